@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/diagnostic.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// One rank's share of one step. busy + idle = the step's window.
+struct RankStep {
+  int rank = 0;
+  Nanoseconds busy = 0;  ///< union of its compute jobs inside the window, of any step
+  Nanoseconds idle = 0;
+};
+
+/// One step over the ranks of one pipeline.
+struct StepSummary {
+  std::int32_t step = 0;
+  int replica = 0;  ///< data-parallel index
+  Nanoseconds begin = 0;  ///< first start of its compute jobs, over the ranks
+  Nanoseconds end = 0;    ///< last end of its compute and optimizer jobs
+  Nanoseconds windowEnd = 0;  ///< `end`, cut where the next step begins
+  Nanoseconds betweenSteps = 0;  ///< from windowEnd to the next step's begin; 0 for the last
+  double bubbleRatio = 0;        ///< 1 − Σ busy / (ranks · window)
+  double spanBubble = 0;  ///< (longest rank's last end − first start − work) / that span
+  std::vector<RankStep> ranks;   ///< those with a compute job in the run
+
+  Nanoseconds duration() const { return end - begin; }
+  Nanoseconds window() const { return windowEnd - begin; }
+};
+
+/// One rank over all steps.
+struct RankSummary {
+  int rank = 0;
+  int replica = 0;
+  Nanoseconds busy = 0;
+  Nanoseconds idle = 0;
+  double bubbleRatio = 0;  ///< idle / (busy + idle)
+};
+
+/// What a run did, in the definitions of docs/metrics.md.
+struct RunSummary {
+  std::vector<StepSummary> steps;  ///< by replica, then step
+  std::vector<RankSummary> ranks;
+  double bubbleRatio = 0;  ///< over all steps: 1 − Σ busy / Σ (ranks · window)
+  bool topologyInferred = false;
+};
+
+/// Gives every event a step where the log gave none (cut as PaddlePaddle's script cuts them), and
+/// stage and chunk where they follow from the topology; says in `diagnostics` what it inferred.
+void completeTimeline(Timeline& timeline, Diagnostics& diagnostics);
+
+/// Sums up a completed timeline. Bubble events in it are ignored.
+RunSummary summarize(const Timeline& timeline);
+
+/// Appends each rank's idle time inside the steps' windows as events of the lane "bubbles"
+/// (class unknown), replacing those there. Their durations add up to each RankStep's idle.
+void appendBubbles(Timeline& timeline, const RunSummary& summary);
+
+}  // namespace pipetrace

@@ -1,0 +1,36 @@
+# Finds what the chosen options need. What is missing is an error that names the Debian package.
+find_package(Threads REQUIRED)
+find_package(PkgConfig)
+
+macro(pipetrace_need FOUND WHAT PACKAGE)
+  if(NOT ${FOUND})
+    message(FATAL_ERROR "PipeTrace needs ${WHAT}: apt-get install ${PACKAGE}")
+  endif()
+endmacro()
+
+pipetrace_need(PKG_CONFIG_FOUND "pkg-config" pkg-config)
+find_package(nlohmann_json 3 QUIET)
+pipetrace_need(nlohmann_json_FOUND "nlohmann/json" nlohmann-json3-dev)
+find_package(fmt QUIET)
+pipetrace_need(fmt_FOUND "fmt" libfmt-dev)
+find_package(CLI11 QUIET)
+pipetrace_need(CLI11_FOUND "CLI11" libcli11-dev)
+find_package(ZLIB QUIET)
+pipetrace_need(ZLIB_FOUND "zlib" zlib1g-dev)
+pkg_check_modules(RE2 QUIET IMPORTED_TARGET re2) # Debian ships re2.pc and no CMake file
+pipetrace_need(RE2_FOUND "RE2" libre2-dev)
+
+if(PIPETRACE_VIEWER)
+  find_package(Qt6 QUIET COMPONENTS Widgets Test)
+  pipetrace_need(Qt6_FOUND "Qt 6 Widgets for PIPETRACE_VIEWER=ON" qt6-base-dev)
+endif()
+
+if(PIPETRACE_RUNTIME)
+  include(PipetraceTorch)
+endif()
+
+if(PIPETRACE_TESTS)
+  find_package(GTest QUIET)
+  pipetrace_need(GTest_FOUND "GoogleTest and GoogleMock" "libgtest-dev libgmock-dev")
+  include(GoogleTest)
+endif()

@@ -1,0 +1,73 @@
+# One way to declare a library, a program and a test of this project, so that all are built alike.
+include(GNUInstallDirs)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+
+add_library(pipetrace_flags INTERFACE)
+target_compile_options(pipetrace_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor
+                                                 -Woverloaded-virtual -Wno-missing-field-initializers)
+if(PIPETRACE_WERROR)
+  target_compile_options(pipetrace_flags INTERFACE -Werror)
+endif()
+if(PIPETRACE_SANITIZE)
+  target_compile_options(pipetrace_flags INTERFACE "-fsanitize=${PIPETRACE_SANITIZE}"
+                                                   -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(pipetrace_flags INTERFACE "-fsanitize=${PIPETRACE_SANITIZE}")
+endif()
+
+# pipetrace_library(NAME SOURCES ... [PUBLIC ...] [PRIVATE ...]): target pipetrace_NAME, used as
+# pipetrace::NAME. PUBLIC and PRIVATE are what it links.
+function(pipetrace_library NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(pipetrace_${NAME} STATIC ${ARG_SOURCES})
+  add_library(pipetrace::${NAME} ALIAS pipetrace_${NAME})
+  set_target_properties(pipetrace_${NAME} PROPERTIES EXPORT_NAME ${NAME})
+  target_include_directories(
+    pipetrace_${NAME} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/pipetrace>")
+  target_compile_features(pipetrace_${NAME} PUBLIC cxx_std_20)
+  target_link_libraries(
+    pipetrace_${NAME}
+    PUBLIC ${ARG_PUBLIC}
+    PRIVATE ${ARG_PRIVATE} "$<BUILD_INTERFACE:pipetrace_flags>")
+endfunction()
+
+# pipetrace_program(NAME SOURCES ... LINK ...)
+function(pipetrace_program NAME)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE ${ARG_LINK} pipetrace_flags)
+endfunction()
+
+# pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
+# cases CTest runs one by one. NO_MAIN: the sources bring their own main().
+function(pipetrace_test NAME)
+  if(NOT PIPETRACE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(ARG "NO_MAIN" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  set(main GTest::gmock_main)
+  if(ARG_NO_MAIN)
+    set(main GTest::gmock)
+  endif()
+  add_executable(${NAME} ${ARG_SOURCES})
+  target_link_libraries(${NAME} PRIVATE ${ARG_LINK} ${main} pipetrace_flags)
+  target_compile_definitions(${NAME} PRIVATE PIPETRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                                             PIPETRACE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  gtest_discover_tests(
+    ${NAME}
+    DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+endfunction()

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "trace/event.h"
+
+namespace pipetrace {
+
+/// What the caller knows of a job when it begins.
+struct Job {
+  JobKind kind = JobKind::kDefault;
+  std::int32_t microBatch = 0;
+  std::int32_t step = kNotGiven;
+  std::int32_t stage = kNotGiven;
+  std::int32_t chunk = kNotGiven;
+  std::int32_t peer = kNotGiven;   ///< transfers: the rank at the other end
+  std::int64_t bytes = kNotGiven;  ///< transfers
+  /// Compute lane: the job's identity, from Recorder::nextJobId(); kNotGiven lets the recorder
+  /// draw one. Other lanes: the identity of the compute job that the transfer belongs to.
+  std::int64_t id = kNotGiven;
+  /// The plan's cell ("1F2"); null for none. Must outlive the recorder.
+  const char* action = nullptr;
+};
+
+}  // namespace pipetrace

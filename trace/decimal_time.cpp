@@ -1,0 +1,97 @@
+#include "trace/decimal_time.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace pipetrace {
+namespace {
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// value = value * 10 + digit, false on overflow.
+bool pushDigit(std::uint64_t& value, char digit) {
+  return !__builtin_mul_overflow(value, std::uint64_t{10}, &value) &&
+         !__builtin_add_overflow(value, static_cast<std::uint64_t>(digit - '0'), &value);
+}
+
+/// Appends |time| / unit and, after a dot, the remainder with `decimals` digits.
+void appendFixed(std::string& out, Nanoseconds time, std::uint64_t unit, int decimals) {
+  auto magnitude = static_cast<std::uint64_t>(time);
+  if (time < 0) {
+    out.push_back('-');
+    magnitude = 0 - magnitude;
+  }
+  std::array<char, 32> buffer{};
+  char* const begin = buffer.data();
+  char* end = std::to_chars(begin, begin + buffer.size(), magnitude / unit).ptr;
+  *end++ = '.';
+  std::uint64_t rest = magnitude % unit;
+  for (int i = decimals - 1; i >= 0; --i) {
+    end[i] = static_cast<char>('0' + rest % 10);
+    rest /= 10;
+  }
+  out.append(begin, end + decimals);
+}
+
+}  // namespace
+
+std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds unit) {
+  const bool negative = !text.empty() && text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  std::size_t i = 0;
+  std::uint64_t whole = 0;
+  for (; i < text.size() && isDigit(text[i]); ++i) {
+    if (!pushDigit(whole, text[i])) return std::nullopt;
+  }
+  if (i == 0) return std::nullopt;
+
+  std::uint64_t ns = 0;
+  if (__builtin_mul_overflow(whole, static_cast<std::uint64_t>(unit), &ns)) return std::nullopt;
+  if (i < text.size()) {
+    if (text[i] != '.' || i + 1 == text.size()) return std::nullopt;
+    auto weight = static_cast<std::uint64_t>(unit);
+    for (++i; i < text.size(); ++i) {
+      if (!isDigit(text[i])) return std::nullopt;
+      weight /= 10;
+      if (__builtin_add_overflow(ns, weight * static_cast<std::uint64_t>(text[i] - '0'), &ns)) {
+        return std::nullopt;
+      }
+    }
+  }
+  const std::uint64_t limit = static_cast<std::uint64_t>(kNsMax) + (negative ? 1 : 0);
+  if (ns > limit) return std::nullopt;
+  return static_cast<Nanoseconds>(negative ? 0 - ns : ns);
+}
+
+void appendMilliseconds(std::string& out, Nanoseconds time) {
+  appendFixed(out, time, kNsPerMs, 6);
+}
+
+void appendMicroseconds(std::string& out, Nanoseconds time) {
+  appendFixed(out, time, kNsPerUs, 3);
+}
+
+std::string formatDuration(Nanoseconds duration) {
+  struct Unit {
+    double ns;
+    const char* name;
+  };
+  static constexpr Unit kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  const double value = static_cast<double>(duration);
+  const double magnitude = value < 0 ? -value : value;
+  std::array<char, 48> text{};
+  for (const Unit& unit : kUnits) {
+    // 999.5 of the next smaller unit already prints as 1.00 of this one.
+    if (magnitude < unit.ns * 0.9995) continue;
+    const double scaled = value / unit.ns;
+    const double size = magnitude / unit.ns;
+    const int decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+    std::snprintf(text.data(), text.size(), "%.*f %s", decimals, scaled, unit.name);
+    return text.data();
+  }
+  std::snprintf(text.data(), text.size(), "%lld ns", static_cast<long long>(duration));
+  return text.data();
+}
+
+}  // namespace pipetrace

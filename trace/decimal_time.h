@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Reads a decimal number of `unit` (kNsPerMs for "1697793307213.760986") as whole nanoseconds,
+/// digit by digit, never through a floating-point number. Digits beyond the nanosecond are cut off.
+/// Accepts an optional leading '-', digits, and an optional '.' with digits. Returns nothing for
+/// anything else (empty, blanks, exponents, several dots) and for values outside int64.
+std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds unit);
+
+/// Appends `time` in milliseconds with exactly six decimals: "1697793307213.760986". The inverse of
+/// parseDecimalTime(…, kNsPerMs), to the digit.
+void appendMilliseconds(std::string& out, Nanoseconds time);
+
+/// Appends `time` in microseconds with exactly three decimals: "1234.567".
+void appendMicroseconds(std::string& out, Nanoseconds time);
+
+/// For people: "873 ns", "12.3 us", "4.57 ms", "1.31 s". Three significant digits, rounded half up.
+std::string formatDuration(Nanoseconds duration);
+
+}  // namespace pipetrace

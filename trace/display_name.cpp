@@ -1,0 +1,30 @@
+#include "trace/display_name.h"
+
+namespace pipetrace {
+
+std::string displayName(const Timeline& timeline, const Event& event) {
+  if (event.name != 0) return std::string(timeline.strings[event.name]);
+  std::string name(logName(event.kind));
+  if (event.kind == JobKind::kBubble) {
+    return name + " " + std::string(bubbleClassName(event.bubbleClass));
+  }
+  const bool numbered = isCompute(event.kind) || isTransfer(event.kind);
+  if (numbered && event.microBatch >= 0) name += " " + std::to_string(event.microBatch);
+  return name;
+}
+
+std::string shortName(const Event& event) {
+  const char* letter = nullptr;
+  switch (event.kind) {
+    case JobKind::kForward: letter = "F"; break;
+    case JobKind::kBackward: letter = "B"; break;
+    case JobKind::kBackwardInput: letter = "I"; break;
+    case JobKind::kBackwardWeight: letter = "W"; break;
+    case JobKind::kForwardBackward: letter = "FB"; break;
+    case JobKind::kRecompute: letter = "R"; break;
+    default: return {};
+  }
+  return event.microBatch < 0 ? letter : letter + std::to_string(event.microBatch);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+#include "trace/bubble_class.h"
+#include "trace/job_kind.h"
+#include "trace/nanoseconds.h"
+#include "trace/string_table.h"
+
+namespace pipetrace {
+
+/// A field of an event that the log did not give.
+inline constexpr std::int32_t kNotGiven = -1;
+
+/// One thing that happened on one lane of one device. Half-open: it covers [begin, end).
+struct Event {
+  Nanoseconds begin = 0;  ///< since the Unix epoch, in the clock of the rank that logged it
+  Nanoseconds end = 0;    ///< >= begin
+  /// A job's identity on its rank (`id = …`, never reused); for a transfer, collective or kernel
+  /// the id of the job that it belongs to (`job = …`).
+  std::int64_t job = kNotGiven;
+  std::int32_t step = kNotGiven;
+  std::int32_t microBatch = kNotGiven;
+  std::int32_t stage = kNotGiven;   ///< virtual stage, 0 .. stages * chunks - 1
+  std::int32_t peer = kNotGiven;    ///< rank at the other end of a transfer
+  std::int32_t number = kNotGiven;  ///< the n of `Job (n)`; not unique
+  StringId name = 0;                ///< empty: displayName() makes one of kind and numbers
+  std::uint32_t firstArgument = 0;  ///< index into Timeline::arguments
+  std::uint16_t argumentCount = 0;
+  std::int16_t chunk = kNotGiven;  ///< index of the stage on its rank
+  std::int16_t part = kNotGiven;   ///< sub-job
+  JobKind kind = JobKind::kOther;
+  BubbleClass bubbleClass = BubbleClass::kNone;
+
+  Nanoseconds duration() const { return end - begin; }
+};
+static_assert(sizeof(Event) <= 64, "100 million jobs have to fit a workstation");
+
+/// The order of events on a track.
+inline bool startsBefore(const Event& a, const Event& b) {
+  if (a.begin != b.begin) return a.begin < b.begin;
+  if (a.end != b.end) return a.end < b.end;
+  return a.job < b.job;
+}
+
+}  // namespace pipetrace

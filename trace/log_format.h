@@ -1,0 +1,73 @@
+#pragma once
+
+#include <string_view>
+
+/// The words of the job log (docs/log-format.md), once, for its writer and its readers.
+namespace pipetrace::log_format {
+
+inline constexpr std::string_view kFilePrefix = "workerlog.";  ///< + rank
+inline constexpr std::string_view kMachinePrefix = "machine";  ///< + index: one host's folder
+inline constexpr int kVersion = 1;
+
+// What a line of ours holds somewhere, and everything before it is ignored.
+inline constexpr std::string_view kMark = "Profiler ";
+inline constexpr std::string_view kInfo = "Profiler Info: ";
+inline constexpr std::string_view kStream = "Profiler Stream: ";
+inline constexpr std::string_view kMeta = "Profiler Meta: ";
+inline constexpr std::string_view kClock = "Profiler Clock: ";
+inline constexpr std::string_view kKernel = "Profiler Kernel: ";
+inline constexpr std::string_view kCounter = "Profiler Counter: ";
+inline constexpr std::string_view kEnd = "Profiler End: ";
+
+// Keys of `Profiler Info:`, the first five of them PaddlePaddle's.
+inline constexpr std::string_view kJob = "Job (";
+inline constexpr std::string_view kType = "type";
+inline constexpr std::string_view kMicroBatch = "micro_batch_id";
+inline constexpr std::string_view kJobStart = "job_start_time";
+inline constexpr std::string_view kJobEnd = "job_end_time";
+inline constexpr std::string_view kId = "id";
+inline constexpr std::string_view kStep = "step";
+inline constexpr std::string_view kStage = "stage";
+inline constexpr std::string_view kChunk = "chunk";
+inline constexpr std::string_view kStreamKey = "stream";
+inline constexpr std::string_view kAction = "action";
+inline constexpr std::string_view kPart = "part";
+inline constexpr std::string_view kVersionKey = "version";  ///< of the weights; of the log in Meta
+
+// Keys of `Profiler Stream:` that Info lacks.
+inline constexpr std::string_view kStart = "start_time";
+inline constexpr std::string_view kEndTime = "end_time";
+inline constexpr std::string_view kPeer = "peer";
+inline constexpr std::string_view kBytes = "bytes";
+inline constexpr std::string_view kJobKey = "job";
+
+// Keys of `Profiler Meta:`.
+inline constexpr std::string_view kRank = "rank";
+inline constexpr std::string_view kWorldSize = "world_size";
+inline constexpr std::string_view kHost = "host";
+inline constexpr std::string_view kDevice = "device";
+inline constexpr std::string_view kNumStages = "num_stages";
+inline constexpr std::string_view kNumChunks = "num_chunks";
+inline constexpr std::string_view kNumMicroBatches = "num_micro_batches";
+inline constexpr std::string_view kSchedule = "schedule";
+inline constexpr std::string_view kDataParallelIndex = "data_parallel_index";
+inline constexpr std::string_view kClockKey = "clock";
+inline constexpr std::string_view kFlopsPerStep = "flops_per_step";
+inline constexpr std::string_view kTokensPerStep = "tokens_per_step";
+
+// Keys of `Profiler Clock:` and `Profiler Counter:`.
+inline constexpr std::string_view kTime = "time";
+inline constexpr std::string_view kOffset = "offset_ns";
+inline constexpr std::string_view kBound = "bound_ns";
+inline constexpr std::string_view kName = "name";
+inline constexpr std::string_view kValue = "value";
+inline constexpr std::string_view kUnit = "unit";
+
+// Keys of `Profiler End:`.
+inline constexpr std::string_view kWritten = "written";
+inline constexpr std::string_view kDropped = "dropped";
+inline constexpr std::string_view kErrors = "errors";
+inline constexpr std::string_view kLateStarts = "late_starts";
+inline constexpr std::string_view kOwnCost = "own_cost_ns";
+
+}  // namespace pipetrace::log_format

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "trace/event.h"
+
+namespace pipetrace {
+
+/// One `Profiler Info:` line: a job of the compute lane. Numbers that are kNotGiven and texts that
+/// are empty are left out, except the first five, which PaddlePaddle's script needs.
+struct JobLine {
+  std::string_view type;
+  std::int64_t number = 0;  ///< `Job (n)`
+  std::int64_t microBatch = 0;
+  Nanoseconds begin = 0;  ///< since the Unix epoch
+  Nanoseconds end = 0;
+  std::int64_t id = kNotGiven;
+  std::int64_t step = kNotGiven;
+  std::int64_t stage = kNotGiven;
+  std::int64_t chunk = kNotGiven;
+  std::string_view stream;
+  std::string_view action;
+  std::int64_t part = kNotGiven;
+  std::int64_t version = kNotGiven;  ///< of the weights
+};
+
+/// One `Profiler Stream:` line: what a stream other than the compute stream did.
+struct StreamLine {
+  std::string_view type;
+  std::int64_t microBatch = kNotGiven;
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
+  std::string_view stream;
+  std::int64_t peer = kNotGiven;
+  std::int64_t bytes = kNotGiven;
+  std::int64_t job = kNotGiven;  ///< the `id` of the job that it belongs to
+  std::int64_t step = kNotGiven;
+  std::int64_t stage = kNotGiven;
+  std::int64_t chunk = kNotGiven;
+};
+
+/// One `Profiler Counter:` line.
+struct CounterLine {
+  std::string_view name;
+  Nanoseconds time = 0;
+  double value = 0;
+  std::string_view unit;
+};
+
+}  // namespace pipetrace

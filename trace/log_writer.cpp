@@ -1,0 +1,216 @@
+#include "trace/log_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+#include "trace/decimal_time.h"
+#include "trace/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace lf = log_format;
+
+bool isBare(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         c == '_' || c == '.' || c == '+' || c == ':' || c == '/' || c == '-';
+}
+
+template <typename Number>
+void appendNumber(std::string& out, Number value) {
+  std::array<char, 32> text{};
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
+  out.append(text.data(), result.ptr);
+}
+
+/// Writes `key = value` pairs with ", " between them.
+class Fields {
+ public:
+  explicit Fields(std::string& out, bool first = false) : out_(out), first_(first) {}
+
+  void number(std::string_view key, std::int64_t value) {
+    begin(key);
+    appendNumber(out_, value);
+  }
+  void givenNumber(std::string_view key, std::int64_t value) {
+    if (value != kNotGiven) number(key, value);
+  }
+  void real(std::string_view key, double value) {
+    begin(key);
+    appendNumber(out_, value);  // the shortest text that reads back to the same double
+  }
+  void time(std::string_view key, Nanoseconds value) {
+    begin(key);
+    appendMilliseconds(out_, value);
+  }
+  void text(std::string_view key, std::string_view value) {
+    begin(key);
+    appendLogValue(out_, value);
+  }
+  void givenText(std::string_view key, std::string_view value) {
+    if (!value.empty()) text(key, value);
+  }
+  template <typename Number>
+  void given(std::string_view key, const std::optional<Number>& value) {
+    if (value) {
+      begin(key);
+      appendNumber(out_, *value);
+    }
+  }
+
+ private:
+  void begin(std::string_view key) {
+    if (!first_) out_ += ", ";
+    first_ = false;
+    out_ += key;
+    out_ += " = ";
+  }
+
+  std::string& out_;
+  bool first_;
+};
+
+}  // namespace
+
+void appendLogValue(std::string& out, std::string_view value) {
+  if (!value.empty() && std::all_of(value.begin(), value.end(), isBare)) {
+    out += value;
+    return;
+  }
+  out += '"';
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (byte < 0x20 || byte == 0x7f) {
+          std::array<char, 8> escape{};
+          std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
+          out += escape.data();
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+void LogWriter::appendPrefix(std::string& out) {
+  Nanoseconds second = now_ / kNsPerSecond;
+  if (now_ % kNsPerSecond < 0) --second;
+  std::array<char, 32> text{};
+  if (second != cachedSecond_) {
+    const auto time = static_cast<std::time_t>(second);
+    std::tm local{};
+    localtime_r(&time, &local);
+    const std::size_t n = std::strftime(text.data(), text.size(), "I%m%d %H:%M:%S.", &local);
+    cachedPrefix_.assign(text.data(), n);
+    cachedSecond_ = time;
+  }
+  out += cachedPrefix_;
+  const auto micros = static_cast<int>((now_ - second * kNsPerSecond) / kNsPerUs);
+  std::snprintf(text.data(), text.size(), "%06d %d ", micros, threadId_);
+  out += text.data();
+  out += "log_writer.cpp:1] ";
+}
+
+void LogWriter::append(std::string& out, const JobLine& line) {
+  appendPrefix(out);
+  out += lf::kInfo;
+  out += lf::kJob;
+  appendNumber(out, line.number);
+  out += ')';
+  Fields fields(out);
+  fields.text(lf::kType, line.type);
+  fields.number(lf::kMicroBatch, line.microBatch);
+  fields.time(lf::kJobStart, line.begin);
+  fields.time(lf::kJobEnd, line.end);
+  fields.givenNumber(lf::kId, line.id);
+  fields.givenNumber(lf::kStep, line.step);
+  fields.givenNumber(lf::kStage, line.stage);
+  fields.givenNumber(lf::kChunk, line.chunk);
+  fields.givenText(lf::kStreamKey, line.stream);
+  fields.givenText(lf::kAction, line.action);
+  fields.givenNumber(lf::kPart, line.part);
+  fields.givenNumber(lf::kVersionKey, line.version);
+  out += '\n';
+}
+
+void LogWriter::append(std::string& out, const StreamLine& line) {
+  appendPrefix(out);
+  out += lf::kStream;
+  Fields fields(out, true);
+  fields.text(lf::kType, line.type);
+  fields.givenNumber(lf::kMicroBatch, line.microBatch);
+  fields.time(lf::kStart, line.begin);
+  fields.time(lf::kEndTime, line.end);
+  fields.givenText(lf::kStreamKey, line.stream);
+  fields.givenNumber(lf::kPeer, line.peer);
+  fields.givenNumber(lf::kBytes, line.bytes);
+  fields.givenNumber(lf::kJobKey, line.job);
+  fields.givenNumber(lf::kStep, line.step);
+  fields.givenNumber(lf::kStage, line.stage);
+  fields.givenNumber(lf::kChunk, line.chunk);
+  out += '\n';
+}
+
+void LogWriter::append(std::string& out, const CounterLine& line) {
+  appendPrefix(out);
+  out += lf::kCounter;
+  Fields fields(out, true);
+  fields.text(lf::kName, line.name);
+  fields.time(lf::kTime, line.time);
+  fields.real(lf::kValue, line.value);
+  fields.givenText(lf::kUnit, line.unit);
+  out += '\n';
+}
+
+void LogWriter::append(std::string& out, const ClockReading& reading) {
+  appendPrefix(out);
+  out += lf::kClock;
+  Fields fields(out, true);
+  fields.time(lf::kTime, reading.when);
+  fields.number(lf::kOffset, reading.offset);
+  fields.number(lf::kBound, reading.bound);
+  out += '\n';
+}
+
+void LogWriter::appendMeta(std::string& out, const RankInfo& info) {
+  appendPrefix(out);
+  out += lf::kMeta;
+  Fields fields(out, true);
+  fields.number(lf::kVersionKey, lf::kVersion);
+  fields.number(lf::kRank, info.rank);
+  fields.given(lf::kWorldSize, info.worldSize);
+  fields.givenText(lf::kHost, info.host);
+  fields.givenText(lf::kDevice, info.device);
+  fields.given(lf::kNumStages, info.numStages);
+  fields.given(lf::kNumChunks, info.numChunks);
+  fields.given(lf::kNumMicroBatches, info.numMicroBatches);
+  fields.givenText(lf::kSchedule, info.schedule);
+  fields.given(lf::kDataParallelIndex, info.dataParallelIndex);
+  fields.givenText(lf::kClockKey, info.clock);
+  fields.given(lf::kFlopsPerStep, info.flopsPerStep);
+  fields.given(lf::kTokensPerStep, info.tokensPerStep);
+  out += '\n';
+}
+
+void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
+  appendPrefix(out);
+  out += lf::kEnd;
+  Fields fields(out, true);
+  fields.number(lf::kWritten, info.written);
+  fields.number(lf::kDropped, info.dropped);
+  fields.number(lf::kErrors, info.errors);
+  fields.number(lf::kLateStarts, info.lateStarts);
+  fields.number(lf::kOwnCost, info.ownCost);
+  out += '\n';
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <ctime>
+#include <string>
+#include <string_view>
+
+#include "trace/log_lines.h"
+#include "trace/rank_info.h"
+
+namespace pipetrace {
+
+/// Formats the lines of the job log (docs/log-format.md), each with its newline, onto the end of a
+/// string; who writes the string where, and when, is the caller's. Allocates only when the string
+/// has to grow. Not thread-safe (it caches the text of the current second).
+class LogWriter {
+ public:
+  /// `threadId` is what the glog prefix of each line names.
+  explicit LogWriter(int threadId = 0) : threadId_(threadId) {}
+
+  /// Lines written from now on carry this wall-clock time (ns since the epoch) in their glog prefix.
+  void setNow(Nanoseconds now) { now_ = now; }
+
+  void append(std::string& out, const JobLine& line);
+  void append(std::string& out, const StreamLine& line);
+  void append(std::string& out, const CounterLine& line);
+  void append(std::string& out, const ClockReading& reading);
+
+  /// `Profiler Meta:`: rank and the fields of `info` that are given.
+  void appendMeta(std::string& out, const RankInfo& info);
+  /// `Profiler End:`: the last group of fields of `info`.
+  void appendEnd(std::string& out, const RankInfo& info);
+
+ private:
+  void appendPrefix(std::string& out);
+
+  int threadId_;
+  Nanoseconds now_ = 0;
+  std::time_t cachedSecond_ = -1;
+  std::string cachedPrefix_;
+};
+
+/// Appends `value` as the log writes it: bare when it matches [\w.+:/-]+ (ASCII), else as a JSON
+/// string in double quotes.
+void appendLogValue(std::string& out, std::string_view value);
+
+}  // namespace pipetrace

@@ -1,0 +1,134 @@
+#include "trace/output_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kBufferSize = std::size_t{1} << 20;
+
+bool isSpecialFile(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+         !S_ISDIR(status.st_mode);
+}
+
+/// The file that `path` names, links followed, so that a link is written through and not replaced.
+std::string targetOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_symlink(path, error)) return path;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
+  return error ? path : real.string();
+}
+
+/// Only the first mkstemp-like attempt needs to be unique among the processes writing one name.
+mode_t fileMode(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) == 0) return status.st_mode & 0777;
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+  buffer_.reserve(kBufferSize);
+  if (path_ == "-") {
+    fd_ = STDOUT_FILENO;
+    ownsFd_ = false;
+    return;
+  }
+  if (std::filesystem::is_directory(path_)) fail("write", EISDIR);
+  if (isSpecialFile(path_)) {
+    fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd_ < 0) fail("open", errno);
+    return;
+  }
+  path_ = targetOf(path_);
+  temporary_ = path_ + ".part-XXXXXX";
+  fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  if (fd_ < 0) {
+    const int error = errno;
+    temporary_.clear();
+    fail("create", error);
+  }
+  ::fchmod(fd_, fileMode(path_));
+}
+
+OutputFile::~OutputFile() {
+  if (ownsFd_ && fd_ >= 0) ::close(fd_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void OutputFile::write(std::string_view bytes) {
+  if (buffer_.size() + bytes.size() > kBufferSize) flush();
+  if (bytes.size() > kBufferSize) {
+    buffer_.assign(bytes);
+    flush();
+  } else {
+    buffer_.append(bytes);
+  }
+}
+
+void OutputFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty() && !pipeClosed_) {
+    const ssize_t n = ::write(fd_, rest.data(), rest.size());
+    if (n >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(n));
+    } else if (errno == EPIPE) {
+      pipeClosed_ = true;
+    } else if (errno != EINTR) {
+      fail("write", errno);
+    }
+  }
+  buffer_.clear();
+}
+
+void OutputFile::commit() {
+  flush();
+  if (!ownsFd_) return;
+  // Pipes and terminals cannot be synced; a file system that cannot is none of our business either.
+  if (::fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) fail("sync", errno);
+  const int fd = std::exchange(fd_, -1);
+  if (::close(fd) != 0) fail("close", errno);
+  if (temporary_.empty()) return;
+  if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename", errno);
+  temporary_.clear();
+}
+
+void OutputFile::fail(const char* what, int error) {
+  const std::string name = path_ == "-" ? "standard output" : path_;
+  std::string text = "cannot " + std::string(what) + " " + name + ": " + std::strerror(error);
+  switch (error) {
+    case ENOENT: text += "; create its folder first"; break;
+    case EACCES:
+    case EPERM:
+    case EROFS: text += "; choose a folder that you may write to"; break;
+    case ENOSPC:
+    case EDQUOT: text += "; free some space or choose another disk (nothing was left behind)"; break;
+    case EISDIR: text += "; name a file"; break;
+    default: break;
+  }
+  // A constructor that throws runs no destructor.
+  if (!temporary_.empty()) ::unlink(std::exchange(temporary_, {}).c_str());
+  throw Error(text);
+}
+
+void writeWholeFile(const std::string& path, std::string_view bytes) {
+  OutputFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+}  // namespace pipetrace

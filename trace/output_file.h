@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pipetrace {
+
+/// A file that appears under its name only when it is whole: written to a temporary name beside it,
+/// synced and renamed by commit(). Destroyed without commit() it leaves nothing behind, and what was
+/// under the name before is untouched. "-" is standard output (nothing to rename). A name that is
+/// no regular file (/dev/null, a FIFO) is written directly.
+///
+/// Errors (disk full, no permission, folder missing) throw Error; a closed pipe on standard output
+/// makes the rest of the output go nowhere, which is not an error. Not thread-safe.
+class OutputFile {
+ public:
+  explicit OutputFile(std::string path);
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view bytes);
+  void commit();
+
+ private:
+  void flush();
+  [[noreturn]] void fail(const char* what, int error);
+
+  std::string path_;
+  std::string temporary_;  // empty: written directly
+  std::string buffer_;
+  int fd_ = -1;
+  bool ownsFd_ = true;
+  bool pipeClosed_ = false;
+};
+
+/// Writes `bytes` to `path` as one OutputFile.
+void writeWholeFile(const std::string& path, std::string_view bytes);
+
+}  // namespace pipetrace

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// One `Profiler Clock:` line: rank 0's clock = this rank's clock + offset, to within bound.
+struct ClockReading {
+  Nanoseconds when = 0;
+  Nanoseconds offset = 0;
+  Nanoseconds bound = 0;
+};
+
+/// What a rank's log says of the rank and of the run (`Profiler Meta:`, `Profiler Clock:`,
+/// `Profiler End:`). Fields that the log did not give are empty.
+struct RankInfo {
+  int rank = 0;
+  std::optional<int> worldSize;
+  std::string host;
+  std::string device;
+  std::optional<int> numStages;  ///< virtual stages: pipeline ranks * chunks
+  std::optional<int> numChunks;
+  std::optional<int> numMicroBatches;
+  std::string schedule;
+  std::optional<int> dataParallelIndex;
+  std::string clock;
+  std::optional<double> flopsPerStep;
+  std::optional<double> tokensPerStep;
+  std::vector<ClockReading> clockReadings;
+
+  bool hasEnd = false;  ///< a `Profiler End:` line was there: the log is whole
+  std::int64_t written = 0;
+  std::int64_t dropped = 0;
+  std::int64_t errors = 0;
+  std::int64_t lateStarts = 0;  ///< emulated jobs that began later than planned
+  Nanoseconds ownCost = 0;      ///< time of the training threads that recording took
+};
+
+}  // namespace pipetrace

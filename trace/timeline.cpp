@@ -1,0 +1,93 @@
+#include "trace/timeline.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+namespace pipetrace {
+namespace {
+
+int laneRank(std::string_view lane) {
+  if (lane == kComputeLane) return 0;
+  if (lane == kBubbleLane) return 1;
+  return 2;
+}
+
+}  // namespace
+
+bool laneComesBefore(std::string_view a, std::string_view b) {
+  return std::make_tuple(laneRank(a), a) < std::make_tuple(laneRank(b), b);
+}
+
+Track& Timeline::track(int rank, std::string_view lane) {
+  for (Track& t : tracks) {
+    if (t.rank == rank && t.lane == lane) return t;
+  }
+  ranks[rank].rank = rank;
+  Track& added = tracks.emplace_back();
+  added.rank = rank;
+  added.lane = std::string(lane);
+  return added;
+}
+
+const Track* Timeline::findTrack(int rank, std::string_view lane) const {
+  for (const Track& t : tracks) {
+    if (t.rank == rank && t.lane == lane) return &t;
+  }
+  return nullptr;
+}
+
+void Timeline::setArguments(Event& event, std::span<const Argument> list) {
+  const auto count =
+      std::min<std::size_t>(list.size(), std::numeric_limits<std::uint16_t>::max());
+  event.firstArgument = static_cast<std::uint32_t>(arguments.size());
+  event.argumentCount = static_cast<std::uint16_t>(count);
+  arguments.insert(arguments.end(), list.begin(),
+                   list.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+std::span<const Argument> Timeline::argumentsOf(const Event& event) const {
+  if (event.argumentCount == 0) return {};
+  return std::span(arguments).subspan(event.firstArgument, event.argumentCount);
+}
+
+void Timeline::sort() {
+  for (Track& t : tracks) std::stable_sort(t.events.begin(), t.events.end(), startsBefore);
+  std::stable_sort(tracks.begin(), tracks.end(), [](const Track& a, const Track& b) {
+    return a.rank != b.rank ? a.rank < b.rank : laneComesBefore(a.lane, b.lane);
+  });
+  for (CounterSeries& c : counters) {
+    std::stable_sort(
+        c.samples.begin(), c.samples.end(),
+        [](const CounterSample& a, const CounterSample& b) { return a.time < b.time; });
+  }
+  std::stable_sort(counters.begin(), counters.end(),
+                   [](const CounterSeries& a, const CounterSeries& b) {
+                     return std::tie(a.rank, a.name) < std::tie(b.rank, b.name);
+                   });
+}
+
+Timeline::Span Timeline::span() const {
+  Span whole{kNsMax, kNsMin};
+  for (const Track& t : tracks) {
+    for (const Event& e : t.events) {
+      whole.begin = std::min(whole.begin, e.begin);
+      whole.end = std::max(whole.end, e.end);
+    }
+  }
+  for (const CounterSeries& c : counters) {
+    for (const CounterSample& s : c.samples) {
+      whole.begin = std::min(whole.begin, s.time);
+      whole.end = std::max(whole.end, s.time);
+    }
+  }
+  return whole.begin > whole.end ? Span{} : whole;
+}
+
+std::size_t Timeline::eventCount() const {
+  std::size_t count = 0;
+  for (const Track& t : tracks) count += t.events.size();
+  return count;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "trace/argument.h"
+#include "trace/counter_series.h"
+#include "trace/rank_info.h"
+#include "trace/string_table.h"
+#include "trace/track.h"
+
+namespace pipetrace {
+
+/// What happened in a run: every lane of every device, with the strings and arguments its events
+/// refer to. A plain value; not thread-safe while being changed.
+class Timeline {
+ public:
+  StringTable strings;
+  std::vector<Track> tracks;
+  std::vector<Argument> arguments;
+  std::map<int, RankInfo> ranks;  ///< by rank; has an entry for every rank with a track
+  std::vector<CounterSeries> counters;
+
+  /// The track of (rank, lane), made if missing. The reference holds until the next new track.
+  Track& track(int rank, std::string_view lane);
+  const Track* findTrack(int rank, std::string_view lane) const;
+
+  /// Appends the arguments and points `event` to them. At most 65535; the rest is cut off.
+  void setArguments(Event& event, std::span<const Argument> list);
+  std::span<const Argument> argumentsOf(const Event& event) const;
+
+  /// Orders tracks by rank and lane, events by startsBefore, counters by rank, name and time.
+  /// Readers end with it; everything else may rely on the order.
+  void sort();
+
+  /// First begin and last end over all events and counters; {0, 0} when there are none.
+  struct Span {
+    Nanoseconds begin = 0;
+    Nanoseconds end = 0;
+  };
+  Span span() const;
+
+  std::size_t eventCount() const;
+};
+
+}  // namespace pipetrace
