@@ -64,13 +64,9 @@ std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds u
   return static_cast<Nanoseconds>(negative ? 0 - ns : ns);
 }
 
-void appendMilliseconds(std::string& out, Nanoseconds time) {
-  appendFixed(out, time, kNsPerMs, 6);
-}
+void appendMilliseconds(std::string& out, Nanoseconds time) { appendFixed(out, time, kNsPerMs, 6); }
 
-void appendMicroseconds(std::string& out, Nanoseconds time) {
-  appendFixed(out, time, kNsPerUs, 3);
-}
+void appendMicroseconds(std::string& out, Nanoseconds time) { appendFixed(out, time, kNsPerUs, 3); }
 
 std::string formatDuration(Nanoseconds duration) {
   struct Unit {

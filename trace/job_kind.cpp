@@ -5,12 +5,27 @@
 namespace pipetrace {
 namespace {
 
-constexpr std::array<std::string_view, kJobKindCount> kLogNames = {
-    "lr",           "forward",       "backward",      "backward_input", "backward_weight",
-    "forward_backward", "recompute", "optimizer",     "data",           "default",
-    "send_forward", "recv_forward",  "send_backward", "recv_backward",  "all_reduce",
-    "all_gather",   "reduce_scatter", "copy",         "kernel",         "bubble",
-    "other"};
+constexpr std::array<std::string_view, kJobKindCount> kLogNames = {"lr",
+                                                                   "forward",
+                                                                   "backward",
+                                                                   "backward_input",
+                                                                   "backward_weight",
+                                                                   "forward_backward",
+                                                                   "recompute",
+                                                                   "optimizer",
+                                                                   "data",
+                                                                   "default",
+                                                                   "send_forward",
+                                                                   "recv_forward",
+                                                                   "send_backward",
+                                                                   "recv_backward",
+                                                                   "all_reduce",
+                                                                   "all_gather",
+                                                                   "reduce_scatter",
+                                                                   "copy",
+                                                                   "kernel",
+                                                                   "bubble",
+                                                                   "other"};
 
 }  // namespace
 
@@ -25,9 +40,7 @@ JobKind jobKindFromLogName(std::string_view name) {
   return JobKind::kOther;
 }
 
-bool isCompute(JobKind kind) {
-  return kind >= JobKind::kForward && kind <= JobKind::kRecompute;
-}
+bool isCompute(JobKind kind) { return kind >= JobKind::kForward && kind <= JobKind::kRecompute; }
 
 bool isComputeLane(JobKind kind) { return kind <= JobKind::kDefault; }
 

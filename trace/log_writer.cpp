@@ -14,8 +14,8 @@ namespace {
 namespace lf = log_format;
 
 bool isBare(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         c == '_' || c == '.' || c == '+' || c == ':' || c == '/' || c == '-';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '+' || c == ':' || c == '/' || c == '-';
 }
 
 template <typename Number>

@@ -17,7 +17,8 @@ class LogWriter {
   /// `threadId` is what the glog prefix of each line names.
   explicit LogWriter(int threadId = 0) : threadId_(threadId) {}
 
-  /// Lines written from now on carry this wall-clock time (ns since the epoch) in their glog prefix.
+  /// Lines written from now on carry this wall-clock time (ns since the epoch) in their glog
+  /// prefix.
   void setNow(Nanoseconds now) { now_ = now; }
 
   void append(std::string& out, const JobLine& line);

@@ -45,13 +45,15 @@ TEST(LogWriterTest, AJobIsPaddlePaddlesLineAndThenOurKeys) {
 TEST(LogWriterTest, ThePrefixIsGlogs) {
   setenv("TZ", "UTC", 1);
   tzset();
-  EXPECT_THAT(written(JobLine{.type = "lr"}),
-              MatchesRegex("I1020 09:15:07\\.265326 22317 log_writer\\.cpp:[0-9]+\\] Profiler .*\n"));
+  EXPECT_THAT(
+      written(JobLine{.type = "lr"}),
+      MatchesRegex("I1020 09:15:07\\.265326 22317 log_writer\\.cpp:[0-9]+\\] Profiler .*\n"));
 }
 
 TEST(LogWriterTest, WhatIsNotGivenIsLeftOut) {
   const std::string line = written(JobLine{.type = "lr"});
-  for (const char* key : {" id =", "step", "stage", "chunk", "stream", "action", "part", "version"}) {
+  for (const char* key :
+       {" id =", "step", "stage", "chunk", "stream", "action", "part", "version"}) {
     EXPECT_THAT(line, testing::Not(HasSubstr(key)));
   }
 }

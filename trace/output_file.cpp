@@ -17,9 +17,8 @@ namespace {
 constexpr std::size_t kBufferSize = std::size_t{1} << 20;
 
 bool isSpecialFile(const std::string& path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
-         !S_ISDIR(status.st_mode);
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
 /// The file that `path` names, links followed, so that a link is written through and not replaced.
@@ -32,7 +31,7 @@ std::string targetOf(const std::string& path) {
 
 /// Only the first mkstemp-like attempt needs to be unique among the processes writing one name.
 mode_t fileMode(const std::string& path) {
-  struct stat status{};
+  struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return status.st_mode & 0777;
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -116,7 +115,9 @@ void OutputFile::fail(const char* what, int error) {
     case EPERM:
     case EROFS: text += "; choose a folder that you may write to"; break;
     case ENOSPC:
-    case EDQUOT: text += "; free some space or choose another disk (nothing was left behind)"; break;
+    case EDQUOT:
+      text += "; free some space or choose another disk (nothing was left behind)";
+      break;
     case EISDIR: text += "; name a file"; break;
     default: break;
   }

@@ -6,9 +6,9 @@
 namespace pipetrace {
 
 /// A file that appears under its name only when it is whole: written to a temporary name beside it,
-/// synced and renamed by commit(). Destroyed without commit() it leaves nothing behind, and what was
-/// under the name before is untouched. "-" is standard output (nothing to rename). A name that is
-/// no regular file (/dev/null, a FIFO) is written directly.
+/// synced and renamed by commit(). Destroyed without commit() it leaves nothing behind, and what
+/// was under the name before is untouched. "-" is standard output (nothing to rename). A name that
+/// is no regular file (/dev/null, a FIFO) is written directly.
 ///
 /// Errors (disk full, no permission, folder missing) throw Error; a closed pipe on standard output
 /// makes the rest of the output go nowhere, which is not an error. Not thread-safe.

@@ -22,7 +22,8 @@ using testing::ThrowsMessage;
 
 class OutputFileTest : public testing::Test {
  protected:
-  OutputFileTest() : folder_(fs::path(testing::TempDir()) / ("output file " + std::to_string(getpid()))) {
+  OutputFileTest()
+      : folder_(fs::path(testing::TempDir()) / ("output file " + std::to_string(getpid()))) {
     fs::create_directories(folder_);
   }
   ~OutputFileTest() override { fs::remove_all(folder_); }
@@ -64,7 +65,7 @@ TEST_F(OutputFileTest, ModeFollowsTheUmaskAndAnOldFileKeepsIts) {
   const mode_t mask = ::umask(027);
   writeWholeFile(path("a"), "1");
   ::umask(mask);
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat(path("a").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0640U);
   ::chmod(path("a").c_str(), 0600);
@@ -83,14 +84,15 @@ TEST_F(OutputFileTest, ALinkIsWrittenThrough) {
 
 TEST_F(OutputFileTest, AMissingFolderAndAFolderInPlaceOfTheFileAreNamed) {
   EXPECT_THAT([&] { OutputFile(path("none/profile.json")); },
-              ThrowsMessage<Error>(AllOf(HasSubstr("none/profile.json"),
-                                         HasSubstr("create its folder first"))));
-  EXPECT_THAT([&] { OutputFile(folder_.string()); }, ThrowsMessage<Error>(HasSubstr("name a file")));
+              ThrowsMessage<Error>(
+                  AllOf(HasSubstr("none/profile.json"), HasSubstr("create its folder first"))));
+  EXPECT_THAT([&] { OutputFile(folder_.string()); },
+              ThrowsMessage<Error>(HasSubstr("name a file")));
 }
 
 TEST_F(OutputFileTest, DevNullIsWrittenAndNotReplaced) {
   writeWholeFile("/dev/null", "x");
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(::stat("/dev/null", &status), 0);
   EXPECT_TRUE(S_ISCHR(status.st_mode));
 }

@@ -38,8 +38,7 @@ const Track* Timeline::findTrack(int rank, std::string_view lane) const {
 }
 
 void Timeline::setArguments(Event& event, std::span<const Argument> list) {
-  const auto count =
-      std::min<std::size_t>(list.size(), std::numeric_limits<std::uint16_t>::max());
+  const auto count = std::min<std::size_t>(list.size(), std::numeric_limits<std::uint16_t>::max());
   event.firstArgument = static_cast<std::uint32_t>(arguments.size());
   event.argumentCount = static_cast<std::uint16_t>(count);
   arguments.insert(arguments.end(), list.begin(),

@@ -1,0 +1,90 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/layers/layer_table.h"
+
+namespace pipetrace::layers {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+const fs::path kRoot = PIPETRACE_SOURCE_DIR;
+
+LayerTable realTable() { return parseLayerTable(contents(kRoot / "docs/architecture.md")); }
+
+TEST(LayersTest, EveryIncludeOfTheTreeFollowsTheTable) {
+  const LayerTable table = realTable();
+  int files = 0;
+  for (const auto& [folder, allowed] : table.mayInclude) {
+    if (!fs::exists(kRoot / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
+      ++files;
+      const std::string relative = fs::relative(entry.path(), kRoot).string();
+      EXPECT_THAT(checkIncludes(table, relative, contents(entry.path())), IsEmpty());
+    }
+  }
+  EXPECT_GT(files, 40);
+}
+
+TEST(LayersTest, EveryFolderWithSourcesIsInTheTable) {
+  const LayerTable table = realTable();
+  for (const auto& folder : fs::directory_iterator(kRoot)) {
+    if (!folder.is_directory() || folder.path().filename().string()[0] == '.' ||
+        folder.path().filename() == "build") {
+      continue;
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() != ".cpp") continue;
+      EXPECT_EQ(table.mayInclude.count(folder.path().filename().string()), 1U) << entry.path();
+    }
+  }
+}
+
+TEST(LayersTest, NoFolderMayIncludeOneOfItsOwnOrAHigherLayer) {
+  // The table itself points one way: a cycle between two folders would pass every other check.
+  const LayerTable table = realTable();
+  for (const auto& [folder, allowed] : table.mayInclude) {
+    for (const std::string& target : allowed) {
+      const auto back = table.mayInclude.find(target);
+      if (back == table.mayInclude.end()) continue;
+      EXPECT_EQ(back->second.count(folder), 0U) << folder << " and " << target;
+    }
+  }
+}
+
+TEST(LayersTest, AnIncludeThatPointsUpwardsIsFound) {
+  const LayerTable table = realTable();
+  EXPECT_THAT(checkIncludes(table, "trace/event.cpp", "#include \"parser/load_timeline.h\"\n"),
+              ElementsAre(HasSubstr("trace/ may not include \"parser/load_timeline.h\"")));
+  EXPECT_THAT(checkIncludes(table, "parser/x.cpp", "#include \"trace/event.h\"\n"), IsEmpty());
+}
+
+TEST(LayersTest, ALibraryOutsideItsFoldersIsFound) {
+  const LayerTable table = realTable();
+  EXPECT_THAT(checkIncludes(table, "schedule/x.cpp", "#include <torch/torch.h>\n"),
+              ElementsAre(HasSubstr("schedule/ may not use <torch/torch.h>")));
+  EXPECT_THAT(checkIncludes(table, "chart/x.h", "  #  include <QWidget>\n"),
+              ElementsAre(HasSubstr("chart/ may not use <QWidget>")));
+  EXPECT_THAT(checkIncludes(table, "chart/x.h", "#include <boost/any.hpp>\n"),
+              ElementsAre(HasSubstr("in no row")));
+  EXPECT_THAT(checkIncludes(table, "trace/x.cpp", "#include <gtest/gtest.h>\n"),
+              ElementsAre(HasSubstr("belongs in tests")));
+  EXPECT_THAT(checkIncludes(table, "trace/x.cpp", "#include \"event.h\"\n"),
+              ElementsAre(HasSubstr("not written from the root")));
+}
+
+}  // namespace
+}  // namespace pipetrace::layers
