@@ -12,7 +12,7 @@ if(NOT pipetrace_site)
   message(
     FATAL_ERROR
       "PIPETRACE_RUNTIME=ON needs LibTorch, which was not found under ${PIPETRACE_TORCH_DIR}. "
-      "Run `bash tools/setup.sh`, or: python3 -m venv .deps/venv && .deps/venv/bin/pip install "
+      "Run `bash tools/setup.sh`, or: python3 -m venv .deps/torch && .deps/torch/bin/pip install "
       "--no-deps torch==2.11.0 'nvidia-cuda-runtime>=13,<13.1' 'nvidia-cuda-cupti>=13,<13.1', "
       "or point PIPETRACE_TORCH_DIR at an environment that has it, or set PIPETRACE_RUNTIME=OFF")
 endif()

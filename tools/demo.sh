@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Trains a small character-level transformer on 4 pipeline stages on the CPU, and shows where its
+# time went.
+#   demo.sh [--data FILE] [--steps N] [--out FOLDER]
+#     --data FILE    train on this text (default: a licence text of this machine)
+#     --steps N      training steps (default: the sample's own)
+#     --out FOLDER   where the results go (default: build/demo)
+#     --bin FOLDER   use the programs in FOLDER; install and build nothing
+# Installs what is missing and builds first; a second run skips what is there.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '\n== %s\n' "$*"; }
+die() { printf 'demo: %s\n' "$*" >&2; exit 2; }
+
+out=$root/build/demo
+bin=
+sample=()
+while [ $# -gt 0 ]; do
+  case $1 in
+    --data|--steps|--out|--bin)
+      [ $# -ge 2 ] || die "$1 needs a value (try --help)"
+      case $1 in
+        --data) [ -r "$2" ] || die "cannot read $2"
+                sample+=(--data "$(realpath "$2")") ;;
+        --steps) sample+=(--steps "$2") ;;
+        --out) out=$2 ;;
+        --bin) bin=$2 ;;
+      esac
+      shift 2 ;;
+    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) die "unknown option $1 (try --help)" ;;
+  esac
+done
+
+if [ -z "$bin" ]; then
+  bash "$root/tools/setup.sh"
+  say "building (the first time takes some minutes)"
+  cd "$root"
+  cmake --preset all >/dev/null
+  cmake --build --preset all --target pipe-run pipe-trace pipe-view sample-char-transformer
+  bin=$root/build/all/bin
+fi
+mkdir -p "$out"
+out=$(realpath "$out")
+rm -rf "$out/logs" "$out/rehearsal" "$out"/profile.{json,png} "$out"/rehearsal.{json,txt} "$out"/*.txt
+
+say "training on 4 pipeline stages, one process each, schedule 1F1B"
+"$bin/pipe-run" --ranks 4 --log-dir "$out/logs" -- \
+  "$bin/sample-char-transformer" --schedule 1F1B "${sample[@]}" | tee "$out/training.txt"
+
+say "the job logs become a profile"
+"$bin/pipe-trace" "$out/logs" -o "$out/profile.json" | tee "$out/profile.txt"
+
+say "the same schedule on 4 emulated devices: each job takes its measured time by waiting, so that
+   a machine with few cores shows what 4 devices would do"
+"$bin/pipe-run" rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --steps 5 \
+  --costs-from "$out/logs" --log-dir "$out/rehearsal"
+"$bin/pipe-trace" "$out/rehearsal" -o "$out/rehearsal.json" | tee "$out/rehearsal.txt"
+
+say "a picture of it, without a display"
+"$bin/pipe-view" "$out/rehearsal.json" --export "$out/profile.png"
+
+say "done"
+cat <<END
+Logs       $out/logs
+Profiles   $out/profile.json     the training: 4 processes sharing this machine's cores
+           $out/rehearsal.json   the rehearsal: 4 devices
+Picture    $out/profile.png
+
+Open a profile
+  in the viewer          $bin/pipe-view $out/rehearsal.json
+  in Perfetto            open https://ui.perfetto.dev and drop the file on the page
+  in Chrome or Chromium  open chrome://tracing, press Load, choose the file
+END

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Installs what building PipeTrace needs on Debian 12, and nothing that is there already.
+#   setup.sh            packages to build everything, and LibTorch into .deps/torch
+#   setup.sh --tests    also what only the tests need: a browser and the trace viewers
+# Needs root (or sudo without a password) only for Debian packages that are missing.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+say() { printf '\n== %s\n' "$*"; }
+die() { printf 'setup: %s\n' "$*" >&2; exit 2; }
+
+tests=no
+for argument in "$@"; do
+  case $argument in
+    --tests) tests=yes ;;
+    -h|--help) sed -n '2,5s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) die "unknown option $argument (try --help)" ;;
+  esac
+done
+
+packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
+  nlohmann-json3-dev libre2-dev zlib1g-dev libfmt-dev libcli11-dev
+  qt6-base-dev libgl-dev fonts-dejavu-core
+  libgloo-dev
+  libgtest-dev libgmock-dev)
+[ $tests = no ] || packages+=(chromium chromium-driver xvfb xauth clang-format-14 util-linux procps)
+
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+  [ "$status" = installed ] || missing+=("$package")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+  say "installing Debian packages: ${missing[*]}"
+  as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    sudo -n true 2>/dev/null || die "these Debian packages are missing, and installing them needs root:
+  apt-get install ${missing[*]}"
+    as_root=(sudo -n)
+  fi
+  "${as_root[@]}" apt-get update -qq || die "apt-get update failed; is the network there?"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
+    || die "apt-get could not install: ${missing[*]}"
+else
+  say "Debian packages: all there"
+fi
+
+# environment NAME STAMP PIP-ARGUMENTS...: a virtual environment .deps/NAME. The stamp is written
+# last, so that an interrupted installation is begun anew.
+environment() {
+  local folder=$root/.deps/$1 stamp=$2
+  shift 2
+  if [ "$(cat "$folder/.stamp" 2>/dev/null || true)" = "$stamp" ]; then
+    say "${folder#"$root"/}: $stamp is there"
+    return
+  fi
+  say "installing $stamp into ${folder#"$root"/}"
+  rm -rf "$folder"
+  python3 -m venv "$folder" || die "python3 -m venv failed"
+  "$folder/bin/pip" install --quiet --disable-pip-version-check "$@" \
+    || die "pip could not install $stamp; is the network there?"
+  printf '%s' "$stamp" > "$folder/.stamp"
+}
+
+# The CPU library of the wheel needs exactly these two packages of CUDA, and no toolkit.
+environment torch "torch 2.11.0" --no-deps torch==2.11.0 \
+  "nvidia-cuda-runtime>=13,<13.1" "nvidia-cuda-cupti>=13,<13.1"
+if [ $tests = yes ]; then
+  environment front-ends "viztracer 1.1.1, selenium 4" viztracer==1.1.1 "selenium>=4.20,<5"
+fi
