@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+namespace pipetrace {
+
+/// A process's place among its peers, as torchrun and pipe-run put it into the environment.
+struct ProcessEnv {
+  int rank = 0;             ///< RANK
+  int localRank = 0;        ///< LOCAL_RANK
+  int worldSize = 1;        ///< WORLD_SIZE
+  std::string masterAddr;   ///< MASTER_ADDR: where rank 0 (or the agent) serves the store
+  int masterPort = 0;       ///< MASTER_PORT
+  bool agentStore = false;  ///< TORCHELASTIC_USE_AGENT_STORE: torchrun serves the store itself
+  std::string attempt;      ///< TORCHELASTIC_RESTART_COUNT, "0" if unset
+};
+
+/// Reads the variables. Throws Error naming the variable that is missing or no number, or out of
+/// range (rank < world size, port 1 .. 65535).
+ProcessEnv readProcessEnv();
+
+}  // namespace pipetrace

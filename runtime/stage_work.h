@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+
+#include "runtime/message.h"
+
+namespace pipetrace {
+
+/// What a rank's jobs do: real training (TorchWork) or waiting in its place (rehearsals). The
+/// executor calls it in the order lr, forward and backward as the plan says, optimizerStep.
+///
+/// Threads: the compute thread, except sent() and received().
+class StageWork {
+ public:
+  virtual ~StageWork() = default;
+
+  /// Opens a step.
+  virtual void lr(int step) = 0;
+
+  /// `input` has an undefined tensor for stage 0, which takes its data from elsewhere. The result
+  /// goes to stage + 1; the last stage's is dropped.
+  virtual Message forward(int stage, int microBatch, Message input) = 0;
+
+  /// `gradient` of the stage's output; undefined tensor for the last stage, which starts from its
+  /// loss. The result, the gradient of the stage's input, goes to stage - 1; stage 0's is dropped.
+  virtual Message backward(int stage, int microBatch, Message gradient) = 0;
+
+  /// Closes a step.
+  virtual void optimizerStep() = 0;
+
+  /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
+  virtual std::optional<double> loss() const { return std::nullopt; }
+
+  /// Receive lane's thread: `message` is there, and its receive is recorded as ending when this
+  /// returns. Emulated devices wait here until it may arrive (deadline + transfer time) and set its
+  /// deadline to that. Messages that stay on a rank do not pass here.
+  virtual void received(Message& /*message*/) {}
+
+  /// Send lane's thread: the transport is done with `message` (its tensor is gone by then), and its
+  /// send is recorded as ending when this returns.
+  virtual void sent(const Message& /*message*/) {}
+};
+
+}  // namespace pipetrace
