@@ -1,0 +1,152 @@
+// Looks at what tools/demo.sh left behind (the fixture `demo` runs it once).
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "analysis/run_summary.h"
+#include "parser/load_timeline.h"
+#include "schedule/build_schedule.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::SizeIs;
+using testing::StartsWith;
+
+constexpr int kRanks = 4;
+constexpr int kMicroBatches = 8;
+
+const fs::path kDemo = PIPETRACE_DEMO_DIR;
+
+std::string contents(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in.good()) << path;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+Timeline load(const fs::path& path) {
+  Diagnostics diagnostics;
+  Timeline timeline = loadTimeline({path.string()}, {}, diagnostics);
+  for (const Diagnostic& d : diagnostics.list()) ADD_FAILURE() << toText(d);
+  return timeline;
+}
+
+std::vector<double> losses() {
+  const std::string text = contents(kDemo / "training.txt");
+  const std::regex line(R"(step\s+(\d+)\b.*?\bloss\s+([0-9.]+))");
+  std::vector<double> list;
+  for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
+    list.push_back(std::stod((*it)[2]));
+  }
+  return list;
+}
+
+double mean(std::vector<double>::const_iterator begin, std::vector<double>::const_iterator end) {
+  return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
+}
+
+TEST(DemoTest, TheLossFallsToSevenTenthsOfWhereItBegan) {
+  const auto list = losses();
+  ASSERT_GE(list.size(), 20U);
+  EXPECT_LE(mean(list.end() - 10, list.end()), 0.7 * mean(list.begin(), list.begin() + 10));
+}
+
+TEST(DemoTest, EveryRankLeavesAWholeLogWithNothingDropped) {
+  for (const char* run : {"logs", "rehearsal"}) {
+    const Timeline timeline = load(kDemo / run);
+    EXPECT_THAT(timeline.ranks, SizeIs(kRanks));
+    for (const auto& [rank, info] : timeline.ranks) {
+      EXPECT_TRUE(fs::exists(kDemo / run / ("workerlog." + std::to_string(rank))));
+      EXPECT_TRUE(info.hasEnd) << run << " rank " << rank;
+      EXPECT_EQ(info.dropped, 0) << run << " rank " << rank;
+      EXPECT_EQ(info.errors, 0) << run << " rank " << rank;
+      EXPECT_EQ(info.numStages, kRanks);
+      EXPECT_EQ(info.numMicroBatches, kMicroBatches);
+    }
+  }
+}
+
+TEST(DemoTest, EveryStepOfEveryRankIsThePlanBetweenLrAndOptimizer) {
+  const Schedule plan = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const Timeline timeline = load(kDemo / "logs");
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const Track* track = timeline.findTrack(rank, kComputeLane);
+    ASSERT_NE(track, nullptr);
+    const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
+    const std::size_t perStep = actions.size() + 2;
+    ASSERT_EQ(track->events.size() % perStep, 0U);
+    for (std::size_t i = 0; i < track->events.size(); ++i) {
+      const Event& job = track->events[i];
+      const std::size_t k = i % perStep;
+      ASSERT_EQ(job.step, track->events[i - k].step);
+      if (i > 0) ASSERT_GE(job.begin, track->events[i - 1].end) << "jobs of a lane overlap";
+      if (k == 0 || k == perStep - 1) {
+        ASSERT_EQ(job.kind, k == 0 ? JobKind::kLr : JobKind::kOptimizer);
+        continue;
+      }
+      ASSERT_EQ(job.kind, actions[k - 1].kind);
+      ASSERT_EQ(job.microBatch, actions[k - 1].microBatch);
+      ASSERT_EQ(job.stage, rank);
+    }
+  }
+}
+
+TEST(DemoTest, TheProfileHoldsEveryJobAndTransferOfTheLogs) {
+  const Timeline logs = load(kDemo / "logs");
+  const Timeline profile = load(kDemo / "profile.json");
+  for (const Track& track : logs.tracks) {
+    const Track* same = profile.findTrack(track.rank, track.lane);
+    ASSERT_NE(same, nullptr) << track.rank << " " << track.lane;
+    ASSERT_EQ(same->events.size(), track.events.size());
+    for (std::size_t i = 0; i < track.events.size(); ++i) {
+      ASSERT_EQ(same->events[i].begin, track.events[i].begin);
+      ASSERT_EQ(same->events[i].end, track.events[i].end);
+      ASSERT_EQ(same->events[i].kind, track.events[i].kind);
+      ASSERT_EQ(same->events[i].job, track.events[i].job);
+    }
+  }
+}
+
+TEST(DemoTest, EveryTransferHasItsOtherEnd) {
+  const Timeline logs = load(kDemo / "logs");
+  std::int64_t sends = 0;
+  std::int64_t receives = 0;
+  std::int64_t steps = 0;
+  for (const Track& track : logs.tracks) {
+    for (const Event& e : track.events) {
+      sends += isSend(e.kind) ? 1 : 0;
+      receives += isRecv(e.kind) ? 1 : 0;
+      steps += e.kind == JobKind::kLr && track.rank == 0 ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(sends, steps * 2 * (kRanks - 1) * kMicroBatches);
+  EXPECT_EQ(receives, sends);
+}
+
+TEST(DemoTest, TheRehearsalShowsTheBubblesOfFourDevices) {
+  Timeline rehearsal = load(kDemo / "rehearsal");
+  Diagnostics diagnostics;
+  completeTimeline(rehearsal, diagnostics);
+  const RunSummary summary = summarize(rehearsal);
+  EXPECT_THAT(summary.steps, SizeIs(5));
+  // Equal stages would give 3/11; the demo's stages are not quite equal, which adds to it.
+  EXPECT_GE(summary.bubbleRatio, 3.0 / 11 - 0.02);
+  EXPECT_LE(summary.bubbleRatio, 0.75);
+}
+
+TEST(DemoTest, ThePictureIsAPng) {
+  const std::string png = contents(kDemo / "profile.png");
+  EXPECT_THAT(png, StartsWith("\x89PNG\r\n\x1a\n"));
+  EXPECT_GT(png.size(), 10'000U);
+}
+
+}  // namespace
+}  // namespace pipetrace
