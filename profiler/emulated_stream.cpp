@@ -1,0 +1,51 @@
+#include "profiler/emulated_stream.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+
+namespace pipetrace {
+namespace {
+
+// The kernel may fire a sleeper's timer 50 us late (its default slack), and waking takes some more.
+constexpr Nanoseconds kSpin = 80 * kNsPerUs;
+
+}  // namespace
+
+bool EmulatedStream::resolve(Mark mark, Nanoseconds& time) noexcept {
+  time = clock_.at(static_cast<Nanoseconds>(mark));
+  return true;
+}
+
+void EmulatedStream::waitUntil(Nanoseconds deadline) noexcept {
+  const Nanoseconds wake = deadline - kSpin;
+  if (monotonicNow() < wake) {
+    const timespec until{.tv_sec = wake / kNsPerSecond, .tv_nsec = wake % kNsPerSecond};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
+    }
+  }
+  // No yield: on a busy machine that can cost a whole time slice.
+  while (monotonicNow() < deadline) {
+  }
+}
+
+Nanoseconds EmulatedStream::startOf(Nanoseconds arrivalDeadline) noexcept {
+  if (deadline_ == kNsMin) deadline_ = monotonicNow();
+  return std::max(deadline_, arrivalDeadline);
+}
+
+void EmulatedStream::awaitStart(Nanoseconds arrivalDeadline) noexcept {
+  waitUntil(startOf(arrivalDeadline));
+}
+
+Nanoseconds EmulatedStream::run(Nanoseconds arrivalDeadline, Nanoseconds duration) noexcept {
+  const Nanoseconds start = startOf(arrivalDeadline);
+  if (monotonicNow() > start + kTolerance) {
+    lateStarts_.store(lateStarts_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  deadline_ = start + duration;
+  waitUntil(deadline_);
+  return deadline_;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+
+#include "profiler/device_stream.h"
+#include "profiler/wall_clock.h"
+
+namespace pipetrace {
+
+/// A device on which a job takes its time by waiting, so that a few cores can show what many
+/// devices would do.
+///
+/// Every job has a deadline, made from deadlines only:
+///     max(the lane's previous deadline, the job's arrival deadline) + duration
+/// so waking up late shifts one logged time and is not handed on. Marks are read from the clock
+/// after the wait; a deadline is never logged.
+///
+/// All times are CLOCK_MONOTONIC ns, comparable between the processes of one host. One thread at a
+/// time calls mark(), waitUntil(), run() and setOrigin().
+class EmulatedStream : public DeviceStream {
+ public:
+  /// No input is waited for: the arrival deadline of a job that needs no message.
+  static constexpr Nanoseconds kNoArrival = kNsMin;
+  /// How late a job may begin before it is counted by lateStarts().
+  static constexpr Nanoseconds kTolerance = 200 * kNsPerUs;
+
+  explicit EmulatedStream(WallClock clock = WallClock::read()) : clock_(clock) {}
+
+  Mark mark() noexcept override { return static_cast<Mark>(monotonicNow()); }
+  bool resolve(Mark mark, Nanoseconds& time) noexcept override;
+  std::int64_t lateStarts() const noexcept override {
+    return lateStarts_.load(std::memory_order_relaxed);
+  }
+
+  /// The lane's previous deadline becomes `origin`: give all ranks the same one to let them start
+  /// together. Without it the first job starts when it is first waited for.
+  void setOrigin(Nanoseconds origin) noexcept { deadline_ = origin; }
+
+  /// Waits until a job with this arrival deadline may begin: max(previous deadline, arrival).
+  /// Call it before Recorder::begin(), or the wait for the input would be logged as work.
+  void awaitStart(Nanoseconds arrivalDeadline) noexcept;
+
+  /// The job itself, between Recorder::begin() and end(): waits until its deadline and returns it.
+  /// arrivalDeadline = the deadline that the input message carried + the transfer's time.
+  Nanoseconds run(Nanoseconds arrivalDeadline, Nanoseconds duration) noexcept;
+
+  /// The deadline of the lane's last job.
+  Nanoseconds deadline() const noexcept { return deadline_; }
+
+  /// Waits until the clock shows `deadline`: sleeps, and spins through the last tens of
+  /// microseconds, which a timer would miss. Returns at once if it has passed.
+  static void waitUntil(Nanoseconds deadline) noexcept;
+
+ private:
+  Nanoseconds startOf(Nanoseconds arrivalDeadline) noexcept;
+
+  const WallClock clock_;
+  Nanoseconds deadline_ = kNsMin;  // kNsMin: nothing ran, and no origin is set
+  std::atomic<std::int64_t> lateStarts_ = 0;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pipetrace {
+
+/// The job log on disk, opened for appending: whoever else appends whole lines to it (the launcher
+/// appends the rank's output) does not tear ours. Not thread-safe.
+class LogFile {
+ public:
+  /// Makes the folder if it is missing. Throws Error.
+  explicit LogFile(std::string path);
+  ~LogFile();
+  LogFile(const LogFile&) = delete;
+  LogFile& operator=(const LogFile&) = delete;
+
+  /// Appends whole lines in one write(2), or as few as the system lets it. Returns how many of them
+  /// did not get in. A line that was cut off is closed before the next one is written.
+  std::int64_t append(std::string_view lines) noexcept;
+
+  const std::string& path() const { return path_; }
+  /// append() calls that failed.
+  std::int64_t failures() const { return failures_; }
+  /// errno of the first failure; 0: none.
+  int firstError() const { return firstError_; }
+
+ private:
+  bool writeAll(std::string_view& rest) noexcept;
+
+  std::string path_;
+  int fd_ = -1;
+  bool insideLine_ = false;
+  std::int64_t failures_ = 0;
+  int firstError_ = 0;
+};
+
+}  // namespace pipetrace

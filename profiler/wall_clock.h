@@ -1,0 +1,31 @@
+#pragma once
+
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// CLOCK_MONOTONIC now, ns. Comparable between the processes of one host.
+Nanoseconds monotonicNow() noexcept;
+
+/// Turns readings of CLOCK_MONOTONIC into ns since the Unix epoch.
+///
+/// The relation of the two clocks is read once and then kept: when somebody sets the wall clock
+/// while a run is on, times go on as if nothing had happened, so no duration ever becomes negative
+/// or wrong. Both clocks are slewed alike, so readings taken by different ranks of one host agree
+/// to well under a microsecond as long as the clock is not set in between. A plain value.
+class WallClock {
+ public:
+  /// Reads the relation now: of several tries the one whose two readings lay closest together.
+  static WallClock read() noexcept;
+
+  Nanoseconds at(Nanoseconds monotonic) const noexcept { return monotonic + offset_; }
+  Nanoseconds offset() const noexcept { return offset_; }
+  /// The relation is off by at most this much.
+  Nanoseconds uncertainty() const noexcept { return uncertainty_; }
+
+ private:
+  Nanoseconds offset_ = 0;
+  Nanoseconds uncertainty_ = 0;
+};
+
+}  // namespace pipetrace
