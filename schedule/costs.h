@@ -9,8 +9,8 @@ namespace pipetrace {
 /// How long one micro-batch takes on one stage.
 struct StageCosts {
   Nanoseconds forward = 0;
-  Nanoseconds backward = 0;        ///< the whole backward pass
-  Nanoseconds backwardInput = 0;   ///< the halves, where a plan splits it
+  Nanoseconds backward = 0;       ///< the whole backward pass
+  Nanoseconds backwardInput = 0;  ///< the halves, where a plan splits it
   Nanoseconds backwardWeight = 0;
 };
 

@@ -9,7 +9,7 @@ namespace pipetrace {
 
 /// A plan: what each pipeline rank does, in order. A plain value.
 struct Schedule {
-  std::string name;  ///< "1F1B", "FThenB", …, or the file that it was read from
+  std::string name;   ///< "1F1B", "FThenB", …, or the file that it was read from
   int numStages = 0;  ///< virtual stages: ranks * chunks
   int numMicroBatches = 0;
   std::vector<std::vector<Action>> ranks;  ///< ranks[r] = the actions of rank r, in order

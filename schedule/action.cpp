@@ -1,0 +1,36 @@
+#include "schedule/action.h"
+
+#include <cassert>
+
+namespace pipetrace {
+namespace {
+
+const char* letters(JobKind kind) {
+  switch (kind) {
+    case JobKind::kForward: return "F";
+    case JobKind::kBackward: return "B";
+    case JobKind::kBackwardInput: return "I";
+    case JobKind::kBackwardWeight: return "W";
+    case JobKind::kSendForward: return "SEND_F";
+    case JobKind::kRecvForward: return "RECV_F";
+    case JobKind::kSendBackward: return "SEND_B";
+    case JobKind::kRecvBackward: return "RECV_B";
+    default: assert(false && "a kind that no plan holds"); return "?";
+  }
+}
+
+std::string cell(int stage, const char* letters, int microBatch) {
+  return std::to_string(stage) + letters + std::to_string(microBatch);
+}
+
+}  // namespace
+
+std::string toText(const Action& action) {
+  if (action.kind == JobKind::kForwardBackward) {
+    return "(" + cell(action.stage, "F", action.microBatch) + ";" +
+           cell(action.backwardStage, "B", action.backwardMicroBatch) + ")OVERLAP_F_B";
+  }
+  return cell(action.stage, letters(action.kind), action.microBatch);
+}
+
+}  // namespace pipetrace
