@@ -29,6 +29,11 @@ if(PIPETRACE_RUNTIME)
   include(PipetraceTorch)
 endif()
 
+if(PIPETRACE_BENCHMARKS)
+  find_package(benchmark QUIET)
+  pipetrace_need(benchmark_FOUND "Google Benchmark for PIPETRACE_BENCHMARKS=ON" libbenchmark-dev)
+endif()
+
 if(PIPETRACE_TESTS)
   find_package(GTest QUIET)
   pipetrace_need(GTest_FOUND "GoogleTest and GoogleMock" "libgtest-dev libgmock-dev")

@@ -1,6 +1,7 @@
 #include "profiler/log_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +44,13 @@ bool LogFile::writeAll(std::string_view& rest) noexcept {
   return true;
 }
 
+bool LogFile::removeLast(std::size_t bytes) noexcept {
+  const off_t ours = lseek(fd_, 0, SEEK_CUR);  // where our last write ended
+  struct stat file {};
+  if (ours < 0 || fstat(fd_, &file) != 0 || file.st_size != ours) return false;
+  return ftruncate(fd_, ours - static_cast<off_t>(bytes)) == 0;
+}
+
 std::int64_t LogFile::append(std::string_view lines) noexcept {
   if (insideLine_) {
     std::string_view newline = "\n";
@@ -51,8 +59,9 @@ std::int64_t LogFile::append(std::string_view lines) noexcept {
   std::string_view rest = lines;
   if (!insideLine_ && writeAll(rest)) return 0;
   ++failures_;
-  const std::size_t written = lines.size() - rest.size();
-  if (written > 0) insideLine_ = lines[written - 1] != '\n';
+  const std::string_view written = lines.substr(0, lines.size() - rest.size());
+  const std::size_t torn = written.size() - (written.rfind('\n') + 1);  // npos + 1 is 0
+  if (torn > 0) insideLine_ = !removeLast(torn);
   return std::count(rest.begin(), rest.end(), '\n');
 }
 

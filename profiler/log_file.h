@@ -17,7 +17,8 @@ class LogFile {
   LogFile& operator=(const LogFile&) = delete;
 
   /// Appends whole lines in one write(2), or as few as the system lets it. Returns how many of them
-  /// did not get in. A line that was cut off is closed before the next one is written.
+  /// did not get in. A line that got in partly is taken out again (it could read as a whole line
+  /// with a wrong time), or, if others have written behind it, closed before the next one.
   std::int64_t append(std::string_view lines) noexcept;
 
   const std::string& path() const { return path_; }
@@ -28,6 +29,7 @@ class LogFile {
 
  private:
   bool writeAll(std::string_view& rest) noexcept;
+  bool removeLast(std::size_t bytes) noexcept;
 
   std::string path_;
   int fd_ = -1;

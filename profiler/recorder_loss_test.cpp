@@ -1,0 +1,175 @@
+// What happens to a recording when something goes wrong.
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <thread>
+
+#include "profiler/cpu_stream.h"
+#include "profiler/recorded_log.h"
+#include "profiler/recorder.h"
+#include "profiler/scripted_stream.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+const char* const kInfo = "Profiler Info: ";
+const char* const kEnd = "Profiler End: ";
+
+RecorderOptions optionsFor(const RecordedLog& log) {
+  RecorderOptions options;
+  options.logDirectory = log.folder();
+  return options;
+}
+
+/// No file of this process may grow past the limit: what a full disk looks like to a writer.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+std::string messageOf(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(RecorderLossTest, JobsThatFindTheRingFullAreCounted) {
+  RecordedLog log;
+  RecorderOptions options = optionsFor(log);
+  options.ringSlots = 8;
+  Recorder recorder(options);
+  auto owned = std::make_unique<ScriptedStream>();
+  ScriptedStream& stream = *owned;
+  const StreamId compute = recorder.addStream("compute", std::move(owned));
+  stream.known = -1;  // the device does not answer, so nothing leaves the ring
+  for (int i = 0; i < 20; ++i) {
+    recorder.begin(compute, {.microBatch = i});
+    recorder.end(compute);
+  }
+  stream.known = kNsMax;
+  recorder.close();
+  EXPECT_THAT(log.lines(kInfo), SizeIs(8));
+  EXPECT_EQ(log.number(kEnd, "written"), 8);
+  EXPECT_EQ(log.number(kEnd, "dropped"), 12);
+  EXPECT_EQ(log.number(kEnd, "errors"), 0);
+}
+
+TEST(RecorderLossTest, ADeviceThatNeverAnswersDoesNotHangTheEnd) {
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  auto owned = std::make_unique<ScriptedStream>();
+  owned->known = -1;
+  const StreamId compute = recorder.addStream("compute", std::move(owned));
+  recorder.begin(compute, {});
+  recorder.end(compute);
+  recorder.close();
+  EXPECT_EQ(log.number(kEnd, "written"), 0);
+  EXPECT_EQ(log.number(kEnd, "dropped"), 1);
+}
+
+TEST(RecorderLossTest, CallsOutOfTurnAreCountedAsErrors) {
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  recorder.end(compute);                       // nothing is open
+  recorder.begin(compute, {.microBatch = 1});  // given up by
+  recorder.begin(compute, {.microBatch = 2});  // this one
+  recorder.end(compute);
+  recorder.begin(compute + 1, {});             // no such stream
+  recorder.end(-1);                            // no such stream
+  recorder.begin(compute, {.microBatch = 3});  // never ended
+  recorder.close();
+  EXPECT_THAT(log.lines("Job (2)"), SizeIs(1));
+  EXPECT_THAT(log.lines(kInfo), SizeIs(1));
+  EXPECT_EQ(log.number(kEnd, "written"), 1);
+  EXPECT_EQ(log.number(kEnd, "errors"), 5);
+}
+
+TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  const auto recordStep = [&](int step, int jobs) {
+    for (int i = 0; i < jobs; ++i) {
+      recorder.begin(compute, {.step = step, .stage = 0, .action = "0F0"});
+      recorder.end(compute);
+    }
+    recorder.endStep(step);
+    recorder.flush();
+  };
+  {
+    const FileSizeLimit limit(20'000);
+    recordStep(0, 50);
+    recordStep(1, 100);  // hits the limit in the middle of a line
+    recordStep(2, 10);
+  }
+  recordStep(3, 10);
+  EXPECT_THAT(messageOf([&] { recorder.close(); }),
+              AllOf(HasSubstr(log.path()), HasSubstr("File too large"), HasSubstr("lost ")));
+  const std::vector<std::string> lines = log.lines(kInfo);
+  EXPECT_GT(lines.size(), 60u);
+  EXPECT_LT(lines.size(), 170u);
+  for (const std::string& line : lines) EXPECT_THAT(line, HasSubstr("action = 0F0"));
+  EXPECT_THAT(log.lines("step = 3"), SizeIs(10)) << "recording goes on when there is room again";
+  EXPECT_EQ(log.number(kEnd, "written"), static_cast<long long>(lines.size()));
+  EXPECT_EQ(log.number(kEnd, "written") + log.number(kEnd, "dropped"), 170);
+  EXPECT_GE(log.number(kEnd, "errors"), 2);
+}
+
+TEST(RecorderLossTest, ALogThatCannotBeOpenedOrWrittenIsRefusedAtOnce) {
+  RecordedLog log;
+  std::filesystem::create_symlink("/dev/full", log.path());
+  EXPECT_THAT(messageOf([&] { Recorder recorder(optionsFor(log)); }),
+              AllOf(HasSubstr(log.path()), HasSubstr("No space left on device")));
+  RecorderOptions options = optionsFor(log);
+  options.logDirectory = log.path() + "/logs";  // below something that is no folder
+  EXPECT_THAT(messageOf([&] { Recorder recorder(options); }), HasSubstr(options.logDirectory));
+}
+
+TEST(RecorderLossTest, TheOwnCostIsThatOfTheCalls) {
+  /// Each mark takes 20 us, so the cost of a call is known from below.
+  class SlowStream : public CpuStream {
+   public:
+    Mark mark() noexcept override {
+      const Nanoseconds until = monotonicNow() + 20 * kNsPerUs;
+      while (monotonicNow() < until) {
+      }
+      return CpuStream::mark();
+    }
+  };
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  const StreamId compute = recorder.addStream("compute", std::make_unique<SlowStream>());
+  constexpr int kJobs = 640;
+  const Nanoseconds start = monotonicNow();
+  for (int i = 0; i < kJobs; ++i) {
+    recorder.begin(compute, {});
+    recorder.end(compute);
+  }
+  const Nanoseconds took = monotonicNow() - start;
+  recorder.close();
+  EXPECT_GE(log.number(kEnd, "own_cost_ns"), 2 * kJobs * 20 * kNsPerUs);
+  // A timed call that the system interrupted stands for 64, so the upper bound is a loose one.
+  EXPECT_LE(log.number(kEnd, "own_cost_ns"), 4 * took);
+}
+
+}  // namespace
+}  // namespace pipetrace

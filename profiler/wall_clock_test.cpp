@@ -1,0 +1,43 @@
+#include "profiler/wall_clock.h"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+
+#include "profiler/cpu_stream.h"
+
+namespace pipetrace {
+namespace {
+
+TEST(WallClockTest, MapsToTheSystemsWallClock) {
+  const WallClock clock = WallClock::read();
+  const auto wall = std::chrono::system_clock::now().time_since_epoch();
+  const Nanoseconds mapped = clock.at(monotonicNow());
+  const Nanoseconds expected = std::chrono::nanoseconds(wall).count();
+  EXPECT_NEAR(static_cast<double>(mapped - expected), 0, 50e6);
+}
+
+TEST(WallClockTest, RanksOfOneHostAgreeToTenMicroseconds) {
+  // Each rank reads the relation for itself; a slow try must not spoil it.
+  const Nanoseconds first = WallClock::read().offset();
+  for (int rank = 1; rank < 20; ++rank) {
+    const WallClock clock = WallClock::read();
+    EXPECT_LE(std::abs(clock.offset() - first), 10 * kNsPerUs);
+    EXPECT_LE(clock.uncertainty(), 10 * kNsPerUs);
+  }
+}
+
+TEST(CpuStreamTest, DurationsAreThoseOfTheMonotonicClock) {
+  CpuStream stream;
+  const DeviceStream::Mark begin = stream.mark();
+  const DeviceStream::Mark end = stream.mark();
+  Nanoseconds beginTime = 0;
+  Nanoseconds endTime = 0;
+  ASSERT_TRUE(stream.resolve(begin, beginTime));
+  ASSERT_TRUE(stream.resolve(end, endTime));
+  EXPECT_EQ(endTime - beginTime, static_cast<Nanoseconds>(end - begin));
+  EXPECT_GE(endTime, beginTime);
+}
+
+}  // namespace
+}  // namespace pipetrace
