@@ -1,0 +1,263 @@
+#include "runtime/executor.h"
+
+#include <exception>
+#include <future>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/rank_plan.h"
+#include "runtime/transfer_lane.h"
+#include "schedule/check.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+
+namespace {
+
+std::string textOf(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    return e.what();
+  } catch (...) {
+    return "unknown error";
+  }
+}
+
+JobKind transferKind(Direction direction, bool isSend) {
+  if (direction == Direction::kForward) {
+    return isSend ? JobKind::kSendForward : JobKind::kRecvForward;
+  }
+  return isSend ? JobKind::kSendBackward : JobKind::kRecvBackward;
+}
+
+}  // namespace
+
+class Executor::Impl {
+ public:
+  Impl(Schedule schedule, StageWork& work, Transport& transport, RecordedLanes lanes)
+      : schedule_(std::move(schedule)),
+        rank_(transport.rank()),
+        work_(work),
+        transport_(transport),
+        lanes_(lanes) {
+    requireValid(schedule_);
+    if (schedule_.numRanks() != transport.worldSize()) {
+      throw Error("schedule " + schedule_.name + " is for " + std::to_string(schedule_.numRanks()) +
+                  " ranks, but " + std::to_string(transport.worldSize()) + " run");
+    }
+    jobs_ = planRank(schedule_, rank_);
+    receives_.resize(jobs_.size());
+    ids_.resize(jobs_.size(), kNotGiven);
+  }
+
+  ~Impl() {
+    // Wakes the lanes, which otherwise might wait for a peer for as long as the transport allows.
+    if (!finished_) transport_.abort("rank " + std::to_string(rank_) + " ended early");
+    recvLane_.reset();
+    sendLane_.reset();
+    flushRecorder();
+  }
+
+  void runStep(int step) {
+    guarded([&] { runStepUnguarded(step); });
+  }
+
+  void finish() {
+    guarded([&] {
+      awaitSends(sends_);
+      transport_.finish();
+    });
+    finished_ = true;
+  }
+
+ private:
+  void runStepUnguarded(int step) {
+    std::vector<std::future<Message>> earlierSends = std::exchange(sends_, {});
+    step_ = step;
+    const std::int64_t lrId = nextId();
+    for (std::int64_t& id : ids_) id = nextId();
+
+    postReceive(0);
+    runEdge(JobKind::kLr, lrId, [&] { work_.lr(step_); });
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      postReceive(i + 1);
+      runJob(i);
+    }
+    runEdge(JobKind::kOptimizer, nextId(), [&] { work_.optimizerStep(); });
+    if (lanes_.recorder != nullptr) {
+      if (const auto loss = work_.loss()) lanes_.recorder->counter("loss", *loss);
+      lanes_.recorder->endStep(step_);
+    }
+    // All of them were needed by peers before this step could end there, so this hardly waits.
+    awaitSends(earlierSends);
+  }
+
+  // lr and optimizer: the jobs at a step's edges.
+  template <typename Body>
+  void runEdge(JobKind kind, std::int64_t id, Body body) {
+    record(lanes_.compute, {.kind = kind, .microBatch = 0, .step = step_, .id = id}, [&] {
+      body();
+      return std::int64_t{kNotGiven};
+    });
+  }
+
+  void runJob(std::size_t index) {
+    const PlannedJob& job = jobs_[index];
+    Message input = takeInput(index);
+    Message output;
+    const Job recorded{.kind = job.action.kind,
+                       .microBatch = job.action.microBatch,
+                       .step = step_,
+                       .stage = job.action.stage,
+                       .chunk = job.chunk,
+                       .id = ids_[index],
+                       .action = job.text.c_str()};
+    record(lanes_.compute, recorded, [&] {
+      const auto run =
+          job.action.kind == JobKind::kForward ? &StageWork::forward : &StageWork::backward;
+      output = (work_.*run)(job.action.stage, job.action.microBatch, std::move(input));
+      return std::int64_t{kNotGiven};
+    });
+    handOver(index, std::move(output));
+  }
+
+  void postReceive(std::size_t index) {
+    if (index >= jobs_.size()) return;
+    const MessageEnd& from = jobs_[index].input;
+    if (!from.exists() || from.rank == rank_) return;
+    const Channel channel = channelNow(from);
+    const Job recorded = transferJob(index, from, false);
+    receives_[index] = recvLane_->post([this, from, channel, recorded] {
+      Message message;
+      record(lanes_.recv, recorded, [&] {
+        message = transport_.recv(from.rank, channel);
+        work_.received(message);
+        return message.bytes();
+      });
+      return message;
+    });
+  }
+
+  Message takeInput(std::size_t index) {
+    const MessageEnd& from = jobs_[index].input;
+    if (!from.exists()) return {};
+    if (from.rank != rank_) return receives_[index].get();
+    return std::move(kept_.extract(channelNow(from)).mapped());
+  }
+
+  void handOver(std::size_t index, Message output) {
+    const MessageEnd& to = jobs_[index].output;
+    if (!to.exists()) return;
+    const Channel channel = channelNow(to);
+    if (to.rank == rank_) {
+      kept_.emplace(channel, std::move(output));
+      return;
+    }
+    const Message stub{.deadline = output.deadline};
+    Job recorded = transferJob(index, to, true);
+    recorded.bytes = output.bytes();
+    // Issued here and now: were it issued when the lane gets to it, a send could wait behind one
+    // whose receiver is itself waiting for this one.
+    auto completion = transport_.send(to.rank, channel, std::move(output));
+    sends_.push_back(sendLane_->post([this, recorded, stub, completion = std::move(completion)] {
+      record(lanes_.send, recorded, [&] {
+        completion();
+        work_.sent(stub);
+        return recorded.bytes;
+      });
+      return Message{};
+    }));
+  }
+
+  Job transferJob(std::size_t index, const MessageEnd& end, bool isSend) const {
+    return {.kind = transferKind(end.channel.direction, isSend),
+            .microBatch = jobs_[index].action.microBatch,
+            .step = step_,
+            .stage = jobs_[index].action.stage,
+            .chunk = jobs_[index].chunk,
+            .peer = end.rank,
+            .id = ids_[index]};
+  }
+
+  // Runs `body`, which returns the bytes it moved, as a job of `stream`. A body that throws ends
+  // its job as well: how long it waited in vain belongs into the log.
+  template <typename Body>
+  void record(StreamId stream, const Job& job, Body body) {
+    if (lanes_.recorder == nullptr) {
+      body();
+      return;
+    }
+    lanes_.recorder->begin(stream, job);
+    std::int64_t bytes = kNotGiven;
+    try {
+      bytes = body();
+    } catch (...) {
+      lanes_.recorder->end(stream);
+      throw;
+    }
+    lanes_.recorder->end(stream, bytes);
+  }
+
+  Channel channelNow(const MessageEnd& end) const {
+    Channel channel = end.channel;
+    channel.step = step_;
+    return channel;
+  }
+
+  std::int64_t nextId() {
+    return lanes_.recorder != nullptr ? lanes_.recorder->nextJobId() : kNotGiven;
+  }
+
+  static void awaitSends(std::vector<std::future<Message>>& sends) {
+    for (auto& send : std::exchange(sends, {})) send.get();
+  }
+
+  template <typename Body>
+  void guarded(Body body) {
+    try {
+      body();
+    } catch (...) {
+      transport_.abort(textOf(std::current_exception()));
+      throw;
+    }
+  }
+
+  // The recorder's log thread reads the actions' texts, which end with this object.
+  void flushRecorder() noexcept {
+    if (lanes_.recorder == nullptr) return;
+    try {
+      lanes_.recorder->flush();
+    } catch (...) {
+      // close() reports what could not be written.
+    }
+  }
+
+  const Schedule schedule_;
+  const int rank_;
+  StageWork& work_;
+  Transport& transport_;
+  const RecordedLanes lanes_;
+  std::vector<PlannedJob> jobs_;
+  std::vector<std::int64_t> ids_;               // by job, of this step
+  std::vector<std::future<Message>> receives_;  // by job
+  std::vector<std::future<Message>> sends_;     // not yet waited for
+  std::map<Channel, Message> kept_;             // from a stage to another one of this rank
+  int step_ = kNotGiven;
+  bool finished_ = false;
+  std::unique_ptr<TransferLane> sendLane_ = std::make_unique<TransferLane>();
+  std::unique_ptr<TransferLane> recvLane_ = std::make_unique<TransferLane>();
+};
+
+Executor::Executor(Schedule schedule, StageWork& work, Transport& transport, RecordedLanes lanes)
+    : impl_(std::make_unique<Impl>(std::move(schedule), work, transport, lanes)) {}
+
+Executor::~Executor() = default;
+
+void Executor::runStep(int step) { impl_->runStep(step); }
+
+void Executor::finish() { impl_->finish(); }
+
+}  // namespace pipetrace

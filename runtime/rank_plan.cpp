@@ -1,0 +1,38 @@
+#include "runtime/rank_plan.h"
+
+#include "trace/error.h"
+
+namespace pipetrace {
+
+namespace {
+
+MessageEnd endAt(const Schedule& schedule, int neighbour, int receiver, const Action& action,
+                 Direction direction) {
+  if (neighbour < 0 || neighbour >= schedule.numStages) return {};
+  return {.rank = schedule.rankOfStage[static_cast<std::size_t>(neighbour)],
+          .channel = {.stage = receiver, .microBatch = action.microBatch, .direction = direction}};
+}
+
+}  // namespace
+
+std::vector<PlannedJob> planRank(const Schedule& schedule, int rank) {
+  std::vector<PlannedJob> jobs;
+  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+    const bool forward = action.kind == JobKind::kForward;
+    if (!forward && action.kind != JobKind::kBackward) {
+      throw Error("schedule " + schedule.name + " has the action " + toText(action) +
+                  "; training runs forward (F) and whole backward (B) actions");
+    }
+    const int towards = forward ? 1 : -1;
+    const Direction direction = forward ? Direction::kForward : Direction::kBackward;
+    const int s = action.stage;
+    jobs.push_back({.action = action,
+                    .text = toText(action),
+                    .chunk = schedule.chunkOfStage(s),
+                    .input = endAt(schedule, s - towards, s, action, direction),
+                    .output = endAt(schedule, s + towards, s + towards, action, direction)});
+  }
+  return jobs;
+}
+
+}  // namespace pipetrace

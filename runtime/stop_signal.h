@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace pipetrace {
+
+/// Turns the first SIGTERM or SIGINT into a call, so that a program can close its log; the second
+/// one, or the first while nobody asked to be called, ends the program as usual.
+///
+/// Make it first thing in main(): it blocks the two signals in the calling thread and in those that
+/// this one starts, and takes them on a thread of its own. One per process.
+class StopSignal {
+ public:
+  StopSignal();
+  /// Ends the thread and unblocks the signals.
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  /// `callback` gets the reason ("stopped by SIGTERM") on the signal thread; empty: nobody asks.
+  /// When this returns, the callback set before is not running and will not run.
+  void onStop(std::function<void(const std::string& reason)> callback);
+
+  /// The signal that came, 0 for none. Any thread.
+  int received() const;
+
+ private:
+  void run();
+  void take(int signal);
+
+  mutable std::mutex mutex_;
+  std::function<void(const std::string&)> callback_;
+  int received_ = 0;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pipetrace
