@@ -1,0 +1,16 @@
+#pragma once
+
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Half-open: [begin, end).
+struct Interval {
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
+
+  Nanoseconds length() const { return end - begin; }
+  bool operator==(const Interval&) const = default;
+};
+
+}  // namespace pipetrace

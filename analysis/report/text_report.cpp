@@ -1,0 +1,101 @@
+#include "analysis/report/text_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "analysis/report/text_table.h"
+#include "trace/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kShownSteps = 40;
+
+std::string counted(std::size_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+std::size_t replicaCount(const RunSummary& summary) {
+  std::set<int> replicas;
+  for (const RankSummary& rank : summary.ranks) replicas.insert(rank.replica);
+  return replicas.size();
+}
+
+std::string headline(const Timeline& timeline, const RunSummary& summary) {
+  std::set<std::int32_t> steps;
+  for (const StepSummary& step : summary.steps) steps.insert(step.step);
+  std::string text = counted(summary.ranks.size(), "rank", "ranks");
+  if (const std::size_t replicas = replicaCount(summary); replicas > 1) {
+    text += " in " + std::to_string(replicas) + " pipelines";
+  }
+  text += ", " + counted(steps.size(), "step", "steps");
+  if (!summary.ranks.empty()) {
+    const RankInfo& info = timeline.ranks.at(summary.ranks.front().rank);
+    if (!info.schedule.empty()) text += ", schedule " + info.schedule;
+    if (info.numMicroBatches) {
+      text += ", " + counted(static_cast<std::size_t>(std::max(0, *info.numMicroBatches)),
+                             "micro-batch", "micro-batches");
+    }
+  }
+  return text + "\n";
+}
+
+std::string rankTable(const RunSummary& summary) {
+  const bool replicas = replicaCount(summary) > 1;
+  std::vector<std::string> header = {"rank", "busy", "idle", "bubble ratio"};
+  if (replicas) header.insert(header.begin() + 1, "pipeline");
+  TextTable table(header);
+  for (const RankSummary& rank : summary.ranks) {
+    std::vector<std::string> row = {std::to_string(rank.rank), formatDuration(rank.busy),
+                                    formatDuration(rank.idle), ratioText(rank.bubbleRatio)};
+    if (replicas) row.insert(row.begin() + 1, std::to_string(rank.replica));
+    table.addRow(row);
+  }
+  return table.toText();
+}
+
+std::string stepTable(const RunSummary& summary) {
+  const bool replicas = replicaCount(summary) > 1;
+  std::vector<std::string> header = {"step", "length", "until next", "bubble ratio", "span bubble"};
+  if (replicas) header.insert(header.begin() + 1, "pipeline");
+  TextTable table(header);
+  for (std::size_t i = 0; i < summary.steps.size(); ++i) {
+    const std::size_t fromEnd = summary.steps.size() - i;
+    if (i >= kShownSteps / 2 && fromEnd > kShownSteps / 2) {
+      if (i == kShownSteps / 2) table.addRow(std::vector<std::string>(header.size(), "..."));
+      continue;
+    }
+    const StepSummary& step = summary.steps[i];
+    std::vector<std::string> row = {std::to_string(step.step), formatDuration(step.duration()),
+                                    formatDuration(step.betweenSteps), ratioText(step.bubbleRatio),
+                                    ratioText(step.spanBubble)};
+    if (replicas) row.insert(row.begin() + 1, std::to_string(step.replica));
+    table.addRow(row);
+  }
+  return table.toText();
+}
+
+}  // namespace
+
+std::string ratioText(double ratio) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4f", ratio);
+  return text;
+}
+
+std::string textReport(const Timeline& timeline, const RunSummary& summary) {
+  std::string text = headline(timeline, summary);
+  if (summary.ranks.empty()) {
+    return text + "no forward or backward jobs, so there is nothing to measure\n";
+  }
+  text += "bubble ratio " + ratioText(summary.bubbleRatio) +
+          ", bubbles are not classified: all are `unknown`\n\n";
+  text += rankTable(summary) + "\n" + stepTable(summary);
+  if (summary.topologyInferred) {
+    text += "\nThe logs do not say how the ranks are arranged: the pipelines were inferred.\n";
+  }
+  return text;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pipetrace {
+
+/// Rows of text in columns, aligned to the right for a fixed-width font. Cells are ASCII.
+class TextTable {
+ public:
+  explicit TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+
+  /// `cells` has as many as the header.
+  void addRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  std::string toText() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace pipetrace

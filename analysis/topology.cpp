@@ -1,0 +1,135 @@
+#include "analysis/topology.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+namespace pipetrace {
+namespace {
+
+std::vector<int> ranksWithCompute(const Timeline& timeline) {
+  std::set<int> ranks;
+  for (const Track& track : timeline.tracks) {
+    if (std::any_of(track.events.begin(), track.events.end(),
+                    [](const Event& e) { return isCompute(e.kind); })) {
+      ranks.insert(track.rank);
+    }
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+/// The ranks that messages connect, as sets that grow together.
+class Groups {
+ public:
+  explicit Groups(const std::vector<int>& ranks) {
+    for (const int rank : ranks) parent_[rank] = rank;
+  }
+  bool knows(int rank) const { return parent_.contains(rank); }
+  int lowestOf(int rank) {
+    while (parent_[rank] != rank) rank = parent_[rank] = parent_[parent_[rank]];
+    return rank;
+  }
+  void join(int a, int b) {
+    a = lowestOf(a);
+    b = lowestOf(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::map<int, int> parent_;
+};
+
+/// By rank: its replica, from who sends to whom.
+std::map<int, int> replicasByMessages(const Timeline& timeline, const std::vector<int>& ranks) {
+  Groups groups(ranks);
+  bool anyMessage = false;
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (!isTransfer(event.kind) || !groups.knows(track.rank) || !groups.knows(event.peer))
+        continue;
+      groups.join(track.rank, event.peer);
+      anyMessage = true;
+    }
+  }
+  std::map<int, int> replicas;
+  std::map<int, int> replicaOfLowest;
+  for (const int rank : ranks) {
+    const int lowest = anyMessage ? groups.lowestOf(rank) : ranks.front();
+    const int next = static_cast<int>(replicaOfLowest.size());
+    replicas[rank] = replicaOfLowest.try_emplace(lowest, next).first->second;
+  }
+  return replicas;
+}
+
+int chunksNamedBy(const Timeline& timeline, int rank) {
+  int chunks = 1;
+  for (const Track& track : timeline.tracks) {
+    if (track.rank != rank) continue;
+    for (const Event& event : track.events) chunks = std::max(chunks, event.chunk + 1);
+  }
+  return chunks;
+}
+
+/// What `Profiler Meta:` says of the shape, if it makes sense.
+struct Shape {
+  std::optional<int> stages;
+  std::optional<int> chunks;
+
+  explicit Shape(const RankInfo& info) {
+    constexpr int kMost = 1'000'000;
+    if (info.numChunks && *info.numChunks >= 1 && *info.numChunks <= kMost) chunks = info.numChunks;
+    const bool divides = info.numStages && *info.numStages % chunks.value_or(1) == 0;
+    if (divides && *info.numStages >= 1 && *info.numStages <= kMost) stages = info.numStages;
+  }
+};
+
+/// Whether the logs alone tell every rank's replica: they say it, or there is just one pipeline.
+bool replicasAreGiven(const Timeline& timeline, const std::vector<int>& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    const RankInfo& info = timeline.ranks.at(rank);
+    if (info.dataParallelIndex) return true;
+    const Shape shape(info);
+    return shape.stages && info.worldSize == *shape.stages / shape.chunks.value_or(1);
+  });
+}
+
+}  // namespace
+
+std::map<int, std::vector<int>> Topology::replicas() const {
+  std::map<int, std::vector<int>> result;
+  for (const auto& [rank, place] : places) result[place.replica].push_back(rank);
+  return result;
+}
+
+Topology topologyOf(const Timeline& timeline) {
+  Topology topology;
+  const std::vector<int> ranks = ranksWithCompute(timeline);
+  const bool given = replicasAreGiven(timeline, ranks);
+  topology.inferred = !given;
+  const auto byMessages = given ? std::map<int, int>() : replicasByMessages(timeline, ranks);
+  for (const int rank : ranks) {
+    Topology::Place& place = topology.places[rank];
+    const RankInfo& info = timeline.ranks.at(rank);
+    place.replica = given ? info.dataParallelIndex.value_or(0) : byMessages.at(rank);
+    const Shape shape(info);
+    place.chunks = shape.chunks ? *shape.chunks : chunksNamedBy(timeline, rank);
+    topology.inferred = topology.inferred || !shape.chunks || !shape.stages;
+  }
+  for (const auto& [replica, members] : topology.replicas()) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      Topology::Place& place = topology.places[members[i]];
+      const RankInfo& info = timeline.ranks.at(members[i]);
+      const int present = static_cast<int>(members.size());
+      const Shape shape(info);
+      place.depth = shape.stages ? std::max(1, *shape.stages / place.chunks) : present;
+      if (place.depth == present) {
+        place.position = static_cast<int>(i);
+      } else if (info.worldSize == place.depth) {
+        place.position = members[i];  // some logs are missing, but there is one pipeline only
+      }
+    }
+  }
+  return topology;
+}
+
+}  // namespace pipetrace
