@@ -1,0 +1,259 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/hand_made_timeline.h"
+#include "analysis/run_summary.h"
+#include "analysis/topology.h"
+#include "schedule/builders.h"
+#include "schedule/simulate.h"
+
+namespace pipetrace {
+namespace {
+
+using enum JobKind;
+using testing::ElementsAre;
+
+std::vector<int> stepsOf(const Timeline& timeline, int rank, std::string_view lane = kComputeLane) {
+  std::vector<int> steps;
+  for (const Event& event : timeline.findTrack(rank, lane)->events) steps.push_back(event.step);
+  return steps;
+}
+
+Diagnostics complete(Timeline& timeline) {
+  timeline.sort();
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  return diagnostics;
+}
+
+TEST(CompleteTimeline, StepsAreCutWhereTheFirstJobComesAgainWithMicroBatchZero) {
+  HandMadeTimeline made;
+  Nanoseconds now = 0;
+  for (int step = 0; step < 2; ++step) {
+    for (const JobKind kind : {kLr, kForward, kForward, kBackward, kBackward, kOptimizer}) {
+      const bool second = now % 2 == 0 && (kind == kForward || kind == kBackward);
+      made.add(0, kind, now, now + 1, -1, second ? 1 : 0);
+      ++now;
+    }
+  }
+  const Diagnostics diagnostics = complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1));
+  EXPECT_FALSE(diagnostics.hasFindings());
+  EXPECT_THAT(diagnostics.list()[0].message,
+              testing::StartsWith("the log of rank 0 names no steps"));
+}
+
+TEST(CompleteTimeline, WithoutLrTheFirstForwardOpensAStep) {
+  HandMadeTimeline made;
+  const std::vector<std::pair<JobKind, int>> jobs = {{kForward, 0},  {kForward, 1}, {kBackward, 0},
+                                                     {kBackward, 1}, {kForward, 0}, {kForward, 1},
+                                                     {kBackward, 0}, {kBackward, 1}};
+  Nanoseconds now = 0;
+  for (const auto& [kind, microBatch] : jobs) {
+    made.add(0, kind, now, now + 1, -1, microBatch);
+    ++now;
+  }
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+}
+
+TEST(CompleteTimeline, DefaultJobsOpenNoStepAndStayWithTheOneBefore) {
+  HandMadeTimeline made;
+  Nanoseconds now = 0;
+  for (const JobKind kind : {kDefault, kLr, kForward, kDefault, kLr, kForward}) {
+    made.add(0, kind, now, now + 1);
+    ++now;
+  }
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 0, 0, 1, 1));
+}
+
+TEST(CompleteTimeline, ChunksAreTypesOfTheirOwn) {
+  HandMadeTimeline made;
+  Nanoseconds now = 0;
+  for (const int chunk : {0, 1, 0, 1}) {
+    made.add(0, kForward, now, now + 1).chunk = static_cast<std::int16_t>(chunk);
+    ++now;
+  }
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 1, 1));
+}
+
+TEST(CompleteTimeline, UnknownTypesAreToldApartByTheirText) {
+  HandMadeTimeline made;
+  Nanoseconds now = 0;
+  for (const char* name : {"fetch", "embed", "fetch", "embed"}) {
+    made.add(0, kOther, now, now + 1).name = made.timeline.strings.intern(name);
+    ++now;
+  }
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 1, 1));
+}
+
+TEST(CompleteTimeline, GivenStepsStayAndGapsTakeTheStepBefore) {
+  HandMadeTimeline made;
+  Nanoseconds now = 0;
+  for (const int step : {-1, 7, -1, -1, 8, -1}) {
+    made.add(0, kForward, now, now + 1, step);
+    ++now;
+  }
+  const Diagnostics diagnostics = complete(made.timeline);
+  for (const Diagnostic& diagnostic : diagnostics.list()) {
+    EXPECT_THAT(diagnostic.message, testing::Not(testing::HasSubstr("names no steps")));
+  }
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(7, 7, 7, 7, 8, 8));
+}
+
+TEST(CompleteTimeline, TransfersTakeStepStageAndChunkOfTheirJobOrTheStepOfTheirTime) {
+  HandMadeTimeline made;
+  Event& first = made.add(0, kForward, 10, 20, 4);
+  first.job = 100;
+  first.stage = 2;
+  first.chunk = 0;
+  made.add(0, kForward, 30, 40, 5).job = 101;
+  made.add(0, kSendForward, 35, 38, -1, 0, kSendLane).job = 100;
+  made.add(0, kSendForward, 5, 8, -1, 0, kSendLane);
+  made.add(0, kSendForward, 33, 34, -1, 0, kSendLane);
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0, kSendLane), ElementsAre(4, 5, 4));
+  const Event& owned = made.timeline.findTrack(0, kSendLane)->events[2];
+  EXPECT_EQ(owned.begin, 35);
+  EXPECT_EQ(owned.stage, 2);
+  EXPECT_EQ(owned.chunk, 0);
+}
+
+TEST(CompleteTimeline, StagesFollowFromMetaAndOrderOfRanks) {
+  HandMadeTimeline made;
+  for (const int rank : {4, 5, 6, 7}) {
+    made.add(rank, kForward, 0, 1, 0);
+    RankInfo& info = made.timeline.ranks[rank];
+    info.numStages = 2;
+    info.numChunks = 1;
+    info.worldSize = 8;
+    info.dataParallelIndex = rank % 2;
+  }
+  EXPECT_TRUE(complete(made.timeline).empty());
+  const auto stage = [&](int rank) {
+    return made.timeline.findTrack(rank, kComputeLane)->events[0].stage;
+  };
+  EXPECT_EQ(stage(4), 0);
+  EXPECT_EQ(stage(6), 1);
+  EXPECT_EQ(stage(5), 0);
+  EXPECT_EQ(stage(7), 1);
+}
+
+TEST(CompleteTimeline, WithoutMetaAllRanksAreOnePipelineAndANoteSaysSo) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1, 2}) made.add(rank, kForward, 0, 1, 0);
+  const Diagnostics diagnostics = complete(made.timeline);
+  EXPECT_EQ(made.timeline.findTrack(2, kComputeLane)->events[0].stage, 2);
+  EXPECT_EQ(made.timeline.findTrack(2, kComputeLane)->events[0].chunk, 0);
+  ASSERT_EQ(diagnostics.list().size(), 1U);
+  EXPECT_EQ(diagnostics.list()[0].severity, Severity::kNote);
+  EXPECT_THAT(diagnostics.list()[0].message,
+              testing::HasSubstr("1 pipeline of ranks 0, 1, 2 in this order"));
+  EXPECT_TRUE(summarize(made.timeline).topologyInferred);
+}
+
+TEST(CompleteTimeline, WithoutMetaRanksThatSendToEachOtherAreAPipeline) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1, 2, 3}) {
+    made.add(rank, kForward, 0, 1, 0);
+    made.add(rank, kSendForward, 0, 1, 0, 0, kSendLane).peer = (rank + 2) % 4;
+  }
+  complete(made.timeline);
+  const Topology topology = topologyOf(made.timeline);
+  EXPECT_TRUE(topology.inferred);
+  EXPECT_EQ(topology.replicas(), (std::map<int, std::vector<int>>{{0, {0, 2}}, {1, {1, 3}}}));
+  EXPECT_EQ(made.timeline.findTrack(3, kComputeLane)->events[0].stage, 1);
+}
+
+TEST(CompleteTimeline, ChunksWithoutStagesAreTakenAsLooped) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1}) {
+    made.add(rank, kForward, 0, 1, 0).chunk = 0;
+    made.add(rank, kForward, 1, 2, 0).chunk = 1;
+  }
+  const Diagnostics diagnostics = complete(made.timeline);
+  EXPECT_EQ(made.timeline.findTrack(1, kComputeLane)->events[0].stage, 1);
+  EXPECT_EQ(made.timeline.findTrack(0, kComputeLane)->events[1].stage, 2);
+  EXPECT_EQ(made.timeline.findTrack(1, kComputeLane)->events[1].stage, 3);
+  EXPECT_EQ(diagnostics.list().size(), 2U);
+}
+
+TEST(CompleteTimeline, ChunksFollowFromStages) {
+  HandMadeTimeline made;
+  made.add(0, kForward, 0, 1, 0).stage = 0;
+  made.add(0, kForward, 1, 2, 0).stage = 7;
+  complete(made.timeline);
+  EXPECT_EQ(made.timeline.findTrack(0, kComputeLane)->events[0].chunk, 0);
+  EXPECT_EQ(made.timeline.findTrack(0, kComputeLane)->events[1].chunk, 1);
+}
+
+TEST(CompleteTimeline, RankOfOnePipelineKeepsItsPlaceWhenOtherLogsAreMissing) {
+  HandMadeTimeline made;
+  made.add(2, kForward, 0, 1, 0);
+  made.timeline.ranks[2].numStages = 4;
+  made.timeline.ranks[2].numChunks = 1;
+  made.timeline.ranks[2].worldSize = 4;
+  complete(made.timeline);
+  EXPECT_EQ(made.timeline.findTrack(2, kComputeLane)->events[0].stage, 2);
+}
+
+TEST(CompleteTimeline, RankOfOneOfSeveralPipelinesWithMissingLogsHasNoStage) {
+  HandMadeTimeline made;
+  made.add(5, kForward, 0, 1, 0);
+  RankInfo& info = made.timeline.ranks[5];
+  info.numStages = 4;
+  info.numChunks = 1;
+  info.worldSize = 8;
+  info.dataParallelIndex = 1;
+  const Diagnostics diagnostics = complete(made.timeline);
+  EXPECT_EQ(made.timeline.findTrack(5, kComputeLane)->events[0].stage, kNotGiven);
+  ASSERT_EQ(diagnostics.list().size(), 1U);
+  EXPECT_EQ(diagnostics.list()[0].advice, "read the logs of all ranks together");
+}
+
+TEST(CompleteTimeline, NonsenseInMetaIsPassedOver) {
+  for (const int nonsense : {0, -3, 2'000'000'000}) {
+    HandMadeTimeline made;
+    made.add(0, kForward, 0, 1, 0).chunk = 30000;
+    RankInfo& info = made.timeline.ranks[0];
+    info.numStages = nonsense;
+    info.numChunks = nonsense;
+    info.worldSize = nonsense;
+    complete(made.timeline);
+    EXPECT_TRUE(summarize(made.timeline).topologyInferred);
+  }
+}
+
+TEST(CompleteTimeline, SimulatedRunWithoutItsStepsStagesAndMetaIsCompletedToTheSame) {
+  Costs costs = Costs::equal(4, {10, 20});
+  costs.lr = 1;
+  costs.optimizer = 5;
+  costs.transfer = 3;
+  const Simulation run = simulate(oneFOneB(4, 8), costs, {.steps = 5});
+  Timeline stripped = run.timeline;
+  for (auto& [rank, info] : stripped.ranks) info = {.rank = rank};
+  for (Track& track : stripped.tracks) {
+    for (Event& event : track.events) {
+      event.step = kNotGiven;
+      event.stage = kNotGiven;
+      event.chunk = kNotGiven;
+    }
+  }
+  Diagnostics diagnostics;
+  completeTimeline(stripped, diagnostics);
+  for (std::size_t t = 0; t < run.timeline.tracks.size(); ++t) {
+    for (std::size_t i = 0; i < run.timeline.tracks[t].events.size(); ++i) {
+      const Event& expected = run.timeline.tracks[t].events[i];
+      const Event& event = stripped.tracks[t].events[i];
+      ASSERT_EQ(event.step, expected.step);
+      ASSERT_EQ(event.stage, expected.stage);
+      ASSERT_EQ(event.chunk, expected.chunk);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

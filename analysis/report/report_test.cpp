@@ -1,0 +1,96 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/json_report.h"
+#include "analysis/report/text_report.h"
+#include "schedule/builders.h"
+#include "schedule/simulate.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Simulation sample(int steps) {
+  return simulate(oneFOneB(2, 3), Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs}),
+                  {.steps = steps, .stepsStartTogether = true});
+}
+
+TEST(TextReport, TablesAreAlignedAndSayWhatTheRunDid) {
+  const Simulation run = sample(2);
+  EXPECT_EQ(textReport(run.timeline, summarize(run.timeline)),
+            "2 ranks, 2 steps, schedule 1F1B, 3 micro-batches\n"
+            "bubble ratio 0.2500, bubbles are not classified: all are `unknown`\n"
+            "\n"
+            "  rank    busy     idle  bubble ratio\n"
+            "     0  180 ms  60.0 ms        0.2500\n"
+            "     1  180 ms  60.0 ms        0.2500\n"
+            "\n"
+            "  step  length  until next  bubble ratio  span bubble\n"
+            "     0  120 ms        0 ns        0.2500       0.2500\n"
+            "     1  120 ms        0 ns        0.2500       0.2500\n");
+}
+
+TEST(TextReport, LongRunsShowTheFirstAndTheLastSteps) {
+  const Simulation run = sample(100);
+  const std::string text = textReport(run.timeline, summarize(run.timeline));
+  EXPECT_THAT(text, HasSubstr("\n    19  120 ms"));
+  EXPECT_THAT(text, Not(HasSubstr("\n    20  120 ms")));
+  EXPECT_THAT(text, HasSubstr("\n    80  120 ms"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3 + 3 + 1 + 1 + 41);
+}
+
+TEST(TextReport, SeveralPipelinesHaveAColumn) {
+  Simulation run = sample(1);
+  for (auto& [rank, info] : run.timeline.ranks) {
+    info.numStages = 1;
+    info.dataParallelIndex = rank;
+  }
+  const std::string text = textReport(run.timeline, summarize(run.timeline));
+  EXPECT_THAT(text, HasSubstr("2 ranks in 2 pipelines, 1 step"));
+  EXPECT_THAT(text, HasSubstr("  rank  pipeline"));
+}
+
+TEST(TextReport, InferredPipelinesAreSaidToBe) {
+  Simulation run = sample(1);
+  for (auto& [rank, info] : run.timeline.ranks) info = {.rank = rank};
+  EXPECT_THAT(textReport(run.timeline, summarize(run.timeline)), HasSubstr("inferred"));
+}
+
+TEST(TextReport, RunWithoutComputeJobsSaysSo) {
+  Timeline timeline;
+  EXPECT_THAT(textReport(timeline, summarize(timeline)), HasSubstr("nothing to measure"));
+}
+
+TEST(JsonReport, TimesAreWholeNanosecondsAndKeysThoseOfTheDocument) {
+  const Simulation run =
+      simulate(oneFOneB(2, 3), Costs::equal(2, {10, 20}), {.begin = 1'697'793'307'213'760'986});
+  const std::string text = jsonReport(summarize(run.timeline));
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_DOUBLE_EQ(json["bubble_ratio"], 0.25);
+  EXPECT_EQ(json["bubble_classes"], "unknown");
+  EXPECT_EQ(json["topology_inferred"], false);
+  ASSERT_EQ(json["steps"].size(), 1U);
+  const auto& step = json["steps"][0];
+  EXPECT_EQ(step["begin_ns"].get<std::int64_t>(), 1'697'793'307'213'760'986);
+  EXPECT_EQ(step["duration_ns"], 120);
+  EXPECT_EQ(step["window_ns"], 120);
+  EXPECT_EQ(step["between_steps_ns"], 0);
+  EXPECT_EQ(step["ranks"][1]["busy_ns"], 90);
+  EXPECT_EQ(step["ranks"][1]["idle_ns"], 30);
+  EXPECT_EQ(json["ranks"][0]["busy_ns"], 90);
+  EXPECT_EQ(json["ranks"][0]["rank"], 0);
+}
+
+TEST(RatioText, RoundsToFourDigits) {
+  EXPECT_EQ(ratioText(3.0 / 11), "0.2727");
+  EXPECT_EQ(ratioText(0), "0.0000");
+  EXPECT_EQ(ratioText(1), "1.0000");
+}
+
+}  // namespace
+}  // namespace pipetrace
