@@ -5,11 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "trace/error.h"
+#include "trace/unfinished_files.h"
 
 namespace pipetrace {
 namespace {
@@ -38,6 +40,22 @@ mode_t fileMode(const std::string& path) {
   return 0666 & ~mask;
 }
 
+/// So that none comes between the making of a file and its being remembered.
+class SignalsHeldBack {
+ public:
+  SignalsHeldBack() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~SignalsHeldBack() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsHeldBack(const SignalsHeldBack&) = delete;
+  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
@@ -47,7 +65,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     ownsFd_ = false;
     return;
   }
-  if (std::filesystem::is_directory(path_)) fail("write", EISDIR);
+  std::error_code ignored;  // what is wrong with the path shows when it is opened
+  if (std::filesystem::is_directory(path_, ignored)) fail("write", EISDIR);
   if (isSpecialFile(path_)) {
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) fail("open", errno);
@@ -55,7 +74,11 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   }
   path_ = targetOf(path_);
   temporary_ = path_ + ".part-XXXXXX";
-  fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+  {
+    const SignalsHeldBack heldBack;
+    fd_ = ::mkostemp(temporary_.data(), O_CLOEXEC);
+    if (fd_ >= 0) unfinished_ = rememberUnfinishedFile(temporary_);
+  }
   if (fd_ < 0) {
     const int error = errno;
     temporary_.clear();
@@ -66,7 +89,12 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
 
 OutputFile::~OutputFile() {
   if (ownsFd_ && fd_ >= 0) ::close(fd_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  dropTemporary();
+}
+
+void OutputFile::dropTemporary() {
+  if (!temporary_.empty()) ::unlink(std::exchange(temporary_, {}).c_str());
+  forgetUnfinishedFile(std::exchange(unfinished_, -1));
 }
 
 void OutputFile::write(std::string_view bytes) {
@@ -104,6 +132,7 @@ void OutputFile::commit() {
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename", errno);
   temporary_.clear();
+  dropTemporary();
 }
 
 void OutputFile::fail(const char* what, int error) {
@@ -118,11 +147,12 @@ void OutputFile::fail(const char* what, int error) {
     case EDQUOT:
       text += "; free some space or choose another disk (nothing was left behind)";
       break;
+    case EFBIG: text += "; raise the limit on file sizes (ulimit -f)"; break;
     case EISDIR: text += "; name a file"; break;
     default: break;
   }
   // A constructor that throws runs no destructor.
-  if (!temporary_.empty()) ::unlink(std::exchange(temporary_, {}).c_str());
+  dropTemporary();
   throw Error(text);
 }
 

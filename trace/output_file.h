@@ -7,7 +7,8 @@ namespace pipetrace {
 
 /// A file that appears under its name only when it is whole: written to a temporary name beside it,
 /// synced and renamed by commit(). Destroyed without commit() it leaves nothing behind, and what
-/// was under the name before is untouched. "-" is standard output (nothing to rename). A name that
+/// was under the name before is untouched; nor does a signal, if main() has called
+/// removeUnfinishedFilesOnSignals(). "-" is standard output (nothing to rename). A name that
 /// is no regular file (/dev/null, a FIFO) is written directly.
 ///
 /// Errors (disk full, no permission, folder missing) throw Error; a closed pipe on standard output
@@ -24,12 +25,14 @@ class OutputFile {
 
  private:
   void flush();
+  void dropTemporary();
   [[noreturn]] void fail(const char* what, int error);
 
   std::string path_;
   std::string temporary_;  // empty: written directly
   std::string buffer_;
   int fd_ = -1;
+  int unfinished_ = -1;  // what rememberUnfinishedFile() gave for temporary_
   bool ownsFd_ = true;
   bool pipeClosed_ = false;
 };
