@@ -28,7 +28,9 @@ target_include_directories(
   pipetrace_torch SYSTEM
   INTERFACE "${pipetrace_site}/torch/include"
             "${pipetrace_site}/torch/include/torch/csrc/api/include" "${PIPETRACE_GLOO_INCLUDE}")
-target_compile_definitions(pipetrace_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO)
+# FMT_HEADER_ONLY: the wheel's include folder holds its own, newer fmt, which hides the system's and
+# has no library to link.
+target_compile_definitions(pipetrace_torch INTERFACE USE_DISTRIBUTED USE_C10D_GLOO FMT_HEADER_ONLY)
 target_link_libraries(
   pipetrace_torch INTERFACE "${pipetrace_site}/torch/lib/libtorch_cpu.so"
                             "${pipetrace_site}/torch/lib/libc10.so" Threads::Threads)

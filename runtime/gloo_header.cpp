@@ -1,6 +1,6 @@
 #include "runtime/gloo_header.h"
 
-#include <ATen/Functions.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/ScalarType.h>
 
 #include <algorithm>

@@ -68,6 +68,7 @@ class GlooTransport : public Transport {
     const std::string what = "sending " + toText(channel) + " to rank " + std::to_string(to);
     std::vector<WorkPtr> works;
     guarded(what, to, [&] {
+      checkPeer(to);
       works.push_back(issueSend(GlooHeader(channel, message).toTensor(), to, headerTag(channel)));
       if (message.bytes() > 0) {
         works.push_back(issueSend(message.tensor.contiguous(), to, bodyTag(channel)));
@@ -83,6 +84,7 @@ class GlooTransport : public Transport {
   Message recv(int from, const Channel& channel) override {
     Message message;
     guarded("waiting for " + toText(channel) + " from rank " + std::to_string(from), from, [&] {
+      checkPeer(from);
       const at::Tensor words = at::empty({GlooHeader::kWords}, at::kLong);
       await(issueRecv(words, from, headerTag(channel)));
       const GlooHeader header(words);
@@ -131,6 +133,11 @@ class GlooTransport : public Transport {
     std::erase(inFlight_, work);
     throwIfAborted();
     if (!done) throw Error("the transfer was cut off");
+  }
+
+  void checkPeer(int peer) const {
+    if (peer >= 0 && peer < worldSize() && peer != rank()) return;
+    throw Error("it is no peer among " + std::to_string(worldSize()) + " ranks");
   }
 
   void throwIfAborted() const {

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/transport.h"
+
+namespace pipetrace::testing {
+
+/// Runs `body(rank)` on a thread per rank and waits for all. Returns what each rank threw, "" for
+/// nothing.
+std::vector<std::string> runRanks(int ranks, const std::function<void(int rank)>& body);
+
+/// runRanks() that throws Error with the first text that is not empty.
+void runRanksOrThrow(int ranks, const std::function<void(int rank)>& body);
+
+/// How a group of ranks in this process is connected.
+enum class Wiring { kInProcess, kGloo };
+
+/// runRanks() with a transport for each rank, which is destroyed when its body has ended.
+std::vector<std::string> runConnected(Wiring wiring, int ranks,
+                                      const std::function<void(Transport& transport)>& body);
+
+/// A port of 127.0.0.1 on which nothing listens.
+int freePort();
+
+}  // namespace pipetrace::testing

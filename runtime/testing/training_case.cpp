@@ -1,0 +1,185 @@
+#include "runtime/testing/training_case.h"
+
+#include <torch/nn/functional/loss.h>
+#include <torch/nn/modules/activation.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/adam.h>
+#include <torch/utils.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "runtime/executor.h"
+#include "runtime/stage_module.h"
+#include "runtime/torch_work.h"
+
+namespace pipetrace::testing {
+
+namespace {
+
+constexpr int kFeatures = 12;
+constexpr int kWidth = 16;
+constexpr int kClasses = 5;
+
+// The random generator is the process's: one rank at a time draws from it.
+std::mutex randomMutex;
+
+std::vector<torch::nn::Sequential> makeStages(const TrainingCase& training) {
+  const std::lock_guard lock(randomMutex);
+  torch::manual_seed(1234);
+  std::vector<Layer> layers;
+  for (int s = 0; s < training.numStages; ++s) {
+    const bool last = s == training.numStages - 1;
+    Layer layer{torch::nn::AnyModule(
+        torch::nn::Linear(s == 0 ? kFeatures : kWidth, last ? kClasses : kWidth))};
+    if (!last) layer.emplace_back(torch::nn::Tanh());
+    layers.push_back(std::move(layer));
+  }
+  return cutIntoStages(layers, training.numStages);
+}
+
+Batch batchOf(const TrainingCase& training, int step) {
+  const std::lock_guard lock(randomMutex);
+  torch::manual_seed(99 + static_cast<std::uint64_t>(step));
+  return {.inputs = torch::randn({training.rows, kFeatures}),
+          .targets = torch::randint(kClasses, {training.rows}, torch::kLong)};
+}
+
+at::Tensor meanLoss(const at::Tensor& output, const at::Tensor& targets) {
+  return torch::nn::functional::cross_entropy(output, targets);
+}
+
+std::unique_ptr<torch::optim::Optimizer> makeOptimizer(std::vector<at::Tensor> parameters) {
+  return std::make_unique<torch::optim::Adam>(std::move(parameters),
+                                              torch::optim::AdamOptions(0.01));
+}
+
+void appendGradients(RankResult& result, const torch::nn::Sequential& stage) {
+  for (const at::Tensor& parameter : stage->parameters()) {
+    result.push_back(parameter.grad().clone());
+  }
+}
+
+void appendParameters(RankResult& result, const torch::nn::Sequential& stage) {
+  for (const at::Tensor& parameter : stage->parameters()) {
+    result.push_back(parameter.detach().clone());
+  }
+}
+
+at::Tensor lossTensor(double loss) { return torch::tensor(loss, torch::kDouble); }
+
+// Passes everything on, and says before each backward where it is.
+class WatchedWork : public StageWork {
+ public:
+  WatchedWork(StageWork& inner, const BeforeBackward& watcher) : inner_(inner), watcher_(watcher) {}
+  void lr(int step) override {
+    step_ = step;
+    inner_.lr(step);
+  }
+  Message forward(int stage, int microBatch, Message input) override {
+    return inner_.forward(stage, microBatch, std::move(input));
+  }
+  Message backward(int stage, int microBatch, Message gradient) override {
+    if (watcher_) watcher_(step_, microBatch);
+    return inner_.backward(stage, microBatch, std::move(gradient));
+  }
+  void optimizerStep() override { inner_.optimizerStep(); }
+  std::optional<double> loss() const override { return inner_.loss(); }
+
+ private:
+  StageWork& inner_;
+  const BeforeBackward& watcher_;
+  int step_ = 0;
+};
+
+}  // namespace
+
+RankResult trainRank(const TrainingCase& training, const Schedule& schedule, Transport& transport,
+                     const BeforeBackward& beforeBackward) {
+  torch::set_num_threads(1);
+  const auto all = makeStages(training);
+  std::map<int, torch::nn::Sequential> mine;
+  for (const int s : schedule.stagesOfRank(transport.rank())) {
+    mine.emplace(s, all[static_cast<std::size_t>(s)]);
+  }
+  TorchWork torchWork({.numStages = training.numStages,
+                       .numMicroBatches = training.microBatches,
+                       .loss = meanLoss,
+                       .optimizer = makeOptimizer},
+                      mine);
+  WatchedWork work(torchWork, beforeBackward);
+  Executor executor(schedule, work, transport);
+  RankResult result;
+  for (int step = 0; step < training.steps; ++step) {
+    torchWork.load(batchOf(training, step));
+    executor.runStep(step);
+    if (const auto loss = torchWork.loss()) result.push_back(lossTensor(*loss));
+    for (const auto& [s, stage] : mine) appendGradients(result, stage);
+  }
+  executor.finish();
+  for (const auto& [s, stage] : mine) appendParameters(result, stage);
+  return result;
+}
+
+std::vector<RankResult> trainAlone(const TrainingCase& training, const Schedule& schedule) {
+  torch::set_num_threads(1);
+  const auto stages = makeStages(training);
+  std::vector<at::Tensor> parameters;
+  for (const auto& stage : stages) {
+    for (const at::Tensor& parameter : stage->parameters()) parameters.push_back(parameter);
+  }
+  const auto optimizer = makeOptimizer(parameters);
+  std::vector<RankResult> results(schedule.ranks.size());
+  const int lastRank = schedule.rankOfStage.back();
+  for (int step = 0; step < training.steps; ++step) {
+    optimizer->zero_grad();
+    const Batch batch = batchOf(training, step);
+    const auto inputs = batch.inputs.tensor_split(training.microBatches);
+    const auto targets = batch.targets.tensor_split(training.microBatches);
+    std::map<int, at::Tensor> losses;
+    double stepLoss = 0;
+    for (const Action& action : schedule.ranks[static_cast<std::size_t>(lastRank)]) {
+      if (action.stage != training.numStages - 1) continue;
+      const auto mb = static_cast<std::size_t>(action.microBatch);
+      if (action.kind == JobKind::kForward) {
+        at::Tensor x = inputs[mb];
+        for (auto stage : stages) x = stage->forward(x);
+        const double rows = static_cast<double>(targets[mb].size(0));
+        losses[action.microBatch] = meanLoss(x, targets[mb]) * (rows / training.rows);
+        stepLoss += losses[action.microBatch].item<double>();
+      } else {
+        losses.at(action.microBatch).backward();
+      }
+    }
+    results[static_cast<std::size_t>(lastRank)].push_back(lossTensor(stepLoss));
+    for (int s = 0; s < training.numStages; ++s) {
+      const int rank = schedule.rankOfStage[static_cast<std::size_t>(s)];
+      appendGradients(results[static_cast<std::size_t>(rank)], stages[static_cast<std::size_t>(s)]);
+    }
+    optimizer->step();
+  }
+  for (int s = 0; s < training.numStages; ++s) {
+    const int rank = schedule.rankOfStage[static_cast<std::size_t>(s)];
+    appendParameters(results[static_cast<std::size_t>(rank)], stages[static_cast<std::size_t>(s)]);
+  }
+  return results;
+}
+
+std::string firstDifference(const RankResult& a, const RankResult& b) {
+  if (a.size() != b.size()) {
+    return std::to_string(a.size()) + " tensors, not " + std::to_string(b.size());
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const at::Tensor x = a[i].contiguous();
+    const at::Tensor y = b[i].contiguous();
+    if (x.dtype() == y.dtype() && x.sizes() == y.sizes() &&
+        std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0) {
+      continue;
+    }
+    return "tensor " + std::to_string(i) + " differs";
+  }
+  return "";
+}
+
+}  // namespace pipetrace::testing

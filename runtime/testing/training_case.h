@@ -1,0 +1,42 @@
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/transport.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace::testing {
+
+/// A small training run: an MLP of numStages layers on random data, cross-entropy, Adam.
+struct TrainingCase {
+  int numStages = 4;
+  int microBatches = 8;
+  int rows = 32;
+  int steps = 3;
+};
+
+/// What a rank saw: for each step the loss, if it has the last stage, and the gradient of every
+/// parameter of its stages; then the parameters at the end.
+using RankResult = std::vector<at::Tensor>;
+
+/// Called before each backward of a rank.
+using BeforeBackward = std::function<void(int step, int microBatch)>;
+
+/// Runs one rank with the executor and TorchWork, finish() included. One thread each, any threads.
+RankResult trainRank(const TrainingCase& training, const Schedule& schedule, Transport& transport,
+                     const BeforeBackward& beforeBackward = {});
+
+/// The same model trained by one thread without pipeline, executor or TorchWork: the whole model
+/// forward and backward for one micro-batch at a time, in the order of the last rank's actions in
+/// `schedule`. By rank what trainRank() returns.
+std::vector<RankResult> trainAlone(const TrainingCase& training, const Schedule& schedule);
+
+/// "" if every tensor of `a` has the type, the shape and the bits of its counterpart in `b`; else
+/// which is the first that has not.
+std::string firstDifference(const RankResult& a, const RankResult& b);
+
+}  // namespace pipetrace::testing

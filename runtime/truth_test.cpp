@@ -1,0 +1,196 @@
+// Training under a schedule gives the bits that one process gives which runs the same micro-batches
+// in the same order: every loss, every gradient, and the parameters after several steps.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/serialize.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "runtime/testing/rank_processes.h"
+#include "runtime/testing/run_ranks.h"
+#include "runtime/testing/training_case.h"
+#include "schedule/build_schedule.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::BeforeBackward;
+using testing::firstDifference;
+using testing::RankResult;
+using testing::TrainingCase;
+using testing::Wiring;
+
+const char* const kSchedules[] = {"FThenB", "GPipe", "1F1B"};
+
+std::string self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+std::vector<RankResult> train(Wiring wiring, const TrainingCase& training,
+                              const Schedule& schedule) {
+  std::vector<RankResult> results(schedule.ranks.size());
+  const auto errors = runConnected(wiring, schedule.numRanks(), [&](Transport& transport) {
+    results[static_cast<std::size_t>(transport.rank())] = trainRank(training, schedule, transport);
+  });
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  return results;
+}
+
+// "" if all ranks agree bit for bit.
+std::string firstDifference(const std::vector<RankResult>& a, const std::vector<RankResult>& b) {
+  for (std::size_t rank = 0; rank < a.size(); ++rank) {
+    const std::string difference = testing::firstDifference(a[rank], b[rank]);
+    if (!difference.empty()) return "rank " + std::to_string(rank) + ": " + difference;
+  }
+  return "";
+}
+
+struct Connected {
+  Wiring wiring;
+  const char* schedule;
+  TrainingCase training;
+};
+
+std::string nameOf(const ::testing::TestParamInfo<Connected>& test) {
+  const TrainingCase& training = test.param.training;
+  return std::string(test.param.wiring == Wiring::kGloo ? "Gloo" : "InProcess") + "_" +
+         test.param.schedule + "_p" + std::to_string(training.numStages) + "_m" +
+         std::to_string(training.microBatches) + "_rows" + std::to_string(training.rows);
+}
+
+std::vector<Connected> allCases() {
+  const TrainingCase cases[] = {
+      {.numStages = 4, .microBatches = 8, .rows = 32},
+      {.numStages = 3, .microBatches = 5, .rows = 13},  // micro-batches of 3 and of 2 rows
+      {.numStages = 4, .microBatches = 2, .rows = 7},   // fewer micro-batches than stages
+      {.numStages = 1, .microBatches = 3, .rows = 6},
+  };
+  std::vector<Connected> all;
+  for (const Wiring wiring : {Wiring::kInProcess, Wiring::kGloo}) {
+    for (const char* schedule : kSchedules) {
+      for (const TrainingCase& training : cases) all.push_back({wiring, schedule, training});
+    }
+  }
+  return all;
+}
+
+class TruthTest : public ::testing::TestWithParam<Connected> {};
+
+TEST_P(TruthTest, LossAndEveryGradientEqualThoseOfOneProcess) {
+  const auto& [wiring, name, training] = GetParam();
+  const Schedule schedule = buildSchedule(name, training.numStages, training.microBatches);
+  EXPECT_EQ(firstDifference(train(wiring, training, schedule), trainAlone(training, schedule)), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TruthTest, ::testing::ValuesIn(allCases()), nameOf);
+
+class ProcessTruthTest : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ProcessTruthTest, FourProcessesOverGlooEqualOne) {
+  const TrainingCase training{.numStages = 4, .microBatches = 8, .rows = 30};
+  const Schedule schedule = buildSchedule(GetParam(), 4, 8);
+  const testing::ScratchFolder folder;
+  const auto ends = testing::runProcesses(
+      4, {self(), "--train-rank", GetParam(), "4", "8", "30", folder.path("result.{rank}")});
+  const auto alone = trainAlone(training, schedule);
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    ASSERT_EQ(ends[rank].exitCode, 0) << ends[rank].output;
+    RankResult result;
+    torch::load(result, folder.path("result." + std::to_string(rank)));
+    EXPECT_EQ(firstDifference(result, alone[rank]), "") << "rank " << rank;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProcessTruthTest, ::testing::ValuesIn(kSchedules),
+                         [](const auto& test) { return std::string(test.param); });
+
+// What makes the tests above able to fail: the order of the backwards shows in the bits.
+TEST(TruthCheckTest, AnotherOrderOfBackwardsGivesOtherBits) {
+  const TrainingCase training;
+  const Schedule oldestFirst = buildSchedule("FThenB", 4, 8);
+  const Schedule newestFirst = buildSchedule("GPipe", 4, 8);
+  EXPECT_NE(firstDifference(trainAlone(training, oldestFirst), trainAlone(training, newestFirst)),
+            "");
+}
+
+TEST(TruthCheckTest, TwoSwappedBackwardsOfOneRankGiveOtherBits) {
+  const TrainingCase training;
+  const Schedule schedule = buildSchedule("FThenB", 4, 8);
+  Schedule swapped = schedule;
+  // Rank 0 is last to run backward, so it may do so in any order. (Two swapped neighbours can leave
+  // the sum as it is: a + b = b + a. So the first and the last.)
+  std::swap(swapped.ranks[0][8], swapped.ranks[0][15]);
+  const auto results = train(Wiring::kInProcess, training, swapped);
+  const auto alone = trainAlone(training, schedule);
+  EXPECT_NE(firstDifference(results[0], alone[0]), "");
+  EXPECT_EQ(results[3].size(), alone[3].size());
+}
+
+// Several stages on a rank: messages between ranks and hand-overs on the rank itself.
+Schedule chunked(std::vector<int> rankOfStage, int microBatches) {
+  Schedule schedule{.name = "chunked",
+                    .numStages = static_cast<int>(rankOfStage.size()),
+                    .numMicroBatches = microBatches,
+                    .ranks = std::vector<std::vector<Action>>(2),
+                    .rankOfStage = rankOfStage};
+  const auto add = [&](JobKind kind, int stage) {
+    for (int mb = 0; mb < microBatches; ++mb) {
+      const auto rank = static_cast<std::size_t>(rankOfStage[static_cast<std::size_t>(stage)]);
+      schedule.ranks[rank].push_back({.kind = kind, .stage = stage, .microBatch = mb});
+    }
+  };
+  for (int s = 0; s < schedule.numStages; ++s) add(JobKind::kForward, s);
+  for (int s = schedule.numStages - 1; s >= 0; --s) add(JobKind::kBackward, s);
+  return schedule;
+}
+
+class ChunkedTruthTest : public ::testing::TestWithParam<std::vector<int>> {};
+
+TEST_P(ChunkedTruthTest, SeveralStagesOnARankEqualOneProcess) {
+  const TrainingCase training{.numStages = 4, .microBatches = 3, .rows = 10};
+  const Schedule schedule = chunked(GetParam(), 3);
+  const auto alone = trainAlone(training, schedule);
+  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, schedule), alone), "");
+  EXPECT_EQ(firstDifference(train(Wiring::kGloo, training, schedule), alone), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ChunkedTruthTest,
+                         ::testing::Values(std::vector{0, 1, 0, 1},   // interleaved
+                                           std::vector{0, 0, 1, 1},   // neighbours together
+                                           std::vector{0, 1, 1, 0}),  // a V
+                         [](const auto& test) {
+                           std::string name = "Ranks";
+                           for (const int rank : test.param) name += std::to_string(rank);
+                           return name;
+                         });
+
+TEST(PeerFailureTest, AProcessThatDiesEndsTheOthersWithItsName) {
+  const testing::ScratchFolder folder;
+  const auto ends = testing::runProcesses(
+      4, {self(), "--train-rank", "1F1B", "4", "8", "32", folder.path("result.{rank}"), "2"});
+  EXPECT_EQ(ends[2].exitCode, 9) << ends[2].output;
+  for (const std::size_t rank : {0, 1, 3}) {
+    EXPECT_EQ(ends[rank].exitCode, 2) << ends[rank].output;
+    EXPECT_LT(ends[rank].after - ends[2].after, std::chrono::seconds(10));
+  }
+  EXPECT_THAT(ends[1].output + ends[3].output, ::testing::HasSubstr("rank 2 is gone"));
+}
+
+TEST(PeerFailureTest, AThreadThatFailsEndsTheOthersWithItsReason) {
+  const TrainingCase training;
+  const Schedule schedule = buildSchedule("1F1B", 4, 8);
+  const auto errors = runConnected(Wiring::kInProcess, 4, [&](Transport& transport) {
+    trainRank(training, schedule, transport, [&](int step, int microBatch) {
+      if (transport.rank() == 2 && step == 1 && microBatch == 3) throw Error("disk on fire");
+    });
+  });
+  EXPECT_EQ(errors[2], "disk on fire");
+  for (const std::size_t rank : {0, 1, 3}) {
+    EXPECT_THAT(errors[rank], ::testing::HasSubstr("rank 2 failed: disk on fire"));
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

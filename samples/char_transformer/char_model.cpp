@@ -1,0 +1,86 @@
+#include "samples/char_transformer/char_model.h"
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <torch/nn/init.h>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+
+namespace {
+
+torch::nn::LayerNorm norm(std::int64_t width) {
+  return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}));
+}
+
+constexpr double kEmbeddingSpread = 0.1;
+
+}  // namespace
+
+CharEmbeddingImpl::CharEmbeddingImpl(const CharModelOptions& options)
+    : character_(
+          register_module("character", torch::nn::Embedding(options.vocabulary, options.width))),
+      position_(register_module("position", torch::nn::Embedding(options.context, options.width))) {
+  torch::nn::init::normal_(character_->weight, 0, kEmbeddingSpread);
+  torch::nn::init::normal_(position_->weight, 0, kEmbeddingSpread);
+}
+
+at::Tensor CharEmbeddingImpl::forward(const at::Tensor& characters) {
+  return character_(characters) + position_(at::arange(characters.size(1)));
+}
+
+DecoderLayerImpl::DecoderLayerImpl(const CharModelOptions& options)
+    : heads_(options.heads),
+      attentionNorm_(register_module("attention_norm", norm(options.width))),
+      queryKeyValue_(
+          register_module("query_key_value", torch::nn::Linear(options.width, 3 * options.width))),
+      attentionOut_(
+          register_module("attention_out", torch::nn::Linear(options.width, options.width))),
+      mlpNorm_(register_module("mlp_norm", norm(options.width))),
+      mlpIn_(register_module("mlp_in", torch::nn::Linear(options.width, 4 * options.width))),
+      mlpOut_(register_module("mlp_out", torch::nn::Linear(4 * options.width, options.width))) {}
+
+at::Tensor DecoderLayerImpl::attend(const at::Tensor& x) {
+  const std::int64_t rows = x.size(0);
+  const std::int64_t length = x.size(1);
+  const std::int64_t width = x.size(2);
+  // [rows, length, 3 * width] -> three of [rows, heads, length, width / heads]
+  const auto parts = queryKeyValue_(x)
+                         .reshape({rows, length, 3, heads_, width / heads_})
+                         .permute({2, 0, 3, 1, 4})
+                         .unbind(0);
+  const at::Tensor mixed =
+      at::scaled_dot_product_attention(parts[0], parts[1], parts[2], /*attn_mask=*/{},
+                                       /*dropout_p=*/0.0, /*is_causal=*/true);
+  return attentionOut_(mixed.transpose(1, 2).reshape({rows, length, width}));
+}
+
+at::Tensor DecoderLayerImpl::forward(const at::Tensor& x) {
+  const at::Tensor attended = x + attend(attentionNorm_(x));
+  return attended + mlpOut_(at::gelu(mlpIn_(mlpNorm_(attended))));
+}
+
+CharHeadImpl::CharHeadImpl(const CharModelOptions& options)
+    : norm_(register_module("norm", norm(options.width))),
+      out_(register_module("out", torch::nn::Linear(options.width, options.vocabulary))) {}
+
+at::Tensor CharHeadImpl::forward(const at::Tensor& x) { return out_(norm_(x)); }
+
+std::vector<Layer> makeCharModel(const CharModelOptions& options) {
+  if (options.vocabulary < 1 || options.context < 1 || options.heads < 1 || options.layers < 1 ||
+      options.width < 1 || options.width % options.heads != 0) {
+    throw Error(
+        "a transformer needs characters, layers, and a width that is a multiple of the "
+        "heads, not width " +
+        std::to_string(options.width) + " for " + std::to_string(options.heads) + " heads");
+  }
+  std::vector<Layer> layers(static_cast<std::size_t>(options.layers));
+  layers.front().emplace_back(CharEmbedding(options));
+  for (Layer& layer : layers) layer.emplace_back(DecoderLayer(options));
+  layers.back().emplace_back(CharHead(options));
+  return layers;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <torch/nn/module.h>
+#include <torch/nn/modules/embedding.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/nn/modules/normalization.h>
+#include <torch/nn/pimpl.h>
+
+#include <vector>
+
+#include "runtime/stage_module.h"
+
+namespace pipetrace {
+
+struct CharModelOptions {
+  std::int64_t vocabulary = 0;
+  std::int64_t context = 64;  ///< characters that the model sees at a time, at most
+  std::int64_t width = 96;    ///< of what the layers hand on; a multiple of heads
+  std::int64_t heads = 4;
+  int layers = 4;
+};
+
+/// Characters [rows, length] to vectors [rows, length, width]: what it is plus where it stands.
+class CharEmbeddingImpl : public torch::nn::Module {
+ public:
+  explicit CharEmbeddingImpl(const CharModelOptions& options);
+  at::Tensor forward(const at::Tensor& characters);
+
+ private:
+  torch::nn::Embedding character_;
+  torch::nn::Embedding position_;
+};
+TORCH_MODULE(CharEmbedding);
+
+/// Attention of every character to itself and those before it, then a two-layer MLP, each on the
+/// normalized input and added to it. Keeps the shape.
+class DecoderLayerImpl : public torch::nn::Module {
+ public:
+  explicit DecoderLayerImpl(const CharModelOptions& options);
+  at::Tensor forward(const at::Tensor& x);
+
+ private:
+  at::Tensor attend(const at::Tensor& x);
+
+  std::int64_t heads_;
+  torch::nn::LayerNorm attentionNorm_;
+  torch::nn::Linear queryKeyValue_;
+  torch::nn::Linear attentionOut_;
+  torch::nn::LayerNorm mlpNorm_;
+  torch::nn::Linear mlpIn_;
+  torch::nn::Linear mlpOut_;
+};
+TORCH_MODULE(DecoderLayer);
+
+/// Vectors to a score for each character of the vocabulary being the next.
+class CharHeadImpl : public torch::nn::Module {
+ public:
+  explicit CharHeadImpl(const CharModelOptions& options);
+  at::Tensor forward(const at::Tensor& x);
+
+ private:
+  torch::nn::LayerNorm norm_;
+  torch::nn::Linear out_;
+};
+TORCH_MODULE(CharHead);
+
+/// The decoder layers; the embedding stays with the first of them, the head with the last. Throws
+/// Error for sizes below 1 and a width that the heads do not divide.
+std::vector<Layer> makeCharModel(const CharModelOptions& options);
+
+}  // namespace pipetrace

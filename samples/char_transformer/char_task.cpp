@@ -1,0 +1,43 @@
+#include "samples/char_transformer/char_task.h"
+
+#include <torch/nn/functional/loss.h>
+#include <torch/optim/adamw.h>
+
+#include <algorithm>
+
+#include "samples/char_transformer/char_text.h"
+
+namespace pipetrace {
+
+namespace {
+
+at::Tensor nextCharacterLoss(const at::Tensor& output, const at::Tensor& targets) {
+  return torch::nn::functional::cross_entropy(output.flatten(0, 1), targets.flatten());
+}
+
+}  // namespace
+
+SampleTask makeCharTask(const CharTaskOptions& options) {
+  const CharText text(options.data);
+  const std::int64_t context = options.model.context;
+  text.windows(options.seed, 0, 1, context);  // says now if the text is too short
+  CharModelOptions model = options.model;
+  model.vocabulary = text.vocabulary();
+  SampleTask task;
+  task.layers = makeCharModel(model);
+  task.batch = [text, options, context](int step) {
+    return text.windows(options.seed, step, options.rows, context);
+  };
+  task.loss = nextCharacterLoss;
+  task.optimizer = [rate = options.learningRate](std::vector<at::Tensor> parameters) {
+    return std::make_unique<torch::optim::AdamW>(std::move(parameters),
+                                                 torch::optim::AdamWOptions(rate));
+  };
+  task.learningRate = [options](int step) {
+    const double share = static_cast<double>(step + 1) / std::max(options.warmUpSteps, 1);
+    return options.learningRate * std::min(share, 1.0);
+  };
+  return task;
+}
+
+}  // namespace pipetrace

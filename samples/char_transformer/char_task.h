@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "samples/char_transformer/char_model.h"
+#include "samples/sample_task.h"
+
+namespace pipetrace {
+
+struct CharTaskOptions {
+  std::string data = "/usr/share/common-licenses/GPL-3";
+  CharModelOptions model;  ///< its vocabulary is that of the text
+  std::int64_t rows = 16;  ///< windows of text per step
+  double learningRate = 3e-3;
+  int warmUpSteps = 10;  ///< the learning rate rises to its value over so many steps
+  std::uint64_t seed = 1;
+};
+
+/// Learns to say which character of the text comes next: cross-entropy, AdamW. Throws Error if the
+/// text cannot be read or is too short.
+SampleTask makeCharTask(const CharTaskOptions& options);
+
+}  // namespace pipetrace

@@ -1,0 +1,30 @@
+#include "samples/char_transformer/char_task.h"
+#include "samples/run_sample.h"
+#include "samples/sample_command_line.h"
+#include "samples/sample_main.h"
+
+int main(int argc, char** argv) {
+  pipetrace::SampleOptions options{.steps = 100};
+  pipetrace::CharTaskOptions task;
+  CLI::App app("A small character-level transformer, trained on a text in pipeline stages");
+  pipetrace::addPipelineOptions(app, options);
+  app.add_option("--data", task.data, "the text to learn");
+  app.add_option("--layers", task.model.layers, "decoder layers, at least one per stage")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--width", task.model.width, "of the layers")->check(CLI::PositiveNumber);
+  app.add_option("--heads", task.model.heads, "of the attention")->check(CLI::PositiveNumber);
+  app.add_option("--context", task.model.context, "characters in a window of text")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--batch", task.rows, "windows of text per step")->check(CLI::PositiveNumber);
+  app.add_option("--learning-rate", task.learningRate, "of AdamW")->check(CLI::PositiveNumber);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  task.seed = options.seed;
+  return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
+    pipetrace::runSample(
+        options, [&] { return pipetrace::makeCharTask(task); }, stop);
+  });
+}

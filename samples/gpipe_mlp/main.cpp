@@ -1,0 +1,20 @@
+#include "samples/gpipe_mlp/mlp_task.h"
+#include "samples/run_sample.h"
+#include "samples/sample_command_line.h"
+#include "samples/sample_main.h"
+
+int main(int argc, char** argv) {
+  pipetrace::SampleOptions options{.schedule = "GPipe", .steps = 200};
+  CLI::App app(
+      "The GPipe exercise: an MLP 10-20-30-20-5 in 4 pipeline stages, 16 examples in 8 "
+      "micro-batches");
+  pipetrace::addPipelineOptions(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
+    pipetrace::runSample(options, pipetrace::makeMlpTask, stop);
+  });
+}

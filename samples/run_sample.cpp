@@ -1,0 +1,150 @@
+#include "samples/run_sample.h"
+
+#include <torch/utils.h>
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "profiler/recorder.h"
+#include "runtime/executor.h"
+#include "runtime/gloo_transport.h"
+#include "runtime/in_process_transport.h"
+#include "runtime/rank_info_of.h"
+#include "samples/loss_report.h"
+#include "samples/sample_schedule.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+
+namespace {
+
+// All that the ranks of this process share; only read once the first of them has started.
+struct Run {
+  const SampleOptions& options;
+  const Schedule schedule;
+  const SampleTask task;
+  const std::vector<torch::nn::Sequential> stages;
+  const StopSignal& stop;
+};
+
+TorchWork makeWork(const Run& run, int rank) {
+  std::map<int, torch::nn::Sequential> mine;
+  for (const int s : run.schedule.stagesOfRank(rank)) {
+    mine.emplace(s, run.stages[static_cast<std::size_t>(s)]);
+  }
+  return TorchWork({.numStages = run.schedule.numStages,
+                    .numMicroBatches = run.schedule.numMicroBatches,
+                    .loss = run.task.loss,
+                    .optimizer = run.task.optimizer,
+                    .learningRate = run.task.learningRate},
+                   std::move(mine));
+}
+
+void trainSteps(const Run& run, Transport& transport, RecordedLanes lanes) {
+  TorchWork work = makeWork(run, transport.rank());
+  Executor executor(run.schedule, work, transport, lanes);
+  LossReport report;
+  for (int step = 0; step < run.options.steps; ++step) {
+    if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
+    work.load(run.task.batch(step));
+    executor.runStep(step);
+    if (const auto loss = work.loss()) report.add(step, *loss);
+  }
+  executor.finish();
+  report.close();
+}
+
+void trainRank(const Run& run, Transport& transport) {
+  // Ranks share the machine's cores; and with one thread the bits do not depend on their number.
+  torch::set_num_threads(1);
+  if (run.options.logDir.empty()) {
+    trainSteps(run, transport, {});
+    return;
+  }
+  Recorder recorder(
+      {.logDirectory = run.options.logDir, .info = rankInfoOf(run.schedule, transport.rank())});
+  try {
+    trainSteps(run, transport, addCpuLanes(recorder));
+  } catch (...) {
+    recorder.close();
+    throw;
+  }
+  recorder.close();
+}
+
+// While it lives, a signal makes the transports give up.
+class StopGuard {
+ public:
+  StopGuard(StopSignal& stop, std::vector<Transport*> transports) : stop_(stop) {
+    stop_.onStop([transports = std::move(transports)](const std::string& reason) {
+      for (Transport* transport : transports) transport->abort(reason);
+    });
+  }
+  ~StopGuard() { stop_.onStop({}); }
+  StopGuard(const StopGuard&) = delete;
+  StopGuard& operator=(const StopGuard&) = delete;
+
+ private:
+  StopSignal& stop_;
+};
+
+void trainInThreads(const Run& run, StopSignal& stop) {
+  const int ranks = run.schedule.numRanks();
+  InProcessHub hub(ranks);
+  std::vector<std::unique_ptr<Transport>> transports;
+  std::vector<Transport*> pointers;
+  for (int rank = 0; rank < ranks; ++rank) {
+    pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
+  }
+  const StopGuard guard(stop, pointers);
+  // The first to fail is the one to report; the others fail because of it.
+  std::mutex mutex;
+  std::exception_ptr firstError;
+  std::vector<std::thread> threads;
+  for (Transport* transport : pointers) {
+    threads.emplace_back([&, transport] {
+      try {
+        trainRank(run, *transport);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!firstError) firstError = std::current_exception();
+        transport->abort("it ended early");
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (firstError) std::rethrow_exception(firstError);
+}
+
+void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
+  const auto transport = connectGloo({.env = env});
+  const StopGuard guard(stop, {transport.get()});
+  trainRank(run, *transport);
+}
+
+}  // namespace
+
+void runSample(const SampleOptions& options, const std::function<SampleTask()>& makeTask,
+               StopSignal& stop) {
+  std::optional<ProcessEnv> env;
+  if (options.transport == SampleTransport::kGloo) env = readProcessEnv();
+  Schedule schedule = sampleSchedule(options);
+  if (env) requireWorldSize(schedule, env->worldSize);
+  torch::manual_seed(options.seed);
+  SampleTask task = makeTask();
+  auto stages = cutIntoStages(task.layers, schedule.numStages);
+  const Run run{options, std::move(schedule), std::move(task), std::move(stages), stop};
+  if (env) {
+    trainOverGloo(run, *env, stop);
+  } else {
+    trainInThreads(run, stop);
+  }
+}
+
+}  // namespace pipetrace

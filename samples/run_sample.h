@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+
+#include "runtime/stop_signal.h"
+#include "samples/sample_options.h"
+#include "samples/sample_task.h"
+
+namespace pipetrace {
+
+/// Trains the pipeline that `options` ask for: with Gloo the rank of this process, else all ranks
+/// as threads. The rank with the last stage prints `step 12 loss 2.3105` to standard output, and at
+/// the end how far the loss has come. `makeTask` is called once, with the random generator seeded.
+///
+/// Throws Error for options that do not fit each other, the model or the environment, for what
+/// training or recording throws, and when `stop` has received a signal; job logs are closed first.
+void runSample(const SampleOptions& options, const std::function<SampleTask()>& makeTask,
+               StopSignal& stop);
+
+}  // namespace pipetrace

@@ -1,0 +1,41 @@
+#include "samples/sample_command_line.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "schedule/build_schedule.h"
+
+namespace pipetrace {
+
+void addPipelineOptions(CLI::App& app, SampleOptions& options) {
+  const bool launched = std::getenv("WORLD_SIZE") != nullptr;
+  options.transport = launched ? SampleTransport::kGloo : SampleTransport::kInProcess;
+  const std::map<std::string, SampleTransport> transports{
+      {"in-process", SampleTransport::kInProcess}, {"gloo", SampleTransport::kGloo}};
+
+  auto* schedule = app.add_option("--schedule", options.schedule,
+                                  fmt::format("{}", fmt::join(scheduleNames(), ", ")));
+  auto* file = app.add_option("--schedule-file", options.scheduleFile,
+                              "a plan as CSV, a row per rank, instead of a schedule's name")
+                   ->excludes(schedule);
+  app.add_option("--stages", options.stages, "pipeline stages, one per rank")
+      ->check(CLI::Range(1, 1024))
+      ->excludes(file);
+  app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
+      ->check(CLI::Range(1, 8191))
+      ->excludes(file);
+  app.add_option("--steps", options.steps, "training steps")->check(CLI::Range(1, 1 << 30));
+  app.add_option("--seed", options.seed, "of the initial weights and of the order of the data");
+  app.add_option("--transport", options.transport,
+                 "in-process: a thread per rank; gloo: this process is one rank, RANK, LOCAL_RANK, "
+                 "WORLD_SIZE, MASTER_ADDR and MASTER_PORT say which (default if they are set)")
+      ->transform(CLI::CheckedTransformer(transports));
+  app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
+      ->envname("PIPETRACE_LOG_DIR");
+}
+
+}  // namespace pipetrace

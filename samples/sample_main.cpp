@@ -1,0 +1,23 @@
+#include "samples/sample_main.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+namespace pipetrace {
+
+int sampleMain(const std::function<void(StopSignal& stop)>& body) {
+  std::signal(SIGPIPE, SIG_IGN);
+  StopSignal stop;
+  try {
+    body(stop);
+    return 0;
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "error: {}\n", e.what());
+  }
+  return stop.received() != 0 ? 128 + stop.received() : 2;
+}
+
+}  // namespace pipetrace

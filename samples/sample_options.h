@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pipetrace {
+
+enum class SampleTransport { kInProcess, kGloo };
+
+/// What the command line of a sample program can say of a pipeline run.
+struct SampleOptions {
+  std::string schedule = "1F1B";
+  std::string scheduleFile;  ///< a plan as CSV; replaces schedule, stages and microBatches
+  int stages = 4;
+  int microBatches = 8;
+  int steps = 1;
+  std::uint64_t seed = 1;
+  SampleTransport transport = SampleTransport::kInProcess;
+  std::string logDir;  ///< empty: nothing is recorded
+};
+
+}  // namespace pipetrace
