@@ -8,8 +8,11 @@
 namespace pipetrace {
 namespace {
 
+/// Of doubles: times ranks, a window that begins at a clock's zero does not fit 64 bits.
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
+
 double ratio(Nanoseconds part, Nanoseconds whole) {
-  return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+  return ratio(static_cast<double>(part), static_cast<double>(whole));
 }
 
 /// What one rank did in one step.
@@ -82,14 +85,15 @@ void cutWindows(std::vector<StepSummary>& steps) {
 void fillRanks(StepSummary& step, const std::vector<int>& ranks,
                const std::map<int, std::vector<Interval>>& busy) {
   const Interval window{step.begin, step.windowEnd};
-  Nanoseconds idle = 0;
+  double idle = 0;
   for (const int rank : ranks) {
     RankStep share{.rank = rank, .busy = busyIn(busy.at(rank), window)};
     share.idle = window.length() - share.busy;
-    idle += share.idle;
+    idle += static_cast<double>(share.idle);
     step.ranks.push_back(share);
   }
-  step.bubbleRatio = ratio(idle, window.length() * static_cast<Nanoseconds>(ranks.size()));
+  step.bubbleRatio =
+      ratio(idle, static_cast<double>(window.length()) * static_cast<double>(ranks.size()));
 }
 
 std::vector<StepSummary> stepsOf(const Timeline& timeline, int replica,
@@ -123,14 +127,14 @@ void addRanks(RunSummary& summary, const Topology& topology) {
       rank.idle += share.idle;
     }
   }
-  Nanoseconds busy = 0;
-  Nanoseconds idle = 0;
+  double busy = 0;
+  double idle = 0;
   for (auto& [number, rank] : ranks) {
     rank.rank = number;
     rank.replica = topology.places.at(number).replica;
     rank.bubbleRatio = ratio(rank.idle, rank.busy + rank.idle);
-    busy += rank.busy;
-    idle += rank.idle;
+    busy += static_cast<double>(rank.busy);
+    idle += static_cast<double>(rank.idle);
     summary.ranks.push_back(rank);
   }
   summary.bubbleRatio = ratio(idle, busy + idle);

@@ -150,6 +150,16 @@ TEST(Summarize, RunWithoutComputeJobsHasNoSteps) {
   EXPECT_TRUE(summaryOf(empty).steps.empty());
 }
 
+TEST(Summarize, JobAtTheZeroOfItsClockAmongEpochTimesOverflowsNothing) {
+  constexpr Nanoseconds kNow = 1'697'793'307'213'760'986;
+  HandMadeTimeline made;
+  made.add(0, kForward, 0, 10, 0);
+  for (int rank = 0; rank < 64; ++rank) made.add(rank, kBackward, kNow, kNow + 10, 0);
+  const RunSummary summary = summaryOf(made.timeline);
+  EXPECT_EQ(summary.ranks[63].idle, kNow);
+  EXPECT_DOUBLE_EQ(summary.bubbleRatio, 1);
+}
+
 TEST(Summarize, JobsWithoutDurationLeaveARatioOfZero) {
   HandMadeTimeline made;
   made.add(0, kForward, 10, 10, 0);

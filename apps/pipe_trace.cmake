@@ -1,0 +1,18 @@
+if(NOT TARGET pipetrace::parser)
+  return()
+endif()
+pipetrace_program(
+  pipe-trace
+  SOURCES pipe_trace.cpp pipe_trace_options.cpp pipe_trace_outputs.cpp pipe_trace_run.cpp
+  LINK pipetrace::parser pipetrace::analysis CLI11::CLI11 fmt::fmt)
+target_compile_definitions(pipe-trace PRIVATE PIPETRACE_VERSION="${PROJECT_VERSION}")
+install(TARGETS pipe-trace)
+
+pipetrace_test(
+  pipe_trace_test
+  SOURCES pipe_trace_test.cpp program_run.cpp simulated_logs.cpp
+  LINK pipetrace::trace pipetrace::schedule nlohmann_json::nlohmann_json)
+if(PIPETRACE_TESTS)
+  add_dependencies(pipe_trace_test pipe-trace)
+  target_compile_definitions(pipe_trace_test PRIVATE PIPE_TRACE_PROGRAM="$<TARGET_FILE:pipe-trace>")
+endif()

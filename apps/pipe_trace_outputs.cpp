@@ -1,0 +1,67 @@
+#include "apps/pipe_trace_outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "trace/error.h"
+#include "trace/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The file behind a name, links followed, whether it exists or not.
+fs::path fileBehind(const std::string& name) {
+  std::error_code error;
+  const fs::path path = fs::weakly_canonical(name, error);
+  return error ? fs::absolute(name, error) : path;
+}
+
+bool isBelow(const fs::path& file, const fs::path& folder) {
+  const auto [inFolder, inFile] =
+      std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return inFolder == folder.end() && inFile != file.end();
+}
+
+/// Whether writing `output` would replace something that `input` names.
+bool isRead(const fs::path& output, const std::string& input) {
+  if (input == "-") return false;
+  const fs::path behind = fileBehind(input);
+  if (behind == output) return true;
+  std::error_code error;
+  if (fs::equivalent(behind, output, error)) return true;
+  return fs::is_directory(behind, error) && isBelow(output, behind) &&
+         output.filename().string().starts_with(log_format::kFilePrefix);
+}
+
+}  // namespace
+
+void checkOutputs(const PipeTraceOptions& options) {
+  std::vector<fs::path> files;
+  for (const std::string& output : options.outputs) {
+    if (output == "-" && options.json) {
+      throw Error("-o - and --json both want standard output; write the profile to a file");
+    }
+    if (output != "-" && fs::path(output).extension() != ".json") {
+      throw Error(
+          fmt::format("cannot write {}: a profile is NAME.json (Chrome Trace Event JSON), "
+                      "or - for standard output",
+                      output.empty() ? "\"\"" : output));
+    }
+    const fs::path file = output == "-" ? fs::path("-") : fileBehind(output);
+    if (std::find(files.begin(), files.end(), file) != files.end()) {
+      throw Error(fmt::format("{} is to be written twice; name each output once", output));
+    }
+    files.push_back(file);
+    for (const std::string& input : options.inputs) {
+      if (output != "-" && isRead(file, input)) {
+        throw Error(fmt::format("{} is an input; choose another name for the output", output));
+      }
+    }
+  }
+}
+
+}  // namespace pipetrace
