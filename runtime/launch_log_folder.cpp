@@ -1,0 +1,45 @@
+#include "runtime/launch_log_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "trace/error.h"
+#include "trace/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+bool isWorkerLog(std::string_view name) {
+  if (!name.starts_with(log_format::kFilePrefix)) return false;
+  name.remove_prefix(log_format::kFilePrefix.size());
+  return !name.empty() &&
+         std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+int clearLogFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error("cannot make the log folder " + folder + ": " + error.message());
+  std::vector<std::filesystem::path> old;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    const bool isFile = entry->is_regular_file(ignored) && !entry->is_symlink(ignored);
+    if (isFile && isWorkerLog(entry->path().filename().string())) old.push_back(entry->path());
+  }
+  if (error) throw Error("cannot read the log folder " + folder + ": " + error.message());
+  for (const std::filesystem::path& path : old) {
+    if (!std::filesystem::remove(path, error) && error) {
+      throw Error("cannot remove the old log " + path.string() + ": " + error.message() +
+                  "; choose another log folder");
+    }
+  }
+  return static_cast<int>(old.size());
+}
+
+}  // namespace pipetrace
