@@ -16,8 +16,8 @@ struct LoadOptions {
 /// The one front door for everything that can be read: files, folders (searched for
 /// `workerlog.<rank>`), "-" for standard input. The format is chosen by content, not by name.
 ///
-/// Throws Error when an input is missing or unreadable, when a folder holds nothing to read, and when
-/// there is not a single event in all inputs. What is wrong inside a file (cut-off lines, bad
+/// Throws Error when an input is missing or unreadable, when a folder holds nothing to read, and
+/// when there is not a single event in all inputs. What is wrong inside a file (cut-off lines, bad
 /// numbers) is added to `diagnostics`, and reading goes on. The timeline is sorted.
 Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
                       Diagnostics& diagnostics);

@@ -1,0 +1,154 @@
+#include "parser/byte_source.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kRawWindow = std::size_t{1} << 18;
+constexpr std::string_view kMagic = "\x1f\x8b\x08";  // gzip, deflated
+
+std::string adviceFor(int error) {
+  switch (error) {
+    case ENOENT: return "; check the name";
+    case EACCES:
+    case EPERM: return "; you may not read it: change its permissions or run as its owner";
+    case EISDIR: return "; name a file in it";
+    case ELOOP: return "; its links lead back to themselves";
+    default: return {};
+  }
+}
+
+[[noreturn]] void fail(const char* what, const std::string& name, int error) {
+  throw Error("cannot " + std::string(what) + " " + name + ": " + std::strerror(error) +
+              adviceFor(error));
+}
+
+}  // namespace
+
+struct ByteSource::Inflater {
+  explicit Inflater(const std::string& name) {
+    if (inflateInit2(&stream, 15 + 16) != Z_OK) throw Error("zlib cannot start on " + name);
+  }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  z_stream stream{};
+  bool betweenMembers = false;  // gzip files may be several, one after the other
+  bool finished = false;
+};
+
+ByteSource::ByteSource(const std::string& path) : name_(path == "-" ? "standard input" : path) {
+  fd_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd_ < 0) fail("open", name_, errno);
+}
+
+ByteSource::ByteSource(std::string name, std::string bytes)
+    : name_(std::move(name)), memory_(std::move(bytes)) {}
+
+ByteSource::~ByteSource() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+std::string_view ByteSource::peek(std::size_t size) {
+  if (aheadUsed_ > 0) ahead_.erase(0, std::exchange(aheadUsed_, 0));
+  while (ahead_.size() < size) {
+    const std::size_t before = ahead_.size();
+    ahead_.resize(size);
+    const std::size_t n = readDecoded(ahead_.data() + before, size - before);
+    ahead_.resize(before + n);
+    if (n == 0) break;
+  }
+  return std::string_view(ahead_).substr(0, size);
+}
+
+std::size_t ByteSource::read(char* to, std::size_t room) {
+  const std::size_t waiting = ahead_.size() - aheadUsed_;
+  if (waiting == 0) return readDecoded(to, room);
+  const std::size_t n = std::min(waiting, room);
+  std::memcpy(to, ahead_.data() + aheadUsed_, n);
+  aheadUsed_ += n;
+  return n;
+}
+
+std::size_t ByteSource::readRaw(char* to, std::size_t room) {
+  if (fd_ < 0) {
+    const std::size_t n = std::min(room, memory_.size() - memoryUsed_);
+    if (n > 0) std::memcpy(to, memory_.data() + memoryUsed_, n);
+    memoryUsed_ += n;
+    return n;
+  }
+  while (true) {
+    const ssize_t n = ::read(fd_, to, room);
+    if (n >= 0) return static_cast<std::size_t>(n);
+    if (errno != EINTR) fail("read", name_, errno);
+  }
+}
+
+bool ByteSource::fillWindow() {
+  window_.resize(kRawWindow);
+  window_.resize(readRaw(window_.data(), window_.size()));
+  raw_ = window_;
+  return !raw_.empty();
+}
+
+void ByteSource::start() {
+  started_ = true;
+  // Three bytes decide, and a FIFO may hand them over one at a time.
+  while (window_.size() < kMagic.size()) {
+    char more = 0;
+    if (readRaw(&more, 1) == 0) break;
+    window_.push_back(more);
+  }
+  raw_ = window_;
+  if (raw_ == kMagic) inflater_ = std::make_unique<Inflater>(name_);
+}
+
+std::size_t ByteSource::readDecoded(char* to, std::size_t room) {
+  if (room == 0) return 0;
+  if (!started_) start();
+  if (inflater_) return readInflated(to, room);
+  if (raw_.empty()) return readRaw(to, room);
+  const std::size_t n = std::min(room, raw_.size());
+  std::memcpy(to, raw_.data(), n);
+  raw_.remove_prefix(n);
+  return n;
+}
+
+std::size_t ByteSource::readInflated(char* to, std::size_t room) {
+  z_stream& z = inflater_->stream;
+  z.next_out = reinterpret_cast<Bytef*>(to);
+  z.avail_out = static_cast<uInt>(std::min(room, kRawWindow));
+  const auto outBefore = z.avail_out;
+  while (!inflater_->finished && z.avail_out == outBefore) {
+    if (raw_.empty() && !fillWindow()) {
+      inflater_->finished = true;
+      if (!inflater_->betweenMembers) damage_ = "its compressed data is cut off";
+      break;
+    }
+    if (std::exchange(inflater_->betweenMembers, false)) inflateReset(&z);
+    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(raw_.data()));
+    z.avail_in = static_cast<uInt>(raw_.size());
+    const int result = inflate(&z, Z_NO_FLUSH);
+    raw_.remove_prefix(raw_.size() - z.avail_in);
+    if (result == Z_STREAM_END) {
+      inflater_->betweenMembers = true;
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      inflater_->finished = true;
+      damage_ = "its compressed data is damaged";
+    }
+  }
+  return outBefore - z.avail_out;
+}
+
+}  // namespace pipetrace

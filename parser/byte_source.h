@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace pipetrace {
+
+/// The bytes of one input in order, gzip inflated on the way (known by its first bytes). Files are
+/// read, not mapped: one that another process cuts short while we look at it must not end us.
+/// Not thread-safe.
+class ByteSource {
+ public:
+  /// Opens a file, a FIFO or, for "-", standard input. Throws Error when that cannot be done.
+  explicit ByteSource(const std::string& path);
+  /// Bytes that are in memory already, under a name for messages.
+  ByteSource(std::string name, std::string bytes);
+  ~ByteSource();
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  /// What messages call it: the path, or "standard input".
+  const std::string& name() const { return name_; }
+
+  /// The next bytes without consuming them: `size`, or fewer at the end of the input. The view
+  /// holds until the next call of anything here.
+  std::string_view peek(std::size_t size);
+
+  /// Moves up to `room` bytes to `to`; 0 only at the end. Throws Error when the system cannot read.
+  std::size_t read(char* to, std::size_t room);
+
+  /// Why compressed data ended before its end; empty when it did not.
+  const std::string& damage() const { return damage_; }
+
+ private:
+  struct Inflater;
+
+  std::size_t readRaw(char* to, std::size_t room);
+  std::size_t readInflated(char* to, std::size_t room);
+  std::size_t readDecoded(char* to, std::size_t room);
+  void start();
+  bool fillWindow();
+
+  std::string name_;
+  int fd_ = -1;
+  std::string memory_;  // all of it when there is no file
+  std::size_t memoryUsed_ = 0;
+  std::string window_;         // read from the input ...
+  std::string_view raw_;       // ... and this end of it not decoded yet
+  std::string ahead_;          // decoded by peek() ...
+  std::size_t aheadUsed_ = 0;  // ... and so much of it read since
+  bool started_ = false;
+  std::unique_ptr<Inflater> inflater_;  // null: not compressed
+  std::string damage_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,235 @@
+#include "parser/chrome_collector.h"
+
+#include <algorithm>
+#include <set>
+
+#include "parser/chrome_event_fields.h"
+#include "parser/chrome_format.h"
+#include "parser/chrome_lanes.h"
+
+namespace pipetrace {
+namespace {
+
+namespace cf = chrome_format;
+
+std::string textOf(const ChromeId& id) { return id.isText ? id.text : std::to_string(id.number); }
+
+bool isArrow(std::string_view phase) { return phase == "s" || phase == "t" || phase == "f"; }
+
+}  // namespace
+
+void ChromeCollector::complain(const char* message, std::int64_t line, const char* advice,
+                               std::int64_t count) {
+  diagnostics_.add(
+      {.file = file_, .line = line, .message = message, .advice = advice, .count = count});
+}
+
+ChromeCollector::Row& ChromeCollector::rowOf(const ChromeEvent& event) {
+  return processes_[event.pid].rows[event.tid];
+}
+
+void ChromeCollector::add(const ChromeEvent& event, std::int64_t line) {
+  if (event.phase == "M") return addName(event);
+  if (event.phase == "C") return addSample(event, line);
+  const bool isSpan = event.phase == "X";
+  const bool isEdge = event.phase == "B" || event.phase == "E";
+  if (!isSpan && !isEdge) {
+    if (event.phase.empty()) return complain("an event has no phase (`ph`)", line);
+    if (isArrow(event.phase)) return;
+    diagnostics_.add({.severity = Severity::kNote,
+                      .file = file_,
+                      .line = line,
+                      .message = "an event that is no span of one thread was left out"});
+    return;
+  }
+  if (event.badTime || !event.ts || (event.dur && *event.dur < 0)) {
+    return complain("an event has no time that can be used and was left out", line,
+                    "`ts` and `dur` are microseconds, `dur` not below 0");
+  }
+  Event made = eventFromChrome(event, timeline_);
+  made.begin = made.end = *event.ts;
+  if (isEdge) {
+    rowOf(event).edges.push_back({made, event.phase == "B", line});
+  } else if (__builtin_add_overflow(*event.ts, event.dur.value_or(0), &made.end)) {
+    complain("an event has no time that can be used and was left out", line);
+  } else {
+    rowOf(event).events.push_back(made);
+  }
+}
+
+void ChromeCollector::addName(const ChromeEvent& event) {
+  Process& process = processes_[event.pid];
+  const ChromeArgument* name = event.find("name");
+  if (event.name == "process_name" && name != nullptr) process.name = name->text;
+  if (event.name == "process_sort_index") {
+    if (const ChromeArgument* index = event.find("sort_index")) process.sortIndex = index->integer;
+  }
+  if (event.name == "thread_name" && name != nullptr) {
+    Row& row = process.rows[event.tid];
+    row.name = name->text;
+    if (const ChromeArgument* lane = event.find(cf::kLane)) row.lane = lane->text;
+  }
+}
+
+void ChromeCollector::addSample(const ChromeEvent& event, std::int64_t line) {
+  if (event.badTime || !event.ts) {
+    return complain("a counter sample has no time that can be used and was left out", line);
+  }
+  for (const ChromeArgument& argument : event.arguments) {
+    if (argument.type == ChromeArgument::Type::kText) continue;
+    const std::string name =
+        argument.key == cf::kValue ? event.name : event.name + "." + argument.key;
+    CounterSeries& series = processes_[event.pid].counters[name];
+    series.name = name;
+    const double value = argument.type == ChromeArgument::Type::kReal
+                             ? argument.real
+                             : static_cast<double>(argument.integer);
+    series.samples.push_back({*event.ts, value});
+  }
+}
+
+void ChromeCollector::closeEdge(Row& row, const Edge& begin, const Event& end) {
+  Event event = begin.event;
+  event.end = std::max(end.begin, event.begin);
+  if (event.microBatch == kNotGiven) event.microBatch = end.microBatch;
+  if (event.step == kNotGiven) event.step = end.step;
+  if (event.stage == kNotGiven) event.stage = end.stage;
+  if (event.job == kNotGiven) event.job = end.job;
+  if (end.argumentCount > 0) {
+    const auto ofBegin = timeline_.argumentsOf(event);
+    std::vector<Argument> both(ofBegin.begin(), ofBegin.end());
+    const auto ofEnd = timeline_.argumentsOf(end);
+    both.insert(both.end(), ofEnd.begin(), ofEnd.end());
+    timeline_.setArguments(event, both);
+  }
+  row.events.push_back(event);
+}
+
+/// Makes spans of the begins and ends of one thread, which nest.
+void ChromeCollector::matchEdges(Row& row) {
+  std::stable_sort(row.edges.begin(), row.edges.end(),
+                   [](const Edge& a, const Edge& b) { return a.event.begin < b.event.begin; });
+  std::vector<const Edge*> open;
+  for (const Edge& edge : row.edges) {
+    if (edge.isBegin) {
+      open.push_back(&edge);
+    } else if (open.empty()) {
+      complain("an `E` event has no `B` before it and was left out", edge.line);
+    } else {
+      closeEdge(row, *open.back(), edge.event);
+      open.pop_back();
+    }
+  }
+  if (open.empty()) return;
+  Event last;
+  last.begin = row.edges.back().event.begin;
+  for (const Event& event : row.events) last.begin = std::max(last.begin, event.end);
+  for (; !open.empty(); open.pop_back()) {
+    complain("a `B` event has no `E`; it is taken to last until the end of its thread",
+             open.back()->line, "the recording was stopped in the middle of it");
+    closeEdge(row, *open.back(), last);
+  }
+}
+
+void ChromeCollector::shiftToEpoch(std::vector<Event>& events) {
+  const Nanoseconds origin = metadata_->origin;
+  const auto isOut = [&](Event& event) {
+    return __builtin_add_overflow(event.begin, origin, &event.begin) ||
+           __builtin_add_overflow(event.end, origin, &event.end);
+  };
+  const auto kept = std::remove_if(events.begin(), events.end(), isOut);
+  if (kept == events.end()) return;
+  complain("an event has no time that can be used and was left out", 0, "", events.end() - kept);
+  events.erase(kept, events.end());
+}
+
+std::int64_t ChromeCollector::moveRow(Row& row, int rank, const std::string& lane) {
+  std::vector<Event>& target = timeline_.track(rank, lane).events;
+  target.insert(target.end(), row.events.begin(), row.events.end());
+  return static_cast<std::int64_t>(row.events.size());
+}
+
+std::int64_t ChromeCollector::finishOurs() {
+  std::int64_t count = 0;
+  if (metadata_->format > cf::kVersion) {
+    complain("the profile was written in a newer format than this program knows", 0);
+  }
+  for (const auto& [rank, info] : metadata_->ranks) {
+    if (timeline_.ranks.contains(rank)) {
+      complain("a rank of it was read from another file already; the events are put together", 0,
+               "give the files of one run only");
+    }
+    timeline_.ranks[rank] = info;
+  }
+  std::map<std::pair<int, std::string>, CounterSeries> counters;
+  for (CounterSeries& series : metadata_->counters) {
+    counters[{series.rank, series.name}] = std::move(series);
+  }
+  for (auto& [pid, process] : processes_) {
+    const bool isRank = !pid.isText && pid.number >= 1 && pid.number <= ChromeLanes::kHighestPid;
+    if (!isRank) {
+      complain("a process is no rank (its pid is not a number from 1) and was left out", 0);
+      continue;
+    }
+    const int rank = static_cast<int>(pid.number - 1);
+    for (auto& [tid, row] : process.rows) {
+      matchEdges(row);
+      shiftToEpoch(row.events);
+      count += moveRow(row, rank, row.lane.empty() ? row.name : row.lane);
+    }
+    for (auto& [name, series] : process.counters) {
+      CounterSeries& target = counters[{rank, name}];
+      target.rank = rank;
+      target.name = name;
+      for (CounterSample sample : series.samples) {
+        if (!__builtin_add_overflow(sample.time, metadata_->origin, &sample.time)) {
+          target.samples.push_back(sample);
+        }
+      }
+    }
+  }
+  for (auto& [key, series] : counters) timeline_.counters.push_back(std::move(series));
+  return count;
+}
+
+std::int64_t ChromeCollector::finishForeign(int firstRank) {
+  using Entry = std::pair<const ChromeId, Process>;
+  std::vector<Entry*> order;
+  for (Entry& entry : processes_) {
+    bool isUsed = !entry.second.counters.empty();
+    for (auto& [tid, row] : entry.second.rows) {
+      matchEdges(row);
+      isUsed = isUsed || !row.events.empty();
+    }
+    if (isUsed) order.push_back(&entry);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+    return a->second.sortIndex < b->second.sortIndex;
+  });
+  std::int64_t count = 0;
+  for (Entry* entry : order) {
+    auto& [pid, process] = *entry;
+    const int rank = firstRank++;
+    RankInfo& info = timeline_.ranks[rank];
+    info.rank = rank;
+    info.device = process.name.empty() ? "process " + textOf(pid) : process.name;
+    std::set<std::string> lanes;
+    for (auto& [tid, row] : process.rows) {
+      if (row.events.empty()) continue;
+      std::string lane = row.name.empty() ? "thread " + textOf(tid) : row.name;
+      if (!lanes.insert(lane).second) lane += " [" + textOf(tid) + "]";
+      count += moveRow(row, rank, lane);
+    }
+    for (auto& [name, series] : process.counters) {
+      series.rank = rank;
+      timeline_.counters.push_back(std::move(series));
+    }
+  }
+  return count;
+}
+
+std::int64_t ChromeCollector::finish(const ReadRequest& request) {
+  return metadata_ ? finishOurs() : finishForeign(request.nextRank);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// One row of a profile in a Chrome viewer: a lane, or a sub-lane of one whose events overlap.
+struct ChromeRow {
+  std::int64_t pid = 0;
+  std::int64_t tid = 0;
+  std::string name;   ///< "send", "send (2)", …
+  std::string lane;   ///< "send"
+  int sortIndex = 0;  ///< among the rows of its process
+};
+
+/// The rows of a sorted timeline, numbered so that Perfetto and Catapult order them as we do:
+/// pid = rank + 1; the compute lane's tid = pid, which Perfetto takes for the main thread and shows
+/// first; every other tid is above every pid and used once.
+class ChromeLanes {
+ public:
+  explicit ChromeLanes(const Timeline& timeline);
+
+  const std::vector<ChromeRow>& rows() const { return rows_; }
+  const ChromeRow& row(std::size_t track, std::size_t event) const {
+    const auto& subLanes = subLanes_[track];
+    return rows_[firstRow_[track] + (subLanes.empty() ? 0 : subLanes[event])];
+  }
+
+  static std::int64_t pidOf(int rank) { return std::int64_t{rank} + 1; }
+  static constexpr std::int64_t kHighestPid = std::int64_t{1} << 31;  ///< of the highest rank
+
+ private:
+  std::vector<ChromeRow> rows_;
+  std::vector<std::size_t> firstRow_;                 // by track
+  std::vector<std::vector<std::uint32_t>> subLanes_;  // by track and event; empty: all in one row
+};
+
+}  // namespace pipetrace

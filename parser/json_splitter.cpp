@@ -1,0 +1,181 @@
+#include "parser/json_splitter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "parser/chrome_format.h"
+#include "parser/json_string.h"
+
+namespace pipetrace {
+namespace {
+
+namespace cf = chrome_format;
+using Result = JsonValueScanner::Result;
+
+constexpr std::size_t kWindow = std::size_t{1} << 20;
+/// A file in which every line opens a bracket would be looked at once per line.
+constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 30;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+}  // namespace
+
+/// Reads more, keeping what has not been handed on; false at the end of the input.
+bool JsonSplitter::fill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() - end_ < kWindow) buffer_.resize(std::max(2 * buffer_.size(), 2 * kWindow));
+  const std::size_t n = source_.read(buffer_.data() + end_, buffer_.size() - end_);
+  end_ += n;
+  return n > 0;
+}
+
+bool JsonSplitter::peekChar(char& c) {
+  if (begin_ == end_ && !fill()) return false;
+  c = buffer_[begin_];
+  return true;
+}
+
+void JsonSplitter::consume(std::size_t n) {
+  const auto from = buffer_.begin() + static_cast<std::ptrdiff_t>(begin_);
+  line_ += std::count(from, from + static_cast<std::ptrdiff_t>(n), '\n');
+  begin_ += n;
+}
+
+void JsonSplitter::skipBlanks(bool commas) {
+  char c = 0;
+  while (peekChar(c)) {
+    const bool blank = c == ' ' || c == '\t' || c == '\r' || c == '\n' || (commas && c == ',');
+    if (!blank) return;
+    consume(1);
+  }
+}
+
+bool JsonSplitter::stopHere(bool wasCutOff) {
+  cutOff_ = wasCutOff;
+  state_ = State::kDone;
+  return false;
+}
+
+/// Looks for the end of the value at begin_. With `keep` all of it stays in the buffer, `length`
+/// bytes; without, it is consumed. kMore: the input or the patience ended first.
+JsonValueScanner::Result JsonSplitter::scan(std::size_t& length, bool keep) {
+  JsonValueScanner scanner;
+  length = 0;
+  while (true) {
+    if (begin_ + length == end_) {
+      if (!keep) consume(std::exchange(length, 0));
+      if (length > kLargestPiece || !fill()) return Result::kMore;
+    }
+    const Result result = scanner.feed(buffer_[begin_ + length]);
+    if (result != Result::kEndedBefore) ++length;
+    if (result == Result::kMore) continue;
+    if (!keep) consume(length);
+    return result;
+  }
+}
+
+/// After an element that did not close: go on behind the first line end in it.
+void JsonSplitter::skipBrokenLine(std::size_t scanned) {
+  lookedAtTwice_ += scanned;
+  const char* const from = buffer_.data() + begin_;
+  const void* found = std::memchr(from, '\n', scanned);
+  consume(found == nullptr ? std::max<std::size_t>(scanned, 1)
+                           : static_cast<std::size_t>(static_cast<const char*>(found) - from) + 1);
+}
+
+bool JsonSplitter::nextElement(Piece& piece) {
+  skipBlanks(true);
+  char c = 0;
+  if (!peekChar(c)) return stopHere(inObject_);
+  if (c == ']') {
+    consume(1);
+    state_ = inObject_ ? State::kObject : State::kDone;
+    return next(piece);
+  }
+  piece = {};
+  piece.line = line_;
+  std::size_t length = 0;
+  const Result result = scan(length, true);
+  if (result == Result::kEnded || result == Result::kEndedBefore) {
+    piece.text = {buffer_.data() + begin_, length};
+    handedOn_ = length;
+    return true;
+  }
+  const bool atEnd = result == Result::kMore && length <= kLargestPiece;
+  piece.kind = Kind::kBroken;
+  skipBrokenLine(length);
+  if (lookedAtTwice_ > kMostLookedAtTwice || (atEnd && begin_ == end_)) {
+    stopHere(true);
+    return !atEnd;  // an element that the end of the input cut is told by cutOff()
+  }
+  return true;
+}
+
+/// The key of a field and its colon; false for anything else.
+bool JsonSplitter::takeKey() {
+  char c = 0;
+  if (!peekChar(c) || c != '"') return false;
+  std::size_t length = 0;
+  if (scan(length, true) != Result::kEnded) return false;
+  key_.clear();
+  if (!appendFromJsonString(key_, {buffer_.data() + begin_ + 1, length - 2})) return false;
+  consume(length);
+  skipBlanks(false);
+  if (!peekChar(c) || c != ':') return false;
+  consume(1);
+  skipBlanks(false);
+  return true;
+}
+
+bool JsonSplitter::nextField(Piece& piece) {
+  while (true) {
+    skipBlanks(true);
+    char c = 0;
+    if (!peekChar(c)) return stopHere(true);
+    if (c == '}') return stopHere(false);
+    if (!takeKey() || !peekChar(c)) return stopHere(true);
+    if (key_ == cf::kTraceEvents && c == '[') {
+      consume(1);
+      inObject_ = true;
+      state_ = State::kArray;
+      return nextElement(piece);
+    }
+    const bool wanted = key_ == cf::kOtherData;
+    piece = {.kind = Kind::kField, .key = key_, .text = {}, .line = line_};
+    std::size_t length = 0;
+    const Result result = scan(length, wanted);
+    if (result != Result::kEnded && result != Result::kEndedBefore) return stopHere(true);
+    if (!wanted) continue;
+    piece.text = {buffer_.data() + begin_, length};
+    handedOn_ = length;
+    return true;
+  }
+}
+
+bool JsonSplitter::next(Piece& piece) {
+  consume(std::exchange(handedOn_, 0));
+  if (state_ == State::kStart) {
+    for (const char mark : kByteOrderMark) {
+      char c = 0;
+      if (peekChar(c) && c == mark) consume(1);
+    }
+    skipBlanks(false);
+    char c = 0;
+    if (!peekChar(c) || (c != '{' && c != '[')) return stopHere(true);
+    consume(1);
+    state_ = c == '{' ? State::kObject : State::kArray;
+  }
+  switch (state_) {
+    case State::kObject: return nextField(piece);
+    case State::kArray: return nextElement(piece);
+    case State::kStart:
+    case State::kDone: break;
+  }
+  return false;
+}
+
+}  // namespace pipetrace

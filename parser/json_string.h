@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pipetrace {
+
+/// Appends `text` as a JSON string with its quotes. Control characters are escaped, bytes that are
+/// no UTF-8 become U+FFFD.
+void appendJsonString(std::string& out, std::string_view text);
+
+/// Appends the text that a JSON string stands for; `body` is what is between its quotes. False
+/// where it breaks JSON's rules (`out` is then of no use). Lone surrogates become U+FFFD.
+bool appendFromJsonString(std::string& out, std::string_view body);
+
+}  // namespace pipetrace

@@ -1,0 +1,63 @@
+#include "parser/log_findings.h"
+
+namespace pipetrace {
+namespace {
+
+struct Wording {
+  Severity severity;
+  const char* message;
+  const char* advice;
+};
+
+constexpr std::array<Wording, kLogFindingCount> kWordings = {{
+    {Severity::kWarning, "the last line is cut off and was left out",
+     "the program was still running, or ended without closing its log"},
+    {Severity::kWarning, "no Profiler End line: the log was cut off",
+     "jobs after its last line are missing"},
+    {Severity::kWarning, "a line of the profiler could not be understood and was left out",
+     "docs/log-format.md says what each should look like; two programs writing one file mix "
+     "their lines"},
+    {Severity::kWarning, "a number is too large for its field; the line was left out",
+     "times are milliseconds since 1970, other numbers at most 2147483647"},
+    {Severity::kWarning, "a job ends before it starts and was left out",
+     "the clock was set back, or two clocks were mixed"},
+    {Severity::kWarning, "a part of a line is no `key = value` and was left out",
+     "quote values that hold blanks or commas as JSON strings"},
+    {Severity::kWarning, "a value does not fit its key and was left out",
+     "docs/log-format.md lists what each key holds"},
+    {Severity::kWarning, "bytes that are no UTF-8 were replaced", ""},
+    {Severity::kWarning, "a line of the profiler holds NUL bytes and was left out",
+     "the file system lost a part of the file, or two programs write it"},
+    {Severity::kWarning, "a line longer than 1 MiB was left out", ""},
+    {Severity::kWarning, "the log was written in a newer format than this program knows",
+     "use a newer pipe-trace if something is missing"},
+    {Severity::kWarning, "its Profiler Meta line names another rank than the file name",
+     "the Meta line's rank is used; was the file renamed?"},
+    {Severity::kWarning, "its rank was read from another file already; the events are put together",
+     "give the logs of one run only"},
+    {Severity::kWarning, "jobs were dropped while recording", "the profile has gaps there"},
+    {Severity::kWarning, "errors occurred while recording", "see the log around its end"},
+}};
+
+}  // namespace
+
+void LogFindings::add(LogFinding finding, std::int64_t line, std::int64_t count) {
+  Seen& seen = seen_[static_cast<std::size_t>(finding)];
+  if (seen.count == 0) seen.line = line;
+  seen.count += count;
+}
+
+void LogFindings::report(const std::string& file, Diagnostics& diagnostics) const {
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].count == 0) continue;
+    const Wording& wording = kWordings[i];
+    diagnostics.add({.severity = wording.severity,
+                     .file = file,
+                     .line = seen_[i].line,
+                     .message = wording.message,
+                     .advice = wording.advice,
+                     .count = seen_[i].count});
+  }
+}
+
+}  // namespace pipetrace

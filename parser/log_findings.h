@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "trace/diagnostic.h"
+
+namespace pipetrace {
+
+/// What can be wrong with a job log.
+enum class LogFinding : std::uint8_t {
+  kLastLineCutOff,
+  kNoEnd,
+  kNotUnderstood,
+  kNumberOutOfRange,
+  kEndBeforeStart,
+  kMalformedField,
+  kBadValue,
+  kInvalidUtf8,
+  kNulBytes,
+  kLineTooLong,
+  kNewerVersion,
+  kOtherRank,
+  kRankTaken,
+  kDropped,
+  kRecordingErrors,
+};
+
+inline constexpr int kLogFindingCount = static_cast<int>(LogFinding::kRecordingErrors) + 1;
+
+/// Counts findings, with the line of the first of each kind.
+class LogFindings {
+ public:
+  /// `line` is 1-based; 0: not about one line.
+  void add(LogFinding finding, std::int64_t line, std::int64_t count = 1);
+  std::int64_t count(LogFinding finding) const { return of(finding).count; }
+  /// Hands them on as diagnostics about `file`, in the order of the enumeration.
+  void report(const std::string& file, Diagnostics& diagnostics) const;
+
+ private:
+  struct Seen {
+    std::int64_t line = 0;
+    std::int64_t count = 0;
+  };
+  const Seen& of(LogFinding finding) const { return seen_[static_cast<std::size_t>(finding)]; }
+
+  std::array<Seen, kLogFindingCount> seen_{};
+};
+
+}  // namespace pipetrace

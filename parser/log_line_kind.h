@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace pipetrace {
+
+enum class LogLineKind : std::uint8_t {
+  kOrdinary,  ///< output of the program that is none of ours
+  kInfo,
+  kStream,
+  kMeta,
+  kClock,
+  kKernel,
+  kCounter,
+  kEnd,
+};
+
+struct LogLine {
+  LogLineKind kind = LogLineKind::kOrdinary;
+  std::string_view payload;  ///< what follows "Profiler …: "
+};
+
+/// Which of our lines `text` is. What stands before the mark (glog's prefix) does not matter.
+LogLine classifyLogLine(std::string_view text);
+
+}  // namespace pipetrace

@@ -1,0 +1,131 @@
+#include "parser/log_meta.h"
+
+#include <optional>
+#include <string>
+
+#include "parser/log_fields.h"
+#include "parser/log_numbers.h"
+#include "trace/decimal_time.h"
+#include "trace/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace lf = log_format;
+
+/// Offers each pair of a line to fields by name, and counts what is wrong with it.
+class Fields {
+ public:
+  Fields(LogRun& run, std::string_view payload, std::int64_t number)
+      : run_(run), fields_(payload), number_(number) {}
+
+  bool next() {
+    taken_ = false;
+    if (fields_.next(field_)) return true;
+    if (fields_.malformed()) run_.findings.add(LogFinding::kMalformedField, number_);
+    return false;
+  }
+
+  void text(std::string_view key, std::string& out) {
+    if (is(key)) out = field_.value;
+  }
+
+  template <typename Number>
+  void number(std::string_view key, Number& out) {
+    if (!is(key)) return;
+    if (const auto value = parseNumber<Number>(field_.value)) {
+      out = *value;
+      taken_ = true;
+    } else {
+      run_.findings.add(LogFinding::kBadValue, number_);
+    }
+  }
+
+  template <typename Number>
+  void number(std::string_view key, std::optional<Number>& out) {
+    if (!is(key)) return;
+    Number value{};
+    number(key, value);
+    if (taken_) out = value;
+  }
+
+  void time(std::string_view key, std::optional<Nanoseconds>& out) {
+    if (!is(key)) return;
+    out = parseDecimalTime(field_.value, kNsPerMs);
+    if (!out) run_.findings.add(LogFinding::kBadValue, number_);
+  }
+
+ private:
+  bool is(std::string_view key) const { return field_.key == key; }
+
+  LogRun& run_;
+  LogFields fields_;
+  LogFields::Field field_;
+  std::int64_t number_;
+  bool taken_ = false;
+};
+
+}  // namespace
+
+void readMetaLine(LogRun& run, std::string_view payload, std::int64_t number) {
+  RankInfo& info = run.info;
+  std::optional<int> rank;
+  int version = 0;
+  Fields fields(run, payload, number);
+  while (fields.next()) {
+    fields.number(lf::kVersionKey, version);
+    fields.number(lf::kRank, rank);
+    fields.number(lf::kWorldSize, info.worldSize);
+    fields.text(lf::kHost, info.host);
+    fields.text(lf::kDevice, info.device);
+    fields.number(lf::kNumStages, info.numStages);
+    fields.number(lf::kNumChunks, info.numChunks);
+    fields.number(lf::kNumMicroBatches, info.numMicroBatches);
+    fields.text(lf::kSchedule, info.schedule);
+    fields.number(lf::kDataParallelIndex, info.dataParallelIndex);
+    fields.text(lf::kClockKey, info.clock);
+    fields.number(lf::kFlopsPerStep, info.flopsPerStep);
+    fields.number(lf::kTokensPerStep, info.tokensPerStep);
+  }
+  run.hasMeta = true;
+  if (rank && *rank >= 0) {
+    run.metaRank = rank;
+  } else if (rank) {
+    run.findings.add(LogFinding::kBadValue, number);
+  }
+  if (version > lf::kVersion) run.findings.add(LogFinding::kNewerVersion, number);
+}
+
+void readClockLine(LogRun& run, std::string_view payload, std::int64_t number) {
+  std::optional<Nanoseconds> when;
+  std::optional<Nanoseconds> offset;
+  std::optional<Nanoseconds> bound;
+  Fields fields(run, payload, number);
+  while (fields.next()) {
+    fields.time(lf::kTime, when);
+    fields.number(lf::kOffset, offset);
+    fields.number(lf::kBound, bound);
+  }
+  if (when && offset && bound) {
+    run.info.clockReadings.push_back({*when, *offset, *bound});
+  } else {
+    run.findings.add(LogFinding::kNotUnderstood, number);
+  }
+}
+
+void readEndLine(LogRun& run, std::string_view payload, std::int64_t number) {
+  RankInfo& info = run.info;
+  Fields fields(run, payload, number);
+  while (fields.next()) {
+    fields.number(lf::kWritten, info.written);
+    fields.number(lf::kDropped, info.dropped);
+    fields.number(lf::kErrors, info.errors);
+    fields.number(lf::kLateStarts, info.lateStarts);
+    fields.number(lf::kOwnCost, info.ownCost);
+  }
+  info.hasEnd = true;
+  if (info.dropped > 0) run.findings.add(LogFinding::kDropped, number, info.dropped);
+  if (info.errors > 0) run.findings.add(LogFinding::kRecordingErrors, number, info.errors);
+}
+
+}  // namespace pipetrace

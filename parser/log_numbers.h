@@ -1,0 +1,26 @@
+#pragma once
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace pipetrace {
+
+/// The whole of `text` as a number of that type, or nothing: no blanks, no '+', nothing after it,
+/// nothing out of range; for floating point no "inf" and no "nan".
+template <typename Number>
+std::optional<Number> parseNumber(std::string_view text) {
+  Number value{};
+  if (text.empty()) return std::nullopt;
+  const char last = text.back();
+  if constexpr (!std::numeric_limits<Number>::is_integer) {
+    if (!(last >= '0' && last <= '9') && last != '.') return std::nullopt;
+  }
+  const char* const end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, value);
+  if (result.ec != std::errc{} || result.ptr != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,29 @@
+#include "parser/reader_registry.h"
+
+#include "parser/chrome_json_reader.h"
+#include "parser/job_log_reader.h"
+
+namespace pipetrace {
+
+std::vector<std::unique_ptr<TraceReader>> makeTraceReaders() {
+  std::vector<std::unique_ptr<TraceReader>> readers;
+  readers.push_back(std::make_unique<ChromeJsonReader>());
+  readers.push_back(std::make_unique<JobLogReader>());
+  return readers;
+}
+
+const TraceReader* chooseReader(const std::vector<std::unique_ptr<TraceReader>>& readers,
+                                std::string_view head) {
+  const TraceReader* best = nullptr;
+  FormatMatch surest = FormatMatch::kNo;
+  for (const auto& reader : readers) {
+    const FormatMatch match = reader->probe(head);
+    if (match > surest) {
+      best = reader.get();
+      surest = match;
+    }
+  }
+  return best;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "parser/byte_source.h"
+#include "trace/diagnostic.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// How sure a reader is that an input is in its format.
+enum class FormatMatch : std::uint8_t { kNo, kPossible, kLikely, kCertain };
+
+/// What a reader is asked to do besides the bytes.
+struct ReadRequest {
+  std::optional<int> rank;  ///< that the file's name or place gives; formats of one rank use it
+  int nextRank = 0;         ///< the first rank that no input before this one has taken
+  int run = -1;             ///< see LoadOptions::run
+};
+
+/// What came of it.
+struct ReadOutcome {
+  std::int64_t events = 0;
+  std::string whyNone;  ///< with no event: what the input holds instead, and what was expected
+};
+
+/// The seam of the input formats: one derived class per format, known to makeTraceReaders().
+/// Readers have no state; one object may read many inputs.
+class TraceReader {
+ public:
+  TraceReader() = default;
+  virtual ~TraceReader() = default;
+  TraceReader(const TraceReader&) = delete;
+  TraceReader& operator=(const TraceReader&) = delete;
+
+  /// "job log", "Chrome JSON": for messages.
+  virtual std::string_view formatName() const = 0;
+
+  /// Judges an input by its first bytes (kProbeSize, or all when it is shorter).
+  virtual FormatMatch probe(std::string_view head) const = 0;
+
+  /// Adds what `source` holds to `timeline`, unsorted. Throws Error when it cannot be read at all;
+  /// what is wrong inside goes to `diagnostics`.
+  virtual ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
+                           Diagnostics& diagnostics) const = 0;
+
+  static constexpr std::size_t kProbeSize = std::size_t{1} << 16;
+};
+
+}  // namespace pipetrace
