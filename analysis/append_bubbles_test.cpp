@@ -46,6 +46,21 @@ TEST(AppendBubbles, GapsOfEachRankInsideTheWindowBecomeEvents) {
   EXPECT_EQ(second[1].end, 60);
 }
 
+TEST(AppendBubbles, EachPipelineHasTheBubblesOfItsOwnWindows) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1}) {
+    made.add(rank, kForward, 100 * rank, 100 * rank + 10, 0);
+    made.add(rank, kBackward, 100 * rank + 15, 100 * rank + 30, 0);
+    made.timeline.ranks[rank].numStages = 1;
+    made.timeline.ranks[rank].numChunks = 1;
+    made.timeline.ranks[rank].dataParallelIndex = rank;
+  }
+  made.timeline.sort();
+  appendBubbles(made.timeline, summarize(made.timeline));
+  EXPECT_EQ(bubbleSums(made.timeline),
+            (std::map<std::pair<int, int>, Nanoseconds>{{{0, 0}, 5}, {{1, 0}, 5}}));
+}
+
 TEST(AppendBubbles, BubblesFromBeforeAreReplaced) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 10, 0);

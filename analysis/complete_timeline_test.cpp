@@ -79,6 +79,28 @@ TEST(CompleteTimeline, ChunksAreTypesOfTheirOwn) {
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 1, 1));
 }
 
+TEST(CompleteTimeline, SubJobsAreTypesOfTheirOwn) {
+  HandMadeTimeline made;
+  Nanoseconds now = 0;
+  for (const int part : {0, 1, 0, 1}) {
+    made.add(0, kForward, now, now + 1).part = static_cast<std::int16_t>(part);
+    ++now;
+  }
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 1, 1));
+}
+
+TEST(CompleteTimeline, ReceivesAmongTheJobsOpenNoStep) {
+  HandMadeTimeline made;
+  Nanoseconds now = 0;
+  for (const JobKind kind : {kRecvForward, kForward, kRecvForward, kSendBackward, kForward}) {
+    made.add(0, kind, now, now + 1);
+    ++now;
+  }
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 0, 0, 1));
+}
+
 TEST(CompleteTimeline, UnknownTypesAreToldApartByTheirText) {
   HandMadeTimeline made;
   Nanoseconds now = 0;

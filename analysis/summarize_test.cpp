@@ -75,6 +75,13 @@ TEST(Summarize, RankThatIsAlreadyInTheNextStepIsNotIdle) {
   EXPECT_EQ(second.ranks[1].busy, 18);
 }
 
+TEST(Summarize, OptimizerThatComesFirstDoesNotBeginTheStep) {
+  HandMadeTimeline made;
+  made.add(0, kOptimizer, 0, 5, 0);
+  made.add(0, kForward, 10, 20, 0);
+  EXPECT_EQ(summaryOf(made.timeline).steps[0].begin, 10);
+}
+
 TEST(Summarize, TimeBetweenStepsBelongsToNoWindow) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 10, 0);

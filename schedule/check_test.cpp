@@ -72,6 +72,11 @@ TEST(Check, BackwardBeforeItsForwardIsNamed) {
               ElementsAre("rank 0, cell 1: 0W0 comes before 0I0 (cell 2), which it needs"));
 }
 
+TEST(Check, FusedPairOfOneMicroBatchWaitsForItself) {
+  EXPECT_THAT(problemsOf("(0F0;0B0)OVERLAP_F_B\n"),
+              ElementsAre(HasSubstr("rank 0, cell 0: (0F0;0B0)OVERLAP_F_B comes before")));
+}
+
 TEST(Check, StageOnAnotherRankIsNamed) {
   Schedule schedule = oneFOneB(2, 1);
   std::swap(schedule.ranks[0][1], schedule.ranks[1][1]);

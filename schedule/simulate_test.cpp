@@ -154,6 +154,19 @@ TEST(Simulate, StepsFollowEachOtherWithLrAndOptimizer) {
   }
 }
 
+TEST(Simulate, MessagesCarryTheStepAndTheJobTheyBelongTo) {
+  Costs costs = Costs::equal(2, {10, 20});
+  costs.transfer = 5;
+  costs.lr = 1;
+  const Simulation result = simulate(oneFOneB(2, 1), costs, {.steps = 2});
+  const auto& sent = eventsOf(result, 0, kSendLane);
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(sent[0].step, 0);
+  EXPECT_EQ(sent[1].step, 1);
+  EXPECT_EQ(sent[1].job, eventsOf(result, 0)[4].job);
+  EXPECT_EQ(eventsOf(result, 0)[4].kind, JobKind::kForward);
+}
+
 TEST(Simulate, StepsCanStartTogether) {
   const Simulation result =
       simulate(oneFOneB(2, 1), Costs::equal(2, {10, 20}), {.steps = 2, .stepsStartTogether = true});
