@@ -1,6 +1,3 @@
-if(NOT TARGET pipetrace::parser)
-  return()
-endif()
 pipetrace_program(
   pipe-trace
   SOURCES pipe_trace.cpp pipe_trace_options.cpp pipe_trace_outputs.cpp pipe_trace_run.cpp

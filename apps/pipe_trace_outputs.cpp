@@ -6,19 +6,13 @@
 #include <filesystem>
 
 #include "trace/error.h"
+#include "trace/file_behind.h"
 #include "trace/log_format.h"
 
 namespace pipetrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The file behind a name, links followed, whether it exists or not.
-fs::path fileBehind(const std::string& name) {
-  std::error_code error;
-  const fs::path path = fs::weakly_canonical(name, error);
-  return error ? fs::absolute(name, error) : path;
-}
 
 bool isBelow(const fs::path& file, const fs::path& folder) {
   const auto [inFolder, inFile] =
@@ -51,7 +45,7 @@ void checkOutputs(const PipeTraceOptions& options) {
                       "or - for standard output",
                       output.empty() ? "\"\"" : output));
     }
-    const fs::path file = output == "-" ? fs::path("-") : fileBehind(output);
+    const fs::path file = output == "-" ? output : fileBehind(output);
     if (std::find(files.begin(), files.end(), file) != files.end()) {
       throw Error(fmt::format("{} is to be written twice; name each output once", output));
     }

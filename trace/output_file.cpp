@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "trace/error.h"
+#include "trace/file_behind.h"
 #include "trace/unfinished_files.h"
 
 namespace pipetrace {
@@ -21,14 +22,6 @@ constexpr std::size_t kBufferSize = std::size_t{1} << 20;
 bool isSpecialFile(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
-}
-
-/// The file that `path` names, links followed, so that a link is written through and not replaced.
-std::string targetOf(const std::string& path) {
-  std::error_code error;
-  if (!std::filesystem::is_symlink(path, error)) return path;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
-  return error ? path : real.string();
 }
 
 /// Only the first mkstemp-like attempt needs to be unique among the processes writing one name.
@@ -72,7 +65,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     if (fd_ < 0) fail("open", errno);
     return;
   }
-  path_ = targetOf(path_);
+  // A link is written through, not replaced.
+  if (std::filesystem::is_symlink(path_, ignored)) path_ = fileBehind(path_);
   temporary_ = path_ + ".part-XXXXXX";
   {
     const SignalsHeldBack heldBack;
