@@ -190,6 +190,15 @@ TEST(CompleteTimeline, WithoutMetaRanksThatSendToEachOtherAreAPipeline) {
   EXPECT_EQ(made.timeline.findTrack(3, kComputeLane)->events[0].stage, 1);
 }
 
+TEST(CompleteTimeline, TooFewMessagesToTellPipelinesApartMeanOnePipeline) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1, 2}) made.add(rank, kForward, 0, 1, 0);
+  made.add(0, kSendForward, 0, 1, 0, 0, kSendLane).peer = 1;
+  made.add(2, kSendForward, 0, 1, 0, 0, kSendLane).peer = 2;
+  made.timeline.sort();
+  EXPECT_EQ(topologyOf(made.timeline).replicas().size(), 1U);
+}
+
 TEST(CompleteTimeline, ChunksWithoutStagesAreTakenAsLooped) {
   HandMadeTimeline made;
   for (const int rank : {0, 1}) {

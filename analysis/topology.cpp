@@ -39,24 +39,26 @@ class Groups {
   std::map<int, int> parent_;
 };
 
-/// By rank: its replica, from who sends to whom.
+/// By rank: its replica, from who sends to whom. Pipelines have as many ranks each: where they
+/// would not, too little was logged, and all ranks are taken as one.
 std::map<int, int> replicasByMessages(const Timeline& timeline, const std::vector<int>& ranks) {
   Groups groups(ranks);
-  bool anyMessage = false;
   for (const Track& track : timeline.tracks) {
+    if (!groups.knows(track.rank)) continue;
     for (const Event& event : track.events) {
-      if (!isTransfer(event.kind) || !groups.knows(track.rank) || !groups.knows(event.peer))
-        continue;
-      groups.join(track.rank, event.peer);
-      anyMessage = true;
+      if (isTransfer(event.kind) && groups.knows(event.peer)) groups.join(track.rank, event.peer);
     }
   }
+  std::map<int, std::vector<int>> members;  // by the lowest rank of each
+  for (const int rank : ranks) members[groups.lowestOf(rank)].push_back(rank);
+  const bool plausible = std::all_of(members.begin(), members.end(), [&](const auto& group) {
+    return group.second.size() > 1 && group.second.size() == members.begin()->second.size();
+  });
   std::map<int, int> replicas;
-  std::map<int, int> replicaOfLowest;
-  for (const int rank : ranks) {
-    const int lowest = anyMessage ? groups.lowestOf(rank) : ranks.front();
-    const int next = static_cast<int>(replicaOfLowest.size());
-    replicas[rank] = replicaOfLowest.try_emplace(lowest, next).first->second;
+  int replica = 0;
+  for (const auto& [lowest, group] : members) {
+    for (const int rank : group) replicas[rank] = plausible ? replica : 0;
+    ++replica;
   }
   return replicas;
 }

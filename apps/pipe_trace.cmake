@@ -7,7 +7,7 @@ install(TARGETS pipe-trace)
 
 pipetrace_test(
   pipe_trace_test
-  SOURCES pipe_trace_test.cpp program_run.cpp simulated_logs.cpp
+  SOURCES pipe_trace_errors_test.cpp pipe_trace_test.cpp program_run.cpp simulated_logs.cpp
   LINK pipetrace::trace pipetrace::schedule nlohmann_json::nlohmann_json)
 if(PIPETRACE_TESTS)
   add_dependencies(pipe_trace_test pipe-trace)

@@ -11,10 +11,14 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
   app.footer(
       "Exit codes: 0 done; 1 done, with --strict and findings in the input; 2 could not.\n"
       "Example: pipe-trace logs -o profile.json");
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return "pipe-trace: " + CLI::FailureMessage::simple(failed, error);
+  });
   app.set_version_flag("--version", "pipe-trace " PIPETRACE_VERSION);
 
   app.add_option("INPUT", options.inputs,
                  "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
+      ->type_name("")
       ->required();
   app.add_option("-o,--output", options.outputs,
                  "Profile to write: NAME.json (Chrome Trace Event JSON), or - for standard output; "
@@ -25,7 +29,7 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
          "--run", options.run,
          "Of logs that hold several runs, read this one, counted from 0 (default: the last)")
       ->type_name("N")
-      ->check(CLI::Range(0, 1'000'000'000));
+      ->check(CLI::Range(0, 1'000'000'000).description(""));
   app.add_flag("--no-bubbles", options.noBubbles, "Write profiles without the lanes of idle time");
   app.add_flag("--no-flows", options.noFlows, "Write profiles without arrows between the jobs");
   CLI::Option* json = app.add_flag("--json", options.json, "Print the summary as JSON");
