@@ -69,6 +69,7 @@ double spanBubble(StepJobs& step) {
 /// Cuts each window where the step that begins next begins.
 void cutWindows(std::vector<StepSummary>& steps) {
   std::vector<StepSummary*> byBegin;
+  byBegin.reserve(steps.size());
   for (StepSummary& step : steps) byBegin.push_back(&step);
   std::stable_sort(byBegin.begin(), byBegin.end(),
                    [](const auto* a, const auto* b) { return a->begin < b->begin; });
