@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/gloo_transport.h"
+#include "runtime/local_port.h"
 #include "runtime/testing/run_ranks.h"
 #include "trace/error.h"
 
@@ -194,7 +195,7 @@ TEST_P(TransportTest, AMessageToItselfOrToNobodyIsRefused) {
 
 TEST(GlooTransportTest, RanksThatNeverComeAreReportedInTime) {
   GlooOptions options{.env = {.worldSize = 2, .masterAddr = "127.0.0.1", .attempt = "0"}};
-  options.env.masterPort = testing::freePort();
+  options.env.masterPort = freeLocalPort();
   options.connectTimeout = 1500 * kNsPerMs;
   const auto begin = std::chrono::steady_clock::now();
   const auto errors = testing::runRanks(1, [&](int) { connectGloo(options); });

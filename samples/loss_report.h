@@ -11,6 +11,7 @@ class LossReport {
   void add(int step, double loss);
   /// The means of the first and the last steps (10, or half of them if there are fewer than 20).
   void close() const;
+  const std::vector<double>& losses() const { return losses_; }
 
  private:
   std::vector<double> losses_;

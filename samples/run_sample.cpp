@@ -31,6 +31,7 @@ struct Run {
   const SampleTask task;
   const std::vector<torch::nn::Sequential> stages;
   const StopSignal& stop;
+  LossReport& report;  // written by the one rank that has the last stage
 };
 
 TorchWork makeWork(const Run& run, int rank) {
@@ -49,15 +50,13 @@ TorchWork makeWork(const Run& run, int rank) {
 void trainSteps(const Run& run, Transport& transport, RecordedLanes lanes) {
   TorchWork work = makeWork(run, transport.rank());
   Executor executor(run.schedule, work, transport, lanes);
-  LossReport report;
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
     work.load(run.task.batch(step));
     executor.runStep(step);
-    if (const auto loss = work.loss()) report.add(step, *loss);
+    if (const auto loss = work.loss()) run.report.add(step, *loss);
   }
   executor.finish();
-  report.close();
 }
 
 void trainRank(const Run& run, Transport& transport) {
@@ -130,8 +129,8 @@ void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
 
 }  // namespace
 
-void runSample(const SampleOptions& options, const std::function<SampleTask()>& makeTask,
-               StopSignal& stop) {
+std::vector<double> runSample(const SampleOptions& options,
+                              const std::function<SampleTask()>& makeTask, StopSignal& stop) {
   std::optional<ProcessEnv> env;
   if (options.transport == SampleTransport::kGloo) env = readProcessEnv();
   Schedule schedule = sampleSchedule(options);
@@ -139,12 +138,15 @@ void runSample(const SampleOptions& options, const std::function<SampleTask()>& 
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
   auto stages = cutIntoStages(task.layers, schedule.numStages);
-  const Run run{options, std::move(schedule), std::move(task), std::move(stages), stop};
+  LossReport report;
+  const Run run{options, std::move(schedule), std::move(task), std::move(stages), stop, report};
   if (env) {
     trainOverGloo(run, *env, stop);
   } else {
     trainInThreads(run, stop);
   }
+  report.close();
+  return report.losses();
 }
 
 }  // namespace pipetrace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "runtime/stop_signal.h"
 #include "samples/sample_options.h"
@@ -12,9 +13,11 @@ namespace pipetrace {
 /// as threads. The rank with the last stage prints `step 12 loss 2.3105` to standard output, and at
 /// the end how far the loss has come. `makeTask` is called once, with the random generator seeded.
 ///
+/// Returns the losses of the steps, if the last stage ran in this process.
+///
 /// Throws Error for options that do not fit each other, the model or the environment, for what
 /// training or recording throws, and when `stop` has received a signal; job logs are closed first.
-void runSample(const SampleOptions& options, const std::function<SampleTask()>& makeTask,
-               StopSignal& stop);
+std::vector<double> runSample(const SampleOptions& options,
+                              const std::function<SampleTask()>& makeTask, StopSignal& stop);
 
 }  // namespace pipetrace

@@ -14,6 +14,7 @@ namespace pipetrace {
 void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   const bool launched = std::getenv("WORLD_SIZE") != nullptr;
   options.transport = launched ? SampleTransport::kGloo : SampleTransport::kInProcess;
+  app.option_defaults()->always_capture_default();
   const std::map<std::string, SampleTransport> transports{
       {"in-process", SampleTransport::kInProcess}, {"gloo", SampleTransport::kGloo}};
 
@@ -33,7 +34,8 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_option("--transport", options.transport,
                  "in-process: a thread per rank; gloo: this process is one rank, RANK, LOCAL_RANK, "
                  "WORLD_SIZE, MASTER_ADDR and MASTER_PORT say which (default if they are set)")
-      ->transform(CLI::CheckedTransformer(transports));
+      ->transform(CLI::CheckedTransformer(transports))
+      ->option_text(launched ? "in-process|gloo [gloo]" : "in-process|gloo [in-process]");
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
 }

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <thread>
 
+#include "runtime/local_port.h"
 #include "runtime/testing/run_ranks.h"
 #include "trace/error.h"
 
@@ -28,8 +29,10 @@ std::string withRank(std::string text, int rank) {
   return text;
 }
 
-pid_t start(const std::vector<std::string>& command,
-            const std::map<std::string, std::string>& environment, const std::string& outputFile) {
+using Environment = std::map<std::string, std::string>;
+
+pid_t start(const std::vector<std::string>& command, const Environment& environment,
+            const std::string& outputFile) {
   const pid_t pid = fork();
   if (pid < 0) throw Error("fork failed");
   if (pid > 0) return pid;
@@ -62,42 +65,49 @@ ProcessEnd awaitEnd(pid_t pid, Clock::time_point begin, std::chrono::seconds lim
   return end;
 }
 
-}  // namespace
-
-std::vector<ProcessEnd> runProcesses(int ranks, const std::vector<std::string>& command,
-                                     const std::map<std::string, std::string>& extra,
-                                     std::chrono::seconds limit) {
+// environments[i] is what process i gets.
+std::vector<ProcessEnd> runAll(const std::vector<std::string>& command,
+                               const std::vector<Environment>& environments,
+                               const ProcessOptions& options) {
   const ScratchFolder folder;
-  std::map<std::string, std::string> environment = extra;
-  environment.emplace("WORLD_SIZE", std::to_string(ranks));
-  environment.emplace("MASTER_ADDR", "127.0.0.1");
-  environment.emplace("MASTER_PORT", std::to_string(freePort()));
   const Clock::time_point begin = Clock::now();
-  std::vector<pid_t> pids;
-  for (int rank = 0; rank < ranks; ++rank) {
-    environment["RANK"] = environment["LOCAL_RANK"] = std::to_string(rank);
+  std::vector<int> pids;
+  for (const Environment& environment : environments) {
+    const int rank = static_cast<int>(pids.size());
     std::vector<std::string> mine;
     for (const std::string& argument : command) mine.push_back(withRank(argument, rank));
     pids.push_back(start(mine, environment, folder.path(std::to_string(rank))));
   }
+  if (options.whenStarted) options.whenStarted(pids);
   std::vector<ProcessEnd> ends(pids.size());
-  runRanks(ranks, [&](int rank) {
+  runRanks(static_cast<int>(pids.size()), [&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
-    ends[i] = awaitEnd(pids[i], begin, limit);
+    ends[i] = awaitEnd(pids[i], begin, options.limit);
     ends[i].output = readWhole(folder.path(std::to_string(rank)));
   });
   return ends;
 }
 
-ProcessEnd runProcess(const std::vector<std::string>& command,
-                      const std::map<std::string, std::string>& environment,
-                      std::chrono::seconds limit) {
-  const ScratchFolder folder;
-  const Clock::time_point begin = Clock::now();
-  const pid_t pid = start(command, environment, folder.path("output"));
-  ProcessEnd end = awaitEnd(pid, begin, limit);
-  end.output = readWhole(folder.path("output"));
-  return end;
+}  // namespace
+
+std::vector<ProcessEnd> runProcesses(int ranks, const std::vector<std::string>& command,
+                                     const ProcessOptions& options) {
+  const Environment common{{"WORLD_SIZE", std::to_string(ranks)},
+                           {"MASTER_ADDR", "127.0.0.1"},
+                           {"MASTER_PORT", std::to_string(freeLocalPort())}};
+  std::vector<Environment> environments;
+  for (int rank = 0; rank < ranks; ++rank) {
+    Environment mine = options.environment;
+    mine.insert(common.begin(), common.end());
+    mine.emplace("RANK", std::to_string(rank));
+    mine.emplace("LOCAL_RANK", std::to_string(rank));
+    environments.push_back(std::move(mine));
+  }
+  return runAll(command, environments, options);
+}
+
+ProcessEnd runProcess(const std::vector<std::string>& command, const ProcessOptions& options) {
+  return runAll(command, {options.environment}, options).front();
 }
 
 ScratchFolder::ScratchFolder() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,18 +15,21 @@ struct ProcessEnd {
   std::chrono::milliseconds after{0};  ///< since the start of them all
 };
 
-/// Starts `ranks` processes of `command` with what pipe-run and torchrun put into the environment
-/// (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), `extra` on top, and waits for all.
-/// "{rank}" in an argument becomes the rank.
-/// Processes that run longer than `limit` are killed.
-std::vector<ProcessEnd> runProcesses(int ranks, const std::vector<std::string>& command,
-                                     const std::map<std::string, std::string>& extra = {},
-                                     std::chrono::seconds limit = std::chrono::seconds(60));
+/// What is to happen to processes besides being waited for.
+struct ProcessOptions {
+  std::map<std::string, std::string> environment;  ///< on top of this process's
+  std::function<void(const std::vector<int>& pids)> whenStarted;
+  std::chrono::seconds limit{60};  ///< those that run longer are killed
+};
 
-/// One process with just `environment` on top of this one's.
-ProcessEnd runProcess(const std::vector<std::string>& command,
-                      const std::map<std::string, std::string>& environment = {},
-                      std::chrono::seconds limit = std::chrono::seconds(60));
+/// Starts `ranks` processes of `command` with what pipe-run and torchrun put into the environment
+/// (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT) and waits for all. "{rank}" in an
+/// argument becomes the rank.
+std::vector<ProcessEnd> runProcesses(int ranks, const std::vector<std::string>& command,
+                                     const ProcessOptions& options = {});
+
+/// Starts one process, with none of those variables, and waits for it.
+ProcessEnd runProcess(const std::vector<std::string>& command, const ProcessOptions& options = {});
 
 /// A folder of its own under the system's folder for temporary files; removed when destroyed.
 class ScratchFolder {

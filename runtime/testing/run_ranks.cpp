@@ -1,15 +1,11 @@
 #include "runtime/testing/run_ranks.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <exception>
 #include <thread>
 
 #include "runtime/gloo_transport.h"
 #include "runtime/in_process_transport.h"
+#include "runtime/local_port.h"
 #include "trace/error.h"
 
 namespace pipetrace::testing {
@@ -39,7 +35,7 @@ void runRanksOrThrow(int ranks, const std::function<void(int rank)>& body) {
 std::vector<std::string> runConnected(Wiring wiring, int ranks,
                                       const std::function<void(Transport& transport)>& body) {
   InProcessHub hub(ranks);
-  const int port = freePort();
+  const int port = freeLocalPort();
   return runRanks(ranks, [&](int rank) {
     std::unique_ptr<Transport> transport;
     if (wiring == Wiring::kInProcess) {
@@ -57,20 +53,6 @@ std::vector<std::string> runConnected(Wiring wiring, int ranks,
     }
     body(*transport);
   });
-}
-
-int freePort() {
-  const int fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);
-  const bool bound =
-      fd >= 0 && bind(fd, generic, size) == 0 && getsockname(fd, generic, &size) == 0;
-  if (fd >= 0) close(fd);
-  if (!bound) throw Error("no free port on 127.0.0.1");
-  return ntohs(address.sin_port);
 }
 
 }  // namespace pipetrace::testing

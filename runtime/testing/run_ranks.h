@@ -23,7 +23,4 @@ enum class Wiring { kInProcess, kGloo };
 std::vector<std::string> runConnected(Wiring wiring, int ranks,
                                       const std::function<void(Transport& transport)>& body);
 
-/// A port of 127.0.0.1 on which nothing listens.
-int freePort();
-
 }  // namespace pipetrace::testing

@@ -15,7 +15,7 @@ namespace pipetrace {
 struct CharModelOptions {
   std::int64_t vocabulary = 0;
   std::int64_t context = 64;  ///< characters that the model sees at a time, at most
-  std::int64_t width = 96;    ///< of what the layers hand on; a multiple of heads
+  std::int64_t width = 128;   ///< of what the layers hand on; a multiple of heads
   std::int64_t heads = 4;
   int layers = 4;
 };

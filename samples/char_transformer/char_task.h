@@ -11,7 +11,7 @@ namespace pipetrace {
 struct CharTaskOptions {
   std::string data = "/usr/share/common-licenses/GPL-3";
   CharModelOptions model;  ///< its vocabulary is that of the text
-  std::int64_t rows = 16;  ///< windows of text per step
+  std::int64_t rows = 32;  ///< windows of text per step
   double learningRate = 3e-3;
   int warmUpSteps = 10;  ///< the learning rate rises to its value over so many steps
   std::uint64_t seed = 1;

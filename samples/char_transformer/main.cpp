@@ -4,7 +4,7 @@
 #include "samples/sample_main.h"
 
 int main(int argc, char** argv) {
-  pipetrace::SampleOptions options{.steps = 100};
+  pipetrace::SampleOptions options{.steps = 200};
   pipetrace::CharTaskOptions task;
   CLI::App app("A small character-level transformer, trained on a text in pipeline stages");
   pipetrace::addPipelineOptions(app, options);

@@ -1,0 +1,272 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <torch/nn/functional/loss.h>
+#include <torch/optim/sgd.h>
+#include <torch/utils.h>
+
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <numeric>
+#include <thread>
+
+#include "runtime/testing/rank_processes.h"
+#include "samples/char_transformer/char_task.h"
+#include "samples/char_transformer/char_text.h"
+#include "samples/gpipe_mlp/mlp_task.h"
+#include "samples/run_sample.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::ProcessEnd;
+using testing::readWhole;
+using testing::runProcess;
+using testing::runProcesses;
+using testing::ScratchFolder;
+
+const std::string kMlp = PIPETRACE_BINARY_DIR "/bin/sample-gpipe-mlp";
+const std::string kTransformer = PIPETRACE_BINARY_DIR "/bin/sample-char-transformer";
+
+double mean(std::vector<double>::const_iterator from, std::vector<double>::const_iterator to) {
+  return std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
+}
+
+std::vector<at::Tensor> parametersOf(const std::vector<Layer>& layers) {
+  std::vector<at::Tensor> all;
+  for (const Layer& layer : layers) {
+    for (const auto& block : layer) {
+      for (const at::Tensor& p : block.ptr()->parameters()) all.push_back(p);
+    }
+  }
+  return all;
+}
+
+// The exercise written out: 8 forwards, 8 backwards newest first, one step of SGD.
+double trainMlpAlone(const SampleTask& task, torch::optim::Optimizer& optimizer) {
+  optimizer.zero_grad();
+  const Batch batch = task.batch(0);
+  const auto inputs = batch.inputs.split(2);
+  const auto targets = batch.targets.split(2);
+  std::vector<at::Tensor> losses;
+  for (std::size_t mb = 0; mb < 8; ++mb) {
+    at::Tensor x = inputs[mb];
+    for (const Layer& layer : task.layers) {
+      for (torch::nn::AnyModule block : layer) x = block.forward(x);
+    }
+    losses.push_back(torch::nn::functional::cross_entropy(x, targets[mb]) * 0.125);
+  }
+  double sum = 0;
+  for (const at::Tensor& loss : losses) sum += loss.item<double>();
+  for (std::size_t mb = 8; mb-- > 0;) losses[mb].backward();
+  optimizer.step();
+  return sum;
+}
+
+TEST(GpipeMlpTest, PipelineTrainsLikeTheExerciseWrittenOut) {
+  constexpr int kSteps = 20;
+  StopSignal stop;
+  SampleTask piped;
+  const SampleOptions options{.schedule = "GPipe", .steps = kSteps, .seed = 7};
+  const auto losses = runSample(
+      options, [&] { return piped = makeMlpTask(); }, stop);
+
+  torch::manual_seed(7);
+  const SampleTask alone = makeMlpTask();
+  const auto optimizer = alone.optimizer(parametersOf(alone.layers));
+  for (int step = 0; step < kSteps; ++step) {
+    EXPECT_EQ(losses.at(static_cast<std::size_t>(step)), trainMlpAlone(alone, *optimizer));
+  }
+  const auto a = parametersOf(piped.layers);
+  const auto b = parametersOf(alone.layers);
+  ASSERT_EQ(a.size(), 8U);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(a[i].equal(b[i])) << i;
+  EXPECT_LT(losses.back(), losses.front());
+}
+
+TEST(GpipeMlpTest, TheModelIsThatOfTheExercise) {
+  const auto parameters = parametersOf(makeMlpTask().layers);
+  const std::int64_t widths[] = {10, 20, 30, 20, 5};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(parameters[2 * i].sizes(), (std::vector<std::int64_t>{widths[i + 1], widths[i]}));
+  }
+  EXPECT_EQ(makeMlpTask().layers[3].size(), 1U);  // no ReLU after the last
+}
+
+TEST(CharTransformerTest, LossFallsToSevenTenths) {
+  StopSignal stop;
+  const SampleOptions options{.steps = 150};
+  const auto losses = runSample(
+      options, [] { return makeCharTask({}); }, stop);
+  ASSERT_EQ(losses.size(), 150U);
+  EXPECT_LE(mean(losses.end() - 10, losses.end()), 0.7 * mean(losses.begin(), losses.begin() + 10));
+}
+
+TEST(CharTransformerTest, NoCharacterSeesThoseAfterIt) {
+  torch::manual_seed(1);
+  const auto layers = makeCharModel({.vocabulary = 7, .context = 6, .width = 8, .heads = 2});
+  const auto run = [&](at::Tensor x) {
+    for (const Layer& layer : layers) {
+      for (torch::nn::AnyModule block : layer) x = block.forward(x);
+    }
+    return x;
+  };
+  const at::Tensor text = torch::tensor({{1, 2, 3, 4, 5, 6}});
+  at::Tensor changed = text.clone();
+  changed[0][3] = 0;
+  const at::Tensor a = run(text);
+  const at::Tensor b = run(changed);
+  EXPECT_EQ(a.sizes(), (std::vector<std::int64_t>{1, 6, 7}));
+  EXPECT_TRUE(a.slice(1, 0, 3).allclose(b.slice(1, 0, 3)));
+  EXPECT_FALSE(a.slice(1, 3, 4).allclose(b.slice(1, 3, 4)));
+  EXPECT_FALSE(a.slice(1, 5, 6).allclose(b.slice(1, 5, 6)));
+}
+
+TEST(CharTextTest, TargetsAreTheCharactersAfterTheInputs) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path("text")) << "abcabcabc";
+  const CharText text(folder.path("text"));
+  EXPECT_EQ(text.vocabulary(), 3);
+  const Batch batch = text.windows(1, 0, 20, 4);
+  EXPECT_EQ(batch.inputs.sizes(), (std::vector<std::int64_t>{20, 4}));
+  EXPECT_TRUE(batch.targets.equal((batch.inputs + 1) % 3));
+  EXPECT_TRUE(batch.inputs.equal(text.windows(1, 0, 20, 4).inputs));
+  EXPECT_FALSE(batch.inputs.equal(text.windows(1, 1, 20, 4).inputs));
+  EXPECT_FALSE(batch.inputs.equal(text.windows(2, 0, 20, 4).inputs));
+}
+
+TEST(CharTextTest, AMissingOrShortTextIsReported) {
+  EXPECT_THROW(CharText("/nonexistent/text"), Error);
+  EXPECT_THROW(CharText("/"), Error);
+  const ScratchFolder folder;
+  std::ofstream(folder.path("text")) << "abcd";
+  const CharText text(folder.path("text"));
+  EXPECT_NO_THROW(text.windows(1, 0, 1, 3));
+  EXPECT_THROW(text.windows(1, 0, 1, 4), Error);
+}
+
+// From here on: the programs themselves.
+
+std::vector<std::string> transformer(std::vector<std::string> more) {
+  std::vector<std::string> command{kTransformer, "--width", "32", "--batch", "16"};
+  command.insert(command.end(), more.begin(), more.end());
+  return command;
+}
+
+TEST(SampleProgramTest, FourProcessesPrintTheLossesThatOneProcessPrints) {
+  for (const char* schedule : {"1F1B", "FThenB", "GPipe"}) {
+    const auto command = transformer({"--steps", "4", "--schedule", schedule});
+    const ProcessEnd alone = runProcess(command);
+    EXPECT_EQ(alone.exitCode, 0) << alone.output;
+    EXPECT_THAT(alone.output, HasSubstr("step 3 loss "));
+    const auto ends = runProcesses(4, command);
+    for (const ProcessEnd& end : ends) EXPECT_EQ(end.exitCode, 0) << end.output;
+    EXPECT_EQ(ends[3].output, alone.output);
+    EXPECT_EQ(ends[0].output + ends[1].output + ends[2].output, "");
+  }
+}
+
+TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
+  const ScratchFolder folder;
+  const auto ends = runProcesses(4, {kMlp, "--steps", "2"},
+                                 {.environment = {{"PIPETRACE_LOG_DIR", folder.path()}}});
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(ends[static_cast<std::size_t>(rank)].exitCode, 0);
+    const std::string log = readWhole(folder.path("workerlog." + std::to_string(rank)));
+    EXPECT_THAT(log, HasSubstr("schedule = GPipe"));
+    EXPECT_THAT(log, HasSubstr("type = optimizer"));
+    EXPECT_THAT(log, HasSubstr("Profiler End: "));
+    EXPECT_EQ(log.find("name = loss") != std::string::npos, rank == 3) << "rank " << rank;
+  }
+}
+
+TEST(SampleProgramTest, APlanFromAFileIsRun) {
+  const ScratchFolder folder;
+  // Two ranks with two stages each, as a V.
+  std::ofstream(folder.path("plan.csv")) << "0F0,0F1,3F0,3B0,3F1,3B1,0B0,0B1\n"
+                                            "1F0,2F0,1F1,2F1,2B0,1B0,2B1,1B1\n";
+  const ProcessEnd end =
+      runProcess({kMlp, "--steps", "2", "--schedule-file", folder.path("plan.csv")});
+  EXPECT_EQ(end.exitCode, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("step 1 loss "));
+}
+
+TEST(SampleProgramTest, ASignalClosesTheLogs) {
+  for (const bool processes : {true, false}) {
+    const ScratchFolder folder;
+    const std::string lastLog = folder.path("workerlog.3");
+    const testing::ProcessOptions options{
+        .environment = {{"PIPETRACE_LOG_DIR", folder.path()}},
+        .whenStarted = [&](const std::vector<int>& pids) {
+          for (int i = 0; i < 1500 && readWhole(lastLog).find("step = 2") == std::string::npos;
+               ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          }
+          for (const int pid : pids) kill(pid, SIGTERM);
+        }};
+    const auto command = transformer({"--steps", "1000000"});
+    const auto ends =
+        processes ? runProcesses(4, command, options) : std::vector{runProcess(command, options)};
+    // The first to stop may take the connection away from the others before their signal comes.
+    bool stopped = false;
+    for (const ProcessEnd& end : ends) {
+      EXPECT_TRUE(end.exitCode == 128 + SIGTERM || end.exitCode == 2) << end.exitCode;
+      stopped = stopped || end.exitCode == 128 + SIGTERM;
+      EXPECT_THAT(end.output, HasSubstr("error: "));
+    }
+    EXPECT_TRUE(stopped);
+    for (int rank = 0; rank < 4; ++rank) {
+      EXPECT_THAT(readWhole(folder.path("workerlog." + std::to_string(rank))),
+                  HasSubstr("Profiler End: "));
+    }
+  }
+}
+
+struct BadRun {
+  const char* name;
+  std::vector<std::string> command;
+  std::map<std::string, std::string> environment;
+  const char* message;
+};
+
+class BadRunTest : public ::testing::TestWithParam<BadRun> {};
+
+TEST_P(BadRunTest, EndsWithCodeTwoAndSaysWhy) {
+  const ProcessEnd end = runProcess(GetParam().command, {.environment = GetParam().environment});
+  EXPECT_EQ(end.exitCode, 2);
+  EXPECT_THAT(end.output, HasSubstr(GetParam().message));
+}
+
+std::vector<BadRun> badRuns() {
+  const std::map<std::string, std::string> threeRanks{{"RANK", "0"},
+                                                      {"LOCAL_RANK", "0"},
+                                                      {"WORLD_SIZE", "3"},
+                                                      {"MASTER_ADDR", "127.0.0.1"},
+                                                      {"MASTER_PORT", "29511"}};
+  return {
+      {"NoText", {kTransformer, "--data", "/nonexistent"}, {}, "cannot read /nonexistent: No such"},
+      {"EmptyText", {kTransformer, "--data", "/dev/null"}, {}, "/dev/null has 0 characters"},
+      {"NoRank", {kMlp, "--transport", "gloo"}, {}, "WORLD_SIZE is not set"},
+      {"WrongWorldSize", {kMlp}, threeRanks, "WORLD_SIZE is 3, but the schedule GPipe is for 4"},
+      {"TooManyStages", {kMlp, "--stages", "5"}, {}, "4 layers cannot be cut into 5 stages"},
+      {"TooManyMicroBatches",
+       {kMlp, "--micro-batches", "17"},
+       {},
+       "16 rows cannot be split into 17"},
+      {"UnknownSchedule", {kMlp, "--schedule", "1F2B"}, {}, "1F2B"},
+      {"NoPlanFile", {kMlp, "--schedule-file", "/nonexistent"}, {}, "cannot read /nonexistent"},
+      {"WrongWidth", {kTransformer, "--width", "30"}, {}, "multiple of the heads"},
+      {"NoLogFolder", {kMlp, "--log-dir", "/dev/null/x"}, {}, "/dev/null/x"},
+      {"UnknownOption", {kMlp, "--batches"}, {}, "--batches"},
+      {"TwoPlans", {kMlp, "--stages", "2", "--schedule-file", "x"}, {}, "--schedule-file"},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BadRunTest, ::testing::ValuesIn(badRuns()),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace pipetrace
