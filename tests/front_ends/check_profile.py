@@ -34,7 +34,8 @@ def findings(said, perfetto, catapult):
 
     def expect(what, got, want):
         if got != want:
-            wrong.append(f"{what}: {got}, expected {want}")
+            shown = f"{got[:3]} … {len(got)} in all" if isinstance(got, list) and got[3:] else got
+            wrong.append(f"{what}: {shown}, expected {want}")
 
     expect("Perfetto's error", perfetto["error"], None)
     if not perfetto["error"]:
@@ -69,8 +70,8 @@ def main():
         perfetto = viewers.perfetto(options.profile, shots.get("perfetto"))
         catapult = viewers.catapult(options.profile, shots.get("catapult"))
     print(f"pipe-trace said {said}")
-    print(f"Perfetto: {({k: v for k, v in perfetto.items() if k != 'tracks'})}")
-    print(f"Catapult: {({k: v for k, v in catapult.items() if k != 'threads'})}")
+    for name, result in (("Perfetto", perfetto), ("Catapult", catapult)):
+        print(f"{name}: {({k: v for k, v in result.items() if not isinstance(v, list)})}")
     wrong = findings(said, perfetto, catapult)
     for sentence in wrong:
         print("WRONG", sentence)
