@@ -53,12 +53,13 @@ function(pipetrace_program NAME)
 endfunction()
 
 # pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
-# cases CTest runs one by one. NO_MAIN: the sources bring their own main().
+# cases CTest runs one by one. NO_MAIN: the sources bring their own main(). SERIAL: nothing else runs
+# beside them, because they measure time.
 function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "NO_MAIN" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MAIN;SERIAL" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -73,5 +74,5 @@ function(pipetrace_test NAME)
   gtest_discover_tests(
     ${NAME}
     DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL "${ARG_SERIAL}" LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
 endfunction()

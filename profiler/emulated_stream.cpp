@@ -8,7 +8,7 @@ namespace pipetrace {
 namespace {
 
 // The kernel may fire a sleeper's timer 50 us late (its default slack), and waking takes some more.
-constexpr Nanoseconds kSpin = 80 * kNsPerUs;
+constexpr Nanoseconds kSpin = 20 * kNsPerUs;
 
 }  // namespace
 

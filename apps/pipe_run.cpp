@@ -1,0 +1,41 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "apps/pipe_run_launch.h"
+#include "apps/pipe_run_options.h"
+#include "apps/pipe_run_rehearse.h"
+
+namespace {
+
+constexpr int kCouldNot = 2;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  // A closed pipe and a file that may not grow come back from write() as errors.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+
+  pipetrace::PipeRunOptions options;
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  options.command = pipetrace::takeCommand(arguments);
+  CLI::App app("", "pipe-run");
+  pipetrace::addPipeRunOptions(app, options);
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the end
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kCouldNot;
+  }
+  try {
+    return options.isRehearsal ? pipetrace::runRehearse(options.rehearsal)
+                               : pipetrace::runLaunch(options);
+  } catch (const std::exception& error) {
+    std::fputs(("pipe-run: " + std::string(error.what()) + "\n").c_str(), stderr);
+    return kCouldNot;
+  }
+}

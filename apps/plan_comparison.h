@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "schedule/costs.h"
+#include "schedule/schedule.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// A run held against the simulation of the plan that it should have followed.
+struct PlanComparison {
+  int steps = 0;
+  Nanoseconds measuredStep = 0;  ///< median over the steps (even count: mean of the middle two)
+  Nanoseconds plannedStep = 0;
+  double measuredBubble = 0;  ///< bubble ratio, median over the steps
+  double plannedBubble = 0;
+  std::int64_t lateStarts = 0;
+  /// The first job that ran out of the plan's order ("rank 1, step 0: 1B0 came where the plan has
+  /// 1F3"); empty: every rank ran its plan.
+  std::string orderDeviation;
+
+  /// measured / planned - 1.
+  double stepDeviation() const;
+  double bubbleDeviation() const;
+  /// Same order, and both deviations at most `tolerance` either way.
+  bool agrees(double tolerance = 0.01) const;
+};
+
+/// `run` must be completed (completeTimeline). Throws Error if it holds no step.
+PlanComparison compareWithPlan(const Timeline& run, const Schedule& schedule, const Costs& costs);
+
+/// For people, with a newline at the end of each line.
+std::string toText(const PlanComparison& comparison);
+
+}  // namespace pipetrace

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "profiler/emulated_stream.h"
+#include "runtime/stage_work.h"
+#include "schedule/costs.h"
+
+namespace pipetrace {
+
+/// Jobs that take the time that `costs` says by waiting on an emulated device, and messages that
+/// take costs.transfer between two ranks. Tensors are passed on undefined; what a message carries
+/// is the deadline of the job that made it, so lateness of this machine is not handed on.
+class EmulatedWork : public StageWork {
+ public:
+  /// `device` is the stream of the rank's compute lane; it must outlive the work. `costs` must have
+  /// every stage of the rank.
+  EmulatedWork(Costs costs, EmulatedStream& device);
+
+  void lr(int step) override;
+  Message forward(int stage, int microBatch, Message input) override;
+  Message backward(int stage, int microBatch, Message gradient) override;
+  void optimizerStep() override;
+  void received(Message& message) override;
+  void sent(const Message& message) override;
+
+ private:
+  const Costs costs_;
+  EmulatedStream& device_;
+};
+
+}  // namespace pipetrace

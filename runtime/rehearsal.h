@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "schedule/costs.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace {
+
+struct RehearsalOptions {
+  Schedule schedule;
+  Costs costs;  ///< of at least the schedule's stages
+  int steps = 1;
+  std::string logDirectory;  ///< workerlog.<rank> of every rank is appended to
+};
+
+/// Runs a schedule on emulated devices, so that a few cores show what many devices would do: the
+/// executor that also trains, with a thread per rank of this process, jobs that take their time by
+/// waiting, and a job log per rank. All ranks start together; each goes on to the next step by
+/// itself. Returns when all steps have run. Throws Error when the schedule cannot be run or a log
+/// cannot be written.
+void rehearse(const RehearsalOptions& options);
+
+}  // namespace pipetrace
