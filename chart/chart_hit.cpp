@@ -1,0 +1,59 @@
+#include "chart/chart_hit.h"
+
+#include <algorithm>
+
+#include "chart/lane_piece.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kLongestSearch = 100'000;
+
+std::optional<ChartHit> hitIn(const LaneIndex& lane, const ChartView& view, int x) {
+  const TimeAxis& axis = view.axis;
+  const Nanoseconds begin = axis.timeAt(x);
+  const Nanoseconds end = std::max(axis.timeAt(x + 1), begin + 1);
+  const std::size_t first = lane.firstEndingAfter(begin - 1);
+  ChartHit hit;
+  for (std::size_t i = first; i < lane.size() && lane[i].begin < end; ++i) {
+    const Event& event = lane[i];
+    const bool isCell = event.duration() >= axis.durationOf(kMinCellWidth);
+    // A cell covers whole pixels and is drawn over what shares its first one.
+    if (isCell && axis.xOf(event.begin) <= x && x < axis.xOf(event.end)) {
+      return ChartHit{0, &event, 1, {}, 0};
+    }
+    if (isCell || (event.end <= begin && event.duration() > 0)) continue;
+    ++hit.count;
+    if (hit.event == nullptr || event.duration() > hit.event->duration()) hit.event = &event;
+    if (hit.count == kLongestSearch) break;
+  }
+  if (hit.event == nullptr) return std::nullopt;
+  hit.count = std::max(hit.count, lane.firstBeginningAt(end, first) - first);
+  hit.load = lane.load(begin, end);
+  hit.span = end - begin;
+  return hit;
+}
+
+}  // namespace
+
+std::optional<ChartHit> hitAt(const ChartView& view, int x, int y) {
+  if (!view.area.contains(x, y)) return std::nullopt;
+  const int layoutY = y - view.area.y + view.scrollY;
+  const std::optional<std::size_t> row = view.layout.rowAt(layoutY);
+  if (!row) return std::nullopt;
+  const ChartRow& lanes = view.model.rows()[*row];
+  std::optional<ChartHit> hit;
+  for (std::size_t i = 0; i < lanes.lanes.size() && !hit; ++i) {
+    const RowPlace place = RowLayout::subLane(view.layout[*row], i, lanes.lanes.size());
+    if (layoutY >= place.top && layoutY < place.bottom()) {
+      hit = hitIn(lanes.lanes[i], view, x - view.area.x);
+    }
+  }
+  for (std::size_t i = 0; i < lanes.bubbles.size() && !hit; ++i) {
+    hit = hitIn(lanes.bubbles[i], view, x - view.area.x);
+  }
+  if (hit) hit->row = *row;
+  return hit;
+}
+
+}  // namespace pipetrace

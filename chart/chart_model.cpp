@@ -1,0 +1,130 @@
+#include "chart/chart_model.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "trace/sub_lanes.h"
+
+namespace pipetrace {
+namespace {
+
+bool overlaps(const std::vector<Event>& events) {
+  for (std::size_t i = 1; i < events.size(); ++i) {
+    if (events[i].begin < events[i - 1].end) return true;
+  }
+  return false;
+}
+
+std::vector<LaneIndex> indexOf(const std::vector<Event>& events) {
+  std::vector<LaneIndex> lanes;
+  if (!overlaps(events)) {
+    lanes.emplace_back(events);
+    return lanes;
+  }
+  const std::vector<std::uint32_t> laneOf = packSubLanes(events);
+  std::vector<std::vector<std::uint32_t>> members(subLaneCount(laneOf));
+  for (std::size_t i = 0; i < laneOf.size(); ++i) {
+    members[laneOf[i]].push_back(static_cast<std::uint32_t>(i));
+  }
+  for (auto& lane : members) lanes.emplace_back(events, std::move(lane));
+  return lanes;
+}
+
+/// "stage 2", "stages 0, 4", "stages 0 to 7" of the compute jobs; empty when none says.
+std::string stagesOf(std::span<const Track> tracks) {
+  std::set<std::int32_t> stages;
+  for (const Track& track : tracks) {
+    std::int32_t last = kNotGiven;
+    for (const Event& event : track.events) {
+      if (event.stage == last || !isCompute(event.kind) || event.stage < 0) continue;
+      last = event.stage;
+      stages.insert(last);
+    }
+  }
+  if (stages.empty()) return {};
+  if (stages.size() == 1) return "stage " + std::to_string(*stages.begin());
+  if (stages.size() > 3) {
+    return "stages " + std::to_string(*stages.begin()) + " … " + std::to_string(*stages.rbegin());
+  }
+  std::string text = "stages ";
+  for (const std::int32_t stage : stages) {
+    if (stage != *stages.begin()) text += ", ";
+    text += std::to_string(stage);
+  }
+  return text;
+}
+
+Nanoseconds typicalJobOf(const Timeline& timeline) {
+  constexpr std::size_t kSamplesPerTrack = 1000;
+  std::array<std::vector<Nanoseconds>, kJobKindCount> durations;
+  for (const Track& track : timeline.tracks) {
+    const std::size_t stride = 1 + track.events.size() / kSamplesPerTrack;
+    for (std::size_t i = 0; i < track.events.size(); i += stride) {
+      const Event& event = track.events[i];
+      if (!isCompute(event.kind)) continue;
+      durations[static_cast<std::size_t>(event.kind)].push_back(event.duration());
+    }
+  }
+  Nanoseconds shortest = 0;
+  for (auto& ofKind : durations) {
+    if (ofKind.empty()) continue;
+    const auto middle = ofKind.begin() + static_cast<std::ptrdiff_t>(ofKind.size() / 2);
+    std::nth_element(ofKind.begin(), middle, ofKind.end());
+    shortest = shortest == 0 ? *middle : std::min(shortest, *middle);
+  }
+  return shortest;
+}
+
+}  // namespace
+
+ChartModel::ChartModel(const Timeline& timeline)
+    : timeline_(&timeline),
+      steps_(stepSpans(timeline)),
+      legend_(legendOf(timeline)),
+      span_{kNsMax, kNsMin},
+      typicalJob_(typicalJobOf(timeline)) {
+  const std::vector<Track>& tracks = timeline.tracks;
+  for (const Track& track : tracks) {
+    const bool isBubbles = track.lane == kBubbleLane;
+    if (!isBubbles) jobCount_ += track.events.size();
+    for (const Event& event : track.events) {
+      span_.begin = std::min(span_.begin, event.begin);
+      span_.end = std::max(span_.end, event.end);
+    }
+  }
+  if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis
+
+  for (std::size_t first = 0; first < tracks.size();) {
+    std::size_t last = first + 1;
+    while (last < tracks.size() && tracks[last].rank == tracks[first].rank) ++last;
+    addRank(first, last);
+    first = last;
+  }
+}
+
+void ChartModel::addRank(std::size_t firstTrack, std::size_t lastTrack) {
+  const std::size_t firstRow = rows_.size();
+  const auto tracks = std::span(timeline_->tracks).subspan(firstTrack, lastTrack - firstTrack);
+  const int rank = tracks.front().rank;
+  ++rankCount_;
+  for (const Track& track : tracks) {
+    if (track.lane == kBubbleLane) {
+      // Sorted after "compute": a rank that has bubbles and no jobs still gets its compute row.
+      if (rows_.size() == firstRow) {
+        rows_.push_back(
+            {rank, std::string(kComputeLane), true, std::vector<LaneIndex>(1), {}, {}, {}});
+      }
+      rows_[firstRow].bubbles = indexOf(track.events);
+    } else {
+      rows_.push_back(
+          {rank, track.lane, track.lane == kComputeLane, indexOf(track.events), {}, {}, {}});
+    }
+  }
+  rows_[firstRow].rankLabel = "rank " + std::to_string(rank);
+  rows_[firstRow].rankDetail = stagesOf(tracks);
+}
+
+}  // namespace pipetrace

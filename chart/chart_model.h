@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "chart/chart_row.h"
+#include "chart/legend.h"
+#include "chart/step_span.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// What there is to draw of a timeline, apart from any size on the screen: rows in the order of
+/// rank and lane, each with its index, the steps, the legend. Building it takes time proportional
+/// to the number of events; drawing from it does not. Refers to the timeline, which must be sorted,
+/// outlive the model and stay as it is. Immutable.
+class ChartModel {
+ public:
+  explicit ChartModel(const Timeline& timeline);
+
+  const Timeline& timeline() const { return *timeline_; }
+  const std::vector<ChartRow>& rows() const { return rows_; }
+  const std::vector<StepSpan>& steps() const { return steps_; }
+  const std::vector<LegendEntry>& legend() const { return legend_; }
+  /// First begin and last end of the events.
+  Timeline::Span span() const { return span_; }
+  /// Events that are no bubbles.
+  std::size_t jobCount() const { return jobCount_; }
+  std::size_t rankCount() const { return rankCount_; }
+  /// About how long the jobs of the shortest compute kind last (a median of samples); 0 if there
+  /// are none. What has to be wide enough for a chart to be legible.
+  Nanoseconds typicalJob() const { return typicalJob_; }
+
+ private:
+  void addRank(std::size_t firstTrack, std::size_t lastTrack);
+
+  const Timeline* timeline_;
+  std::vector<ChartRow> rows_;
+  std::vector<StepSpan> steps_;
+  std::vector<LegendEntry> legend_;
+  Timeline::Span span_;
+  std::size_t jobCount_ = 0;
+  std::size_t rankCount_ = 0;
+  Nanoseconds typicalJob_ = 0;
+};
+
+}  // namespace pipetrace

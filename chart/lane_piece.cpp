@@ -1,0 +1,77 @@
+#include "chart/lane_piece.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+namespace {
+
+constexpr int kClearance = 2;  // pixels
+
+/// Walks along one lane.
+class Cutter {
+ public:
+  Cutter(const LaneIndex& lane, const TimeAxis& axis, std::vector<LanePiece>& pieces)
+      : lane_(lane), axis_(axis), pieces_(pieces), minCell_(axis.durationOf(kMinCellWidth)) {}
+
+  void run() {
+    // One ns earlier, for an event of no length at the very beginning.
+    std::size_t i = lane_.firstEndingAfter(axis_.begin() - 1);
+    while (i < lane_.size() && lane_[i].begin < axis_.end()) {
+      if (isCell(i)) {
+        pieces_.push_back({axis_.xOf(lane_[i].begin), axis_.xOf(lane_[i].end), i, 1, false, {}, 0});
+        ++i;
+      } else if (isAlone(i)) {
+        const int left = axis_.xOf(lane_[i].begin);
+        const int right = std::max(axis_.xOf(lane_[i].end - 1), left) + 1;
+        pieces_.push_back({left, right, i, 1, false, {}, 0});
+        ++i;
+      } else {
+        i = columnsFrom(i);
+      }
+    }
+  }
+
+ private:
+  bool isCell(std::size_t i) const { return lane_[i].duration() >= minCell_; }
+
+  /// Whether the narrow event `i` has its pixels to itself, and some around them: where events are
+  /// dense, columns of their shares say more.
+  bool isAlone(std::size_t i) const {
+    const int left = axis_.xOf(lane_[i].begin);
+    const int right = std::max(axis_.xOf(lane_[i].end - 1), left);
+    return (i == 0 || lane_[i - 1].end <= axis_.timeAt(left - kClearance)) &&
+           (i + 1 == lane_.size() || lane_[i + 1].begin >= axis_.timeAt(right + 1 + kClearance));
+  }
+
+  /// Columns from the narrow event `i` on, until one ends with nothing hanging over. Returns the
+  /// next event.
+  std::size_t columnsFrom(std::size_t i) {
+    int x = std::max(axis_.xOf(lane_[i].begin), 0);
+    while (true) {
+      const Nanoseconds begin = axis_.timeAt(x);
+      const Nanoseconds end = axis_.timeAt(x + 1);
+      std::size_t stop = lane_.firstBeginningAt(end, i);
+      // An event that is wide begins in this column and gets a piece of its own.
+      const bool cellFollows = stop > i && isCell(stop - 1);
+      if (cellFollows) --stop;
+      pieces_.push_back(
+          {x, x + 1, i, stop - i, true, lane_.load(i, stop, begin, end), end - begin});
+      if (cellFollows || lane_[stop - 1].end <= end) return stop;
+      i = stop - 1;
+      if (++x >= axis_.width()) return stop;
+    }
+  }
+
+  const LaneIndex& lane_;
+  const TimeAxis& axis_;
+  std::vector<LanePiece>& pieces_;
+  Nanoseconds minCell_;
+};
+
+}  // namespace
+
+void cutIntoPieces(const LaneIndex& lane, const TimeAxis& axis, std::vector<LanePiece>& pieces) {
+  Cutter(lane, axis, pieces).run();
+}
+
+}  // namespace pipetrace

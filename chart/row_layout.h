@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "chart/chart_row.h"
+#include "chart/row_heights.h"
+
+namespace pipetrace {
+
+/// Where a row lies, in pixels from the top of the chart.
+struct RowPlace {
+  int top = 0;
+  int height = 0;
+  int bottom() const { return top + height; }
+};
+
+/// Stacks rows: ranks apart from each other, the lanes of one rank close together. A row of several
+/// sub-lanes is as much higher as they need.
+class RowLayout {
+ public:
+  RowLayout() = default;
+  RowLayout(const std::vector<ChartRow>& rows, const RowHeights& heights);
+
+  int height() const { return height_; }
+  std::size_t size() const { return places_.size(); }
+  const RowPlace& operator[](std::size_t row) const { return places_[row]; }
+  /// The row at height `y`; nothing in a gap.
+  std::optional<std::size_t> rowAt(int y) const;
+  /// The first row that ends below `y`; size() if none.
+  std::size_t firstBelow(int y) const;
+
+  /// The part of a row that belongs to one of its `count` sub-lanes.
+  static RowPlace subLane(const RowPlace& row, std::size_t lane, std::size_t count);
+
+ private:
+  std::vector<RowPlace> places_;
+  int height_ = 0;
+};
+
+/// The largest heights, in the proportions of the default ones, at which `rows` are at most
+/// `available` pixels high: with all lanes if compute rows then get kLegibleComputeHeight, else
+/// without the other lanes; nothing if not even those can be drawn that low.
+std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, int available);
+
+inline constexpr int kLegibleComputeHeight = 16;
+
+}  // namespace pipetrace

@@ -1,0 +1,129 @@
+#include "chart/row_layout.h"
+
+#include <gtest/gtest.h>
+
+#include "chart/chart_model.h"
+#include "chart/test_timelines.h"
+
+namespace pipetrace {
+namespace {
+
+TEST(ChartModelTest, BubblesAreInTheComputeRowAndTheOtherLanesBelowIt) {
+  const Timeline timeline = makeTestTimeline({.ranks = 2});
+  const ChartModel model(timeline);
+  ASSERT_EQ(model.rows().size(), 6U);
+  for (std::size_t i = 0; i < 6; i += 3) {
+    const ChartRow& compute = model.rows()[i];
+    EXPECT_TRUE(compute.isCompute);
+    EXPECT_EQ(compute.rankLabel, "rank " + std::to_string(i / 3));
+    EXPECT_EQ(compute.rankDetail, "stage " + std::to_string(i / 3));
+    ASSERT_EQ(compute.bubbles.size(), 1U);
+    EXPECT_GT(compute.bubbles[0].size(), 0U);
+    EXPECT_EQ(model.rows()[i + 1].lane, "recv");
+    EXPECT_EQ(model.rows()[i + 2].lane, "send");
+    EXPECT_TRUE(model.rows()[i + 1].rankLabel.empty());
+  }
+  EXPECT_EQ(model.rankCount(), 2U);
+  EXPECT_EQ(
+      model.jobCount() + model.rows()[0].bubbles[0].size() + model.rows()[3].bubbles[0].size(),
+      timeline.eventCount());
+  EXPECT_EQ(model.typicalJob(), 10 * kNsPerMs);
+}
+
+TEST(ChartModelTest, OverlappingEventsGetSubLanes) {
+  Timeline timeline;
+  Track& track = timeline.track(0, "copy");
+  for (int i = 0; i < 3; ++i) {
+    track.events.push_back({.begin = 10 * i, .end = 10 * i + 25, .kind = JobKind::kCopy});
+  }
+  const ChartModel model(timeline);
+  ASSERT_EQ(model.rows().size(), 1U);
+  EXPECT_EQ(model.rows()[0].lanes.size(), 3U);
+}
+
+TEST(ChartModelTest, ARankThatOnlyIdlesHasAComputeRow) {
+  Timeline timeline;
+  timeline.track(3, kBubbleLane).events.push_back({.begin = 0, .end = 5, .kind = JobKind::kBubble});
+  const ChartModel model(timeline);
+  ASSERT_EQ(model.rows().size(), 1U);
+  EXPECT_TRUE(model.rows()[0].isCompute);
+  EXPECT_EQ(model.rows()[0].bubbles.at(0).size(), 1U);
+}
+
+TEST(ChartModelTest, StepsAreThoseOfTheComputeLanes) {
+  const Timeline timeline = makeTestTimeline({.steps = 3});
+  const ChartModel model(timeline);
+  ASSERT_EQ(model.steps().size(), 3U);
+  EXPECT_EQ(model.steps()[0].begin, kTestEpoch);
+  EXPECT_EQ(model.steps()[1].begin, model.steps()[0].end);
+  const auto both = spanOfSteps(model.steps(), 1, 2);
+  ASSERT_TRUE(both);
+  EXPECT_EQ(both->begin, model.steps()[1].begin);
+  EXPECT_EQ(both->end, model.steps()[2].end);
+  EXPECT_FALSE(spanOfSteps(model.steps(), 3, 9));
+}
+
+TEST(RowLayoutTest, RowsDoNotOverlapAndRanksStandApart) {
+  const Timeline timeline = makeTestTimeline({.ranks = 3});
+  const ChartModel model(timeline);
+  const RowHeights heights;
+  const RowLayout layout(model.rows(), heights);
+  ASSERT_EQ(layout.size(), 9U);
+  for (std::size_t i = 1; i < layout.size(); ++i) {
+    const int gap = layout[i].top - layout[i - 1].bottom();
+    EXPECT_EQ(gap, i % 3 == 0 ? heights.rankGap : heights.laneGap);
+  }
+  EXPECT_GT(layout[0].height, layout[1].height) << "compute rows are taller";
+  EXPECT_GE(layout.height(), layout[8].bottom());
+}
+
+TEST(RowLayoutTest, FindsTheRowAtAHeight) {
+  const Timeline timeline = makeTestTimeline({.ranks = 2});
+  const ChartModel model(timeline);
+  const RowLayout layout(model.rows(), RowHeights{});
+  for (std::size_t i = 0; i < layout.size(); ++i) {
+    EXPECT_EQ(layout.rowAt(layout[i].top), i);
+    EXPECT_EQ(layout.rowAt(layout[i].bottom() - 1), i);
+    EXPECT_EQ(layout.rowAt(layout[i].bottom()), std::nullopt);
+  }
+  EXPECT_EQ(layout.rowAt(-1), std::nullopt);
+  EXPECT_EQ(layout.rowAt(layout.height()), std::nullopt);
+}
+
+TEST(RowLayoutTest, SubLanesFillTheirRow) {
+  const RowPlace row{100, 37};
+  int y = 100;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const RowPlace lane = RowLayout::subLane(row, i, 3);
+    EXPECT_EQ(lane.top, y);
+    y = lane.bottom() + 1;
+  }
+  EXPECT_EQ(y, 100 + 37);
+}
+
+TEST(FittingHeightsTest, UseWhatIsThereAndNoMore) {
+  const Timeline timeline = makeTestTimeline({.ranks = 8});
+  const ChartModel model(timeline);
+  for (const int available : {300, 500, 700, 1500}) {
+    const auto heights = fittingHeights(model.rows(), available);
+    ASSERT_TRUE(heights) << available;
+    const int height = RowLayout(model.rows(), *heights).height();
+    EXPECT_LE(height, available);
+    EXPECT_GE(height, available * 8 / 10) << available;
+  }
+}
+
+TEST(FittingHeightsTest, LeaveOutOtherLanesBeforeComputeRowsGetIllegible) {
+  const Timeline timeline = makeTestTimeline({.ranks = 64, .steps = 1});
+  const ChartModel model(timeline);
+  const auto low = fittingHeights(model.rows(), 760);
+  ASSERT_TRUE(low);
+  EXPECT_EQ(low->lane, 0);
+  const auto high = fittingHeights(model.rows(), 4000);
+  ASSERT_TRUE(high);
+  EXPECT_GT(high->lane, 0);
+  EXPECT_EQ(fittingHeights(model.rows(), 100), std::nullopt);
+}
+
+}  // namespace
+}  // namespace pipetrace

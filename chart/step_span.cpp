@@ -1,0 +1,44 @@
+#include "chart/step_span.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace pipetrace {
+
+std::vector<StepSpan> stepSpans(const Timeline& timeline) {
+  std::map<std::int32_t, StepSpan> byNumber;
+  StepSpan* current = nullptr;  // neighbours are mostly of one step
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (event.step < 0 || !isComputeLane(event.kind)) continue;
+      if (current == nullptr || current->step != event.step) {
+        current = &byNumber.try_emplace(event.step, StepSpan{event.step, event.begin, event.end})
+                       .first->second;
+      }
+      current->begin = std::min(current->begin, event.begin);
+      current->end = std::max(current->end, event.end);
+    }
+  }
+  std::vector<StepSpan> steps;
+  steps.reserve(byNumber.size());
+  for (const auto& [number, step] : byNumber) steps.push_back(step);
+  std::sort(steps.begin(), steps.end(), [](const StepSpan& a, const StepSpan& b) {
+    return std::tie(a.begin, a.step) < std::tie(b.begin, b.step);
+  });
+  return steps;
+}
+
+std::optional<Timeline::Span> spanOfSteps(const std::vector<StepSpan>& steps, std::int32_t first,
+                                          std::int32_t last) {
+  std::optional<Timeline::Span> span;
+  for (const StepSpan& step : steps) {
+    if (step.step < first || step.step > last) continue;
+    if (!span) span = Timeline::Span{step.begin, step.end};
+    span->begin = std::min(span->begin, step.begin);
+    span->end = std::max(span->end, step.end);
+  }
+  return span;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,172 @@
+#include "chart/svg_writer.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+
+#include "chart/palette.h"
+#include "chart/svg_canvas.h"
+#include "chart/test_timelines.h"
+#include "chart/xml_check.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Ge;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Le;
+using testing::Not;
+using testing::ThrowsMessage;
+
+std::vector<std::string> textsOf(const std::vector<XmlElement>& elements) {
+  std::vector<std::string> texts;
+  for (const XmlElement& e : elements) {
+    if (e.name == "text") texts.push_back(e.text);
+  }
+  return texts;
+}
+
+std::size_t countFilled(const std::vector<XmlElement>& elements, const std::string& fill,
+                        int height) {
+  return static_cast<std::size_t>(
+      std::count_if(elements.begin(), elements.end(), [&](const XmlElement& e) {
+        return e.name == "rect" && e.attribute("fill") == fill &&
+               e.attribute("height") == std::to_string(height);
+      }));
+}
+
+TEST(SvgWriterTest, AStepIsDrawnJobByJobWithItsNumbers) {
+  const Timeline timeline = makeTestTimeline({.ranks = 4, .microBatches = 8, .steps = 1});
+  const auto elements = parseXml(renderSvg(timeline, {}));
+  const RowHeights heights;
+  EXPECT_EQ(countFilled(elements, toHex(jobColor({.kind = JobKind::kForward})), heights.compute),
+            4U * 8U);
+  EXPECT_EQ(countFilled(elements, toHex(jobColor({.kind = JobKind::kBackward})), heights.compute),
+            4U * 8U);
+  EXPECT_GT(countFilled(elements, "url(#bubble)", heights.compute), 4U);
+  const auto texts = textsOf(elements);
+  EXPECT_THAT(texts, IsSupersetOf({"rank 0", "rank 3", "stage 3", "recv", "send", "step 0", "lr",
+                                   "forward", "backward", "bubble", "0", "100 ms"}));
+  EXPECT_THAT(texts, Contains("1F1B, 4 ranks, 8 micro-batches"));
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "F7"), 4);
+}
+
+TEST(SvgWriterTest, TitleCaptionAndRangeAreThoseAskedFor) {
+  const Timeline timeline = makeTestTimeline({.steps = 4});
+  const ChartModel model(timeline);
+  PictureOptions options;
+  options.range = spanOfSteps(model.steps(), 2, 2);
+  options.title = "Title <1> & \"2\"";
+  options.caption = "step 2";
+  const auto elements = parseXml(renderSvg(model, options));
+  EXPECT_EQ(elements[1].name, "title");
+  EXPECT_EQ(elements[1].text, options.title);
+  EXPECT_THAT(textsOf(elements), IsSupersetOf({options.title, options.caption}));
+  EXPECT_THAT(textsOf(elements), Contains("step 2"));
+  EXPECT_THAT(textsOf(elements), Not(Contains("step 1")));
+}
+
+TEST(SvgWriterTest, TheSizeIsTheOneAskedForAndNothingSticksOut) {
+  const Timeline timeline = makeTestTimeline({});
+  const auto elements = parseXml(renderSvg(timeline, {.width = 900, .height = 700}));
+  EXPECT_EQ(elements[0].attribute("width"), "900");
+  EXPECT_EQ(elements[0].attribute("height"), "700");
+  for (const XmlElement& e : elements) {
+    if (e.name != "rect") continue;
+    const int x = std::stoi("0" + e.attribute("x"));
+    const int y = std::stoi("0" + e.attribute("y"));
+    EXPECT_LE(x + std::stoi(e.attribute("width")), 900);
+    EXPECT_LE(y + std::stoi(e.attribute("height")), 700);
+  }
+}
+
+TEST(SvgWriterTest, NamesThatAreNoXmlAreEscaped) {
+  Timeline timeline;
+  timeline.track(0, "a<b> & \"c\" \x01\xFF]]>")
+      .events.push_back({.begin = 0, .end = 1000, .name = timeline.strings.intern("<i>&\x02</i>")});
+  const auto elements = parseXml(renderSvg(timeline, {}));
+  EXPECT_THAT(textsOf(elements), Contains("a<b> & \"c\" \xEF\xBF\xBD\xEF\xBF\xBD]]>"));
+  EXPECT_THAT(textsOf(elements), Contains("<i>&\xEF\xBF\xBD</i>"));
+}
+
+TEST(SvgWriterTest, AnEmptyTimelineIsAPictureWithAnAxis) {
+  const auto elements = parseXml(renderSvg(Timeline(), {}));
+  EXPECT_THAT(textsOf(elements), Contains("0 ranks"));
+  EXPECT_THAT(textsOf(elements), Contains("0"));
+}
+
+TEST(SvgWriterTest, ASingleEventOfNoLengthIsSeen) {
+  Timeline timeline;
+  timeline.track(0, kComputeLane)
+      .events.push_back({.begin = kTestEpoch, .end = kTestEpoch, .kind = JobKind::kForward});
+  const auto elements = parseXml(renderSvg(timeline, {}));
+  EXPECT_EQ(
+      countFilled(elements, toHex(jobColor({.kind = JobKind::kForward})), RowHeights{}.compute),
+      1U);
+}
+
+TEST(SvgWriterTest, AMillionJobsMakeNoLargerFileThanThePixelsAskFor) {
+  Timeline timeline;
+  auto& events = timeline.track(0, kComputeLane).events;
+  for (int i = 0; i < 1'000'000; ++i) {
+    events.push_back({.begin = i * 30, .end = i * 30 + 10 + i % 20, .kind = JobKind::kForward});
+  }
+  const std::string svg = renderSvg(timeline, {});
+  EXPECT_LT(parseXml(svg).size(), 2U * 1600U + 200U);
+}
+
+TEST(ChartPictureTest, ManyRanksLeaveOutLanesAndSaySo) {
+  const Timeline timeline = makeTestTimeline({.ranks = 64, .steps = 1});
+  const auto elements = parseXml(renderSvg(timeline, {}));
+  EXPECT_THAT(std::stoi(elements[0].attribute("height")), AllOf(Ge(800), Le(2500)));
+  const auto texts = textsOf(elements);
+  EXPECT_THAT(texts, IsSupersetOf({"compute lanes only", "rank 0", "rank 63"}));
+  EXPECT_THAT(texts, Not(Contains("send forward")));
+}
+
+TEST(ChartPictureTest, SizesThatCannotBeAreRefusedWithAdvice) {
+  const Timeline timeline = makeTestTimeline({.ranks = 64, .steps = 1});
+  const ChartModel model(timeline);
+  const auto render = [&](const PictureOptions& options) {
+    return [&model, options] { renderSvg(model, options); };
+  };
+  EXPECT_THAT(render({.width = 10}), ThrowsMessage<Error>(HasSubstr("choose 320 to 20000")));
+  EXPECT_THAT(render({.width = 30'000}), ThrowsMessage<Error>(HasSubstr("30000 pixels wide")));
+  EXPECT_THAT(render({.height = 200}),
+              ThrowsMessage<Error>(HasSubstr("64 ranks does not fit into a height of 200")));
+}
+
+/// Every text of the picture with the rectangle that its estimated width gives it.
+TEST(ChartPictureTest, TextsOfOneLineDoNotOverlap) {
+  const Timeline timeline = makeTestTimeline({.ranks = 4, .steps = 25});
+  for (const int width : {500, 1000, 1600}) {
+    const auto elements = parseXml(renderSvg(timeline, {.width = width}));
+    std::map<int, std::vector<std::pair<int, int>>> lines;  // by y: left and right
+    SvgCanvas measure(1, 1, "");
+    for (const XmlElement& e : elements) {
+      if (e.name != "text") continue;
+      const TextStyle style{.size = std::stoi(e.attribute("font-size")),
+                            .bold = e.attribute("font-weight") == "bold"};
+      const int length = measure.textWidth(e.text, style);
+      const std::string anchor = e.attribute("text-anchor");
+      int left = std::stoi(e.attribute("x"));
+      if (anchor == "middle") left -= length / 2;
+      if (anchor == "end") left -= length;
+      lines[std::stoi(e.attribute("y"))].emplace_back(left, left + length);
+    }
+    for (auto& [y, line] : lines) {
+      std::sort(line.begin(), line.end());
+      for (std::size_t i = 1; i < line.size(); ++i) {
+        EXPECT_GE(line[i].first, line[i - 1].second - 1) << "y " << y << " width " << width;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "chart/canvas.h"
+#include "chart/cell_label.h"
+#include "chart/text_width.h"
+#include "chart/utf8.h"
+
+namespace pipetrace {
+namespace {
+
+int sevenPixelsEach(std::string_view text) { return 7 * static_cast<int>(text.size()); }
+
+std::string label(const Event& event, LabelForm form, int width) {
+  return cellLabel(Timeline(), event, form, width, sevenPixelsEach);
+}
+
+TEST(CellLabelTest, TheLongestFormThatFitsIsWritten) {
+  const Event forward{.microBatch = 13, .kind = JobKind::kForward};
+  EXPECT_EQ(label(forward, LabelForm::kLetterAndNumber, 25), "F13");
+  EXPECT_EQ(label(forward, LabelForm::kLetterAndNumber, 24), "13");
+  EXPECT_EQ(label(forward, LabelForm::kNumber, 100), "13");
+  EXPECT_EQ(label(forward, LabelForm::kNumber, 17), "");
+}
+
+TEST(CellLabelTest, JobsWithoutAMicroBatchShowTheirName) {
+  const Event optimizer{.microBatch = 0, .kind = JobKind::kOptimizer};
+  EXPECT_EQ(label(optimizer, LabelForm::kNumber, 100), "optimizer");
+  EXPECT_EQ(label(optimizer, LabelForm::kNumber, 30), "opt");
+  EXPECT_EQ(label(optimizer, LabelForm::kNumber, 20), "");
+  EXPECT_EQ(label({.kind = JobKind::kBubble}, LabelForm::kNumber, 500), "");
+}
+
+TEST(Utf8Test, CharactersAreTakenWhole) {
+  std::string_view text = "a\u00e9\u524d\U0001F600";
+  EXPECT_EQ(takeCharacter(text), U'a');
+  EXPECT_EQ(takeCharacter(text), U'\u00e9');
+  EXPECT_EQ(takeCharacter(text), U'\u524d');
+  EXPECT_EQ(takeCharacter(text), U'\U0001F600');
+  EXPECT_TRUE(text.empty());
+}
+
+TEST(Utf8Test, WhatIsNoUtf8IsReplacedByteByByte) {
+  // A stray continuation, an overlong slash, a surrogate, a cut-off character.
+  for (const std::string_view bytes : {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xE5\x89", "\xFF"}) {
+    std::string_view rest = bytes;
+    std::size_t taken = 0;
+    while (!rest.empty()) {
+      EXPECT_EQ(takeCharacter(rest), kReplacementCharacter);
+      ++taken;
+    }
+    EXPECT_EQ(taken, bytes.size());
+  }
+}
+
+TEST(ElidedTest, KeepsTheBeginningAndWholeCharacters) {
+  const TextMeasure tenEach = [](std::string_view text, const TextStyle&) {
+    int count = 0;
+    for (; !text.empty(); ++count) takeCharacter(text);
+    return 10 * count;
+  };
+  EXPECT_EQ(elided(tenEach, "stream", {}, 60), "stream");
+  EXPECT_EQ(elided(tenEach, "stream", {}, 59), "stre…");
+  EXPECT_EQ(elided(tenEach, "前向通信", {}, 30), "前向…");
+  EXPECT_EQ(elided(tenEach, "stream", {}, 9), "");
+}
+
+TEST(TextWidthTest, GrowsWithTextSizeAndWeight) {
+  const int normal = estimatedTextWidth("rank 0", {.size = 12});
+  EXPECT_GT(normal, 24);
+  EXPECT_LT(normal, 60);
+  EXPECT_GT(estimatedTextWidth("rank 0", {.size = 12, .bold = true}), normal);
+  EXPECT_GT(estimatedTextWidth("rank 0", {.size = 18}), normal);
+  EXPECT_GT(estimatedTextWidth("前前", {.size = 12}), estimatedTextWidth("ii", {.size = 12}));
+}
+
+}  // namespace
+}  // namespace pipetrace

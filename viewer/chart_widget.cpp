@@ -1,0 +1,150 @@
+#include "viewer/chart_widget.h"
+
+#include <QPaintEvent>
+#include <QPainter>
+#include <QScrollBar>
+#include <algorithm>
+
+#include "chart/draw_chart.h"
+#include "viewer/qt_canvas.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kMargin = 8;
+constexpr int kScrollStep = 40;
+
+}  // namespace
+
+ChartWidget::ChartWidget(QWidget* parent) : QAbstractScrollArea(parent) {
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setFocusPolicy(Qt::StrongFocus);
+  setMinimumSize(360, 200);
+  viewport()->setMouseTracking(true);
+  viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
+  viewport()->setCursor(Qt::ArrowCursor);
+}
+
+void ChartWidget::setModel(const ChartModel* model) {
+  model_ = model;
+  selection_.reset();
+  pressedAt_.reset();
+  isDragging_ = false;
+  isFitted_ = true;
+  if (model_ != nullptr) {
+    labelWidth_ = rowLabelWidth(fonts_.measure(), *model_);
+    layout_ = RowLayout(model_->rows(), RowHeights{});
+    axis_ = TimeAxis(model_->span().begin, model_->span().end, 1);
+  }
+  verticalScrollBar()->setValue(0);
+  layOut();
+  viewHasChanged();
+  emit selectionChanged();
+}
+
+ChartView ChartWidget::view() const {
+  return {*model_, layout_, axis_, area_, verticalScrollBar()->value()};
+}
+
+void ChartWidget::layOut() {
+  if (model_ == nullptr) {
+    verticalScrollBar()->setRange(0, 0);
+    return;
+  }
+  const int width = viewport()->width();
+  const int height = viewport()->height();
+  legend_ = {kMargin, kMargin, width - 2 * kMargin, 0};
+  legend_.height = legendHeight(fonts_.measure(), model_->legend(), legend_.width);
+  const int top = legend_.bottom() + kTimeAxisHeight;
+  area_ = {labelWidth_, top, std::max(width - labelWidth_ - kMargin, 1), std::max(height - top, 1)};
+  axis_.setWidth(area_.width);
+  if (isFitted_) axis_.fit();
+  verticalScrollBar()->setPageStep(area_.height);
+  verticalScrollBar()->setSingleStep(kScrollStep);
+  verticalScrollBar()->setRange(0, std::max(layout_.height() - area_.height, 0));
+}
+
+void ChartWidget::viewHasChanged() {
+  viewport()->update();
+  emit viewChanged();
+}
+
+void ChartWidget::resizeEvent(QResizeEvent* event) {
+  QAbstractScrollArea::resizeEvent(event);
+  layOut();
+  viewHasChanged();
+}
+
+void ChartWidget::scrollContentsBy(int /*dx*/, int /*dy*/) { viewHasChanged(); }
+
+void ChartWidget::paintEvent(QPaintEvent* event) {
+  QPainter painter(viewport());
+  painter.setClipRect(event->rect());
+  painter.fillRect(event->rect(), toQColor(palette::kPaper));
+  if (model_ == nullptr) return;
+  QtCanvas canvas(painter, fonts_);
+  const ChartView seen = view();
+  drawLegend(canvas, model_->legend(), legend_);
+  drawTimeAxis(canvas, seen, {area_.x, legend_.bottom(), area_.width, kTimeAxisHeight});
+  drawRows(canvas, seen);
+  drawRowLabels(canvas, seen, {0, area_.y, labelWidth_, area_.height});
+  drawSelection(painter);
+}
+
+void ChartWidget::drawSelection(QPainter& painter) const {
+  if (!selection_) return;
+  const ChartView seen = view();
+  const RowPlace place = layout_[selection_->row];
+  const int left = std::clamp(seen.xOf(selection_->event->begin), area_.x - 4, area_.right() + 4);
+  const int right = std::clamp(seen.xOf(selection_->event->end), area_.x - 4, area_.right() + 4);
+  painter.setClipRect(area_.x, area_.y, area_.width, area_.height);
+  painter.setBrush(Qt::NoBrush);
+  painter.setPen(QPen(toQColor(palette::kInk), 2));
+  painter.drawRect(left, seen.yOf(place.top), std::max(right - left, 2), place.height);
+}
+
+void ChartWidget::fit() {
+  if (model_ == nullptr) return;
+  isFitted_ = true;
+  axis_.fit();
+  viewHasChanged();
+}
+
+void ChartWidget::showStep(const StepSpan& step) {
+  isFitted_ = false;
+  const Nanoseconds margin = (step.end - step.begin) / 50;
+  axis_.show(step.begin - margin, step.end + margin);
+  viewHasChanged();
+}
+
+void ChartWidget::showNextStep() {
+  if (model_ == nullptr || model_->steps().empty()) return;
+  const auto& steps = model_->steps();
+  if (isFitted_) return showStep(steps.front());
+  // A step that was shown by this begins a margin after the view does.
+  const Nanoseconds from = axis_.begin() + axis_.span() / 10;
+  const auto next = std::find_if(steps.begin(), steps.end(),
+                                 [from](const StepSpan& s) { return s.begin > from; });
+  showStep(next == steps.end() ? steps.back() : *next);
+}
+
+void ChartWidget::showPreviousStep() {
+  if (model_ == nullptr || model_->steps().empty()) return;
+  const auto& steps = model_->steps();
+  if (isFitted_) return showStep(steps.back());
+  const Nanoseconds before = axis_.begin();
+  const auto last = std::find_if(steps.rbegin(), steps.rend(),
+                                 [before](const StepSpan& s) { return s.begin < before; });
+  showStep(last == steps.rend() ? steps.front() : *last);
+}
+
+void ChartWidget::select(const std::optional<ChartHit>& hit) {
+  selection_ = hit;
+  viewport()->update();
+  emit selectionChanged();
+}
+
+void ChartWidget::clearSelection() { select(std::nullopt); }
+
+}  // namespace pipetrace

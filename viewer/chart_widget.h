@@ -1,0 +1,84 @@
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <QPoint>
+#include <optional>
+
+#include "chart/chart_hit.h"
+#include "viewer/font_cache.h"
+
+namespace pipetrace {
+
+/// The Gantt chart: legend and time axis on top, row labels at the left, jobs and bubbles. Zooms by
+/// wheel and keys around the cursor, pans by dragging and keys, shows a tooltip where the cursor is
+/// and selects the job that is clicked (docs/viewer.md has the list).
+class ChartWidget : public QAbstractScrollArea {
+  Q_OBJECT
+
+ public:
+  explicit ChartWidget(QWidget* parent = nullptr);
+
+  /// Shows all of `model`, which must live until the next call; nullptr for nothing.
+  void setModel(const ChartModel* model);
+  const ChartModel* model() const { return model_; }
+
+  /// What is on the screen, in pixels of viewport(). There must be a model.
+  ChartView view() const;
+  bool isFitted() const { return isFitted_; }
+  const std::optional<ChartHit>& selection() const { return selection_; }
+
+ public slots:
+  void fit();
+  void zoomIn();
+  void zoomOut();
+  /// Moves the view by tenths of its width, forward in time if positive.
+  void panBy(int tenths);
+  /// Shows the first step that begins after the view's begin; from the whole run, the first step.
+  void showNextStep();
+  /// Shows the last step that begins before the view; from the whole run, the last step.
+  void showPreviousStep();
+  void clearSelection();
+
+ signals:
+  void viewChanged();
+  void selectionChanged();
+
+ protected:
+  void paintEvent(QPaintEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+  void scrollContentsBy(int dx, int dy) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  bool viewportEvent(QEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
+
+ private:
+  void layOut();
+  void viewHasChanged();
+  void zoomAt(int viewportX, double steps);
+  void pan(int pixels);
+  void showStep(const StepSpan& step);
+  void drag(QPoint position);
+  void showTooltipAt(QPoint position, QPoint globalPosition);
+  void select(const std::optional<ChartHit>& hit);
+  int zoomCenter() const;
+  void drawSelection(QPainter& painter) const;
+
+  const ChartModel* model_ = nullptr;
+  RowLayout layout_;
+  TimeAxis axis_{0, 1, 1};
+  PixelRect area_;  // of the rows
+  PixelRect legend_;
+  int labelWidth_ = 0;
+  mutable FontCache fonts_;
+  bool isFitted_ = true;
+  std::optional<ChartHit> selection_;
+  std::optional<QPoint> pressedAt_;
+  QPoint draggedFrom_;
+  bool isDragging_ = false;
+  int wheelRest_ = 0;  // of a vertical scroll, in eighths of a degree
+};
+
+}  // namespace pipetrace

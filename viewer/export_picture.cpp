@@ -1,0 +1,170 @@
+#include "viewer/export_picture.h"
+
+#include <QBuffer>
+#include <QImage>
+#include <QPainter>
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <filesystem>
+
+#include "chart/svg_writer.h"
+#include "chart/text_width.h"
+#include "trace/decimal_time.h"
+#include "trace/error.h"
+#include "trace/output_file.h"
+#include "viewer/qt_canvas.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kLabelsAndMargins = 140;
+
+std::string endingOf(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension().string();
+  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return ending;
+}
+
+/// Whether the shortest kind of job has room for its micro-batch number.
+bool isLegible(const ChartModel& model, const Timeline::Span& span, int width) {
+  int microBatches = 1;
+  for (const auto& [rank, info] : model.timeline().ranks) {
+    microBatches = std::max(microBatches, info.numMicroBatches.value_or(1));
+  }
+  const std::string largest = std::to_string(microBatches - 1);
+  const int needed = estimatedTextWidth(largest, TextStyle{}) + 5;
+  const TimeAxis axis(span.begin, span.end, std::max(width - kLabelsAndMargins, 1));
+  return model.typicalJob() >= axis.durationOf(needed);
+}
+
+/// All steps if they are few and legible; else the second and third, the first being the least
+/// typical; else the second alone.
+StepChoice legibleSteps(const ChartModel& model, int width) {
+  const std::vector<StepSpan>& steps = model.steps();
+  if (steps.size() <= 3 && isLegible(model, model.span(), width)) {
+    return {steps.front().step, steps.back().step};
+  }
+  const std::size_t second = std::min<std::size_t>(1, steps.size() - 1);
+  const std::size_t third = std::min<std::size_t>(2, steps.size() - 1);
+  const auto both = spanOfSteps(steps, steps[second].step, steps[third].step);
+  if (both && isLegible(model, *both, width)) return {steps[second].step, steps[third].step};
+  return {steps[second].step, steps[second].step};
+}
+
+std::optional<double> bubbleRatioOf(const RunSummary& summary, const StepChoice& steps) {
+  // Sums of times, as summarize() forms them over all steps.
+  Nanoseconds busy = 0;
+  Nanoseconds idle = 0;
+  for (const StepSummary& step : summary.steps) {
+    if (step.step < steps.first || step.step > steps.last) continue;
+    for (const RankStep& rank : step.ranks) {
+      busy += rank.busy;
+      idle += rank.idle;
+    }
+  }
+  if (busy + idle <= 0) return std::nullopt;
+  return static_cast<double>(idle) / static_cast<double>(busy + idle);
+}
+
+std::string percent(double share) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f %%", share * 100);
+  return text.data();
+}
+
+std::string stepsText(const StepChoice& chosen) {
+  if (chosen.first == chosen.last) return "step " + std::to_string(chosen.first);
+  return "steps " + std::to_string(chosen.first) + " to " + std::to_string(chosen.last);
+}
+
+std::string captionOf(const LoadedProfile& profile, const StepChoice& chosen,
+                      const StepChoice& whole, const Timeline::Span& span) {
+  std::string text;
+  if (chosen.first == whole.first && chosen.last == whole.last) {
+    text = stepsText(chosen);
+  } else {
+    text = stepsText(chosen) + " of " + std::to_string(whole.first) + " to " +
+           std::to_string(whole.last) + " (bubble ratio of the whole run " +
+           percent(profile.summary().bubbleRatio) + ")";
+  }
+  text += ", " + formatDuration(span.end - span.begin);
+  return text + ", times from the start of the run";
+}
+
+QByteArray pngOf(const ChartModel& model, const PictureOptions& options) {
+  const ChartPicture picture(model, options);
+  QImage image(picture.width(), picture.height(), QImage::Format_RGB32);
+  if (image.isNull()) throw Error("not enough memory for the picture; choose a smaller --size");
+  FontCache fonts;
+  QPainter painter(&image);
+  QtCanvas canvas(painter, fonts);
+  picture.draw(canvas);
+  painter.end();
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  buffer.open(QIODevice::WriteOnly);
+  if (!image.save(&buffer, "PNG")) throw Error("Qt could not write a PNG; try .svg");
+  return bytes;
+}
+
+void write(const ChartModel& model, const PictureOptions& picture, const std::string& path) {
+  if (endingOf(path) == ".svg") return writeWholeFile(path, renderSvg(model, picture));
+  const QByteArray png = pngOf(model, picture);
+  writeWholeFile(path, std::string_view(png.constData(), static_cast<std::size_t>(png.size())));
+}
+
+}  // namespace
+
+void checkExportName(const std::string& path) {
+  const std::string ending = endingOf(path);
+  if (ending == ".png" || ending == ".svg") return;
+  throw Error("cannot export to " + path + ": the name has to end in .png or .svg");
+}
+
+PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options) {
+  const ChartModel& model = profile.model();
+  PictureOptions picture;
+  if (options.width) picture.width = *options.width;
+  picture.height = options.height;
+  picture.title = titleOf(model);
+  if (model.steps().empty()) {
+    if (options.steps) throw Error(profile.name() + " has no steps; leave --step away");
+    return picture;
+  }
+  const auto [least, most] =
+      std::minmax_element(model.steps().begin(), model.steps().end(),
+                          [](const StepSpan& a, const StepSpan& b) { return a.step < b.step; });
+  const StepChoice whole{least->step, most->step};
+  const StepChoice chosen =
+      options.isAll ? whole : options.steps.value_or(legibleSteps(model, picture.width));
+  const auto span = spanOfSteps(model.steps(), chosen.first, chosen.last);
+  if (!span) {
+    throw Error(profile.name() + " has no " + stepsText(chosen) + "; it holds " + stepsText(whole));
+  }
+  picture.range = options.isAll ? model.span() : *span;
+  if (const auto ratio = bubbleRatioOf(profile.summary(), chosen)) {
+    picture.title += ", bubble ratio " + percent(*ratio);
+  }
+  picture.caption = captionOf(profile, chosen, whole, *picture.range);
+  return picture;
+}
+
+void exportPicture(const LoadedProfile& profile, const ExportOptions& options) {
+  checkExportName(options.path);
+  write(profile.model(), pictureOf(profile, options), options.path);
+}
+
+void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path) {
+  checkExportName(path);
+  const Nanoseconds origin = profile.model().span().begin;
+  PictureOptions picture;
+  picture.range = Timeline::Span{view.axis.begin(), view.axis.end()};
+  picture.title = titleOf(profile.model());
+  picture.caption = "from " + formatDuration(view.axis.begin() - origin) + " to " +
+                    formatDuration(view.axis.end() - origin) + " after the start of the run";
+  write(profile.model(), picture, path);
+}
+
+}  // namespace pipetrace

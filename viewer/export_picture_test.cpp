@@ -1,0 +1,149 @@
+#include "viewer/export_picture.h"
+
+#include <gmock/gmock.h>
+
+#include <QDir>
+#include <QFile>
+#include <QImage>
+#include <QXmlStreamReader>
+
+#include "trace/error.h"
+#include "viewer/qt_canvas.h"
+#include "viewer/test_profile.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+using testing::ThrowsMessage;
+
+LoadedProfile profileOf(const TestRun& run) { return {"run", makeTestTimeline(run), {}}; }
+
+int countColor(const QImage& image, Color color) {
+  int count = 0;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) {
+      if (image.pixelColor(x, y) == toQColor(color)) ++count;
+    }
+  }
+  return count;
+}
+
+TEST(ExportPictureTest, APngHasTheSizeAndTheColoursOfTheRun) {
+  const QTemporaryDir folder;
+  const std::string path = folder.filePath("out.png").toStdString();
+  const LoadedProfile profile = profileOf({.steps = 1});
+  exportPicture(profile, {.path = path, .width = 1200, .height = 500});
+  const QImage image(QString::fromStdString(path));
+  ASSERT_EQ(image.size(), QSize(1200, 500));
+  const int forward = countColor(image, jobColor({.kind = JobKind::kForward}));
+  const int backward = countColor(image, jobColor({.kind = JobKind::kBackward}));
+  EXPECT_GT(forward, 10'000);
+  EXPECT_NEAR(static_cast<double>(backward) / forward, 2.0, 0.25) << "backward takes twice as long";
+  EXPECT_GT(countColor(image, palette::kPaper), 50'000);
+  EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files).size(), 1) << "nothing else is left behind";
+}
+
+TEST(ExportPictureTest, AnSvgIsWellFormedAndHoldsTheSameTexts) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath("out.SVG");
+  const LoadedProfile profile = profileOf({.steps = 2});
+  exportPicture(profile, {.path = path.toStdString()});
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  QXmlStreamReader xml(&file);
+  QStringList texts;
+  while (!xml.atEnd()) {
+    if (xml.readNext() == QXmlStreamReader::StartElement && xml.name() == QLatin1String("text")) {
+      texts.push_back(xml.readElementText());
+    }
+  }
+  EXPECT_FALSE(xml.hasError()) << xml.errorString().toStdString();
+  EXPECT_TRUE(texts.contains("rank 3"));
+  EXPECT_TRUE(texts.contains("step 1"));
+  EXPECT_TRUE(texts.first().startsWith("1F1B, 4 ranks, 8 micro-batches, bubble ratio "));
+}
+
+TEST(ExportPictureTest, TheTitleHasTheBubbleRatioOfTheShownSteps) {
+  // Closed form of 1F1B with equal stages, no transfers: (p - 1) / (m + p - 1).
+  const LoadedProfile profile = profileOf(
+      {.ranks = 4, .microBatches = 8, .steps = 3, .hasTransfers = false, .hasBubbles = false});
+  const auto ratio = [&](const ExportOptions& options) {
+    const std::string title = pictureOf(profile, options).title;
+    return std::stod(title.substr(title.rfind("ratio ") + 6));
+  };
+  EXPECT_NEAR(ratio({.isAll = true}), 100.0 * 3 / 11, 0.7);  // lr and optimizer are idle as well
+  EXPECT_NEAR(ratio({.steps = StepChoice{1, 1}}), 100.0 * 3 / 11, 0.7);
+}
+
+TEST(ExportPictureTest, OfManyStepsTheSecondAndThirdAreShownAndSaid) {
+  const LoadedProfile profile = profileOf({.microBatches = 6, .steps = 12});
+  const PictureOptions picture = pictureOf(profile, {});
+  EXPECT_THAT(picture.caption, StartsWith("steps 1 to 2 of 0 to 11"));
+  ASSERT_TRUE(picture.range);
+  EXPECT_EQ(picture.range->begin, profile.model().steps()[1].begin);
+  EXPECT_EQ(picture.range->end, profile.model().steps()[2].end);
+}
+
+TEST(ExportPictureTest, WhenTwoStepsAreTooMuchToReadOneIsShown) {
+  const LoadedProfile profile = profileOf({.microBatches = 40, .steps = 5});
+  EXPECT_THAT(pictureOf(profile, {}).caption, StartsWith("step 1 of 0 to 4"));
+  EXPECT_THAT(pictureOf(profile, {.width = 8000}).caption, StartsWith("steps 1 to 2 of"));
+}
+
+TEST(ExportPictureTest, FewShortStepsAreShownWhole) {
+  const LoadedProfile profile = profileOf({.microBatches = 4, .steps = 2});
+  EXPECT_THAT(pictureOf(profile, {}).caption,
+              AllOf(StartsWith("steps 0 to 1,"), Not(HasSubstr(" of 0"))));
+}
+
+TEST(ExportPictureTest, StepsThatAreAskedForAreShown) {
+  const LoadedProfile profile = profileOf({.steps = 6});
+  EXPECT_THAT(pictureOf(profile, {.steps = StepChoice{4, 4}}).caption,
+              StartsWith("step 4 of 0 to 5"));
+  EXPECT_THAT(pictureOf(profile, {.steps = StepChoice{2, 4}}).caption,
+              StartsWith("steps 2 to 4 of 0 to 5"));
+  EXPECT_THAT(pictureOf(profile, {.isAll = true}).caption, StartsWith("steps 0 to 5,"));
+  EXPECT_THAT(
+      [&] {
+        pictureOf(profile, {.steps = StepChoice{9, 9}});
+      },
+      ThrowsMessage<Error>(HasSubstr("has no step 9; it holds steps 0 to 5")));
+}
+
+TEST(ExportPictureTest, AnotherEndingIsRefusedNamingThoseThatWork) {
+  const LoadedProfile profile = profileOf({.steps = 1});
+  for (const char* path : {"out.gif", "out", "png", ".png"}) {
+    EXPECT_THAT([&] { exportPicture(profile, {.path = path}); },
+                ThrowsMessage<Error>(AllOf(HasSubstr(path), HasSubstr(".png or .svg"))));
+  }
+}
+
+TEST(ExportPictureTest, AFailedExportLeavesWhatWasThere) {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath("out.png");
+  QFile file(path);
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write("old");
+  file.close();
+  const LoadedProfile profile = profileOf({.ranks = 64, .steps = 1});
+  EXPECT_THROW(exportPicture(profile, {.path = path.toStdString(), .height = 150}), Error);
+  ASSERT_TRUE(file.open(QIODevice::ReadOnly));
+  EXPECT_EQ(file.readAll(), "old");
+  EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files).size(), 1);
+}
+
+TEST(LoadedProfileTest, BubblesAreAddedToAProfileThatHasNone) {
+  const LoadedProfile without = profileOf({.hasBubbles = false});
+  EXPECT_GT(without.model().rows()[0].bubbles.at(0).size(), 0U);
+  const LoadedProfile with = profileOf({.hasBubbles = true});
+  const Timeline made = makeTestTimeline({.hasBubbles = true});
+  EXPECT_EQ(with.timeline().findTrack(0, kBubbleLane)->events.size(),
+            made.findTrack(0, kBubbleLane)->events.size());
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,93 @@
+#include "viewer/job_fields.h"
+
+#include <gmock/gmock.h>
+
+#include "chart/test_timelines.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string valueOf(const std::vector<JobField>& fields, const char* name) {
+  for (const JobField& field : fields) {
+    if (field.name == name) return field.value.toStdString();
+  }
+  return "(none)";
+}
+
+TEST(JobFieldsTest, AJobTellsAllThatIsKnown) {
+  const Timeline timeline = makeTestTimeline({});
+  const ChartModel model(timeline);
+  const ChartRow& row = model.rows()[3];
+  const Event& job = row.lanes[0][1];
+  const auto fields = jobFields(model, row, job);
+  EXPECT_EQ(valueOf(fields, "Name"), "forward 0");
+  EXPECT_EQ(valueOf(fields, "Kind"), "forward");
+  EXPECT_EQ(valueOf(fields, "Rank"), "1");
+  EXPECT_EQ(valueOf(fields, "Lane"), "compute");
+  EXPECT_EQ(valueOf(fields, "Step"), "0");
+  EXPECT_EQ(valueOf(fields, "Micro-batch"), "0");
+  EXPECT_EQ(valueOf(fields, "Stage"), "1");
+  EXPECT_EQ(valueOf(fields, "Start"), "11.100000 ms");  // 0.1 lr, 10 forward, 1 transfer
+  EXPECT_EQ(valueOf(fields, "End"), "21.100000 ms");
+  EXPECT_EQ(valueOf(fields, "Duration"), "10.0 ms (10000000 ns)");
+  EXPECT_EQ(valueOf(fields, "Peer"), "(none)");
+  EXPECT_EQ(valueOf(fields, "Bubble"), "(none)");
+}
+
+TEST(JobFieldsTest, ATransferTellsItsPeerAndBytes) {
+  const Timeline timeline = makeTestTimeline({});
+  const ChartModel model(timeline);
+  const ChartRow& send = model.rows()[2];
+  ASSERT_EQ(send.lane, "send");
+  const auto fields = jobFields(model, send, send.lanes[0][0]);
+  EXPECT_EQ(valueOf(fields, "Name"), "send_forward 0");
+  EXPECT_EQ(valueOf(fields, "Peer"), "1");
+  EXPECT_EQ(valueOf(fields, "Bytes"), "1048576 (1.00 MiB)");
+}
+
+TEST(JobFieldsTest, ABubbleTellsItsClass) {
+  const Timeline timeline = makeTestTimeline({});
+  const ChartModel model(timeline);
+  const auto fields = jobFields(model, model.rows()[0], model.rows()[0].bubbles[0][0]);
+  EXPECT_EQ(valueOf(fields, "Kind"), "bubble");
+  EXPECT_EQ(valueOf(fields, "Bubble"), "unknown");
+}
+
+TEST(TooltipTest, NamesFromALogCannotBreakTheMarkup) {
+  Timeline timeline;
+  Event event{.begin = 0, .end = 1000};
+  event.name = timeline.strings.intern("<b>&name</b>" + std::string(500, 'x'));
+  const Argument argument =
+      Argument::ofText(timeline.strings.intern("<key>"), timeline.strings.intern("<img src=x>"));
+  timeline.setArguments(event, {&argument, 1});
+  timeline.track(0, "<lane>").events.push_back(event);
+  const ChartModel model(timeline);
+  ChartHit hit;
+  hit.event = &model.rows()[0].lanes[0][0];
+  hit.count = 1;
+  const std::string text = tooltipText(model, hit).toStdString();
+  EXPECT_THAT(text, AllOf(HasSubstr("&lt;b&gt;&amp;name"), HasSubstr("&lt;key&gt;"),
+                          HasSubstr("&lt;img"), HasSubstr("&lt;lane&gt;")));
+  EXPECT_THAT(text, Not(HasSubstr("<img")));
+  EXPECT_LT(text.size(), 2000U);
+}
+
+TEST(TooltipTest, APixelOfSeveralJobsSaysHowFullItIs) {
+  const Timeline timeline = makeTestTimeline({});
+  const ChartModel model(timeline);
+  ChartHit hit;
+  hit.event = &model.rows()[0].lanes[0][1];
+  hit.count = 12;
+  hit.load.busy = 25 * kNsPerMs;
+  hit.span = 100 * kNsPerMs;
+  EXPECT_THAT(tooltipText(model, hit).toStdString(),
+              AllOf(HasSubstr("12 jobs in this pixel"), HasSubstr("25.0 % of 100 ms"),
+                    HasSubstr("forward 0, 10.0 ms")));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,177 @@
+#include "viewer/main_window.h"
+
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QStatusBar>
+#include <algorithm>
+#include <utility>
+
+#include "trace/decimal_time.h"
+#include "trace/error.h"
+#include "viewer/export_picture.h"
+#include "viewer/job_fields.h"
+
+namespace pipetrace {
+namespace {
+
+QStringList filesOf(const QMimeData* data) {
+  QStringList files;
+  for (const QUrl& url : data->urls()) {
+    if (url.isLocalFile()) files.push_back(url.toLocalFile());
+  }
+  return files;
+}
+
+QString countedText(std::size_t count, const QString& what) {
+  return QString::number(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+QString duration(Nanoseconds time) { return QString::fromStdString(formatDuration(time)); }
+
+}  // namespace
+
+MainWindow::MainWindow() {
+  setWindowTitle(QStringLiteral("pipe-view"));
+  resize(1400, 800);
+  setAcceptDrops(true);
+  addPanes();
+  addMenus();
+  connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
+  connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
+  connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
+  connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
+  showMessage(tr("Open a profile or a folder of job logs with File › Open, or drop it here."),
+              false);
+  updateSelection();
+}
+
+QString MainWindow::message() const {
+  return pages_->currentWidget() == messagePage_ ? message_->text() : QString();
+}
+
+void MainWindow::open(const QStringList& inputs) {
+  if (inputs.isEmpty()) return;
+  if (loader_.isBusy()) {
+    statusBar()->showMessage(tr("Still opening %1").arg(opening_), 5000);
+    return;
+  }
+  opening_ = inputs.size() == 1 ? inputs.front()
+                                : tr("%1 and %2 more").arg(inputs.front()).arg(inputs.size() - 1);
+  showMessage(tr("Opening %1 …").arg(opening_), true);
+  loader_.load(inputs);
+}
+
+void MainWindow::showMessage(const QString& text, bool isBusy) {
+  message_->setText(text);
+  busy_->setVisible(isBusy);
+  pages_->setCurrentWidget(messagePage_);
+}
+
+void MainWindow::showFailure(const QString& message) {
+  // A profile that was open is still there: an attempt that failed takes nothing away.
+  if (profile_) {
+    pages_->setCurrentWidget(chart_);
+    QMessageBox* box =
+        new QMessageBox(QMessageBox::Warning, tr("pipe-view"), message, QMessageBox::Ok, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->open();
+    return;
+  }
+  showMessage(tr("Could not open %1\n\n%2").arg(opening_, message), false);
+}
+
+void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
+  chart_->setModel(&profile->model());
+  profile_ = std::move(profile);  // the old one's model is no longer shown
+  pages_->setCurrentWidget(chart_);
+  chart_->setFocus();
+  export_->setEnabled(true);
+  setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
+                                                          : QFileInfo(opening_).fileName());
+  setWindowFilePath(opening_);
+
+  const ChartModel& model = profile_->model();
+  QString text = QString::fromStdString(titleOf(model)) + "   " +
+                 countedText(model.steps().size(), tr("step")) + ", " +
+                 countedText(model.jobCount(), tr("job"));
+  if (!profile_->summary().steps.empty()) {
+    text += tr("   bubble ratio %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
+  }
+  summary_->setText(text);
+
+  QStringList lines;
+  for (const Diagnostic& d : profile_->diagnostics().list()) {
+    lines.push_back(QString::fromStdString(toText(d)));
+  }
+  findings_->setVisible(!lines.isEmpty());
+  findings_->setText(countedText(static_cast<std::size_t>(lines.size()), tr("note")) +
+                     tr(" on the input"));
+  findings_->setToolTip("<pre>" + lines.join('\n').toHtmlEscaped() + "</pre>");
+}
+
+void MainWindow::updateRange() {
+  if (chart_->model() == nullptr) return;
+  const ChartView view = chart_->view();
+  const Nanoseconds origin = chart_->model()->span().begin;
+  range_->setText(tr("%1 to %2 (%3)")
+                      .arg(exactTime(view.axis.begin() - origin),
+                           exactTime(view.axis.end() - origin), duration(view.axis.span())));
+}
+
+void MainWindow::updateSelection() {
+  details_->clear();
+  const auto& selection = chart_->selection();
+  if (!selection) {
+    selected_->clear();
+    new QTreeWidgetItem(details_, {tr("Click a job to see what is known about it.")});
+    details_->setFirstColumnSpanned(0, {}, true);
+    return;
+  }
+  const ChartModel& model = *chart_->model();
+  for (const JobField& field : jobFields(model, model.rows()[selection->row], *selection->event)) {
+    auto* item = new QTreeWidgetItem(details_, {field.name, field.value});
+    item->setToolTip(1, field.value.toHtmlEscaped());
+  }
+  selected_->setText(
+      tr("selected: %1, %2")
+          .arg(details_->topLevelItem(0)->text(1), duration(selection->event->duration())));
+}
+
+void MainWindow::chooseFile() {
+  open(QFileDialog::getOpenFileNames(this, tr("Open profiles or job logs")));
+}
+
+void MainWindow::chooseFolder() {
+  const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a folder of job logs"));
+  if (!folder.isEmpty()) open({folder});
+}
+
+void MainWindow::chooseExport() {
+  if (!profile_) return;
+  const QString path =
+      QFileDialog::getSaveFileName(this, tr("Export the part in view"),
+                                   QStringLiteral("profile.png"), tr("Pictures (*.png *.svg)"));
+  if (path.isEmpty()) return;
+  try {
+    exportView(*profile_, chart_->view(), path.toStdString());
+    statusBar()->showMessage(tr("Exported to %1").arg(path), 5000);
+  } catch (const Error& error) {
+    QMessageBox::warning(this, tr("pipe-view"), QString::fromUtf8(error.what()));
+  }
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (!filesOf(event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  event->acceptProposedAction();
+  open(filesOf(event->mimeData()));
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,177 @@
+#include "viewer/main_window.h"
+
+#include <gmock/gmock.h>
+
+#include <QApplication>
+#include <QDropEvent>
+#include <QFile>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QStatusBar>
+#include <QTest>
+
+#include "viewer/test_profile.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+QString allTexts(const QWidget* parent) {
+  QString text;
+  for (const QLabel* label : parent->findChildren<QLabel*>()) text += label->text() + "\n";
+  return text;
+}
+
+bool opens(MainWindow& window) {
+  return QTest::qWaitFor([&] { return window.profile() != nullptr; }, 20'000);
+}
+
+TEST(MainWindowTest, LogsAreReadOnAnotherThreadAndShown) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  EXPECT_THAT(window.message().toStdString(), HasSubstr("Opening " + logs.path()));
+  EXPECT_EQ(window.profile(), nullptr) << "the window does not wait";
+  ASSERT_TRUE(opens(window));
+  EXPECT_EQ(window.message(), "");
+  const ChartModel& model = *window.chart()->model();
+  EXPECT_EQ(model.rankCount(), 4U);
+  EXPECT_EQ(model.steps().size(), 3U);
+  EXPECT_GT(model.rows()[0].bubbles.at(0).size(), 0U);
+  EXPECT_THAT(window.windowTitle().toStdString(),
+              HasSubstr(QString::fromStdString(logs.path()).section('/', -1).toStdString()));
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(),
+              AllOf(HasSubstr("1F1B, 4 ranks, 8 micro-batches"), HasSubstr("3 steps"),
+                    HasSubstr("bubble ratio 3")));
+}
+
+TEST(MainWindowTest, TheStatusBarFollowsTheView) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const QString before = allTexts(window.statusBar());
+  QTest::keyClick(window.chart(), Qt::Key_W);
+  EXPECT_NE(allTexts(window.statusBar()), before);
+}
+
+TEST(MainWindowTest, ASelectedJobIsDescribed) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const ChartView view = window.chart()->view();
+  const Event& job = view.model.rows()[0].lanes[0][2];
+  const QPoint middle(view.xOf(job.begin + job.duration() / 2), view.yOf(view.layout[0].top + 10));
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  const auto* details = window.findChild<QTreeWidget*>();
+  ASSERT_NE(details, nullptr);
+  ASSERT_GT(details->topLevelItemCount(), 8);
+  EXPECT_EQ(details->topLevelItem(0)->text(1), "forward 1");
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(),
+              HasSubstr("selected: forward 1, 10.0 ms"));
+}
+
+TEST(MainWindowTest, WhatCannotBeReadIsSaidInTheWindow) {
+  MainWindow window;
+  window.show();
+  window.open({"/nonexistent/profile.json"});
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return window.message().startsWith("Could not open"); }, 20'000));
+  EXPECT_THAT(window.message().toStdString(), HasSubstr("/nonexistent/profile.json"));
+  EXPECT_EQ(window.profile(), nullptr);
+  const TestLogs logs;
+  window.open({QString::fromStdString(logs.path())});
+  EXPECT_TRUE(opens(window)) << "and another profile opens afterwards";
+}
+
+TEST(MainWindowTest, AFailedOpenKeepsTheProfileThatIsShown) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const LoadedProfile* shown = window.profile();
+  window.open({"/nonexistent/profile.json"});
+  QWidget* box = nullptr;
+  ASSERT_TRUE(QTest::qWaitFor([&] { return (box = QApplication::activeModalWidget()) != nullptr; },
+                              20'000));
+  EXPECT_THAT(allTexts(box).toStdString(), HasSubstr("/nonexistent/profile.json"));
+  box->close();
+  EXPECT_EQ(window.profile(), shown);
+  EXPECT_EQ(window.message(), "");
+}
+
+TEST(MainWindowTest, ADroppedFolderIsOpened) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(QString::fromStdString(logs.path()))});
+  QDragEnterEvent enter(QPoint(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &drop);
+  EXPECT_TRUE(opens(window));
+}
+
+TEST(MainWindowTest, AnotherProfileReplacesTheFirst) {
+  const TestLogs first({.ranks = 2});
+  const TestLogs second({.ranks = 3});
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(first.path())});
+  ASSERT_TRUE(opens(window));
+  const ChartView view = window.chart()->view();
+  const Event& job = view.model.rows()[0].lanes[0][1];
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier,
+                    QPoint(view.xOf(job.begin) + 2, view.yOf(view.layout[0].top + 4)));
+  ASSERT_TRUE(window.chart()->selection());
+  window.open({QString::fromStdString(second.path())});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.profile()->model().rankCount() == 3; }, 20'000));
+  EXPECT_FALSE(window.chart()->selection()) << "its job is gone";
+  EXPECT_FALSE(window.grab().isNull());
+}
+
+TEST(MainWindowTest, ClosingWhileReadingIsSafe) {
+  const TestLogs logs({.ranks = 8, .steps = 30});
+  auto window = std::make_unique<MainWindow>();
+  window->show();
+  window->open({QString::fromStdString(logs.path())});
+  window.reset();
+}
+
+TEST(MainWindowTest, ALogThatIsCutOffOpensWithANote) {
+  const TestLogs logs;
+  QFile file(QString::fromStdString(logs.file("workerlog.2")));
+  ASSERT_TRUE(file.open(QIODevice::ReadWrite));
+  ASSERT_TRUE(file.resize(file.size() - 200));
+  file.close();
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(), HasSubstr("on the input"));
+}
+
+TEST(MainWindowTest, MenusHaveWhatTheDocumentationLists) {
+  MainWindow window;
+  QStringList entries;
+  for (const QAction* menu : window.menuBar()->actions()) {
+    for (const QAction* action : menu->menu()->actions()) entries.push_back(action->text());
+  }
+  const std::string all = entries.join('\n').toStdString();
+  for (const char* entry :
+       {"&Open", "&Export", "&Quit", "Zoom in", "Next step", "Mouse and keys"}) {
+    EXPECT_THAT(all, HasSubstr(entry));
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

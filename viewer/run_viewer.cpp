@@ -1,0 +1,80 @@
+#include "viewer/run_viewer.h"
+
+#include <QApplication>
+#include <QStyleFactory>
+#include <cstdio>
+#include <cstdlib>
+
+#include "trace/error.h"
+#include "viewer/export_picture.h"
+#include "viewer/main_window.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kCouldNot = 2;
+
+constexpr const char* kNoDisplay =
+    "there is no display to open a window on; set DISPLAY or WAYLAND_DISPLAY, or write a picture "
+    "with --export FILE.png";
+
+bool isGiven(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+/// Qt ends the program by abort() when it cannot reach the display.
+void onQtMessage(QtMsgType type, const QMessageLogContext& /*context*/, const QString& text) {
+  if (type == QtFatalMsg) {
+    std::fprintf(stderr, "pipe-view: %s\n(Qt says: %s)\n", kNoDisplay, qPrintable(text.trimmed()));
+    std::_Exit(kCouldNot);
+  }
+  if (type >= QtWarningMsg && type != QtInfoMsg) {
+    std::fprintf(stderr, "pipe-view: Qt: %s\n", qPrintable(text));
+  }
+}
+
+int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
+  checkExportName(options.picture.path);
+  const auto profile = loadProfile(options.inputs);
+  for (const Diagnostic& d : profile->diagnostics().list()) {
+    std::fprintf(stderr, "pipe-view: %s\n", toText(d).c_str());
+  }
+  if (!isGiven("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  const QGuiApplication application(argc, argv);
+  exportPicture(*profile, options.picture);
+  return 0;
+}
+
+/// Light whatever the desktop says: the chart's colours are made for white paper.
+void useLightStyle() {
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+  QApplication::setPalette(QApplication::style()->standardPalette());
+}
+
+int openWindow(const ViewerOptions& options, int& argc, char** argv) {
+  const bool isChosen = isGiven("QT_QPA_PLATFORM");
+  if (!isChosen && !isGiven("DISPLAY") && !isGiven("WAYLAND_DISPLAY")) throw Error(kNoDisplay);
+  const QApplication application(argc, argv);
+  useLightStyle();
+  MainWindow window;
+  QStringList inputs;
+  for (const std::string& input : options.inputs) inputs.push_back(QString::fromStdString(input));
+  window.show();
+  window.open(inputs);
+  return QApplication::exec();
+}
+
+}  // namespace
+
+int runViewer(const ViewerOptions& options, const char* program) {
+  std::string name = program;
+  char* argv[] = {name.data(), nullptr};
+  int argc = 1;
+  qInstallMessageHandler(onQtMessage);
+  QGuiApplication::setApplicationDisplayName(QStringLiteral("pipe-view"));
+  return options.picture.path.empty() ? openWindow(options, argc, argv)
+                                      : exportOnly(options, argc, argv);
+}
+
+}  // namespace pipetrace
