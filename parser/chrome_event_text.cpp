@@ -18,9 +18,9 @@ namespace {
 namespace cf = chrome_format;
 
 template <typename Number>
-void appendNumber(std::string& out, Number value, int base = 10) {
+void appendNumber(std::string& out, Number value) {
   std::array<char, 32> text{};
-  out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value, base).ptr);
+  out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
 }
 
 /// The shortest text that reads back to the same double, and reads back as a double.
@@ -140,7 +140,7 @@ void appendIds(std::string& out, std::int64_t pid, std::int64_t tid) {
 }  // namespace
 
 void appendChromeEvent(std::string& out, const Timeline& timeline, const Event& event,
-                       const ChromeRow& row, ChromeFlows::Link link, Nanoseconds origin) {
+                       const ChromeRow& row, Nanoseconds origin) {
   out += "{\"ph\":\"X\",\"name\":";
   appendJsonString(out, displayName(timeline, event));
   out += ",\"cat\":\"";
@@ -156,16 +156,31 @@ void appendChromeEvent(std::string& out, const Timeline& timeline, const Event& 
     out += color;
     out += '"';
   }
-  if (link.id != 0) {
-    out += ",\"bind_id\":\"0x";
-    appendNumber(out, link.id, 16);
-    out += '"';
-    if (link.in) out += ",\"flow_in\":true";
-    if (link.out) out += ",\"flow_out\":true";
-  }
   out += ",\"args\":{";
   appendArguments(out, timeline, event);
   out += "}}";
+}
+
+void appendChromeArrow(std::string& out, std::uint64_t id, const Event& from,
+                       const ChromeRow& fromRow, const Event& to, const ChromeRow& toRow,
+                       Nanoseconds origin) {
+  // A nanosecond before the end, so that a job which begins at that instant is not meant; and
+  // before the arrow's own end, since equal times could be taken in either order.
+  const Nanoseconds leave = std::max(from.begin, std::min(from.end - 1, to.begin - 1));
+  const auto append = [&](std::string_view phase, const ChromeRow& row, Nanoseconds time) {
+    out += "{\"ph\":";
+    out += phase;
+    out += ",\"id\":";
+    appendNumber(out, id);
+    out += ",\"name\":\"micro-batch\",\"cat\":\"micro-batch\"";
+    appendIds(out, row.pid, row.tid);
+    out += ",\"ts\":";
+    appendMicroseconds(out, time - origin);
+    out += '}';
+  };
+  append("\"s\"", fromRow, leave);
+  out += ",\n";
+  append("\"f\",\"bp\":\"e\"", toRow, to.begin);
 }
 
 void appendChromeSample(std::string& out, const CounterSeries& series, const CounterSample& sample,

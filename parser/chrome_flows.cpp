@@ -12,14 +12,15 @@ struct Candidate {
   std::int32_t replica = 0;
   std::int32_t step = 0;
   std::int32_t microBatch = 0;
-  std::uint32_t track = 0;
-  std::uint32_t event = 0;
+  ChromeArrow::Slice slice;
   std::int32_t rank = 0;
   Nanoseconds begin = 0;
   JobKind kind = JobKind::kOther;
 
   auto chain() const { return std::tuple(replica, step, microBatch); }
-  auto order() const { return std::tuple(chain(), begin, isTransfer(kind), track, event); }
+  auto order() const {
+    return std::tuple(chain(), begin, isTransfer(kind), slice.track, slice.event);
+  }
 };
 
 bool mayBeLink(const Event& event) {
@@ -47,7 +48,7 @@ std::vector<Candidate> candidatesOf(const Timeline& timeline) {
       const Event& event = track.events[e];
       if (!mayBeLink(event)) continue;
       list.push_back(
-          {replica, event.step, event.microBatch, t, e, track.rank, event.begin, event.kind});
+          {replica, event.step, event.microBatch, {t, e}, track.rank, event.begin, event.kind});
     }
   }
   std::sort(list.begin(), list.end(),
@@ -82,23 +83,19 @@ std::vector<const Candidate*> linksOf(std::span<const Candidate> chain) {
 
 }  // namespace
 
-ChromeFlows::ChromeFlows(const Timeline& timeline) : links_(timeline.tracks.size()) {
+std::vector<ChromeArrow> findArrows(const Timeline& timeline) {
   const std::vector<Candidate> candidates = candidatesOf(timeline);
-  std::uint32_t id = 0;
+  std::vector<ChromeArrow> arrows;
   for (auto from = candidates.begin(); from != candidates.end();) {
     const auto to = std::find_if(from, candidates.end(),
                                  [&](const Candidate& c) { return c.chain() != from->chain(); });
     const auto links = linksOf({from, to});
-    from = to;
-    if (links.size() < 2) continue;
-    ++id;
-    for (const Candidate* c : links) {
-      auto& ofTrack = links_[c->track];
-      if (ofTrack.empty()) ofTrack.resize(timeline.tracks[c->track].events.size());
-      ofTrack[c->event] = {.id = id, .in = c != links.front(), .out = c != links.back()};
+    for (std::size_t i = 1; i < links.size(); ++i) {
+      arrows.push_back({links[i - 1]->slice, links[i]->slice});
     }
-    arrows_ += static_cast<std::int64_t>(links.size()) - 1;
+    from = to;
   }
+  return arrows;
 }
 
 }  // namespace pipetrace

@@ -83,6 +83,23 @@ void writeNames(const Timeline& timeline, const ChromeLanes& lanes, EventArray& 
   }
 }
 
+/// After all slices, so that each end finds its slice also where both have the same time.
+std::int64_t writeArrows(const Timeline& timeline, const ChromeLanes& lanes, Nanoseconds origin,
+                         EventArray& array) {
+  const auto eventOf = [&](ChromeArrow::Slice s) -> const Event& {
+    return timeline.tracks[s.track].events[s.event];
+  };
+  const auto rowOf = [&](ChromeArrow::Slice s) -> const ChromeRow& {
+    return lanes.row(s.track, s.event);
+  };
+  std::int64_t id = 0;
+  for (const ChromeArrow& arrow : findArrows(timeline)) {
+    appendChromeArrow(array.next(), static_cast<std::uint64_t>(++id), eventOf(arrow.from),
+                      rowOf(arrow.from), eventOf(arrow.to), rowOf(arrow.to), origin);
+  }
+  return id;
+}
+
 void count(ChromeSummary& summary, const Track& track, const Event& event) {
   if (event.kind == JobKind::kBubble) {
     ++summary.bubbles;
@@ -111,9 +128,7 @@ ChromeSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& opt
                               OutputFile& out) {
   const Nanoseconds origin = spanOf(timeline).begin;
   const ChromeLanes lanes(timeline);
-  const ChromeFlows flows = options.flows ? ChromeFlows(timeline) : ChromeFlows();
   ChromeSummary summary;
-  summary.arrows = flows.arrows();
 
   std::string head = "{\"displayTimeUnit\":\"ns\",\"" + std::string(cf::kOtherData) + "\":{\"" +
                      std::string(cf::kOurs) + "\":";
@@ -126,8 +141,7 @@ ChromeSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& opt
     const Track& track = timeline.tracks[t];
     for (std::size_t e = 0; e < track.events.size(); ++e) {
       count(summary, track, track.events[e]);
-      appendChromeEvent(array.next(), timeline, track.events[e], lanes.row(t, e), flows.link(t, e),
-                        origin);
+      appendChromeEvent(array.next(), timeline, track.events[e], lanes.row(t, e), origin);
     }
   }
   for (const CounterSeries& series : timeline.counters) {
@@ -137,6 +151,7 @@ ChromeSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& opt
       appendChromeSample(array.next(), series, sample, origin);
     }
   }
+  if (options.flows) summary.arrows = writeArrows(timeline, lanes, origin, array);
   array.flush();
   out.write("\n]}\n");
   return summary;
