@@ -4,3 +4,14 @@ pipetrace_program(
   LINK pipetrace::viewer CLI11::CLI11 fmt::fmt)
 target_compile_definitions(pipe-view PRIVATE PIPETRACE_VERSION="${PROJECT_VERSION}")
 install(TARGETS pipe-view)
+
+pipetrace_test(
+  pipe_view_test
+  SOURCES pipe_view_test.cpp program_run.cpp
+          "${PROJECT_SOURCE_DIR}/chart/test_logs.cpp"
+          "${PROJECT_SOURCE_DIR}/chart/test_timelines.cpp"
+  LINK pipetrace::trace)
+if(PIPETRACE_TESTS)
+  add_dependencies(pipe_view_test pipe-view)
+  target_compile_definitions(pipe_view_test PRIVATE PIPE_VIEW_PROGRAM="$<TARGET_FILE:pipe-view>")
+endif()

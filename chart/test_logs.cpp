@@ -1,4 +1,4 @@
-#include "viewer/test_profile.h"
+#include "chart/test_logs.h"
 
 #include <fstream>
 
@@ -54,7 +54,5 @@ void writeTestLogs(const Timeline& timeline, const std::string& folder) {
         << out;
   }
 }
-
-TestLogs::TestLogs(const TestRun& run) { writeTestLogs(makeTestTimeline(run), path()); }
 
 }  // namespace pipetrace
