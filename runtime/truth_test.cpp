@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ using testing::RankResult;
 using testing::TrainingCase;
 using testing::Wiring;
 
-const char* const kSchedules[] = {"FThenB", "GPipe", "1F1B"};
+const std::string kSchedules[] = {"FThenB", "GPipe", "1F1B"};
 
 std::string self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
@@ -49,16 +50,18 @@ std::string firstDifference(const std::vector<RankResult>& a, const std::vector<
 
 struct Connected {
   Wiring wiring;
-  const char* schedule;
+  std::string schedule;
   TrainingCase training;
 };
 
-std::string nameOf(const ::testing::TestParamInfo<Connected>& test) {
-  const TrainingCase& training = test.param.training;
-  return std::string(test.param.wiring == Wiring::kGloo ? "Gloo" : "InProcess") + "_" +
-         test.param.schedule + "_p" + std::to_string(training.numStages) + "_m" +
+std::string nameOf(const Connected& connected) {
+  const TrainingCase& training = connected.training;
+  return std::string(connected.wiring == Wiring::kGloo ? "Gloo" : "InProcess") + "_" +
+         connected.schedule + "_p" + std::to_string(training.numStages) + "_m" +
          std::to_string(training.microBatches) + "_rows" + std::to_string(training.rows);
 }
+
+void PrintTo(const Connected& connected, std::ostream* out) { *out << nameOf(connected); }
 
 std::vector<Connected> allCases() {
   const TrainingCase cases[] = {
@@ -69,7 +72,7 @@ std::vector<Connected> allCases() {
   };
   std::vector<Connected> all;
   for (const Wiring wiring : {Wiring::kInProcess, Wiring::kGloo}) {
-    for (const char* schedule : kSchedules) {
+    for (const std::string& schedule : kSchedules) {
       for (const TrainingCase& training : cases) all.push_back({wiring, schedule, training});
     }
   }
@@ -84,9 +87,10 @@ TEST_P(TruthTest, LossAndEveryGradientEqualThoseOfOneProcess) {
   EXPECT_EQ(firstDifference(train(wiring, training, schedule), trainAlone(training, schedule)), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TruthTest, ::testing::ValuesIn(allCases()), nameOf);
+INSTANTIATE_TEST_SUITE_P(All, TruthTest, ::testing::ValuesIn(allCases()),
+                         [](const auto& test) { return nameOf(test.param); });
 
-class ProcessTruthTest : public ::testing::TestWithParam<const char*> {};
+class ProcessTruthTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ProcessTruthTest, FourProcessesOverGlooEqualOne) {
   const TrainingCase training{.numStages = 4, .microBatches = 8, .rows = 30};
@@ -104,7 +108,7 @@ TEST_P(ProcessTruthTest, FourProcessesOverGlooEqualOne) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ProcessTruthTest, ::testing::ValuesIn(kSchedules),
-                         [](const auto& test) { return std::string(test.param); });
+                         [](const auto& test) { return test.param; });
 
 // What makes the tests above able to fail: the order of the backwards shows in the bits.
 TEST(TruthCheckTest, AnotherOrderOfBackwardsGivesOtherBits) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <ostream>
 #include <thread>
 
 #include "runtime/testing/rank_processes.h"
@@ -230,6 +231,8 @@ struct BadRun {
   std::vector<std::string> command;
   std::map<std::string, std::string> environment;
   const char* message;
+
+  friend void PrintTo(const BadRun& run, std::ostream* out) { *out << run.name; }
 };
 
 class BadRunTest : public ::testing::TestWithParam<BadRun> {};
