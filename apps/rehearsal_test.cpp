@@ -127,6 +127,39 @@ TEST(RehearsalTest, EveryMessageIsInBothRanksLogs) {
   }
 }
 
+TEST(RehearsalTest, AMessageTravelsFromTheEndOfItsJobForTheTimeOfATransfer) {
+  const Schedule schedule = buildSchedule("1F1B", 2, 3);
+  Costs costs = Costs::equal(2, {.forward = 4 * kNsPerMs, .backward = 4 * kNsPerMs});
+  costs.transfer = 3 * kNsPerMs;  // shorter than a job, so that no send waits for its lane
+  const Timeline run = rehearsed(schedule, costs, 2);
+  const auto find = [&](int rank, std::string_view lane, JobKind kind, const Event& like) {
+    for (const Event& event : run.findTrack(rank, lane)->events) {
+      if (event.kind == kind && event.step == like.step && event.microBatch == like.microBatch) {
+        return event;
+      }
+    }
+    ADD_FAILURE() << "no such event";
+    return Event{};
+  };
+  // The clock of the lanes is read to well under this.
+  constexpr Nanoseconds kClock = 20 * kNsPerUs;
+  int jobs = 0;
+  for (const Event& job : run.findTrack(0, kComputeLane)->events) {
+    if (job.kind != JobKind::kForward) continue;
+    ++jobs;
+    const Event send = find(0, kSendLane, JobKind::kSendForward, job);
+    const Event recv = find(1, kRecvLane, JobKind::kRecvForward, job);
+    const Event next = find(1, kComputeLane, JobKind::kForward, job);
+    EXPECT_EQ(send.job, job.job);
+    EXPECT_EQ(recv.job, next.job);
+    EXPECT_GE(send.begin, job.begin + costs.stages[0].forward - kNsPerMs);
+    EXPECT_GE(send.duration(), costs.transfer - kNsPerMs);
+    EXPECT_GE(recv.end, job.begin + costs.stages[0].forward + costs.transfer - kNsPerMs);
+    EXPECT_GE(next.begin, recv.end - kClock);
+  }
+  EXPECT_EQ(jobs, 6);
+}
+
 TEST(RehearsalTest, WhatCannotRunIsRefused) {
   RecordedLog log;
   Schedule schedule = buildSchedule("1F1B", 2, 2);

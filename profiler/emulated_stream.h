@@ -16,7 +16,7 @@ namespace pipetrace {
 /// after the wait; a deadline is never logged.
 ///
 /// All times are CLOCK_MONOTONIC ns, comparable between the processes of one host. One thread at a
-/// time calls mark(), waitUntil(), run() and setOrigin().
+/// time calls mark(), run(), its halves and setOrigin().
 class EmulatedStream : public DeviceStream {
  public:
   /// No input is waited for: the arrival deadline of a job that needs no message.
@@ -42,7 +42,14 @@ class EmulatedStream : public DeviceStream {
 
   /// The job itself, between Recorder::begin() and end(): waits until its deadline and returns it.
   /// arrivalDeadline = the deadline that the input message carried + the transfer's time.
-  Nanoseconds run(Nanoseconds arrivalDeadline, Nanoseconds duration) noexcept;
+  Nanoseconds run(Nanoseconds arrivalDeadline, Nanoseconds duration) noexcept {
+    const Nanoseconds deadline = start(arrivalDeadline, duration);
+    finish();
+    return deadline;
+  }
+  /// run() in two halves: the job's deadline, at once, and the wait for it.
+  Nanoseconds start(Nanoseconds arrivalDeadline, Nanoseconds duration) noexcept;
+  void finish() noexcept { waitUntil(deadline_); }
 
   /// The deadline of the lane's last job.
   Nanoseconds deadline() const noexcept { return deadline_; }

@@ -11,20 +11,24 @@ void EmulatedWork::lr(int /*step*/) { device_.run(EmulatedStream::kNoArrival, co
 
 Message EmulatedWork::forward(int stage, int /*microBatch*/, Message input) {
   const StageCosts& costs = costs_.stages.at(static_cast<std::size_t>(stage));
-  return {.deadline = device_.run(input.deadline, costs.forward)};
+  return {.deadline = device_.start(input.deadline, costs.forward)};
 }
 
 Message EmulatedWork::backward(int stage, int /*microBatch*/, Message gradient) {
   const StageCosts& costs = costs_.stages.at(static_cast<std::size_t>(stage));
-  return {.deadline = device_.run(gradient.deadline, costs.backward)};
+  return {.deadline = device_.start(gradient.deadline, costs.backward)};
 }
 
 void EmulatedWork::optimizerStep() { device_.run(EmulatedStream::kNoArrival, costs_.optimizer); }
+
+void EmulatedWork::awaitJob() { device_.finish(); }
 
 void EmulatedWork::received(Message& message) {
   message.deadline += costs_.transfer;
   EmulatedStream::waitUntil(message.deadline);
 }
+
+void EmulatedWork::sending(const Message& message) { EmulatedStream::waitUntil(message.deadline); }
 
 void EmulatedWork::sent(const Message& message) {
   EmulatedStream::waitUntil(message.deadline + costs_.transfer);

@@ -8,7 +8,9 @@ namespace pipetrace {
 
 /// Jobs that take the time that `costs` says by waiting on an emulated device, and messages that
 /// take costs.transfer between two ranks. Tensors are passed on undefined; what a message carries
-/// is the deadline of the job that made it, so lateness of this machine is not handed on.
+/// is the deadline of the job that made it, so lateness of this machine is not handed on. It is
+/// sent as soon as the job begins, so that the peer waits for the clock and not for a thread of
+/// this rank to wake up.
 class EmulatedWork : public StageWork {
  public:
   /// `device` is the stream of the rank's compute lane; it must outlive the work. `costs` must have
@@ -19,7 +21,10 @@ class EmulatedWork : public StageWork {
   Message forward(int stage, int microBatch, Message input) override;
   Message backward(int stage, int microBatch, Message gradient) override;
   void optimizerStep() override;
+  bool runsBehind() const override { return true; }
+  void awaitJob() override;
   void received(Message& message) override;
+  void sending(const Message& message) override;
   void sent(const Message& message) override;
 
  private:

@@ -119,9 +119,13 @@ class Executor::Impl {
       const auto run =
           job.action.kind == JobKind::kForward ? &StageWork::forward : &StageWork::backward;
       output = (work_.*run)(job.action.stage, job.action.microBatch, std::move(input));
+      if (work_.runsBehind()) {
+        handOver(index, std::move(output));
+        work_.awaitJob();
+      }
       return std::int64_t{kNotGiven};
     });
-    handOver(index, std::move(output));
+    if (!work_.runsBehind()) handOver(index, std::move(output));
   }
 
   void postReceive(std::size_t index) {
@@ -163,6 +167,7 @@ class Executor::Impl {
     // whose receiver is itself waiting for this one.
     auto completion = transport_.send(to.rank, channel, std::move(output));
     sends_.push_back(sendLane_->post([this, recorded, stub, completion = std::move(completion)] {
+      work_.sending(stub);
       record(lanes_.send, recorded, [&] {
         completion();
         work_.sent(stub);

@@ -31,10 +31,19 @@ class StageWork {
   /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
   virtual std::optional<double> loss() const { return std::nullopt; }
 
+  /// Whether forward() and backward() return while the device still works. Their results are then
+  /// handed to the transport at once, and the job is recorded as ending when awaitJob() returns.
+  virtual bool runsBehind() const { return false; }
+  virtual void awaitJob() {}
+
   /// Receive lane's thread: `message` is there, and its receive is recorded as ending when this
   /// returns. Emulated devices wait here until it may arrive (deadline + transfer time) and set its
   /// deadline to that. Messages that stay on a rank do not pass here.
   virtual void received(Message& /*message*/) {}
+
+  /// Send lane's thread: the send of `message` (without its tensor) is recorded as beginning when
+  /// this returns. Emulated devices wait here until the job that made it has ended.
+  virtual void sending(const Message& /*message*/) {}
 
   /// Send lane's thread: the transport is done with `message` (its tensor is gone by then), and its
   /// send is recorded as ending when this returns.
