@@ -7,7 +7,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kPadding = 2;  // on each side
+constexpr int kPadding = 1;  // on each side
 
 std::string firstThatFits(std::initializer_list<std::string> forms, int width,
                           const TextWidth& textWidth) {

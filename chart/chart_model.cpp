@@ -93,6 +93,7 @@ ChartModel::ChartModel(const Timeline& timeline)
     for (const Event& event : track.events) {
       span_.begin = std::min(span_.begin, event.begin);
       span_.end = std::max(span_.end, event.end);
+      largestMicroBatch_ = std::max(largestMicroBatch_, event.microBatch);
     }
   }
   if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis

@@ -29,6 +29,8 @@ class ChartModel {
   /// About how long the jobs of the shortest compute kind last (a median of samples); 0 if there
   /// are none. What has to be wide enough for a chart to be legible.
   Nanoseconds typicalJob() const { return typicalJob_; }
+  /// The largest micro-batch number; 0 if there is none.
+  std::int32_t largestMicroBatch() const { return largestMicroBatch_; }
 
  private:
   void addRank(std::size_t firstTrack, std::size_t lastTrack);
@@ -41,6 +43,7 @@ class ChartModel {
   std::size_t jobCount_ = 0;
   std::size_t rankCount_ = 0;
   Nanoseconds typicalJob_ = 0;
+  std::int32_t largestMicroBatch_ = 0;
 };
 
 }  // namespace pipetrace

@@ -12,10 +12,7 @@ constexpr int kHatchedFrom = 4;    // width from which a bubble shows its hatchi
 constexpr int kLetterFrom = 36;    // typical width from which cells name their kind
 constexpr int kLargestText = 12;
 constexpr int kSmallestText = 9;
-
-int textSizeFor(int height) {
-  return height >= 20 ? kLargestText : std::max(height - 6, kSmallestText);
-}
+constexpr int kNumberPadding = 3;  // both sides, and the pixel between cells
 
 /// Draws the rows of one view; the vectors are reused from lane to lane.
 class RowPainter {
@@ -23,6 +20,15 @@ class RowPainter {
   RowPainter(Canvas& canvas, const ChartView& view) : canvas_(canvas), view_(view) {
     const bool isWide = view.model.typicalJob() >= view.axis.durationOf(kLetterFrom);
     form_ = isWide ? LabelForm::kLetterAndNumber : LabelForm::kNumber;
+    // One size for all cells: the largest at which the numbers fit into the typical job.
+    const std::string number = std::to_string(view.model.largestMicroBatch());
+    const auto fits = [&](int size) {
+      const int needed = canvas.textWidth(number, {.size = size}) + kNumberPadding;
+      return view.model.typicalJob() >= view.axis.durationOf(needed);
+    };
+    textSize_ = kLargestText;
+    while (textSize_ > kSmallestText && !fits(textSize_)) --textSize_;
+    if (!fits(textSize_)) textSize_ = kLargestText;
   }
 
   void paint(const ChartRow& row, RowPlace place) {
@@ -91,7 +97,7 @@ class RowPainter {
     if (rect.width >= kSeparatedFrom && piece.right <= view_.area.width) --rect.width;
     canvas_.fill(rect, color);
     TextStyle style;
-    style.size = textSizeFor(place.height);
+    style.size = std::min(textSize_, std::max(place.height - 5, kSmallestText));
     if (place.height < style.size + 2) return;
     style.color = textColorOn(color);
     style.align = TextAlign::kCenter;
@@ -110,6 +116,7 @@ class RowPainter {
   Canvas& canvas_;
   const ChartView& view_;
   LabelForm form_ = LabelForm::kNumber;
+  int textSize_ = kLargestText;
   std::vector<LanePiece> pieces_;
   std::vector<Column> columns_;
 };

@@ -16,10 +16,10 @@ std::string label(const Event& event, LabelForm form, int width) {
 
 TEST(CellLabelTest, TheLongestFormThatFitsIsWritten) {
   const Event forward{.microBatch = 13, .kind = JobKind::kForward};
-  EXPECT_EQ(label(forward, LabelForm::kLetterAndNumber, 25), "F13");
-  EXPECT_EQ(label(forward, LabelForm::kLetterAndNumber, 24), "13");
+  EXPECT_EQ(label(forward, LabelForm::kLetterAndNumber, 23), "F13");
+  EXPECT_EQ(label(forward, LabelForm::kLetterAndNumber, 22), "13");
   EXPECT_EQ(label(forward, LabelForm::kNumber, 100), "13");
-  EXPECT_EQ(label(forward, LabelForm::kNumber, 17), "");
+  EXPECT_EQ(label(forward, LabelForm::kNumber, 15), "");
 }
 
 TEST(CellLabelTest, JobsWithoutAMicroBatchShowTheirName) {

@@ -17,18 +17,16 @@ struct Unit {
 constexpr std::array<Unit, 4> kUnits = {
     {{kNsPerSecond, 9, " s"}, {kNsPerMs, 6, " ms"}, {kNsPerUs, 3, " us"}, {1, 0, " ns"}}};
 
-/// A distance between ticks: mantissa (1, 2, 5) times 10 to the exponent.
+/// A distance between ticks: mantissa (1, 2, 5) times a power of ten.
 struct Distance {
   Nanoseconds ns = 1;
   int mantissa = 1;
-  int exponent = 0;
 
   /// False when the next one would leave int64.
   bool grow() {
     const bool fromTwo = mantissa == 2;
     if (ns > kNsMax / 3) return false;
     ns = fromTwo ? ns / 2 * 5 : ns * 2;
-    if (mantissa == 5) ++exponent;
     mantissa = mantissa == 1 ? 2 : fromTwo ? 5 : 1;
     return true;
   }
@@ -41,29 +39,16 @@ const Unit& unitOf(Nanoseconds largest) {
   return kUnits.back();
 }
 
-std::string labelOf(Nanoseconds value, const Unit& unit, const Distance& distance) {
-  if (value == 0) return "0";
-  const Nanoseconds magnitude = value < 0 ? -value : value;
-  std::string text = value < 0 ? "-" : "";
-  text += std::to_string(magnitude / unit.ns);
-  const int decimals = unit.digits - distance.exponent;
-  if (decimals > 0) {
-    std::string fraction = std::to_string(magnitude % unit.ns);
-    fraction.insert(0, static_cast<std::size_t>(unit.digits) - fraction.size(), '0');
-    text += "." + fraction.substr(0, static_cast<std::size_t>(decimals));
-  }
-  return text + unit.name;
-}
-
 std::vector<Tick> ticksAt(const TimeAxis& axis, Nanoseconds origin, const Distance& distance) {
   const Nanoseconds from = axis.begin() - origin;
   const Nanoseconds to = axis.end() - origin;
-  const Unit& unit = unitOf(std::max(from < 0 ? -from : from, to < 0 ? -to : to));
+  const Nanoseconds largest = std::max(from < 0 ? -from : from, to < 0 ? -to : to);
   Nanoseconds value = from / distance.ns * distance.ns;
   while (value < from) value += distance.ns;
   std::vector<Tick> ticks;
   for (; value < to; value += distance.ns) {
-    ticks.push_back({origin + value, axis.xOf(origin + value), labelOf(value, unit, distance)});
+    ticks.push_back(
+        {origin + value, axis.xOf(origin + value), timeLabel(value, largest, distance.ns)});
   }
   return ticks;
 }
@@ -79,6 +64,22 @@ bool labelsFit(const std::vector<Tick>& ticks, const TextWidth& textWidth, int g
 }
 
 }  // namespace
+
+std::string timeLabel(Nanoseconds value, Nanoseconds largest, Nanoseconds resolution) {
+  if (value == 0) return "0";
+  const Unit& unit = unitOf(largest);
+  int decimals = unit.digits;
+  for (; resolution >= 10 && decimals > 0; resolution /= 10) --decimals;
+  const Nanoseconds magnitude = value < 0 ? -value : value;
+  std::string text = value < 0 ? "-" : "";
+  text += std::to_string(magnitude / unit.ns);
+  if (decimals > 0) {
+    std::string fraction = std::to_string(magnitude % unit.ns);
+    fraction.insert(0, static_cast<std::size_t>(unit.digits) - fraction.size(), '0');
+    text += "." + fraction.substr(0, static_cast<std::size_t>(decimals));
+  }
+  return text + unit.name;
+}
 
 std::vector<Tick> timeTicks(const TimeAxis& axis, Nanoseconds origin, const TextWidth& textWidth,
                             int gap) {

@@ -19,6 +19,10 @@ struct Tick {
 /// How many pixels a text takes.
 using TextWidth = std::function<int(std::string_view)>;
 
+/// "12.345 ms": `value` in the largest unit (ns, us, ms, s) of which `largest` holds one, with the
+/// decimals that tell times `resolution` apart. "0" for 0.
+std::string timeLabel(Nanoseconds value, Nanoseconds largest, Nanoseconds resolution);
+
 /// Marks at a round distance (1, 2 or 5 times a power of ten ns), the smallest that is no less
 /// than 70 pixels and at which no two labels come closer than `gap` pixels. Labels count from
 /// `origin`, all in the unit that the largest of them asks for (ns, us, ms, s), with as many

@@ -80,6 +80,15 @@ TEST(TimeTicksTest, AtEveryZoomTheyAscendAndTheirLabelsAreTrueAndApart) {
   EXPECT_THAT(mantissas, ElementsAre(1, 2, 5));
 }
 
+TEST(TimeLabelTest, HasTheDecimalsThatTellTimesApart) {
+  EXPECT_EQ(timeLabel(12'345'678, 12'345'678, 1'000), "12.345 ms");
+  EXPECT_EQ(timeLabel(12'345'678, 12'345'678, 1), "12.345678 ms");
+  EXPECT_EQ(timeLabel(12'345'678, kNsPerSecond, 500'000), "0.0123 s");
+  EXPECT_EQ(timeLabel(12'345'678, kNsPerMs, 7 * kNsPerMs), "12 ms");
+  EXPECT_EQ(timeLabel(-250, 999, 0), "-250 ns");
+  EXPECT_EQ(timeLabel(0, kNsPerSecond, 1), "0");
+}
+
 TEST(TimeTicksTest, ANarrowAxisHasFewAndAWideOneMany) {
   EXPECT_LE(ticksOf(TimeAxis(kEpoch, kEpoch + kNsPerSecond, 120)).size(), 3U);
   EXPECT_GE(ticksOf(TimeAxis(kEpoch, kEpoch + kNsPerSecond, 4000)).size(), 20U);

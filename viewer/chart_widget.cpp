@@ -34,7 +34,6 @@ void ChartWidget::setModel(const ChartModel* model) {
   isFitted_ = true;
   if (model_ != nullptr) {
     labelWidth_ = rowLabelWidth(fonts_.measure(), *model_);
-    layout_ = RowLayout(model_->rows(), RowHeights{});
     axis_ = TimeAxis(model_->span().begin, model_->span().end, 1);
   }
   verticalScrollBar()->setValue(0);
@@ -60,6 +59,12 @@ void ChartWidget::layOut() {
   area_ = {labelWidth_, top, std::max(width - labelWidth_ - kMargin, 1), std::max(height - top, 1)};
   axis_.setWidth(area_.width);
   if (isFitted_) axis_.fit();
+  layout_ = RowLayout(model_->rows(), RowHeights{});
+  if (layout_.height() < area_.height) {
+    // Few rows get more room; many scroll.
+    const auto heights = fittingHeights(model_->rows(), area_.height);
+    if (heights && heights->lane > 0) layout_ = RowLayout(model_->rows(), *heights);
+  }
   verticalScrollBar()->setPageStep(area_.height);
   verticalScrollBar()->setSingleStep(kScrollStep);
   verticalScrollBar()->setRange(0, std::max(layout_.height() - area_.height, 0));

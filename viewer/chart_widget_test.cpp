@@ -17,8 +17,8 @@ QImage picture(ShownChart& chart) { return chart.widget().viewport()->grab().toI
 /// The colour in the upper left of a job's cell, where no number is written.
 QColor cellColor(ShownChart& chart, int rank, const Event& job) {
   const ChartView view = chart.widget().view();
-  const int row = chart.middleOf(rank, job).y() - RowHeights{}.compute / 2;
-  return picture(chart).pixelColor(view.xOf(job.begin) + 2, row + 2);
+  const int top = chart.middleOf(rank, job).y() - view.layout[0].height / 2;
+  return picture(chart).pixelColor(view.xOf(job.begin) + 2, top + 2);
 }
 
 TEST(ChartWidgetTest, JobsHaveTheColourOfTheirKind) {
@@ -107,6 +107,14 @@ TEST(ChartWidgetTest, AResizedWindowStillShowsTheWholeRun) {
   EXPECT_EQ(chart.axis().span(), span);
   EXPECT_EQ(chart.axis().width(), chart.widget().view().area.width);
   EXPECT_LT(chart.widget().view().area.right(), 700);
+}
+
+TEST(ChartWidgetTest, FewRowsUseTheHeightOfTheWindow) {
+  ShownChart chart({.ranks = 4}, {1200, 700});
+  const ChartView view = chart.widget().view();
+  EXPECT_LE(view.layout.height(), view.area.height);
+  EXPECT_GT(view.layout.height(), view.area.height * 9 / 10);
+  EXPECT_GT(view.layout[0].height, RowHeights{}.compute);
 }
 
 TEST(ChartWidgetTest, HighResolutionScreensGetTheSameChart) {

@@ -19,6 +19,7 @@
 namespace pipetrace {
 namespace {
 
+constexpr int kLegibleText = 11;
 constexpr int kLabelsAndMargins = 140;
 
 std::string endingOf(const std::string& path) {
@@ -29,12 +30,8 @@ std::string endingOf(const std::string& path) {
 
 /// Whether the shortest kind of job has room for its micro-batch number.
 bool isLegible(const ChartModel& model, const Timeline::Span& span, int width) {
-  int microBatches = 1;
-  for (const auto& [rank, info] : model.timeline().ranks) {
-    microBatches = std::max(microBatches, info.numMicroBatches.value_or(1));
-  }
-  const std::string largest = std::to_string(microBatches - 1);
-  const int needed = estimatedTextWidth(largest, TextStyle{}) + 5;
+  const std::string largest = std::to_string(model.largestMicroBatch());
+  const int needed = estimatedTextWidth(largest, {.size = kLegibleText}) + 4;
   const TimeAxis axis(span.begin, span.end, std::max(width - kLabelsAndMargins, 1));
   return model.typicalJob() >= axis.durationOf(needed);
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "chart/time_ticks.h"
 #include "trace/decimal_time.h"
 #include "trace/error.h"
 #include "viewer/export_picture.h"
@@ -82,15 +83,18 @@ void MainWindow::showFailure(const QString& message) {
     box->open();
     return;
   }
-  showMessage(tr("Could not open %1\n\n%2").arg(opening_, message), false);
+  showMessage(tr("The profile could not be opened.\n\n%1").arg(message), false);
 }
 
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
+  const bool isFirst = profile_ == nullptr;
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
   chart_->setFocus();
   export_->setEnabled(true);
+  detailsDock_->toggleViewAction()->setEnabled(true);
+  if (isFirst) detailsDock_->show();
   setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
@@ -118,9 +122,13 @@ void MainWindow::updateRange() {
   if (chart_->model() == nullptr) return;
   const ChartView view = chart_->view();
   const Nanoseconds origin = chart_->model()->span().begin;
-  range_->setText(tr("%1 to %2 (%3)")
-                      .arg(exactTime(view.axis.begin() - origin),
-                           exactTime(view.axis.end() - origin), duration(view.axis.span())));
+  // To a thousandth of the view; its margins are no time of the run.
+  const Nanoseconds from = std::max<Nanoseconds>(view.axis.begin() - origin, 0);
+  const Nanoseconds to = std::min(view.axis.end(), chart_->model()->span().end) - origin;
+  const auto text = [&](Nanoseconds time) {
+    return QString::fromStdString(timeLabel(time, to, view.axis.span() / 1000));
+  };
+  range_->setText(tr("view %1 to %2 (%3)").arg(text(from), text(to), duration(to - from)));
 }
 
 void MainWindow::updateSelection() {

@@ -50,6 +50,8 @@ void MainWindow::addPanes() {
   detailsDock_->setObjectName(QStringLiteral("selection"));
   detailsDock_->setWidget(details_);
   addDockWidget(Qt::RightDockWidgetArea, detailsDock_);
+  detailsDock_->hide();  // until there is something to select
+  detailsDock_->toggleViewAction()->setEnabled(false);
   resizeDocks({detailsDock_}, {290}, Qt::Horizontal);
 
   summary_ = new QLabel;
@@ -57,6 +59,9 @@ void MainWindow::addPanes() {
   range_ = new QLabel;
   findings_ = new QLabel;
   findings_->hide();
+  for (QLabel* label : {summary_, findings_, selected_, range_}) {
+    label->setContentsMargins(8, 0, 8, 0);
+  }
   statusBar()->addWidget(summary_);
   statusBar()->addWidget(findings_);
   statusBar()->addPermanentWidget(selected_);

@@ -82,7 +82,7 @@ TEST(MainWindowTest, WhatCannotBeReadIsSaidInTheWindow) {
   window.show();
   window.open({"/nonexistent/profile.json"});
   ASSERT_TRUE(
-      QTest::qWaitFor([&] { return window.message().startsWith("Could not open"); }, 20'000));
+      QTest::qWaitFor([&] { return window.message().contains("could not be opened"); }, 20'000));
   EXPECT_THAT(window.message().toStdString(), HasSubstr("/nonexistent/profile.json"));
   EXPECT_EQ(window.profile(), nullptr);
   const TestLogs logs;

@@ -23,15 +23,14 @@ bool isGiven(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-/// Qt ends the program by abort() when it cannot reach the display.
+/// Qt ends the program by abort() when it cannot reach the display; its warnings (of a missing
+/// XDG_RUNTIME_DIR and the like) are nothing that a user of this program could act on.
 void onQtMessage(QtMsgType type, const QMessageLogContext& /*context*/, const QString& text) {
   if (type == QtFatalMsg) {
     std::fprintf(stderr, "pipe-view: %s\n(Qt says: %s)\n", kNoDisplay, qPrintable(text.trimmed()));
     std::_Exit(kCouldNot);
   }
-  if (type >= QtWarningMsg && type != QtInfoMsg) {
-    std::fprintf(stderr, "pipe-view: Qt: %s\n", qPrintable(text));
-  }
+  if (type == QtCriticalMsg) std::fprintf(stderr, "pipe-view: Qt: %s\n", qPrintable(text));
 }
 
 int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
