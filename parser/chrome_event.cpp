@@ -50,6 +50,7 @@ class EventHandler {
   }
 
   bool number_float(double value, const std::string& digits) {
+    if (depth_ == 0) return false;
     if (depth_ > 2) return nestedWord(digits);
     if (isArgument()) {
       argument_.type = ChromeArgument::Type::kReal;
@@ -62,6 +63,7 @@ class EventHandler {
   }
 
   bool string(std::string& text) {
+    if (depth_ == 0) return false;
     if (depth_ > 2) {
       separate();
       appendJsonString(nested_, text);
@@ -125,6 +127,7 @@ class EventHandler {
   }
 
   bool word(const char* text) {
+    if (depth_ == 0) return false;
     if (depth_ > 2) return nestedWord(text);
     if (isArgument()) {
       argument_.type = ChromeArgument::Type::kText;
@@ -135,6 +138,7 @@ class EventHandler {
   }
 
   bool integer(std::int64_t value) {
+    if (depth_ == 0) return false;
     std::array<char, 24> text{};
     const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
     const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));

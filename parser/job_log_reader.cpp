@@ -41,36 +41,33 @@ class Pass {
       run_.findings.add(LogFinding::kLineTooLong, line.number);
       return;
     }
-    const LogLine kind = classifyLogLine(line.text);
-    if (kind.kind == LogLineKind::kOrdinary) return;
-    if (kind.kind == LogLineKind::kInfo) ++jobLines_;
+    LogLine ours = classifyLogLine(line.text);
+    if (ours.kind == LogLineKind::kOrdinary) return;
+    if (ours.kind == LogLineKind::kInfo) ++jobLines_;
     // Even a line that looks whole may lack the last digits of a number.
     if (!line.terminated) {
       run_.findings.add(LogFinding::kLastLineCutOff, line.number);
       return;
     }
-    if (kind.payload.find('\0') != std::string_view::npos) {
+    if (ours.text.find('\0') != std::string_view::npos) {
       run_.findings.add(LogFinding::kNulBytes, line.number);
       return;
     }
-    std::string_view text = line.text;
-    if (text.ends_with('\r')) text.remove_suffix(1);
-    if (isUtf8(text)) {
-      addParsed(text, line.number);
-    } else {
+    if (ours.text.ends_with('\r')) ours.text.remove_suffix(1);
+    if (!isUtf8(ours.text)) {
       run_.findings.add(LogFinding::kInvalidUtf8, line.number);
-      repaired_ = toUtf8(text);
-      addParsed(repaired_, line.number);
+      repaired_ = toUtf8(ours.text);
+      ours.text = repaired_;
     }
+    addOurs(classifyLogLine(ours.text), line.number);
   }
 
-  void addParsed(std::string_view text, std::int64_t number) {
-    const LogLine line = classifyLogLine(text);
+  void addOurs(const LogLine& line, std::int64_t number) {
     if (line.kind == LogLineKind::kMeta) beginRun();
     const bool isWanted = wantedRun_ < 0 || runIndex_ == wantedRun_;
     if (!isWanted) return;
     switch (line.kind) {
-      case LogLineKind::kInfo: events_.addJob(run_, text, number); break;
+      case LogLineKind::kInfo: events_.addJob(run_, line.text, number); break;
       case LogLineKind::kStream: events_.addStream(run_, line.payload, number); break;
       case LogLineKind::kKernel: events_.addKernel(run_, line.payload, number); break;
       case LogLineKind::kCounter: events_.addCounter(run_, line.payload, number); break;

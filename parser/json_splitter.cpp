@@ -13,7 +13,7 @@ namespace {
 namespace cf = chrome_format;
 using Result = JsonValueScanner::Result;
 
-constexpr std::size_t kWindow = std::size_t{1} << 20;
+constexpr std::size_t kFirstWindow = std::size_t{1} << 16;
 /// A file in which every line opens a bracket would be looked at once per line.
 constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -27,7 +27,7 @@ bool JsonSplitter::fill() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (buffer_.size() - end_ < kWindow) buffer_.resize(std::max(2 * buffer_.size(), 2 * kWindow));
+  if (buffer_.size() - end_ < kFirstWindow) buffer_.resize(buffer_.size() * 2 + 2 * kFirstWindow);
   const std::size_t n = source_.read(buffer_.data() + end_, buffer_.size() - end_);
   end_ += n;
   return n > 0;
@@ -68,8 +68,9 @@ JsonValueScanner::Result JsonSplitter::scan(std::size_t& length, bool keep) {
   while (true) {
     if (begin_ + length == end_) {
       if (!keep) consume(std::exchange(length, 0));
-      if (length > kLargestPiece || !fill()) return Result::kMore;
+      if (!fill()) return Result::kMore;
     }
+    if (keep && length > kLargestPiece) return Result::kMore;
     const Result result = scanner.feed(buffer_[begin_ + length]);
     if (result != Result::kEndedBefore) ++length;
     if (result == Result::kMore) continue;

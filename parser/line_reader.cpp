@@ -1,21 +1,23 @@
 #include "parser/line_reader.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace pipetrace {
 namespace {
 
-constexpr std::size_t kBuffer = 2 * LineReader::kLongest;
+/// It doubles as long as one line fills it, up to a line that is too long.
+constexpr std::size_t kFirstBuffer = std::size_t{1} << 18;
 
 }  // namespace
 
 bool LineReader::fill() {
-  if (buffer_.empty()) buffer_.resize(kBuffer);
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
     begin_ = 0;
   }
+  if (end_ == buffer_.size()) buffer_.resize(std::max(kFirstBuffer, 2 * buffer_.size()));
   const std::size_t n = source_.read(buffer_.data() + end_, buffer_.size() - end_);
   end_ += n;
   return n > 0;

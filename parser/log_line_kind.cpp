@@ -27,7 +27,7 @@ LogLine classifyLogLine(std::string_view text) {
        at = text.find(lf::kMark, at + 1)) {
     const std::string_view rest = text.substr(at);
     for (const auto& [mark, kind] : kMarks) {
-      if (rest.starts_with(mark)) return {kind, rest.substr(mark.size())};
+      if (rest.starts_with(mark)) return {kind, rest, rest.substr(mark.size())};
     }
   }
   return {};

@@ -18,7 +18,8 @@ enum class LogLineKind : std::uint8_t {
 
 struct LogLine {
   LogLineKind kind = LogLineKind::kOrdinary;
-  std::string_view payload;  ///< what follows "Profiler …: "
+  std::string_view text;     ///< the line from its mark on
+  std::string_view payload;  ///< what follows the mark "Profiler …: "
 };
 
 /// Which of our lines `text` is. What stands before the mark (glog's prefix) does not matter.

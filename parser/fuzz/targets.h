@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+/// What the fuzzers do with their bytes, and the unit tests with a few seeds. Each aborts when
+/// something does not hold that must hold for any input.
+namespace pipetrace::fuzz {
+
+/// Reads the bytes as a job log, the canonical lines in both ways, and writes what came of it.
+void readAsJobLog(const std::string& bytes);
+
+/// Reads the bytes as Chrome JSON, and writes what came of it.
+void readAsChromeJson(const std::string& bytes);
+
+}  // namespace pipetrace::fuzz
