@@ -3,7 +3,6 @@ pipetrace_program(
   SOURCES pipe_trace.cpp pipe_trace_options.cpp pipe_trace_outputs.cpp pipe_trace_run.cpp
   LINK pipetrace::parser pipetrace::analysis CLI11::CLI11 fmt::fmt)
 target_compile_definitions(pipe-trace PRIVATE PIPETRACE_VERSION="${PROJECT_VERSION}")
-install(TARGETS pipe-trace)
 
 pipetrace_test(
   pipe_trace_test

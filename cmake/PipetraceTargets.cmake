@@ -53,7 +53,8 @@ function(pipetrace_program NAME)
 endfunction()
 
 # pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
-# cases CTest runs one by one. NO_MAIN: the sources bring their own main(). SERIAL: nothing else runs
+# cases CTest runs one by one. NO_MAIN: the sources bring their own main(). SERIAL: its cases run
+# with no other test beside them. SERIAL: nothing else runs
 # beside them, because they measure time.
 function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)
@@ -71,8 +72,15 @@ function(pipetrace_test NAME)
   target_link_libraries(${NAME} PRIVATE ${ARG_LINK} ${main} pipetrace_flags)
   target_compile_definitions(${NAME} PRIVATE PIPETRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              PIPETRACE_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  gtest_discover_tests(
-    ${NAME}
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} RUN_SERIAL "${ARG_SERIAL}" LABELS "${ARG_LABELS}" ENVIRONMENT "${ARG_ENVIRONMENT}")
+  # Only what is given: an empty value would take the next word for its own.
+  set(properties TIMEOUT ${ARG_TIMEOUT})
+  if(ARG_SERIAL)
+    list(APPEND properties RUN_SERIAL ON)
+  endif()
+  foreach(property LABELS ENVIRONMENT)
+    if(ARG_${property})
+      list(APPEND properties ${property} "${ARG_${property}}")
+    endif()
+  endforeach()
+  gtest_discover_tests(${NAME} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <QElapsedTimer>
 #include <QImage>
-#include <ctime>
 
 #include "viewer/qt_canvas.h"
 #include "viewer/shown_chart.h"
@@ -126,29 +124,6 @@ TEST(ChartWidgetTest, HighResolutionScreensGetTheSameChart) {
   const ChartView view = chart.widget().view();
   const QPoint corner(view.xOf(job.begin) + 2, view.yOf(view.layout[0].top + 2));
   EXPECT_EQ(image.pixelColor(corner * 2), toQColor(jobColor(job)));
-}
-
-TEST(ChartWidgetTest, AMillionJobsArePaintedWithinAFrame) {
-  ShownChart chart({.ranks = 4, .microBatches = 32, .steps = 1544}, {1920, 1080});
-  ASSERT_GE(chart.model().jobCount(), 1'000'000U);
-  QImage image(chart.widget().viewport()->size(), QImage::Format_RGB32);
-  double slowest = 0;
-  for (int zooms = 0; zooms < 60; ++zooms) {
-    double fastest = 1e9;  // of three: other programs run as well
-    for (int i = 0; i < 3; ++i) {
-      const std::clock_t begin = std::clock();
-      chart.widget().viewport()->render(&image);
-      fastest = std::min(fastest, 1000.0 * static_cast<double>(std::clock() - begin) /
-                                      static_cast<double>(CLOCKS_PER_SEC));
-    }
-    slowest = std::max(slowest, fastest);
-    chart.wheel({900, 400}, {0, 120});
-  }
-  RecordProperty("slowest_frame_us", static_cast<int>(slowest * 1000));
-  std::printf("slowest frame of 1,000,000 jobs: %.2f ms of CPU time\n", slowest);
-#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(slowest, 16.0);
-#endif
 }
 
 }  // namespace
