@@ -166,7 +166,8 @@ std::int64_t ChromeCollector::finishOurs() {
     counters[{series.rank, series.name}] = std::move(series);
   }
   for (auto& [pid, process] : processes_) {
-    const bool isRank = !pid.isText && pid.number >= 1 && pid.number <= ChromeLanes::kHighestPid;
+    const bool isRank =
+        !pid.isText && pid.number >= 1 && pid.number <= ChromeLanes::pidOf(kHighestRank);
     if (!isRank) {
       complain("a process is no rank (its pid is not a number from 1) and was left out", 0);
       continue;

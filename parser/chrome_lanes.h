@@ -31,7 +31,6 @@ class ChromeLanes {
   }
 
   static std::int64_t pidOf(int rank) { return std::int64_t{rank} + 1; }
-  static constexpr std::int64_t kHighestPid = std::int64_t{1} << 31;  ///< of the highest rank
 
  private:
   std::vector<ChromeRow> rows_;

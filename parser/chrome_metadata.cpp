@@ -8,6 +8,7 @@
 
 #include "parser/chrome_format.h"
 #include "parser/log_numbers.h"
+#include "parser/trace_reader.h"
 #include "trace/log_format.h"
 
 namespace pipetrace {
@@ -16,6 +17,8 @@ namespace {
 namespace cf = chrome_format;
 namespace lf = log_format;
 using Json = nlohmann::ordered_json;
+
+bool isRank(int rank) { return rank >= 0 && rank <= kHighestRank; }
 
 std::string key(std::string_view text) { return std::string(text); }
 
@@ -194,10 +197,11 @@ std::optional<ChromeMetadata> readChromeMetadata(std::string_view otherData) {
   metadata.origin = *parsed;
   for (const Json* rank : objectsOf(data, cf::kRanks)) {
     const RankInfo info = rankFrom(*rank);
-    if (info.rank >= 0) metadata.ranks[info.rank] = info;
+    if (isRank(info.rank)) metadata.ranks[info.rank] = info;
   }
   for (const Json* series : objectsOf(data, cf::kCounters)) {
-    metadata.counters.push_back(counterFrom(*series));
+    const CounterSeries counter = counterFrom(*series);
+    if (isRank(counter.rank)) metadata.counters.push_back(counter);
   }
   return metadata;
 }

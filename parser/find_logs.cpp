@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "parser/log_numbers.h"
+#include "parser/trace_reader.h"
 #include "trace/error.h"
 #include "trace/log_format.h"
 
@@ -22,7 +23,7 @@ struct Numbered {
 std::optional<int> numberAfter(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
   const auto number = parseNumber<int>(name.substr(prefix.size()));
-  return number && *number >= 0 ? number : std::nullopt;
+  return number && *number >= 0 && *number <= kHighestRank ? number : std::nullopt;
 }
 
 /// Entries called `<prefix><number>`, by number; folders or plain files. Pipes and devices are left

@@ -32,8 +32,9 @@ class FindLogsTest : public test::FolderTest {
 TEST_F(FindLogsTest, TheRankIsInTheName) {
   EXPECT_THAT(rankOfLogName("workerlog.0"), Optional(Eq(0)));
   EXPECT_THAT(rankOfLogName("workerlog.127"), Optional(Eq(127)));
-  for (const char* name : {"workerlog", "workerlog.", "workerlog.x", "workerlog.-1", "workerlog.1x",
-                           "workerlog.0.gz", "xworkerlog.0", "workerlog.99999999999"}) {
+  for (const char* name :
+       {"workerlog", "workerlog.", "workerlog.x", "workerlog.-1", "workerlog.1x", "workerlog.0.gz",
+        "xworkerlog.0", "workerlog.2147483647", "workerlog.99999999999"}) {
     EXPECT_EQ(rankOfLogName(name), std::nullopt) << name;
   }
 }

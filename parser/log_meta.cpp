@@ -5,6 +5,7 @@
 
 #include "parser/log_fields.h"
 #include "parser/log_numbers.h"
+#include "parser/trace_reader.h"
 #include "trace/decimal_time.h"
 #include "trace/log_format.h"
 
@@ -88,7 +89,7 @@ void readMetaLine(LogRun& run, std::string_view payload, std::int64_t number) {
     fields.number(lf::kTokensPerStep, info.tokensPerStep);
   }
   run.hasMeta = true;
-  if (rank && *rank >= 0) {
+  if (rank && *rank >= 0 && *rank <= kHighestRank) {
     run.metaRank = rank;
   } else if (rank) {
     run.findings.add(LogFinding::kBadValue, number);

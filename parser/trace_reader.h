@@ -11,6 +11,9 @@
 
 namespace pipetrace {
 
+/// Higher ones are taken for nonsense: a rank plus one has to fit an int.
+inline constexpr int kHighestRank = 1'000'000'000;
+
 /// How sure a reader is that an input is in its format.
 enum class FormatMatch : std::uint8_t { kNo, kPossible, kLikely, kCertain };
 
