@@ -141,9 +141,9 @@ void appendIds(std::string& out, std::int64_t pid, std::int64_t tid) {
 
 void appendChromeEvent(std::string& out, const Timeline& timeline, const Event& event,
                        const ChromeRow& row, Nanoseconds origin) {
-  out += "{\"ph\":\"X\",\"name\":";
+  out += R"({"ph":"X","name":)";
   appendJsonString(out, displayName(timeline, event));
-  out += ",\"cat\":\"";
+  out += R"(,"cat":")";
   out += logName(event.kind);
   out += '"';
   appendIds(out, row.pid, row.tid);
@@ -152,7 +152,7 @@ void appendChromeEvent(std::string& out, const Timeline& timeline, const Event& 
   out += ",\"dur\":";
   appendMicroseconds(out, event.duration());
   if (const std::string_view color = chromeColor(event); !color.empty()) {
-    out += ",\"cname\":\"";
+    out += R"(,"cname":")";
     out += color;
     out += '"';
   }
@@ -172,7 +172,7 @@ void appendChromeArrow(std::string& out, std::uint64_t id, const Event& from,
     out += phase;
     out += ",\"id\":";
     appendNumber(out, id);
-    out += ",\"name\":\"micro-batch\",\"cat\":\"micro-batch\"";
+    out += R"(,"name":"micro-batch","cat":"micro-batch")";
     appendIds(out, row.pid, row.tid);
     out += ",\"ts\":";
     appendMicroseconds(out, time - origin);
@@ -180,24 +180,24 @@ void appendChromeArrow(std::string& out, std::uint64_t id, const Event& from,
   };
   append("\"s\"", fromRow, leave);
   out += ",\n";
-  append("\"f\",\"bp\":\"e\"", toRow, to.begin);
+  append(R"("f","bp":"e")", toRow, to.begin);
 }
 
 void appendChromeSample(std::string& out, const CounterSeries& series, const CounterSample& sample,
                         Nanoseconds origin) {
-  out += "{\"ph\":\"C\",\"name\":";
+  out += R"({"ph":"C","name":)";
   appendJsonString(out, series.name);
   appendIds(out, ChromeLanes::pidOf(series.rank), -1);
   out += ",\"ts\":";
   appendMicroseconds(out, sample.time - origin);
-  out += ",\"args\":{\"value\":";
+  out += R"(,"args":{"value":)";
   appendReal(out, sample.value);
   out += "}}";
 }
 
 void appendChromeName(std::string& out, std::string_view what, std::int64_t pid, std::int64_t tid,
                       std::string_view arguments) {
-  out += "{\"ph\":\"M\",\"name\":\"";
+  out += R"({"ph":"M","name":")";
   out += what;
   out += '"';
   appendIds(out, pid, tid);
