@@ -76,6 +76,9 @@ function(pipetrace_test NAME)
   target_link_libraries(${NAME} PRIVATE ${ARG_LINK} ${main} pipetrace_flags)
   target_compile_definitions(${NAME} PRIVATE PIPETRACE_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                              PIPETRACE_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  # GoogleMock's header is most of what a test's compiler reads.
+  target_precompile_headers(${NAME} PRIVATE <gmock/gmock.h> <filesystem> <fstream> <map> <regex>
+                            <string> <vector>)
   # Only what is given: an empty value would take the next word for its own.
   set(properties TIMEOUT ${ARG_TIMEOUT})
   if(ARG_SERIAL)
