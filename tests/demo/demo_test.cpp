@@ -87,7 +87,9 @@ TEST(DemoTest, EveryStepOfEveryRankIsThePlanBetweenLrAndOptimizer) {
       const Event& job = track->events[i];
       const std::size_t k = i % perStep;
       ASSERT_EQ(job.step, track->events[i - k].step);
-      if (i > 0) ASSERT_GE(job.begin, track->events[i - 1].end) << "jobs of a lane overlap";
+      if (i > 0) {
+        ASSERT_GE(job.begin, track->events[i - 1].end) << "jobs of a lane overlap";
+      }
       if (k == 0 || k == perStep - 1) {
         ASSERT_EQ(job.kind, k == 0 ? JobKind::kLr : JobKind::kOptimizer);
         continue;
