@@ -19,8 +19,6 @@ endif()
 
 find_path(PIPETRACE_GLOO_INCLUDE gloo/transport/device.h)
 pipetrace_need(PIPETRACE_GLOO_INCLUDE "Gloo's headers (the torch wheel lacks them)" libgloo-dev)
-find_package(yaml-cpp QUIET)
-pipetrace_need(yaml-cpp_FOUND "yaml-cpp" libyaml-cpp-dev)
 
 file(GLOB pipetrace_nvidia_libs "${pipetrace_site}/nvidia/*/lib")
 add_library(pipetrace_torch INTERFACE)

@@ -10,7 +10,7 @@ folder=${1:-build/viewer-asan}
 pattern=${2:-.}
 command -v clang-tidy-16 >/dev/null || { echo "apt-get install clang-tidy-16"; exit 2; }
 [ -f "$folder/compile_commands.json" ] || { echo "$folder is not configured"; exit 2; }
-python3 - "$folder" "$root" "$pattern" <<'PYTHON' | xargs -0 -r -n 4 -P "$(nproc)" clang-tidy-16 --quiet -p "$folder"
+python3 - "$folder" "$root" "$pattern" <<'PYTHON' | xargs -0 -r -n 4 -P "$(nproc)" clang-tidy-16 --quiet --extra-arg=-Wno-unknown-warning-option -p "$folder"
 import json, re, sys
 folder, root, pattern = sys.argv[1:]
 for entry in json.load(open(folder + "/compile_commands.json")):

@@ -10,7 +10,8 @@
 namespace pipetrace {
 namespace {
 
-constexpr std::size_t kShownSteps = 40;
+// Half of them from the beginning, half from the end; the JSON report has all.
+constexpr std::size_t kShownSteps = 16;
 
 std::string counted(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
