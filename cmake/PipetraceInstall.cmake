@@ -7,7 +7,10 @@ foreach(part IN LISTS pipetrace_installed)
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/${part}/"
           DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/pipetrace/${part}"
-          FILES_MATCHING PATTERN "*.h")
+          FILES_MATCHING
+          PATTERN "*.h"
+          PATTERN "fuzz" EXCLUDE
+          REGEX "/(test_[^/]*|recorded_log|scripted_stream|hand_made_timeline)\\.h$" EXCLUDE)
 endforeach()
 foreach(program pipe-trace pipe-run pipe-view)
   if(TARGET ${program})

@@ -58,8 +58,7 @@ endfunction()
 
 # pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
 # cases CTest runs one by one. NO_MAIN: the sources bring their own main(). SERIAL: its cases run
-# with no other test beside them. SERIAL: nothing else runs
-# beside them, because they measure time.
+# with no other test beside them, because they measure time.
 function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)
     return()

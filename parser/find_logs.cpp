@@ -70,8 +70,8 @@ std::optional<int> rankOfLogName(const std::string& fileName) {
   return numberAfter(lf::kFilePrefix, fileName);
 }
 
-std::vector<LogFile> findLogs(const std::string& folder) {
-  std::vector<LogFile> logs;
+std::vector<FoundLog> findLogs(const std::string& folder) {
+  std::vector<FoundLog> logs;
   for (const Numbered& file : entries(folder, lf::kFilePrefix, false)) {
     logs.push_back({file.path.string(), file.number});
   }

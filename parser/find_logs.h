@@ -9,7 +9,7 @@
 namespace pipetrace {
 
 /// A file to read and the rank that its name or place gives.
-struct LogFile {
+struct FoundLog {
   std::string path;
   std::optional<int> rank;
 };
@@ -21,6 +21,6 @@ std::optional<int> rankOfLogName(const std::string& fileName);
 /// none, `machine<i>/workerlog.<d>`, where the ranks are counted through all machines in the order
 /// of i and d. No other folder is looked into, so links that lead back cannot trap it. Throws Error
 /// when the folder cannot be read or holds no log.
-std::vector<LogFile> findLogs(const std::string& folder);
+std::vector<FoundLog> findLogs(const std::string& folder);
 
 }  // namespace pipetrace

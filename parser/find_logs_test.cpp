@@ -21,7 +21,7 @@ class FindLogsTest : public test::FolderTest {
  protected:
   std::vector<std::pair<std::string, int>> found() const {
     std::vector<std::pair<std::string, int>> list;
-    for (const LogFile& log : findLogs(folder_.string())) {
+    for (const FoundLog& log : findLogs(folder_.string())) {
       list.emplace_back(std::filesystem::relative(log.path, folder_).string(),
                         log.rank.value_or(-1));
     }

@@ -14,12 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<LogFile> filesOf(const std::vector<std::string>& inputs) {
-  std::vector<LogFile> files;
+std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs) {
+  std::vector<FoundLog> files;
   for (const std::string& input : inputs) {
     std::error_code error;  // whatever is wrong with the name, opening it will say
     if (input != "-" && fs::is_directory(input, error)) {
-      const std::vector<LogFile> logs = findLogs(input);
+      const std::vector<FoundLog> logs = findLogs(input);
       files.insert(files.end(), logs.begin(), logs.end());
     } else {
       files.push_back({input, rankOfLogName(fs::path(input).filename().string())});
@@ -29,7 +29,7 @@ std::vector<LogFile> filesOf(const std::vector<std::string>& inputs) {
 }
 
 /// One sentence for inputs that held nothing between them.
-std::string nothingIn(const std::vector<LogFile>& files, const std::string& whyFirst) {
+std::string nothingIn(const std::vector<FoundLog>& files, const std::string& whyFirst) {
   std::string text = "no job in " + files.front().path + ": " + whyFirst;
   if (files.size() > 1) {
     text += ", and none in " + std::to_string(files.size() - 1) + " more";
@@ -43,13 +43,13 @@ std::string nothingIn(const std::vector<LogFile>& files, const std::string& whyF
 
 Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
                       Diagnostics& diagnostics) {
-  const std::vector<LogFile> files = filesOf(inputs);
+  const std::vector<FoundLog> files = filesOf(inputs);
   if (files.empty()) throw Error("nothing to read: name a folder of job logs or a profile");
 
   Timeline timeline;
   const auto readers = makeTraceReaders();
   std::string whyFirst;
-  for (const LogFile& file : files) {
+  for (const FoundLog& file : files) {
     ByteSource source(file.path);
     const TraceReader* reader = chooseReader(readers, source.peek(TraceReader::kProbeSize));
     if (reader == nullptr) throw Error(source.name() + " is in no format that can be read");

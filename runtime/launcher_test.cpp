@@ -282,6 +282,24 @@ TEST(LauncherTest, AProcessThatARankLeavesBehindDoesNotHoldUpTheEnd) {
   EXPECT_EQ(log.text(), "started\n");
 }
 
+TEST(LauncherTest, AnIgnoredSigchldDoesNotHideThatRanksEnd) {
+  const RecordedLog log;
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(launch(shellRanks(log, 2, "exit 0")).exitCode, 0);
+  EXPECT_THAT(launch(shellRanks(log, 1, "exit 3")).reason, HasSubstr("3"));
+  std::signal(SIGCHLD, before);
+}
+
+TEST(LauncherTest, RanksDoNotInheritSignalsThatTheLauncherIgnores) {
+  const RecordedLog log;
+  const auto pipe = std::signal(SIGPIPE, SIG_IGN);
+  const auto size = std::signal(SIGXFSZ, SIG_IGN);
+  launch(shellRanks(log, 1, "grep SigIgn /proc/self/status"));
+  EXPECT_THAT(fileText(log.folder() + "/workerlog.0"), HasSubstr("SigIgn:\t0000000000000000"));
+  std::signal(SIGPIPE, pipe);
+  std::signal(SIGXFSZ, size);
+}
+
 TEST(LauncherTest, ADisplayThatNobodyReadsStopsNothing) {
   RecordedLog log;
   LaunchOptions options = shellRanks(log, 2, "seq 1 1000");

@@ -53,7 +53,9 @@ void becomeProgram(char* const* arguments, char* const* environment, int output,
       dup2(output, STDERR_FILENO) < 0) {
     return;
   }
-  ::signal(SIGPIPE, SIG_DFL);  // the launcher ignores it, and that would be inherited
+  // The launcher ignores these, and that would be inherited.
+  ::signal(SIGPIPE, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_DFL);
   sigprocmask(SIG_SETMASK, &signals, nullptr);
   execvpe(arguments[0], arguments, environment);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <string>
 
@@ -11,7 +12,7 @@
 
 namespace pipetrace {
 
-SignalInbox::SignalInbox() {
+SignalInbox::SignalInbox() : childHandler_(::signal(SIGCHLD, SIG_DFL)) {
   sigset_t wanted;
   sigemptyset(&wanted);
   for (const int number : {SIGCHLD, SIGPIPE, SIGXFSZ}) sigaddset(&wanted, number);
@@ -33,6 +34,7 @@ SignalInbox::~SignalInbox() {
   }
   close(fd_);
   pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  if (childHandler_ != SIG_ERR) ::signal(SIGCHLD, childHandler_);
 }
 
 int SignalInbox::take() const {

@@ -22,6 +22,9 @@ class SignalInbox {
   const sigset_t& maskBefore() const { return before_; }
 
  private:
+  using Handler = void (*)(int);
+
+  Handler childHandler_;  // an ignored SIGCHLD would take the children's ends away from us
   sigset_t before_{};
   int fd_ = -1;
 };

@@ -68,12 +68,9 @@ void trainRank(const Run& run, Transport& transport) {
   }
   Recorder recorder(
       {.logDirectory = run.options.logDir, .info = rankInfoOf(run.schedule, transport.rank())});
-  try {
-    trainSteps(run, transport, addCpuLanes(recorder));
-  } catch (...) {
-    recorder.close();
-    throw;
-  }
+  // When training throws, the recorder's destructor closes the log; an error of its own must not
+  // replace what went wrong.
+  trainSteps(run, transport, addCpuLanes(recorder));
   recorder.close();
 }
 

@@ -24,8 +24,8 @@ while [ $# -gt 0 ]; do
         --data) [ -r "$2" ] || die "cannot read $2"
                 sample+=(--data "$(realpath "$2")") ;;
         --steps) sample+=(--steps "$2") ;;
-        --out) out=$2 ;;
-        --bin) bin=$2 ;;
+        --out) out=$(realpath -m "$2") ;;
+        --bin) bin=$(realpath "$2") ;;
       esac
       shift 2 ;;
     -h|--help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
@@ -42,8 +42,8 @@ if [ -z "$bin" ]; then
   bin=$root/build/all/bin
 fi
 mkdir -p "$out"
-out=$(realpath "$out")
-rm -rf "$out/logs" "$out/rehearsal" "$out"/profile.{json,png} "$out"/rehearsal.{json,txt} "$out"/*.txt
+# Only what a demo before this one left.
+rm -f "$out"/{training,profile,rehearsal}.txt "$out"/{profile,rehearsal}.json "$out"/profile.png
 
 say "training on 4 pipeline stages, one process each, schedule 1F1B"
 "$bin/pipe-run" --ranks 4 --log-dir "$out/logs" -- \
@@ -69,7 +69,7 @@ Profiles   $out/profile.json     the training: 4 processes sharing this machine'
 Picture    $out/profile.png
 
 Open a profile
-  in the viewer          $bin/pipe-view $out/rehearsal.json
+  in the viewer          $bin/pipe-view $out/rehearsal.json    (or $out/profile.json)
   in Perfetto            open https://ui.perfetto.dev and drop the file on the page
   in Chrome or Chromium  open chrome://tracing, press Load, choose the file
 END

@@ -24,11 +24,11 @@ bool isSpecialFile(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
 }
 
-/// Only the first mkstemp-like attempt needs to be unique among the processes writing one name.
+/// The mode that the file has, or that open(2) would give a new one; mkostemp() gives 0600.
 mode_t fileMode(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return status.st_mode & 0777;
-  const mode_t mask = ::umask(0);
+  const mode_t mask = ::umask(0);  // there is no way to read it without setting it
   ::umask(mask);
   return 0666 & ~mask;
 }

@@ -17,15 +17,25 @@ def x(name, ts, dur, **more):
     return {"name": name, "ph": "X", "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": {}, **more}
 
 
-GOOD = [x("forward 0", 0, 10, bind_id="0x1", flow_out=True),
-        x("forward 1", 10, 10),
-        x("backward 0", 20.5, 20.001, bind_id="0x1", flow_in=True)]
+def arrow(ph, ts, **more):
+    return {"name": "micro-batch", "cat": "micro-batch", "ph": ph, "id": 1, "pid": 1, "tid": 1,
+            "ts": ts, **more}
+
+
+JOBS = [x("forward 0", 0, 10), x("forward 1", 10, 10), x("backward 0", 20.5, 20.001)]
+START, END = arrow("s", 9.999), arrow("f", 20.5, bp="e")
+GOOD = [*JOBS, START, END]
 SAID = {"jobs": 3, "transfers": 0, "bubbles": 0, "arrows": 1, "counters": 0}
 
 CASES = {  # name -> (events, what is said of them, a word that the findings must hold; None: clean)
     "good": (GOOD, SAID, None),
-    "a job lost": (GOOD[:2], SAID, "slices"),
-    "an arrow lost": ([GOOD[0], GOOD[1], x("backward 0", 20.5, 20.001)], SAID, "arrows"),
+    "a job lost": ([JOBS[0], JOBS[2], START, END], SAID, "slices"),
+    "an arrow lost": (JOBS, SAID, "arrows"),
+    "an arrow without its end": ([*JOBS, START], SAID, "arrows"),
+    "an arrow that starts at no job": ([*JOBS, arrow("s", 20.2), END], SAID, "arrows"),
+    "arguments at both ends of a bind_id": (
+        [{**JOBS[0], "bind_id": "0x1", "flow_out": True, "args": {"step": 1}}, JOBS[1],
+         {**JOBS[2], "bind_id": "0x1", "flow_in": True, "args": {"step": 1}}], SAID, "warnings"),
     "crossing slices": ([*GOOD, x("forward 2", 5, 10)], {**SAID, "jobs": 4}, "crossing"),
     "nested slices": ([*GOOD, x("forward 2", 2, 3)], {**SAID, "jobs": 4}, "nested"),
     "an end without begin": ([*GOOD, {"ph": "E", "pid": 1, "tid": 1, "ts": 1}], SAID, "warnings"),

@@ -85,6 +85,7 @@ LayerTable parseLayerTable(const std::string& markdown) {
       if (where == kFolders && cells.size() >= 3) {
         std::string folder = *wordsOf(cells[0]).begin();
         folder.pop_back();  // the slash
+        table.layer[folder] = std::stoi(cells[1]);
         table.mayInclude[folder] = wordsOf(cells[2]);
       } else if (where == kThirdParty && cells.size() >= 2) {
         for (std::string prefix : wordsOf(cells[0])) {

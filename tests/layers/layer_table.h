@@ -9,6 +9,7 @@ namespace pipetrace::layers {
 
 /// The two tables of docs/architecture.md.
 struct LayerTable {
+  std::map<std::string, int> layer;                         ///< folder -> its layer
   std::map<std::string, std::set<std::string>> mayInclude;  ///< folder -> folders it may include
   /// Prefix of a third-party header ("torch/", "nlohmann/", "Q" for Qt) -> folders that may use it.
   std::map<std::string, std::set<std::string>> thirdParty;
