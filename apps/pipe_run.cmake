@@ -10,7 +10,7 @@ pipetrace_program(pipe-run SOURCES pipe_run.cpp LINK pipe_run_parts)
 
 pipetrace_test(
   rehearsal_test
-  SOURCES rehearsal_test.cpp
+  SOURCES plan_comparison_test.cpp rehearsal_test.cpp
   LINK pipe_run_parts
   LABELS runtime
   SERIAL)

@@ -22,6 +22,12 @@ int main(int argc, char** argv) {
 
   pipetrace::PipeRunOptions options;
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  const bool hasDashes = std::find(arguments.begin(), arguments.end(), "--") != arguments.end();
+  const std::string meant = hasDashes ? "" : pipetrace::withDashes(arguments);
+  if (!meant.empty()) {
+    std::fputs(("pipe-run: the program comes after --: " + meant + "\n").c_str(), stderr);
+    return kCouldNot;
+  }
   options.command = pipetrace::takeCommand(arguments);
   CLI::App app("", "pipe-run");
   pipetrace::addPipeRunOptions(app, options);

@@ -2,9 +2,27 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 namespace pipetrace {
 namespace {
+
+const CLI::Validator kNotEmpty(
+    [](std::string& text) { return text.empty() ? "the folder's name is empty" : std::string(); },
+    "", "not empty");
+
+/// As a shell takes it back.
+std::string quoted(const std::string& argument) {
+  const auto isPlain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
+  };
+  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), isPlain)) return argument;
+  std::string text = "'";
+  for (const char c : argument) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
 
 void addRehearse(CLI::App& app, PipeRunOptions& options) {
   RehearseOptions& to = options.rehearsal;
@@ -12,6 +30,12 @@ void addRehearse(CLI::App& app, PipeRunOptions& options) {
       "rehearse",
       "Runs a schedule on emulated devices: jobs take their time by waiting, so that a few cores\n"
       "show what many devices would do. Prints the step's length beside the planned one.");
+  rehearse->footer(
+      "Exit codes: 0 done; 1 done, with --strict and off the plan; 2 could not; 128 + n stopped "
+      "by\n"
+      "signal n.\n"
+      "Example: pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --forward-ms 10 \\\n"
+      "             --backward-ms 20 --log-dir rehearsal");
   rehearse->parse_complete_callback([&options] { options.isRehearsal = true; });
 
   CLI::Option* const file = rehearse
@@ -49,9 +73,12 @@ void addRehearse(CLI::App& app, PipeRunOptions& options) {
       ->add_option("--log-dir", to.logDirectory,
                    "Where the job logs go; workerlog.<rank> of earlier runs there are removed")
       ->type_name("DIR")
+      ->check(kNotEmpty)
       ->required();
-  rehearse->add_flag("--strict", to.strict,
-                     "Exit with 1 if step length or bubble ratio is off the plan by over 1 %");
+  rehearse->add_flag(
+      "--strict", to.strict,
+      "Exit with 1 if the step's length is off the plan by over 1 %, the bubble ratio by\n"
+      "over 0.01, or a rank ran out of order");
 }
 
 }  // namespace
@@ -66,6 +93,9 @@ void addPipeRunOptions(CLI::App& app, PipeRunOptions& options) {
       "PIPETRACE_LOG_DIR. Exit codes: 0 done; 1 done, with --strict and findings; 2 could not, or\n"
       "a rank failed; 128 + n stopped by signal n.\n"
       "Example: pipe-run --ranks 4 --log-dir logs -- ./train --schedule 1F1B");
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return "pipe-run: " + std::string(error.what()) + "\nRun with --help for more information.\n";
+  });
   app.set_version_flag("--version", "pipe-run " PIPETRACE_VERSION);
   app.require_subcommand(0, 1);
   app.add_option("--ranks", options.ranks, "Processes to start (default: 1)")
@@ -74,7 +104,8 @@ void addPipeRunOptions(CLI::App& app, PipeRunOptions& options) {
   app.add_option("--log-dir", options.logDirectory,
                  "Where each rank's output and job log go, as workerlog.<rank> (default: logs); "
                  "those of earlier runs are removed")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(kNotEmpty);
   app.add_option("--master-port", options.masterPort,
                  "Port of the ranks' rendezvous on 127.0.0.1 (default: a free one)")
       ->type_name("P")
@@ -88,6 +119,24 @@ std::vector<std::string> takeCommand(std::vector<std::string>& arguments) {
   std::vector<std::string> command(dashes + 1, arguments.end());
   arguments.erase(dashes, arguments.end());
   return command;
+}
+
+std::string withDashes(const std::vector<std::string>& arguments) {
+  auto program = arguments.begin();
+  while (program != arguments.end() && program->starts_with("-")) {
+    const bool takesNext =
+        *program == "--ranks" || *program == "--log-dir" || *program == "--master-port";
+    const bool isWhole = program->starts_with("--ranks=") || program->starts_with("--log-dir=") ||
+                         program->starts_with("--master-port=");
+    if (!takesNext && !isWhole) return "";
+    program += takesNext && program + 1 != arguments.end() ? 2 : 1;
+  }
+  if (program == arguments.end() || *program == "rehearse") return "";
+  std::string line = "pipe-run";
+  for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
+    line += (argument == program ? " -- " : " ") + quoted(*argument);
+  }
+  return line;
 }
 
 }  // namespace pipetrace

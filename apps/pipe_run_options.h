@@ -44,4 +44,8 @@ void addPipeRunOptions(CLI::App& app, PipeRunOptions& options);
 /// Moves what follows the first "--" out of `arguments`; empty without one.
 std::vector<std::string> takeCommand(std::vector<std::string>& arguments);
 
+/// Of arguments without "--" that name a program nevertheless: the command line that was meant.
+/// Empty if they name none.
+std::string withDashes(const std::vector<std::string>& arguments);
+
 }  // namespace pipetrace

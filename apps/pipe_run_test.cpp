@@ -13,6 +13,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
@@ -113,6 +114,74 @@ TEST(PipeRunTest, AScheduleFileIsRehearsed) {
   EXPECT_THAT(pipeRun(arguments).err, HasSubstr("--ranks 3 contradicts"));
 }
 
+const std::vector<std::string> kEqualTimes = {"--steps",         "1", "--schedule",    "1F1B",
+                                              "--ranks",         "2", "--forward-ms",  "1",
+                                              "--micro-batches", "1", "--backward-ms", "1"};
+
+TEST(PipeRunTest, ARehearsalThatIsRefusedLeavesOldLogsAlone) {
+  const RecordedLog log;
+  std::ofstream(log.path(5)) << "worth keeping\n";
+  const RecordedLog plans;
+  const std::string split = plans.folder() + "/zb.csv";
+  std::ofstream(split) << "0F0,0I0,0W0\n";
+  const ProgramRun run = pipeRun(
+      rehearsal(log, {"--schedule-file", split, "--forward-ms", "1", "--backward-ms", "1"}));
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_THAT(run.err, HasSubstr("0I0; training and rehearsals run forward (F)"));
+  EXPECT_EQ(log.text(5), "worth keeping\n");
+}
+
+TEST(PipeRunTest, TheRunThatIsMeasuredIsNotReplaced) {
+  const RecordedLog log;
+  ASSERT_EQ(pipeRun(rehearsal(log, kEqualTimes)).exitCode, 0);
+  const std::string before = log.text(1);
+  const std::string link = log.folder() + "/link";
+  std::filesystem::create_directory_symlink(log.folder(), link);
+  for (const std::string& input : {log.folder(), log.folder() + "/", link, log.path(1)}) {
+    const ProgramRun run = pipeRun(rehearsal(log, {"--schedule", "1F1B", "--ranks", "2",
+                                                   "--micro-batches", "1", "--costs-from", input}));
+    EXPECT_EQ(run.exitCode, 2) << input;
+    EXPECT_THAT(run.err, HasSubstr(input == log.path(1) ? "" : "choose another folder"));
+    EXPECT_EQ(log.text(1), before) << input;
+  }
+}
+
+TEST(PipeRunTest, StrictSaysWhatIsOff) {
+  const RecordedLog log;
+  std::vector<std::string> arguments =
+      rehearsal(log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "1", "--steps", "1",
+                      "--forward-ms", "0", "--backward-ms", "0"});
+  const ProgramRun run = pipeRun(arguments);
+  EXPECT_EQ(run.exitCode, 0);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("on 2 emulated devices: 1 step of 1 micro-batch\n"),
+                             HasSubstr("this machine cannot keep up")));
+  EXPECT_THAT(run.out + run.err, Not(HasSubstr("inf")));
+  arguments.emplace_back("--strict");
+  const ProgramRun strict = pipeRun(arguments);
+  EXPECT_EQ(strict.exitCode, 1);
+  EXPECT_THAT(strict.err, HasSubstr("pipe-run: --strict: the step length is off the plan by +"));
+}
+
+TEST(PipeRunTest, ASignalEndsARehearsalWithWholeLogs) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const RecordedLog log;
+    ProgramSetting setting;
+    setting.meanwhile = [&](int pid) {
+      for (int i = 0; i < 1000 && log.lines("Profiler Info: ", 1).empty(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      kill(pid, signal);
+    };
+    const ProgramRun run =
+        pipeRun(rehearsal(log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
+                                "--steps", "100000", "--forward-ms", "5", "--backward-ms", "5"}),
+                setting);
+    EXPECT_EQ(run.exitCode, 128 + signal);
+    EXPECT_THAT(run.err, HasSubstr("pipe-run: stopped by signal " + std::to_string(signal)));
+    for (int rank = 0; rank < 2; ++rank) EXPECT_THAT(log.lines("Profiler End: ", rank), SizeIs(1));
+  }
+}
+
 TEST(PipeRunTest, WhatIsWrongIsSaidAndExitsWithTwo) {
   RecordedLog log;
   const std::string out = log.folder() + "/out";
@@ -122,7 +191,13 @@ TEST(PipeRunTest, WhatIsWrongIsSaidAndExitsWithTwo) {
       {{"--ranks", "0", "--", "true"}, "--ranks"},
       {{"--ranks", "many", "--", "true"}, "--ranks"},
       {{"--log-dir", out, "--", "/no/such/program"}, "cannot run /no/such/program"},
-      {{"./train"}, "./train"},
+      {{"--ranks", "2", "--log-dir=a b", "./train", "--steps", "2"},
+       "pipe-run: the program comes after --: pipe-run --ranks 2 '--log-dir=a b' -- ./train "
+       "--steps "
+       "2\n"},
+      {{"--rank", "2", "./train"}, "pipe-run: "},
+      {{"--log-dir", "", "--", "true"}, "pipe-run: --log-dir: the folder's name is empty"},
+      {{"rehearse", "--log-dir", ""}, "pipe-run: --log-dir: the folder's name is empty"},
       {{"rehearse"}, "--log-dir is required"},
       {{"rehearse", "--log-dir", out}, "no schedule to rehearse"},
       {{"rehearse", "--log-dir", out, "--schedule", "1F1B"}, "needs --ranks and --micro-batches"},
@@ -154,7 +229,9 @@ TEST(PipeRunTest, HelpAndVersionArePrinted) {
   EXPECT_EQ(help.exitCode, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("-- PROGRAM"), HasSubstr("--master-port"),
                               HasSubstr("rehearse"), HasSubstr("Exit codes")));
-  EXPECT_THAT(pipeRun({"rehearse", "--help"}).out, HasSubstr("--costs-from"));
+  EXPECT_THAT(pipeRun({"rehearse", "--help"}).out,
+              AllOf(HasSubstr("--costs-from"), HasSubstr("Example: pipe-run rehearse"),
+                    Not(HasSubstr("MASTER_ADDR"))));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "analysis/run_summary.h"
@@ -76,19 +77,38 @@ std::string orderDeviation(const Timeline& run, const Schedule& schedule) {
   return "";
 }
 
+std::string stepOffBy(const PlanComparison& comparison) {
+  const double deviation = comparison.stepDeviation();
+  if (std::isfinite(deviation)) return fmt::format("{:+.2f} %", 100 * deviation);
+  return "+" + formatDuration(comparison.measuredStep - comparison.plannedStep);
+}
+
+std::string bubbleOffBy(const PlanComparison& comparison) {
+  return fmt::format("{:+.2f} points", 100 * comparison.bubbleDifference());
+}
+
 }  // namespace
 
 double PlanComparison::stepDeviation() const {
+  if (measuredStep == plannedStep) return 0;
+  if (plannedStep == 0) return std::numeric_limits<double>::infinity();
   return static_cast<double>(measuredStep) / static_cast<double>(plannedStep) - 1;
 }
 
-double PlanComparison::bubbleDeviation() const {
-  return plannedBubble == 0 ? measuredBubble : measuredBubble / plannedBubble - 1;
-}
+double PlanComparison::bubbleDifference() const { return measuredBubble - plannedBubble; }
 
-bool PlanComparison::agrees(double tolerance) const {
-  return orderDeviation.empty() && std::abs(stepDeviation()) <= tolerance &&
-         std::abs(bubbleDeviation()) <= tolerance;
+std::vector<std::string> PlanComparison::findings(double tolerance) const {
+  std::vector<std::string> found;
+  if (std::abs(stepDeviation()) > tolerance) {
+    found.push_back(fmt::format("the step length is off the plan by {}; up to {:g} % are fine",
+                                stepOffBy(*this), 100 * tolerance));
+  }
+  if (std::abs(bubbleDifference()) > tolerance) {
+    found.push_back(fmt::format("the bubble ratio is off the plan by {}; up to {:g} are fine",
+                                bubbleOffBy(*this), 100 * tolerance));
+  }
+  if (!orderDeviation.empty()) found.push_back("not the order of the plan: " + orderDeviation);
+  return found;
 }
 
 PlanComparison compareWithPlan(const Timeline& run, const Schedule& schedule, const Costs& costs) {
@@ -106,15 +126,16 @@ PlanComparison compareWithPlan(const Timeline& run, const Schedule& schedule, co
 }
 
 std::string toText(const PlanComparison& comparison) {
-  std::string text = fmt::format("{:<14}{:>12}{:>12}{:>12}\n", "", "measured", "planned", "off by");
-  text += fmt::format("{:<14}{:>12}{:>12}{:>+10.2f} %\n", "step length",
+  std::string text = fmt::format("{:<14}{:>12}{:>12}{:>15}\n", "", "measured", "planned", "off by");
+  text += fmt::format("{:<14}{:>12}{:>12}{:>15}\n", "step length",
                       formatDuration(comparison.measuredStep),
-                      formatDuration(comparison.plannedStep), 100 * comparison.stepDeviation());
-  text += fmt::format("{:<14}{:>12.4f}{:>12.4f}{:>+10.2f} %\n", "bubble ratio",
-                      comparison.measuredBubble, comparison.plannedBubble,
-                      100 * comparison.bubbleDeviation());
-  text += fmt::format("median of {} steps; jobs that began more than 0.2 ms late: {}\n",
-                      comparison.steps, comparison.lateStarts);
+                      formatDuration(comparison.plannedStep), stepOffBy(comparison));
+  text += fmt::format("{:<14}{:>12.4f}{:>12.4f}{:>15}\n", "bubble ratio", comparison.measuredBubble,
+                      comparison.plannedBubble, bubbleOffBy(comparison));
+  text += fmt::format("{}; jobs that began more than 0.2 ms late: {}\n",
+                      comparison.steps == 1 ? std::string("one step")
+                                            : fmt::format("median of {} steps", comparison.steps),
+                      comparison.lateStarts);
   text += comparison.orderDeviation.empty()
               ? "every rank ran its jobs in the order of the plan\n"
               : "not the order of the plan: " + comparison.orderDeviation + "\n";

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "schedule/costs.h"
 #include "schedule/schedule.h"
@@ -21,11 +22,15 @@ struct PlanComparison {
   /// 1F3"); empty: every rank ran its plan.
   std::string orderDeviation;
 
-  /// measured / planned - 1.
+  /// measured / planned - 1; infinite for a step that was planned to take no time and took some.
   double stepDeviation() const;
-  double bubbleDeviation() const;
-  /// Same order, and both deviations at most `tolerance` either way.
-  bool agrees(double tolerance = 0.01) const;
+  /// measured - planned: a share of the step's window. Not relative to the planned ratio, of which
+  /// a good schedule leaves hardly anything.
+  double bubbleDifference() const;
+  /// Same order, and both at most `tolerance` either way.
+  bool agrees(double tolerance = 0.01) const { return findings(tolerance).empty(); }
+  /// What keeps it from agreeing, a line for people each, without newlines.
+  std::vector<std::string> findings(double tolerance = 0.01) const;
 };
 
 /// `run` must be completed (completeTimeline). Throws Error if it holds no step.

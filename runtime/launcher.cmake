@@ -2,6 +2,7 @@
 pipetrace_library(
   launcher
   SOURCES display_queue.cpp
+          find_program.cpp
           launch_log_folder.cpp
           launcher.cpp
           local_port.cpp
@@ -13,6 +14,6 @@ pipetrace_library(
 
 pipetrace_test(
   launcher_test
-  SOURCES launcher_test.cpp rank_output_test.cpp
+  SOURCES find_program_test.cpp launcher_test.cpp rank_output_test.cpp
   LINK pipetrace::launcher
   LABELS runtime)

@@ -13,6 +13,7 @@
 
 #include "profiler/wall_clock.h"
 #include "runtime/display_queue.h"
+#include "runtime/find_program.h"
 #include "runtime/launch_log_folder.h"
 #include "runtime/local_port.h"
 #include "runtime/rank_environment.h"
@@ -73,14 +74,17 @@ class Launch {
 Launch::Launch(const LaunchOptions& options) : options_(options), display_(options.display) {
   if (options.ranks < 1) throw Error("cannot start " + std::to_string(options.ranks) + " ranks");
   if (options.command.empty()) throw Error("no program to start was given");
+  if (options.logDirectory.empty()) throw Error("the log folder has no name");
 }
 
 void Launch::start() {
   const std::string folder = std::filesystem::absolute(options_.logDirectory).string();
-  clearLogFolder(folder);
+  // What can fail comes before the logs of earlier runs are removed.
+  findProgram(options_.command.front());
   RankPlace place{.ranks = options_.ranks,
                   .masterPort = freeLocalPort(options_.masterPort),
                   .logDirectory = folder};
+  clearLogFolder(folder);
   for (int i = 0; i < options_.ranks; ++i) {
     place.rank = i;
     const std::string log = folder + "/" + std::string(log_format::kFilePrefix) + std::to_string(i);

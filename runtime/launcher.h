@@ -32,7 +32,8 @@ struct LaunchResult {
 /// torchrun, PIPETRACE_LOG_DIR (absolute), OMP_NUM_THREADS=1 unless it is set or there is one rank,
 /// and /dev/null as standard input. What it writes to standard output and error is appended to
 /// logDirectory/workerlog.<rank>, whole lines at a time, and shown on `display` with "[rank 2] "
-/// before each line. The logs of earlier runs in the folder are removed first.
+/// before each line. The logs of earlier runs in the folder are removed, once
+/// it is known that the program can be run.
 ///
 /// Every rank is a process group of its own, so a Ctrl-C reaches the launcher only, which passes
 /// SIGINT, SIGTERM and SIGHUP on to all ranks, once; a second one kills them. When a rank exits

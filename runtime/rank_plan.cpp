@@ -21,7 +21,7 @@ std::vector<PlannedJob> planRank(const Schedule& schedule, int rank) {
     const bool forward = action.kind == JobKind::kForward;
     if (!forward && action.kind != JobKind::kBackward) {
       throw Error("schedule " + schedule.name + " has the action " + toText(action) +
-                  "; training runs forward (F) and whole backward (B) actions");
+                  "; training and rehearsals run forward (F) and whole backward (B) actions only");
     }
     const int towards = forward ? 1 : -1;
     const Direction direction = forward ? Direction::kForward : Direction::kBackward;

@@ -16,7 +16,9 @@
 #include "runtime/executor.h"
 #include "runtime/in_process_transport.h"
 #include "runtime/rank_info_of.h"
+#include "runtime/rank_plan.h"
 #include "runtime/recorded_lanes.h"
+#include "runtime/stop_signal.h"
 #include "schedule/check.h"
 #include "trace/error.h"
 #include "trace/track.h"
@@ -40,6 +42,7 @@ class RehearsedRank {
  public:
   RehearsedRank(const RehearsalOptions& options, int rank, WallClock clock)
       : steps_(options.steps),
+        stop_(options.stop),
         recorder_(recorderOptions(options, rank)),
         device_(addLanes(clock)),
         work_(options.costs, *device_) {}
@@ -48,16 +51,28 @@ class RehearsedRank {
   void run(const Schedule& schedule, Transport& transport, Nanoseconds origin) {
     preferThisThread();
     device_->setOrigin(origin);
-    {
-      Executor executor(schedule, work_, transport, lanes_);
-      device_->awaitStart(EmulatedStream::kNoArrival);
-      for (int step = 0; step < steps_; ++step) executor.runStep(step);
-      executor.finish();
+    try {
+      runSteps(schedule, transport);
+    } catch (...) {
+      recorder_.close();
+      throw;
     }
     recorder_.close();
   }
 
  private:
+  void runSteps(const Schedule& schedule, Transport& transport) {
+    Executor executor(schedule, work_, transport, lanes_);
+    device_->awaitStart(EmulatedStream::kNoArrival);
+    for (int step = 0; step < steps_; ++step) {
+      if (stop_ != nullptr && stop_->received() != 0) {
+        throw Error("stopped before step " + std::to_string(step));
+      }
+      executor.runStep(step);
+    }
+    executor.finish();
+  }
+
   static RecorderOptions recorderOptions(const RehearsalOptions& options, int rank) {
     RecorderOptions result;
     result.logDirectory = options.logDirectory;
@@ -77,21 +92,47 @@ class RehearsedRank {
   }
 
   const int steps_;
+  const StopSignal* const stop_;
   Recorder recorder_;
   RecordedLanes lanes_;
   EmulatedStream* device_;  // the recorder's
   EmulatedWork work_;
 };
 
+/// While it lives, a signal makes the transports give up.
+class AbortOnStop {
+ public:
+  AbortOnStop(StopSignal* stop, const std::vector<std::unique_ptr<Transport>>& transports)
+      : stop_(stop) {
+    if (stop_ == nullptr) return;
+    stop_->onStop([&transports](const std::string& reason) {
+      for (const auto& transport : transports) transport->abort(reason);
+    });
+  }
+  ~AbortOnStop() {
+    if (stop_ != nullptr) stop_->onStop({});
+  }
+  AbortOnStop(const AbortOnStop&) = delete;
+  AbortOnStop& operator=(const AbortOnStop&) = delete;
+
+ private:
+  StopSignal* const stop_;
+};
+
 }  // namespace
 
-void rehearse(const RehearsalOptions& options) {
+void requireRehearsable(const RehearsalOptions& options) {
   requireValid(options.schedule);
   if (options.costs.stages.size() < static_cast<std::size_t>(options.schedule.numStages)) {
     throw Error("there are costs of " + std::to_string(options.costs.stages.size()) +
                 " stages, but schedule " + options.schedule.name + " has " +
                 std::to_string(options.schedule.numStages));
   }
+  for (int rank = 0; rank < options.schedule.numRanks(); ++rank) planRank(options.schedule, rank);
+}
+
+void rehearse(const RehearsalOptions& options) {
+  requireRehearsable(options);
   const int numRanks = options.schedule.numRanks();
   const WallClock clock = WallClock::read();
   InProcessHub hub(numRanks);
@@ -99,16 +140,19 @@ void rehearse(const RehearsalOptions& options) {
   for (int rank = 0; rank < numRanks; ++rank) {
     ranks.push_back(std::make_unique<RehearsedRank>(options, rank, clock));
   }
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (int rank = 0; rank < numRanks; ++rank) transports.push_back(hub.connect(rank));
+  const AbortOnStop abortOnStop(options.stop, transports);
   std::mutex mutex;
   std::exception_ptr firstError;
   const Nanoseconds origin = monotonicNow() + kStartDelay;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < numRanks; ++rank) {
-    threads.emplace_back([&, rank] {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    threads.emplace_back([&, i] {
       try {
-        const std::unique_ptr<Transport> transport = hub.connect(rank);
-        ranks[static_cast<std::size_t>(rank)]->run(options.schedule, *transport, origin);
+        ranks[i]->run(options.schedule, *transports[i], origin);
       } catch (...) {
+        transports[i]->abort("it ended early");
         const std::lock_guard lock(mutex);
         if (!firstError) firstError = std::current_exception();
       }

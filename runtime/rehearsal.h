@@ -6,19 +6,29 @@
 #include "schedule/schedule.h"
 
 namespace pipetrace {
+class StopSignal;
+}
+
+namespace pipetrace {
 
 struct RehearsalOptions {
   Schedule schedule;
   Costs costs;  ///< of at least the schedule's stages
   int steps = 1;
   std::string logDirectory;  ///< workerlog.<rank> of every rank is appended to
+  /// Ends the rehearsal early when it receives a signal; null: nothing does.
+  StopSignal* stop = nullptr;
 };
+
+/// Throws Error when the schedule cannot be rehearsed (rules of check(), actions other than whole
+/// forwards and backwards) or the costs are not for its stages. Writes nothing.
+void requireRehearsable(const RehearsalOptions& options);
 
 /// Runs a schedule on emulated devices, so that a few cores show what many devices would do: the
 /// executor that also trains, with a thread per rank of this process, jobs that take their time by
 /// waiting, and a job log per rank. All ranks start together; each goes on to the next step by
-/// itself. Returns when all steps have run. Throws Error when the schedule cannot be run or a log
-/// cannot be written.
+/// itself. Returns when all steps have run. Throws Error when the schedule cannot be run, a log
+/// cannot be written, or a signal came; the logs are closed first.
 void rehearse(const RehearsalOptions& options);
 
 }  // namespace pipetrace
