@@ -3,23 +3,14 @@
 #include <string>
 #include <utility>
 
+#include "analysis/rank_agreement.h"
+#include "analysis/ranks_text.h"
 #include "analysis/run_summary.h"
 #include "analysis/step_cut.h"
 #include "analysis/topology.h"
 
 namespace pipetrace {
 namespace {
-
-/// "rank 0", "ranks 0, 1, 5"
-std::string ranksText(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  const char* separator = " ";
-  for (const int rank : ranks) {
-    text += separator + std::to_string(rank);
-    separator = ", ";
-  }
-  return text;
-}
 
 void note(Diagnostics& diagnostics, std::string message, std::string advice = {}) {
   diagnostics.add(
@@ -129,6 +120,7 @@ bool completeStages(Track& track, const Topology::Place& place,
 }  // namespace
 
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics) {
+  checkRankAgreement(timeline, diagnostics);
   completeSteps(timeline, diagnostics);
   for (Track& track : timeline.tracks) {
     if (track.lane != kComputeLane) completeOtherLanes(timeline, track);

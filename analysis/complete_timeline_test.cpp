@@ -151,7 +151,6 @@ TEST(CompleteTimeline, StagesFollowFromMetaAndOrderOfRanks) {
     RankInfo& info = made.timeline.ranks[rank];
     info.numStages = 2;
     info.numChunks = 1;
-    info.worldSize = 8;
     info.dataParallelIndex = rank % 2;
   }
   EXPECT_TRUE(complete(made.timeline).empty());
@@ -221,6 +220,22 @@ TEST(CompleteTimeline, ChunksFollowFromStages) {
   EXPECT_EQ(made.timeline.findTrack(0, kComputeLane)->events[1].chunk, 1);
 }
 
+TEST(CompleteTimeline, AsManyStagesAsRanksMeanOneEachAndNothingIsInferred) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1}) {
+    made.add(rank, kForward, 0, 1, 0);
+    made.timeline.ranks[rank].numStages = 2;
+    made.timeline.ranks[rank].worldSize = 2;
+  }
+  Timeline chunked = made.timeline;
+  EXPECT_TRUE(complete(made.timeline).empty());
+  EXPECT_EQ(made.timeline.findTrack(1, kComputeLane)->events[0].stage, 1);
+  EXPECT_FALSE(summarize(made.timeline).topologyInferred);
+  // Jobs that name a second chunk speak against it.
+  for (Track& track : chunked.tracks) track.events[0].chunk = 1;
+  EXPECT_FALSE(complete(chunked).empty());
+}
+
 TEST(CompleteTimeline, RankOfOnePipelineKeepsItsPlaceWhenOtherLogsAreMissing) {
   HandMadeTimeline made;
   made.add(2, kForward, 0, 1, 0);
@@ -241,8 +256,8 @@ TEST(CompleteTimeline, RankOfOneOfSeveralPipelinesWithMissingLogsHasNoStage) {
   info.dataParallelIndex = 1;
   const Diagnostics diagnostics = complete(made.timeline);
   EXPECT_EQ(made.timeline.findTrack(5, kComputeLane)->events[0].stage, kNotGiven);
-  ASSERT_EQ(diagnostics.list().size(), 1U);
-  EXPECT_EQ(diagnostics.list()[0].advice, "read the logs of all ranks together");
+  ASSERT_EQ(diagnostics.list().size(), 2U);
+  EXPECT_EQ(diagnostics.list()[1].advice, "read the logs of all ranks together");
 }
 
 TEST(CompleteTimeline, NonsenseInMetaIsPassedOver) {

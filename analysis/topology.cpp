@@ -85,6 +85,12 @@ struct Shape {
   }
 };
 
+/// Whether `Profiler Meta:` names as many stages as ranks, all in one pipeline: one stage each.
+bool hasRankPerStage(const RankInfo& info) {
+  return info.numStages && info.numStages == info.worldSize &&
+         info.dataParallelIndex.value_or(0) == 0;
+}
+
 /// Whether the logs alone tell every rank's replica: they say it, or there is just one pipeline.
 bool replicasAreGiven(const Timeline& timeline, const std::vector<int>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
@@ -115,7 +121,8 @@ Topology topologyOf(const Timeline& timeline) {
     place.replica = given ? info.dataParallelIndex.value_or(0) : byMessages.at(rank);
     const Shape shape(info);
     place.chunks = shape.chunks ? *shape.chunks : chunksNamedBy(timeline, rank);
-    topology.inferred = topology.inferred || !shape.chunks || !shape.stages;
+    const bool chunksAreGiven = shape.chunks || (place.chunks == 1 && hasRankPerStage(info));
+    topology.inferred = topology.inferred || !chunksAreGiven || !shape.stages;
   }
   for (const auto& [replica, members] : topology.replicas()) {
     for (std::size_t i = 0; i < members.size(); ++i) {

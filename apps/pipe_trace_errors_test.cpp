@@ -61,6 +61,28 @@ TEST_F(PipeTrace, EmptyLogAmongOthersIsAWarning) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("workerlog.3"), HasSubstr("empty")));
 }
 
+TEST_F(PipeTrace, MissingLogIsAFindingAlsoInAProfile) {
+  const std::string folder = logs(sample());
+  fs::remove(folder + "/workerlog.1");
+  const ProgramRun result = run({folder, "--strict", "-o", path("a.json")});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, HasSubstr("logs of 3 of 4 ranks: rank 1 is missing"));
+  const ProgramRun fromProfile = run({path("a.json"), "--strict"});
+  EXPECT_EQ(fromProfile.exitCode, 1);
+  EXPECT_THAT(fromProfile.err, HasSubstr("logs of 3 of 4 ranks: rank 1 is missing"));
+}
+
+TEST_F(PipeTrace, LogsOfAnOlderRunAmongTheOthersAreAFinding) {
+  const std::string folder = logs(sample());
+  const Simulation smaller = simulate(oneFOneB(2, 8), Costs::equal(2, {10, 20}));
+  for (const int rank : {0, 1}) fs::remove(folder + "/workerlog." + std::to_string(rank));
+  writeLogs(smaller.timeline, folder);
+  const ProgramRun result = run({folder, "--strict"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("world_size: 2 (ranks 0, 1), 4 (ranks 2, 3)"),
+                                HasSubstr("remove the logs of older runs")));
+}
+
 TEST_F(PipeTrace, LogOfAnotherProgramIsAnError) {
   fs::create_directory(path("logs"));
   write("logs/workerlog.0", "epoch 1 loss 2.3\nepoch 2 loss 2.1\n");

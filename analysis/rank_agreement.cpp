@@ -1,0 +1,91 @@
+#include "analysis/rank_agreement.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/ranks_text.h"
+#include "trace/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr const char* kOneRunOnly = "remove the logs of older runs, or give those of one run only";
+
+/// By value: the ranks that say it. Ranks that say nothing are left out.
+template <typename Value>
+using Sayings = std::map<Value, std::vector<int>>;
+
+Sayings<int> sayings(const Timeline& timeline, std::optional<int> RankInfo::*field) {
+  Sayings<int> result;
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (info.*field) result[*(info.*field)].push_back(rank);
+  }
+  return result;
+}
+
+Sayings<std::string> schedules(const Timeline& timeline) {
+  Sayings<std::string> result;
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (!info.schedule.empty()) result[info.schedule].push_back(rank);
+  }
+  return result;
+}
+
+std::string toText(int value) { return std::to_string(value); }
+std::string toText(const std::string& value) { return value; }
+
+template <typename Value>
+void checkOneValue(std::string_view key, const Sayings<Value>& said, Diagnostics& diagnostics) {
+  if (said.size() < 2) return;
+  std::string message = "the ranks disagree about " + std::string(key) + ": ";
+  const char* separator = "";
+  for (const auto& [value, ranks] : said) {
+    message += separator + toText(value) + " (" + ranksText(ranks) + ")";
+    separator = ", ";
+  }
+  diagnostics.add({.message = std::move(message), .advice = kOneRunOnly});
+}
+
+/// Compares the ranks that are there with those that a run of `worldSize` has.
+void checkPresence(const Timeline& timeline, int worldSize, Diagnostics& diagnostics) {
+  std::vector<int> outside;
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (rank >= worldSize) outside.push_back(rank);
+  }
+  if (!outside.empty()) {
+    diagnostics.add({.message = ranksText(outside) + " cannot be of a run with world_size = " +
+                                std::to_string(worldSize) + ", which the logs name",
+                     .advice = kOneRunOnly});
+  }
+  std::vector<int> missing;
+  for (int rank = 0; rank < worldSize; ++rank) {
+    if (!timeline.ranks.contains(rank)) missing.push_back(rank);
+  }
+  if (missing.empty()) return;
+  const std::size_t present = static_cast<std::size_t>(worldSize) - missing.size();
+  diagnostics.add(
+      {.message = "logs of " + std::to_string(present) + " of " + std::to_string(worldSize) +
+                  " ranks: " + ranksText(missing) + (missing.size() == 1 ? " is" : " are") +
+                  " missing",
+       .advice = "give the logs of all ranks; lengths and bubbles are those of the others alone"});
+}
+
+}  // namespace
+
+void checkRankAgreement(const Timeline& timeline, Diagnostics& diagnostics) {
+  namespace lf = log_format;
+  const Sayings<int> worldSizes = sayings(timeline, &RankInfo::worldSize);
+  checkOneValue(lf::kWorldSize, worldSizes, diagnostics);
+  checkOneValue(lf::kNumStages, sayings(timeline, &RankInfo::numStages), diagnostics);
+  checkOneValue(lf::kNumMicroBatches, sayings(timeline, &RankInfo::numMicroBatches), diagnostics);
+  checkOneValue(lf::kSchedule, schedules(timeline), diagnostics);
+  constexpr int kMost = 1'000'000;  // what is above is nonsense, not a size
+  if (worldSizes.size() != 1) return;
+  const int worldSize = worldSizes.begin()->first;
+  if (worldSize >= 1 && worldSize <= kMost) checkPresence(timeline, worldSize, diagnostics);
+}
+
+}  // namespace pipetrace

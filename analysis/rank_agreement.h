@@ -1,0 +1,13 @@
+#pragma once
+
+#include "trace/diagnostic.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Warns when the ranks are not those of one whole run: when their `Profiler Meta:` lines disagree
+/// about world_size, num_stages, num_micro_batches or schedule, when a rank is not below the
+/// world_size, and when ranks below it are missing.
+void checkRankAgreement(const Timeline& timeline, Diagnostics& diagnostics);
+
+}  // namespace pipetrace
