@@ -66,10 +66,11 @@ cat <<END
 Logs       $out/logs
 Profiles   $out/profile.json     the training: 4 processes sharing this machine's cores
            $out/rehearsal.json   the rehearsal: 4 devices
-Picture    $out/profile.png
+Picture    $out/profile.png      two steps of the rehearsal
 
 Open a profile
-  in the viewer          $bin/pipe-view $out/rehearsal.json    (or $out/profile.json)
-  in Perfetto            open https://ui.perfetto.dev and drop the file on the page
-  in Chrome or Chromium  open chrome://tracing, press Load, choose the file
+  in the viewer          $(printf '%q %q' "$bin/pipe-view" "$out/rehearsal.json")
+                         $(printf '%q %q' "$bin/pipe-view" "$out/profile.json")
+  in Perfetto            open https://ui.perfetto.dev and drop either .json on the page
+  in Chrome or Chromium  open chrome://tracing, press Load, choose either .json
 END

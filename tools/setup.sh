@@ -31,13 +31,13 @@ for package in "${packages[@]}"; do
   [ "$status" = installed ] || missing+=("$package")
 done
 if [ ${#missing[@]} -gt 0 ]; then
-  say "installing Debian packages: ${missing[*]}"
   as_root=()
   if [ "$(id -u)" != 0 ]; then
     sudo -n true 2>/dev/null || die "these Debian packages are missing, and installing them needs root:
   apt-get install ${missing[*]}"
     as_root=(sudo -n)
   fi
+  say "installing Debian packages: ${missing[*]}"
   "${as_root[@]}" apt-get update -qq || die "apt-get update failed; is the network there?"
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null \
