@@ -13,7 +13,7 @@ namespace {
 
 // Far above any plan, and low enough that stages times micro-batches cannot overflow.
 constexpr int kLargestNumber = 9'999'999;
-constexpr std::size_t kShownErrors = 20;
+constexpr std::size_t kShownErrors = 10;
 
 struct Letters {
   std::string_view text;
@@ -154,7 +154,9 @@ class Reading {
     const auto action = parseAction(cell);
     if (!action) {
       column += static_cast<std::size_t>(cell.data() - raw.data());
-      fail(line, column, shown(cell) + " is no action; cells look like 0F3, 0B3, 0I3, 0W3");
+      fail(line, column,
+           shown(cell) +
+               " is no action; cells look like 0F3 and 0B3 (0I3 and 0W3 are simulated only)");
       return;
     }
     ++actionCount_;
