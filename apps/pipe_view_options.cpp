@@ -59,6 +59,9 @@ void addPipeViewOptions(CLI::App& app, ViewerOptions& options) {
       "Exit codes: 0 done; 2 could not.\n"
       "Example: pipe-view profile.json --export profile.png\n"
       "Mouse and keys: see the Help menu of the window, or docs/viewer.md.");
+  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return "pipe-view: " + CLI::FailureMessage::simple(failed, error);
+  });
   app.set_version_flag("--version", "pipe-view " PIPETRACE_VERSION);
 
   CLI::Option* inputs = app.add_option(

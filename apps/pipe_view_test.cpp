@@ -159,7 +159,7 @@ TEST_F(PipeViewTest, OptionsThatMakeNoSenseAreRefused) {
         Arguments{logs(), "--export", png, "--step", "-1"}, Arguments{logs(), "--frobnicate"}}) {
     const ProgramRun result = run(arguments);
     EXPECT_EQ(result.exitCode, 2) << testing::PrintToString(arguments);
-    EXPECT_FALSE(result.err.empty());
+    EXPECT_THAT(result.err, StartsWith("pipe-view: "));
   }
   EXPECT_THAT(written(), IsEmpty());
 }

@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "chart/pixel_rect.h"
 #include "chart/text_style.h"
@@ -51,5 +52,9 @@ class Canvas {
 /// not even that fits.
 std::string elided(const TextMeasure& measure, std::string_view text, const TextStyle& style,
                    int width);
+
+/// `text` in at most `most` lines no wider than `width`, broken at spaces; the last one is elided.
+std::vector<std::string> wrapped(const TextMeasure& measure, std::string_view text,
+                                 const TextStyle& style, int width, std::size_t most);
 
 }  // namespace pipetrace

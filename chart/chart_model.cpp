@@ -57,25 +57,13 @@ std::string stagesOf(std::span<const Track> tracks) {
   return text;
 }
 
-Nanoseconds typicalJobOf(const Timeline& timeline) {
-  constexpr std::size_t kSamplesPerTrack = 1000;
-  std::array<std::vector<Nanoseconds>, kJobKindCount> durations;
-  for (const Track& track : timeline.tracks) {
-    const std::size_t stride = 1 + track.events.size() / kSamplesPerTrack;
-    for (std::size_t i = 0; i < track.events.size(); i += stride) {
-      const Event& event = track.events[i];
-      if (!isCompute(event.kind)) continue;
-      durations[static_cast<std::size_t>(event.kind)].push_back(event.duration());
-    }
-  }
-  Nanoseconds shortest = 0;
-  for (auto& ofKind : durations) {
-    if (ofKind.empty()) continue;
-    const auto middle = ofKind.begin() + static_cast<std::ptrdiff_t>(ofKind.size() / 2);
-    std::nth_element(ofKind.begin(), middle, ofKind.end());
-    shortest = shortest == 0 ? *middle : std::min(shortest, *middle);
-  }
-  return shortest;
+/// The value that `numerator` of `denominator` values are less than; sorts a part of them.
+Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
+                     std::size_t denominator) {
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(values.size() * numerator / denominator);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
 }
 
 }  // namespace
@@ -84,12 +72,12 @@ ChartModel::ChartModel(const Timeline& timeline)
     : timeline_(&timeline),
       steps_(stepSpans(timeline)),
       legend_(legendOf(timeline)),
-      span_{kNsMax, kNsMin},
-      typicalJob_(typicalJobOf(timeline)) {
+      span_{kNsMax, kNsMin} {
   const std::vector<Track>& tracks = timeline.tracks;
   for (const Track& track : tracks) {
-    const bool isBubbles = track.lane == kBubbleLane;
-    if (!isBubbles) jobCount_ += track.events.size();
+    if (track.lane != kBubbleLane) {
+      (track.lane == kComputeLane ? jobCount_ : transferCount_) += track.events.size();
+    }
     for (const Event& event : track.events) {
       span_.begin = std::min(span_.begin, event.begin);
       span_.end = std::max(span_.end, event.end);
@@ -98,11 +86,31 @@ ChartModel::ChartModel(const Timeline& timeline)
   }
   if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis
 
+  measureJobs();
   for (std::size_t first = 0; first < tracks.size();) {
     std::size_t last = first + 1;
     while (last < tracks.size() && tracks[last].rank == tracks[first].rank) ++last;
     addRank(first, last);
     first = last;
+  }
+}
+
+void ChartModel::measureJobs() {
+  constexpr std::size_t kSamplesPerTrack = 1000;
+  std::array<std::vector<Nanoseconds>, kJobKindCount> durations;
+  for (const Track& track : timeline_->tracks) {
+    const std::size_t stride = 1 + track.events.size() / kSamplesPerTrack;
+    for (std::size_t i = 0; i < track.events.size(); i += stride) {
+      const Event& event = track.events[i];
+      durations[static_cast<std::size_t>(event.kind)].push_back(event.duration());
+    }
+  }
+  for (std::size_t kind = 0; kind < durations.size(); ++kind) {
+    if (durations[kind].empty()) continue;
+    usualDurations_[kind] = quantile(durations[kind], 1, 4);
+    if (!isCompute(static_cast<JobKind>(kind))) continue;
+    const Nanoseconds median = quantile(durations[kind], 1, 2);
+    typicalJob_ = typicalJob_ == 0 ? median : std::min(typicalJob_, median);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "chart/chart_row.h"
@@ -23,16 +24,23 @@ class ChartModel {
   const std::vector<LegendEntry>& legend() const { return legend_; }
   /// First begin and last end of the events.
   Timeline::Span span() const { return span_; }
-  /// Events that are no bubbles.
+  /// Events of the compute lanes.
   std::size_t jobCount() const { return jobCount_; }
+  /// Events of all other lanes, bubbles apart.
+  std::size_t transferCount() const { return transferCount_; }
   std::size_t rankCount() const { return rankCount_; }
   /// About how long the jobs of the shortest compute kind last (a median of samples); 0 if there
   /// are none. What has to be wide enough for a chart to be legible.
   Nanoseconds typicalJob() const { return typicalJob_; }
+  /// What three of four jobs of the kind are at least as long as (of samples); 0 if there are none.
+  Nanoseconds usualDuration(JobKind kind) const {
+    return usualDurations_[static_cast<std::size_t>(kind)];
+  }
   /// The largest micro-batch number; 0 if there is none.
   std::int32_t largestMicroBatch() const { return largestMicroBatch_; }
 
  private:
+  void measureJobs();
   void addRank(std::size_t firstTrack, std::size_t lastTrack);
 
   const Timeline* timeline_;
@@ -41,8 +49,10 @@ class ChartModel {
   std::vector<LegendEntry> legend_;
   Timeline::Span span_;
   std::size_t jobCount_ = 0;
+  std::size_t transferCount_ = 0;
   std::size_t rankCount_ = 0;
   Nanoseconds typicalJob_ = 0;
+  std::array<Nanoseconds, kJobKindCount> usualDurations_{};
   std::int32_t largestMicroBatch_ = 0;
 };
 

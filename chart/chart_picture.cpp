@@ -57,29 +57,50 @@ ChartPicture::ChartPicture(const ChartModel& model, PictureOptions options)
   checkSide("wide", options_.width, kMinPictureWidth);
   if (options_.height) checkSide("high", *options_.height, 1);
   if (options_.title.empty()) options_.title = titleOf(model);
+  breakLines(mostLines_);
   chooseHeights();
   layout_ = RowLayout(model_.rows(), heights_);
-  if (heights_.lane == 0 && hasOtherLanes(model_)) {
-    options_.caption += options_.caption.empty() ? "" : ", ";
-    options_.caption += "compute lanes only";
-    std::erase_if(legend_, [](const LegendEntry& entry) {
-      return !isComputeLane(entry.kind) && entry.kind != JobKind::kBubble;
-    });
-  }
+  if (heights_.lane == 0 && hasOtherLanes(model_)) leaveOutLanes();
   height_ = options_.height.value_or(layout_.height() + headHeight() + kMargin);
 }
 
-int ChartPicture::headHeight() const {
+void ChartPicture::breakLines(std::size_t most) {
   // Estimated widths, so that a picture has one layout whatever it is drawn on.
-  return kMargin + kTitleHeight + (options_.caption.empty() ? 0 : kCaptionHeight) + kGap +
+  const int inner = options_.width - 2 * kMargin;
+  mostLines_ = most;
+  title_ = wrapped(estimatedTextWidth, options_.title, kTitleStyle, inner, most);
+  caption_ = wrapped(estimatedTextWidth, options_.caption, kCaptionStyle, inner, most);
+}
+
+std::string ChartPicture::captionWithNote() const {
+  return options_.caption + (options_.caption.empty() ? "" : ", ") + "compute lanes only";
+}
+
+int ChartPicture::aroundRows() const {
+  // With the lines of the note, which may still come.
+  const auto lines = wrapped(estimatedTextWidth, captionWithNote(), kCaptionStyle,
+                             options_.width - 2 * kMargin, mostLines_);
+  return headHeight() + kMargin + static_cast<int>(lines.size() - caption_.size()) * kCaptionHeight;
+}
+
+void ChartPicture::leaveOutLanes() {
+  options_.caption = captionWithNote();
+  breakLines(mostLines_);
+  std::erase_if(legend_, [](const LegendEntry& entry) {
+    return !isComputeLane(entry.kind) && entry.kind != JobKind::kBubble;
+  });
+}
+
+int ChartPicture::headHeight() const {
+  return kMargin + static_cast<int>(title_.size()) * kTitleHeight +
+         static_cast<int>(caption_.size()) * kCaptionHeight + kGap +
          legendHeight(estimatedTextWidth, legend_, options_.width - 2 * kMargin) + kGap +
          kTimeAxisHeight;
 }
 
 void ChartPicture::chooseHeights() {
   const auto& rows = model_.rows();
-  // With a line for the caption, which may still come.
-  const int around = headHeight() + kMargin + (options_.caption.empty() ? kCaptionHeight : 0);
+  const int around = aroundRows();
   if (!options_.height) {
     if (RowLayout(rows, heights_).height() + around <= kHighPicture) return;
     const auto fitting = fittingHeights(rows, kHighPicture - around);
@@ -88,6 +109,10 @@ void ChartPicture::chooseHeights() {
   }
   const int available = options_.height.value_or(kMaxPictureSide) - around;
   const std::optional<RowHeights> fitting = fittingHeights(rows, available);
+  if (!fitting && mostLines_ > 1) {  // rather the rows than all of the texts
+    breakLines(1);
+    return chooseHeights();
+  }
   if (!fitting) {
     throw Error("a picture of " + counted(model_.rankCount(), "rank") +
                 " does not fit into a height of " + std::to_string(available + around) +
@@ -101,14 +126,15 @@ void ChartPicture::draw(Canvas& canvas) const {
   const int inner = width() - 2 * kMargin;
   const int top = headHeight();
   int y = kMargin;
-  canvas.text({kMargin, y, inner, kTitleHeight},
-              elided(canvas.measure(), options_.title, kTitleStyle, inner), kTitleStyle);
-  y += kTitleHeight;
-  if (!options_.caption.empty()) {
-    canvas.text({kMargin, y, inner, kCaptionHeight},
-                elided(canvas.measure(), options_.caption, kCaptionStyle, inner), kCaptionStyle);
-    y += kCaptionHeight;
-  }
+  const auto drawLines = [&](const std::vector<std::string>& lines, const TextStyle& style,
+                             int height) {
+    for (const std::string& line : lines) {
+      canvas.text({kMargin, y, inner, height}, elided(canvas.measure(), line, style, inner), style);
+      y += height;
+    }
+  };
+  drawLines(title_, kTitleStyle, kTitleHeight);
+  drawLines(caption_, kCaptionStyle, kCaptionHeight);
   y += kGap;
   drawLegend(canvas, legend_, {kMargin, y, inner, top - kTimeAxisHeight - y});
 

@@ -22,7 +22,8 @@ inline constexpr int kMaxPictureSide = 20'000;
 
 /// A chart that stands by itself: title, legend, axis, row labels and rows. Where that would make
 /// it very high, rows are lower, and lanes other than the compute lanes are left out (the caption
-/// says so). Refers to the model.
+/// says so). Title and caption are broken into lines where they are too long, if there is room for
+/// that. Refers to the model.
 class ChartPicture {
  public:
   /// Throws Error when the size is out of range, or too small for the rows.
@@ -34,12 +35,19 @@ class ChartPicture {
 
  private:
   int headHeight() const;
+  void breakLines(std::size_t most);
+  std::string captionWithNote() const;
+  int aroundRows() const;
+  void leaveOutLanes();
   void chooseHeights();
 
   const ChartModel& model_;
   PictureOptions options_;
   RowHeights heights_;
   RowLayout layout_;
+  std::vector<std::string> title_;  // lines
+  std::vector<std::string> caption_;
+  std::size_t mostLines_ = 3;  // of each of them
   std::vector<LegendEntry> legend_;
   int height_ = 0;
 };

@@ -22,6 +22,11 @@ std::size_t firstStepInView(const std::vector<StepSpan>& steps, Nanoseconds begi
   return after == steps.begin() ? 0 : static_cast<std::size_t>(after - steps.begin()) - 1;
 }
 
+/// Lines end with the rows.
+int gridHeight(const ChartView& view) {
+  return std::clamp(view.layout.height() - view.scrollY, 0, view.area.height);
+}
+
 /// The steps in view, and how they are labelled: all of them in the middle of their spans, or, when
 /// they are too narrow, every tenth or so at its begin.
 class StepBand {
@@ -63,7 +68,7 @@ class StepBand {
     for (std::size_t i = first_; i < last_; ++i) {
       const int left = view_.xOf(steps_[i].begin);
       drawLine(left, {0, box_.y, 0, kStepBand});  // not through the times
-      drawLine(left, view_.area);
+      drawLine(left, {0, view_.area.y, 0, gridHeight(view_)});
       const int from = std::max(left, view_.area.x);
       const int to = std::min(right(i), view_.area.right());
       const std::string label = word + std::to_string(steps_[i].step);
@@ -111,7 +116,7 @@ void drawTimeAxis(Canvas& canvas, const ChartView& view, PixelRect box) {
   const int baseline = box.bottom() - 1;
   for (const Tick& tick : ticks) {
     const int x = box.x + tick.x;
-    canvas.fill({x, view.area.y, 1, view.area.height}, palette::kGrid);
+    canvas.fill({x, view.area.y, 1, gridHeight(view)}, palette::kGrid);
     canvas.fill({x, baseline - kTickMark, 1, kTickMark}, palette::kStepLine);
     const int half = canvas.textWidth(tick.label, kTimeStyle) / 2 + 1;
     canvas.text({x - half, box.y + kStepBand, 2 * half, box.height - kStepBand - kTickMark - 1},

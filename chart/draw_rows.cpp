@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include "chart/cell_label.h"
 #include "chart/draw_chart.h"
@@ -13,6 +15,7 @@ constexpr int kLetterFrom = 36;    // typical width from which cells name their 
 constexpr int kLargestText = 12;
 constexpr int kSmallestText = 9;
 constexpr int kNumberPadding = 3;  // both sides, and the pixel between cells
+constexpr int kTolerance = 2;      // by which a cell of a kind with numbers may be too narrow
 
 /// Draws the rows of one view; the vectors are reused from lane to lane.
 class RowPainter {
@@ -21,14 +24,11 @@ class RowPainter {
     const bool isWide = view.model.typicalJob() >= view.axis.durationOf(kLetterFrom);
     form_ = isWide ? LabelForm::kLetterAndNumber : LabelForm::kNumber;
     // One size for all cells: the largest at which the numbers fit into the typical job.
-    const std::string number = std::to_string(view.model.largestMicroBatch());
-    const auto fits = [&](int size) {
-      const int needed = canvas.textWidth(number, {.size = size}) + kNumberPadding;
-      return view.model.typicalJob() >= view.axis.durationOf(needed);
-    };
+    const auto fits = [&](int size) { return view.model.typicalJob() >= numberDuration(size); };
     textSize_ = kLargestText;
     while (textSize_ > kSmallestText && !fits(textSize_)) --textSize_;
     if (!fits(textSize_)) textSize_ = kLargestText;
+    chooseNumberedKinds();
   }
 
   void paint(const ChartRow& row, RowPlace place) {
@@ -43,6 +43,30 @@ class RowPainter {
   }
 
  private:
+  /// The shortest job that has room for every micro-batch number.
+  Nanoseconds numberDuration(int textSize) const {
+    const std::string number = std::to_string(view_.model.largestMicroBatch());
+    return view_.axis.durationOf(canvas_.textWidth(number, {.size = textSize}) + kNumberPadding);
+  }
+
+  /// All jobs of a kind have numbers or none has, whatever way their edges fall on pixels.
+  void chooseNumberedKinds() {
+    const Nanoseconds needed = numberDuration(textSize_);
+    const auto choose = [&](bool compute) {
+      bool all = true;
+      for (int i = 0; i < kJobKindCount; ++i) {
+        const auto kind = static_cast<JobKind>(i);
+        const Nanoseconds usual = view_.model.usualDuration(kind);
+        if (isCompute(kind) != compute || usual == 0) continue;
+        isNumbered_[static_cast<std::size_t>(i)] = usual >= needed;
+        all = all && usual >= needed;
+      }
+      return all;
+    };
+    // Numbered transfers under work without numbers would look like what matters.
+    if (choose(true)) choose(false);
+  }
+
   /// The piece as it lies on the canvas, cut off at the sides of the view.
   PixelRect rectOf(const LanePiece& piece, const RowPlace& place) const {
     const int left = std::max(piece.left, 0);
@@ -99,10 +123,13 @@ class RowPainter {
     TextStyle style;
     style.size = std::min(textSize_, std::max(place.height - 5, kSmallestText));
     if (place.height < style.size + 2) return;
+    const bool mayBeNumbered = isCompute(event.kind) || isTransfer(event.kind);
+    const bool isNumbered = isNumbered_[static_cast<std::size_t>(event.kind)];
+    if (event.microBatch >= 0 && mayBeNumbered && !isNumbered) return;
     style.color = textColorOn(color);
     style.align = TextAlign::kCenter;
     const std::string label =
-        cellLabel(view_.model.timeline(), event, form_, rect.width,
+        cellLabel(view_.model.timeline(), event, form_, rect.width + (isNumbered ? kTolerance : 0),
                   [&](std::string_view text) { return canvas_.textWidth(text, style); });
     if (!label.empty()) canvas_.text(rect, label, style);
   }
@@ -117,6 +144,7 @@ class RowPainter {
   const ChartView& view_;
   LabelForm form_ = LabelForm::kNumber;
   int textSize_ = kLargestText;
+  std::array<bool, kJobKindCount> isNumbered_{};
   std::vector<LanePiece> pieces_;
   std::vector<Column> columns_;
 };

@@ -24,9 +24,12 @@ TEST(ChartModelTest, BubblesAreInTheComputeRowAndTheOtherLanesBelowIt) {
     EXPECT_TRUE(model.rows()[i + 1].rankLabel.empty());
   }
   EXPECT_EQ(model.rankCount(), 2U);
-  EXPECT_EQ(
-      model.jobCount() + model.rows()[0].bubbles[0].size() + model.rows()[3].bubbles[0].size(),
-      timeline.eventCount());
+  EXPECT_EQ(model.jobCount() + model.transferCount() + model.rows()[0].bubbles[0].size() +
+                model.rows()[3].bubbles[0].size(),
+            timeline.eventCount());
+  // A step of a rank: lr, 8 forwards, 8 backwards, optimizer. A message: a send and a recv.
+  EXPECT_EQ(model.jobCount(), 2U * 3U * 18U);
+  EXPECT_EQ(model.transferCount(), 3U * 2U * 8U * 2U);
   EXPECT_EQ(model.typicalJob(), 10 * kNsPerMs);
 }
 
@@ -50,12 +53,12 @@ TEST(ChartModelTest, ARankThatOnlyIdlesHasAComputeRow) {
   EXPECT_EQ(model.rows()[0].bubbles.at(0).size(), 1U);
 }
 
-TEST(ChartModelTest, StepsAreThoseOfTheComputeLanes) {
+TEST(ChartModelTest, StepsBeginWithTheirFirstForward) {
   const Timeline timeline = makeTestTimeline({.steps = 3});
   const ChartModel model(timeline);
   ASSERT_EQ(model.steps().size(), 3U);
-  EXPECT_EQ(model.steps()[0].begin, kTestEpoch);
-  EXPECT_EQ(model.steps()[1].begin, model.steps()[0].end);
+  EXPECT_EQ(model.steps()[0].begin, kTestEpoch + kNsPerMs / 10);  // after lr
+  EXPECT_EQ(model.steps()[1].begin, model.steps()[0].end + kNsPerMs / 10);
   const auto both = spanOfSteps(model.steps(), 1, 2);
   ASSERT_TRUE(both);
   EXPECT_EQ(both->begin, model.steps()[1].begin);

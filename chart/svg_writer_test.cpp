@@ -15,6 +15,7 @@ namespace pipetrace {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::Contains;
 using testing::Ge;
 using testing::HasSubstr;
@@ -127,6 +128,80 @@ TEST(ChartPictureTest, ManyRanksLeaveOutLanesAndSaySo) {
   const auto texts = textsOf(elements);
   EXPECT_THAT(texts, IsSupersetOf({"compute lanes only", "rank 0", "rank 63"}));
   EXPECT_THAT(texts, Not(Contains("send forward")));
+}
+
+TEST(ChartPictureTest, LongTitlesAndCaptionsAreBrokenIntoLines) {
+  const Timeline timeline = makeTestTimeline({.steps = 1});
+  const ChartModel model(timeline);
+  PictureOptions options;
+  options.width = 320;
+  options.title = "1F1B, 4 ranks, 8 micro-batches, bubble ratio 35.1 %";
+  options.caption = "step 1 of 0 to 4 (bubble ratio of the whole run 35.0 %), 340 ms";
+  const auto linesOf = [&](std::optional<int> height) {
+    options.height = height;
+    return textsOf(parseXml(renderSvg(model, options)));
+  };
+  for (const std::optional<int> height : {std::optional<int>(), std::optional<int>(700)}) {
+    EXPECT_THAT(linesOf(height),
+                IsSupersetOf({"1F1B, 4 ranks, 8", "micro-batches, bubble ratio", "35.1 %"}));
+    EXPECT_THAT(linesOf(height), Contains(testing::EndsWith("340 ms")));
+  }
+  EXPECT_THAT(linesOf(270), Contains(testing::EndsWith("…"))) << "a low picture has no room for it";
+}
+
+TEST(ChartPictureTest, GridLinesEndWithTheRows) {
+  const Timeline timeline = makeTestTimeline({.ranks = 1, .steps = 1});
+  const auto elements = parseXml(renderSvg(timeline, {.width = 1000, .height = 3000}));
+  int rowsEnd = 0;
+  int gridEnd = 0;
+  for (const XmlElement& e : elements) {
+    if (e.name != "rect" || e.attribute("y").empty()) continue;
+    const int bottom = std::stoi(e.attribute("y")) + std::stoi(e.attribute("height"));
+    if (e.attribute("fill") == toHex(palette::kRowShade)) rowsEnd = std::max(rowsEnd, bottom);
+    if (e.attribute("fill") == toHex(palette::kGrid)) gridEnd = std::max(gridEnd, bottom);
+  }
+  ASSERT_GT(rowsEnd, 0);
+  EXPECT_THAT(gridEnd, AllOf(Ge(rowsEnd), Le(rowsEnd + 10)));
+}
+
+/// A rank with `count` forwards of 10 ms and a few of 9.9 ms among them, and a recv lane.
+Timeline jobsOfNearlyOneLength(int count) {
+  Timeline timeline;
+  for (int i = 0; i < count; ++i) {
+    const Nanoseconds begin = i * 11 * kNsPerMs;
+    const Nanoseconds length = 10 * kNsPerMs - (i % 8 == 0 ? kNsPerMs / 10 : 0);
+    timeline.track(0, kComputeLane)
+        .events.push_back(
+            {.begin = begin, .end = begin + length, .microBatch = i, .kind = JobKind::kForward});
+    timeline.track(0, kRecvLane)
+        .events.push_back({.begin = begin,
+                           .end = begin + 11 * kNsPerMs,
+                           .microBatch = i,
+                           .kind = JobKind::kRecvForward});
+  }
+  return timeline;
+}
+
+TEST(ChartPictureTest, AllCellsOfAKindHaveNumbersOrNone) {
+  constexpr int kCount = 90;
+  const Timeline timeline = jobsOfNearlyOneLength(kCount);
+  const ChartModel model(timeline);
+  bool hasSome = false;
+  bool hasNone = false;
+  for (int width = 1000; width < 2600; width += 40) {
+    std::map<std::string, int> numbers;  // by the y of their row
+    for (const XmlElement& e : parseXml(renderSvg(model, {.width = width}))) {
+      if (e.name != "text" || e.attribute("text-anchor") != "middle") continue;
+      if (e.text.size() > 2 || e.attribute("font-weight") == "bold") continue;
+      ++numbers[e.attribute("y")];
+    }
+    std::erase_if(numbers, [](const auto& row) { return row.second < 5; });  // of the axis
+    hasNone = hasNone || numbers.empty();
+    hasSome = hasSome || !numbers.empty();
+    EXPECT_THAT(numbers.size(), AnyOf(0U, 2U)) << "recv only where forward, at " << width;
+    for (const auto& [y, count] : numbers) EXPECT_EQ(count, kCount) << y << " at " << width;
+  }
+  EXPECT_TRUE(hasSome && hasNone) << "both sides of the threshold were seen";
 }
 
 TEST(ChartPictureTest, SizesThatCannotBeAreRefusedWithAdvice) {

@@ -64,6 +64,23 @@ TEST(ElidedTest, KeepsTheBeginningAndWholeCharacters) {
   EXPECT_EQ(elided(tenEach, "stream", {}, 9), "");
 }
 
+TEST(WrappedTest, BreaksAtSpacesAndElidesOnlyTheLastLine) {
+  const TextMeasure tenEach = [](std::string_view text, const TextStyle&) {
+    int count = 0;
+    for (; !text.empty(); ++count) takeCharacter(text);
+    return 10 * count;
+  };
+  using Lines = std::vector<std::string>;
+  const std::string text = "1F1B, 4 ranks, 8 jobs";
+  EXPECT_EQ(wrapped(tenEach, text, {}, 210, 3), Lines{text});
+  EXPECT_EQ(wrapped(tenEach, text, {}, 140, 3), (Lines{"1F1B, 4 ranks,", "8 jobs"}));
+  EXPECT_EQ(wrapped(tenEach, text, {}, 80, 3), (Lines{"1F1B, 4", "ranks, 8", "jobs"}));
+  EXPECT_EQ(wrapped(tenEach, text, {}, 80, 2), (Lines{"1F1B, 4", "ranks, …"}));
+  EXPECT_EQ(wrapped(tenEach, text, {}, 140, 1), Lines{"1F1B, 4 ranks…"});
+  EXPECT_EQ(wrapped(tenEach, "a longestword b", {}, 50, 9), (Lines{"a", "long…"}));
+  EXPECT_EQ(wrapped(tenEach, "", {}, 50, 3), Lines{});
+}
+
 TEST(TextWidthTest, GrowsWithTextSizeAndWeight) {
   const int normal = estimatedTextWidth("rank 0", {.size = 12});
   EXPECT_GT(normal, 24);

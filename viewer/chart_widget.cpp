@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "chart/draw_chart.h"
+#include "viewer/legible_steps.h"
 #include "viewer/qt_canvas.h"
 
 namespace pipetrace {
@@ -116,32 +117,41 @@ void ChartWidget::fit() {
   viewHasChanged();
 }
 
-void ChartWidget::showStep(const StepSpan& step) {
+void ChartWidget::showTime(Nanoseconds begin, Nanoseconds end) {
   isFitted_ = false;
-  const Nanoseconds margin = (step.end - step.begin) / 50;
-  axis_.show(step.begin - margin, step.end + margin);
+  const Nanoseconds margin = (end - begin) / 50;
+  axis_.show(begin - margin, end + margin);
   viewHasChanged();
+}
+
+void ChartWidget::showSteps(const StepChoice& steps) {
+  if (model_ == nullptr || model_->steps().empty()) return;
+  if (isWholeRun(*model_, steps)) return fit();
+  const Timeline::Span time = timeOf(*model_, steps);
+  showTime(time.begin, time.end);
 }
 
 void ChartWidget::showNextStep() {
   if (model_ == nullptr || model_->steps().empty()) return;
   const auto& steps = model_->steps();
-  if (isFitted_) return showStep(steps.front());
+  if (isFitted_) return showTime(steps.front().begin, steps.front().end);
   // A step that was shown by this begins a margin after the view does.
   const Nanoseconds from = axis_.begin() + axis_.span() / 10;
   const auto next = std::find_if(steps.begin(), steps.end(),
                                  [from](const StepSpan& s) { return s.begin > from; });
-  showStep(next == steps.end() ? steps.back() : *next);
+  const StepSpan& step = next == steps.end() ? steps.back() : *next;
+  showTime(step.begin, step.end);
 }
 
 void ChartWidget::showPreviousStep() {
   if (model_ == nullptr || model_->steps().empty()) return;
   const auto& steps = model_->steps();
-  if (isFitted_) return showStep(steps.back());
+  if (isFitted_) return showTime(steps.back().begin, steps.back().end);
   const Nanoseconds before = axis_.begin();
   const auto last = std::find_if(steps.rbegin(), steps.rend(),
                                  [before](const StepSpan& s) { return s.begin < before; });
-  showStep(last == steps.rend() ? steps.front() : *last);
+  const StepSpan& step = last == steps.rend() ? steps.front() : *last;
+  showTime(step.begin, step.end);
 }
 
 void ChartWidget::select(const std::optional<ChartHit>& hit) {

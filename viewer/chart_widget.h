@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "chart/chart_hit.h"
+#include "viewer/export_options.h"
 #include "viewer/font_cache.h"
 
 namespace pipetrace {
@@ -22,6 +23,8 @@ class ChartWidget : public QAbstractScrollArea {
   void setModel(const ChartModel* model);
   const ChartModel* model() const { return model_; }
 
+  /// Shows these steps, or the whole run if they are all.
+  void showSteps(const StepChoice& steps);
   /// What is on the screen, in pixels of viewport(). There must be a model.
   ChartView view() const;
   bool isFitted() const { return isFitted_; }
@@ -59,7 +62,7 @@ class ChartWidget : public QAbstractScrollArea {
   void viewHasChanged();
   void zoomAt(int viewportX, double steps);
   void pan(int pixels);
-  void showStep(const StepSpan& step);
+  void showTime(Nanoseconds begin, Nanoseconds end);
   void drag(QPoint position);
   void showTooltipAt(QPoint position, QPoint globalPosition);
   void select(const std::optional<ChartHit>& hit);

@@ -3,51 +3,25 @@
 #include <QBuffer>
 #include <QImage>
 #include <QPainter>
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
 
 #include "chart/svg_writer.h"
-#include "chart/text_width.h"
 #include "trace/decimal_time.h"
 #include "trace/error.h"
 #include "trace/output_file.h"
+#include "viewer/legible_steps.h"
 #include "viewer/qt_canvas.h"
 
 namespace pipetrace {
 namespace {
 
-constexpr int kLegibleText = 11;
-constexpr int kLabelsAndMargins = 140;
-
 std::string endingOf(const std::string& path) {
   std::string ending = std::filesystem::path(path).extension().string();
   for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return ending;
-}
-
-/// Whether the shortest kind of job has room for its micro-batch number.
-bool isLegible(const ChartModel& model, const Timeline::Span& span, int width) {
-  const std::string largest = std::to_string(model.largestMicroBatch());
-  const int needed = estimatedTextWidth(largest, {.size = kLegibleText}) + 4;
-  const TimeAxis axis(span.begin, span.end, std::max(width - kLabelsAndMargins, 1));
-  return model.typicalJob() >= axis.durationOf(needed);
-}
-
-/// All steps if they are few and legible; else the second and third, the first being the least
-/// typical; else the second alone.
-StepChoice legibleSteps(const ChartModel& model, int width) {
-  const std::vector<StepSpan>& steps = model.steps();
-  if (steps.size() <= 3 && isLegible(model, model.span(), width)) {
-    return {steps.front().step, steps.back().step};
-  }
-  const std::size_t second = std::min<std::size_t>(1, steps.size() - 1);
-  const std::size_t third = std::min<std::size_t>(2, steps.size() - 1);
-  const auto both = spanOfSteps(steps, steps[second].step, steps[third].step);
-  if (both && isLegible(model, *both, width)) return {steps[second].step, steps[third].step};
-  return {steps[second].step, steps[second].step};
 }
 
 std::optional<double> bubbleRatioOf(const RunSummary& summary, const StepChoice& steps) {
@@ -130,17 +104,14 @@ PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& opti
     if (options.steps) throw Error(profile.name() + " has no steps; leave --step away");
     return picture;
   }
-  const auto [least, most] =
-      std::minmax_element(model.steps().begin(), model.steps().end(),
-                          [](const StepSpan& a, const StepSpan& b) { return a.step < b.step; });
-  const StepChoice whole{least->step, most->step};
-  const StepChoice chosen =
-      options.isAll ? whole : options.steps.value_or(legibleSteps(model, picture.width));
-  const auto span = spanOfSteps(model.steps(), chosen.first, chosen.last);
-  if (!span) {
-    throw Error(profile.name() + " has no " + stepsText(chosen) + "; it holds " + stepsText(whole));
+  const StepChoice whole = allSteps(model);
+  const StepChoice asked = options.steps.value_or(legibleSteps(model, picture.width));
+  const std::optional<StepChoice> found = options.isAll ? whole : stepsIn(model, asked);
+  if (!found) {
+    throw Error(profile.name() + " has no " + stepsText(asked) + "; it holds " + stepsText(whole));
   }
-  picture.range = options.isAll ? model.span() : *span;
+  const StepChoice& chosen = *found;
+  picture.range = timeOf(model, chosen);
   if (const auto ratio = bubbleRatioOf(profile.summary(), chosen)) {
     picture.title += ", bubble ratio " + percent(*ratio);
   }

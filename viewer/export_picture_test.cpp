@@ -7,6 +7,7 @@
 #include <QImage>
 #include <QXmlStreamReader>
 
+#include "chart/gpipe_timeline.h"
 #include "trace/error.h"
 #include "viewer/qt_canvas.h"
 #include "viewer/test_profile.h"
@@ -79,6 +80,21 @@ TEST(ExportPictureTest, TheTitleHasTheBubbleRatioOfTheShownSteps) {
   EXPECT_NEAR(ratio({.steps = StepChoice{1, 1}}), 100.0 * 3 / 11, 0.7);
 }
 
+TEST(ExportPictureTest, AStepIsShownFromItsFirstForwardToItsLastOptimizer) {
+  const LoadedProfile profile("run", GpipeRun::make(5), {});
+  for (const int step : {1, 3}) {
+    const PictureOptions picture = pictureOf(profile, {.steps = StepChoice{step, step}});
+    ASSERT_TRUE(picture.range);
+    EXPECT_EQ(picture.range->begin, GpipeRun::beginOf(step)) << "not where the last rank's lr is";
+    EXPECT_EQ(picture.range->end, GpipeRun::beginOf(step) + GpipeRun::kWindow);
+    // Closed form: 1 - m (F + B) / ((m + p - 1) (F + B) + optimizer) = 1 - 120 / 332.
+    EXPECT_THAT(picture.title, HasSubstr("bubble ratio 63.9 %"));
+  }
+  const PictureOptions standard = pictureOf(profile, {.width = 8000});
+  EXPECT_EQ(standard.range->begin, GpipeRun::beginOf(1));
+  EXPECT_EQ(standard.range->end, GpipeRun::beginOf(2) + GpipeRun::kWindow);
+}
+
 TEST(ExportPictureTest, OfManyStepsTheSecondAndThirdAreShownAndSaid) {
   const LoadedProfile profile = profileOf({.microBatches = 6, .steps = 12});
   const PictureOptions picture = pictureOf(profile, {});
@@ -106,6 +122,12 @@ TEST(ExportPictureTest, StepsThatAreAskedForAreShown) {
               StartsWith("step 4 of 0 to 5"));
   EXPECT_THAT(pictureOf(profile, {.steps = StepChoice{2, 4}}).caption,
               StartsWith("steps 2 to 4 of 0 to 5"));
+  EXPECT_THAT(pictureOf(profile, {.steps = StepChoice{1, 99}}).caption,
+              StartsWith("steps 1 to 5 of 0 to 5"));
+  EXPECT_THAT(pictureOf(profile, {.steps = StepChoice{5, 99}}).caption,
+              StartsWith("step 5 of 0 to 5"));
+  EXPECT_THAT(pictureOf(profile, {.steps = StepChoice{0, 99}}).caption,
+              StartsWith("steps 0 to 5,"));
   EXPECT_THAT(pictureOf(profile, {.isAll = true}).caption, StartsWith("steps 0 to 5,"));
   EXPECT_THAT(
       [&] {

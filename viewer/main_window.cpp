@@ -16,6 +16,7 @@
 #include "trace/error.h"
 #include "viewer/export_picture.h"
 #include "viewer/job_fields.h"
+#include "viewer/legible_steps.h"
 
 namespace pipetrace {
 namespace {
@@ -87,14 +88,15 @@ void MainWindow::showFailure(const QString& message) {
 }
 
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
-  const bool isFirst = profile_ == nullptr;
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
+  if (!profile_->model().steps().empty()) {
+    chart_->showSteps(legibleSteps(profile_->model(), chart_->viewport()->width()));
+  }
   chart_->setFocus();
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
-  if (isFirst) detailsDock_->show();
   setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
@@ -102,9 +104,11 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   const ChartModel& model = profile_->model();
   QString text = QString::fromStdString(titleOf(model)) + "   " +
                  countedText(model.steps().size(), tr("step")) + ", " +
-                 countedText(model.jobCount(), tr("job"));
+                 countedText(model.jobCount(), tr("job")) + ", " +
+                 countedText(model.transferCount(), tr("transfer"));
   if (!profile_->summary().steps.empty()) {
-    text += tr("   bubble ratio %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
+    text +=
+        tr("   bubble ratio of the run %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
   }
   summary_->setText(text);
 
@@ -134,6 +138,9 @@ void MainWindow::updateRange() {
 void MainWindow::updateSelection() {
   details_->clear();
   const auto& selection = chart_->selection();
+  // Comes and goes with the selection; one that was closed stays so until the next.
+  if (selection.has_value() != hasSelection_) detailsDock_->setVisible(selection.has_value());
+  hasSelection_ = selection.has_value();
   if (!selection) {
     selected_->clear();
     new QTreeWidgetItem(details_, {tr("Click a job to see what is known about it.")});

@@ -54,6 +54,7 @@ class MainWindow : public QMainWindow {
   ChartWidget* chart_ = nullptr;
   QTreeWidget* details_ = nullptr;
   QDockWidget* detailsDock_ = nullptr;
+  bool hasSelection_ = false;
   QLabel* summary_ = nullptr;
   QLabel* selected_ = nullptr;
   QLabel* range_ = nullptr;

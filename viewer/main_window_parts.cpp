@@ -50,7 +50,7 @@ void MainWindow::addPanes() {
   detailsDock_->setObjectName(QStringLiteral("selection"));
   detailsDock_->setWidget(details_);
   addDockWidget(Qt::RightDockWidgetArea, detailsDock_);
-  detailsDock_->hide();  // until there is something to select
+  detailsDock_->hide();  // until something is selected
   detailsDock_->toggleViewAction()->setEnabled(false);
   resizeDocks({detailsDock_}, {290}, Qt::Horizontal);
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <QApplication>
+#include <QDockWidget>
 #include <QDropEvent>
 #include <QFile>
 #include <QMenuBar>
@@ -45,7 +46,54 @@ TEST(MainWindowTest, LogsAreReadOnAnotherThreadAndShown) {
               HasSubstr(QString::fromStdString(logs.path()).section('/', -1).toStdString()));
   EXPECT_THAT(allTexts(window.statusBar()).toStdString(),
               AllOf(HasSubstr("1F1B, 4 ranks, 8 micro-batches"), HasSubstr("3 steps"),
-                    HasSubstr("bubble ratio 3")));
+                    HasSubstr("216 jobs, 288 transfers"),  // 4 x 3 x 18; 3 x 3 x 2 x 8 x 2
+                    HasSubstr("bubble ratio of the run 3")));
+}
+
+TEST(MainWindowTest, ALongRunOpensOnTheStepsThatAreLegible) {
+  const TestLogs logs({.steps = 12});
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const std::vector<StepSpan>& steps = window.profile()->model().steps();
+  const auto shows = [&](std::size_t first, std::size_t last) {
+    const TimeAxis axis = window.chart()->view().axis;
+    return steps[first - 1].end >= axis.begin() && axis.begin() <= steps[first].begin &&
+           steps[last].end <= axis.end() && axis.end() < steps[last + 1].end;
+  };
+  EXPECT_TRUE(shows(1, 2));
+  QTest::keyClick(window.chart(), Qt::Key_F);
+  EXPECT_TRUE(window.chart()->isFitted());
+  EXPECT_GT(window.chart()->view().axis.span(), steps.back().end - steps.front().begin);
+}
+
+TEST(MainWindowTest, AShortRunOpensWhole) {
+  const TestLogs logs({.microBatches = 4, .steps = 2});
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  EXPECT_TRUE(window.chart()->isFitted());
+}
+
+TEST(MainWindowTest, TheSelectionTakesNoRoomUntilThereIsOne) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const auto* dock = window.findChild<QDockWidget*>();
+  ASSERT_NE(dock, nullptr);
+  EXPECT_FALSE(dock->isVisible());
+  EXPECT_EQ(window.chart()->width(), window.width());
+  const ChartView view = window.chart()->view();
+  const Event& job = view.model.rows()[0].lanes[0][2];
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier,
+                    QPoint(view.xOf(job.begin) + 3, view.yOf(view.layout[0].top + 4)));
+  EXPECT_TRUE(dock->isVisible());
+  QTest::keyClick(window.chart(), Qt::Key_Escape);
+  EXPECT_FALSE(dock->isVisible());
 }
 
 TEST(MainWindowTest, TheStatusBarFollowsTheView) {

@@ -1,0 +1,67 @@
+#include "chart/step_span.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "chart/gpipe_timeline.h"
+#include "chart/svg_writer.h"
+#include "chart/xml_check.h"
+
+namespace pipetrace {
+namespace {
+
+TEST(StepSpanTest, AStepLastsFromItsFirstComputeJobToItsLastOptimizer) {
+  const std::vector<StepSpan> steps = stepSpans(GpipeRun::make(3));
+  ASSERT_EQ(steps.size(), 3U);
+  for (int step = 0; step < 3; ++step) {
+    const StepSpan& span = steps[static_cast<std::size_t>(step)];
+    EXPECT_EQ(span.step, step);
+    EXPECT_EQ(span.begin, GpipeRun::beginOf(step)) << "and not at the earliest lr";
+    EXPECT_EQ(span.end, GpipeRun::beginOf(step) + GpipeRun::kWindow);
+  }
+}
+
+TEST(StepSpanTest, AWindowIsCutWhereTheNextStepBegins) {
+  Timeline timeline;
+  timeline.track(0, kComputeLane).events = {
+      {.begin = 10, .end = 20, .step = 0, .kind = JobKind::kForward},
+      {.begin = 30, .end = 40, .step = 1, .kind = JobKind::kForward},
+      {.begin = 50, .end = 60, .step = 2, .kind = JobKind::kOptimizer}};
+  timeline.track(1, kComputeLane).events = {
+      {.begin = 15, .end = 35, .step = 0, .kind = JobKind::kBackward}};
+  const std::vector<StepSpan> steps = stepSpans(timeline);
+  ASSERT_EQ(steps.size(), 2U) << "an optimizer alone is no step";
+  EXPECT_EQ(steps[0].end, 30);
+  EXPECT_EQ(steps[1].begin, 30);
+  EXPECT_EQ(steps[1].end, 40);
+}
+
+TEST(StepSpanTest, MarksAreDrawnAtTheFirstForward) {
+  const Timeline timeline = GpipeRun::make(2);
+  const ChartModel model(timeline);
+  const auto elements = parseXml(renderSvg(model, {}));
+  // The mark of step 1 is where rank 0's first forward of step 1 has its left edge.
+  const std::string mark = toHex(palette::kStepLine);
+  const std::string forward = toHex(jobColor({.kind = JobKind::kForward}));
+  std::vector<int> marks;
+  std::vector<int> forwards;
+  int top = 0;
+  for (const XmlElement& e : elements) {
+    if (e.name != "rect") continue;
+    if (e.attribute("fill") == mark && e.attribute("height") == "19") {
+      marks.push_back(std::stoi(e.attribute("x")));
+    }
+    const bool isRow = e.attribute("height") == std::to_string(RowHeights{}.compute);
+    if (!isRow || e.attribute("fill") != forward) continue;
+    if (top == 0) top = std::stoi(e.attribute("y"));
+    if (std::stoi(e.attribute("y")) == top) forwards.push_back(std::stoi(e.attribute("x")));
+  }
+  ASSERT_EQ(forwards.size(), 2U * GpipeRun::kMicroBatches);
+  ASSERT_EQ(marks.size(), 2U);
+  EXPECT_EQ(marks[0], forwards[0]);
+  EXPECT_EQ(marks[1], forwards[GpipeRun::kMicroBatches]);
+}
+
+}  // namespace
+}  // namespace pipetrace
