@@ -90,6 +90,17 @@ TEST_F(PipeTrace, DashIsStandardInput) {
   EXPECT_EQ(json::parse(result.out).at("ranks")[0].at("rank"), 2);
 }
 
+TEST_F(PipeTrace, LogsOfAllRanksThroughOnePipeAreTheRun) {
+  const std::string folder = logs(sample());
+  std::string all;
+  for (int rank = 0; rank < 4; ++rank) {
+    all += contents(folder + "/workerlog." + std::to_string(rank));
+  }
+  const ProgramRun piped = run({"-", "--json", "--strict"}, {.input = all});
+  EXPECT_EQ(piped.exitCode, 0) << piped.err;
+  EXPECT_EQ(piped.out, run({folder, "--json"}).out);
+}
+
 TEST_F(PipeTrace, BubblesAndFlowsCanBeLeftOut) {
   const std::string folder = logs(sample());
   const ProgramRun bare =

@@ -1,7 +1,9 @@
 #include "parser/job_log_reader.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "parser/line_reader.h"
 #include "parser/log_events.h"
@@ -13,23 +15,38 @@
 namespace pipetrace {
 namespace {
 
+/// The runs of one rank in one log, of which the wanted one is kept.
+struct RankRuns {
+  std::optional<int> rank;  ///< as its Meta lines say
+  LogRun run;               ///< the wanted one, or, until it comes, one before it
+  int index = 0;            ///< of the latest run
+  bool begun = false;       ///< a Meta line or a job has come
+};
+
 /// One pass over one log.
 class Pass {
  public:
-  Pass(ByteSource& source, int wantedRun, StringTable& strings)
-      : source_(source), lines_(source), wantedRun_(wantedRun), events_(strings) {}
+  Pass(ByteSource& source, const ReadRequest& request, StringTable& strings)
+      : source_(source),
+        lines_(source),
+        wantedRun_(request.run),
+        isOfOneRank_(request.rank.has_value()),
+        events_(strings) {
+    ranks_.emplace_back();
+  }
 
-  /// The run that was asked for. Throws Error when the log has not as many.
-  LogRun take() {
+  /// Of each rank the run that was asked for; at least one. Throws Error when one has not as many.
+  std::vector<LogRun> take() {
     LineReader::Line line;
     while (lines_.next(line)) addLine(line);
-    if (wantedRun_ > runIndex_) {
-      throw Error(source_.name() + " holds " + std::to_string(runIndex_ + 1) +
-                  (runIndex_ == 0 ? " run" : " runs") + ", so --run " + std::to_string(wantedRun_) +
-                  " is not there; they are counted from 0");
+    std::vector<LogRun> runs;
+    for (RankRuns& rank : ranks_) {
+      if (wantedRun_ > rank.index) throw Error(tooFewRuns(rank));
+      LogRun& run = rank.run;
+      if (run.hasMeta && !run.info.hasEnd) run.findings.add(LogFinding::kNoEnd, 0);
+      runs.push_back(std::move(run));
     }
-    if (run_.hasMeta && !run_.info.hasEnd) run_.findings.add(LogFinding::kNoEnd, 0);
-    return std::move(run_);
+    return runs;
   }
 
   std::int64_t lineCount() const { return lines_.count(); }
@@ -38,24 +55,27 @@ class Pass {
  private:
   void addLine(const LineReader::Line& line) {
     if (line.tooLong) {
-      run_.findings.add(LogFinding::kLineTooLong, line.number);
+      run().findings.add(LogFinding::kLineTooLong, line.number);
       return;
     }
     LogLine ours = classifyLogLine(line.text);
     if (ours.kind == LogLineKind::kOrdinary) return;
-    if (ours.kind == LogLineKind::kInfo) ++jobLines_;
+    if (ours.kind == LogLineKind::kInfo) {
+      ++jobLines_;
+      ranks_[current_].begun = true;
+    }
     // Even a line that looks whole may lack the last digits of a number.
     if (!line.terminated) {
-      run_.findings.add(LogFinding::kLastLineCutOff, line.number);
+      run().findings.add(LogFinding::kLastLineCutOff, line.number);
       return;
     }
     if (ours.text.find('\0') != std::string_view::npos) {
-      run_.findings.add(LogFinding::kNulBytes, line.number);
+      run().findings.add(LogFinding::kNulBytes, line.number);
       return;
     }
     if (ours.text.ends_with('\r')) ours.text.remove_suffix(1);
     if (!isUtf8(ours.text)) {
-      run_.findings.add(LogFinding::kInvalidUtf8, line.number);
+      run().findings.add(LogFinding::kInvalidUtf8, line.number);
       repaired_ = toUtf8(ours.text);
       ours.text = repaired_;
     }
@@ -63,38 +83,68 @@ class Pass {
   }
 
   void addOurs(const LogLine& line, std::int64_t number) {
-    if (line.kind == LogLineKind::kMeta) beginRun();
-    const bool isWanted = wantedRun_ < 0 || runIndex_ == wantedRun_;
-    if (!isWanted) return;
+    if (line.kind == LogLineKind::kMeta) return beginRun(line, number);
+    if (!isWanted()) return;
     switch (line.kind) {
-      case LogLineKind::kInfo: events_.addJob(run_, line.text, number); break;
-      case LogLineKind::kStream: events_.addStream(run_, line.payload, number); break;
-      case LogLineKind::kKernel: events_.addKernel(run_, line.payload, number); break;
-      case LogLineKind::kCounter: events_.addCounter(run_, line.payload, number); break;
-      case LogLineKind::kMeta: readMetaLine(run_, line.payload, number); break;
-      case LogLineKind::kClock: readClockLine(run_, line.payload, number); break;
-      case LogLineKind::kEnd: readEndLine(run_, line.payload, number); break;
+      case LogLineKind::kInfo: events_.addJob(run(), line.text, number); break;
+      case LogLineKind::kStream: events_.addStream(run(), line.payload, number); break;
+      case LogLineKind::kKernel: events_.addKernel(run(), line.payload, number); break;
+      case LogLineKind::kCounter: events_.addCounter(run(), line.payload, number); break;
+      case LogLineKind::kClock: readClockLine(run(), line.payload, number); break;
+      case LogLineKind::kEnd: readEndLine(run(), line.payload, number); break;
+      case LogLineKind::kMeta:
       case LogLineKind::kOrdinary: break;
     }
   }
 
-  /// A Meta line opens a run, except that the first one of a log opens the one that is open anyway
-  /// as long as nothing has come before it.
-  void beginRun() {
-    const bool isFirst = runIndex_ == 0 && !metaSeen_ && jobLines_ == 0;
-    metaSeen_ = true;
-    if (isFirst) return;
-    ++runIndex_;
-    if (wantedRun_ < 0 || runIndex_ == wantedRun_) run_ = {};
+  /// A Meta line opens a run of its rank, except that the first one of a log opens the run that is
+  /// open anyway as long as no job has come before it.
+  void beginRun(const LogLine& line, std::int64_t number) {
+    LogRun meta;
+    readMetaLine(meta, line.payload, number);
+    const bool isOther = switchTo(meta.metaRank);
+    RankRuns& rank = ranks_[current_];
+    if (rank.begun) {
+      ++rank.index;
+      if (isWanted()) rank.run = {};
+    }
+    rank.begun = true;
+    if (isOther) rank.run.findings.add(LogFinding::kSeveralRanks, number);
+    if (isWanted()) readMetaLine(rank.run, line.payload, number);
+  }
+
+  /// Makes that rank the current one, and is true when it is another but may not be: a file that
+  /// is named after one rank holds that rank only, whatever number it had in an older run.
+  bool switchTo(std::optional<int> rank) {
+    RankRuns& current = ranks_[current_];
+    if (!rank || current.rank == rank) return false;
+    if (!current.rank || isOfOneRank_) {
+      return std::exchange(current.rank, rank).has_value();
+    }
+    current_ = 0;
+    while (current_ < ranks_.size() && ranks_[current_].rank != rank) ++current_;
+    if (current_ == ranks_.size()) ranks_.emplace_back().rank = rank;
+    return false;
+  }
+
+  bool isWanted() const { return wantedRun_ < 0 || ranks_[current_].index == wantedRun_; }
+  LogRun& run() { return ranks_[current_].run; }
+
+  std::string tooFewRuns(const RankRuns& rank) const {
+    std::string text = source_.name() + " holds " + std::to_string(rank.index + 1) +
+                       (rank.index == 0 ? " run" : " runs");
+    if (ranks_.size() > 1) text += " of rank " + std::to_string(*rank.rank);
+    return text + ", so --run " + std::to_string(wantedRun_) +
+           " is not there; they are counted from 0";
   }
 
   ByteSource& source_;
   LineReader lines_;
   int wantedRun_;
+  bool isOfOneRank_;
   LogEvents events_;
-  LogRun run_;
-  int runIndex_ = 0;
-  bool metaSeen_ = false;
+  std::vector<RankRuns> ranks_;
+  std::size_t current_ = 0;  // index in ranks_
   std::int64_t jobLines_ = 0;
   std::string repaired_;
 };
@@ -134,21 +184,27 @@ FormatMatch JobLogReader::probe(std::string_view head) const {
 
 ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                                Diagnostics& diagnostics) const {
-  Pass pass(source, request.run, timeline.strings);
-  LogRun run = pass.take();
+  Pass pass(source, request, timeline.strings);
+  std::vector<LogRun> runs = pass.take();
   ReadOutcome outcome;
-  outcome.events = run.eventCount();
-  const int rank = rankOf(run, request);
-  if (outcome.events > 0) {
-    if (request.rank && run.metaRank && *request.rank != *run.metaRank) {
+  for (const LogRun& run : runs) outcome.events += run.eventCount();
+  if (outcome.events == 0) outcome.whyNone = whyNone(pass, runs.back());
+  for (LogRun& run : runs) {
+    const int rank = rankOf(run, request);
+    const bool hasEvents = run.eventCount() > 0;
+    if (hasEvents && request.rank.value_or(rank) != rank) {
       run.findings.add(LogFinding::kOtherRank, 0);
     }
-    if (timeline.ranks.contains(rank)) run.findings.add(LogFinding::kRankTaken, 0);
-  } else {
-    outcome.whyNone = whyNone(pass, run);
+    if (hasEvents && timeline.ranks.contains(rank)) run.findings.add(LogFinding::kRankTaken, 0);
+    run.findings.report(source.name(), diagnostics);
+    if (hasEvents) {
+      run.moveTo(timeline, rank);
+    } else if (outcome.events > 0) {
+      diagnostics.add({.file = source.name(),
+                       .message = "no job of rank " + std::to_string(rank) + " in it",
+                       .advice = "that rank is missing from the profile"});
+    }
   }
-  run.findings.report(source.name(), diagnostics);
-  if (outcome.events > 0) run.moveTo(timeline, rank);
   return outcome;
 }
 

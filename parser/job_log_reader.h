@@ -4,8 +4,9 @@
 
 namespace pipetrace {
 
-/// Reads the job log of one rank (docs/log-format.md), PaddlePaddle's included, with ordinary
-/// program output between its lines. Of several runs in a file one is read.
+/// Reads a job log (docs/log-format.md), PaddlePaddle's included, with ordinary program output
+/// between its lines. Of several runs of a rank one is read. A log is that of one rank, except that
+/// one whose request gives no rank may hold those of several, one after the other.
 class JobLogReader final : public TraceReader {
  public:
   std::string_view formatName() const override { return "job log"; }

@@ -249,6 +249,53 @@ TEST(JobLogReaderTest, AMetaRankThatIsNoneIsTold) {
   }
 }
 
+/// A log of one job.
+std::string logOfRank(int rank, int begin) {
+  return "Profiler Meta: rank = " + std::to_string(rank) + "\n" + jobLine(begin, begin + 1) +
+         "Profiler End: written = 1\n";
+}
+
+TEST(JobLogReaderTest, LogsOfSeveralRanksInOneInputAreToldApart) {
+  const std::string all =
+      logOfRank(0, 10) + logOfRank(0, 20) + logOfRank(1, 30) + logOfRank(2, 40) + logOfRank(2, 50);
+  const LogResult r = readLog(all);
+  EXPECT_THAT(r.timeline.ranks, SizeIs(3));
+  ASSERT_THAT(r.compute(0), SizeIs(1));
+  EXPECT_EQ(r.compute(0)[0].begin, 20'000'000);
+  EXPECT_THAT(r.compute(1), SizeIs(1));
+  ASSERT_THAT(r.compute(2), SizeIs(1));
+  EXPECT_EQ(r.compute(2)[0].begin, 50'000'000);
+  EXPECT_EQ(r.outcome.events, 3);
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+
+  EXPECT_EQ(readLog(all, {.run = 0}).compute(2).at(0).begin, 40'000'000);
+  EXPECT_THAT(([&] { readLog(all, {.run = 1}); }),
+              ThrowsMessage<Error>(HasSubstr("log holds 1 run of rank 1, so --run 1")));
+}
+
+TEST(JobLogReaderTest, RunsOfRanksThatTakeTurnsAreCountedPerRank) {
+  const LogResult r =
+      readLog(logOfRank(0, 10) + logOfRank(1, 20) + logOfRank(0, 30) + logOfRank(1, 40));
+  EXPECT_EQ(r.compute(0).at(0).begin, 30'000'000);
+  EXPECT_EQ(r.compute(1).at(0).begin, 40'000'000);
+  EXPECT_EQ(r.timeline.eventCount(), 2U);
+}
+
+TEST(JobLogReaderTest, RankWithoutAJobAmongSeveralIsTold) {
+  const LogResult r =
+      readLog("Profiler Meta: rank = 0\nProfiler End: written = 0\n" + logOfRank(1, 1));
+  EXPECT_THAT(r.timeline.ranks, SizeIs(1));
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("no job of rank 0 in it")));
+}
+
+TEST(JobLogReaderTest, FileNamedAfterARankHoldsOneRankAndTellsOfOthers) {
+  const LogResult r = readLog(logOfRank(0, 10) + logOfRank(3, 20), {.rank = 3});
+  EXPECT_THAT(r.timeline.ranks, SizeIs(1));
+  ASSERT_THAT(r.compute(3), SizeIs(1));
+  EXPECT_EQ(r.compute(3)[0].begin, 20'000'000);
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("its runs are of different ranks")));
+}
+
 TEST(JobLogReaderTest, ASecondLogOfARankIsTold) {
   Timeline timeline;
   Diagnostics diagnostics;

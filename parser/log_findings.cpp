@@ -33,6 +33,8 @@ constexpr std::array<Wording, kLogFindingCount> kWordings = {{
      "use a newer pipe-trace if something is missing"},
     {Severity::kWarning, "its Profiler Meta line names another rank than the file name",
      "the Meta line's rank is used; was the file renamed?"},
+    {Severity::kWarning, "its runs are of different ranks, of which only one was read",
+     "under a name other than workerlog.<rank> a file is read as the logs of several ranks"},
     {Severity::kWarning, "its rank was read from another file already; the events are put together",
      "give the logs of one run only"},
     {Severity::kWarning, "jobs were dropped while recording", "the profile has gaps there"},

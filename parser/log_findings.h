@@ -22,6 +22,7 @@ enum class LogFinding : std::uint8_t {
   kLineTooLong,
   kNewerVersion,
   kOtherRank,
+  kSeveralRanks,
   kRankTaken,
   kDropped,
   kRecordingErrors,
