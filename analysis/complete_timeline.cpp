@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/incomplete_steps.h"
 #include "analysis/rank_agreement.h"
 #include "analysis/ranks_text.h"
 #include "analysis/run_summary.h"
@@ -154,6 +155,7 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics) {
              "missing",
          "read the logs of all ranks together");
   }
+  findIncompleteSteps(timeline, topology, diagnostics);
 }
 
 }  // namespace pipetrace

@@ -50,7 +50,8 @@ struct RunSummary {
 
 /// Gives every event a step where the log gave none (cut as PaddlePaddle's script cuts them), and
 /// stage and chunk where they follow from the topology; says in `diagnostics` what it inferred, and
-/// warns when the ranks are not those of one whole run (checkRankAgreement).
+/// warns when the ranks are not those of one whole run (checkRankAgreement)
+/// or a step lacks jobs (findIncompleteSteps).
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics);
 
 /// Sums up a completed timeline. Bubble events in it are ignored.

@@ -1,0 +1,93 @@
+#include <gmock/gmock.h>
+
+#include "analysis/run_summary.h"
+#include "schedule/builders.h"
+#include "schedule/simulate.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// 1F1B on two ranks with four micro-batches: 8 compute jobs per rank and step.
+Timeline run(int steps) {
+  Costs costs = Costs::equal(2, {10, 20});
+  costs.optimizer = 5;
+  return simulate(oneFOneB(2, 4), costs, {.steps = steps}).timeline;
+}
+
+std::vector<std::string> warningsOf(Timeline timeline) {
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  std::vector<std::string> list;
+  for (const Diagnostic& diagnostic : diagnostics.list()) list.push_back(toText(diagnostic));
+  return list;
+}
+
+/// Removes the last jobs of a rank's compute lane, as a run that is stopped does not log them.
+void stopEarly(Timeline& timeline, int rank, std::size_t lost) {
+  std::vector<Event>& jobs = timeline.track(rank, kComputeLane).events;
+  jobs.resize(jobs.size() - lost);
+}
+
+TEST(IncompleteSteps, WholeStepsAreNoFinding) { EXPECT_THAT(warningsOf(run(3)), IsEmpty()); }
+
+TEST(IncompleteSteps, StepThatWasStoppedInTheMiddleIsTold) {
+  for (const int steps : {2, 3, 30}) {
+    Timeline timeline = run(steps);
+    stopEarly(timeline, 0, 4);  // the optimizer and three backward passes
+    EXPECT_THAT(warningsOf(timeline),
+                ElementsAre(AllOf(
+                    HasSubstr("step " + std::to_string(steps - 1) +
+                              " is incomplete (rank 0 has 5 of 8 compute jobs); its length and "
+                              "bubble ratio mean little"),
+                    HasSubstr("leave it out of comparisons"))));
+  }
+}
+
+TEST(IncompleteSteps, MissingOptimizerIsTold) {
+  Timeline timeline = run(3);
+  stopEarly(timeline, 1, 1);
+  EXPECT_THAT(warningsOf(timeline),
+              ElementsAre(HasSubstr("step 2 is incomplete (rank 1 has no optimizer)")));
+}
+
+TEST(IncompleteSteps, OtherRanksThatLackJobsAreCounted) {
+  Timeline timeline = run(3);
+  stopEarly(timeline, 0, 4);
+  stopEarly(timeline, 1, 10);
+  EXPECT_THAT(warningsOf(timeline),
+              ElementsAre(HasSubstr("5 of 8 compute jobs, and 1 more rank lacks jobs)")));
+}
+
+TEST(IncompleteSteps, ManyAreCutShort) {
+  Timeline timeline = run(20);
+  std::erase_if(timeline.track(0, kComputeLane).events, [](const Event& e) {
+    return e.step >= 14 && e.kind == JobKind::kForward && e.microBatch == 3;
+  });
+  const std::vector<std::string> warnings = warningsOf(timeline);
+  ASSERT_EQ(warnings.size(), 5U);
+  EXPECT_THAT(warnings[0], HasSubstr("step 14 is incomplete (rank 0 has 7 of 8"));
+  EXPECT_THAT(warnings[4], EndsWith("2 more steps are incomplete in the same way"));
+}
+
+TEST(IncompleteSteps, StepsOfVaryingSizesAreNotCompared) {
+  Timeline timeline = run(5);
+  for (Track& track : timeline.tracks) {
+    std::erase_if(track.events, [](const Event& e) { return e.microBatch > e.step % 4; });
+  }
+  EXPECT_THAT(warningsOf(timeline), IsEmpty());
+}
+
+TEST(IncompleteSteps, SingleStepHasNoneToCompareWith) {
+  Timeline timeline = run(1);
+  stopEarly(timeline, 0, 4);
+  EXPECT_THAT(warningsOf(timeline), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pipetrace
