@@ -23,11 +23,7 @@ class RowPainter {
   RowPainter(Canvas& canvas, const ChartView& view) : canvas_(canvas), view_(view) {
     const bool isWide = view.model.typicalJob() >= view.axis.durationOf(kLetterFrom);
     form_ = isWide ? LabelForm::kLetterAndNumber : LabelForm::kNumber;
-    // One size for all cells: the largest at which the numbers fit into the typical job.
-    const auto fits = [&](int size) { return view.model.typicalJob() >= numberDuration(size); };
-    textSize_ = kLargestText;
-    while (textSize_ > kSmallestText && !fits(textSize_)) --textSize_;
-    if (!fits(textSize_)) textSize_ = kLargestText;
+    chooseTextSize();
     chooseNumberedKinds();
   }
 
@@ -47,6 +43,20 @@ class RowPainter {
   Nanoseconds numberDuration(int textSize) const {
     const std::string number = std::to_string(view_.model.largestMicroBatch());
     return view_.axis.durationOf(canvas_.textWidth(number, {.size = textSize}) + kNumberPadding);
+  }
+
+  /// One size for all cells: the largest at which as many kinds of work have room for their numbers
+  /// as at the smallest.
+  void chooseTextSize() {
+    const Nanoseconds least = numberDuration(kSmallestText);
+    Nanoseconds shortest = kNsMax;
+    for (int i = 0; i < kJobKindCount; ++i) {
+      const auto kind = static_cast<JobKind>(i);
+      const Nanoseconds usual = view_.model.usualDuration(kind);
+      if (isCompute(kind) && usual >= least) shortest = std::min(shortest, usual);
+    }
+    textSize_ = kLargestText;
+    while (textSize_ > kSmallestText && numberDuration(textSize_) > shortest) --textSize_;
   }
 
   /// All jobs of a kind have numbers or none has, whatever way their edges fall on pixels.

@@ -204,6 +204,33 @@ TEST(ChartPictureTest, AllCellsOfAKindHaveNumbersOrNone) {
   EXPECT_TRUE(hasSome && hasNone) << "both sides of the threshold were seen";
 }
 
+TEST(ChartPictureTest, NumbersGetSmallerBeforeTheyVanish) {
+  Timeline timeline;
+  for (int i = 0; i < 30; ++i) {
+    const Nanoseconds begin = i * 11 * kNsPerMs;
+    timeline.track(0, kComputeLane)
+        .events.insert(
+            timeline.track(0, kComputeLane).events.end(),
+            {{.begin = begin, .end = begin + kNsPerMs, .microBatch = i, .kind = JobKind::kForward},
+             {.begin = begin + kNsPerMs,
+              .end = begin + 11 * kNsPerMs,
+              .microBatch = i,
+              .kind = JobKind::kBackward}});
+  }
+  const ChartModel model(timeline);
+  std::string smallest = "none";
+  for (int width = 900; smallest == "none" && width > 320; width -= 10) {
+    std::map<std::string, int> sizes;
+    for (const XmlElement& e : parseXml(renderSvg(model, {.width = width}))) {
+      if (e.name == "text" && e.text == "29") ++sizes[e.attribute("font-size")];
+    }
+    if (sizes.empty()) break;
+    ASSERT_EQ(sizes.size(), 1U);
+    if (sizes.begin()->first == "9") smallest = "9";
+  }
+  EXPECT_EQ(smallest, "9") << "forwards are too short at any size and set none";
+}
+
 TEST(ChartPictureTest, SizesThatCannotBeAreRefusedWithAdvice) {
   const Timeline timeline = makeTestTimeline({.ranks = 64, .steps = 1});
   const ChartModel model(timeline);
