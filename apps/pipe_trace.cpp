@@ -2,6 +2,7 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "apps/pipe_trace_options.h"
 #include "apps/pipe_trace_run.h"
@@ -10,6 +11,16 @@
 namespace {
 
 constexpr int kCouldNot = 2;
+
+/// Prints what is wrong with the command line, or what --help and --version ask for. An unknown
+/// option goes before a missing INPUT, as it may be the reason.
+int exitOf(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining();
+  if (!unknown.empty() && error.get_name() == "RequiredError") {
+    return exitOf(app, CLI::ExtrasError(unknown));
+  }
+  return app.exit(error) == 0 ? 0 : kCouldNot;
+}
 
 }  // namespace
 
@@ -25,7 +36,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : kCouldNot;
+    return exitOf(app, error);
   }
   try {
     return pipetrace::runPipeTrace(options);

@@ -52,6 +52,23 @@ TEST_F(PipeTrace, EmptyLogIsAnError) {
   EXPECT_EQ(names(), std::vector<std::string>{"logs"});
 }
 
+TEST_F(PipeTrace, InputWithoutAJobIsToldOnce) {
+  write("workerlog.0", "");
+  const ProgramRun result = run({path("workerlog.0")});
+  expectError(result, "it is empty", "workerlog.<rank>");
+  EXPECT_EQ(result.err.find("it is empty"), result.err.rfind("it is empty"));
+}
+
+TEST_F(PipeTrace, TraceWithoutComputeJobsIsAWarning) {
+  write("other.json", R"({"traceEvents": [{"ph": "X", "name": "io", "ts": 1, "dur": 2, "pid": 1,)"
+                      R"( "tid": 1}]})");
+  const ProgramRun result = run({path("other.json"), "--strict", "-o", path("a.json")});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("no compute job (forward, backward, ...) in the input"),
+                                HasSubstr("docs/log-format.md")));
+  EXPECT_TRUE(fs::exists(path("a.json")));
+}
+
 TEST_F(PipeTrace, EmptyLogAmongOthersIsAWarning) {
   const std::string folder = logs(sample());
   write("my logs/workerlog.3", "");
@@ -122,6 +139,9 @@ TEST_F(PipeTrace, NoInputIsAnError) { expectError(run({}), "INPUT", "--help"); }
 
 TEST_F(PipeTrace, UnknownOptionIsAnError) {
   expectError(run({logs(sample()), "--colour"}), "--colour", "--help");
+  const ProgramRun withoutInput = run({"--colour"});
+  expectError(withoutInput, "--colour", "--help");
+  EXPECT_THAT(withoutInput.err, testing::Not(HasSubstr("INPUT")));
 }
 
 TEST_F(PipeTrace, UnsupportedEndingIsAnErrorBeforeAnythingIsRead) {

@@ -24,6 +24,7 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
                  "Profile to write: NAME.json (Chrome Trace Event JSON), or - for standard output; "
                  "may be given several times")
       ->type_name("FILE")
+      ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
       ->allow_extra_args(false);
   app.add_option(
          "--run", options.run,
@@ -34,7 +35,8 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
   app.add_flag("--no-flows", options.noFlows, "Write profiles without arrows between the jobs");
   CLI::Option* json = app.add_flag("--json", options.json, "Print the summary as JSON");
   app.add_flag("--strict", options.strict, "Exit with 1 if something is wrong in the input");
-  app.add_flag("-q,--quiet", options.quiet, "Print errors only")->excludes(json);
+  app.add_flag("-q,--quiet", options.quiet, "Print errors only, and with --strict its findings")
+      ->excludes(json);
 }
 
 }  // namespace pipetrace

@@ -17,11 +17,26 @@
 namespace pipetrace {
 namespace {
 
-void printDiagnostics(const Diagnostics& diagnostics, bool quiet) {
+/// Under --quiet only errors, and what makes --strict exit with 1.
+void printDiagnostics(const Diagnostics& diagnostics, const PipeTraceOptions& options) {
+  Severity lowest = Severity::kNote;
+  if (options.quiet) lowest = options.strict ? Severity::kWarning : Severity::kError;
   for (const Diagnostic& diagnostic : diagnostics.list()) {
-    if (quiet && diagnostic.severity < Severity::kError) continue;
+    if (diagnostic.severity < lowest) continue;
     std::fputs((toText(diagnostic) + "\n").c_str(), stderr);
   }
+}
+
+void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (isCompute(event.kind)) return;
+    }
+  }
+  diagnostics.add({.message = "no compute job (forward, backward, ...) in the input, so there are "
+                              "no steps and no bubbles",
+                   .advice = "jobs are known by the types that docs/log-format.md lists; events of "
+                             "other names are kept as transfers and the like"});
 }
 
 /// Loads and completes; what was found on the way is printed even when loading fails.
@@ -29,10 +44,11 @@ Timeline load(const PipeTraceOptions& options, Diagnostics& diagnostics) {
   try {
     Timeline timeline = loadTimeline(options.inputs, {.run = options.run}, diagnostics);
     completeTimeline(timeline, diagnostics);
-    printDiagnostics(diagnostics, options.quiet);
+    checkForJobs(timeline, diagnostics);
+    printDiagnostics(diagnostics, options);
     return timeline;
   } catch (...) {
-    printDiagnostics(diagnostics, options.quiet);
+    printDiagnostics(diagnostics, options);
     throw;
   }
 }

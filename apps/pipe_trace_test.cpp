@@ -83,6 +83,13 @@ TEST_F(PipeTrace, DashIsStandardOutputAndTheRestGoesToStandardError) {
   EXPECT_THAT(result.err, StartsWith("wrote -: 72 jobs, 96 transfers, "));
 }
 
+TEST_F(PipeTrace, DevStdoutIsStandardOutput) {
+  const std::string folder = logs(sample());
+  const ProgramRun result = run({folder, "-o", "/dev/stdout"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(result.out, run({folder, "-o", "-"}).out);
+}
+
 TEST_F(PipeTrace, DashIsStandardInput) {
   const std::string text = contents(logs(sample()) + "/workerlog.2");
   const ProgramRun result = run({"-", "--json"}, {.input = text});
@@ -148,6 +155,10 @@ TEST_F(PipeTrace, QuietPrintsErrorsOnly) {
   EXPECT_EQ(result.exitCode, 0);
   EXPECT_THAT(result.out, IsEmpty());
   EXPECT_THAT(result.err, IsEmpty());
+  const ProgramRun strict = run({folder, "-q", "--strict"});
+  EXPECT_EQ(strict.exitCode, 1);
+  EXPECT_THAT(strict.out, IsEmpty());
+  EXPECT_THAT(strict.err, HasSubstr("the last line is cut off"));
   EXPECT_EQ(run({path("missing"), "-q"}).exitCode, 2);
   EXPECT_THAT(run({path("missing"), "-q"}).err, HasSubstr("missing"));
 }

@@ -66,6 +66,12 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
     note(diagnostics, source, 0, "the file ends before its JSON does",
          "events are missing; copy or record it again");
   }
+  if (request.run >= 0) {
+    diagnostics.add(
+        {.severity = Severity::kNote,
+         .file = source.name(),
+         .message = "a profile holds one run only, which was read whatever --run says"});
+  }
   ReadOutcome outcome;
   outcome.events = collector.finish(request);
   if (outcome.events == 0) {

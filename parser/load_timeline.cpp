@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "parser/byte_source.h"
 #include "parser/find_logs.h"
@@ -49,6 +50,7 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
   Timeline timeline;
   const auto readers = makeTraceReaders();
   std::string whyFirst;
+  std::vector<Diagnostic> withoutJobs;  // told if there are others, else the error says it
   for (const FoundLog& file : files) {
     ByteSource source(file.path);
     const TraceReader* reader = chooseReader(readers, source.peek(TraceReader::kProbeSize));
@@ -63,11 +65,12 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
     }
     if (outcome.events > 0) continue;
     if (whyFirst.empty()) whyFirst = outcome.whyNone;
-    diagnostics.add({.file = source.name(),
-                     .message = "no job in it: " + outcome.whyNone,
-                     .advice = "that rank is missing from the profile"});
+    withoutJobs.push_back({.file = source.name(),
+                           .message = "no job in it: " + outcome.whyNone,
+                           .advice = "that rank is missing from the profile"});
   }
   if (timeline.eventCount() == 0) throw Error(nothingIn(files, whyFirst));
+  for (Diagnostic& diagnostic : withoutJobs) diagnostics.add(std::move(diagnostic));
   timeline.sort();
   return timeline;
 }

@@ -117,6 +117,7 @@ TEST_F(LoadTimelineTest, InputsThatHoldNothingAreAnError) {
       [&] { load({write("other.txt", text + "end\n")}); },
       ThrowsMessage<Error>(HasSubstr("no job in " + path("other.txt") +
                                      ": it holds 120 lines, none with \"Profiler Info:\"")));
+  EXPECT_THAT(told(), IsEmpty());  // the error has said it
   EXPECT_THAT([&] { load({write("empty", "")}); }, ThrowsMessage<Error>(HasSubstr("it is empty")));
   EXPECT_THAT(
       [&] {
@@ -143,6 +144,14 @@ TEST_F(LoadTimelineTest, TheRunIsPassedOn) {
   EXPECT_EQ(load({file}, {.run = 0}).eventCount(), 4U);  // lr, 1F0, 1B0, optimizer
   EXPECT_EQ(load({file}).eventCount(), 6U);
   EXPECT_THROW(load({file}, {.run = 2}), Error);
+}
+
+TEST_F(LoadTimelineTest, AProfileNotesThatItHoldsOneRun) {
+  const std::string profile = writeProfile(test::oneFOneB(2, 2, 1), "a.json");
+  load({profile});
+  EXPECT_THAT(told(), IsEmpty());
+  load({profile}, {.run = 3});
+  EXPECT_THAT(told(), ElementsAre(HasSubstr("a.json: note: a profile holds one run only")));
 }
 
 TEST_F(LoadTimelineTest, EveryFormatHasOneReader) {
