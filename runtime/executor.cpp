@@ -1,5 +1,7 @@
 #include "runtime/executor.h"
 
+#include <c10/util/Exception.h>
+
 #include <exception>
 #include <future>
 #include <map>
@@ -19,6 +21,8 @@ namespace {
 std::string textOf(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
+  } catch (const c10::Error& e) {  // what() would add a backtrace
+    return e.what_without_backtrace();
   } catch (const std::exception& e) {
     return e.what();
   } catch (...) {

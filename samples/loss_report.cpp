@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <string>
 
 namespace pipetrace {
 
@@ -20,8 +21,10 @@ void LossReport::close() const {
   const double first = std::accumulate(losses_.begin(), losses_.begin() + count, 0.0);
   const double last = std::accumulate(losses_.end() - count, losses_.end(), 0.0);
   const auto steps = static_cast<double>(count);
-  fmt::print("mean loss of the first {0} steps {1:.4f}, of the last {0} {2:.4f} ({3:.2f} of it)\n",
-             count, first / steps, last / steps, last / first);
+  const std::string which = count == 1 ? "step" : fmt::format("{} steps", count);
+  const std::string share = first > 0 ? fmt::format(" ({:.2f} of it)", last / first) : "";
+  fmt::print("mean loss of the first {0} {1:.4f}, of the last {0} {2:.4f}{3}\n", which,
+             first / steps, last / steps, share);
   std::fflush(stdout);
 }
 

@@ -2,12 +2,15 @@
 
 #include <torch/utils.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -34,6 +37,16 @@ struct Run {
   LossReport& report;  // written by the one rank that has the last stage
 };
 
+// pipe-run and torchrun start the program once per rank: each would train the whole pipeline, and
+// all of them write the same logs.
+void requireAlone() {
+  const char* const worldSize = std::getenv("WORLD_SIZE");
+  if (worldSize == nullptr || std::string_view(worldSize) == "1") return;
+  throw Error("WORLD_SIZE is " + std::string(worldSize) +
+              ", so a launcher has started this program several times, but --transport in-process "
+              "runs all ranks in each of them; leave the option out, or start the program alone");
+}
+
 TorchWork makeWork(const Run& run, int rank) {
   std::map<int, torch::nn::Sequential> mine;
   for (const int s : run.schedule.stagesOfRank(rank)) {
@@ -47,6 +60,15 @@ TorchWork makeWork(const Run& run, int rank) {
                    std::move(mine));
 }
 
+void requireFinite(double loss, int step, Transport& transport) {
+  if (std::isfinite(loss)) return;
+  const std::string reason = "the loss of step " + std::to_string(step) +
+                             " is no finite number; training has failed, a smaller learning rate "
+                             "may help";
+  transport.abort(reason);  // so that whichever rank speaks first knows why
+  throw Error(reason);
+}
+
 void trainSteps(const Run& run, Transport& transport, RecordedLanes lanes) {
   TorchWork work = makeWork(run, transport.rank());
   Executor executor(run.schedule, work, transport, lanes);
@@ -54,7 +76,10 @@ void trainSteps(const Run& run, Transport& transport, RecordedLanes lanes) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
     work.load(run.task.batch(step));
     executor.runStep(step);
-    if (const auto loss = work.loss()) run.report.add(step, *loss);
+    if (const auto loss = work.loss()) {
+      requireFinite(*loss, step, transport);
+      run.report.add(step, *loss);
+    }
   }
   executor.finish();
 }
@@ -129,7 +154,11 @@ void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
 std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop) {
   std::optional<ProcessEnv> env;
-  if (options.transport == SampleTransport::kGloo) env = readProcessEnv();
+  if (options.transport == SampleTransport::kGloo) {
+    env = readProcessEnv();
+  } else {
+    requireAlone();
+  }
   Schedule schedule = sampleSchedule(options);
   if (env) requireWorldSize(schedule, env->worldSize);
   torch::manual_seed(options.seed);

@@ -1,5 +1,6 @@
 #include "samples/sample_main.h"
 
+#include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <csignal>
@@ -14,6 +15,8 @@ int sampleMain(const std::function<void(StopSignal& stop)>& body) {
   try {
     body(stop);
     return 0;
+  } catch (const c10::Error& e) {  // what() would add a backtrace
+    fmt::print(stderr, "error: {}\n", e.what_without_backtrace());
   } catch (const std::exception& e) {
     fmt::print(stderr, "error: {}\n", e.what());
   }

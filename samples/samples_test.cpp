@@ -1,3 +1,5 @@
+#include <ATen/ops/mm.h>
+#include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -17,6 +19,7 @@
 #include "samples/char_transformer/char_text.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
+#include "samples/sample_main.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -149,7 +152,42 @@ TEST(CharTextTest, AMissingOrShortTextIsReported) {
   EXPECT_THROW(text.windows(1, 0, 1, 4), Error);
 }
 
+TEST(RunSampleTest, ALossThatIsNoNumberEndsTheTraining) {
+  StopSignal stop;
+  const auto makeTask = [] {
+    SampleTask task = makeMlpTask();
+    task.loss = [](const at::Tensor& output, const at::Tensor&) { return (output / 0 * 0).sum(); };
+    return task;
+  };
+  try {
+    runSample({.steps = 3}, makeTask, stop);
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the loss of step 0 is no finite number"));
+  }
+}
+
+// An at::Tensor operation that fails says where in LibTorch it did, with a backtrace.
+TEST(SampleMainTest, ErrorsOfLibTorchAreShownWithoutBacktrace) {
+  ::testing::internal::CaptureStderr();
+  const int code = sampleMain([](StopSignal&) { at::ones({2, 3}).mm(at::ones({2, 3})); });
+  const std::string text = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(code, 2);
+  EXPECT_THAT(text, HasSubstr("error: mat1 and mat2"));
+  EXPECT_LT(text.size(), 200U) << text;
+}
+
 // From here on: the programs themselves.
+
+TEST(SampleProgramTest, ATextWithNothingToLearnHasNoShare) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path("text")) << std::string(500, 'a');
+  const ProcessEnd end = runProcess({kTransformer, "--width", "8", "--batch", "8", "--steps", "2",
+                                     "--data", folder.path("text")});
+  EXPECT_EQ(end.exitCode, 0);
+  EXPECT_THAT(end.output, HasSubstr("mean loss of the first step 0.0000, of the last step 0.0000"));
+  EXPECT_THAT(end.output, ::testing::Not(HasSubstr("nan")));
+}
 
 std::vector<std::string> transformer(std::vector<std::string> more) {
   std::vector<std::string> command{kTransformer, "--width", "32", "--batch", "16"};
@@ -253,6 +291,13 @@ std::vector<BadRun> badRuns() {
       {"NoText", {kTransformer, "--data", "/nonexistent"}, {}, "cannot read /nonexistent: No such"},
       {"EmptyText", {kTransformer, "--data", "/dev/null"}, {}, "/dev/null has 0 characters"},
       {"NoRank", {kMlp, "--transport", "gloo"}, {}, "WORLD_SIZE is not set"},
+      {"ManyWholePipelines",
+       {kMlp, "--transport", "in-process"},
+       threeRanks,
+       "WORLD_SIZE is 3, so a launcher has started this program several times"},
+      {"RateIsNoNumber", {kTransformer, "--learning-rate", "nan"}, {}, "nan is no positive number"},
+      {"RateIsNegative", {kTransformer, "--learning-rate", "-1"}, {}, "no positive number"},
+      {"TooWide", {kTransformer, "--width", "1000000000"}, {}, "1000000000 not in range"},
       {"WrongWorldSize", {kMlp}, threeRanks, "WORLD_SIZE is 3, but the schedule GPipe is for 4"},
       {"TooManyStages", {kMlp, "--stages", "5"}, {}, "4 layers cannot be cut into 5 stages"},
       {"TooManyMicroBatches",

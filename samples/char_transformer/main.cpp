@@ -1,7 +1,25 @@
+#include <cmath>
+#include <cstdint>
+#include <string>
+
 #include "samples/char_transformer/char_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
 #include "samples/sample_main.h"
+
+namespace {
+
+const CLI::Validator kPositiveFinite(
+    [](const std::string& text) {
+      double value = 0;
+      const bool isNumber = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+      return isNumber && value > 0 ? std::string() : text + " is no positive number";
+    },
+    "POSITIVE");
+constexpr std::int64_t kWidest = 16'384;
+constexpr std::int64_t kMost = 1 << 20;
+
+}  // namespace
 
 int main(int argc, char** argv) {
   pipetrace::SampleOptions options{.steps = 200};
@@ -11,12 +29,15 @@ int main(int argc, char** argv) {
   app.add_option("--data", task.data, "the text to learn");
   app.add_option("--layers", task.model.layers, "decoder layers, at least one per stage")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--width", task.model.width, "of the layers")->check(CLI::PositiveNumber);
-  app.add_option("--heads", task.model.heads, "of the attention")->check(CLI::PositiveNumber);
+  app.add_option("--width", task.model.width, "of the layers")
+      ->check(CLI::Range(std::int64_t{1}, kWidest));
+  app.add_option("--heads", task.model.heads, "of the attention")
+      ->check(CLI::Range(std::int64_t{1}, kWidest));
   app.add_option("--context", task.model.context, "characters in a window of text")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--batch", task.rows, "windows of text per step")->check(CLI::PositiveNumber);
-  app.add_option("--learning-rate", task.learningRate, "of AdamW")->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, kMost));
+  app.add_option("--batch", task.rows, "windows of text per step")
+      ->check(CLI::Range(std::int64_t{1}, kMost));
+  app.add_option("--learning-rate", task.learningRate, "of AdamW")->check(kPositiveFinite);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
