@@ -110,7 +110,8 @@ bool completeStages(Track& track, const Topology::Place& place,
         event.chunk = 0;
       }
     }
-    if (event.stage == kNotGiven && event.chunk != kNotGiven && place.position >= 0) {
+    if (event.stage == kNotGiven && event.chunk != kNotGiven && event.chunk < place.chunks &&
+        place.position >= 0) {
       event.stage = event.chunk * place.depth + place.position;
       looped = looped || place.chunks > 1;
     }

@@ -72,6 +72,13 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
   if (timeline.eventCount() == 0) throw Error(nothingIn(files, whyFirst));
   for (Diagnostic& diagnostic : withoutJobs) diagnostics.add(std::move(diagnostic));
   timeline.sort();
+  // Everything after this subtracts times from each other.
+  const Timeline::Span span = timeline.span();
+  if (Nanoseconds length = 0; __builtin_sub_overflow(span.end, span.begin, &length)) {
+    throw Error(
+        "the inputs span more than 292 years: the clock of one of the logs is wrong; leave that "
+        "log out");
+  }
   return timeline;
 }
 
