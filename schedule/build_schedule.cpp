@@ -40,10 +40,10 @@ bool isCalled(const Entry& entry, std::string_view key) {
 
 }  // namespace
 
-Schedule buildSchedule(std::string_view name, int ranks, int microBatches) {
+Schedule buildSchedule(std::string_view name, const PlanSize& size, const AutoInput&) {
   const std::string key = reduced(name);
   for (const Entry& entry : kEntries) {
-    if (isCalled(entry, key)) return entry.build(ranks, microBatches);
+    if (isCalled(entry, key)) return entry.build(size.ranks, size.microBatches);
   }
   std::string text = "no schedule is called \"" + std::string(name) + "\"; choose one of";
   const char* separator = " ";

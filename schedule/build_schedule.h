@@ -1,19 +1,52 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "schedule/costs.h"
 #include "schedule/schedule.h"
 
 namespace pipetrace {
 
+/// What a schedule is built for.
+struct PlanSize {
+  int ranks = 1;
+  int microBatches = 1;
+  int chunks = 0;  ///< virtual stages per rank; 0: what the schedule usually has
+};
+
+/// What `auto` goes by; the others take no notice of it.
+struct AutoInput {
+  Costs costs;  ///< of all virtual stages; empty: forward and both halves equal, free transfers
+  std::int64_t memoryLimit = 0;  ///< as AutoOptions
+};
+
 /// The schedule of that name. Names and aliases are taken in any case, with or without '-', '_' and
 /// blanks ("1F1B", "f-then-b"). Throws Error for a name that is unknown (with the names that are
-/// known) and for ranks or micro-batches below 1.
-Schedule buildSchedule(std::string_view name, int ranks, int microBatches);
+/// known), for ranks or micro-batches below 1, and for chunks that the schedule cannot have.
+Schedule buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input = {});
+inline Schedule buildSchedule(std::string_view name, int ranks, int microBatches) {
+  return buildSchedule(name, PlanSize{ranks, microBatches});
+}
 
-/// The names of buildSchedule(), without aliases.
+/// A schedule as lists and help texts show it.
+struct ScheduleInfo {
+  std::string_view name;
+  std::vector<std::string_view> aliases;  ///< other projects' names, as they write them
+  int usualChunks = 1;
+  int leastChunks = 1;
+  int mostChunks = 1;        ///< the largest int: any number
+  std::string_view summary;  ///< one line without a full stop
+  bool splitsBackward = false;
+  bool isAsynchronous = false;
+};
+
+/// All that buildSchedule() knows, in the order in which lists show it.
+const std::vector<ScheduleInfo>& knownSchedules();
+
+/// The names of knownSchedules().
 std::vector<std::string> scheduleNames();
 
 }  // namespace pipetrace

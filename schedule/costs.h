@@ -1,25 +1,39 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
-/// How long one micro-batch takes on one stage.
+/// What one micro-batch costs on one stage.
 struct StageCosts {
   Nanoseconds forward = 0;
   Nanoseconds backward = 0;       ///< the whole backward pass
   Nanoseconds backwardInput = 0;  ///< the halves, where a plan splits it
   Nanoseconds backwardWeight = 0;
+  /// A fused pair whose forward is of this stage; negative: as long as its two parts.
+  Nanoseconds forwardBackward = -1;
+
+  // Memory, in bytes (or in any unit; as they stand, memory counts activations).
+  std::int64_t activation = 1;    ///< what a forward takes, until the backward pass is done
+  std::int64_t freedByInput = 0;  ///< of it, what the input half gives back already
+  std::int64_t weights = 0;  ///< one version of the stage's weights, with all that goes with it
+
+  /// Bytes that a micro-batch's output sends on, and its gradient back to this stage.
+  std::int64_t message = 0;
 };
 
 /// The costs that a plan is simulated, rehearsed or compared with.
 struct Costs {
   std::vector<StageCosts> stages;  ///< by virtual stage
-  Nanoseconds transfer = 0;        ///< of one message between two ranks
+  Nanoseconds transfer = 0;        ///< of one message between two ranks, however long
   Nanoseconds lr = 0;              ///< per rank and step
-  Nanoseconds optimizer = 0;       ///< per rank and step
+  Nanoseconds optimizer = 0;       ///< per rank and step (asynchronous plans: per update)
+  /// Bytes a second from one rank to another, in each direction, message after message; 0: any
+  /// number of messages at once, none longer than `transfer`.
+  double bandwidth = 0;
 
   /// Every stage alike.
   static Costs equal(int numStages, StageCosts each) {

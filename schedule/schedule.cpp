@@ -7,14 +7,15 @@ namespace pipetrace {
 std::vector<int> Schedule::stagesOfRank(int rank) const {
   std::vector<int> stages;
   for (std::size_t s = 0; s < rankOfStage.size(); ++s) {
-    if (rankOfStage[s] == rank) stages.push_back(static_cast<int>(s));
+    const bool reversed = isBidirectional() && rankOfStageReversed[s] == rank;
+    if (reversed || rankOfStage[s] == rank) stages.push_back(static_cast<int>(s));
   }
   return stages;
 }
 
 int Schedule::chunkOfStage(int stage) const {
-  const auto end = rankOfStage.begin() + stage;
-  return static_cast<int>(std::count(rankOfStage.begin(), end, *end));
+  const std::vector<int> stages = stagesOfRank(rankOfStage[static_cast<std::size_t>(stage)]);
+  return static_cast<int>(std::lower_bound(stages.begin(), stages.end(), stage) - stages.begin());
 }
 
 int Schedule::numChunks() const {

@@ -7,18 +7,42 @@
 
 namespace pipetrace {
 
+/// When a plan's weights change.
+struct WeightUpdates {
+  /// A stage's weights change after the backward passes of so many micro-batches, without a flush
+  /// (an asynchronous plan). 0: once, after all of them.
+  int every = 0;
+  /// Micro-batches of group g (g = microBatch / every) use the weights that group g - 2 left, so
+  /// that two versions are enough (PipeDream-2BW). Else each forward takes the newest there is, and
+  /// its backward the same (PipeDream's weight stashing).
+  bool doubleBuffered = false;
+
+  bool operator==(const WeightUpdates&) const = default;
+};
+
 /// A plan: what each pipeline rank does, in order. A plain value.
 struct Schedule {
   std::string name;   ///< "1F1B", "FThenB", …, or the file that it was read from
-  int numStages = 0;  ///< virtual stages: ranks * chunks
+  int numStages = 0;  ///< virtual stages: ranks * chunks (of a bidirectional plan: ranks)
   int numMicroBatches = 0;
   std::vector<std::vector<Action>> ranks;  ///< ranks[r] = the actions of rank r, in order
   std::vector<int> rankOfStage;            ///< rankOfStage[s] = the rank that runs stage s
+  /// Bidirectional plans only (DualPipe), else empty: where stage s runs for the micro-batches
+  /// from firstReversed on. Each stage then stands on two ranks, weights included.
+  std::vector<int> rankOfStageReversed = {};
+  int firstReversed = 0;
+  WeightUpdates updates = {};
 
   int numRanks() const { return static_cast<int>(ranks.size()); }
-  /// The stages of a rank, ascending; their position is the chunk.
+  bool isBidirectional() const { return !rankOfStageReversed.empty(); }
+  /// The rank that runs `stage` for `microBatch`; both in range.
+  int rankOf(int stage, int microBatch) const {
+    const bool reversed = isBidirectional() && microBatch >= firstReversed;
+    return (reversed ? rankOfStageReversed : rankOfStage)[static_cast<std::size_t>(stage)];
+  }
+  /// The stages of a rank, in either direction, ascending; their position is the chunk.
   std::vector<int> stagesOfRank(int rank) const;
-  /// The index of `stage` among its rank's stages.
+  /// The index of `stage` among the stages of rankOfStage[stage].
   int chunkOfStage(int stage) const;
   /// Stages per rank, the largest.
   int numChunks() const;

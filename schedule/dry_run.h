@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/costs.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace {
+
+/// When each action of a plan runs and what each rank holds, in one step that all ranks start at
+/// time 0. simulate() without the Timeline: for those who compare many plans.
+struct DryRun {
+  struct Rank {
+    std::vector<Nanoseconds> begin;  ///< by cell
+    std::vector<Nanoseconds> end;
+    Nanoseconds busy = 0;         ///< its compute jobs
+    Nanoseconds first = 0;        ///< begin of its first compute job
+    Nanoseconds last = 0;         ///< end of its last compute job
+    int peakLive = 0;             ///< most activations at once: from F until B or W
+    std::int64_t peakMemory = 0;  ///< in the units of Costs: weights and activations
+  };
+  std::vector<Rank> ranks;
+  Nanoseconds length = 0;  ///< the last end of any job
+
+  /// (longest rank's last end - its first begin - its work) / that span, the Zero Bubble paper's
+  /// bubble rate: of the rank whose span is longest.
+  double spanBubble() const;
+};
+
+/// Throws Error for a plan that cannot run to its end, and for costs of fewer stages than it has.
+/// Linear in the number of actions.
+DryRun dryRun(const Schedule& schedule, const Costs& costs);
+
+}  // namespace pipetrace
