@@ -48,6 +48,12 @@ void addRehearse(CLI::App& app, PipeRunOptions& options) {
   rehearse->add_option("--ranks", to.ranks, "Pipeline ranks of the schedule")
       ->type_name("P")
       ->check(CLI::Range(1, 1024));
+  rehearse
+      ->add_option("--chunks", to.chunks,
+                   "Stages per rank, for interleaved schedules (default: the usual number)")
+      ->type_name("V")
+      ->check(CLI::Range(1, 1024))
+      ->excludes(file);
   rehearse->add_option("--micro-batches", to.microBatches, "Micro-batches per step")
       ->type_name("M")
       ->check(CLI::Range(1, 1'000'000));

@@ -16,6 +16,7 @@ struct RehearseOptions {
   std::string scheduleFile;
   std::optional<int> ranks;
   std::optional<int> microBatches;
+  int chunks = 0;  ///< stages per rank; 0: what the schedule usually has
   int steps = 5;
   std::vector<std::string> costsFrom;
   std::string forwardMs;

@@ -70,7 +70,8 @@ Schedule scheduleOf(const RehearseOptions& options) {
   } else if (!options.ranks || !options.microBatches) {
     throw Error("--schedule needs --ranks and --micro-batches");
   } else {
-    schedule = buildSchedule(options.schedule, *options.ranks, *options.microBatches);
+    schedule = buildSchedule(options.schedule,
+                             PlanSize{*options.ranks, *options.microBatches, options.chunks});
   }
   requireValid(schedule);
   return schedule;

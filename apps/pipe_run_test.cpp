@@ -79,6 +79,20 @@ TEST(PipeRunTest, RehearsePrintsMeasuredBesidePlanned) {
   EXPECT_FALSE(std::filesystem::exists(log.path(9)));
 }
 
+TEST(PipeRunTest, AnInterleavedScheduleIsRehearsedInChunks) {
+  RecordedLog log;
+  std::vector<std::string> arguments =
+      rehearsal(log, {"--schedule", "Interleaved1F1B", "--ranks", "2", "--micro-batches", "4",
+                      "--steps", "1", "--forward-ms", "10", "--backward-ms", "20"});
+  const ProgramRun usual = pipeRun(arguments);
+  EXPECT_EQ(usual.exitCode, 0) << usual.err;
+  // v m (F + B) + (p - 1) (F + B), in units of a chunk;.
+  EXPECT_THAT(usual.out, AllOf(HasSubstr("270.0 ms"), HasSubstr("in the order of the plan")));
+  EXPECT_THAT(log.lines("chunk = 1", 1), SizeIs(testing::Ge(8)));
+  arguments.insert(arguments.end(), {"--chunks", "3"});
+  EXPECT_THAT(pipeRun(arguments).out, HasSubstr("390.0 ms"));
+}
+
 TEST(PipeRunTest, CostsAreTakenFromARun) {
   RecordedLog first;
   ASSERT_EQ(pipeRun(rehearsal(first, {"--schedule", "FThenB", "--ranks", "2", "--micro-batches",

@@ -201,6 +201,13 @@ TEST(ExecutorTest, AScheduleThatDoesNotFitIsRefused) {
     actions[2].kind = JobKind::kBackwardWeight;
   }
   EXPECT_THROW(Executor(halves, work, transport), Error);
+  Schedule noFlush = buildSchedule("1F1B", 3, 4);
+  noFlush.updates.every = 1;
+  EXPECT_THROW(Executor(noFlush, work, transport), Error);
+  Schedule bothWays = buildSchedule("1F1B", 3, 4);
+  bothWays.rankOfStageReversed = bothWays.rankOfStage;
+  bothWays.firstReversed = 2;
+  EXPECT_THROW(Executor(bothWays, work, transport), Error);
 }
 
 // The rest: what a recorded step looks like in the job log.

@@ -170,6 +170,21 @@ INSTANTIATE_TEST_SUITE_P(All, ChunkedTruthTest,
                            return name;
                          });
 
+class BuiltChunkedTruthTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(BuiltChunkedTruthTest, TwoChunksOnEachRankEqualOneProcess) {
+  const TrainingCase training{.numStages = 4, .microBatches = 5, .rows = 12};
+  const Schedule schedule = buildSchedule(GetParam(), PlanSize{.ranks = 2, .microBatches = 5});
+  ASSERT_EQ(schedule.numStages, 4);
+  const auto alone = trainAlone(training, schedule);
+  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, schedule), alone), "");
+  EXPECT_EQ(firstDifference(train(Wiring::kGloo, training, schedule), alone), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BuiltChunkedTruthTest,
+                         ::testing::Values("Interleaved1F1B", "LoopedBFS"),
+                         [](const auto& test) { return test.param; });
+
 TEST(PeerFailureTest, AProcessThatDiesEndsTheOthersWithItsName) {
   const testing::ScratchFolder folder;
   const auto ends = testing::runProcesses(

@@ -6,10 +6,23 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "schedule/build_schedule.h"
 
 namespace pipetrace {
+namespace {
+
+/// Those whose plans have forwards and whole backwards only, and one optimizer step.
+std::vector<std::string> trainableSchedules() {
+  std::vector<std::string> names;
+  for (const ScheduleInfo& info : knownSchedules()) {
+    if (!info.splitsBackward && !info.isAsynchronous) names.emplace_back(info.name);
+  }
+  return names;
+}
+
+}  // namespace
 
 void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   const bool launched = std::getenv("WORLD_SIZE") != nullptr;
@@ -19,12 +32,16 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       {"in-process", SampleTransport::kInProcess}, {"gloo", SampleTransport::kGloo}};
 
   auto* schedule = app.add_option("--schedule", options.schedule,
-                                  fmt::format("{}", fmt::join(scheduleNames(), ", ")));
+                                  fmt::format("{}", fmt::join(trainableSchedules(), ", ")));
   auto* file = app.add_option("--schedule-file", options.scheduleFile,
                               "a plan as CSV, a row per rank, instead of a schedule's name")
                    ->excludes(schedule);
   app.add_option("--stages", options.stages, "pipeline stages, one per rank")
       ->check(CLI::Range(1, 1024))
+      ->excludes(file);
+  app.add_option("--chunks", options.chunks,
+                 "parts of the model per stage, for interleaved schedules (0: the usual number)")
+      ->check(CLI::Range(0, 1024))
       ->excludes(file);
   app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
       ->check(CLI::Range(1, 8191))

@@ -11,7 +11,8 @@ enum class SampleTransport { kInProcess, kGloo };
 struct SampleOptions {
   std::string schedule = "1F1B";
   std::string scheduleFile;  ///< a plan as CSV; replaces schedule, stages and microBatches
-  int stages = 4;
+  int stages = 4;            ///< pipeline ranks
+  int chunks = 0;            ///< stages of the model per rank; 0: what the schedule usually has
   int microBatches = 8;
   int steps = 1;
   std::uint64_t seed = 1;

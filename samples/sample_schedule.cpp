@@ -12,7 +12,8 @@ namespace pipetrace {
 
 Schedule sampleSchedule(const SampleOptions& options) {
   if (options.scheduleFile.empty()) {
-    return buildSchedule(options.schedule, options.stages, options.microBatches);
+    return buildSchedule(options.schedule,
+                         PlanSize{options.stages, options.microBatches, options.chunks});
   }
   Schedule schedule = readSchedule(readFile(options.scheduleFile), options.scheduleFile);
   requireValid(schedule);
