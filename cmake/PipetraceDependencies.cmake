@@ -19,6 +19,10 @@ find_package(ZLIB QUIET)
 pipetrace_need(ZLIB_FOUND "zlib" zlib1g-dev)
 pkg_check_modules(RE2 QUIET IMPORTED_TARGET re2) # Debian ships re2.pc and no CMake file
 pipetrace_need(RE2_FOUND "RE2" libre2-dev)
+find_path(PIPETRACE_PROTOZERO_INCLUDE protozero/pbf_reader.hpp) # headers only
+pipetrace_need(PIPETRACE_PROTOZERO_INCLUDE "protozero" libprotozero-dev)
+find_package(SQLite3 QUIET)
+pipetrace_need(SQLite3_FOUND "SQLite" libsqlite3-dev)
 
 if(PIPETRACE_VIEWER)
   find_package(Qt6 QUIET COMPONENTS Widgets Test)
