@@ -1,24 +1,112 @@
 #include "schedule/build_schedule.h"
 
+#include <limits>
+
 #include "schedule/builders.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
+constexpr int kAnyNumber = std::numeric_limits<int>::max();
+
+/// Chunks are settled when this is called.
+using Build = Schedule (*)(const PlanSize&, const AutoInput&);
+
 struct Entry {
-  std::string_view name;
-  /// Other projects' names, reduced as reduced() does; unused places are empty.
-  std::string_view aliases[3];
-  Schedule (*build)(int ranks, int microBatches);
+  ScheduleInfo info;
+  Build build;
 };
 
-constexpr Entry kEntries[] = {
-    // torch calls backwards in order GPipe: its class is our FThenB.
-    {"FThenB", {"afab", "allforwardallbackward", "schedulegpipe"}, fThenB},
-    {"GPipe", {}, gPipe},
-    {"1F1B", {"onefoneb", "pipedreamflush", "schedule1f1b"}, oneFOneB},
-};
+template <Schedule (*kBuilder)(int, int)>
+Schedule unchunked(const PlanSize& size, const AutoInput&) {
+  return kBuilder(size.ranks, size.microBatches);
+}
+template <Schedule (*kBuilder)(int, int, int)>
+Schedule chunked(const PlanSize& size, const AutoInput&) {
+  return kBuilder(size.ranks, size.microBatches, size.chunks);
+}
+
+// Aliases: torch.distributed.pipelining's classes and what get_schedule_class() calls them;
+// PaddlePaddle's pipeline passes and the classes of its dynamic mode; Megatron-LM's functions; the
+// zero-bubble repository's options; DeepSpeed's and MindSpeed's. One that is written alike but for
+// case, '-', '_' and blanks need not be listed.
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> kEntries = {
+      // torch calls backwards in order GPipe: its class is our FThenB.
+      {{.name = "FThenB",
+        .aliases = {"ScheduleGPipe", "AFAB", "AllForwardAllBackward", "PipelineParallelFThenB",
+                    "PipelineFThenBPass"},
+        .summary = "all forwards, then all backwards, oldest first"},
+       unchunked<fThenB>},
+      {{.name = "GPipe",
+        .aliases = {"Fill-Drain"},
+        .summary = "all forwards, then all backwards, newest first"},
+       unchunked<gPipe>},
+      {{.name = "1F1B",
+        .aliases = {"Schedule1F1B", "OneFOneB", "PipeDream-Flush", "DAPPLE",
+                    "forward_backward_pipelining_without_interleaving", "TrainSchedule",
+                    "Pipeline1F1BPass"},
+        .summary = "one forward, one backward: as few activations as there are ranks to come"},
+       unchunked<oneFOneB>},
+      {{.name = "Eager1F1B",
+        .aliases = {"Eager-1F1B", "PipelineEager1F1BPass"},
+        .summary = "1F1B with a longer warm-up, so that transfers hide behind work"},
+       unchunked<eagerOneFOneB>},
+      {{
+           .name = "Interleaved1F1B",
+           .aliases = {"ScheduleInterleaved1F1B", "VPP", "Interleaved",
+                       "forward_backward_pipelining_with_interleaving",
+                       "PipelineParallelWithInterleave", "PipelineVirtualPipelinePass"},
+           .usualChunks = 2,
+           .mostChunks = kAnyNumber,
+           .summary = "1F1B over several chunks a rank: a smaller bubble for more transfers",
+       },
+       chunked<interleavedOneFOneB>},
+      {{.name = "LoopedBFS",
+        .aliases = {"ScheduleLoopedBFS", "Breadth-First"},
+        .usualChunks = 2,
+        .mostChunks = kAnyNumber,
+        .summary = "all micro-batches through one chunk, then through the next"},
+       chunked<loopedBfs>},
+      {{.name = "ZB-H1",
+        .aliases = {"ZB1P", "ZBH1", "PipelineZeroBubblePipelinePass"},
+        .summary = "1F1B with split backward passes: weight halves fill the drain",
+        .splitsBackward = true},
+       unchunked<zbH1>},
+      {{.name = "InterleavedZeroBubble",
+        .aliases = {"ScheduleInterleavedZeroBubble", "Interleaved-ZB", "Interleaved-ZB1P"},
+        .usualChunks = 2,
+        .mostChunks = kAnyNumber,
+        .summary = "ZB-H1 over several chunks a rank",
+        .splitsBackward = true},
+       chunked<interleavedZeroBubble>},
+      {{.name = "DualPipe",
+        .aliases = {},
+        .summary = "both directions at once, forward and backward passes fused, weights twice",
+        .splitsBackward = true},
+       unchunked<dualPipe>},
+      {{.name = "DualPipeV",
+        .aliases = {"ScheduleDualPipeV", "Cut-in-half"},
+        .usualChunks = 2,
+        .leastChunks = 2,
+        .mostChunks = 2,
+        .summary = "DualPipe cut in half: V-shaped, weights once",
+        .splitsBackward = true},
+       unchunked<dualPipeV>},
+      {{.name = "PipeDream",
+        .aliases = {"Async1F1B", "Async-1F1B"},
+        .summary = "1F1B without a flush, weights change after every backward pass",
+        .isAsynchronous = true},
+       unchunked<pipeDream>},
+      {{.name = "PipeDream-2BW",
+        .aliases = {"2BW"},
+        .summary = "1F1B without a flush, two versions of the weights",
+        .isAsynchronous = true},
+       unchunked<pipeDream2bw>},
+  };
+  return kEntries;
+}
 
 std::string reduced(std::string_view name) {
   std::string text;
@@ -29,21 +117,19 @@ std::string reduced(std::string_view name) {
   return text;
 }
 
-bool isCalled(const Entry& entry, std::string_view key) {
+bool isCalled(const ScheduleInfo& info, std::string_view key) {
   if (key.empty()) return false;
-  if (reduced(entry.name) == key) return true;
-  for (const std::string_view alias : entry.aliases) {
-    if (alias == key) return true;
+  if (reduced(info.name) == key) return true;
+  for (const std::string_view alias : info.aliases) {
+    if (reduced(alias) == key) return true;
   }
   return false;
 }
 
-}  // namespace
-
-Schedule buildSchedule(std::string_view name, const PlanSize& size, const AutoInput&) {
+const Entry& entryOf(std::string_view name) {
   const std::string key = reduced(name);
-  for (const Entry& entry : kEntries) {
-    if (isCalled(entry, key)) return entry.build(size.ranks, size.microBatches);
+  for (const Entry& entry : entries()) {
+    if (isCalled(entry.info, key)) return entry;
   }
   std::string text = "no schedule is called \"" + std::string(name) + "\"; choose one of";
   const char* separator = " ";
@@ -54,9 +140,47 @@ Schedule buildSchedule(std::string_view name, const PlanSize& size, const AutoIn
   throw Error(text);
 }
 
+/// What to try instead of a one-chunk schedule with more chunks.
+std::string chunkedKinOf(std::string_view name) {
+  if (name == "FThenB" || name == "GPipe") return "LoopedBFS";
+  if (name.starts_with("ZB-H")) return "InterleavedZeroBubble, or the V-shaped ZBV";
+  if (name == "DualPipe") return "DualPipeV";
+  if (name.starts_with("PipeDream")) return "Interleaved1F1B, which flushes";
+  return "Interleaved1F1B";
+}
+
+int chunksOf(const ScheduleInfo& info, int asked) {
+  if (asked == 0) return info.usualChunks;
+  if (asked >= info.leastChunks && asked <= info.mostChunks) return asked;
+  const std::string text = "cannot plan " + std::string(info.name) + " with " +
+                           std::to_string(asked) + (asked == 1 ? " chunk" : " chunks") +
+                           " per rank: it has ";
+  if (asked < 1) throw Error(text + "at least one");
+  if (info.mostChunks > 1) throw Error(text + std::to_string(info.usualChunks));
+  throw Error(text + "one; with more, try " + chunkedKinOf(info.name));
+}
+
+}  // namespace
+
+Schedule buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input) {
+  const Entry& entry = entryOf(name);
+  PlanSize settled = size;
+  settled.chunks = chunksOf(entry.info, size.chunks);
+  return entry.build(settled, input);
+}
+
+const std::vector<ScheduleInfo>& knownSchedules() {
+  static const std::vector<ScheduleInfo> kKnown = [] {
+    std::vector<ScheduleInfo> known;
+    for (const Entry& entry : entries()) known.push_back(entry.info);
+    return known;
+  }();
+  return kKnown;
+}
+
 std::vector<std::string> scheduleNames() {
   std::vector<std::string> names;
-  for (const Entry& entry : kEntries) names.emplace_back(entry.name);
+  for (const Entry& entry : entries()) names.emplace_back(entry.info.name);
   return names;
 }
 

@@ -1,13 +1,14 @@
 #include "schedule/builders.h"
+#include "schedule/rank_plan.h"
 
 namespace pipetrace {
 
 Schedule fThenB(int ranks, int microBatches) {
   Schedule schedule = oneStagePerRank("FThenB", ranks, microBatches);
-  for (int stage = 0; stage < ranks; ++stage) {
-    auto& actions = schedule.ranks[static_cast<std::size_t>(stage)];
-    for (int m = 0; m < microBatches; ++m) actions.push_back({JobKind::kForward, stage, m});
-    for (int m = 0; m < microBatches; ++m) actions.push_back({JobKind::kBackward, stage, m});
+  for (int rank = 0; rank < ranks; ++rank) {
+    RankPlan plan(schedule, rank);
+    for (int m = 0; m < microBatches; ++m) plan.forward();
+    for (int m = 0; m < microBatches; ++m) plan.backward();
   }
   return schedule;
 }

@@ -32,9 +32,19 @@ class ReferenceSchedules : public testing::Test {
 };
 
 TEST_F(ReferenceSchedules, BuildersEqualTheFilesCellByCell) {
+  EXPECT_EQ(fThenB(4, 8).ranks, reference("GPipe_p4_m8_v1.csv").ranks);
   EXPECT_EQ(oneFOneB(4, 8).ranks, reference("1F1B_p4_m8_v1.csv").ranks);
   EXPECT_EQ(oneFOneB(2, 8).ranks, reference("1F1B_p2_m8_v1.csv").ranks);
-  EXPECT_EQ(fThenB(4, 8).ranks, reference("GPipe_p4_m8_v1.csv").ranks);
+  EXPECT_EQ(eagerOneFOneB(4, 8).ranks, reference("Eager1F1B_p4_m8_v1.csv").ranks);
+  EXPECT_EQ(interleavedOneFOneB(4, 8, 2).ranks, reference("Interleaved1F1B_p4_m8_v2.csv").ranks);
+  EXPECT_EQ(loopedBfs(4, 8, 2).ranks, reference("LoopedBFS_p4_m8_v2.csv").ranks);
+  EXPECT_EQ(zbH1(4, 8).ranks, reference("ZB1P_p4_m8_v1.csv").ranks);
+  EXPECT_EQ(interleavedZeroBubble(4, 8, 1).ranks,
+            reference("InterleavedZeroBubble_p4_m8_v1.csv").ranks);
+  EXPECT_EQ(interleavedZeroBubble(4, 8, 2).ranks,
+            reference("InterleavedZeroBubble_p4_m8_v2.csv").ranks);
+  EXPECT_EQ(dualPipe(4, 8).ranks, reference("DualPipe_p4_m8.csv").ranks);
+  EXPECT_EQ(dualPipeV(4, 8).ranks, reference("DualPipeV_p4_m8_v2.csv").ranks);
 }
 
 struct Known {

@@ -1,0 +1,124 @@
+#include "schedule/build_schedule.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "schedule/check.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+TEST(BuildSchedule, EveryNameBuildsAPlanThatRunsForAllSizes) {
+  for (const ScheduleInfo& info : knownSchedules()) {
+    for (int p = 1; p <= 8; ++p) {
+      for (int m = 1; m <= 16; ++m) {
+        for (int v = info.leastChunks; v <= std::min(4, info.mostChunks); ++v) {
+          SCOPED_TRACE(std::string(info.name) + " p=" + std::to_string(p) +
+                       " m=" + std::to_string(m) + " v=" + std::to_string(v));
+          const Schedule schedule = buildSchedule(info.name, {p, m, v});
+          ASSERT_TRUE(schedule.name.starts_with(info.name));
+          ASSERT_EQ(schedule.numRanks(), p);
+          ASSERT_EQ(schedule.numMicroBatches, m);
+          ASSERT_EQ(schedule.numStages, p * v);
+          ASSERT_EQ(schedule.updates.every > 0, info.isAsynchronous);
+          if (schedule.isBidirectional()) continue;
+          const auto problems = check(schedule);
+          ASSERT_TRUE(problems.empty()) << toText(problems.front());
+        }
+      }
+    }
+  }
+}
+
+std::string nameOf(std::string_view alias) { return buildSchedule(alias, 2, 2).name; }
+
+TEST(BuildSchedule, NamesAreTakenInAnyCaseWithOrWithoutDashes) {
+  EXPECT_EQ(nameOf("gpipe"), "GPipe");
+  EXPECT_EQ(nameOf("1f1b"), "1F1B");
+  EXPECT_EQ(nameOf("f-then-b"), "FThenB");
+  EXPECT_EQ(nameOf("FTHENB"), "FThenB");
+  EXPECT_EQ(nameOf("zb_h1"), "ZB-H1");
+  EXPECT_EQ(nameOf("looped bfs"), "LoopedBFS");
+}
+
+TEST(BuildSchedule, OtherProjectsNamesAreUnderstood) {
+  EXPECT_EQ(nameOf("ScheduleGPipe"), "FThenB");  // torch calls backwards in order GPipe
+  EXPECT_EQ(nameOf("Schedule1F1B"), "1F1B");
+  EXPECT_EQ(nameOf("ScheduleInterleaved1F1B"), "Interleaved1F1B");
+  EXPECT_EQ(nameOf("ScheduleLoopedBFS"), "LoopedBFS");
+  EXPECT_EQ(nameOf("ScheduleInterleavedZeroBubble"), "InterleavedZeroBubble");
+  EXPECT_EQ(nameOf("ScheduleDualPipeV"), "DualPipeV");
+  EXPECT_EQ(nameOf("VPP"), "Interleaved1F1B");  // PaddlePaddle
+  EXPECT_EQ(nameOf("ZBH1"), "ZB-H1");
+  EXPECT_EQ(nameOf("ZB1P"), "ZB-H1");  // the Zero Bubble paper's
+  EXPECT_EQ(nameOf("forward_backward_pipelining_with_interleaving"), "Interleaved1F1B");
+  EXPECT_EQ(nameOf("dualpipev"), "DualPipeV");  // MindSpeed
+}
+
+TEST(BuildSchedule, EveryAliasMeansOneSchedule) {
+  for (const ScheduleInfo& info : knownSchedules()) {
+    EXPECT_TRUE(nameOf(info.name).starts_with(info.name));
+    for (const std::string_view alias : info.aliases) {
+      EXPECT_TRUE(nameOf(alias).starts_with(info.name)) << alias << " is " << nameOf(alias);
+    }
+  }
+}
+
+std::string errorOf(std::string_view name, const PlanSize& size) {
+  try {
+    buildSchedule(name, size);
+    return "no error";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(BuildSchedule, UnknownNameIsAnErrorThatListsTheKnownOnes) {
+  for (const char* name : {"zigzag", "", "-"}) {
+    const std::string error = errorOf(name, {2, 2});
+    EXPECT_TRUE(error.starts_with("no schedule is called \"" + std::string(name) +
+                                  "\"; choose one of FThenB, GPipe, 1F1B, "))
+        << error;
+    for (const std::string& known : scheduleNames()) {
+      EXPECT_NE(error.find(known), std::string::npos) << known;
+    }
+  }
+}
+
+TEST(BuildSchedule, NoRanksMicroBatchesOrChunksIsAnError) {
+  for (const std::string& name : scheduleNames()) {
+    for (const PlanSize& size :
+         {PlanSize{0, 4}, PlanSize{-1, 4}, PlanSize{4, 0}, PlanSize{4, -3}, PlanSize{2, 2, -1}}) {
+      EXPECT_THROW(buildSchedule(name, size), Error) << name;
+    }
+  }
+}
+
+TEST(BuildSchedule, AZeroTooManyIsAnErrorAndNotAFullMemory) {
+  for (const std::string& name : scheduleNames()) {
+    EXPECT_NE(errorOf(name, {2'000'000'000, 2'000'000'000}).find("is a number too large?"),
+              std::string::npos)
+        << name;
+  }
+}
+
+TEST(BuildSchedule, MoreChunksThanAScheduleHasNameTheOneThatHasThem) {
+  EXPECT_EQ(errorOf("1F1B", {4, 8, 2}),
+            "cannot plan 1F1B with 2 chunks per rank: it has one; with more, try Interleaved1F1B");
+  EXPECT_EQ(errorOf("GPipe", {4, 8, 3}),
+            "cannot plan GPipe with 3 chunks per rank: it has one; with more, try LoopedBFS");
+  EXPECT_EQ(errorOf("DualPipeV", {4, 8, 1}),
+            "cannot plan DualPipeV with 1 chunk per rank: it has 2");
+}
+
+TEST(BuildSchedule, ChunksLeftOpenAreTheUsualOnes) {
+  EXPECT_EQ(buildSchedule("Interleaved1F1B", 2, 4).numStages, 4);
+  EXPECT_EQ(buildSchedule("DualPipeV", 2, 4).numStages, 4);
+  EXPECT_EQ(buildSchedule("1F1B", 2, 4).numStages, 2);
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,19 @@
+#include <algorithm>
+
+#include "schedule/builders.h"
+#include "schedule/dual_pipe_steps.h"
+
+namespace pipetrace {
+
+Schedule dualPipeV(int ranks, int microBatches) {
+  Schedule schedule = vShapedStages("DualPipeV", ranks, microBatches);
+  for (int rank = 0; rank < ranks; ++rank) {
+    RankPlan plan(schedule, rank);
+    const DualPipeSize size{
+        .depth = ranks, .position = rank, .microBatches = std::max(microBatches, 2 * ranks)};
+    addDualPipeSteps(plan, size, 0, 1);
+  }
+  return schedule;
+}
+
+}  // namespace pipetrace
