@@ -15,17 +15,28 @@ std::string place(PlanIndex::Position position) {
 }
 
 void findMisplaced(const Schedule& schedule, std::vector<Problem>& problems) {
+  const auto inRange = [&](int stage, int microBatch) {
+    return stage >= 0 && stage < schedule.numStages && microBatch >= 0 &&
+           microBatch < schedule.numMicroBatches;
+  };
   for (int rank = 0; rank < schedule.numRanks(); ++rank) {
     const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
-      for (const int stage : {actions[i].stage, actions[i].backwardStage}) {
-        if (stage < 0 || stage >= static_cast<int>(schedule.rankOfStage.size())) continue;
-        const int owner = schedule.rankOfStage[static_cast<std::size_t>(stage)];
-        if (owner == rank) continue;
+      const Action& action = actions[i];
+      const auto examine = [&](int stage, int microBatch) {
+        if (!inRange(stage, microBatch)) return;
+        const int owner = schedule.rankOf(stage, microBatch);
+        if (owner == rank) return;
+        const std::string of =
+            schedule.isBidirectional() ? " of micro-batch " + std::to_string(microBatch) : "";
         problems.push_back({rank, static_cast<int>(i),
-                            toText(actions[i]) + " is on the wrong rank: stage " +
-                                std::to_string(stage) + " belongs to rank " +
+                            toText(action) + " is on the wrong rank: stage " +
+                                std::to_string(stage) + of + " belongs to rank " +
                                 std::to_string(owner)});
+      };
+      examine(action.stage, action.microBatch);
+      if (action.kind == JobKind::kForwardBackward) {
+        examine(action.backwardStage, action.backwardMicroBatch);
       }
     }
   }
@@ -86,7 +97,7 @@ Problem cycleOf(const Schedule& schedule, const PlanIndex& index, const PlanOrde
 std::vector<Problem> check(const Schedule& schedule) {
   const PlanIndex index(schedule);
   std::vector<Problem> problems = index.problems();
-  findMisplaced(schedule, problems);
+  if (index.isUsable()) findMisplaced(schedule, problems);
   findTooEarly(schedule, index, problems);
   if (!problems.empty()) return problems;
   const PlanOrder order = planOrder(schedule, index);

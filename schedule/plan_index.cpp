@@ -19,42 +19,45 @@ std::int64_t actionCount(const Schedule& schedule) {
 
 }  // namespace
 
-std::string toText(const Problem& problem) {
-  std::string text;
-  if (problem.rank >= 0) text += "rank " + std::to_string(problem.rank);
-  if (problem.cell >= 0) text += ", cell " + std::to_string(problem.cell);
-  return text.empty() ? problem.message : text + ": " + problem.message;
+PlanIndex::PlanIndex(const Schedule& schedule) : schedule_(schedule) {
+  if (!isOfSaneSize()) return;
+  table_.resize(static_cast<std::size_t>(schedule.numStages) *
+                static_cast<std::size_t>(schedule.numMicroBatches) * kPassCount);
+  addActions();
+  findMissing();
 }
 
-PlanIndex::PlanIndex(const Schedule& schedule) : schedule_(schedule) {
-  const std::int64_t needed =
-      static_cast<std::int64_t>(schedule.numStages) * schedule.numMicroBatches;
-  const std::int64_t actions = actionCount(schedule);
-  if (schedule.numStages < 1 || schedule.numMicroBatches < 1) {
-    problems_.push_back({.message = "the plan is empty"});
-    return;
-  }
-  if (schedule.rankOfStage.size() != static_cast<std::size_t>(schedule.numStages)) {
-    problems_.push_back({.message = "the plan does not say which rank runs each of its stages"});
-    return;
+bool PlanIndex::isOfSaneSize() {
+  const auto refuse = [&](std::string why) {
+    problems_.push_back({.message = std::move(why)});
+    return false;
+  };
+  const int stages = schedule_.numStages;
+  const int microBatches = schedule_.numMicroBatches;
+  if (stages < 1 || microBatches < 1) return refuse("the plan is empty");
+  const auto hasAll = [&](const std::vector<int>& places) {
+    return places.size() == static_cast<std::size_t>(stages);
+  };
+  if (!hasAll(schedule_.rankOfStage) ||
+      (schedule_.isBidirectional() && !hasAll(schedule_.rankOfStageReversed))) {
+    return refuse("the plan does not say which rank runs each of its stages");
   }
   // One number with a digit too many must not make a list of millions of missing actions.
-  if (needed > 4 * actions + 1024) {
-    problems_.push_back({.message = std::to_string(schedule.numStages) + " stages and " +
-                                    std::to_string(schedule.numMicroBatches) +
-                                    " micro-batches need " + std::to_string(needed) +
-                                    " forwards, but the plan has " + std::to_string(actions) +
-                                    " actions in all; is a number too large?"});
-    return;
-  }
-  table_.resize(static_cast<std::size_t>(needed) * kPassCount);
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    const auto& list = schedule.ranks[static_cast<std::size_t>(rank)];
+  const std::int64_t needed = static_cast<std::int64_t>(stages) * microBatches;
+  const std::int64_t actions = actionCount(schedule_);
+  if (needed <= 4 * actions + 1024) return true;
+  return refuse(std::to_string(stages) + " stages and " + std::to_string(microBatches) +
+                " micro-batches need " + std::to_string(needed) + " forwards, but the plan has " +
+                std::to_string(actions) + " actions in all; is a number too large?");
+}
+
+void PlanIndex::addActions() {
+  for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
+    const auto& list = schedule_.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < list.size(); ++i) {
       addAction(list[i], {rank, static_cast<int>(i)});
     }
   }
-  findMissing();
 }
 
 bool PlanIndex::inRange(int stage, int microBatch) const {
@@ -62,84 +65,147 @@ bool PlanIndex::inRange(int stage, int microBatch) const {
          microBatch < schedule_.numMicroBatches;
 }
 
-std::size_t PlanIndex::slotOf(Pass pass, int stage, int microBatch) const {
-  const auto cell =
-      static_cast<std::size_t>(stage) * static_cast<std::size_t>(schedule_.numMicroBatches) +
-      static_cast<std::size_t>(microBatch);
-  return cell * kPassCount + pass;
+std::size_t PlanIndex::cellOf(int stage, int microBatch) const {
+  return static_cast<std::size_t>(stage) * static_cast<std::size_t>(schedule_.numMicroBatches) +
+         static_cast<std::size_t>(microBatch);
+}
+
+std::size_t PlanIndex::transferCell(const Message& message, bool sends) const {
+  return cellOf(message.from, message.microBatch) * 4 + (message.forward ? 0U : 2U) +
+         (sends ? 0U : 1U);
 }
 
 PlanIndex::Position PlanIndex::find(Pass pass, int stage, int microBatch) const {
   if (table_.empty() || !inRange(stage, microBatch)) return {};
-  return table_[slotOf(pass, stage, microBatch)];
+  return table_[cellOf(stage, microBatch) * kPassCount + pass];
 }
 
-void PlanIndex::add(Pass pass, int stage, int microBatch, Position position) {
-  const std::string text = toText(at(position));
-  if (!inRange(stage, microBatch)) {
-    problems_.push_back({position.rank, position.cell,
-                         text + " is out of range: the plan has " +
-                             std::to_string(schedule_.numStages) + " stages and " +
-                             std::to_string(schedule_.numMicroBatches) + " micro-batches"});
+PlanIndex::Position PlanIndex::findTransfer(const Message& message, bool sends) const {
+  if (transfers_.empty() || !inRange(message.from, message.microBatch)) return {};
+  return transfers_[transferCell(message, sends)];
+}
+
+PlanIndex::Position PlanIndex::sendAt(const Message& message) const {
+  return findTransfer(message, true);
+}
+
+PlanIndex::Position PlanIndex::receiveAt(const Message& message) const {
+  return findTransfer(message, false);
+}
+
+PlanIndex::Position PlanIndex::makerOf(const Message& message) const {
+  return find(message.forward ? kForwardPass : kBackwardPass, message.from, message.microBatch);
+}
+
+PlanIndex::Position PlanIndex::userOf(const Message& message) const {
+  return find(message.forward ? kForwardPass : kBackwardPass, message.to(), message.microBatch);
+}
+
+bool PlanIndex::crossesRanks(const Message& message) const {
+  return inRange(message.from, message.microBatch) && inRange(message.to(), message.microBatch) &&
+         schedule_.rankOf(message.from, message.microBatch) !=
+             schedule_.rankOf(message.to(), message.microBatch);
+}
+
+void PlanIndex::put(Position& slot, Position position) {
+  if (!slot.exists()) {
+    slot = position;
     return;
   }
-  Position& known = table_[slotOf(pass, stage, microBatch)];
-  if (known.exists()) {
-    problems_.push_back({position.rank, position.cell,
-                         text + " is done already by rank " + std::to_string(known.rank) +
-                             ", cell " + std::to_string(known.cell) + " (" + toText(at(known)) +
-                             ")"});
+  problems_.push_back({position.rank, position.cell,
+                       toText(at(position)) + " is done already by rank " +
+                           std::to_string(slot.rank) + ", cell " + std::to_string(slot.cell) +
+                           " (" + toText(at(slot)) + ")"});
+}
+
+void PlanIndex::addWork(Pass pass, int stage, int microBatch, Position position) {
+  if (inRange(stage, microBatch)) {
+    put(table_[cellOf(stage, microBatch) * kPassCount + pass], position);
     return;
   }
-  known = position;
+  problems_.push_back({position.rank, position.cell,
+                       toText(at(position)) + " is out of range: the plan has " +
+                           std::to_string(schedule_.numStages) + " stages and " +
+                           std::to_string(schedule_.numMicroBatches) + " micro-batches"});
+}
+
+void PlanIndex::addTransfer(const Action& action, Position position) {
+  if (!inRange(action.stage, action.microBatch)) {
+    problems_.push_back({position.rank, position.cell, toText(action) + " is out of range"});
+    return;
+  }
+  if (transfers_.empty()) transfers_.resize(table_.size() / kPassCount * 4);
+  const Message message = messageOf(action);
+  if (crossesRanks(message)) {
+    put(transfers_[transferCell(message, isSend(action.kind))], position);
+    return;
+  }
+  const int other = isSend(action.kind) ? message.to() : message.from;
+  const bool isStage = other >= 0 && other < schedule_.numStages;
+  problems_.push_back({position.rank, position.cell,
+                       toText(action) + " has no message to move: stage " + std::to_string(other) +
+                           (isStage ? " is on the same rank" : " does not exist")});
 }
 
 void PlanIndex::addAction(const Action& action, Position position) {
   switch (action.kind) {
-    case JobKind::kForward: add(kForwardPass, action.stage, action.microBatch, position); break;
+    case JobKind::kForward: addWork(kForwardPass, action.stage, action.microBatch, position); break;
     case JobKind::kBackward:
     case JobKind::kBackwardInput:
-      add(kBackwardPass, action.stage, action.microBatch, position);
+      addWork(kBackwardPass, action.stage, action.microBatch, position);
       break;
     case JobKind::kBackwardWeight:
-      add(kWeightPass, action.stage, action.microBatch, position);
+      addWork(kWeightPass, action.stage, action.microBatch, position);
       break;
     case JobKind::kForwardBackward:
-      add(kForwardPass, action.stage, action.microBatch, position);
-      add(kBackwardPass, action.backwardStage, action.backwardMicroBatch, position);
+      addWork(kForwardPass, action.stage, action.microBatch, position);
+      addWork(kBackwardPass, action.backwardStage, action.backwardMicroBatch, position);
       break;
     default:
-      if (!isTransfer(action.kind)) {
-        problems_.push_back({position.rank, position.cell,
-                             std::string(logName(action.kind)) + " is no action of a plan"});
-      } else if (!inRange(action.stage, action.microBatch)) {
-        problems_.push_back({position.rank, position.cell, toText(action) + " is out of range"});
-      }
+      if (isTransfer(action.kind)) return addTransfer(action, position);
+      problems_.push_back({position.rank, position.cell,
+                           std::string(logName(action.kind)) + " is no action of a plan"});
   }
 }
 
 void PlanIndex::findMissing() {
   for (int stage = 0; stage < schedule_.numStages; ++stage) {
-    const int rank = schedule_.rankOfStage[static_cast<std::size_t>(stage)];
-    for (int m = 0; m < schedule_.numMicroBatches; ++m) {
-      for (const Pass pass : {kForwardPass, kBackwardPass}) {
-        if (find(pass, stage, m).exists()) continue;
-        problems_.push_back({rank, -1, work(stage, kPassLetters[pass], m) + " is missing"});
-      }
-      const Position backward = find(kBackwardPass, stage, m);
-      const Position weight = find(kWeightPass, stage, m);
-      const bool split = backward.exists() && at(backward).kind == JobKind::kBackwardInput;
-      if (split && !weight.exists()) {
-        problems_.push_back({rank, -1,
-                             work(stage, "W", m) + " is missing: the plan has only the half " +
-                                 work(stage, "I", m) + " of that backward pass"});
-      }
-      if (!split && backward.exists() && weight.exists()) {
-        problems_.push_back({weight.rank, weight.cell,
-                             work(stage, "W", m) + " is done already by the whole backward pass " +
-                                 work(stage, "B", m)});
+    bool hasAny = false;
+    for (int m = 0; m < schedule_.numMicroBatches && !hasAny; ++m) {
+      for (const Pass pass : {kForwardPass, kBackwardPass, kWeightPass}) {
+        hasAny = hasAny || find(pass, stage, m).exists();
       }
     }
+    if (!hasAny) {
+      problems_.push_back({.message = "stage " + std::to_string(stage) +
+                                      " is missing: no rank has any work of it"});
+      continue;
+    }
+    for (int m = 0; m < schedule_.numMicroBatches; ++m) findMissing(stage, m);
+  }
+}
+
+void PlanIndex::findMissing(int stage, int m) {
+  const Position backward = find(kBackwardPass, stage, m);
+  const Position weight = find(kWeightPass, stage, m);
+  const bool split = backward.exists() && at(backward).kind == JobKind::kBackwardInput;
+  if (find(kForwardPass, stage, m).exists() && backward.exists() && split == weight.exists())
+    return;
+
+  const int rank = schedule_.rankOf(stage, m);
+  for (const Pass pass : {kForwardPass, kBackwardPass}) {
+    if (find(pass, stage, m).exists()) continue;
+    problems_.push_back({rank, -1, work(stage, kPassLetters[pass], m) + " is missing"});
+  }
+  if (split && !weight.exists()) {
+    problems_.push_back({rank, -1,
+                         work(stage, "W", m) + " is missing: the plan has only the half " +
+                             work(stage, "I", m) + " of that backward pass"});
+  }
+  if (!split && backward.exists() && weight.exists()) {
+    problems_.push_back({weight.rank, weight.cell,
+                         work(stage, "W", m) + " is done already by the whole backward pass " +
+                             work(stage, "B", m)});
   }
 }
 
@@ -149,22 +215,21 @@ void PlanIndex::Inputs::add(Position position) {
 
 PlanIndex::Inputs PlanIndex::inputsOf(const Action& action) const {
   Inputs inputs;
-  const auto addForward = [&](int stage, int microBatch) {
-    inputs.add(find(kForwardPass, stage - 1, microBatch));
-  };
   const auto addBackward = [&](int stage, int microBatch) {
     inputs.add(find(kForwardPass, stage, microBatch));
     inputs.add(find(kBackwardPass, stage + 1, microBatch));
   };
   switch (action.kind) {
-    case JobKind::kForward: addForward(action.stage, action.microBatch); break;
+    case JobKind::kForward:
+      inputs.add(find(kForwardPass, action.stage - 1, action.microBatch));
+      break;
     case JobKind::kBackward:
     case JobKind::kBackwardInput: addBackward(action.stage, action.microBatch); break;
     case JobKind::kBackwardWeight:
       inputs.add(find(kBackwardPass, action.stage, action.microBatch));
       break;
     case JobKind::kForwardBackward:
-      addForward(action.stage, action.microBatch);
+      inputs.add(find(kForwardPass, action.stage - 1, action.microBatch));
       addBackward(action.backwardStage, action.backwardMicroBatch);
       break;
     default: break;

@@ -2,12 +2,13 @@
 
 #include <vector>
 
+#include "schedule/message.h"
 #include "schedule/problem.h"
 #include "schedule/schedule.h"
 
 namespace pipetrace {
 
-/// Where a plan does what: the inputs of each action, found in constant time.
+/// Where a plan does what: found in constant time.
 class PlanIndex {
  public:
   struct Position {
@@ -20,8 +21,11 @@ class PlanIndex {
   /// `schedule` must outlive the index.
   explicit PlanIndex(const Schedule& schedule);
 
-  /// Work that is missing, doubled or out of range.
+  /// Work and transfers that are out of range or there twice, and work that is missing.
   const std::vector<Problem>& problems() const { return problems_; }
+
+  /// Whether the plan has stages and ranks to speak of; if not, problems() says so and that is all.
+  bool isUsable() const { return !table_.empty(); }
 
   const Action& at(Position position) const {
     return schedule_
@@ -29,8 +33,7 @@ class PlanIndex {
   }
 
   /// Who makes what an action needs, apart from the action before it on its rank: at most three,
-  /// for a fused pair. Inputs that the plan lacks are left out. Transfers that stand in the plan
-  /// have none: the data edges between compute actions stand for them.
+  /// for a fused pair. Inputs that the plan lacks are left out. Transfers have none here.
   struct Inputs {
     Position positions[3];
     int count = 0;
@@ -40,18 +43,38 @@ class PlanIndex {
   };
   Inputs inputsOf(const Action& action) const;
 
+  /// Whether the plan says when messages are sent and received (a full plan), or leaves that open.
+  bool hasTransfers() const { return !transfers_.empty(); }
+
+  /// The compute actions at both ends of a message, and the actions that move it; a Position that
+  /// does not exist for what the plan lacks.
+  Position makerOf(const Message& message) const;
+  Position userOf(const Message& message) const;
+  Position sendAt(const Message& message) const;
+  Position receiveAt(const Message& message) const;
+  /// Whether both its stages are stages of the plan, on two different ranks.
+  bool crossesRanks(const Message& message) const;
+
  private:
   enum Pass { kForwardPass, kBackwardPass, kWeightPass, kPassCount };
 
-  std::size_t slotOf(Pass pass, int stage, int microBatch) const;
+  std::size_t cellOf(int stage, int microBatch) const;
+  std::size_t transferCell(const Message& message, bool sends) const;
   Position find(Pass pass, int stage, int microBatch) const;
+  Position findTransfer(const Message& message, bool sends) const;
   bool inRange(int stage, int microBatch) const;
-  void add(Pass pass, int stage, int microBatch, Position position);
+  bool isOfSaneSize();
+  void addActions();
   void addAction(const Action& action, Position position);
+  void addWork(Pass pass, int stage, int microBatch, Position position);
+  void addTransfer(const Action& action, Position position);
+  void put(Position& slot, Position position);
   void findMissing();
+  void findMissing(int stage, int microBatch);
 
   const Schedule& schedule_;
-  std::vector<Position> table_;  // by stage, micro-batch and pass
+  std::vector<Position> table_;      // by stage, micro-batch and pass
+  std::vector<Position> transfers_;  // by making stage, micro-batch, direction, send or receive
   std::vector<Problem> problems_;
 };
 

@@ -8,14 +8,16 @@ namespace {
 /// Runs each rank as far as it can, and again when what it waits for has been done.
 class Walk {
  public:
-  Walk(const Schedule& schedule, const PlanIndex& index) : schedule_(schedule), index_(index) {
+  Walk(const Schedule& schedule, const WaitRules& rules) : schedule_(schedule), rules_(rules) {
     const std::size_t ranks = schedule.ranks.size();
     result_.done.assign(ranks, 0);
-    waiters_.resize(ranks);
-    for (std::size_t r = 0; r < ranks; ++r) {
-      total_ += schedule.ranks[r].size();
-      ready_.push_back(static_cast<int>(r));
+    nextWaiter_.assign(ranks, kNobody);
+    for (std::size_t r = ranks; r-- > 0;) ready_.push_back(static_cast<int>(r));
+    for (const auto& actions : schedule.ranks) {
+      firstCell_.push_back(total_);
+      total_ += actions.size();
     }
+    firstWaiter_.assign(total_, kNobody);
     result_.order.reserve(total_);
   }
 
@@ -30,19 +32,17 @@ class Walk {
   }
 
  private:
-  struct Waiter {
-    int cell;  // of the rank that is waited for
-    int rank;  // who waits
-  };
+  static constexpr int kNobody = -1;
 
   void advance(int rank) {
-    const auto& actions = schedule_.ranks[static_cast<std::size_t>(rank)];
+    const auto size = static_cast<int>(schedule_.ranks[static_cast<std::size_t>(rank)].size());
     int& done = result_.done[static_cast<std::size_t>(rank)];
-    while (done < static_cast<int>(actions.size())) {
-      for (const PlanIndex::Position& input :
-           index_.inputsOf(actions[static_cast<std::size_t>(done)])) {
-        if (input.cell < result_.done[static_cast<std::size_t>(input.rank)]) continue;
-        waiters_[static_cast<std::size_t>(input.rank)].push_back({input.cell, rank});
+    while (done < size) {
+      for (const WaitRules::Wait& wait : rules_.waitsOf({rank, done})) {
+        const int needed = wait.doneNeeded();
+        if (result_.done[static_cast<std::size_t>(wait.position.rank)] >= needed) continue;
+        int& first = waitersOf(wait.position.rank, needed - 1);
+        nextWaiter_[static_cast<std::size_t>(rank)] = std::exchange(first, rank);
         return;
       }
       result_.order.push_back({rank, done});
@@ -51,26 +51,37 @@ class Walk {
   }
 
   void wakeWaitersOf(int rank, int cell) {
-    auto& list = waiters_[static_cast<std::size_t>(rank)];
-    std::erase_if(list, [&](const Waiter& waiter) {
-      if (waiter.cell > cell) return false;
-      ready_.push_back(waiter.rank);
-      return true;
-    });
+    int waiter = std::exchange(waitersOf(rank, cell), kNobody);
+    while (waiter != kNobody) {
+      ready_.push_back(waiter);
+      waiter = std::exchange(nextWaiter_[static_cast<std::size_t>(waiter)], kNobody);
+    }
+  }
+
+  int& waitersOf(int rank, int cell) {
+    return firstWaiter_[firstCell_[static_cast<std::size_t>(rank)] +
+                        static_cast<std::size_t>(cell)];
   }
 
   const Schedule& schedule_;
-  const PlanIndex& index_;
+  const WaitRules& rules_;
   PlanOrder result_;
   std::vector<int> ready_;
-  std::vector<std::vector<Waiter>> waiters_;  // a rank waits for one action at a time: short lists
+  // A rank waits for one action at a time: lists of ranks, threaded through two arrays.
+  std::vector<int> firstWaiter_;  // by action
+  std::vector<int> nextWaiter_;   // by rank
+  std::vector<std::size_t> firstCell_;
   std::size_t total_ = 0;
 };
 
 }  // namespace
 
+PlanOrder planOrder(const Schedule& schedule, const WaitRules& rules) {
+  return Walk(schedule, rules).run();
+}
+
 PlanOrder planOrder(const Schedule& schedule, const PlanIndex& index) {
-  return Walk(schedule, index).run();
+  return planOrder(schedule, WaitRules(schedule, index));
 }
 
 }  // namespace pipetrace

@@ -2,12 +2,12 @@
 
 #include <vector>
 
-#include "schedule/plan_index.h"
+#include "schedule/wait_rules.h"
 
 namespace pipetrace {
 
-/// An order in which all actions of a plan can run, one by one, each after its inputs and after the
-/// action before it on its rank.
+/// An order in which all actions of a plan can run, one by one, each after what it waits for and
+/// after the action before it on its rank.
 struct PlanOrder {
   std::vector<PlanIndex::Position> order;
   /// done[r] = how many actions of rank r are in `order`; fewer than it has: the rank is stuck on
@@ -17,6 +17,7 @@ struct PlanOrder {
 };
 
 /// `index` must be that of `schedule`, without problems. Linear in the number of actions.
+PlanOrder planOrder(const Schedule& schedule, const WaitRules& rules);
 PlanOrder planOrder(const Schedule& schedule, const PlanIndex& index);
 
 }  // namespace pipetrace

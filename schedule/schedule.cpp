@@ -13,14 +13,34 @@ std::vector<int> Schedule::stagesOfRank(int rank) const {
   return stages;
 }
 
+std::vector<std::vector<int>> Schedule::stagesByRank() const {
+  std::vector<std::vector<int>> stages(ranks.size());
+  const auto add = [&](int rank, std::size_t stage) {
+    if (rank < 0 || rank >= numRanks()) return;
+    auto& list = stages[static_cast<std::size_t>(rank)];
+    const int number = static_cast<int>(stage);
+    if (list.empty() || list.back() != number) list.push_back(number);
+  };
+  for (std::size_t s = 0; s < rankOfStage.size(); ++s) {
+    add(rankOfStage[s], s);
+    if (isBidirectional()) add(rankOfStageReversed[s], s);
+  }
+  return stages;
+}
+
 int Schedule::chunkOfStage(int stage) const {
-  const std::vector<int> stages = stagesOfRank(rankOfStage[static_cast<std::size_t>(stage)]);
-  return static_cast<int>(std::lower_bound(stages.begin(), stages.end(), stage) - stages.begin());
+  const int rank = rankOfStage[static_cast<std::size_t>(stage)];
+  int chunk = 0;
+  for (std::size_t s = 0; s < static_cast<std::size_t>(stage); ++s) {
+    const bool reversed = isBidirectional() && rankOfStageReversed[s] == rank;
+    if (reversed || rankOfStage[s] == rank) ++chunk;
+  }
+  return chunk;
 }
 
 int Schedule::numChunks() const {
   std::size_t chunks = 0;
-  for (int r = 0; r < numRanks(); ++r) chunks = std::max(chunks, stagesOfRank(r).size());
+  for (const std::vector<int>& stages : stagesByRank()) chunks = std::max(chunks, stages.size());
   return static_cast<int>(chunks);
 }
 

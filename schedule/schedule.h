@@ -42,7 +42,10 @@ struct Schedule {
   }
   /// The stages of a rank, in either direction, ascending; their position is the chunk.
   std::vector<int> stagesOfRank(int rank) const;
-  /// The index of `stage` among the stages of rankOfStage[stage].
+  /// stagesOfRank() of all ranks, in one go.
+  std::vector<std::vector<int>> stagesByRank() const;
+  /// The index of `stage` among the stages of rankOfStage[stage]. Linear in the stages: those who
+  /// want it of all of them take stagesByRank().
   int chunkOfStage(int stage) const;
   /// Stages per rank, the largest.
   int numChunks() const;

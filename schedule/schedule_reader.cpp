@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "schedule/infer_placement.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -125,7 +126,8 @@ class Reading {
       errors_ += "\nand " + std::to_string(errorCount_ - kShownErrors) + " more";
     }
     if (errorCount_ > 0) throw Error(errors_);
-    assignStages();
+    schedule_.name = name_;
+    inferPlacement(schedule_);
     return std::move(schedule_);
   }
 
@@ -165,21 +167,6 @@ class Reading {
     schedule_.numMicroBatches = std::max(
         {schedule_.numMicroBatches, action->microBatch + 1, action->backwardMicroBatch + 1});
     schedule_.ranks.back().push_back(*action);
-  }
-
-  void assignStages() {
-    schedule_.name = name_;
-    auto& rankOfStage = schedule_.rankOfStage;
-    rankOfStage.assign(static_cast<std::size_t>(schedule_.numStages), -1);
-    for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
-      for (const Action& action : schedule_.ranks[static_cast<std::size_t>(rank)]) {
-        for (const int stage : {action.stage, action.backwardStage}) {
-          if (stage < 0) continue;
-          int& owner = rankOfStage[static_cast<std::size_t>(stage)];
-          if (owner < 0) owner = rank;
-        }
-      }
-    }
   }
 
   void fail(std::size_t line, std::size_t column, const std::string& message) {
