@@ -1,6 +1,7 @@
 #include "parser/byte_source.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -48,8 +49,9 @@ struct ByteSource::Inflater {
   bool finished = false;
 };
 
-ByteSource::ByteSource(const std::string& path) : name_(path == "-" ? "standard input" : path) {
-  fd_ = path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+ByteSource::ByteSource(const std::string& path)
+    : name_(path == "-" ? "standard input" : path), isStandardInput_(path == "-") {
+  fd_ = isStandardInput_ ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) fail("open", name_, errno);
 }
 
@@ -93,6 +95,36 @@ std::size_t ByteSource::readRaw(char* to, std::size_t room) {
     if (n >= 0) return static_cast<std::size_t>(n);
     if (errno != EINTR) fail("read", name_, errno);
   }
+}
+
+std::optional<std::size_t> ByteSource::plainSize() {
+  if (!started_) start();
+  if (inflater_) return std::nullopt;
+  if (fd_ < 0) return memory_.size();
+  struct stat status {};
+  // Standard input may stand anywhere in its file.
+  const bool isPlain = !isStandardInput_ && ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
+  if (!isPlain || status.st_size <= 0) return std::nullopt;
+  return static_cast<std::size_t>(status.st_size);
+}
+
+std::size_t ByteSource::readAt(std::size_t offset, char* to, std::size_t room) const {
+  if (fd_ < 0) {
+    const std::size_t n = std::min(room, memory_.size() - std::min(offset, memory_.size()));
+    if (n > 0) std::memcpy(to, memory_.data() + offset, n);
+    return n;
+  }
+  std::size_t done = 0;
+  while (done < room) {
+    const ssize_t n = ::pread(fd_, to + done, room - done, static_cast<off_t>(offset + done));
+    if (n == 0) break;
+    if (n > 0) {
+      done += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      fail("read", name_, errno);
+    }
+  }
+  return done;
 }
 
 bool ByteSource::fillWindow() {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,15 @@ class ByteSource {
   /// Moves up to `room` bytes to `to`; 0 only at the end. Throws Error when the system cannot read.
   std::size_t read(char* to, std::size_t room);
 
+  /// How many bytes it holds now, if any of them can be had at any time: a plain file, or bytes in
+  /// memory, not compressed. Nothing for the rest, and for empty files, since some that say so are
+  /// not.
+  std::optional<std::size_t> plainSize();
+
+  /// Copies up to `room` bytes from `offset` on, whatever read() has handed out; fewer only where
+  /// the input ends. Only after plainSize() gave one; may be called by several threads at once.
+  std::size_t readAt(std::size_t offset, char* to, std::size_t room) const;
+
   /// Why compressed data ended before its end; empty when it did not.
   const std::string& damage() const { return damage_; }
 
@@ -43,6 +53,7 @@ class ByteSource {
   bool fillWindow();
 
   std::string name_;
+  bool isStandardInput_ = false;
   int fd_ = -1;
   std::string memory_;  // all of it when there is no file
   std::size_t memoryUsed_ = 0;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "parser/log_scanner.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -22,8 +23,13 @@ struct JobHead {
 
 enum class HeadResult { kRead, kNoMatch, kNumberOutOfRange };
 
-/// Reads the line that our log writer and PaddlePaddle write, character for character, by hand.
-/// Nothing for any other, and for numbers that need a second look. `line` holds "Profiler Info: ".
+/// Takes all but the tail of a job's line off `scan`, which stands on its mark, as far as it is
+/// what our log writer and PaddlePaddle write, character for character. False for any other line,
+/// and for numbers that need a second look; `scan` then stands anywhere in it.
+bool takeCanonicalHead(LogScanner& scan, JobHead& head);
+
+/// Reads the line that our log writer and PaddlePaddle write by hand, as above. Nothing for any
+/// other. `line` holds "Profiler Info: ".
 std::optional<JobHead> readCanonicalHead(std::string_view line);
 
 /// Reads the same line and looser ones (blanks, types in any script, quoted types, times without

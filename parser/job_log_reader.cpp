@@ -1,166 +1,49 @@
 #include "parser/job_log_reader.h"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 #include <vector>
 
-#include "parser/line_reader.h"
-#include "parser/log_events.h"
-#include "parser/log_line_kind.h"
-#include "parser/log_meta.h"
-#include "parser/utf8.h"
-#include "trace/error.h"
+#include "parser/line_blocks.h"
+#include "parser/log_runs.h"
+#include "trace/turns.h"
 
 namespace pipetrace {
 namespace {
 
-/// The runs of one rank in one log, of which the wanted one is kept.
-struct RankRuns {
-  std::optional<int> rank;  ///< as its Meta lines say
-  LogRun run;               ///< the wanted one, or, until it comes, one before it
-  int index = 0;            ///< of the latest run
-  bool begun = false;       ///< a Meta line or a job has come
-};
+/// Below this a file is read sooner than threads are started.
+constexpr std::size_t kWorthThreads = std::size_t{4} << 20;
 
-/// One pass over one log.
-class Pass {
- public:
-  Pass(ByteSource& source, const ReadRequest& request, StringTable& strings)
-      : source_(source),
-        lines_(source),
-        wantedRun_(request.run),
-        isOfOneRank_(request.rank.has_value()),
-        events_(strings) {
-    ranks_.emplace_back();
-  }
+int threadsFor(ByteSource& source, const ReadRequest& request) {
+  const auto size = source.plainSize();
+  return size && *size < kWorthThreads ? 1 : threadCount(request.threads);
+}
 
-  /// Of each rank the run that was asked for; at least one. Throws Error when one has not as many.
-  std::vector<LogRun> take() {
-    LineReader::Line line;
-    while (lines_.next(line)) addLine(line);
-    std::vector<LogRun> runs;
-    for (RankRuns& rank : ranks_) {
-      if (wantedRun_ > rank.index) throw Error(tooFewRuns(rank));
-      LogRun& run = rank.run;
-      if (run.hasMeta && !run.info.hasEnd) run.findings.add(LogFinding::kNoEnd, 0);
-      runs.push_back(std::move(run));
+void readInto(LogRuns& runs, ByteSource& source, int threads, LogReading reading) {
+  LineBlocks blocks(source);
+  Turns::run(threads, [&](Turns& turns) {
+    LogBlockParser parser(reading);
+    LogRuns::Renaming renaming;
+    for (LineBlocks::Block block; blocks.next(block);) {
+      const LogShare& share = parser.parse(block);
+      if (!turns.await(block.number)) return;
+      runs.add(share, parser.strings(), renaming, block.upTo);
+      turns.finish();
     }
-    return runs;
-  }
+  });
+}
 
-  std::int64_t lineCount() const { return lines_.count(); }
-  std::int64_t jobLineCount() const { return jobLines_; }
-
- private:
-  void addLine(const LineReader::Line& line) {
-    if (line.tooLong) {
-      run().findings.add(LogFinding::kLineTooLong, line.number);
-      return;
-    }
-    LogLine ours = classifyLogLine(line.text);
-    if (ours.kind == LogLineKind::kOrdinary) return;
-    if (ours.kind == LogLineKind::kInfo) {
-      ++jobLines_;
-      ranks_[current_].begun = true;
-    }
-    // Even a line that looks whole may lack the last digits of a number.
-    if (!line.terminated) {
-      run().findings.add(LogFinding::kLastLineCutOff, line.number);
-      return;
-    }
-    if (ours.text.find('\0') != std::string_view::npos) {
-      run().findings.add(LogFinding::kNulBytes, line.number);
-      return;
-    }
-    if (ours.text.ends_with('\r')) ours.text.remove_suffix(1);
-    if (!isUtf8(ours.text)) {
-      run().findings.add(LogFinding::kInvalidUtf8, line.number);
-      repaired_ = toUtf8(ours.text);
-      ours.text = repaired_;
-    }
-    addOurs(classifyLogLine(ours.text), line.number);
-  }
-
-  void addOurs(const LogLine& line, std::int64_t number) {
-    if (line.kind == LogLineKind::kMeta) return beginRun(line, number);
-    if (!isWanted()) return;
-    switch (line.kind) {
-      case LogLineKind::kInfo: events_.addJob(run(), line.text, number); break;
-      case LogLineKind::kStream: events_.addStream(run(), line.payload, number); break;
-      case LogLineKind::kKernel: events_.addKernel(run(), line.payload, number); break;
-      case LogLineKind::kCounter: events_.addCounter(run(), line.payload, number); break;
-      case LogLineKind::kClock: readClockLine(run(), line.payload, number); break;
-      case LogLineKind::kEnd: readEndLine(run(), line.payload, number); break;
-      case LogLineKind::kMeta:
-      case LogLineKind::kOrdinary: break;
-    }
-  }
-
-  /// A Meta line opens a run of its rank, except that the first one of a log opens the run that is
-  /// open anyway as long as no job has come before it.
-  void beginRun(const LogLine& line, std::int64_t number) {
-    LogRun meta;
-    readMetaLine(meta, line.payload, number);
-    const bool isOther = switchTo(meta.metaRank);
-    RankRuns& rank = ranks_[current_];
-    if (rank.begun) {
-      ++rank.index;
-      if (isWanted()) rank.run = {};
-    }
-    rank.begun = true;
-    if (isOther) rank.run.findings.add(LogFinding::kSeveralRanks, number);
-    if (isWanted()) readMetaLine(rank.run, line.payload, number);
-  }
-
-  /// Makes that rank the current one, and is true when it is another but may not be: a file that
-  /// is named after one rank holds that rank only, whatever number it had in an older run.
-  bool switchTo(std::optional<int> rank) {
-    RankRuns& current = ranks_[current_];
-    if (!rank || current.rank == rank) return false;
-    if (!current.rank || isOfOneRank_) {
-      return std::exchange(current.rank, rank).has_value();
-    }
-    current_ = 0;
-    while (current_ < ranks_.size() && ranks_[current_].rank != rank) ++current_;
-    if (current_ == ranks_.size()) ranks_.emplace_back().rank = rank;
-    return false;
-  }
-
-  bool isWanted() const { return wantedRun_ < 0 || ranks_[current_].index == wantedRun_; }
-  LogRun& run() { return ranks_[current_].run; }
-
-  std::string tooFewRuns(const RankRuns& rank) const {
-    std::string text = source_.name() + " holds " + std::to_string(rank.index + 1) +
-                       (rank.index == 0 ? " run" : " runs");
-    if (ranks_.size() > 1) text += " of rank " + std::to_string(*rank.rank);
-    return text + ", so --run " + std::to_string(wantedRun_) +
-           " is not there; they are counted from 0";
-  }
-
-  ByteSource& source_;
-  LineReader lines_;
-  int wantedRun_;
-  bool isOfOneRank_;
-  LogEvents events_;
-  std::vector<RankRuns> ranks_;
-  std::size_t current_ = 0;  // index in ranks_
-  std::int64_t jobLines_ = 0;
-  std::string repaired_;
-};
-
-std::string whyNone(const Pass& pass, const LogRun& run) {
-  if (pass.lineCount() == 0) return "it is empty";
+std::string whyNone(const LogRuns& runs, const LogRun& run) {
+  if (runs.lineCount() == 0) return "it is empty";
   const auto lines = [](std::int64_t n) {
     return std::to_string(n) + (n == 1 ? " line" : " lines");
   };
-  if (pass.jobLineCount() == 0) {
-    return "it holds " + lines(pass.lineCount()) + ", none with \"Profiler Info:\"";
+  if (runs.jobLineCount() == 0) {
+    return "it holds " + lines(runs.lineCount()) + ", none with \"Profiler Info:\"";
   }
-  if (run.findings.count(LogFinding::kLastLineCutOff) == pass.jobLineCount()) {
+  if (run.findings.count(LogFinding::kLastLineCutOff) == runs.jobLineCount()) {
     return "its only line with \"Profiler Info:\" is cut off";
   }
-  return "it holds " + lines(pass.jobLineCount()) +
+  return "it holds " + lines(runs.jobLineCount()) +
          " with \"Profiler Info:\", but none that could be read";
 }
 
@@ -184,11 +67,12 @@ FormatMatch JobLogReader::probe(std::string_view head) const {
 
 ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                                Diagnostics& diagnostics) const {
-  Pass pass(source, request, timeline.strings);
-  std::vector<LogRun> runs = pass.take();
+  LogRuns all(request.run, request.rank.has_value(), timeline.strings);
+  readInto(all, source, threadsFor(source, request), reading_);
+  std::vector<LogRun> runs = all.take(source.name());
   ReadOutcome outcome;
   for (const LogRun& run : runs) outcome.events += run.eventCount();
-  if (outcome.events == 0) outcome.whyNone = whyNone(pass, runs.back());
+  if (outcome.events == 0) outcome.whyNone = whyNone(all, runs.back());
   for (LogRun& run : runs) {
     const int rank = rankOf(run, request);
     const bool hasEvents = run.eventCount() > 0;

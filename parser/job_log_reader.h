@@ -1,5 +1,6 @@
 #pragma once
 
+#include "parser/log_block_parser.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
@@ -9,6 +10,8 @@ namespace pipetrace {
 /// one whose request gives no rank may hold those of several, one after the other.
 class JobLogReader final : public TraceReader {
  public:
+  explicit JobLogReader(LogReading reading = LogReading::kFast) : reading_(reading) {}
+
   std::string_view formatName() const override { return "job log"; }
 
   /// Certain when a line of ours is among the first bytes; otherwise any text might be a log, as a
@@ -17,6 +20,9 @@ class JobLogReader final : public TraceReader {
 
   ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                    Diagnostics& diagnostics) const override;
+
+ private:
+  LogReading reading_;
 };
 
 }  // namespace pipetrace

@@ -55,7 +55,7 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
     ByteSource source(file.path);
     const TraceReader* reader = chooseReader(readers, source.peek(TraceReader::kProbeSize));
     if (reader == nullptr) throw Error(source.name() + " is in no format that can be read");
-    ReadRequest request{.rank = file.rank, .run = options.run};
+    ReadRequest request{.rank = file.rank, .run = options.run, .threads = options.threads};
     if (!timeline.ranks.empty()) request.nextRank = timeline.ranks.rbegin()->first + 1;
     const ReadOutcome outcome = reader->read(source, request, timeline, diagnostics);
     if (!source.damage().empty()) {

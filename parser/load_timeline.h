@@ -11,6 +11,8 @@ namespace pipetrace {
 struct LoadOptions {
   /// Which run of a log that holds several, counted from 0; -1 is the last.
   int run = -1;
+  /// How many threads may read; 0: one per core. What is read does not depend on it.
+  int threads = 0;
 };
 
 /// The one front door for everything that can be read: files, folders (searched for

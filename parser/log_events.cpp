@@ -1,13 +1,12 @@
 #include "parser/log_events.h"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 #include <string>
 
 #include "parser/job_head.h"
 #include "parser/job_type.h"
+#include "parser/log_argument.h"
 #include "parser/log_numbers.h"
 #include "trace/decimal_time.h"
 #include "trace/log_format.h"
@@ -47,15 +46,6 @@ bool readReal(std::string_view text, double& out) {
   return result.ec == std::errc{} && result.ptr == end;
 }
 
-/// Whether `value` prints as `text`, so that keeping the number loses nothing.
-template <typename Number>
-bool printsAs(Number value, std::string_view text) {
-  std::array<char, 32> buffer{};
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return std::string_view(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data())) ==
-         text;
-}
-
 /// The lane of a stream that its line does not name.
 std::string_view defaultLane(const Event& event) {
   if (event.kind == JobKind::kKernel) return "kernels";
@@ -74,22 +64,6 @@ void LogEvents::setType(Event& event, std::string_view type) {
   if (parsed.kind == JobKind::kOther) event.name = strings_.intern(type);
 }
 
-void LogEvents::keepArgument(const LogFields::Field& field) {
-  const StringId key = strings_.intern(field.key);
-  if (!field.quoted) {
-    if (const auto integer = parseNumber<std::int64_t>(field.value);
-        integer && printsAs(*integer, field.value)) {
-      arguments_.push_back(Argument::ofInteger(key, *integer));
-      return;
-    }
-    if (const auto real = parseNumber<double>(field.value); real && printsAs(*real, field.value)) {
-      arguments_.push_back(Argument::ofReal(key, *real));
-      return;
-    }
-  }
-  arguments_.push_back(Argument::ofText(key, strings_.intern(field.value)));
-}
-
 /// The keys that jobs, transfers and kernels have in common.
 void LogEvents::addField(LogRun& run, Event& event, const LogFields::Field& field,
                          std::int64_t number) {
@@ -105,7 +79,7 @@ void LogEvents::addField(LogRun& run, Event& event, const LogFields::Field& fiel
   } else if (field.key == lf::kPeer) {
     fits = readInto(field.value, event.peer);
   } else {
-    keepArgument(field);
+    arguments_.push_back(argumentFromLog(field, strings_));
   }
   if (!fits) run.findings.add(LogFinding::kBadValue, number);
 }
@@ -115,16 +89,8 @@ void LogEvents::finish(LogRun& run, Event& event, std::string_view lane, std::in
     run.findings.add(LogFinding::kEndBeforeStart, number);
     return;
   }
-  if (!arguments_.empty()) {
-    event.firstArgument = static_cast<std::uint32_t>(run.arguments.size());
-    event.argumentCount = static_cast<std::uint16_t>(
-        std::min<std::size_t>(arguments_.size(), std::numeric_limits<std::uint16_t>::max()));
-    run.arguments.insert(run.arguments.end(), arguments_.begin(),
-                         arguments_.begin() + event.argumentCount);
-  }
-  auto found = run.lanes.find(lane);
-  if (found == run.lanes.end()) found = run.lanes.try_emplace(std::string(lane)).first;
-  found->second.push_back(event);
+  if (!arguments_.empty()) run.setArguments(event, arguments_);
+  run.laneOf(lane).push_back(event);
 }
 
 void LogEvents::addJob(LogRun& run, std::string_view line, std::int64_t number) {

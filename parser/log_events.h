@@ -28,7 +28,6 @@ class LogEvents {
 
   void setType(Event& event, std::string_view type);
   void addField(LogRun& run, Event& event, const LogFields::Field& field, std::int64_t number);
-  void keepArgument(const LogFields::Field& field);
   void finish(LogRun& run, Event& event, std::string_view lane, std::int64_t number);
   bool addSpanField(LogRun& run, Span& span, const LogFields::Field& field, std::int64_t number);
   void addSpan(LogRun& run, std::string_view payload, JobKind kind, std::int64_t number);

@@ -49,6 +49,13 @@ void LogFindings::add(LogFinding finding, std::int64_t line, std::int64_t count)
   seen.count += count;
 }
 
+void LogFindings::addAll(const LogFindings& others, std::int64_t before) {
+  for (std::size_t i = 0; i < seen_.size(); ++i) {
+    const Seen& other = others.seen_[i];
+    if (other.count > 0) add(static_cast<LogFinding>(i), before + other.line, other.count);
+  }
+}
+
 void LogFindings::report(const std::string& file, Diagnostics& diagnostics) const {
   for (std::size_t i = 0; i < seen_.size(); ++i) {
     if (seen_[i].count == 0) continue;

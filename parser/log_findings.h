@@ -35,6 +35,8 @@ class LogFindings {
  public:
   /// `line` is 1-based; 0: not about one line.
   void add(LogFinding finding, std::int64_t line, std::int64_t count = 1);
+  /// Adds those of lines further down: the first line of `others` is line `before` + 1.
+  void addAll(const LogFindings& others, std::int64_t before);
   std::int64_t count(LogFinding finding) const { return of(finding).count; }
   /// Hands them on as diagnostics about `file`, in the order of the enumeration.
   void report(const std::string& file, Diagnostics& diagnostics) const;

@@ -1,6 +1,8 @@
 #include "parser/log_run.h"
 
+#include <algorithm>
 #include <iterator>
+#include <limits>
 #include <utility>
 
 namespace pipetrace {
@@ -9,6 +11,27 @@ std::int64_t LogRun::eventCount() const {
   std::size_t count = 0;
   for (const auto& [name, events] : lanes) count += events.size();
   return static_cast<std::int64_t>(count);
+}
+
+std::vector<Event>& LogRun::laneOf(std::string_view name) {
+  auto found = lanes.find(name);
+  if (found == lanes.end()) found = lanes.try_emplace(std::string(name)).first;
+  return found->second;
+}
+
+void LogRun::setArguments(Event& event, std::span<const Argument> list) {
+  const auto count = std::min<std::size_t>(list.size(), std::numeric_limits<std::uint16_t>::max());
+  event.firstArgument = static_cast<std::uint32_t>(arguments.size());
+  event.argumentCount = static_cast<std::uint16_t>(count);
+  arguments.insert(arguments.end(), list.begin(),
+                   list.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+void LogRun::clearEvents() {
+  for (auto& [name, events] : lanes) events.clear();
+  arguments.clear();
+  counters.clear();
+  findings = {};
 }
 
 void LogRun::moveTo(Timeline& timeline, int rank) {

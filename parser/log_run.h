@@ -3,7 +3,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parser/log_findings.h"
@@ -23,6 +25,15 @@ struct LogRun {
   LogFindings findings;
 
   std::int64_t eventCount() const;
+
+  /// The events of a lane, made if missing. The reference holds as long as the run.
+  std::vector<Event>& laneOf(std::string_view name);
+
+  /// Appends the arguments and points `event` to them. At most 65535; the rest is cut off.
+  void setArguments(Event& event, std::span<const Argument> list);
+
+  /// No events, arguments, samples and findings any more; their memory is kept for new ones.
+  void clearEvents();
 
   /// Adds all of it to `timeline` as rank `rank`, and is empty afterwards.
   void moveTo(Timeline& timeline, int rank);

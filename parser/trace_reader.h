@@ -22,6 +22,7 @@ struct ReadRequest {
   std::optional<int> rank;  ///< that the file's name or place gives; formats of one rank use it
   int nextRank = 0;         ///< the first rank that no input before this one has taken
   int run = -1;             ///< see LoadOptions::run
+  int threads = 1;          ///< see LoadOptions::threads
 };
 
 /// What came of it.

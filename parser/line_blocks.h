@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include "parser/byte_source.h"
+
+namespace pipetrace {
+
+/// Cuts an input into blocks of whole lines, which can be looked at apart from each other. Several
+/// threads may take blocks at once; of a plain file they read at once, too.
+class LineBlocks {
+ public:
+  /// Longer lines are no lines of a log and are left out.
+  static constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+  /// Small enough that a block is still in its core's cache when it has been read.
+  static constexpr std::size_t kUsualSize = std::size_t{1} << 18;
+
+  struct Block {
+    std::int64_t number = 0;  ///< blocks are counted from 0 in the order of the input
+    /// Empty, or whole lines with their ends; only at the end of the input the last may lack its
+    /// own. Holds until the next call of next() with this block.
+    std::string_view text;
+    bool tooLong = false;   ///< after `text` there was one line that is too long
+    double upTo = 0;        ///< share of the input that it and all before it make; 0: not known
+    std::vector<char> own;  ///< the bytes, to be used again
+  };
+
+  /// `source` must outlive it. Blocks are of about `usualSize` bytes, which is far below
+  /// kLongestLine.
+  explicit LineBlocks(ByteSource& source, std::size_t usualSize = kUsualSize);
+
+  /// The next block; false at the end. Throws Error when the input cannot be read.
+  bool next(Block& block);
+
+ private:
+  bool nextOfFile(Block& block);
+  bool nextOfStream(Block& block);
+  bool readUpTo(Block& block, std::size_t offset, std::size_t& held, std::size_t wanted);
+  bool skipLongLine();
+
+  ByteSource& source_;
+  const std::size_t usualSize_;
+  std::size_t fileSize_ = 0;           // of a plain file
+  bool isFile_ = false;                // ... which it is
+  std::atomic<std::int64_t> next_{0};  // block of the file
+  std::mutex mutex_;                   // for what follows
+  std::vector<char> carried_;          // the begin of the line that the latest block did not hold
+  std::int64_t nextOfStream_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace pipetrace

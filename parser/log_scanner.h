@@ -1,0 +1,129 @@
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Takes a line of the job log apart from its start. Each function takes what it is named after and
+/// is true, or is false where something else stands, and then nothing more can be taken.
+class LogScanner {
+ public:
+  explicit LogScanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
+
+  template <std::size_t size>
+  bool literal(const char (&text)[size]) {
+    constexpr std::size_t kLength = size - 1;
+    if (left() < kLength || std::memcmp(at_, text, kLength) != 0) return false;
+    at_ += kLength;
+    return true;
+  }
+
+  /// Digits, at most 18 of them, so that no overflow has to be looked for.
+  bool number(std::int64_t& value) {
+    const char* const from = at_;
+    std::int64_t sum = 0;
+    for (; at_ < end_ && isDigit(*at_); ++at_) {
+      if (at_ - from == 18) return false;
+      sum = sum * 10 + (*at_ - '0');
+    }
+    value = sum;
+    return at_ > from;
+  }
+
+  /// Latin letters, digits and underscores.
+  bool word(std::string_view& text) {
+    const char* const from = at_;
+    while (at_ < end_ && isWord(*at_)) ++at_;
+    text = {from, static_cast<std::size_t>(at_ - from)};
+    return at_ > from;
+  }
+
+  /// What a value may be without quotes: the same, and `.+:/-`.
+  bool bareValue(std::string_view& text) {
+    const char* const from = at_;
+    while (at_ < end_ &&
+           (isWord(*at_) || (*at_ >= '+' && *at_ <= '/' && *at_ != ',') || *at_ == ':'))
+      ++at_;
+    text = {from, static_cast<std::size_t>(at_ - from)};
+    return at_ > from;
+  }
+
+  /// The rest of a quoted text, whose first quote has been taken, with its last one: printable
+  /// ASCII without escapes, and not empty.
+  bool quotedText(std::string_view& text) {
+    const char* const from = at_;
+    while (at_ < end_ && *at_ >= ' ' && *at_ <= '~' && *at_ != '"' && *at_ != '\\') ++at_;
+    text = {from, static_cast<std::size_t>(at_ - from)};
+    return at_ > from && literal("\"");
+  }
+
+  /// Milliseconds with six decimals.
+  bool milliseconds(Nanoseconds& time) {
+    std::uint64_t whole = 0;
+    std::uint64_t decimals = 0;
+    if (!wholeMilliseconds(whole) || left() < 7 || *at_ != '.') return false;
+    for (int i = 1; i <= 6; ++i) {
+      if (!isDigit(at_[i])) return false;
+      decimals = decimals * 10 + static_cast<std::uint64_t>(at_[i] - '0');
+    }
+    at_ += 7;
+    if (at_ < end_ && isDigit(*at_)) return false;
+    const std::uint64_t ns = whole * 1'000'000 + decimals;  // < 10^19: fits without sign
+    if (ns > static_cast<std::uint64_t>(kNsMax)) return false;
+    time = static_cast<Nanoseconds>(ns);
+    return true;
+  }
+
+  std::string_view rest() const { return {at_, left()}; }
+
+ private:
+  static bool isDigit(char c) { return c >= '0' && c <= '9'; }
+  static bool isWord(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || isDigit(c) || c == '_';
+  }
+
+  std::size_t left() const { return static_cast<std::size_t>(end_ - at_); }
+
+  /// At most 13 digits; those of the years from 2001 to 2286 eight at a time.
+  bool wholeMilliseconds(std::uint64_t& value) {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    if (left() > 13 && at_[13] == '.' && eightDigits(at_, high) && eightDigits(at_ + 5, low)) {
+      value = high / 1000 * 100'000'000 + low;
+      at_ += 13;
+      return true;
+    }
+    std::int64_t few = 0;
+    const char* const from = at_;
+    if (!number(few) || at_ - from > 13) return false;
+    value = static_cast<std::uint64_t>(few);
+    return true;
+  }
+
+  static bool eightDigits(const char* from, std::uint64_t& value) {
+    if constexpr (std::endian::native != std::endian::little) return false;
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, from, sizeof bytes);
+    // A digit is 0x30 .. 0x39: its upper half is 3, and stays 3 when 6 is added.
+    constexpr std::uint64_t kUpper = 0xf0f0f0f0f0f0f0f0;
+    constexpr std::uint64_t kThrees = 0x3030303030303030;
+    if ((bytes & kUpper) != kThrees || ((bytes + 0x0606060606060606) & kUpper) != kThrees) {
+      return false;
+    }
+    // Neighbours are put together: digits to pairs, pairs to fours, fours to the whole.
+    bytes = (bytes & 0x0f0f0f0f0f0f0f0f) * 2561 >> 8;
+    bytes = (bytes & 0x00ff00ff00ff00ff) * 6553601 >> 16;
+    value = (bytes & 0x0000ffff0000ffff) * 42949672960001 >> 32;
+    return true;
+  }
+
+  const char* at_;
+  const char* end_;
+};
+
+}  // namespace pipetrace

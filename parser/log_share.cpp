@@ -1,0 +1,12 @@
+#include "parser/log_share.h"
+
+namespace pipetrace {
+
+void LogStretch::clear() {
+  about.clear();
+  events.clearEvents();
+  ofLines = {};
+  jobLines = 0;
+}
+
+}  // namespace pipetrace
