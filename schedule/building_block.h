@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/schedule.h"
+
+namespace pipetrace {
+
+/// What "Pipeline Parallelism with Controllable Memory" builds schedules of: the forwards and input
+/// halves of one micro-batch, which the next one repeats `interval` later. Times are in units of
+/// one job.
+struct BuildingBlock {
+  std::vector<int> forward;        ///< by virtual stage, when its forward begins
+  std::vector<int> backwardInput;  ///< by virtual stage, when its input half begins
+  int interval = 0;
+};
+
+/// The order in which each rank does its share of the blocks of all micro-batches. `schedule` gives
+/// the sizes and where stages stand.
+Schedule repeat(Schedule schedule, const BuildingBlock& block);
+
+}  // namespace pipetrace

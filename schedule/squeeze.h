@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "schedule/costs.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace {
+
+/// How far squeeze() may depart from the order that it is given.
+struct SqueezeOptions {
+  /// By rank: the most memory that activations may take, in the units of Costs.
+  std::vector<std::int64_t> limits;
+  /// Whether a forward that has its input may overtake jobs that still wait for theirs, where the
+  /// memory is left for these in their turn.
+  bool overtake = true;
+  /// Whether an input half that can run goes before every forward.
+  bool inputFirst = false;
+  /// A weight half begins in a gap that is known to last at least so many hundredths of it.
+  int fillPercent = 0;
+};
+
+/// Makes a plan of an order of forwards and input halves: each job runs as soon as its rank is
+/// free, its input there and memory left, and weight halves, oldest first, fill the gaps or make
+/// room. This is the squeezing step of "Pipeline Parallelism with Controllable Memory" together
+/// with its reordering of warm-up and cool-down.
+///
+/// `order` holds each rank's forwards and input halves, per stage in order of micro-batches; an
+/// input half goes before forwards that cannot run yet in any case. No plan: the limits are too low
+/// for this order. Linear in the number of jobs (times the logarithm
+/// of the ranks).
+std::optional<Schedule> squeeze(const Schedule& order, const Costs& costs,
+                                const SqueezeOptions& options);
+
+}  // namespace pipetrace
