@@ -1,18 +1,17 @@
 #include "schedule/check.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
-#include "schedule/plan_index.h"
-#include "schedule/plan_order.h"
+#include "schedule/add_transfers.h"
+#include "schedule/deadlock.h"
+#include "schedule/limit_problems.h"
+#include "schedule/transfer_problems.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
-
-std::string place(PlanIndex::Position position) {
-  return "rank " + std::to_string(position.rank) + ", cell " + std::to_string(position.cell);
-}
 
 void findMisplaced(const Schedule& schedule, std::vector<Problem>& problems) {
   const auto inRange = [&](int stage, int microBatch) {
@@ -44,11 +43,13 @@ void findMisplaced(const Schedule& schedule, std::vector<Problem>& problems) {
 
 void findTooEarly(const Schedule& schedule, const PlanIndex& index,
                   std::vector<Problem>& problems) {
+  const WaitRules rules(schedule, index);
   for (int rank = 0; rank < schedule.numRanks(); ++rank) {
     const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const int cell = static_cast<int>(i);
-      for (const PlanIndex::Position& input : index.inputsOf(actions[i])) {
+      for (const WaitRules::Wait& wait : rules.waitsOf({rank, cell})) {
+        const PlanIndex::Position input = wait.position;
         if (input.rank != rank || input.cell < cell) continue;
         problems.push_back({rank, cell,
                             toText(actions[i]) + " comes before " + toText(index.at(input)) +
@@ -58,50 +59,32 @@ void findTooEarly(const Schedule& schedule, const PlanIndex& index,
   }
 }
 
-/// Follows from a stuck rank what each waits for until a rank repeats.
-Problem cycleOf(const Schedule& schedule, const PlanIndex& index, const PlanOrder& order) {
-  const auto stuckOn = [&](int rank) {
-    return PlanIndex::Position{rank, order.done[static_cast<std::size_t>(rank)]};
-  };
-  const auto waitsFor = [&](PlanIndex::Position position) {
-    for (const PlanIndex::Position& input : index.inputsOf(index.at(position))) {
-      if (input.cell >= order.done[static_cast<std::size_t>(input.rank)]) return input;
-    }
-    return PlanIndex::Position{};
-  };
-  std::vector<int> seen(schedule.ranks.size(), 0);
-  int rank = 0;
-  while (stuckOn(rank).cell ==
-         static_cast<int>(schedule.ranks[static_cast<std::size_t>(rank)].size())) {
-    ++rank;
+std::optional<Problem> deadlockOf(const Schedule& schedule, const PlanIndex& index, int buffers) {
+  if (index.hasTransfers() || buffers == kUnboundedBuffers) {
+    return findDeadlock(schedule, index, buffers);
   }
-  while (seen[static_cast<std::size_t>(rank)]++ == 0) rank = waitsFor(stuckOn(rank)).rank;
-
-  const PlanIndex::Position first = stuckOn(rank);
-  std::string text = "deadlock: ";
-  PlanIndex::Position position = first;
-  do {
-    const PlanIndex::Position needed = waitsFor(position);
-    text += toText(index.at(position)) + " (" + place(position) + ") waits for " +
-            toText(index.at(needed)) + " (" + place(needed) + ")";
-    position = stuckOn(needed.rank);
-    if (position != needed) text += ", which comes after " + toText(index.at(position));
-    text += "; ";
-  } while (position != first);
-  text += "that closes the cycle";
-  return {first.rank, first.cell, text};
+  if (auto problem = findDeadlock(schedule, index, kUnboundedBuffers)) return problem;
+  const Schedule full = addTransfers(schedule, {.credits = 0});
+  return findDeadlock(full, PlanIndex(full), buffers, true);
 }
 
 }  // namespace
 
-std::vector<Problem> check(const Schedule& schedule) {
+std::vector<Problem> check(const Schedule& schedule, const CheckOptions& options) {
   const PlanIndex index(schedule);
   std::vector<Problem> problems = index.problems();
-  if (index.isUsable()) findMisplaced(schedule, problems);
+  if (!index.isUsable()) return problems;
+  const bool hasAllWork = problems.empty();
+  findMisplaced(schedule, problems);
+  const auto append = [&](const std::vector<Problem>& more) {
+    problems.insert(problems.end(), more.begin(), more.end());
+  };
+  append(transferProblems(schedule, index));
   findTooEarly(schedule, index, problems);
-  if (!problems.empty()) return problems;
-  const PlanOrder order = planOrder(schedule, index);
-  if (!order.complete) problems.push_back(cycleOf(schedule, index, order));
+  if (problems.empty()) {
+    if (auto deadlock = deadlockOf(schedule, index, options.buffers)) problems.push_back(*deadlock);
+  }
+  if (hasAllWork) append(limitProblems(schedule, options));
   return problems;
 }
 

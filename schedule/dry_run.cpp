@@ -8,10 +8,8 @@
 namespace pipetrace {
 namespace {
 
-DryRun::Rank rankOf(const Schedule& schedule, const PlanTiming& timing, int rank, HeldMemory held) {
+DryRun::Rank timesOf(const std::vector<Action>& actions, const PlanTiming& timing, int rank) {
   DryRun::Rank out;
-  out.peakMemory = held.memory();
-  const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
   out.begin.reserve(actions.size());
   out.end.reserve(actions.size());
   bool started = false;
@@ -24,10 +22,6 @@ DryRun::Rank rankOf(const Schedule& schedule, const PlanTiming& timing, int rank
     started = true;
     out.last = span.end;
     out.busy += span.end - span.begin;
-    held.begin(actions[i]);
-    out.peakLive = std::max(out.peakLive, held.live());
-    out.peakMemory = std::max(out.peakMemory, held.memory());
-    held.end(actions[i]);
   }
   return out;
 }
@@ -42,8 +36,11 @@ DryRun dryRun(const Schedule& schedule, const Costs& costs) {
   out.ranks.reserve(schedule.ranks.size());
   const auto weights = weightsByRank(schedule, costs, timing.versions());
   for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    out.ranks.push_back(
-        rankOf(schedule, timing, rank, HeldMemory(costs, weights[static_cast<std::size_t>(rank)])));
+    const auto r = static_cast<std::size_t>(rank);
+    const Peaks peaks = peaksOf(schedule, costs, weights[r], rank);
+    out.ranks.push_back(timesOf(schedule.ranks[r], timing, rank));
+    out.ranks.back().peakLive = peaks.live;
+    out.ranks.back().peakMemory = peaks.memory;
   }
   out.length = *std::max_element(free.begin(), free.end());
   if (schedule.updates.every == 0) out.length += costs.optimizer;

@@ -1,5 +1,7 @@
 #include "schedule/held_memory.h"
 
+#include <algorithm>
+
 namespace pipetrace {
 
 void HeldMemory::begin(const Action& action) {
@@ -39,6 +41,18 @@ std::vector<std::int64_t> weightsByRank(const Schedule& schedule, const Costs& c
     weights.push_back(sum);
   }
   return weights;
+}
+
+Peaks peaksOf(const Schedule& schedule, const Costs& costs, std::int64_t weights, int rank) {
+  HeldMemory held(costs, weights);
+  Peaks peaks{.live = 0, .memory = weights};
+  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+    held.begin(action);
+    peaks.live = std::max(peaks.live, held.live());
+    peaks.memory = std::max(peaks.memory, held.memory());
+    held.end(action);
+  }
+  return peaks;
 }
 
 }  // namespace pipetrace

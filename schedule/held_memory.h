@@ -37,4 +37,11 @@ class HeldMemory {
 std::vector<std::int64_t> weightsByRank(const Schedule& schedule, const Costs& costs,
                                         const WeightVersions& versions);
 
+/// The most that a rank holds at once.
+struct Peaks {
+  int live = 0;
+  std::int64_t memory = 0;
+};
+Peaks peaksOf(const Schedule& schedule, const Costs& costs, std::int64_t weights, int rank);
+
 }  // namespace pipetrace

@@ -101,16 +101,19 @@ Nanoseconds PlanTiming::costOf(const Action& action) const {
   }
 }
 
-/// How long a message keeps its link.
-Nanoseconds PlanTiming::wireTimeOf(int message) const {
-  if (costs_.bandwidth <= 0) return 0;
+std::int64_t PlanTiming::bytesOf(int message) const {
   const Action& maker = action(makerOf(message));
   int stage = maker.stage;
   if (!isForward(message)) {
     stage = (maker.kind == JobKind::kForwardBackward ? maker.backwardStage : maker.stage) - 1;
   }
-  const auto bytes = static_cast<double>(costs_.stages[static_cast<std::size_t>(stage)].message);
-  return std::llround(bytes / costs_.bandwidth * 1e9);
+  return costs_.stages[static_cast<std::size_t>(stage)].message;
+}
+
+/// How long a message keeps its link.
+Nanoseconds PlanTiming::wireTimeOf(int message) const {
+  if (costs_.bandwidth <= 0) return 0;
+  return std::llround(static_cast<double>(bytesOf(message)) / costs_.bandwidth * 1e9);
 }
 
 Nanoseconds* PlanTiming::linkOf(int message) {

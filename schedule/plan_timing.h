@@ -59,6 +59,8 @@ class PlanTiming {
   }
   /// The message that a send or a receive moves.
   int messageOfTransfer(int number) const { return inputs_[static_cast<std::size_t>(2 * number)]; }
+  /// How long a message is; 0 where the costs do not say.
+  std::int64_t bytesOf(int message) const;
   /// How many updates of the weights follow an action (asynchronous plans).
   int updatesAfter(int number) const {
     return updatesAfter_.empty() ? 0 : updatesAfter_[static_cast<std::size_t>(number)];

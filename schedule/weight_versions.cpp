@@ -77,8 +77,8 @@ class Walk {
   explicit Walk(const Schedule& schedule) : schedule_(schedule) {
     const auto stages = static_cast<std::size_t>(schedule.numStages);
     result_.stages.resize(stages);
-    result_.used.assign(stages * static_cast<std::size_t>(schedule.numMicroBatches), 0);
     if (schedule.updates.every > 0) {
+      result_.used.assign(stages * static_cast<std::size_t>(schedule.numMicroBatches), 0);
       states_.assign(stages, StageWeights(schedule.updates, schedule.numMicroBatches));
     }
   }

@@ -36,9 +36,10 @@ struct WeightVersions {
   std::vector<Stage> stages;
   std::vector<Update> updates;  ///< by rank, then in order
   std::vector<TooEarly> tooEarly;
-  std::vector<int> used;  ///< by stage * numMicroBatches + microBatch
+  std::vector<int> used;  ///< by stage * numMicroBatches + microBatch; empty: 0 throughout
 
   int usedBy(const Schedule& schedule, int stage, int microBatch) const {
+    if (used.empty()) return 0;
     return used[static_cast<std::size_t>(stage) *
                     static_cast<std::size_t>(schedule.numMicroBatches) +
                 static_cast<std::size_t>(microBatch)];

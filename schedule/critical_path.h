@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/job_kind.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Why a link of the critical path did not begin earlier.
+enum class WaitReason {
+  kStepBegin,  ///< it is the first
+  kRank,       ///< its rank was busy with the link before
+  kMessage,    ///< it needs the message that is the link before
+  kMaker,      ///< a message: it is made by the link before
+  kLink,       ///< a message: the message before it kept the link between the ranks busy
+  kReceive,    ///< a message: its receive was posted late, after the link before
+};
+std::string_view toText(WaitReason reason);
+
+/// What a step's length is made of: a chain of jobs and messages without gaps, from the begin of
+/// the step on the rank of the first to the end of the last job of all.
+struct CriticalPath {
+  struct Link {
+    JobKind kind = JobKind::kForward;  ///< a job of the compute lane, or send_* for a message
+    int rank = 0;                      ///< of a message: its sender
+    int peer = -1;                     ///< of a message: its receiver
+    int cell = -1;     ///< of the action in the plan; -1: lr, optimizer or a message
+    std::string text;  ///< its cell in schedule files; of a message that of its send
+    Nanoseconds begin = 0;
+    Nanoseconds end = 0;
+    WaitReason reason = WaitReason::kStepBegin;
+  };
+  std::vector<Link> links;  ///< in time order
+
+  Nanoseconds length() const { return links.empty() ? 0 : links.back().end - links.front().begin; }
+  /// How much of the length is spent on each kind; the sum is length().
+  std::map<JobKind, Nanoseconds> totals() const;
+};
+
+}  // namespace pipetrace
