@@ -1,7 +1,9 @@
 #include "chart/cell_label.h"
 
 #include <initializer_list>
+#include <optional>
 
+#include "chart/fused_pair.h"
 #include "trace/display_name.h"
 
 namespace pipetrace {
@@ -24,6 +26,14 @@ std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm fo
   if (width < 6) return {};
   const bool isNumbered =
       event.microBatch >= 0 && (isCompute(event.kind) || isTransfer(event.kind));
+  if (const std::optional<FusedPair> pair = fusedPairOf(timeline, event)) {
+    const std::string forward = std::to_string(pair->forwardMicroBatch);
+    const std::string backward = std::to_string(pair->backwardMicroBatch);
+    std::string letters;
+    if (form == LabelForm::kLetterAndNumber) letters = "F" + forward + " B" + backward;
+    return firstThatFits({letters, forward + " + " + backward, forward + "+" + backward, forward},
+                         width, textWidth);
+  }
   if (isNumbered) {
     const std::string number = std::to_string(event.microBatch);
     if (form == LabelForm::kNumber) return firstThatFits({number}, width, textWidth);

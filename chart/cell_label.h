@@ -12,8 +12,9 @@ namespace pipetrace {
 /// kind.
 enum class LabelForm : std::uint8_t { kNumber, kLetterAndNumber };
 
-/// What is written into an event's cell of `width` pixels: the micro-batch ("3", "F3"), or the name
-/// of what has none. The longest form that fits; empty when none does.
+/// What is written into an event's cell of `width` pixels: the micro-batch ("3", "F3"; of a fused
+/// pair both, "3 + 1"), or the name of what has none. The longest form that fits; empty when none
+/// does.
 std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm form, int width,
                       const TextWidth& textWidth);
 

@@ -1,9 +1,9 @@
 #include "chart/job_text.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <optional>
 
-#include "trace/log_format.h"
+#include "chart/fused_pair.h"
 
 namespace pipetrace {
 namespace {
@@ -35,9 +35,6 @@ char lowerCase(char letter) {
 }  // namespace
 
 JobText::JobText(const Timeline& timeline) : timeline_(timeline) {
-  for (StringId id = 1; id < timeline.strings.size(); ++id) {
-    if (timeline.strings[id] == log_format::kAction) actionKey_ = id;
-  }
   for (const Track& track : timeline.tracks) {
     for (const Event& event : track.events) {
       if (!isCompute(event.kind) || event.stage < 0 || event.chunk < 0) continue;
@@ -55,25 +52,16 @@ std::string JobText::numbered(char letter, int stage, int chunk, int microBatch)
   return text;
 }
 
-/// The halves stand in the job's action only, "(0F7;7B3)OVERLAP_F_B".
 std::string JobText::fused(int rank, const Event& job, const char* between) const {
-  for (const Argument& argument : timeline_.argumentsOf(job)) {
-    if (argument.key != actionKey_ || argument.type != ArgumentType::kText) continue;
-    const std::string action(timeline_.strings[argument.text]);
-    int stages[2];
-    int microBatches[2];
-    if (std::sscanf(action.c_str(), "(%9dF%9d;%9dB%9d)", &stages[0], &microBatches[0], &stages[1],
-                    &microBatches[1]) != 4) {
-      continue;
-    }
-    const auto chunkOf = [&](int stage) {
-      const auto found = chunkOf_.find({rank, stage});
-      return found == chunkOf_.end() ? 0 : found->second;
-    };
-    return numbered('F', stages[0], chunkOf(stages[0]), microBatches[0]) + between +
-           numbered('B', stages[1], chunkOf(stages[1]), microBatches[1]);
-  }
-  return numbered('&', job.stage, job.chunk, job.microBatch);
+  const std::optional<FusedPair> pair = fusedPairOf(timeline_, job);
+  if (!pair) return numbered('&', job.stage, job.chunk, job.microBatch);
+  const auto chunkOf = [&](int stage) {
+    const auto found = chunkOf_.find({rank, stage});
+    return found == chunkOf_.end() ? 0 : found->second;
+  };
+  return numbered('F', pair->forwardStage, chunkOf(pair->forwardStage), pair->forwardMicroBatch) +
+         between +
+         numbered('B', pair->backwardStage, chunkOf(pair->backwardStage), pair->backwardMicroBatch);
 }
 
 std::string JobText::whole(int rank, const Event& job) const {

@@ -31,7 +31,6 @@ class JobText {
   std::string fused(int rank, const Event& job, const char* between) const;
 
   const Timeline& timeline_;
-  StringId actionKey_ = 0;  // 0: no job has an action
   int chunks_ = 1;
   std::map<std::pair<int, int>, int> chunkOf_;  // by rank and stage
 };

@@ -122,7 +122,12 @@ class TextChart {
       const Nanoseconds units = job.duration() / unit;
       cell = std::max(cell, (needed + units - 1) / units);
     });
-    if (cells * cell > columns) return;
+    if (cells * cell > columns) {
+      // Equal jobs equally long, as long as that leaves room for "F0".
+      const Nanoseconds columnsPerUnit = scale_.columns / cells;
+      if (columnsPerUnit >= 2) scale_.columns = static_cast<int>(cells * columnsPerUnit);
+      return;
+    }
     scale_.unit = unit;
     scale_.cell = static_cast<int>(cell);
     scale_.columns = static_cast<int>(cells * cell);

@@ -4,6 +4,7 @@
 #include "chart/cell_label.h"
 #include "chart/text_width.h"
 #include "chart/utf8.h"
+#include "trace/log_format.h"
 
 namespace pipetrace {
 namespace {
@@ -28,6 +29,21 @@ TEST(CellLabelTest, JobsWithoutAMicroBatchShowTheirName) {
   EXPECT_EQ(label(optimizer, LabelForm::kNumber, 30), "opt");
   EXPECT_EQ(label(optimizer, LabelForm::kNumber, 20), "");
   EXPECT_EQ(label({.kind = JobKind::kBubble}, LabelForm::kNumber, 500), "");
+}
+
+TEST(CellLabelTest, FusedPairsShowBothNumbers) {
+  Timeline timeline;
+  Event pair{.microBatch = 7, .kind = JobKind::kForwardBackward};
+  const Argument action = Argument::ofText(timeline.strings.intern(log_format::kAction),
+                                           timeline.strings.intern("(0F7;5B13)OVERLAP_F_B"));
+  timeline.setArguments(pair, {&action, 1});
+  const auto fitting = [&](LabelForm form, int width) {
+    return cellLabel(timeline, pair, form, width, sevenPixelsEach);
+  };
+  EXPECT_EQ(fitting(LabelForm::kLetterAndNumber, 44), "F7 B13");
+  EXPECT_EQ(fitting(LabelForm::kNumber, 44), "7 + 13");
+  EXPECT_EQ(fitting(LabelForm::kNumber, 43), "7+13");
+  EXPECT_EQ(fitting(LabelForm::kNumber, 29), "7");
 }
 
 TEST(Utf8Test, CharactersAreTakenWhole) {

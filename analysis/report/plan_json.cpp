@@ -1,0 +1,69 @@
+#include <nlohmann/json.hpp>
+
+#include "analysis/costs_file.h"
+#include "analysis/report/plan_report.h"
+
+namespace pipetrace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json scheduleJson(const Schedule& schedule) {
+  Json actions = Json::array();
+  for (const auto& rank : schedule.ranks) {
+    Json row = Json::array();
+    for (const Action& action : rank) row.push_back(toText(action));
+    actions.push_back(row);
+  }
+  return {{"name", schedule.name},
+          {"ranks", schedule.numRanks()},
+          {"stages", schedule.numStages},
+          {"micro_batches", schedule.numMicroBatches},
+          {"bidirectional", schedule.isBidirectional()},
+          {"updates_every", schedule.updates.every},
+          {"actions", actions}};
+}
+
+Json rankJson(const PlanReport& report, int rank) {
+  const PlanFigures::Rank& figures = report.figures->ranks[static_cast<std::size_t>(rank)];
+  Json json = {{"rank", rank},
+               {"stages", report.schedule.stagesOfRank(rank)},
+               {"busy_ns", figures.busy},
+               {"idle_ns", figures.idle},
+               {"bubble_ratio", figures.bubbleRatio},
+               {"peak_activations", figures.peakActivations}};
+  json["peak_memory_bytes"] = report.hasMemory ? Json(figures.peakMemory) : Json(nullptr);
+  json["weight_versions"] = figures.weightVersions;
+  return json;
+}
+
+void addFigures(Json& json, const PlanReport& report) {
+  json["steps"] = report.steps;
+  json["length_ns"] = report.figures->length;
+  json["bubble_ratio"] = report.figures->bubbleRatio;
+  json["span_bubble"] = report.figures->spanBubble;
+  Json ranks = Json::array();
+  for (int rank = 0; rank < report.schedule.numRanks(); ++rank) {
+    ranks.push_back(rankJson(report, rank));
+  }
+  json["ranks"] = ranks;
+}
+
+}  // namespace
+
+std::string planJson(const PlanReport& report) {
+  Json json = {{"schedule", scheduleJson(report.schedule)}};
+  if (report.costs != nullptr) {
+    json["costs"] = Json::parse(toCostsFile(givenCosts(*report.costs)));
+  }
+  if (report.figures != nullptr) addFigures(json, report);
+  Json problems = Json::array();
+  for (const Problem& problem : report.problems) {
+    problems.push_back(
+        {{"rank", problem.rank}, {"cell", problem.cell}, {"message", problem.message}});
+  }
+  json["problems"] = problems;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/plan_figures.h"
+#include "schedule/problem.h"
+
+namespace pipetrace {
+
+/// A plan, as far as it is known: a plan that cannot run has problems and no figures.
+struct PlanReport {
+  const Schedule& schedule;
+  const Costs* costs = nullptr;
+  const PlanFigures* figures = nullptr;
+  int steps = 1;
+  bool hasMemory = false;  ///< memory is in bytes; else it counts activations, and is left out
+  std::vector<Problem> problems = {};
+};
+
+/// "1F1B, 4 ranks, 8 micro-batches", with the chunks of a rank where it has several.
+std::string planTitle(const Schedule& schedule);
+/// "length 33.0 ms, bubble ratio 0.2727, span bubble 0.2727".
+std::string planLine(const PlanFigures& figures);
+
+/// The figures for people, under the chart: length and bubbles, a row for each rank, the critical
+/// path, what theory says. Ends with a newline. `report` has figures.
+std::string planText(const PlanReport& report);
+
+/// All of it as one JSON object, keys as docs/schedules.md lists them. Ends with a newline.
+std::string planJson(const PlanReport& report);
+
+}  // namespace pipetrace

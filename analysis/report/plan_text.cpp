@@ -1,0 +1,75 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "analysis/report/plan_report.h"
+#include "analysis/report/text_report.h"
+#include "analysis/report/text_table.h"
+#include "trace/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+std::string counted(int count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+/// "1.25 GB", of 10^9 bytes.
+std::string bytesText(std::int64_t bytes) {
+  struct Unit {
+    double size;
+    const char* name;
+  };
+  constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+  char text[32];
+  for (const Unit& unit : kUnits) {
+    if (static_cast<double>(bytes) < unit.size) continue;
+    std::snprintf(text, sizeof text, "%.2f %s", static_cast<double>(bytes) / unit.size, unit.name);
+    return text;
+  }
+  return std::to_string(bytes) + " B";
+}
+
+std::string rankTable(const PlanReport& report) {
+  const auto& ranks = report.figures->ranks;
+  const bool versions = std::any_of(ranks.begin(), ranks.end(), [](const PlanFigures::Rank& rank) {
+    return rank.weightVersions > 1;
+  });
+  std::vector<std::string> header = {"rank", "busy", "idle", "bubble ratio", "peak activations"};
+  if (report.hasMemory) header.emplace_back("peak memory");
+  if (versions) header.emplace_back("weight versions");
+  TextTable table(header);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    std::vector<std::string> row = {std::to_string(r), formatDuration(ranks[r].busy),
+                                    formatDuration(ranks[r].idle), ratioText(ranks[r].bubbleRatio),
+                                    std::to_string(ranks[r].peakActivations)};
+    if (report.hasMemory) row.push_back(bytesText(ranks[r].peakMemory));
+    if (versions) row.push_back(std::to_string(ranks[r].weightVersions));
+    table.addRow(row);
+  }
+  return table.toText();
+}
+
+}  // namespace
+
+std::string planTitle(const Schedule& schedule) {
+  std::string text = schedule.name + ", " + counted(schedule.numRanks(), "rank", "ranks");
+  if (schedule.isBidirectional()) {
+    text += " in both directions";
+  } else if (const int chunks = schedule.numChunks(); chunks > 1) {
+    text += " of " + std::to_string(chunks) + " chunks";
+  }
+  return text + ", " + counted(schedule.numMicroBatches, "micro-batch", "micro-batches");
+}
+
+std::string planLine(const PlanFigures& figures) {
+  return "length " + formatDuration(figures.length) + ", bubble ratio " +
+         ratioText(figures.bubbleRatio) + ", span bubble " + ratioText(figures.spanBubble);
+}
+
+std::string planText(const PlanReport& report) {
+  std::string text = planLine(*report.figures);
+  if (report.steps > 1) text += ", " + std::to_string(report.steps) + " steps";
+  return text + "\n\n" + rankTable(report);
+}
+
+}  // namespace pipetrace
