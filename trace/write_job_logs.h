@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// What `rank` would have logged of the timeline (docs/log-format.md): meta and clock lines, the
+/// jobs of its compute lane, what its other lanes did, its counters, and the end line if
+/// RankInfo::hasEnd. Arguments of events follow their fields. Bubbles are left out, as no program
+/// logs them. `timeline` must be sorted and have an entry for the rank.
+std::string jobLogText(const Timeline& timeline, int rank);
+
+/// Appends jobLogText() of each rank to folder/workerlog.<rank>, where it is a further run of logs
+/// that are there already; the folder is made if missing. Throws Error for a folder that cannot be
+/// made and for a file that cannot be written.
+void writeJobLogs(const Timeline& timeline, const std::string& folder);
+
+}  // namespace pipetrace
