@@ -74,6 +74,11 @@ const std::vector<Entry>& entries() {
         .summary = "1F1B with split backward passes: weight halves fill the drain",
         .splitsBackward = true},
        unchunked<zbH1>},
+      {{.name = "ZB-H2",
+        .aliases = {"ZB2P"},
+        .summary = "a longer warm-up than ZB-H1: no bubble in the span, for twice the activations",
+        .splitsBackward = true},
+       unchunked<zbH2>},
       {{.name = "InterleavedZeroBubble",
         .aliases = {"ScheduleInterleavedZeroBubble", "Interleaved-ZB", "Interleaved-ZB1P"},
         .usualChunks = 2,
@@ -81,6 +86,31 @@ const std::vector<Entry>& entries() {
         .summary = "ZB-H1 over several chunks a rank",
         .splitsBackward = true},
        chunked<interleavedZeroBubble>},
+      {{.name = "ZBV",
+        .aliases = {"ScheduleZBVZeroBubble", "ZBVZeroBubble", "V-ZB", "ZB-V", "ZBVPP",
+                    "PipelineZeroBubbleVirtualPipelinePass"},
+        .usualChunks = 2,
+        .leastChunks = 2,
+        .mostChunks = 2,
+        .summary = "V-shaped: no bubble in the span, with 1F1B's most activations",
+        .splitsBackward = true},
+       unchunked<zbV>},
+      {{.name = "V-Half",
+        .aliases = {"ZBV-Half"},
+        .usualChunks = 2,
+        .leastChunks = 2,
+        .mostChunks = 2,
+        .summary = "V-shaped: about half of 1F1B's most activations",
+        .splitsBackward = true},
+       unchunked<vHalf>},
+      {{.name = "V-Min",
+        .aliases = {"ZBV-Min"},
+        .usualChunks = 2,
+        .leastChunks = 2,
+        .mostChunks = 2,
+        .summary = "V-shaped: about a third of 1F1B's most activations",
+        .splitsBackward = true},
+       unchunked<vMin>},
       {{.name = "DualPipe",
         .aliases = {},
         .summary = "both directions at once, forward and backward passes fused, weights twice",
@@ -163,10 +193,17 @@ int chunksOf(const ScheduleInfo& info, int asked) {
 }  // namespace
 
 Schedule buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input) {
-  const Entry& entry = entryOf(name);
+  return entryOf(name).build(settledSize(name, size), input);
+}
+
+const ScheduleInfo& scheduleInfo(std::string_view name) { return entryOf(name).info; }
+
+PlanSize settledSize(std::string_view name, const PlanSize& size) {
+  const ScheduleInfo& info = entryOf(name).info;
   PlanSize settled = size;
-  settled.chunks = chunksOf(entry.info, size.chunks);
-  return entry.build(settled, input);
+  settled.chunks = chunksOf(info, size.chunks);
+  requirePlanSize(info.name, settled.ranks, settled.microBatches, settled.chunks);
+  return settled;
 }
 
 const std::vector<ScheduleInfo>& knownSchedules() {

@@ -46,6 +46,13 @@ struct ScheduleInfo {
 /// All that buildSchedule() knows, in the order in which lists show it.
 const std::vector<ScheduleInfo>& knownSchedules();
 
+/// The one of that name or alias. Throws Error as buildSchedule() does.
+const ScheduleInfo& scheduleInfo(std::string_view name);
+
+/// `size` as buildSchedule() takes it: with the usual chunks where they are left open. Throws Error
+/// as it does.
+PlanSize settledSize(std::string_view name, const PlanSize& size);
+
 /// The names of knownSchedules().
 std::vector<std::string> scheduleNames();
 

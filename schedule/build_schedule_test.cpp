@@ -24,7 +24,6 @@ TEST(BuildSchedule, EveryNameBuildsAPlanThatRunsForAllSizes) {
           ASSERT_EQ(schedule.numMicroBatches, m);
           ASSERT_EQ(schedule.numStages, p * v);
           ASSERT_EQ(schedule.updates.every > 0, info.isAsynchronous);
-          if (schedule.isBidirectional()) continue;
           const auto problems = check(schedule);
           ASSERT_TRUE(problems.empty()) << toText(problems.front());
         }

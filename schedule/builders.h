@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "schedule/costs.h"
 #include "schedule/schedule.h"
@@ -81,7 +82,12 @@ struct AutoOptions {
 Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
                       const AutoOptions& options = {});
 
-/// What builders start from: stage s on rank s, no actions yet.
+/// Throws Error for a plan of less than one rank, micro-batch or chunk, and for one of more actions
+/// than any real plan has.
+void requirePlanSize(std::string_view name, int ranks, int microBatches, int chunks);
+
+/// What builders start from: stage s on rank s, no actions yet. Like the next two it requires the
+/// size.
 Schedule oneStagePerRank(const char* name, int ranks, int microBatches);
 /// Stage s on rank s % ranks.
 Schedule loopedStages(const char* name, int ranks, int microBatches, int chunks);

@@ -139,6 +139,7 @@ TEST(DualPipe, OddRanksMergeTheMiddleTwoOfOneMore) {
   const Schedule schedule = dualPipe(3, 6);
   EXPECT_EQ(schedule.rankOfStage, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(schedule.rankOfStageReversed, (std::vector<int>{2, 1, 0}));
+  EXPECT_TRUE(check(schedule).empty());
 }
 
 TEST(DualPipeV, TwoRanksFourMicroBatches) {

@@ -55,7 +55,7 @@ Schedule withoutMiddleRank(const Schedule& even) {
 }  // namespace
 
 Schedule dualPipe(int ranks, int microBatches) {
-  oneStagePerRank("DualPipe", ranks, microBatches);  // refuses impossible sizes
+  requirePlanSize("DualPipe", ranks, microBatches, 1);
   if (ranks % 2 == 0) return evenDualPipe(ranks, microBatches);
   return withoutMiddleRank(evenDualPipe(ranks + 1, microBatches));
 }

@@ -7,21 +7,13 @@
 namespace pipetrace {
 namespace {
 
-// Far above any real plan; a zero too many must not take the machine's memory.
-constexpr std::int64_t kMostActions = 200'000'000;
+// Far above any real plan; a zero too many must not take the machine's memory, nor its time where
+// a builder looks at every rank for every rank.
+constexpr std::int64_t kMostActions = 50'000'000;
+constexpr int kMostRanks = 10'000;
 
 Schedule emptyPlan(const char* name, int ranks, int microBatches, int chunks) {
-  const std::string what = "cannot plan " + std::string(name) + " for " + std::to_string(ranks) +
-                           " ranks, " + std::to_string(microBatches) + " micro-batches and " +
-                           std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
-  if (ranks < 1 || microBatches < 1 || chunks < 1) {
-    throw Error(what + "; each must be at least 1");
-  }
-  // Dividing, as the product may not fit.
-  if (kMostActions / 3 / ranks / chunks < microBatches) {
-    throw Error(what + ": that is more than " + std::to_string(kMostActions) +
-                " actions; is a number too large?");
-  }
+  requirePlanSize(name, ranks, microBatches, chunks);
   Schedule schedule;
   schedule.name = name;
   schedule.numStages = ranks * chunks;
@@ -32,6 +24,24 @@ Schedule emptyPlan(const char* name, int ranks, int microBatches, int chunks) {
 }
 
 }  // namespace
+
+void requirePlanSize(std::string_view name, int ranks, int microBatches, int chunks) {
+  const std::string what = "cannot plan " + std::string(name) + " for " + std::to_string(ranks) +
+                           " ranks, " + std::to_string(microBatches) + " micro-batches and " +
+                           std::to_string(chunks) + (chunks == 1 ? " chunk" : " chunks");
+  if (ranks < 1 || microBatches < 1 || chunks < 1) {
+    throw Error(what + "; each must be at least 1");
+  }
+  if (ranks > kMostRanks) {
+    throw Error(what + ": that is more than " + std::to_string(kMostRanks) +
+                " ranks; is a number too large?");
+  }
+  // Dividing, as the product may not fit.
+  if (kMostActions / 3 / ranks / chunks < microBatches) {
+    throw Error(what + ": that is more than " + std::to_string(kMostActions) +
+                " actions; is a number too large?");
+  }
+}
 
 Schedule oneStagePerRank(const char* name, int ranks, int microBatches) {
   return loopedStages(name, ranks, microBatches, 1);

@@ -3,11 +3,12 @@
 import subprocess
 
 
-def our_plans(print_plans, sizes):
-    """The rows of cells of each plan; sizes = [(name, ranks, micro-batches, chunks)]."""
+def our_plans(command, sizes):
+    """The rows of each plan; sizes = [(name, ranks, micro-batches, chunks)]. `command` is
+    print_plans with its options."""
     asked = "".join("%s %d %d %d\n" % size for size in sizes)
     printed = subprocess.run(
-        [print_plans], input=asked, stdout=subprocess.PIPE, text=True, check=True
+        command, input=asked, stdout=subprocess.PIPE, text=True, check=True
     ).stdout
     plans = {}
     for line in printed.splitlines():
@@ -15,13 +16,13 @@ def our_plans(print_plans, sizes):
             name, *numbers = line[2:].split()
             rows = plans[(name, *map(int, numbers))] = []
         else:
-            rows.append(line.split(","))
+            rows.append(line.replace(",", " ").split())
     return plans
 
 
-def compare(print_plans, peer_plans):
+def compare(command, peer_plans):
     """Prints where the plans of {size: rows} differ from ours; returns how many do."""
-    ours = our_plans(print_plans, list(peer_plans))
+    ours = our_plans(command, list(peer_plans))
     different = 0
     for size, theirs in peer_plans.items():
         for rank, (our_row, their_row) in enumerate(zip(ours[size], theirs, strict=True)):

@@ -1,20 +1,38 @@
 // Prints the plans that are asked for on stdin, a line each: "NAME RANKS MICRO_BATCHES CHUNKS".
-// Each plan comes as that line behind '#', then its rows as a schedule file has them.
+// Each plan comes as that line behind '#', then its rows as a schedule file has them; with
+// --paddle-jobs or --paddle-jobs-and-transfers as PaddlePaddle's job lists.
 #include <exception>
 #include <iostream>
 #include <string>
+#include <string_view>
 
 #include "schedule/build_schedule.h"
+#include "schedule/paddle_job_list.h"
 #include "schedule/schedule_writer.h"
 
-int main() {
+namespace {
+
+std::string jobLists(const pipetrace::Schedule& schedule, bool transfers) {
+  std::string text;
+  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
+    text += toText(paddleJobList(schedule, rank, {.lr = false, .transfers = transfers})) + '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
   try {
     std::string name;
     pipetrace::PlanSize size;
     while (std::cin >> name >> size.ranks >> size.microBatches >> size.chunks) {
+      const pipetrace::Schedule schedule = pipetrace::buildSchedule(name, size);
       std::cout << "# " << name << ' ' << size.ranks << ' ' << size.microBatches << ' '
                 << size.chunks << '\n'
-                << pipetrace::toCsv(pipetrace::buildSchedule(name, size));
+                << (mode.empty() ? toCsv(schedule)
+                                 : jobLists(schedule, mode == "--paddle-jobs-and-transfers"));
     }
     return 0;
   } catch (const std::exception& error) {

@@ -1,10 +1,11 @@
-"""Compares our plans cell by cell with torch.distributed.pipelining's, for all sizes it accepts.
+"""Compares our plans cell by cell with torch.distributed.pipelining's, for sizes that it accepts.
 
 Only schedules.py and _utils.py of the installed wheel are run, and of them only what lays out the
 order; importing torch itself needs CUDA's libraries.
 """
 
 import argparse
+import glob
 import importlib.util
 import os
 import sys
@@ -15,6 +16,14 @@ from our_plans import compare
 
 SKIPPED = 77
 PACKAGE = "torch.distributed.pipelining"
+
+
+def find_folder(environment):
+    for site_packages in ("", "lib/python3*/site-packages"):
+        pattern = os.path.join(environment, site_packages, "torch/distributed/pipelining")
+        for folder in glob.glob(pattern):
+            return folder
+    return None
 
 
 def load_schedules(folder):
@@ -125,16 +134,17 @@ def grid(arguments):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("print_plans")
-    parser.add_argument("folder", help="torch/distributed/pipelining of an installed wheel")
+    parser.add_argument("torch", help="a Python environment with torch, or its site-packages")
     parser.add_argument("--ranks", type=int, default=8)
     parser.add_argument("--micro-batches", type=int, default=24)
     parser.add_argument("--chunks", type=int, default=4)
     arguments = parser.parse_args()
-    if not os.path.exists(os.path.join(arguments.folder, "schedules.py")):
-        print("skipped: no schedules.py in", arguments.folder, "; tools/setup.sh installs torch")
+    folder = find_folder(arguments.torch)
+    if folder is None:
+        print("skipped: no torch in %r; tools/setup.sh installs it" % arguments.torch)
         return SKIPPED
 
-    schedules = load_schedules(arguments.folder)
+    schedules = load_schedules(folder)
     builders = {
         "FThenB": single(schedules.ScheduleGPipe),
         "1F1B": single(schedules.Schedule1F1B),
@@ -151,7 +161,7 @@ def main():
                 plans[(name, *size)] = build(*size)
             except ValueError:
                 pass  # a size that torch refuses
-        different = compare(arguments.print_plans, plans)
+        different = compare([arguments.print_plans], plans)
         print("%s: %d sizes, %d differ" % (name, len(plans), different))
         if different or not plans:
             failures += 1
