@@ -1,0 +1,472 @@
+#include "parser/perfetto_reader.h"
+
+#include <gmock/gmock.h>
+#include <zlib.h>
+
+#include <protozero/pbf_writer.hpp>
+
+#include "parser/load_timeline.h"
+#include "parser/perfetto_writer.h"
+#include "parser/test_files.h"
+#include "parser/test_timelines.h"
+
+namespace pipetrace {
+namespace {
+
+using protozero::pbf_writer;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+struct Result {
+  Timeline timeline;
+  ReadOutcome outcome;
+  std::vector<std::string> diagnostics;
+
+  const std::vector<Event>& events(int rank, std::string_view lane) const {
+    static const std::vector<Event> kNone;
+    const Track* track = timeline.findTrack(rank, lane);
+    return track == nullptr ? kNone : track->events;
+  }
+};
+
+Result read(const std::string& bytes, ReadRequest request = {}) {
+  Result result;
+  ByteSource source("p.pftrace", bytes);
+  Diagnostics diagnostics;
+  result.outcome = PerfettoReader().read(source, request, result.timeline, diagnostics);
+  result.timeline.sort();
+  for (const Diagnostic& d : diagnostics.list()) result.diagnostics.push_back(toText(d));
+  return result;
+}
+
+class PerfettoReaderTest : public test::FolderTest {
+ protected:
+  std::string written(const Timeline& timeline) {
+    OutputFile out(path("p.pftrace"));
+    writePerfetto(timeline, {}, out);
+    out.commit();
+    return contents("p.pftrace");
+  }
+};
+
+TEST_F(PerfettoReaderTest, OurProfileBecomesTheTimelineThatItWas) {
+  const Timeline timeline = test::oneFOneB(4, 8, 3);
+  const Result r = read(written(timeline));
+  EXPECT_EQ(test::describe(r.timeline), test::describe(timeline));
+  EXPECT_EQ(r.outcome.events, static_cast<std::int64_t>(timeline.eventCount()));
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+}
+
+TEST_F(PerfettoReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const Timeline timeline = test::randomTimeline(seed);
+    const Result r = read(written(timeline));
+    ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
+    ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
+  }
+}
+
+TEST_F(PerfettoReaderTest, WritingWhatWasReadGivesTheSameBytes) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    const std::string first = written(test::randomTimeline(seed));
+    EXPECT_EQ(written(read(first).timeline), first) << "seed " << seed;
+  }
+}
+
+TEST_F(PerfettoReaderTest, EveryNanosecondOfALongRunIsKept) {
+  Timeline timeline;
+  std::vector<Event>& events = timeline.track(12, kComputeLane).events;
+  for (const Nanoseconds at :
+       {Nanoseconds{0}, 3 * 86'400 * kNsPerSecond, 9 * 365 * 86'400 * kNsPerSecond + 1}) {
+    Event e;
+    e.kind = JobKind::kForward;
+    e.begin = test::kEpoch + at + 1;
+    e.end = e.begin + 1'000'003;
+    events.push_back(e);
+  }
+  EXPECT_EQ(test::describe(read(written(timeline)).timeline), test::describe(timeline));
+}
+
+TEST_F(PerfettoReaderTest, TheFormatIsKnownByTheFirstBytesAlsoInAGzippedFile) {
+  const Timeline timeline = test::oneFOneB(2, 2, 1);
+  const std::string bytes = written(timeline);
+  gzFile out = gzopen(path("noname").c_str(), "wb");
+  ASSERT_EQ(gzwrite(out, bytes.data(), static_cast<unsigned>(bytes.size())),
+            static_cast<int>(bytes.size()));
+  gzclose(out);
+  EXPECT_EQ(PerfettoReader().probe(bytes), FormatMatch::kCertain);
+  Diagnostics diagnostics;
+  EXPECT_EQ(test::describe(loadTimeline({path("noname")}, {}, diagnostics)),
+            test::describe(timeline));
+}
+
+TEST_F(PerfettoReaderTest, ALogThatBeginsWithAnEmptyLineIsNoTrace) {
+  for (const char* text : {"\n", "\nI1020 09:15:07 Profiler Info: Job (3)", "\n\n\n", "{}"}) {
+    EXPECT_EQ(PerfettoReader().probe(text), FormatMatch::kNo) << text;
+  }
+}
+
+TEST_F(PerfettoReaderTest, ACutOffProfileGivesItsEventsAndSaysSo) {
+  const std::string bytes = written(test::oneFOneB(2, 4, 1));
+  const std::size_t whole = read(bytes).timeline.eventCount();
+  std::size_t most = 0;
+  std::size_t told = 0;
+  for (std::size_t size = 1; size < bytes.size(); size += 31) {
+    const Result r = read(bytes.substr(0, size));
+    ASSERT_GE(r.timeline.eventCount(), most);
+    most = r.timeline.eventCount();
+    for (const std::string& d : r.diagnostics) {
+      told += d.find("ends in the middle of a packet") != std::string::npos ? 1U : 0U;
+    }
+  }
+  EXPECT_EQ(most, whole);
+  // All but the few cuts that fall between two packets.
+  EXPECT_GT(told, bytes.size() / 31 * 9 / 10);
+}
+
+TEST_F(PerfettoReaderTest, AMalformedPacketCostsThatPacket) {
+  const std::string bytes = written(test::oneFOneB(1, 2, 1));
+  const std::size_t whole = read(bytes).timeline.eventCount();
+  std::string bad;
+  pbf_writer(bad).add_message(1, std::string("\x5a\x7f", 2));  // an event longer than its packet
+  const Result r = read(bytes + bad);
+  EXPECT_EQ(r.timeline.eventCount(), whole);
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("a packet is malformed")));
+}
+
+TEST_F(PerfettoReaderTest, JunkBehindATraceIsTold) {
+  const Result r = read(written(test::oneFOneB(1, 2, 1)) + "\xff\xff\xff\xff\xff\xff\xff hello");
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("is no Perfetto trace")));
+}
+
+TEST_F(PerfettoReaderTest, ALengthThatOnlyClaimsToBeLargeIsACutOff) {
+  const Result r = read("\x0a\xff\xff\xff\xff\xff\xff\xff\x7f\x08");
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("ends in the middle of a packet")));
+  EXPECT_THAT(r.outcome.whyNone, HasSubstr("0 packets"));
+}
+
+/// A trace as another program writes it, packet by packet.
+class ForeignTrace {
+ public:
+  template <typename Fill>
+  ForeignTrace& packet(std::uint32_t sequence, Fill fill) {
+    std::string bytes;
+    {
+      pbf_writer writer(bytes);
+      writer.add_uint32(10, sequence);
+      fill(writer);
+    }
+    pbf_writer(bytes_).add_message(1, bytes);
+    return *this;
+  }
+
+  ForeignTrace& event(std::uint64_t time, std::uint64_t track, std::uint64_t type,
+                      const std::string& name = "", std::uint64_t flags = 0) {
+    return packet(7, [&](pbf_writer& w) {
+      w.add_uint64(8, time);
+      if (flags != 0) w.add_uint64(13, flags);
+      pbf_writer e(w, 11);
+      e.add_uint64(9, type);
+      e.add_uint64(11, track);
+      if (!name.empty()) e.add_string(23, name);
+    });
+  }
+
+  ForeignTrace& process(std::uint64_t uuid, int pid, const std::string& name) {
+    return packet(7, [&](pbf_writer& w) {
+      pbf_writer d(w, 60);
+      d.add_uint64(1, uuid);
+      pbf_writer p(d, 3);
+      p.add_int32(1, pid);
+      p.add_string(6, name);
+    });
+  }
+
+  ForeignTrace& thread(std::uint64_t uuid, int pid, int tid, const std::string& name) {
+    return packet(7, [&](pbf_writer& w) {
+      pbf_writer d(w, 60);
+      d.add_uint64(1, uuid);
+      pbf_writer t(d, 4);
+      t.add_int32(1, pid);
+      t.add_int32(2, tid);
+      if (!name.empty()) t.add_string(5, name);
+    });
+  }
+
+  ForeignTrace& track(std::uint64_t uuid, std::uint64_t parent, const std::string& name,
+                      int order = 0) {
+    return packet(7, [&](pbf_writer& w) {
+      pbf_writer d(w, 60);
+      d.add_uint64(1, uuid);
+      d.add_string(2, name);
+      if (parent != 0) d.add_uint64(5, parent);
+      d.add_int32(12, order);
+    });
+  }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+constexpr std::uint64_t kBegin = 1;
+constexpr std::uint64_t kEnd = 2;
+
+TEST(ForeignPerfettoTest, ProcessesBecomeRanksAndThreadsLanes) {
+  ForeignTrace trace;
+  trace.process(1, 200, "trainer").thread(2, 200, 201, "main").thread(3, 100, 101, "");
+  trace.event(1000, 2, kBegin, "step").event(1500, 2, kBegin, "inner").event(1600, 2, kEnd);
+  trace.event(2000, 2, kEnd).event(10, 3, kBegin, "other").event(20, 3, kEnd);
+  const Result r = read(trace.bytes());
+  ASSERT_THAT(r.events(1, "main"), SizeIs(2));
+  EXPECT_EQ(r.events(1, "main")[0].begin, 1000);
+  EXPECT_EQ(r.events(1, "main")[0].end, 2000);
+  EXPECT_EQ(r.timeline.strings[r.events(1, "main")[0].name], "step");
+  EXPECT_EQ(r.events(1, "main")[1].duration(), 100);
+  EXPECT_EQ(r.timeline.ranks.at(1).device, "trainer");
+  EXPECT_EQ(r.timeline.ranks.at(0).device, "process 100");
+  EXPECT_THAT(r.events(0, "thread 101"), SizeIs(1));
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+}
+
+TEST(ForeignPerfettoTest, TopLevelTracksBecomeRanksInTheirExplicitOrder) {
+  ForeignTrace trace;
+  trace.track(10, 0, "GPU b", 2).track(20, 0, "GPU a", 1).track(11, 10, "stream");
+  trace.track(21, 20, "stream").track(30, 0, "alone");
+  for (const std::uint64_t track : {11, 21, 30}) {
+    trace.event(5, track, kBegin, "kernel").event(6, track, kEnd);
+  }
+  const Result r = read(trace.bytes(), {.nextRank = 4});
+  EXPECT_EQ(r.timeline.ranks.at(4).device, "trace");
+  EXPECT_THAT(r.events(4, "alone"), SizeIs(1));
+  EXPECT_EQ(r.timeline.ranks.at(5).device, "GPU a");
+  EXPECT_EQ(r.timeline.ranks.at(6).device, "GPU b");
+  EXPECT_THAT(r.events(6, "stream"), SizeIs(1));
+}
+
+TEST(ForeignPerfettoTest, ArgumentsOfBothEndsAndCategoriesAreKept) {
+  ForeignTrace trace;
+  trace.packet(7, [](pbf_writer& w) {
+    w.add_uint64(8, 5);
+    pbf_writer e(w, 11);
+    e.add_uint64(9, kBegin);
+    e.add_string(22, "gpu");
+    e.add_string(22, "backward");
+    e.add_string(23, "bwd");
+    {
+      pbf_writer a(e, 4);
+      a.add_string(10, "size");
+      a.add_uint64(3, 12);
+    }
+    {
+      pbf_writer a(e, 4);
+      a.add_string(10, "shape");
+      pbf_writer list(a, 12);
+      list.add_int64(4, 1);
+    }
+  });
+  trace.packet(7, [](pbf_writer& w) {
+    w.add_uint64(8, 9);
+    pbf_writer e(w, 11);
+    e.add_uint64(9, kEnd);
+    pbf_writer a(e, 4);
+    a.add_string(10, "micro_batch");
+    a.add_int64(4, 3);
+  });
+  const Result r = read(trace.bytes());
+  ASSERT_THAT(r.events(0, "trace"), SizeIs(1));
+  const Event& e = r.events(0, "trace")[0];
+  EXPECT_EQ(e.kind, JobKind::kBackward);
+  EXPECT_EQ(e.microBatch, 3);
+  ASSERT_THAT(r.timeline.argumentsOf(e), SizeIs(1));
+  EXPECT_EQ(r.timeline.argumentsOf(e)[0].integer, 12);
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("a list or a dictionary was left out")));
+}
+
+TEST(ForeignPerfettoTest, EventsOutOfOrderArePairedByTime) {
+  ForeignTrace trace;
+  trace.event(50, 0, kBegin, "late").event(60, 0, kEnd).event(10, 0, kBegin, "early");
+  trace.event(20, 0, kEnd);
+  const Result r = read(trace.bytes());
+  ASSERT_THAT(r.events(0, "trace"), SizeIs(2));
+  EXPECT_EQ(r.timeline.strings[r.events(0, "trace")[0].name], "early");
+  EXPECT_EQ(r.events(0, "trace")[0].end, 20);
+}
+
+TEST(ForeignPerfettoTest, BeginsAndEndsWithoutPartnerAreTold) {
+  ForeignTrace trace;
+  trace.event(1, 0, kEnd).event(2, 0, kBegin, "open").event(3, 0, kBegin, "x").event(7, 0, kEnd);
+  const Result r = read(trace.bytes());
+  ASSERT_THAT(r.events(0, "trace"), SizeIs(2));
+  EXPECT_EQ(r.events(0, "trace")[0].end, 7);
+  EXPECT_THAT(r.diagnostics,
+              ElementsAre(HasSubstr("an end has no begin"), HasSubstr("a begin has no end")));
+}
+
+TEST(ForeignPerfettoTest, InternedNamesCountUntilTheStateIsCleared) {
+  constexpr std::uint64_t kCleared = 1;
+  constexpr std::uint64_t kNeeds = 2;
+  ForeignTrace trace;
+  const auto named = [&](std::uint64_t time, std::uint64_t flags, const std::string& interned) {
+    trace.packet(7, [&](pbf_writer& w) {
+      w.add_uint64(8, time);
+      w.add_uint64(13, flags);
+      if (!interned.empty()) {
+        pbf_writer d(w, 12);
+        pbf_writer n(d, 2);
+        n.add_uint64(1, 4);
+        n.add_string(2, interned);
+      }
+      pbf_writer e(w, 11);
+      e.add_uint64(9, kBegin);
+      e.add_uint64(10, 4);
+    });
+    trace.event(time + 1, 0, kEnd, "", kNeeds);
+  };
+  named(10, kNeeds, "");  // what it refers to was never said
+  named(20, kCleared | kNeeds, "first");
+  named(30, kNeeds, "");
+  named(40, kCleared | kNeeds, "second");
+  const Result r = read(trace.bytes());
+  std::vector<std::string> names;
+  for (const Event& e : r.events(0, "trace")) names.emplace_back(r.timeline.strings[e.name]);
+  EXPECT_THAT(names, ElementsAre("first", "first", "second"));
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("refers to what was lost before it")));
+}
+
+/// What Perfetto's SDK writes: microseconds since the event before, on a clock of the sequence.
+TEST(ForeignPerfettoTest, IncrementalClocksAreFollowed) {
+  ForeignTrace trace;
+  trace.packet(7, [](pbf_writer& w) {
+    {
+      pbf_writer snapshot(w, 6);
+      {
+        pbf_writer boot(snapshot, 1);
+        boot.add_uint64(1, 6);
+        boot.add_uint64(2, 5'000'000);
+      }
+      pbf_writer own(snapshot, 1);
+      own.add_uint64(1, 64);
+      own.add_uint64(2, 100);
+      own.add_bool(3, true);
+      own.add_uint64(4, 1000);
+    }
+    pbf_writer defaults(w, 59);
+    defaults.add_uint64(58, 64);
+    pbf_writer events(defaults, 11);
+    events.add_uint64(11, 77);
+  });
+  for (const std::uint64_t type : {kBegin, kEnd}) {
+    trace.packet(7, [&](pbf_writer& w) {
+      w.add_uint64(8, 3);
+      pbf_writer e(w, 11);
+      e.add_uint64(9, type);
+      e.add_string(23, "x");
+    });
+  }
+  const Result r = read(trace.bytes());
+  ASSERT_THAT(r.events(0, "track 77"), SizeIs(1));
+  EXPECT_EQ(r.events(0, "track 77")[0].begin, 5'003'000);
+  EXPECT_EQ(r.events(0, "track 77")[0].end, 5'006'000);
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+}
+
+TEST(ForeignPerfettoTest, CompressedPacketsAreRead) {
+  ForeignTrace inner;
+  inner.event(1, 0, kBegin, "packed").event(2, 0, kEnd);
+  std::string packed(1000, '\0');
+  uLongf size = packed.size();
+  ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+                     reinterpret_cast<const Bytef*>(inner.bytes().data()), inner.bytes().size()),
+            Z_OK);
+  packed.resize(size);
+  ForeignTrace outer;
+  outer.packet(7, [&](pbf_writer& w) { w.add_bytes(50, packed); });
+  EXPECT_THAT(read(outer.bytes()).events(0, "trace"), SizeIs(1));
+  ForeignTrace damaged;
+  damaged.packet(7, [&](pbf_writer& w) { w.add_bytes(50, packed.substr(0, packed.size() - 5)); });
+  EXPECT_THAT(read(damaged.bytes()).diagnostics, testing::Contains(HasSubstr("damaged")));
+}
+
+TEST(ForeignPerfettoTest, CountersBecomeSeries) {
+  ForeignTrace trace;
+  trace.process(1, 5, "p");
+  trace.packet(7, [](pbf_writer& w) {
+    pbf_writer d(w, 60);
+    d.add_uint64(1, 9);
+    d.add_uint64(5, 1);
+    d.add_string(2, "memory");
+    pbf_writer c(d, 8);
+    c.add_uint64(3, 3);
+    c.add_int64(4, 1024);
+  });
+  for (int i = 1; i <= 2; ++i) {
+    trace.packet(7, [&](pbf_writer& w) {
+      w.add_uint64(8, static_cast<std::uint64_t>(10 * i));
+      pbf_writer e(w, 11);
+      e.add_uint64(9, 4);
+      e.add_uint64(11, 9);
+      e.add_int64(30, i);
+    });
+  }
+  const Result r = read(trace.bytes());
+  ASSERT_THAT(r.timeline.counters, SizeIs(1));
+  const CounterSeries& series = r.timeline.counters[0];
+  EXPECT_EQ(series.name, "memory");
+  EXPECT_EQ(series.unit, "bytes");
+  ASSERT_THAT(series.samples, SizeIs(2));
+  EXPECT_EQ(series.samples[1].time, 20);
+  EXPECT_EQ(series.samples[1].value, 2048);
+}
+
+TEST(ForeignPerfettoTest, WhatIsNoSliceIsCountedAndTold) {
+  ForeignTrace trace;
+  trace.event(1, 0, kBegin, "a").event(2, 0, kEnd).event(3, 0, 3, "instant");
+  trace.packet(7, [](pbf_writer& w) { w.add_bytes(1, std::string("ftrace")); });
+  trace.packet(7, [](pbf_writer& w) {
+    pbf_writer e(w, 11);
+    e.add_uint64(9, kBegin);
+    e.add_string(23, "no time");
+  });
+  trace.packet(7, [](pbf_writer& w) {
+    w.add_uint64(8, 100);
+    w.add_uint64(58, 3);
+    pbf_writer e(w, 11);
+    e.add_uint64(9, kBegin);
+    e.add_string(23, "other clock");
+  });
+  const Result r = read(trace.bytes());
+  EXPECT_EQ(r.timeline.eventCount(), 2U);
+  EXPECT_THAT(r.diagnostics,
+              ElementsAre(HasSubstr("no time that can be used"),
+                          HasSubstr("is in no snapshot of clocks"), HasSubstr("an instant"),
+                          HasSubstr("another data source"), HasSubstr("a begin has no end")));
+}
+
+TEST(ForeignPerfettoTest, OurMetadataThatMakesNoSenseDoesNoHarm) {
+  for (const char* text : {"", "1", "{}", "{\"origin_ns\":1}", "{\"origin_ns\":\"0\",\"ranks\":3}",
+                           "{\"origin_ns\":\"9223372036854775807\"}"}) {
+    for (const char* lanes : {"", "[]", "[[0,0,\"compute\"]]", "[[0,-1,\"x\"],[1],3]"}) {
+      ForeignTrace trace;
+      for (const auto& [name, value] :
+           {std::pair("pipetrace", text), std::pair("pipetrace_lanes", lanes)}) {
+        trace.packet(7, [&, n = name, v = value](pbf_writer& w) {
+          pbf_writer bundle(w, 5);
+          pbf_writer entry(bundle, 2);
+          entry.add_string(1, n);
+          entry.add_string(2, v);
+        });
+      }
+      trace.event(1, 0, kBegin, "a").event(2, 0, kEnd);
+      const Result r = read(trace.bytes());
+      // Either it is there, or it is told that it was left out.
+      EXPECT_TRUE(r.timeline.eventCount() == 1 || !r.diagnostics.empty()) << text << lanes;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

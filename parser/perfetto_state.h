@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// What the packets of one writer sequence have said so far that later ones refer to.
+class PerfettoState {
+ public:
+  /// What an annotation's name means.
+  struct Key {
+    enum class Field : std::uint8_t {
+      kNone,
+      kJob,
+      kStep,
+      kMicroBatch,
+      kStage,
+      kChunk,
+      kPart,
+      kNumber,
+      kPeer,
+      kClass,
+      kOwnName,
+    };
+    Field field = Field::kNone;
+    StringId text = 0;  ///< without what escaped it
+  };
+
+  struct Text {
+    StringId id = 0;
+    JobKind kind = JobKind::kOther;  ///< that a category of this name means
+  };
+
+  static Key keyOf(std::string_view name, StringTable& strings);
+
+  /// Forgets everything: SEQ_INCREMENTAL_STATE_CLEARED.
+  void clear();
+  /// Takes in a serialized InternedData or TracePacketDefaults. Throws protozero::exception.
+  void addInterned(std::string_view message, StringTable& strings);
+  void setDefaults(std::string_view message);
+
+  bool isValid = false;  ///< nothing that packets of this sequence refer to has been lost
+  std::optional<std::uint64_t> track;  ///< of events that name none
+  std::optional<std::uint64_t> clock;  ///< of packets that name none
+
+  const Text* name(std::uint64_t iid) const { return find(names_, iid); }
+  const Text* category(std::uint64_t iid) const { return find(categories_, iid); }
+  const Text* text(std::uint64_t iid) const { return find(texts_, iid); }
+  const Key* key(std::uint64_t iid) const { return find(keys_, iid); }
+
+ private:
+  template <typename Value>
+  using ByIid = std::unordered_map<std::uint64_t, Value>;
+
+  template <typename Value>
+  static const Value* find(const ByIid<Value>& map, std::uint64_t iid) {
+    const auto found = map.find(iid);
+    return found == map.end() ? nullptr : &found->second;
+  }
+
+  ByIid<Text> names_;
+  ByIid<Text> categories_;
+  ByIid<Text> texts_;
+  ByIid<Key> keys_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,21 @@
+#pragma once
+
+#include "parser/profile_summary.h"
+#include "trace/output_file.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+struct PerfettoOptions {
+  bool flows = true;
+};
+
+/// Writes the Perfetto TrackEvent protobuf of design section 6 (docs/profile-format.md), to the
+/// nanosecond: loads in Perfetto's UI and trace processor, and PerfettoReader gets the same
+/// timeline back. What is in it is what writeChromeJson() writes.
+/// `timeline` must be sorted. The caller commits `out`. Throws Error for a timeline of more than
+/// 292 years.
+ProfileSummary writePerfetto(const Timeline& timeline, const PerfettoOptions& options,
+                             OutputFile& out);
+
+}  // namespace pipetrace

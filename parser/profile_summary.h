@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+#include "trace/event.h"
+#include "trace/track.h"
+
+namespace pipetrace {
+
+/// What went into a profile, in the terms of the front ends and of `pipe-trace info`.
+struct ProfileSummary {
+  std::int64_t jobs = 0;       ///< slices of the compute lanes
+  std::int64_t transfers = 0;  ///< slices of the other lanes, bubbles apart
+  std::int64_t bubbles = 0;
+  std::int64_t arrows = 0;    ///< as Perfetto counts them: rows of its table `flow`
+  std::int64_t counters = 0;  ///< samples
+
+  void add(const Track& track, const Event& event) {
+    if (event.kind == JobKind::kBubble) {
+      ++bubbles;
+    } else if (track.lane == kComputeLane) {
+      ++jobs;
+    } else {
+      ++transfers;
+    }
+  }
+};
+
+}  // namespace pipetrace
