@@ -11,15 +11,31 @@ namespace pipetrace {
 /// One thread at a time marks; the recorder's log thread resolves.
 class DeviceStream {
  public:
-  /// An opaque stamp: clock ticks on a CPU, the index of an event on a GPU.
+  /// A stamp. Streams whose work runs later than it is queued use the host clock's reading at the
+  /// call, so that a job whose times never became known can be placed by when it was queued.
+  /// Grows from mark to mark of a stream.
   using Mark = std::uint64_t;
+
+  /// What resolve() answers for a mark whose time will never be known.
+  static constexpr Nanoseconds kLost = kNsMin;
 
   virtual ~DeviceStream() = default;
 
   /// Stamps the current end of the stream's work. Never blocks, allocates or locks.
   virtual Mark mark() noexcept = 0;
 
-  /// Log thread: when `mark` was, in ns since the Unix epoch. False: not known yet, ask again.
+  /// mark() for the start of a job: may take over the end of the job before it, if nothing was
+  /// queued on the stream in between.
+  virtual Mark markStart() noexcept { return mark(); }
+
+  /// Log thread, every few milliseconds, before it resolves: a turn to ask the device what it has
+  /// finished. `hurry`: somebody waits for the log, so that what is finished should become known
+  /// now and not at the stream's own pace.
+  virtual void poll([[maybe_unused]] bool hurry) noexcept {}
+
+  /// Log thread: when `mark` was, in ns since the Unix epoch, or kLost. False: not known yet, ask
+  /// again. Marks are asked for in the order in which they were made, each any number of times;
+  /// those of dropped jobs are never asked for.
   virtual bool resolve(Mark mark, Nanoseconds& time) noexcept = 0;
 
   /// Jobs that began later than they were planned to (emulated streams).

@@ -38,7 +38,7 @@ void Lane::begin(const Job& job) noexcept {
   if (isOpen_.load(std::memory_order_relaxed)) add(misuses_, 1);
   open_.job = job;
   isOpen_.store(true, std::memory_order_relaxed);
-  open_.begin = stream_->mark();
+  open_.begin = stream_->markStart();
 }
 
 void Lane::end(std::int64_t bytes) noexcept {

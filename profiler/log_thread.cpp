@@ -110,7 +110,10 @@ void LogThread::drain(bool everything) {
   takeCounters();
   const Nanoseconds now = monotonicNow();
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
-  for (int i = 0; i < lanes; ++i) takeJobs(i, now);
+  for (int i = 0; i < lanes; ++i) {
+    state_.laneAt(i).stream().poll(everything);
+    takeJobs(i, now);
+  }
   completeSteps();
   held_.takeOlderThan(now - holdLimit_, ready_);
   if (everything) held_.takeAll(ready_);
@@ -140,7 +143,11 @@ void LogThread::takeJobs(int laneIndex, Nanoseconds now) {
     if (!lane.stream().resolve(record->begin, timed.begin)) return;
     if (!lane.stream().resolve(record->end, timed.end)) return;
     lane.ring().pop();
-    held_.add(timed, now);
+    if (timed.begin == DeviceStream::kLost || timed.end == DeviceStream::kLost) {
+      ++untimed_;
+    } else {
+      held_.add(timed, now);
+    }
   }
 }
 
@@ -224,7 +231,7 @@ bool LogThread::ringsAreEmpty() const {
 void LogThread::writeEnd() {
   RankInfo end = info_;
   end.written = written_;
-  end.dropped = lost_ + state_.droppedCounters.load(std::memory_order_relaxed);
+  end.dropped = lost_ + untimed_ + state_.droppedCounters.load(std::memory_order_relaxed);
   end.errors = file_.failures() + state_.misuses.load(std::memory_order_relaxed);
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
   for (int i = 0; i < lanes; ++i) {

@@ -60,7 +60,8 @@ class LogThread {
   std::string lines_;
   std::int64_t formatted_ = 0;  // job and counter lines in lines_
   std::int64_t written_ = 0;
-  std::int64_t lost_ = 0;  // lines that did not get into the file
+  std::int64_t lost_ = 0;     // lines that did not get into the file
+  std::int64_t untimed_ = 0;  // jobs whose stream lost their times
   Nanoseconds oldestCounter_ = 0;
 
   std::mutex mutex_;
