@@ -1,96 +1,22 @@
 #include "schedule/schedule_reader.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <optional>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
 #include <utility>
 
 #include "schedule/infer_placement.h"
+#include "schedule/plan_header.h"
+#include "schedule/schedule_cell.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-// Far above any plan, and low enough that stages times micro-batches cannot overflow.
-constexpr int kLargestNumber = 9'999'999;
 constexpr std::size_t kShownErrors = 10;
-
-struct Letters {
-  std::string_view text;
-  JobKind kind;
-};
-constexpr std::array<Letters, 8> kLetters = {{{"SEND_F", JobKind::kSendForward},
-                                              {"RECV_F", JobKind::kRecvForward},
-                                              {"SEND_B", JobKind::kSendBackward},
-                                              {"RECV_B", JobKind::kRecvBackward},
-                                              {"F", JobKind::kForward},
-                                              {"B", JobKind::kBackward},
-                                              {"I", JobKind::kBackwardInput},
-                                              {"W", JobKind::kBackwardWeight}}};
-
-/// Takes what matches off the front of the rest of a cell.
-class CellCursor {
- public:
-  explicit CellCursor(std::string_view rest) : rest_(rest) {}
-
-  bool take(std::string_view text) {
-    if (!rest_.starts_with(text)) return false;
-    rest_.remove_prefix(text.size());
-    return true;
-  }
-  std::optional<int> takeNumber() {
-    if (rest_.empty() || rest_.front() < '0' || rest_.front() > '9') return {};
-    int value = 0;
-    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
-    if (error != std::errc() || value > kLargestNumber) return {};
-    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
-    return value;
-  }
-  bool done() const { return rest_.empty(); }
-
- private:
-  std::string_view rest_;
-};
-
-std::optional<Action> takeSingle(CellCursor& cursor) {
-  const auto stage = cursor.takeNumber();
-  if (!stage) return {};
-  for (const Letters& letters : kLetters) {
-    if (!cursor.take(letters.text)) continue;
-    const auto microBatch = cursor.takeNumber();
-    if (!microBatch) return {};
-    return Action{letters.kind, *stage, *microBatch};
-  }
-  return {};
-}
-
-std::optional<Action> parseFused(CellCursor cursor) {
-  const auto forward = cursor.take("(") ? takeSingle(cursor) : std::nullopt;
-  const auto backward = cursor.take(";") ? takeSingle(cursor) : std::nullopt;
-  if (!forward || !backward || !cursor.take(")OVERLAP_F_B") || !cursor.done()) return {};
-  if (forward->kind != JobKind::kForward || backward->kind != JobKind::kBackward) return {};
-  return Action{JobKind::kForwardBackward, forward->stage, forward->microBatch, backward->stage,
-                backward->microBatch};
-}
-
-std::optional<Action> parseAction(std::string_view cell) {
-  CellCursor cursor(cell);
-  if (cell.front() == '(') return parseFused(cursor);
-  const auto action = takeSingle(cursor);
-  return cursor.done() ? action : std::nullopt;
-}
-
-/// "0REDUCE_GRAD", "3UNSHARD", "3RESHARD": with a stage, and with or without a micro-batch.
-bool isLeftOut(std::string_view cell) {
-  CellCursor cursor(cell);
-  if (!cursor.takeNumber()) return false;
-  if (!cursor.take("REDUCE_GRAD") && !cursor.take("UNSHARD") && !cursor.take("RESHARD")) {
-    return false;
-  }
-  cursor.takeNumber();
-  return cursor.done();
-}
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlanks = " \t\r";
@@ -128,37 +54,55 @@ class Reading {
     if (errorCount_ > 0) throw Error(errors_);
     schedule_.name = name_;
     inferPlacement(schedule_);
+    const std::string wrong = header_.applyTo(schedule_);
+    if (!wrong.empty()) throw Error(name_ + ":" + std::to_string(headerLine_) + ":1: " + wrong);
     return std::move(schedule_);
   }
 
  private:
   void readRow(std::string_view row, std::size_t line) {
+    if (row.starts_with('#')) return readComment(row.substr(1), line);
     // Empty lines may end a file, but a row in between is a rank.
     if (trimmed(row).empty()) {
       if (emptyLine_ == 0) emptyLine_ = line;
       return;
     }
-    if (emptyLine_ != 0) fail(std::exchange(emptyLine_, 0), 1, "a rank without actions");
+    if (emptyLine_ != 0) failRank(std::exchange(emptyLine_, 0), schedule_.numRanks());
     schedule_.ranks.emplace_back();
+    cell_ = 0;
     for (std::size_t begin = 0; begin <= row.size();) {
       const std::size_t end = std::min(row.find(',', begin), row.size());
       readCell(row.substr(begin, end - begin), line, begin + 1);
       begin = end + 1;
     }
     if (schedule_.ranks.back().empty() && errorCount_ == 0) {
-      fail(line, 1, "a rank without actions");
+      failRank(line, schedule_.numRanks() - 1);
     }
+  }
+
+  void readComment(std::string_view comment, std::size_t line) {
+    const std::string wrong = header_.read(comment);
+    if (!wrong.empty()) fail(line, 1, wrong);
+    if (headerLine_ == 0) headerLine_ = line;
+  }
+
+  void failRank(std::size_t line, int rank) {
+    fail(line, 1, "rank " + std::to_string(rank) + ": a rank without actions");
   }
 
   void readCell(std::string_view raw, std::size_t line, std::size_t column) {
     const std::string_view cell = trimmed(raw);
-    if (cell.empty() || isLeftOut(cell)) return;
+    if (cell.empty() || isOutsideThePlan(cell)) return;
     const auto action = parseAction(cell);
+    const int number = cell_++;
     if (!action) {
+      if (errorCount_ >= kShownErrors) return fail(line, column, "");
       column += static_cast<std::size_t>(cell.data() - raw.data());
       fail(line, column,
-           shown(cell) +
-               " is no action; cells look like 0F3 and 0B3 (0I3 and 0W3 are simulated only)");
+           "rank " + std::to_string(schedule_.numRanks() - 1) + ", cell " + std::to_string(number) +
+               ": " + shown(cell) +
+               " is no action; cells look like 0F3, 0B3, 0I3, 0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 "
+               "and 1RECV_F3");
       return;
     }
     ++actionCount_;
@@ -178,6 +122,9 @@ class Reading {
   std::string_view text_;
   const std::string& name_;
   Schedule schedule_;
+  PlanHeader header_;
+  std::size_t headerLine_ = 0;  // the first comment
+  int cell_ = 0;                // cells of the row that are not blank
   std::size_t actionCount_ = 0;
   std::size_t emptyLine_ = 0;  // the first of those passed over; 0: none
   std::size_t errorCount_ = 0;
@@ -188,6 +135,36 @@ class Reading {
 
 Schedule readSchedule(std::string_view text, const std::string& name) {
   return Reading(text, name).run();
+}
+
+Schedule readScheduleFile(const std::string& path) {
+  const std::string name = path == "-" ? "standard input" : path;
+  const auto refuse = [&] {
+    throw Error(name + " is larger than " + std::to_string(kLargestScheduleFile >> 20) +
+                " MiB: that is no schedule file");
+  };
+  std::error_code error;
+  if (path != "-" && std::filesystem::is_directory(path, error)) {
+    throw Error("cannot read the schedule " + name + ": it is a folder");
+  }
+  if (path != "-" && std::filesystem::is_regular_file(path, error) &&
+      static_cast<std::int64_t>(std::filesystem::file_size(path, error)) > kLargestScheduleFile) {
+    refuse();
+  }
+  std::ifstream file;
+  errno = 0;
+  if (path != "-") file.open(path, std::ios::binary);
+  std::istream& in = path == "-" ? std::cin : file;
+  if (!in) throw Error("cannot read the schedule " + name + ": " + std::strerror(errno));
+  // A pipe does not say how long it is.
+  std::string text;
+  std::string block(std::size_t{1} << 20, '\0');
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
+    text.append(block, 0, static_cast<std::size_t>(in.gcount()));
+    if (static_cast<std::int64_t>(text.size()) > kLargestScheduleFile) refuse();
+  }
+  if (in.bad()) throw Error("cannot read the schedule " + name + ": " + std::strerror(errno));
+  return readSchedule(text, name);
 }
 
 }  // namespace pipetrace

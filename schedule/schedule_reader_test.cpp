@@ -72,17 +72,17 @@ TEST(ScheduleReader, BadCellsAreNamedWithLineAndColumn) {
         "(0B7;7F3)OVERLAP_F_B", "(0F7;7I3)OVERLAP_F_B", "(", "0F99999999999", "10000000F0", "0 F0",
         "0f0", "0REDUCE_GRADx", "REDUCE_GRAD", "\"0F0\""}) {
     EXPECT_THAT(errorOf(std::string("0F0,0B0\n1F0, ") + cell + ",1B0\n"),
-                StartsWith("plan.csv:2:6: \"" + std::string(cell) + "\" is no action"))
+                StartsWith("plan.csv:2:6: rank 1, cell 1: \"" + std::string(cell) + "\" is no action"))
         << cell;
   }
 }
 
 TEST(ScheduleReader, AllBadCellsAreListedAtOnce) {
   EXPECT_EQ(errorOf("0F0,oops,0B0\n,1F\n"),
-            "plan.csv:1:5: \"oops\" is no action; cells look like 0F3 and 0B3 (0I3 and 0W3 are "
-            "simulated only)\n"
-            "plan.csv:2:2: \"1F\" is no action; cells look like 0F3 and 0B3 (0I3 and 0W3 are "
-            "simulated only)");
+            "plan.csv:1:5: rank 0, cell 1: \"oops\" is no action; cells look like 0F3, 0B3, 0I3, "
+            "0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3\n"
+            "plan.csv:2:2: rank 1, cell 0: \"1F\" is no action; cells look like 0F3, 0B3, 0I3, "
+            "0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3");
 }
 
 TEST(ScheduleReader, LongListsOfErrorsAreCutShort) {
@@ -107,8 +107,8 @@ TEST(ScheduleReader, EmptyFileIsAnError) {
 }
 
 TEST(ScheduleReader, RankWithoutActionsIsAnError) {
-  EXPECT_EQ(errorOf("0F0,0B0\n\n1F0,1B0\n"), "plan.csv:2:1: a rank without actions");
-  EXPECT_EQ(errorOf("0F0,0B0\n1REDUCE_GRAD,\n2F0\n"), "plan.csv:2:1: a rank without actions");
+  EXPECT_EQ(errorOf("0F0,0B0\n\n1F0,1B0\n"), "plan.csv:2:1: rank 1: a rank without actions");
+  EXPECT_EQ(errorOf("0F0,0B0\n1REDUCE_GRAD,\n2F0\n"), "plan.csv:2:1: rank 1: a rank without actions");
 }
 
 }  // namespace

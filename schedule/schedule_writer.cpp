@@ -1,9 +1,11 @@
 #include "schedule/schedule_writer.h"
 
+#include "schedule/plan_header.h"
+
 namespace pipetrace {
 
 std::string toCsv(const Schedule& schedule) {
-  std::string text;
+  std::string text = headerFor(schedule);
   for (const auto& actions : schedule.ranks) {
     const char* separator = "";
     for (const Action& action : actions) {

@@ -1,0 +1,187 @@
+#include "schedule/plan_header.h"
+
+#include <algorithm>
+
+#include "schedule/infer_placement.h"
+#include "schedule/schedule_cell.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::string_view kName = "name";
+constexpr std::string_view kUpdateEvery = "update_every";
+constexpr std::string_view kDoubleBuffered = "double_buffered";
+constexpr std::string_view kRankOfStage = "rank_of_stage";
+constexpr std::string_view kRankOfStageReversed = "rank_of_stage_reversed";
+constexpr std::string_view kFirstReversed = "first_reversed";
+
+struct Field {
+  std::string key;
+  std::string value;
+};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// Takes `"…"` off the front; nothing if its end is missing.
+std::optional<std::string> takeQuoted(std::string_view& rest) {
+  std::string value;
+  for (std::size_t i = 1; i < rest.size(); ++i) {
+    if (rest[i] == '"') {
+      rest.remove_prefix(i + 1);
+      return value;
+    }
+    if (rest[i] == '\\' && i + 1 < rest.size()) ++i;
+    value += rest[i];
+  }
+  return {};
+}
+
+std::optional<Field> takeField(std::string_view& rest) {
+  const std::size_t sign = rest.find('=');
+  if (sign == std::string_view::npos) return {};
+  Field field{.key = std::string(trimmed(rest.substr(0, sign)))};
+  rest = trimmed(rest.substr(sign + 1));
+  if (rest.starts_with('"')) {
+    auto value = takeQuoted(rest);
+    if (!value) return {};
+    field.value = std::move(*value);
+  } else {
+    const std::size_t end = std::min(rest.find(", "), rest.size());
+    field.value = trimmed(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+  rest = trimmed(rest);
+  if (!rest.empty() && !rest.starts_with(',')) return {};
+  if (!rest.empty()) rest = trimmed(rest.substr(1));
+  return field;
+}
+
+bool isKey(std::string_view key) {
+  return key == kName || key == kUpdateEvery || key == kDoubleBuffered || key == kRankOfStage ||
+         key == kRankOfStageReversed || key == kFirstReversed;
+}
+
+std::optional<int> number(std::string_view text) {
+  const auto value = takeNumber(text);
+  return text.empty() ? value : std::nullopt;
+}
+
+std::optional<std::vector<int>> numbers(std::string_view text) {
+  std::vector<int> list;
+  while (!text.empty()) {
+    const auto value = takeNumber(text);
+    if (!value || (!text.empty() && text.front() != ' ')) return {};
+    list.push_back(*value);
+    text = trimmed(text);
+  }
+  return list;
+}
+
+std::string quoted(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return text + '"';
+}
+
+std::string joined(const std::vector<int>& list) {
+  std::string text;
+  for (const int number : list) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+}  // namespace
+
+std::string PlanHeader::read(std::string_view comment) {
+  std::string_view rest = trimmed(comment);
+  const std::size_t sign = rest.find('=');
+  if (sign == std::string_view::npos || !isKey(trimmed(rest.substr(0, sign)))) return "";
+  while (!rest.empty()) {
+    const auto field = takeField(rest);
+    if (!field) return "a header has fields such as update_every = 1 with commas between them";
+    const auto& [key, value] = *field;
+    bool isGood = true;
+    if (key == kName) {
+      name = value;
+    } else if (key == kUpdateEvery) {
+      isGood = (updateEvery = number(value)).has_value();
+    } else if (key == kDoubleBuffered) {
+      isGood = value == "0" || value == "1";
+      doubleBuffered = value == "1";
+    } else if (key == kRankOfStage) {
+      isGood = (rankOfStage = numbers(value)).has_value();
+    } else if (key == kRankOfStageReversed) {
+      isGood = (rankOfStageReversed = numbers(value)).has_value();
+    } else if (key == kFirstReversed) {
+      isGood = (firstReversed = number(value)).has_value();
+    } else {
+      return "a header has no field of that name; it has name, update_every, double_buffered, "
+             "rank_of_stage, rank_of_stage_reversed and first_reversed";
+    }
+    if (!isGood) return "that is no value of " + key;
+  }
+  return "";
+}
+
+std::string PlanHeader::applyTo(Schedule& schedule) const {
+  for (const auto* list : {&rankOfStage, &rankOfStageReversed}) {
+    if (!*list) continue;
+    if ((*list)->size() != static_cast<std::size_t>(schedule.numStages)) {
+      return "the header gives the ranks of " + std::to_string((*list)->size()) +
+             " stages, and the plan has " + std::to_string(schedule.numStages);
+    }
+    const auto most = std::max_element((*list)->begin(), (*list)->end());
+    if (most != (*list)->end() && *most >= schedule.numRanks()) {
+      return "the header speaks of rank " + std::to_string(*most) + ", and the plan has " +
+             std::to_string(schedule.numRanks()) + " ranks";
+    }
+  }
+  if (name) schedule.name = *name;
+  if (updateEvery) schedule.updates.every = *updateEvery;
+  if (doubleBuffered) schedule.updates.doubleBuffered = *doubleBuffered;
+  if (rankOfStage) schedule.rankOfStage = *rankOfStage;
+  if (rankOfStage || rankOfStageReversed) {
+    schedule.rankOfStageReversed = rankOfStageReversed.value_or(std::vector<int>());
+  }
+  if (firstReversed) schedule.firstReversed = *firstReversed;
+  return "";
+}
+
+std::string headerFor(const Schedule& schedule) {
+  Schedule inferred{.numStages = schedule.numStages,
+                    .numMicroBatches = schedule.numMicroBatches,
+                    .ranks = schedule.ranks};
+  inferPlacement(inferred);
+  const bool samePlaces =
+      inferred.rankOfStage == schedule.rankOfStage &&
+      inferred.rankOfStageReversed == schedule.rankOfStageReversed &&
+      (!schedule.isBidirectional() || inferred.firstReversed == schedule.firstReversed);
+  if (samePlaces && schedule.updates == WeightUpdates{}) return "";
+
+  std::string text = "#";
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text += (text.size() > 1 ? ", " : " ") + std::string(key) + " = " + value;
+  };
+  const bool isPlain = trimmed(schedule.name) == schedule.name &&
+                       schedule.name.find_first_of("\",\r\n") == std::string::npos;
+  if (!schedule.name.empty()) add(kName, isPlain ? schedule.name : quoted(schedule.name));
+  if (schedule.updates != WeightUpdates{}) {
+    add(kUpdateEvery, std::to_string(schedule.updates.every));
+    add(kDoubleBuffered, schedule.updates.doubleBuffered ? "1" : "0");
+  }
+  if (!samePlaces) add(kRankOfStage, joined(schedule.rankOfStage));
+  if (!samePlaces && schedule.isBidirectional()) {
+    add(kRankOfStageReversed, joined(schedule.rankOfStageReversed));
+    add(kFirstReversed, std::to_string(schedule.firstReversed));
+  }
+  return text + "\n";
+}
+
+}  // namespace pipetrace
