@@ -10,7 +10,7 @@ namespace {
 struct Series {
   JobKind kind;
   int stage;
-  long long begin;
+  std::int64_t begin;
 };
 
 std::vector<Series> seriesOfRank(const Schedule& schedule, const BuildingBlock& block, int rank) {
@@ -31,8 +31,8 @@ Schedule repeat(Schedule schedule, const BuildingBlock& block) {
     const std::vector<Series> series = seriesOfRank(schedule, block, rank);
     std::vector<int> next(series.size(), 0);
     const auto begin = [&](std::size_t i) {
-      return next[i] == microBatches ? std::numeric_limits<long long>::max()
-                                     : series[i].begin + 1LL * block.interval * next[i];
+      return next[i] == microBatches ? std::numeric_limits<std::int64_t>::max()
+                                     : series[i].begin + block.interval * next[i];
     };
     auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t n = series.size() * static_cast<std::size_t>(microBatches); n > 0; --n) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "schedule/schedule.h"
@@ -10,9 +11,9 @@ namespace pipetrace {
 /// halves of one micro-batch, which the next one repeats `interval` later. Times are in units of
 /// one job.
 struct BuildingBlock {
-  std::vector<int> forward;        ///< by virtual stage, when its forward begins
-  std::vector<int> backwardInput;  ///< by virtual stage, when its input half begins
-  int interval = 0;
+  std::vector<std::int64_t> forward;        ///< by virtual stage, when its forward begins
+  std::vector<std::int64_t> backwardInput;  ///< by virtual stage, when its input half begins
+  std::int64_t interval = 0;
 };
 
 /// The order in which each rank does its share of the blocks of all micro-batches. `schedule` gives

@@ -207,7 +207,8 @@ class Run {
     const auto to = static_cast<std::size_t>(order_.rankOf(stage, microBatch));
     const Nanoseconds arrival = end + (to == from ? 0 : costs_.transfer);
     inputs[slotOf(stage, microBatch)] = arrival;
-    events_.push({arrival, to});
+    // A busy rank looks around when it is free.
+    if (ranks_[to].free <= arrival) events_.push({arrival, to});
   }
 
   const Schedule& order_;

@@ -12,8 +12,8 @@ Schedule vHalf(int ranks, int microBatches) {
   // Forwards of the first chunk go down at half speed, as input halves of the second do; the way
   // back is at full speed. With an even number of ranks the two would meet in one slot.
   const int gap = ranks % 2 == 0 ? 3 : 0;
-  BuildingBlock block{std::vector<int>(static_cast<std::size_t>(stages)),
-                      std::vector<int>(static_cast<std::size_t>(stages)), 6};
+  BuildingBlock block{std::vector<std::int64_t>(static_cast<std::size_t>(stages)),
+                      std::vector<std::int64_t>(static_cast<std::size_t>(stages)), 6};
   for (int r = 0; r < ranks; ++r) {
     const auto first = static_cast<std::size_t>(r);
     const auto second = static_cast<std::size_t>(stages - 1 - r);

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "schedule/builders.h"
+#include "schedule/dry_run.h"
+#include "schedule/placement_search.h"
+#include "schedule/plan_candidates.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+// What one call may cost, in jobs: some milliseconds, and in large plans, where that is less than
+// one squeeze, a few squeezes.
+constexpr long long kSqueezedJobs = 25'000;
+constexpr long long kTimedJobs = 300'000;
+constexpr long long kFewSqueezes = 3;
+constexpr long long kMostSqueezedJobs = 600'000;
+
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max() / 4;
+
+struct Memory {
+  std::vector<std::int64_t> weights;  // by rank
+  std::int64_t least = 0;             // that one micro-batch after the other takes
+};
+
+Memory memoryOf(const Schedule& shape, const Costs& costs) {
+  Memory memory;
+  for (const std::vector<int>& stages : shape.stagesByRank()) {
+    std::int64_t weights = 0;
+    std::int64_t activations = 0;
+    for (const int s : stages) {
+      weights += costs.stages[static_cast<std::size_t>(s)].weights;
+      activations += costs.stages[static_cast<std::size_t>(s)].activation;
+    }
+    memory.weights.push_back(weights);
+    memory.least = std::max(memory.least, weights + activations);
+  }
+  return memory;
+}
+
+std::vector<std::int64_t> limitsOf(const Memory& memory, std::int64_t limit) {
+  std::vector<std::int64_t> limits;
+  for (const std::int64_t weights : memory.weights) {
+    limits.push_back(limit == 0 ? kNoLimit : limit - weights);
+  }
+  return limits;
+}
+
+/// The best of the plans that a search cannot take further.
+struct BestFixed {
+  std::optional<Schedule> plan;
+  PlanScore score;
+
+  void offer(const Schedule& candidate, const Costs& costs, std::int64_t limit) {
+    const DryRun run = dryRun(candidate, costs);
+    PlanScore found;
+    found.length = run.length - costs.lr - costs.optimizer;
+    for (const DryRun::Rank& rank : run.ranks) {
+      if (limit != 0 && rank.peakMemory > limit) return;
+      found.longestSpan = std::max(found.longestSpan, rank.last - rank.first);
+      found.sumOfEnds += rank.last - costs.lr;
+    }
+    if (plan && !(found < score)) return;
+    plan = candidate;
+    score = found;
+  }
+};
+
+}  // namespace
+
+Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
+                      const AutoOptions& options) {
+  std::vector<Schedule> shapes = {loopedStages("auto", ranks, microBatches, chunks)};
+  if (chunks == 2) shapes.push_back(vShapedStages("auto", ranks, microBatches));
+  if (costs.stages.size() < static_cast<std::size_t>(shapes[0].numStages)) {
+    throw Error("cannot plan auto: the costs have " + std::to_string(costs.stages.size()) +
+                " stages, the plan " + std::to_string(shapes[0].numStages) +
+                "; give costs for each virtual stage");
+  }
+  std::vector<PlacementSearch> searches;
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Schedule& shape : shapes) {
+    const Memory memory = memoryOf(shape, costs);
+    least = std::min(least, memory.least);
+    if (options.memoryLimit != 0 && memory.least > options.memoryLimit) continue;
+    searches.emplace_back(shape, costs, limitsOf(memory, options.memoryLimit));
+  }
+  if (searches.empty()) {
+    throw Error("cannot plan auto within a memory of " + std::to_string(options.memoryLimit) +
+                ": one micro-batch after the other takes " + std::to_string(least) +
+                " on one rank");
+  }
+  BestFixed fixed;
+  for (const Schedule& plan : builtPlans(ranks, microBatches, chunks)) {
+    if (!PlanModel::covers(plan)) fixed.offer(plan, costs, options.memoryLimit);
+    for (PlacementSearch& search : searches) search.offer(plan);
+  }
+  const long long each = 3LL * shapes[0].numStages * microBatches;
+  for (PlacementSearch& search : searches) {
+    search.squeezeOrders(std::max(kSqueezedJobs, std::min(kFewSqueezes * each, kMostSqueezedJobs)));
+  }
+  for (PlacementSearch& search : searches) search.improveBest(kTimedJobs);
+  PlacementSearch* best = &searches.front();
+  for (PlacementSearch& search : searches) {
+    if (*search.score() < *best->score()) best = &search;
+  }
+  Schedule plan = fixed.plan && fixed.score < *best->score() ? *fixed.plan : best->best();
+  plan.name = "auto (" + plan.name + ")";
+  return plan;
+}
+
+}  // namespace pipetrace

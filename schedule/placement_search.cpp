@@ -1,0 +1,138 @@
+#include "schedule/placement_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "schedule/local_search.h"
+#include "schedule/lower_bound.h"
+#include "schedule/plan_candidates.h"
+#include "schedule/squeeze.h"
+
+namespace pipetrace {
+namespace {
+
+/// So many orders, the best, are squeezed in every way.
+constexpr std::size_t kOrdersInDetail = 4;
+
+long long jobsOf(const Schedule& shape) { return 3LL * shape.numStages * shape.numMicroBatches; }
+
+/// squeeze() knows no bandwidth: messages take it as part of their transfer.
+Costs withWireInTransfer(Costs costs) {
+  if (costs.bandwidth <= 0) return costs;
+  std::int64_t bytes = 0;
+  for (const StageCosts& stage : costs.stages) bytes = std::max(bytes, stage.message);
+  costs.transfer += std::llround(static_cast<double>(bytes) / costs.bandwidth * 1e9);
+  return costs;
+}
+
+}  // namespace
+
+PlacementSearch::PlacementSearch(const Schedule& shape, const Costs& costs,
+                                 std::vector<std::int64_t> limits)
+    : shape_(shape),
+      costs_(costs),
+      squeezeCosts_(withWireInTransfer(costs)),
+      limits_(std::move(limits)),
+      model_(shape, costs, limits_),
+      bound_(lowerBound(shape, costs)) {
+  take(model_.ordersOf(oneAfterTheOther(shape)), "one after the other");
+}
+
+bool PlacementSearch::take(const JobOrders& orders, const std::string& origin) {
+  if (!model_.keepsLimits(orders)) return false;
+  PlanScore score;
+  if (!model_.evaluate(orders, times_, score)) return false;
+  if (bestScore_ && !(score < *bestScore_)) return false;
+  best_ = orders;
+  bestScore_ = score;
+  origin_ = origin;
+  return true;
+}
+
+void PlacementSearch::offer(const Schedule& plan) {
+  if (plan.isBidirectional() || plan.rankOfStage != shape_.rankOfStage) return;
+  if (PlanModel::covers(plan)) take(model_.ordersOf(plan), plan.name);
+  orders_.push_back({orderOf(plan), std::nullopt});
+  orders_.back().jobs.name = plan.name + ", squeezed";
+}
+
+void PlacementSearch::squeezeOrder(Order& order, bool overtake, bool inputFirst, int fillPercent) {
+  const auto plan =
+      squeeze(order.jobs, squeezeCosts_, {limits_, overtake, inputFirst, fillPercent});
+  if (!plan) return;
+  const JobOrders orders = model_.ordersOf(*plan);
+  PlanScore score;
+  if (!model_.evaluate(orders, times_, score)) return;
+  if (!order.score || score < *order.score) order.score = score;
+  if (!bestScore_ || score < *bestScore_) take(orders, order.jobs.name);
+}
+
+void PlacementSearch::squeezeOrders(long long jobs) {
+  const long long each = jobsOf(shape_);
+  if (isOptimal() || jobs < each) return;
+  for (Schedule& order : blockOrders(shape_, squeezeCosts_)) {
+    order.name = "squeezed block";
+    orders_.push_back({std::move(order), std::nullopt});
+  }
+  for (Order& order : orders_) {
+    if (isOptimal() || jobs < each) return;
+    squeezeOrder(order, false, false, 50);
+    jobs -= each;
+  }
+  std::stable_sort(orders_.begin(), orders_.end(), [](const Order& a, const Order& b) {
+    return a.score && (!b.score || *a.score < *b.score);
+  });
+  for (std::size_t i = 0; i < std::min(kOrdersInDetail, orders_.size()); ++i) {
+    for (int ways = 0; ways < 12; ++ways) {
+      if (isOptimal() || jobs < each) return;
+      if (ways % 3 == 1 && ways < 3) continue;  // done above
+      squeezeOrder(orders_[i], ways / 6 == 1, ways / 3 % 2 == 1, ways % 3 * 50);
+      jobs -= each;
+    }
+  }
+}
+
+bool PlacementSearch::isOptimal() const {
+  return bestScore_ && bestScore_->length <= bound_.length &&
+         bestScore_->longestSpan <= bound_.longestSpan;
+}
+
+void PlacementSearch::improveBest(long long jobs) {
+  if (jobs < 4 * jobsOf(shape_)) return;
+  JobOrders orders = best_;
+  const PlanScore score = improve(model_, orders, {jobs, bound_});
+  if (score < *bestScore_) {
+    best_ = std::move(orders);
+    bestScore_ = score;
+    origin_ += ", improved";
+  }
+  mergeHalves();
+}
+
+/// Where the whole backward pass is shorter than its halves, they become one again wherever nobody
+/// waits for the first of them.
+void PlacementSearch::mergeHalves() {
+  for (std::size_t s = 0; s < costs_.stages.size(); ++s) {
+    const StageCosts& stage = costs_.stages[s];
+    if (static_cast<int>(s) >= shape_.numStages) break;
+    if (stage.backward >= stage.backwardInput + stage.backwardWeight) continue;
+    JobOrders merged = best_;
+    auto& jobs = merged[model_.rankOf(static_cast<int>(s))];
+    for (std::size_t i = 0; i + 1 < jobs.size(); ++i) {
+      if (jobs[i].kind != JobKind::kBackwardInput || jobs[i + 1].slot != jobs[i].slot) continue;
+      if (jobs[i].stage != static_cast<int>(s)) continue;
+      jobs[i].kind = JobKind::kBackward;
+      jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(i + 1));
+    }
+    take(merged, origin_);
+  }
+}
+
+Schedule PlacementSearch::best() const {
+  Schedule plan = model_.scheduleOf(best_);
+  plan.name = origin_;
+  return plan;
+}
+
+}  // namespace pipetrace
