@@ -15,8 +15,8 @@
 ///
 /// Where a paper defines its schedule for some sizes only (micro-batches a multiple of the ranks,
 /// at least twice as many, an even number of ranks …), the others are planned as the next larger
-/// size that it covers, without the work that does not exist. What is left of a plan that can run
-/// can run.
+/// size that it covers, without the work of the micro-batches (as a rule the first) and ranks that do
+/// not exist. What is left of a plan that can run can run.
 namespace pipetrace {
 
 /// All forwards, then all backwards, oldest first: PaddlePaddle's F-then-B, torch's ScheduleGPipe.

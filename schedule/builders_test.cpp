@@ -127,12 +127,15 @@ TEST(DualPipe, SecondHalfOfTheRanksMirrorsTheFirst) {
   }
 }
 
-TEST(DualPipe, FewAndOddMicroBatchesLeaveOutWhatDoesNotExist) {
+TEST(DualPipe, FewAndOddMicroBatchesLeaveOutTheFirstOfTheSizeAbove) {
   EXPECT_EQ(row(dualPipe(2, 4), 0), "0F0,1F2,0F1,1B2,(1F3;0B0),1B3,0I1,0W1");
-  EXPECT_EQ(row(dualPipe(2, 3), 0), "0F0,1F2,0F1,1B2,0B0,0I1,0W1");
+  EXPECT_EQ(row(dualPipe(2, 3), 0), "0F0,0F1,(1F2;0B0),1B2,0I1,0W1");
   EXPECT_EQ(row(dualPipe(2, 4), 1), "0F2,1F0,0F3,1B0,(1F1;0B2),1B1,0I3,0W3");
-  EXPECT_EQ(row(dualPipe(2, 3), 1), "0F2,1F0,1B0,(1F1;0B2),1B1");
-  EXPECT_EQ(toCsv(dualPipe(2, 1)), "0F0,0B0\n1F0,1B0\n");
+  EXPECT_EQ(row(dualPipe(2, 3), 1), "1F0,0F2,1B0,1F1,1B1,0I2,0W2");
+  EXPECT_EQ(toCsv(dualPipe(2, 1)),
+            "# name = DualPipe, rank_of_stage = 0 1, rank_of_stage_reversed = 1 0, "
+            "first_reversed = 1\n"
+            "0F0,0I0,0W0\n1F0,1B0\n");
 }
 
 TEST(DualPipe, OddRanksMergeTheMiddleTwoOfOneMore) {

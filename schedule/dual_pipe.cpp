@@ -17,12 +17,12 @@ Schedule evenDualPipe(int ranks, int microBatches) {
   Schedule schedule = oneStagePerRank("DualPipe", ranks, microBatches);
   addReversedPlacement(schedule);
   const int half = ranks / 2;
+  const int planned = std::max(schedule.firstReversed, ranks);
   for (int rank = 0; rank < ranks; ++rank) {
-    RankPlan plan(schedule, rank);
+    RankPlan plan(schedule, rank, planned);
     const bool secondHalf = rank >= half;
-    const DualPipeSize size{.depth = half,
-                            .position = std::min(rank, ranks - 1 - rank),
-                            .microBatches = std::max(schedule.firstReversed, ranks)};
+    const DualPipeSize size{
+        .depth = half, .position = std::min(rank, ranks - 1 - rank), .microBatches = planned};
     addDualPipeSteps(plan, size, secondHalf ? 1 : 0, secondHalf ? 0 : 1);
   }
   return schedule;

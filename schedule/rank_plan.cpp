@@ -2,12 +2,13 @@
 
 namespace pipetrace {
 
-RankPlan::RankPlan(Schedule& schedule, int rank)
+RankPlan::RankPlan(Schedule& schedule, int rank, int planned)
     : row_(schedule.ranks[static_cast<std::size_t>(rank)]) {
   const auto addChunks = [&](const std::vector<int>& rankOfStage, int first, int end) {
+    const int next = planned > 0 ? end - planned : first;
     for (std::size_t stage = 0; stage < rankOfStage.size(); ++stage) {
       if (rankOfStage[stage] != rank) continue;
-      chunks_.push_back({static_cast<int>(stage), first, first, first, end});
+      chunks_.push_back({static_cast<int>(stage), first, end, next, next, next});
     }
   };
   const int end = schedule.numMicroBatches;
@@ -17,7 +18,7 @@ RankPlan::RankPlan(Schedule& schedule, int rank)
 }
 
 void RankPlan::add(JobKind kind, const Chunk& chunk, int microBatch) {
-  if (microBatch < chunk.end) row_.push_back({kind, chunk.stage, microBatch});
+  if (chunk.has(microBatch)) row_.push_back({kind, chunk.stage, microBatch});
 }
 
 void RankPlan::forward(int chunk) { add(JobKind::kForward, at(chunk), at(chunk).forward++); }
@@ -38,7 +39,7 @@ void RankPlan::backwardWeight(int chunk) {
 void RankPlan::forwardBackward(int forwardChunk, int backwardChunk) {
   Chunk& from = at(forwardChunk);
   Chunk& back = at(backwardChunk);
-  if (from.forward >= from.end || back.backward >= back.end) {
+  if (!from.has(from.forward) || !back.has(back.backward)) {
     forward(forwardChunk);
     backward(backwardChunk);
     return;

@@ -10,14 +10,16 @@ namespace pipetrace {
 /// Writes one rank's row of a plan: each call appends that pass of the chunk's next micro-batch,
 /// in the order of their numbers. What would be of a micro-batch that does not exist is left out,
 /// and a fused pair that loses one half becomes the other, so that a builder can follow its paper
-/// for a larger number of micro-batches than the plan has.
+/// for more micro-batches than there are.
 ///
 /// The chunks of a rank are its stages in ascending order; in a bidirectional plan chunk 0 is its
 /// stage for the first micro-batches, chunk 1 that for the reversed ones.
 class RankPlan {
  public:
-  /// `schedule`, which has its sizes and placement already, must outlive the writer.
-  RankPlan(Schedule& schedule, int rank);
+  /// `schedule`, which has its sizes and placement already, must outlive the writer. With
+  /// `planned`, how many micro-batches a chunk the builder goes through, the first of them are what
+  /// is left out, else the last.
+  RankPlan(Schedule& schedule, int rank, int planned = 0);
 
   void forward(int chunk = 0);
   void backward(int chunk = 0);
@@ -27,13 +29,17 @@ class RankPlan {
   void forwardBackward(int forwardChunk, int backwardChunk);
 
  private:
-  /// The next micro-batch of each pass, and the one after the last.
   struct Chunk {
     int stage = 0;
+    // The micro-batches that exist.
+    int first = 0;
+    int end = 0;
+    // The next one of each pass.
     int forward = 0;
     int backward = 0;
     int weight = 0;
-    int end = 0;
+
+    bool has(int microBatch) const { return first <= microBatch && microBatch < end; }
   };
   Chunk& at(int chunk) { return chunks_[static_cast<std::size_t>(chunk)]; }
   void add(JobKind kind, const Chunk& chunk, int microBatch);

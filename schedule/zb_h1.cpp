@@ -11,7 +11,7 @@ Schedule zbH1(int ranks, int microBatches) {
     RankPlan plan(schedule, rank);
     const int warmUp = std::min(microBatches, ranks - 1 - rank);
     // W follows `rank` micro-batches behind, so that every rank holds as many as the first does.
-    const int weightLag = rank;
+    const int weightLag = std::min(microBatches, rank);
     for (int i = 0; i < warmUp; ++i) plan.forward();
     for (int i = 0; i < microBatches; ++i) {
       if (i < microBatches - warmUp) plan.forward();
