@@ -1,25 +1,34 @@
 #pragma once
 
 #include "profiler/device_stream.h"
+#include "profiler/host_clock.h"
 #include "profiler/wall_clock.h"
 
 namespace pipetrace {
 
-/// The CPU as a device: a job runs on the thread that marks, so "now" is the clock's reading
-/// (CLOCK_MONOTONIC). Marks are known at once.
+/// The CPU as a device: a job runs on the thread that marks, so "now" is a reading of the host's
+/// tick counter. Its marks are known once the recorder's clock has an anchor after them. To be used
+/// through a recorder only, whose clock it needs.
 class CpuStream : public DeviceStream {
  public:
-  explicit CpuStream(WallClock clock = WallClock::read()) : clock_(clock) {}
+  explicit CpuStream(WallClock clock = WallClock::read()) : wall_(clock) {}
 
-  Mark mark() noexcept override { return static_cast<Mark>(monotonicNow()); }
+  bool marksTicks() const noexcept final { return true; }
+  bool isAsynchronous() const noexcept final { return false; }
+  void useClock(const HostClock& clock) noexcept final { clock_ = &clock; }
 
-  bool resolve(Mark mark, Nanoseconds& time) noexcept override {
-    time = clock_.at(static_cast<Nanoseconds>(mark));
+  Mark mark() noexcept final { return clock_ == nullptr ? 0 : clock_->ticks(); }
+
+  bool resolve(Mark mark, Nanoseconds& time) noexcept final {
+    Nanoseconds monotonic = 0;
+    if (clock_ == nullptr || !clock_->monotonicAt(mark, monotonic)) return false;
+    time = wall_.at(monotonic);
     return true;
   }
 
  private:
-  const WallClock clock_;
+  const WallClock wall_;
+  const HostClock* clock_ = nullptr;
 };
 
 }  // namespace pipetrace

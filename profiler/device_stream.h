@@ -6,6 +6,8 @@
 
 namespace pipetrace {
 
+class HostClock;
+
 /// A queue of a device on which jobs run one after another, as far as the recorder is concerned:
 /// something that can mark "now" in its order of work, and can tell later when that was.
 /// One thread at a time marks; the recorder's log thread resolves.
@@ -20,6 +22,14 @@ class DeviceStream {
   static constexpr Nanoseconds kLost = kNsMin;
 
   virtual ~DeviceStream() = default;
+
+  /// Whether marks are readings of the host's tick counter (CpuStream). The recorder then makes
+  /// them itself, without a call of mark() or markStart(). If not, they are CLOCK_MONOTONIC, ns.
+  virtual bool marksTicks() const noexcept { return false; }
+  /// Whether work runs later than it is queued. If not, jobs run on the thread that marks them.
+  virtual bool isAsynchronous() const noexcept { return true; }
+  /// The recorder that takes the stream over gives it its clock, which outlives the stream.
+  virtual void useClock([[maybe_unused]] const HostClock& clock) noexcept {}
 
   /// Stamps the current end of the stream's work. Never blocks, allocates or locks.
   virtual Mark mark() noexcept = 0;

@@ -26,6 +26,7 @@ class EmulatedStream : public DeviceStream {
 
   explicit EmulatedStream(WallClock clock = WallClock::read()) : clock_(clock) {}
 
+  bool isAsynchronous() const noexcept override { return false; }
   Mark mark() noexcept override { return static_cast<Mark>(monotonicNow()); }
   bool resolve(Mark mark, Nanoseconds& time) noexcept override;
   std::int64_t lateStarts() const noexcept override {

@@ -11,7 +11,8 @@ namespace pipetrace {
 /// A job whose times are known.
 struct TimedJob {
   Job job;
-  int lane = 0;  ///< index of its stream
+  int lane = 0;              ///< index of its stream
+  std::uint64_t number = 0;  ///< of the job on its lane
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
 };

@@ -1,69 +1,180 @@
 #include "profiler/lane.h"
 
-#include "profiler/wall_clock.h"
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <utility>
 
 namespace pipetrace {
 namespace {
 
-constexpr std::int64_t kTimedEvery = 64;
-// Not the first call, which meets cold caches and would stand for 63 warm ones.
-constexpr std::int64_t kTimedAt = 32;
+namespace rf = ring_format;
+
+constexpr std::uint64_t kTimedEvery = 64;
+// Not the first one, which meets cold caches and would stand for 63 warm ones.
+constexpr std::uint64_t kTimedAt = 32;
+constexpr std::int64_t kIdBlock = 64;
+
+std::size_t slotCount(std::size_t slots) {
+  return std::bit_ceil(std::clamp<std::size_t>(slots, 1, std::size_t{1} << 24));
+}
+
+std::uint64_t costOfTicks(TickSource source) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  for (int i = 0; i < 64; ++i) {
+    const std::uint64_t start = ticksNow(source);
+    least = std::min(least, ticksNow(source) - start);
+  }
+  return least;
+}
+
+std::int16_t narrow(std::int32_t chunk) noexcept {
+  return chunk == static_cast<std::int16_t>(chunk) ? static_cast<std::int16_t>(chunk) : kNotGiven;
+}
 
 }  // namespace
 
-/// Counts one recording call, and times it if it is its turn.
-class Lane::Stopwatch {
- public:
-  explicit Stopwatch(Lane& lane) noexcept : lane_(lane) {
-    const std::int64_t call = lane.calls_.load(std::memory_order_relaxed);
-    lane.calls_.store(call + 1, std::memory_order_relaxed);
-    if (call % kTimedEvery == kTimedAt) start_ = monotonicNow();
-  }
-  ~Stopwatch() {
-    if (start_ < 0) return;
-    add(lane_.timedNs_, monotonicNow() - start_);
-    add(lane_.timedCalls_, 1);
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
+Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFile& file)
+    : options_(options),
+      stream_(std::move(stream)),
+      piece_(file.extend(rf::laneSize(slotCount(options.slots)))),
+      marksTicks_(stream_->marksTicks()),
+      mask_(slotCount(options.slots) - 1),
+      header_(reinterpret_cast<rf::LaneHeader*>(piece_.memory)),
+      slots_(reinterpret_cast<rf::Slot*>(piece_.memory + sizeof(rf::LaneHeader))),
+      times_(reinterpret_cast<rf::Times*>(piece_.memory + sizeof(rf::LaneHeader) +
+                                          (mask_ + 1) * sizeof(rf::Slot))),
+      tickCost_(costOfTicks(options.source)),
+      released_(mask_ + 1) {
+  options_.name.copy(header_->name.data(), header_->name.size() - 1);
+  header_->isCompute = options.isCompute ? 1 : 0;
+  header_->marksTicks = marksTicks_ ? 1 : 0;
+  header_->isAsynchronous = stream_->isAsynchronous() ? 1 : 0;
+}
 
- private:
-  Lane& lane_;
-  Nanoseconds start_ = -1;
-};
+bool Lane::isTimed(std::uint64_t number) const noexcept { return number % kTimedEvery == kTimedAt; }
 
-void Lane::begin(const Job& job) noexcept {
-  const Stopwatch stopwatch(*this);
+void Lane::addTimed(std::uint64_t since) noexcept {
+  const std::uint64_t took = ticksNow(options_.source) - since;
+  add(timedTicks_, took - std::min(took, tickCost_));
+}
+
+bool Lane::openSlot() noexcept {
+  const State before = state_.load(std::memory_order_relaxed);
   // An exception may have skipped the end of the job before: that one is lost, this one counts.
-  if (isOpen_.load(std::memory_order_relaxed)) add(misuses_, 1);
-  open_.job = job;
-  isOpen_.store(true, std::memory_order_relaxed);
-  open_.begin = stream_->markStart();
+  if (before != State::kIdle) [[unlikely]] {
+    add<std::int64_t>(misuses_, 1);
+    // The slot of the lost one is to be had.
+    if (begun_ != finished_.load(std::memory_order_relaxed)) return true;
+  }
+  if (begun_ - knownFreed_ > mask_) [[unlikely]] {
+    knownFreed_ = shared(header_->freed).load(std::memory_order_acquire);
+    if (begun_ - knownFreed_ > mask_) {
+      const auto dropped = shared(header_->dropped);
+      dropped.store(dropped.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      state_.store(State::kDropped, std::memory_order_relaxed);
+      return false;
+    }
+  }
+  ++begun_;
+  return true;
+}
+
+void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noexcept {
+  const std::uint64_t start = isTimed(begun_) ? ticksNow(options_.source) : 0;
+  if (!openSlot()) return;
+  rf::Slot& slot = slots_[(begun_ - 1) & mask_];
+  slot.kind = static_cast<std::uint8_t>(job.kind);
+  slot.chunk = narrow(job.chunk);
+  slot.id = id;
+  slot.action = reinterpret_cast<std::uintptr_t>(job.action);
+  slot.bytes = job.bytes;
+  slot.microBatch = job.microBatch;
+  slot.step = step;
+  slot.stage = job.stage;
+  slot.peer = job.peer;
+  state_.store(State::kOpen, std::memory_order_relaxed);
+  slot.begin = marksTicks_ ? ticksNow(options_.source) : stream_->markStart();
+  shared(header_->begun).store(begun_, std::memory_order_release);
+  if (start != 0) addTimed(start);
+}
+
+void Lane::skip() noexcept {
+  if (state_.load(std::memory_order_relaxed) != State::kIdle) add<std::int64_t>(misuses_, 1);
+  state_.store(State::kSkipped, std::memory_order_relaxed);
 }
 
 void Lane::end(std::int64_t bytes) noexcept {
-  const Stopwatch stopwatch(*this);
-  if (!isOpen_.load(std::memory_order_relaxed)) {
-    add(misuses_, 1);
+  const State state = state_.load(std::memory_order_relaxed);
+  if (state != State::kOpen) [[unlikely]] {
+    if (state == State::kIdle) add<std::int64_t>(misuses_, 1);
+    state_.store(State::kIdle, std::memory_order_relaxed);
     return;
   }
-  open_.end = stream_->mark();
-  isOpen_.store(false, std::memory_order_relaxed);
-  if (bytes != kNotGiven) open_.job.bytes = bytes;
-  if (!ring_.push(open_)) add(dropped_, 1);
+  const bool timed = isTimed(begun_ - 1);
+  const std::uint64_t start = timed ? ticksNow(options_.source) : 0;
+  rf::Slot& slot = slots_[(begun_ - 1) & mask_];
+  const std::uint64_t mark = marksTicks_ ? ticksNow(options_.source) : stream_->mark();
+  slot.end = mark;
+  if (bytes != kNotGiven) slot.bytes = bytes;
+  state_.store(State::kIdle, std::memory_order_relaxed);
+  shared(slot.sequence).store(static_cast<std::uint32_t>(begun_), std::memory_order_release);
+  finished_.store(begun_, std::memory_order_release);
+  if (timed) [[unlikely]] {
+    addTimed(start);
+    add<std::int64_t>(timedJobs_, 1);
+  }
+}
+
+std::int64_t Lane::drawId(std::atomic<std::int64_t>& next) noexcept {
+  if (nextId_ == idsUpTo_) {
+    nextId_ = next.fetch_add(kIdBlock, std::memory_order_relaxed);
+    idsUpTo_ = nextId_ + kIdBlock;
+  }
+  return nextId_++;
+}
+
+const rf::Slot* Lane::front() const noexcept {
+  rf::Slot& slot = slots_[taken_ & mask_];
+  const auto wanted = static_cast<std::uint32_t>(taken_ + 1);
+  return shared(slot.sequence).load(std::memory_order_acquire) == wanted ? &slot : nullptr;
+}
+
+std::uint64_t Lane::take(Nanoseconds begin, Nanoseconds end) noexcept {
+  rf::Times& times = times_[taken_ & mask_];
+  // A reader of the file must not take these times for those of the job that was here before.
+  shared(times.sequence).store(0, std::memory_order_relaxed);
+  shared(times.begin).store(begin, std::memory_order_release);
+  shared(times.end).store(end, std::memory_order_release);
+  shared(times.sequence).store(static_cast<std::uint32_t>(taken_ + 1), std::memory_order_release);
+  return taken_++;
+}
+
+void Lane::release(std::uint64_t number) noexcept {
+  released_[number & mask_] = true;
+  const std::uint64_t before = freed_;
+  while (freed_ < taken_ && released_[freed_ & mask_]) released_[freed_++ & mask_] = false;
+  if (freed_ != before) shared(header_->freed).store(freed_, std::memory_order_release);
+}
+
+bool Lane::isCrowded() const noexcept { return finished() - freed_ > (mask_ + 1) / 2; }
+
+std::int64_t Lane::dropped() const {
+  return static_cast<std::int64_t>(shared(header_->dropped).load(std::memory_order_relaxed));
 }
 
 std::int64_t Lane::misuses() const {
   return misuses_.load(std::memory_order_relaxed) +
-         (isOpen_.load(std::memory_order_relaxed) ? 1 : 0);
+         (state_.load(std::memory_order_relaxed) == State::kOpen ? 1 : 0);
 }
 
-Nanoseconds Lane::ownCost() const {
-  const std::int64_t timed = timedCalls_.load(std::memory_order_relaxed);
+std::uint64_t Lane::ownTicks() const {
+  const auto timed = static_cast<std::uint64_t>(timedJobs_.load(std::memory_order_relaxed));
   if (timed == 0) return 0;
-  const std::int64_t calls = calls_.load(std::memory_order_relaxed);
-  const std::int64_t ns = timedNs_.load(std::memory_order_relaxed);
-  return ns / timed * calls + ns % timed * calls / timed;  // ns * calls could overflow
+  const std::uint64_t ticks = timedTicks_.load(std::memory_order_relaxed);
+  const std::uint64_t jobs = finished();
+  return ticks / timed * jobs + ticks % timed * jobs / timed;  // ticks * jobs could overflow
 }
 
 }  // namespace pipetrace

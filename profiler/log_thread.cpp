@@ -3,21 +3,30 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "trace/error.h"
+#include "trace/log_format.h"
 
 namespace pipetrace {
 namespace {
 
 // How long a record may lie in a ring. Waking the thread from a recording call would cost that call
-// a system call.
-constexpr auto kInterval = std::chrono::milliseconds(10);
-// Lines are handed to write(2) in pieces of about this size.
-constexpr std::size_t kWriteSize = 64 * 1024;
+// a system call; waking up often for nothing would cost processor time.
+constexpr Nanoseconds kShortest = kNsPerMs;
+constexpr Nanoseconds kLongest = 50 * kNsPerMs;
+constexpr Nanoseconds kFirst = 10 * kNsPerMs;
+
+Nanoseconds threadCpuTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * kNsPerSecond + time.tv_nsec;
+}
 
 }  // namespace
 
@@ -26,14 +35,19 @@ LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, Rec
       info_(std::move(info)),
       holdLimit_(holdLimit),
       file_(std::move(path)),
-      writer_(static_cast<int>(gettid())) {
+      interval_(kFirst),
+      writer_(static_cast<int>(gettid())),
+      texts_(state.front.texts()),
+      lines_(writer_, file_, state) {
   writer_.setNow(state_.clock.at(monotonicNow()));
   std::string meta;
-  writer_.appendMeta(meta, info_);
+  writer_.appendMeta(meta, info_, state_.file.name());
   if (file_.append(meta) > 0) {
     throw Error("cannot write the job log " + file_.path() + ": " +
                 std::strerror(file_.firstError()));
   }
+  const std::size_t payload = meta.find(log_format::kMeta) + log_format::kMeta.size();
+  state_.front.finish(meta.substr(payload, meta.size() - payload - 1));
   thread_ = std::thread([this] { run(); });
 }
 
@@ -63,9 +77,11 @@ void LogThread::close() {
     wake_.notify_one();
   }
   thread_.join();
+  state_.file.remove();
   if (file_.failures() > 0) {
-    throw Error("lost " + std::to_string(lost_) + " lines of the job log " + file_.path() + ": " +
-                std::strerror(file_.firstError()) + "; what was written before can still be read");
+    throw Error("lost " + std::to_string(lines_.lost()) + " lines of the job log " + file_.path() +
+                ": " + std::strerror(file_.firstError()) +
+                "; what was written before can still be read");
   }
 }
 
@@ -82,7 +98,8 @@ void LogThread::run() {
   std::unique_lock lock(mutex_);
   Nanoseconds flushSince = 0;
   while (!stop_) {
-    wake_.wait_for(lock, kInterval, [&] { return stop_ || flushesDone_ < flushesAsked_; });
+    wake_.wait_for(lock, std::chrono::nanoseconds(interval_),
+                   [&] { return stop_ || flushesDone_ < flushesAsked_; });
     const std::uint64_t asked = flushesAsked_;
     const bool flushing = flushesDone_ < asked;
     lock.unlock();
@@ -92,7 +109,7 @@ void LogThread::run() {
       const Nanoseconds now = monotonicNow();
       if (flushSince == 0) flushSince = now;
       flushed = now - flushSince > kResolveLimit;
-      if (!flushed) std::this_thread::sleep_for(kInterval / 10);
+      if (!flushed) std::this_thread::sleep_for(std::chrono::nanoseconds(kShortest));
     }
     lock.lock();
     if (flushed) {
@@ -107,8 +124,12 @@ void LogThread::run() {
 
 void LogThread::drain(bool everything) {
   takeEndedSteps();  // before the jobs: what was queued before a step's end is then seen below
+  sources_.sample(state_.counters, monotonicNow());
   takeCounters();
+  state_.hostClock.addAnchor();
+  state_.front.noteAnchor(state_.hostClock);
   const Nanoseconds now = monotonicNow();
+  adaptInterval();
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
   for (int i = 0; i < lanes; ++i) {
     state_.laneAt(i).stream().poll(everything);
@@ -116,15 +137,29 @@ void LogThread::drain(bool everything) {
   }
   completeSteps();
   held_.takeOlderThan(now - holdLimit_, ready_);
-  if (everything) held_.takeAll(ready_);
+  // Better a step whose lines come in two parts than a job without a slot.
+  if (everything || anyLaneIsCrowded()) held_.takeAll(ready_);
   writeLines(everything);
 }
 
+void LogThread::adaptInterval() {
+  std::size_t most = 0;
+  const int lanes = state_.laneCount.load(std::memory_order_acquire);
+  for (int i = 0; i < lanes; ++i) most = std::max(most, state_.laneAt(i).waiting());
+  if (most > state_.slots / 8) {
+    interval_ = std::max(kShortest, interval_ / 2);
+  } else if (most < state_.slots / 32) {
+    interval_ = std::min(kLongest, interval_ + interval_ / 4);
+  }
+}
+
 void LogThread::takeCounters() {
-  CounterRecord counter;
-  while (state_.counters.pop(counter)) {
-    if (counters_.empty()) oldestCounter_ = counter.monotonic;
-    counters_.push_back(counter);
+  while (const ring_format::CounterSlot* sample = state_.counters.take()) {
+    if (counters_.empty()) oldestCounter_ = sample->monotonic;
+    for (const std::uint64_t address : {sample->name, sample->unit}) {
+      texts_.note(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(address)));
+    }
+    counters_.push_back(sample);
   }
 }
 
@@ -137,14 +172,27 @@ void LogThread::takeEndedSteps() {
 
 void LogThread::takeJobs(int laneIndex, Nanoseconds now) {
   Lane& lane = state_.laneAt(laneIndex);
-  while (const JobRecord* record = lane.ring().front()) {
-    TimedJob timed{.job = record->job, .lane = laneIndex};
+  while (const ring_format::Slot* slot = lane.front()) {
+    TimedJob timed{.lane = laneIndex};
     // A stream works in order: what comes after an unknown time is not known either.
-    if (!lane.stream().resolve(record->begin, timed.begin)) return;
-    if (!lane.stream().resolve(record->end, timed.end)) return;
-    lane.ring().pop();
-    if (timed.begin == DeviceStream::kLost || timed.end == DeviceStream::kLost) {
+    if (!lane.stream().resolve(slot->begin, timed.begin)) return;
+    if (!lane.stream().resolve(slot->end, timed.end)) return;
+    const bool isLost = timed.begin == DeviceStream::kLost || timed.end == DeviceStream::kLost;
+    timed.job = {
+        .kind = static_cast<JobKind>(slot->kind),
+        .microBatch = slot->microBatch,
+        .step = slot->step,
+        .stage = slot->stage,
+        .chunk = slot->chunk,
+        .peer = slot->peer,
+        .bytes = slot->bytes,
+        .id = slot->id,
+        .action = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(slot->action))};
+    texts_.note(timed.job.action);
+    timed.number = lane.take(timed.begin, timed.end);
+    if (isLost) {
       ++untimed_;
+      lane.release(timed.number);
     } else {
       held_.add(timed, now);
     }
@@ -153,98 +201,61 @@ void LogThread::takeJobs(int laneIndex, Nanoseconds now) {
 
 void LogThread::completeSteps() {
   Lane* const compute = state_.computeLane.load(std::memory_order_acquire);
-  const std::size_t known = compute == nullptr ? 0 : compute->ring().popped();
+  const std::uint64_t known = compute == nullptr ? 0 : compute->taken();
   while (!ended_.empty() && ended_.front().computeJobs <= known) {
     held_.takeUpTo(ended_.front().step, ready_);
     ended_.pop_front();
   }
 }
 
-void LogThread::format(const TimedJob& timed) {
-  Lane& lane = state_.laneAt(timed.lane);
-  const Job& job = timed.job;
-  if (&lane == state_.computeLane.load(std::memory_order_acquire)) {
-    writer_.append(lines_, JobLine{.type = logName(job.kind),
-                                   .number = job.microBatch,
-                                   .microBatch = job.microBatch,
-                                   .begin = timed.begin,
-                                   .end = timed.end,
-                                   .id = job.id,
-                                   .step = job.step,
-                                   .stage = job.stage,
-                                   .chunk = job.chunk,
-                                   .stream = lane.name(),
-                                   .action = job.action == nullptr ? "" : job.action});
-  } else {
-    writer_.append(lines_, StreamLine{.type = logName(job.kind),
-                                      .microBatch = job.microBatch,
-                                      .begin = timed.begin,
-                                      .end = timed.end,
-                                      .stream = lane.name(),
-                                      .peer = job.peer,
-                                      .bytes = job.bytes,
-                                      .job = job.id,
-                                      .step = job.step,
-                                      .stage = job.stage,
-                                      .chunk = job.chunk});
-  }
-}
-
 void LogThread::writeLines(bool everything) {
-  const auto writeOut = [&] {
-    const std::int64_t lost = file_.append(lines_);
-    lost_ += lost;
-    written_ += formatted_ - lost;
-    formatted_ = 0;
-    lines_.clear();
-  };
   const Nanoseconds now = monotonicNow();
-  writer_.setNow(state_.clock.at(now));
-  if (everything || !ready_.empty() || now - oldestCounter_ > holdLimit_) {
-    for (const CounterRecord& counter : counters_) {
-      writer_.append(lines_, CounterLine{.name = counter.name,
-                                         .time = state_.clock.at(counter.monotonic),
-                                         .value = counter.value,
-                                         .unit = counter.unit == nullptr ? "" : counter.unit});
-      ++formatted_;
-      if (lines_.size() >= kWriteSize) writeOut();
-    }
+  lines_.setNow(now);
+  if (everything || !ready_.empty() || now - oldestCounter_ > holdLimit_ ||
+      counters_.size() > ring_format::kCounters / 2) {
+    for (const ring_format::CounterSlot* sample : counters_) lines_.add(*sample);
     counters_.clear();
   }
-  for (const TimedJob& timed : ready_) {
-    format(timed);
-    ++formatted_;
-    if (lines_.size() >= kWriteSize) writeOut();
-  }
+  for (const TimedJob& timed : ready_) lines_.add(timed);
   ready_.clear();
-  if (!lines_.empty()) writeOut();
+  everything ? lines_.writeAll() : lines_.writeOld();
+}
+
+bool LogThread::anyLaneIsCrowded() const {
+  const int lanes = state_.laneCount.load(std::memory_order_acquire);
+  for (int i = 0; i < lanes; ++i) {
+    if (state_.laneAt(i).isCrowded()) return true;
+  }
+  return false;
 }
 
 bool LogThread::ringsAreEmpty() const {
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
   for (int i = 0; i < lanes; ++i) {
-    if (state_.laneAt(i).ring().front() != nullptr) return false;
+    if (state_.laneAt(i).front() != nullptr) return false;
   }
   return true;
 }
 
 void LogThread::writeEnd() {
+  lines_.setNow(monotonicNow());
+  lines_.writeAll();
   RankInfo end = info_;
-  end.written = written_;
-  end.dropped = lost_ + untimed_ + state_.droppedCounters.load(std::memory_order_relaxed);
+  end.written = lines_.written();
+  end.dropped = lines_.lost() + untimed_ + state_.counters.dropped();
   end.errors = file_.failures() + state_.misuses.load(std::memory_order_relaxed);
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
   for (int i = 0; i < lanes; ++i) {
     Lane& lane = state_.laneAt(i);
-    const auto unresolved = lane.ring().pushed() - lane.ring().popped();
-    end.dropped += lane.dropped() + static_cast<std::int64_t>(unresolved);
+    end.dropped += lane.dropped() + static_cast<std::int64_t>(lane.finished() - lane.taken());
     end.errors += lane.misuses();
     end.lateStarts += lane.stream().lateStarts();
-    end.ownCost += lane.ownCost();
+    end.ownCost += state_.hostClock.duration(lane.ownTicks());
   }
-  writer_.setNow(state_.clock.at(monotonicNow()));
-  writer_.appendEnd(lines_, end);
-  file_.append(lines_);
+  end.logThreadCost = threadCpuTime();
+  std::string line;
+  writer_.appendEnd(line, end);
+  file_.append(line);
 }
 
 }  // namespace pipetrace

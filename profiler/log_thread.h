@@ -8,9 +8,12 @@
 #include <thread>
 #include <vector>
 
+#include "profiler/counter_sources.h"
 #include "profiler/held_jobs.h"
 #include "profiler/log_file.h"
+#include "profiler/pending_lines.h"
 #include "profiler/recording_state.h"
+#include "profiler/text_table.h"
 #include "trace/log_writer.h"
 #include "trace/rank_info.h"
 
@@ -23,6 +26,9 @@ class LogThread {
   /// Opens `path`, writes `Profiler Meta:` and starts. `state` must outlive it. Throws Error.
   LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, RecordingState& state);
   ~LogThread();
+
+  /// Counters whose samples are asked for, from any thread.
+  CounterSources& counterSources() { return sources_; }
 
   /// Returns when everything recorded before the call is written, the lines of unended steps
   /// included, or when a stream has not told its times for kResolveLimit.
@@ -41,8 +47,9 @@ class LogThread {
   void takeEndedSteps();
   void takeJobs(int laneIndex, Nanoseconds now);
   void completeSteps();
-  void format(const TimedJob& timed);
   void writeLines(bool everything);
+  void adaptInterval();
+  bool anyLaneIsCrowded() const;
   bool ringsAreEmpty() const;
   void writeEnd();
 
@@ -50,17 +57,17 @@ class LogThread {
   const RankInfo info_;
   const Nanoseconds holdLimit_;
   LogFile file_;
+  CounterSources sources_;
 
   // Log thread only.
+  Nanoseconds interval_;
   LogWriter writer_;
+  TextTable texts_;
   HeldJobs held_;
+  PendingLines lines_;
   std::deque<EndedStep> ended_;
   std::vector<TimedJob> ready_;
-  std::vector<CounterRecord> counters_;
-  std::string lines_;
-  std::int64_t formatted_ = 0;  // job and counter lines in lines_
-  std::int64_t written_ = 0;
-  std::int64_t lost_ = 0;     // lines that did not get into the file
+  std::vector<const ring_format::CounterSlot*> counters_;
   std::int64_t untimed_ = 0;  // jobs whose stream lost their times
   Nanoseconds oldestCounter_ = 0;
 

@@ -2,8 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
+#include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "profiler/log_thread.h"
@@ -14,38 +18,67 @@
 namespace pipetrace {
 namespace {
 
-RankInfo completed(RankInfo info) {
+RankInfo completed(RankInfo info, TickSource ticks) {
   if (info.host.empty()) {
     std::array<char, 256> name{};
     if (gethostname(name.data(), name.size() - 1) == 0) info.host = name.data();
   }
-  if (info.clock.empty()) info.clock = "monotonic";
+  if (info.clock.empty()) info.clock = nameOf(ticks);
   return info;
 }
 
+/// Makes the folder, so that the ring file, which comes first, finds it.
 std::string logPath(const RecorderOptions& options) {
   const std::string name = std::string(log_format::kFilePrefix) + std::to_string(options.info.rank);
-  return options.logDirectory.empty() ? name : options.logDirectory + "/" + name;
+  if (options.logDirectory.empty()) return name;
+  std::error_code ignored;  // opening the log will say
+  std::filesystem::create_directories(options.logDirectory, ignored);
+  return options.logDirectory + "/" + name;
 }
 
 }  // namespace
 
 class Recorder::Impl {
  public:
-  explicit Impl(const RecorderOptions& options)
-      : ringSlots(options.ringSlots),
-        log(logPath(options), completed(options.info), options.holdLimit, state) {}
+  Impl(const RecorderOptions& options, const std::string& path, TickSource ticks)
+      : steps(options.steps),
+        hasSteps(!(options.steps == StepRange())),
+        source(ticks),
+        state(options.ringFile ? path : "", slotsOf(options.ringSlots), ticks),
+        log(path, completed(options.info, ticks), options.holdLimit, state) {}
 
-  const std::size_t ringSlots;
+  static std::size_t slotsOf(std::size_t wanted) {
+    return std::bit_ceil(std::clamp<std::size_t>(wanted, 1, std::size_t{1} << 24));
+  }
+
+  void sayWhyNoRing() {
+    if (saidWhyNoRing || state.file.whyNot().empty()) return;
+    saidWhyNoRing = true;
+    std::fprintf(stderr,
+                 "pipetrace: no ring file (%s): what is not written yet is lost if the program is "
+                 "killed\n",
+                 state.file.whyNot().c_str());
+  }
+
+  const StepRange steps;
+  const bool hasSteps;
+  const TickSource source;
+  bool saidWhyNoRing = false;
   RecordingState state;
   LogThread log;  // after the state that it reads
 };
 
-Recorder::Recorder(RecorderOptions options) : impl_(std::make_unique<Impl>(options)) {}
+Recorder::Recorder(RecorderOptions options) {
+  if (!options.isOn) return;
+  const TickSource ticks = options.ticks.value_or(bestTickSource());
+  impl_ = std::make_unique<Impl>(options, logPath(options), ticks);
+  impl_->sayWhyNoRing();
+}
 
 Recorder::~Recorder() = default;
 
 StreamId Recorder::addStream(std::string name, std::unique_ptr<DeviceStream> stream) {
+  if (!isOn()) return 0;
   RecordingState& state = impl_->state;
   const int index = state.laneCount.load(std::memory_order_relaxed);
   if (index == RecordingState::kMaxLanes) {
@@ -57,42 +90,52 @@ StreamId Recorder::addStream(std::string name, std::unique_ptr<DeviceStream> str
       throw Error("the stream \"" + name + "\" is there already: give each stream its own name");
     }
   }
+  stream->useClock(state.hostClock);
+  const bool isCompute = name == kComputeLane;
   auto& lane = state.lanes[static_cast<std::size_t>(index)];
-  lane = std::make_unique<Lane>(std::move(name), std::move(stream), impl_->ringSlots);
-  if (lane->name() == kComputeLane) {
-    state.computeLane.store(lane.get(), std::memory_order_release);
-  }
+  lane = std::make_unique<Lane>(Lane::Options{.name = std::move(name),
+                                              .isCompute = isCompute,
+                                              .slots = state.slots,
+                                              .source = impl_->source},
+                                std::move(stream), state.file);
+  impl_->sayWhyNoRing();
+  state.front.noteLane(index, lane->offsetInFile());
+  if (isCompute) state.computeLane.store(lane.get(), std::memory_order_release);
   state.laneCount.store(index + 1, std::memory_order_release);
   return index;
 }
 
 DeviceStream& Recorder::stream(StreamId id) {
+  assert(isOn());
   Lane* const lane = impl_->state.lane(id);
   assert(lane != nullptr);
   return lane->stream();
 }
 
-std::int64_t Recorder::nextJobId() noexcept {
+std::int64_t Recorder::drawJobId() noexcept {
   return impl_->state.nextJobId.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::int64_t Recorder::begin(StreamId stream, const Job& job) noexcept {
-  Lane* const lane = impl_->state.lane(stream);
+std::int64_t Recorder::open(StreamId stream, const Job& job) noexcept {
+  RecordingState& state = impl_->state;
+  Lane* const lane = state.lane(stream);
   if (lane == nullptr) {
-    impl_->state.misuses.fetch_add(1, std::memory_order_relaxed);
+    state.misuses.fetch_add(1, std::memory_order_relaxed);
     return kNotGiven;
   }
-  if (job.id != kNotGiven || lane != impl_->state.computeLane.load(std::memory_order_relaxed)) {
-    lane->begin(job);
-    return job.id;
+  std::int32_t step = job.step;
+  if (step == kNotGiven) step = state.currentStep.load(std::memory_order_relaxed);
+  if (impl_->hasSteps && !impl_->steps.contains(step)) {
+    lane->skip();
+    return kNotGiven;
   }
-  Job numbered = job;
-  numbered.id = nextJobId();
-  lane->begin(numbered);
-  return numbered.id;
+  std::int64_t id = job.id;
+  if (id == kNotGiven && lane->isCompute()) id = lane->drawId(state.nextJobId);
+  lane->begin(job, id, step);
+  return id;
 }
 
-void Recorder::end(StreamId stream, std::int64_t bytes) noexcept {
+void Recorder::close(StreamId stream, std::int64_t bytes) noexcept {
   if (Lane* const lane = impl_->state.lane(stream)) {
     lane->end(bytes);
   } else {
@@ -100,22 +143,35 @@ void Recorder::end(StreamId stream, std::int64_t bytes) noexcept {
   }
 }
 
+void Recorder::beginStep(std::int32_t step) noexcept {
+  if (isOn()) impl_->state.currentStep.store(step, std::memory_order_relaxed);
+}
+
 void Recorder::endStep(std::int32_t step) noexcept {
+  if (!isOn()) return;
   Lane* const compute = impl_->state.computeLane.load(std::memory_order_relaxed);
-  const std::size_t jobs = compute == nullptr ? 0 : compute->ring().pushed();
+  const std::uint64_t jobs = compute == nullptr ? 0 : compute->finished();
   impl_->state.endedSteps.push({.step = step, .computeJobs = jobs});
 }
 
-void Recorder::counter(const char* name, double value, const char* unit) noexcept {
-  const CounterRecord record{
-      .name = name, .unit = unit, .monotonic = monotonicNow(), .value = value};
-  if (!impl_->state.counters.push(record)) {
-    impl_->state.droppedCounters.fetch_add(1, std::memory_order_relaxed);
-  }
+void Recorder::sample(const char* name, double value, const char* unit) noexcept {
+  impl_->state.counters.push({.name = reinterpret_cast<std::uintptr_t>(name),
+                              .unit = reinterpret_cast<std::uintptr_t>(unit),
+                              .monotonic = monotonicNow(),
+                              .value = value});
 }
 
-void Recorder::flush() { impl_->log.flush(); }
+void Recorder::addCounter(std::string name, std::string unit, std::function<double()> value) {
+  if (!isOn()) return;
+  impl_->log.counterSources().add(std::move(name), std::move(unit), std::move(value));
+}
 
-void Recorder::close() { impl_->log.close(); }
+void Recorder::flush() {
+  if (isOn()) impl_->log.flush();
+}
+
+void Recorder::close() {
+  if (isOn()) impl_->log.close();
+}
 
 }  // namespace pipetrace

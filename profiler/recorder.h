@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "profiler/device_stream.h"
 #include "profiler/job.h"
+#include "profiler/step_range.h"
+#include "profiler/tick_source.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {
@@ -15,6 +19,12 @@ struct RecorderOptions {
   RankInfo info;             ///< what `Profiler Meta:` says; host and clock are filled in if empty
   std::size_t ringSlots = 1 << 14;       ///< records a stream can hold until they are written
   Nanoseconds holdLimit = kNsPerSecond;  ///< how long a step's lines wait for the step to end
+  bool isOn = true;                      ///< false: nothing is recorded, and no file is touched
+  StepRange steps;                       ///< jobs of other steps are not recorded
+  /// Keep records in a file beside the log until they are written, so that they outlive the
+  /// process.
+  bool ringFile = true;
+  std::optional<TickSource> ticks;  ///< of CPU streams; not given: the best there is
 };
 
 /// Index of a stream of a recorder.
@@ -22,21 +32,26 @@ using StreamId = int;
 
 /// Records the jobs of one rank, stream by stream, into its job log (docs/log-format.md).
 ///
-/// begin() and end() take no lock, allocate nothing and never wait: they stamp the stream and push
-/// one record into the stream's ring; a background thread resolves the stamps, sorts each step's
-/// jobs by their start and writes the lines. A full ring drops the record and counts it.
+/// begin() and end() take no lock, allocate nothing and never wait: they stamp the stream and fill
+/// one slot of the stream's ring; a background thread resolves the stamps, sorts each step's
+/// jobs by their start and writes the lines. A full ring drops the record and counts it. A recorder
+/// that is off costs each call one branch.
 ///
 /// Threads: addStream() before the first job; then one thread at a time per stream, different
-/// streams from different threads; nextJobId() and counter() from any thread; endStep() from the
-/// thread of the compute stream; flush() and close() when no thread is recording.
+/// streams from different threads; nextJobId() and counter() from any thread; beginStep() and
+/// endStep() from the thread of the compute stream; flush() and close() when no thread is
+/// recording.
 class Recorder {
  public:
-  /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot.
+  /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot. Says on
+  /// stderr if there can be no ring file, and goes on without.
   explicit Recorder(RecorderOptions options);
   /// close(), with errors swallowed.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
+
+  bool isOn() const noexcept { return impl_ != nullptr; }
 
   /// The lane's name ("compute", "send", …). Jobs of the stream named "compute" become
   /// `Profiler Info:` lines, those of all others `Profiler Stream:` lines. At most 64 streams.
@@ -44,18 +59,30 @@ class Recorder {
   DeviceStream& stream(StreamId id);
 
   /// A number for a job of the compute stream that was never handed out before on this rank.
-  std::int64_t nextJobId() noexcept;
+  std::int64_t nextJobId() noexcept { return isOn() ? drawJobId() : kNotGiven; }
 
-  /// Opens a job on a stream that has none open. Returns its id.
-  std::int64_t begin(StreamId stream, const Job& job) noexcept;
+  /// Opens a job on a stream that has none open. Returns its id; kNotGiven if the job has none, or
+  /// is not recorded.
+  std::int64_t begin(StreamId stream, const Job& job) noexcept {
+    return isOn() ? open(stream, job) : kNotGiven;
+  }
   /// Closes the stream's open job. `bytes`, if given, replaces the job's.
-  void end(StreamId stream, std::int64_t bytes = kNotGiven) noexcept;
+  void end(StreamId stream, std::int64_t bytes = kNotGiven) noexcept {
+    if (isOn()) close(stream, bytes);
+  }
 
+  /// Says that jobs which name no step belong to `step` from now on.
+  void beginStep(std::int32_t step) noexcept;
   /// Says that all compute jobs of `step` have been closed, so that its lines can be written.
   void endStep(std::int32_t step) noexcept;
 
   /// One sample of a counter, now. `name` and `unit` must outlive the recorder.
-  void counter(const char* name, double value, const char* unit = "") noexcept;
+  void counter(const char* name, double value, const char* unit = "") noexcept {
+    if (isOn()) sample(name, value, unit);
+  }
+  /// A counter whose value is asked for about ten times a second, by a thread of the recorder,
+  /// until close(). `value` must not throw.
+  void addCounter(std::string name, std::string unit, std::function<double()> value);
 
   /// Waits until all that was recorded is written to the file.
   void flush();
@@ -65,7 +92,13 @@ class Recorder {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+
+  std::int64_t drawJobId() noexcept;
+  std::int64_t open(StreamId stream, const Job& job) noexcept;
+  void close(StreamId stream, std::int64_t bytes) noexcept;
+  void sample(const char* name, double value, const char* unit) noexcept;
+
+  std::unique_ptr<Impl> impl_;  // null: off
 };
 
 }  // namespace pipetrace

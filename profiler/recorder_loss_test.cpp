@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "profiler/cpu_stream.h"
+#include "profiler/emulated_stream.h"
 #include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
 #include "profiler/scripted_stream.h"
@@ -146,13 +147,13 @@ TEST(RecorderLossTest, ALogThatCannotBeOpenedOrWrittenIsRefusedAtOnce) {
 
 TEST(RecorderLossTest, TheOwnCostIsThatOfTheCalls) {
   /// Each mark takes 20 us, so the cost of a call is known from below.
-  class SlowStream : public CpuStream {
+  class SlowStream : public EmulatedStream {
    public:
     Mark mark() noexcept override {
       const Nanoseconds until = monotonicNow() + 20 * kNsPerUs;
       while (monotonicNow() < until) {
       }
-      return CpuStream::mark();
+      return EmulatedStream::mark();
     }
   };
   RecordedLog log;

@@ -4,46 +4,55 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <string_view>
+#include <string>
 
+#include "profiler/counter_ring.h"
+#include "profiler/host_clock.h"
 #include "profiler/lane.h"
-#include "profiler/mpsc_ring.h"
+#include "profiler/ring_file.h"
+#include "profiler/ring_front.h"
 #include "profiler/spsc_ring.h"
 #include "profiler/wall_clock.h"
 #include "trace/track.h"
 
 namespace pipetrace {
 
-/// Recorder::endStep(): the step, and how many compute jobs had been queued by then.
+/// Recorder::endStep(): the step, and how many compute jobs had been finished by then.
 struct EndedStep {
   std::int32_t step = 0;
-  std::size_t computeJobs = 0;
-};
-
-/// One Recorder::counter() call.
-struct CounterRecord {
-  const char* name = nullptr;
-  const char* unit = nullptr;
-  Nanoseconds monotonic = 0;
-  double value = 0;
+  std::uint64_t computeJobs = 0;
 };
 
 /// What the recording threads and the log thread share. Everything that crosses is a ring or an
 /// atomic.
 struct RecordingState {
-  static constexpr int kMaxLanes = 64;
+  static constexpr int kMaxLanes = static_cast<int>(ring_format::kMaxLanes);
+
+  /// `ringPath`: of the ring file without its suffix; empty for none. `laneSlots`: of each lane, a
+  /// power of two.
+  RecordingState(const std::string& ringPath, std::size_t laneSlots, TickSource ticks)
+      : slots(laneSlots),
+        hostClock(ticks),
+        file(ringPath),
+        front(file, laneSlots, clock.offset(), hostClock) {}
+
+  const std::size_t slots;
+  WallClock clock = WallClock::read();
+  HostClock hostClock;  ///< the log thread's, but for its ticks
+  RingFile file;
+  RingFront front;
 
   /// Lanes below laneCount are complete and stay where they are.
-  std::array<std::unique_ptr<Lane>, kMaxLanes> lanes;
+  std::array<std::unique_ptr<Lane>, ring_format::kMaxLanes> lanes;
   std::atomic<int> laneCount = 0;
   std::atomic<Lane*> computeLane = nullptr;
 
   SpscRing<EndedStep> endedSteps{1024};  ///< full: the step's lines wait for the hold limit
-  MpscRing<CounterRecord> counters{4096};
-  std::atomic<std::int64_t> droppedCounters = 0;
+  CounterRing counters{front.counters(), ring_format::kCounters, front.header().countersFreed,
+                       front.header().countersDropped};
   std::atomic<std::int64_t> misuses = 0;  ///< calls that named no stream
   std::atomic<std::int64_t> nextJobId = 0;
-  WallClock clock = WallClock::read();
+  std::atomic<std::int32_t> currentStep = kNotGiven;
 
   /// The lane of that index, which must exist.
   Lane& laneAt(int index) const noexcept { return *lanes[static_cast<std::size_t>(index)]; }

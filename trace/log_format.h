@@ -54,6 +54,7 @@ inline constexpr std::string_view kDataParallelIndex = "data_parallel_index";
 inline constexpr std::string_view kClockKey = "clock";
 inline constexpr std::string_view kFlopsPerStep = "flops_per_step";
 inline constexpr std::string_view kTokensPerStep = "tokens_per_step";
+inline constexpr std::string_view kRing = "ring";
 
 // Keys of `Profiler Clock:` and `Profiler Counter:`.
 inline constexpr std::string_view kTime = "time";
@@ -69,5 +70,6 @@ inline constexpr std::string_view kDropped = "dropped";
 inline constexpr std::string_view kErrors = "errors";
 inline constexpr std::string_view kLateStarts = "late_starts";
 inline constexpr std::string_view kOwnCost = "own_cost_ns";
+inline constexpr std::string_view kLogThreadCost = "log_thread_ns";
 
 }  // namespace pipetrace::log_format

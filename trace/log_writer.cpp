@@ -102,6 +102,10 @@ void appendLogValue(std::string& out, std::string_view value) {
 }
 
 void LogWriter::appendPrefix(std::string& out) {
+  if (now_ == prefixNow_) {  // lines are written many at a time
+    out += prefix_;
+    return;
+  }
   Nanoseconds second = now_ / kNsPerSecond;
   if (now_ % kNsPerSecond < 0) --second;
   std::array<char, 32> text{};
@@ -110,14 +114,16 @@ void LogWriter::appendPrefix(std::string& out) {
     std::tm local{};
     localtime_r(&time, &local);
     const std::size_t n = std::strftime(text.data(), text.size(), "I%m%d %H:%M:%S.", &local);
-    cachedPrefix_.assign(text.data(), n);
+    secondText_.assign(text.data(), n);
     cachedSecond_ = time;
   }
-  out += cachedPrefix_;
   const auto micros = static_cast<int>((now_ - second * kNsPerSecond) / kNsPerUs);
   std::snprintf(text.data(), text.size(), "%06d %d ", micros, threadId_);
-  out += text.data();
-  out += "log_writer.cpp:1] ";
+  prefix_ = secondText_;
+  prefix_ += text.data();
+  prefix_ += "log_writer.cpp:1] ";
+  prefixNow_ = now_;
+  out += prefix_;
 }
 
 void LogWriter::append(std::string& out, const JobLine& line) {
@@ -181,7 +187,7 @@ void LogWriter::append(std::string& out, const ClockReading& reading) {
   out += '\n';
 }
 
-void LogWriter::appendMeta(std::string& out, const RankInfo& info) {
+void LogWriter::appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile) {
   appendPrefix(out);
   out += lf::kMeta;
   Fields fields(out, true);
@@ -198,6 +204,7 @@ void LogWriter::appendMeta(std::string& out, const RankInfo& info) {
   fields.givenText(lf::kClockKey, info.clock);
   fields.given(lf::kFlopsPerStep, info.flopsPerStep);
   fields.given(lf::kTokensPerStep, info.tokensPerStep);
+  fields.givenText(lf::kRing, ringFile);
   out += '\n';
 }
 
@@ -210,6 +217,7 @@ void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
   fields.number(lf::kErrors, info.errors);
   fields.number(lf::kLateStarts, info.lateStarts);
   fields.number(lf::kOwnCost, info.ownCost);
+  if (info.logThreadCost > 0) fields.number(lf::kLogThreadCost, info.logThreadCost);
   out += '\n';
 }
 

@@ -26,8 +26,9 @@ class LogWriter {
   void append(std::string& out, const CounterLine& line);
   void append(std::string& out, const ClockReading& reading);
 
-  /// `Profiler Meta:`: rank and the fields of `info` that are given.
-  void appendMeta(std::string& out, const RankInfo& info);
+  /// `Profiler Meta:`: rank and the fields of `info` that are given, and the name of the run's ring
+  /// file (trace/ring_format.h), if there is one.
+  void appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile = {});
   /// `Profiler End:`: the last group of fields of `info`.
   void appendEnd(std::string& out, const RankInfo& info);
 
@@ -36,8 +37,10 @@ class LogWriter {
 
   int threadId_;
   Nanoseconds now_ = 0;
+  Nanoseconds prefixNow_ = kNsMin;  // what prefix_ was made for
   std::time_t cachedSecond_ = -1;
-  std::string cachedPrefix_;
+  std::string secondText_;
+  std::string prefix_;
 };
 
 /// Appends `value` as the log writes it: bare when it matches [\w.+:/-]+ (ASCII), else as a JSON

@@ -37,8 +37,9 @@ struct RankInfo {
   std::int64_t written = 0;
   std::int64_t dropped = 0;
   std::int64_t errors = 0;
-  std::int64_t lateStarts = 0;  ///< emulated jobs that began later than planned
-  Nanoseconds ownCost = 0;      ///< time of the training threads that recording took
+  std::int64_t lateStarts = 0;    ///< emulated jobs that began later than planned
+  Nanoseconds ownCost = 0;        ///< time of the training threads that recording took
+  Nanoseconds logThreadCost = 0;  ///< processor time of the thread that wrote the log
 };
 
 }  // namespace pipetrace

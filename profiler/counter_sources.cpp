@@ -1,0 +1,33 @@
+#include "profiler/counter_sources.h"
+
+#include <cstdint>
+#include <utility>
+
+namespace pipetrace {
+namespace {
+
+std::uint64_t addressOf(const std::string& text) {
+  return text.empty() ? 0 : reinterpret_cast<std::uintptr_t>(text.c_str());
+}
+
+}  // namespace
+
+void CounterSources::add(std::string name, std::string unit, std::function<double()> value) {
+  const std::lock_guard lock(mutex_);
+  sources_.push_back(
+      std::make_unique<Source>(Source{std::move(name), std::move(unit), std::move(value)}));
+}
+
+void CounterSources::sample(CounterRing& ring, Nanoseconds now) {
+  const std::lock_guard lock(mutex_);
+  if (now < next_) return;
+  next_ = now + kInterval;
+  for (const auto& source : sources_) {
+    ring.push({.name = addressOf(source->name),
+               .unit = addressOf(source->unit),
+               .monotonic = now,
+               .value = source->value()});
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "profiler/counter_ring.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Counters whose values are asked for now and then, by the log thread. Thread-safe.
+class CounterSources {
+ public:
+  static constexpr Nanoseconds kInterval = 100 * kNsPerMs;
+
+  /// `value` is called by the log thread about every kInterval as long as this object lives; it
+  /// must not throw.
+  void add(std::string name, std::string unit, std::function<double()> value);
+
+  /// Log thread: pushes a sample of each into `ring` if it is time, `now` on CLOCK_MONOTONIC. The
+  /// names and units that the samples point to live as long as this object.
+  void sample(CounterRing& ring, Nanoseconds now);
+
+ private:
+  struct Source {
+    std::string name;
+    std::string unit;
+    std::function<double()> value;
+  };
+
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Source>> sources_;
+  Nanoseconds next_ = kNsMin;
+};
+
+}  // namespace pipetrace

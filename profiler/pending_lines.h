@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiler/held_jobs.h"
+#include "profiler/log_file.h"
+#include "profiler/recording_state.h"
+#include "trace/log_writer.h"
+
+namespace pipetrace {
+
+/// Lines on their way to the file: one write(2) for every kLines, and the slots of their records
+/// are given back only when that has returned. Log thread only.
+class PendingLines {
+ public:
+  static constexpr int kLines = 64;
+  /// How long a line waits for others.
+  static constexpr Nanoseconds kPatience = 100 * kNsPerMs;
+
+  /// All three must outlive it.
+  PendingLines(LogWriter& writer, LogFile& file, RecordingState& state)
+      : writer_(writer), file_(file), state_(state) {}
+
+  /// Lines are added at `now`, CLOCK_MONOTONIC.
+  void setNow(Nanoseconds now);
+  void add(const TimedJob& job);
+  void add(const ring_format::CounterSlot& sample);
+
+  /// Writes what has waited long enough.
+  void writeOld();
+  void writeAll();
+
+  /// Lines that are in the file.
+  std::int64_t written() const { return written_; }
+  /// Lines that did not get into it.
+  std::int64_t lost() const { return lost_; }
+
+ private:
+  struct Place {
+    Lane* lane;
+    std::uint64_t number;
+  };
+  void addLine();
+
+  LogWriter& writer_;
+  LogFile& file_;
+  RecordingState& state_;
+  Nanoseconds now_ = 0;
+  Nanoseconds since_ = 0;  // when the first of the lines was added
+  std::string text_;
+  int count_ = 0;
+  std::vector<Place> places_;  // of the jobs in text_
+  std::uint64_t samples_ = 0;  // in text_
+  std::int64_t written_ = 0;
+  std::int64_t lost_ = 0;
+};
+
+}  // namespace pipetrace

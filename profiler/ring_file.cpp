@@ -1,0 +1,95 @@
+#include "profiler/ring_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include "trace/ring_format.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kMostLeftOver = 1000;
+constexpr std::size_t kPage = 64 * 1024;  // the largest page of any Linux: mappings begin on one
+
+}  // namespace
+
+RingFile::RingFile(const std::string& path) {
+  if (!path.empty()) create(path);
+}
+
+RingFile::~RingFile() {
+  for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.bytes);
+  remove();
+  if (fd_ >= 0) close(fd_);
+}
+
+void RingFile::create(const std::string& path) {
+  for (int i = 0; i < kMostLeftOver; ++i) {
+    path_ = path + (i == 0 ? "" : "." + std::to_string(i)) + std::string(ring_format::kFileSuffix);
+    fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd_ >= 0 || errno != EEXIST) break;
+  }
+  if (fd_ < 0) refuse(errno);
+}
+
+void RingFile::refuse(int error) {
+  if (whyNot_.empty()) whyNot_ = path_ + ": " + std::strerror(error);
+  if (fd_ < 0 || size_ > 0) return;
+  remove();
+  close(fd_);
+  fd_ = -1;
+}
+
+int RingFile::reserve(std::size_t bytes) noexcept {
+  const std::uint64_t end = size_ + bytes;
+  // Going past the limit would not only fail but raise SIGXFSZ in the thread of the caller.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && end > limit.rlim_cur) return EFBIG;
+  // Not ftruncate: on a full disk the first touch of a page without a place ends in SIGBUS.
+  int error = EINTR;
+  while (error == EINTR) {
+    error = posix_fallocate(fd_, static_cast<off_t>(size_), static_cast<off_t>(bytes));
+  }
+  return error;
+}
+
+RingFile::Piece RingFile::extend(std::size_t bytes) {
+  bytes = (bytes + kPage - 1) / kPage * kPage;
+  if (fd_ >= 0) {
+    if (const int error = reserve(bytes)) {
+      refuse(error);
+    } else {
+      void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                                fd_, static_cast<off_t>(size_));
+      if (memory != MAP_FAILED) {
+        mappings_.push_back({memory, bytes});
+        size_ += bytes;
+        return {static_cast<std::byte*>(memory), size_ - bytes, true};
+      }
+      refuse(errno);
+    }
+  }
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  mappings_.push_back({memory, bytes});
+  return {.memory = static_cast<std::byte*>(memory)};
+}
+
+std::string RingFile::name() const {
+  return fd_ < 0 || size_ == 0 ? "" : std::filesystem::path(path_).filename().string();
+}
+
+void RingFile::remove() noexcept {
+  if (fd_ >= 0 && !removed_) unlink(path_.c_str());
+  removed_ = true;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace pipetrace {
+
+/// Zeroed memory in pieces, that outlives the process in a file where that is possible, and is
+/// ordinary memory where it is not (disk full, no right to write): the recording must not fail for
+/// it. Not thread-safe.
+class RingFile {
+ public:
+  /// Creates `path` + ".ring", or, if left-over files of earlier runs are in the way, `path` +
+  /// ".1.ring" and so on. Empty `path`: ordinary memory.
+  explicit RingFile(const std::string& path);
+  /// remove().
+  ~RingFile();
+  RingFile(const RingFile&) = delete;
+  RingFile& operator=(const RingFile&) = delete;
+
+  /// One more piece at the end of the file. The memory holds as long as this object. Throws
+  /// std::bad_alloc when there is not even ordinary memory.
+  struct Piece {
+    std::byte* memory = nullptr;
+    std::uint64_t offset = 0;
+    bool isInFile = false;
+  };
+  Piece extend(std::size_t bytes);
+
+  /// The file's name without its folder; empty: there is none.
+  std::string name() const;
+  /// Why memory is not in a file; empty: all is.
+  const std::string& whyNot() const { return whyNot_; }
+
+  /// Deletes the file; the memory stays.
+  void remove() noexcept;
+
+ private:
+  struct Mapping {
+    void* memory;
+    std::size_t bytes;
+  };
+
+  void create(const std::string& path);
+  int reserve(std::size_t bytes) noexcept;
+  void refuse(int error);
+
+  std::string path_;
+  std::string whyNot_;
+  int fd_ = -1;
+  bool removed_ = false;
+  std::uint64_t size_ = 0;
+  std::vector<Mapping> mappings_;
+};
+
+}  // namespace pipetrace

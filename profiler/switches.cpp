@@ -1,0 +1,75 @@
+#include "profiler/switches.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+std::optional<std::string> variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
+}
+
+template <typename Number>
+bool parse(std::string_view text, Number& number) {
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
+  return result.ec == std::errc() && result.ptr == text.data() + text.size();
+}
+
+bool parseSwitch(const char* name, std::string value) {
+  for (char& c : value) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  for (const char* yes : {"1", "on", "true", "yes", "t", "y"}) {
+    if (value == yes) return true;
+  }
+  for (const char* no : {"0", "off", "false", "no", "f", "n"}) {
+    if (value == no) return false;
+  }
+  throw Error(std::string(name) + " is \"" + value + "\": set it to 1 (record) or 0");
+}
+
+/// Its lines are VLOG(0) there, which glog leaves out below that level.
+bool paddlePaddleRecords() {
+  const auto flag = variable("FLAGS_auto_parallel_profiler");
+  if (!flag || !parseSwitch("FLAGS_auto_parallel_profiler", *flag)) return false;
+  int level = 0;
+  const auto glog = variable("GLOG_v");
+  if (glog && !parse(*glog, level)) throw Error("GLOG_v is \"" + *glog + "\": set it to a number");
+  return level >= 0;
+}
+
+}  // namespace
+
+StepRange parseStepRange(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  StepRange range;
+  const auto isRead = [](std::string_view part, std::int32_t& number) {
+    return part.empty() || parse(part, number);
+  };
+  if (colon == std::string_view::npos || text.size() == 1 ||
+      !isRead(text.substr(0, colon), range.first) || !isRead(text.substr(colon + 1), range.end)) {
+    throw Error("\"" + std::string(text) +
+                "\" is no range of steps: write A:B for the steps A to B - 1, as in 3:6");
+  }
+  return range;
+}
+
+Switches Switches::fromEnvironment() {
+  Switches switches;
+  const auto own = variable("PIPETRACE");
+  switches.isOn = own ? parseSwitch("PIPETRACE", *own) : paddlePaddleRecords();
+  if (const auto folder = variable("PIPETRACE_LOG_DIR")) switches.logDirectory = *folder;
+  if (const auto steps = variable("PIPETRACE_STEPS")) {
+    try {
+      switches.steps = parseStepRange(*steps);
+    } catch (const Error& error) {
+      throw Error(std::string("PIPETRACE_STEPS: ") + error.what());
+    }
+  }
+  return switches;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "profiler/step_range.h"
+
+namespace pipetrace {
+
+/// What the environment says about recording:
+///
+///     PIPETRACE                     1, on, true, yes: record. 0, off, false, no: do not
+///     PIPETRACE_LOG_DIR             where the logs go
+///     PIPETRACE_STEPS               A:B, the steps A to B - 1 only
+///     FLAGS_auto_parallel_profiler  PaddlePaddle's switch, which counts where PIPETRACE is not set
+///     GLOG_v                        below 0: PaddlePaddle's switch writes nothing
+struct Switches {
+  bool isOn = false;
+  std::string logDirectory;  ///< empty: not given
+  StepRange steps;           ///< all, if not given
+
+  /// Throws Error, which names the variable, for a value that means nothing.
+  static Switches fromEnvironment();
+};
+
+}  // namespace pipetrace
