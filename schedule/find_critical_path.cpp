@@ -47,14 +47,16 @@ class WayBack {
          .reason = reason});
   }
 
-  /// To what the rank did before `cell`.
-  void goBackOnRank(int rank, int cell) {
+  /// To what the rank did before `cell`. Updates of the weights come after the sends of the
+  /// backward pass that they follow.
+  void goBackOnRank(int rank, int cell, bool isForTransfer = false) {
     isMessage_ = false;
     next_ = kNone;
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
       if (isTransfer(timing_.action(number).kind)) continue;
       next_ = number;
+      if (isForTransfer) return;
       addJob(JobKind::kOptimizer, rank, timing_.updatesAfter(number) * costs_.optimizer);
       return;
     }
@@ -121,11 +123,12 @@ class WayBack {
     if (reason == WaitReason::kLink) {
       next_ = messageBefore(message);
     } else if (reason == WaitReason::kReceive) {
-      goBackOnRank(receiver, timing_.positionOf(moved.receive).cell);
+      goBackOnRank(receiver, timing_.positionOf(moved.receive).cell, true);
     } else if (moved.send != kNone) {
-      goBackOnRank(sender, timing_.positionOf(moved.send).cell);
+      goBackOnRank(sender, timing_.positionOf(moved.send).cell, true);
     } else {
-      goBackOnRank(sender, timing_.positionOf(PlanTiming::makerOf(message)).cell + 1);
+      isMessage_ = false;
+      next_ = PlanTiming::makerOf(message);
     }
   }
 

@@ -124,6 +124,7 @@ Nanoseconds* PlanTiming::linkOf(int message) {
 
 void PlanTiming::run(std::vector<Nanoseconds>& free) {
   std::fill(half_.begin(), half_.end(), 0);
+  pendingUpdates_.assign(free.size(), 0);
   for (const int number : order_) {
     Nanoseconds& now = free[static_cast<std::size_t>(rankOf(number))];
     if (isTransfer(action(number).kind)) {
@@ -132,11 +133,14 @@ void PlanTiming::run(std::vector<Nanoseconds>& free) {
       runCompute(number, now);
     }
   }
+  for (std::size_t r = 0; r < free.size(); ++r) free[r] += pendingUpdates_[r] * costs_.optimizer;
 }
 
 void PlanTiming::runCompute(int number, Nanoseconds& free) {
   Span& span = spans_[static_cast<std::size_t>(number)];
-  span.begin = free;
+  int& updates = pendingUpdates_[static_cast<std::size_t>(rankOf(number))];
+  span.begin = free + updates * costs_.optimizer;
+  updates = updatesAfter(number);
   for (int which = 0; which < 2; ++which) {
     const int input = inputOf(number, which);
     if (input != kNone) span.begin = std::max(span.begin, transfer(input).end);
@@ -148,7 +152,6 @@ void PlanTiming::runCompute(int number, Nanoseconds& free) {
     made.sent = made.posted = span.end;
     move(message);
   }
-  free += updatesAfter(number) * costs_.optimizer;
 }
 
 void PlanTiming::runTransfer(int number, Nanoseconds now) {

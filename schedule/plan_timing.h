@@ -89,6 +89,7 @@ class PlanTiming {
   std::vector<int> order_;
   std::vector<int> inputs_;  // two by action
   std::vector<int> updatesAfter_;
+  std::vector<int> pendingUpdates_;  // by rank: they come after the sends of what they follow
   std::vector<Span> spans_;
   std::vector<Transfer> transfers_;
   std::vector<char> half_;             // by message of a full plan: one of its ends is there
