@@ -27,16 +27,27 @@ Schedule chunked(const PlanSize& size, const AutoInput&) {
   return kBuilder(size.ranks, size.microBatches, size.chunks);
 }
 
+Schedule searched(const PlanSize& size, const AutoInput& input) {
+  Costs costs = input.costs;
+  if (costs.stages.empty()) {
+    constexpr StageCosts kEqualHalves{
+        .forward = 1, .backward = 2, .backwardInput = 1, .backwardWeight = 1};
+    costs.stages.assign(
+        static_cast<std::size_t>(size.ranks) * static_cast<std::size_t>(size.chunks), kEqualHalves);
+  }
+  return autoSchedule(size.ranks, size.microBatches, size.chunks, costs,
+                      {.memoryLimit = input.memoryLimit});
+}
+
 // Aliases: torch.distributed.pipelining's classes and what get_schedule_class() calls them;
 // PaddlePaddle's pipeline passes and the classes of its dynamic mode; Megatron-LM's functions; the
-// zero-bubble repository's options; DeepSpeed's and MindSpeed's. One that is written alike but for
-// case, '-', '_' and blanks need not be listed.
+// zero-bubble repository's options; classes of DeepSpeed and Colossal-AI; MindSpore's and
+// MindSpeed's options. What is written alike but for case, '-', '_' and blanks need not be listed.
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> kEntries = {
       // torch calls backwards in order GPipe: its class is our FThenB.
       {{.name = "FThenB",
-        .aliases = {"ScheduleGPipe", "AFAB", "AllForwardAllBackward", "PipelineParallelFThenB",
-                    "PipelineFThenBPass"},
+        .aliases = {"ScheduleGPipe", "AFAB", "AllForwardAllBackward", "PipelineFThenBPass"},
         .summary = "all forwards, then all backwards, oldest first"},
        unchunked<fThenB>},
       {{.name = "GPipe",
@@ -46,7 +57,7 @@ const std::vector<Entry>& entries() {
       {{.name = "1F1B",
         .aliases = {"Schedule1F1B", "OneFOneB", "PipeDream-Flush", "DAPPLE",
                     "forward_backward_pipelining_without_interleaving", "TrainSchedule",
-                    "Pipeline1F1BPass"},
+                    "OneForwardOneBackwardSchedule", "PipelineParallel", "Pipeline1F1BPass"},
         .summary = "one forward, one backward: as few activations as there are ranks to come"},
        unchunked<oneFOneB>},
       {{.name = "Eager1F1B",
@@ -55,8 +66,8 @@ const std::vector<Entry>& entries() {
        unchunked<eagerOneFOneB>},
       {{
            .name = "Interleaved1F1B",
-           .aliases = {"ScheduleInterleaved1F1B", "VPP", "Interleaved",
-                       "forward_backward_pipelining_with_interleaving",
+           .aliases = {"ScheduleInterleaved1F1B", "VPP", "Interleaved", "1F1B-Interleaved",
+                       "forward_backward_pipelining_with_interleaving", "InterleavedSchedule",
                        "PipelineParallelWithInterleave", "PipelineVirtualPipelinePass"},
            .usualChunks = 2,
            .mostChunks = kAnyNumber,
@@ -88,6 +99,7 @@ const std::vector<Entry>& entries() {
        chunked<interleavedZeroBubble>},
       {{.name = "ZBV",
         .aliases = {"ScheduleZBVZeroBubble", "ZBVZeroBubble", "V-ZB", "ZB-V", "ZBVPP",
+                    "Zero-Bubble-V", "ZeroBubbleVPipeScheduler",
                     "PipelineZeroBubbleVirtualPipelinePass"},
         .usualChunks = 2,
         .leastChunks = 2,
@@ -117,7 +129,7 @@ const std::vector<Entry>& entries() {
         .splitsBackward = true},
        unchunked<dualPipe>},
       {{.name = "DualPipeV",
-        .aliases = {"ScheduleDualPipeV", "Cut-in-half"},
+        .aliases = {"ScheduleDualPipeV", "DualPipeVParallel", "Cut-in-half"},
         .usualChunks = 2,
         .leastChunks = 2,
         .mostChunks = 2,
@@ -134,6 +146,12 @@ const std::vector<Entry>& entries() {
         .summary = "1F1B without a flush, two versions of the weights",
         .isAsynchronous = true},
        unchunked<pipeDream2bw>},
+      {{.name = "auto",
+        .aliases = {"automatic"},
+        .mostChunks = kAnyNumber,
+        .summary = "the shortest plan that a search finds for given times and a memory limit",
+        .splitsBackward = true},
+       searched},
   };
   return kEntries;
 }

