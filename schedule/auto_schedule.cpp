@@ -16,7 +16,7 @@ namespace {
 // What one call may cost, in jobs: some milliseconds, and in large plans, where that is less than
 // one squeeze, a few squeezes.
 constexpr long long kSqueezedJobs = 25'000;
-constexpr long long kTimedJobs = 300'000;
+constexpr long long kTimedJobs = 400'000;
 constexpr long long kFewSqueezes = 3;
 constexpr long long kMostSqueezedJobs = 600'000;
 

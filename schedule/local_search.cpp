@@ -25,8 +25,10 @@ struct Block {
 constexpr std::size_t kReach = 6;
 /// How many gaps a weight half is tried in.
 constexpr int kGaps = 3;
-/// The threshold to begin with, as a part of the length.
-constexpr Nanoseconds kThresholdPart = 20;
+/// The threshold to begin with: this part of the length, or less where the plan is so large that
+/// fewer than kManyPlans can be tried, and a long way down would not be found again.
+constexpr double kLargestThreshold = 0.05;
+constexpr double kManyPlans = 5000;
 
 void apply(JobOrders& orders, const Move& move) {
   auto& jobs = orders[move.rank];
@@ -40,10 +42,12 @@ void apply(JobOrders& orders, const Move& move) {
 
 class Search {
  public:
-  Search(PlanModel& model, JobOrders& orders, const SearchBudget& budget)
+  Search(PlanModel& model, const JobOrders& orders, const SearchBudget& budget, double threshold)
       : model_(model), best_(orders), current_(orders), budget_(budget) {
     for (const auto& jobs : orders) jobCount_ += static_cast<long long>(jobs.size());
     left_ = budget.jobs;
+    const double plans = static_cast<double>(budget.jobs) / static_cast<double>(jobCount_);
+    threshold_ = threshold * std::min(1.0, plans / kManyPlans);
     evaluateCurrent();
     bestScore_ = currentScore_;
   }
@@ -125,9 +129,9 @@ class Search {
 
   bool isTaken(const PlanScore& score) const {
     if (score < currentScore_) return true;
-    const Nanoseconds most = bestScore_.length / kThresholdPart;
-    const auto threshold = static_cast<Nanoseconds>(
-        static_cast<double>(most) * static_cast<double>(left_) / static_cast<double>(budget_.jobs));
+    const double left = static_cast<double>(left_) / static_cast<double>(budget_.jobs);
+    const auto threshold =
+        static_cast<Nanoseconds>(threshold_ * static_cast<double>(bestScore_.length) * left);
     if (!looksAtSpans()) return score.length <= bestScore_.length + threshold;
     return score.length <= bestScore_.length &&
            score.longestSpan <= bestScore_.longestSpan + threshold;
@@ -226,6 +230,7 @@ class Search {
   std::vector<Move> moves_;
   long long jobCount_ = 0;
   long long left_ = 0;
+  double threshold_ = 0;
   int failures_ = 0;
   std::uint64_t seed_ = 88172645463325252ULL;
 
@@ -236,9 +241,14 @@ class Search {
 }  // namespace
 
 PlanScore improve(PlanModel& model, JobOrders& orders, const SearchBudget& budget) {
-  Search search(model, orders, budget);
-  const PlanScore score = search.run();
-  orders = search.takeBest();
+  // The nearest good plan first, then those farther away.
+  const long long near = budget.jobs / 4;
+  Search nearby(model, orders, {near, budget.lowerBound}, kLargestThreshold / 10);
+  nearby.run();
+  orders = nearby.takeBest();
+  Search farther(model, orders, {budget.jobs - near, budget.lowerBound}, kLargestThreshold);
+  const PlanScore score = farther.run();
+  orders = farther.takeBest();
   return score;
 }
 
