@@ -70,6 +70,19 @@ Formula zeroBubbleForm(const Given& given) {
               [&](int) { return std::min(given.v * given.m, before + given.p); });
 }
 
+bool hasEqualHalves(const Given& given) { return given.f == given.i && given.f == given.w; }
+
+Formula zbH2Form(const Given& given) {
+  if (!hasEqualHalves(given)) return {};
+  const Nanoseconds length = (3 * given.m + given.p - 1 + std::max(given.p - given.m, 0)) * given.f;
+  return form(given, length, [&](int) { return std::min(given.m, 2 * given.p - 1); });
+}
+
+Formula zbVForm(const Given& given) {
+  if (!hasEqualHalves(given) || given.m < given.p) return {};
+  return form(given, (6 * given.m + given.p - 1) * given.f, [&](int) { return 2 * given.p; });
+}
+
 /// `depth` and `stream` as d and n in the header.
 Formula dualPipeForm(const Given& given, int depth, int stream) {
   if (stream < 2 * depth) return {};
@@ -102,6 +115,8 @@ std::optional<ClosedForm> closedForm(std::string_view name, const PlanSize& size
   if (known == "Eager1F1B") return eagerForm(given);
   if (known == "Interleaved1F1B") return interleavedForm(given);
   if (known == "ZB-H1" || known == "InterleavedZeroBubble") return zeroBubbleForm(given);
+  if (known == "ZB-H2") return zbH2Form(given);
+  if (known == "ZBV") return zbVForm(given);
   if (known == "DualPipe" && given.m % 2 == 0) {
     return dualPipeForm(given, (given.p + 1) / 2, given.m / 2);
   }

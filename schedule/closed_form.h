@@ -18,30 +18,30 @@ struct ClosedForm {
 /// For equal stages and free transfers, without lr and optimizer. `name` and `size` as
 /// buildSchedule() takes them; Error likewise. Nothing where no formula is known for that size and
 /// those times. With p ranks, m micro-batches, v chunks per rank, s a rank's number, and F, B, I, W
-/// the times per stage (B whole; I and W its halves):
+/// the times per stage (B whole; I and W its halves), length and peak of rank s are:
 ///
-/// | schedule | length | most activations of rank s | where |
-/// |---|---|---|---|
-/// | FThenB, GPipe | (m + p - 1) (F + B) | m | |
-/// | 1F1B, PipeDream, PipeDream-2BW | the same | min(m, p - s) | |
-/// | Eager1F1B | the same | min(m, 2 (p - s) - 1) | |
-/// | Interleaved1F1B | ((v - 1) max(m, p) + m + p - 1) (F + B) | min(v m, (v - 1) r + 2 (p - s) -
-/// 1),
-///   r = the largest round, p where p divides m | |
-/// | LoopedBFS | the same | v m | |
-/// | ZB-H1 | m (F + I + W) + (p - 1) (F + I - W), for m < p (m + p - 1) (F + I) + W | min(m, p) |
-///   W <= F, W <= I |
-/// | InterleavedZeroBubble | v m (F + I + W) + (p - 1) (F + I - W) | min(v m, (v - 1) r + p) |
-///   as ZB-H1, and m >= p or v = 1 |
-/// | DualPipe, DualPipeV | 3 d F + 2 B + (2 d - 1) I + W + (2 n - d - 2) FB | 2 d + 1 | n >= 2 d,
-///   W <= I <= F, B = I + W, FB >= F and B; m even for DualPipe |
+/// FThenB, GPipe: (m + p - 1) (F + B); peak m.
+/// 1F1B, PipeDream, PipeDream-2BW: the same length; peak min(m, p - s).
+/// Eager1F1B: the same length; peak min(m, 2 (p - s) - 1).
+/// Interleaved1F1B: ((v - 1) max(m, p) + m + p - 1) (F + B);
+///     peak min(v m, (v - 1) r + 2 (p - s) - 1), r = the largest round, p where p divides m.
+/// LoopedBFS: the same length; peak v m.
+/// ZB-H1: m (F + I + W) + (p - 1) (F + I - W), and (m + p - 1) (F + I) + W for m < p;
+///     peak min(m, p). Where W <= F and W <= I.
+/// InterleavedZeroBubble: v m (F + I + W) + (p - 1) (F + I - W);
+///     peak min(v m, (v - 1) r + p). Where W <= F, W <= I, and m >= p or v = 1 (then as ZB-H1).
+/// ZB-H2: (3 m + p - 1 + max(p - m, 0)) F; peak min(m, 2 p - 1). Where F = I = W.
+/// ZBV: (6 m + p - 1) F; peak 2 p. Where F = I = W and m >= p.
+/// DualPipe, DualPipeV: 3 d F + 2 B + (2 d - 1) I + W + (2 n - d - 2) FB; peak 2 d + 1.
+///     Where n >= 2 d, W <= I <= F, B = I + W, FB >= F, FB >= B; for DualPipe m is even.
 ///
-/// d: ranks from an outer one to the innermost (DualPipe: half of p, rounded up; DualPipeV: p),
-/// n: micro-batches of a stream (m / 2 and m), FB: the fused pair. Where F = I that leaves the
-/// innermost ranks the (d - 1) (FB + B - 3 W) of bubble that DualPipe's README gives.
+/// d: ranks from an outer one to the innermost (DualPipe: half of p, rounded up; DualPipeV: p).
+/// n: micro-batches of a stream (DualPipe: m / 2; DualPipeV: m). FB: the fused pair. Where F = I
+/// that leaves the innermost ranks the (d - 1) (FB + B - 3 W) of bubble of DualPipe's README.
+///
 /// Sources: Huang et al. 2019 (GPipe); Narayanan et al. 2021, section 2.2 (1F1B, interleaved);
-/// Lamy-Poirier 2022, section 4; Qi et al. 2023, table 1 (ZB-H1); the sizes that these leave out,
-/// and DualPipe's length, follow from the longest chain of jobs.
+/// Lamy-Poirier 2022, section 4; Qi et al. 2023, table 1 (ZB-H1, ZB-H2) and section 6 (ZBV). The
+/// sizes that these leave out, and DualPipe's length, follow from the longest chain of jobs.
 std::optional<ClosedForm> closedForm(std::string_view name, const PlanSize& size,
                                      const StageCosts& each);
 

@@ -74,6 +74,9 @@ TEST(ClosedForm, ThereIsOneForTheSizesOfThePapersWithSplitBackwardPasses) {
   EXPECT_TRUE(equalsItsPlan("ZB-H1", {8, 24}, each));
   EXPECT_TRUE(equalsItsPlan("ZB-H1", {8, 3}, each));
   EXPECT_TRUE(equalsItsPlan("InterleavedZeroBubble", {4, 8, 3}, each));
+  EXPECT_TRUE(equalsItsPlan("ZB-H2", {4, 2}, {7, 14, 7, 7}));
+  EXPECT_TRUE(equalsItsPlan("ZB-H2", {4, 20}, {7, 14, 7, 7}));
+  EXPECT_TRUE(equalsItsPlan("ZBV", {4, 4}, {7, 14, 7, 7}));
   EXPECT_TRUE(equalsItsPlan("DualPipe", {8, 20}, each));
   EXPECT_TRUE(equalsItsPlan("DualPipe", {7, 20}, each));
   EXPECT_TRUE(equalsItsPlan("DualPipeV", {4, 10}, each));
@@ -81,6 +84,9 @@ TEST(ClosedForm, ThereIsOneForTheSizesOfThePapersWithSplitBackwardPasses) {
 
 TEST(ClosedForm, NothingWhereNoFormulaIsKnown) {
   EXPECT_FALSE(closedForm("ZB-H1", {4, 8}, {1, 3, 1, 2}));  // W > I
+  EXPECT_FALSE(closedForm("ZB-H2", {4, 8}, {1, 3, 2, 1}));
+  EXPECT_FALSE(closedForm("ZBV", {4, 3}, {1, 2, 1, 1}));
+  EXPECT_FALSE(closedForm("V-Min", {4, 8}, {1, 2, 1, 1}));
   EXPECT_FALSE(closedForm("InterleavedZeroBubble", {4, 3, 2}, {1, 2, 1, 1}));
   EXPECT_FALSE(closedForm("DualPipe", {4, 9}, {1, 2, 1, 1}));   // not as many each way
   EXPECT_FALSE(closedForm("DualPipe", {4, 6}, {1, 2, 1, 1}));   // too few
