@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "trace/error.h"
+#include "trace/log_format.h"
 
 namespace pipetrace {
 namespace {
@@ -56,7 +57,8 @@ struct Message {
 
 class Measuring {
  public:
-  explicit Measuring(const Timeline& timeline) : warmUp_(warmUpStep(timeline)) {
+  explicit Measuring(const Timeline& timeline)
+      : timeline_(timeline), warmUp_(warmUpStep(timeline)) {
     for (const Track& track : timeline.tracks) {
       for (const Event& event : track.events) {
         if (event.step != warmUp_) add(event, track.rank);
@@ -70,7 +72,7 @@ class Measuring {
     costs.optimizer = median(optimizer_);
     costs.transfer = transfer();
     for (auto& [number, durations] : stages_) {
-      auto& [forward, backward, input, weight] = durations;
+      auto& [forward, backward, input, weight, fused] = durations;
       const auto next = static_cast<std::int32_t>(costs.stages.size());
       if (number != next || forward.empty()) {
         throw Error("cannot measure the costs of stage " + std::to_string(next) +
@@ -78,6 +80,8 @@ class Measuring {
       }
       StageCosts stage{median(forward), median(backward), median(input), median(weight)};
       if (backward.empty()) stage.backward = stage.backwardInput + stage.backwardWeight;
+      if (!fused.empty()) stage.forwardBackward = median(fused);
+      stage.message = median(bytes_[number]);
       costs.stages.push_back(stage);
     }
     if (costs.stages.empty()) {
@@ -95,8 +99,12 @@ class Measuring {
       case JobKind::kBackward: addToStage(1, event); break;
       case JobKind::kBackwardInput: addToStage(2, event); break;
       case JobKind::kBackwardWeight: addToStage(3, event); break;
+      case JobKind::kForwardBackward: addToStage(4, event); break;
       case JobKind::kSendForward:
-      case JobKind::kSendBackward: messages_[keyOf(event, rank)].sends.push_back(&event); break;
+      case JobKind::kSendBackward:
+        messages_[keyOf(event, rank)].sends.push_back(&event);
+        addBytes(event);
+        break;
       case JobKind::kRecvForward:
       case JobKind::kRecvBackward: messages_[keyOf(event, rank)].receives.push_back(&event); break;
       default: break;
@@ -106,6 +114,17 @@ class Measuring {
   void addToStage(std::size_t kind, const Event& event) {
     if (event.stage < 0) return;
     stages_[event.stage][kind].push_back(event.duration());
+  }
+
+  /// A stage's message is what it sends on, and what comes back to it.
+  void addBytes(const Event& send) {
+    const std::int32_t stage = send.kind == JobKind::kSendForward ? send.stage : send.stage - 1;
+    if (send.stage < 0 || stage < 0) return;
+    for (const Argument& argument : timeline_.argumentsOf(send)) {
+      if (argument.type != ArgumentType::kInteger) continue;
+      if (timeline_.strings[argument.key] != log_format::kBytes) continue;
+      bytes_[stage].push_back(argument.integer);
+    }
   }
 
   static MessageKey keyOf(const Event& event, int rank) {
@@ -129,8 +148,11 @@ class Measuring {
     return median(durations);
   }
 
+  const Timeline& timeline_;
   std::int32_t warmUp_;
-  std::map<std::int32_t, std::array<Durations, 4>> stages_;  // forward, backward, halves
+  // Forward, backward, halves, fused pairs.
+  std::map<std::int32_t, std::array<Durations, 5>> stages_;
+  std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage
   Durations lr_;
   Durations optimizer_;
   std::map<MessageKey, Message> messages_;

@@ -4,6 +4,7 @@
 
 #include "analysis/hand_made_timeline.h"
 #include "schedule/builders.h"
+#include "schedule/schedule_reader.h"
 #include "schedule/simulate.h"
 #include "trace/error.h"
 
@@ -102,6 +103,22 @@ TEST(MeasuredCosts, CostsOfASimulatedRunComeBack) {
   EXPECT_EQ(measured.transfer, 17);
   EXPECT_EQ(measured.lr, 2);
   EXPECT_EQ(measured.optimizer, 31);
+}
+
+TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunComeBack) {
+  Costs costs = Costs::equal(2, {10, 20});
+  costs.stages[1].forwardBackward = 24;
+  costs.stages[0].message = 4096;
+  costs.transfer = 5;
+  const Schedule plan = readSchedule("0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n", "fused");
+  const Costs measured = measuredCosts(simulate(plan, costs, {.steps = 2}).timeline);
+  ASSERT_EQ(measured.stages.size(), 2U);
+  EXPECT_EQ(measured.stages[0].forwardBackward, -1);
+  EXPECT_EQ(measured.stages[1].forwardBackward, 24);
+  EXPECT_EQ(measured.stages[0].message, 4096);
+  EXPECT_EQ(measured.stages[1].message, 0);
+  const Costs silent = measuredCosts(simulate(oneFOneB(2, 2), Costs::equal(2, {10, 20})).timeline);
+  EXPECT_EQ(silent.stages[0].message, 0);
 }
 
 }  // namespace
