@@ -1,38 +1,42 @@
 #include "analysis/plan_figures.h"
 
-#include <algorithm>
-
+#include "analysis/given_costs.h"
 #include "analysis/run_summary.h"
-#include "schedule/dry_run.h"
-#include "schedule/weight_versions.h"
 
 namespace pipetrace {
 
-PlanFigures planFigures(const Schedule& schedule, const Costs& costs,
-                        const Simulation& simulation) {
+PlanFigures planFigures(const Simulation& simulation) {
   const RunSummary summary = summarize(simulation.timeline);
-  const DryRun dry = dryRun(schedule, costs);
-  const WeightVersions versions = weightVersions(schedule);
-
-  PlanFigures figures{.length = simulation.length, .bubbleRatio = summary.bubbleRatio};
+  PlanFigures figures{.length = simulation.length,
+                      .bubbleRatio = summary.bubbleRatio,
+                      .criticalPath = simulation.criticalPath};
   if (!summary.steps.empty()) figures.spanBubble = summary.steps.front().spanBubble;
-  figures.ranks.resize(schedule.ranks.size());
+  for (const Simulation::Rank& rank : simulation.ranks) {
+    figures.ranks.push_back({.peakActivations = rank.peakLive,
+                             .peakMemory = rank.peakMemory,
+                             .weightVersions = rank.versions});
+  }
   for (const RankSummary& rank : summary.ranks) {
     PlanFigures::Rank& to = figures.ranks[static_cast<std::size_t>(rank.rank)];
     to.busy = rank.busy;
     to.idle = rank.idle;
     to.bubbleRatio = rank.bubbleRatio;
   }
-  for (std::size_t r = 0; r < figures.ranks.size(); ++r) {
-    PlanFigures::Rank& to = figures.ranks[r];
-    to.peakActivations = dry.ranks[r].peakLive;
-    to.peakMemory = dry.ranks[r].peakMemory;
-    for (const int stage : schedule.stagesOfRank(static_cast<int>(r))) {
-      to.weightVersions =
-          std::max(to.weightVersions, versions.stages[static_cast<std::size_t>(stage)].held);
-    }
-  }
   return figures;
+}
+
+std::optional<ClosedForm> closedFormOf(std::string_view name, const PlanSize& size,
+                                       const Costs& costs) {
+  const bool isFree =
+      costs.transfer == 0 && costs.bandwidth == 0 && costs.lr == 0 && costs.optimizer == 0;
+  const GivenCosts given = givenCosts(costs);
+  const auto isShared = [](const GivenCosts::Values& values) { return values.size() <= 1; };
+  if (!isFree || costs.stages.empty() || !isShared(given.forward) || !isShared(given.backward) ||
+      !isShared(given.backwardInput) || !isShared(given.backwardWeight) ||
+      !isShared(given.forwardBackward)) {
+    return std::nullopt;
+  }
+  return closedForm(name, size, costs.stages.front());
 }
 
 }  // namespace pipetrace

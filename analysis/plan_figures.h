@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
+#include "schedule/closed_form.h"
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
 #include "schedule/simulation.h"
 
 namespace pipetrace {
@@ -25,9 +27,16 @@ struct PlanFigures {
   double bubbleRatio = 0;
   double spanBubble = 0;  ///< of the first step
   std::vector<Rank> ranks;
+  CriticalPath criticalPath;             ///< of the last step
+  std::optional<ClosedForm> closedForm;  ///< what theory says of a step, where it says something
 };
 
-/// `simulation` must be that of the schedule with these costs, its timeline without bubbles.
-PlanFigures planFigures(const Schedule& schedule, const Costs& costs, const Simulation& simulation);
+/// `simulation`'s timeline must be without bubbles. The closed form is left out.
+PlanFigures planFigures(const Simulation& simulation);
+
+/// The closed form of a schedule by name, as far as its costs are those that there is one for:
+/// equal stages, free transfers, no lr and no optimizer.
+std::optional<ClosedForm> closedFormOf(std::string_view name, const PlanSize& size,
+                                       const Costs& costs);
 
 }  // namespace pipetrace

@@ -1,12 +1,30 @@
 pipetrace_program(
   pipe-trace
-  SOURCES pipe_trace.cpp pipe_trace_options.cpp pipe_trace_outputs.cpp pipe_trace_run.cpp
-  LINK pipetrace::parser pipetrace::analysis CLI11::CLI11 fmt::fmt)
+  SOURCES command_line.cpp
+          help_formatter.cpp
+          load_run.cpp
+          pipe_trace.cpp
+          pipe_trace_commands.cpp
+          pipe_trace_options.cpp
+          pipe_trace_outputs.cpp
+          pipe_trace_plan.cpp
+          pipe_trace_plan_options.cpp
+          pipe_trace_run.cpp
+          pipe_trace_show.cpp
+          plan_costs.cpp
+          plan_outputs.cpp
+          plan_source.cpp
+          terminal.cpp
+  LINK pipetrace::parser pipetrace::analysis pipetrace::chart CLI11::CLI11 fmt::fmt)
 target_compile_definitions(pipe-trace PRIVATE PIPETRACE_VERSION="${PROJECT_VERSION}")
 
 pipetrace_test(
   pipe_trace_test
-  SOURCES pipe_trace_errors_test.cpp pipe_trace_test.cpp program_run.cpp simulated_logs.cpp
+  SOURCES pipe_trace_errors_test.cpp
+          pipe_trace_plan_test.cpp
+          pipe_trace_show_test.cpp
+          pipe_trace_test.cpp
+          program_run.cpp
   LINK pipetrace::trace pipetrace::schedule nlohmann_json::nlohmann_json)
 if(PIPETRACE_TESTS)
   add_dependencies(pipe_trace_test pipe-trace)

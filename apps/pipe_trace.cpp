@@ -2,24 +2,21 @@
 #include <csignal>
 #include <cstdio>
 #include <string>
-#include <vector>
 
+#include "apps/command_line.h"
+#include "apps/pipe_trace_commands.h"
 #include "apps/pipe_trace_options.h"
 #include "apps/pipe_trace_run.h"
 #include "trace/unfinished_files.h"
 
 namespace {
 
-constexpr int kCouldNot = 2;
-
-/// Prints what is wrong with the command line, or what --help and --version ask for. An unknown
-/// option goes before a missing INPUT, as it may be the reason.
-int exitOf(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining();
-  if (!unknown.empty() && error.get_name() == "RequiredError") {
-    return exitOf(app, CLI::ExtrasError(unknown));
-  }
-  return app.exit(error) == 0 ? 0 : kCouldNot;
+int readInputs(int argc, char** argv) {
+  pipetrace::PipeTraceOptions options;
+  CLI::App app("", "pipe-trace");
+  pipetrace::addPipeTraceOptions(app, options);
+  if (const auto code = pipetrace::parseCommandLine(app, argc, argv)) return *code;
+  return pipetrace::runPipeTrace(options);
 }
 
 }  // namespace
@@ -30,18 +27,15 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   pipetrace::removeUnfinishedFilesOnSignals();
 
-  pipetrace::PipeTraceOptions options;
-  CLI::App app("", "pipe-trace");
-  pipetrace::addPipeTraceOptions(app, options);
+  std::string name = "pipe-trace";
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return exitOf(app, error);
-  }
-  try {
-    return pipetrace::runPipeTrace(options);
+    if (argc < 2) return readInputs(argc, argv);
+    const pipetrace::PipeTraceCommand* const command = pipetrace::findCommand(argv[1]);
+    if (command == nullptr) return readInputs(argc, argv);
+    name += " " + std::string(command->name);
+    return command->run(argc - 1, argv + 1);
   } catch (const std::exception& error) {
-    std::fputs(("pipe-trace: " + std::string(error.what()) + "\n").c_str(), stderr);
-    return kCouldNot;
+    std::fputs((name + ": " + error.what() + "\n").c_str(), stderr);
+    return pipetrace::kExitCouldNot;
   }
 }

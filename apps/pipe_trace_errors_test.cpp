@@ -93,7 +93,7 @@ TEST_F(PipeTrace, LogsOfAnOlderRunAmongTheOthersAreAFinding) {
   const std::string folder = logs(sample());
   const Simulation smaller = simulate(oneFOneB(2, 8), Costs::equal(2, {10, 20}));
   for (const int rank : {0, 1}) fs::remove(folder + "/workerlog." + std::to_string(rank));
-  writeLogs(smaller.timeline, folder);
+  writeJobLogs(smaller.timeline, folder);
   const ProgramRun result = run({folder, "--strict"});
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.err, AllOf(HasSubstr("world_size: 2 (ranks 0, 1), 4 (ranks 2, 3)"),
@@ -227,16 +227,26 @@ TEST_F(PipeTrace, ClosedPipeIsNoError) {
 }
 
 TEST_F(PipeTrace, InterruptWhileWritingLeavesNothing) {
-  const std::string folder = logs(sample(600));
+  const std::string folder = logs(sample(40));
+  // The first output is written, but none is committed before the second, and that one waits: its
+  // pipe is full, and nobody reads it.
+  const auto nobodyReads = [] {
+    int ends[2];
+    if (::pipe(ends) == 0) ::dup2(ends[1], STDOUT_FILENO);
+  };
   bool caught = false;
   const auto interruptWhenWriting = [&](pid_t program) {
-    while (!caught && !fs::exists(path("a.json")) && ::kill(program, 0) == 0) {
-      for (const std::string& name : names()) caught = caught || name.starts_with("a.json.part");
+    for (int tries = 0; tries < 60'000 && !caught; ++tries) {
+      for (const auto& entry : fs::directory_iterator(folder_)) {
+        const std::string name = entry.path().filename();
+        caught = caught || (name.starts_with("a.json.part") && entry.file_size() > 0);
+      }
+      ::usleep(1000);
     }
     ::kill(program, SIGINT);
   };
-  const ProgramRun result =
-      run({folder, "-o", path("a.json")}, {.meanwhile = interruptWhenWriting});
+  const ProgramRun result = run({folder, "-o", path("a.json"), "-o", "-"},
+                                {.inChild = nobodyReads, .meanwhile = interruptWhenWriting});
   ASSERT_TRUE(caught);
   EXPECT_EQ(result.signal, SIGINT);
   EXPECT_EQ(names(), std::vector<std::string>{"my logs"});

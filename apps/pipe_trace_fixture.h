@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "apps/program_run.h"
-#include "apps/simulated_logs.h"
 #include "schedule/builders.h"
 #include "schedule/simulate.h"
+#include "trace/write_job_logs.h"
 
 namespace pipetrace {
 
@@ -54,7 +54,7 @@ class PipeTrace : public testing::Test {
   }
 
   std::string logs(const Simulation& simulation, const std::string& name = "my logs") const {
-    writeLogs(simulation.timeline, path(name));
+    writeJobLogs(simulation.timeline, path(name));
     return path(name);
   }
 

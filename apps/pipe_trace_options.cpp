@@ -2,18 +2,21 @@
 
 #include <CLI/CLI.hpp>
 
+#include "apps/command_line.h"
+#include "apps/pipe_trace_commands.h"
+
 namespace pipetrace {
 
 void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
   app.description(
       "Reads the job logs of a pipeline-parallel run, sums it up, and writes profiles that\n"
-      "chrome://tracing, Perfetto and pipe-view open.");
+      "chrome://tracing, Perfetto and pipe-view open.\n\n"
+      "Other commands (each has its own --help; a folder of that name is read as ./plan):\n" +
+      commandList());
   app.footer(
       "Exit codes: 0 done; 1 done, with --strict and findings in the input; 2 could not.\n"
       "Example: pipe-trace logs -o profile.json");
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return "pipe-trace: " + CLI::FailureMessage::simple(failed, error);
-  });
+  setUp(app);
   app.set_version_flag("--version", "pipe-trace " PIPETRACE_VERSION);
 
   app.add_option("INPUT", options.inputs,

@@ -9,48 +9,18 @@
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
 #include "analysis/run_summary.h"
+#include "apps/load_run.h"
 #include "apps/pipe_trace_outputs.h"
 #include "parser/chrome_writer.h"
-#include "parser/load_timeline.h"
 #include "trace/output_file.h"
 
 namespace pipetrace {
 namespace {
 
 /// Under --quiet only errors, and what makes --strict exit with 1.
-void printDiagnostics(const Diagnostics& diagnostics, const PipeTraceOptions& options) {
-  Severity lowest = Severity::kNote;
-  if (options.quiet) lowest = options.strict ? Severity::kWarning : Severity::kError;
-  for (const Diagnostic& diagnostic : diagnostics.list()) {
-    if (diagnostic.severity < lowest) continue;
-    std::fputs((toText(diagnostic) + "\n").c_str(), stderr);
-  }
-}
-
-void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
-  for (const Track& track : timeline.tracks) {
-    for (const Event& event : track.events) {
-      if (isCompute(event.kind)) return;
-    }
-  }
-  diagnostics.add({.message = "no compute job (forward, backward, ...) in the input, so there are "
-                              "no steps and no bubbles",
-                   .advice = "jobs are known by the types that docs/log-format.md lists; events of "
-                             "other names are kept as transfers and the like"});
-}
-
-/// Loads and completes; what was found on the way is printed even when loading fails.
-Timeline load(const PipeTraceOptions& options, Diagnostics& diagnostics) {
-  try {
-    Timeline timeline = loadTimeline(options.inputs, {.run = options.run}, diagnostics);
-    completeTimeline(timeline, diagnostics);
-    checkForJobs(timeline, diagnostics);
-    printDiagnostics(diagnostics, options);
-    return timeline;
-  } catch (...) {
-    printDiagnostics(diagnostics, options);
-    throw;
-  }
+Severity lowestToTell(const PipeTraceOptions& options) {
+  if (!options.quiet) return Severity::kNote;
+  return options.strict ? Severity::kWarning : Severity::kError;
 }
 
 /// Returns a line for each file. None is committed before all are written.
@@ -74,7 +44,8 @@ std::string writeProfiles(const Timeline& timeline, const PipeTraceOptions& opti
 int runPipeTrace(const PipeTraceOptions& options) {
   checkOutputs(options);
   Diagnostics diagnostics;
-  Timeline timeline = load(options, diagnostics);
+  Timeline timeline = loadRun(
+      {.inputs = options.inputs, .run = options.run, .lowest = lowestToTell(options)}, diagnostics);
   const RunSummary summary = summarize(timeline);
   appendBubbles(timeline, options.noBubbles ? RunSummary{} : summary);
   const std::string lines = writeProfiles(timeline, options);

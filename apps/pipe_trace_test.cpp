@@ -136,7 +136,7 @@ TEST_F(PipeTrace, SeveralOutputsAreTheSameProfile) {
 
 TEST_F(PipeTrace, RunsOfOneLogAreChosenByNumber) {
   const std::string folder = logs(sample(1));
-  writeLogs(sample(2).timeline, folder);  // appended: a second run in the same files
+  writeJobLogs(sample(2).timeline, folder);  // appended: a second run in the same files
   const auto steps = [&](std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {folder, "--json"});
     return json::parse(run(arguments).out).at("steps").size();

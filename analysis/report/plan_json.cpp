@@ -37,6 +37,25 @@ Json rankJson(const PlanReport& report, int rank) {
   return json;
 }
 
+Json criticalPathJson(const CriticalPath& path) {
+  Json links = Json::array();
+  for (const CriticalPath::Link& link : path.links) {
+    Json json = {{"kind", logName(link.kind)}, {"rank", link.rank}};
+    if (link.peer >= 0) json["peer"] = link.peer;
+    json["action"] = link.text;
+    json["begin_ns"] = link.begin;
+    json["end_ns"] = link.end;
+    json["reason"] = toText(link.reason);
+    links.push_back(json);
+  }
+  return links;
+}
+
+Json closedFormJson(const std::optional<ClosedForm>& form) {
+  if (!form) return nullptr;
+  return {{"length_ns", form->length}, {"peak_activations", form->peakLive}};
+}
+
 void addFigures(Json& json, const PlanReport& report) {
   json["steps"] = report.steps;
   json["length_ns"] = report.figures->length;
@@ -47,6 +66,8 @@ void addFigures(Json& json, const PlanReport& report) {
     ranks.push_back(rankJson(report, rank));
   }
   json["ranks"] = ranks;
+  json["critical_path"] = criticalPathJson(report.figures->criticalPath);
+  json["closed_form"] = closedFormJson(report.figures->closedForm);
 }
 
 }  // namespace

@@ -49,6 +49,69 @@ std::string rankTable(const PlanReport& report) {
   return table.toText();
 }
 
+/// Neighbours on one rank are one entry: "rank 3 3F0 ... 3B7 (16 jobs)".
+std::vector<std::string> stationsOf(const CriticalPath& path) {
+  std::vector<std::string> stations;
+  const auto& links = path.links;
+  for (std::size_t i = 0; i < links.size();) {
+    if (isTransfer(links[i].kind)) {
+      stations.push_back("message to rank " + std::to_string(links[i].peer));
+      ++i;
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < links.size() && links[end].rank == links[i].rank && !isTransfer(links[end].kind)) {
+      ++end;
+    }
+    std::string text = "rank " + std::to_string(links[i].rank) + " " + links[i].text;
+    if (end > i + 1) {
+      text += (end > i + 2 ? " ... " : " ") + links[end - 1].text;
+      if (end > i + 2) text += " (" + std::to_string(end - i) + " jobs)";
+    }
+    stations.push_back(text);
+    i = end;
+  }
+  return stations;
+}
+
+std::string criticalPathText(const CriticalPath& path) {
+  if (path.links.empty()) return "";
+  constexpr std::size_t kShown = 20;
+  const std::vector<std::string> stations = stationsOf(path);
+  const std::size_t shown = stations.size() > kShown + 1 ? kShown : stations.size();
+  std::string text = "critical path:";
+  std::size_t column = text.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const std::string entry = " " + stations[i] + (i + 1 < stations.size() ? "," : "");
+    if (column + entry.size() > 100) {
+      text += "\n ";
+      column = 1;
+    }
+    text += entry;
+    column += entry.size();
+  }
+  if (shown < stations.size()) {
+    text += " and " + std::to_string(stations.size() - shown) + " more";
+  }
+  text += "\n  of it";
+  const char* separator = " ";
+  for (const auto& [kind, time] : path.totals()) {
+    text += separator + std::string(logName(kind)) + " " + formatDuration(time);
+    separator = ", ";
+  }
+  return text + "\n";
+}
+
+std::string theoryText(const ClosedForm& form) {
+  std::string text = "theory: length of a step " + formatDuration(form.length);
+  text += ", peak activations";
+  constexpr std::size_t kShown = 16;
+  for (std::size_t i = 0; i < std::min(form.peakLive.size(), kShown); ++i) {
+    text += " " + std::to_string(form.peakLive[i]);
+  }
+  return text + (form.peakLive.size() > kShown ? " ...\n" : "\n");
+}
+
 }  // namespace
 
 std::string planTitle(const Schedule& schedule) {
@@ -69,7 +132,9 @@ std::string planLine(const PlanFigures& figures) {
 std::string planText(const PlanReport& report) {
   std::string text = planLine(*report.figures);
   if (report.steps > 1) text += ", " + std::to_string(report.steps) + " steps";
-  return text + "\n\n" + rankTable(report);
+  text += "\n\n" + rankTable(report) + "\n" + criticalPathText(report.figures->criticalPath);
+  if (report.figures->closedForm) text += theoryText(*report.figures->closedForm);
+  return text;
 }
 
 }  // namespace pipetrace

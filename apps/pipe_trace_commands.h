@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace pipetrace {
+
+/// A command of pipe-trace: its first argument, if that is one of these names. Without one it
+/// reads INPUT.
+struct PipeTraceCommand {
+  std::string_view name;
+  std::string_view summary;
+  /// argv[0] is the command's name. Returns the exit code; throws Error for 2.
+  int (*run)(int argc, char** argv);
+};
+
+/// Null for what is no command.
+const PipeTraceCommand* findCommand(std::string_view name);
+
+/// The commands as --help lists them, a line each.
+std::string commandList();
+
+}  // namespace pipetrace

@@ -1,0 +1,182 @@
+#include "apps/pipe_trace_plan.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "analysis/costs_file.h"
+#include "analysis/report/plan_report.h"
+#include "analysis/run_summary.h"
+#include "apps/command_line.h"
+#include "apps/pipe_trace_plan_options.h"
+#include "apps/plan_costs.h"
+#include "apps/plan_outputs.h"
+#include "apps/plan_source.h"
+#include "apps/terminal.h"
+#include "chart/text_chart.h"
+#include "schedule/add_transfers.h"
+#include "schedule/check.h"
+#include "schedule/paddle_job_list.h"
+#include "schedule/schedule_writer.h"
+#include "schedule/simulate.h"
+#include "trace/error.h"
+#include "trace/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+// Of a chart that goes to no terminal: scaled, or in cells.
+constexpr int kUsualWidth = 100;
+constexpr int kWidestCells = 2000;
+
+/// A plan and what it is held against.
+struct Plan {
+  Schedule schedule;
+  GivenCosts given;
+  Costs costs;
+  CheckOptions checks;
+};
+
+int buffersOf(const std::string& text) {
+  if (text.empty() || text == "unbounded") return kUnboundedBuffers;
+  if (text == "blocking") return kBlocking;
+  int messages = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, messages);
+  if (error == std::errc() && rest == end && messages >= 1) return messages;
+  throw Error("--buffers " + text +
+              ": buffers are unbounded, blocking, or a number of messages, at least 1");
+}
+
+void requireOneResult(const PlanOptions& options) {
+  std::string claims;
+  int count = 0;
+  const auto claim = [&](bool given, const char* option) {
+    if (!given) return;
+    claims += (count++ == 0 ? "" : " and ") + std::string(option);
+  };
+  claim(options.list, "--list");
+  claim(options.json, "--json");
+  claim(options.check && !options.json, "--check");
+  claim(options.jobList, "--job-list");
+  claim(options.csv == "-", "--csv -");
+  claim(options.costsOut == "-", "--costs-out -");
+  if (count > 1) throw Error(claims + " all want standard output; write one of them to a file");
+  const int inputs = static_cast<int>(options.scheduleFile == "-") +
+                     static_cast<int>(options.costs.file == "-") +
+                     static_cast<int>(std::count(options.costs.measured.begin(),
+                                                 options.costs.measured.end(), "-"));
+  if (inputs > 1) throw Error("standard input can be read once only; name a file");
+}
+
+void print(const Plan& plan, const Simulation& simulation, const PlanOptions& options,
+           const PlanReport& report) {
+  const int columns = std::max(terminalColumns().value_or(kUsualWidth), kMinTextChartWidth);
+  TextChartOptions chart{.width = options.width.value_or(columns), .colors = showsColors()};
+  chart.unitWidth = terminalColumns() ? chart.width : options.width.value_or(kWidestCells);
+  writeWholeFile("-", planTitle(plan.schedule) + "\n" + textChart(simulation.timeline, chart) +
+                          "\n" + planText(report));
+}
+
+std::string jobLists(const Schedule& schedule) {
+  std::string text;
+  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
+    text += fmt::format("rank {}: {}\n", rank, toText(paddleJobList(schedule, rank)));
+  }
+  return text;
+}
+
+Plan readPlan(const PlanOptions& options) {
+  Plan plan;
+  plan.given = readCosts(options.costs);
+  const std::int64_t limit = readLimit(options.limitGb, plan.given);
+  plan.schedule = planOf(options, plan.given, limit);
+  if (options.transferCredits) {
+    plan.schedule = addTransfers(plan.schedule, {.credits = *options.transferCredits});
+  }
+  plan.costs = completeCosts(plan.given, plan.schedule.numStages);
+  plan.checks.buffers = buffersOf(options.buffers);
+  plan.checks.memoryLimit = limit;
+  return plan;
+}
+
+int runCheck(const Plan& plan, const PlanOptions& options) {
+  const std::vector<Problem> problems = check(plan.schedule, plan.checks);
+  if (options.json) {
+    writeWholeFile(
+        "-", planJson({.schedule = plan.schedule, .costs = &plan.costs, .problems = problems}));
+  } else {
+    std::string text;
+    for (const Problem& problem : problems) text += toText(problem) + "\n";
+    if (problems.empty()) text = planTitle(plan.schedule) + ": nothing is wrong\n";
+    writeWholeFile("-", text);
+  }
+  return problems.empty() ? 0 : kExitFindings;
+}
+
+/// A plan that runs, but over its limits: told, and drawn all the same.
+std::vector<Problem> limitFindings(const Plan& plan) {
+  std::vector<Problem> problems = check(plan.schedule, plan.checks);
+  for (const Problem& problem : problems) {
+    std::fputs(("pipe-trace plan: " + toText(problem) + "\n").c_str(), stderr);
+  }
+  return problems;
+}
+
+int runPlan(const PlanOptions& options) {
+  requireOneResult(options);
+  if (options.list) {
+    writeWholeFile("-", scheduleList());
+    return 0;
+  }
+  PlanOutputs outputs(options.outputs);
+  Plan plan = readPlan(options);
+  plan.checks.costs = &plan.costs;
+  if (options.check) return runCheck(plan, options);
+  requireValid(plan.schedule);
+
+  Simulation simulation =
+      simulate(plan.schedule, plan.costs, {.steps = options.steps, .counters = true});
+  PlanFigures figures = planFigures(simulation);
+  if (!options.schedule.empty()) {
+    figures.closedForm = closedFormOf(options.schedule, sizeOf(options), plan.costs);
+  }
+  const PlanReport report{.schedule = plan.schedule,
+                          .costs = &plan.costs,
+                          .figures = &figures,
+                          .steps = options.steps,
+                          .hasMemory = plan.given.hasMemory(),
+                          .problems = limitFindings(plan)};
+  appendBubbles(simulation.timeline, summarize(simulation.timeline));
+  outputs.addRun(simulation.timeline, planLine(figures));
+  const auto addText = [&](const std::string& path, const std::string& text) {
+    if (!path.empty() && path != "-") outputs.addText(path, text);
+    if (path == "-") writeWholeFile("-", text);
+  };
+  addText(options.csv, toCsv(plan.schedule));
+  addText(options.costsOut, toCostsFile(givenCosts(plan.costs)));
+  outputs.commit();
+  if (options.json) {
+    writeWholeFile("-", planJson(report));
+  } else if (options.jobList) {
+    writeWholeFile("-", jobLists(plan.schedule));
+  } else if (options.csv != "-" && options.costsOut != "-") {
+    print(plan, simulation, options, report);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int planCommand(int argc, char** argv) {
+  PlanOptions options;
+  CLI::App app("", "pipe-trace plan");
+  addPlanOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  return runPlan(options);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <optional>
+
+namespace pipetrace {
+
+/// How many columns standard output has; nothing if it is no terminal.
+std::optional<int> terminalColumns();
+
+/// Whether standard output is a terminal that shows colours and the user wants them: NO_COLOR is
+/// not set (https://no-color.org), TERM is not "dumb".
+bool showsColors();
+
+}  // namespace pipetrace
