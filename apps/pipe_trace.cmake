@@ -29,4 +29,8 @@ pipetrace_test(
 if(PIPETRACE_TESTS)
   add_dependencies(pipe_trace_test pipe-trace)
   target_compile_definitions(pipe_trace_test PRIVATE PIPE_TRACE_PROGRAM="$<TARGET_FILE:pipe-trace>")
+  # The pictures and the table of docs/schedules.md are those of the program as it is.
+  add_test(NAME schedule_pictures_test
+           COMMAND bash "${PROJECT_SOURCE_DIR}/tools/schedule_pictures.sh" --check
+                   "$<TARGET_FILE:pipe-trace>")
 endif()
