@@ -1,0 +1,18 @@
+#pragma once
+
+#include "parser/trace_reader.h"
+
+namespace pipetrace {
+
+/// Reads SQLite databases, held in memory: profiles that writeSqlite() wrote, which become the
+/// timeline that they were, and what `nsys export --type sqlite` makes of a report of Nsight
+/// Systems: NVTX ranges, kernels, copies and memsets.
+class SqliteReader : public TraceReader {
+ public:
+  std::string_view formatName() const override { return "SQLite database"; }
+  FormatMatch probe(std::string_view head) const override;
+  ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
+                   Diagnostics& diagnostics) const override;
+};
+
+}  // namespace pipetrace
