@@ -1,0 +1,83 @@
+#include "parser/csv_writer.h"
+
+#include <gmock/gmock.h>
+
+#include "parser/test_files.h"
+#include "parser/test_timelines.h"
+
+namespace pipetrace {
+namespace {
+
+class CsvWriterTest : public test::FolderTest {
+ protected:
+  std::string text(const Timeline& timeline) {
+    OutputFile out(path("p.csv"));
+    summary_ = writeCsv(timeline, out);
+    out.commit();
+    return contents("p.csv");
+  }
+
+  ProfileSummary summary_;
+};
+
+constexpr const char* kHeader =
+    "rank,lane,kind,name,begin_ns,end_ns,duration_ns,step,micro_batch,stage,chunk,part,number,job,"
+    "peer,class,arguments\n";
+
+TEST_F(CsvWriterTest, EventsAreLinesWithWholeNanoseconds) {
+  Timeline t;
+  Event e;
+  e.kind = JobKind::kForward;
+  e.begin = 1697793307213760986;
+  e.end = 1697793307254006104;
+  e.job = 41;
+  e.step = 7;
+  e.microBatch = 2;
+  e.stage = 0;
+  e.chunk = 0;
+  e.number = 3;
+  const Argument action = Argument::ofText(t.strings.intern("action"), t.strings.intern("0F2"));
+  t.setArguments(e, {&action, 1});
+  t.track(3, kComputeLane).events.push_back(e);
+  Event bubble;
+  bubble.kind = JobKind::kBubble;
+  bubble.bubbleClass = BubbleClass::kDrain;
+  bubble.begin = 5;
+  bubble.end = 5;
+  t.track(3, kBubbleLane).events.push_back(bubble);
+  EXPECT_EQ(text(t), std::string(kHeader) +
+                         "3,compute,forward,forward 2,1697793307213760986,1697793307254006104,"
+                         "40245118,7,2,0,0,,3,41,,,\"{\"\"action\"\":\"\"0F2\"\"}\"\n"
+                         "3,bubbles,bubble,bubble drain,5,5,0,,,,,,,,,drain,\n");
+  EXPECT_EQ(summary_.jobs, 1);
+  EXPECT_EQ(summary_.bubbles, 1);
+}
+
+TEST_F(CsvWriterTest, NamesWithCommasQuotesAndLineEndsAreQuoted) {
+  Timeline t;
+  Event e;
+  e.name = t.strings.intern("a,\"b\"\nc");
+  t.track(0, "x,y").events.push_back(e);
+  EXPECT_EQ(text(t), std::string(kHeader) + "0,\"x,y\",other,\"a,\"\"b\"\"\nc\",0,0,0,,,,,,,,,,\n");
+}
+
+TEST_F(CsvWriterTest, EveryEventHasALineOfAsManyFields) {
+  const Timeline t = test::oneFOneB(3, 4, 2);
+  const std::string csv = text(t);
+  std::size_t lines = 0;
+  std::size_t fields = 1;
+  bool quoted = false;
+  for (const char c : csv) {
+    if (c == '"') quoted = !quoted;
+    if (c == ',' && !quoted) ++fields;
+    if (c != '\n' || quoted) continue;
+    ++lines;
+    EXPECT_EQ(fields, 17U);
+    fields = 1;
+  }
+  EXPECT_EQ(lines, t.eventCount() + 1);
+  EXPECT_EQ(static_cast<std::size_t>(summary_.jobs + summary_.transfers), t.eventCount());
+}
+
+}  // namespace
+}  // namespace pipetrace
