@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/diagnostic.h"
+
+namespace pipetrace {
+
+/// Which of PaddlePaddle's converters to be like.
+enum class PaddleStyle : std::uint8_t {
+  kCurrent,  ///< paddle/distributed/auto_parallel/static/profiler_helper_static.py of 3.3.1
+  k2023,     ///< its first published version
+};
+
+struct PaddleRequest {
+  std::string logFolder;     ///< holds workerlog.<device>, or machine<i>/workerlog.<device>
+  std::vector<int> devices;  ///< in the order in which they are written; as in --devices 0,1
+  bool multiMachine = false;
+  PaddleStyle style = PaddleStyle::kCurrent;
+};
+
+struct PaddleSummary {
+  std::string profile;          ///< path of pipeline_profile.json
+  std::string perfettoProfile;  ///< path of pipeline_profile_perfetto.json
+  std::int64_t jobs = 0;
+  std::int64_t steps = 0;
+  std::int64_t machines = 1;
+};
+
+/// Converts PaddlePaddle's logs as PaddlePaddle's own script does, and writes its two files into
+/// the log folder: the same events in the same order, every time the same double. (Machine folders
+/// are taken in the natural order of their names; the script takes them as the file system gives
+/// them.) Both files are written before one is renamed to its name.
+///
+/// What the script gets wrong is done as it does it, and told in `diagnostics`: devices whose
+/// numbers do not run from 0 keep tids that are texts, logs without jobs make a step that lasts
+/// from 0 to 0. Where the script dies (a time that is no number, bytes that are no UTF-8, in 2023
+/// a type without colour) the job is left out or written as well as can be, and that is told too.
+/// Throws Error when a log is missing, there is no device or machine, or a file cannot be written.
+PaddleSummary writePaddleProfiles(const PaddleRequest& request, Diagnostics& diagnostics);
+
+}  // namespace pipetrace
