@@ -3,6 +3,7 @@
 #include "parser/chrome_json_reader.h"
 #include "parser/job_log_reader.h"
 #include "parser/perfetto_reader.h"
+#include "parser/pipeline_logger_reader.h"
 #include "parser/sqlite_reader.h"
 
 namespace pipetrace {
@@ -12,6 +13,7 @@ std::vector<std::unique_ptr<TraceReader>> makeTraceReaders() {
   readers.push_back(std::make_unique<ChromeJsonReader>());
   readers.push_back(std::make_unique<PerfettoReader>());
   readers.push_back(std::make_unique<SqliteReader>());
+  readers.push_back(std::make_unique<PipelineLoggerReader>());
   readers.push_back(std::make_unique<JobLogReader>());
   return readers;
 }
