@@ -34,6 +34,7 @@ void extend(Interval& span, const Event& event) {
 
 void collect(const Track& track, std::map<std::int32_t, StepJobs>& steps) {
   StepJobs* step = nullptr;
+  RankJobs* rank = nullptr;  // in that step, once it has a compute job there
   std::int32_t number = kNotGiven;
   for (const Event& event : track.events) {
     const bool compute = isCompute(event.kind);
@@ -41,15 +42,16 @@ void collect(const Track& track, std::map<std::int32_t, StepJobs>& steps) {
     if (step == nullptr || number != event.step) {
       number = event.step;
       step = &steps[number];
+      rank = nullptr;
     }
     if (!compute) {
       step->span.end = std::max(step->span.end, event.end);
       continue;
     }
     extend(step->span, event);
-    RankJobs& rank = step->ranks[track.rank];
-    extend(rank.span, event);
-    rank.jobs.push_back({event.begin, event.end});
+    if (rank == nullptr) rank = &step->ranks[track.rank];
+    extend(rank->span, event);
+    rank->jobs.push_back({event.begin, event.end});
   }
 }
 

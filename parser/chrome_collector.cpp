@@ -25,7 +25,13 @@ void ChromeCollector::complain(const char* message, std::int64_t line, const cha
 }
 
 ChromeCollector::Row& ChromeCollector::rowOf(const ChromeEvent& event) {
-  return processes_[event.pid].rows[event.tid];
+  const auto hash = static_cast<std::uint64_t>(event.pid.number) * 31 +
+                    static_cast<std::uint64_t>(event.tid.number);
+  KnownRow& known = rows_[hash % rows_.size()];
+  if (known.row == nullptr || known.tid != event.tid || known.pid != event.pid) {
+    known = {event.pid, event.tid, &processes_[event.pid].rows[event.tid]};
+  }
+  return *known.row;
 }
 
 void ChromeCollector::add(const ChromeEvent& event, std::int64_t line) {
@@ -78,7 +84,8 @@ void ChromeCollector::addSample(const ChromeEvent& event, std::int64_t line) {
   for (const ChromeArgument& argument : event.arguments) {
     if (argument.type == ChromeArgument::Type::kText) continue;
     const std::string name =
-        argument.key == cf::kValue ? event.name : event.name + "." + argument.key;
+        std::string(event.name) +
+        (argument.key == cf::kValue ? std::string() : "." + std::string(argument.key));
     CounterSeries& series = processes_[event.pid].counters[name];
     series.name = name;
     const double value = argument.type == ChromeArgument::Type::kReal
@@ -144,9 +151,14 @@ void ChromeCollector::shiftToEpoch(std::vector<Event>& events) {
 }
 
 std::int64_t ChromeCollector::moveRow(Row& row, int rank, const std::string& lane) {
+  const auto count = static_cast<std::int64_t>(row.events.size());
   std::vector<Event>& target = timeline_.track(rank, lane).events;
-  target.insert(target.end(), row.events.begin(), row.events.end());
-  return static_cast<std::int64_t>(row.events.size());
+  if (target.empty()) {
+    target = std::move(row.events);
+  } else {
+    target.insert(target.end(), row.events.begin(), row.events.end());
+  }
+  return count;
 }
 
 std::int64_t ChromeCollector::finishOurs() {

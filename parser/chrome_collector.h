@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -55,7 +56,6 @@ class ChromeCollector {
   void addName(const ChromeEvent& event);
   void addSample(const ChromeEvent& event, std::int64_t line);
   Row& rowOf(const ChromeEvent& event);
-  Event toEvent(const ChromeEvent& event);
   void matchEdges(Row& row);
   void closeEdge(Row& row, const Edge& begin, const Event& end);
   void shiftToEpoch(std::vector<Event>& events);
@@ -70,6 +70,13 @@ class ChromeCollector {
   std::string file_;
   std::optional<ChromeMetadata> metadata_;
   std::map<ChromeId, Process> processes_;
+  /// Where the latest events of a few threads went: traces mix them. By hash.
+  struct KnownRow {
+    ChromeId pid;
+    ChromeId tid;
+    Row* row = nullptr;
+  };
+  std::array<KnownRow, 64> rows_;
 };
 
 }  // namespace pipetrace

@@ -30,7 +30,7 @@ class EventHandler {
       nested_ += ':';
       comma_ = false;
     } else if (depth_ == 2 && inArguments_) {
-      argument_.key = text;
+      argument_.key = event_.keep(text);
     } else if (depth_ == 1) {
       field_ = text;
     }
@@ -69,7 +69,7 @@ class EventHandler {
       appendJsonString(nested_, text);
     } else if (isArgument()) {
       argument_.type = ChromeArgument::Type::kText;
-      argument_.text = text;
+      argument_.text = event_.keep(text);
       keepArgument();
     } else if (depth_ == 1) {
       textField(text);
@@ -105,7 +105,7 @@ class EventHandler {
     --depth_;
     if (isArgument() && !nested_.empty()) {
       argument_.type = ChromeArgument::Type::kText;
-      argument_.text = nested_;
+      argument_.text = event_.keep(nested_);
       keepArgument();
     }
     if (depth_ <= 2) {
@@ -165,11 +165,11 @@ class EventHandler {
 
   void textField(const std::string& text) {
     if (field_ == "ph") {
-      event_.phase = text;
+      event_.phase = event_.keep(text);
     } else if (field_ == "name") {
-      event_.name = text;
+      event_.name = event_.keep(text);
     } else if (field_ == "cat") {
-      event_.category = text;
+      event_.category = event_.keep(text);
     } else if (field_ == "ts") {
       time(text, event_.ts);  // some programs quote their times
     } else if (field_ == "dur") {
@@ -184,13 +184,9 @@ class EventHandler {
     event_.badTime = event_.badTime || !out;
   }
 
-  void id(ChromeId value) {
-    const bool isPid = field_ == "pid";
-    (isPid ? event_.pid : event_.tid) = std::move(value);
-    (isPid ? event_.hasPid : event_.hasTid) = true;
-  }
+  void id(ChromeId value) { (field_ == "pid" ? event_.pid : event_.tid) = std::move(value); }
 
-  void keepArgument() { event_.arguments.push_back(std::move(argument_)); }
+  void keepArgument() { event_.arguments.push_back(std::exchange(argument_, {})); }
 
   ChromeEvent& event_;
   int depth_ = 0;
@@ -202,7 +198,7 @@ class EventHandler {
 };
 
 bool parse(std::string_view json, ChromeEvent& event) {
-  event = {};
+  event.clear();
   EventHandler handler(event);
   return nlohmann::json::sax_parse(json.begin(), json.end(), &handler);
 }
@@ -214,6 +210,18 @@ const ChromeArgument* ChromeEvent::find(std::string_view key) const {
                                   [&](const ChromeArgument& a) { return a.key == key; });
   return found == arguments.end() ? nullptr : &*found;
 }
+
+void ChromeEvent::clear() {
+  phase = name = category = {};
+  pid = tid = {};
+  ts.reset();
+  dur.reset();
+  badTime = false;
+  arguments.clear();
+  own.clear();
+}
+
+std::string_view ChromeEvent::keep(std::string text) { return own.emplace_back(std::move(text)); }
 
 bool parseChromeEvent(std::string_view json, ChromeEvent& event) {
   if (parse(json, event)) return true;

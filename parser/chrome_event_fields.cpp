@@ -5,7 +5,7 @@
 
 #include "parser/chrome_format.h"
 #include "parser/log_numbers.h"
-#include "trace/display_name.h"
+#include "trace/made_up_name.h"
 
 namespace pipetrace {
 namespace {
@@ -82,15 +82,19 @@ Argument toArgument(const ChromeArgument& source, StringTable& strings) {
 Event eventFromChrome(const ChromeEvent& source, Timeline& timeline) {
   Event event;
   event.kind = jobKindFromLogName(source.category);
-  std::vector<Argument> arguments;
+  constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max();
+  const std::size_t first = timeline.arguments.size();
   for (const ChromeArgument& argument : source.arguments) {
-    if (!takeField(argument, event)) {
-      arguments.push_back(toArgument(argument, timeline.strings));
+    if (!takeField(argument, event) && timeline.arguments.size() < first + kMost) {
+      timeline.arguments.push_back(toArgument(argument, timeline.strings));
     }
   }
-  if (!arguments.empty()) timeline.setArguments(event, arguments);
+  if (timeline.arguments.size() > first) {
+    event.firstArgument = static_cast<std::uint32_t>(first);
+    event.argumentCount = static_cast<std::uint16_t>(timeline.arguments.size() - first);
+  }
   const bool isOwn =
-      source.find(cf::kOwnName) != nullptr || displayName(timeline, event) != source.name;
+      source.find(cf::kOwnName) != nullptr || MadeUpName(event).text() != source.name;
   if (isOwn) event.name = timeline.strings.intern(source.name);
   return event;
 }

@@ -9,36 +9,20 @@
 #include "parser/chrome_color.h"
 #include "parser/chrome_format.h"
 #include "parser/json_string.h"
-#include "trace/decimal_time.h"
-#include "trace/display_name.h"
+#include "trace/made_up_name.h"
 
 namespace pipetrace {
 namespace {
 
 namespace cf = chrome_format;
 
-template <typename Number>
-void appendNumber(std::string& out, Number value) {
-  std::array<char, 32> text{};
-  out.append(text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr);
-}
-
 /// The shortest text that reads back to the same double, and reads back as a double.
-void appendReal(std::string& out, double value) {
+void addReal(TextBuffer& out, double value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   const std::string_view digits(text.data(), static_cast<std::size_t>(end - text.data()));
-  out += digits;
-  if (digits.find_first_of(".e") == std::string_view::npos) out += ".0";
-}
-
-/// `"key":` with what separates it from the field before.
-void appendKey(std::string& out, bool& first, std::string_view key) {
-  if (!first) out += ',';
-  first = false;
-  out += '"';
-  out += key;
-  out += "\":";
+  out.add(digits);
+  if (digits.find_first_of(".e") == std::string_view::npos) out.add(".0");
 }
 
 /// Keys that mean a field of the event, or that an escaped key could be mistaken for.
@@ -49,161 +33,178 @@ bool isReserved(std::string_view key) {
          key.starts_with(cf::kEscapedKey) || key.starts_with(cf::kEscapedReal);
 }
 
-class ArgumentWriter {
- public:
-  ArgumentWriter(std::string& out, const Timeline& timeline) : out_(out), timeline_(timeline) {}
-
-  void given(std::string_view key, std::int64_t value) {
-    if (value == kNotGiven) return;
-    appendKey(out_, first_, key);
-    appendNumber(out_, value);
-  }
-
-  void text(std::string_view key, std::string_view value) {
-    appendKey(out_, first_, key);
-    appendJsonString(out_, value);
-  }
-
-  void all(std::span<const Argument> list) {
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      const std::string_view key = timeline_.strings[list[i].key];
-      bool plain = !isReserved(key);
-      for (std::size_t j = 0; j < i && plain; ++j) plain = list[j].key != list[i].key;
-      one(list[i], key, plain ? std::string_view{} : cf::kEscapedKey, i);
-    }
-  }
-
- private:
-  void one(const Argument& argument, std::string_view key, std::string_view escape,
-           std::size_t position) {
-    const bool isReal = argument.type == ArgumentType::kReal;
-    const bool finite = !isReal || std::isfinite(argument.real);
-    if (!finite) escape = cf::kEscapedReal;
-    if (!first_) out_ += ',';
-    first_ = false;
-    if (escape.empty()) {
-      appendJsonString(out_, key);
-    } else {
-      appendJsonString(out_,
-                       std::string(escape) + std::to_string(position) + "." + std::string(key));
-    }
-    out_ += ':';
-    if (!finite) {
-      out_ += std::isnan(argument.real) ? "\"nan\"" : argument.real > 0 ? "\"inf\"" : "\"-inf\"";
-    } else if (isReal) {
-      appendReal(out_, argument.real);
-    } else if (argument.type == ArgumentType::kInteger) {
-      appendNumber(out_, argument.integer);
-    } else {
-      appendJsonString(out_, timeline_.strings[argument.text]);
-    }
-  }
-
-  std::string& out_;
-  const Timeline& timeline_;
-  bool first_ = true;
-};
-
-/// Whether the name that the event has of its own is the one that it would get without.
-bool looksMadeUp(const Timeline& timeline, const Event& event) {
-  if (event.name == 0) return false;
-  Event nameless = event;
-  nameless.name = 0;
-  return displayName(timeline, nameless) == timeline.strings[event.name];
+void addComma(TextBuffer& out, bool& first) {
+  if (!first) out.add(',');
+  first = false;
 }
 
-void appendArguments(std::string& out, const Timeline& timeline, const Event& event) {
-  ArgumentWriter arguments(out, timeline);
-  arguments.given(cf::kJob, event.job);
-  arguments.given(cf::kStep, event.step);
-  arguments.given(cf::kMicroBatch, event.microBatch);
-  arguments.given(cf::kStage, event.stage);
-  arguments.given(cf::kChunk, event.chunk);
-  arguments.given(cf::kPart, event.part);
-  arguments.given(cf::kNumber, event.number);
-  arguments.given(cf::kPeer, event.peer);
-  if (event.bubbleClass != BubbleClass::kNone) {
-    arguments.text(cf::kClass, bubbleClassName(event.bubbleClass));
-  }
-  if (looksMadeUp(timeline, event)) arguments.given(cf::kOwnName, 1);
-  arguments.all(timeline.argumentsOf(event));
+/// `"key":` with what separates it from the field before.
+void addKey(TextBuffer& out, bool& first, std::string_view key) {
+  addComma(out, first);
+  out.add('"');
+  out.add(key);
+  out.add("\":");
 }
 
-void appendIds(std::string& out, std::int64_t pid, std::int64_t tid) {
-  out += ",\"pid\":";
-  appendNumber(out, pid);
+void addGiven(TextBuffer& out, bool& first, std::string_view key, std::int64_t value) {
+  if (value == kNotGiven) return;
+  addKey(out, first, key);
+  out.addNumber(value);
+}
+
+void addIds(TextBuffer& out, std::int64_t pid, std::int64_t tid) {
+  out.add(",\"pid\":");
+  out.addNumber(pid);
   if (tid < 0) return;
-  out += ",\"tid\":";
-  appendNumber(out, tid);
+  out.add(",\"tid\":");
+  out.addNumber(tid);
+}
+
+void addValue(TextBuffer& out, const Argument& argument, const StringTable& strings) {
+  switch (argument.type) {
+    case ArgumentType::kInteger: out.addNumber(argument.integer); break;
+    case ArgumentType::kText: out.addJson(strings[argument.text]); break;
+    case ArgumentType::kReal:
+      if (std::isfinite(argument.real)) {
+        addReal(out, argument.real);
+      } else {
+        out.addJson(std::isnan(argument.real) ? "nan" : argument.real > 0 ? "inf" : "-inf");
+      }
+      break;
+  }
 }
 
 }  // namespace
 
-void appendChromeEvent(std::string& out, const Timeline& timeline, const Event& event,
-                       const ChromeRow& row, Nanoseconds origin) {
-  out += R"({"ph":"X","name":)";
-  appendJsonString(out, displayName(timeline, event));
-  out += R"(,"cat":")";
-  out += logName(event.kind);
-  out += '"';
-  appendIds(out, row.pid, row.tid);
-  out += ",\"ts\":";
-  appendMicroseconds(out, event.begin - origin);
-  out += ",\"dur\":";
-  appendMicroseconds(out, event.duration());
-  if (const std::string_view color = chromeColor(event); !color.empty()) {
-    out += R"(,"cname":")";
-    out += color;
-    out += '"';
+ChromeEventText::ChromeEventText(const Timeline& timeline, const ChromeLanes& lanes,
+                                 Nanoseconds origin)
+    : timeline_(timeline), lanes_(lanes), origin_(origin), keys_(timeline.strings.size()) {
+  for (const ChromeRow& row : lanes.rows()) {
+    TextBuffer ids;
+    addIds(ids, row.pid, row.tid);
+    idsOfRow_.emplace_back(ids.text());
   }
-  out += ",\"args\":{";
-  appendArguments(out, timeline, event);
-  out += "}}";
+  for (const Argument& argument : timeline.arguments) {
+    Key& key = keys_[argument.key];
+    if (!key.json.empty()) continue;
+    const std::string_view text = timeline.strings[argument.key];
+    key.isReserved = isReserved(text);
+    appendJsonString(key.json, text);
+    key.json += ':';
+  }
 }
 
-void appendChromeArrow(std::string& out, std::uint64_t id, const Event& from,
-                       const ChromeRow& fromRow, const Event& to, const ChromeRow& toRow,
-                       Nanoseconds origin) {
+void ChromeEventText::addEvent(TextBuffer& out, std::size_t track, std::size_t event) const {
+  const Event& e = timeline_.tracks[track].events[event];
+  const MadeUpName madeUp(e);
+  const std::string_view name = e.name == 0 ? madeUp.text() : timeline_.strings[e.name];
+  out.add(R"({"ph":"X","name":)");
+  out.addJson(name);
+  out.add(R"(,"cat":")");
+  out.add(logName(e.kind));
+  out.add('"');
+  out.add(idsOfRow_[lanes_.rowIndex(track, event)]);
+  out.add(",\"ts\":");
+  out.addMicroseconds(e.begin - origin_);
+  out.add(",\"dur\":");
+  out.addMicroseconds(e.duration());
+  if (const std::string_view color = chromeColor(e); !color.empty()) {
+    out.add(R"(,"cname":")");
+    out.add(color);
+    out.add('"');
+  }
+  out.add(",\"args\":{");
+  addArguments(out, e, e.name != 0 && name == madeUp.text());
+  out.add("}}");
+}
+
+/// `ownName`: the name is the event's own, although it is the one that it would get without.
+void ChromeEventText::addArguments(TextBuffer& out, const Event& event, bool ownName) const {
+  bool first = true;
+  addGiven(out, first, cf::kJob, event.job);
+  addGiven(out, first, cf::kStep, event.step);
+  addGiven(out, first, cf::kMicroBatch, event.microBatch);
+  addGiven(out, first, cf::kStage, event.stage);
+  addGiven(out, first, cf::kChunk, event.chunk);
+  addGiven(out, first, cf::kPart, event.part);
+  addGiven(out, first, cf::kNumber, event.number);
+  addGiven(out, first, cf::kPeer, event.peer);
+  if (event.bubbleClass != BubbleClass::kNone) {
+    addKey(out, first, cf::kClass);
+    out.addJson(bubbleClassName(event.bubbleClass));
+  }
+  if (ownName) addGiven(out, first, cf::kOwnName, 1);
+  if (event.argumentCount > 0) addListed(out, event, first);
+}
+
+void ChromeEventText::addListed(TextBuffer& out, const Event& event, bool first) const {
+  const std::span<const Argument> list = timeline_.argumentsOf(event);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const Argument& argument = list[i];
+    const Key& key = keys_[argument.key];
+    const bool isFinite = argument.type != ArgumentType::kReal || std::isfinite(argument.real);
+    const bool isRepeated =
+        std::any_of(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(i),
+                    [&](const Argument& before) { return before.key == argument.key; });
+    addComma(out, first);
+    if (isFinite && !isRepeated && !key.isReserved) {
+      out.add(key.json);
+    } else {
+      const std::string_view escape = isFinite ? cf::kEscapedKey : cf::kEscapedReal;
+      out.addJson(std::string(escape) + std::to_string(i) + "." +
+                  std::string(timeline_.strings[argument.key]));
+      out.add(':');
+    }
+    addValue(out, argument, timeline_.strings);
+  }
+}
+
+void ChromeEventText::addFlowEnd(TextBuffer& out, std::string_view phase, std::int64_t id,
+                                 const ChromeRow& row, Nanoseconds time) const {
+  out.add("{\"ph\":");
+  out.add(phase);
+  out.add(",\"id\":");
+  out.addNumber(id);
+  out.add(R"(,"name":"micro-batch","cat":"micro-batch")");
+  addIds(out, row.pid, row.tid);
+  out.add(",\"ts\":");
+  out.addMicroseconds(time - origin_);
+  out.add('}');
+}
+
+void ChromeEventText::addArrow(TextBuffer& out, std::int64_t id, const Slice& from,
+                               const Slice& to) const {
   // A nanosecond before the end, so that a job which begins at that instant is not meant; and
   // before the arrow's own end, since equal times could be taken in either order.
-  const Nanoseconds leave = std::max(from.begin, std::min(from.end - 1, to.begin - 1));
-  const auto append = [&](std::string_view phase, const ChromeRow& row, Nanoseconds time) {
-    out += "{\"ph\":";
-    out += phase;
-    out += ",\"id\":";
-    appendNumber(out, id);
-    out += R"(,"name":"micro-batch","cat":"micro-batch")";
-    appendIds(out, row.pid, row.tid);
-    out += ",\"ts\":";
-    appendMicroseconds(out, time - origin);
-    out += '}';
-  };
-  append("\"s\"", fromRow, leave);
-  out += ",\n";
-  append(R"("f","bp":"e")", toRow, to.begin);
+  const Event& event = from.event;
+  const Nanoseconds leave =
+      event.end > event.begin ? std::min(event.end, to.event.begin) - 1 : event.begin;
+  addFlowEnd(out, "\"s\"", id, from.row, leave);
+  out.add(",\n");
+  addFlowEnd(out, R"("f","bp":"e")", id, to.row, to.event.begin);
 }
 
-void appendChromeSample(std::string& out, const CounterSeries& series, const CounterSample& sample,
-                        Nanoseconds origin) {
-  out += R"({"ph":"C","name":)";
-  appendJsonString(out, series.name);
-  appendIds(out, ChromeLanes::pidOf(series.rank), -1);
-  out += ",\"ts\":";
-  appendMicroseconds(out, sample.time - origin);
-  out += R"(,"args":{"value":)";
-  appendReal(out, sample.value);
-  out += "}}";
+void ChromeEventText::addSample(TextBuffer& out, const CounterSeries& series,
+                                const CounterSample& sample) const {
+  out.add(R"({"ph":"C","name":)");
+  out.addJson(series.name);
+  addIds(out, ChromeLanes::pidOf(series.rank), -1);
+  out.add(",\"ts\":");
+  out.addMicroseconds(sample.time - origin_);
+  out.add(R"(,"args":{"value":)");
+  addReal(out, sample.value);
+  out.add("}}");
 }
 
-void appendChromeName(std::string& out, std::string_view what, std::int64_t pid, std::int64_t tid,
-                      std::string_view arguments) {
-  out += R"({"ph":"M","name":")";
-  out += what;
-  out += '"';
-  appendIds(out, pid, tid);
-  out += ",\"args\":{";
-  out += arguments;
-  out += "}}";
+void addChromeName(TextBuffer& out, std::string_view what, std::int64_t pid, std::int64_t tid,
+                   std::string_view arguments) {
+  out.add(R"({"ph":"M","name":")");
+  out.add(what);
+  out.add('"');
+  addIds(out, pid, tid);
+  out.add(",\"args\":{");
+  out.add(arguments);
+  out.add("}}");
 }
 
 }  // namespace pipetrace

@@ -5,6 +5,7 @@
 #include "parser/chrome_format.h"
 #include "parser/chrome_metadata.h"
 #include "parser/json_splitter.h"
+#include "parser/plain_chrome_event.h"
 
 namespace pipetrace {
 namespace {
@@ -21,6 +22,20 @@ std::string_view withoutBlanks(std::string_view text) {
 void note(Diagnostics& diagnostics, const ByteSource& source, std::int64_t line,
           const char* message, const char* advice) {
   diagnostics.add({.file = source.name(), .line = line, .message = message, .advice = advice});
+}
+
+/// Adds the events that come next as long as they are plain, and says how many those were.
+std::int64_t addPlainEvents(JsonSplitter& splitter, ChromeEvent& event,
+                            ChromeCollector& collector) {
+  std::int64_t count = 0;
+  for (std::string_view ahead = splitter.ahead(); !ahead.empty(); ahead = splitter.ahead()) {
+    const std::size_t length = readPlainChromeEvent(ahead, event);
+    if (length == 0) break;
+    collector.add(event, splitter.line());
+    splitter.take(length);
+    ++count;
+  }
+  return count;
 }
 
 }  // namespace
@@ -47,7 +62,9 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
   JsonSplitter::Piece piece;
   ChromeEvent event;
   std::int64_t pieces = 0;
-  while (splitter.next(piece)) {
+  while (true) {
+    if (reading_ == ChromeReading::kFast) pieces += addPlainEvents(splitter, event, collector);
+    if (!splitter.next(piece)) break;
     if (piece.kind == JsonSplitter::Kind::kField) {
       if (piece.key != cf::kOtherData) continue;
       if (auto metadata = readChromeMetadata(piece.text)) {

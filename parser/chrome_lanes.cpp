@@ -7,16 +7,31 @@
 namespace pipetrace {
 namespace {
 
-/// Sub-lanes for a viewer. An event without length counts as 1 ns long here: both viewers would
-/// nest it into a job that begins at the same instant, one row further down.
+/// An event without length counts as 1 ns long here: both viewers would nest it into a job that
+/// begins at the same instant, one row further down.
+Nanoseconds endForViewer(const Event& event) {
+  return event.begin == event.end && event.end < kNsMax ? event.end + 1 : event.end;
+}
+
+bool fitOneRow(const std::vector<Event>& events) {
+  Nanoseconds free = kNsMin;
+  for (const Event& event : events) {
+    if (event.begin < free) return false;
+    free = endForViewer(event);
+  }
+  return true;
+}
+
+/// Sub-lanes for a viewer; none where one row is enough.
 std::vector<std::uint32_t> packForViewer(const std::vector<Event>& events) {
+  if (fitOneRow(events)) return {};
   const auto isEmpty = [](const Event& e) { return e.begin == e.end && e.end < kNsMax; };
   std::vector<std::uint32_t> lanes;
   if (std::none_of(events.begin(), events.end(), isEmpty)) {
     lanes = packSubLanes(events);
   } else {
     std::vector<Event> widened = events;
-    for (Event& event : widened) event.end += isEmpty(event) ? 1 : 0;
+    for (Event& event : widened) event.end = endForViewer(event);
     lanes = packSubLanes(widened);
   }
   if (subLaneCount(lanes) <= 1) lanes.clear();

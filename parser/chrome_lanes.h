@@ -26,8 +26,12 @@ class ChromeLanes {
 
   const std::vector<ChromeRow>& rows() const { return rows_; }
   const ChromeRow& row(std::size_t track, std::size_t event) const {
+    return rows_[rowIndex(track, event)];
+  }
+  /// The same as a position in rows().
+  std::size_t rowIndex(std::size_t track, std::size_t event) const {
     const auto& subLanes = subLanes_[track];
-    return rows_[firstRow_[track] + (subLanes.empty() ? 0 : subLanes[event])];
+    return firstRow_[track] + (subLanes.empty() ? 0 : subLanes[event]);
   }
 
   static std::int64_t pidOf(int rank) { return std::int64_t{rank} + 1; }

@@ -1,8 +1,12 @@
 #include "parser/chrome_writer.h"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "parser/chrome_event_text.h"
 #include "parser/chrome_flows.h"
@@ -10,38 +14,17 @@
 #include "parser/chrome_lanes.h"
 #include "parser/chrome_metadata.h"
 #include "parser/json_string.h"
+#include "parser/text_buffer.h"
 #include "trace/error.h"
+#include "trace/turns.h"
 
 namespace pipetrace {
 namespace {
 
 namespace cf = chrome_format;
 
-/// Writes the elements of the traceEvents array, one a line.
-class EventArray {
- public:
-  explicit EventArray(OutputFile& out) : out_(out) { text_.reserve(2 * kChunk); }
-
-  /// Where to append the next element.
-  std::string& next() {
-    if (text_.size() > kChunk) flush();
-    text_ += first_ ? "\n" : ",\n";
-    first_ = false;
-    return text_;
-  }
-
-  void flush() {
-    out_.write(text_);
-    text_.clear();
-  }
-
- private:
-  static constexpr std::size_t kChunk = std::size_t{1} << 16;
-
-  OutputFile& out_;
-  std::string text_;
-  bool first_ = true;
-};
+/// So many elements are put together before they are written: the text of them fits a core's cache.
+constexpr std::size_t kElementsPerBlock = 2048;
 
 std::string field(std::string_view key, std::string_view text) {
   std::string json;
@@ -62,51 +45,87 @@ std::set<int> ranksOf(const Timeline& timeline) {
   return ranks;
 }
 
-void writeNames(const Timeline& timeline, const ChromeLanes& lanes, EventArray& array) {
+/// Appends the elements that are about the rows of the viewer, each behind a new line.
+void addNames(const Timeline& timeline, const ChromeLanes& lanes, TextBuffer& out) {
+  const auto add = [&](std::string_view what, std::int64_t pid, std::int64_t tid,
+                       const std::string& arguments) {
+    out.add(out.size() == 0 ? "\n" : ",\n");
+    addChromeName(out, what, pid, tid, arguments);
+  };
   for (const int rank : ranksOf(timeline)) {
     const std::int64_t pid = ChromeLanes::pidOf(rank);
-    const std::string name = field("name", "rank " + std::to_string(rank));
-    appendChromeName(array.next(), "process_name", pid, -1, name);
-    appendChromeName(array.next(), "process_sort_index", pid, -1, sortIndex(rank));
+    add("process_name", pid, -1, field("name", "rank " + std::to_string(rank)));
+    add("process_sort_index", pid, -1, sortIndex(rank));
     const auto info = timeline.ranks.find(rank);
     if (info == timeline.ranks.end()) continue;
     std::string label = info->second.host;
     if (!label.empty() && !info->second.device.empty()) label += " ";
     label += info->second.device;
-    if (label.empty()) continue;
-    appendChromeName(array.next(), "process_labels", pid, -1, field("labels", label));
+    if (!label.empty()) add("process_labels", pid, -1, field("labels", label));
   }
   for (const ChromeRow& row : lanes.rows()) {
-    appendChromeName(array.next(), "thread_name", row.pid, row.tid,
-                     field("name", row.name) + "," + field(cf::kLane, row.lane));
-    appendChromeName(array.next(), "thread_sort_index", row.pid, row.tid, sortIndex(row.sortIndex));
+    add("thread_name", row.pid, row.tid,
+        field("name", row.name) + "," + field(cf::kLane, row.lane));
+    add("thread_sort_index", row.pid, row.tid, sortIndex(row.sortIndex));
   }
 }
+
+/// Puts elements into text on several threads and writes it in their order. Each element comes
+/// after another one, as those of addNames() are there first.
+class ElementWriter {
+ public:
+  ElementWriter(OutputFile& out, int threads) : out_(out), threads_(threads) {}
+
+  /// `add` appends the element of that number, below `count`.
+  template <typename Add>
+  void write(std::size_t count, const Add& add) const {
+    const std::size_t blocks = (count + kElementsPerBlock - 1) / kElementsPerBlock;
+    std::atomic<std::size_t> next{0};
+    const auto threads = static_cast<int>(std::min<std::size_t>(threads_, blocks));
+    Turns::run(threads, [&](Turns& turns) {
+      TextBuffer text;
+      for (std::size_t block = 0; (block = next++) < blocks;) {
+        text.clear();
+        const std::size_t end = std::min(count, (block + 1) * kElementsPerBlock);
+        for (std::size_t i = block * kElementsPerBlock; i < end; ++i) {
+          text.add(",\n");
+          add(text, i);
+        }
+        if (!turns.await(static_cast<std::int64_t>(block))) return;
+        out_.write(text.text());
+        turns.finish();
+      }
+    });
+  }
+
+ private:
+  OutputFile& out_;
+  std::size_t threads_;
+};
 
 /// After all slices, so that each end finds its slice also where both have the same time.
-std::int64_t writeArrows(const Timeline& timeline, const ChromeLanes& lanes, Nanoseconds origin,
-                         EventArray& array) {
-  const auto eventOf = [&](ChromeArrow::Slice s) -> const Event& {
-    return timeline.tracks[s.track].events[s.event];
+std::int64_t writeArrows(const Timeline& timeline, const ChromeLanes& lanes,
+                         const ChromeEventText& text, const ElementWriter& elements) {
+  const std::vector<ChromeArrow> arrows = findArrows(timeline);
+  const auto slice = [&](ChromeArrow::Slice s) -> ChromeEventText::Slice {
+    return {timeline.tracks[s.track].events[s.event], lanes.row(s.track, s.event)};
   };
-  const auto rowOf = [&](ChromeArrow::Slice s) -> const ChromeRow& {
-    return lanes.row(s.track, s.event);
-  };
-  std::int64_t id = 0;
-  for (const ChromeArrow& arrow : findArrows(timeline)) {
-    appendChromeArrow(array.next(), static_cast<std::uint64_t>(++id), eventOf(arrow.from),
-                      rowOf(arrow.from), eventOf(arrow.to), rowOf(arrow.to), origin);
-  }
-  return id;
+  elements.write(arrows.size(), [&](TextBuffer& out, std::size_t i) {
+    text.addArrow(out, static_cast<std::int64_t>(i) + 1, slice(arrows[i].from),
+                  slice(arrows[i].to));
+  });
+  return static_cast<std::int64_t>(arrows.size());
 }
 
-void count(ChromeSummary& summary, const Track& track, const Event& event) {
-  if (event.kind == JobKind::kBubble) {
-    ++summary.bubbles;
-  } else if (track.lane == kComputeLane) {
-    ++summary.jobs;
-  } else {
-    ++summary.transfers;
+void count(ChromeSummary& summary, const Track& track) {
+  for (const Event& event : track.events) {
+    if (event.kind == JobKind::kBubble) {
+      ++summary.bubbles;
+    } else if (track.lane == kComputeLane) {
+      ++summary.jobs;
+    } else {
+      ++summary.transfers;
+    }
   }
 }
 
@@ -135,24 +154,27 @@ ChromeSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& opt
   appendChromeMetadata(head, timeline, origin);
   out.write(head + "},\"" + std::string(cf::kTraceEvents) + "\":[");
 
-  EventArray array(out);
-  writeNames(timeline, lanes, array);
+  TextBuffer names;
+  addNames(timeline, lanes, names);
+  out.write(names.text());
+  const ChromeEventText text(timeline, lanes, origin);
+  const ElementWriter elements(out, threadCount(options.threads));
   for (std::size_t t = 0; t < timeline.tracks.size(); ++t) {
     const Track& track = timeline.tracks[t];
-    for (std::size_t e = 0; e < track.events.size(); ++e) {
-      count(summary, track, track.events[e]);
-      appendChromeEvent(array.next(), timeline, track.events[e], lanes.row(t, e), origin);
-    }
+    count(summary, track);
+    elements.write(track.events.size(),
+                   [&](TextBuffer& block, std::size_t e) { text.addEvent(block, t, e); });
   }
   for (const CounterSeries& series : timeline.counters) {
-    for (const CounterSample& sample : series.samples) {
-      if (!std::isfinite(sample.value)) continue;
-      ++summary.counters;
-      appendChromeSample(array.next(), series, sample, origin);
-    }
+    std::vector<CounterSample> finite;
+    std::copy_if(series.samples.begin(), series.samples.end(), std::back_inserter(finite),
+                 [](const CounterSample& sample) { return std::isfinite(sample.value); });
+    summary.counters += static_cast<std::int64_t>(finite.size());
+    elements.write(finite.size(), [&](TextBuffer& block, std::size_t i) {
+      text.addSample(block, series, finite[i]);
+    });
   }
-  if (options.flows) summary.arrows = writeArrows(timeline, lanes, origin, array);
-  array.flush();
+  if (options.flows) summary.arrows = writeArrows(timeline, lanes, text, elements);
   out.write("\n]}\n");
   return summary;
 }

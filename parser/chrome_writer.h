@@ -18,6 +18,7 @@ struct ChromeSummary {
 
 struct ChromeOptions {
   bool flows = true;
+  int threads = 0;  ///< how many may write; 0: one per core. What is written does not depend on it.
 };
 
 /// Writes the Chrome Trace Event JSON of design section 6 (docs/profile-format.md): loads unchanged

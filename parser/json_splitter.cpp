@@ -13,7 +13,7 @@ namespace {
 namespace cf = chrome_format;
 using Result = JsonValueScanner::Result;
 
-constexpr std::size_t kFirstWindow = std::size_t{1} << 16;
+constexpr std::size_t kFirstWindow = std::size_t{1} << 17;
 /// A file in which every line opens a bracket would be looked at once per line.
 constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -40,8 +40,13 @@ bool JsonSplitter::peekChar(char& c) {
 }
 
 void JsonSplitter::consume(std::size_t n) {
-  const auto from = buffer_.begin() + static_cast<std::ptrdiff_t>(begin_);
-  line_ += std::count(from, from + static_cast<std::ptrdiff_t>(n), '\n');
+  const char* from = buffer_.data() + begin_;
+  const char* const end = from + n;
+  // Most pieces hold none.
+  while (const void* found = std::memchr(from, '\n', static_cast<std::size_t>(end - from))) {
+    ++line_;
+    from = static_cast<const char*>(found) + 1;
+  }
   begin_ += n;
 }
 
@@ -155,6 +160,15 @@ bool JsonSplitter::nextField(Piece& piece) {
     handedOn_ = length;
     return true;
   }
+}
+
+std::string_view JsonSplitter::ahead() {
+  consume(std::exchange(handedOn_, 0));
+  if (state_ != State::kArray) return {};
+  skipBlanks(true);
+  char c = 0;
+  if (!peekChar(c) || c == ']') return {};
+  return {buffer_.data() + begin_, end_ - begin_};
 }
 
 bool JsonSplitter::next(Piece& piece) {

@@ -38,6 +38,15 @@ class JsonSplitter {
 
   bool next(Piece& piece);
 
+  /// What has been read already of the array from its next element on: for callers who can tell
+  /// where an element ends. Empty outside the array, and at its end. Holds until the next call of
+  /// anything here.
+  std::string_view ahead();
+  /// The line in which that begins.
+  std::int64_t line() const { return line_; }
+  /// Leaves out its first `n` bytes, which are whole elements.
+  void take(std::size_t n) { consume(n); }
+
   /// Once next() was false: whether the input ended before its brackets closed. An array form
   /// without its last bracket is whole, as the format allows that.
   bool cutOff() const { return cutOff_; }

@@ -8,12 +8,6 @@
 namespace pipetrace {
 namespace {
 
-/// What a byte of a string needs: nothing, an escape, or a look at the bytes after it.
-bool isPlain(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\';
-}
-
 void appendEscape(std::string& out, char c) {
   constexpr std::string_view kHex = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
@@ -61,7 +55,7 @@ bool appendUnit(std::string& out, std::string_view& body) {
 void appendJsonString(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    const auto plainEnd = std::find_if_not(text.begin(), text.end(), isPlain);
+    const auto plainEnd = std::find_if_not(text.begin(), text.end(), isPlainInJson);
     const auto plain = static_cast<std::size_t>(plainEnd - text.begin());
     out += text.substr(0, plain);
     text.remove_prefix(plain);

@@ -5,6 +5,12 @@
 
 namespace pipetrace {
 
+/// Whether a byte stands for itself in a JSON string, whatever is beside it.
+inline bool isPlainInJson(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= 0x20 && byte < 0x7f && c != '"' && c != '\\';
+}
+
 /// Appends `text` as a JSON string with its quotes. Control characters are escaped, bytes that are
 /// no UTF-8 become U+FFFD.
 void appendJsonString(std::string& out, std::string_view text);

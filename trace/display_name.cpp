@@ -1,16 +1,12 @@
 #include "trace/display_name.h"
 
+#include "trace/made_up_name.h"
+
 namespace pipetrace {
 
 std::string displayName(const Timeline& timeline, const Event& event) {
   if (event.name != 0) return std::string(timeline.strings[event.name]);
-  std::string name(logName(event.kind));
-  if (event.kind == JobKind::kBubble) {
-    return name + " " + std::string(bubbleClassName(event.bubbleClass));
-  }
-  const bool numbered = isCompute(event.kind) || isTransfer(event.kind);
-  if (numbered && event.microBatch >= 0) name += " " + std::to_string(event.microBatch);
-  return name;
+  return std::string(MadeUpName(event).text());
 }
 
 std::string shortName(const Event& event) {

@@ -6,9 +6,7 @@
 
 namespace pipetrace {
 
-/// What a viewer writes on an event: its own name if it has one, else the kind first and the
-/// numbers after it ("forward 3", "optimizer", "bubble warm_up"), because Perfetto colours slices
-/// by their name with the digits stripped.
+/// What a viewer writes on an event: its own name if it has one, else its MadeUpName.
 std::string displayName(const Timeline& timeline, const Event& event);
 
 /// The pipeline literature's short form: "F3", "B3", "I3", "W3"; empty for kinds that have none.

@@ -40,23 +40,4 @@ JobKind jobKindFromLogName(std::string_view name) {
   return JobKind::kOther;
 }
 
-bool isCompute(JobKind kind) { return kind >= JobKind::kForward && kind <= JobKind::kRecompute; }
-
-bool isComputeLane(JobKind kind) { return kind <= JobKind::kDefault; }
-
-bool isTransfer(JobKind kind) { return isSend(kind) || isRecv(kind); }
-
-bool isSend(JobKind kind) {
-  return kind == JobKind::kSendForward || kind == JobKind::kSendBackward;
-}
-
-bool isRecv(JobKind kind) {
-  return kind == JobKind::kRecvForward || kind == JobKind::kRecvBackward;
-}
-
-bool isCollective(JobKind kind) {
-  return kind == JobKind::kAllReduce || kind == JobKind::kAllGather ||
-         kind == JobKind::kReduceScatter;
-}
-
 }  // namespace pipetrace

@@ -40,13 +40,22 @@ std::string_view logName(JobKind kind);
 JobKind jobKindFromLogName(std::string_view name);
 
 /// Forward, backward, their halves, fused pairs, recompute: the work that a bubble is the lack of.
-bool isCompute(JobKind kind);
+constexpr bool isCompute(JobKind kind) {
+  return kind >= JobKind::kForward && kind <= JobKind::kRecompute;
+}
 /// What runs on the compute lane, `lr`, `optimizer`, `data` and `default` included.
-bool isComputeLane(JobKind kind);
+constexpr bool isComputeLane(JobKind kind) { return kind <= JobKind::kDefault; }
+constexpr bool isSend(JobKind kind) {
+  return kind == JobKind::kSendForward || kind == JobKind::kSendBackward;
+}
+constexpr bool isRecv(JobKind kind) {
+  return kind == JobKind::kRecvForward || kind == JobKind::kRecvBackward;
+}
 /// Point-to-point messages between stages.
-bool isTransfer(JobKind kind);
-bool isSend(JobKind kind);
-bool isRecv(JobKind kind);
-bool isCollective(JobKind kind);
+constexpr bool isTransfer(JobKind kind) { return isSend(kind) || isRecv(kind); }
+constexpr bool isCollective(JobKind kind) {
+  return kind == JobKind::kAllReduce || kind == JobKind::kAllGather ||
+         kind == JobKind::kReduceScatter;
+}
 
 }  // namespace pipetrace

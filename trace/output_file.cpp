@@ -17,7 +17,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr std::size_t kBufferSize = std::size_t{1} << 20;
+constexpr std::size_t kBufferSize = std::size_t{1} << 17;
 
 bool isSpecialFile(const std::string& path) {
   struct stat status {};
@@ -94,15 +94,18 @@ void OutputFile::dropTemporary() {
 void OutputFile::write(std::string_view bytes) {
   if (buffer_.size() + bytes.size() > kBufferSize) flush();
   if (bytes.size() > kBufferSize) {
-    buffer_.assign(bytes);
-    flush();
+    writeOut(bytes);
   } else {
     buffer_.append(bytes);
   }
 }
 
 void OutputFile::flush() {
-  std::string_view rest = buffer_;
+  writeOut(buffer_);
+  buffer_.clear();
+}
+
+void OutputFile::writeOut(std::string_view rest) {
   while (!rest.empty() && !pipeClosed_) {
     const ssize_t n = ::write(fd_, rest.data(), rest.size());
     if (n >= 0) {
@@ -113,7 +116,6 @@ void OutputFile::flush() {
       fail("write", errno);
     }
   }
-  buffer_.clear();
 }
 
 void OutputFile::commit() {

@@ -25,6 +25,7 @@ class OutputFile {
 
  private:
   void flush();
+  void writeOut(std::string_view rest);
   void dropTemporary();
   [[noreturn]] void fail(const char* what, int error);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace pipetrace {
 namespace {
@@ -11,6 +13,30 @@ int laneRank(std::string_view lane) {
   if (lane == kComputeLane) return 0;
   if (lane == kBubbleLane) return 1;
   return 2;
+}
+
+/// Puts events in order, those of equal times as they were. Most logs are in order already; of the
+/// others only the positions are sorted, as copies of all events would double the memory.
+void sortEvents(std::vector<Event>& events) {
+  if (std::is_sorted(events.begin(), events.end(), startsBefore)) return;
+  std::vector<std::uint32_t> from(events.size());
+  std::iota(from.begin(), from.end(), 0U);
+  std::sort(from.begin(), from.end(), [&](std::uint32_t a, std::uint32_t b) {
+    if (startsBefore(events[a], events[b])) return true;
+    return !startsBefore(events[b], events[a]) && a < b;
+  });
+  // Position i gets the event from from[i]: cycle by cycle, each with one event aside.
+  for (std::uint32_t start = 0; start < from.size(); ++start) {
+    if (from[start] == start) continue;
+    const Event aside = events[start];
+    std::uint32_t to = start;
+    while (from[to] != start) {
+      events[to] = events[from[to]];
+      to = std::exchange(from[to], to);
+    }
+    events[to] = aside;
+    from[to] = to;
+  }
 }
 
 }  // namespace
@@ -51,7 +77,7 @@ std::span<const Argument> Timeline::argumentsOf(const Event& event) const {
 }
 
 void Timeline::sort() {
-  for (Track& t : tracks) std::stable_sort(t.events.begin(), t.events.end(), startsBefore);
+  for (Track& t : tracks) sortEvents(t.events);
   std::stable_sort(tracks.begin(), tracks.end(), [](const Track& a, const Track& b) {
     return a.rank != b.rank ? a.rank < b.rank : laneComesBefore(a.lane, b.lane);
   });

@@ -1,0 +1,67 @@
+#include "tests/bench/our_conversion.h"
+
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+
+#include "analysis/report/text_report.h"
+#include "analysis/run_summary.h"
+#include "parser/chrome_writer.h"
+#include "parser/load_timeline.h"
+#include "trace/output_file.h"
+
+namespace pipetrace::bench {
+namespace {
+
+/// Tells how long it has been since the last time it was asked.
+class Phases {
+ public:
+  explicit Phases(bool wanted) : wanted_(wanted) {}
+
+  void end(const char* name) {
+    const auto now = std::chrono::steady_clock::now();
+    const std::clock_t cpuNow = std::clock();
+    const std::chrono::duration<double, std::milli> length = now - begin_;
+    const double cpu = 1000.0 * static_cast<double>(cpuNow - cpuBegin_) / CLOCKS_PER_SEC;
+    if (wanted_) std::fprintf(stderr, "%12s %8.1f ms, CPU %8.1f ms\n", name, length.count(), cpu);
+    begin_ = now;
+    cpuBegin_ = cpuNow;
+  }
+
+ private:
+  bool wanted_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::clock_t cpuBegin_ = std::clock();
+};
+
+}  // namespace
+
+void convert(const std::string& input, const std::string& output,
+             const ConversionOptions& options) {
+  Phases phases(options.phases);
+  Diagnostics diagnostics;
+  Timeline timeline = loadTimeline({input}, {.threads = options.threads}, diagnostics);
+  phases.end("load");
+  completeTimeline(timeline, diagnostics);
+  phases.end("complete");
+  const RunSummary summary = summarize(timeline);
+  phases.end("summarize");
+  appendBubbles(timeline, options.bubbles ? summary : RunSummary{});
+  phases.end("bubbles");
+  OutputFile out(output);
+  writeChromeJson(timeline, {.flows = options.flows, .threads = options.threads}, out);
+  phases.end("write");
+  out.commit();
+  phases.end("commit");
+  const std::string report = textReport(timeline, summary);
+  phases.end("report");
+}
+
+void load(const std::string& input, const ConversionOptions& options) {
+  Phases phases(options.phases);
+  Diagnostics diagnostics;
+  const Timeline timeline = loadTimeline({input}, {.threads = options.threads}, diagnostics);
+  phases.end("load");
+}
+
+}  // namespace pipetrace::bench
