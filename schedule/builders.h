@@ -15,8 +15,8 @@
 ///
 /// Where a paper defines its schedule for some sizes only (micro-batches a multiple of the ranks,
 /// at least twice as many, an even number of ranks …), the others are planned as the next larger
-/// size that it covers, without the work of the micro-batches (as a rule the first) and ranks that do
-/// not exist. What is left of a plan that can run can run.
+/// size that it covers, without the work of the micro-batches (as a rule the first) and ranks that
+/// do not exist. What is left of a plan that can run can run.
 namespace pipetrace {
 
 /// All forwards, then all backwards, oldest first: PaddlePaddle's F-then-B, torch's ScheduleGPipe.
@@ -34,7 +34,8 @@ Schedule oneFOneB(int ranks, int microBatches);
 Schedule eagerOneFOneB(int ranks, int microBatches);
 
 /// Source: Narayanan et al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters
-/// Using Megatron-LM", figure 4; torch's ScheduleInterleaved1F1B, PaddlePaddle's VPP.
+/// Using Megatron-LM", figure 4; torch's ScheduleInterleaved1F1B, PaddlePaddle's VPP. Any number of
+/// micro-batches, without a longer bubble: see interleavedOrder().
 Schedule interleavedOneFOneB(int ranks, int microBatches, int chunks);
 
 /// Source: Lamy-Poirier 2022, "Breadth-First Pipeline Parallelism"; torch's ScheduleLoopedBFS.
@@ -53,8 +54,8 @@ Schedule vHalf(int ranks, int microBatches);
 Schedule vMin(int ranks, int microBatches);
 
 /// Both directions at once, each stage on two ranks. The first half of the micro-batches (rounded
-/// up) runs from rank 0 on, the others from the last rank on. Source: DeepSeek-V3 Technical Report,
-/// 2024, figure 5.
+/// up) runs from rank 0 on, the others from the last rank on. An odd number of ranks is planned as
+/// one more, without one of the middle two. Source: DeepSeek-V3 Technical Report, 2024, figure 5.
 Schedule dualPipe(int ranks, int microBatches);
 
 /// DualPipe cut in half: one copy of the weights, V-shaped. Source: DeepSeek's DualPipe README;
@@ -66,7 +67,8 @@ Schedule dualPipeV(int ranks, int microBatches);
 Schedule pipeDream(int ranks, int microBatches);
 
 /// Asynchronous, two versions of the weights, which change every `ranks` micro-batches (or, where
-/// that leaves a rest, after the last). Source: Narayanan et al. 2021, PipeDream-2BW.
+/// that leaves a rest, after the last; of fewer micro-batches than ranks, after all of them).
+/// Source: Narayanan et al. 2021, PipeDream-2BW.
 Schedule pipeDream2bw(int ranks, int microBatches);
 
 struct AutoOptions {
