@@ -5,6 +5,7 @@
 
 #include "parser/line_blocks.h"
 #include "parser/log_runs.h"
+#include "parser/ring_file_reader.h"
 #include "trace/turns.h"
 
 namespace pipetrace {
@@ -70,6 +71,7 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
   LogRuns all(request.run, request.rank.has_value(), timeline.strings);
   readInto(all, source, threadsFor(source, request), reading_);
   std::vector<LogRun> runs = all.take(source.name());
+  for (LogRun& run : runs) addLeftOverRing(run, source.name(), timeline.strings, diagnostics);
   ReadOutcome outcome;
   for (const LogRun& run : runs) outcome.events += run.eventCount();
   if (outcome.events == 0) outcome.whyNone = whyNone(all, runs.back());

@@ -87,6 +87,7 @@ void readMetaLine(LogRun& run, std::string_view payload, std::int64_t number) {
     fields.text(lf::kClockKey, info.clock);
     fields.number(lf::kFlopsPerStep, info.flopsPerStep);
     fields.number(lf::kTokensPerStep, info.tokensPerStep);
+    fields.text(lf::kRing, run.ringFile);
   }
   run.hasMeta = true;
   if (rank && *rank >= 0 && *rank <= kHighestRank) {
@@ -123,6 +124,7 @@ void readEndLine(LogRun& run, std::string_view payload, std::int64_t number) {
     fields.number(lf::kErrors, info.errors);
     fields.number(lf::kLateStarts, info.lateStarts);
     fields.number(lf::kOwnCost, info.ownCost);
+    fields.number(lf::kLogThreadCost, info.logThreadCost);
   }
   info.hasEnd = true;
   if (info.dropped > 0) run.findings.add(LogFinding::kDropped, number, info.dropped);

@@ -19,6 +19,7 @@ struct LogRun {
   RankInfo info;
   bool hasMeta = false;
   std::optional<int> metaRank;  ///< as its Meta line says
+  std::string ringFile;         ///< as its Meta line says; a name in the folder of the log
   std::map<std::string, std::vector<Event>, std::less<>> lanes;
   std::vector<Argument> arguments;
   std::map<std::string, CounterSeries, std::less<>> counters;

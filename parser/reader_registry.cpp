@@ -4,6 +4,7 @@
 #include "parser/job_log_reader.h"
 #include "parser/perfetto_reader.h"
 #include "parser/pipeline_logger_reader.h"
+#include "parser/ring_file_reader.h"
 #include "parser/sqlite_reader.h"
 
 namespace pipetrace {
@@ -12,6 +13,7 @@ std::vector<std::unique_ptr<TraceReader>> makeTraceReaders() {
   std::vector<std::unique_ptr<TraceReader>> readers;
   readers.push_back(std::make_unique<ChromeJsonReader>());
   readers.push_back(std::make_unique<PerfettoReader>());
+  readers.push_back(std::make_unique<RingFileReader>());
   readers.push_back(std::make_unique<SqliteReader>());
   readers.push_back(std::make_unique<PipelineLoggerReader>());
   readers.push_back(std::make_unique<JobLogReader>());

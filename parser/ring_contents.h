@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/log_lines.h"
+
+namespace pipetrace {
+
+/// What a ring file (trace/ring_format.h) holds that may not be in the log: of a process that was
+/// killed, or, if it still runs, of this moment. Texts are views into the file's bytes.
+struct RingContents {
+  struct Job {
+    bool isCompute = false;
+    bool isInLogPossibly = false;  ///< its line was made; whether it was written is open
+    /// It is known when the job was queued, but not when it ran.
+    bool isUntimed = false;
+    /// Of compute jobs `job` is the id, and `action` may be given.
+    StreamLine line;
+    std::string_view action;
+  };
+  /// A job that had begun and not ended.
+  struct OpenJob {
+    StreamLine line;
+    std::string_view action;
+  };
+
+  std::string_view meta;  ///< what follows the mark of the run's Meta line
+  std::vector<Job> jobs;  ///< by begin
+  std::vector<OpenJob> open;
+  std::vector<CounterLine> samples;
+  std::int64_t dropped = 0;  ///< jobs and samples that had found the ring full
+};
+
+/// What `bytes` hold, the whole of a ring file. Nothing if they are none that can be read; `whyNot`
+/// then says why. Whatever is in them, nothing outside of them is touched.
+std::optional<RingContents> readRing(std::string_view bytes, std::string& whyNot);
+
+/// Whether a file that begins like this is a ring file.
+bool isRing(std::string_view head);
+
+}  // namespace pipetrace

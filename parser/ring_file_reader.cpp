@@ -1,0 +1,184 @@
+#include "parser/ring_file_reader.h"
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <tuple>
+
+#include "parser/log_events.h"
+#include "parser/log_meta.h"
+#include "parser/ring_contents.h"
+#include "trace/decimal_time.h"
+#include "trace/log_format.h"
+#include "trace/log_writer.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+namespace lf = log_format;
+
+/// What makes a job of a lane one and the same, in the ring and in the log.
+using Identity = std::tuple<std::int64_t, Nanoseconds, Nanoseconds, std::int32_t>;
+
+/// Those of the jobs in the ring that are in the log as well: they were written, and their slots
+/// not given back any more.
+std::set<std::pair<std::string_view, Identity>> inBoth(const LogRun& run,
+                                                       const RingContents& ring) {
+  std::set<std::pair<std::string_view, Identity>> inRing;
+  for (const RingContents::Job& job : ring.jobs) {
+    if (!job.isInLogPossibly) continue;
+    const Identity identity(job.line.job, job.line.begin, job.line.end,
+                            static_cast<std::int32_t>(job.line.microBatch));
+    inRing.emplace(job.line.stream, identity);
+  }
+  std::set<std::pair<std::string_view, Identity>> both;
+  if (inRing.empty()) return both;
+  for (const auto& [lane, events] : run.lanes) {
+    for (const Event& event : events) {
+      const auto found =
+          inRing.find({lane, Identity(event.job, event.begin, event.end, event.microBatch)});
+      if (found != inRing.end()) both.insert(*found);
+    }
+  }
+  return both;
+}
+
+/// Jobs become the lines that would have been written, and are read like those.
+class LineAdder {
+ public:
+  LineAdder(LogRun& run, StringTable& strings) : run_(run), events_(strings) {}
+
+  void add(const RingContents::Job& job) {
+    line_.clear();
+    if (job.isCompute) {
+      const StreamLine& from = job.line;
+      writer_.append(line_, JobLine{.type = from.type,
+                                    .number = from.microBatch,
+                                    .microBatch = from.microBatch,
+                                    .begin = from.begin,
+                                    .end = from.end,
+                                    .id = from.job,
+                                    .step = from.step,
+                                    .stage = from.stage,
+                                    .chunk = from.chunk,
+                                    .stream = from.stream,
+                                    .action = job.action});
+    } else {
+      writer_.append(line_, job.line);
+    }
+    line_.pop_back();
+    if (job.isUntimed) line_ += ", " + std::string(lf::kUntimed) + " = 1";
+    if (job.isCompute) {
+      events_.addJob(run_, line_, 0);
+    } else {
+      events_.addStream(run_, payload(lf::kStream), 0);
+    }
+  }
+
+  void add(const CounterLine& sample) {
+    line_.clear();
+    writer_.append(line_, sample);
+    line_.pop_back();
+    events_.addCounter(run_, payload(lf::kCounter), 0);
+  }
+
+ private:
+  std::string_view payload(std::string_view mark) const {
+    return std::string_view(line_).substr(line_.find(mark) + mark.size());
+  }
+
+  LogRun& run_;
+  LogEvents events_;
+  LogWriter writer_;
+  std::string line_;
+};
+
+std::string describe(const RingContents::OpenJob& open) {
+  std::string text = std::string(open.line.type) + " of micro-batch " +
+                     std::to_string(open.line.microBatch) + " on stream " +
+                     std::string(open.line.stream);
+  if (!open.action.empty()) text += " (" + std::string(open.action) + ")";
+  text += ", begun at ";
+  appendMilliseconds(text, open.line.begin);
+  return text;
+}
+
+void addContents(LogRun& run, const RingContents& ring, const std::string& file,
+                 StringTable& strings, Diagnostics& diagnostics) {
+  const auto known = inBoth(run, ring);
+  const std::int64_t before = run.eventCount();
+  LineAdder adder(run, strings);
+  for (const RingContents::Job& job : ring.jobs) {
+    const Identity identity(job.line.job, job.line.begin, job.line.end,
+                            static_cast<std::int32_t>(job.line.microBatch));
+    if (!job.isInLogPossibly || !known.contains({job.line.stream, identity})) adder.add(job);
+  }
+  for (const CounterLine& sample : ring.samples) adder.add(sample);
+  diagnostics.add({.severity = Severity::kNote,
+                   .file = file,
+                   .message = std::to_string(run.eventCount() - before) +
+                              " jobs that were not in the log any more are read from here: the "
+                              "program was killed before it could write them"});
+  for (const RingContents::OpenJob& open : ring.open) {
+    diagnostics.add({.severity = Severity::kNote,
+                     .file = file,
+                     .message = "the program ended in " + describe(open)});
+  }
+  run.info.dropped += ring.dropped;
+  if (ring.dropped > 0) run.findings.add(LogFinding::kDropped, 0, ring.dropped);
+}
+
+void sayUnreadable(const std::string& file, const std::string& why, Diagnostics& diagnostics) {
+  diagnostics.add({.file = file,
+                   .message = "this ring file cannot be read: " + why,
+                   .advice = "what was recorded last, and not written, is missing"});
+}
+
+}  // namespace
+
+void addLeftOverRing(LogRun& run, const std::string& logPath, StringTable& strings,
+                     Diagnostics& diagnostics) {
+  const bool isName = !run.ringFile.empty() && run.ringFile.find('/') == std::string::npos;
+  if (run.info.hasEnd || !isName) return;
+  const std::string path = (fs::path(logPath).parent_path() / run.ringFile).string();
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return;
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  std::string whyNot;
+  const auto ring = readRing(bytes, whyNot);
+  if (ring) {
+    addContents(run, *ring, path, strings, diagnostics);
+  } else {
+    sayUnreadable(path, whyNot, diagnostics);
+  }
+}
+
+FormatMatch RingFileReader::probe(std::string_view head) const {
+  return isRing(head) ? FormatMatch::kCertain : FormatMatch::kNo;
+}
+
+ReadOutcome RingFileReader::read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
+                                 Diagnostics& diagnostics) const {
+  std::string bytes;
+  std::string part(std::size_t{1} << 16, '\0');
+  while (const std::size_t n = source.read(part.data(), part.size())) bytes.append(part, 0, n);
+  ReadOutcome outcome;
+  const auto ring = readRing(bytes, outcome.whyNone);
+  if (!ring) return outcome;
+  LogRun run;
+  readMetaLine(run, ring->meta, 0);
+  addContents(run, *ring, source.name(), timeline.strings, diagnostics);
+  run.findings.report(source.name(), diagnostics);
+  outcome.events = run.eventCount();
+  if (outcome.events == 0) {
+    outcome.whyNone = "everything that was recorded is in the log";
+    return outcome;
+  }
+  run.moveTo(timeline, run.metaRank.value_or(request.rank.value_or(request.nextRank)));
+  return outcome;
+}
+
+}  // namespace pipetrace
