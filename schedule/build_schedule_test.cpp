@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ctime>
 
 #include "schedule/check.h"
 #include "schedule/dry_run.h"
@@ -31,6 +32,22 @@ TEST(BuildSchedule, EveryNameBuildsAPlanThatRunsForAllSizes) {
         }
       }
     }
+  }
+}
+
+// In time of the processor, as other tests run beside this one.
+TEST(BuildSchedule, SixtyFourRanksWithAThousandMicroBatchesTakeLessThanASecond) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers are slow";
+#endif
+  for (const ScheduleInfo& info : knownSchedules()) {
+    if (info.name == "auto") continue;
+    const std::clock_t begin = std::clock();
+    const Schedule schedule = buildSchedule(info.name, {64, 1024});
+    EXPECT_TRUE(check(schedule).empty());
+    dryRun(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
+    const std::clock_t taken = std::clock() - begin;
+    EXPECT_LT(static_cast<double>(taken) / CLOCKS_PER_SEC, 1.0) << info.name;
   }
 }
 
