@@ -12,10 +12,10 @@ def our_plans(command, sizes):
     ).stdout
     plans = {}
     for line in printed.splitlines():
-        if line.startswith("# "):
-            name, *numbers = line[2:].split()
+        if line.startswith("## "):
+            name, *numbers = line[3:].split()
             rows = plans[(name, *map(int, numbers))] = []
-        else:
+        elif not line.startswith("#"):
             rows.append(line.replace(",", " ").split())
     return plans
 

@@ -1,5 +1,5 @@
 // Prints the plans that are asked for on stdin, a line each: "NAME RANKS MICRO_BATCHES CHUNKS".
-// Each plan comes as that line behind '#', then its rows as a schedule file has them; with
+// Each plan comes as that line behind '##', then its rows as a schedule file has them; with
 // --paddle-jobs or --paddle-jobs-and-transfers as PaddlePaddle's job lists.
 #include <exception>
 #include <iostream>
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     pipetrace::PlanSize size;
     while (std::cin >> name >> size.ranks >> size.microBatches >> size.chunks) {
       const pipetrace::Schedule schedule = pipetrace::buildSchedule(name, size);
-      std::cout << "# " << name << ' ' << size.ranks << ' ' << size.microBatches << ' '
+      std::cout << "## " << name << ' ' << size.ranks << ' ' << size.microBatches << ' '
                 << size.chunks << '\n'
                 << (mode.empty() ? toCsv(schedule)
                                  : jobLists(schedule, mode == "--paddle-jobs-and-transfers"));
