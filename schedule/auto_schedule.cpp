@@ -13,12 +13,14 @@
 namespace pipetrace {
 namespace {
 
-// What one call may cost, in jobs: some milliseconds, and in large plans, where that is less than
-// one squeeze, a few squeezes.
-constexpr long long kSqueezedJobs = 25'000;
-constexpr long long kTimedJobs = 400'000;
-constexpr long long kFewSqueezes = 3;
+// What one call may cost, in jobs that are placed or timed: a few milliseconds, more where the plan
+// is so large that this would not be enough for a fair number of tries, and never a second.
+constexpr long long kSqueezedJobs = 30'000;
+constexpr long long kSqueezes = 60;
 constexpr long long kMostSqueezedJobs = 600'000;
+constexpr long long kTimedJobs = 400'000;
+constexpr long long kTimedPlans = 500;
+constexpr long long kMostTimedJobs = 4'000'000;
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max() / 4;
 
@@ -99,11 +101,13 @@ Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& cost
     if (!PlanModel::covers(plan)) fixed.offer(plan, costs, options.memoryLimit);
     for (PlacementSearch& search : searches) search.offer(plan);
   }
-  const long long each = 3LL * shapes[0].numStages * microBatches;
+  const long long jobs = 3LL * shapes[0].numStages * microBatches;
   for (PlacementSearch& search : searches) {
-    search.squeezeOrders(std::max(kSqueezedJobs, std::min(kFewSqueezes * each, kMostSqueezedJobs)));
+    search.squeezeOrders(std::clamp(kSqueezes * jobs, kSqueezedJobs, kMostSqueezedJobs));
   }
-  for (PlacementSearch& search : searches) search.improveBest(kTimedJobs);
+  for (PlacementSearch& search : searches) {
+    search.improveBest(std::clamp(kTimedPlans * jobs, kTimedJobs, kMostTimedJobs));
+  }
   PlacementSearch* best = &searches.front();
   for (PlacementSearch& search : searches) {
     if (*search.score() < *best->score()) best = &search;

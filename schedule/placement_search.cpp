@@ -14,6 +14,8 @@ namespace {
 
 /// So many orders, the best, are squeezed in every way.
 constexpr std::size_t kOrdersInDetail = 4;
+/// With less, a search would only cost time.
+constexpr long long kFewestPlans = 40;
 
 long long jobsOf(const Schedule& shape) { return 3LL * shape.numStages * shape.numMicroBatches; }
 
@@ -36,6 +38,16 @@ PlacementSearch::PlacementSearch(const Schedule& shape, const Costs& costs,
       limits_(std::move(limits)),
       model_(shape, costs, limits_),
       bound_(lowerBound(shape, costs)) {
+  // A whole backward pass is an input half that gives everything back, and nothing after it.
+  wholeCosts_ = squeezeCosts_;
+  for (int s = 0; s < shape_.numStages; ++s) {
+    if (!isShorterWhole(s)) continue;
+    StageCosts& stage = wholeCosts_.stages[static_cast<std::size_t>(s)];
+    stage.backwardInput = stage.backward;
+    stage.backwardWeight = 0;
+    stage.freedByInput = stage.activation;
+    hasWhole_ = true;
+  }
   take(model_.ordersOf(oneAfterTheOther(shape)), "one after the other");
 }
 
@@ -57,11 +69,29 @@ void PlacementSearch::offer(const Schedule& plan) {
   orders_.back().jobs.name = plan.name + ", squeezed";
 }
 
-void PlacementSearch::squeezeOrder(Order& order, bool overtake, bool inputFirst, int fillPercent) {
-  const auto plan =
-      squeeze(order.jobs, squeezeCosts_, {limits_, overtake, inputFirst, fillPercent});
+bool PlacementSearch::isShorterWhole(int stage) const {
+  const StageCosts& costs = costs_.stages[static_cast<std::size_t>(stage)];
+  return costs.backward < costs.backwardInput + costs.backwardWeight;
+}
+
+void PlacementSearch::makeWhole(JobOrders& orders) const {
+  for (std::vector<PlanJob>& jobs : orders) {
+    std::erase_if(jobs, [&](const PlanJob& job) {
+      return job.kind == JobKind::kBackwardWeight && isShorterWhole(job.stage);
+    });
+    for (PlanJob& job : jobs) {
+      const bool isWhole = job.kind == JobKind::kBackwardInput && isShorterWhole(job.stage);
+      if (isWhole) job.kind = JobKind::kBackward;
+    }
+  }
+}
+
+void PlacementSearch::squeezeOrder(Order& order, const Way& way) {
+  const auto plan = squeeze(order.jobs, way.whole ? wholeCosts_ : squeezeCosts_,
+                            {limits_, way.overtake, way.inputFirst, way.fillPercent});
   if (!plan) return;
-  const JobOrders orders = model_.ordersOf(*plan);
+  JobOrders orders = model_.ordersOf(*plan);
+  if (way.whole) makeWhole(orders);
   PlanScore score;
   if (!model_.evaluate(orders, times_, score)) return;
   if (!order.score || score < *order.score) order.score = score;
@@ -76,19 +106,35 @@ void PlacementSearch::squeezeOrders(long long jobs) {
     orders_.push_back({std::move(order), std::nullopt});
   }
   for (Order& order : orders_) {
-    if (isOptimal() || jobs < each) return;
-    squeezeOrder(order, false, false, 50);
-    jobs -= each;
+    for (const bool whole : {false, true}) {
+      if (whole && !hasWhole_) continue;
+      if (isOptimal() || jobs < each) return;
+      squeezeOrder(order, {.fillPercent = 50, .whole = whole});
+      jobs -= each;
+    }
   }
   std::stable_sort(orders_.begin(), orders_.end(), [](const Order& a, const Order& b) {
     return a.score && (!b.score || *a.score < *b.score);
   });
   for (std::size_t i = 0; i < std::min(kOrdersInDetail, orders_.size()); ++i) {
-    for (int ways = 0; ways < 12; ++ways) {
-      if (isOptimal() || jobs < each) return;
-      if (ways % 3 == 1 && ways < 3) continue;  // done above
-      squeezeOrder(orders_[i], ways / 6 == 1, ways / 3 % 2 == 1, ways % 3 * 50);
-      jobs -= each;
+    squeezeInDetail(orders_[i], jobs);
+  }
+}
+
+void PlacementSearch::squeezeInDetail(Order& order, long long& jobs) {
+  const long long each = jobsOf(shape_);
+  for (const bool whole : {false, true}) {
+    if (whole && !hasWhole_) continue;
+    for (const bool overtake : {false, true}) {
+      for (const bool inputFirst : {false, true}) {
+        for (const int fillPercent : {0, 50, 100}) {
+          const bool isDone = !overtake && !inputFirst && fillPercent == 50;
+          if (isDone) continue;
+          if (isOptimal() || jobs < each) return;
+          squeezeOrder(order, {overtake, inputFirst, fillPercent, whole});
+          jobs -= each;
+        }
+      }
     }
   }
 }
@@ -99,7 +145,7 @@ bool PlacementSearch::isOptimal() const {
 }
 
 void PlacementSearch::improveBest(long long jobs) {
-  if (jobs < 4 * jobsOf(shape_)) return;
+  if (jobs < kFewestPlans * jobsOf(shape_)) return;
   JobOrders orders = best_;
   const PlanScore score = improve(model_, orders, {jobs, bound_});
   if (score < *bestScore_) {
@@ -113,15 +159,13 @@ void PlacementSearch::improveBest(long long jobs) {
 /// Where the whole backward pass is shorter than its halves, they become one again wherever nobody
 /// waits for the first of them.
 void PlacementSearch::mergeHalves() {
-  for (std::size_t s = 0; s < costs_.stages.size(); ++s) {
-    const StageCosts& stage = costs_.stages[s];
-    if (static_cast<int>(s) >= shape_.numStages) break;
-    if (stage.backward >= stage.backwardInput + stage.backwardWeight) continue;
+  for (int s = 0; s < shape_.numStages; ++s) {
+    if (!isShorterWhole(s)) continue;
     JobOrders merged = best_;
-    auto& jobs = merged[model_.rankOf(static_cast<int>(s))];
+    auto& jobs = merged[model_.rankOf(s)];
     for (std::size_t i = 0; i + 1 < jobs.size(); ++i) {
       if (jobs[i].kind != JobKind::kBackwardInput || jobs[i + 1].slot != jobs[i].slot) continue;
-      if (jobs[i].stage != static_cast<int>(s)) continue;
+      if (jobs[i].stage != s) continue;
       jobs[i].kind = JobKind::kBackward;
       jobs.erase(jobs.begin() + static_cast<std::ptrdiff_t>(i + 1));
     }

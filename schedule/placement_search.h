@@ -34,13 +34,25 @@ class PlacementSearch {
     Schedule jobs;
     std::optional<PlanScore> score;
   };
-  void squeezeOrder(Order& order, bool overtake, bool inputFirst, int fillPercent);
+  /// As SqueezeOptions; whether backward passes stay whole where that is shorter.
+  struct Way {
+    bool overtake = false;
+    bool inputFirst = false;
+    int fillPercent = 0;
+    bool whole = false;
+  };
+  void squeezeOrder(Order& order, const Way& way);
+  void squeezeInDetail(Order& order, long long& jobs);
+  bool isShorterWhole(int stage) const;
+  void makeWhole(JobOrders& orders) const;
   bool take(const JobOrders& orders, const std::string& origin);
   void mergeHalves();
 
   Schedule shape_;
   const Costs& costs_;
   Costs squeezeCosts_;
+  Costs wholeCosts_;
+  bool hasWhole_ = false;
   std::vector<std::int64_t> limits_;
   PlanModel model_;
   PlanScore bound_;
