@@ -67,13 +67,16 @@ class TextChart {
   std::string run() const {
     std::string text(static_cast<std::size_t>(labelWidth_), ' ');
     addLine(text, axisText(scale_));
+    bool hasShortJobs = false;
     for (const Track* track : tracks_) {
       std::string label = rankLabel(*track);
       label.resize(static_cast<std::size_t>(labelWidth_), ' ');
       text += label;
-      addLine(text, painted(textRow(*track, scale_, labels_)));
+      const TextRow row = textRow(*track, scale_, labels_);
+      hasShortJobs = hasShortJobs || row.text.find(TextRow::kShortJobs) != std::string::npos;
+      addLine(text, painted(row));
     }
-    return text + legend();
+    return text + legend(hasShortJobs);
   }
 
  private:
@@ -160,7 +163,7 @@ class TextChart {
     return colored + "\x1b[0m";
   }
 
-  std::string legend() const {
+  std::string legend(bool hasShortJobs) const {
     std::array<bool, kJobKindCount> seen{};
     bool oddChunks = false;
     forEachJob([&](const Track&, const Event& job) {
@@ -183,6 +186,7 @@ class TextChart {
     add(has(JobKind::kOptimizer), "O optimizer");
     add(has(JobKind::kData), "D data");
     add(true, "- idle");
+    add(hasShortJobs, ": idle but for short jobs");
     text += "\n";
     if (labels_.chunks() > 2) {
       text += "stage before the letter where there is room; ";

@@ -123,8 +123,10 @@ TEST(TextChart, JobsShorterThanAColumnShareIt) {
   for (int i = 100; i < 200; ++i) jobs.push_back({0, i, i + 1, JobKind::kBackward, i - 100});
   jobs.push_back({0, 250, 251, JobKind::kBackward, 100});
   jobs.push_back({0, 390, 400, JobKind::kOptimizer, 0});
-  EXPECT_EQ(linesOf(textChart(timelineOf(jobs), {.width = 47, .unitWidth = 47}))[1],
-            "rank 0 FFFFFFFFFFBBBBBBBBBB-----:-------------O");
+  const std::string text = textChart(timelineOf(jobs), {.width = 47, .unitWidth = 47});
+  EXPECT_EQ(linesOf(text)[1], "rank 0 FFFFFFFFFFBBBBBBBBBB-----:-------------O");
+  EXPECT_THAT(text, HasSubstr(", - idle, : idle but for short jobs\n"));
+  EXPECT_THAT(textChart(papersRun(), {}), HasSubstr(", - idle\n"));
 }
 
 TEST(TextChart, ChunksAreToldApartByCase) {
