@@ -29,7 +29,7 @@ class ExportReader {
                Diagnostics& diagnostics)
       : database_(database), file_(file), timeline_(timeline), diagnostics_(diagnostics) {}
 
-  std::int64_t read(int firstRank) {
+  void read(int firstRank) {
     readStrings();
     readThreadNames();
     readOrigin();
@@ -38,7 +38,7 @@ class ExportReader {
     readMemory(kCopies, "copy");
     readMemory(kMemsets, "memset");
     noteOtherTables();
-    return addTo(firstRank);
+    addTo(firstRank);
   }
 
  private:
@@ -220,7 +220,7 @@ class ExportReader {
     }
   }
 
-  std::int64_t addTo(int firstRank) {
+  void addTo(int firstRank) {
     std::map<std::int64_t, int> ranks;
     for (const auto& [lane, events] : lanes_) ranks.emplace(lane.first, 0);
     for (auto& [process, rank] : ranks) {
@@ -229,13 +229,10 @@ class ExportReader {
       info.rank = rank;
       info.device = "process " + std::to_string(process);
     }
-    std::int64_t count = 0;
     for (auto& [lane, events] : lanes_) {
       std::vector<Event>& target = timeline_.track(ranks.at(lane.first), lane.second).events;
-      count += static_cast<std::int64_t>(events.size());
       target.insert(target.end(), events.begin(), events.end());
     }
-    return count;
   }
 
   const SqliteDatabase& database_;
@@ -257,9 +254,9 @@ bool isNsysExport(const SqliteDatabase& database) {
   return database.hasColumns("StringIds", {"id", "value"}) && database.hasTable("ANALYSIS_DETAILS");
 }
 
-std::int64_t readNsysExport(const SqliteDatabase& database, const std::string& file, int firstRank,
-                            Timeline& timeline, Diagnostics& diagnostics) {
-  return ExportReader(database, file, timeline, diagnostics).read(firstRank);
+void readNsysExport(const SqliteDatabase& database, const std::string& file, int firstRank,
+                    Timeline& timeline, Diagnostics& diagnostics) {
+  ExportReader(database, file, timeline, diagnostics).read(firstRank);
 }
 
 }  // namespace pipetrace

@@ -15,9 +15,10 @@ bool isNsysExport(const SqliteDatabase& database);
 /// Adds its NVTX ranges (one lane per thread), kernels, copies and memsets (one lane per stream) to
 /// `timeline`: each process becomes a rank, from `firstRank` on in the order of the process ids.
 /// Times are since the Unix epoch where the export says when the session began, else since that.
-/// Returns the number of events. What is left out is counted in `diagnostics` under the name
-/// `file`. Table and column names: "SQLite Export Schema Reference" of Nsight Systems' manual.
-std::int64_t readNsysExport(const SqliteDatabase& database, const std::string& file, int firstRank,
-                            Timeline& timeline, Diagnostics& diagnostics);
+/// What is left out is counted in `diagnostics` under the name `file`. Throws Error when a table
+/// cannot be asked. Table and column names: "SQLite Export Schema Reference" of Nsight Systems'
+/// manual.
+void readNsysExport(const SqliteDatabase& database, const std::string& file, int firstRank,
+                    Timeline& timeline, Diagnostics& diagnostics);
 
 }  // namespace pipetrace

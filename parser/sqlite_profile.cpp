@@ -38,12 +38,11 @@ class ProfileReader {
                 Diagnostics& diagnostics)
       : database_(database), file_(file), timeline_(timeline), diagnostics_(diagnostics) {}
 
-  std::int64_t read() {
+  void read() {
     readMeta();
     readTracks();
     readEvents();
     readCounters();
-    return count_;
   }
 
  private:
@@ -128,7 +127,6 @@ class ProfileReader {
         continue;
       }
       eventsOf(place->first, place->second).push_back(*event);
-      ++count_;
     }
     checkDamage(rows);
   }
@@ -197,7 +195,6 @@ class ProfileReader {
   std::map<CounterKey, CounterSeries> counters_;
   std::int64_t lastId_ = 0;
   std::vector<Event>* last_ = nullptr;
-  std::int64_t count_ = 0;
 };
 
 }  // namespace
@@ -210,9 +207,9 @@ bool isSqliteProfile(const SqliteDatabase& database) {
          database.hasColumns("track", {"id", "rank", "lane"});
 }
 
-std::int64_t readSqliteProfile(const SqliteDatabase& database, const std::string& file,
-                               Timeline& timeline, Diagnostics& diagnostics) {
-  return ProfileReader(database, file, timeline, diagnostics).read();
+void readSqliteProfile(const SqliteDatabase& database, const std::string& file, Timeline& timeline,
+                       Diagnostics& diagnostics) {
+  ProfileReader(database, file, timeline, diagnostics).read();
 }
 
 }  // namespace pipetrace

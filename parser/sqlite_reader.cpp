@@ -5,6 +5,7 @@
 #include "parser/nsys_tables.h"
 #include "parser/sqlite_database.h"
 #include "parser/sqlite_profile.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -20,6 +21,20 @@ std::string allOf(ByteSource& source) {
     bytes.resize(used);
     return bytes;
   }
+}
+
+/// Returns what to say when no event comes of it.
+const char* readTables(const SqliteDatabase& database, const ByteSource& source,
+                       const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics) {
+  if (isSqliteProfile(database)) {
+    readSqliteProfile(database, source.name(), timeline, diagnostics);
+    return "it is an SQLite profile whose tables are empty";
+  }
+  if (isNsysExport(database)) {
+    readNsysExport(database, source.name(), request.nextRank, timeline, diagnostics);
+    return "it is an export of Nsight Systems without NVTX ranges, kernels and copies";
+  }
+  return "it is an SQLite database, but neither a profile nor an export of Nsight Systems";
 }
 
 }  // namespace
@@ -46,17 +61,17 @@ ReadOutcome SqliteReader::read(ByteSource& source, const ReadRequest& request, T
     outcome.whyNone = "it is an SQLite database that is damaged";
     return outcome;
   }
-  if (isSqliteProfile(*database)) {
-    outcome.events = readSqliteProfile(*database, source.name(), timeline, diagnostics);
-    outcome.whyNone = "it is an SQLite profile whose tables are empty";
-  } else if (isNsysExport(*database)) {
-    outcome.events =
-        readNsysExport(*database, source.name(), request.nextRank, timeline, diagnostics);
-    outcome.whyNone = "it is an export of Nsight Systems without NVTX ranges, kernels and copies";
-  } else {
-    outcome.whyNone =
-        "it is an SQLite database, but neither a profile nor an export of Nsight Systems";
+  const std::size_t before = timeline.eventCount();
+  try {
+    outcome.whyNone = readTables(*database, source, request, timeline, diagnostics);
+  } catch (const Error&) {
+    // A schema that contradicts itself, or more work than any good database is.
+    diagnostics.add({.file = source.name(),
+                     .message = "the database is damaged; what could be read of it was read",
+                     .advice = "copy or export it again"});
+    outcome.whyNone = "it is an SQLite database that is damaged";
   }
+  outcome.events = static_cast<std::int64_t>(timeline.eventCount() - before);
   if (outcome.events > 0) outcome.whyNone.clear();
   return outcome;
 }

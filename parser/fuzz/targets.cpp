@@ -6,8 +6,13 @@
 
 #include "parser/chrome_json_reader.h"
 #include "parser/chrome_writer.h"
+#include "parser/csv_writer.h"
 #include "parser/job_head.h"
 #include "parser/job_log_reader.h"
+#include "parser/perfetto_reader.h"
+#include "parser/perfetto_writer.h"
+#include "parser/pipeline_logger_reader.h"
+#include "parser/sqlite_reader.h"
 #include "parser/utf8.h"
 #include "trace/error.h"
 #include "trace/log_format.h"
@@ -42,6 +47,8 @@ void writeNowhere(const Timeline& timeline) {
   try {
     OutputFile out("/dev/null");
     writeChromeJson(timeline, {}, out);
+    writePerfetto(timeline, {}, out);
+    writeCsv(timeline, out);
   } catch (const Error&) {
     // A profile of more centuries than a number holds is refused.
   }
@@ -78,5 +85,13 @@ void readAsJobLog(const std::string& bytes) {
 }
 
 void readAsChromeJson(const std::string& bytes) { readAndCheck(ChromeJsonReader(), bytes); }
+
+void readAsPerfetto(const std::string& bytes) { readAndCheck(PerfettoReader(), bytes); }
+
+void readAsSqlite(const std::string& bytes) { readAndCheck(SqliteReader(), bytes); }
+
+void readAsPipelineLogger(const std::string& bytes) {
+  readAndCheck(PipelineLoggerReader(), bytes);
+}
 
 }  // namespace pipetrace::fuzz

@@ -13,4 +13,9 @@ void readAsJobLog(const std::string& bytes);
 /// Reads the bytes as Chrome JSON, and writes what came of it.
 void readAsChromeJson(const std::string& bytes);
 
+/// The same for Perfetto's protobuf, SQLite databases and the PipelineLogger's JSON.
+void readAsPerfetto(const std::string& bytes);
+void readAsSqlite(const std::string& bytes);
+void readAsPipelineLogger(const std::string& bytes);
+
 }  // namespace pipetrace::fuzz
