@@ -29,8 +29,7 @@ struct SqueezeOptions {
 ///
 /// `order` holds each rank's forwards and input halves, per stage in order of micro-batches; an
 /// input half goes before forwards that cannot run yet in any case. No plan: the limits are too low
-/// for this order. Linear in the number of jobs (times the logarithm
-/// of the ranks).
+/// for this order. Linear in the number of jobs, times the logarithm of the ranks.
 std::optional<Schedule> squeeze(const Schedule& order, const Costs& costs,
                                 const SqueezeOptions& options);
 
