@@ -73,7 +73,7 @@ std::string chunksText(const ScheduleInfo& info) {
 Schedule planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
   if (options.scheduleFile.empty()) return built(options, costs, limit);
   const std::string& file = options.scheduleFile;
-  return readSchedule(readText(file, "schedule file"), file == "-" ? "standard input" : file);
+  return readScheduleFile(file);
 }
 
 PlanSize sizeOf(const PlanOptions& options) {

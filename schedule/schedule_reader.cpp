@@ -145,7 +145,7 @@ Schedule readScheduleFile(const std::string& path) {
   };
   std::error_code error;
   if (path != "-" && std::filesystem::is_directory(path, error)) {
-    throw Error("cannot read the schedule " + name + ": it is a folder");
+    throw Error("cannot read the schedule file " + name + ": it is a folder");
   }
   if (path != "-" && std::filesystem::is_regular_file(path, error) &&
       static_cast<std::int64_t>(std::filesystem::file_size(path, error)) > kLargestScheduleFile) {
@@ -155,7 +155,7 @@ Schedule readScheduleFile(const std::string& path) {
   errno = 0;
   if (path != "-") file.open(path, std::ios::binary);
   std::istream& in = path == "-" ? std::cin : file;
-  if (!in) throw Error("cannot read the schedule " + name + ": " + std::strerror(errno));
+  if (!in) throw Error("cannot read the schedule file " + name + ": " + std::strerror(errno));
   // A pipe does not say how long it is.
   std::string text;
   std::string block(std::size_t{1} << 20, '\0');
@@ -163,7 +163,7 @@ Schedule readScheduleFile(const std::string& path) {
     text.append(block, 0, static_cast<std::size_t>(in.gcount()));
     if (static_cast<std::int64_t>(text.size()) > kLargestScheduleFile) refuse();
   }
-  if (in.bad()) throw Error("cannot read the schedule " + name + ": " + std::strerror(errno));
+  if (in.bad()) throw Error("cannot read the schedule file " + name + ": " + std::strerror(errno));
   return readSchedule(text, name);
 }
 

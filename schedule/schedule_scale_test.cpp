@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "schedule/add_transfers.h"
+#include "schedule/build_schedule.h"
+#include "schedule/check.h"
+#include "schedule/simulate.h"
+
+namespace pipetrace {
+namespace {
+
+/// Processor time, the less of two tries: others on the machine do not matter.
+double secondsOfPlanning(const std::string& name, int microBatches) {
+  double least = 1e9;
+  for (int i = 0; i < 2; ++i) {
+    const std::clock_t begin = std::clock();
+    const Schedule schedule = buildSchedule(name, 8, microBatches);
+    EXPECT_TRUE(check(schedule, {.buffers = 16, .mostLive = 1 << 20}).empty());
+    simulate(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
+    addTransfers(schedule);
+    least = std::min(least, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
+  }
+  return least;
+}
+
+TEST(ScheduleScale, PlanningTakesTimeInProportionToThePlanNotToItsSquare) {
+  for (const std::string& name : scheduleNames()) {
+    if (name == "auto") continue;  // a search takes the time that it is given
+    const double small = secondsOfPlanning(name, 64);
+    const double large = secondsOfPlanning(name, 512);
+    // Eight times the plan; a quadratic step takes 64 times as long.
+    EXPECT_LT(large, 24 * small + 0.01) << name << ": " << small << " s and " << large << " s";
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace
