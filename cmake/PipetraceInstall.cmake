@@ -10,7 +10,7 @@ foreach(part IN LISTS pipetrace_installed)
           FILES_MATCHING
           PATTERN "*.h"
           PATTERN "fuzz" EXCLUDE
-          REGEX "/(test_[^/]*|recorded_log|scripted_stream|hand_made_timeline)\\.h$" EXCLUDE)
+          REGEX "/((test|fake)_[^/]*|recorded_log|scripted_stream|hand_made_timeline)\\.h$" EXCLUDE)
 endforeach()
 foreach(program pipe-trace pipe-run pipe-view)
   if(TARGET ${program})

@@ -23,8 +23,9 @@ class DeviceStream {
 
   virtual ~DeviceStream() = default;
 
-  /// Whether marks are readings of the host's tick counter (CpuStream). The recorder then makes
-  /// them itself, without a call of mark() or markStart(). If not, they are CLOCK_MONOTONIC, ns.
+  /// Whether marks are readings of the host's tick counter. If not, they are CLOCK_MONOTONIC, ns.
+  /// Those of a stream that is not asynchronous the recorder then makes itself, without a call of
+  /// mark() or markStart().
   virtual bool marksTicks() const noexcept { return false; }
   /// Whether work runs later than it is queued. If not, jobs run on the thread that marks them.
   virtual bool isAsynchronous() const noexcept { return true; }

@@ -39,7 +39,7 @@ Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFil
     : options_(options),
       stream_(std::move(stream)),
       piece_(file.extend(rf::laneSize(slotCount(options.slots)))),
-      marksTicks_(stream_->marksTicks()),
+      readsTicks_(stream_->marksTicks() && !stream_->isAsynchronous()),
       mask_(slotCount(options.slots) - 1),
       header_(reinterpret_cast<rf::LaneHeader*>(piece_.memory)),
       slots_(reinterpret_cast<rf::Slot*>(piece_.memory + sizeof(rf::LaneHeader))),
@@ -49,7 +49,7 @@ Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFil
       released_(mask_ + 1) {
   options_.name.copy(header_->name.data(), header_->name.size() - 1);
   header_->isCompute = options.isCompute ? 1 : 0;
-  header_->marksTicks = marksTicks_ ? 1 : 0;
+  header_->marksTicks = stream_->marksTicks() ? 1 : 0;
   header_->isAsynchronous = stream_->isAsynchronous() ? 1 : 0;
 }
 
@@ -95,7 +95,7 @@ void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noexcept {
   slot.stage = job.stage;
   slot.peer = job.peer;
   state_.store(State::kOpen, std::memory_order_relaxed);
-  slot.begin = marksTicks_ ? ticksNow(options_.source) : stream_->markStart();
+  slot.begin = readsTicks_ ? ticksNow(options_.source) : stream_->markStart();
   shared(header_->begun).store(begun_, std::memory_order_release);
   if (start != 0) addTimed(start);
 }
@@ -115,7 +115,7 @@ void Lane::end(std::int64_t bytes) noexcept {
   const bool timed = isTimed(begun_ - 1);
   const std::uint64_t start = timed ? ticksNow(options_.source) : 0;
   rf::Slot& slot = slots_[(begun_ - 1) & mask_];
-  const std::uint64_t mark = marksTicks_ ? ticksNow(options_.source) : stream_->mark();
+  const std::uint64_t mark = readsTicks_ ? ticksNow(options_.source) : stream_->mark();
   slot.end = mark;
   if (bytes != kNotGiven) slot.bytes = bytes;
   state_.store(State::kIdle, std::memory_order_relaxed);

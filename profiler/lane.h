@@ -30,7 +30,6 @@ class Lane {
 
   const std::string& name() const { return options_.name; }
   bool isCompute() const { return options_.isCompute; }
-  bool marksTicks() const { return marksTicks_; }
   DeviceStream& stream() { return *stream_; }
   /// Where the lane is in its file; 0: it is in none.
   std::uint64_t offsetInFile() const { return piece_.isInFile ? piece_.offset : 0; }
@@ -85,7 +84,7 @@ class Lane {
   const Options options_;
   const std::unique_ptr<DeviceStream> stream_;
   const RingFile::Piece piece_;
-  const bool marksTicks_;
+  const bool readsTicks_;  // marks the stream's jobs without a call of the stream
   const std::size_t mask_;
   ring_format::LaneHeader* const header_;
   ring_format::Slot* const slots_;

@@ -1,0 +1,20 @@
+# Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
+target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_stream.cpp
+                                          event_pool.cpp)
+
+pipetrace_test(
+  profiler_cuda_test
+  SOURCES cuda_clock_test.cpp
+          cuda_device_test.cpp
+          cuda_recorder_test.cpp
+          cuda_stream_accuracy_test.cpp
+          cuda_stream_faults_test.cpp
+          cuda_stream_test.cpp
+          event_pool_test.cpp
+          fake_cuda.cpp
+  LINK pipetrace::profiler)
+
+if(PIPETRACE_BENCHMARKS)
+  pipetrace_program(cuda_stream_bench SOURCES cuda_stream_bench.cpp LINK pipetrace::profiler
+                    benchmark::benchmark)
+endif()

@@ -1,0 +1,72 @@
+// What recording a CUDA job costs beside its event records: the CUDA of this program does nothing.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <filesystem>
+
+#include "profiler/cuda_stream.h"
+#include "profiler/recorder.h"
+#include "profiler/wall_clock.h"
+
+namespace pipetrace {
+namespace {
+
+/// Records cost nothing and are done at once.
+class FreeCuda final : public CudaApi {
+ public:
+  Nanoseconds hostNow() noexcept override { return monotonicNow(); }
+  int deviceCount() noexcept override { return 1; }
+  bool setDevice(int) noexcept override { return true; }
+  int currentDevice() noexcept override { return 0; }
+  Event createEvent() noexcept override { return &dummy_; }
+  void destroyEvent(Event) noexcept override {}
+  Stream createStream() noexcept override { return &dummy_; }
+  void destroyStream(Stream) noexcept override {}
+  Status record(Event, Stream) noexcept override { return Status::kOk; }
+  Status query(Event) noexcept override { return Status::kOk; }
+  Status elapsed(Event, Event, float& milliseconds) noexcept override {
+    milliseconds = 0;
+    return Status::kOk;
+  }
+  bool isCapturing(Stream) noexcept override { return false; }
+  bool exchangeRelaxedCapture(bool relaxed) noexcept override { return relaxed; }
+  std::string lastError() override { return "none"; }
+
+ private:
+  int dummy_ = 0;
+};
+
+constexpr int kJobs = 4'096;  // as many as the rings hold, so that none is dropped
+
+void recordCudaJobs(benchmark::State& state, Nanoseconds shareWithin) {
+  const std::string folder = (std::filesystem::temp_directory_path() / "pipetrace-bench").string();
+  Recorder recorder({.logDirectory = folder, .ringSlots = 4 * kJobs});
+  const auto device = std::make_shared<CudaDevice>(std::make_shared<FreeCuda>(), 0);
+  auto owned = std::make_unique<CudaStream>(
+      device, nullptr, CudaStreamOptions{.events = 4 * kJobs, .shareWithin = shareWithin});
+  const CudaStream& stream = *owned;
+  const StreamId compute = recorder.addStream("compute", std::move(owned));
+  for (auto _ : state) {
+    for (int i = 0; i < kJobs; ++i) {
+      recorder.begin(compute, {.kind = JobKind::kForward, .microBatch = i, .action = "0F0"});
+      recorder.end(compute);
+    }
+    state.PauseTiming();
+    recorder.flush();
+    state.ResumeTiming();
+  }
+  const auto jobs = static_cast<double>(state.iterations()) * kJobs;
+  state.counters["job"] =
+      benchmark::Counter(jobs, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["records"] = static_cast<double>(stream.counts().records) / jobs;
+  state.counters["lost"] = static_cast<double>(stream.counts().exhausted);
+  recorder.close();
+  std::filesystem::remove_all(folder);
+}
+BENCHMARK_CAPTURE(recordCudaJobs, backToBack, 400)->Iterations(100);
+BENCHMARK_CAPTURE(recordCudaJobs, twoRecordsEach, 0)->Iterations(100);
+
+}  // namespace
+}  // namespace pipetrace
+
+BENCHMARK_MAIN();
