@@ -17,7 +17,7 @@ double secondsOfPlanning(const std::string& name, int microBatches) {
   for (int i = 0; i < 2; ++i) {
     const std::clock_t begin = std::clock();
     const Schedule schedule = buildSchedule(name, 8, microBatches);
-    EXPECT_TRUE(check(schedule, {.buffers = 16, .mostLive = 1 << 20}).empty());
+    EXPECT_TRUE(check(schedule, {.buffers = 512, .mostLive = 1 << 20}).empty());
     simulate(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
     addTransfers(schedule);
     least = std::min(least, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
