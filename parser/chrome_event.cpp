@@ -213,12 +213,16 @@ const ChromeArgument* ChromeEvent::find(std::string_view key) const {
 
 void ChromeEvent::clear() {
   phase = name = category = {};
-  pid = tid = {};
+  for (ChromeId* id : {&pid, &tid}) {
+    id->isText = false;
+    id->number = 0;
+    id->text.clear();
+  }
   ts.reset();
   dur.reset();
   badTime = false;
   arguments.clear();
-  own.clear();
+  if (!own.empty()) own.clear();
 }
 
 std::string_view ChromeEvent::keep(std::string text) { return own.emplace_back(std::move(text)); }

@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <array>
+#include <random>
+#include <set>
+#include <tuple>
+
 #include "parser/test_timelines.h"
 #include "trace/display_name.h"
 
@@ -121,6 +127,96 @@ TEST(ChromeFlowsTest, EveryArrowOf1F1BStaysInItsStepAndMicroBatch) {
     EXPECT_EQ(from.microBatch, to.microBatch);
     EXPECT_GT(to.begin, from.begin);
   }
+}
+
+/// The links of all chains by one sort, as the words of findArrows() say it.
+std::vector<std::string> arrowsBySort(const Timeline& t) {
+  struct Link {
+    std::tuple<int, int, int, Nanoseconds, bool, std::uint32_t, std::uint32_t> order;
+    int rank = 0;
+    JobKind kind = JobKind::kOther;
+  };
+  const std::set<JobKind> kLinks = {JobKind::kForward,      JobKind::kForwardBackward,
+                                    JobKind::kBackward,     JobKind::kBackwardInput,
+                                    JobKind::kSendForward,  JobKind::kRecvForward,
+                                    JobKind::kSendBackward, JobKind::kRecvBackward};
+  std::vector<Link> links;
+  for (std::uint32_t i = 0; i < t.tracks.size(); ++i) {
+    const int rank = t.tracks[i].rank;
+    for (std::uint32_t j = 0; j < t.tracks[i].events.size(); ++j) {
+      const Event& e = t.tracks[i].events[j];
+      if (!kLinks.contains(e.kind) || e.step < 0 || e.microBatch < 0) continue;
+      const int replica = t.ranks.at(rank).dataParallelIndex.value_or(0);
+      links.push_back(
+          {{replica, e.step, e.microBatch, e.begin, isTransfer(e.kind), i, j}, rank, e.kind});
+    }
+  }
+  std::sort(links.begin(), links.end(),
+            [](const Link& a, const Link& b) { return a.order < b.order; });
+  const auto chain = [](const Link& l) {
+    return std::tuple(std::get<0>(l.order), std::get<1>(l.order), std::get<2>(l.order));
+  };
+  const auto place = [](const Link& l) {
+    return std::to_string(std::get<5>(l.order)) + ":" + std::to_string(std::get<6>(l.order));
+  };
+  std::vector<std::string> list;
+  const Link* last = nullptr;
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    const Link& l = links[i];
+    if (last != nullptr && chain(*last) != chain(l)) last = nullptr;
+    if (last != nullptr && std::get<3>(last->order) == std::get<3>(l.order)) continue;
+    if (isRecv(l.kind)) {
+      std::size_t before = i;
+      while (before > 0 && isRecv(links[before - 1].kind) && chain(links[before - 1]) == chain(l)) {
+        --before;
+      }
+      std::size_t after = i + 1;
+      while (after < links.size() && isRecv(links[after].kind) && chain(links[after]) == chain(l)) {
+        ++after;
+      }
+      if (before == 0 || after == links.size()) continue;
+      const Link& sent = links[before - 1];
+      const Link& next = links[after];
+      const JobKind wanted =
+          l.kind == JobKind::kRecvForward ? JobKind::kSendForward : JobKind::kSendBackward;
+      if (chain(sent) != chain(l) || chain(next) != chain(l)) continue;
+      if (sent.kind != wanted || sent.rank == l.rank || next.rank != l.rank) continue;
+    }
+    if (last != nullptr) list.push_back(place(*last) + " -> " + place(l));
+    last = &l;
+  }
+  return list;
+}
+
+TEST(ChromeFlowsTest, ArrowsAreThoseOfASortOfAllJobs) {
+  std::mt19937 random(4);
+  const std::array kinds = {JobKind::kForward,     JobKind::kBackward,     JobKind::kSendForward,
+                            JobKind::kRecvForward, JobKind::kSendBackward, JobKind::kRecvBackward,
+                            JobKind::kOptimizer};
+  std::size_t arrowCount = 0;
+  for (int round = 0; round < 200; ++round) {
+    // Every other round has steps so far apart that they are counted in another way.
+    const int spread = round % 2 == 0 ? 1 : 500'000'000;
+    Timeline t;
+    for (int i = 0; i < 300; ++i) {
+      const int rank = static_cast<int>(random() % 4);
+      const char* lane = std::array{"compute", "send", "recv"}[random() % 3];
+      add(t, rank, lane, kinds[random() % kinds.size()], static_cast<int>(random() % 90), 99,
+          static_cast<int>(random() % 5) - 1, (static_cast<int>(random() % 6) - 1) * spread);
+    }
+    for (auto& [rank, info] : t.ranks) info.dataParallelIndex = rank % 2;
+    t.sort();
+    std::vector<std::string> list;
+    for (const ChromeArrow& arrow : findArrows(t)) {
+      const auto place = [](ChromeArrow::Slice s) {
+        return std::to_string(s.track) + ":" + std::to_string(s.event);
+      };
+      list.push_back(place(arrow.from) + " -> " + place(arrow.to));
+    }
+    arrowCount += list.size();
+    ASSERT_EQ(list, arrowsBySort(t));
+  }
+  EXPECT_GT(arrowCount, 1000U);
 }
 
 }  // namespace

@@ -352,5 +352,27 @@ TEST_F(ChromeWriterTest, AnEmptyTimelineIsAnEmptyProfile) {
   EXPECT_TRUE(all["traceEvents"].empty());
 }
 
+TEST_F(ChromeWriterTest, TheTextDoesNotDependOnTheNumberOfThreads) {
+  const Timeline t = test::oneFOneB(4, 16, 60);
+  ASSERT_GT(t.eventCount(), 10'000U);
+  const std::string one = text(t, {.threads = 1});
+  const ChromeSummary summary = summary_;
+  EXPECT_EQ(text(t, {.threads = 4}), one);
+  EXPECT_EQ(summary_.jobs, summary.jobs);
+  EXPECT_EQ(summary_.transfers, summary.transfers);
+  EXPECT_EQ(summary_.arrows, summary.arrows);
+}
+
+TEST_F(ChromeWriterTest, AnArrowFromTheFirstInstantThereIsLeavesThen) {
+  Timeline t;
+  for (const Nanoseconds begin : {kNsMin, kNsMin + 5}) {
+    Event& e = add(t, 0, "compute", JobKind::kForward, begin, begin);
+    e.step = e.microBatch = 0;
+  }
+  const std::vector<json> ends = events(t, "s");
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_EQ(ends[0]["ts"], 0.0);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -5,6 +5,10 @@
 
 #include "parser/utf8.h"
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 namespace pipetrace {
 namespace {
 
@@ -72,6 +76,7 @@ class EventScanner {
   bool text(std::string_view& text) {
     if (at_ == end_ || *at_ != '"') return false;
     const char* const from = ++at_;
+    skipPlainBytes();
     bool isAscii = true;
     for (; at_ != end_ && *at_ != '"'; ++at_) {
       const auto byte = static_cast<unsigned char>(*at_);
@@ -83,6 +88,27 @@ class EventScanner {
     ++at_;
     skipBlanks();
     return isAscii || isUtf8(text);
+  }
+
+  /// Stops at a quote, and perhaps before, but never behind what is no plain byte of a text.
+  void skipPlainBytes() {
+#ifdef __SSE2__
+    constexpr int kWidth = 16;
+    const __m128i quote = _mm_set1_epi8('"');
+    const __m128i backslash = _mm_set1_epi8('\\');
+    const __m128i blank = _mm_set1_epi8(' ');
+    for (; end_ - at_ >= kWidth; at_ += kWidth) {
+      const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at_));
+      // Bytes of other scripts are negative here, and so below a blank, too.
+      const __m128i special =
+          _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
+                       _mm_cmplt_epi8(bytes, blank));
+      if (const int found = _mm_movemask_epi8(special); found != 0) {
+        at_ += __builtin_ctz(static_cast<unsigned>(found));
+        return;
+      }
+    }
+#endif
   }
 
   bool word(std::string_view word, std::string_view& text) {
@@ -142,7 +168,9 @@ bool setId(ChromeId& id, const Value& value) {
     id = {true, 0, std::string(value.text)};
     return true;
   }
-  id = {false, value.number.integer(), {}};
+  id.isText = false;
+  id.number = value.number.integer();
+  id.text.clear();
   return value.kind == ValueKind::kNumber && !value.number.isReal;
 }
 
@@ -156,14 +184,20 @@ bool setTime(std::optional<Nanoseconds>& time, const Value& value) {
   return time.has_value();
 }
 
+/// With the length known, comparing is one instruction.
+template <std::size_t size>
+bool is(std::string_view key, const char (&name)[size]) {
+  return key.size() == size - 1 && std::memcmp(key.data(), name, size - 1) == 0;
+}
+
 bool setField(ChromeEvent& event, std::string_view key, const Value& value) {
-  if (key == "ph") return setText(event.phase, value);
-  if (key == "ts") return setTime(event.ts, value);
-  if (key == "cat") return setText(event.category, value);
-  if (key == "dur") return setTime(event.dur, value);
-  if (key == "pid") return setId(event.pid, value);
-  if (key == "tid") return setId(event.tid, value);
-  if (key == "name") return setText(event.name, value);
+  if (is(key, "ph")) return setText(event.phase, value);
+  if (is(key, "ts")) return setTime(event.ts, value);
+  if (is(key, "cat")) return setText(event.category, value);
+  if (is(key, "dur")) return setTime(event.dur, value);
+  if (is(key, "pid")) return setId(event.pid, value);
+  if (is(key, "tid")) return setId(event.tid, value);
+  if (is(key, "name")) return setText(event.name, value);
   return true;
 }
 
@@ -204,8 +238,8 @@ std::size_t readPlainChromeEvent(std::string_view text, ChromeEvent& event) {
     std::string_view key;
     Value value;
     if (!scan.key(key)) return 0;
-    const bool isRead = key == "args" ? readArguments(scan, event)
-                                      : scan.value(value) && setField(event, key, value);
+    const bool isRead = is(key, "args") ? readArguments(scan, event)
+                                        : scan.value(value) && setField(event, key, value);
     if (!isRead) return 0;
   } while (scan.byte(','));
   if (!scan.lastByte('}')) return 0;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <random>
+
 #include "trace/diagnostic.h"
 #include "trace/display_name.h"
 
@@ -47,6 +50,26 @@ TEST(TimelineTest, ArgumentsBelongToTheirEvent) {
   ASSERT_EQ(t.argumentsOf(second).size(), 1U);
   EXPECT_EQ(t.argumentsOf(second)[0].real, 0.5);
   EXPECT_TRUE(t.argumentsOf(Event{}).empty());
+}
+
+TEST(TimelineTest, EventsOfEqualTimesKeepTheirOrder) {
+  std::mt19937 random(8);
+  for (int round = 0; round < 200; ++round) {
+    Timeline t;
+    std::vector<Event>& events = t.track(0, "compute").events;
+    for (int i = 0; i < 1 + round; ++i) {
+      Event& e = events.emplace_back();
+      e.begin = random() % 10;
+      e.end = e.begin + random() % 2;
+      e.number = i;
+    }
+    std::vector<Event> expected = events;
+    std::stable_sort(expected.begin(), expected.end(), startsBefore);
+    t.sort();
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_EQ(t.tracks[0].events[i].number, expected[i].number);
+    }
+  }
 }
 
 TEST(TimelineTest, TheSpanOfNothingIsEmpty) {

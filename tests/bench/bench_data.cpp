@@ -102,14 +102,13 @@ void makeChromeTrace(const std::string& path, std::int64_t events) {
   for (std::int64_t i = 0; i < events; ++i) {
     const std::size_t thread = random() % now.size();
     const Nanoseconds length = random() % 9'000'000;
-    appendFormatted(text, R"({"ph":"X","cat":"cpu_op","name":"%s %u","pid":41022,"tid":%u,"ts":)",
+    appendFormatted(text, R"({"ph":"X","cat":"cpu_op","name":"%s %u","pid":22,"tid":%u,"ts":)",
                     kNames[random() % kNames.size()], static_cast<unsigned>(random() % 64),
-                    static_cast<unsigned>(41'022 + thread));
+                    static_cast<unsigned>(22 + thread));
     appendMicroseconds(text, now[thread]);
     text += ",\"dur\":";
     appendMicroseconds(text, length);
-    appendFormatted(text, R"(,"args":{"Ev Idx":%u,"step":%u}})", static_cast<unsigned>(i),
-                    static_cast<unsigned>(i / 1000));
+    appendFormatted(text, R"(,"args":{"Id":%u}})", static_cast<unsigned>(i));
     text += i + 1 < events ? ",\n" : "\n";
     now[thread] += length + 1000;
     if (text.size() < (std::size_t{1} << 16)) continue;
