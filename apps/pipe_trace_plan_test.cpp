@@ -209,6 +209,7 @@ TEST_F(PlanCommand, TimesPerStageAreGivenWithCommas) {
   const json plan = jsonOf("1F1B", {"--forward-ms", "1,1,2.5,1", "--backward-ms", "2"});
   EXPECT_EQ(plan.at("ranks")[2].at("busy_ns"), 8 * (2'500'000 + 2'000'000));
   EXPECT_EQ(plan.at("ranks")[1].at("busy_ns"), 8 * 3'000'000);
+  EXPECT_EQ(plan.at("closed_form"), nullptr);  // it is for equal stages
 }
 
 TEST_F(PlanCommand, CostsFileSaysTheSameAsFlags) {
@@ -250,6 +251,23 @@ TEST_F(PlanCommand, LimitIsToldWithRankAndCell) {
   EXPECT_THAT(found.out, HasSubstr("rank 0, cell 3"));
   EXPECT_EQ(planOf("1F1B", {"--activation-gb", "1", "--limit", "4", "--check"}).exitCode, 0);
   EXPECT_EQ(jsonOf("1F1B", limit).at("problems")[0].at("cell"), 3);
+}
+
+TEST_F(PlanCommand, AutoKeepsToTheLimitAndIsNoLongerThanTheOthers) {
+  const std::vector<std::pair<int, const char*>> cases = {{1, ""}, {4, "ZB-H1"}, {7, "ZB-H2"}};
+  for (const auto& [limit, best] : cases) {
+    const std::vector<std::string> memory = {"--activation-gb", "1", "--limit",
+                                             std::to_string(limit)};
+    const json plan = jsonOf("auto", memory);
+    EXPECT_EQ(plan.at("problems"), json::array());
+    for (const json& rank : plan.at("ranks")) {
+      EXPECT_LE(rank.at("peak_memory_bytes").get<std::int64_t>(), limit * 1'000'000'000LL);
+    }
+    if (limit == 1) continue;  // none of the others keeps to it
+    EXPECT_LE(plan.at("length_ns").get<Nanoseconds>(),
+              jsonOf(best, memory).at("length_ns").get<Nanoseconds>());
+  }
+  EXPECT_EQ(planOf("auto", {"--activation-gb", "2", "--limit", "1"}).exitCode, 2);
 }
 
 // Files.

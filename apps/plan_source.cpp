@@ -17,10 +17,12 @@ namespace {
 // Far above any plan that is of use, and still of some GB.
 constexpr std::int64_t kMostActions = 50'000'000;
 
+/// `auto`, `automatic`.
 bool isAuto(std::string_view name) {
   constexpr std::string_view kAuto = "auto";
-  return std::equal(name.begin(), name.end(), kAuto.begin(), kAuto.end(),
-                    [](char a, char b) { return (a | 0x20) == b; });
+  return std::equal(kAuto.begin(), kAuto.end(), name.begin(),
+                    name.begin() + static_cast<std::ptrdiff_t>(std::min(kAuto.size(), name.size())),
+                    [](char a, char b) { return a == (b | 0x20); });
 }
 
 void requireSchedule(const PlanOptions& options) {
