@@ -33,6 +33,8 @@ if(PIPETRACE_RUNTIME)
   include(PipetraceTorch)
 endif()
 
+include(PipetraceCuda)
+
 if(PIPETRACE_BENCHMARKS)
   find_package(benchmark QUIET)
   pipetrace_need(benchmark_FOUND "Google Benchmark for PIPETRACE_BENCHMARKS=ON" libbenchmark-dev)

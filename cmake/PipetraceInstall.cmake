@@ -12,6 +12,10 @@ foreach(part IN LISTS pipetrace_installed)
           PATTERN "fuzz" EXCLUDE
           REGEX "/((test|fake)_[^/]*|recorded_log|scripted_stream|hand_made_timeline)\\.h$" EXCLUDE)
 endforeach()
+if(PIPETRACE_CUDA)
+  install(TARGETS pipetrace_profiler_cuda EXPORT pipetraceTargets
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}") # its headers are among the profiler's
+endif()
 foreach(program pipe-trace pipe-run pipe-view)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

@@ -14,6 +14,12 @@ pipetrace_test(
           fake_cuda.cpp
   LINK pipetrace::profiler)
 
+if(PIPETRACE_CUDA)
+  # The only parts that include CUDA's headers.
+  pipetrace_library(profiler_cuda SOURCES cuda_runtime.cpp PUBLIC pipetrace::profiler
+                    CUDA::cudart)
+endif()
+
 if(PIPETRACE_BENCHMARKS)
   pipetrace_program(cuda_stream_bench SOURCES cuda_stream_bench.cpp LINK pipetrace::profiler
                     benchmark::benchmark)

@@ -31,7 +31,7 @@ CudaDevice::CudaDevice(std::shared_ptr<CudaApi> api, int device)
   if (const int count = api_->deviceCount(); device < 0 || device >= count) {
     throw Error(what + "there are " + std::to_string(count) + "; without a driver there are none");
   }
-  const CudaScope scope(*api_, device);
+  const CudaScope scope(*api_, device, CudaScope::Thread::kPrograms);
   if (!scope.isThere()) throw Error(what + api_->lastError());
   try {
     createEvents();
@@ -43,7 +43,7 @@ CudaDevice::CudaDevice(std::shared_ptr<CudaApi> api, int device)
 }
 
 CudaDevice::~CudaDevice() {
-  const CudaScope scope(*api_, index_);
+  const CudaScope scope(*api_, index_, CudaScope::Thread::kPrograms);
   destroyEvents();
 }
 

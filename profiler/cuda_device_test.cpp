@@ -16,7 +16,7 @@ struct DeviceUnderTest {
       : cuda(std::make_shared<FakeCuda>(behaviour)), device(cuda, 0) {}
 
   void poll(bool hurry = false) {
-    const CudaScope scope(*cuda, 0);
+    const CudaScope scope(*cuda, 0, CudaScope::Thread::kOurs);
     device.poll(hurry);
   }
 
@@ -79,7 +79,7 @@ TEST(CudaDeviceTest, TheNarrowestTryCounts) {
 
 TEST(CudaDeviceTest, AnEventIsPlacedByTheDevicesClockFromTheClosestComparison) {
   DeviceUnderTest test;
-  const CudaScope scope(*test.cuda, 0);
+  const CudaScope scope(*test.cuda, 0, CudaScope::Thread::kOurs);
   const CudaApi::Stream stream = test.cuda->newStream();
   const CudaApi::Event early = test.cuda->createEvent();
   test.cuda->record(early, stream);

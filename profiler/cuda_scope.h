@@ -8,15 +8,19 @@ namespace pipetrace {
 /// capture; then both are as they were.
 class CudaScope {
  public:
-  CudaScope(CudaApi& api, int device) noexcept
+  enum class Thread {
+    kPrograms,  ///< gets its device back
+    kOurs,  ///< keeps this one: going back to one that it never chose would make a context there
+  };
+
+  CudaScope(CudaApi& api, int device, Thread thread) noexcept
       : api_(api),
         before_(api.currentDevice()),
         wasRelaxed_(api.exchangeRelaxedCapture(true)),
-        changed_(before_ != device) {
-    isThere_ = !changed_ || api.setDevice(device);
-  }
+        goesBack_(before_ != device && before_ >= 0 && thread == Thread::kPrograms),
+        isThere_(before_ == device || api.setDevice(device)) {}
   ~CudaScope() {
-    if (changed_ && before_ >= 0) api_.setDevice(before_);
+    if (goesBack_) api_.setDevice(before_);
     api_.exchangeRelaxedCapture(wasRelaxed_);
   }
   CudaScope(const CudaScope&) = delete;
@@ -29,8 +33,8 @@ class CudaScope {
   CudaApi& api_;
   const int before_;
   const bool wasRelaxed_;
-  const bool changed_;
-  bool isThere_ = false;
+  const bool goesBack_;
+  const bool isThere_;
 };
 
 }  // namespace pipetrace

@@ -40,12 +40,12 @@ CudaStream::CudaStream(std::shared_ptr<CudaDevice> device, CudaApi::Stream strea
       shareWithin_(static_cast<Mark>(std::max<Nanoseconds>(options.shareWithin, 0))),
       clock_(options.clock),
       queued_(2 * std::max<std::size_t>(options.events, 4)) {
-  const CudaScope scope(api_, device_->index());
+  const CudaScope scope(api_, device_->index(), CudaScope::Thread::kPrograms);
   pool_ = std::make_unique<EventPool>(api_, device_->stream(), options.events);
 }
 
 CudaStream::~CudaStream() {
-  const CudaScope scope(api_, device_->index());
+  const CudaScope scope(api_, device_->index(), CudaScope::Thread::kPrograms);
   if (isDead_.load(std::memory_order_relaxed)) pool_->abandon();
   pool_.reset();
 }
@@ -115,7 +115,7 @@ DeviceStream::Mark CudaStream::mark() noexcept {
 }
 
 void CudaStream::poll(bool hurry) noexcept {
-  const CudaScope scope(api_, device_->index());
+  const CudaScope scope(api_, device_->index(), CudaScope::Thread::kOurs);
   if (!scope.isThere()) fail();
   if (isDead_.load(std::memory_order_relaxed)) {
     giveUp();

@@ -157,13 +157,37 @@ TEST(CudaStreamTest, ALongJobsStartIsMeasuredFromTheComparisonsAroundIt) {
   EXPECT_LE(std::llabs(end.time - job.ended), end.bound);
 }
 
-TEST(CudaStreamTest, TheDeviceIsAskedAsItsOwnAndTheCallersStaysCurrent) {
-  FakeCudaStream test;
-  test.cuda->setDevice(1);
-  test.job(kNsPerMs);
-  test.pass(3 * kNsPerSecond);
-  EXPECT_EQ(test.cuda->currentDevice(), 1);
-  EXPECT_EQ(test.cuda->calls().wrongDevice, 0);
+TEST(CudaStreamTest, TheProgramsThreadKeepsItsDevice) {
+  const auto cuda = std::make_shared<FakeCuda>();
+  cuda->setDevice(1);
+  {
+    const auto device = std::make_shared<CudaDevice>(cuda, 0);
+    const CudaStream stream(device, cuda->newStream());
+  }
+  EXPECT_EQ(cuda->currentDevice(), 1);
+  EXPECT_EQ(cuda->calls().wrongDevice, 0);
+}
+
+TEST(CudaStreamTest, TheLogThreadChoosesItsDeviceAndNoOther) {
+  const auto cuda = std::make_shared<FakeCuda>();
+  const auto device = std::make_shared<CudaDevice>(cuda, 1);
+  const CudaApi::Stream handle = cuda->newStream(1);
+  CudaStream stream(device, handle);
+  cuda->setDevice(1);
+  stream.markStart();
+  const DeviceStream::Mark end = stream.mark();
+  const std::int64_t onZero = cuda->calls().chosen[0];
+  std::thread([&] {
+    cuda->advance(3 * kNsPerSecond);
+    stream.poll(false);
+    stream.poll(true);
+    EXPECT_EQ(cuda->currentDevice(), 1);
+  }).join();
+  EXPECT_EQ(cuda->calls().chosen[0], onZero) << "that would make a context on device 0";
+  EXPECT_EQ(cuda->calls().wrongDevice, 0);
+  BoundedTime time;
+  EXPECT_TRUE(stream.resolve(end, time));
+  EXPECT_EQ(stream.counts().lost, 0);
 }
 
 TEST(CudaStreamTest, NothingIsLeftBehind) {

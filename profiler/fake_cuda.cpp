@@ -116,6 +116,7 @@ bool FakeCuda::setDevice(int device) noexcept {
   const auto lock = call();
   if (device < 0 || device >= behaviour_.devices) return false;
   thisThread().device = device;
+  ++calls_.chosen.at(static_cast<std::size_t>(device));
   return true;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -63,6 +64,7 @@ class FakeCuda : public CudaApi {
     std::int64_t stale = 0;        ///< with an event or a stream that a reset took
     std::int64_t wrongDevice = 0;  ///< while another device was current
     std::int64_t recordedIntoGraphs = 0;
+    std::array<std::int64_t, 8> chosen{};  ///< setDevice(), by device
   };
   Calls calls();
   std::int64_t liveEvents();
