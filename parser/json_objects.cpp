@@ -8,6 +8,10 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 
+/// Looking at the lines of a broken object once more must not take for ever where every line begins
+/// one: after so many bytes what was looked at is skipped.
+constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 26;
+
 }  // namespace
 
 /// Reads more behind what is there; false at the end of the input.
@@ -27,18 +31,17 @@ void JsonObjects::skipTo(std::size_t to) {
   at_ = to;
 }
 
-/// Of the object that begins at at_; 0 when it does not close.
-std::size_t JsonObjects::lengthOfObject() {
+/// Whether the object that begins at at_ closes. `length`: its length, or how far was looked.
+bool JsonObjects::scanObject(std::size_t& length) {
   std::size_t depth = 0;
   bool inText = false;
   bool escaped = false;
-  for (std::size_t length = 0; length < kLongest; ++length) {
-    if (at_ + length == window_.size() && !fill()) return 0;
+  for (length = 0; length < kLongest; ++length) {
+    if (at_ + length == window_.size() && !fill()) return false;
     const char c = window_[at_ + length];
     if (inText) {
+      if (c == '\n') return false;  // a text of JSON has no line end in it
       if (!escaped && c == '"') inText = false;
-      // A text of JSON has no line end in it.
-      if (c == '\n') return 0;
       escaped = !escaped && c == '\\';
     } else if (c == '"') {
       inText = true;
@@ -46,10 +49,11 @@ std::size_t JsonObjects::lengthOfObject() {
     } else if (c == '{') {
       ++depth;
     } else if (c == '}' && --depth == 0) {
-      return length + 1;
+      ++length;
+      return true;
     }
   }
-  return 0;
+  return false;
 }
 
 bool JsonObjects::next(std::string_view& object) {
@@ -62,15 +66,18 @@ bool JsonObjects::next(std::string_view& object) {
       begin = window_.find('{', at_);
     }
     skipTo(begin);
-    if (const std::size_t length = lengthOfObject(); length > 0) {
+    std::size_t length = 0;
+    if (scanObject(length)) {
       object = std::string_view(window_).substr(at_, length);
       linesInLast_ = std::count(object.begin(), object.end(), '\n');
       at_ += length;
       return true;
     }
     ++broken_;
-    const std::size_t end = window_.find('\n', at_);
-    skipTo(end == std::string::npos ? window_.size() : end);
+    lookedAtTwice_ += length;
+    const std::size_t end =
+        lookedAtTwice_ > kMostLookedAtTwice ? at_ + length : window_.find('\n', at_);
+    skipTo(std::min(end, window_.size()));
   }
 }
 

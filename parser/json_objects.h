@@ -13,7 +13,7 @@ namespace pipetrace {
 class JsonObjects {
  public:
   /// Longer objects are broken.
-  static constexpr std::size_t kLongest = std::size_t{1} << 20;
+  static constexpr std::size_t kLongest = std::size_t{1} << 16;
 
   explicit JsonObjects(ByteSource& source) : source_(source) {}
 
@@ -25,7 +25,7 @@ class JsonObjects {
 
  private:
   bool fill();
-  std::size_t lengthOfObject();
+  bool scanObject(std::size_t& length);
   void skipTo(std::size_t at);
 
   ByteSource& source_;
@@ -34,6 +34,7 @@ class JsonObjects {
   std::int64_t line_ = 1;
   std::int64_t linesInLast_ = 0;  // that the object handed out goes over
   std::int64_t broken_ = 0;
+  std::uint64_t lookedAtTwice_ = 0;  // bytes of broken objects
 };
 
 }  // namespace pipetrace

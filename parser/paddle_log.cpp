@@ -65,6 +65,7 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
     if (!step) diagnostics.add({.file = name, .message = "its first step is no usable number"});
     log.startStep = step.value_or(0);
   }
+  std::int64_t badTimes = 0;
   // Found by hand, matched where found: most lines of most logs are no jobs.
   for (std::size_t at = text.find(kJobBegin); at != std::string::npos;
        at = text.find(kJobBegin, at)) {
@@ -78,9 +79,11 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
     const auto beginMs = toDouble({begin.data(), begin.size()});
     const auto endMs = toDouble({end.data(), end.size()});
     if (!beginMs || !endMs) {
+      // Only the first one's line is shown, and to count it takes looking at all before it.
+      const auto before = text.begin() + static_cast<std::ptrdiff_t>(at);
+      const std::int64_t line = badTimes++ == 0 ? 1 + std::count(text.begin(), before, '\n') : 0;
       diagnostics.add({.file = name,
-                       .line = 1 + std::count(text.begin(),
-                                              text.begin() + static_cast<std::ptrdiff_t>(at), '\n'),
+                       .line = line,
                        .message = "a job whose times are no numbers was left out",
                        .advice = "PaddlePaddle's script stops at it"});
       continue;

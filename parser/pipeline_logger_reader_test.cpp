@@ -122,6 +122,13 @@ TEST(PipelineLoggerReaderTest, WhatCannotBeUsedIsToldWithItsLine) {
                   HasSubstr("a field of an unknown name")));
 }
 
+TEST(PipelineLoggerReaderTest, LinesThatAllBeginAnObjectTakeNoLongerThanTheyAreLong) {
+  std::string open;
+  while (open.size() < (std::size_t{3} << 20)) open += "{\n";  // minutes, if quadratic
+  const Result r = read(open + kLines);
+  EXPECT_THAT(r.diagnostics, testing::Contains(HasSubstr("an entry does not end")));
+}
+
 class PipelineLoggerFilesTest : public test::FolderTest {};
 
 TEST_F(PipelineLoggerFilesTest, OneFilePerRankIsOneTimeline) {
