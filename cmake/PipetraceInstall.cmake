@@ -10,12 +10,14 @@ foreach(part IN LISTS pipetrace_installed)
           FILES_MATCHING
           PATTERN "*.h"
           PATTERN "fuzz" EXCLUDE
-          REGEX "/((test|fake)_[^/]*|recorded_log|scripted_stream|hand_made_timeline)\\.h$" EXCLUDE)
+          REGEX "/((test|fake)_[^/]*|recorded_log|record_from_c|environment|scripted_stream|hand_made_timeline)\\.h$" EXCLUDE)
 endforeach()
 if(PIPETRACE_CUDA)
   install(TARGETS pipetrace_profiler_cuda EXPORT pipetraceTargets
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}") # its headers are among the profiler's
 endif()
+install(TARGETS pipetrace_c EXPORT pipetraceTargets
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 foreach(program pipe-trace pipe-run pipe-view)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")

@@ -28,6 +28,7 @@ class LogFile {
   int firstError() const { return firstError_; }
 
  private:
+  bool isThere() noexcept;
   bool writeAll(std::string_view& rest) noexcept;
   bool removeLast(std::size_t bytes) noexcept;
 

@@ -135,6 +135,69 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
   EXPECT_GE(log.number(kEnd, "errors"), 2);
 }
 
+TEST(RecorderLossTest, WithoutRoomForARingFileRecordingGoesOnInMemory) {
+  RecordedLog log;
+  testing::internal::CaptureStderr();
+  std::unique_ptr<Recorder> recorder;
+  StreamId compute = 0;
+  {
+    const FileSizeLimit limit(100'000);
+    recorder = std::make_unique<Recorder>(optionsFor(log));
+    compute = recorder->addStream("compute", std::make_unique<CpuStream>());
+    recorder->addStream("send", std::make_unique<CpuStream>());
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, AllOf(HasSubstr("no ring file"), HasSubstr(".ring: File too large")));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "said once";
+  for (int i = 0; i < 100; ++i) {
+    recorder->begin(compute, {});
+    recorder->end(compute);
+  }
+  EXPECT_THAT(log.lines("Profiler Meta: ").at(0), testing::Not(HasSubstr("ring")));
+  recorder->close();
+  EXPECT_THAT(log.lines(kInfo), SizeIs(100));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(log.folder()), {}), 1);
+}
+
+TEST(RecorderLossTest, AStreamWithoutRoomInTheRingFileIsKeptInMemory) {
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  testing::internal::CaptureStderr();
+  StreamId send = 0;
+  {
+    const FileSizeLimit limit(1'000'000);  // less than is in use already
+    send = recorder.addStream("send", std::make_unique<CpuStream>());
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("File too large"));
+  for (const StreamId stream : {compute, send}) {
+    recorder.begin(stream, {});
+    recorder.end(stream);
+  }
+  recorder.close();
+  EXPECT_EQ(log.number(kEnd, "written"), 2);
+}
+
+TEST(RecorderLossTest, ALogFolderThatVanishesIsToldAtTheEndAndHarmsNothing) {
+  RecordedLog log;
+  RecorderOptions options = optionsFor(log);
+  options.logDirectory = log.folder() + "/logs";
+  Recorder recorder(options);
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  const auto record = [&](int jobs) {
+    for (int i = 0; i < jobs; ++i) {
+      recorder.begin(compute, {});
+      recorder.end(compute);
+    }
+    recorder.flush();
+  };
+  record(10);
+  std::filesystem::remove_all(options.logDirectory);
+  record(40'000);  // more than a lap of the ring
+  EXPECT_THAT(messageOf([&] { recorder.close(); }),
+              AllOf(HasSubstr("workerlog.0"), HasSubstr("No such file")));
+}
+
 TEST(RecorderLossTest, ALogThatCannotBeOpenedOrWrittenIsRefusedAtOnce) {
   RecordedLog log;
   std::filesystem::create_symlink("/dev/full", log.path());

@@ -1,0 +1,186 @@
+#include "profiler/pipetrace.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include "profiler/cpu_stream.h"
+#include "profiler/recorder.h"
+#include "profiler/switches.h"
+#include "trace/error.h"
+
+namespace {
+
+using namespace pipetrace;
+
+static_assert(PIPETRACE_LR == static_cast<int>(JobKind::kLr) &&
+                  PIPETRACE_DEFAULT == static_cast<int>(JobKind::kDefault) &&
+                  PIPETRACE_SEND_FORWARD == static_cast<int>(JobKind::kSendForward) &&
+                  PIPETRACE_COPY == static_cast<int>(JobKind::kCopy),
+              "a kind of the C header is the JobKind of that number");
+
+thread_local std::string lastError;
+
+/// Runs what may throw.
+template <typename Action>
+int guarded(const Action& action) noexcept {
+  try {
+    action();
+    return 0;
+  } catch (const std::exception& error) {
+    try {
+      lastError = error.what();
+    } catch (const std::exception&) {
+      lastError.clear();
+    }
+  }
+  return -1;
+}
+
+/// The caller's options; what a caller of an older version did not know of is not given.
+pipetrace_options known(const pipetrace_options* given) {
+  pipetrace_options options;
+  pipetrace_options_init(&options);
+  if (given == nullptr || given->size < offsetof(pipetrace_options, world_size)) {
+    throw Error("pipetrace_open needs options: start them with pipetrace_options_init()");
+  }
+  std::memcpy(&options, given, std::min(given->size, sizeof(options)));
+  return options;
+}
+
+std::string text(const char* given) { return given == nullptr ? "" : given; }
+
+std::optional<int> positive(std::int32_t value) {
+  return value > 0 ? std::optional<int>(value) : std::nullopt;
+}
+
+RecorderOptions recorderOptions(const pipetrace_options& given) {
+  if (given.enabled < PIPETRACE_BY_ENVIRONMENT || given.enabled > PIPETRACE_OFF) {
+    throw Error("pipetrace_options.enabled is " + std::to_string(given.enabled) +
+                ": use PIPETRACE_ON, PIPETRACE_OFF or PIPETRACE_BY_ENVIRONMENT");
+  }
+  if (given.rank < 0) throw Error("pipetrace_options.rank is negative: ranks count from 0");
+  const Switches switches = Switches::fromEnvironment();
+  RecorderOptions options;
+  options.isOn =
+      given.enabled == PIPETRACE_ON || (given.enabled == PIPETRACE_BY_ENVIRONMENT && switches.isOn);
+  options.logDirectory = text(given.log_directory);
+  if (options.logDirectory.empty()) options.logDirectory = switches.logDirectory;
+  if (options.logDirectory.empty()) options.logDirectory = "logs";
+  options.steps = switches.steps;
+  if (given.first_step != 0 || given.end_step != 0) {
+    options.steps = {.first = given.first_step, .end = given.end_step};
+  }
+  if (given.ring_slots != 0) options.ringSlots = given.ring_slots;
+  options.info.rank = given.rank;
+  options.info.worldSize = positive(given.world_size);
+  options.info.numStages = positive(given.num_stages);
+  options.info.numChunks = positive(given.num_chunks);
+  options.info.numMicroBatches = positive(given.num_micro_batches);
+  options.info.device = text(given.device);
+  options.info.schedule = text(given.schedule);
+  return options;
+}
+
+JobKind kindOf(std::int32_t kind) noexcept {
+  return kind >= 0 && kind <= PIPETRACE_COPY ? static_cast<JobKind>(kind) : JobKind::kOther;
+}
+
+}  // namespace
+
+struct pipetrace_recorder {
+  explicit pipetrace_recorder(const RecorderOptions& options) : recorder(options) {}
+  Recorder recorder;
+};
+
+void pipetrace_options_init(pipetrace_options* options) {
+  *options = {};
+  options->size = sizeof(*options);
+}
+
+void pipetrace_job_init(pipetrace_job* job, int32_t kind) {
+  *job = {.size = sizeof(*job),
+          .kind = kind,
+          .micro_batch = 0,
+          .step = PIPETRACE_NOT_GIVEN,
+          .stage = PIPETRACE_NOT_GIVEN,
+          .chunk = PIPETRACE_NOT_GIVEN,
+          .peer = PIPETRACE_NOT_GIVEN,
+          .bytes = PIPETRACE_NOT_GIVEN,
+          .id = PIPETRACE_NOT_GIVEN,
+          .action = nullptr};
+}
+
+int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** recorder) {
+  *recorder = nullptr;
+  return guarded([&] {
+    const RecorderOptions given = recorderOptions(known(options));
+    if (given.isOn) *recorder = new pipetrace_recorder(given);
+  });
+}
+
+int pipetrace_add_stream(pipetrace_recorder* recorder, const char* name) {
+  if (recorder == nullptr) return 0;
+  int stream = -1;
+  guarded([&] {
+    if (text(name).empty()) throw Error("a stream needs a name: \"compute\", \"send\"");
+    stream = recorder->recorder.addStream(name, std::make_unique<CpuStream>());
+  });
+  return stream;
+}
+
+int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
+                        const pipetrace_job* job) noexcept {
+  if (recorder == nullptr) return PIPETRACE_NOT_GIVEN;
+  return recorder->recorder.begin(stream, {.kind = kindOf(job->kind),
+                                           .microBatch = job->micro_batch,
+                                           .step = job->step,
+                                           .stage = job->stage,
+                                           .chunk = job->chunk,
+                                           .peer = job->peer,
+                                           .bytes = job->bytes,
+                                           .id = job->id,
+                                           .action = job->action});
+}
+
+void pipetrace_end(pipetrace_recorder* recorder, int stream) noexcept {
+  if (recorder != nullptr) recorder->recorder.end(stream);
+}
+
+void pipetrace_begin_step(pipetrace_recorder* recorder, int32_t step) noexcept {
+  if (recorder != nullptr) recorder->recorder.beginStep(step);
+}
+
+void pipetrace_end_step(pipetrace_recorder* recorder, int32_t step) noexcept {
+  if (recorder != nullptr) recorder->recorder.endStep(step);
+}
+
+void pipetrace_counter(pipetrace_recorder* recorder, const char* name, double value,
+                       const char* unit) noexcept {
+  if (recorder != nullptr) recorder->recorder.counter(name, value, unit);
+}
+
+int pipetrace_add_counter(pipetrace_recorder* recorder, const char* name, const char* unit,
+                          double (*value)(void* context), void* context) {
+  if (recorder == nullptr) return 0;
+  return guarded([&] {
+    if (name == nullptr || value == nullptr) throw Error("a counter needs a name and a function");
+    recorder->recorder.addCounter(name, text(unit), [value, context] { return value(context); });
+  });
+}
+
+int pipetrace_flush(pipetrace_recorder* recorder) {
+  if (recorder == nullptr) return 0;
+  return guarded([&] { recorder->recorder.flush(); });
+}
+
+int pipetrace_close(pipetrace_recorder* recorder) {
+  if (recorder == nullptr) return 0;
+  const int result = guarded([&] { recorder->recorder.close(); });
+  delete recorder;
+  return result;
+}
+
+const char* pipetrace_error(void) { return lastError.c_str(); }

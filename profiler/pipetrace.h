@@ -1,0 +1,159 @@
+/* Records the jobs of one rank of a training run, stream by stream, into a job log that pipe-trace
+ * and pipe-view read (docs/profiler.md). Plain C, for programs in any language; C++ programs may
+ * use profiler/recorder.h instead, or pipetrace::Scope below.
+ *
+ * A recorder that is off is a null pointer, and every function takes one and does nothing.
+ * Functions that begin, end or count take no lock, allocate nothing and never wait. What returns an
+ * int returns 0, or -1 after an error, which pipetrace_error() explains; nothing throws.
+ *
+ * Stability: enumerators keep their values, structs grow at their end only (`size` says how much of
+ * one the caller knows), functions stay. */
+#ifndef PIPETRACE_PROFILER_PIPETRACE_H_
+#define PIPETRACE_PROFILER_PIPETRACE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__cplusplus)
+#define PIPETRACE_NOEXCEPT noexcept
+extern "C" {
+#else
+#define PIPETRACE_NOEXCEPT
+#endif
+#if defined(__GNUC__)
+#define PIPETRACE_API __attribute__((visibility("default")))
+#else
+#define PIPETRACE_API
+#endif
+
+#define PIPETRACE_NOT_GIVEN (-1)
+
+typedef struct pipetrace_recorder pipetrace_recorder;
+
+enum pipetrace_switch {
+  PIPETRACE_BY_ENVIRONMENT = 0, /* PIPETRACE, FLAGS_auto_parallel_profiler (docs/profiler.md) */
+  PIPETRACE_ON = 1,
+  PIPETRACE_OFF = 2
+};
+
+/* What a job is. */
+enum pipetrace_kind {
+  PIPETRACE_LR = 0,
+  PIPETRACE_FORWARD = 1,
+  PIPETRACE_BACKWARD = 2,
+  PIPETRACE_BACKWARD_INPUT = 3,
+  PIPETRACE_BACKWARD_WEIGHT = 4,
+  PIPETRACE_FORWARD_BACKWARD = 5,
+  PIPETRACE_RECOMPUTE = 6,
+  PIPETRACE_OPTIMIZER = 7,
+  PIPETRACE_DATA = 8,
+  PIPETRACE_DEFAULT = 9,
+  PIPETRACE_SEND_FORWARD = 10,
+  PIPETRACE_RECV_FORWARD = 11,
+  PIPETRACE_SEND_BACKWARD = 12,
+  PIPETRACE_RECV_BACKWARD = 13,
+  PIPETRACE_ALL_REDUCE = 14,
+  PIPETRACE_ALL_GATHER = 15,
+  PIPETRACE_REDUCE_SCATTER = 16,
+  PIPETRACE_COPY = 17
+};
+
+typedef struct pipetrace_options {
+  size_t size;        /* sizeof(pipetrace_options) */
+  int32_t enabled;    /* enum pipetrace_switch */
+  int32_t rank;       /* the log is log_directory/workerlog.<rank> */
+  int32_t world_size; /* this and the next six: 0 or null if not known */
+  int32_t num_stages; /* virtual stages: pipeline ranks * chunks */
+  int32_t num_chunks;
+  int32_t num_micro_batches;
+  const char* device; /* for people */
+  const char* schedule;
+  const char* log_directory; /* null: PIPETRACE_LOG_DIR, or "logs" */
+  int32_t first_step;        /* record steps from this one ... */
+  int32_t end_step;          /* ... up to, and without, this one; both 0: PIPETRACE_STEPS, or all */
+  uint32_t ring_slots;       /* records a stream can hold until they are written; 0: 16384 */
+} pipetrace_options;
+
+typedef struct pipetrace_job {
+  uint32_t size; /* sizeof(pipetrace_job) */
+  int32_t kind;  /* enum pipetrace_kind */
+  int32_t micro_batch;
+  int32_t step;       /* PIPETRACE_NOT_GIVEN: that of pipetrace_begin_step() */
+  int32_t stage;      /* virtual stage; this and the rest: PIPETRACE_NOT_GIVEN or null */
+  int32_t chunk;      /* up to 32767 */
+  int32_t peer;       /* transfers: the rank at the other end */
+  int64_t bytes;      /* transfers */
+  int64_t id;         /* transfers: what pipetrace_begin() returned for their compute job */
+  const char* action; /* the plan's cell ("1F2"); stays valid until the next flush */
+} pipetrace_job;
+
+/* Starts options and jobs with nothing given. */
+PIPETRACE_API void pipetrace_options_init(pipetrace_options* options);
+PIPETRACE_API void pipetrace_job_init(pipetrace_job* job, int32_t kind);
+
+/* Opens the log for appending. `*recorder` becomes null when recording is off. */
+PIPETRACE_API int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** recorder);
+
+/* A stream of the CPU: its jobs run on the thread that calls pipetrace_begin(), one thread at a
+ * time. The one named "compute" holds the pipeline's jobs; others ("send", "recv") what goes on
+ * beside it. Returns the stream, from 0, or -1. Before the first job. */
+PIPETRACE_API int pipetrace_add_stream(pipetrace_recorder* recorder, const char* name);
+
+/* Returns the job's id, or PIPETRACE_NOT_GIVEN. `job` is copied. */
+PIPETRACE_API int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
+                                      const pipetrace_job* job) PIPETRACE_NOEXCEPT;
+PIPETRACE_API void pipetrace_end(pipetrace_recorder* recorder, int stream) PIPETRACE_NOEXCEPT;
+
+/* Jobs that name no step belong to this one from now on. */
+PIPETRACE_API void pipetrace_begin_step(pipetrace_recorder* recorder,
+                                        int32_t step) PIPETRACE_NOEXCEPT;
+/* All compute jobs of the step have ended: its lines can be written. */
+PIPETRACE_API void pipetrace_end_step(pipetrace_recorder* recorder,
+                                      int32_t step) PIPETRACE_NOEXCEPT;
+
+/* One sample, now. The texts stay valid until the recorder is closed; `unit` may be null. */
+PIPETRACE_API void pipetrace_counter(pipetrace_recorder* recorder, const char* name, double value,
+                                     const char* unit) PIPETRACE_NOEXCEPT;
+/* A counter whose value is asked for about ten times a second, by a thread of the recorder. */
+PIPETRACE_API int pipetrace_add_counter(pipetrace_recorder* recorder, const char* name,
+                                        const char* unit, double (*value)(void* context),
+                                        void* context);
+
+/* Waits until all that was recorded is in the log. No thread may be recording. */
+PIPETRACE_API int pipetrace_flush(pipetrace_recorder* recorder);
+/* Writes what is left, closes the log, and frees the recorder, also when it returns -1. */
+PIPETRACE_API int pipetrace_close(pipetrace_recorder* recorder);
+
+/* What the last function that failed on this thread could not do, and what to try. */
+PIPETRACE_API const char* pipetrace_error(void);
+
+#if defined(__cplusplus)
+} /* extern "C" */
+
+namespace pipetrace {
+
+/* A job from here to the end of the block. */
+class Scope {
+ public:
+  Scope(pipetrace_recorder* recorder, int stream, const pipetrace_job& job) noexcept
+      : recorder_(recorder), stream_(stream) {
+    if (recorder_ != nullptr) id_ = pipetrace_begin(recorder_, stream_, &job);
+  }
+  ~Scope() {
+    if (recorder_ != nullptr) pipetrace_end(recorder_, stream_);
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+  int64_t id() const noexcept { return id_; }
+
+ private:
+  pipetrace_recorder* const recorder_;
+  const int stream_;
+  int64_t id_ = PIPETRACE_NOT_GIVEN;
+};
+
+} /* namespace pipetrace */
+#endif
+
+#endif /* PIPETRACE_PROFILER_PIPETRACE_H_ */

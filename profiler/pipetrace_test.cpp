@@ -1,0 +1,164 @@
+#include "profiler/pipetrace.h"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+
+#include "profiler/environment.h"
+#include "profiler/record_from_c.h"
+#include "profiler/recorded_log.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+pipetrace_options optionsFor(const RecordedLog& log, int enabled) {
+  pipetrace_options options;
+  pipetrace_options_init(&options);
+  options.enabled = enabled;
+  options.log_directory = log.folder().c_str();
+  return options;
+}
+
+pipetrace_job jobOf(int kind) {
+  pipetrace_job job;
+  pipetrace_job_init(&job, kind);
+  return job;
+}
+
+TEST(PipetraceTest, AProgramInCRecordsItsJobs) {
+  RecordedLog log;
+  ASSERT_EQ(recordFromC(log.folder().c_str()), 0) << pipetrace_error();
+  EXPECT_THAT(log.lines("Profiler Meta: ", 1),
+              ElementsAre(AllOf(HasSubstr("rank = 1, world_size = 2"), HasSubstr("= 1F1B"))));
+  const std::vector<std::string> jobs = log.lines("Profiler Info: ", 1);
+  ASSERT_THAT(jobs, SizeIs(4));
+  EXPECT_THAT(jobs[0], AllOf(HasSubstr("type = forward"), HasSubstr("id = 0, step = 0, stage = 1"),
+                             HasSubstr("action = 1F0")));
+  EXPECT_THAT(jobs[3], AllOf(HasSubstr("type = optimizer"), HasSubstr("step = 1")));
+  EXPECT_THAT(log.lines("Profiler Stream: ", 1),
+              ElementsAre(AllOf(HasSubstr("peer = 0, bytes = 4096, job = 0, step = 0")),
+                          AllOf(HasSubstr("job = 2, step = 1"))));
+  EXPECT_THAT(log.lines("Counter: name = loss", 1), SizeIs(2));
+  EXPECT_EQ(log.number("Profiler End: ", "errors", 1), 0);
+}
+
+TEST(PipetraceTest, AScopeIsAJob) {
+  RecordedLog log;
+  const pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  {
+    const Scope job(recorder, compute, jobOf(PIPETRACE_BACKWARD));
+    EXPECT_EQ(job.id(), 0);
+  }
+  EXPECT_EQ(pipetrace_close(recorder), 0);
+  EXPECT_THAT(log.lines("Profiler Info: "), ElementsAre(HasSubstr("type = backward,")));
+}
+
+TEST(PipetraceTest, ARecorderThatIsOffTakesEveryCallAndTouchesNoFile) {
+  RecordedLog log;
+  const pipetrace_options options = optionsFor(log, PIPETRACE_OFF);
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  EXPECT_EQ(recorder, nullptr);
+  EXPECT_EQ(pipetrace_add_stream(recorder, "compute"), 0);
+  const pipetrace_job job = jobOf(PIPETRACE_FORWARD);
+  EXPECT_EQ(pipetrace_begin(recorder, 0, &job), PIPETRACE_NOT_GIVEN);
+  pipetrace_end(recorder, 0);
+  pipetrace_begin_step(recorder, 0);
+  pipetrace_end_step(recorder, 0);
+  pipetrace_counter(recorder, "loss", 1, nullptr);
+  EXPECT_EQ(pipetrace_add_counter(recorder, "x", nullptr, nullptr, nullptr), 0);
+  { const Scope scope(recorder, 0, job); }
+  EXPECT_EQ(pipetrace_flush(recorder), 0);
+  EXPECT_EQ(pipetrace_close(recorder), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(log.folder()));
+}
+
+TEST(PipetraceTest, TheEnvironmentDecidesUnlessTheProgramDoes) {
+  RecordedLog log;
+  const auto isOn = [&](int enabled) {
+    const pipetrace_options options = optionsFor(log, enabled);
+    pipetrace_recorder* recorder = nullptr;
+    EXPECT_EQ(pipetrace_open(&options, &recorder), 0) << pipetrace_error();
+    const bool on = recorder != nullptr;
+    pipetrace_close(recorder);
+    return on;
+  };
+  const Environment clean;
+  EXPECT_FALSE(isOn(PIPETRACE_BY_ENVIRONMENT));
+  setenv("PIPETRACE", "1", 1);
+  EXPECT_TRUE(isOn(PIPETRACE_BY_ENVIRONMENT));
+  EXPECT_FALSE(isOn(PIPETRACE_OFF));
+  setenv("PIPETRACE", "0", 1);
+  EXPECT_TRUE(isOn(PIPETRACE_ON));
+}
+
+TEST(PipetraceTest, FolderAndStepsComeFromTheEnvironment) {
+  RecordedLog log;
+  const Environment clean;
+  setenv("PIPETRACE", "1", 1);
+  setenv("PIPETRACE_LOG_DIR", log.folder().c_str(), 1);
+  setenv("PIPETRACE_STEPS", "3:6", 1);
+  pipetrace_options options;
+  pipetrace_options_init(&options);
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0) << pipetrace_error();
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  for (int step = 0; step < 8; ++step) {
+    pipetrace_begin_step(recorder, step);
+    { const Scope job(recorder, compute, jobOf(PIPETRACE_FORWARD)); }
+    pipetrace_end_step(recorder, step);
+  }
+  pipetrace_close(recorder);
+  EXPECT_THAT(log.lines("Profiler Info: "),
+              ElementsAre(HasSubstr("step = 3"), HasSubstr("step = 4"), HasSubstr("step = 5")));
+  EXPECT_EQ(log.number("Profiler End: ", "dropped"), 0);
+  EXPECT_EQ(log.number("Profiler End: ", "errors"), 0);
+}
+
+TEST(PipetraceTest, ErrorsAreExplained) {
+  RecordedLog log;
+  pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  pipetrace_recorder* recorder = nullptr;
+  options.log_directory = "/dev/null/logs";
+  EXPECT_EQ(pipetrace_open(&options, &recorder), -1);
+  EXPECT_EQ(recorder, nullptr);
+  EXPECT_THAT(pipetrace_error(), HasSubstr("/dev/null/logs"));
+  EXPECT_EQ(pipetrace_open(nullptr, &recorder), -1);
+  EXPECT_THAT(pipetrace_error(), HasSubstr("pipetrace_options_init"));
+  options = optionsFor(log, 7);
+  EXPECT_EQ(pipetrace_open(&options, &recorder), -1);
+  options = optionsFor(log, PIPETRACE_ON);
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  EXPECT_EQ(pipetrace_add_stream(recorder, "a"), 0);
+  EXPECT_EQ(pipetrace_add_stream(recorder, "a"), -1);
+  EXPECT_THAT(pipetrace_error(), HasSubstr("\"a\" is there already"));
+  EXPECT_EQ(pipetrace_add_stream(recorder, nullptr), -1);
+  EXPECT_EQ(pipetrace_close(recorder), 0);
+}
+
+TEST(PipetraceTest, OptionsOfAnOlderVersionAreShorter) {
+  RecordedLog log;
+  pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  options.size = offsetof(pipetrace_options, first_step);
+  options.first_step = 5;  // what such a caller has behind its struct
+  options.end_step = 3;
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  { const Scope job(recorder, compute, jobOf(PIPETRACE_FORWARD)); }
+  pipetrace_close(recorder);
+  EXPECT_THAT(log.lines("Profiler Info: "), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,121 @@
+// Steps: which are recorded, and which jobs belong to them; and counters that are asked for.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <thread>
+
+#include "profiler/cpu_stream.h"
+#include "profiler/recorded_log.h"
+#include "profiler/recorder.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+const char* const kInfo = "Profiler Info: ";
+const char* const kEnd = "Profiler End: ";
+
+void recordSteps(Recorder& recorder, int steps, bool jobsNameThem) {
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  const StreamId send = recorder.addStream("send", std::make_unique<CpuStream>());
+  for (int step = 0; step < steps; ++step) {
+    recorder.beginStep(step);
+    for (const StreamId stream : {compute, send}) {
+      Job job;
+      if (jobsNameThem) job.step = step;
+      recorder.begin(stream, job);
+      recorder.end(stream);
+    }
+    recorder.endStep(step);
+  }
+  recorder.close();
+}
+
+TEST(RecorderStepsTest, OnlyTheStepsOfTheRangeAreRecorded) {
+  for (const bool jobsNameThem : {true, false}) {
+    RecordedLog log;
+    Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 3, .end = 6}});
+    recordSteps(recorder, 9, jobsNameThem);
+    EXPECT_THAT(log.lines(kInfo),
+                ElementsAre(HasSubstr("step = 3"), HasSubstr("step = 4"), HasSubstr("step = 5")));
+    EXPECT_THAT(log.lines("Profiler Stream: "), SizeIs(3));
+    EXPECT_EQ(log.number(kEnd, "written"), 6);
+    EXPECT_EQ(log.number(kEnd, "dropped"), 0);
+    EXPECT_EQ(log.number(kEnd, "errors"), 0);
+  }
+}
+
+TEST(RecorderStepsTest, ARangeThatEndsBeforeItBeginsRecordsNothing) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 5, .end = 3}});
+  recordSteps(recorder, 9, true);
+  EXPECT_THAT(log.lines(kInfo), IsEmpty());
+}
+
+TEST(RecorderStepsTest, ASkippedJobThatIsNotEndedIsAnErrorAndNoMore) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 1, .end = 3}});
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  recorder.begin(compute, {.step = 1});  // given up by
+  recorder.begin(compute, {.step = 5});  // this one, which is skipped, and given up by
+  recorder.begin(compute, {.microBatch = 7, .step = 2});
+  recorder.end(compute);
+  recorder.begin(compute, {.microBatch = 8, .step = 2});
+  recorder.end(compute);
+  recorder.close();
+  EXPECT_THAT(log.lines(kInfo), ElementsAre(HasSubstr("Job (7)"), HasSubstr("Job (8)")));
+  EXPECT_EQ(log.number(kEnd, "errors"), 2);
+}
+
+TEST(RecorderStepsTest, JobsBelongToTheStepThatHasBegunUnlessTheySayOtherwise) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder()});
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  const auto job = [&](const Job& each) {
+    recorder.begin(compute, each);
+    recorder.end(compute);
+  };
+  job({.microBatch = 0});
+  recorder.beginStep(4);
+  job({.microBatch = 1});
+  job({.microBatch = 2, .step = 9});
+  recorder.close();
+  EXPECT_THAT(log.lines(kInfo),
+              ElementsAre(Not(HasSubstr("step")), HasSubstr("step = 4"), HasSubstr("step = 9")));
+}
+
+TEST(RecorderStepsTest, ARecorderThatIsOffTouchesNoFile) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder() + "/logs", .isOn = false});
+  recordSteps(recorder, 3, true);
+  EXPECT_FALSE(recorder.isOn());
+  EXPECT_EQ(recorder.nextJobId(), kNotGiven);
+  recorder.counter("loss", 1);
+  recorder.addCounter("depth", "", [] { return 0.0; });
+  recorder.flush();
+  EXPECT_TRUE(std::filesystem::is_empty(log.folder()));
+}
+
+TEST(RecorderStepsTest, ACounterIsAskedForItsValue) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder()});
+  std::atomic<int> value = 0;
+  recorder.addCounter("queue depth", "jobs", [&] { return static_cast<double>(++value); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(450));
+  recorder.close();
+  const std::vector<std::string> lines = log.lines("Counter: name = \"queue depth\"");
+  EXPECT_GE(lines.size(), 2u);
+  EXPECT_LE(lines.size(), 7u);
+  EXPECT_EQ(lines.size(), static_cast<std::size_t>(value));
+  EXPECT_THAT(lines, Each(HasSubstr("unit = jobs")));
+}
+
+}  // namespace
+}  // namespace pipetrace

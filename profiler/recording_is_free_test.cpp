@@ -1,0 +1,133 @@
+// Counts what the recording calls allocate and lock, by standing in for the functions of the system
+// that do it.
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <pthread.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <thread>
+
+#include "profiler/cpu_stream.h"
+#include "profiler/emulated_stream.h"
+#include "profiler/pipetrace.h"
+#include "profiler/recorded_log.h"
+#include "profiler/recorder.h"
+
+namespace {
+
+thread_local long allocations = 0;
+thread_local long locks = 0;
+
+void* counted(std::size_t size) {
+  ++allocations;
+  void* const memory = std::malloc(size == 0 ? 1 : size);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return counted(size); }
+void* operator new[](std::size_t size) { return counted(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(size == 0 ? 1 : size);
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+
+// The sanitizers stand in for the same functions themselves.
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+#define PIPETRACE_COUNTS_LOCKS 1
+
+#define PIPETRACE_COUNTED(name, type)                                                       \
+  extern "C" int name(type* object) {                                                       \
+    static const auto original = reinterpret_cast<int (*)(type*)>(dlsym(RTLD_NEXT, #name)); \
+    ++locks;                                                                                \
+    return original(object);                                                                \
+  }
+PIPETRACE_COUNTED(pthread_mutex_lock, pthread_mutex_t)
+PIPETRACE_COUNTED(pthread_mutex_trylock, pthread_mutex_t)
+PIPETRACE_COUNTED(pthread_rwlock_rdlock, pthread_rwlock_t)
+PIPETRACE_COUNTED(pthread_rwlock_wrlock, pthread_rwlock_t)
+PIPETRACE_COUNTED(pthread_spin_lock, volatile int)
+PIPETRACE_COUNTED(pthread_cond_signal, pthread_cond_t)
+PIPETRACE_COUNTED(pthread_cond_broadcast, pthread_cond_t)
+#endif
+
+namespace pipetrace {
+namespace {
+
+/// Records on CPU and emulated streams until all rings have been full.
+void recordAll(Recorder& recorder, StreamId compute, StreamId emulated) {
+  for (int step = 0; step < 2000; ++step) {
+    recorder.beginStep(step);
+    recorder.begin(compute, {.kind = JobKind::kForward, .step = step, .action = "0F0"});
+    recorder.end(compute);
+    recorder.begin(emulated, {.kind = JobKind::kRecvForward, .id = recorder.nextJobId()});
+    recorder.end(emulated, 4096);
+    recorder.counter("loss", step);
+    recorder.endStep(step);
+  }
+}
+
+TEST(RecordingIsFreeTest, RecordingAllocatesNothing) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .ringSlots = 64});
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  const StreamId emulated = recorder.addStream("recv", std::make_unique<EmulatedStream>());
+  const long before = allocations;
+  recordAll(recorder, compute, emulated);
+  EXPECT_EQ(allocations - before, 0);
+  const auto probe = std::make_unique<int>(1);
+  EXPECT_EQ(allocations - before, *probe) << "the count itself works";
+}
+
+TEST(RecordingIsFreeTest, RecordingTakesNoLock) {
+#if !defined(PIPETRACE_COUNTS_LOCKS)
+  GTEST_SKIP() << "a sanitizer is in the way of counting locks";
+#endif
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .ringSlots = 64});
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  const StreamId emulated = recorder.addStream("recv", std::make_unique<EmulatedStream>());
+  const long before = locks;
+  recordAll(recorder, compute, emulated);
+  EXPECT_EQ(locks - before, 0);
+  std::mutex probe;
+  { const std::lock_guard lock(probe); }
+  EXPECT_EQ(locks - before, 1) << "the count itself works";
+}
+
+TEST(RecordingIsFreeTest, TheCHeaderAddsNothing) {
+  RecordedLog log;
+  pipetrace_options options;
+  pipetrace_options_init(&options);
+  options.enabled = PIPETRACE_ON;
+  options.log_directory = log.folder().c_str();
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  pipetrace_job job;
+  pipetrace_job_init(&job, PIPETRACE_FORWARD);
+  const long allocated = allocations;
+  const long locked = locks;
+  for (int i = 0; i < 1000; ++i) {
+    const Scope scope(recorder, compute, job);
+    pipetrace_counter(recorder, "loss", 1, nullptr);
+  }
+  EXPECT_EQ(allocations - allocated, 0);
+  EXPECT_EQ(locks - locked, 0);
+  pipetrace_close(recorder);
+}
+
+}  // namespace
+}  // namespace pipetrace

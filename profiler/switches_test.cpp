@@ -1,0 +1,89 @@
+#include "profiler/switches.h"
+
+#include <gmock/gmock.h>
+
+#include "profiler/environment.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::HasSubstr;
+
+Switches with(const std::map<std::string, std::string>& variables) {
+  const Environment clean;
+  for (const auto& [name, value] : variables) setenv(name.c_str(), value.c_str(), 1);
+  return Switches::fromEnvironment();
+}
+
+std::string errorOf(const std::map<std::string, std::string>& variables) {
+  try {
+    with(variables);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(SwitchesTest, RecordingIsOffUnlessItIsSwitchedOn) {
+  EXPECT_FALSE(with({}).isOn);
+  EXPECT_FALSE(with({{"PIPETRACE", ""}}).isOn);
+  for (const char* yes : {"1", "on", "true", "TRUE", "yes"}) {
+    EXPECT_TRUE(with({{"PIPETRACE", yes}}).isOn) << yes;
+  }
+  for (const char* no : {"0", "off", "False", "no"}) {
+    EXPECT_FALSE(with({{"PIPETRACE", no}}).isOn) << no;
+  }
+}
+
+TEST(SwitchesTest, PaddlePaddlesSwitchCountsWhereOursIsNotSet) {
+  EXPECT_TRUE(with({{"FLAGS_auto_parallel_profiler", "1"}}).isOn);
+  EXPECT_TRUE(with({{"FLAGS_auto_parallel_profiler", "true"}}).isOn);
+  EXPECT_FALSE(with({{"FLAGS_auto_parallel_profiler", "0"}}).isOn);
+  EXPECT_FALSE(with({{"FLAGS_auto_parallel_profiler", "1"}, {"PIPETRACE", "0"}}).isOn);
+  EXPECT_TRUE(with({{"FLAGS_auto_parallel_profiler", "0"}, {"PIPETRACE", "1"}}).isOn);
+}
+
+TEST(SwitchesTest, BelowVerbosityZeroPaddlePaddleWritesNoJobs) {
+  const std::string flag = "FLAGS_auto_parallel_profiler";
+  EXPECT_TRUE(with({{flag, "1"}, {"GLOG_v", "0"}}).isOn);
+  EXPECT_TRUE(with({{flag, "1"}, {"GLOG_v", "4"}}).isOn);
+  EXPECT_FALSE(with({{flag, "1"}, {"GLOG_v", "-1"}}).isOn);
+  EXPECT_TRUE(with({{"PIPETRACE", "1"}, {"GLOG_v", "-1"}}).isOn);
+  EXPECT_FALSE(with({{"GLOG_v", "4"}}).isOn) << "verbosity alone switches nothing on";
+}
+
+TEST(SwitchesTest, StepsAreHalfOpenAsPaddlePaddles) {
+  const auto recorded = [](const char* text) {
+    std::string steps;
+    const StepRange range = with({{"PIPETRACE_STEPS", text}}).steps;
+    for (int step = 0; step < 9; ++step) {
+      if (range.contains(step)) steps += std::to_string(step);
+    }
+    return steps;
+  };
+  EXPECT_EQ(recorded("3:6"), "345");
+  EXPECT_EQ(recorded("5:3"), "");
+  EXPECT_EQ(recorded("3:3"), "");
+  EXPECT_EQ(recorded("7:"), "78");
+  EXPECT_EQ(recorded(":2"), "01");
+  EXPECT_EQ(recorded("-5:1"), "0");
+  EXPECT_EQ(with({}).steps, StepRange());
+}
+
+TEST(SwitchesTest, WhatMeansNothingIsRefusedByName) {
+  EXPECT_THAT(errorOf({{"PIPETRACE", "maybe"}}), HasSubstr("PIPETRACE is \"maybe\""));
+  for (const char* steps : {"3", "3-6", "a:6", "3:6:9", ":", "3:99999999999"}) {
+    EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", steps}}), HasSubstr("PIPETRACE_STEPS")) << steps;
+  }
+  EXPECT_THAT(errorOf({{"FLAGS_auto_parallel_profiler", "1"}, {"GLOG_v", "x"}}),
+              HasSubstr("GLOG_v"));
+}
+
+TEST(SwitchesTest, TheFolderIsTaken) {
+  EXPECT_EQ(with({{"PIPETRACE_LOG_DIR", "/a b"}}).logDirectory, "/a b");
+  EXPECT_EQ(with({}).logDirectory, "");
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,30 @@
+#!/bin/bash
+# The profiler as another project finds it: installs this build, then builds and runs the programs
+# beside this script, which are those of docs/profiler.md, and reads what they recorded.
+#   run.sh CMAKE BUILD_DIR WORK_DIR SANITIZERS
+set -euo pipefail
+cmake=$1 build=$2 work=$3 sanitizers=$4
+here=$(cd "$(dirname "$0")" && pwd)
+
+# The program of a language in the documentation, to compare with.
+documented() { awk -v fence="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == fence { on = 1 }' \
+  "$here/../../docs/profiler.md"; }
+
+rm -rf "$work"
+mkdir -p "$work"
+"$cmake" --install "$build" --prefix "$work/prefix" > "$work/install.txt"
+for language in cpp c; do
+  documented $language | diff -u - "$here/$language/record.$language"
+  "$cmake" -S "$here/$language" -B "$work/$language" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    ${sanitizers:+-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=$sanitizers} > "$work/$language.txt"
+  "$cmake" --build "$work/$language" >> "$work/$language.txt"
+  logs=$work/$language-logs
+  (cd "$work" && "./$language/record")
+  test ! -e "$work/logs" -a ! -e "$logs" # off unless it is switched on
+  PIPETRACE=1 PIPETRACE_LOG_DIR=$logs "$work/$language/record"
+  test "$(grep -c 'Profiler Info: Job' "$logs/workerlog.0")" = 12
+  grep -q 'Profiler End: written = 15, dropped = 0, errors = 0' "$logs/workerlog.0"
+  test "$(ls "$logs")" = workerlog.0
+  "$work/prefix/bin/pipe-trace" "$logs" | grep -q . # a summary
+  echo "$language: recorded and read"
+done

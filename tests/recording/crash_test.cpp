@@ -1,0 +1,215 @@
+// Programs that record at full speed and die: what is in the log and in the ring file afterwards.
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <new>
+#include <set>
+#include <thread>
+
+#include "parser/load_timeline.h"
+#include "profiler/cpu_stream.h"
+#include "profiler/recorded_log.h"
+#include "profiler/recorder.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kLanes = 3;
+const std::array<const char*, kLanes> kNames = {"compute", "send", "recv"};
+const std::array<const char*, 4> kActions = {"0F0", "1F2", "3B1", "(0F7;7B3)OVERLAP_F_B"};
+
+/// In memory that the parent shares: what the child has done.
+struct Progress {
+  std::array<std::atomic<std::int64_t>, kLanes> begun;
+};
+
+/// Every field of a job follows from its number, so that a wrong one shows.
+Job jobOf(int lane, std::int64_t n) {
+  return {.kind = lane == 0   ? (n % 2 == 0 ? JobKind::kForward : JobKind::kBackward)
+                  : lane == 1 ? JobKind::kSendForward
+                              : JobKind::kRecvForward,
+          .microBatch = static_cast<std::int32_t>(n % 97),
+          .step = static_cast<std::int32_t>(n / 1000),
+          .stage = static_cast<std::int32_t>(n % 13),
+          .chunk = static_cast<std::int32_t>(n % 3),
+          .peer = lane == 0 ? kNotGiven : static_cast<std::int32_t>(n % 5),
+          .bytes = lane == 0 ? kNotGiven : n * 16,
+          .id = n,
+          .action = lane == 0 ? kActions[static_cast<std::size_t>(n % 4)] : nullptr};
+}
+
+void record(Recorder& recorder, StreamId stream, Progress& progress, std::int64_t jobs) {
+  for (std::int64_t n = 0; n < jobs; ++n) {
+    progress.begun[static_cast<std::size_t>(stream)].store(n + 1, std::memory_order_relaxed);
+    recorder.begin(stream, jobOf(stream, n));
+    recorder.end(stream);
+    if (stream == 0 && n % 1000 == 999) recorder.endStep(static_cast<std::int32_t>(n / 1000));
+  }
+}
+
+/// The child: `jobs` on each lane, then `last`.
+[[noreturn]] void child(const std::string& folder, Progress& progress, std::int64_t jobs,
+                        void (*last)()) {
+  const rlimit none{};
+  setrlimit(RLIMIT_CORE, &none);
+  RecorderOptions options;
+  options.logDirectory = folder;
+  auto* const recorder = new Recorder(options);  // never closed
+  for (const char* const name : kNames) recorder->addStream(name, std::make_unique<CpuStream>());
+  std::vector<std::thread> threads;
+  for (StreamId stream = 1; stream < kLanes; ++stream) {
+    threads.emplace_back([&, stream] { record(*recorder, stream, progress, jobs); });
+  }
+  record(*recorder, 0, progress, jobs);
+  for (std::thread& thread : threads) thread.join();
+  last();
+  _exit(0);
+}
+
+class Crash {
+ public:
+  Crash()
+      : progress(new (mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Progress()) {}
+  ~Crash() { munmap(progress, sizeof(Progress)); }
+  Crash(const Crash&) = delete;
+  Crash& operator=(const Crash&) = delete;
+
+  void start(std::int64_t jobs, void (*last)()) {
+    pid_ = fork();
+    if (pid_ == 0) child(log.folder(), *progress, jobs, last);
+  }
+  void kill() const { ::kill(pid_, SIGKILL); }
+  /// The signal that ended it; 0: none.
+  int wait() const {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  }
+  void awaitBegun(std::int64_t jobs) const {
+    while (progress->begun[0] < jobs) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+
+  RecordedLog log;
+  Progress* const progress;
+
+ private:
+  pid_t pid_ = 0;
+};
+
+struct Recovered {
+  std::int64_t jobs = 0;
+  std::int64_t dropped = 0;
+};
+
+void expectJob(const Timeline& timeline, int lane, const Event& event) {
+  const Job expected = jobOf(lane, event.job);
+  ASSERT_EQ(event.kind, expected.kind) << event.job;
+  ASSERT_EQ(event.microBatch, expected.microBatch) << event.job;
+  ASSERT_EQ(event.step, expected.step) << event.job;
+  ASSERT_EQ(event.stage, expected.stage) << event.job;
+  ASSERT_EQ(event.chunk, expected.chunk) << event.job;
+  ASSERT_EQ(event.peer, expected.peer) << event.job;
+  ASSERT_LE(event.begin, event.end) << event.job;
+  for (const Argument& argument : timeline.argumentsOf(event)) {
+    const std::string_view key = timeline.strings[argument.key];
+    if (key == "bytes") {
+      ASSERT_EQ(argument.integer, expected.bytes);
+    } else if (key == "action") {
+      ASSERT_EQ(timeline.strings[argument.text], expected.action);
+    }
+  }
+}
+
+/// Reads what is left, and looks at every job: none twice, none wrong, none that never was.
+void check(const Crash& crash, Recovered& recovered) {
+  Diagnostics diagnostics;
+  const Timeline timeline = loadTimeline({crash.log.folder()}, {}, diagnostics);
+  std::int64_t missing = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const std::int64_t begun = crash.progress->begun[static_cast<std::size_t>(lane)];
+    const Track* const track = timeline.findTrack(0, kNames[static_cast<std::size_t>(lane)]);
+    missing += begun;
+    if (track == nullptr) continue;
+    std::int64_t before = -1;
+    Nanoseconds lastEnd = kNsMin;
+    for (const Event& event : track->events) {
+      ASSERT_GT(event.job, before) << "twice, or not in the order in which they were";
+      ASSERT_LT(event.job, begun);
+      ASSERT_GE(event.begin, lastEnd) << event.job;
+      before = event.job;
+      lastEnd = event.end;
+      ASSERT_NO_FATAL_FAILURE(expectJob(timeline, lane, event));
+    }
+    recovered.jobs += static_cast<std::int64_t>(track->events.size());
+  }
+  const std::int64_t dropped = timeline.ranks.at(0).dropped;
+  recovered.dropped += dropped;
+  missing -= recovered.jobs + dropped;
+  ASSERT_GE(missing, 0);
+  ASSERT_LE(missing, kLanes) << "recovered + dropped + at most one a stream = begun";
+}
+
+int kills() {
+  const char* const many = std::getenv("PIPETRACE_KILLS");
+  return many == nullptr ? 20 : std::atoi(many);
+}
+
+TEST(CrashTest, AKillAtFullSpeedLosesNoJobThatIsNotCounted) {
+  std::int64_t jobs = 0;
+  std::int64_t dropped = 0;
+  const bool all = std::getenv("PIPETRACE_KILLS") != nullptr;
+  for (int i = 0; i < kills(); ++i) {
+    Crash crash;
+    crash.start(1'000'000, [] { pause(); });
+    // Somewhere on the way, from the first jobs to the last but one.
+    crash.awaitBegun(2 + (all ? 990'000 : 150'000) * i / kills());
+    crash.kill();
+    ASSERT_EQ(crash.wait(), SIGKILL);
+    Recovered recovered;
+    ASSERT_NO_FATAL_FAILURE(check(crash, recovered)) << "kill " << i;
+    jobs += recovered.jobs;
+    dropped += recovered.dropped;
+  }
+  RecordProperty("recovered", std::to_string(jobs));
+  RecordProperty("dropped", std::to_string(dropped));
+  if (all) std::printf("%d kills: %ld jobs recovered, %ld dropped\n", kills(), jobs, dropped);
+  EXPECT_GT(jobs, 0);
+}
+
+TEST(CrashTest, ASegmentationFaultLosesNothing) {
+  Crash crash;
+  crash.start(2000, [] { std::raise(SIGSEGV); });
+  ASSERT_EQ(crash.wait(), SIGSEGV);
+  Recovered recovered;
+  check(crash, recovered);
+  EXPECT_EQ(recovered.jobs, kLanes * 2000);
+}
+
+TEST(CrashTest, AbortLosesNothing) {
+  Crash crash;
+  crash.start(2000, [] { std::abort(); });
+  ASSERT_EQ(crash.wait(), SIGABRT);
+  Recovered recovered;
+  check(crash, recovered);
+  EXPECT_EQ(recovered.jobs, kLanes * 2000);
+}
+
+TEST(CrashTest, AProgramThatForgetsToCloseLosesNothing) {
+  Crash crash;
+  crash.start(2000, [] { std::_Exit(0); });
+  ASSERT_EQ(crash.wait(), 0);
+  Recovered recovered;
+  check(crash, recovered);
+  EXPECT_EQ(recovered.jobs, kLanes * 2000);
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,345 @@
+// What is read from the log and the ring file that a program leaves when it ends without closing
+// them. No program dies here: the files are copied while the recorder is open, which is all that a
+// kill would leave.
+#include <gmock/gmock.h>
+
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "parser/load_timeline.h"
+#include "profiler/cpu_stream.h"
+#include "profiler/recorded_log.h"
+#include "profiler/recorder.h"
+#include "profiler/scripted_stream.h"
+#include "trace/error.h"
+#include "trace/ring_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+namespace rf = ring_format;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A recorder whose lines are held, and what would be left of it.
+class LeftOver {
+ public:
+  static RecorderOptions options(const RecordedLog& log) {
+    RecorderOptions options;
+    options.logDirectory = log.folder();
+    options.ringSlots = 64;
+    options.holdLimit = 1000 * kNsPerSecond;
+    return options;
+  }
+
+  LeftOver() : recorder(options(original)) {
+    compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+    send = recorder.addStream("send", std::make_unique<CpuStream>());
+  }
+
+  void job(StreamId stream, std::int64_t id, JobKind kind = JobKind::kForward) {
+    recorder.begin(stream, {.kind = kind,
+                            .microBatch = static_cast<std::int32_t>(id % 8),
+                            .step = 1,
+                            .stage = 2,
+                            .id = id,
+                            .action = "2F3"});
+    recorder.end(stream, stream == send ? 4096 : kNotGiven);
+  }
+
+  /// The files as they are now.
+  void die() {
+    fs::copy(original.folder(), copy.folder(),
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    ring = fileIn(copy.folder());
+  }
+
+  static std::string fileIn(const std::string& folder) {
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      if (entry.path().extension() == ".ring") return entry.path().string();
+    }
+    return "";
+  }
+
+  std::string ringBytes() const {
+    std::ifstream in(ring, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void setRingBytes(const std::string& bytes) const {
+    std::ofstream(ring, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  template <typename T>
+  void poke(std::size_t offset, const T& value) const {
+    std::string bytes = ringBytes();
+    std::memcpy(bytes.data() + offset, &value, sizeof(T));
+    setRingBytes(bytes);
+  }
+  std::size_t laneAt(int lane) const {
+    rf::FileHeader header{};
+    std::memcpy(&header, ringBytes().data(), sizeof(header));
+    return header.laneOffset[static_cast<std::size_t>(lane)];
+  }
+
+  Timeline load(int run = -1) { return loadTimeline({copy.folder()}, {.run = run}, diagnostics); }
+  std::vector<std::string> messages() const {
+    std::vector<std::string> list;
+    for (const Diagnostic& each : diagnostics.list()) list.push_back(each.message);
+    return list;
+  }
+
+  RecordedLog original;
+  RecordedLog copy;
+  std::string ring;
+  Recorder recorder;
+  StreamId compute = 0;
+  StreamId send = 0;
+  Diagnostics diagnostics;
+};
+
+std::vector<std::int64_t> ids(const Timeline& timeline, std::string_view lane, int rank = 0) {
+  std::vector<std::int64_t> list;
+  const Track* const track = timeline.findTrack(rank, lane);
+  if (track == nullptr) return list;
+  for (const Event& event : track->events) list.push_back(event.job);
+  return list;
+}
+
+/// Waits until the log thread has been round, so that it has taken what was recorded.
+void awaitLogThread() { std::this_thread::sleep_for(std::chrono::milliseconds(150)); }
+
+std::string argument(const Timeline& timeline, const Event& event, std::string_view key) {
+  for (const Argument& each : timeline.argumentsOf(event)) {
+    if (timeline.strings[each.key] != key) continue;
+    if (each.type == ArgumentType::kInteger) return std::to_string(each.integer);
+    return std::string(timeline.strings[each.text]);
+  }
+  return "";
+}
+
+TEST(LeftOverRingTest, JobsThatWereNotWrittenAreReadAsIfTheyHadBeen) {
+  LeftOver left;
+  left.job(left.compute, 5);
+  left.job(left.send, 5, JobKind::kSendForward);
+  left.job(left.compute, 6);
+  awaitLogThread();
+  left.die();
+  left.recorder.close();
+  const Timeline recovered = left.load();
+  EXPECT_THAT(left.messages(), Contains(HasSubstr("3 jobs that were not in the log")));
+  Diagnostics none;
+  const Timeline written = loadTimeline({left.original.folder()}, {}, none);
+  EXPECT_THAT(none.list(), IsEmpty());
+  for (const char* const lane : {"compute", "send"}) {
+    const std::vector<Event>& found = recovered.findTrack(0, lane)->events;
+    const std::vector<Event>& expected = written.findTrack(0, lane)->events;
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].begin, expected[i].begin);
+      EXPECT_EQ(found[i].end, expected[i].end);
+      EXPECT_EQ(found[i].kind, expected[i].kind);
+      EXPECT_EQ(found[i].job, expected[i].job);
+      EXPECT_EQ(found[i].microBatch, expected[i].microBatch);
+      EXPECT_EQ(found[i].step, expected[i].step);
+      EXPECT_EQ(found[i].stage, expected[i].stage);
+      EXPECT_EQ(found[i].peer, expected[i].peer);
+      for (const char* const key : {"action", "bytes", "untimed"}) {
+        EXPECT_EQ(argument(recovered, found[i], key), argument(written, expected[i], key)) << key;
+      }
+    }
+  }
+  EXPECT_EQ(argument(recovered, recovered.findTrack(0, "compute")->events[0], "action"), "2F3");
+}
+
+TEST(LeftOverRingTest, JobsWhoseTimesNobodyHadAskedForYetAreWithinAMicrosecondOfThem) {
+  std::vector<Nanoseconds> off;
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    LeftOver left;
+    awaitLogThread();
+    left.job(left.compute, 5);
+    left.die();  // most likely before the log thread comes round again
+    left.recorder.close();
+    const Timeline recovered = left.load();
+    Diagnostics none;
+    const Timeline written = loadTimeline({left.original.folder()}, {}, none);
+    off.push_back(std::abs(recovered.findTrack(0, "compute")->events.at(0).begin -
+                           written.findTrack(0, "compute")->events.at(0).begin));
+  }
+  EXPECT_LE(*std::min_element(off.begin(), off.end()), kNsPerUs);
+}
+
+TEST(LeftOverRingTest, WhatIsInTheLogIsNotReadTwice) {
+  LeftOver left;
+  for (int i = 0; i < 10; ++i) left.job(left.compute, i);
+  left.job(left.send, 3, JobKind::kSendForward);
+  left.recorder.flush();
+  left.die();
+  EXPECT_THAT(ids(left.load(), "compute"), SizeIs(10));
+  // A kill between the write of the lines and the return of their slots.
+  left.poke(left.laneAt(0) + offsetof(rf::LaneHeader, freed), std::uint64_t{4});
+  left.poke(left.laneAt(1) + offsetof(rf::LaneHeader, freed), std::uint64_t{0});
+  const Timeline timeline = left.load();
+  EXPECT_THAT(ids(timeline, "compute"), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  EXPECT_THAT(ids(timeline, "send"), ElementsAre(3));
+}
+
+TEST(LeftOverRingTest, ATornSlotIsLeftOutAndTheOthersRead) {
+  LeftOver left;
+  for (int i = 0; i < 70; ++i) left.job(left.compute, i);  // 64 slots: 64 jobs and 6 dropped
+  left.die();
+  const std::size_t slots = left.laneAt(0) + sizeof(rf::LaneHeader);
+  left.poke(slots + 10 * sizeof(rf::Slot) + offsetof(rf::Slot, sequence), std::uint32_t{0});
+  left.poke(slots + 20 * sizeof(rf::Slot) + offsetof(rf::Slot, sequence), std::uint32_t{21 + 64});
+  const Timeline timeline = left.load();
+  const std::vector<std::int64_t> found = ids(timeline, "compute");
+  EXPECT_THAT(found, SizeIs(62));
+  EXPECT_THAT(found, testing::Not(Contains(10)));
+  EXPECT_THAT(found, testing::Not(Contains(20)));
+  EXPECT_EQ(timeline.ranks.at(0).dropped, 6);
+}
+
+TEST(LeftOverRingTest, AFullLapOverwritesNothingThatIsNotInTheLog) {
+  LeftOver left;
+  for (int lap = 0; lap < 5; ++lap) {
+    for (int i = 0; i < 60; ++i) left.job(left.compute, lap * 60 + i);
+    left.recorder.flush();
+  }
+  for (int i = 300; i < 350; ++i) left.job(left.compute, i);
+  left.die();
+  const std::vector<std::int64_t> found = ids(left.load(), "compute");
+  ASSERT_THAT(found, SizeIs(350));
+  for (int i = 0; i < 350; ++i) EXPECT_EQ(found[static_cast<std::size_t>(i)], i);
+}
+
+TEST(LeftOverRingTest, TheJobThatWasOpenIsNamed) {
+  LeftOver left;
+  left.job(left.compute, 5);
+  awaitLogThread();
+  left.recorder.begin(left.compute, {.kind = JobKind::kBackward, .microBatch = 6});
+  left.die();
+  EXPECT_THAT(ids(left.load(), "compute"), ElementsAre(5));
+  EXPECT_THAT(left.messages(),
+              Contains(HasSubstr("ended in backward of micro-batch 6 on stream compute")));
+}
+
+TEST(LeftOverRingTest, SamplesOfCountersAreReadOnce) {
+  LeftOver left;
+  left.job(left.compute, 0);
+  left.recorder.counter("loss", 3.5, "nats");
+  left.recorder.flush();
+  left.recorder.counter("loss", 2.5, "nats");
+  awaitLogThread();
+  left.die();
+  const Timeline timeline = left.load();
+  ASSERT_THAT(timeline.counters, SizeIs(1));
+  EXPECT_EQ(timeline.counters[0].name, "loss");
+  EXPECT_EQ(timeline.counters[0].unit, "nats");
+  ASSERT_THAT(timeline.counters[0].samples, SizeIs(2));
+  EXPECT_EQ(timeline.counters[0].samples[1].value, 2.5);
+}
+
+TEST(LeftOverRingTest, JobsOfADeviceThatHasNotToldTheirTimesAreUntimed) {
+  LeftOver left;
+  auto owned = std::make_unique<ScriptedStream>();
+  ScriptedStream& device = *owned;
+  const StreamId copy = left.recorder.addStream("copy", std::move(owned));
+  device.now = monotonicNow();
+  device.known = device.now.load();
+  left.job(copy, 1, JobKind::kCopy);
+  awaitLogThread();
+  device.now = device.now + 1000;
+  left.job(copy, 2, JobKind::kCopy);
+  awaitLogThread();
+  left.die();
+  const Timeline timeline = left.load();
+  const std::vector<Event>& events = timeline.findTrack(0, "copy")->events;
+  ASSERT_THAT(events, SizeIs(2));
+  for (const Event& event : events) {
+    EXPECT_EQ(argument(timeline, event, "untimed"), event.job == 2 ? "1" : "") << event.job;
+  }
+  device.known = kNsMax;
+}
+
+TEST(LeftOverRingTest, ACleanCloseLeavesNoRingFile) {
+  LeftOver left;
+  left.job(left.compute, 1);
+  left.die();
+  EXPECT_NE(left.ring, "");
+  left.recorder.close();
+  EXPECT_EQ(LeftOver::fileIn(left.original.folder()), "");
+}
+
+TEST(LeftOverRingTest, EachRunOfALogHasItsOwn) {
+  LeftOver left;
+  left.job(left.compute, 1);
+  left.die();
+  {
+    RecorderOptions options = LeftOver::options(left.copy);
+    options.logDirectory = left.copy.folder();
+    Recorder second(options);
+    const StreamId compute = second.addStream("compute", std::make_unique<CpuStream>());
+    second.begin(compute, {.id = 7});
+    second.end(compute);
+    second.close();
+  }
+  EXPECT_THAT(ids(left.load(), "compute"), ElementsAre(7));
+  EXPECT_THAT(ids(left.load(0), "compute"), ElementsAre(1));
+  EXPECT_TRUE(fs::exists(left.ring)) << "a later run leaves it alone";
+}
+
+TEST(LeftOverRingTest, ARingFileIsReadWithoutItsLog) {
+  LeftOver left;
+  left.job(left.compute, 1);
+  left.die();
+  const Timeline timeline = loadTimeline({left.ring}, {}, left.diagnostics);
+  EXPECT_THAT(ids(timeline, "compute"), ElementsAre(1));
+  EXPECT_THAT(timeline.ranks.at(0).clock, testing::AnyOf("tsc", "monotonic_raw"));
+}
+
+TEST(LeftOverRingTest, AnUnreadableRingFileIsAWarning) {
+  LeftOver left;
+  left.job(left.compute, 1);
+  left.recorder.flush();
+  left.die();
+  for (const std::uint32_t version : {0u, 2u}) {
+    left.poke(offsetof(rf::FileHeader, version), version);
+    EXPECT_THAT(ids(left.load(), "compute"), ElementsAre(1));
+    EXPECT_THAT(left.messages(), Contains(HasSubstr("this ring file cannot be read")));
+    left.diagnostics = {};
+  }
+  left.setRingBytes("");
+  EXPECT_THAT(ids(left.load(), "compute"), ElementsAre(1));
+}
+
+TEST(LeftOverRingTest, WhateverIsInTheFileNothingBreaks) {
+  LeftOver left;
+  left.job(left.compute, 1);
+  left.recorder.flush();
+  for (int i = 2; i < 30; ++i) left.job(left.compute, i);
+  left.die();
+  const std::string whole = left.ringBytes();
+  const std::size_t lane = left.laneAt(0);
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    std::string bytes = whole.substr(0, round % 3 == 0 ? random() % whole.size() : whole.size());
+    for (int i = 0; i < 40; ++i) {
+      const std::size_t from = i % 2 == 0 ? 0 : lane;
+      const std::size_t at = from + random() % 6000;
+      if (at >= 16 && at < bytes.size()) bytes[at] = static_cast<char>(random());
+    }
+    left.setRingBytes(bytes);
+    Diagnostics diagnostics;
+    try {
+      EXPECT_GE(loadTimeline({left.copy.folder()}, {}, diagnostics).eventCount(), 1u);
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("292 years"));  // times from anywhere
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace
