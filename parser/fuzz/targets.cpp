@@ -13,6 +13,7 @@
 #include "parser/perfetto_writer.h"
 #include "parser/pipeline_logger_reader.h"
 #include "parser/sqlite_reader.h"
+#include "parser/test_timelines.h"
 #include "parser/utf8.h"
 #include "trace/error.h"
 #include "trace/log_format.h"
@@ -67,10 +68,25 @@ void readAndCheck(const TraceReader& reader, const std::string& bytes) {
   writeNowhere(timeline);
 }
 
+/// What comes of the bytes and what is said about them.
+std::string resultOf(const TraceReader& reader, const std::string& bytes) {
+  Timeline timeline;
+  Diagnostics diagnostics;
+  ByteSource source("fuzz", bytes);
+  const ReadOutcome outcome = reader.read(source, {}, timeline, diagnostics);
+  timeline.sort();
+  std::string text = test::describe(timeline) + outcome.whyNone;
+  for (const Diagnostic& diagnostic : diagnostics.list()) text += "\n" + toText(diagnostic);
+  return text;
+}
+
 }  // namespace
 
 void readAsJobLog(const std::string& bytes) {
   readAndCheck(JobLogReader(), bytes);
+  require(resultOf(JobLogReader(LogReading::kFast), bytes) ==
+              resultOf(JobLogReader(LogReading::kByPattern), bytes),
+          "logs are read alike by hand and by pattern");
   for (std::size_t from = 0; from < bytes.size();) {
     const std::size_t end = std::min(bytes.find('\n', from), bytes.size());
     const std::string line = toUtf8(std::string_view(bytes).substr(from, end - from));
@@ -84,14 +100,17 @@ void readAsJobLog(const std::string& bytes) {
   }
 }
 
-void readAsChromeJson(const std::string& bytes) { readAndCheck(ChromeJsonReader(), bytes); }
+void readAsChromeJson(const std::string& bytes) {
+  readAndCheck(ChromeJsonReader(), bytes);
+  require(resultOf(ChromeJsonReader(ChromeReading::kFast), bytes) ==
+              resultOf(ChromeJsonReader(ChromeReading::kByLibrary), bytes),
+          "traces are read alike by hand and by the library");
+}
 
 void readAsPerfetto(const std::string& bytes) { readAndCheck(PerfettoReader(), bytes); }
 
 void readAsSqlite(const std::string& bytes) { readAndCheck(SqliteReader(), bytes); }
 
-void readAsPipelineLogger(const std::string& bytes) {
-  readAndCheck(PipelineLoggerReader(), bytes);
-}
+void readAsPipelineLogger(const std::string& bytes) { readAndCheck(PipelineLoggerReader(), bytes); }
 
 }  // namespace pipetrace::fuzz

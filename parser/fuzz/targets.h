@@ -7,10 +7,10 @@
 /// something does not hold that must hold for any input.
 namespace pipetrace::fuzz {
 
-/// Reads the bytes as a job log, the canonical lines in both ways, and writes what came of it.
+/// Reads the bytes as a job log, by hand and by pattern, and writes what came of it.
 void readAsJobLog(const std::string& bytes);
 
-/// Reads the bytes as Chrome JSON, and writes what came of it.
+/// Reads the bytes as Chrome JSON, by hand and by the library, and writes what came of it.
 void readAsChromeJson(const std::string& bytes);
 
 /// The same for Perfetto's protobuf, SQLite databases and the PipelineLogger's JSON.

@@ -21,7 +21,8 @@ namespace {
 constexpr const char* kUsage =
     "converter_bench [--folder DIR] [--runs N] [--jobs N] [--only TEXT] [--large] [--phases]\n"
     "Measures the conversion of job logs and Chrome JSON against the least that a converter can\n"
-    "do, in turn with it, and prints medians. Logs and outputs are kept in DIR\n"
+    "do, in turn with it, and prints medians: of the time from begin to end, and of the time of\n"
+    "all cores, which other programs disturb less. Logs and outputs are kept in DIR\n"
     "(/dev/shm/pipetrace-bench): choose one on a disk to measure that as well.\n"
     "--jobs: lines of jobs in the dense log (1000000). --large: ten times as many, too.\n";
 
@@ -80,8 +81,8 @@ class Benchmark {
     add({.name = "Chrome JSON to timeline, 2 threads", .ours = [=, this] { load(trace, ours(2)); }},
         [=, this] { makeChromeTrace(trace, options_.jobs); });
 
-    std::printf("%-36s %9s %9s %7s %9s %9s %9s %10s\n", "", "ours, s", "bare, s", "ratio",
-                "user, s", "system, s", "peak, MiB", "bytes/job");
+    std::printf("%-36s %8s %8s %6s %10s %10s %6s %10s %10s\n", "", "ours, s", "bare, s", "ratio",
+                "CPU ours,s", "CPU bare,s", "ratio", "peak, MiB", "bytes/job");
     for (const Row& row : rows_) measureRow(row);
   }
 
@@ -131,14 +132,19 @@ class Benchmark {
       if (row.bare) ofBare.push_back(measure(row.bare));
     }
     const Cost cost = median(ofOurs);
-    std::printf("%-36s %9.3f", row.name.c_str(), cost.seconds);
-    if (row.bare) {
-      const Cost bare = median(ofBare);
-      std::printf(" %9.3f %7.2f", bare.seconds, cost.seconds / bare.seconds);
-    } else {
-      std::printf(" %9s %7s", "", "");
-    }
-    std::printf(" %9.3f %9.3f %9.1f", cost.userSeconds, cost.systemSeconds, cost.peakMiB);
+    const Cost bare = row.bare ? median(ofBare) : Cost{};
+    const auto print = [&](int width, double oursSeconds, double bareSeconds) {
+      std::printf(" %*.3f", width, oursSeconds);
+      if (row.bare) {
+        std::printf(" %*.3f %6.2f", width, bareSeconds, oursSeconds / bareSeconds);
+      } else {
+        std::printf(" %*s %6s", width, "", "");
+      }
+    };
+    std::printf("%-36s", row.name.c_str());
+    print(8, cost.seconds, bare.seconds);
+    print(10, cost.cpuSeconds, bare.cpuSeconds);
+    std::printf(" %10.1f", cost.peakMiB);
     if (row.jobs > 0) {
       std::printf(" %10.1f", cost.peakMiB * 1024 * 1024 / static_cast<double>(row.jobs));
     }

@@ -41,8 +41,7 @@ Cost measure(const std::function<void()>& work) {
   }
   const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
   return {.seconds = wall.count(),
-          .userSeconds = seconds(usage.ru_utime),
-          .systemSeconds = seconds(usage.ru_stime),
+          .cpuSeconds = seconds(usage.ru_utime) + seconds(usage.ru_stime),
           .peakMiB = static_cast<double>(usage.ru_maxrss) / 1024};
 }
 
@@ -53,8 +52,7 @@ Cost median(std::vector<Cost> costs) {
     return costs[costs.size() / 2].*figure;
   };
   return {.seconds = of(&Cost::seconds),
-          .userSeconds = of(&Cost::userSeconds),
-          .systemSeconds = of(&Cost::systemSeconds),
+          .cpuSeconds = of(&Cost::cpuSeconds),
           .peakMiB = of(&Cost::peakMiB)};
 }
 

@@ -7,10 +7,9 @@ namespace pipetrace::bench {
 
 /// What a piece of work took as a process of its own.
 struct Cost {
-  double seconds = 0;        ///< from its start to its end
-  double userSeconds = 0;    ///< of all its threads, in the program
-  double systemSeconds = 0;  ///< ... and in the system
-  double peakMiB = 0;        ///< of resident memory
+  double seconds = 0;     ///< from its start to its end
+  double cpuSeconds = 0;  ///< of all its threads, those in the system included
+  double peakMiB = 0;     ///< of resident memory
 };
 
 /// Does the work in a child process. Throws Error when it fails there.
