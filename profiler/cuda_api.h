@@ -17,7 +17,7 @@ class CudaApi {
   using Event = void*;   ///< a cudaEvent_t
   using Stream = void*;  ///< a cudaStream_t; null: the legacy default stream
 
-  enum class Status { kOk, kNotReady, kFailed };
+  enum class Status { kOk, kNotReady, kCapturing, kFailed };
 
   virtual ~CudaApi() = default;
 
@@ -37,6 +37,9 @@ class CudaApi {
   virtual Stream createStream() noexcept = 0;
   virtual void destroyStream(Stream stream) noexcept = 0;
 
+  /// kCapturing: the stream's work is going into a graph instead of to the device, or that cannot
+  /// be told. Nothing was recorded then: it would be part of the graph, and asking for the event
+  /// would spoil the capture.
   virtual Status record(Event event, Stream stream) noexcept = 0;
   /// kNotReady: the device has not come to it yet. Never waits.
   virtual Status query(Event event) noexcept = 0;
@@ -44,9 +47,6 @@ class CudaApi {
   /// A float, so its step grows with it: 0.12 us at 2 s.
   virtual Status elapsed(Event from, Event to, float& milliseconds) noexcept = 0;
 
-  /// Whether the stream's work is going into a graph instead of to the device. True as well if that
-  /// cannot be told.
-  virtual bool isCapturing(Stream stream) noexcept = 0;
   /// The calling thread may (true) or may not make calls that could disturb another thread's graph
   /// capture. Returns what it was before; threads begin with false.
   virtual bool exchangeRelaxedCapture(bool relaxed) noexcept = 0;

@@ -55,6 +55,11 @@ class CudaRuntime final : public CudaApi {
   }
 
   Status record(Event event, Stream stream) noexcept override {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    if (!worked(cudaStreamIsCapturing(asStream(stream), &capture)) ||
+        capture != cudaStreamCaptureStatusNone) {
+      return Status::kCapturing;
+    }
     return statusOf(cudaEventRecord(asEvent(event), asStream(stream)));
   }
   Status query(Event event) noexcept override {
@@ -67,11 +72,6 @@ class CudaRuntime final : public CudaApi {
     return statusOf(cudaEventElapsedTime(&milliseconds, asEvent(from), asEvent(to)));
   }
 
-  bool isCapturing(Stream stream) noexcept override {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    return !worked(cudaStreamIsCapturing(asStream(stream), &status)) ||
-           status != cudaStreamCaptureStatusNone;
-  }
   bool exchangeRelaxedCapture(bool relaxed) noexcept override {
     cudaStreamCaptureMode mode =
         relaxed ? cudaStreamCaptureModeRelaxed : cudaStreamCaptureModeGlobal;

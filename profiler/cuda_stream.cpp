@@ -64,54 +64,58 @@ DeviceStream::Mark CudaStream::newMark() noexcept {
 }
 
 EventPool::Index CudaStream::record() noexcept {
-  // A record during capture would put the event into the graph, and asking for it later would spoil
-  // the capture.
-  if (api_.isCapturing(stream_)) {
-    add(captured_);
-    return EventPool::kNone;
-  }
   const EventPool::Index event = pool_->take();
   if (event == EventPool::kNone) {
     add(exhausted_);
-    return EventPool::kNone;
+    return event;
   }
-  if (api_.record(pool_->at(event), stream_) != Status::kOk) {
-    pool_->untake();
+  const Status status = api_.record(pool_->at(event), stream_);
+  if (status == Status::kOk) [[likely]] {
+    refusals_ = 0;
+    add(records_);
+    return event;
+  }
+  pool_->untake();
+  if (status == Status::kCapturing) {
+    add(captured_);
+  } else {
     add(refused_);
     if (++refusals_ >= kMostRefusals) isDead_.store(true, std::memory_order_relaxed);
-    return EventPool::kNone;
   }
-  refusals_ = 0;
-  add(records_);
-  return event;
-}
-
-bool CudaStream::queue(const Slot& slot) noexcept {
-  if (queued_.push(slot)) return true;
-  if (slot.event != EventPool::kNone) add(exhausted_);
-  return false;
+  return EventPool::kNone;
 }
 
 DeviceStream::Mark CudaStream::markStart() noexcept {
   const Mark endedAt = lastMark_;
-  const Mark now = newMark();
-  if (isDead_.load(std::memory_order_relaxed)) return now;
-  const bool share = shareable_ && now - endedAt <= shareWithin_ && endedBy_ == thisThread();
+  open_.start = newMark();
+  if (isDead_.load(std::memory_order_relaxed)) [[unlikely]]
+    return open_.start;
+  const bool share =
+      shareable_ && open_.start - endedAt <= shareWithin_ && endedBy_ == thisThread();
   shareable_ = false;
-  if (share) add(shared_);
-  const EventPool::Index event = share ? kShared : record();
-  queue({.mark = now, .event = event, .isStart = true});
-  return now;
+  if (share) {
+    add(shared_);
+    open_.startEvent = kShared;
+  } else {
+    open_.startEvent = record();
+  }
+  return open_.start;
 }
 
 DeviceStream::Mark CudaStream::mark() noexcept {
-  if (isDead_.load(std::memory_order_relaxed)) return newMark();
-  const EventPool::Index event = record();
+  if (isDead_.load(std::memory_order_relaxed)) [[unlikely]]
+    return newMark();
+  open_.endEvent = record();
   // Read after the record, which can take longer than a start may lie behind to be shared.
-  const Mark now = newMark();
-  shareable_ = queue({.mark = now, .event = event}) && event != EventPool::kNone;
+  open_.end = newMark();
+  if (queued_.push(open_)) [[likely]] {
+    shareable_ = open_.endEvent != EventPool::kNone;
+  } else {
+    shareable_ = false;
+    add(exhausted_);
+  }
   endedBy_ = thisThread();
-  return now;
+  return open_.end;
 }
 
 void CudaStream::poll(bool hurry) noexcept {
@@ -122,96 +126,87 @@ void CudaStream::poll(bool hurry) noexcept {
     return;
   }
   device_->poll(false);
-  takeFinished();
+  for (const Queued* job = queued_.front(); job != nullptr && isFinished(*job);
+       job = queued_.front()) {
+    queued_.pop();
+  }
   const bool isWaiting = newest_ > device_->clock().last().device;
   if (isWaiting && (hurry || known_.size() > kManyWaiting)) device_->poll(true);
 }
 
-void CudaStream::takeFinished() noexcept {
-  while (const Slot* slot = queued_.front()) {
-    if (slot->isStart) {
-      if (open_.mark != 0) keepStart(kUnknown);  // its end never came
-      open_ = *slot;
-    } else if (!takeEnd(*slot)) {
-      return;
-    }
-    queued_.pop();
-    if (isDead_.load(std::memory_order_relaxed)) return;
+/// Whether the device has come to its end; it is asked for no other.
+bool CudaStream::isFinished(const Queued& job) noexcept {
+  if (job.endEvent == EventPool::kNone) {
+    keepJob(job, kUnknown, kUnknown);
+    return true;
   }
-}
-
-/// False: the device has not come to it yet.
-bool CudaStream::takeEnd(const Slot& end) noexcept {
-  if (end.event != EventPool::kNone) {
-    const Status status = api_.query(pool_->at(end.event));
-    if (status == Status::kNotReady) return false;
-    if (status == Status::kOk && timeJob(end)) {
-      failures_ = 0;
-      return true;
-    }
+  const Status status = api_.query(pool_->at(job.endEvent));
+  if (status == Status::kNotReady) return false;
+  if (status == Status::kOk) {
+    time(job);
+  } else {
     fail();
+    keepJob(job, kUnknown, kUnknown);
   }
-  keepStart(kUnknown);
-  keepEnd(end, kUnknown);
   return true;
 }
 
-/// False: the runtime failed.
-bool CudaStream::timeJob(const Slot& end) noexcept {
-  BoundedTime endTime;
-  if (!device_->deviceTime(pool_->at(end.event), endTime)) return false;
-  if (open_.mark == 0 || open_.event == EventPool::kNone) {
-    keepStart(kUnknown);
-  } else if (open_.event == kShared) {
-    if (!timeAfterLastEnd(end, endTime)) return false;
-  } else if (!timeOwnStart(end, endTime)) {
-    return false;
+void CudaStream::time(const Queued& job) noexcept {
+  BoundedTime start = kUnknown;
+  BoundedTime end;
+  bool worked = device_->deviceTime(pool_->at(job.endEvent), end);
+  if (worked && job.startEvent == kShared) {
+    worked = timeAfterLastEnd(job, start, end);
+  } else if (worked && job.startEvent != EventPool::kNone) {
+    worked = timeOwnStart(job, start, end);
   }
-  keepEnd(end, endTime);
-  return true;
+  if (worked) {
+    failures_ = 0;
+    keepJob(job, start, end);
+  } else {
+    fail();
+    keepJob(job, kUnknown, kUnknown);
+  }
 }
 
 /// The job begins where the one before ended, to the nanosecond, and lasts as long as the runtime
-/// says, as far as rounding allows. `time` is the end's as it was measured by itself.
-bool CudaStream::timeAfterLastEnd(const Slot& end, BoundedTime& time) noexcept {
-  const BoundedTime start = lastEnd_;
-  keepStart(start);
+/// says, as far as rounding allows. `end` is what it was measured as by itself.
+bool CudaStream::timeAfterLastEnd(const Queued& job, BoundedTime& start,
+                                  BoundedTime& end) noexcept {
+  start = lastEnd_;
   if (start.time == kLost) return true;
   BoundedTime duration;
-  if (!device_->elapsed(pool_->at(lastEndEvent_), pool_->at(end.event), duration)) return false;
+  if (!device_->elapsed(pool_->at(lastEndEvent_), pool_->at(job.endEvent), duration)) return false;
   const Nanoseconds bound = start.bound + duration.bound;
-  if (bound > time.bound + kMostRounding) {
-    time.time = std::max(time.time, start.time);
+  if (bound > end.bound + kMostRounding) {
+    end.time = std::max(end.time, start.time);
   } else {
-    time = {.time = start.time + duration.time, .bound = bound};
+    end = {.time = start.time + duration.time, .bound = bound};
   }
   return true;
 }
 
-bool CudaStream::timeOwnStart(const Slot& end, const BoundedTime& endTime) noexcept {
-  const CudaApi::Event event = pool_->at(open_.event);
+bool CudaStream::timeOwnStart(const Queued& job, BoundedTime& start,
+                              const BoundedTime& end) noexcept {
+  const CudaApi::Event event = pool_->at(job.startEvent);
   BoundedTime duration;
-  if (!device_->elapsed(event, pool_->at(end.event), duration)) return false;
-  BoundedTime start{.time = endTime.time - duration.time, .bound = endTime.bound + duration.bound};
-  if (duration.time > kLongJob && !device_->deviceTime(event, start)) return false;
-  keepStart(start);
-  return true;
+  if (!device_->elapsed(event, pool_->at(job.endEvent), duration)) return false;
+  start = {.time = end.time - duration.time, .bound = end.bound + duration.bound};
+  return duration.time <= kLongJob || device_->deviceTime(event, start);
 }
 
-/// The open start, if there is one, becomes known.
-void CudaStream::keepStart(const BoundedTime& device) {
-  if (open_.mark == 0) return;
-  keep({.mark = open_.mark, .device = device, .isStart = true});
-  if (open_.event != kShared && open_.event != EventPool::kNone) release(open_.event);
-  open_ = {};
-}
-
-void CudaStream::keepEnd(const Slot& end, const BoundedTime& device) {
-  keep({.mark = end.mark, .device = device});
-  if (lastEndEvent_ != EventPool::kNone) release(lastEndEvent_);
-  lastEnd_ = device;
-  // Kept until the next job is known, which may have to be measured from it.
-  lastEndEvent_ = end.event;
+void CudaStream::keepJob(const Queued& job, const BoundedTime& start, const BoundedTime& end) {
+  keep({.mark = job.start, .device = start, .isStart = true});
+  keep({.mark = job.end, .device = end});
+  // Events come free in order, so one frees those before it. The end's is kept until the next job
+  // is known, which may have to be measured from it.
+  if (job.startEvent != kShared && job.startEvent != EventPool::kNone) {
+    pool_->releaseUpTo(job.startEvent);
+  } else if (lastEndEvent_ != EventPool::kNone) {
+    pool_->releaseUpTo(lastEndEvent_);
+  }
+  lastEnd_ = end;
+  lastEndEvent_ = job.endEvent;
 }
 
 void CudaStream::keep(const Known& known) {
@@ -224,12 +219,6 @@ void CudaStream::keep(const Known& known) {
   if (known_.size() > kMostKept) known_.pop_front();
 }
 
-/// Events come free in order, so this one frees those before it.
-void CudaStream::release(EventPool::Index index) noexcept {
-  pool_->releaseUpTo(index);
-  lastEndEvent_ = EventPool::kNone;
-}
-
 void CudaStream::fail() noexcept {
   if (++failures_ >= kMostRefusals) isDead_.store(true, std::memory_order_relaxed);
 }
@@ -240,23 +229,15 @@ void CudaStream::giveUp() noexcept {
     std::fprintf(stderr, "pipetrace: CUDA device %d: jobs are no longer timed: %s\n",
                  device_->index(), api_.lastError().c_str());
   }
-  while (const Slot* slot = queued_.front()) {
-    if (slot->isStart) {
-      keepStart(kUnknown);
-      open_ = *slot;
-    } else {
-      keepStart(kUnknown);
-      keep({.mark = slot->mark, .device = kUnknown});
-    }
-    queued_.pop();
+  for (; const Queued* job = queued_.front(); queued_.pop()) {
+    keep({.mark = job->start, .device = kUnknown, .isStart = true});
+    keep({.mark = job->end, .device = kUnknown});
   }
-  keepStart(kUnknown);
 }
 
 bool CudaStream::isOnItsWay(Mark mark) noexcept {
-  if (open_.mark != 0 && open_.mark <= mark) return true;
-  const Slot* const next = queued_.front();
-  return next != nullptr && next->mark <= mark;
+  const Queued* const next = queued_.front();
+  return next != nullptr && next->start <= mark;
 }
 
 const CudaStream::Known* CudaStream::find(Mark mark) noexcept {

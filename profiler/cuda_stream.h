@@ -78,11 +78,12 @@ class CudaStream : public DeviceStream {
   using Count = std::atomic<std::int64_t>;
   static constexpr EventPool::Index kShared = EventPool::kNone - 1;
 
-  /// A mark on its way to the log thread.
-  struct Slot {
-    Mark mark = 0;
-    EventPool::Index event = EventPool::kNone;  // kNone: not recorded; kShared: the end before it
-    bool isStart = false;
+  /// A job on its way to the log thread.
+  struct Queued {
+    Mark start = 0;
+    Mark end = 0;
+    EventPool::Index startEvent = EventPool::kNone;  // kNone: not recorded; kShared: the end before
+    EventPool::Index endEvent = EventPool::kNone;
   };
   /// A mark whose event is done.
   struct Known {
@@ -98,17 +99,13 @@ class CudaStream : public DeviceStream {
 
   Mark newMark() noexcept;
   EventPool::Index record() noexcept;
-  bool queue(const Slot& slot) noexcept;
 
-  void takeFinished() noexcept;
-  bool takeEnd(const Slot& end) noexcept;
-  bool timeJob(const Slot& end) noexcept;
-  bool timeAfterLastEnd(const Slot& end, BoundedTime& time) noexcept;
-  bool timeOwnStart(const Slot& end, const BoundedTime& endTime) noexcept;
-  void keepStart(const BoundedTime& device);
-  void keepEnd(const Slot& end, const BoundedTime& device);
+  bool isFinished(const Queued& job) noexcept;
+  void time(const Queued& job) noexcept;
+  bool timeAfterLastEnd(const Queued& job, BoundedTime& start, BoundedTime& end) noexcept;
+  bool timeOwnStart(const Queued& job, BoundedTime& start, const BoundedTime& end) noexcept;
   void keep(const Known& known);
-  void release(EventPool::Index index) noexcept;
+  void keepJob(const Queued& job, const BoundedTime& start, const BoundedTime& end);
   void fail() noexcept;
   void giveUp() noexcept;
   bool isOnItsWay(Mark mark) noexcept;
@@ -124,6 +121,7 @@ class CudaStream : public DeviceStream {
 
   // The recording thread's.
   Mark lastMark_ = 0;
+  Queued open_;
   const void* endedBy_ = nullptr;
   bool shareable_ = false;
   int refusals_ = 0;
@@ -134,10 +132,9 @@ class CudaStream : public DeviceStream {
   Count refused_ = 0;
 
   std::atomic<bool> isDead_ = false;
-  SpscRing<Slot> queued_;
+  SpscRing<Queued> queued_;
 
   // The log thread's.
-  Slot open_;  // a start whose end has not come; mark 0: none
   BoundedTime lastEnd_ = kUnknown;
   EventPool::Index lastEndEvent_ = EventPool::kNone;
   std::deque<Known> known_;

@@ -28,7 +28,6 @@ class FreeCuda final : public CudaApi {
     milliseconds = 0;
     return Status::kOk;
   }
-  bool isCapturing(Stream) noexcept override { return false; }
   bool exchangeRelaxedCapture(bool relaxed) noexcept override { return relaxed; }
   std::string lastError() override { return "none"; }
 

@@ -153,7 +153,6 @@ TEST(CudaStreamFaultsTest, JobsDuringCaptureAreLostAndTheGraphIsAsWithoutUs) {
   test.cuda->beginCapture(test.handle);
   const auto inside = test.job(kNsPerMs);
   test.pass(3 * kNsPerSecond);
-  EXPECT_EQ(test.cuda->calls().recordedIntoGraphs, 0);
   EXPECT_TRUE(test.cuda->endCapture());
   EXPECT_EQ(test.stream.counts().captured, 2);
   const auto launch = test.job(kNsPerMs);

@@ -141,6 +141,7 @@ TEST(CudaStreamTest, AStartWithoutAnEndIsLostAndTheNextJobIsNot) {
   const auto job = test.job(kNsPerMs);
   test.pass(3 * kNsPerSecond);
   EXPECT_EQ(test.timeOf(orphan), kLost);
+  EXPECT_EQ(test.stream.counts().records, 3);
   EXPECT_NEAR(static_cast<double>(test.timeOf(job.start) - job.began), 0, 20e3);
 }
 

@@ -152,17 +152,13 @@ FakeCuda::Status FakeCuda::record(Event event, Stream stream) noexcept {
   auto& on = *static_cast<FakeStream*>(stream);
   auto& recorded = *static_cast<FakeEvent*>(event);
   if (isStale(on) || isStale(recorded)) return Status::kFailed;
+  if (on.isCapturing) return Status::kCapturing;
   if (takeOne(refusals_, "record refused")) return Status::kFailed;
   if (recorded.device != on.device) {
     lastError_ = "event and stream are of different devices";
     return Status::kFailed;
   }
   recorded.stream = &on;
-  recorded.isCaptured = on.isCapturing;
-  if (on.isCapturing) {
-    ++calls_.recordedIntoGraphs;
-    return Status::kOk;
-  }
   if (on.busyUntil > now_) {
     recorded.at = on.busyUntil;
     recorded.visibleAt = recorded.at + kSeenAfter;
@@ -184,11 +180,6 @@ FakeCuda::Status FakeCuda::query(Event event) noexcept {
   if (isStale(asked)) return Status::kFailed;
   if (asked.device != thisThread().device) ++calls_.wrongDevice;
   if (capturing_ != nullptr && !thisThread().relaxed) captureIsValid_ = false;
-  if (asked.isCaptured) {
-    captureIsValid_ = false;
-    lastError_ = "the event is captured";
-    return Status::kFailed;
-  }
   if (asked.stream == nullptr) return Status::kOk;
   if (asked.stream->hangs || now_ < asked.visibleAt) return Status::kNotReady;
   return takeOne(queryFailures_, "query failed") ? Status::kFailed : Status::kOk;
@@ -208,12 +199,6 @@ FakeCuda::Status FakeCuda::elapsed(Event from, Event to, float& milliseconds) no
   }
   milliseconds = static_cast<float>(static_cast<double>(stamp(second.at) - stamp(first.at)) / 1e6);
   return Status::kOk;
-}
-
-bool FakeCuda::isCapturing(Stream stream) noexcept {
-  const auto lock = call();
-  const auto& asked = *static_cast<FakeStream*>(stream);
-  return isStale(asked) || asked.isCapturing;
 }
 
 bool FakeCuda::exchangeRelaxedCapture(bool relaxed) noexcept {

@@ -61,9 +61,8 @@ class FakeCuda : public CudaApi {
     std::int64_t records = 0;
     std::int64_t queries = 0;
     std::int64_t all = 0;
-    std::int64_t stale = 0;        ///< with an event or a stream that a reset took
-    std::int64_t wrongDevice = 0;  ///< while another device was current
-    std::int64_t recordedIntoGraphs = 0;
+    std::int64_t stale = 0;                ///< with an event or a stream that a reset took
+    std::int64_t wrongDevice = 0;          ///< while another device was current
     std::array<std::int64_t, 8> chosen{};  ///< setDevice(), by device
   };
   Calls calls();
@@ -80,7 +79,6 @@ class FakeCuda : public CudaApi {
   Status record(Event event, Stream stream) noexcept override;
   Status query(Event event) noexcept override;
   Status elapsed(Event from, Event to, float& milliseconds) noexcept override;
-  bool isCapturing(Stream stream) noexcept override;
   bool exchangeRelaxedCapture(bool relaxed) noexcept override;
   std::string lastError() override;
 
@@ -102,7 +100,6 @@ class FakeCuda : public CudaApi {
     FakeStream* stream = nullptr;  // null: never recorded
     Nanoseconds at = 0;
     Nanoseconds visibleAt = 0;
-    bool isCaptured = false;
   };
   struct ThreadState {
     int device = 0;
