@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "analysis/measured_costs.h"
 #include "analysis/run_summary.h"
@@ -51,10 +49,7 @@ void requireSame(const char* option, const std::optional<int>& given, int inFile
 }
 
 Schedule fileSchedule(const RehearseOptions& options) {
-  std::ifstream in(options.scheduleFile, std::ios::binary);
-  if (!in) throw Error("cannot read the schedule " + options.scheduleFile);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
-  Schedule schedule = readSchedule(text, options.scheduleFile);
+  Schedule schedule = readScheduleFile(options.scheduleFile);
   requireSame("--ranks", options.ranks, schedule.numRanks(), options.scheduleFile);
   requireSame("--micro-batches", options.microBatches, schedule.numMicroBatches,
               options.scheduleFile);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "samples/read_file.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check.h"
 #include "schedule/schedule_reader.h"
@@ -15,7 +14,7 @@ Schedule sampleSchedule(const SampleOptions& options) {
     return buildSchedule(options.schedule,
                          PlanSize{options.stages, options.microBatches, options.chunks});
   }
-  Schedule schedule = readSchedule(readFile(options.scheduleFile), options.scheduleFile);
+  Schedule schedule = readScheduleFile(options.scheduleFile);
   requireValid(schedule);
   return schedule;
 }
