@@ -92,6 +92,7 @@ TEST(LineBlocksTest, LinesAcrossBlocksAreWholeAndComeOnce) {
       bytes += expected.back() + "\n";
     }
     for (const std::size_t size : {1, 2, 7, 64, 1000, 65536}) {
+      if (size < 64 && longest > 100) continue;  // a million blocks
       ByteSource source("memory", bytes);
       ASSERT_EQ(lines(source, size), expected) << size;
     }
