@@ -10,19 +10,37 @@ bool isEarlier(const TimedJob& a, const TimedJob& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
+/// Appends `jobs` in the order of their begins.
+void appendSorted(const std::vector<TimedJob>& jobs, std::vector<TimedJob>& out) {
+  if (std::is_sorted(jobs.begin(), jobs.end(), isEarlier)) {  // of one lane, as it is most often
+    out.insert(out.end(), jobs.begin(), jobs.end());
+    return;
+  }
+  std::vector<const TimedJob*> order;  // much less to move about
+  order.reserve(jobs.size());
+  for (const TimedJob& job : jobs) order.push_back(&job);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const TimedJob* a, const TimedJob* b) { return isEarlier(*a, *b); });
+  for (const TimedJob* job : order) out.push_back(*job);
+}
+
 }  // namespace
 
 void HeldJobs::add(const TimedJob& job, Nanoseconds now) {
   const auto [place, isNew] = steps_.try_emplace(job.job.step);
-  if (isNew) place->second.firstAdded = now;
+  if (isNew) {
+    place->second.firstAdded = now;
+    place->second.jobs.swap(spare_);
+  }
   place->second.jobs.push_back(job);
 }
 
 void HeldJobs::takeUpTo(std::int32_t step, std::vector<TimedJob>& out) {
   while (!steps_.empty() && steps_.begin()->first <= step) {
     std::vector<TimedJob>& jobs = steps_.begin()->second.jobs;
-    std::stable_sort(jobs.begin(), jobs.end(), isEarlier);
-    out.insert(out.end(), jobs.begin(), jobs.end());
+    appendSorted(jobs, out);
+    jobs.clear();
+    if (jobs.capacity() > spare_.capacity()) spare_.swap(jobs);
     steps_.erase(steps_.begin());
   }
 }

@@ -39,6 +39,7 @@ class HeldJobs {
     std::vector<TimedJob> jobs;
   };
   std::map<std::int32_t, Step> steps_;
+  std::vector<TimedJob> spare_;  // the memory of a step that is gone, for one that comes
 };
 
 }  // namespace pipetrace

@@ -7,11 +7,15 @@
 namespace pipetrace {
 namespace {
 
+__extension__ using Wide = unsigned __int128;
+
 constexpr int kTries = 8;
 constexpr int kFirstTries = 32;
 constexpr Nanoseconds kFirstDistance = 200 * kNsPerUs;
 constexpr std::size_t kMostAnchors = 2048;
 constexpr std::size_t kThinning = 16;
+// Rounding the rate to so many bits loses a ns in minutes, and anchors are closer than that.
+constexpr int kRateBits = 40;
 
 }  // namespace
 
@@ -46,7 +50,11 @@ void HostClock::addAnchor() {
 
 void HostClock::keep(const ClockAnchor& anchor) {
   if (anchor.ticks <= anchors_.back().ticks || anchor.monotonic < anchors_.back().monotonic) return;
+  const ClockAnchor from = anchors_.back();
   anchors_.push_back(anchor);
+  // Rounded down, so that no time between the two comes after the second.
+  const auto rise = static_cast<Wide>(anchor.monotonic - from.monotonic);
+  rate_ = static_cast<std::uint64_t>((rise << kRateBits) / (anchor.ticks - from.ticks));
   if (anchors_.size() < kMostAnchors) return;
   // Both clocks drift so slowly against each other that far fewer will do for what is long past.
   const std::size_t half = anchors_.size() / 2;
@@ -58,11 +66,13 @@ void HostClock::keep(const ClockAnchor& anchor) {
 
 bool HostClock::monotonicAt(std::uint64_t ticks, Nanoseconds& time) const noexcept {
   if (ticks > anchors_.back().ticks) return false;
-  const std::size_t n = anchors_.size();
-  // Nearly all lie between the last two.
-  const bool recent = ticks >= anchors_[n - 2].ticks;
-  const std::span<const ClockAnchor> all(anchors_);
-  time = pipetrace::monotonicAt(recent ? all.subspan(n - 2) : all, ticks);
+  const ClockAnchor& from = anchors_[anchors_.size() - 2];
+  if (ticks >= from.ticks) {  // as nearly all are
+    const auto distance = static_cast<Wide>(ticks - from.ticks);
+    time = from.monotonic + static_cast<Nanoseconds>((distance * rate_) >> kRateBits);
+  } else {
+    time = pipetrace::monotonicAt(anchors_, ticks);
+  }
   return true;
 }
 

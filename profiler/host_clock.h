@@ -44,6 +44,7 @@ class HostClock {
 
   const TickSource source_;
   std::uint64_t usualWidth_ = 0;
+  std::uint64_t rate_ = 0;  // ns a tick between the last two anchors, times 2^40
   std::vector<ClockAnchor> anchors_;
 };
 

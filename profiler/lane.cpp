@@ -11,9 +11,6 @@ namespace {
 
 namespace rf = ring_format;
 
-constexpr std::uint64_t kTimedEvery = 64;
-// Not the first one, which meets cold caches and would stand for 63 warm ones.
-constexpr std::uint64_t kTimedAt = 32;
 constexpr std::int64_t kIdBlock = 64;
 
 std::size_t slotCount(std::size_t slots) {
@@ -27,10 +24,6 @@ std::uint64_t costOfTicks(TickSource source) {
     least = std::min(least, ticksNow(source) - start);
   }
   return least;
-}
-
-std::int16_t narrow(std::int32_t chunk) noexcept {
-  return chunk == static_cast<std::int16_t>(chunk) ? static_cast<std::int16_t>(chunk) : kNotGiven;
 }
 
 }  // namespace
@@ -53,78 +46,9 @@ Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFil
   header_->isAsynchronous = stream_->isAsynchronous() ? 1 : 0;
 }
 
-bool Lane::isTimed(std::uint64_t number) const noexcept { return number % kTimedEvery == kTimedAt; }
-
 void Lane::addTimed(std::uint64_t since) noexcept {
   const std::uint64_t took = ticksNow(options_.source) - since;
   add(timedTicks_, took - std::min(took, tickCost_));
-}
-
-bool Lane::openSlot() noexcept {
-  const State before = state_.load(std::memory_order_relaxed);
-  // An exception may have skipped the end of the job before: that one is lost, this one counts.
-  if (before != State::kIdle) [[unlikely]] {
-    add<std::int64_t>(misuses_, 1);
-    // The slot of the lost one is to be had.
-    if (begun_ != finished_.load(std::memory_order_relaxed)) return true;
-  }
-  if (begun_ - knownFreed_ > mask_) [[unlikely]] {
-    knownFreed_ = shared(header_->freed).load(std::memory_order_acquire);
-    if (begun_ - knownFreed_ > mask_) {
-      const auto dropped = shared(header_->dropped);
-      dropped.store(dropped.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      state_.store(State::kDropped, std::memory_order_relaxed);
-      return false;
-    }
-  }
-  ++begun_;
-  return true;
-}
-
-void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noexcept {
-  const std::uint64_t start = isTimed(begun_) ? ticksNow(options_.source) : 0;
-  if (!openSlot()) return;
-  rf::Slot& slot = slots_[(begun_ - 1) & mask_];
-  slot.kind = static_cast<std::uint8_t>(job.kind);
-  slot.chunk = narrow(job.chunk);
-  slot.id = id;
-  slot.action = reinterpret_cast<std::uintptr_t>(job.action);
-  slot.bytes = job.bytes;
-  slot.microBatch = job.microBatch;
-  slot.step = step;
-  slot.stage = job.stage;
-  slot.peer = job.peer;
-  state_.store(State::kOpen, std::memory_order_relaxed);
-  slot.begin = readsTicks_ ? ticksNow(options_.source) : stream_->markStart();
-  shared(header_->begun).store(begun_, std::memory_order_release);
-  if (start != 0) addTimed(start);
-}
-
-void Lane::skip() noexcept {
-  if (state_.load(std::memory_order_relaxed) != State::kIdle) add<std::int64_t>(misuses_, 1);
-  state_.store(State::kSkipped, std::memory_order_relaxed);
-}
-
-void Lane::end(std::int64_t bytes) noexcept {
-  const State state = state_.load(std::memory_order_relaxed);
-  if (state != State::kOpen) [[unlikely]] {
-    if (state == State::kIdle) add<std::int64_t>(misuses_, 1);
-    state_.store(State::kIdle, std::memory_order_relaxed);
-    return;
-  }
-  const bool timed = isTimed(begun_ - 1);
-  const std::uint64_t start = timed ? ticksNow(options_.source) : 0;
-  rf::Slot& slot = slots_[(begun_ - 1) & mask_];
-  const std::uint64_t mark = readsTicks_ ? ticksNow(options_.source) : stream_->mark();
-  slot.end = mark;
-  if (bytes != kNotGiven) slot.bytes = bytes;
-  state_.store(State::kIdle, std::memory_order_relaxed);
-  shared(slot.sequence).store(static_cast<std::uint32_t>(begun_), std::memory_order_release);
-  finished_.store(begun_, std::memory_order_release);
-  if (timed) [[unlikely]] {
-    addTimed(start);
-    add<std::int64_t>(timedJobs_, 1);
-  }
 }
 
 std::int64_t Lane::drawId(std::atomic<std::int64_t>& next) noexcept {

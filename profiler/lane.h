@@ -78,7 +78,9 @@ class Lane {
   }
 
   bool openSlot() noexcept;
-  bool isTimed(std::uint64_t number) const noexcept;
+  static constexpr std::uint64_t kTimedEvery = 64;
+  static bool isTimed(std::uint64_t number) noexcept;
+  static std::int16_t narrow(std::int32_t chunk) noexcept;
   void addTimed(std::uint64_t since) noexcept;
 
   const Options options_;
@@ -107,5 +109,83 @@ class Lane {
   std::uint64_t freed_ = 0;
   std::vector<bool> released_;  // by slot
 };
+
+// The recording path is here, so that it becomes one piece of code with its caller.
+
+inline bool Lane::isTimed(std::uint64_t number) noexcept {
+  // Not the first one, which meets cold caches and would stand for 63 warm ones.
+  return number % kTimedEvery == kTimedEvery / 2;
+}
+
+inline std::int16_t Lane::narrow(std::int32_t chunk) noexcept {
+  return chunk == static_cast<std::int16_t>(chunk) ? static_cast<std::int16_t>(chunk) : kNotGiven;
+}
+
+inline bool Lane::openSlot() noexcept {
+  const State before = state_.load(std::memory_order_relaxed);
+  // An exception may have skipped the end of the job before: that one is lost, this one counts.
+  if (before != State::kIdle) [[unlikely]] {
+    add<std::int64_t>(misuses_, 1);
+    // The slot of the lost one is to be had.
+    if (begun_ != finished_.load(std::memory_order_relaxed)) return true;
+  }
+  if (begun_ - knownFreed_ > mask_) [[unlikely]] {
+    knownFreed_ = shared(header_->freed).load(std::memory_order_acquire);
+    if (begun_ - knownFreed_ > mask_) {
+      const auto dropped = shared(header_->dropped);
+      dropped.store(dropped.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      state_.store(State::kDropped, std::memory_order_relaxed);
+      return false;
+    }
+  }
+  ++begun_;
+  return true;
+}
+
+inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noexcept {
+  const std::uint64_t start = isTimed(begun_) ? ticksNow(options_.source) : 0;
+  if (!openSlot()) return;
+  ring_format::Slot& slot = slots_[(begun_ - 1) & mask_];
+  slot.kind = static_cast<std::uint8_t>(job.kind);
+  slot.chunk = narrow(job.chunk);
+  slot.id = id;
+  slot.action = reinterpret_cast<std::uintptr_t>(job.action);
+  slot.bytes = job.bytes;
+  slot.microBatch = job.microBatch;
+  slot.step = step;
+  slot.stage = job.stage;
+  slot.peer = job.peer;
+  state_.store(State::kOpen, std::memory_order_relaxed);
+  slot.begin = readsTicks_ ? ticksNow(options_.source) : stream_->markStart();
+  shared(header_->begun).store(begun_, std::memory_order_release);
+  if (start != 0) addTimed(start);
+}
+
+inline void Lane::skip() noexcept {
+  if (state_.load(std::memory_order_relaxed) != State::kIdle) add<std::int64_t>(misuses_, 1);
+  state_.store(State::kSkipped, std::memory_order_relaxed);
+}
+
+inline void Lane::end(std::int64_t bytes) noexcept {
+  const State state = state_.load(std::memory_order_relaxed);
+  if (state != State::kOpen) [[unlikely]] {
+    if (state == State::kIdle) add<std::int64_t>(misuses_, 1);
+    state_.store(State::kIdle, std::memory_order_relaxed);
+    return;
+  }
+  const bool timed = isTimed(begun_ - 1);
+  const std::uint64_t start = timed ? ticksNow(options_.source) : 0;
+  ring_format::Slot& slot = slots_[(begun_ - 1) & mask_];
+  const std::uint64_t mark = readsTicks_ ? ticksNow(options_.source) : stream_->mark();
+  slot.end = mark;
+  if (bytes != kNotGiven) slot.bytes = bytes;
+  state_.store(State::kIdle, std::memory_order_relaxed);
+  shared(slot.sequence).store(static_cast<std::uint32_t>(begun_), std::memory_order_release);
+  finished_.store(begun_, std::memory_order_release);
+  if (timed) [[unlikely]] {
+    addTimed(start);
+    add<std::int64_t>(timedJobs_, 1);
+  }
+}
 
 }  // namespace pipetrace

@@ -1,9 +1,13 @@
-// What recording costs the thread that records.
+// What recording costs the thread that records, and the thread that writes.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
 
 #include "profiler/cpu_stream.h"
+#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
 
 namespace pipetrace {
@@ -11,27 +15,92 @@ namespace {
 
 constexpr int kJobs = 16'384;  // as many as the ring holds, so that none is dropped
 
+void recordJobs(Recorder& recorder, StreamId stream, int jobs) {
+  for (int i = 0; i < jobs; ++i) {
+    recorder.begin(stream, {.kind = JobKind::kForward, .microBatch = i, .action = "0F0"});
+    recorder.end(stream);
+  }
+}
+
+void reportJobs(benchmark::State& state, double jobs) {
+  state.counters["job"] =
+      benchmark::Counter(jobs, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
 /// One CPU job: begin() and end(), while the log thread is at work.
 void recordCpuJobs(benchmark::State& state) {
-  const std::string folder = (std::filesystem::temp_directory_path() / "pipetrace-bench").string();
-  Recorder recorder({.logDirectory = folder, .ringSlots = kJobs});
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .ringSlots = kJobs});
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
   for (auto _ : state) {
-    for (int i = 0; i < kJobs; ++i) {
-      recorder.begin(compute, {.kind = JobKind::kForward, .microBatch = i, .action = "0F0"});
-      recorder.end(compute);
-    }
+    recordJobs(recorder, compute, kJobs);
     state.PauseTiming();
     recorder.flush();
     state.ResumeTiming();
   }
-  state.counters["job"] =
-      benchmark::Counter(static_cast<double>(state.iterations()) * kJobs,
-                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  recorder.close();
-  std::filesystem::remove_all(folder);
+  reportJobs(state, static_cast<double>(state.iterations()) * kJobs);
 }
 BENCHMARK(recordCpuJobs)->Iterations(100);
+
+/// The same with a recorder that is off.
+void recorderOff(benchmark::State& state) {
+  Recorder recorder({.isOn = false});
+  benchmark::DoNotOptimize(&recorder);
+  for (auto _ : state) {
+    for (int i = 0; i < kJobs; ++i) {
+      recorder.begin(0, {.kind = JobKind::kForward, .microBatch = i, .action = "0F0"});
+      benchmark::ClobberMemory();  // the job
+      recorder.end(0);
+      benchmark::ClobberMemory();
+    }
+  }
+  reportJobs(state, static_cast<double>(state.iterations()) * kJobs);
+}
+BENCHMARK(recorderOff);
+
+/// Eight threads, each on a stream of its own.
+void recordOnEightThreads(benchmark::State& state) {
+  static std::unique_ptr<RecordedLog> log;
+  static std::unique_ptr<Recorder> recorder;
+  if (state.thread_index() == 0) {
+    log = std::make_unique<RecordedLog>();
+    recorder = std::make_unique<Recorder>(
+        RecorderOptions{.logDirectory = log->folder(), .ringSlots = kJobs});
+    for (int i = 0; i < state.threads(); ++i) {
+      recorder->addStream(i == 0 ? "compute" : "s" + std::to_string(i),
+                          std::make_unique<CpuStream>());
+    }
+  }
+  for (auto _ : state) recordJobs(*recorder, state.thread_index(), kJobs);
+  reportJobs(state, static_cast<double>(state.iterations()) * kJobs);
+  if (state.thread_index() == 0) {
+    recorder.reset();
+    log.reset();
+  }
+}
+BENCHMARK(recordOnEightThreads)->Threads(8)->Iterations(1);
+
+/// Processor time of the log thread for a job, as `Profiler End:` tells it.
+void logThread(benchmark::State& state) {
+  double jobs = 0;
+  double nanoseconds = 0;
+  for (auto _ : state) {
+    RecordedLog log;
+    Recorder recorder({.logDirectory = log.folder(), .ringSlots = kJobs});
+    const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+    for (int step = 0; step < 64; ++step) {
+      recorder.beginStep(step);
+      recordJobs(recorder, compute, kJobs / 8);
+      recorder.endStep(step);
+      recorder.flush();
+    }
+    recorder.close();
+    jobs += static_cast<double>(log.number("Profiler End: ", "written"));
+    nanoseconds += static_cast<double>(log.number("Profiler End: ", "log_thread_ns"));
+  }
+  state.counters["ns_per_job"] = nanoseconds / jobs;
+}
+BENCHMARK(logThread)->Iterations(10);
 
 }  // namespace
 }  // namespace pipetrace

@@ -15,23 +15,23 @@ bool pushDigit(std::uint64_t& value, char digit) {
          !__builtin_add_overflow(value, static_cast<std::uint64_t>(digit - '0'), &value);
 }
 
-/// Appends |time| / unit and, after a dot, the remainder with `decimals` digits.
-void appendFixed(std::string& out, Nanoseconds time, std::uint64_t unit, int decimals) {
+/// Prints time / kUnit and, after a dot, the remainder with kDecimals digits; returns the end. At
+/// most 28 characters.
+template <std::uint64_t kUnit, int kDecimals>
+char* printFixed(char* begin, Nanoseconds time) {
   auto magnitude = static_cast<std::uint64_t>(time);
   if (time < 0) {
-    out.push_back('-');
+    *begin++ = '-';
     magnitude = 0 - magnitude;
   }
-  std::array<char, 32> buffer{};
-  char* const begin = buffer.data();
-  char* end = std::to_chars(begin, begin + buffer.size(), magnitude / unit).ptr;
+  char* end = std::to_chars(begin, begin + 20, magnitude / kUnit).ptr;
   *end++ = '.';
-  std::uint64_t rest = magnitude % unit;
-  for (int i = decimals - 1; i >= 0; --i) {
+  std::uint64_t rest = magnitude % kUnit;
+  for (int i = kDecimals - 1; i >= 0; --i) {
     end[i] = static_cast<char>('0' + rest % 10);
     rest /= 10;
   }
-  out.append(begin, end + decimals);
+  return end + kDecimals;
 }
 
 }  // namespace
@@ -64,9 +64,17 @@ std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds u
   return static_cast<Nanoseconds>(negative ? 0 - ns : ns);
 }
 
-void appendMilliseconds(std::string& out, Nanoseconds time) { appendFixed(out, time, kNsPerMs, 6); }
+char* printMilliseconds(char* to, Nanoseconds time) { return printFixed<kNsPerMs, 6>(to, time); }
 
-void appendMicroseconds(std::string& out, Nanoseconds time) { appendFixed(out, time, kNsPerUs, 3); }
+void appendMilliseconds(std::string& out, Nanoseconds time) {
+  std::array<char, 32> text{};
+  out.append(text.data(), printMilliseconds(text.data(), time));
+}
+
+void appendMicroseconds(std::string& out, Nanoseconds time) {
+  std::array<char, 32> text{};
+  out.append(text.data(), printFixed<kNsPerUs, 3>(text.data(), time));
+}
 
 std::string formatDuration(Nanoseconds duration) {
   struct Unit {

@@ -14,6 +14,9 @@ namespace pipetrace {
 /// anything else (empty, blanks, exponents, several dots) and for values outside int64.
 std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds unit);
 
+/// appendMilliseconds() into memory with room for 28 characters. Returns the end.
+char* printMilliseconds(char* to, Nanoseconds time);
+
 /// Appends `time` in milliseconds with exactly six decimals: "1697793307213.760986". The inverse of
 /// parseDecimalTime(…, kNsPerMs), to the digit.
 void appendMilliseconds(std::string& out, Nanoseconds time);

@@ -13,69 +13,121 @@ namespace {
 
 namespace lf = log_format;
 
-bool isBare(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '+' || c == ':' || c == '/' || c == '-';
+constexpr std::array<bool, 256> kBare = [] {
+  std::array<bool, 256> bare{};
+  for (const char c :
+       std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                        "0123456789_.+:/-")) {
+    bare[static_cast<unsigned char>(c)] = true;
+  }
+  return bare;
+}();
+
+bool isPlain(std::string_view value) {
+  return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
+    return kBare[static_cast<unsigned char>(c)];
+  });
 }
 
-template <typename Number>
-void appendNumber(std::string& out, Number value) {
-  std::array<char, 32> text{};
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
-  out.append(text.data(), result.ptr);
-}
-
-/// Writes `key = value` pairs with ", " between them.
+/// Writes `key = value` pairs with ", " between them, and the end of the line.
+/// Collects them in a buffer of its own, as appending to a string piece by
+/// piece costs more than the rest.
 class Fields {
- public:
-  explicit Fields(std::string& out, bool first = false) : out_(out), first_(first) {}
+public:
+  explicit Fields(std::string &out, bool first = false)
+      : out_(out), first_(first) {}
 
   void number(std::string_view key, std::int64_t value) {
     begin(key);
-    appendNumber(out_, value);
+    print(value);
   }
   void givenNumber(std::string_view key, std::int64_t value) {
-    if (value != kNotGiven) number(key, value);
+    if (value != kNotGiven)
+      number(key, value);
   }
   void real(std::string_view key, double value) {
     begin(key);
-    appendNumber(out_, value);  // the shortest text that reads back to the same double
+    print(value); // the shortest text that reads back to the same double
   }
   void time(std::string_view key, Nanoseconds value) {
     begin(key);
-    appendMilliseconds(out_, value);
+    makeRoom(kNumberRoom);
+    at_ = printMilliseconds(at_, value);
   }
   void text(std::string_view key, std::string_view value) {
     begin(key);
-    appendLogValue(out_, value);
-  }
-  void givenText(std::string_view key, std::string_view value) {
-    if (!value.empty()) text(key, value);
-  }
-  template <typename Number>
-  void given(std::string_view key, const std::optional<Number>& value) {
-    if (value) {
-      begin(key);
-      appendNumber(out_, *value);
+    if (isPlain(value)) {
+      put(value);
+    } else {
+      flush();
+      appendLogValue(out_, value);
     }
   }
-
- private:
-  void begin(std::string_view key) {
-    if (!first_) out_ += ", ";
+  void givenText(std::string_view key, std::string_view value) {
+    if (!value.empty())
+      text(key, value);
+  }
+  template <typename Number>
+  void given(std::string_view key, const std::optional<Number> &value) {
+    if (value) {
+      begin(key);
+      print(*value);
+    }
+  }
+  /// `Job (n)`, the one that is no pair.
+  void jobNumber(std::int64_t number) {
+    put(lf::kJob);
+    print(number);
+    put(")");
     first_ = false;
-    out_ += key;
-    out_ += " = ";
+  }
+  void endLine() {
+    put("\n");
+    flush();
   }
 
-  std::string& out_;
+private:
+  static constexpr std::size_t kNumberRoom = 32;
+
+  void begin(std::string_view key) {
+    if (!first_)
+      put(", ");
+    first_ = false;
+    put(key);
+    put(" = ");
+  }
+  template <typename Number> void print(Number value) {
+    makeRoom(kNumberRoom);
+    at_ = std::to_chars(at_, at_ + kNumberRoom, value).ptr;
+  }
+  void put(std::string_view text) {
+    makeRoom(text.size());
+    if (text.size() > buffer_.size()) {
+      out_ += text;
+    } else {
+      at_ = std::copy(text.begin(), text.end(), at_);
+    }
+  }
+  void makeRoom(std::size_t bytes) {
+    if (static_cast<std::size_t>(buffer_.data() + buffer_.size() - at_) < bytes)
+      flush();
+  }
+  void flush() {
+    out_.append(buffer_.data(), at_);
+    at_ = buffer_.data();
+  }
+
+  std::string &out_;
   bool first_;
+  std::array<char, 512>
+      buffer_; // no {}: zeroing it would cost as much as filling it
+  char *at_ = buffer_.data();
 };
 
-}  // namespace
+} // namespace
 
-void appendLogValue(std::string& out, std::string_view value) {
-  if (!value.empty() && std::all_of(value.begin(), value.end(), isBare)) {
+void appendLogValue(std::string &out, std::string_view value) {
+  if (isPlain(value)) {
     out += value;
     return;
   }
@@ -83,41 +135,55 @@ void appendLogValue(std::string& out, std::string_view value) {
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
     switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (byte < 0x20 || byte == 0x7f) {
-          std::array<char, 8> escape{};
-          std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
-          out += escape.data();
-        } else {
-          out += c;
-        }
+    case '"':
+      out += "\\\"";
+      break;
+    case '\\':
+      out += "\\\\";
+      break;
+    case '\n':
+      out += "\\n";
+      break;
+    case '\r':
+      out += "\\r";
+      break;
+    case '\t':
+      out += "\\t";
+      break;
+    default:
+      if (byte < 0x20 || byte == 0x7f) {
+        std::array<char, 8> escape{};
+        std::snprintf(escape.data(), escape.size(), "\\u%04x",
+                      static_cast<unsigned>(byte));
+        out += escape.data();
+      } else {
+        out += c;
+      }
     }
   }
   out += '"';
 }
 
-void LogWriter::appendPrefix(std::string& out) {
-  if (now_ == prefixNow_) {  // lines are written many at a time
+void LogWriter::appendPrefix(std::string &out) {
+  if (now_ == prefixNow_) { // lines are written many at a time
     out += prefix_;
     return;
   }
   Nanoseconds second = now_ / kNsPerSecond;
-  if (now_ % kNsPerSecond < 0) --second;
+  if (now_ % kNsPerSecond < 0)
+    --second;
   std::array<char, 32> text{};
   if (second != cachedSecond_) {
     const auto time = static_cast<std::time_t>(second);
     std::tm local{};
     localtime_r(&time, &local);
-    const std::size_t n = std::strftime(text.data(), text.size(), "I%m%d %H:%M:%S.", &local);
+    const std::size_t n =
+        std::strftime(text.data(), text.size(), "I%m%d %H:%M:%S.", &local);
     secondText_.assign(text.data(), n);
     cachedSecond_ = time;
   }
-  const auto micros = static_cast<int>((now_ - second * kNsPerSecond) / kNsPerUs);
+  const auto micros =
+      static_cast<int>((now_ - second * kNsPerSecond) / kNsPerUs);
   std::snprintf(text.data(), text.size(), "%06d %d ", micros, threadId_);
   prefix_ = secondText_;
   prefix_ += text.data();
@@ -126,13 +192,11 @@ void LogWriter::appendPrefix(std::string& out) {
   out += prefix_;
 }
 
-void LogWriter::append(std::string& out, const JobLine& line) {
+void LogWriter::append(std::string &out, const JobLine &line) {
   appendPrefix(out);
   out += lf::kInfo;
-  out += lf::kJob;
-  appendNumber(out, line.number);
-  out += ')';
-  Fields fields(out);
+  Fields fields(out, true);
+  fields.jobNumber(line.number);
   fields.text(lf::kType, line.type);
   fields.number(lf::kMicroBatch, line.microBatch);
   fields.time(lf::kJobStart, line.begin);
@@ -145,10 +209,10 @@ void LogWriter::append(std::string& out, const JobLine& line) {
   fields.givenText(lf::kAction, line.action);
   fields.givenNumber(lf::kPart, line.part);
   fields.givenNumber(lf::kVersionKey, line.version);
-  out += '\n';
+  fields.endLine();
 }
 
-void LogWriter::append(std::string& out, const StreamLine& line) {
+void LogWriter::append(std::string &out, const StreamLine &line) {
   appendPrefix(out);
   out += lf::kStream;
   Fields fields(out, true);
@@ -163,10 +227,10 @@ void LogWriter::append(std::string& out, const StreamLine& line) {
   fields.givenNumber(lf::kStep, line.step);
   fields.givenNumber(lf::kStage, line.stage);
   fields.givenNumber(lf::kChunk, line.chunk);
-  out += '\n';
+  fields.endLine();
 }
 
-void LogWriter::append(std::string& out, const CounterLine& line) {
+void LogWriter::append(std::string &out, const CounterLine &line) {
   appendPrefix(out);
   out += lf::kCounter;
   Fields fields(out, true);
@@ -174,20 +238,21 @@ void LogWriter::append(std::string& out, const CounterLine& line) {
   fields.time(lf::kTime, line.time);
   fields.real(lf::kValue, line.value);
   fields.givenText(lf::kUnit, line.unit);
-  out += '\n';
+  fields.endLine();
 }
 
-void LogWriter::append(std::string& out, const ClockReading& reading) {
+void LogWriter::append(std::string &out, const ClockReading &reading) {
   appendPrefix(out);
   out += lf::kClock;
   Fields fields(out, true);
   fields.time(lf::kTime, reading.when);
   fields.number(lf::kOffset, reading.offset);
   fields.number(lf::kBound, reading.bound);
-  out += '\n';
+  fields.endLine();
 }
 
-void LogWriter::appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile) {
+void LogWriter::appendMeta(std::string &out, const RankInfo &info,
+                           std::string_view ringFile) {
   appendPrefix(out);
   out += lf::kMeta;
   Fields fields(out, true);
@@ -205,10 +270,10 @@ void LogWriter::appendMeta(std::string& out, const RankInfo& info, std::string_v
   fields.given(lf::kFlopsPerStep, info.flopsPerStep);
   fields.given(lf::kTokensPerStep, info.tokensPerStep);
   fields.givenText(lf::kRing, ringFile);
-  out += '\n';
+  fields.endLine();
 }
 
-void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
+void LogWriter::appendEnd(std::string &out, const RankInfo &info) {
   appendPrefix(out);
   out += lf::kEnd;
   Fields fields(out, true);
@@ -217,8 +282,9 @@ void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
   fields.number(lf::kErrors, info.errors);
   fields.number(lf::kLateStarts, info.lateStarts);
   fields.number(lf::kOwnCost, info.ownCost);
-  if (info.logThreadCost > 0) fields.number(lf::kLogThreadCost, info.logThreadCost);
-  out += '\n';
+  if (info.logThreadCost > 0)
+    fields.number(lf::kLogThreadCost, info.logThreadCost);
+  fields.endLine();
 }
 
-}  // namespace pipetrace
+} // namespace pipetrace
