@@ -15,39 +15,34 @@ namespace lf = log_format;
 
 constexpr std::array<bool, 256> kBare = [] {
   std::array<bool, 256> bare{};
-  for (const char c :
-       std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                        "0123456789_.+:/-")) {
+  for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789_.+:/-")) {
     bare[static_cast<unsigned char>(c)] = true;
   }
   return bare;
 }();
 
 bool isPlain(std::string_view value) {
-  return !value.empty() && std::all_of(value.begin(), value.end(), [](char c) {
-    return kBare[static_cast<unsigned char>(c)];
-  });
+  return !value.empty() && std::all_of(value.begin(), value.end(),
+                                       [](char c) { return kBare[static_cast<unsigned char>(c)]; });
 }
 
-/// Writes `key = value` pairs with ", " between them, and the end of the line.
-/// Collects them in a buffer of its own, as appending to a string piece by
-/// piece costs more than the rest.
+/// Writes `key = value` pairs with ", " between them, and the end of the line. Collects them in a
+/// buffer of its own, as appending to a string piece by piece costs more than the rest.
 class Fields {
-public:
-  explicit Fields(std::string &out, bool first = false)
-      : out_(out), first_(first) {}
+ public:
+  explicit Fields(std::string& out, bool first = false) : out_(out), first_(first) {}
 
   void number(std::string_view key, std::int64_t value) {
     begin(key);
     print(value);
   }
   void givenNumber(std::string_view key, std::int64_t value) {
-    if (value != kNotGiven)
-      number(key, value);
+    if (value != kNotGiven) number(key, value);
   }
   void real(std::string_view key, double value) {
     begin(key);
-    print(value); // the shortest text that reads back to the same double
+    print(value);  // the shortest text that reads back to the same double
   }
   void time(std::string_view key, Nanoseconds value) {
     begin(key);
@@ -64,11 +59,10 @@ public:
     }
   }
   void givenText(std::string_view key, std::string_view value) {
-    if (!value.empty())
-      text(key, value);
+    if (!value.empty()) text(key, value);
   }
   template <typename Number>
-  void given(std::string_view key, const std::optional<Number> &value) {
+  void given(std::string_view key, const std::optional<Number>& value) {
     if (value) {
       begin(key);
       print(*value);
@@ -86,17 +80,17 @@ public:
     flush();
   }
 
-private:
+ private:
   static constexpr std::size_t kNumberRoom = 32;
 
   void begin(std::string_view key) {
-    if (!first_)
-      put(", ");
+    if (!first_) put(", ");
     first_ = false;
     put(key);
     put(" = ");
   }
-  template <typename Number> void print(Number value) {
+  template <typename Number>
+  void print(Number value) {
     makeRoom(kNumberRoom);
     at_ = std::to_chars(at_, at_ + kNumberRoom, value).ptr;
   }
@@ -109,24 +103,22 @@ private:
     }
   }
   void makeRoom(std::size_t bytes) {
-    if (static_cast<std::size_t>(buffer_.data() + buffer_.size() - at_) < bytes)
-      flush();
+    if (static_cast<std::size_t>(buffer_.data() + buffer_.size() - at_) < bytes) flush();
   }
   void flush() {
     out_.append(buffer_.data(), at_);
     at_ = buffer_.data();
   }
 
-  std::string &out_;
+  std::string& out_;
   bool first_;
-  std::array<char, 512>
-      buffer_; // no {}: zeroing it would cost as much as filling it
-  char *at_ = buffer_.data();
+  std::array<char, 512> buffer_;  // no {}: zeroing it would cost as much as filling it
+  char* at_ = buffer_.data();
 };
 
-} // namespace
+}  // namespace
 
-void appendLogValue(std::string &out, std::string_view value) {
+void appendLogValue(std::string& out, std::string_view value) {
   if (isPlain(value)) {
     out += value;
     return;
@@ -135,55 +127,41 @@ void appendLogValue(std::string &out, std::string_view value) {
   for (const char c : value) {
     const auto byte = static_cast<unsigned char>(c);
     switch (c) {
-    case '"':
-      out += "\\\"";
-      break;
-    case '\\':
-      out += "\\\\";
-      break;
-    case '\n':
-      out += "\\n";
-      break;
-    case '\r':
-      out += "\\r";
-      break;
-    case '\t':
-      out += "\\t";
-      break;
-    default:
-      if (byte < 0x20 || byte == 0x7f) {
-        std::array<char, 8> escape{};
-        std::snprintf(escape.data(), escape.size(), "\\u%04x",
-                      static_cast<unsigned>(byte));
-        out += escape.data();
-      } else {
-        out += c;
-      }
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (byte < 0x20 || byte == 0x7f) {
+          std::array<char, 8> escape{};
+          std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(byte));
+          out += escape.data();
+        } else {
+          out += c;
+        }
     }
   }
   out += '"';
 }
 
-void LogWriter::appendPrefix(std::string &out) {
-  if (now_ == prefixNow_) { // lines are written many at a time
+void LogWriter::appendPrefix(std::string& out) {
+  if (now_ == prefixNow_) {  // lines are written many at a time
     out += prefix_;
     return;
   }
   Nanoseconds second = now_ / kNsPerSecond;
-  if (now_ % kNsPerSecond < 0)
-    --second;
+  if (now_ % kNsPerSecond < 0) --second;
   std::array<char, 32> text{};
   if (second != cachedSecond_) {
     const auto time = static_cast<std::time_t>(second);
     std::tm local{};
     localtime_r(&time, &local);
-    const std::size_t n =
-        std::strftime(text.data(), text.size(), "I%m%d %H:%M:%S.", &local);
+    const std::size_t n = std::strftime(text.data(), text.size(), "I%m%d %H:%M:%S.", &local);
     secondText_.assign(text.data(), n);
     cachedSecond_ = time;
   }
-  const auto micros =
-      static_cast<int>((now_ - second * kNsPerSecond) / kNsPerUs);
+  const auto micros = static_cast<int>((now_ - second * kNsPerSecond) / kNsPerUs);
   std::snprintf(text.data(), text.size(), "%06d %d ", micros, threadId_);
   prefix_ = secondText_;
   prefix_ += text.data();
@@ -192,7 +170,7 @@ void LogWriter::appendPrefix(std::string &out) {
   out += prefix_;
 }
 
-void LogWriter::append(std::string &out, const JobLine &line) {
+void LogWriter::append(std::string& out, const JobLine& line) {
   appendPrefix(out);
   out += lf::kInfo;
   Fields fields(out, true);
@@ -212,7 +190,7 @@ void LogWriter::append(std::string &out, const JobLine &line) {
   fields.endLine();
 }
 
-void LogWriter::append(std::string &out, const StreamLine &line) {
+void LogWriter::append(std::string& out, const StreamLine& line) {
   appendPrefix(out);
   out += lf::kStream;
   Fields fields(out, true);
@@ -230,7 +208,7 @@ void LogWriter::append(std::string &out, const StreamLine &line) {
   fields.endLine();
 }
 
-void LogWriter::append(std::string &out, const CounterLine &line) {
+void LogWriter::append(std::string& out, const CounterLine& line) {
   appendPrefix(out);
   out += lf::kCounter;
   Fields fields(out, true);
@@ -241,7 +219,7 @@ void LogWriter::append(std::string &out, const CounterLine &line) {
   fields.endLine();
 }
 
-void LogWriter::append(std::string &out, const ClockReading &reading) {
+void LogWriter::append(std::string& out, const ClockReading& reading) {
   appendPrefix(out);
   out += lf::kClock;
   Fields fields(out, true);
@@ -251,8 +229,7 @@ void LogWriter::append(std::string &out, const ClockReading &reading) {
   fields.endLine();
 }
 
-void LogWriter::appendMeta(std::string &out, const RankInfo &info,
-                           std::string_view ringFile) {
+void LogWriter::appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile) {
   appendPrefix(out);
   out += lf::kMeta;
   Fields fields(out, true);
@@ -273,7 +250,7 @@ void LogWriter::appendMeta(std::string &out, const RankInfo &info,
   fields.endLine();
 }
 
-void LogWriter::appendEnd(std::string &out, const RankInfo &info) {
+void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
   appendPrefix(out);
   out += lf::kEnd;
   Fields fields(out, true);
@@ -282,9 +259,8 @@ void LogWriter::appendEnd(std::string &out, const RankInfo &info) {
   fields.number(lf::kErrors, info.errors);
   fields.number(lf::kLateStarts, info.lateStarts);
   fields.number(lf::kOwnCost, info.ownCost);
-  if (info.logThreadCost > 0)
-    fields.number(lf::kLogThreadCost, info.logThreadCost);
+  if (info.logThreadCost > 0) fields.number(lf::kLogThreadCost, info.logThreadCost);
   fields.endLine();
 }
 
-} // namespace pipetrace
+}  // namespace pipetrace
