@@ -1,6 +1,6 @@
 # Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
-target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_stream.cpp
-                                          event_pool.cpp)
+target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_kernel_log.cpp
+                                          cuda_stream.cpp cupti_collector.cpp event_pool.cpp)
 
 pipetrace_test(
   profiler_cuda_test
@@ -10,14 +10,15 @@ pipetrace_test(
           cuda_stream_accuracy_test.cpp
           cuda_stream_faults_test.cpp
           cuda_stream_test.cpp
+          cupti_collector_test.cpp
           event_pool_test.cpp
           fake_cuda.cpp
   LINK pipetrace::profiler)
 
 if(PIPETRACE_CUDA)
   # The only parts that include CUDA's headers.
-  pipetrace_library(profiler_cuda SOURCES cuda_runtime.cpp PUBLIC pipetrace::profiler
-                    CUDA::cudart)
+  pipetrace_library(profiler_cuda SOURCES cuda_runtime.cpp cupti_api.cpp PUBLIC
+                    pipetrace::profiler CUDA::cudart CUDA::cupti)
 endif()
 
 if(PIPETRACE_BENCHMARKS)

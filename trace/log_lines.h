@@ -40,6 +40,16 @@ struct StreamLine {
   std::int64_t chunk = kNotGiven;
 };
 
+/// One `Profiler Kernel:` line: what ran on a device, as its driver or a library tells it.
+struct KernelLine {
+  std::string_view name;
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
+  std::string_view stream;
+  std::int64_t bytes = kNotGiven;
+  std::int64_t job = kNotGiven;  ///< the `id` of the job that queued it
+};
+
 /// One `Profiler Counter:` line.
 struct CounterLine {
   std::string_view name;

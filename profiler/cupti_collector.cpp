@@ -1,0 +1,134 @@
+#include "profiler/cupti_collector.h"
+
+#include <chrono>
+#include <cstdio>
+#include <utility>
+
+namespace pipetrace {
+namespace {
+
+using Activity = CuptiApi::Activity;
+using Kind = CuptiRecord::Kind;
+
+// External correlation comes before the calls that it speaks of, and the calls before what they
+// start. No graph trace beside kernels: CUPTI does not give both.
+constexpr std::array kActivities{Activity::kExternalCorrelation,
+                                 Activity::kRuntimeCalls,
+                                 Activity::kDriverCalls,
+                                 Activity::kKernels,
+                                 Activity::kCopies,
+                                 Activity::kMemsets};
+// An activity waits for that many flushes before it is written without a job.
+constexpr int kMostRounds = 3;
+
+}  // namespace
+
+CuptiCollector::CuptiCollector(std::shared_ptr<CuptiApi> api, CudaKernelLog& log,
+                               Nanoseconds flushEvery)
+    : api_(std::move(api)), log_(log), flushEvery_(flushEvery) {
+  isRunning_ = start();
+  if (isRunning()) {
+    thread_ = std::thread([this] { run(); });
+  } else {
+    std::fprintf(stderr, "pipetrace: kernels are not recorded: %s\n", trouble_.c_str());
+  }
+}
+
+CuptiCollector::~CuptiCollector() { stop(); }
+
+bool CuptiCollector::start() {
+  if (api_->deviceCount() == 0) return fail("CUPTI finds no device");
+  if (!api_->setUp()) return fail("CUPTI cannot be set up");
+  if (!api_->deliverTo([this](const CuptiRecord& record) { take(record); })) {
+    return fail("CUPTI takes no buffers");
+  }
+  for (std::size_t i = 0; i < kActivities.size(); ++i) {
+    if (api_->enable(kActivities[i])) continue;
+    fail("CUPTI cannot watch (is another profiler attached?)");
+    while (i > 0) api_->disable(kActivities[--i]);
+    api_->finalize();
+    return false;
+  }
+  return true;
+}
+
+bool CuptiCollector::fail(const std::string& what) {
+  trouble_ = what + ": " + api_->lastError();
+  return false;
+}
+
+void CuptiCollector::run() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, std::chrono::nanoseconds(flushEvery_), [&] { return stop_; })) {
+    lock.unlock();
+    api_->flush(false);
+    settle(kMostRounds);
+    log_.flush();
+    lock.lock();
+  }
+}
+
+void CuptiCollector::stop() {
+  if (!isRunning_.exchange(false)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    wake_.notify_one();
+  }
+  thread_.join();
+  api_->flush(true);
+  settle(0);
+  for (auto activity = kActivities.rbegin(); activity != kActivities.rend(); ++activity) {
+    api_->disable(*activity);
+  }
+  dropped_ = api_->dropped();
+  api_->finalize();
+  log_.flush();
+}
+
+void CuptiCollector::take(const CuptiRecord& record) {
+  const std::lock_guard lock(records_);
+  if (record.kind == Kind::kCorrelation) {
+    if (calls_[0].size() >= kCalls) {
+      std::swap(calls_[0], calls_[1]);
+      calls_[0].clear();
+    }
+    calls_[0][record.correlation] = record.job;
+    return;
+  }
+  waiting_.push_back({.record = record, .name = record.name});
+}
+
+/// Writes the activities whose job is known, and those that have waited `rounds` times.
+void CuptiCollector::settle(int rounds) {
+  const std::lock_guard lock(records_);
+  std::deque<Waiting> still;
+  for (Waiting& activity : waiting_) {
+    const std::int64_t job = jobOf(activity.record.correlation);
+    if (job < 0 && activity.rounds < rounds) {
+      ++activity.rounds;
+      still.push_back(std::move(activity));
+    } else {
+      write(activity.record, activity.name, job);
+    }
+  }
+  waiting_ = std::move(still);
+}
+
+std::int64_t CuptiCollector::jobOf(std::uint32_t correlation) const {
+  for (const auto& calls : calls_) {
+    if (const auto call = calls.find(correlation); call != calls.end()) return call->second;
+  }
+  return -1;
+}
+
+void CuptiCollector::write(const CuptiRecord& record, const std::string& name, std::int64_t job) {
+  log_.append({.name = name,
+               .begin = record.begin,
+               .end = record.end,
+               .stream = std::to_string(record.stream),
+               .bytes = record.bytes,
+               .job = job});
+}
+
+}  // namespace pipetrace
