@@ -13,41 +13,50 @@ namespace {
 
 namespace lf = log_format;
 
-bool isBare(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-         c == '.' || c == '+' || c == ':' || c == '/' || c == '-';
+constexpr std::array<bool, 256> kBare = [] {
+  std::array<bool, 256> bare{};
+  for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789_.+:/-")) {
+    bare[static_cast<unsigned char>(c)] = true;
+  }
+  return bare;
+}();
+
+bool isPlain(std::string_view value) {
+  return !value.empty() && std::all_of(value.begin(), value.end(),
+                                       [](char c) { return kBare[static_cast<unsigned char>(c)]; });
 }
 
-template <typename Number>
-void appendNumber(std::string& out, Number value) {
-  std::array<char, 32> text{};
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
-  out.append(text.data(), result.ptr);
-}
-
-/// Writes `key = value` pairs with ", " between them.
+/// Writes `key = value` pairs with ", " between them, and the end of the line. Collects them in a
+/// buffer of its own, as appending to a string piece by piece costs more than the rest.
 class Fields {
  public:
   explicit Fields(std::string& out, bool first = false) : out_(out), first_(first) {}
 
   void number(std::string_view key, std::int64_t value) {
     begin(key);
-    appendNumber(out_, value);
+    print(value);
   }
   void givenNumber(std::string_view key, std::int64_t value) {
     if (value != kNotGiven) number(key, value);
   }
   void real(std::string_view key, double value) {
     begin(key);
-    appendNumber(out_, value);  // the shortest text that reads back to the same double
+    print(value);  // the shortest text that reads back to the same double
   }
   void time(std::string_view key, Nanoseconds value) {
     begin(key);
-    appendMilliseconds(out_, value);
+    makeRoom(kNumberRoom);
+    at_ = printMilliseconds(at_, value);
   }
   void text(std::string_view key, std::string_view value) {
     begin(key);
-    appendLogValue(out_, value);
+    if (isPlain(value)) {
+      put(value);
+    } else {
+      flush();
+      appendLogValue(out_, value);
+    }
   }
   void givenText(std::string_view key, std::string_view value) {
     if (!value.empty()) text(key, value);
@@ -56,26 +65,61 @@ class Fields {
   void given(std::string_view key, const std::optional<Number>& value) {
     if (value) {
       begin(key);
-      appendNumber(out_, *value);
+      print(*value);
     }
+  }
+  /// `Job (n)`, the one that is no pair.
+  void jobNumber(std::int64_t number) {
+    put(lf::kJob);
+    print(number);
+    put(")");
+    first_ = false;
+  }
+  void endLine() {
+    put("\n");
+    flush();
   }
 
  private:
+  static constexpr std::size_t kNumberRoom = 32;
+
   void begin(std::string_view key) {
-    if (!first_) out_ += ", ";
+    if (!first_) put(", ");
     first_ = false;
-    out_ += key;
-    out_ += " = ";
+    put(key);
+    put(" = ");
+  }
+  template <typename Number>
+  void print(Number value) {
+    makeRoom(kNumberRoom);
+    at_ = std::to_chars(at_, at_ + kNumberRoom, value).ptr;
+  }
+  void put(std::string_view text) {
+    makeRoom(text.size());
+    if (text.size() > buffer_.size()) {
+      out_ += text;
+    } else {
+      at_ = std::copy(text.begin(), text.end(), at_);
+    }
+  }
+  void makeRoom(std::size_t bytes) {
+    if (static_cast<std::size_t>(buffer_.data() + buffer_.size() - at_) < bytes) flush();
+  }
+  void flush() {
+    out_.append(buffer_.data(), at_);
+    at_ = buffer_.data();
   }
 
   std::string& out_;
   bool first_;
+  std::array<char, 512> buffer_;  // no {}: zeroing it would cost as much as filling it
+  char* at_ = buffer_.data();
 };
 
 }  // namespace
 
 void appendLogValue(std::string& out, std::string_view value) {
-  if (!value.empty() && std::all_of(value.begin(), value.end(), isBare)) {
+  if (isPlain(value)) {
     out += value;
     return;
   }
@@ -129,10 +173,8 @@ void LogWriter::appendPrefix(std::string& out) {
 void LogWriter::append(std::string& out, const JobLine& line) {
   appendPrefix(out);
   out += lf::kInfo;
-  out += lf::kJob;
-  appendNumber(out, line.number);
-  out += ')';
-  Fields fields(out);
+  Fields fields(out, true);
+  fields.jobNumber(line.number);
   fields.text(lf::kType, line.type);
   fields.number(lf::kMicroBatch, line.microBatch);
   fields.time(lf::kJobStart, line.begin);
@@ -145,7 +187,7 @@ void LogWriter::append(std::string& out, const JobLine& line) {
   fields.givenText(lf::kAction, line.action);
   fields.givenNumber(lf::kPart, line.part);
   fields.givenNumber(lf::kVersionKey, line.version);
-  out += '\n';
+  fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const StreamLine& line) {
@@ -163,7 +205,7 @@ void LogWriter::append(std::string& out, const StreamLine& line) {
   fields.givenNumber(lf::kStep, line.step);
   fields.givenNumber(lf::kStage, line.stage);
   fields.givenNumber(lf::kChunk, line.chunk);
-  out += '\n';
+  fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const KernelLine& line) {
@@ -176,7 +218,7 @@ void LogWriter::append(std::string& out, const KernelLine& line) {
   fields.givenText(lf::kStreamKey, line.stream);
   fields.givenNumber(lf::kBytes, line.bytes);
   fields.givenNumber(lf::kJobKey, line.job);
-  out += '\n';
+  fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const CounterLine& line) {
@@ -187,7 +229,7 @@ void LogWriter::append(std::string& out, const CounterLine& line) {
   fields.time(lf::kTime, line.time);
   fields.real(lf::kValue, line.value);
   fields.givenText(lf::kUnit, line.unit);
-  out += '\n';
+  fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const ClockReading& reading) {
@@ -197,7 +239,7 @@ void LogWriter::append(std::string& out, const ClockReading& reading) {
   fields.time(lf::kTime, reading.when);
   fields.number(lf::kOffset, reading.offset);
   fields.number(lf::kBound, reading.bound);
-  out += '\n';
+  fields.endLine();
 }
 
 void LogWriter::appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile) {
@@ -218,7 +260,7 @@ void LogWriter::appendMeta(std::string& out, const RankInfo& info, std::string_v
   fields.given(lf::kFlopsPerStep, info.flopsPerStep);
   fields.given(lf::kTokensPerStep, info.tokensPerStep);
   fields.givenText(lf::kRing, ringFile);
-  out += '\n';
+  fields.endLine();
 }
 
 void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
@@ -231,7 +273,7 @@ void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
   fields.number(lf::kLateStarts, info.lateStarts);
   fields.number(lf::kOwnCost, info.ownCost);
   if (info.logThreadCost > 0) fields.number(lf::kLogThreadCost, info.logThreadCost);
-  out += '\n';
+  fields.endLine();
 }
 
 }  // namespace pipetrace
