@@ -10,7 +10,7 @@
 namespace pipetrace {
 
 /// A job as PaddlePaddle's script sees it: texts, and the doubles that it computes.
-struct PaddleJob {
+struct PaddleLogJob {
   std::string id;
   std::string type;
   std::string microBatch;
@@ -19,7 +19,7 @@ struct PaddleJob {
 };
 
 struct PaddleLog {
-  std::vector<PaddleJob> jobs;
+  std::vector<PaddleLogJob> jobs;
   std::int64_t startStep = 0;  ///< `Schedule Profiler start at step N and end at step`, else 0
 };
 

@@ -184,7 +184,7 @@ class Converter {
     return startStep;
   }
 
-  void addPair(std::string name, const PaddleJob& job, const std::string& tid,
+  void addPair(std::string name, const PaddleLogJob& job, const std::string& tid,
                std::string_view color) {
     ++jobs_;
     events_.push_back({name, job.type, true, {job.begin}, tid, std::string(color)});
@@ -195,7 +195,7 @@ class Converter {
     std::vector<Step> steps;
     Step step{{0, true}, {0, true}};
     std::string firstType;
-    for (const PaddleJob& job : log.jobs) {
+    for (const PaddleLogJob& job : log.jobs) {
       if (job.type == "recv_forward" || job.type == "send_backward") continue;
       if (job.type != "default" && firstType.empty()) firstType = job.type;
       if (job.type == firstType && job.microBatch == "0") {
@@ -214,7 +214,7 @@ class Converter {
   }
 
   void addJobsOf2023(const PaddleLog& log, const std::string& tid, const std::string& path) {
-    for (const PaddleJob& job : log.jobs) {
+    for (const PaddleLogJob& job : log.jobs) {
       if (job.type == "lr") continue;
       const std::string_view color = colorOf(job.type);
       if (color.empty()) {

@@ -13,7 +13,7 @@
 #include "profiler/log_file.h"
 #include "profiler/pending_lines.h"
 #include "profiler/recording_state.h"
-#include "profiler/text_table.h"
+#include "profiler/ring_texts.h"
 #include "trace/log_writer.h"
 #include "trace/rank_info.h"
 
@@ -62,7 +62,7 @@ class LogThread {
   // Log thread only.
   Nanoseconds interval_;
   LogWriter writer_;
-  TextTable texts_;
+  RingTexts texts_;
   HeldJobs held_;
   PendingLines lines_;
   std::deque<EndedStep> ended_;

@@ -12,7 +12,7 @@ namespace {
 
 /// What one rank gets from one other, in the order in which it is sent.
 struct Channel {
-  std::vector<Message> messages;
+  std::vector<PlannedMessage> messages;
   std::size_t posted = 0;
   int outstanding = 0;  // posted and not used yet
 };
@@ -24,7 +24,7 @@ class Pass {
     channels_.resize(schedule.ranks.size());
     for (int rank = 0; rank < schedule.numRanks(); ++rank) {
       for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
-        for (const Message& message : messagesFrom(action)) {
+        for (const PlannedMessage& message : messagesFrom(action)) {
           if (!index_.crossesRanks(message)) continue;
           const int receiver = schedule.rankOf(message.to(), message.microBatch);
           channels_[static_cast<std::size_t>(receiver)][rank].messages.push_back(message);
@@ -49,14 +49,14 @@ class Pass {
     row.reserve(actions.size() * 3);
     for (auto& [sender, channel] : channels) postAhead(channel, row);
     for (const Action& action : actions) {
-      for (const Message& message : messagesTo(action)) {
+      for (const PlannedMessage& message : messagesTo(action)) {
         if (index_.crossesRanks(message)) postUpTo(message, channelOf(message, channels), row);
       }
       row.push_back(action);
-      for (const Message& message : messagesFrom(action)) {
+      for (const PlannedMessage& message : messagesFrom(action)) {
         if (index_.crossesRanks(message)) row.push_back(sendOf(message));
       }
-      for (const Message& message : messagesTo(action)) {
+      for (const PlannedMessage& message : messagesTo(action)) {
         if (!index_.crossesRanks(message)) continue;
         Channel& channel = channelOf(message, channels);
         --channel.outstanding;
@@ -66,7 +66,7 @@ class Pass {
     return row;
   }
 
-  Channel& channelOf(const Message& message, Channels& channels) const {
+  Channel& channelOf(const PlannedMessage& message, Channels& channels) const {
     return channels.at(schedule_.rankOf(message.from, message.microBatch));
   }
 
@@ -82,9 +82,9 @@ class Pass {
   }
 
   /// Posts what is sent before `message`, and that itself.
-  void postUpTo(const Message& message, Channel& channel, std::vector<Action>& row) const {
+  void postUpTo(const PlannedMessage& message, Channel& channel, std::vector<Action>& row) const {
     // Of a fused pair the activations go first.
-    const auto turn = [&](const Message& sent) {
+    const auto turn = [&](const PlannedMessage& sent) {
       return std::pair(index_.makerOf(sent).cell, sent.forward ? 0 : 1);
     };
     while (channel.posted < channel.messages.size() &&

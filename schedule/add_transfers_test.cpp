@@ -7,7 +7,7 @@
 #include "schedule/builders.h"
 #include "schedule/check.h"
 #include "schedule/dry_run.h"
-#include "schedule/message.h"
+#include "schedule/planned_message.h"
 #include "schedule/schedule_reader.h"
 #include "schedule/schedule_writer.h"
 #include "trace/error.h"

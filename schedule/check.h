@@ -33,11 +33,11 @@ struct CheckOptions {
 /// Work: what is missing, there twice or out of range; a stage on a rank that is not its own; a
 /// backward pass before its forward, a weight half before its input half.
 ///
-/// Messages. What one rank makes and another needs is a message. A plan without sends and receives
-/// leaves open when messages move. In one that has any (a full plan), every message needs its send
-/// and its receive: "1RECV_F0", on the rank of stage 1, gets the activations of micro-batch 0 that
-/// "0SEND_F0" sends from stage 0; "0RECV_B0" gets the gradient that "1SEND_B0" sends back. What
-/// stays on its rank has neither.
+/// Messages. What one rank makes and another needs is a message. A plan without sends and
+/// receives leaves open when messages move. In one that has any (a full plan), every message needs
+/// its send and its receive: "1RECV_F0", on the rank of stage 1, gets the activations of
+/// micro-batch 0 that "0SEND_F0" sends from stage 0; "0RECV_B0" gets the gradient that "1SEND_B0"
+/// sends back. What stays on its rank has neither.
 /// - A send stands after the action that makes its message. When its rank comes to it, the message
 ///   is handed over and the rank goes on.
 /// - A receive stands before the action that needs its message. When its rank comes to it, the

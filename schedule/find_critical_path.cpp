@@ -106,7 +106,7 @@ class WayBack {
   void visitMessage(int message) {
     const PlanTiming::Transfer& moved = timing_.transfer(message);
     const Action& maker = timing_.action(PlanTiming::makerOf(message));
-    const Messages made = messagesFrom(maker);
+    const PlannedMessages made = messagesFrom(maker);
     const Action send = sendOf(made.list[PlanTiming::isForward(message) ? 0 : made.count - 1]);
     const int sender = timing_.rankOf(PlanTiming::makerOf(message));
     const int receiver = timing_.rankOf(moved.user);

@@ -70,7 +70,7 @@ std::size_t PlanIndex::cellOf(int stage, int microBatch) const {
          static_cast<std::size_t>(microBatch);
 }
 
-std::size_t PlanIndex::transferCell(const Message& message, bool sends) const {
+std::size_t PlanIndex::transferCell(const PlannedMessage& message, bool sends) const {
   return cellOf(message.from, message.microBatch) * 4 + (message.forward ? 0U : 2U) +
          (sends ? 0U : 1U);
 }
@@ -80,28 +80,28 @@ PlanIndex::Position PlanIndex::find(Pass pass, int stage, int microBatch) const 
   return table_[cellOf(stage, microBatch) * kPassCount + pass];
 }
 
-PlanIndex::Position PlanIndex::findTransfer(const Message& message, bool sends) const {
+PlanIndex::Position PlanIndex::findTransfer(const PlannedMessage& message, bool sends) const {
   if (transfers_.empty() || !inRange(message.from, message.microBatch)) return {};
   return transfers_[transferCell(message, sends)];
 }
 
-PlanIndex::Position PlanIndex::sendAt(const Message& message) const {
+PlanIndex::Position PlanIndex::sendAt(const PlannedMessage& message) const {
   return findTransfer(message, true);
 }
 
-PlanIndex::Position PlanIndex::receiveAt(const Message& message) const {
+PlanIndex::Position PlanIndex::receiveAt(const PlannedMessage& message) const {
   return findTransfer(message, false);
 }
 
-PlanIndex::Position PlanIndex::makerOf(const Message& message) const {
+PlanIndex::Position PlanIndex::makerOf(const PlannedMessage& message) const {
   return find(message.forward ? kForwardPass : kBackwardPass, message.from, message.microBatch);
 }
 
-PlanIndex::Position PlanIndex::userOf(const Message& message) const {
+PlanIndex::Position PlanIndex::userOf(const PlannedMessage& message) const {
   return find(message.forward ? kForwardPass : kBackwardPass, message.to(), message.microBatch);
 }
 
-bool PlanIndex::crossesRanks(const Message& message) const {
+bool PlanIndex::crossesRanks(const PlannedMessage& message) const {
   return inRange(message.from, message.microBatch) && inRange(message.to(), message.microBatch) &&
          schedule_.rankOf(message.from, message.microBatch) !=
              schedule_.rankOf(message.to(), message.microBatch);
@@ -135,7 +135,7 @@ void PlanIndex::addTransfer(const Action& action, Position position) {
     return;
   }
   if (transfers_.empty()) transfers_.resize(table_.size() / kPassCount * 4);
-  const Message message = messageOf(action);
+  const PlannedMessage message = messageOf(action);
   if (crossesRanks(message)) {
     put(transfers_[transferCell(message, isSend(action.kind))], position);
     return;

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "schedule/message.h"
+#include "schedule/planned_message.h"
 #include "schedule/problem.h"
 #include "schedule/schedule.h"
 
@@ -48,20 +48,20 @@ class PlanIndex {
 
   /// The compute actions at both ends of a message, and the actions that move it; a Position that
   /// does not exist for what the plan lacks.
-  Position makerOf(const Message& message) const;
-  Position userOf(const Message& message) const;
-  Position sendAt(const Message& message) const;
-  Position receiveAt(const Message& message) const;
+  Position makerOf(const PlannedMessage& message) const;
+  Position userOf(const PlannedMessage& message) const;
+  Position sendAt(const PlannedMessage& message) const;
+  Position receiveAt(const PlannedMessage& message) const;
   /// Whether both its stages are stages of the plan, on two different ranks.
-  bool crossesRanks(const Message& message) const;
+  bool crossesRanks(const PlannedMessage& message) const;
 
  private:
   enum Pass { kForwardPass, kBackwardPass, kWeightPass, kPassCount };
 
   std::size_t cellOf(int stage, int microBatch) const;
-  std::size_t transferCell(const Message& message, bool sends) const;
+  std::size_t transferCell(const PlannedMessage& message, bool sends) const;
   Position find(Pass pass, int stage, int microBatch) const;
-  Position findTransfer(const Message& message, bool sends) const;
+  Position findTransfer(const PlannedMessage& message, bool sends) const;
   bool inRange(int stage, int microBatch) const;
   bool isOfSaneSize();
   void addActions();

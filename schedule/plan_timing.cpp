@@ -68,7 +68,7 @@ void PlanTiming::connect(const PlanIndex& index) {
   half_.resize(transfers_.size());
   for (int number = 0; number < actionCount(); ++number) {
     if (!isTransfer(action(number).kind)) continue;
-    const Message moved = messageOf(action(number));
+    const PlannedMessage moved = messageOf(action(number));
     const int message = 2 * numberOf(index.makerOf(moved)) + (moved.forward ? 0 : 1);
     inputs_[static_cast<std::size_t>(2 * number)] = message;
     Transfer& transfer = transfers_[static_cast<std::size_t>(message)];
@@ -78,7 +78,7 @@ void PlanTiming::connect(const PlanIndex& index) {
 
 void PlanTiming::connectInputs(const PlanIndex& index, int number) {
   int count = 0;
-  for (const Message& needed : messagesTo(action(number))) {
+  for (const PlannedMessage& needed : messagesTo(action(number))) {
     const PlanIndex::Position maker = index.makerOf(needed);
     if (!maker.exists() || maker.rank == rankOf(number)) continue;
     const int message = 2 * numberOf(maker) + (needed.forward ? 0 : 1);

@@ -176,8 +176,8 @@ class Run {
     const int maker = PlanTiming::makerOf(message);
     const int sender = timing_.rankOf(maker);
     const int receiver = timing_.rankOf(moved.user);
-    const Messages made = messagesFrom(timing_.action(maker));
-    const Message& what = made.list[PlanTiming::isForward(message) ? 0 : made.count - 1];
+    const PlannedMessages made = messagesFrom(timing_.action(maker));
+    const PlannedMessage& what = made.list[PlanTiming::isForward(message) ? 0 : made.count - 1];
     // A stream takes up a message when it is through with the one before.
     const bool waitsForLink = moved.begin > std::max(moved.sent, moved.posted);
 

@@ -9,7 +9,8 @@ namespace {
 
 using Position = PlanIndex::Position;
 
-void findUnmatched(const Message& message, const PlanIndex& index, std::vector<Problem>& problems) {
+void findUnmatched(const PlannedMessage& message, const PlanIndex& index,
+                   std::vector<Problem>& problems) {
   const Position send = index.sendAt(message);
   const Position receive = index.receiveAt(message);
   if (send.exists() && receive.exists()) return;
@@ -37,7 +38,7 @@ Channels channelsOf(const Schedule& schedule, const PlanIndex& index, bool sends
     const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       if (!isTransfer(actions[i].kind) || isSend(actions[i].kind) != sends) continue;
-      const Message message = messageOf(actions[i]);
+      const PlannedMessage message = messageOf(actions[i]);
       const int sender = sends ? rank : index.sendAt(message).rank;
       const int receiver = sends ? index.receiveAt(message).rank : rank;
       channels[{sender, receiver}].push_back({rank, static_cast<int>(i)});
@@ -73,7 +74,7 @@ std::vector<Problem> transferProblems(const Schedule& schedule, const PlanIndex&
   for (int stage = 0; stage < schedule.numStages; ++stage) {
     for (int m = 0; m < schedule.numMicroBatches; ++m) {
       for (const bool forward : {true, false}) {
-        const Message message{forward, stage, m};
+        const PlannedMessage message{forward, stage, m};
         if (index.crossesRanks(message)) findUnmatched(message, index, problems);
       }
     }

@@ -19,7 +19,7 @@ void WaitRules::findRoomMakers() {
       const auto& actions = schedule_.ranks[static_cast<std::size_t>(rank)];
       for (std::size_t i = 0; i < actions.size(); ++i) {
         if (!isTransfer(actions[i].kind) || isSend(actions[i].kind) != sends) continue;
-        const Message message = messageOf(actions[i]);
+        const PlannedMessage message = messageOf(actions[i]);
         const Position other = sends ? index_.receiveAt(message) : index_.sendAt(message);
         if (other.exists()) what(Position{rank, static_cast<int>(i)}, other.rank);
       }
@@ -52,7 +52,7 @@ WaitRules::Waits WaitRules::waitsOf(Position position) const {
 }
 
 void WaitRules::addSend(const Action& action, Position position, Waits& waits) const {
-  const Message message = messageOf(action);
+  const PlannedMessage message = messageOf(action);
   const Position maker = index_.makerOf(message);
   if (maker.exists()) waits.add(maker);
   if (buffers_ == kUnboundedBuffers) return;
@@ -71,7 +71,7 @@ void WaitRules::addInputs(const Action& action, Position position, Waits& waits)
     if (input.rank == position.rank || !index_.hasTransfers()) waits.add(input);
   }
   if (!index_.hasTransfers()) return;
-  for (const Message& message : messagesTo(action)) {
+  for (const PlannedMessage& message : messagesTo(action)) {
     if (!index_.crossesRanks(message)) continue;
     for (const Position& moved : {index_.receiveAt(message), index_.sendAt(message)}) {
       if (moved.exists()) waits.add(moved);

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <regex>
 
 #include "tests/layers/layer_table.h"
 
@@ -51,6 +53,27 @@ TEST(LayersTest, EveryFolderWithSourcesIsInTheTable) {
       EXPECT_EQ(table.mayInclude.count(folder.path().filename().string()), 1U) << entry.path();
     }
   }
+}
+
+TEST(LayersTest, NoTwoHeadersDefineATypeOfTheSameName) {
+  // All share a namespace: two such types in one program are undefined behaviour, and no compiler
+  // says so.
+  const std::regex definition(R"((?:^|\n)(?:struct|class|enum class) (\w+)(?: final)?\s*[:{])");
+  std::map<std::string, std::string> headerOf;
+  for (const auto& [folder, allowed] : realTable().mayInclude) {
+    if (!fs::exists(kRoot / folder) || folder == "tests") continue;
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const std::string name = fs::relative(entry.path(), kRoot).string();
+      const bool forTests = name.find("test") != std::string::npos;
+      if (entry.path().extension() != ".h" || forTests) continue;
+      const std::string text = contents(entry.path());
+      for (std::sregex_iterator it(text.begin(), text.end(), definition), end; it != end; ++it) {
+        const auto [known, isNew] = headerOf.emplace((*it)[1], name);
+        EXPECT_TRUE(isNew) << (*it)[1] << " is defined in " << known->second << " and in " << name;
+      }
+    }
+  }
+  EXPECT_GT(headerOf.size(), 100U);
 }
 
 TEST(LayersTest, NoFolderMayIncludeOneOfItsOwnOrAHigherLayer) {

@@ -1,4 +1,4 @@
-#include "profiler/text_table.h"
+#include "profiler/ring_texts.h"
 
 #include <atomic>
 #include <cstdint>
@@ -20,7 +20,7 @@ void put(rf::Text& place, std::uint64_t address, const char* text) noexcept {
 
 }  // namespace
 
-void TextTable::note(const char* address) noexcept {
+void RingTexts::note(const char* address) noexcept {
   if (address == nullptr) return;
   const auto wanted = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(address));
   for (std::size_t i = rf::textPlace(wanted);; i = (i + 1) % rf::kTexts) {

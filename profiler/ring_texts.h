@@ -6,10 +6,10 @@ namespace pipetrace {
 
 /// Keeps, in a ring file, the texts at addresses that its records name, as those addresses mean
 /// nothing once the process is gone. Not thread-safe.
-class TextTable {
+class RingTexts {
  public:
   /// `places`: ring_format::kTexts of them, zeroed. They must outlive the table.
-  explicit TextTable(ring_format::Text* places) : places_(places) {}
+  explicit RingTexts(ring_format::Text* places) : places_(places) {}
 
   /// The text at `address` is, from now on, this one. Null is left out; so is what no longer fits
   /// into the table.

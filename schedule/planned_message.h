@@ -5,32 +5,32 @@
 namespace pipetrace {
 
 /// What one stage hands to the next (activations) or to the one before (their gradient).
-struct Message {
+struct PlannedMessage {
   bool forward = true;
   int from = 0;  ///< the stage that makes it
   int microBatch = 0;
 
   int to() const { return forward ? from + 1 : from - 1; }
-  bool operator==(const Message&) const = default;
+  bool operator==(const PlannedMessage&) const = default;
 };
 
 /// The message that a send or a receive moves: stage 1's "1RECV_F0" takes what stage 0's
 /// "0SEND_F0" sends. `transfer` must be a send or a receive.
-Message messageOf(const Action& transfer);
+PlannedMessage messageOf(const Action& transfer);
 /// The actions that move a message.
-Action sendOf(const Message& message);
-Action receiveOf(const Message& message);
+Action sendOf(const PlannedMessage& message);
+Action receiveOf(const PlannedMessage& message);
 
 /// The messages that a compute action needs, or makes, at the most one in each direction. They may
 /// come from no stage (the first has none before it), and may stay on their rank.
-struct Messages {
-  Message list[2];
+struct PlannedMessages {
+  PlannedMessage list[2];
   int count = 0;
-  void add(const Message& message) { list[count++] = message; }
-  const Message* begin() const { return list; }
-  const Message* end() const { return list + count; }
+  void add(const PlannedMessage& message) { list[count++] = message; }
+  const PlannedMessage* begin() const { return list; }
+  const PlannedMessage* end() const { return list + count; }
 };
-Messages messagesTo(const Action& compute);
-Messages messagesFrom(const Action& compute);
+PlannedMessages messagesTo(const Action& compute);
+PlannedMessages messagesFrom(const Action& compute);
 
 }  // namespace pipetrace

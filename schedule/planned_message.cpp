@@ -1,10 +1,10 @@
-#include "schedule/message.h"
+#include "schedule/planned_message.h"
 
 #include <cassert>
 
 namespace pipetrace {
 
-Message messageOf(const Action& transfer) {
+PlannedMessage messageOf(const Action& transfer) {
   assert(isTransfer(transfer.kind));
   switch (transfer.kind) {
     case JobKind::kSendForward: return {true, transfer.stage, transfer.microBatch};
@@ -14,18 +14,18 @@ Message messageOf(const Action& transfer) {
   }
 }
 
-Action sendOf(const Message& message) {
+Action sendOf(const PlannedMessage& message) {
   return {message.forward ? JobKind::kSendForward : JobKind::kSendBackward, message.from,
           message.microBatch};
 }
 
-Action receiveOf(const Message& message) {
+Action receiveOf(const PlannedMessage& message) {
   return {message.forward ? JobKind::kRecvForward : JobKind::kRecvBackward, message.to(),
           message.microBatch};
 }
 
-Messages messagesTo(const Action& compute) {
-  Messages messages;
+PlannedMessages messagesTo(const Action& compute) {
+  PlannedMessages messages;
   switch (compute.kind) {
     case JobKind::kForward: messages.add({true, compute.stage - 1, compute.microBatch}); break;
     case JobKind::kBackward:
@@ -41,8 +41,8 @@ Messages messagesTo(const Action& compute) {
   return messages;
 }
 
-Messages messagesFrom(const Action& compute) {
-  Messages messages;
+PlannedMessages messagesFrom(const Action& compute) {
+  PlannedMessages messages;
   switch (compute.kind) {
     case JobKind::kForward: messages.add({true, compute.stage, compute.microBatch}); break;
     case JobKind::kBackward:
