@@ -30,15 +30,16 @@ std::uint64_t costOfTicks(TickSource source) {
 
 Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFile& file)
     : options_(options),
-      stream_(std::move(stream)),
       piece_(file.extend(rf::laneSize(slotCount(options.slots)))),
-      readsTicks_(stream_->marksTicks() && !stream_->isAsynchronous()),
+      times_(reinterpret_cast<rf::Times*>(piece_.memory + sizeof(rf::LaneHeader) +
+                                          slotCount(options.slots) * sizeof(rf::Slot))),
+      tickCost_(costOfTicks(options.source)),
+      stream_(std::move(stream)),
       mask_(slotCount(options.slots) - 1),
       header_(reinterpret_cast<rf::LaneHeader*>(piece_.memory)),
       slots_(reinterpret_cast<rf::Slot*>(piece_.memory + sizeof(rf::LaneHeader))),
-      times_(reinterpret_cast<rf::Times*>(piece_.memory + sizeof(rf::LaneHeader) +
-                                          (mask_ + 1) * sizeof(rf::Slot))),
-      tickCost_(costOfTicks(options.source)),
+      source_(options.source),
+      readsTicks_(stream_->marksTicks() && !stream_->isAsynchronous()),
       released_(mask_ + 1) {
   options_.name.copy(header_->name.data(), header_->name.size() - 1);
   header_->isCompute = options.isCompute ? 1 : 0;
@@ -47,7 +48,7 @@ Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFil
 }
 
 void Lane::addTimed(std::uint64_t since) noexcept {
-  const std::uint64_t took = ticksNow(options_.source) - since;
+  const std::uint64_t took = ticksNow(source_) - since;
   add(timedTicks_, took - std::min(took, tickCost_));
 }
 

@@ -84,22 +84,26 @@ class Lane {
   void addTimed(std::uint64_t since) noexcept;
 
   const Options options_;
-  const std::unique_ptr<DeviceStream> stream_;
   const RingFile::Piece piece_;
-  const bool readsTicks_;  // marks the stream's jobs without a call of the stream
+  ring_format::Times* const times_;
+  const std::uint64_t tickCost_;  // what reading the ticks takes
+
+  // What every job needs, on one cache line: after a job of some length nothing is left in the
+  // caches, and each line costs more than all that is done with it.
+  alignas(64) const std::unique_ptr<DeviceStream> stream_;
   const std::size_t mask_;
   ring_format::LaneHeader* const header_;
   ring_format::Slot* const slots_;
-  ring_format::Times* const times_;
-  std::uint64_t tickCost_ = 0;  // what reading the ticks takes
-
-  // The recording thread's.
-  alignas(64) std::uint64_t begun_ = 0;
+  std::uint64_t begun_ = 0;
   std::uint64_t knownFreed_ = 0;
+  std::atomic<std::uint64_t> finished_ = 0;
+  const TickSource source_;
+  const bool readsTicks_;  // marks the stream's jobs without a call of the stream
+  std::atomic<State> state_ = State::kIdle;
+
+  // The recording thread's as well.
   std::int64_t nextId_ = 0;
   std::int64_t idsUpTo_ = 0;
-  std::atomic<State> state_ = State::kIdle;
-  std::atomic<std::uint64_t> finished_ = 0;
   std::atomic<std::int64_t> misuses_ = 0;
   std::atomic<std::int64_t> timedJobs_ = 0;
   std::atomic<std::uint64_t> timedTicks_ = 0;
@@ -143,7 +147,7 @@ inline bool Lane::openSlot() noexcept {
 }
 
 inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noexcept {
-  const std::uint64_t start = isTimed(begun_) ? ticksNow(options_.source) : 0;
+  const std::uint64_t start = isTimed(begun_) ? ticksNow(source_) : 0;
   if (!openSlot()) return;
   ring_format::Slot& slot = slots_[(begun_ - 1) & mask_];
   slot.kind = static_cast<std::uint8_t>(job.kind);
@@ -156,7 +160,7 @@ inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noex
   slot.stage = job.stage;
   slot.peer = job.peer;
   state_.store(State::kOpen, std::memory_order_relaxed);
-  slot.begin = readsTicks_ ? ticksNow(options_.source) : stream_->markStart();
+  slot.begin = readsTicks_ ? ticksNow(source_) : stream_->markStart();
   shared(header_->begun).store(begun_, std::memory_order_release);
   if (start != 0) addTimed(start);
 }
@@ -174,9 +178,9 @@ inline void Lane::end(std::int64_t bytes) noexcept {
     return;
   }
   const bool timed = isTimed(begun_ - 1);
-  const std::uint64_t start = timed ? ticksNow(options_.source) : 0;
+  const std::uint64_t start = timed ? ticksNow(source_) : 0;
   ring_format::Slot& slot = slots_[(begun_ - 1) & mask_];
-  const std::uint64_t mark = readsTicks_ ? ticksNow(options_.source) : stream_->mark();
+  const std::uint64_t mark = readsTicks_ ? ticksNow(source_) : stream_->mark();
   slot.end = mark;
   if (bytes != kNotGiven) slot.bytes = bytes;
   state_.store(State::kIdle, std::memory_order_relaxed);

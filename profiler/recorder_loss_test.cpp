@@ -219,20 +219,25 @@ TEST(RecorderLossTest, TheOwnCostIsThatOfTheCalls) {
       return EmulatedStream::mark();
     }
   };
-  RecordedLog log;
-  Recorder recorder(optionsFor(log));
-  const StreamId compute = recorder.addStream("compute", std::make_unique<SlowStream>());
+  // A timed call that the system interrupts stands for 64: on a busy machine a try may fail.
   constexpr int kJobs = 640;
-  const Nanoseconds start = monotonicNow();
-  for (int i = 0; i < kJobs; ++i) {
-    recorder.begin(compute, {});
-    recorder.end(compute);
+  double most = 10;
+  for (int attempt = 0; attempt < 8 && most > 1.5; ++attempt) {
+    RecordedLog log;
+    Recorder recorder(optionsFor(log));
+    const StreamId compute = recorder.addStream("compute", std::make_unique<SlowStream>());
+    const Nanoseconds start = monotonicNow();
+    for (int i = 0; i < kJobs; ++i) {
+      recorder.begin(compute, {});
+      recorder.end(compute);
+    }
+    const Nanoseconds took = monotonicNow() - start;
+    recorder.close();
+    const long long said = log.number(kEnd, "own_cost_ns");
+    EXPECT_GE(said, 2 * kJobs * 20 * kNsPerUs * 99 / 100);
+    most = std::min(most, static_cast<double>(said) / static_cast<double>(took));
   }
-  const Nanoseconds took = monotonicNow() - start;
-  recorder.close();
-  EXPECT_GE(log.number(kEnd, "own_cost_ns"), 2 * kJobs * 20 * kNsPerUs);
-  // A timed call that the system interrupted stands for 64, so the upper bound is a loose one.
-  EXPECT_LE(log.number(kEnd, "own_cost_ns"), 4 * took);
+  EXPECT_LE(most, 1.5);
 }
 
 }  // namespace
