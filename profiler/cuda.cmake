@@ -1,3 +1,7 @@
+# Comparing clocks between hosts.
+target_sources(pipetrace_profiler PRIVATE clock_comparison.cpp clock_exchange.cpp)
+pipetrace_test(clock_exchange_test SOURCES clock_exchange_test.cpp LINK pipetrace::profiler)
+
 # Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
 target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_kernel_log.cpp
                                           cuda_stream.cpp cupti_collector.cpp event_pool.cpp)
@@ -17,7 +21,7 @@ pipetrace_test(
 
 if(PIPETRACE_CUDA)
   # The only parts that include CUDA's headers.
-  pipetrace_library(profiler_cuda SOURCES cuda_runtime.cpp cupti_api.cpp PUBLIC
+  pipetrace_library(profiler_cuda SOURCES cuda_runtime.cpp cupti_api.cpp nvtx_ranges.cpp PUBLIC
                     pipetrace::profiler CUDA::cudart CUDA::cupti)
 endif()
 

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Runs what needs an NVIDIA device, from binaries that are built already, and prints a report.
+#   gpu_check.sh [--bin FOLDER] [--libs FOLDER]...
+# --bin: where gpu_test is (default: bin beside this script, else build/cuda/bin or build/all/bin).
+# --libs: where libcudart.so.13 and libcupti.so.13 are, if not where the binaries were built: on a
+#   machine that has only a driver and torch 2.11, site-packages/nvidia/cu13/lib.
+# Exit code: 0 all passed, 1 something failed, 2 it could not be run, 77 there is no device.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+
+die() { printf 'gpu_check: %s\n' "$*" >&2; exit 2; }
+
+bin='' libs=''
+while [ $# -gt 0 ]; do
+  case $1 in
+    --bin) bin=${2:?gpu_check: --bin needs a folder}; shift 2 ;;
+    --libs) libs=${libs:+$libs:}${2:?gpu_check: --libs needs a folder}; shift 2 ;;
+    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) die "unknown option $1 (try --help)" ;;
+  esac
+done
+if [ -z "$bin" ]; then
+  for folder in "$here/bin" "$here/../build/cuda/bin" "$here/../build/all/bin"; do
+    if [ -x "$folder/gpu_test" ]; then bin=$folder; break; fi
+  done
+fi
+[ -n "$bin" ] && [ -x "$bin/gpu_test" ] \
+  || die "gpu_test is not there: build it (cmake --preset cuda && cmake --build --preset cuda), or name its folder with --bin"
+[ -z "$libs" ] || export LD_LIBRARY_PATH="$libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+
+echo "== the device"
+nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null \
+  || echo "nvidia-smi is not there or finds no device"
+
+report=$(mktemp)
+trap 'rm -f "$report"' EXIT
+status=0
+echo "== events, capture, CUPTI, NVTX"
+"$bin/gpu_test" --gtest_color=no >"$report" 2>&1 || status=$?
+if [ $status -ge 126 ]; then
+  cat "$report" >&2
+  die "gpu_test does not start: name the folder of CUDA's libraries with --libs"
+fi
+grep -E '^(\[ +(OK|FAILED|SKIPPED) +\]|  )|no CUDA device|Failure|: error' "$report" | sort -u || true
+
+if grep -q 'no CUDA device' "$report"; then
+  echo "== no device here: nothing was checked"
+  [ $status -eq 0 ] || exit 1
+  exit 77
+fi
+[ $status -eq 0 ] || { cat "$report"; echo "== failed"; exit 1; }
+echo "== all passed"
