@@ -288,7 +288,7 @@ std::vector<BadRun> badRuns() {
                                                       {"MASTER_ADDR", "127.0.0.1"},
                                                       {"MASTER_PORT", "29511"}};
   return {
-      {"NoText", {kTransformer, "--data", "/nonexistent"}, {}, "cannot read the schedule file /nonexistent: No such"},
+      {"NoText", {kTransformer, "--data", "/nonexistent"}, {}, "cannot read /nonexistent: No such"},
       {"EmptyText", {kTransformer, "--data", "/dev/null"}, {}, "/dev/null has 0 characters"},
       {"NoRank", {kMlp, "--transport", "gloo"}, {}, "WORLD_SIZE is not set"},
       {"ManyWholePipelines",
@@ -305,7 +305,10 @@ std::vector<BadRun> badRuns() {
        {},
        "16 rows cannot be split into 17"},
       {"UnknownSchedule", {kMlp, "--schedule", "1F2B"}, {}, "1F2B"},
-      {"NoPlanFile", {kMlp, "--schedule-file", "/nonexistent"}, {}, "cannot read the schedule file /nonexistent"},
+      {"NoPlanFile",
+       {kMlp, "--schedule-file", "/nonexistent"},
+       {},
+       "cannot read the schedule file /nonexistent"},
       {"WrongWidth", {kTransformer, "--width", "30"}, {}, "multiple of the heads"},
       {"NoLogFolder", {kMlp, "--log-dir", "/dev/null/x"}, {}, "/dev/null/x"},
       {"UnknownOption", {kMlp, "--batches"}, {}, "--batches"},

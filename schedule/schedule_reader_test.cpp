@@ -71,8 +71,9 @@ TEST(ScheduleReader, BadCellsAreNamedWithLineAndColumn) {
        {"0F0garbage", "0F-1", "-1F0", "F0", "0F", "0X0", "0", "(0F7;7B3)", "(0F7;7B3)OVERLAP_F_B2",
         "(0B7;7F3)OVERLAP_F_B", "(0F7;7I3)OVERLAP_F_B", "(", "0F99999999999", "10000000F0", "0 F0",
         "0f0", "0REDUCE_GRADx", "REDUCE_GRAD", "\"0F0\""}) {
-    EXPECT_THAT(errorOf(std::string("0F0,0B0\n1F0, ") + cell + ",1B0\n"),
-                StartsWith("plan.csv:2:6: rank 1, cell 1: \"" + std::string(cell) + "\" is no action"))
+    EXPECT_THAT(
+        errorOf(std::string("0F0,0B0\n1F0, ") + cell + ",1B0\n"),
+        StartsWith("plan.csv:2:6: rank 1, cell 1: \"" + std::string(cell) + "\" is no action"))
         << cell;
   }
 }
@@ -108,7 +109,8 @@ TEST(ScheduleReader, EmptyFileIsAnError) {
 
 TEST(ScheduleReader, RankWithoutActionsIsAnError) {
   EXPECT_EQ(errorOf("0F0,0B0\n\n1F0,1B0\n"), "plan.csv:2:1: rank 1: a rank without actions");
-  EXPECT_EQ(errorOf("0F0,0B0\n1REDUCE_GRAD,\n2F0\n"), "plan.csv:2:1: rank 1: a rank without actions");
+  EXPECT_EQ(errorOf("0F0,0B0\n1REDUCE_GRAD,\n2F0\n"),
+            "plan.csv:2:1: rank 1: a rank without actions");
 }
 
 }  // namespace
