@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "schedule/add_transfers.h"
 #include "schedule/deadlock.h"
@@ -41,6 +42,21 @@ void findMisplaced(const Schedule& schedule, std::vector<Problem>& problems) {
   }
 }
 
+/// "rank 3 is missing: the plan has 3 ranks, and 4 were asked for".
+void compareSize(const std::string& what, const std::string& plural, int found, int asked,
+                 std::vector<Problem>& problems) {
+  if (asked <= 0 || found == asked) return;
+  std::string text;
+  if (found + 1 == asked) text = what + " " + std::to_string(found) + " is missing: ";
+  if (found + 1 < asked) {
+    text = plural + " " + std::to_string(found) + " to " + std::to_string(asked - 1) +
+           " are missing: ";
+  }
+  text += "the plan has " + std::to_string(found) + " " + (found == 1 ? what : plural) + ", and " +
+          std::to_string(asked) + (asked == 1 ? " was" : " were") + " asked for";
+  problems.push_back({.message = std::move(text)});
+}
+
 void findTooEarly(const Schedule& schedule, const PlanIndex& index,
                   std::vector<Problem>& problems) {
   const WaitRules rules(schedule, index);
@@ -72,16 +88,21 @@ std::optional<Problem> deadlockOf(const Schedule& schedule, const PlanIndex& ind
 
 std::vector<Problem> check(const Schedule& schedule, const CheckOptions& options) {
   const PlanIndex index(schedule);
-  std::vector<Problem> problems = index.problems();
+  std::vector<Problem> problems;
+  compareSize("rank", "ranks", schedule.numRanks(), options.ranks, problems);
+  compareSize("micro-batch", "micro-batches", schedule.numMicroBatches, options.microBatches,
+              problems);
+  const std::size_t sizeProblems = problems.size();
+  problems.insert(problems.end(), index.problems().begin(), index.problems().end());
   if (!index.isUsable()) return problems;
-  const bool hasAllWork = problems.empty();
+  const bool hasAllWork = index.problems().empty();
   findMisplaced(schedule, problems);
   const auto append = [&](const std::vector<Problem>& more) {
     problems.insert(problems.end(), more.begin(), more.end());
   };
   append(transferProblems(schedule, index));
   findTooEarly(schedule, index, problems);
-  if (problems.empty()) {
+  if (problems.size() == sizeProblems) {  // those of the size leave what is there able to run
     if (auto deadlock = deadlockOf(schedule, index, options.buffers)) problems.push_back(*deadlock);
   }
   if (hasAllWork) append(limitProblems(schedule, options));

@@ -25,6 +25,10 @@ struct CheckOptions {
   int mostVersions = 0;
   /// The most updates by which a gradient may be out of date (WeightVersions); negative: any.
   int mostDistance = -1;
+  /// How many ranks and micro-batches the plan should have; 0: as many as it has. A plan that was
+  /// read from a file cannot tell that its last rank or micro-batch is missing.
+  int ranks = 0;
+  int microBatches = 0;
 };
 
 /// Everything that is wrong with a plan, all at once. Empty: every rank can do its actions in

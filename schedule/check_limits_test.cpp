@@ -5,6 +5,7 @@
 #include "schedule/builders.h"
 #include "schedule/check.h"
 #include "schedule/schedule_reader.h"
+#include "schedule/schedule_writer.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -142,6 +143,27 @@ TEST(CheckVersions, AsynchronousPlanInBothDirectionsIsRefused) {
   Schedule plan = readSchedule("0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n", "plan.csv");
   plan.updates.every = 1;
   EXPECT_THAT(problemsOf(plan, {}), ElementsAre(HasSubstr("cannot be asynchronous")));
+}
+
+TEST(CheckSize, LastRankThatIsMissingIsNamedWhereTheSizeIsKnown) {
+  Schedule plan = oneFOneB(4, 8);
+  EXPECT_THAT(problemsOf(plan, {.ranks = 4, .microBatches = 8}), IsEmpty());
+  const std::string text = toCsv(plan);
+  const std::string cut = text.substr(0, text.rfind('\n', text.size() - 2) + 1);
+  EXPECT_THAT(problemsOf(cut, {.ranks = 4, .microBatches = 8}),
+              ElementsAre("rank 3 is missing: the plan has 3 ranks, and 4 were asked for"));
+  EXPECT_THAT(problemsOf(cut, {.ranks = 6}),
+              ElementsAre("ranks 3 to 5 are missing: the plan has 3 ranks, and 6 were asked for"));
+  EXPECT_THAT(problemsOf(cut, {.ranks = 1}),
+              ElementsAre("the plan has 3 ranks, and 1 was asked for"));
+}
+
+TEST(CheckSize, LastMicroBatchThatIsMissingIsNamedWhereTheSizeIsKnown) {
+  EXPECT_THAT(problemsOf(oneFOneB(2, 1), {.microBatches = 2}),
+              ElementsAre("micro-batch 1 is missing: the plan has 1 micro-batch, and 2 were asked "
+                          "for"));
+  EXPECT_THAT(problemsOf(oneFOneB(2, 3), {.microBatches = 2}),
+              ElementsAre("the plan has 3 micro-batches, and 2 were asked for"));
 }
 
 }  // namespace
