@@ -1,6 +1,11 @@
 // Real kernels through a real CUPTI.
+#include <algorithm>
+#include <cstdio>
 #include <map>
 #include <regex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "profiler/cuda_stream.h"
 #include "profiler/cupti_collector.h"
