@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "chart/test_timelines.h"
 #include "trace/error.h"
 #include "trace/log_format.h"
@@ -103,6 +105,13 @@ TEST(TextChart, NoLineIsLongerThanAskedFor) {
       EXPECT_THAT(line, Not(EndsWith(" ")));
     }
   }
+}
+
+TEST(TextChart, LabelsBetweenWholeUnitsHaveTheirDecimals) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 20; ++i) jobs.push_back({.begin = i, .end = i + 1, .microBatch = i % 10});
+  const std::string chart = textChart(timelineOf(jobs, kNsPerMs / 2), {});
+  EXPECT_THAT(chart, AllOf(HasSubstr("|2.5 ms "), HasSubstr("|7.5 ms"), Not(HasSubstr("|7 ms"))));
 }
 
 TEST(TextChart, JobsTooShortForTheirTextAreLetters) {

@@ -14,12 +14,21 @@ struct Mark {
   std::string label;
 };
 
+/// What labels `distance` apart must tell apart: 100 us for 2.5 ms. At least 1 % of the distance,
+/// or odd units would fill the labels with digits.
+Nanoseconds resolutionOf(Nanoseconds distance) {
+  Nanoseconds power = 1;
+  while (distance % (power * 10) == 0 || power < distance / 100) power *= 10;
+  return power;
+}
+
 std::vector<Mark> marksEvery(const TextScale& scale, Nanoseconds distance) {
   std::vector<Mark> marks;
   const Nanoseconds length = scale.range.end - scale.range.begin;
+  const Nanoseconds resolution = resolutionOf(distance);
   for (Nanoseconds time = 0;; time += distance) {
     const int column = scale.columnAt(scale.range.begin + time);
-    if (column < scale.columns) marks.push_back({column, timeLabel(time, length, distance)});
+    if (column < scale.columns) marks.push_back({column, timeLabel(time, length, resolution)});
     if (time > length - distance) return marks;
   }
 }
