@@ -22,6 +22,9 @@ constexpr long long kTimedJobs = 400'000;
 constexpr long long kTimedPlans = 500;
 constexpr long long kMostTimedJobs = 4'000'000;
 
+// Timing all builders' plans once more must stay a matter of milliseconds.
+constexpr long long kMostComparedJobs = 20'000;
+
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max() / 4;
 
 struct Memory {
@@ -72,6 +75,36 @@ struct BestFixed {
   }
 };
 
+struct Footprint {
+  Nanoseconds length = 0;
+  Nanoseconds longestSpan = 0;
+  std::int64_t peakMemory = 0;  // of the rank that holds most
+};
+
+Footprint footprintOf(const Schedule& plan, const Costs& costs) {
+  const DryRun run = dryRun(plan, costs);
+  Footprint found{.length = run.length};
+  for (const DryRun::Rank& rank : run.ranks) {
+    found.longestSpan = std::max(found.longestSpan, rank.last - rank.first);
+    found.peakMemory = std::max(found.peakMemory, rank.peakMemory);
+  }
+  return found;
+}
+
+/// `plan`, or a builder's plan that is as short and holds less: searching for time alone ends at
+/// any of the plans that share the length.
+Schedule leanestAsShort(Schedule plan, const std::vector<Schedule>& built, const Costs& costs) {
+  Footprint least = footprintOf(plan, costs);
+  for (const Schedule& candidate : built) {
+    const Footprint found = footprintOf(candidate, costs);
+    if (found.length > least.length || found.longestSpan > least.longestSpan) continue;
+    if (found.peakMemory >= least.peakMemory) continue;
+    least = found;
+    plan = candidate;
+  }
+  return plan;
+}
+
 }  // namespace
 
 Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
@@ -97,7 +130,8 @@ Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& cost
                 " on one rank");
   }
   BestFixed fixed;
-  for (const Schedule& plan : builtPlans(ranks, microBatches, chunks)) {
+  const std::vector<Schedule> built = builtPlans(ranks, microBatches, chunks);
+  for (const Schedule& plan : built) {
     if (!PlanModel::covers(plan)) fixed.offer(plan, costs, options.memoryLimit);
     for (PlacementSearch& search : searches) search.offer(plan);
   }
@@ -113,6 +147,7 @@ Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& cost
     if (*search.score() < *best->score()) best = &search;
   }
   Schedule plan = fixed.plan && fixed.score < *best->score() ? *fixed.plan : best->best();
+  if (jobs <= kMostComparedJobs) plan = leanestAsShort(std::move(plan), built, costs);
   plan.name = "auto (" + plan.name + ")";
   return plan;
 }

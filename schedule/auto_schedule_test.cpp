@@ -190,6 +190,21 @@ TEST(AutoSchedule, SmallPlansAreAsShortAsAnyPlan) {
   EXPECT_GE(optimal, kCases * 98 / 100);
 }
 
+TEST(AutoSchedule, NoBuilderIsAsShortAndHoldsLess) {
+  for (const int chunks : {1, 2}) {
+    for (const int p : {3, 4, 6}) {
+      const int m = 2 * p;
+      const Costs costs = Costs::equal(p * chunks, {1000, 2000, 1000, 1000});
+      const DryRun found = dryRun(autoSchedule(p, m, chunks, costs), costs);
+      for (const Schedule& plan : builtPlans(p, m, chunks)) {
+        const DryRun built = dryRun(plan, costs);
+        if (built.length > found.length || built.spanBubble() > found.spanBubble()) continue;
+        EXPECT_LE(peakOf(found), peakOf(built)) << plan.name << " p=" << p << " v=" << chunks;
+      }
+    }
+  }
+}
+
 TEST(AutoSchedule, TheSameInputGivesTheSamePlan) {
   Dice dice(3);
   const Costs costs = randomCosts(10, dice);
