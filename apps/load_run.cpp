@@ -1,19 +1,11 @@
 #include "apps/load_run.h"
 
-#include <cstdio>
-
 #include "analysis/run_summary.h"
+#include "apps/print_diagnostics.h"
 #include "parser/load_timeline.h"
 
 namespace pipetrace {
 namespace {
-
-void printDiagnostics(const Diagnostics& diagnostics, Severity lowest) {
-  for (const Diagnostic& diagnostic : diagnostics.list()) {
-    if (diagnostic.severity < lowest) continue;
-    std::fputs((toText(diagnostic) + "\n").c_str(), stderr);
-  }
-}
 
 void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
   for (const Track& track : timeline.tracks) {
@@ -31,7 +23,8 @@ void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
 
 Timeline loadRun(const LoadRunOptions& options, Diagnostics& diagnostics) {
   try {
-    Timeline timeline = loadTimeline(options.inputs, {.run = options.run}, diagnostics);
+    Timeline timeline =
+        loadTimeline(options.inputs, {.run = options.run, .threads = options.threads}, diagnostics);
     completeTimeline(timeline, diagnostics);
     checkForJobs(timeline, diagnostics);
     printDiagnostics(diagnostics, options.lowest);

@@ -12,6 +12,7 @@ namespace pipetrace {
 struct LoadRunOptions {
   std::vector<std::string> inputs;
   int run = -1;                       ///< as LoadOptions
+  int threads = 0;                    ///< as LoadOptions
   Severity lowest = Severity::kNote;  ///< what is told on standard error
 };
 

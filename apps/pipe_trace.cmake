@@ -7,6 +7,7 @@ pipetrace_program(
           pipe_trace_commands.cpp
           pipe_trace_options.cpp
           pipe_trace_outputs.cpp
+          pipe_trace_paddle.cpp
           pipe_trace_plan.cpp
           pipe_trace_plan_options.cpp
           pipe_trace_run.cpp
@@ -14,6 +15,8 @@ pipetrace_program(
           plan_costs.cpp
           plan_outputs.cpp
           plan_source.cpp
+          print_diagnostics.cpp
+          profile_format.cpp
           terminal.cpp
   LINK pipetrace::parser pipetrace::analysis pipetrace::chart CLI11::CLI11 fmt::fmt)
 target_compile_definitions(pipe-trace PRIVATE PIPETRACE_VERSION="${PROJECT_VERSION}")

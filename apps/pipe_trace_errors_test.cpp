@@ -146,7 +146,7 @@ TEST_F(PipeTrace, UnknownOptionIsAnError) {
 
 TEST_F(PipeTrace, UnsupportedEndingIsAnErrorBeforeAnythingIsRead) {
   for (const char* name : {"profile.svg", "profile", "profile.json.bak", ""}) {
-    expectError(run({path("not even there"), "-o", name}), name, "NAME.json");
+    expectError(run({path("not even there"), "-o", name}), name, "NAME.pftrace");
   }
 }
 

@@ -33,18 +33,26 @@ bool isRead(const fs::path& output, const std::string& input) {
 
 }  // namespace
 
+ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options) {
+  if (const auto format = profileFormatOfFile(output)) return *format;
+  if (const auto format = profileFormatOf(options.format)) {
+    if (!output.empty()) return *format;
+  } else if (output == "-") {
+    return ProfileFormat::kChromeJson;
+  }
+  throw Error(
+      fmt::format("cannot write {}: a profile is {}, - for standard output, or with --format "
+                  "any name",
+                  output.empty() ? "\"\"" : output, profileFormatList()));
+}
+
 void checkOutputs(const PipeTraceOptions& options) {
   std::vector<fs::path> files;
   for (const std::string& output : options.outputs) {
     if (output == "-" && options.json) {
       throw Error("-o - and --json both want standard output; write the profile to a file");
     }
-    if (output != "-" && fs::path(output).extension() != ".json") {
-      throw Error(
-          fmt::format("cannot write {}: a profile is NAME.json (Chrome Trace Event JSON), "
-                      "or - for standard output",
-                      output.empty() ? "\"\"" : output));
-    }
+    formatOf(output, options);
     const fs::path file = output == "-" ? output : fileBehind(output);
     if (std::find(files.begin(), files.end(), file) != files.end()) {
       throw Error(fmt::format("{} is to be written twice; name each output once", output));

@@ -1,10 +1,17 @@
 #pragma once
 
+#include <string>
+
 #include "apps/pipe_trace_options.h"
+#include "apps/profile_format.h"
 
 namespace pipetrace {
 
-/// Throws Error for outputs that cannot be meant: an ending that is not supported, the same file
+/// The format that the name of an output tells, else that of --format; Chrome JSON for standard
+/// output. Throws Error when nothing tells it.
+ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options);
+
+/// Throws Error for outputs that cannot be meant: a name that tells no format, the same file
 /// twice, a file that is read, standard output wanted twice.
 void checkOutputs(const PipeTraceOptions& options);
 

@@ -11,17 +11,12 @@
 #include "analysis/run_summary.h"
 #include "apps/load_run.h"
 #include "apps/pipe_trace_outputs.h"
-#include "parser/chrome_writer.h"
+#include "apps/pipe_trace_paddle.h"
+#include "apps/profile_format.h"
 #include "trace/output_file.h"
 
 namespace pipetrace {
 namespace {
-
-/// Under --quiet only errors, and what makes --strict exit with 1.
-Severity lowestToTell(const PipeTraceOptions& options) {
-  if (!options.quiet) return Severity::kNote;
-  return options.strict ? Severity::kWarning : Severity::kError;
-}
 
 /// Returns a line for each file. None is committed before all are written.
 std::string writeProfiles(const Timeline& timeline, const PipeTraceOptions& options) {
@@ -29,8 +24,9 @@ std::string writeProfiles(const Timeline& timeline, const PipeTraceOptions& opti
   std::vector<std::unique_ptr<OutputFile>> files;
   for (const std::string& output : options.outputs) {
     files.push_back(std::make_unique<OutputFile>(output));
-    const ChromeSummary written =
-        writeChromeJson(timeline, {.flows = !options.noFlows}, *files.back());
+    const ProfileSummary written =
+        writeProfile(timeline, formatOf(output, options),
+                     {.flows = !options.noFlows, .threads = options.threads}, *files.back());
     lines += fmt::format(
         "wrote {}: {} jobs, {} transfers, {} bubbles, {} arrows, {} counter samples\n", output,
         written.jobs, written.transfers, written.bubbles, written.arrows, written.counters);
@@ -42,10 +38,14 @@ std::string writeProfiles(const Timeline& timeline, const PipeTraceOptions& opti
 }  // namespace
 
 int runPipeTrace(const PipeTraceOptions& options) {
+  if (!options.devices.empty()) return runPaddleConversion(options);
   checkOutputs(options);
   Diagnostics diagnostics;
-  Timeline timeline = loadRun(
-      {.inputs = options.inputs, .run = options.run, .lowest = lowestToTell(options)}, diagnostics);
+  Timeline timeline = loadRun({.inputs = options.inputs,
+                               .run = options.run,
+                               .threads = options.threads,
+                               .lowest = lowestToTell(options)},
+                              diagnostics);
   const RunSummary summary = summarize(timeline);
   appendBubbles(timeline, options.noBubbles ? RunSummary{} : summary);
   const std::string lines = writeProfiles(timeline, options);

@@ -167,7 +167,8 @@ TEST_F(PipeTrace, HelpAndVersionGoToStandardOutput) {
   const ProgramRun help = run({"--help"});
   EXPECT_EQ(help.exitCode, 0);
   for (const char* word : {"INPUT", "--output", "--json", "--no-bubbles", "--no-flows", "--strict",
-                           "--quiet", "--run", "--version", "Exit codes"}) {
+                           "--quiet", "--run", "--version", "--format", "--threads", "--devices",
+                           "--log_dir", "--multi_machine", "--paddle-style", "Exit codes"}) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
   EXPECT_THAT(help.err, IsEmpty());

@@ -1,0 +1,43 @@
+#include "apps/pipe_trace_paddle.h"
+
+#include <fmt/format.h>
+
+#include "apps/command_line.h"
+#include "apps/print_diagnostics.h"
+#include "parser/paddle_profile.h"
+#include "trace/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+PaddleSummary convert(const PaddleRequest& request, Severity lowest, Diagnostics& diagnostics) {
+  try {
+    const PaddleSummary summary = writePaddleProfiles(request, diagnostics);
+    printDiagnostics(diagnostics, lowest);
+    return summary;
+  } catch (...) {
+    printDiagnostics(diagnostics, lowest);
+    throw;
+  }
+}
+
+}  // namespace
+
+int runPaddleConversion(const PipeTraceOptions& options) {
+  Diagnostics diagnostics;
+  const PaddleSummary written =
+      convert({.logFolder = options.logFolder,
+               .devices = options.devices,
+               .multiMachine = options.multiMachine,
+               .style = options.paddleStyle.empty() ? PaddleStyle::kCurrent : PaddleStyle::k2023},
+              lowestToTell(options), diagnostics);
+  if (!options.quiet) {
+    std::string what = fmt::format("{} jobs, {} steps", written.jobs, written.steps);
+    if (options.multiMachine) what += fmt::format(", {} machines", written.machines);
+    writeWholeFile("-", fmt::format("wrote {}: {}\nwrote {}: {}\n", written.profile, what,
+                                    written.perfettoProfile, what));
+  }
+  return options.strict && diagnostics.hasFindings() ? kExitFindings : 0;
+}
+
+}  // namespace pipetrace

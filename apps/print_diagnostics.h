@@ -1,0 +1,10 @@
+#pragma once
+
+#include "trace/diagnostic.h"
+
+namespace pipetrace {
+
+/// Prints those of at least that severity to standard error, a line each.
+void printDiagnostics(const Diagnostics& diagnostics, Severity lowest);
+
+}  // namespace pipetrace
