@@ -80,7 +80,22 @@ Formula zbH2Form(const Given& given) {
 
 Formula zbVForm(const Given& given) {
   if (!hasEqualHalves(given) || given.m < given.p) return {};
-  return form(given, (6 * given.m + given.p - 1) * given.f, [&](int) { return 2 * given.p; });
+  return form(given, (6 * given.m + given.p - 1) * given.f,
+              [&](int s) { return std::min(2 * given.p, given.m + 1 + s); });
+}
+
+Formula vHalfForm(const Given& given) {
+  if (!hasEqualHalves(given) || given.m < given.p) return {};
+  const int idle = std::max((given.p + 1) / 2 * 6 - 7, given.p - 1);
+  const int peak = 2 * (given.p / 2 + 1);
+  return form(given, (6 * given.m + idle) * given.f,
+              [&](int s) { return std::min(peak, given.m + 1 + s); });
+}
+
+Formula vMinForm(const Given& given) {
+  if (!hasEqualHalves(given) || given.m < given.p || given.p % 3 == 2) return {};
+  const int idle = std::max(4 * given.p - (given.p % 3 == 0 ? 7 : 5), 0);
+  return form(given, (6 * given.m + idle) * given.f, [&](int) { return 2 * ((given.p + 4) / 3); });
 }
 
 /// `depth` and `stream` as d and n in the header.
@@ -117,6 +132,8 @@ std::optional<ClosedForm> closedForm(std::string_view name, const PlanSize& size
   if (known == "ZB-H1" || known == "InterleavedZeroBubble") return zeroBubbleForm(given);
   if (known == "ZB-H2") return zbH2Form(given);
   if (known == "ZBV") return zbVForm(given);
+  if (known == "V-Half") return vHalfForm(given);
+  if (known == "V-Min") return vMinForm(given);
   if (known == "DualPipe" && given.m % 2 == 0) {
     return dualPipeForm(given, (given.p + 1) / 2, given.m / 2);
   }

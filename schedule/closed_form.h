@@ -31,7 +31,11 @@ struct ClosedForm {
 /// InterleavedZeroBubble: v m (F + I + W) + (p - 1) (F + I - W);
 ///     peak min(v m, (v - 1) r + p). Where W <= F, W <= I, and m >= p or v = 1 (then as ZB-H1).
 /// ZB-H2: (3 m + p - 1 + max(p - m, 0)) F; peak min(m, 2 p - 1). Where F = I = W.
-/// ZBV: (6 m + p - 1) F; peak 2 p. Where F = I = W and m >= p.
+/// ZBV: (6 m + p - 1) F; peak min(2 p, m + 1 + s). Where F = I = W and m >= p.
+/// V-Half: (6 m + max(6 ceil(p / 2) - 7, p - 1)) F; peak min(2 floor(p / 2) + 2, m + 1 + s). Where
+///     F = I = W and m >= p.
+/// V-Min: (6 m + 4 p - 5) F, with 7 for the 5 where 3 divides p, and 6 m F for p = 1;
+///     peak 2 floor((p + 4) / 3). Where F = I = W, m >= p, and p is not 2, 5, 8 ....
 /// DualPipe, DualPipeV: 3 d F + 2 B + (2 d - 1) I + W + (2 n - d - 2) FB; peak 2 d + 1.
 ///     Where n >= 2 d, W <= I <= F, B = I + W, FB >= F, FB >= B; for DualPipe m is even.
 ///
@@ -40,8 +44,10 @@ struct ClosedForm {
 /// that leaves the innermost ranks the (d - 1) (FB + B - 3 W) of bubble of DualPipe's README.
 ///
 /// Sources: Huang et al. 2019 (GPipe); Narayanan et al. 2021, section 2.2 (1F1B, interleaved);
-/// Lamy-Poirier 2022, section 4; Qi et al. 2023, table 1 (ZB-H1, ZB-H2) and section 6 (ZBV). The
-/// sizes that these leave out, and DualPipe's length, follow from the longest chain of jobs.
+/// Lamy-Poirier 2022, section 4; Qi et al. 2023, table 1 (ZB-H1, ZB-H2) and section 6 (ZBV).
+/// Lengths of V-Half and V-Min, and peaks of ZBV for m < 2 p - 1, are those of their plans, tried
+/// for p <= 12; the sizes that these leave out, and DualPipe's length, follow from the longest
+/// chain of jobs.
 std::optional<ClosedForm> closedForm(std::string_view name, const PlanSize& size,
                                      const StageCosts& each);
 

@@ -77,6 +77,13 @@ TEST(ClosedForm, ThereIsOneForTheSizesOfThePapersWithSplitBackwardPasses) {
   EXPECT_TRUE(equalsItsPlan("ZB-H2", {4, 2}, {7, 14, 7, 7}));
   EXPECT_TRUE(equalsItsPlan("ZB-H2", {4, 20}, {7, 14, 7, 7}));
   EXPECT_TRUE(equalsItsPlan("ZBV", {4, 4}, {7, 14, 7, 7}));
+  for (int p = 1; p <= 12; ++p) {
+    for (int m = p; m <= 3 * p; ++m) {
+      EXPECT_TRUE(equalsItsPlan("ZBV", {p, m}, {7, 14, 7, 7})) << p << ", " << m;
+      EXPECT_TRUE(equalsItsPlan("V-Half", {p, m}, {7, 14, 7, 7})) << p << ", " << m;
+      EXPECT_EQ(equalsItsPlan("V-Min", {p, m}, {7, 14, 7, 7}), p % 3 != 2) << p << ", " << m;
+    }
+  }
   EXPECT_TRUE(equalsItsPlan("DualPipe", {8, 20}, each));
   EXPECT_TRUE(equalsItsPlan("DualPipe", {7, 20}, each));
   EXPECT_TRUE(equalsItsPlan("DualPipeV", {4, 10}, each));
@@ -86,7 +93,9 @@ TEST(ClosedForm, NothingWhereNoFormulaIsKnown) {
   EXPECT_FALSE(closedForm("ZB-H1", {4, 8}, {1, 3, 1, 2}));  // W > I
   EXPECT_FALSE(closedForm("ZB-H2", {4, 8}, {1, 3, 2, 1}));
   EXPECT_FALSE(closedForm("ZBV", {4, 3}, {1, 2, 1, 1}));
-  EXPECT_FALSE(closedForm("V-Min", {4, 8}, {1, 2, 1, 1}));
+  EXPECT_FALSE(closedForm("V-Half", {4, 3}, {1, 2, 1, 1}));
+  EXPECT_FALSE(closedForm("V-Half", {4, 8}, {1, 3, 2, 1}));
+  EXPECT_FALSE(closedForm("V-Min", {5, 8}, {1, 2, 1, 1}));
   EXPECT_FALSE(closedForm("InterleavedZeroBubble", {4, 3, 2}, {1, 2, 1, 1}));
   EXPECT_FALSE(closedForm("DualPipe", {4, 9}, {1, 2, 1, 1}));   // not as many each way
   EXPECT_FALSE(closedForm("DualPipe", {4, 6}, {1, 2, 1, 1}));   // too few

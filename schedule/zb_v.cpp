@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <utility>
 
 #include "schedule/builders.h"
+#include "schedule/dry_run.h"
 #include "schedule/rank_plan.h"
 #include "schedule/squeeze.h"
 
@@ -48,10 +50,22 @@ void writeByHand(RankPlan& plan, int ranks, int rank, int microBatches) {
   for (int i = 0; i < rank; ++i) plan.backwardWeight(kFirst);
 }
 
-void removeWeights(Schedule& schedule) {
+/// With holes in it, the order by hand has each rank wait for what need not be waited for.
+Schedule withoutHoles(Schedule schedule) {
+  const int stages = schedule.numStages;
+  const Costs costs = Costs::equal(stages, {1, 2, 1, 1});
+  std::vector<std::int64_t> peaks;
+  for (const DryRun::Rank& rank : dryRun(schedule, costs).ranks) {
+    peaks.push_back(rank.peakLive);
+  }
   for (std::vector<Action>& row : schedule.ranks) {
     std::erase_if(row, [](const Action& a) { return a.kind == JobKind::kBackwardWeight; });
   }
+  Schedule same = *squeeze(schedule, costs, {.limits = peaks, .overtake = false});
+  Schedule most = *squeeze(schedule, costs,
+                           {.limits = std::vector<std::int64_t>(schedule.ranks.size(), stages)});
+  // More memory than by hand only where that makes the plan shorter.
+  return dryRun(most, costs).length < dryRun(same, costs).length ? most : same;
 }
 
 }  // namespace
@@ -62,12 +76,7 @@ Schedule zbV(int ranks, int microBatches) {
     RankPlan plan(schedule, rank);
     writeByHand(plan, ranks, rank, microBatches);
   }
-  if (microBatches >= 2 * ranks - 1) return schedule;
-  // With holes in it, the order by hand has each rank wait for what need not be waited for.
-  removeWeights(schedule);
-  const std::int64_t peak = 2 * ranks;
-  return *squeeze(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}),
-                  {.limits = std::vector<std::int64_t>(schedule.ranks.size(), peak)});
+  return microBatches < 2 * ranks - 1 ? withoutHoles(std::move(schedule)) : schedule;
 }
 
 }  // namespace pipetrace

@@ -106,6 +106,30 @@ TEST(ZeroBubbleBuilders, NoPlanIsLongerOrHungrierThanItsAuthors) {
   }
 }
 
+// What torch's ScheduleZBVZeroBubble, which leaves the holes in, takes for 1 to 8 ranks and 1 to 24
+// micro-batches: length and activations of rank s.
+Nanoseconds lengthOfTorchsZbV(int p, int m) { return std::max(4 * (m + p) - 2, 6 * m + p - 1); }
+int peakOfTorchsZbV(int p, int m, int s) { return std::min({2 * p, 2 * m, m + 1 + s}); }
+
+TEST(ZeroBubbleBuilders, ZbVIsHungrierThanTorchsOnlyWhereThatMakesItShorter) {
+  for (int p = 1; p <= 8; ++p) {
+    for (int m = 1; m <= 24; ++m) {
+      SCOPED_TRACE("p=" + std::to_string(p) + " m=" + std::to_string(m));
+      const DryRun run = rehearse(zbV(p, m));
+      EXPECT_LE(run.length, lengthOfTorchsZbV(p, m));
+      if (m > 1 && m < p - 1) {
+        EXPECT_LT(run.length, lengthOfTorchsZbV(p, m));
+        EXPECT_LE(peakOf(run), std::min(2 * p, 2 * m));
+        continue;
+      }
+      for (int s = 0; s < p; ++s) {
+        EXPECT_LE(run.ranks[static_cast<std::size_t>(s)].peakLive, peakOfTorchsZbV(p, m, s))
+            << "rank " << s;
+      }
+    }
+  }
+}
+
 // Zero Bubble paper, sections 2.3 and 6: with 2 p - 1 micro-batches and more nobody waits between
 // his first job and his last.
 TEST(ZeroBubbleBuilders, SpansHaveNoBubbleFromTwiceTheRanksOn) {
