@@ -62,8 +62,10 @@ Schedule dualPipe(int ranks, int microBatches);
 /// torch's ScheduleDualPipeV.
 Schedule dualPipeV(int ranks, int microBatches);
 
-/// Asynchronous, weights change after every backward pass; stage s keeps ranks - s versions of
-/// them. Source: Narayanan et al. 2019, "PipeDream: Generalized Pipeline Parallelism".
+/// Asynchronous, weights change after every backward pass. Stage s keeps n = ranks - s versions of
+/// them once the pipeline has been full for long enough, which takes m = 2 n - 2 micro-batches; of
+/// fewer, max(m - n, 0) + 2 versions for m > 1. Source: Narayanan et al. 2019, "PipeDream:
+/// Generalized Pipeline Parallelism".
 Schedule pipeDream(int ranks, int microBatches);
 
 /// Asynchronous, two versions of the weights, which change every `ranks` micro-batches (or, where

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "schedule/builders.h"
 #include "schedule/schedule_reader.h"
 
@@ -20,6 +22,22 @@ TEST(WeightVersions, PipeDreamHoldsPMinusSOnStageS) {
         ASSERT_EQ(stage.distance, p - 1 - s);
       }
       ASSERT_EQ(versions.updates.size(), static_cast<std::size_t>(p * m));
+    }
+  }
+}
+
+// A version stays until the last micro-batch that began with it is done: the ones of the warm-up
+// share the first, so that the last of them has to be followed by enough others.
+TEST(WeightVersions, PipeDreamHoldsFewerWhereTheRunEndsTooEarly) {
+  for (int p = 1; p <= 8; ++p) {
+    for (int m = 2; m <= 2 * p; ++m) {
+      const WeightVersions versions = weightVersions(pipeDream(p, m));
+      for (int s = 0; s < p; ++s) {
+        const int n = p - s;
+        ASSERT_EQ(versions.stages[static_cast<std::size_t>(s)].held,
+                  m >= 2 * n - 2 ? n : std::max(m - n, 0) + 2)
+            << "p=" << p << " m=" << m << " s=" << s;
+      }
     }
   }
 }
