@@ -24,6 +24,8 @@ target_compile_definitions(pipe-trace PRIVATE PIPETRACE_VERSION="${PROJECT_VERSI
 pipetrace_test(
   pipe_trace_test
   SOURCES pipe_trace_errors_test.cpp
+          pipe_trace_formats_test.cpp
+          pipe_trace_paddle_test.cpp
           pipe_trace_plan_test.cpp
           pipe_trace_show_test.cpp
           pipe_trace_test.cpp
