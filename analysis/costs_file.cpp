@@ -136,6 +136,9 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
       *time_ = time(text);
     } else {
       given_.bandwidth = value * kGiga;
+      if (!(given_.bandwidth > 0 && std::isfinite(given_.bandwidth))) {
+        fail("is " + text + "; a bandwidth is finite and above 0, or left out");
+      }
     }
     return true;
   }

@@ -15,8 +15,8 @@ namespace pipetrace {
 /// digit, to the nanosecond. `//` and `/* */` comments are passed over.
 ///
 /// Throws Error with `name`, and with line and column for what is no JSON, with the key for what is
-/// no cost: an unknown or doubled key, a negative number, a time with an exponent, bytes that are
-/// not whole, a null in an array.
+/// no cost: an unknown or doubled key, a negative number, a bandwidth of 0, a time with an
+/// exponent, bytes that are not whole, a null in an array.
 GivenCosts readCostsFile(std::string_view text, const std::string& name);
 
 /// The costs as a file that readCostsFile() reads back to the same.

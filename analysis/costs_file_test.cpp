@@ -91,6 +91,12 @@ TEST(CostsFile, WhatItCannotMeanIsAnErrorWithItsKey) {
   EXPECT_THAT(errorOf(R"({"freed_by_input_bytes": 2, "activation_bytes": 1})"),
               HasSubstr("stage 0: the input half gives back more"));
   EXPECT_THAT(errorOf(R"({"bandwidth_gbs": 2})"), HasSubstr("how long messages are"));
+  for (const char* bandwidth : {"0", "0.0", "1e305", "1e-400"}) {
+    EXPECT_THAT(errorOf(R"({"message_bytes": 1, "bandwidth_gbs": )" + std::string(bandwidth) + "}"),
+                HasSubstr("bandwidth_gbs is " + std::string(bandwidth)));
+  }
+  EXPECT_THAT(errorOf(R"({"message_bytes": [0, 1000], "bandwidth_gbs": 1e-12})"),
+              HasSubstr("a message of 1000 bytes takes hours"));
   EXPECT_THAT(errorOf(R"({"backward_ms": 2, "backward_input_ms": 3})"),
               HasSubstr("longer than the whole"));
 }

@@ -34,6 +34,14 @@ class Completion {
     if (given_.bandwidth > 0 && given_.message.empty()) {
       throw Error("a bandwidth is given, but not how long messages are; give both");
     }
+    if (given_.bandwidth <= 0) return;
+    // Sums over a large plan must not leave int64.
+    constexpr double kLongest = static_cast<double>(kNsMax / 1'000'000);
+    for (const std::int64_t bytes : given_.message) {
+      if (static_cast<double>(bytes) / given_.bandwidth * 1e9 <= kLongest) continue;
+      throw Error("a message of " + std::to_string(bytes) +
+                  " bytes takes hours at that bandwidth; a bandwidth is in 10^9 bytes a second");
+    }
   }
 
   std::optional<std::int64_t> of(const GivenCosts::Values& values, const char* what,

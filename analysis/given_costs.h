@@ -39,8 +39,8 @@ struct GivenCosts {
 /// - activation: 1, the others 0.
 ///
 /// Throws Error for values for another number of stages, a half longer than its backward, memory
-/// that the input half gives back without having been taken, weights without activations, and a
-/// bandwidth without messages.
+/// that the input half gives back without having been taken, weights without activations, a
+/// bandwidth without messages, and a message that takes more than two hours on its link.
 Costs completeCosts(const GivenCosts& given, int numStages);
 
 /// What completeCosts() makes these costs of again; values that all stages share are given once.

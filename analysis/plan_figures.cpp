@@ -1,11 +1,14 @@
 #include "analysis/plan_figures.h"
 
+#include <algorithm>
+
 #include "analysis/given_costs.h"
 #include "analysis/run_summary.h"
+#include "schedule/weight_versions.h"
 
 namespace pipetrace {
 
-PlanFigures planFigures(const Simulation& simulation) {
+PlanFigures planFigures(const Schedule& schedule, const Simulation& simulation) {
   const RunSummary summary = summarize(simulation.timeline);
   PlanFigures figures{.length = simulation.length,
                       .bubbleRatio = summary.bubbleRatio,
@@ -21,6 +24,14 @@ PlanFigures planFigures(const Simulation& simulation) {
     to.busy = rank.busy;
     to.idle = rank.idle;
     to.bubbleRatio = rank.bubbleRatio;
+  }
+  const WeightVersions versions = weightVersions(schedule);
+  const auto stages = schedule.stagesByRank();
+  for (std::size_t r = 0; r < stages.size(); ++r) {
+    for (const int stage : stages[r]) {
+      int& distance = figures.ranks[r].weightDistance;
+      distance = std::max(distance, versions.stages[static_cast<std::size_t>(stage)].distance);
+    }
   }
   return figures;
 }

@@ -21,6 +21,7 @@ struct PlanFigures {
     int peakActivations = 0;      ///< from F until B or W
     std::int64_t peakMemory = 0;  ///< in the units of Costs
     int weightVersions = 1;       ///< the most of any of its stages
+    int weightDistance = 0;       ///< updates by which a gradient is out of date, likewise
   };
 
   Nanoseconds length = 0;  ///< of all steps
@@ -31,8 +32,9 @@ struct PlanFigures {
   std::optional<ClosedForm> closedForm;  ///< what theory says of a step, where it says something
 };
 
-/// `simulation`'s timeline must be without bubbles. The closed form is left out.
-PlanFigures planFigures(const Simulation& simulation);
+/// Of what simulate() made of `schedule`; its timeline must be without bubbles. The closed form is
+/// left out.
+PlanFigures planFigures(const Schedule& schedule, const Simulation& simulation);
 
 /// The closed form of a schedule by name, as far as its costs are those that there is one for:
 /// equal stages, free transfers, no lr and no optimizer.

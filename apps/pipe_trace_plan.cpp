@@ -77,14 +77,16 @@ void print(const Plan& plan, const Simulation& simulation, const PlanOptions& op
   const int columns = std::max(terminalColumns().value_or(kUsualWidth), kMinTextChartWidth);
   TextChartOptions chart{.width = options.width.value_or(columns), .colors = showsColors()};
   chart.unitWidth = terminalColumns() ? chart.width : options.width.value_or(kWidestCells);
-  writeWholeFile("-", planTitle(plan.schedule) + "\n" + textChart(simulation.timeline, chart) +
-                          "\n" + planText(report));
+  // A chart needs an axis.
+  const std::string drawn =
+      simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
+  writeWholeFile("-", planTitle(plan.schedule) + "\n" + drawn + "\n" + planText(report));
 }
 
-std::string jobLists(const Schedule& schedule) {
+std::string jobLists(const Schedule& schedule, const PaddleJobListOptions& options) {
   std::string text;
   for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    text += fmt::format("rank {}: {}\n", rank, toText(paddleJobList(schedule, rank)));
+    text += fmt::format("rank {}: {}\n", rank, toText(paddleJobList(schedule, rank, options)));
   }
   return text;
 }
@@ -100,6 +102,10 @@ Plan readPlan(const PlanOptions& options) {
   plan.costs = completeCosts(plan.given, plan.schedule.numStages);
   plan.checks.buffers = buffersOf(options.buffers);
   plan.checks.memoryLimit = limit;
+  plan.checks.mostVersions = options.mostVersions;
+  plan.checks.mostDistance = options.mostDistance;
+  plan.checks.ranks = options.ranks.value_or(0);
+  plan.checks.microBatches = options.microBatches.value_or(0);
   return plan;
 }
 
@@ -140,7 +146,7 @@ int runPlan(const PlanOptions& options) {
 
   Simulation simulation =
       simulate(plan.schedule, plan.costs, {.steps = options.steps, .counters = true});
-  PlanFigures figures = planFigures(simulation);
+  PlanFigures figures = planFigures(plan.schedule, simulation);
   if (!options.schedule.empty()) {
     figures.closedForm = closedFormOf(options.schedule, sizeOf(options), plan.costs);
   }
@@ -162,7 +168,7 @@ int runPlan(const PlanOptions& options) {
   if (options.json) {
     writeWholeFile("-", planJson(report));
   } else if (options.jobList) {
-    writeWholeFile("-", jobLists(plan.schedule));
+    writeWholeFile("-", jobLists(plan.schedule, options.jobs));
   } else if (options.csv != "-" && options.costsOut != "-") {
     print(plan, simulation, options, report);
   }

@@ -43,16 +43,20 @@ class PlanFlags {
                     ->excludes(file_);
     const auto size = [&](const char* name, std::optional<int>& to, const char* type, int most,
                           const char* what) {
-      value(kGroup, name, to, type, what)->check(range(1, most))->excludes(file_)->needs(schedule_);
+      return value(kGroup, name, to, type, what)->check(range(1, most));
     };
-    size("--stages", to_.ranks, "P", 4096, "Pipeline ranks (stages of the pipeline)");
-    size("--micro-batches", to_.microBatches, "M", 1'000'000, "Micro-batches of a step");
+    size("--stages", to_.ranks, "P", 4096,
+         "Pipeline ranks (stages of the pipeline); with --schedule-file: that it should have");
+    size("--micro-batches", to_.microBatches, "M", 1'000'000,
+         "Micro-batches of a step; with --schedule-file: that it should have");
     size("--chunks", to_.chunks, "V", 1024,
-         "Virtual stages per rank (default: what the schedule usually has)");
+         "Virtual stages per rank (default: what the schedule usually has)")
+        ->excludes(file_)
+        ->needs(schedule_);
     value(kGroup, "--transfers", to_.transferCredits, "CREDITS",
           "Write the sends and receives into the plan; receives are posted up to so many "
-          "messages early")
-        ->check(range(1, 1'000'000));
+          "messages early (0: right before they are needed)")
+        ->check(range(0, 1'000'000));
     app_.add_flag("--list", to_.list, "List the schedules, with their other names, and end")
         ->group(kGroup)
         ->excludes(file_)
@@ -94,7 +98,6 @@ class PlanFlags {
                                       "Length of a message, in 10^6 bytes; with --bandwidth-gbs");
     flag(kGroup, "--bandwidth-gbs", to_.costs.bandwidthGbs, "GB/S",
          "Links carry message after message, 10^9 bytes a second and direction")
-        ->check(CLI::Validator(CLI::PositiveNumber).description(""))
         ->needs(message);
     memoryExcludes_ = costsFile;
   }
@@ -119,25 +122,40 @@ class PlanFlags {
 
   void addOutputs() {
     constexpr const char* kGroup = "Output";
-    value(kGroup, "-o,--output", to_.outputs, "OUT",
-          "Simulated run to write: NAME.svg (picture), NAME.json (Chrome Trace Event profile) or "
-          "DIR/ (workerlog.<rank>, which pipe-trace and pipe-view read); may be given several "
-          "times")
-        ->allow_extra_args(false);
-    value(kGroup, "--steps", to_.steps, "N", "Steps to simulate (default: 1)")
+    output_ =
+        value(
+            kGroup, "-o,--output", to_.outputs, "OUT",
+            "Simulated run to write: NAME.svg (picture), NAME.json (Chrome Trace Event profile) or "
+            "DIR/ (workerlog.<rank>, which pipe-trace and pipe-view read); may be given several "
+            "times")
+            ->allow_extra_args(false);
+    value(
+        kGroup, "--steps", to_.steps, "N",
+        "Steps to simulate (default: 1); every plan drains at the end of a step, also one that is "
+        "asynchronous: more micro-batches make its run longer")
         ->check(range(1, 100'000));
     csv_ = value(kGroup, "--csv", to_.csv, "FILE",
                  "Write the plan as a schedule file; - is standard output")
                ->check(kNotEmpty);
-    value(kGroup, "--costs-out", to_.costsOut, "FILE.json",
-          "Write the costs as a costs file, to go on from")
-        ->check(kNotEmpty);
+    costsOut_ = value(kGroup, "--costs-out", to_.costsOut, "FILE.json",
+                      "Write the costs as a costs file, to go on from")
+                    ->check(kNotEmpty);
     json_ = app_.add_flag("--json", to_.json, "Print all figures as JSON instead of the chart")
                 ->group(kGroup);
     jobList_ = app_.add_flag("--job-list", to_.jobList,
                              "Print the job list that PaddlePaddle's executor runs on each rank")
                    ->group(kGroup)
                    ->excludes(json_);
+    const auto parts = [&](const char* name, int& to, const char* what) {
+      value(kGroup, name, to, "N", what)->check(range(1, 1024))->needs(jobList_);
+    };
+    parts("--backward-parts", to_.jobs.backwardParts,
+          "Job list: jobs that a backward is split into where it overlaps the forward after it");
+    parts("--forward-parts", to_.jobs.forwardParts, "Job list: jobs of that forward");
+    app_.add_flag("--transfer-jobs", to_.jobs.transfers,
+                  "Job list: recv_forward and send_backward are jobs, as in PaddlePaddle 3")
+        ->group(kGroup)
+        ->needs(jobList_);
     value(kGroup, "--width", to_.width, "C",
           "Columns of the chart in characters (default: those of the terminal)")
         ->check(range(kMinTextChartWidth, kMaxTextChartWidth));
@@ -150,11 +168,20 @@ class PlanFlags {
                       "Print all that is wrong with the plan, a line each, instead of drawing it; "
                       "exit with 1 if there is anything")
             ->group(kGroup)
-            ->excludes(jobList_);
+            ->excludes(jobList_)
+            ->excludes(output_)
+            ->excludes(csv_)
+            ->excludes(costsOut_);
     value(kGroup, "--buffers", to_.buffers, "HOW",
           "Messages that wait for their receive between two ranks: unbounded (default), blocking "
           "(a send ends when its receive has begun), or how many")
         ->needs(check);
+    value(kGroup, "--most-versions", to_.mostVersions, "N",
+          "Versions of its weights that a stage of an asynchronous plan may keep")
+        ->check(range(1, 1'000'000));
+    value(kGroup, "--most-distance", to_.mostDistance, "N",
+          "Updates by which a gradient of it may be out of date")
+        ->check(range(0, 1'000'000));
   }
 
   CLI::App& app_;
@@ -162,7 +189,9 @@ class PlanFlags {
   CLI::Option* file_ = nullptr;
   CLI::Option* schedule_ = nullptr;
   CLI::Option* memoryExcludes_ = nullptr;
+  CLI::Option* output_ = nullptr;
   CLI::Option* csv_ = nullptr;
+  CLI::Option* costsOut_ = nullptr;
   CLI::Option* json_ = nullptr;
   CLI::Option* jobList_ = nullptr;
 };

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "schedule/paddle_job_list.h"
+
 namespace CLI {
 class App;
 }
@@ -27,14 +29,14 @@ struct PlanCostOptions {
   std::string freedByInputGb;
   std::string weightsGb;
   std::string messageMb;
-  double bandwidthGbs = 0;
+  std::optional<double> bandwidthGbs;
 };
 
 /// What `pipe-trace plan` was asked to do.
 struct PlanOptions {
   std::string schedule;
   std::string scheduleFile;
-  std::optional<int> ranks;
+  std::optional<int> ranks;  ///< to build; of a schedule file: that it should have
   std::optional<int> microBatches;
   std::optional<int> chunks;
   std::optional<int> transferCredits;
@@ -45,8 +47,11 @@ struct PlanOptions {
   bool list = false;
   bool check = false;
   std::string buffers;
+  int mostVersions = 0;   ///< 0: any number
+  int mostDistance = -1;  ///< negative: any
   bool json = false;
   bool jobList = false;
+  PaddleJobListOptions jobs;
   std::string csv;
   std::string costsOut;
   std::vector<std::string> outputs;

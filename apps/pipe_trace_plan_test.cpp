@@ -2,6 +2,7 @@
 
 #include "apps/pipe_trace_fixture.h"
 #include "schedule/build_schedule.h"
+#include "schedule/paddle_job_list.h"
 
 namespace pipetrace {
 namespace {
@@ -169,8 +170,34 @@ TEST_F(PlanCommand, AsynchronousPlansTellTheirWeightVersions) {
   const json plan = jsonOf("PipeDream");
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(plan.at("ranks")[rank].at("weight_versions"), 4 - rank);
+    EXPECT_EQ(plan.at("ranks")[rank].at("weight_distance"), 3 - rank);
   }
-  EXPECT_THAT(planOf("PipeDream").out, HasSubstr("weight versions"));
+  EXPECT_THAT(planOf("PipeDream").out,
+              AllOf(HasSubstr("weight versions"), HasSubstr("weight distance")));
+  EXPECT_EQ(jsonOf("1F1B").at("ranks")[0].at("weight_distance"), 0);
+}
+
+TEST_F(PlanCommand, VersionsAndDistanceHaveLimits) {
+  EXPECT_EQ(planOf("PipeDream", {"--check", "--most-versions", "4", "--most-distance", "3"}).out,
+            "PipeDream, 4 ranks, 8 micro-batches: nothing is wrong\n");
+  const ProgramRun versions = planOf("PipeDream", {"--check", "--most-versions", "3"});
+  EXPECT_EQ(versions.exitCode, 1);
+  EXPECT_THAT(versions.out, AllOf(HasSubstr("stage 0 keeps 4"), Not(HasSubstr("stage 1"))));
+  const ProgramRun distance = planOf("PipeDream", {"--check", "--most-distance", "2"});
+  EXPECT_EQ(distance.exitCode, 1);
+  EXPECT_THAT(distance.out, AllOf(HasSubstr("3 updates out of date"), Not(HasSubstr("stage 1"))));
+}
+
+TEST_F(PlanCommand, AutoIsKnownHoweverItIsWritten) {
+  const std::vector<std::string> times = {"--forward-ms", "1,1,5,1"};
+  EXPECT_EQ(planOf("a-uto", times).out, planOf("auto", times).out);
+  EXPECT_NE(planOf("auto", times).out, planOf("auto").out);
+}
+
+TEST_F(PlanCommand, PlanThatTakesNoTimeHasItsFigures) {
+  const ProgramRun result = planOf("1F1B", {"--forward-ms", "0"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("takes no time"), HasSubstr("peak activations")));
 }
 
 TEST_F(PlanCommand, ListNamesEverySchedule) {
@@ -189,6 +216,25 @@ TEST_F(PlanCommand, JobListIsPaddlePaddles) {
             "rank 1: lr(0) forward(0) backward(0) forward(1) backward(1) optimizer(0)\n");
 }
 
+TEST_F(PlanCommand, JobListsOfOtherPassesHaveOptions) {
+  const std::vector<std::string> small = {"--schedule",      "1F1B", "--stages",  "2",
+                                          "--micro-batches", "3",    "--job-list"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), small.begin(), small.end());
+    return plan(more).out;
+  };
+  const Schedule schedule = buildSchedule("1F1B", {.ranks = 2, .microBatches = 3});
+  const auto expected = [&](const PaddleJobListOptions& options) {
+    return "rank 0: " + toText(paddleJobList(schedule, 0, options)) +
+           "\nrank 1: " + toText(paddleJobList(schedule, 1, options)) + "\n";
+  };
+  EXPECT_EQ(with({"--backward-parts", "2", "--forward-parts", "3"}),
+            expected({.backwardParts = 2, .forwardParts = 3}));
+  EXPECT_THAT(with({"--backward-parts", "2"}), HasSubstr("backward(chunk1)"));
+  EXPECT_EQ(with({"--transfer-jobs"}), expected({.transfers = true}));
+  EXPECT_THAT(with({"--transfer-jobs"}), HasSubstr("recv_forward"));
+}
+
 TEST_F(PlanCommand, ChunksAndStepsCount) {
   EXPECT_EQ(jsonOf("Interleaved1F1B", {"--chunks", "3"}).at("schedule").at("stages"), 12);
   const json plan = jsonOf("1F1B", {"--steps", "3", "--optimizer-ms", "1"});
@@ -201,6 +247,8 @@ TEST_F(PlanCommand, TransfersCanBeWrittenIntoThePlan) {
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.out, AllOf(HasSubstr("0SEND_F0"), HasSubstr("1RECV_F0")));
   EXPECT_EQ(jsonOf("1F1B", {"--transfers", "2"}).at("length_ns"), 33'000'000);
+  EXPECT_THAT(planOf("1F1B", {"--transfers", "0", "--csv", "-"}).out,
+              HasSubstr("\n1RECV_F0,1F0,1SEND_F0,1RECV_F1,1F1"));
 }
 
 // Costs.
@@ -380,6 +428,22 @@ TEST_F(PlanCommand, CheckTellsAllProblemsAndExitsWith1) {
   EXPECT_FALSE(report.contains("length_ns"));
 }
 
+TEST_F(PlanCommand, FileWithoutItsLastRankIsNotOfTheSizeThatWasAskedFor) {
+  write("short.csv", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+  const auto file = [this](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--schedule-file", path("short.csv")});
+    return plan(more);
+  };
+  const ProgramRun checked = file({"--check", "--stages", "3", "--micro-batches", "2"});
+  EXPECT_EQ(checked.exitCode, 1);
+  EXPECT_EQ(checked.out, "rank 2 is missing: the plan has 2 ranks, and 3 were asked for\n");
+  const ProgramRun batches = file({"--check", "--stages", "2", "--micro-batches", "3"});
+  EXPECT_EQ(batches.exitCode, 1);
+  EXPECT_THAT(batches.out, HasSubstr("micro-batch 2 is missing"));
+  EXPECT_EQ(file({"--check", "--stages", "2", "--micro-batches", "2"}).exitCode, 0);
+  EXPECT_THAT(file({"--stages", "3"}).err, HasSubstr("rank 2 is missing"));
+}
+
 TEST_F(PlanCommand, PlanThatCannotRunIsAnErrorWithoutCheck) {
   write("bad.csv", "0B0,0F0\n");
   expectError(plan({"--schedule-file", path("bad.csv")}), "rank 0, cell 0", "cannot run");
@@ -427,6 +491,11 @@ TEST_F(PlanCommand, HelpTellsEveryOptionAndExitCode) {
                            "--job-list",
                            "--check",
                            "--buffers",
+                           "--most-versions",
+                           "--most-distance",
+                           "--backward-parts",
+                           "--forward-parts",
+                           "--transfer-jobs",
                            "--width",
                            "--transfers",
                            "virtual stage",
@@ -464,7 +533,7 @@ TEST_F(PlanCommand, WrongSizesAreErrors) {
     expectError(plan({"--schedule", "1F1B", "--micro-batches", "4", "--stages", size}), "--stages",
                 "--help");
   }
-  expectError(plan({"--stages", "4"}), "--stages", "--schedule");
+  expectError(plan({"--stages", "4"}), "no schedule", "--schedule NAME");
   expectError(plan({"--schedule", "1F1B", "--stages", "4096", "--micro-batches", "1000000"}),
               "4096 ranks", "take fewer");
   expectError(planOf("1F1B", {"--chunks", "3"}), "1F1B", "chunk");
@@ -485,8 +554,6 @@ TEST_F(PlanCommand, ContradictingOptionsAreErrors) {
   const std::string costs = path("c.json");
   const std::vector<std::vector<std::string>> cases = {
       {"--schedule", "1F1B", "--schedule-file", file},
-      {"--schedule-file", file, "--stages", "4"},
-      {"--schedule-file", file, "--micro-batches", "4"},
       {"--schedule-file", file, "--chunks", "2"},
       {"--list", "--schedule", "1F1B"},
       {"--schedule-file", file, "--costs", costs, "--forward-ms", "1"},
@@ -497,6 +564,11 @@ TEST_F(PlanCommand, ContradictingOptionsAreErrors) {
       {"--schedule-file", file, "--weights-gb", "1"},
       {"--schedule-file", file, "--buffers", "1"},
       {"--schedule-file", file, "--check", "--job-list"},
+      {"--schedule-file", file, "--check", "-o", path("x.svg")},
+      {"--schedule-file", file, "--check", "--csv", path("x.csv")},
+      {"--schedule-file", file, "--check", "--costs-out", path("x.json")},
+      {"--schedule-file", file, "--backward-parts", "2"},
+      {"--schedule-file", file, "--transfer-jobs"},
       {"--schedule-file", file, "--json", "--job-list"},
       {"--schedule-file", file, "--json", "--csv", "-"},
       {"--schedule-file", file, "--csv", "-", "--costs-out", "-"},
@@ -521,11 +593,20 @@ TEST_F(PlanCommand, NumbersThatAreNoneAreErrorsWithTheirOption) {
   }
   expectError(planOf("1F1B", {"--forward-ms", "1,2,3"}), "costs for 3 stages", "has 4");
   expectError(planOf("1F1B", {"--activation-gb", "x"}), "--activation-gb", "GB");
-  expectError(planOf("1F1B", {"--message-mb", "1", "--bandwidth-gbs", "0"}), "--bandwidth-gbs", "");
+  for (const char* bandwidth : {"0", "-1", "nan", "inf", "1e305"}) {
+    expectError(planOf("1F1B", {"--message-mb", "1", std::string("--bandwidth-gbs=") + bandwidth}),
+                "--bandwidth-gbs", "above 0");
+  }
+  for (const char* bandwidth : {"1e-300", "0.0000001"}) {
+    expectError(planOf("1F1B", {"--message-mb", "1", "--bandwidth-gbs", bandwidth}),
+                "1000000 bytes", "hours");
+  }
+  expectError(planOf("1F1B", {"--activation-gb", "1", "--weights-gb", "9000000"}),
+              "--weights-gb 9000000", "too large: at most 9223");
   expectError(planOf("1F1B", {"--activation-gb", "1", "--limit", "0"}), "--limit 0", "no memory");
   expectError(planOf("1F1B", {"--check", "--buffers", "some"}), "--buffers some", "blocking");
   expectError(planOf("1F1B", {"--check", "--buffers", "0"}), "--buffers 0", "at least 1");
-  expectError(planOf("1F1B", {"--transfers", "0"}), "--transfers", "");
+  expectError(planOf("1F1B", {"--transfers", "-1"}), "--transfers", "");
 }
 
 TEST_F(PlanCommand, WhatCannotBeReadIsAnError) {

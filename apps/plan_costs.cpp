@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -37,6 +38,9 @@ constexpr Unit kMb{kMega, "sizes in MB"};
 std::int64_t number(const char* option, std::string_view text, const Unit& unit) {
   const std::optional<std::int64_t> value = parseDecimalTime(text, unit.size);
   if (value && *value >= 0 && *value <= kLargest) return *value;
+  if (value && *value > kLargest) {
+    throw Error(fmt::format("{} {} is too large: at most {}", option, text, kLargest / unit.size));
+  }
   throw Error(fmt::format("{} {}: {} are written like 10 or 0.25", option,
                           text.empty() ? "\"\"" : text, unit.name));
 }
@@ -111,7 +115,15 @@ GivenCosts readCosts(const PlanCostOptions& options) {
   read(costs.freedByInput, "--freed-by-input-gb", options.freedByInputGb, kGb);
   read(costs.weights, "--weights-gb", options.weightsGb, kGb);
   read(costs.message, "--message-mb", options.messageMb, kMb);
-  if (options.bandwidthGbs > 0) costs.bandwidth = options.bandwidthGbs * kGiga;
+  if (options.bandwidthGbs) {
+    costs.bandwidth = *options.bandwidthGbs * kGiga;
+    if (!std::isfinite(costs.bandwidth) || costs.bandwidth <= 0) {
+      throw Error(
+          fmt::format("--bandwidth-gbs {}: a bandwidth is finite and above 0; leave it out "
+                      "for messages that take no time on their links",
+                      *options.bandwidthGbs));
+    }
+  }
   return costs;
 }
 

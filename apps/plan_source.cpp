@@ -17,14 +17,6 @@ namespace {
 // Far above any plan that is of use, and still of some GB.
 constexpr std::int64_t kMostActions = 50'000'000;
 
-/// `auto`, `automatic`.
-bool isAuto(std::string_view name) {
-  constexpr std::string_view kAuto = "auto";
-  return std::equal(kAuto.begin(), kAuto.end(), name.begin(),
-                    name.begin() + static_cast<std::ptrdiff_t>(std::min(kAuto.size(), name.size())),
-                    [](char a, char b) { return a == (b | 0x20); });
-}
-
 void requireSchedule(const PlanOptions& options) {
   if (options.schedule.empty()) {
     std::string advice = "give --schedule NAME, --schedule-file FILE.csv or --list";
@@ -46,8 +38,11 @@ void requireSchedule(const PlanOptions& options) {
 Schedule built(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
   requireSchedule(options);
   const PlanSize size = sizeOf(options);
+  const ScheduleInfo& info = scheduleInfo(options.schedule);
+  const bool isAuto = info.name == "auto";
+  const std::int64_t jobsOfAPass = info.splitsBackward || isAuto ? 3 : 2;  // F, B; F, I, W
   const std::int64_t actions =
-      std::int64_t{2} * size.ranks * size.microBatches * std::max(1, size.chunks);
+      jobsOfAPass * size.ranks * size.microBatches * std::max(1, size.chunks);
   if (actions * options.steps > kMostActions) {
     throw Error(
         fmt::format("{} ranks, {} micro-batches, {} chunks and {} steps make over {} "
@@ -56,7 +51,7 @@ Schedule built(const PlanOptions& options, const GivenCosts& costs, std::int64_t
                     kMostActions / 1'000'000));
   }
   AutoInput input{.memoryLimit = limit};
-  if (isAuto(options.schedule)) {
+  if (isAuto) {
     input.costs = completeCosts(costs, size.ranks * std::max(1, size.chunks));
   }
   return buildSchedule(options.schedule, size, input);

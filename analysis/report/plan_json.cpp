@@ -34,6 +34,7 @@ Json rankJson(const PlanReport& report, int rank) {
                {"peak_activations", figures.peakActivations}};
   json["peak_memory_bytes"] = report.hasMemory ? Json(figures.peakMemory) : Json(nullptr);
   json["weight_versions"] = figures.weightVersions;
+  json["weight_distance"] = figures.weightDistance;
   return json;
 }
 

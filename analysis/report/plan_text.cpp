@@ -32,18 +32,21 @@ std::string bytesText(std::int64_t bytes) {
 std::string rankTable(const PlanReport& report) {
   const auto& ranks = report.figures->ranks;
   const bool versions = std::any_of(ranks.begin(), ranks.end(), [](const PlanFigures::Rank& rank) {
-    return rank.weightVersions > 1;
+    return rank.weightVersions > 1 || rank.weightDistance > 0;
   });
   std::vector<std::string> header = {"rank", "busy", "idle", "bubble ratio", "peak activations"};
   if (report.hasMemory) header.emplace_back("peak memory");
-  if (versions) header.emplace_back("weight versions");
+  if (versions) header.insert(header.end(), {"weight versions", "weight distance"});
   TextTable table(header);
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     std::vector<std::string> row = {std::to_string(r), formatDuration(ranks[r].busy),
                                     formatDuration(ranks[r].idle), ratioText(ranks[r].bubbleRatio),
                                     std::to_string(ranks[r].peakActivations)};
     if (report.hasMemory) row.push_back(bytesText(ranks[r].peakMemory));
-    if (versions) row.push_back(std::to_string(ranks[r].weightVersions));
+    if (versions) {
+      row.push_back(std::to_string(ranks[r].weightVersions));
+      row.push_back(std::to_string(ranks[r].weightDistance));
+    }
     table.addRow(row);
   }
   return table.toText();
