@@ -14,25 +14,21 @@
 namespace pipetrace {
 namespace {
 
-void findMisplaced(const Schedule& schedule, std::vector<Problem>& problems) {
-  const auto inRange = [&](int stage, int microBatch) {
-    return stage >= 0 && stage < schedule.numStages && microBatch >= 0 &&
-           microBatch < schedule.numMicroBatches;
-  };
+void findMisplaced(const Schedule& schedule, const PlanIndex& index, ProblemList& problems) {
   for (int rank = 0; rank < schedule.numRanks(); ++rank) {
     const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const Action& action = actions[i];
       const auto examine = [&](int stage, int microBatch) {
-        if (!inRange(stage, microBatch)) return;
+        if (!index.inRange(stage, microBatch)) return;
         const int owner = schedule.rankOf(stage, microBatch);
         if (owner == rank) return;
-        const std::string of =
-            schedule.isBidirectional() ? " of micro-batch " + std::to_string(microBatch) : "";
-        problems.push_back({rank, static_cast<int>(i),
-                            toText(action) + " is on the wrong rank: stage " +
-                                std::to_string(stage) + of + " belongs to rank " +
-                                std::to_string(owner)});
+        problems.add(rank, static_cast<int>(i), [&] {
+          const std::string of =
+              schedule.isBidirectional() ? " of micro-batch " + std::to_string(microBatch) : "";
+          return toText(action) + " is on the wrong rank: stage " + std::to_string(stage) + of +
+                 " belongs to rank " + std::to_string(owner);
+        });
       };
       examine(action.stage, action.microBatch);
       if (action.kind == JobKind::kForwardBackward) {
@@ -44,7 +40,7 @@ void findMisplaced(const Schedule& schedule, std::vector<Problem>& problems) {
 
 /// "rank 3 is missing: the plan has 3 ranks, and 4 were asked for".
 void compareSize(const std::string& what, const std::string& plural, int found, int asked,
-                 std::vector<Problem>& problems) {
+                 ProblemList& problems) {
   if (asked <= 0 || found == asked) return;
   std::string text;
   if (found + 1 == asked) text = what + " " + std::to_string(found) + " is missing: ";
@@ -54,11 +50,10 @@ void compareSize(const std::string& what, const std::string& plural, int found, 
   }
   text += "the plan has " + std::to_string(found) + " " + (found == 1 ? what : plural) + ", and " +
           std::to_string(asked) + (asked == 1 ? " was" : " were") + " asked for";
-  problems.push_back({.message = std::move(text)});
+  problems.add({.message = std::move(text)});
 }
 
-void findTooEarly(const Schedule& schedule, const PlanIndex& index,
-                  std::vector<Problem>& problems) {
+void findTooEarly(const Schedule& schedule, const PlanIndex& index, ProblemList& problems) {
   const WaitRules rules(schedule, index);
   for (int rank = 0; rank < schedule.numRanks(); ++rank) {
     const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
@@ -67,9 +62,10 @@ void findTooEarly(const Schedule& schedule, const PlanIndex& index,
       for (const WaitRules::Wait& wait : rules.waitsOf({rank, cell})) {
         const PlanIndex::Position input = wait.position;
         if (input.rank != rank || input.cell < cell) continue;
-        problems.push_back({rank, cell,
-                            toText(actions[i]) + " comes before " + toText(index.at(input)) +
-                                " (cell " + std::to_string(input.cell) + "), which it needs"});
+        problems.add(rank, cell, [&] {
+          return toText(actions[i]) + " comes before " + toText(index.at(input)) + " (cell " +
+                 std::to_string(input.cell) + "), which it needs";
+        });
       }
     }
   }
@@ -84,42 +80,53 @@ std::optional<Problem> deadlockOf(const Schedule& schedule, const PlanIndex& ind
   return findDeadlock(full, PlanIndex(full), buffers, true);
 }
 
+ProblemList problemsOf(const Schedule& schedule, const CheckOptions& options) {
+  const PlanIndex index(schedule);
+  ProblemList problems;
+  compareSize("rank", "ranks", schedule.numRanks(), options.ranks, problems);
+  compareSize("micro-batch", "micro-batches", index.size().microBatches, options.microBatches,
+              problems);
+  const std::int64_t sizeProblems = problems.count();
+  problems.append(index.problems());
+  if (!index.isUsable()) return problems;
+  findMisplaced(schedule, index, problems);
+  problems.append(transferProblems(schedule, index));
+  findTooEarly(schedule, index, problems);
+  if (problems.count() == sizeProblems) {  // those of the size leave what is there able to run
+    if (auto deadlock = deadlockOf(schedule, index, options.buffers)) problems.add(*deadlock);
+  }
+  if (index.problems().empty()) problems.append(limitProblems(schedule, options));
+  return problems;
+}
+
 }  // namespace
 
 std::vector<Problem> check(const Schedule& schedule, const CheckOptions& options) {
-  const PlanIndex index(schedule);
-  std::vector<Problem> problems;
-  compareSize("rank", "ranks", schedule.numRanks(), options.ranks, problems);
-  compareSize("micro-batch", "micro-batches", schedule.numMicroBatches, options.microBatches,
-              problems);
-  const std::size_t sizeProblems = problems.size();
-  problems.insert(problems.end(), index.problems().begin(), index.problems().end());
-  if (!index.isUsable()) return problems;
-  const bool hasAllWork = index.problems().empty();
-  findMisplaced(schedule, problems);
-  const auto append = [&](const std::vector<Problem>& more) {
-    problems.insert(problems.end(), more.begin(), more.end());
+  return problemsOf(schedule, options).toVector();
+}
+
+std::vector<Problem> check(const ReadableSchedule& file, const CheckOptions& options) {
+  std::vector<Problem> problems = file.problems;
+  if (file.schedule.numStages == 0) return problems;  // not one cell could be read
+  const auto isUnreadable = [&](const Problem& problem) {
+    if (problem.rank < 0 || problem.cell < 0) return false;
+    return file.schedule
+               .ranks[static_cast<std::size_t>(problem.rank)]
+                     [static_cast<std::size_t>(problem.cell)]
+               .stage < 0;
   };
-  append(transferProblems(schedule, index));
-  findTooEarly(schedule, index, problems);
-  if (problems.size() == sizeProblems) {  // those of the size leave what is there able to run
-    if (auto deadlock = deadlockOf(schedule, index, options.buffers)) problems.push_back(*deadlock);
+  for (const Problem& problem : check(file.schedule, options)) {
+    if (!isUnreadable(problem)) problems.push_back(problem);
   }
-  if (hasAllWork) append(limitProblems(schedule, options));
   return problems;
 }
 
 void requireValid(const Schedule& schedule) {
-  const std::vector<Problem> problems = check(schedule);
+  const ProblemList problems = problemsOf(schedule, {});
   if (problems.empty()) return;
   std::string text = "the schedule " + schedule.name + " cannot run:";
   constexpr std::size_t kShown = 20;
-  for (std::size_t i = 0; i < std::min(problems.size(), kShown); ++i) {
-    text += "\n  " + toText(problems[i]);
-  }
-  if (problems.size() > kShown) {
-    text += "\n  and " + std::to_string(problems.size() - kShown) + " more";
-  }
+  for (const Problem& problem : problems.toVector(kShown)) text += "\n  " + toText(problem);
   throw Error(text);
 }
 

@@ -4,8 +4,9 @@
 #include <vector>
 
 #include "schedule/costs.h"
-#include "schedule/problem.h"
+#include "schedule/problem_list.h"
 #include "schedule/schedule.h"
+#include "schedule/schedule_reader.h"
 #include "schedule/wait_rules.h"
 
 namespace pipetrace {
@@ -31,11 +32,14 @@ struct CheckOptions {
   int microBatches = 0;
 };
 
-/// Everything that is wrong with a plan, all at once. Empty: every rank can do its actions in
-/// order. Linear in the number of actions.
+/// Everything that is wrong with a plan, all at once (of more than ProblemList::kMost: so many, and
+/// a line that counts the rest). Empty: every rank can do its actions in order. Linear in the
+/// number of actions.
 ///
 /// Work: what is missing, there twice or out of range; a stage on a rank that is not its own; a
-/// backward pass before its forward, a weight half before its input half.
+/// backward pass before its forward, a weight half before its input half. A plan is as large as its
+/// numbers say, but a stage or micro-batch at its end of which hardly anything is there is taken
+/// for a mistake in those cells (sizeWithoutStrays()), not for work that is missing.
 ///
 /// Messages. What one rank makes and another needs is a message. A plan without sends and
 /// receives leaves open when messages move. In one that has any (a full plan), every message needs
@@ -59,6 +63,10 @@ struct CheckOptions {
 /// Where all work is there once: limits that are not kept, with the action on which they are
 /// exceeded first on each rank; weights that a double-buffered plan lacks.
 std::vector<Problem> check(const Schedule& schedule, const CheckOptions& options = {});
+
+/// The same of a file as far as it could be read: what could not be read first, then what is wrong
+/// with the rest.
+std::vector<Problem> check(const ReadableSchedule& file, const CheckOptions& options = {});
 
 /// Throws Error with all that check() finds.
 void requireValid(const Schedule& schedule);

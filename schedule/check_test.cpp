@@ -7,6 +7,7 @@
 
 #include "schedule/builders.h"
 #include "schedule/schedule_reader.h"
+#include "schedule/schedule_writer.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -60,7 +61,8 @@ TEST(Check, WorkOutOfRangeIsNamed) {
   EXPECT_THAT(problemsOf(schedule),
               ElementsAre("rank 0, cell 4: -1B0 is out of range: the plan has 2 stages and 2 "
                           "micro-batches",
-                          "rank 0, cell 5: 0SEND_F7 is out of range",
+                          "rank 0, cell 5: 0SEND_F7 is out of range: the plan has 2 stages and 2 "
+                          "micro-batches",
                           "rank 1, cell 4: 1F2 is out of range: the plan has 2 stages and 2 "
                           "micro-batches"));
 }
@@ -109,9 +111,53 @@ TEST(Check, DeadlockOfRanksInTheMiddleIsFoundWhenOthersOnlyWaitForIt) {
   EXPECT_THAT(problems[0], testing::Not(HasSubstr("rank 0")));
 }
 
-TEST(Check, NumberWithADigitTooManyGivesOneSentence) {
-  const auto problems = problemsOf("0F0,0B0,0F9999999\n");
-  EXPECT_THAT(problems, ElementsAre(HasSubstr("is a number too large?")));
+TEST(Check, NumberWithADigitTooManyIsNamedWithItsCellAlone) {
+  EXPECT_THAT(problemsOf("0F0,0B0,0F9999999\n"),
+              ElementsAre("rank 0, cell 2: 0F9999999 is out of range: no other stage has "
+                          "micro-batch 9999999"));
+  EXPECT_THAT(problemsOf("0F0,0B0\n1F0,1F99,1B0\n"),
+              ElementsAre("rank 1, cell 1: 1F99 is out of range: no other stage has "
+                          "micro-batch 99"));
+  EXPECT_THAT(problemsOf("0F0,0B0\n1F0,99F0,1B0\n"),
+              ElementsAre("rank 1, cell 1: 99F0 is out of range: no other micro-batch has stage "
+                          "99"));
+}
+
+TEST(Check, WrongNumberLeavesItsOwnPlaceEmpty) {
+  const auto problemsWith = [](const Schedule& plan, const std::string& cell, const char* wrong) {
+    std::string text = toCsv(plan);
+    return problemsOf(text.replace(text.find(cell), cell.size(), wrong));
+  };
+  EXPECT_THAT(problemsWith(oneFOneB(4, 8), "2F3", "2F13"),
+              ElementsAre("rank 2, cell 5: 2F13 is out of range: no other stage has micro-batch 13",
+                          "rank 2: 2F3 is missing"));
+  EXPECT_THAT(problemsWith(dualPipe(4, 8), "1F0", "1F90"),
+              ElementsAre("rank 1, cell 0: 1F90 is out of range: no other stage has micro-batch 90",
+                          "rank 1: 1F0 is missing"));
+}
+
+TEST(Check, NumbersThatAreTooLargeThroughoutAreNamedWithTheLargest) {
+  EXPECT_THAT(problemsOf("0F0,0F9999,0F999999,0B0,0B999999\n"),
+              ElementsAre(testing::AllOf(HasSubstr("rank 0, cell 2: 0F999999: "),
+                                         HasSubstr("is a number too large?"))));
+}
+
+TEST(Check, MicroBatchesThatNoRankHasAreOneLine) {
+  EXPECT_THAT(problemsOf("0F0,0B0,0F3,0B3,0F5,0B5\n"),
+              ElementsAre("micro-batches 1 to 2 are missing: no rank has any work of them",
+                          "micro-batch 4 is missing: no rank has any work of it"));
+  Schedule declared = oneFOneB(2, 2);
+  declared.numMicroBatches = 3;
+  EXPECT_THAT(problemsOf(declared),
+              ElementsAre("micro-batch 2 is missing: no rank has any work of it"));
+}
+
+TEST(Check, LongListsAreCutShort) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "0F0\n";
+  const auto problems = problemsOf(text);
+  ASSERT_EQ(problems.size(), 101U);
+  EXPECT_EQ(problems.back(), "and 9899 more");
 }
 
 TEST(Check, PlanWithoutStagesIsNamed) {

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "schedule/plan_size.h"
+
 namespace pipetrace {
 namespace {
 
@@ -12,6 +14,7 @@ template <typename Visit>
 void forEachPlace(const Schedule& schedule, const Visit& visit) {
   for (int rank = 0; rank < schedule.numRanks(); ++rank) {
     for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+      if (action.stage < 0) continue;  // a cell that could not be read
       visit(rank, action.stage, action.microBatch);
       if (action.kind == JobKind::kForwardBackward) {
         visit(rank, action.backwardStage, action.backwardMicroBatch);
@@ -47,15 +50,16 @@ struct Mistakes {
   int firstReversed = 0;  // of the best reading with two directions
 };
 
-Mistakes countMistakes(const Schedule& schedule, const std::vector<int>& oneWay,
+Mistakes countMistakes(const Schedule& schedule, int size, const std::vector<int>& oneWay,
                        const std::vector<int>& there, const std::vector<int>& back) {
   Mistakes mistakes;
-  const auto microBatches = static_cast<std::size_t>(schedule.numMicroBatches);
+  const auto microBatches = static_cast<std::size_t>(size);
   std::vector<std::int64_t> wrongThere(microBatches, 0);
   std::vector<std::int64_t> wrongBack(microBatches, 0);
   forEachPlace(schedule, [&](int rank, int stage, int microBatch) {
     const auto s = static_cast<std::size_t>(stage);
     const auto m = static_cast<std::size_t>(microBatch);
+    if (m >= microBatches) return;
     mistakes.oneDirection += oneWay[s] != rank;
     wrongThere[m] += there[s] != rank;
     wrongBack[m] += back[s] != rank;
@@ -79,14 +83,21 @@ void inferPlacement(Schedule& schedule) {
   schedule.rankOfStageReversed.clear();
   schedule.firstReversed = 0;
   if (schedule.numStages != schedule.numRanks() || schedule.numMicroBatches < 2) return;
+  bool isOneWay = true;
+  forEachPlace(schedule, [&](int rank, int stage, int /*microBatch*/) {
+    isOneWay = isOneWay && schedule.rankOfStage[static_cast<std::size_t>(stage)] == rank;
+  });
+  if (isOneWay) return;
   std::size_t actions = 0;
   for (const auto& list : schedule.ranks) actions += list.size();
-  if (static_cast<std::size_t>(schedule.numMicroBatches) > actions) return;  // a number too large
+  const int microBatches = sizeWithoutStrays(schedule).microBatches;
+  if (static_cast<std::size_t>(microBatches) > actions) return;  // a number too large
 
-  const int firstHalf = (schedule.numMicroBatches + 1) / 2;
+  const int firstHalf = (microBatches + 1) / 2;
   std::vector<int> there = mostFrequentRanks(schedule, firstHalf);
   std::vector<int> back(there.rbegin(), there.rend());
-  const Mistakes mistakes = countMistakes(schedule, schedule.rankOfStage, there, back);
+  const Mistakes mistakes =
+      countMistakes(schedule, microBatches, schedule.rankOfStage, there, back);
   if (mistakes.twoDirections >= mistakes.oneDirection) return;
   schedule.rankOfStage = std::move(there);
   schedule.rankOfStageReversed = std::move(back);

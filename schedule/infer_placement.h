@@ -5,7 +5,8 @@
 namespace pipetrace {
 
 /// Finds out from the actions alone which rank runs each stage, and sets rankOfStage,
-/// rankOfStageReversed and firstReversed. All stages and micro-batches of the actions are in range.
+/// rankOfStageReversed and firstReversed. All stages and micro-batches of the actions are in range,
+/// or the stage is negative: an action that does not count.
 ///
 /// One direction: a stage belongs to the rank that has most actions of it (the first of these; -1:
 /// no rank has any). Two directions, where there are as many stages as ranks: the micro-batches

@@ -9,6 +9,8 @@ namespace pipetrace {
 namespace {
 
 constexpr std::string_view kName = "name";
+constexpr std::string_view kRanks = "ranks";
+constexpr std::string_view kMicroBatches = "micro_batches";
 constexpr std::string_view kUpdateEvery = "update_every";
 constexpr std::string_view kDoubleBuffered = "double_buffered";
 constexpr std::string_view kRankOfStage = "rank_of_stage";
@@ -62,8 +64,9 @@ std::optional<Field> takeField(std::string_view& rest) {
 }
 
 bool isKey(std::string_view key) {
-  return key == kName || key == kUpdateEvery || key == kDoubleBuffered || key == kRankOfStage ||
-         key == kRankOfStageReversed || key == kFirstReversed;
+  return key == kName || key == kRanks || key == kMicroBatches || key == kUpdateEvery ||
+         key == kDoubleBuffered || key == kRankOfStage || key == kRankOfStageReversed ||
+         key == kFirstReversed;
 }
 
 std::optional<int> number(std::string_view text) {
@@ -97,6 +100,16 @@ std::string joined(const std::vector<int>& list) {
   return text;
 }
 
+int microBatchesOf(const std::vector<std::vector<Action>>& ranks) {
+  int count = 0;
+  for (const auto& actions : ranks) {
+    for (const Action& action : actions) {
+      count = std::max({count, action.microBatch + 1, action.backwardMicroBatch + 1});
+    }
+  }
+  return count;
+}
+
 }  // namespace
 
 std::string PlanHeader::read(std::string_view comment) {
@@ -110,6 +123,10 @@ std::string PlanHeader::read(std::string_view comment) {
     bool isGood = true;
     if (key == kName) {
       name = value;
+    } else if (key == kRanks) {
+      isGood = (ranks = number(value)).value_or(0) > 0;
+    } else if (key == kMicroBatches) {
+      isGood = (microBatches = number(value)).value_or(0) > 0;
     } else if (key == kUpdateEvery) {
       isGood = (updateEvery = number(value)).has_value();
     } else if (key == kDoubleBuffered) {
@@ -122,8 +139,9 @@ std::string PlanHeader::read(std::string_view comment) {
     } else if (key == kFirstReversed) {
       isGood = (firstReversed = number(value)).has_value();
     } else {
-      return "a header has no field of that name; it has name, update_every, double_buffered, "
-             "rank_of_stage, rank_of_stage_reversed and first_reversed";
+      return "a header has no field of that name; it has name, ranks, micro_batches, "
+             "update_every, double_buffered, rank_of_stage, rank_of_stage_reversed and "
+             "first_reversed";
     }
     if (!isGood) return "that is no value of " + key;
   }
@@ -144,6 +162,7 @@ std::string PlanHeader::applyTo(Schedule& schedule) const {
     }
   }
   if (name) schedule.name = *name;
+  if (microBatches) schedule.numMicroBatches = *microBatches;
   if (updateEvery) schedule.updates.every = *updateEvery;
   if (doubleBuffered) schedule.updates.doubleBuffered = *doubleBuffered;
   if (rankOfStage) schedule.rankOfStage = *rankOfStage;
@@ -151,19 +170,26 @@ std::string PlanHeader::applyTo(Schedule& schedule) const {
     schedule.rankOfStageReversed = rankOfStageReversed.value_or(std::vector<int>());
   }
   if (firstReversed) schedule.firstReversed = *firstReversed;
-  return "";
+  if (!ranks || *ranks == schedule.numRanks()) return "";
+  const int found = schedule.numRanks();
+  return (found + 1 == *ranks ? "rank " + std::to_string(found) + " is missing: " : "") +
+         "the header says ranks = " + std::to_string(*ranks) + ", and the file has " +
+         std::to_string(found);
 }
 
 std::string headerFor(const Schedule& schedule) {
+  // Readers infer from the cells alone.
+  const int microBatches = microBatchesOf(schedule.ranks);
   Schedule inferred{.numStages = schedule.numStages,
-                    .numMicroBatches = schedule.numMicroBatches,
+                    .numMicroBatches = schedule.numMicroBatches < 1 ? 0 : microBatches,
                     .ranks = schedule.ranks};
   inferPlacement(inferred);
   const bool samePlaces =
       inferred.rankOfStage == schedule.rankOfStage &&
       inferred.rankOfStageReversed == schedule.rankOfStageReversed &&
       (!schedule.isBidirectional() || inferred.firstReversed == schedule.firstReversed);
-  if (samePlaces && schedule.updates == WeightUpdates{}) return "";
+  const bool sameSize = schedule.numMicroBatches < 1 || schedule.numMicroBatches == microBatches;
+  if (samePlaces && sameSize && schedule.updates == WeightUpdates{}) return "";
 
   std::string text = "#";
   const auto add = [&](std::string_view key, const std::string& value) {
@@ -172,6 +198,7 @@ std::string headerFor(const Schedule& schedule) {
   const bool isPlain = trimmed(schedule.name) == schedule.name &&
                        schedule.name.find_first_of("\",\r\n") == std::string::npos;
   if (!schedule.name.empty()) add(kName, isPlain ? schedule.name : quoted(schedule.name));
+  if (!sameSize) add(kMicroBatches, std::to_string(schedule.numMicroBatches));
   if (schedule.updates != WeightUpdates{}) {
     add(kUpdateEvery, std::to_string(schedule.updates.every));
     add(kDoubleBuffered, schedule.updates.doubleBuffered ? "1" : "0");

@@ -9,12 +9,15 @@
 namespace pipetrace {
 
 /// What a comment of a schedule file says of the plan, where its cells cannot:
-/// "# name = PipeDream, update_every = 1, double_buffered = 1". Keys: name, update_every,
+/// "# name = PipeDream, update_every = 1, double_buffered = 1". Keys: name, ranks and
+/// micro_batches (how many the plan should have: what is missing at its end shows), update_every,
 /// double_buffered (0 or 1), rank_of_stage and rank_of_stage_reversed (ranks with blanks between
 /// them), first_reversed. A value that holds ", " or begins with '"' stands in double quotes, with
 /// \" and \\ in it.
 struct PlanHeader {
   std::optional<std::string> name;
+  std::optional<int> ranks;
+  std::optional<int> microBatches;
   std::optional<int> updateEvery;
   std::optional<bool> doubleBuffered;
   std::optional<std::vector<int>> rankOfStage;

@@ -1,5 +1,6 @@
 #include "schedule/plan_index.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace pipetrace {
@@ -17,56 +18,97 @@ std::int64_t actionCount(const Schedule& schedule) {
   return count;
 }
 
+/// Whether isIt(stage, microBatch) holds for any action.
+template <typename IsIt>
+bool isAnywhere(const Schedule& schedule, const IsIt& isIt) {
+  for (const auto& actions : schedule.ranks) {
+    for (const Action& action : actions) {
+      if (isIt(action.stage, action.microBatch)) return true;
+      const bool fused = action.kind == JobKind::kForwardBackward;
+      if (fused && isIt(action.backwardStage, action.backwardMicroBatch)) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-PlanIndex::PlanIndex(const Schedule& schedule) : schedule_(schedule) {
-  if (!isOfSaneSize()) return;
-  table_.resize(static_cast<std::size_t>(schedule.numStages) *
-                static_cast<std::size_t>(schedule.numMicroBatches) * kPassCount);
-  addActions();
-  findMissing();
-}
-
-bool PlanIndex::isOfSaneSize() {
-  const auto refuse = [&](std::string why) {
-    problems_.push_back({.message = std::move(why)});
-    return false;
-  };
-  const int stages = schedule_.numStages;
-  const int microBatches = schedule_.numMicroBatches;
-  if (stages < 1 || microBatches < 1) return refuse("the plan is empty");
-  const auto hasAll = [&](const std::vector<int>& places) {
-    return places.size() == static_cast<std::size_t>(stages);
-  };
-  if (!hasAll(schedule_.rankOfStage) ||
-      (schedule_.isBidirectional() && !hasAll(schedule_.rankOfStageReversed))) {
-    return refuse("the plan does not say which rank runs each of its stages");
+PlanIndex::PlanIndex(const Schedule& schedule)
+    : schedule_(schedule), size_{schedule.numStages, schedule.numMicroBatches} {
+  if (!hasPlaces()) return;
+  if (isOfSaneSize()) {
+    addAll();
+    if (problems_.empty()) return;
   }
-  // One number with a digit too many must not make a list of millions of missing actions.
-  const std::int64_t needed = static_cast<std::int64_t>(stages) * microBatches;
-  const std::int64_t actions = actionCount(schedule_);
-  if (needed <= 4 * actions + 1024) return true;
-  return refuse(std::to_string(stages) + " stages and " + std::to_string(microBatches) +
-                " micro-batches need " + std::to_string(needed) + " forwards, but the plan has " +
-                std::to_string(actions) + " actions in all; is a number too large?");
+  // A number with a digit too many must not make a list of millions of missing actions.
+  size_ = sizeWithoutStrays(schedule);
+  problems_ = {};
+  table_.clear();
+  transfers_.clear();
+  if (isOfSaneSize()) {
+    addAll();
+  } else {
+    refuseSize();
+  }
 }
 
-void PlanIndex::addActions() {
+bool PlanIndex::hasPlaces() {
+  const auto hasAll = [&](const std::vector<int>& places) {
+    return places.size() == static_cast<std::size_t>(schedule_.numStages);
+  };
+  if (size_.stages < 1 || size_.microBatches < 1) {
+    problems_.add({.message = "the plan is empty"});
+  } else if (!hasAll(schedule_.rankOfStage) ||
+             (schedule_.isBidirectional() && !hasAll(schedule_.rankOfStageReversed))) {
+    problems_.add({.message = "the plan does not say which rank runs each of its stages"});
+  }
+  return problems_.empty();
+}
+
+bool PlanIndex::isOfSaneSize() const {
+  const std::int64_t needed = static_cast<std::int64_t>(size_.stages) * size_.microBatches;
+  return needed <= 4 * actionCount(schedule_) + 1024;
+}
+
+void PlanIndex::refuseSize() {
+  Position at;
+  int largest = -1;
+  for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
+    const auto& list = schedule_.ranks[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const int number = std::max(
+          {list[i].stage, list[i].microBatch, list[i].backwardStage, list[i].backwardMicroBatch});
+      if (number <= largest) continue;
+      largest = number;
+      at = {rank, static_cast<int>(i)};
+    }
+  }
+  problems_.add({at.rank, at.cell,
+                 (at.exists() ? toText(this->at(at)) + ": " : "") + std::to_string(size_.stages) +
+                     " stages and " + std::to_string(size_.microBatches) + " micro-batches need " +
+                     std::to_string(static_cast<std::int64_t>(size_.stages) * size_.microBatches) +
+                     " forwards, but the plan has " + std::to_string(actionCount(schedule_)) +
+                     " actions in all; is a number too large?"});
+}
+
+void PlanIndex::addAll() {
+  table_.resize(static_cast<std::size_t>(size_.stages) *
+                static_cast<std::size_t>(size_.microBatches) * kPassCount);
   for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
     const auto& list = schedule_.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < list.size(); ++i) {
       addAction(list[i], {rank, static_cast<int>(i)});
     }
   }
+  findMissing();
 }
 
 bool PlanIndex::inRange(int stage, int microBatch) const {
-  return stage >= 0 && stage < schedule_.numStages && microBatch >= 0 &&
-         microBatch < schedule_.numMicroBatches;
+  return stage >= 0 && stage < size_.stages && microBatch >= 0 && microBatch < size_.microBatches;
 }
 
 std::size_t PlanIndex::cellOf(int stage, int microBatch) const {
-  return static_cast<std::size_t>(stage) * static_cast<std::size_t>(schedule_.numMicroBatches) +
+  return static_cast<std::size_t>(stage) * static_cast<std::size_t>(size_.microBatches) +
          static_cast<std::size_t>(microBatch);
 }
 
@@ -112,10 +154,30 @@ void PlanIndex::put(Position& slot, Position position) {
     slot = position;
     return;
   }
-  problems_.push_back({position.rank, position.cell,
-                       toText(at(position)) + " is done already by rank " +
-                           std::to_string(slot.rank) + ", cell " + std::to_string(slot.cell) +
-                           " (" + toText(at(slot)) + ")"});
+  problems_.add(position.rank, position.cell, [&] {
+    return toText(at(position)) + " is done already by rank " + std::to_string(slot.rank) +
+           ", cell " + std::to_string(slot.cell) + " (" + toText(at(slot)) + ")";
+  });
+}
+
+std::string PlanIndex::whyOutOfRange(int stage, int microBatch) const {
+  const std::string why = " is out of range: ";
+  if (stage >= size_.stages && stage < schedule_.numStages) {
+    const std::string name = "stage " + std::to_string(stage);
+    const bool isAlone = !isAnywhere(schedule_, [&](int otherStage, int otherMicroBatch) {
+      return otherStage == stage && otherMicroBatch != microBatch;
+    });
+    return why + (isAlone ? "no other micro-batch has " + name : "most of " + name + " is missing");
+  }
+  if (microBatch >= size_.microBatches && microBatch < schedule_.numMicroBatches) {
+    const std::string name = "micro-batch " + std::to_string(microBatch);
+    const bool isAlone = !isAnywhere(schedule_, [&](int otherStage, int otherMicroBatch) {
+      return otherMicroBatch == microBatch && otherStage != stage;
+    });
+    return why + (isAlone ? "no other stage has " + name : "most of " + name + " is missing");
+  }
+  return why + "the plan has " + std::to_string(size_.stages) + " stages and " +
+         std::to_string(size_.microBatches) + " micro-batches";
 }
 
 void PlanIndex::addWork(Pass pass, int stage, int microBatch, Position position) {
@@ -123,15 +185,14 @@ void PlanIndex::addWork(Pass pass, int stage, int microBatch, Position position)
     put(table_[cellOf(stage, microBatch) * kPassCount + pass], position);
     return;
   }
-  problems_.push_back({position.rank, position.cell,
-                       toText(at(position)) + " is out of range: the plan has " +
-                           std::to_string(schedule_.numStages) + " stages and " +
-                           std::to_string(schedule_.numMicroBatches) + " micro-batches"});
+  problems_.add(position.rank, position.cell,
+                [&] { return toText(at(position)) + whyOutOfRange(stage, microBatch); });
 }
 
 void PlanIndex::addTransfer(const Action& action, Position position) {
   if (!inRange(action.stage, action.microBatch)) {
-    problems_.push_back({position.rank, position.cell, toText(action) + " is out of range"});
+    problems_.add(position.rank, position.cell,
+                  [&] { return toText(action) + whyOutOfRange(action.stage, action.microBatch); });
     return;
   }
   if (transfers_.empty()) transfers_.resize(table_.size() / kPassCount * 4);
@@ -141,10 +202,11 @@ void PlanIndex::addTransfer(const Action& action, Position position) {
     return;
   }
   const int other = isSend(action.kind) ? message.to() : message.from;
-  const bool isStage = other >= 0 && other < schedule_.numStages;
-  problems_.push_back({position.rank, position.cell,
-                       toText(action) + " has no message to move: stage " + std::to_string(other) +
-                           (isStage ? " is on the same rank" : " does not exist")});
+  const bool isStage = other >= 0 && other < size_.stages;
+  problems_.add(position.rank, position.cell, [&] {
+    return toText(action) + " has no message to move: stage " + std::to_string(other) +
+           (isStage ? " is on the same rank" : " does not exist");
+  });
 }
 
 void PlanIndex::addAction(const Action& action, Position position) {
@@ -163,26 +225,68 @@ void PlanIndex::addAction(const Action& action, Position position) {
       break;
     default:
       if (isTransfer(action.kind)) return addTransfer(action, position);
-      problems_.push_back({position.rank, position.cell,
-                           std::string(logName(action.kind)) + " is no action of a plan"});
+      problems_.add(position.rank, position.cell,
+                    [&] { return std::string(logName(action.kind)) + " is no action of a plan"; });
   }
 }
 
+bool PlanIndex::hasAny(int stage, int microBatch) const {
+  return find(kForwardPass, stage, microBatch).exists() ||
+         find(kBackwardPass, stage, microBatch).exists() ||
+         find(kWeightPass, stage, microBatch).exists();
+}
+
 void PlanIndex::findMissing() {
-  for (int stage = 0; stage < schedule_.numStages; ++stage) {
-    bool hasAny = false;
-    for (int m = 0; m < schedule_.numMicroBatches && !hasAny; ++m) {
-      for (const Pass pass : {kForwardPass, kBackwardPass, kWeightPass}) {
-        hasAny = hasAny || find(pass, stage, m).exists();
-      }
+  const std::vector<bool> isMissingStage = findMissingStages();
+  const std::vector<bool> isMissingMicroBatch = findMissingMicroBatches();
+  for (int stage = 0; stage < size_.stages; ++stage) {
+    if (isMissingStage[static_cast<std::size_t>(stage)]) continue;
+    for (int m = 0; m < size_.microBatches; ++m) {
+      if (!isMissingMicroBatch[static_cast<std::size_t>(m)]) findMissing(stage, m);
     }
-    if (!hasAny) {
-      problems_.push_back({.message = "stage " + std::to_string(stage) +
-                                      " is missing: no rank has any work of it"});
-      continue;
-    }
-    for (int m = 0; m < schedule_.numMicroBatches; ++m) findMissing(stage, m);
   }
+}
+
+std::vector<bool> PlanIndex::findMissingStages() {
+  std::vector<bool> isMissing;
+  for (int stage = 0; stage < size_.stages; ++stage) {
+    bool found = false;
+    for (int m = 0; m < size_.microBatches && !found; ++m) found = hasAny(stage, m);
+    isMissing.push_back(!found);
+  }
+  const bool isRank = std::count(isMissing.begin(), isMissing.end(), false) == schedule_.numRanks();
+  for (int stage = 0; stage < size_.stages; ++stage) {
+    if (!isMissing[static_cast<std::size_t>(stage)]) continue;
+    const std::string number = std::to_string(stage);
+    problems_.add({.message = isRank
+                                  ? "rank " + number + " is missing: no rank has stage " + number
+                                  : "stage " + number + " is missing: no rank has any work of it"});
+  }
+  return isMissing;
+}
+
+std::vector<bool> PlanIndex::findMissingMicroBatches() {
+  std::vector<bool> isMissing;
+  for (int m = 0; m < size_.microBatches; ++m) {
+    bool found = false;
+    for (int stage = 0; stage < size_.stages && !found; ++stage) found = hasAny(stage, m);
+    isMissing.push_back(!found);
+  }
+  if (std::find(isMissing.begin(), isMissing.end(), false) == isMissing.end()) return isMissing;
+  for (auto from = isMissing.begin(); from != isMissing.end();) {
+    const auto to = std::find(from, isMissing.end(), !*from);
+    const auto first = std::to_string(from - isMissing.begin());
+    const auto last = std::to_string(to - isMissing.begin() - 1);
+    if (*from) {
+      problems_.add(
+          {.message =
+               (to - from == 1 ? "micro-batch " + first + " is missing: no rank has any work of it"
+                               : "micro-batches " + first + " to " + last +
+                                     " are missing: no rank has any work of them")});
+    }
+    from = to;
+  }
+  return isMissing;
 }
 
 void PlanIndex::findMissing(int stage, int m) {
@@ -195,17 +299,17 @@ void PlanIndex::findMissing(int stage, int m) {
   const int rank = schedule_.rankOf(stage, m);
   for (const Pass pass : {kForwardPass, kBackwardPass}) {
     if (find(pass, stage, m).exists()) continue;
-    problems_.push_back({rank, -1, work(stage, kPassLetters[pass], m) + " is missing"});
+    problems_.add(rank, -1, [&] { return work(stage, kPassLetters[pass], m) + " is missing"; });
   }
   if (split && !weight.exists()) {
-    problems_.push_back({rank, -1,
-                         work(stage, "W", m) + " is missing: the plan has only the half " +
-                             work(stage, "I", m) + " of that backward pass"});
+    problems_.add({rank, -1,
+                   work(stage, "W", m) + " is missing: the plan has only the half " +
+                       work(stage, "I", m) + " of that backward pass"});
   }
   if (!split && backward.exists() && weight.exists()) {
-    problems_.push_back({weight.rank, weight.cell,
-                         work(stage, "W", m) + " is done already by the whole backward pass " +
-                             work(stage, "B", m)});
+    problems_.add({weight.rank, weight.cell,
+                   work(stage, "W", m) + " is done already by the whole backward pass " +
+                       work(stage, "B", m)});
   }
 }
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
+#include "schedule/plan_size.h"
 #include "schedule/planned_message.h"
-#include "schedule/problem.h"
+#include "schedule/problem_list.h"
 #include "schedule/schedule.h"
 
 namespace pipetrace {
@@ -22,7 +24,11 @@ class PlanIndex {
   explicit PlanIndex(const Schedule& schedule);
 
   /// Work and transfers that are out of range or there twice, and work that is missing.
-  const std::vector<Problem>& problems() const { return problems_; }
+  const ProblemList& problems() const { return problems_; }
+
+  /// The plan's size; of a plan that is not whole, without numbers that are there by mistake.
+  const StagesAndMicroBatches& size() const { return size_; }
+  bool inRange(int stage, int microBatch) const;
 
   /// Whether the plan has stages and ranks to speak of; if not, problems() says so and that is all.
   bool isUsable() const { return !table_.empty(); }
@@ -62,20 +68,26 @@ class PlanIndex {
   std::size_t transferCell(const PlannedMessage& message, bool sends) const;
   Position find(Pass pass, int stage, int microBatch) const;
   Position findTransfer(const PlannedMessage& message, bool sends) const;
-  bool inRange(int stage, int microBatch) const;
-  bool isOfSaneSize();
-  void addActions();
+  bool hasPlaces();
+  bool isOfSaneSize() const;
+  void refuseSize();
+  void addAll();
   void addAction(const Action& action, Position position);
   void addWork(Pass pass, int stage, int microBatch, Position position);
   void addTransfer(const Action& action, Position position);
   void put(Position& slot, Position position);
+  std::string whyOutOfRange(int stage, int microBatch) const;
+  bool hasAny(int stage, int microBatch) const;
   void findMissing();
+  std::vector<bool> findMissingStages();
+  std::vector<bool> findMissingMicroBatches();
   void findMissing(int stage, int microBatch);
 
   const Schedule& schedule_;
   std::vector<Position> table_;      // by stage, micro-batch and pass
   std::vector<Position> transfers_;  // by making stage, micro-batch, direction, send or receive
-  std::vector<Problem> problems_;
+  StagesAndMicroBatches size_;
+  ProblemList problems_;
 };
 
 }  // namespace pipetrace

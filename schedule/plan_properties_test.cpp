@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "schedule/add_transfers.h"
+#include "schedule/builders.h"
 #include "schedule/check.h"
 #include "schedule/schedule_writer.h"
 #include "schedule/test_random_plans.h"
@@ -133,6 +134,47 @@ TEST(PlanProperties, MistakesUnderBoundedBuffersAreCaughtToo) {
     });
     if (testing::Test::HasFatalFailure()) return;
   }
+}
+
+/// Holds check() against the second opinion, within limits on the versions of weights.
+class WeightVersionProperties : public testing::Test {
+ protected:
+  void examine(const Schedule& plan) {
+    const bool canRun = secondOpinion(plan);
+    for (const int versions : {1, 2, 3}) {
+      for (const int distance : {0, 1, 2}) {
+        const CheckOptions limits{.mostVersions = versions, .mostDistance = distance};
+        const bool isKept = check(plan, limits).empty();
+        ASSERT_EQ(isKept, canRun && test::secondOpinionOfVersions(plan, versions, distance))
+            << versions << " versions, distance " << distance << "\n"
+            << toCsv(plan);
+        ++(isKept ? kept_ : broken_);
+      }
+    }
+  }
+  int kept_ = 0;
+  int broken_ = 0;
+};
+
+TEST_F(WeightVersionProperties, RandomAsynchronousPlansAreJudgedAsByTheSecondOpinion) {
+  RandomPlans random(5);
+  for (int round = 0; round < 400; ++round) {
+    Schedule plan = random.any();
+    plan.updates = {.every = 1 + random.below(3), .doubleBuffered = random.below(2) == 1};
+    ASSERT_NO_FATAL_FAILURE(examine(plan));
+  }
+  EXPECT_GT(kept_, 300);
+  EXPECT_GT(broken_, 300);
+}
+
+TEST_F(WeightVersionProperties, MistakesInPipeDreamAnd2bwAreJudgedAsByTheSecondOpinion) {
+  RandomPlans random(6);
+  for (const Schedule& plan : {pipeDream(2, 4), pipeDream2bw(2, 6)}) {
+    forEachMistake(plan, random, [&](const Schedule& mutated) { examine(mutated); });
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(kept_, 20);
+  EXPECT_GT(broken_, 1000);
 }
 
 }  // namespace

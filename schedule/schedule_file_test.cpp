@@ -111,16 +111,44 @@ TEST(ScheduleFile, BadCommentsAreErrorsWithTheirLine) {
   EXPECT_THAT(errorOf("# rank_of_stage = 1\n0F0,0B0\n"), HasSubstr("rank 1, and the plan has 1"));
 }
 
+TEST(ScheduleFile, HeaderTellsHowManyRanksAndMicroBatchesThereShouldBe) {
+  const std::string plan = "0F0,0B0\n1F0,1B0\n";
+  EXPECT_THAT(problemsOf("# ranks = 2, micro_batches = 1\n" + plan), testing::IsEmpty());
+  EXPECT_EQ(errorOf("# ranks = 3\n" + plan),
+            "plan.csv:1:1: rank 2 is missing: the header says ranks = 3, and the file has 2");
+  EXPECT_THAT(errorOf("# ranks = 1\n" + plan), HasSubstr("says ranks = 1, and the file has 2"));
+  EXPECT_THAT(problemsOf("# micro_batches = 2\n" + plan),
+              testing::ElementsAre("micro-batch 1 is missing: no rank has any work of it"));
+  EXPECT_THAT(errorOf("# micro_batches = 0\n" + plan), HasSubstr("no value of micro_batches"));
+  const Schedule read = readSchedule("# micro_batches = 2\n" + plan, "plan.csv");
+  EXPECT_EQ(readSchedule(toCsv(read), "plan.csv").numMicroBatches, 2);
+}
+
+TEST(ScheduleFile, RestOfAFileWithAnUnreadableCellIsCheckedToo) {
+  const ReadableSchedule file = readReadable("0F0,0F0,0F0x,0B0\n1F0\n", "plan.csv");
+  ASSERT_EQ(file.problems.size(), 1U);
+  EXPECT_EQ(file.problems[0].line, 1);
+  EXPECT_EQ(file.problems[0].column, 9);
+  std::vector<std::string> texts;
+  for (const Problem& problem : check(file)) texts.push_back(toText(problem));
+  EXPECT_THAT(texts,
+              testing::ElementsAre(StartsWith("rank 0, cell 2: \"0F0x\" is no action"),
+                                   "rank 0, cell 1: 0F0 is done already by rank 0, cell 0 (0F0)",
+                                   "rank 1: 1B0 is missing"));
+  EXPECT_TRUE(check(readReadable("0F0,0B0\n", "plan.csv")).empty());
+  EXPECT_EQ(check(readReadable("x\n", "plan.csv")).size(), 1U);
+}
+
 TEST(ScheduleFile, DuplicateIsNamedWithRankAndCell) {
   EXPECT_THAT(problemsOf("0F0,0F0,0B0\n"),
               testing::Contains(HasSubstr("rank 0, cell 1: 0F0 is done already")));
 }
 
 TEST(ScheduleFile, WorkOutOfRangeIsNamedWithRankAndCell) {
-  // The plan's size follows from its cells, so one number too large makes work that is missing …
   EXPECT_THAT(problemsOf("0F0,0B0\n1F0,1F1,1B0\n"),
-              testing::Contains(HasSubstr("rank 1: 1B1 is missing")));
-  // … and one that no number can be is refused at once.
+              testing::ElementsAre("rank 1, cell 1: 1F1 is out of range: no other stage has "
+                                   "micro-batch 1"));
+  // A number that is larger than any plan's is refused at once.
   EXPECT_THAT(errorOf("0F0,0B0\n1F0,1F10000000,1B0\n"), StartsWith("plan.csv:2:5: rank 1, cell 1"));
 }
 
@@ -143,7 +171,7 @@ TEST(ScheduleFile, ReceiveWithoutASendBeforeItIsNamedWithRankAndCell) {
 TEST(ScheduleFile, MissingRankIsNamed) {
   EXPECT_THAT(errorOf("0F0,0B0\n\n2F0,2B0\n"), StartsWith("plan.csv:2:1: rank 1: a rank without"));
   EXPECT_THAT(problemsOf("0F0,0B0\n2F0,2B0\n"),
-              testing::ElementsAre("stage 1 is missing: no rank has any work of it"));
+              testing::ElementsAre("rank 1 is missing: no rank has stage 1"));
   // The last rank: only its neighbour's messages tell that it should be there.
   EXPECT_THAT(problemsOf("0F0,0SEND_F0,0RECV_B0,0B0\n"),
               testing::ElementsAre(HasSubstr("rank 0, cell 1: 0SEND_F0 has no message to move"),

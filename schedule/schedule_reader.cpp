@@ -10,6 +10,7 @@
 
 #include "schedule/infer_placement.h"
 #include "schedule/plan_header.h"
+#include "schedule/problem_list.h"
 #include "schedule/schedule_cell.h"
 #include "trace/error.h"
 
@@ -38,25 +39,34 @@ class Reading {
  public:
   Reading(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
-  Schedule run() {
+  ReadableSchedule run() {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
     for (std::size_t line = 1; !text_.empty(); ++line) {
       const std::size_t end = std::min(text_.find('\n'), text_.size());
       readRow(text_.substr(0, end), line);
       text_.remove_prefix(std::min(end + 1, text_.size()));
     }
-    if (actionCount_ == 0 && errorCount_ == 0) {
+    if (actionCount_ == 0 && problems_.empty()) {
       throw Error(name_ + ": no actions; a schedule file has one row a rank with cells as 0F0,0B0");
     }
-    if (errorCount_ > kShownErrors) {
-      errors_ += "\nand " + std::to_string(errorCount_ - kShownErrors) + " more";
-    }
-    if (errorCount_ > 0) throw Error(errors_);
     schedule_.name = name_;
     inferPlacement(schedule_);
     const std::string wrong = header_.applyTo(schedule_);
-    if (!wrong.empty()) throw Error(name_ + ":" + std::to_string(headerLine_) + ":1: " + wrong);
-    return std::move(schedule_);
+    if (!wrong.empty()) fail(headerLine_, 1, {.message = wrong});
+    return {std::move(schedule_), problems_.toVector()};
+  }
+  /// As the text of an Error.
+  std::string errors() const {
+    std::string text;
+    for (const Problem& problem : problems_.toVector(kShownErrors)) {
+      if (!text.empty()) text += '\n';
+      if (problem.line > 0) {
+        text += name_ + ":" + std::to_string(problem.line) + ":" + std::to_string(problem.column) +
+                ": ";
+      }
+      text += toText(problem);
+    }
+    return text;
   }
 
  private:
@@ -75,19 +85,17 @@ class Reading {
       readCell(row.substr(begin, end - begin), line, begin + 1);
       begin = end + 1;
     }
-    if (schedule_.ranks.back().empty() && errorCount_ == 0) {
-      failRank(line, schedule_.numRanks() - 1);
-    }
+    if (schedule_.ranks.back().empty()) failRank(line, schedule_.numRanks() - 1);
   }
 
   void readComment(std::string_view comment, std::size_t line) {
     const std::string wrong = header_.read(comment);
-    if (!wrong.empty()) fail(line, 1, wrong);
+    if (!wrong.empty()) fail(line, 1, {.message = wrong});
     if (headerLine_ == 0) headerLine_ = line;
   }
 
   void failRank(std::size_t line, int rank) {
-    fail(line, 1, "rank " + std::to_string(rank) + ": a rank without actions");
+    fail(line, 1, {.rank = rank, .message = "a rank without actions"});
   }
 
   void readCell(std::string_view raw, std::size_t line, std::size_t column) {
@@ -96,13 +104,16 @@ class Reading {
     const auto action = parseAction(cell);
     const int number = cell_++;
     if (!action) {
-      if (errorCount_ >= kShownErrors) return fail(line, column, "");
+      schedule_.ranks.back().push_back({JobKind::kForward, -1, -1});
+      if (problems_.count() >= static_cast<std::int64_t>(ProblemList::kMost)) {
+        return problems_.add(Problem{});  // counted only
+      }
       column += static_cast<std::size_t>(cell.data() - raw.data());
       fail(line, column,
-           "rank " + std::to_string(schedule_.numRanks() - 1) + ", cell " + std::to_string(number) +
-               ": " + shown(cell) +
-               " is no action; cells look like 0F3, 0B3, 0I3, 0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 "
-               "and 1RECV_F3");
+           {schedule_.numRanks() - 1, number,
+            shown(cell) +
+                " is no action; cells look like 0F3, 0B3, 0I3, 0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 "
+                "and 1RECV_F3"});
       return;
     }
     ++actionCount_;
@@ -113,10 +124,10 @@ class Reading {
     schedule_.ranks.back().push_back(*action);
   }
 
-  void fail(std::size_t line, std::size_t column, const std::string& message) {
-    if (++errorCount_ > kShownErrors) return;
-    if (!errors_.empty()) errors_ += '\n';
-    errors_ += name_ + ":" + std::to_string(line) + ":" + std::to_string(column) + ": " + message;
+  void fail(std::size_t line, std::size_t column, Problem problem) {
+    problem.line = static_cast<std::int64_t>(line);
+    problem.column = static_cast<std::int64_t>(column);
+    problems_.add(std::move(problem));
   }
 
   std::string_view text_;
@@ -127,18 +138,13 @@ class Reading {
   int cell_ = 0;                // cells of the row that are not blank
   std::size_t actionCount_ = 0;
   std::size_t emptyLine_ = 0;  // the first of those passed over; 0: none
-  std::size_t errorCount_ = 0;
-  std::string errors_;
+  ProblemList problems_;
 };
 
-}  // namespace
+std::string nameOf(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-Schedule readSchedule(std::string_view text, const std::string& name) {
-  return Reading(text, name).run();
-}
-
-Schedule readScheduleFile(const std::string& path) {
-  const std::string name = path == "-" ? "standard input" : path;
+std::string textOf(const std::string& path) {
+  const std::string name = nameOf(path);
   const auto refuse = [&] {
     throw Error(name + " is larger than " + std::to_string(kLargestScheduleFile >> 20) +
                 " MiB: that is no schedule file");
@@ -164,7 +170,28 @@ Schedule readScheduleFile(const std::string& path) {
     if (static_cast<std::int64_t>(text.size()) > kLargestScheduleFile) refuse();
   }
   if (in.bad()) throw Error("cannot read the schedule file " + name + ": " + std::strerror(errno));
-  return readSchedule(text, name);
+  return text;
+}
+
+}  // namespace
+
+Schedule readSchedule(std::string_view text, const std::string& name) {
+  Reading reading(text, name);
+  ReadableSchedule result = reading.run();
+  if (!result.problems.empty()) throw Error(reading.errors());
+  return std::move(result.schedule);
+}
+
+ReadableSchedule readReadable(std::string_view text, const std::string& name) {
+  return Reading(text, name).run();
+}
+
+Schedule readScheduleFile(const std::string& path) {
+  return readSchedule(textOf(path), nameOf(path));
+}
+
+ReadableSchedule readReadableFile(const std::string& path) {
+  return readReadable(textOf(path), nameOf(path));
 }
 
 }  // namespace pipetrace

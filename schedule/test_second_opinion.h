@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
@@ -213,6 +214,83 @@ class SecondOpinion {
 
 inline bool secondOpinion(const Schedule& plan, int buffers = kUnboundedBuffers) {
   return SecondOpinion(plan, buffers).isValid();
+}
+
+/// Of one stage of an asynchronous plan: what WeightVersions says, and whether a forward wants
+/// weights that do not exist yet. Found by counting everything anew after each pass.
+struct VersionOpinion {
+  int held = 1;
+  int distance = 0;
+  bool wantsTooMuch = false;
+};
+
+class StageHistory {
+ public:
+  StageHistory(const Schedule& plan, int stage) : plan_(plan) {
+    for (const auto& actions : plan.ranks) {
+      for (const Action& action : actions) {
+        for (const auto& [letter, s, m] : itemsOf(action)) {
+          if (s != stage) continue;
+          if (letter == 'F') forward(m);
+          if (letter == 'B' || letter == 'W') backward(m);
+        }
+      }
+    }
+  }
+  const VersionOpinion& opinion() const { return opinion_; }
+
+ private:
+  int groupOf(int m) const { return m / plan_.updates.every; }
+  int updates() const {
+    const int all = plan_.numMicroBatches;
+    if (!plan_.updates.doubleBuffered) {
+      const int done = static_cast<int>(done_.size());
+      return done == all ? groupOf(all - 1) + 1 : groupOf(done);
+    }
+    int first = 0;  // the first that is not done: its group has not been applied
+    while (first < all && done_.count(first) > 0) ++first;
+    return first == all ? groupOf(all - 1) + 1 : groupOf(first);
+  }
+  int wanted(int m) const {
+    return plan_.updates.doubleBuffered ? std::max(0, groupOf(m) - 1) : updates();
+  }
+  void forward(int m) {
+    taken_[m] = wanted(m);
+    opinion_.wantsTooMuch = opinion_.wantsTooMuch || taken_[m] > updates();
+    countHeld();
+  }
+  void backward(int m) {
+    const int own = plan_.updates.doubleBuffered ? groupOf(m) : updates();
+    opinion_.distance = std::max(opinion_.distance, own - taken_[m]);
+    done_.insert(m);
+    countHeld();
+  }
+  void countHeld() {
+    std::set<int> kept = {updates()};
+    for (int m = 0; m < plan_.numMicroBatches; ++m) {
+      if (done_.count(m) > 0) continue;
+      if (plan_.updates.doubleBuffered && wanted(m) < updates()) kept.insert(wanted(m));
+      if (!plan_.updates.doubleBuffered && taken_.count(m) > 0) kept.insert(taken_[m]);
+    }
+    opinion_.held = std::max(opinion_.held, static_cast<int>(kept.size()));
+  }
+
+  const Schedule& plan_;
+  std::map<int, int> taken_;  // by micro-batch: the version of its forward
+  std::set<int> done_;
+  VersionOpinion opinion_;
+};
+
+/// Whether an asynchronous plan that can run keeps to these limits.
+inline bool secondOpinionOfVersions(const Schedule& plan, int mostVersions, int mostDistance) {
+  if (plan.isBidirectional()) return false;
+  for (int s = 0; s < plan.numStages; ++s) {
+    const VersionOpinion found = StageHistory(plan, s).opinion();
+    if (found.wantsTooMuch || found.held > mostVersions || found.distance > mostDistance) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace pipetrace::test

@@ -9,23 +9,22 @@ namespace {
 
 using Position = PlanIndex::Position;
 
-void findUnmatched(const PlannedMessage& message, const PlanIndex& index,
-                   std::vector<Problem>& problems) {
+void findUnmatched(const PlannedMessage& message, const PlanIndex& index, ProblemList& problems) {
   const Position send = index.sendAt(message);
   const Position receive = index.receiveAt(message);
   if (send.exists() && receive.exists()) return;
   const std::string sendText = toText(sendOf(message));
   const std::string receiveText = toText(receiveOf(message));
   if (send.exists()) {
-    problems.push_back(
+    problems.add(
         {send.rank, send.cell, sendText + " has no receive: " + receiveText + " is missing"});
   } else if (receive.exists()) {
-    problems.push_back(
+    problems.add(
         {receive.rank, receive.cell, receiveText + " has no send: " + sendText + " is missing"});
   } else if (const Position user = index.userOf(message); user.exists()) {
-    problems.push_back({user.rank, user.cell,
-                        toText(index.at(user)) + " gets no input: " + sendText + " and " +
-                            receiveText + " are missing"});
+    problems.add({user.rank, user.cell,
+                  toText(index.at(user)) + " gets no input: " + sendText + " and " + receiveText +
+                      " are missing"});
   }
 }
 
@@ -47,8 +46,7 @@ Channels channelsOf(const Schedule& schedule, const PlanIndex& index, bool sends
   return channels;
 }
 
-void findUnordered(const Schedule& schedule, const PlanIndex& index,
-                   std::vector<Problem>& problems) {
+void findUnordered(const Schedule& schedule, const PlanIndex& index, ProblemList& problems) {
   const Channels sends = channelsOf(schedule, index, true);
   for (const auto& [ranks, receives] : channelsOf(schedule, index, false)) {
     const std::vector<Position>& sent = sends.at(ranks);
@@ -56,11 +54,11 @@ void findUnordered(const Schedule& schedule, const PlanIndex& index,
       const Action& receive = index.at(receives[i]);
       const Action& send = index.at(sent[i]);
       if (messageOf(receive) == messageOf(send)) continue;
-      problems.push_back({receives[i].rank, receives[i].cell,
-                          toText(receive) + " is out of order: message " + std::to_string(i) +
-                              " from rank " + std::to_string(ranks.first) + " is sent by " +
-                              toText(send) + " (rank " + std::to_string(sent[i].rank) + ", cell " +
-                              std::to_string(sent[i].cell) + ")"});
+      problems.add({receives[i].rank, receives[i].cell,
+                    toText(receive) + " is out of order: message " + std::to_string(i) +
+                        " from rank " + std::to_string(ranks.first) + " is sent by " +
+                        toText(send) + " (rank " + std::to_string(sent[i].rank) + ", cell " +
+                        std::to_string(sent[i].cell) + ")"});
       break;  // the others of the channel follow from that
     }
   }
@@ -68,11 +66,11 @@ void findUnordered(const Schedule& schedule, const PlanIndex& index,
 
 }  // namespace
 
-std::vector<Problem> transferProblems(const Schedule& schedule, const PlanIndex& index) {
-  std::vector<Problem> problems;
+ProblemList transferProblems(const Schedule& schedule, const PlanIndex& index) {
+  ProblemList problems;
   if (!index.hasTransfers()) return problems;
-  for (int stage = 0; stage < schedule.numStages; ++stage) {
-    for (int m = 0; m < schedule.numMicroBatches; ++m) {
+  for (int stage = 0; stage < index.size().stages; ++stage) {
+    for (int m = 0; m < index.size().microBatches; ++m) {
       for (const bool forward : {true, false}) {
         const PlannedMessage message{forward, stage, m};
         if (index.crossesRanks(message)) findUnmatched(message, index, problems);

@@ -8,6 +8,6 @@ namespace pipetrace {
 
 /// What is wrong with the sends and receives of a full plan: one without the other, or a channel
 /// whose receives are in another order than its sends. `index` is that of `schedule`.
-std::vector<Problem> transferProblems(const Schedule& schedule, const PlanIndex& index);
+ProblemList transferProblems(const Schedule& schedule, const PlanIndex& index);
 
 }  // namespace pipetrace
