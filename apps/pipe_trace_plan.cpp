@@ -35,6 +35,7 @@ constexpr int kWidestCells = 2000;
 /// A plan and what it is held against.
 struct Plan {
   Schedule schedule;
+  std::vector<Problem> unreadable;  // in its file
   GivenCosts given;
   Costs costs;
   CheckOptions checks;
@@ -95,7 +96,9 @@ Plan readPlan(const PlanOptions& options) {
   Plan plan;
   plan.given = readCosts(options.costs);
   const std::int64_t limit = readLimit(options.limitGb, plan.given);
-  plan.schedule = planOf(options, plan.given, limit);
+  ReadableSchedule source = planOf(options, plan.given, limit);
+  plan.schedule = std::move(source.schedule);
+  plan.unreadable = std::move(source.problems);
   if (options.transferCredits) {
     plan.schedule = addTransfers(plan.schedule, {.credits = *options.transferCredits});
   }
@@ -110,13 +113,18 @@ Plan readPlan(const PlanOptions& options) {
 }
 
 int runCheck(const Plan& plan, const PlanOptions& options) {
-  const std::vector<Problem> problems = check(plan.schedule, plan.checks);
+  std::vector<Problem> problems = plan.unreadable;
+  const std::vector<Problem> found = check(plan.schedule, plan.checks);
+  problems.insert(problems.end(), found.begin(), found.end());
   if (options.json) {
     writeWholeFile(
         "-", planJson({.schedule = plan.schedule, .costs = &plan.costs, .problems = problems}));
   } else {
     std::string text;
-    for (const Problem& problem : problems) text += toText(problem) + "\n";
+    for (const Problem& problem : problems) {
+      if (problem.line > 0) text += fmt::format("line {}:{}: ", problem.line, problem.column);
+      text += toText(problem) + "\n";
+    }
     if (problems.empty()) text = planTitle(plan.schedule) + ": nothing is wrong\n";
     writeWholeFile("-", text);
   }

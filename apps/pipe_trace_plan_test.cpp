@@ -428,6 +428,25 @@ TEST_F(PlanCommand, CheckTellsAllProblemsAndExitsWith1) {
   EXPECT_FALSE(report.contains("length_ns"));
 }
 
+TEST_F(PlanCommand, CellThatCannotBeReadHidesNothingElse) {
+  write("bad.csv", "0F0,0F0,0F0x,0B0\n1F0\n");
+  const ProgramRun result = plan({"--schedule-file", path("bad.csv"), "--check"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("line 1:9: rank 0, cell 2: \"0F0x\" is no action"),
+                    HasSubstr("rank 0, cell 1: 0F0 is done already"), HasSubstr("1B0 is missing")));
+  const ProgramRun asJson = plan({"--schedule-file", path("bad.csv"), "--check", "--json"});
+  EXPECT_EQ(asJson.exitCode, 1);
+  const json report = json::parse(asJson.out);
+  EXPECT_EQ(report.at("schedule").at("actions")[0], json::array({"0F0", "0F0", nullptr, "0B0"}));
+  const json& problem = report.at("problems")[0];
+  EXPECT_EQ(problem.at("rank"), 0);
+  EXPECT_EQ(problem.at("cell"), 2);
+  EXPECT_EQ(problem.at("line"), 1);
+  EXPECT_EQ(problem.at("column"), 9);
+  EXPECT_GE(report.at("problems").size(), 3U);
+}
+
 TEST_F(PlanCommand, FileWithoutItsLastRankIsNotOfTheSizeThatWasAskedFor) {
   write("short.csv", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
   const auto file = [this](std::vector<std::string> more) {

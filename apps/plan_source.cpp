@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "apps/plan_costs.h"
-#include "schedule/schedule_reader.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -67,10 +66,10 @@ std::string chunksText(const ScheduleInfo& info) {
 
 }  // namespace
 
-Schedule planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
-  if (options.scheduleFile.empty()) return built(options, costs, limit);
-  const std::string& file = options.scheduleFile;
-  return readScheduleFile(file);
+ReadableSchedule planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
+  if (options.scheduleFile.empty()) return {built(options, costs, limit), {}};
+  if (options.check) return readReadableFile(options.scheduleFile);
+  return {readScheduleFile(options.scheduleFile), {}};
 }
 
 PlanSize sizeOf(const PlanOptions& options) {

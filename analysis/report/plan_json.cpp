@@ -12,7 +12,9 @@ Json scheduleJson(const Schedule& schedule) {
   Json actions = Json::array();
   for (const auto& rank : schedule.ranks) {
     Json row = Json::array();
-    for (const Action& action : rank) row.push_back(toText(action));
+    for (const Action& action : rank) {
+      row.push_back(action.stage < 0 ? Json(nullptr) : Json(toText(action)));  // not readable
+    }
     actions.push_back(row);
   }
   return {{"name", schedule.name},
@@ -81,8 +83,9 @@ std::string planJson(const PlanReport& report) {
   if (report.figures != nullptr) addFigures(json, report);
   Json problems = Json::array();
   for (const Problem& problem : report.problems) {
-    problems.push_back(
-        {{"rank", problem.rank}, {"cell", problem.cell}, {"message", problem.message}});
+    Json entry = {{"rank", problem.rank}, {"cell", problem.cell}, {"message", problem.message}};
+    if (problem.line > 0) entry.update({{"line", problem.line}, {"column", problem.column}});
+    problems.push_back(entry);
   }
   json["problems"] = problems;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
