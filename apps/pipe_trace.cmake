@@ -26,6 +26,8 @@ pipetrace_test(
   SOURCES pipe_trace_errors_test.cpp
           pipe_trace_formats_test.cpp
           pipe_trace_paddle_test.cpp
+          pipe_trace_plan_errors_test.cpp
+          pipe_trace_plan_files_test.cpp
           pipe_trace_plan_test.cpp
           pipe_trace_show_test.cpp
           pipe_trace_test.cpp
