@@ -131,6 +131,17 @@ int runCheck(const Plan& plan, const PlanOptions& options) {
   return problems.empty() ? 0 : kExitFindings;
 }
 
+/// A file that has lost its last ranks is a plan, but not the one that was asked for.
+void requireAskedSize(const Plan& plan) {
+  CheckOptions size;
+  size.ranks = plan.checks.ranks;
+  size.microBatches = plan.checks.microBatches;
+  const std::vector<Problem> problems = check(plan.schedule, size);
+  if (problems.empty()) return;
+  throw Error("the schedule " + plan.schedule.name +
+              " has another size than the one asked for: " + toText(problems.front()));
+}
+
 /// A plan that runs, but over its limits: told, and drawn all the same.
 std::vector<Problem> limitFindings(const Plan& plan) {
   std::vector<Problem> problems = check(plan.schedule, plan.checks);
@@ -151,6 +162,7 @@ int runPlan(const PlanOptions& options) {
   plan.checks.costs = &plan.costs;
   if (options.check) return runCheck(plan, options);
   requireValid(plan.schedule);
+  requireAskedSize(plan);
 
   Simulation simulation =
       simulate(plan.schedule, plan.costs, {.steps = options.steps, .counters = true});
