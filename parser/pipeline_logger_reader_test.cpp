@@ -4,6 +4,7 @@
 
 #include "parser/load_timeline.h"
 #include "parser/test_files.h"
+#include "parser/test_reading.h"
 
 namespace pipetrace {
 namespace {
@@ -13,26 +14,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-struct Result {
-  Timeline timeline;
-  ReadOutcome outcome;
-  std::vector<std::string> diagnostics;
+using Result = test::Reading;
 
-  const std::vector<Event>& events(int rank, std::string_view lane) const {
-    static const std::vector<Event> kNone;
-    const Track* track = timeline.findTrack(rank, lane);
-    return track == nullptr ? kNone : track->events;
-  }
-};
-
-Result read(const std::string& bytes, ReadRequest request = {}) {
-  Result result;
-  ByteSource source("log.json", bytes);
-  Diagnostics diagnostics;
-  result.outcome = PipelineLoggerReader().read(source, request, result.timeline, diagnostics);
-  result.timeline.sort();
-  for (const Diagnostic& d : diagnostics.list()) result.diagnostics.push_back(toText(d));
-  return result;
+Result read(const std::string& bytes, const ReadRequest& request = {}) {
+  return test::readWith<PipelineLoggerReader>("log.json", bytes, request);
 }
 
 constexpr const char* kLines = R"({"rank":1,"event":"recv_forward_start","minibatch":0,"time":1.7e9}

@@ -5,6 +5,7 @@
 #include "parser/sqlite_reader.h"
 #include "parser/sqlite_writer.h"
 #include "parser/test_files.h"
+#include "parser/test_reading.h"
 #include "parser/test_timelines.h"
 
 namespace pipetrace {
@@ -16,26 +17,10 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-struct Result {
-  Timeline timeline;
-  ReadOutcome outcome;
-  std::vector<std::string> diagnostics;
+using Result = test::Reading;
 
-  const std::vector<Event>& events(int rank, std::string_view lane) const {
-    static const std::vector<Event> kNone;
-    const Track* track = timeline.findTrack(rank, lane);
-    return track == nullptr ? kNone : track->events;
-  }
-};
-
-Result read(const std::string& bytes, ReadRequest request = {}) {
-  Result result;
-  ByteSource source("p.sqlite", bytes);
-  Diagnostics diagnostics;
-  result.outcome = SqliteReader().read(source, request, result.timeline, diagnostics);
-  result.timeline.sort();
-  for (const Diagnostic& d : diagnostics.list()) result.diagnostics.push_back(toText(d));
-  return result;
+Result read(const std::string& bytes, const ReadRequest& request = {}) {
+  return test::readWith<SqliteReader>("p.sqlite", bytes, request);
 }
 
 class SqliteTest : public test::FolderTest {
