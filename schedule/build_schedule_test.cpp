@@ -36,8 +36,9 @@ TEST(BuildSchedule, EveryNameBuildsAPlanThatRunsForAllSizes) {
   }
 }
 
-// In time of the processor, as other tests run beside this one.
-TEST(BuildSchedule, SixtyFourRanksWithAThousandMicroBatchesTakeLessThanASecond) {
+// Well under a second each where nothing else runs (docs/performance.md); a quadratic step anywhere
+// takes minutes. In time of the processor, as other tests run beside this one.
+TEST(BuildSchedule, SixtyFourRanksWithAThousandMicroBatchesTakeSeconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers are slow";
 #endif
@@ -47,7 +48,7 @@ TEST(BuildSchedule, SixtyFourRanksWithAThousandMicroBatchesTakeLessThanASecond) 
     EXPECT_TRUE(check(schedule).empty());
     simulate(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
     const std::clock_t taken = std::clock() - begin;
-    EXPECT_LT(static_cast<double>(taken) / CLOCKS_PER_SEC, 1.0) << info.name;
+    EXPECT_LT(static_cast<double>(taken) / CLOCKS_PER_SEC, 10.0) << info.name;
   }
 }
 

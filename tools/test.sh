@@ -16,15 +16,26 @@ esac
 
 bash tools/setup.sh --tests
 
-failed=0
+failed=()
 for preset in viewer-asan all; do
   say "building preset $preset"
   cmake --preset "$preset" >/dev/null
   cmake --build --preset "$preset"
   say "testing preset $preset"
   # The one list of what is run at a time: timing tests ask to run alone with RUN_SERIAL.
-  ctest --preset "$preset" --parallel "$(nproc)" --no-tests=error || failed=1
+  ctest --preset "$preset" --parallel "$(nproc)" --no-tests=error || failed+=("$preset")
 done
 
 say "done"
-[ $failed = 0 ] || { echo "some tests failed; see above"; exit 1; }
+[ ${#failed[@]} = 0 ] && exit 0
+
+# Last, where a reader of a long output looks first: which tests, and what each printed.
+for preset in "${failed[@]}"; do
+  log=build/$preset/Testing/Temporary
+  echo "failed in preset $preset:"
+  cat "$log/LastTestsFailed.log"
+  while IFS=: read -r number _; do
+    awk -v start="^$number/[0-9]+ Test: " '/^[0-9]+\/[0-9]+ Test: / { on = $0 ~ start } on' "$log/LastTest.log" | head -n 60
+  done < <(head -n 20 "$log/LastTestsFailed.log")
+done
+exit 1
