@@ -1,18 +1,19 @@
 #include "parser/chrome_collector.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include "parser/chrome_event_fields.h"
 #include "parser/chrome_format.h"
 #include "parser/chrome_lanes.h"
+#include "parser/foreign_names.h"
+#include "parser/place_foreign_trace.h"
 
 namespace pipetrace {
 namespace {
 
 namespace cf = chrome_format;
-
-std::string textOf(const ChromeId& id) { return id.isText ? id.text : std::to_string(id.number); }
 
 bool isArrow(std::string_view phase) { return phase == "s" || phase == "t" || phase == "f"; }
 
@@ -29,7 +30,7 @@ ChromeCollector::Row& ChromeCollector::rowOf(const ChromeEvent& event) {
                     static_cast<std::uint64_t>(event.tid.number);
   KnownRow& known = rows_[hash % rows_.size()];
   if (known.row == nullptr || known.tid != event.tid || known.pid != event.pid) {
-    known = {event.pid, event.tid, &processes_[event.pid].rows[event.tid]};
+    known = {event.pid, event.tid, &processes_[event.pid].threads[event.tid]};
   }
   return *known.row;
 }
@@ -41,7 +42,11 @@ void ChromeCollector::add(const ChromeEvent& event, std::int64_t line) {
   const bool isEdge = event.phase == "B" || event.phase == "E";
   if (!isSpan && !isEdge) {
     if (event.phase.empty()) return complain("an event has no phase (`ph`)", line);
-    if (isArrow(event.phase)) return;
+    if (isArrow(event.phase)) {
+      if (event.phase != "s") ++arrows_;
+      if (++arrowEnds_ == 1) firstArrow_ = line;
+      return;
+    }
     diagnostics_.add({.severity = Severity::kNote,
                       .file = file_,
                       .line = line,
@@ -53,6 +58,7 @@ void ChromeCollector::add(const ChromeEvent& event, std::int64_t line) {
                     "`ts` and `dur` are microseconds, `dur` not below 0");
   }
   Event made = eventFromChrome(event, timeline_);
+  if (made.kind == JobKind::kOther) addCategory(event, made);
   made.begin = made.end = *event.ts;
   if (isEdge) {
     rowOf(event).edges.push_back({made, event.phase == "B", line});
@@ -63,15 +69,34 @@ void ChromeCollector::add(const ChromeEvent& event, std::int64_t line) {
   }
 }
 
+/// Of an event of ours the category is its kind.
+void ChromeCollector::addCategory(const ChromeEvent& source, Event& event) {
+  const std::string_view category = source.category;
+  if (category.empty() || category == source.name || category == logName(JobKind::kOther)) return;
+  if (event.argumentCount == std::numeric_limits<std::uint16_t>::max()) return;
+  if (category != latestCategory_) {
+    latestCategory_ = category;
+    latestCategoryId_ = timeline_.strings.intern(category);
+    categoryKey_ = timeline_.strings.intern(ForeignNames::kCategory);
+  }
+  if (event.argumentCount++ == 0) {
+    event.firstArgument = static_cast<std::uint32_t>(timeline_.arguments.size());
+  }
+  timeline_.arguments.push_back(Argument::ofText(categoryKey_, latestCategoryId_));
+}
+
 void ChromeCollector::addName(const ChromeEvent& event) {
-  Process& process = processes_[event.pid];
+  ChromeProcess& process = processes_[event.pid];
   const ChromeArgument* name = event.find("name");
   if (event.name == "process_name" && name != nullptr) process.name = name->text;
+  if (event.name == "process_labels") {
+    if (const ChromeArgument* labels = event.find("labels")) process.labels = labels->text;
+  }
   if (event.name == "process_sort_index") {
     if (const ChromeArgument* index = event.find("sort_index")) process.sortIndex = index->integer;
   }
   if (event.name == "thread_name" && name != nullptr) {
-    Row& row = process.rows[event.tid];
+    Row& row = process.threads[event.tid];
     row.name = name->text;
     if (const ChromeArgument* lane = event.find(cf::kLane)) row.lane = lane->text;
   }
@@ -138,8 +163,7 @@ void ChromeCollector::matchEdges(Row& row) {
   }
 }
 
-void ChromeCollector::shiftToEpoch(std::vector<Event>& events) {
-  const Nanoseconds origin = metadata_->origin;
+void ChromeCollector::shiftToEpoch(std::vector<Event>& events, Nanoseconds origin) {
   const auto isOut = [&](Event& event) {
     return __builtin_add_overflow(event.begin, origin, &event.begin) ||
            __builtin_add_overflow(event.end, origin, &event.end);
@@ -185,9 +209,9 @@ std::int64_t ChromeCollector::finishOurs() {
       continue;
     }
     const int rank = static_cast<int>(pid.number - 1);
-    for (auto& [tid, row] : process.rows) {
+    for (auto& [tid, row] : process.threads) {
       matchEdges(row);
-      shiftToEpoch(row.events);
+      shiftToEpoch(row.events, metadata_->origin);
       count += moveRow(row, rank, row.lane.empty() ? row.name : row.lane);
     }
     for (auto& [name, series] : process.counters) {
@@ -205,36 +229,72 @@ std::int64_t ChromeCollector::finishOurs() {
   return count;
 }
 
-std::int64_t ChromeCollector::finishForeign(int firstRank) {
-  using Entry = std::pair<const ChromeId, Process>;
-  std::vector<Entry*> order;
-  for (Entry& entry : processes_) {
-    bool isUsed = !entry.second.counters.empty();
-    for (auto& [tid, row] : entry.second.rows) {
+/// Processes in the order of their sort index and pid, with what is in them.
+ForeignTrace ChromeCollector::foreignTrace(int firstRank) {
+  ForeignTrace trace{timeline_, firstRank, {}, {}};
+  for (auto& [pid, process] : processes_) {
+    bool isUsed = !process.counters.empty();
+    for (auto& [tid, row] : process.threads) {
       matchEdges(row);
       isUsed = isUsed || !row.events.empty();
     }
-    if (isUsed) order.push_back(&entry);
+    if (isUsed) trace.processes.push_back({&pid, &process, 0});
   }
-  std::stable_sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
-    return a->second.sortIndex < b->second.sortIndex;
-  });
-  std::int64_t count = 0;
-  for (Entry* entry : order) {
-    auto& [pid, process] = *entry;
-    const int rank = firstRank++;
-    RankInfo& info = timeline_.ranks[rank];
-    info.rank = rank;
-    info.device = process.name.empty() ? "process " + textOf(pid) : process.name;
-    std::set<std::string> lanes;
-    for (auto& [tid, row] : process.rows) {
-      if (row.events.empty()) continue;
-      std::string lane = row.name.empty() ? "thread " + textOf(tid) : row.name;
-      if (!lanes.insert(lane).second) lane += " [" + textOf(tid) + "]";
-      count += moveRow(row, rank, lane);
+  std::stable_sort(
+      trace.processes.begin(), trace.processes.end(),
+      [](const auto& a, const auto& b) { return a.contents->sortIndex < b.contents->sortIndex; });
+  for (std::size_t i = 0; i < trace.processes.size(); ++i) {
+    for (auto& [tid, row] : trace.processes[i].contents->threads) {
+      if (!row.events.empty()) trace.lanes.push_back({i, &tid, &row, 0, {}});
     }
-    for (auto& [name, series] : process.counters) {
-      series.rank = rank;
+  }
+  return trace;
+}
+
+/// Times of the program's own clock, which began at `base`, become times since the epoch.
+void ChromeCollector::shiftForeign(ForeignTrace& trace, Nanoseconds base) {
+  for (ForeignTrace::Lane& lane : trace.lanes) shiftToEpoch(lane.thread->events, base);
+  for (ForeignTrace::Process& process : trace.processes) {
+    for (auto& [name, series] : process.contents->counters) {
+      std::erase_if(series.samples, [&](CounterSample& sample) {
+        return __builtin_add_overflow(sample.time, base, &sample.time);
+      });
+    }
+  }
+}
+
+void ChromeCollector::tellArrows() {
+  if (arrowEnds_ == 0) return;
+  diagnostics_.add({.severity = Severity::kNote,
+                    .file = file_,
+                    .line = firstArrow_,
+                    .message = "an end of an arrow between events was left out",
+                    .advice = "arrows are drawn anew, between the jobs of a micro-batch",
+                    .count = arrowEnds_});
+}
+
+std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
+  tellArrows();
+  ForeignTrace trace = foreignTrace(request.nextRank);
+  if (kineto_.base) shiftForeign(trace, *kineto_.base);
+  std::set<int> taken;
+  for (const auto& [rank, info] : timeline_.ranks) taken.insert(rank);
+  placeForeignTrace(trace, kineto_, request.kinds);
+  const bool isTaken = std::any_of(trace.lanes.begin(), trace.lanes.end(),
+                                   [&](const auto& lane) { return taken.contains(lane.rank); });
+  if (isTaken) {
+    complain("a rank of it was read from another file already; the events are put together", 0,
+             "give the files of one run only");
+  }
+  std::int64_t count = 0;
+  for (ForeignTrace::Lane& lane : trace.lanes) {
+    timeline_.ranks[lane.rank].rank = lane.rank;
+    count += moveRow(*lane.thread, lane.rank, lane.name);
+  }
+  for (const ForeignTrace::Process& process : trace.processes) {
+    for (auto& [name, series] : process.contents->counters) {
+      timeline_.ranks[process.rank].rank = process.rank;
+      series.rank = process.rank;
       timeline_.counters.push_back(std::move(series));
     }
   }
@@ -242,7 +302,7 @@ std::int64_t ChromeCollector::finishForeign(int firstRank) {
 }
 
 std::int64_t ChromeCollector::finish(const ReadRequest& request) {
-  return metadata_ ? finishOurs() : finishForeign(request.nextRank);
+  return metadata_ ? finishOurs() : finishForeign(request);
 }
 
 }  // namespace pipetrace

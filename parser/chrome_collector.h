@@ -10,6 +10,9 @@
 
 #include "parser/chrome_event.h"
 #include "parser/chrome_metadata.h"
+#include "parser/chrome_process.h"
+#include "parser/foreign_trace.h"
+#include "parser/kineto_info.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
@@ -25,42 +28,34 @@ class ChromeCollector {
   /// The trace is one of ours.
   void setMetadata(ChromeMetadata metadata) { metadata_ = std::move(metadata); }
 
+  /// A field of the file besides its events that tells of a known program.
+  void addField(std::string_view key, std::string_view json) { kineto_.readField(key, json); }
+
   /// `line`: where it stands, for diagnostics.
   void add(const ChromeEvent& event, std::int64_t line);
 
   /// Adds everything to the timeline, and says how many events that were. Call it once.
   std::int64_t finish(const ReadRequest& request);
 
+  /// How many ends of flow arrows (`t`, `f`) there were.
+  std::int64_t arrows() const { return arrows_; }
+
  private:
-  /// A `B` or `E` that waits for its partner.
-  struct Edge {
-    Event event;  // begin is the edge's time
-    bool isBegin = false;
-    std::int64_t line = 0;
-  };
-
-  struct Row {
-    std::string name;
-    std::string lane;
-    std::vector<Event> events;
-    std::vector<Edge> edges;
-  };
-
-  struct Process {
-    std::string name;
-    std::int64_t sortIndex = 0;
-    std::map<ChromeId, Row> rows;
-    std::map<std::string, CounterSeries> counters;
-  };
+  using Row = ChromeProcess::Thread;
+  using Edge = ChromeProcess::Edge;
 
   void addName(const ChromeEvent& event);
   void addSample(const ChromeEvent& event, std::int64_t line);
   Row& rowOf(const ChromeEvent& event);
   void matchEdges(Row& row);
   void closeEdge(Row& row, const Edge& begin, const Event& end);
-  void shiftToEpoch(std::vector<Event>& events);
+  void shiftToEpoch(std::vector<Event>& events, Nanoseconds origin);
   std::int64_t finishOurs();
-  std::int64_t finishForeign(int firstRank);
+  std::int64_t finishForeign(const ReadRequest& request);
+  ForeignTrace foreignTrace(int firstRank);
+  void shiftForeign(ForeignTrace& trace, Nanoseconds base);
+  void addCategory(const ChromeEvent& source, Event& event);
+  void tellArrows();
   std::int64_t moveRow(Row& row, int rank, const std::string& lane);
   void complain(const char* message, std::int64_t line, const char* advice = "",
                 std::int64_t count = 1);
@@ -69,7 +64,11 @@ class ChromeCollector {
   Diagnostics& diagnostics_;
   std::string file_;
   std::optional<ChromeMetadata> metadata_;
-  std::map<ChromeId, Process> processes_;
+  KinetoInfo kineto_;
+  std::string latestCategory_;
+  StringId latestCategoryId_ = 0;
+  StringId categoryKey_ = 0;
+  std::map<ChromeId, ChromeProcess> processes_;
   /// Where the latest events of a few threads went: traces mix them. By hash.
   struct KnownRow {
     ChromeId pid;
@@ -77,6 +76,9 @@ class ChromeCollector {
     Row* row = nullptr;
   };
   std::array<KnownRow, 64> rows_;
+  std::int64_t arrows_ = 0;
+  std::int64_t arrowEnds_ = 0;   // `s`, `t`, `f`
+  std::int64_t firstArrow_ = 0;  // its line
 };
 
 }  // namespace pipetrace

@@ -8,6 +8,7 @@
 
 #include "parser/chrome_time.h"
 #include "parser/json_string.h"
+#include "parser/log_numbers.h"
 #include "parser/utf8.h"
 
 namespace pipetrace {
@@ -175,7 +176,7 @@ class EventHandler {
     } else if (field_ == "dur") {
       time(text, event_.dur);
     } else if (field_ == "pid" || field_ == "tid") {
-      id({true, 0, text});
+      (field_ == "pid" ? event_.pid : event_.tid).setText(text);
     }
   }
 
@@ -204,6 +205,15 @@ bool parse(std::string_view json, ChromeEvent& event) {
 }
 
 }  // namespace
+
+void ChromeId::setText(std::string_view from) {
+  const auto value = parseNumber<std::int64_t>(from);
+  isText = !value || std::to_string(*value) != from;
+  number = isText ? 0 : *value;
+  text = isText ? from : std::string_view();
+}
+
+std::string toText(const ChromeId& id) { return id.isText ? id.text : std::to_string(id.number); }
 
 const ChromeArgument* ChromeEvent::find(std::string_view key) const {
   const auto found = std::find_if(arguments.begin(), arguments.end(),

@@ -19,7 +19,12 @@ struct ChromeId {
   std::string text;
 
   auto operator<=>(const ChromeId&) const = default;
+
+  /// A text that is a number, as some programs write them, is that number.
+  void setText(std::string_view from);
 };
+
+std::string toText(const ChromeId& id);
 
 /// One `"key": value` of an event's args. Its texts are the event's.
 struct ChromeArgument {

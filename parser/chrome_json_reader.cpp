@@ -1,11 +1,15 @@
 #include "parser/chrome_json_reader.h"
 
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "parser/chrome_batch.h"
 #include "parser/chrome_collector.h"
-#include "parser/chrome_event.h"
 #include "parser/chrome_format.h"
 #include "parser/chrome_metadata.h"
 #include "parser/json_splitter.h"
-#include "parser/plain_chrome_event.h"
+#include "trace/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -24,18 +28,34 @@ void note(Diagnostics& diagnostics, const ByteSource& source, std::int64_t line,
   diagnostics.add({.file = source.name(), .line = line, .message = message, .advice = advice});
 }
 
-/// Adds the events that come next as long as they are plain, and says how many those were.
-std::int64_t addPlainEvents(JsonSplitter& splitter, ChromeEvent& event,
-                            ChromeCollector& collector) {
-  std::int64_t count = 0;
-  for (std::string_view ahead = splitter.ahead(); !ahead.empty(); ahead = splitter.ahead()) {
-    const std::size_t length = readPlainChromeEvent(ahead, event);
-    if (length == 0) break;
-    collector.add(event, splitter.line());
-    splitter.take(length);
-    ++count;
-  }
-  return count;
+/// Below this a file is read sooner than a thread is started.
+constexpr std::size_t kWorthThreads = std::size_t{4} << 20;
+
+/// More than two have nothing to do: one takes the pieces apart, the other puts them together.
+int threadsFor(ByteSource& source, const ReadRequest& request) {
+  const auto size = source.plainSize();
+  return size && *size < kWorthThreads ? 1 : std::min(threadCount(request.threads), 2);
+}
+
+/// Calls `use` with all that `splitter` gives, batch by batch in its order.
+template <typename Use>
+void readBatches(JsonSplitter& splitter, ChromeReading reading, int threads, const Use& use) {
+  std::mutex mutex;
+  std::int64_t next = 0;
+  Turns::run(threads, [&](Turns& turns) {
+    ChromeBatch batch(reading);
+    while (true) {
+      std::int64_t number = 0;
+      {
+        const std::lock_guard lock(mutex);
+        if (!batch.fill(splitter)) return;
+        number = next++;
+      }
+      if (!turns.await(number)) return;
+      use(batch);
+      turns.finish();
+    }
+  });
 }
 
 }  // namespace
@@ -59,26 +79,26 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
                                    Timeline& timeline, Diagnostics& diagnostics) const {
   JsonSplitter splitter(source);
   ChromeCollector collector(timeline, diagnostics, source.name());
-  JsonSplitter::Piece piece;
-  ChromeEvent event;
   std::int64_t pieces = 0;
-  while (true) {
-    if (reading_ == ChromeReading::kFast) pieces += addPlainEvents(splitter, event, collector);
-    if (!splitter.next(piece)) break;
-    if (piece.kind == JsonSplitter::Kind::kField) {
-      if (piece.key != cf::kOtherData) continue;
+  const auto add = [&](const ChromeBatch::Piece& piece) {
+    if (piece.kind == ChromeBatch::Kind::kField) {
+      collector.addField(piece.key, piece.text);
+      if (piece.key != cf::kOtherData) return;
       if (auto metadata = readChromeMetadata(piece.text)) {
         collector.setMetadata(std::move(*metadata));
       }
-      continue;
+      return;
     }
     ++pieces;
-    if (piece.kind == JsonSplitter::Kind::kEvent && parseChromeEvent(piece.text, event)) {
-      collector.add(event, piece.line);
+    if (piece.kind == ChromeBatch::Kind::kEvent) {
+      collector.add(*piece.event, piece.line);
     } else {
       note(diagnostics, source, piece.line, "an event is no valid JSON and was left out", "");
     }
-  }
+  };
+  readBatches(splitter, reading_, threadsFor(source, request), [&](const ChromeBatch& batch) {
+    for (const ChromeBatch::Piece& piece : batch.pieces()) add(piece);
+  });
   if (splitter.cutOff()) {
     note(diagnostics, source, 0, "the file ends before its JSON does",
          "events are missing; copy or record it again");
@@ -91,6 +111,7 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
   }
   ReadOutcome outcome;
   outcome.events = collector.finish(request);
+  outcome.arrows = collector.arrows();
   if (outcome.events == 0) {
     outcome.whyNone = pieces == 0 ? "it is JSON without any element of \"traceEvents\""
                                   : "it is JSON with " + std::to_string(pieces) +

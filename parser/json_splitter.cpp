@@ -6,6 +6,7 @@
 
 #include "parser/chrome_format.h"
 #include "parser/json_string.h"
+#include "parser/kineto_info.h"
 
 namespace pipetrace {
 namespace {
@@ -22,6 +23,7 @@ constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
 /// Reads more, keeping what has not been handed on; false at the end of the input.
 bool JsonSplitter::fill() {
+  ++window_;
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
@@ -150,7 +152,7 @@ bool JsonSplitter::nextField(Piece& piece) {
       state_ = State::kArray;
       return nextElement(piece);
     }
-    const bool wanted = key_ == cf::kOtherData;
+    const bool wanted = key_ == cf::kOtherData || KinetoInfo::isField(key_);
     piece = {.kind = Kind::kField, .key = key_, .text = {}, .line = line_};
     std::size_t length = 0;
     const Result result = scan(length, wanted);

@@ -22,7 +22,7 @@ class JsonSplitter {
 
   enum class Kind : std::uint8_t {
     kEvent,   ///< an element of the array
-    kField,   ///< `key` and its value, for `otherData` only
+    kField,   ///< `key` and its value, of fields that tell something
     kBroken,  ///< an element that could not be cut out; `text` is empty
   };
 
@@ -42,7 +42,9 @@ class JsonSplitter {
   /// where an element ends. Empty outside the array, and at its end. Holds until the next call of
   /// anything here.
   std::string_view ahead();
-  /// The line in which that begins.
+  /// Another number whenever bytes have been read, which moves those that were there.
+  std::int64_t window() const { return window_; }
+  /// The line in which ahead() begins.
   std::int64_t line() const { return line_; }
   /// Leaves out its first `n` bytes, which are whole elements.
   void take(std::size_t n) { consume(n); }
@@ -69,6 +71,7 @@ class JsonSplitter {
   std::string buffer_;
   std::size_t begin_ = 0;  // of what has not been handed on
   std::size_t end_ = 0;    // of what has been read
+  std::int64_t window_ = 0;
   std::int64_t line_ = 1;  // of begin_
   State state_ = State::kStart;
   bool inObject_ = false;  // the array is a field of an object

@@ -165,7 +165,7 @@ std::optional<Nanoseconds> timeFrom(const Value& value) {
 
 bool setId(ChromeId& id, const Value& value) {
   if (value.kind == ValueKind::kText) {
-    id = {true, 0, std::string(value.text)};
+    id.setText(value.text);
     return true;
   }
   id.isText = false;

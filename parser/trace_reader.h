@@ -11,6 +11,8 @@
 
 namespace pipetrace {
 
+class KindNames;
+
 /// Higher ones are taken for nonsense: a rank plus one has to fit an int.
 inline constexpr int kHighestRank = 1'000'000'000;
 
@@ -23,11 +25,15 @@ struct ReadRequest {
   int nextRank = 0;         ///< the first rank that no input before this one has taken
   int run = -1;             ///< see LoadOptions::run
   int threads = 1;          ///< see LoadOptions::threads
+  const KindNames* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
 };
 
 /// What came of it.
 struct ReadOutcome {
   std::int64_t events = 0;
+  /// Arrows between slices that the input itself holds, as Perfetto counts them; nothing for
+  /// formats that have none.
+  std::optional<std::int64_t> arrows;
   std::string whyNone;  ///< with no event: what the input holds instead, and what was expected
 };
 
