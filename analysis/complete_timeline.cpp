@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "analysis/run_summary.h"
 #include "analysis/step_cut.h"
 #include "analysis/topology.h"
+#include "trace/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -24,6 +26,10 @@ class JobsOfRank {
   explicit JobsOfRank(const Track* compute) {
     if (compute == nullptr) return;
     jobs_ = &compute->events;
+    isById_ = std::adjacent_find(jobs_->begin(), jobs_->end(), [](const Event& a, const Event& b) {
+                return a.job >= b.job;
+              }) == jobs_->end();
+    if (isById_) return;
     for (const Event& job : *jobs_) {
       if (job.job != kNotGiven) byId_.emplace_back(job.job, &job);
     }
@@ -31,7 +37,12 @@ class JobsOfRank {
   }
 
   const Event* withId(std::int64_t id) const {
-    if (id == kNotGiven) return nullptr;
+    if (id == kNotGiven || jobs_ == nullptr) return nullptr;
+    if (isById_) {
+      const auto found = std::partition_point(jobs_->begin(), jobs_->end(),
+                                              [&](const Event& job) { return job.job < id; });
+      return found != jobs_->end() && found->job == id ? &*found : nullptr;
+    }
     const auto found =
         std::partition_point(byId_.begin(), byId_.end(), [&](auto& p) { return p.first < id; });
     return found != byId_.end() && found->first == id ? found->second : nullptr;
@@ -47,7 +58,8 @@ class JobsOfRank {
 
  private:
   const std::vector<Event>* jobs_ = nullptr;
-  std::vector<std::pair<std::int64_t, const Event*>> byId_;
+  bool isById_ = false;  // the jobs come in the order of their ids, as most logs have them
+  std::vector<std::pair<std::int64_t, const Event*>> byId_;  // else
 };
 
 /// The compute lane, or, of a rank that has none of that name, a lane with compute jobs.
@@ -58,10 +70,15 @@ bool holdsTheJobs(const Timeline& timeline, const Track& track) {
                      [](const Event& e) { return isCompute(e.kind); });
 }
 
-void completeSteps(Timeline& timeline, Diagnostics& diagnostics) {
+void completeSteps(Timeline& timeline, int threads, Diagnostics& diagnostics) {
+  std::vector<char> isCut(timeline.tracks.size());
+  inParallel(threads, isCut.size(), [&](std::size_t i) {
+    Track& track = timeline.tracks[i];
+    isCut[i] = holdsTheJobs(timeline, track) && giveSteps(track) ? 1 : 0;
+  });
   std::vector<int> cut;
-  for (Track& track : timeline.tracks) {
-    if (holdsTheJobs(timeline, track) && giveSteps(track)) cut.push_back(track.rank);
+  for (std::size_t i = 0; i < isCut.size(); ++i) {
+    if (isCut[i] != 0) cut.push_back(timeline.tracks[i].rank);
   }
   if (!cut.empty()) {
     note(diagnostics, "the log of " + ranksText(cut) +
@@ -70,8 +87,7 @@ void completeSteps(Timeline& timeline, Diagnostics& diagnostics) {
   }
 }
 
-void completeOtherLanes(Timeline& timeline, Track& track) {
-  const JobsOfRank jobs(timeline.findTrack(track.rank, kComputeLane));
+void completeOtherLane(Track& track, const JobsOfRank& jobs) {
   for (Event& event : track.events) {
     const Event* owner = jobs.withId(event.job);
     if (owner != nullptr) {
@@ -84,13 +100,34 @@ void completeOtherLanes(Timeline& timeline, Track& track) {
   }
 }
 
+using Tracks = std::vector<Track*>;
+
+/// The tracks of each rank.
+std::map<int, Tracks> tracksByRank(Timeline& timeline) {
+  std::map<int, Tracks> ranks;
+  for (Track& track : timeline.tracks) ranks[track.rank].push_back(&track);
+  return ranks;
+}
+
+void completeOtherLanes(const Tracks& tracks) {
+  const auto compute = std::find_if(tracks.begin(), tracks.end(),
+                                    [](const Track* track) { return track->lane == kComputeLane; });
+  if (tracks.size() == (compute == tracks.end() ? 0 : 1)) return;
+  const JobsOfRank jobs(compute == tracks.end() ? nullptr : *compute);
+  for (Track* const track : tracks) {
+    if (track->lane != kComputeLane) completeOtherLane(*track, jobs);
+  }
+}
+
 /// The stages that the jobs of a rank name, ascending.
-std::vector<std::int32_t> stagesOf(const Timeline& timeline, int rank) {
+std::vector<std::int32_t> stagesOf(const Tracks& tracks) {
   std::set<std::int32_t> stages;
-  for (const Track& track : timeline.tracks) {
-    if (track.rank != rank) continue;
-    for (const Event& event : track.events) {
-      if (isCompute(event.kind) && event.stage != kNotGiven) stages.insert(event.stage);
+  std::int32_t latest = kNotGiven;
+  for (const Track* const track : tracks) {
+    for (const Event& event : track->events) {
+      if (event.stage == latest || event.stage == kNotGiven || !isCompute(event.kind)) continue;
+      latest = event.stage;
+      stages.insert(latest);
     }
   }
   return {stages.begin(), stages.end()};
@@ -119,24 +156,50 @@ bool completeStages(Track& track, const Topology::Place& place,
   return looped;
 }
 
-}  // namespace
-
-void completeTimeline(Timeline& timeline, Diagnostics& diagnostics) {
-  checkRankAgreement(timeline, diagnostics);
-  completeSteps(timeline, diagnostics);
-  for (Track& track : timeline.tracks) {
-    if (track.lane != kComputeLane) completeOtherLanes(timeline, track);
-  }
-  const Topology topology = topologyOf(timeline);
+/// What is said about the stages of the ranks.
+struct StageFindings {
   bool looped = false;
   std::vector<int> unplaced;
-  for (const auto& [rank, place] : topology.places) {
-    const std::vector<std::int32_t> stages = stagesOf(timeline, rank);
-    if (place.position < 0 && stages.empty()) unplaced.push_back(rank);
-    for (Track& track : timeline.tracks) {
-      if (track.rank == rank) looped = completeStages(track, place, stages) || looped;
+};
+
+StageFindings completeStages(const Topology& topology, const std::map<int, Tracks>& ranks,
+                             int threads) {
+  struct Rank {
+    int number = 0;
+    const Topology::Place* place = nullptr;
+    bool looped = false;
+    bool unplaced = false;
+  };
+  std::vector<Rank> places;
+  for (const auto& [number, place] : topology.places) places.push_back({number, &place});
+  inParallel(threads, places.size(), [&](std::size_t i) {
+    Rank& rank = places[i];
+    const Tracks& tracks = ranks.at(rank.number);
+    const std::vector<std::int32_t> stages = stagesOf(tracks);
+    rank.unplaced = rank.place->position < 0 && stages.empty();
+    for (Track* const track : tracks) {
+      rank.looped = completeStages(*track, *rank.place, stages) || rank.looped;
     }
+  });
+  StageFindings findings;
+  for (const Rank& rank : places) {
+    findings.looped = findings.looped || rank.looped;
+    if (rank.unplaced) findings.unplaced.push_back(rank.number);
   }
+  return findings;
+}
+
+}  // namespace
+
+void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads) {
+  checkRankAgreement(timeline, diagnostics);
+  completeSteps(timeline, threads, diagnostics);
+  const std::map<int, Tracks> ranks = tracksByRank(timeline);
+  std::vector<const Tracks*> each;
+  for (const auto& [rank, tracks] : ranks) each.push_back(&tracks);
+  inParallel(threads, each.size(), [&](std::size_t i) { completeOtherLanes(*each[i]); });
+  const Topology topology = topologyOf(timeline, threads);
+  const auto [looped, unplaced] = completeStages(topology, ranks, threads);
   if (topology.inferred) {
     const auto replicas = topology.replicas();
     note(diagnostics, "the logs do not say how the ranks are arranged; taken as " +
@@ -156,7 +219,7 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics) {
              "missing",
          "read the logs of all ranks together");
   }
-  findIncompleteSteps(timeline, topology, diagnostics);
+  findIncompleteSteps(timeline, topology, threads, diagnostics);
 }
 
 }  // namespace pipetrace

@@ -1,10 +1,14 @@
 #include "analysis/incomplete_steps.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "analysis/per_step.h"
+#include "trace/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -14,7 +18,8 @@ struct JobCounts {
   std::int64_t optimizer = 0;
 };
 
-using StepCounts = std::map<std::int32_t, JobCounts>;
+/// By step.
+using StepCounts = std::vector<PerStep<JobCounts>::Entry>;
 
 /// Which of its jobs the first rank that lacks some lacks, and how many other ranks do.
 struct Lack {
@@ -23,22 +28,34 @@ struct Lack {
 };
 
 StepCounts countSteps(const Timeline& timeline, int rank) {
-  StepCounts steps;
+  PerStep<JobCounts> steps;
   for (const Track& track : timeline.tracks) {
     if (track.rank != rank) continue;
-    JobCounts* counts = nullptr;
-    std::int32_t step = kNotGiven;
     for (const Event& event : track.events) {
-      const bool compute = isCompute(event.kind);
-      if (!compute && event.kind != JobKind::kOptimizer) continue;
-      if (counts == nullptr || event.step != step) {
-        step = event.step;
-        counts = &steps[step];
+      if (isCompute(event.kind)) {
+        ++steps[event.step].compute;
+      } else if (event.kind == JobKind::kOptimizer) {
+        ++steps[event.step].optimizer;
       }
-      ++(compute ? counts->compute : counts->optimizer);
     }
   }
-  return steps;
+  return steps.take();
+}
+
+/// Adds a count of nothing for each of `steps` that is missing; both are in order.
+void addMissing(StepCounts& counts, const std::vector<std::int32_t>& steps) {
+  if (counts.size() == steps.size()) return;
+  StepCounts all;
+  all.reserve(steps.size());
+  auto next = counts.begin();
+  for (const std::int32_t step : steps) {
+    if (next != counts.end() && next->first == step) {
+      all.push_back(*next++);
+    } else {
+      all.emplace_back(step, JobCounts{});
+    }
+  }
+  counts = std::move(all);
 }
 
 /// How many the steps have as a rule; 0 when there is no rule.
@@ -65,23 +82,34 @@ std::string lackText(int rank, const JobCounts& counts, std::int64_t compute,
                                              std::to_string(optimizer) + " optimizer jobs");
 }
 
-void collectLacks(const Timeline& timeline, const std::vector<int>& ranks,
-                  std::map<std::int32_t, Lack>& lacks) {
-  std::map<int, StepCounts> byRank;
-  std::set<std::int32_t> steps;
-  for (const int rank : ranks) {
-    byRank[rank] = countSteps(timeline, rank);
-    for (const auto& [step, counts] : byRank[rank]) steps.insert(step);
+std::vector<std::int32_t> stepsOf(const std::vector<StepCounts>& ranks) {
+  std::vector<std::int32_t> steps;
+  for (const StepCounts& counts : ranks) {
+    std::vector<std::int32_t> before = std::exchange(steps, {});
+    std::vector<std::int32_t> own;
+    own.reserve(counts.size());
+    for (const auto& [step, count] : counts) own.push_back(step);
+    std::set_union(before.begin(), before.end(), own.begin(), own.end(), std::back_inserter(steps));
   }
-  for (auto& [rank, counts] : byRank) {
-    for (const std::int32_t step : steps) counts.try_emplace(step);
+  return steps;
+}
+
+void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int threads,
+                  std::map<std::int32_t, Lack>& lacks) {
+  std::vector<StepCounts> byRank(ranks.size());
+  inParallel(threads, ranks.size(),
+             [&](std::size_t i) { byRank[i] = countSteps(timeline, ranks[i]); });
+  const std::vector<std::int32_t> steps = stepsOf(byRank);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    StepCounts& counts = byRank[i];
+    addMissing(counts, steps);
     const std::int64_t compute = usualCount(counts, &JobCounts::compute);
     const std::int64_t optimizer = usualCount(counts, &JobCounts::optimizer);
     for (const auto& [step, count] : counts) {
       if (count.compute >= compute && count.optimizer >= optimizer) continue;
       const auto [lack, isFirst] = lacks.try_emplace(step);
       if (isFirst) {
-        lack->second.first = lackText(rank, count, compute, optimizer);
+        lack->second.first = lackText(ranks[i], count, compute, optimizer);
       } else {
         ++lack->second.others;
       }
@@ -91,10 +119,11 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks,
 
 }  // namespace
 
-void findIncompleteSteps(const Timeline& timeline, const Topology& topology,
+void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics) {
   std::map<std::int32_t, Lack> lacks;
-  for (const auto& [replica, ranks] : topology.replicas()) collectLacks(timeline, ranks, lacks);
+  for (const auto& [replica, ranks] : topology.replicas())
+    collectLacks(timeline, ranks, threads, lacks);
   constexpr std::size_t kToldOneByOne = 4;
   std::size_t told = 0;
   for (const auto& [step, lack] : lacks) {

@@ -9,8 +9,8 @@ namespace pipetrace {
 /// Warns of steps in which a rank has fewer compute jobs or optimizers than its other steps have.
 /// Other steps have n of them when the median over all steps (the upper one of an even count) is n
 /// and at least half of the other steps have just that many: the steps of a run that varies them
-/// are not compared. Needs the steps that completeTimeline() gives.
-void findIncompleteSteps(const Timeline& timeline, const Topology& topology,
+/// are not compared. Needs the steps that completeTimeline() gives. On so many threads.
+void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics);
 
 }  // namespace pipetrace

@@ -50,15 +50,18 @@ struct RunSummary {
 
 /// Gives every event a step where the log gave none (cut as PaddlePaddle's script cuts them), and
 /// stage and chunk where they follow from the topology; says in `diagnostics` what it inferred, and
-/// warns when the ranks are not those of one whole run (checkRankAgreement)
-/// or a step lacks jobs (findIncompleteSteps).
-void completeTimeline(Timeline& timeline, Diagnostics& diagnostics);
+/// warns when the ranks are not those of one whole run (checkRankAgreement) or a step lacks jobs
+/// (findIncompleteSteps). On so many threads (0: one per core), which make no difference to the
+/// result.
+void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads = 1);
 
-/// Sums up a completed timeline. Bubble events in it are ignored.
-RunSummary summarize(const Timeline& timeline);
+/// Sums up a completed timeline, on so many threads, which makes no difference to the result.
+/// Bubble events in it are ignored.
+RunSummary summarize(const Timeline& timeline, int threads = 1);
 
 /// Appends each rank's idle time inside the steps' windows as events of the lane "bubbles"
-/// (class unknown), replacing those there. Their durations add up to each RankStep's idle.
-void appendBubbles(Timeline& timeline, const RunSummary& summary);
+/// (class unknown), replacing those there. Their durations add up to each RankStep's idle. The
+/// windows of a replica do not overlap.
+void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads = 1);
 
 }  // namespace pipetrace

@@ -1,9 +1,13 @@
 #include <algorithm>
+#include <atomic>
 #include <map>
 
-#include "analysis/busy_intervals.h"
+#include "analysis/busy_time.h"
+#include "analysis/per_step.h"
 #include "analysis/run_summary.h"
 #include "analysis/topology.h"
+#include "trace/in_parallel.h"
+#include "trace/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -16,109 +20,131 @@ double ratio(Nanoseconds part, Nanoseconds whole) {
 }
 
 /// What one rank did in one step.
-struct RankJobs {
+struct RankWork {
   Interval span{kNsMax, kNsMin};  // of its compute jobs
-  std::vector<Interval> jobs;
+  Nanoseconds work = 0;           // length of their union
+  Nanoseconds busyUpTo = kNsMin;
+  Nanoseconds lastEnd = kNsMin;  // of its compute and optimizer jobs
+
+  bool hasCompute() const { return span.begin <= span.end; }
 };
 
 /// What all ranks of a pipeline did in one step.
-struct StepJobs {
+struct StepWork {
   Interval span{kNsMax, kNsMin};  // first compute start, last compute or optimizer end
-  std::map<int, RankJobs> ranks;
+  bool hasCompute = false;
+  Nanoseconds longest = 0;     // of the ranks' own spans ...
+  Nanoseconds workOfThat = 0;  // ... and what the first rank with that span worked
 };
 
-void extend(Interval& span, const Event& event) {
-  span.begin = std::min(span.begin, event.begin);
-  span.end = std::max(span.end, event.end);
+bool isOfStep(JobKind kind) { return isCompute(kind) || kind == JobKind::kOptimizer; }
+
+/// Adds the next compute job in the order of their begins.
+void addCompute(RankWork& rank, const Event& job) {
+  rank.span.begin = std::min(rank.span.begin, job.begin);
+  rank.span.end = std::max(rank.span.end, job.end);
+  const Nanoseconds from = std::max(job.begin, rank.busyUpTo);
+  if (job.end <= from) return;
+  rank.work += job.end - from;
+  rank.busyUpTo = job.end;
 }
 
-void collect(const Track& track, std::map<std::int32_t, StepJobs>& steps) {
-  StepJobs* step = nullptr;
-  RankJobs* rank = nullptr;  // in that step, once it has a compute job there
-  std::int32_t number = kNotGiven;
-  for (const Event& event : track.events) {
-    const bool compute = isCompute(event.kind);
-    if (!compute && event.kind != JobKind::kOptimizer) continue;
-    if (step == nullptr || number != event.step) {
-      number = event.step;
-      step = &steps[number];
-      rank = nullptr;
-    }
-    if (!compute) {
-      step->span.end = std::max(step->span.end, event.end);
-      continue;
-    }
-    extend(step->span, event);
-    if (rank == nullptr) rank = &step->ranks[track.rank];
-    extend(rank->span, event);
-    rank->jobs.push_back({event.begin, event.end});
+std::vector<PerStep<RankWork>::Entry> workOf(const Timeline& timeline, int rank) {
+  PerStep<RankWork> steps;
+  RankJobs jobs(timeline, rank, isOfStep);
+  while (const Event* const job = jobs.next()) {
+    RankWork& work = steps[job->step];
+    work.lastEnd = std::max(work.lastEnd, job->end);
+    if (isCompute(job->kind)) addCompute(work, *job);
   }
+  return steps.take();
 }
 
-/// The bubble of the rank whose own span is the longest.
-double spanBubble(StepJobs& step) {
-  Interval longest;
-  Nanoseconds work = 0;
-  for (auto& [rank, jobs] : step.ranks) {
-    if (jobs.span.length() <= longest.length()) continue;
-    longest = jobs.span;
-    unite(jobs.jobs);
-    work = busyIn(jobs.jobs, longest);
-  }
-  return ratio(longest.length() - work, longest.length());
+void add(StepWork& step, const RankWork& rank) {
+  step.span.end = std::max(step.span.end, rank.lastEnd);
+  if (!rank.hasCompute()) return;
+  step.hasCompute = true;
+  step.span.begin = std::min(step.span.begin, rank.span.begin);
+  if (rank.span.length() <= step.longest) return;
+  step.longest = rank.span.length();
+  step.workOfThat = rank.work;
+}
+
+/// By step, over all ranks of a pipeline.
+std::vector<PerStep<StepWork>::Entry> workOf(const Timeline& timeline,
+                                             const std::vector<int>& ranks, int threads) {
+  PerStep<StepWork> steps;
+  std::atomic<std::size_t> next{0};
+  Turns::run(threadCount(threads), [&](Turns& turns) {
+    for (std::size_t i = 0; (i = next++) < ranks.size();) {
+      const auto ofRank = workOf(timeline, ranks[i]);
+      if (!turns.await(static_cast<std::int64_t>(i))) return;
+      for (const auto& [number, work] : ofRank) add(steps[number], work);
+      turns.finish();
+    }
+  });
+  return steps.take();
+}
+
+/// Those of steps[from ...] in the order of their begin.
+std::vector<StepSummary*> byBegin(std::vector<StepSummary>& steps, std::size_t from) {
+  std::vector<StepSummary*> order;
+  order.reserve(steps.size() - from);
+  for (std::size_t i = from; i < steps.size(); ++i) order.push_back(&steps[i]);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto* a, const auto* b) { return a->begin < b->begin; });
+  return order;
 }
 
 /// Cuts each window where the step that begins next begins.
-void cutWindows(std::vector<StepSummary>& steps) {
-  std::vector<StepSummary*> byBegin;
-  byBegin.reserve(steps.size());
-  for (StepSummary& step : steps) byBegin.push_back(&step);
-  std::stable_sort(byBegin.begin(), byBegin.end(),
-                   [](const auto* a, const auto* b) { return a->begin < b->begin; });
-  for (std::size_t i = 0; i < byBegin.size(); ++i) {
-    StepSummary& step = *byBegin[i];
+void cutWindows(const std::vector<StepSummary*>& order) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    StepSummary& step = *order[i];
     step.windowEnd = step.end;
-    if (i + 1 == byBegin.size()) break;
-    const Nanoseconds next = byBegin[i + 1]->begin;
+    if (i + 1 == order.size()) break;
+    const Nanoseconds next = order[i + 1]->begin;
     step.windowEnd = std::min(step.end, next);
     step.betweenSteps = next - step.windowEnd;
   }
 }
 
-void fillRanks(StepSummary& step, const std::vector<int>& ranks,
-               const std::map<int, std::vector<Interval>>& busy) {
-  const Interval window{step.begin, step.windowEnd};
-  double idle = 0;
-  for (const int rank : ranks) {
-    RankStep share{.rank = rank, .busy = busyIn(busy.at(rank), window)};
-    share.idle = window.length() - share.busy;
-    idle += static_cast<double>(share.idle);
-    step.ranks.push_back(share);
+void fillRanks(const std::vector<StepSummary*>& order, const Timeline& timeline,
+               const std::vector<int>& ranks, int threads) {
+  for (StepSummary* const step : order) step->ranks.resize(ranks.size());
+  inParallel(threads, ranks.size(), [&](std::size_t r) {
+    BusyTime busy(timeline, ranks[r]);
+    for (StepSummary* const step : order) {
+      const Nanoseconds ofStep = busy.in({step->begin, step->windowEnd});
+      step->ranks[r] = {.rank = ranks[r], .busy = ofStep, .idle = step->window() - ofStep};
+    }
+  });
+  for (StepSummary* const step : order) {
+    double idle = 0;
+    for (const RankStep& share : step->ranks) idle += static_cast<double>(share.idle);
+    step->bubbleRatio =
+        ratio(idle, static_cast<double>(step->window()) * static_cast<double>(ranks.size()));
   }
-  step.bubbleRatio =
-      ratio(idle, static_cast<double>(window.length()) * static_cast<double>(ranks.size()));
 }
 
-std::vector<StepSummary> stepsOf(const Timeline& timeline, int replica,
-                                 const std::vector<int>& ranks) {
-  std::map<std::int32_t, StepJobs> jobs;
-  std::map<int, std::vector<Interval>> busy;
-  for (const int rank : ranks) busy[rank] = busyIntervals(timeline, rank);
-  for (const Track& track : timeline.tracks) {
-    if (busy.contains(track.rank)) collect(track, jobs);
+/// Appends the steps of one pipeline.
+void addSteps(std::vector<StepSummary>& steps, const Timeline& timeline, int replica,
+              const std::vector<int>& ranks, int threads) {
+  const std::size_t before = steps.size();
+  {
+    const auto work = workOf(timeline, ranks, threads);
+    steps.reserve(before + work.size());
+    for (const auto& [number, step] : work) {
+      if (!step.hasCompute) continue;
+      steps.push_back({.step = number,
+                       .replica = replica,
+                       .begin = step.span.begin,
+                       .end = step.span.end,
+                       .spanBubble = ratio(step.longest - step.workOfThat, step.longest)});
+    }
   }
-  std::vector<StepSummary> steps;
-  for (auto& [number, step] : jobs) {
-    if (step.ranks.empty()) continue;
-    steps.push_back({.step = number,
-                     .replica = replica,
-                     .begin = step.span.begin,
-                     .end = step.span.end,
-                     .spanBubble = spanBubble(step)});
-  }
-  cutWindows(steps);
-  for (StepSummary& step : steps) fillRanks(step, ranks, busy);
-  return steps;
+  const std::vector<StepSummary*> order = byBegin(steps, before);
+  cutWindows(order);
+  fillRanks(order, timeline, ranks, threads);
 }
 
 void addRanks(RunSummary& summary, const Topology& topology) {
@@ -145,14 +171,12 @@ void addRanks(RunSummary& summary, const Topology& topology) {
 
 }  // namespace
 
-RunSummary summarize(const Timeline& timeline) {
+RunSummary summarize(const Timeline& timeline, int threads) {
   RunSummary summary;
-  const Topology topology = topologyOf(timeline);
+  const Topology topology = topologyOf(timeline, threads);
   summary.topologyInferred = topology.inferred;
   for (const auto& [replica, ranks] : topology.replicas()) {
-    for (StepSummary& step : stepsOf(timeline, replica, ranks)) {
-      summary.steps.push_back(std::move(step));
-    }
+    addSteps(summary.steps, timeline, replica, ranks, threads);
   }
   addRanks(summary, topology);
   return summary;

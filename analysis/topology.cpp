@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 
+#include "trace/in_parallel.h"
+
 namespace pipetrace {
 namespace {
 
@@ -16,6 +18,27 @@ std::vector<int> ranksWithCompute(const Timeline& timeline) {
     }
   }
   return {ranks.begin(), ranks.end()};
+}
+
+/// What the events of a rank say.
+struct Named {
+  int chunks = 1;
+  std::set<int> peers;  // of its transfers
+};
+
+Named namedBy(const Timeline& timeline, int rank) {
+  Named named;
+  int latest = kNotGiven;
+  for (const Track& track : timeline.tracks) {
+    if (track.rank != rank) continue;
+    for (const Event& event : track.events) {
+      named.chunks = std::max(named.chunks, event.chunk + 1);
+      if (!isTransfer(event.kind) || event.peer == latest) continue;
+      latest = event.peer;
+      named.peers.insert(latest);
+    }
+  }
+  return named;
 }
 
 /// The ranks that messages connect, as sets that grow together.
@@ -41,12 +64,12 @@ class Groups {
 
 /// By rank: its replica, from who sends to whom. Pipelines have as many ranks each: where they
 /// would not, too little was logged, and all ranks are taken as one.
-std::map<int, int> replicasByMessages(const Timeline& timeline, const std::vector<int>& ranks) {
+std::map<int, int> replicasByMessages(const std::vector<int>& ranks,
+                                      const std::vector<Named>& named) {
   Groups groups(ranks);
-  for (const Track& track : timeline.tracks) {
-    if (!groups.knows(track.rank)) continue;
-    for (const Event& event : track.events) {
-      if (isTransfer(event.kind) && groups.knows(event.peer)) groups.join(track.rank, event.peer);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (const int peer : named[i].peers) {
+      if (groups.knows(peer)) groups.join(ranks[i], peer);
     }
   }
   std::map<int, std::vector<int>> members;  // by the lowest rank of each
@@ -61,15 +84,6 @@ std::map<int, int> replicasByMessages(const Timeline& timeline, const std::vecto
     ++replica;
   }
   return replicas;
-}
-
-int chunksNamedBy(const Timeline& timeline, int rank) {
-  int chunks = 1;
-  for (const Track& track : timeline.tracks) {
-    if (track.rank != rank) continue;
-    for (const Event& event : track.events) chunks = std::max(chunks, event.chunk + 1);
-  }
-  return chunks;
 }
 
 /// What `Profiler Meta:` says of the shape, if it makes sense.
@@ -109,18 +123,23 @@ std::map<int, std::vector<int>> Topology::replicas() const {
   return result;
 }
 
-Topology topologyOf(const Timeline& timeline) {
+Topology topologyOf(const Timeline& timeline, int threads) {
   Topology topology;
   const std::vector<int> ranks = ranksWithCompute(timeline);
   const bool given = replicasAreGiven(timeline, ranks);
   topology.inferred = !given;
-  const auto byMessages = given ? std::map<int, int>() : replicasByMessages(timeline, ranks);
-  for (const int rank : ranks) {
-    Topology::Place& place = topology.places[rank];
-    const RankInfo& info = timeline.ranks.at(rank);
-    place.replica = given ? info.dataParallelIndex.value_or(0) : byMessages.at(rank);
+  std::vector<Named> named(ranks.size());
+  inParallel(threads, ranks.size(), [&](std::size_t i) {
+    const bool isNeeded = !given || !Shape(timeline.ranks.at(ranks[i])).chunks;
+    if (isNeeded) named[i] = namedBy(timeline, ranks[i]);
+  });
+  const auto byMessages = given ? std::map<int, int>() : replicasByMessages(ranks, named);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    Topology::Place& place = topology.places[ranks[i]];
+    const RankInfo& info = timeline.ranks.at(ranks[i]);
+    place.replica = given ? info.dataParallelIndex.value_or(0) : byMessages.at(ranks[i]);
     const Shape shape(info);
-    place.chunks = shape.chunks ? *shape.chunks : chunksNamedBy(timeline, rank);
+    place.chunks = shape.chunks ? *shape.chunks : named[i].chunks;
     const bool chunksAreGiven = shape.chunks || (place.chunks == 1 && hasRankPerStage(info));
     topology.inferred = topology.inferred || !chunksAreGiven || !shape.stages;
   }

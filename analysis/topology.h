@@ -28,6 +28,7 @@ struct Topology {
 /// From `Profiler Meta:` where the logs have it. Else ranks that send to each other make up a
 /// pipeline (all ranks one, unless that gives several of the same size), replicas are counted by
 /// their lowest rank, the chunks are those that the jobs name, and the order is that of the ranks.
-Topology topologyOf(const Timeline& timeline);
+/// On so many threads, which makes no difference to the result.
+Topology topologyOf(const Timeline& timeline, int threads = 1);
 
 }  // namespace pipetrace

@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <sstream>
+
+#include "analysis/hand_made_timeline.h"
+#include "analysis/report/json_report.h"
+#include "analysis/run_summary.h"
+
+namespace pipetrace {
+namespace {
+
+/// Ranks of two pipelines with overlapping jobs of several steps on several lanes, in which much is
+/// missing that completeTimeline() fills in.
+Timeline patchyTimeline(std::uint32_t seed) {
+  using enum JobKind;
+  constexpr JobKind kKinds[] = {kForward,   kBackward,    kBackwardWeight, kRecompute,
+                                kOptimizer, kSendForward, kRecvBackward,   kLr};
+  constexpr std::string_view kLanes[] = {kComputeLane, kSendLane, "second stream"};
+  std::mt19937 random(seed);
+  HandMadeTimeline made;
+  for (int rank = 0; rank < 6; ++rank) {
+    Nanoseconds now = random() % 50;
+    for (int i = 0; i < 200; ++i) {
+      const auto step = static_cast<std::int32_t>(i / 40 + random() % 2);
+      Event& event = made.add(rank, kKinds[random() % std::size(kKinds)], now, now + random() % 30,
+                              seed % 3 == 0 ? kNotGiven : step,
+                              static_cast<std::int32_t>(random() % 4), kLanes[random() % 3]);
+      event.peer = seed % 2 == 0 ? (rank + 2) % 6 : (rank + 1) % 6;
+      event.job = random() % 4 == 0 ? kNotGiven : i;
+      if (seed % 5 == 0) event.chunk = static_cast<std::int16_t>(random() % 2);
+      if (random() % 3 == 0) event.stage = rank / 2;
+      now += random() % 25;
+    }
+  }
+  made.timeline.sort();
+  return std::move(made.timeline);
+}
+
+/// Everything that the analysis says about a timeline and puts into it.
+std::string analysed(Timeline timeline, int threads) {
+  std::ostringstream text;
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics, threads);
+  for (const Diagnostic& diagnostic : diagnostics.list()) text << toText(diagnostic) << "\n";
+  const RunSummary summary = summarize(timeline, threads);
+  text << jsonReport(summary);
+  appendBubbles(timeline, summary, threads);
+  for (const Track& track : timeline.tracks) {
+    text << track.rank << " " << track.lane << "\n";
+    for (const Event& e : track.events) {
+      text << e.begin << " " << e.end << " " << e.step << " " << e.stage << " " << e.chunk << " "
+           << static_cast<int>(e.kind) << "\n";
+    }
+  }
+  return text.str();
+}
+
+TEST(Threads, MakeNoDifferenceToTheAnalysis) {
+  for (std::uint32_t seed = 0; seed < 30; ++seed) {
+    const Timeline timeline = patchyTimeline(seed);
+    const std::string one = analysed(timeline, 1);
+    ASSERT_NE(one.find("bubbles"), std::string::npos);
+    ASSERT_EQ(analysed(timeline, 4), one) << seed;
+    ASSERT_EQ(analysed(timeline, 0), one) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace
