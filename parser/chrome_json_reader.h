@@ -1,14 +1,9 @@
 #pragma once
 
+#include "parser/chrome_reading.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
-
-/// How events are read.
-enum class ChromeReading {
-  kFast,       ///< by hand where they are plain
-  kByLibrary,  ///< all as if none were plain: to compare with
-};
 
 /// Reads Chrome Trace Event JSON, as an object or an array, gzipped or not. A profile that
 /// writeChromeJson() wrote becomes the timeline that it was given, to the nanosecond. Any other
