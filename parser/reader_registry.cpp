@@ -2,6 +2,7 @@
 
 #include "parser/chrome_json_reader.h"
 #include "parser/job_log_reader.h"
+#include "parser/megatron_reader.h"
 #include "parser/perfetto_reader.h"
 #include "parser/pipeline_logger_reader.h"
 #include "parser/ring_file_reader.h"
@@ -11,6 +12,7 @@ namespace pipetrace {
 
 std::vector<std::unique_ptr<TraceReader>> makeTraceReaders() {
   std::vector<std::unique_ptr<TraceReader>> readers;
+  readers.push_back(std::make_unique<MegatronReader>());  // has "ph", too
   readers.push_back(std::make_unique<ChromeJsonReader>());
   readers.push_back(std::make_unique<PerfettoReader>());
   readers.push_back(std::make_unique<RingFileReader>());

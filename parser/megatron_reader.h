@@ -1,0 +1,22 @@
+#pragma once
+
+#include "parser/trace_reader.h"
+
+namespace pipetrace {
+
+/// Reads what MegatronApp's tracer writes on each rank: an array of `B` and `E` objects with
+/// `rel_ts`, nanoseconds since their iteration began. The rank is that of the file's name
+/// (rankInName()), else the next free one.
+///
+/// An iteration begins `pad_before` after the one before it ended, which lasted `duration_wall`; it
+/// becomes an event of the lane "iterations". Jobs have their position in the pipeline as stage
+/// until lineUpMegatronRanks() has seen all ranks.
+class MegatronReader final : public TraceReader {
+ public:
+  std::string_view formatName() const override { return "MegatronApp"; }
+  FormatMatch probe(std::string_view head) const override;
+  ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
+                   Diagnostics& diagnostics) const override;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,150 @@
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "parser/load_timeline.h"
+
+namespace pipetrace {
+namespace {
+
+/// What was counted in the files themselves, by other programs.
+class RealTracesTest : public testing::Test {
+ protected:
+  static std::string path(const std::string& name) {
+    return PIPETRACE_SOURCE_DIR "/../shared/data/" + name;
+  }
+
+  Timeline load(const std::vector<std::string>& names) {
+    std::vector<std::string> inputs;
+    for (const std::string& name : names) inputs.push_back(path(name));
+    return loadTimeline(inputs, {.threads = 1}, diagnostics_);
+  }
+
+  std::int64_t told(const std::string& message) const {
+    std::int64_t count = 0;
+    for (const Diagnostic& d : diagnostics_.list()) {
+      if (d.message.starts_with(message)) count += d.count;
+    }
+    return count;
+  }
+
+  static std::map<JobKind, int> kindsOf(const Timeline& timeline) {
+    std::map<JobKind, int> kinds;
+    for (const Track& track : timeline.tracks) {
+      for (const Event& event : track.events) ++kinds[event.kind];
+    }
+    return kinds;
+  }
+
+  Diagnostics diagnostics_;
+};
+
+#define SKIP_WITHOUT(name) \
+  if (!std::filesystem::exists(path(name))) GTEST_SKIP() << path(name) << " is not there"
+
+TEST_F(RealTracesTest, OfAKinetoFileEveryEventIsReadOrTold) {
+  SKIP_WITHOUT("kineto_nccl.json.gz");
+  const Timeline timeline = load({"kineto_nccl.json.gz"});
+  constexpr int kMetadata = 38;
+  EXPECT_EQ(timeline.eventCount(), 26'933U);
+  EXPECT_EQ(told("an end of an arrow"), 3862 + 8652 + 543 + 543);
+  EXPECT_EQ(told("an event that is no span of one thread"), 2);
+  EXPECT_EQ(timeline.eventCount() + 13'600 + 2 + kMetadata, 40'573U) << "all elements of the array";
+  ASSERT_EQ(timeline.ranks.size(), 1U);
+  EXPECT_EQ(timeline.ranks.at(0).worldSize, 2);
+
+  auto kinds = kindsOf(timeline);
+  EXPECT_EQ(kinds[JobKind::kKernel], 2700 - 15);
+  EXPECT_EQ(kinds[JobKind::kAllReduce], 15);
+  EXPECT_EQ(kinds[JobKind::kCopy], 960 + 114);
+  EXPECT_EQ(kinds[JobKind::kForward], 3);
+  EXPECT_EQ(kinds[JobKind::kBackward], 3);
+  EXPECT_EQ(kinds[JobKind::kOptimizer], 3);
+  EXPECT_EQ(timeline.findTrack(0, "stream 7")->events.size(), 2679U + 114 + 960 + 9);
+  EXPECT_EQ(timeline.findTrack(0, "stream 40")->events.size(), 42U);
+  // Where it says that a step and a job of it begin: baseTimeNanoseconds + ts.
+  const Event& forward = timeline.findTrack(0, "compute")->events.at(0);
+  EXPECT_EQ(forward.begin, 1'711'964'646'000'000'000 + 4'458'676'417'568'708);
+  EXPECT_EQ(forward.duration(), 103'788'081);
+  EXPECT_EQ(forward.step, 4);
+}
+
+TEST_F(RealTracesTest, MegatronAppsFilesOfRanksAreWhatItsScriptMadeOfThem) {
+  SKIP_WITHOUT("megatronapp/app_rank0.json");
+  const Timeline raw = load({"megatronapp/app_rank3.json", "megatronapp/app_rank1.json",
+                             "megatronapp/app_rank0.json", "megatronapp/app_rank2.json"});
+  const Timeline aggregated = load({"megatronapp/app_aggregated.json"});
+  EXPECT_TRUE(diagnostics_.empty());
+  auto kinds = kindsOf(raw);
+  EXPECT_EQ(kinds[JobKind::kForward], 2560);
+  EXPECT_EQ(kinds[JobKind::kBackward], 2560);
+  EXPECT_EQ(raw.eventCount(), 5120U + 4 * 20) << "and the iterations";
+  EXPECT_EQ(kindsOf(aggregated),
+            (std::map<JobKind, int>{{JobKind::kForward, 2560}, {JobKind::kBackward, 2560}}));
+  for (int rank = 0; rank < 4; ++rank) {
+    const auto& ours = raw.findTrack(rank, "compute")->events;
+    const auto& theirs = aggregated.findTrack(rank, "compute")->events;
+    ASSERT_EQ(ours.size(), theirs.size());
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+      // Theirs are whole microseconds.
+      ASSERT_EQ(ours[i].begin / 1000 * 1000, theirs[i].begin) << "rank " << rank << " job " << i;
+      ASSERT_EQ(ours[i].end / 1000 * 1000, theirs[i].end) << "rank " << rank << " job " << i;
+      ASSERT_EQ(ours[i].kind, theirs[i].kind);
+      ASSERT_EQ(ours[i].step, theirs[i].step);
+      ASSERT_EQ(ours[i].microBatch, theirs[i].microBatch);
+      ASSERT_EQ(ours[i].stage, theirs[i].stage);
+      ASSERT_EQ(ours[i].stage, ours[i].chunk * 4 + rank);
+    }
+    EXPECT_EQ(raw.ranks.at(rank).numStages, 16);
+    EXPECT_EQ(aggregated.ranks.at(rank).numChunks, 4);
+    EXPECT_EQ(aggregated.ranks.at(rank).numMicroBatches, 8);
+  }
+}
+
+TEST_F(RealTracesTest, TheStragglerStudysJobsAreAllThereOnEightRanks) {
+  SKIP_WITHOUT("straggler_study/timeline-ST.json.gz");
+  const Timeline timeline = load({"straggler_study/timeline-ST.json.gz"});
+  EXPECT_TRUE(diagnostics_.empty());
+  EXPECT_EQ(timeline.eventCount(), 6784U);
+  EXPECT_EQ(kindsOf(timeline), (std::map<JobKind, int>{{JobKind::kForward, 1024},
+                                                       {JobKind::kBackward, 1024},
+                                                       {JobKind::kOptimizer, 256},
+                                                       {JobKind::kDefault, 256},
+                                                       {JobKind::kSendForward, 768},
+                                                       {JobKind::kRecvForward, 768},
+                                                       {JobKind::kSendBackward, 768},
+                                                       {JobKind::kRecvBackward, 768},
+                                                       {JobKind::kAllReduce, 256 + 128 + 256},
+                                                       {JobKind::kAllGather, 256},
+                                                       {JobKind::kReduceScatter, 256}}));
+  ASSERT_EQ(timeline.ranks.size(), 8U);
+  for (const auto& [rank, info] : timeline.ranks) {
+    EXPECT_EQ(info.numStages, 4);
+    EXPECT_EQ(info.numMicroBatches, 4);
+    EXPECT_EQ(info.worldSize, 8);
+    EXPECT_EQ(info.dataParallelIndex, rank % 2);
+    for (const Event& event : timeline.findTrack(rank, "compute")->events) {
+      if (!isCompute(event.kind)) continue;
+      ASSERT_EQ(event.stage, rank / 2);
+    }
+    for (const Event& event : timeline.findTrack(rank, "pp-comm")->events) {
+      const bool isWithNext =
+          event.kind == JobKind::kSendForward || event.kind == JobKind::kRecvBackward;
+      ASSERT_EQ(event.peer, isWithNext ? rank + 2 : rank - 2);
+      ASSERT_GE(event.microBatch, 0);
+    }
+  }
+}
+
+TEST_F(RealTracesTest, OfCatapultsFileEveryEventIsReadOrTold) {
+  SKIP_WITHOUT("catapult_flow.json");
+  const Timeline timeline = load({"catapult_flow.json"});
+  EXPECT_EQ(timeline.eventCount(), 1625U);
+  EXPECT_EQ(told("a `B` event has no `E`"), 3);
+  EXPECT_EQ(told("an end of an arrow"), 886 + 866);
+}
+
+}  // namespace
+}  // namespace pipetrace
