@@ -11,6 +11,7 @@
 
 #include "tests/bench/bare_conversion.h"
 #include "tests/bench/bench_data.h"
+#include "tests/bench/goals.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/our_conversion.h"
 #include "trace/error.h"
@@ -22,8 +23,9 @@ constexpr const char* kUsage =
     "converter_bench [--folder DIR] [--runs N] [--jobs N] [--only TEXT] [--large] [--phases]\n"
     "Measures the conversion of job logs and Chrome JSON against the least that a converter can\n"
     "do, in turn with it, and prints medians: of the time from begin to end, and of the time of\n"
-    "all cores, which other programs disturb less. Logs and outputs are kept in DIR\n"
-    "(/dev/shm/pipetrace-bench): choose one on a disk to measure that as well.\n"
+    "all cores, which other programs disturb less. Then it says which of its goals the converter\n"
+    "reaches. Logs and outputs are kept in DIR (/dev/shm/pipetrace-bench): choose one on a disk to\n"
+    "measure that as well.\n"
     "--jobs: lines of jobs in the dense log (1000000). --large: ten times as many, too.\n";
 
 struct Options {
@@ -40,8 +42,21 @@ struct Row {
   std::string name;
   std::function<void()> ours;
   std::function<void()> bare;  ///< null: nothing
-  std::int64_t jobs = 0;       ///< for the memory of each
+  std::string input;           ///< a file or folder
+  std::int64_t jobs = 0;       ///< 0: they are not counted
+  int runs = 0;
 };
+
+double bytesIn(const std::string& input) {
+  if (std::filesystem::is_regular_file(input)) {
+    return static_cast<double>(std::filesystem::file_size(input));
+  }
+  double bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(input)) {
+    bytes += static_cast<double>(file.file_size());
+  }
+  return bytes;
+}
 
 std::optional<Options> optionsFrom(int argc, char** argv) {
   Options options;
@@ -75,15 +90,23 @@ class Benchmark {
 
   void run() {
     addLogs("dense", {.jobsPerDevice = options_.jobs / 4});
+    addPerfetto("dense", {.jobsPerDevice = options_.jobs / 4});
     addLogs("mixed", {.jobsPerDevice = options_.jobs / 10, .otherLinesPerJob = 9});
     if (options_.large) addLogs("large", {.jobsPerDevice = options_.jobs / 4 * 10});
-    const std::string trace = inFolder("trace.json");
-    add({.name = "Chrome JSON to timeline, 2 threads", .ours = [=, this] { load(trace, ours(2)); }},
-        [=, this] { makeChromeTrace(trace, options_.jobs); });
+    const std::string trace = inFolder("trace-" + std::to_string(options_.jobs) + ".json");
+    for (const int threads : {1, 2}) {
+      add({.name = "Chrome JSON in, " + text(threads),
+           .ours = [=, this] { load(trace, ours(threads)); },
+           .bare = {},
+           .input = trace},
+          [=, this] { makeChromeTrace(trace, options_.jobs); });
+    }
 
-    std::printf("%-36s %8s %8s %6s %10s %10s %6s %10s %10s\n", "", "ours, s", "bare, s", "ratio",
-                "CPU ours,s", "CPU bare,s", "ratio", "peak, MiB", "bytes/job");
-    for (const Row& row : rows_) measureRow(row);
+    std::printf("%-42s %8s %8s %6s %10s %10s %6s %10s\n", "", "ours, s", "bare, s", "ratio",
+                "CPU ours,s", "CPU bare,s", "ratio", "peak, MiB");
+    Measurements measured;
+    for (const Row& row : rows_) measured[row.name] = measureRow(row);
+    printGoals(measured);
   }
 
  private:
@@ -102,15 +125,24 @@ class Benchmark {
     rows_.push_back(std::move(row));
   }
 
+  static std::string text(int threads) { return threads == 1 ? "1 thread" : "2 threads"; }
+  static std::string text(bool everything) {
+    return everything ? "everything on, " : "jobs only, ";
+  }
+
+  std::string folderOf(const std::string& kind, const LogShape& shape) const {
+    return inFolder(kind + "-" + std::to_string(shape.jobsPerDevice));
+  }
+
+  /// Against the bare loop. The large logs only as the goals have them, and not as often.
   void addLogs(const std::string& kind, const LogShape& shape) {
-    const std::string folder = inFolder(kind + "-" + std::to_string(shape.jobsPerDevice));
+    const std::string folder = folderOf(kind, shape);
     const std::string output = inFolder("out.json");
-    const std::int64_t jobs = shape.jobsPerDevice * shape.devices;
+    const bool isLarge = kind == "large";
     for (const int threads : {1, 2}) {
       for (const bool everything : {false, true}) {
-        std::string name = kind + (everything ? ", everything on, " : ", jobs only, ");
-        name += threads == 1 ? "1 thread" : "2 threads";
-        add({.name = name,
+        if (isLarge && everything != (threads == 2)) continue;
+        add({.name = kind + ", " + text(everything) + text(threads),
              .ours = [=, this] { convert(folder, output, ours(threads, everything)); },
              .bare =
                  [=] {
@@ -118,37 +150,59 @@ class Benchmark {
                      throw Error("the bare loop found no job");
                    }
                  },
-             .jobs = jobs},
+             .input = folder,
+             .jobs = shape.jobsPerDevice * shape.devices,
+             .runs = isLarge ? (options_.runs + 1) / 2 : options_.runs},
             [=] { makeLogs(folder, shape); });
       }
     }
   }
 
-  void measureRow(const Row& row) const {
+  /// Against the same to JSON.
+  void addPerfetto(const std::string& kind, const LogShape& shape) {
+    const std::string folder = folderOf(kind, shape);
+    for (const int threads : {1, 2}) {
+      const bool everything = threads == 2;
+      const auto to = [=, this](const char* output) {
+        return [=, this] { convert(folder, inFolder(output), ours(threads, everything)); };
+      };
+      add({.name = kind + " to pftrace, " + text(everything) + text(threads),
+           .ours = to("out.pftrace"),
+           .bare = to("out.json"),
+           .input = folder,
+           .jobs = shape.jobsPerDevice * shape.devices},
+          [=] { makeLogs(folder, shape); });
+    }
+  }
+
+  Measured measureRow(const Row& row) const {
     std::vector<Cost> ofOurs;
     std::vector<Cost> ofBare;
-    for (int i = 0; i < options_.runs; ++i) {
+    for (int i = 0; i < (row.runs > 0 ? row.runs : options_.runs); ++i) {
       ofOurs.push_back(measure(row.ours));
       if (row.bare) ofBare.push_back(measure(row.bare));
     }
-    const Cost cost = median(ofOurs);
-    const Cost bare = row.bare ? median(ofBare) : Cost{};
-    const auto print = [&](int width, double oursSeconds, double bareSeconds) {
-      std::printf(" %*.3f", width, oursSeconds);
-      if (row.bare) {
-        std::printf(" %*.3f %6.2f", width, bareSeconds, oursSeconds / bareSeconds);
+    const Measured result{.ours = median(ofOurs),
+                          .bare = row.bare ? median(ofBare) : Cost{},
+                          .inputBytes = bytesIn(row.input),
+                          .jobs = static_cast<double>(row.jobs)};
+    print(row.name, result);
+    return result;
+  }
+
+  static void print(const std::string& name, const Measured& row) {
+    std::printf("%-42s", name.c_str());
+    const auto printPair = [](int width, double ours, double bare) {
+      std::printf(" %*.3f", width, ours);
+      if (bare > 0) {
+        std::printf(" %*.3f %6.2f", width, bare, ours / bare);
       } else {
         std::printf(" %*s %6s", width, "", "");
       }
     };
-    std::printf("%-36s", row.name.c_str());
-    print(8, cost.seconds, bare.seconds);
-    print(10, cost.cpuSeconds, bare.cpuSeconds);
-    std::printf(" %10.1f", cost.peakMiB);
-    if (row.jobs > 0) {
-      std::printf(" %10.1f", cost.peakMiB * 1024 * 1024 / static_cast<double>(row.jobs));
-    }
-    std::printf("\n");
+    printPair(8, row.ours.seconds, row.bare.seconds);
+    printPair(10, row.ours.cpuSeconds, row.bare.cpuSeconds);
+    std::printf(" %10.1f\n", row.ours.peakMiB);
     std::fflush(stdout);
   }
 

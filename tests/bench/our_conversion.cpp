@@ -8,6 +8,7 @@
 #include "analysis/run_summary.h"
 #include "parser/chrome_writer.h"
 #include "parser/load_timeline.h"
+#include "parser/perfetto_writer.h"
 #include "trace/output_file.h"
 
 namespace pipetrace::bench {
@@ -42,14 +43,18 @@ void convert(const std::string& input, const std::string& output,
   Diagnostics diagnostics;
   Timeline timeline = loadTimeline({input}, {.threads = options.threads}, diagnostics);
   phases.end("load");
-  completeTimeline(timeline, diagnostics);
+  completeTimeline(timeline, diagnostics, options.threads);
   phases.end("complete");
-  const RunSummary summary = summarize(timeline);
+  const RunSummary summary = summarize(timeline, options.threads);
   phases.end("summarize");
-  appendBubbles(timeline, options.bubbles ? summary : RunSummary{});
+  appendBubbles(timeline, options.bubbles ? summary : RunSummary{}, options.threads);
   phases.end("bubbles");
   OutputFile out(output);
-  writeChromeJson(timeline, {.flows = options.flows, .threads = options.threads}, out);
+  if (output.ends_with(".pftrace")) {
+    writePerfetto(timeline, {.flows = options.flows}, out);
+  } else {
+    writeChromeJson(timeline, {.flows = options.flows, .threads = options.threads}, out);
+  }
   phases.end("write");
   out.commit();
   phases.end("commit");

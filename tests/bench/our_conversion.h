@@ -11,7 +11,7 @@ struct ConversionOptions {
   bool phases = false;  ///< tell on standard error how long each phase took
 };
 
-/// What `pipe-trace INPUT -o OUTPUT` does.
+/// What `pipe-trace INPUT -o OUTPUT` does: Perfetto's format for OUTPUT.pftrace, else Chrome JSON.
 void convert(const std::string& input, const std::string& output, const ConversionOptions& options);
 
 /// Reads the input and does no more.
