@@ -143,10 +143,13 @@ class KinetoPlacer {
   }
 
   void readHostLane(ChromeProcess::Thread& thread) {
-    std::stable_sort(thread.events.begin(), thread.events.end(),
-                     [](const Event& a, const Event& b) {
-                       return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
-                     });
+    const auto comesFirst = [](const Event& a, const Event& b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+    };
+    // Most threads are in order already, and sorting takes time and memory even then.
+    if (!std::is_sorted(thread.events.begin(), thread.events.end(), comesFirst)) {
+      std::stable_sort(thread.events.begin(), thread.events.end(), comesFirst);
+    }
     Nanoseconds jobEnd = kNsMin;
     std::size_t kept = 0;
     for (Event& event : thread.events) {
