@@ -96,7 +96,7 @@ GivenCosts::Values shared(const Costs& costs, std::int64_t StageCosts::*field) {
   for (const StageCosts& stage : costs.stages) values.push_back(stage.*field);
   if (!values.empty() && std::count(values.begin(), values.end(), values.front()) ==
                              static_cast<std::ptrdiff_t>(values.size())) {
-    values.resize(1);
+    values.erase(values.begin() + 1, values.end());
   }
   return values;
 }

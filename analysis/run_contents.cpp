@@ -1,0 +1,104 @@
+#include "analysis/run_contents.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace pipetrace {
+namespace {
+
+bool isJob(const Track& track, const Event& event) {
+  if (event.kind == JobKind::kBubble) return false;
+  return track.lane == kComputeLane || isComputeLane(event.kind);
+}
+
+/// The one value that all ranks say; nothing when one says nothing or another one.
+template <typename Get>
+std::optional<int> agreedOn(const Timeline& timeline, const Get& get) {
+  std::optional<int> agreed;
+  for (const auto& [rank, info] : timeline.ranks) {
+    const std::optional<int> said = get(info);
+    if (!said || (agreed && agreed != said)) return std::nullopt;
+    agreed = said;
+  }
+  return agreed;
+}
+
+std::optional<int> statedReplicas(const Timeline& timeline, const StatedTopology& topology) {
+  const auto worldSize = agreedOn(timeline, [](const RankInfo& info) { return info.worldSize; });
+  if (worldSize && topology.pipelineRanks && *worldSize % *topology.pipelineRanks == 0) {
+    return *worldSize / *topology.pipelineRanks;
+  }
+  std::set<int> replicas;
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (!info.dataParallelIndex) return std::nullopt;
+    replicas.insert(*info.dataParallelIndex);
+  }
+  if (replicas.empty()) return std::nullopt;
+  return static_cast<int>(replicas.size());
+}
+
+StatedClock statedClock(const Timeline& timeline) {
+  StatedClock clock;
+  clock.aligned = true;
+  for (const auto& [rank, info] : timeline.ranks) {
+    const auto& known = clock.sources;
+    if (!info.clock.empty() && std::find(known.begin(), known.end(), info.clock) == known.end()) {
+      clock.sources.push_back(info.clock);
+    }
+    for (const ClockReading& reading : info.clockReadings) {
+      clock.hasReadings = true;
+      clock.bound = std::max(clock.bound, reading.bound);
+      clock.aligned = clock.aligned && reading.offset == 0;
+    }
+  }
+  clock.aligned = clock.aligned && clock.hasReadings;
+  return clock;
+}
+
+}  // namespace
+
+StatedTopology statedTopology(const Timeline& timeline) {
+  StatedTopology topology;
+  topology.chunks = agreedOn(timeline, [](const RankInfo& info) { return info.numChunks; });
+  const auto stages = agreedOn(timeline, [](const RankInfo& info) { return info.numStages; });
+  const auto worldSize = agreedOn(timeline, [](const RankInfo& info) { return info.worldSize; });
+  if (topology.chunks && *topology.chunks < 1) topology.chunks.reset();
+  if (!topology.chunks && stages && stages == worldSize) topology.chunks = 1;  // a rank per stage
+  if (stages && topology.chunks && *stages >= 1 && *stages % *topology.chunks == 0) {
+    topology.pipelineRanks = *stages / *topology.chunks;
+  }
+  topology.replicas = statedReplicas(timeline, topology);
+  return topology;
+}
+
+RunContents contentsOf(const Timeline& timeline) {
+  RunContents contents;
+  std::set<int> ranks;
+  std::set<std::int32_t> steps;
+  std::int32_t lastStep = kNotGiven;
+  for (const Track& track : timeline.tracks) {
+    if (!track.events.empty()) ranks.insert(track.rank);
+    contents.events += static_cast<std::int64_t>(track.events.size());
+    for (const Event& event : track.events) {
+      if (isJob(track, event)) ++contents.jobs;
+      if (!isCompute(event.kind) || event.step == lastStep) continue;
+      lastStep = event.step;
+      if (lastStep != kNotGiven) steps.insert(lastStep);
+    }
+  }
+  for (const CounterSeries& series : timeline.counters) {
+    if (!series.samples.empty()) ranks.insert(series.rank);
+    contents.counters +=
+        std::count_if(series.samples.begin(), series.samples.end(),
+                      [](const CounterSample& sample) { return std::isfinite(sample.value); });
+  }
+  contents.ranks = static_cast<std::int64_t>(ranks.size());
+  contents.steps = static_cast<std::int64_t>(steps.size());
+  contents.span = timeline.span();
+  contents.topology = statedTopology(timeline);
+  contents.clock = statedClock(timeline);
+  return contents;
+}
+
+}  // namespace pipetrace
