@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <zlib.h>
 
+#include "parser/chrome_flows.h"
 #include "parser/chrome_writer.h"
 #include "parser/load_timeline.h"
 #include "parser/test_files.h"
@@ -45,6 +46,7 @@ TEST_F(ChromeJsonReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
     const Timeline timeline = test::randomTimeline(seed);
     const Result r = read(written(timeline));
     ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
+    ASSERT_EQ(r.outcome.arrows, std::ssize(findArrows(timeline))) << "seed " << seed;
     ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <future>
 #include <iterator>
 #include <set>
 #include <string>
@@ -14,8 +15,8 @@
 #include "parser/chrome_lanes.h"
 #include "parser/chrome_metadata.h"
 #include "parser/json_string.h"
+#include "parser/profile_origin.h"
 #include "parser/text_buffer.h"
-#include "trace/error.h"
 #include "trace/turns.h"
 
 namespace pipetrace {
@@ -103,10 +104,21 @@ class ElementWriter {
   std::size_t threads_;
 };
 
+/// Finds the arrows meanwhile, if there is more than one thread.
+std::future<std::vector<ChromeArrow>> arrowsOf(const Timeline& timeline,
+                                               const ChromeOptions& options) {
+  const auto find = [&timeline, wanted = options.flows] {
+    return wanted ? findArrows(timeline) : std::vector<ChromeArrow>();
+  };
+  // With both policies it is found when it is asked for where no thread can be started.
+  const auto both = std::launch::async | std::launch::deferred;
+  return std::async(threadCount(options.threads) > 1 ? both : std::launch::deferred, find);
+}
+
 /// After all slices, so that each end finds its slice also where both have the same time.
-std::int64_t writeArrows(const Timeline& timeline, const ChromeLanes& lanes,
-                         const ChromeEventText& text, const ElementWriter& elements) {
-  const std::vector<ChromeArrow> arrows = findArrows(timeline);
+std::int64_t writeArrows(const Timeline& timeline, const std::vector<ChromeArrow>& arrows,
+                         const ChromeLanes& lanes, const ChromeEventText& text,
+                         const ElementWriter& elements) {
   const auto slice = [&](ChromeArrow::Slice s) -> ChromeEventText::Slice {
     return {timeline.tracks[s.track].events[s.event], lanes.row(s.track, s.event)};
   };
@@ -129,23 +141,12 @@ void count(ChromeSummary& summary, const Track& track) {
   }
 }
 
-/// First and last instant. Throws when their distance is no length of time that can be written.
-Timeline::Span spanOf(const Timeline& timeline) {
-  const Timeline::Span span = timeline.span();
-  Nanoseconds length = 0;
-  if (__builtin_sub_overflow(span.end, span.begin, &length)) {
-    throw Error(
-        "cannot write a profile that spans more than 292 years: the clock of one of its logs is "
-        "wrong; leave that log out");
-  }
-  return span;
-}
-
 }  // namespace
 
 ChromeSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
                               OutputFile& out) {
-  const Nanoseconds origin = spanOf(timeline).begin;
+  const Nanoseconds origin = profileOrigin(timeline, options.absoluteTime);
+  auto arrows = arrowsOf(timeline, options);
   const ChromeLanes lanes(timeline);
   ChromeSummary summary;
 
@@ -174,7 +175,7 @@ ChromeSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& opt
       text.addSample(block, series, finite[i]);
     });
   }
-  if (options.flows) summary.arrows = writeArrows(timeline, lanes, text, elements);
+  summary.arrows = writeArrows(timeline, arrows.get(), lanes, text, elements);
   out.write("\n]}\n");
   return summary;
 }

@@ -18,12 +18,13 @@ struct ChromeSummary {
 
 struct ChromeOptions {
   bool flows = true;
+  bool absoluteTime = false;  ///< `ts` counts from the Unix epoch, not from the first event
   int threads = 0;  ///< how many may write; 0: one per core. What is written does not depend on it.
 };
 
 /// Writes the Chrome Trace Event JSON of design section 6 (docs/profile-format.md): loads unchanged
 /// in chrome://tracing and Perfetto, and readChromeJson() gets the same timeline back.
-/// `timeline` must be sorted. The caller commits `out`.
+/// `timeline` must be sorted. The caller commits `out`. Throws Error as profileOrigin() does.
 ChromeSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
                               OutputFile& out);
 

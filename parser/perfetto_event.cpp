@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -92,9 +93,22 @@ class EventReader {
         result_.value = std::bit_cast<double>(field.value);
         break;
       case pf::event::kExtraCounterValue: result_.hasExtraCounters = true; break;
+      case pf::event::kFlow: addFlow(field, result_.flows); break;
+      case pf::event::kEndOfFlow: addFlow(field, result_.endedFlows); break;
       case pf::event::kTimeDelta: result_.hasDelta = true; break;
       case pf::event::kTimeAbsolute: result_.absoluteUs = field.value; break;
       default: break;
+    }
+  }
+
+  /// One id, or several packed into a text.
+  static void addFlow(const WireField& field, std::vector<std::uint64_t>& flows) {
+    if (!field.isBytes) return flows.push_back(field.value);
+    for (std::string_view ids = field.bytes; ids.size() >= sizeof(std::uint64_t);) {
+      std::uint64_t id = 0;
+      std::memcpy(&id, ids.data(), sizeof id);
+      flows.push_back(id);
+      ids.remove_prefix(sizeof id);
     }
   }
 

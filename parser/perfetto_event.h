@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "parser/perfetto_state.h"
 #include "trace/timeline.h"
@@ -22,6 +23,8 @@ struct PerfettoEvent {
   std::int64_t lostArguments = 0;  ///< nested ones, and those whose name was lost
   bool lostName = false;
   bool hasExtraCounters = false;
+  std::vector<std::uint64_t> flows;       ///< flows that go through it ...
+  std::vector<std::uint64_t> endedFlows;  ///< ... and those that end in it
 };
 
 /// Reads a serialized TrackEvent; strings and arguments go into `timeline`. Throws

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "parser/perfetto_clocks.h"
 #include "parser/perfetto_collector.h"
@@ -107,6 +108,7 @@ class Reading {
   }
 
   std::int64_t packets() const { return packets_; }
+  std::int64_t arrows() const { return arrows_; }
 
  private:
   void complain(const char* message, const char* advice = "") {
@@ -162,6 +164,7 @@ class Reading {
     const PerfettoEvent event = readPerfettoEvent(packet.event, state, timeline_);
     lostArguments_ += event.lostArguments;
     if (event.hasExtraCounters) ++extraCounters_;
+    countArrows(event);
     if (event.lostName) complain("an event has a name that the trace does not say");
     if (event.type != pf::event::kBegin && event.type != pf::event::kEnd &&
         event.type != pf::event::kCounter) {
@@ -172,6 +175,16 @@ class Reading {
       return complain("an event has no time that can be used and was left out");
     }
     collector_.add(event.track.value_or(state.track.value_or(0)), event, *time);
+  }
+
+  /// An arrow comes from the slice before in the same flow.
+  void countArrows(const PerfettoEvent& event) {
+    for (const std::uint64_t flow : event.flows) {
+      if (!flows_.insert(flow).second) ++arrows_;
+    }
+    for (const std::uint64_t flow : event.endedFlows) {
+      arrows_ += static_cast<std::int64_t>(flows_.erase(flow));
+    }
   }
 
   std::optional<Nanoseconds> timeOf(const Packet& packet, const PerfettoState& state) {
@@ -226,6 +239,8 @@ class Reading {
   std::uint32_t lastSequence_ = 0;
   PerfettoState* lastState_ = nullptr;
   bool isInflating_ = false;
+  std::unordered_set<std::uint64_t> flows_;  // that have begun and not ended
+  std::int64_t arrows_ = 0;
   std::int64_t packets_ = 0;
   std::int64_t instants_ = 0;
   std::int64_t others_ = 0;
@@ -277,6 +292,7 @@ ReadOutcome PerfettoReader::read(ByteSource& source, const ReadRequest& request,
   }
   ReadOutcome outcome;
   outcome.events = reading.finish(request);
+  outcome.arrows = reading.arrows();
   if (outcome.events == 0) {
     outcome.whyNone = "it is a Perfetto trace of " + std::to_string(reading.packets()) +
                       " packets, none of them the begin of a slice";

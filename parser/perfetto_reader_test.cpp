@@ -5,6 +5,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
+#include "parser/chrome_flows.h"
 #include "parser/load_timeline.h"
 #include "parser/perfetto_writer.h"
 #include "parser/test_files.h"
@@ -49,6 +50,7 @@ TEST_F(PerfettoReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
     const Timeline timeline = test::randomTimeline(seed);
     const Result r = read(written(timeline));
     ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
+    ASSERT_EQ(r.outcome.arrows, std::ssize(findArrows(timeline))) << "seed " << seed;
     ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
   }
 }

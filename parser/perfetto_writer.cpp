@@ -12,8 +12,8 @@
 #include "parser/chrome_metadata.h"
 #include "parser/perfetto_format.h"
 #include "parser/perfetto_sequence.h"
+#include "parser/profile_origin.h"
 #include "parser/utf8.h"
-#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -86,7 +86,7 @@ class ProfileWriter {
  public:
   ProfileWriter(const Timeline& timeline, const PerfettoOptions& options, OutputFile& out)
       : timeline_(timeline), out_(out), reserved_(timeline.strings), lanes_(timeline) {
-    origin_ = originOf(timeline);
+    origin_ = profileOrigin(timeline, options.absoluteTime);
     if (options.flows) findFlows();
   }
 
@@ -113,17 +113,6 @@ class ProfileWriter {
       return source < other.source;
     }
   };
-
-  static Nanoseconds originOf(const Timeline& timeline) {
-    const Timeline::Span span = timeline.span();
-    Nanoseconds length = 0;
-    if (__builtin_sub_overflow(span.end, span.begin, &length)) {
-      throw Error(
-          "cannot write a profile that spans more than 292 years: the clock of one of its logs is "
-          "wrong; leave that log out");
-    }
-    return span.begin;
-  }
 
   void findFlows() {
     flows_.resize(timeline_.tracks.size());

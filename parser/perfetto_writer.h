@@ -8,13 +8,14 @@ namespace pipetrace {
 
 struct PerfettoOptions {
   bool flows = true;
+  bool absoluteTime = false;  ///< times count from the Unix epoch, not from the first event
 };
 
 /// Writes the Perfetto TrackEvent protobuf of design section 6 (docs/profile-format.md), to the
 /// nanosecond: loads in Perfetto's UI and trace processor, and PerfettoReader gets the same
 /// timeline back. What is in it is what writeChromeJson() writes.
-/// `timeline` must be sorted. The caller commits `out`. Throws Error for a timeline of more than
-/// 292 years.
+/// `timeline` must be sorted. The caller commits `out`. Throws Error as profileOrigin()
+/// does.
 ProfileSummary writePerfetto(const Timeline& timeline, const PerfettoOptions& options,
                              OutputFile& out);
 
