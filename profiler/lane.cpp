@@ -60,6 +60,14 @@ std::int64_t Lane::drawId(std::atomic<std::int64_t>& next) noexcept {
   return nextId_++;
 }
 
+std::int64_t Lane::openJob() const noexcept {
+  const auto begun = shared(header_->begun).load(std::memory_order_acquire);
+  if (begun == finished_.load(std::memory_order_acquire)) return kNotGiven;
+  const std::int64_t id = shared(slots_[(begun - 1) & mask_].id).load(std::memory_order_acquire);
+  // The slot may have been taken for another job meanwhile.
+  return shared(header_->begun).load(std::memory_order_relaxed) == begun ? id : kNotGiven;
+}
+
 const rf::Slot* Lane::front() const noexcept {
   rf::Slot& slot = slots_[taken_ & mask_];
   const auto wanted = static_cast<std::uint32_t>(taken_ + 1);

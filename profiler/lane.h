@@ -42,6 +42,9 @@ class Lane {
   /// An id out of a block that nobody else hands out, and which is taken from `next`.
   std::int64_t drawId(std::atomic<std::int64_t>& next) noexcept;
 
+  /// The id of the job that is open; kNotGiven: none is. Any thread.
+  std::int64_t openJob() const noexcept;
+
   /// The oldest finished job that was not taken yet; null: none.
   const ring_format::Slot* front() const noexcept;
   /// Takes the job of front(), which was at these times. Its slot is kept until release().
@@ -152,7 +155,7 @@ inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noex
   ring_format::Slot& slot = slots_[(begun_ - 1) & mask_];
   slot.kind = static_cast<std::uint8_t>(job.kind);
   slot.chunk = narrow(job.chunk);
-  slot.id = id;
+  shared(slot.id).store(id, std::memory_order_relaxed);
   slot.action = reinterpret_cast<std::uintptr_t>(job.action);
   slot.bytes = job.bytes;
   slot.microBatch = job.microBatch;

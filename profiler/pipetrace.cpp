@@ -7,6 +7,7 @@
 #include <string>
 
 #include "profiler/cpu_stream.h"
+#include "profiler/nccl_recording.h"
 #include "profiler/recorder.h"
 #include "profiler/switches.h"
 #include "trace/error.h"
@@ -91,8 +92,10 @@ JobKind kindOf(std::int32_t kind) noexcept {
 }  // namespace
 
 struct pipetrace_recorder {
-  explicit pipetrace_recorder(const RecorderOptions& options) : recorder(options) {}
+  explicit pipetrace_recorder(const RecorderOptions& options)
+      : recorder(options), nccl(std::in_place, recorder) {}
   Recorder recorder;
+  std::optional<NcclRecording> nccl;  // of a process's first recorder; nothing without NCCL
 };
 
 void pipetrace_options_init(pipetrace_options* options) {
@@ -178,6 +181,7 @@ int pipetrace_flush(pipetrace_recorder* recorder) {
 
 int pipetrace_close(pipetrace_recorder* recorder) {
   if (recorder == nullptr) return 0;
+  recorder->nccl.reset();
   const int result = guarded([&] { recorder->recorder.close(); });
   delete recorder;
   return result;

@@ -28,7 +28,7 @@ RankInfo completed(RankInfo info, TickSource ticks) {
 }
 
 /// Makes the folder, so that the ring file, which comes first, finds it.
-std::string logPath(const RecorderOptions& options) {
+std::string pathOfLog(const RecorderOptions& options) {
   const std::string name = std::string(log_format::kFilePrefix) + std::to_string(options.info.rank);
   if (options.logDirectory.empty()) return name;
   std::error_code ignored;  // opening the log will say
@@ -40,12 +40,14 @@ std::string logPath(const RecorderOptions& options) {
 
 class Recorder::Impl {
  public:
-  Impl(const RecorderOptions& options, const std::string& path, TickSource ticks)
+  Impl(const RecorderOptions& options, const std::string& logPath, TickSource ticks)
       : steps(options.steps),
         hasSteps(!(options.steps == StepRange())),
         source(ticks),
-        state(options.ringFile ? path : "", slotsOf(options.ringSlots), ticks),
-        log(path, completed(options.info, ticks), options.holdLimit, state) {}
+        state(options.ringFile ? logPath : "", slotsOf(options.ringSlots), ticks),
+        path(logPath),
+        info(completed(options.info, ticks)),
+        log(path, info, options.holdLimit, state) {}
 
   static std::size_t slotsOf(std::size_t wanted) {
     return std::bit_ceil(std::clamp<std::size_t>(wanted, 1, std::size_t{1} << 24));
@@ -65,13 +67,15 @@ class Recorder::Impl {
   const TickSource source;
   bool saidWhyNoRing = false;
   RecordingState state;
+  const std::string path;
+  const RankInfo info;
   LogThread log;  // after the state that it reads
 };
 
 Recorder::Recorder(RecorderOptions options) {
   if (!options.isOn) return;
   const TickSource ticks = options.ticks.value_or(bestTickSource());
-  impl_ = std::make_unique<Impl>(options, logPath(options), ticks);
+  impl_ = std::make_unique<Impl>(options, pathOfLog(options), ticks);
   impl_->sayWhyNoRing();
 }
 
@@ -110,6 +114,27 @@ DeviceStream& Recorder::stream(StreamId id) {
   Lane* const lane = impl_->state.lane(id);
   assert(lane != nullptr);
   return lane->stream();
+}
+
+std::int64_t Recorder::openJob() const noexcept {
+  if (!isOn()) return kNotGiven;
+  const Lane* const compute = impl_->state.computeLane.load(std::memory_order_acquire);
+  return compute == nullptr ? kNotGiven : compute->openJob();
+}
+
+const std::string& Recorder::logPath() const {
+  assert(isOn());
+  return impl_->path;
+}
+
+const RankInfo& Recorder::info() const {
+  assert(isOn());
+  return impl_->info;
+}
+
+const WallClock& Recorder::clock() const {
+  assert(isOn());
+  return impl_->state.clock;
 }
 
 std::int64_t Recorder::drawJobId() noexcept {

@@ -10,6 +10,7 @@
 #include "profiler/job.h"
 #include "profiler/step_range.h"
 #include "profiler/tick_source.h"
+#include "profiler/wall_clock.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {
@@ -52,6 +53,15 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   bool isOn() const noexcept { return impl_ != nullptr; }
+
+  /// The job of the compute stream that is open now, for what is done on its behalf; kNotGiven:
+  /// none. Any thread.
+  std::int64_t openJob() const noexcept;
+
+  /// For who writes lines of other things into the same log. Only if it is on.
+  const std::string& logPath() const;
+  const RankInfo& info() const;
+  const WallClock& clock() const;  ///< that of all lines
 
   /// The lane's name ("compute", "send", …). Jobs of the stream named "compute" become
   /// `Profiler Info:` lines, those of all others `Profiler Stream:` lines. At most 64 streams.

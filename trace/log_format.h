@@ -41,6 +41,12 @@ inline constexpr std::string_view kPeer = "peer";
 inline constexpr std::string_view kBytes = "bytes";
 inline constexpr std::string_view kJobKey = "job";
 inline constexpr std::string_view kUntimed = "untimed";  ///< 1: the times are those of queuing
+// And of NCCL's operations.
+inline constexpr std::string_view kCommunicator = "communicator";
+inline constexpr std::string_view kCommunicatorPeer = "peer_in_communicator";
+inline constexpr std::string_view kSequence = "sequence";
+inline constexpr std::string_view kAlgorithm = "algorithm";
+inline constexpr std::string_view kProtocol = "protocol";
 
 // Keys of `Profiler Meta:`.
 inline constexpr std::string_view kRank = "rank";

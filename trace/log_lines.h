@@ -50,6 +50,17 @@ struct KernelLine {
   std::int64_t job = kNotGiven;  ///< the `id` of the job that queued it
 };
 
+/// One `Profiler Stream:` line of an operation of NCCL.
+struct NcclLine {
+  StreamLine what;
+  bool isTimed = false;  ///< false: its times are those of the call, and it says `untimed = 1`
+  std::string_view communicator;
+  std::int64_t communicatorPeer = kNotGiven;  ///< rank in the communicator, if that is all we know
+  std::int64_t sequence = kNotGiven;
+  std::string_view algorithm;
+  std::string_view protocol;
+};
+
 /// One `Profiler Counter:` line.
 struct CounterLine {
   std::string_view name;

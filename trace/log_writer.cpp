@@ -116,6 +116,20 @@ class Fields {
   char* at_ = buffer_.data();
 };
 
+void addStream(Fields& fields, const StreamLine& line) {
+  fields.text(lf::kType, line.type);
+  fields.givenNumber(lf::kMicroBatch, line.microBatch);
+  fields.time(lf::kStart, line.begin);
+  fields.time(lf::kEndTime, line.end);
+  fields.givenText(lf::kStreamKey, line.stream);
+  fields.givenNumber(lf::kPeer, line.peer);
+  fields.givenNumber(lf::kBytes, line.bytes);
+  fields.givenNumber(lf::kJobKey, line.job);
+  fields.givenNumber(lf::kStep, line.step);
+  fields.givenNumber(lf::kStage, line.stage);
+  fields.givenNumber(lf::kChunk, line.chunk);
+}
+
 }  // namespace
 
 void appendLogValue(std::string& out, std::string_view value) {
@@ -194,17 +208,21 @@ void LogWriter::append(std::string& out, const StreamLine& line) {
   appendPrefix(out);
   out += lf::kStream;
   Fields fields(out, true);
-  fields.text(lf::kType, line.type);
-  fields.givenNumber(lf::kMicroBatch, line.microBatch);
-  fields.time(lf::kStart, line.begin);
-  fields.time(lf::kEndTime, line.end);
-  fields.givenText(lf::kStreamKey, line.stream);
-  fields.givenNumber(lf::kPeer, line.peer);
-  fields.givenNumber(lf::kBytes, line.bytes);
-  fields.givenNumber(lf::kJobKey, line.job);
-  fields.givenNumber(lf::kStep, line.step);
-  fields.givenNumber(lf::kStage, line.stage);
-  fields.givenNumber(lf::kChunk, line.chunk);
+  addStream(fields, line);
+  fields.endLine();
+}
+
+void LogWriter::append(std::string& out, const NcclLine& line) {
+  appendPrefix(out);
+  out += lf::kStream;
+  Fields fields(out, true);
+  addStream(fields, line.what);
+  if (!line.isTimed) fields.number(lf::kUntimed, 1);
+  fields.givenText(lf::kCommunicator, line.communicator);
+  fields.givenNumber(lf::kCommunicatorPeer, line.communicatorPeer);
+  fields.givenNumber(lf::kSequence, line.sequence);
+  fields.givenText(lf::kAlgorithm, line.algorithm);
+  fields.givenText(lf::kProtocol, line.protocol);
   fields.endLine();
 }
 

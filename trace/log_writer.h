@@ -23,6 +23,7 @@ class LogWriter {
 
   void append(std::string& out, const JobLine& line);
   void append(std::string& out, const StreamLine& line);
+  void append(std::string& out, const NcclLine& line);
   void append(std::string& out, const KernelLine& line);
   void append(std::string& out, const CounterLine& line);
   void append(std::string& out, const ClockReading& reading);

@@ -54,4 +54,5 @@ def main():
     assert "written = 3, dropped = 0, errors = 0" in text, text
 
 
-main()
+if __name__ == "__main__":
+    main()
