@@ -90,7 +90,8 @@ std::filesystem::path canonicalFolder(const std::filesystem::path& folder) {
 std::vector<std::filesystem::path> foldersOf(const std::string& input) {
   if (!std::filesystem::is_directory(input)) return {canonicalFolder(input).parent_path()};
   std::vector<std::filesystem::path> folders = {canonicalFolder(input)};
-  for (const FoundLog& log : findLogs(input)) {
+  Diagnostics told;  // again when they are read
+  for (const FoundLog& log : findLogs(input, told)) {
     folders.push_back(canonicalFolder(log.path).parent_path());
   }
   return folders;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -24,6 +25,7 @@ std::string adviceFor(int error) {
     case EACCES:
     case EPERM: return "; you may not read it: change its permissions or run as its owner";
     case EISDIR: return "; name a file in it";
+    case ENXIO: return "; a socket is no file";
     case ELOOP: return "; its links lead back to themselves";
     default: return {};
   }
@@ -32,6 +34,14 @@ std::string adviceFor(int error) {
 [[noreturn]] void fail(const char* what, const std::string& name, int error) {
   throw Error("cannot " + std::string(what) + " " + name + ": " + std::strerror(error) +
               adviceFor(error));
+}
+
+/// Devices other than a terminal and /dev/null, of which the first ends when the user says so.
+bool isEndless(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return false;
+  if (S_ISBLK(status.st_mode)) return true;
+  return S_ISCHR(status.st_mode) && ::isatty(fd) == 0 && status.st_rdev != makedev(1, 3);
 }
 
 }  // namespace
@@ -53,6 +63,10 @@ ByteSource::ByteSource(const std::string& path)
     : name_(path == "-" ? "standard input" : path), isStandardInput_(path == "-") {
   fd_ = isStandardInput_ ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd_ < 0) fail("open", name_, errno);
+  if (isEndless(fd_)) {
+    ::close(fd_);
+    throw Error("cannot read " + name_ + ": it is a device; name a file");
+  }
 }
 
 ByteSource::ByteSource(std::string name, std::string bytes)
@@ -92,7 +106,10 @@ std::size_t ByteSource::readRaw(char* to, std::size_t room) {
   }
   while (true) {
     const ssize_t n = ::read(fd_, to, room);
-    if (n >= 0) return static_cast<std::size_t>(n);
+    if (n >= 0) {
+      count(static_cast<std::size_t>(n));
+      return static_cast<std::size_t>(n);
+    }
     if (errno != EINTR) fail("read", name_, errno);
   }
 }
@@ -124,7 +141,12 @@ std::size_t ByteSource::readAt(std::size_t offset, char* to, std::size_t room) c
       fail("read", name_, errno);
     }
   }
+  count(done);
   return done;
+}
+
+void ByteSource::count(std::size_t bytes) const {
+  if (counter_ != nullptr) counter_->fetch_add(static_cast<std::int64_t>(bytes));
 }
 
 bool ByteSource::fillWindow() {
@@ -163,9 +185,9 @@ std::size_t ByteSource::readInflated(char* to, std::size_t room) {
   z.avail_out = static_cast<uInt>(std::min(room, kRawWindow));
   const auto outBefore = z.avail_out;
   while (!inflater_->finished && z.avail_out == outBefore) {
-    if (raw_.empty() && !fillWindow()) {
+    const bool isOver = raw_.empty() && !fillWindow();
+    if (isOver && inflater_->betweenMembers) {
       inflater_->finished = true;
-      if (!inflater_->betweenMembers) damage_ = "its compressed data is cut off";
       break;
     }
     if (std::exchange(inflater_->betweenMembers, false)) inflateReset(&z);
@@ -178,6 +200,9 @@ std::size_t ByteSource::readInflated(char* to, std::size_t room) {
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       inflater_->finished = true;
       damage_ = "its compressed data is damaged";
+    } else if (isOver && z.avail_out == outBefore) {  // not even what zlib had held back
+      inflater_->finished = true;
+      damage_ = "its compressed data is cut off";
     }
   }
   return outBefore - z.avail_out;

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +15,8 @@ namespace pipetrace {
 /// Not thread-safe.
 class ByteSource {
  public:
-  /// Opens a file, a FIFO or, for "-", standard input. Throws Error when that cannot be done.
+  /// Opens a file, a FIFO or, for "-", standard input. Throws Error when that cannot be done, and
+  /// for devices, which may never end.
   explicit ByteSource(const std::string& path);
   /// Bytes that are in memory already, under a name for messages.
   ByteSource(std::string name, std::string bytes);
@@ -40,6 +43,10 @@ class ByteSource {
   /// the input ends. Only after plainSize() gave one; may be called by several threads at once.
   std::size_t readAt(std::size_t offset, char* to, std::size_t room) const;
 
+  /// From now on adds the bytes that are read from the file or pipe, compressed or not, to
+  /// `counter`, which must outlive it.
+  void countInto(std::atomic<std::int64_t>* counter) { counter_ = counter; }
+
   /// Why compressed data ended before its end; empty when it did not.
   const std::string& damage() const { return damage_; }
 
@@ -52,7 +59,10 @@ class ByteSource {
   void start();
   bool fillWindow();
 
+  void count(std::size_t bytes) const;
+
   std::string name_;
+  std::atomic<std::int64_t>* counter_ = nullptr;
   bool isStandardInput_ = false;
   int fd_ = -1;
   std::string memory_;  // all of it when there is no file

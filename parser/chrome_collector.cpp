@@ -88,7 +88,10 @@ void ChromeCollector::addCategory(const ChromeEvent& source, Event& event) {
 void ChromeCollector::addName(const ChromeEvent& event) {
   ChromeProcess& process = processes_[event.pid];
   const ChromeArgument* name = event.find("name");
-  if (event.name == "process_name" && name != nullptr) process.name = name->text;
+  if (event.name == "process_name" && name != nullptr) {
+    process.name = name->text;
+    if (const ChromeArgument* ours = event.find(cf::kOurs)) addMetadataOfRank(ours->text);
+  }
   if (event.name == "process_labels") {
     if (const ChromeArgument* labels = event.find("labels")) process.labels = labels->text;
   }
@@ -100,6 +103,16 @@ void ChromeCollector::addName(const ChromeEvent& event) {
     row.name = name->text;
     if (const ChromeArgument* lane = event.find(cf::kLane)) row.lane = lane->text;
   }
+}
+
+/// In a profile of ours in array form each process says what is known of its rank.
+void ChromeCollector::addMetadataOfRank(std::string_view text) {
+  auto more = readChromeMetadata("{\"" + std::string(cf::kOurs) + "\":" + std::string(text) + "}");
+  if (!more) return;
+  if (!metadata_) metadata_.emplace();
+  metadata_->format = more->format;
+  metadata_->origin = more->origin;
+  for (auto& [rank, info] : more->ranks) metadata_->ranks[rank] = std::move(info);
 }
 
 void ChromeCollector::addSample(const ChromeEvent& event, std::int64_t line) {

@@ -45,6 +45,7 @@ class ChromeCollector {
   using Edge = ChromeProcess::Edge;
 
   void addName(const ChromeEvent& event);
+  void addMetadataOfRank(std::string_view text);
   void addSample(const ChromeEvent& event, std::int64_t line);
   Row& rowOf(const ChromeEvent& event);
   void matchEdges(Row& row);

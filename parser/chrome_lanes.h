@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trace/timeline.h"
@@ -23,6 +24,10 @@ struct ChromeRow {
 class ChromeLanes {
  public:
   explicit ChromeLanes(const Timeline& timeline);
+
+  /// Rows that were chosen elsewhere: by track and event the position of its row in `rows`.
+  ChromeLanes(std::vector<ChromeRow> rows, std::vector<std::vector<std::uint32_t>> places)
+      : rows_(std::move(rows)), firstRow_(places.size(), 0), subLanes_(std::move(places)) {}
 
   const std::vector<ChromeRow>& rows() const { return rows_; }
   const ChromeRow& row(std::size_t track, std::size_t event) const {

@@ -1,10 +1,18 @@
 #include "parser/find_logs.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <set>
+#include <span>
 #include <system_error>
+#include <utility>
 
 #include "parser/log_numbers.h"
+#include "parser/natural_order.h"
 #include "parser/trace_reader.h"
 #include "trace/error.h"
 #include "trace/log_format.h"
@@ -15,36 +23,20 @@ namespace {
 namespace fs = std::filesystem;
 namespace lf = log_format;
 
-struct Numbered {
-  int number = 0;
-  fs::path path;
-};
-
 std::optional<int> numberAfter(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
   const auto number = parseNumber<int>(name.substr(prefix.size()));
   return number && *number >= 0 && *number <= kHighestRank ? number : std::nullopt;
 }
 
-/// Entries called `<prefix><number>`, by number; folders or plain files. Pipes and devices are left
-/// out, as opening one may wait for ever.
-std::vector<Numbered> entries(const fs::path& folder, std::string_view prefix, bool folders) {
-  std::vector<Numbered> list;
-  std::error_code error;
-  fs::directory_iterator it(folder, error);
-  for (; !error && it != fs::directory_iterator(); it.increment(error)) {
-    const auto number = numberAfter(prefix, it->path().filename().string());
-    std::error_code ignored;  // a link to nowhere is simply none
-    const bool fits = folders ? it->is_directory(ignored) : it->is_regular_file(ignored);
-    if (number && fits) list.push_back({*number, it->path()});
-  }
-  if (error) {
-    throw Error("cannot read the folder " + folder.string() + ": " + error.message());
-  }
-  std::sort(list.begin(), list.end(), [](const Numbered& a, const Numbered& b) {
-    return a.number != b.number ? a.number < b.number : a.path < b.path;
+constexpr std::string_view kTraceEndings[] = {".json", ".json.gz", ".pftrace", ".sqlite"};
+constexpr std::string_view kTextEndings[] = {".log",    ".out",    ".txt",
+                                             ".log.gz", ".out.gz", ".txt.gz"};
+
+bool hasEnding(std::string_view name, std::span<const std::string_view> endings) {
+  return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) {
+    return name.size() > ending.size() && name.ends_with(ending);
   });
-  return list;
 }
 
 /// A few names out of a folder, so that the reader of a message sees which one it was.
@@ -64,27 +56,133 @@ std::string glimpse(const fs::path& folder) {
   return names.size() > kNames ? text + ", …" : text;
 }
 
+/// Walks a folder and those in it.
+class FolderSearch {
+ public:
+  FolderSearch(Diagnostics& diagnostics, std::span<const std::string_view> endings)
+      : diagnostics_(diagnostics), endings_(endings) {}
+
+  void search(const fs::path& folder) {
+    struct stat status {};
+    if (::stat(folder.c_str(), &status) == 0) seen_.emplace(status.st_dev, status.st_ino);
+    lookInto(folder, true, nullptr);
+  }
+
+  std::vector<FoundLog> take() {
+    logs_.insert(logs_.end(), std::make_move_iterator(traces_.begin()),
+                 std::make_move_iterator(traces_.end()));
+    return std::move(logs_);
+  }
+
+ private:
+  /// What a folder holds, each in natural order.
+  struct Contents {
+    std::vector<std::pair<int, fs::path>> logs;  ///< by their number
+    std::vector<fs::path> traces;
+    std::vector<fs::path> machines;
+    std::vector<fs::path> folders;
+  };
+
+  void tell(const fs::path& path, std::string message, std::string advice = {}) {
+    diagnostics_.add(
+        {.file = path.string(), .message = std::move(message), .advice = std::move(advice)});
+  }
+
+  /// `nextRank`: in the folder of a machine, the rank of its first log.
+  void lookInto(const fs::path& folder, bool isRoot, int* nextRank) {
+    const Contents contents = contentsOf(folder, isRoot);
+    for (const auto& [number, path] : contents.logs) {
+      logs_.push_back(
+          {path.string(), nextRank == nullptr ? number : (*nextRank)++, FoundBy::kLogName});
+    }
+    for (const fs::path& path : contents.traces) {
+      traces_.push_back({path.string(), std::nullopt, FoundBy::kEnding});
+    }
+    if (contents.logs.empty()) {
+      int rank = 0;
+      for (const fs::path& machine : contents.machines) lookInto(machine, false, &rank);
+    } else if (!contents.machines.empty()) {
+      tell(contents.machines.front(),
+           "folders of machines beside logs were left out: their ranks would be counted twice",
+           "name such a folder to read it");
+    }
+    for (const fs::path& inner : contents.folders) lookInto(inner, false, nullptr);
+  }
+
+  Contents contentsOf(const fs::path& folder, bool isRoot) {
+    Contents contents;
+    std::error_code error;
+    std::vector<fs::path> entries;
+    fs::directory_iterator it(folder, error);
+    for (; !error && it != fs::directory_iterator(); it.increment(error)) {
+      entries.push_back(it->path());
+    }
+    if (error && isRoot) {
+      throw Error("cannot read the folder " + folder.string() + ": " + error.message());
+    }
+    if (error) tell(folder, "cannot read the folder: " + error.message());
+    std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
+      return naturallyBefore(a.filename().native(), b.filename().native());
+    });
+    for (const fs::path& entry : entries) sortIn(entry, contents);
+    std::stable_sort(contents.logs.begin(), contents.logs.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    return contents;
+  }
+
+  void sortIn(const fs::path& path, Contents& contents) {
+    const std::string name = path.filename().string();
+    if (name.starts_with('.')) return;
+    const std::optional<int> rank = rankOfLogName(name);
+    const bool fits = rank || hasEnding(name, endings_);
+    struct stat status {};
+    if (::stat(path.c_str(), &status) != 0) {
+      if (fits) tell(path, std::string("cannot be opened: ") + std::strerror(errno));
+      return;
+    }
+    if (!S_ISDIR(status.st_mode) && !fits) return;
+    if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
+      // Opening one may wait for ever.
+      return tell(path, "is no plain file and was left out", "name it to read it all the same");
+    }
+    if (!seen_.emplace(status.st_dev, status.st_ino).second) return;
+    if (S_ISDIR(status.st_mode)) {
+      (numberAfter(lf::kMachinePrefix, name) ? contents.machines : contents.folders)
+          .push_back(path);
+    } else if (rank) {
+      contents.logs.emplace_back(*rank, path);
+    } else {
+      contents.traces.push_back(path);
+    }
+  }
+
+  Diagnostics& diagnostics_;
+  std::span<const std::string_view> endings_;
+  std::vector<FoundLog> logs_;
+  std::vector<FoundLog> traces_;
+  std::set<std::pair<dev_t, ino_t>> seen_;
+};
+
 }  // namespace
 
 std::optional<int> rankOfLogName(const std::string& fileName) {
   return numberAfter(lf::kFilePrefix, fileName);
 }
 
-std::vector<FoundLog> findLogs(const std::string& folder) {
-  std::vector<FoundLog> logs;
-  for (const Numbered& file : entries(folder, lf::kFilePrefix, false)) {
-    logs.push_back({file.path.string(), file.number});
+std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnostics, bool asTexts) {
+  using Endings = std::span<const std::string_view>;
+  FolderSearch search(diagnostics, asTexts ? Endings(kTextEndings) : Endings(kTraceEndings));
+  search.search(folder);
+  std::vector<FoundLog> found = search.take();
+  if (!found.empty()) return found;
+  if (asTexts) {
+    throw Error("no log in the folder " + folder + ": " + glimpse(folder) +
+                "; with --pattern it is searched for workerlog.<rank>, *.log, *.out and *.txt; "
+                "name other files themselves");
   }
-  if (!logs.empty()) return logs;
-  for (const Numbered& machine : entries(folder, lf::kMachinePrefix, true)) {
-    for (const Numbered& file : entries(machine.path, lf::kFilePrefix, false)) {
-      logs.push_back({file.path.string(), static_cast<int>(logs.size())});
-    }
-  }
-  if (!logs.empty()) return logs;
   throw Error("no job log in the folder " + folder + ": " + glimpse(folder) +
               "; logs are called workerlog.<rank> (workerlog.0, workerlog.1, …), in the folder "
-              "itself or in machine<i>/");
+              "itself or in machine<i>/, and traces end in .json, .json.gz, .pftrace or .sqlite");
 }
 
 }  // namespace pipetrace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -8,19 +9,38 @@
 
 namespace pipetrace {
 
+/// How a file to read was come by.
+enum class FoundBy : std::uint8_t {
+  kName,     ///< the user named it
+  kLogName,  ///< in a folder, called workerlog.<rank>
+  kEnding,   ///< in a folder, with an ending that traces have
+};
+
 /// A file to read and the rank that its name or place gives.
 struct FoundLog {
   std::string path;
   std::optional<int> rank;
+  FoundBy by = FoundBy::kName;
 };
 
 /// The rank in a file name `workerlog.<rank>`; nothing for any other name.
 std::optional<int> rankOfLogName(const std::string& fileName);
 
-/// The job logs of a folder, by rank: `workerlog.<rank>` in the folder itself, or, when there is
-/// none, `machine<i>/workerlog.<d>`, where the ranks are counted through all machines in the order
-/// of i and d. No other folder is looked into, so links that lead back cannot trap it. Throws Error
-/// when the folder cannot be read or holds no log.
-std::vector<FoundLog> findLogs(const std::string& folder);
+/// The files of a folder and all folders in it that may be logs or traces, logs first, each sort in
+/// the natural order of their paths:
+/// - `workerlog.<rank>`; in a folder that holds `machine<i>/workerlog.<d>` and no log itself, the
+///   ranks are counted through all machines in the order of i and d;
+/// - `*.json`, `*.json.gz`, `*.pftrace`, `*.sqlite`.
+///
+/// Names that begin with a dot are passed over. Links are followed, but each folder and each file
+/// is taken once, by whatever name it comes first, so links that lead back cannot trap the search.
+/// What has a fitting name and is no file that can be read to its end (a FIFO, a socket, a device,
+/// a link to nowhere) is told in `diagnostics`, and so is a folder below that cannot be read.
+/// Throws Error when `folder` itself cannot be read or nothing was found.
+///
+/// `asTexts`: any program's logs are looked for, so `*.log`, `*.out` and `*.txt`, gzipped or not,
+/// take the place of the traces.
+std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnostics,
+                               bool asTexts = false);
 
 }  // namespace pipetrace

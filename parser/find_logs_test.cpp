@@ -13,20 +13,30 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::Eq;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Optional;
 using testing::Pair;
 using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
 
 class FindLogsTest : public test::FolderTest {
  protected:
-  std::vector<std::pair<std::string, int>> found() const {
+  /// Paths and ranks, -1 for none.
+  std::vector<std::pair<std::string, int>> found() {
     std::vector<std::pair<std::string, int>> list;
-    for (const FoundLog& log : findLogs(folder_.string())) {
-      list.emplace_back(std::filesystem::relative(log.path, folder_).string(),
-                        log.rank.value_or(-1));
+    diagnostics_ = {};
+    for (const FoundLog& log : findLogs(folder_.string(), diagnostics_)) {
+      list.emplace_back(log.path.substr(folder_.string().size() + 1), log.rank.value_or(-1));
     }
     return list;
   }
+  std::vector<std::string> told() const {
+    std::vector<std::string> list;
+    for (const Diagnostic& d : diagnostics_.list()) list.push_back(toText(d));
+    return list;
+  }
+
+  Diagnostics diagnostics_;
 };
 
 TEST_F(FindLogsTest, TheRankIsInTheName) {
@@ -55,36 +65,71 @@ TEST_F(FindLogsTest, RanksAreCountedThroughAllMachinesInNaturalOrder) {
   }
   EXPECT_THAT(found(),
               ElementsAre(Pair("machine0/workerlog.0", 0), Pair("machine2/workerlog.0", 1),
-                          Pair("machine2/workerlog.1", 2), Pair("machine10/workerlog.0", 3)));
+                          Pair("machine2/workerlog.1", 2), Pair("machine10/workerlog.0", 3),
+                          Pair("machinex/workerlog.0", 0)));  // of no machine
 }
 
 TEST_F(FindLogsTest, LogsInTheFolderItselfComeBeforeThoseOfMachines) {
   write("workerlog.0", "");
   write("machine0/workerlog.0", "");
   EXPECT_THAT(found(), ElementsAre(Pair("workerlog.0", 0)));
+  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("machine0"), HasSubstr("left out"))));
+}
+
+TEST_F(FindLogsTest, FoldersAreSearchedRecursivelyAndLogsComeFirst) {
+  for (const char* name :
+       {"run10/workerlog.0", "run9/out/rank10.json", "run9/out/rank9.json.gz", "a.pftrace",
+        "run9/machine1/workerlog.0", "run9/machine0/workerlog.0", "nsys.sqlite", "notes.md",
+        ".hidden/workerlog.7", "run9/workerlog.0.gz", ".json"}) {
+    write(name, "");
+  }
+  EXPECT_THAT(
+      found(),
+      ElementsAre(Pair("run9/machine0/workerlog.0", 0), Pair("run9/machine1/workerlog.0", 1),
+                  Pair("run10/workerlog.0", 0), Pair("a.pftrace", -1), Pair("nsys.sqlite", -1),
+                  Pair("run9/out/rank9.json.gz", -1), Pair("run9/out/rank10.json", -1)));
+  EXPECT_THAT(told(), IsEmpty());
 }
 
 TEST_F(FindLogsTest, LinksThatLeadBackDoNotTrapTheSearch) {
   std::filesystem::create_directory_symlink(".", path("machine0"));
+  std::filesystem::create_directory_symlink(folder_, path("self"));
   std::filesystem::create_symlink("machine1", path("machine1"));
   std::filesystem::create_symlink("workerlog.1", path("workerlog.1"));
   EXPECT_THROW(found(), Error);
   write("machine2/workerlog.0", "");
+  std::filesystem::create_directory_symlink("..", path("machine2/up"));
   EXPECT_THAT(found(), ElementsAre(Pair("machine2/workerlog.0", 0)));
+  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("workerlog.1"), HasSubstr("symbolic links"))));
 }
 
-TEST_F(FindLogsTest, PipesAreNotWaitedFor) {
+TEST_F(FindLogsTest, AFolderBehindTwoNamesIsLookedIntoOnce) {
+  write("run3/workerlog.0", "");
+  std::filesystem::create_directory_symlink("run3", path("latest"));
+  EXPECT_THAT(found(), ElementsAre(Pair("latest/workerlog.0", 0)));
+}
+
+TEST_F(FindLogsTest, PipesSocketsAndLinksToNowhereAreToldAndNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path("workerlog.0").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo(path("pipe.json").c_str(), 0600), 0);
+  ASSERT_EQ(::mkfifo(path("other").c_str(), 0600), 0);
+  std::filesystem::create_symlink("nowhere", path("workerlog.2"));
+  ASSERT_EQ(::mknod(path("workerlog.3").c_str(), S_IFSOCK | 0600, 0), 0);
   write("workerlog.1", "");
   EXPECT_THAT(found(), ElementsAre(Pair("workerlog.1", 1)));
+  EXPECT_THAT(told(),
+              UnorderedElementsAre(AllOf(HasSubstr("workerlog.0"), HasSubstr("no plain file")),
+                                   AllOf(HasSubstr("pipe.json"), HasSubstr("no plain file")),
+                                   AllOf(HasSubstr("workerlog.2"), HasSubstr("No such file")),
+                                   AllOf(HasSubstr("workerlog.3"), HasSubstr("no plain file"))));
 }
 
 TEST_F(FindLogsTest, AFolderWithoutLogsIsAnErrorThatSaysWhatALogIsCalled) {
   EXPECT_THAT([&] { found(); },
               ThrowsMessage<Error>(AllOf(HasSubstr(folder_.string()), HasSubstr("it is empty"),
                                          HasSubstr("workerlog.<rank>"))));
-  write("profile.json", "");
-  EXPECT_THAT([&] { found(); }, ThrowsMessage<Error>(HasSubstr("it holds profile.json")));
+  write("readme.md", "");
+  EXPECT_THAT([&] { found(); }, ThrowsMessage<Error>(HasSubstr("it holds readme.md")));
 }
 
 }  // namespace

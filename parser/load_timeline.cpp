@@ -1,27 +1,43 @@
 #include "parser/load_timeline.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <atomic>
+#include <exception>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <span>
 #include <system_error>
 #include <utility>
 
 #include "parser/byte_source.h"
 #include "parser/find_logs.h"
+#include "parser/kind_names.h"
+#include "parser/megatron_ranks.h"
+#include "parser/own_profile.h"
+#include "parser/pattern_log_reader.h"
 #include "parser/reader_registry.h"
+#include "parser/timeline_joiner.h"
 #include "trace/error.h"
+#include "trace/turns.h"
 
 namespace pipetrace {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs) {
+constexpr std::string_view kJobLogFormat = "job log";
+
+std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs, bool asTexts,
+                              Diagnostics& diagnostics) {
   std::vector<FoundLog> files;
   for (const std::string& input : inputs) {
     std::error_code error;  // whatever is wrong with the name, opening it will say
     if (input != "-" && fs::is_directory(input, error)) {
-      const std::vector<FoundLog> logs = findLogs(input);
-      files.insert(files.end(), logs.begin(), logs.end());
+      const std::vector<FoundLog> found = findLogs(input, diagnostics, asTexts);
+      files.insert(files.end(), found.begin(), found.end());
     } else {
       files.push_back({input, rankOfLogName(fs::path(input).filename().string())});
     }
@@ -29,49 +45,223 @@ std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs) {
   return files;
 }
 
-/// One sentence for inputs that held nothing between them.
-std::string nothingIn(const std::vector<FoundLog>& files, const std::string& whyFirst) {
-  std::string text = "no job in " + files.front().path + ": " + whyFirst;
-  if (files.size() > 1) {
-    text += ", and none in " + std::to_string(files.size() - 1) + " more";
+/// Takes out what is there under several names, and adds up the sizes of the rest.
+void removeRepeated(std::vector<FoundLog>& files, LoadProgress* progress,
+                    Diagnostics& diagnostics) {
+  std::map<std::pair<dev_t, ino_t>, std::string> seen;
+  std::int64_t size = 0;
+  std::erase_if(files, [&](const FoundLog& file) {
+    struct stat status {};
+    if (file.path == "-" || ::stat(file.path.c_str(), &status) != 0) return false;
+    if (!S_ISREG(status.st_mode)) return false;
+    const auto [first, isNew] = seen.try_emplace({status.st_dev, status.st_ino}, file.path);
+    if (isNew) {
+      size += status.st_size;
+    } else {
+      diagnostics.add({.file = file.path,
+                       .message = "is the same file as " + first->second + " and was read once"});
+    }
+    return !isNew;
+  });
+  if (progress != nullptr) progress->bytesInAll = size;
+}
+
+/// What reading a file by itself has given.
+struct FileReading {
+  Timeline timeline;
+  Diagnostics diagnostics;
+  ReadOutcome outcome;
+  std::string name;           ///< what messages call it
+  std::string_view format;    ///< of the reader
+  bool isOwnProfile = false;  ///< ... that was left out, as there are logs
+};
+
+/// Reads one file, apart from all others.
+class FileLoader {
+ public:
+  /// `leaveOutProfiles`: where a folder holds logs, the profiles in it are made of them.
+  FileLoader(const LoadOptions& options, bool leaveOutProfiles)
+      : options_(options), leaveOutProfiles_(leaveOutProfiles) {
+    if (!options.kindsFile.empty()) kinds_ = KindNames::read(options.kindsFile);
+    if (options.pattern.empty()) return;
+    pattern_.emplace(options.pattern, options.timeUnit);
+    patternReader_.emplace(*pattern_);
   }
-  return text +
-         "; give a folder of workerlog.<rank> files, one such file, or a profile that pipe-trace "
-         "wrote";
+
+  /// Throws Error when the file cannot be read at all.
+  FileReading load(const FoundLog& file, int nextRank) const {
+    FileReading reading;
+    ByteSource source(file.path);
+    reading.name = source.name();
+    if (options_.progress != nullptr) source.countInto(&options_.progress->bytesRead);
+    const std::string_view head = source.peek(TraceReader::kProbeSize);
+    if (file.by == FoundBy::kEnding && leaveOutProfiles_ &&
+        (isOwnProfile(head) || isPaddleProfileName(fs::path(file.path).filename().string()))) {
+      reading.isOwnProfile = true;
+      return reading;
+    }
+    const TraceReader* reader = patternReader_ ? &*patternReader_ : chooseReader(readers_, head);
+    if (reader == nullptr) throw Error(source.name() + " is in no format that can be read");
+    reading.format = reader->formatName();
+    const ReadRequest request{.rank = file.rank,
+                              .nextRank = nextRank,
+                              .run = options_.run,
+                              .threads = options_.threads,
+                              .kinds = kinds_ ? &*kinds_ : nullptr};
+    reading.outcome = reader->read(source, request, reading.timeline, reading.diagnostics);
+    if (!source.damage().empty()) {
+      reading.diagnostics.add({.file = source.name(),
+                               .message = source.damage() + "; what came before was read",
+                               .advice = "copy the file again"});
+    }
+    return reading;
+  }
+
+ private:
+  const LoadOptions& options_;
+  bool leaveOutProfiles_;
+  std::optional<KindNames> kinds_;
+  std::optional<LinePattern> pattern_;
+  std::optional<PatternLogReader> patternReader_;
+  std::vector<std::unique_ptr<TraceReader>> readers_ = makeTraceReaders();
+};
+
+/// Puts what the files have given together.
+class RunLoader {
+ public:
+  RunLoader(Diagnostics& diagnostics, std::vector<LoadedFile>* loaded)
+      : diagnostics_(diagnostics), loaded_(loaded) {}
+
+  int nextRank() const { return joiner_.nextRank(); }
+
+  /// A file found by its ending that turned out not to be readable.
+  void leaveOut(const FoundLog& file, const std::string& why) {
+    diagnostics_.add({.file = file.path, .message = "was left out: " + why});
+    if (whyFirst_.empty()) whyFirst_ = why;
+  }
+
+  void add(const FoundLog& file, FileReading reading) {
+    if (reading.isOwnProfile) {
+      return note(file, "is a profile of logs in the same folder and was left out",
+                  "name it to read it");
+    }
+    if (reading.outcome.events == 0 && whyFirst_.empty()) whyFirst_ = reading.outcome.whyNone;
+    if (reading.outcome.events == 0 && file.by == FoundBy::kEnding) {
+      return note(file, "holds no trace and was left out: " + reading.outcome.whyNone);
+    }
+    for (const Diagnostic& diagnostic : reading.diagnostics.list()) diagnostics_.add(diagnostic);
+    const bool isLog = reading.format == kJobLogFormat;
+    const std::int64_t events =
+        joiner_.add(std::move(reading.timeline), reading.name, isLog, diagnostics_);
+    if (loaded_ != nullptr) {
+      loaded_->push_back({reading.name, reading.format, events, reading.outcome.arrows});
+    }
+    if (reading.outcome.events == 0) {
+      withoutJobs_.push_back({.file = reading.name,
+                              .message = "no job in it: " + reading.outcome.whyNone,
+                              .advice = "that rank is missing from the profile"});
+    }
+  }
+
+  Timeline take(const std::vector<FoundLog>& files) {
+    if (joiner_.timeline().eventCount() == 0) throw Error(nothingIn(files));
+    for (Diagnostic& diagnostic : withoutJobs_) diagnostics_.add(std::move(diagnostic));
+    Timeline timeline = joiner_.take();
+    lineUpMegatronRanks(timeline);
+    timeline.sort();
+    return timeline;
+  }
+
+ private:
+  void note(const FoundLog& file, std::string message, std::string advice = {}) {
+    diagnostics_.add({.severity = Severity::kNote,
+                      .file = file.path,
+                      .message = std::move(message),
+                      .advice = std::move(advice)});
+  }
+
+  /// One sentence for inputs that held nothing between them.
+  std::string nothingIn(const std::vector<FoundLog>& files) const {
+    std::string text = "no job in " + files.front().path + ": " + whyFirst_;
+    if (files.size() > 1) {
+      text += ", and none in " + std::to_string(files.size() - 1) + " more";
+    }
+    return text +
+           "; give a folder of workerlog.<rank> files, one such file, or a profile that "
+           "pipe-trace wrote";
+  }
+
+  Diagnostics& diagnostics_;
+  std::vector<LoadedFile>* loaded_;
+  TimelineJoiner joiner_;
+  std::string whyFirst_;
+  std::vector<Diagnostic> withoutJobs_;  // told if there are others, else the error says it
+};
+
+/// How many of the first files are logs whose names give their ranks and which are read sooner by
+/// one thread each than one after the other by all.
+std::size_t countSmallLogs(std::span<const FoundLog> files) {
+  constexpr off_t kSmall = off_t{4} << 20;
+  const auto isSmallLog = [](const FoundLog& file) {
+    struct stat status {};
+    return file.rank && file.path != "-" && ::stat(file.path.c_str(), &status) == 0 &&
+           S_ISREG(status.st_mode) && status.st_size < kSmall;
+  };
+  return static_cast<std::size_t>(std::find_if_not(files.begin(), files.end(), isSmallLog) -
+                                  files.begin());
+}
+
+/// Reads the files, several at once on several threads, and adds them in their order.
+void loadAll(std::span<const FoundLog> files, const FileLoader& loader, RunLoader& run,
+             int threads) {
+  std::atomic<std::size_t> next{0};
+  const std::size_t useful = std::min(static_cast<std::size_t>(threads), files.size());
+  Turns::run(static_cast<int>(useful), [&](Turns& turns) {
+    for (std::size_t i = 0; (i = next++) < files.size();) {
+      const FoundLog& file = files[i];
+      std::optional<FileReading> reading;
+      std::exception_ptr error;
+      try {
+        // With one thread, all files before this one have been added.
+        reading = loader.load(file, useful == 1 ? run.nextRank() : kHighestRank);
+      } catch (const Error&) {
+        error = std::current_exception();
+      }
+      if (!turns.await(static_cast<std::int64_t>(i))) return;
+      try {
+        if (error) std::rethrow_exception(error);
+        const bool mayNeedRank = useful > 1 && reading->format != kJobLogFormat;
+        run.add(file, mayNeedRank ? loader.load(file, run.nextRank()) : std::move(*reading));
+      } catch (const Error& why) {
+        if (file.by != FoundBy::kEnding) throw;
+        run.leaveOut(file, why.what());
+      }
+      turns.finish();
+    }
+  });
 }
 
 }  // namespace
 
 Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
-                      Diagnostics& diagnostics) {
-  const std::vector<FoundLog> files = filesOf(inputs);
+                      Diagnostics& diagnostics, std::vector<LoadedFile>* loaded) {
+  std::vector<FoundLog> files = filesOf(inputs, !options.pattern.empty(), diagnostics);
+  removeRepeated(files, options.progress, diagnostics);
   if (files.empty()) throw Error("nothing to read: name a folder of job logs or a profile");
 
-  Timeline timeline;
-  const auto readers = makeTraceReaders();
-  std::string whyFirst;
-  std::vector<Diagnostic> withoutJobs;  // told if there are others, else the error says it
-  for (const FoundLog& file : files) {
-    ByteSource source(file.path);
-    const TraceReader* reader = chooseReader(readers, source.peek(TraceReader::kProbeSize));
-    if (reader == nullptr) throw Error(source.name() + " is in no format that can be read");
-    ReadRequest request{.rank = file.rank, .run = options.run, .threads = options.threads};
-    if (!timeline.ranks.empty()) request.nextRank = timeline.ranks.rbegin()->first + 1;
-    const ReadOutcome outcome = reader->read(source, request, timeline, diagnostics);
-    if (!source.damage().empty()) {
-      diagnostics.add({.file = source.name(),
-                       .message = source.damage() + "; what came before was read",
-                       .advice = "copy the file again"});
-    }
-    if (outcome.events > 0) continue;
-    if (whyFirst.empty()) whyFirst = outcome.whyNone;
-    withoutJobs.push_back({.file = source.name(),
-                           .message = "no job in it: " + outcome.whyNone,
-                           .advice = "that rank is missing from the profile"});
+  const bool hasFoundLogs = std::any_of(files.begin(), files.end(), [](const FoundLog& file) {
+    return file.by == FoundBy::kLogName;
+  });
+  const FileLoader loader(options, hasFoundLogs);
+  RunLoader run(diagnostics, loaded);
+  const std::span all(files);
+  for (std::size_t next = 0; next < files.size();) {
+    const std::size_t count = countSmallLogs(all.subspan(next));
+    loadAll(all.subspan(next, std::max<std::size_t>(count, 1)), loader, run,
+            count > 1 ? threadCount(options.threads) : 1);
+    next += std::max<std::size_t>(count, 1);
   }
-  if (timeline.eventCount() == 0) throw Error(nothingIn(files, whyFirst));
-  for (Diagnostic& diagnostic : withoutJobs) diagnostics.add(std::move(diagnostic));
-  timeline.sort();
+  Timeline timeline = run.take(files);
   // Everything after this subtracts times from each other.
   const Timeline::Span span = timeline.span();
   if (Nanoseconds length = 0; __builtin_sub_overflow(span.end, span.begin, &length)) {

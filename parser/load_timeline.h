@@ -3,7 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "parser/load_progress.h"
+#include "parser/loaded_file.h"
 #include "trace/diagnostic.h"
+#include "trace/nanoseconds.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -13,15 +16,30 @@ struct LoadOptions {
   int run = -1;
   /// How many threads may read; 0: one per core. What is read does not depend on it.
   int threads = 0;
+  /// A regular expression (LinePattern): all inputs are logs of which it says how a line tells of a
+  /// job. Empty: formats are chosen by content.
+  std::string pattern;
+  /// What the times that it finds are in, in nanoseconds.
+  Nanoseconds timeUnit = kNsPerMs;
+  /// File that says which names of other tracers are which kinds (KindNames); empty: none.
+  std::string kindsFile;
+  /// Kept up to date meanwhile, if given; must outlive the call.
+  LoadProgress* progress = nullptr;
 };
 
-/// The one front door for everything that can be read: files, folders (searched for
-/// `workerlog.<rank>`), "-" for standard input. The format is chosen by content, not by name.
+/// The one front door for everything that can be read: files, folders (searched as findLogs()
+/// says), "-" for standard input. The format is chosen by content, not by name.
 ///
-/// Throws Error when an input is missing or unreadable, when a folder holds nothing to read, and
-/// when there is not a single event in all inputs. What is wrong inside a file (cut-off lines, bad
-/// numbers) is added to `diagnostics`, and reading goes on. The timeline is sorted.
+/// No job counts twice: a file that is named or found several times is read once; of each lane of a
+/// rank the first file counts (TimelineJoiner); where a folder holds job logs, the profiles in it
+/// that pipe-trace or PaddlePaddle's converter wrote are left out. Files that were found by their
+/// ending and hold no trace are passed over. All of that is told in `diagnostics`.
+///
+/// Throws Error when an input, or a log in a folder, is missing or unreadable, when a folder holds
+/// nothing to read, and when there is not a single event in all inputs. What is wrong inside a file
+/// (cut-off lines, bad numbers) is added to `diagnostics`, and reading goes on. The timeline is
+/// sorted. `files`, if given, gets an entry for each file that was read, in their order.
 Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
-                      Diagnostics& diagnostics);
+                      Diagnostics& diagnostics, std::vector<LoadedFile>* files = nullptr);
 
 }  // namespace pipetrace

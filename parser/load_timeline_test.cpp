@@ -6,7 +6,9 @@
 #include <thread>
 
 #include "parser/chrome_writer.h"
+#include "parser/perfetto_writer.h"
 #include "parser/reader_registry.h"
+#include "parser/sqlite_writer.h"
 #include "parser/test_files.h"
 #include "parser/test_timelines.h"
 #include "trace/error.h"
@@ -15,11 +17,14 @@ namespace pipetrace {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Key;
 using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
 
 class LoadTimelineTest : public test::FolderTest {
  protected:
@@ -38,11 +43,16 @@ class LoadTimelineTest : public test::FolderTest {
     }
     return path(folder);
   }
-  std::string writeProfile(const Timeline& timeline, const std::string& name) {
+  template <typename Write>
+  std::string writeInto(const std::string& name, const Write& write) {
+    std::filesystem::create_directories((folder_ / name).parent_path());
     OutputFile out(path(name));
-    writeChromeJson(timeline, {}, out);
+    write(out);
     out.commit();
     return path(name);
+  }
+  std::string writeProfile(const Timeline& timeline, const std::string& name) {
+    return writeInto(name, [&](OutputFile& out) { writeChromeJson(timeline, {}, out); });
   }
 
   Diagnostics diagnostics_;
@@ -171,6 +181,105 @@ TEST_F(LoadTimelineTest, EveryFormatHasOneReader) {
   EXPECT_EQ(chooseReader(readers, "[INFO] start\n")->formatName(), "job log");
   EXPECT_EQ(chooseReader(readers, "")->formatName(), "job log");
   EXPECT_EQ(chooseReader(readers, "Profiler Info: Job (0)\n")->formatName(), "job log");
+}
+
+TEST_F(LoadTimelineTest, TheProfilesOfLogsInTheirFolderDoNotCountTwice) {
+  const Timeline written = test::oneFOneB(2, 2, 1);
+  const std::string folder = writeLogs(written, "logs");
+  writeProfile(written, "logs/profile.json");
+  writeInto("logs/deeper/profile.pftrace",
+            [&](OutputFile& out) { writePerfetto(written, {}, out); });
+  writeInto("logs/profile.sqlite", [&](OutputFile& out) { writeSqlite(written, out); });
+  write("logs/pipeline_profile.json",
+        R"({"traceEvents": [)"
+        R"({"name": "F0", "ph": "X", "ts": 1, "dur": 1, "pid": 0}]})");
+  EXPECT_EQ(test::describe(load({folder})), test::describe(written));
+  EXPECT_EQ(told().size(), 4U);
+  EXPECT_THAT(told(), Each(AllOf(HasSubstr("note"), HasSubstr("left out"),
+                                 HasSubstr("name it to read it"))));
+  // A profile without its logs is read; of several of one run, the first.
+  for (const char* rank : {"logs/workerlog.0", "logs/workerlog.1", "logs/pipeline_profile.json"}) {
+    std::filesystem::remove(path(rank));
+  }
+  EXPECT_EQ(test::describe(load({folder})), test::describe(written));
+  EXPECT_THAT(told(), Contains(AllOf(HasSubstr("profile.sqlite: warning: rank 0 was read from"),
+                                     HasSubstr("profile.json already"))));
+}
+
+TEST_F(LoadTimelineTest, TracesOfOthersAreReadBesideLogs) {
+  const Timeline written = test::oneFOneB(2, 2, 1);
+  const std::string folder = writeLogs(written, "logs");
+  write("logs/kernels.json",
+        R"([{"name": "k", "ph": "X", "ts": 1, "dur": 1, "pid": 1, "tid": 1}])");
+  EXPECT_EQ(load({folder}).eventCount(), written.eventCount() + 1);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(LoadTimelineTest, FoundFilesThatAreNoTracesAreNoted) {
+  const std::string folder = writeLogs(test::oneFOneB(2, 2, 1), "logs");
+  write("logs/report.json", R"({"bubble_ratio": 0.25})");
+  write("logs/empty.json", "");
+  write("logs/rows.sqlite", std::string("SQLite format 3\0 and no more", 28));
+  load({folder});
+  EXPECT_THAT(told(),
+              UnorderedElementsAre(AllOf(HasSubstr("report.json: note: holds no trace")),
+                                   AllOf(HasSubstr("empty.json: note: holds no trace")),
+                                   AllOf(HasSubstr("rows.sqlite: "), HasSubstr("left out"))));
+  EXPECT_THROW(load({path("logs/report.json")}), Error);
+}
+
+TEST_F(LoadTimelineTest, ASecondLogOfARankIsLeftOutAndBothAreNamed) {
+  const Timeline written = test::oneFOneB(2, 2, 1);
+  writeLogs(written, "a");
+  writeLogs(written, "b");
+  EXPECT_EQ(test::describe(load({path("a"), path("b/workerlog.1")})), test::describe(written));
+  EXPECT_THAT(told(),
+              ElementsAre(AllOf(
+                  HasSubstr("b/workerlog.1: warning: rank 1 was read from"),
+                  HasSubstr(path("a/workerlog.1")),
+                  HasSubstr("(compute, recv, send, counter loss, counter memory) were left out"))));
+}
+
+TEST_F(LoadTimelineTest, OneFileUnderTwoNamesIsReadOnce) {
+  const Timeline written = test::oneFOneB(2, 2, 1);
+  const std::string folder = writeLogs(written, "logs");
+  std::filesystem::create_symlink(path("logs/workerlog.1"), path("copy"));
+  EXPECT_EQ(test::describe(load({folder, path("copy")})), test::describe(written));
+  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("copy: warning: is the same file as"),
+                                        HasSubstr("logs/workerlog.1"))));
+}
+
+TEST_F(LoadTimelineTest, TracesOfOneRankAtOtherTimesArePutTogether) {
+  const std::string first = writeProfile(test::oneFOneB(2, 2, 1), "first.json");
+  Timeline later = test::oneFOneB(2, 2, 1);
+  for (Track& track : later.tracks) {
+    for (Event& event : track.events) {
+      event.begin += 3600 * kNsPerSecond;
+      event.end += 3600 * kNsPerSecond;
+    }
+  }
+  const std::size_t events = later.eventCount();
+  EXPECT_EQ(load({first, writeProfile(later, "second.json")}).eventCount(), 2 * events);
+  EXPECT_THAT(told(), Each(AllOf(HasSubstr("second.json: note"), HasSubstr("put together"))));
+}
+
+TEST_F(LoadTimelineTest, DevicesAndSocketsAreErrors) {
+  EXPECT_THAT([&] { load({"/dev/zero"}); }, ThrowsMessage<Error>(HasSubstr("it is a device")));
+  ASSERT_EQ(::mknod(path("socket").c_str(), S_IFSOCK | 0600, 0), 0);
+  EXPECT_THAT([&] { load({path("socket")}); }, ThrowsMessage<Error>(HasSubstr("socket")));
+  EXPECT_THAT([&] { load({"/dev/null"}); }, ThrowsMessage<Error>(HasSubstr("it is empty")));
+}
+
+TEST_F(LoadTimelineTest, ProgressEndsWithAllBytesRead) {
+  const std::string folder = writeLogs(test::oneFOneB(3, 8, 2), "logs");
+  std::int64_t size = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    size += static_cast<std::int64_t>(entry.file_size());
+  }
+  LoadProgress progress;
+  load({folder}, {.progress = &progress});
+  EXPECT_EQ(progress.bytesInAll, size);
+  EXPECT_GE(progress.bytesRead, size);
 }
 
 }  // namespace

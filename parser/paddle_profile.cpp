@@ -184,6 +184,12 @@ class Converter {
     return startStep;
   }
 
+  bool isSkipped(const std::string& type) const {
+    const std::vector<std::string>& types = request_.skippedTypes;
+    if (!types.empty()) return std::find(types.begin(), types.end(), type) != types.end();
+    return is2023() ? type == "lr" : type == "recv_forward" || type == "send_backward";
+  }
+
   void addPair(std::string name, const PaddleLogJob& job, const std::string& tid,
                std::string_view color) {
     ++jobs_;
@@ -196,7 +202,7 @@ class Converter {
     Step step{{0, true}, {0, true}};
     std::string firstType;
     for (const PaddleLogJob& job : log.jobs) {
-      if (job.type == "recv_forward" || job.type == "send_backward") continue;
+      if (isSkipped(job.type)) continue;
       if (job.type != "default" && firstType.empty()) firstType = job.type;
       if (job.type == firstType && job.microBatch == "0") {
         if (step.begin.value != 0) steps.push_back(step);
@@ -215,7 +221,7 @@ class Converter {
 
   void addJobsOf2023(const PaddleLog& log, const std::string& tid, const std::string& path) {
     for (const PaddleLogJob& job : log.jobs) {
-      if (job.type == "lr") continue;
+      if (isSkipped(job.type)) continue;
       const std::string_view color = colorOf(job.type);
       if (color.empty()) {
         diagnostics_.add({.file = path,
@@ -333,6 +339,8 @@ class Converter {
     OutputFile perfetto(summary.perfettoProfile);
     writeTo(plain, {}, "");
     writeTo(perfetto, replacedNames(), names());
+    plain.prepare();
+    perfetto.prepare();
     plain.commit();
     perfetto.commit();
     return summary;

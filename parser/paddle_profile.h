@@ -19,6 +19,9 @@ struct PaddleRequest {
   std::vector<int> devices;  ///< in the order in which they are written; as in --devices 0,1
   bool multiMachine = false;
   PaddleStyle style = PaddleStyle::kCurrent;
+  /// Types whose jobs are left out; empty: those that the script leaves out (`recv_forward` and
+  /// `send_backward`, in 2023 `lr`).
+  std::vector<std::string> skippedTypes;
 };
 
 struct PaddleSummary {
@@ -32,7 +35,7 @@ struct PaddleSummary {
 /// Converts PaddlePaddle's logs as PaddlePaddle's own script does, and writes its two files into
 /// the log folder: the same events in the same order, every time the same double. (Machine folders
 /// are taken in the natural order of their names; the script takes them as the file system gives
-/// them.) Both files are written before one is renamed to its name.
+/// them.) Both files are written and synced before the first is renamed to its name.
 ///
 /// What the script gets wrong is done as it does it, and told in `diagnostics`: devices whose
 /// numbers do not run from 0 keep tids that are texts, logs without jobs make a step that lasts

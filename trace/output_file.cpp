@@ -106,6 +106,7 @@ void OutputFile::flush() {
 }
 
 void OutputFile::writeOut(std::string_view rest) {
+  if (counter_ != nullptr) counter_->fetch_add(static_cast<std::int64_t>(rest.size()));
   while (!rest.empty() && !pipeClosed_) {
     const ssize_t n = ::write(fd_, rest.data(), rest.size());
     if (n >= 0) {
@@ -118,13 +119,18 @@ void OutputFile::writeOut(std::string_view rest) {
   }
 }
 
-void OutputFile::commit() {
+void OutputFile::prepare() {
+  if (fd_ < 0) return;
   flush();
   if (!ownsFd_) return;
   // Pipes and terminals cannot be synced; a file system that cannot is none of our business either.
   if (::fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) fail("sync", errno);
   const int fd = std::exchange(fd_, -1);
   if (::close(fd) != 0) fail("close", errno);
+}
+
+void OutputFile::commit() {
+  prepare();
   if (temporary_.empty()) return;
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename", errno);
   temporary_.clear();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -21,7 +23,17 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view bytes);
+
+  /// All that can fail for want of room: writes what is left, syncs and closes. Nothing may be
+  /// written afterwards. With several files, prepare() all before the first commit(): then either
+  /// none of them appears or, but for a power cut between two renames, all do.
+  void prepare();
+
+  /// prepare(), unless that is done, and the name.
   void commit();
+
+  /// From now on adds the number of bytes of each write to `counter`, which must outlive it.
+  void countInto(std::atomic<std::int64_t>* counter) { counter_ = counter; }
 
  private:
   void flush();
@@ -34,6 +46,7 @@ class OutputFile {
   std::string buffer_;
   int fd_ = -1;
   int unfinished_ = -1;  // what rememberUnfinishedFile() gave for temporary_
+  std::atomic<std::int64_t>* counter_ = nullptr;
   bool ownsFd_ = true;
   bool pipeClosed_ = false;
 };

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+
+namespace pipetrace {
+
+/// What is appended to a file, as whole lines. It is opened anew for each look, so that following
+/// thousands of files takes no descriptors.
+class LogTail {
+ public:
+  explicit LogTail(std::string path) : path_(std::move(path)) {}
+
+  const std::string& path() const { return path_; }
+
+  /// The whole lines that have come since the last call, at most about `kMostAtOnce` bytes of them;
+  /// empty when there is nothing new. Lines that are too long to be lines of a log are left out.
+  /// Throws Error when the file cannot be read.
+  std::string next();
+
+  /// Whether the file was cut short or replaced by another one. From then on nothing comes.
+  bool wasReplaced() const { return replaced_; }
+
+  static constexpr std::size_t kMostAtOnce = std::size_t{16} << 20;
+
+ private:
+  bool isStillThat(int fd);
+
+  std::string path_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  bool known_ = false;
+  bool replaced_ = false;
+  std::int64_t offset_ = 0;  // of what has been read
+  std::string rest_;         // the begin of a line that has not ended
+};
+
+}  // namespace pipetrace

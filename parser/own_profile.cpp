@@ -1,0 +1,37 @@
+#include "parser/own_profile.h"
+
+#include <string>
+
+#include "parser/chrome_format.h"
+#include "parser/perfetto_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace cf = chrome_format;
+
+bool holds(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace
+
+bool isOwnProfile(std::string_view head) {
+  constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
+  // The tables are in the first page, as they were made.
+  if (head.starts_with(kSqliteMagic)) {
+    return holds(head, "CREATE TABLE job (") && holds(head, "CREATE TABLE bubble (");
+  }
+  static const std::string ours =
+      "\"" + std::string(cf::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":{";
+  static const std::string ofProcess =
+      "\"" + std::string(cf::kOurs) + "\":\"{\\\"" + std::string(cf::kCounters) + "\\\":";
+  return holds(head, ours) || holds(head, ofProcess) ||
+         holds(head, perfetto_format::metadata::kLanes);
+}
+
+bool isPaddleProfileName(std::string_view fileName) {
+  return fileName == "pipeline_profile.json" || fileName == "pipeline_profile_perfetto.json";
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace/diagnostic.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Puts the timelines of several files together to that of their run, so that no job counts twice:
+/// a lane of a rank (a counter of a rank) is taken from the first file that has it. Of a later file
+/// it is left out, and told with the names of both. Only traces whose events all lie before or
+/// behind those of the other file are added to them, as tracers write a file for each stretch of
+/// time; a second job log of a rank is always another run, or a copy.
+class TimelineJoiner {
+ public:
+  /// Adds what `file` has given, unsorted. `isLog`: it is a job log. Returns how many of its events
+  /// were taken.
+  std::int64_t add(Timeline part, const std::string& file, bool isLog, Diagnostics& diagnostics);
+
+  /// The first rank that no file has taken.
+  int nextRank() const;
+
+  /// Everything so far, unsorted.
+  const Timeline& timeline() const { return timeline_; }
+  Timeline take() { return std::move(timeline_); }
+
+ private:
+  using Place = std::pair<int, std::string>;  // rank and lane, or name of a counter
+  /// The file that gave a lane, and where the lane is.
+  struct Given {
+    std::string file;
+    std::size_t index = 0;
+  };
+  /// What was made of the lanes of one rank that another file had given.
+  struct Clash {
+    std::string lanes;
+    std::int64_t events = 0;
+  };
+  using Clashes = std::map<std::pair<int, std::string>, Clash>;  // by rank and other file
+
+  void takeStrings(Timeline& part);
+  std::int64_t addTrack(Track track, const std::string& file, bool isLog);
+  void addCounter(CounterSeries series, const std::string& file, bool isLog);
+  void tell(const std::string& file, Diagnostics& diagnostics);
+
+  Timeline timeline_;
+  std::map<Place, Given> tracks_;
+  std::map<Place, Given> counters_;
+  Clashes leftOut_;      // of the file that is being added
+  Clashes putTogether_;  // the same
+};
+
+}  // namespace pipetrace
