@@ -56,6 +56,18 @@ std::vector<Event> bubblesOf(const Timeline& timeline, int rank, const Steps& st
   return bubbles;
 }
 
+/// Where Timeline::sort() would put them: that looks at all events again.
+void insert(Timeline& timeline, int rank, std::vector<Event> bubbles) {
+  const auto at =
+      std::partition_point(timeline.tracks.begin(), timeline.tracks.end(), [&](const Track& track) {
+        return track.rank != rank ? track.rank < rank : laneComesBefore(track.lane, kBubbleLane);
+      });
+  Track& track = *timeline.tracks.emplace(at);
+  track.rank = rank;
+  track.lane = kBubbleLane;
+  track.events = std::move(bubbles);
+}
+
 }  // namespace
 
 void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads) {
@@ -68,10 +80,8 @@ void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads) {
     if (found != steps.end()) bubbles[i] = bubblesOf(timeline, rank.rank, found->second);
   });
   for (std::size_t i = 0; i < bubbles.size(); ++i) {
-    if (bubbles[i].empty()) continue;
-    timeline.track(summary.ranks[i].rank, kBubbleLane).events = std::move(bubbles[i]);
+    if (!bubbles[i].empty()) insert(timeline, summary.ranks[i].rank, std::move(bubbles[i]));
   }
-  timeline.sort();
 }
 
 }  // namespace pipetrace

@@ -60,8 +60,8 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads 
 RunSummary summarize(const Timeline& timeline, int threads = 1);
 
 /// Appends each rank's idle time inside the steps' windows as events of the lane "bubbles"
-/// (class unknown), replacing those there. Their durations add up to each RankStep's idle. The
-/// windows of a replica do not overlap.
+/// (class unknown) of a sorted timeline, replacing those there. Their durations add up to each
+/// RankStep's idle. The windows of a replica do not overlap.
 void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads = 1);
 
 }  // namespace pipetrace

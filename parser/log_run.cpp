@@ -36,9 +36,15 @@ void LogRun::clearEvents() {
 
 void LogRun::moveTo(Timeline& timeline, int rank) {
   const auto offset = static_cast<std::uint32_t>(timeline.arguments.size());
-  timeline.arguments.insert(timeline.arguments.end(), arguments.begin(), arguments.end());
+  if (offset == 0) {
+    timeline.arguments = std::move(arguments);
+  } else {
+    timeline.arguments.insert(timeline.arguments.end(), arguments.begin(), arguments.end());
+  }
   for (auto& [name, events] : lanes) {
-    for (Event& event : events) event.firstArgument += event.argumentCount > 0 ? offset : 0;
+    if (offset > 0) {
+      for (Event& event : events) event.firstArgument += event.argumentCount > 0 ? offset : 0;
+    }
     std::vector<Event>& target = timeline.track(rank, name).events;
     if (target.empty()) {
       target = std::move(events);

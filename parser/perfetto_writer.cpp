@@ -14,6 +14,7 @@
 #include "parser/perfetto_sequence.h"
 #include "parser/profile_origin.h"
 #include "parser/utf8.h"
+#include "trace/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -85,7 +86,10 @@ struct Source {
 class ProfileWriter {
  public:
   ProfileWriter(const Timeline& timeline, const PerfettoOptions& options, OutputFile& out)
-      : timeline_(timeline), out_(out), reserved_(timeline.strings), lanes_(timeline) {
+      : timeline_(timeline),
+        out_(out, threadCount(options.threads) > 1),
+        reserved_(timeline.strings),
+        lanes_(timeline) {
     origin_ = profileOrigin(timeline, options.absoluteTime);
     if (options.flows) findFlows();
   }
@@ -96,7 +100,7 @@ class ProfileWriter {
     makeRows();
     makeCounters();
     writeAllInOrder();
-    out_.flush();
+    out_.finish();
     return summary_;
   }
 

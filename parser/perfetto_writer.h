@@ -9,6 +9,7 @@ namespace pipetrace {
 struct PerfettoOptions {
   bool flows = true;
   bool absoluteTime = false;  ///< times count from the Unix epoch, not from the first event
+  int threads = 1;            ///< 0: one per core; what is written does not depend on it
 };
 
 /// Writes the Perfetto TrackEvent protobuf of design section 6 (docs/profile-format.md), to the

@@ -51,7 +51,7 @@ void convert(const std::string& input, const std::string& output,
   phases.end("bubbles");
   OutputFile out(output);
   if (output.ends_with(".pftrace")) {
-    writePerfetto(timeline, {.flows = options.flows}, out);
+    writePerfetto(timeline, {.flows = options.flows, .threads = options.threads}, out);
   } else {
     writeChromeJson(timeline, {.flows = options.flows, .threads = options.threads}, out);
   }
