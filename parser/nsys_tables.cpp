@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "parser/foreign_names.h"
 #include "parser/utf8.h"
 
 namespace pipetrace {
@@ -25,11 +26,16 @@ constexpr std::int64_t kNvtxMark = 34;
 
 class ExportReader {
  public:
-  ExportReader(const SqliteDatabase& database, const std::string& file, Timeline& timeline,
-               Diagnostics& diagnostics)
-      : database_(database), file_(file), timeline_(timeline), diagnostics_(diagnostics) {}
+  ExportReader(const SqliteDatabase& database, const std::string& file, const ReadRequest& request,
+               Timeline& timeline, Diagnostics& diagnostics)
+      : database_(database),
+        file_(file),
+        firstRank_(request.nextRank),
+        timeline_(timeline),
+        diagnostics_(diagnostics),
+        names_(request.kinds, timeline) {}
 
-  void read(int firstRank) {
+  void read() {
     readStrings();
     readThreadNames();
     readOrigin();
@@ -38,7 +44,7 @@ class ExportReader {
     readMemory(kCopies, "copy");
     readMemory(kMemsets, "memset");
     noteOtherTables();
-    addTo(firstRank);
+    addTo(firstRank_);
   }
 
  private:
@@ -114,8 +120,8 @@ class ExportReader {
       if (!setTimes(rows, 0, event)) continue;
       const auto known = rows.isNull(5) ? strings_.end() : strings_.find(rows.integer(5));
       const StringId text = known == strings_.end() ? intern(rows.text(4)) : known->second;
-      event.kind = jobKindFromLogName(timeline_.strings[text]);
-      event.name = event.kind == JobKind::kOther ? text : 0;
+      event.name = text;
+      names_.describe(event);
       const std::int64_t thread = rows.integer(3);
       add(processOf(thread), "nvtx " + nameOfThread(thread), event);
     }
@@ -161,6 +167,7 @@ class ExportReader {
       event.kind = JobKind::kKernel;
       const auto known = strings_.find(rows.integer(5));
       if (known != strings_.end()) event.name = known->second;
+      names_.describe(event);
       addOnStream(rows, event);
     }
     checkDamage(rows);
@@ -185,6 +192,7 @@ class ExportReader {
         const Argument argument = Argument::ofInteger(bytes, rows.integer(5));
         timeline_.setArguments(event, {&argument, 1});
       }
+      names_.describeAsAsked(event);
       addOnStream(rows, event);
     }
     checkDamage(rows);
@@ -237,8 +245,10 @@ class ExportReader {
 
   const SqliteDatabase& database_;
   const std::string& file_;
+  int firstRank_;
   Timeline& timeline_;
   Diagnostics& diagnostics_;
+  ForeignNames names_;
   std::unordered_map<std::int64_t, StringId> strings_;
   std::unordered_map<std::int64_t, StringId> threadNames_;
   std::map<Lane, std::vector<Event>> lanes_;
@@ -254,9 +264,9 @@ bool isNsysExport(const SqliteDatabase& database) {
   return database.hasColumns("StringIds", {"id", "value"}) && database.hasTable("ANALYSIS_DETAILS");
 }
 
-void readNsysExport(const SqliteDatabase& database, const std::string& file, int firstRank,
-                    Timeline& timeline, Diagnostics& diagnostics) {
-  ExportReader(database, file, timeline, diagnostics).read(firstRank);
+void readNsysExport(const SqliteDatabase& database, const std::string& file,
+                    const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics) {
+  ExportReader(database, file, request, timeline, diagnostics).read();
 }
 
 }  // namespace pipetrace

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "parser/sqlite_database.h"
+#include "parser/trace_reader.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 
@@ -13,12 +14,12 @@ namespace pipetrace {
 bool isNsysExport(const SqliteDatabase& database);
 
 /// Adds its NVTX ranges (one lane per thread), kernels, copies and memsets (one lane per stream) to
-/// `timeline`: each process becomes a rank, from `firstRank` on in the order of the process ids.
-/// Times are since the Unix epoch where the export says when the session began, else since that.
-/// What is left out is counted in `diagnostics` under the name `file`. Throws Error when a table
-/// cannot be asked. Table and column names: "SQLite Export Schema Reference" of Nsight Systems'
-/// manual.
-void readNsysExport(const SqliteDatabase& database, const std::string& file, int firstRank,
-                    Timeline& timeline, Diagnostics& diagnostics);
+/// `timeline`: each process becomes a rank, from `nextRank` of the request on in the order of the
+/// process ids. Kinds are told by names (ForeignNames). Times are since the Unix epoch where the
+/// export says when the session began, else since that. What is left out is counted in
+/// `diagnostics` under the name `file`. Throws Error when a table cannot be asked. Table and column
+/// names: "SQLite Export Schema Reference" of Nsight Systems' manual.
+void readNsysExport(const SqliteDatabase& database, const std::string& file,
+                    const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics);
 
 }  // namespace pipetrace

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "parser/chrome_format.h"
+#include "parser/foreign_names.h"
 #include "parser/perfetto_format.h"
 #include "parser/utf8.h"
 #include "parser/wire_fields.h"
@@ -294,10 +295,13 @@ std::string PerfettoCollector::laneOf(std::uint64_t uuid) const {
   return track.pid ? "process" : "track " + std::to_string(uuid);
 }
 
-std::int64_t PerfettoCollector::finishForeign(int firstRank) {
+std::int64_t PerfettoCollector::finishForeign(const ReadRequest& request) {
+  int nextRank = request.nextRank;
+  ForeignNames jobNames(request.kinds, timeline_);
   std::map<GroupKey, Group> groups;
   for (auto& [uuid, row] : rows_) {
     matchEdges(row);
+    for (Event& event : row.events) jobNames.describe(event);
     if (row.events.empty() && row.samples.empty()) continue;
     Group found;
     Group& group = groups[groupOf(uuid, found)];
@@ -320,7 +324,7 @@ std::int64_t PerfettoCollector::finishForeign(int firstRank) {
   Counters counters;
   for (auto* entry : order) {
     auto& [key, group] = *entry;
-    const int rank = firstRank++;
+    const int rank = nextRank++;
     timeline_.ranks[rank].rank = rank;
     timeline_.ranks[rank].device =
         !group.name.empty() ? group.name
@@ -339,7 +343,7 @@ std::int64_t PerfettoCollector::finishForeign(int firstRank) {
 }
 
 std::int64_t PerfettoCollector::finish(const ReadRequest& request) {
-  return metadata_ ? finishOurs() : finishForeign(request.nextRank);
+  return metadata_ ? finishOurs() : finishForeign(request);
 }
 
 }  // namespace pipetrace

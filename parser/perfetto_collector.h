@@ -84,7 +84,7 @@ class PerfettoCollector {
   std::int64_t move(Row& row, const Place& place, const std::string& unit, Counters& counters);
   void addCounters(Counters& counters);
   std::int64_t finishOurs();
-  std::int64_t finishForeign(int firstRank);
+  std::int64_t finishForeign(const ReadRequest& request);
   GroupKey groupOf(std::uint64_t uuid, Group& group) const;
   std::string laneOf(std::uint64_t uuid) const;
   void complain(const char* message, const char* advice = "", std::int64_t count = 1);

@@ -6,6 +6,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "parser/chrome_flows.h"
+#include "parser/kind_names.h"
 #include "parser/load_timeline.h"
 #include "parser/perfetto_writer.h"
 #include "parser/test_files.h"
@@ -217,6 +218,19 @@ TEST(ForeignPerfettoTest, ProcessesBecomeRanksAndThreadsLanes) {
   EXPECT_EQ(r.timeline.ranks.at(0).device, "process 100");
   EXPECT_THAT(r.events(0, "thread 101"), SizeIs(1));
   EXPECT_THAT(r.diagnostics, IsEmpty());
+}
+
+TEST(ForeignPerfettoTest, KindsAreThoseThatTheUserOrTheNameSays) {
+  const KindNames kinds =
+      KindNames::parse(R"j({"kinds":{"blk_(?P<micro_batch_id>[0-9]+)":"forward"}})j", "k.json");
+  ForeignTrace trace;
+  trace.thread(2, 200, 201, "main").event(10, 2, kBegin, "blk_4").event(20, 2, kEnd);
+  trace.event(30, 2, kBegin, "backward-compute").event(40, 2, kEnd);
+  const Result r = read(trace.bytes(), {.kinds = &kinds});
+  ASSERT_THAT(r.events(0, "main"), SizeIs(2));
+  EXPECT_EQ(r.events(0, "main")[0].kind, JobKind::kForward);
+  EXPECT_EQ(r.events(0, "main")[0].microBatch, 4);
+  EXPECT_EQ(r.events(0, "main")[1].kind, JobKind::kBackward);
 }
 
 TEST(ForeignPerfettoTest, TopLevelTracksBecomeRanksInTheirExplicitOrder) {

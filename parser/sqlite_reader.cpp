@@ -31,7 +31,7 @@ const char* readTables(const SqliteDatabase& database, const ByteSource& source,
     return "it is an SQLite profile whose tables are empty";
   }
   if (isNsysExport(database)) {
-    readNsysExport(database, source.name(), request.nextRank, timeline, diagnostics);
+    readNsysExport(database, source.name(), request, timeline, diagnostics);
     return "it is an export of Nsight Systems without NVTX ranges, kernels and copies";
   }
   return "it is an SQLite database, but neither a profile nor an export of Nsight Systems";

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 
+#include "parser/kind_names.h"
 #include "parser/load_timeline.h"
 #include "parser/sqlite_reader.h"
 #include "parser/sqlite_writer.h"
@@ -234,6 +235,15 @@ TEST_F(SqliteTest, NsysRangesKernelsAndCopiesBecomeLanesOfTheirProcess) {
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("no times that can be used"),
                                          HasSubstr("NVTX mark"), HasSubstr("NVTX range has no end"),
                                          HasSubstr("left out: CUPTI_ACTIVITY_KIND_RUNTIME")));
+}
+
+TEST_F(SqliteTest, WhatTheUserSaysOfNamesCountsForNsysExports) {
+  const KindNames kinds = KindNames::parse(
+      R"j({"kinds":{"step (?P<step>[0-9]+)":"backward","gemm.*":"recompute"}})j", "k.json");
+  const Result r = read(made(std::string(kNsysTables) + kNsysRows), {.kinds = &kinds});
+  EXPECT_EQ(r.events(0, "nvtx main (thread 71)")[0].kind, JobKind::kBackward);
+  EXPECT_EQ(r.events(0, "nvtx main (thread 71)")[0].step, 1);
+  EXPECT_EQ(r.events(0, "device 0 stream 7")[0].kind, JobKind::kRecompute);
 }
 
 TEST_F(SqliteTest, NsysExportsWithoutTextIdsOrStartTimeAreRead) {
