@@ -1,7 +1,12 @@
 #include "apps/load_run.h"
 
+#include <utility>
+
+#include "analysis/align_clocks.h"
 #include "analysis/run_summary.h"
+#include "apps/command_line.h"
 #include "apps/print_diagnostics.h"
+#include "apps/progress_bar.h"
 #include "parser/load_timeline.h"
 
 namespace pipetrace {
@@ -19,18 +24,47 @@ void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
                              "other names are kept as transfers and the like"});
 }
 
+/// The bar is gone when it returns, or throws.
+Timeline loadInputs(const LoadRunOptions& options, Diagnostics& diagnostics,
+                    std::vector<LoadedFile>* files) {
+  LoadProgress progress;
+  const ProgressBar bar("reading", progress.bytesRead, progress.bytesInAll,
+                        {.begin = options.begin, .quiet = options.quiet});
+  return loadTimeline(options.inputs,
+                      {.run = options.run,
+                       .threads = options.threads,
+                       .pattern = options.pattern,
+                       .timeUnit = options.timeUnit,
+                       .kindsFile = options.kindsFile,
+                       .progress = &progress},
+                      diagnostics, files);
+}
+
 }  // namespace
 
-Timeline loadRun(const LoadRunOptions& options, Diagnostics& diagnostics) {
+Severity lowestToTell(const LoadRunOptions& options) {
+  if (!options.quiet) return Severity::kNote;
+  return options.strict ? Severity::kWarning : Severity::kError;
+}
+
+int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics) {
+  return options.strict && diagnostics.hasFindings() ? kExitFindings : 0;
+}
+
+Timeline loadRun(const LoadRunOptions& options, Diagnostics& diagnostics,
+                 std::vector<LoadedFile>* files) {
+  const Severity lowest = lowestToTell(options);
   try {
-    Timeline timeline =
-        loadTimeline(options.inputs, {.run = options.run, .threads = options.threads}, diagnostics);
-    completeTimeline(timeline, diagnostics);
+    Timeline timeline = loadInputs(options, diagnostics, files);
+    giveTopology(timeline, options.topology, diagnostics);
+    if (options.align) timeline = alignedByLog(std::move(timeline), diagnostics);
+    completeTimeline(timeline, diagnostics, options.threads);
     checkForJobs(timeline, diagnostics);
-    printDiagnostics(diagnostics, options.lowest);
+    checkSelection(timeline, options.selection, diagnostics);
+    printDiagnostics(diagnostics, lowest);
     return timeline;
   } catch (...) {
-    printDiagnostics(diagnostics, options.lowest);
+    printDiagnostics(diagnostics, lowest);
     throw;
   }
 }

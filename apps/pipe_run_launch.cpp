@@ -18,6 +18,7 @@ int runLaunch(const PipeRunOptions& options) {
   launchOptions.command = options.command;
   launchOptions.logDirectory = options.logDirectory;
   launchOptions.masterPort = options.masterPort;
+  launchOptions.recording = options.recording;
   const LaunchResult result = launch(launchOptions);
   for (const std::string& warning : result.warnings) {
     std::fputs(fmt::format("pipe-run: warning: {}\n", warning).c_str(), stderr);

@@ -112,6 +112,10 @@ void addPipeRunOptions(CLI::App& app, PipeRunOptions& options) {
                  "those of earlier runs are removed")
       ->type_name("DIR")
       ->check(kNotEmpty);
+  app.add_flag(
+      "--visualize-pipeline,--visualize_pipline", options.recording,
+      "Switch the recording of jobs on in programs that link the profiler (PIPETRACE=1); the "
+      "second is PaddlePaddle's spelling");
   app.add_option("--master-port", options.masterPort,
                  "Port of the ranks' rendezvous on 127.0.0.1 (default: a free one)")
       ->type_name("P")
@@ -134,7 +138,8 @@ std::string withDashes(const std::vector<std::string>& arguments) {
         *program == "--ranks" || *program == "--log-dir" || *program == "--master-port";
     const bool isWhole = program->starts_with("--ranks=") || program->starts_with("--log-dir=") ||
                          program->starts_with("--master-port=");
-    if (!takesNext && !isWhole) return "";
+    const bool isFlag = *program == "--visualize-pipeline" || *program == "--visualize_pipline";
+    if (!takesNext && !isWhole && !isFlag) return "";
     program += takesNext && program + 1 != arguments.end() ? 2 : 1;
   }
   if (program == arguments.end() || *program == "rehearse") return "";

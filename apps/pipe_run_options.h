@@ -33,6 +33,7 @@ struct PipeRunOptions {
   int ranks = 1;
   std::string logDirectory = "logs";
   int masterPort = 0;
+  bool recording = false;            ///< PIPETRACE=1 for the ranks
   std::vector<std::string> command;  ///< what follows "--"
   bool isRehearsal = false;
   RehearseOptions rehearsal;

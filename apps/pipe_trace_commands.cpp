@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+
+#include "apps/pipe_trace_completions.h"
+#include "apps/pipe_trace_info.h"
+#include "apps/pipe_trace_open.h"
+#include "apps/pipe_trace_options.h"
 #include "apps/pipe_trace_plan.h"
 #include "apps/pipe_trace_show.h"
 
@@ -9,8 +15,14 @@ namespace pipetrace {
 namespace {
 
 constexpr PipeTraceCommand kCommands[] = {
-    {"plan", "builds or reads a schedule, checks, simulates and draws it", planCommand},
-    {"show", "draws a step of a run in characters", showCommand},
+    {"info", "says what is in logs and profiles", describeInfo, infoCommand},
+    {"open", "shows a profile in Perfetto's UI", describeOpen, openCommand},
+    {"plan", "builds or reads a schedule, checks, simulates and draws it", describePlan,
+     planCommand},
+    {"show", "draws a step of a run in characters", describeShow, showCommand},
+    {"completions", "prints what makes a shell complete pipe-trace", describeCompletions,
+     completionsCommand},
+    {"man", "prints the manual page", describeMan, manCommand},
 };
 
 }  // namespace
@@ -20,6 +32,19 @@ const PipeTraceCommand* findCommand(std::string_view name) {
     if (command.name == name) return &command;
   }
   return nullptr;
+}
+
+std::vector<FlagTable> allFlagTables() {
+  static PipeTraceOptions options;
+  CLI::App main("", "pipe-trace");
+  addPipeTraceOptions(main, options);
+  std::vector<FlagTable> tables = {flagTableOf(main, "", "")};
+  for (const PipeTraceCommand& command : kCommands) {
+    CLI::App app("", "pipe-trace " + std::string(command.name));
+    command.describe(app);
+    tables.push_back(flagTableOf(app, std::string(command.name), std::string(command.summary)));
+  }
+  return tables;
 }
 
 std::string commandList() {

@@ -12,12 +12,21 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kMostThreads = 4096;
+/// `--name` and `--no-name`, of which the last one holds.
+void addSwitch(CLI::App& app, const std::string& name, bool& value, const char* on,
+               const char* off) {
+  app.add_flag_callback(
+         "--" + name, [&value] { value = true; }, on)
+      ->trigger_on_parse();
+  app.add_flag_callback(
+         "--no-" + name, [&value] { value = false; }, off)
+      ->trigger_on_parse();
+}
 
 /// After all others: what converts a run has no meaning beside them.
 void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
   const std::vector<CLI::Option*> others = app.get_options([](const CLI::Option* option) {
-    for (const char* name : {"--help", "--version", "--strict", "--quiet"}) {
+    for (const char* name : {"--help", "--version", "--strict", "--quiet", "--skip"}) {
       if (option->check_name(name)) return false;
     }
     return true;
@@ -50,12 +59,20 @@ void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
   for (CLI::Option* const other : others) devices->excludes(other);
 }
 
-}  // namespace
-
-Severity lowestToTell(const PipeTraceOptions& options) {
-  if (!options.quiet) return Severity::kNote;
-  return options.strict ? Severity::kWarning : Severity::kError;
+/// It knows neither the whole run, which some options choose from, nor all readings of the clocks.
+void addFollow(CLI::App& app, PipeTraceOptions& options) {
+  CLI::Option* const follow = app.add_flag(
+      "--follow", options.follow,
+      "Follow job logs that still grow: NAME.json gets each step once every rank has finished it "
+      "(times as logged), and can be opened at any time; ends with the run, or at Ctrl-C");
+  for (const char* name :
+       {"--json", "--run", "--steps", "--ranks", "--skip", "--pp", "--dp", "--vpp", "--align",
+        "--absolute-time", "--pattern", "--time-unit", "--kinds"}) {
+    if (CLI::Option* const other = app.get_option_no_throw(name)) follow->excludes(other);
+  }
 }
+
+}  // namespace
 
 void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
   app.description(
@@ -69,9 +86,7 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
   setUp(app);
   app.set_version_flag("--version", "pipe-trace " PIPETRACE_VERSION);
 
-  app.add_option("INPUT", options.inputs,
-                 "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
-      ->type_name("");
+  addLoadRunOptions(app, options.load);
   app.add_option("-o,--output", options.outputs,
                  "Profile to write: " + profileFormatList() +
                      ", or - for standard output; may be given several times")
@@ -79,28 +94,23 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
       ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
       ->allow_extra_args(false);
   app.add_option("--format", options.format,
-                 "Format of outputs whose name does not tell it, as of -: " +
-                     fmt::format("{}", fmt::join(profileFormatNames(), ", ")))
-      ->type_name("NAME")
+                 "Format of outputs whose name does not tell it, as of -")
+      ->type_name(fmt::format("{}", fmt::join(profileFormatNames(), "|")))
       ->check(CLI::IsMember(profileFormatNames()).description(""));
-  app.add_option("--threads", options.threads,
-                 "How many threads may read and write (default: 0, one per core)")
-      ->type_name("N")
-      ->check(CLI::Range(0, kMostThreads).description(""));
-  app.add_option(
-         "--run", options.run,
-         "Of logs that hold several runs, read this one, counted from 0 (default: the last)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1'000'000'000).description(""));
-  app.add_flag("--no-bubbles", options.noBubbles, "Write profiles without the lanes of idle time");
-  app.add_flag("--no-flows", options.noFlows, "Write profiles without arrows between the jobs");
+  addSwitch(app, "bubbles", options.bubbles, "Write profiles with lanes of idle time (default)",
+            "... without them");
+  // Not in the help: for who wants to see the advice without waiting for the file.
+  app.add_option("--large-json", options.largeJson)->group("");
+  addSwitch(app, "flows", options.flows, "Write profiles with arrows between the jobs (default)",
+            "... without them");
+  app.add_flag("--absolute-time", options.absoluteTime,
+               "Write profiles whose times count from the Unix epoch, not from the first event");
   CLI::Option* json = app.add_flag("--json", options.json, "Print the summary as JSON");
-  app.add_flag("--strict", options.strict, "Exit with 1 if something is wrong in the input");
-  app.add_flag("-q,--quiet", options.quiet, "Print errors only, and with --strict its findings")
-      ->excludes(json);
+  addFollow(app, options);
+  app.get_option("--quiet")->excludes(json);
   addPaddleOptions(app, options);
   app.callback([&options] {
-    if (options.inputs.empty() && options.devices.empty()) throw CLI::RequiredError("INPUT");
+    if (options.load.inputs.empty() && options.devices.empty()) throw CLI::RequiredError("INPUT");
   });
 }
 

@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/diagnostic.h"
+#include "apps/large_json.h"
+#include "apps/load_run.h"
 
 namespace CLI {
 class App;
@@ -13,16 +14,15 @@ namespace pipetrace {
 
 /// What pipe-trace was asked to do.
 struct PipeTraceOptions {
-  std::vector<std::string> inputs;
+  LoadRunOptions load;
   std::vector<std::string> outputs;
   std::string format;  ///< of outputs whose name does not tell; empty: Chrome JSON for "-" only
   bool json = false;
-  bool noBubbles = false;
-  bool noFlows = false;
-  bool strict = false;
-  bool quiet = false;
-  int run = -1;
-  int threads = 0;  ///< 0: one per core
+  bool bubbles = true;
+  bool flows = true;
+  bool absoluteTime = false;  ///< profiles count from the epoch, not from their first event
+  bool follow = false;
+  std::int64_t largeJson = kLargeJson;  ///< bytes from which a JSON output gets advice
 
   // PaddlePaddle's spelling. With devices given there are no inputs and outputs.
   std::vector<int> devices;
@@ -30,9 +30,6 @@ struct PipeTraceOptions {
   bool multiMachine = false;
   std::string paddleStyle;  ///< "2023", or empty for the current one
 };
-
-/// Under --quiet only errors, and what makes --strict exit with 1.
-Severity lowestToTell(const PipeTraceOptions& options);
 
 /// The flag table: declares every argument of pipe-trace once. `options` must outlive `app`.
 void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options);

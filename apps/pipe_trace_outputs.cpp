@@ -58,7 +58,7 @@ void checkOutputs(const PipeTraceOptions& options) {
       throw Error(fmt::format("{} is to be written twice; name each output once", output));
     }
     files.push_back(file);
-    for (const std::string& input : options.inputs) {
+    for (const std::string& input : options.load.inputs) {
       if (output != "-" && isRead(file, input)) {
         throw Error(fmt::format("{} is an input; choose another name for the output", output));
       }

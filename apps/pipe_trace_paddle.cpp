@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "apps/command_line.h"
 #include "apps/print_diagnostics.h"
 #include "parser/paddle_profile.h"
 #include "trace/output_file.h"
@@ -29,15 +28,16 @@ int runPaddleConversion(const PipeTraceOptions& options) {
       convert({.logFolder = options.logFolder,
                .devices = options.devices,
                .multiMachine = options.multiMachine,
-               .style = options.paddleStyle.empty() ? PaddleStyle::kCurrent : PaddleStyle::k2023},
-              lowestToTell(options), diagnostics);
-  if (!options.quiet) {
+               .style = options.paddleStyle.empty() ? PaddleStyle::kCurrent : PaddleStyle::k2023,
+               .skippedTypes = options.load.selection.skippedTypes},
+              lowestToTell(options.load), diagnostics);
+  if (!options.load.quiet) {
     std::string what = fmt::format("{} jobs, {} steps", written.jobs, written.steps);
     if (options.multiMachine) what += fmt::format(", {} machines", written.machines);
     writeWholeFile("-", fmt::format("wrote {}: {}\nwrote {}: {}\n", written.profile, what,
                                     written.perfettoProfile, what));
   }
-  return options.strict && diagnostics.hasFindings() ? kExitFindings : 0;
+  return exitCodeOf(options.load, diagnostics);
 }
 
 }  // namespace pipetrace

@@ -197,6 +197,11 @@ int runPlan(const PlanOptions& options) {
 
 }  // namespace
 
+void describePlan(CLI::App& app) {
+  static PlanOptions options;
+  addPlanOptions(app, options);
+}
+
 int planCommand(int argc, char** argv) {
   PlanOptions options;
   CLI::App app("", "pipe-trace plan");

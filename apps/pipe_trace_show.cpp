@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/report/text_report.h"
@@ -26,35 +27,30 @@ namespace {
 constexpr int kUsualWidth = 100;
 
 struct ShowOptions {
-  LoadRunOptions run;
+  LoadRunOptions load;
   std::optional<int> step;
   std::optional<int> width;
 };
 
 void addShowOptions(CLI::App& app, ShowOptions& options) {
   app.description(
-      "Draws the compute jobs of one step of a run in characters: a row per rank, F3 for the\n"
-      "forward of micro-batch 3, - for idle time.");
+      "Draws the compute jobs of a step of a run, or of several (--steps), in characters: a row "
+      "per\n"
+      "rank, F3 for the forward of micro-batch 3, - for idle time.");
   app.footer(
-      "Exit codes: 0 done; 2 could not.\n"
+      "Exit codes: 0 done; 1 done, with --strict and findings in the input; 2 could not.\n"
       "Example: pipe-trace show logs --step 3");
   setUp(app);
-  app.add_option("INPUT", options.run.inputs,
-                 "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
-      ->type_name("")
-      ->required();
+  addLoadRunOptions(app, options.load);
+  app.get_option("INPUT")->required();
   app.add_option("--step", options.step, "Step to draw (default: the last that is complete)")
       ->type_name("N")
-      ->check(CLI::Range(0, 2'000'000'000).description(""));
+      ->check(CLI::Range(0, 2'000'000'000).description(""))
+      ->excludes("--steps");
   app.add_option("--width", options.width,
                  "Columns of a line (default: those of the terminal, or 100)")
       ->type_name("C")
       ->check(CLI::Range(kMinTextChartWidth, kMaxTextChartWidth).description(""));
-  app.add_option(
-         "--run", options.run.run,
-         "Of logs that hold several runs, read this one, counted from 0 (default: the last)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1'000'000'000).description(""));
 }
 
 /// By step: its compute jobs.
@@ -78,33 +74,55 @@ const StepSpan& lastComplete(const std::vector<StepSpan>& steps, const Timeline&
   return *best;
 }
 
-const StepSpan& chosenStep(const std::vector<StepSpan>& steps, const Timeline& timeline,
-                           std::optional<int> wanted) {
-  if (!wanted) return lastComplete(steps, timeline);
+/// The steps to draw, in the order of their begins.
+std::vector<StepSpan> chosenSteps(const std::vector<StepSpan>& steps, const Timeline& timeline,
+                                  const ShowOptions& options) {
+  if (!options.step && options.load.selection.steps.empty()) return {lastComplete(steps, timeline)};
+  std::vector<StepSpan> chosen;
   for (const StepSpan& step : steps) {
-    if (step.step == *wanted) return step;
+    const bool isWanted =
+        options.step ? step.step == *options.step : options.load.selection.wantsStep(step.step);
+    if (isWanted) chosen.push_back(step);
   }
+  if (!chosen.empty()) return chosen;
   const auto [first, last] =
       std::minmax_element(steps.begin(), steps.end(),
                           [](const StepSpan& a, const StepSpan& b) { return a.step < b.step; });
-  throw Error(fmt::format("the run has no step {}; it has {} from {} to {}", *wanted, steps.size(),
-                          first->step, last->step));
+  throw Error(fmt::format("the run has no step {}; it has {} from {} to {}",
+                          options.step.value_or(kNotGiven), steps.size(), first->step, last->step));
 }
 
-std::string headline(const StepSpan& step, std::size_t steps, const Timeline& timeline) {
+Timeline::Span spanOf(const std::vector<StepSpan>& steps) {
+  Timeline::Span span{steps.front().begin, steps.front().end};
+  for (const StepSpan& step : steps) span.end = std::max(span.end, step.end);
+  return span;
+}
+
+std::string headline(const std::vector<StepSpan>& chosen, std::size_t steps,
+                     const RunSummary& summary) {
+  const auto [first, last] =
+      std::minmax_element(chosen.begin(), chosen.end(),
+                          [](const StepSpan& a, const StepSpan& b) { return a.step < b.step; });
+  const Timeline::Span span = spanOf(chosen);
+  const std::string what = chosen.size() == 1
+                               ? fmt::format("step {}", first->step)
+                               : fmt::format("steps {} to {}", first->step, last->step);
   std::string text =
-      fmt::format("step {} of {}: {}", step.step, steps, formatDuration(step.end - step.begin));
-  const RunSummary summary = summarize(timeline);
-  const bool hasReplicas = summary.steps.size() > steps;
+      fmt::format("{} of {}: {}", what, steps, formatDuration(span.end - span.begin));
+  if (chosen.size() > 1) return text + ", bubble ratio " + ratioText(summary.bubbleRatio) + "\n";
   for (const StepSummary& each : summary.steps) {
-    if (each.step != step.step) continue;
     text += ", bubble ratio " + ratioText(each.bubbleRatio);
-    if (hasReplicas) text += fmt::format(" (pipeline {})", each.replica);
+    if (summary.steps.size() > 1) text += fmt::format(" (pipeline {})", each.replica);
   }
   return text + "\n";
 }
 
 }  // namespace
+
+void describeShow(CLI::App& app) {
+  static ShowOptions options;
+  addShowOptions(app, options);
+}
 
 int showCommand(int argc, char** argv) {
   ShowOptions options;
@@ -113,18 +131,23 @@ int showCommand(int argc, char** argv) {
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
   Diagnostics diagnostics;
-  const Timeline timeline = loadRun(options.run, diagnostics);
+  Timeline timeline = loadRun(options.load, diagnostics);
   const std::vector<StepSpan> steps = stepSpans(timeline);
   if (steps.empty()) throw Error("there is no step to draw: the run has no compute job");
-  const StepSpan& step = chosenStep(steps, timeline, options.step);
+  const std::vector<StepSpan> chosen = chosenSteps(steps, timeline, options);
+  Selection selection = options.load.selection;
+  selection.steps.clear();
+  for (const StepSpan& step : chosen) selection.steps.push_back({step.step, step.step + 1});
+  const RunSummary summary = selected(summarize(timeline, options.load.threads), selection);
+  selection.steps.clear();  // a rank that is already in the next step is not idle
+  timeline = selected(std::move(timeline), selection);
   const int width =
       options.width.value_or(std::max(terminalColumns().value_or(kUsualWidth), kMinTextChartWidth));
-  const std::string chart = textChart(timeline, {.width = width,
-                                                 .unitWidth = width,
-                                                 .range = Timeline::Span{step.begin, step.end},
-                                                 .colors = showsColors()});
-  writeWholeFile("-", headline(step, steps.size(), timeline) + chart);
-  return 0;
+  const std::string chart = textChart(
+      timeline,
+      {.width = width, .unitWidth = width, .range = spanOf(chosen), .colors = showsColors()});
+  writeWholeFile("-", headline(chosen, steps.size(), summary) + chart);
+  return exitCodeOf(options.load, diagnostics);
 }
 
 }  // namespace pipetrace

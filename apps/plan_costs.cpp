@@ -64,7 +64,7 @@ void readTime(Nanoseconds& to, const char* option, const std::string& text) {
 GivenCosts measured(const std::vector<std::string>& inputs) {
   Diagnostics diagnostics;
   const Costs run =
-      measuredCosts(loadRun({.inputs = inputs, .lowest = Severity::kWarning}, diagnostics));
+      measuredCosts(loadRun({.inputs = inputs, .strict = true, .quiet = true}, diagnostics));
   GivenCosts costs = givenCosts(run);
   costs.forward.resize(run.stages.size(), costs.forward.front());
   costs.activation.clear();  // not in a log

@@ -56,13 +56,20 @@ std::optional<ProfileFormat> profileFormatOfFile(const std::string& path) {
 ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
                             const ProfileOptions& options, OutputFile& out) {
   switch (format) {
-    case ProfileFormat::kPerfetto: return writePerfetto(timeline, {.flows = options.flows}, out);
+    case ProfileFormat::kPerfetto:
+      return writePerfetto(timeline,
+                           {.flows = options.flows,
+                            .absoluteTime = options.absoluteTime,
+                            .threads = options.threads},
+                           out);
     case ProfileFormat::kSqlite: return writeSqlite(timeline, out);
     case ProfileFormat::kCsv: return writeCsv(timeline, out);
     case ProfileFormat::kChromeJson: break;
   }
-  const ChromeSummary written =
-      writeChromeJson(timeline, {.flows = options.flows, .threads = options.threads}, out);
+  const ChromeSummary written = writeChromeJson(
+      timeline,
+      {.flows = options.flows, .absoluteTime = options.absoluteTime, .threads = options.threads},
+      out);
   return {.jobs = written.jobs,
           .transfers = written.transfers,
           .bubbles = written.bubbles,

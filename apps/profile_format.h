@@ -28,8 +28,9 @@ std::optional<ProfileFormat> profileFormatOf(std::string_view name);
 std::optional<ProfileFormat> profileFormatOfFile(const std::string& path);
 
 struct ProfileOptions {
-  bool flows = true;  ///< arrows, in the formats that have them
-  int threads = 0;    ///< how many may write, in the formats that can share the work; 0: all cores
+  bool flows = true;          ///< arrows, in the formats that have them
+  bool absoluteTime = false;  ///< see ChromeOptions; SQLite and CSV always have times of the epoch
+  int threads = 0;  ///< how many may write, in the formats that can share the work; 0: all cores
 };
 
 /// Writes `timeline`, which must be sorted, by the writer of `format`. The caller commits `out`.

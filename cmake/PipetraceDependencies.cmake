@@ -15,6 +15,8 @@ find_package(fmt QUIET)
 pipetrace_need(fmt_FOUND "fmt" libfmt-dev)
 find_package(CLI11 QUIET)
 pipetrace_need(CLI11_FOUND "CLI11" libcli11-dev)
+pkg_check_modules(HTTPLIB QUIET IMPORTED_TARGET cpp-httplib)
+pipetrace_need(HTTPLIB_FOUND "cpp-httplib" libcpp-httplib-dev)
 find_package(ZLIB QUIET)
 pipetrace_need(ZLIB_FOUND "zlib" zlib1g-dev)
 pkg_check_modules(RE2 QUIET IMPORTED_TARGET re2) # Debian ships re2.pc and no CMake file

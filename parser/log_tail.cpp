@@ -15,6 +15,9 @@
 namespace pipetrace {
 namespace {
 
+/// So many bytes tell two logs apart: the first lines have the time.
+constexpr std::size_t kHead = 512;
+
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path)
@@ -45,7 +48,11 @@ bool LogTail::isStillThat(int fd) {
     inode_ = status.st_ino;
     known_ = true;
   }
-  replaced_ = status.st_dev != device_ || status.st_ino != inode_ || status.st_size < offset_;
+  std::string head(head_.size(), '\0');
+  const bool isOther =
+      status.st_dev != device_ || status.st_ino != inode_ || status.st_size < offset_ ||
+      ::pread(fd, head.data(), head.size(), 0) != std::ssize(head) || head != head_;
+  replaced_ = isOther;
   return !replaced_;
 }
 
@@ -71,6 +78,7 @@ std::string LogTail::next() {
     offset_ += n;
   }
   text.resize(held);
+  if (head_.empty()) head_ = text.substr(0, kHead);
   const std::size_t end = text.rfind('\n') + 1;  // 0: there is none
   rest_ = text.substr(end);
   // The reader leaves out such a line, however much of it there is.

@@ -34,6 +34,7 @@ class LogTail {
   bool known_ = false;
   bool replaced_ = false;
   std::int64_t offset_ = 0;  // of what has been read
+  std::string head_;         // how it begins: an inode may be used again for another file
   std::string rest_;         // the begin of a line that has not ended
 };
 

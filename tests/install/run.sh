@@ -13,6 +13,10 @@ documented() { awk -v fence="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 =
 rm -rf "$work"
 mkdir -p "$work"
 "$cmake" --install "$build" --prefix "$work/prefix" > "$work/install.txt"
+for file in bash-completion/completions/pipe-trace zsh/site-functions/_pipe-trace \
+  fish/vendor_completions.d/pipe-trace.fish man/man1/pipe-trace.1; do
+  grep -q pipe-trace "$work/prefix/share/$file"
+done
 for language in cpp c; do
   documented $language | diff -u - "$here/$language/record.$language"
   "$cmake" -S "$here/$language" -B "$work/$language" -DCMAKE_PREFIX_PATH="$work/prefix" \

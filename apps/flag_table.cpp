@@ -1,0 +1,44 @@
+#include "apps/flag_table.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+namespace pipetrace {
+namespace {
+
+Flag flagOf(const CLI::Option& option) {
+  Flag flag;
+  for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
+  flag.isPositional = flag.names.empty();
+  if (flag.isPositional) flag.names.push_back(option.get_name());
+  if (option.get_type_size() != 0) flag.value = option.get_type_name();
+  flag.description = option.get_description();
+  flag.group = option.get_group();
+  return flag;
+}
+
+}  // namespace
+
+std::vector<std::string> Flag::choices() const {
+  std::vector<std::string> words;
+  if (value.find('|') == std::string::npos) return words;
+  std::istringstream in(value);
+  for (std::string word; std::getline(in, word, '|');) words.push_back(word);
+  return words;
+}
+
+FlagTable flagTableOf(const CLI::App& app, std::string command, std::string summary) {
+  FlagTable table{.command = std::move(command),
+                  .summary = std::move(summary),
+                  .description = app.get_description(),
+                  .footer = app.get_footer()};
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_group().empty()) table.flags.push_back(flagOf(*option));
+  }
+  return table;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace pipetrace {
+
+/// An option or a positional argument of a command, as its flag table declares it.
+struct Flag {
+  std::vector<std::string> names;  ///< "-o", "--output"; of a positional one, "FILE"
+  std::string value;               ///< what it takes: "FILE", "N", "json|csv"; empty: nothing
+  std::string description;
+  std::string group;
+  bool isPositional = false;
+
+  /// The words that `value` lists, if that is what it does.
+  std::vector<std::string> choices() const;
+};
+
+/// What a command line of a program may hold: its flag table, as CLI11 was told it.
+struct FlagTable {
+  std::string command;  ///< "plan"; empty: the program without a command
+  std::string summary;  ///< one line, of a command
+  std::string description;
+  std::string footer;
+  std::vector<Flag> flags;
+};
+
+FlagTable flagTableOf(const CLI::App& app, std::string command, std::string summary);
+
+}  // namespace pipetrace

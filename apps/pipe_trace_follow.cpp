@@ -1,0 +1,114 @@
+#include "apps/pipe_trace_follow.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+
+#include "apps/command_line.h"
+#include "apps/pipe_trace_outputs.h"
+#include "apps/print_diagnostics.h"
+#include "apps/run_follower.h"
+#include "trace/error.h"
+#include "trace/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr long kBetweenLooksNs = 200'000'000;
+/// Looking for new files costs more than looking for new lines.
+constexpr int kLooksBetweenSearches = 5;
+
+volatile std::sig_atomic_t stopped = 0;
+
+extern "C" void stopFollowing(int) { stopped = 1; }
+
+/// SIGINT and SIGTERM come only while it waits, so that none is missed and nothing is interrupted.
+class StopSignals {
+ public:
+  StopSignals() {
+    struct sigaction action {};
+    action.sa_handler = stopFollowing;
+    ::sigemptyset(&action.sa_mask);
+    sigset_t both;
+    ::sigemptyset(&both);
+    for (const int signal : {SIGINT, SIGTERM}) {
+      ::sigaddset(&both, signal);
+      ::sigaction(signal, &action, nullptr);
+    }
+    ::sigprocmask(SIG_BLOCK, &both, &before_);
+  }
+
+  /// False when one has come.
+  bool wait() const {
+    const timespec pause{.tv_sec = 0, .tv_nsec = kBetweenLooksNs};
+    ::ppoll(nullptr, 0, &pause, &before_);
+    return stopped == 0;
+  }
+
+ private:
+  sigset_t before_{};
+};
+
+const std::string& outputOf(const PipeTraceOptions& options) {
+  if (options.outputs.size() != 1) {
+    throw Error("--follow writes one profile: give -o NAME.json once");
+  }
+  const std::string& output = options.outputs.front();
+  if (output == "-" || formatOf(output, options) != ProfileFormat::kChromeJson) {
+    throw Error("--follow cannot write " + (output == "-" ? "standard output" : output) +
+                ": only Chrome JSON may end anywhere; name the output NAME.json");
+  }
+  return output;
+}
+
+void checkInputs(const PipeTraceOptions& options) {
+  for (const std::string& input : options.load.inputs) {
+    std::error_code error;
+    if (input == "-") throw Error("--follow reads files, not standard input");
+    if (!std::filesystem::exists(input, error)) {
+      throw Error("cannot follow " + input +
+                  ": it is not there; make the folder, or check the name");
+    }
+  }
+}
+
+}  // namespace
+
+int runFollow(const PipeTraceOptions& options) {
+  const std::string& output = outputOf(options);
+  checkOutputs(options);
+  checkInputs(options);
+  const StopSignals signals;
+  GrowingChromeJson profile(output);
+  RunFollower follower(
+      {.inputs = options.load.inputs, .bubbles = options.bubbles, .flows = options.flows},
+      profile);
+  bool hasFindings = false;
+  const auto tell = [&] {
+    const Diagnostics told = follower.takeDiagnostics();
+    hasFindings = hasFindings || told.hasFindings();
+    printDiagnostics(told, lowestToTell(options.load));
+  };
+  int looks = 0;
+  do {
+    if (++looks % kLooksBetweenSearches == 0) follower.findNewLogs();
+    follower.look();
+    tell();
+  } while (!follower.isOver() && signals.wait());
+  follower.finish();
+  tell();
+  profile.close();
+  if (!options.load.quiet) {
+    const ProfileSummary& written = profile.summary();
+    writeWholeFile("-", fmt::format("wrote {}: {} steps, {} jobs, {} transfers, {} bubbles, {} "
+                                    "arrows, {} counter samples\n",
+                                    output, follower.stepCount(), written.jobs, written.transfers,
+                                    written.bubbles, written.arrows, written.counters));
+  }
+  return options.load.strict && hasFindings ? kExitFindings : 0;
+}
+
+}  // namespace pipetrace

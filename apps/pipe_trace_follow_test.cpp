@@ -1,0 +1,223 @@
+#include <fcntl.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+
+#include "apps/pipe_trace_fixture.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Runs `pipe-trace --follow` on a folder `live` whose logs the test lets grow.
+class Follow : public PipeTrace {
+ protected:
+  Follow() { fs::create_directory(path("live")); }
+
+  /// Whole lines of the log of a rank, of `folder`.
+  static std::vector<std::string> linesOf(const std::string& folder, int rank) {
+    std::vector<std::string> lines;
+    std::istringstream in(contents(folder + "/workerlog." + std::to_string(rank)));
+    for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
+    // As a program that runs writes them: step by step.
+    const std::regex step(" step = (\\d+)");
+    const auto stepOf = [&](const std::string& line) {
+      std::smatch match;
+      if (std::regex_search(line, match, step)) return std::stoi(match[1]);
+      return line.find("Profiler Meta") != std::string::npos ? -1 : 1 << 20;
+    };
+    std::stable_sort(lines.begin(), lines.end(), [&](const std::string& a, const std::string& b) {
+      return stepOf(a) < stepOf(b);
+    });
+    return lines;
+  }
+
+  void append(int rank, const std::string& text) const {
+    std::ofstream(path("live/workerlog." + std::to_string(rank)), std::ios::app | std::ios::binary)
+        << text;
+  }
+
+  /// Waits until `isTrue`; false when it never is.
+  static bool waitUntil(const std::function<bool()>& isTrue) {
+    for (int tries = 0; tries < 60'000; ++tries) {
+      if (isTrue()) return true;
+      ::usleep(1000);
+    }
+    return false;
+  }
+
+  std::string profile() const { return contents(path("live.json")); }
+
+  /// The steps of which something is in the profile so far, read as a viewer would.
+  std::set<int> stepsWritten() const {
+    std::set<int> steps;
+    std::string text = profile();
+    if (!text.ends_with("]\n")) text += "]";
+    const nlohmann::json events = nlohmann::json::parse(text, nullptr, false);
+    for (const auto& event : events) {
+      if (event.is_object() && event.value("ph", "") == "X" && event["args"].contains("step")) {
+        steps.insert(event["args"]["step"].get<int>());
+      }
+    }
+    return steps;
+  }
+
+  ProgramRun follow(const std::function<void(pid_t)>& meanwhile,
+                    std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {path("live"), "--follow", "-o", path("live.json")});
+    return run(more, {.meanwhile = meanwhile});
+  }
+
+  /// Every event of a profile or of logs, as a line of CSV.
+  std::string eventsOf(const std::string& input, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {input, "-q", "-o", path("events.csv")});
+    EXPECT_EQ(run(more).exitCode, 0);
+    return contents(path("events.csv"));
+  }
+};
+
+TEST_F(Follow, GrowingLogsGiveTheSameEventsAsWholeOnes) {
+  const std::string whole = logs(sample(5), "whole");
+  const auto grow = [&](pid_t) {
+    // Ranks are written in pieces that end anywhere, the last rank comes late.
+    std::vector<std::string> texts;
+    for (int rank = 0; rank < 4; ++rank) {
+      std::string& text = texts.emplace_back();
+      for (const std::string& line : linesOf(whole, rank)) text += line;
+    }
+    for (int piece = 0; piece < 3; ++piece) {
+      for (int rank = 0; rank < 3; ++rank) {
+        const std::size_t from = texts[rank].size() * piece / 3;
+        append(rank, texts[rank].substr(from, texts[rank].size() * (piece + 1) / 3 - from));
+      }
+      if (piece == 0) append(3, texts[3].substr(0, 2000));
+      if (piece == 1) append(3, texts[3].substr(2000, texts[3].size() / 2));
+      if (piece == 1) {
+        EXPECT_TRUE(waitUntil([&] { return !stepsWritten().empty(); }));
+      }
+      if (piece == 2) append(3, texts[3].substr(2000 + texts[3].size() / 2));
+    }
+  };
+  const ProgramRun result = follow(grow);
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.err, IsEmpty());
+  EXPECT_THAT(result.out, HasSubstr("5 steps, 360 jobs, 480 transfers"));
+  EXPECT_TRUE(nlohmann::json::accept(profile()));
+  EXPECT_EQ(eventsOf(path("live.json")), eventsOf(whole));
+  // Bubbles and arrows, too.
+  run({whole, "-o", path("whole.json")});
+  const auto told = [&](const std::string& file) {
+    return nlohmann::json::parse(run({"info", file, "--json"}).out);
+  };
+  for (const char* field : {"events", "jobs", "flows", "steps"}) {
+    EXPECT_EQ(told(path("live.json"))[field], told(path("whole.json"))[field]) << field;
+  }
+}
+
+TEST_F(Follow, OnlyFinishedStepsAreInItAndCtrlCEndsItCleanly) {
+  const std::string whole = logs(sample(4), "whole");
+  std::vector<std::string> texts;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::string text;
+    for (const std::string& line : linesOf(whole, rank)) {
+      if (line.find("step = 3") == std::string::npos &&
+          line.find("Profiler End") == std::string::npos) {
+        text += line;
+      }
+    }
+    // One rank is behind: of its third step the optimizer is missing.
+    if (rank == 2) text.erase(text.rfind("Profiler Info"));
+    append(rank, text);
+  }
+  for (const int signal : {SIGINT, SIGTERM}) {
+    fs::remove(path("live.json"));
+    const ProgramRun result = follow([&](pid_t program) {
+      EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(1); }));
+      ::kill(program, signal);
+    });
+    EXPECT_EQ(result.exitCode, 0);
+    EXPECT_EQ(result.signal, 0);
+    EXPECT_THAT(result.out, HasSubstr("2 steps"));
+    EXPECT_TRUE(nlohmann::json::accept(profile()));
+    EXPECT_EQ(stepsWritten(), (std::set<int>{0, 1}));
+  }
+}
+
+TEST_F(Follow, ItIsAProfileWheneverItIsCutOff) {
+  const std::string whole = logs(sample(4), "whole");
+  std::string last;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::vector<std::string> lines = linesOf(whole, rank);
+    if (rank == 3) last = lines.back();
+    if (rank == 3) lines.pop_back();
+    std::string text;
+    for (const std::string& line : lines) text += line;
+    append(rank, text);
+  }
+  const ProgramRun result = follow([&](pid_t program) {
+    EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(2); }));
+    ::kill(program, SIGKILL);
+  });
+  EXPECT_EQ(result.signal, SIGKILL);
+  EXPECT_THAT(profile(), Not(testing::EndsWith("]\n")));
+  const ProgramRun read = run({path("live.json"), "--strict"});
+  EXPECT_THAT(read.out, HasSubstr("4 ranks"));
+  EXPECT_EQ(read.exitCode, 0) << read.err;
+}
+
+TEST_F(Follow, ARunThatReplacesTheLogsIsTold) {
+  const std::string whole = logs(sample(3), "whole");
+  for (int rank = 0; rank < 4; ++rank) {
+    std::vector<std::string> lines = linesOf(whole, rank);
+    lines.pop_back();
+    for (const std::string& line : lines) append(rank, line);
+  }
+  write("err", "");
+  const std::string errorFile = path("err");
+  const auto told = [&](const char* log) {
+    return contents(errorFile).find(path("live/") + log + ": warning") != std::string::npos;
+  };
+  const auto replace = [&](pid_t program) {
+    EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(1); }));
+    write("live/workerlog.0", linesOf(whole, 0).front());  // cut short
+    append(1, linesOf(whole, 1).front());                  // a second Meta line
+    fs::remove(path("live/workerlog.2"));                  // replaced
+    write("live/workerlog.2", "again\n" + contents(whole + "/workerlog.2"));
+    for (const char* log : {"workerlog.0", "workerlog.1", "workerlog.2"}) {
+      EXPECT_TRUE(waitUntil([&] { return told(log); })) << log;
+    }
+    ::kill(program, SIGINT);
+  };
+  const auto errorsToFile = [&] {
+    ::dup2(::open(errorFile.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
+  };
+  const ProgramRun result = run({path("live"), "--follow", "--strict", "-o", path("live.json")},
+                                {.inChild = errorsToFile, .meanwhile = replace});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(contents(errorFile), HasSubstr("a new run has begun"));
+}
+
+TEST_F(Follow, OnlyChromeJsonInAFileCanGrow) {
+  const std::string folder = logs(sample());
+  for (const char* output : {"a.pftrace", "a.sqlite", "a.csv"}) {
+    expectError(run({folder, "--follow", "-o", path(output)}), path(output), "NAME.json");
+  }
+  expectError(run({folder, "--follow", "-o", "-"}), "standard output", "NAME.json");
+  expectError(run({folder, "--follow"}), "--follow", "-o NAME.json");
+  expectError(run({folder, "--follow", "-o", path("a.json"), "-o", path("b.json")}), "one profile",
+              "once");
+  expectError(run({"-", "--follow", "-o", path("a.json")}), "standard input", "files");
+  expectError(run({path("none"), "--follow", "-o", path("a.json")}), path("none"),
+              "check the name");
+  EXPECT_THAT(names(), Not(testing::Contains("a.json")));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,155 @@
+#include <cctype>
+#include <regex>
+#include <set>
+
+#include "apps/pipe_trace_fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Not;
+
+/// Completion scripts and the manual page, against what --help says.
+class ShellFiles : public PipeTrace {
+ protected:
+  static std::vector<std::string> linesOf(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+  /// Those that the help lists, and "" for pipe-trace without one.
+  static std::vector<std::string> commands() {
+    std::vector<std::string> names = {""};
+    const std::regex entry(R"(^  pipe-trace (\w+) \.\.\..*)");
+    for (const std::string& line : linesOf(run({"--help"}).out)) {
+      if (std::smatch match; std::regex_match(line, match, entry)) names.push_back(match[1]);
+    }
+    return names;
+  }
+
+  /// The options of a command, from its help.
+  static std::set<std::string> optionsOf(const std::string& command) {
+    std::set<std::string> names;
+    std::vector<std::string> arguments = {"--help"};
+    if (!command.empty()) arguments.insert(arguments.begin(), command);
+    for (const std::string& line : linesOf(run(arguments).out)) {
+      if (!line.starts_with("  -")) continue;
+      const std::string entry = line.substr(2, line.find("  ", 2) - 2);
+      const std::regex name(R"((?:^|,)(--?[A-Za-z][\w-]*))");
+      for (std::sregex_iterator it(entry.begin(), entry.end(), name), end; it != end; ++it) {
+        names.insert((*it)[1]);
+      }
+    }
+    return names;
+  }
+
+  static std::string scriptFor(const std::string& shell) {
+    const ProgramRun result = run({"completions", shell});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return result.out;
+  }
+
+  /// What bash offers for the last of these words, in a folder with `a.json` and `my logs`.
+  std::vector<std::string> offers(const std::vector<std::string>& words) const {
+    write("script", scriptFor("bash"));
+    write("a.json", "");
+    std::filesystem::create_directory(path("my logs"));
+    std::string line = "cd \"$1\" && source ./script && COMP_WORDS=(";
+    for (const std::string& word : words) line += "'" + word + "' ";
+    line += ") COMP_CWORD=" + std::to_string(words.size() - 1) +
+            " && _pipe_trace && printf '%s\\n' \"${COMPREPLY[@]}\"";
+    const ProgramRun result = runProgram({"/bin/bash", "-uc", line, "bash", folder_.string()});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    EXPECT_THAT(result.err, IsEmpty());
+    return linesOf(result.out);
+  }
+};
+
+TEST_F(ShellFiles, HelpListsTheCommandsThatThereAre) {
+  EXPECT_THAT(commands(), IsSupersetOf({"", "plan", "show", "info", "open", "completions", "man"}));
+  EXPECT_THAT(optionsOf(""), IsSupersetOf({"-o", "--output", "-q", "--quiet", "--log_dir",
+                                           "--log-dir", "--help", "-h", "--version"}));
+}
+
+TEST_F(ShellFiles, BashOffersEveryOptionOfEveryCommand) {
+  for (const std::string& command : commands()) {
+    std::vector<std::string> words = {"pipe-trace", command, "-"};
+    if (command.empty()) words.erase(words.begin() + 1);
+    EXPECT_THAT(offers(words), IsSupersetOf(optionsOf(command))) << command;
+  }
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--sch"}),
+              testing::UnorderedElementsAre("--schedule", "--schedule-file"));
+}
+
+TEST_F(ShellFiles, BashOffersCommandsValuesAndFiles) {
+  EXPECT_THAT(offers({"pipe-trace", "sh"}), ElementsAre("show"));
+  EXPECT_THAT(offers({"pipe-trace", "a."}), ElementsAre("a.json"));
+  EXPECT_THAT(offers({"pipe-trace", "show", "my"}), ElementsAre("my logs"));
+  EXPECT_THAT(offers({"pipe-trace", "--format", ""}), Contains("pftrace"));
+  EXPECT_THAT(offers({"pipe-trace", "--format", "j"}), ElementsAre("json"));
+  EXPECT_THAT(offers({"pipe-trace", "x", "-o", "a"}), ElementsAre("a.json"));
+  EXPECT_THAT(offers({"pipe-trace", "completions", ""}), IsSupersetOf({"bash", "zsh", "fish"}));
+}
+
+TEST_F(ShellFiles, ZshAndFishScriptsHaveEveryOption) {
+  const std::string zsh = scriptFor("zsh");
+  const std::string fish = scriptFor("fish");
+  for (const std::string& command : commands()) {
+    EXPECT_THAT(zsh, HasSubstr(command));
+    EXPECT_THAT(fish, HasSubstr(command));
+    for (const std::string& option : optionsOf(command)) {
+      EXPECT_THAT(zsh, HasSubstr("'*" + option + "["));
+      const bool isLong = option.starts_with("--");
+      EXPECT_THAT(fish,
+                  HasSubstr((isLong ? " -l " : " -s ") + option.substr(isLong ? 2 : 1) + " "));
+    }
+  }
+}
+
+TEST_F(ShellFiles, ShellsFindNoFaultInTheirScripts) {
+  for (const auto& [shell, program] :
+       {std::pair("bash", "/bin/bash"), {"zsh", "/usr/bin/zsh"}, {"fish", "/usr/bin/fish"}}) {
+    if (!std::filesystem::exists(program)) continue;  // bash is always there
+    write("script", scriptFor(shell));
+    const ProgramRun result = runProgram({program, "-n", path("script")});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    EXPECT_THAT(result.err, IsEmpty());
+  }
+}
+
+TEST_F(ShellFiles, AnotherShellIsAnError) {
+  expectError(run({"completions", "tcsh"}), "tcsh", "fish");
+}
+
+TEST_F(ShellFiles, TheManualPageHasEveryOptionAndRoffFindsNoFault) {
+  const ProgramRun page = run({"man"});
+  EXPECT_EQ(page.exitCode, 0) << page.err;
+  for (const std::string& command : commands()) {
+    std::string heading = "PIPE\\-TRACE " + command;
+    std::transform(heading.begin(), heading.end(), heading.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    if (!command.empty()) {
+      EXPECT_THAT(page.out, HasSubstr(".SH " + heading + "\n"));
+    }
+    for (const std::string& option : optionsOf(command)) {
+      const std::string name = std::regex_replace(option, std::regex("-"), "\\-");
+      EXPECT_THAT(page.out, HasSubstr("\\fB" + name + "\\fR"));
+    }
+  }
+  if (!std::filesystem::exists("/usr/bin/groff")) GTEST_SKIP() << "no groff on this system";
+  write("page.1", page.out);
+  const ProgramRun checked =
+      runProgram({"/usr/bin/groff", "-man", "-ww", "-z", "-Kutf8", "-Tutf8", path("page.1")});
+  EXPECT_EQ(checked.exitCode, 0);
+  EXPECT_THAT(checked.err, IsEmpty());
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace pipetrace {
+
+/// "reading [#####     ]  50 %  1.2 of 2.4 GB" in at most `columns`; without the bar where `total`
+/// is not known (0).
+std::string progressLine(const std::string& what, std::int64_t done, std::int64_t total,
+                         int columns);
+
+/// Shows on a terminal how far some work is, once it has taken a while; gone without a trace when
+/// this ends. While it lives nobody else may write to the terminal.
+class ProgressBar {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct Setting {
+    int fd = STDERR_FILENO;                    ///< nothing is shown if that is no terminal
+    Clock::time_point begin = Clock::now();    ///< of the work
+    std::chrono::milliseconds patience{1000};  ///< nothing is shown before
+    bool quiet = false;                        ///< nothing is shown at all
+  };
+
+  /// `done` and `total` are looked at ten times a second, and must outlive it.
+  ProgressBar(std::string what, const std::atomic<std::int64_t>& done,
+              const std::atomic<std::int64_t>& total, const Setting& setting);
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+ private:
+  void draw();
+
+  const std::string what_;
+  const std::atomic<std::int64_t>& done_;
+  const std::atomic<std::int64_t>& total_;
+  const Setting setting_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pipetrace
