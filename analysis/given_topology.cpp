@@ -36,10 +36,10 @@ std::vector<int> ranksWithEvents(const Timeline& timeline) {
   return ranks;
 }
 
-int chunksNamedBy(const Timeline& timeline, int rank) {
+/// The most that any rank names: all ranks of a run have as many.
+int chunksNamedIn(const Timeline& timeline) {
   int chunks = 1;
   for (const Track& track : timeline.tracks) {
-    if (track.rank != rank) continue;
     for (const Event& event : track.events) chunks = std::max(chunks, event.chunk + 1);
   }
   return chunks;
@@ -76,11 +76,11 @@ class Completion {
 
   void run() {
     const bool fits = completeNumbers();
+    if (!chunks_ && fits && pipelineRanks_) chunks_ = chunksNamedIn(timeline_);
     for (const int rank : ranks_) {
       RankInfo& info = timeline_.ranks.at(rank);
       if (!info.numChunks && chunks_) info.numChunks = chunks_;
       if (!fits || !pipelineRanks_) continue;
-      if (!info.numChunks) info.numChunks = chunksNamedBy(timeline_, rank);
       const std::int64_t stages = std::int64_t{*pipelineRanks_} * *info.numChunks;
       if (!info.numStages && stages <= kMostStages) info.numStages = static_cast<int>(stages);
     }

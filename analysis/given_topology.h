@@ -20,9 +20,9 @@ struct GivenTopology {
 ///
 /// Pipelines are the groups of ranks that send to each other, if those are as many and as large as
 /// was given, else ranks that follow each other: 0 to pp − 1 are the first. One of pp and dp
-/// follows from the other and the number of ranks. With pp given, ranks whose chunks nobody says
-/// have those that their jobs name. Numbers that do not fit the ranks of the input are told and
-/// place nothing.
+/// follows from the other and the number of ranks. With pp given and nobody to say how many chunks
+/// there are, there are those that jobs name. Numbers that do not fit the ranks of the input are
+/// told and place nothing.
 void giveTopology(Timeline& timeline, const GivenTopology& given, Diagnostics& diagnostics);
 
 }  // namespace pipetrace

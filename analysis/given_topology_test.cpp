@@ -94,7 +94,7 @@ TEST_F(GivenTopologyTest, ChunksThatJobsNameAreCounted) {
   addRanks(2);
   made_.add(1, JobKind::kForward, 20, 30, 0).chunk = 2;
   give({.pipelineRanks = 2});
-  EXPECT_EQ(made_.timeline.ranks[0].numStages, 2);
+  EXPECT_EQ(made_.timeline.ranks[0].numStages, 6);
   EXPECT_EQ(made_.timeline.ranks[1].numStages, 6);
 }
 
