@@ -92,7 +92,7 @@ bool ForeignNames::takeArgument(const Argument& argument, Event& event) {
   switch (known->second) {
     case Field::kStep: return take(event.step, argument.integer);
     case Field::kMicroBatch: return take(event.microBatch, argument.integer);
-    case Field::kStage: return take(event.stage, argument.integer);
+    case Field::kStage: hasPositions_ = true; return take(event.stage, argument.integer);
     case Field::kChunk: return take(event.chunk, argument.integer);
   }
   return false;

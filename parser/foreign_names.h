@@ -28,6 +28,9 @@ class ForeignNames {
   /// The same, but with nothing else than what the user asked for. False if that is nothing.
   bool describeAsAsked(Event& event);
 
+  /// Whether an event said where in the pipeline its rank is (`pp_rank`).
+  bool hasPositions() const { return hasPositions_; }
+
   /// What a text of the timeline says as a name.
   const JobName& known(StringId text);
 
@@ -44,6 +47,7 @@ class ForeignNames {
   JobNames names_;
   std::vector<const JobName*> known_;  // by the id of the string
   StringId category_;
+  bool hasPositions_ = false;
 };
 
 }  // namespace pipetrace

@@ -103,6 +103,25 @@ TEST(KnownTracesTest, MegatronAppsProcessesAreRanksAndPositionsStages) {
   EXPECT_EQ(r.timeline.ranks.at(0).numChunks, 2);
 }
 
+TEST(KnownTracesTest, StagesThatAreNoPositionsStayWhatTheyAre) {
+  const Result r = read(R"j([
+{"ph":"X","name":"forward","pid":1,"tid":1,"ts":1,"dur":1,"args":{"step":0,"stage":5,"chunk":1}}])j");
+  EXPECT_EQ(r.events(0, "compute").at(0).stage, 5);
+}
+
+TEST(KnownTracesTest, NumbersAtTheEdgeOfTheirFieldsDoNoHarm) {
+  for (const char* number : {"2147483647", "2147483648", "32767", "32768", "9223372036854775807"}) {
+    const std::string n = number;
+    read(R"j([{"ph":"X","name":"forward","pid":1,"tid":1,"ts":1,"dur":1,"args":{"iteration":)j" +
+         n + ",\"microbatch\":" + n + ",\"model_chunk\":" + n + ",\"pp_rank\":" + n + "}}]");
+    read(R"j([{"ph":"M","name":"thread_name","pid":1,"tid":)j" + n +
+         ",\"args\":{\"name\":\"PP rank " + n + ", TP rank 0, compute\"}}," +
+         R"j({"ph":"X","name":"forward-compute","pid":1,"tid":)j" + n +
+         ",\"ts\":1,\"dur\":1,\"args\":{\"step\":1,\"mb_id\":" + n + ",\"model_chunk\":" + n +
+         "}}]");
+  }
+}
+
 constexpr const char* kStudy = R"j([
 {"ph":"M","name":"process_name","pid":1,"args":{"name":"DP rank [1]"}},
 {"ph":"M","name":"thread_name","pid":1,"tid":5,"args":{"name":"PP rank 0, TP rank 0, compute"}},

@@ -75,7 +75,7 @@ void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const Kind
     placeStragglerTrace(trace);
   } else if (isAscendTrace(trace)) {
     placeAscendTrace(trace);
-  } else if (isMegatronTrace(trace)) {
+  } else if (names.hasPositions() && isMegatronTrace(trace)) {
     placeMegatronTrace(trace);
     nameComputeLanes(trace);
   } else {

@@ -13,6 +13,9 @@ namespace pipetrace {
 namespace {
 
 constexpr std::int64_t kLanesOfRank = 5;
+/// More are taken for nonsense; times the chunks they have to fit an int.
+constexpr int kMostPositions = 32'768;
+constexpr std::int32_t kMostMicroBatches = 1'000'000'000;
 
 /// What the name of a lane says.
 struct Place {
@@ -28,7 +31,7 @@ std::optional<int> takeNumber(std::string_view& text, std::string_view word) {
   const std::size_t end = std::min(text.find(','), text.size());
   const auto number = parseNumber<int>(text.substr(0, end));
   text.remove_prefix(end);
-  return number && *number >= 0 && *number <= kHighestRank ? number : std::nullopt;
+  return number && *number >= 0 && *number < kMostPositions ? number : std::nullopt;
 }
 
 std::optional<Place> placeOf(std::string_view name) {
@@ -49,7 +52,7 @@ class StragglerPlacer {
       lane.name = places_.back().lane;
       for (const Event& event : lane.thread->events) {
         chunks_ = std::max(chunks_, event.chunk + 1);
-        microBatches_ = std::max(microBatches_, event.microBatch + 1);
+        lastMicroBatch_ = std::max(lastMicroBatch_, event.microBatch);
       }
     }
     giveRanks();
@@ -95,7 +98,9 @@ class StragglerPlacer {
     info.worldSize = static_cast<int>(ranks_.size());
     info.numStages = depth_ * chunks_;
     info.numChunks = chunks_;
-    if (microBatches_ > 0) info.numMicroBatches = microBatches_;
+    if (lastMicroBatch_ >= 0 && lastMicroBatch_ < kMostMicroBatches) {
+      info.numMicroBatches = lastMicroBatch_ + 1;
+    }
     if (!pid.isText && pid.number >= 0 && pid.number <= kHighestRank) {
       info.dataParallelIndex = static_cast<int>(pid.number);
     }
@@ -148,7 +153,7 @@ class StragglerPlacer {
   std::map<Group, int> ranks_;
   int depth_ = 0;
   int chunks_ = 1;
-  int microBatches_ = 0;
+  std::int32_t lastMicroBatch_ = kNotGiven;
 };
 
 }  // namespace
