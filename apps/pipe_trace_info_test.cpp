@@ -39,7 +39,7 @@ class InfoCommand : public PipeTrace {
           "Profiler Info: Job (0), type = forward, micro_batch_id = 0, job_start_time = "
           "1000.000002, job_end_time = 1000.000004, id = 2, step = 0, stage = 0, chunk = 0\n"
           "Profiler Stream: type = send_forward, micro_batch_id = 0, start_time = 1000.000004, "
-          "end_time = 1000.000005, peer = 1, job = 2, step = 0\n"
+          "end_time = 1000.000006, peer = 1, job = 2, step = 0\n"
           "Profiler Counter: name = loss, time = 1000.000004, value = 0.5\n"
           "Profiler Counter: name = loss, time = 1000.000005, value = nan\n"
           "Profiler End: written = 5, dropped = 0, errors = 0, own_cost_ns = 0\n");
