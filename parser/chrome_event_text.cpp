@@ -174,14 +174,12 @@ void ChromeEventText::addFlowEnd(TextBuffer& out, std::string_view phase, std::i
 
 void ChromeEventText::addArrow(TextBuffer& out, std::int64_t id, const Slice& from,
                                const Slice& to) const {
-  // A nanosecond before the end, so that a job which begins at that instant is not meant; and
-  // before the arrow's own end, since equal times could be taken in either order.
-  const Event& event = from.event;
-  const Nanoseconds leave =
-      event.end > event.begin ? std::min(event.end, to.event.begin) - 1 : event.begin;
+  // Inside both slices, so that no job which ends or begins at that instant is meant; and it leaves
+  // before it arrives, since equal times could be taken in either order.
+  const Nanoseconds leave = std::min(from.event.end - 1, to.event.begin);
   addFlowEnd(out, "\"s\"", id, from.row, leave);
   out.add(",\n");
-  addFlowEnd(out, R"("f","bp":"e")", id, to.row, to.event.begin);
+  addFlowEnd(out, R"("f","bp":"e")", id, to.row, to.event.begin + 1);
 }
 
 void ChromeEventText::addSample(TextBuffer& out, const CounterSeries& series,

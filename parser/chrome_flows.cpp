@@ -28,7 +28,14 @@ struct Candidate {
   auto order() const { return std::tuple(begin, isTransfer(kind), slice.track, slice.event); }
 };
 
+/// Whether there is an instant in it that is not its begin and not its end: both of these may be
+/// those of other events of its row, and Catapult takes an arrow there for one of theirs.
+bool hasInside(const Event& event) {
+  return event.begin < event.end && event.begin < event.end - 1;
+}
+
 bool mayBeLink(const Event& event) {
+  if (!hasInside(event)) return false;
   switch (event.kind) {
     case JobKind::kForward:
     case JobKind::kForwardBackward:

@@ -48,9 +48,9 @@ std::vector<std::string> arrows(Timeline& t) {
 TEST(ChromeFlowsTest, AMicroBatchGoesForwardThroughTheStagesAndBack) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 0, 10);
-  add(t, 0, "send", JobKind::kSendForward, 10, 12);
-  add(t, 1, "recv", JobKind::kRecvForward, 11, 12);
-  add(t, 1, "compute", JobKind::kForward, 12, 22);
+  add(t, 0, "send", JobKind::kSendForward, 10, 13);
+  add(t, 1, "recv", JobKind::kRecvForward, 11, 13);
+  add(t, 1, "compute", JobKind::kForward, 13, 22);
   add(t, 1, "compute", JobKind::kBackward, 22, 42);
   add(t, 1, "send", JobKind::kSendBackward, 42, 44);
   add(t, 0, "compute", JobKind::kBackward, 44, 64);
@@ -98,10 +98,19 @@ TEST(ChromeFlowsTest, WeightGradientsAndWhatHasNoMicroBatchAreNoLinks) {
 
 TEST(ChromeFlowsTest, OfEventsThatBeginTogetherOneIsALink) {
   Timeline t;
-  add(t, 0, "compute", JobKind::kForward, 5, 5);
+  add(t, 0, "compute", JobKind::kForward, 5, 7);
   add(t, 0, "send", JobKind::kSendForward, 5, 7);
   add(t, 1, "compute", JobKind::kForward, 7, 9);
   EXPECT_THAT(arrows(t), ElementsAre("0 forward 0 -> 1 forward 0"));
+}
+
+TEST(ChromeFlowsTest, EventsWithoutAnInsideAreNoLinks) {
+  Timeline t;
+  add(t, 0, "compute", JobKind::kForward, 0, 2);
+  add(t, 0, "send", JobKind::kSendForward, 2, 2);
+  add(t, 1, "compute", JobKind::kForward, 3, 4);
+  add(t, 2, "compute", JobKind::kForward, 4, 6);
+  EXPECT_THAT(arrows(t), ElementsAre("0 forward 0 -> 2 forward 0"));
 }
 
 TEST(ChromeFlowsTest, AMissingStageLeavesTheRestOfItsChain) {

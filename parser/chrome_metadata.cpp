@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "parser/chrome_format.h"
+#include "parser/json_string.h"
 #include "parser/log_numbers.h"
 #include "parser/trace_reader.h"
 #include "trace/log_format.h"
@@ -180,7 +181,7 @@ void appendChromeMetadata(std::string& out, const Timeline& timeline, Nanosecond
   for (const CounterSeries& series : timeline.counters) {
     json[key(cf::kCounters)].push_back(toJson(series));
   }
-  out += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  appendJsonForViewers(out, json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 std::optional<ChromeMetadata> readChromeMetadata(std::string_view otherData) {

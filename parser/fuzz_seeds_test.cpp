@@ -1,13 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
-#include "parser/chrome_writer.h"
+#include "parser/fuzz/ring_image.h"
+#include "parser/fuzz/seeds.h"
 #include "parser/fuzz/targets.h"
-#include "parser/perfetto_writer.h"
-#include "parser/sqlite_writer.h"
+#include "parser/ring_file_reader.h"
 #include "parser/test_files.h"
-#include "parser/test_timelines.h"
 
 namespace pipetrace {
 namespace {
@@ -29,58 +29,46 @@ std::string mutated(std::string bytes, std::mt19937& random) {
   return bytes;
 }
 
-TEST_F(FuzzSeedsTest, DamagedJobLogsBreakNothing) {
+struct Replay {
+  void (*run)(const std::string&);
+  int damaged;  ///< how many changed copies of each seed: databases take longest
+};
+
+const std::map<std::string, Replay> kReplays = {
+    {"byte_source", {fuzz::readAsBytes, 40}},
+    {"chrome_json", {fuzz::readAsChromeJson, 15}},
+    {"job_log", {fuzz::readAsJobLog, 100}},
+    {"kinds", {fuzz::readAsKinds, 100}},
+    {"megatron", {fuzz::readAsMegatron, 100}},
+    {"pattern_log", {fuzz::readAsPatternLog, 100}},
+    {"perfetto", {fuzz::readAsPerfetto, 25}},
+    {"pipeline_logger", {fuzz::readAsPipelineLogger, 200}},
+    {"ring_file", {fuzz::readAsRingFile, 100}},
+    {"sqlite", {fuzz::readAsSqlite, 40}},
+};
+
+TEST_F(FuzzSeedsTest, SeedsAndDamagedOnesBreakNoReader) {
   std::mt19937 random(21);
-  const std::string log = test::logOf(test::oneFOneB(2, 2, 1), 0);
-  fuzz::readAsJobLog(log);
-  for (int i = 0; i < 300; ++i) fuzz::readAsJobLog(mutated(log, random));
+  const auto seeds = fuzz::makeSeeds(folder_.string());
+  for (const auto& [target, inputs] : seeds) {
+    const Replay& replay = kReplays.at(target);
+    for (const std::string& input : inputs) {
+      replay.run(input);
+      for (int i = 0; i < replay.damaged; ++i) replay.run(mutated(input, random));
+    }
+  }
+  EXPECT_EQ(seeds.size(), kReplays.size());
 }
 
-TEST_F(FuzzSeedsTest, DamagedProfilesBreakNothing) {
-  std::mt19937 random(22);
-  for (std::uint32_t seed = 0; seed < 30; ++seed) {
-    OutputFile out(path("p.json"));
-    writeChromeJson(test::randomTimeline(seed), {}, out);
-    out.commit();
-    const std::string json = contents("p.json");
-    fuzz::readAsChromeJson(json);
-    for (int i = 0; i < 8; ++i) fuzz::readAsChromeJson(mutated(json, random));
-  }
-}
-
-TEST_F(FuzzSeedsTest, DamagedPerfettoTracesBreakNothing) {
-  std::mt19937 random(23);
-  for (std::uint32_t seed = 0; seed < 30; ++seed) {
-    OutputFile out(path("p.pftrace"));
-    writePerfetto(test::randomTimeline(seed), {}, out);
-    out.commit();
-    const std::string bytes = contents("p.pftrace");
-    fuzz::readAsPerfetto(bytes);
-    for (int i = 0; i < 12; ++i) fuzz::readAsPerfetto(mutated(bytes, random));
-  }
-}
-
-TEST_F(FuzzSeedsTest, DamagedDatabasesBreakNothing) {
-  std::mt19937 random(24);
-  for (std::uint32_t seed = 0; seed < 10; ++seed) {
-    OutputFile out(path("p.sqlite"));
-    writeSqlite(test::randomTimeline(seed), out);
-    out.commit();
-    const std::string bytes = contents("p.sqlite");
-    fuzz::readAsSqlite(bytes);
-    for (int i = 0; i < 20; ++i) fuzz::readAsSqlite(mutated(bytes, random));
-  }
-}
-
-TEST_F(FuzzSeedsTest, DamagedPipelineLogsBreakNothing) {
-  std::mt19937 random(25);
-  std::string log;
-  for (int i = 0; i < 20; ++i) {
-    log += R"({"rank":0,"event":"forward_)" + std::string(i % 2 == 0 ? "start" : "end") +
-           R"(","minibatch":)" + std::to_string(i / 2) + R"(,"time":1.7e9})" + "\n";
-  }
-  fuzz::readAsPipelineLogger(log);
-  for (int i = 0; i < 500; ++i) fuzz::readAsPipelineLogger(mutated(log, random));
+TEST_F(FuzzSeedsTest, SeedsOfRingFilesHoldAllThatTheyShould) {
+  Timeline timeline;
+  Diagnostics diagnostics;
+  ByteSource source("ring", fuzz::ringOf(fuzz::sampleRingImage()));
+  EXPECT_EQ(RingFileReader().read(source, {}, timeline, diagnostics).events, 6);
+  ASSERT_NE(timeline.findTrack(1, kComputeLane), nullptr);
+  EXPECT_EQ(timeline.findTrack(1, kComputeLane)->events.size(), 3U);
+  EXPECT_EQ(timeline.counters.size(), 1U);
+  EXPECT_EQ(diagnostics.list().size(), 4U);  // read from here, two open jobs, dropped ones
 }
 
 TEST_F(FuzzSeedsTest, OddInputsBreakNothing) {
@@ -90,11 +78,7 @@ TEST_F(FuzzSeedsTest, OddInputsBreakNothing) {
         "{\"traceEvents\":[{\"ph\":\"X\""s, "[{\"ph\":\"E\",\"ts\":1}]"s,
         "[{\"ph\":\"X\",\"ts\":9223372036854775,\"dur\":9223372036854775}]"s, "\x1f\x8b\x08"s,
         "\x0a\xff\xff\xff\xff\x0f"s, "SQLite format 3\0"s, "{\"event\":{{{"s}) {
-    fuzz::readAsJobLog(bytes);
-    fuzz::readAsChromeJson(bytes);
-    fuzz::readAsPerfetto(bytes);
-    fuzz::readAsSqlite(bytes);
-    fuzz::readAsPipelineLogger(bytes);
+    for (const auto& [target, replay] : kReplays) replay.run(bytes);
   }
 }
 

@@ -8,12 +8,12 @@
 namespace pipetrace {
 namespace {
 
-void appendEscape(std::string& out, char c) {
+void appendEscape(std::string& out, char c, bool isLast) {
   constexpr std::string_view kHex = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
   switch (c) {
     case '"': out += "\\\""; break;
-    case '\\': out += "\\\\"; break;
+    case '\\': out += isLast ? "\\u005c" : "\\\\"; break;
     case '\n': out += "\\n"; break;
     case '\r': out += "\\r"; break;
     case '\t': out += "\\t"; break;
@@ -62,7 +62,7 @@ void appendJsonString(std::string& out, std::string_view text) {
     if (text.empty()) break;
     std::size_t used = 1;
     if (static_cast<unsigned char>(text.front()) < 0x80) {
-      appendEscape(out, text.front());
+      appendEscape(out, text.front(), text.size() == 1);
     } else if (const std::size_t length = utf8Length(text); length == 0) {
       out += kReplacement;
     } else {
@@ -72,6 +72,20 @@ void appendJsonString(std::string& out, std::string_view text) {
     text.remove_prefix(used);
   }
   out += '"';
+}
+
+void appendJsonForViewers(std::string& out, std::string_view json) {
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '\x7f') {
+      out += "\\u007f";
+    } else if (json[i] != '\\') {
+      out += json[i];
+    } else {
+      const bool isLastBackslash = json.substr(i, 3) == "\\\\\"";
+      out += isLastBackslash ? "\\u005c" : json.substr(i, 2);
+      ++i;
+    }
+  }
 }
 
 bool appendFromJsonString(std::string& out, std::string_view body) {

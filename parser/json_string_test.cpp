@@ -27,6 +27,16 @@ TEST(JsonStringTest, QuotesBackslashesAndControlCharactersAreEscaped) {
   EXPECT_EQ(written(""), "\"\"");
 }
 
+TEST(JsonStringTest, LastBackslashIsNotBesideTheQuote) {
+  EXPECT_EQ(written("a\\b\\"), R"("a\\b\u005c")");
+  EXPECT_EQ(written("a\\\""), R"("a\\\"")");
+  std::string out;
+  appendJsonForViewers(out, R"({"a\\":["b\\\"","\\\\","c\n)"
+                            "\x7f"
+                            R"("]})");
+  EXPECT_EQ(out, R"({"a\u005c":["b\\\"","\\\u005c","c\n\u007f"]})");
+}
+
 TEST(JsonStringTest, BytesThatAreNoUtf8AreReplaced) {
   EXPECT_EQ(written("a\xff z"), "\"a\xef\xbf\xbd z\"");
 }

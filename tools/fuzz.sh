@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Builds the libFuzzer programs with clang 16, AddressSanitizer and UBSan into build/fuzz, and runs
+# each from its seeds on. Exit code 1 when one found something.
+#   fuzz.sh [--seconds N] [--jobs N] [--only NAME]... [--sanitize LIST]
+#   --seconds N      how long each runs (default 600)
+#   --jobs N         how many run, and are compiled, at a time (default: one per core)
+#   --only NAME      this one, for example job_log; may be given several times
+#   --sanitize LIST  other sanitizers, "none" for none (default address,undefined): a build of its own
+#   --clean          begin with the seeds alone, not with what earlier runs have collected
+# Inputs that reached something new stay in build/fuzz/corpus/NAME, and what was found, with what the
+# program said, in build/fuzz/found/NAME.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+die() { printf 'fuzz: %s\n' "$*" >&2; exit 2; }
+number() { [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "$1 needs a number above 0"; }
+
+seconds=600
+jobs=$(nproc)
+only=()
+sanitize=address,undefined
+clean=no
+while [ $# -gt 0 ]; do
+  case $1 in
+    --seconds) number "$@"; seconds=$2; shift ;;
+    --jobs) number "$@"; jobs=$2; shift ;;
+    --only) [ $# -gt 1 ] || die "--only needs a name"; only+=("$2"); shift ;;
+    --sanitize) [ $# -gt 1 ] || die "--sanitize needs a list"; sanitize=$2; shift ;;
+    --clean) clean=yes ;;
+    -h|--help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    *) die "unknown option $1 (try --help)" ;;
+  esac
+  shift
+done
+
+compiler=$(command -v clang++-16 || true)
+if [ -z "$compiler" ]; then
+  echo "skipped: clang++-16 is missing: apt-get install clang-16"
+  exit 77
+fi
+
+folder=$root/build/fuzz
+flags=fuzzer-no-link
+if [ "$sanitize" = none ]; then
+  folder=$folder-plain
+elif [ "$sanitize" = address,undefined ]; then
+  flags+=,$sanitize
+else
+  folder=$folder-${sanitize//,/-}
+  flags+=,$sanitize
+fi
+
+log=$folder/build.txt
+mkdir -p "$folder"
+{
+  cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
+    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+    -DPIPETRACE_FUZZERS=ON -DPIPETRACE_SANITIZE="$flags" -DPIPETRACE_WERROR=ON \
+    -DPIPETRACE_VIEWER=OFF -DPIPETRACE_RUNTIME=OFF -DPIPETRACE_CUDA=OFF &&
+    cmake --build "$folder" --target fuzzers --parallel "$jobs"
+} > "$log" 2>&1 || { tail -n 40 "$log" >&2; die "could not build; all of it is in $log"; }
+
+programs=()
+for program in "$folder"/bin/fuzz_*; do
+  name=${program##*/fuzz_}
+  if [ ${#only[@]} = 0 ] || [[ " ${only[*]} " == *" $name "* ]]; then programs+=("$name"); fi
+done
+for name in "${only[@]}"; do
+  [ -x "$folder/bin/fuzz_$name" ] || die "there is no fuzz_$name; there is: $(cd "$folder/bin" &&
+    printf '%s ' fuzz_* | sed 's/fuzz_//g')"
+done
+"$folder/bin/write_seeds" "$folder/seeds"
+
+# run NAME: until the time is up or something is found.
+run() {
+  local corpus=$folder/corpus/$1 found=$folder/found/$1
+  [ $clean = no ] || rm -rf "$corpus"
+  rm -rf "$found"
+  mkdir -p "$corpus" "$found"
+  # Inputs that take 20 s, or 2 GiB, are findings, too.
+  UBSAN_OPTIONS=print_stacktrace=1 "$folder/bin/fuzz_$1" "$corpus" "$folder/seeds/$1" \
+    -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+    -artifact_prefix="$found/" > "$found/log.txt" 2>&1 || touch "$found/failed"
+}
+
+running=0
+for name in "${programs[@]}"; do
+  if [ $running -ge "$jobs" ]; then
+    wait -n
+    running=$((running - 1))
+  fi
+  run "$name" &
+  running=$((running + 1))
+done
+wait
+
+failed=0
+printf '%-18s %12s %8s %9s  %s\n' reader inputs edges seconds found
+for name in "${programs[@]}"; do
+  said=$folder/found/$name/log.txt
+  inputs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$said" | tail -n 1)
+  edges=$(sed -n 's/.* cov: \([0-9]*\) .*/\1/p' "$said" | tail -n 1)
+  took=$(sed -n 's/^Done [0-9]* runs in \([0-9]*\) second.*/\1/p' "$said" | tail -n 1)
+  found=nothing
+  if [ -e "$folder/found/$name/failed" ]; then
+    failed=1
+    found="see ${said#"$root"/}: $(grep -m 1 -E '^SUMMARY|does not hold|ERROR' "$said" || true)"
+  fi
+  printf '%-18s %12s %8s %9s  %s\n' "$name" "${inputs:--}" "${edges:--}" "${took:--}" "$found"
+done
+exit $failed
