@@ -116,7 +116,7 @@ TEST_F(Follow, GrowingLogsGiveTheSameEventsAsWholeOnes) {
   const auto told = [&](const std::string& file) {
     return nlohmann::json::parse(run({"info", file, "--json"}).out);
   };
-  for (const char* field : {"events", "jobs", "flows", "steps"}) {
+  for (const char* field : {"events", "jobs", "flows", "steps", "topology"}) {
     EXPECT_EQ(told(path("live.json"))[field], told(path("whole.json"))[field]) << field;
   }
 }

@@ -187,6 +187,11 @@ void RunFollower::forgetRank(int rank) {
 }
 
 void RunFollower::keep(Timeline part) {
+  // Before the tracks, which would make an empty entry for their rank.
+  for (auto& [rank, info] : part.ranks) {
+    const auto [known, isNew] = pending_.ranks.try_emplace(rank, info);
+    if (!isNew) addInfo(known->second, std::move(info));
+  }
   std::vector<StringId> ids;
   for (StringId id = 0; id < part.strings.size(); ++id) {
     ids.push_back(pending_.strings.intern(part.strings[id]));
@@ -206,10 +211,6 @@ void RunFollower::keep(Timeline part) {
     }
   }
   for (CounterSeries& series : part.counters) pending_.counters.push_back(std::move(series));
-  for (auto& [rank, info] : part.ranks) {
-    const auto [known, isNew] = pending_.ranks.try_emplace(rank, info);
-    if (!isNew) addInfo(known->second, std::move(info));
-  }
 }
 
 bool RunFollower::allRanksAreThere() const {
