@@ -84,8 +84,7 @@ int runFollow(const PipeTraceOptions& options) {
   const StopSignals signals;
   GrowingChromeJson profile(output);
   RunFollower follower(
-      {.inputs = options.load.inputs, .bubbles = options.bubbles, .flows = options.flows},
-      profile);
+      {.inputs = options.load.inputs, .bubbles = options.bubbles, .flows = options.flows}, profile);
   bool hasFindings = false;
   const auto tell = [&] {
     const Diagnostics told = follower.takeDiagnostics();
