@@ -10,32 +10,39 @@ bool isEarlier(const TimedJob& a, const TimedJob& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
-/// Appends `jobs` in the order of their begins.
-void appendSorted(const std::vector<TimedJob>& jobs, std::vector<TimedJob>& out) {
-  if (std::is_sorted(jobs.begin(), jobs.end(), isEarlier)) {  // of one lane, as it is most often
-    out.insert(out.end(), jobs.begin(), jobs.end());
-    return;
-  }
-  std::vector<const TimedJob*> order;  // much less to move about
-  order.reserve(jobs.size());
-  for (const TimedJob& job : jobs) order.push_back(&job);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const TimedJob* a, const TimedJob* b) { return isEarlier(*a, *b); });
-  for (const TimedJob* job : order) out.push_back(*job);
-}
-
 }  // namespace
 
-void HeldJobs::add(const TimedJob& job, Nanoseconds now) {
-  const auto [place, isNew] = steps_.try_emplace(job.job.step);
-  if (isNew) {
-    place->second.firstAdded = now;
-    place->second.jobs.swap(spare_);
+void HeldJobs::appendSorted(std::vector<TimedJob>& jobs, std::vector<TimedJob>& out) {
+  if (std::is_sorted(jobs.begin(), jobs.end(), isEarlier)) {  // of one lane, as it is most often
+    if (out.empty()) {
+      out.swap(jobs);
+    } else {
+      out.insert(out.end(), jobs.begin(), jobs.end());
+    }
+    return;
   }
-  place->second.jobs.push_back(job);
+  // What is compared lies side by side, and each job is moved once.
+  order_.clear();
+  for (const TimedJob& job : jobs) order_.push_back({job.begin, job.end, order_.size()});
+  std::sort(order_.begin(), order_.end());
+  for (const Place& place : order_) out.push_back(jobs[place.index]);
+}
+
+void HeldJobs::add(const TimedJob& job, Nanoseconds now) {
+  if (last_ == nullptr || lastStep_ != job.job.step) {
+    const auto [place, isNew] = steps_.try_emplace(job.job.step);
+    if (isNew) {
+      place->second.firstAdded = now;
+      place->second.jobs.swap(spare_);
+    }
+    last_ = &place->second.jobs;
+    lastStep_ = job.job.step;
+  }
+  last_->push_back(job);
 }
 
 void HeldJobs::takeUpTo(std::int32_t step, std::vector<TimedJob>& out) {
+  last_ = nullptr;
   while (!steps_.empty() && steps_.begin()->first <= step) {
     std::vector<TimedJob>& jobs = steps_.begin()->second.jobs;
     appendSorted(jobs, out);

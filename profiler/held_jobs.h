@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <map>
 #include <vector>
 
@@ -38,7 +39,20 @@ class HeldJobs {
     Nanoseconds firstAdded = 0;
     std::vector<TimedJob> jobs;
   };
+  /// A job among those of its step; jobs of the same times stay in their order.
+  struct Place {
+    Nanoseconds begin;
+    Nanoseconds end;
+    std::size_t index;
+    auto operator<=>(const Place&) const = default;
+  };
+  /// Moves `jobs` to the end of `out`, in the order of their begins.
+  void appendSorted(std::vector<TimedJob>& jobs, std::vector<TimedJob>& out);
+
   std::map<std::int32_t, Step> steps_;
+  std::vector<Place> order_;
+  std::vector<TimedJob>* last_ = nullptr;  // where the last job went, as most of the next ones do
+  std::int32_t lastStep_ = 0;
   std::vector<TimedJob> spare_;  // the memory of a step that is gone, for one that comes
 };
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 
 namespace pipetrace {
 namespace {
@@ -15,23 +16,55 @@ bool pushDigit(std::uint64_t& value, char digit) {
          !__builtin_add_overflow(value, static_cast<std::uint64_t>(digit - '0'), &value);
 }
 
+constexpr std::array<char, 200> kPairs = [] {
+  std::array<char, 200> pairs{};
+  for (std::size_t i = 0; i < 100; ++i) {
+    pairs[2 * i] = static_cast<char>('0' + i / 10);
+    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+  }
+  return pairs;
+}();
+
+char* printPair(char* to, std::uint32_t value) {
+  std::memcpy(to, kPairs.data() + 2 * static_cast<std::size_t>(value), 2);
+  return to + 2;
+}
+
+/// Eight digits, leading zeros and all. 32-bit divisions, two digits at a time: times are most of
+/// what a log writer prints.
+char* printEight(char* to, std::uint32_t value) {
+  const std::uint32_t high = value / 10'000;
+  const std::uint32_t low = value % 10'000;
+  to = printPair(printPair(to, high / 100), high % 100);
+  return printPair(printPair(to, low / 100), low % 100);
+}
+
+char* printWhole(char* to, std::uint64_t value) {
+  constexpr std::uint64_t kEightDigits = 100'000'000;
+  if (value < kEightDigits) return std::to_chars(to, to + 20, value).ptr;
+  to = std::to_chars(to, to + 20, value / kEightDigits).ptr;
+  return printEight(to, static_cast<std::uint32_t>(value % kEightDigits));
+}
+
 /// Prints time / kUnit and, after a dot, the remainder with kDecimals digits; returns the end. At
 /// most 28 characters.
 template <std::uint64_t kUnit, int kDecimals>
-char* printFixed(char* begin, Nanoseconds time) {
+char* printFixed(char* to, Nanoseconds time) {
   auto magnitude = static_cast<std::uint64_t>(time);
   if (time < 0) {
-    *begin++ = '-';
+    *to++ = '-';
     magnitude = 0 - magnitude;
   }
-  char* end = std::to_chars(begin, begin + 20, magnitude / kUnit).ptr;
-  *end++ = '.';
-  std::uint64_t rest = magnitude % kUnit;
-  for (int i = kDecimals - 1; i >= 0; --i) {
-    end[i] = static_cast<char>('0' + rest % 10);
-    rest /= 10;
+  to = printWhole(to, magnitude / kUnit);
+  *to++ = '.';
+  auto rest = static_cast<std::uint32_t>(magnitude % kUnit);
+  if constexpr (kDecimals == 6) {
+    to = printPair(printPair(to, rest / 10'000), rest / 100 % 100);
+  } else {
+    static_assert(kDecimals == 3);
+    *to++ = static_cast<char>('0' + rest / 100);
   }
-  return end + kDecimals;
+  return printPair(to, rest % 100);
 }
 
 }  // namespace

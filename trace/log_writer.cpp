@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 
 #include "trace/decimal_time.h"
 #include "trace/log_format.h"
@@ -27,53 +28,71 @@ bool isPlain(std::string_view value) {
                                        [](char c) { return kBare[static_cast<unsigned char>(c)]; });
 }
 
-/// Writes `key = value` pairs with ", " between them, and the end of the line. Collects them in a
-/// buffer of its own, as appending to a string piece by piece costs more than the rest.
+/// ", key = ", made at compile time and copied whole: a copy of fixed size costs two instructions.
+struct Key {
+  static constexpr std::size_t kRoom = 32;
+
+  constexpr explicit Key(std::string_view name) {
+    for (const std::string_view part : {std::string_view(", "), name, std::string_view(" = ")}) {
+      for (const char c : part) text.at(size++) = c;
+    }
+  }
+  std::array<char, kRoom> text{};
+  std::size_t size = 0;
+};
+
+template <const std::string_view& kName>
+inline constexpr Key kKey{kName};
+
+constexpr std::size_t kPrefixRoom = 64;
+
+/// A line: prefix, mark, and `key = value` pairs with ", " between them. Collects them in a buffer
+/// of its own, as appending to a string piece by piece costs more than the rest.
 class Fields {
  public:
-  explicit Fields(std::string& out, bool first = false) : out_(out), first_(first) {}
+  /// `prefix` has kPrefixRoom characters that can be read, however long it is.
+  Fields(std::string& out, std::string_view prefix, std::string_view mark) : out_(out) {
+    std::memcpy(at_, prefix.data(), kPrefixRoom);
+    at_ = std::copy(mark.begin(), mark.end(), at_ + prefix.size());
+  }
 
-  void number(std::string_view key, std::int64_t value) {
+  [[gnu::always_inline]] void number(const Key& key, std::int64_t value) {
     begin(key);
     print(value);
   }
-  void givenNumber(std::string_view key, std::int64_t value) {
+  [[gnu::always_inline]] void givenNumber(const Key& key, std::int64_t value) {
     if (value != kNotGiven) number(key, value);
   }
-  void real(std::string_view key, double value) {
+  void real(const Key& key, double value) {
     begin(key);
-    print(value);  // the shortest text that reads back to the same double
+    at_ = std::to_chars(at_, at_ + kNumberRoom, value).ptr;  // the shortest that reads back
   }
-  void time(std::string_view key, Nanoseconds value) {
+  [[gnu::always_inline]] void time(const Key& key, Nanoseconds value) {
     begin(key);
-    makeRoom(kNumberRoom);
     at_ = printMilliseconds(at_, value);
   }
-  void text(std::string_view key, std::string_view value) {
+  void text(const Key& key, std::string_view value) {
     begin(key);
-    if (isPlain(value)) {
-      put(value);
-    } else {
-      flush();
-      appendLogValue(out_, value);
-    }
+    if (putPlain(value)) return;
+    flush();
+    appendLogValue(out_, value);
   }
-  void givenText(std::string_view key, std::string_view value) {
+  void givenText(const Key& key, std::string_view value) {
     if (!value.empty()) text(key, value);
   }
   template <typename Number>
-  void given(std::string_view key, const std::optional<Number>& value) {
-    if (value) {
-      begin(key);
-      print(*value);
-    }
+  void given(const Key& key, const std::optional<Number>& value) {
+    if (!value) return;
+    begin(key);
+    at_ = std::to_chars(at_, at_ + kNumberRoom, *value).ptr;
   }
   /// `Job (n)`, the one that is no pair.
   void jobNumber(std::int64_t number) {
     put(lf::kJob);
+    makeRoom(kNumberRoom);
     print(number);
     put(")");
-    first_ = false;
+    skipComma_ = 0;
   }
   void endLine() {
     put("\n");
@@ -82,17 +101,33 @@ class Fields {
 
  private:
   static constexpr std::size_t kNumberRoom = 32;
+  static constexpr std::size_t kPlainRoom = 64;
 
-  void begin(std::string_view key) {
-    if (!first_) put(", ");
-    first_ = false;
-    put(key);
-    put(" = ");
+  /// Leaves room for a number behind the key.
+  [[gnu::always_inline]] void begin(const Key& key) {
+    makeRoom(Key::kRoom + kPlainRoom);
+    std::memcpy(at_, key.text.data() + skipComma_, Key::kRoom - 2);
+    at_ += key.size - skipComma_;
+    skipComma_ = 0;
   }
-  template <typename Number>
-  void print(Number value) {
-    makeRoom(kNumberRoom);
-    at_ = std::to_chars(at_, at_ + kNumberRoom, value).ptr;
+  [[gnu::always_inline]] void print(std::int64_t value) {
+    if (value >= 0 && value <= 9) {
+      *at_++ = static_cast<char>('0' + value);
+    } else {
+      at_ = std::to_chars(at_, at_ + kNumberRoom, value).ptr;
+    }
+  }
+  /// Copies and looks at each character in one go. False: it has to be quoted.
+  [[gnu::always_inline]] bool putPlain(std::string_view value) {
+    if (value.empty() || value.size() > kPlainRoom) return false;
+    bool isPlain = true;
+    char* to = at_;
+    for (const char c : value) {
+      isPlain &= kBare[static_cast<unsigned char>(c)];
+      *to++ = c;
+    }
+    if (isPlain) at_ = to;
+    return isPlain;
   }
   void put(std::string_view text) {
     makeRoom(text.size());
@@ -111,23 +146,23 @@ class Fields {
   }
 
   std::string& out_;
-  bool first_;
+  std::size_t skipComma_ = 2;     // the first pair has none before it
   std::array<char, 512> buffer_;  // no {}: zeroing it would cost as much as filling it
   char* at_ = buffer_.data();
 };
 
 void addStream(Fields& fields, const StreamLine& line) {
-  fields.text(lf::kType, line.type);
-  fields.givenNumber(lf::kMicroBatch, line.microBatch);
-  fields.time(lf::kStart, line.begin);
-  fields.time(lf::kEndTime, line.end);
-  fields.givenText(lf::kStreamKey, line.stream);
-  fields.givenNumber(lf::kPeer, line.peer);
-  fields.givenNumber(lf::kBytes, line.bytes);
-  fields.givenNumber(lf::kJobKey, line.job);
-  fields.givenNumber(lf::kStep, line.step);
-  fields.givenNumber(lf::kStage, line.stage);
-  fields.givenNumber(lf::kChunk, line.chunk);
+  fields.text(kKey<lf::kType>, line.type);
+  fields.givenNumber(kKey<lf::kMicroBatch>, line.microBatch);
+  fields.time(kKey<lf::kStart>, line.begin);
+  fields.time(kKey<lf::kEndTime>, line.end);
+  fields.givenText(kKey<lf::kStreamKey>, line.stream);
+  fields.givenNumber(kKey<lf::kPeer>, line.peer);
+  fields.givenNumber(kKey<lf::kBytes>, line.bytes);
+  fields.givenNumber(kKey<lf::kJobKey>, line.job);
+  fields.givenNumber(kKey<lf::kStep>, line.step);
+  fields.givenNumber(kKey<lf::kStage>, line.stage);
+  fields.givenNumber(kKey<lf::kChunk>, line.chunk);
 }
 
 }  // namespace
@@ -159,11 +194,8 @@ void appendLogValue(std::string& out, std::string_view value) {
   out += '"';
 }
 
-void LogWriter::appendPrefix(std::string& out) {
-  if (now_ == prefixNow_) {  // lines are written many at a time
-    out += prefix_;
-    return;
-  }
+std::string_view LogWriter::prefix() {
+  if (now_ == prefixNow_) return {prefix_.data(), prefixSize_};  // many lines at a time
   Nanoseconds second = now_ / kNsPerSecond;
   if (now_ % kNsPerSecond < 0) --second;
   std::array<char, 32> text{};
@@ -180,117 +212,103 @@ void LogWriter::appendPrefix(std::string& out) {
   prefix_ = secondText_;
   prefix_ += text.data();
   prefix_ += "log_writer.cpp:1] ";
+  prefixSize_ = std::min(prefix_.size(), kPrefixRoom);
+  prefix_.resize(kPrefixRoom);
   prefixNow_ = now_;
-  out += prefix_;
+  return {prefix_.data(), prefixSize_};
 }
 
 void LogWriter::append(std::string& out, const JobLine& line) {
-  appendPrefix(out);
-  out += lf::kInfo;
-  Fields fields(out, true);
+  Fields fields(out, prefix(), lf::kInfo);
   fields.jobNumber(line.number);
-  fields.text(lf::kType, line.type);
-  fields.number(lf::kMicroBatch, line.microBatch);
-  fields.time(lf::kJobStart, line.begin);
-  fields.time(lf::kJobEnd, line.end);
-  fields.givenNumber(lf::kId, line.id);
-  fields.givenNumber(lf::kStep, line.step);
-  fields.givenNumber(lf::kStage, line.stage);
-  fields.givenNumber(lf::kChunk, line.chunk);
-  fields.givenText(lf::kStreamKey, line.stream);
-  fields.givenText(lf::kAction, line.action);
-  fields.givenNumber(lf::kPart, line.part);
-  fields.givenNumber(lf::kVersionKey, line.version);
+  fields.text(kKey<lf::kType>, line.type);
+  fields.number(kKey<lf::kMicroBatch>, line.microBatch);
+  fields.time(kKey<lf::kJobStart>, line.begin);
+  fields.time(kKey<lf::kJobEnd>, line.end);
+  fields.givenNumber(kKey<lf::kId>, line.id);
+  fields.givenNumber(kKey<lf::kStep>, line.step);
+  fields.givenNumber(kKey<lf::kStage>, line.stage);
+  fields.givenNumber(kKey<lf::kChunk>, line.chunk);
+  fields.givenText(kKey<lf::kStreamKey>, line.stream);
+  fields.givenText(kKey<lf::kAction>, line.action);
+  fields.givenNumber(kKey<lf::kPart>, line.part);
+  fields.givenNumber(kKey<lf::kVersionKey>, line.version);
   fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const StreamLine& line) {
-  appendPrefix(out);
-  out += lf::kStream;
-  Fields fields(out, true);
+  Fields fields(out, prefix(), lf::kStream);
   addStream(fields, line);
   fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const NcclLine& line) {
-  appendPrefix(out);
-  out += lf::kStream;
-  Fields fields(out, true);
+  Fields fields(out, prefix(), lf::kStream);
   addStream(fields, line.what);
-  if (!line.isTimed) fields.number(lf::kUntimed, 1);
-  fields.givenText(lf::kCommunicator, line.communicator);
-  fields.givenNumber(lf::kCommunicatorPeer, line.communicatorPeer);
-  fields.givenNumber(lf::kSequence, line.sequence);
-  fields.givenText(lf::kAlgorithm, line.algorithm);
-  fields.givenText(lf::kProtocol, line.protocol);
+  if (!line.isTimed) fields.number(kKey<lf::kUntimed>, 1);
+  fields.givenText(kKey<lf::kCommunicator>, line.communicator);
+  fields.givenNumber(kKey<lf::kCommunicatorPeer>, line.communicatorPeer);
+  fields.givenNumber(kKey<lf::kSequence>, line.sequence);
+  fields.givenText(kKey<lf::kAlgorithm>, line.algorithm);
+  fields.givenText(kKey<lf::kProtocol>, line.protocol);
   fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const KernelLine& line) {
-  appendPrefix(out);
-  out += lf::kKernel;
-  Fields fields(out, true);
-  fields.text(lf::kName, line.name);
-  fields.time(lf::kStart, line.begin);
-  fields.time(lf::kEndTime, line.end);
-  fields.givenText(lf::kStreamKey, line.stream);
-  fields.givenNumber(lf::kBytes, line.bytes);
-  fields.givenNumber(lf::kJobKey, line.job);
+  Fields fields(out, prefix(), lf::kKernel);
+  fields.text(kKey<lf::kName>, line.name);
+  fields.time(kKey<lf::kStart>, line.begin);
+  fields.time(kKey<lf::kEndTime>, line.end);
+  fields.givenText(kKey<lf::kStreamKey>, line.stream);
+  fields.givenNumber(kKey<lf::kBytes>, line.bytes);
+  fields.givenNumber(kKey<lf::kJobKey>, line.job);
   fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const CounterLine& line) {
-  appendPrefix(out);
-  out += lf::kCounter;
-  Fields fields(out, true);
-  fields.text(lf::kName, line.name);
-  fields.time(lf::kTime, line.time);
-  fields.real(lf::kValue, line.value);
-  fields.givenText(lf::kUnit, line.unit);
+  Fields fields(out, prefix(), lf::kCounter);
+  fields.text(kKey<lf::kName>, line.name);
+  fields.time(kKey<lf::kTime>, line.time);
+  fields.real(kKey<lf::kValue>, line.value);
+  fields.givenText(kKey<lf::kUnit>, line.unit);
   fields.endLine();
 }
 
 void LogWriter::append(std::string& out, const ClockReading& reading) {
-  appendPrefix(out);
-  out += lf::kClock;
-  Fields fields(out, true);
-  fields.time(lf::kTime, reading.when);
-  fields.number(lf::kOffset, reading.offset);
-  fields.number(lf::kBound, reading.bound);
+  Fields fields(out, prefix(), lf::kClock);
+  fields.time(kKey<lf::kTime>, reading.when);
+  fields.number(kKey<lf::kOffset>, reading.offset);
+  fields.number(kKey<lf::kBound>, reading.bound);
   fields.endLine();
 }
 
 void LogWriter::appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile) {
-  appendPrefix(out);
-  out += lf::kMeta;
-  Fields fields(out, true);
-  fields.number(lf::kVersionKey, lf::kVersion);
-  fields.number(lf::kRank, info.rank);
-  fields.given(lf::kWorldSize, info.worldSize);
-  fields.givenText(lf::kHost, info.host);
-  fields.givenText(lf::kDevice, info.device);
-  fields.given(lf::kNumStages, info.numStages);
-  fields.given(lf::kNumChunks, info.numChunks);
-  fields.given(lf::kNumMicroBatches, info.numMicroBatches);
-  fields.givenText(lf::kSchedule, info.schedule);
-  fields.given(lf::kDataParallelIndex, info.dataParallelIndex);
-  fields.givenText(lf::kClockKey, info.clock);
-  fields.given(lf::kFlopsPerStep, info.flopsPerStep);
-  fields.given(lf::kTokensPerStep, info.tokensPerStep);
-  fields.givenText(lf::kRing, ringFile);
+  Fields fields(out, prefix(), lf::kMeta);
+  fields.number(kKey<lf::kVersionKey>, lf::kVersion);
+  fields.number(kKey<lf::kRank>, info.rank);
+  fields.given(kKey<lf::kWorldSize>, info.worldSize);
+  fields.givenText(kKey<lf::kHost>, info.host);
+  fields.givenText(kKey<lf::kDevice>, info.device);
+  fields.given(kKey<lf::kNumStages>, info.numStages);
+  fields.given(kKey<lf::kNumChunks>, info.numChunks);
+  fields.given(kKey<lf::kNumMicroBatches>, info.numMicroBatches);
+  fields.givenText(kKey<lf::kSchedule>, info.schedule);
+  fields.given(kKey<lf::kDataParallelIndex>, info.dataParallelIndex);
+  fields.givenText(kKey<lf::kClockKey>, info.clock);
+  fields.given(kKey<lf::kFlopsPerStep>, info.flopsPerStep);
+  fields.given(kKey<lf::kTokensPerStep>, info.tokensPerStep);
+  fields.givenText(kKey<lf::kRing>, ringFile);
   fields.endLine();
 }
 
 void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
-  appendPrefix(out);
-  out += lf::kEnd;
-  Fields fields(out, true);
-  fields.number(lf::kWritten, info.written);
-  fields.number(lf::kDropped, info.dropped);
-  fields.number(lf::kErrors, info.errors);
-  fields.number(lf::kLateStarts, info.lateStarts);
-  fields.number(lf::kOwnCost, info.ownCost);
-  if (info.logThreadCost > 0) fields.number(lf::kLogThreadCost, info.logThreadCost);
+  Fields fields(out, prefix(), lf::kEnd);
+  fields.number(kKey<lf::kWritten>, info.written);
+  fields.number(kKey<lf::kDropped>, info.dropped);
+  fields.number(kKey<lf::kErrors>, info.errors);
+  fields.number(kKey<lf::kLateStarts>, info.lateStarts);
+  fields.number(kKey<lf::kOwnCost>, info.ownCost);
+  if (info.logThreadCost > 0) fields.number(kKey<lf::kLogThreadCost>, info.logThreadCost);
   fields.endLine();
 }
 

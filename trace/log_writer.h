@@ -35,7 +35,7 @@ class LogWriter {
   void appendEnd(std::string& out, const RankInfo& info);
 
  private:
-  void appendPrefix(std::string& out);
+  std::string_view prefix();
 
   int threadId_;
   Nanoseconds now_ = 0;
@@ -43,6 +43,7 @@ class LogWriter {
   std::time_t cachedSecond_ = -1;
   std::string secondText_;
   std::string prefix_;
+  std::size_t prefixSize_ = 0;
 };
 
 /// Appends `value` as the log writes it: bare when it matches [\w.+:/-]+ (ASCII), else as a JSON
