@@ -2,8 +2,9 @@
 # Runs what needs an NVIDIA device, from binaries that are built already, and prints a report.
 #   gpu_check.sh [--bin FOLDER] [--libs FOLDER]...
 # --bin: where gpu_test is (default: bin beside this script, else build/cuda/bin or build/all/bin).
-# --libs: where libcudart.so.13 and libcupti.so.13 are, if not where the binaries were built: on a
-#   machine that has only a driver and torch 2.11, site-packages/nvidia/cu13/lib.
+# --libs: where libcudart.so.13, libcupti.so.13 and libnccl.so.2 are, if not where the binaries were
+#   built: on a machine that has only a driver and torch 2.11, site-packages/nvidia/cu13/lib and
+#   site-packages/nvidia/nccl/lib; and site-packages/torch/lib for the transformer's step.
 # Exit code: 0 all passed, 1 something failed, 2 it could not be run, 77 there is no device.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,7 +16,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --bin) bin=${2:?gpu_check: --bin needs a folder}; shift 2 ;;
     --libs) libs=${libs:+$libs:}${2:?gpu_check: --libs needs a folder}; shift 2 ;;
-    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1 (try --help)" ;;
   esac
 done
@@ -35,7 +36,7 @@ nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 status=0
-echo "== events, capture, CUPTI, NVTX"
+echo "== events, capture, CUPTI, NVTX, NCCL"
 "$bin/gpu_test" --gtest_color=no >"$report" 2>&1 || status=$?
 if [ $status -ge 126 ]; then
   cat "$report" >&2
@@ -49,4 +50,11 @@ if grep -q 'no CUDA device' "$report"; then
   exit 77
 fi
 [ $status -eq 0 ] || { cat "$report"; echo "== failed"; exit 1; }
+if [ -x "$bin/transformer_overhead" ]; then
+  echo "== what recording costs a transformer's training step"
+  "$bin/transformer_overhead" || status=$?
+  [ $status -eq 0 ] || [ $status -eq 77 ] || { echo "== failed"; exit 1; }
+else
+  echo "== transformer_overhead is not there (it is built with PIPETRACE_RUNTIME): not measured"
+fi
 echo "== all passed"

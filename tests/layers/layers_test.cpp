@@ -76,6 +76,33 @@ TEST(LayersTest, NoTwoHeadersDefineATypeOfTheSameName) {
   EXPECT_GT(headerOf.size(), 100U);
 }
 
+TEST(LayersTest, HeadersOfCuptiAndNcclAreIncludedByOneFileEach) {
+  const std::regex include(R"((?:^|\n)\s*#\s*include\s*[<"]([^>"]+)[>"])");
+  const std::map<std::string, std::string> placeOf = {{"cupti.h", "profiler/cupti_api.cpp"},
+                                                      {"nccl.h", "tests/gpu/nccl_test.cpp"}};
+  std::map<std::string, std::vector<std::string>> found;
+  for (const auto& [folder, allowed] : realTable().mayInclude) {
+    if (!fs::exists(kRoot / folder)) continue;
+    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
+      const std::string extension = entry.path().extension();
+      if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
+      const std::string text = contents(entry.path());
+      for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
+        const std::string header = (*it)[1];
+        if (placeOf.count(header) > 0 || header.ends_with("/ProcessGroupNCCL.hpp")) {
+          found[header].push_back(fs::relative(entry.path(), kRoot).string());
+        }
+      }
+    }
+  }
+  for (const auto& [header, place] : placeOf) {
+    EXPECT_THAT(found[header], ElementsAre(place)) << header;
+    const std::string named = "`" + header + "` (`" + place + "`)";
+    EXPECT_THAT(contents(kRoot / "docs/architecture.md"), HasSubstr(named));
+  }
+  for (const auto& [header, files] : found) EXPECT_EQ(files.size(), 1U) << header;
+}
+
 TEST(LayersTest, NoFolderMayIncludeOneOfItsOwnOrAHigherLayer) {
   // The table itself points one way: what it allows would pass every other check.
   const LayerTable table = realTable();
