@@ -1,9 +1,9 @@
 #!/bin/bash
 # The profiler as another project finds it: installs this build, then builds and runs the programs
 # beside this script, which are those of docs/profiler.md, and reads what they recorded.
-#   run.sh CMAKE BUILD_DIR WORK_DIR SANITIZERS
+#   run.sh CMAKE BUILD_DIR WORK_DIR SANITIZERS [cuda]
 set -euo pipefail
-cmake=$1 build=$2 work=$3 sanitizers=$4
+cmake=$1 build=$2 work=$3 sanitizers=$4 cuda=${5:-}
 here=$(cd "$(dirname "$0")" && pwd)
 
 # The program of a language in the documentation, to compare with.
@@ -17,8 +17,13 @@ for file in bash-completion/completions/pipe-trace zsh/site-functions/_pipe-trac
   fish/vendor_completions.d/pipe-trace.fish man/man1/pipe-trace.1; do
   grep -q pipe-trace "$work/prefix/share/$file"
 done
-for language in cpp c; do
-  documented $language | diff -u - "$here/$language/record.$language"
+test -e "$(find "$work/prefix" -name libnccl-profiler-pipetrace.so)"
+for language in cpp c $cuda; do
+  case $language in
+    cuda) fence=c++ suffix=cpp lines=13 ;;
+    *) fence=$language suffix=$language lines=15 ;;
+  esac
+  documented $fence | diff -u - "$here/$language/record.$suffix"
   "$cmake" -S "$here/$language" -B "$work/$language" -DCMAKE_PREFIX_PATH="$work/prefix" \
     ${sanitizers:+-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=$sanitizers} > "$work/$language.txt"
   "$cmake" --build "$work/$language" >> "$work/$language.txt"
@@ -27,7 +32,7 @@ for language in cpp c; do
   test ! -e "$work/logs" -a ! -e "$logs" # off unless it is switched on
   PIPETRACE=1 PIPETRACE_LOG_DIR=$logs "$work/$language/record"
   test "$(grep -c 'Profiler Info: Job' "$logs/workerlog.0")" = 12
-  grep -q 'Profiler End: written = 15, dropped = 0, errors = 0' "$logs/workerlog.0"
+  grep -q 'Profiler End: written = '"$lines"', dropped = 0, errors = 0' "$logs/workerlog.0"
   test "$(ls "$logs")" = workerlog.0
   "$work/prefix/bin/pipe-trace" "$logs" > "$work/$language-summary.txt"
   test -s "$work/$language-summary.txt"
