@@ -71,10 +71,15 @@ bool holdsTheJobs(const Timeline& timeline, const Track& track) {
 }
 
 void completeSteps(Timeline& timeline, int threads, Diagnostics& diagnostics) {
+  // It is one run, even where only one rank's log says it; PaddlePaddle's script takes the highest.
+  std::int32_t first = 0;
+  for (const auto& [rank, info] : timeline.ranks) {
+    first = std::max(first, info.firstStep.value_or(0));
+  }
   std::vector<char> isCut(timeline.tracks.size());
   inParallel(threads, isCut.size(), [&](std::size_t i) {
     Track& track = timeline.tracks[i];
-    isCut[i] = holdsTheJobs(timeline, track) && giveSteps(track) ? 1 : 0;
+    isCut[i] = holdsTheJobs(timeline, track) && giveSteps(track, first) ? 1 : 0;
   });
   std::vector<int> cut;
   for (std::size_t i = 0; i < isCut.size(); ++i) {

@@ -43,6 +43,20 @@ TEST(CompleteTimeline, StepsAreCutWhereTheFirstJobComesAgainWithMicroBatchZero) 
               testing::StartsWith("the log of rank 0 names no steps"));
 }
 
+TEST(CompleteTimeline, StepsThatAreCutCountFromTheHighestFirstStepOfALog) {
+  HandMadeTimeline made;
+  for (int rank = 0; rank < 2; ++rank) {
+    for (Nanoseconds now = 0; now < 4; ++now) {
+      made.add(rank, now % 2 == 0 ? kForward : kBackward, now, now + 1);
+    }
+  }
+  made.timeline.ranks[0].firstStep = 3;
+  made.timeline.ranks[1].firstStep = 7;
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(7, 7, 8, 8));
+  EXPECT_THAT(stepsOf(made.timeline, 1), ElementsAre(7, 7, 8, 8));
+}
+
 TEST(CompleteTimeline, WithoutLrTheFirstForwardOpensAStep) {
   HandMadeTimeline made;
   const std::vector<std::pair<JobKind, int>> jobs = {{kForward, 0},  {kForward, 1}, {kBackward, 0},

@@ -28,11 +28,11 @@ void fillBetween(std::vector<Event>& jobs) {
   }
 }
 
-void cut(std::vector<Event>& jobs) {
+void cut(std::vector<Event>& jobs, std::int32_t first) {
   const auto opener = std::find_if(jobs.begin(), jobs.end(), [](const Event& e) {
     return e.kind != JobKind::kDefault && !isIgnored(e.kind);
   });
-  std::int32_t step = 0;
+  std::int32_t step = first;
   bool open = false;
   for (Event& job : jobs) {
     if (opener != jobs.end() && isOfType(job, *opener) && job.microBatch == 0) {
@@ -45,7 +45,7 @@ void cut(std::vector<Event>& jobs) {
 
 }  // namespace
 
-bool giveSteps(Track& compute) {
+bool giveSteps(Track& compute, std::int32_t first) {
   std::vector<Event>& jobs = compute.events;
   const auto isGiven = [](const Event& e) { return e.step != kNotGiven; };
   if (std::all_of(jobs.begin(), jobs.end(), isGiven)) return false;
@@ -53,7 +53,7 @@ bool giveSteps(Track& compute) {
     fillBetween(jobs);
     return false;
   }
-  cut(jobs);
+  cut(jobs, first);
   return true;
 }
 

@@ -15,7 +15,7 @@ pipetrace_test(
   LABELS runtime
   SERIAL)
 pipetrace_test(
-  pipe_run_test
+  pipe_run_test OWN_HEADERS
   SOURCES pipe_run_test.cpp program_run.cpp
   LINK pipetrace::trace
   LABELS runtime)

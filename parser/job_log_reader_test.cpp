@@ -228,6 +228,18 @@ TEST(JobLogReaderTest, MetaClockAndEndLinesFillWhatIsKnownOfTheRank) {
   EXPECT_THAT(r.diagnostics, IsEmpty());
 }
 
+TEST(JobLogReaderTest, TheFirstStepIsThatOfPaddlePaddlesLine) {
+  const auto firstStep = [](const std::string& log) {
+    return readLog(log + jobLine(1, 2)).timeline.ranks.at(0).firstStep;
+  };
+  EXPECT_EQ(firstStep("I0101 engine.py:9] Schedule Profiler start at step 7 and end at step 9.\n"
+                      "Schedule Profiler start at step 20 and end at step 21\n"),
+            7);
+  EXPECT_EQ(firstStep("Profiler start at step 7\n"), std::nullopt);
+  EXPECT_EQ(firstStep("Profiler start at step -7 and end at step 9\n"), std::nullopt);
+  EXPECT_EQ(firstStep("Profiler start at step 9999999999 and end at step 9\n"), std::nullopt);
+}
+
 TEST(JobLogReaderTest, TheRankIsMetasElseTheNamesElseTheNextFreeOne) {
   const std::string meta = "Profiler Meta: rank = 2\n";
   const std::string end = "Profiler End: written = 1\n";

@@ -77,6 +77,7 @@ void LogBlockParser::addOurs(const LogLine& line, std::int64_t number) {
     case LogLineKind::kMeta:
     case LogLineKind::kClock:
     case LogLineKind::kEnd:
+    case LogLineKind::kFirstStep:
       stretch().about.push_back({line.kind, std::string(line.payload), number});
       break;
     case LogLineKind::kOrdinary: break;

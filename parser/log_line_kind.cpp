@@ -10,7 +10,7 @@ namespace {
 
 namespace lf = log_format;
 
-constexpr std::array<std::pair<std::string_view, LogLineKind>, 7> kMarks = {{
+constexpr std::array<std::pair<std::string_view, LogLineKind>, 8> kMarks = {{
     {lf::kInfo, LogLineKind::kInfo},
     {lf::kStream, LogLineKind::kStream},
     {lf::kMeta, LogLineKind::kMeta},
@@ -18,6 +18,7 @@ constexpr std::array<std::pair<std::string_view, LogLineKind>, 7> kMarks = {{
     {lf::kKernel, LogLineKind::kKernel},
     {lf::kCounter, LogLineKind::kCounter},
     {lf::kEnd, LogLineKind::kEnd},
+    {kFirstStepMark, LogLineKind::kFirstStep},
 }};
 
 }  // namespace

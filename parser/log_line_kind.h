@@ -14,7 +14,12 @@ enum class LogLineKind : std::uint8_t {
   kKernel,
   kCounter,
   kEnd,
+  kFirstStep,  ///< PaddlePaddle's "Schedule Profiler start at step 3 and end at step 5"
 };
+
+/// PaddlePaddle's words, of a log whose jobs name no steps: which one the first is.
+inline constexpr std::string_view kFirstStepMark = "Profiler start at step ";
+inline constexpr std::string_view kLastStepMark = " and end at step";
 
 struct LogLine {
   LogLineKind kind = LogLineKind::kOrdinary;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "parser/log_fields.h"
+#include "parser/log_line_kind.h"
 #include "parser/log_numbers.h"
 #include "parser/trace_reader.h"
 #include "trace/decimal_time.h"
@@ -112,6 +113,18 @@ void readClockLine(LogRun& run, std::string_view payload, std::int64_t number) {
     run.info.clockReadings.push_back({*when, *offset, *bound});
   } else {
     run.findings.add(LogFinding::kNotUnderstood, number);
+  }
+}
+
+void readFirstStepLine(LogRun& run, std::string_view payload, std::int64_t number) {
+  constexpr int kHighestStep = 1'000'000'000;  // leaves room for those after it
+  const std::size_t end = payload.find(kLastStepMark);
+  if (end == std::string_view::npos || run.info.firstStep) return;
+  const auto step = parseNumber<int>(payload.substr(0, end));
+  if (step && *step >= 0 && *step <= kHighestStep) {
+    run.info.firstStep = step;
+  } else {
+    run.findings.add(LogFinding::kBadValue, number);
   }
 }
 

@@ -11,6 +11,8 @@ namespace pipetrace {
 /// its mark; `number` is the line's, for findings. Unknown keys are left out.
 void readMetaLine(LogRun& run, std::string_view payload, std::int64_t number);
 void readClockLine(LogRun& run, std::string_view payload, std::int64_t number);
+/// Of several in one run the first counts.
+void readFirstStepLine(LogRun& run, std::string_view payload, std::int64_t number);
 void readEndLine(LogRun& run, std::string_view payload, std::int64_t number);
 
 }  // namespace pipetrace

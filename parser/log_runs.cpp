@@ -61,6 +61,7 @@ void LogRuns::addAbout(const LogStretch::About& about) {
     case LogLineKind::kMeta: beginRun(about.payload, number); break;
     case LogLineKind::kClock: readClockLine(run(), about.payload, number); break;
     case LogLineKind::kEnd: readEndLine(run(), about.payload, number); break;
+    case LogLineKind::kFirstStep: readFirstStepLine(run(), about.payload, number); break;
     default: break;
   }
 }

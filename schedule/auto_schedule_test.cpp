@@ -174,7 +174,11 @@ Nanoseconds shortestOfAll(int ranks, int microBatches, const Costs& costs, std::
 TEST(AutoSchedule, SmallPlansAreAsShortAsAnyPlan) {
   Dice dice(11);
   int optimal = 0;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int kCases = 60;
+#else
   constexpr int kCases = 150;
+#endif
   for (int n = 0; n < kCases; ++n) {
     const int ranks = dice.roll(2, 3);
     const int microBatches = dice.roll(1, ranks == 2 ? 4 : 3);

@@ -26,6 +26,7 @@ struct RankInfo {
   std::optional<int> numStages;  ///< virtual stages: pipeline ranks * chunks
   std::optional<int> numChunks;
   std::optional<int> numMicroBatches;
+  std::optional<int> firstStep;  ///< of a log whose jobs name no steps: which one the first is
   std::string schedule;
   std::optional<int> dataParallelIndex;
   std::string clock;
