@@ -39,6 +39,16 @@ TEST(PipeRunTest, RanksRunAndTheirOutputIsShownAndStored) {
   EXPECT_EQ(log.text(1), "--flag rehearse 1\n");
 }
 
+TEST(PipeRunTest, RecordingIsSwitchedOnInBothSpellings) {
+  for (const char* const flag : {"--visualize-pipeline", "--visualize_pipline"}) {
+    RecordedLog log;
+    const ProgramRun run = pipeRun({flag, "--log-dir", log.folder(), "--", "/bin/sh", "-c",
+                                    "echo $PIPETRACE in $PIPETRACE_LOG_DIR"});
+    EXPECT_EQ(run.exitCode, 0) << run.err;
+    EXPECT_EQ(log.text(), "1 in " + log.folder() + "\n");
+  }
+}
+
 TEST(PipeRunTest, AFailedRankIsNamedWithItsLastWords) {
   RecordedLog log;
   const ProgramRun run = pipeRun({"--ranks", "2", "--log-dir", log.folder(), "--", "/bin/sh", "-c",

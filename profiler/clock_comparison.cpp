@@ -34,6 +34,7 @@ void ClockComparison::run() {
     lock.lock();
   } while (!wake_.wait_for(lock, std::chrono::nanoseconds(every_), [&] { return stop_; }));
   lock.unlock();
+  if (exchange_ != nullptr) saidSo_ = true;  // the server may have ended first
   compare();  // jobs after the last comparison are placed by one on each side, too
 }
 

@@ -60,6 +60,7 @@ StepRange parseStepRange(std::string_view text) {
 Switches Switches::fromEnvironment() {
   Switches switches;
   const auto own = variable("PIPETRACE");
+  switches.isGiven = own || variable("FLAGS_auto_parallel_profiler");
   switches.isOn = own ? parseSwitch("PIPETRACE", *own) : paddlePaddleRecords();
   if (const auto folder = variable("PIPETRACE_LOG_DIR")) switches.logDirectory = *folder;
   if (const auto steps = variable("PIPETRACE_STEPS")) {

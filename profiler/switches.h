@@ -15,6 +15,7 @@ namespace pipetrace {
 ///     GLOG_v                        below 0: PaddlePaddle's switch writes nothing
 struct Switches {
   bool isOn = false;
+  bool isGiven = false;      ///< whether the environment says anything about isOn
   std::string logDirectory;  ///< empty: not given
   StepRange steps;           ///< all, if not given
 

@@ -199,14 +199,18 @@ class Executor::Impl {
       body();
       return;
     }
+    JobTrack* const track = stream == lanes_.compute ? lanes_.track : nullptr;
     lanes_.recorder->begin(stream, job);
+    if (track != nullptr) track->begin(job);
     std::int64_t bytes = kNotGiven;
     try {
       bytes = body();
     } catch (...) {
+      if (track != nullptr) track->end();
       lanes_.recorder->end(stream);
       throw;
     }
+    if (track != nullptr) track->end();
     lanes_.recorder->end(stream, bytes);
   }
 

@@ -83,7 +83,8 @@ void Launch::start() {
   findProgram(options_.command.front());
   RankPlace place{.ranks = options_.ranks,
                   .masterPort = freeLocalPort(options_.masterPort),
-                  .logDirectory = folder};
+                  .logDirectory = folder,
+                  .recording = options_.recording};
   clearLogFolder(folder);
   for (int i = 0; i < options_.ranks; ++i) {
     place.rank = i;

@@ -13,7 +13,8 @@ struct LaunchOptions {
   int ranks = 1;
   std::vector<std::string> command;  ///< program (looked up in PATH) and its arguments
   std::string logDirectory = "logs";
-  int masterPort = 0;  ///< of the rendezvous on 127.0.0.1; 0: a free one
+  int masterPort = 0;      ///< of the rendezvous on 127.0.0.1; 0: a free one
+  bool recording = false;  ///< the ranks get PIPETRACE=1
   /// How long the other ranks have to end after SIGTERM, before SIGKILL, once one has failed.
   Nanoseconds killDelay = 5 * kNsPerSecond;
   int display = STDOUT_FILENO;  ///< the ranks' output is shown there; -1: nowhere

@@ -50,8 +50,14 @@ ProcessEnv readProcessEnv() {
   env.worldSize = number("WORLD_SIZE", 1, kMaxRanks);
   env.rank = number("RANK", 0, env.worldSize - 1);
   env.localRank = number("LOCAL_RANK", 0, env.worldSize - 1);
+  env.localWorldSize = optionalVariable("LOCAL_WORLD_SIZE", "").empty()
+                           ? env.worldSize
+                           : number("LOCAL_WORLD_SIZE", 1, env.worldSize);
   env.masterAddr = variable("MASTER_ADDR");
   env.masterPort = number("MASTER_PORT", 1, kMaxPort);
+  env.clockPort = optionalVariable("PIPETRACE_CLOCK_PORT", "").empty()
+                      ? env.masterPort % kMaxPort + 1
+                      : number("PIPETRACE_CLOCK_PORT", 1, kMaxPort);
   env.agentStore = optionalVariable("TORCHELASTIC_USE_AGENT_STORE", "False") == "True";
   env.attempt = optionalVariable("TORCHELASTIC_RESTART_COUNT", "0");
   return env;

@@ -9,8 +9,10 @@ struct ProcessEnv {
   int rank = 0;             ///< RANK
   int localRank = 0;        ///< LOCAL_RANK
   int worldSize = 1;        ///< WORLD_SIZE
+  int localWorldSize = 1;   ///< LOCAL_WORLD_SIZE; if unset, all are on this host
   std::string masterAddr;   ///< MASTER_ADDR: where rank 0 (or the agent) serves the store
   int masterPort = 0;       ///< MASTER_PORT
+  int clockPort = 0;        ///< PIPETRACE_CLOCK_PORT; if unset, the one after MASTER_PORT
   bool agentStore = false;  ///< TORCHELASTIC_USE_AGENT_STORE: torchrun serves the store itself
   std::string attempt;      ///< TORCHELASTIC_RESTART_COUNT, "0" if unset
 };

@@ -49,6 +49,19 @@ TEST_F(ProcessEnvTest, TorchrunsVariablesAreRead) {
   EXPECT_FALSE(env.agentStore);
 }
 
+TEST_F(ProcessEnvTest, AllRanksAreOnThisHostUnlessSaidOtherwise) {
+  EXPECT_EQ(readProcessEnv().localWorldSize, 4);
+  EXPECT_EQ(readProcessEnv().clockPort, 29501);
+  setenv("LOCAL_WORLD_SIZE", "2", 1);
+  setenv("PIPETRACE_CLOCK_PORT", "4000", 1);
+  EXPECT_EQ(readProcessEnv().localWorldSize, 2);
+  EXPECT_EQ(readProcessEnv().clockPort, 4000);
+  setenv("LOCAL_WORLD_SIZE", "5", 1);
+  EXPECT_NE(error().find("LOCAL_WORLD_SIZE"), std::string::npos) << error();
+  unsetenv("LOCAL_WORLD_SIZE");
+  unsetenv("PIPETRACE_CLOCK_PORT");
+}
+
 TEST_F(ProcessEnvTest, TheStoreOfTorchrunsAgentIsUsed) {
   setenv("TORCHELASTIC_USE_AGENT_STORE", "True", 1);
   setenv("TORCHELASTIC_RESTART_COUNT", "3", 1);

@@ -18,6 +18,7 @@ std::vector<std::string> rankEnvironment(const RankPlace& place) {
       "MASTER_PORT=" + std::to_string(place.masterPort),
       "PIPETRACE_LOG_DIR=" + place.logDirectory,
   };
+  if (place.recording) told.emplace_back("PIPETRACE=1");
   // Each rank would start a thread per core, as if it had the machine to itself.
   if (place.ranks > 1 && std::getenv("OMP_NUM_THREADS") == nullptr) {
     told.emplace_back("OMP_NUM_THREADS=1");

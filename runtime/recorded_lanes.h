@@ -1,6 +1,7 @@
 #pragma once
 
 #include "profiler/recorder.h"
+#include "runtime/job_track.h"
 
 namespace pipetrace {
 
@@ -10,6 +11,7 @@ struct RecordedLanes {
   StreamId compute = 0;
   StreamId send = 0;
   StreamId recv = 0;
+  JobTrack* track = nullptr;  ///< is told of the compute jobs, too; null: nobody is
 };
 
 /// Adds the three lanes with the host's clock as their stream: for stages that compute on the CPU.

@@ -14,11 +14,13 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/recorder.h"
+#include "profiler/nccl_plugin.h"
+#include "profiler/switches.h"
 #include "runtime/executor.h"
 #include "runtime/gloo_transport.h"
 #include "runtime/in_process_transport.h"
 #include "runtime/rank_info_of.h"
+#include "runtime/rank_recording.h"
 #include "samples/loss_report.h"
 #include "samples/sample_schedule.h"
 #include "trace/error.h"
@@ -35,7 +37,17 @@ struct Run {
   const std::vector<torch::nn::Sequential> stages;
   const StopSignal& stop;
   LossReport& report;  // written by the one rank that has the last stage
+  const std::optional<ProcessEnv> env;
+  const std::string logDirectory;  // empty: nothing is recorded
+  const StepRange steps;
 };
+
+/// Where to record; empty: not at all.
+std::string logDirectoryOf(const SampleOptions& options, const Switches& switches) {
+  const bool isWanted = switches.isGiven ? switches.isOn : !options.logDir.empty();
+  if (!options.visualizePipeline && !isWanted) return "";
+  return options.logDir.empty() ? "logs" : options.logDir;
+}
 
 // pipe-run and torchrun start the program once per rank: each would train the whole pipeline, and
 // all of them write the same logs.
@@ -87,16 +99,18 @@ void trainSteps(const Run& run, Transport& transport, RecordedLanes lanes) {
 void trainRank(const Run& run, Transport& transport) {
   // Ranks share the machine's cores; and with one thread the bits do not depend on their number.
   torch::set_num_threads(1);
-  if (run.options.logDir.empty()) {
+  if (run.logDirectory.empty()) {
     trainSteps(run, transport, {});
     return;
   }
-  Recorder recorder(
-      {.logDirectory = run.options.logDir, .info = rankInfoOf(run.schedule, transport.rank())});
-  // When training throws, the recorder's destructor closes the log; an error of its own must not
-  // replace what went wrong.
-  trainSteps(run, transport, addCpuLanes(recorder));
-  recorder.close();
+  RankRecording recording({.logDirectory = run.logDirectory,
+                           .info = rankInfoOf(run.schedule, transport.rank()),
+                           .steps = run.steps,
+                           .env = run.env});
+  // When training throws, the destructor closes the log; an error of its own must not replace what
+  // went wrong.
+  trainSteps(run, transport, recording.lanes());
+  recording.close();
 }
 
 // While it lives, a signal makes the transports give up.
@@ -165,7 +179,17 @@ std::vector<double> runSample(const SampleOptions& options,
   SampleTask task = makeTask();
   auto stages = cutIntoStages(task.layers, schedule.numStages);
   LossReport report;
-  const Run run{options, std::move(schedule), std::move(task), std::move(stages), stop, report};
+  const Switches switches = Switches::fromEnvironment();
+  const Run run{options,
+                std::move(schedule),
+                std::move(task),
+                std::move(stages),
+                stop,
+                report,
+                env,
+                logDirectoryOf(options, switches),
+                switches.steps};
+  useStaticNcclPlugin();
   if (env) {
     trainOverGloo(run, *env, stop);
   } else {

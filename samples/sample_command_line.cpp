@@ -55,6 +55,9 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->option_text(launched ? "in-process|gloo [gloo]" : "in-process|gloo [in-process]");
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
+  app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,
+               "record, into logs if there is no --log-dir; the second is PaddlePaddle's spelling. "
+               "Without it PIPETRACE=1 or 0 decides, else whether there is a --log-dir");
 }
 
 }  // namespace pipetrace

@@ -17,7 +17,8 @@ struct SampleOptions {
   int steps = 1;
   std::uint64_t seed = 1;
   SampleTransport transport = SampleTransport::kInProcess;
-  std::string logDir;  ///< empty: nothing is recorded
+  std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
+  bool visualizePipeline = false;  ///< record, whatever the environment says
 };
 
 }  // namespace pipetrace

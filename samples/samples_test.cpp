@@ -222,6 +222,40 @@ TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
   }
 }
 
+TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
+  const ScratchFolder folder;
+  const auto ends = runProcesses(4, {kMlp, "--steps", "3"},
+                                 {.environment = {{"PIPETRACE_LOG_DIR", folder.path()},
+                                                  {"PIPETRACE_STEPS", "1:2"},
+                                                  {"LOCAL_WORLD_SIZE", "1"}}});
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string& output = ends[static_cast<std::size_t>(rank)].output;
+    EXPECT_EQ(ends[static_cast<std::size_t>(rank)].exitCode, 0) << output;
+    const std::string log = readWhole(folder.path("workerlog." + std::to_string(rank)));
+    EXPECT_EQ(log.find("Profiler Clock: ") != std::string::npos, rank > 0) << log << output;
+    EXPECT_THAT(log, HasSubstr("step = 1"));
+    EXPECT_THAT(log, ::testing::Not(::testing::ContainsRegex("step = [02]")));
+    EXPECT_THAT(log, HasSubstr("name = cpu_memory_allocated, "));
+  }
+}
+
+TEST(SampleProgramTest, SwitchesGoBeforeTheFolderAndTheFlagBeforeSwitches) {
+  struct Case {
+    const char* flag;
+    const char* value;
+    bool records;
+  };
+  for (const Case& each : {Case{"--steps=1", "0", false}, Case{"--visualize_pipline", "0", true},
+                           Case{"--visualize-pipeline", "", true}, Case{"--steps=1", "1", true}}) {
+    const ScratchFolder folder;
+    const ProcessEnd end = runProcess({kMlp, each.flag, "--log-dir", folder.path("logs")},
+                                      {.environment = {{"PIPETRACE", each.value}}});
+    EXPECT_EQ(end.exitCode, 0) << end.output;
+    EXPECT_EQ(!readWhole(folder.path("logs/workerlog.0")).empty(), each.records)
+        << each.flag << " " << each.value;
+  }
+}
+
 TEST(SampleProgramTest, APlanFromAFileIsRun) {
   const ScratchFolder folder;
   // Two ranks with two stages each, as a V.
