@@ -31,6 +31,8 @@ namespace {
 // Of a chart that goes to no terminal: scaled, or in cells.
 constexpr int kUsualWidth = 100;
 constexpr int kWidestCells = 2000;
+// PaddlePaddle's converter takes a step that begins at 0 for none.
+constexpr Nanoseconds kBegin = 1'000'000;
 
 /// A plan and what it is held against.
 struct Plan {
@@ -151,6 +153,17 @@ std::vector<Problem> limitFindings(const Plan& plan) {
   return problems;
 }
 
+Simulation simulated(const Plan& plan, int steps) {
+  Simulation simulation =
+      simulate(plan.schedule, plan.costs, {.steps = steps, .begin = kBegin, .counters = true});
+  // What is said of a plan counts from its begin.
+  for (CriticalPath::Link& link : simulation.criticalPath.links) {
+    link.begin -= kBegin;
+    link.end -= kBegin;
+  }
+  return simulation;
+}
+
 int runPlan(const PlanOptions& options) {
   requireOneResult(options);
   if (options.list) {
@@ -164,8 +177,7 @@ int runPlan(const PlanOptions& options) {
   requireValid(plan.schedule);
   requireAskedSize(plan);
 
-  Simulation simulation =
-      simulate(plan.schedule, plan.costs, {.steps = options.steps, .counters = true});
+  Simulation simulation = simulated(plan, options.steps);
   PlanFigures figures = planFigures(plan.schedule, simulation);
   if (!options.schedule.empty()) {
     figures.closedForm = closedFormOf(options.schedule, sizeOf(options), plan.costs);

@@ -9,6 +9,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST_F(PlanCommand, EveryScheduleOpensAsARunWithTheSameFigures) {
   for (const std::string& name : scheduleNames()) {
@@ -31,6 +32,19 @@ TEST_F(PlanCommand, EveryScheduleOpensAsARunWithTheSameFigures) {
     }
     const ProgramRun profile = run({folder, "-o", path("profile.json")});
     EXPECT_THAT(profile.out, HasSubstr(": " + std::to_string(actions) + " jobs, ")) << name;
+  }
+}
+
+// PaddlePaddle's converter takes a step that begins at 0 for none.
+TEST_F(PlanCommand, NoJobOfTheLogsBeginsAtZero) {
+  const std::string folder = path("logs/");
+  for (const char* costs : {"--forward-ms=1", "--lr-ms=0.1"}) {
+    ASSERT_EQ(planOf("1F1B", {costs, "-o", folder}).exitCode, 0);
+    for (int rank = 0; rank < 4; ++rank) {
+      const std::string log = contents(folder + "workerlog." + std::to_string(rank));
+      EXPECT_THAT(log, Not(HasSubstr("_time = 0."))) << costs << ", rank " << rank;
+    }
+    EXPECT_THAT(contents(folder + "workerlog.0"), HasSubstr("job_start_time = 1.000000,")) << costs;
   }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Converts runs that are hard on a profile, and looks at every profile in Perfetto and Catapult.
 
-use: check_odd_runs.py PIPE_TRACE [--run LOGS] [--screenshots FOLDER] [--only NAME]
+use: check_odd_runs.py PIPE_TRACE [--run LOGS]... [--screenshots FOLDER] [--only NAME]
 
 Checks that pipe-trace finds what odd_runs.py wrote, that both front ends load the JSON, and Perfetto
 the protobuf, without error, data loss or warning, with as many slices, arrows and counter samples as
@@ -23,7 +23,7 @@ from viewers import FrontEnds
 ASK = ["select distinct name as text from slice",
        "select sum(dur) as text from slice where category is null or category != 'bubble'",
        "select distinct string_value as text from args where string_value is not null"]
-SEEN = ("overlapping", "odd names", "a real run")  # the ones that are drawn
+SEEN = ("overlapping", "odd names")  # the ones that are drawn, besides real runs
 
 
 def pipe_trace(program, *arguments):
@@ -87,7 +87,7 @@ class Profile:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pipe_trace")
-    parser.add_argument("--run", type=pathlib.Path)
+    parser.add_argument("--run", type=pathlib.Path, action="append", default=[])
     parser.add_argument("--screenshots", type=pathlib.Path)
     parser.add_argument("--only")
     options = parser.parse_args()
@@ -95,15 +95,15 @@ def main():
         options.screenshots.mkdir(parents=True, exist_ok=True)
 
     def shot(profile, viewer):
-        if not options.screenshots or profile.run.name not in SEEN:
+        seen = profile.run.name in SEEN or profile.run.logs in options.run
+        if not options.screenshots or not seen:
             return None
         return options.screenshots / f"{profile.path.name} in {viewer}.png"
 
     with tempfile.TemporaryDirectory() as folder, FrontEnds() as viewers:
         runs = [run for run in write_odd_runs(pathlib.Path(folder) / "logs")
                 if options.only in (None, run.name)]
-        if options.run:
-            runs.append(Run("a real run", options.run, None, None, None, None))
+        runs += [Run(f"real run {logs.name}", logs, None, None, None, None) for logs in options.run]
         profiles = [Profile(run, options.pipe_trace, pathlib.Path(folder), ending)
                     for run in runs for ending in (".json", ".pftrace")]
         in_perfetto = [viewers.perfetto(p.path, shot(p, "perfetto"), ASK) for p in profiles]
