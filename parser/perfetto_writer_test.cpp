@@ -3,16 +3,15 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "parser/chrome_writer.h"
+#include "parser/decoded_perfetto.h"
 #include "parser/test_files.h"
 #include "parser/test_timelines.h"
-#include "parser/wire_fields.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -28,136 +27,16 @@ constexpr std::uint64_t kBegin = 1;
 constexpr std::uint64_t kEnd = 2;
 constexpr std::uint64_t kCounter = 4;
 
-/// A packet as any protobuf reader sees it, the interned name looked up.
-struct Packet {
-  std::uint64_t time = 0;
-  std::uint64_t sequence = 0;
-  std::uint64_t flags = 0;
-  bool isFirst = false;
-  bool isEvent = false;
-  std::uint64_t type = 0;
-  std::uint64_t track = 0;
-  std::string name;
-  std::string category;
-  std::vector<std::uint64_t> flows;
-  std::vector<std::uint64_t> lastFlows;
-  std::map<std::string, std::string> arguments;
-  double value = 0;
-};
-
-struct Descriptor {
-  std::string name;
-  std::uint64_t parent = 0;
-  std::int64_t order = 0;
-  bool isCounter = false;
-  std::string unit;
-};
-
-/// A decoder of its own, which knows the field numbers from Perfetto's .proto files.
-class Decoded {
- public:
-  explicit Decoded(std::string_view bytes) {
-    WireFields trace(bytes);
-    for (WireField f; trace.next(f);) {
-      EXPECT_TRUE(f.isBytesOf(1));
-      addPacket(f.bytes);
-    }
-  }
-
-  std::vector<Packet> ofType(std::uint64_t type) const {
-    std::vector<Packet> list;
-    for (const Packet& p : packets) {
-      if (p.isEvent && p.type == type) list.push_back(p);
-    }
-    return list;
-  }
-
-  std::vector<Packet> packets;
-  std::map<std::uint64_t, Descriptor> tracks;
-
- private:
-  using Names = std::map<std::pair<std::uint64_t, std::uint64_t>, std::string>;  // (table, iid)
-
-  void addPacket(std::string_view bytes) {
-    Packet p;
-    std::string_view event;
-    std::string_view interned;
-    WireFields fields(bytes);
-    for (WireField f; fields.next(f);) {
-      if (f.number == 8) p.time = f.value;
-      if (f.number == 10) p.sequence = f.value;
-      if (f.number == 13) p.flags = f.value;
-      if (f.number == 87) p.isFirst = f.value != 0;
-      if (f.number == 12) interned = f.bytes;
-      if (f.number == 11) event = f.bytes, p.isEvent = true;
-      if (f.number == 60) addDescriptor(f.bytes);
-    }
-    Names& names = names_[p.sequence];
-    WireFields tables(interned);
-    for (WireField table; tables.next(table);) {
-      std::uint64_t iid = 0;
-      WireFields entry(table.bytes);
-      for (WireField f; entry.next(f);) {
-        if (f.number == 1) iid = f.value;
-        if (f.number == 2) {
-          EXPECT_TRUE(names.emplace(std::pair(table.number, iid), f.bytes).second);
-        }
-      }
-    }
-    readEvent(event, names, p);
-    packets.push_back(std::move(p));
-  }
-
-  static void readEvent(std::string_view event, const Names& names, Packet& p) {
-    WireFields fields(event);
-    for (WireField f; fields.next(f);) {
-      if (f.number == 9) p.type = f.value;
-      if (f.number == 11) p.track = f.value;
-      if (f.number == 10) p.name = names.at({2, f.value});
-      if (f.number == 3) p.category = names.at({1, f.value});
-      if (f.number == 47) p.flows.push_back(f.value);
-      if (f.number == 48) p.lastFlows.push_back(f.value);
-      if (f.number == 44) p.value = std::bit_cast<double>(f.value);
-      if (f.number != 4) continue;
-      std::string key;
-      std::string text;
-      WireFields annotation(f.bytes);
-      for (WireField a; annotation.next(a);) {
-        if (a.number == 1) key = names.at({3, a.value});
-        if (a.number == 4) text = std::to_string(a.integer());
-        if (a.number == 5) text = std::to_string(std::bit_cast<double>(a.value));
-        if (a.number == 6) text = a.bytes;
-        if (a.number == 17) text = names.at({29, a.value});
-      }
-      EXPECT_TRUE(p.arguments.emplace(key, text).second) << key;
-    }
-  }
-
-  void addDescriptor(std::string_view bytes) {
-    Descriptor d;
-    std::uint64_t uuid = 0;
-    WireFields fields(bytes);
-    for (WireField f; fields.next(f);) {
-      if (f.number == 1) uuid = f.value;
-      if (f.number == 2) d.name = f.bytes;
-      if (f.number == 5) d.parent = f.value;
-      if (f.number == 8) d.isCounter = true, d.unit = f.bytes;
-      EXPECT_TRUE(f.number != 11 || f.value == 3U);  // children in explicit order
-      if (f.number == 12) d.order = f.integer();
-    }
-    EXPECT_TRUE(tracks.emplace(uuid, d).second) << uuid;
-  }
-
-  std::map<std::uint64_t, Names> names_;
-};
+using test::DecodedPerfetto;
+using Packet = DecodedPerfetto::Packet;
 
 class PerfettoWriterTest : public test::FolderTest {
  protected:
-  Decoded write(const Timeline& timeline, PerfettoOptions options = {}) {
+  DecodedPerfetto write(const Timeline& timeline, PerfettoOptions options = {}) {
     OutputFile out(path("p.pftrace"));
     summary_ = writePerfetto(timeline, options, out);
     out.commit();
-    return Decoded(contents("p.pftrace"));
+    return DecodedPerfetto(contents("p.pftrace"));
   }
 
   ProfileSummary summary_;
@@ -172,7 +51,7 @@ Event& add(Timeline& t, int rank, const char* lane, JobKind kind, Nanoseconds be
   return e;
 }
 
-std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> edges(const Decoded& d) {
+std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> edges(const DecodedPerfetto& d) {
   std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> list;
   for (const Packet& p : d.packets) {
     if (p.isEvent) list.emplace_back(p.time, p.type, p.name);
@@ -190,7 +69,7 @@ TEST_F(PerfettoWriterTest, AnEventIsABeginWithEverythingAndAnEnd) {
   const StringId step = t.strings.intern("step");
   t.setArguments(e, std::vector{Argument::ofText(action, t.strings.intern("0F2")),
                                 Argument::ofReal(step, 0.5)});
-  const Decoded d = write(t);
+  const DecodedPerfetto d = write(t);
   EXPECT_THAT(edges(d),
               ElementsAre(std::tuple(0U, kBegin, "forward 2"), std::tuple(1'000'003U, kEnd, "")));
   const Packet begin = d.ofType(kBegin).at(0);
@@ -203,7 +82,7 @@ TEST_F(PerfettoWriterTest, AnEventIsABeginWithEverythingAndAnEnd) {
 }
 
 TEST_F(PerfettoWriterTest, EveryLaneHasATrackAndASequenceThatBeginsWithAClearedState) {
-  const Decoded d = write(test::oneFOneB(3, 4, 2));
+  const DecodedPerfetto d = write(test::oneFOneB(3, 4, 2));
   std::map<std::uint64_t, std::uint64_t> trackOf;
   std::set<std::uint64_t> seen;
   for (const Packet& p : d.packets) {
@@ -227,7 +106,7 @@ TEST_F(PerfettoWriterTest, EveryLaneHasATrackAndASequenceThatBeginsWithAClearedS
 
 TEST_F(PerfettoWriterTest, PacketsAreInTimeOrderAndEndsComeBeforeBegins) {
   for (std::uint32_t seed = 0; seed < 60; ++seed) {
-    const Decoded d = write(test::randomTimeline(seed));
+    const DecodedPerfetto d = write(test::randomTimeline(seed));
     std::uint64_t last = 0;
     std::map<std::uint64_t, std::vector<std::uint64_t>> open;
     std::uint64_t lastBegin = ~std::uint64_t{0};  // sequence of a begin directly before, at `last`
@@ -269,14 +148,15 @@ TEST_F(PerfettoWriterTest, OverlappingEventsGetTracksOfTheirOwn) {
   add(t, 0, "send", JobKind::kSendForward, 0, 10);
   add(t, 0, "send", JobKind::kSendForward, 5, 20);
   add(t, 0, "send", JobKind::kSendForward, 10, 30);
-  const Decoded d = write(t);
+  const DecodedPerfetto d = write(t);
   std::vector<std::string> names;
   for (const Packet& p : d.ofType(kBegin)) names.push_back(d.tracks.at(p.track).name);
   EXPECT_THAT(names, ElementsAre("send", "send (2)", "send"));
 }
 
 /// The tracks as a viewer shows them: below each other in the order that they give.
-std::vector<std::string> shown(const Decoded& d, std::uint64_t parent, const std::string& indent) {
+std::vector<std::string> shown(const DecodedPerfetto& d, std::uint64_t parent,
+                               const std::string& indent) {
   std::vector<std::pair<std::int64_t, std::uint64_t>> children;
   for (const auto& [uuid, track] : d.tracks) {
     if (track.parent == parent) children.emplace_back(track.order, uuid);
@@ -316,7 +196,7 @@ TEST_F(PerfettoWriterTest, RanksOfTwoDigitsStandBelowATrackThatOrdersThem) {
 TEST_F(PerfettoWriterTest, CountsAreThoseOfTheChromeProfile) {
   for (std::uint32_t seed = 0; seed < 40; ++seed) {
     const Timeline t = seed == 0 ? test::oneFOneB(4, 8, 2) : test::randomTimeline(seed);
-    const Decoded d = write(t);
+    const DecodedPerfetto d = write(t);
     OutputFile out("/dev/null");
     const auto chrome = writeChromeJson(t, {}, out);
     EXPECT_EQ(summary_.jobs, chrome.jobs);
@@ -333,7 +213,7 @@ TEST_F(PerfettoWriterTest, CountsAreThoseOfTheChromeProfile) {
 }
 
 TEST_F(PerfettoWriterTest, EveryFlowPassesAtLeastTwoSlicesAndTerminatesOnce) {
-  const Decoded d = write(test::oneFOneB(4, 4, 2));
+  const DecodedPerfetto d = write(test::oneFOneB(4, 4, 2));
   std::map<std::uint64_t, int> passed;
   std::set<std::uint64_t> over;
   std::int64_t arrows = 0;
@@ -368,10 +248,10 @@ TEST_F(PerfettoWriterTest, CountersAreTracksOfTheirRankAlsoWithoutAUnit) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   t.counters.push_back({0, "loss", "", {{100, 1.5}, {101, nan}, {102, 0.25}}});
   t.counters.push_back({0, "memory", "bytes", {{100, 7.0}}});
-  const Decoded d = write(t);
+  const DecodedPerfetto d = write(t);
   std::vector<std::string> samples;
   for (const Packet& p : d.ofType(kCounter)) {
-    const Descriptor& track = d.tracks.at(p.track);
+    const DecodedPerfetto::TrackDescriptor& track = d.tracks.at(p.track);
     EXPECT_TRUE(track.isCounter);
     EXPECT_EQ(d.tracks.at(track.parent).name, "rank 0");
     samples.push_back(track.name + " " + std::to_string(p.time) + " " + std::to_string(p.value));
