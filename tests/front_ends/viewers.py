@@ -110,6 +110,14 @@ class FrontEnds:
             time.sleep(0.1)
         self.page = url
 
+    def _draw(self, path):
+        """Pictures are for people: one that a busy machine is too slow for proves nothing."""
+        from selenium.common.exceptions import TimeoutException
+        try:
+            self.browser.save_screenshot(str(path))
+        except TimeoutException:
+            print(f"no picture {path}: the browser took too long to draw it")
+
     def perfetto(self, trace, screenshot=None, ask=()):
         """{'error', 'problems', 'slices', 'flows', 'unfinished', 'nested', 'counters', 'answers'}:
         an answer for each SQL statement of `ask`, a list of rows."""
@@ -120,7 +128,7 @@ class FrontEnds:
                                                    screenshot is not None)
         if screenshot:
             time.sleep(0.5)
-            self.browser.save_screenshot(str(screenshot))
+            self._draw(screenshot)
         if result["error"]:
             self.page = None  # its dialog would be taken for the next trace's
         return result
@@ -137,7 +145,7 @@ class FrontEnds:
         result = self.browser.execute_async_script(_CATAPULT_JS, screenshot is not None)
         if screenshot and not result.get("error"):
             time.sleep(2)
-            self.browser.save_screenshot(str(screenshot))
+            self._draw(screenshot)
         return result
 
 
