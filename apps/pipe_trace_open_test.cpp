@@ -81,6 +81,19 @@ TEST_F(OpenCommand, RangesAndHeadsAreServedAndTogetherTheyAreTheFile) {
   EXPECT_EQ(result.exitCode, 0) << result.err;
 }
 
+TEST_F(OpenCommand, RangesMayComeInAnyOrder) {
+  write("a.pftrace", "0123456789");
+  const ProgramRun result = open(path("a.pftrace"), [&](int port, const std::string& name) {
+    httplib::Client client("127.0.0.1", port);
+    for (const char* range : {"bytes=6-", "bytes=3-5", "bytes=0-2"}) {
+      const auto answer = client.Get(name, {{"Origin", kUi}, {"Range", range}});
+      ASSERT_TRUE(answer) << range;
+      EXPECT_EQ(answer->status, 206);
+    }
+  });
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+}
+
 TEST_F(OpenCommand, NobodyElseGetsAnything) {
   write("a.json", "secret");
   write("b.json", "other");

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "trace/error.h"
 
@@ -152,7 +154,12 @@ class TraceServer::Impl {
 
   void noteSent(std::size_t offset, std::size_t length) {
     const std::lock_guard lock(mutex_);
-    if (offset <= sent_) sent_ = std::max(sent_, offset + length);
+    // The next request may be answered before this is noted for the one before it.
+    ahead_.emplace(offset, offset + length);
+    while (!ahead_.empty() && ahead_.begin()->first <= sent_) {
+      sent_ = std::max(sent_, ahead_.begin()->second);
+      ahead_.erase(ahead_.begin());
+    }
   }
 
   void stopWhenAllIsSent() {
@@ -166,6 +173,7 @@ class TraceServer::Impl {
   httplib::Server server_;
   std::mutex mutex_;
   std::size_t sent_ = 0;  // so many bytes from the begin on have been fetched
+  std::set<std::pair<std::size_t, std::size_t>> ahead_;  // begins and ends of pieces behind a gap
 };
 
 TraceServer::TraceServer(const std::string& file, int port)
