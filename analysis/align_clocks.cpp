@@ -47,6 +47,17 @@ bool fits(const Clocks& clocks, const std::map<int, Timeline::Span>& spans) {
   return spans.empty() || !__builtin_sub_overflow(whole.end, whole.begin, &length);
 }
 
+/// Rank 0's clock is the one to move into: what its own log says of it can only be nothing.
+void checkRankZero(const std::vector<ClockReading>& readings, Diagnostics& diagnostics) {
+  const auto count = std::count_if(readings.begin(), readings.end(),
+                                   [](const ClockReading& each) { return each.offset != 0; });
+  if (count == 0) return;
+  diagnostics.add({.message = "rank 0's own log says that its clock is off rank 0's; that is not "
+                              "believed",
+                   .advice = "are the logs of several runs or pipelines mixed, or renumbered?",
+                   .count = count});
+}
+
 /// The clocks of the ranks to move.
 Clocks clocksOf(const Timeline& timeline, Diagnostics& diagnostics) {
   Clocks clocks;
@@ -64,6 +75,7 @@ Clocks clocksOf(const Timeline& timeline, Diagnostics& diagnostics) {
                        .advice = "was the clock set during the run?",
                        .count = clock.contradictions()});
     }
+    if (rank == 0) checkRankZero(info.clockReadings, diagnostics);
     if (rank != 0 && !clock.readings().empty()) clocks.emplace(rank, std::move(clock));
   }
   if (!clocks.empty() && !without.empty()) {

@@ -10,8 +10,8 @@ namespace pipetrace {
 /// in rank 0's clock, to within the same bound: aligning twice is aligning once.
 ///
 /// Ranks without readings stay as they are; where others have some, that is told in `diagnostics`,
-/// and so are readings that cannot be true and what was moved. The timeline that comes back is
-/// sorted.
+/// and so are readings that cannot be true (rank 0's own with an offset among them) and what was
+/// moved. The timeline that comes back is sorted.
 Timeline alignedByLog(Timeline timeline, Diagnostics& diagnostics);
 
 }  // namespace pipetrace

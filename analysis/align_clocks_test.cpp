@@ -84,6 +84,18 @@ TEST_F(AlignClocksTest, LogsWithoutAnyReadingAreLeftAndNothingIsTold) {
   EXPECT_THAT(told(), IsEmpty());
 }
 
+TEST_F(AlignClocksTest, OffsetOfRankZeroFromItselfIsToldAndNotUsed) {
+  readings(0) = {{1000, 0, 1}, {2000, 40, 1}};
+  const Timeline timeline = aligned();
+  EXPECT_THAT(times(timeline, 0), ElementsAre(1000, 1500, 1500, 2500));
+  EXPECT_THAT(times(timeline, 1), ElementsAre(1100, 1605, 1605, 2610));
+  EXPECT_THAT(told()[0], HasSubstr("warning: rank 0's own log says that its clock is off"));
+  readings(0) = {{1000, 0, 1}, {2000, 0, 1}};
+  diagnostics_ = {};
+  aligned();
+  EXPECT_EQ(told().size(), 1U);  // that rank 1 was moved
+}
+
 TEST_F(AlignClocksTest, EventsThatBeginAtOnceAfterwardsAreInOrder) {
   Timeline& timeline = made_.timeline;
   timeline.track(1, kComputeLane).events.clear();

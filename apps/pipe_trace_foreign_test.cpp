@@ -70,7 +70,7 @@ TEST_F(PipeTraceForeign, WhatCannotBeMeantIsAnErrorThatAdvises) {
   expectError(run({log, "--time-unit", "h", "--pattern", kPattern}), "h not in {ns,us,ms,s}",
               "--help");
   expectError(run({log, "--pattern", "x" + std::string(kPattern)}),
-              "none of its 3 lines matches --pattern", "give");
+              "none of its 3 lines matches --pattern", "try the pattern on one of the lines");
   write("kinds.json", "{\"kinds\": {\n\"fwd\": \"forwards\"}}");
   expectError(run(with({"--kinds", path("kinds.json")})),
               "kinds.json:2: \"forwards\", of \"fwd\", is no kind of job", "kinds are lr, forward");

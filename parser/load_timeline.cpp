@@ -129,8 +129,8 @@ class FileLoader {
 /// Puts what the files have given together.
 class RunLoader {
  public:
-  RunLoader(Diagnostics& diagnostics, std::vector<LoadedFile>* loaded)
-      : diagnostics_(diagnostics), loaded_(loaded) {}
+  RunLoader(const LoadOptions& options, Diagnostics& diagnostics, std::vector<LoadedFile>* loaded)
+      : options_(options), diagnostics_(diagnostics), loaded_(loaded) {}
 
   int nextRank() const { return joiner_.nextRank(); }
 
@@ -186,11 +186,14 @@ class RunLoader {
     if (files.size() > 1) {
       text += ", and none in " + std::to_string(files.size() - 1) + " more";
     }
-    return text +
-           "; give a folder of workerlog.<rank> files, one such file, or a profile that "
-           "pipe-trace wrote";
+    return text + (options_.pattern.empty()
+                       ? "; give a folder of workerlog.<rank> files, one such file, or a profile "
+                         "that pipe-trace wrote"
+                       : "; try the pattern on one of the lines: it has to match a part of it, "
+                         "with numbers as start and as end or duration");
   }
 
+  const LoadOptions& options_;
   Diagnostics& diagnostics_;
   std::vector<LoadedFile>* loaded_;
   TimelineJoiner joiner_;
@@ -253,7 +256,7 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
     return file.by == FoundBy::kLogName;
   });
   const FileLoader loader(options, hasFoundLogs);
-  RunLoader run(diagnostics, loaded);
+  RunLoader run(options, diagnostics, loaded);
   const std::span all(files);
   for (std::size_t next = 0; next < files.size();) {
     const std::size_t count = countSmallLogs(all.subspan(next));
