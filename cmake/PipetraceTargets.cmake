@@ -63,6 +63,9 @@ function(pipetrace_library NAME)
     pipetrace_${NAME}
     PUBLIC ${ARG_PUBLIC}
     PRIVATE ${ARG_PRIVATE} "$<BUILD_INTERFACE:pipetrace_flags>")
+  if(PIPETRACE_FUZZERS)
+    pipetrace_unite(pipetrace_${NAME})
+  endif()
 endfunction()
 
 # pipetrace_program(NAME SOURCES ... LINK ...)

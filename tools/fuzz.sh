@@ -3,10 +3,11 @@
 # each from its seeds on. Exit code 1 when one found something.
 #   fuzz.sh [--seconds N] [--jobs N] [--only NAME]... [--sanitize LIST]
 #   --seconds N      how long each runs (default 600)
-#   --jobs N         how many run, and are compiled, at a time (default: one per core)
+#   --jobs N         how many run at a time (default: one per core)
+#   --build-jobs N   how many are compiled at a time (default: one per core)
 #   --only NAME      this one, for example job_log; may be given several times
 #   --sanitize LIST  other sanitizers, "none" for none (default address,undefined): a build of its own
-#   --clean          begin with the seeds alone, not with what earlier runs have collected
+#   --clean          begin with the seeds alone, and leave aside what other runs have collected
 # Inputs that reached something new stay in build/fuzz/corpus/NAME, and what was found, with what the
 # program said, in build/fuzz/found/NAME.
 set -euo pipefail
@@ -17,6 +18,7 @@ number() { [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || die "$1 needs a number above 0"; }
 
 seconds=600
 jobs=$(nproc)
+build_jobs=$jobs
 only=()
 sanitize=address,undefined
 clean=no
@@ -24,10 +26,11 @@ while [ $# -gt 0 ]; do
   case $1 in
     --seconds) number "$@"; seconds=$2; shift ;;
     --jobs) number "$@"; jobs=$2; shift ;;
+    --build-jobs) number "$@"; build_jobs=$2; shift ;;
     --only) [ $# -gt 1 ] || die "--only needs a name"; only+=("$2"); shift ;;
     --sanitize) [ $# -gt 1 ] || die "--sanitize needs a list"; sanitize=$2; shift ;;
     --clean) clean=yes ;;
-    -h|--help) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1 (try --help)" ;;
   esac
   shift
@@ -55,9 +58,9 @@ mkdir -p "$folder"
 {
   cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
     -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
-    -DPIPETRACE_FUZZERS=ON -DPIPETRACE_SANITIZE="$flags" -DPIPETRACE_WERROR=ON \
+    -DPIPETRACE_FUZZERS=ON -DPIPETRACE_TESTS=ON -DPIPETRACE_SANITIZE="$flags" -DPIPETRACE_WERROR=ON \
     -DPIPETRACE_VIEWER=OFF -DPIPETRACE_RUNTIME=OFF -DPIPETRACE_CUDA=OFF &&
-    cmake --build "$folder" --target fuzzers --parallel "$jobs"
+    cmake --build "$folder" --target fuzzers --parallel "$build_jobs"
 } > "$log" 2>&1 || { tail -n 40 "$log" >&2; die "could not build; all of it is in $log"; }
 
 programs=()
@@ -74,12 +77,15 @@ done
 # run NAME: until the time is up or something is found.
 run() {
   local corpus=$folder/corpus/$1 found=$folder/found/$1
-  [ $clean = no ] || rm -rf "$corpus"
+  if [ $clean = yes ]; then
+    corpus=$folder/clean-corpus/$1
+    rm -rf "$corpus"
+  fi
   rm -rf "$found"
   mkdir -p "$corpus" "$found"
-  # Inputs that take 20 s, or 2 GiB, are findings, too.
+  # Inputs that take a minute, or 2 GiB, are findings, too.
   UBSAN_OPTIONS=print_stacktrace=1 "$folder/bin/fuzz_$1" "$corpus" "$folder/seeds/$1" \
-    -max_total_time="$seconds" -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+    -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$found/" > "$found/log.txt" 2>&1 || touch "$found/failed"
 }
 
