@@ -24,7 +24,8 @@ constexpr const char* kUsage =
     "Measures the conversion of job logs and Chrome JSON against the least that a converter can\n"
     "do, in turn with it, and prints medians: of the time from begin to end, and of the time of\n"
     "all cores, which other programs disturb less. Then it says which of its goals the converter\n"
-    "reaches. Logs and outputs are kept in DIR (/dev/shm/pipetrace-bench): choose one on a disk to\n"
+    "reaches. Logs and outputs are kept in DIR (/dev/shm/pipetrace-bench): choose one on a disk "
+    "to\n"
     "measure that as well.\n"
     "--jobs: lines of jobs in the dense log (1000000). --large: ten times as many, too.\n";
 
