@@ -6,10 +6,12 @@
 #include <thread>
 
 #include "parser/chrome_writer.h"
+#include "parser/csv_writer.h"
 #include "parser/perfetto_writer.h"
 #include "parser/reader_registry.h"
 #include "parser/sqlite_writer.h"
 #include "parser/test_files.h"
+#include "parser/test_gzip.h"
 #include "parser/test_timelines.h"
 #include "trace/error.h"
 
@@ -210,9 +212,43 @@ TEST_F(LoadTimelineTest, TracesOfOthersAreReadBesideLogs) {
   const Timeline written = test::oneFOneB(2, 2, 1);
   const std::string folder = writeLogs(written, "logs");
   write("logs/kernels.json",
-        R"([{"name": "k", "ph": "X", "ts": 1, "dur": 1, "pid": 1, "tid": 1}])");
+        R"({"distributedInfo": {"rank": 1}, "traceEvents":
+            [{"name": "k", "ph": "X", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]})");
   EXPECT_EQ(load({folder}).eventCount(), written.eventCount() + 1);
   EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(LoadTimelineTest, TracesOfRanksThatTheLogsDoNotKnowAreLeftOut) {
+  const Timeline written = test::oneFOneB(2, 2, 1);
+  const std::string folder = writeLogs(written, "logs");
+  const char* const trace = R"([{"name": "F0", "ph": "X", "ts": 1, "dur": 1, "pid": 1, "tid": 1},
+                                {"name": "F0", "ph": "X", "ts": 1, "dur": 1, "pid": 2, "tid": 1}])";
+  write("logs/other.json", trace);
+  EXPECT_EQ(test::describe(load({folder})), test::describe(written));
+  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("other.json: warning: was left out"),
+                                        HasSubstr("it has rank 2"),
+                                        HasSubstr("name it to read it all the same"))));
+  EXPECT_EQ(load({folder, path("logs/other.json")}).ranks.size(), 4U);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(LoadTimelineTest, CompressedLogsOfAFolderAreItsLogs) {
+  const Timeline written = test::oneFOneB(2, 2, 1);
+  const std::string folder = writeLogs(written, "logs");
+  write("logs/workerlog.1.gz", test::gzipped(contents("logs/workerlog.1")));
+  EXPECT_EQ(test::describe(load({folder})), test::describe(written));
+  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("workerlog.1.gz: warning: was left out"),
+                                        HasSubstr("workerlog.1 is there"))));
+  std::filesystem::remove(path("logs/workerlog.1"));
+  EXPECT_EQ(test::describe(load({folder})), test::describe(written));
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(LoadTimelineTest, CsvIsSaidNotToBeReadBack) {
+  const std::string file =
+      writeInto("p.csv", [](OutputFile& out) { writeCsv(test::oneFOneB(1, 1, 1), out); });
+  EXPECT_THAT([&] { load({file}); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("p.csv"), HasSubstr("CSV is not read back"))));
 }
 
 TEST_F(LoadTimelineTest, FoundFilesThatAreNoTracesAreNoted) {
@@ -257,6 +293,9 @@ TEST_F(LoadTimelineTest, TracesOfOneRankAtOtherTimesArePutTogether) {
       event.begin += 3600 * kNsPerSecond;
       event.end += 3600 * kNsPerSecond;
     }
+  }
+  for (CounterSeries& series : later.counters) {
+    for (CounterSample& sample : series.samples) sample.time += 3600 * kNsPerSecond;
   }
   const std::size_t events = later.eventCount();
   EXPECT_EQ(load({first, writeProfile(later, "second.json")}).eventCount(), 2 * events);
