@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "parser/chrome_writer.h"
-#include "parser/decoded_perfetto.h"
 #include "parser/test_files.h"
+#include "parser/test_perfetto.h"
 #include "parser/test_timelines.h"
 #include "trace/error.h"
 
