@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -8,6 +11,8 @@
 #include "parser/fuzz/targets.h"
 #include "parser/ring_file_reader.h"
 #include "parser/test_files.h"
+#include "parser/test_timelines.h"
+#include "trace/ring_format.h"
 
 namespace pipetrace {
 namespace {
@@ -69,6 +74,37 @@ TEST_F(FuzzSeedsTest, SeedsOfRingFilesHoldAllThatTheyShould) {
   EXPECT_EQ(timeline.findTrack(1, kComputeLane)->events.size(), 3U);
   EXPECT_EQ(timeline.counters.size(), 1U);
   EXPECT_EQ(diagnostics.list().size(), 4U);  // read from here, two open jobs, dropped ones
+}
+
+TEST_F(FuzzSeedsTest, CountsOfRingFilesStopAtTheLargestNumber) {
+  std::string ring = fuzz::ringOf(fuzz::sampleRingImage());
+  const std::uint64_t at = ring_format::kFrontSize + offsetof(ring_format::LaneHeader, dropped);
+  ASSERT_EQ(ring[at], 2);
+  for (const std::uint64_t lane : {std::uint64_t{0}, ring_format::laneSize(4)}) {
+    ring.replace(at + lane, 8, "\xff\xff\xff\xff\xff\xff\xff\x7f");
+  }
+  Timeline timeline;
+  Diagnostics diagnostics;
+  ByteSource source("ring", ring);
+  RingFileReader().read(source, {}, timeline, diagnostics);
+  EXPECT_EQ(timeline.ranks.at(1).dropped, std::numeric_limits<std::int64_t>::max());
+}
+
+TEST_F(FuzzSeedsTest, AnchorsBeforeTheClockBeganAreLeftOut) {
+  std::string ring = fuzz::ringOf(fuzz::sampleRingImage());
+  const auto read = [&ring] {
+    Timeline timeline;
+    Diagnostics diagnostics;
+    ByteSource source("ring", ring);
+    RingFileReader().read(source, {}, timeline, diagnostics);
+    return test::describe(timeline);
+  };
+  const std::string before = read();  // its three anchors are on one line
+  const std::uint64_t at =
+      offsetof(ring_format::FileHeader, anchors) + offsetof(ClockAnchor, monotonic);
+  const Nanoseconds least = kNsMin;
+  std::memcpy(ring.data() + at, &least, sizeof(least));
+  EXPECT_EQ(read(), before);
 }
 
 TEST_F(FuzzSeedsTest, OddInputsBreakNothing) {

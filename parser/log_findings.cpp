@@ -1,5 +1,7 @@
 #include "parser/log_findings.h"
 
+#include "trace/add_counts.h"
+
 namespace pipetrace {
 namespace {
 
@@ -46,7 +48,7 @@ constexpr std::array<Wording, kLogFindingCount> kWordings = {{
 void LogFindings::add(LogFinding finding, std::int64_t line, std::int64_t count) {
   Seen& seen = seen_[static_cast<std::size_t>(finding)];
   if (seen.count == 0) seen.line = line;
-  seen.count += count;
+  seen.count = addCounts(seen.count, count);
 }
 
 void LogFindings::addAll(const LogFindings& others, std::int64_t before) {

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 #include <span>
 
+#include "trace/add_counts.h"
 #include "trace/clock_anchors.h"
 #include "trace/ring_format.h"
 
@@ -44,7 +46,7 @@ class RingReader {
       const ClockAnchor& anchor = header.anchors[n % rf::kAnchors];
       const bool ascends = anchors_.empty() || (anchor.ticks > anchors_.back().ticks &&
                                                 anchor.monotonic >= anchors_.back().monotonic);
-      if (ascends) anchors_.push_back(anchor);
+      if (anchor.monotonic >= 0 && ascends) anchors_.push_back(anchor);
     }
   }
 
@@ -98,11 +100,17 @@ class RingReader {
             .chunk = slot.chunk};
   }
 
+  void addDropped(std::uint64_t count) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+    contents_.dropped =
+        addCounts(contents_.dropped, static_cast<std::int64_t>(std::min(count, kMost)));
+  }
+
   void readLane(std::uint64_t offset, const rf::LaneHeader& lane) {
     const std::string_view name = bytes_.text(offset, lane.name.size());
     const std::uint64_t slotsAt = offset + sizeof(rf::LaneHeader);
     const std::uint64_t timesAt = slotsAt + header_.slots * sizeof(rf::Slot);
-    contents_.dropped += static_cast<std::int64_t>(lane.dropped);
+    addDropped(lane.dropped);
     for (std::uint64_t n = lane.freed; n < lane.freed + header_.slots; ++n) {
       const std::uint64_t index = n & (header_.slots - 1);
       rf::Slot slot{};
@@ -149,7 +157,7 @@ class RingReader {
   }
 
   void readSamples() {
-    contents_.dropped += static_cast<std::int64_t>(header_.countersDropped);
+    addDropped(header_.countersDropped);
     const std::uint64_t from = header_.countersFreed;
     for (std::uint64_t n = from; n < from + rf::kCounters; ++n) {
       const std::uint64_t at = rf::kCountersAt + (n % rf::kCounters) * sizeof(rf::CounterSlot);

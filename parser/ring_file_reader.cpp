@@ -9,6 +9,7 @@
 #include "parser/log_events.h"
 #include "parser/log_meta.h"
 #include "parser/ring_contents.h"
+#include "trace/add_counts.h"
 #include "trace/decimal_time.h"
 #include "trace/log_format.h"
 #include "trace/log_writer.h"
@@ -126,7 +127,7 @@ void addContents(LogRun& run, const RingContents& ring, const std::string& file,
                      .file = file,
                      .message = "the program ended in " + describe(open)});
   }
-  run.info.dropped += ring.dropped;
+  run.info.dropped = addCounts(run.info.dropped, ring.dropped);
   if (ring.dropped > 0) run.findings.add(LogFinding::kDropped, 0, ring.dropped);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "trace/add_counts.h"
+
 namespace pipetrace {
 
 void Diagnostics::add(Diagnostic diagnostic) {
@@ -11,7 +13,7 @@ void Diagnostics::add(Diagnostic diagnostic) {
            d.message == diagnostic.message;
   });
   if (same != list_.end()) {
-    same->count += diagnostic.count;
+    same->count = addCounts(same->count, diagnostic.count);
   } else {
     list_.push_back(std::move(diagnostic));
   }
