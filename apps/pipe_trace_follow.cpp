@@ -10,7 +10,11 @@
 #include "apps/command_line.h"
 #include "apps/pipe_trace_outputs.h"
 #include "apps/print_diagnostics.h"
+#include "apps/profile_format.h"
 #include "apps/run_follower.h"
+#include "parser/byte_source.h"
+#include "parser/job_log_reader.h"
+#include "parser/reader_registry.h"
 #include "trace/error.h"
 #include "trace/output_file.h"
 
@@ -20,6 +24,8 @@ namespace {
 constexpr long kBetweenLooksNs = 200'000'000;
 /// Looking for new files costs more than looking for new lines.
 constexpr int kLooksBetweenSearches = 5;
+/// Logs of ranks that start together come within that time.
+constexpr int kLooksBeforeWaiting = 7;
 
 volatile std::sig_atomic_t stopped = 0;
 
@@ -64,6 +70,21 @@ const std::string& outputOf(const PipeTraceOptions& options) {
   return output;
 }
 
+/// Of files only job logs grow.
+void checkGrows(const std::string& input) {
+  const std::string advice =
+      " cannot be followed, only job logs that still grow; leave out --follow";
+  if (input.ends_with(".gz")) throw Error(input + " (compressed)" + advice);
+  ByteSource source(input);
+  const std::string_view head = source.peek(TraceReader::kProbeSize);
+  const auto readers = makeTraceReaders();
+  const TraceReader* const reader = chooseReader(readers, head);
+  // What is only likely may be the output of a program that has not begun to log.
+  const bool isProfile = reader != nullptr && reader->formatName() != JobLogReader().formatName() &&
+                         reader->probe(head) == FormatMatch::kCertain;
+  if (isProfile) throw Error(fmt::format("{} ({}){}", input, reader->formatName(), advice));
+}
+
 void checkInputs(const PipeTraceOptions& options) {
   for (const std::string& input : options.load.inputs) {
     std::error_code error;
@@ -72,7 +93,13 @@ void checkInputs(const PipeTraceOptions& options) {
       throw Error("cannot follow " + input +
                   ": it is not there; make the folder, or check the name");
     }
+    if (std::filesystem::is_regular_file(input, error)) checkGrows(input);
   }
+}
+
+void tellWaiting(const RunFollower& follower) {
+  const std::string what = follower.waitsFor();
+  if (!what.empty()) fmt::print(stderr, "pipe-trace: waiting for {}\n", what);
 }
 
 }  // namespace
@@ -96,16 +123,23 @@ int runFollow(const PipeTraceOptions& options) {
     if (++looks % kLooksBetweenSearches == 0) follower.findNewLogs();
     follower.look();
     tell();
+    if (looks == kLooksBeforeWaiting && !options.load.quiet) tellWaiting(follower);
   } while (!follower.isOver() && signals.wait());
   follower.finish();
   tell();
+  if (profile.tooEarly() > 0) {
+    hasFindings = true;
+    Diagnostics late;
+    late.add({.message = "came too late to be in the profile: more than a minute earlier than its "
+                         "first step",
+              .advice = "convert the logs again, without --follow",
+              .count = profile.tooEarly()});
+    printDiagnostics(late, lowestToTell(options.load));
+  }
   profile.close();
   if (!options.load.quiet) {
-    const ProfileSummary& written = profile.summary();
-    writeWholeFile("-", fmt::format("wrote {}: {} steps, {} jobs, {} transfers, {} bubbles, {} "
-                                    "arrows, {} counter samples\n",
-                                    output, follower.stepCount(), written.jobs, written.transfers,
-                                    written.bubbles, written.arrows, written.counters));
+    writeWholeFile("-", fmt::format("wrote {}: {} steps, {}\n", output, follower.stepCount(),
+                                    summaryText(profile.summary())));
   }
   return options.load.strict && hasFindings ? kExitFindings : 0;
 }

@@ -150,6 +150,117 @@ TEST_F(Follow, OnlyFinishedStepsAreInItAndCtrlCEndsItCleanly) {
   }
 }
 
+TEST_F(Follow, SamplesThatComeWithoutAJobAreInIt) {
+  Simulation simulated = sample(2);
+  simulated.timeline.counters.clear();
+  for (int rank = 0; rank < 4; ++rank) {
+    CounterSeries& series = simulated.timeline.counters.emplace_back();
+    series.rank = rank;
+    series.name = "loss";
+    for (int n = 1; n < 4; ++n) {
+      series.samples.push_back({simulated.timeline.span().begin + n * kNsPerMs, 0.5});
+    }
+  }
+  const std::string whole = logs(simulated, "whole");
+  std::vector<std::string> after(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    for (const std::string& line : linesOf(whole, rank)) {
+      const bool isSample = line.find("Profiler Counter") != std::string::npos;
+      if (isSample || !after[rank].empty()) {
+        after[rank] += line;
+      } else {
+        append(rank, line);
+      }
+    }
+    EXPECT_THAT(after[rank], HasSubstr("Profiler Counter"));
+  }
+  const ProgramRun result = follow([&](pid_t) {
+    EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(0); }));
+    for (int rank = 0; rank < 4; ++rank) append(rank, after[rank]);
+  });
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  const auto counters = [&](const std::string& input) {
+    return nlohmann::json::parse(run({"info", input, "--json"}).out)["counters"];
+  };
+  EXPECT_GT(counters(whole), 0);
+  EXPECT_EQ(counters(path("live.json")), counters(whole));
+}
+
+TEST_F(Follow, NoSampleIsLostHoweverLateItsLineComes) {
+  const std::string whole = logs(sample(3), "whole");
+  const auto late = [](int number) {
+    // Earlier than all jobs, and unlike each other.
+    return "Profiler Counter: name = late, time = 1697793307" + std::to_string(200 + number) +
+           ".000000, value = " + std::to_string(number) + "\n";
+  };
+  const auto grow = [&](pid_t) {
+    int number = 0;
+    std::vector<std::vector<std::string>> lines;
+    for (int rank = 0; rank < 4; ++rank) lines.push_back(linesOf(whole, rank));
+    for (int step = 0; step <= 3; ++step) {
+      const std::string next = " step = " + std::to_string(step + 1);
+      for (int rank = 0; rank < 4; ++rank) {
+        auto& rest = lines[rank];
+        const auto isLater = [&](const std::string& line) {
+          return line.find(next) != std::string::npos ||
+                 line.find("Profiler End") != std::string::npos;
+        };
+        while (!rest.empty() && (step == 3 || !isLater(rest.front()))) {
+          append(rank, rest.front());
+          rest.erase(rest.begin());
+        }
+      }
+      // A line by itself is read without any job, or with some: both have to do.
+      if (step < 3) append(step, late(number++));
+      if (step > 0 && step < 3) {
+        EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(step - 1); }));
+        for (int rank = 0; rank < 4; ++rank) append(rank, late(number++));
+      }
+    }
+  };
+  const ProgramRun result = follow(grow);
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  const auto samplesOf = [&](const std::string& input) {
+    return nlohmann::json::parse(run({"info", input, "--json"}).out)["counters"].get<int>();
+  };
+  EXPECT_EQ(samplesOf(path("live")), samplesOf(whole) + 11);
+  EXPECT_EQ(samplesOf(path("live.json")), samplesOf(whole) + 11);
+}
+
+TEST_F(Follow, WhatItWaitsForIsToldOnce) {
+  const std::string whole = logs(sample(2), "whole");
+  write("err", "");
+  const std::string errorFile = path("err");
+  const auto grow = [&](pid_t) {
+    for (int rank = 0; rank < 4; ++rank) {
+      if (rank == 3) {
+        EXPECT_TRUE(waitUntil([&] { return !contents(errorFile).empty(); }));
+      }
+      for (const std::string& line : linesOf(whole, rank)) append(rank, line);
+    }
+  };
+  const auto errorsToFile = [&] {
+    ::dup2(::open(errorFile.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
+  };
+  const ProgramRun result = run({path("live"), "--follow", "-o", path("live.json")},
+                                {.inChild = errorsToFile, .meanwhile = grow});
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_EQ(contents(errorFile), "pipe-trace: waiting for rank 3\n");
+}
+
+TEST_F(Follow, WhatDoesNotGrowIsRefused) {
+  run({logs(sample(), "whole"), "-o", path("p.json"), "-o", path("p.pftrace"), "-q"});
+  for (const char* name : {"p.json", "p.pftrace"}) {
+    expectError(run({path(name), "--follow", "-o", path("live.json")}), std::string(name) + " (",
+                "cannot be followed, only job logs that still grow");
+  }
+  expectError(run({path("p.json"), "--follow", "-o", path("live.json")}), "Chrome JSON",
+              "leave out --follow");
+  write("workerlog.0.gz", "\x1f\x8b");
+  expectError(run({path("workerlog.0.gz"), "--follow", "-o", path("live.json")}), "compressed",
+              "leave out --follow");
+}
+
 TEST_F(Follow, ItIsAProfileWheneverItIsCutOff) {
   const std::string whole = logs(sample(4), "whole");
   std::string last;

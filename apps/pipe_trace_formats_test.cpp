@@ -57,6 +57,22 @@ TEST_F(PipeTrace, FormatIsForNamesThatDoNotTell) {
   EXPECT_EQ(read.out, run({folder, "--json"}).out);
 }
 
+TEST_F(PipeTrace, EndingsCountInAnyCase) {
+  const std::string folder = logs(sample());
+  EXPECT_EQ(run({folder, "-q", "-o", path("A.PFTRACE"), "-o", path("a.pftrace")}).exitCode, 0);
+  EXPECT_EQ(contents(path("A.PFTRACE")), contents(path("a.pftrace")));
+  EXPECT_GT(contents(path("a.pftrace")).size(), 0);
+}
+
+TEST_F(PipeTrace, NamesThatCannotBeMeantAreRefused) {
+  const std::string folder = logs(sample());
+  expectError(run({folder, "-o", path("a.json,b.csv")}), "several outputs", "give -o for each");
+  expectError(run({folder, "-o", path("z.csv"), "--format", "json"}),
+              "--format json contradicts the name", "ends in .json");
+  EXPECT_THAT(names(), testing::ElementsAre("my logs"));
+  EXPECT_EQ(run({folder, "-q", "-o", path("a,b.csv"), "--format", "csv"}).exitCode, 0);
+}
+
 TEST_F(PipeTrace, UnknownFormatIsAnError) {
   expectError(run({path("not even there"), "-o", "-", "--format", "xml"}), "xml", "pftrace");
   expectError(run({path("not even there"), "-o", "", "--format", "csv"}), "\"\"", "NAME.csv");
@@ -89,6 +105,21 @@ TEST_F(PipeTrace, NumberOfThreadsChangesNothing) {
   }
   EXPECT_EQ(run({folder, "--threads", "-1"}).exitCode, 2);
   EXPECT_EQ(run({folder, "--threads", "many"}).exitCode, 2);
+}
+
+TEST_F(PipeTrace, WhatIsNoTransferIsToldApart) {
+  write("workerlog.0",
+        "Profiler Info: Job (0), type = forward, micro_batch_id = 0, job_start_time = 1000.000002, "
+        "job_end_time = 1000.000004, id = 2, step = 0\n"
+        "Profiler Stream: type = send_forward, start_time = 1000.1, end_time = 1000.2\n"
+        "Profiler Stream: type = all_reduce, start_time = 1000.2, end_time = 1000.3\n"
+        "Profiler Stream: type = copy, start_time = 1000.2, end_time = 1000.3\n"
+        "Profiler Stream: type = housekeeping, start_time = 1000.2, end_time = 1000.3\n"
+        "Profiler Kernel: name = gemm, start_time = 1000.1, end_time = 1000.2\n");
+  for (const char* name : {"a.json", "a.pftrace", "a.sqlite", "a.csv"}) {
+    EXPECT_THAT(run({path("workerlog.0"), "--no-bubbles", "-o", path(name)}).out,
+                HasSubstr(": 1 jobs, 3 transfers, 2 other events, 0 bubbles, "));
+  }
 }
 
 }  // namespace

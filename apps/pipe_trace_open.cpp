@@ -5,10 +5,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdlib>
 
 #include "apps/command_line.h"
+#include "apps/profile_format.h"
 #include "apps/trace_server.h"
+#include "trace/error.h"
 #include "trace/output_file.h"
 
 namespace pipetrace {
@@ -40,6 +43,18 @@ void openInBrowser(const std::string& link) {
   posix_spawn_file_actions_destroy(&quiet);
 }
 
+/// Perfetto's UI would load it and say nothing of use.
+void checkUiShows(const std::string& file) {
+  const auto format = profileFormatOfFile(file);
+  if (format != ProfileFormat::kSqlite && format != ProfileFormat::kCsv) return;
+  throw Error("cannot open " + file +
+              ": Perfetto's UI shows Chrome JSON and Perfetto traces; write NAME.pftrace and open "
+              "that");
+}
+
+/// A shell that starts it in the background of a script has SIGINT ignored.
+void endOnInterrupt() { std::signal(SIGINT, SIG_DFL); }
+
 void addOpenOptions(CLI::App& app, OpenOptions& options) {
   app.description(
       "Serves a profile on this machine, to Perfetto's UI (https://ui.perfetto.dev) only, and\n"
@@ -69,6 +84,8 @@ int openCommand(int argc, char** argv) {
   CLI::App app("", "pipe-trace open");
   addOpenOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  checkUiShows(options.file);
+  endOnInterrupt();
   TraceServer server(options.file, options.port);
   writeWholeFile("-", server.link() + "\n");
   if (!options.noBrowser) openInBrowser(server.link());

@@ -1,6 +1,7 @@
 #include <httplib.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <csignal>
 #include <regex>
@@ -39,6 +40,13 @@ class OpenCommand : public PipeTrace {
     return run({"open", file, "--port", "0"}, {.outFile = path("link"),
                                                .inChild = [] { ::unsetenv("DISPLAY"); },
                                                .meanwhile = meanwhile});
+  }
+
+  /// Whether the program has ended; its exit code stays to be fetched.
+  static bool hasEnded(pid_t program) {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(program), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == program;
   }
 
   std::string link_;
@@ -92,6 +100,30 @@ TEST_F(OpenCommand, RangesMayComeInAnyOrder) {
     }
   });
   EXPECT_EQ(result.exitCode, 0) << result.err;
+}
+
+TEST_F(OpenCommand, WhatTheUiCannotShowIsNotServed) {
+  for (const char* name : {"a.csv", "a.sqlite"}) {
+    write(name, "some");
+    expectError(run({"open", path(name), "--port", "0"}), name, "write NAME.pftrace");
+  }
+}
+
+TEST_F(OpenCommand, AnInterruptEndsItInTheBackgroundOfAScriptToo) {
+  write("a.json", "[]");
+  write("link", "");
+  const auto interrupt = [&](pid_t pid) {
+    for (int tries = 0; tries < 60'000 && contents(path("link")).empty(); ++tries) ::usleep(1000);
+    ::kill(pid, SIGINT);
+    // If it goes on all the same, the test is not to wait for ever.
+    for (int tries = 0; tries < 5'000 && !hasEnded(pid); ++tries) ::usleep(1000);
+    ::kill(pid, SIGKILL);
+  };
+  const ProgramRun result = run({"open", path("a.json"), "--port", "0", "--no-browser"},
+                                {.outFile = path("link"),
+                                 .inChild = [] { ::signal(SIGINT, SIG_IGN); },
+                                 .meanwhile = interrupt});
+  EXPECT_EQ(result.signal, SIGINT);
 }
 
 TEST_F(OpenCommand, NobodyElseGetsAnything) {

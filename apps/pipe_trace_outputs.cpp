@@ -20,15 +20,49 @@ bool isBelow(const fs::path& file, const fs::path& folder) {
   return inFolder == folder.end() && inFile != file.end();
 }
 
+/// Whether both are one file, whatever its names.
+bool isSame(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return a == b || fs::equivalent(a, b, error);
+}
+
+[[noreturn]] void refuseInput(const std::string& output) {
+  throw Error(fmt::format("{} is an input; choose another name for the output", output));
+}
+
 /// Whether writing `output` would replace something that `input` names.
 bool isRead(const fs::path& output, const std::string& input) {
   if (input == "-") return false;
   const fs::path behind = fileBehind(input);
-  if (behind == output) return true;
+  if (isSame(behind, output)) return true;
   std::error_code error;
-  if (fs::equivalent(behind, output, error)) return true;
   return fs::is_directory(behind, error) && isBelow(output, behind) &&
          output.filename().string().starts_with(log_format::kFilePrefix);
+}
+
+/// "a.json,b.csv" is a name, but hardly one that was meant.
+void refuseList(const std::string& output) {
+  const std::size_t comma = output.find(',');
+  if (comma == std::string::npos || !profileFormatOfFile(output.substr(0, comma)) ||
+      !profileFormatOfFile(output)) {
+    return;
+  }
+  throw Error(fmt::format("{} looks like several outputs: give -o for each, as in -o {} -o {}",
+                          output, output.substr(0, comma), output.substr(comma + 1)));
+}
+
+/// Where --format says something, but every name says something else.
+void refuseIdleFormat(const PipeTraceOptions& options) {
+  const auto format = profileFormatOf(options.format);
+  if (!format || options.outputs.empty()) return;
+  for (const std::string& output : options.outputs) {
+    const auto named = profileFormatOfFile(output);
+    if (!named || *named == *format) return;
+  }
+  throw Error(
+      fmt::format("--format {} contradicts the name {}: leave it out, or choose a name "
+                  "that ends in .{}",
+                  options.format, options.outputs.front(), options.format));
 }
 
 }  // namespace
@@ -47,11 +81,13 @@ ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& option
 }
 
 void checkOutputs(const PipeTraceOptions& options) {
+  refuseIdleFormat(options);
   std::vector<fs::path> files;
   for (const std::string& output : options.outputs) {
     if (output == "-" && options.json) {
       throw Error("-o - and --json both want standard output; write the profile to a file");
     }
+    refuseList(output);
     formatOf(output, options);
     const fs::path file = output == "-" ? output : fileBehind(output);
     if (std::find(files.begin(), files.end(), file) != files.end()) {
@@ -59,9 +95,17 @@ void checkOutputs(const PipeTraceOptions& options) {
     }
     files.push_back(file);
     for (const std::string& input : options.load.inputs) {
-      if (output != "-" && isRead(file, input)) {
-        throw Error(fmt::format("{} is an input; choose another name for the output", output));
-      }
+      if (output != "-" && isRead(file, input)) refuseInput(output);
+    }
+  }
+}
+
+void checkOutputs(const PipeTraceOptions& options, const std::vector<LoadedFile>& loaded) {
+  for (const std::string& output : options.outputs) {
+    if (output == "-") continue;
+    const fs::path file = fileBehind(output);
+    for (const LoadedFile& input : loaded) {
+      if (isSame(fileBehind(input.path), file)) refuseInput(output);
     }
   }
 }

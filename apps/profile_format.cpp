@@ -49,7 +49,10 @@ std::optional<ProfileFormat> profileFormatOf(std::string_view name) {
 }
 
 std::optional<ProfileFormat> profileFormatOfFile(const std::string& path) {
-  const std::string ending = std::filesystem::path(path).extension();
+  std::string ending = std::filesystem::path(path).extension();
+  for (char& c : ending) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
   return ending.empty() ? std::nullopt : profileFormatOf(std::string_view(ending).substr(1));
 }
 
@@ -66,15 +69,17 @@ ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
     case ProfileFormat::kCsv: return writeCsv(timeline, out);
     case ProfileFormat::kChromeJson: break;
   }
-  const ChromeSummary written = writeChromeJson(
+  return writeChromeJson(
       timeline,
       {.flows = options.flows, .absoluteTime = options.absoluteTime, .threads = options.threads},
       out);
-  return {.jobs = written.jobs,
-          .transfers = written.transfers,
-          .bubbles = written.bubbles,
-          .arrows = written.arrows,
-          .counters = written.counters};
+}
+
+std::string summaryText(const ProfileSummary& written) {
+  std::string text = fmt::format("{} jobs, {} transfers", written.jobs, written.transfers);
+  if (written.others > 0) text += fmt::format(", {} other events", written.others);
+  return text + fmt::format(", {} bubbles, {} arrows, {} counter samples", written.bubbles,
+                            written.arrows, written.counters);
 }
 
 }  // namespace pipetrace

@@ -24,7 +24,7 @@ std::string profileFormatList();
 /// Of a name that profileFormatNames() has; nothing for any other.
 std::optional<ProfileFormat> profileFormatOf(std::string_view name);
 
-/// What the ending of an output's name tells; nothing when it is no format's.
+/// What the ending of an output's name tells, in any case; nothing when it is no format's.
 std::optional<ProfileFormat> profileFormatOfFile(const std::string& path);
 
 struct ProfileOptions {
@@ -36,5 +36,8 @@ struct ProfileOptions {
 /// Writes `timeline`, which must be sorted, by the writer of `format`. The caller commits `out`.
 ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
                             const ProfileOptions& options, OutputFile& out);
+
+/// "72 jobs, 96 transfers, 12 bubbles, ...": what the front ends say of it.
+std::string summaryText(const ProfileSummary& written);
 
 }  // namespace pipetrace

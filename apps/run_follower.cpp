@@ -6,8 +6,10 @@
 #include <sstream>
 #include <utility>
 
+#include "analysis/ranks_text.h"
 #include "analysis/run_summary.h"
 #include "parser/job_log_reader.h"
+#include "parser/log_events.h"
 #include "parser/log_line_kind.h"
 #include "parser/log_meta.h"
 #include "trace/error.h"
@@ -98,7 +100,9 @@ void RunFollower::findNewLogs() {
       found.push_back({input, rankOfLogName(fs::path(input).filename().string())});
     }
     for (const FoundLog& log : found) {
-      if (log.by == FoundBy::kEnding || !known_.insert(log.path).second) continue;
+      // What is compressed does not grow any more.
+      if (log.by == FoundBy::kEnding || log.path.ends_with(".gz")) continue;
+      if (!known_.insert(log.path).second) continue;
       logs_.push_back({.tail = LogTail(log.path), .rank = log.rank});
     }
   }
@@ -166,15 +170,21 @@ void RunFollower::addText(Log& log, std::string text) {
   keep(std::move(part));
 }
 
-/// Of lines among which there is no job.
+/// Of lines among which there is no event.
 void RunFollower::addInfoOf(const Log& log, const std::string& lines) {
   if (!log.hasBegun || lines.empty()) return;
   LogRun run;
+  LogEvents events(pending_.strings);
   std::istringstream in(lines);
   for (std::string text; std::getline(in, text);) {
     const LogLine line = classifyLogLine(text);
     if (line.kind == LogLineKind::kClock) readClockLine(run, line.payload, 0);
     if (line.kind == LogLineKind::kEnd) readEndLine(run, line.payload, 0);
+    if (line.kind == LogLineKind::kCounter) events.addCounter(run, line.payload, 0);
+  }
+  for (auto& [name, series] : run.counters) {
+    series.rank = *log.rank;
+    pending_.counters.push_back(std::move(series));
   }
   addInfo(pending_.ranks.at(*log.rank), std::move(run.info));
   hasNew_ = true;
@@ -213,12 +223,27 @@ void RunFollower::keep(Timeline part) {
   for (CounterSeries& series : part.counters) pending_.counters.push_back(std::move(series));
 }
 
-bool RunFollower::allRanksAreThere() const {
-  std::size_t ranks = 1;
+int RunFollower::worldSize() const {
+  int ranks = 1;
   for (const auto& [rank, info] : pending_.ranks) {
-    ranks = std::max(ranks, static_cast<std::size_t>(std::max(info.worldSize.value_or(1), 1)));
+    ranks = std::max(ranks, info.worldSize.value_or(1));
   }
-  return pending_.ranks.size() >= ranks;
+  return ranks;
+}
+
+bool RunFollower::allRanksAreThere() const {
+  return pending_.ranks.size() >= static_cast<std::size_t>(worldSize());
+}
+
+std::string RunFollower::waitsFor() const {
+  if (logs_.empty()) return "job logs (workerlog.<rank>)";
+  if (pending_.ranks.empty()) return "the first job in " + logs_.front().tail.path();
+  if (allRanksAreThere()) return {};
+  std::vector<int> missing;
+  for (int rank = 0; rank < worldSize(); ++rank) {
+    if (!pending_.ranks.contains(rank)) missing.push_back(rank);
+  }
+  return ranksText(missing);
 }
 
 bool RunFollower::isOver() const {
@@ -258,10 +283,12 @@ void RunFollower::write(bool isEnd) {
   const bool everything = isOver();
   if (!isEnd && (!hasNew_ || !allRanksAreThere())) return;
   hasNew_ = false;
+  if (pending_.eventCount() == 0 && pending_.counters.empty()) return;
   pending_.sort();
   Timeline timeline = completed();
   const std::int32_t last = lastFinished(timeline, isEnd);
-  if (last == kNotGiven || (last == written_ && !everything)) return;
+  const bool hasLast = everything || (isEnd && !pending_.counters.empty());
+  if (!hasLast && (last == kNotGiven || last == written_)) return;
   Steps steps;
   for (const Track& track : timeline.tracks) {
     auto& ofTrack = steps.emplace_back();

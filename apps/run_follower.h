@@ -42,6 +42,9 @@ class RunFollower {
   /// Every rank of the run has closed its log.
   bool isOver() const;
 
+  /// What has to come before anything is written, such as "ranks 2, 3"; empty when it is there.
+  std::string waitsFor() const;
+
   std::size_t logCount() const { return logs_.size(); }
   /// How many steps are in the profile.
   std::int64_t stepCount() const { return steps_; }
@@ -72,6 +75,7 @@ class RunFollower {
   void addToProfile(Timeline timeline, std::int32_t last, bool everything);
   void forget(const Steps& steps, std::int32_t last);
   bool isInProfile(int rank, const Event& event) const;
+  int worldSize() const;
   bool allRanksAreThere() const;
 
   Setting setting_;

@@ -2,16 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
-#include <zlib.h>
 
 #include <thread>
 
 #include "parser/test_files.h"
+#include "parser/test_gzip.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
+using test::gzipped;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
@@ -23,20 +24,6 @@ std::string all(ByteSource& source, std::size_t step = 1000) {
     bytes.append(window, 0, n);
   }
   return bytes;
-}
-
-std::string gzipped(const std::string& bytes) {
-  z_stream z{};
-  EXPECT_EQ(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
-  std::string out(deflateBound(&z, bytes.size()) + 100, '\0');
-  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  z.avail_in = static_cast<uInt>(bytes.size());
-  z.next_out = reinterpret_cast<Bytef*>(out.data());
-  z.avail_out = static_cast<uInt>(out.size());
-  EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
-  out.resize(z.total_out);
-  deflateEnd(&z);
-  return out;
 }
 
 std::string longText() {

@@ -8,6 +8,7 @@
 #include "parser/chrome_format.h"
 #include "parser/chrome_lanes.h"
 #include "parser/foreign_names.h"
+#include "parser/kineto_trace.h"
 #include "parser/place_foreign_trace.h"
 
 namespace pipetrace {
@@ -286,10 +287,27 @@ void ChromeCollector::tellArrows() {
                     .count = arrowEnds_});
 }
 
+/// Old versions of PyTorch wrote times since the epoch, and no base.
+void ChromeCollector::tellLackingBase(const ForeignTrace& trace) {
+  constexpr Nanoseconds kYear2001 = 1'000'000'000 * kNsPerSecond;
+  const bool isOld = std::any_of(trace.lanes.begin(), trace.lanes.end(), [](const auto& lane) {
+    const auto& events = lane.thread->events;
+    return std::any_of(events.begin(), events.end(),
+                       [](const Event& event) { return event.begin >= kYear2001; });
+  });
+  if (isOld || trace.lanes.empty()) return;
+  complain("it lacks baseTimeNanoseconds, so its times do not count from the epoch", 0,
+           "durations are right; to put it beside other files, record or copy it again");
+}
+
 std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
   tellArrows();
   ForeignTrace trace = foreignTrace(request.nextRank);
-  if (kineto_.base) shiftForeign(trace, *kineto_.base);
+  if (kineto_.base) {
+    shiftForeign(trace, *kineto_.base);
+  } else if (kineto_.isThere || isKinetoTrace(trace)) {
+    tellLackingBase(trace);
+  }
   std::set<int> taken;
   for (const auto& [rank, info] : timeline_.ranks) taken.insert(rank);
   placeForeignTrace(trace, kineto_, request.kinds);

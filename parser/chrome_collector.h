@@ -57,6 +57,7 @@ class ChromeCollector {
   void shiftForeign(ForeignTrace& trace, Nanoseconds base);
   void addCategory(const ChromeEvent& source, Event& event);
   void tellArrows();
+  void tellLackingBase(const ForeignTrace& trace);
   std::int64_t moveRow(Row& row, int rank, const std::string& lane);
   void complain(const char* message, std::int64_t line, const char* advice = "",
                 std::int64_t count = 1);

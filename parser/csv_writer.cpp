@@ -4,71 +4,72 @@
 #include <string_view>
 
 #include "parser/argument_json.h"
+#include "parser/text_buffer.h"
 #include "parser/utf8.h"
 #include "trace/display_name.h"
 
 namespace pipetrace {
 namespace {
 
-constexpr std::string_view kHeader =
-    "rank,lane,kind,name,begin_ns,end_ns,duration_ns,step,micro_batch,stage,chunk,part,number,job,"
-    "peer,class,arguments\n";
-
 /// Quoted where it has to be, quotes doubled.
-void appendText(std::string& line, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    line += text;
-    return;
-  }
-  line += '"';
+void addText(TextBuffer& out, std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return out.add(text);
+  out.add('"');
   for (const char c : text) {
-    if (c == '"') line += '"';
-    line += c;
+    if (c == '"') out.add('"');
+    out.add(c);
   }
-  line += '"';
+  out.add('"');
 }
 
-void appendGiven(std::string& line, std::int64_t value) {
-  if (value != kNotGiven) line += std::to_string(value);
-  line += ',';
+void addNumber(TextBuffer& out, std::int64_t value) {
+  out.addNumber(value);
+  out.add(',');
 }
 
-void appendEvent(std::string& line, const Timeline& timeline, const Track& track,
-                 const std::string& lane, const Event& event) {
-  line += std::to_string(track.rank) + ',';
-  appendText(line, lane);
-  line += ',';
-  line += logName(event.kind);
-  line += ',';
-  appendText(line, toUtf8(displayName(timeline, event)));
-  line += ',' + std::to_string(event.begin) + ',' + std::to_string(event.end) + ',' +
-          std::to_string(event.duration()) + ',';
-  appendGiven(line, event.step);
-  appendGiven(line, event.microBatch);
-  appendGiven(line, event.stage);
-  appendGiven(line, event.chunk);
-  appendGiven(line, event.part);
-  appendGiven(line, event.number);
-  appendGiven(line, event.job);
-  appendGiven(line, event.peer);
-  line += bubbleClassName(event.bubbleClass);
-  line += ',';
-  appendText(line, argumentsToJson(timeline, event));
-  line += '\n';
+void addGiven(TextBuffer& out, std::int64_t value) {
+  if (value != kNotGiven) out.addNumber(value);
+  out.add(',');
+}
+
+void addEvent(TextBuffer& out, const Timeline& timeline, const Track& track,
+              const std::string& lane, const Event& event) {
+  addNumber(out, track.rank);
+  addText(out, lane);
+  out.add(',');
+  out.add(logName(event.kind));
+  out.add(',');
+  addText(out, toUtf8(displayName(timeline, event)));
+  out.add(',');
+  addNumber(out, event.begin);
+  addNumber(out, event.end);
+  addNumber(out, event.duration());
+  addGiven(out, event.step);
+  addGiven(out, event.microBatch);
+  addGiven(out, event.stage);
+  addGiven(out, event.chunk);
+  addGiven(out, event.part);
+  addGiven(out, event.number);
+  addGiven(out, event.job);
+  addGiven(out, event.peer);
+  out.add(bubbleClassName(event.bubbleClass));
+  out.add(',');
+  if (event.argumentCount > 0) addText(out, argumentsToJson(timeline, event));
+  out.add('\n');
 }
 
 }  // namespace
 
 ProfileSummary writeCsv(const Timeline& timeline, OutputFile& out) {
   ProfileSummary summary;
-  out.write(kHeader);
-  std::string line;
+  out.write(kCsvHeader);
+  TextBuffer line;
   for (const Track& track : timeline.tracks) {
     const std::string lane = toUtf8(track.lane);
     for (const Event& event : track.events) {
       line.clear();
-      appendEvent(line, timeline, track, lane, event);
-      out.write(line);
+      addEvent(line, timeline, track, lane, event);
+      out.write(line.text());
       summary.add(track, event);
     }
   }

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <span>
 #include <system_error>
@@ -29,6 +30,7 @@ std::optional<int> numberAfter(std::string_view prefix, std::string_view name) {
   return number && *number >= 0 && *number <= kHighestRank ? number : std::nullopt;
 }
 
+constexpr std::string_view kCompressed = ".gz";
 constexpr std::string_view kTraceEndings[] = {".json", ".json.gz", ".pftrace", ".sqlite"};
 constexpr std::string_view kTextEndings[] = {".log",    ".out",    ".txt",
                                              ".log.gz", ".out.gz", ".txt.gz"};
@@ -127,7 +129,23 @@ class FolderSearch {
     for (const fs::path& entry : entries) sortIn(entry, contents);
     std::stable_sort(contents.logs.begin(), contents.logs.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
+    leaveOutCopies(contents);
     return contents;
+  }
+
+  /// A compressed log goes before nothing that is there as it was written.
+  void leaveOutCopies(Contents& contents) {
+    std::map<int, fs::path> plain;
+    for (const auto& [number, path] : contents.logs) {
+      if (path.extension() != kCompressed) plain.emplace(number, path);
+    }
+    std::erase_if(contents.logs, [&](const auto& log) {
+      const auto other = plain.find(log.first);
+      if (log.second.extension() != kCompressed || other == plain.end()) return false;
+      tell(log.second, "was left out: " + other->second.filename().string() + " is there",
+           "name it to read it instead");
+      return true;
+    });
   }
 
   void sortIn(const fs::path& path, Contents& contents) {
@@ -166,7 +184,9 @@ class FolderSearch {
 }  // namespace
 
 std::optional<int> rankOfLogName(const std::string& fileName) {
-  return numberAfter(lf::kFilePrefix, fileName);
+  std::string_view name = fileName;
+  if (name.ends_with(kCompressed)) name.remove_suffix(kCompressed.size());
+  return numberAfter(lf::kFilePrefix, name);
 }
 
 std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnostics, bool asTexts) {
@@ -182,7 +202,8 @@ std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnosti
   }
   throw Error("no job log in the folder " + folder + ": " + glimpse(folder) +
               "; logs are called workerlog.<rank> (workerlog.0, workerlog.1, …), in the folder "
-              "itself or in machine<i>/, and traces end in .json, .json.gz, .pftrace or .sqlite");
+              "itself or in machine<i>/, traces end in .json, .json.gz, .pftrace or .sqlite, "
+              "and logs of other programs are read with --pattern (docs/inputs.md)");
 }
 
 }  // namespace pipetrace

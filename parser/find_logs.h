@@ -23,13 +23,14 @@ struct FoundLog {
   FoundBy by = FoundBy::kName;
 };
 
-/// The rank in a file name `workerlog.<rank>`; nothing for any other name.
+/// The rank in a file name `workerlog.<rank>` or `workerlog.<rank>.gz`; nothing for any other name.
 std::optional<int> rankOfLogName(const std::string& fileName);
 
 /// The files of a folder and all folders in it that may be logs or traces, logs first, each sort in
 /// the natural order of their paths:
 /// - `workerlog.<rank>`; in a folder that holds `machine<i>/workerlog.<d>` and no log itself, the
-///   ranks are counted through all machines in the order of i and d;
+///   ranks are counted through all machines in the order of i and d; `workerlog.<rank>.gz` as well,
+///   unless the same is there without `.gz` (told);
 /// - `*.json`, `*.json.gz`, `*.pftrace`, `*.sqlite`.
 ///
 /// Names that begin with a dot are passed over. Links are followed, but each folder and each file

@@ -42,9 +42,10 @@ class FindLogsTest : public test::FolderTest {
 TEST_F(FindLogsTest, TheRankIsInTheName) {
   EXPECT_THAT(rankOfLogName("workerlog.0"), Optional(Eq(0)));
   EXPECT_THAT(rankOfLogName("workerlog.127"), Optional(Eq(127)));
-  for (const char* name :
-       {"workerlog", "workerlog.", "workerlog.x", "workerlog.-1", "workerlog.1x", "workerlog.0.gz",
-        "xworkerlog.0", "workerlog.2147483647", "workerlog.99999999999"}) {
+  EXPECT_THAT(rankOfLogName("workerlog.12.gz"), Optional(Eq(12)));
+  for (const char* name : {"workerlog", "workerlog.", "workerlog.x", "workerlog.-1", "workerlog.1x",
+                           "workerlog.gz", "workerlog..gz", "workerlog.0.gz.gz", "xworkerlog.0",
+                           "workerlog.2147483647", "workerlog.99999999999"}) {
     EXPECT_EQ(rankOfLogName(name), std::nullopt) << name;
   }
 }
@@ -56,6 +57,18 @@ TEST_F(FindLogsTest, LogsOfAFolderComeInTheOrderOfTheirRanks) {
   }
   EXPECT_THAT(found(), ElementsAre(Pair("workerlog.0", 0), Pair("workerlog.2", 2),
                                    Pair("workerlog.10", 10)));
+}
+
+TEST_F(FindLogsTest, ACompressedLogIsOneUnlessItIsThereUncompressed) {
+  for (const char* name : {"machine0/workerlog.0", "machine0/workerlog.0.gz",
+                           "machine0/workerlog.1.gz", "machine1/workerlog.0.gz"}) {
+    write(name, "");
+  }
+  EXPECT_THAT(found(),
+              ElementsAre(Pair("machine0/workerlog.0", 0), Pair("machine0/workerlog.1.gz", 1),
+                          Pair("machine1/workerlog.0.gz", 2)));
+  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("machine0/workerlog.0.gz: warning: was left out"),
+                                        HasSubstr("name it"))));
 }
 
 TEST_F(FindLogsTest, RanksAreCountedThroughAllMachinesInNaturalOrder) {
@@ -77,10 +90,9 @@ TEST_F(FindLogsTest, LogsInTheFolderItselfComeBeforeThoseOfMachines) {
 }
 
 TEST_F(FindLogsTest, FoldersAreSearchedRecursivelyAndLogsComeFirst) {
-  for (const char* name :
-       {"run10/workerlog.0", "run9/out/rank10.json", "run9/out/rank9.json.gz", "a.pftrace",
-        "run9/machine1/workerlog.0", "run9/machine0/workerlog.0", "nsys.sqlite", "notes.md",
-        ".hidden/workerlog.7", "run9/workerlog.0.gz", ".json"}) {
+  for (const char* name : {"run10/workerlog.0", "run9/out/rank10.json", "run9/out/rank9.json.gz",
+                           "a.pftrace", "run9/machine1/workerlog.0", "run9/machine0/workerlog.0",
+                           "nsys.sqlite", "notes.md", ".hidden/workerlog.7", ".json"}) {
     write(name, "");
   }
   EXPECT_THAT(

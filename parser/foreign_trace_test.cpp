@@ -14,6 +14,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 using Result = test::Reading;
@@ -24,6 +25,20 @@ Result read(const std::string& bytes, const ReadRequest& request = {}) {
 
 std::string_view nameOf(const Result& r, const Event& event) {
   return r.timeline.strings[event.name];
+}
+
+TEST(KnownTracesTest, AKinetoFileWithoutItsBaseIsToldNotToHaveTimesOfTheEpoch) {
+  const auto told = [](const std::string& head, const std::string& time) {
+    const Result r = read(head + R"("traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm",)" +
+                          R"("pid":9,"tid":1,"dur":3,"ts":)" + time + "},");
+    EXPECT_EQ(r.outcome.events, 1);
+    return r.diagnostics;
+  };
+  const auto lacks = Contains(HasSubstr("lacks baseTimeNanoseconds"));
+  EXPECT_THAT(told("{", "22"), lacks);
+  EXPECT_THAT(told(R"({"distributedInfo": {"rank": 3},)", "22"), lacks);
+  EXPECT_THAT(told("{", "1700000000000000.5"), Not(lacks));  // as PyTorch wrote it before
+  EXPECT_THAT(told(R"({"baseTimeNanoseconds": 1700000000000000000,)", "22"), Not(lacks));
 }
 
 TEST(KnownTracesTest, AKinetoFileIsTheRankThatItNames) {

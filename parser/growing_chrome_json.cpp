@@ -71,7 +71,10 @@ void GrowingChromeJson::fail(const char* what, int error) {
 
 void GrowingChromeJson::takeOrigin(const Timeline& timeline) {
   if (hasOrigin_) return;
-  origin_ = timeline.span().begin;
+  // Perfetto drops what lies before 0, and what is logged late may be earlier than all before it.
+  constexpr Nanoseconds kRoomForLate = 60 * kNsPerSecond;
+  const Nanoseconds begin = timeline.span().begin;
+  origin_ = begin < kNsMin + kRoomForLate ? kNsMin : begin - kRoomForLate;
   hasOrigin_ = true;
 }
 
@@ -144,7 +147,7 @@ void GrowingChromeJson::count(const Timeline& timeline) {
 }
 
 void GrowingChromeJson::add(const Timeline& all, bool flows) {
-  if (all.eventCount() == 0) return;
+  if (all.eventCount() == 0 && all.counters.empty()) return;
   takeOrigin(all);
   Timeline timeline = all;
   for (Track& track : timeline.tracks) {
@@ -163,7 +166,11 @@ void GrowingChromeJson::add(const Timeline& all, bool flows) {
   }
   for (const CounterSeries& series : timeline.counters) {
     for (const CounterSample& sample : series.samples) {
-      if (!std::isfinite(sample.value) || sample.time < origin_) continue;
+      if (!std::isfinite(sample.value)) continue;
+      if (sample.time < origin_) {
+        ++tooEarly_;
+        continue;
+      }
       text.add(",\n");
       elements.addSample(text, series, sample);
       ++summary_.counters;

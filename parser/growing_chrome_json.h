@@ -27,8 +27,8 @@ class GrowingChromeJson {
   GrowingChromeJson& operator=(const GrowingChromeJson&) = delete;
 
   /// Appends the events and samples of a sorted timeline, and with `flows` the arrows between them.
-  /// Events that begin before the first one ever are left out and counted. Throws Error when it
-  /// cannot be written; then what came before is still there, whole.
+  /// Times count from a minute before the first one; what is earlier still is left out and counted.
+  /// Throws Error when it cannot be written; then what came before is still there, whole.
   void add(const Timeline& timeline, bool flows);
 
   /// Closes the array and syncs the file. Nothing may be added afterwards.
@@ -36,7 +36,7 @@ class GrowingChromeJson {
 
   /// What has been added so far.
   const ProfileSummary& summary() const { return summary_; }
-  /// Events that came too late to be added.
+  /// Events and samples that came too late to be added.
   std::int64_t tooEarly() const { return tooEarly_; }
   bool isEmpty() const { return isEmpty_; }
 

@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <system_error>
 #include <utility>
 
 #include "parser/byte_source.h"
+#include "parser/csv_writer.h"
 #include "parser/find_logs.h"
 #include "parser/kind_names.h"
 #include "parser/megatron_ranks.h"
@@ -48,21 +50,33 @@ std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs, bool asTex
 /// Takes out what is there under several names, and adds up the sizes of the rest.
 void removeRepeated(std::vector<FoundLog>& files, LoadProgress* progress,
                     Diagnostics& diagnostics) {
-  std::map<std::pair<dev_t, ino_t>, std::string> seen;
+  struct First {
+    std::string path;
+    FoundBy by;
+  };
+  std::map<std::pair<dev_t, ino_t>, First> seen;
+  std::set<std::string> alsoNamed;
   std::int64_t size = 0;
   std::erase_if(files, [&](const FoundLog& file) {
     struct stat status {};
     if (file.path == "-" || ::stat(file.path.c_str(), &status) != 0) return false;
     if (!S_ISREG(status.st_mode)) return false;
-    const auto [first, isNew] = seen.try_emplace({status.st_dev, status.st_ino}, file.path);
+    const auto [first, isNew] =
+        seen.try_emplace({status.st_dev, status.st_ino}, First{file.path, file.by});
     if (isNew) {
       size += status.st_size;
+    } else if (first->second.by == FoundBy::kEnding && file.by == FoundBy::kName) {
+      alsoNamed.insert(first->second.path);
     } else {
-      diagnostics.add({.file = file.path,
-                       .message = "is the same file as " + first->second + " and was read once"});
+      diagnostics.add(
+          {.file = file.path,
+           .message = "is the same file as " + first->second.path + " and was read once"});
     }
     return !isNew;
   });
+  for (FoundLog& file : files) {
+    if (alsoNamed.contains(file.path)) file.by = FoundBy::kName;
+  }
   if (progress != nullptr) progress->bytesInAll = size;
 }
 
@@ -108,7 +122,11 @@ class FileLoader {
                               .run = options_.run,
                               .threads = options_.threads,
                               .kinds = kinds_ ? &*kinds_ : nullptr};
+    const bool isCsv = head.starts_with(kCsvHeader);
     reading.outcome = reader->read(source, request, reading.timeline, reading.diagnostics);
+    if (isCsv && reading.outcome.events == 0) {
+      reading.outcome.whyNone = "it is a profile as CSV, and CSV is not read back";
+    }
     if (!source.damage().empty()) {
       reading.diagnostics.add({.file = source.name(),
                                .message = source.damage() + "; what came before was read",
@@ -129,8 +147,12 @@ class FileLoader {
 /// Puts what the files have given together.
 class RunLoader {
  public:
-  RunLoader(const LoadOptions& options, Diagnostics& diagnostics, std::vector<LoadedFile>* loaded)
-      : options_(options), diagnostics_(diagnostics), loaded_(loaded) {}
+  RunLoader(const LoadOptions& options, bool hasFoundLogs, Diagnostics& diagnostics,
+            std::vector<LoadedFile>* loaded)
+      : options_(options),
+        hasFoundLogs_(hasFoundLogs),
+        diagnostics_(diagnostics),
+        loaded_(loaded) {}
 
   int nextRank() const { return joiner_.nextRank(); }
 
@@ -147,10 +169,22 @@ class RunLoader {
     }
     if (reading.outcome.events == 0 && whyFirst_.empty()) whyFirst_ = reading.outcome.whyNone;
     if (reading.outcome.events == 0 && file.by == FoundBy::kEnding) {
+      for (const Diagnostic& diagnostic : reading.diagnostics.list()) {
+        if (diagnostic.severity != Severity::kNote) diagnostics_.add(diagnostic);
+      }
       return note(file, "holds no trace and was left out: " + reading.outcome.whyNone);
     }
-    for (const Diagnostic& diagnostic : reading.diagnostics.list()) diagnostics_.add(diagnostic);
     const bool isLog = reading.format == kJobLogFormat;
+    if (hasFoundLogs_ && file.by == FoundBy::kEnding) {
+      if (const auto other = rankThatIsNotOfTheLogs(reading.timeline)) {
+        diagnostics_.add({.file = reading.name,
+                          .message = "was left out: it has rank " + std::to_string(*other) +
+                                     ", which the run of the logs beside it has not",
+                          .advice = "name it to read it all the same"});
+        return;
+      }
+    }
+    for (const Diagnostic& diagnostic : reading.diagnostics.list()) diagnostics_.add(diagnostic);
     const std::int64_t events =
         joiner_.add(std::move(reading.timeline), reading.name, isLog, diagnostics_);
     if (loaded_ != nullptr) {
@@ -180,6 +214,22 @@ class RunLoader {
                       .advice = std::move(advice)});
   }
 
+  /// A rank of a trace that is none of the run, of which all logs have been added: as many ranks as
+  /// they say, or where they say nothing, up to the highest that has a log.
+  std::optional<int> rankThatIsNotOfTheLogs(const Timeline& trace) const {
+    int size = 0;
+    int highest = -1;
+    for (const auto& [rank, info] : joiner_.timeline().ranks) {
+      size = std::max(size, info.worldSize.value_or(0));
+      highest = std::max(highest, rank);
+    }
+    if (highest < 0) return std::nullopt;  // no log had a job
+    for (const auto& [rank, info] : trace.ranks) {
+      if (rank >= std::max(size, highest + 1)) return rank;
+    }
+    return std::nullopt;
+  }
+
   /// One sentence for inputs that held nothing between them.
   std::string nothingIn(const std::vector<FoundLog>& files) const {
     std::string text = "no job in " + files.front().path + ": " + whyFirst_;
@@ -188,12 +238,14 @@ class RunLoader {
     }
     return text + (options_.pattern.empty()
                        ? "; give a folder of workerlog.<rank> files, one such file, or a profile "
-                         "that pipe-trace wrote"
+                         "that pipe-trace wrote; the log of another program is read with "
+                         "--pattern (docs/inputs.md)"
                        : "; try the pattern on one of the lines: it has to match a part of it, "
                          "with numbers as start and as end or duration");
   }
 
   const LoadOptions& options_;
+  bool hasFoundLogs_;
   Diagnostics& diagnostics_;
   std::vector<LoadedFile>* loaded_;
   TimelineJoiner joiner_;
@@ -256,7 +308,7 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
     return file.by == FoundBy::kLogName;
   });
   const FileLoader loader(options, hasFoundLogs);
-  RunLoader run(options, diagnostics, loaded);
+  RunLoader run(options, hasFoundLogs, diagnostics, loaded);
   const std::span all(files);
   for (std::size_t next = 0; next < files.size();) {
     const std::size_t count = countSmallLogs(all.subspan(next));

@@ -212,7 +212,7 @@ TEST_F(LoadTimelineTest, TracesOfOthersAreReadBesideLogs) {
   const Timeline written = test::oneFOneB(2, 2, 1);
   const std::string folder = writeLogs(written, "logs");
   write("logs/kernels.json",
-        R"({"distributedInfo": {"rank": 1}, "traceEvents":
+        R"({"distributedInfo": {"rank": 1}, "baseTimeNanoseconds": 0, "traceEvents":
             [{"name": "k", "ph": "X", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]})");
   EXPECT_EQ(load({folder}).eventCount(), written.eventCount() + 1);
   EXPECT_THAT(told(), IsEmpty());
