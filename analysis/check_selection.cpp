@@ -78,13 +78,32 @@ std::string typesIn(const Occurring& occurring) {
   return "the run has events of type " + text;
 }
 
+/// The options that chose, as in "--steps and --skip".
+std::string optionsOf(const Selection& selection) {
+  std::vector<std::string> names;
+  if (!selection.steps.empty()) names.emplace_back("--steps");
+  if (!selection.ranks.empty()) names.emplace_back("--ranks");
+  if (!selection.skippedTypes.empty()) names.emplace_back("--skip");
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
+    text += names[i];
+  }
+  return text;
+}
+
+template <typename Numbers>
+bool anyOccurs(const NumberRange& range, const Numbers& numbers) {
+  return std::any_of(numbers.begin(), numbers.end(),
+                     [&](auto number) { return range.contains(number); });
+}
+
 /// Whether the last number of the range, or any one if it is open, is among `numbers`; a range of
 /// ranks may have gaps.
 template <typename Numbers>
 bool occurs(const NumberRange& range, const Numbers& numbers) {
-  const auto isInRange = [&](auto number) { return range.contains(number); };
-  const bool any = std::any_of(numbers.begin(), numbers.end(), isInRange);
-  return any && (range.end == NumberRange::kOpen || range.end - 1 <= *numbers.rbegin());
+  return anyOccurs(range, numbers) &&
+         (range.end == NumberRange::kOpen || range.end - 1 <= *numbers.rbegin());
 }
 
 template <typename Numbers>
@@ -92,8 +111,12 @@ void tell(const std::vector<NumberRange>& ranges, const Numbers& numbers, const 
           const char* what, const std::string& there, Diagnostics& diagnostics) {
   for (const NumberRange& range : ranges) {
     if (occurs(range, numbers)) continue;
-    diagnostics.add({.message = std::string(option) + " names " + what + " " + textOf(range) +
-                                ", of which not all occur: " + there});
+    const bool isOne = range.end == range.begin + 1;
+    const char* const why = isOne                       ? ", which does not occur: "
+                            : anyOccurs(range, numbers) ? ", of which not all occur: "
+                                                        : ", none of which occurs: ";
+    diagnostics.add({.message = std::string(option) + " names " + what + (isOne ? " " : "s ") +
+                                textOf(range) + why + there});
   }
 }
 
@@ -122,10 +145,10 @@ void checkSelection(const Timeline& timeline, const Selection& selection,
     std::string there = selection.steps.empty() ? "" : "; " + steps;
     if (!selection.ranks.empty()) there += "; " + ranks;
     if (!selection.skippedTypes.empty()) there += "; " + typesIn(occurring);
-    throw Error("nothing is left of the input by --steps, --ranks and --skip" + there);
+    throw Error("nothing is left of the input by " + optionsOf(selection) + there);
   }
-  tell(selection.steps, occurring.steps, "--steps", "steps", steps, diagnostics);
-  tell(selection.ranks, occurring.ranks, "--ranks", "ranks", ranks, diagnostics);
+  tell(selection.steps, occurring.steps, "--steps", "step", steps, diagnostics);
+  tell(selection.ranks, occurring.ranks, "--ranks", "rank", ranks, diagnostics);
   for (const std::string& type : selection.skippedTypes) {
     const JobKind kind = jobKindFromLogName(type);
     const bool isKnown = kind != JobKind::kOther;

@@ -21,10 +21,18 @@ struct JobCounts {
 /// By step.
 using StepCounts = std::vector<PerStep<JobCounts>::Entry>;
 
-/// Which of its jobs the first rank that lacks some lacks, and how many other ranks do.
+/// Of a step: the first rank that lacks jobs, which it lacks, and how many other ranks do.
 struct Lack {
+  int rank = 0;
   std::string first;
   int others = 0;
+};
+
+/// Steps in which the same rank is the first to lack jobs: most likely for one reason.
+struct LackingSteps {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+  int count = 0;
 };
 
 StepCounts countSteps(const Timeline& timeline, int rank) {
@@ -109,12 +117,44 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int t
       if (count.compute >= compute && count.optimizer >= optimizer) continue;
       const auto [lack, isFirst] = lacks.try_emplace(step);
       if (isFirst) {
+        lack->second.rank = ranks[i];
         lack->second.first = lackText(ranks[i], count, compute, optimizer);
       } else {
         ++lack->second.others;
       }
     }
   }
+}
+
+std::string textOf(const Lack& lack) {
+  if (lack.others == 0) return lack.first;
+  return lack.first + ", and " + std::to_string(lack.others) +
+         (lack.others == 1 ? " more rank lacks jobs" : " more ranks lack jobs");
+}
+
+std::string textOf(const LackingSteps& steps, const Lack& lack) {
+  const std::string first = std::to_string(steps.first);
+  if (steps.count == 1) {
+    return "step " + first + " is incomplete (" + textOf(lack) +
+           "); its length and bubble ratio mean little";
+  }
+  return std::to_string(steps.count) + " steps from " + first + " to " +
+         std::to_string(steps.last) + " are incomplete (in step " + first + " " + textOf(lack) +
+         "); their lengths and bubble ratios mean little";
+}
+
+/// By their first steps.
+std::vector<LackingSteps> groupsOf(const std::map<std::int32_t, Lack>& lacks) {
+  std::vector<LackingSteps> groups;
+  std::map<int, std::size_t> groupOfRank;
+  for (const auto& [step, lack] : lacks) {
+    const auto [group, isNew] = groupOfRank.try_emplace(lack.rank, groups.size());
+    if (isNew) groups.push_back({.first = step});
+    LackingSteps& steps = groups[group->second];
+    steps.last = step;
+    ++steps.count;
+  }
+  return groups;
 }
 
 }  // namespace
@@ -124,27 +164,21 @@ void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int
   std::map<std::int32_t, Lack> lacks;
   for (const auto& [replica, ranks] : topology.replicas())
     collectLacks(timeline, ranks, threads, lacks);
-  constexpr std::size_t kToldOneByOne = 4;
-  std::size_t told = 0;
-  for (const auto& [step, lack] : lacks) {
-    if (told == kToldOneByOne) break;
-    ++told;
-    std::string what = lack.first;
-    if (lack.others > 0) {
-      what += ", and " + std::to_string(lack.others) +
-              (lack.others == 1 ? " more rank lacks jobs" : " more ranks lack jobs");
+  constexpr std::size_t kMostTold = 4;
+  const std::vector<LackingSteps> groups = groupsOf(lacks);
+  std::int64_t rest = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (i >= kMostTold) {
+      rest += groups[i].count;
+      continue;
     }
-    diagnostics.add({.message = "step " + std::to_string(step) + " is incomplete (" + what +
-                                "); its length and bubble ratio mean little",
-                     .advice = "leave it out of comparisons; the run was stopped in it, or jobs "
-                               "were lost"});
+    diagnostics.add({.message = textOf(groups[i], lacks.at(groups[i].first)),
+                     .advice = std::string("leave ") + (groups[i].count == 1 ? "it" : "them") +
+                               " out of comparisons; the run was stopped, or jobs were lost"});
   }
-  if (told < lacks.size()) {
-    const std::size_t rest = lacks.size() - told;
-    diagnostics.add({.message = std::to_string(rest) +
-                                (rest == 1 ? " more step is" : " more steps are") +
-                                " incomplete in the same way"});
-  }
+  if (rest == 0) return;
+  diagnostics.add({.message = std::to_string(rest) +
+                              (rest == 1 ? " more step is" : " more steps are") + " incomplete"});
 }
 
 }  // namespace pipetrace

@@ -64,15 +64,43 @@ TEST(IncompleteSteps, OtherRanksThatLackJobsAreCounted) {
               ElementsAre(HasSubstr("5 of 8 compute jobs, and 1 more rank lacks jobs)")));
 }
 
-TEST(IncompleteSteps, ManyAreCutShort) {
+TEST(IncompleteSteps, ManyForOneReasonAreOneLine) {
   Timeline timeline = run(20);
   std::erase_if(timeline.track(0, kComputeLane).events, [](const Event& e) {
     return e.step >= 14 && e.kind == JobKind::kForward && e.microBatch == 3;
   });
+  EXPECT_THAT(warningsOf(timeline),
+              ElementsAre(AllOf(
+                  HasSubstr("6 steps from 14 to 19 are incomplete (in step 14 rank 0 has 7 of 8 "
+                            "compute jobs); their lengths and bubble ratios mean little"),
+                  HasSubstr("leave them out"))));
+}
+
+TEST(IncompleteSteps, StepsThatDifferentRanksLackJobsOfAreToldApart) {
+  Timeline timeline = run(20);
+  for (const int rank : {0, 1}) {
+    std::erase_if(timeline.track(rank, kComputeLane).events, [&](const Event& e) {
+      return e.step % 9 == 3 * rank && e.step > 0 && e.kind == JobKind::kOptimizer;
+    });
+  }
+  EXPECT_THAT(warningsOf(timeline),
+              ElementsAre(HasSubstr("2 steps from 3 to 12 are incomplete (in step 3 rank 1 has no "
+                                    "optimizer)"),
+                          HasSubstr("2 steps from 9 to 18 are incomplete (in step 9 rank 0")));
+}
+
+TEST(IncompleteSteps, MoreThanFourReasonsAreCutShort) {
+  Costs costs = Costs::equal(8, {10, 20});
+  costs.optimizer = 5;
+  Timeline timeline = simulate(oneFOneB(8, 4), costs, {.steps = 20}).timeline;
+  for (int rank = 0; rank < 8; ++rank) {
+    std::erase_if(timeline.track(rank, kComputeLane).events, [&](const Event& e) {
+      return e.step == 2 + rank && e.kind == JobKind::kOptimizer;
+    });
+  }
   const std::vector<std::string> warnings = warningsOf(timeline);
   ASSERT_EQ(warnings.size(), 5U);
-  EXPECT_THAT(warnings[0], HasSubstr("step 14 is incomplete (rank 0 has 7 of 8"));
-  EXPECT_THAT(warnings[4], EndsWith("2 more steps are incomplete in the same way"));
+  EXPECT_THAT(warnings[4], EndsWith("4 more steps are incomplete"));
 }
 
 TEST(IncompleteSteps, StepsOfVaryingSizesAreNotCompared) {

@@ -106,14 +106,19 @@ TEST_F(SelectionTest, WhatDoesNotOccurIsTold) {
       told({.steps = {{1, 7}}, .ranks = {{1, 2}, {7, 8}}, .skippedTypes = {"lr", "typo"}}),
       ElementsAre("warning: --steps names steps 1 to 6, of which not all occur: the run has 3 "
                   "steps from 0 to 2",
-                  "warning: --ranks names ranks 7, of which not all occur: the run has ranks 0, "
-                  "1, 4",
+                  "warning: --ranks names rank 7, which does not occur: the run has ranks 0, 1, 4",
                   AllOf(HasSubstr("--skip names the type lr"), HasSubstr("copy, forward, mine")),
                   HasSubstr("--skip names the type typo")));
 }
 
 TEST_F(SelectionTest, NothingLeftIsAnErrorThatSaysWhatThereIs) {
-  EXPECT_THAT(refused({.steps = {{3}}}), HasSubstr("3 steps from 0 to 2"));
+  EXPECT_THAT(
+      refused({.steps = {{3}}}),
+      HasSubstr("nothing is left of the input by --steps; the run has 3 steps from 0 to 2"));
+  EXPECT_THAT(refused({.steps = {{3}}, .ranks = {{0, 1}}, .skippedTypes = {"lr"}}),
+              HasSubstr("by --steps, --ranks and --skip; "));
+  EXPECT_THAT(told({.ranks = {{0, 1}, {6, 8}}}),
+              ElementsAre(HasSubstr("--ranks names ranks 6 to 7, none of which occurs: ")));
   EXPECT_THAT(refused({.ranks = {{2, 4}}}), HasSubstr("ranks 0, 1, 4"));
   EXPECT_THAT(refused({.steps = {{0, 1}}, .skippedTypes = {"forward", "send_forward", "mine"}}),
               HasSubstr("copy, forward, mine, send_forward"));

@@ -33,7 +33,8 @@ std::vector<std::string> commandNames(const std::vector<FlagTable>& tables) {
 
 std::string functionName(const std::string& program) { return "_" + replaced(program, '-', "_"); }
 
-/// The options of one command: those with choices, those with another value, and all.
+/// The options of one command: those with choices, those with another value, and all. Where there
+/// are choices no file is offered.
 std::string bashCase(const FlagTable& table) {
   std::vector<std::string> all;
   std::vector<std::string> withValue;
@@ -42,8 +43,9 @@ std::string bashCase(const FlagTable& table) {
     if (flag.isPositional) continue;
     all.insert(all.end(), flag.names.begin(), flag.names.end());
     if (const std::vector<std::string> words = flag.choices(); !words.empty()) {
-      choices += fmt::format("        {}) words={}; isValue=yes ;;\n", fmt::join(flag.names, "|"),
-                             quoted(fmt::format("{}", fmt::join(words, " "))));
+      choices +=
+          fmt::format("        {}) words={}; isValue=yes files=no ;;\n", fmt::join(flag.names, "|"),
+                      quoted(fmt::format("{}", fmt::join(words, " "))));
     } else if (!flag.value.empty()) {
       withValue.insert(withValue.end(), flag.names.begin(), flag.names.end());
     }
@@ -51,15 +53,17 @@ std::string bashCase(const FlagTable& table) {
   // An operand like `completions SHELL` that is one of some words.
   std::string operands;
   for (const Flag& flag : table.flags) {
-    if (flag.isPositional) operands += fmt::format(" {}", fmt::join(flag.choices(), " "));
+    if (!flag.isPositional) continue;
+    for (const std::string& word : flag.choices()) operands += " " + word;
   }
   std::string text = fmt::format("    {})\n      options={}\n      operands={}\n",
                                  table.command.empty() ? "''" : table.command,
                                  quoted(fmt::format("{}", fmt::join(all, " "))),
                                  quoted(operands.empty() ? "" : operands.substr(1)));
+  if (!operands.empty()) text += "      files=no\n";
   text += "      case $previous in\n" + choices;
   if (!withValue.empty()) {
-    text += fmt::format("        {}) isValue=yes ;;\n", fmt::join(withValue, "|"));
+    text += fmt::format("        {}) isValue=yes files=yes ;;\n", fmt::join(withValue, "|"));
   }
   return text + "      esac ;;\n";
 }
@@ -70,7 +74,7 @@ std::string bashScript(const std::string& program, const std::vector<FlagTable>&
       "# bash completion of {0}; made by `{0} completions bash`.\n"
       "{1}() {{\n"
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
-      "  local command='' options='' operands='' words='' isValue=no\n"
+      "  local command='' options='' operands='' words='' isValue=no files=yes\n"
       "  COMPREPLY=()\n"
       "  if [ \"$COMP_CWORD\" -gt 1 ]; then\n"
       "    case ${{COMP_WORDS[1]}} in {2}) command=${{COMP_WORDS[1]}} ;; esac\n"
@@ -89,7 +93,8 @@ std::string bashScript(const std::string& program, const std::vector<FlagTable>&
       "  fi\n"
       "  local IFS=$'\\n'\n"
       "  [ -z \"$words\" ] || COMPREPLY=($(IFS=' '; compgen -W \"$words\" -- \"$current\"))\n"
-      "  case $words in -*) ;; *) COMPREPLY+=($(compgen -f -- \"$current\")) ;; esac\n"
+      "  case $words in -*) files=no ;; esac\n"
+      "  [ $files = no ] || COMPREPLY+=($(compgen -f -- \"$current\"))\n"
       "  return 0\n"
       "}}\n"
       "complete -o filenames -F {} {}\n",

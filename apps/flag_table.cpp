@@ -14,6 +14,8 @@ Flag flagOf(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
   flag.isPositional = flag.names.empty();
   if (flag.isPositional) flag.names.push_back(option.get_name());
+  flag.isRepeated =
+      flag.isPositional && option.get_expected_max() == CLI::detail::expected_max_vector_size;
   if (option.get_type_size() != 0) flag.value = option.get_type_name();
   flag.description = option.get_description();
   flag.group = option.get_group();
@@ -23,11 +25,12 @@ Flag flagOf(const CLI::Option& option) {
 }  // namespace
 
 std::vector<std::string> Flag::choices() const {
-  std::vector<std::string> words;
-  if (value.find('|') == std::string::npos) return words;
+  if (!words.empty()) return words;
+  std::vector<std::string> listed;
+  if (value.find('|') == std::string::npos) return listed;
   std::istringstream in(value);
-  for (std::string word; std::getline(in, word, '|');) words.push_back(word);
-  return words;
+  for (std::string word; std::getline(in, word, '|');) listed.push_back(word);
+  return listed;
 }
 
 FlagTable flagTableOf(const CLI::App& app, std::string command, std::string summary) {

@@ -16,8 +16,10 @@ struct Flag {
   std::string description;
   std::string group;
   bool isPositional = false;
+  bool isRepeated = false;         ///< a positional one that takes as many as there are
+  std::vector<std::string> words;  ///< what it takes, where `value` does not list it
 
-  /// The words that `value` lists, if that is what it does.
+  /// The only words that it takes: `words`, or those that `value` lists.
   std::vector<std::string> choices() const;
 };
 

@@ -52,7 +52,10 @@ std::string HelpFormatter::make_option_opts(const CLI::Option* option) const {
   if (option->get_type_size() != 0 && !option->get_type_name().empty()) {
     text += " " + option->get_type_name();
   }
-  if (option->get_expected_max() == CLI::detail::expected_max_vector_size) text += " ...";
+  const bool takesMany = option->get_positional() || option->get_allow_extra_args();
+  if (takesMany && option->get_expected_max() == CLI::detail::expected_max_vector_size) {
+    text += " ...";
+  }
   return text;
 }
 

@@ -21,7 +21,7 @@ void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
   diagnostics.add({.message = "no compute job (forward, backward, ...) in the input, so there are "
                               "no steps and no bubbles",
                    .advice = "jobs are known by the types that docs/log-format.md lists; events of "
-                             "other names are kept as transfers and the like"});
+                             "other names are kept as they are"});
 }
 
 /// The bar is gone when it returns, or throws.

@@ -35,6 +35,10 @@ struct LoadRunOptions {
 /// Declares them all, INPUT first. `options` must outlive `app`.
 void addLoadRunOptions(CLI::App& app, LoadRunOptions& options);
 
+/// Of the texts between the commas of 0,2,4-7. Throws CLI::ValidationError for any other, which
+/// names the option.
+std::vector<NumberRange> rangesFrom(const std::vector<std::string>& list, const char* option);
+
 /// What is told on standard error. Under --quiet only errors, and what makes --strict exit with 1.
 Severity lowestToTell(const LoadRunOptions& options);
 

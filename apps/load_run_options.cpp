@@ -39,7 +39,7 @@ std::optional<NumberRange> stepsFrom(std::string_view text) {
 }
 
 /// "3" and "4-7".
-std::optional<NumberRange> ranksFrom(std::string_view text) {
+std::optional<NumberRange> rangeFrom(std::string_view text) {
   const std::size_t dash = text.find('-');
   const std::optional<int> first = numberFrom(text.substr(0, dash));
   const std::optional<int> last = dash == text.npos ? first : numberFrom(text.substr(dash + 1));
@@ -65,19 +65,16 @@ void addSelectionOptions(CLI::App& app, Selection& selection) {
   app.add_option_function<std::vector<std::string>>(
          "--ranks",
          [&](const std::vector<std::string>& list) {
-           selection.ranks.clear();
-           for (const std::string& text : list) {
-             selection.ranks.push_back(
-                 given(ranksFrom(text), "--ranks", text, "write a list as 0,2,4-7"));
-           }
+           selection.ranks = rangesFrom(list, "--ranks");
          },
-         "Only these ranks, as in 0,2,4-7")
+         "Only these ranks, as in 0,2,4-7; may be given several times")
       ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false);
   app.add_option("--skip", selection.skippedTypes,
-                 "Leave out what is of these types (recv_forward, lr, ...); none: nothing")
-      ->type_name("TYPE")
+                 "Leave out what is of these types, as in recv_forward,lr; may be given several "
+                 "times; none: nothing")
+      ->type_name("LIST")
       ->delimiter(',')
       ->allow_extra_args(false);
 }
@@ -94,6 +91,14 @@ void addTopologyOptions(CLI::App& app, GivenTopology& topology) {
 }
 
 }  // namespace
+
+std::vector<NumberRange> rangesFrom(const std::vector<std::string>& list, const char* option) {
+  std::vector<NumberRange> ranges;
+  for (const std::string& text : list) {
+    ranges.push_back(given(rangeFrom(text), option, text, "write a list as 0,2,4-7"));
+  }
+  return ranges;
+}
 
 void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
   app.add_option("INPUT", options.inputs,

@@ -47,7 +47,8 @@ std::string synopsis(const std::string& program, const FlagTable& table) {
   if (!table.command.empty()) text += " " + roff(table.command);
   text += "\n[\\fIOPTION\\fR]...\n";
   for (const Flag& flag : table.flags) {
-    if (flag.isPositional) text += "\\fI" + roff(flag.names.front()) + "\\fR\n";
+    if (!flag.isPositional) continue;
+    text += "\\fI" + roff(flag.names.front()) + "\\fR" + (flag.isRepeated ? "...\n" : "\n");
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include "apps/pipe_trace_options.h"
 #include "apps/pipe_trace_plan.h"
 #include "apps/pipe_trace_show.h"
+#include "schedule/build_schedule.h"
 
 namespace pipetrace {
 namespace {
@@ -24,6 +25,16 @@ constexpr PipeTraceCommand kCommands[] = {
      completionsCommand},
     {"man", "prints the manual page", describeMan, manCommand},
 };
+
+/// The help refers to --list for them; a shell completes them.
+void nameSchedules(std::vector<FlagTable>& tables) {
+  for (FlagTable& table : tables) {
+    if (table.command != "plan") continue;
+    for (Flag& flag : table.flags) {
+      if (flag.names.front() == "--schedule") flag.words = scheduleNames();
+    }
+  }
+}
 
 }  // namespace
 
@@ -44,7 +55,14 @@ std::vector<FlagTable> allFlagTables() {
     command.describe(app);
     tables.push_back(flagTableOf(app, std::string(command.name), std::string(command.summary)));
   }
+  nameSchedules(tables);
   return tables;
+}
+
+std::vector<std::string> commandNames() {
+  std::vector<std::string> names;
+  for (const PipeTraceCommand& command : kCommands) names.emplace_back(command.name);
+  return names;
 }
 
 std::string commandList() {

@@ -27,4 +27,6 @@ std::vector<FlagTable> allFlagTables();
 /// The commands as --help lists them, a line each.
 std::string commandList();
 
+std::vector<std::string> commandNames();
+
 }  // namespace pipetrace

@@ -144,6 +144,39 @@ TEST_F(PipeTrace, UnknownOptionIsAnError) {
   EXPECT_THAT(withoutInput.err, testing::Not(HasSubstr("INPUT")));
 }
 
+TEST_F(PipeTrace, UnexpectedArgumentsAreToldInTheirOrderWithWhatWasMeant) {
+  expectError(run({"plan", "--stages", "4", "--microbatches", "8"}), "--microbatches 8",
+              "did you mean --micro-batches?");
+  expectError(run({logs(sample()), "--absolut-time"}), "--absolut-time", "mean --absolute-time?");
+  expectError(run({"info", "x", "--stirct=1"}), "--stirct=1", "did you mean --strict?");
+  EXPECT_THAT(run({"x", "--colour"}).err, testing::Not(HasSubstr("did you mean")));
+}
+
+TEST_F(PipeTrace, MistypedAndMisplacedCommandsAreRecognized) {
+  const std::string folder = logs(sample());
+  expectError(run({"inof", folder}), "no command inof", "did you mean pipe-trace info?");
+  expectError(run({"help"}), "no command help", "did you mean pipe-trace --help?");
+  expectError(run({folder, "info"}), "no file info", "it comes first: pipe-trace info");
+  expectError(run({path("inof")}), "cannot open", "check the name");
+  expectError(run({"nothing-like-it"}), "cannot open", "check the name");
+}
+
+TEST_F(PipeTrace, TheSwitchOfPipeRunIsPointedTo) {
+  for (const char* spelling : {"--visualize_pipline", "--visualize-pipeline"}) {
+    expectError(run({logs(sample()), spelling}), "belongs to pipe-run", "-- PROGRAM");
+  }
+}
+
+TEST_F(PipeTrace, HelpSaysHowListsAreRepeated) {
+  const std::string help = run({"--help"}).out;
+  for (const char* entry : {"  --ranks LIST  ", "  --skip LIST  ", "  --devices LIST  "}) {
+    EXPECT_THAT(help, HasSubstr(entry));
+  }
+  EXPECT_THAT(help, HasSubstr("INPUT ..."));
+  EXPECT_THAT(help, testing::Not(HasSubstr("LIST ...")));
+  EXPECT_THAT(help, HasSubstr("-o,--output FILE\n"));
+}
+
 TEST_F(PipeTrace, UnsupportedEndingIsAnErrorBeforeAnythingIsRead) {
   for (const char* name : {"profile.svg", "profile", "profile.json.bak", ""}) {
     expectError(run({path("not even there"), "-o", name}), name, "NAME.pftrace");
@@ -154,6 +187,9 @@ TEST_F(PipeTrace, SameOutputTwiceIsAnError) {
   const std::string folder = logs(sample());
   expectError(run({folder, "-o", path("a.json"), "-o", path("./a.json")}), "a.json", "twice");
   expectError(run({folder, "-o", "-", "-o", "-"}), "-", "twice");
+  const auto inFolder = [this] { EXPECT_EQ(::chdir(folder_.c_str()), 0); };
+  expectError(run({folder, "-o", "y.json", "-o", "./y.json"}, {.inChild = inFolder}), "y.json",
+              "twice");
   fs::create_symlink(path("a.json"), path("b.json"));
   expectError(run({folder, "-o", path("a.json"), "-o", path("b.json")}), "b.json", "twice");
   EXPECT_FALSE(fs::exists(path("a.json")));
@@ -173,8 +209,45 @@ TEST_F(PipeTrace, OutputThatIsAnInputIsAnError) {
   EXPECT_EQ(run({folder, "-o", folder + "/profile.json"}).exitCode, 0);
 }
 
+TEST_F(PipeTrace, OutputThatWasReadOfAFolderIsAnError) {
+  fs::create_directory(path("traces"));
+  const std::string foreign =
+      R"({"traceEvents": [{"ph": "X", "name": "io", "ts": 1, "dur": 2, "pid": 0, "tid": 1}]})";
+  write("traces/a.json", foreign);
+  write("b.json", foreign);
+  fs::create_hard_link(path("traces/a.json"), path("hard.json"));
+  for (const std::string& output : {path("traces/a.json"), path("hard.json")}) {
+    expectError(run({path("traces"), "-o", path("new.json"), "-o", output}), output,
+                "another name");
+  }
+  EXPECT_EQ(contents(path("traces/a.json")), foreign);
+  EXPECT_FALSE(fs::exists(path("new.json")));
+  EXPECT_EQ(run({path("traces"), "-o", path("traces/new.json")}).exitCode, 0);
+  // Beside logs a trace is read, but our own profile is left out.
+  const std::string folder = logs(sample());
+  fs::rename(path("b.json"), folder + "/b.json");
+  expectError(run({folder, "-o", folder + "/b.json"}), "b.json", "another name");
+  EXPECT_EQ(contents(folder + "/b.json"), foreign);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run({folder, "-o", folder + "/own.json"}).exitCode, 0);
+}
+
 TEST_F(PipeTrace, SummaryAndProfileCannotBothHaveStandardOutput) {
   expectError(run({logs(sample()), "--json", "-o", "-"}), "standard output", "file");
+}
+
+TEST_F(PipeTrace, SummaryAsJsonMayBeQuiet) {
+  const std::string folder = logs(sample());
+  const ProgramRun quiet = run({folder, "--json", "--quiet"});
+  EXPECT_EQ(quiet.exitCode, 0) << quiet.err;
+  EXPECT_EQ(quiet.out, run({folder, "--json"}).out);
+}
+
+TEST_F(PipeTrace, FollowTakesAlignNoneOnly) {
+  const std::string folder = logs(sample());
+  expectError(run({folder, "--follow", "--align", "log", "-o", path("a.json")}), "--follow",
+              "as logged");
+  // It gets past the options, to what cannot be followed.
+  expectError(run({folder, "--follow", "--align", "none", "-o", path("a.csv")}), "a.csv", "JSON");
 }
 
 // What is wrong while writing.
@@ -197,8 +270,11 @@ TEST_F(PipeTrace, FullDeviceIsAnError) {
   const std::string folder = logs(sample());
   fs::create_symlink("/dev/full", path("full.json"));
   expectError(run({folder, "-o", path("full.json")}), path("full.json"), "free some space");
-  for (const std::vector<std::string>& arguments :
-       {std::vector<std::string>{folder}, {folder, "-o", "-"}, {folder, "--json"}}) {
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{folder},
+                                                    {folder, "-o", "-"},
+                                                    {folder, "--json"},
+                                                    {"--help"},
+                                                    {"--version"}}) {
     const ProgramRun result = run(arguments, {.outFile = "/dev/full"});
     EXPECT_EQ(result.exitCode, 2);
     EXPECT_THAT(result.err, HasSubstr("standard output"));
@@ -226,8 +302,9 @@ TEST_F(PipeTrace, ClosedPipeIsNoError) {
   EXPECT_EQ(run({folder, "-o", "-"}, {.inChild = closePipe}).exitCode, 0);
 }
 
-TEST_F(PipeTrace, InterruptWhileWritingLeavesNothing) {
+TEST_F(PipeTrace, InterruptWhileWritingLeavesTheOldFileAndNoOther) {
   const std::string folder = logs(sample(40));
+  write("a.json", "old");
   // The first output is written, but none is committed before the second, and that one waits: its
   // pipe is full, and nobody reads it.
   const auto nobodyReads = [] {
@@ -249,7 +326,8 @@ TEST_F(PipeTrace, InterruptWhileWritingLeavesNothing) {
                                 {.inChild = nobodyReads, .meanwhile = interruptWhenWriting});
   ASSERT_TRUE(caught);
   EXPECT_EQ(result.signal, SIGINT);
-  EXPECT_EQ(names(), std::vector<std::string>{"my logs"});
+  EXPECT_EQ(names(), (std::vector<std::string>{"a.json", "my logs"}));
+  EXPECT_EQ(contents(path("a.json")), "old");
 }
 
 }  // namespace

@@ -62,6 +62,13 @@ TEST_F(PipeTraceForeign, FoldersAndStandardInputAreReadByThePatternToo) {
   EXPECT_THAT(found.err, HasSubstr("train_rank2.log: note: 2 of its 3 lines match"));
 }
 
+TEST_F(PipeTraceForeign, WithoutAPatternTheAdviceNamesIt) {
+  expectError(run({path("train_rank2.log")}), "none with \"Profiler Info:\"", "--pattern");
+  std::filesystem::create_directories(path("runs"));
+  std::filesystem::rename(path("train_rank2.log"), path("runs/train_rank2.log"));
+  expectError(run({path("runs")}), "no job log in the folder", "--pattern");
+}
+
 TEST_F(PipeTraceForeign, WhatCannotBeMeantIsAnErrorThatAdvises) {
   const std::string log = path("train_rank2.log");
   expectError(run({log, "--pattern", "a("}), "no regular expression: missing )", "RE2");

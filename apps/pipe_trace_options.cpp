@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "apps/command_line.h"
 #include "apps/pipe_trace_commands.h"
 #include "apps/profile_format.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -23,6 +25,37 @@ void addSwitch(CLI::App& app, const std::string& name, bool& value, const char* 
       ->trigger_on_parse();
 }
 
+std::vector<int> devicesFrom(const std::vector<std::string>& list) {
+  constexpr std::int64_t kMostDevices = 100'000;
+  std::vector<int> devices;
+  for (const NumberRange& range : rangesFrom(list, "--devices")) {
+    if (range.end - range.begin > kMostDevices) {
+      throw CLI::ValidationError("--devices", "names too many devices");
+    }
+    for (std::int64_t device = range.begin; device < range.end; ++device) {
+      devices.push_back(static_cast<int>(device));
+    }
+  }
+  return devices;
+}
+
+/// A command that was mistyped, or does not come first, would only be a file that is not there.
+void adviseOnCommands(const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    if (std::filesystem::exists(input, error) || input.find_first_of("./") != input.npos) continue;
+    if (findCommand(input) != nullptr) {
+      throw Error("there is no file " + input +
+                  "; if the command is meant, it comes first: " + "pipe-trace " + input + " ...");
+    }
+    if (input != inputs.front()) continue;
+    const std::string meant = input == "help" ? "--help" : nearestName(input, commandNames());
+    if (meant.empty()) continue;
+    throw Error("there is no file and no command " + input + "; did you mean pipe-trace " + meant +
+                "?");
+  }
+}
+
 /// After all others: what converts a run has no meaning beside them.
 void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
   const std::vector<CLI::Option*> others = app.get_options([](const CLI::Option* option) {
@@ -32,13 +65,16 @@ void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
     return true;
   });
   const char* const group = "PaddlePaddle's converter (writes its two files into DIR)";
-  CLI::Option* const devices =
-      app.add_option("--devices", options.devices, "Devices to convert, as in 0,1,2")
-          ->type_name("LIST")
-          ->delimiter(',')
-          ->allow_extra_args(false)
-          ->check(CLI::NonNegativeNumber.description(""))
-          ->group(group);
+  CLI::Option* const devices = app.add_option_function<std::vector<std::string>>(
+                                      "--devices",
+                                      [&options](const std::vector<std::string>& list) {
+                                        options.devices = devicesFrom(list);
+                                      },
+                                      "Devices to convert, as in 0,1,2 or 0-2")
+                                   ->type_name("LIST")
+                                   ->delimiter(',')
+                                   ->allow_extra_args(false)
+                                   ->group(group);
   CLI::Option* const folder =
       app.add_option("--log_dir,--log-dir", options.logFolder,
                      "Folder with workerlog.<device>, or machine<i>/workerlog.<device>")
@@ -65,9 +101,8 @@ void addFollow(CLI::App& app, PipeTraceOptions& options) {
       "--follow", options.follow,
       "Follow job logs that still grow: NAME.json gets each step once every rank has finished it "
       "(times as logged), and can be opened at any time; ends with the run, or at Ctrl-C");
-  for (const char* name :
-       {"--json", "--run", "--steps", "--ranks", "--skip", "--pp", "--dp", "--vpp", "--align",
-        "--absolute-time", "--pattern", "--time-unit", "--kinds"}) {
+  for (const char* name : {"--json", "--run", "--steps", "--ranks", "--skip", "--pp", "--dp",
+                           "--vpp", "--absolute-time", "--pattern", "--time-unit", "--kinds"}) {
     if (CLI::Option* const other = app.get_option_no_throw(name)) follow->excludes(other);
   }
 }
@@ -99,18 +134,30 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
       ->check(CLI::IsMember(profileFormatNames()).description(""));
   addSwitch(app, "bubbles", options.bubbles, "Write profiles with lanes of idle time (default)",
             "... without them");
+  // Not in the help: who looks for it here is told where it is.
+  app.add_flag_callback(
+         "--visualize_pipline,--visualize-pipeline",
+         [] {
+           throw Error(
+               "--visualize-pipeline belongs to pipe-run, which records a run: pipe-run "
+               "--visualize-pipeline -- PROGRAM; give pipe-trace the folder of its logs");
+         })
+      ->group("");
   // Not in the help: for who wants to see the advice without waiting for the file.
   app.add_option("--large-json", options.largeJson)->group("");
   addSwitch(app, "flows", options.flows, "Write profiles with arrows between the jobs (default)",
             "... without them");
   app.add_flag("--absolute-time", options.absoluteTime,
                "Write profiles whose times count from the Unix epoch, not from the first event");
-  CLI::Option* json = app.add_flag("--json", options.json, "Print the summary as JSON");
+  app.add_flag("--json", options.json, "Print the summary as JSON");
   addFollow(app, options);
-  app.get_option("--quiet")->excludes(json);
   addPaddleOptions(app, options);
-  app.callback([&options] {
+  app.callback([&app, &options] {
+    if (options.follow && options.load.align && app.count("--align") > 0) {
+      throw CLI::ValidationError("--follow", "writes times as logged: leave --align log out");
+    }
     if (options.load.inputs.empty() && options.devices.empty()) throw CLI::RequiredError("INPUT");
+    adviseOnCommands(options.load.inputs);
   });
 }
 

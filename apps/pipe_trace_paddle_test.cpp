@@ -58,6 +58,9 @@ TEST_F(PaddleSpelling, WritesBothFilesIntoTheLogFolder) {
   const std::string before = contents(path("d/pipeline_profile.json"));
   EXPECT_THAT(run({"--log-dir=" + path("d"), "--devices=0,1", "-q"}).out, IsEmpty());
   EXPECT_EQ(contents(path("d/pipeline_profile.json")), before);
+  write("d/pipeline_profile.json", "");
+  run({"--log-dir", path("d"), "--devices", "0-1"});
+  EXPECT_EQ(contents(path("d/pipeline_profile.json")), before);
 }
 
 TEST_F(PaddleSpelling, MachinesAreFoldersOfTheLogFolder) {
@@ -111,6 +114,8 @@ TEST_F(PaddleSpelling, WhatDoesNotGoTogetherIsAnError) {
   expectError(run({"--devices", "0"}), "--devices", "--log_dir");
   expectError(run({"--log_dir", path("d")}), "--log_dir", "--devices");
   expectError(run({path("d"), "--paddle-style", "2023"}), "--paddle-style", "--devices");
+  expectError(run({"--devices", "2-1", "--log_dir", path("d")}), "--devices", "as 0,2,4-7");
+  expectError(run({"--devices", "0-1000000", "--log_dir", path("d")}), "--devices", "too many");
   expectError(run({"--devices", "x", "--log_dir", path("d")}), "--devices", "x");
   expectError(run({"--devices", "-1", "--log_dir", path("d")}), "--devices", "-1");
   for (const std::vector<std::string>& more :

@@ -28,7 +28,7 @@
 namespace pipetrace {
 namespace {
 
-// Of a chart that goes to no terminal: scaled, or in cells.
+// Of a chart that goes to no terminal: scaled, or one step in cells.
 constexpr int kUsualWidth = 100;
 constexpr int kWidestCells = 2000;
 // PaddlePaddle's converter takes a step that begins at 0 for none.
@@ -79,7 +79,8 @@ void print(const Plan& plan, const Simulation& simulation, const PlanOptions& op
            const PlanReport& report) {
   const int columns = std::max(terminalColumns().value_or(kUsualWidth), kMinTextChartWidth);
   TextChartOptions chart{.width = options.width.value_or(columns), .colors = showsColors()};
-  chart.unitWidth = terminalColumns() ? chart.width : options.width.value_or(kWidestCells);
+  const int widest = options.steps == 1 ? kWidestCells : kUsualWidth;
+  chart.unitWidth = terminalColumns() ? chart.width : options.width.value_or(widest);
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";

@@ -231,6 +231,7 @@ TEST_F(PlanCommand, NumbersThatAreNoneAreErrorsWithTheirOption) {
   expectError(planOf("1F1B", {"--activation-gb", "1", "--limit", "0"}), "--limit 0", "no memory");
   expectError(planOf("1F1B", {"--check", "--buffers", "some"}), "--buffers some", "blocking");
   expectError(planOf("1F1B", {"--check", "--buffers", "0"}), "--buffers 0", "at least 1");
+  expectError(run({"plan", "--schedule", "1f1"}), "1f1", "1F1B");
   expectError(planOf("1F1B", {"--transfers", "-1"}), "--transfers", "");
 }
 

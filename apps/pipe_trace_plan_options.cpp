@@ -157,7 +157,8 @@ class PlanFlags {
         ->group(kGroup)
         ->needs(jobList_);
     value(kGroup, "--width", to_.width, "C",
-          "Columns of the chart in characters (default: those of the terminal)")
+          "Columns of the chart in characters (default: those of the terminal, or 100; without "
+          "one a single step takes what its cells need)")
         ->check(range(kMinTextChartWidth, kMaxTextChartWidth));
   }
 

@@ -61,6 +61,11 @@ TEST_F(PlanCommand, WidthScalesTheChart) {
   EXPECT_THAT(out, HasSubstr("one column is 500 us"));
 }
 
+TEST_F(PlanCommand, SeveralStepsAreScaledToALine) {
+  std::istringstream lines(planOf("1F1B", {"--steps", "8"}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
 TEST_F(PlanCommand, JsonHasAllFigures) {
   const json plan = jsonOf("1f1b", {"--activation-gb", "1"});
   EXPECT_EQ(plan.at("schedule").at("name"), "1F1B");

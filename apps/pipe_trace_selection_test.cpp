@@ -118,7 +118,7 @@ TEST_F(SelectionOptions, WhatDoesNotOccurIsToldAndAFindingForStrict) {
   const ProgramRun result = run({folder, "--ranks", "0,9", "--strict", "-q"});
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.err,
-              AllOf(HasSubstr("warning: --ranks names ranks 9"), HasSubstr("ranks 0, 1, 2, 3")));
+              AllOf(HasSubstr("warning: --ranks names rank 9"), HasSubstr("ranks 0, 1, 2, 3")));
   EXPECT_THAT(run({folder, "--skip", "typo"}).err, HasSubstr("the type typo"));
   EXPECT_THAT(run({"info", folder, "--steps", "1:9"}).err, HasSubstr("2 steps from 0 to 1"));
 }
@@ -149,7 +149,7 @@ TEST_F(SelectionOptions, ShowDrawsTheRanksAndStepsThatAreAskedFor) {
   EXPECT_THAT(ranks.out, AllOf(HasSubstr("\nrank 1 "), HasSubstr("\nrank 2 "),
                                Not(HasSubstr("rank 0")), Not(HasSubstr("rank 3"))));
   const ProgramRun steps = run({"show", folder, "--steps", "1:3", "--width", "300"});
-  EXPECT_THAT(steps.out, StartsWith("steps 1 to 2 of 3: "));
+  EXPECT_THAT(steps.out, StartsWith("steps 1 to 2 of 0 to 2: "));
   const std::size_t row = steps.out.find("\nrank 0 ");
   const std::string first = steps.out.substr(row, steps.out.find('\n', row + 1) - row);
   EXPECT_NE(first.find("F0"), first.rfind("F0"));  // once a step

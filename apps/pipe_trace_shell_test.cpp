@@ -95,7 +95,17 @@ TEST_F(ShellFiles, BashOffersCommandsValuesAndFiles) {
   EXPECT_THAT(offers({"pipe-trace", "--format", ""}), Contains("pftrace"));
   EXPECT_THAT(offers({"pipe-trace", "--format", "j"}), ElementsAre("json"));
   EXPECT_THAT(offers({"pipe-trace", "x", "-o", "a"}), ElementsAre("a.json"));
-  EXPECT_THAT(offers({"pipe-trace", "completions", ""}), IsSupersetOf({"bash", "zsh", "fish"}));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--csv", "a"}), ElementsAre("a.json"));
+}
+
+TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
+  EXPECT_THAT(offers({"pipe-trace", "completions", ""}),
+              testing::UnorderedElementsAre("bash", "zsh", "fish"));
+  EXPECT_THAT(offers({"pipe-trace", "--align", ""}), testing::UnorderedElementsAre("none", "log"));
+  write("1F1B.txt", "");
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule", "1F"}), ElementsAre("1F1B"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule", ""}),
+              IsSupersetOf({"ZB-H1", "GPipe", "auto"}));
 }
 
 TEST_F(ShellFiles, ZshAndFishScriptsHaveEveryOption) {
@@ -135,6 +145,11 @@ TEST_F(ShellFiles, TheManualPageHasEveryOptionAndRoffFindsNoFault) {
     std::string heading = "PIPE\\-TRACE " + command;
     std::transform(heading.begin(), heading.end(), heading.begin(),
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    const std::string words = command.empty() ? "" : " " + command;
+    if (command.empty() || command == "info" || command == "show") {
+      EXPECT_THAT(page.out, HasSubstr(".B pipe\\-trace" + words +
+                                      "\n[\\fIOPTION\\fR]...\n\\fIINPUT\\fR...\n"));
+    }
     if (!command.empty()) {
       EXPECT_THAT(page.out, HasSubstr(".SH " + heading + "\n"));
     }

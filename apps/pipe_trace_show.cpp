@@ -98,17 +98,21 @@ Timeline::Span spanOf(const std::vector<StepSpan>& steps) {
   return span;
 }
 
-std::string headline(const std::vector<StepSpan>& chosen, std::size_t steps,
-                     const RunSummary& summary) {
+/// "3", or "0 to 4", by the numbers of the steps.
+std::string numbersOf(const std::vector<StepSpan>& steps) {
   const auto [first, last] =
-      std::minmax_element(chosen.begin(), chosen.end(),
+      std::minmax_element(steps.begin(), steps.end(),
                           [](const StepSpan& a, const StepSpan& b) { return a.step < b.step; });
+  return first->step == last->step ? std::to_string(first->step)
+                                   : fmt::format("{} to {}", first->step, last->step);
+}
+
+std::string headline(const std::vector<StepSpan>& chosen, const std::vector<StepSpan>& steps,
+                     const RunSummary& summary) {
   const Timeline::Span span = spanOf(chosen);
-  const std::string what = chosen.size() == 1
-                               ? fmt::format("step {}", first->step)
-                               : fmt::format("steps {} to {}", first->step, last->step);
-  std::string text =
-      fmt::format("{} of {}: {}", what, steps, formatDuration(span.end - span.begin));
+  std::string text = (chosen.size() == 1 ? "step " : "steps ") + numbersOf(chosen);
+  text += steps.size() == 1 ? ", the only one: " : " of " + numbersOf(steps) + ": ";
+  text += formatDuration(span.end - span.begin);
   if (chosen.size() > 1) return text + ", bubble ratio " + ratioText(summary.bubbleRatio) + "\n";
   for (const StepSummary& each : summary.steps) {
     text += ", bubble ratio " + ratioText(each.bubbleRatio);
@@ -146,7 +150,7 @@ int showCommand(int argc, char** argv) {
   const std::string chart = textChart(
       timeline,
       {.width = width, .unitWidth = width, .range = spanOf(chosen), .colors = showsColors()});
-  writeWholeFile("-", headline(chosen, steps.size(), summary) + chart);
+  writeWholeFile("-", headline(chosen, steps, summary) + chart);
   return exitCodeOf(options.load, diagnostics);
 }
 

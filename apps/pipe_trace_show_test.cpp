@@ -32,7 +32,7 @@ class ShowCommand : public PipeTrace {
 TEST_F(ShowCommand, StepIsDrawnAsTheScheduleIs) {
   const ProgramRun result = show({logs(papersRun(1)), "--width", "110"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
-  EXPECT_THAT(result.out, StartsWith("step 0 of 1: 33.0 ms, bubble ratio 0.2727\n       |0  "));
+  EXPECT_THAT(result.out, StartsWith("step 0, the only one: 33.0 ms, bubble ratio 0.2727\n       |0  "));
   EXPECT_THAT(result.out, HasSubstr("\nrank 2 -- -- F0 F1 -- -- B0=== F2 B1=== F3 B2=== F4 B3=== "
                                     "F5 B4=== F6 B5=== F7 B6=== -- B7=== -- -- -- --\n"));
   EXPECT_THAT(result.out, HasSubstr("\nF forward, B backward, - idle\n"));
@@ -64,7 +64,7 @@ TEST_F(ShowCommand, WithoutATerminalLinesHave100Columns) {
 
 TEST_F(ShowCommand, LastCompleteStepIsTheDefault) {
   const std::string folder = logs(papersRun(3));
-  EXPECT_THAT(show({folder}).out, StartsWith("step 2 of 3: "));
+  EXPECT_THAT(show({folder}).out, StartsWith("step 2 of 0 to 2: "));
   // Cut off in its last step, as a run that was stopped is.
   const std::string log = folder + "/workerlog.3";
   std::string text = contents(log);
@@ -72,13 +72,13 @@ TEST_F(ShowCommand, LastCompleteStepIsTheDefault) {
   write("my logs/workerlog.3", text);
   const ProgramRun stopped = show({folder});
   EXPECT_EQ(stopped.exitCode, 0);
-  EXPECT_THAT(stopped.out, StartsWith("step 1 of 3: "));
+  EXPECT_THAT(stopped.out, StartsWith("step 1 of 0 to 2: "));
   EXPECT_THAT(stopped.err, HasSubstr("cut off"));
 }
 
 TEST_F(ShowCommand, StepsAreChosenByNumber) {
   const std::string folder = logs(papersRun(3));
-  EXPECT_THAT(show({folder, "--step", "0"}).out, StartsWith("step 0 of 3: "));
+  EXPECT_THAT(show({folder, "--step", "0"}).out, StartsWith("step 0 of 0 to 2: "));
   expectError(show({folder, "--step", "3"}), "no step 3", "3 from 0 to 2");
   expectError(show({folder, "--step", "-1"}), "--step", "--help");
 }

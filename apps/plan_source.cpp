@@ -25,6 +25,7 @@ void requireSchedule(const PlanOptions& options) {
     }
     throw Error("no schedule to plan; " + advice);
   }
+  scheduleInfo(options.schedule);  // an unknown name is told before a missing size
   if (!options.ranks || !options.microBatches) {
     throw Error(fmt::format("--schedule {} needs --stages P and --micro-batches M; {} missing",
                             options.schedule,

@@ -43,9 +43,7 @@ std::string writeProfiles(const Timeline& timeline, const PipeTraceOptions& opti
     OutputFile& file = *files.emplace_back(std::make_unique<OutputFile>(output));
     auto& bytes = *sizes.emplace_back(std::make_unique<std::atomic<std::int64_t>>(0));
     const ProfileSummary written = writeOne(timeline, options, output, file, bytes);
-    lines += fmt::format(
-        "wrote {}: {} jobs, {} transfers, {} bubbles, {} arrows, {} counter samples\n", output,
-        written.jobs, written.transfers, written.bubbles, written.arrows, written.counters);
+    lines += fmt::format("wrote {}: {}\n", output, summaryText(written));
   }
   for (const auto& file : files) file->prepare();
   for (std::size_t i = 0; i < files.size(); ++i) {

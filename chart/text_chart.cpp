@@ -183,7 +183,7 @@ class TextChart {
     add(fused, "F+B or & fused pair");
     add(has(JobKind::kRecompute), "R recompute");
     add(has(JobKind::kLr), "L lr");
-    add(has(JobKind::kOptimizer), "O optimizer");
+    add(has(JobKind::kOptimizer), "O or opt optimizer");
     add(has(JobKind::kData), "D data");
     add(true, "- idle");
     add(hasShortJobs, ": idle but for short jobs");

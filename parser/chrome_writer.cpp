@@ -129,26 +129,18 @@ std::int64_t writeArrows(const Timeline& timeline, const std::vector<ChromeArrow
   return static_cast<std::int64_t>(arrows.size());
 }
 
-void count(ChromeSummary& summary, const Track& track) {
-  for (const Event& event : track.events) {
-    if (event.kind == JobKind::kBubble) {
-      ++summary.bubbles;
-    } else if (track.lane == kComputeLane) {
-      ++summary.jobs;
-    } else {
-      ++summary.transfers;
-    }
-  }
+void count(ProfileSummary& summary, const Track& track) {
+  for (const Event& event : track.events) summary.add(track, event);
 }
 
 }  // namespace
 
-ChromeSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
-                              OutputFile& out) {
+ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
+                               OutputFile& out) {
   const Nanoseconds origin = profileOrigin(timeline, options.absoluteTime);
   auto arrows = arrowsOf(timeline, options);
   const ChromeLanes lanes(timeline);
-  ChromeSummary summary;
+  ProfileSummary summary;
 
   std::string head = "{\"displayTimeUnit\":\"ns\",\"" + std::string(cf::kOtherData) + "\":{\"" +
                      std::string(cf::kOurs) + "\":";

@@ -43,7 +43,7 @@ class ChromeWriterTest : public test::FolderTest {
     return list;
   }
 
-  ChromeSummary summary_;
+  ProfileSummary summary_;
 };
 
 Event& add(Timeline& t, int rank, const char* lane, JobKind kind, Nanoseconds begin,
@@ -355,7 +355,7 @@ TEST_F(ChromeWriterTest, TheTextDoesNotDependOnTheNumberOfThreads) {
   const Timeline t = test::oneFOneB(4, 16, 60);
   ASSERT_GT(t.eventCount(), 10'000U);
   const std::string one = text(t, {.threads = 1});
-  const ChromeSummary summary = summary_;
+  const ProfileSummary summary = summary_;
   EXPECT_EQ(text(t, {.threads = 4}), one);
   EXPECT_EQ(summary_.jobs, summary.jobs);
   EXPECT_EQ(summary_.transfers, summary.transfers);

@@ -76,7 +76,8 @@ TEST_F(CsvWriterTest, EveryEventHasALineOfAsManyFields) {
     fields = 1;
   }
   EXPECT_EQ(lines, t.eventCount() + 1);
-  EXPECT_EQ(static_cast<std::size_t>(summary_.jobs + summary_.transfers), t.eventCount());
+  EXPECT_EQ(static_cast<std::size_t>(summary_.jobs + summary_.transfers + summary_.others),
+            t.eventCount());
 }
 
 }  // namespace

@@ -75,10 +75,9 @@ class LogReader {
       outcome.whyNone = std::to_string(matches_) + " of its " + std::to_string(lines_) +
                         " lines match --pattern, but none has numbers that can be used";
     } else {
-      diagnostics_.add({.severity = Severity::kNote,
-                        .file = file_,
-                        .message = std::to_string(matches_) + " of its " + std::to_string(lines_) +
-                                   " lines match --pattern"});
+      note(std::to_string(matches_) + " of its " + std::to_string(lines_) +
+           " lines match --pattern");
+      hintAtUnit();
     }
     return outcome;
   }
@@ -86,6 +85,30 @@ class LogReader {
  private:
   void complain(const char* message, const char* advice = "") {
     diagnostics_.add({.file = file_, .line = lines_, .message = message, .advice = advice});
+  }
+
+  void note(std::string message, std::string advice = "") {
+    diagnostics_.add({.severity = Severity::kNote,
+                      .file = file_,
+                      .message = std::move(message),
+                      .advice = std::move(advice)});
+  }
+
+  /// Times of the epoch that were read in too small a unit lie in January 1970. Times that count
+  /// from the start of a program are there too, but in no unit near today.
+  void hintAtUnit() {
+    constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
+    constexpr Nanoseconds kEarliest = 11'000 * kDay;  // 2000
+    constexpr Nanoseconds kLatest = 47'500 * kDay;    // 2100
+    if (latest_ > 31 * kDay) return;
+    for (const auto& [name, unit] :
+         {std::pair("us", kNsPerUs), std::pair("ms", kNsPerMs), std::pair("s", kNsPerSecond)}) {
+      if (unit <= pattern_.unit()) continue;
+      const Nanoseconds factor = unit / pattern_.unit();
+      if (latest_ < kEarliest / factor || latest_ > kLatest / factor) continue;
+      return note("its times lie in January 1970",
+                  std::string("if they are times of today, say --time-unit ") + name);
+    }
   }
 
   void addLine(std::string_view line, bool isWhole) {
@@ -156,6 +179,7 @@ class LogReader {
       return complain("a job ends past what a time can hold and was left out");
     }
     if (event.end < event.begin) return complain("a job ends before it starts and was left out");
+    latest_ = std::max(latest_, event.end);
     const std::string_view type = job.type.empty() ? job.name : job.type;
     const JobName& known = names_[type];
     event.kind = known.kind;
@@ -192,6 +216,7 @@ class LogReader {
   std::map<std::pair<int, std::string>, std::vector<Event>> lanes_;
   std::int64_t lines_ = 0;
   std::int64_t matches_ = 0;
+  Nanoseconds latest_ = std::numeric_limits<Nanoseconds>::min();
 };
 
 }  // namespace

@@ -10,8 +10,10 @@
 namespace pipetrace {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 constexpr const char* kPattern =
@@ -86,6 +88,20 @@ TEST(PatternLogReaderTest, TimesAreInTheUnitThatWasAskedFor) {
                                  {kNsPerSecond, 1'250'000'000}}) {
     const auto r = read(kPattern, unit, "job backward 0-1.25\n");
     EXPECT_EQ(r.events(0, "compute").at(0).end, ns);
+  }
+}
+
+TEST(PatternLogReaderTest, UnitsThatPutTodayIntoJanuary1970AreHintedAt) {
+  const auto told = [](Nanoseconds unit, const std::string& line) {
+    return testing::PrintToString(read(kPattern, unit, "job forward " + line + "\n").diagnostics);
+  };
+  EXPECT_THAT(told(kNsPerMs, "1697793307.21-1697793307.25"),
+              AllOf(HasSubstr("its times lie in January 1970"), HasSubstr("--time-unit s")));
+  EXPECT_THAT(told(1, "1697793307210-1697793307250"), HasSubstr("--time-unit ms"));
+  EXPECT_THAT(told(kNsPerUs, "1697793307210-1697793307250"), HasSubstr("--time-unit ms"));
+  EXPECT_THAT(told(1, "1697793307210000-1697793307250000"), HasSubstr("--time-unit us"));
+  for (const char* line : {"12.5-13.5", "0-86400000", "1697793307210-1697793307250"}) {
+    EXPECT_THAT(told(kNsPerMs, line), Not(HasSubstr("1970"))) << line;
   }
 }
 

@@ -204,8 +204,8 @@ TEST_F(PerfettoWriterTest, CountsAreThoseOfTheChromeProfile) {
     EXPECT_EQ(summary_.bubbles, chrome.bubbles);
     EXPECT_EQ(summary_.arrows, chrome.arrows);
     EXPECT_EQ(summary_.counters, chrome.counters);
-    const auto slices =
-        static_cast<std::size_t>(summary_.jobs + summary_.transfers + summary_.bubbles);
+    const auto slices = static_cast<std::size_t>(summary_.jobs + summary_.transfers +
+                                                 summary_.others + summary_.bubbles);
     EXPECT_THAT(d.ofType(kBegin), SizeIs(slices));
     EXPECT_THAT(d.ofType(kEnd), SizeIs(slices));
     EXPECT_THAT(d.ofType(kCounter), SizeIs(static_cast<std::size_t>(summary_.counters)));

@@ -10,7 +10,8 @@ namespace pipetrace {
 /// What went into a profile, in the terms of the front ends and of `pipe-trace info`.
 struct ProfileSummary {
   std::int64_t jobs = 0;       ///< slices of the compute lanes
-  std::int64_t transfers = 0;  ///< slices of the other lanes, bubbles apart
+  std::int64_t transfers = 0;  ///< sends, receives, collectives and copies on other lanes
+  std::int64_t others = 0;     ///< what else is on other lanes: kernels, and what has no kind
   std::int64_t bubbles = 0;
   std::int64_t arrows = 0;    ///< as Perfetto counts them: rows of its table `flow`
   std::int64_t counters = 0;  ///< samples
@@ -20,8 +21,10 @@ struct ProfileSummary {
       ++bubbles;
     } else if (track.lane == kComputeLane) {
       ++jobs;
-    } else {
+    } else if (isTransfer(event.kind) || isCollective(event.kind) || event.kind == JobKind::kCopy) {
       ++transfers;
+    } else {
+      ++others;
     }
   }
 };

@@ -23,7 +23,7 @@ TEST(TextReport, TablesAreAlignedAndSayWhatTheRunDid) {
   const Simulation run = sample(2);
   EXPECT_EQ(textReport(run.timeline, summarize(run.timeline)),
             "2 ranks, 2 steps, schedule 1F1B, 3 micro-batches\n"
-            "bubble ratio 0.2500, bubbles are not classified: all are `unknown`\n"
+            "bubble ratio 0.2500 (bubbles not classified)\n"
             "\n"
             "  rank    busy     idle  bubble ratio\n"
             "     0  180 ms  60.0 ms        0.2500\n"

@@ -90,8 +90,7 @@ std::string textReport(const Timeline& timeline, const RunSummary& summary) {
   if (summary.ranks.empty()) {
     return text + "no forward or backward jobs, so there is nothing to measure\n";
   }
-  text += "bubble ratio " + ratioText(summary.bubbleRatio) +
-          ", bubbles are not classified: all are `unknown`\n\n";
+  text += "bubble ratio " + ratioText(summary.bubbleRatio) + " (bubbles not classified)\n\n";
   text += rankTable(summary) + "\n" + stepTable(summary);
   if (summary.topologyInferred) {
     text += "\nThe logs do not say how the ranks are arranged: the pipelines were inferred.\n";

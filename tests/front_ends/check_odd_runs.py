@@ -42,9 +42,10 @@ class Profile:
         self.said = what_was_said(pipe_trace(program, run.logs, "-o", self.path), self.path)
         self.info = json.loads(pipe_trace(program, "info", self.path, "--json"))
         self.wrong = []
-        slices = sum(self.said[what] for what in ("jobs", "transfers", "bubbles"))
+        slices = sum(self.said[what] for what in ("jobs", "transfers", "others", "bubbles"))
         self.expect("jobs", self.said["jobs"], run.jobs)
-        self.expect("transfers", self.said["transfers"], run.transfers)
+        self.expect("transfers and other events", self.said["transfers"] + self.said["others"],
+                    run.transfers)
         self.expect("counter samples", self.said["counters"], run.counters)
         self.expect("info's events", self.info["events"], slices)
         self.expect("info's arrows", self.info["flows"], self.said["arrows"])

@@ -4,7 +4,7 @@
 use: check_profile.py PROFILE.json --said FILE [--screenshots FOLDER]
 
 FILE holds pipe-trace's output with its line
-  wrote PROFILE.json: N jobs, N transfers, N bubbles, N arrows, N counter samples
+  wrote PROFILE.json: N jobs, N transfers[, N other events], N bubbles, N arrows, N counter samples
 Exit code 0: both front ends load it without error, data loss or warning and count the same.
 """
 
@@ -16,6 +16,7 @@ import sys
 from viewers import FrontEnds
 
 SAID = re.compile(r"wrote (?P<file>.+): (?P<jobs>\d+) jobs?, (?P<transfers>\d+) transfers?, "
+                  r"(?:(?P<others>\d+) other events?, )?"
                   r"(?P<bubbles>\d+) bubbles?, (?P<arrows>\d+) arrows?, "
                   r"(?P<counters>\d+) counter samples?")
 
@@ -23,13 +24,13 @@ SAID = re.compile(r"wrote (?P<file>.+): (?P<jobs>\d+) jobs?, (?P<transfers>\d+) 
 def what_was_said(text, profile):
     for match in SAID.finditer(text):
         if pathlib.Path(match["file"]).name == pathlib.Path(profile).name:
-            return {k: int(match[k]) for k in ("jobs", "transfers", "bubbles", "arrows", "counters")}
+            return {k: int(n or 0) for k, n in match.groupdict().items() if k != "file"}
     raise SystemExit(f"no line 'wrote {profile}: …' in what pipe-trace said:\n{text}")
 
 
 def findings(said, perfetto, catapult=None):
     """Everything that is not as it should be, one sentence each. Catapult reads JSON only."""
-    slices = said["jobs"] + said["transfers"] + said["bubbles"]
+    slices = said["jobs"] + said["transfers"] + said["others"] + said["bubbles"]
     wrong = []
 
     def expect(what, got, want):

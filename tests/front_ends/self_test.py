@@ -25,7 +25,7 @@ def arrow(ph, ts, **more):
 JOBS = [x("forward 0", 0, 10), x("forward 1", 10, 10), x("backward 0", 20.5, 20.001)]
 START, END = arrow("s", 9.999), arrow("f", 20.5, bp="e")
 GOOD = [*JOBS, START, END]
-SAID = {"jobs": 3, "transfers": 0, "bubbles": 0, "arrows": 1, "counters": 0}
+SAID = {"jobs": 3, "transfers": 0, "others": 0, "bubbles": 0, "arrows": 1, "counters": 0}
 
 CASES = {  # name -> (events, what is said of them, a word that the findings must hold; None: clean)
     "good": (GOOD, SAID, None),
@@ -47,7 +47,11 @@ CASES = {  # name -> (events, what is said of them, a word that the findings mus
 def main():
     said = what_was_said("wrote a b/p.json: 1 job, 2 transfers, 3 bubbles, 4 arrows, "
                          "5 counter samples\n", "p.json")
-    assert said == {"jobs": 1, "transfers": 2, "bubbles": 3, "arrows": 4, "counters": 5}, said
+    assert said == {"jobs": 1, "transfers": 2, "others": 0, "bubbles": 3, "arrows": 4,
+                    "counters": 5}, said
+    said = what_was_said("wrote p.json: 1 jobs, 2 transfers, 7 other events, 3 bubbles, 4 arrows, "
+                         "5 counter samples\n", "p.json")
+    assert said["others"] == 7 and said["transfers"] == 2, said
     failed = 0
     with tempfile.TemporaryDirectory() as folder, FrontEnds() as viewers:
         trace = pathlib.Path(folder) / "trace.json"
