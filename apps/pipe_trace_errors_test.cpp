@@ -174,7 +174,7 @@ TEST_F(PipeTrace, HelpSaysHowListsAreRepeated) {
   }
   EXPECT_THAT(help, HasSubstr("INPUT ..."));
   EXPECT_THAT(help, testing::Not(HasSubstr("LIST ...")));
-  EXPECT_THAT(help, HasSubstr("-o,--output FILE\n"));
+  EXPECT_THAT(help, HasSubstr("-o,--output FILE  "));
 }
 
 TEST_F(PipeTrace, UnsupportedEndingIsAnErrorBeforeAnythingIsRead) {
