@@ -59,6 +59,20 @@ TEST_F(PipeTrace, BinaryJunkIsAnErrorUnderEveryName) {
   }
 }
 
+TEST_F(PipeTrace, DamagedProfileAmongLogsIsAFinding) {
+  const std::string folder = logs(sample());
+  ASSERT_EQ(run({folder, "-o", path("whole.sqlite")}).exitCode, 0);
+  write("my logs/cut.sqlite", contents(path("whole.sqlite")).substr(0, 3000));
+  const ProgramRun result = run({"info", folder, "--strict", "-q"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, HasSubstr("cut.sqlite"));
+  fs::remove(folder + "/cut.sqlite");
+  write("my logs/report.json", R"({"loss": [1, 2]})");
+  const ProgramRun clean = run({"info", folder, "--strict", "-q"});
+  EXPECT_EQ(clean.exitCode, 0) << clean.err;
+  EXPECT_THAT(run({"info", folder}).err, HasSubstr("report.json: note: holds no trace"));
+}
+
 /// A line as long as the input, in bounded memory.
 TEST_F(PipeTrace, AnInputThatIsOneLongLineTakesLittleMemory) {
   int ends[2];

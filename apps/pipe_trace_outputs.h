@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "apps/pipe_trace_options.h"
 #include "apps/profile_format.h"
+#include "parser/loaded_file.h"
 
 namespace pipetrace {
 
@@ -14,5 +16,9 @@ ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& option
 /// Throws Error for outputs that cannot be meant: a name that tells no format, the same file
 /// twice, a file that is read, standard output wanted twice.
 void checkOutputs(const PipeTraceOptions& options);
+
+/// Throws Error for an output that would replace a file that was read: of a folder, only loading it
+/// tells which those are. To be called before anything is written.
+void checkOutputs(const PipeTraceOptions& options, const std::vector<LoadedFile>& loaded);
 
 }  // namespace pipetrace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
@@ -20,7 +21,9 @@ int runPipeTrace(const PipeTraceOptions& options) {
   if (options.follow) return runFollow(options);
   checkOutputs(options);
   Diagnostics diagnostics;
-  Timeline timeline = loadRun(options.load, diagnostics);
+  std::vector<LoadedFile> files;
+  Timeline timeline = loadRun(options.load, diagnostics, &files);
+  checkOutputs(options, files);
   RunSummary summary = summarize(timeline, options.load.threads);
   appendBubbles(timeline, options.bubbles ? summary : RunSummary{}, options.load.threads);
   timeline = selected(std::move(timeline), options.load.selection);

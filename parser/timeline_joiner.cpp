@@ -111,9 +111,9 @@ void TimelineJoiner::tell(const std::string& file, Diagnostics& diagnostics) {
     diagnostics.add({.severity = severity,
                      .file = file,
                      .message = "rank " + std::to_string(rank) + " was read from " + other +
-                                " already: " + std::to_string(clash.events) + " events here (" +
-                                clash.lanes + ") " + what,
-                     .advice = advice});
+                                " already: events here (" + clash.lanes + ") " + what,
+                     .advice = advice,
+                     .count = std::max<std::int64_t>(clash.events, 1)});
   };
   for (const auto& [key, clash] : leftOut_) {
     say(Severity::kWarning, key.first, key.second, clash, "were left out",

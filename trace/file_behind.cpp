@@ -17,7 +17,8 @@ std::string fileBehind(const std::string& path) {
     if (error) break;
     file = file.parent_path() / target;
   }
-  const fs::path real = fs::weakly_canonical(file, error);
+  // Of a relative path that does not exist, weakly_canonical() leaves a relative one.
+  const fs::path real = fs::weakly_canonical(fs::absolute(file, error), error);
   return (error ? fs::absolute(path, error) : real).string();
 }
 
