@@ -214,20 +214,16 @@ TEST_F(PipeTrace, OutputThatWasReadOfAFolderIsAnError) {
   const std::string foreign =
       R"({"traceEvents": [{"ph": "X", "name": "io", "ts": 1, "dur": 2, "pid": 0, "tid": 1}]})";
   write("traces/a.json", foreign);
-  write("b.json", foreign);
   fs::create_hard_link(path("traces/a.json"), path("hard.json"));
   for (const std::string& output : {path("traces/a.json"), path("hard.json")}) {
-    expectError(run({path("traces"), "-o", path("new.json"), "-o", output}), output,
-                "another name");
+    const ProgramRun result = run({path("traces"), "-o", path("new.json"), "-o", output});
+    expectError(result, output, "another name");
   }
   EXPECT_EQ(contents(path("traces/a.json")), foreign);
   EXPECT_FALSE(fs::exists(path("new.json")));
   EXPECT_EQ(run({path("traces"), "-o", path("traces/new.json")}).exitCode, 0);
-  // Beside logs a trace is read, but our own profile is left out.
+  // Our own profile beside logs is left out, and may be replaced.
   const std::string folder = logs(sample());
-  fs::rename(path("b.json"), folder + "/b.json");
-  expectError(run({folder, "-o", folder + "/b.json"}), "b.json", "another name");
-  EXPECT_EQ(contents(folder + "/b.json"), foreign);
   for (int i = 0; i < 2; ++i) EXPECT_EQ(run({folder, "-o", folder + "/own.json"}).exitCode, 0);
 }
 
