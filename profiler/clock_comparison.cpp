@@ -1,5 +1,6 @@
 #include "profiler/clock_comparison.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <utility>
@@ -7,6 +8,12 @@
 #include "trace/error.h"
 
 namespace pipetrace {
+namespace {
+
+constexpr Nanoseconds kFirstPause = kNsPerSecond / 50;
+constexpr Nanoseconds kPatience = 2 * kNsPerSecond;
+
+}  // namespace
 
 ClockComparison::ClockComparison(std::string logPath, std::string address, int port,
                                  ClockFunction now, Nanoseconds every)
@@ -28,17 +35,22 @@ ClockComparison::~ClockComparison() {
 
 void ClockComparison::run() {
   std::unique_lock lock(mutex_);
+  // Rank 0 may start later than this rank: asked often at first, then ever more seldom.
+  Nanoseconds pause = kFirstPause;
   do {
     lock.unlock();
-    compare();
+    if (compare(pause > kPatience)) pause = every_;
     lock.lock();
-  } while (!wake_.wait_for(lock, std::chrono::nanoseconds(every_), [&] { return stop_; }));
+    const auto wait = std::chrono::nanoseconds(std::min(pause, every_));
+    if (wake_.wait_for(lock, wait, [&] { return stop_; })) break;
+    pause = std::min(2 * pause, every_);
+  } while (true);
   lock.unlock();
-  if (exchange_ != nullptr) saidSo_ = true;  // the server may have ended first
-  compare();  // jobs after the last comparison are placed by one on each side, too
+  const bool hasAnswered = exchange_ != nullptr;  // the server may have ended first
+  compare(!hasAnswered);  // jobs after the last comparison are placed by one on each side, too
 }
 
-void ClockComparison::compare() {
+bool ClockComparison::compare(bool tellsFailure) {
   try {
     if (exchange_ == nullptr) exchange_ = std::make_unique<ClockExchange>(address_, port_, now_);
     const ClockReading reading = exchange_->compare();
@@ -46,9 +58,13 @@ void ClockComparison::compare() {
     writer_.setNow(reading.when);
     writer_.append(line, reading);
     log_.append(line);
+    return true;
   } catch (const Error& error) {
     exchange_.reset();
-    if (!std::exchange(saidSo_, true)) std::fprintf(stderr, "pipetrace: %s\n", error.what());
+    if (tellsFailure && !std::exchange(saidSo_, true)) {
+      std::fprintf(stderr, "pipetrace: %s\n", error.what());
+    }
+    return false;
   }
 }
 

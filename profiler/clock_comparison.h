@@ -19,8 +19,9 @@ class ClockComparison {
  public:
   static constexpr Nanoseconds kEvery = 30 * kNsPerSecond;
 
-  /// Throws Error if the log cannot be opened. A server that does not answer is said once, to
-  /// stderr, and asked again the next time.
+  /// Throws Error if the log cannot be opened. A server that does not answer for some seconds, or
+  /// until the end, is said once, to stderr; it is asked again, first soon and then every `every`
+  /// nanoseconds.
   ClockComparison(std::string logPath, std::string address, int port, ClockFunction now,
                   Nanoseconds every = kEvery);
   ~ClockComparison();
@@ -29,7 +30,8 @@ class ClockComparison {
 
  private:
   void run();
-  void compare();
+  /// Whether there was an answer.
+  bool compare(bool tellsFailure);
 
   const std::string address_;
   const int port_;

@@ -224,7 +224,7 @@ TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
 
 TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
   const ScratchFolder folder;
-  const auto ends = runProcesses(4, {kMlp, "--steps", "3"},
+  const auto ends = runProcesses(4, {kMlp, "--steps", "100"},
                                  {.environment = {{"PIPETRACE_LOG_DIR", folder.path()},
                                                   {"PIPETRACE_STEPS", "1:2"},
                                                   {"LOCAL_WORLD_SIZE", "1"}}});
@@ -234,7 +234,7 @@ TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
     const std::string log = readWhole(folder.path("workerlog." + std::to_string(rank)));
     EXPECT_EQ(log.find("Profiler Clock: ") != std::string::npos, rank > 0) << log << output;
     EXPECT_THAT(log, HasSubstr("step = 1"));
-    EXPECT_THAT(log, ::testing::Not(::testing::ContainsRegex("step = [02]")));
+    EXPECT_THAT(log, ::testing::Not(::testing::ContainsRegex("step = ([02-9]|1[0-9])")));
     EXPECT_THAT(log, HasSubstr("name = cpu_memory_allocated, "));
   }
 }
