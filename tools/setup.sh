@@ -24,7 +24,8 @@ packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
   qt6-base-dev libgl-dev fonts-dejavu-core
   libgloo-dev
   libgtest-dev libgmock-dev)
-[ $tests = no ] || packages+=(chromium chromium-driver xvfb xauth clang-format-14 util-linux procps)
+[ $tests = no ] || packages+=(chromium chromium-driver xvfb xauth
+  clang-format-14 clang-16 libclang-rt-16-dev groff-base util-linux procps)
 
 missing=()
 for package in "${packages[@]}"; do
