@@ -29,6 +29,9 @@ void* counted(std::size_t size) {
 
 }  // namespace
 
+// GCC takes a delete whose body it sees and a new whose body it does not for a mismatch.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
+
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
