@@ -53,7 +53,7 @@ CudaStream::~CudaStream() {
 void CudaStream::useClock(const HostClock& clock) noexcept {
   ticks_ = &clock;
   constexpr std::uint64_t kTicks = 1'000'000;
-  const Nanoseconds length = std::max<Nanoseconds>(clock.duration(kTicks), 1);
+  const Nanoseconds length = std::max<Nanoseconds>(clock.roughly(kTicks), 1);
   shareWithin_ = shareWithin_ * kTicks / static_cast<Mark>(length);
 }
 

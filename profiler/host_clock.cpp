@@ -27,6 +27,7 @@ HostClock::HostClock(TickSource source) : source_(source) {
   while (monotonicNow() - first.anchor.monotonic < kFirstDistance) {
   }
   keep(read(kFirstTries).anchor);
+  firstRate_ = rate_;
 }
 
 HostClock::Reading HostClock::read(int tries) const noexcept {
@@ -80,6 +81,10 @@ Nanoseconds HostClock::duration(std::uint64_t ticks) const noexcept {
   const std::span<const ClockAnchor> all(anchors_);
   const std::uint64_t origin = anchors_.back().ticks;
   return pipetrace::monotonicAt(all, origin + ticks) - anchors_.back().monotonic;
+}
+
+Nanoseconds HostClock::roughly(std::uint64_t ticks) const noexcept {
+  return static_cast<Nanoseconds>((static_cast<Wide>(ticks) * firstRate_) >> kRateBits);
 }
 
 }  // namespace pipetrace

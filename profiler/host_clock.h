@@ -12,7 +12,7 @@ namespace pipetrace {
 /// reading on the line between the two such anchors around it. So times follow CLOCK_MONOTONIC
 /// (ranks of one host agree), never decrease, and no duration is negative.
 ///
-/// ticks() from any thread; the rest from one thread.
+/// ticks() and roughly() from any thread; the rest from one thread.
 class HostClock {
  public:
   /// Takes the first two anchors, which needs a fifth of a millisecond.
@@ -33,6 +33,8 @@ class HostClock {
   const std::vector<ClockAnchor>& anchors() const noexcept { return anchors_; }
   /// Length of `ticks`, by the mean rate.
   Nanoseconds duration(std::uint64_t ticks) const noexcept;
+  /// The same by the rate of the first two anchors alone, which is off by a thousandth or so.
+  Nanoseconds roughly(std::uint64_t ticks) const noexcept;
 
  private:
   struct Reading {
@@ -44,7 +46,8 @@ class HostClock {
 
   const TickSource source_;
   std::uint64_t usualWidth_ = 0;
-  std::uint64_t rate_ = 0;  // ns a tick between the last two anchors, times 2^40
+  std::uint64_t rate_ = 0;       // ns a tick between the last two anchors, times 2^40
+  std::uint64_t firstRate_ = 0;  // that of the first two; never changes
   std::vector<ClockAnchor> anchors_;
 };
 

@@ -49,6 +49,14 @@ TEST_P(HostClockTest, WhatIsReadAfterTheLastAnchorIsNotKnownYet) {
   EXPECT_TRUE(clock.monotonicAt(ticks, time));
 }
 
+TEST_P(HostClockTest, ARoughLengthIsNearTheExactOne) {
+  HostClock clock(GetParam());
+  constexpr std::uint64_t kTicks = 1'000'000'000;
+  const Nanoseconds exact = clock.duration(kTicks);
+  EXPECT_NEAR(static_cast<double>(clock.roughly(kTicks)), static_cast<double>(exact),
+              0.01 * static_cast<double>(exact));
+}
+
 TEST_P(HostClockTest, TimesNeverGoBackwards) {
   HostClock clock(GetParam());
   std::vector<std::uint64_t> ticks;
