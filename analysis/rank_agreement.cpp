@@ -1,5 +1,6 @@
 #include "analysis/rank_agreement.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,7 +65,9 @@ void checkPresence(const Timeline& timeline, int worldSize, Diagnostics& diagnos
   for (int rank = 0; rank < worldSize; ++rank) {
     if (!timeline.ranks.contains(rank)) missing.push_back(rank);
   }
-  if (missing.empty()) return;
+  const bool isAsked = std::all_of(timeline.ranks.begin(), timeline.ranks.end(),
+                                   [](const auto& rank) { return rank.second.isSelected; });
+  if (missing.empty() || isAsked) return;
   const std::size_t present = static_cast<std::size_t>(worldSize) - missing.size();
   diagnostics.add(
       {.message = "logs of " + std::to_string(present) + " of " + std::to_string(worldSize) +

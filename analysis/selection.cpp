@@ -66,7 +66,10 @@ Timeline withRanks(Timeline timeline, const std::vector<NumberRange>& ranks) {
   std::erase_if(timeline.tracks, [&](const Track& track) { return !isIn(ranks, track.rank); });
   std::erase_if(timeline.counters,
                 [&](const CounterSeries& series) { return !isIn(ranks, series.rank); });
-  std::erase_if(timeline.ranks, [&](const auto& rank) { return !isIn(ranks, rank.first); });
+  const std::size_t outside =
+      std::erase_if(timeline.ranks, [&](const auto& rank) { return !isIn(ranks, rank.first); });
+  if (outside == 0) return timeline;
+  for (auto& [rank, info] : timeline.ranks) info.isSelected = true;
   return timeline;
 }
 

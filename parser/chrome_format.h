@@ -18,6 +18,7 @@ inline constexpr std::string_view kCounters = "counters";
 inline constexpr std::string_view kClockReadings = "clock_readings";
 inline constexpr std::string_view kTimeNs = "time_ns";
 inline constexpr std::string_view kEnd = "end";
+inline constexpr std::string_view kSelected = "selected";
 inline constexpr std::string_view kNotFinite = "not_finite";
 
 /// In the arguments of thread_name: the lane that a row is a sub-lane of.

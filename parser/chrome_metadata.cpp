@@ -51,6 +51,7 @@ Json toJson(int rank, const RankInfo& info) {
                                              {key(lf::kOffset), reading.offset},
                                              {key(lf::kBound), reading.bound}});
   }
+  if (info.isSelected) json[key(cf::kSelected)] = true;
   json[key(cf::kEnd)] = {{"seen", info.hasEnd},
                          {key(lf::kWritten), info.written},
                          {key(lf::kDropped), info.dropped},
@@ -138,6 +139,7 @@ RankInfo rankFrom(const Json& json) {
     get(*reading, lf::kOffset, added.offset);
     get(*reading, lf::kBound, added.bound);
   }
+  info.isSelected = json.contains(key(cf::kSelected)) && json[key(cf::kSelected)] == true;
   const auto end = json.find(key(cf::kEnd));
   if (end != json.end() && end->is_object()) {
     info.hasEnd = end->contains("seen") && (*end)["seen"] == true;

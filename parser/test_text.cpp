@@ -23,6 +23,7 @@ void describe(std::ostream& out, const RankInfo& i) {
       << given(i.dataParallelIndex) << " clock '" << i.clock << "' flops " << given(i.flopsPerStep)
       << " tokens " << given(i.tokensPerStep) << " end " << i.hasEnd << " " << i.written << " "
       << i.dropped << " " << i.errors << " " << i.lateStarts << " " << i.ownCost;
+  if (i.isSelected) out << " selected";
   for (const ClockReading& c : i.clockReadings) {
     out << " clock " << c.when << " " << c.offset << " " << c.bound;
   }

@@ -68,11 +68,12 @@ void LogThread::flush() {
 }
 
 void LogThread::close() {
-  flush();
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     closed_ = true;
+    // Asked for together: nothing is taken from a ring between the last flush and the end.
+    ++flushesAsked_;
     stop_ = true;
     wake_.notify_one();
   }
@@ -97,7 +98,7 @@ void LogThread::run() {
   blockSignals();
   std::unique_lock lock(mutex_);
   Nanoseconds flushSince = 0;
-  while (!stop_) {
+  while (!stop_ || flushesDone_ < flushesAsked_) {
     wake_.wait_for(lock, std::chrono::nanoseconds(interval_),
                    [&] { return stop_ || flushesDone_ < flushesAsked_; });
     const std::uint64_t asked = flushesAsked_;

@@ -33,6 +33,7 @@ struct RankInfo {
   std::optional<double> flopsPerStep;
   std::optional<double> tokensPerStep;
   std::vector<ClockReading> clockReadings;
+  bool isSelected = false;  ///< of a profile that was asked to hold some of the run's ranks only
 
   bool hasEnd = false;  ///< a `Profiler End:` line was there: the log is whole
   std::int64_t written = 0;
