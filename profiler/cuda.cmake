@@ -23,6 +23,8 @@ if(PIPETRACE_CUDA)
   # The only parts that include CUDA's headers.
   pipetrace_library(profiler_cuda SOURCES cuda_runtime.cpp cupti_api.cpp nvtx_ranges.cpp PUBLIC
                     pipetrace::profiler CUDA::cudart CUDA::cupti)
+  # Of its own, because it has a tool for NVTX in it.
+  pipetrace_test(nvtx_ranges_test SOURCES nvtx_ranges_test.cpp LINK pipetrace::profiler_cuda)
 endif()
 
 if(PIPETRACE_BENCHMARKS)
