@@ -96,6 +96,14 @@ TEST(RankAgreement, MissingRanksAreTold) {
               ElementsAre(HasSubstr("logs of 1 of 4 ranks: ranks 0, 1, 3 are missing")));
 }
 
+TEST(RankAgreement, RanksThatWereLeftOutOnPurposeAreNotMissing) {
+  Timeline timeline = run({0, 2});
+  for (auto& [rank, info] : timeline.ranks) info.isSelected = true;
+  EXPECT_THAT(warningsOf(timeline), IsEmpty());
+  timeline.ranks[2].isSelected = false;  // from a log beside that profile
+  EXPECT_THAT(warningsOf(timeline), ElementsAre(HasSubstr("ranks 1, 3 are missing")));
+}
+
 TEST(RankAgreement, WorldSizeThatIsNoneIsPassedOver) {
   for (const int nonsense : {-3, 0, 2'000'000'000}) {
     Timeline timeline = run({0});

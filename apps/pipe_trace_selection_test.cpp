@@ -143,6 +143,18 @@ TEST_F(SelectionOptions, RangesThatMakeNoSenseAreRefused) {
   }
 }
 
+TEST_F(SelectionOptions, RanksLeftOutOfAProfileAreNotMissingWhenItIsReadAgain) {
+  const std::string folder = logs(sample());
+  for (const char* name : {"some.json", "some.pftrace", "some.sqlite"}) {
+    ASSERT_EQ(run({folder, "--ranks", "1,2", "-o", path(name), "-q"}).exitCode, 0);
+    const ProgramRun strict = run({"info", path(name), "--strict"});
+    EXPECT_EQ(strict.exitCode, 0) << name;
+    EXPECT_THAT(strict.err, IsEmpty()) << name;
+  }
+  ASSERT_EQ(run({folder, "--ranks", "0-3", "-o", path("all.json"), "-q"}).exitCode, 0);
+  EXPECT_THAT(contents(folder_ / "all.json"), Not(HasSubstr("selected")));
+}
+
 TEST_F(SelectionOptions, ShowDrawsTheRanksAndStepsThatAreAskedFor) {
   const std::string folder = logs(sample(3));
   const ProgramRun ranks = run({"show", folder, "--ranks", "1-2", "--step", "0"});
