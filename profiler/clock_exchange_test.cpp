@@ -148,7 +148,11 @@ TEST(ClockComparisonTest, AServerThatIsNotThereCostsNothingButItsLines) {
   int port = 0;
   { port = ClockServer("127.0.0.1", 0, monotonicNow).port(); }
   const RecordedLog log;
+  testing::internal::CaptureStderr();
   { const ClockComparison comparison(log.path(), "127.0.0.1", port, monotonicNow, kNsPerMs); }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "pipetrace: cannot compare clocks with 127.0.0.1:" + std::to_string(port) +
+                ": Connection refused\n");
   EXPECT_THAT(log.lines("Profiler Clock: "), testing::IsEmpty());
 }
 

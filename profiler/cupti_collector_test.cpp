@@ -114,7 +114,11 @@ TEST(CuptiCollectorTest, CuptiIsCalledInTheOrderThatItNeeds) {
 TEST(CuptiCollectorTest, WithoutADeviceNothingElseIsAskedAndTheReasonIsSaid) {
   Collecting test;
   test.cupti->devices = 0;
+  testing::internal::CaptureStderr();
   CuptiCollector collector(test.cupti, test.lines);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "pipetrace: kernels are not recorded: CUPTI finds no device: "
+            "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED\n");
   collector.beginJob(1);
   collector.endJob();
   collector.stop();

@@ -12,6 +12,7 @@ namespace pipetrace {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -46,6 +47,8 @@ TEST(PipetraceTest, AProgramInCRecordsItsJobs) {
               ElementsAre(AllOf(HasSubstr("peer = 0, bytes = 4096, job = 0, step = 0")),
                           AllOf(HasSubstr("job = 2, step = 1"))));
   EXPECT_THAT(log.lines("Counter: name = loss", 1), SizeIs(2));
+  EXPECT_THAT(log.lines("Counter: name = depth", 1), Contains(HasSubstr("value = 4, unit = jobs")))
+      << "asked of the program's function";
   EXPECT_EQ(log.number("Profiler End: ", "errors", 1), 0);
 }
 

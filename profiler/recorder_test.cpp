@@ -151,6 +151,27 @@ TEST(RecorderTest, PaddlePaddlesExpressionReadsEveryComputeJob) {
   EXPECT_EQ(found, kJobs);
 }
 
+TEST(RecorderTest, WithoutAnInvariantCounterTheRawClockServes) {
+  RecordedLog log;
+  RecorderOptions options = optionsFor(log);
+  options.ticks = TickSource::kMonotonicRaw;
+  Recorder recorder(options);
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  const Nanoseconds before = recorder.clock().at(monotonicNow()) / kNsPerMs;
+  for (int i = 0; i < 3; ++i) {
+    recorder.begin(compute, {.step = 0});
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    recorder.end(compute);
+  }
+  const Nanoseconds after = recorder.clock().at(monotonicNow()) / kNsPerMs;
+  recorder.close();
+  EXPECT_THAT(log.lines("Profiler Meta: "), ElementsAre(HasSubstr("clock = monotonic_raw")));
+  ASSERT_THAT(log.lines(kInfo), SizeIs(3));
+  EXPECT_GE(log.number(kInfo, "job_start_time"), before + 2 * 2 - 1);
+  EXPECT_GE(log.number(kInfo, "job_end_time"), log.number(kInfo, "job_start_time") + 1);
+  EXPECT_LE(log.number(kInfo, "job_end_time"), after + 1);
+}
+
 TEST(RecorderTest, AStepsLinesOfAllStreamsAreSortedByStart) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));

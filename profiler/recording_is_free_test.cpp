@@ -8,8 +8,10 @@
 #include <mutex>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "profiler/cpu_stream.h"
+#include "profiler/cuda_stream.h"
 #include "profiler/emulated_stream.h"
 #include "profiler/pipetrace.h"
 #include "profiler/recorded_log.h"
@@ -80,6 +82,66 @@ void recordAll(Recorder& recorder, StreamId compute, StreamId emulated) {
     recorder.counter("loss", step);
     recorder.endStep(step);
   }
+}
+
+static_assert(
+    noexcept(std::declval<Recorder&>().begin(0, Job())) && noexcept(std::declval<Recorder&>().end(0)) && noexcept(
+        std::declval<Recorder&>().beginStep(
+            0)) && noexcept(std::declval<Recorder&>()
+                                .endStep(
+                                    0)) && noexcept(std::declval<Recorder&>()
+                                                        .counter(
+                                                            "",
+                                                            0)) && noexcept(std::
+                                                                                declval<Recorder&>()
+                                                                                    .nextJobId()));
+static_assert(
+    noexcept(pipetrace_begin(nullptr, 0, nullptr)) && noexcept(pipetrace_end(nullptr, 0)) && noexcept(pipetrace_begin_step(nullptr, 0)) && noexcept(
+        pipetrace_end_step(
+            nullptr,
+            0)) && noexcept(pipetrace_counter(nullptr, "", 0,
+                                              nullptr)) && noexcept(Scope(nullptr, 0,
+                                                                          std::declval<
+                                                                              const pipetrace_job&>())));
+
+/// A device that is done with everything at once, and whose calls cost nothing of their own.
+class InstantCuda : public CudaApi {
+ public:
+  Nanoseconds hostNow() noexcept override { return monotonicNow(); }
+  int deviceCount() noexcept override { return 1; }
+  bool setDevice(int) noexcept override { return true; }
+  int currentDevice() noexcept override { return 0; }
+  Event createEvent() noexcept override { return this; }
+  void destroyEvent(Event) noexcept override {}
+  Stream createStream() noexcept override { return this; }
+  void destroyStream(Stream) noexcept override {}
+  Status record(Event, Stream) noexcept override { return Status::kOk; }
+  Status query(Event) noexcept override { return Status::kOk; }
+  Status elapsed(Event, Event, float& milliseconds) noexcept override {
+    milliseconds = 0;
+    return Status::kOk;
+  }
+  bool exchangeRelaxedCapture(bool) noexcept override { return false; }
+  std::string lastError() override { return "no error"; }
+};
+
+TEST(RecordingIsFreeTest, ACudaStreamAddsItsEventsOnly) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .ringSlots = 64});
+  const auto device = std::make_shared<CudaDevice>(std::make_shared<InstantCuda>(), 0);
+  // Few events, so that the pool is exhausted at times, too.
+  auto owned = std::make_unique<CudaStream>(device, nullptr, CudaStreamOptions{.events = 64});
+  const CudaStream& stream = *owned;
+  const StreamId compute = recorder.addStream("compute", std::move(owned));
+  const long allocated = allocations;
+  const long locked = locks;
+  for (int i = 0; i < 5000; ++i) {
+    recorder.begin(compute, {.kind = JobKind::kForward, .step = 0});
+    recorder.end(compute);
+  }
+  EXPECT_EQ(allocations - allocated, 0);
+  EXPECT_EQ(locks - locked, 0);
+  EXPECT_GT(stream.counts().records, 0);
 }
 
 TEST(RecordingIsFreeTest, RecordingAllocatesNothing) {

@@ -15,10 +15,7 @@ namespace {
 class CudaTrack : public JobTrack {
  public:
   explicit CudaTrack(const std::string& logPath)
-      : kernels_(logPath), collector_(makeCupti(), kernels_) {
-    if (collector_.isRunning()) return;
-    std::fprintf(stderr, "pipetrace: kernels are not recorded: %s\n", collector_.trouble().c_str());
-  }
+      : kernels_(logPath), collector_(makeCupti(), kernels_) {}
 
   void begin(const Job& job) noexcept override {
     ranges_.push(job.kind, job.microBatch);
