@@ -21,13 +21,22 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kLanes = 3;
-const std::array<const char*, kLanes> kNames = {"compute", "send", "recv"};
+constexpr int kMostLanes = 8;
+const std::array<const char*, kMostLanes> kNames = {"compute",  "send", "recv", "copy",
+                                                    "prefetch", "data", "save", "log"};
 const std::array<const char*, 4> kActions = {"0F0", "1F2", "3B1", "(0F7;7B3)OVERLAP_F_B"};
 
 /// In memory that the parent shares: what the child has done.
 struct Progress {
-  std::array<std::atomic<std::int64_t>, kLanes> begun;
+  std::array<std::atomic<std::int64_t>, kMostLanes> begun;
+};
+
+/// What a child records before it comes to its end.
+struct Load {
+  std::int64_t jobs = 0;     ///< on each lane
+  int lanes = 3;             ///< a thread each
+  int jobsEvery10Ms = 0;     ///< on each lane; 0: as many as there can be
+  void (*last)() = nullptr;  ///< its end
 };
 
 /// Every field of a job follows from its number, so that a wrong one shows.
@@ -45,8 +54,11 @@ Job jobOf(int lane, std::int64_t n) {
           .action = lane == 0 ? kActions[static_cast<std::size_t>(n % 4)] : nullptr};
 }
 
-void record(Recorder& recorder, StreamId stream, Progress& progress, std::int64_t jobs) {
-  for (std::int64_t n = 0; n < jobs; ++n) {
+void record(Recorder& recorder, StreamId stream, Progress& progress, const Load& load) {
+  for (std::int64_t n = 0; n < load.jobs; ++n) {
+    if (load.jobsEvery10Ms > 0 && n % load.jobsEvery10Ms == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
     progress.begun[static_cast<std::size_t>(stream)].store(n + 1, std::memory_order_relaxed);
     recorder.begin(stream, jobOf(stream, n));
     recorder.end(stream);
@@ -54,22 +66,22 @@ void record(Recorder& recorder, StreamId stream, Progress& progress, std::int64_
   }
 }
 
-/// The child: `jobs` on each lane, then `last`.
-[[noreturn]] void child(const std::string& folder, Progress& progress, std::int64_t jobs,
-                        void (*last)()) {
+[[noreturn]] void child(const std::string& folder, Progress& progress, const Load& load) {
   const rlimit none{};
   setrlimit(RLIMIT_CORE, &none);
   RecorderOptions options;
   options.logDirectory = folder;
   auto* const recorder = new Recorder(options);  // never closed
-  for (const char* const name : kNames) recorder->addStream(name, std::make_unique<CpuStream>());
-  std::vector<std::thread> threads;
-  for (StreamId stream = 1; stream < kLanes; ++stream) {
-    threads.emplace_back([&, stream] { record(*recorder, stream, progress, jobs); });
+  for (int lane = 0; lane < load.lanes; ++lane) {
+    recorder->addStream(kNames[static_cast<std::size_t>(lane)], std::make_unique<CpuStream>());
   }
-  record(*recorder, 0, progress, jobs);
+  std::vector<std::thread> threads;
+  for (StreamId stream = 1; stream < load.lanes; ++stream) {
+    threads.emplace_back([&, stream] { record(*recorder, stream, progress, load); });
+  }
+  record(*recorder, 0, progress, load);
   for (std::thread& thread : threads) thread.join();
-  last();
+  load.last();
   _exit(0);
 }
 
@@ -82,9 +94,10 @@ class Crash {
   Crash(const Crash&) = delete;
   Crash& operator=(const Crash&) = delete;
 
-  void start(std::int64_t jobs, void (*last)()) {
+  void start(const Load& load) {
+    lanes = load.lanes;
     pid_ = fork();
-    if (pid_ == 0) child(log.folder(), *progress, jobs, last);
+    if (pid_ == 0) child(log.folder(), *progress, load);
   }
   void kill() const { ::kill(pid_, SIGKILL); }
   /// The signal that ended it; 0: none.
@@ -99,6 +112,7 @@ class Crash {
 
   RecordedLog log;
   Progress* const progress;
+  int lanes = 0;
 
  private:
   pid_t pid_ = 0;
@@ -133,7 +147,7 @@ void check(const Crash& crash, Recovered& recovered) {
   Diagnostics diagnostics;
   const Timeline timeline = loadTimeline({crash.log.folder()}, {}, diagnostics);
   std::int64_t missing = 0;
-  for (int lane = 0; lane < kLanes; ++lane) {
+  for (int lane = 0; lane < crash.lanes; ++lane) {
     const std::int64_t begun = crash.progress->begun[static_cast<std::size_t>(lane)];
     const Track* const track = timeline.findTrack(0, kNames[static_cast<std::size_t>(lane)]);
     missing += begun;
@@ -154,7 +168,7 @@ void check(const Crash& crash, Recovered& recovered) {
   recovered.dropped += dropped;
   missing -= recovered.jobs + dropped;
   ASSERT_GE(missing, 0);
-  ASSERT_LE(missing, kLanes) << "recovered + dropped + at most one a stream = begun";
+  ASSERT_LE(missing, crash.lanes) << "recovered + dropped + at most one a stream = begun";
 }
 
 int kills() {
@@ -173,7 +187,7 @@ TEST(CrashTest, AKillAtFullSpeedLosesNoJobThatIsNotCounted) {
   const bool all = std::getenv("PIPETRACE_KILLS") != nullptr;
   for (int i = 0; i < kills(); ++i) {
     Crash crash;
-    crash.start(1'000'000, [] { pause(); });
+    crash.start({.jobs = 1'000'000, .last = [] { pause(); }});
     // Somewhere on the way, from the first jobs to the last but one.
     crash.awaitBegun(2 + (all ? 990'000 : 150'000) * i / kills());
     crash.kill();
@@ -189,34 +203,46 @@ TEST(CrashTest, AKillAtFullSpeedLosesNoJobThatIsNotCounted) {
   EXPECT_GT(jobs, 0);
 }
 
+TEST(CrashTest, AKillAtAHundredThousandJobsASecondOnEightThreadsDropsNothing) {
+  Crash crash;
+  crash.start({.jobs = 1'000'000, .lanes = 8, .jobsEvery10Ms = 125, .last = [] { pause(); }});
+  crash.awaitBegun(18'000);  // more than a ring holds
+  crash.kill();
+  ASSERT_EQ(crash.wait(), SIGKILL);
+  Recovered recovered;
+  ASSERT_NO_FATAL_FAILURE(check(crash, recovered));
+  EXPECT_EQ(recovered.dropped, 0);
+  EXPECT_GT(recovered.jobs, 8 * 10'000);
+}
+
 TEST(CrashTest, ASegmentationFaultLosesNothing) {
   Crash crash;
-  crash.start(2000, [] {
-    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would turn it into an exit
-    std::raise(SIGSEGV);
-  });
+  crash.start({.jobs = 2000, .last = [] {
+                 std::signal(SIGSEGV, SIG_DFL);  // a sanitizer's handler would turn it into an exit
+                 std::raise(SIGSEGV);
+               }});
   ASSERT_EQ(crash.wait(), SIGSEGV);
   Recovered recovered;
   check(crash, recovered);
-  EXPECT_EQ(recovered.jobs, kLanes * 2000);
+  EXPECT_EQ(recovered.jobs, crash.lanes * 2000);
 }
 
 TEST(CrashTest, AbortLosesNothing) {
   Crash crash;
-  crash.start(2000, [] { std::abort(); });
+  crash.start({.jobs = 2000, .last = [] { std::abort(); }});
   ASSERT_EQ(crash.wait(), SIGABRT);
   Recovered recovered;
   check(crash, recovered);
-  EXPECT_EQ(recovered.jobs, kLanes * 2000);
+  EXPECT_EQ(recovered.jobs, crash.lanes * 2000);
 }
 
 TEST(CrashTest, AProgramThatForgetsToCloseLosesNothing) {
   Crash crash;
-  crash.start(2000, [] { std::_Exit(0); });
+  crash.start({.jobs = 2000, .last = [] { std::_Exit(0); }});
   ASSERT_EQ(crash.wait(), 0);
   Recovered recovered;
   check(crash, recovered);
-  EXPECT_EQ(recovered.jobs, kLanes * 2000);
+  EXPECT_EQ(recovered.jobs, crash.lanes * 2000);
 }
 
 }  // namespace
