@@ -1,13 +1,10 @@
 #include "parser/chrome_collector.h"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
-#include "parser/chrome_event_fields.h"
 #include "parser/chrome_format.h"
 #include "parser/chrome_lanes.h"
-#include "parser/foreign_names.h"
 #include "parser/kineto_trace.h"
 #include "parser/place_foreign_trace.h"
 
@@ -16,122 +13,12 @@ namespace {
 
 namespace cf = chrome_format;
 
-bool isArrow(std::string_view phase) { return phase == "s" || phase == "t" || phase == "f"; }
-
 }  // namespace
 
 void ChromeCollector::complain(const char* message, std::int64_t line, const char* advice,
                                std::int64_t count) {
   diagnostics_.add(
-      {.file = file_, .line = line, .message = message, .advice = advice, .count = count});
-}
-
-ChromeCollector::Row& ChromeCollector::rowOf(const ChromeEvent& event) {
-  const auto hash = static_cast<std::uint64_t>(event.pid.number) * 31 +
-                    static_cast<std::uint64_t>(event.tid.number);
-  KnownRow& known = rows_[hash % rows_.size()];
-  if (known.row == nullptr || known.tid != event.tid || known.pid != event.pid) {
-    known = {event.pid, event.tid, &processes_[event.pid].threads[event.tid]};
-  }
-  return *known.row;
-}
-
-void ChromeCollector::add(const ChromeEvent& event, std::int64_t line) {
-  if (event.phase == "M") return addName(event);
-  if (event.phase == "C") return addSample(event, line);
-  const bool isSpan = event.phase == "X";
-  const bool isEdge = event.phase == "B" || event.phase == "E";
-  if (!isSpan && !isEdge) {
-    if (event.phase.empty()) return complain("an event has no phase (`ph`)", line);
-    if (isArrow(event.phase)) {
-      if (event.phase != "s") ++arrows_;
-      if (++arrowEnds_ == 1) firstArrow_ = line;
-      return;
-    }
-    diagnostics_.add({.severity = Severity::kNote,
-                      .file = file_,
-                      .line = line,
-                      .message = "an event that is no span of one thread was left out"});
-    return;
-  }
-  if (event.badTime || !event.ts || (event.dur && *event.dur < 0)) {
-    return complain("an event has no time that can be used and was left out", line,
-                    "`ts` and `dur` are microseconds, `dur` not below 0");
-  }
-  Event made = eventFromChrome(event, timeline_);
-  if (made.kind == JobKind::kOther) addCategory(event, made);
-  made.begin = made.end = *event.ts;
-  if (isEdge) {
-    rowOf(event).edges.push_back({made, event.phase == "B", line});
-  } else if (__builtin_add_overflow(*event.ts, event.dur.value_or(0), &made.end)) {
-    complain("an event has no time that can be used and was left out", line);
-  } else {
-    rowOf(event).events.push_back(made);
-  }
-}
-
-/// Of an event of ours the category is its kind.
-void ChromeCollector::addCategory(const ChromeEvent& source, Event& event) {
-  const std::string_view category = source.category;
-  if (category.empty() || category == source.name || category == logName(JobKind::kOther)) return;
-  if (event.argumentCount == std::numeric_limits<std::uint16_t>::max()) return;
-  if (category != latestCategory_) {
-    latestCategory_ = category;
-    latestCategoryId_ = timeline_.strings.intern(category);
-    categoryKey_ = timeline_.strings.intern(ForeignNames::kCategory);
-  }
-  if (event.argumentCount++ == 0) {
-    event.firstArgument = static_cast<std::uint32_t>(timeline_.arguments.size());
-  }
-  timeline_.arguments.push_back(Argument::ofText(categoryKey_, latestCategoryId_));
-}
-
-void ChromeCollector::addName(const ChromeEvent& event) {
-  ChromeProcess& process = processes_[event.pid];
-  const ChromeArgument* name = event.find("name");
-  if (event.name == "process_name" && name != nullptr) {
-    process.name = name->text;
-    if (const ChromeArgument* ours = event.find(cf::kOurs)) addMetadataOfRank(ours->text);
-  }
-  if (event.name == "process_labels") {
-    if (const ChromeArgument* labels = event.find("labels")) process.labels = labels->text;
-  }
-  if (event.name == "process_sort_index") {
-    if (const ChromeArgument* index = event.find("sort_index")) process.sortIndex = index->integer;
-  }
-  if (event.name == "thread_name" && name != nullptr) {
-    Row& row = process.threads[event.tid];
-    row.name = name->text;
-    if (const ChromeArgument* lane = event.find(cf::kLane)) row.lane = lane->text;
-  }
-}
-
-/// In a profile of ours in array form each process says what is known of its rank.
-void ChromeCollector::addMetadataOfRank(std::string_view text) {
-  auto more = readChromeMetadata("{\"" + std::string(cf::kOurs) + "\":" + std::string(text) + "}");
-  if (!more) return;
-  if (!metadata_) metadata_.emplace();
-  metadata_->format = more->format;
-  metadata_->origin = more->origin;
-  for (auto& [rank, info] : more->ranks) metadata_->ranks[rank] = std::move(info);
-}
-
-void ChromeCollector::addSample(const ChromeEvent& event, std::int64_t line) {
-  if (event.badTime || !event.ts) {
-    return complain("a counter sample has no time that can be used and was left out", line);
-  }
-  for (const ChromeArgument& argument : event.arguments) {
-    if (argument.type == ChromeArgument::Type::kText) continue;
-    const std::string name =
-        std::string(event.name) +
-        (argument.key == cf::kValue ? std::string() : "." + std::string(argument.key));
-    CounterSeries& series = processes_[event.pid].counters[name];
-    series.name = name;
-    const double value = argument.type == ChromeArgument::Type::kReal
-                             ? argument.real
-                             : static_cast<double>(argument.integer);
-    series.samples.push_back({*event.ts, value});
-  }
+      {.file = trace_.file, .line = line, .message = message, .advice = advice, .count = count});
 }
 
 void ChromeCollector::closeEdge(Row& row, const Edge& begin, const Event& end) {
@@ -201,10 +88,10 @@ std::int64_t ChromeCollector::moveRow(Row& row, int rank, const std::string& lan
 
 std::int64_t ChromeCollector::finishOurs() {
   std::int64_t count = 0;
-  if (metadata_->format > cf::kVersion) {
+  if (trace_.metadata->format > cf::kVersion) {
     complain("the profile was written in a newer format than this program knows", 0);
   }
-  for (const auto& [rank, info] : metadata_->ranks) {
+  for (const auto& [rank, info] : trace_.metadata->ranks) {
     if (timeline_.ranks.contains(rank)) {
       complain("a rank of it was read from another file already; the events are put together", 0,
                "give the files of one run only");
@@ -212,10 +99,10 @@ std::int64_t ChromeCollector::finishOurs() {
     timeline_.ranks[rank] = info;
   }
   std::map<std::pair<int, std::string>, CounterSeries> counters;
-  for (CounterSeries& series : metadata_->counters) {
+  for (CounterSeries& series : trace_.metadata->counters) {
     counters[{series.rank, series.name}] = std::move(series);
   }
-  for (auto& [pid, process] : processes_) {
+  for (auto& [pid, process] : trace_.processes) {
     const bool isRank =
         !pid.isText && pid.number >= 1 && pid.number <= ChromeLanes::pidOf(kHighestRank);
     if (!isRank) {
@@ -225,7 +112,7 @@ std::int64_t ChromeCollector::finishOurs() {
     const int rank = static_cast<int>(pid.number - 1);
     for (auto& [tid, row] : process.threads) {
       matchEdges(row);
-      shiftToEpoch(row.events, metadata_->origin);
+      shiftToEpoch(row.events, trace_.metadata->origin);
       count += moveRow(row, rank, row.lane.empty() ? row.name : row.lane);
     }
     for (auto& [name, series] : process.counters) {
@@ -233,7 +120,7 @@ std::int64_t ChromeCollector::finishOurs() {
       target.rank = rank;
       target.name = name;
       for (CounterSample sample : series.samples) {
-        if (!__builtin_add_overflow(sample.time, metadata_->origin, &sample.time)) {
+        if (!__builtin_add_overflow(sample.time, trace_.metadata->origin, &sample.time)) {
           target.samples.push_back(sample);
         }
       }
@@ -246,7 +133,7 @@ std::int64_t ChromeCollector::finishOurs() {
 /// Processes in the order of their sort index and pid, with what is in them.
 ForeignTrace ChromeCollector::foreignTrace(int firstRank) {
   ForeignTrace trace{timeline_, firstRank, {}, {}};
-  for (auto& [pid, process] : processes_) {
+  for (auto& [pid, process] : trace_.processes) {
     bool isUsed = !process.counters.empty();
     for (auto& [tid, row] : process.threads) {
       matchEdges(row);
@@ -278,13 +165,13 @@ void ChromeCollector::shiftForeign(ForeignTrace& trace, Nanoseconds base) {
 }
 
 void ChromeCollector::tellArrows() {
-  if (arrowEnds_ == 0) return;
+  if (trace_.arrowEnds == 0) return;
   diagnostics_.add({.severity = Severity::kNote,
-                    .file = file_,
-                    .line = firstArrow_,
+                    .file = trace_.file,
+                    .line = trace_.firstArrow,
                     .message = "an end of an arrow between events was left out",
                     .advice = "arrows are drawn anew, between the jobs of a micro-batch",
-                    .count = arrowEnds_});
+                    .count = trace_.arrowEnds});
 }
 
 /// Old versions of PyTorch wrote times since the epoch, and no base.
@@ -303,14 +190,14 @@ void ChromeCollector::tellLackingBase(const ForeignTrace& trace) {
 std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
   tellArrows();
   ForeignTrace trace = foreignTrace(request.nextRank);
-  if (kineto_.base) {
-    shiftForeign(trace, *kineto_.base);
-  } else if (kineto_.isThere || isKinetoTrace(trace)) {
+  if (trace_.kineto.base) {
+    shiftForeign(trace, *trace_.kineto.base);
+  } else if (trace_.kineto.isThere || isKinetoTrace(trace)) {
     tellLackingBase(trace);
   }
   std::set<int> taken;
   for (const auto& [rank, info] : timeline_.ranks) taken.insert(rank);
-  placeForeignTrace(trace, kineto_, request.kinds);
+  placeForeignTrace(trace, trace_.kineto, request.kinds);
   const bool isTaken = std::any_of(trace.lanes.begin(), trace.lanes.end(),
                                    [&](const auto& lane) { return taken.contains(lane.rank); });
   if (isTaken) {
@@ -333,7 +220,7 @@ std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
 }
 
 std::int64_t ChromeCollector::finish(const ReadRequest& request) {
-  return metadata_ ? finishOurs() : finishForeign(request);
+  return trace_.metadata ? finishOurs() : finishForeign(request);
 }
 
 }  // namespace pipetrace

@@ -79,9 +79,9 @@ Argument toArgument(const ChromeArgument& source, StringTable& strings) {
 
 }  // namespace
 
-Event eventFromChrome(const ChromeEvent& source, Timeline& timeline) {
+Event eventFromChrome(const ChromeEvent& source, JobKind kind, Timeline& timeline) {
   Event event;
-  event.kind = jobKindFromLogName(source.category);
+  event.kind = kind;
   constexpr std::size_t kMost = std::numeric_limits<std::uint16_t>::max();
   const std::size_t first = timeline.arguments.size();
   for (const ChromeArgument& argument : source.arguments) {

@@ -1,20 +1,17 @@
 #include "parser/chrome_json_reader.h"
 
 #include <algorithm>
-#include <mutex>
-#include <utility>
 
-#include "parser/chrome_batch.h"
 #include "parser/chrome_collector.h"
-#include "parser/chrome_format.h"
-#include "parser/chrome_metadata.h"
+#include "parser/chrome_elements.h"
+#include "parser/chrome_share.h"
+#include "parser/chrome_stretches.h"
+#include "parser/chrome_trace.h"
 #include "parser/json_splitter.h"
 #include "trace/turns.h"
 
 namespace pipetrace {
 namespace {
-
-namespace cf = chrome_format;
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
@@ -31,31 +28,36 @@ void note(Diagnostics& diagnostics, const ByteSource& source, std::int64_t line,
 /// Below this a file is read sooner than a thread is started.
 constexpr std::size_t kWorthThreads = std::size_t{4} << 20;
 
-/// More than two have nothing to do: one takes the pieces apart, the other puts them together.
-int threadsFor(ByteSource& source, const ReadRequest& request) {
+int threadsFor(ByteSource& source, const ReadRequest& request, std::size_t stretch) {
   const auto size = source.plainSize();
-  return size && *size < kWorthThreads ? 1 : std::min(threadCount(request.threads), 2);
+  const bool isSmall = size && *size < std::min(kWorthThreads, 16 * stretch);
+  return isSmall ? 1 : threadCount(request.threads);
 }
 
-/// Calls `use` with all that `splitter` gives, batch by batch in its order.
-template <typename Use>
-void readBatches(JsonSplitter& splitter, ChromeReading reading, int threads, const Use& use) {
-  std::mutex mutex;
-  std::int64_t next = 0;
-  Turns::run(threads, [&](Turns& turns) {
-    ChromeBatch batch(reading);
-    while (true) {
-      std::int64_t number = 0;
-      {
-        const std::lock_guard lock(mutex);
-        if (!batch.fill(splitter)) return;
-        number = next++;
-      }
-      if (!turns.await(number)) return;
-      use(batch);
-      turns.finish();
+void readPiece(const JsonSplitter::Piece& piece, ChromeShare& share) {
+  switch (piece.kind) {
+    case JsonSplitter::Kind::kField: return share.addField(piece.key, piece.text);
+    case JsonSplitter::Kind::kBroken: return share.addBroken(ChromePlace({}, piece.line));
+    case JsonSplitter::Kind::kEvent: return readChromeElement(piece.text, piece.line, share);
+  }
+}
+
+/// What one of the threads does that read a trace. `size`: of the input, 0 if that is not known.
+void readStretches(ChromeStretches& stretches, Turns& turns, double size, ChromeTrace& trace) {
+  ChromeShare share(trace.file);
+  ChromeStretches::Stretch stretch;
+  const auto use = [&](const JsonSplitter::Piece& piece) { readPiece(piece, share); };
+  while (stretches.next(stretch, use)) {
+    const std::size_t read = readChromeElements(stretch.text, stretch.line, share);
+    if (!turns.await(stretch.number)) return;
+    if (stretches.settle(stretch, read)) {
+      trace.read = size > 0 ? static_cast<double>(stretch.end) / size : 0;
+      share.moveTo(trace);
+    } else {
+      share.forget();
     }
-  });
+    turns.finish();
+  }
 }
 
 }  // namespace
@@ -78,26 +80,16 @@ FormatMatch ChromeJsonReader::probe(std::string_view head) const {
 ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& request,
                                    Timeline& timeline, Diagnostics& diagnostics) const {
   JsonSplitter splitter(source);
-  ChromeCollector collector(timeline, diagnostics, source.name());
-  std::int64_t pieces = 0;
-  const auto add = [&](const ChromeBatch::Piece& piece) {
-    if (piece.kind == ChromeBatch::Kind::kField) {
-      collector.addField(piece.key, piece.text);
-      if (piece.key != cf::kOtherData) return;
-      if (auto metadata = readChromeMetadata(piece.text)) {
-        collector.setMetadata(std::move(*metadata));
-      }
-      return;
+  ChromeTrace trace{.timeline = timeline, .diagnostics = diagnostics, .file = source.name()};
+  const auto size = static_cast<double>(source.plainSize().value_or(0));
+  ChromeStretches stretches(splitter, reading_ == ChromeReading::kFast ? stretch_ : 0);
+  Turns::run(threadsFor(source, request, stretch_), [&](Turns& turns) {
+    try {
+      readStretches(stretches, turns, size, trace);
+    } catch (...) {
+      stretches.giveUp();
+      throw;
     }
-    ++pieces;
-    if (piece.kind == ChromeBatch::Kind::kEvent) {
-      collector.add(*piece.event, piece.line);
-    } else {
-      note(diagnostics, source, piece.line, "an event is no valid JSON and was left out", "");
-    }
-  };
-  readBatches(splitter, reading_, threadsFor(source, request), [&](const ChromeBatch& batch) {
-    for (const ChromeBatch::Piece& piece : batch.pieces()) add(piece);
   });
   if (splitter.cutOff()) {
     note(diagnostics, source, 0, "the file ends before its JSON does",
@@ -110,12 +102,12 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
          .message = "a profile holds one run only, which was read whatever --run says"});
   }
   ReadOutcome outcome;
-  outcome.events = collector.finish(request);
-  outcome.arrows = collector.arrows();
+  outcome.events = ChromeCollector(trace).finish(request);
+  outcome.arrows = trace.arrows;
   if (outcome.events == 0) {
-    outcome.whyNone = pieces == 0 ? "it is JSON without any element of \"traceEvents\""
-                                  : "it is JSON with " + std::to_string(pieces) +
-                                        " trace events, none with a length";
+    outcome.whyNone = trace.elements == 0 ? "it is JSON without any element of \"traceEvents\""
+                                          : "it is JSON with " + std::to_string(trace.elements) +
+                                                " trace events, none with a length";
   }
   return outcome;
 }

@@ -11,7 +11,10 @@ namespace pipetrace {
 /// lane per thread, counters; what has no length is left out.
 class ChromeJsonReader final : public TraceReader {
  public:
-  explicit ChromeJsonReader(ChromeReading reading = ChromeReading::kFast) : reading_(reading) {}
+  /// `stretch`: a thread reads about so many bytes at a time.
+  explicit ChromeJsonReader(ChromeReading reading = ChromeReading::kFast,
+                            std::size_t stretch = kUsualStretch)
+      : reading_(reading), stretch_(stretch) {}
 
   std::string_view formatName() const override { return "Chrome JSON"; }
   FormatMatch probe(std::string_view head) const override;
@@ -19,7 +22,10 @@ class ChromeJsonReader final : public TraceReader {
                    Diagnostics& diagnostics) const override;
 
  private:
+  static constexpr std::size_t kUsualStretch = std::size_t{1} << 18;
+
   ChromeReading reading_;
+  std::size_t stretch_;
 };
 
 }  // namespace pipetrace

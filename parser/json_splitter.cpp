@@ -18,12 +18,28 @@ constexpr std::size_t kFirstWindow = std::size_t{1} << 17;
 /// A file in which every line opens a bracket would be looked at once per line.
 constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kBlanks = " \t\r\n";
+
+/// Where the last element of an array seems to begin, of a text that begins with one: behind a
+/// comma, with the key that the first one begins with. 0: not in this text.
+std::size_t lastBeginOfElement(std::string_view text) {
+  constexpr std::size_t kLongestKey = 64;
+  const std::size_t open = text.find_first_not_of(kBlanks, 1);
+  if (!text.starts_with('{') || open > kLongestKey || text[open] != '"') return 0;
+  const std::size_t close = text.substr(0, open + kLongestKey).find('"', open + 1);
+  if (close == std::string_view::npos) return 0;
+  const std::string_view sign = text.substr(0, close + 1);
+  for (std::size_t at = text.rfind(sign); at != 0; at = text.rfind(sign, at - 1)) {
+    const std::size_t before = text.find_last_not_of(kBlanks, at - 1);
+    if (before != std::string_view::npos && text[before] == ',') return at;
+  }
+  return 0;
+}
 
 }  // namespace
 
 /// Reads more, keeping what has not been handed on; false at the end of the input.
 bool JsonSplitter::fill() {
-  ++window_;
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
     end_ -= begin_;
@@ -32,6 +48,7 @@ bool JsonSplitter::fill() {
   if (buffer_.size() - end_ < kFirstWindow) buffer_.resize(buffer_.size() * 2 + 2 * kFirstWindow);
   const std::size_t n = source_.read(buffer_.data() + end_, buffer_.size() - end_);
   end_ += n;
+  read_ += n;
   return n > 0;
 }
 
@@ -164,13 +181,27 @@ bool JsonSplitter::nextField(Piece& piece) {
   }
 }
 
-std::string_view JsonSplitter::ahead() {
+bool JsonSplitter::takeStretch(std::string& text, std::int64_t& line, std::size_t size) {
   consume(std::exchange(handedOn_, 0));
-  if (state_ != State::kArray) return {};
+  if (state_ != State::kArray) return false;
   skipBlanks(true);
-  char c = 0;
-  if (!peekChar(c) || c == ']') return {};
-  return {buffer_.data() + begin_, end_ - begin_};
+  while (end_ - begin_ < size && fill()) continue;
+  const std::string_view ahead(buffer_.data() + begin_, std::min(size, end_ - begin_));
+  const std::size_t cut = lastBeginOfElement(ahead);
+  if (cut == 0) return false;
+  text.assign(ahead.substr(0, cut));
+  line = line_;
+  consume(cut);
+  return true;
+}
+
+void JsonSplitter::putBack(std::string_view text, std::int64_t line) {
+  std::string whole(text);
+  whole.append(buffer_, begin_, end_ - begin_);
+  buffer_.swap(whole);
+  begin_ = 0;
+  end_ = buffer_.size();
+  line_ = line;
 }
 
 bool JsonSplitter::next(Piece& piece) {

@@ -38,16 +38,20 @@ class JsonSplitter {
 
   bool next(Piece& piece);
 
-  /// What has been read already of the array from its next element on: for callers who can tell
-  /// where an element ends. Empty outside the array, and at its end. Holds until the next call of
-  /// anything here.
-  std::string_view ahead();
-  /// Another number whenever bytes have been read, which moves those that were there.
-  std::int64_t window() const { return window_; }
-  /// The line in which ahead() begins.
-  std::int64_t line() const { return line_; }
-  /// Leaves out its first `n` bytes, which are whole elements.
-  void take(std::size_t n) { consume(n); }
+  /// Whether next() would give an element of the array, or what comes behind it.
+  bool isInArray() const { return state_ == State::kArray; }
+
+  /// How many bytes of the input are behind us, decompressed ones.
+  std::uint64_t taken() const { return read_ - (end_ - begin_); }
+
+  /// Takes, in place of what `text` holds, several elements at once without looking into them:
+  /// about `size` bytes, up to where the one after them seems to begin. Whoever reads them finds
+  /// out whether it does; if not, putBack() what is left. `line`: where they begin. False, with
+  /// nothing taken, outside the array and where no element seems to begin that soon.
+  bool takeStretch(std::string& text, std::int64_t& line, std::size_t size);
+
+  /// Puts bytes that have been taken in front of what comes next. `line`: of their begin.
+  void putBack(std::string_view text, std::int64_t line);
 
   /// Once next() was false: whether the input ended before its brackets closed. An array form
   /// without its last bracket is whole, as the format allows that.
@@ -69,10 +73,10 @@ class JsonSplitter {
 
   ByteSource& source_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // of what has not been handed on
-  std::size_t end_ = 0;    // of what has been read
-  std::int64_t window_ = 0;
-  std::int64_t line_ = 1;  // of begin_
+  std::size_t begin_ = 0;   // of what has not been handed on
+  std::size_t end_ = 0;     // of what has been read
+  std::uint64_t read_ = 0;  // from the source
+  std::int64_t line_ = 1;   // of begin_
   State state_ = State::kStart;
   bool inObject_ = false;  // the array is a field of an object
   bool cutOff_ = false;
