@@ -1,24 +1,63 @@
 #include "trace/string_table.h"
 
+#include <cstring>
+
 namespace pipetrace {
+namespace {
+
+constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15U;
+
+std::uint64_t mixed(std::uint64_t hash, const char* bytes, std::size_t count) {
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, count);
+  hash = (hash ^ word) * kOdd;
+  return hash ^ (hash >> 29);
+}
+
+/// Names are short and looked up for every event of a trace: eight bytes at a time.
+std::uint32_t hashOf(std::string_view text) {
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  std::uint64_t hash = text.size() * kOdd;
+  const char* at = text.data();
+  std::size_t left = text.size();
+  for (; left > kWord; at += kWord, left -= kWord) hash = mixed(hash, at, kWord);
+  if (left == kWord || text.size() > kWord) {
+    hash = mixed(hash, text.data() + text.size() - kWord, kWord);
+  } else if (left > 0) {
+    hash = mixed(hash, at, left);
+  }
+  return static_cast<std::uint32_t>((hash * kOdd) >> 32);
+}
+
+}  // namespace
 
 StringTable::StringTable() { intern(""); }
 
-StringTable::StringTable(const StringTable& other) {
-  for (const std::string& text : other.strings_) intern(text);
-}
-
-StringTable& StringTable::operator=(const StringTable& other) {
-  if (this != &other) *this = StringTable(other);
-  return *this;
-}
-
 StringId StringTable::intern(std::string_view text) {
-  if (auto found = ids_.find(text); found != ids_.end()) return found->second;
+  if (2 * (strings_.size() + 1) > slots_.size()) grow();
+  const std::uint32_t hash = hashOf(text);
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = hash & mask;
+  for (; slots_[at].idPlusOne != 0; at = (at + 1) & mask) {
+    const StringId id = slots_[at].idPlusOne - 1;
+    if (slots_[at].hash == hash && strings_[id] == text) return id;
+  }
   const auto id = static_cast<StringId>(strings_.size());
   strings_.emplace_back(text);
-  ids_.emplace(strings_.back(), id);
+  slots_[at] = {hash, id + 1};
   return id;
+}
+
+void StringTable::grow() {
+  std::vector<Slot> larger(slots_.empty() ? 32 : 2 * slots_.size());
+  const std::size_t mask = larger.size() - 1;
+  for (const Slot& slot : slots_) {
+    if (slot.idPlusOne == 0) continue;
+    std::size_t at = slot.hash & mask;
+    while (larger[at].idPlusOne != 0) at = (at + 1) & mask;
+    larger[at] = slot;
+  }
+  slots_.swap(larger);
 }
 
 }  // namespace pipetrace

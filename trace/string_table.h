@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <vector>
 
 namespace pipetrace {
 
@@ -16,8 +17,8 @@ using StringId = std::uint32_t;
 class StringTable {
  public:
   StringTable();
-  StringTable(const StringTable& other);
-  StringTable& operator=(const StringTable& other);
+  StringTable(const StringTable&) = default;
+  StringTable& operator=(const StringTable&) = default;
   StringTable(StringTable&&) noexcept = default;
   StringTable& operator=(StringTable&&) noexcept = default;
   ~StringTable() = default;
@@ -31,8 +32,15 @@ class StringTable {
   std::size_t size() const { return strings_.size(); }
 
  private:
-  std::deque<std::string> strings_;  // a deque, so that the keys below stay where they are
-  std::unordered_map<std::string_view, StringId> ids_;
+  struct Slot {
+    std::uint32_t hash = 0;
+    StringId idPlusOne = 0;  // 0: free
+  };
+
+  void grow();
+
+  std::deque<std::string> strings_;  // a deque, so that views stay valid
+  std::vector<Slot> slots_;          // by hash, the next free one where it is taken; a power of two
 };
 
 }  // namespace pipetrace
