@@ -93,7 +93,7 @@ void openOwn(int ranks, int rank) {
     const Switches switches = Switches::fromEnvironment();
     if (!switches.isOn) return;
     RecorderOptions options;
-    options.logDirectory = switches.logDirectory.empty() ? "logs" : switches.logDirectory;
+    options.logDirectory = switches.logDirectory;
     options.info.rank = numberOf("RANK", rank);
     options.info.worldSize = numberOf("WORLD_SIZE", ranks);
     auto recorder = std::make_unique<Recorder>(options);

@@ -69,7 +69,6 @@ RecorderOptions recorderOptions(const pipetrace_options& given) {
       given.enabled == PIPETRACE_ON || (given.enabled == PIPETRACE_BY_ENVIRONMENT && switches.isOn);
   options.logDirectory = text(given.log_directory);
   if (options.logDirectory.empty()) options.logDirectory = switches.logDirectory;
-  if (options.logDirectory.empty()) options.logDirectory = "logs";
   options.steps = switches.steps;
   if (given.first_step != 0 || given.end_step != 0) {
     options.steps = {.first = given.first_step, .end = given.end_step};

@@ -27,13 +27,15 @@ RankInfo completed(RankInfo info, TickSource ticks) {
   return info;
 }
 
-/// Makes the folder, so that the ring file, which comes first, finds it.
+/// Makes the folder, so that the ring file, which comes first, finds it. The path is absolute: the
+/// program may change its folder before the ring file is removed.
 std::string pathOfLog(const RecorderOptions& options) {
-  const std::string name = std::string(log_format::kFilePrefix) + std::to_string(options.info.rank);
-  if (options.logDirectory.empty()) return name;
-  std::error_code ignored;  // opening the log will say
-  std::filesystem::create_directories(options.logDirectory, ignored);
-  return options.logDirectory + "/" + name;
+  std::filesystem::path folder = options.logDirectory.empty() ? "logs" : options.logDirectory;
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
+  if (!error) folder = absolute;
+  std::filesystem::create_directories(folder, error);  // opening the log will say
+  return folder / (std::string(log_format::kFilePrefix) + std::to_string(options.info.rank));
 }
 
 }  // namespace

@@ -16,8 +16,9 @@
 namespace pipetrace {
 
 struct RecorderOptions {
-  std::string logDirectory;  ///< made if missing; the log is logDirectory/workerlog.<info.rank>
-  RankInfo info;             ///< what `Profiler Meta:` says; host and clock are filled in if empty
+  /// Empty: "logs". Made if missing; the log is logDirectory/workerlog.<info.rank>.
+  std::string logDirectory;
+  RankInfo info;  ///< what `Profiler Meta:` says; host and clock are filled in if empty
   std::size_t ringSlots = 1 << 14;       ///< records a stream can hold until they are written
   Nanoseconds holdLimit = kNsPerSecond;  ///< how long a step's lines wait for the step to end
   bool isOn = true;                      ///< false: nothing is recorded, and no file is touched

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "profiler/cpu_stream.h"
+#include "profiler/job_scope.h"
 #include "profiler/recorded_log.h"
 #include "profiler/scripted_stream.h"
 #include "profiler/wall_clock.h"
@@ -314,6 +315,39 @@ TEST(RecorderTest, AMissingLogFolderIsMade) {
   options.logDirectory = log.folder() + "/a b/logs";
   Recorder(options).close();
   EXPECT_TRUE(std::filesystem::exists(log.folder() + "/a b/logs/workerlog.0"));
+}
+
+TEST(RecorderTest, WithoutALogFolderItIsLogs) {
+  const RecordedLog log;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(log.folder());
+  Recorder recorder({});
+  std::filesystem::current_path(before);  // the program goes elsewhere
+  EXPECT_EQ(recorder.logPath(),
+            std::filesystem::canonical(log.folder() + "/logs/workerlog.0").string());
+  recorder.close();
+  EXPECT_TRUE(std::filesystem::exists(log.folder() + "/logs/workerlog.0"));
+  EXPECT_FALSE(std::filesystem::exists(log.folder() + "/logs/workerlog.0.ring"));
+}
+
+TEST(RecorderTest, AScopeIsAJobHoweverItsBlockIsLeft) {
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  try {
+    const JobScope job(recorder, compute, {.kind = JobKind::kBackward, .microBatch = 3});
+    EXPECT_EQ(job.id(), recorder.openJob());
+    throw Error("out of memory");
+  } catch (const Error&) {
+  }
+  { const JobScope job(recorder, compute, {.kind = JobKind::kForward}); }
+  recorder.close();
+  EXPECT_THAT(log.lines(kInfo), ElementsAre(StartsWith("Job (3), type = backward"),
+                                            StartsWith("Job (0), type = forward")));
+  EXPECT_EQ(log.number(kEnd, "errors"), 0);
+  Recorder off({.isOn = false});
+  const JobScope nothing(off, 0, {});
+  EXPECT_EQ(nothing.id(), kNotGiven);
 }
 
 TEST(RecorderTest, TooManyOrEquallyNamedStreamsAreRefused) {

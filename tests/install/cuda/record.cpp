@@ -14,6 +14,7 @@ int main() {
   const Switches switches = Switches::fromEnvironment();
   RecorderOptions options{.logDirectory = switches.logDirectory};
   options.isOn = switches.isOn;
+  options.steps = switches.steps;
   Recorder recorder(options);
   const auto cuda = makeCudaRuntime();
   std::unique_ptr<DeviceStream> stream = std::make_unique<CpuStream>();
