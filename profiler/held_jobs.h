@@ -1,32 +1,32 @@
 #pragma once
 
-#include <compare>
+#include <cstdint>
 #include <map>
 #include <vector>
 
-#include "profiler/job.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
-/// A job whose times are known.
+/// A job whose times are known. What else there is to say of it stays in its slot: small, because
+/// the log thread finds nothing in the caches when it wakes up.
 struct TimedJob {
-  Job job;
-  int lane = 0;              ///< index of its stream
-  std::uint64_t number = 0;  ///< of the job on its lane
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
+  std::uint32_t slot = 0;  ///< of its lane, Lane::slot()
+  std::int32_t lane = 0;   ///< index of its stream
 };
 
 /// Jobs that wait for their step to end, so that each step's lines can be written sorted by start.
 /// Not thread-safe.
 class HeldJobs {
  public:
-  /// `now`: any clock, the same as for takeOlderThan().
-  void add(const TimedJob& job, Nanoseconds now);
+  /// A job of `step`. `now`: any clock, the same as for takeOlderThan(). Quick if the jobs of a
+  /// stream come one after another, in their order.
+  void add(std::int32_t step, const TimedJob& job, Nanoseconds now);
 
   /// Moves the jobs of all steps up to and including `step` to the end of `out`: steps ascending,
-  /// each step's jobs by start. Jobs that belong to no step come first.
+  /// each step's jobs by start, then by end. Jobs that belong to no step come first.
   void takeUpTo(std::int32_t step, std::vector<TimedJob>& out);
   /// The same up to the last step whose oldest job was added at or before `time`.
   void takeOlderThan(Nanoseconds time, std::vector<TimedJob>& out);
@@ -39,21 +39,15 @@ class HeldJobs {
     Nanoseconds firstAdded = 0;
     std::vector<TimedJob> jobs;
   };
-  /// A job among those of its step; jobs of the same times stay in their order.
-  struct Place {
-    Nanoseconds begin;
-    Nanoseconds end;
-    std::size_t index;
-    auto operator<=>(const Place&) const = default;
-  };
-  /// Moves `jobs` to the end of `out`, in the order of their begins.
-  void appendSorted(std::vector<TimedJob>& jobs, std::vector<TimedJob>& out);
+  void sort(std::vector<TimedJob>& jobs);
+  void mergePairs(const std::vector<TimedJob>& from, std::vector<TimedJob>& to);
 
   std::map<std::int32_t, Step> steps_;
-  std::vector<Place> order_;
   std::vector<TimedJob>* last_ = nullptr;  // where the last job went, as most of the next ones do
   std::int32_t lastStep_ = 0;
   std::vector<TimedJob> spare_;  // the memory of a step that is gone, for one that comes
+  std::vector<TimedJob> merged_;
+  std::vector<std::size_t> runs_;  // where sorted stretches begin, and the end of the last
 };
 
 }  // namespace pipetrace

@@ -8,9 +8,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-TimedJob job(std::int32_t step, Nanoseconds begin, Nanoseconds end) {
-  return {.job = {.step = step}, .begin = begin, .end = end};
-}
+TimedJob job(Nanoseconds begin, Nanoseconds end) { return {.begin = begin, .end = end}; }
 
 std::vector<Nanoseconds> begins(const std::vector<TimedJob>& jobs) {
   std::vector<Nanoseconds> result;
@@ -20,9 +18,9 @@ std::vector<Nanoseconds> begins(const std::vector<TimedJob>& jobs) {
 
 TEST(HeldJobsTest, AStepsJobsComeSortedByStart) {
   HeldJobs held;
-  held.add(job(1, 30, 40), 0);
-  held.add(job(1, 10, 20), 0);
-  held.add(job(1, 20, 30), 0);
+  held.add(1, job(30, 40), 0);
+  held.add(1, job(10, 20), 0);
+  held.add(1, job(20, 30), 0);
   std::vector<TimedJob> out;
   held.takeUpTo(0, out);
   EXPECT_THAT(out, IsEmpty());
@@ -33,8 +31,8 @@ TEST(HeldJobsTest, AStepsJobsComeSortedByStart) {
 
 TEST(HeldJobsTest, AnEmptyJobComesBeforeTheOneThatStartsWithIt) {
   HeldJobs held;
-  held.add(job(1, 10, 20), 0);
-  held.add(job(1, 10, 10), 0);
+  held.add(1, job(10, 20), 0);
+  held.add(1, job(10, 10), 0);
   std::vector<TimedJob> out;
   held.takeAll(out);
   ASSERT_EQ(out.size(), 2u);
@@ -43,10 +41,10 @@ TEST(HeldJobsTest, AnEmptyJobComesBeforeTheOneThatStartsWithIt) {
 
 TEST(HeldJobsTest, StepsAreNotMixedEvenWhenTheirJobsAre) {
   HeldJobs held;
-  held.add(job(2, 15, 16), 0);
-  held.add(job(1, 10, 11), 0);
-  held.add(job(1, 20, 21), 0);
-  held.add(job(3, 5, 6), 0);
+  held.add(2, job(15, 16), 0);
+  held.add(1, job(10, 11), 0);
+  held.add(1, job(20, 21), 0);
+  held.add(3, job(5, 6), 0);
   std::vector<TimedJob> out;
   held.takeUpTo(2, out);
   EXPECT_THAT(begins(out), ElementsAre(10, 20, 15));
@@ -55,9 +53,9 @@ TEST(HeldJobsTest, StepsAreNotMixedEvenWhenTheirJobsAre) {
 
 TEST(HeldJobsTest, WhatHasWaitedTooLongComesOutWithTheStepsBeforeIt) {
   HeldJobs held;
-  held.add(job(2, 20, 21), 100);
-  held.add(job(1, 10, 11), 150);
-  held.add(job(3, 30, 31), 200);
+  held.add(2, job(20, 21), 100);
+  held.add(1, job(10, 11), 150);
+  held.add(3, job(30, 31), 200);
   std::vector<TimedJob> out;
   held.takeOlderThan(99, out);
   EXPECT_THAT(out, IsEmpty());

@@ -12,6 +12,7 @@ namespace {
 namespace rf = ring_format;
 
 constexpr std::int64_t kIdBlock = 64;
+constexpr std::size_t kBits = 64;
 
 std::size_t slotCount(std::size_t slots) {
   return std::bit_ceil(std::clamp<std::size_t>(slots, 1, std::size_t{1} << 24));
@@ -40,7 +41,7 @@ Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFil
       slots_(reinterpret_cast<rf::Slot*>(piece_.memory + sizeof(rf::LaneHeader))),
       source_(options.source),
       readsTicks_(stream_->marksTicks() && !stream_->isAsynchronous()),
-      released_(mask_ + 1) {
+      released_(mask_ / kBits + 1) {
   options_.name.copy(header_->name.data(), header_->name.size() - 1);
   header_->isCompute = options.isCompute ? 1 : 0;
   header_->marksTicks = stream_->marksTicks() ? 1 : 0;
@@ -74,20 +75,31 @@ const rf::Slot* Lane::front() const noexcept {
   return shared(slot.sequence).load(std::memory_order_acquire) == wanted ? &slot : nullptr;
 }
 
-std::uint64_t Lane::take(Nanoseconds begin, Nanoseconds end) noexcept {
-  rf::Times& times = times_[taken_ & mask_];
+std::uint32_t Lane::take(Nanoseconds begin, Nanoseconds end) noexcept {
+  const auto slot = static_cast<std::uint32_t>(taken_ & mask_);
+  rf::Times& times = times_[slot];
   // A reader of the file must not take these times for those of the job that was here before.
   shared(times.sequence).store(0, std::memory_order_relaxed);
   shared(times.begin).store(begin, std::memory_order_release);
   shared(times.end).store(end, std::memory_order_release);
-  shared(times.sequence).store(static_cast<std::uint32_t>(taken_ + 1), std::memory_order_release);
-  return taken_++;
+  shared(times.sequence).store(static_cast<std::uint32_t>(++taken_), std::memory_order_release);
+  return slot;
 }
 
-void Lane::release(std::uint64_t number) noexcept {
-  released_[number & mask_] = true;
+void Lane::release(std::uint32_t slot) noexcept {
+  released_[slot / kBits] |= std::uint64_t{1} << slot % kBits;
+}
+
+void Lane::giveBack() noexcept {
   const std::uint64_t before = freed_;
-  while (freed_ < taken_ && released_[freed_ & mask_]) released_[freed_++ & mask_] = false;
+  for (;;) {
+    const std::size_t slot = freed_ & mask_;
+    std::uint64_t& bits = released_[slot / kBits];
+    const int run = std::countr_one(bits >> slot % kBits);
+    if (run == 0) break;
+    bits &= ~(~std::uint64_t{0} >> (kBits - static_cast<std::size_t>(run)) << slot % kBits);
+    freed_ += static_cast<std::uint64_t>(run);
+  }
   if (freed_ != before) shared(header_->freed).store(freed_, std::memory_order_release);
 }
 

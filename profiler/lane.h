@@ -48,14 +48,17 @@ class Lane {
   /// The oldest finished job that was not taken yet; null: none.
   const ring_format::Slot* front() const noexcept;
   /// Takes the job of front(), which was at these times. Its slot is kept until release().
-  /// Returns its number on the lane.
-  std::uint64_t take(Nanoseconds begin, Nanoseconds end) noexcept;
-  /// The job of that number need not survive any more.
-  void release(std::uint64_t number) noexcept;
+  /// Returns the slot's index.
+  std::uint32_t take(Nanoseconds begin, Nanoseconds end) noexcept;
+  /// What is in a slot that was taken and not released.
+  const ring_format::Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
+  /// The job in that slot need not survive the next giveBack().
+  void release(std::uint32_t slot) noexcept;
+  /// Lets the recording thread have the slots that were released, as far as none of an older job is
+  /// kept.
+  void giveBack() noexcept;
   /// Jobs that were taken.
   std::uint64_t taken() const noexcept { return taken_; }
-  /// Finished jobs that were not taken.
-  std::size_t waiting() const noexcept { return finished() - taken_; }
   /// Whether so many slots are in use that records may soon be lost.
   bool isCrowded() const noexcept;
 
@@ -114,7 +117,7 @@ class Lane {
   // The log thread's.
   alignas(64) std::uint64_t taken_ = 0;
   std::uint64_t freed_ = 0;
-  std::vector<bool> released_;  // by slot
+  std::vector<std::uint64_t> released_;  // a bit for each slot
 };
 
 // The recording path is here, so that it becomes one piece of code with its caller.

@@ -51,21 +51,21 @@ bool LogFile::removeLast(std::size_t bytes) noexcept {
   return ftruncate(fd_, ours - static_cast<off_t>(bytes)) == 0;
 }
 
-bool LogFile::isThere() noexcept {
+void LogFile::look() noexcept {
   // Writing to a file that was deleted works, and helps nobody.
   struct stat file {};
-  if (fstat(fd_, &file) != 0 || file.st_nlink > 0) return true;
-  if (firstError_ == 0) firstError_ = ENOENT;
-  return false;
+  isThere_ = fstat(fd_, &file) != 0 || file.st_nlink > 0;
+  if (!isThere_ && firstError_ == 0) firstError_ = ENOENT;
 }
 
-std::int64_t LogFile::append(std::string_view lines) noexcept {
+std::int64_t LogFile::append(std::string_view lines, bool looks) noexcept {
+  if (looks) look();
   if (insideLine_) {
     std::string_view newline = "\n";
     insideLine_ = !writeAll(newline);
   }
   std::string_view rest = lines;
-  if (!insideLine_ && isThere() && writeAll(rest)) return 0;
+  if (!insideLine_ && isThere_ && writeAll(rest)) return 0;
   ++failures_;
   const std::string_view written = lines.substr(0, lines.size() - rest.size());
   const std::size_t torn = written.size() - (written.rfind('\n') + 1);  // npos + 1 is 0

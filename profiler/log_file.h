@@ -19,7 +19,9 @@ class LogFile {
   /// Appends whole lines in one write(2), or as few as the system lets it. Returns how many of them
   /// did not get in. A line that got in partly is taken out again (it could read as a whole line
   /// with a wrong time), or, if others have written behind it, closed before the next one.
-  std::int64_t append(std::string_view lines) noexcept;
+  /// `looks`: whether the file has been deleted, and then writes nothing; else goes by the last
+  /// look.
+  std::int64_t append(std::string_view lines, bool looks = true) noexcept;
 
   const std::string& path() const { return path_; }
   /// append() calls that failed.
@@ -28,13 +30,14 @@ class LogFile {
   int firstError() const { return firstError_; }
 
  private:
-  bool isThere() noexcept;
+  void look() noexcept;
   bool writeAll(std::string_view& rest) noexcept;
   bool removeLast(std::size_t bytes) noexcept;
 
   std::string path_;
   int fd_ = -1;
   bool insideLine_ = false;
+  bool isThere_ = true;
   std::int64_t failures_ = 0;
   int firstError_ = 0;
 };

@@ -19,7 +19,7 @@ namespace {
 // How long a record may lie in a ring. Waking the thread from a recording call would cost that call
 // a system call; waking up often for nothing would cost processor time.
 constexpr Nanoseconds kShortest = kNsPerMs;
-constexpr Nanoseconds kLongest = 50 * kNsPerMs;
+constexpr Nanoseconds kLongest = 100 * kNsPerMs;
 constexpr Nanoseconds kFirst = 10 * kNsPerMs;
 
 Nanoseconds threadCpuTime() {
@@ -144,10 +144,16 @@ void LogThread::drain(bool everything) {
 }
 
 void LogThread::adaptInterval() {
-  std::size_t most = 0;
+  // What came, not what is there: jobs of a device may have to wait for a comparison of clocks.
+  std::uint64_t most = 0;
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
-  for (int i = 0; i < lanes; ++i) most = std::max(most, state_.laneAt(i).waiting());
-  if (most > state_.slots / 8) {
+  for (int i = 0; i < lanes; ++i) {
+    std::uint64_t& seen = seen_[static_cast<std::size_t>(i)];
+    const std::uint64_t finished = state_.laneAt(i).finished();
+    most = std::max(most, finished - seen);
+    seen = finished;
+  }
+  if (most > state_.slots / 16) {
     interval_ = std::max(kShortest, interval_ / 2);
   } else if (most < state_.slots / 32) {
     interval_ = std::min(kLongest, interval_ + interval_ / 4);
@@ -173,29 +179,20 @@ void LogThread::takeEndedSteps() {
 
 void LogThread::takeJobs(int laneIndex, Nanoseconds now) {
   Lane& lane = state_.laneAt(laneIndex);
+  DeviceStream& stream = lane.stream();
   while (const ring_format::Slot* slot = lane.front()) {
-    TimedJob timed{.lane = laneIndex};
+    TimedJob job{.lane = laneIndex};
     // A stream works in order: what comes after an unknown time is not known either.
-    if (!lane.stream().resolve(slot->begin, timed.begin)) return;
-    if (!lane.stream().resolve(slot->end, timed.end)) return;
-    const bool isLost = timed.begin == DeviceStream::kLost || timed.end == DeviceStream::kLost;
-    timed.job = {
-        .kind = static_cast<JobKind>(slot->kind),
-        .microBatch = slot->microBatch,
-        .step = slot->step,
-        .stage = slot->stage,
-        .chunk = slot->chunk,
-        .peer = slot->peer,
-        .bytes = slot->bytes,
-        .id = slot->id,
-        .action = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(slot->action))};
-    texts_.note(timed.job.action);
-    timed.number = lane.take(timed.begin, timed.end);
-    if (isLost) {
+    if (!stream.resolve(slot->begin, job.begin)) return;
+    if (!stream.resolve(slot->end, job.end)) return;
+    texts_.note(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(slot->action)));
+    job.slot = lane.take(job.begin, job.end);
+    if (job.begin == DeviceStream::kLost || job.end == DeviceStream::kLost) {
       ++untimed_;
-      lane.release(timed.number);
+      lane.release(job.slot);
+      lane.giveBack();
     } else {
-      held_.add(timed, now);
+      held_.add(slot->step, job, now);
     }
   }
 }
@@ -217,7 +214,7 @@ void LogThread::writeLines(bool everything) {
     for (const ring_format::CounterSlot* sample : counters_) lines_.add(*sample);
     counters_.clear();
   }
-  for (const TimedJob& timed : ready_) lines_.add(timed);
+  for (const TimedJob& job : ready_) lines_.add(job);
   ready_.clear();
   everything ? lines_.writeAll() : lines_.writeOld();
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -61,6 +62,7 @@ class LogThread {
 
   // Log thread only.
   Nanoseconds interval_;
+  std::array<std::uint64_t, ring_format::kMaxLanes> seen_{};  // jobs finished by the last time
   LogWriter writer_;
   RingTexts texts_;
   HeldJobs held_;

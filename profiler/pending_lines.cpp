@@ -1,22 +1,33 @@
 #include "profiler/pending_lines.h"
 
+#include <bit>
+#include <utility>
+
 namespace pipetrace {
+
+static_assert(RecordingState::kMaxLanes <= 64, "a bit for each lane");
+
 namespace {
 
-std::string_view textAt(const char* address) { return address == nullptr ? "" : address; }
+std::string_view textAt(std::uint64_t address) {
+  if (address == 0) return {};
+  return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(address));
+}
 
 }  // namespace
 
 void PendingLines::setNow(Nanoseconds now) {
   now_ = now;
   writer_.setNow(state_.clock.at(now));
+  looks_ = true;
 }
 
 void PendingLines::add(const TimedJob& timed) {
   Lane& lane = state_.laneAt(timed.lane);
-  const Job& job = timed.job;
+  const ring_format::Slot& job = lane.slot(timed.slot);
+  const std::string_view type = logName(static_cast<JobKind>(job.kind));
   if (lane.isCompute()) {
-    writer_.append(text_, JobLine{.type = logName(job.kind),
+    writer_.append(text_, JobLine{.type = type,
                                   .number = job.microBatch,
                                   .microBatch = job.microBatch,
                                   .begin = timed.begin,
@@ -28,7 +39,7 @@ void PendingLines::add(const TimedJob& timed) {
                                   .stream = lane.name(),
                                   .action = textAt(job.action)});
   } else {
-    writer_.append(text_, StreamLine{.type = logName(job.kind),
+    writer_.append(text_, StreamLine{.type = type,
                                      .microBatch = job.microBatch,
                                      .begin = timed.begin,
                                      .end = timed.end,
@@ -40,18 +51,15 @@ void PendingLines::add(const TimedJob& timed) {
                                      .stage = job.stage,
                                      .chunk = job.chunk});
   }
-  places_.push_back({&lane, timed.number});
+  places_.push_back({.lane = timed.lane, .slot = timed.slot});
   addLine();
 }
 
 void PendingLines::add(const ring_format::CounterSlot& sample) {
-  const auto text = [](std::uint64_t address) {
-    return textAt(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(address)));
-  };
-  writer_.append(text_, CounterLine{.name = text(sample.name),
+  writer_.append(text_, CounterLine{.name = textAt(sample.name),
                                     .time = state_.clock.at(sample.monotonic),
                                     .value = sample.value,
-                                    .unit = text(sample.unit)});
+                                    .unit = textAt(sample.unit)});
   ++samples_;
   addLine();
 }
@@ -67,10 +75,15 @@ void PendingLines::writeOld() {
 
 void PendingLines::writeAll() {
   if (count_ == 0) return;
-  const std::int64_t lost = file_.append(text_);
+  const std::int64_t lost = file_.append(text_.text(), std::exchange(looks_, false));
   lost_ += lost;
   written_ += count_ - lost;
-  for (const Place& place : places_) place.lane->release(place.number);
+  std::uint64_t lanes = 0;  // a bit for each
+  for (const Place& place : places_) {
+    state_.laneAt(place.lane).release(place.slot);
+    lanes |= std::uint64_t{1} << place.lane;
+  }
+  for (; lanes != 0; lanes &= lanes - 1) state_.laneAt(std::countr_zero(lanes)).giveBack();
   state_.counters.free(samples_);
   places_.clear();
   samples_ = 0;

@@ -1,13 +1,13 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "profiler/held_jobs.h"
 #include "profiler/log_file.h"
 #include "profiler/recording_state.h"
 #include "trace/log_writer.h"
+#include "trace/text_buffer.h"
 
 namespace pipetrace {
 
@@ -39,8 +39,8 @@ class PendingLines {
 
  private:
   struct Place {
-    Lane* lane;
-    std::uint64_t number;
+    std::int32_t lane;
+    std::uint32_t slot;
   };
   void addLine();
 
@@ -49,7 +49,8 @@ class PendingLines {
   RecordingState& state_;
   Nanoseconds now_ = 0;
   Nanoseconds since_ = 0;  // when the first of the lines was added
-  std::string text_;
+  bool looks_ = true;      // for the file, once each time
+  TextBuffer text_;
   int count_ = 0;
   std::vector<Place> places_;  // of the jobs in text_
   std::uint64_t samples_ = 0;  // in text_

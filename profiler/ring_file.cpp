@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -17,6 +18,15 @@ namespace {
 
 constexpr int kMostLeftOver = 1000;
 constexpr std::size_t kPage = 64 * 1024;  // the largest page of any Linux: mappings begin on one
+
+/// The first write to a page of a file's mapping ends in the file system, even if the page is
+/// there: here, and not in the middle of a recording call.
+void touch(std::byte* memory, std::size_t bytes) noexcept {
+  const auto step = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (std::size_t i = 0; i < bytes; i += step) {
+    std::atomic_ref(memory[i]).store(std::byte{0}, std::memory_order_relaxed);
+  }
+}
 
 }  // namespace
 
@@ -71,6 +81,7 @@ RingFile::Piece RingFile::extend(std::size_t bytes) {
       if (memory != MAP_FAILED) {
         mappings_.push_back({memory, bytes});
         size_ += bytes;
+        touch(static_cast<std::byte*>(memory), bytes);
         return {static_cast<std::byte*>(memory), size_ - bytes, true};
       }
       refuse(errno);

@@ -2,167 +2,36 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdio>
-#include <cstring>
 
-#include "trace/decimal_time.h"
-#include "trace/log_format.h"
+#include "trace/log_fields.h"
 
 namespace pipetrace {
 namespace {
 
 namespace lf = log_format;
 
-constexpr std::array<bool, 256> kBare = [] {
-  std::array<bool, 256> bare{};
-  for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                       "0123456789_.+:/-")) {
-    bare[static_cast<unsigned char>(c)] = true;
-  }
-  return bare;
-}();
+constexpr std::string_view kNothing;
+
+template <const std::string_view& kFirst, const std::string_view& kSecond = kNothing>
+constexpr LogPiece kMark{{kFirst, kSecond}};
 
 bool isPlain(std::string_view value) {
-  return !value.empty() && std::all_of(value.begin(), value.end(),
-                                       [](char c) { return kBare[static_cast<unsigned char>(c)]; });
+  return !value.empty() && std::all_of(value.begin(), value.end(), LogFields::isBare);
 }
 
-/// ", key = ", made at compile time and copied whole: a copy of fixed size costs two instructions.
-struct Key {
-  static constexpr std::size_t kRoom = 32;
-
-  constexpr explicit Key(std::string_view name) {
-    for (const std::string_view part : {std::string_view(", "), name, std::string_view(" = ")}) {
-      for (const char c : part) text.at(size++) = c;
-    }
-  }
-  std::array<char, kRoom> text{};
-  std::size_t size = 0;
-};
-
-template <const std::string_view& kName>
-inline constexpr Key kKey{kName};
-
-constexpr std::size_t kPrefixRoom = 64;
-
-/// A line: prefix, mark, and `key = value` pairs with ", " between them. Collects them in a buffer
-/// of its own, as appending to a string piece by piece costs more than the rest.
-class Fields {
- public:
-  /// `prefix` has kPrefixRoom characters that can be read, however long it is.
-  Fields(std::string& out, std::string_view prefix, std::string_view mark) : out_(out) {
-    std::memcpy(at_, prefix.data(), kPrefixRoom);
-    at_ = std::copy(mark.begin(), mark.end(), at_ + prefix.size());
-  }
-
-  [[gnu::always_inline]] void number(const Key& key, std::int64_t value) {
-    begin(key);
-    print(value);
-  }
-  [[gnu::always_inline]] void givenNumber(const Key& key, std::int64_t value) {
-    if (value != kNotGiven) number(key, value);
-  }
-  void real(const Key& key, double value) {
-    begin(key);
-    at_ = std::to_chars(at_, at_ + kNumberRoom, value).ptr;  // the shortest that reads back
-  }
-  [[gnu::always_inline]] void time(const Key& key, Nanoseconds value) {
-    begin(key);
-    at_ = printMilliseconds(at_, value);
-  }
-  void text(const Key& key, std::string_view value) {
-    begin(key);
-    if (putPlain(value)) return;
-    flush();
-    appendLogValue(out_, value);
-  }
-  void givenText(const Key& key, std::string_view value) {
-    if (!value.empty()) text(key, value);
-  }
-  template <typename Number>
-  void given(const Key& key, const std::optional<Number>& value) {
-    if (!value) return;
-    begin(key);
-    at_ = std::to_chars(at_, at_ + kNumberRoom, *value).ptr;
-  }
-  /// `Job (n)`, the one that is no pair.
-  void jobNumber(std::int64_t number) {
-    put(lf::kJob);
-    makeRoom(kNumberRoom);
-    print(number);
-    put(")");
-    skipComma_ = 0;
-  }
-  void endLine() {
-    put("\n");
-    flush();
-  }
-
- private:
-  static constexpr std::size_t kNumberRoom = 32;
-  static constexpr std::size_t kPlainRoom = 64;
-
-  /// Leaves room for a number behind the key.
-  [[gnu::always_inline]] void begin(const Key& key) {
-    makeRoom(Key::kRoom + kPlainRoom);
-    std::memcpy(at_, key.text.data() + skipComma_, Key::kRoom - 2);
-    at_ += key.size - skipComma_;
-    skipComma_ = 0;
-  }
-  [[gnu::always_inline]] void print(std::int64_t value) {
-    if (value >= 0 && value <= 9) {
-      *at_++ = static_cast<char>('0' + value);
-    } else {
-      at_ = std::to_chars(at_, at_ + kNumberRoom, value).ptr;
-    }
-  }
-  /// Copies and looks at each character in one go. False: it has to be quoted.
-  [[gnu::always_inline]] bool putPlain(std::string_view value) {
-    if (value.empty() || value.size() > kPlainRoom) return false;
-    bool isPlain = true;
-    char* to = at_;
-    for (const char c : value) {
-      isPlain &= kBare[static_cast<unsigned char>(c)];
-      *to++ = c;
-    }
-    if (isPlain) at_ = to;
-    return isPlain;
-  }
-  void put(std::string_view text) {
-    makeRoom(text.size());
-    if (text.size() > buffer_.size()) {
-      out_ += text;
-    } else {
-      at_ = std::copy(text.begin(), text.end(), at_);
-    }
-  }
-  void makeRoom(std::size_t bytes) {
-    if (static_cast<std::size_t>(buffer_.data() + buffer_.size() - at_) < bytes) flush();
-  }
-  void flush() {
-    out_.append(buffer_.data(), at_);
-    at_ = buffer_.data();
-  }
-
-  std::string& out_;
-  std::size_t skipComma_ = 2;     // the first pair has none before it
-  std::array<char, 512> buffer_;  // no {}: zeroing it would cost as much as filling it
-  char* at_ = buffer_.data();
-};
-
-void addStream(Fields& fields, const StreamLine& line) {
-  fields.text(kKey<lf::kType>, line.type);
-  fields.givenNumber(kKey<lf::kMicroBatch>, line.microBatch);
-  fields.time(kKey<lf::kStart>, line.begin);
-  fields.time(kKey<lf::kEndTime>, line.end);
-  fields.givenText(kKey<lf::kStreamKey>, line.stream);
-  fields.givenNumber(kKey<lf::kPeer>, line.peer);
-  fields.givenNumber(kKey<lf::kBytes>, line.bytes);
-  fields.givenNumber(kKey<lf::kJobKey>, line.job);
-  fields.givenNumber(kKey<lf::kStep>, line.step);
-  fields.givenNumber(kKey<lf::kStage>, line.stage);
-  fields.givenNumber(kKey<lf::kChunk>, line.chunk);
+void addStream(LogFields& fields, const StreamLine& line) {
+  fields.text(kLogKey<lf::kType>, line.type);
+  fields.givenNumber(kLogKey<lf::kMicroBatch>, line.microBatch);
+  fields.time(kLogKey<lf::kStart>, line.begin);
+  fields.time(kLogKey<lf::kEndTime>, line.end);
+  fields.givenText(kLogKey<lf::kStreamKey>, line.stream);
+  fields.givenNumber(kLogKey<lf::kPeer>, line.peer);
+  fields.givenNumber(kLogKey<lf::kBytes>, line.bytes);
+  fields.givenNumber(kLogKey<lf::kJobKey>, line.job);
+  fields.givenNumber(kLogKey<lf::kStep>, line.step);
+  fields.givenNumber(kLogKey<lf::kStage>, line.stage);
+  fields.givenNumber(kLogKey<lf::kChunk>, line.chunk);
 }
 
 }  // namespace
@@ -212,103 +81,103 @@ std::string_view LogWriter::prefix() {
   prefix_ = secondText_;
   prefix_ += text.data();
   prefix_ += "log_writer.cpp:1] ";
-  prefixSize_ = std::min(prefix_.size(), kPrefixRoom);
-  prefix_.resize(kPrefixRoom);
+  prefixSize_ = std::min(prefix_.size(), LogFields::kPrefixRoom);
+  prefix_.resize(LogFields::kPrefixRoom);
   prefixNow_ = now_;
   return {prefix_.data(), prefixSize_};
 }
 
-void LogWriter::append(std::string& out, const JobLine& line) {
-  Fields fields(out, prefix(), lf::kInfo);
-  fields.jobNumber(line.number);
-  fields.text(kKey<lf::kType>, line.type);
-  fields.number(kKey<lf::kMicroBatch>, line.microBatch);
-  fields.time(kKey<lf::kJobStart>, line.begin);
-  fields.time(kKey<lf::kJobEnd>, line.end);
-  fields.givenNumber(kKey<lf::kId>, line.id);
-  fields.givenNumber(kKey<lf::kStep>, line.step);
-  fields.givenNumber(kKey<lf::kStage>, line.stage);
-  fields.givenNumber(kKey<lf::kChunk>, line.chunk);
-  fields.givenText(kKey<lf::kStreamKey>, line.stream);
-  fields.givenText(kKey<lf::kAction>, line.action);
-  fields.givenNumber(kKey<lf::kPart>, line.part);
-  fields.givenNumber(kKey<lf::kVersionKey>, line.version);
+void LogWriter::append(TextBuffer& out, const JobLine& line) {
+  LogFields fields(out, times_, prefix(), kMark<lf::kInfo, lf::kJob>);
+  fields.inBrackets(line.number);
+  fields.text(kLogKey<lf::kType>, line.type);
+  fields.number(kLogKey<lf::kMicroBatch>, line.microBatch);
+  fields.time(kLogKey<lf::kJobStart>, line.begin);
+  fields.time(kLogKey<lf::kJobEnd>, line.end);
+  fields.givenNumber(kLogKey<lf::kId>, line.id);
+  fields.givenNumber(kLogKey<lf::kStep>, line.step);
+  fields.givenNumber(kLogKey<lf::kStage>, line.stage);
+  fields.givenNumber(kLogKey<lf::kChunk>, line.chunk);
+  fields.givenText(kLogKey<lf::kStreamKey>, line.stream);
+  fields.givenText(kLogKey<lf::kAction>, line.action);
+  fields.givenNumber(kLogKey<lf::kPart>, line.part);
+  fields.givenNumber(kLogKey<lf::kVersionKey>, line.version);
   fields.endLine();
 }
 
-void LogWriter::append(std::string& out, const StreamLine& line) {
-  Fields fields(out, prefix(), lf::kStream);
+void LogWriter::append(TextBuffer& out, const StreamLine& line) {
+  LogFields fields(out, times_, prefix(), kMark<lf::kStream>);
   addStream(fields, line);
   fields.endLine();
 }
 
-void LogWriter::append(std::string& out, const NcclLine& line) {
-  Fields fields(out, prefix(), lf::kStream);
+void LogWriter::append(TextBuffer& out, const NcclLine& line) {
+  LogFields fields(out, times_, prefix(), kMark<lf::kStream>);
   addStream(fields, line.what);
-  if (!line.isTimed) fields.number(kKey<lf::kUntimed>, 1);
-  fields.givenText(kKey<lf::kCommunicator>, line.communicator);
-  fields.givenNumber(kKey<lf::kCommunicatorPeer>, line.communicatorPeer);
-  fields.givenNumber(kKey<lf::kSequence>, line.sequence);
-  fields.givenText(kKey<lf::kAlgorithm>, line.algorithm);
-  fields.givenText(kKey<lf::kProtocol>, line.protocol);
+  if (!line.isTimed) fields.number(kLogKey<lf::kUntimed>, 1);
+  fields.givenText(kLogKey<lf::kCommunicator>, line.communicator);
+  fields.givenNumber(kLogKey<lf::kCommunicatorPeer>, line.communicatorPeer);
+  fields.givenNumber(kLogKey<lf::kSequence>, line.sequence);
+  fields.givenText(kLogKey<lf::kAlgorithm>, line.algorithm);
+  fields.givenText(kLogKey<lf::kProtocol>, line.protocol);
   fields.endLine();
 }
 
-void LogWriter::append(std::string& out, const KernelLine& line) {
-  Fields fields(out, prefix(), lf::kKernel);
-  fields.text(kKey<lf::kName>, line.name);
-  fields.time(kKey<lf::kStart>, line.begin);
-  fields.time(kKey<lf::kEndTime>, line.end);
-  fields.givenText(kKey<lf::kStreamKey>, line.stream);
-  fields.givenNumber(kKey<lf::kBytes>, line.bytes);
-  fields.givenNumber(kKey<lf::kJobKey>, line.job);
+void LogWriter::append(TextBuffer& out, const KernelLine& line) {
+  LogFields fields(out, times_, prefix(), kMark<lf::kKernel>);
+  fields.text(kLogKey<lf::kName>, line.name);
+  fields.time(kLogKey<lf::kStart>, line.begin);
+  fields.time(kLogKey<lf::kEndTime>, line.end);
+  fields.givenText(kLogKey<lf::kStreamKey>, line.stream);
+  fields.givenNumber(kLogKey<lf::kBytes>, line.bytes);
+  fields.givenNumber(kLogKey<lf::kJobKey>, line.job);
   fields.endLine();
 }
 
-void LogWriter::append(std::string& out, const CounterLine& line) {
-  Fields fields(out, prefix(), lf::kCounter);
-  fields.text(kKey<lf::kName>, line.name);
-  fields.time(kKey<lf::kTime>, line.time);
-  fields.real(kKey<lf::kValue>, line.value);
-  fields.givenText(kKey<lf::kUnit>, line.unit);
+void LogWriter::append(TextBuffer& out, const CounterLine& line) {
+  LogFields fields(out, times_, prefix(), kMark<lf::kCounter>);
+  fields.text(kLogKey<lf::kName>, line.name);
+  fields.time(kLogKey<lf::kTime>, line.time);
+  fields.shortest(kLogKey<lf::kValue>, line.value);
+  fields.givenText(kLogKey<lf::kUnit>, line.unit);
   fields.endLine();
 }
 
-void LogWriter::append(std::string& out, const ClockReading& reading) {
-  Fields fields(out, prefix(), lf::kClock);
-  fields.time(kKey<lf::kTime>, reading.when);
-  fields.number(kKey<lf::kOffset>, reading.offset);
-  fields.number(kKey<lf::kBound>, reading.bound);
+void LogWriter::append(TextBuffer& out, const ClockReading& reading) {
+  LogFields fields(out, times_, prefix(), kMark<lf::kClock>);
+  fields.time(kLogKey<lf::kTime>, reading.when);
+  fields.number(kLogKey<lf::kOffset>, reading.offset);
+  fields.number(kLogKey<lf::kBound>, reading.bound);
   fields.endLine();
 }
 
-void LogWriter::appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile) {
-  Fields fields(out, prefix(), lf::kMeta);
-  fields.number(kKey<lf::kVersionKey>, lf::kVersion);
-  fields.number(kKey<lf::kRank>, info.rank);
-  fields.given(kKey<lf::kWorldSize>, info.worldSize);
-  fields.givenText(kKey<lf::kHost>, info.host);
-  fields.givenText(kKey<lf::kDevice>, info.device);
-  fields.given(kKey<lf::kNumStages>, info.numStages);
-  fields.given(kKey<lf::kNumChunks>, info.numChunks);
-  fields.given(kKey<lf::kNumMicroBatches>, info.numMicroBatches);
-  fields.givenText(kKey<lf::kSchedule>, info.schedule);
-  fields.given(kKey<lf::kDataParallelIndex>, info.dataParallelIndex);
-  fields.givenText(kKey<lf::kClockKey>, info.clock);
-  fields.given(kKey<lf::kFlopsPerStep>, info.flopsPerStep);
-  fields.given(kKey<lf::kTokensPerStep>, info.tokensPerStep);
-  fields.givenText(kKey<lf::kRing>, ringFile);
+void LogWriter::appendMeta(TextBuffer& out, const RankInfo& info, std::string_view ringFile) {
+  LogFields fields(out, times_, prefix(), kMark<lf::kMeta>);
+  fields.number(kLogKey<lf::kVersionKey>, lf::kVersion);
+  fields.number(kLogKey<lf::kRank>, info.rank);
+  fields.given(kLogKey<lf::kWorldSize>, info.worldSize);
+  fields.givenText(kLogKey<lf::kHost>, info.host);
+  fields.givenText(kLogKey<lf::kDevice>, info.device);
+  fields.given(kLogKey<lf::kNumStages>, info.numStages);
+  fields.given(kLogKey<lf::kNumChunks>, info.numChunks);
+  fields.given(kLogKey<lf::kNumMicroBatches>, info.numMicroBatches);
+  fields.givenText(kLogKey<lf::kSchedule>, info.schedule);
+  fields.given(kLogKey<lf::kDataParallelIndex>, info.dataParallelIndex);
+  fields.givenText(kLogKey<lf::kClockKey>, info.clock);
+  fields.given(kLogKey<lf::kFlopsPerStep>, info.flopsPerStep);
+  fields.given(kLogKey<lf::kTokensPerStep>, info.tokensPerStep);
+  fields.givenText(kLogKey<lf::kRing>, ringFile);
   fields.endLine();
 }
 
-void LogWriter::appendEnd(std::string& out, const RankInfo& info) {
-  Fields fields(out, prefix(), lf::kEnd);
-  fields.number(kKey<lf::kWritten>, info.written);
-  fields.number(kKey<lf::kDropped>, info.dropped);
-  fields.number(kKey<lf::kErrors>, info.errors);
-  fields.number(kKey<lf::kLateStarts>, info.lateStarts);
-  fields.number(kKey<lf::kOwnCost>, info.ownCost);
-  if (info.logThreadCost > 0) fields.number(kKey<lf::kLogThreadCost>, info.logThreadCost);
+void LogWriter::appendEnd(TextBuffer& out, const RankInfo& info) {
+  LogFields fields(out, times_, prefix(), kMark<lf::kEnd>);
+  fields.number(kLogKey<lf::kWritten>, info.written);
+  fields.number(kLogKey<lf::kDropped>, info.dropped);
+  fields.number(kLogKey<lf::kErrors>, info.errors);
+  fields.number(kLogKey<lf::kLateStarts>, info.lateStarts);
+  fields.number(kLogKey<lf::kOwnCost>, info.ownCost);
+  if (info.logThreadCost > 0) fields.number(kLogKey<lf::kLogThreadCost>, info.logThreadCost);
   fields.endLine();
 }
 

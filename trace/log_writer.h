@@ -5,13 +5,15 @@
 #include <string_view>
 
 #include "trace/log_lines.h"
+#include "trace/millisecond_printer.h"
 #include "trace/rank_info.h"
+#include "trace/text_buffer.h"
 
 namespace pipetrace {
 
 /// Formats the lines of the job log (docs/log-format.md), each with its newline, onto the end of a
-/// string; who writes the string where, and when, is the caller's. Allocates only when the string
-/// has to grow. Not thread-safe (it caches the text of the current second).
+/// text; who writes the string where, and when, is the caller's. Allocates only when the text
+/// has to grow. Not thread-safe (it keeps the texts of the last seconds).
 class LogWriter {
  public:
   /// `threadId` is what the glog prefix of each line names.
@@ -21,18 +23,36 @@ class LogWriter {
   /// prefix.
   void setNow(Nanoseconds now) { now_ = now; }
 
-  void append(std::string& out, const JobLine& line);
-  void append(std::string& out, const StreamLine& line);
-  void append(std::string& out, const NcclLine& line);
-  void append(std::string& out, const KernelLine& line);
-  void append(std::string& out, const CounterLine& line);
-  void append(std::string& out, const ClockReading& reading);
+  void append(TextBuffer& out, const JobLine& line);
+  void append(TextBuffer& out, const StreamLine& line);
+  void append(TextBuffer& out, const NcclLine& line);
+  void append(TextBuffer& out, const KernelLine& line);
+  void append(TextBuffer& out, const CounterLine& line);
+  void append(TextBuffer& out, const ClockReading& reading);
 
   /// `Profiler Meta:`: rank and the fields of `info` that are given, and the name of the run's ring
   /// file (trace/ring_format.h), if there is one.
-  void appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile = {});
+  void appendMeta(TextBuffer& out, const RankInfo& info, std::string_view ringFile = {});
   /// `Profiler End:`: the last group of fields of `info`.
-  void appendEnd(std::string& out, const RankInfo& info);
+  void appendEnd(TextBuffer& out, const RankInfo& info);
+
+  // The same, onto a string.
+  template <typename Line>
+  void append(std::string& out, const Line& line) {
+    line_.clear();
+    append(line_, line);
+    out += line_.text();
+  }
+  void appendMeta(std::string& out, const RankInfo& info, std::string_view ringFile = {}) {
+    line_.clear();
+    appendMeta(line_, info, ringFile);
+    out += line_.text();
+  }
+  void appendEnd(std::string& out, const RankInfo& info) {
+    line_.clear();
+    appendEnd(line_, info);
+    out += line_.text();
+  }
 
  private:
   std::string_view prefix();
@@ -44,6 +64,8 @@ class LogWriter {
   std::string secondText_;
   std::string prefix_;
   std::size_t prefixSize_ = 0;
+  MillisecondPrinter times_;
+  TextBuffer line_;
 };
 
 /// Appends `value` as the log writes it: bare when it matches [\w.+:/-]+ (ASCII), else as a JSON

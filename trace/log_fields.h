@@ -1,0 +1,157 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "trace/decimal_digits.h"
+#include "trace/event.h"
+#include "trace/log_format.h"
+#include "trace/log_writer.h"
+#include "trace/millisecond_printer.h"
+#include "trace/text_buffer.h"
+
+namespace pipetrace {
+
+/// Characters made at compile time and copied with all their room: a copy of fixed size costs two
+/// instructions.
+struct LogPiece {
+  static constexpr std::size_t kRoom = 32;
+
+  constexpr explicit LogPiece(std::initializer_list<std::string_view> parts) {
+    for (const std::string_view part : parts) {
+      for (const char c : part) text.at(size++) = c;
+    }
+  }
+  std::array<char, kRoom> text{};
+  std::size_t size = 0;
+};
+
+/// ", key = ".
+template <const std::string_view& kName>
+inline constexpr LogPiece kLogKey{{", ", kName, " = "}};
+
+/// A line of the job log: prefix, mark, and `key = value` pairs with ", " between them.
+class LogFields {
+ public:
+  static constexpr std::size_t kPrefixRoom = 64;
+
+  /// `prefix` has kPrefixRoom characters that can be read, however long it is. All but `mark` must
+  /// outlive the line.
+  LogFields(TextBuffer& out, MillisecondPrinter& times, std::string_view prefix,
+            const LogPiece& mark)
+      : out_(out), times_(times) {
+    static_assert(kRoom > kPrefixRoom + 2 * LogPiece::kRoom);
+    std::memcpy(at_, prefix.data(), kPrefixRoom);
+    at_ += prefix.size();
+    put(mark, 0);
+  }
+
+  [[gnu::always_inline]] void number(const LogPiece& key, std::int64_t value) {
+    begin(key);
+    at_ = printNumber(at_, value);
+  }
+  [[gnu::always_inline]] void givenNumber(const LogPiece& key, std::int64_t value) {
+    if (value != kNotGiven) number(key, value);
+  }
+  [[gnu::always_inline]] void time(const LogPiece& key, Nanoseconds value) {
+    begin(key);
+    at_ = times_.print(at_, value);
+  }
+  void text(const LogPiece& key, std::string_view value) {
+    begin(key);
+    if (!putPlain(value)) putOther(value);
+  }
+  void givenText(const LogPiece& key, std::string_view value) {
+    if (!value.empty()) text(key, value);
+  }
+  template <typename Number>
+  void given(const LogPiece& key, const std::optional<Number>& value) {
+    if (value) shortest(key, *value);
+  }
+  /// As few digits as read back to the same number.
+  template <typename Number>
+  void shortest(const LogPiece& key, Number value) {
+    begin(key);
+    at_ = std::to_chars(at_, at_ + kValueRoom, value).ptr;
+  }
+  /// What closes the mark's bracket: `n)` of `Job (n)`. The only value that is no pair.
+  void inBrackets(std::int64_t number) {
+    makeRoom();
+    at_ = printNumber(at_, number);
+    *at_++ = ')';
+    skipComma_ = 0;
+  }
+  void endLine() {
+    makeRoom();
+    *at_++ = '\n';
+    out_.endAt(at_);
+  }
+
+  /// Whether `c` needs no quotes.
+  static constexpr bool isBare(char c) { return kBare[static_cast<unsigned char>(c)]; }
+
+ private:
+  static constexpr std::size_t kValueRoom = 64;
+  static constexpr std::array<bool, 256> kBare = [] {
+    std::array<bool, 256> bare{};
+    for (const char c : std::string_view("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                         "0123456789_.+:/-")) {
+      bare[static_cast<unsigned char>(c)] = true;
+    }
+    return bare;
+  }();
+
+  /// Leaves room for a value behind the key.
+  [[gnu::always_inline]] void begin(const LogPiece& key) {
+    makeRoom();
+    put(key, skipComma_);
+    skipComma_ = 0;
+  }
+  [[gnu::always_inline]] void put(const LogPiece& piece, std::size_t skipped) {
+    std::memcpy(at_, piece.text.data() + skipped, LogPiece::kRoom - 2);
+    at_ += piece.size - skipped;
+  }
+  /// Copies and looks at each character in one go. False: it has to be quoted.
+  [[gnu::always_inline]] bool putPlain(std::string_view value) {
+    if (value.empty() || value.size() > kValueRoom) return false;
+    bool isPlain = true;
+    char* to = at_;
+    for (const char c : value) {
+      isPlain &= isBare(c);
+      *to++ = c;
+    }
+    if (isPlain) at_ = to;
+    return isPlain;
+  }
+  void putOther(std::string_view value) {
+    std::string quoted;
+    appendLogValue(quoted, value);
+    out_.endAt(at_);
+    at_ = std::copy(quoted.begin(), quoted.end(), out_.room(quoted.size() + kRoom));
+    end_ = at_ + kRoom;
+  }
+  /// For a key and a value.
+  [[gnu::always_inline]] void makeRoom() {
+    if (static_cast<std::size_t>(end_ - at_) < LogPiece::kRoom + kValueRoom) [[unlikely]] {
+      out_.endAt(at_);
+      at_ = out_.room(kRoom);
+      end_ = at_ + kRoom;
+    }
+  }
+
+  static constexpr std::size_t kRoom = 512;
+
+  TextBuffer& out_;
+  MillisecondPrinter& times_;
+  std::size_t skipComma_ = 2;  // the first pair has none before it
+  char* at_ = out_.room(kRoom);
+  const char* end_ = at_ + kRoom;
+};
+
+}  // namespace pipetrace

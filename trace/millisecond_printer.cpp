@@ -1,0 +1,21 @@
+#include "trace/millisecond_printer.h"
+
+#include <algorithm>
+
+#include "trace/decimal_time.h"
+
+namespace pipetrace {
+
+char* MillisecondPrinter::printAnew(char* to, Nanoseconds time) {
+  if (time < kNsPerSecond) return printMilliseconds(to, time);  // its milliseconds lose their zeros
+  const Nanoseconds seconds = time / kNsPerSecond;
+  second_ = static_cast<std::uint64_t>(seconds * kNsPerSecond);
+  // The last second ends early, where the first negative time would follow.
+  length_ = std::min<std::uint64_t>(kNsPerSecond, static_cast<std::uint64_t>(kNsMax) + 1 - second_);
+  std::array<char, 24> text{};
+  size_ = static_cast<std::size_t>(printNumber(text.data(), seconds) - text.data());
+  std::memcpy(digits_.data(), text.data(), digits_.size());
+  return print(to, time);
+}
+
+}  // namespace pipetrace
