@@ -8,15 +8,28 @@
 
 #include "trace/error.h"
 #include "trace/log_format.h"
+#include "trace/ring_format.h"
 
 namespace pipetrace {
 namespace {
 
+bool isNumber(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// workerlog.<number>, or what a killed rank left beside it: workerlog.<number>[.<number>].ring.
 bool isWorkerLog(std::string_view name) {
   if (!name.starts_with(log_format::kFilePrefix)) return false;
   name.remove_prefix(log_format::kFilePrefix.size());
-  return !name.empty() &&
-         std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (name.ends_with(ring_format::kFileSuffix)) {
+    name.remove_suffix(ring_format::kFileSuffix.size());
+    const std::size_t dot = name.find('.');
+    if (dot != std::string_view::npos) {
+      return isNumber(name.substr(0, dot)) && isNumber(name.substr(dot + 1));
+    }
+  }
+  return isNumber(name);
 }
 
 }  // namespace

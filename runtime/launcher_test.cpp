@@ -328,13 +328,20 @@ TEST(LauncherTest, AStuckDisplayDoesNotKeepAFailedRunFromEnding) {
 
 TEST(LauncherTest, StaleLogsAreRemovedAndNothingElse) {
   RecordedLog log;
-  for (const char* name : {"workerlog.0", "workerlog.7", "workerlog.x", "workerlog.", "notes"}) {
-    std::ofstream(log.folder() + "/" + name) << "old\n";
+  const std::vector<std::string> stale = {"workerlog.7", "workerlog.0.ring", "workerlog.0.12.ring"};
+  const std::vector<std::string> others = {
+      "workerlog.x",      "workerlog.",         "notes",         "my.ring",
+      "workerlog.x.ring", "workerlog.0.x.ring", "workerlog.ring"};
+  std::ofstream(log.path(0)) << "old\n";
+  for (const auto& names : {stale, others}) {
+    for (const std::string& name : names) std::ofstream(log.folder() + "/" + name) << "old\n";
   }
   EXPECT_EQ(launch(shellRanks(log, 1, "echo new")).exitCode, 0);
   EXPECT_EQ(log.text(0), "new\n");
-  EXPECT_FALSE(std::filesystem::exists(log.path(7)));
-  for (const char* name : {"workerlog.x", "workerlog.", "notes"}) {
+  for (const std::string& name : stale) {
+    EXPECT_FALSE(std::filesystem::exists(log.folder() + "/" + name)) << name;
+  }
+  for (const std::string& name : others) {
     EXPECT_TRUE(std::filesystem::exists(log.folder() + "/" + name)) << name;
   }
 }
