@@ -227,6 +227,45 @@ TEST_F(PipeTrace, OutputThatWasReadOfAFolderIsAnError) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(run({folder, "-o", folder + "/own.json"}).exitCode, 0);
 }
 
+TEST_F(PipeTrace, OutputThatWouldReplaceWhatAnotherProgramPutIntoTheFolderIsAnError) {
+  const std::string folder = logs(sample());
+  const std::string foreign =  // of a rank that the logs do not have, so it is left out
+      R"([{"ph": "X", "name": "io", "ts": 1, "dur": 2, "pid": 99, "tid": 1}])";
+  write("my logs/trace.json", foreign);
+  write("my logs/report.json", R"({"loss": [1, 2]})");
+  write("my logs/junk.sqlite", "no database");
+  fs::create_symlink("report.json", path("my logs/link.json"));
+  for (const char* name : {"trace.json", "report.json", "junk.sqlite", "link.json"}) {
+    const std::string output = folder + "/" + name;
+    const std::string before = contents(output);
+    expectError(run({folder, "-o", output}), output, "another name");
+    expectError(run({folder, "-o", output, "--absolute-time"}), output, "another name");
+    EXPECT_EQ(contents(output), before);
+  }
+  expectError(run({folder, "--follow", "-o", folder + "/report.json"}), "report.json",
+              "another name");
+  EXPECT_EQ(contents(folder + "/report.json"), R"({"loss": [1, 2]})");
+  // Elsewhere it is a file like any other, and only what is found in a folder is protected.
+  write("report.json", "{}");
+  write("my logs/other.csv", "a,b");
+  EXPECT_EQ(run({folder, "-o", path("report.json"), "-o", folder + "/other.csv"}).exitCode, 0);
+}
+
+TEST_F(PipeTrace, ProfilesOfOursInTheFolderOfTheLogsAreReplaced) {
+  const std::string folder = logs(sample());
+  write("my logs/empty.json", "");
+  for (const char* name : {"p.json", "p.pftrace", "p.sqlite", "p.csv", "empty.json"}) {
+    for (int i = 0; i < 2; ++i) {
+      const ProgramRun result = run({folder, "-o", folder + "/" + name, "--strict"});
+      EXPECT_EQ(result.exitCode, 0) << name << result.err;
+    }
+  }
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(run({folder, "--follow", "-o", folder + "/live.json"}).exitCode, 0);
+  }
+  EXPECT_EQ(run({folder, "-o", folder + "/live.json", "--strict"}).exitCode, 0);
+}
+
 TEST_F(PipeTrace, SummaryAndProfileCannotBothHaveStandardOutput) {
   expectError(run({logs(sample()), "--json", "-o", "-"}), "standard output", "file");
 }

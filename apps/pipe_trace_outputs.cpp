@@ -5,6 +5,11 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "parser/byte_source.h"
+#include "parser/csv_writer.h"
+#include "parser/find_logs.h"
+#include "parser/own_profile.h"
+#include "parser/trace_reader.h"
 #include "trace/error.h"
 #include "trace/file_behind.h"
 #include "trace/log_format.h"
@@ -38,6 +43,40 @@ bool isRead(const fs::path& output, const std::string& input) {
   std::error_code error;
   return fs::is_directory(behind, error) && isBelow(output, behind) &&
          output.filename().string().starts_with(log_format::kFilePrefix);
+}
+
+/// Whether `folder` is searched for files of which `file` is one, read or left out.
+bool isFoundIn(const std::string& folder, const fs::path& file, bool asTexts) {
+  try {
+    Diagnostics toldWhenItIsRead;
+    const std::vector<FoundLog> found = findLogs(folder, toldWhenItIsRead, asTexts);
+    return std::any_of(found.begin(), found.end(),
+                       [&](const FoundLog& log) { return isSame(fileBehind(log.path), file); });
+  } catch (const Error&) {
+    return false;  // nothing in it, which reading it will tell
+  }
+}
+
+/// Whether nothing is lost with it but a profile that pipe-trace has written, or has begun to.
+bool isOwn(const fs::path& file) {
+  ByteSource source(file.string());
+  const std::string_view head = source.peek(TraceReader::kProbeSize);
+  return head.find_first_not_of("[ \n") == std::string_view::npos || isOwnProfile(head) ||
+         head.starts_with(kCsvHeader);
+}
+
+/// What a folder among the inputs holds may be replaced only if pipe-trace wrote it.
+void refuseFound(const std::string& output, const fs::path& file, const LoadRunOptions& load) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error) || isOwn(file)) return;
+  for (const std::string& input : load.inputs) {
+    if (input == "-" || !fs::is_directory(input, error)) continue;
+    if (!isFoundIn(input, file, !load.pattern.empty())) continue;
+    throw Error(fmt::format(
+        "{} is in the input folder {} and is no profile that pipe-trace wrote; choose another name "
+        "for the output, or move that file away",
+        output, input));
+  }
 }
 
 /// "a.json,b.csv" is a name, but hardly one that was meant.
@@ -94,9 +133,11 @@ void checkOutputs(const PipeTraceOptions& options) {
       throw Error(fmt::format("{} is to be written twice; name each output once", output));
     }
     files.push_back(file);
+    if (output == "-") continue;
     for (const std::string& input : options.load.inputs) {
-      if (output != "-" && isRead(file, input)) refuseInput(output);
+      if (isRead(file, input)) refuseInput(output);
     }
+    refuseFound(output, file, options.load);
   }
 }
 

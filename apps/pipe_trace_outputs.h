@@ -14,7 +14,8 @@ namespace pipetrace {
 ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options);
 
 /// Throws Error for outputs that cannot be meant: a name that tells no format, the same file
-/// twice, a file that is read, standard output wanted twice.
+/// twice, a file that is read, one in an input folder that pipe-trace did not write, standard
+/// output wanted twice.
 void checkOutputs(const PipeTraceOptions& options);
 
 /// Throws Error for an output that would replace a file that was read: of a folder, only loading it

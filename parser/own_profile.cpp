@@ -9,9 +9,20 @@ namespace pipetrace {
 namespace {
 
 namespace cf = chrome_format;
+namespace pf = perfetto_format;
 
 bool holds(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+/// The name of the metadata that a Perfetto profile begins with, and the tag of its text.
+const std::string& entryOfPerfetto() {
+  constexpr auto tagOfBytes = [](std::uint32_t field) { return static_cast<char>(field << 3 | 2); };
+  static const std::string entry = tagOfBytes(pf::metadata::kName) +
+                                   std::string(1, static_cast<char>(pf::metadata::kOurs.size())) +
+                                   std::string(pf::metadata::kOurs) +
+                                   tagOfBytes(pf::metadata::kText);
+  return entry;
 }
 
 }  // namespace
@@ -25,9 +36,8 @@ bool isOwnProfile(std::string_view head) {
   static const std::string ours =
       "\"" + std::string(cf::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":{";
   static const std::string ofProcess =
-      "\"" + std::string(cf::kOurs) + "\":\"{\\\"" + std::string(cf::kCounters) + "\\\":";
-  return holds(head, ours) || holds(head, ofProcess) ||
-         holds(head, perfetto_format::metadata::kLanes);
+      "\"" + std::string(cf::kOurs) + "\":\"{\\\"" + std::string(cf::kFormat) + "\\\":";
+  return holds(head, ours) || holds(head, ofProcess) || holds(head, entryOfPerfetto());
 }
 
 bool isPaddleProfileName(std::string_view fileName) {
