@@ -2,9 +2,8 @@
 # Runs what needs an NVIDIA device, from binaries that are built already, and prints a report.
 #   gpu_check.sh [--bin FOLDER] [--libs FOLDER]...
 # --bin: where gpu_test is (default: bin beside this script, else build/cuda/bin or build/all/bin).
-# --libs: where libcudart.so.13, libcupti.so.13 and libnccl.so.2 are, if not where the binaries were
-#   built: on a machine that has only a driver and torch 2.11, site-packages/nvidia/cu13/lib and
-#   site-packages/nvidia/nccl/lib; and site-packages/torch/lib for the transformer's step.
+# --libs: where libcudart.so.13, libcupti.so.13, libnccl.so.2 and torch's libraries are, if neither
+#   where the binaries were built nor in the torch 2.11 that python3 finds (torch/lib, nvidia/*/lib).
 # Exit code: 0 all passed, 1 something failed, 2 it could not be run, 77 there is no device.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -16,7 +15,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --bin) bin=${2:?gpu_check: --bin needs a folder}; shift 2 ;;
     --libs) libs=${libs:+$libs:}${2:?gpu_check: --libs needs a folder}; shift 2 ;;
-    -h|--help) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1 (try --help)" ;;
   esac
 done
@@ -27,6 +26,14 @@ if [ -z "$bin" ]; then
 fi
 [ -n "$bin" ] && [ -x "$bin/gpu_test" ] \
   || die "gpu_test is not there: build it (cmake --preset cuda && cmake --build --preset cuda), or name its folder with --bin"
+if [ -z "$libs" ]; then
+  libs=$(python3 2>/dev/null - <<'END' || true
+import glob, importlib.util, os
+torch = os.path.dirname(importlib.util.find_spec("torch").origin)
+print(":".join([torch + "/lib"] + sorted(glob.glob(torch + "/../nvidia/*/lib"))))
+END
+  )
+fi
 [ -z "$libs" ] || export LD_LIBRARY_PATH="$libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 
 echo "== the device"
@@ -53,6 +60,7 @@ fi
 if [ -x "$bin/transformer_overhead" ]; then
   echo "== what recording costs a transformer's training step"
   "$bin/transformer_overhead" || status=$?
+  [ $status -lt 126 ] || die "transformer_overhead does not start: name the folders of torch's libraries with --libs"
   [ $status -eq 0 ] || [ $status -eq 77 ] || { echo "== failed"; exit 1; }
 else
   echo "== transformer_overhead is not there (it is built with PIPETRACE_RUNTIME): not measured"
