@@ -12,8 +12,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::MatchesRegex;
 using testing::Not;
 
 /// Runs `pipe-trace --follow` on a folder `live` whose logs the test lets grow.
@@ -107,7 +109,8 @@ TEST_F(Follow, GrowingLogsGiveTheSameEventsAsWholeOnes) {
   };
   const ProgramRun result = follow(grow);
   EXPECT_EQ(result.exitCode, 0) << result.err;
-  EXPECT_THAT(result.err, IsEmpty());
+  // On a busy machine it may have begun to wait for the last rank, and says so once.
+  EXPECT_THAT(result.err, AnyOf(IsEmpty(), MatchesRegex("pipe-trace: waiting for [^\n]*\n")));
   EXPECT_THAT(result.out, HasSubstr("5 steps, 360 jobs, 480 transfers"));
   EXPECT_TRUE(nlohmann::json::accept(profile()));
   EXPECT_EQ(eventsOf(path("live.json")), eventsOf(whole));

@@ -36,6 +36,7 @@ class FakeCupti : public CuptiApi {
     std::vector<CuptiRecord> deliver;
     {
       const std::lock_guard lock(mutex_);
+      if (flushes == lateFlush) ready.insert(ready.end(), late.begin(), late.end());
       if (all) calls_.emplace_back("flush all");
       if (all || !onlyAtTheEnd) deliver.swap(ready);
       ++flushes;
@@ -63,6 +64,8 @@ class FakeCupti : public CuptiApi {
   }
 
   int devices = 1;
+  int lateFlush = -1;  // the flush, counted from 0, that delivers `late`, too
+  std::vector<CuptiRecord> late;
   Activity refused = static_cast<Activity>(99);
   bool onlyAtTheEnd = false;
 
@@ -158,11 +161,11 @@ TEST(CuptiCollectorTest, AKernelIsWrittenWithTheJobOfItsCall) {
 
 TEST(CuptiCollectorTest, AKernelWhoseCallComesLaterWaitsForIt) {
   Collecting test;
-  CuptiCollector collector(test.cupti, test.lines, kNsPerMs);
   test.cupti->add(kernel(5, "early"));
-  const int before = test.cupti->flushCount();
-  while (test.cupti->flushCount() < before + 2) std::this_thread::yield();
-  test.cupti->add(call(5, 41));
+  test.cupti->lateFlush = 2;
+  test.cupti->late = {call(5, 41)};
+  CuptiCollector collector(test.cupti, test.lines, kNsPerMs);
+  while (test.cupti->flushCount() < 4) std::this_thread::yield();
   collector.stop();
   EXPECT_THAT(test.kernels(), ElementsAre(HasSubstr("job = 41")));
 }

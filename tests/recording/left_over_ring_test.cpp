@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -52,11 +53,21 @@ class LeftOver {
     recorder.end(stream, stream == send ? 4096 : kNotGiven);
   }
 
-  /// The files as they are now.
+  /// The files as they are at one moment: copied again when the log thread changed one meanwhile.
   void die() {
-    fs::copy(original.folder(), copy.folder(),
-             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    do {
+      fs::copy(original.folder(), copy.folder(),
+               fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    } while (filesOf(original.folder()) != filesOf(copy.folder()));
     ring = fileIn(copy.folder());
+  }
+
+  static std::map<std::string, std::string> filesOf(const std::string& folder) {
+    std::map<std::string, std::string> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      files[entry.path().filename().string()] = bytesOf(entry.path().string());
+    }
+    return files;
   }
 
   static std::string fileIn(const std::string& folder) {
@@ -66,10 +77,11 @@ class LeftOver {
     return "";
   }
 
-  std::string ringBytes() const {
-    std::ifstream in(ring, std::ios::binary);
+  static std::string bytesOf(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  std::string ringBytes() const { return bytesOf(ring); }
   void setRingBytes(const std::string& bytes) const {
     std::ofstream(ring, std::ios::binary | std::ios::trunc) << bytes;
   }
@@ -189,17 +201,16 @@ TEST(LeftOverRingTest, WhatIsInTheLogIsNotReadTwice) {
 
 TEST(LeftOverRingTest, ATornSlotIsLeftOutAndTheOthersRead) {
   LeftOver left;
-  for (int i = 0; i < 70; ++i) left.job(left.compute, i);  // 64 slots: 64 jobs and 6 dropped
+  for (int i = 0; i < 30; ++i) left.job(left.compute, i);  // too few for lines to be written
   left.die();
   const std::size_t slots = left.laneAt(0) + sizeof(rf::LaneHeader);
   left.poke(slots + 10 * sizeof(rf::Slot) + offsetof(rf::Slot, sequence), std::uint32_t{0});
   left.poke(slots + 20 * sizeof(rf::Slot) + offsetof(rf::Slot, sequence), std::uint32_t{21 + 64});
   const Timeline timeline = left.load();
   const std::vector<std::int64_t> found = ids(timeline, "compute");
-  EXPECT_THAT(found, SizeIs(62));
+  EXPECT_THAT(found, SizeIs(28));
   EXPECT_THAT(found, testing::Not(Contains(10)));
   EXPECT_THAT(found, testing::Not(Contains(20)));
-  EXPECT_EQ(timeline.ranks.at(0).dropped, 6);
 }
 
 TEST(LeftOverRingTest, AFullLapOverwritesNothingThatIsNotInTheLog) {
