@@ -1,12 +1,14 @@
 #include "parser/chrome_collector.h"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "parser/chrome_format.h"
 #include "parser/chrome_lanes.h"
 #include "parser/kineto_trace.h"
 #include "parser/place_foreign_trace.h"
+#include "trace/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -131,8 +133,13 @@ std::int64_t ChromeCollector::finishOurs() {
 }
 
 /// Processes in the order of their sort index and pid, with what is in them.
-ForeignTrace ChromeCollector::foreignTrace(int firstRank) {
-  ForeignTrace trace{timeline_, firstRank, {}, {}};
+ForeignTrace ChromeCollector::foreignTrace(const ReadRequest& request) {
+  ForeignTrace trace{.timeline = timeline_,
+                     .firstRank = request.nextRank,
+                     .threads = request.threads,
+                     .processes = {},
+                     .lanes = {},
+                     .made = {}};
   for (auto& [pid, process] : trace_.processes) {
     bool isUsed = !process.counters.empty();
     for (auto& [tid, row] : process.threads) {
@@ -177,10 +184,12 @@ void ChromeCollector::tellArrows() {
 /// Old versions of PyTorch wrote times since the epoch, and no base.
 void ChromeCollector::tellLackingBase(const ForeignTrace& trace) {
   constexpr Nanoseconds kYear2001 = 1'000'000'000 * kNsPerSecond;
-  const bool isOld = std::any_of(trace.lanes.begin(), trace.lanes.end(), [](const auto& lane) {
-    const auto& events = lane.thread->events;
-    return std::any_of(events.begin(), events.end(),
-                       [](const Event& event) { return event.begin >= kYear2001; });
+  std::atomic<bool> isOld{false};
+  inParallel(trace.threads, trace.lanes.size(), [&](std::size_t lane) {
+    const auto& events = trace.lanes[lane].thread->events;
+    const bool found = std::any_of(events.begin(), events.end(),
+                                   [](const Event& event) { return event.begin >= kYear2001; });
+    if (found) isOld = true;
   });
   if (isOld || trace.lanes.empty()) return;
   complain("it lacks baseTimeNanoseconds, so its times do not count from the epoch", 0,
@@ -189,7 +198,7 @@ void ChromeCollector::tellLackingBase(const ForeignTrace& trace) {
 
 std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
   tellArrows();
-  ForeignTrace trace = foreignTrace(request.nextRank);
+  ForeignTrace trace = foreignTrace(request);
   if (trace_.kineto.base) {
     shiftForeign(trace, *trace_.kineto.base);
   } else if (trace_.kineto.isThere || isKinetoTrace(trace)) {

@@ -30,7 +30,7 @@ class ChromeCollector {
   void shiftToEpoch(std::vector<Event>& events, Nanoseconds origin);
   std::int64_t finishOurs();
   std::int64_t finishForeign(const ReadRequest& request);
-  ForeignTrace foreignTrace(int firstRank);
+  ForeignTrace foreignTrace(const ReadRequest& request);
   void shiftForeign(ForeignTrace& trace, Nanoseconds base);
   void tellArrows();
   void tellLackingBase(const ForeignTrace& trace);

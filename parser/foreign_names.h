@@ -25,6 +25,9 @@ class ForeignNames {
   /// before all, then a kind that the event has (but a kernel may turn out to be a collective).
   void describe(Event& event);
 
+  /// Whether the user asks for anything.
+  bool isAsked() const { return names_.isAsked(); }
+
   /// The same, but with nothing else than what the user asked for. False if that is nothing.
   bool describeAsAsked(Event& event);
 

@@ -28,6 +28,7 @@ struct ForeignTrace {
 
   Timeline& timeline;                      ///< whose strings and arguments the events use
   int firstRank = 0;                       ///< the first that no other file has taken
+  int threads = 1;                         ///< how many may look at it at once; 0: one per core
   std::vector<Process> processes;          ///< those with an event or a sample, in their order
   std::vector<Lane> lanes;                 ///< their threads with an event, in the same order
   std::deque<ChromeProcess::Thread> made;  ///< lanes that are no thread in the file

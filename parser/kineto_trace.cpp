@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "parser/log_numbers.h"
+#include "trace/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -41,7 +44,10 @@ struct StepSpan {
 class KinetoPlacer {
  public:
   KinetoPlacer(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names)
-      : trace_(trace), timeline_(trace.timeline), info_(info), names_(names) {}
+      : trace_(trace), timeline_(trace.timeline), info_(info), names_(names) {
+    std::transform(std::begin(kWords), std::end(kWords), wordIds_.begin(),
+                   [&](const Word& word) { return timeline_.strings.intern(word.text); });
+  }
 
   void place() {
     rank_ = info_.rank.value_or(trace_.firstRank);
@@ -49,13 +55,13 @@ class KinetoPlacer {
                              [&](const auto& lane) { return isDevice(lane); });
     nameLanes();
     findSteps();
-    for (ForeignTrace::Lane& lane : trace_.lanes) {
-      if (!isDevice(lane)) readHostLane(*lane.thread);
-    }
+    const auto isOfDevice = [&](const ForeignTrace::Lane* lane) { return isDevice(*lane); };
+    std::vector<ForeignTrace::Lane*> lanes;
+    for (ForeignTrace::Lane& lane : trace_.lanes) lanes.push_back(&lane);
+    const auto devices = std::stable_partition(lanes.begin(), lanes.end(), std::not_fn(isOfDevice));
+    readHostLanes(std::span(lanes.begin(), devices));
     std::sort(steps_.begin(), steps_.end());
-    for (ForeignTrace::Lane& lane : trace_.lanes) {
-      if (isDevice(lane)) readDeviceLane(*lane.thread);
-    }
+    readDeviceLanes(std::span(devices, lanes.end()));
     if (jobs_.empty()) return;
     trace_.made.emplace_back().events = std::move(jobs_);
     ForeignTrace::Lane compute = trace_.lanes.front();
@@ -66,17 +72,15 @@ class KinetoPlacer {
   }
 
  private:
-  Category categoryOf(const Event& event) {
+  Category categoryOf(const Event& event) const {
     if (event.kind == JobKind::kKernel) return Category::kKernel;
     const StringId id = names_.categoryOf(event);
     if (id == 0) return Category::kHost;
-    const auto found = std::find_if(std::begin(kWords), std::end(kWords), [&](const Word& word) {
-      return word.text == timeline_.strings[id];
-    });
-    return found == std::end(kWords) ? Category::kHost : found->category;
+    const auto found = std::find(wordIds_.begin(), wordIds_.end(), id);
+    return found == wordIds_.end() ? Category::kHost : kWords[found - wordIds_.begin()].category;
   }
 
-  bool isDevice(const ForeignTrace::Lane& lane) {
+  bool isDevice(const ForeignTrace::Lane& lane) const {
     const Category category = categoryOf(lane.thread->events.front());
     return category != Category::kHost && category != Category::kAnnotation;
   }
@@ -101,15 +105,20 @@ class KinetoPlacer {
   }
 
   void findSteps() {
-    for (const ForeignTrace::Lane& lane : trace_.lanes) {
-      for (const Event& event : lane.thread->events) {
-        std::string_view name = timeline_.strings[event.name];
-        if (!name.starts_with(kStep) || categoryOf(event) != Category::kAnnotation) continue;
-        name.remove_prefix(kStep.size());
-        const auto step = parseNumber<std::int32_t>(name);
-        if (step && *step >= 0) spans_.push_back({event.begin, event.end, *step});
-      }
+    std::vector<char> isStep(timeline_.strings.size());
+    for (StringId id = 0; id < isStep.size(); ++id) {
+      isStep[id] = timeline_.strings[id].starts_with(kStep) ? 1 : 0;
     }
+    std::vector<std::vector<StepSpan>> found(trace_.lanes.size());
+    inParallel(trace_.threads, found.size(), [&](std::size_t lane) {
+      for (const Event& event : trace_.lanes[lane].thread->events) {
+        if (isStep[event.name] == 0 || categoryOf(event) != Category::kAnnotation) continue;
+        const auto step =
+            parseNumber<std::int32_t>(timeline_.strings[event.name].substr(kStep.size()));
+        if (step && *step >= 0) found[lane].push_back({event.begin, event.end, *step});
+      }
+    });
+    for (const auto& spans : found) spans_.insert(spans_.end(), spans.begin(), spans.end());
     std::sort(spans_.begin(), spans_.end(),
               [](const StepSpan& a, const StepSpan& b) { return a.begin < b.begin; });
   }
@@ -142,7 +151,24 @@ class KinetoPlacer {
     return isComputeLane(name.kind);
   }
 
-  void readHostLane(ChromeProcess::Thread& thread) {
+  /// What one thread finds out about a lane by itself. The names are looked at afterwards, by one
+  /// thread: those that matter are few.
+  struct LaneReading {
+    std::vector<std::pair<std::int64_t, std::int32_t>> steps;
+    std::vector<std::size_t> named;  // events whose names may tell something
+  };
+
+  void readHostLanes(std::span<ForeignTrace::Lane* const> lanes) {
+    std::vector<LaneReading> readings(lanes.size());
+    inParallel(trace_.threads, lanes.size(),
+               [&](std::size_t i) { readings[i] = readHostLane(*lanes[i]->thread); });
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      steps_.insert(steps_.end(), readings[i].steps.begin(), readings[i].steps.end());
+      takeJobs(lanes[i]->thread->events, readings[i].named);
+    }
+  }
+
+  LaneReading readHostLane(ChromeProcess::Thread& thread) const {
     const auto comesFirst = [](const Event& a, const Event& b) {
       return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
     };
@@ -150,41 +176,67 @@ class KinetoPlacer {
     if (!std::is_sorted(thread.events.begin(), thread.events.end(), comesFirst)) {
       std::stable_sort(thread.events.begin(), thread.events.end(), comesFirst);
     }
+    LaneReading reading;
+    for (std::size_t i = 0; i < thread.events.size(); ++i) {
+      Event& event = thread.events[i];
+      const std::int32_t step = spans_.empty() ? kNotGiven : stepAt(event.begin);
+      if (event.step != step) event.step = step;
+      if (step != kNotGiven) {
+        if (const auto id = externalId(event)) reading.steps.emplace_back(*id, step);
+      }
+      if (names_.isAsked() || categoryOf(event) == Category::kAnnotation) {
+        reading.named.push_back(i);
+      }
+    }
+    return reading;
+  }
+
+  /// Moves the jobs among the named events of a lane of the host to the compute lane.
+  void takeJobs(std::vector<Event>& events, const std::vector<std::size_t>& named) {
     Nanoseconds jobEnd = kNsMin;
-    std::size_t kept = 0;
-    for (Event& event : thread.events) {
-      event.step = stepAt(event.begin);
-      if (const auto id = externalId(event); id && event.step != kNotGiven) {
-        steps_.emplace_back(*id, event.step);
-      }
-      bool isJob = false;
-      if (categoryOf(event) == Category::kAnnotation) {
-        isJob = describeAnnotation(event);
-        if (isJob && event.begin < jobEnd) {
-          event.kind = JobKind::kOther;  // part of the job around it
-          isJob = false;
-        }
-      } else {
+    std::vector<std::size_t> jobs;
+    for (const std::size_t i : named) {
+      Event& event = events[i];
+      if (categoryOf(event) != Category::kAnnotation) {
         names_.describeAsAsked(event);
+        continue;
       }
-      if (!isJob) {
-        thread.events[kept++] = event;
+      if (!describeAnnotation(event)) continue;
+      if (event.begin < jobEnd) {
+        event.kind = JobKind::kOther;  // part of the job around it
         continue;
       }
       jobEnd = event.end;
       names_.give(event, names_.known(event.name));
       jobs_.push_back(event);
+      jobs.push_back(i);
     }
-    thread.events.resize(kept);
+    if (jobs.empty()) return;
+    std::size_t kept = jobs.front();
+    auto job = jobs.begin();
+    for (std::size_t i = kept; i < events.size(); ++i) {
+      if (job != jobs.end() && *job == i) {
+        ++job;
+      } else {
+        events[kept++] = events[i];
+      }
+    }
+    events.resize(kept);
   }
 
-  void readDeviceLane(ChromeProcess::Thread& thread) {
-    for (Event& event : thread.events) {
-      if (const auto id = externalId(event)) event.step = stepOf(*id);
-      if (names_.describeAsAsked(event)) continue;
-      const Category category = categoryOf(event);
-      if (category == Category::kCopy) event.kind = JobKind::kCopy;
-      if (category == Category::kKernel) names_.describe(event);
+  void readDeviceLanes(std::span<ForeignTrace::Lane* const> lanes) {
+    inParallel(trace_.threads, lanes.size(), [&](std::size_t i) {
+      for (Event& event : lanes[i]->thread->events) {
+        if (const auto id = externalId(event)) event.step = stepOf(*id);
+      }
+    });
+    for (const ForeignTrace::Lane* lane : lanes) {
+      for (Event& event : lane->thread->events) {
+        if (names_.describeAsAsked(event)) continue;
+        const Category category = categoryOf(event);
+        if (category == Category::kCopy) event.kind = JobKind::kCopy;
+        if (category == Category::kKernel) names_.describe(event);
+      }
     }
   }
 
@@ -203,6 +255,7 @@ class KinetoPlacer {
   std::vector<StepSpan> spans_;
   std::vector<std::pair<std::int64_t, std::int32_t>> steps_;  // external id, step
   std::vector<Event> jobs_;
+  std::array<StringId, std::size(kWords)> wordIds_{};
   StringId externalId_ = timeline_.strings.intern("External id");
 };
 

@@ -202,7 +202,7 @@ class RunLoader {
     for (Diagnostic& diagnostic : withoutJobs_) diagnostics_.add(std::move(diagnostic));
     Timeline timeline = joiner_.take();
     lineUpMegatronRanks(timeline);
-    timeline.sort();
+    timeline.sort(options_.threads);
     return timeline;
   }
 
@@ -318,7 +318,7 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
   }
   Timeline timeline = run.take(files);
   // Everything after this subtracts times from each other.
-  const Timeline::Span span = timeline.span();
+  const Timeline::Span span = timeline.span(options.threads);
   if (Nanoseconds length = 0; __builtin_sub_overflow(span.end, span.begin, &length)) {
     throw Error(
         "the inputs span more than 292 years: the clock of one of the logs is wrong; leave that "

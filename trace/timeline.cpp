@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "trace/in_parallel.h"
+
 namespace pipetrace {
 namespace {
 
@@ -76,8 +78,8 @@ std::span<const Argument> Timeline::argumentsOf(const Event& event) const {
   return std::span(arguments).subspan(event.firstArgument, event.argumentCount);
 }
 
-void Timeline::sort() {
-  for (Track& t : tracks) sortEvents(t.events);
+void Timeline::sort(int threads) {
+  inParallel(threads, tracks.size(), [&](std::size_t t) { sortEvents(tracks[t].events); });
   std::stable_sort(tracks.begin(), tracks.end(), [](const Track& a, const Track& b) {
     return a.rank != b.rank ? a.rank < b.rank : laneComesBefore(a.lane, b.lane);
   });
@@ -92,13 +94,20 @@ void Timeline::sort() {
                    });
 }
 
-Timeline::Span Timeline::span() const {
-  Span whole{kNsMax, kNsMin};
-  for (const Track& t : tracks) {
-    for (const Event& e : t.events) {
-      whole.begin = std::min(whole.begin, e.begin);
-      whole.end = std::max(whole.end, e.end);
+Timeline::Span Timeline::span(int threads) const {
+  std::vector<Span> spans(tracks.size(), Span{kNsMax, kNsMin});
+  inParallel(threads, tracks.size(), [&](std::size_t t) {
+    Span span = spans[t];
+    for (const Event& e : tracks[t].events) {
+      span.begin = std::min(span.begin, e.begin);
+      span.end = std::max(span.end, e.end);
     }
+    spans[t] = span;
+  });
+  Span whole{kNsMax, kNsMin};
+  for (const Span& span : spans) {
+    whole.begin = std::min(whole.begin, span.begin);
+    whole.end = std::max(whole.end, span.end);
   }
   for (const CounterSeries& c : counters) {
     for (const CounterSample& s : c.samples) {

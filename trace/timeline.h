@@ -32,15 +32,16 @@ class Timeline {
   std::span<const Argument> argumentsOf(const Event& event) const;
 
   /// Orders tracks by rank and lane, events by startsBefore, counters by rank, name and time.
-  /// Readers end with it; everything else may rely on the order.
-  void sort();
+  /// Readers end with it; everything else may rely on the order. `threads`: of so many tracks at
+  /// once (0: one per core).
+  void sort(int threads = 1);
 
   /// First begin and last end over all events and counters; {0, 0} when there are none.
   struct Span {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
   };
-  Span span() const;
+  Span span(int threads = 1) const;
 
   std::size_t eventCount() const;
 };
