@@ -37,7 +37,7 @@ pipetrace_program(
 target_compile_definitions(pipe-trace PRIVATE PIPETRACE_VERSION="${PROJECT_VERSION}")
 
 pipetrace_test(
-  pipe_trace_test
+  pipe_trace_test SANITIZED
   SOURCES pipe_trace_errors_test.cpp
           pipe_trace_damage_test.cpp
           pipe_trace_follow_test.cpp
@@ -58,9 +58,11 @@ pipetrace_test(
           program_run.cpp
   LINK pipetrace::trace pipetrace::schedule nlohmann_json::nlohmann_json fmt::fmt
        PkgConfig::HTTPLIB)
-if(PIPETRACE_TESTS)
+if(TARGET pipe_trace_test)
   add_dependencies(pipe_trace_test pipe-trace)
   target_compile_definitions(pipe_trace_test PRIVATE PIPE_TRACE_PROGRAM="$<TARGET_FILE:pipe-trace>")
+endif()
+if(PIPETRACE_TESTS)
   # The pictures and the table of docs/schedules.md are those of the program as it is.
   add_test(NAME schedule_pictures_test
            COMMAND bash "${PROJECT_SOURCE_DIR}/tools/schedule_pictures.sh" --check

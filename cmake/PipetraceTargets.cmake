@@ -94,12 +94,16 @@ endfunction()
 # pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
 # cases CTest runs one by one. NO_MAIN: the sources bring their own main(). SERIAL: its cases run
 # with no other test beside them, because they measure time. OWN_HEADERS: its libraries come with
-# compiler options for which the common precompiled header is not valid.
+# compiler options for which the common precompiled header is not valid. SANITIZED: left out without
+# PIPETRACE_SANITIZED_TESTS. The label "threads" is for what ThreadSanitizer is to look at.
 function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "NO_MAIN;SERIAL;OWN_HEADERS" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "NO_MAIN;SERIAL;OWN_HEADERS;SANITIZED" "TIMEOUT" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
+  if(ARG_SANITIZED AND NOT PIPETRACE_SANITIZED_TESTS)
+    return()
+  endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 600)  # for what hangs: the slowest takes a minute on a busy machine
   endif()

@@ -1,6 +1,7 @@
 # Comparing clocks between hosts.
 target_sources(pipetrace_profiler PRIVATE clock_comparison.cpp clock_exchange.cpp)
-pipetrace_test(clock_exchange_test SOURCES clock_exchange_test.cpp LINK pipetrace::profiler)
+pipetrace_test(clock_exchange_test LABELS threads SOURCES clock_exchange_test.cpp
+               LINK pipetrace::profiler)
 
 # Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
 target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_kernel_log.cpp
@@ -8,6 +9,7 @@ target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_ke
 
 pipetrace_test(
   profiler_cuda_test
+  LABELS threads
   SOURCES cuda_clock_test.cpp
           cuda_device_test.cpp
           cuda_recorder_test.cpp
