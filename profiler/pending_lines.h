@@ -6,8 +6,8 @@
 #include "profiler/held_jobs.h"
 #include "profiler/log_file.h"
 #include "profiler/recording_state.h"
+#include "trace/in_place_text.h"
 #include "trace/log_writer.h"
-#include "trace/text_buffer.h"
 
 namespace pipetrace {
 
@@ -50,7 +50,7 @@ class PendingLines {
   Nanoseconds now_ = 0;
   Nanoseconds since_ = 0;  // when the first of the lines was added
   bool looks_ = true;      // for the file, once each time
-  TextBuffer text_;
+  InPlaceText text_;
   int count_ = 0;
   std::vector<Place> places_;  // of the jobs in text_
   std::uint64_t samples_ = 0;  // in text_

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdio>
 
-#include "trace/log_fields.h"
+#include "trace/log_line_builder.h"
 
 namespace pipetrace {
 namespace {
@@ -17,10 +17,10 @@ template <const std::string_view& kFirst, const std::string_view& kSecond = kNot
 constexpr LogPiece kMark{{kFirst, kSecond}};
 
 bool isPlain(std::string_view value) {
-  return !value.empty() && std::all_of(value.begin(), value.end(), LogFields::isBare);
+  return !value.empty() && std::all_of(value.begin(), value.end(), LogLineBuilder::isBare);
 }
 
-void addStream(LogFields& fields, const StreamLine& line) {
+void addStream(LogLineBuilder& fields, const StreamLine& line) {
   fields.text(kLogKey<lf::kType>, line.type);
   fields.givenNumber(kLogKey<lf::kMicroBatch>, line.microBatch);
   fields.time(kLogKey<lf::kStart>, line.begin);
@@ -81,14 +81,14 @@ std::string_view LogWriter::prefix() {
   prefix_ = secondText_;
   prefix_ += text.data();
   prefix_ += "log_writer.cpp:1] ";
-  prefixSize_ = std::min(prefix_.size(), LogFields::kPrefixRoom);
-  prefix_.resize(LogFields::kPrefixRoom);
+  prefixSize_ = std::min(prefix_.size(), LogLineBuilder::kPrefixRoom);
+  prefix_.resize(LogLineBuilder::kPrefixRoom);
   prefixNow_ = now_;
   return {prefix_.data(), prefixSize_};
 }
 
-void LogWriter::append(TextBuffer& out, const JobLine& line) {
-  LogFields fields(out, times_, prefix(), kMark<lf::kInfo, lf::kJob>);
+void LogWriter::append(InPlaceText& out, const JobLine& line) {
+  LogLineBuilder fields(out, times_, prefix(), kMark<lf::kInfo, lf::kJob>);
   fields.inBrackets(line.number);
   fields.text(kLogKey<lf::kType>, line.type);
   fields.number(kLogKey<lf::kMicroBatch>, line.microBatch);
@@ -105,14 +105,14 @@ void LogWriter::append(TextBuffer& out, const JobLine& line) {
   fields.endLine();
 }
 
-void LogWriter::append(TextBuffer& out, const StreamLine& line) {
-  LogFields fields(out, times_, prefix(), kMark<lf::kStream>);
+void LogWriter::append(InPlaceText& out, const StreamLine& line) {
+  LogLineBuilder fields(out, times_, prefix(), kMark<lf::kStream>);
   addStream(fields, line);
   fields.endLine();
 }
 
-void LogWriter::append(TextBuffer& out, const NcclLine& line) {
-  LogFields fields(out, times_, prefix(), kMark<lf::kStream>);
+void LogWriter::append(InPlaceText& out, const NcclLine& line) {
+  LogLineBuilder fields(out, times_, prefix(), kMark<lf::kStream>);
   addStream(fields, line.what);
   if (!line.isTimed) fields.number(kLogKey<lf::kUntimed>, 1);
   fields.givenText(kLogKey<lf::kCommunicator>, line.communicator);
@@ -123,8 +123,8 @@ void LogWriter::append(TextBuffer& out, const NcclLine& line) {
   fields.endLine();
 }
 
-void LogWriter::append(TextBuffer& out, const KernelLine& line) {
-  LogFields fields(out, times_, prefix(), kMark<lf::kKernel>);
+void LogWriter::append(InPlaceText& out, const KernelLine& line) {
+  LogLineBuilder fields(out, times_, prefix(), kMark<lf::kKernel>);
   fields.text(kLogKey<lf::kName>, line.name);
   fields.time(kLogKey<lf::kStart>, line.begin);
   fields.time(kLogKey<lf::kEndTime>, line.end);
@@ -134,8 +134,8 @@ void LogWriter::append(TextBuffer& out, const KernelLine& line) {
   fields.endLine();
 }
 
-void LogWriter::append(TextBuffer& out, const CounterLine& line) {
-  LogFields fields(out, times_, prefix(), kMark<lf::kCounter>);
+void LogWriter::append(InPlaceText& out, const CounterLine& line) {
+  LogLineBuilder fields(out, times_, prefix(), kMark<lf::kCounter>);
   fields.text(kLogKey<lf::kName>, line.name);
   fields.time(kLogKey<lf::kTime>, line.time);
   fields.shortest(kLogKey<lf::kValue>, line.value);
@@ -143,16 +143,16 @@ void LogWriter::append(TextBuffer& out, const CounterLine& line) {
   fields.endLine();
 }
 
-void LogWriter::append(TextBuffer& out, const ClockReading& reading) {
-  LogFields fields(out, times_, prefix(), kMark<lf::kClock>);
+void LogWriter::append(InPlaceText& out, const ClockReading& reading) {
+  LogLineBuilder fields(out, times_, prefix(), kMark<lf::kClock>);
   fields.time(kLogKey<lf::kTime>, reading.when);
   fields.number(kLogKey<lf::kOffset>, reading.offset);
   fields.number(kLogKey<lf::kBound>, reading.bound);
   fields.endLine();
 }
 
-void LogWriter::appendMeta(TextBuffer& out, const RankInfo& info, std::string_view ringFile) {
-  LogFields fields(out, times_, prefix(), kMark<lf::kMeta>);
+void LogWriter::appendMeta(InPlaceText& out, const RankInfo& info, std::string_view ringFile) {
+  LogLineBuilder fields(out, times_, prefix(), kMark<lf::kMeta>);
   fields.number(kLogKey<lf::kVersionKey>, lf::kVersion);
   fields.number(kLogKey<lf::kRank>, info.rank);
   fields.given(kLogKey<lf::kWorldSize>, info.worldSize);
@@ -170,8 +170,8 @@ void LogWriter::appendMeta(TextBuffer& out, const RankInfo& info, std::string_vi
   fields.endLine();
 }
 
-void LogWriter::appendEnd(TextBuffer& out, const RankInfo& info) {
-  LogFields fields(out, times_, prefix(), kMark<lf::kEnd>);
+void LogWriter::appendEnd(InPlaceText& out, const RankInfo& info) {
+  LogLineBuilder fields(out, times_, prefix(), kMark<lf::kEnd>);
   fields.number(kLogKey<lf::kWritten>, info.written);
   fields.number(kLogKey<lf::kDropped>, info.dropped);
   fields.number(kLogKey<lf::kErrors>, info.errors);

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "trace/in_place_text.h"
 #include "trace/log_lines.h"
 #include "trace/millisecond_printer.h"
 #include "trace/rank_info.h"
-#include "trace/text_buffer.h"
 
 namespace pipetrace {
 
@@ -23,18 +23,18 @@ class LogWriter {
   /// prefix.
   void setNow(Nanoseconds now) { now_ = now; }
 
-  void append(TextBuffer& out, const JobLine& line);
-  void append(TextBuffer& out, const StreamLine& line);
-  void append(TextBuffer& out, const NcclLine& line);
-  void append(TextBuffer& out, const KernelLine& line);
-  void append(TextBuffer& out, const CounterLine& line);
-  void append(TextBuffer& out, const ClockReading& reading);
+  void append(InPlaceText& out, const JobLine& line);
+  void append(InPlaceText& out, const StreamLine& line);
+  void append(InPlaceText& out, const NcclLine& line);
+  void append(InPlaceText& out, const KernelLine& line);
+  void append(InPlaceText& out, const CounterLine& line);
+  void append(InPlaceText& out, const ClockReading& reading);
 
   /// `Profiler Meta:`: rank and the fields of `info` that are given, and the name of the run's ring
   /// file (trace/ring_format.h), if there is one.
-  void appendMeta(TextBuffer& out, const RankInfo& info, std::string_view ringFile = {});
+  void appendMeta(InPlaceText& out, const RankInfo& info, std::string_view ringFile = {});
   /// `Profiler End:`: the last group of fields of `info`.
-  void appendEnd(TextBuffer& out, const RankInfo& info);
+  void appendEnd(InPlaceText& out, const RankInfo& info);
 
   // The same, onto a string.
   template <typename Line>
@@ -65,7 +65,7 @@ class LogWriter {
   std::string prefix_;
   std::size_t prefixSize_ = 0;
   MillisecondPrinter times_;
-  TextBuffer line_;
+  InPlaceText line_;
 };
 
 /// Appends `value` as the log writes it: bare when it matches [\w.+:/-]+ (ASCII), else as a JSON

@@ -10,7 +10,7 @@ namespace pipetrace {
 
 /// A text that grows at its end, and whose next characters are written in place: a std::string
 /// would fill its new room with zeros first. Not thread-safe.
-class TextBuffer {
+class InPlaceText {
  public:
   /// Where the text goes on, with room for `bytes` more. Holds until the next call.
   char* room(std::size_t bytes) {

@@ -11,10 +11,10 @@
 
 #include "trace/decimal_digits.h"
 #include "trace/event.h"
+#include "trace/in_place_text.h"
 #include "trace/log_format.h"
 #include "trace/log_writer.h"
 #include "trace/millisecond_printer.h"
-#include "trace/text_buffer.h"
 
 namespace pipetrace {
 
@@ -37,14 +37,14 @@ template <const std::string_view& kName>
 inline constexpr LogPiece kLogKey{{", ", kName, " = "}};
 
 /// A line of the job log: prefix, mark, and `key = value` pairs with ", " between them.
-class LogFields {
+class LogLineBuilder {
  public:
   static constexpr std::size_t kPrefixRoom = 64;
 
   /// `prefix` has kPrefixRoom characters that can be read, however long it is. All but `mark` must
   /// outlive the line.
-  LogFields(TextBuffer& out, MillisecondPrinter& times, std::string_view prefix,
-            const LogPiece& mark)
+  LogLineBuilder(InPlaceText& out, MillisecondPrinter& times, std::string_view prefix,
+                 const LogPiece& mark)
       : out_(out), times_(times) {
     static_assert(kRoom > kPrefixRoom + 2 * LogPiece::kRoom);
     std::memcpy(at_, prefix.data(), kPrefixRoom);
@@ -147,7 +147,7 @@ class LogFields {
 
   static constexpr std::size_t kRoom = 512;
 
-  TextBuffer& out_;
+  InPlaceText& out_;
   MillisecondPrinter& times_;
   std::size_t skipComma_ = 2;  // the first pair has none before it
   char* at_ = out_.room(kRoom);
