@@ -110,8 +110,11 @@ int runFollow(const PipeTraceOptions& options) {
   checkInputs(options);
   const StopSignals signals;
   GrowingChromeJson profile(output);
-  RunFollower follower(
-      {.inputs = options.load.inputs, .bubbles = options.bubbles, .flows = options.flows}, profile);
+  RunFollower follower({.inputs = options.load.inputs,
+                        .bubbles = options.bubbles,
+                        .flows = options.flows,
+                        .selection = options.load.selection},
+                       profile);
   bool hasFindings = false;
   const auto tell = [&] {
     const Diagnostics told = follower.takeDiagnostics();
@@ -135,6 +138,13 @@ int runFollow(const PipeTraceOptions& options) {
               .advice = "convert the logs again, without --follow",
               .count = profile.tooEarly()});
     printDiagnostics(late, lowestToTell(options.load));
+  }
+  if (follower.hasNothingSelected()) {
+    hasFindings = true;
+    Diagnostics nothing;
+    nothing.add({.message = "no event of the run was among what --steps, --ranks and --skip leave",
+                 .advice = "convert the logs again, without --follow: that tells what there is"});
+    printDiagnostics(nothing, lowestToTell(options.load));
   }
   profile.close();
   if (!options.load.quiet) {

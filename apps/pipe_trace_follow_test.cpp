@@ -189,6 +189,62 @@ TEST_F(Follow, SamplesThatComeWithoutAJobAreInIt) {
   EXPECT_EQ(counters(path("live.json")), counters(whole));
 }
 
+TEST_F(Follow, StepsRanksAndTypesAreChosenAsInAConversion) {
+  Simulation simulated = sample(5);
+  for (int rank = 0; rank < 4; ++rank) {
+    CounterSeries& series = simulated.timeline.counters.emplace_back();
+    series.rank = rank;
+    series.name = "loss";
+    const Timeline::Span span = simulated.timeline.span();
+    for (Nanoseconds at = span.begin; at < span.end; at += kNsPerMs) {
+      series.samples.push_back({at, 0.5});
+    }
+  }
+  const std::string whole = logs(simulated, "whole");
+  const std::vector<std::string> choice = {"--steps", "1:3", "--ranks", "1,2", "--skip", "lr"};
+  const ProgramRun result = follow(
+      [&](pid_t) {
+        std::vector<std::string> rests;
+        for (int rank = 0; rank < 4; ++rank) {
+          std::string& rest = rests.emplace_back();
+          for (const std::string& line : linesOf(whole, rank)) {
+            if (rest.empty() && line.find("step = 3") == std::string::npos) {
+              append(rank, line);
+            } else {
+              rest += line;
+            }
+          }
+        }
+        EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(1); }));
+        for (int rank = 0; rank < 4; ++rank) append(rank, rests[rank]);
+      },
+      choice);
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("2 steps"));
+  EXPECT_EQ(stepsWritten(), (std::set<int>{1, 2}));
+  std::vector<std::string> conversion = {whole, "-q", "-o", path("whole.json")};
+  conversion.insert(conversion.end(), choice.begin(), choice.end());
+  ASSERT_EQ(run(conversion).exitCode, 0);
+  EXPECT_EQ(eventsOf(path("live.json")), eventsOf(path("whole.json")));
+  const auto told = [&](const std::string& file) {
+    return nlohmann::json::parse(run({"info", file, "--json"}).out);
+  };
+  for (const char* field : {"events", "jobs", "flows", "steps", "ranks", "counters"}) {
+    EXPECT_EQ(told(path("live.json"))[field], told(path("whole.json"))[field]) << field;
+  }
+  EXPECT_GT(told(path("live.json"))["counters"], 100);
+}
+
+TEST_F(Follow, AChoiceThatLeavesNothingIsAFinding) {
+  fs::remove_all(path("live"));
+  logs(sample(2), "live");
+  const ProgramRun result =
+      run({path("live"), "--follow", "-o", path("live.json"), "--steps", "7", "--strict"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, HasSubstr("--steps, --ranks and --skip"));
+  EXPECT_TRUE(nlohmann::json::accept(profile()));
+}
+
 TEST_F(Follow, NoSampleIsLostHoweverLateItsLineComes) {
   const std::string whole = logs(sample(3), "whole");
   const auto late = [](int number) {

@@ -95,14 +95,15 @@ void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
   for (CLI::Option* const other : others) devices->excludes(other);
 }
 
-/// It knows neither the whole run, which some options choose from, nor all readings of the clocks.
+/// It knows neither the whole run, which some options look at, nor all readings of the clocks.
 void addFollow(CLI::App& app, PipeTraceOptions& options) {
   CLI::Option* const follow = app.add_flag(
       "--follow", options.follow,
       "Follow job logs that still grow: NAME.json gets each step once every rank has finished it "
-      "(times as logged), and can be opened at any time; ends with the run, or at Ctrl-C");
-  for (const char* name : {"--json", "--run", "--steps", "--ranks", "--skip", "--pp", "--dp",
-                           "--vpp", "--absolute-time", "--pattern", "--time-unit", "--kinds"}) {
+      "and can be opened at any time; ends with the run, or at Ctrl-C. Times are as logged "
+      "(--align none), since later readings of the clocks would move what is written already");
+  for (const char* name : {"--json", "--run", "--pp", "--dp", "--vpp", "--absolute-time",
+                           "--pattern", "--time-unit", "--kinds"}) {
     if (CLI::Option* const other = app.get_option_no_throw(name)) follow->excludes(other);
   }
 }
@@ -147,14 +148,18 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
   app.add_option("--large-json", options.largeJson)->group("");
   addSwitch(app, "flows", options.flows, "Write profiles with arrows between the jobs (default)",
             "... without them");
-  app.add_flag("--absolute-time", options.absoluteTime,
-               "Write profiles whose times count from the Unix epoch, not from the first event");
+  app.add_flag(
+      "--absolute-time", options.absoluteTime,
+      "Write profiles whose times are those of the clock, not counted from the first event: "
+      "since the Unix epoch, in Chrome JSON since midnight (UTC)");
   app.add_flag("--json", options.json, "Print the summary as JSON");
   addFollow(app, options);
   addPaddleOptions(app, options);
   app.callback([&app, &options] {
     if (options.follow && options.load.align && app.count("--align") > 0) {
-      throw CLI::ValidationError("--follow", "writes times as logged: leave --align log out");
+      throw CLI::ValidationError("--follow",
+                                 "writes times as logged, since later readings of the clocks would "
+                                 "move what is written already: leave --align log out");
     }
     if (options.load.inputs.empty() && options.devices.empty()) throw CLI::RequiredError("INPUT");
     adviseOnCommands(options.load.inputs);

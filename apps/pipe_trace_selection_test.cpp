@@ -215,11 +215,13 @@ TEST_F(SelectionOptions, TimesAreInRankZerosClockUnlessAskedOtherwise) {
   EXPECT_EQ(run({"info", "x", "--align", "guess"}).exitCode, 2);
 }
 
-TEST_F(SelectionOptions, AbsoluteTimesCountFromTheEpochAndReadBackTheSame) {
+TEST_F(SelectionOptions, AbsoluteTimesAreThoseOfTheClockAndReadBackTheSame) {
   const std::string folder = logs(sample());
   const json profile = profileOf({folder, "--absolute-time"});
-  EXPECT_EQ(profile["otherData"]["pipetrace"]["origin_ns"], "0");
-  EXPECT_THAT(contents(folder_ / "p.json"), HasSubstr("\"ts\":1697793307213760.986"));
+  // 2023-10-20, 00:00 UTC; the first job began at 09:15:07.213760986.
+  EXPECT_EQ(profile["baseTimeNanoseconds"], 1'697'760'000'000'000'000);
+  EXPECT_EQ(profile["otherData"]["pipetrace"]["origin_ns"], "1697760000000000000");
+  EXPECT_THAT(contents(folder_ / "p.json"), HasSubstr("\"ts\":33307213760.986"));
   for (const char* name : {"p.json", "p.pftrace"}) {
     run({folder, "--absolute-time", "-o", path(name)});
     EXPECT_EQ(infoOf({path(name)})["begin_ns"], 1'697'793'307'213'760'986) << name;

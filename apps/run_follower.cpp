@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <sstream>
 #include <utility>
@@ -298,7 +299,8 @@ void RunFollower::write(bool isEnd) {
   std::set<std::int32_t> added;
   for (const auto& ofTrack : steps) added.insert(ofTrack.begin(), ofTrack.end());
   steps_ += std::count_if(added.begin(), added.end(), [&](std::int32_t step) {
-    return step != kNotGiven && step > written_ && step <= last;
+    return step != kNotGiven && step > written_ && step <= last &&
+           setting_.selection.wantsStep(step);
   });
   written_ = std::max(written_, last);
   forget(steps, last);
@@ -314,7 +316,37 @@ void RunFollower::addToProfile(Timeline timeline, std::int32_t last, bool everyt
     });
   }
   std::erase_if(timeline.tracks, [](const Track& track) { return track.events.empty(); });
+  select(timeline);
   profile_.add(timeline, setting_.flows);
+}
+
+void RunFollower::select(Timeline& timeline) {
+  const Selection& wanted = setting_.selection;
+  if (!wanted.steps.empty()) {
+    timeline.counters.clear();
+    timeline = withSteps(std::move(timeline), wanted.steps);
+    selectSamples(timeline);
+  }
+  if (!wanted.ranks.empty()) timeline = withRanks(std::move(timeline), wanted.ranks);
+  if (!wanted.skippedTypes.empty())
+    timeline = withoutTypes(std::move(timeline), wanted.skippedTypes);
+}
+
+/// Takes the pending samples up to the last end that has been written of the selected steps. Those
+/// behind it wait for more; those before the first begin belong to none.
+void RunFollower::selectSamples(Timeline& timeline) {
+  if (timeline.eventCount() > 0) {
+    const Timeline::Span span = timeline.span();
+    selected_ = {std::min(selected_.begin, span.begin), std::max(selected_.end, span.end)};
+  }
+  for (CounterSeries& series : pending_.counters) {
+    const auto isDue = [&](const CounterSample& s) { return s.time <= selected_.end; };
+    CounterSeries due{series.rank, series.name, series.unit, {}};
+    std::copy_if(series.samples.begin(), series.samples.end(), std::back_inserter(due.samples),
+                 [&](const auto& s) { return isDue(s) && s.time >= selected_.begin; });
+    std::erase_if(series.samples, isDue);
+    if (!due.samples.empty()) timeline.counters.push_back(std::move(due));
+  }
 }
 
 /// Keeps what is not in the profile, and the last step that is: its jobs reach into the next.
@@ -340,7 +372,8 @@ void RunFollower::forget(const Steps& steps, std::int32_t last) {
     }
     track.events = std::move(kept);
   }
-  pending_.counters.clear();
+  if (setting_.selection.steps.empty()) pending_.counters.clear();
+  std::erase_if(pending_.counters, [](const CounterSeries& s) { return s.samples.empty(); });
   firstKept_ = last;
 }
 

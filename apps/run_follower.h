@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analysis/selection.h"
 #include "parser/find_logs.h"
 #include "parser/growing_chrome_json.h"
 #include "parser/log_tail.h"
@@ -24,6 +25,7 @@ class RunFollower {
     std::vector<std::string> inputs;  ///< folders, which are searched again, and single logs
     bool bubbles = true;
     bool flows = true;
+    Selection selection{};  ///< of which only these events are written
   };
 
   /// The profile must outlive it.
@@ -44,6 +46,9 @@ class RunFollower {
 
   /// What has to come before anything is written, such as "ranks 2, 3"; empty when it is there.
   std::string waitsFor() const;
+
+  /// Steps are finished, but the selection has left nothing of them.
+  bool hasNothingSelected() const { return written_ != kNotGiven && profile_.isEmpty(); }
 
   std::size_t logCount() const { return logs_.size(); }
   /// How many steps are in the profile.
@@ -73,6 +78,8 @@ class RunFollower {
   Timeline completed() const;
   void write(bool isEnd);
   void addToProfile(Timeline timeline, std::int32_t last, bool everything);
+  void select(Timeline& timeline);
+  void selectSamples(Timeline& timeline);
   void forget(const Steps& steps, std::int32_t last);
   bool isInProfile(int rank, const Event& event) const;
   int worldSize() const;
@@ -88,6 +95,7 @@ class RunFollower {
   std::int32_t written_ = kNotGiven;  // the last step that is in the profile
   std::int32_t firstKept_ = 0;        // the step that pending_ begins with
   std::int64_t steps_ = 0;
+  Timeline::Span selected_{kNsMax, kNsMin};  // of what has been written of the selected steps
   Diagnostics diagnostics_;
 };
 

@@ -134,6 +134,8 @@ class EventHandler {
       argument_.type = ChromeArgument::Type::kText;
       argument_.text = text;
       keepArgument();
+    } else if (depth_ == 1) {
+      event_.arrow.takeWord(field_, text);
     }
     return true;
   }
@@ -161,6 +163,8 @@ class EventHandler {
       time(digits, event_.dur);
     } else if (field_ == "pid" || field_ == "tid") {
       id(value ? ChromeId{false, *value, {}} : ChromeId{true, 0, std::string(digits)});
+    } else {
+      event_.arrow.takeNumber(field_, digits);
     }
   }
 
@@ -177,6 +181,8 @@ class EventHandler {
       time(text, event_.dur);
     } else if (field_ == "pid" || field_ == "tid") {
       (field_ == "pid" ? event_.pid : event_.tid).setText(text);
+    } else {
+      event_.arrow.takeText(field_, text);
     }
   }
 
@@ -231,6 +237,7 @@ void ChromeEvent::clear() {
   ts.reset();
   dur.reset();
   badTime = false;
+  arrow = {};
   arguments.clear();
   if (!own.empty()) own.clear();
 }

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parser/chrome_arrow_fields.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -51,7 +52,8 @@ struct ChromeEvent {
   ChromeId tid;
   std::optional<Nanoseconds> ts;
   std::optional<Nanoseconds> dur;
-  bool badTime = false;                   ///< ts or dur was there but is no time that fits
+  bool badTime = false;  ///< ts or dur was there but is no time that fits
+  ChromeArrowFields arrow;
   std::vector<ChromeArgument> arguments;  ///< in the order of the file
   std::deque<std::string> own;            ///< texts that the JSON spells otherwise
 

@@ -10,7 +10,8 @@ inline constexpr int kVersion = 1;
 // Fields of the file itself.
 inline constexpr std::string_view kTraceEvents = "traceEvents";
 inline constexpr std::string_view kOtherData = "otherData";
-inline constexpr std::string_view kOurs = "pipetrace";  ///< our object in otherData
+inline constexpr std::string_view kBaseTime = "baseTimeNanoseconds";  ///< as PyTorch calls it
+inline constexpr std::string_view kOurs = "pipetrace";                ///< our object in otherData
 inline constexpr std::string_view kFormat = "format";
 inline constexpr std::string_view kOrigin = "origin_ns";
 inline constexpr std::string_view kRanks = "ranks";

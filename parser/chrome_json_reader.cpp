@@ -7,6 +7,7 @@
 #include "parser/chrome_share.h"
 #include "parser/chrome_stretches.h"
 #include "parser/chrome_trace.h"
+#include "parser/count_chrome_arrows.h"
 #include "parser/json_splitter.h"
 #include "trace/turns.h"
 
@@ -60,6 +61,15 @@ void readStretches(ChromeStretches& stretches, Turns& turns, double size, Chrome
   }
 }
 
+bool hasSpans(const ChromeTrace& trace) {
+  for (const auto& [pid, process] : trace.processes) {
+    for (const auto& [tid, thread] : process.threads) {
+      if (!thread.events.empty()) return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 FormatMatch ChromeJsonReader::probe(std::string_view head) const {
@@ -102,8 +112,8 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
          .message = "a profile holds one run only, which was read whatever --run says"});
   }
   ReadOutcome outcome;
+  outcome.arrows = trace.metadata ? trace.arrows : countChromeArrows(trace.ends, hasSpans(trace));
   outcome.events = ChromeCollector(trace).finish(request);
-  outcome.arrows = trace.arrows;
   if (outcome.events == 0) {
     outcome.whyNone = trace.elements == 0 ? "it is JSON without any element of \"traceEvents\""
                                           : "it is JSON with " + std::to_string(trace.elements) +

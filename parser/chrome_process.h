@@ -18,6 +18,7 @@ struct ChromeProcess {
     Event event;  ///< begin is the edge's time
     bool isBegin = false;
     std::int64_t line = 0;
+    std::int64_t element = 0;  ///< which of the trace's elements it is
   };
 
   struct Thread {

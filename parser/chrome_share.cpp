@@ -47,6 +47,7 @@ void ChromeShare::add(const ChromeEvent& event, const ChromePlace& place) {
   if (event.phase == "M") return addName(event);
   if (event.phase == "C") return addSample(event, place);
   if (event.phase.empty()) return complain("an event has no phase (`ph`)", place);
+  if (!event.badTime && event.ts) addEnd(event);
   if (isEndOfArrow(event.phase)) return addArrow(event, place);
   diagnostics_.add({.severity = Severity::kNote,
                     .file = file_,
@@ -59,6 +60,10 @@ void ChromeShare::addArrow(const ChromeEvent& event, const ChromePlace& place) {
   if (++arrowEnds_ == 1) firstArrow_ = place.line();
 }
 
+void ChromeShare::addEnd(const ChromeEvent& event) {
+  if (const auto end = arrowEndOf(event, elements_)) ends_.push_back({*end, &rowOf(event)});
+}
+
 ChromeShare::Row& ChromeShare::rowOf(const ChromeEvent& event) {
   const auto hash = static_cast<std::uint64_t>(event.pid.number) * 31 +
                     static_cast<std::uint64_t>(event.tid.number);
@@ -69,7 +74,11 @@ ChromeShare::Row& ChromeShare::rowOf(const ChromeEvent& event) {
     row.tid = event.tid;
     known = {event.pid, event.tid, &row};
   }
-  Row& row = *known.row;
+  return *known.row;
+}
+
+ChromeShare::Row& ChromeShare::filledRowOf(const ChromeEvent& event) {
+  Row& row = rowOf(event);
   if (row.events.empty() && row.edges.empty()) filled_.push_back(&row);
   return row;
 }
@@ -89,12 +98,13 @@ void ChromeShare::addSpan(const ChromeEvent& event, const ChromePlace& place) {
   }
   made.begin = made.end = *event.ts;
   if (event.phase != "X") {
-    rowOf(event).edges.push_back({made, event.phase == "B", place.line()});
+    filledRowOf(event).edges.push_back({made, event.phase == "B", place.line(), elements_});
   } else if (__builtin_add_overflow(*event.ts, event.dur.value_or(0), &made.end)) {
-    complain(kNoTime, place);
+    return complain(kNoTime, place);
   } else {
-    rowOf(event).events.push_back(made);
+    filledRowOf(event).events.push_back(made);
   }
+  if (event.arrow.bindId) addEnd(event);
 }
 
 /// Of an event of ours the category is its kind.
@@ -167,7 +177,10 @@ void ChromeShare::moveRow(ChromeTrace& trace, Row& row, std::uint32_t firstArgum
   makeRoom(thread.events, row.events.size(), trace.read);
   thread.events.insert(thread.events.end(), row.events.begin(), row.events.end());
   row.events.clear();
-  for (ChromeProcess::Edge& edge : row.edges) fit(edge.event);
+  for (ChromeProcess::Edge& edge : row.edges) {
+    fit(edge.event);
+    edge.element += trace.elements;
+  }
   thread.edges.insert(thread.edges.end(), row.edges.begin(), row.edges.end());
   row.edges.clear();
 }
@@ -199,6 +212,16 @@ void ChromeShare::moveFields(ChromeTrace& trace) {
   }
 }
 
+/// Those of a profile of ours are counted without a closer look: each `f` has its `s` and slice.
+void ChromeShare::moveEnds(ChromeTrace& trace) {
+  if (trace.metadata) return;
+  for (EndOnRow& each : ends_) {
+    each.end.thread = &trace.processes[each.row->pid].threads[each.row->tid];
+    each.end.element += trace.elements;
+    trace.ends.push_back(each.end);
+  }
+}
+
 void ChromeShare::moveTo(ChromeTrace& trace) {
   const auto firstArgument = static_cast<std::uint32_t>(trace.timeline.arguments.size());
   moveArguments(trace);
@@ -210,6 +233,7 @@ void ChromeShare::moveTo(ChromeTrace& trace) {
   }
   moveNames(trace);
   moveFields(trace);
+  moveEnds(trace);
   for (const Diagnostic& diagnostic : diagnostics_.list()) trace.diagnostics.add(diagnostic);
   trace.elements += elements_;
   if (trace.arrowEnds == 0) trace.firstArrow = firstArrow_;
@@ -229,6 +253,7 @@ void ChromeShare::clear() {
   counters_.clear();
   names_.clear();
   fields_.clear();
+  ends_.clear();
   diagnostics_ = {};
   elements_ = arrowEnds_ = arrows_ = firstArrow_ = 0;
 }

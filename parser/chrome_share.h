@@ -56,6 +56,10 @@ class ChromeShare {
     std::optional<std::string> ours;  // the lane of a thread, or what is known of the rank
     std::int64_t number = 0;
   };
+  struct EndOnRow {
+    ChromeArrowEnd end;
+    Row* row = nullptr;
+  };
   struct KnownRow {
     ChromeId pid;
     ChromeId tid;
@@ -67,12 +71,15 @@ class ChromeShare {
   void addSample(const ChromeEvent& event, const ChromePlace& place);
   void addArrow(const ChromeEvent& event, const ChromePlace& place);
   void addCategory(std::string_view category, Event& event);
+  void addEnd(const ChromeEvent& event);
   Row& rowOf(const ChromeEvent& event);
+  Row& filledRowOf(const ChromeEvent& event);
   void complain(const char* message, const ChromePlace& place, const char* advice = "");
   void moveArguments(ChromeTrace& trace);
   void moveRow(ChromeTrace& trace, Row& row, std::uint32_t firstArgument) const;
   void moveNames(ChromeTrace& trace);
   void moveFields(ChromeTrace& trace);
+  void moveEnds(ChromeTrace& trace);
   void clear();
 
   std::string file_;
@@ -84,6 +91,7 @@ class ChromeShare {
   std::vector<Name> names_;
   std::vector<std::pair<std::string, std::string>> fields_;
   Diagnostics diagnostics_;
+  std::vector<EndOnRow> ends_;  // of arrows
   std::int64_t elements_ = 0;
   std::int64_t arrowEnds_ = 0;
   std::int64_t arrows_ = 0;

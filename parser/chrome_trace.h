@@ -5,7 +5,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "parser/chrome_arrow_end.h"
 #include "parser/chrome_metadata.h"
 #include "parser/chrome_process.h"
 #include "parser/kineto_info.h"
@@ -22,11 +24,12 @@ struct ChromeTrace {
   std::map<ChromeId, ChromeProcess> processes;
   std::optional<ChromeMetadata> metadata;  ///< the trace is one of ours
   KinetoInfo kineto;
-  std::int64_t elements = 0;    ///< of the array of events
-  std::int64_t arrowEnds = 0;   ///< `s`, `t`, `f`
-  std::int64_t arrows = 0;      ///< `t`, `f`
-  std::int64_t firstArrow = 0;  ///< its line
-  double read = 0;              ///< this part of the input, about; 0: not known
+  std::int64_t elements = 0;         ///< of the array of events
+  std::int64_t arrowEnds = 0;        ///< `s`, `t`, `f`
+  std::int64_t arrows = 0;           ///< `t`, `f`
+  std::int64_t firstArrow = 0;       ///< its line
+  std::vector<ChromeArrowEnd> ends;  ///< of arrows, in their order; none of a trace of ours
+  double read = 0;                   ///< this part of the input, about; 0: not known
 
   /// In a profile of ours in array form each process says what is known of its rank.
   void addMetadataOfRank(std::string_view json);

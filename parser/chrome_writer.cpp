@@ -129,6 +129,16 @@ std::int64_t writeArrows(const Timeline& timeline, const std::vector<ChromeArrow
   return static_cast<std::int64_t>(arrows.size());
 }
 
+/// With `absoluteTime` the begin of the day (UTC): times of the epoch itself are too large for the
+/// viewers, which keep microseconds as a double.
+Nanoseconds originOf(const Timeline& timeline, bool absoluteTime) {
+  if (!absoluteTime) return profileOrigin(timeline, false);
+  constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
+  profileOrigin(timeline, true);  // refuses what comes before the epoch
+  const Nanoseconds begin = timeline.span().begin;
+  return begin - begin % kDay;
+}
+
 void count(ProfileSummary& summary, const Track& track) {
   for (const Event& event : track.events) summary.add(track, event);
 }
@@ -137,13 +147,16 @@ void count(ProfileSummary& summary, const Track& track) {
 
 ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
                                OutputFile& out) {
-  const Nanoseconds origin = profileOrigin(timeline, options.absoluteTime);
+  const Nanoseconds origin = originOf(timeline, options.absoluteTime);
   auto arrows = arrowsOf(timeline, options);
   const ChromeLanes lanes(timeline);
   ProfileSummary summary;
 
-  std::string head = "{\"displayTimeUnit\":\"ns\",\"" + std::string(cf::kOtherData) + "\":{\"" +
-                     std::string(cf::kOurs) + "\":";
+  std::string head = "{\"displayTimeUnit\":\"ns\",\"";
+  if (options.absoluteTime) {
+    head += std::string(cf::kBaseTime) + "\":" + std::to_string(origin) + ",\"";
+  }
+  head += std::string(cf::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":";
   appendChromeMetadata(head, timeline, origin);
   out.write(head + "},\"" + std::string(cf::kTraceEvents) + "\":[");
 

@@ -8,7 +8,9 @@ namespace pipetrace {
 
 struct ChromeOptions {
   bool flows = true;
-  bool absoluteTime = false;  ///< `ts` counts from the Unix epoch, not from the first event
+  /// `ts` counts from midnight (UTC) before the first event, of which `baseTimeNanoseconds` tells
+  /// the time since the Unix epoch; not from the first event.
+  bool absoluteTime = false;
   int threads = 0;  ///< how many may write; 0: one per core. What is written does not depend on it.
 };
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "parser/chrome_format.h"
 #include "parser/log_numbers.h"
 #include "parser/trace_reader.h"
 
@@ -10,7 +11,7 @@ namespace pipetrace {
 namespace {
 
 constexpr std::string_view kDistributed = "distributedInfo";
-constexpr std::string_view kBase = "baseTimeNanoseconds";
+constexpr std::string_view kBase = chrome_format::kBaseTime;
 
 std::optional<int> numberIn(const nlohmann::json& object, const char* key, int atLeast) {
   const auto found = object.find(key);

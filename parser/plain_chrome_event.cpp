@@ -127,10 +127,11 @@ class EventScanner {
     number.isNegative = *at_ == '-';
     if (number.isNegative) ++at_;
     const char* const digits = at_;
-    for (; at_ != end_ && isDigit(*at_); ++at_) {
-      if (at_ - digits == 18) return false;
-      number.whole = number.whole * 10 + (*at_ - '0');
-    }
+    const char* const farthest = end_ - at_ > 18 ? at_ + 18 : end_;
+    std::int64_t whole = 0;
+    for (; at_ != farthest && isDigit(*at_); ++at_) whole = whole * 10 + (*at_ - '0');
+    if (at_ != end_ && isDigit(*at_)) return false;
+    number.whole = whole;
     const auto count = at_ - digits;
     if (count == 0 || (count > 1 && *digits == '0')) return false;
     if (at_ != end_ && *at_ == '.') {
@@ -198,6 +199,11 @@ bool setField(ChromeEvent& event, std::string_view key, const Value& value) {
   if (is(key, "pid")) return setId(event.pid, value);
   if (is(key, "tid")) return setId(event.tid, value);
   if (is(key, "name")) return setText(event.name, value);
+  switch (value.kind) {
+    case ValueKind::kNumber: event.arrow.takeNumber(key, value.number.digits); break;
+    case ValueKind::kText: event.arrow.takeText(key, value.text); break;
+    case ValueKind::kWord: event.arrow.takeWord(key, value.text); break;
+  }
   return true;
 }
 
@@ -219,9 +225,9 @@ void addArgument(ChromeEvent& event, std::string_view key, const Value& value) {
 bool readArguments(EventScanner& scan, ChromeEvent& event) {
   if (!scan.byte('{')) return false;
   if (scan.byte('}')) return true;
+  std::string_view key;
+  Value value;
   do {
-    std::string_view key;
-    Value value;
     if (!scan.key(key) || !scan.value(value)) return false;
     addArgument(event, key, value);
   } while (scan.byte(','));
@@ -234,9 +240,9 @@ std::size_t readPlainChromeEvent(std::string_view text, ChromeEvent& event) {
   event.clear();
   EventScanner scan(text);
   if (!scan.byte('{')) return 0;
+  std::string_view key;
+  Value value;
   do {
-    std::string_view key;
-    Value value;
     if (!scan.key(key)) return 0;
     const bool isRead = is(key, "args") ? readArguments(scan, event)
                                         : scan.value(value) && setField(event, key, value);

@@ -41,6 +41,23 @@ class RealTracesTest : public testing::Test {
   Diagnostics diagnostics_;
 };
 
+/// As Perfetto's trace processor v52 counts them.
+class ArrowsOfRealTraces : public testing::TestWithParam<std::pair<const char*, int>> {};
+
+TEST_P(ArrowsOfRealTraces, AreAsManyAsInPerfetto) {
+  const std::string path = PIPETRACE_SOURCE_DIR "/../shared/data/" + std::string(GetParam().first);
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  Diagnostics diagnostics;
+  std::vector<LoadedFile> files;
+  loadTimeline({path}, {.threads = 1}, diagnostics, &files);
+  EXPECT_EQ(files.at(0).arrows, GetParam().second);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, ArrowsOfRealTraces,
+                         testing::Values(std::pair("kineto_nccl.json.gz", 4317),
+                                         std::pair("chain_flows.json", 15),
+                                         std::pair("catapult_flow.json", 886)));
+
 #define SKIP_WITHOUT(name) \
   if (!std::filesystem::exists(path(name))) GTEST_SKIP() << path(name) << " is not there"
 

@@ -23,6 +23,7 @@ from viewers import FrontEnds
 ASK = ["select distinct name as text from slice",
        "select sum(dur) as text from slice where category is null or category != 'bubble'",
        "select distinct string_value as text from args where string_value is not null"]
+OF_THE_CLOCK = ("overlapping", "touching", "one rank")  # written with --absolute-time as well
 SEEN = ("overlapping", "odd names")  # the ones that are drawn, besides real runs
 
 
@@ -36,10 +37,11 @@ def pipe_trace(program, *arguments):
 class Profile:
     """One run in one format."""
 
-    def __init__(self, run, program, folder, ending):
+    def __init__(self, run, program, folder, ending, *options):
         self.run, self.ending = run, ending
-        self.path = folder / (run.name + ending)
-        self.said = what_was_said(pipe_trace(program, run.logs, "-o", self.path), self.path)
+        self.path = folder / (run.name + "".join(options) + ending)
+        self.said = what_was_said(pipe_trace(program, run.logs, *options, "-o", self.path),
+                                  self.path)
         self.info = json.loads(pipe_trace(program, "info", self.path, "--json"))
         self.wrong = []
         slices = sum(self.said[what] for what in ("jobs", "transfers", "others", "bubbles"))
@@ -107,6 +109,9 @@ def main():
         runs += [Run(f"real run {logs.name}", logs, None, None, None, None) for logs in options.run]
         profiles = [Profile(run, options.pipe_trace, pathlib.Path(folder), ending)
                     for run in runs for ending in (".json", ".pftrace")]
+        profiles += [Profile(run, options.pipe_trace, pathlib.Path(folder), ending,
+                             "--absolute-time")
+                     for run in runs if run.name in OF_THE_CLOCK for ending in (".json", ".pftrace")]
         in_perfetto = [viewers.perfetto(p.path, shot(p, "perfetto"), ASK) for p in profiles]
         for profile, perfetto in zip(profiles, in_perfetto):
             catapult = None

@@ -18,6 +18,7 @@ RESERVED = {  # ui/base/color_scheme of Catapult's trace viewer
     "cq_build_failed", "cq_build_abandoned", "cq_build_attempt_runnig", "cq_build_attempt_passed",
     "cq_build_attempt_failed"}
 NANOSECOND = decimal.Decimal("0.001")
+TOO_LATE = 2 ** 43  # in microseconds: from there on a double has no nanoseconds
 MOST = 2 ** 32  # of a pid or tid: Perfetto cuts them
 
 
@@ -44,6 +45,8 @@ def lint(data):
     counts = collections.Counter()
     for event in events:
         kind = event["ph"]
+        if event.get("ts", 0) >= TOO_LATE:
+            wrong["a time that the viewers round"] += 1
         if not 0 < event["pid"] < MOST or not 0 <= event.get("tid", 0) < MOST:
             wrong["a pid or tid that is cut"] += 1
         if kind == "M":
