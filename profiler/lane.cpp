@@ -13,6 +13,7 @@ namespace rf = ring_format;
 
 constexpr std::int64_t kIdBlock = 64;
 constexpr std::size_t kBits = 64;
+constexpr std::uint64_t kInterrupted = 64;  // times the mean
 
 std::size_t slotCount(std::size_t slots) {
   return std::bit_ceil(std::clamp<std::size_t>(slots, 1, std::size_t{1} << 24));
@@ -49,8 +50,15 @@ Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFil
 }
 
 void Lane::addTimed(std::uint64_t since) noexcept {
-  const std::uint64_t took = ticksNow(source_) - since;
-  add(timedTicks_, took - std::min(took, tickCost_));
+  const std::uint64_t all = ticksNow(source_) - since;
+  const std::uint64_t took = all - std::min(all, tickCost_);
+  const std::uint64_t sum = timedTicks_.load(std::memory_order_relaxed);
+  const auto calls = 2 * static_cast<std::uint64_t>(timedJobs_.load(std::memory_order_relaxed));
+  const std::uint64_t mean = calls == 0 ? took : sum / calls;
+  // So much longer than the others that the thread was interrupted: no cost of ours, and it would
+  // stand for 63 that were not.
+  const bool isOurs = took <= kInterrupted * std::max(mean, tickCost_ + 1);
+  add(timedTicks_, isOurs ? took : mean);
 }
 
 std::int64_t Lane::drawId(std::atomic<std::int64_t>& next) noexcept {

@@ -1,6 +1,7 @@
 // What recording costs a program whose eight threads do jobs of 100 us: the same work with
 // recording on and off in turn, by the processor time of the process, the log thread's included.
-// Beside it what `Profiler End:` says. Prints one line for each.
+// Beside it what `Profiler End:` says. What the pairs of turns scatter by is the machine's noise:
+// where it is larger than what they differ by, only the latter line means something.
 //   recording_overhead [turns [jobs of each thread in a turn]]
 #include <algorithm>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "profiler/cpu_stream.h"
@@ -74,20 +76,28 @@ Nanoseconds turn(Recorder& recorder, int jobs, int rounds) {
   return processTime() - start;
 }
 
-double median(std::vector<double> values) {
+/// The value that `part` of all are below: 0.5 is the median.
+double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+  return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
+}
+double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
+
+/// What takes as long as a job where it is done: among the others, and not alone in the best case.
+int roundsOfAJob(Recorder& off, int jobs) {
+  const int alone = Work().calibrate();
+  const Nanoseconds took = turn(off, jobs, alone) / kThreads / jobs;
+  return std::max<int>(1, static_cast<int>(alone * kJob / took));
 }
 
 int measure(int turns, int jobs) {
-  const int rounds = Work().calibrate();
   RecordedLog log;
   Recorder on({.logDirectory = log.folder()});
   Recorder off({.isOn = false});
   for (int i = 0; i < kThreads; ++i) {
     on.addStream(i == 0 ? "compute" : "s" + std::to_string(i), std::make_unique<CpuStream>());
   }
-  turn(off, jobs, rounds);
+  const int rounds = roundsOfAJob(off, jobs);
   std::vector<double> differences;
   std::vector<double> without;
   for (int i = 0; i < turns; ++i) {
@@ -108,6 +118,8 @@ int measure(int turns, int jobs) {
               end("dropped"));
   std::printf("measured: processor time up by %.3f %%, %.0f ns a job\n",
               100 * median(differences) / base, measured);
+  std::printf("          half of the pairs of turns say %.3f to %.3f %%\n",
+              100 * quantile(differences, 0.25) / base, 100 * quantile(differences, 0.75) / base);
   const double said = (end("own_cost_ns") + end("log_thread_ns")) / all;
   std::printf("Profiler End: %.3f %%, %.0f ns a job (%.0f recording, %.0f log thread)\n",
               100 * said * kThreads * jobs / base, said, end("own_cost_ns") / all,
