@@ -105,17 +105,20 @@ DeviceStream::Mark CudaStream::markStart() noexcept {
 DeviceStream::Mark CudaStream::mark() noexcept {
   if (isDead_.load(std::memory_order_relaxed)) [[unlikely]]
     return newMark();
-  open_.endEvent = record();
+  const EventPool::Index event = record();
   // Read after the record, which can take longer than a start may lie behind to be shared.
-  open_.end = newMark();
-  if (queued_.push(open_)) [[likely]] {
-    shareable_ = open_.endEvent != EventPool::kNone;
+  const Mark end = newMark();
+  // Field by field: a copy of all would load at once what was stored in pieces, and wait for it.
+  const Queued job{
+      .start = open_.start, .end = end, .startEvent = open_.startEvent, .endEvent = event};
+  if (queued_.push(job)) [[likely]] {
+    shareable_ = event != EventPool::kNone;
   } else {
     shareable_ = false;
     add(exhausted_);
   }
   endedBy_ = thisThread();
-  return open_.end;
+  return end;
 }
 
 void CudaStream::poll(bool hurry) noexcept {

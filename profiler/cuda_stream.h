@@ -121,7 +121,10 @@ class CudaStream : public DeviceStream {
 
   // The recording thread's.
   Mark lastMark_ = 0;
-  Queued open_;
+  struct {
+    Mark start = 0;
+    EventPool::Index startEvent = EventPool::kNone;
+  } open_;  // the job that is begun
   const void* endedBy_ = nullptr;
   bool shareable_ = false;
   int refusals_ = 0;
