@@ -33,11 +33,21 @@ std::vector<std::string> commandNames(const std::vector<FlagTable>& tables) {
 
 std::string functionName(const std::string& program) { return "_" + replaced(program, '-', "_"); }
 
+/// Of files, as a part of a regular expression: "json|json\\.gz"; empty: any.
+std::string endingsPattern(const std::vector<std::string>& endings) {
+  std::string pattern;
+  for (const std::string& ending : endings) {
+    pattern += (pattern.empty() ? "" : "|") + replaced(ending, '.', "\\.");
+  }
+  return pattern;
+}
+
 /// The options of one command: those with choices, those with another value, and all. Where there
-/// are choices no file is offered.
+/// are choices, or the value is none, no file is offered.
 std::string bashCase(const FlagTable& table) {
   std::vector<std::string> all;
-  std::vector<std::string> withValue;
+  std::vector<std::string> withFile;
+  std::vector<std::string> withOther;
   std::string choices;
   for (const Flag& flag : table.flags) {
     if (flag.isPositional) continue;
@@ -47,13 +57,16 @@ std::string bashCase(const FlagTable& table) {
           fmt::format("        {}) words={}; isValue=yes files=no ;;\n", fmt::join(flag.names, "|"),
                       quoted(fmt::format("{}", fmt::join(words, " "))));
     } else if (!flag.value.empty()) {
-      withValue.insert(withValue.end(), flag.names.begin(), flag.names.end());
+      auto& names = flag.takesFile() ? withFile : withOther;
+      names.insert(names.end(), flag.names.begin(), flag.names.end());
     }
   }
   // An operand like `completions SHELL` that is one of some words.
   std::string operands;
+  std::string endings;
   for (const Flag& flag : table.flags) {
     if (!flag.isPositional) continue;
+    endings = endingsPattern(flag.endings);
     for (const std::string& word : flag.choices()) operands += " " + word;
   }
   std::string text = fmt::format("    {})\n      options={}\n      operands={}\n",
@@ -61,9 +74,14 @@ std::string bashCase(const FlagTable& table) {
                                  quoted(fmt::format("{}", fmt::join(all, " "))),
                                  quoted(operands.empty() ? "" : operands.substr(1)));
   if (!operands.empty()) text += "      files=no\n";
+  if (!endings.empty()) text += "      endings=" + quoted(endings) + "\n";
   text += "      case $previous in\n" + choices;
-  if (!withValue.empty()) {
-    text += fmt::format("        {}) isValue=yes files=yes ;;\n", fmt::join(withValue, "|"));
+  if (!withFile.empty()) {
+    text +=
+        fmt::format("        {}) isValue=yes files=yes endings='' ;;\n", fmt::join(withFile, "|"));
+  }
+  if (!withOther.empty()) {
+    text += fmt::format("        {}) isValue=yes files=no ;;\n", fmt::join(withOther, "|"));
   }
   return text + "      esac ;;\n";
 }
@@ -74,7 +92,7 @@ std::string bashScript(const std::string& program, const std::vector<FlagTable>&
       "# bash completion of {0}; made by `{0} completions bash`.\n"
       "{1}() {{\n"
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
-      "  local command='' options='' operands='' words='' isValue=no files=yes\n"
+      "  local command='' options='' operands='' words='' isValue=no files=yes endings=''\n"
       "  COMPREPLY=()\n"
       "  if [ \"$COMP_CWORD\" -gt 1 ]; then\n"
       "    case ${{COMP_WORDS[1]}} in {2}) command=${{COMP_WORDS[1]}} ;; esac\n"
@@ -94,7 +112,12 @@ std::string bashScript(const std::string& program, const std::vector<FlagTable>&
       "  local IFS=$'\\n'\n"
       "  [ -z \"$words\" ] || COMPREPLY=($(IFS=' '; compgen -W \"$words\" -- \"$current\"))\n"
       "  case $words in -*) files=no ;; esac\n"
-      "  [ $files = no ] || COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+      "  if [ $files = yes ] && [ -z \"$endings\" ]; then\n"
+      "    COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+      "  elif [ $files = yes ]; then\n"
+      "    COMPREPLY+=($(compgen -d -- \"$current\"\n"
+      "                  compgen -f -- \"$current\" | grep -E \"\\.($endings)\\$\"))\n"
+      "  fi\n"
       "  return 0\n"
       "}}\n"
       "complete -o filenames -F {} {}\n",
@@ -115,9 +138,11 @@ std::string zshText(const std::string& text) {
 std::string zshValue(const Flag& flag) {
   const std::vector<std::string> words = flag.choices();
   if (!words.empty()) return fmt::format(":value:({})", fmt::join(words, " "));
-  if (flag.isPositional) return ":" + zshText(flag.names.front()) + ":_files";
-  if (flag.value.empty()) return "";
-  return ":" + zshText(flag.value) + ":_files";
+  if (!flag.isPositional && flag.value.empty()) return "";
+  const std::string what = ":" + zshText(flag.isPositional ? flag.names.front() : flag.value);
+  if (!flag.takesFile()) return what + ": ";
+  if (flag.endings.empty()) return what + ":_files";
+  return what + fmt::format(":_files -g \"*.({})\"", fmt::join(flag.endings, "|"));
 }
 
 std::string zshCase(const FlagTable& table) {
@@ -172,9 +197,16 @@ std::string fishLine(const std::string& program, const std::string& condition, c
   if (!words.empty()) {
     text += fmt::format(" -x -a '{}'", fmt::join(words, " "));
   } else if (!flag.value.empty()) {
-    text += " -r -F";
+    text += flag.takesFile() ? " -r -F" : " -x";
   }
   return text + " -d " + fishText(flag.description) + "\n";
+}
+
+/// Folders, and files with such an ending. (Of groups that capture fish would print each.)
+std::string fishFiles(const std::vector<std::string>& endings) {
+  return fmt::format(
+      "(__fish_complete_path (commandline -ct) | string match -re \"(?:/|\\.(?:{}))(?:\\t|\\$)\")",
+      endingsPattern(endings));
 }
 
 std::string fishScript(const std::string& program, const std::vector<FlagTable>& tables) {
@@ -195,6 +227,9 @@ std::string fishScript(const std::string& program, const std::vector<FlagTable>&
       } else if (const auto words = flag.choices(); !words.empty()) {
         text += fmt::format("complete -c {} -n '{}' -f -a '{}'\n", program, condition,
                             fmt::join(words, " "));
+      } else if (!flag.endings.empty()) {
+        text += fmt::format("complete -c {} -n '{}' -f -a {}\n", program, condition,
+                            quoted(fishFiles(flag.endings)));
       }
     }
   }

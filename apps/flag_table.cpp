@@ -33,6 +33,10 @@ std::vector<std::string> Flag::choices() const {
   return listed;
 }
 
+bool Flag::takesFile() const {
+  return isPositional || value == "INPUT" || value.starts_with("FILE") || value.starts_with("DIR");
+}
+
 FlagTable flagTableOf(const CLI::App& app, std::string command, std::string summary) {
   FlagTable table{.command = std::move(command),
                   .summary = std::move(summary),

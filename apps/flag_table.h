@@ -18,9 +18,14 @@ struct Flag {
   bool isPositional = false;
   bool isRepeated = false;         ///< a positional one that takes as many as there are
   std::vector<std::string> words;  ///< what it takes, where `value` does not list it
+  /// Of a positional one that takes files: their endings, without the dot. Empty: any.
+  std::vector<std::string> endings;
 
   /// The only words that it takes: `words`, or those that `value` lists.
   std::vector<std::string> choices() const;
+
+  /// Whether it may be a file or folder.
+  bool takesFile() const;
 };
 
 /// What a command line of a program may hold: its flag table, as CLI11 was told it.

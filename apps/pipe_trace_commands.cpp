@@ -26,6 +26,16 @@ constexpr PipeTraceCommand kCommands[] = {
     {"man", "prints the manual page", describeMan, manCommand},
 };
 
+/// What Perfetto's UI shows.
+void nameWhatOpens(std::vector<FlagTable>& tables) {
+  for (FlagTable& table : tables) {
+    if (table.command != "open") continue;
+    for (Flag& flag : table.flags) {
+      if (flag.isPositional) flag.endings = {"json", "json.gz", "pftrace"};
+    }
+  }
+}
+
 /// The help refers to --list for them; a shell completes them.
 void nameSchedules(std::vector<FlagTable>& tables) {
   for (FlagTable& table : tables) {
@@ -56,6 +66,7 @@ std::vector<FlagTable> allFlagTables() {
     tables.push_back(flagTableOf(app, std::string(command.name), std::string(command.summary)));
   }
   nameSchedules(tables);
+  nameWhatOpens(tables);
   return tables;
 }
 

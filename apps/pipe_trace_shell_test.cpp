@@ -1,4 +1,5 @@
 #include <cctype>
+#include <cstdlib>
 #include <regex>
 #include <set>
 
@@ -106,6 +107,84 @@ TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
   EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule", "1F"}), ElementsAre("1F1B"));
   EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule", ""}),
               IsSupersetOf({"ZB-H1", "GPipe", "auto"}));
+}
+
+TEST_F(ShellFiles, BashOffersForOpenWhatPerfettoLoads) {
+  for (const char* name : {"a.csv", "a.sqlite", "a.pftrace", "a.json.gz"}) write(name, "");
+  EXPECT_THAT(offers({"pipe-trace", "open", ""}),
+              testing::UnorderedElementsAre("a.json", "a.json.gz", "a.pftrace", "my logs"));
+  EXPECT_THAT(offers({"pipe-trace", "show", "a.c"}), ElementsAre("a.csv"));
+  EXPECT_THAT(offers({"pipe-trace", "--pp", ""}), ElementsAre(""));  // a number
+}
+
+TEST_F(ShellFiles, FishOffersTheSame) {
+  if (!std::filesystem::exists("/usr/bin/fish")) GTEST_SKIP() << "no fish on this system";
+  write("script", scriptFor("fish"));
+  for (const char* name : {"a.json", "a.csv", "b.pftrace", "b.json.gz"}) write(name, "");
+  std::filesystem::create_directory(path("my logs"));
+  const auto offered = [&](const std::string& line) {
+    const ProgramRun result = runProgram(
+        {"/usr/bin/fish", "--no-config", "-c",
+         "cd $argv[1]; source script; complete -C $argv[2] | string replace -r '\\t.*' ''",
+         folder_.string(), line},
+        {.inChild = [this] { ::setenv("HOME", folder_.c_str(), 1); }});
+    EXPECT_THAT(result.err, IsEmpty());
+    return linesOf(result.out);
+  };
+  EXPECT_THAT(offered("pipe-trace sh"), ElementsAre("show"));
+  EXPECT_THAT(offered("pipe-trace --for"), ElementsAre("--format"));
+  EXPECT_THAT(offered("pipe-trace --format "),
+              testing::UnorderedElementsAre("json", "pftrace", "sqlite", "csv"));
+  EXPECT_THAT(offered("pipe-trace plan --schedule 1F"), ElementsAre("1F1B"));
+  EXPECT_THAT(offered("pipe-trace completions "),
+              testing::UnorderedElementsAre("bash", "zsh", "fish"));
+  EXPECT_THAT(offered("pipe-trace show a"), testing::UnorderedElementsAre("a.csv", "a.json"));
+  EXPECT_THAT(offered("pipe-trace open "),
+              testing::UnorderedElementsAre("a.json", "b.json.gz", "b.pftrace", "my logs/"));
+  EXPECT_THAT(offered("pipe-trace open b"),
+              testing::UnorderedElementsAre("b.json.gz", "b.pftrace"));
+  EXPECT_THAT(offered("pipe-trace show my"), ElementsAre("my logs/"));
+  EXPECT_THAT(offered("pipe-trace --pp "), IsEmpty());
+}
+
+/// In a terminal of its own, with a tabulator behind the line.
+TEST_F(ShellFiles, ZshOffersTheSame) {
+  if (!std::filesystem::exists("/usr/bin/zsh")) GTEST_SKIP() << "no zsh on this system";
+  std::filesystem::create_directory(path("functions"));
+  std::filesystem::create_directory(path("my logs"));
+  write("functions/_pipe-trace", scriptFor("zsh"));
+  for (const char* name : {"a.json", "a.csv", "b.pftrace", "b.json.gz"}) write(name, "");
+  // Whatever is offered goes through compadd.
+  write("setting",
+        "PS1=; autoload -Uz compinit; fpath=($PWD/functions $fpath); compinit -D -u\n"
+        "compadd() { local -a found; builtin compadd -A found \"$@\"\n"
+        "  print -rl -- $found >> offered; builtin compadd \"$@\" }\n"
+        "finished() { print finished >> offered; zle .kill-whole-line }\n"
+        "zle -N finished; bindkey '^I' complete-word '^X' finished\n");
+  write("driver",
+        "cd $1; zmodload zsh/zpty; zpty shell zsh -f -i; zpty -w shell 'source ./setting; print "
+        "be''gun'\n"
+        "zpty -r -m shell seen '*begun*'; zpty -w -n shell $2$'\\t\\x18'\n"
+        "for ((i = 0; i < 600; ++i)); do grep -qs finished offered && break; sleep 0.1; done\n"
+        "zpty -d shell\n");
+  const auto offered = [&](const std::string& line) {
+    std::filesystem::remove(path("offered"));
+    const ProgramRun result =
+        runProgram({"/usr/bin/zsh", "-f", path("driver"), folder_.string(), line});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    std::set<std::string> list;
+    for (const std::string& entry : linesOf(contents(path("offered")))) list.insert(entry);
+    EXPECT_EQ(list.erase("finished"), 1U) << line;
+    list.erase("");
+    return list;
+  };
+  using Offers = std::set<std::string>;
+  EXPECT_EQ(offered("pipe-trace --form"), Offers{"--format"});
+  EXPECT_EQ(offered("pipe-trace --format "), (Offers{"json", "pftrace", "sqlite", "csv"}));
+  EXPECT_EQ(offered("pipe-trace completions "), (Offers{"bash", "zsh", "fish"}));
+  EXPECT_EQ(offered("pipe-trace plan --schedule 1F"), (Offers{"1F1B"}));
+  EXPECT_EQ(offered("pipe-trace open b"), (Offers{"b.json.gz", "b.pftrace"}));
+  EXPECT_THAT(offered("pipe-trace sh"), Contains("show"));
 }
 
 TEST_F(ShellFiles, ZshAndFishScriptsHaveEveryOption) {
