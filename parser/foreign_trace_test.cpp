@@ -186,6 +186,33 @@ TEST(KnownTracesTest, AscendsProcessesAreLanesOfOneRankAndItsTextsNumbers) {
   EXPECT_THAT(r.timeline.ranks, SizeIs(1));
 }
 
+/// The shape of what torch_npu writes: its operators have Kineto's category.
+TEST(KnownTracesTest, AscendsTraceOfPyTorchIsNotKinetosAndItsHostEventsHaveSteps) {
+  const Result r = read(R"j([
+{"ph":"M","name":"process_name","pid":7,"tid":0,"args":{"name":"Python"}},
+{"ph":"M","name":"process_name","pid":41,"tid":0,"args":{"name":"Ascend Hardware"}},
+{"ph":"M","name":"process_name","pid":42,"tid":0,"args":{"name":"CANN"}},
+{"ph":"M","name":"thread_name","pid":7,"tid":3,"args":{"name":"Thread 3"}},
+{"ph":"M","name":"thread_name","pid":41,"tid":2,"args":{"name":"Stream 2"}},
+{"ph":"X","name":"ProfilerStep#7","cat":"cpu_op","pid":7,"tid":3,"ts":"1697793307213700.000","dur":100.5,"args":{}},
+{"ph":"X","name":"forward","cat":"cpu_op","pid":7,"tid":3,"ts":"1697793307213710.001","dur":20,"args":{"Sequence number":-1}},
+{"ph":"X","name":"Enqueue","cat":"enqueue","pid":7,"tid":3,"ts":"1697793307213900.000","dur":1,"args":{"correlation_id":4}},
+{"ph":"s","id":3,"name":"HostToDevice","cat":"HostToDevice","pid":42,"tid":3,"ts":"1697793307213711"},
+{"ph":"X","name":"AscendCL@aclnnMatmul","pid":42,"tid":3,"ts":"1697793307213711.5","dur":"2","args":{}},
+{"ph":"X","name":"aclnnMatmul_MatMulV3","pid":41,"tid":2,"ts":"1697793307213720.125","dur":12.5,"args":{"Task Type":"AI_CORE"}}])j");
+  const auto& host = r.events(0, "Python: Thread 3");
+  ASSERT_THAT(host, SizeIs(3));
+  EXPECT_EQ(host[1].kind, JobKind::kForward);
+  EXPECT_EQ(host[1].step, 7);
+  EXPECT_EQ(host[2].step, kNotGiven);  // behind the step
+  const auto& device = r.events(0, "Ascend Hardware: Stream 2");
+  ASSERT_THAT(device, SizeIs(1));
+  EXPECT_EQ(device[0].begin, 1'697'793'307'213'720'125);
+  EXPECT_EQ(device[0].step, kNotGiven);
+  EXPECT_THAT(r.events(0, "CANN: thread 3"), SizeIs(1));
+  EXPECT_THAT(r.timeline.ranks, SizeIs(1));
+}
+
 TEST(KnownTracesTest, WhatTheUserSaysOfNamesGoesBeforeWhatWeKnow) {
   const KindNames kinds = KindNames::parse(
       R"j({"kinds":{"forward":"recompute","blk_(?P<micro_batch_id>[0-9]+)":"forward","net":"all_reduce"}})j",

@@ -64,7 +64,9 @@ void tellApart(ForeignTrace& trace) {
 
 void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindNames* asked) {
   ForeignNames names(asked, trace.timeline);
-  if (kineto.isThere || isKinetoTrace(trace)) {
+  // Ascend's profiler for PyTorch calls its operators by the categories that Kineto has, too.
+  const bool isAscend = isAscendTrace(trace);
+  if (!isAscend && (kineto.isThere || isKinetoTrace(trace))) {
     placeKinetoTrace(trace, kineto, names);
     return tellApart(trace);
   }
@@ -73,7 +75,7 @@ void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const Kind
   }
   if (isStragglerTrace(trace)) {
     placeStragglerTrace(trace);
-  } else if (isAscendTrace(trace)) {
+  } else if (isAscend) {
     placeAscendTrace(trace);
   } else if (names.hasPositions() && isMegatronTrace(trace)) {
     placeMegatronTrace(trace);

@@ -25,6 +25,14 @@ std::string describe(const ChromeEvent& event) {
   text += event.ts ? std::to_string(*event.ts) : "none";
   text += event.dur ? " " + std::to_string(*event.dur) : " none";
   text += event.badTime ? " bad\n" : "\n";
+  const auto add = [&](const auto& id) { text += id ? std::to_string(*id) + " " : "none "; };
+  add(event.arrow.id);
+  add(event.arrow.bindId);
+  for (const bool is : {event.arrow.flowIn, event.arrow.flowOut, event.arrow.bindsEnclosing,
+                        event.arrow.isOfThread}) {
+    text += is ? "1" : "0";
+  }
+  text += "\n";
   for (const ChromeArgument& argument : event.arguments) {
     text += std::string(argument.key) + " = ";
     switch (argument.type) {
