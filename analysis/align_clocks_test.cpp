@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/diagnostic_texts.h"
 #include "analysis/hand_made_timeline.h"
 
 namespace pipetrace {
@@ -37,11 +38,7 @@ class AlignClocksTest : public testing::Test {
     return list;
   }
 
-  std::vector<std::string> told() const {
-    std::vector<std::string> texts;
-    for (const Diagnostic& each : diagnostics_.list()) texts.push_back(toText(each));
-    return texts;
-  }
+  std::vector<std::string> told() const { return textsOf(diagnostics_); }
 
   HandMadeTimeline made_;
   Diagnostics diagnostics_;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/diagnostic_texts.h"
 #include "analysis/hand_made_timeline.h"
 #include "analysis/run_contents.h"
 #include "analysis/run_summary.h"
@@ -39,11 +40,7 @@ class GivenTopologyTest : public testing::Test {
     return list;
   }
 
-  std::vector<std::string> told() const {
-    std::vector<std::string> texts;
-    for (const Diagnostic& each : diagnostics_.list()) texts.push_back(toText(each));
-    return texts;
-  }
+  std::vector<std::string> told() const { return textsOf(diagnostics_); }
 
   HandMadeTimeline made_;
   Diagnostics diagnostics_;

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "analysis/diagnostic_texts.h"
 #include "analysis/hand_made_timeline.h"
 #include "trace/error.h"
 
@@ -47,9 +48,7 @@ class SelectionTest : public testing::Test {
   std::vector<std::string> told(const Selection& selection) const {
     Diagnostics diagnostics;
     checkSelection(made_.timeline, selection, diagnostics);
-    std::vector<std::string> texts;
-    for (const Diagnostic& each : diagnostics.list()) texts.push_back(toText(each));
-    return texts;
+    return textsOf(diagnostics);
   }
 
   std::string refused(const Selection& selection) const {
