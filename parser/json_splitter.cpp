@@ -61,12 +61,17 @@ bool JsonSplitter::peekChar(char& c) {
 void JsonSplitter::consume(std::size_t n) {
   const char* from = buffer_.data() + begin_;
   const char* const end = from + n;
+  begin_ += n;
+  constexpr std::size_t kPiece = 1024;
+  if (n > kPiece) {
+    line_ += std::count(from, end, '\n');
+    return;
+  }
   // Most pieces hold none.
   while (const void* found = std::memchr(from, '\n', static_cast<std::size_t>(end - from))) {
     ++line_;
     from = static_cast<const char*>(found) + 1;
   }
-  begin_ += n;
 }
 
 void JsonSplitter::skipBlanks(bool commas) {

@@ -137,26 +137,35 @@ class Benchmark {
 
   /// Against the bare loop. The large logs only as the goals have them, and not as often.
   void addLogs(const std::string& kind, const LogShape& shape) {
-    const std::string folder = folderOf(kind, shape);
-    const std::string output = inFolder("out.json");
     const bool isLarge = kind == "large";
     for (const int threads : {1, 2}) {
       for (const bool everything : {false, true}) {
         if (isLarge && everything != (threads == 2)) continue;
-        add({.name = kind + ", " + text(everything) + text(threads),
-             .ours = [=, this] { convert(folder, output, ours(threads, everything)); },
-             .bare =
-                 [=] {
-                   if (convertBarely(makeLogs(folder, shape), output, threads) <= 0) {
-                     throw Error("the bare loop found no job");
-                   }
-                 },
-             .input = folder,
-             .jobs = shape.jobsPerDevice * shape.devices,
-             .runs = isLarge ? (options_.runs + 1) / 2 : options_.runs},
-            [=] { makeLogs(folder, shape); });
+        const std::string name = kind + ", " + text(everything) + text(threads);
+        addLogRow(name, folderOf(kind, shape), inFolder("out.json"), shape,
+                  ours(threads, everything));
+        if (threads == 1 || !everything || kind == "mixed") continue;
+        addLogRow(name + ", written nowhere", folderOf(kind, shape), "/dev/null", shape,
+                  ours(threads, everything));
       }
     }
+  }
+
+  void addLogRow(const std::string& name, const std::string& folder, const std::string& output,
+                 const LogShape& shape, const ConversionOptions& options) {
+    const bool isLarge = name.starts_with("large");
+    add({.name = name,
+         .ours = [=] { convert(folder, output, options); },
+         .bare =
+             [=] {
+               if (convertBarely(makeLogs(folder, shape), output, options.threads) <= 0) {
+                 throw Error("the bare loop found no job");
+               }
+             },
+         .input = folder,
+         .jobs = shape.jobsPerDevice * shape.devices,
+         .runs = isLarge ? (options_.runs + 1) / 2 : options_.runs},
+        [=] { makeLogs(folder, shape); });
   }
 
   /// Against the same to JSON.
@@ -176,12 +185,19 @@ class Benchmark {
     }
   }
 
+  /// Without what the run before it has written, whose removal would count, too.
+  Cost measureAlone(const Step& work) const {
+    for (const char* output : {"out.json", "out.pftrace"})
+      std::filesystem::remove(inFolder(output));
+    return measure(work);
+  }
+
   Measured measureRow(const Row& row) const {
     std::vector<Cost> ofOurs;
     std::vector<Cost> ofBare;
     for (int i = 0; i < (row.runs > 0 ? row.runs : options_.runs); ++i) {
-      ofOurs.push_back(measure(row.ours));
-      if (row.bare) ofBare.push_back(measure(row.bare));
+      ofOurs.push_back(measureAlone(row.ours));
+      if (row.bare) ofBare.push_back(measureAlone(row.bare));
     }
     const Measured result{.ours = median(ofOurs),
                           .bare = row.bare ? median(ofBare) : Cost{},
