@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <random>
+#include <utility>
+
 namespace pipetrace {
 namespace {
 
@@ -37,6 +41,33 @@ TEST(HeldJobsTest, AnEmptyJobComesBeforeTheOneThatStartsWithIt) {
   held.takeAll(out);
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[0].end, 10);
+}
+
+TEST(HeldJobsTest, StreamsThatComeInTurnsAreMergedIntoOneOrder) {
+  for (int streams = 1; streams <= 9; ++streams) {
+    HeldJobs held;
+    std::vector<TimedJob> expected;
+    std::mt19937 random(static_cast<unsigned>(streams));
+    std::vector<Nanoseconds> clocks(static_cast<std::size_t>(streams), 0);
+    for (std::uint32_t i = 0; i < 600; ++i) {
+      const auto stream = i / 20 % static_cast<std::uint32_t>(streams);
+      const Nanoseconds begin = clocks[stream] + static_cast<Nanoseconds>(random() % 3);
+      clocks[stream] = begin + static_cast<Nanoseconds>(random() % 3);
+      expected.push_back({.begin = begin,
+                          .end = clocks[stream],
+                          .slot = i,
+                          .lane = static_cast<std::int32_t>(stream)});
+      held.add(1, expected.back(), 0);
+    }
+    // Jobs of the same times stay in the order in which they came.
+    std::stable_sort(expected.begin(), expected.end(), [](const TimedJob& a, const TimedJob& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    std::vector<TimedJob> out;
+    held.takeAll(out);
+    ASSERT_EQ(out.size(), expected.size());
+    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i].slot, expected[i].slot) << i;
+  }
 }
 
 TEST(HeldJobsTest, StepsAreNotMixedEvenWhenTheirJobsAre) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <thread>
 
 #include "profiler/cpu_stream.h"
@@ -238,6 +239,32 @@ TEST(RecorderLossTest, TheOwnCostIsThatOfTheCalls) {
     most = std::min(most, static_cast<double>(said) / static_cast<double>(took));
   }
   EXPECT_LE(most, 1.5);
+}
+
+TEST(RecorderLossTest, AnInterruptedCallIsNoCostOfOurs) {
+  /// One mark in the middle takes 20 ms, in a call that is timed and stands for 64.
+  class InterruptedStream : public EmulatedStream {
+   public:
+    Mark mark() noexcept override {
+      constexpr int kTimedJob = 32 + 64;
+      if (marks_++ == 2 * kTimedJob) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      return EmulatedStream::mark();
+    }
+
+   private:
+    int marks_ = 0;
+  };
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  const StreamId compute = recorder.addStream("compute", std::make_unique<InterruptedStream>());
+  for (int i = 0; i < 640; ++i) {
+    recorder.begin(compute, {});
+    recorder.end(compute);
+  }
+  recorder.close();
+  // Counted, it would be 64 times 20 ms.
+  EXPECT_LT(log.number(kEnd, "own_cost_ns"), 640 * kNsPerMs);
+  EXPECT_GT(log.number(kEnd, "own_cost_ns"), 0);
 }
 
 }  // namespace

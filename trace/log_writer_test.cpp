@@ -74,6 +74,20 @@ TEST(LogWriterTest, ATransferNamesItsPeerBytesAndJob) {
                        "stream = send, peer = 2, bytes = 4096, job = 17\n"));
 }
 
+TEST(LogWriterTest, TextsOfAnyLengthAreWrittenWhole) {
+  for (const std::size_t size : {1, 63, 64, 65, 400, 500, 511, 512, 513, 5000}) {
+    for (const char* const end : {"", " ;"}) {  // bare, and to be quoted
+      JobLine line{.type = "forward", .stream = "compute"};
+      const std::string action = std::string(size, 'x') + end;
+      line.action = action;
+      line.part = 3;
+      const std::string quote = *end == '\0' ? "" : "\"";
+      EXPECT_THAT(written(line), EndsWith(", stream = compute, action = " + quote + action + quote +
+                                          ", part = 3\n"));
+    }
+  }
+}
+
 TEST(LogWriterTest, ValuesThatCouldBeMisreadAreJsonStrings) {
   const auto value = [](std::string_view text) {
     std::string out;
