@@ -145,7 +145,7 @@ class Benchmark {
         addLogRow(name, folderOf(kind, shape), inFolder("out.json"), shape,
                   ours(threads, everything));
         if (threads == 1 || !everything || kind == "mixed") continue;
-        addLogRow(name + ", written nowhere", folderOf(kind, shape), "/dev/null", shape,
+        addLogRow(name + ", nowhere", folderOf(kind, shape), "/dev/null", shape,
                   ours(threads, everything));
       }
     }

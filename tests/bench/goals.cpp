@@ -31,7 +31,7 @@ class GoalTable {
     }
     tenfold("jobs only, 1 thread");
     tenfold("everything on, 2 threads");
-    tenfold("everything on, 2 threads, written nowhere");
+    tenfold("everything on, 2 threads, nowhere");
   }
 
  private:
