@@ -196,7 +196,7 @@ TEST_F(Follow, StepsRanksAndTypesAreChosenAsInAConversion) {
     series.rank = rank;
     series.name = "loss";
     const Timeline::Span span = simulated.timeline.span();
-    for (Nanoseconds at = span.begin; at < span.end; at += kNsPerMs) {
+    for (Nanoseconds at = span.begin; at < span.end; at += 10 * kNsPerMs) {
       series.samples.push_back({at, 0.5});
     }
   }

@@ -156,7 +156,7 @@ TEST_F(ShellFiles, ZshOffersTheSame) {
   for (const char* name : {"a.json", "a.csv", "b.pftrace", "b.json.gz"}) write(name, "");
   // Whatever is offered goes through compadd.
   write("setting",
-        "PS1=; autoload -Uz compinit; fpath=($PWD/functions $fpath); compinit -D -u\n"
+        "PS1=; autoload -Uz compinit; fpath=($PWD/functions $fpath); compinit -u -d $PWD/dump\n"
         "compadd() { local -a found; builtin compadd -A found \"$@\"\n"
         "  print -rl -- $found >> offered; builtin compadd \"$@\" }\n"
         "finished() { print finished >> offered; zle .kill-whole-line }\n"

@@ -51,7 +51,7 @@ class SpanStack {
     const auto open = std::find_if(spans_.rbegin(), spans_.rend(),
                                    [](const Span& span) { return span.length == kOpen; });
     if (open == spans_.rend()) return;
-    open->length = time - open->begin;
+    if (__builtin_sub_overflow(time, open->begin, &open->length)) open->length = kNsMax;
     if (open == spans_.rbegin()) spans_.pop_back();
   }
 

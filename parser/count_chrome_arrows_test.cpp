@@ -102,5 +102,12 @@ TEST_F(ChromeArrowsTest, AtEqualTimesSpansGoFirstAndEdgesKeepTheirOrder) {
   EXPECT_EQ(arrowsIn(span(9, 0, 1) + closed + span(3, 20, 10) + end("f", 3, 25)), 0);
 }
 
+TEST_F(ChromeArrowsTest, TimesAsFarApartAsCanBeDoNoHarm) {
+  const std::string far = R"({"ph": "E", "name": "a", "pid": 1, "tid": 2, "ts": 9000000000000000})";
+  EXPECT_EQ(arrowsIn(R"({"ph": "B", "name": "a", "pid": 1, "tid": 2, "ts": -9000000000000000},)" +
+                     end("s", 2, 5) + end("f", 2, 7) + far + "," + span(3, 0, 1)),
+            1);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -65,6 +65,10 @@ const std::vector<std::string> kPlain = {
     R"({"name":"a name that is longer than a register of the machine is wide","args":{"a":1,"a":2}})",
     R"({"ts":9000000000000000.999,"cname":"good","s":null,"ok":true})",
     R"({"name":"first","name":"last","ts":1,"ts":2})",
+    R"({"ph":"f","id":18446,"bp":"e","s":"g","ts":1})",
+    R"({"ph":"X","bind_id":"0xfF","flow_in":true,"flow_out":false,"id":"x1","ts":1,"dur":2})",
+    R"({"ph":"s","id":-4,"bind_id":2.75,"flow_in":1,"flow_out":"true","bp":5,"ts":1})",
+    R"({"ph":"s","id":7,"id":"","args":{"id":3,"bp":"e"},"ts":1})",
 };
 
 /// Good events, and some that are none, that need another look than by hand.
