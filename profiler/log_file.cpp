@@ -1,6 +1,7 @@
 #include "profiler/log_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,12 +9,36 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "trace/error.h"
 
 namespace pipetrace {
+namespace {
+
+/// The process that has locked the file; 0: that is not known.
+long long holderOf(int fd) {
+  struct stat file {};
+  if (fstat(fd, &file) != 0) return 0;
+  const std::string inode = ":" + std::to_string(file.st_ino);
+  // "1: FLOCK  ADVISORY  WRITE 1234 fd:00:567890 0 EOF"
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    std::istringstream words(line);
+    std::string number, type, mode, access, place;
+    long long process = 0;
+    if (words >> number >> type >> mode >> access >> process >> place && type == "FLOCK" &&
+        place.ends_with(inode)) {
+      return process;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
 
 LogFile::LogFile(std::string path) : path_(std::move(path)) {
   const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
@@ -29,7 +54,21 @@ LogFile::LogFile(std::string path) : path_(std::move(path)) {
   }
 }
 
-LogFile::~LogFile() { close(fd_); }
+LogFile::~LogFile() {
+  if (fd_ >= 0) close(fd_);
+}
+
+void LogFile::claim() {
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  const long long holder = holderOf(fd_);
+  // A recorder that comes after another of its process begins another run in the log.
+  if (holder == getpid()) return;
+  const std::string who = holder > 0 ? "process " + std::to_string(holder) : "another process";
+  throw Error("cannot record into the job log " + path_ + ": " + who +
+              " does; give each process a rank or a log folder of its own");
+}
+
+void LogFile::abandon() noexcept { close(std::exchange(fd_, -1)); }
 
 bool LogFile::writeAll(std::string_view& rest) noexcept {
   while (!rest.empty()) {

@@ -16,6 +16,12 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
+  /// Takes the log for this process, as long as this object lives. Throws Error, which names the
+  /// other process, if that has taken it. Where the file system has no locks, nobody is refused.
+  void claim();
+  /// In a forked child: lets go of the file, so that only the parent holds what it has claimed.
+  void abandon() noexcept;
+
   /// Appends whole lines in one write(2), or as few as the system lets it. Returns how many of them
   /// did not get in. A line that got in partly is taken out again (it could read as a whole line
   /// with a wrong time), or, if others have written behind it, closed before the next one.
@@ -24,6 +30,8 @@ class LogFile {
   std::int64_t append(std::string_view lines, bool looks = true) noexcept;
 
   const std::string& path() const { return path_; }
+  /// Whether the file had not been deleted when that was looked at last.
+  bool isThere() const { return isThere_; }
   /// append() calls that failed.
   std::int64_t failures() const { return failures_; }
   /// errno of the first failure; 0: none.

@@ -39,6 +39,7 @@ LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, Rec
       writer_(static_cast<int>(gettid())),
       texts_(state.front.texts()),
       lines_(writer_, file_, state) {
+  file_.claim();
   writer_.setNow(state_.clock.at(monotonicNow()));
   std::string meta;
   writer_.appendMeta(meta, info_, state_.file.name());
@@ -82,7 +83,8 @@ void LogThread::close() {
   if (file_.failures() > 0) {
     throw Error("lost " + std::to_string(lines_.lost()) + " lines of the job log " + file_.path() +
                 ": " + std::strerror(file_.firstError()) +
-                "; what was written before can still be read");
+                (file_.isThere() ? "; what was written before can still be read"
+                                 : "; it was deleted while the program ran, so nothing is left"));
   }
 }
 
@@ -253,6 +255,9 @@ void LogThread::writeEnd() {
   end.logThreadCost = threadCpuTime();
   std::string line;
   writer_.appendEnd(line, end);
+  if (file_.append(line) == 0 || !file_.isThere()) return;
+  // On a full disk the ring file has room for the line, and is not needed any more.
+  state_.file.moveToMemory();
   file_.append(line);
 }
 

@@ -37,6 +37,9 @@ class LogThread {
   /// flush(), `Profiler End:`, and the end of the thread. Throws Error when lines were lost because
   /// the file could not be written.
   void close();
+  /// In a forked child, where the thread does not run: lets go of the log. Nothing else may be
+  /// called then, and this object never be destroyed.
+  void abandon() noexcept { file_.abandon(); }
 
   static constexpr Nanoseconds kResolveLimit = 5 * kNsPerSecond;
 

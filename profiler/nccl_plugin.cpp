@@ -202,6 +202,13 @@ void detachNccl(NcclRecording& recording) noexcept {
   while (plugin().calls.load() != 0) std::this_thread::yield();
 }
 
+void abandonNccl(NcclRecording& recording) noexcept {
+  NcclRecording* expected = &recording;
+  plugin().recording.compare_exchange_strong(expected, nullptr);
+  plugin().calls.store(0);
+  std::construct_at(&plugin().mutex);
+}
+
 }  // namespace pipetrace
 
 const pipetrace::NcclProfilerTable ncclProfiler_v5 = {

@@ -27,5 +27,7 @@ NcclEvents& ncclEvents();
 bool attachNccl(NcclRecording& recording);
 /// Returns when no call of NCCL's is using it any more.
 void detachNccl(NcclRecording& recording) noexcept;
+/// The same in a forked child, where no other thread is that could be using it.
+void abandonNccl(NcclRecording& recording) noexcept;
 
 }  // namespace pipetrace

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -32,7 +33,8 @@ std::string typeOf(std::string_view function) {
 
 }  // namespace
 
-NcclRecording::NcclRecording(Recorder& recorder) : recorder_(recorder) {
+NcclRecording::NcclRecording(Recorder& recorder)
+    : recorder_(recorder), inForkedChild_([this] { abandon(); }) {
   if (!recorder.isOn()) {
     trouble_ = "the recorder is off";
     return;
@@ -65,6 +67,19 @@ NcclRecording::~NcclRecording() {
   }
 }
 
+void NcclRecording::abandon() noexcept {
+  if (!isRunning()) return;
+  trouble_ = "forked";
+  abandonNccl(*this);
+  file_->abandon();
+  // There is no such thread here, and nobody who would give back what it holds: these are put over
+  // the old ones, which are not destroyed.
+  std::construct_at(&thread_);
+  std::construct_at(&wake_);
+  std::construct_at(&mutex_);
+  std::construct_at(&writing_);
+}
+
 void NcclRecording::begin() {
   const std::lock_guard lock(mutex_);
   if (stop_ || thread_.joinable()) return;
@@ -87,7 +102,7 @@ void NcclRecording::run() {
 
 void NcclRecording::flush(bool all) {
   const std::lock_guard lock(writing_);
-  if (file_ == nullptr) return;
+  if (!isRunning()) return;
   const Nanoseconds now = monotonicNow();
   ncclEvents().take(now, all, operations_);
   if (operations_.empty()) return;

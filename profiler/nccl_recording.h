@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "profiler/in_forked_child.h"
 #include "profiler/log_file.h"
 #include "profiler/nccl_events.h"
 #include "profiler/recorder.h"
@@ -16,8 +17,9 @@ namespace pipetrace {
 
 /// Writes what NCCL does in this process into a recorder's job log, as long as it lives: lines of
 /// the stream `nccl` (docs/log-format.md), each with the compute job that was open when NCCL was
-/// called. NCCL tells it through its profiler plugin (profiler/nccl_plugin.h); until it has loaded
-/// that, this does nothing. One recorder of a process is served.
+/// called. In a forked child it has ended. NCCL tells it through its profiler plugin
+/// (profiler/nccl_plugin.h); until it has loaded that, this does nothing. One recorder of a process
+/// is served.
 class NcclRecording {
  public:
   /// How often what NCCL has told is written.
@@ -43,6 +45,7 @@ class NcclRecording {
   std::int64_t openJob() const noexcept { return recorder_.openJob(); }
 
  private:
+  void abandon() noexcept;
   void run();
   void write(const NcclOperation& operation, std::string& lines);
 
@@ -60,6 +63,7 @@ class NcclRecording {
   std::condition_variable wake_;
   bool stop_ = false;
   std::thread thread_;
+  const InForkedChild inForkedChild_;
 };
 
 }  // namespace pipetrace

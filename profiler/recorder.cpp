@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "profiler/in_forked_child.h"
 #include "profiler/log_thread.h"
 #include "profiler/recording_state.h"
 #include "trace/error.h"
@@ -42,14 +43,16 @@ std::string pathOfLog(const RecorderOptions& options) {
 
 class Recorder::Impl {
  public:
-  Impl(const RecorderOptions& options, const std::string& logPath, TickSource ticks)
+  Impl(const RecorderOptions& options, const std::string& logPath, TickSource ticks,
+       Recorder& recorder)
       : steps(options.steps),
         hasSteps(!(options.steps == StepRange())),
         source(ticks),
         state(options.ringFile ? logPath : "", slotsOf(options.ringSlots), ticks),
         path(logPath),
         info(completed(options.info, ticks)),
-        log(path, info, options.holdLimit, state) {}
+        log(path, info, options.holdLimit, state),
+        inForkedChild([&recorder] { recorder.abandon(); }) {}
 
   static std::size_t slotsOf(std::size_t wanted) {
     return std::bit_ceil(std::clamp<std::size_t>(wanted, 1, std::size_t{1} << 24));
@@ -72,16 +75,25 @@ class Recorder::Impl {
   const std::string path;
   const RankInfo info;
   LogThread log;  // after the state that it reads
+  const InForkedChild inForkedChild;
 };
 
 Recorder::Recorder(RecorderOptions options) {
   if (!options.isOn) return;
   const TickSource ticks = options.ticks.value_or(bestTickSource());
-  impl_ = std::make_unique<Impl>(options, pathOfLog(options), ticks);
+  impl_ = std::make_unique<Impl>(options, pathOfLog(options), ticks, *this);
   impl_->sayWhyNoRing();
 }
 
 Recorder::~Recorder() = default;
+
+void Recorder::abandon() noexcept {
+  // Never destroyed: its thread cannot be joined here, and its device is the parent's.
+  if (Impl* const impl = impl_.release()) {
+    impl->log.abandon();
+    impl->state.file.abandon();
+  }
+}
 
 StreamId Recorder::addStream(std::string name, std::unique_ptr<DeviceStream> stream) {
   if (!isOn()) return 0;

@@ -39,6 +39,10 @@ using StreamId = int;
 /// jobs by their start and writes the lines. A full ring drops the record and counts it. A recorder
 /// that is off costs each call one branch.
 ///
+/// A process that is forked while a recorder is on has one that is off: its calls do nothing, and
+/// neither close() nor the destructor touches the files, which are the parent's. It may open a
+/// recorder of its own, with another rank or folder.
+///
 /// Threads: addStream() before the first job; then one thread at a time per stream, different
 /// streams from different threads; nextJobId() and counter() from any thread; beginStep() and
 /// endStep() from the thread of the compute stream; flush() and close() when no thread is
@@ -53,6 +57,7 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
+  /// Also false after fork(), in the child.
   bool isOn() const noexcept { return impl_ != nullptr; }
 
   /// The job of the compute stream that is open now, for what is done on its behalf; kNotGiven:
@@ -104,6 +109,7 @@ class Recorder {
  private:
   class Impl;
 
+  void abandon() noexcept;
   std::int64_t drawJobId() noexcept;
   std::int64_t open(StreamId stream, const Job& job) noexcept;
   void close(StreamId stream, std::int64_t bytes) noexcept;

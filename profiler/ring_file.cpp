@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <utility>
 
 #include "trace/ring_format.h"
 
@@ -101,6 +102,30 @@ std::string RingFile::name() const {
 void RingFile::remove() noexcept {
   if (fd_ >= 0 && !removed_) unlink(path_.c_str());
   removed_ = true;
+}
+
+void RingFile::moveToMemory() noexcept {
+  remove();
+  if (fd_ < 0) return;
+  for (const Mapping& mapping : mappings_) {
+    void* const copy =
+        mmap(nullptr, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED) return;
+    std::memcpy(copy, mapping.memory, mapping.bytes);
+    const int flags = MREMAP_MAYMOVE | MREMAP_FIXED;  // in the place of the file, in one go
+    if (mremap(copy, mapping.bytes, mapping.bytes, flags, mapping.memory) == MAP_FAILED) {
+      munmap(copy, mapping.bytes);
+      return;
+    }
+  }
+  close(std::exchange(fd_, -1));
+}
+
+void RingFile::abandon() noexcept {
+  for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.bytes);
+  mappings_.clear();
+  removed_ = true;
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
 }
 
 }  // namespace pipetrace

@@ -34,8 +34,14 @@ class RingFile {
   /// Why memory is not in a file; empty: all is.
   const std::string& whyNot() const { return whyNot_; }
 
-  /// Deletes the file; the memory stays.
+  /// Deletes the file; the memory stays, and with it the space on the disk.
   void remove() noexcept;
+  /// remove(), and what the memory holds goes on in ordinary memory: the disk has its space back,
+  /// unless there is no memory for that.
+  void moveToMemory() noexcept;
+  /// In a forked child: lets go of the file, which is the parent's, and of the memory, which both
+  /// would write.
+  void abandon() noexcept;
 
  private:
   struct Mapping {
