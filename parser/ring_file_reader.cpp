@@ -1,5 +1,7 @@
 #include "parser/ring_file_reader.h"
 
+#include <bit>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -40,6 +42,26 @@ std::set<std::pair<std::string_view, Identity>> inBoth(const LogRun& run,
     for (const Event& event : events) {
       const auto found =
           inRing.find({lane, Identity(event.job, event.begin, event.end, event.microBatch)});
+      if (found != inRing.end()) both.insert(*found);
+    }
+  }
+  return both;
+}
+
+/// The same of samples: counter, time, and the bits of the value, as it may be no number.
+using Sample = std::tuple<std::string_view, Nanoseconds, std::uint64_t>;
+
+std::set<Sample> samplesInBoth(const LogRun& run, const RingContents& ring) {
+  std::set<Sample> inRing;
+  for (const CounterLine& each : ring.samples) {
+    inRing.emplace(each.name, each.time, std::bit_cast<std::uint64_t>(each.value));
+  }
+  std::set<Sample> both;
+  if (inRing.empty()) return both;
+  for (const auto& [name, series] : run.counters) {
+    for (const auto& each : series.samples) {
+      const auto found =
+          inRing.find(Sample(name, each.time, std::bit_cast<std::uint64_t>(each.value)));
       if (found != inRing.end()) both.insert(*found);
     }
   }
@@ -116,12 +138,20 @@ void addContents(LogRun& run, const RingContents& ring, const std::string& file,
                             static_cast<std::int32_t>(job.line.microBatch));
     if (!job.isInLogPossibly || !known.contains({job.line.stream, identity})) adder.add(job);
   }
-  for (const CounterLine& sample : ring.samples) adder.add(sample);
-  diagnostics.add({.severity = Severity::kNote,
-                   .file = file,
-                   .message = std::to_string(run.eventCount() - before) +
-                              " jobs that were not in the log any more are read from here: the "
-                              "program was killed before it could write them"});
+  const std::int64_t jobs = run.eventCount() - before;
+  const auto knownSamples = samplesInBoth(run, ring);
+  for (const CounterLine& each : ring.samples) {
+    if (!knownSamples.contains({each.name, each.time, std::bit_cast<std::uint64_t>(each.value)})) {
+      adder.add(each);
+    }
+  }
+  if (jobs > 0) {
+    diagnostics.add({.severity = Severity::kNote,
+                     .file = file,
+                     .message = std::to_string(jobs) +
+                                " jobs that are not in the log are read from here: the program "
+                                "had not written them when it ended, or it still runs"});
+  }
   for (const RingContents::OpenJob& open : ring.open) {
     diagnostics.add({.severity = Severity::kNote,
                      .file = file,
@@ -152,6 +182,7 @@ void addLeftOverRing(LogRun& run, const std::string& logPath, StringTable& strin
   const auto ring = readRing(bytes, whyNot);
   if (ring) {
     addContents(run, *ring, path, strings, diagnostics);
+    run.findings.turn(LogFinding::kNoEnd, LogFinding::kNoEndButRing);
   } else {
     sayUnreadable(path, whyNot, diagnostics);
   }

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 #include <thread>
@@ -21,10 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace rf = ring_format;
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 /// A recorder whose lines are held, and what would be left of it.
@@ -142,7 +145,7 @@ TEST(LeftOverRingTest, JobsThatWereNotWrittenAreReadAsIfTheyHadBeen) {
   left.die();
   left.recorder.close();
   const Timeline recovered = left.load();
-  EXPECT_THAT(left.messages(), Contains(HasSubstr("3 jobs that were not in the log")));
+  EXPECT_THAT(left.messages(), Contains(HasSubstr("3 jobs that are not in the log")));
   Diagnostics none;
   const Timeline written = loadTimeline({left.original.folder()}, {}, none);
   EXPECT_THAT(none.list(), IsEmpty());
@@ -209,8 +212,8 @@ TEST(LeftOverRingTest, ATornSlotIsLeftOutAndTheOthersRead) {
   const Timeline timeline = left.load();
   const std::vector<std::int64_t> found = ids(timeline, "compute");
   EXPECT_THAT(found, SizeIs(28));
-  EXPECT_THAT(found, testing::Not(Contains(10)));
-  EXPECT_THAT(found, testing::Not(Contains(20)));
+  EXPECT_THAT(found, Not(Contains(10)));
+  EXPECT_THAT(found, Not(Contains(20)));
 }
 
 TEST(LeftOverRingTest, AFullLapOverwritesNothingThatIsNotInTheLog) {
@@ -251,6 +254,50 @@ TEST(LeftOverRingTest, SamplesOfCountersAreReadOnce) {
   EXPECT_EQ(timeline.counters[0].unit, "nats");
   ASSERT_THAT(timeline.counters[0].samples, SizeIs(2));
   EXPECT_EQ(timeline.counters[0].samples[1].value, 2.5);
+}
+
+TEST(LeftOverRingTest, SamplesThatAreInTheLogAreNotReadTwice) {
+  LeftOver left;
+  left.job(left.compute, 0);
+  left.recorder.counter("loss", 0.1, "nats");
+  left.recorder.counter("loss", 0.1, "nats");
+  left.recorder.counter("depth", -std::numeric_limits<double>::infinity());
+  left.recorder.flush();
+  left.die();
+  // A kill between the write of the lines and the return of their slots.
+  std::string bytes = left.ringBytes();
+  for (std::uint64_t n = 0; n < 3; ++n) {
+    const std::uint64_t turn = n + 1;
+    std::memcpy(bytes.data() + rf::kCountersAt + n * sizeof(rf::CounterSlot), &turn, sizeof(turn));
+  }
+  left.setRingBytes(bytes);
+  left.poke(offsetof(rf::FileHeader, countersFreed), std::uint64_t{0});
+  const Timeline timeline = left.load();
+  ASSERT_THAT(timeline.counters, SizeIs(2));
+  for (const CounterSeries& counter : timeline.counters) {
+    EXPECT_THAT(counter.samples, SizeIs(counter.name == "loss" ? 2 : 1)) << counter.name;
+  }
+}
+
+TEST(LeftOverRingTest, WhatIsSaidOfTheEndIsTrueWithAndWithoutTheRingFile) {
+  LeftOver left;
+  left.job(left.compute, 0);
+  left.recorder.flush();
+  left.job(left.compute, 1);
+  left.die();
+  const auto said = [&] {
+    left.diagnostics = {};
+    left.load();
+    std::string text;
+    for (const Diagnostic& each : left.diagnostics.list()) text += each.message + each.advice;
+    return text;
+  };
+  const std::string missing = "jobs after its last line are missing";
+  EXPECT_THAT(said(), AllOf(HasSubstr("1 jobs that are not in the log"),
+                            HasSubstr("no Profiler End line: the program ended"),
+                            HasSubstr("only jobs that were open"), Not(HasSubstr(missing))));
+  fs::remove(left.ring);
+  EXPECT_THAT(said(), AllOf(HasSubstr(missing), Not(HasSubstr("read from"))));
 }
 
 TEST(LeftOverRingTest, JobsOfADeviceThatHasNotToldTheirTimesAreUntimed) {
