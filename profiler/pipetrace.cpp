@@ -51,6 +51,19 @@ pipetrace_options known(const pipetrace_options* given) {
   return options;
 }
 
+/// What the caller has room for of `given`; the rest of a newer caller's is zero.
+template <typename Struct>
+void start(Struct* target, std::size_t size, const Struct& given) {
+  std::memset(static_cast<void*>(target), 0, size);
+  std::memcpy(static_cast<void*>(target), &given, std::min(size, sizeof(given)));
+}
+
+/// sizeof(Struct) in version 0.1, when its last field was the one at `offset`.
+template <typename Struct>
+constexpr std::size_t sizeOf01(std::size_t offset, std::size_t field) {
+  return (offset + field + alignof(Struct) - 1) / alignof(Struct) * alignof(Struct);
+}
+
 std::string text(const char* given) { return given == nullptr ? "" : given; }
 
 std::optional<int> positive(std::int32_t value) {
@@ -97,22 +110,36 @@ struct pipetrace_recorder {
   std::optional<NcclRecording> nccl;  // of a process's first recorder; nothing without NCCL
 };
 
-void pipetrace_options_init(pipetrace_options* options) {
-  *options = {};
-  options->size = sizeof(*options);
+void pipetrace_options_init_sized(pipetrace_options* options, size_t size) {
+  pipetrace_options given{};
+  given.size = size;
+  start(options, size, given);
 }
 
-void pipetrace_job_init(pipetrace_job* job, int32_t kind) {
-  *job = {.size = sizeof(*job),
-          .kind = kind,
-          .micro_batch = 0,
-          .step = PIPETRACE_NOT_GIVEN,
-          .stage = PIPETRACE_NOT_GIVEN,
-          .chunk = PIPETRACE_NOT_GIVEN,
-          .peer = PIPETRACE_NOT_GIVEN,
-          .bytes = PIPETRACE_NOT_GIVEN,
-          .id = PIPETRACE_NOT_GIVEN,
-          .action = nullptr};
+void pipetrace_job_init_sized(pipetrace_job* job, size_t size, int32_t kind) {
+  start(job, size,
+        {.size = static_cast<std::uint32_t>(size),
+         .kind = kind,
+         .micro_batch = 0,
+         .step = PIPETRACE_NOT_GIVEN,
+         .stage = PIPETRACE_NOT_GIVEN,
+         .chunk = PIPETRACE_NOT_GIVEN,
+         .peer = PIPETRACE_NOT_GIVEN,
+         .bytes = PIPETRACE_NOT_GIVEN,
+         .id = PIPETRACE_NOT_GIVEN,
+         .action = nullptr});
+}
+
+// In brackets, so that these are no uses of the macros.
+void(pipetrace_options_init)(pipetrace_options* options) {
+  pipetrace_options_init_sized(options,
+                               sizeOf01<pipetrace_options>(offsetof(pipetrace_options, ring_slots),
+                                                           sizeof(options->ring_slots)));
+}
+
+void(pipetrace_job_init)(pipetrace_job* job, int32_t kind) {
+  pipetrace_job_init_sized(
+      job, sizeOf01<pipetrace_job>(offsetof(pipetrace_job, action), sizeof(job->action)), kind);
 }
 
 int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** recorder) {

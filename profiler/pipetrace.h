@@ -87,9 +87,19 @@ typedef struct pipetrace_job {
   const char* action; /* the plan's cell ("1F2"); stays valid until the next flush */
 } pipetrace_job;
 
-/* Starts options and jobs with nothing given. */
+/* Starts options and jobs with nothing given. `size` is that of the caller's struct, which may come
+ * from an older or a newer version of this header than the library: no more than it is written, and
+ * what the library does not know of is zeroed. */
+PIPETRACE_API void pipetrace_options_init_sized(pipetrace_options* options, size_t size);
+PIPETRACE_API void pipetrace_job_init_sized(pipetrace_job* job, size_t size, int32_t kind);
+
+/* The same where this header is not used (other languages, by name): of the structs as they were in
+ * version 0.1, whatever the library's is. In C and C++ these names are the macros below. */
 PIPETRACE_API void pipetrace_options_init(pipetrace_options* options);
 PIPETRACE_API void pipetrace_job_init(pipetrace_job* job, int32_t kind);
+#define pipetrace_options_init(options) \
+  pipetrace_options_init_sized((options), sizeof(pipetrace_options))
+#define pipetrace_job_init(job, kind) pipetrace_job_init_sized((job), sizeof(pipetrace_job), (kind))
 
 /* Opens the log for appending. `*recorder` becomes null when recording is off. */
 PIPETRACE_API int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** recorder);

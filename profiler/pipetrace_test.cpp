@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
 #include <cstdlib>
+#include <cstring>
 
 #include "profiler/environment.h"
 #include "profiler/record_from_c.h"
@@ -50,6 +52,44 @@ TEST(PipetraceTest, AProgramInCRecordsItsJobs) {
   EXPECT_THAT(log.lines("Counter: name = depth", 1), Contains(HasSubstr("value = 4, unit = jobs")))
       << "asked of the program's function";
   EXPECT_EQ(log.number("Profiler End: ", "errors", 1), 0);
+}
+
+TEST(PipetraceTest, StructsOfAnotherVersionOfTheHeaderAreStartedAsFarAsTheyGo) {
+  struct Room {
+    pipetrace_options options;
+    std::array<unsigned char, 64> behind;
+  };
+  // Older: the last fields are not there, and what is in their place is the caller's.
+  Room room;
+  std::memset(&room, 0x5a, sizeof(room));
+  constexpr std::size_t kOlder = offsetof(pipetrace_options, log_directory);
+  pipetrace_options_init_sized(&room.options, kOlder);
+  EXPECT_EQ(room.options.size, kOlder);
+  EXPECT_EQ(room.options.schedule, nullptr);
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(&room);
+  EXPECT_THAT(std::vector<unsigned char>(bytes + kOlder, bytes + sizeof(room)), Each(0x5a));
+  // Newer: what this library does not know of is not given.
+  pipetrace_options_init_sized(&room.options, sizeof(room));
+  EXPECT_EQ(room.options.size, sizeof(room));
+  EXPECT_THAT(room.behind, Each(0));
+
+  pipetrace_job job;
+  std::memset(&job, 0x5a, sizeof(job));
+  pipetrace_job_init_sized(&job, offsetof(pipetrace_job, action), PIPETRACE_BACKWARD);
+  EXPECT_EQ(job.id, PIPETRACE_NOT_GIVEN);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(job.action), 0x5a5a5a5a5a5a5a5a);
+}
+
+TEST(PipetraceTest, ByNameStructsAreThoseOfTheFirstVersionForEver) {
+  // 64-bit: by hand from the header of 0.1. If this fails because a struct has grown, the functions
+  // write into memory that is not the struct's of programs that load them by name.
+  std::array<unsigned char, 256> room;
+  room.fill(0x5a);
+  (pipetrace_options_init)(reinterpret_cast<pipetrace_options*>(room.data()));
+  EXPECT_THAT(std::vector<unsigned char>(room.begin() + 72, room.end()), Each(0x5a));
+  room.fill(0x5a);
+  (pipetrace_job_init)(reinterpret_cast<pipetrace_job*>(room.data()), PIPETRACE_LR);
+  EXPECT_THAT(std::vector<unsigned char>(room.begin() + 56, room.end()), Each(0x5a));
 }
 
 TEST(PipetraceTest, AScopeIsAJob) {
