@@ -120,7 +120,10 @@ int measure(torch::Device device, int turns) {
 }
 
 int run(bool onCpu, int turns) {
-  if (onCpu) return measure(torch::kCPU, turns);
+  if (onCpu) {
+    torch::set_num_threads(1);  // several wait for each other in turns where other programs run
+    return measure(torch::kCPU, turns);
+  }
   // Loaded and not linked, as it needs a dozen libraries that are only where torch is installed.
   if (dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) == nullptr) {
     std::printf("  not measured: %s\n", dlerror());
