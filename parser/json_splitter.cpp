@@ -20,6 +20,20 @@ constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kBlanks = " \t\r\n";
 
+/// In bytes first, which compilers count sixteen at a time.
+std::int64_t countLineEnds(std::string_view text) {
+  constexpr std::size_t kAtOnce = 240;  // no more than a byte holds
+  std::int64_t count = 0;
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, kAtOnce);
+    std::uint8_t found = 0;
+    for (const char c : piece) found = static_cast<std::uint8_t>(found + (c == '\n' ? 1 : 0));
+    count += found;
+    text.remove_prefix(piece.size());
+  }
+  return count;
+}
+
 /// Where the last element of an array seems to begin, of a text that begins with one: behind a
 /// comma, with the key that the first one begins with. 0: not in this text.
 std::size_t lastBeginOfElement(std::string_view text) {
@@ -64,7 +78,7 @@ void JsonSplitter::consume(std::size_t n) {
   begin_ += n;
   constexpr std::size_t kPiece = 1024;
   if (n > kPiece) {
-    line_ += std::count(from, end, '\n');
+    line_ += countLineEnds({from, n});
     return;
   }
   // Most pieces hold none.
