@@ -20,11 +20,12 @@ done
 test -e "$(find "$work/prefix" -name libnccl-profiler-pipetrace.so)"
 for language in cpp c $cuda; do
   case $language in
-    cuda) fence=c++ suffix=cpp lines=13 ;;
-    *) fence=$language suffix=$language lines=15 ;;
+    cuda) fence=c++ suffix=cpp lines=13 without= ;;
+    *) fence=$language suffix=$language lines=15 without=CUDAToolkit ;; # also of a CUDA build
   esac
   documented $fence | diff -u - "$here/$language/record.$suffix"
   "$cmake" -S "$here/$language" -B "$work/$language" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    ${without:+--no-warn-unused-cli -DCMAKE_DISABLE_FIND_PACKAGE_$without=ON} \
     ${sanitizers:+-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=$sanitizers} > "$work/$language.txt"
   "$cmake" --build "$work/$language" >> "$work/$language.txt"
   logs=$work/$language-logs
