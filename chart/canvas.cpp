@@ -1,6 +1,6 @@
 #include "chart/canvas.h"
 
-#include "chart/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 

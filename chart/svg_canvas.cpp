@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "chart/text_width.h"
-#include "chart/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -3,8 +3,8 @@
 #include "chart/canvas.h"
 #include "chart/cell_label.h"
 #include "chart/text_width.h"
-#include "chart/utf8.h"
 #include "trace/log_format.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {
@@ -44,28 +44,6 @@ TEST(CellLabelTest, FusedPairsShowBothNumbers) {
   EXPECT_EQ(fitting(LabelForm::kNumber, 44), "7 + 13");
   EXPECT_EQ(fitting(LabelForm::kNumber, 43), "7+13");
   EXPECT_EQ(fitting(LabelForm::kNumber, 29), "7");
-}
-
-TEST(Utf8Test, CharactersAreTakenWhole) {
-  std::string_view text = "a\u00e9\u524d\U0001F600";
-  EXPECT_EQ(takeCharacter(text), U'a');
-  EXPECT_EQ(takeCharacter(text), U'\u00e9');
-  EXPECT_EQ(takeCharacter(text), U'\u524d');
-  EXPECT_EQ(takeCharacter(text), U'\U0001F600');
-  EXPECT_TRUE(text.empty());
-}
-
-TEST(Utf8Test, WhatIsNoUtf8IsReplacedByteByByte) {
-  // A stray continuation, an overlong slash, a surrogate, a cut-off character.
-  for (const std::string_view bytes : {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xE5\x89", "\xFF"}) {
-    std::string_view rest = bytes;
-    std::size_t taken = 0;
-    while (!rest.empty()) {
-      EXPECT_EQ(takeCharacter(rest), kReplacementCharacter);
-      ++taken;
-    }
-    EXPECT_EQ(taken, bytes.size());
-  }
 }
 
 TEST(ElidedTest, KeepsTheBeginningAndWholeCharacters) {

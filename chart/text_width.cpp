@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "chart/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "chart/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -9,7 +9,7 @@
 #include "parser/chrome_time.h"
 #include "parser/json_string.h"
 #include "parser/log_numbers.h"
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -18,7 +18,7 @@ bool isEndOfArrow(std::string_view phase) { return phase == "s" || phase == "t" 
 
 /// Room for `more` events. How many there will be is known by the part of the trace that has been
 /// read; a thread that is over by then gets up to eight times too much, of which nothing is used.
-void makeRoom(std::vector<Event>& events, std::size_t more, double read) {
+void makeRoomFor(std::vector<Event>& events, std::size_t more, double read) {
   const std::size_t wanted = events.size() + more;
   if (wanted <= events.capacity()) return;
   const double atEnd = read > 0 ? 1.02 * static_cast<double>(wanted) / read : 0;
@@ -174,7 +174,7 @@ void ChromeShare::moveRow(ChromeTrace& trace, Row& row, std::uint32_t firstArgum
     if (event.argumentCount > 0) event.firstArgument += firstArgument;
   };
   for (Event& event : row.events) fit(event);
-  makeRoom(thread.events, row.events.size(), trace.read);
+  makeRoomFor(thread.events, row.events.size(), trace.read);
   thread.events.insert(thread.events.end(), row.events.begin(), row.events.end());
   row.events.clear();
   for (ChromeProcess::Edge& edge : row.edges) {

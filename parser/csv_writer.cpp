@@ -5,8 +5,8 @@
 
 #include "parser/argument_json.h"
 #include "parser/text_buffer.h"
-#include "parser/utf8.h"
 #include "trace/display_name.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

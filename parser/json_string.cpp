@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

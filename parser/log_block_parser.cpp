@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "parser/find_mark.h"
-#include "parser/utf8.h"
 #include "trace/log_format.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 

@@ -11,7 +11,7 @@
 #include "parser/log_numbers.h"
 #include "parser/megatron_format.h"
 #include "parser/rank_in_name.h"
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parser/foreign_names.h"
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "parser/log_numbers.h"
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -11,8 +11,8 @@
 #include "parser/log_argument.h"
 #include "parser/log_numbers.h"
 #include "parser/rank_in_name.h"
-#include "parser/utf8.h"
 #include "trace/decimal_time.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

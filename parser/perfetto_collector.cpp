@@ -7,8 +7,8 @@
 #include "parser/chrome_format.h"
 #include "parser/foreign_names.h"
 #include "parser/perfetto_format.h"
-#include "parser/utf8.h"
 #include "parser/wire_fields.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "parser/perfetto_format.h"
-#include "parser/utf8.h"
 #include "parser/wire_fields.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -7,8 +7,8 @@
 #include "parser/chrome_format.h"
 #include "parser/perfetto_format.h"
 #include "parser/perfetto_wire.h"
-#include "parser/utf8.h"
 #include "trace/display_name.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -6,8 +6,8 @@
 #include "parser/chrome_format.h"
 #include "parser/log_numbers.h"
 #include "parser/perfetto_format.h"
-#include "parser/utf8.h"
 #include "parser/wire_fields.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

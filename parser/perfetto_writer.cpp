@@ -13,8 +13,8 @@
 #include "parser/perfetto_format.h"
 #include "parser/perfetto_sequence.h"
 #include "parser/profile_origin.h"
-#include "parser/utf8.h"
 #include "trace/turns.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "parser/chrome_time.h"
 #include "parser/json_objects.h"
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

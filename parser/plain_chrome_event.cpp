@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

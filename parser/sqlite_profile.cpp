@@ -11,8 +11,8 @@
 #include "parser/log_numbers.h"
 #include "parser/sqlite_format.h"
 #include "parser/trace_reader.h"
-#include "parser/utf8.h"
 #include "trace/display_name.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -14,9 +14,9 @@
 #include "parser/chrome_metadata.h"
 #include "parser/sqlite_database.h"
 #include "parser/sqlite_format.h"
-#include "parser/utf8.h"
 #include "trace/display_name.h"
 #include "trace/error.h"
+#include "trace/utf8.h"
 
 namespace pipetrace {
 namespace {

@@ -23,9 +23,9 @@
 #include "parser/ring_file_reader.h"
 #include "parser/sqlite_reader.h"
 #include "parser/test_timelines.h"
-#include "parser/utf8.h"
 #include "trace/error.h"
 #include "trace/log_format.h"
+#include "trace/utf8.h"
 
 namespace pipetrace::fuzz {
 namespace {

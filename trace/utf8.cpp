@@ -1,4 +1,4 @@
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 #include <algorithm>
 
@@ -42,6 +42,21 @@ std::string toUtf8(std::string_view text) {
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
+}
+
+char32_t takeCharacter(std::string_view& text) {
+  const std::size_t length = utf8Length(text);
+  char32_t character = kReplacementCharacter;
+  if (length > 0) {
+    // Of the first of several bytes, the ones that begin it say how many they are.
+    const auto first = static_cast<unsigned char>(text.front());
+    character = length == 1 ? first : first & (0x7fU >> length);
+    for (const char c : text.substr(1, length - 1)) {
+      character = character << 6 | (static_cast<unsigned char>(c) & 0x3fU);
+    }
+  }
+  text.remove_prefix(std::max<std::size_t>(length, 1));
+  return character;
 }
 
 void appendUtf8(std::string& out, char32_t c) {

@@ -1,4 +1,4 @@
-#include "parser/utf8.h"
+#include "trace/utf8.h"
 
 #include <gtest/gtest.h>
 
@@ -32,6 +32,28 @@ TEST(Utf8Test, CodePointsAreEncoded) {
   std::string out;
   for (const char32_t c : {0x41U, 0xe9U, 0x524dU, 0x1f600U, 0xd800U, 0x110000U}) appendUtf8(out, c);
   EXPECT_EQ(out, "A\u00e9前😀\ufffd\ufffd");
+}
+
+TEST(Utf8Test, CharactersAreTakenWhole) {
+  std::string_view text = "a\u00e9\u524d\U0001F600";
+  EXPECT_EQ(takeCharacter(text), U'a');
+  EXPECT_EQ(takeCharacter(text), U'\u00e9');
+  EXPECT_EQ(takeCharacter(text), U'\u524d');
+  EXPECT_EQ(takeCharacter(text), U'\U0001F600');
+  EXPECT_TRUE(text.empty());
+}
+
+TEST(Utf8Test, WhatIsNoUtf8IsReplacedByteByByte) {
+  // A stray continuation, an overlong slash, a surrogate, a cut-off character.
+  for (const std::string_view bytes : {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xE5\x89", "\xFF"}) {
+    std::string_view rest = bytes;
+    std::size_t taken = 0;
+    while (!rest.empty()) {
+      EXPECT_EQ(takeCharacter(rest), kReplacementCharacter);
+      ++taken;
+    }
+    EXPECT_EQ(taken, bytes.size());
+  }
 }
 
 }  // namespace

@@ -18,6 +18,11 @@ std::string toUtf8(std::string_view text);
 /// Appends the UTF-8 of a code point; U+FFFD for what is none.
 void appendUtf8(std::string& out, char32_t codePoint);
 
-inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";  ///< U+FFFD
+inline constexpr char32_t kReplacementCharacter = 0xFFFD;
+inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";  ///< the same as UTF-8
+
+/// Takes the first character off `text`, which must not be empty. Bytes that are no UTF-8 come out
+/// as kReplacementCharacter, one for each byte.
+char32_t takeCharacter(std::string_view& text);
 
 }  // namespace pipetrace
