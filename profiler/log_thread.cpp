@@ -21,6 +21,8 @@ namespace {
 constexpr Nanoseconds kShortest = kNsPerMs;
 constexpr Nanoseconds kLongest = 100 * kNsPerMs;
 constexpr Nanoseconds kFirst = 10 * kNsPerMs;
+// A stream's jobs in that time, however large its ring: those of a device hold two events each.
+constexpr std::uint64_t kManyJobs = 1024;
 
 Nanoseconds threadCpuTime() {
   timespec time{};
@@ -155,9 +157,10 @@ void LogThread::adaptInterval() {
     most = std::max(most, finished - seen);
     seen = finished;
   }
-  if (most > state_.slots / 16) {
+  const std::uint64_t many = std::min<std::uint64_t>(state_.slots / 16, kManyJobs);
+  if (most > many) {
     interval_ = std::max(kShortest, interval_ / 2);
-  } else if (most < state_.slots / 32) {
+  } else if (most < many / 2) {
     interval_ = std::min(kLongest, interval_ + interval_ / 4);
   }
 }
