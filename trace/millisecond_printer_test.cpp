@@ -36,13 +36,13 @@ TEST(DecimalDigitsTest, AreThoseOfPrintf) {
 
 TEST(DecimalDigitsTest, NumbersHaveNoLeadingZeros) {
   for (const int sign : {1, -1}) {
-    std::int64_t power = 1;
-    for (int i = 0; i < 19; ++i, power *= 10) {
+    for (std::int64_t power = 1; power < kNsMax / 10; power *= 10) {
       for (const std::int64_t value : {power - 1, power, power + 1, 7 * (power / 10)}) {
         EXPECT_EQ(number(sign * value), std::to_string(sign * value));
       }
     }
   }
+  EXPECT_EQ(number(1'000'000'000'000'000'000), "1000000000000000000");
   EXPECT_EQ(number(INT64_MAX), "9223372036854775807");
   EXPECT_EQ(number(INT64_MIN), "-9223372036854775808");
 }
