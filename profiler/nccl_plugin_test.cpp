@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -97,6 +99,27 @@ TEST_F(NcclPluginTest, OperationsBecomeLinesOfTheirJob) {
           AllOf(HasSubstr("type = recv"), Not(HasSubstr(", peer = ")),
                 HasSubstr("peer_in_communicator = 1"), HasSubstr("communicator = def")),
           AllOf(HasSubstr("type = all_to_all"), Not(HasSubstr("job = ")))));
+}
+
+TEST_F(NcclPluginTest, AForkedChildWritesNothingOfWhatNcclHasToldItsParent) {
+  Communicator world(1);
+  world.collective("AllReduce");
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // it must not wait for a thread that it does not have
+    recording->flush(true);
+    recording.reset();
+    world.collective("Broadcast");
+    recorder.close();
+    _exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  world.collective("AllGather");
+  recording.reset();
+  EXPECT_THAT(log.lines(kMark),
+              ElementsAre(HasSubstr("type = all_reduce"), HasSubstr("type = all_gather")));
 }
 
 TEST_F(NcclPluginTest, HostSideEventsAreAskedForWhileThereIsARecorder) {
