@@ -123,6 +123,8 @@ std::string PlanHeader::read(std::string_view comment) {
     bool isGood = true;
     if (key == kName) {
       name = value;
+      // The one character that would end the line in which the name is written.
+      std::replace(name->begin(), name->end(), '\r', ' ');
     } else if (key == kRanks) {
       isGood = (ranks = number(value)).value_or(0) > 0;
     } else if (key == kMicroBatches) {

@@ -80,6 +80,16 @@ TEST(ScheduleFile, HeaderIsWrittenOnlyWhereTheCellsCannotSayIt) {
   EXPECT_EQ(readSchedule(toCsv(plan), "").name, plan.name);
 }
 
+TEST(ScheduleFile, NameThatWouldEndItsLineIsReadAsItIsWritten) {
+  for (const std::string name : {"a\rb", "\"a\rb\"", "\"\ra\r\""}) {
+    const Schedule plan =
+        readSchedule("# name = " + name + ", update_every = 2\n0F0,0B0\n", "file");
+    const Schedule again = readSchedule(toCsv(plan), "file");
+    EXPECT_EQ(again.name, plan.name);
+    EXPECT_EQ(toCsv(again), toCsv(plan));
+  }
+}
+
 TEST(ScheduleFile, CommentsAreNoRanks) {
   const Schedule plan = readSchedule(
       "# made by hand, x = 1\n0F0,0B0\n#\n#update_every=2 , name = mine\n1F0,1B0\n# end\n\n",
