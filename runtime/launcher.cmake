@@ -14,6 +14,6 @@ pipetrace_library(
 
 pipetrace_test(
   launcher_test
-  SOURCES find_program_test.cpp launcher_test.cpp rank_output_test.cpp
+  SOURCES find_program_test.cpp launch_log_folder_test.cpp launcher_test.cpp rank_output_test.cpp
   LINK pipetrace::launcher
   LABELS runtime)

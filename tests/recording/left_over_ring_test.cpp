@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <limits>
-#include <map>
 #include <random>
 #include <thread>
 
@@ -14,8 +13,8 @@
 #include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
 #include "profiler/scripted_stream.h"
+#include "tests/recording/left_over.h"
 #include "trace/error.h"
-#include "trace/ring_format.h"
 
 namespace pipetrace {
 namespace {
@@ -29,92 +28,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
-
-/// A recorder whose lines are held, and what would be left of it.
-class LeftOver {
- public:
-  static RecorderOptions options(const RecordedLog& log) {
-    RecorderOptions options;
-    options.logDirectory = log.folder();
-    options.ringSlots = 64;
-    options.holdLimit = 1000 * kNsPerSecond;
-    return options;
-  }
-
-  LeftOver() : recorder(options(original)) {
-    compute = recorder.addStream("compute", std::make_unique<CpuStream>());
-    send = recorder.addStream("send", std::make_unique<CpuStream>());
-  }
-
-  void job(StreamId stream, std::int64_t id, JobKind kind = JobKind::kForward) {
-    recorder.begin(stream, {.kind = kind,
-                            .microBatch = static_cast<std::int32_t>(id % 8),
-                            .step = 1,
-                            .stage = 2,
-                            .id = id,
-                            .action = "2F3"});
-    recorder.end(stream, stream == send ? 4096 : kNotGiven);
-  }
-
-  /// The files as they are at one moment: copied again when the log thread changed one meanwhile.
-  void die() {
-    do {
-      fs::copy(original.folder(), copy.folder(),
-               fs::copy_options::recursive | fs::copy_options::overwrite_existing);
-    } while (filesOf(original.folder()) != filesOf(copy.folder()));
-    ring = fileIn(copy.folder());
-  }
-
-  static std::map<std::string, std::string> filesOf(const std::string& folder) {
-    std::map<std::string, std::string> files;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      files[entry.path().filename().string()] = bytesOf(entry.path().string());
-    }
-    return files;
-  }
-
-  static std::string fileIn(const std::string& folder) {
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (entry.path().extension() == ".ring") return entry.path().string();
-    }
-    return "";
-  }
-
-  static std::string bytesOf(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  std::string ringBytes() const { return bytesOf(ring); }
-  void setRingBytes(const std::string& bytes) const {
-    std::ofstream(ring, std::ios::binary | std::ios::trunc) << bytes;
-  }
-  template <typename T>
-  void poke(std::size_t offset, const T& value) const {
-    std::string bytes = ringBytes();
-    std::memcpy(bytes.data() + offset, &value, sizeof(T));
-    setRingBytes(bytes);
-  }
-  std::size_t laneAt(int lane) const {
-    rf::FileHeader header{};
-    std::memcpy(&header, ringBytes().data(), sizeof(header));
-    return header.laneOffset[static_cast<std::size_t>(lane)];
-  }
-
-  Timeline load(int run = -1) { return loadTimeline({copy.folder()}, {.run = run}, diagnostics); }
-  std::vector<std::string> messages() const {
-    std::vector<std::string> list;
-    for (const Diagnostic& each : diagnostics.list()) list.push_back(each.message);
-    return list;
-  }
-
-  RecordedLog original;
-  RecordedLog copy;
-  std::string ring;
-  Recorder recorder;
-  StreamId compute = 0;
-  StreamId send = 0;
-  Diagnostics diagnostics;
-};
 
 std::vector<std::int64_t> ids(const Timeline& timeline, std::string_view lane, int rank = 0) {
   std::vector<std::int64_t> list;
