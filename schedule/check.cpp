@@ -76,6 +76,8 @@ std::optional<Problem> deadlockOf(const Schedule& schedule, const PlanIndex& ind
     return findDeadlock(schedule, index, buffers);
   }
   if (auto problem = findDeadlock(schedule, index, kUnboundedBuffers)) return problem;
+  // A plan that needs weights too early is told so elsewhere, and has no transfers to stop at.
+  if (!limitProblems(schedule, {}).empty()) return {};
   const Schedule full = addTransfers(schedule, {.credits = 0});
   return findDeadlock(full, PlanIndex(full), buffers, true);
 }

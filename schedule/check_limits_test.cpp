@@ -139,6 +139,19 @@ TEST(CheckVersions, DoubleBufferedPlanMustNotNeedAThirdVersion) {
                                 "version"));
 }
 
+TEST(CheckVersions, ThirdVersionIsReportedUnderAnyBuffers) {
+  const Schedule plan = readSchedule(
+      "# update_every = 1, double_buffered = 1\n"
+      "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1B0,1F1,1B1,1F2,1B2\n",
+      "file");
+  for (const int buffers : {kUnboundedBuffers, kBlocking, 1, 2}) {
+    const std::vector<Problem> problems = check(plan, {.buffers = buffers});
+    ASSERT_EQ(problems.size(), 1u) << buffers;
+    EXPECT_THAT(problems[0].message, HasSubstr("stage 0 would need a third version"));
+    EXPECT_EQ(problems[0].cell, 2);
+  }
+}
+
 TEST(CheckVersions, AsynchronousPlanInBothDirectionsIsRefused) {
   Schedule plan = readSchedule("0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n", "plan.csv");
   plan.updates.every = 1;
