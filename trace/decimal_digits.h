@@ -29,17 +29,52 @@ inline char* putCharacters(char* to, std::uint64_t characters, int count) {
   return to + count;
 }
 
+/// The characters of a number, the first in the lowest byte.
+struct ShortNumber {
+  std::uint64_t characters = 0;
+  int count = 0;
+};
+
+/// The digits of `value`, which is below 10^8.
+constexpr ShortNumber shortNumber(std::uint32_t value) {
+  if (value < 10) return {.characters = '0' + value, .count = 1};
+  const std::uint64_t digits = eightDigits(value);
+  const int zeros = std::countr_zero(digits & 0x0F0F0F0F'0F0F0F0Fu) / 8;
+  return {.characters = digits >> 8 * zeros, .count = 8 - zeros};
+}
+constexpr bool isShortNumber(std::int64_t value) {
+  return static_cast<std::uint64_t>(value) < 100'000'000;
+}
+
 /// Prints `value` into memory with room for 24 characters. Returns the end.
 inline char* printNumber(char* to, std::int64_t value) {
-  if (static_cast<std::uint64_t>(value) < 10) {
-    *to = static_cast<char>('0' + value);
-    return to + 1;
-  }
-  if (static_cast<std::uint64_t>(value) >= 100'000'000)
-    return std::to_chars(to, to + 24, value).ptr;
-  const std::uint64_t digits = eightDigits(static_cast<std::uint32_t>(value));
-  const int zeros = std::countr_zero(digits & 0x0F0F0F0F'0F0F0F0Fu) / 8;
-  return putCharacters(to, digits >> 8 * zeros, 8 - zeros);
+  if (!isShortNumber(value)) return std::to_chars(to, to + 24, value).ptr;
+  const ShortNumber number = shortNumber(static_cast<std::uint32_t>(value));
+  return putCharacters(to, number.characters, number.count);
 }
+
+/// A number that is often one more than the last time.
+class CountingNumber {
+ public:
+  /// printNumber(to, value).
+  char* print(char* to, std::int64_t value) {
+    const bool isNext = value == value_ + 1 && --untilCarry_ >= 0;
+    value_ = value;
+    if (isNext) {
+      number_.characters += std::uint64_t{1} << 8 * (number_.count - 1);
+    } else {
+      untilCarry_ = 0;
+      if (!isShortNumber(value)) return printNumber(to, value);
+      number_ = shortNumber(static_cast<std::uint32_t>(value));
+      untilCarry_ = static_cast<int>(9 - value % 10);
+    }
+    return putCharacters(to, number_.characters, number_.count);
+  }
+
+ private:
+  std::int64_t value_ = 0;
+  int untilCarry_ = 0;  // how often 1 can be added to the last digit
+  ShortNumber number_;
+};
 
 }  // namespace pipetrace

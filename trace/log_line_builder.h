@@ -20,10 +20,11 @@ namespace pipetrace {
 
 /// Characters made at compile time and copied with all their room: a copy of fixed size costs two
 /// instructions.
-struct LogPiece {
-  static constexpr std::size_t kRoom = 32;
+template <std::size_t kSize>
+struct LogPieceOf {
+  static constexpr std::size_t kRoom = kSize;
 
-  constexpr explicit LogPiece(std::initializer_list<std::string_view> parts) {
+  constexpr LogPieceOf(std::initializer_list<std::string_view> parts) {
     for (const std::string_view part : parts) {
       for (const char c : part) text.at(size++) = c;
     }
@@ -31,6 +32,7 @@ struct LogPiece {
   std::array<char, kRoom> text{};
   std::size_t size = 0;
 };
+using LogPiece = LogPieceOf<32>;
 
 /// ", key = ".
 template <const std::string_view& kName>
@@ -40,6 +42,7 @@ inline constexpr LogPiece kLogKey{{", ", kName, " = "}};
 class LogLineBuilder {
  public:
   static constexpr std::size_t kPrefixRoom = 64;
+  static constexpr std::size_t kKeptRoom = 64;
 
   /// `prefix` has kPrefixRoom characters that can be read, however long it is. All but `mark` must
   /// outlive the line.
@@ -63,6 +66,26 @@ class LogLineBuilder {
     begin(key);
     at_ = times_.print(at_, value);
   }
+  /// Pairs that were made before, each with the ", " before it, or a mark and the first pair. Room
+  /// behind them can be read, up to kKeptRoom in all.
+  [[gnu::always_inline]] void kept(const char* pairs, std::size_t size) {
+    static_assert(LogPiece::kRoom + kValueRoom >= kKeptRoom);
+    makeRoom();
+    skipComma_ = 0;
+    if (size > kKeptRoom) [[unlikely]]
+      return putLong({pairs, size});
+    std::memcpy(at_, pairs, kKeptRoom);
+    at_ += size;
+  }
+  /// What follows a key that was kept.
+  [[gnu::always_inline]] void keptNumber(ShortNumber number) {
+    makeRoom();
+    at_ = putCharacters(at_, number.characters, number.count);
+  }
+  [[gnu::always_inline]] void number(const LogPiece& key, CountingNumber& how, std::int64_t value) {
+    begin(key);
+    at_ = how.print(at_, value);
+  }
   void text(const LogPiece& key, std::string_view value) {
     begin(key);
     if (!putPlain(value)) putOther(value);
@@ -84,8 +107,11 @@ class LogLineBuilder {
   void inBrackets(std::int64_t number) {
     makeRoom();
     at_ = printNumber(at_, number);
-    *at_++ = ')';
-    skipComma_ = 0;
+    closeBracket();
+  }
+  [[gnu::always_inline]] void inBrackets(ShortNumber number) {
+    keptNumber(number);
+    closeBracket();
   }
   void endLine() {
     makeRoom();
@@ -97,6 +123,11 @@ class LogLineBuilder {
   static constexpr bool isBare(char c) { return kBare[static_cast<unsigned char>(c)]; }
 
  private:
+  [[gnu::always_inline]] void closeBracket() {
+    *at_++ = ')';
+    skipComma_ = 0;
+  }
+
   static constexpr std::size_t kValueRoom = 64;
   static constexpr std::array<bool, 256> kBare = [] {
     std::array<bool, 256> bare{};
@@ -132,8 +163,11 @@ class LogLineBuilder {
   void putOther(std::string_view value) {
     std::string quoted;
     appendLogValue(quoted, value);
+    putLong(quoted);
+  }
+  void putLong(std::string_view text) {
     out_.endAt(at_);
-    at_ = std::copy(quoted.begin(), quoted.end(), out_.room(quoted.size() + kRoom));
+    at_ = std::copy(text.begin(), text.end(), out_.room(text.size() + kRoom));
     end_ = at_ + kRoom;
   }
   /// For a key and a value.

@@ -55,6 +55,7 @@ class LogWriter {
   }
 
  private:
+  friend class StreamLineWriter;
   std::string_view prefix();
 
   int threadId_;

@@ -11,10 +11,11 @@ char* MillisecondPrinter::printAnew(char* to, Nanoseconds time) {
   const Nanoseconds seconds = time / kNsPerSecond;
   second_ = static_cast<std::uint64_t>(seconds * kNsPerSecond);
   // The last second ends early, where the first negative time would follow.
-  length_ = std::min<std::uint64_t>(kNsPerSecond, static_cast<std::uint64_t>(kNsMax) + 1 - second_);
-  std::array<char, 24> text{};
-  size_ = static_cast<std::size_t>(printNumber(text.data(), seconds) - text.data());
-  std::memcpy(digits_.data(), text.data(), digits_.size());
+  secondLength_ =
+      std::min<std::uint64_t>(kNsPerSecond, static_cast<std::uint64_t>(kNsMax) + 1 - second_);
+  secondSize_ = static_cast<std::size_t>(printNumber(digits_.data(), seconds) - digits_.data());
+  size_ = secondSize_ + 4;
+  length_ = 0;
   return print(to, time);
 }
 

@@ -88,5 +88,16 @@ TEST_F(MillisecondPrinterTest, AgreesWithTheOneForSingleTimes) {
   }
 }
 
+TEST_F(MillisecondPrinterTest, AgreesWithTheOneForSingleTimesAcrossMilliseconds) {
+  std::mt19937_64 random(2);
+  Nanoseconds time = 999'990'000'000;
+  for (int i = 0; i < 20'000; ++i) {
+    time += static_cast<Nanoseconds>(random() >> (40 + random() % 24)) - 2000;
+    std::string expected;
+    appendMilliseconds(expected, time);
+    ASSERT_EQ(print(time), expected);
+  }
+}
+
 }  // namespace
 }  // namespace pipetrace
