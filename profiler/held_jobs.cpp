@@ -56,17 +56,14 @@ void HeldJobs::sort(std::vector<TimedJob>& jobs) {
   }
 }
 
-void HeldJobs::add(std::int32_t step, const TimedJob& job, Nanoseconds now) {
-  if (last_ == nullptr || lastStep_ != step) {
-    const auto [place, isNew] = steps_.try_emplace(step);
-    if (isNew) {
-      place->second.firstAdded = now;
-      place->second.jobs.swap(spare_);
-    }
-    last_ = &place->second.jobs;
-    lastStep_ = step;
+void HeldJobs::beginStep(std::int32_t step, Nanoseconds now) {
+  const auto [place, isNew] = steps_.try_emplace(step);
+  if (isNew) {
+    place->second.firstAdded = now;
+    place->second.jobs.swap(spare_);
   }
-  last_->push_back(job);
+  last_ = &place->second.jobs;
+  lastStep_ = step;
 }
 
 void HeldJobs::takeUpTo(std::int32_t step, std::vector<TimedJob>& out) {

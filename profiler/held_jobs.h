@@ -23,7 +23,10 @@ class HeldJobs {
  public:
   /// A job of `step`. `now`: any clock, the same as for takeOlderThan(). Quick if the jobs of a
   /// stream come one after another, in their order.
-  void add(std::int32_t step, const TimedJob& job, Nanoseconds now);
+  void add(std::int32_t step, const TimedJob& job, Nanoseconds now) {
+    if (last_ == nullptr || lastStep_ != step) beginStep(step, now);
+    last_->push_back(job);
+  }
 
   /// Moves the jobs of all steps up to and including `step` to the end of `out`: steps ascending,
   /// each step's jobs by start, then by end. Jobs that belong to no step come first.
@@ -39,6 +42,7 @@ class HeldJobs {
     Nanoseconds firstAdded = 0;
     std::vector<TimedJob> jobs;
   };
+  void beginStep(std::int32_t step, Nanoseconds now);
   void sort(std::vector<TimedJob>& jobs);
   void mergePairs(const std::vector<TimedJob>& from, std::vector<TimedJob>& to);
 

@@ -7,15 +7,11 @@
 namespace pipetrace {
 namespace {
 
-__extension__ using Wide = unsigned __int128;
-
 constexpr int kTries = 8;
 constexpr int kFirstTries = 32;
 constexpr Nanoseconds kFirstDistance = 200 * kNsPerUs;
 constexpr std::size_t kMostAnchors = 2048;
 constexpr std::size_t kThinning = 16;
-// Rounding the rate to so many bits loses a ns in minutes, and anchors are closer than that.
-constexpr int kRateBits = 40;
 
 }  // namespace
 
@@ -65,16 +61,8 @@ void HostClock::keep(const ClockAnchor& anchor) {
                  anchors_.begin() + static_cast<std::ptrdiff_t>(half));
 }
 
-bool HostClock::monotonicAt(std::uint64_t ticks, Nanoseconds& time) const noexcept {
-  if (ticks > anchors_.back().ticks) return false;
-  const ClockAnchor& from = anchors_[anchors_.size() - 2];
-  if (ticks >= from.ticks) {  // as nearly all are
-    const auto distance = static_cast<Wide>(ticks - from.ticks);
-    time = from.monotonic + static_cast<Nanoseconds>((distance * rate_) >> kRateBits);
-  } else {
-    time = pipetrace::monotonicAt(anchors_, ticks);
-  }
-  return true;
+Nanoseconds HostClock::longAgo(std::uint64_t ticks) const noexcept {
+  return pipetrace::monotonicAt(anchors_, ticks);
 }
 
 Nanoseconds HostClock::duration(std::uint64_t ticks) const noexcept {

@@ -27,7 +27,17 @@ class HostClock {
   void addAnchor();
 
   /// The CLOCK_MONOTONIC time of `ticks`. False while there is no anchor after it yet.
-  bool monotonicAt(std::uint64_t ticks, Nanoseconds& time) const noexcept;
+  bool monotonicAt(std::uint64_t ticks, Nanoseconds& time) const noexcept {
+    if (ticks > anchors_.back().ticks) return false;
+    const ClockAnchor& from = anchors_[anchors_.size() - 2];
+    if (ticks >= from.ticks) [[likely]] {
+      const auto distance = static_cast<Wide>(ticks - from.ticks);
+      time = from.monotonic + static_cast<Nanoseconds>((distance * rate_) >> kRateBits);
+    } else {
+      time = longAgo(ticks);
+    }
+    return true;
+  }
 
   /// Ascending; old ones are thinned out as they get older.
   const std::vector<ClockAnchor>& anchors() const noexcept { return anchors_; }
@@ -37,12 +47,17 @@ class HostClock {
   Nanoseconds roughly(std::uint64_t ticks) const noexcept;
 
  private:
+  __extension__ using Wide = unsigned __int128;
+  // Rounding the rate to so many bits loses a ns in minutes, and anchors are closer than that.
+  static constexpr int kRateBits = 40;
+
   struct Reading {
     ClockAnchor anchor;
     std::uint64_t width = 0;  // ticks between which the other clock was read
   };
   Reading read(int tries) const noexcept;
   void keep(const ClockAnchor& anchor);
+  Nanoseconds longAgo(std::uint64_t ticks) const noexcept;
 
   const TickSource source_;
   std::uint64_t usualWidth_ = 0;

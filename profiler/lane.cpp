@@ -12,7 +12,6 @@ namespace {
 namespace rf = ring_format;
 
 constexpr std::int64_t kIdBlock = 64;
-constexpr std::size_t kBits = 64;
 constexpr std::uint64_t kInterrupted = 64;  // times the mean
 
 std::size_t slotCount(std::size_t slots) {
@@ -75,27 +74,6 @@ std::int64_t Lane::openJob() const noexcept {
   const std::int64_t id = shared(slots_[(begun - 1) & mask_].id).load(std::memory_order_acquire);
   // The slot may have been taken for another job meanwhile.
   return shared(header_->begun).load(std::memory_order_relaxed) == begun ? id : kNotGiven;
-}
-
-const rf::Slot* Lane::front() const noexcept {
-  rf::Slot& slot = slots_[taken_ & mask_];
-  const auto wanted = static_cast<std::uint32_t>(taken_ + 1);
-  return shared(slot.sequence).load(std::memory_order_acquire) == wanted ? &slot : nullptr;
-}
-
-std::uint32_t Lane::take(Nanoseconds begin, Nanoseconds end) noexcept {
-  const auto slot = static_cast<std::uint32_t>(taken_ & mask_);
-  rf::Times& times = times_[slot];
-  // A reader of the file must not take these times for those of the job that was here before.
-  shared(times.sequence).store(0, std::memory_order_relaxed);
-  shared(times.begin).store(begin, std::memory_order_release);
-  shared(times.end).store(end, std::memory_order_release);
-  shared(times.sequence).store(static_cast<std::uint32_t>(++taken_), std::memory_order_release);
-  return slot;
-}
-
-void Lane::release(std::uint32_t slot) noexcept {
-  released_[slot / kBits] |= std::uint64_t{1} << slot % kBits;
 }
 
 void Lane::giveBack() noexcept {

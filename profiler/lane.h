@@ -85,6 +85,7 @@ class Lane {
 
   bool openSlot() noexcept;
   static constexpr std::uint64_t kTimedEvery = 64;
+  static constexpr std::size_t kBits = 64;  // of each of released_
   static bool isTimed(std::uint64_t number) noexcept;
   static std::int16_t narrow(std::int32_t chunk) noexcept;
   void addTimed(std::uint64_t since) noexcept;
@@ -196,6 +197,32 @@ inline void Lane::end(std::int64_t bytes) noexcept {
     addTimed(start);
     add<std::int64_t>(timedJobs_, 1);
   }
+}
+
+// And what the log thread does for every job.
+
+inline const ring_format::Slot* Lane::front() const noexcept {
+  // The slots lie in the cache of another processor, which takes as long as all else for a job.
+  constexpr std::uint64_t kAhead = 8;
+  __builtin_prefetch(&slots_[(taken_ + kAhead) & mask_]);
+  ring_format::Slot& slot = slots_[taken_ & mask_];
+  const auto wanted = static_cast<std::uint32_t>(taken_ + 1);
+  return shared(slot.sequence).load(std::memory_order_acquire) == wanted ? &slot : nullptr;
+}
+
+inline std::uint32_t Lane::take(Nanoseconds begin, Nanoseconds end) noexcept {
+  const auto slot = static_cast<std::uint32_t>(taken_ & mask_);
+  ring_format::Times& times = times_[slot];
+  // A reader of the file must not take these times for those of the job that was here before.
+  shared(times.sequence).store(0, std::memory_order_relaxed);
+  shared(times.begin).store(begin, std::memory_order_release);
+  shared(times.end).store(end, std::memory_order_release);
+  shared(times.sequence).store(static_cast<std::uint32_t>(++taken_), std::memory_order_release);
+  return slot;
+}
+
+inline void Lane::release(std::uint32_t slot) noexcept {
+  released_[slot / kBits] |= std::uint64_t{1} << slot % kBits;
 }
 
 }  // namespace pipetrace

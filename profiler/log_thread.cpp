@@ -99,6 +99,7 @@ void LogThread::blockSignals() {
 }
 
 void LogThread::run() {
+  pthread_setname_np(pthread_self(), "pipetrace-log");  // as tools that list threads show it
   blockSignals();
   std::unique_lock lock(mutex_);
   Nanoseconds flushSince = 0;

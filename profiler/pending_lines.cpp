@@ -22,35 +22,29 @@ void PendingLines::setNow(Nanoseconds now) {
   looks_ = true;
 }
 
-void PendingLines::add(const TimedJob& timed) {
-  Lane& lane = state_.laneAt(timed.lane);
-  const ring_format::Slot& job = lane.slot(timed.slot);
-  const std::string_view type = logName(static_cast<JobKind>(job.kind));
-  if (lane.isCompute()) {
-    writer_.append(text_, JobLine{.type = type,
-                                  .number = job.microBatch,
-                                  .microBatch = job.microBatch,
-                                  .begin = timed.begin,
-                                  .end = timed.end,
-                                  .id = job.id,
-                                  .step = job.step,
-                                  .stage = job.stage,
-                                  .chunk = job.chunk,
-                                  .stream = lane.name(),
-                                  .action = textAt(job.action)});
-  } else {
-    writer_.append(text_, StreamLine{.type = type,
-                                     .microBatch = job.microBatch,
-                                     .begin = timed.begin,
-                                     .end = timed.end,
-                                     .stream = lane.name(),
-                                     .peer = job.peer,
-                                     .bytes = job.bytes,
-                                     .job = job.id,
-                                     .step = job.step,
-                                     .stage = job.stage,
-                                     .chunk = job.chunk});
+StreamLineWriter& PendingLines::writerOf(std::int32_t lane) {
+  while (writers_.size() <= static_cast<std::size_t>(lane)) {
+    const Lane& next = state_.laneAt(static_cast<int>(writers_.size()));
+    writers_.emplace_back(writer_, next.name(), next.isCompute());
   }
+  return writers_[static_cast<std::size_t>(lane)];
+}
+
+void PendingLines::add(const TimedJob& timed) {
+  const Lane& lane = state_.laneAt(timed.lane);
+  const ring_format::Slot& job = lane.slot(timed.slot);
+  writerOf(timed.lane)
+      .append(text_, {.kind = static_cast<JobKind>(job.kind),
+                      .chunk = job.chunk,
+                      .microBatch = job.microBatch,
+                      .step = job.step,
+                      .stage = job.stage,
+                      .begin = timed.begin,
+                      .end = timed.end,
+                      .id = job.id,
+                      .peer = job.peer,
+                      .bytes = job.bytes,
+                      .action = textAt(job.action)});
   places_.push_back({.lane = timed.lane, .slot = timed.slot});
   addLine();
 }
@@ -66,11 +60,11 @@ void PendingLines::add(const ring_format::CounterSlot& sample) {
 
 void PendingLines::addLine() {
   if (count_++ == 0) since_ = now_;
-  if (count_ >= kLines) writeAll();
+  if (count_ >= kMostLines) writeAll();
 }
 
 void PendingLines::writeOld() {
-  if (count_ > 0 && now_ - since_ >= kPatience) writeAll();
+  if (count_ >= kLines || now_ - since_ >= kPatience) writeAll();
 }
 
 void PendingLines::writeAll() {

@@ -8,14 +8,18 @@
 #include "profiler/recording_state.h"
 #include "trace/in_place_text.h"
 #include "trace/log_writer.h"
+#include "trace/stream_line_writer.h"
 
 namespace pipetrace {
 
-/// Lines on their way to the file: one write(2) for every kLines, and the slots of their records
-/// are given back only when that has returned. Log thread only.
+/// Lines on their way to the file: a write(2) takes at least kLines, unless they have waited too
+/// long, and the slots of their records are given back only when it has returned. Log thread only.
 class PendingLines {
  public:
   static constexpr int kLines = 64;
+  /// Of lines that come at once, a write(2) takes so many: the kernel needs half the time for a
+  /// line that it needs with kLines.
+  static constexpr int kMostLines = 256;
   /// How long a line waits for others.
   static constexpr Nanoseconds kPatience = 100 * kNsPerMs;
 
@@ -28,7 +32,7 @@ class PendingLines {
   void add(const TimedJob& job);
   void add(const ring_format::CounterSlot& sample);
 
-  /// Writes what has waited long enough.
+  /// Writes what is enough for a write, or has waited long enough.
   void writeOld();
   void writeAll();
 
@@ -42,11 +46,13 @@ class PendingLines {
     std::int32_t lane;
     std::uint32_t slot;
   };
+  StreamLineWriter& writerOf(std::int32_t lane);
   void addLine();
 
   LogWriter& writer_;
   LogFile& file_;
   RecordingState& state_;
+  std::vector<StreamLineWriter> writers_;  // of each lane
   Nanoseconds now_ = 0;
   Nanoseconds since_ = 0;  // when the first of the lines was added
   bool looks_ = true;      // for the file, once each time
