@@ -19,7 +19,7 @@ class PendingLines {
   static constexpr int kLines = 64;
   /// Of lines that come at once, a write(2) takes so many: the kernel needs half the time for a
   /// line that it needs with kLines.
-  static constexpr int kMostLines = 256;
+  static constexpr int kMostLines = 512;
   /// How long a line waits for others.
   static constexpr Nanoseconds kPatience = 100 * kNsPerMs;
 

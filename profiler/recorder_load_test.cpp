@@ -77,7 +77,7 @@ long long writeCalls() {
 
 TEST(RecorderLoadTest, AWriteTakesManyLines) {
   constexpr int kWrites = 25;
-  constexpr int kJobs = kWrites * 256;
+  constexpr int kJobs = kWrites * 512;
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .holdLimit = 1000 * kNsPerSecond});
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
