@@ -1,9 +1,11 @@
 #include "parser/job_log_reader.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "parser/line_blocks.h"
+#include "parser/log_rings.h"
 #include "parser/log_runs.h"
 #include "parser/ring_file_reader.h"
 #include "trace/turns.h"
@@ -19,8 +21,7 @@ int threadsFor(ByteSource& source, const ReadRequest& request) {
   return size && *size < kWorthThreads ? 1 : threadCount(request.threads);
 }
 
-void readInto(LogRuns& runs, ByteSource& source, int threads, LogReading reading) {
-  LineBlocks blocks(source);
+void readInto(LogRuns& runs, LineBlocks& blocks, int threads, LogReading reading) {
   Turns::run(threads, [&](Turns& turns) {
     LogBlockParser parser(reading);
     LogRuns::Renaming renaming;
@@ -31,6 +32,49 @@ void readInto(LogRuns& runs, ByteSource& source, int threads, LogReading reading
       turns.finish();
     }
   });
+}
+
+/// Where the last line that has an end has it, at `from` or behind; `size` if the line after it is
+/// too long to be one of a log.
+std::size_t behindLastLine(const ByteSource& source, std::size_t from, std::size_t size) {
+  constexpr std::size_t kPart = 4096;
+  std::string part;
+  for (std::size_t to = size; to > from;) {
+    const std::size_t at = std::max(from, to - std::min(to, kPart));
+    part.resize(to - at);
+    part.resize(source.readAt(at, part.data(), part.size()));
+    if (const std::size_t end = part.rfind('\n'); end != std::string::npos) return at + end + 1;
+    if (size - at > LineBlocks::kLongestLine) return size;
+    to = at;
+  }
+  return from;
+}
+
+/// A log in a plain file, and the ring files of runs that were not closed: both of one moment, also
+/// while their program goes on recording.
+void readWithRings(LogRuns& runs, ByteSource& source, LogRings& rings, int threads,
+                   LogReading reading) {
+  std::size_t from = 0;
+  std::size_t size = 0;
+  const auto readOn = [&](int wanted) {
+    size = source.plainSize().value_or(from);
+    const std::size_t to = behindLastLine(source, from, std::max(size, from));
+    if (to > from) {
+      LineBlocks blocks(source, from, to);
+      readInto(runs, blocks, wanted, reading);
+    }
+    from = to;
+  };
+  readOn(threads);
+  for (const std::string& name : runs.openRings()) rings.take(name);
+  if (!rings.empty()) {
+    do {
+      readOn(1);
+    } while (rings.settle());
+  }
+  if (size <= from) return;
+  LineBlocks cutOff(source, from, size);
+  readInto(runs, cutOff, 1, reading);
 }
 
 std::string whyNone(const LogRuns& runs, const LogRun& run) {
@@ -69,9 +113,17 @@ FormatMatch JobLogReader::probe(std::string_view head) const {
 ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                                Diagnostics& diagnostics) const {
   LogRuns all(request.run, request.rank.has_value(), timeline.strings);
-  readInto(all, source, threadsFor(source, request), reading_);
+  LogRings rings(source.name());
+  const int threads = threadsFor(source, request);
+  if (source.plainSize()) {
+    readWithRings(all, source, rings, threads, reading_);
+  } else {
+    LineBlocks blocks(source);
+    readInto(all, blocks, threads, reading_);
+    for (const std::string& name : all.openRings()) rings.take(name);
+  }
   std::vector<LogRun> runs = all.take(source.name());
-  for (LogRun& run : runs) addLeftOverRing(run, source.name(), timeline.strings, diagnostics);
+  for (LogRun& run : runs) addLeftOverRing(run, rings, timeline.strings, diagnostics);
   ReadOutcome outcome;
   for (const LogRun& run : runs) outcome.events += run.eventCount();
   if (outcome.events == 0) outcome.whyNone = whyNone(all, runs.back());

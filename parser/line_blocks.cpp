@@ -25,6 +25,9 @@ LineBlocks::LineBlocks(ByteSource& source, std::size_t usualSize)
   }
 }
 
+LineBlocks::LineBlocks(ByteSource& source, std::size_t from, std::size_t to, std::size_t usualSize)
+    : source_(source), usualSize_(usualSize), begin_(from), fileSize_(to - from), isFile_(true) {}
+
 bool LineBlocks::next(Block& block) {
   block.text = {};
   block.tooLong = false;
@@ -37,7 +40,8 @@ bool LineBlocks::readUpTo(Block& block, std::size_t offset, std::size_t& held, s
   wanted = std::min(wanted, fileSize_ - offset);
   if (wanted <= held) return false;
   if (block.own.size() < wanted) block.own.resize(wanted);
-  const std::size_t n = source_.readAt(offset + held, block.own.data() + held, wanted - held);
+  const std::size_t n =
+      source_.readAt(begin_ + offset + held, block.own.data() + held, wanted - held);
   held += n;
   return n > 0;
 }

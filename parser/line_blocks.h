@@ -33,6 +33,9 @@ class LineBlocks {
   /// `source` must outlive it. Blocks are of about `usualSize` bytes, which is far below
   /// kLongestLine.
   explicit LineBlocks(ByteSource& source, std::size_t usualSize = kUsualSize);
+  /// The same of the bytes [from, to) of an input that has a plainSize(). A line begins at `from`.
+  LineBlocks(ByteSource& source, std::size_t from, std::size_t to,
+             std::size_t usualSize = kUsualSize);
 
   /// The next block; false at the end. Throws Error when the input cannot be read.
   bool next(Block& block);
@@ -45,7 +48,8 @@ class LineBlocks {
 
   ByteSource& source_;
   const std::size_t usualSize_;
-  std::size_t fileSize_ = 0;           // of a plain file
+  std::size_t begin_ = 0;              // in a plain file, of what is read
+  std::size_t fileSize_ = 0;           // ... and its size
   bool isFile_ = false;                // ... which it is
   std::atomic<std::int64_t> next_{0};  // block of the file
   std::mutex mutex_;                   // for what follows

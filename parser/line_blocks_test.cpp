@@ -124,6 +124,17 @@ TEST_F(LineBlocksFileTest, AFileIsReadAsFarAsItWasWhenReadingBegan) {
   EXPECT_THAT(list, ElementsAre("a", "b"));
 }
 
+TEST(LineBlocksTest, APartOfAnInputIsReadByItself) {
+  const std::string bytes = "a\nbb\nccc\ndddd\nee";
+  for (const std::size_t size : {1u, 3u, 100u}) {
+    ByteSource source("memory", bytes);
+    std::vector<std::string> list;
+    LineBlocks blocks(source, 2, 9, size);
+    for (LineBlocks::Block block; blocks.next(block);) split(block, list);
+    EXPECT_THAT(list, ElementsAre("bb", "ccc")) << size;
+  }
+}
+
 TEST_F(LineBlocksFileTest, AFileThatIsCutShortMeanwhileEndsEarlier) {
   const std::string name = write("log", std::string(10'000, '\n'));
   ByteSource source(name);

@@ -18,7 +18,8 @@ constexpr std::array<Wording, kLogFindingCount> kWordings = {{
      "the program was still running, or ended without closing its log"},
     {Severity::kWarning, "no Profiler End line: the log was cut off",
      "jobs after its last line are missing"},
-    {Severity::kWarning, "no Profiler End line: the program ended without closing its log",
+    {Severity::kWarning,
+     "no Profiler End line: the program ended without closing its log, or it still runs",
      "what it had recorded and not written is read from its ring file; only jobs that were open "
      "are missing"},
     {Severity::kWarning, "a line of the profiler could not be understood and was left out",

@@ -125,6 +125,14 @@ void LogRuns::addEvents(const LogRun& share, const Renaming& renaming, double up
   }
 }
 
+std::vector<std::string> LogRuns::openRings() const {
+  std::vector<std::string> names;
+  for (const RankRuns& rank : ranks_) {
+    if (!rank.run.ringFile.empty() && !rank.run.info.hasEnd) names.push_back(rank.run.ringFile);
+  }
+  return names;
+}
+
 std::vector<LogRun> LogRuns::take(const std::string& name) {
   std::vector<LogRun> runs;
   for (RankRuns& rank : ranks_) {

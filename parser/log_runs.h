@@ -30,6 +30,9 @@ class LogRuns {
   /// rank has not as many. Call it once.
   std::vector<LogRun> take(const std::string& name);
 
+  /// The ring files of the runs that take() would give now and that were not closed.
+  std::vector<std::string> openRings() const;
+
   std::int64_t lineCount() const { return lines_; }
   std::int64_t jobLineCount() const { return jobLines_; }
 

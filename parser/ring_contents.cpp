@@ -186,11 +186,10 @@ bool isRing(std::string_view head) {
   return head.starts_with(std::string_view(rf::kMagic.data(), rf::kMagic.size()));
 }
 
-std::optional<RingContents> readRing(std::string_view bytes, std::string& whyNot) {
-  rf::FileHeader header{};
+bool readRingHeader(std::string_view bytes, rf::FileHeader& header, std::string& whyNot) {
   if (!isRing(bytes) || !RingBytes(bytes).read(0, header)) {
     whyNot = "it was never finished";
-    return std::nullopt;
+    return false;
   }
   const bool isOurs =
       header.version == rf::kVersion && header.headerSize == sizeof(rf::FileHeader) &&
@@ -198,10 +197,13 @@ std::optional<RingContents> readRing(std::string_view bytes, std::string& whyNot
       header.counterSize == sizeof(rf::CounterSlot) && header.counters == rf::kCounters &&
       header.laneHeaderSize == sizeof(rf::LaneHeader) && header.slotSize == sizeof(rf::Slot) &&
       header.timesSize == sizeof(rf::Times) && std::has_single_bit(header.slots);
-  if (!isOurs) {
-    whyNot = "its layout is not the one of this version";
-    return std::nullopt;
-  }
+  if (!isOurs) whyNot = "its layout is not the one of this version";
+  return isOurs;
+}
+
+std::optional<RingContents> readRing(std::string_view bytes, std::string& whyNot) {
+  rf::FileHeader header{};
+  if (!readRingHeader(bytes, header, whyNot)) return std::nullopt;
   RingContents contents;
   RingReader(RingBytes(bytes), header, contents).readAll();
   return contents;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trace/log_lines.h"
+#include "trace/ring_format.h"
 
 namespace pipetrace {
 
@@ -38,6 +39,9 @@ struct RingContents {
 /// What `bytes` hold, the whole of a ring file. Nothing if they are none that can be read; `whyNot`
 /// then says why. Whatever is in them, nothing outside of them is touched.
 std::optional<RingContents> readRing(std::string_view bytes, std::string& whyNot);
+
+/// The header of a ring file that can be read; false, with the reason, if `bytes` are none.
+bool readRingHeader(std::string_view bytes, ring_format::FileHeader& header, std::string& whyNot);
 
 /// Whether a file that begins like this is a ring file.
 bool isRing(std::string_view head);

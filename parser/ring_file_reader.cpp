@@ -2,9 +2,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -19,7 +16,6 @@
 namespace pipetrace {
 namespace {
 
-namespace fs = std::filesystem;
 namespace lf = log_format;
 
 /// What makes a job of a lane one and the same, in the ring and in the log.
@@ -169,18 +165,13 @@ void sayUnreadable(const std::string& file, const std::string& why, Diagnostics&
 
 }  // namespace
 
-void addLeftOverRing(LogRun& run, const std::string& logPath, StringTable& strings,
+void addLeftOverRing(LogRun& run, const LogRings& rings, StringTable& strings,
                      Diagnostics& diagnostics) {
-  const bool isName = !run.ringFile.empty() && run.ringFile.find('/') == std::string::npos;
-  if (run.info.hasEnd || !isName) return;
-  const std::string path = (fs::path(logPath).parent_path() / run.ringFile).string();
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) return;
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const RingSnapshot* const snapshot = rings.find(run.ringFile);
+  if (run.info.hasEnd || snapshot == nullptr) return;
+  const std::string path = rings.pathOf(run.ringFile);
   std::string whyNot;
-  const auto ring = readRing(bytes, whyNot);
-  if (ring) {
+  if (const auto ring = readRing(snapshot->bytes(), whyNot)) {
     addContents(run, *ring, path, strings, diagnostics);
     run.findings.turn(LogFinding::kNoEnd, LogFinding::kNoEndButRing);
   } else {
@@ -194,11 +185,9 @@ FormatMatch RingFileReader::probe(std::string_view head) const {
 
 ReadOutcome RingFileReader::read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                                  Diagnostics& diagnostics) const {
-  std::string bytes;
-  std::string part(std::size_t{1} << 16, '\0');
-  while (const std::size_t n = source.read(part.data(), part.size())) bytes.append(part, 0, n);
+  const RingSnapshot snapshot(source);
   ReadOutcome outcome;
-  const auto ring = readRing(bytes, outcome.whyNone);
+  const auto ring = readRing(snapshot.bytes(), outcome.whyNone);
   if (!ring) return outcome;
   LogRun run;
   readMetaLine(run, ring->meta, 0);

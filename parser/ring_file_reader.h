@@ -1,17 +1,16 @@
 #pragma once
 
-#include <string>
-
+#include "parser/log_rings.h"
 #include "parser/log_run.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
 
-/// Adds to the run of a log what is in the ring file that its Meta line names (`run.ringFile`, in
-/// the folder of `logPath`) and not in the log: the jobs and samples that had been recorded, and
-/// not written, when the program was killed. Says so in `diagnostics`. Does nothing when the run
-/// was closed, or there is no such file. Strings are interned in `strings`.
-void addLeftOverRing(LogRun& run, const std::string& logPath, StringTable& strings,
+/// Adds to the run of a log what the ring file that its Meta line names (`run.ringFile`) holds, as
+/// `rings` have it, and what is not in the log: the jobs and samples that had been recorded, and
+/// not written, when the program was killed, or by now. Says so in `diagnostics`. Does nothing when
+/// the run was closed, or there is no such file. Strings are interned in `strings`.
+void addLeftOverRing(LogRun& run, const LogRings& rings, StringTable& strings,
                      Diagnostics& diagnostics);
 
 /// Reads a ring file without its log.

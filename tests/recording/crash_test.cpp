@@ -16,15 +16,11 @@
 #include "profiler/cpu_stream.h"
 #include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
+#include "tests/recording/numbered_jobs.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
-
-constexpr int kMostLanes = 8;
-const std::array<const char*, kMostLanes> kNames = {"compute",  "send", "recv", "copy",
-                                                    "prefetch", "data", "save", "log"};
-const std::array<const char*, 4> kActions = {"0F0", "1F2", "3B1", "(0F7;7B3)OVERLAP_F_B"};
 
 /// In memory that the parent shares: what the child has done.
 struct Progress {
@@ -38,21 +34,6 @@ struct Load {
   int jobsEvery10Ms = 0;     ///< on each lane; 0: as many as there can be
   void (*last)() = nullptr;  ///< its end
 };
-
-/// Every field of a job follows from its number, so that a wrong one shows.
-Job jobOf(int lane, std::int64_t n) {
-  return {.kind = lane == 0   ? (n % 2 == 0 ? JobKind::kForward : JobKind::kBackward)
-                  : lane == 1 ? JobKind::kSendForward
-                              : JobKind::kRecvForward,
-          .microBatch = static_cast<std::int32_t>(n % 97),
-          .step = static_cast<std::int32_t>(n / 1000),
-          .stage = static_cast<std::int32_t>(n % 13),
-          .chunk = static_cast<std::int32_t>(n % 3),
-          .peer = lane == 0 ? kNotGiven : static_cast<std::int32_t>(n % 5),
-          .bytes = lane == 0 ? kNotGiven : n * 16,
-          .id = n,
-          .action = lane == 0 ? kActions[static_cast<std::size_t>(n % 4)] : nullptr};
-}
 
 void record(Recorder& recorder, StreamId stream, Progress& progress, const Load& load) {
   for (std::int64_t n = 0; n < load.jobs; ++n) {
@@ -122,25 +103,6 @@ struct Recovered {
   std::int64_t jobs = 0;
   std::int64_t dropped = 0;
 };
-
-void expectJob(const Timeline& timeline, int lane, const Event& event) {
-  const Job expected = jobOf(lane, event.job);
-  ASSERT_EQ(event.kind, expected.kind) << event.job;
-  ASSERT_EQ(event.microBatch, expected.microBatch) << event.job;
-  ASSERT_EQ(event.step, expected.step) << event.job;
-  ASSERT_EQ(event.stage, expected.stage) << event.job;
-  ASSERT_EQ(event.chunk, expected.chunk) << event.job;
-  ASSERT_EQ(event.peer, expected.peer) << event.job;
-  ASSERT_LE(event.begin, event.end) << event.job;
-  for (const Argument& argument : timeline.argumentsOf(event)) {
-    const std::string_view key = timeline.strings[argument.key];
-    if (key == "bytes") {
-      ASSERT_EQ(argument.integer, expected.bytes);
-    } else if (key == "action") {
-      ASSERT_EQ(timeline.strings[argument.text], expected.action);
-    }
-  }
-}
 
 /// Reads what is left, and looks at every job: none twice, none wrong, none that never was.
 void check(const Crash& crash, Recovered& recovered) {
