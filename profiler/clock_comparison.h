@@ -1,20 +1,16 @@
 #pragma once
 
-#include <condition_variable>
-#include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
 
 #include "profiler/clock_exchange.h"
-#include "profiler/log_file.h"
-#include "trace/log_writer.h"
+#include "profiler/until_fork.h"
 
 namespace pipetrace {
 
 /// Compares this host's clock with rank 0's, now and then again, and writes each comparison into a
 /// rank's job log as a `Profiler Clock:` line, beside its recorder. To be opened after the
-/// recorder, whose `Profiler Meta:` line begins the run, and closed before it.
+/// recorder, whose `Profiler Meta:` line begins the run, and closed before it. A process that is
+/// forked meanwhile compares nothing, and may destroy this like its parent.
 class ClockComparison {
  public:
   static constexpr Nanoseconds kEvery = 30 * kNsPerSecond;
@@ -29,23 +25,8 @@ class ClockComparison {
   ClockComparison& operator=(const ClockComparison&) = delete;
 
  private:
-  void run();
-  /// Whether there was an answer.
-  bool compare(bool tellsFailure);
-
-  const std::string address_;
-  const int port_;
-  const ClockFunction now_;
-  const Nanoseconds every_;
-  LogFile log_;
-  LogWriter writer_;
-  std::unique_ptr<ClockExchange> exchange_;
-  bool saidSo_ = false;
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stop_ = false;
-  std::thread thread_;
+  class Impl;
+  UntilFork<Impl> impl_;
 };
 
 }  // namespace pipetrace

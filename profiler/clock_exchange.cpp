@@ -1,6 +1,7 @@
 #include "profiler/clock_exchange.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -20,6 +21,8 @@
 namespace pipetrace {
 namespace {
 
+// More than the ranks of any host that is asked.
+constexpr std::size_t kMostSockets = 4096;
 // A request is one byte; the answer, the server's time, eight in network order.
 constexpr std::size_t kAnswer = 8;
 constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
@@ -78,19 +81,28 @@ bool ask(int connection, Nanoseconds& time) {
 class ClockServer::Impl {
  public:
   Impl(int listener, ClockFunction now) : listener_(listener), now_(std::move(now)) {
-    if (pipe(stop_.data()) != 0) fail("cannot serve the clock");
+    if (pipe2(stop_.data(), O_CLOEXEC) != 0) fail("cannot serve the clock");
+    sockets_.reserve(kMostSockets);
+    sockets_.push_back({.fd = listener_, .events = POLLIN, .revents = 0});
     thread_ = std::thread([this] { serve(); });
   }
   ~Impl() {
-    close(stop_[1]);
+    // A byte, as the end of a pipe that a child has inherited is open until that ends.
+    const char byte = 0;
+    while (write(stop_[1], &byte, 1) < 0 && errno == EINTR) continue;
     thread_.join();
-    close(stop_[0]);
+    closeAll();
+  }
+  /// The thread may have been changing `sockets_`, whose memory stays where it is.
+  void abandon() noexcept { closeAll(); }
+
+ private:
+  void closeAll() noexcept {
+    for (const int end : stop_) close(end);
     for (const pollfd& open : sockets_) close(open.fd);
   }
 
- private:
   void serve() {
-    sockets_ = {{.fd = listener_, .events = POLLIN, .revents = 0}};
     for (;;) {
       std::vector<pollfd> asked = sockets_;
       asked.push_back({.fd = stop_[0], .events = POLLIN, .revents = 0});
@@ -106,6 +118,10 @@ class ClockServer::Impl {
   void accept() {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (connection < 0) return;
+    if (sockets_.size() == kMostSockets) {
+      close(connection);
+      return;
+    }
     prepare(connection);
     sockets_.push_back({.fd = connection, .events = POLLIN, .revents = 0});
   }
@@ -138,7 +154,7 @@ ClockServer::ClockServer(const std::string& address, int port, ClockFunction now
     fail("cannot serve the clock at " + nameOf(address, port));
   }
   port_ = ntohs(here.sin_port);
-  impl_ = std::make_unique<Impl>(listener, std::move(now));
+  impl_ = std::make_unique<UntilFork<Impl>>(std::in_place, listener, std::move(now));
 }
 
 ClockServer::~ClockServer() = default;
@@ -157,7 +173,11 @@ ClockExchange::ClockExchange(const std::string& address, int port, ClockFunction
   }
 }
 
-ClockExchange::~ClockExchange() { close(socket_); }
+ClockExchange::~ClockExchange() {
+  if (socket_ >= 0) close(socket_);
+}
+
+void ClockExchange::abandon() noexcept { close(std::exchange(socket_, -1)); }
 
 ClockReading ClockExchange::compare(int rounds) {
   ClockReading best;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "profiler/until_fork.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {
@@ -12,7 +13,8 @@ namespace pipetrace {
 using ClockFunction = std::function<Nanoseconds()>;
 
 /// Answers whoever asks over TCP what time it is here: rank 0's end of the comparison of clocks
-/// between hosts. A thread of its own serves all who ask, one request at a time.
+/// between hosts. A thread of its own serves all who ask, one request at a time. A process that is
+/// forked meanwhile serves nobody and keeps no connection, and may destroy this like its parent.
 class ClockServer {
  public:
   /// Listens at `address` (an IPv4 address of this host). Port 0: any that is free. Throws Error.
@@ -26,7 +28,7 @@ class ClockServer {
  private:
   class Impl;
   int port_ = 0;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<UntilFork<Impl>> impl_;
 };
 
 /// The other end: asks a ClockServer many times, and believes the answer that came back fastest.
@@ -44,6 +46,9 @@ class ClockExchange {
   /// Server's clock = this one's + offset, to within bound. Throws Error if the server is gone or
   /// has not answered for a second.
   ClockReading compare(int rounds = kRounds);
+
+  /// In a forked child: lets go of the connection, which is the parent's.
+  void abandon() noexcept;
 
  private:
   const ClockFunction now_;

@@ -1,12 +1,16 @@
 #include "profiler/clock_exchange.h"
 
 #include <gmock/gmock.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <regex>
 #include <thread>
 
@@ -154,6 +158,87 @@ TEST(ClockComparisonTest, AServerThatIsNotThereCostsNothingButItsLines) {
             "pipetrace: cannot compare clocks with 127.0.0.1:" + std::to_string(port) +
                 ": Connection refused\n");
   EXPECT_THAT(log.lines("Profiler Clock: "), testing::IsEmpty());
+}
+
+/// A child that ends as a program does, by exit(), unless it waits for what it does not have.
+class Child {
+ public:
+  explicit Child(const std::function<void()>& work) {
+    std::fflush(nullptr);
+    id_ = fork();
+    if (id_ != 0) return;
+    alarm(20);
+    work();
+    std::exit(0);
+  }
+  int wait() const {
+    int status = -1;
+    waitpid(id_, &status, 0);
+    return status;
+  }
+
+ private:
+  pid_t id_ = 0;
+};
+
+TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsOwn) {
+  const OtherHost other(0, 0);
+  const RecordedLog log;
+  auto comparison = std::make_unique<ClockComparison>(log.path(), "127.0.0.1", other.port(),
+                                                      monotonicNow, 1000 * kNsPerSecond);
+  const Nanoseconds limit = monotonicNow() + 10 * kNsPerSecond;
+  while (log.lines("Profiler Clock: ").empty() && monotonicNow() < limit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(Child([&] { comparison.reset(); }).wait(), 0);
+  EXPECT_THAT(log.lines("Profiler Clock: "), testing::SizeIs(1));
+  comparison.reset();
+  EXPECT_THAT(log.lines("Profiler Clock: "), testing::SizeIs(2)) << "the parent's goes on";
+}
+
+TEST(ClockServerTest, AForkedChildThatLivesOnKeepsNothingOfTheServer) {
+  auto server = std::make_unique<ClockServer>("127.0.0.1", 0, monotonicNow);
+  const int port = server->port();
+  ClockExchange exchange("127.0.0.1", port, monotonicNow);
+  exchange.compare(1);
+  std::array<int, 2> isReady{};
+  std::array<int, 2> goOn{};
+  ASSERT_EQ(pipe(isReady.data()) + pipe(goOn.data()), 0);
+  char byte = 0;
+  const Child child([&] {
+    server.reset();
+    close(goOn[1]);
+    if (write(isReady[1], &byte, 1) != 1 || read(goOn[0], &byte, 1) != 0) _exit(1);
+  });
+  close(isReady[1]);
+  close(goOn[0]);
+  ASSERT_EQ(read(isReady[0], &byte, 1), 1) << "it waits for a thread that it does not have";
+  EXPECT_NO_THROW(exchange.compare(1)) << "the parent's goes on";
+  server.reset();
+  std::string why;
+  try {
+    exchange.compare(1);
+  } catch (const Error& error) {
+    why = error.what();
+  }
+  EXPECT_THAT(why, testing::HasSubstr("it has closed"));
+  EXPECT_EQ(ClockServer("127.0.0.1", port, monotonicNow).port(), port) << "the port is free";
+  close(goOn[1]);
+  EXPECT_EQ(child.wait(), 0);
+  close(isReady[0]);
+}
+
+TEST(ClockServerTest, AProgramThatWasStartedMeanwhileDoesNotKeepItFromEnding) {
+  auto server = std::make_unique<ClockServer>("127.0.0.1", 0, monotonicNow);
+  std::string name = "sleep";
+  std::string time = "20";
+  std::array<char*, 3> arguments = {name.data(), time.data(), nullptr};
+  pid_t other = 0;
+  ASSERT_EQ(posix_spawnp(&other, "sleep", nullptr, nullptr, arguments.data(), environ), 0);
+  server.reset();
+  EXPECT_EQ(waitpid(other, nullptr, WNOHANG), 0) << "it still runs";
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
 }
 
 }  // namespace

@@ -1,22 +1,22 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 
-#include "profiler/log_file.h"
-#include "trace/log_writer.h"
+#include "profiler/until_fork.h"
+#include "trace/log_lines.h"
 
 namespace pipetrace {
 
 /// Appends `Profiler Kernel:` lines to a rank's job log, beside its recorder: whole lines, many in
 /// one write. To be opened after the recorder, whose `Profiler Meta:` line begins the run. Any
-/// thread.
+/// thread. In a process that is forked meanwhile every call does nothing.
 class CudaKernelLog {
  public:
   /// Throws Error.
-  explicit CudaKernelLog(std::string path) : file_(std::move(path)) {}
-  ~CudaKernelLog() { flush(); }
+  explicit CudaKernelLog(std::string path);
+  /// flush().
+  ~CudaKernelLog();
   CudaKernelLog(const CudaKernelLog&) = delete;
   CudaKernelLog& operator=(const CudaKernelLog&) = delete;
 
@@ -28,15 +28,8 @@ class CudaKernelLog {
   std::int64_t lost() const;
 
  private:
-  void writeOut();
-
-  mutable std::mutex mutex_;
-  LogFile file_;
-  LogWriter writer_;
-  std::string lines_;
-  std::int64_t waiting_ = 0;
-  std::int64_t written_ = 0;
-  std::int64_t lost_ = 0;
+  class Impl;
+  UntilFork<Impl> impl_;
 };
 
 }  // namespace pipetrace

@@ -1,7 +1,14 @@
 #include "profiler/cupti_collector.h"
 
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
 #include <utility>
 
 namespace pipetrace {
@@ -23,20 +30,88 @@ constexpr int kMostRounds = 3;
 
 }  // namespace
 
+class CuptiCollector::Impl {
+ public:
+  Impl(std::shared_ptr<CuptiApi> api, CudaKernelLog& log, Nanoseconds flushEvery);
+  /// The thread is none of a forked child's, and neither are CUPTI's.
+  void abandon() noexcept {}
+
+  bool isRunning() const noexcept { return isRunning_.load(std::memory_order_relaxed); }
+  const std::string& trouble() const { return trouble_; }
+  CuptiApi& api() { return *api_; }
+  /// Only if it is running. Returns how many records CUPTI has dropped.
+  std::int64_t stop();
+
+ private:
+  // Of the last calls and the ones before: so many are remembered at least.
+  static constexpr std::size_t kCalls = 1U << 18;
+
+  /// An activity whose call is not known yet: buffers of calls and of devices come independently.
+  struct Waiting {
+    CuptiRecord record;
+    std::string name;
+    int rounds = 0;
+  };
+
+  bool start();
+  bool fail(const std::string& what);
+  void run();
+  void take(const CuptiRecord& record);
+  void settle(int rounds);
+  std::int64_t jobOf(std::uint32_t correlation) const;
+  void write(const CuptiRecord& record, const std::string& name, std::int64_t job);
+
+  const std::shared_ptr<CuptiApi> api_;
+  CudaKernelLog& log_;
+  const Nanoseconds flushEvery_;
+  std::atomic<bool> isRunning_ = false;
+  std::string trouble_;
+
+  std::mutex records_;  // guards the next two
+  std::array<std::unordered_map<std::uint32_t, std::int64_t>, 2> calls_;
+  std::deque<Waiting> waiting_;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
 CuptiCollector::CuptiCollector(std::shared_ptr<CuptiApi> api, CudaKernelLog& log,
                                Nanoseconds flushEvery)
-    : api_(std::move(api)), log_(log), flushEvery_(flushEvery) {
-  isRunning_ = start();
-  if (isRunning()) {
-    thread_ = std::thread([this] { run(); });
-  } else {
+    : impl_(std::in_place, std::move(api), log, flushEvery), trouble_(impl_.get()->trouble()) {
+  if (!isRunning()) {
     std::fprintf(stderr, "pipetrace: kernels are not recorded: %s\n", trouble_.c_str());
   }
 }
 
 CuptiCollector::~CuptiCollector() { stop(); }
 
-bool CuptiCollector::start() {
+bool CuptiCollector::isRunning() const noexcept {
+  const Impl* const impl = impl_.get();
+  return impl != nullptr && impl->isRunning();
+}
+
+void CuptiCollector::beginJob(std::int64_t job) noexcept {
+  if (isRunning()) impl_.get()->api().pushJob(job);
+}
+
+void CuptiCollector::endJob() noexcept {
+  if (isRunning()) impl_.get()->api().popJob();
+}
+
+void CuptiCollector::stop() {
+  if (isRunning()) dropped_ = impl_.get()->stop();
+}
+
+CuptiCollector::Impl::Impl(std::shared_ptr<CuptiApi> api, CudaKernelLog& log,
+                           Nanoseconds flushEvery)
+    : api_(std::move(api)), log_(log), flushEvery_(flushEvery) {
+  isRunning_ = start();
+  if (isRunning()) thread_ = std::thread([this] { run(); });
+}
+
+bool CuptiCollector::Impl::start() {
   if (api_->deviceCount() == 0) return fail("CUPTI finds no device");
   if (!api_->setUp()) return fail("CUPTI cannot be set up");
   if (!api_->deliverTo([this](const CuptiRecord& record) { take(record); })) {
@@ -52,12 +127,12 @@ bool CuptiCollector::start() {
   return true;
 }
 
-bool CuptiCollector::fail(const std::string& what) {
+bool CuptiCollector::Impl::fail(const std::string& what) {
   trouble_ = what + ": " + api_->lastError();
   return false;
 }
 
-void CuptiCollector::run() {
+void CuptiCollector::Impl::run() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, std::chrono::nanoseconds(flushEvery_), [&] { return stop_; })) {
     lock.unlock();
@@ -68,8 +143,8 @@ void CuptiCollector::run() {
   }
 }
 
-void CuptiCollector::stop() {
-  if (!isRunning_.exchange(false)) return;
+std::int64_t CuptiCollector::Impl::stop() {
+  isRunning_ = false;
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
@@ -81,12 +156,13 @@ void CuptiCollector::stop() {
   for (auto activity = kActivities.rbegin(); activity != kActivities.rend(); ++activity) {
     api_->disable(*activity);
   }
-  dropped_ = api_->dropped();
+  const std::int64_t dropped = api_->dropped();
   api_->finalize();
   log_.flush();
+  return dropped;
 }
 
-void CuptiCollector::take(const CuptiRecord& record) {
+void CuptiCollector::Impl::take(const CuptiRecord& record) {
   const std::lock_guard lock(records_);
   if (record.kind == Kind::kCorrelation) {
     if (calls_[0].size() >= kCalls) {
@@ -100,7 +176,7 @@ void CuptiCollector::take(const CuptiRecord& record) {
 }
 
 /// Writes the activities whose job is known, and those that have waited `rounds` times.
-void CuptiCollector::settle(int rounds) {
+void CuptiCollector::Impl::settle(int rounds) {
   const std::lock_guard lock(records_);
   std::deque<Waiting> still;
   for (Waiting& activity : waiting_) {
@@ -115,14 +191,15 @@ void CuptiCollector::settle(int rounds) {
   waiting_ = std::move(still);
 }
 
-std::int64_t CuptiCollector::jobOf(std::uint32_t correlation) const {
+std::int64_t CuptiCollector::Impl::jobOf(std::uint32_t correlation) const {
   for (const auto& calls : calls_) {
     if (const auto call = calls.find(correlation); call != calls.end()) return call->second;
   }
   return -1;
 }
 
-void CuptiCollector::write(const CuptiRecord& record, const std::string& name, std::int64_t job) {
+void CuptiCollector::Impl::write(const CuptiRecord& record, const std::string& name,
+                                 std::int64_t job) {
   log_.append({.name = name,
                .begin = record.begin,
                .end = record.end,

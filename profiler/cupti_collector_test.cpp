@@ -1,7 +1,11 @@
 #include "profiler/cupti_collector.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 #include <vector>
 
@@ -202,6 +206,35 @@ TEST(CuptiCollectorTest, CallsAreForgottenInTheOrderOfTheirAge) {
   test.cupti->add(kernel(kCalls - 1, "new"));
   collector.stop();
   EXPECT_THAT(test.kernels(), ElementsAre(HasSubstr("job = 37856"), HasSubstr("job = 299999")));
+}
+
+TEST(CuptiCollectorTest, AForkedChildWritesNothingAndAsksCuptiForNothing) {
+  auto test = std::make_unique<Collecting>();
+  auto collector = std::make_unique<CuptiCollector>(test->cupti, test->lines, 100 * kNsPerSecond);
+  test->lines.append({.name = "waiting", .begin = 1, .end = 2, .stream = "7"});
+  test->cupti->add(kernel(1, "gemm"));
+  const std::size_t calls = test->cupti->calls().size();
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // it must not wait for a thread that it does not have
+    collector->beginJob(41);
+    collector->endJob();
+    collector->stop();
+    const bool isRunning = collector->isRunning();
+    collector.reset();
+    test->lines.append({.name = "of the child", .begin = 1, .end = 2, .stream = "7"});
+    test->lines.flush();
+    const std::int64_t written = test->lines.written();
+    if (isRunning || written != 0 || test->cupti->calls().size() != calls) _exit(1);
+    std::exit(0);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_THAT(test->kernels(), IsEmpty());
+  collector.reset();
+  EXPECT_THAT(test->kernels(), ElementsAre(HasSubstr("waiting"), HasSubstr("gemm")));
 }
 
 }  // namespace
