@@ -22,13 +22,19 @@ void CounterSources::add(std::string name, std::string unit, std::function<doubl
 void CounterSources::sample(CounterRing& ring, Nanoseconds now) {
   const std::lock_guard lock(mutex_);
   if (now < next_) return;
-  next_ = now + kInterval;
+  next_ = next_ > now - kInterval ? next_ + kInterval : now + kInterval;
   for (const auto& source : sources_) {
     ring.push({.name = addressOf(source->name),
                .unit = addressOf(source->unit),
                .monotonic = now,
                .value = source->value()});
   }
+}
+
+Nanoseconds CounterSources::untilNext(Nanoseconds now) const {
+  const std::lock_guard lock(mutex_);
+  if (sources_.empty()) return kNsMax;
+  return next_ <= now ? 0 : next_ - now;
 }
 
 }  // namespace pipetrace

@@ -16,13 +16,17 @@ class CounterSources {
  public:
   static constexpr Nanoseconds kInterval = 100 * kNsPerMs;
 
-  /// `value` is called by the log thread about every kInterval as long as this object lives; it
-  /// must not throw.
+  /// `value` is called by the log thread every kInterval as long as this object lives; it must not
+  /// throw.
   void add(std::string name, std::string unit, std::function<double()> value);
 
-  /// Log thread: pushes a sample of each into `ring` if it is time, `now` on CLOCK_MONOTONIC. The
-  /// names and units that the samples point to live as long as this object.
+  /// Log thread: pushes a sample of each into `ring` if it is time, `now` on CLOCK_MONOTONIC: ten in
+  /// each second in the mean, unless a call is late by more than kInterval. What was missed then is
+  /// not made up for. The names and units that the samples point to live as long as this object.
   void sample(CounterRing& ring, Nanoseconds now);
+
+  /// How long sample() need not be called for; kNsMax: there is no counter.
+  Nanoseconds untilNext(Nanoseconds now) const;
 
  private:
   struct Source {
@@ -31,7 +35,7 @@ class CounterSources {
     std::function<double()> value;
   };
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::unique_ptr<Source>> sources_;
   Nanoseconds next_ = kNsMin;
 };

@@ -104,7 +104,8 @@ void LogThread::run() {
   std::unique_lock lock(mutex_);
   Nanoseconds flushSince = 0;
   while (!stop_ || flushesDone_ < flushesAsked_) {
-    wake_.wait_for(lock, std::chrono::nanoseconds(interval_),
+    const Nanoseconds wait = std::min(interval_, sources_.untilNext(monotonicNow()));
+    wake_.wait_for(lock, std::chrono::nanoseconds(wait),
                    [&] { return stop_ || flushesDone_ < flushesAsked_; });
     const std::uint64_t asked = flushesAsked_;
     const bool flushing = flushesDone_ < asked;
