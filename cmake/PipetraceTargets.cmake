@@ -63,7 +63,7 @@ function(pipetrace_library NAME)
     pipetrace_${NAME}
     PUBLIC ${ARG_PUBLIC}
     PRIVATE ${ARG_PRIVATE} "$<BUILD_INTERFACE:pipetrace_flags>")
-  if(PIPETRACE_FUZZERS)
+  if(PIPETRACE_FUZZERS OR PIPETRACE_UNITE)
     pipetrace_unite(pipetrace_${NAME})
   endif()
 endfunction()

@@ -32,9 +32,9 @@ run() {
   # The one list of what is run at a time: timing tests ask to run alone with RUN_SERIAL.
   ctest --preset "$preset" "${label[@]}" --parallel "$(nproc)" --no-tests=error || failed+=("$preset")
 }
-run viewer-asan
-run core-tsan -- threads \
-  trace_test parser_test analysis_test profiler_test profiler_cuda_test clock_exchange_test
+run viewer-asan -DPIPETRACE_UNITE=ON
+run core-tsan -DPIPETRACE_UNITE=ON -- threads \
+  trace_test parser_threads_test analysis_test profiler_test profiler_cuda_test clock_exchange_test
 run all -DPIPETRACE_SANITIZED_TESTS=OFF
 
 say "done"
