@@ -104,13 +104,13 @@ class ClockServer::Impl {
 
   void serve() {
     for (;;) {
-      std::vector<pollfd> asked = sockets_;
-      asked.push_back({.fd = stop_[0], .events = POLLIN, .revents = 0});
-      if (poll(asked.data(), asked.size(), -1) < 0 && errno != EINTR) return;
-      if (asked.back().revents != 0) return;
-      if (asked.front().revents != 0) accept();
-      for (std::size_t i = 1; i + 1 < asked.size(); ++i) {
-        if (asked[i].revents != 0 && !answer(asked[i].fd, now_)) drop(asked[i].fd);
+      asked_ = sockets_;
+      asked_.push_back({.fd = stop_[0], .events = POLLIN, .revents = 0});
+      if (poll(asked_.data(), asked_.size(), -1) < 0 && errno != EINTR) return;
+      if (asked_.back().revents != 0) return;
+      if (asked_.front().revents != 0) accept();
+      for (std::size_t i = 1; i + 1 < asked_.size(); ++i) {
+        if (asked_[i].revents != 0 && !answer(asked_[i].fd, now_)) drop(asked_[i].fd);
       }
     }
   }
@@ -135,6 +135,7 @@ class ClockServer::Impl {
   const ClockFunction now_;
   std::array<int, 2> stop_{};
   std::vector<pollfd> sockets_;  // the listener first
+  std::vector<pollfd> asked_;    // the same with the end of `stop_`, as poll() wants it
   std::thread thread_;
 };
 
