@@ -4,8 +4,9 @@ pipetrace_test(clock_exchange_test LABELS threads SOURCES clock_exchange_test.cp
                LINK pipetrace::profiler)
 
 # Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
-target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_kernel_log.cpp
-                                          cuda_stream.cpp cupti_collector.cpp event_pool.cpp)
+target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_driver.cpp
+                                          cuda_kernel_log.cpp cuda_stream.cpp cupti_collector.cpp
+                                          event_pool.cpp)
 
 pipetrace_test(
   profiler_cuda_test
@@ -20,6 +21,17 @@ pipetrace_test(
           event_pool_test.cpp
           fake_cuda.cpp
   LINK pipetrace::profiler)
+
+# A driver with a made-up device behind it, where programs look for theirs.
+if(PIPETRACE_TESTS)
+  add_library(fake_cuda_driver SHARED fake_cuda_driver.cpp)
+  set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+                        LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fake-driver")
+  target_link_libraries(fake_cuda_driver PRIVATE pipetrace_flags)
+  target_include_directories(fake_cuda_driver PRIVATE "${PROJECT_SOURCE_DIR}")
+  pipetrace_test(cuda_driver_test LABELS threads SOURCES cuda_driver_test.cpp
+                 LINK pipetrace::profiler fake_cuda_driver)
+endif()
 
 if(PIPETRACE_CUDA)
   # The only parts that include CUDA's headers.

@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "profiler/cpu_stream.h"
+#include "profiler/cuda_device.h"
+#include "profiler/cuda_driver.h"
+#include "profiler/cuda_stream.h"
 #include "profiler/nccl_recording.h"
 #include "profiler/recorder.h"
 #include "profiler/switches.h"
@@ -106,6 +112,24 @@ JobKind kindOf(std::int32_t kind) noexcept {
 struct pipetrace_recorder {
   explicit pipetrace_recorder(const RecorderOptions& options)
       : recorder(options), nccl(std::in_place, recorder) {}
+
+  int addStream(const char* name, std::unique_ptr<DeviceStream> stream) {
+    if (text(name).empty()) throw Error("a stream needs a name: \"compute\", \"send\"");
+    return recorder.addStream(name, std::move(stream));
+  }
+  /// That of all its streams, as long as there is one.
+  std::shared_ptr<CudaDevice> device(int number) {
+    std::shared_ptr<CudaDevice> device = devices[number].lock();
+    if (device == nullptr) {
+      if (cuda == nullptr) cuda = makeCudaDriver();
+      device = std::make_shared<CudaDevice>(cuda, number);
+      devices[number] = device;
+    }
+    return device;
+  }
+
+  std::shared_ptr<CudaApi> cuda;
+  std::map<int, std::weak_ptr<CudaDevice>> devices;
   Recorder recorder;
   std::optional<NcclRecording> nccl;  // of a process's first recorder; nothing without NCCL
 };
@@ -153,9 +177,18 @@ int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** record
 int pipetrace_add_stream(pipetrace_recorder* recorder, const char* name) {
   if (recorder == nullptr) return 0;
   int stream = -1;
+  guarded([&] { stream = recorder->addStream(name, std::make_unique<CpuStream>()); });
+  return stream;
+}
+
+int pipetrace_add_cuda_stream(pipetrace_recorder* recorder, const char* name, void* cuda_stream,
+                              int32_t device) {
+  if (recorder == nullptr || !recorder->recorder.isOn()) return 0;
+  int stream = -1;
   guarded([&] {
-    if (text(name).empty()) throw Error("a stream needs a name: \"compute\", \"send\"");
-    stream = recorder->recorder.addStream(name, std::make_unique<CpuStream>());
+    const CudaStreamOptions options{.clock = recorder->recorder.clock()};
+    stream = recorder->addStream(
+        name, std::make_unique<CudaStream>(recorder->device(device), cuda_stream, options));
   });
   return stream;
 }

@@ -108,6 +108,13 @@ PIPETRACE_API int pipetrace_open(const pipetrace_options* options, pipetrace_rec
  * time. The one named "compute" holds the pipeline's jobs; others ("send", "recv") what goes on
  * beside it. Returns the stream, from 0, or -1. Before the first job. */
 PIPETRACE_API int pipetrace_add_stream(pipetrace_recorder* recorder, const char* name);
+/* A CUDA stream: a job of it is what the device does between two events, which pipetrace_begin()
+ * and pipetrace_end() queue. `cuda_stream` is a cudaStream_t or CUstream of that device, null the
+ * legacy default stream; it must stay until the recorder is closed. `device` is CUDA's number of
+ * it. Needs the driver and nothing else of CUDA; -1 where there is none, and then nothing is
+ * changed. */
+PIPETRACE_API int pipetrace_add_cuda_stream(pipetrace_recorder* recorder, const char* name,
+                                            void* cuda_stream, int32_t device);
 
 /* Returns the job's id, or PIPETRACE_NOT_GIVEN. `job` is copied. */
 PIPETRACE_API int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,

@@ -1,5 +1,6 @@
 #include "profiler/pipetrace.h"
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include <array>
@@ -200,6 +201,27 @@ TEST(PipetraceTest, OptionsOfAnOlderVersionAreShorter) {
   const int compute = pipetrace_add_stream(recorder, "compute");
   { const Scope job(recorder, compute, jobOf(PIPETRACE_FORWARD)); }
   pipetrace_close(recorder);
+  EXPECT_THAT(log.lines("Profiler Info: "), SizeIs(1));
+}
+
+TEST(PipetraceTest, WithoutADriverACudaStreamIsRefusedWithTheReasonAndAllElseIsRecorded) {
+  if (void* const driver = dlopen("libcuda.so.1", RTLD_NOW)) {
+    dlclose(driver);
+    GTEST_SKIP() << "there is a driver here";
+  }
+  RecordedLog log;
+  const pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+  pipetrace_recorder* recorder = nullptr;
+  ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
+  EXPECT_EQ(pipetrace_add_cuda_stream(recorder, "compute", nullptr, 0), -1);
+  EXPECT_THAT(pipetrace_error(), AllOf(HasSubstr("there is no driver (libcuda.so.1"),
+                                       HasSubstr("record streams of the CPU")));
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  EXPECT_EQ(compute, 0) << "the name is free";
+  const pipetrace_job job = jobOf(PIPETRACE_FORWARD);
+  pipetrace_begin(recorder, compute, &job);
+  pipetrace_end(recorder, compute);
+  EXPECT_EQ(pipetrace_close(recorder), 0);
   EXPECT_THAT(log.lines("Profiler Info: "), SizeIs(1));
 }
 

@@ -24,6 +24,7 @@ int recordFromC(const char* folder) {
   compute = pipetrace_add_stream(recorder, "compute");
   send = pipetrace_add_stream(recorder, "send");
   if (compute < 0 || send < 0) return 2;
+  if (pipetrace_add_cuda_stream(NULL, "copy", NULL, 0) != 0) return 7;
   if (pipetrace_add_counter(recorder, "depth", "jobs", depth, (void*)&kDepth) != 0) return 3;
 
   for (step = 0; step < 2; ++step) {
