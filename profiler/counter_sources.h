@@ -20,9 +20,9 @@ class CounterSources {
   /// throw.
   void add(std::string name, std::string unit, std::function<double()> value);
 
-  /// Log thread: pushes a sample of each into `ring` if it is time, `now` on CLOCK_MONOTONIC: ten in
-  /// each second in the mean, unless a call is late by more than kInterval. What was missed then is
-  /// not made up for. The names and units that the samples point to live as long as this object.
+  /// Log thread: pushes a sample of each into `ring` if it is time, `now` on CLOCK_MONOTONIC: ten
+  /// in each second in the mean, unless a call is late by more than kInterval. What was missed then
+  /// is not made up for. The names and units that the samples point to live as long as this object.
   void sample(CounterRing& ring, Nanoseconds now);
 
   /// How long sample() need not be called for; kNsMax: there is no counter.
