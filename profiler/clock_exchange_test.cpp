@@ -221,7 +221,8 @@ TEST(ClockServerTest, AForkedChildThatLivesOnKeepsNothingOfTheServer) {
   } catch (const Error& error) {
     why = error.what();
   }
-  EXPECT_THAT(why, testing::AnyOf(testing::HasSubstr("it has closed"), testing::HasSubstr("reset")));
+  EXPECT_THAT(why,
+              testing::AnyOf(testing::HasSubstr("it has closed"), testing::HasSubstr("reset")));
   EXPECT_EQ(ClockServer("127.0.0.1", port, monotonicNow).port(), port) << "the port is free";
   close(goOn[1]);
   EXPECT_EQ(child.wait(), 0);
