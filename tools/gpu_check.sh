@@ -29,8 +29,10 @@ fi
 if [ -z "$libs" ]; then
   libs=$(python3 2>/dev/null - <<'END' || true
 import glob, importlib.util, os
-torch = os.path.dirname(importlib.util.find_spec("torch").origin)
-print(":".join([torch + "/lib"] + sorted(glob.glob(torch + "/../nvidia/*/lib"))))
+torch = importlib.util.find_spec("torch").submodule_search_locations[0]
+nvidia = importlib.util.find_spec("nvidia")  # in many folders, of which not all need be torch's
+folders = nvidia.submodule_search_locations if nvidia else [os.path.dirname(torch) + "/nvidia"]
+print(":".join([torch + "/lib"] + [lib for f in folders for lib in sorted(glob.glob(f + "/*/lib"))]))
 END
   )
 fi
