@@ -149,9 +149,10 @@ void addContents(LogRun& run, const RingContents& ring, const std::string& file,
                                 "had not written them when it ended, or it still runs"});
   }
   for (const RingContents::OpenJob& open : ring.open) {
-    diagnostics.add({.severity = Severity::kNote,
-                     .file = file,
-                     .message = "the program ended in " + describe(open)});
+    diagnostics.add(
+        {.severity = Severity::kNote,
+         .file = file,
+         .message = "the program ended in " + describe(open) + ", unless it still runs"});
   }
   run.info.dropped = addCounts(run.info.dropped, ring.dropped);
   if (ring.dropped > 0) run.findings.add(LogFinding::kDropped, 0, ring.dropped);

@@ -3,10 +3,12 @@
 #include "profiler/cuda_driver.h"
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <regex>
-#include <thread>
 
 #include "profiler/fake_cuda_driver.h"
 #include "profiler/pipetrace.h"
@@ -17,7 +19,6 @@ namespace pipetrace {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::SizeIs;
 
 const char* const kInfo = "Profiler Info: ";
@@ -105,6 +106,26 @@ TEST_F(CudaDriverTest, NothingIsRecordedIntoAGraph) {
   EXPECT_THAT(log.lines(kInfo), SizeIs(1));
   EXPECT_EQ(log.number("Profiler End: ", "dropped"), 1);
   EXPECT_EQ(fakeCudaMisuses(), 0);
+}
+
+TEST_F(CudaDriverTest, AForkedChildAsksTheDriverForNothing) {
+  const int compute = pipetrace_add_cuda_stream(recorder, "compute", stream, 0);
+  job(compute, stream);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // it must not wait for a thread that it does not have
+    const int records = fakeCudaRecords();
+    job(compute, stream);
+    const bool isOff = pipetrace_add_cuda_stream(recorder, "send", stream, 0) == 0 &&
+                       pipetrace_close(recorder) == 0;
+    _exit(isOff && fakeCudaRecords() == records ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  close();
+  EXPECT_THAT(log.lines(kInfo), SizeIs(1));
 }
 
 TEST_F(CudaDriverTest, WhatCannotBeDoneIsSaid) {
