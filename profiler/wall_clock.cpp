@@ -5,7 +5,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kTries = 32;
+constexpr int kReadings = 32;
 
 Nanoseconds now(clockid_t clock) noexcept {
   timespec time{};
@@ -20,7 +20,7 @@ Nanoseconds monotonicNow() noexcept { return now(CLOCK_MONOTONIC); }
 WallClock WallClock::read() noexcept {
   WallClock best;
   Nanoseconds narrowest = kNsMax;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < kReadings; ++i) {
     const Nanoseconds before = monotonicNow();
     const Nanoseconds wall = now(CLOCK_REALTIME);
     const Nanoseconds after = monotonicNow();
