@@ -164,7 +164,7 @@ std::string RingSnapshot::take() {
   const std::size_t size = source_.plainSize().value_or(0);
   rf::FileHeader header{};
   std::string whyNot;
-  const std::string earlier = readAll(source_, size);
+  std::string earlier = readAll(source_, size);
   std::string bytes = readAll(source_, earlier.size());
   if (bytes.size() < earlier.size() || !readRingHeader(earlier, header, whyNot) ||
       !readHeader(source_, header)) {

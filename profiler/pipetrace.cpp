@@ -114,7 +114,7 @@ struct pipetrace_recorder {
       : recorder(options), nccl(std::in_place, recorder) {}
 
   int addStream(const char* name, std::unique_ptr<DeviceStream> stream) {
-    if (text(name).empty()) throw Error("a stream needs a name: \"compute\", \"send\"");
+    if (text(name).empty()) throw Error(R"(a stream needs a name: "compute", "send")");
     return recorder.addStream(name, std::move(stream));
   }
   /// That of all its streams, as long as there is one.
