@@ -49,9 +49,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 # pipetrace_library(NAME SOURCES ... [PUBLIC ...] [PRIVATE ...]): target pipetrace_NAME, used as
-# pipetrace::NAME. PUBLIC and PRIVATE are what it links.
+# pipetrace::NAME. PUBLIC and PRIVATE are what it links. APART: not to be compiled together
+# (PIPETRACE_UNITE), as who links it brings some of its files along.
 function(pipetrace_library NAME)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "APART" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(pipetrace_${NAME} STATIC ${ARG_SOURCES})
   add_library(pipetrace::${NAME} ALIAS pipetrace_${NAME})
   set_target_properties(pipetrace_${NAME} PROPERTIES EXPORT_NAME ${NAME})
@@ -63,7 +64,7 @@ function(pipetrace_library NAME)
     pipetrace_${NAME}
     PUBLIC ${ARG_PUBLIC}
     PRIVATE ${ARG_PRIVATE} "$<BUILD_INTERFACE:pipetrace_flags>")
-  if(PIPETRACE_FUZZERS OR PIPETRACE_UNITE)
+  if((PIPETRACE_FUZZERS OR PIPETRACE_UNITE) AND NOT ARG_APART)
     pipetrace_unite(pipetrace_${NAME})
   endif()
 endfunction()

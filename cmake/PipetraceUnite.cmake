@@ -11,8 +11,8 @@ set(PIPETRACE_SECOND_HALF
     perfetto_packets perfetto_reader perfetto_sequence pipeline_logger_reader straggler_trace
     # of analysis
     given_topology
-    # of profiler
-    nccl_events
+    # of chart
+    draw_labels row_layout
     # of schedule
     schedule_reader simulate weight_versions)
 
