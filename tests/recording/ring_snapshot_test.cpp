@@ -7,8 +7,9 @@
 #include "parser/ring_contents.h"
 #include "parser/ring_snapshot.h"
 #include "profiler/cpu_stream.h"
+#include "profiler/lane.h"
 #include "profiler/recorded_log.h"
-#include "profiler/recording_state.h"
+#include "profiler/ring_front.h"
 #include "tests/recording/left_over.h"
 #include "tests/recording/numbered_jobs.h"
 
@@ -21,14 +22,9 @@ constexpr std::size_t kSlots = 4096;
 /// takes a while. Jobs are written nowhere.
 class BusyRing {
  public:
-  BusyRing() : path(log.folder() + "/workerlog.0"), state_(path, kSlots, bestTickSource()) {
-    state_.lanes[0] = std::make_unique<Lane>(Lane::Options{.name = "compute",
-                                                           .isCompute = true,
-                                                           .slots = kSlots,
-                                                           .source = state_.hostClock.source()},
-                                             std::make_unique<CpuStream>(), state_.file);
-    state_.front.noteLane(0, lane().offsetInFile());
-    state_.front.finish("version = 1, rank = 0");
+  BusyRing() {
+    front_.noteLane(0, lane_.offsetInFile());
+    front_.finish("version = 1, rank = 0");
     recording_ = std::thread([this] { record(); });
   }
   ~BusyRing() {
@@ -39,27 +35,30 @@ class BusyRing {
   BusyRing& operator=(const BusyRing&) = delete;
 
   const RecordedLog log;
-  const std::string path;
+  const std::string path = log.folder() + "/workerlog.0";
 
  private:
-  Lane& lane() { return *state_.lanes[0]; }
-
   void record() {
     for (std::int64_t n = 0; !stop_; ++n) {
       if (n >= static_cast<std::int64_t>(kSlots)) {
-        lane().release(static_cast<std::uint32_t>(n) & (kSlots - 1));
-        lane().giveBack();
+        lane_.release(static_cast<std::uint32_t>(n) & (kSlots - 1));
+        lane_.giveBack();
       }
       const Job job = jobOf(0, n);
-      lane().begin(job, n, job.step);
+      lane_.begin(job, n, job.step);
       const Nanoseconds end = monotonicNow() + kNsPerUs;
       while (monotonicNow() < end) continue;
-      lane().end(kNotGiven);
-      lane().take(n + 1, n + 2);
+      lane_.end(kNotGiven);
+      lane_.take(n + 1, n + 2);
     }
   }
 
-  RecordingState state_;
+  const HostClock clock_;
+  RingFile file_{path};
+  RingFront front_{file_, kSlots, 0, clock_};
+  Lane lane_{{.name = "compute", .isCompute = true, .slots = kSlots, .source = clock_.source()},
+             std::make_unique<CpuStream>(),
+             file_};
   std::atomic<bool> stop_ = false;
   std::thread recording_;
 };
