@@ -15,6 +15,9 @@ using Status = CudaApi::Status;
 // After that many refusals in a row the stream is left alone: every one costs the program a call
 // that fails.
 constexpr int kMostRefusals = 3;
+// After that many starts in a row that came too late to share an end, one end in as many is looked
+// at: reading the clock is a third of what a job costs.
+constexpr std::uint32_t kMostLate = 32;
 // That many marks waiting for the next comparison of clocks are worth one before its time.
 constexpr std::size_t kManyWaiting = 8192;
 // Marks of jobs that a full ring dropped are never asked for, and go when a later one is.
@@ -35,13 +38,13 @@ const void* thisThread() noexcept {
 CudaStream::CudaStream(std::shared_ptr<CudaDevice> device, CudaApi::Stream stream,
                        const CudaStreamOptions& options)
     : device_(std::move(device)),
+      clock_(options.clock),
       api_(device_->api()),
       stream_(stream),
       shareWithin_(static_cast<Mark>(std::max<Nanoseconds>(options.shareWithin, 0))),
-      clock_(options.clock),
       queued_(2 * std::max<std::size_t>(options.events, 4)) {
   const CudaScope scope(api_, device_->index(), CudaScope::Thread::kPrograms);
-  pool_ = std::make_unique<EventPool>(api_, device_->stream(), options.events);
+  pool_.emplace(api_, device_->stream(), options.events);
 }
 
 CudaStream::~CudaStream() {
@@ -52,29 +55,36 @@ CudaStream::~CudaStream() {
 
 void CudaStream::useClock(const HostClock& clock) noexcept {
   ticks_ = &clock;
+  readsTsc_ = clock.source() == TickSource::kTsc;
   constexpr std::uint64_t kTicks = 1'000'000;
   const Nanoseconds length = std::max<Nanoseconds>(clock.roughly(kTicks), 1);
   shareWithin_ = shareWithin_ * kTicks / static_cast<Mark>(length);
 }
 
-DeviceStream::Mark CudaStream::newMark() noexcept {
-  const Mark now = ticks_ != nullptr ? ticks_->ticks() : static_cast<Mark>(api_.hostNow());
+DeviceStream::Mark CudaStream::slowNow() noexcept {
+  return ticks_ != nullptr ? ticks_->ticks() : static_cast<Mark>(api_.hostNow());
+}
+
+inline DeviceStream::Mark CudaStream::newMark() noexcept {
+  const Mark now = readsTsc_ ? ticksNow(TickSource::kTsc) : slowNow();
   lastMark_ = std::max(lastMark_ + 1, now);
   return lastMark_;
 }
 
-EventPool::Index CudaStream::record() noexcept {
+inline EventPool::Index CudaStream::record() noexcept {
   const EventPool::Index event = pool_->take();
-  if (event == EventPool::kNone) {
+  if (event == EventPool::kNone) [[unlikely]] {
     add(exhausted_);
     return event;
   }
   const Status status = api_.record(pool_->at(event), stream_);
-  if (status == Status::kOk) [[likely]] {
-    refusals_ = 0;
-    add(records_);
-    return event;
-  }
+  if (status != Status::kOk) [[unlikely]]
+    return refused(status);
+  refusals_ = 0;
+  return event;
+}
+
+EventPool::Index CudaStream::refused(Status status) noexcept {
   pool_->untake();
   if (status == Status::kCapturing) {
     add(captured_);
@@ -85,38 +95,58 @@ EventPool::Index CudaStream::record() noexcept {
   return EventPool::kNone;
 }
 
+/// The job that begins: nobody will be told of it.
+void CudaStream::lose() noexcept {
+  if (!isDead_.load(std::memory_order_relaxed)) add(exhausted_, 2);
+  isLost_ = true;
+  shareUntil_ = 0;
+}
+
+/// Whether this thread is the one that the last end came from.
+bool CudaStream::isOwnEnd() noexcept {
+  if (endedBy_ == thisThread()) return true;
+  shareUntil_ = 0;
+  return false;
+}
+
 DeviceStream::Mark CudaStream::markStart() noexcept {
-  const Mark endedAt = lastMark_;
-  open_.start = newMark();
-  if (isDead_.load(std::memory_order_relaxed)) [[unlikely]]
-    return open_.start;
-  const bool share =
-      shareable_ && open_.start - endedAt <= shareWithin_ && endedBy_ == thisThread();
-  shareable_ = false;
-  if (share) {
-    add(shared_);
-    open_.startEvent = kShared;
-  } else {
-    open_.startEvent = record();
+  const Mark start = newMark();
+  if (isDead_.load(std::memory_order_relaxed) || queued_.isFull()) [[unlikely]] {
+    lose();
+    return start;
   }
-  return open_.start;
+  queued_.prefetch();
+  Queued& job = queued_.next();
+  job.start = start;
+  if (start <= shareUntil_ && isOwnEnd()) {
+    add(shared_);
+    late_ = 0;
+    job.startEvent = kShared;
+  } else {
+    ++late_;
+    job.startEvent = record();
+  }
+  isLost_ = false;
+  return start;
 }
 
 DeviceStream::Mark CudaStream::mark() noexcept {
-  if (isDead_.load(std::memory_order_relaxed)) [[unlikely]]
+  if (isLost_ || isDead_.load(std::memory_order_relaxed)) [[unlikely]]
     return newMark();
   const EventPool::Index event = record();
+  Queued& job = queued_.next();
+  job.endEvent = event;
+  if (late_ > kMostLate && late_ % kMostLate != 0) {
+    const Mark end = ++lastMark_;
+    job.end = end;
+    queued_.publish();
+    return end;
+  }
   // Read after the record, which can take longer than a start may lie behind to be shared.
   const Mark end = newMark();
-  // Field by field: a copy of all would load at once what was stored in pieces, and wait for it.
-  const Queued job{
-      .start = open_.start, .end = end, .startEvent = open_.startEvent, .endEvent = event};
-  if (queued_.push(job)) [[likely]] {
-    shareable_ = event != EventPool::kNone;
-  } else {
-    shareable_ = false;
-    add(exhausted_);
-  }
+  job.end = end;
+  queued_.publish();
+  shareUntil_ = event != EventPool::kNone ? end + shareWithin_ : 0;
   endedBy_ = thisThread();
   return end;
 }
@@ -280,7 +310,7 @@ bool CudaStream::resolve(Mark mark, Nanoseconds& time) noexcept {
 
 CudaStreamCounts CudaStream::counts() const noexcept {
   const auto read = [](const Count& count) { return count.load(std::memory_order_relaxed); };
-  return {.records = read(records_),
+  return {.records = static_cast<std::int64_t>(pool_->taken()),
           .shared = read(shared_),
           .exhausted = read(exhausted_),
           .captured = read(captured_),

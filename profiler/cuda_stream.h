@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 
 #include "profiler/cuda_device.h"
 #include "profiler/device_stream.h"
@@ -29,7 +30,7 @@ struct CudaStreamOptions {
 struct CudaStreamCounts {
   std::int64_t records = 0;    ///< event records, on the recording thread
   std::int64_t shared = 0;     ///< starts that took over the end before them
-  std::int64_t exhausted = 0;  ///< marks that found all events in use
+  std::int64_t exhausted = 0;  ///< marks that found all events in use, or no room
   std::int64_t captured = 0;   ///< marks while the stream's work went into a graph
   std::int64_t refused = 0;    ///< event records that the CUDA runtime refused
   std::int64_t lost = 0;       ///< marks whose time will never be known, for any reason
@@ -40,6 +41,10 @@ struct CudaStreamCounts {
 /// event records, or one if it follows directly on another. The program's streams and threads are
 /// never synchronised with.
 ///
+/// Marks are the host's time at the call. But where CudaStreamOptions::shareWithin was too short
+/// for 32 jobs in a row, only every 32nd end is looked at, which costs a reading of the clock: the
+/// mark of another is that of its start, plus one, and the job behind it does not share it.
+///
 /// A job that is begun or ended while the stream is being captured into a graph is lost, and the
 /// graph is left as it would be without us; begin and end a job around the launch of the graph
 /// instead. A job is lost, too, if the pool is exhausted or the runtime refuses. When it has
@@ -48,7 +53,7 @@ struct CudaStreamCounts {
 /// Threads: mark(), markStart() and separate() on the one that queues work on the stream; poll()
 /// and resolve() on the recorder's log thread, which must be the one of all streams of that
 /// CudaDevice.
-class CudaStream : public DeviceStream {
+class CudaStream final : public DeviceStream {
  public:
   /// Throws Error if the events cannot be made. `stream` must outlive this.
   CudaStream(std::shared_ptr<CudaDevice> device, CudaApi::Stream stream,
@@ -64,7 +69,7 @@ class CudaStream : public DeviceStream {
   /// Something was queued on the stream since the last job ended (a wait for another stream, say),
   /// that is no part of the next: the next start is not shared. Only needed where that can happen
   /// within CudaStreamOptions::shareWithin.
-  void separate() noexcept { shareable_ = false; }
+  void separate() noexcept { shareUntil_ = 0; }
 
   void poll(bool hurry) noexcept override;
   bool resolve(Mark mark, Nanoseconds& time) noexcept override;
@@ -93,12 +98,16 @@ class CudaStream : public DeviceStream {
   };
   static constexpr BoundedTime kUnknown{.time = kLost};
 
-  static void add(Count& count) noexcept {
-    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  static void add(Count& count, std::int64_t n = 1) noexcept {
+    count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
 
   Mark newMark() noexcept;
+  Mark slowNow() noexcept;
   EventPool::Index record() noexcept;
+  void lose() noexcept;
+  bool isOwnEnd() noexcept;
+  EventPool::Index refused(CudaApi::Status status) noexcept;
 
   bool isFinished(const Queued& job) noexcept;
   void time(const Queued& job) noexcept;
@@ -112,33 +121,30 @@ class CudaStream : public DeviceStream {
   const Known* find(Mark mark) noexcept;
 
   const std::shared_ptr<CudaDevice> device_;
-  CudaApi& api_;
-  const CudaApi::Stream stream_;
-  Mark shareWithin_;
-  const HostClock* ticks_ = nullptr;
   const WallClock clock_;
-  std::unique_ptr<EventPool> pool_;
+  const HostClock* ticks_ = nullptr;
 
   // The recording thread's.
+  alignas(64) CudaApi& api_;
+  const CudaApi::Stream stream_;
+  Mark shareWithin_;
   Mark lastMark_ = 0;
-  struct {
-    Mark start = 0;
-    EventPool::Index startEvent = EventPool::kNone;
-  } open_;  // the job that is begun
+  Mark shareUntil_ = 0;  // a start up to then takes over the last end
   const void* endedBy_ = nullptr;
-  bool shareable_ = false;
   int refusals_ = 0;
-  Count records_ = 0;
+  std::atomic<bool> isDead_ = false;
+  bool readsTsc_ = false;
+  bool isLost_ = false;     // the job that is begun, for want of room
+  std::uint32_t late_ = 0;  // starts in a row that shared nothing
   Count shared_ = 0;
   Count exhausted_ = 0;
   Count captured_ = 0;
   Count refused_ = 0;
-
-  std::atomic<bool> isDead_ = false;
   SpscRing<Queued> queued_;
+  std::optional<EventPool> pool_;
 
   // The log thread's.
-  BoundedTime lastEnd_ = kUnknown;
+  alignas(64) BoundedTime lastEnd_ = kUnknown;
   EventPool::Index lastEndEvent_ = EventPool::kNone;
   std::deque<Known> known_;
   Nanoseconds newest_ = kNsMin;  // by the device's clock, of all known

@@ -64,6 +64,25 @@ void recordCudaJobs(benchmark::State& state, Nanoseconds shareWithin) {
 }
 BENCHMARK_CAPTURE(recordCudaJobs, backToBack, 400)->Iterations(100);
 BENCHMARK_CAPTURE(recordCudaJobs, twoRecordsEach, 0)->Iterations(100);
+// As when jobs do not follow each other closely, and so could share, but never do.
+BENCHMARK_CAPTURE(recordCudaJobs, neverInTime, 1)->Iterations(100);
+
+/// The two calls that stand for the event records, which are in the costs above.
+void twoEventRecords(benchmark::State& state) {
+  const std::unique_ptr<CudaApi> cuda = std::make_unique<FreeCuda>();
+  CudaApi* api = cuda.get();
+  benchmark::DoNotOptimize(api);
+  for (auto _ : state) {
+    for (int i = 0; i < kJobs; ++i) {
+      benchmark::DoNotOptimize(api->record(nullptr, nullptr));
+      benchmark::DoNotOptimize(api->record(nullptr, nullptr));
+    }
+  }
+  const auto jobs = static_cast<double>(state.iterations()) * kJobs;
+  state.counters["job"] =
+      benchmark::Counter(jobs, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(twoEventRecords);
 
 }  // namespace
 }  // namespace pipetrace

@@ -82,6 +82,49 @@ TEST(CudaStreamTest, SharingCanBeSwitchedOff) {
   EXPECT_EQ(test.stream.counts().records, 20);
 }
 
+TEST(CudaStreamTest, WhereNothingCanBeSharedTheClockIsReadForOneEndInThirtyTwo) {
+  FakeCudaStream test;
+  constexpr int kJobs = 32 * 8;
+  int readings = 0;
+  DeviceStream::Mark last = 0;
+  std::vector<FakeCudaStream::Truth> jobs;
+  for (int i = 0; i < kJobs; ++i) {
+    jobs.push_back(test.job(kNsPerUs));
+    EXPECT_GT(jobs.back().start, last);
+    EXPECT_GT(jobs.back().end, jobs.back().start);
+    last = jobs.back().end;
+    if (jobs.back().end != jobs.back().start + 1) ++readings;
+    test.cuda->advance(20 * kNsPerUs);
+  }
+  EXPECT_EQ(readings, 32 + kJobs / 32 - 1);
+  EXPECT_EQ(test.stream.counts().records, 2 * kJobs);
+  test.pass(3 * kNsPerSecond);
+  for (const auto& job : jobs) {
+    const auto [start, end] = test.timesOf(job);
+    ASSERT_NEAR(static_cast<double>(start - job.began), 0, 20e3);
+    ASSERT_NEAR(static_cast<double>(end - start - (job.ended - job.began)), 0, 100);
+  }
+}
+
+TEST(CudaStreamTest, SharingComesBackWithinThirtyTwoJobsAndMovesNoTime) {
+  FakeCudaStream test;
+  for (int i = 0; i < 100; ++i) {
+    test.job(kNsPerUs);
+    test.cuda->advance(20 * kNsPerUs);
+  }
+  ASSERT_EQ(test.stream.counts().shared, 0);
+  constexpr int kJobs = 200;
+  std::vector<FakeCudaStream::Truth> jobs;
+  for (int i = 0; i < kJobs; ++i) jobs.push_back(test.job(kNsPerMs));
+  EXPECT_GE(test.stream.counts().shared, kJobs - 32);
+  test.pass(3 * kNsPerSecond);
+  for (const auto& job : jobs) {
+    const auto [start, end] = test.timesOf(job);
+    ASSERT_NEAR(static_cast<double>(start - job.began), 0, 20e3);
+    ASSERT_NEAR(static_cast<double>(end - job.ended), 0, 20e3);
+  }
+}
+
 TEST(CudaStreamTest, ATimeIsNotYetKnownUntilTheDeviceIsDoneAndTheClocksAreCompared) {
   FakeCudaStream test;
   const auto job = test.job(30 * kNsPerMs);

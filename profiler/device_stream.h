@@ -14,8 +14,8 @@ class HostClock;
 class DeviceStream {
  public:
   /// A stamp. Streams whose work runs later than it is queued use the host clock's reading at the
-  /// call, so that a job whose times never became known can be placed by when it was queued.
-  /// Grows from mark to mark of a stream.
+  /// call, so that a job whose times never became known can be placed by when it was queued; for an
+  /// end they may use the start's. Grows from mark to mark of a stream.
   using Mark = std::uint64_t;
 
   /// What resolve() answers for a mark whose time will never be known.

@@ -13,7 +13,7 @@ namespace pipetrace {
 /// the order in which it was given, so they come free in the order in which they were taken, and
 /// one counter on each side does.
 ///
-/// Threads: take() on the one that records, release() on the one that resolves.
+/// Threads: take() and untake() on the one that records, releaseUpTo() on the one that resolves.
 class EventPool {
  public:
   using Index = std::uint32_t;
@@ -31,17 +31,24 @@ class EventPool {
 
   /// The next event; kNone: all are in use.
   Index take() noexcept {
-    const std::uint32_t taken = taken_;
-    if (taken - released_.load(std::memory_order_acquire) > mask_) return kNone;
-    taken_ = taken + 1;
-    return taken & mask_;
+    const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
+    if (taken - knownReleased_ > mask_) [[unlikely]] {
+      knownReleased_ = released_.load(std::memory_order_acquire);
+      if (taken - knownReleased_ > mask_) return kNone;
+    }
+    taken_.store(taken + 1, std::memory_order_relaxed);
+    return static_cast<Index>(taken) & mask_;
   }
   /// Gives the latest event back, if it could not be recorded.
-  void untake() noexcept { --taken_; }
+  void untake() noexcept {
+    taken_.store(taken_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+  /// Events taken so far, without those given back. Any thread.
+  std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
 
   /// The events up to and including `index` may be used again. In the order of take().
   void releaseUpTo(Index index) noexcept {
-    const std::uint32_t released = released_.load(std::memory_order_relaxed);
+    const std::uint64_t released = released_.load(std::memory_order_relaxed);
     released_.store(released + ((index - released) & mask_) + 1, std::memory_order_release);
   }
 
@@ -52,9 +59,10 @@ class EventPool {
   CudaApi& api_;
   std::vector<CudaApi::Event> events_;
   std::uint32_t mask_ = 0;
-  // Counts of all times; they may wrap around. Each side's on a cache line that only it writes.
-  alignas(64) std::uint32_t taken_ = 0;
-  alignas(64) std::atomic<std::uint32_t> released_ = 0;
+  // Counts of all times. Each side's on a cache line that only it writes.
+  alignas(64) std::atomic<std::uint64_t> taken_ = 0;
+  std::uint64_t knownReleased_ = 0;
+  alignas(64) std::atomic<std::uint64_t> released_ = 0;
 };
 
 }  // namespace pipetrace

@@ -60,12 +60,48 @@ void Lane::addTimed(std::uint64_t since) noexcept {
   add(timedTicks_, isOurs ? took : mean);
 }
 
-std::int64_t Lane::drawId(std::atomic<std::int64_t>& next) noexcept {
-  if (nextId_ == idsUpTo_) {
-    nextId_ = next.fetch_add(kIdBlock, std::memory_order_relaxed);
-    idsUpTo_ = nextId_ + kIdBlock;
+void Lane::drawBlock(std::atomic<std::int64_t>& next) noexcept {
+  nextId_ = next.fetch_add(kIdBlock, std::memory_order_relaxed);
+  idsUpTo_ = nextId_ + kIdBlock;
+}
+
+bool Lane::makeRoom() noexcept {
+  // An exception may have skipped the end of the job before: that one is lost, this one counts.
+  if (state_.load(std::memory_order_relaxed) != State::kIdle) {
+    add<std::int64_t>(misuses_, 1);
+    // The slot of the lost one is to be had.
+    if (begun_ != finished_.load(std::memory_order_relaxed)) --begun_;
   }
-  return nextId_++;
+  if (begun_ - knownFreed_ > mask_) {
+    knownFreed_ = shared(header_->freed).load(std::memory_order_acquire);
+    if (begun_ - knownFreed_ > mask_) {
+      const auto dropped = shared(header_->dropped);
+      dropped.store(dropped.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      state_.store(State::kDropped, std::memory_order_relaxed);
+      return false;
+    }
+  }
+  return true;
+}
+
+void Lane::beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept {
+  const std::uint64_t start = ticksNow(source_);
+  open(job, id, step);
+  addTimed(start);
+}
+
+void Lane::endTimed(std::int64_t bytes) noexcept {
+  const std::uint64_t start = ticksNow(source_);
+  close(bytes);
+  addTimed(start);
+  add<std::int64_t>(timedJobs_, 1);
+}
+
+void Lane::endOfNone() noexcept {
+  if (state_.load(std::memory_order_relaxed) == State::kIdle) add<std::int64_t>(misuses_, 1);
+  // Around a job that was not recorded there may be one that still is.
+  const bool isOpen = begun_ != finished_.load(std::memory_order_relaxed);
+  state_.store(isOpen ? State::kOpen : State::kIdle, std::memory_order_relaxed);
 }
 
 std::int64_t Lane::openJob() const noexcept {

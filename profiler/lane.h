@@ -83,11 +83,26 @@ class Lane {
     return std::atomic_ref<T>(field);
   }
 
-  bool openSlot() noexcept;
+  // Fields of a slot are stored one by one: were they put together, the caller's job would be
+  // loaded in larger pieces than it was stored in, which waits until all stores before are done.
+  template <typename T>
+  static void put(T& field, T value) noexcept {
+    shared(field).store(value, std::memory_order_relaxed);
+  }
+
   static constexpr std::uint64_t kTimedEvery = 64;
   static constexpr std::size_t kBits = 64;  // of each of released_
   static bool isTimed(std::uint64_t number) noexcept;
   static std::int16_t narrow(std::int32_t chunk) noexcept;
+
+  void open(const Job& job, std::int64_t id, std::int32_t step) noexcept;
+  void close(std::int64_t bytes) noexcept;
+  bool makeRoom() noexcept;
+  // By value: a job whose address went further would have to lie in memory.
+  void beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept;
+  void endTimed(std::int64_t bytes) noexcept;
+  void endOfNone() noexcept;
+  void drawBlock(std::atomic<std::int64_t>& next) noexcept;
   void addTimed(std::uint64_t since) noexcept;
 
   const Options options_;
@@ -132,44 +147,53 @@ inline std::int16_t Lane::narrow(std::int32_t chunk) noexcept {
   return chunk == static_cast<std::int16_t>(chunk) ? static_cast<std::int16_t>(chunk) : kNotGiven;
 }
 
-inline bool Lane::openSlot() noexcept {
-  const State before = state_.load(std::memory_order_relaxed);
-  // An exception may have skipped the end of the job before: that one is lost, this one counts.
-  if (before != State::kIdle) [[unlikely]] {
-    add<std::int64_t>(misuses_, 1);
-    // The slot of the lost one is to be had.
-    if (begun_ != finished_.load(std::memory_order_relaxed)) return true;
-  }
-  if (begun_ - knownFreed_ > mask_) [[unlikely]] {
-    knownFreed_ = shared(header_->freed).load(std::memory_order_acquire);
-    if (begun_ - knownFreed_ > mask_) {
-      const auto dropped = shared(header_->dropped);
-      dropped.store(dropped.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-      state_.store(State::kDropped, std::memory_order_relaxed);
-      return false;
-    }
-  }
-  ++begun_;
-  return true;
+inline std::int64_t Lane::drawId(std::atomic<std::int64_t>& next) noexcept {
+  if (nextId_ == idsUpTo_) [[unlikely]]
+    drawBlock(next);
+  return nextId_++;
+}
+
+inline void Lane::open(const Job& job, std::int64_t id, std::int32_t step) noexcept {
+  const bool isInOrder =
+      state_.load(std::memory_order_relaxed) == State::kIdle && begun_ - knownFreed_ <= mask_;
+  if (!isInOrder && !makeRoom()) [[unlikely]]
+    return;
+  const std::uint64_t number = begun_;
+  begun_ = number + 1;
+  ring_format::Slot& slot = slots_[number & mask_];
+  // The log thread had the slots in its processor's cache.
+  constexpr std::uint64_t kAhead = 4;
+  __builtin_prefetch(&slots_[(number + kAhead) & mask_], 1);
+  put(slot.kind, static_cast<std::uint8_t>(job.kind));
+  put(slot.chunk, narrow(job.chunk));
+  put(slot.id, id);
+  put(slot.action, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(job.action)));
+  put(slot.bytes, job.bytes);
+  put(slot.microBatch, job.microBatch);
+  put(slot.step, step);
+  put(slot.stage, job.stage);
+  put(slot.peer, job.peer);
+  state_.store(State::kOpen, std::memory_order_relaxed);
+  put(slot.begin, readsTicks_ ? ticksNow(source_) : stream_->markStart());
+  shared(header_->begun).store(number + 1, std::memory_order_release);
+}
+
+inline void Lane::close(std::int64_t bytes) noexcept {
+  const std::uint64_t begun = begun_;
+  ring_format::Slot& slot = slots_[(begun - 1) & mask_];
+  put(slot.end, readsTicks_ ? ticksNow(source_) : stream_->mark());
+  if (bytes != kNotGiven) put(slot.bytes, bytes);
+  state_.store(State::kIdle, std::memory_order_relaxed);
+  shared(slot.sequence).store(static_cast<std::uint32_t>(begun), std::memory_order_release);
+  finished_.store(begun, std::memory_order_release);
 }
 
 inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noexcept {
-  const std::uint64_t start = isTimed(begun_) ? ticksNow(source_) : 0;
-  if (!openSlot()) return;
-  ring_format::Slot& slot = slots_[(begun_ - 1) & mask_];
-  slot.kind = static_cast<std::uint8_t>(job.kind);
-  slot.chunk = narrow(job.chunk);
-  shared(slot.id).store(id, std::memory_order_relaxed);
-  slot.action = reinterpret_cast<std::uintptr_t>(job.action);
-  slot.bytes = job.bytes;
-  slot.microBatch = job.microBatch;
-  slot.step = step;
-  slot.stage = job.stage;
-  slot.peer = job.peer;
-  state_.store(State::kOpen, std::memory_order_relaxed);
-  slot.begin = readsTicks_ ? ticksNow(source_) : stream_->markStart();
-  shared(header_->begun).store(begun_, std::memory_order_release);
-  if (start != 0) addTimed(start);
+  if (isTimed(begun_)) [[unlikely]] {
+    beginTimed(job, id, step);
+  } else {
+    open(job, id, step);
+  }
 }
 
 inline void Lane::skip() noexcept {
@@ -178,24 +202,12 @@ inline void Lane::skip() noexcept {
 }
 
 inline void Lane::end(std::int64_t bytes) noexcept {
-  const State state = state_.load(std::memory_order_relaxed);
-  if (state != State::kOpen) [[unlikely]] {
-    if (state == State::kIdle) add<std::int64_t>(misuses_, 1);
-    state_.store(State::kIdle, std::memory_order_relaxed);
-    return;
-  }
-  const bool timed = isTimed(begun_ - 1);
-  const std::uint64_t start = timed ? ticksNow(source_) : 0;
-  ring_format::Slot& slot = slots_[(begun_ - 1) & mask_];
-  const std::uint64_t mark = readsTicks_ ? ticksNow(source_) : stream_->mark();
-  slot.end = mark;
-  if (bytes != kNotGiven) slot.bytes = bytes;
-  state_.store(State::kIdle, std::memory_order_relaxed);
-  shared(slot.sequence).store(static_cast<std::uint32_t>(begun_), std::memory_order_release);
-  finished_.store(begun_, std::memory_order_release);
-  if (timed) [[unlikely]] {
-    addTimed(start);
-    add<std::int64_t>(timedJobs_, 1);
+  if (state_.load(std::memory_order_relaxed) != State::kOpen) [[unlikely]] {
+    endOfNone();
+  } else if (isTimed(begun_ - 1)) [[unlikely]] {
+    endTimed(bytes);
+  } else {
+    close(bytes);
   }
 }
 

@@ -45,10 +45,8 @@ class Recorder::Impl {
  public:
   Impl(const RecorderOptions& options, const std::string& logPath, TickSource ticks,
        Recorder& recorder)
-      : steps(options.steps),
-        hasSteps(!(options.steps == StepRange())),
-        source(ticks),
-        state(options.ringFile ? logPath : "", slotsOf(options.ringSlots), ticks),
+      : source(ticks),
+        state(options.ringFile ? logPath : "", slotsOf(options.ringSlots), ticks, options.steps),
         path(logPath),
         info(completed(options.info, ticks)),
         log(path, info, options.holdLimit, state),
@@ -67,8 +65,6 @@ class Recorder::Impl {
                  state.file.whyNot().c_str());
   }
 
-  const StepRange steps;
-  const bool hasSteps;
   const TickSource source;
   bool saidWhyNoRing = false;
   RecordingState state;
@@ -82,12 +78,14 @@ Recorder::Recorder(RecorderOptions options) {
   if (!options.isOn) return;
   const TickSource ticks = options.ticks.value_or(bestTickSource());
   impl_ = std::make_unique<Impl>(options, pathOfLog(options), ticks, *this);
+  state_ = &impl_->state;
   impl_->sayWhyNoRing();
 }
 
 Recorder::~Recorder() = default;
 
 void Recorder::abandon() noexcept {
+  state_ = nullptr;
   // Never destroyed: its thread cannot be joined here, and its device is the parent's.
   if (Impl* const impl = impl_.release()) {
     impl->log.abandon();
@@ -153,33 +151,6 @@ const WallClock& Recorder::clock() const {
 
 std::int64_t Recorder::drawJobId() noexcept {
   return impl_->state.nextJobId.fetch_add(1, std::memory_order_relaxed);
-}
-
-std::int64_t Recorder::open(StreamId stream, const Job& job) noexcept {
-  RecordingState& state = impl_->state;
-  Lane* const lane = state.lane(stream);
-  if (lane == nullptr) {
-    state.misuses.fetch_add(1, std::memory_order_relaxed);
-    return kNotGiven;
-  }
-  std::int32_t step = job.step;
-  if (step == kNotGiven) step = state.currentStep.load(std::memory_order_relaxed);
-  if (impl_->hasSteps && !impl_->steps.contains(step)) {
-    lane->skip();
-    return kNotGiven;
-  }
-  std::int64_t id = job.id;
-  if (id == kNotGiven && lane->isCompute()) id = lane->drawId(state.nextJobId);
-  lane->begin(job, id, step);
-  return id;
-}
-
-void Recorder::close(StreamId stream, std::int64_t bytes) noexcept {
-  if (Lane* const lane = impl_->state.lane(stream)) {
-    lane->end(bytes);
-  } else {
-    impl_->state.misuses.fetch_add(1, std::memory_order_relaxed);
-  }
 }
 
 void Recorder::beginStep(std::int32_t step) noexcept {

@@ -8,6 +8,7 @@
 
 #include "profiler/device_stream.h"
 #include "profiler/job.h"
+#include "profiler/recording_state.h"
 #include "profiler/step_range.h"
 #include "profiler/tick_source.h"
 #include "profiler/wall_clock.h"
@@ -58,7 +59,7 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   /// Also false after fork(), in the child.
-  bool isOn() const noexcept { return impl_ != nullptr; }
+  bool isOn() const noexcept { return state_ != nullptr; }
 
   /// The job of the compute stream that is open now, for what is done on its behalf; kNotGiven:
   /// none. Any thread.
@@ -80,11 +81,11 @@ class Recorder {
   /// Opens a job on a stream that has none open. Returns its id; kNotGiven if the job has none, or
   /// is not recorded.
   std::int64_t begin(StreamId stream, const Job& job) noexcept {
-    return isOn() ? open(stream, job) : kNotGiven;
+    return isOn() ? state_->begin(stream, job) : kNotGiven;
   }
   /// Closes the stream's open job. `bytes`, if given, replaces the job's.
   void end(StreamId stream, std::int64_t bytes = kNotGiven) noexcept {
-    if (isOn()) close(stream, bytes);
+    if (isOn()) state_->end(stream, bytes);
   }
 
   /// Says that jobs which name no step belong to `step` from now on.
@@ -111,11 +112,10 @@ class Recorder {
 
   void abandon() noexcept;
   std::int64_t drawJobId() noexcept;
-  std::int64_t open(StreamId stream, const Job& job) noexcept;
-  void close(StreamId stream, std::int64_t bytes) noexcept;
   void sample(const char* name, double value, const char* unit) noexcept;
 
-  std::unique_ptr<Impl> impl_;  // null: off
+  std::unique_ptr<Impl> impl_;
+  RecordingState* state_ = nullptr;  // its; null: off
 };
 
 }  // namespace pipetrace

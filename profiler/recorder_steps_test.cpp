@@ -52,6 +52,38 @@ TEST(RecorderStepsTest, OnlyTheStepsOfTheRangeAreRecorded) {
   }
 }
 
+TEST(RecorderStepsTest, AJobThatIsLeftOpenBeforeAnotherStepsIsTheOnlyOneLost) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 0, .end = 1}});
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  recorder.begin(compute, {.microBatch = 100, .step = 0});
+  recorder.begin(compute, {.microBatch = 101, .step = 5});
+  recorder.end(compute);
+  for (int i = 0; i < 3; ++i) {
+    recorder.begin(compute, {.microBatch = i, .step = 0});
+    recorder.end(compute);
+  }
+  recorder.close();
+  EXPECT_THAT(log.lines(kInfo),
+              ElementsAre(HasSubstr("micro_batch_id = 0"), HasSubstr("micro_batch_id = 1"),
+                          HasSubstr("micro_batch_id = 2")));
+  EXPECT_EQ(log.number(kEnd, "dropped"), 0);
+  EXPECT_EQ(log.number(kEnd, "errors"), 2) << "begun in another, and left open";
+}
+
+TEST(RecorderStepsTest, AJobAroundOneOfAnotherStepIsRecorded) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 0, .end = 1}});
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  recorder.begin(compute, {.microBatch = 100, .step = 0});
+  recorder.begin(compute, {.microBatch = 101, .step = 5});
+  recorder.end(compute);
+  recorder.end(compute);
+  recorder.close();
+  EXPECT_THAT(log.lines(kInfo), ElementsAre(HasSubstr("micro_batch_id = 100")));
+  EXPECT_EQ(log.number(kEnd, "errors"), 1);
+}
+
 TEST(RecorderStepsTest, ARangeThatEndsBeforeItBeginsRecordsNothing) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 5, .end = 3}});

@@ -8,10 +8,12 @@
 
 #include "profiler/counter_ring.h"
 #include "profiler/host_clock.h"
+#include "profiler/job.h"
 #include "profiler/lane.h"
 #include "profiler/ring_file.h"
 #include "profiler/ring_front.h"
 #include "profiler/spsc_ring.h"
+#include "profiler/step_range.h"
 #include "profiler/wall_clock.h"
 #include "trace/track.h"
 
@@ -29,14 +31,19 @@ struct RecordingState {
   static constexpr int kMaxLanes = static_cast<int>(ring_format::kMaxLanes);
 
   /// `ringPath`: of the ring file without its suffix; empty for none. `laneSlots`: of each lane, a
-  /// power of two.
-  RecordingState(const std::string& ringPath, std::size_t laneSlots, TickSource ticks)
+  /// power of two. `stepRange`: whose jobs are recorded.
+  RecordingState(const std::string& ringPath, std::size_t laneSlots, TickSource ticks,
+                 const StepRange& stepRange)
       : slots(laneSlots),
+        steps(stepRange),
+        hasSteps(!(stepRange == StepRange())),
         hostClock(ticks),
         file(ringPath),
         front(file, laneSlots, clock.offset(), hostClock) {}
 
   const std::size_t slots;
+  const StepRange steps;
+  const bool hasSteps;
   WallClock clock = WallClock::read();
   HostClock hostClock;  ///< the log thread's, but for its ticks
   RingFile file;
@@ -60,6 +67,32 @@ struct RecordingState {
   Lane* lane(int index) const noexcept {
     const bool known = index >= 0 && index < laneCount.load(std::memory_order_acquire);
     return known ? lanes[static_cast<std::size_t>(index)].get() : nullptr;
+  }
+
+  /// Recorder::begin() and end(), here to become one piece of code with their caller.
+  std::int64_t begin(int stream, const Job& job) noexcept {
+    Lane* const at = lane(stream);
+    if (at == nullptr) [[unlikely]] {
+      misuses.fetch_add(1, std::memory_order_relaxed);
+      return kNotGiven;
+    }
+    const std::int32_t step =
+        job.step != kNotGiven ? job.step : currentStep.load(std::memory_order_relaxed);
+    if (hasSteps && !steps.contains(step)) {
+      at->skip();
+      return kNotGiven;
+    }
+    const bool needsId = job.id == kNotGiven && at->isCompute();
+    const std::int64_t id = needsId ? at->drawId(nextJobId) : job.id;
+    at->begin(job, id, step);
+    return id;
+  }
+  void end(int stream, std::int64_t bytes) noexcept {
+    if (Lane* const at = lane(stream)) [[likely]] {
+      at->end(bytes);
+    } else {
+      misuses.fetch_add(1, std::memory_order_relaxed);
+    }
   }
 };
 

@@ -24,6 +24,26 @@ TEST(SpscRingTest, ItemsComeOutInOrderAndFullRingRefuses) {
   EXPECT_EQ(ring.popped(), 4u);
 }
 
+TEST(SpscRingTest, AnItemThatIsWrittenInPiecesIsInOnceItIsPublished) {
+  SpscRing<int> ring(2);
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_FALSE(ring.isFull());
+    ring.prefetch();
+    ring.next() = -1;
+    EXPECT_EQ(ring.front(), nullptr);
+    ring.next() = i;
+    ring.publish();
+    ASSERT_NE(ring.front(), nullptr);
+    EXPECT_EQ(*ring.front(), i);
+    ring.pop();
+  }
+  ring.push(5);
+  ring.push(6);
+  EXPECT_TRUE(ring.isFull());
+  ring.pop();
+  EXPECT_FALSE(ring.isFull());
+}
+
 TEST(SpscRingTest, TwoThreadsLoseAndReorderNothing) {
   constexpr std::uint64_t kItems = 200'000;
   SpscRing<std::uint64_t> ring(64);

@@ -1,5 +1,6 @@
 #include "profiler/tick_source.h"
 
+#include <ctime>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -32,6 +33,12 @@ TickSource bestTickSource() {
   // The first processor is enough, and large machines list hundreds.
   for (std::string line; std::getline(in, line) && !line.empty();) text += line + "\n";
   return tickSourceOf(text.c_str());
+}
+
+std::uint64_t monotonicRawNow() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+  return static_cast<std::uint64_t>(time.tv_sec * kNsPerSecond + time.tv_nsec);
 }
 
 const char* nameOf(TickSource source) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <ctime>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -17,6 +16,9 @@ enum class TickSource : std::uint8_t {
   kMonotonicRaw,  ///< CLOCK_MONOTONIC_RAW, ns
 };
 
+/// CLOCK_MONOTONIC_RAW, ns.
+std::uint64_t monotonicRawNow() noexcept;
+
 inline std::uint64_t ticksNow(TickSource source) noexcept {
 #if defined(__x86_64__)
   if (source == TickSource::kTsc) [[likely]]
@@ -24,9 +26,7 @@ inline std::uint64_t ticksNow(TickSource source) noexcept {
 #else
   static_cast<void>(source);
 #endif
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-  return static_cast<std::uint64_t>(time.tv_sec * kNsPerSecond + time.tv_nsec);
+  return monotonicRawNow();
 }
 
 /// kTsc if the kernel says that it runs at one rate (constant_tsc) and never stops (nonstop_tsc).

@@ -97,7 +97,7 @@ struct Slot {
   std::uint8_t reserved;
   std::int16_t chunk;
   std::uint64_t begin;  ///< mark
-  std::uint64_t end;    ///< mark
+  std::uint64_t end;    ///< mark; of an asynchronous lane maybe the start's, plus one
   std::int64_t id;
   std::uint64_t action;  ///< address of its text, or 0
   std::int64_t bytes;
