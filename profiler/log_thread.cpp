@@ -196,6 +196,7 @@ void LogThread::takeJobs(int laneIndex, Nanoseconds now) {
     job.slot = lane.take(job.begin, job.end);
     if (job.begin == DeviceStream::kLost || job.end == DeviceStream::kLost) {
       ++untimed_;
+      state_.front.noteLost(1);
       lane.release(job.slot);
       lane.giveBack();
     } else {

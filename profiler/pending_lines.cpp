@@ -72,7 +72,8 @@ void PendingLines::writeAll() {
   const std::int64_t lost = file_.append(text_.text(), std::exchange(looks_, false));
   lost_ += lost;
   written_ += count_ - lost;
-  std::uint64_t lanes = 0;  // a bit for each
+  if (lost > 0) state_.front.noteLost(lost);  // before the slots are given back
+  std::uint64_t lanes = 0;                    // a bit for each
   for (const Place& place : places_) {
     state_.laneAt(place.lane).release(place.slot);
     lanes |= std::uint64_t{1} << place.lane;

@@ -11,6 +11,7 @@
 #include "profiler/recorder.h"
 #include "profiler/scripted_stream.h"
 #include "trace/error.h"
+#include "trace/ring_format.h"
 
 namespace pipetrace {
 namespace {
@@ -51,6 +52,15 @@ std::string messageOf(const std::function<void()>& action) {
     return error.what();
   }
   return "";
+}
+
+/// Of the ring file beside the log.
+ring_format::FileHeader ringHeader(const RecordedLog& log) {
+  ring_format::FileHeader header{};
+  std::ifstream in(log.path() + std::string(ring_format::kFileSuffix), std::ios::binary);
+  in.read(reinterpret_cast<char*>(&header), sizeof(header));
+  EXPECT_EQ(header.magic, ring_format::kMagic);
+  return header;
 }
 
 TEST(RecorderLossTest, JobsThatFindTheRingFullAreCounted) {
@@ -124,6 +134,7 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
     recordStep(2, 10);
   }
   recordStep(3, 10);
+  const auto lost = static_cast<long long>(ringHeader(log).linesLost);
   EXPECT_THAT(messageOf([&] { recorder.close(); }),
               AllOf(HasSubstr(log.path()), HasSubstr("File too large"), HasSubstr("lost "),
                     HasSubstr("can still be read")));
@@ -135,6 +146,7 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
   EXPECT_EQ(log.number(kEnd, "written"), static_cast<long long>(lines.size()));
   EXPECT_EQ(log.number(kEnd, "written") + log.number(kEnd, "dropped"), 170);
   EXPECT_GE(log.number(kEnd, "errors"), 2);
+  EXPECT_EQ(log.number(kEnd, "dropped"), lost) << "what the ring file said before the end";
 }
 
 TEST(RecorderLossTest, WithoutRoomForARingFileRecordingGoesOnInMemory) {

@@ -45,6 +45,11 @@ void RingFront::noteLane(int index, std::uint64_t offset) noexcept {
   std::atomic_ref(place).store(offset, std::memory_order_release);
 }
 
+void RingFront::noteLost(std::int64_t records) noexcept {
+  const std::atomic_ref lost(header_->linesLost);
+  lost.fetch_add(static_cast<std::uint64_t>(records), std::memory_order_release);
+}
+
 void RingFront::finish(const std::string& payload) noexcept {
   payload.copy(header_->meta.data(), header_->meta.size() - 1);
   std::atomic_signal_fence(std::memory_order_release);

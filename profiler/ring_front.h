@@ -22,6 +22,8 @@ class RingFront {
   void noteAnchor(const HostClock& clock) noexcept;
   /// Lane `index` is complete, at this place of the file.
   void noteLane(int index, std::uint64_t offset) noexcept;
+  /// So many more records have left the ring, or are about to, and will never be in the log.
+  void noteLost(std::int64_t records) noexcept;
   /// The run's Meta line, with which the file is complete. `payload` is what follows its mark.
   void finish(const std::string& payload) noexcept;
 
