@@ -135,6 +135,11 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
     }
     if (hasEvents && timeline.ranks.contains(rank)) run.findings.add(LogFinding::kRankTaken, 0);
     run.findings.report(source.name(), diagnostics);
+    if (run.lacksEnd()) {
+      Diagnostic missing = MissingEnd{.ring = run.ring}.toDiagnostic();
+      missing.file = source.name();
+      diagnostics.add(std::move(missing));
+    }
     if (hasEvents) {
       run.moveTo(timeline, rank);
     } else if (outcome.events > 0) {

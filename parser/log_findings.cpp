@@ -1,7 +1,5 @@
 #include "parser/log_findings.h"
 
-#include <utility>
-
 #include "trace/add_counts.h"
 
 namespace pipetrace {
@@ -16,12 +14,6 @@ struct Wording {
 constexpr std::array<Wording, kLogFindingCount> kWordings = {{
     {Severity::kWarning, "the last line is cut off and was left out",
      "the program was still running, or ended without closing its log"},
-    {Severity::kWarning, "no Profiler End line: the log was cut off",
-     "jobs after its last line are missing"},
-    {Severity::kWarning,
-     "no Profiler End line: the program ended without closing its log, or it still runs",
-     "what it had recorded and not written is read from its ring file; only jobs that were open "
-     "are missing"},
     {Severity::kWarning, "a line of the profiler could not be understood and was left out",
      "docs/log-format.md says what each should look like; two programs writing one file mix "
      "their lines"},
@@ -55,11 +47,6 @@ void LogFindings::add(LogFinding finding, std::int64_t line, std::int64_t count)
   Seen& seen = seen_[static_cast<std::size_t>(finding)];
   if (seen.count == 0) seen.line = line;
   seen.count = addCounts(seen.count, count);
-}
-
-void LogFindings::turn(LogFinding from, LogFinding into) {
-  const Seen was = std::exchange(seen_[static_cast<std::size_t>(from)], {});
-  if (was.count > 0) add(into, was.line, was.count);
 }
 
 void LogFindings::addAll(const LogFindings& others, std::int64_t before) {

@@ -11,8 +11,6 @@ namespace pipetrace {
 /// What can be wrong with a job log.
 enum class LogFinding : std::uint8_t {
   kLastLineCutOff,
-  kNoEnd,
-  kNoEndButRing,
   kNotUnderstood,
   kNumberOutOfRange,
   kEndBeforeStart,
@@ -38,8 +36,6 @@ class LogFindings {
   void add(LogFinding finding, std::int64_t line, std::int64_t count = 1);
   /// Adds those of lines further down: the first line of `others` is line `before` + 1.
   void addAll(const LogFindings& others, std::int64_t before);
-  /// What was one finding is another.
-  void turn(LogFinding from, LogFinding into);
   std::int64_t count(LogFinding finding) const { return of(finding).count; }
   /// Hands them on as diagnostics about `file`, in the order of the enumeration.
   void report(const std::string& file, Diagnostics& diagnostics) const;

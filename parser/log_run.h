@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parser/log_findings.h"
+#include "parser/missing_end.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -20,12 +21,14 @@ struct LogRun {
   bool hasMeta = false;
   std::optional<int> metaRank;  ///< as its Meta line says
   std::string ringFile;         ///< as its Meta line says; a name in the folder of the log
+  MissingEnd::Ring ring = MissingEnd::Ring::kNone;  ///< what was read of that
   std::map<std::string, std::vector<Event>, std::less<>> lanes;
   std::vector<Argument> arguments;
   std::map<std::string, CounterSeries, std::less<>> counters;
   LogFindings findings;
 
   std::int64_t eventCount() const;
+  bool lacksEnd() const { return hasMeta && !info.hasEnd; }
 
   /// The events of a lane, made if missing. The reference holds as long as the run.
   std::vector<Event>& laneOf(std::string_view name);

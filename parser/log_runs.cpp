@@ -137,9 +137,7 @@ std::vector<LogRun> LogRuns::take(const std::string& name) {
   std::vector<LogRun> runs;
   for (RankRuns& rank : ranks_) {
     if (wanted_ > rank.index) throw Error(tooFewRuns(rank, name));
-    LogRun& run = rank.run;
-    if (run.hasMeta && !run.info.hasEnd) run.findings.add(LogFinding::kNoEnd, 0);
-    runs.push_back(std::move(run));
+    runs.push_back(std::move(rank.run));
   }
   return runs;
 }

@@ -9,6 +9,7 @@
 #include "trace/add_counts.h"
 #include "trace/clock_anchors.h"
 #include "trace/ring_format.h"
+#include "trace/track.h"
 
 namespace pipetrace {
 namespace {
@@ -51,6 +52,7 @@ class RingReader {
   }
 
   void readAll() {
+    addDropped(header_.linesLost);
     contents_.meta = bytes_.text(offsetof(rf::FileHeader, meta), rf::kMetaSize);
     for (const std::uint64_t offset : header_.laneOffset) {
       rf::LaneHeader lane{};
@@ -110,6 +112,7 @@ class RingReader {
     const std::string_view name = bytes_.text(offset, lane.name.size());
     const std::uint64_t slotsAt = offset + sizeof(rf::LaneHeader);
     const std::uint64_t timesAt = slotsAt + header_.slots * sizeof(rf::Slot);
+    contents_.lanes.push_back({name, lane.isCompute != 0});
     addDropped(lane.dropped);
     for (std::uint64_t n = lane.freed; n < lane.freed + header_.slots; ++n) {
       const std::uint64_t index = n & (header_.slots - 1);
@@ -181,6 +184,13 @@ class RingReader {
 };
 
 }  // namespace
+
+bool RingContents::keeps(std::string_view lane) const {
+  constexpr std::size_t kLongest = sizeof(rf::LaneHeader::name) - 1;
+  return std::any_of(lanes.begin(), lanes.end(), [&](const Lane& each) {
+    return each.isCompute ? lane == kComputeLane : each.name == lane.substr(0, kLongest);
+  });
+}
 
 bool isRing(std::string_view head) {
   return head.starts_with(std::string_view(rf::kMagic.data(), rf::kMagic.size()));

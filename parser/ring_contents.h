@@ -29,11 +29,22 @@ struct RingContents {
     std::string_view action;
   };
 
+  /// A stream whose records are kept in the file.
+  struct Lane {
+    std::string_view name;  ///< cut off if longer than the file has room for
+    bool isCompute = false;
+  };
+
   std::string_view meta;  ///< what follows the mark of the run's Meta line
+  std::vector<Lane> lanes;
   std::vector<Job> jobs;  ///< by begin
   std::vector<OpenJob> open;
   std::vector<CounterLine> samples;
-  std::int64_t dropped = 0;  ///< jobs and samples that had found the ring full
+  /// Jobs and samples that had found the ring full, or whose lines could not be written.
+  std::int64_t dropped = 0;
+
+  /// Whether records of a lane of the log may have been in this file.
+  bool keeps(std::string_view lane) const;
 };
 
 /// What `bytes` hold, the whole of a ring file. Nothing if they are none that can be read; `whyNot`

@@ -1,5 +1,6 @@
 #include "parser/ring_file_reader.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <set>
@@ -124,6 +125,17 @@ std::string describe(const RingContents::OpenJob& open) {
   return text;
 }
 
+/// Whether the log has jobs of a stream that the ring file did not keep, for want of room.
+bool hasOtherStreams(const LogRun& run, const RingContents& ring) {
+  return std::any_of(run.lanes.begin(), run.lanes.end(), [&](const auto& lane) {
+    const auto isOfStream = [&](const Event& event) {
+      return event.kind != JobKind::kKernel && lane.first != lf::kNcclLane;
+    };
+    return !ring.keeps(lane.first) &&
+           std::any_of(lane.second.begin(), lane.second.end(), isOfStream);
+  });
+}
+
 void addContents(LogRun& run, const RingContents& ring, const std::string& file,
                  StringTable& strings, Diagnostics& diagnostics) {
   const auto known = inBoth(run, ring);
@@ -173,8 +185,9 @@ void addLeftOverRing(LogRun& run, const LogRings& rings, StringTable& strings,
   const std::string path = rings.pathOf(run.ringFile);
   std::string whyNot;
   if (const auto ring = readRing(snapshot->bytes(), whyNot)) {
+    const bool isWhole = ring->dropped == 0 && !hasOtherStreams(run, *ring);
+    run.ring = isWhole ? MissingEnd::Ring::kRead : MissingEnd::Ring::kReadWithLosses;
     addContents(run, *ring, path, strings, diagnostics);
-    run.findings.turn(LogFinding::kNoEnd, LogFinding::kNoEndButRing);
   } else {
     sayUnreadable(path, whyNot, diagnostics);
   }

@@ -7,6 +7,7 @@ namespace pipetrace::log_format {
 
 inline constexpr std::string_view kFilePrefix = "workerlog.";  ///< + rank
 inline constexpr std::string_view kMachinePrefix = "machine";  ///< + index: one host's folder
+inline constexpr std::string_view kNcclLane = "nccl";      ///< what NCCL did, on a lane of its own
 inline constexpr int kVersion = 1;
 
 // What a line of ours holds somewhere, and everything before it is ignored.
@@ -75,6 +76,8 @@ inline constexpr std::string_view kUnit = "unit";
 inline constexpr std::string_view kWritten = "written";
 inline constexpr std::string_view kDropped = "dropped";
 inline constexpr std::string_view kErrors = "errors";
+inline constexpr std::string_view kMisuses = "misuses";
+inline constexpr std::string_view kFailedWrites = "failed_writes";
 inline constexpr std::string_view kLateStarts = "late_starts";
 inline constexpr std::string_view kOwnCost = "own_cost_ns";
 inline constexpr std::string_view kLogThreadCost = "log_thread_ns";

@@ -213,6 +213,40 @@ TEST(LeftOverRingTest, WhatIsSaidOfTheEndIsTrueWithAndWithoutTheRingFile) {
   EXPECT_THAT(said(), AllOf(HasSubstr(missing), Not(HasSubstr("read from"))));
 }
 
+TEST(LeftOverRingTest, WhereRecordsWereLostItIsNotSaidThatOnlyOpenJobsAreMissing) {
+  LeftOver left;
+  left.job(left.compute, 0);
+  left.recorder.flush();
+  left.job(left.compute, 1);
+  left.die();
+  const auto advice = [&] {
+    left.diagnostics = {};
+    left.load();
+    for (const Diagnostic& each : left.diagnostics.list()) {
+      if (each.message.starts_with("no Profiler End")) return each.advice;
+    }
+    return std::string();
+  };
+  const std::string whole = left.ringBytes();
+  ASSERT_THAT(advice(), HasSubstr("only jobs that were open"));
+  const auto expectLosses = [&](std::size_t at, std::uint64_t value) {
+    left.poke(at, value);
+    EXPECT_THAT(advice(), AllOf(HasSubstr("records that were lost"), Not(HasSubstr("only jobs"))))
+        << at;
+    left.setRingBytes(whole);
+  };
+  const std::size_t send = left.laneAt(1);
+  expectLosses(send + offsetof(rf::LaneHeader, dropped), 1);
+  expectLosses(offsetof(rf::FileHeader, countersDropped), 1);
+  expectLosses(offsetof(rf::FileHeader, linesLost), 1);
+  // A disk that is full keeps a stream out of the file: nothing of it could be read.
+  expectLosses(offsetof(rf::FileHeader, laneOffset), 0);
+  EXPECT_THAT(left.messages(), Not(Contains(HasSubstr("dropped"))));
+  left.poke(offsetof(rf::FileHeader, linesLost), std::uint64_t{7});
+  left.load();
+  EXPECT_THAT(left.messages(), Contains(HasSubstr("were dropped")));
+}
+
 TEST(LeftOverRingTest, JobsOfADeviceThatHasNotToldTheirTimesAreUntimed) {
   LeftOver left;
   auto owned = std::make_unique<ScriptedStream>();

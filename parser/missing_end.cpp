@@ -1,0 +1,30 @@
+#include "parser/missing_end.h"
+
+namespace pipetrace {
+namespace {
+
+const char* messageOf(const MissingEnd& end) {
+  if (end.ring == MissingEnd::Ring::kNone) return "no Profiler End line: the log was cut off";
+  return "no Profiler End line: the program ended without closing its log, or it still runs";
+}
+
+const char* adviceOf(const MissingEnd& end) {
+  switch (end.ring) {
+    case MissingEnd::Ring::kNone: return "jobs after its last line are missing";
+    case MissingEnd::Ring::kRead:
+      return "what it had recorded and not written is read from its ring file; only jobs that were "
+             "open are missing";
+    case MissingEnd::Ring::kReadWithLosses:
+      return "what its ring file held is read; records that were lost before that are missing, and "
+             "jobs that were open";
+  }
+  return "";
+}
+
+}  // namespace
+
+Diagnostic MissingEnd::toDiagnostic() const {
+  return {.message = messageOf(*this), .advice = adviceOf(*this)};
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+#include "trace/diagnostic.h"
+
+namespace pipetrace {
+
+/// What is known of a run whose log has a `Profiler Meta:` line and no `Profiler End:`.
+struct MissingEnd {
+  /// The run's ring file.
+  enum class Ring : std::uint8_t {
+    kNone,  ///< nothing could be read of it
+    kRead,
+    kReadWithLosses,  ///< ... but records are in neither of both: they were lost before
+  };
+
+  Ring ring = Ring::kNone;
+
+  /// Says it, and which jobs are missing for it, without naming a file.
+  Diagnostic toDiagnostic() const;
+};
+
+}  // namespace pipetrace
