@@ -175,6 +175,8 @@ void LogWriter::appendEnd(InPlaceText& out, const RankInfo& info) {
   fields.number(kLogKey<lf::kWritten>, info.written);
   fields.number(kLogKey<lf::kDropped>, info.dropped);
   fields.number(kLogKey<lf::kErrors>, info.errors);
+  if (info.misuses > 0) fields.number(kLogKey<lf::kMisuses>, info.misuses);
+  if (info.failedWrites > 0) fields.number(kLogKey<lf::kFailedWrites>, info.failedWrites);
   fields.number(kLogKey<lf::kLateStarts>, info.lateStarts);
   fields.number(kLogKey<lf::kOwnCost>, info.ownCost);
   if (info.logThreadCost > 0) fields.number(kLogKey<lf::kLogThreadCost>, info.logThreadCost);

@@ -126,6 +126,11 @@ TEST(LogWriterTest, EndSaysWhatWasWrittenAndLost) {
   writer.appendEnd(out, info);
   EXPECT_THAT(out, EndsWith("] Profiler End: written = 12, dropped = 3, errors = 0, "
                             "late_starts = 0, own_cost_ns = 4567\n"));
+  info.errors = 5;
+  info.misuses = 3;
+  info.failedWrites = 2;
+  writer.appendEnd(out, info);
+  EXPECT_THAT(out, HasSubstr("errors = 5, misuses = 3, failed_writes = 2, late_starts = 0"));
 }
 
 TEST(LogWriterTest, CounterValuesReadBackToTheSameDouble) {

@@ -33,12 +33,15 @@ struct RankInfo {
   std::optional<double> flopsPerStep;
   std::optional<double> tokensPerStep;
   std::vector<ClockReading> clockReadings;
+  int runs = 1;             ///< that its log holds, of which this is one
   bool isSelected = false;  ///< of a profile that was asked to hold some of the run's ranks only
 
   bool hasEnd = false;  ///< a `Profiler End:` line was there: the log is whole
   std::int64_t written = 0;
   std::int64_t dropped = 0;
-  std::int64_t errors = 0;
+  std::int64_t errors = 0;        ///< of which:
+  std::int64_t misuses = 0;       ///< calls out of turn, and what else the program did wrong
+  std::int64_t failedWrites = 0;  ///< to the log
   std::int64_t lateStarts = 0;    ///< emulated jobs that began later than planned
   Nanoseconds ownCost = 0;        ///< time of the training threads that recording took
   Nanoseconds logThreadCost = 0;  ///< processor time of the thread that wrote the log
