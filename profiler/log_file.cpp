@@ -19,10 +19,15 @@
 namespace pipetrace {
 namespace {
 
-/// The process that has locked the file; 0: that is not known.
-long long holderOf(int fd) {
+struct Holder {
+  long long process = 0;  // 0: that is not known
+  bool yields = false;
+};
+
+/// Who has locked the file.
+Holder holderOf(int fd) {
   struct stat file {};
-  if (fstat(fd, &file) != 0) return 0;
+  if (fstat(fd, &file) != 0) return {};
   const std::string inode = ":" + std::to_string(file.st_ino);
   // "1: FLOCK  ADVISORY  WRITE 1234 fd:00:567890 0 EOF"
   std::ifstream locks("/proc/locks");
@@ -32,10 +37,10 @@ long long holderOf(int fd) {
     long long process = 0;
     if (words >> number >> type >> mode >> access >> process >> place && type == "FLOCK" &&
         place.ends_with(inode)) {
-      return process;
+      return {.process = process, .yields = mode == "READ"};
     }
   }
-  return 0;
+  return {};
 }
 
 }  // namespace
@@ -58,17 +63,32 @@ LogFile::~LogFile() {
   if (fd_ >= 0) close(fd_);
 }
 
-void LogFile::claim() {
-  if (flock(fd_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  const long long holder = holderOf(fd_);
-  // A recorder that comes after another of its process begins another run in the log.
-  if (holder == getpid()) return;
-  const std::string who = holder > 0 ? "process " + std::to_string(holder) : "another process";
-  throw Error("cannot record into the job log " + path_ + ": " + who +
-              " does; give each process a rank or a log folder of its own");
+void LogFile::claim(bool yields) {
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0) {
+    if (yields) flock(fd_, LOCK_SH);  // by which others know
+    return;
+  }
+  if (errno != EWOULDBLOCK) return;
+  const auto [process, holderYields] = holderOf(fd_);
+  const bool isOurs = process == getpid();
+  if (isOurs && holderYields && flock(fd_, LOCK_SH | LOCK_NB) == 0) return;
+  const std::string who = isOurs        ? "another recorder of this program"
+                          : process > 0 ? "process " + std::to_string(process)
+                                        : "another process";
+  throw Error("cannot record into the job log " + path_ + ": " + who + " does; " +
+              (isOurs ? "close that one first, or give each recorder" : "give each process") +
+              " a rank or a log folder of its own");
 }
 
-void LogFile::abandon() noexcept { close(std::exchange(fd_, -1)); }
+void LogFile::release() noexcept {
+  if (fd_ < 0) return;
+  flock(fd_, LOCK_UN);  // whatever a process that is just being started still holds open
+  close(std::exchange(fd_, -1));
+}
+
+void LogFile::abandon() noexcept {
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
+}
 
 bool LogFile::writeAll(std::string_view& rest) noexcept {
   while (!rest.empty()) {

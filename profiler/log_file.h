@@ -16,9 +16,12 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  /// Takes the log for this process, as long as this object lives. Throws Error, which names the
-  /// other process, if that has taken it. Where the file system has no locks, nobody is refused.
-  void claim();
+  /// Takes the log, as long as this object lives or until release(). Throws Error, which names the
+  /// process, if another object has taken it. Where the file system has no locks, nobody is
+  /// refused. `yields`: another object of this process may take it as well.
+  void claim(bool yields);
+  /// Gives the log back; append() must not be called any more.
+  void release() noexcept;
   /// In a forked child: lets go of the file, so that only the parent holds what it has claimed.
   void abandon() noexcept;
 

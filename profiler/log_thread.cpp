@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -32,7 +33,8 @@ Nanoseconds threadCpuTime() {
 
 }  // namespace
 
-LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, RecordingState& state)
+LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, bool yieldsLog,
+                     RecordingState& state)
     : state_(state),
       info_(std::move(info)),
       holdLimit_(holdLimit),
@@ -41,7 +43,7 @@ LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, Rec
       writer_(static_cast<int>(gettid())),
       texts_(state.front.texts()),
       lines_(writer_, file_, state) {
-  file_.claim();
+  file_.claim(yieldsLog);
   writer_.setNow(state_.clock.at(monotonicNow()));
   std::string meta;
   writer_.appendMeta(meta, info_, state_.file.name());
@@ -57,8 +59,8 @@ LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, Rec
 LogThread::~LogThread() {
   try {
     close();
-  } catch (const Error&) {
-    // Whoever wants to know calls close().
+  } catch (const Error& error) {
+    std::fprintf(stderr, "pipetrace: %s\n", error.what());
   }
 }
 
@@ -82,11 +84,16 @@ void LogThread::close() {
   }
   thread_.join();
   state_.file.remove();
-  if (file_.failures() > 0) {
+  file_.release();
+  if (!file_.isThere()) {
+    throw Error("lost the job log " + file_.path() + " with all its " +
+                std::to_string(lines_.written() + lines_.lost()) +
+                " lines: it was deleted while the program ran");
+  }
+  if (lines_.lost() > 0 || !endIsWritten_) {
     throw Error("lost " + std::to_string(lines_.lost()) + " lines of the job log " + file_.path() +
-                ": " + std::strerror(file_.firstError()) +
-                (file_.isThere() ? "; what was written before can still be read"
-                                 : "; it was deleted while the program ran, so nothing is left"));
+                (endIsWritten_ ? ": " : " and its end: ") + std::strerror(file_.firstError()) +
+                "; what was written before can still be read");
   }
 }
 
@@ -249,22 +256,25 @@ void LogThread::writeEnd() {
   RankInfo end = info_;
   end.written = lines_.written();
   end.dropped = lines_.lost() + untimed_ + state_.counters.dropped();
-  end.errors = file_.failures() + state_.misuses.load(std::memory_order_relaxed);
+  end.failedWrites = file_.failures();
+  end.misuses = state_.misuses.load(std::memory_order_relaxed);
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
   for (int i = 0; i < lanes; ++i) {
     Lane& lane = state_.laneAt(i);
     end.dropped += lane.dropped() + static_cast<std::int64_t>(lane.finished() - lane.taken());
-    end.errors += lane.misuses();
+    end.misuses += lane.misuses();
     end.lateStarts += lane.stream().lateStarts();
     end.ownCost += state_.hostClock.duration(lane.ownTicks());
   }
+  end.errors = end.misuses + end.failedWrites;
   end.logThreadCost = threadCpuTime();
   std::string line;
   writer_.appendEnd(line, end);
-  if (file_.append(line) == 0 || !file_.isThere()) return;
+  endIsWritten_ = file_.append(line) == 0;
+  if (endIsWritten_ || !file_.isThere()) return;
   // On a full disk the ring file has room for the line, and is not needed any more.
   state_.file.moveToMemory();
-  file_.append(line);
+  endIsWritten_ = file_.append(line) == 0;
 }
 
 }  // namespace pipetrace

@@ -25,7 +25,10 @@ namespace pipetrace {
 class LogThread {
  public:
   /// Opens `path`, writes `Profiler Meta:` and starts. `state` must outlive it. Throws Error.
-  LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, RecordingState& state);
+  /// `yieldsLog`: as in RecorderOptions.
+  LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, bool yieldsLog,
+            RecordingState& state);
+  /// close(), whose error goes to stderr.
   ~LogThread();
 
   /// Counters whose samples are asked for, from any thread.
@@ -34,8 +37,8 @@ class LogThread {
   /// Returns when everything recorded before the call is written, the lines of unended steps
   /// included, or when a stream has not told its times for kResolveLimit.
   void flush();
-  /// flush(), `Profiler End:`, and the end of the thread. Throws Error when lines were lost because
-  /// the file could not be written.
+  /// flush(), `Profiler End:`, and the end of the thread; the log is free for another recorder
+  /// then. Throws Error when lines were lost because the file could not be written.
   void close();
   /// In a forked child, where the thread does not run: lets go of the log. Nothing else may be
   /// called then, and this object never be destroyed.
@@ -75,6 +78,7 @@ class LogThread {
   std::vector<const ring_format::CounterSlot*> counters_;
   std::int64_t untimed_ = 0;  // jobs whose stream lost their times
   Nanoseconds oldestCounter_ = 0;
+  bool endIsWritten_ = false;
 
   std::mutex mutex_;
   std::condition_variable wake_;

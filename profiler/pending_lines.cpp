@@ -1,6 +1,8 @@
 #include "profiler/pending_lines.h"
 
 #include <bit>
+#include <cstdio>
+#include <cstring>
 #include <utility>
 
 namespace pipetrace {
@@ -67,13 +69,23 @@ void PendingLines::writeOld() {
   if (count_ >= kLines || now_ - since_ >= kPatience) writeAll();
 }
 
+void PendingLines::sayLoss() const {
+  const char* const why = file_.isThere() ? std::strerror(file_.firstError()) : "it was deleted";
+  std::fprintf(stderr,
+               "pipetrace: cannot write the job log %s: %s; the program goes on, lines are lost\n",
+               file_.path().c_str(), why);
+}
+
 void PendingLines::writeAll() {
   if (count_ == 0) return;
   const std::int64_t lost = file_.append(text_.text(), std::exchange(looks_, false));
   lost_ += lost;
   written_ += count_ - lost;
-  if (lost > 0) state_.front.noteLost(lost);  // before the slots are given back
-  std::uint64_t lanes = 0;                    // a bit for each
+  if (lost > 0) {
+    state_.front.noteLost(lost);  // before the slots are given back
+    if (!std::exchange(saidLoss_, true)) sayLoss();
+  }
+  std::uint64_t lanes = 0;  // a bit for each
   for (const Place& place : places_) {
     state_.laneAt(place.lane).release(place.slot);
     lanes |= std::uint64_t{1} << place.lane;

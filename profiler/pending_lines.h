@@ -38,7 +38,7 @@ class PendingLines {
 
   /// Lines that are in the file.
   std::int64_t written() const { return written_; }
-  /// Lines that did not get into it.
+  /// Lines that did not get into it. The first of them are told on stderr.
   std::int64_t lost() const { return lost_; }
 
  private:
@@ -48,6 +48,7 @@ class PendingLines {
   };
   StreamLineWriter& writerOf(std::int32_t lane);
   void addLine();
+  void sayLoss() const;
 
   LogWriter& writer_;
   LogFile& file_;
@@ -62,6 +63,7 @@ class PendingLines {
   std::uint64_t samples_ = 0;  // in text_
   std::int64_t written_ = 0;
   std::int64_t lost_ = 0;
+  bool saidLoss_ = false;
 };
 
 }  // namespace pipetrace

@@ -49,7 +49,7 @@ class Recorder::Impl {
         state(options.ringFile ? logPath : "", slotsOf(options.ringSlots), ticks, options.steps),
         path(logPath),
         info(completed(options.info, ticks)),
-        log(path, info, options.holdLimit, state),
+        log(path, info, options.holdLimit, options.yieldsLog, state),
         inForkedChild([&recorder] { recorder.abandon(); }) {}
 
   static std::size_t slotsOf(std::size_t wanted) {

@@ -19,15 +19,18 @@ namespace pipetrace {
 struct RecorderOptions {
   /// Empty: "logs". Made if missing; the log is logDirectory/workerlog.<info.rank>.
   std::string logDirectory;
-  RankInfo info;  ///< what `Profiler Meta:` says; host and clock are filled in if empty
+  RankInfo info{};  ///< what `Profiler Meta:` says; host and clock are filled in if empty
   std::size_t ringSlots = 1 << 14;       ///< records a stream can hold until they are written
   Nanoseconds holdLimit = kNsPerSecond;  ///< how long a step's lines wait for the step to end
   bool isOn = true;                      ///< false: nothing is recorded, and no file is touched
-  StepRange steps;                       ///< jobs of other steps are not recorded
+  StepRange steps{};                     ///< jobs of other steps are not recorded
   /// Keep records in a file beside the log until they are written, so that they outlive the
   /// process.
   bool ringFile = true;
-  std::optional<TickSource> ticks;  ///< of CPU streams; not given: the best there is
+  std::optional<TickSource> ticks{};  ///< of CPU streams; not given: the best there is
+  /// Whether another recorder of this process may open the same log meanwhile, to record on when
+  /// this one is closed.
+  bool yieldsLog = false;
 };
 
 /// Index of a stream of a recorder.
@@ -50,10 +53,11 @@ using StreamId = int;
 /// recording.
 class Recorder {
  public:
-  /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot. Says on
+  /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, or if
+  /// another recorder that is open has the log, in whatever process. Says on
   /// stderr if there can be no ring file, and goes on without.
   explicit Recorder(RecorderOptions options);
-  /// close(), with errors swallowed.
+  /// close(); what that would throw goes to stderr.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;

@@ -17,7 +17,9 @@ namespace pipetrace {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using testing::SizeIs;
 
 const char* const kInfo = "Profiler Info: ";
@@ -113,6 +115,8 @@ TEST(RecorderLossTest, CallsOutOfTurnAreCountedAsErrors) {
   EXPECT_THAT(log.lines(kInfo), SizeIs(1));
   EXPECT_EQ(log.number(kEnd, "written"), 1);
   EXPECT_EQ(log.number(kEnd, "errors"), 5);
+  EXPECT_EQ(log.number(kEnd, "misuses"), 5);
+  EXPECT_EQ(log.number(kEnd, "failed_writes"), -1) << "left out";
 }
 
 TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
@@ -127,6 +131,7 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
     recorder.endStep(step);
     recorder.flush();
   };
+  testing::internal::CaptureStderr();
   {
     const FileSizeLimit limit(20'000);
     recordStep(0, 50);
@@ -134,6 +139,9 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
     recordStep(2, 10);
   }
   recordStep(3, 10);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, AllOf(HasSubstr(log.path()), HasSubstr("File too large")));
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "while the program runs, and once";
   const auto lost = static_cast<long long>(ringHeader(log).linesLost);
   EXPECT_THAT(messageOf([&] { recorder.close(); }),
               AllOf(HasSubstr(log.path()), HasSubstr("File too large"), HasSubstr("lost "),
@@ -146,7 +154,64 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
   EXPECT_EQ(log.number(kEnd, "written"), static_cast<long long>(lines.size()));
   EXPECT_EQ(log.number(kEnd, "written") + log.number(kEnd, "dropped"), 170);
   EXPECT_GE(log.number(kEnd, "errors"), 2);
+  EXPECT_EQ(log.number(kEnd, "failed_writes"), log.number(kEnd, "errors"));
   EXPECT_EQ(log.number(kEnd, "dropped"), lost) << "what the ring file said before the end";
+}
+
+TEST(RecorderLossTest, WhatADestructorFindsLostIsTold) {
+  RecordedLog log;
+  testing::internal::CaptureStderr();
+  {
+    Recorder recorder(optionsFor(log));
+    const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+    const FileSizeLimit limit(log.text().size());
+    recorder.begin(compute, {});
+    recorder.end(compute);
+    recorder.flush();
+  }
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr("pipetrace: cannot write the job log " + log.path()));
+  EXPECT_THAT(said, HasSubstr("pipetrace: lost 1 lines of the job log " + log.path()));
+}
+
+TEST(RecorderLossTest, WithoutRoomForAStreamThereIsNoRingFileFromTheStart) {
+  RecordedLog log;
+  testing::internal::CaptureStderr();
+  {
+    const FileSizeLimit limit(400'000);  // enough for what comes before the first stream
+    Recorder recorder(optionsFor(log));
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no ring file"));
+    recorder.addStream("compute", std::make_unique<CpuStream>());
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(log.folder()), {}), 1);
+  }
+  EXPECT_THAT(log.lines("Profiler Meta: "), Not(Contains(HasSubstr("ring"))));
+}
+
+TEST(RecorderLossTest, TheRingFileIsRemovedFromAFolderThatWasMoved) {
+  RecordedLog log;
+  RecorderOptions options = optionsFor(log);
+  options.logDirectory = log.folder() + "/logs";
+  Recorder recorder(options);
+  std::filesystem::rename(options.logDirectory, log.folder() + "/moved");
+  EXPECT_TRUE(std::filesystem::exists(log.folder() + "/moved/workerlog.0.ring"));
+  recorder.close();
+  EXPECT_FALSE(std::filesystem::exists(log.folder() + "/moved/workerlog.0.ring"));
+}
+
+TEST(RecorderLossTest, ARingFileThatCannotBeDeletedIsEmptied) {
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  // A folder in its place cannot be unlinked, as in a read-only folder nothing can, but by root.
+  const std::string ring = log.path() + ".ring";
+  std::filesystem::rename(ring, log.folder() + "/ring");
+  std::filesystem::create_directory(ring);
+  recorder.begin(compute, {});
+  recorder.end(compute);
+  recorder.close();
+  EXPECT_EQ(std::filesystem::file_size(log.folder() + "/ring"), 0u);
+  EXPECT_EQ(log.number(kEnd, "written"), 1);
+  recorder.begin(compute, {});  // its memory is still there
 }
 
 TEST(RecorderLossTest, WithoutRoomForARingFileRecordingGoesOnInMemory) {
@@ -167,7 +232,7 @@ TEST(RecorderLossTest, WithoutRoomForARingFileRecordingGoesOnInMemory) {
     recorder->begin(compute, {});
     recorder->end(compute);
   }
-  EXPECT_THAT(log.lines("Profiler Meta: ").at(0), testing::Not(HasSubstr("ring")));
+  EXPECT_THAT(log.lines("Profiler Meta: ").at(0), Not(HasSubstr("ring")));
   recorder->close();
   EXPECT_THAT(log.lines(kInfo), SizeIs(100));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(log.folder()), {}), 1);
@@ -207,10 +272,14 @@ TEST(RecorderLossTest, ALogFolderThatVanishesIsToldAtTheEndAndHarmsNothing) {
   };
   record(10);
   std::filesystem::remove_all(options.logDirectory);
+  testing::internal::CaptureStderr();
   record(40'000);  // more than a lap of the ring
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("workerlog.0"), HasSubstr("it was deleted")));
   EXPECT_THAT(messageOf([&] { recorder.close(); }),
-              AllOf(HasSubstr("workerlog.0"), HasSubstr("No such file"), HasSubstr("was deleted"),
-                    testing::Not(HasSubstr("can still be read"))));
+              AllOf(HasSubstr("workerlog.0"), HasSubstr("was deleted"),
+                    testing::MatchesRegex(".*with all its [0-9]{2,} lines.*"),
+                    Not(HasSubstr("can still be read"))));
 }
 
 TEST(RecorderLossTest, ALogThatCannotBeOpenedOrWrittenIsRefusedAtOnce) {

@@ -309,6 +309,24 @@ TEST(RecorderTest, ASecondRunIsAppendedWithAMetaOfItsOwn) {
   EXPECT_THAT(log.lines("Profiler Meta: "), SizeIs(2));
 }
 
+TEST(RecorderTest, TwoOpenRecordersOfOneLogAreRefusedOneAfterTheOtherAreTwoRuns) {
+  RecordedLog log;
+  RecorderOptions options;
+  options.logDirectory = log.folder();
+  Recorder first(options);
+  try {
+    Recorder second(options);
+    FAIL() << "the log has a recorder";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr(log.path()), HasSubstr("another recorder")));
+  }
+  first.close();
+  Recorder second(options);
+  second.close();
+  EXPECT_THAT(log.lines("Profiler Meta: "), SizeIs(2));
+  EXPECT_THAT(log.lines("Profiler End: "), SizeIs(2));
+}
+
 TEST(RecorderTest, AMissingLogFolderIsMade) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
@@ -357,6 +375,7 @@ TEST(RecorderTest, TooManyOrEquallyNamedStreamsAreRefused) {
     recorder.addStream("s" + std::to_string(i), std::make_unique<CpuStream>());
   }
   EXPECT_THROW(recorder.addStream("one too many", std::make_unique<CpuStream>()), Error);
+  recorder.close();
   Recorder other(optionsFor(log));
   other.addStream("send", std::make_unique<CpuStream>());
   EXPECT_THROW(other.addStream("send", std::make_unique<CpuStream>()), Error);

@@ -38,7 +38,8 @@ struct RecordingState {
         steps(stepRange),
         hasSteps(!(stepRange == StepRange())),
         hostClock(ticks),
-        file(ringPath),
+        file(ringPath, RingFile::spaceOf(ring_format::kFrontSize) +
+                           RingFile::spaceOf(ring_format::laneSize(laneSlots))),
         front(file, laneSlots, clock.offset(), hostClock) {}
 
   const std::size_t slots;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <tuple>
 #include <utility>
 
 #include "trace/ring_format.h"
@@ -31,23 +32,30 @@ void touch(std::byte* memory, std::size_t bytes) noexcept {
 
 }  // namespace
 
-RingFile::RingFile(const std::string& path) {
-  if (!path.empty()) create(path);
+RingFile::RingFile(const std::string& path, std::size_t room) {
+  if (!path.empty()) create(path, room);
 }
 
 RingFile::~RingFile() {
   for (const Mapping& mapping : mappings_) munmap(mapping.memory, mapping.bytes);
+  mappings_.clear();
   remove();
   if (fd_ >= 0) close(fd_);
+  if (folder_ >= 0) close(folder_);
 }
 
-void RingFile::create(const std::string& path) {
+void RingFile::create(const std::string& path, std::size_t room) {
+  // By its folder it is found again when that has been moved.
+  const std::string folder = std::filesystem::path(path).parent_path();
+  folder_ = open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   for (int i = 0; i < kMostLeftOver; ++i) {
     path_ = path + (i == 0 ? "" : "." + std::to_string(i)) + std::string(ring_format::kFileSuffix);
     fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd_ >= 0 || errno != EEXIST) break;
   }
-  if (fd_ < 0) refuse(errno);
+  if (fd_ < 0) return refuse(errno);
+  if (room == 0) return;
+  if (const int error = reserve(room)) refuse(error);
 }
 
 void RingFile::refuse(int error) {
@@ -71,8 +79,10 @@ int RingFile::reserve(std::size_t bytes) noexcept {
   return error;
 }
 
+std::size_t RingFile::spaceOf(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
 RingFile::Piece RingFile::extend(std::size_t bytes) {
-  bytes = (bytes + kPage - 1) / kPage * kPage;
+  bytes = spaceOf(bytes);
   if (fd_ >= 0) {
     if (const int error = reserve(bytes)) {
       refuse(error);
@@ -100,25 +110,32 @@ std::string RingFile::name() const {
 }
 
 void RingFile::remove() noexcept {
-  if (fd_ >= 0 && !removed_) unlink(path_.c_str());
-  removed_ = true;
+  if (fd_ < 0 || std::exchange(removed_, true)) return;
+  const char* const name = path_.c_str() + path_.rfind('/') + 1;  // npos + 1 is 0
+  if (unlinkat(folder_, name, 0) == 0 || errno == ENOENT) return;
+  // What cannot be deleted (the folder is read-only by now) need not hold the disk's space. A
+  // mapping of a file that is shorter than it ends the program.
+  if (copyToMemory()) std::ignore = ftruncate(fd_, 0);
 }
 
-void RingFile::moveToMemory() noexcept {
-  remove();
-  if (fd_ < 0) return;
+bool RingFile::copyToMemory() noexcept {
   for (const Mapping& mapping : mappings_) {
     void* const copy =
         mmap(nullptr, mapping.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copy == MAP_FAILED) return;
+    if (copy == MAP_FAILED) return false;
     std::memcpy(copy, mapping.memory, mapping.bytes);
     const int flags = MREMAP_MAYMOVE | MREMAP_FIXED;  // in the place of the file, in one go
     if (mremap(copy, mapping.bytes, mapping.bytes, flags, mapping.memory) == MAP_FAILED) {
       munmap(copy, mapping.bytes);
-      return;
+      return false;
     }
   }
-  close(std::exchange(fd_, -1));
+  return true;
+}
+
+void RingFile::moveToMemory() noexcept {
+  remove();
+  if (fd_ >= 0 && copyToMemory()) close(std::exchange(fd_, -1));
 }
 
 void RingFile::abandon() noexcept {
@@ -126,6 +143,7 @@ void RingFile::abandon() noexcept {
   mappings_.clear();
   removed_ = true;
   if (fd_ >= 0) close(std::exchange(fd_, -1));
+  if (folder_ >= 0) close(std::exchange(folder_, -1));
 }
 
 }  // namespace pipetrace

@@ -13,8 +13,9 @@ namespace pipetrace {
 class RingFile {
  public:
   /// Creates `path` + ".ring", or, if left-over files of earlier runs are in the way, `path` +
-  /// ".1.ring" and so on. Empty `path`: ordinary memory.
-  explicit RingFile(const std::string& path);
+  /// ".1.ring" and so on. Empty `path`: ordinary memory; so is all when the disk has no room for
+  /// pieces of `room` bytes in all.
+  explicit RingFile(const std::string& path, std::size_t room = 0);
   /// remove().
   ~RingFile();
   RingFile(const RingFile&) = delete;
@@ -34,7 +35,11 @@ class RingFile {
   /// Why memory is not in a file; empty: all is.
   const std::string& whyNot() const { return whyNot_; }
 
-  /// Deletes the file; the memory stays, and with it the space on the disk.
+  /// What a piece of so many bytes takes.
+  static std::size_t spaceOf(std::size_t bytes);
+
+  /// Deletes the file, wherever its folder has been moved to; the memory stays, and with it the
+  /// space on the disk. Where it cannot be deleted it is emptied, and goes on in ordinary memory.
   void remove() noexcept;
   /// remove(), and what the memory holds goes on in ordinary memory: the disk has its space back,
   /// unless there is no memory for that.
@@ -49,12 +54,14 @@ class RingFile {
     std::size_t bytes;
   };
 
-  void create(const std::string& path);
+  void create(const std::string& path, std::size_t room);
+  bool copyToMemory() noexcept;
   int reserve(std::size_t bytes) noexcept;
   void refuse(int error);
 
   std::string path_;
   std::string whyNot_;
+  int folder_ = -1;
   int fd_ = -1;
   bool removed_ = false;
   std::uint64_t size_ = 0;

@@ -171,10 +171,16 @@ TEST(OtherProcessesTest, ARankThatIsStartedAgainAfterACrashHasItsLogEvenWhileACh
   EXPECT_THAT(log.lines("id = 7"), SizeIs(1));
 }
 
-TEST(OtherProcessesTest, TwoRecordersOfOneProcessMayFollowEachOtherInALog) {
+TEST(OtherProcessesTest, ARecorderThatYieldsLetsAnotherOfItsProcessIntoItsLogAndNobodyElse) {
   RecordedLog log;
-  Recorder first(optionsFor(log));
-  EXPECT_EQ(messageOf([&] { Recorder second(optionsFor(log)); }), "");
+  RecorderOptions options = optionsFor(log);
+  options.yieldsLog = true;
+  auto first = std::make_unique<Recorder>(options);
+  options.yieldsLog = false;
+  Recorder second(options);
+  first.reset();
+  Child other([&] { return messageOf([&] { Recorder third(options); }).empty() ? 1 : 0; });
+  EXPECT_EQ(other.wait(), 0) << "the log is the second one's now";
 }
 
 TEST(OtherProcessesTest, AForkedChildRecordsNothingAndHarmsNothing) {
