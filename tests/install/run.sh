@@ -39,3 +39,11 @@ for language in cpp c $cuda; do
   test -s "$work/$language-summary.txt"
   echo "$language: recorded and read"
 done
+if [ -z "$cuda" ]; then # what to do about it is told where the part that needs CUDA is asked for
+  if "$cmake" -S "$here/cuda" -B "$work/without" -DCMAKE_PREFIX_PATH="$work/prefix" \
+    > "$work/without.txt" 2>&1; then
+    echo "found the component profiler_cuda in a build without CUDA" >&2
+    exit 1
+  fi
+  tr -s ' \n' ' ' < "$work/without.txt" | grep -q -- 'build and install it with -DPIPETRACE_CUDA=ON'
+fi
