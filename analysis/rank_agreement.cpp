@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/ranks_text.h"
+#include "trace/decimal_time.h"
 #include "trace/log_format.h"
 
 namespace pipetrace {
@@ -76,10 +77,75 @@ void checkPresence(const Timeline& timeline, int worldSize, Diagnostics& diagnos
        .advice = "give the logs of all ranks; lengths and bubbles are those of the others alone"});
 }
 
+/// Ranks, and when their jobs were.
+struct RanksInTime {
+  std::vector<int> ranks;
+  Timeline::Span span{kNsMax, kNsMin};
+  bool hasBackward = false;
+
+  void add(const RanksInTime& other) {
+    ranks.insert(ranks.end(), other.ranks.begin(), other.ranks.end());
+    span = {std::min(span.begin, other.span.begin), std::max(span.end, other.span.end)};
+    hasBackward = hasBackward || other.hasBackward;
+  }
+};
+
+bool isBackward(JobKind kind) {
+  return kind == JobKind::kBackward || kind == JobKind::kBackwardInput ||
+         kind == JobKind::kBackwardWeight || kind == JobKind::kForwardBackward;
+}
+
+/// Each rank with a job, by its first one.
+std::vector<RanksInTime> ranksInTime(const Timeline& timeline) {
+  std::map<int, RanksInTime> ranks;
+  for (const Track& track : timeline.tracks) {
+    RanksInTime ofTrack;
+    for (const Event& event : track.events) {
+      if (!isComputeLane(event.kind)) continue;
+      ofTrack.span.begin = std::min(ofTrack.span.begin, event.begin);
+      ofTrack.span.end = std::max(ofTrack.span.end, event.end);
+      ofTrack.hasBackward = ofTrack.hasBackward || isBackward(event.kind);
+    }
+    if (ofTrack.span.begin <= ofTrack.span.end) ranks[track.rank].add(ofTrack);
+  }
+  std::vector<RanksInTime> list;
+  for (auto& [rank, each] : ranks) {
+    each.ranks = {rank};
+    list.push_back(std::move(each));
+  }
+  std::stable_sort(list.begin(), list.end(), [](const RanksInTime& a, const RanksInTime& b) {
+    return a.span.begin < b.span.begin;
+  });
+  return list;
+}
+
+/// Ranks of one run work at the same time: a backward job needs what all ranks of its pipeline have
+/// done before, and pipelines wait for each other. Forward jobs alone may go from rank to rank.
+void checkTimes(const Timeline& timeline, Diagnostics& diagnostics) {
+  std::vector<RanksInTime> groups;
+  for (const RanksInTime& rank : ranksInTime(timeline)) {
+    const bool isApart =
+        groups.empty() || (groups.back().hasBackward && rank.span.begin > groups.back().span.end);
+    if (isApart) groups.emplace_back();
+    groups.back().add(rank);
+  }
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    RanksInTime& before = groups[i - 1];
+    std::sort(before.ranks.begin(), before.ranks.end());
+    std::sort(groups[i].ranks.begin(), groups[i].ranks.end());
+    const std::string pause = formatDuration(groups[i].span.begin - before.span.end);
+    diagnostics.add({.message = ranksText(before.ranks) + " had ended " + pause + " before " +
+                                ranksText(groups[i].ranks) +
+                                " began: the logs are of several runs, or the clocks differ",
+                     .advice = kOneRunOnly});
+  }
+}
+
 }  // namespace
 
 void checkRankAgreement(const Timeline& timeline, Diagnostics& diagnostics) {
   namespace lf = log_format;
+  checkTimes(timeline, diagnostics);
   const Sayings<int> worldSizes = sayings(timeline, &RankInfo::worldSize);
   checkOneValue(lf::kWorldSize, worldSizes, diagnostics);
   checkOneValue(lf::kNumStages, sayings(timeline, &RankInfo::numStages), diagnostics);

@@ -104,6 +104,28 @@ TEST(RankAgreement, RanksThatWereLeftOutOnPurposeAreNotMissing) {
   EXPECT_THAT(warningsOf(timeline), ElementsAre(HasSubstr("ranks 1, 3 are missing")));
 }
 
+TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreTold) {
+  const auto runFrom = [](std::initializer_list<Nanoseconds> begins, JobKind last) {
+    Timeline timeline = run({0, 1, 2, 3});
+    for (int rank = 0; const Nanoseconds begin : begins) {
+      timeline.track(rank++, kComputeLane).events = {
+          {.begin = begin, .end = begin + 5 * kNsPerMs, .step = 0, .kind = JobKind::kForward},
+          {.begin = begin + 5 * kNsPerMs, .end = begin + 10 * kNsPerMs, .step = 0, .kind = last}};
+    }
+    return timeline;
+  };
+  const auto ms = [](int n) { return n * kNsPerMs; };
+  EXPECT_THAT(warningsOf(runFrom({ms(3010), ms(3011), ms(3012), ms(0)}, JobKind::kBackward)),
+              ElementsAre(AllOf(HasSubstr("rank 3 had ended 3"),
+                                HasSubstr(" before ranks 0, 1, 2 began: the logs are of several"),
+                                EndsWith("give those of one run only"))));
+  EXPECT_THAT(warningsOf(runFrom({ms(20), ms(0), ms(21), ms(1)}, JobKind::kBackwardInput)),
+              ElementsAre(HasSubstr("ranks 1, 3 had ended")));
+  // Touching, or one under way while the others go from one to the next.
+  EXPECT_THAT(warningsOf(runFrom({ms(0), ms(10), ms(20), ms(5)}, JobKind::kBackward)), IsEmpty());
+  EXPECT_THAT(warningsOf(runFrom({ms(0), ms(20), ms(40), ms(60)}, JobKind::kForward)), IsEmpty());
+}
+
 TEST(RankAgreement, WorldSizeThatIsNoneIsPassedOver) {
   for (const int nonsense : {-3, 0, 2'000'000'000}) {
     Timeline timeline = run({0});
