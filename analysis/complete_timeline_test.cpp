@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/diagnostic_texts.h"
 #include "analysis/hand_made_timeline.h"
 #include "analysis/run_summary.h"
 #include "analysis/topology.h"
@@ -201,6 +202,22 @@ TEST(CompleteTimeline, WithoutMetaRanksThatSendToEachOtherAreAPipeline) {
   EXPECT_TRUE(topology.inferred);
   EXPECT_EQ(topology.replicas(), (std::map<int, std::vector<int>>{{0, {0, 2}}, {1, {1, 3}}}));
   EXPECT_EQ(made.timeline.findTrack(3, kComputeLane)->events[0].stage, 1);
+}
+
+TEST(CompleteTimeline, TheOnlyRankOfARunIsItsPipelineAndNothingIsSaidOfThat) {
+  const auto told = [](std::optional<int> worldSize) {
+    HandMadeTimeline made;
+    made.add(0, kForward, 0, 1, 0);
+    made.timeline.ranks[0].worldSize = worldSize;
+    made.timeline.sort();
+    Diagnostics diagnostics;
+    completeTimeline(made.timeline, diagnostics);
+    EXPECT_EQ(made.timeline.findTrack(0, kComputeLane)->events[0].stage, 0);
+    EXPECT_EQ(summarize(made.timeline).topologyInferred, !diagnostics.empty());
+    return textsOf(diagnostics);
+  };
+  EXPECT_THAT(told(1), testing::IsEmpty());
+  EXPECT_THAT(told(std::nullopt), testing::ElementsAre(testing::HasSubstr("are arranged")));
 }
 
 TEST(CompleteTimeline, TooFewMessagesToTellPipelinesApartMeanOnePipeline) {

@@ -127,7 +127,9 @@ Topology topologyOf(const Timeline& timeline, int threads) {
   Topology topology;
   const std::vector<int> ranks = ranksWithCompute(timeline);
   const bool given = replicasAreGiven(timeline, ranks);
-  topology.inferred = !given;
+  // The only rank of a run makes up its only pipeline.
+  const bool isAlone = ranks.size() == 1 && timeline.ranks.at(ranks.front()).worldSize == 1;
+  topology.inferred = !given && !isAlone;
   std::vector<Named> named(ranks.size());
   inParallel(threads, ranks.size(), [&](std::size_t i) {
     const bool isNeeded = !given || !Shape(timeline.ranks.at(ranks[i])).chunks;
@@ -141,7 +143,7 @@ Topology topologyOf(const Timeline& timeline, int threads) {
     const Shape shape(info);
     place.chunks = shape.chunks ? *shape.chunks : named[i].chunks;
     const bool chunksAreGiven = shape.chunks || (place.chunks == 1 && hasRankPerStage(info));
-    topology.inferred = topology.inferred || !chunksAreGiven || !shape.stages;
+    topology.inferred = topology.inferred || (!isAlone && (!chunksAreGiven || !shape.stages));
   }
   for (const auto& [replica, members] : topology.replicas()) {
     for (std::size_t i = 0; i < members.size(); ++i) {
