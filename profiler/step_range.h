@@ -16,7 +16,7 @@ struct StepRange {
   bool operator==(const StepRange&) const = default;
 };
 
-/// "3:6"; "3:" and ":6" have one end only. Throws Error for anything else.
+/// "3:6"; "3:" and ":6" have one end only, "3" is one step. Throws Error for anything else.
 StepRange parseStepRange(std::string_view text);
 
 }  // namespace pipetrace

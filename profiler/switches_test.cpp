@@ -69,15 +69,18 @@ TEST(SwitchesTest, StepsAreHalfOpenAsPaddlePaddles) {
   EXPECT_EQ(recorded("3:3"), "");
   EXPECT_EQ(recorded("7:"), "78");
   EXPECT_EQ(recorded(":2"), "01");
-  EXPECT_EQ(recorded("-5:1"), "0");
+  EXPECT_EQ(recorded("2"), "2");
+  EXPECT_EQ(recorded("9"), "");
   EXPECT_EQ(with({}).steps, StepRange());
 }
 
 TEST(SwitchesTest, WhatMeansNothingIsRefusedByName) {
   EXPECT_THAT(errorOf({{"PIPETRACE", "maybe"}}), HasSubstr("PIPETRACE is \"maybe\""));
-  for (const char* steps : {"3", "3-6", "a:6", "3:6:9", ":", "3:99999999999"}) {
+  for (const char* steps : {"-1", "3-6", "a:6", "3:6:9", ":", "-1:2", "x"}) {
     EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", steps}}), HasSubstr("PIPETRACE_STEPS")) << steps;
   }
+  EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", "-1:2"}}), HasSubstr("count from 0"));
+  EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", "0:99999999999"}}), HasSubstr("up to 2147483646"));
   EXPECT_THAT(errorOf({{"FLAGS_auto_parallel_profiler", "1"}, {"GLOG_v", "x"}}),
               HasSubstr("GLOG_v"));
 }
