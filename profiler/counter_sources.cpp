@@ -19,16 +19,26 @@ void CounterSources::add(std::string name, std::string unit, std::function<doubl
   next_ = kNsMin;  // a run that is shorter than the interval has a sample of it, too
 }
 
-void CounterSources::sample(CounterRing& ring, Nanoseconds now) {
+void CounterSources::sample(CounterRing& ring, Nanoseconds now, bool isWanted) {
   const std::lock_guard lock(mutex_);
   if (now < next_) return;
   next_ = next_ > now - kInterval ? next_ + kInterval : now + kInterval;
+  if (!isWanted) return;
   for (const auto& source : sources_) {
-    ring.push({.name = addressOf(source->name),
-               .unit = addressOf(source->unit),
-               .monotonic = now,
-               .value = source->value()});
+    try {
+      ring.push({.name = addressOf(source->name),
+                 .unit = addressOf(source->unit),
+                 .monotonic = now,
+                 .value = source->value()});
+    } catch (...) {
+      ++failures_;  // training does not end for it
+    }
   }
+}
+
+std::int64_t CounterSources::failures() const {
+  const std::lock_guard lock(mutex_);
+  return failures_;
 }
 
 Nanoseconds CounterSources::untilNext(Nanoseconds now) const {

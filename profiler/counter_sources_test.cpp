@@ -61,6 +61,24 @@ TEST_F(CounterSourcesTest, WhatWasMissedIsNotMadeUpFor) {
   EXPECT_TRUE(samplesAt(1130));
 }
 
+TEST_F(CounterSourcesTest, AFunctionThatThrowsMakesNoSampleAndIsCounted) {
+  sources.add("depth", "", []() -> double { throw 1; });
+  sources.add("loss", "", [] { return 2.0; });
+  EXPECT_TRUE(samplesAt(0)) << "of the other one";
+  EXPECT_EQ(sources.failures(), 1);
+  EXPECT_TRUE(samplesAt(100));
+  EXPECT_EQ(sources.failures(), 2);
+}
+
+TEST_F(CounterSourcesTest, WhatIsNotWantedIsNotAskedForAndNotWaitedFor) {
+  int asked = 0;
+  sources.add("depth", "", [&] { return ++asked; });
+  sources.sample(ring, kStart, false);
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(ring.take(), nullptr);
+  EXPECT_EQ(sources.untilNext(kStart), CounterSources::kInterval);
+}
+
 TEST_F(CounterSourcesTest, NobodyIsWokenForNoCounter) {
   EXPECT_EQ(sources.untilNext(kStart), kNsMax);
   sources.add("depth", "", [] { return 1.0; });

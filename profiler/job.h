@@ -18,7 +18,8 @@ struct Job {
   /// Compute lane: the job's identity, from Recorder::nextJobId(); kNotGiven lets the recorder
   /// draw one. Other lanes: the identity of the compute job that the transfer belongs to.
   std::int64_t id = kNotGiven;
-  /// The plan's cell ("1F2"); null for none. Must outlive the recorder.
+  /// The plan's cell ("1F2"); null for none. Must stay as it is until the recorder is closed: for
+  /// one that the program makes up there is Recorder::text().
   const char* action = nullptr;
 };
 

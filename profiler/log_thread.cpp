@@ -138,7 +138,7 @@ void LogThread::run() {
 
 void LogThread::drain(bool everything) {
   takeEndedSteps();  // before the jobs: what was queued before a step's end is then seen below
-  sources_.sample(state_.counters, monotonicNow());
+  sources_.sample(state_.counters, monotonicNow(), state_.wantsSamples());
   takeCounters();
   state_.hostClock.addAnchor();
   state_.front.noteAnchor(state_.hostClock);
@@ -257,7 +257,7 @@ void LogThread::writeEnd() {
   end.written = lines_.written();
   end.dropped = lines_.lost() + untimed_ + state_.counters.dropped();
   end.failedWrites = file_.failures();
-  end.misuses = state_.misuses.load(std::memory_order_relaxed);
+  end.misuses = state_.misuses.load(std::memory_order_relaxed) + sources_.failures();
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
   for (int i = 0; i < lanes; ++i) {
     Lane& lane = state_.laneAt(i);

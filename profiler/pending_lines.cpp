@@ -1,9 +1,13 @@
 #include "profiler/pending_lines.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
 #include <utility>
+
+#include "profiler/short_text.h"
+#include "trace/job_kind.h"
 
 namespace pipetrace {
 
@@ -13,7 +17,7 @@ namespace {
 
 std::string_view textAt(std::uint64_t address) {
   if (address == 0) return {};
-  return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(address));
+  return shortText(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(address)));
 }
 
 }  // namespace
@@ -36,7 +40,7 @@ void PendingLines::add(const TimedJob& timed) {
   const Lane& lane = state_.laneAt(timed.lane);
   const ring_format::Slot& job = lane.slot(timed.slot);
   writerOf(timed.lane)
-      .append(text_, {.kind = static_cast<JobKind>(job.kind),
+      .append(text_, {.kind = static_cast<JobKind>(std::min<int>(job.kind, kJobKindCount - 1)),
                       .chunk = job.chunk,
                       .microBatch = job.microBatch,
                       .step = job.step,

@@ -70,6 +70,11 @@ constexpr std::size_t sizeOf01(std::size_t offset, std::size_t field) {
   return (offset + field + alignof(Struct) - 1) / alignof(Struct) * alignof(Struct);
 }
 
+constexpr std::size_t kOptions01 = sizeOf01<pipetrace_options>(
+    offsetof(pipetrace_options, ring_slots), sizeof(pipetrace_options::ring_slots));
+constexpr std::size_t kJob01 =
+    sizeOf01<pipetrace_job>(offsetof(pipetrace_job, action), sizeof(pipetrace_job::action));
+
 std::string text(const char* given) { return given == nullptr ? "" : given; }
 
 std::optional<int> positive(std::int32_t value) {
@@ -156,14 +161,11 @@ void pipetrace_job_init_sized(pipetrace_job* job, size_t size, int32_t kind) {
 
 // In brackets, so that these are no uses of the macros.
 void(pipetrace_options_init)(pipetrace_options* options) {
-  pipetrace_options_init_sized(options,
-                               sizeOf01<pipetrace_options>(offsetof(pipetrace_options, ring_slots),
-                                                           sizeof(options->ring_slots)));
+  pipetrace_options_init_sized(options, kOptions01);
 }
 
 void(pipetrace_job_init)(pipetrace_job* job, int32_t kind) {
-  pipetrace_job_init_sized(
-      job, sizeOf01<pipetrace_job>(offsetof(pipetrace_job, action), sizeof(job->action)), kind);
+  pipetrace_job_init_sized(job, kJob01, kind);
 }
 
 int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** recorder) {
@@ -196,6 +198,10 @@ int pipetrace_add_cuda_stream(pipetrace_recorder* recorder, const char* name, vo
 int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
                         const pipetrace_job* job) noexcept {
   if (recorder == nullptr) return PIPETRACE_NOT_GIVEN;
+  if (job == nullptr || job->size < kJob01) [[unlikely]] {
+    recorder->recorder.refuse(stream);
+    return PIPETRACE_NOT_GIVEN;
+  }
   return recorder->recorder.begin(stream, {.kind = kindOf(job->kind),
                                            .microBatch = job->micro_batch,
                                            .step = job->step,
@@ -217,6 +223,15 @@ void pipetrace_begin_step(pipetrace_recorder* recorder, int32_t step) noexcept {
 
 void pipetrace_end_step(pipetrace_recorder* recorder, int32_t step) noexcept {
   if (recorder != nullptr) recorder->recorder.endStep(step);
+}
+
+const char* pipetrace_text(pipetrace_recorder* recorder, const char* text) {
+  if (recorder == nullptr) return "";
+  const char* kept = nullptr;
+  guarded([&] {
+    if (text != nullptr) kept = recorder->recorder.text(text);
+  });
+  return kept;
 }
 
 void pipetrace_counter(pipetrace_recorder* recorder, const char* name, double value,

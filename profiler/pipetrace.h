@@ -3,8 +3,10 @@
  * use profiler/recorder.h instead, or pipetrace::Scope below.
  *
  * A recorder that is off is a null pointer, and every function takes one and does nothing.
- * Functions that begin, end or count take no lock, allocate nothing and never wait. What returns an
- * int returns 0, or -1 after an error, which pipetrace_error() explains; nothing throws.
+ * Functions that begin, end or count take no lock, allocate nothing and never wait; so they keep
+ * the addresses of texts, which must stay as they are until the recorder is closed: see
+ * pipetrace_text(). Functions that add something copy theirs. Texts are cut to 1024 bytes. What
+ * returns an int returns 0, or -1 after an error, which pipetrace_error() explains; nothing throws.
  *
  * Stability: enumerators keep their values, structs grow at their end only (`size` says how much of
  * one the caller knows), functions stay. */
@@ -84,7 +86,7 @@ typedef struct pipetrace_job {
   int32_t peer;       /* transfers: the rank at the other end */
   int64_t bytes;      /* transfers */
   int64_t id;         /* transfers: what pipetrace_begin() returned for their compute job */
-  const char* action; /* the plan's cell ("1F2"); stays valid until the next flush */
+  const char* action; /* the plan's cell ("1F2"); stays as it is until pipetrace_close() */
 } pipetrace_job;
 
 /* Starts options and jobs with nothing given. `size` is that of the caller's struct, which may come
@@ -116,7 +118,9 @@ PIPETRACE_API int pipetrace_add_stream(pipetrace_recorder* recorder, const char*
 PIPETRACE_API int pipetrace_add_cuda_stream(pipetrace_recorder* recorder, const char* name,
                                             void* cuda_stream, int32_t device);
 
-/* Returns the job's id, or PIPETRACE_NOT_GIVEN. `job` is copied. */
+/* Returns the job's id, or PIPETRACE_NOT_GIVEN. `job` is copied, all but its texts. Null, or a job
+ * that pipetrace_job_init() has not started, is counted as an error (`misuses` in the log) and not
+ * recorded. */
 PIPETRACE_API int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
                                       const pipetrace_job* job) PIPETRACE_NOEXCEPT;
 PIPETRACE_API void pipetrace_end(pipetrace_recorder* recorder, int stream) PIPETRACE_NOEXCEPT;
@@ -128,7 +132,15 @@ PIPETRACE_API void pipetrace_begin_step(pipetrace_recorder* recorder,
 PIPETRACE_API void pipetrace_end_step(pipetrace_recorder* recorder,
                                       int32_t step) PIPETRACE_NOEXCEPT;
 
-/* One sample, now. The texts stay valid until the recorder is closed; `unit` may be null. */
+/* A text of this content that stays as it is until the recorder is closed, for `action`, `name` and
+ * `unit` below and above when the program makes them up (snprintf into a buffer; what another
+ * language hands over for a call). Equal contents give the same text. Takes a lock, and allocates
+ * the first time: keep what it returns, and do not ask for ever new texts. A text literal needs no
+ * copy. Null for null, and when there is no memory; "" when the recorder is off. Any thread. */
+PIPETRACE_API const char* pipetrace_text(pipetrace_recorder* recorder, const char* text);
+
+/* One sample, now. The texts stay as they are until the recorder is closed, see pipetrace_text();
+ * `unit` may be null. */
 PIPETRACE_API void pipetrace_counter(pipetrace_recorder* recorder, const char* name, double value,
                                      const char* unit) PIPETRACE_NOEXCEPT;
 /* A counter whose value is asked for about ten times a second, by a thread of the recorder. */

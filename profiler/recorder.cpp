@@ -13,6 +13,8 @@
 #include "profiler/in_forked_child.h"
 #include "profiler/log_thread.h"
 #include "profiler/recording_state.h"
+#include "profiler/short_text.h"
+#include "profiler/text_pool.h"
 #include "trace/error.h"
 #include "trace/log_format.h"
 
@@ -25,6 +27,9 @@ RankInfo completed(RankInfo info, TickSource ticks) {
     if (gethostname(name.data(), name.size() - 1) == 0) info.host = name.data();
   }
   if (info.clock.empty()) info.clock = nameOf(ticks);
+  for (std::string* text : {&info.host, &info.device, &info.schedule, &info.clock}) {
+    text->resize(shortText(*text).size());
+  }
   return info;
 }
 
@@ -70,12 +75,20 @@ class Recorder::Impl {
   RecordingState state;
   const std::string path;
   const RankInfo info;
-  LogThread log;  // after the state that it reads
+  TextPool texts;
+  LogThread log;  // after what it reads
   const InForkedChild inForkedChild;
 };
 
 Recorder::Recorder(RecorderOptions options) {
   if (!options.isOn) return;
+  if (options.info.rank < 0) {
+    throw Error("cannot record rank " + std::to_string(options.info.rank) + ": ranks count from 0");
+  }
+  if (options.info.worldSize.value_or(1) < 1) {
+    throw Error("cannot record a run of " + std::to_string(*options.info.worldSize) +
+                " ranks: leave RankInfo::worldSize out if it is not known");
+  }
   const TickSource ticks = options.ticks.value_or(bestTickSource());
   impl_ = std::make_unique<Impl>(options, pathOfLog(options), ticks, *this);
   state_ = &impl_->state;
@@ -95,6 +108,11 @@ void Recorder::abandon() noexcept {
 
 StreamId Recorder::addStream(std::string name, std::unique_ptr<DeviceStream> stream) {
   if (!isOn()) return 0;
+  name.resize(shortText(name).size());
+  if (stream == nullptr) {
+    throw Error("cannot record the stream \"" + name +
+                "\": it is null; give the recorder one, as std::make_unique<CpuStream>()");
+  }
   RecordingState& state = impl_->state;
   const int index = state.laneCount.load(std::memory_order_relaxed);
   if (index == RecordingState::kMaxLanes) {
@@ -165,6 +183,7 @@ void Recorder::endStep(std::int32_t step) noexcept {
 }
 
 void Recorder::sample(const char* name, double value, const char* unit) noexcept {
+  if (!impl_->state.wantsSamples()) return;
   impl_->state.counters.push({.name = reinterpret_cast<std::uintptr_t>(name),
                               .unit = reinterpret_cast<std::uintptr_t>(unit),
                               .monotonic = monotonicNow(),
@@ -173,7 +192,13 @@ void Recorder::sample(const char* name, double value, const char* unit) noexcept
 
 void Recorder::addCounter(std::string name, std::string unit, std::function<double()> value) {
   if (!isOn()) return;
+  if (!value) throw Error("cannot record the counter \"" + name + "\": its function is empty");
+  name.resize(shortText(name).size());
   impl_->log.counterSources().add(std::move(name), std::move(unit), std::move(value));
+}
+
+const char* Recorder::text(std::string_view content) {
+  return isOn() ? impl_->texts.text(content) : "";
 }
 
 void Recorder::flush() {

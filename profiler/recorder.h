@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "profiler/device_stream.h"
 #include "profiler/job.h"
@@ -23,7 +24,7 @@ struct RecorderOptions {
   std::size_t ringSlots = 1 << 14;       ///< records a stream can hold until they are written
   Nanoseconds holdLimit = kNsPerSecond;  ///< how long a step's lines wait for the step to end
   bool isOn = true;                      ///< false: nothing is recorded, and no file is touched
-  StepRange steps{};                     ///< jobs of other steps are not recorded
+  StepRange steps{};                     ///< jobs and samples of other steps are not recorded
   /// Keep records in a file beside the log until they are written, so that they outlive the
   /// process.
   bool ringFile = true;
@@ -53,8 +54,9 @@ using StreamId = int;
 /// recording.
 class Recorder {
  public:
-  /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, or if
-  /// another recorder that is open has the log, in whatever process. Says on
+  /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, if
+  /// another recorder that is open has the log, in whatever process, and for a rank below 0 or a
+  /// world size below 1. Says on
   /// stderr if there can be no ring file, and goes on without.
   explicit Recorder(RecorderOptions options);
   /// close(); what that would throw goes to stderr.
@@ -75,7 +77,8 @@ class Recorder {
   const WallClock& clock() const;  ///< that of all lines
 
   /// The lane's name ("compute", "send", …). Jobs of the stream named "compute" become
-  /// `Profiler Info:` lines, those of all others `Profiler Stream:` lines. At most 64 streams.
+  /// `Profiler Info:` lines, those of all others `Profiler Stream:` lines. Throws Error for a null
+  /// stream, a name that is there already, and past 64 streams.
   StreamId addStream(std::string name, std::unique_ptr<DeviceStream> stream);
   DeviceStream& stream(StreamId id);
 
@@ -87,6 +90,10 @@ class Recorder {
   std::int64_t begin(StreamId stream, const Job& job) noexcept {
     return isOn() ? state_->begin(stream, job) : kNotGiven;
   }
+  /// In place of begin(), for what is no job: counts an error, and end() has nothing to close.
+  void refuse(StreamId stream) noexcept {
+    if (isOn()) state_->refuse(stream);
+  }
   /// Closes the stream's open job. `bytes`, if given, replaces the job's.
   void end(StreamId stream, std::int64_t bytes = kNotGiven) noexcept {
     if (isOn()) state_->end(stream, bytes);
@@ -97,12 +104,19 @@ class Recorder {
   /// Says that all compute jobs of `step` have been closed, so that its lines can be written.
   void endStep(std::int32_t step) noexcept;
 
-  /// One sample of a counter, now. `name` and `unit` must outlive the recorder.
+  /// A text of this content that lives as long as the recorder, for a name that the program makes
+  /// up: texts that jobs and samples name are read when their lines are written, so they must stay
+  /// as they are until the recorder is closed. Equal contents give the same text. Any thread. Takes
+  /// a lock, and allocates the first time: nothing for ever new texts. Empty if it is off.
+  const char* text(std::string_view content);
+
+  /// One sample of a counter, now. `name` and `unit` must stay as they are until the recorder is
+  /// closed, see text().
   void counter(const char* name, double value, const char* unit = "") noexcept {
     if (isOn()) sample(name, value, unit);
   }
   /// A counter whose value is asked for about ten times a second, by a thread of the recorder,
-  /// until close(). `value` must not throw.
+  /// until close(). A call that throws makes no sample, and is counted as an error.
   void addCounter(std::string name, std::string unit, std::function<double()> value);
 
   /// Waits until all that was recorded is written to the file.

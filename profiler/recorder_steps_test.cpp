@@ -84,6 +84,31 @@ TEST(RecorderStepsTest, AJobAroundOneOfAnotherStepIsRecorded) {
   EXPECT_EQ(log.number(kEnd, "errors"), 1);
 }
 
+TEST(RecorderStepsTest, OnlySamplesOfTheStepsOfTheRangeAreRecorded) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 3, .end = 6}});
+  for (int step = 0; step < 9; ++step) {
+    recorder.beginStep(step);
+    recorder.counter("loss", step);
+  }
+  recorder.addCounter("depth", "", [] { return 1.0; });  // asked for at once, but in step 8
+  recorder.close();
+  const std::vector<std::string> samples = log.lines("Profiler Counter: ");
+  ASSERT_THAT(samples, SizeIs(3));
+  EXPECT_THAT(samples[0], HasSubstr("value = 3"));
+  EXPECT_THAT(samples[2], HasSubstr("value = 5"));
+}
+
+TEST(RecorderStepsTest, SamplesOfAProgramThatNamesNoStepAreRecordedUnlessNothingIs) {
+  for (const auto& [end, samples] : {std::pair(6, 1u), std::pair(3, 0u)}) {
+    RecordedLog log;
+    Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 3, .end = end}});
+    recorder.counter("loss", 1);
+    recorder.close();
+    EXPECT_THAT(log.lines("Profiler Counter: "), SizeIs(samples));
+  }
+}
+
 TEST(RecorderStepsTest, ARangeThatEndsBeforeItBeginsRecordsNothing) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 5, .end = 3}});

@@ -58,7 +58,7 @@ struct RecordingState {
   SpscRing<EndedStep> endedSteps{1024};  ///< full: the step's lines wait for the hold limit
   CounterRing counters{front.counters(), ring_format::kCounters, front.header().countersFreed,
                        front.header().countersDropped};
-  std::atomic<std::int64_t> misuses = 0;  ///< calls that named no stream
+  std::atomic<std::int64_t> misuses = 0;  ///< calls that named no stream or no job
   std::atomic<std::int64_t> nextJobId = 0;
   std::atomic<std::int32_t> currentStep = kNotGiven;
 
@@ -68,6 +68,14 @@ struct RecordingState {
   Lane* lane(int index) const noexcept {
     const bool known = index >= 0 && index < laneCount.load(std::memory_order_acquire);
     return known ? lanes[static_cast<std::size_t>(index)].get() : nullptr;
+  }
+
+  /// Whether samples of now belong to a step that is recorded. Before the first step that the
+  /// program names they do, unless none is.
+  bool wantsSamples() const noexcept {
+    if (!hasSteps) return true;
+    const std::int32_t step = currentStep.load(std::memory_order_relaxed);
+    return step == kNotGiven ? steps.first < steps.end : steps.contains(step);
   }
 
   /// Recorder::begin() and end(), here to become one piece of code with their caller.
@@ -87,6 +95,11 @@ struct RecordingState {
     const std::int64_t id = needsId ? at->drawId(nextJobId) : job.id;
     at->begin(job, id, step);
     return id;
+  }
+  /// Instead of begin(), for what is no job.
+  void refuse(int stream) noexcept {
+    misuses.fetch_add(1, std::memory_order_relaxed);
+    if (Lane* const at = lane(stream)) at->skip();
   }
   void end(int stream, std::int64_t bytes) noexcept {
     if (Lane* const at = lane(stream)) [[likely]] {
