@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <memory>
 #include <utility>
 
@@ -21,6 +22,8 @@ int main() {
   CudaApi::Stream queue = nullptr;  // the cudaStream_t that the jobs go to
   if (recorder.isOn() && cuda->deviceCount() > 0) {
     stream = std::make_unique<CudaStream>(std::make_shared<CudaDevice>(cuda, 0), queue);
+  } else if (recorder.isOn()) {
+    std::fprintf(stderr, "no CUDA device, or no driver: the CPU is recorded\n");
   }
   const StreamId compute = recorder.addStream("compute", std::move(stream));
   for (int microBatch = 0; microBatch < 12; ++microBatch) {
