@@ -7,7 +7,7 @@ namespace pipetrace::log_format {
 
 inline constexpr std::string_view kFilePrefix = "workerlog.";  ///< + rank
 inline constexpr std::string_view kMachinePrefix = "machine";  ///< + index: one host's folder
-inline constexpr std::string_view kNcclLane = "nccl";      ///< what NCCL did, on a lane of its own
+inline constexpr std::string_view kNcclLane = "nccl";  ///< what NCCL did, on a lane of its own
 inline constexpr int kVersion = 1;
 
 // What a line of ours holds somewhere, and everything before it is ignored.
