@@ -33,11 +33,11 @@ Holder holderOf(int fd) {
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
     std::istringstream words(line);
-    std::string number, type, mode, access, place;
+    std::string number, type, kind, access, place;
     long long process = 0;
-    if (words >> number >> type >> mode >> access >> process >> place && type == "FLOCK" &&
+    if (words >> number >> type >> kind >> access >> process >> place && type == "FLOCK" &&
         place.ends_with(inode)) {
-      return {.process = process, .yields = mode == "READ"};
+      return {.process = process, .yields = access == "READ"};
     }
   }
   return {};
