@@ -4,7 +4,8 @@
 
 namespace pipetrace {
 
-/// Prints those of at least that severity to standard error, a line each.
+/// Prints those of at least that severity to standard error, a line each; what three files or more
+/// tell alike is one line, with their ranks.
 void printDiagnostics(const Diagnostics& diagnostics, Severity lowest);
 
 }  // namespace pipetrace

@@ -14,7 +14,9 @@ struct Diagnostic {
   std::string file;
   std::int64_t line = 0;  ///< 1-based line of the first case; 0: not about one line
   std::string message;
-  std::string advice;      ///< what to try; may be empty
+  std::string advice;  ///< what to try; may be empty
+  /// What is said in place of `message` of several files that tell the like, if that differs.
+  std::string ofSeveral{};
   std::int64_t count = 1;  ///< how often it was found in that file
 };
 
