@@ -27,6 +27,7 @@ pipetrace_program(
           plan_source.cpp
           print_diagnostics.cpp
           profile_format.cpp
+          profiler_lines.cpp
           progress_bar.cpp
           run_follower.cpp
           terminal.cpp
@@ -41,6 +42,7 @@ pipetrace_test(
   SOURCES pipe_trace_errors_test.cpp
           pipe_trace_damage_test.cpp
           pipe_trace_follow_test.cpp
+          pipe_trace_gone_test.cpp
           pipe_trace_open_test.cpp
           pipe_trace_shell_test.cpp
           progress_bar.cpp

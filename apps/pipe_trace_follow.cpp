@@ -123,7 +123,10 @@ int runFollow(const PipeTraceOptions& options) {
   };
   int looks = 0;
   do {
-    if (++looks % kLooksBetweenSearches == 0) follower.findNewLogs();
+    if (++looks % kLooksBetweenSearches == 0) {
+      follower.findNewLogs();
+      follower.lookAtRecorders();
+    }
     follower.look();
     tell();
     if (looks == kLooksBeforeWaiting && !options.load.quiet) tellWaiting(follower);

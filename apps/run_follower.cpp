@@ -9,6 +9,7 @@
 
 #include "analysis/ranks_text.h"
 #include "analysis/run_summary.h"
+#include "apps/profiler_lines.h"
 #include "parser/job_log_reader.h"
 #include "parser/log_events.h"
 #include "parser/log_line_kind.h"
@@ -21,25 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace lf = log_format;
-
-/// Where the last line begins that opens a run; npos where none does.
-std::size_t lastMetaLine(const std::string& text) {
-  const std::size_t mark = text.rfind(lf::kMeta);
-  if (mark == std::string::npos) return mark;
-  const std::size_t lineEnd = text.rfind('\n', mark);
-  return lineEnd == std::string::npos ? 0 : lineEnd + 1;
-}
-
-/// Those lines of a text that are not ordinary output.
-std::string linesOfProfiler(std::string_view text) {
-  std::string lines;
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
-    if (line.find(lf::kMark) != std::string_view::npos) lines += line;
-    text.remove_prefix(line.size());
-  }
-  return lines;
-}
 
 void addInfo(RankInfo& info, RankInfo more) {
   info.clockReadings.insert(info.clockReadings.end(), more.clockReadings.begin(),
@@ -114,7 +96,22 @@ void RunFollower::look() {
   write(false);
 }
 
-void RunFollower::finish() { write(true); }
+void RunFollower::lookAtRecorders() {
+  for (Log& log : logs_) {
+    if (!log.isDone && log.isUpToDate && !isClosed(log)) log.recorder.look();
+  }
+}
+
+void RunFollower::finish() {
+  for (const Log& log : logs_) {
+    if (!log.recorder.isGone() || log.isDone || isClosed(log)) continue;
+    diagnostics_.add(
+        {.file = log.tail.path(),
+         .message = "no Profiler End line: the program ended without closing its log",
+         .advice = "convert the logs again, without --follow: that reads ring files, too"});
+  }
+  write(true);
+}
 
 void RunFollower::readNew(Log& log) {
   while (!log.isDone) {
@@ -148,6 +145,7 @@ void RunFollower::addText(Log& log, std::string text) {
     }
   }
   const std::string ours = linesOfProfiler(text);
+  log.recorder.addLines(ours);
   // A name under which no ring file is: what is in that of a living program comes in its log.
   ByteSource source(log.tail.path() + "/followed", std::move(text));
   Timeline part;
@@ -155,10 +153,10 @@ void RunFollower::addText(Log& log, std::string text) {
   const ReadOutcome outcome = JobLogReader().read(
       source,
       {.rank = log.rank,
-       .nextRank = pending_.ranks.empty() ? 0 : pending_.ranks.rbegin()->first + 1},
+       .nextRank = pending_.ranks.empty() ? 0 : pending_.ranks.rbegin()->first + 1,
+       .isPart = true},
       part, told);
   for (Diagnostic diagnostic : told.list()) {
-    if (diagnostic.message.starts_with("no Profiler End")) continue;  // yet
     diagnostic.file = log.tail.path();
     diagnostic.line = 0;  // counted from where this look began
     diagnostics_.add(std::move(diagnostic));
@@ -247,12 +245,17 @@ std::string RunFollower::waitsFor() const {
   return ranksText(missing);
 }
 
+bool RunFollower::isClosed(const Log& log) const {
+  const auto found = log.rank ? pending_.ranks.find(*log.rank) : pending_.ranks.end();
+  return found != pending_.ranks.end() && found->second.hasEnd;
+}
+
 bool RunFollower::isOver() const {
-  return allRanksAreThere() &&
-         std::all_of(pending_.ranks.begin(), pending_.ranks.end(),
-                     [](const auto& entry) { return entry.second.hasEnd; }) &&
-         std::none_of(logs_.begin(), logs_.end(),
-                      [](const Log& log) { return !log.hasBegun && !log.isDone; });
+  const auto isGone = [](const Log& log) { return log.recorder.isGone(); };
+  const bool mayBeOver = allRanksAreThere() || std::any_of(logs_.begin(), logs_.end(), isGone);
+  return mayBeOver && std::all_of(logs_.begin(), logs_.end(), [&](const Log& log) {
+           return isGone(log) || isClosed(log) || (log.isDone && !log.hasBegun);
+         });
 }
 
 /// What is pending, with steps counted on from those that are gone where the log gives none.

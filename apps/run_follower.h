@@ -11,6 +11,7 @@
 #include "parser/find_logs.h"
 #include "parser/growing_chrome_json.h"
 #include "parser/log_tail.h"
+#include "parser/recorder_watch.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 
@@ -38,10 +39,13 @@ class RunFollower {
   /// Looks for logs that were not there before.
   void findNewLogs();
 
+  /// Looks whether the recorders of the logs are still there.
+  void lookAtRecorders();
+
   /// Writes what else is finished: steps that every rank with a log has ended.
   void finish();
 
-  /// Every rank of the run has closed its log.
+  /// Every rank of the run has closed its log, or its recorder is gone.
   bool isOver() const;
 
   /// What has to come before anything is written, such as "ranks 2, 3"; empty when it is there.
@@ -64,6 +68,7 @@ class RunFollower {
     bool hasBegun = false;    ///< it has a job
     bool isUpToDate = false;  ///< what it held at first has been read
     bool isDone = false;      ///< nothing more is read from it
+    RecorderWatch recorder{tail.path()};
   };
   /// What makes an event of a rank one and the same.
   using Identity = std::tuple<int, JobKind, Nanoseconds, Nanoseconds, std::int64_t, std::int32_t>;
@@ -84,6 +89,7 @@ class RunFollower {
   bool isInProfile(int rank, const Event& event) const;
   int worldSize() const;
   bool allRanksAreThere() const;
+  bool isClosed(const Log& log) const;
 
   Setting setting_;
   GrowingChromeJson& profile_;

@@ -35,8 +35,50 @@ TEST(DamagedJobLogTest, ALogWithMetaAndWithoutEndWasCutOff) {
 TEST(DamagedJobLogTest, WhatWentWrongWhileRecordingIsTold) {
   const LogResult r =
       readLog(jobLine(1, 2) + "Profiler End: written = 1, dropped = 12, errors = 3\n");
-  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("jobs were dropped while recording (12 times)"),
-                                         HasSubstr("errors occurred while recording (3 times)")));
+  EXPECT_THAT(r.diagnostics,
+              ElementsAre(AllOf(HasSubstr("records were dropped while recording (12 times)"),
+                                HasSubstr("ringSlots"), HasSubstr("ring_slots"), HasSubstr("4096")),
+                          AllOf(HasSubstr("errors occurred while recording (3 times)"),
+                                HasSubstr("begin on a stream"), HasSubstr("disk full"))));
+}
+
+TEST(DamagedJobLogTest, ErrorsWhileRecordingAreToldByTheirCauses) {
+  const LogResult r = readLog(jobLine(1, 2) +
+                              "Profiler End: written = 1, errors = 5, misuses = 3, failed_writes = "
+                              "2\n");
+  EXPECT_EQ(r.timeline.ranks.at(0).misuses, 3);
+  EXPECT_EQ(r.timeline.ranks.at(0).failedWrites, 2);
+  EXPECT_THAT(r.diagnostics,
+              ElementsAre(AllOf(HasSubstr("out of place and recorded nothing (3 times)"),
+                                HasSubstr("end without begin")),
+                          AllOf(HasSubstr("writes to the log failed while recording (2 times)"),
+                                HasSubstr("was the disk full"))));
+}
+
+TEST(DamagedJobLogTest, LinesThatTheEndCountsAndThatAreNotThereAreTold) {
+  const std::string sample = "Profiler Counter: name = loss, time = 1.000000, value = nan\n";
+  const std::string send =
+      "Profiler Stream: type = copy, start_time = 1.000000, end_time = "
+      "2.000000, stream = nccl\n";
+  const std::string ofNccl =
+      "Profiler Stream: type = all_reduce, start_time = 1.000000, end_time "
+      "= 2.000000, stream = nccl, communicator = 1f\n";
+  const std::string kernel =
+      "Profiler Kernel: name = gemm, start_time = 1.000000, end_time = 2.000000\n";
+  const auto told = [&](const std::string& lines, int written) {
+    return readLog("Profiler Meta: rank = 0\n" + lines +
+                   "Profiler End: written = " + std::to_string(written) + "\n")
+        .diagnostics;
+  };
+  const std::string whole = jobLine(1, 2) + jobLine(2, 3) + sample + send;
+  EXPECT_THAT(told(whole, 4), IsEmpty());
+  EXPECT_THAT(told(whole, 7), ElementsAre(HasSubstr("counts as written (3 times)")));
+  // Others have written these, and did not count.
+  EXPECT_THAT(told(whole + ofNccl + kernel, 4), IsEmpty());
+  EXPECT_THAT(told(jobLine(1, 2) + ofNccl + kernel, 3),
+              ElementsAre(HasSubstr("counts as written (2 times)")));
+  // What is there and cannot be read is told as that.
+  EXPECT_THAT(told(jobLine(1, 2) + jobLine(5, 2), 2), ElementsAre(HasSubstr("ends before")));
 }
 
 TEST(DamagedJobLogTest, BadLinesCostThemselvesAndAreCountedAtTheFirst) {

@@ -92,6 +92,16 @@ std::string whyNone(const LogRuns& runs, const LogRun& run) {
          " with \"Profiler Info:\", but none that could be read";
 }
 
+/// `rank`: kNotGiven, or which of the several in the file.
+void sayOtherRuns(const LogRun& run, int rank, const std::string& file, Diagnostics& diagnostics) {
+  std::string message = "it holds " + std::to_string(run.info.runs) + " runs";
+  if (rank != kNotGiven) message += " of rank " + std::to_string(rank);
+  diagnostics.add({.severity = Severity::kNote,
+                   .file = file,
+                   .message = message + ", of which the last is read",
+                   .advice = "--run 0 reads the first"});
+}
+
 /// The rank of a log: what its Meta line says, else its name, else the next free one.
 int rankOf(const LogRun& run, const ReadRequest& request) {
   return run.metaRank.value_or(request.rank.value_or(request.nextRank));
@@ -123,7 +133,13 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
     for (const std::string& name : all.openRings()) rings.take(name);
   }
   std::vector<LogRun> runs = all.take(source.name());
-  for (LogRun& run : runs) addLeftOverRing(run, rings, timeline.strings, diagnostics);
+  for (LogRun& run : runs) {
+    addLeftOverRing(run, source.name(), rings, timeline.strings, diagnostics);
+    const std::int64_t missing = run.info.written - run.countedLines(timeline.strings);
+    if (missing > 0 && !request.isPart) {
+      run.findings.add(LogFinding::kLinesMissing, 0, missing);
+    }
+  }
   ReadOutcome outcome;
   for (const LogRun& run : runs) outcome.events += run.eventCount();
   if (outcome.events == 0) outcome.whyNone = whyNone(all, runs.back());
@@ -135,10 +151,11 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
     }
     if (hasEvents && timeline.ranks.contains(rank)) run.findings.add(LogFinding::kRankTaken, 0);
     run.findings.report(source.name(), diagnostics);
-    if (run.lacksEnd()) {
-      Diagnostic missing = MissingEnd{.ring = run.ring}.toDiagnostic();
-      missing.file = source.name();
-      diagnostics.add(std::move(missing));
+    if (run.lacksEnd() && !request.isPart) {
+      diagnostics.add(run.missingEnd.toDiagnostic(source.name()));
+    }
+    if (hasEvents && request.run < 0 && run.info.runs > 1 && !request.isPart) {
+      sayOtherRuns(run, runs.size() > 1 ? rank : kNotGiven, source.name(), diagnostics);
     }
     if (hasEvents) {
       run.moveTo(timeline, rank);

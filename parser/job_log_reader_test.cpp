@@ -174,9 +174,14 @@ TEST(JobLogReaderTest, TheLastRunIsReadUnlessAnotherIsAskedFor) {
   const LogResult last = readLog(log);
   EXPECT_THAT(last.compute(), SizeIs(2));
   EXPECT_EQ(last.timeline.ranks.at(0).schedule, "B");
+  EXPECT_EQ(last.timeline.ranks.at(0).runs, 2);
+  EXPECT_THAT(last.diagnostics,
+              ElementsAre(AllOf(HasSubstr("note: it holds 2 runs, of which the last is read"),
+                                HasSubstr("--run 0"))));
   const LogResult first = readLog(log, {.run = 0});
   EXPECT_THAT(first.compute(), SizeIs(1));
   EXPECT_EQ(first.timeline.ranks.at(0).schedule, "A");
+  EXPECT_THAT(first.diagnostics, IsEmpty());
   EXPECT_THAT(readLog(log, {.run = 1}).compute(), SizeIs(2));
   EXPECT_THAT(([&] { readLog(log, {.run = 2}); }),
               ThrowsMessage<Error>(HasSubstr("log holds 2 runs, so --run 2 is not there")));
@@ -193,7 +198,7 @@ TEST(JobLogReaderTest, FindingsOfRunsThatAreNotReadAreNotTold) {
   const LogResult r =
       readLog("Profiler Meta: rank = 0\n" + jobLine(5, 2) + "Profiler Meta: rank = 0\n" +
               jobLine(2, 3) + "Profiler End: written = 1\n");
-  EXPECT_THAT(r.diagnostics, IsEmpty());
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("it holds 2 runs")));
 }
 
 TEST(JobLogReaderTest, MetaClockAndEndLinesFillWhatIsKnownOfTheRank) {
@@ -278,7 +283,8 @@ TEST(JobLogReaderTest, LogsOfSeveralRanksInOneInputAreToldApart) {
   ASSERT_THAT(r.compute(2), SizeIs(1));
   EXPECT_EQ(r.compute(2)[0].begin, 50'000'000);
   EXPECT_EQ(r.outcome.events, 3);
-  EXPECT_THAT(r.diagnostics, IsEmpty());
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("it holds 2 runs of rank 0"),
+                                         HasSubstr("it holds 2 runs of rank 2")));
 
   EXPECT_EQ(readLog(all, {.run = 0}).compute(2).at(0).begin, 40'000'000);
   EXPECT_THAT(([&] { readLog(all, {.run = 1}); }),
@@ -305,7 +311,8 @@ TEST(JobLogReaderTest, FileNamedAfterARankHoldsOneRankAndTellsOfOthers) {
   EXPECT_THAT(r.timeline.ranks, SizeIs(1));
   ASSERT_THAT(r.compute(3), SizeIs(1));
   EXPECT_EQ(r.compute(3)[0].begin, 20'000'000);
-  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("its runs are of different ranks")));
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("its runs are of different ranks"),
+                                         HasSubstr("it holds 2 runs")));
 }
 
 TEST(JobLogReaderTest, ASecondLogOfARankIsTold) {

@@ -48,7 +48,7 @@ bool readReal(std::string_view text, double& out) {
 
 /// The lane of a stream that its line does not name.
 std::string_view defaultLane(const Event& event) {
-  if (event.kind == JobKind::kKernel) return "kernels";
+  if (event.kind == JobKind::kKernel) return kKernelsLane;
   if (isSend(event.kind)) return kSendLane;
   if (isRecv(event.kind)) return kRecvLane;
   return event.kind == JobKind::kOther ? std::string_view("other") : logName(event.kind);

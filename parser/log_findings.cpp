@@ -37,8 +37,20 @@ constexpr std::array<Wording, kLogFindingCount> kWordings = {{
      "under a name other than workerlog.<rank> a file is read as the logs of several ranks"},
     {Severity::kWarning, "its rank was read from another file already; the events are put together",
      "give the logs of one run only"},
-    {Severity::kWarning, "jobs were dropped while recording", "the profile has gaps there"},
-    {Severity::kWarning, "errors occurred while recording", "see the log around its end"},
+    {Severity::kWarning, "records were dropped while recording",
+     "the profile has gaps there; each stream holds ringSlots (in C ring_slots) records until they "
+     "are written, which can be raised, and 4096 samples of counters are held; records whose lines "
+     "the disk did not take count, too"},
+    {Severity::kWarning, "calls of the recorder were out of place and recorded nothing",
+     "begin on a stream whose job is open, end without begin, a stream that was not added, a job "
+     "that was not initialized, or a counter function that threw"},
+    {Severity::kWarning, "writes to the log failed while recording",
+     "was the disk full, or the log's folder deleted? What was not written is counted as dropped"},
+    {Severity::kWarning, "errors occurred while recording",
+     "such as begin on a stream whose job is open, end without begin, a stream that was not added, "
+     "or a log that could not be written (disk full, folder deleted)"},
+    {Severity::kWarning, "lines are missing that its Profiler End line counts as written",
+     "a part of the log was removed, or overwritten by another program"},
 }};
 
 }  // namespace
@@ -47,6 +59,16 @@ void LogFindings::add(LogFinding finding, std::int64_t line, std::int64_t count)
   Seen& seen = seen_[static_cast<std::size_t>(finding)];
   if (seen.count == 0) seen.line = line;
   seen.count = addCounts(seen.count, count);
+}
+
+std::int64_t LogFindings::linesLeftOut() const {
+  std::int64_t lines = 0;
+  for (const LogFinding finding :
+       {LogFinding::kNotUnderstood, LogFinding::kNumberOutOfRange, LogFinding::kEndBeforeStart,
+        LogFinding::kNulBytes, LogFinding::kLineTooLong}) {
+    lines = addCounts(lines, count(finding));
+  }
+  return lines;
 }
 
 void LogFindings::addAll(const LogFindings& others, std::int64_t before) {

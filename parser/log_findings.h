@@ -24,10 +24,13 @@ enum class LogFinding : std::uint8_t {
   kSeveralRanks,
   kRankTaken,
   kDropped,
+  kMisuses,
+  kFailedWrites,
   kRecordingErrors,
+  kLinesMissing,
 };
 
-inline constexpr int kLogFindingCount = static_cast<int>(LogFinding::kRecordingErrors) + 1;
+inline constexpr int kLogFindingCount = static_cast<int>(LogFinding::kLinesMissing) + 1;
 
 /// Counts findings, with the line of the first of each kind.
 class LogFindings {
@@ -37,6 +40,8 @@ class LogFindings {
   /// Adds those of lines further down: the first line of `others` is line `before` + 1.
   void addAll(const LogFindings& others, std::int64_t before);
   std::int64_t count(LogFinding finding) const { return of(finding).count; }
+  /// Lines that were left out.
+  std::int64_t linesLeftOut() const;
   /// Hands them on as diagnostics about `file`, in the order of the enumeration.
   void report(const std::string& file, Diagnostics& diagnostics) const;
 

@@ -135,13 +135,20 @@ void readEndLine(LogRun& run, std::string_view payload, std::int64_t number) {
     fields.number(lf::kWritten, info.written);
     fields.number(lf::kDropped, info.dropped);
     fields.number(lf::kErrors, info.errors);
+    fields.number(lf::kMisuses, info.misuses);
+    fields.number(lf::kFailedWrites, info.failedWrites);
     fields.number(lf::kLateStarts, info.lateStarts);
     fields.number(lf::kOwnCost, info.ownCost);
     fields.number(lf::kLogThreadCost, info.logThreadCost);
   }
   info.hasEnd = true;
   if (info.dropped > 0) run.findings.add(LogFinding::kDropped, number, info.dropped);
-  if (info.errors > 0) run.findings.add(LogFinding::kRecordingErrors, number, info.errors);
+  const auto tell = [&](LogFinding finding, std::int64_t count) {
+    if (count > 0) run.findings.add(finding, number, count);
+  };
+  tell(LogFinding::kMisuses, info.misuses);
+  tell(LogFinding::kFailedWrites, info.failedWrites);
+  if (info.misuses <= 0 && info.failedWrites <= 0) tell(LogFinding::kRecordingErrors, info.errors);
 }
 
 }  // namespace pipetrace

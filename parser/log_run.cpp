@@ -5,12 +5,34 @@
 #include <limits>
 #include <utility>
 
+#include "trace/log_format.h"
+
 namespace pipetrace {
 
 std::int64_t LogRun::eventCount() const {
   std::size_t count = 0;
   for (const auto& [name, events] : lanes) count += events.size();
   return static_cast<std::int64_t>(count);
+}
+
+std::int64_t LogRun::countedLines(const StringTable& strings) const {
+  const auto isCounted = [&](const Event& event) {
+    if (event.kind == JobKind::kKernel) return false;
+    const auto from = arguments.begin() + event.firstArgument;
+    return std::none_of(from, from + event.argumentCount, [&](const Argument& each) {
+      return strings[each.key] == log_format::kCommunicator;
+    });
+  };
+  std::int64_t lines = findings.linesLeftOut();
+  for (const auto& [name, events] : lanes) {
+    lines += name == log_format::kNcclLane || name == kKernelsLane
+                 ? std::count_if(events.begin(), events.end(), isCounted)
+                 : static_cast<std::int64_t>(events.size());
+  }
+  for (const auto& [name, series] : counters) {
+    lines += static_cast<std::int64_t>(series.samples.size());
+  }
+  return lines;
 }
 
 std::vector<Event>& LogRun::laneOf(std::string_view name) {

@@ -14,6 +14,9 @@
 
 namespace pipetrace {
 
+/// Where `Profiler Kernel:` lines go.
+inline constexpr std::string_view kKernelsLane = "kernels";
+
 /// What one run in one log has given so far: a rank's share of a timeline. Strings are interned in
 /// the table of the timeline that it is meant for.
 struct LogRun {
@@ -21,7 +24,8 @@ struct LogRun {
   bool hasMeta = false;
   std::optional<int> metaRank;  ///< as its Meta line says
   std::string ringFile;         ///< as its Meta line says; a name in the folder of the log
-  MissingEnd::Ring ring = MissingEnd::Ring::kNone;  ///< what was read of that
+  MissingEnd missingEnd;        ///< if it lacks its end
+  bool isLatest = true;         ///< no run of its rank follows in the log
   std::map<std::string, std::vector<Event>, std::less<>> lanes;
   std::vector<Argument> arguments;
   std::map<std::string, CounterSeries, std::less<>> counters;
@@ -29,6 +33,10 @@ struct LogRun {
 
   std::int64_t eventCount() const;
   bool lacksEnd() const { return hasMeta && !info.hasEnd; }
+
+  /// Lines that were read and that the recorder which ended the log counts as `written`: not those
+  /// of kernels and of NCCL. `strings` are those of the arguments.
+  std::int64_t countedLines(const StringTable& strings) const;
 
   /// The events of a lane, made if missing. The reference holds as long as the run.
   std::vector<Event>& laneOf(std::string_view name);

@@ -137,6 +137,8 @@ std::vector<LogRun> LogRuns::take(const std::string& name) {
   std::vector<LogRun> runs;
   for (RankRuns& rank : ranks_) {
     if (wanted_ > rank.index) throw Error(tooFewRuns(rank, name));
+    rank.run.info.runs = rank.index + 1;
+    rank.run.isLatest = wanted_ < 0 || wanted_ == rank.index;
     runs.push_back(std::move(rank.run));
   }
   return runs;

@@ -4,6 +4,12 @@ namespace pipetrace {
 namespace {
 
 const char* messageOf(const MissingEnd& end) {
+  switch (end.recorder) {
+    case RecorderState::kRecords: return "no Profiler End line: the program still runs";
+    case RecorderState::kEnded:
+      return "no Profiler End line: the program ended without closing its log";
+    case RecorderState::kUnknown: break;
+  }
   if (end.ring == MissingEnd::Ring::kNone) return "no Profiler End line: the log was cut off";
   return "no Profiler End line: the program ended without closing its log, or it still runs";
 }
@@ -23,8 +29,8 @@ const char* adviceOf(const MissingEnd& end) {
 
 }  // namespace
 
-Diagnostic MissingEnd::toDiagnostic() const {
-  return {.message = messageOf(*this), .advice = adviceOf(*this)};
+Diagnostic MissingEnd::toDiagnostic(const std::string& file) const {
+  return {.file = file, .message = messageOf(*this), .advice = adviceOf(*this)};
 }
 
 }  // namespace pipetrace

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
+#include "parser/recorder_state.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -16,9 +18,10 @@ struct MissingEnd {
   };
 
   Ring ring = Ring::kNone;
+  RecorderState recorder = RecorderState::kUnknown;
 
-  /// Says it, and which jobs are missing for it, without naming a file.
-  Diagnostic toDiagnostic() const;
+  /// Says it of `file`, and which jobs are missing for it.
+  Diagnostic toDiagnostic(const std::string& file) const;
 };
 
 }  // namespace pipetrace

@@ -52,6 +52,7 @@ class RingReader {
   }
 
   void readAll() {
+    contents_.process = header_.pid;
     addDropped(header_.linesLost);
     contents_.meta = bytes_.text(offsetof(rf::FileHeader, meta), rf::kMetaSize);
     for (const std::uint64_t offset : header_.laneOffset) {

@@ -35,7 +35,8 @@ struct RingContents {
     bool isCompute = false;
   };
 
-  std::string_view meta;  ///< what follows the mark of the run's Meta line
+  std::string_view meta;     ///< what follows the mark of the run's Meta line
+  std::int64_t process = 0;  ///< that recorded
   std::vector<Lane> lanes;
   std::vector<Job> jobs;  ///< by begin
   std::vector<OpenJob> open;

@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <filesystem>
 #include <set>
+#include <system_error>
 #include <tuple>
+#include <utility>
 
 #include "parser/log_events.h"
 #include "parser/log_meta.h"
+#include "parser/recorder_state.h"
 #include "parser/ring_contents.h"
 #include "trace/add_counts.h"
 #include "trace/decimal_time.h"
@@ -125,6 +129,25 @@ std::string describe(const RingContents::OpenJob& open) {
   return text;
 }
 
+const char* whyUnwritten(RecorderState recorder) {
+  switch (recorder) {
+    case RecorderState::kRecords: return "has not written them yet";
+    case RecorderState::kEnded: return "had not written them when it ended";
+    case RecorderState::kUnknown: break;
+  }
+  return "had not written them when it ended, or it still runs";
+}
+
+/// What is said before and behind the job that was open.
+std::pair<std::string, std::string> aroundOpenJob(RecorderState recorder) {
+  switch (recorder) {
+    case RecorderState::kRecords: return {"the program is in ", ""};
+    case RecorderState::kEnded: return {"the program ended in ", ""};
+    case RecorderState::kUnknown: break;
+  }
+  return {"the program ended in ", ", unless it still runs"};
+}
+
 /// Whether the log has jobs of a stream that the ring file did not keep, for want of room.
 bool hasOtherStreams(const LogRun& run, const RingContents& ring) {
   return std::any_of(run.lanes.begin(), run.lanes.end(), [&](const auto& lane) {
@@ -153,21 +176,35 @@ void addContents(LogRun& run, const RingContents& ring, const std::string& file,
       adder.add(each);
     }
   }
+  const RecorderState recorder = run.missingEnd.recorder;
   if (jobs > 0) {
-    diagnostics.add({.severity = Severity::kNote,
-                     .file = file,
-                     .message = std::to_string(jobs) +
-                                " jobs that are not in the log are read from here: the program "
-                                "had not written them when it ended, or it still runs"});
-  }
-  for (const RingContents::OpenJob& open : ring.open) {
+    const std::string why = ": the program " + std::string(whyUnwritten(recorder));
     diagnostics.add(
         {.severity = Severity::kNote,
          .file = file,
-         .message = "the program ended in " + describe(open) + ", unless it still runs"});
+         .message = std::to_string(jobs) + " jobs that are not in the log are read from here" + why,
+         .ofSeveral = "jobs that are not in the log are read from here" + why});
+  }
+  for (const RingContents::OpenJob& open : ring.open) {
+    const auto [opening, ending] = aroundOpenJob(recorder);
+    diagnostics.add({.severity = Severity::kNote,
+                     .file = file,
+                     .message = opening + describe(open) + ending,
+                     .ofSeveral = opening + "a job" + ending});
   }
   run.info.dropped = addCounts(run.info.dropped, ring.dropped);
   if (ring.dropped > 0) run.findings.add(LogFinding::kDropped, 0, ring.dropped);
+}
+
+/// Of the run of a log whose ring file is at `ringPath`.
+RecorderState recorderOf(const LogRun& run, const std::string& logPath, const std::string& ringPath,
+                         const RingContents& ring) {
+  if (!run.isLatest) return RecorderState::kEnded;
+  const RecorderState state = recorderState(logPath, run.info.host, ring.process);
+  if (state != RecorderState::kEnded) return state;
+  // Had it closed its log after that was read, the ring file would be gone.
+  std::error_code error;
+  return std::filesystem::exists(ringPath, error) ? state : RecorderState::kUnknown;
 }
 
 void sayUnreadable(const std::string& file, const std::string& why, Diagnostics& diagnostics) {
@@ -178,15 +215,16 @@ void sayUnreadable(const std::string& file, const std::string& why, Diagnostics&
 
 }  // namespace
 
-void addLeftOverRing(LogRun& run, const LogRings& rings, StringTable& strings,
-                     Diagnostics& diagnostics) {
+void addLeftOverRing(LogRun& run, const std::string& logPath, const LogRings& rings,
+                     StringTable& strings, Diagnostics& diagnostics) {
   const RingSnapshot* const snapshot = rings.find(run.ringFile);
   if (run.info.hasEnd || snapshot == nullptr) return;
   const std::string path = rings.pathOf(run.ringFile);
   std::string whyNot;
   if (const auto ring = readRing(snapshot->bytes(), whyNot)) {
     const bool isWhole = ring->dropped == 0 && !hasOtherStreams(run, *ring);
-    run.ring = isWhole ? MissingEnd::Ring::kRead : MissingEnd::Ring::kReadWithLosses;
+    run.missingEnd = {.ring = isWhole ? MissingEnd::Ring::kRead : MissingEnd::Ring::kReadWithLosses,
+                      .recorder = recorderOf(run, logPath, path, *ring)};
     addContents(run, *ring, path, strings, diagnostics);
   } else {
     sayUnreadable(path, whyNot, diagnostics);

@@ -28,7 +28,7 @@ class Run {
       info.device = "cpu:" + std::to_string(r);
       info.clockReadings.push_back({kEpoch, 17 * r, 3});
       info.hasEnd = true;
-      info.written = 99;
+      info.written = 5;
       info.ownCost = 12345;
     }
   }

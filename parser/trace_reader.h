@@ -25,6 +25,7 @@ struct ReadRequest {
   int nextRank = 0;         ///< the first rank that no input before this one has taken
   int run = -1;             ///< see LoadOptions::run
   int threads = 1;          ///< see LoadOptions::threads
+  bool isPart = false;      ///< of a log that goes on: nothing is said of how it ends
   const KindNames* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
 };
 

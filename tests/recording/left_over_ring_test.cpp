@@ -2,6 +2,8 @@
 // them. No program dies here: the files are copied while the recorder is open, which is all that a
 // kill would leave.
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <limits>
@@ -245,6 +247,36 @@ TEST(LeftOverRingTest, WhereRecordsWereLostItIsNotSaidThatOnlyOpenJobsAreMissing
   left.poke(offsetof(rf::FileHeader, linesLost), std::uint64_t{7});
   left.load();
   EXPECT_THAT(left.messages(), Contains(HasSubstr("were dropped")));
+}
+
+TEST(LeftOverRingTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
+  LeftOver left;
+  left.job(left.compute, 0);
+  left.recorder.flush();
+  left.recorder.begin(left.compute, {.kind = JobKind::kBackward, .microBatch = 6});
+  left.die();
+  const auto said = [&](const std::string& folder) {
+    Diagnostics diagnostics;
+    loadTimeline({folder}, {}, diagnostics);
+    std::string text;
+    for (const Diagnostic& each : diagnostics.list()) text += toText(each) + "\n";
+    return text;
+  };
+  const char* const maybe = "it still runs";
+  EXPECT_THAT(said(left.original.folder()),
+              AllOf(HasSubstr("the program still runs"), HasSubstr("the program is in backward"),
+                    Not(HasSubstr(maybe)), Not(HasSubstr("ended"))));
+  // Nobody locks a copy, and its process lives.
+  EXPECT_THAT(said(left.copy.folder()),
+              AllOf(HasSubstr("without closing its log, or it still runs"),
+                    HasSubstr("ended in backward"), HasSubstr("unless it still runs")));
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  left.poke(offsetof(rf::FileHeader, pid), static_cast<std::int64_t>(child));
+  EXPECT_THAT(said(left.copy.folder()),
+              AllOf(HasSubstr("ended without closing its log;"), HasSubstr("ended in backward"),
+                    Not(HasSubstr(maybe))));
 }
 
 TEST(LeftOverRingTest, JobsOfADeviceThatHasNotToldTheirTimesAreUntimed) {

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace pipetrace {
+
+/// Where the last line begins that opens a run; npos where none does.
+std::size_t lastMetaLine(const std::string& text);
+
+/// Those lines of a text that are not ordinary output.
+std::string linesOfProfiler(std::string_view text);
+
+}  // namespace pipetrace

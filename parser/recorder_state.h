@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pipetrace {
+
+/// Whether the program that recorded into a log goes on.
+enum class RecorderState : std::uint8_t {
+  kUnknown,  ///< nothing tells: its log was never locked, was copied, or is on another host
+  kRecords,
+  kEnded,
+};
+
+/// Looks for the lock (flock) that a recorder of PipeTrace holds on its log while it is open. It is
+/// tried without waiting and given back at once: a shared one, of which several find room.
+class RecorderLock {
+ public:
+  enum class State : std::uint8_t { kUnknown, kFree, kHeld };
+  static State of(const std::string& logPath);
+};
+
+/// What lock and process say of a log whose `Profiler Meta:` line names `host` and a ring file
+/// whose header names `process`. That nobody holds the lock says nothing by itself: the log may be
+/// a copy.
+RecorderState recorderState(const std::string& logPath, const std::string& host,
+                            std::int64_t process);
+
+}  // namespace pipetrace

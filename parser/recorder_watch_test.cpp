@@ -1,0 +1,126 @@
+#include "parser/recorder_watch.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+
+#include "parser/recorder_state.h"
+#include "parser/test_files.h"
+#include "trace/ring_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+namespace rf = ring_format;
+
+std::string thisHost() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// A process that was there.
+pid_t deadProcess() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+class RecorderWatchTest : public test::FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    log_ = write("workerlog.0", metaOf(thisHost()));
+  }
+
+  static std::string metaOf(const std::string& host) {
+    return "Profiler Meta: version = 1, rank = 0, host = \"" + host +
+           "\", ring = workerlog.0.ring\n";
+  }
+
+  void writeRing(std::int64_t process) const {
+    rf::FileHeader header{};
+    header.magic = rf::kMagic;
+    header.version = rf::kVersion;
+    header.headerSize = sizeof(rf::FileHeader);
+    header.textSize = sizeof(rf::Text);
+    header.texts = rf::kTexts;
+    header.counterSize = sizeof(rf::CounterSlot);
+    header.counters = rf::kCounters;
+    header.laneHeaderSize = sizeof(rf::LaneHeader);
+    header.slotSize = sizeof(rf::Slot);
+    header.timesSize = sizeof(rf::Times);
+    header.slots = 64;
+    header.pid = process;
+    write("workerlog.0.ring", {reinterpret_cast<const char*>(&header), sizeof(header)});
+  }
+
+  bool isGone(const std::string& host) const {
+    RecorderWatch watch(log_);
+    watch.addLines("noise\n" + metaOf(host) + "more\n");
+    watch.look();
+    return watch.isGone();
+  }
+
+  std::string log_;
+};
+
+TEST_F(RecorderWatchTest, ARecorderThatHeldTheLogAndDoesNoMoreIsGone) {
+  RecorderWatch watch(log_);
+  const int fd = ::open(log_.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(fd, LOCK_EX | LOCK_NB), 0);
+  watch.look();
+  EXPECT_FALSE(watch.isGone());
+  EXPECT_EQ(recorderState(log_, "", 0), RecorderState::kRecords);
+  ::close(fd);
+  watch.look();
+  EXPECT_TRUE(watch.isGone());
+  const int next = ::open(log_.c_str(), O_WRONLY | O_CLOEXEC);
+  EXPECT_EQ(::flock(next, LOCK_EX | LOCK_NB), 0) << "looking leaves no lock behind";
+  ::close(next);
+}
+
+TEST_F(RecorderWatchTest, ALogThatNobodyEverLockedIsNotGivenUp) {
+  RecorderWatch watch(log_);
+  for (int i = 0; i < 3; ++i) watch.look();
+  EXPECT_FALSE(watch.isGone());
+  EXPECT_FALSE(isGone(thisHost())) << "it names a ring file that is not there";
+}
+
+TEST_F(RecorderWatchTest, ARingFileOfADeadProcessOfThisHostTellsThatItsRecorderIsGone) {
+  writeRing(deadProcess());
+  EXPECT_TRUE(isGone(thisHost()));
+  EXPECT_FALSE(isGone("another host")) << "whose processes have other numbers";
+  EXPECT_FALSE(isGone(""));
+  writeRing(::getpid());
+  EXPECT_FALSE(isGone(thisHost())) << "as of a copy of a log that is being written";
+  writeRing(0);
+  EXPECT_FALSE(isGone(thisHost()));
+}
+
+TEST_F(RecorderWatchTest, AProcessWhoseExitCodeNobodyHasAskedForIsGone) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  writeRing(child);
+  EXPECT_TRUE(isGone(thisHost()));
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_F(RecorderWatchTest, ALogThatIsNotThereTellsNothing) {
+  fs::remove(log_);
+  EXPECT_EQ(RecorderLock::of(log_), RecorderLock::State::kUnknown);
+  EXPECT_EQ(recorderState(log_, thisHost(), deadProcess()), RecorderState::kUnknown);
+}
+
+}  // namespace
+}  // namespace pipetrace
