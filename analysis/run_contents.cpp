@@ -93,6 +93,9 @@ RunContents contentsOf(const Timeline& timeline) {
         std::count_if(series.samples.begin(), series.samples.end(),
                       [](const CounterSample& sample) { return std::isfinite(sample.value); });
   }
+  for (const auto& [rank, info] : timeline.ranks) {
+    contents.runs = std::max<std::int64_t>(contents.runs, info.runs);
+  }
   contents.ranks = static_cast<std::int64_t>(ranks.size());
   contents.steps = static_cast<std::int64_t>(steps.size());
   contents.span = timeline.span();

@@ -30,10 +30,11 @@ struct StatedClock {
 
 /// What is in a timeline: the counts of `pipe-trace info`.
 struct RunContents {
-  std::int64_t ranks = 0;     ///< with an event or a counter sample
-  std::int64_t steps = 0;     ///< that compute jobs belong to, those of all replicas counted once
-  std::int64_t jobs = 0;      ///< events of the compute lanes, and of their kinds on other lanes
-  std::int64_t events = 0;    ///< all of them: jobs, transfers, kernels, bubbles, ...
+  std::int64_t ranks = 0;   ///< with an event or a counter sample
+  std::int64_t runs = 1;    ///< in the log that holds most of them; in the timeline is one of them
+  std::int64_t steps = 0;   ///< that compute jobs belong to, those of all replicas counted once
+  std::int64_t jobs = 0;    ///< events of the compute lanes, and of their kinds on other lanes
+  std::int64_t events = 0;  ///< all of them: jobs, transfers, kernels, bubbles, ...
   std::int64_t counters = 0;  ///< samples that are finite numbers
   Timeline::Span span;        ///< first begin and last end, since the Unix epoch
   StatedTopology topology;

@@ -86,8 +86,22 @@ TEST_F(InfoCommand, KeysComeInTheDocumentedOrder) {
   std::vector<std::string> keys;
   const auto found = nlohmann::ordered_json::parse(result.out);
   for (const auto& [key, value] : found.items()) keys.push_back(key);
-  EXPECT_THAT(keys, ElementsAre("format", "ranks", "steps", "jobs", "events", "counters", "flows",
-                                "begin_ns", "end_ns", "topology", "clock", "diagnostics"));
+  EXPECT_THAT(keys, ElementsAre("format", "ranks", "runs", "steps", "jobs", "events", "counters",
+                                "flows", "begin_ns", "end_ns", "topology", "clock", "diagnostics"));
+}
+
+TEST_F(InfoCommand, RunsOfWhichOneIsReadAreCounted) {
+  const std::string folder = logs(sample());
+  EXPECT_EQ(infoOf({folder})["runs"], 1);
+  for (const char* log : {"/workerlog.0", "/workerlog.1", "/workerlog.2", "/workerlog.3"}) {
+    const std::string run = contents(folder + log);
+    std::ofstream(folder + log, std::ios::app | std::ios::binary) << run << run;
+  }
+  EXPECT_EQ(infoOf({folder})["runs"], 3);
+  EXPECT_EQ(infoOf({folder, "--run", "1"})["runs"], 3);
+  const ProgramRun report = run({folder});
+  EXPECT_THAT(report.err, HasSubstr("(ranks 0, 1, 2, 3): note: it holds 3 runs"));
+  EXPECT_THAT(info({folder}).out, HasSubstr("runs      3\n"));
 }
 
 TEST_F(InfoCommand, LogsThatSayNothingOfTopologyAndClockLeaveBothUnknown) {
@@ -184,6 +198,7 @@ TEST_F(InfoCommand, PeopleReadALineForEachThing) {
   EXPECT_EQ(result.out,
             "format    job log\n"
             "ranks     2\n"
+            "runs      1\n"
             "steps     1\n"
             "jobs      4\n"
             "events    5\n"
