@@ -7,17 +7,23 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
+
+// Who reads a log asks for a moment's lock to see whether it is still written.
+constexpr int kTries = 100;
+constexpr std::chrono::milliseconds kPause{5};
 
 struct Holder {
   long long process = 0;  // 0: that is not known
@@ -63,13 +69,24 @@ LogFile::~LogFile() {
   if (fd_ >= 0) close(fd_);
 }
 
+LogFile::Claim LogFile::tryToClaim() noexcept {
+  if (flock(fd_, LOCK_EX | LOCK_NB) == 0) return Claim::kOurs;
+  return errno == EWOULDBLOCK ? Claim::kTaken : Claim::kNoLocks;
+}
+
 void LogFile::claim(bool yields) {
-  if (flock(fd_, LOCK_EX | LOCK_NB) == 0) {
-    if (yields) flock(fd_, LOCK_SH);  // by which others know
-    return;
+  Claim claim = tryToClaim();
+  Holder holder;
+  for (int i = 0; i < kTries && claim == Claim::kTaken; ++i) {
+    holder = holderOf(fd_);
+    const bool mayBeALook = holder.process == 0 || (holder.yields && holder.process != getpid());
+    if (!mayBeALook) break;
+    std::this_thread::sleep_for(kPause);
+    claim = tryToClaim();
   }
-  if (errno != EWOULDBLOCK) return;
-  const auto [process, holderYields] = holderOf(fd_);
+  if (claim == Claim::kOurs && yields) flock(fd_, LOCK_SH);  // by which others know
+  if (claim != Claim::kTaken) return;
+  const auto [process, holderYields] = holder;
   const bool isOurs = process == getpid();
   if (isOurs && holderYields && flock(fd_, LOCK_SH | LOCK_NB) == 0) return;
   const std::string who = isOurs        ? "another recorder of this program"

@@ -41,6 +41,8 @@ class LogFile {
   int firstError() const { return firstError_; }
 
  private:
+  enum class Claim { kOurs, kTaken, kNoLocks };
+  Claim tryToClaim() noexcept;
   void look() noexcept;
   bool writeAll(std::string_view& rest) noexcept;
   bool removeLast(std::size_t bytes) noexcept;

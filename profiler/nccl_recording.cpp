@@ -12,11 +12,10 @@
 #include "profiler/nccl_plugin.h"
 #include "profiler/wall_clock.h"
 #include "trace/error.h"
+#include "trace/log_format.h"
 
 namespace pipetrace {
 namespace {
-
-constexpr std::string_view kLane = "nccl";
 
 /// "AllReduce" -> "all_reduce", as the log spells what NCCL does.
 std::string typeOf(std::string_view function) {
@@ -125,7 +124,7 @@ void NcclRecording::write(const NcclOperation& operation, std::string& lines) {
       lines, NcclLine{.what = {.type = type,
                                .begin = clock.at(isTimed ? operation.begin : operation.called),
                                .end = clock.at(isTimed ? operation.end : operation.queued),
-                               .stream = kLane,
+                               .stream = log_format::kNcclLane,
                                .peer = isWhole ? operation.peer : kNotGiven,
                                .bytes = operation.bytes,
                                .job = operation.job},

@@ -94,9 +94,9 @@ TEST(TimelineTest, TheKindComesFirstInANameAndNumbersAfterIt) {
 
 TEST(DiagnosticsTest, EqualOnesAreCountedAtTheirFirstLine) {
   Diagnostics d;
-  d.add({Severity::kWarning, "workerlog.0", 3, "end before start", "fix the clock", 1});
-  d.add({Severity::kWarning, "workerlog.0", 9, "end before start", "fix the clock", 1});
-  d.add({Severity::kNote, "workerlog.1", 0, "cut off", "", 1});
+  d.add({Severity::kWarning, "workerlog.0", 3, "end before start", "fix the clock"});
+  d.add({Severity::kWarning, "workerlog.0", 9, "end before start", "fix the clock"});
+  d.add({Severity::kNote, "workerlog.1", 0, "cut off", ""});
   ASSERT_EQ(d.list().size(), 2U);
   EXPECT_EQ(toText(d.list()[0]),
             "workerlog.0:3: warning: end before start (2 times); fix the clock");

@@ -2,14 +2,17 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sched.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <functional>
+#include <thread>
 
 #include "profiler/cpu_stream.h"
 #include "profiler/pipetrace.h"
@@ -140,6 +143,22 @@ TEST(OtherProcessesTest, ALogThatAnotherProcessWritesIsRefusedAndStaysWhole) {
   EXPECT_THAT(log.lines(kInfo), SizeIs(3));
   EXPECT_THAT(log.lines(kEnd), SizeIs(1));
   EXPECT_EQ(messageOf(open), "") << "it is free again";
+}
+
+TEST(OtherProcessesTest, AReaderThatAsksWhetherALogIsWrittenKeepsNoRecorderOut) {
+  RecordedLog log;
+  { Recorder recorder(optionsFor(log)); }
+  const Signal isLooking;
+  Child reader([&] {
+    const int fd = open(log.path().c_str(), O_RDONLY);
+    const int taken = flock(fd, LOCK_SH | LOCK_NB);
+    isLooking.give();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return taken;
+  });
+  isLooking.await();
+  EXPECT_EQ(messageOf([&] { Recorder recorder(optionsFor(log)); }), "");
+  EXPECT_EQ(reader.wait(), 0);
 }
 
 TEST(OtherProcessesTest, ARankThatIsStartedAgainAfterACrashHasItsLogEvenWhileAChildLivesOn) {
