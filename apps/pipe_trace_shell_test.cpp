@@ -1,3 +1,6 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cctype>
 #include <cstdlib>
 #include <regex>
@@ -150,6 +153,9 @@ TEST_F(ShellFiles, FishOffersTheSame) {
 /// In a terminal of its own, with a tabulator behind the line.
 TEST_F(ShellFiles, ZshOffersTheSame) {
   if (!std::filesystem::exists("/usr/bin/zsh")) GTEST_SKIP() << "no zsh on this system";
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0) GTEST_SKIP() << "this system has no pseudo terminals";
+  ::close(terminal);
   std::filesystem::create_directory(path("functions"));
   std::filesystem::create_directory(path("my logs"));
   write("functions/_pipe-trace", scriptFor("zsh"));

@@ -38,6 +38,7 @@ TEST(ProgressLineTest, StaysInItsColumnsAndBelowAHundredPercent) {
 class ProgressBarTest : public PipeTrace {
  protected:
   ProgressBarTest() : screen_(::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC)) {
+    if (screen_ < 0) return;
     ::grantpt(screen_);
     ::unlockpt(screen_);
     const winsize size{.ws_row = 24, .ws_col = 60, .ws_xpixel = 0, .ws_ypixel = 0};
@@ -47,6 +48,11 @@ class ProgressBarTest : public PipeTrace {
   ~ProgressBarTest() override {
     ::close(screen_);
     ::close(terminal_);
+  }
+
+  void SetUp() override {
+    PipeTrace::SetUp();
+    if (screen_ < 0) GTEST_SKIP() << "this system has no pseudo terminals";
   }
 
   /// What has come, once `text` is in it, or (empty `text`) what is there.

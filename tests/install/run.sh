@@ -10,6 +10,10 @@ here=$(cd "$(dirname "$0")" && pwd)
 documented() { awk -v fence="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == fence { on = 1 }' \
   "$here/../../docs/profiler.md"; }
 
+# The programs are built by what built this tree, as there may be nothing else.
+CMAKE_GENERATOR=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+export CMAKE_GENERATOR
+
 rm -rf "$work"
 mkdir -p "$work"
 "$cmake" --install "$build" --prefix "$work/prefix" > "$work/install.txt"
