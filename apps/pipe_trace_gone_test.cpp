@@ -48,16 +48,7 @@ class GonePrograms : public PipeTrace {
     ::waitpid(child, nullptr, 0);
     rf::FileHeader header{};
     header.magic = rf::kMagic;
-    header.version = rf::kVersion;
-    header.headerSize = sizeof(rf::FileHeader);
-    header.textSize = sizeof(rf::Text);
-    header.texts = rf::kTexts;
-    header.counterSize = sizeof(rf::CounterSlot);
-    header.counters = rf::kCounters;
-    header.laneHeaderSize = sizeof(rf::LaneHeader);
-    header.slotSize = sizeof(rf::Slot);
-    header.timesSize = sizeof(rf::Times);
-    header.slots = 64;
+    rf::describeLayout(header, 64);
     header.pid = child;
     std::string bytes(rf::kFrontSize, '\0');
     int lanes = 0;

@@ -49,16 +49,7 @@ class RecorderWatchTest : public test::FolderTest {
   void writeRing(std::int64_t process) const {
     rf::FileHeader header{};
     header.magic = rf::kMagic;
-    header.version = rf::kVersion;
-    header.headerSize = sizeof(rf::FileHeader);
-    header.textSize = sizeof(rf::Text);
-    header.texts = rf::kTexts;
-    header.counterSize = sizeof(rf::CounterSlot);
-    header.counters = rf::kCounters;
-    header.laneHeaderSize = sizeof(rf::LaneHeader);
-    header.slotSize = sizeof(rf::Slot);
-    header.timesSize = sizeof(rf::Times);
-    header.slots = 64;
+    rf::describeLayout(header, 64);
     header.pid = process;
     write("workerlog.0.ring", {reinterpret_cast<const char*>(&header), sizeof(header)});
   }

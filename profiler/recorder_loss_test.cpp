@@ -7,8 +7,7 @@
 
 #include "profiler/cpu_stream.h"
 #include "profiler/emulated_stream.h"
-#include "profiler/recorded_log.h"
-#include "profiler/recorder.h"
+#include "profiler/recorder_fixture.h"
 #include "profiler/scripted_stream.h"
 #include "trace/error.h"
 #include "trace/ring_format.h"
@@ -21,15 +20,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-
-const char* const kInfo = "Profiler Info: ";
-const char* const kEnd = "Profiler End: ";
-
-RecorderOptions optionsFor(const RecordedLog& log) {
-  RecorderOptions options;
-  options.logDirectory = log.folder();
-  return options;
-}
 
 /// No file of this process may grow past the limit: what a full disk looks like to a writer.
 class FileSizeLimit {
@@ -46,15 +36,6 @@ class FileSizeLimit {
  private:
   rlimit before_{};
 };
-
-std::string messageOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// Of the ring file beside the log.
 ring_format::FileHeader ringHeader(const RecordedLog& log) {

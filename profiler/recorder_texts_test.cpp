@@ -10,8 +10,7 @@
 
 #include "profiler/cpu_stream.h"
 #include "profiler/pipetrace.h"
-#include "profiler/recorded_log.h"
-#include "profiler/recorder.h"
+#include "profiler/recorder_fixture.h"
 #include "profiler/short_text.h"
 #include "trace/error.h"
 
@@ -23,24 +22,6 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::SizeIs;
-
-const char* const kInfo = "Profiler Info: ";
-const char* const kEnd = "Profiler End: ";
-
-RecorderOptions optionsFor(const RecordedLog& log) {
-  RecorderOptions options;
-  options.logDirectory = log.folder();
-  return options;
-}
-
-std::string messageOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// A recorder through the C header, with a stream 0.
 pipetrace_recorder* opened(const RecordedLog& log) {

@@ -15,16 +15,7 @@ RingFront::RingFront(RingFile& file, std::size_t slots, Nanoseconds wallOffset,
   header_ = reinterpret_cast<rf::FileHeader*>(memory);
   texts_ = reinterpret_cast<rf::Text*>(memory + rf::kTextsAt);
   counters_ = reinterpret_cast<rf::CounterSlot*>(memory + rf::kCountersAt);
-  header_->version = rf::kVersion;
-  header_->headerSize = sizeof(rf::FileHeader);
-  header_->textSize = sizeof(rf::Text);
-  header_->texts = rf::kTexts;
-  header_->counterSize = sizeof(rf::CounterSlot);
-  header_->counters = rf::kCounters;
-  header_->laneHeaderSize = sizeof(rf::LaneHeader);
-  header_->slotSize = sizeof(rf::Slot);
-  header_->timesSize = sizeof(rf::Times);
-  header_->slots = static_cast<std::uint32_t>(slots);
+  rf::describeLayout(*header_, static_cast<std::uint32_t>(slots));
   header_->pid = getpid();
   header_->wallOffset = wallOffset;
   for (const ClockAnchor& anchor : clock.anchors()) {

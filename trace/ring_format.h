@@ -133,4 +133,19 @@ constexpr std::size_t laneSize(std::size_t slots) {
   return sizeof(LaneHeader) + slots * (sizeof(Slot) + sizeof(Times));
 }
 
+/// Says in `header`, but for its magic, how a file of this version is laid out. `slots`: of each
+/// lane, a power of two.
+constexpr void describeLayout(FileHeader& header, std::uint32_t slots) {
+  header.version = kVersion;
+  header.headerSize = sizeof(FileHeader);
+  header.textSize = sizeof(Text);
+  header.texts = kTexts;
+  header.counterSize = sizeof(CounterSlot);
+  header.counters = kCounters;
+  header.laneHeaderSize = sizeof(LaneHeader);
+  header.slotSize = sizeof(Slot);
+  header.timesSize = sizeof(Times);
+  header.slots = slots;
+}
+
 }  // namespace pipetrace::ring_format

@@ -29,16 +29,7 @@ void setText(std::array<char, kSize>& to, std::string_view text) {
 rf::FileHeader header() {
   rf::FileHeader header{};
   header.magic = rf::kMagic;
-  header.version = rf::kVersion;
-  header.headerSize = sizeof(rf::FileHeader);
-  header.textSize = sizeof(rf::Text);
-  header.texts = rf::kTexts;
-  header.counterSize = sizeof(rf::CounterSlot);
-  header.counters = rf::kCounters;
-  header.laneHeaderSize = sizeof(rf::LaneHeader);
-  header.slotSize = sizeof(rf::Slot);
-  header.timesSize = sizeof(rf::Times);
-  header.slots = kSlots;
+  rf::describeLayout(header, kSlots);
   header.wallOffset = 1'697'793'307'000'000'000;
   setText(header.meta, " version = 1, rank = 1, world_size = 2, num_stages = 2, host = \"a b\"");
   header.anchorCount = 3;

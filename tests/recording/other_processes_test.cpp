@@ -16,8 +16,7 @@
 
 #include "profiler/cpu_stream.h"
 #include "profiler/pipetrace.h"
-#include "profiler/recorded_log.h"
-#include "profiler/recorder.h"
+#include "profiler/recorder_fixture.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -29,24 +28,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-const char* const kInfo = "Profiler Info: ";
-const char* const kEnd = "Profiler End: ";
-
-RecorderOptions optionsFor(const RecordedLog& log) {
-  RecorderOptions options;
-  options.logDirectory = log.folder();
-  return options;
-}
-
-std::string messageOf(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 /// A process that does `work`, ends with what it returns, and is gone with this object.
 class Child {
