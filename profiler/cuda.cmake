@@ -19,6 +19,7 @@ pipetrace_test(
           cuda_stream_test.cpp
           cupti_collector_test.cpp
           event_pool_test.cpp
+          known_jobs_test.cpp
           fake_cuda.cpp
   LINK pipetrace::profiler)
 

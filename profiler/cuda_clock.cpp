@@ -1,13 +1,15 @@
 #include "profiler/cuda_clock.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace pipetrace {
 namespace {
 
 /// a * b / c without overflow on the way; c > 0.
 Nanoseconds scaled(Nanoseconds a, Nanoseconds b, Nanoseconds c) {
+  Nanoseconds product = 0;
+  if (!__builtin_mul_overflow(a, b, &product)) [[likely]]
+    return product / c;
   __extension__ using Wide = __int128;
   return static_cast<Nanoseconds>(static_cast<Wide>(a) * b / c);
 }
@@ -33,13 +35,15 @@ bool CudaClock::toHost(Nanoseconds device, BoundedTime& host) const {
     return true;
   }
   if (anchors_.size() < 2) return false;
-  const auto isLater = [](Nanoseconds time, const DeviceAnchor& a) { return time < a.device; };
-  auto after = std::upper_bound(anchors_.begin() + 1, anchors_.end(), device, isLater);
-  const DeviceAnchor& b = *after;
-  const DeviceAnchor& a = *std::prev(after);
+  // Times are rarely older than the last anchor but one.
+  std::size_t after = anchors_.size() - 1;
+  while (after > 1 && device < anchors_[after - 1].device) --after;
+  const DeviceAnchor& b = anchors_[after];
+  const DeviceAnchor& a = anchors_[after - 1];
   const Nanoseconds length = b.device - a.device;
   const Nanoseconds into = device - a.device;
-  host.time = a.host + scaled(into, b.host - a.host, length);
+  // What the clocks differ by is so little that it can be scaled without a larger type.
+  host.time = a.host + into + scaled(into, b.host - a.host - length, length);
   if (into >= 0) {
     host.bound = a.halfWidth + scaled(into, b.halfWidth - a.halfWidth, length) +
                  wanderOver(std::min(into, length - into));

@@ -1,9 +1,9 @@
 #include "profiler/cuda_device.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <limits>
 #include <utility>
 
 #include "profiler/cuda_scope.h"
@@ -16,10 +16,12 @@ namespace {
 constexpr Nanoseconds kSpinLimit = 2 * kNsPerMs;
 
 BoundedTime fromMilliseconds(float milliseconds) {
+  // The float after one has the next bit pattern.
   const float size = std::fabs(milliseconds);
-  const float step = std::nextafter(size, std::numeric_limits<float>::infinity()) - size;
+  const float step = std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) + 1) - size;
   // Exact: a float has 24 bits, and a double room for those and the factor.
-  return {.time = std::llround(static_cast<double>(milliseconds) * 1e6),
+  const double nanoseconds = static_cast<double>(milliseconds) * 1e6;
+  return {.time = static_cast<Nanoseconds>(nanoseconds + std::copysign(0.5, nanoseconds)),
           .bound = static_cast<Nanoseconds>(static_cast<double>(step) * 0.5e6) + 1};
 }
 

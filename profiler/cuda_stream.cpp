@@ -18,10 +18,8 @@ constexpr int kMostRefusals = 3;
 // After that many starts in a row that came too late to share an end, one end in as many is looked
 // at: reading the clock is a third of what a job costs.
 constexpr std::uint32_t kMostLate = 32;
-// That many marks waiting for the next comparison of clocks are worth one before its time.
-constexpr std::size_t kManyWaiting = 8192;
-// Marks of jobs that a full ring dropped are never asked for, and go when a later one is.
-constexpr std::size_t kMostKept = 1U << 18;
+// That many jobs waiting for the next comparison of clocks are worth one before its time.
+constexpr std::size_t kManyWaiting = 4096;
 // Longer than that, the start's own distance from a comparison of clocks is the better measure.
 constexpr Nanoseconds kLongJob = 2 * CudaDevice::kAnchorEvery;
 // What rounding may add up to along back-to-back jobs before they are measured afresh.
@@ -229,8 +227,10 @@ bool CudaStream::timeOwnStart(const Queued& job, BoundedTime& start,
 }
 
 void CudaStream::keepJob(const Queued& job, const BoundedTime& start, const BoundedTime& end) {
-  keep({.mark = job.start, .device = start, .isStart = true});
-  keep({.mark = job.end, .device = end});
+  known_.add({.start = job.start, .end = job.end, .startTime = start, .endTime = end});
+  add(lost_, (start.time == kLost ? 1 : 0) + (end.time == kLost ? 1 : 0));
+  if (start.time != kLost) newest_ = start.time;
+  if (end.time != kLost) newest_ = end.time;
   // Events come free in order, so one frees those before it. The end's is kept until the next job
   // is known, which may have to be measured from it.
   if (job.startEvent != kShared && job.startEvent != EventPool::kNone) {
@@ -240,16 +240,6 @@ void CudaStream::keepJob(const Queued& job, const BoundedTime& start, const Boun
   }
   lastEnd_ = end;
   lastEndEvent_ = job.endEvent;
-}
-
-void CudaStream::keep(const Known& known) {
-  if (known.device.time == kLost) {
-    add(lost_);
-  } else {
-    newest_ = known.device.time;
-  }
-  known_.push_back(known);
-  if (known_.size() > kMostKept) known_.pop_front();
 }
 
 void CudaStream::fail() noexcept {
@@ -263,8 +253,7 @@ void CudaStream::giveUp() noexcept {
                  device_->index(), api_.lastError().c_str());
   }
   for (; const Queued* job = queued_.front(); queued_.pop()) {
-    keep({.mark = job->start, .device = kUnknown, .isStart = true});
-    keep({.mark = job->end, .device = kUnknown});
+    keepJob(*job, kUnknown, kUnknown);
   }
 }
 
@@ -273,25 +262,16 @@ bool CudaStream::isOnItsWay(Mark mark) noexcept {
   return next != nullptr && next->start <= mark;
 }
 
-const CudaStream::Known* CudaStream::find(Mark mark) noexcept {
-  const auto isBefore = [](const Known& known, Mark wanted) { return known.mark < wanted; };
-  const auto at = std::lower_bound(known_.begin(), known_.end(), mark, isBefore);
-  // Jobs are asked for in order, start before end: what lies before a start is done with.
-  if (at != known_.end() && at->isStart) known_.erase(known_.begin(), at);
-  const auto found = std::lower_bound(known_.begin(), known_.end(), mark, isBefore);
-  return found != known_.end() && found->mark == mark ? &*found : nullptr;
-}
-
 bool CudaStream::resolve(Mark mark, BoundedTime& time) noexcept {
   time = kUnknown;
-  const Known* const known = find(mark);
+  const BoundedTime* const known = known_.find(mark);
   if (known == nullptr) return !isOnItsWay(mark);
-  if (known->device.time == kLost) return true;
-  if (!device_->clock().toHost(known->device.time, time)) {
+  if (known->time == kLost) return true;
+  if (!device_->clock().toHost(known->time, time)) {
     time = kUnknown;
     return isDead_.load(std::memory_order_relaxed);
   }
-  time.bound += known->device.bound;
+  time.bound += known->bound;
   // Interpolation between other anchors must not let a job begin before the end of the one ahead.
   time.time = std::max(time.time, lastTime_);
   lastTime_ = time.time;

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 
@@ -10,6 +9,7 @@
 #include "profiler/device_stream.h"
 #include "profiler/event_pool.h"
 #include "profiler/host_clock.h"
+#include "profiler/known_jobs.h"
 #include "profiler/spsc_ring.h"
 #include "profiler/wall_clock.h"
 
@@ -90,13 +90,7 @@ class CudaStream final : public DeviceStream {
     EventPool::Index startEvent = EventPool::kNone;  // kNone: not recorded; kShared: the end before
     EventPool::Index endEvent = EventPool::kNone;
   };
-  /// A mark whose event is done.
-  struct Known {
-    Mark mark = 0;
-    BoundedTime device;  // kUnknown: it will never be known
-    bool isStart = false;
-  };
-  static constexpr BoundedTime kUnknown{.time = kLost};
+  static constexpr BoundedTime kUnknown{.time = kLost};  // it never will be known
 
   static void add(Count& count, std::int64_t n = 1) noexcept {
     count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -113,12 +107,10 @@ class CudaStream final : public DeviceStream {
   void time(const Queued& job) noexcept;
   bool timeAfterLastEnd(const Queued& job, BoundedTime& start, BoundedTime& end) noexcept;
   bool timeOwnStart(const Queued& job, BoundedTime& start, const BoundedTime& end) noexcept;
-  void keep(const Known& known);
   void keepJob(const Queued& job, const BoundedTime& start, const BoundedTime& end);
   void fail() noexcept;
   void giveUp() noexcept;
   bool isOnItsWay(Mark mark) noexcept;
-  const Known* find(Mark mark) noexcept;
 
   const std::shared_ptr<CudaDevice> device_;
   const WallClock clock_;
@@ -146,7 +138,7 @@ class CudaStream final : public DeviceStream {
   // The log thread's.
   alignas(64) BoundedTime lastEnd_ = kUnknown;
   EventPool::Index lastEndEvent_ = EventPool::kNone;
-  std::deque<Known> known_;
+  KnownJobs known_;
   Nanoseconds newest_ = kNsMin;  // by the device's clock, of all known
   int failures_ = 0;
   bool saidSo_ = false;

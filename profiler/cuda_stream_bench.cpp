@@ -2,10 +2,11 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
-#include <filesystem>
 
 #include "profiler/cuda_stream.h"
+#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
+#include "profiler/tick_source.h"
 #include "profiler/wall_clock.h"
 
 namespace pipetrace {
@@ -39,8 +40,8 @@ class FreeCuda final : public CudaApi {
 constexpr int kJobs = 4'096;  // as many as the rings hold, so that none is dropped
 
 void recordCudaJobs(benchmark::State& state, Nanoseconds shareWithin) {
-  const std::string folder = (std::filesystem::temp_directory_path() / "pipetrace-bench").string();
-  Recorder recorder({.logDirectory = folder, .ringSlots = 4 * kJobs});
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .ringSlots = 4 * kJobs});
   const auto device = std::make_shared<CudaDevice>(std::make_shared<FreeCuda>(), 0);
   auto owned = std::make_unique<CudaStream>(
       device, nullptr, CudaStreamOptions{.events = 4 * kJobs, .shareWithin = shareWithin});
@@ -61,7 +62,8 @@ void recordCudaJobs(benchmark::State& state, Nanoseconds shareWithin) {
   state.counters["records"] = static_cast<double>(stream.counts().records) / jobs;
   state.counters["lost"] = static_cast<double>(stream.counts().exhausted);
   recorder.close();
-  std::filesystem::remove_all(folder);
+  state.counters["log_thread_ns"] =
+      static_cast<double>(log.number("Profiler End: ", "log_thread_ns")) / jobs;
 }
 BENCHMARK_CAPTURE(recordCudaJobs, backToBack, 400)->Iterations(100);
 BENCHMARK_CAPTURE(recordCudaJobs, twoRecordsEach, 0)->Iterations(100);
@@ -84,6 +86,18 @@ void twoEventRecords(benchmark::State& state) {
       benchmark::Counter(jobs, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 BENCHMARK(twoEventRecords);
+
+/// The two readings of the ticks that a job's marks are, which are in the costs above as well.
+void twoReadings(benchmark::State& state) {
+  const TickSource source = bestTickSource();
+  for (auto _ : state) {
+    for (int i = 0; i < 2 * kJobs; ++i) benchmark::DoNotOptimize(ticksNow(source));
+  }
+  const auto jobs = static_cast<double>(state.iterations()) * kJobs;
+  state.counters["job"] =
+      benchmark::Counter(jobs, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(twoReadings);
 
 }  // namespace
 }  // namespace pipetrace

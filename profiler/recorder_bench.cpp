@@ -9,6 +9,7 @@
 #include "profiler/cpu_stream.h"
 #include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
+#include "profiler/tick_source.h"
 
 namespace pipetrace {
 namespace {
@@ -43,6 +44,16 @@ void recordCpuJobs(benchmark::State& state) {
   reportJobs(state, static_cast<double>(state.iterations()) * kJobs);
 }
 BENCHMARK(recordCpuJobs)->Iterations(100);
+
+/// The least that a CPU job can cost on this machine at this time: its two readings of the ticks.
+void twoReadings(benchmark::State& state) {
+  const TickSource source = bestTickSource();
+  for (auto _ : state) {
+    for (int i = 0; i < 2 * kJobs; ++i) benchmark::DoNotOptimize(ticksNow(source));
+  }
+  reportJobs(state, static_cast<double>(state.iterations()) * kJobs);
+}
+BENCHMARK(twoReadings);
 
 /// The same with a recorder that is off, each call of begin() and end(). The loop around them
 /// counts as theirs.

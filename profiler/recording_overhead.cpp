@@ -2,15 +2,15 @@
 // beside them what `Profiler End:` says:
 //
 // - By turns: the same work with recording on and off in turn, by the processor time of the
-// process,
-//   the log thread's included. What the pairs of turns scatter by is the machine's noise: where it
-//   is larger than what they differ by, this says nothing.
-// - By blocks: every thread records a few jobs and not the next few, by its own processor time, so
-//   that both meet the same machine; the log thread's processor time, by the kernel's account of
-//   it, comes on top.
+//   process, the log thread's included. What the pairs of turns scatter by is the machine's noise:
+//   where it is larger than what they differ by, this says nothing.
+// - By jobs: every thread records a job and not the next one, by its own processor time, so that
+//   both meet the same machine; the log thread's processor time, by the kernel's account of it,
+//   comes on top. The same with neither of the two recorded says what the method itself is off by.
 //
 //   recording_overhead [turns [jobs of each thread in a turn]]
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -51,13 +51,18 @@ Nanoseconds logThreadTime() {
   return 0;
 }
 
-/// Always the same work, in the caches that a job would use.
+/// Always the same work, in the caches that a job would use. Each step waits for the one before, so
+/// that it takes nearly as long whatever else shares the processor core.
 class Work {
  public:
   Work() : numbers_(4096, 1.0F) {}
   void run(int rounds) {
     for (int round = 0; round < rounds; ++round) {
-      for (float& number : numbers_) number = number * 0.999F + 0.001F;
+      float sum = 1.0F;
+      for (float& number : numbers_) {
+        sum = (sum + number) * 0.5F;
+        number = sum;
+      }
       asm volatile("" : : "r"(numbers_.data()) : "memory");
     }
   }
@@ -80,6 +85,19 @@ class Work {
   std::vector<float> numbers_;
 };
 
+/// Rounds of work that are a job, corrected by how long the last ones took: a machine that others
+/// use as well is not always as fast.
+class JobSize {
+ public:
+  int rounds() const { return rounds_; }
+  void correct(double took) {
+    rounds_ = std::max(1, static_cast<int>(rounds_ * static_cast<double>(kJob) / took));
+  }
+
+ private:
+  int rounds_ = Work().calibrate();
+};
+
 void doJobs(Recorder& recorder, StreamId stream, int jobs, Work& work, int rounds) {
   for (int i = 0; i < jobs; ++i) {
     recorder.begin(stream, {.kind = JobKind::kForward, .microBatch = i, .action = "0F0"});
@@ -95,16 +113,6 @@ void onAllThreads(const Body& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-Nanoseconds turn(Recorder& recorder, int jobs, int rounds) {
-  const Nanoseconds start = processTime();
-  onAllThreads([&](StreamId stream) {
-    Work work;
-    doJobs(recorder, stream, jobs, work, rounds);
-  });
-  recorder.flush();
-  return processTime() - start;
-}
-
 /// The value that `part` of all are below: 0.5 is the median.
 double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
@@ -112,12 +120,18 @@ double quantile(std::vector<double> values, double part) {
 }
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
-/// What takes as long as a job where it is done: among the others, and not alone in the best case.
-int roundsOfAJob(Recorder& off, int jobs) {
-  const int alone = Work().calibrate();
-  const Nanoseconds took = turn(off, jobs, alone) / kThreads / jobs;
-  return std::max<int>(1, static_cast<int>(alone * kJob / took));
-}
+/// A mean, and its standard error by what those that it is made of scatter by.
+struct Estimate {
+  explicit Estimate(const std::vector<double>& values) {
+    const auto count = static_cast<double>(values.size());
+    for (const double value : values) mean += value / count;
+    double squares = 0;
+    for (const double value : values) squares += (value - mean) * (value - mean);
+    error = values.size() < 2 ? NAN : std::sqrt(squares / (count - 1) / count);
+  }
+  double mean = 0;
+  double error = 0;
+};
 
 /// A recorder with a stream for each thread, and its log.
 struct Recording {
@@ -145,77 +159,123 @@ struct Recording {
   Recorder on{{.logDirectory = log.folder()}};
 };
 
-void measureByTurns(Recorder& off, int turns, int jobs, int rounds) {
+/// Processor time of the process, a job.
+double turn(Recorder& recorder, int jobs, int rounds) {
+  const Nanoseconds start = processTime();
+  onAllThreads([&](StreamId stream) {
+    Work work;
+    doJobs(recorder, stream, jobs, work, rounds);
+  });
+  recorder.flush();
+  return static_cast<double>(processTime() - start) / kThreads / jobs;
+}
+
+void measureByTurns(Recorder& off, int turns, int jobs, JobSize& size) {
   Recording recording;
   std::vector<double> differences;
   std::vector<double> without;
   for (int i = 0; i < turns; ++i) {
     // Which one comes first changes, so that a machine that slows down favours neither.
-    const Nanoseconds first = turn(i % 2 == 0 ? recording.on : off, jobs, rounds);
-    const Nanoseconds second = turn(i % 2 == 0 ? off : recording.on, jobs, rounds);
-    differences.push_back(static_cast<double>(i % 2 == 0 ? first - second : second - first));
-    without.push_back(static_cast<double>(i % 2 == 0 ? second : first));
+    const double first = turn(i % 2 == 0 ? recording.on : off, jobs, size.rounds());
+    const double second = turn(i % 2 == 0 ? off : recording.on, jobs, size.rounds());
+    differences.push_back(i % 2 == 0 ? first - second : second - first);
+    without.push_back(i % 2 == 0 ? second : first);
+    size.correct(without.back());
   }
-  const double each = static_cast<double>(kThreads) * jobs;
-  const double base = median(without) / each;
+  const double base = median(without);
+  const Estimate more(differences);
+  const double recorded = static_cast<double>(kThreads) * turns * jobs;
   std::printf(
-      "by turns: %.0f jobs of %.0f us, processor time up by %.3f %% (half of the pairs say "
-      "%.3f to %.3f %%)\n",
-      each * turns, base / 1e3, 100 * median(differences) / each / base,
-      100 * quantile(differences, 0.25) / each / base,
-      100 * quantile(differences, 0.75) / each / base);
-  recording.compare(median(differences) / each, each * turns, base);
+      "by turns: %.0f jobs of %.0f us, processor time up by %.3f +- %.3f %% (half of the pairs of "
+      "turns say %.3f to %.3f %%)\n",
+      recorded, base / 1e3, 100 * more.mean / base, 100 * more.error / base,
+      100 * quantile(differences, 0.25) / base, 100 * quantile(differences, 0.75) / base);
+  recording.compare(more.mean, recorded, base);
 }
 
-/// Of one thread: processor time of blocks of jobs, each with and without recording.
-struct Blocks {
+/// Processor time of pairs of jobs, of which one may have been recorded.
+struct Pairs {
   std::vector<double> differences;
   std::vector<double> without;
+
+  void add(const Pairs& others) {
+    differences.insert(differences.end(), others.differences.begin(), others.differences.end());
+    without.insert(without.end(), others.without.begin(), others.without.end());
+  }
 };
 
-void measureByBlocks(Recorder& off, int turns, int jobs, int rounds) {
-  constexpr int kBlock = 8;
-  Recording recording;
-  const int blocks = std::max(1, turns * jobs / kBlock);
-  std::vector<Blocks> ofThreads(kThreads);
-  const Nanoseconds start = logThreadTime();
+/// One turn of pairs on all threads. `one` records the first job of a pair and the second in turn.
+Pairs turnOfPairs(Recorder& one, Recorder& other, int jobs, int rounds) {
+  std::vector<Pairs> ofThreads(kThreads);
   onAllThreads([&](StreamId stream) {
     Work work;
-    Blocks& mine = ofThreads[static_cast<std::size_t>(stream)];
-    const auto block = [&](Recorder& recorder) {
+    Pairs& mine = ofThreads[static_cast<std::size_t>(stream)];
+    mine.differences.reserve(static_cast<std::size_t>(jobs));
+    mine.without.reserve(static_cast<std::size_t>(jobs));
+    const auto timed = [&](Recorder& recorder) {
       const Nanoseconds before = threadTime();
-      doJobs(recorder, stream, kBlock, work, rounds);
+      doJobs(recorder, stream, 1, work, rounds);
       return static_cast<double>(threadTime() - before);
     };
-    for (int i = 0; i < blocks; ++i) {
-      const double first = block(i % 2 == 0 ? recording.on : off);
-      const double second = block(i % 2 == 0 ? off : recording.on);
+    for (int i = 0; i < jobs; ++i) {
+      const double first = timed(i % 2 == 0 ? one : other);
+      const double second = timed(i % 2 == 0 ? other : one);
       mine.differences.push_back(i % 2 == 0 ? first - second : second - first);
       mine.without.push_back(i % 2 == 0 ? second : first);
     }
   });
-  recording.on.flush();
-  Blocks all;
-  for (const Blocks& of : ofThreads) {
-    all.differences.insert(all.differences.end(), of.differences.begin(), of.differences.end());
-    all.without.insert(all.without.end(), of.without.begin(), of.without.end());
+  Pairs all;
+  for (const Pairs& pairs : ofThreads) all.add(pairs);
+  return all;
+}
+
+/// What the recorded job of a pair took longer, on average. The hundredth at either end is left
+/// out: those were interrupted.
+double meanDifference(Pairs pairs) {
+  std::vector<double>& all = pairs.differences;
+  std::sort(all.begin(), all.end());
+  const auto cut = static_cast<std::ptrdiff_t>(all.size() / 20);
+  return Estimate({all.begin() + cut, all.end() - cut}).mean;
+}
+
+void measureByJobs(Recorder& off, int turns, int jobs, JobSize& size) {
+  Recording recording;
+  std::vector<double> differences;
+  std::vector<double> nothing;
+  Pairs all;
+  const Nanoseconds start = logThreadTime();
+  for (int i = 0; i < turns; ++i) {
+    const Pairs pairs = turnOfPairs(recording.on, off, jobs, size.rounds());
+    differences.push_back(meanDifference(pairs));
+    size.correct(median(pairs.without));
+    all.add(pairs);
   }
-  const double recorded = static_cast<double>(kThreads) * blocks * kBlock;
-  const double base = median(all.without) / kBlock;
-  const double own = median(all.differences) / kBlock;
+  recording.on.flush();
+  const double recorded = static_cast<double>(kThreads) * turns * jobs;
   const double logThread = static_cast<double>(logThreadTime() - start) / recorded;
+  const double base = median(all.without);
+  const Estimate own(differences);
+  const double more = own.mean + logThread;
   std::printf(
-      "by blocks: %.0f jobs of %.0f us, processor time up by %.3f %%, %.0f ns a job (%.0f "
-      "recording, %.0f log thread)\n",
-      recorded, base / 1e3, 100 * (own + logThread) / base, own + logThread, own, logThread);
-  recording.compare(own + logThread, recorded, base);
+      "by jobs: %.0f jobs of %.0f us, processor time up by %.3f +- %.3f %%, %.0f +- %.0f ns a job "
+      "(%.0f recording, its median %.0f; %.0f log thread)\n",
+      recorded, base / 1e3, 100 * more / base, 100 * own.error / base, more, own.error, own.mean,
+      median(all.differences), logThread);
+  recording.compare(more, recorded, base);
+  for (int i = 0; i < turns; ++i) {
+    nothing.push_back(meanDifference(turnOfPairs(off, off, jobs, size.rounds())));
+  }
+  const Estimate itself(nothing);
+  std::printf("  the same where neither is recorded: %.0f +- %.0f ns a job\n", itself.mean,
+              itself.error);
 }
 
 int measure(int turns, int jobs) {
   Recorder off({.isOn = false});
-  const int rounds = roundsOfAJob(off, jobs);
-  measureByTurns(off, turns, jobs, rounds);
-  measureByBlocks(off, turns, jobs, rounds);
+  JobSize size;
+  size.correct(turn(off, jobs, size.rounds()));  // among the others, not alone in the best case
+  measureByTurns(off, turns, jobs, size);
+  measureByJobs(off, turns, jobs, size);
   return 0;
 }
 
@@ -224,6 +284,6 @@ int measure(int turns, int jobs) {
 
 int main(int argc, char** argv) {
   const int turns = argc > 1 ? std::atoi(argv[1]) : 20;
-  const int jobs = argc > 2 ? std::atoi(argv[2]) : 500;
+  const int jobs = argc > 2 ? std::atoi(argv[2]) : 1000;
   return pipetrace::measure(std::max(turns, 1), std::max(jobs, 1));
 }
