@@ -17,9 +17,10 @@ int main() {
   Recorder recorder(options);
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
   for (int step = 0; step < 3; ++step) {
+    recorder.beginStep(step);
     for (const JobKind kind :
          {JobKind::kLr, JobKind::kForward, JobKind::kBackward, JobKind::kOptimizer}) {
-      recorder.begin(compute, {.kind = kind, .step = step, .stage = 0});
+      recorder.begin(compute, {.kind = kind, .stage = 0});
       std::this_thread::sleep_for(std::chrono::milliseconds(2));  // the work
       recorder.end(compute);
     }
