@@ -73,7 +73,8 @@ typedef struct pipetrace_options {
   const char* log_directory; /* null: PIPETRACE_LOG_DIR, or "logs" */
   int32_t first_step;        /* record steps from this one ... */
   int32_t end_step;          /* ... up to, and without, this one; both 0: PIPETRACE_STEPS, or all */
-  uint32_t ring_slots;       /* records a stream can hold until they are written; 0: 16384 */
+  uint32_t ring_slots; /* records a stream can hold until they are written, rounded up to a power of
+                          two; 0: 16384 */
 } pipetrace_options;
 
 typedef struct pipetrace_job {
@@ -120,12 +121,14 @@ PIPETRACE_API int pipetrace_add_cuda_stream(pipetrace_recorder* recorder, const 
 
 /* Returns the job's id, or PIPETRACE_NOT_GIVEN. `job` is copied, all but its texts. Null, or a job
  * that pipetrace_job_init() has not started, is counted as an error (`misuses` in the log) and not
- * recorded. */
+ * recorded. So is a job that is open when the next one begins on its stream, as jobs do not nest,
+ * or when the recorder is closed. */
 PIPETRACE_API int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
                                       const pipetrace_job* job) PIPETRACE_NOEXCEPT;
 PIPETRACE_API void pipetrace_end(pipetrace_recorder* recorder, int stream) PIPETRACE_NOEXCEPT;
 
-/* Jobs that name no step belong to this one from now on. */
+/* Jobs that name no step, and samples, belong to this one from now on. On the thread of the compute
+ * stream, as pipetrace_end_step(). */
 PIPETRACE_API void pipetrace_begin_step(pipetrace_recorder* recorder,
                                         int32_t step) PIPETRACE_NOEXCEPT;
 /* All compute jobs of the step have ended: its lines can be written. */
@@ -139,8 +142,8 @@ PIPETRACE_API void pipetrace_end_step(pipetrace_recorder* recorder,
  * copy. Null for null, and when there is no memory; "" when the recorder is off. Any thread. */
 PIPETRACE_API const char* pipetrace_text(pipetrace_recorder* recorder, const char* text);
 
-/* One sample, now. The texts stay as they are until the recorder is closed, see pipetrace_text();
- * `unit` may be null. */
+/* One sample, now. Any thread. The texts stay as they are until the recorder is closed, see
+ * pipetrace_text(); `unit` may be null. */
 PIPETRACE_API void pipetrace_counter(pipetrace_recorder* recorder, const char* name, double value,
                                      const char* unit) PIPETRACE_NOEXCEPT;
 /* A counter whose value is asked for about ten times a second, by a thread of the recorder. */

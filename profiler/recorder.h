@@ -21,7 +21,9 @@ struct RecorderOptions {
   /// Empty: "logs". Made if missing; the log is logDirectory/workerlog.<info.rank>.
   std::string logDirectory;
   RankInfo info{};  ///< what `Profiler Meta:` says; host and clock are filled in if empty
-  std::size_t ringSlots = 1 << 14;       ///< records a stream can hold until they are written
+  /// Records a stream can hold until they are written, of 92 bytes each: rounded up to a power of
+  /// two.
+  std::size_t ringSlots = 1 << 14;
   Nanoseconds holdLimit = kNsPerSecond;  ///< how long a step's lines wait for the step to end
   bool isOn = true;                      ///< false: nothing is recorded, and no file is touched
   StepRange steps{};                     ///< jobs and samples of other steps are not recorded
@@ -85,8 +87,9 @@ class Recorder {
   /// A number for a job of the compute stream that was never handed out before on this rank.
   std::int64_t nextJobId() noexcept { return isOn() ? drawJobId() : kNotGiven; }
 
-  /// Opens a job on a stream that has none open. Returns its id; kNotGiven if the job has none, or
-  /// is not recorded.
+  /// Opens a job on a stream that has none open: jobs do not nest. One that is open gives way to
+  /// it, is not recorded, and counted as an error. Returns its id; kNotGiven if the job has none,
+  /// or is not recorded.
   std::int64_t begin(StreamId stream, const Job& job) noexcept {
     return isOn() ? state_->begin(stream, job) : kNotGiven;
   }
@@ -121,8 +124,8 @@ class Recorder {
 
   /// Waits until all that was recorded is written to the file.
   void flush();
-  /// flush(), then `Profiler End:`. Throws Error if the log could not be written (disk full).
-  /// Later calls do nothing.
+  /// flush(), then `Profiler End:`. Throws Error if the log could not be written (disk full). Jobs
+  /// that are open are not recorded, and counted as errors. Later calls of anything do nothing.
   void close();
 
  private:
