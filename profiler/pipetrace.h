@@ -156,7 +156,8 @@ PIPETRACE_API int pipetrace_flush(pipetrace_recorder* recorder);
 /* Writes what is left, closes the log, and frees the recorder, also when it returns -1. */
 PIPETRACE_API int pipetrace_close(pipetrace_recorder* recorder);
 
-/* What the last function that failed on this thread could not do, and what to try. */
+/* What the last function that failed on this thread could not do, and what to try; "" before. It
+ * stays until the next one fails. */
 PIPETRACE_API const char* pipetrace_error(void);
 
 #if defined(__cplusplus)
