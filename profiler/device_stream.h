@@ -39,9 +39,9 @@ class DeviceStream {
   /// queued on the stream in between.
   virtual Mark markStart() noexcept { return mark(); }
 
-  /// Log thread, every few milliseconds, before it resolves: a turn to ask the device what it has
-  /// finished. `hurry`: somebody waits for the log, so that what is finished should become known
-  /// now and not at the stream's own pace.
+  /// Log thread, each time it comes round (1 to 100 ms), before it resolves: a turn to ask the
+  /// device what it has finished. `hurry`: somebody waits for the log, so that what is finished
+  /// should become known now and not at the stream's own pace.
   virtual void poll([[maybe_unused]] bool hurry) noexcept {}
 
   /// Log thread: when `mark` was, in ns since the Unix epoch, or kLost. False: not known yet, ask

@@ -14,10 +14,6 @@ namespace rf = ring_format;
 constexpr std::int64_t kIdBlock = 64;
 constexpr std::uint64_t kInterrupted = 64;  // times the mean
 
-std::size_t slotCount(std::size_t slots) {
-  return std::bit_ceil(std::clamp<std::size_t>(slots, 1, std::size_t{1} << 24));
-}
-
 std::uint64_t costOfTicks(TickSource source) {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (int i = 0; i < 64; ++i) {
@@ -29,14 +25,18 @@ std::uint64_t costOfTicks(TickSource source) {
 
 }  // namespace
 
+std::size_t Lane::roundedSlots(std::size_t wanted) {
+  return std::bit_ceil(std::clamp<std::size_t>(wanted, 1, std::size_t{1} << 24));
+}
+
 Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFile& file)
     : options_(options),
-      piece_(file.extend(rf::laneSize(slotCount(options.slots)))),
+      piece_(file.extend(rf::laneSize(roundedSlots(options.slots)))),
       times_(reinterpret_cast<rf::Times*>(piece_.memory + sizeof(rf::LaneHeader) +
-                                          slotCount(options.slots) * sizeof(rf::Slot))),
+                                          roundedSlots(options.slots) * sizeof(rf::Slot))),
       tickCost_(costOfTicks(options.source)),
       stream_(std::move(stream)),
-      mask_(slotCount(options.slots) - 1),
+      mask_(roundedSlots(options.slots) - 1),
       header_(reinterpret_cast<rf::LaneHeader*>(piece_.memory)),
       slots_(reinterpret_cast<rf::Slot*>(piece_.memory + sizeof(rf::LaneHeader))),
       source_(options.source),

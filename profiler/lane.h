@@ -22,9 +22,12 @@ class Lane {
   struct Options {
     std::string name;
     bool isCompute = false;
-    std::size_t slots = 1;  ///< at least so many
+    std::size_t slots = 1;  ///< roundedSlots() of them
     TickSource source = TickSource::kMonotonicRaw;
   };
+  /// A power of two near `wanted`, and not below it unless that is more than anybody needs.
+  static std::size_t roundedSlots(std::size_t wanted);
+
   /// In one more piece of `file`, which must outlive it.
   Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFile& file);
 

@@ -2,9 +2,7 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cassert>
 #include <cstdio>
 #include <filesystem>
@@ -51,15 +49,12 @@ class Recorder::Impl {
   Impl(const RecorderOptions& options, const std::string& logPath, TickSource ticks,
        Recorder& recorder)
       : source(ticks),
-        state(options.ringFile ? logPath : "", slotsOf(options.ringSlots), ticks, options.steps),
+        state(options.ringFile ? logPath : "", Lane::roundedSlots(options.ringSlots), ticks,
+              options.steps),
         path(logPath),
         info(completed(options.info, ticks)),
         log(path, info, options.holdLimit, options.yieldsLog, state),
         inForkedChild([&recorder] { recorder.abandon(); }) {}
-
-  static std::size_t slotsOf(std::size_t wanted) {
-    return std::bit_ceil(std::clamp<std::size_t>(wanted, 1, std::size_t{1} << 24));
-  }
 
   void sayWhyNoRing() {
     if (saidWhyNoRing || state.file.whyNot().empty()) return;

@@ -58,8 +58,7 @@ class Recorder {
  public:
   /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, if
   /// another recorder that is open has the log, in whatever process, and for a rank below 0 or a
-  /// world size below 1. Says on
-  /// stderr if there can be no ring file, and goes on without.
+  /// world size below 1. Says on stderr if there can be no ring file, and goes on without.
   explicit Recorder(RecorderOptions options);
   /// close(); what that would throw goes to stderr.
   ~Recorder();
