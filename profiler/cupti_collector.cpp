@@ -41,6 +41,7 @@ class CuptiCollector::Impl {
   CuptiApi& api() { return *api_; }
   /// Only if it is running. Returns how many records CUPTI has dropped.
   std::int64_t stop();
+  std::int64_t unwritten() const { return log_.lost(); }
 
  private:
   // Of the last calls and the ones before: so many are remembered at least.
@@ -101,7 +102,15 @@ void CuptiCollector::endJob() noexcept {
 }
 
 void CuptiCollector::stop() {
-  if (isRunning()) dropped_ = impl_.get()->stop();
+  if (!isRunning()) return;
+  dropped_ = impl_.get()->stop();
+  const std::int64_t unwritten = impl_.get()->unwritten();
+  if (dropped_ > 0 || unwritten > 0) {
+    std::fprintf(stderr,
+                 "pipetrace: kernels are missing in the log: CUPTI dropped %lld records, and %lld "
+                 "lines could not be written\n",
+                 static_cast<long long>(dropped_), static_cast<long long>(unwritten));
+  }
 }
 
 CuptiCollector::Impl::Impl(std::shared_ptr<CuptiApi> api, CudaKernelLog& log,

@@ -35,7 +35,8 @@ class CuptiCollector {
   void beginJob(std::int64_t job) noexcept;
   void endJob() noexcept;
 
-  /// Writes all that has ended and lets go of CUPTI. Call it when the device is done.
+  /// Writes all that has ended and lets go of CUPTI. Call it when the device is done. Says on
+  /// stderr, in one line, if something is missing.
   void stop();
 
   /// Records that CUPTI dropped; final after stop().

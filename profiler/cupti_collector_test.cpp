@@ -4,11 +4,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <vector>
 
+#include "profiler/file_size_limit.h"
 #include "profiler/recorded_log.h"
 
 namespace pipetrace {
@@ -51,7 +53,7 @@ class FakeCupti : public CuptiApi {
   void finalize() noexcept override { note("finalize"); }
   void pushJob(std::int64_t job) noexcept override { note("push " + std::to_string(job)); }
   void popJob() noexcept override { note("pop"); }
-  std::int64_t dropped() noexcept override { return 7; }
+  std::int64_t dropped() noexcept override { return lost; }
   std::string lastError() override { return "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED"; }
 
   void add(const CuptiRecord& record) {
@@ -68,6 +70,7 @@ class FakeCupti : public CuptiApi {
   }
 
   int devices = 1;
+  std::int64_t lost = 0;
   int lateFlush = -1;  // the flush, counted from 0, that delivers `late`, too
   std::vector<CuptiRecord> late;
   Activity refused = static_cast<Activity>(99);
@@ -110,7 +113,6 @@ TEST(CuptiCollectorTest, CuptiIsCalledInTheOrderThatItNeeds) {
   collector.endJob();
   collector.stop();
   collector.stop();
-  EXPECT_EQ(collector.dropped(), 7);
   EXPECT_THAT(
       test.cupti->calls(),
       ElementsAre("deviceCount", "setUp", "deliverTo", "enable 0", "enable 1", "enable 2",
@@ -195,6 +197,43 @@ TEST(CuptiCollectorTest, WhatOnlyTheLastFlushDeliversIsWritten) {
     test.cupti->add(call(5, 3));
   }
   EXPECT_THAT(test.kernels(), ElementsAre(HasSubstr("job = 3")));
+}
+
+TEST(CuptiCollectorTest, WhatIsMissingIsToldOnce) {
+  Collecting test;
+  test.cupti->lost = 7;
+  testing::internal::CaptureStderr();
+  {
+    CuptiCollector collector(test.cupti, test.lines, 100 * kNsPerSecond);
+    collector.stop();
+    EXPECT_EQ(collector.dropped(), 7);
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "pipetrace: kernels are missing in the log: CUPTI dropped 7 records, and 0 lines could "
+            "not be written\n");
+  test.cupti->lost = 0;
+  testing::internal::CaptureStderr();
+  { const CuptiCollector collector(test.cupti, test.lines, 100 * kNsPerSecond); }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST(CuptiCollectorTest, LinesThatCannotBeWrittenAreTold) {
+  Collecting test;
+  testing::internal::CaptureStderr();
+  {
+    const CuptiCollector collector(test.cupti, test.lines, 100 * kNsPerSecond);
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    {
+      const FileSizeLimit full(0);  // which stderr, a file here, is under as well
+      test.lines.append({.name = "waiting", .begin = 1, .end = 2, .stream = "7"});
+      test.lines.flush();
+    }
+    std::signal(SIGXFSZ, before);
+  }
+  EXPECT_EQ(test.lines.lost(), 1);
+  EXPECT_EQ(test.lines.written(), 0);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("CUPTI dropped 0 records, and 1 lines could not be written"));
 }
 
 TEST(CuptiCollectorTest, CallsAreForgottenInTheOrderOfTheirAge) {
