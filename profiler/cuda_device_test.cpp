@@ -96,6 +96,28 @@ TEST(CudaDeviceTest, AnEventIsPlacedByTheDevicesClockFromTheClosestComparison) {
   EXPECT_LE(std::llabs(host.time - happened), host.bound + time.bound);
 }
 
+TEST(CudaDeviceTest, TheStepOfCudasFloatIsPartOfEveryBound) {
+  constexpr Nanoseconds kWidth = 4 * kNsPerUs;
+  DeviceUnderTest test(
+      {.narrowest = kWidth, .widest = kWidth, .oneInIsTenTimesWider = 1'000'000'000});
+  const Nanoseconds first = test.device.clock().last().halfWidth;
+  const CudaScope scope(*test.cuda, 0, CudaScope::Thread::kOurs);
+  const CudaApi::Stream stream = test.cuda->newStream();
+  const CudaApi::Event early = test.cuda->createEvent();
+  const CudaApi::Event late = test.cuda->createEvent();
+  test.cuda->record(early, stream);
+  test.cuda->advance(10 * kNsPerSecond);
+  test.cuda->record(late, stream);
+  test.poll();
+  // Floats of 8192 to 16384 (ms) are 1/1024 apart.
+  constexpr Nanoseconds kHalfStep = 488;
+  EXPECT_GE(test.device.clock().last().halfWidth, first + kHalfStep);
+  BoundedTime duration;
+  ASSERT_TRUE(test.device.elapsed(early, late, duration));
+  EXPECT_GE(duration.bound, kHalfStep);
+  EXPECT_LE(duration.bound, kHalfStep + 2);
+}
+
 TEST(CudaDeviceTest, ABusyDeviceDoesNotHoldTheThreadAndIsCounted) {
   DeviceUnderTest test;
   test.cuda->hang(test.device.stream(), true);

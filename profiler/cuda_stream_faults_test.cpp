@@ -61,6 +61,8 @@ TEST(CudaStreamFaultsTest, AStreamThatIsNeverAskedLosesMarksAndRecovers) {
   // No turn for the log thread: marks have no room left either.
   std::vector<FakeCudaStream::Truth> jobs;
   for (int i = 0; i < 1'000; ++i) jobs.push_back(test.job(kNsPerUs));
+  const CudaStreamCounts counts = test.stream.counts();
+  EXPECT_EQ(counts.records + counts.shared + counts.exhausted, 2'000) << "every mark is counted";
   test.pass(3 * kNsPerSecond);
   EXPECT_EQ(rightOnes(test, jobs), 7);
   jobs = {test.job(kNsPerMs)};
@@ -90,6 +92,23 @@ TEST(CudaStreamFaultsTest, ARefusedRecordLosesItsJobOnly) {
   EXPECT_EQ(test.stream.counts().refused, 1);
   test.pass(3 * kNsPerSecond);
   EXPECT_EQ(rightOnes(test, jobs), 9);
+}
+
+TEST(CudaStreamFaultsTest, FailuresThatAreNotInARowLoseTheirJobsOnly) {
+  FakeCudaStream test({.shareWithin = 0});
+  constexpr int kTimes = 12;
+  for (int i = 0; i < kTimes; ++i) {
+    std::vector<FakeCudaStream::Truth> jobs;
+    for (int j = 0; j < 4; ++j) {
+      if (i % 3 == 0 && j == 1) test.cuda->refuseRecords(1);
+      jobs.push_back(test.job(kNsPerMs));
+    }
+    test.cuda->advance(10 * kNsPerMs);
+    if (i % 3 == 1) test.cuda->failQueries(1);
+    if (i % 3 == 2) test.cuda->failElapsed(1);
+    test.pass(3 * kNsPerSecond);
+    EXPECT_EQ(rightOnes(test, jobs), 3) << i;
+  }
 }
 
 TEST(CudaStreamFaultsTest, AFailedQueryLosesItsJobOnly) {
@@ -124,7 +143,12 @@ TEST(CudaStreamFaultsTest, AfterSeveralRefusalsInARowCudaIsLeftAlone) {
   const std::int64_t calls = test.cuda->calls().all;
   const auto after = test.job(kNsPerMs);
   EXPECT_EQ(test.cuda->calls().all, calls);
+  testing::internal::CaptureStderr();
   test.stream.poll(false);
+  test.stream.poll(false);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::MatchesRegex("pipetrace: CUDA device 0: jobs are no longer timed: .+\n"))
+      << "once, with the reason";
   EXPECT_EQ(test.timeOf(after.start), kLost);
   EXPECT_EQ(test.timeOf(after.end), kLost);
   EXPECT_LT(before.start, after.start);
@@ -161,6 +185,22 @@ TEST(CudaStreamFaultsTest, JobsDuringCaptureAreLostAndTheGraphIsAsWithoutUs) {
   EXPECT_EQ(test.timeOf(inside.start), kLost);
   EXPECT_EQ(test.timeOf(inside.end), kLost);
   EXPECT_EQ(rightOnes(test, {launch}), 1);
+}
+
+TEST(CudaStreamFaultsTest, ALongCaptureIsNoFailureOfTheDevice) {
+  FakeCudaStream test;
+  std::vector<FakeCudaStream::Truth> inside;
+  test.cuda->beginCapture(test.handle);
+  for (int i = 0; i < 100; ++i) inside.push_back(test.job(kNsPerMs));
+  test.pass(3 * kNsPerSecond);
+  EXPECT_TRUE(test.cuda->endCapture());
+  EXPECT_EQ(test.stream.counts().captured, 200);
+  EXPECT_EQ(test.stream.counts().records, 0);
+  EXPECT_EQ(rightOnes(test, inside), 0);
+  std::vector<FakeCudaStream::Truth> after;
+  for (int i = 0; i < 10; ++i) after.push_back(test.job(kNsPerMs));
+  test.pass(3 * kNsPerSecond);
+  EXPECT_EQ(rightOnes(test, after), 10);
 }
 
 TEST(CudaStreamFaultsTest, PollingDoesNotSpoilAnotherThreadsCapture) {

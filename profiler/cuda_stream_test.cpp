@@ -201,6 +201,20 @@ TEST(CudaStreamTest, ALongJobsStartIsMeasuredFromTheComparisonsAroundIt) {
   EXPECT_LE(std::llabs(end.time - job.ended), end.bound);
 }
 
+TEST(CudaStreamTest, ABoundHoldsWhatTheClocksAndWhatTheFloatMayBeOffBy) {
+  FakeCudaStream test;
+  const Nanoseconds origin = test.device->clock().last().host;
+  test.pass(kNsPerSecond);  // half way between two comparisons
+  const auto job = test.job(kNsPerUs);
+  test.pass(3 * kNsPerSecond);
+  BoundedTime end;
+  ASSERT_TRUE(test.stream.resolve(job.end, end));
+  BoundedTime byClocks;
+  ASSERT_TRUE(test.device->clock().toHost(end.time - origin, byClocks));
+  // Floats of 512 to 1024 (ms) are 61 ns apart.
+  EXPECT_GE(end.bound, byClocks.bound + 30);
+}
+
 TEST(CudaStreamTest, TheProgramsThreadKeepsItsDevice) {
   const auto cuda = std::make_shared<FakeCuda>();
   cuda->setDevice(1);
