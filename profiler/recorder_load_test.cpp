@@ -95,6 +95,15 @@ TEST(RecorderLoadTest, AWriteTakesManyLines) {
   EXPECT_LE(calls, kWrites + 5);
 }
 
+/// Waits for lines, for five seconds at most.
+std::size_t awaitLines(const RecordedLog& log, const char* mark) {
+  const Nanoseconds start = monotonicNow();
+  while (log.lines(mark).empty() && monotonicNow() - start < 5 * kNsPerSecond) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return log.lines(mark).size();
+}
+
 TEST(RecorderLoadTest, AFewLinesDoNotWaitForOthersForEver) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder()});
@@ -102,10 +111,33 @@ TEST(RecorderLoadTest, AFewLinesDoNotWaitForOthersForEver) {
   recorder.begin(compute, {.step = 0});
   recorder.end(compute);
   recorder.endStep(0);
-  const Nanoseconds start = monotonicNow();
-  while (log.lines("Profiler Info: ").empty() && monotonicNow() - start < 5 * kNsPerSecond) {
+  EXPECT_EQ(awaitLines(log, "Profiler Info: "), 1u);
+}
+
+TEST(RecorderLoadTest, ACrowdedRingDoesNotWaitForItsStepsEnd) {
+  RecordedLog log;
+  Recorder recorder(
+      {.logDirectory = log.folder(), .ringSlots = 256, .holdLimit = 1000 * kNsPerSecond});
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  for (int i = 0; i < 200; ++i) {
+    recorder.begin(compute, {.step = 0});
+    recorder.end(compute);
   }
-  EXPECT_THAT(log.lines("Profiler Info: "), testing::SizeIs(1));
+  EXPECT_GT(awaitLines(log, "Profiler Info: "), 0u);
+}
+
+TEST(RecorderLoadTest, SamplesDoNotWaitForJobsForEver) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .holdLimit = kNsPerMs});
+  recorder.counter("loss", 1);
+  EXPECT_EQ(awaitLines(log, "Profiler Counter: "), 1u);
+}
+
+TEST(RecorderLoadTest, ManySamplesDoNotWaitForJobs) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .holdLimit = 1000 * kNsPerSecond});
+  for (int i = 0; i < 4000; ++i) recorder.counter("loss", i);  // of the 4096 that there is room for
+  EXPECT_GT(awaitLines(log, "Profiler Counter: "), 0u);
 }
 
 }  // namespace

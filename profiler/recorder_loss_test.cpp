@@ -1,12 +1,14 @@
 // What happens to a recording when something goes wrong.
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 
+#include <atomic>
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "profiler/cpu_stream.h"
 #include "profiler/emulated_stream.h"
+#include "profiler/file_size_limit.h"
 #include "profiler/recorder_fixture.h"
 #include "profiler/scripted_stream.h"
 #include "trace/error.h"
@@ -20,22 +22,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-
-/// No file of this process may grow past the limit: what a full disk looks like to a writer.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{.rlim_cur = bytes, .rlim_max = before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 /// Of the ring file beside the log.
 ring_format::FileHeader ringHeader(const RecordedLog& log) {
@@ -65,6 +51,25 @@ TEST(RecorderLossTest, JobsThatFindTheRingFullAreCounted) {
   EXPECT_EQ(log.number(kEnd, "written"), 8);
   EXPECT_EQ(log.number(kEnd, "dropped"), 12);
   EXPECT_EQ(log.number(kEnd, "errors"), 0);
+}
+
+TEST(RecorderLossTest, SamplesThatFindNoRoomAreCounted) {
+  constexpr int kSamples = static_cast<int>(ring_format::kCounters) + 500;
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  std::atomic<int> asked = 0;
+  std::atomic<bool> goesOn = false;
+  recorder.addCounter("holds the log thread", "", [&] {
+    ++asked;
+    while (!goesOn) std::this_thread::yield();
+    return 0.0;
+  });
+  while (asked == 0) std::this_thread::yield();
+  for (int i = 0; i < kSamples; ++i) recorder.counter("loss", i);
+  goesOn = true;
+  recorder.close();
+  EXPECT_GE(log.number(kEnd, "dropped"), 500);
+  EXPECT_EQ(log.number(kEnd, "written") + log.number(kEnd, "dropped"), kSamples + asked);
 }
 
 TEST(RecorderLossTest, ADeviceThatNeverAnswersDoesNotHangTheEnd) {
@@ -303,6 +308,23 @@ TEST(RecorderLossTest, TheOwnCostIsThatOfTheCalls) {
     most = std::min(most, static_cast<double>(said) / static_cast<double>(took));
   }
   EXPECT_LE(most, 1.5);
+}
+
+TEST(RecorderLossTest, TheLogThreadsTimeIsItsProcessorTime) {
+  RecordedLog log;
+  Recorder recorder(optionsFor(log));
+  std::atomic<Nanoseconds> spent = 0;
+  recorder.addCounter("work", "", [&] {
+    timespec time{};
+    do {
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    } while (time.tv_sec == 0 && time.tv_nsec < 5 * kNsPerMs);
+    spent = time.tv_sec * kNsPerSecond + time.tv_nsec;
+    return 0.0;
+  });
+  recorder.close();
+  EXPECT_GE(log.number(kEnd, "log_thread_ns"), spent);
+  EXPECT_GT(spent, 0);
 }
 
 TEST(RecorderLossTest, AnInterruptedCallIsNoCostOfOurs) {
