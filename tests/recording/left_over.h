@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -8,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "parser/load_timeline.h"
@@ -17,6 +19,9 @@
 #include "trace/ring_format.h"
 
 namespace pipetrace {
+
+/// Waits until the log thread has been round, so that it has taken what was recorded.
+inline void awaitLogThread() { std::this_thread::sleep_for(std::chrono::milliseconds(150)); }
 
 /// A recorder whose lines are held, and what would be left of it.
 class LeftOver {

@@ -296,5 +296,31 @@ TEST(OtherProcessesTest, OnAFullDiskTheEndIsWrittenWhereTheRingFileWas) {
   EXPECT_EQ(result.number(kEnd, "dropped"), 1005 - written);
 }
 
+TEST(OtherProcessesTest, AStreamThatComesWhenTheDiskIsFullIsKeptInMemory) {
+  constexpr int kCannotMount = 77;
+  RecordedLog disk;
+  RecordedLog result;
+  Child child([&] {
+    if (!mountSmallDisk(disk.folder())) return kCannotMount;
+    Recorder recorder(optionsFor(disk));
+    const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+    fill(disk.folder());
+    testing::internal::CaptureStderr();
+    // A touch of memory that the disk has no room for would end the process.
+    const StreamId send = recorder.addStream("send", std::make_unique<CpuStream>());
+    const std::string said = testing::internal::GetCapturedStderr();
+    fs::remove(disk.folder() + "/full");
+    for (const StreamId stream : {compute, send}) record(recorder, stream, 3);
+    recorder.close();
+    fs::copy_file(disk.path(), result.path());
+    return said.find("No space left on device") != std::string::npos ? 0 : 1;
+  });
+  const int outcome = child.wait();
+  if (outcome == kCannotMount) GTEST_SKIP() << "no right to mount a disk that can be filled";
+  EXPECT_EQ(outcome, 0);
+  EXPECT_EQ(result.number(kEnd, "written"), 6);
+  EXPECT_EQ(result.number(kEnd, "dropped"), 0);
+}
+
 }  // namespace
 }  // namespace pipetrace
