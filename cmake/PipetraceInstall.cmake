@@ -10,7 +10,7 @@ foreach(part IN LISTS pipetrace_installed)
           FILES_MATCHING
           PATTERN "*.h"
           PATTERN "fuzz" EXCLUDE
-          REGEX "/((test|fake)_[^/]*|recorded_log|record_from_c|environment|scripted_stream|hand_made_timeline)\\.h$" EXCLUDE)
+          REGEX "/((test|fake)_[^/]*|recorded_log|record_from_c|environment|scripted_stream|file_size_limit|hand_made_timeline|[^/]*_fixture)\\.h$" EXCLUDE)
 endforeach()
 if(PIPETRACE_CUDA)
   install(TARGETS pipetrace_profiler_cuda EXPORT pipetraceTargets

@@ -22,6 +22,13 @@ for file in bash-completion/completions/pipe-trace zsh/site-functions/_pipe-trac
   grep -q pipe-trace "$work/prefix/share/$file"
 done
 test -e "$(find "$work/prefix" -name libnccl-profiler-pipetrace.so)"
+# Every header finds what it includes: none is of the tests, which stay here.
+(
+  cd "$work/prefix/include/pipetrace"
+  grep -rhoE '^#include "[^"]+"' . | cut -d'"' -f2 | sort -u | while read -r header; do
+    test -e "$header" || { echo "the header $header is included, but not installed" >&2; exit 1; }
+  done
+)
 for language in cpp c $cuda; do
   case $language in
     cuda) fence=c++ suffix=cpp lines=13 without= ;;
