@@ -63,7 +63,13 @@ void check(FakeCudaStream& test, const FakeCudaStream::Truth& job, Nanoseconds& 
 }
 
 Outcome simulate(std::uint64_t seed) {
-  FakeCudaStream test({}, {.seed = seed});
+  // What is promised, is promised of such a device.
+  FakeCudaStream test({}, {.driftPpm = 18,
+                           .wanderPpm = 0.5,
+                           .narrowest = 3 * kNsPerUs,
+                           .widest = 20 * kNsPerUs,
+                           .oneInIsTenTimesWider = 20,
+                           .seed = seed});
   std::mt19937_64 random(seed);
   const auto draw = [&](Nanoseconds from, Nanoseconds to) {
     return std::uniform_int_distribution<Nanoseconds>(from, to)(random);

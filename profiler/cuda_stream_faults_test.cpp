@@ -171,6 +171,17 @@ TEST(CudaStreamFaultsTest, ADeviceResetLosesWhatWasOnItsWayAndNothingIsWaitedFor
   EXPECT_EQ(test.cuda->calls().stale, calls) << "what is gone is not touched again";
 }
 
+TEST(CudaStreamFaultsTest, WhatWaitsForAComparisonOfClocksIsNotWaitedForOnceTheDeviceIsGone) {
+  FakeCudaStream test;
+  const auto job = test.job(kNsPerMs);
+  test.pass(100 * kNsPerMs);
+  ASSERT_EQ(test.timeOf(job.end), kNotYet) << "no comparison after it";
+  test.cuda->reset(0);
+  for (int i = 0; i < 3; ++i) test.job(kNsPerMs);
+  test.pass(100 * kNsPerMs);
+  EXPECT_EQ(test.timeOf(job.end), kLost);
+}
+
 TEST(CudaStreamFaultsTest, JobsDuringCaptureAreLostAndTheGraphIsAsWithoutUs) {
   FakeCudaStream test;
   const auto before = test.job(kNsPerMs);

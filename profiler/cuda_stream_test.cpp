@@ -215,6 +215,24 @@ TEST(CudaStreamTest, ABoundHoldsWhatTheClocksAndWhatTheFloatMayBeOffBy) {
   EXPECT_GE(end.bound, byClocks.bound + 30);
 }
 
+TEST(CudaStreamTest, RoundingDoesNotAddUpAlongJobsThatShareTheirEvents) {
+  FakeCudaStream test;
+  const Nanoseconds origin = test.device->clock().last().host;
+  std::vector<FakeCudaStream::Truth> jobs;
+  for (int i = 0; i < 1500; ++i) jobs.push_back(test.job(kNsPerMs));
+  ASSERT_EQ(test.stream.counts().shared, 1499);
+  test.pass(4 * kNsPerSecond);
+  for (const auto& job : jobs) {
+    BoundedTime end;
+    ASSERT_TRUE(test.stream.resolve(job.end, end));
+    BoundedTime byClocks;
+    ASSERT_TRUE(test.device->clock().toHost(end.time - origin, byClocks));
+    // 200 ns, and what a float of 1024 to 2048 (ms) is off by.
+    ASSERT_LE(end.bound, byClocks.bound + 200 + 62 + 2);
+    ASSERT_LE(std::llabs(end.time - job.ended), end.bound);
+  }
+}
+
 TEST(CudaStreamTest, TheProgramsThreadKeepsItsDevice) {
   const auto cuda = std::make_shared<FakeCuda>();
   cuda->setDevice(1);

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <optional>
 #include <thread>
 
 #include "profiler/cpu_stream.h"
+#include "profiler/file_size_limit.h"
 #include "profiler/nccl_recording.h"
 #include "profiler/recorded_log.h"
 
@@ -178,6 +180,34 @@ TEST_F(NcclPluginTest, ManyOperationsAtATimeLoseNoneSilently) {
   const auto lost = ncclEvents().lost() - lostBefore;
   EXPECT_EQ(static_cast<std::int64_t>(log.lines(kMark).size()) + lost, kOperations);
   EXPECT_EQ(said.find("operations of NCCL are not in") != std::string::npos, lost > 0) << said;
+}
+
+TEST_F(NcclPluginTest, WhatCannotBeWrittenIsTold) {
+  Communicator world(1);
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  {
+    const FileSizeLimit full(0);
+    world.collective("AllReduce");
+    recording->flush(true);
+  }
+  std::signal(SIGXFSZ, before);
+  testing::internal::CaptureStderr();
+  recording.reset();
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("1 operations of NCCL are not in " + log.path()),
+                    HasSubstr("it could not be written")));
+}
+
+TEST_F(NcclPluginTest, ALogThatCannotBeOpenedAgainIsTold) {
+  recording.reset();
+  std::filesystem::rename(log.path(), log.path() + ".moved");
+  std::filesystem::create_directory(log.path());
+  testing::internal::CaptureStderr();
+  recording.emplace(recorder);
+  EXPECT_FALSE(recording->isRunning());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              AllOf(HasSubstr("pipetrace: what NCCL does is not recorded: "),
+                    HasSubstr(recording->trouble())));
 }
 
 TEST_F(NcclPluginTest, ThreadsAndCommunicatorsDoNotMixUp) {

@@ -42,6 +42,7 @@ NcclRecording::NcclRecording(Recorder& recorder)
     file_ = std::make_unique<LogFile>(recorder.logPath());
   } catch (const Error& error) {
     trouble_ = error.what();
+    std::fprintf(stderr, "pipetrace: what NCCL does is not recorded: %s\n", error.what());
     return;
   }
   lostBefore_ = ncclEvents().lost();

@@ -169,6 +169,33 @@ TEST(PipetraceTest, FolderAndStepsComeFromTheEnvironment) {
   EXPECT_EQ(log.number("Profiler End: ", "errors"), 0);
 }
 
+TEST(PipetraceTest, StepsOfTheProgramGoBeforeThoseOfTheEnvironment) {
+  const Environment clean;
+  setenv("PIPETRACE_STEPS", "0:2", 1);
+  const auto recorded = [](std::int32_t first, std::int32_t end) {
+    RecordedLog log;
+    pipetrace_options options = optionsFor(log, PIPETRACE_ON);
+    options.first_step = first;
+    options.end_step = end;
+    pipetrace_recorder* recorder = nullptr;
+    EXPECT_EQ(pipetrace_open(&options, &recorder), 0);
+    const int compute = pipetrace_add_stream(recorder, "compute");
+    for (int step = 0; step < 8; ++step) {
+      pipetrace_begin_step(recorder, step);
+      { const Scope job(recorder, compute, jobOf(PIPETRACE_FORWARD)); }
+      pipetrace_end_step(recorder, step);
+    }
+    pipetrace_close(recorder);
+    std::string steps;
+    for (const std::string& line : log.lines("step = ")) steps += line[0];
+    return steps;
+  };
+  EXPECT_EQ(recorded(0, 0), "01") << "not given";
+  EXPECT_EQ(recorded(3, 6), "345");
+  EXPECT_EQ(recorded(5, 3), "");
+  EXPECT_EQ(recorded(0, 1), "0");
+}
+
 TEST(PipetraceTest, ErrorsAreExplained) {
   RecordedLog log;
   pipetrace_options options = optionsFor(log, PIPETRACE_ON);

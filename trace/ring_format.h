@@ -124,6 +124,8 @@ static_assert(sizeof(LaneHeader) == 512 && offsetof(LaneHeader, begun) == 256 &&
                   offsetof(LaneHeader, freed) == 384,
               "each side writes its own cache lines");
 static_assert(sizeof(Text) == 64);
+static_assert(sizeof(FileHeader) == 3672 && sizeof(CounterSlot) == 40,
+              "files of version 1 are laid out so");
 
 inline constexpr std::size_t kTextsAt = sizeof(FileHeader);
 inline constexpr std::size_t kCountersAt = kTextsAt + kTexts * sizeof(Text);
