@@ -2,8 +2,6 @@
 // them. No program dies here: the files are copied while the recorder is open, which is all that a
 // kill would leave.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <limits>
@@ -23,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace rf = ring_format;
-using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -172,91 +169,6 @@ TEST(LeftOverRingTest, SamplesThatAreInTheLogAreNotReadTwice) {
   for (const CounterSeries& counter : timeline.counters) {
     EXPECT_THAT(counter.samples, SizeIs(counter.name == "loss" ? 2 : 1)) << counter.name;
   }
-}
-
-TEST(LeftOverRingTest, WhatIsSaidOfTheEndIsTrueWithAndWithoutTheRingFile) {
-  LeftOver left;
-  left.job(left.compute, 0);
-  left.recorder.flush();
-  left.job(left.compute, 1);
-  left.die();
-  const auto said = [&] {
-    left.diagnostics = {};
-    left.load();
-    std::string text;
-    for (const Diagnostic& each : left.diagnostics.list()) text += each.message + each.advice;
-    return text;
-  };
-  const std::string missing = "jobs after its last line are missing";
-  EXPECT_THAT(said(), AllOf(HasSubstr("1 jobs that are not in the log"),
-                            HasSubstr("no Profiler End line: the program ended"),
-                            HasSubstr("only jobs that were open"), Not(HasSubstr(missing))));
-  fs::remove(left.ring);
-  EXPECT_THAT(said(), AllOf(HasSubstr(missing), Not(HasSubstr("read from"))));
-}
-
-TEST(LeftOverRingTest, WhereRecordsWereLostItIsNotSaidThatOnlyOpenJobsAreMissing) {
-  LeftOver left;
-  left.job(left.compute, 0);
-  left.recorder.flush();
-  left.job(left.compute, 1);
-  left.die();
-  const auto advice = [&] {
-    left.diagnostics = {};
-    left.load();
-    for (const Diagnostic& each : left.diagnostics.list()) {
-      if (each.message.starts_with("no Profiler End")) return each.advice;
-    }
-    return std::string();
-  };
-  const std::string whole = left.ringBytes();
-  ASSERT_THAT(advice(), HasSubstr("only jobs that were open"));
-  const auto expectLosses = [&](std::size_t at, std::uint64_t value) {
-    left.poke(at, value);
-    EXPECT_THAT(advice(), AllOf(HasSubstr("records that were lost"), Not(HasSubstr("only jobs"))))
-        << at;
-    left.setRingBytes(whole);
-  };
-  const std::size_t send = left.laneAt(1);
-  expectLosses(send + offsetof(rf::LaneHeader, dropped), 1);
-  expectLosses(offsetof(rf::FileHeader, countersDropped), 1);
-  expectLosses(offsetof(rf::FileHeader, linesLost), 1);
-  // A disk that is full keeps a stream out of the file: nothing of it could be read.
-  expectLosses(offsetof(rf::FileHeader, laneOffset), 0);
-  EXPECT_THAT(left.messages(), Not(Contains(HasSubstr("dropped"))));
-  left.poke(offsetof(rf::FileHeader, linesLost), std::uint64_t{7});
-  left.load();
-  EXPECT_THAT(left.messages(), Contains(HasSubstr("were dropped")));
-}
-
-TEST(LeftOverRingTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
-  LeftOver left;
-  left.job(left.compute, 0);
-  left.recorder.flush();
-  left.recorder.begin(left.compute, {.kind = JobKind::kBackward, .microBatch = 6});
-  left.die();
-  const auto said = [&](const std::string& folder) {
-    Diagnostics diagnostics;
-    loadTimeline({folder}, {}, diagnostics);
-    std::string text;
-    for (const Diagnostic& each : diagnostics.list()) text += toText(each) + "\n";
-    return text;
-  };
-  const char* const maybe = "it still runs";
-  EXPECT_THAT(said(left.original.folder()),
-              AllOf(HasSubstr("the program still runs"), HasSubstr("the program is in backward"),
-                    Not(HasSubstr(maybe)), Not(HasSubstr("ended"))));
-  // Nobody locks a copy, and its process lives.
-  EXPECT_THAT(said(left.copy.folder()),
-              AllOf(HasSubstr("without closing its log, or it still runs"),
-                    HasSubstr("ended in backward"), HasSubstr("unless it still runs")));
-  const pid_t child = fork();
-  if (child == 0) _exit(0);
-  waitpid(child, nullptr, 0);
-  left.poke(offsetof(rf::FileHeader, pid), static_cast<std::int64_t>(child));
-  EXPECT_THAT(said(left.copy.folder()),
-              AllOf(HasSubstr("ended without closing its log;"), HasSubstr("ended in backward"),
-                    Not(HasSubstr(maybe))));
 }
 
 TEST(LeftOverRingTest, JobsOfADeviceThatHasNotToldTheirTimesAreUntimed) {

@@ -1,0 +1,104 @@
+// What is said of a log that was not closed, and of what is missing for it.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parser/load_timeline.h"
+#include "tests/recording/left_over.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+namespace rf = ring_format;
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+/// Of two jobs one is in the log, the other in the ring file.
+struct HalfWritten : LeftOver {
+  HalfWritten() {
+    job(compute, 0);
+    recorder.flush();
+    job(compute, 1);
+    die();
+  }
+
+  /// Read anew: what is said of the missing end.
+  Diagnostic saidOfTheEnd() {
+    diagnostics = {};
+    load();
+    for (const Diagnostic& each : diagnostics.list()) {
+      if (each.message.starts_with("no Profiler End")) return each;
+    }
+    return {};
+  }
+};
+
+TEST(MissingEndTest, WhatIsSaidOfTheEndIsTrueWithAndWithoutTheRingFile) {
+  HalfWritten left;
+  const Diagnostic with = left.saidOfTheEnd();
+  EXPECT_THAT(with.message, HasSubstr("the program ended"));
+  EXPECT_THAT(with.advice, HasSubstr("only jobs that were open"));
+  EXPECT_THAT(left.messages(), Contains(HasSubstr("1 jobs that are not in the log")));
+  fs::remove(left.ring);
+  EXPECT_THAT(left.saidOfTheEnd().advice, HasSubstr("jobs after its last line are missing"));
+  EXPECT_THAT(left.messages(), Not(Contains(HasSubstr("read from"))));
+}
+
+TEST(MissingEndTest, WhereRecordsWereLostItIsNotSaidThatOnlyOpenJobsAreMissing) {
+  HalfWritten left;
+  const std::string whole = left.ringBytes();
+  ASSERT_THAT(left.saidOfTheEnd().advice, HasSubstr("only jobs that were open"));
+  const auto expectLosses = [&](std::size_t at, std::uint64_t value) {
+    left.poke(at, value);
+    EXPECT_THAT(left.saidOfTheEnd().advice,
+                AllOf(HasSubstr("records that were lost"), Not(HasSubstr("only jobs"))))
+        << at;
+    left.setRingBytes(whole);
+  };
+  const std::size_t send = left.laneAt(1);
+  expectLosses(send + offsetof(rf::LaneHeader, dropped), 1);
+  expectLosses(offsetof(rf::FileHeader, countersDropped), 1);
+  expectLosses(offsetof(rf::FileHeader, linesLost), 1);
+  // A disk that is full keeps a stream out of the file: nothing of it could be read.
+  expectLosses(offsetof(rf::FileHeader, laneOffset), 0);
+  EXPECT_THAT(left.messages(), Not(Contains(HasSubstr("dropped"))));
+  left.poke(offsetof(rf::FileHeader, linesLost), std::uint64_t{7});
+  left.load();
+  EXPECT_THAT(left.messages(), Contains(HasSubstr("were dropped")));
+}
+
+TEST(MissingEndTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
+  LeftOver left;
+  left.job(left.compute, 0);
+  left.recorder.flush();
+  left.recorder.begin(left.compute, {.kind = JobKind::kBackward, .microBatch = 6});
+  left.die();
+  const auto said = [&](const std::string& folder) {
+    Diagnostics diagnostics;
+    loadTimeline({folder}, {}, diagnostics);
+    std::string text;
+    for (const Diagnostic& each : diagnostics.list()) text += toText(each) + "\n";
+    return text;
+  };
+  const char* const maybe = "it still runs";
+  EXPECT_THAT(said(left.original.folder()),
+              AllOf(HasSubstr("the program still runs"), HasSubstr("the program is in backward"),
+                    Not(HasSubstr(maybe)), Not(HasSubstr("ended"))));
+  // Nobody locks a copy, and its process lives.
+  EXPECT_THAT(said(left.copy.folder()),
+              AllOf(HasSubstr("without closing its log, or it still runs"),
+                    HasSubstr("ended in backward"), HasSubstr("unless it still runs")));
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  left.poke(offsetof(rf::FileHeader, pid), static_cast<std::int64_t>(child));
+  EXPECT_THAT(said(left.copy.folder()),
+              AllOf(HasSubstr("ended without closing its log;"), HasSubstr("ended in backward"),
+                    Not(HasSubstr(maybe))));
+}
+
+}  // namespace
+}  // namespace pipetrace
