@@ -1,12 +1,16 @@
 // Steps: which are recorded, and which jobs belong to them; and counters that are asked for.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
+#include <vector>
 
+#include "profiler/counter_sources.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
+#include "trace/decimal_time.h"
 
 namespace pipetrace {
 namespace {
@@ -172,6 +176,40 @@ TEST(RecorderStepsTest, ACounterIsAskedForItsValue) {
   EXPECT_LE(lines.size(), 7u);
   EXPECT_EQ(lines.size(), static_cast<std::size_t>(value));
   EXPECT_THAT(lines, Each(HasSubstr("unit = jobs")));
+}
+
+/// How many in ten samples come within a quarter of the interval from when they are due, of a
+/// recorder whose log thread is woken at other times.
+int samplesInTime() {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder()});
+  for (int i = 0; i < 16; ++i) recorder.flush();  // by itself it then wakes as rarely as it can
+  recorder.addCounter("depth", "", [] { return 1.0; });
+  for (int i = 0; i < 13; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(90));
+    recorder.flush();
+  }
+  recorder.close();
+  std::vector<Nanoseconds> times;
+  for (const std::string& line : log.lines("Profiler Counter: name = depth, time = ")) {
+    times.push_back(*parseDecimalTime(line.substr(0, line.find(',')), kNsPerMs));
+  }
+  times.resize(std::min<std::size_t>(times.size(), 11));
+  constexpr Nanoseconds kInterval = CounterSources::kInterval;
+  int inTime = 0;
+  Nanoseconds due = times.at(0) + kInterval;
+  for (std::size_t i = 1; i < times.size(); ++i) {
+    const Nanoseconds late = times[i] - due;
+    if (late < kInterval / 4) ++inTime;
+    due = late < kInterval ? due + kInterval : times[i] + kInterval;
+  }
+  return inTime;
+}
+
+TEST(RecorderStepsTest, TheLogThreadWakesWhenACounterIsDue) {
+  int most = 0;  // on a busy machine a try may fail
+  for (int attempt = 0; attempt < 8 && most < 8; ++attempt) most = std::max(most, samplesInTime());
+  EXPECT_GE(most, 8);
 }
 
 }  // namespace
