@@ -10,13 +10,17 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "trace/error.h"
+#include "trace/file_locks.h"
 
 namespace pipetrace {
 namespace {
@@ -25,28 +29,39 @@ namespace {
 constexpr int kTries = 100;
 constexpr std::chrono::milliseconds kPause{5};
 
-struct Holder {
-  long long process = 0;  // 0: that is not known
-  bool yields = false;
+/// Who has locked the file; process 0: that is not known.
+FileLock holderOf(int fd) {
+  const std::vector<FileLock> locks = locksOn(fd);
+  return locks.empty() ? FileLock() : locks.front();
+}
+
+using FileId = std::pair<dev_t, ino_t>;
+
+FileId idOf(int fd) {
+  struct stat file {};
+  return fstat(fd, &file) == 0 ? FileId(file.st_dev, file.st_ino) : FileId();
+}
+
+/// The logs of this process whose holders give way.
+struct Yielding {
+  std::mutex mutex;
+  std::map<FileId, std::function<void()>> giveWay;
 };
 
-/// Who has locked the file.
-Holder holderOf(int fd) {
-  struct stat file {};
-  if (fstat(fd, &file) != 0) return {};
-  const std::string inode = ":" + std::to_string(file.st_ino);
-  // "1: FLOCK  ADVISORY  WRITE 1234 fd:00:567890 0 EOF"
-  std::ifstream locks("/proc/locks");
-  for (std::string line; std::getline(locks, line);) {
-    std::istringstream words(line);
-    std::string number, type, kind, access, place;
-    long long process = 0;
-    if (words >> number >> type >> kind >> access >> process >> place && type == "FLOCK" &&
-        place.ends_with(inode)) {
-      return {.process = process, .yields = access == "READ"};
-    }
+Yielding& yielding() {
+  static Yielding* const instance = new Yielding;  // never destroyed: recorders end at exit, too
+  return *instance;
+}
+
+/// Asks the object of this process that has the log, if it is one that gives way.
+void askToGiveWay(int fd) {
+  std::function<void()> giveWay;
+  {
+    const std::lock_guard lock(yielding().mutex);
+    const auto found = yielding().giveWay.find(idOf(fd));
+    if (found != yielding().giveWay.end()) giveWay = found->second;
   }
-  return {};
+  if (giveWay) giveWay();  // not under the lock, which its release() takes
 }
 
 }  // namespace
@@ -66,6 +81,7 @@ LogFile::LogFile(std::string path) : path_(std::move(path)) {
 }
 
 LogFile::~LogFile() {
+  stopGivingWay();
   if (fd_ >= 0) close(fd_);
 }
 
@@ -74,21 +90,28 @@ LogFile::Claim LogFile::tryToClaim() noexcept {
   return errno == EWOULDBLOCK ? Claim::kTaken : Claim::kNoLocks;
 }
 
-void LogFile::claim(bool yields) {
+void LogFile::claim(std::function<void()> giveWay) {
   Claim claim = tryToClaim();
-  Holder holder;
+  FileLock holder;
+  bool hasAsked = false;
   for (int i = 0; i < kTries && claim == Claim::kTaken; ++i) {
     holder = holderOf(fd_);
-    const bool mayBeALook = holder.process == 0 || (holder.yields && holder.process != getpid());
-    if (!mayBeALook) break;
-    std::this_thread::sleep_for(kPause);
+    if (holder.isShared && holder.process == getpid()) {
+      if (std::exchange(hasAsked, true)) break;
+      askToGiveWay(fd_);
+    } else if (holder.isShared || holder.process == 0) {  // that may be a look
+      std::this_thread::sleep_for(kPause);
+    } else {
+      break;
+    }
     claim = tryToClaim();
   }
-  if (claim == Claim::kOurs && yields) flock(fd_, LOCK_SH);  // by which others know
+  if (claim == Claim::kOurs && giveWay) letOthersAsk(std::move(giveWay));
   if (claim != Claim::kTaken) return;
-  const auto [process, holderYields] = holder;
+  const long long process = holder.process;
   const bool isOurs = process == getpid();
-  if (isOurs && holderYields && flock(fd_, LOCK_SH | LOCK_NB) == 0) return;
+  // What gives way cannot be asked: it is that of another copy of this library.
+  if (isOurs && holder.isShared && flock(fd_, LOCK_SH | LOCK_NB) == 0) return;
   const std::string who = isOurs        ? "another recorder of this program"
                           : process > 0 ? "process " + std::to_string(process)
                                         : "another process";
@@ -97,13 +120,29 @@ void LogFile::claim(bool yields) {
               " a rank or a log folder of its own");
 }
 
+void LogFile::letOthersAsk(std::function<void()> giveWay) {
+  const std::lock_guard lock(yielding().mutex);
+  yielding().giveWay[idOf(fd_)] = std::move(giveWay);
+  givesWay_ = true;
+  flock(fd_, LOCK_SH);  // by which others know
+}
+
+void LogFile::stopGivingWay() noexcept {
+  if (!std::exchange(givesWay_, false)) return;
+  const std::lock_guard lock(yielding().mutex);
+  yielding().giveWay.erase(idOf(fd_));
+}
+
 void LogFile::release() noexcept {
   if (fd_ < 0) return;
+  stopGivingWay();
   flock(fd_, LOCK_UN);  // whatever a process that is just being started still holds open
   close(std::exchange(fd_, -1));
 }
 
 void LogFile::abandon() noexcept {
+  // Who had locked it may not be in the child.
+  if (std::exchange(givesWay_, false)) std::construct_at(&yielding().mutex);
   if (fd_ >= 0) close(std::exchange(fd_, -1));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -18,8 +19,9 @@ class LogFile {
 
   /// Takes the log, as long as this object lives or until release(). Throws Error, which names the
   /// process, if another object has taken it. Where the file system has no locks, nobody is
-  /// refused. `yields`: another object of this process may take it as well.
-  void claim(bool yields);
+  /// refused. `giveWay`, if there is one, is called when another object of this process wants the
+  /// log, by its thread, and then has to release() it.
+  void claim(std::function<void()> giveWay = {});
   /// Gives the log back; append() must not be called any more.
   void release() noexcept;
   /// In a forked child: lets go of the file, so that only the parent holds what it has claimed.
@@ -44,11 +46,14 @@ class LogFile {
   enum class Claim { kOurs, kTaken, kNoLocks };
   Claim tryToClaim() noexcept;
   void look() noexcept;
+  void letOthersAsk(std::function<void()> giveWay);
+  void stopGivingWay() noexcept;
   bool writeAll(std::string_view& rest) noexcept;
   bool removeLast(std::size_t bytes) noexcept;
 
   std::string path_;
   int fd_ = -1;
+  bool givesWay_ = false;
   bool insideLine_ = false;
   bool isThere_ = true;
   std::int64_t failures_ = 0;

@@ -33,8 +33,8 @@ Nanoseconds threadCpuTime() {
 
 }  // namespace
 
-LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, bool yieldsLog,
-                     RecordingState& state)
+LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit,
+                     std::function<void()> giveWay, RecordingState& state)
     : state_(state),
       info_(std::move(info)),
       holdLimit_(holdLimit),
@@ -43,7 +43,7 @@ LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, boo
       writer_(static_cast<int>(gettid())),
       texts_(state.front.texts()),
       lines_(writer_, file_, state) {
-  file_.claim(yieldsLog);
+  file_.claim(std::move(giveWay));
   writer_.setNow(state_.clock.at(monotonicNow()));
   std::string meta;
   writer_.appendMeta(meta, info_, state_.file.name());

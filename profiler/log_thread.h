@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -25,8 +26,8 @@ namespace pipetrace {
 class LogThread {
  public:
   /// Opens `path`, writes `Profiler Meta:` and starts. `state` must outlive it. Throws Error.
-  /// `yieldsLog`: as in RecorderOptions.
-  LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, bool yieldsLog,
+  /// `giveWay`: as in RecorderOptions.
+  LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, std::function<void()> giveWay,
             RecordingState& state);
   /// close(), whose error goes to stderr.
   ~LogThread();

@@ -96,7 +96,7 @@ void openOwn(int ranks, int rank) {
     options.logDirectory = switches.logDirectory;
     options.info.rank = numberOf("RANK", rank);
     options.info.worldSize = numberOf("WORLD_SIZE", ranks);
-    options.yieldsLog = true;  // to the program's own
+    options.giveWay = closeOwn;  // to the program's own
     auto recorder = std::make_unique<Recorder>(options);
     auto recording = std::make_unique<NcclRecording>(*recorder);
     const std::lock_guard lock(plugin().mutex);

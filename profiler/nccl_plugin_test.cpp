@@ -2,13 +2,16 @@
 #include "profiler/nccl_plugin.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -50,12 +53,15 @@ class Communicator {
     return handle;
   }
   void collective(const char* function, void* parent = nullptr) {
+    stop(startCollective(function, parent));
+  }
+  void* startCollective(const char* function, void* parent = nullptr) {
     NcclEventDescription description{};
     description.type = nccl_event::kCollective;
     description.parent = parent;
     description.collective = {
         .sequence = next_++, .function = function, .count = 10, .dataType = "ncclBfloat16"};
-    stop(start(description));
+    return start(description);
   }
   void message(const char* function, int peer) {
     NcclEventDescription description{};
@@ -253,6 +259,57 @@ TEST(StaticNcclPluginTest, NcclIsSentToTheProgramUnlessTheUserSaysOtherwise) {
   useStaticNcclPlugin();
   EXPECT_STREQ(std::getenv("NCCL_PROFILER_PLUGIN"), "inspector");
   unsetenv("NCCL_PROFILER_PLUGIN");
+}
+
+/// The number after "sequence = " of each line.
+std::vector<int> sequences(const std::vector<std::string>& lines) {
+  std::vector<int> numbers;
+  for (const std::string& line : lines) {
+    numbers.push_back(std::stoi(line.substr(line.find("sequence = ") + 11)));
+  }
+  return numbers;
+}
+
+TEST(StaticNcclPluginTest, AProgramsOwnRecorderTakesTheLogOverFromThePlugins) {
+  RecordedLog log;
+  const auto runs = [&] {  // Meta, End
+    std::string marks;
+    for (const std::string& line : log.lines("Profiler ")) {
+      if (line[0] == 'M' || line[0] == 'E') marks += line[0];
+    }
+    return marks;
+  };
+  constexpr int kBefore = 300;
+  constexpr int kAfter = 200;
+  setenv("PIPETRACE", "1", 1);
+  setenv("PIPETRACE_LOG_DIR", log.folder().c_str(), 1);
+  {
+    Communicator world(1);
+    unsetenv("PIPETRACE");
+    for (int i = 0; i < kBefore - 1; ++i) world.collective("AllReduce");
+    void* const atTheTime = world.startCollective("AllReduce");
+    EXPECT_EQ(runs(), "M") << "the plugin's";
+    Recorder recorder({.logDirectory = log.folder(), .info = {.worldSize = 4}});
+    EXPECT_EQ(runs(), "MEM") << "what is behind a Meta line is of its run";
+    std::optional<NcclRecording> recording(std::in_place, recorder);
+    EXPECT_EQ(recording->trouble(), "");
+    Communicator::stop(atTheTime);
+    for (int i = 0; i < kAfter; ++i) world.collective("AllGather");
+    recording.reset();
+    recorder.close();
+  }
+  unsetenv("PIPETRACE_LOG_DIR");
+  EXPECT_EQ(runs(), "MEME");
+  EXPECT_THAT(log.lines("type = all_reduce"), SizeIs(kBefore));
+  EXPECT_THAT(log.lines("type = all_gather"), SizeIs(kAfter));
+  std::vector<int> each(kBefore + kAfter);
+  std::iota(each.begin(), each.end(), 0);
+  EXPECT_THAT(sequences(log.lines(kMark)), testing::UnorderedElementsAreArray(each));
+  const int fd = open(log.path().c_str(), O_RDONLY | O_CLOEXEC);
+  EXPECT_EQ(flock(fd, LOCK_EX | LOCK_NB), 0) << "nobody has it any more";
+  close(fd);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(log.folder()), {}), 1)
+      << "no ring file is left";
 }
 
 std::string logged;

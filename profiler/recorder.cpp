@@ -53,7 +53,7 @@ class Recorder::Impl {
               options.steps),
         path(logPath),
         info(completed(options.info, ticks)),
-        log(path, info, options.holdLimit, options.yieldsLog, state),
+        log(path, info, options.holdLimit, options.giveWay, state),
         inForkedChild([&recorder] { recorder.abandon(); }) {}
 
   void sayWhyNoRing() {

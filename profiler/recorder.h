@@ -31,9 +31,9 @@ struct RecorderOptions {
   /// process.
   bool ringFile = true;
   std::optional<TickSource> ticks{};  ///< of CPU streams; not given: the best there is
-  /// Whether another recorder of this process may open the same log meanwhile, to record on when
-  /// this one is closed.
-  bool yieldsLog = false;
+  /// Called when another recorder of this process opens the same log, by its thread: has to close
+  /// this one, behind whose end the other begins. None: the other is refused.
+  std::function<void()> giveWay{};
 };
 
 /// Index of a stream of a recorder.
@@ -57,8 +57,9 @@ using StreamId = int;
 class Recorder {
  public:
   /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, if
-  /// another recorder that is open has the log, in whatever process, and for a rank below 0 or a
-  /// world size below 1. Says on stderr if there can be no ring file, and goes on without.
+  /// another recorder that is open has the log, in whatever process, and does not give way, and for
+  /// a rank below 0 or a world size below 1. Says on stderr if there can be no ring file, and goes
+  /// on without.
   explicit Recorder(RecorderOptions options);
   /// close(); what that would throw goes to stderr.
   ~Recorder();

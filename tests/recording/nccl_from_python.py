@@ -79,6 +79,24 @@ def with_recorder(plugin, library, folder):
     assert text.rstrip().splitlines()[-1].find("Profiler End: ") >= 0, text
 
 
+def late_recorder(plugin, library, folder):
+    """The plugin has opened a recorder by the time that the program opens its own."""
+    os.environ.update(PIPETRACE="1", PIPETRACE_LOG_DIR=str(folder), RANK="0")
+    table = find_table(plugin)
+    communicate(table)
+    recording = ctypes.CDLL(library)
+    options, recorder = Options(), ctypes.c_void_p()
+    recording.pipetrace_options_init(ctypes.byref(options))
+    assert recording.pipetrace_open(ctypes.byref(options), ctypes.byref(recorder)) == 0
+    communicate(table)
+    assert recording.pipetrace_close(recorder) == 0
+    lines = (folder / "workerlog.0").read_text().splitlines()
+    kinds = [line.split("Profiler ")[1].split(":")[0] for line in lines]
+    assert kinds == ["Meta", "Stream", "End"] * 2, lines
+    for name in ("PIPETRACE", "PIPETRACE_LOG_DIR", "RANK"):
+        del os.environ[name]
+
+
 def alone(plugin, folder):
     child = [sys.executable, __file__, plugin]
     environment = dict(os.environ, PIPETRACE="1", PIPETRACE_LOG_DIR=str(folder), RANK="5")
@@ -97,9 +115,10 @@ def main():
         communicate(find_table(sys.argv[1]))
         return
     plugin, library, folder = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
-    for child in ("recorder", "alone"):
+    for child in ("recorder", "late", "alone"):
         shutil.rmtree(folder / child, ignore_errors=True)
     with_recorder(plugin, library, folder / "recorder")
+    late_recorder(plugin, library, folder / "late")
     alone(plugin, folder / "alone")
 
 

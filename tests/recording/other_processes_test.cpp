@@ -171,12 +171,32 @@ TEST(OtherProcessesTest, ARankThatIsStartedAgainAfterACrashHasItsLogEvenWhileACh
   EXPECT_THAT(log.lines("id = 7"), SizeIs(1));
 }
 
-TEST(OtherProcessesTest, ARecorderThatYieldsLetsAnotherOfItsProcessIntoItsLogAndNobodyElse) {
+TEST(OtherProcessesTest, ARecorderThatGivesWayEndsBeforeTheNextOfItsProcessBeginsAndForNobodyElse) {
+  RecordedLog log;
+  std::unique_ptr<Recorder> first;
+  RecorderOptions options = optionsFor(log);
+  options.giveWay = [&] { first.reset(); };
+  first = std::make_unique<Recorder>(options);
+  options.giveWay = {};
+  const auto isRefused = [&] {
+    return messageOf([&] { Recorder third(options); }).empty() ? 1 : 0;
+  };
+  EXPECT_EQ(Child(isRefused).wait(), 0);
+  Recorder second(options);
+  EXPECT_EQ(first, nullptr);
+  EXPECT_EQ(Child(isRefused).wait(), 0) << "the log is the second one's now";
+  EXPECT_THAT(messageOf([&] { Recorder third(options); }), HasSubstr("of this program"));
+  second.close();
+  EXPECT_THAT(log.lines("Profiler "), ElementsAre(HasSubstr("Meta"), HasSubstr("End"),
+                                                  HasSubstr("Meta"), HasSubstr("End")));
+}
+
+TEST(OtherProcessesTest, ARecorderThatIsAskedAndStaysSharesItsLogWithItsProcessOnly) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
-  options.yieldsLog = true;
+  options.giveWay = [] {};  // as another copy of this library, which nobody can ask
   auto first = std::make_unique<Recorder>(options);
-  options.yieldsLog = false;
+  options.giveWay = {};
   Recorder second(options);
   first.reset();
   Child other([&] { return messageOf([&] { Recorder third(options); }).empty() ? 1 : 0; });
