@@ -4,19 +4,17 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
 #include <limits>
 
+#include "trace/file_locks.h"
+
 namespace pipetrace {
 namespace {
-
-std::string hostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 /// Its parent has not asked for its exit code yet; its files are closed.
 bool isZombie(pid_t process) {
@@ -34,7 +32,25 @@ bool isGone(std::int64_t process) {
   return (kill(pid, 0) != 0 && errno == ESRCH) || isZombie(pid);
 }
 
+/// Whether the process has a lock on the log of the kind that readers have for a moment, too: then
+/// it is a recorder that gives way to others of its process.
+bool holdsShared(const std::string& logPath, std::int64_t process) {
+  if (process <= 0) return false;
+  const int fd = open(logPath.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return false;
+  const std::vector<FileLock> locks = locksOn(fd);
+  close(fd);
+  return std::any_of(locks.begin(), locks.end(), [&](const FileLock& lock) {
+    return lock.isShared && lock.process == process;
+  });
+}
+
 }  // namespace
+
+std::string thisHost() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
 
 RecorderLock::State RecorderLock::of(const std::string& logPath) {
   const int fd = open(logPath.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -54,7 +70,8 @@ RecorderState recorderState(const std::string& logPath, const std::string& host,
   switch (RecorderLock::of(logPath)) {
     case RecorderLock::State::kHeld: return RecorderState::kRecords;
     case RecorderLock::State::kFree:
-      return !host.empty() && host == hostName() && isGone(process) ? RecorderState::kEnded
+      if (holdsShared(logPath, process)) return RecorderState::kRecords;
+      return !host.empty() && host == thisHost() && isGone(process) ? RecorderState::kEnded
                                                                     : RecorderState::kUnknown;
     case RecorderLock::State::kUnknown: break;
   }

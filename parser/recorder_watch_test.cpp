@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -19,12 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace rf = ring_format;
-
-std::string thisHost() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
 
 /// A process that was there.
 pid_t deadProcess() {
@@ -95,6 +88,19 @@ TEST_F(RecorderWatchTest, ARingFileOfADeadProcessOfThisHostTellsThatItsRecorderI
   EXPECT_FALSE(isGone(thisHost())) << "as of a copy of a log that is being written";
   writeRing(0);
   EXPECT_FALSE(isGone(thisHost()));
+}
+
+TEST_F(RecorderWatchTest, ASharedLockTellsThatTheProgramRunsIfItIsOfTheProcessOfTheRingFile) {
+  const pid_t other = deadProcess();
+  EXPECT_EQ(recorderState(log_, thisHost(), ::getpid()), RecorderState::kUnknown);
+  const int fd = ::open(log_.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(fd, LOCK_SH | LOCK_NB), 0);
+  EXPECT_EQ(recorderState(log_, thisHost(), ::getpid()), RecorderState::kRecords);
+  EXPECT_EQ(recorderState(log_, thisHost(), other), RecorderState::kEnded) << "that of a reader";
+  EXPECT_EQ(recorderState(log_, thisHost(), 0), RecorderState::kUnknown);
+  writeRing(::getpid());
+  EXPECT_FALSE(isGone(thisHost()));
+  ::close(fd);
 }
 
 TEST_F(RecorderWatchTest, AProcessWhoseExitCodeNobodyHasAskedForIsGone) {

@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include "parser/load_timeline.h"
+#include "profiler/cpu_stream.h"
+#include "profiler/recorded_log.h"
+#include "profiler/recorder.h"
 #include "tests/recording/left_over.h"
 
 namespace pipetrace {
@@ -98,6 +101,20 @@ TEST(MissingEndTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
   EXPECT_THAT(said(left.copy.folder()),
               AllOf(HasSubstr("ended without closing its log;"), HasSubstr("ended in backward"),
                     Not(HasSubstr(maybe))));
+}
+
+TEST(MissingEndTest, ThatAProgramRunsIsKnownAlsoOfARecorderThatGivesWay) {
+  const RecordedLog log;
+  RecorderOptions options = LeftOver::options(log);
+  options.giveWay = [] {};
+  Recorder recorder(options);
+  const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
+  recorder.begin(compute, {});
+  recorder.end(compute);
+  recorder.flush();
+  Diagnostics diagnostics;
+  loadTimeline({log.folder()}, {}, diagnostics);
+  EXPECT_THAT(diagnostics.list().at(0).message, HasSubstr("the program still runs"));
 }
 
 }  // namespace
