@@ -54,6 +54,9 @@ class RingReader {
   void readAll() {
     contents_.process = header_.pid;
     addDropped(header_.linesLost);
+    // In an old file with a long Meta line its text is there.
+    const std::uint64_t notKept = header_.lanesNotKept;
+    contents_.lanesNotKept = notKept <= rf::kMaxLanes ? static_cast<std::int64_t>(notKept) : 0;
     contents_.meta = bytes_.text(offsetof(rf::FileHeader, meta), rf::kMetaSize);
     for (const std::uint64_t offset : header_.laneOffset) {
       rf::LaneHeader lane{};

@@ -43,6 +43,8 @@ struct RingContents {
   std::vector<CounterLine> samples;
   /// Jobs and samples that had found the ring full, or whose lines could not be written.
   std::int64_t dropped = 0;
+  /// Streams that are not in the file, as there was no room for them.
+  std::int64_t lanesNotKept = 0;
 
   /// Whether records of a lane of the log may have been in this file.
   bool keeps(std::string_view lane) const;

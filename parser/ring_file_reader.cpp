@@ -148,7 +148,8 @@ std::pair<std::string, std::string> aroundOpenJob(RecorderState recorder) {
   return {"the program ended in ", ", unless it still runs"};
 }
 
-/// Whether the log has jobs of a stream that the ring file did not keep, for want of room.
+/// Whether the log has jobs of a stream that the ring file did not keep, for want of room: older
+/// files do not say how many those are.
 bool hasOtherStreams(const LogRun& run, const RingContents& ring) {
   return std::any_of(run.lanes.begin(), run.lanes.end(), [&](const auto& lane) {
     const auto isOfStream = [&](const Event& event) {
@@ -192,6 +193,15 @@ void addContents(LogRun& run, const RingContents& ring, const std::string& file,
                      .message = opening + describe(open) + ending,
                      .ofSeveral = opening + "a job" + ending});
   }
+  if (ring.lanesNotKept > 0) {
+    const std::string what =
+        "streams found no room in this ring file: what they recorded and did not write cannot be "
+        "read";
+    diagnostics.add({.file = file,
+                     .message = std::to_string(ring.lanesNotKept) + " " + what,
+                     .advice = "make room on the disk of the logs before the program begins",
+                     .ofSeveral = what});
+  }
   run.info.dropped = addCounts(run.info.dropped, ring.dropped);
   if (ring.dropped > 0) run.findings.add(LogFinding::kDropped, 0, ring.dropped);
 }
@@ -222,7 +232,8 @@ void addLeftOverRing(LogRun& run, const std::string& logPath, const LogRings& ri
   const std::string path = rings.pathOf(run.ringFile);
   std::string whyNot;
   if (const auto ring = readRing(snapshot->bytes(), whyNot)) {
-    const bool isWhole = ring->dropped == 0 && !hasOtherStreams(run, *ring);
+    const bool isWhole =
+        ring->dropped == 0 && ring->lanesNotKept == 0 && !hasOtherStreams(run, *ring);
     run.missingEnd = {.ring = isWhole ? MissingEnd::Ring::kRead : MissingEnd::Ring::kReadWithLosses,
                       .recorder = recorderOf(run, logPath, path, *ring)};
     addContents(run, *ring, path, strings, diagnostics);

@@ -235,6 +235,7 @@ TEST(RecorderLossTest, AStreamWithoutRoomInTheRingFileIsKeptInMemory) {
     send = recorder.addStream("send", std::make_unique<CpuStream>());
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("File too large"));
+  EXPECT_EQ(ringHeader(log).lanesNotKept, 1U) << "for who reads what a kill has left";
   for (const StreamId stream : {compute, send}) {
     recorder.begin(stream, {});
     recorder.end(stream);

@@ -32,6 +32,7 @@ void RingFront::noteAnchor(const HostClock& clock) noexcept {
 }
 
 void RingFront::noteLane(int index, std::uint64_t offset) noexcept {
+  if (offset == 0) std::atomic_ref(header_->lanesNotKept).fetch_add(1, std::memory_order_release);
   std::uint64_t& place = header_->laneOffset[static_cast<std::size_t>(index)];
   std::atomic_ref(place).store(offset, std::memory_order_release);
 }

@@ -20,7 +20,7 @@ class RingFront {
 
   /// The log thread's: the newest anchor of `clock`, unless it is known.
   void noteAnchor(const HostClock& clock) noexcept;
-  /// Lane `index` is complete, at this place of the file.
+  /// Lane `index` is complete, at this place of the file; 0: the file has no room for it.
   void noteLane(int index, std::uint64_t offset) noexcept;
   /// So many more records have left the ring, or are about to, and will never be in the log.
   void noteLost(std::int64_t records) noexcept;

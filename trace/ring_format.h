@@ -26,7 +26,7 @@ inline constexpr std::size_t kMaxLanes = 64;
 inline constexpr std::size_t kAnchors = 64;     ///< a power of two
 inline constexpr std::size_t kTexts = 2048;     ///< a power of two
 inline constexpr std::size_t kCounters = 4096;  ///< a power of two
-inline constexpr std::size_t kMetaSize = 2040;
+inline constexpr std::size_t kMetaSize = 2032;
 inline constexpr std::size_t kTextSize = 56;
 
 /// At the start of the file. `magic` is written last: without it the file was never finished.
@@ -46,8 +46,11 @@ struct FileHeader {
   std::int64_t wallOffset;  ///< ns since the epoch = CLOCK_MONOTONIC + this
   /// What follows the mark of the run's `Profiler Meta:` line, ended by NUL.
   std::array<char, kMetaSize> meta;
+  /// Streams for whose lane the file had no room: what they record dies with the process. 0 in
+  /// older files, where `meta` ended behind it.
+  std::uint64_t lanesNotKept;
   /// Records that left the ring and are not in the log: their lines could not be written (disk
-  /// full), or their times never became known. 0 in older files, where `meta` ended here.
+  /// full), or their times never became known. 0 in the oldest files, where `meta` ended behind it.
   std::uint64_t linesLost;
   std::uint64_t countersFreed;  ///< samples that are in the log, or lost
   std::uint64_t countersDropped;

@@ -65,12 +65,25 @@ TEST(MissingEndTest, WhereRecordsWereLostItIsNotSaidThatOnlyOpenJobsAreMissing) 
   expectLosses(send + offsetof(rf::LaneHeader, dropped), 1);
   expectLosses(offsetof(rf::FileHeader, countersDropped), 1);
   expectLosses(offsetof(rf::FileHeader, linesLost), 1);
+  expectLosses(offsetof(rf::FileHeader, lanesNotKept), 2);
   // A disk that is full keeps a stream out of the file: nothing of it could be read.
   expectLosses(offsetof(rf::FileHeader, laneOffset), 0);
   EXPECT_THAT(left.messages(), Not(Contains(HasSubstr("dropped"))));
   left.poke(offsetof(rf::FileHeader, linesLost), std::uint64_t{7});
   left.load();
   EXPECT_THAT(left.messages(), Contains(HasSubstr("were dropped")));
+}
+
+TEST(MissingEndTest, StreamsWithoutRoomInTheRingFileAreTold) {
+  HalfWritten left;
+  const auto said = Contains(HasSubstr("2 streams found no room in this ring file"));
+  EXPECT_THAT(left.messages(), Not(said));
+  left.poke(offsetof(rf::FileHeader, lanesNotKept), std::uint64_t{2});
+  EXPECT_EQ(left.load().eventCount(), 2u);
+  EXPECT_THAT(left.messages(), said);
+  // Of an old file, whose Meta line was that long.
+  left.poke(offsetof(rf::FileHeader, lanesNotKept), std::uint64_t{0x2c31203d20656c69});
+  EXPECT_THAT(left.saidOfTheEnd().advice, HasSubstr("only jobs that were open"));
 }
 
 TEST(MissingEndTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
