@@ -102,6 +102,15 @@ void tellWaiting(const RunFollower& follower) {
   if (!what.empty()) fmt::print(stderr, "pipe-trace: waiting for {}\n", what);
 }
 
+void tellOutOfSight(RunFollower& follower) {
+  const std::string ranks = follower.newlyOutOfSight();
+  if (ranks.empty()) return;
+  fmt::print(stderr,
+             "pipe-trace: logs of another host ({}): whether they are still written cannot be told "
+             "from here; following until they are closed, or Ctrl-C\n",
+             ranks);
+}
+
 }  // namespace
 
 int runFollow(const PipeTraceOptions& options) {
@@ -126,6 +135,7 @@ int runFollow(const PipeTraceOptions& options) {
     if (++looks % kLooksBetweenSearches == 0) {
       follower.findNewLogs();
       follower.lookAtRecorders();
+      if (looks > kLooksBeforeWaiting && !options.load.quiet) tellOutOfSight(follower);
     }
     follower.look();
     tell();

@@ -1,7 +1,9 @@
 // What is said, and when --follow ends, where programs have ended without closing their logs.
+#include <fcntl.h>
 #include <sys/wait.h>
 
 #include <array>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "apps/pipe_trace_fixture.h"
@@ -18,15 +20,15 @@ using testing::Not;
 
 class GonePrograms : public PipeTrace {
  protected:
-  /// Logs of four ranks that were killed, with their ring files.
-  std::string killedLogs() const {
+  /// Logs of four ranks that were killed on that host, with their ring files.
+  std::string killedLogs(const std::string& killedOn = hostName()) const {
     std::string folder = logs(sample(3), "killed");
     for (int rank = 0; rank < 4; ++rank) {
       const std::string name = "workerlog." + std::to_string(rank);
       std::string text = contents(folder + "/" + name);
       text.erase(text.rfind('\n', text.size() - 2) + 1);  // the End line
       const std::string host =
-          text.find(", host = ") == std::string::npos ? ", host = \"" + hostName() + "\"" : "";
+          text.find(", host = ") == std::string::npos ? ", host = \"" + killedOn + "\"" : "";
       text.insert(text.find('\n'), host + ", ring = " + name + ".ring");
       write("killed/" + name, text);
       write("killed/" + name + ".ring", emptyRing());
@@ -101,6 +103,39 @@ TEST_F(GonePrograms, FollowingThemEndsAlsoWhereRanksNeverBegan) {
   const ProgramRun result = run({folder, "--follow", "-o", path("live.json"), "-q"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_TRUE(nlohmann::json::accept(contents(path("live.json"))));
+}
+
+TEST_F(GonePrograms, ThatTheirEndCannotBeSeenFromAnotherHostIsToldOfEachOnce) {
+  const std::string folder = killedLogs("another host");
+  std::filesystem::rename(folder + "/workerlog.3", path("late"));
+  write("err", "");
+  const std::string errors = path("err");
+  const auto await = [&](const std::string& text) {
+    for (int tries = 0; tries < 60'000; ++tries) {
+      if (contents(errors).find(text) != std::string::npos) return true;
+      ::usleep(1000);
+    }
+    return false;
+  };
+  const auto meanwhile = [&](pid_t program) {
+    EXPECT_TRUE(await("(ranks 0, 1, 2)"));
+    std::filesystem::rename(path("late"), folder + "/workerlog.3");
+    EXPECT_TRUE(await("(rank 3)"));
+    ::kill(program, SIGINT);
+  };
+  const auto errorsToFile = [&] {
+    ::dup2(::open(errors.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
+  };
+  const ProgramRun result = run({folder, "--follow", "-o", path("live.json")},
+                                {.inChild = errorsToFile, .meanwhile = meanwhile});
+  EXPECT_EQ(result.exitCode, 0);
+  const std::string rest =
+      ": whether they are still written cannot be told from here; following until they are closed, "
+      "or Ctrl-C\n";
+  EXPECT_EQ(contents(errors),
+            "pipe-trace: waiting for rank 3\n"
+            "pipe-trace: logs of another host (ranks 0, 1, 2)" +
+                rest + "pipe-trace: logs of another host (rank 3)" + rest);
 }
 
 }  // namespace

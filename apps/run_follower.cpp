@@ -102,6 +102,17 @@ void RunFollower::lookAtRecorders() {
   }
 }
 
+std::string RunFollower::newlyOutOfSight() {
+  std::vector<int> ranks;
+  for (Log& log : logs_) {
+    const bool isFollowed = log.rank && !log.isDone && log.isUpToDate && !isClosed(log);
+    if (!isFollowed || log.isNamed || !log.recorder.isOutOfSight()) continue;
+    log.isNamed = true;
+    ranks.push_back(*log.rank);
+  }
+  return ranks.empty() ? "" : ranksText(ranks);
+}
+
 void RunFollower::finish() {
   for (const Log& log : logs_) {
     if (!log.recorder.isGone() || log.isDone || isClosed(log)) continue;

@@ -42,6 +42,10 @@ class RunFollower {
   /// Looks whether the recorders of the logs are still there.
   void lookAtRecorders();
 
+  /// The ranks whose recorders' end cannot be seen, as they are on another host, such as "ranks 2,
+  /// 3": those that no earlier call has named. Empty: there are none.
+  std::string newlyOutOfSight();
+
   /// Writes what else is finished: steps that every rank with a log has ended.
   void finish();
 
@@ -69,6 +73,7 @@ class RunFollower {
     bool isUpToDate = false;  ///< what it held at first has been read
     bool isDone = false;      ///< nothing more is read from it
     RecorderWatch recorder{tail.path()};
+    bool isNamed = false;  ///< by newlyOutOfSight()
   };
   /// What makes an event of a rank one and the same.
   using Identity = std::tuple<int, JobKind, Nanoseconds, Nanoseconds, std::int64_t, std::int32_t>;

@@ -40,6 +40,10 @@ bool RecorderWatch::hasEndedByRing() const {
   return recorderState(path_, host_, processOfRing(ring)) == RecorderState::kEnded;
 }
 
+bool RecorderWatch::isOutOfSight() const {
+  return !wasHeld_ && !host_.empty() && host_ != thisHost();
+}
+
 void RecorderWatch::look() {
   const RecorderLock::State lock = RecorderLock::of(path_);
   wasHeld_ = wasHeld_ || lock == RecorderLock::State::kHeld;

@@ -22,6 +22,9 @@ class RecorderWatch {
   /// It has closed the log, or ended without.
   bool isGone() const { return isGone_; }
 
+  /// Its end cannot be seen from here: it is on another host, and holds no lock that we see.
+  bool isOutOfSight() const;
+
  private:
   bool hasEndedByRing() const;
 

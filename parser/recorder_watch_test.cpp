@@ -79,6 +79,22 @@ TEST_F(RecorderWatchTest, ALogThatNobodyEverLockedIsNotGivenUp) {
   EXPECT_FALSE(isGone(thisHost())) << "it names a ring file that is not there";
 }
 
+TEST_F(RecorderWatchTest, ARecorderOnAnotherHostIsOutOfSightUnlessItsLockIsSeen) {
+  const auto isOutOfSight = [&](const std::string& host) {
+    RecorderWatch watch(log_);
+    watch.addLines(metaOf(host));
+    watch.look();
+    return watch.isOutOfSight();
+  };
+  EXPECT_TRUE(isOutOfSight("another host"));
+  EXPECT_FALSE(isOutOfSight(thisHost()));
+  EXPECT_FALSE(isOutOfSight("")) << "it is not known where it is";
+  const int fd = ::open(log_.c_str(), O_WRONLY | O_CLOEXEC);
+  ASSERT_EQ(::flock(fd, LOCK_EX | LOCK_NB), 0);
+  EXPECT_FALSE(isOutOfSight("another host")) << "the file system tells its lock";
+  ::close(fd);
+}
+
 TEST_F(RecorderWatchTest, ARingFileOfADeadProcessOfThisHostTellsThatItsRecorderIsGone) {
   writeRing(deadProcess());
   EXPECT_TRUE(isGone(thisHost()));
