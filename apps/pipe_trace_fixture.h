@@ -44,13 +44,14 @@ class PipeTrace : public testing::Test {
     return runProgram(arguments, setting);
   }
 
-  /// 1F1B on 4 ranks with 8 micro-batches: 4 * (16 + 2) jobs, 4 * 2 * 3 * 8 / 4 messages per step.
-  static Simulation sample(int steps = 1) {
-    Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
+  /// 1F1B with 8 micro-batches; on 4 ranks 4 * (16 + 2) jobs, 4 * 2 * 3 * 8 / 4 messages per step.
+  static Simulation sample(int steps = 1, int ranks = 4) {
+    Costs costs = Costs::equal(ranks, {10 * kNsPerMs, 20 * kNsPerMs});
     costs.transfer = kNsPerMs;
     costs.lr = kNsPerMs / 10;
     costs.optimizer = 2 * kNsPerMs;
-    return simulate(oneFOneB(4, 8), costs, {.steps = steps, .begin = 1'697'793'307'213'760'986});
+    return simulate(oneFOneB(ranks, 8), costs,
+                    {.steps = steps, .begin = 1'697'793'307'213'760'986});
   }
 
   std::string logs(const Simulation& simulation, const std::string& name = "my logs") const {

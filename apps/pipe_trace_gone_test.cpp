@@ -18,12 +18,19 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
+struct OpenJob {
+  int lane = 0;
+  JobKind kind = JobKind::kForward;
+  std::int32_t microBatch = 0;
+  std::int32_t step = kNotGiven;
+};
+
 class GonePrograms : public PipeTrace {
  protected:
-  /// Logs of four ranks that were killed on that host, with their ring files.
-  std::string killedLogs(const std::string& killedOn = hostName()) const {
-    std::string folder = logs(sample(3), "killed");
-    for (int rank = 0; rank < 4; ++rank) {
+  /// Logs of ranks that were killed on that host, with their ring files.
+  std::string killedLogs(const std::string& killedOn = hostName(), int ranks = 4) const {
+    std::string folder = logs(sample(3, ranks), "killed");
+    for (int rank = 0; rank < ranks; ++rank) {
       const std::string name = "workerlog." + std::to_string(rank);
       std::string text = contents(folder + "/" + name);
       text.erase(text.rfind('\n', text.size() - 2) + 1);  // the End line
@@ -31,9 +38,14 @@ class GonePrograms : public PipeTrace {
           text.find(", host = ") == std::string::npos ? ", host = \"" + killedOn + "\"" : "";
       text.insert(text.find('\n'), host + ", ring = " + name + ".ring");
       write("killed/" + name, text);
-      write("killed/" + name + ".ring", emptyRing());
+      write("killed/" + name + ".ring", ringWith({}));
     }
     return folder;
+  }
+
+  /// Says in which jobs that rank was.
+  void leaveOpen(int rank, const std::vector<OpenJob>& jobs) const {
+    write("killed/workerlog." + std::to_string(rank) + ".ring", ringWith(jobs));
   }
 
  private:
@@ -43,8 +55,8 @@ class GonePrograms : public PipeTrace {
     return name.data();
   }
 
-  /// Of a process that was there, with its compute stream and nothing that is not in the log.
-  static std::string emptyRing() {
+  /// Of a process that was there, with three streams and nothing that is not in the log.
+  static std::string ringWith(const std::vector<OpenJob>& open) {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
     ::waitpid(child, nullptr, 0);
@@ -58,9 +70,19 @@ class GonePrograms : public PipeTrace {
       rf::LaneHeader lane{};
       std::string_view(name).copy(lane.name.data(), lane.name.size() - 1);
       lane.isCompute = lanes == 0 ? 1 : 0;
+      rf::Slot slot{};
+      for (const OpenJob& job : open) {
+        if (job.lane != lanes) continue;
+        lane.begun = 1;
+        slot.kind = static_cast<decltype(slot.kind)>(job.kind);
+        slot.microBatch = job.microBatch;
+        slot.step = job.step;
+      }
       header.laneOffset[lanes++] = bytes.size();
+      const std::size_t end = bytes.size() + rf::laneSize(header.slots);
       bytes.append(reinterpret_cast<const char*>(&lane), sizeof(lane));
-      bytes.resize(bytes.size() + rf::laneSize(header.slots) - sizeof(lane));
+      bytes.append(reinterpret_cast<const char*>(&slot), sizeof(slot));
+      bytes.resize(end);
     }
     return bytes.replace(0, sizeof(header), reinterpret_cast<const char*>(&header), sizeof(header));
   }
@@ -84,6 +106,45 @@ TEST_F(GonePrograms, WhatTwoRanksTellIsToldOfEach) {
   EXPECT_THAT(result.err,
               AllOf(HasSubstr("workerlog.1: warning: no Profiler End"),
                     HasSubstr("workerlog.2: warning: no Profiler End"), Not(HasSubstr("*"))));
+}
+
+TEST_F(GonePrograms, InWhichJobEachOfManyRanksEndedIsToldInOneLine) {
+  const std::string folder = killedLogs();
+  leaveOpen(0, {{.kind = JobKind::kForward, .microBatch = 2, .step = 3},
+                {.lane = 1, .kind = JobKind::kSendForward, .microBatch = 1, .step = 3}});
+  leaveOpen(1, {{.kind = JobKind::kBackward, .microBatch = 1, .step = 3}});
+  leaveOpen(3, {{.lane = 2, .kind = JobKind::kRecvForward, .microBatch = 4}});
+  const ProgramRun result = run({folder});
+  EXPECT_THAT(result.err,
+              HasSubstr(folder + "/workerlog.*.ring: note: ended in: rank 0 F2 (step 3), "
+                                 "rank 1 B1 (step 3), rank 3 recv_forward 4 on recv; "
+                                 "pipe-trace info --json tells each\n"));
+  EXPECT_THAT(result.err, Not(HasSubstr("the program ended in")));
+  const auto told = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
+  EXPECT_EQ(told.size(), 8U) << "one by one";
+}
+
+TEST_F(GonePrograms, OfVeryManyRanksTheFirstAreNamed) {
+  const std::string folder = killedLogs("another host", 20);
+  for (int rank = 0; rank < 20; ++rank) leaveOpen(rank, {{.microBatch = rank}});
+  const ProgramRun result = run({folder});
+  EXPECT_THAT(result.err, HasSubstr("ended in, unless they still run: rank 0 F0, rank 1 F1, "));
+  EXPECT_THAT(result.err,
+              HasSubstr(", rank 15 F15 and 4 more; pipe-trace info --json tells each\n"));
+}
+
+TEST_F(GonePrograms, TheJobsOfOneRankAreToldEach) {
+  const std::string folder = killedLogs();
+  leaveOpen(2, {{.microBatch = 3, .step = 5},
+                {.lane = 1, .kind = JobKind::kSendForward, .microBatch = 1},
+                {.lane = 2, .kind = JobKind::kRecvForward, .microBatch = 4}});
+  const ProgramRun result = run({folder});
+  const std::string ring = folder + "/workerlog.2.ring: note: the program ended in ";
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr(ring + "forward of micro-batch 3 on stream compute in step 5, begun"),
+                    HasSubstr(ring + "send_forward of micro-batch 1 on stream send, begun"),
+                    HasSubstr(ring + "recv_forward of micro-batch 4 on stream recv, begun"),
+                    Not(HasSubstr("*.ring"))));
 }
 
 TEST_F(GonePrograms, FollowingThemEndsAndSaysSo) {

@@ -134,7 +134,7 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
   }
   std::vector<LogRun> runs = all.take(source.name());
   for (LogRun& run : runs) {
-    addLeftOverRing(run, source.name(), rings, timeline.strings, diagnostics);
+    addLeftOverRing(run, rankOf(run, request), source.name(), rings, timeline.strings, diagnostics);
     const std::int64_t missing = run.info.written - run.countedLines(timeline.strings);
     if (missing > 0 && !request.isPart) {
       run.findings.add(LogFinding::kLinesMissing, 0, missing);

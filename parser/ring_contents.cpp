@@ -156,7 +156,9 @@ class RingReader {
   }
 
   void addOpen(const rf::LaneHeader& lane, std::string_view name, const rf::Slot& slot) {
-    RingContents::OpenJob open{.line = lineOf(slot, name), .action = textAt(slot.action)};
+    RingContents::OpenJob open{.isCompute = lane.isCompute != 0,
+                               .line = lineOf(slot, name),
+                               .action = textAt(slot.action)};
     const auto begin = timeOf(lane, slot.begin);
     if (!begin) return;
     open.line.begin = *begin;

@@ -25,6 +25,7 @@ struct RingContents {
   };
   /// A job that had begun and not ended.
   struct OpenJob {
+    bool isCompute = false;
     StreamLine line;
     std::string_view action;
   };

@@ -15,6 +15,7 @@
 #include "parser/ring_contents.h"
 #include "trace/add_counts.h"
 #include "trace/decimal_time.h"
+#include "trace/display_name.h"
 #include "trace/log_format.h"
 #include "trace/log_writer.h"
 
@@ -123,9 +124,24 @@ std::string describe(const RingContents::OpenJob& open) {
   std::string text = std::string(open.line.type) + " of micro-batch " +
                      std::to_string(open.line.microBatch) + " on stream " +
                      std::string(open.line.stream);
+  if (open.line.step >= 0) text += " in step " + std::to_string(open.line.step);
   if (!open.action.empty()) text += " (" + std::string(open.action) + ")";
   text += ", begun at ";
   appendMilliseconds(text, open.line.begin);
+  return text;
+}
+
+/// "F2 (step 3)"
+std::string inShort(const RingContents::OpenJob& open) {
+  const JobKind kind = jobKindFromLogName(open.line.type);
+  std::string text =
+      shortName({.microBatch = static_cast<std::int32_t>(open.line.microBatch), .kind = kind});
+  if (text.empty()) text = std::string(open.line.type);
+  if (isTransfer(kind) && open.line.microBatch >= 0) {
+    text += " " + std::to_string(open.line.microBatch);
+  }
+  if (!open.isCompute) text += " on " + std::string(open.line.stream);
+  if (open.line.step >= 0) text += " (step " + std::to_string(open.line.step) + ")";
   return text;
 }
 
@@ -138,14 +154,37 @@ const char* whyUnwritten(RecorderState recorder) {
   return "had not written them when it ended, or it still runs";
 }
 
-/// What is said before and behind the job that was open.
-std::pair<std::string, std::string> aroundOpenJob(RecorderState recorder) {
+/// What is said around the job that was open, and of those of several ranks.
+struct OpenJobWording {
+  const char* before;
+  const char* behind;
+  const char* ofSeveral;
+};
+
+OpenJobWording wordingOfOpenJobs(RecorderState recorder) {
   switch (recorder) {
-    case RecorderState::kRecords: return {"the program is in ", ""};
-    case RecorderState::kEnded: return {"the program ended in ", ""};
+    case RecorderState::kRecords: return {"the program is in ", "", "now in"};
+    case RecorderState::kEnded: return {"the program ended in ", "", "ended in"};
     case RecorderState::kUnknown: break;
   }
-  return {"the program ended in ", ", unless it still runs"};
+  return {"the program ended in ", ", unless it still runs", "ended in, unless they still run"};
+}
+
+/// Of several ranks each is told with one job: that of its compute stream, if one was open.
+void sayOpenJobs(const std::vector<RingContents::OpenJob>& jobs, int rank, RecorderState recorder,
+                 const std::string& file, Diagnostics& diagnostics) {
+  const OpenJobWording wording = wordingOfOpenJobs(recorder);
+  auto foremost =
+      std::find_if(jobs.begin(), jobs.end(), [](const auto& job) { return job.isCompute; });
+  if (foremost == jobs.end()) foremost = jobs.begin();
+  for (auto job = jobs.begin(); job != jobs.end(); ++job) {
+    Diagnostic told{.severity = Severity::kNote,
+                    .file = file,
+                    .message = wording.before + describe(*job) + wording.behind,
+                    .ofSeveral = wording.ofSeveral};
+    if (job == foremost) told.share = "rank " + std::to_string(rank) + " " + inShort(*job);
+    diagnostics.add(std::move(told));
+  }
 }
 
 /// Whether the log has jobs of a stream that the ring file did not keep, for want of room: older
@@ -160,7 +199,7 @@ bool hasOtherStreams(const LogRun& run, const RingContents& ring) {
   });
 }
 
-void addContents(LogRun& run, const RingContents& ring, const std::string& file,
+void addContents(LogRun& run, const RingContents& ring, int rank, const std::string& file,
                  StringTable& strings, Diagnostics& diagnostics) {
   const auto known = inBoth(run, ring);
   const std::int64_t before = run.eventCount();
@@ -186,13 +225,7 @@ void addContents(LogRun& run, const RingContents& ring, const std::string& file,
          .message = std::to_string(jobs) + " jobs that are not in the log are read from here" + why,
          .ofSeveral = "jobs that are not in the log are read from here" + why});
   }
-  for (const RingContents::OpenJob& open : ring.open) {
-    const auto [opening, ending] = aroundOpenJob(recorder);
-    diagnostics.add({.severity = Severity::kNote,
-                     .file = file,
-                     .message = opening + describe(open) + ending,
-                     .ofSeveral = opening + "a job" + ending});
-  }
+  sayOpenJobs(ring.open, rank, recorder, file, diagnostics);
   if (ring.lanesNotKept > 0) {
     const std::string what =
         "streams found no room in this ring file: what they recorded and did not write cannot be "
@@ -225,7 +258,7 @@ void sayUnreadable(const std::string& file, const std::string& why, Diagnostics&
 
 }  // namespace
 
-void addLeftOverRing(LogRun& run, const std::string& logPath, const LogRings& rings,
+void addLeftOverRing(LogRun& run, int rank, const std::string& logPath, const LogRings& rings,
                      StringTable& strings, Diagnostics& diagnostics) {
   const RingSnapshot* const snapshot = rings.find(run.ringFile);
   if (run.info.hasEnd || snapshot == nullptr) return;
@@ -236,7 +269,7 @@ void addLeftOverRing(LogRun& run, const std::string& logPath, const LogRings& ri
         ring->dropped == 0 && ring->lanesNotKept == 0 && !hasOtherStreams(run, *ring);
     run.missingEnd = {.ring = isWhole ? MissingEnd::Ring::kRead : MissingEnd::Ring::kReadWithLosses,
                       .recorder = recorderOf(run, logPath, path, *ring)};
-    addContents(run, *ring, path, strings, diagnostics);
+    addContents(run, *ring, rank, path, strings, diagnostics);
   } else {
     sayUnreadable(path, whyNot, diagnostics);
   }
@@ -254,14 +287,15 @@ ReadOutcome RingFileReader::read(ByteSource& source, const ReadRequest& request,
   if (!ring) return outcome;
   LogRun run;
   readMetaLine(run, ring->meta, 0);
-  addContents(run, *ring, source.name(), timeline.strings, diagnostics);
+  const int rank = run.metaRank.value_or(request.rank.value_or(request.nextRank));
+  addContents(run, *ring, rank, source.name(), timeline.strings, diagnostics);
   run.findings.report(source.name(), diagnostics);
   outcome.events = run.eventCount();
   if (outcome.events == 0) {
     outcome.whyNone = "everything that was recorded is in the log";
     return outcome;
   }
-  run.moveTo(timeline, run.metaRank.value_or(request.rank.value_or(request.nextRank)));
+  run.moveTo(timeline, rank);
   return outcome;
 }
 

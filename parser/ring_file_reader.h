@@ -6,12 +6,12 @@
 
 namespace pipetrace {
 
-/// Adds to the run of a log what the ring file that its Meta line names (`run.ringFile`) holds, as
-/// `rings` have it, and what is not in the log: the jobs and samples that had been recorded, and
-/// not written, when the program was killed, or by now. Says so in `diagnostics`, and in
-/// `run.missingEnd`. Does nothing when the run was closed, or there is no such file. Strings are
+/// Adds to the run of a rank's log what the ring file that its Meta line names (`run.ringFile`)
+/// holds, as `rings` have it, and what is not in the log: the jobs and samples that had been
+/// recorded, and not written, when the program was killed, or by now. Says so in `diagnostics`, and
+/// in `run.missingEnd`. Does nothing when the run was closed, or there is no such file. Strings are
 /// interned in `strings`.
-void addLeftOverRing(LogRun& run, const std::string& logPath, const LogRings& rings,
+void addLeftOverRing(LogRun& run, int rank, const std::string& logPath, const LogRings& rings,
                      StringTable& strings, Diagnostics& diagnostics);
 
 /// Reads a ring file without its log.

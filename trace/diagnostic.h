@@ -17,6 +17,8 @@ struct Diagnostic {
   std::string advice;  ///< what to try; may be empty
   /// What is said in place of `message` of several files that tell the like, if that differs.
   std::string ofSeveral{};
+  /// What is this one's own then, told behind `ofSeveral` with that of the others: "rank 3 F2".
+  std::string share{};
   std::int64_t count = 1;  ///< how often it was found in that file
 };
 
