@@ -50,7 +50,7 @@ TEST(DamagedJobLogTest, ErrorsWhileRecordingAreToldByTheirCauses) {
   EXPECT_EQ(r.timeline.ranks.at(0).failedWrites, 2);
   EXPECT_THAT(r.diagnostics,
               ElementsAre(AllOf(HasSubstr("out of place and recorded nothing (3 times)"),
-                                HasSubstr("end without begin")),
+                                HasSubstr("end without begin, a job still open at close")),
                           AllOf(HasSubstr("writes to the log failed while recording (2 times)"),
                                 HasSubstr("was the disk full"))));
 }

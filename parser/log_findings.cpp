@@ -42,8 +42,8 @@ constexpr std::array<Wording, kLogFindingCount> kWordings = {{
      "are written, which can be raised, and 4096 samples of counters are held; records whose lines "
      "the disk did not take count, too"},
     {Severity::kWarning, "calls of the recorder were out of place and recorded nothing",
-     "begin on a stream whose job is open, end without begin, a stream that was not added, a job "
-     "that was not initialized, or a counter function that threw"},
+     "begin on a stream whose job is open, end without begin, a job still open at close, a stream "
+     "that was not added, a job that was not initialized, or a counter function that threw"},
     {Severity::kWarning, "writes to the log failed while recording",
      "was the disk full, or the log's folder deleted? What was not written is counted as dropped"},
     {Severity::kWarning, "errors occurred while recording",
