@@ -26,6 +26,7 @@ struct Lack {
   int rank = 0;
   std::string first;
   int others = 0;
+  bool isGoingOn = true;  ///< all of them still record, and have begun no later step
 };
 
 /// Steps in which the same rank is the first to lack jobs: most likely for one reason.
@@ -33,6 +34,7 @@ struct LackingSteps {
   std::int32_t first = 0;
   std::int32_t last = 0;
   int count = 0;
+  bool isGoingOn = false;
 };
 
 StepCounts countSteps(const Timeline& timeline, int rank) {
@@ -110,6 +112,9 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int t
   const std::vector<std::int32_t> steps = stepsOf(byRank);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     StepCounts& counts = byRank[i];
+    const auto info = timeline.ranks.find(ranks[i]);
+    const bool isRecording = info != timeline.ranks.end() && info->second.isRecording;
+    const std::int32_t latest = counts.empty() ? kNotGiven : counts.back().first;
     addMissing(counts, steps);
     const std::int64_t compute = usualCount(counts, &JobCounts::compute);
     const std::int64_t optimizer = usualCount(counts, &JobCounts::optimizer);
@@ -122,6 +127,7 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int t
       } else {
         ++lack->second.others;
       }
+      lack->second.isGoingOn = lack->second.isGoingOn && isRecording && step >= latest;
     }
   }
 }
@@ -143,13 +149,21 @@ std::string textOf(const LackingSteps& steps, const Lack& lack) {
          "); their lengths and bubble ratios mean little";
 }
 
+std::string adviceOn(const LackingSteps& steps) {
+  const std::string they = steps.count == 1 ? "it" : "them";
+  return "leave " + they + " out of comparisons; " +
+         (steps.isGoingOn ? "the program still runs and has not finished " + they + " yet"
+                          : "the run was stopped, or jobs were lost");
+}
+
 /// By their first steps.
 std::vector<LackingSteps> groupsOf(const std::map<std::int32_t, Lack>& lacks) {
   std::vector<LackingSteps> groups;
-  std::map<int, std::size_t> groupOfRank;
+  std::map<std::pair<int, bool>, std::size_t> groupOf;
   for (const auto& [step, lack] : lacks) {
-    const auto [group, isNew] = groupOfRank.try_emplace(lack.rank, groups.size());
-    if (isNew) groups.push_back({.first = step});
+    const std::pair kind(lack.rank, lack.isGoingOn);
+    const auto [group, isNew] = groupOf.try_emplace(kind, groups.size());
+    if (isNew) groups.push_back({.first = step, .isGoingOn = lack.isGoingOn});
     LackingSteps& steps = groups[group->second];
     steps.last = step;
     ++steps.count;
@@ -172,9 +186,8 @@ void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int
       rest += groups[i].count;
       continue;
     }
-    diagnostics.add({.message = textOf(groups[i], lacks.at(groups[i].first)),
-                     .advice = std::string("leave ") + (groups[i].count == 1 ? "it" : "them") +
-                               " out of comparisons; the run was stopped, or jobs were lost"});
+    diagnostics.add(
+        {.message = textOf(groups[i], lacks.at(groups[i].first)), .advice = adviceOn(groups[i])});
   }
   if (rest == 0) return;
   diagnostics.add({.message = std::to_string(rest) +

@@ -49,6 +49,32 @@ TEST(IncompleteSteps, StepThatWasStoppedInTheMiddleIsTold) {
   }
 }
 
+TEST(IncompleteSteps, AStepThatAProgramIsInIsSaidToBeUnfinished) {
+  Timeline timeline = run(4);
+  stopEarly(timeline, 0, 4);
+  stopEarly(timeline, 1, 12);  // step 3 and a part of step 2
+  const auto unfinished = HasSubstr("the program still runs and has not finished it yet");
+  const auto lost = HasSubstr("the run was stopped, or jobs were lost");
+  timeline.ranks.at(0).isRecording = true;
+  timeline.ranks.at(1).isRecording = true;
+  EXPECT_THAT(warningsOf(timeline), ElementsAre(AllOf(HasSubstr("step 2 is"), unfinished),
+                                                AllOf(HasSubstr("step 3 is"), unfinished)));
+  timeline.ranks.at(1).isRecording = false;
+  EXPECT_THAT(warningsOf(timeline), ElementsAre(lost, lost)) << "that rank will not finish it";
+}
+
+TEST(IncompleteSteps, AStepThatAProgramHasLeftWillNotBeFinished) {
+  Timeline timeline = run(4);
+  std::erase_if(timeline.track(0, kComputeLane).events, [](const Event& event) {
+    return event.step == 1 && event.kind == JobKind::kOptimizer;
+  });
+  stopEarly(timeline, 0, 1);
+  timeline.ranks.at(0).isRecording = true;
+  EXPECT_THAT(warningsOf(timeline),
+              ElementsAre(AllOf(HasSubstr("step 1 is"), HasSubstr("jobs were lost")),
+                          AllOf(HasSubstr("step 3 is"), HasSubstr("has not finished it yet"))));
+}
+
 TEST(IncompleteSteps, MissingOptimizerIsTold) {
   Timeline timeline = run(3);
   stopEarly(timeline, 1, 1);

@@ -140,6 +140,7 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
       run.findings.add(LogFinding::kLinesMissing, 0, missing);
     }
   }
+    run.info.isRecording = run.missingEnd.recorder == RecorderState::kRecords;
   ReadOutcome outcome;
   for (const LogRun& run : runs) outcome.events += run.eventCount();
   if (outcome.events == 0) outcome.whyNone = whyNone(all, runs.back());

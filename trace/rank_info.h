@@ -33,8 +33,9 @@ struct RankInfo {
   std::optional<double> flopsPerStep;
   std::optional<double> tokensPerStep;
   std::vector<ClockReading> clockReadings;
-  int runs = 1;             ///< that its log holds, of which this is one
-  bool isSelected = false;  ///< of a profile that was asked to hold some of the run's ranks only
+  int runs = 1;              ///< that its log holds, of which this is one
+  bool isRecording = false;  ///< its recorder was at it when the log was read
+  bool isSelected = false;   ///< of a profile that was asked to hold some of the run's ranks only
 
   bool hasEnd = false;  ///< a `Profiler End:` line was there: the log is whole
   std::int64_t written = 0;

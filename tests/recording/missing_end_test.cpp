@@ -99,10 +99,16 @@ TEST(MissingEndTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
     for (const Diagnostic& each : diagnostics.list()) text += toText(each) + "\n";
     return text;
   };
+  const auto isRecording = [](const std::string& folder) {
+    Diagnostics told;
+    return loadTimeline({folder}, {}, told).ranks.at(0).isRecording;
+  };
   const char* const maybe = "it still runs";
   EXPECT_THAT(said(left.original.folder()),
               AllOf(HasSubstr("the program still runs"), HasSubstr("the program is in backward"),
                     Not(HasSubstr(maybe)), Not(HasSubstr("ended"))));
+  EXPECT_TRUE(isRecording(left.original.folder()));
+  EXPECT_FALSE(isRecording(left.copy.folder()));
   // Nobody locks a copy, and its process lives.
   EXPECT_THAT(said(left.copy.folder()),
               AllOf(HasSubstr("without closing its log, or it still runs"),
