@@ -77,11 +77,16 @@ void readWithRings(LogRuns& runs, ByteSource& source, LogRings& rings, int threa
   readInto(runs, cutOff, 1, reading);
 }
 
+bool wasClosedWithoutJob(const LogRuns& runs, const LogRun& run) {
+  return runs.jobLineCount() == 0 && run.hasMeta && run.info.hasEnd;
+}
+
 std::string whyNone(const LogRuns& runs, const LogRun& run) {
   if (runs.lineCount() == 0) return "it is empty";
   const auto lines = [](std::int64_t n) {
     return std::to_string(n) + (n == 1 ? " line" : " lines");
   };
+  if (wasClosedWithoutJob(runs, run)) return "its program closed it without one";
   if (runs.jobLineCount() == 0) {
     return "it holds " + lines(runs.lineCount()) + ", none with \"Profiler Info:\"";
   }
@@ -135,15 +140,22 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
   std::vector<LogRun> runs = all.take(source.name());
   for (LogRun& run : runs) {
     addLeftOverRing(run, rankOf(run, request), source.name(), rings, timeline.strings, diagnostics);
+    run.info.isRecording = run.missingEnd.recorder == RecorderState::kRecords;
     const std::int64_t missing = run.info.written - run.countedLines(timeline.strings);
     if (missing > 0 && !request.isPart) {
       run.findings.add(LogFinding::kLinesMissing, 0, missing);
     }
   }
-    run.info.isRecording = run.missingEnd.recorder == RecorderState::kRecords;
   ReadOutcome outcome;
   for (const LogRun& run : runs) outcome.events += run.eventCount();
-  if (outcome.events == 0) outcome.whyNone = whyNone(all, runs.back());
+  if (outcome.events == 0) {
+    outcome.whyNone = whyNone(all, runs.back());
+    if (wasClosedWithoutJob(all, runs.back())) {
+      outcome.adviceOnNone =
+          "PIPETRACE_STEPS may have left out all steps: a range such as 5:3, or one that the "
+          "program did not reach, records none";
+    }
+  }
   for (LogRun& run : runs) {
     const int rank = rankOf(run, request);
     const bool hasEvents = run.eventCount() > 0;

@@ -167,7 +167,10 @@ class RunLoader {
       return note(file, "is a profile of logs in the same folder and was left out",
                   "name it to read it");
     }
-    if (reading.outcome.events == 0 && whyFirst_.empty()) whyFirst_ = reading.outcome.whyNone;
+    if (reading.outcome.events == 0 && whyFirst_.empty()) {
+      whyFirst_ = reading.outcome.whyNone;
+      adviceFirst_ = reading.outcome.adviceOnNone;
+    }
     if (reading.outcome.events == 0 && file.by == FoundBy::kEnding) {
       for (const Diagnostic& diagnostic : reading.diagnostics.list()) {
         if (diagnostic.severity != Severity::kNote) diagnostics_.add(diagnostic);
@@ -238,6 +241,7 @@ class RunLoader {
     }
     return text + (options_.pattern.empty()
                        ? "; give a folder of workerlog.<rank> files, one such file, or a profile "
+    if (!adviceFirst_.empty()) return text + "; " + adviceFirst_;
                          "that pipe-trace wrote; the log of another program is read with "
                          "--pattern (docs/inputs.md)"
                        : "; try the pattern on one of the lines: it has to match a part of it, "
@@ -252,6 +256,7 @@ class RunLoader {
   std::string whyFirst_;
   std::vector<Diagnostic> withoutJobs_;  // told if there are others, else the error says it
 };
+  std::string adviceFirst_;
 
 /// How many of the first files are logs whose names give their ranks and which are read sooner by
 /// one thread each than one after the other by all.

@@ -25,6 +25,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Key;
+using testing::Not;
 using testing::ThrowsMessage;
 using testing::UnorderedElementsAre;
 
@@ -130,6 +131,19 @@ TEST_F(LoadTimelineTest, AnEmptyLogAmongOthersIsTold) {
   EXPECT_THAT(load({folder}).ranks, ElementsAre(Key(0)));
   EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("workerlog.1: warning: no job in it"),
                                         HasSubstr("it is empty"))));
+}
+
+TEST_F(LoadTimelineTest, OfLogsWithoutAJobItIsSaidThatARangeOfStepsMayHaveLeftThemOut) {
+  const std::string meta = "Profiler Meta: version = 1, rank = 0, clock = tsc\n";
+  const std::string end = "Profiler End: written = 0, dropped = 0, errors = 0\n";
+  write("none/workerlog.0", meta + end);
+  write("none/workerlog.1", meta + end);
+  EXPECT_THAT([&] { load({path("none")}); },
+              ThrowsMessage<Error>(AllOf(HasSubstr("its program closed it without one"),
+                                         HasSubstr("none in 1 more; PIPETRACE_STEPS may"),
+                                         Not(HasSubstr("give a")))));
+  const std::string cut = write("workerlog.2", meta);
+  EXPECT_THAT([&] { load({cut}); }, ThrowsMessage<Error>(Not(HasSubstr("PIPETRACE_STEPS"))));
 }
 
 TEST_F(LoadTimelineTest, InputsThatHoldNothingAreAnError) {

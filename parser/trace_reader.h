@@ -35,7 +35,8 @@ struct ReadOutcome {
   /// Arrows between slices that the input itself holds, as Perfetto counts them; nothing for
   /// formats that have none.
   std::optional<std::int64_t> arrows;
-  std::string whyNone;  ///< with no event: what the input holds instead, and what was expected
+  std::string whyNone;       ///< with no event: what the input holds instead, and what was expected
+  std::string adviceOnNone;  ///< what to try then; may be empty
 };
 
 /// The seam of the input formats: one derived class per format, known to makeTraceReaders().
