@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/hand_made_timeline.h"
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
 #include "schedule/builders.h"
@@ -13,6 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 Simulation sample(int steps) {
   return simulate(oneFOneB(2, 3), Costs::equal(2, {10 * kNsPerMs, 20 * kNsPerMs}),
@@ -60,9 +62,25 @@ TEST(TextReport, InferredPipelinesAreSaidToBe) {
   EXPECT_THAT(textReport(run.timeline, summarize(run.timeline)), HasSubstr("inferred"));
 }
 
-TEST(TextReport, RunWithoutComputeJobsSaysSo) {
+TEST(TextReport, RunWithoutComputeJobsSaysSoAndWhatThereIs) {
   Timeline timeline;
   EXPECT_THAT(textReport(timeline, summarize(timeline)), HasSubstr("nothing to measure"));
+  HandMadeTimeline made;
+  for (int i = 0; i < 3; ++i) {
+    made.add(0, JobKind::kSendForward, i, i + 1, i, 0, "send");
+    made.add(0, JobKind::kRecvForward, i, i + 1, i, 0, "recv");
+  }
+  made.add(1, JobKind::kLr, 0, 1);
+  made.timeline.sort();
+  const std::string text = textReport(made.timeline, summarize(made.timeline));
+  EXPECT_THAT(text, StartsWith("2 ranks, 3 streams (compute, recv, send), 7 events\nno forward"));
+  for (int i = 0; i < 9; ++i) {
+    made.add(0, JobKind::kOther, 0, 1, 0, 0, "aux" + std::to_string(i));
+  }
+  made.timeline.sort();
+  EXPECT_THAT(textReport(made.timeline, summarize(made.timeline)),
+              StartsWith("2 ranks, 12 streams (aux0, aux1, aux2, aux3, aux4, aux5, aux6, aux7, …), "
+                         "16 events\n"));
 }
 
 TEST(JsonReport, TimesAreWholeNanosecondsAndKeysThoseOfTheDocument) {

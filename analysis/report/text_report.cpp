@@ -31,15 +31,38 @@ std::string headline(const Timeline& timeline, const RunSummary& summary) {
     text += " in " + std::to_string(replicas) + " pipelines";
   }
   text += ", " + counted(steps.size(), "step", "steps");
-  if (!summary.ranks.empty()) {
-    const RankInfo& info = timeline.ranks.at(summary.ranks.front().rank);
-    if (!info.schedule.empty()) text += ", schedule " + info.schedule;
-    if (info.numMicroBatches) {
-      text += ", " + counted(static_cast<std::size_t>(std::max(0, *info.numMicroBatches)),
-                             "micro-batch", "micro-batches");
-    }
+  const RankInfo& info = timeline.ranks.at(summary.ranks.front().rank);
+  if (!info.schedule.empty()) text += ", schedule " + info.schedule;
+  if (info.numMicroBatches) {
+    text += ", " + counted(static_cast<std::size_t>(std::max(0, *info.numMicroBatches)),
+                           "micro-batch", "micro-batches");
   }
   return text + "\n";
+}
+
+/// What there is where nothing can be measured: "1 rank, 2 streams (recv, send), 480 events".
+std::string contentsLine(const Timeline& timeline) {
+  constexpr std::size_t kNamed = 8;
+  std::set<int> ranks;
+  std::set<std::string> streams;
+  std::size_t events = 0;
+  for (const Track& track : timeline.tracks) {
+    const bool isBubbles = !track.events.empty() && track.events.front().kind == JobKind::kBubble;
+    if (track.events.empty() || isBubbles) continue;
+    ranks.insert(track.rank);
+    streams.insert(track.lane);
+    events += track.events.size();
+  }
+  std::string names;
+  std::size_t named = 0;
+  for (const std::string& stream : streams) {
+    if (named++ == kNamed) break;
+    names += (names.empty() ? "" : ", ") + stream;
+  }
+  if (streams.size() > kNamed) names += ", …";
+  return counted(ranks.size(), "rank", "ranks") + ", " +
+         counted(streams.size(), "stream", "streams") + (names.empty() ? "" : " (" + names + ")") +
+         ", " + counted(events, "event", "events") + "\n";
 }
 
 std::string rankTable(const RunSummary& summary) {
@@ -86,10 +109,11 @@ std::string ratioText(double ratio) {
 }
 
 std::string textReport(const Timeline& timeline, const RunSummary& summary) {
-  std::string text = headline(timeline, summary);
   if (summary.ranks.empty()) {
-    return text + "no forward or backward jobs, so there is nothing to measure\n";
+    return contentsLine(timeline) +
+           "no forward or backward jobs, so there are no steps and nothing to measure\n";
   }
+  std::string text = headline(timeline, summary);
   text += "bubble ratio " + ratioText(summary.bubbleRatio) + " (bubbles not classified)\n\n";
   text += rankTable(summary) + "\n" + stepTable(summary);
   if (summary.topologyInferred) {
