@@ -123,6 +123,28 @@ TEST_F(PipeTrace, AFifoInAFolderIsAFinding) {
   EXPECT_THAT(result.out, HasSubstr("4 ranks"));
 }
 
+/// A shell's `logs/workerlog.*` names one, too.
+TEST_F(PipeTrace, AFifoThatIsCalledLikeALogIsRefusedAndNotWaitedFor) {
+  fs::create_directory(path("logs"));
+  const std::string fifo = path("logs/workerlog.0");
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  // One that waits is let go by a writer.
+  const ProgramSetting setting{.meanwhile = [&](pid_t program) {
+    siginfo_t ended{};
+    for (int i = 0; i < 1000 && ended.si_pid == 0; ++i) {
+      ::waitid(P_PID, static_cast<id_t>(program), &ended, WEXITED | WNOHANG | WNOWAIT);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    if (const int fd = ::open(fifo.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC); fd >= 0)
+      ::close(fd);
+  }};
+  for (const std::vector<std::string>& arguments :
+       {std::vector{fifo}, std::vector{fifo, std::string("--pattern"), std::string("x")},
+        std::vector<std::string>{"--devices", "0", "--log_dir", path("logs")}}) {
+    expectError(run(arguments, setting), fifo + ": it is a FIFO", "pipe-trace - < " + fifo);
+  }
+}
+
 /// Wherever it is killed, the output is the old file or the whole new one.
 TEST_F(PipeTrace, KilledAtAnyMomentTheOutputIsWhole) {
   const std::string folder = logs(sample(20));

@@ -31,6 +31,7 @@ std::optional<int> numberAfter(std::string_view prefix, std::string_view name) {
 }
 
 constexpr std::string_view kCompressed = ".gz";
+constexpr const char* kHowToReadFifo = "read it as a stream: pipe-trace - < ";
 constexpr std::string_view kTraceEndings[] = {".json", ".json.gz", ".pftrace", ".sqlite"};
 constexpr std::string_view kTextEndings[] = {".log",    ".out",    ".txt",
                                              ".log.gz", ".out.gz", ".txt.gz"};
@@ -161,7 +162,10 @@ class FolderSearch {
     if (!S_ISDIR(status.st_mode) && !fits) return;
     if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
       // Opening one may wait for ever.
-      return tell(path, "is no plain file and was left out", "name it to read it all the same");
+      const bool isFifoOfRank = rank && S_ISFIFO(status.st_mode);
+      return tell(
+          path, "is no plain file and was left out",
+          isFifoOfRank ? kHowToReadFifo + path.string() : "name it to read it all the same");
     }
     if (!seen_.emplace(status.st_dev, status.st_ino).second) return;
     if (S_ISDIR(status.st_mode)) {
@@ -187,6 +191,13 @@ std::optional<int> rankOfLogName(const std::string& fileName) {
   std::string_view name = fileName;
   if (name.ends_with(kCompressed)) name.remove_suffix(kCompressed.size());
   return numberAfter(lf::kFilePrefix, name);
+}
+
+void refuseFifo(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) return;
+  throw Error("cannot read " + path + ": it is a FIFO, and nobody may ever write to it; " +
+              kHowToReadFifo + path);
 }
 
 std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnostics, bool asTexts) {

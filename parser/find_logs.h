@@ -26,6 +26,10 @@ struct FoundLog {
 /// The rank in a file name `workerlog.<rank>` or `workerlog.<rank>.gz`; nothing for any other name.
 std::optional<int> rankOfLogName(const std::string& fileName);
 
+/// Throws Error when `path` is a FIFO: to open one waits for a writer, for ever if none comes, and
+/// what is called like a log is meant to be a file.
+void refuseFifo(const std::string& path);
+
 /// The files of a folder and all folders in it that may be logs or traces, logs first, each sort in
 /// the natural order of their paths:
 /// - `workerlog.<rank>`; in a folder that holds `machine<i>/workerlog.<d>` and no log itself, the

@@ -130,8 +130,10 @@ TEST_F(FindLogsTest, PipesSocketsAndLinksToNowhereAreToldAndNotWaitedFor) {
   write("workerlog.1", "");
   EXPECT_THAT(found(), ElementsAre(Pair("workerlog.1", 1)));
   EXPECT_THAT(told(),
-              UnorderedElementsAre(AllOf(HasSubstr("workerlog.0"), HasSubstr("no plain file")),
-                                   AllOf(HasSubstr("pipe.json"), HasSubstr("no plain file")),
+              UnorderedElementsAre(AllOf(HasSubstr("workerlog.0"), HasSubstr("no plain file"),
+                                         HasSubstr("pipe-trace - < " + path("workerlog.0"))),
+                                   AllOf(HasSubstr("pipe.json"), HasSubstr("no plain file"),
+                                         HasSubstr("name it to read it")),
                                    AllOf(HasSubstr("workerlog.2"), HasSubstr("No such file")),
                                    AllOf(HasSubstr("workerlog.3"), HasSubstr("no plain file"))));
 }

@@ -41,7 +41,9 @@ std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs, bool asTex
       const std::vector<FoundLog> found = findLogs(input, diagnostics, asTexts);
       files.insert(files.end(), found.begin(), found.end());
     } else {
-      files.push_back({input, rankOfLogName(fs::path(input).filename().string())});
+      const std::optional<int> rank = rankOfLogName(fs::path(input).filename().string());
+      if (rank) refuseFifo(input);
+      files.push_back({input, rank});
     }
   }
   return files;
@@ -239,9 +241,9 @@ class RunLoader {
     if (files.size() > 1) {
       text += ", and none in " + std::to_string(files.size() - 1) + " more";
     }
+    if (!adviceFirst_.empty()) return text + "; " + adviceFirst_;
     return text + (options_.pattern.empty()
                        ? "; give a folder of workerlog.<rank> files, one such file, or a profile "
-    if (!adviceFirst_.empty()) return text + "; " + adviceFirst_;
                          "that pipe-trace wrote; the log of another program is read with "
                          "--pattern (docs/inputs.md)"
                        : "; try the pattern on one of the lines: it has to match a part of it, "
@@ -254,9 +256,9 @@ class RunLoader {
   std::vector<LoadedFile>* loaded_;
   TimelineJoiner joiner_;
   std::string whyFirst_;
+  std::string adviceFirst_;
   std::vector<Diagnostic> withoutJobs_;  // told if there are others, else the error says it
 };
-  std::string adviceFirst_;
 
 /// How many of the first files are logs whose names give their ranks and which are read sooner by
 /// one thread each than one after the other by all.

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "parser/byte_source.h"
+#include "parser/find_logs.h"
 #include "parser/log_numbers.h"
 #include "parser/paddle_log.h"
 #include "parser/python_json.h"
@@ -101,6 +102,7 @@ std::vector<fs::path> machineFolders(const std::string& folder) {
 }
 
 std::string contentsOf(const std::string& path) {
+  refuseFifo(path);
   ByteSource source(path);
   std::string text;
   std::vector<char> piece(std::size_t{1} << 20);

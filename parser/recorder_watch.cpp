@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "parser/log_meta.h"
 #include "parser/recorder_state.h"
@@ -14,6 +15,8 @@ namespace {
 /// 0: that is not known.
 std::int64_t processOfRing(const std::string& path) {
   std::string bytes(sizeof(ring_format::FileHeader), '\0');
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return 0;  // opening a FIFO may never end
   std::ifstream in(path, std::ios::binary);
   in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   ring_format::FileHeader header{};

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +117,17 @@ TEST_F(RecorderWatchTest, ASharedLockTellsThatTheProgramRunsIfItIsOfTheProcessOf
   EXPECT_EQ(recorderState(log_, thisHost(), 0), RecorderState::kUnknown);
   writeRing(::getpid());
   EXPECT_FALSE(isGone(thisHost()));
+  ::close(fd);
+}
+
+TEST_F(RecorderWatchTest, ARingFileThatIsAFifoIsNotOpened) {
+  writeRing(deadProcess());
+  const std::string header = contents("workerlog.0.ring");
+  fs::remove(path("workerlog.0.ring"));
+  ASSERT_EQ(::mkfifo(path("workerlog.0.ring").c_str(), 0600), 0);
+  const int fd = ::open(path("workerlog.0.ring").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::write(fd, header.data(), header.size()), std::ssize(header));
+  EXPECT_FALSE(isGone(thisHost())) << "who opens one without a writer waits for ever";
   ::close(fd);
 }
 
