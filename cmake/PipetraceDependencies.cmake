@@ -1,5 +1,9 @@
 # Finds what the chosen options need. What is missing is an error that names the Debian package.
 find_package(Threads REQUIRED)
+if(PIPETRACE_PROFILER_ONLY)
+  include(PipetraceCuda)
+  return()
+endif()
 find_package(PkgConfig)
 
 macro(pipetrace_need FOUND WHAT PACKAGE)

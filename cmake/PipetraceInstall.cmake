@@ -1,7 +1,10 @@
 # `cmake --install` and find_package(pipetrace COMPONENTS profiler ...).
 include(CMakePackageConfigHelpers)
 
-set(pipetrace_installed trace schedule parser profiler chart analysis)
+set(pipetrace_installed trace profiler)
+if(NOT PIPETRACE_PROFILER_ONLY)
+  list(APPEND pipetrace_installed schedule parser chart analysis)
+endif()
 foreach(part IN LISTS pipetrace_installed)
   install(TARGETS pipetrace_${part} EXPORT pipetraceTargets
           ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
@@ -26,27 +29,29 @@ foreach(program pipe-trace pipe-run pipe-view)
 endforeach()
 
 # What the shells and man know of pipe-trace, said by itself.
-set(shell_files "${CMAKE_BINARY_DIR}/share")
-set(shell_commands "completions bash" "completions zsh" "completions fish" man)
-set(shell_names pipe-trace.bash _pipe-trace pipe-trace.fish pipe-trace.1)
-set(shell_outputs "")
-foreach(command name IN ZIP_LISTS shell_commands shell_names)
-  separate_arguments(arguments UNIX_COMMAND "${command}")
-  add_custom_command(
-    OUTPUT "${shell_files}/${name}"
-    COMMAND "${CMAKE_COMMAND}" -E make_directory "${shell_files}"
-    COMMAND pipe-trace ${arguments} > "${shell_files}/${name}"
-    DEPENDS pipe-trace VERBATIM)
-  list(APPEND shell_outputs "${shell_files}/${name}")
-endforeach()
-add_custom_target(shell_files ALL DEPENDS ${shell_outputs})
-install(FILES "${shell_files}/pipe-trace.bash" RENAME pipe-trace
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-install(FILES "${shell_files}/_pipe-trace"
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-install(FILES "${shell_files}/pipe-trace.fish"
-        DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
-install(FILES "${shell_files}/pipe-trace.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+if(TARGET pipe-trace)
+  set(shell_files "${CMAKE_BINARY_DIR}/share")
+  set(shell_commands "completions bash" "completions zsh" "completions fish" man)
+  set(shell_names pipe-trace.bash _pipe-trace pipe-trace.fish pipe-trace.1)
+  set(shell_outputs "")
+  foreach(command name IN ZIP_LISTS shell_commands shell_names)
+    separate_arguments(arguments UNIX_COMMAND "${command}")
+    add_custom_command(
+      OUTPUT "${shell_files}/${name}"
+      COMMAND "${CMAKE_COMMAND}" -E make_directory "${shell_files}"
+      COMMAND pipe-trace ${arguments} > "${shell_files}/${name}"
+      DEPENDS pipe-trace VERBATIM)
+    list(APPEND shell_outputs "${shell_files}/${name}")
+  endforeach()
+  add_custom_target(shell_files ALL DEPENDS ${shell_outputs})
+  install(FILES "${shell_files}/pipe-trace.bash" RENAME pipe-trace
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
+  install(FILES "${shell_files}/_pipe-trace"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
+  install(FILES "${shell_files}/pipe-trace.fish"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+  install(FILES "${shell_files}/pipe-trace.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endif()
 
 set(pipetrace_package "${CMAKE_INSTALL_LIBDIR}/cmake/pipetrace")
 install(EXPORT pipetraceTargets NAMESPACE pipetrace:: DESTINATION "${pipetrace_package}")

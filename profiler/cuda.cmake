@@ -1,8 +1,3 @@
-# Comparing clocks between hosts.
-target_sources(pipetrace_profiler PRIVATE clock_comparison.cpp clock_exchange.cpp)
-pipetrace_test(clock_exchange_test LABELS threads SOURCES clock_exchange_test.cpp
-               LINK pipetrace::profiler)
-
 # Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
 target_sources(pipetrace_profiler PRIVATE cuda_clock.cpp cuda_device.cpp cuda_driver.cpp
                                           cuda_kernel_log.cpp cuda_stream.cpp cupti_collector.cpp

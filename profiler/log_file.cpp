@@ -64,6 +64,16 @@ void askToGiveWay(int fd) {
   if (giveWay) giveWay();  // not under the lock, which its release() takes
 }
 
+const char* adviceFor(int error) {
+  switch (error) {
+    case EMFILE:
+    case ENFILE: return "raise the limit of open files (ulimit -n)";
+    case ENOSPC:
+    case EDQUOT: return "make room there, or choose another log folder";
+    default: return "choose a log folder that can be written to";
+  }
+}
+
 }  // namespace
 
 LogFile::LogFile(std::string path) : path_(std::move(path)) {
@@ -71,13 +81,17 @@ LogFile::LogFile(std::string path) : path_(std::move(path)) {
   std::error_code error;
   if (!folder.empty()) std::filesystem::create_directories(folder, error);
   if (error) {
-    throw Error("cannot make the log folder " + folder.string() + ": " + error.message());
+    throw Error("cannot make the log folder " + folder.string() + ": " + error.message() + "; " +
+                adviceFor(error.value()));
   }
-  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  // To be opened, a pipe without a reader would keep us waiting.
+  fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
   if (fd_ < 0) {
-    throw Error("cannot open the job log " + path_ + ": " + std::strerror(errno) +
-                "; choose a log folder that can be written to");
+    const int why = errno;
+    throw Error("cannot open the job log " + path_ + ": " + std::strerror(why) + "; " +
+                adviceFor(why));
   }
+  fcntl(fd_, F_SETFL, O_APPEND);
 }
 
 LogFile::~LogFile() {

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <system_error>
 #include <utility>
 
 #include "trace/error.h"
@@ -53,7 +54,14 @@ LogThread::LogThread(std::string path, RankInfo info, Nanoseconds holdLimit,
   }
   const std::size_t payload = meta.find(log_format::kMeta) + log_format::kMeta.size();
   state_.front.finish(meta.substr(payload, meta.size() - payload - 1));
-  thread_ = std::thread([this] { run(); });
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    writeEnd();
+    throw Error("cannot start the thread that writes the job log " + file_.path() + ": " +
+                error.code().message() +
+                "; raise the limit of processes and threads (ulimit -u, or that of the container)");
+  }
 }
 
 LogThread::~LogThread() {

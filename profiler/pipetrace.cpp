@@ -87,8 +87,9 @@ RecorderOptions recorderOptions(const pipetrace_options& given) {
                 ": use PIPETRACE_ON, PIPETRACE_OFF or PIPETRACE_BY_ENVIRONMENT");
   }
   if (given.rank < 0) throw Error("pipetrace_options.rank is negative: ranks count from 0");
+  RecorderOptions options{.isOn = false};
+  if (given.enabled == PIPETRACE_OFF) return options;  // whatever the environment says
   const Switches switches = Switches::fromEnvironment();
-  RecorderOptions options;
   options.isOn =
       given.enabled == PIPETRACE_ON || (given.enabled == PIPETRACE_BY_ENVIRONMENT && switches.isOn);
   options.logDirectory = text(given.log_directory);
@@ -169,8 +170,9 @@ void(pipetrace_job_init)(pipetrace_job* job, int32_t kind) {
 }
 
 int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** recorder) {
-  *recorder = nullptr;
+  if (recorder != nullptr) *recorder = nullptr;
   return guarded([&] {
+    if (recorder == nullptr) throw Error("pipetrace_open needs a place for the recorder");
     const RecorderOptions given = recorderOptions(known(options));
     if (given.isOn) *recorder = new pipetrace_recorder(given);
   });

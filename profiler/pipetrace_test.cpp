@@ -141,7 +141,9 @@ TEST(PipetraceTest, TheEnvironmentDecidesUnlessTheProgramDoes) {
   EXPECT_FALSE(isOn(PIPETRACE_BY_ENVIRONMENT));
   setenv("PIPETRACE", "1", 1);
   EXPECT_TRUE(isOn(PIPETRACE_BY_ENVIRONMENT));
+  setenv("PIPETRACE_STEPS", "some", 1);
   EXPECT_FALSE(isOn(PIPETRACE_OFF));
+  unsetenv("PIPETRACE_STEPS");
   setenv("PIPETRACE", "0", 1);
   EXPECT_TRUE(isOn(PIPETRACE_ON));
 }
@@ -206,6 +208,8 @@ TEST(PipetraceTest, ErrorsAreExplained) {
   EXPECT_THAT(pipetrace_error(), HasSubstr("/dev/null/logs"));
   EXPECT_EQ(pipetrace_open(nullptr, &recorder), -1);
   EXPECT_THAT(pipetrace_error(), HasSubstr("pipetrace_options_init"));
+  EXPECT_EQ(pipetrace_open(&options, nullptr), -1);
+  EXPECT_THAT(pipetrace_error(), HasSubstr("a place for the recorder"));
   options = optionsFor(log, 7);
   EXPECT_EQ(pipetrace_open(&options, &recorder), -1);
   options = optionsFor(log, PIPETRACE_ON);

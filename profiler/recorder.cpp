@@ -178,6 +178,10 @@ void Recorder::endStep(std::int32_t step) noexcept {
 }
 
 void Recorder::sample(const char* name, double value, const char* unit) noexcept {
+  if (name == nullptr || *name == '\0') {
+    impl_->state.misuses.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   if (!impl_->state.wantsSamples()) return;
   impl_->state.counters.push({.name = reinterpret_cast<std::uintptr_t>(name),
                               .unit = reinterpret_cast<std::uintptr_t>(unit),
@@ -187,6 +191,7 @@ void Recorder::sample(const char* name, double value, const char* unit) noexcept
 
 void Recorder::addCounter(std::string name, std::string unit, std::function<double()> value) {
   if (!isOn()) return;
+  if (name.empty()) throw Error("cannot record a counter without a name");
   if (!value) throw Error("cannot record the counter \"" + name + "\": its function is empty");
   name.resize(shortText(name).size());
   impl_->log.counterSources().add(std::move(name), std::move(unit), std::move(value));

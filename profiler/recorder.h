@@ -113,8 +113,8 @@ class Recorder {
   /// a lock, and allocates the first time: nothing for ever new texts. Empty if it is off.
   const char* text(std::string_view content);
 
-  /// One sample of a counter, now. `name` and `unit` must stay as they are until the recorder is
-  /// closed, see text().
+  /// One sample of a counter, now; without a name it is none, and counted as an error. `name` and
+  /// `unit` must stay as they are until the recorder is closed, see text().
   void counter(const char* name, double value, const char* unit = "") noexcept {
     if (isOn()) sample(name, value, unit);
   }

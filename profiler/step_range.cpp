@@ -11,6 +11,7 @@ StepRange parseStepRange(std::string_view text) {
   const auto refusal = [text](const char* why) {
     return Error('"' + std::string(text) + "\" is no range of steps: " + why);
   };
+  const char* const limit = "steps go up to 2147483646";
   const char* const form = "write A:B for the steps A to B - 1, as in 3:6, or one step";
   const auto number = [&](std::string_view part, std::int32_t otherwise) {
     if (part.empty()) return otherwise;
@@ -20,7 +21,7 @@ StepRange parseStepRange(std::string_view text) {
       throw refusal(form);
     }
     if (part.front() == '-') throw refusal("steps count from 0");
-    if (result.ec != std::errc()) throw refusal("steps go up to 2147483646");
+    if (result.ec != std::errc()) throw refusal(limit);
     return step;
   };
   if (text.find_first_not_of(':') == std::string_view::npos) throw refusal(form);
@@ -29,7 +30,9 @@ StepRange parseStepRange(std::string_view text) {
   range.first = number(text.substr(0, colon), range.first);
   if (colon != std::string_view::npos) {
     range.end = number(text.substr(colon + 1), range.end);
-  } else if (range.first < range.end) {
+  } else if (range.first == range.end) {
+    throw refusal(limit);  // there is no number behind it
+  } else {
     range.end = range.first + 1;
   }
   return range;

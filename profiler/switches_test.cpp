@@ -81,6 +81,7 @@ TEST(SwitchesTest, WhatMeansNothingIsRefusedByName) {
   }
   EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", "-1:2"}}), HasSubstr("count from 0"));
   EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", "0:99999999999"}}), HasSubstr("up to 2147483646"));
+  EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", "2147483647"}}), HasSubstr("up to 2147483646"));
   EXPECT_THAT(errorOf({{"FLAGS_auto_parallel_profiler", "1"}, {"GLOG_v", "x"}}),
               HasSubstr("GLOG_v"));
 }

@@ -1,0 +1,112 @@
+// What a recorder says where it cannot be opened, or is called in a way that makes no sense.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include "profiler/recorded_log.h"
+#include "profiler/recorder.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+/// What a recorder of that log refuses with.
+std::string refusalOf(const std::string& folder) {
+  try {
+    const Recorder recorder({.logDirectory = folder});
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing: it was opened";
+}
+
+/// While it lives the next thread gets no stack.
+class NoRoomForThreads {
+ public:
+  NoRoomForThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge = before_;
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 46);
+    pthread_setattr_default_np(&huge);
+  }
+  ~NoRoomForThreads() { pthread_setattr_default_np(&before_); }
+  NoRoomForThreads(const NoRoomForThreads&) = delete;
+  NoRoomForThreads& operator=(const NoRoomForThreads&) = delete;
+
+ private:
+  pthread_attr_t before_;
+};
+
+/// While it lives no further file can be opened.
+class NoMoreFiles {
+ public:
+  NoMoreFiles() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoMoreFiles(const NoMoreFiles&) = delete;
+  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(RecorderErrorsTest, WithoutAThreadToSpareItSaysWhatToRaise) {
+  RecordedLog log;
+  std::string refusal;
+  {
+    const NoRoomForThreads none;
+    refusal = refusalOf(log.folder());
+  }
+  EXPECT_THAT(refusal, AllOf(HasSubstr("cannot start the thread that writes the job log"),
+                             HasSubstr("ulimit -u")));
+  // Its run is over: nothing is left that would look like that of a killed program.
+  EXPECT_EQ(log.number("Profiler End: ", "written"), 0);
+  EXPECT_FALSE(std::filesystem::exists(log.path() + ".ring"));
+}
+
+TEST(RecorderErrorsTest, WithoutAFileToSpareItSaysWhatToRaise) {
+  RecordedLog log;
+  std::string refusal;
+  {
+    const NoMoreFiles none;
+    refusal = refusalOf(log.folder());
+  }
+  EXPECT_THAT(refusal, AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n")));
+}
+
+TEST(RecorderErrorsTest, APipeWithoutAReaderIsRefusedAndNotWaitedFor) {
+  RecordedLog log;
+  ASSERT_EQ(mkfifo(log.path().c_str(), 0600), 0);
+  EXPECT_THAT(refusalOf(log.folder()), HasSubstr("cannot open the job log"));
+}
+
+TEST(RecorderErrorsTest, AFolderThatCannotBeMadeComesWithAdvice) {
+  EXPECT_THAT(refusalOf("/dev/null/logs"), HasSubstr("choose a log folder"));
+}
+
+TEST(RecorderErrorsTest, ACounterWithoutANameIsNoSampleButAnError) {
+  RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder()});
+  recorder.counter("", 1);
+  recorder.counter(nullptr, 2);
+  recorder.counter("loss", 3);
+  EXPECT_THROW(recorder.addCounter("", "ms", [] { return 4.0; }), Error);
+  recorder.close();
+  EXPECT_EQ(log.lines("Counter: ").size(), 1u);
+  EXPECT_EQ(log.number("Profiler End: ", "written"), 1);
+  EXPECT_EQ(log.number("Profiler End: ", "misuses"), 2);
+}
+
+}  // namespace
+}  // namespace pipetrace
