@@ -13,7 +13,7 @@ foreach(part IN LISTS pipetrace_installed)
           FILES_MATCHING
           PATTERN "*.h"
           PATTERN "fuzz" EXCLUDE
-          REGEX "/((test|fake)_[^/]*|recorded_log|record_from_c|environment|scripted_stream|file_size_limit|hand_made_timeline|[^/]*_fixture)\\.h$" EXCLUDE)
+          REGEX "/((test|fake)_[^/]*|recorded_log|record_from_c|environment|scripted_stream|resource_limit|hand_made_timeline|[^/]*_fixture)\\.h$" EXCLUDE)
 endforeach()
 if(PIPETRACE_CUDA)
   install(TARGETS pipetrace_profiler_cuda EXPORT pipetraceTargets

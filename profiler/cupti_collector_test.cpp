@@ -10,8 +10,8 @@
 #include <mutex>
 #include <vector>
 
-#include "profiler/file_size_limit.h"
 #include "profiler/recorded_log.h"
+#include "profiler/resource_limit.h"
 
 namespace pipetrace {
 namespace {

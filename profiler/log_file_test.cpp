@@ -9,8 +9,8 @@
 #include <csignal>
 #include <string>
 
-#include "profiler/file_size_limit.h"
 #include "profiler/recorded_log.h"
+#include "profiler/resource_limit.h"
 
 namespace pipetrace {
 namespace {

@@ -16,9 +16,9 @@
 #include <thread>
 
 #include "profiler/cpu_stream.h"
-#include "profiler/file_size_limit.h"
 #include "profiler/nccl_recording.h"
 #include "profiler/recorded_log.h"
+#include "profiler/resource_limit.h"
 
 namespace pipetrace {
 namespace {

@@ -148,6 +148,16 @@ TEST(PipetraceTest, TheEnvironmentDecidesUnlessTheProgramDoes) {
   EXPECT_TRUE(isOn(PIPETRACE_ON));
 }
 
+/// A job in each of the steps 0 to 7.
+void recordEightSteps(pipetrace_recorder* recorder) {
+  const int compute = pipetrace_add_stream(recorder, "compute");
+  for (int step = 0; step < 8; ++step) {
+    pipetrace_begin_step(recorder, step);
+    { const Scope job(recorder, compute, jobOf(PIPETRACE_FORWARD)); }
+    pipetrace_end_step(recorder, step);
+  }
+}
+
 TEST(PipetraceTest, FolderAndStepsComeFromTheEnvironment) {
   RecordedLog log;
   const Environment clean;
@@ -158,12 +168,7 @@ TEST(PipetraceTest, FolderAndStepsComeFromTheEnvironment) {
   pipetrace_options_init(&options);
   pipetrace_recorder* recorder = nullptr;
   ASSERT_EQ(pipetrace_open(&options, &recorder), 0) << pipetrace_error();
-  const int compute = pipetrace_add_stream(recorder, "compute");
-  for (int step = 0; step < 8; ++step) {
-    pipetrace_begin_step(recorder, step);
-    { const Scope job(recorder, compute, jobOf(PIPETRACE_FORWARD)); }
-    pipetrace_end_step(recorder, step);
-  }
+  recordEightSteps(recorder);
   pipetrace_close(recorder);
   EXPECT_THAT(log.lines("Profiler Info: "),
               ElementsAre(HasSubstr("step = 3"), HasSubstr("step = 4"), HasSubstr("step = 5")));
@@ -181,12 +186,7 @@ TEST(PipetraceTest, StepsOfTheProgramGoBeforeThoseOfTheEnvironment) {
     options.end_step = end;
     pipetrace_recorder* recorder = nullptr;
     EXPECT_EQ(pipetrace_open(&options, &recorder), 0);
-    const int compute = pipetrace_add_stream(recorder, "compute");
-    for (int step = 0; step < 8; ++step) {
-      pipetrace_begin_step(recorder, step);
-      { const Scope job(recorder, compute, jobOf(PIPETRACE_FORWARD)); }
-      pipetrace_end_step(recorder, step);
-    }
+    recordEightSteps(recorder);
     pipetrace_close(recorder);
     std::string steps;
     for (const std::string& line : log.lines("step = ")) steps += line[0];

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -10,6 +9,7 @@
 
 #include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
+#include "profiler/resource_limit.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -45,22 +45,6 @@ class NoRoomForThreads {
   pthread_attr_t before_;
 };
 
-/// While it lives no further file can be opened.
-class NoMoreFiles {
- public:
-  NoMoreFiles() {
-    getrlimit(RLIMIT_NOFILE, &before_);
-    const rlimit none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &none);
-  }
-  ~NoMoreFiles() { setrlimit(RLIMIT_NOFILE, &before_); }
-  NoMoreFiles(const NoMoreFiles&) = delete;
-  NoMoreFiles& operator=(const NoMoreFiles&) = delete;
-
- private:
-  rlimit before_{};
-};
-
 TEST(RecorderErrorsTest, WithoutAThreadToSpareItSaysWhatToRaise) {
   RecordedLog log;
   std::string refusal;
@@ -79,7 +63,7 @@ TEST(RecorderErrorsTest, WithoutAFileToSpareItSaysWhatToRaise) {
   RecordedLog log;
   std::string refusal;
   {
-    const NoMoreFiles none;
+    const ResourceLimit none(RLIMIT_NOFILE, 0);
     refusal = refusalOf(log.folder());
   }
   EXPECT_THAT(refusal, AllOf(HasSubstr("Too many open files"), HasSubstr("ulimit -n")));

@@ -8,8 +8,8 @@
 
 #include "profiler/cpu_stream.h"
 #include "profiler/emulated_stream.h"
-#include "profiler/file_size_limit.h"
 #include "profiler/recorder_fixture.h"
+#include "profiler/resource_limit.h"
 #include "profiler/scripted_stream.h"
 #include "trace/error.h"
 #include "trace/ring_format.h"
