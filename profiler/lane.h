@@ -101,7 +101,8 @@ class Lane {
   void open(const Job& job, std::int64_t id, std::int32_t step) noexcept;
   void close(std::int64_t bytes) noexcept;
   bool makeRoom() noexcept;
-  // By value: a job whose address went further would have to lie in memory.
+  // By value: a job whose address went further would have to lie in memory. For the same reason it
+  // is put together anew: one that is copied as a whole lies there even where the recorder is off.
   void beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept;
   void endTimed(std::int64_t bytes) noexcept;
   void endOfNone() noexcept;
@@ -193,7 +194,14 @@ inline void Lane::close(std::int64_t bytes) noexcept {
 
 inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noexcept {
   if (isTimed(begun_)) [[unlikely]] {
-    beginTimed(job, id, step);
+    beginTimed({.kind = job.kind,
+                .microBatch = job.microBatch,
+                .stage = job.stage,
+                .chunk = job.chunk,
+                .peer = job.peer,
+                .bytes = job.bytes,
+                .action = job.action},
+               id, step);
   } else {
     open(job, id, step);
   }
