@@ -229,24 +229,30 @@ Pairs turnOfPairs(Recorder& one, Recorder& other, int jobs, int rounds) {
   return all;
 }
 
-/// What the recorded job of a pair took longer, on average. The hundredth at either end is left
-/// out: those were interrupted.
-double meanDifference(Pairs pairs) {
+/// Of the pairs of a turn at either end: those scatter most, by interrupts and other programs. That
+/// leaves out some of what recording costs after them, too.
+constexpr double kCut = 0.05;
+
+/// What the recorded job of a pair took longer, on average, without the part `cutPart` at either
+/// end.
+double meanDifference(Pairs pairs, double cutPart) {
   std::vector<double>& all = pairs.differences;
   std::sort(all.begin(), all.end());
-  const auto cut = static_cast<std::ptrdiff_t>(all.size() / 20);
+  const auto cut = static_cast<std::ptrdiff_t>(cutPart * static_cast<double>(all.size()));
   return Estimate({all.begin() + cut, all.end() - cut}).mean;
 }
 
 void measureByJobs(Recorder& off, int turns, int jobs, JobSize& size) {
   Recording recording;
   std::vector<double> differences;
+  std::vector<double> uncut;
   std::vector<double> nothing;
   Pairs all;
   const Nanoseconds start = logThreadTime();
   for (int i = 0; i < turns; ++i) {
     const Pairs pairs = turnOfPairs(recording.on, off, jobs, size.rounds());
-    differences.push_back(meanDifference(pairs));
+    differences.push_back(meanDifference(pairs, kCut));
+    uncut.push_back(meanDifference(pairs, 0));
     size.correct(median(pairs.without));
     all.add(pairs);
   }
@@ -261,9 +267,12 @@ void measureByJobs(Recorder& off, int turns, int jobs, JobSize& size) {
       "(%.0f recording, its median %.0f; %.0f log thread)\n",
       recorded, base / 1e3, 100 * more / base, 100 * own.error / base, more, own.error, own.mean,
       median(all.differences), logThread);
+  const Estimate whole(uncut);
+  std::printf("  without leaving out the %.0f %% at either end: %.0f +- %.0f ns recording\n",
+              100 * kCut, whole.mean, whole.error);
   recording.compare(more, recorded, base);
   for (int i = 0; i < turns; ++i) {
-    nothing.push_back(meanDifference(turnOfPairs(off, off, jobs, size.rounds())));
+    nothing.push_back(meanDifference(turnOfPairs(off, off, jobs, size.rounds()), kCut));
   }
   const Estimate itself(nothing);
   std::printf("  the same where neither is recorded: %.0f +- %.0f ns a job\n", itself.mean,
