@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "analysis/incomplete_steps.h"
-#include "analysis/rank_agreement.h"
-#include "analysis/ranks_text.h"
+#include "analysis/report/ranks_text.h"
 #include "analysis/run_summary.h"
-#include "analysis/step_cut.h"
-#include "analysis/topology.h"
-#include "trace/in_parallel.h"
+#include "analysis/steps/incomplete_steps.h"
+#include "analysis/steps/step_cut.h"
+#include "analysis/topology/rank_agreement.h"
+#include "analysis/topology/topology.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {

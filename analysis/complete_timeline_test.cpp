@@ -1,12 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "analysis/diagnostic_texts.h"
-#include "analysis/hand_made_timeline.h"
 #include "analysis/run_summary.h"
-#include "analysis/topology.h"
-#include "schedule/builders.h"
-#include "schedule/simulate.h"
+#include "analysis/testing/diagnostic_texts.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "analysis/topology/topology.h"
+#include "schedule/builders/builders.h"
+#include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
 namespace {

@@ -2,12 +2,12 @@
 #include <atomic>
 #include <map>
 
-#include "analysis/busy_time.h"
-#include "analysis/per_step.h"
 #include "analysis/run_summary.h"
-#include "analysis/topology.h"
-#include "trace/in_parallel.h"
-#include "trace/turns.h"
+#include "analysis/steps/busy_time.h"
+#include "analysis/steps/per_step.h"
+#include "analysis/topology/topology.h"
+#include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {

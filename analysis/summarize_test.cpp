@@ -2,10 +2,10 @@
 
 #include <numeric>
 
-#include "analysis/hand_made_timeline.h"
 #include "analysis/run_summary.h"
-#include "schedule/builders.h"
-#include "schedule/simulate.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "schedule/builders/builders.h"
+#include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
 namespace {

@@ -3,9 +3,9 @@
 #include <random>
 #include <sstream>
 
-#include "analysis/hand_made_timeline.h"
 #include "analysis/report/json_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/testing/hand_made_timeline.h"
 
 namespace pipetrace {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chart/test_timelines.h"
+#include "chart/testing/timelines.h"
 
 namespace pipetrace {
 namespace {

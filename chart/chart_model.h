@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "chart/chart_row.h"
-#include "chart/legend.h"
+#include "chart/draw/legend.h"
 #include "chart/step_span.h"
 #include "trace/timeline.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "chart/palette.h"
+#include "chart/draw/palette.h"
 
 namespace pipetrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "chart/color.h"
+#include "chart/draw/color.h"
 #include "trace/event.h"
 
 namespace pipetrace {

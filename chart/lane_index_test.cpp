@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "chart/palette.h"
+#include "chart/draw/palette.h"
 
 namespace pipetrace {
 namespace {

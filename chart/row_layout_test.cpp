@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "chart/chart_model.h"
-#include "chart/test_timelines.h"
+#include "chart/testing/timelines.h"
 
 namespace pipetrace {
 namespace {

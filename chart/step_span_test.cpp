@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "chart/gpipe_timeline.h"
-#include "chart/svg_writer.h"
-#include "chart/xml_check.h"
+#include "chart/draw/svg_writer.h"
+#include "chart/testing/gpipe_timeline.h"
+#include "chart/testing/xml_check.h"
 
 namespace pipetrace {
 namespace {

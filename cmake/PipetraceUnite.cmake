@@ -6,23 +6,31 @@ target_compile_options(pipetrace_flags INTERFACE -Wno-shadow)
 # Each library is compiled as two files, which takes a fraction of the time. Those that would clash
 # with a file-local name of another are in the second.
 set(PIPETRACE_SECOND_HALF
-    # of parser
-    growing_chrome_json job_log_reader json_splitter kineto_trace name_pattern natural_order
-    perfetto_packets perfetto_reader perfetto_sequence pipeline_logger_reader straggler_trace
-    # of analysis
-    given_topology
-    # of chart
-    draw_labels row_layout
-    # of schedule
-    schedule_reader simulate weight_versions)
+    analysis/topology/given_topology.cpp
+    chart/draw/draw_labels.cpp
+    chart/row_layout.cpp
+    parser/chrome/write/growing_json.cpp
+    parser/foreign/kineto_trace.cpp
+    parser/foreign/logs/pipeline_logger_reader.cpp
+    parser/foreign/names/name_pattern.cpp
+    parser/foreign/straggler_trace.cpp
+    parser/job_log/job_log_reader.cpp
+    parser/json/json_splitter.cpp
+    parser/natural_order.cpp
+    parser/perfetto/packets.cpp
+    parser/perfetto/reader.cpp
+    parser/perfetto/sequence.cpp
+    schedule/file/schedule_reader.cpp
+    schedule/simulate/simulate.cpp
+    schedule/simulate/weight_versions.cpp)
 
 # pipetrace_unite(LIBRARY): called by pipetrace_library.
 function(pipetrace_unite LIBRARY)
   get_target_property(sources ${LIBRARY} SOURCES)
   foreach(source ${sources})
-    get_filename_component(name "${source}" NAME_WE)
+    file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
     set(half first)
-    if(name IN_LIST PIPETRACE_SECOND_HALF)
+    if(path IN_LIST PIPETRACE_SECOND_HALF)
       set(half second)
     endif()
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${half})

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "parser/test_files.h"
-#include "parser/test_gzip.h"
+#include "parser/testing/files.h"
+#include "parser/testing/gzip.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -3,10 +3,10 @@
 #include <string>
 #include <string_view>
 
-#include "parser/argument_json.h"
-#include "parser/text_buffer.h"
+#include "parser/json/text_buffer.h"
+#include "parser/profile/argument_json.h"
 #include "trace/display_name.h"
-#include "trace/utf8.h"
+#include "trace/text/utf8.h"
 
 namespace pipetrace {
 namespace {

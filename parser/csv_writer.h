@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-#include "parser/profile_summary.h"
-#include "trace/output_file.h"
+#include "parser/profile/profile_summary.h"
+#include "trace/files/output_file.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "parser/test_files.h"
-#include "parser/test_timelines.h"
+#include "parser/testing/files.h"
+#include "parser/testing/timelines.h"
 
 namespace pipetrace {
 namespace {

@@ -5,14 +5,14 @@
 #include <functional>
 #include <set>
 
-#include "parser/chrome_writer.h"
+#include "parser/chrome/write/writer.h"
 #include "parser/csv_writer.h"
-#include "parser/paddle_profile.h"
-#include "parser/perfetto_writer.h"
-#include "parser/sqlite_writer.h"
-#include "parser/test_files.h"
-#include "parser/test_log.h"
-#include "parser/test_timelines.h"
+#include "parser/paddle/paddle_profile.h"
+#include "parser/perfetto/writer.h"
+#include "parser/sqlite/writer.h"
+#include "parser/testing/files.h"
+#include "parser/testing/log.h"
+#include "parser/testing/timelines.h"
 #include "trace/error.h"
 
 namespace pipetrace {

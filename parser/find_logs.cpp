@@ -12,11 +12,11 @@
 #include <system_error>
 #include <utility>
 
-#include "parser/log_numbers.h"
 #include "parser/natural_order.h"
 #include "parser/trace_reader.h"
 #include "trace/error.h"
-#include "trace/log_format.h"
+#include "trace/log/log_format.h"
+#include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
-#include "parser/test_files.h"
+#include "parser/testing/files.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "parser/test_files.h"
-#include "trace/turns.h"
+#include "parser/testing/files.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {

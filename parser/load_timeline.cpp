@@ -16,14 +16,14 @@
 #include "parser/byte_source.h"
 #include "parser/csv_writer.h"
 #include "parser/find_logs.h"
-#include "parser/kind_names.h"
-#include "parser/megatron_ranks.h"
-#include "parser/own_profile.h"
-#include "parser/pattern_log_reader.h"
+#include "parser/foreign/logs/megatron_ranks.h"
+#include "parser/foreign/logs/pattern_log_reader.h"
+#include "parser/foreign/names/kind_names.h"
+#include "parser/profile/own_profile.h"
 #include "parser/reader_registry.h"
 #include "parser/timeline_joiner.h"
 #include "trace/error.h"
-#include "trace/turns.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {

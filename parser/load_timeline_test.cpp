@@ -5,14 +5,14 @@
 
 #include <thread>
 
-#include "parser/chrome_writer.h"
+#include "parser/chrome/write/writer.h"
 #include "parser/csv_writer.h"
-#include "parser/perfetto_writer.h"
+#include "parser/perfetto/writer.h"
 #include "parser/reader_registry.h"
-#include "parser/sqlite_writer.h"
-#include "parser/test_files.h"
-#include "parser/test_gzip.h"
-#include "parser/test_timelines.h"
+#include "parser/sqlite/writer.h"
+#include "parser/testing/files.h"
+#include "parser/testing/gzip.h"
+#include "parser/testing/timelines.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -1,10 +1,10 @@
 #include <gmock/gmock.h>
 
 #include "parser/load_timeline.h"
-#include "parser/test_files.h"
-#include "parser/test_timelines.h"
+#include "parser/testing/files.h"
+#include "parser/testing/timelines.h"
 #include "trace/error.h"
-#include "trace/write_job_logs.h"
+#include "trace/log/write_job_logs.h"
 
 namespace pipetrace {
 namespace {

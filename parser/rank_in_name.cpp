@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "parser/log_numbers.h"
 #include "parser/trace_reader.h"
+#include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 

@@ -1,12 +1,12 @@
 #include "parser/reader_registry.h"
 
-#include "parser/chrome_json_reader.h"
-#include "parser/job_log_reader.h"
-#include "parser/megatron_reader.h"
-#include "parser/perfetto_reader.h"
-#include "parser/pipeline_logger_reader.h"
-#include "parser/ring_file_reader.h"
-#include "parser/sqlite_reader.h"
+#include "parser/chrome/reader.h"
+#include "parser/foreign/logs/megatron_reader.h"
+#include "parser/foreign/logs/pipeline_logger_reader.h"
+#include "parser/job_log/job_log_reader.h"
+#include "parser/perfetto/reader.h"
+#include "parser/ring/ring_file_reader.h"
+#include "parser/sqlite/reader.h"
 
 namespace pipetrace {
 

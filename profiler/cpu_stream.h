@@ -1,8 +1,8 @@
 #pragma once
 
+#include "profiler/clock/host_clock.h"
+#include "profiler/clock/wall_clock.h"
 #include "profiler/device_stream.h"
-#include "profiler/host_clock.h"
-#include "profiler/wall_clock.h"
 
 namespace pipetrace {
 

@@ -2,8 +2,8 @@
 
 #include <atomic>
 
+#include "profiler/clock/wall_clock.h"
 #include "profiler/device_stream.h"
-#include "profiler/wall_clock.h"
 
 namespace pipetrace {
 

@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "profiler/cpu_stream.h"
-#include "profiler/cuda_device.h"
-#include "profiler/cuda_driver.h"
-#include "profiler/cuda_stream.h"
-#include "profiler/nccl_recording.h"
+#include "profiler/cuda/device.h"
+#include "profiler/cuda/driver.h"
+#include "profiler/cuda/stream.h"
+#include "profiler/nccl/recording.h"
 #include "profiler/recorder.h"
 #include "profiler/switches.h"
 #include "trace/error.h"

@@ -7,9 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "profiler/environment.h"
-#include "profiler/record_from_c.h"
-#include "profiler/recorded_log.h"
+#include "profiler/testing/environment.h"
+#include "profiler/testing/record_from_c.h"
+#include "profiler/testing/recorded_log.h"
 
 namespace pipetrace {
 namespace {

@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <utility>
 
-#include "profiler/in_forked_child.h"
-#include "profiler/log_thread.h"
-#include "profiler/recording_state.h"
-#include "profiler/short_text.h"
-#include "profiler/text_pool.h"
+#include "profiler/log/log_thread.h"
+#include "profiler/process/in_forked_child.h"
+#include "profiler/ring/recording_state.h"
+#include "profiler/ring/short_text.h"
+#include "profiler/ring/text_pool.h"
 #include "trace/error.h"
-#include "trace/log_format.h"
+#include "trace/log/log_format.h"
 
 namespace pipetrace {
 namespace {

@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <string>
 
-#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
-#include "profiler/resource_limit.h"
+#include "profiler/testing/recorded_log.h"
+#include "profiler/testing/resource_limit.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -4,10 +4,10 @@
 #include <thread>
 #include <vector>
 
+#include "profiler/clock/wall_clock.h"
 #include "profiler/cpu_stream.h"
-#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
-#include "profiler/wall_clock.h"
+#include "profiler/testing/recorded_log.h"
 
 namespace pipetrace {
 namespace {

@@ -8,11 +8,11 @@
 
 #include "profiler/cpu_stream.h"
 #include "profiler/emulated_stream.h"
-#include "profiler/recorder_fixture.h"
-#include "profiler/resource_limit.h"
-#include "profiler/scripted_stream.h"
+#include "profiler/testing/recorder_fixture.h"
+#include "profiler/testing/resource_limit.h"
+#include "profiler/testing/scripted_stream.h"
 #include "trace/error.h"
-#include "trace/ring_format.h"
+#include "trace/log/ring_format.h"
 
 namespace pipetrace {
 namespace {

@@ -6,11 +6,11 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/counter_sources.h"
 #include "profiler/cpu_stream.h"
-#include "profiler/recorded_log.h"
+#include "profiler/log/counter_sources.h"
 #include "profiler/recorder.h"
-#include "trace/decimal_time.h"
+#include "profiler/testing/recorded_log.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {

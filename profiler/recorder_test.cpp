@@ -6,11 +6,11 @@
 #include <regex>
 #include <thread>
 
+#include "profiler/clock/wall_clock.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/job_scope.h"
-#include "profiler/recorded_log.h"
-#include "profiler/scripted_stream.h"
-#include "profiler/wall_clock.h"
+#include "profiler/testing/recorded_log.h"
+#include "profiler/testing/scripted_stream.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -10,8 +10,8 @@
 
 #include "profiler/cpu_stream.h"
 #include "profiler/pipetrace.h"
-#include "profiler/recorder_fixture.h"
-#include "profiler/short_text.h"
+#include "profiler/ring/short_text.h"
+#include "profiler/testing/recorder_fixture.h"
 #include "trace/error.h"
 
 namespace pipetrace {

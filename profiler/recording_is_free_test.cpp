@@ -22,11 +22,11 @@
 #include <utility>
 
 #include "profiler/cpu_stream.h"
-#include "profiler/cuda_stream.h"
+#include "profiler/cuda/stream.h"
 #include "profiler/emulated_stream.h"
 #include "profiler/pipetrace.h"
-#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
+#include "profiler/testing/recorded_log.h"
 
 namespace {
 

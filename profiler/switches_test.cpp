@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "profiler/environment.h"
+#include "profiler/testing/environment.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/rank_plan.h"
-#include "runtime/transfer_lane.h"
-#include "schedule/check.h"
+#include "runtime/planned_jobs.h"
+#include "runtime/transport/transfer_lane.h"
+#include "schedule/check/check.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -2,9 +2,9 @@
 
 #include <memory>
 
-#include "runtime/recorded_lanes.h"
+#include "runtime/record/recorded_lanes.h"
 #include "runtime/stage_work.h"
-#include "runtime/transport.h"
+#include "runtime/transport/transport.h"
 #include "schedule/schedule.h"
 
 namespace pipetrace {

@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/recorded_log.h"
-#include "runtime/rank_info_of.h"
+#include "profiler/testing/recorded_log.h"
+#include "runtime/record/rank_info_of.h"
 #include "runtime/testing/run_ranks.h"
 #include "schedule/build_schedule.h"
 #include "trace/error.h"

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "runtime/message.h"
+#include "runtime/transport/message.h"
 
 namespace pipetrace {
 

@@ -14,13 +14,13 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/nccl_plugin.h"
+#include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
 #include "runtime/executor.h"
-#include "runtime/gloo_transport.h"
-#include "runtime/in_process_transport.h"
-#include "runtime/rank_info_of.h"
-#include "runtime/rank_recording.h"
+#include "runtime/record/rank_info_of.h"
+#include "runtime/record/rank_recording.h"
+#include "runtime/transport/gloo.h"
+#include "runtime/transport/in_process.h"
 #include "samples/loss_report.h"
 #include "samples/sample_schedule.h"
 #include "trace/error.h"

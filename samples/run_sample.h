@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "runtime/stop_signal.h"
+#include "runtime/launch/stop_signal.h"
 #include "samples/sample_options.h"
 #include "samples/sample_task.h"
 

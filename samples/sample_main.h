@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "runtime/stop_signal.h"
+#include "runtime/launch/stop_signal.h"
 
 namespace pipetrace {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "schedule/build_schedule.h"
-#include "schedule/check.h"
-#include "schedule/schedule_reader.h"
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_reader.h"
 #include "trace/error.h"
 
 namespace pipetrace {

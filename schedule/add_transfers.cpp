@@ -3,8 +3,8 @@
 #include <map>
 #include <utility>
 
-#include "schedule/check.h"
-#include "schedule/plan_index.h"
+#include "schedule/check/check.h"
+#include "schedule/check/plan_index.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "schedule/build_schedule.h"
-#include "schedule/builders.h"
-#include "schedule/check.h"
-#include "schedule/dry_run.h"
+#include "schedule/builders/builders.h"
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_writer.h"
 #include "schedule/planned_message.h"
-#include "schedule/schedule_reader.h"
-#include "schedule/schedule_writer.h"
+#include "schedule/simulate/dry_run.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "schedule/builders.h"
+#include "schedule/builders/builders.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <ctime>
 
-#include "schedule/check.h"
-#include "schedule/dry_run.h"
-#include "schedule/simulate.h"
+#include "schedule/check/check.h"
+#include "schedule/simulate/dry_run.h"
+#include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "schedule/interleaved_order.h"
+#include "schedule/builders/interleaved_order.h"
 
 namespace pipetrace {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <string>
 
-#include "schedule/dry_run.h"
+#include "schedule/simulate/dry_run.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "schedule/add_transfers.h"
-#include "schedule/builders.h"
-#include "schedule/check.h"
-#include "schedule/schedule_writer.h"
-#include "schedule/test_random_plans.h"
-#include "schedule/test_second_opinion.h"
+#include "schedule/builders/builders.h"
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_writer.h"
+#include "schedule/testing/random_plans.h"
+#include "schedule/testing/second_opinion.h"
 
 namespace pipetrace {
 namespace {

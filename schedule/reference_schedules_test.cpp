@@ -6,11 +6,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "schedule/builders.h"
-#include "schedule/check.h"
-#include "schedule/schedule_reader.h"
-#include "schedule/schedule_writer.h"
-#include "schedule/simulate.h"
+#include "schedule/builders/builders.h"
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_writer.h"
+#include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/check.h"
-#include "schedule/simulate.h"
+#include "schedule/check/check.h"
+#include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
 namespace {

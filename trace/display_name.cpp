@@ -1,6 +1,6 @@
 #include "trace/display_name.h"
 
-#include "trace/made_up_name.h"
+#include "trace/text/made_up_name.h"
 
 namespace pipetrace {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "trace/in_parallel.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <QScrollBar>
 #include <algorithm>
 
-#include "chart/draw_chart.h"
+#include "chart/draw/draw_chart.h"
 #include "viewer/legible_steps.h"
 #include "viewer/qt_canvas.h"
 

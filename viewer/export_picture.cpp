@@ -8,10 +8,10 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "chart/svg_writer.h"
-#include "trace/decimal_time.h"
+#include "chart/draw/svg_writer.h"
 #include "trace/error.h"
-#include "trace/output_file.h"
+#include "trace/files/output_file.h"
+#include "trace/text/decimal_time.h"
 #include "viewer/legible_steps.h"
 #include "viewer/qt_canvas.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "chart/chart_picture.h"
 #include "chart/chart_view.h"
+#include "chart/draw/chart_picture.h"
 #include "viewer/export_options.h"
 #include "viewer/loaded_profile.h"
 

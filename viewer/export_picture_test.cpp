@@ -7,10 +7,10 @@
 #include <QImage>
 #include <QXmlStreamReader>
 
-#include "chart/gpipe_timeline.h"
+#include "chart/testing/gpipe_timeline.h"
 #include "trace/error.h"
 #include "viewer/qt_canvas.h"
-#include "viewer/test_profile.h"
+#include "viewer/testing/profile.h"
 
 namespace pipetrace {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "trace/bubble_class.h"
-#include "trace/decimal_time.h"
 #include "trace/display_name.h"
-#include "trace/log_format.h"
+#include "trace/log/log_format.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {

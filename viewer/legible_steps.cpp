@@ -4,7 +4,7 @@
 #include <limits>
 #include <string>
 
-#include "chart/text_width.h"
+#include "chart/draw/text_width.h"
 #include "chart/time_axis.h"
 
 namespace pipetrace {

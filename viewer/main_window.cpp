@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "chart/time_ticks.h"
-#include "trace/decimal_time.h"
 #include "trace/error.h"
+#include "trace/text/decimal_time.h"
 #include "viewer/export_picture.h"
 #include "viewer/job_fields.h"
 #include "viewer/legible_steps.h"

@@ -11,7 +11,7 @@
 #include <QStatusBar>
 #include <QTest>
 
-#include "viewer/test_profile.h"
+#include "viewer/testing/profile.h"
 
 namespace pipetrace {
 namespace {

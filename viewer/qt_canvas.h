@@ -2,7 +2,7 @@
 
 #include <QPainter>
 
-#include "chart/canvas.h"
+#include "chart/draw/canvas.h"
 #include "viewer/font_cache.h"
 
 namespace pipetrace {

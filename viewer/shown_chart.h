@@ -3,7 +3,7 @@
 #include <QTest>
 #include <QWheelEvent>
 
-#include "chart/test_timelines.h"
+#include "chart/testing/timelines.h"
 #include "viewer/chart_widget.h"
 
 namespace pipetrace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "trace/decimal_time.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {

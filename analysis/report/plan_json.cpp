@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "analysis/costs_file.h"
+#include "analysis/costs/costs_file.h"
 #include "analysis/report/plan_report.h"
 
 namespace pipetrace {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/plan_figures.h"
-#include "schedule/problem.h"
+#include "analysis/costs/plan_figures.h"
+#include "schedule/check/problem.h"
 
 namespace pipetrace {
 

@@ -4,7 +4,7 @@
 #include "analysis/report/plan_report.h"
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
-#include "trace/decimal_time.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/hand_made_timeline.h"
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
-#include "schedule/builders.h"
-#include "schedule/simulate.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "schedule/builders/builders.h"
+#include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
 namespace {

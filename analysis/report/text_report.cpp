@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analysis/report/text_table.h"
-#include "trace/decimal_time.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {

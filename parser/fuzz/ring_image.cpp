@@ -5,7 +5,7 @@
 
 #include "trace/event.h"
 #include "trace/job_kind.h"
-#include "trace/ring_format.h"
+#include "trace/log/ring_format.h"
 
 namespace pipetrace::fuzz {
 namespace {

@@ -6,11 +6,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "parser/chrome_writer.h"
+#include "parser/chrome/write/writer.h"
 #include "parser/fuzz/ring_image.h"
-#include "parser/perfetto_writer.h"
-#include "parser/sqlite_writer.h"
-#include "parser/test_timelines.h"
+#include "parser/perfetto/writer.h"
+#include "parser/sqlite/writer.h"
+#include "parser/testing/timelines.h"
 #include "trace/error.h"
 
 namespace pipetrace::fuzz {

@@ -7,8 +7,8 @@
 #include <exception>
 #include <string>
 
-#include "runtime/gloo_transport.h"
 #include "runtime/testing/training_case.h"
+#include "runtime/transport/gloo.h"
 #include "schedule/build_schedule.h"
 
 namespace pipetrace::testing {

@@ -3,9 +3,9 @@
 #include <exception>
 #include <thread>
 
-#include "runtime/gloo_transport.h"
-#include "runtime/in_process_transport.h"
-#include "runtime/local_port.h"
+#include "runtime/launch/local_port.h"
+#include "runtime/transport/gloo.h"
+#include "runtime/transport/in_process.h"
 #include "trace/error.h"
 
 namespace pipetrace::testing {

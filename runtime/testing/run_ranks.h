@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/transport.h"
+#include "runtime/transport/transport.h"
 
 namespace pipetrace::testing {
 

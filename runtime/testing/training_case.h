@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/transport.h"
+#include "runtime/transport/transport.h"
 #include "schedule/schedule.h"
 
 namespace pipetrace::testing {

@@ -4,11 +4,11 @@
 #include <cstdlib>
 
 #include "schedule/add_transfers.h"
-#include "schedule/check.h"
-#include "schedule/dry_run.h"
-#include "schedule/schedule_reader.h"
-#include "schedule/schedule_writer.h"
-#include "schedule/simulate.h"
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_writer.h"
+#include "schedule/simulate/dry_run.h"
+#include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 
 namespace pipetrace::fuzz {

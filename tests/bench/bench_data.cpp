@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <random>
 
-#include "trace/decimal_time.h"
-#include "trace/output_file.h"
+#include "trace/files/output_file.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace::bench {
 namespace {

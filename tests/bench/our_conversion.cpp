@@ -6,10 +6,10 @@
 
 #include "analysis/report/text_report.h"
 #include "analysis/run_summary.h"
-#include "parser/chrome_writer.h"
+#include "parser/chrome/write/writer.h"
 #include "parser/load_timeline.h"
-#include "parser/perfetto_writer.h"
-#include "trace/output_file.h"
+#include "parser/perfetto/writer.h"
+#include "trace/files/output_file.h"
 
 namespace pipetrace::bench {
 namespace {

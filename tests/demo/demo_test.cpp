@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "analysis/measured_costs.h"
+#include "analysis/costs/measured_costs.h"
 #include "analysis/run_summary.h"
 #include "parser/load_timeline.h"
 #include "schedule/build_schedule.h"
-#include "schedule/simulate.h"
+#include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
 namespace {

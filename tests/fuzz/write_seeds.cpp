@@ -9,9 +9,9 @@
 #include "parser/fuzz/seeds.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/schedule_writer.h"
+#include "schedule/file/schedule_writer.h"
 #include "trace/error.h"
-#include "trace/output_file.h"
+#include "trace/files/output_file.h"
 
 namespace pipetrace {
 namespace {

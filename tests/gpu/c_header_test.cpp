@@ -4,7 +4,7 @@
 #include <string>
 
 #include "profiler/pipetrace.h"
-#include "profiler/recorded_log.h"
+#include "profiler/testing/recorded_log.h"
 #include "tests/gpu/gpu_fixture.h"
 
 namespace pipetrace {

@@ -4,7 +4,7 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/cuda_stream.h"
+#include "profiler/cuda/stream.h"
 #include "tests/gpu/gpu_fixture.h"
 
 namespace pipetrace {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "profiler/cuda_stream.h"
-#include "profiler/cupti_collector.h"
-#include "profiler/nvtx_ranges.h"
-#include "profiler/recorded_log.h"
+#include "profiler/cuda/stream.h"
+#include "profiler/kernels/cupti_collector.h"
+#include "profiler/kernels/nvtx_ranges.h"
+#include "profiler/testing/recorded_log.h"
 #include "tests/gpu/gpu_fixture.h"
 
 namespace pipetrace {

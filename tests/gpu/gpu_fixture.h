@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "profiler/cuda_runtime.h"
-#include "profiler/wall_clock.h"
+#include "profiler/clock/wall_clock.h"
+#include "profiler/cuda/runtime.h"
 
 namespace pipetrace {
 

@@ -4,10 +4,10 @@
 #include <cstdlib>
 
 #include "profiler/cpu_stream.h"
-#include "profiler/nccl_plugin.h"
-#include "profiler/nccl_recording.h"
-#include "profiler/recorded_log.h"
+#include "profiler/nccl/plugin.h"
+#include "profiler/nccl/recording.h"
 #include "profiler/recorder.h"
+#include "profiler/testing/recorded_log.h"
 #include "tests/gpu/gpu_fixture.h"
 
 namespace pipetrace {

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "profiler/cpu_stream.h"
-#include "profiler/cuda_runtime.h"
-#include "profiler/cuda_stream.h"
-#include "profiler/recorded_log.h"
+#include "profiler/cuda/runtime.h"
+#include "profiler/cuda/stream.h"
 #include "profiler/recorder.h"
+#include "profiler/testing/recorded_log.h"
 
 namespace pipetrace {
 namespace {

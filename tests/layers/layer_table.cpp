@@ -29,7 +29,7 @@ std::set<std::string> wordsOf(const std::string& cell) {
 
 /// Tests, and what only tests link.
 bool isTest(const std::string& path) {
-  static const std::regex test("_test\\.cpp$|_bench\\.cpp$|/test_|_fixture\\.h$|/testing/|/fuzz/");
+  static const std::regex test("_test\\.cpp$|/testing/|/fuzz/|/bench/");
   return path.rfind("tests/", 0) == 0 || std::regex_search(path, test);
 }
 

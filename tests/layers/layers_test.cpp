@@ -78,7 +78,7 @@ TEST(LayersTest, NoTwoHeadersDefineATypeOfTheSameName) {
 
 TEST(LayersTest, HeadersOfCuptiAndNcclAreIncludedByOneFileEach) {
   const std::regex include(R"((?:^|\n)\s*#\s*include\s*[<"]([^>"]+)[>"])");
-  const std::map<std::string, std::string> placeOf = {{"cupti.h", "profiler/cupti_api.cpp"},
+  const std::map<std::string, std::string> placeOf = {{"cupti.h", "profiler/kernels/cupti_api.cpp"},
                                                       {"nccl.h", "tests/gpu/nccl_test.cpp"}};
   std::map<std::string, std::vector<std::string>> found;
   for (const auto& [folder, allowed] : realTable().mayInclude) {

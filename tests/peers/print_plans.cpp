@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "schedule/build_schedule.h"
-#include "schedule/paddle_job_list.h"
-#include "schedule/schedule_writer.h"
+#include "schedule/file/paddle_job_list.h"
+#include "schedule/file/schedule_writer.h"
 
 namespace {
 

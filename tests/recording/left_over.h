@@ -14,9 +14,9 @@
 
 #include "parser/load_timeline.h"
 #include "profiler/cpu_stream.h"
-#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
-#include "trace/ring_format.h"
+#include "profiler/testing/recorded_log.h"
+#include "trace/log/ring_format.h"
 
 namespace pipetrace {
 

@@ -10,9 +10,9 @@
 
 #include "parser/load_timeline.h"
 #include "profiler/cpu_stream.h"
-#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
-#include "profiler/scripted_stream.h"
+#include "profiler/testing/recorded_log.h"
+#include "profiler/testing/scripted_stream.h"
 #include "tests/recording/left_over.h"
 #include "trace/error.h"
 

@@ -5,8 +5,8 @@
 
 #include "parser/load_timeline.h"
 #include "profiler/cpu_stream.h"
-#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
+#include "profiler/testing/recorded_log.h"
 #include "tests/recording/left_over.h"
 
 namespace pipetrace {

@@ -16,7 +16,7 @@
 
 #include "profiler/cpu_stream.h"
 #include "profiler/pipetrace.h"
-#include "profiler/recorder_fixture.h"
+#include "profiler/testing/recorder_fixture.h"
 #include "trace/error.h"
 
 namespace pipetrace {

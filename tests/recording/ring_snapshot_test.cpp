@@ -4,12 +4,12 @@
 #include <atomic>
 #include <thread>
 
-#include "parser/ring_contents.h"
-#include "parser/ring_snapshot.h"
+#include "parser/ring/ring_contents.h"
+#include "parser/ring/ring_snapshot.h"
 #include "profiler/cpu_stream.h"
-#include "profiler/lane.h"
-#include "profiler/recorded_log.h"
-#include "profiler/ring_front.h"
+#include "profiler/ring/lane.h"
+#include "profiler/ring/ring_front.h"
+#include "profiler/testing/recorded_log.h"
 #include "tests/recording/left_over.h"
 #include "tests/recording/numbered_jobs.h"
 

@@ -7,8 +7,8 @@
 
 #include "parser/load_timeline.h"
 #include "profiler/cpu_stream.h"
-#include "profiler/recorded_log.h"
 #include "profiler/recorder.h"
+#include "profiler/testing/recorded_log.h"
 #include "tests/recording/numbered_jobs.h"
 
 namespace pipetrace {

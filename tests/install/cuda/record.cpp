@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "profiler/cpu_stream.h"
-#include "profiler/cuda_device.h"
-#include "profiler/cuda_runtime.h"
-#include "profiler/cuda_stream.h"
+#include "profiler/cuda/device.h"
+#include "profiler/cuda/runtime.h"
+#include "profiler/cuda/stream.h"
 #include "profiler/recorder.h"
 #include "profiler/switches.h"
 

@@ -1,0 +1,203 @@
+#include "analysis/costs/costs_file.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "trace/error.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::string_view kBandwidth = "bandwidth_gbs";
+constexpr double kGiga = 1e9;
+
+struct StageKey {
+  std::string_view name;
+  GivenCosts::Values GivenCosts::*values;
+};
+constexpr StageKey kStageKeys[] = {{"forward_ms", &GivenCosts::forward},
+                                   {"backward_ms", &GivenCosts::backward},
+                                   {"backward_input_ms", &GivenCosts::backwardInput},
+                                   {"backward_weight_ms", &GivenCosts::backwardWeight},
+                                   {"forward_backward_ms", &GivenCosts::forwardBackward},
+                                   {"activation_bytes", &GivenCosts::activation},
+                                   {"freed_by_input_bytes", &GivenCosts::freedByInput},
+                                   {"weights_bytes", &GivenCosts::weights},
+                                   {"message_bytes", &GivenCosts::message}};
+
+struct TimeKey {
+  std::string_view name;
+  Nanoseconds GivenCosts::*time;
+};
+constexpr TimeKey kTimeKeys[] = {{"transfer_ms", &GivenCosts::transfer},
+                                 {"lr_ms", &GivenCosts::lr},
+                                 {"optimizer_ms", &GivenCosts::optimizer}};
+
+std::string knownKeys() {
+  std::string text;
+  for (const StageKey& key : kStageKeys) text += std::string(key.name) + ", ";
+  for (const TimeKey& key : kTimeKeys) text += std::string(key.name) + ", ";
+  return text + std::string(kBandwidth);
+}
+
+/// "10" or "0.25".
+std::string milliseconds(Nanoseconds time) {
+  std::string text;
+  appendMilliseconds(text, time);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
+/// Takes the numbers as they come: times need their digits, which a parsed document has lost.
+class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit CostsHandler(const std::string& name) : name_(name) {}
+
+  GivenCosts take() {
+    if (!hasObject_) failFile("is empty; a costs file is an object like {\"forward_ms\": 10}");
+    return std::move(given_);
+  }
+
+  bool null() override { return noNumber("null"); }
+  bool boolean(bool) override { return noNumber("true or false"); }
+  bool string(string_t&) override { return noNumber("text"); }
+  bool binary(binary_t&) override { return noNumber("text"); }
+  bool number_integer(number_integer_t value) override {
+    return number(std::to_string(value), static_cast<double>(value));
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return number(std::to_string(value), static_cast<double>(value));
+  }
+  bool number_float(number_float_t value, const string_t& text) override {
+    return number(text, value);
+  }
+
+  bool start_object(std::size_t) override {
+    if (hasObject_) return noNumber("an object");
+    return hasObject_ = true;
+  }
+  bool end_object() override { return true; }
+  bool key(string_t& key) override {
+    key_ = key;
+    if (!seen_.insert(key).second) fail("stands twice in the file");
+    const auto isThis = [&](const auto& known) { return known.name == key; };
+    const auto stageKey = std::find_if(std::begin(kStageKeys), std::end(kStageKeys), isThis);
+    const auto timeKey = std::find_if(std::begin(kTimeKeys), std::end(kTimeKeys), isThis);
+    values_ = stageKey == std::end(kStageKeys) ? nullptr : &(given_.*(stageKey->values));
+    time_ = timeKey == std::end(kTimeKeys) ? nullptr : &(given_.*(timeKey->time));
+    if (values_ == nullptr && time_ == nullptr && key != kBandwidth) {
+      fail("is no cost; known are " + knownKeys());
+    }
+    return true;
+  }
+  bool start_array(std::size_t) override {
+    if (!hasObject_ || inArray_ || values_ == nullptr) return noNumber("an array");
+    return inArray_ = true;
+  }
+  bool end_array() override {
+    if (values_->empty()) fail("is an empty array; give one number per virtual stage");
+    inArray_ = false;
+    return true;
+  }
+  bool parse_error(std::size_t, const std::string&,
+                   const nlohmann::json::exception& error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
+    const std::string text = error.what();
+    const std::size_t from = text.find("at line");
+    throw Error(name_ + ": no JSON " + (from == std::string::npos ? text : text.substr(from)));
+  }
+
+ private:
+  [[noreturn]] void failFile(const std::string& what) const { throw Error(name_ + " " + what); }
+  [[noreturn]] void fail(const std::string& what) const {
+    std::string where = key_;
+    if (inArray_) where += "[" + std::to_string(values_->size()) + "]";
+    throw Error(name_ + ": " + where + " " + what);
+  }
+  bool noNumber(const char* what) const {
+    if (!hasObject_ || key_.empty()) {
+      failFile("holds no object; a costs file is an object like {\"forward_ms\": 10}");
+    }
+    fail("is " + std::string(what) + ", not a number" +
+         (values_ != nullptr && !inArray_ ? " or an array of numbers" : ""));
+  }
+
+  bool number(const std::string& text, double value) {
+    if (!hasObject_ || key_.empty()) return noNumber("a number");
+    if (value < 0) fail("is " + text + "; no cost is negative");
+    if (values_ != nullptr) {
+      values_->push_back(key_.ends_with("_ms") ? time(text) : bytes(text));
+    } else if (time_ != nullptr) {
+      *time_ = time(text);
+    } else {
+      given_.bandwidth = value * kGiga;
+      if (!(given_.bandwidth > 0 && std::isfinite(given_.bandwidth))) {
+        fail("is " + text + "; a bandwidth is finite and above 0, or left out");
+      }
+    }
+    return true;
+  }
+  Nanoseconds time(const std::string& text) const {
+    const std::optional<Nanoseconds> time = parseDecimalTime(text, kNsPerMs);
+    if (!time || *time > kLongest) {
+      fail("is " + text + ", which is no time in milliseconds; write it like 10 or 0.25, up to " +
+           milliseconds(kLongest));
+    }
+    return *time;
+  }
+  std::int64_t bytes(const std::string& text) const {
+    const std::optional<std::int64_t> bytes = parseDecimalTime(text, 1);
+    if (!bytes || text.find('.') != std::string::npos || *bytes > kLongest) {
+      fail("is " + text + ", which is no whole number of bytes");
+    }
+    return *bytes;
+  }
+
+  // A plan adds up thousands of them.
+  static constexpr std::int64_t kLongest = kNsMax / 1'000'000;
+
+  const std::string& name_;
+  GivenCosts given_;
+  bool hasObject_ = false;
+  bool inArray_ = false;
+  std::string key_;
+  std::set<std::string> seen_;
+  GivenCosts::Values* values_ = nullptr;  // what the key's numbers go to; or
+  Nanoseconds* time_ = nullptr;           // this; or, neither, the bandwidth
+};
+
+}  // namespace
+
+GivenCosts readCostsFile(std::string_view text, const std::string& name) {
+  CostsHandler handler(name);
+  nlohmann::json::sax_parse(text, &handler, nlohmann::json::input_format_t::json, true, true);
+  return handler.take();
+}
+
+std::string toCostsFile(const GivenCosts& given) {
+  std::string text;
+  const auto add = [&text](std::string_view key, const std::string& value) {
+    text += (text.empty() ? "{\n  \"" : ",\n  \"") + std::string(key) + "\": " + value;
+  };
+  for (const StageKey& key : kStageKeys) {
+    const GivenCosts::Values& values = given.*key.values;
+    std::string list;
+    for (const std::int64_t value : values) {
+      list += (list.empty() ? "" : ", ") +
+              (key.name.ends_with("_ms") ? milliseconds(value) : std::to_string(value));
+    }
+    if (!values.empty()) add(key.name, values.size() == 1 ? list : "[" + list + "]");
+  }
+  for (const TimeKey& key : kTimeKeys) {
+    if (given.*key.time != 0) add(key.name, milliseconds(given.*key.time));
+  }
+  if (given.bandwidth != 0) add(kBandwidth, nlohmann::json(given.bandwidth / kGiga).dump());
+  return text.empty() ? "{}\n" : text + "\n}\n";
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,158 @@
+#include "analysis/costs/costs_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Costs costsOf(const std::string& text, int stages = 2) {
+  return completeCosts(readCostsFile(text, "costs.json"), stages);
+}
+
+std::string errorOf(const std::string& text, int stages = 2) {
+  try {
+    costsOf(text, stages);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(CostsFile, OneNumberIsForAllStagesAndAnArrayForEach) {
+  const Costs costs = costsOf(R"({
+    "forward_ms": [10, 12.5], "backward_ms": 20, "activation_bytes": 4096,
+    "weights_bytes": [1, 2], "message_bytes": 7, "freed_by_input_bytes": [0, 4096],
+    "transfer_ms": 0.601, "lr_ms": 0.1, "optimizer_ms": 2, "bandwidth_gbs": 12.5 // of the links
+  })");
+  ASSERT_EQ(costs.stages.size(), 2U);
+  EXPECT_EQ(costs.stages[0].forward, 10'000'000);
+  EXPECT_EQ(costs.stages[1].forward, 12'500'000);
+  EXPECT_EQ(costs.stages[1].backward, 20'000'000);
+  EXPECT_EQ(costs.stages[0].activation, 4096);
+  EXPECT_EQ(costs.stages[1].weights, 2);
+  EXPECT_EQ(costs.stages[0].message, 7);
+  EXPECT_EQ(costs.stages[1].freedByInput, 4096);
+  EXPECT_EQ(costs.transfer, 601'000);
+  EXPECT_EQ(costs.lr, 100'000);
+  EXPECT_EQ(costs.optimizer, 2'000'000);
+  EXPECT_DOUBLE_EQ(costs.bandwidth, 12.5e9);
+}
+
+TEST(CostsFile, TimesAreReadToTheNanosecond) {
+  // Times 1e6 as a double it would be 528107675.
+  EXPECT_EQ(costsOf(R"({"forward_ms": 528.107676})").stages[0].forward, 528'107'676);
+}
+
+TEST(CostsFile, WhatIsMissingFollowsFromTheRest) {
+  const auto backward = [](const char* text) {
+    const StageCosts stage = costsOf(text).stages[1];
+    return std::vector<Nanoseconds>{stage.forward, stage.backward, stage.backwardInput,
+                                    stage.backwardWeight};
+  };
+  constexpr Nanoseconds kMs = kNsPerMs;
+  EXPECT_THAT(backward("{}"), ElementsAre(kMs, 2 * kMs, kMs, kMs));
+  EXPECT_THAT(backward(R"({"forward_ms": 3})"), ElementsAre(3 * kMs, 6 * kMs, 3 * kMs, 3 * kMs));
+  EXPECT_THAT(backward(R"({"backward_ms": 5})"),
+              ElementsAre(kMs, 5 * kMs, 2 * kMs + kMs / 2, 2 * kMs + kMs / 2));
+  EXPECT_THAT(backward(R"({"backward_input_ms": 3, "backward_weight_ms": 4})"),
+              ElementsAre(kMs, 7 * kMs, 3 * kMs, 4 * kMs));
+  EXPECT_THAT(backward(R"({"backward_ms": 5, "backward_weight_ms": 4})"),
+              ElementsAre(kMs, 5 * kMs, kMs, 4 * kMs));
+  EXPECT_EQ(costsOf("{}").stages[0].activation, 1);
+  EXPECT_EQ(costsOf("{}").stages[0].forwardBackward, -1);
+}
+
+TEST(CostsFile, WhatItCannotMeanIsAnErrorWithItsKey) {
+  EXPECT_THAT(errorOf(R"({"forward_ms": [1, 2, 3]})"),
+              HasSubstr("costs for 3 stages (forward), but the schedule has 2"));
+  EXPECT_THAT(errorOf(R"({"forwards_ms": 1})"), HasSubstr("costs.json: forwards_ms is no cost"));
+  EXPECT_THAT(errorOf(R"({"forwards_ms": 1})"), HasSubstr("backward_input_ms"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": 1, "forward_ms": 2})"),
+              HasSubstr("forward_ms stands twice"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": [1, -2]})"), HasSubstr("forward_ms[1] is -2; no cost"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": 1e3})"), HasSubstr("write it like 10 or 0.25"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": 99999999999999999999})"), HasSubstr("forward_ms is"));
+  EXPECT_THAT(errorOf(R"({"activation_bytes": 1.5})"), HasSubstr("whole number of bytes"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": [1, null]})"), HasSubstr("forward_ms[1] is null"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": "1"})"), HasSubstr("forward_ms is text"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": {}})"), HasSubstr("forward_ms is an object"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": [[1]]})"), HasSubstr("forward_ms[0] is an array"));
+  EXPECT_THAT(errorOf(R"({"forward_ms": []})"), HasSubstr("forward_ms[0] is an empty array"));
+  EXPECT_THAT(errorOf(R"({"transfer_ms": [1]})"), HasSubstr("transfer_ms is an array"));
+  EXPECT_THAT(errorOf(R"({"transfer_ms": true})"), HasSubstr("transfer_ms is true or false"));
+  EXPECT_THAT(errorOf(R"({"weights_bytes": 1})"), HasSubstr("not of activations"));
+  EXPECT_THAT(errorOf(R"({"freed_by_input_bytes": 1})"), HasSubstr("activation it is part of"));
+  EXPECT_THAT(errorOf(R"({"freed_by_input_bytes": 2, "activation_bytes": 1})"),
+              HasSubstr("stage 0: the input half gives back more"));
+  EXPECT_THAT(errorOf(R"({"bandwidth_gbs": 2})"), HasSubstr("how long messages are"));
+  for (const char* bandwidth : {"0", "0.0", "1e305", "1e-400"}) {
+    EXPECT_THAT(errorOf(R"({"message_bytes": 1, "bandwidth_gbs": )" + std::string(bandwidth) + "}"),
+                HasSubstr("bandwidth_gbs is " + std::string(bandwidth)));
+  }
+  EXPECT_THAT(errorOf(R"({"message_bytes": [0, 1000], "bandwidth_gbs": 1e-12})"),
+              HasSubstr("a message of 1000 bytes takes hours"));
+  EXPECT_THAT(errorOf(R"({"backward_ms": 2, "backward_input_ms": 3})"),
+              HasSubstr("longer than the whole"));
+}
+
+TEST(CostsFile, WhatIsNoJsonIsAnErrorWithLineAndColumn) {
+  EXPECT_THAT(errorOf("{\n  \"forward_ms\": 1,,\n}"),
+              HasSubstr("costs.json: no JSON at line 2, column"));
+  EXPECT_THAT(errorOf(""), HasSubstr("costs.json: no JSON at line 1"));
+  EXPECT_THAT(errorOf("{\"forward_ms\": 1} {"), HasSubstr("no JSON at line 1"));
+  EXPECT_THAT(errorOf("[1, 2]"), HasSubstr("holds no object"));
+  EXPECT_THAT(errorOf("3"), HasSubstr("holds no object"));
+  EXPECT_THAT(errorOf("null"), HasSubstr("holds no object"));
+  EXPECT_THAT(errorOf("{\"forward_ms\": \x80}"), HasSubstr("no JSON at line 1"));
+}
+
+TEST(CostsFile, WrittenCostsReadBackToTheSame) {
+  Costs costs = Costs::equal(3, {.forward = 10'000'001,
+                                 .backward = 20'500'000,
+                                 .backwardInput = 12,
+                                 .backwardWeight = 13,
+                                 .activation = 201'216,
+                                 .freedByInput = 127'488});
+  costs.stages[1].forward = 7;
+  costs.stages[2].weights = 9;
+  costs.stages[0].forwardBackward = 3;
+  costs.stages[1].forwardBackward = 4;
+  costs.stages[2].forwardBackward = 5;
+  costs.transfer = 601'000;
+  costs.optimizer = 5;
+  costs.bandwidth = 25e9;
+  costs.stages[0].message = 8;
+  const std::string text = toCostsFile(givenCosts(costs));
+  EXPECT_EQ(toCostsFile(readCostsFile(text, "x")), text);
+  const Costs back = costsOf(text, 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(back.stages[i].forward, costs.stages[i].forward);
+    EXPECT_EQ(back.stages[i].backward, costs.stages[i].backward);
+    EXPECT_EQ(back.stages[i].backwardInput, costs.stages[i].backwardInput);
+    EXPECT_EQ(back.stages[i].backwardWeight, costs.stages[i].backwardWeight);
+    EXPECT_EQ(back.stages[i].forwardBackward, costs.stages[i].forwardBackward);
+    EXPECT_EQ(back.stages[i].activation, costs.stages[i].activation);
+    EXPECT_EQ(back.stages[i].freedByInput, costs.stages[i].freedByInput);
+    EXPECT_EQ(back.stages[i].weights, costs.stages[i].weights);
+    EXPECT_EQ(back.stages[i].message, costs.stages[i].message);
+  }
+  EXPECT_EQ(back.transfer, costs.transfer);
+  EXPECT_EQ(back.optimizer, costs.optimizer);
+  EXPECT_DOUBLE_EQ(back.bandwidth, costs.bandwidth);
+}
+
+TEST(CostsFile, SharedValuesAreWrittenOnce) {
+  EXPECT_EQ(
+      toCostsFile(givenCosts(Costs::equal(4, {.forward = kNsPerMs / 4, .backward = kNsPerMs}))),
+      "{\n  \"forward_ms\": 0.25,\n  \"backward_ms\": 1,\n  \"backward_input_ms\": 0,\n"
+      "  \"backward_weight_ms\": 0\n}\n");
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,165 @@
+#include "analysis/costs/measured_costs.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "trace/error.h"
+#include "trace/log/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+using Durations = std::vector<Nanoseconds>;
+
+Nanoseconds median(Durations& values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  const Nanoseconds lower = *std::max_element(values.begin(), middle);
+  return lower + (*middle - lower) / 2;
+}
+
+/// The first step, when there are others; else no step at all.
+std::int32_t warmUpStep(const Timeline& timeline) {
+  std::int32_t first = std::numeric_limits<std::int32_t>::max();
+  std::int32_t last = kNotGiven;
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (!isCompute(event.kind)) continue;
+      first = std::min(first, event.step);
+      last = std::max(last, event.step);
+    }
+  }
+  return first < last ? first : std::numeric_limits<std::int32_t>::min();
+}
+
+/// One end of a message: who sends what to whom. A pair of ranks may exchange several of one key,
+/// one for each pair of their stages; these meet in the order of their starts.
+struct MessageKey {
+  bool forward;
+  std::int32_t step;
+  int sender;
+  int receiver;
+  std::int32_t microBatch;
+
+  auto operator<=>(const MessageKey&) const = default;
+};
+
+struct Message {
+  std::vector<const Event*> sends;
+  std::vector<const Event*> receives;
+};
+
+class Measuring {
+ public:
+  explicit Measuring(const Timeline& timeline)
+      : timeline_(timeline), warmUp_(warmUpStep(timeline)) {
+    for (const Track& track : timeline.tracks) {
+      for (const Event& event : track.events) {
+        if (event.step != warmUp_) add(event, track.rank);
+      }
+    }
+  }
+
+  Costs costs() {
+    Costs costs;
+    costs.lr = median(lr_);
+    costs.optimizer = median(optimizer_);
+    costs.transfer = transfer();
+    for (auto& [number, durations] : stages_) {
+      auto& [forward, backward, input, weight, fused] = durations;
+      const auto next = static_cast<std::int32_t>(costs.stages.size());
+      if (number != next || forward.empty()) {
+        throw Error("cannot measure the costs of stage " + std::to_string(next) +
+                    ": the run has no forward job of it; read the logs of all ranks together");
+      }
+      StageCosts stage{median(forward), median(backward), median(input), median(weight)};
+      if (backward.empty()) stage.backward = stage.backwardInput + stage.backwardWeight;
+      if (!fused.empty()) stage.forwardBackward = median(fused);
+      stage.message = median(bytes_[number]);
+      costs.stages.push_back(stage);
+    }
+    if (costs.stages.empty()) {
+      throw Error("cannot measure costs: the run has no forward job of a known stage");
+    }
+    return costs;
+  }
+
+ private:
+  void add(const Event& event, int rank) {
+    switch (event.kind) {
+      case JobKind::kLr: lr_.push_back(event.duration()); break;
+      case JobKind::kOptimizer: optimizer_.push_back(event.duration()); break;
+      case JobKind::kForward: addToStage(0, event); break;
+      case JobKind::kBackward: addToStage(1, event); break;
+      case JobKind::kBackwardInput: addToStage(2, event); break;
+      case JobKind::kBackwardWeight: addToStage(3, event); break;
+      case JobKind::kForwardBackward: addToStage(4, event); break;
+      case JobKind::kSendForward:
+      case JobKind::kSendBackward:
+        messages_[keyOf(event, rank)].sends.push_back(&event);
+        addBytes(event);
+        break;
+      case JobKind::kRecvForward:
+      case JobKind::kRecvBackward: messages_[keyOf(event, rank)].receives.push_back(&event); break;
+      default: break;
+    }
+  }
+
+  void addToStage(std::size_t kind, const Event& event) {
+    if (event.stage < 0) return;
+    stages_[event.stage][kind].push_back(event.duration());
+  }
+
+  /// A stage's message is what it sends on, and what comes back to it.
+  void addBytes(const Event& send) {
+    const std::int32_t stage = send.kind == JobKind::kSendForward ? send.stage : send.stage - 1;
+    if (send.stage < 0 || stage < 0) return;
+    for (const Argument& argument : timeline_.argumentsOf(send)) {
+      if (argument.type != ArgumentType::kInteger) continue;
+      if (timeline_.strings[argument.key] != log_format::kBytes) continue;
+      bytes_[stage].push_back(argument.integer);
+    }
+  }
+
+  static MessageKey keyOf(const Event& event, int rank) {
+    const bool sends = isSend(event.kind);
+    const bool forward = event.kind == JobKind::kSendForward || event.kind == JobKind::kRecvForward;
+    return {forward, event.step, sends ? rank : event.peer, sends ? event.peer : rank,
+            event.microBatch};
+  }
+
+  Nanoseconds transfer() {
+    Durations durations;
+    for (auto& [key, message] : messages_) {
+      const std::size_t pairs = std::min(message.sends.size(), message.receives.size());
+      for (std::size_t i = 0; i < pairs; ++i) {
+        const Event& send = *message.sends[i];
+        const Event& receive = *message.receives[i];
+        durations.push_back(
+            std::max<Nanoseconds>(0, receive.end - std::max(send.begin, receive.begin)));
+      }
+    }
+    return median(durations);
+  }
+
+  const Timeline& timeline_;
+  std::int32_t warmUp_;
+  // Forward, backward, halves, fused pairs.
+  std::map<std::int32_t, std::array<Durations, 5>> stages_;
+  std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage
+  Durations lr_;
+  Durations optimizer_;
+  std::map<MessageKey, Message> messages_;
+};
+
+}  // namespace
+
+Costs measuredCosts(const Timeline& timeline) { return Measuring(timeline).costs(); }
+
+}  // namespace pipetrace

@@ -1,0 +1,17 @@
+#include "analysis/report/ranks_text.h"
+
+namespace pipetrace {
+
+std::string ranksText(const std::vector<int>& ranks) {
+  constexpr std::size_t kShown = 8;
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  // One more than that is no shorter as "and 1 more".
+  const std::size_t shown = ranks.size() > kShown + 1 ? kShown : ranks.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]);
+  }
+  if (shown < ranks.size()) text += " and " + std::to_string(ranks.size() - shown) + " more";
+  return text;
+}
+
+}  // namespace pipetrace

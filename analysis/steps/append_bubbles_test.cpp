@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "analysis/run_summary.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "schedule/builders/builders.h"
+#include "schedule/simulate/simulate.h"
+
+namespace pipetrace {
+namespace {
+
+using enum JobKind;
+
+/// By (rank, step): the sum of the bubbles.
+std::map<std::pair<int, int>, Nanoseconds> bubbleSums(const Timeline& timeline) {
+  std::map<std::pair<int, int>, Nanoseconds> sums;
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (event.kind == kBubble) sums[{track.rank, event.step}] += event.duration();
+    }
+  }
+  return sums;
+}
+
+TEST(AppendBubbles, GapsOfEachRankInsideTheWindowBecomeEvents) {
+  HandMadeTimeline made;
+  made.add(0, kForward, 0, 10, 0);
+  made.add(0, kBackward, 40, 60, 0);
+  made.add(1, kForward, 12, 20, 0);
+  made.add(1, kBackward, 20, 38, 0);
+  made.timeline.sort();
+  appendBubbles(made.timeline, summarize(made.timeline));
+  const auto& first = made.timeline.findTrack(0, kBubbleLane)->events;
+  const auto& second = made.timeline.findTrack(1, kBubbleLane)->events;
+  ASSERT_EQ(first.size(), 1U);
+  EXPECT_EQ(first[0].begin, 10);
+  EXPECT_EQ(first[0].end, 40);
+  EXPECT_EQ(first[0].step, 0);
+  EXPECT_EQ(first[0].bubbleClass, BubbleClass::kUnknown);
+  ASSERT_EQ(second.size(), 2U);
+  EXPECT_EQ(second[0].begin, 0);
+  EXPECT_EQ(second[0].end, 12);
+  EXPECT_EQ(second[1].begin, 38);
+  EXPECT_EQ(second[1].end, 60);
+}
+
+TEST(AppendBubbles, EachPipelineHasTheBubblesOfItsOwnWindows) {
+  HandMadeTimeline made;
+  for (const int rank : {0, 1}) {
+    made.add(rank, kForward, 100 * rank, 100 * rank + 10, 0);
+    made.add(rank, kBackward, 100 * rank + 15, 100 * rank + 30, 0);
+    made.timeline.ranks[rank].numStages = 1;
+    made.timeline.ranks[rank].numChunks = 1;
+    made.timeline.ranks[rank].dataParallelIndex = rank;
+  }
+  made.timeline.sort();
+  appendBubbles(made.timeline, summarize(made.timeline));
+  EXPECT_EQ(bubbleSums(made.timeline),
+            (std::map<std::pair<int, int>, Nanoseconds>{{{0, 0}, 5}, {{1, 0}, 5}}));
+}
+
+TEST(AppendBubbles, BubblesFromBeforeAreReplaced) {
+  HandMadeTimeline made;
+  made.add(0, kForward, 0, 10, 0);
+  made.add(0, kBackward, 40, 60, 0);
+  made.add(0, kBubble, 0, 5, 0, -1, kBubbleLane);
+  made.timeline.sort();
+  appendBubbles(made.timeline, summarize(made.timeline));
+  appendBubbles(made.timeline, summarize(made.timeline));
+  EXPECT_EQ(bubbleSums(made.timeline), (std::map<std::pair<int, int>, Nanoseconds>{{{0, 0}, 30}}));
+}
+
+TEST(AppendBubbles, RunWithoutIdleTimeHasNoBubbleLane) {
+  HandMadeTimeline made;
+  made.add(0, kForward, 0, 10, 0);
+  made.add(0, kBubble, 0, 5, 0, -1, kBubbleLane);
+  appendBubbles(made.timeline, summarize(made.timeline));
+  EXPECT_EQ(made.timeline.tracks.size(), 1U);
+}
+
+TEST(AppendBubbles, DurationsAddUpToTheIdleTimeToTheNanosecond) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 60; ++round) {
+    const int p = 1 + round % 5;
+    Costs costs = Costs::equal(p, {});
+    for (StageCosts& stage : costs.stages) {
+      stage.forward = 1 + static_cast<Nanoseconds>(random() % 1'000'000);
+      stage.backward = 1 + static_cast<Nanoseconds>(random() % 2'000'000);
+    }
+    costs.transfer = static_cast<Nanoseconds>(random() % 300'000);
+    costs.lr = static_cast<Nanoseconds>(random() % 1000);
+    costs.optimizer = static_cast<Nanoseconds>(random() % 100'000);
+    Simulation run = simulate(oneFOneB(p, 1 + round % 7), costs,
+                              {.steps = 4, .begin = 1'697'793'307'213'760'986});
+    const RunSummary summary = summarize(run.timeline);
+    appendBubbles(run.timeline, summary);
+    const auto sums = bubbleSums(run.timeline);
+    for (const StepSummary& step : summary.steps) {
+      for (const RankStep& rank : step.ranks) {
+        EXPECT_EQ(rank.busy + rank.idle, step.window());
+        const auto found = sums.find({rank.rank, step.step});
+        EXPECT_EQ(found == sums.end() ? 0 : found->second, rank.idle);
+      }
+    }
+    // Bubbles never cover a job of their rank.
+    for (const Track& track : run.timeline.tracks) {
+      if (track.lane != kBubbleLane) continue;
+      for (const Event& bubble : track.events) {
+        for (const Event& job : run.timeline.findTrack(track.rank, kComputeLane)->events) {
+          if (isCompute(job.kind)) {
+            EXPECT_TRUE(job.end <= bubble.begin || bubble.end <= job.begin);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "analysis/steps/interval.h"
+#include "analysis/steps/rank_jobs.h"
+
+namespace pipetrace {
+
+/// The union of a rank's compute jobs (isCompute) over all its lanes and steps, which is the u_i of
+/// docs/metrics.md before it is cut to a window. It is looked at window by window, so that it takes
+/// no memory: each window begins where the one before ended, or later.
+class BusyTime {
+ public:
+  /// `timeline` must be sorted, and stay as it is.
+  BusyTime(const Timeline& timeline, int rank);
+
+  /// How much of `window` is busy.
+  Nanoseconds in(Interval window);
+
+  /// Calls `visit` with each part of `window` that is not busy, ascending. Their lengths and what
+  /// in() gives add up to the window.
+  template <typename Visit>
+  void visitGaps(Interval window, const Visit& visit) {
+    Nanoseconds free = window.begin;
+    visitBusy(window, [&](const Interval& busy) {
+      if (busy.begin > free) visit(Interval{free, busy.begin});
+      free = busy.end;
+    });
+    if (free < window.end) visit(Interval{free, window.end});
+  }
+
+ private:
+  /// With each interval that shares time with `window`, not cut to it.
+  template <typename Visit>
+  void visitBusy(Interval window, const Visit& visit) {
+    while (isBusy_ && busy_.end <= window.begin) advance();
+    for (; isBusy_ && busy_.begin < window.end; advance()) {
+      visit(busy_);
+      if (busy_.end > window.end) break;  // the next window may need it, too
+    }
+  }
+
+  void advance();
+  const Event* nextJob();
+
+  RankJobs jobs_;
+  const Event* ahead_ = nullptr;  // the first job after busy_
+  Interval busy_;
+  bool isBusy_ = false;  // not yet at the end
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,197 @@
+#include "analysis/steps/incomplete_steps.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/steps/per_step.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+struct JobCounts {
+  std::int64_t compute = 0;
+  std::int64_t optimizer = 0;
+};
+
+/// By step.
+using StepCounts = std::vector<PerStep<JobCounts>::Entry>;
+
+/// Of a step: the first rank that lacks jobs, which it lacks, and how many other ranks do.
+struct Lack {
+  int rank = 0;
+  std::string first;
+  int others = 0;
+  bool isGoingOn = true;  ///< all of them still record, and have begun no later step
+};
+
+/// Steps in which the same rank is the first to lack jobs: most likely for one reason.
+struct LackingSteps {
+  std::int32_t first = 0;
+  std::int32_t last = 0;
+  int count = 0;
+  bool isGoingOn = false;
+};
+
+StepCounts countSteps(const Timeline& timeline, int rank) {
+  PerStep<JobCounts> steps;
+  for (const Track& track : timeline.tracks) {
+    if (track.rank != rank) continue;
+    for (const Event& event : track.events) {
+      if (isCompute(event.kind)) {
+        ++steps[event.step].compute;
+      } else if (event.kind == JobKind::kOptimizer) {
+        ++steps[event.step].optimizer;
+      }
+    }
+  }
+  return steps.take();
+}
+
+/// Adds a count of nothing for each of `steps` that is missing; both are in order.
+void addMissing(StepCounts& counts, const std::vector<std::int32_t>& steps) {
+  if (counts.size() == steps.size()) return;
+  StepCounts all;
+  all.reserve(steps.size());
+  auto next = counts.begin();
+  for (const std::int32_t step : steps) {
+    if (next != counts.end() && next->first == step) {
+      all.push_back(*next++);
+    } else {
+      all.emplace_back(step, JobCounts{});
+    }
+  }
+  counts = std::move(all);
+}
+
+/// How many the steps have as a rule; 0 when there is no rule.
+std::int64_t usualCount(const StepCounts& steps, std::int64_t JobCounts::*field) {
+  std::vector<std::int64_t> counts;
+  counts.reserve(steps.size());
+  for (const auto& [step, count] : steps) counts.push_back(count.*field);
+  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
+  std::nth_element(counts.begin(), middle, counts.end());
+  const std::int64_t median = *middle;
+  const auto same = std::count(counts.begin(), counts.end(), median);
+  return 2 * same + 1 >= static_cast<std::ptrdiff_t>(counts.size()) ? median : 0;
+}
+
+std::string lackText(int rank, const JobCounts& counts, std::int64_t compute,
+                     std::int64_t optimizer) {
+  const std::string text = "rank " + std::to_string(rank) + " has ";
+  if (counts.compute < compute) {
+    return text + std::to_string(counts.compute) + " of " + std::to_string(compute) +
+           " compute jobs";
+  }
+  return text + (counts.optimizer == 0 ? "no optimizer"
+                                       : std::to_string(counts.optimizer) + " of " +
+                                             std::to_string(optimizer) + " optimizer jobs");
+}
+
+std::vector<std::int32_t> stepsOf(const std::vector<StepCounts>& ranks) {
+  std::vector<std::int32_t> steps;
+  for (const StepCounts& counts : ranks) {
+    std::vector<std::int32_t> before = std::exchange(steps, {});
+    std::vector<std::int32_t> own;
+    own.reserve(counts.size());
+    for (const auto& [step, count] : counts) own.push_back(step);
+    std::set_union(before.begin(), before.end(), own.begin(), own.end(), std::back_inserter(steps));
+  }
+  return steps;
+}
+
+void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int threads,
+                  std::map<std::int32_t, Lack>& lacks) {
+  std::vector<StepCounts> byRank(ranks.size());
+  inParallel(threads, ranks.size(),
+             [&](std::size_t i) { byRank[i] = countSteps(timeline, ranks[i]); });
+  const std::vector<std::int32_t> steps = stepsOf(byRank);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    StepCounts& counts = byRank[i];
+    const auto info = timeline.ranks.find(ranks[i]);
+    const bool isRecording = info != timeline.ranks.end() && info->second.isRecording;
+    const std::int32_t latest = counts.empty() ? kNotGiven : counts.back().first;
+    addMissing(counts, steps);
+    const std::int64_t compute = usualCount(counts, &JobCounts::compute);
+    const std::int64_t optimizer = usualCount(counts, &JobCounts::optimizer);
+    for (const auto& [step, count] : counts) {
+      if (count.compute >= compute && count.optimizer >= optimizer) continue;
+      const auto [lack, isFirst] = lacks.try_emplace(step);
+      if (isFirst) {
+        lack->second.rank = ranks[i];
+        lack->second.first = lackText(ranks[i], count, compute, optimizer);
+      } else {
+        ++lack->second.others;
+      }
+      lack->second.isGoingOn = lack->second.isGoingOn && isRecording && step >= latest;
+    }
+  }
+}
+
+std::string textOf(const Lack& lack) {
+  if (lack.others == 0) return lack.first;
+  return lack.first + ", and " + std::to_string(lack.others) +
+         (lack.others == 1 ? " more rank lacks jobs" : " more ranks lack jobs");
+}
+
+std::string textOf(const LackingSteps& steps, const Lack& lack) {
+  const std::string first = std::to_string(steps.first);
+  if (steps.count == 1) {
+    return "step " + first + " is incomplete (" + textOf(lack) +
+           "); its length and bubble ratio mean little";
+  }
+  return std::to_string(steps.count) + " steps from " + first + " to " +
+         std::to_string(steps.last) + " are incomplete (in step " + first + " " + textOf(lack) +
+         "); their lengths and bubble ratios mean little";
+}
+
+std::string adviceOn(const LackingSteps& steps) {
+  const std::string they = steps.count == 1 ? "it" : "them";
+  return "leave " + they + " out of comparisons; " +
+         (steps.isGoingOn ? "the program still runs and has not finished " + they + " yet"
+                          : "the run was stopped, or jobs were lost");
+}
+
+/// By their first steps.
+std::vector<LackingSteps> groupsOf(const std::map<std::int32_t, Lack>& lacks) {
+  std::vector<LackingSteps> groups;
+  std::map<std::pair<int, bool>, std::size_t> groupOf;
+  for (const auto& [step, lack] : lacks) {
+    const std::pair kind(lack.rank, lack.isGoingOn);
+    const auto [group, isNew] = groupOf.try_emplace(kind, groups.size());
+    if (isNew) groups.push_back({.first = step, .isGoingOn = lack.isGoingOn});
+    LackingSteps& steps = groups[group->second];
+    steps.last = step;
+    ++steps.count;
+  }
+  return groups;
+}
+
+}  // namespace
+
+void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
+                         Diagnostics& diagnostics) {
+  std::map<std::int32_t, Lack> lacks;
+  for (const auto& [replica, ranks] : topology.replicas())
+    collectLacks(timeline, ranks, threads, lacks);
+  constexpr std::size_t kMostTold = 4;
+  const std::vector<LackingSteps> groups = groupsOf(lacks);
+  std::int64_t rest = 0;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (i >= kMostTold) {
+      rest += groups[i].count;
+      continue;
+    }
+    diagnostics.add(
+        {.message = textOf(groups[i], lacks.at(groups[i].first)), .advice = adviceOn(groups[i])});
+  }
+  if (rest == 0) return;
+  diagnostics.add({.message = std::to_string(rest) +
+                              (rest == 1 ? " more step is" : " more steps are") + " incomplete"});
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,139 @@
+#include "analysis/topology/given_topology.h"
+
+#include <gmock/gmock.h>
+
+#include "analysis/run_contents.h"
+#include "analysis/run_summary.h"
+#include "analysis/testing/diagnostic_texts.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "analysis/topology/topology.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class GivenTopologyTest : public testing::Test {
+ protected:
+  void addRanks(int count) {
+    for (int rank = 0; rank < count; ++rank) made_.add(rank, JobKind::kForward, 10, 20, 0);
+  }
+
+  void send(int from, int to) {
+    made_.add(from, JobKind::kSendForward, 20, 21, 0, 0, kSendLane).peer = to;
+  }
+
+  void give(const GivenTopology& given) {
+    made_.timeline.sort();
+    giveTopology(made_.timeline, given, diagnostics_);
+  }
+
+  std::vector<int> replicas() {
+    std::vector<int> list;
+    for (const auto& [rank, info] : made_.timeline.ranks) {
+      list.push_back(info.dataParallelIndex.value_or(-1));
+    }
+    return list;
+  }
+
+  std::vector<std::string> told() const { return textsOf(diagnostics_); }
+
+  HandMadeTimeline made_;
+  Diagnostics diagnostics_;
+};
+
+TEST_F(GivenTopologyTest, RanksThatFollowEachOtherAreAPipeline) {
+  addRanks(6);
+  give({.pipelineRanks = 3, .replicas = 2, .chunks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 0, 0, 1, 1, 1));
+  EXPECT_EQ(made_.timeline.ranks[4].numStages, 6);
+  EXPECT_EQ(made_.timeline.ranks[4].numChunks, 2);
+  const Topology topology = topologyOf(made_.timeline);
+  EXPECT_FALSE(topology.inferred);
+  EXPECT_EQ(topology.places.at(4).position, 1);
+  EXPECT_EQ(topology.places.at(4).depth, 3);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(GivenTopologyTest, OneOfPpAndDpFollowsFromTheOther) {
+  for (const GivenTopology& given :
+       {GivenTopology{.pipelineRanks = 2}, GivenTopology{.replicas = 3}}) {
+    made_ = {};
+    addRanks(6);
+    give(given);
+    EXPECT_THAT(replicas(), ElementsAre(0, 0, 1, 1, 2, 2));
+    const StatedTopology stated = statedTopology(made_.timeline);
+    EXPECT_EQ(stated.pipelineRanks, 2);
+    EXPECT_EQ(stated.replicas, 3);
+    EXPECT_EQ(stated.chunks, 1);
+  }
+}
+
+TEST_F(GivenTopologyTest, MessagesSayWhichRanksBelongTogether) {
+  addRanks(4);
+  send(0, 2);
+  send(1, 3);
+  give({.pipelineRanks = 2, .replicas = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 1, 0, 1));
+}
+
+TEST_F(GivenTopologyTest, RankNumbersMayHaveGaps) {
+  for (const int rank : {3, 5, 8, 13}) made_.add(rank, JobKind::kForward, 10, 20, 0);
+  give({.pipelineRanks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 0, 1, 1));
+}
+
+TEST_F(GivenTopologyTest, ChunksThatJobsNameAreCounted) {
+  addRanks(2);
+  made_.add(1, JobKind::kForward, 20, 30, 0).chunk = 2;
+  give({.pipelineRanks = 2});
+  EXPECT_EQ(made_.timeline.ranks[0].numStages, 6);
+  EXPECT_EQ(made_.timeline.ranks[1].numStages, 6);
+}
+
+TEST_F(GivenTopologyTest, TheLogsWordGoesFirstAndADifferenceIsTold) {
+  addRanks(2);
+  for (auto& [rank, info] : made_.timeline.ranks) {
+    info.numStages = 4;
+    info.numChunks = 2;
+    info.dataParallelIndex = 0;
+  }
+  give({.pipelineRanks = 1, .replicas = 2, .chunks = 2});
+  EXPECT_EQ(made_.timeline.ranks[1].numStages, 4);
+  EXPECT_THAT(replicas(), ElementsAre(0, 0));
+  EXPECT_THAT(told(), ElementsAre(HasSubstr("warning: --pp 1 is not used: the logs say 2"),
+                                  HasSubstr("warning: --dp 2 is not used: the logs say 1")));
+}
+
+TEST_F(GivenTopologyTest, NumbersThatDoNotFitTheRanksAreToldAndNotUsed) {
+  addRanks(6);
+  give({.pipelineRanks = 4});
+  give({.replicas = 4});
+  give({.pipelineRanks = 4, .replicas = 2});
+  EXPECT_THAT(replicas(), ElementsAre(-1, -1, -1, -1, -1, -1));
+  EXPECT_FALSE(made_.timeline.ranks[0].numStages);
+  EXPECT_THAT(told(), AllOf(SizeIs(3), ElementsAre(HasSubstr("4 ranks a pipeline do not divide"),
+                                                   HasSubstr("4 pipelines do not divide the 6"),
+                                                   HasSubstr("2 pipelines of 4 ranks are not"))));
+}
+
+TEST_F(GivenTopologyTest, MetricsCountEachPipelineByItself) {
+  addRanks(4);
+  made_.add(3, JobKind::kForward, 30, 40, 0);
+  give({.pipelineRanks = 2, .replicas = 2, .chunks = 1});
+  completeTimeline(made_.timeline, diagnostics_);
+  const RunSummary summary = summarize(made_.timeline);
+  EXPECT_FALSE(summary.topologyInferred);
+  ASSERT_THAT(summary.steps, SizeIs(2));
+  EXPECT_EQ(summary.steps[0].window(), 10);
+  EXPECT_EQ(summary.steps[1].window(), 30);
+  EXPECT_EQ(made_.timeline.findTrack(3, kComputeLane)->events[0].stage, 1);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,147 @@
+#include "analysis/topology/rank_agreement.h"
+
+#include <gmock/gmock.h>
+
+#include "analysis/report/ranks_text.h"
+#include "analysis/run_summary.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+/// A rank of a run of four, as its log describes it.
+RankInfo describedRank(int rank) {
+  RankInfo info;
+  info.rank = rank;
+  info.worldSize = 4;
+  info.numStages = 4;
+  info.numChunks = 1;
+  info.numMicroBatches = 8;
+  info.schedule = "1F1B";
+  return info;
+}
+
+Timeline run(std::initializer_list<int> ranks) {
+  Timeline timeline;
+  for (const int rank : ranks) {
+    timeline.track(rank, kComputeLane).events.push_back({.begin = 1, .end = 2, .step = 0});
+    timeline.ranks[rank] = describedRank(rank);
+  }
+  return timeline;
+}
+
+/// What the completion of a timeline tells, warnings only.
+std::vector<std::string> warningsOf(Timeline timeline) {
+  timeline.sort();
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  std::vector<std::string> list;
+  for (const Diagnostic& diagnostic : diagnostics.list()) {
+    if (diagnostic.severity == Severity::kWarning) list.push_back(toText(diagnostic));
+  }
+  return list;
+}
+
+TEST(RankAgreement, WholeRunAndRanksThatSayNothingAreNoFinding) {
+  EXPECT_THAT(warningsOf(run({0, 1, 2, 3})), IsEmpty());
+  Timeline silent = run({0, 1, 5});
+  for (auto& [rank, info] : silent.ranks) info = {.rank = rank};
+  EXPECT_THAT(warningsOf(silent), IsEmpty());
+  Timeline partlySilent = run({0, 1, 2, 3});
+  partlySilent.ranks[2] = {.rank = 2};
+  EXPECT_THAT(warningsOf(partlySilent), IsEmpty());
+}
+
+TEST(RankAgreement, LogsOfAnOlderRunAmongTheOthersAreTold) {
+  Timeline timeline = run({0, 1, 2, 3});
+  for (const int rank : {0, 1}) {
+    timeline.ranks[rank].worldSize = 2;
+    timeline.ranks[rank].numStages = 2;
+  }
+  EXPECT_THAT(
+      warningsOf(timeline),
+      ElementsAre(
+          AllOf(HasSubstr("the ranks disagree about world_size: 2 (ranks 0, 1), 4 (ranks 2, 3)"),
+                EndsWith("remove the logs of older runs, or give those of one run only")),
+          HasSubstr("the ranks disagree about num_stages: 2 (ranks 0, 1), 4 (ranks 2, 3)")));
+}
+
+TEST(RankAgreement, OtherMicroBatchesAndSchedulesAreTold) {
+  Timeline timeline = run({0, 1, 2, 3});
+  timeline.ranks[3].numMicroBatches = 16;
+  timeline.ranks[1].schedule = "GPipe";
+  EXPECT_THAT(
+      warningsOf(timeline),
+      ElementsAre(HasSubstr("num_micro_batches: 8 (ranks 0, 1, 2), 16 (rank 3)"),
+                  HasSubstr("disagree about schedule: 1F1B (ranks 0, 2, 3), GPipe (rank 1)")));
+}
+
+TEST(RankAgreement, RankPastTheWorldSizeIsTold) {
+  Timeline timeline = run({0, 1, 2, 3, 6});
+  timeline.ranks[6] = {.rank = 6};
+  EXPECT_THAT(warningsOf(timeline),
+              ElementsAre(HasSubstr("rank 6 cannot be of a run with world_size = 4")));
+}
+
+TEST(RankAgreement, MissingRanksAreTold) {
+  EXPECT_THAT(warningsOf(run({0, 2, 3})),
+              ElementsAre(StartsWith("warning: logs of 3 of 4 ranks: rank 1 is missing")));
+  EXPECT_THAT(warningsOf(run({2})),
+              ElementsAre(HasSubstr("logs of 1 of 4 ranks: ranks 0, 1, 3 are missing")));
+}
+
+TEST(RankAgreement, RanksThatWereLeftOutOnPurposeAreNotMissing) {
+  Timeline timeline = run({0, 2});
+  for (auto& [rank, info] : timeline.ranks) info.isSelected = true;
+  EXPECT_THAT(warningsOf(timeline), IsEmpty());
+  timeline.ranks[2].isSelected = false;  // from a log beside that profile
+  EXPECT_THAT(warningsOf(timeline), ElementsAre(HasSubstr("ranks 1, 3 are missing")));
+}
+
+TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreTold) {
+  const auto runFrom = [](std::initializer_list<Nanoseconds> begins, JobKind last) {
+    Timeline timeline = run({0, 1, 2, 3});
+    for (int rank = 0; const Nanoseconds begin : begins) {
+      timeline.track(rank++, kComputeLane).events = {
+          {.begin = begin, .end = begin + 5 * kNsPerMs, .step = 0, .kind = JobKind::kForward},
+          {.begin = begin + 5 * kNsPerMs, .end = begin + 10 * kNsPerMs, .step = 0, .kind = last}};
+    }
+    return timeline;
+  };
+  const auto ms = [](int n) { return n * kNsPerMs; };
+  EXPECT_THAT(warningsOf(runFrom({ms(3010), ms(3011), ms(3012), ms(0)}, JobKind::kBackward)),
+              ElementsAre(AllOf(HasSubstr("rank 3 had ended 3"),
+                                HasSubstr(" before ranks 0, 1, 2 began: the logs are of several"),
+                                EndsWith("give those of one run only"))));
+  EXPECT_THAT(warningsOf(runFrom({ms(20), ms(0), ms(21), ms(1)}, JobKind::kBackwardInput)),
+              ElementsAre(HasSubstr("ranks 1, 3 had ended")));
+  // Touching, or one under way while the others go from one to the next.
+  EXPECT_THAT(warningsOf(runFrom({ms(0), ms(10), ms(20), ms(5)}, JobKind::kBackward)), IsEmpty());
+  EXPECT_THAT(warningsOf(runFrom({ms(0), ms(20), ms(40), ms(60)}, JobKind::kForward)), IsEmpty());
+}
+
+TEST(RankAgreement, WorldSizeThatIsNoneIsPassedOver) {
+  for (const int nonsense : {-3, 0, 2'000'000'000}) {
+    Timeline timeline = run({0});
+    timeline.ranks[0] = {.rank = 0, .worldSize = nonsense};
+    EXPECT_THAT(warningsOf(timeline), IsEmpty()) << nonsense;
+  }
+}
+
+TEST(RanksText, ManyRanksAreCutShort) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < 100; ++rank) ranks.push_back(rank);
+  EXPECT_EQ(ranksText(ranks), "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 92 more");
+  ranks.resize(9);
+  EXPECT_EQ(ranksText(ranks), "ranks 0, 1, 2, 3, 4, 5, 6, 7, 8");
+  EXPECT_EQ(ranksText({4}), "rank 4");
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,165 @@
+#include "analysis/topology/topology.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+std::vector<int> ranksWithCompute(const Timeline& timeline) {
+  std::set<int> ranks;
+  for (const Track& track : timeline.tracks) {
+    if (std::any_of(track.events.begin(), track.events.end(),
+                    [](const Event& e) { return isCompute(e.kind); })) {
+      ranks.insert(track.rank);
+    }
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+/// What the events of a rank say.
+struct Named {
+  int chunks = 1;
+  std::set<int> peers;  // of its transfers
+};
+
+Named namedBy(const Timeline& timeline, int rank) {
+  Named named;
+  int latest = kNotGiven;
+  for (const Track& track : timeline.tracks) {
+    if (track.rank != rank) continue;
+    for (const Event& event : track.events) {
+      named.chunks = std::max(named.chunks, event.chunk + 1);
+      if (!isTransfer(event.kind) || event.peer == latest) continue;
+      latest = event.peer;
+      named.peers.insert(latest);
+    }
+  }
+  return named;
+}
+
+/// The ranks that messages connect, as sets that grow together.
+class Groups {
+ public:
+  explicit Groups(const std::vector<int>& ranks) {
+    for (const int rank : ranks) parent_[rank] = rank;
+  }
+  bool knows(int rank) const { return parent_.contains(rank); }
+  int lowestOf(int rank) {
+    while (parent_[rank] != rank) rank = parent_[rank] = parent_[parent_[rank]];
+    return rank;
+  }
+  void join(int a, int b) {
+    a = lowestOf(a);
+    b = lowestOf(b);
+    parent_[std::max(a, b)] = std::min(a, b);
+  }
+
+ private:
+  std::map<int, int> parent_;
+};
+
+/// By rank: its replica, from who sends to whom. Pipelines have as many ranks each: where they
+/// would not, too little was logged, and all ranks are taken as one.
+std::map<int, int> replicasByMessages(const std::vector<int>& ranks,
+                                      const std::vector<Named>& named) {
+  Groups groups(ranks);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    for (const int peer : named[i].peers) {
+      if (groups.knows(peer)) groups.join(ranks[i], peer);
+    }
+  }
+  std::map<int, std::vector<int>> members;  // by the lowest rank of each
+  for (const int rank : ranks) members[groups.lowestOf(rank)].push_back(rank);
+  const bool plausible = std::all_of(members.begin(), members.end(), [&](const auto& group) {
+    return group.second.size() > 1 && group.second.size() == members.begin()->second.size();
+  });
+  std::map<int, int> replicas;
+  int replica = 0;
+  for (const auto& [lowest, group] : members) {
+    for (const int rank : group) replicas[rank] = plausible ? replica : 0;
+    ++replica;
+  }
+  return replicas;
+}
+
+/// What `Profiler Meta:` says of the shape, if it makes sense.
+struct Shape {
+  std::optional<int> stages;
+  std::optional<int> chunks;
+
+  explicit Shape(const RankInfo& info) {
+    constexpr int kMost = 1'000'000;
+    if (info.numChunks && *info.numChunks >= 1 && *info.numChunks <= kMost) chunks = info.numChunks;
+    const bool divides = info.numStages && *info.numStages % chunks.value_or(1) == 0;
+    if (divides && *info.numStages >= 1 && *info.numStages <= kMost) stages = info.numStages;
+  }
+};
+
+/// Whether `Profiler Meta:` names as many stages as ranks, all in one pipeline: one stage each.
+bool hasRankPerStage(const RankInfo& info) {
+  return info.numStages && info.numStages == info.worldSize &&
+         info.dataParallelIndex.value_or(0) == 0;
+}
+
+/// Whether the logs alone tell every rank's replica: they say it, or there is just one pipeline.
+bool replicasAreGiven(const Timeline& timeline, const std::vector<int>& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
+    const RankInfo& info = timeline.ranks.at(rank);
+    if (info.dataParallelIndex) return true;
+    const Shape shape(info);
+    return shape.stages && info.worldSize == *shape.stages / shape.chunks.value_or(1);
+  });
+}
+
+}  // namespace
+
+std::map<int, std::vector<int>> Topology::replicas() const {
+  std::map<int, std::vector<int>> result;
+  for (const auto& [rank, place] : places) result[place.replica].push_back(rank);
+  return result;
+}
+
+Topology topologyOf(const Timeline& timeline, int threads) {
+  Topology topology;
+  const std::vector<int> ranks = ranksWithCompute(timeline);
+  const bool given = replicasAreGiven(timeline, ranks);
+  // The only rank of a run makes up its only pipeline.
+  const bool isAlone = ranks.size() == 1 && timeline.ranks.at(ranks.front()).worldSize == 1;
+  topology.inferred = !given && !isAlone;
+  std::vector<Named> named(ranks.size());
+  inParallel(threads, ranks.size(), [&](std::size_t i) {
+    const bool isNeeded = !given || !Shape(timeline.ranks.at(ranks[i])).chunks;
+    if (isNeeded) named[i] = namedBy(timeline, ranks[i]);
+  });
+  const auto byMessages = given ? std::map<int, int>() : replicasByMessages(ranks, named);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    Topology::Place& place = topology.places[ranks[i]];
+    const RankInfo& info = timeline.ranks.at(ranks[i]);
+    place.replica = given ? info.dataParallelIndex.value_or(0) : byMessages.at(ranks[i]);
+    const Shape shape(info);
+    place.chunks = shape.chunks ? *shape.chunks : named[i].chunks;
+    const bool chunksAreGiven = shape.chunks || (place.chunks == 1 && hasRankPerStage(info));
+    topology.inferred = topology.inferred || (!isAlone && (!chunksAreGiven || !shape.stages));
+  }
+  for (const auto& [replica, members] : topology.replicas()) {
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      Topology::Place& place = topology.places[members[i]];
+      const RankInfo& info = timeline.ranks.at(members[i]);
+      const int present = static_cast<int>(members.size());
+      const Shape shape(info);
+      place.depth = shape.stages ? std::max(1, *shape.stages / place.chunks) : present;
+      if (place.depth == present) {
+        place.position = static_cast<int>(i);
+      } else if (info.worldSize == place.depth) {
+        place.position = members[i];  // some logs are missing, but there is one pipeline only
+      }
+    }
+  }
+  return topology;
+}
+
+}  // namespace pipetrace

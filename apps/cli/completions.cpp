@@ -1,0 +1,250 @@
+#include "apps/cli/completions.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace pipetrace {
+namespace {
+
+std::string replaced(std::string text, char what, const std::string& with) {
+  std::string out;
+  for (const char c : text) {
+    if (c == what) {
+      out += with;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// In single quotes, as bash and zsh take them.
+std::string quoted(const std::string& text) { return "'" + replaced(text, '\'', "'\\''") + "'"; }
+
+std::vector<std::string> commandNames(const std::vector<FlagTable>& tables) {
+  std::vector<std::string> names;
+  for (const FlagTable& table : tables) {
+    if (!table.command.empty()) names.push_back(table.command);
+  }
+  return names;
+}
+
+std::string functionName(const std::string& program) { return "_" + replaced(program, '-', "_"); }
+
+/// Of files, as a part of a regular expression: "json|json\\.gz"; empty: any.
+std::string endingsPattern(const std::vector<std::string>& endings) {
+  std::string pattern;
+  for (const std::string& ending : endings) {
+    pattern += (pattern.empty() ? "" : "|") + replaced(ending, '.', "\\.");
+  }
+  return pattern;
+}
+
+/// The options of one command: those with choices, those with another value, and all. Where there
+/// are choices, or the value is none, no file is offered.
+std::string bashCase(const FlagTable& table) {
+  std::vector<std::string> all;
+  std::vector<std::string> withFile;
+  std::vector<std::string> withOther;
+  std::string choices;
+  for (const Flag& flag : table.flags) {
+    if (flag.isPositional) continue;
+    all.insert(all.end(), flag.names.begin(), flag.names.end());
+    if (const std::vector<std::string> words = flag.choices(); !words.empty()) {
+      choices +=
+          fmt::format("        {}) words={}; isValue=yes files=no ;;\n", fmt::join(flag.names, "|"),
+                      quoted(fmt::format("{}", fmt::join(words, " "))));
+    } else if (!flag.value.empty()) {
+      auto& names = flag.takesFile() ? withFile : withOther;
+      names.insert(names.end(), flag.names.begin(), flag.names.end());
+    }
+  }
+  // An operand like `completions SHELL` that is one of some words.
+  std::string operands;
+  std::string endings;
+  for (const Flag& flag : table.flags) {
+    if (!flag.isPositional) continue;
+    endings = endingsPattern(flag.endings);
+    for (const std::string& word : flag.choices()) operands += " " + word;
+  }
+  std::string text = fmt::format("    {})\n      options={}\n      operands={}\n",
+                                 table.command.empty() ? "''" : table.command,
+                                 quoted(fmt::format("{}", fmt::join(all, " "))),
+                                 quoted(operands.empty() ? "" : operands.substr(1)));
+  if (!operands.empty()) text += "      files=no\n";
+  if (!endings.empty()) text += "      endings=" + quoted(endings) + "\n";
+  text += "      case $previous in\n" + choices;
+  if (!withFile.empty()) {
+    text +=
+        fmt::format("        {}) isValue=yes files=yes endings='' ;;\n", fmt::join(withFile, "|"));
+  }
+  if (!withOther.empty()) {
+    text += fmt::format("        {}) isValue=yes files=no ;;\n", fmt::join(withOther, "|"));
+  }
+  return text + "      esac ;;\n";
+}
+
+std::string bashScript(const std::string& program, const std::vector<FlagTable>& tables) {
+  const std::string commands = fmt::format("{}", fmt::join(commandNames(tables), " "));
+  std::string text = fmt::format(
+      "# bash completion of {0}; made by `{0} completions bash`.\n"
+      "{1}() {{\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
+      "  local command='' options='' operands='' words='' isValue=no files=yes endings=''\n"
+      "  COMPREPLY=()\n"
+      "  if [ \"$COMP_CWORD\" -gt 1 ]; then\n"
+      "    case ${{COMP_WORDS[1]}} in {2}) command=${{COMP_WORDS[1]}} ;; esac\n"
+      "  fi\n"
+      "  case $command in\n",
+      program, functionName(program), fmt::join(commandNames(tables), "|"));
+  for (const FlagTable& table : tables) text += bashCase(table);
+  text += fmt::format(
+      "  esac\n"
+      "  if [ $isValue = no ]; then\n"
+      "    case $current in\n"
+      "      -*) words=$options ;;\n"
+      "      *) words=$operands\n"
+      "         [ \"$COMP_CWORD\" -gt 1 ] || words='{}' ;;\n"
+      "    esac\n"
+      "  fi\n"
+      "  local IFS=$'\\n'\n"
+      "  [ -z \"$words\" ] || COMPREPLY=($(IFS=' '; compgen -W \"$words\" -- \"$current\"))\n"
+      "  case $words in -*) files=no ;; esac\n"
+      "  if [ $files = yes ] && [ -z \"$endings\" ]; then\n"
+      "    COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+      "  elif [ $files = yes ]; then\n"
+      "    COMPREPLY+=($(compgen -d -- \"$current\"\n"
+      "                  compgen -f -- \"$current\" | grep -E \"\\.($endings)\\$\"))\n"
+      "  fi\n"
+      "  return 0\n"
+      "}}\n"
+      "complete -o filenames -F {} {}\n",
+      commands, functionName(program), program);
+  return text;
+}
+
+/// What _arguments must not take for its own.
+std::string zshText(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '[' || c == ']' || c == ':' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zshValue(const Flag& flag) {
+  const std::vector<std::string> words = flag.choices();
+  if (!words.empty()) return fmt::format(":value:({})", fmt::join(words, " "));
+  if (!flag.isPositional && flag.value.empty()) return "";
+  const std::string what = ":" + zshText(flag.isPositional ? flag.names.front() : flag.value);
+  if (!flag.takesFile()) return what + ": ";
+  if (flag.endings.empty()) return what + ":_files";
+  return what + fmt::format(":_files -g \"*.({})\"", fmt::join(flag.endings, "|"));
+}
+
+std::string zshCase(const FlagTable& table) {
+  std::string text = fmt::format("    {})\n      _arguments -s \\\n",
+                                 table.command.empty() ? "''" : table.command);
+  for (const Flag& flag : table.flags) {
+    for (const std::string& name : flag.names) {
+      const std::string spec =
+          flag.isPositional ? "*" + zshValue(flag)
+                            : "*" + name + "[" + zshText(flag.description) + "]" + zshValue(flag);
+      text += "        " + quoted(spec) + " \\\n";
+    }
+  }
+  return text + "        && return ;;\n";
+}
+
+std::string zshScript(const std::string& program, const std::vector<FlagTable>& tables) {
+  std::string text = fmt::format(
+      "#compdef {0}\n"
+      "# zsh completion of {0}; made by `{0} completions zsh`.\n"
+      "{1}() {{\n"
+      "  local command=''\n"
+      "  if (( CURRENT > 2 )); then\n"
+      "    case $words[2] in {2}) command=$words[2]; shift words; (( CURRENT-- )) ;; esac\n"
+      "  elif (( CURRENT == 2 )); then\n"
+      "    local -a commands=(\n",
+      program, functionName(program), fmt::join(commandNames(tables), "|"));
+  for (const FlagTable& table : tables) {
+    if (!table.command.empty()) {
+      text += "      " + quoted(table.command + ":" + zshText(table.summary)) + "\n";
+    }
+  }
+  text +=
+      "    )\n"
+      "    _describe command commands\n"
+      "  fi\n"
+      "  case $command in\n";
+  for (const FlagTable& table : tables) text += zshCase(table);
+  return text + "  esac\n}\n" + functionName(program) + " \"$@\"\n";
+}
+
+std::string fishText(const std::string& text) {
+  return "'" + replaced(replaced(text, '\\', "\\\\"), '\'', "\\'") + "'";
+}
+
+std::string fishLine(const std::string& program, const std::string& condition, const Flag& flag) {
+  std::string text = fmt::format("complete -c {} -n {}", program, fishText(condition));
+  for (const std::string& name : flag.names) {
+    text += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);
+  }
+  const std::vector<std::string> words = flag.choices();
+  if (!words.empty()) {
+    text += fmt::format(" -x -a '{}'", fmt::join(words, " "));
+  } else if (!flag.value.empty()) {
+    text += flag.takesFile() ? " -r -F" : " -x";
+  }
+  return text + " -d " + fishText(flag.description) + "\n";
+}
+
+/// Folders, and files with such an ending. (Of groups that capture fish would print each.)
+std::string fishFiles(const std::vector<std::string>& endings) {
+  return fmt::format(
+      "(__fish_complete_path (commandline -ct) | string match -re \"(?:/|\\.(?:{}))(?:\\t|\\$)\")",
+      endingsPattern(endings));
+}
+
+std::string fishScript(const std::string& program, const std::vector<FlagTable>& tables) {
+  const std::string commands = fmt::format("{}", fmt::join(commandNames(tables), " "));
+  const std::string noCommand = "not __fish_seen_subcommand_from " + commands;
+  std::string text =
+      fmt::format("# fish completion of {0}; made by `{0} completions fish`.\n", program);
+  for (const FlagTable& table : tables) {
+    const std::string condition =
+        table.command.empty() ? noCommand : "__fish_seen_subcommand_from " + table.command;
+    if (!table.command.empty()) {
+      text += fmt::format("complete -c {} -n '__fish_use_subcommand' -a {} -d {}\n", program,
+                          table.command, fishText(table.summary));
+    }
+    for (const Flag& flag : table.flags) {
+      if (!flag.isPositional) {
+        text += fishLine(program, condition, flag);
+      } else if (const auto words = flag.choices(); !words.empty()) {
+        text += fmt::format("complete -c {} -n '{}' -f -a '{}'\n", program, condition,
+                            fmt::join(words, " "));
+      } else if (!flag.endings.empty()) {
+        text += fmt::format("complete -c {} -n '{}' -f -a {}\n", program, condition,
+                            quoted(fishFiles(flag.endings)));
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> completionShells() { return {"bash", "zsh", "fish"}; }
+
+std::string completionScript(const std::string& shell, const std::string& program,
+                             const std::vector<FlagTable>& tables) {
+  if (shell == "bash") return bashScript(program, tables);
+  if (shell == "zsh") return zshScript(program, tables);
+  return fishScript(program, tables);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,51 @@
+#include "apps/cli/flag_table.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+namespace pipetrace {
+namespace {
+
+Flag flagOf(const CLI::Option& option) {
+  Flag flag;
+  for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
+  for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
+  flag.isPositional = flag.names.empty();
+  if (flag.isPositional) flag.names.push_back(option.get_name());
+  flag.isRepeated =
+      flag.isPositional && option.get_expected_max() == CLI::detail::expected_max_vector_size;
+  if (option.get_type_size() != 0) flag.value = option.get_type_name();
+  flag.description = option.get_description();
+  flag.group = option.get_group();
+  return flag;
+}
+
+}  // namespace
+
+std::vector<std::string> Flag::choices() const {
+  if (!words.empty()) return words;
+  std::vector<std::string> listed;
+  if (value.find('|') == std::string::npos) return listed;
+  std::istringstream in(value);
+  for (std::string word; std::getline(in, word, '|');) listed.push_back(word);
+  return listed;
+}
+
+bool Flag::takesFile() const {
+  return isPositional || value == "INPUT" || value.starts_with("FILE") || value.starts_with("DIR");
+}
+
+FlagTable flagTableOf(const CLI::App& app, std::string command, std::string summary) {
+  FlagTable table{.command = std::move(command),
+                  .summary = std::move(summary),
+                  .description = app.get_description(),
+                  .footer = app.get_footer()};
+  for (const CLI::Option* option : app.get_options()) {
+    if (!option->get_group().empty()) table.flags.push_back(flagOf(*option));
+  }
+  return table;
+}
+
+}  // namespace pipetrace

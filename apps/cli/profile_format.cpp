@@ -1,0 +1,85 @@
+#include "apps/cli/profile_format.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "parser/chrome/write/writer.h"
+#include "parser/csv_writer.h"
+#include "parser/perfetto/writer.h"
+#include "parser/sqlite/writer.h"
+
+namespace pipetrace {
+namespace {
+
+struct Named {
+  std::string_view name;
+  std::string_view what;
+  ProfileFormat format;
+};
+
+constexpr Named kFormats[] = {
+    {"json", "Chrome Trace Event JSON", ProfileFormat::kChromeJson},
+    {"pftrace", "Perfetto protobuf", ProfileFormat::kPerfetto},
+    {"sqlite", "SQLite database", ProfileFormat::kSqlite},
+    {"csv", "a line per event", ProfileFormat::kCsv},
+};
+
+}  // namespace
+
+std::vector<std::string> profileFormatNames() {
+  std::vector<std::string> names;
+  for (const Named& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
+
+std::string profileFormatList() {
+  std::string list;
+  for (const Named& format : kFormats) {
+    list += fmt::format("{}NAME.{} ({})", list.empty() ? "" : ", ", format.name, format.what);
+  }
+  return list;
+}
+
+std::optional<ProfileFormat> profileFormatOf(std::string_view name) {
+  for (const Named& format : kFormats) {
+    if (format.name == name) return format.format;
+  }
+  return std::nullopt;
+}
+
+std::optional<ProfileFormat> profileFormatOfFile(const std::string& path) {
+  std::string ending = std::filesystem::path(path).extension();
+  for (char& c : ending) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return ending.empty() ? std::nullopt : profileFormatOf(std::string_view(ending).substr(1));
+}
+
+ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
+                            const ProfileOptions& options, OutputFile& out) {
+  switch (format) {
+    case ProfileFormat::kPerfetto:
+      return writePerfetto(timeline,
+                           {.flows = options.flows,
+                            .absoluteTime = options.absoluteTime,
+                            .threads = options.threads},
+                           out);
+    case ProfileFormat::kSqlite: return writeSqlite(timeline, out);
+    case ProfileFormat::kCsv: return writeCsv(timeline, out);
+    case ProfileFormat::kChromeJson: break;
+  }
+  return writeChromeJson(
+      timeline,
+      {.flows = options.flows, .absoluteTime = options.absoluteTime, .threads = options.threads},
+      out);
+}
+
+std::string summaryText(const ProfileSummary& written) {
+  std::string text = fmt::format("{} jobs, {} transfers", written.jobs, written.transfers);
+  if (written.others > 0) text += fmt::format(", {} other events", written.others);
+  return text + fmt::format(", {} bubbles, {} arrows, {} counter samples", written.bubbles,
+                            written.arrows, written.counters);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,170 @@
+#include "apps/pipe_trace/follow/follow.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+
+#include "apps/cli/command_line.h"
+#include "apps/cli/print_diagnostics.h"
+#include "apps/cli/profile_format.h"
+#include "apps/pipe_trace/follow/run_follower.h"
+#include "apps/pipe_trace/outputs.h"
+#include "parser/byte_source.h"
+#include "parser/job_log/job_log_reader.h"
+#include "parser/reader_registry.h"
+#include "trace/error.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr long kBetweenLooksNs = 200'000'000;
+/// Looking for new files costs more than looking for new lines.
+constexpr int kLooksBetweenSearches = 5;
+/// Logs of ranks that start together come within that time.
+constexpr int kLooksBeforeWaiting = 7;
+
+volatile std::sig_atomic_t stopped = 0;
+
+extern "C" void stopFollowing(int) { stopped = 1; }
+
+/// SIGINT and SIGTERM come only while it waits, so that none is missed and nothing is interrupted.
+class StopSignals {
+ public:
+  StopSignals() {
+    struct sigaction action {};
+    action.sa_handler = stopFollowing;
+    ::sigemptyset(&action.sa_mask);
+    sigset_t both;
+    ::sigemptyset(&both);
+    for (const int signal : {SIGINT, SIGTERM}) {
+      ::sigaddset(&both, signal);
+      ::sigaction(signal, &action, nullptr);
+    }
+    ::sigprocmask(SIG_BLOCK, &both, &before_);
+  }
+
+  /// False when one has come.
+  bool wait() const {
+    const timespec pause{.tv_sec = 0, .tv_nsec = kBetweenLooksNs};
+    ::ppoll(nullptr, 0, &pause, &before_);
+    return stopped == 0;
+  }
+
+ private:
+  sigset_t before_{};
+};
+
+const std::string& outputOf(const PipeTraceOptions& options) {
+  if (options.outputs.size() != 1) {
+    throw Error("--follow writes one profile: give -o NAME.json once");
+  }
+  const std::string& output = options.outputs.front();
+  if (output == "-" || formatOf(output, options) != ProfileFormat::kChromeJson) {
+    throw Error("--follow cannot write " + (output == "-" ? "standard output" : output) +
+                ": only Chrome JSON may end anywhere; name the output NAME.json");
+  }
+  return output;
+}
+
+/// Of files only job logs grow.
+void checkGrows(const std::string& input) {
+  const std::string advice =
+      " cannot be followed, only job logs that still grow; leave out --follow";
+  if (input.ends_with(".gz")) throw Error(input + " (compressed)" + advice);
+  ByteSource source(input);
+  const std::string_view head = source.peek(TraceReader::kProbeSize);
+  const auto readers = makeTraceReaders();
+  const TraceReader* const reader = chooseReader(readers, head);
+  // What is only likely may be the output of a program that has not begun to log.
+  const bool isProfile = reader != nullptr && reader->formatName() != JobLogReader().formatName() &&
+                         reader->probe(head) == FormatMatch::kCertain;
+  if (isProfile) throw Error(fmt::format("{} ({}){}", input, reader->formatName(), advice));
+}
+
+void checkInputs(const PipeTraceOptions& options) {
+  for (const std::string& input : options.load.inputs) {
+    std::error_code error;
+    if (input == "-") throw Error("--follow reads files, not standard input");
+    if (!std::filesystem::exists(input, error)) {
+      throw Error("cannot follow " + input +
+                  ": it is not there; make the folder, or check the name");
+    }
+    if (std::filesystem::is_regular_file(input, error)) checkGrows(input);
+  }
+}
+
+void tellWaiting(const RunFollower& follower) {
+  const std::string what = follower.waitsFor();
+  if (!what.empty()) fmt::print(stderr, "pipe-trace: waiting for {}\n", what);
+}
+
+void tellOutOfSight(RunFollower& follower) {
+  const std::string ranks = follower.newlyOutOfSight();
+  if (ranks.empty()) return;
+  fmt::print(stderr,
+             "pipe-trace: logs of another host ({}): whether they are still written cannot be told "
+             "from here; following until they are closed, or Ctrl-C\n",
+             ranks);
+}
+
+}  // namespace
+
+int runFollow(const PipeTraceOptions& options) {
+  const std::string& output = outputOf(options);
+  checkOutputs(options);
+  checkInputs(options);
+  const StopSignals signals;
+  GrowingChromeJson profile(output);
+  RunFollower follower({.inputs = options.load.inputs,
+                        .bubbles = options.bubbles,
+                        .flows = options.flows,
+                        .selection = options.load.selection},
+                       profile);
+  bool hasFindings = false;
+  const auto tell = [&] {
+    const Diagnostics told = follower.takeDiagnostics();
+    hasFindings = hasFindings || told.hasFindings();
+    printDiagnostics(told, lowestToTell(options.load));
+  };
+  int looks = 0;
+  do {
+    if (++looks % kLooksBetweenSearches == 0) {
+      follower.findNewLogs();
+      follower.lookAtRecorders();
+      if (looks > kLooksBeforeWaiting && !options.load.quiet) tellOutOfSight(follower);
+    }
+    follower.look();
+    tell();
+    if (looks == kLooksBeforeWaiting && !options.load.quiet) tellWaiting(follower);
+  } while (!follower.isOver() && signals.wait());
+  follower.finish();
+  tell();
+  if (profile.tooEarly() > 0) {
+    hasFindings = true;
+    Diagnostics late;
+    late.add({.message = "came too late to be in the profile: more than a minute earlier than its "
+                         "first step",
+              .advice = "convert the logs again, without --follow",
+              .count = profile.tooEarly()});
+    printDiagnostics(late, lowestToTell(options.load));
+  }
+  if (follower.hasNothingSelected()) {
+    hasFindings = true;
+    Diagnostics nothing;
+    nothing.add({.message = "no event of the run was among what --steps, --ranks and --skip leave",
+                 .advice = "convert the logs again, without --follow: that tells what there is"});
+    printDiagnostics(nothing, lowestToTell(options.load));
+  }
+  profile.close();
+  if (!options.load.quiet) {
+    writeWholeFile("-", fmt::format("wrote {}: {} steps, {}\n", output, follower.stepCount(),
+                                    summaryText(profile.summary())));
+  }
+  return options.load.strict && hasFindings ? kExitFindings : 0;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,396 @@
+#include "apps/pipe_trace/follow/run_follower.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <sstream>
+#include <utility>
+
+#include "analysis/report/ranks_text.h"
+#include "analysis/run_summary.h"
+#include "parser/job_log/job_log_reader.h"
+#include "parser/job_log/lines/log_events.h"
+#include "parser/job_log/lines/log_line_kind.h"
+#include "parser/job_log/lines/log_meta.h"
+#include "parser/job_log/profiler_lines.h"
+#include "trace/error.h"
+#include "trace/log/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+namespace lf = log_format;
+
+void addInfo(RankInfo& info, RankInfo more) {
+  info.clockReadings.insert(info.clockReadings.end(), more.clockReadings.begin(),
+                            more.clockReadings.end());
+  if (!more.hasEnd) return;
+  more.clockReadings = std::move(info.clockReadings);
+  RankInfo whole = std::move(info);
+  whole.clockReadings = std::move(more.clockReadings);
+  whole.hasEnd = true;
+  whole.written = more.written;
+  whole.dropped = more.dropped;
+  whole.errors = more.errors;
+  whole.lateStarts = more.lateStarts;
+  whole.ownCost = more.ownCost;
+  whole.logThreadCost = more.logThreadCost;
+  info = std::move(whole);
+}
+
+/// The last step that every rank has finished: those that go on are in the next one already.
+/// kNotGiven when there is none. `isEnd`: nothing more will come, so an optimizer ends a step.
+std::int32_t lastFinished(const Timeline& timeline, bool isEnd) {
+  std::int32_t last = std::numeric_limits<std::int32_t>::max();
+  std::int32_t highest = kNotGiven;
+  for (const auto& [rank, info] : timeline.ranks) {
+    std::int32_t latest = kNotGiven;
+    std::int32_t ended = kNotGiven;  // by an optimizer
+    if (const Track* const track = timeline.findTrack(rank, kComputeLane)) {
+      for (const Event& event : track->events) {
+        latest = std::max(latest, event.step);
+        if (event.kind == JobKind::kOptimizer) ended = std::max(ended, event.step);
+      }
+    }
+    highest = std::max(highest, latest);
+    if (info.hasEnd) continue;
+    last = std::min(last, isEnd && ended == latest ? latest : latest - 1);
+  }
+  return std::max<std::int32_t>(std::min(last, highest), kNotGiven);
+}
+
+}  // namespace
+
+RunFollower::RunFollower(Setting setting, GrowingChromeJson& profile)
+    : setting_(std::move(setting)), profile_(profile) {
+  findNewLogs();
+}
+
+void RunFollower::findNewLogs() {
+  for (const std::string& input : setting_.inputs) {
+    std::error_code error;
+    std::vector<FoundLog> found;
+    if (fs::is_directory(input, error)) {
+      Diagnostics told;  // each time anew: what it says is of folders with logs that are whole
+      try {
+        found = findLogs(input, told);
+      } catch (const Error&) {
+        continue;  // no log yet
+      }
+    } else {
+      found.push_back({input, rankOfLogName(fs::path(input).filename().string())});
+    }
+    for (const FoundLog& log : found) {
+      // What is compressed does not grow any more.
+      if (log.by == FoundBy::kEnding || log.path.ends_with(".gz")) continue;
+      if (!known_.insert(log.path).second) continue;
+      logs_.push_back({.tail = LogTail(log.path), .rank = log.rank});
+    }
+  }
+}
+
+void RunFollower::look() {
+  for (Log& log : logs_) readNew(log);
+  write(false);
+}
+
+void RunFollower::lookAtRecorders() {
+  for (Log& log : logs_) {
+    if (!log.isDone && log.isUpToDate && !isClosed(log)) log.recorder.look();
+  }
+}
+
+std::string RunFollower::newlyOutOfSight() {
+  std::vector<int> ranks;
+  for (Log& log : logs_) {
+    const bool isFollowed = log.rank && !log.isDone && log.isUpToDate && !isClosed(log);
+    if (!isFollowed || log.isNamed || !log.recorder.isOutOfSight()) continue;
+    log.isNamed = true;
+    ranks.push_back(*log.rank);
+  }
+  return ranks.empty() ? "" : ranksText(ranks);
+}
+
+void RunFollower::finish() {
+  for (const Log& log : logs_) {
+    if (!log.recorder.isGone() || log.isDone || isClosed(log)) continue;
+    diagnostics_.add(
+        {.file = log.tail.path(),
+         .message = "no Profiler End line: the program ended without closing its log",
+         .advice = "convert the logs again, without --follow: that reads ring files, too"});
+  }
+  write(true);
+}
+
+void RunFollower::readNew(Log& log) {
+  while (!log.isDone) {
+    std::string text = log.tail.next();
+    if (log.tail.wasReplaced()) return stopAt(log, "it was cut short or replaced");
+    if (text.empty()) break;
+    addText(log, std::move(text));
+  }
+  log.isUpToDate = true;
+}
+
+void RunFollower::stopAt(Log& log, const std::string& why) {
+  log.isDone = true;
+  diagnostics_.add({.file = log.tail.path(),
+                    .message = why + ": a new run has begun, which is not in the profile",
+                    .advice = "start pipe-trace --follow again to follow that one"});
+}
+
+void RunFollower::addText(Log& log, std::string text) {
+  text.insert(0, log.opening);
+  const std::size_t meta = lastMetaLine(text);
+  if (meta != std::string::npos && log.hasBegun) {
+    if (log.isUpToDate) {
+      text.resize(text.find(lf::kMeta));
+      text.resize(text.rfind('\n') + 1);
+      stopAt(log, "it goes on");
+    } else {
+      // Of the runs that it holds already the last one is followed.
+      if (log.rank) forgetRank(*log.rank);
+      text.erase(0, meta);
+    }
+  }
+  const std::string ours = linesOfProfiler(text);
+  log.recorder.addLines(ours);
+  // A name under which no ring file is: what is in that of a living program comes in its log.
+  ByteSource source(log.tail.path() + "/followed", std::move(text));
+  Timeline part;
+  Diagnostics told;
+  const ReadOutcome outcome = JobLogReader().read(
+      source,
+      {.rank = log.rank,
+       .nextRank = pending_.ranks.empty() ? 0 : pending_.ranks.rbegin()->first + 1,
+       .isPart = true},
+      part, told);
+  for (Diagnostic diagnostic : told.list()) {
+    diagnostic.file = log.tail.path();
+    diagnostic.line = 0;  // counted from where this look began
+    diagnostics_.add(std::move(diagnostic));
+  }
+  log.hasBegun = log.hasBegun || outcome.events > 0;
+  log.opening = log.hasBegun ? "" : ours;
+  if (outcome.events == 0) return addInfoOf(log, ours);
+  log.rank = part.ranks.begin()->first;
+  hasNew_ = true;
+  keep(std::move(part));
+}
+
+/// Of lines among which there is no event.
+void RunFollower::addInfoOf(const Log& log, const std::string& lines) {
+  if (!log.hasBegun || lines.empty()) return;
+  LogRun run;
+  LogEvents events(pending_.strings);
+  std::istringstream in(lines);
+  for (std::string text; std::getline(in, text);) {
+    const LogLine line = classifyLogLine(text);
+    if (line.kind == LogLineKind::kClock) readClockLine(run, line.payload, 0);
+    if (line.kind == LogLineKind::kEnd) readEndLine(run, line.payload, 0);
+    if (line.kind == LogLineKind::kCounter) events.addCounter(run, line.payload, 0);
+  }
+  for (auto& [name, series] : run.counters) {
+    series.rank = *log.rank;
+    pending_.counters.push_back(std::move(series));
+  }
+  addInfo(pending_.ranks.at(*log.rank), std::move(run.info));
+  hasNew_ = true;
+}
+
+void RunFollower::forgetRank(int rank) {
+  pending_.ranks.erase(rank);
+  std::erase_if(pending_.tracks, [&](const Track& track) { return track.rank == rank; });
+  std::erase_if(pending_.counters, [&](const CounterSeries& s) { return s.rank == rank; });
+}
+
+void RunFollower::keep(Timeline part) {
+  // Before the tracks, which would make an empty entry for their rank.
+  for (auto& [rank, info] : part.ranks) {
+    const auto [known, isNew] = pending_.ranks.try_emplace(rank, info);
+    if (!isNew) addInfo(known->second, std::move(info));
+  }
+  std::vector<StringId> ids;
+  for (StringId id = 0; id < part.strings.size(); ++id) {
+    ids.push_back(pending_.strings.intern(part.strings[id]));
+  }
+  const auto offset = static_cast<std::uint32_t>(pending_.arguments.size());
+  for (Argument argument : part.arguments) {
+    argument.key = ids[argument.key];
+    if (argument.type == ArgumentType::kText) argument.text = ids[argument.text];
+    pending_.arguments.push_back(argument);
+  }
+  for (const Track& track : part.tracks) {
+    std::vector<Event>& events = pending_.track(track.rank, track.lane).events;
+    for (Event event : track.events) {
+      event.name = ids[event.name];
+      if (event.argumentCount > 0) event.firstArgument += offset;
+      events.push_back(event);
+    }
+  }
+  for (CounterSeries& series : part.counters) pending_.counters.push_back(std::move(series));
+}
+
+int RunFollower::worldSize() const {
+  int ranks = 1;
+  for (const auto& [rank, info] : pending_.ranks) {
+    ranks = std::max(ranks, info.worldSize.value_or(1));
+  }
+  return ranks;
+}
+
+bool RunFollower::allRanksAreThere() const {
+  return pending_.ranks.size() >= static_cast<std::size_t>(worldSize());
+}
+
+std::string RunFollower::waitsFor() const {
+  if (logs_.empty()) return "job logs (workerlog.<rank>)";
+  if (pending_.ranks.empty()) return "the first job in " + logs_.front().tail.path();
+  if (allRanksAreThere()) return {};
+  std::vector<int> missing;
+  for (int rank = 0; rank < worldSize(); ++rank) {
+    if (!pending_.ranks.contains(rank)) missing.push_back(rank);
+  }
+  return ranksText(missing);
+}
+
+bool RunFollower::isClosed(const Log& log) const {
+  const auto found = log.rank ? pending_.ranks.find(*log.rank) : pending_.ranks.end();
+  return found != pending_.ranks.end() && found->second.hasEnd;
+}
+
+bool RunFollower::isOver() const {
+  const auto isGone = [](const Log& log) { return log.recorder.isGone(); };
+  const bool mayBeOver = allRanksAreThere() || std::any_of(logs_.begin(), logs_.end(), isGone);
+  return mayBeOver && std::all_of(logs_.begin(), logs_.end(), [&](const Log& log) {
+           return isGone(log) || isClosed(log) || (log.isDone && !log.hasBegun);
+         });
+}
+
+/// What is pending, with steps counted on from those that are gone where the log gives none.
+Timeline RunFollower::completed() const {
+  Timeline timeline = pending_;
+  bool hasSteps = false;
+  for (const Track& track : timeline.tracks) {
+    hasSteps = hasSteps || std::any_of(track.events.begin(), track.events.end(),
+                                       [](const Event& e) { return e.step != kNotGiven; });
+  }
+  Diagnostics told;  // of a run that is not over
+  completeTimeline(timeline, told);
+  if (hasSteps) return timeline;
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      if (event.step != kNotGiven) event.step += firstKept_;
+    }
+  }
+  return timeline;
+}
+
+bool RunFollower::isInProfile(int rank, const Event& event) const {
+  if (event.kind == JobKind::kBubble) return event.step <= written_;
+  return inProfile_.contains(
+      {rank, event.kind, event.begin, event.end, event.job, event.microBatch});
+}
+
+void RunFollower::write(bool isEnd) {
+  const bool everything = isOver();
+  if (!isEnd && (!hasNew_ || !allRanksAreThere())) return;
+  hasNew_ = false;
+  if (pending_.eventCount() == 0 && pending_.counters.empty()) return;
+  pending_.sort();
+  Timeline timeline = completed();
+  const std::int32_t last = lastFinished(timeline, isEnd);
+  const bool hasLast = everything || (isEnd && !pending_.counters.empty());
+  if (!hasLast && (last == kNotGiven || last == written_)) return;
+  Steps steps;
+  for (const Track& track : timeline.tracks) {
+    auto& ofTrack = steps.emplace_back();
+    for (const Event& event : track.events) ofTrack.push_back(event.step);
+  }
+  addToProfile(std::move(timeline), last, everything);
+  std::set<std::int32_t> added;
+  for (const auto& ofTrack : steps) added.insert(ofTrack.begin(), ofTrack.end());
+  steps_ += std::count_if(added.begin(), added.end(), [&](std::int32_t step) {
+    return step != kNotGiven && step > written_ && step <= last &&
+           setting_.selection.wantsStep(step);
+  });
+  written_ = std::max(written_, last);
+  forget(steps, last);
+  if (everything) pending_.tracks.clear();
+}
+
+void RunFollower::addToProfile(Timeline timeline, std::int32_t last, bool everything) {
+  if (setting_.bubbles) appendBubbles(timeline, summarize(timeline));
+  for (Track& track : timeline.tracks) {
+    std::erase_if(track.events, [&](const Event& event) {
+      const bool isFinished = event.step != kNotGiven && event.step <= last;
+      return !(isFinished || everything) || isInProfile(track.rank, event);
+    });
+  }
+  std::erase_if(timeline.tracks, [](const Track& track) { return track.events.empty(); });
+  select(timeline);
+  profile_.add(timeline, setting_.flows);
+}
+
+void RunFollower::select(Timeline& timeline) {
+  const Selection& wanted = setting_.selection;
+  if (!wanted.steps.empty()) {
+    timeline.counters.clear();
+    timeline = withSteps(std::move(timeline), wanted.steps);
+    selectSamples(timeline);
+  }
+  if (!wanted.ranks.empty()) timeline = withRanks(std::move(timeline), wanted.ranks);
+  if (!wanted.skippedTypes.empty())
+    timeline = withoutTypes(std::move(timeline), wanted.skippedTypes);
+}
+
+/// Takes the pending samples up to the last end that has been written of the selected steps. Those
+/// behind it wait for more; those before the first begin belong to none.
+void RunFollower::selectSamples(Timeline& timeline) {
+  if (timeline.eventCount() > 0) {
+    const Timeline::Span span = timeline.span();
+    selected_ = {std::min(selected_.begin, span.begin), std::max(selected_.end, span.end)};
+  }
+  for (CounterSeries& series : pending_.counters) {
+    const auto isDue = [&](const CounterSample& s) { return s.time <= selected_.end; };
+    CounterSeries due{series.rank, series.name, series.unit, {}};
+    std::copy_if(series.samples.begin(), series.samples.end(), std::back_inserter(due.samples),
+                 [&](const auto& s) { return isDue(s) && s.time >= selected_.begin; });
+    std::erase_if(series.samples, isDue);
+    if (!due.samples.empty()) timeline.counters.push_back(std::move(due));
+  }
+}
+
+/// Keeps what is not in the profile, and the last step that is: its jobs reach into the next.
+void RunFollower::forget(const Steps& steps, std::int32_t last) {
+  inProfile_.clear();
+  std::vector<Argument> arguments;
+  std::swap(arguments, pending_.arguments);
+  for (std::size_t t = 0; t < pending_.tracks.size(); ++t) {
+    Track& track = pending_.tracks[t];
+    std::vector<Event> kept;
+    for (std::size_t e = 0; e < track.events.size(); ++e) {
+      const std::int32_t step = steps[t][e];
+      if (step != kNotGiven && step < last) continue;
+      Event event = track.events[e];
+      if (step == last) {
+        inProfile_.insert(
+            {track.rank, event.kind, event.begin, event.end, event.job, event.microBatch});
+      }
+      const auto from = arguments.begin() + event.firstArgument;
+      const std::vector<Argument> own(from, from + event.argumentCount);
+      if (!own.empty()) pending_.setArguments(event, own);
+      kept.push_back(event);
+    }
+    track.events = std::move(kept);
+  }
+  if (setting_.selection.steps.empty()) pending_.counters.clear();
+  std::erase_if(pending_.counters, [](const CounterSeries& s) { return s.samples.empty(); });
+  firstKept_ = last;
+}
+
+Diagnostics RunFollower::takeDiagnostics() { return std::exchange(diagnostics_, {}); }
+
+}  // namespace pipetrace

@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "analysis/steps/selection.h"
+#include "parser/chrome/write/growing_json.h"
+#include "parser/find_logs.h"
+#include "parser/job_log/log_tail.h"
+#include "parser/ring/recorder_watch.h"
+#include "trace/diagnostic.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Follows the job logs of a run that goes on, and hands each step on to a profile once it is
+/// finished: every rank is behind it. Only what is new is read, and only what is not finished is
+/// kept. Logs that appear later are picked up.
+class RunFollower {
+ public:
+  struct Setting {
+    std::vector<std::string> inputs;  ///< folders, which are searched again, and single logs
+    bool bubbles = true;
+    bool flows = true;
+    Selection selection{};  ///< of which only these events are written
+  };
+
+  /// The profile must outlive it.
+  RunFollower(Setting setting, GrowingChromeJson& profile);
+
+  /// Reads what is new and writes the steps that are finished by it. Throws Error when an input
+  /// cannot be read or the profile cannot be written.
+  void look();
+
+  /// Looks for logs that were not there before.
+  void findNewLogs();
+
+  /// Looks whether the recorders of the logs are still there.
+  void lookAtRecorders();
+
+  /// The ranks whose recorders' end cannot be seen, as they are on another host, such as "ranks 2,
+  /// 3": those that no earlier call has named. Empty: there are none.
+  std::string newlyOutOfSight();
+
+  /// Writes what else is finished: steps that every rank with a log has ended.
+  void finish();
+
+  /// Every rank of the run has closed its log, or its recorder is gone.
+  bool isOver() const;
+
+  /// What has to come before anything is written, such as "ranks 2, 3"; empty when it is there.
+  std::string waitsFor() const;
+
+  /// Steps are finished, but the selection has left nothing of them.
+  bool hasNothingSelected() const { return written_ != kNotGiven && profile_.isEmpty(); }
+
+  std::size_t logCount() const { return logs_.size(); }
+  /// How many steps are in the profile.
+  std::int64_t stepCount() const { return steps_; }
+  /// What was found since the last call.
+  Diagnostics takeDiagnostics();
+
+ private:
+  struct Log {
+    LogTail tail;
+    std::optional<int> rank;  ///< that its name gives, and once it is known, that of its jobs
+    std::string opening{};    ///< lines of the profiler before the first job
+    bool hasBegun = false;    ///< it has a job
+    bool isUpToDate = false;  ///< what it held at first has been read
+    bool isDone = false;      ///< nothing more is read from it
+    RecorderWatch recorder{tail.path()};
+    bool isNamed = false;  ///< by newlyOutOfSight()
+  };
+  /// What makes an event of a rank one and the same.
+  using Identity = std::tuple<int, JobKind, Nanoseconds, Nanoseconds, std::int64_t, std::int32_t>;
+  using Steps = std::vector<std::vector<std::int32_t>>;  // by track and event
+
+  void readNew(Log& log);
+  void addText(Log& log, std::string text);
+  void addInfoOf(const Log& log, const std::string& lines);
+  void stopAt(Log& log, const std::string& why);
+  void forgetRank(int rank);
+  void keep(Timeline part);
+  Timeline completed() const;
+  void write(bool isEnd);
+  void addToProfile(Timeline timeline, std::int32_t last, bool everything);
+  void select(Timeline& timeline);
+  void selectSamples(Timeline& timeline);
+  void forget(const Steps& steps, std::int32_t last);
+  bool isInProfile(int rank, const Event& event) const;
+  int worldSize() const;
+  bool allRanksAreThere() const;
+  bool isClosed(const Log& log) const;
+
+  Setting setting_;
+  GrowingChromeJson& profile_;
+  std::vector<Log> logs_;
+  std::set<std::string> known_;  // paths
+  Timeline pending_;             // read, and not in the profile, but for one step that is
+  bool hasNew_ = false;
+  std::set<Identity> inProfile_;      // those of pending_ that are
+  std::int32_t written_ = kNotGiven;  // the last step that is in the profile
+  std::int32_t firstKept_ = 0;        // the step that pending_ begins with
+  std::int64_t steps_ = 0;
+  Timeline::Span selected_{kNsMax, kNsMin};  // of what has been written of the selected steps
+  Diagnostics diagnostics_;
+};
+
+}  // namespace pipetrace

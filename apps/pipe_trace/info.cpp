@@ -1,0 +1,88 @@
+#include "apps/pipe_trace/info.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "analysis/report/contents_report.h"
+#include "apps/cli/command_line.h"
+#include "apps/pipe_trace/load_run.h"
+#include "parser/profile/micro_batch_arrows.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+struct InfoOptions {
+  LoadRunOptions load;
+  bool json = false;
+};
+
+void addInfoOptions(CLI::App& app, InfoOptions& options) {
+  app.description(
+      "Says what is in job logs and profiles: their format, how many ranks, steps, jobs, events,\n"
+      "counter samples and flow arrows, how the ranks are arranged, and what was found wrong.");
+  app.footer(
+      "Exit codes: 0 done; 1 done, with --strict and findings in the input; 2 could not.\n"
+      "Example: pipe-trace info profile.json --json");
+  setUp(app);
+  addLoadRunOptions(app, options.load);
+  app.get_option("INPUT")->required();
+  app.add_flag("--json", options.json, "Print it as JSON, with all findings");
+}
+
+std::string formatsOf(const std::vector<LoadedFile>& files) {
+  std::vector<std::string> names;
+  for (const LoadedFile& file : files) {
+    const std::string name(file.format);
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+/// Those that the inputs hold; of logs, which have none, those that a profile of them gets. Which
+/// ones a part of a profile keeps follows from its jobs, too.
+std::int64_t flowsOf(const std::vector<LoadedFile>& files, const Timeline& timeline,
+                     const Selection& selection) {
+  std::int64_t flows = 0;
+  bool areHeld = true;
+  for (const LoadedFile& file : files) {
+    areHeld = areHeld && file.arrows.has_value();
+    flows += file.arrows.value_or(0);
+  }
+  if (areHeld && (selection.isAll() || flows == 0)) return flows;
+  return static_cast<std::int64_t>(findArrows(timeline).size());
+}
+
+}  // namespace
+
+void describeInfo(CLI::App& app) {
+  static InfoOptions options;
+  addInfoOptions(app, options);
+}
+
+int infoCommand(int argc, char** argv) {
+  InfoOptions options;
+  CLI::App app("", "pipe-trace info");
+  addInfoOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+
+  Diagnostics diagnostics;
+  std::vector<LoadedFile> files;
+  const Selection& selection = options.load.selection;
+  const Timeline timeline = selected(loadRun(options.load, diagnostics, &files), selection);
+  const InputContents contents{.format = formatsOf(files),
+                               .run = contentsOf(timeline),
+                               .flows = flowsOf(files, timeline, selection)};
+  if (options.json) {
+    writeWholeFile("-", contentsJson(contents, diagnostics));
+  } else if (!options.load.quiet) {
+    writeWholeFile("-", contentsText(contents, diagnostics));
+  }
+  return exitCodeOf(options.load, diagnostics);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,96 @@
+#include "apps/pipe_trace/open/open.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdlib>
+
+#include "apps/cli/command_line.h"
+#include "apps/cli/profile_format.h"
+#include "apps/pipe_trace/open/trace_server.h"
+#include "trace/error.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+struct OpenOptions {
+  std::string file;
+  int port = TraceServer::kPerfettoPort;
+  bool noBrowser = false;
+};
+
+bool isSet(const char* variable) {
+  const char* const value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+/// Whoever has no browser, or no display, has the link.
+void openInBrowser(const std::string& link) {
+  if (!isSet("DISPLAY") && !isSet("WAYLAND_DISPLAY")) return;
+  posix_spawn_file_actions_t quiet;
+  posix_spawn_file_actions_init(&quiet);
+  posix_spawn_file_actions_addopen(&quiet, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&quiet, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::string program = "xdg-open";
+  std::string argument = link;
+  char* const arguments[] = {program.data(), argument.data(), nullptr};
+  pid_t child = 0;
+  ::posix_spawnp(&child, program.c_str(), &quiet, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&quiet);
+}
+
+/// Perfetto's UI would load it and say nothing of use.
+void checkUiShows(const std::string& file) {
+  const auto format = profileFormatOfFile(file);
+  if (format != ProfileFormat::kSqlite && format != ProfileFormat::kCsv) return;
+  throw Error("cannot open " + file +
+              ": Perfetto's UI shows Chrome JSON and Perfetto traces; write NAME.pftrace and open "
+              "that");
+}
+
+/// A shell that starts it in the background of a script has SIGINT ignored.
+void endOnInterrupt() { std::signal(SIGINT, SIG_DFL); }
+
+void addOpenOptions(CLI::App& app, OpenOptions& options) {
+  app.description(
+      "Serves a profile on this machine, to Perfetto's UI (https://ui.perfetto.dev) only, and\n"
+      "prints the link that loads it there. Ends when the UI has fetched it, or at Ctrl-C.");
+  app.footer(
+      "Exit codes: 0 the profile was fetched; 2 could not.\n"
+      "Example: pipe-trace open profile.pftrace");
+  setUp(app);
+  app.add_option("FILE", options.file, "The profile")->type_name("")->required();
+  app.add_option("--port", options.port,
+                 "Port to listen on; Perfetto's own UI accepts none but 9001 (0: any)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 65535).description(""));
+  app.add_flag("--no-browser", options.noBrowser,
+               "Print the link only (without a display there is nothing else anyway)");
+}
+
+}  // namespace
+
+void describeOpen(CLI::App& app) {
+  static OpenOptions options;
+  addOpenOptions(app, options);
+}
+
+int openCommand(int argc, char** argv) {
+  OpenOptions options;
+  CLI::App app("", "pipe-trace open");
+  addOpenOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  checkUiShows(options.file);
+  endOnInterrupt();
+  TraceServer server(options.file, options.port);
+  writeWholeFile("-", server.link() + "\n");
+  if (!options.noBrowser) openInBrowser(server.link());
+  server.serveOnce();
+  return 0;
+}
+
+}  // namespace pipetrace

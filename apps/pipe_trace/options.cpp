@@ -1,0 +1,169 @@
+#include "apps/pipe_trace/options.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "apps/cli/command_line.h"
+#include "apps/cli/profile_format.h"
+#include "apps/pipe_trace/commands.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+/// `--name` and `--no-name`, of which the last one holds.
+void addSwitch(CLI::App& app, const std::string& name, bool& value, const char* on,
+               const char* off) {
+  app.add_flag_callback(
+         "--" + name, [&value] { value = true; }, on)
+      ->trigger_on_parse();
+  app.add_flag_callback(
+         "--no-" + name, [&value] { value = false; }, off)
+      ->trigger_on_parse();
+}
+
+std::vector<int> devicesFrom(const std::vector<std::string>& list) {
+  constexpr std::int64_t kMostDevices = 100'000;
+  std::vector<int> devices;
+  for (const NumberRange& range : rangesFrom(list, "--devices")) {
+    if (range.end - range.begin > kMostDevices) {
+      throw CLI::ValidationError("--devices", "names too many devices");
+    }
+    for (std::int64_t device = range.begin; device < range.end; ++device) {
+      devices.push_back(static_cast<int>(device));
+    }
+  }
+  return devices;
+}
+
+/// A command that was mistyped, or does not come first, would only be a file that is not there.
+void adviseOnCommands(const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code error;
+    if (std::filesystem::exists(input, error) || input.find_first_of("./") != input.npos) continue;
+    if (findCommand(input) != nullptr) {
+      throw Error("there is no file " + input +
+                  "; if the command is meant, it comes first: " + "pipe-trace " + input + " ...");
+    }
+    if (input != inputs.front()) continue;
+    const std::string meant = input == "help" ? "--help" : nearestName(input, commandNames());
+    if (meant.empty()) continue;
+    throw Error("there is no file and no command " + input + "; did you mean pipe-trace " + meant +
+                "?");
+  }
+}
+
+/// After all others: what converts a run has no meaning beside them.
+void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
+  const std::vector<CLI::Option*> others = app.get_options([](const CLI::Option* option) {
+    for (const char* name : {"--help", "--version", "--strict", "--quiet", "--skip"}) {
+      if (option->check_name(name)) return false;
+    }
+    return true;
+  });
+  const char* const group = "PaddlePaddle's converter (writes its two files into DIR)";
+  CLI::Option* const devices = app.add_option_function<std::vector<std::string>>(
+                                      "--devices",
+                                      [&options](const std::vector<std::string>& list) {
+                                        options.devices = devicesFrom(list);
+                                      },
+                                      "Devices to convert, as in 0,1,2 or 0-2")
+                                   ->type_name("LIST")
+                                   ->delimiter(',')
+                                   ->allow_extra_args(false)
+                                   ->group(group);
+  CLI::Option* const folder =
+      app.add_option("--log_dir,--log-dir", options.logFolder,
+                     "Folder with workerlog.<device>, or machine<i>/workerlog.<device>")
+          ->type_name("DIR")
+          ->needs(devices)
+          ->group(group);
+  devices->needs(folder);
+  app.add_flag("--multi_machine,--multi-machine", options.multiMachine,
+               "The logs are in DIR/machine<i>")
+      ->needs(devices)
+      ->group(group);
+  app.add_option("--paddle-style", options.paddleStyle,
+                 "2023: as its first published version (default: as 3.3.1)")
+      ->type_name("YEAR")
+      ->check(CLI::IsMember({"2023"}).description(""))
+      ->needs(devices)
+      ->group(group);
+  for (CLI::Option* const other : others) devices->excludes(other);
+}
+
+/// It knows neither the whole run, which some options look at, nor all readings of the clocks.
+void addFollow(CLI::App& app, PipeTraceOptions& options) {
+  CLI::Option* const follow = app.add_flag(
+      "--follow", options.follow,
+      "Follow job logs that still grow: NAME.json gets each step once every rank has finished it "
+      "and can be opened at any time; ends with the run, or at Ctrl-C. Times are as logged "
+      "(--align none), since later readings of the clocks would move what is written already");
+  for (const char* name : {"--json", "--run", "--pp", "--dp", "--vpp", "--absolute-time",
+                           "--pattern", "--time-unit", "--kinds"}) {
+    if (CLI::Option* const other = app.get_option_no_throw(name)) follow->excludes(other);
+  }
+}
+
+}  // namespace
+
+void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
+  app.description(
+      "Reads the job logs of a pipeline-parallel run, sums it up, and writes profiles that\n"
+      "chrome://tracing, Perfetto and pipe-view open.\n\n"
+      "Other commands (each has its own --help; a folder of that name is read as ./plan):\n" +
+      commandList());
+  app.footer(
+      "Exit codes: 0 done; 1 done, with --strict and findings in the input; 2 could not.\n"
+      "Example: pipe-trace logs -o profile.json");
+  setUp(app);
+  app.set_version_flag("--version", "pipe-trace " PIPETRACE_VERSION);
+
+  addLoadRunOptions(app, options.load);
+  app.add_option("-o,--output", options.outputs,
+                 "Profile to write: " + profileFormatList() +
+                     ", or - for standard output; may be given several times")
+      ->type_name("FILE")
+      ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
+      ->allow_extra_args(false);
+  app.add_option("--format", options.format,
+                 "Format of outputs whose name does not tell it, as of -")
+      ->type_name(fmt::format("{}", fmt::join(profileFormatNames(), "|")))
+      ->check(CLI::IsMember(profileFormatNames()).description(""));
+  addSwitch(app, "bubbles", options.bubbles, "Write profiles with lanes of idle time (default)",
+            "... without them");
+  // Not in the help: who looks for it here is told where it is.
+  app.add_flag_callback(
+         "--visualize_pipline,--visualize-pipeline",
+         [] {
+           throw Error(
+               "--visualize-pipeline belongs to pipe-run, which records a run: pipe-run "
+               "--visualize-pipeline -- PROGRAM; give pipe-trace the folder of its logs");
+         })
+      ->group("");
+  // Not in the help: for who wants to see the advice without waiting for the file.
+  app.add_option("--large-json", options.largeJson)->group("");
+  addSwitch(app, "flows", options.flows, "Write profiles with arrows between the jobs (default)",
+            "... without them");
+  app.add_flag(
+      "--absolute-time", options.absoluteTime,
+      "Write profiles whose times are those of the clock, not counted from the first event: "
+      "since the Unix epoch, in Chrome JSON since midnight (UTC)");
+  app.add_flag("--json", options.json, "Print the summary as JSON");
+  addFollow(app, options);
+  addPaddleOptions(app, options);
+  app.callback([&app, &options] {
+    if (options.follow && options.load.align && app.count("--align") > 0) {
+      throw CLI::ValidationError("--follow",
+                                 "writes times as logged, since later readings of the clocks would "
+                                 "move what is written already: leave --align log out");
+    }
+    if (options.load.inputs.empty() && options.devices.empty()) throw CLI::RequiredError("INPUT");
+    adviseOnCommands(options.load.inputs);
+  });
+}
+
+}  // namespace pipetrace

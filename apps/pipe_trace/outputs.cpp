@@ -1,0 +1,154 @@
+#include "apps/pipe_trace/outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "parser/byte_source.h"
+#include "parser/csv_writer.h"
+#include "parser/find_logs.h"
+#include "parser/profile/own_profile.h"
+#include "parser/trace_reader.h"
+#include "trace/error.h"
+#include "trace/files/file_behind.h"
+#include "trace/log/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool isBelow(const fs::path& file, const fs::path& folder) {
+  const auto [inFolder, inFile] =
+      std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return inFolder == folder.end() && inFile != file.end();
+}
+
+/// Whether both are one file, whatever its names.
+bool isSame(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  return a == b || fs::equivalent(a, b, error);
+}
+
+[[noreturn]] void refuseInput(const std::string& output) {
+  throw Error(fmt::format("{} is an input; choose another name for the output", output));
+}
+
+/// Whether writing `output` would replace something that `input` names.
+bool isRead(const fs::path& output, const std::string& input) {
+  if (input == "-") return false;
+  const fs::path behind = fileBehind(input);
+  if (isSame(behind, output)) return true;
+  std::error_code error;
+  return fs::is_directory(behind, error) && isBelow(output, behind) &&
+         output.filename().string().starts_with(log_format::kFilePrefix);
+}
+
+/// Whether `folder` is searched for files of which `file` is one, read or left out.
+bool isFoundIn(const std::string& folder, const fs::path& file, bool asTexts) {
+  try {
+    Diagnostics toldWhenItIsRead;
+    const std::vector<FoundLog> found = findLogs(folder, toldWhenItIsRead, asTexts);
+    return std::any_of(found.begin(), found.end(),
+                       [&](const FoundLog& log) { return isSame(fileBehind(log.path), file); });
+  } catch (const Error&) {
+    return false;  // nothing in it, which reading it will tell
+  }
+}
+
+/// Whether nothing is lost with it but a profile that pipe-trace has written, or has begun to.
+bool isOwn(const fs::path& file) {
+  ByteSource source(file.string());
+  const std::string_view head = source.peek(TraceReader::kProbeSize);
+  return head.find_first_not_of("[ \n") == std::string_view::npos || isOwnProfile(head) ||
+         head.starts_with(kCsvHeader);
+}
+
+/// What a folder among the inputs holds may be replaced only if pipe-trace wrote it.
+void refuseFound(const std::string& output, const fs::path& file, const LoadRunOptions& load) {
+  std::error_code error;
+  if (!fs::is_regular_file(file, error) || isOwn(file)) return;
+  for (const std::string& input : load.inputs) {
+    if (input == "-" || !fs::is_directory(input, error)) continue;
+    if (!isFoundIn(input, file, !load.pattern.empty())) continue;
+    throw Error(fmt::format(
+        "{} is in the input folder {} and is no profile that pipe-trace wrote; choose another name "
+        "for the output, or move that file away",
+        output, input));
+  }
+}
+
+/// "a.json,b.csv" is a name, but hardly one that was meant.
+void refuseList(const std::string& output) {
+  const std::size_t comma = output.find(',');
+  if (comma == std::string::npos || !profileFormatOfFile(output.substr(0, comma)) ||
+      !profileFormatOfFile(output)) {
+    return;
+  }
+  throw Error(fmt::format("{} looks like several outputs: give -o for each, as in -o {} -o {}",
+                          output, output.substr(0, comma), output.substr(comma + 1)));
+}
+
+/// Where --format says something, but every name says something else.
+void refuseIdleFormat(const PipeTraceOptions& options) {
+  const auto format = profileFormatOf(options.format);
+  if (!format || options.outputs.empty()) return;
+  for (const std::string& output : options.outputs) {
+    const auto named = profileFormatOfFile(output);
+    if (!named || *named == *format) return;
+  }
+  throw Error(
+      fmt::format("--format {} contradicts the name {}: leave it out, or choose a name "
+                  "that ends in .{}",
+                  options.format, options.outputs.front(), options.format));
+}
+
+}  // namespace
+
+ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options) {
+  if (const auto format = profileFormatOfFile(output)) return *format;
+  if (const auto format = profileFormatOf(options.format)) {
+    if (!output.empty()) return *format;
+  } else if (output == "-") {
+    return ProfileFormat::kChromeJson;
+  }
+  throw Error(
+      fmt::format("cannot write {}: a profile is {}, - for standard output, or with --format "
+                  "any name",
+                  output.empty() ? "\"\"" : output, profileFormatList()));
+}
+
+void checkOutputs(const PipeTraceOptions& options) {
+  refuseIdleFormat(options);
+  std::vector<fs::path> files;
+  for (const std::string& output : options.outputs) {
+    if (output == "-" && options.json) {
+      throw Error("-o - and --json both want standard output; write the profile to a file");
+    }
+    refuseList(output);
+    formatOf(output, options);
+    const fs::path file = output == "-" ? output : fileBehind(output);
+    if (std::find(files.begin(), files.end(), file) != files.end()) {
+      throw Error(fmt::format("{} is to be written twice; name each output once", output));
+    }
+    files.push_back(file);
+    if (output == "-") continue;
+    for (const std::string& input : options.load.inputs) {
+      if (isRead(file, input)) refuseInput(output);
+    }
+    refuseFound(output, file, options.load);
+  }
+}
+
+void checkOutputs(const PipeTraceOptions& options, const std::vector<LoadedFile>& loaded) {
+  for (const std::string& output : options.outputs) {
+    if (output == "-") continue;
+    const fs::path file = fileBehind(output);
+    for (const LoadedFile& input : loaded) {
+      if (isSame(fileBehind(input.path), file)) refuseInput(output);
+    }
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/cli/profile_format.h"
+#include "apps/pipe_trace/options.h"
+#include "parser/loaded_file.h"
+
+namespace pipetrace {
+
+/// The format that the name of an output tells, else that of --format; Chrome JSON for standard
+/// output. Throws Error when nothing tells it.
+ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options);
+
+/// Throws Error for outputs that cannot be meant: a name that tells no format, the same file
+/// twice, a file that is read, one in an input folder that pipe-trace did not write, standard
+/// output wanted twice.
+void checkOutputs(const PipeTraceOptions& options);
+
+/// Throws Error for an output that would replace a file that was read: of a folder, only loading it
+/// tells which those are. To be called before anything is written.
+void checkOutputs(const PipeTraceOptions& options, const std::vector<LoadedFile>& loaded);
+
+}  // namespace pipetrace

@@ -1,0 +1,43 @@
+#include "apps/pipe_trace/paddle.h"
+
+#include <fmt/format.h>
+
+#include "apps/cli/print_diagnostics.h"
+#include "parser/paddle/paddle_profile.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+PaddleSummary convert(const PaddleRequest& request, Severity lowest, Diagnostics& diagnostics) {
+  try {
+    const PaddleSummary summary = writePaddleProfiles(request, diagnostics);
+    printDiagnostics(diagnostics, lowest);
+    return summary;
+  } catch (...) {
+    printDiagnostics(diagnostics, lowest);
+    throw;
+  }
+}
+
+}  // namespace
+
+int runPaddleConversion(const PipeTraceOptions& options) {
+  Diagnostics diagnostics;
+  const PaddleSummary written =
+      convert({.logFolder = options.logFolder,
+               .devices = options.devices,
+               .multiMachine = options.multiMachine,
+               .style = options.paddleStyle.empty() ? PaddleStyle::kCurrent : PaddleStyle::k2023,
+               .skippedTypes = options.load.selection.skippedTypes},
+              lowestToTell(options.load), diagnostics);
+  if (!options.load.quiet) {
+    std::string what = fmt::format("{} jobs, {} steps", written.jobs, written.steps);
+    if (options.multiMachine) what += fmt::format(", {} machines", written.machines);
+    writeWholeFile("-", fmt::format("wrote {}: {}\nwrote {}: {}\n", written.profile, what,
+                                    written.perfettoProfile, what));
+  }
+  return exitCodeOf(options.load, diagnostics);
+}
+
+}  // namespace pipetrace

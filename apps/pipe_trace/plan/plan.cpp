@@ -1,0 +1,226 @@
+#include "apps/pipe_trace/plan/plan.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "analysis/costs/costs_file.h"
+#include "analysis/report/plan_report.h"
+#include "analysis/run_summary.h"
+#include "apps/cli/command_line.h"
+#include "apps/cli/terminal.h"
+#include "apps/pipe_trace/plan/costs.h"
+#include "apps/pipe_trace/plan/options.h"
+#include "apps/pipe_trace/plan/outputs.h"
+#include "apps/pipe_trace/plan/source.h"
+#include "chart/text/text_chart.h"
+#include "schedule/add_transfers.h"
+#include "schedule/check/check.h"
+#include "schedule/file/paddle_job_list.h"
+#include "schedule/file/schedule_writer.h"
+#include "schedule/simulate/simulate.h"
+#include "trace/error.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+// Of a chart that goes to no terminal: scaled, or one step in cells.
+constexpr int kUsualWidth = 100;
+constexpr int kWidestCells = 2000;
+// PaddlePaddle's converter takes a step that begins at 0 for none.
+constexpr Nanoseconds kBegin = 1'000'000;
+
+/// A plan and what it is held against.
+struct Plan {
+  Schedule schedule;
+  std::vector<Problem> unreadable;  // in its file
+  GivenCosts given;
+  Costs costs;
+  CheckOptions checks;
+};
+
+int buffersOf(const std::string& text) {
+  if (text.empty() || text == "unbounded") return kUnboundedBuffers;
+  if (text == "blocking") return kBlocking;
+  int messages = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, messages);
+  if (error == std::errc() && rest == end && messages >= 1) return messages;
+  throw Error("--buffers " + text +
+              ": buffers are unbounded, blocking, or a number of messages, at least 1");
+}
+
+void requireOneResult(const PlanOptions& options) {
+  std::string claims;
+  int count = 0;
+  const auto claim = [&](bool given, const char* option) {
+    if (!given) return;
+    claims += (count++ == 0 ? "" : " and ") + std::string(option);
+  };
+  claim(options.list, "--list");
+  claim(options.json, "--json");
+  claim(options.check && !options.json, "--check");
+  claim(options.jobList, "--job-list");
+  claim(options.csv == "-", "--csv -");
+  claim(options.costsOut == "-", "--costs-out -");
+  if (count > 1) throw Error(claims + " all want standard output; write one of them to a file");
+  const int inputs = static_cast<int>(options.scheduleFile == "-") +
+                     static_cast<int>(options.costs.file == "-") +
+                     static_cast<int>(std::count(options.costs.measured.begin(),
+                                                 options.costs.measured.end(), "-"));
+  if (inputs > 1) throw Error("standard input can be read once only; name a file");
+}
+
+void print(const Plan& plan, const Simulation& simulation, const PlanOptions& options,
+           const PlanReport& report) {
+  const int columns = std::max(terminalColumns().value_or(kUsualWidth), kMinTextChartWidth);
+  TextChartOptions chart{.width = options.width.value_or(columns), .colors = showsColors()};
+  const int widest = options.steps == 1 ? kWidestCells : kUsualWidth;
+  chart.unitWidth = terminalColumns() ? chart.width : options.width.value_or(widest);
+  // A chart needs an axis.
+  const std::string drawn =
+      simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
+  writeWholeFile("-", planTitle(plan.schedule) + "\n" + drawn + "\n" + planText(report));
+}
+
+std::string jobLists(const Schedule& schedule, const PaddleJobListOptions& options) {
+  std::string text;
+  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
+    text += fmt::format("rank {}: {}\n", rank, toText(paddleJobList(schedule, rank, options)));
+  }
+  return text;
+}
+
+Plan readPlan(const PlanOptions& options) {
+  Plan plan;
+  plan.given = readCosts(options.costs);
+  const std::int64_t limit = readLimit(options.limitGb, plan.given);
+  ReadableSchedule source = planOf(options, plan.given, limit);
+  plan.schedule = std::move(source.schedule);
+  plan.unreadable = std::move(source.problems);
+  if (options.transferCredits) {
+    plan.schedule = addTransfers(plan.schedule, {.credits = *options.transferCredits});
+  }
+  plan.costs = completeCosts(plan.given, plan.schedule.numStages);
+  plan.checks.buffers = buffersOf(options.buffers);
+  plan.checks.memoryLimit = limit;
+  plan.checks.mostVersions = options.mostVersions;
+  plan.checks.mostDistance = options.mostDistance;
+  plan.checks.ranks = options.ranks.value_or(0);
+  plan.checks.microBatches = options.microBatches.value_or(0);
+  return plan;
+}
+
+int runCheck(const Plan& plan, const PlanOptions& options) {
+  std::vector<Problem> problems = plan.unreadable;
+  const std::vector<Problem> found = check(plan.schedule, plan.checks);
+  problems.insert(problems.end(), found.begin(), found.end());
+  if (options.json) {
+    writeWholeFile(
+        "-", planJson({.schedule = plan.schedule, .costs = &plan.costs, .problems = problems}));
+  } else {
+    std::string text;
+    for (const Problem& problem : problems) {
+      if (problem.line > 0) text += fmt::format("line {}:{}: ", problem.line, problem.column);
+      text += toText(problem) + "\n";
+    }
+    if (problems.empty()) text = planTitle(plan.schedule) + ": nothing is wrong\n";
+    writeWholeFile("-", text);
+  }
+  return problems.empty() ? 0 : kExitFindings;
+}
+
+/// A file that has lost its last ranks is a plan, but not the one that was asked for.
+void requireAskedSize(const Plan& plan) {
+  CheckOptions size;
+  size.ranks = plan.checks.ranks;
+  size.microBatches = plan.checks.microBatches;
+  const std::vector<Problem> problems = check(plan.schedule, size);
+  if (problems.empty()) return;
+  throw Error("the schedule " + plan.schedule.name +
+              " has another size than the one asked for: " + toText(problems.front()));
+}
+
+/// A plan that runs, but over its limits: told, and drawn all the same.
+std::vector<Problem> limitFindings(const Plan& plan) {
+  std::vector<Problem> problems = check(plan.schedule, plan.checks);
+  for (const Problem& problem : problems) {
+    std::fputs(("pipe-trace plan: " + toText(problem) + "\n").c_str(), stderr);
+  }
+  return problems;
+}
+
+Simulation simulated(const Plan& plan, int steps) {
+  Simulation simulation =
+      simulate(plan.schedule, plan.costs, {.steps = steps, .begin = kBegin, .counters = true});
+  // What is said of a plan counts from its begin.
+  for (CriticalPath::Link& link : simulation.criticalPath.links) {
+    link.begin -= kBegin;
+    link.end -= kBegin;
+  }
+  return simulation;
+}
+
+int runPlan(const PlanOptions& options) {
+  requireOneResult(options);
+  if (options.list) {
+    writeWholeFile("-", scheduleList());
+    return 0;
+  }
+  PlanOutputs outputs(options.outputs);
+  Plan plan = readPlan(options);
+  plan.checks.costs = &plan.costs;
+  if (options.check) return runCheck(plan, options);
+  requireValid(plan.schedule);
+  requireAskedSize(plan);
+
+  Simulation simulation = simulated(plan, options.steps);
+  PlanFigures figures = planFigures(plan.schedule, simulation);
+  if (!options.schedule.empty()) {
+    figures.closedForm = closedFormOf(options.schedule, sizeOf(options), plan.costs);
+  }
+  const PlanReport report{.schedule = plan.schedule,
+                          .costs = &plan.costs,
+                          .figures = &figures,
+                          .steps = options.steps,
+                          .hasMemory = plan.given.hasMemory(),
+                          .problems = limitFindings(plan)};
+  appendBubbles(simulation.timeline, summarize(simulation.timeline));
+  outputs.addRun(simulation.timeline, planLine(figures));
+  const auto addText = [&](const std::string& path, const std::string& text) {
+    if (!path.empty() && path != "-") outputs.addText(path, text);
+    if (path == "-") writeWholeFile("-", text);
+  };
+  addText(options.csv, toCsv(plan.schedule));
+  addText(options.costsOut, toCostsFile(givenCosts(plan.costs)));
+  outputs.commit();
+  if (options.json) {
+    writeWholeFile("-", planJson(report));
+  } else if (options.jobList) {
+    writeWholeFile("-", jobLists(plan.schedule, options.jobs));
+  } else if (options.csv != "-" && options.costsOut != "-") {
+    print(plan, simulation, options, report);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void describePlan(CLI::App& app) {
+  static PlanOptions options;
+  addPlanOptions(app, options);
+}
+
+int planCommand(int argc, char** argv) {
+  PlanOptions options;
+  CLI::App app("", "pipe-trace plan");
+  addPlanOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  return runPlan(options);
+}
+
+}  // namespace pipetrace

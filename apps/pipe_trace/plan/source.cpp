@@ -1,0 +1,100 @@
+#include "apps/pipe_trace/plan/source.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <limits>
+#include <string_view>
+
+#include "apps/pipe_trace/plan/costs.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+// Far above any plan that is of use, and still of some GB.
+constexpr std::int64_t kMostActions = 50'000'000;
+
+void requireSchedule(const PlanOptions& options) {
+  if (options.schedule.empty()) {
+    std::string advice = "give --schedule NAME, --schedule-file FILE.csv or --list";
+    std::error_code error;
+    if (std::filesystem::exists("plan", error)) {
+      advice += "; to read what is called plan here, write ./plan";
+    }
+    throw Error("no schedule to plan; " + advice);
+  }
+  scheduleInfo(options.schedule);  // an unknown name is told before a missing size
+  if (!options.ranks || !options.microBatches) {
+    throw Error(fmt::format("--schedule {} needs --stages P and --micro-batches M; {} missing",
+                            options.schedule,
+                            options.ranks          ? "--micro-batches is"
+                            : options.microBatches ? "--stages is"
+                                                   : "both are"));
+  }
+}
+
+Schedule built(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
+  requireSchedule(options);
+  const PlanSize size = sizeOf(options);
+  const ScheduleInfo& info = scheduleInfo(options.schedule);
+  const bool isAuto = info.name == "auto";
+  const std::int64_t jobsOfAPass = info.splitsBackward || isAuto ? 3 : 2;  // F, B; F, I, W
+  const std::int64_t actions =
+      jobsOfAPass * size.ranks * size.microBatches * std::max(1, size.chunks);
+  if (actions * options.steps > kMostActions) {
+    throw Error(
+        fmt::format("{} ranks, {} micro-batches, {} chunks and {} steps make over {} "
+                    "million jobs; take fewer",
+                    size.ranks, size.microBatches, std::max(1, size.chunks), options.steps,
+                    kMostActions / 1'000'000));
+  }
+  AutoInput input{.memoryLimit = limit};
+  if (isAuto) {
+    input.costs = completeCosts(costs, size.ranks * std::max(1, size.chunks));
+  }
+  return buildSchedule(options.schedule, size, input);
+}
+
+std::string chunksText(const ScheduleInfo& info) {
+  if (info.leastChunks == info.mostChunks) return std::to_string(info.leastChunks);
+  if (info.mostChunks == std::numeric_limits<int>::max()) {
+    return fmt::format("{} or more, usually {}", info.leastChunks, info.usualChunks);
+  }
+  return fmt::format("{} to {}, usually {}", info.leastChunks, info.mostChunks, info.usualChunks);
+}
+
+}  // namespace
+
+ReadableSchedule planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
+  if (options.scheduleFile.empty()) return {built(options, costs, limit), {}};
+  if (options.check) return readReadableFile(options.scheduleFile);
+  return {readScheduleFile(options.scheduleFile), {}};
+}
+
+PlanSize sizeOf(const PlanOptions& options) {
+  return {options.ranks.value_or(0), options.microBatches.value_or(0), options.chunks.value_or(0)};
+}
+
+std::string scheduleList() {
+  std::string text;
+  for (const ScheduleInfo& info : knownSchedules()) {
+    text += fmt::format("{:<22} {}\n", info.name, info.summary);
+    text += fmt::format("{:<22} chunks per rank: {}", "", chunksText(info));
+    if (info.splitsBackward) text += "; splits the backward";
+    if (info.isAsynchronous) text += "; asynchronous";
+    text += "\n";
+    if (info.aliases.empty()) continue;
+    text += fmt::format("{:<22} also called:", "");
+    const char* separator = " ";
+    for (const std::string_view alias : info.aliases) {
+      text += separator + std::string(alias);
+      separator = ", ";
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,46 @@
+#include "apps/pipe_trace/run.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "analysis/report/json_report.h"
+#include "analysis/report/text_report.h"
+#include "analysis/run_summary.h"
+#include "apps/pipe_trace/follow/follow.h"
+#include "apps/pipe_trace/load_run.h"
+#include "apps/pipe_trace/outputs.h"
+#include "apps/pipe_trace/paddle.h"
+#include "apps/pipe_trace/write_profiles.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+int runPipeTrace(const PipeTraceOptions& options) {
+  if (!options.devices.empty()) return runPaddleConversion(options);
+  if (options.follow) return runFollow(options);
+  checkOutputs(options);
+  Diagnostics diagnostics;
+  std::vector<LoadedFile> files;
+  Timeline timeline = loadRun(options.load, diagnostics, &files);
+  checkOutputs(options, files);
+  RunSummary summary = summarize(timeline, options.load.threads);
+  appendBubbles(timeline, options.bubbles ? summary : RunSummary{}, options.load.threads);
+  timeline = selected(std::move(timeline), options.load.selection);
+  summary = selected(std::move(summary), options.load.selection);
+  const std::string lines = writeProfiles(timeline, options);
+
+  const auto& outputs = options.outputs;
+  const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
+  std::string results;
+  if (options.json) {
+    results = jsonReport(summary);
+  } else if (!toStdout && !options.load.quiet) {
+    results = textReport(timeline, summary) + (lines.empty() ? "" : "\n" + lines);
+  }
+  if (!results.empty()) writeWholeFile("-", results);
+  if ((toStdout || options.json) && !options.load.quiet) std::fputs(lines.c_str(), stderr);
+  return exitCodeOf(options.load, diagnostics);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "apps/pipe_trace/options.h"
+
+namespace pipetrace {
+
+/// Reads the inputs, writes the outputs, and prints what --help promises. All outputs appear, or
+/// none. Returns the exit code, 0 or 1; throws Error for 2.
+int runPipeTrace(const PipeTraceOptions& options);
+
+}  // namespace pipetrace

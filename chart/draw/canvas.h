@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "chart/draw/text_style.h"
+#include "chart/pixel_rect.h"
+
+namespace pipetrace {
+
+/// A coloured bar one pixel wide.
+struct Column {
+  int x = 0;
+  int height = 0;
+  Color color;
+};
+
+/// Which edge of the row columns stand on.
+enum class ColumnEdge : std::uint8_t { kTop, kBottom };
+
+/// What the chart is drawn on: a window, an image, an SVG file. Pixels count from the upper left
+/// corner. Not thread-safe.
+class Canvas {
+ public:
+  Canvas() = default;
+  Canvas(const Canvas&) = delete;
+  Canvas& operator=(const Canvas&) = delete;
+  virtual ~Canvas() = default;
+
+  virtual void fill(PixelRect rect, Color color) = 0;
+  /// Grey with diagonal lines: idle time.
+  virtual void hatch(PixelRect rect) = 0;
+  /// Columns, x ascending, each at most `height` high, inside the row [top, top + height).
+  virtual void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) = 0;
+  /// One line of text, centred vertically in `box`, not cut off at its sides.
+  virtual void text(PixelRect box, std::string_view text, const TextStyle& style) = 0;
+  virtual int textWidth(std::string_view text, const TextStyle& style) = 0;
+  /// textWidth() as a function; valid as long as the canvas.
+  TextMeasure measure() {
+    return [this](std::string_view text, const TextStyle& style) { return textWidth(text, style); };
+  }
+
+  /// Nothing outside `rect` is drawn until the matching popClip().
+  virtual void pushClip(PixelRect rect) = 0;
+  virtual void popClip() = 0;
+};
+
+/// `text`, or as much of its beginning as fits into `width` with an ellipsis behind it; empty when
+/// not even that fits.
+std::string elided(const TextMeasure& measure, std::string_view text, const TextStyle& style,
+                   int width);
+
+/// `text` in at most `most` lines no wider than `width`, broken at spaces; the last one is elided.
+std::vector<std::string> wrapped(const TextMeasure& measure, std::string_view text,
+                                 const TextStyle& style, int width, std::size_t most);
+
+}  // namespace pipetrace

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "chart/draw/draw_chart.h"
+#include "chart/time_ticks.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kStepBand = 19;
+constexpr int kTickMark = 5;
+constexpr int kStepGap = 12;
+constexpr int kTextGap = 12;
+constexpr TextStyle kTimeStyle{11, false, palette::kFaintInk, TextAlign::kCenter};
+constexpr TextStyle kStepStyle{11, true, palette::kInk, TextAlign::kCenter};
+
+/// The first step that may be seen: the last that begins before the view.
+std::size_t firstStepInView(const std::vector<StepSpan>& steps, Nanoseconds begin) {
+  const auto after = std::partition_point(steps.begin(), steps.end(),
+                                          [begin](const StepSpan& s) { return s.begin <= begin; });
+  return after == steps.begin() ? 0 : static_cast<std::size_t>(after - steps.begin()) - 1;
+}
+
+/// Lines end with the rows.
+int gridHeight(const ChartView& view) {
+  return std::clamp(view.layout.height() - view.scrollY, 0, view.area.height);
+}
+
+/// The steps in view, and how they are labelled: all of them in the middle of their spans, or, when
+/// they are too narrow, every tenth or so at its begin.
+class StepBand {
+ public:
+  StepBand(Canvas& canvas, const ChartView& view, PixelRect box)
+      : canvas_(canvas), view_(view), box_(box), steps_(view.model.steps()) {
+    first_ = firstStepInView(steps_, view.axis.begin());
+    last_ = first_;
+    while (last_ < steps_.size() && steps_[last_].begin < view.axis.end()) {
+      largest_ = std::max(largest_, steps_[last_].step);
+      ++last_;
+    }
+  }
+
+  void draw() {
+    if (first_ == last_) return;
+    const int width = std::max(right(last_ - 1) - view_.xOf(steps_[first_].begin), 1);
+    const auto count = static_cast<int>(last_ - first_);
+    const std::string largest = std::to_string(largest_);
+    const int wordWidth = canvas_.textWidth("step " + largest, kStepStyle) + kStepGap;
+    const int numberWidth = canvas_.textWidth(largest, kStepStyle) + kStepGap;
+    if (width / count >= numberWidth) {
+      drawEach(width / count >= wordWidth ? "step " : "");
+    } else {
+      drawSome(static_cast<std::int64_t>(wordWidth) * count / width + 1);
+    }
+  }
+
+ private:
+  int right(std::size_t i) const {
+    return view_.xOf(i + 1 < steps_.size() ? steps_[i + 1].begin : steps_[i].end);
+  }
+
+  void drawLine(int x, PixelRect across) {
+    if (x >= view_.area.x) canvas_.fill({x, across.y, 1, across.height}, palette::kStepLine);
+  }
+
+  void drawEach(const std::string& word) {
+    for (std::size_t i = first_; i < last_; ++i) {
+      const int left = view_.xOf(steps_[i].begin);
+      drawLine(left, {0, box_.y, 0, kStepBand});  // not through the times
+      drawLine(left, {0, view_.area.y, 0, gridHeight(view_)});
+      const int from = std::max(left, view_.area.x);
+      const int to = std::min(right(i), view_.area.right());
+      const std::string label = word + std::to_string(steps_[i].step);
+      if (canvas_.textWidth(label, kStepStyle) > to - from) continue;
+      canvas_.text({from, box_.y, to - from, kStepBand}, label, kStepStyle);
+    }
+  }
+
+  /// Every n-th, n being 1, 2 or 5 times a power of ten and no less than `least`.
+  void drawSome(std::int64_t least) {
+    std::int64_t n = 1;
+    for (int i = 0; n < least; ++i) n = i % 3 == 1 ? n / 2 * 5 : n * 2;
+    int freeFrom = box_.x;
+    for (std::size_t i = first_; i < last_; ++i) {
+      const int left = view_.xOf(steps_[i].begin);
+      if (steps_[i].step % n != 0 || left < freeFrom) continue;
+      const std::string label = "step " + std::to_string(steps_[i].step);
+      TextStyle style = kStepStyle;
+      style.align = TextAlign::kLeft;
+      const int width = canvas_.textWidth(label, style);
+      if (left + 4 + width > box_.right()) break;
+      drawLine(left, {0, box_.y, 0, kStepBand});
+      canvas_.text({left + 4, box_.y, width, kStepBand}, label, style);
+      freeFrom = left + 4 + width + 4;
+    }
+  }
+
+  Canvas& canvas_;
+  const ChartView& view_;
+  PixelRect box_;
+  const std::vector<StepSpan>& steps_;
+  std::size_t first_ = 0;
+  std::size_t last_ = 0;
+  std::int32_t largest_ = 0;
+};
+
+}  // namespace
+
+void drawTimeAxis(Canvas& canvas, const ChartView& view, PixelRect box) {
+  canvas.fill(box, palette::kPaper);
+  canvas.pushClip({box.x, box.y, box.width, view.area.bottom() - box.y});
+  const auto ticks = timeTicks(
+      view.axis, view.model.span().begin,
+      [&](std::string_view text) { return canvas.textWidth(text, kTimeStyle); }, kTextGap);
+  const int baseline = box.bottom() - 1;
+  for (const Tick& tick : ticks) {
+    const int x = box.x + tick.x;
+    canvas.fill({x, view.area.y, 1, gridHeight(view)}, palette::kGrid);
+    canvas.fill({x, baseline - kTickMark, 1, kTickMark}, palette::kStepLine);
+    const int half = canvas.textWidth(tick.label, kTimeStyle) / 2 + 1;
+    canvas.text({x - half, box.y + kStepBand, 2 * half, box.height - kStepBand - kTickMark - 1},
+                tick.label, kTimeStyle);
+  }
+  StepBand(canvas, view, box).draw();
+  canvas.fill({box.x, baseline, box.width, 1}, palette::kStepLine);
+  canvas.popClip();
+}
+
+}  // namespace pipetrace

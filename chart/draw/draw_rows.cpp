@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "chart/draw/draw_chart.h"
+#include "chart/lane_piece.h"
+#include "chart/text/cell_label.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kSeparatedFrom = 4;  // width from which a cell leaves a pixel to its neighbour
+constexpr int kHatchedFrom = 4;    // width from which a bubble shows its hatching
+constexpr int kLetterFrom = 36;    // typical width from which cells name their kind
+constexpr int kLargestText = 12;
+constexpr int kSmallestText = 9;
+constexpr int kNumberPadding = 3;  // both sides, and the pixel between cells
+constexpr int kTolerance = 2;      // by which a cell of a kind with numbers may be too narrow
+
+/// Draws the rows of one view; the vectors are reused from lane to lane.
+class RowPainter {
+ public:
+  RowPainter(Canvas& canvas, const ChartView& view) : canvas_(canvas), view_(view) {
+    const bool isWide = view.model.typicalJob() >= view.axis.durationOf(kLetterFrom);
+    form_ = isWide ? LabelForm::kLetterAndNumber : LabelForm::kNumber;
+    chooseTextSize();
+    chooseNumberedKinds();
+  }
+
+  void paint(const ChartRow& row, RowPlace place) {
+    if (place.height <= 0) return;
+    place.top = view_.yOf(place.top);
+    canvas_.fill({view_.area.x, place.top, view_.area.width, place.height}, palette::kRowShade);
+    for (std::size_t i = 0; i < row.bubbles.size(); ++i) paintBubbles(row.bubbles[i], place);
+    for (std::size_t i = 0; i < row.lanes.size(); ++i) {
+      const RowPlace lane = RowLayout::subLane(place, i, row.lanes.size());
+      if (lane.height > 0) paintJobs(row.lanes[i], lane);
+    }
+  }
+
+ private:
+  /// The shortest job that has room for every micro-batch number.
+  Nanoseconds numberDuration(int textSize) const {
+    const std::string number = std::to_string(view_.model.largestMicroBatch());
+    return view_.axis.durationOf(canvas_.textWidth(number, {.size = textSize}) + kNumberPadding);
+  }
+
+  /// One size for all cells: the largest at which as many kinds of work have room for their numbers
+  /// as at the smallest.
+  void chooseTextSize() {
+    const Nanoseconds least = numberDuration(kSmallestText);
+    Nanoseconds shortest = kNsMax;
+    for (int i = 0; i < kJobKindCount; ++i) {
+      const auto kind = static_cast<JobKind>(i);
+      const Nanoseconds usual = view_.model.usualDuration(kind);
+      if (isCompute(kind) && usual >= least) shortest = std::min(shortest, usual);
+    }
+    textSize_ = kLargestText;
+    while (textSize_ > kSmallestText && numberDuration(textSize_) > shortest) --textSize_;
+  }
+
+  /// All jobs of a kind have numbers or none has, whatever way their edges fall on pixels.
+  void chooseNumberedKinds() {
+    const Nanoseconds needed = numberDuration(textSize_);
+    const auto choose = [&](bool compute) {
+      bool all = true;
+      for (int i = 0; i < kJobKindCount; ++i) {
+        const auto kind = static_cast<JobKind>(i);
+        const Nanoseconds usual = view_.model.usualDuration(kind);
+        if (isCompute(kind) != compute || usual == 0) continue;
+        isNumbered_[static_cast<std::size_t>(i)] = usual >= needed;
+        all = all && usual >= needed;
+      }
+      return all;
+    };
+    // Numbered transfers under work without numbers would look like what matters.
+    if (choose(true)) choose(false);
+  }
+
+  /// The piece as it lies on the canvas, cut off at the sides of the view.
+  PixelRect rectOf(const LanePiece& piece, const RowPlace& place) const {
+    const int left = std::max(piece.left, 0);
+    const int right = std::min(piece.right, view_.area.width);
+    return {view_.area.x + left, place.top, right - left, place.height};
+  }
+
+  /// A column's height: its share of the row, but something as long as there is something.
+  static int heightOf(const LanePiece& piece, int full) {
+    if (piece.span <= 0) return full;
+    const double share = static_cast<double>(piece.load.busy) / static_cast<double>(piece.span);
+    return std::clamp(static_cast<int>(share * full + 0.5), std::min(2, full), full);
+  }
+
+  void addColumns(const LanePiece& piece, int height, Color color) {
+    const PixelRect rect = rectOf(piece, {});
+    for (int x = rect.x; x < rect.right(); ++x) columns_.push_back({x, height, color});
+  }
+
+  void paintBubbles(const LaneIndex& lane, const RowPlace& place) {
+    cut(lane);
+    for (const LanePiece& piece : pieces_) {
+      if (piece.isColumn) {
+        addColumns(piece, heightOf(piece, place.height), palette::kBubbleColumn);
+      } else if (piece.right - piece.left < kHatchedFrom) {
+        addColumns(piece, place.height, palette::kBubbleColumn);
+      } else {
+        canvas_.hatch(rectOf(piece, place));
+      }
+    }
+    canvas_.columns(place.top, place.height, ColumnEdge::kTop, columns_);
+  }
+
+  void paintJobs(const LaneIndex& lane, const RowPlace& place) {
+    cut(lane);
+    for (const LanePiece& piece : pieces_) {
+      if (piece.isColumn) {
+        addColumns(piece, heightOf(piece, place.height), piece.load.color);
+      } else if (piece.right - piece.left < kSeparatedFrom) {
+        addColumns(piece, place.height, jobColor(lane[piece.first]));
+      } else {
+        paintCell(lane[piece.first], piece, place);
+      }
+    }
+    canvas_.columns(place.top, place.height, ColumnEdge::kBottom, columns_);
+  }
+
+  void paintCell(const Event& event, const LanePiece& piece, const RowPlace& place) {
+    PixelRect rect = rectOf(piece, place);
+    if (rect.width <= 0) return;
+    const Color color = jobColor(event);
+    if (rect.width >= kSeparatedFrom && piece.right <= view_.area.width) --rect.width;
+    canvas_.fill(rect, color);
+    TextStyle style;
+    style.size = std::min(textSize_, std::max(place.height - 5, kSmallestText));
+    if (place.height < style.size + 2) return;
+    const bool mayBeNumbered = isCompute(event.kind) || isTransfer(event.kind);
+    const bool isNumbered = isNumbered_[static_cast<std::size_t>(event.kind)];
+    if (event.microBatch >= 0 && mayBeNumbered && !isNumbered) return;
+    style.color = textColorOn(color);
+    style.align = TextAlign::kCenter;
+    const std::string label =
+        cellLabel(view_.model.timeline(), event, form_, rect.width + (isNumbered ? kTolerance : 0),
+                  [&](std::string_view text) { return canvas_.textWidth(text, style); });
+    if (!label.empty()) canvas_.text(rect, label, style);
+  }
+
+  void cut(const LaneIndex& lane) {
+    pieces_.clear();
+    columns_.clear();
+    cutIntoPieces(lane, view_.axis, pieces_);
+  }
+
+  Canvas& canvas_;
+  const ChartView& view_;
+  LabelForm form_ = LabelForm::kNumber;
+  int textSize_ = kLargestText;
+  std::array<bool, kJobKindCount> isNumbered_{};
+  std::vector<LanePiece> pieces_;
+  std::vector<Column> columns_;
+};
+
+}  // namespace
+
+void drawRows(Canvas& canvas, const ChartView& view) {
+  canvas.pushClip(view.area);
+  RowPainter painter(canvas, view);
+  const int end = view.scrollY + view.area.height;
+  for (std::size_t i = view.layout.firstBelow(view.scrollY); i < view.layout.size(); ++i) {
+    if (view.layout[i].top >= end) break;
+    painter.paint(view.model.rows()[i], view.layout[i]);
+  }
+  canvas.popClip();
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,50 @@
+#include "chart/draw/palette.h"
+
+#include <algorithm>
+#include <array>
+
+namespace pipetrace {
+namespace {
+
+constexpr int kDarkerPerChunk = 34;  // of 256
+constexpr int kDarkest = 136;
+
+constexpr std::array<Color, kJobKindCount> kColors = {{
+    {240, 222, 110},                    // lr
+    {58, 110, 196},                     // forward
+    {126, 203, 118},                    // backward
+    {88, 190, 200},                     // backward_input
+    {46, 139, 87},                      // backward_weight
+    {110, 55, 130},                     // forward_backward
+    {176, 199, 238},                    // recompute
+    {232, 150, 32},                     // optimizer
+    {196, 132, 92},                     // data
+    {140, 148, 158},                    // default
+    {152, 178, 214},                    // send_forward
+    {188, 206, 230},                    // recv_forward
+    {166, 202, 162},                    // send_backward
+    {198, 222, 194},                    // recv_backward
+    {190, 168, 208},                    // all_reduce
+    {206, 188, 222},                    // all_gather
+    {174, 150, 196},                    // reduce_scatter
+    {204, 190, 172},                    // copy
+    {158, 168, 180},                    // kernel
+    palette::kBubble, {192, 180, 186},  // other
+}};
+
+}  // namespace
+
+Color jobColor(const Event& event) {
+  const Color color = kColors[static_cast<std::size_t>(event.kind)];
+  if (!isCompute(event.kind) || event.chunk <= 0) return color;
+  return mix(color, Color{0, 0, 0}, std::min(event.chunk * kDarkerPerChunk, kDarkest));
+}
+
+Color textColorOn(Color background) {
+  // Black rather than ink: between ink and white there are colours on which neither reads.
+  constexpr Color kBlack{0, 0, 0};
+  return contrast(background, kBlack) >= contrast(background, palette::kPaper) ? kBlack
+                                                                               : palette::kPaper;
+}
+
+}  // namespace pipetrace

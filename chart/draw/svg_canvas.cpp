@@ -1,0 +1,142 @@
+#include "chart/draw/svg_canvas.h"
+
+#include <initializer_list>
+#include <utility>
+
+#include "chart/draw/text_width.h"
+#include "trace/text/utf8.h"
+
+namespace pipetrace {
+namespace {
+
+/// Appends ` name="value"` for each.
+void appendNumbers(std::string& out,
+                   std::initializer_list<std::pair<const char*, int>> attributes) {
+  for (const auto& [name, value] : attributes) {
+    out += ' ';
+    out += name;
+    out += "=\"" + std::to_string(value) + '"';
+  }
+}
+
+bool isXmlCharacter(char32_t c) {
+  return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c != 0xFFFE && c != 0xFFFF);
+}
+
+const char* anchorOf(TextAlign align) {
+  switch (align) {
+    case TextAlign::kLeft: return "start";
+    case TextAlign::kCenter: return "middle";
+    case TextAlign::kRight: return "end";
+  }
+  return "start";
+}
+
+int anchorX(const PixelRect& box, TextAlign align) {
+  switch (align) {
+    case TextAlign::kLeft: return box.x;
+    case TextAlign::kCenter: return box.x + box.width / 2;
+    case TextAlign::kRight: return box.right();
+  }
+  return box.x;
+}
+
+}  // namespace
+
+void appendXmlText(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view before = text;
+    const char32_t c = takeCharacter(text);
+    const std::string_view bytes = before.substr(0, before.size() - text.size());
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      case '\'': out += "&#39;"; break;
+      default:
+        // A replacement character stands for bytes that are no character.
+        out += c == kReplacementCharacter || !isXmlCharacter(c) ? std::string_view("\xEF\xBF\xBD")
+                                                                : bytes;
+    }
+  }
+}
+
+SvgCanvas::SvgCanvas(int width, int height, std::string_view title) {
+  out_ = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"";
+  appendNumbers(out_, {{"width", width}, {"height", height}});
+  out_ += " viewBox=\"0 0 " + std::to_string(width) + ' ' + std::to_string(height) +
+          "\" font-family=\"DejaVu Sans, Verdana, Helvetica, Arial, sans-serif\"";
+  out_ += " shape-rendering=\"crispEdges\">\n<title>";
+  appendXmlText(out_, title);
+  out_ += "</title>\n<defs><pattern id=\"bubble\" width=\"6\" height=\"6\" ";
+  out_ += "patternUnits=\"userSpaceOnUse\"><rect width=\"6\" height=\"6\" fill=\"" +
+          toHex(palette::kBubble) + "\"/>";
+  // Three strokes, so that the lines meet at the edges of the tile.
+  out_ += "<path d=\"M-1.5 1.5l3 -3M0 6l6 -6M4.5 7.5l3 -3\" stroke=\"" +
+          toHex(palette::kBubbleStroke) + "\" shape-rendering=\"auto\"/></pattern></defs>\n";
+}
+
+void SvgCanvas::rect(PixelRect rect, std::string_view fill) {
+  if (rect.width <= 0 || rect.height <= 0) return;
+  out_ += "<rect";
+  appendNumbers(out_,
+                {{"x", rect.x}, {"y", rect.y}, {"width", rect.width}, {"height", rect.height}});
+  out_ += " fill=\"";
+  out_ += fill;
+  out_ += "\"/>\n";
+}
+
+void SvgCanvas::fill(PixelRect rect, Color color) { this->rect(rect, toHex(color)); }
+
+void SvgCanvas::hatch(PixelRect rect) { this->rect(rect, "url(#bubble)"); }
+
+void SvgCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
+  for (std::size_t i = 0; i < columns.size();) {
+    // Neighbours that are alike become one.
+    std::size_t next = i + 1;
+    while (next < columns.size() && columns[next].x == columns[next - 1].x + 1 &&
+           columns[next].height == columns[i].height && columns[next].color == columns[i].color) {
+      ++next;
+    }
+    const int y = edge == ColumnEdge::kTop ? top : top + height - columns[i].height;
+    fill({columns[i].x, y, static_cast<int>(next - i), columns[i].height}, columns[i].color);
+    i = next;
+  }
+}
+
+void SvgCanvas::text(PixelRect box, std::string_view text, const TextStyle& style) {
+  if (text.empty()) return;
+  // The baseline that centres capitals and digits, which are 0.73 of the size high.
+  const int y = box.y + (box.height * 100 + style.size * 73 + 100) / 200;
+  out_ += "<text";
+  appendNumbers(out_, {{"x", anchorX(box, style.align)}, {"y", y}, {"font-size", style.size}});
+  if (style.align != TextAlign::kLeft) {
+    out_ += std::string(" text-anchor=\"") + anchorOf(style.align) + '"';
+  }
+  if (style.bold) out_ += " font-weight=\"bold\"";
+  out_ += " fill=\"" + toHex(style.color) + "\">";
+  appendXmlText(out_, text);
+  out_ += "</text>\n";
+}
+
+int SvgCanvas::textWidth(std::string_view text, const TextStyle& style) {
+  return estimatedTextWidth(text, style);
+}
+
+void SvgCanvas::pushClip(PixelRect rect) {
+  const std::string id = "clip" + std::to_string(clips_++);
+  out_ += "<clipPath id=\"" + id + "\"><rect";
+  appendNumbers(out_,
+                {{"x", rect.x}, {"y", rect.y}, {"width", rect.width}, {"height", rect.height}});
+  out_ += "/></clipPath>\n<g clip-path=\"url(#" + id + ")\">\n";
+}
+
+void SvgCanvas::popClip() { out_ += "</g>\n"; }
+
+std::string SvgCanvas::finish() {
+  out_ += "</svg>\n";
+  return std::exchange(out_, {});
+}
+
+}  // namespace pipetrace

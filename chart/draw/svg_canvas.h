@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+
+#include "chart/draw/canvas.h"
+
+namespace pipetrace {
+
+/// Draws into the text of an SVG 1.1 file. Texts may hold anything: what XML cannot carry is
+/// replaced. Widths of texts are upper estimates.
+class SvgCanvas final : public Canvas {
+ public:
+  /// `title` is the document's, which browsers show as its name.
+  SvgCanvas(int width, int height, std::string_view title);
+
+  void fill(PixelRect rect, Color color) override;
+  void hatch(PixelRect rect) override;
+  void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
+  void text(PixelRect box, std::string_view text, const TextStyle& style) override;
+  int textWidth(std::string_view text, const TextStyle& style) override;
+  void pushClip(PixelRect rect) override;
+  void popClip() override;
+
+  /// The whole file. The canvas is empty afterwards.
+  std::string finish();
+
+ private:
+  void rect(PixelRect rect, std::string_view fill);
+
+  std::string out_;
+  int clips_ = 0;
+};
+
+/// Appends `text` as XML character data, fit for attributes as well: `&`, `<`, `>` and quotes
+/// escaped, invalid UTF-8 and characters that XML 1.0 forbids replaced by U+FFFD.
+void appendXmlText(std::string& out, std::string_view text);
+
+}  // namespace pipetrace

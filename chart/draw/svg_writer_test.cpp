@@ -1,0 +1,274 @@
+#include "chart/draw/svg_writer.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+
+#include "chart/draw/palette.h"
+#include "chart/draw/svg_canvas.h"
+#include "chart/testing/timelines.h"
+#include "chart/testing/xml_check.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::AnyOf;
+using testing::Contains;
+using testing::Ge;
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+using testing::Le;
+using testing::Not;
+using testing::ThrowsMessage;
+
+std::vector<std::string> textsOf(const std::vector<XmlElement>& elements) {
+  std::vector<std::string> texts;
+  for (const XmlElement& e : elements) {
+    if (e.name == "text") texts.push_back(e.text);
+  }
+  return texts;
+}
+
+std::size_t countFilled(const std::vector<XmlElement>& elements, const std::string& fill,
+                        int height) {
+  return static_cast<std::size_t>(
+      std::count_if(elements.begin(), elements.end(), [&](const XmlElement& e) {
+        return e.name == "rect" && e.attribute("fill") == fill &&
+               e.attribute("height") == std::to_string(height);
+      }));
+}
+
+TEST(SvgWriterTest, AStepIsDrawnJobByJobWithItsNumbers) {
+  const Timeline timeline = makeTestTimeline({.ranks = 4, .microBatches = 8, .steps = 1});
+  const auto elements = parseXml(renderSvg(timeline, {}));
+  const RowHeights heights;
+  EXPECT_EQ(countFilled(elements, toHex(jobColor({.kind = JobKind::kForward})), heights.compute),
+            4U * 8U);
+  EXPECT_EQ(countFilled(elements, toHex(jobColor({.kind = JobKind::kBackward})), heights.compute),
+            4U * 8U);
+  EXPECT_GT(countFilled(elements, "url(#bubble)", heights.compute), 4U);
+  const auto texts = textsOf(elements);
+  EXPECT_THAT(texts, IsSupersetOf({"rank 0", "rank 3", "stage 3", "recv", "send", "step 0", "lr",
+                                   "forward", "backward", "bubble", "0", "100 ms"}));
+  EXPECT_THAT(texts, Contains("1F1B, 4 ranks, 8 micro-batches"));
+  EXPECT_EQ(std::count(texts.begin(), texts.end(), "F7"), 4);
+}
+
+TEST(SvgWriterTest, TitleCaptionAndRangeAreThoseAskedFor) {
+  const Timeline timeline = makeTestTimeline({.steps = 4});
+  const ChartModel model(timeline);
+  PictureOptions options;
+  options.range = spanOfSteps(model.steps(), 2, 2);
+  options.title = "Title <1> & \"2\"";
+  options.caption = "step 2";
+  const auto elements = parseXml(renderSvg(model, options));
+  EXPECT_EQ(elements[1].name, "title");
+  EXPECT_EQ(elements[1].text, options.title);
+  EXPECT_THAT(textsOf(elements), IsSupersetOf({options.title, options.caption}));
+  EXPECT_THAT(textsOf(elements), Contains("step 2"));
+  EXPECT_THAT(textsOf(elements), Not(Contains("step 1")));
+}
+
+TEST(SvgWriterTest, TheSizeIsTheOneAskedForAndNothingSticksOut) {
+  const Timeline timeline = makeTestTimeline({});
+  const auto elements = parseXml(renderSvg(timeline, {.width = 900, .height = 700}));
+  EXPECT_EQ(elements[0].attribute("width"), "900");
+  EXPECT_EQ(elements[0].attribute("height"), "700");
+  for (const XmlElement& e : elements) {
+    if (e.name != "rect") continue;
+    const int x = std::stoi("0" + e.attribute("x"));
+    const int y = std::stoi("0" + e.attribute("y"));
+    EXPECT_LE(x + std::stoi(e.attribute("width")), 900);
+    EXPECT_LE(y + std::stoi(e.attribute("height")), 700);
+  }
+}
+
+TEST(SvgWriterTest, NamesThatAreNoXmlAreEscaped) {
+  Timeline timeline;
+  timeline.track(0, "a<b> & \"c\" \x01\xFF]]>")
+      .events.push_back({.begin = 0, .end = 1000, .name = timeline.strings.intern("<i>&\x02</i>")});
+  const auto elements = parseXml(renderSvg(timeline, {}));
+  EXPECT_THAT(textsOf(elements), Contains("a<b> & \"c\" \xEF\xBF\xBD\xEF\xBF\xBD]]>"));
+  EXPECT_THAT(textsOf(elements), Contains("<i>&\xEF\xBF\xBD</i>"));
+}
+
+TEST(SvgWriterTest, AnEmptyTimelineIsAPictureWithAnAxis) {
+  const auto elements = parseXml(renderSvg(Timeline(), {}));
+  EXPECT_THAT(textsOf(elements), Contains("0 ranks"));
+  EXPECT_THAT(textsOf(elements), Contains("0"));
+}
+
+TEST(SvgWriterTest, ASingleEventOfNoLengthIsSeen) {
+  Timeline timeline;
+  timeline.track(0, kComputeLane)
+      .events.push_back({.begin = kTestEpoch, .end = kTestEpoch, .kind = JobKind::kForward});
+  const auto elements = parseXml(renderSvg(timeline, {}));
+  EXPECT_EQ(
+      countFilled(elements, toHex(jobColor({.kind = JobKind::kForward})), RowHeights{}.compute),
+      1U);
+}
+
+TEST(SvgWriterTest, AMillionJobsMakeNoLargerFileThanThePixelsAskFor) {
+  Timeline timeline;
+  auto& events = timeline.track(0, kComputeLane).events;
+  for (int i = 0; i < 1'000'000; ++i) {
+    events.push_back({.begin = i * 30, .end = i * 30 + 10 + i % 20, .kind = JobKind::kForward});
+  }
+  const std::string svg = renderSvg(timeline, {});
+  EXPECT_LT(parseXml(svg).size(), 2U * 1600U + 200U);
+}
+
+TEST(ChartPictureTest, ManyRanksLeaveOutLanesAndSaySo) {
+  const Timeline timeline = makeTestTimeline({.ranks = 64, .steps = 1});
+  const auto elements = parseXml(renderSvg(timeline, {}));
+  EXPECT_THAT(std::stoi(elements[0].attribute("height")), AllOf(Ge(800), Le(2500)));
+  const auto texts = textsOf(elements);
+  EXPECT_THAT(texts, IsSupersetOf({"compute lanes only", "rank 0", "rank 63"}));
+  EXPECT_THAT(texts, Not(Contains("send forward")));
+}
+
+TEST(ChartPictureTest, LongTitlesAndCaptionsAreBrokenIntoLines) {
+  const Timeline timeline = makeTestTimeline({.steps = 1});
+  const ChartModel model(timeline);
+  PictureOptions options;
+  options.width = 320;
+  options.title = "1F1B, 4 ranks, 8 micro-batches, bubble ratio 35.1 %";
+  options.caption = "step 1 of 0 to 4 (bubble ratio of the whole run 35.0 %), 340 ms";
+  const auto linesOf = [&](std::optional<int> height) {
+    options.height = height;
+    return textsOf(parseXml(renderSvg(model, options)));
+  };
+  for (const std::optional<int> height : {std::optional<int>(), std::optional<int>(700)}) {
+    EXPECT_THAT(linesOf(height),
+                IsSupersetOf({"1F1B, 4 ranks, 8", "micro-batches, bubble ratio", "35.1 %"}));
+    EXPECT_THAT(linesOf(height), Contains(testing::EndsWith("340 ms")));
+  }
+  EXPECT_THAT(linesOf(270), Contains(testing::EndsWith("…"))) << "a low picture has no room for it";
+}
+
+TEST(ChartPictureTest, GridLinesEndWithTheRows) {
+  const Timeline timeline = makeTestTimeline({.ranks = 1, .steps = 1});
+  const auto elements = parseXml(renderSvg(timeline, {.width = 1000, .height = 3000}));
+  int rowsEnd = 0;
+  int gridEnd = 0;
+  for (const XmlElement& e : elements) {
+    if (e.name != "rect" || e.attribute("y").empty()) continue;
+    const int bottom = std::stoi(e.attribute("y")) + std::stoi(e.attribute("height"));
+    if (e.attribute("fill") == toHex(palette::kRowShade)) rowsEnd = std::max(rowsEnd, bottom);
+    if (e.attribute("fill") == toHex(palette::kGrid)) gridEnd = std::max(gridEnd, bottom);
+  }
+  ASSERT_GT(rowsEnd, 0);
+  EXPECT_THAT(gridEnd, AllOf(Ge(rowsEnd), Le(rowsEnd + 10)));
+}
+
+/// A rank with `count` forwards of 10 ms and a few of 9.9 ms among them, and a recv lane.
+Timeline jobsOfNearlyOneLength(int count) {
+  Timeline timeline;
+  for (int i = 0; i < count; ++i) {
+    const Nanoseconds begin = i * 11 * kNsPerMs;
+    const Nanoseconds length = 10 * kNsPerMs - (i % 8 == 0 ? kNsPerMs / 10 : 0);
+    timeline.track(0, kComputeLane)
+        .events.push_back(
+            {.begin = begin, .end = begin + length, .microBatch = i, .kind = JobKind::kForward});
+    timeline.track(0, kRecvLane)
+        .events.push_back({.begin = begin,
+                           .end = begin + 11 * kNsPerMs,
+                           .microBatch = i,
+                           .kind = JobKind::kRecvForward});
+  }
+  return timeline;
+}
+
+TEST(ChartPictureTest, AllCellsOfAKindHaveNumbersOrNone) {
+  constexpr int kCount = 90;
+  const Timeline timeline = jobsOfNearlyOneLength(kCount);
+  const ChartModel model(timeline);
+  bool hasSome = false;
+  bool hasNone = false;
+  for (int width = 1000; width < 2600; width += 40) {
+    std::map<std::string, int> numbers;  // by the y of their row
+    for (const XmlElement& e : parseXml(renderSvg(model, {.width = width}))) {
+      if (e.name != "text" || e.attribute("text-anchor") != "middle") continue;
+      if (e.text.size() > 2 || e.attribute("font-weight") == "bold") continue;
+      ++numbers[e.attribute("y")];
+    }
+    std::erase_if(numbers, [](const auto& row) { return row.second < 5; });  // of the axis
+    hasNone = hasNone || numbers.empty();
+    hasSome = hasSome || !numbers.empty();
+    EXPECT_THAT(numbers.size(), AnyOf(0U, 2U)) << "recv only where forward, at " << width;
+    for (const auto& [y, count] : numbers) EXPECT_EQ(count, kCount) << y << " at " << width;
+  }
+  EXPECT_TRUE(hasSome && hasNone) << "both sides of the threshold were seen";
+}
+
+TEST(ChartPictureTest, NumbersGetSmallerBeforeTheyVanish) {
+  Timeline timeline;
+  for (int i = 0; i < 30; ++i) {
+    const Nanoseconds begin = i * 11 * kNsPerMs;
+    timeline.track(0, kComputeLane)
+        .events.insert(
+            timeline.track(0, kComputeLane).events.end(),
+            {{.begin = begin, .end = begin + kNsPerMs, .microBatch = i, .kind = JobKind::kForward},
+             {.begin = begin + kNsPerMs,
+              .end = begin + 11 * kNsPerMs,
+              .microBatch = i,
+              .kind = JobKind::kBackward}});
+  }
+  const ChartModel model(timeline);
+  std::string smallest = "none";
+  for (int width = 900; smallest == "none" && width > 320; width -= 10) {
+    std::map<std::string, int> sizes;
+    for (const XmlElement& e : parseXml(renderSvg(model, {.width = width}))) {
+      if (e.name == "text" && e.text == "29") ++sizes[e.attribute("font-size")];
+    }
+    if (sizes.empty()) break;
+    ASSERT_EQ(sizes.size(), 1U);
+    if (sizes.begin()->first == "9") smallest = "9";
+  }
+  EXPECT_EQ(smallest, "9") << "forwards are too short at any size and set none";
+}
+
+TEST(ChartPictureTest, SizesThatCannotBeAreRefusedWithAdvice) {
+  const Timeline timeline = makeTestTimeline({.ranks = 64, .steps = 1});
+  const ChartModel model(timeline);
+  const auto render = [&](const PictureOptions& options) {
+    return [&model, options] { renderSvg(model, options); };
+  };
+  EXPECT_THAT(render({.width = 10}), ThrowsMessage<Error>(HasSubstr("choose 320 to 20000")));
+  EXPECT_THAT(render({.width = 30'000}), ThrowsMessage<Error>(HasSubstr("30000 pixels wide")));
+  EXPECT_THAT(render({.height = 200}),
+              ThrowsMessage<Error>(HasSubstr("64 ranks does not fit into a height of 200")));
+}
+
+/// Every text of the picture with the rectangle that its estimated width gives it.
+TEST(ChartPictureTest, TextsOfOneLineDoNotOverlap) {
+  const Timeline timeline = makeTestTimeline({.ranks = 4, .steps = 25});
+  for (const int width : {500, 1000, 1600}) {
+    const auto elements = parseXml(renderSvg(timeline, {.width = width}));
+    std::map<int, std::vector<std::pair<int, int>>> lines;  // by y: left and right
+    SvgCanvas measure(1, 1, "");
+    for (const XmlElement& e : elements) {
+      if (e.name != "text") continue;
+      const TextStyle style{.size = std::stoi(e.attribute("font-size")),
+                            .bold = e.attribute("font-weight") == "bold"};
+      const int length = measure.textWidth(e.text, style);
+      const std::string anchor = e.attribute("text-anchor");
+      int left = std::stoi(e.attribute("x"));
+      if (anchor == "middle") left -= length / 2;
+      if (anchor == "end") left -= length;
+      lines[std::stoi(e.attribute("y"))].emplace_back(left, left + length);
+    }
+    for (auto& [y, line] : lines) {
+      std::sort(line.begin(), line.end());
+      for (std::size_t i = 1; i < line.size(); ++i) {
+        EXPECT_GE(line[i].first, line[i - 1].second - 1) << "y " << y << " width " << width;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,213 @@
+#include "chart/text/text_chart.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <vector>
+
+#include "chart/draw/job_text.h"
+#include "chart/text/text_row.h"
+#include "chart/text/text_scale.h"
+#include "trace/error.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+// More cells than this are no picture any more, and gaps of that few digits are chance.
+constexpr Nanoseconds kMostCells = 20'000;
+
+/// Of each rank the lane with the most work, ranks without any left out.
+std::vector<const Track*> workLanes(const Timeline& timeline) {
+  struct Lane {
+    const Track* track = nullptr;
+    std::ptrdiff_t jobs = 0;
+  };
+  std::map<int, Lane> lanes;
+  for (const Track& track : timeline.tracks) {
+    const auto jobs = std::count_if(track.events.begin(), track.events.end(),
+                                    [](const Event& event) { return isCompute(event.kind); });
+    Lane& lane = lanes[track.rank];
+    if (jobs > lane.jobs) lane = {&track, jobs};
+  }
+  std::vector<const Track*> tracks;
+  for (const auto& [rank, lane] : lanes) {
+    if (lane.track != nullptr) tracks.push_back(lane.track);
+  }
+  return tracks;
+}
+
+Timeline::Span spanOf(const std::vector<const Track*>& tracks) {
+  Timeline::Span span{kNsMax, kNsMin};
+  for (const Track* track : tracks) {
+    for (const Event& event : track->events) {
+      span.begin = std::min(span.begin, event.begin);
+      span.end = std::max(span.end, event.end);
+    }
+  }
+  return span;
+}
+
+class TextChart {
+ public:
+  TextChart(const Timeline& timeline, const TextChartOptions& options)
+      : tracks_(workLanes(timeline)), labels_(timeline), colors_(options.colors) {
+    checkWidth(options.width);
+    checkWidth(options.unitWidth);
+    scale_.range = options.range.value_or(tracks_.empty() ? Timeline::Span{} : spanOf(tracks_));
+    if (scale_.range.begin >= scale_.range.end || !hasWork()) {
+      throw Error("there is no forward or backward job to draw");
+    }
+    labelWidth_ = 1 + (tracks_.empty() ? 0 : static_cast<int>(rankLabel(*tracks_.back()).size()));
+    scale_.columns = std::max(1, options.width - labelWidth_);
+    chooseUnit(options.unitWidth - labelWidth_);
+  }
+
+  std::string run() const {
+    std::string text(static_cast<std::size_t>(labelWidth_), ' ');
+    addLine(text, axisText(scale_));
+    bool hasShortJobs = false;
+    for (const Track* track : tracks_) {
+      std::string label = rankLabel(*track);
+      label.resize(static_cast<std::size_t>(labelWidth_), ' ');
+      text += label;
+      const TextRow row = textRow(*track, scale_, labels_);
+      hasShortJobs = hasShortJobs || row.text.find(TextRow::kShortJobs) != std::string::npos;
+      addLine(text, painted(row));
+    }
+    return text + legend(hasShortJobs);
+  }
+
+ private:
+  static void checkWidth(int width) {
+    if (width >= kMinTextChartWidth && width <= kMaxTextChartWidth) return;
+    throw Error("a chart cannot be " + std::to_string(width) + " columns wide; choose " +
+                std::to_string(kMinTextChartWidth) + " to " + std::to_string(kMaxTextChartWidth));
+  }
+
+  static std::string rankLabel(const Track& track) { return "rank " + std::to_string(track.rank); }
+
+  static void addLine(std::string& text, std::string line) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+
+  template <typename F>
+  void forEachJob(const F& f) const {
+    for (const Track* track : tracks_) {
+      for (const Event& job : track->events) {
+        if (job.end <= scale_.range.begin || job.begin >= scale_.range.end) continue;
+        if (job.duration() > 0) f(*track, job);
+      }
+    }
+  }
+
+  bool hasWork() const {
+    bool found = false;
+    forEachJob([&](const Track&, const Event& job) { found = found || isCompute(job.kind); });
+    return found;
+  }
+
+  void chooseUnit(int columns) {
+    const auto& [begin, end] = scale_.range;
+    Nanoseconds unit = end - begin;
+    forEachJob([&](const Track&, const Event& job) {
+      unit = std::gcd(unit, job.begin - begin);
+      unit = std::gcd(unit, job.end - begin);
+    });
+    const Nanoseconds cells = (end - begin) / unit;
+    if (cells > kMostCells) return;
+    // The least at which the text of every job has room, and a blank after it.
+    Nanoseconds cell = 2;
+    forEachJob([&](const Track& track, const Event& job) {
+      const auto needed = static_cast<Nanoseconds>(labels_.whole(track.rank, job).size()) + 1;
+      const Nanoseconds units = job.duration() / unit;
+      cell = std::max(cell, (needed + units - 1) / units);
+    });
+    if (cells * cell > columns) {
+      // Equal jobs equally long, as long as that leaves room for "F0".
+      const Nanoseconds columnsPerUnit = scale_.columns / cells;
+      if (columnsPerUnit >= 2) scale_.columns = static_cast<int>(cells * columnsPerUnit);
+      return;
+    }
+    scale_.unit = unit;
+    scale_.cell = static_cast<int>(cell);
+    scale_.columns = static_cast<int>(cells * cell);
+  }
+
+  static const char* colorOf(JobKind kind) {
+    switch (kind) {
+      case JobKind::kForward: return "\x1b[1;34m";
+      case JobKind::kBackward: return "\x1b[32m";
+      case JobKind::kBackwardInput: return "\x1b[36m";
+      case JobKind::kBackwardWeight: return "\x1b[32m";
+      case JobKind::kForwardBackward: return "\x1b[35m";
+      case TextRow::kIdle: return "\x1b[2m";
+      default: return "\x1b[33m";
+    }
+  }
+
+  std::string painted(const TextRow& row) const {
+    std::string text = row.text;
+    text.erase(text.find_last_not_of(' ') + 1);
+    if (!colors_) return text;
+    std::string colored;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (i == 0 || row.kinds[i] != row.kinds[i - 1]) {
+        if (i > 0) colored += "\x1b[0m";
+        colored += colorOf(row.kinds[i]);
+      }
+      colored += text[i];
+    }
+    return colored + "\x1b[0m";
+  }
+
+  std::string legend(bool hasShortJobs) const {
+    std::array<bool, kJobKindCount> seen{};
+    bool oddChunks = false;
+    forEachJob([&](const Track&, const Event& job) {
+      seen[static_cast<std::size_t>(job.kind)] = true;
+      oddChunks = oddChunks || (isCompute(job.kind) && job.chunk > 0 && job.chunk % 2 == 1);
+    });
+    const auto has = [&](JobKind kind) { return seen[static_cast<std::size_t>(kind)]; };
+    std::string text;
+    const auto add = [&](bool isThere, const char* what) {
+      if (isThere) text += (text.empty() ? "" : ", ") + std::string(what);
+    };
+    const bool fused = has(JobKind::kForwardBackward);
+    add(has(JobKind::kForward) || fused, "F forward");
+    add(has(JobKind::kBackward) || fused, "B backward");
+    add(has(JobKind::kBackwardInput), "I input half of backward");
+    add(has(JobKind::kBackwardWeight), "W weight half of backward");
+    add(fused, "F+B or & fused pair");
+    add(has(JobKind::kRecompute), "R recompute");
+    add(has(JobKind::kLr), "L lr");
+    add(has(JobKind::kOptimizer), "O or opt optimizer");
+    add(has(JobKind::kData), "D data");
+    add(true, "- idle");
+    add(hasShortJobs, ": idle but for short jobs");
+    text += "\n";
+    if (labels_.chunks() > 2) {
+      text += "stage before the letter where there is room; ";
+    }
+    if (oddChunks) text += "lower case: odd chunks of a rank; ";
+    if (scale_.unit > 0) return text + "one cell is " + formatDuration(scale_.unit) + "\n";
+    return text + "one column is " +
+           formatDuration(static_cast<Nanoseconds>(scale_.columnDuration() + 0.5)) + "\n";
+  }
+
+  std::vector<const Track*> tracks_;
+  JobText labels_;
+  bool colors_;
+  TextScale scale_;
+  int labelWidth_ = 0;
+};
+
+}  // namespace
+
+std::string textChart(const Timeline& timeline, const TextChartOptions& options) {
+  return TextChart(timeline, options).run();
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,220 @@
+#include "chart/text/text_chart.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "chart/testing/timelines.h"
+#include "trace/error.h"
+#include "trace/log/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+/// 1F1B as the papers draw it: a forward one cell, a backward two.
+Timeline papersRun(int steps = 1) {
+  Timeline run = makeTestTimeline({.steps = steps,
+                                   .forward = kNsPerMs,
+                                   .backward = 2 * kNsPerMs,
+                                   .hasTransfers = false,
+                                   .hasBubbles = false});
+  for (Track& track : run.tracks) {
+    std::erase_if(track.events, [](const Event& event) { return !isCompute(event.kind); });
+  }
+  return run;
+}
+
+/// One job on the compute lane of a rank, in ms from 0.
+struct Job {
+  int rank = 0;
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
+  JobKind kind = JobKind::kForward;
+  int microBatch = 0;
+  int stage = 0;
+  int chunk = 0;
+  const char* action = nullptr;
+};
+
+Timeline timelineOf(const std::vector<Job>& jobs, Nanoseconds unit = kNsPerMs) {
+  Timeline timeline;
+  for (const Job& job : jobs) {
+    Event event{.begin = job.begin * unit,
+                .end = job.end * unit,
+                .microBatch = job.microBatch,
+                .stage = job.stage,
+                .chunk = static_cast<std::int16_t>(job.chunk),
+                .kind = job.kind};
+    if (job.action != nullptr) {
+      const Argument argument = Argument::ofText(timeline.strings.intern(log_format::kAction),
+                                                 timeline.strings.intern(job.action));
+      timeline.setArguments(event, {&argument, 1});
+    }
+    timeline.track(job.rank, kComputeLane).events.push_back(event);
+    timeline.ranks[job.rank].rank = job.rank;
+  }
+  timeline.sort();
+  return timeline;
+}
+
+std::vector<std::string> linesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(TextChart, OneFOneBIsThePapersPicture) {
+  EXPECT_EQ(
+      textChart(papersRun(), {.unitWidth = 120}),
+      "       |0             |5 ms          |10 ms         |15 ms         |20 ms         |25 ms    "
+      "     |30 ms\n"
+      "rank 0 F0 F1 F2 F3 -- -- -- -- -- -- B0=== F4 B1=== F5 B2=== F6 B3=== F7 B4=== -- B5=== -- "
+      "B6=== -- B7===\n"
+      "rank 1 -- F0 F1 F2 -- -- -- -- B0=== F3 B1=== F4 B2=== F5 B3=== F6 B4=== F7 B5=== -- B6=== "
+      "-- B7=== -- --\n"
+      "rank 2 -- -- F0 F1 -- -- B0=== F2 B1=== F3 B2=== F4 B3=== F5 B4=== F6 B5=== F7 B6=== -- "
+      "B7=== -- -- -- --\n"
+      "rank 3 -- -- -- F0 B0=== F1 B1=== F2 B2=== F3 B3=== F4 B4=== F5 B5=== F6 B6=== F7 B7=== -- "
+      "-- -- -- -- --\n"
+      "F forward, B backward, - idle\n"
+      "one cell is 1.00 ms\n");
+}
+
+TEST(TextChart, WithoutRoomForCellsTimeIsScaledToTheWidth) {
+  const std::vector<std::string> lines = linesOf(textChart(papersRun(), {.width = 73}));
+  // 66 columns for 33 ms: two a forward, four a backward.
+  EXPECT_EQ(lines[1], "rank 0 F0F1F2F3------------B0= F4B1= F5B2= F6B3= F7B4= --B5= --B6= --B7=");
+  EXPECT_EQ(lines[4], "rank 3 ------F0B0= F1B1= F2B2= F3B3= F4B4= F5B5= F6B6= F7B7= ------------");
+  EXPECT_THAT(lines[0], HasSubstr("|10 ms"));
+  EXPECT_EQ(lines.back(), "one column is 500 us");
+}
+
+TEST(TextChart, NoLineIsLongerThanAskedFor) {
+  for (int width = kMinTextChartWidth; width < 160; ++width) {
+    for (const std::string& line :
+         linesOf(textChart(papersRun(3), {.width = width, .unitWidth = width}))) {
+      if (!line.starts_with("rank") && !line.starts_with(" ")) continue;  // the legend
+      EXPECT_LE(static_cast<int>(line.size()), width) << line;
+      EXPECT_THAT(line, Not(EndsWith(" ")));
+    }
+  }
+}
+
+TEST(TextChart, LabelsBetweenWholeUnitsHaveTheirDecimals) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 20; ++i) jobs.push_back({.begin = i, .end = i + 1, .microBatch = i % 10});
+  const std::string chart = textChart(timelineOf(jobs, kNsPerMs / 2), {});
+  EXPECT_THAT(chart, AllOf(HasSubstr("|2.5 ms "), HasSubstr("|7.5 ms"), Not(HasSubstr("|7 ms"))));
+}
+
+TEST(TextChart, JobsTooShortForTheirTextAreLetters) {
+  const Timeline run = timelineOf({{0, 0, 10, JobKind::kForward, 12},
+                                   {0, 10, 30, JobKind::kBackward, 12},
+                                   {0, 30, 31, JobKind::kOptimizer},
+                                   {0, 33, 37}},
+                                  kNsPerMs + 1);
+  const std::vector<std::string> lines =
+      linesOf(textChart(run, {.width = 7 + 37, .unitWidth = 20}));
+  EXPECT_EQ(lines[1], "rank 0 F12====== B12================ O--F0=");
+  EXPECT_EQ(linesOf(textChart(run, {.width = 20, .unitWidth = 20}))[1], "rank 0 F12 B12===:-F");
+}
+
+TEST(TextChart, JobsShorterThanAColumnShareIt) {
+  std::vector<Job> jobs;
+  for (int i = 0; i < 100; ++i) jobs.push_back({0, i, i + 1, JobKind::kForward, i});
+  for (int i = 100; i < 200; ++i) jobs.push_back({0, i, i + 1, JobKind::kBackward, i - 100});
+  jobs.push_back({0, 250, 251, JobKind::kBackward, 100});
+  jobs.push_back({0, 390, 400, JobKind::kOptimizer, 0});
+  const std::string text = textChart(timelineOf(jobs), {.width = 47, .unitWidth = 47});
+  EXPECT_EQ(linesOf(text)[1], "rank 0 FFFFFFFFFFBBBBBBBBBB-----:-------------O");
+  EXPECT_THAT(text, HasSubstr(", - idle, : idle but for short jobs\n"));
+  EXPECT_THAT(textChart(papersRun(), {}), HasSubstr(", - idle\n"));
+}
+
+TEST(TextChart, ChunksAreToldApartByCase) {
+  const Timeline run = timelineOf({{0, 0, 1, JobKind::kForward, 0, 0, 0},
+                                   {0, 1, 2, JobKind::kForward, 0, 2, 1},
+                                   {0, 2, 3, JobKind::kBackwardInput, 0, 2, 1},
+                                   {0, 3, 4, JobKind::kBackwardWeight, 0, 0, 0}});
+  const std::string text = textChart(run, {});
+  EXPECT_EQ(linesOf(text)[1], "rank 0 F0 f0 i0 W0");
+  EXPECT_THAT(text, AllOf(HasSubstr("lower case: odd chunks"), HasSubstr("I input half"),
+                          HasSubstr("W weight half")));
+}
+
+TEST(TextChart, MoreThanTwoChunksHaveTheirStageBeforeThem) {
+  const Timeline run = timelineOf({{0, 0, 1, JobKind::kForward, 3, 0, 0},
+                                   {0, 1, 2, JobKind::kForward, 3, 2, 1},
+                                   {0, 2, 3, JobKind::kForward, 3, 4, 2}});
+  EXPECT_EQ(linesOf(textChart(run, {}))[1], "rank 0 0F3 2f3 4F3");
+  EXPECT_EQ(linesOf(textChart(timelineOf({{0, 0, 1, JobKind::kForward, 3, 0, 0},
+                                          {0, 1, 7, JobKind::kForward, 3, 4, 2}}),
+                              {.width = 21, .unitWidth = 20}))[1],
+            "rank 0 F34F3========");
+}
+
+TEST(TextChart, FusedPairsShowBothHalves) {
+  const Timeline run =
+      timelineOf({{0, 0, 1, JobKind::kForward, 7, 0, 0},
+                  {0, 1, 4, JobKind::kForwardBackward, 7, 0, 0, "(0F7;7B3)OVERLAP_F_B"},
+                  {0, 4, 6, JobKind::kBackward, 4, 7, 1},
+                  {0, 7, 8, JobKind::kForward, 8, 0, 0}});
+  const std::string text = textChart(run, {});
+  EXPECT_EQ(linesOf(text)[1], "rank 0 F7 F7+b3=== b4=== -- F8");
+  EXPECT_THAT(text, HasSubstr("fused pair"));
+  EXPECT_EQ(linesOf(textChart(run, {.width = 20, .unitWidth = 20}))[1], "rank 0 F7F7b3 b4 -F8");
+}
+
+TEST(TextChart, UnreadableActionOfAFusedPairIsShownByItsForward) {
+  const Timeline run = timelineOf({{0, 0, 1, JobKind::kForwardBackward, 7, 0, 0, "(0F7;nonsense"},
+                                   {0, 1, 2, JobKind::kForwardBackward, 8, 0, 0}});
+  EXPECT_EQ(linesOf(textChart(run, {}))[1], "rank 0 &7 &8");
+}
+
+TEST(TextChart, RangeCutsJobsAtItsEdges) {
+  const Timeline run = papersRun(2);
+  const Nanoseconds begin = run.tracks[0].events.front().begin;
+  const std::string text =
+      textChart(run, {.range = Timeline::Span{begin + 11 * kNsPerMs, begin + 15 * kNsPerMs}});
+  EXPECT_EQ(linesOf(text)[1], "rank 0 B0 F4 B1===");
+}
+
+TEST(TextChart, OtherLanesAreLeftOut) {
+  Timeline run = papersRun();
+  const std::string before = textChart(run, {});
+  const Nanoseconds begin = run.tracks[0].events.front().begin;
+  run.track(0, "copies").events = {{.begin = begin + 7, .end = begin + 8, .kind = JobKind::kCopy}};
+  run.sort();
+  EXPECT_EQ(textChart(run, {}), before);
+}
+
+TEST(TextChart, ColorsAddNothingButEscapeSequences) {
+  std::string colored = textChart(papersRun(), {.colors = true});
+  EXPECT_THAT(colored, HasSubstr("\x1b[1;34mF0"));
+  colored = std::regex_replace(colored, std::regex("\x1b\\[[0-9;]*m"), "");
+  EXPECT_EQ(colored, textChart(papersRun(), {}));
+  EXPECT_THAT(textChart(papersRun(), {}), Not(HasSubstr("\x1b")));
+}
+
+TEST(TextChart, NothingToDrawIsAnError) {
+  EXPECT_THROW(textChart(Timeline(), {}), Error);
+  EXPECT_THROW(textChart(timelineOf({{0, 0, 1, JobKind::kOptimizer}}), {}), Error);
+  EXPECT_THROW(textChart(papersRun(), {.range = Timeline::Span{0, 1}}), Error);
+  EXPECT_THROW(textChart(papersRun(), {.range = Timeline::Span{5, 5}}), Error);
+  EXPECT_THROW(textChart(papersRun(), {.width = kMinTextChartWidth - 1}), Error);
+}
+
+TEST(TextChart, TimesFarApartAreDrawn) {
+  const Timeline run = timelineOf({{0, 0, 1}, {0, kNsMax / 2, kNsMax / 2 + 1}}, 1);
+  EXPECT_EQ(linesOf(textChart(run, {.width = 27}))[1].substr(0, 9), "rank 0 :-");
+}
+
+}  // namespace
+}  // namespace pipetrace

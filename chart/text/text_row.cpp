@@ -1,0 +1,99 @@
+#include "chart/text/text_row.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace pipetrace {
+namespace {
+
+/// What the jobs that are too short for a column of their own do in one.
+class ShortJobs {
+ public:
+  void add(char letter, JobKind kind, Nanoseconds duration) {
+    loads_[{letter, kind}] += static_cast<double>(duration);
+  }
+  std::pair<char, JobKind> most(double columnDuration) const {
+    double all = 0;
+    auto best = loads_.begin();
+    for (auto load = loads_.begin(); load != loads_.end(); ++load) {
+      all += load->second;
+      if (load->second > best->second) best = load;
+    }
+    if (2 * all < columnDuration) return {TextRow::kShortJobs, TextRow::kIdle};
+    return best->first;
+  }
+
+ private:
+  std::map<std::pair<char, JobKind>, double> loads_;
+};
+
+class RowDrawing {
+ public:
+  RowDrawing(const Track& track, const TextScale& scale, const JobText& labels)
+      : track_(track), scale_(scale), labels_(labels) {
+    const auto columns = static_cast<std::size_t>(scale.columns);
+    row_.text.assign(columns, '-');
+    row_.kinds.assign(columns, TextRow::kIdle);
+    if (scale.unit > 0) separateCells();
+  }
+
+  TextRow run() {
+    for (const Event& job : track_.events) {
+      const bool isSeen = job.end > scale_.range.begin && job.begin < scale_.range.end;
+      if (isSeen && job.duration() > 0) add(job);
+    }
+    for (const auto& [column, jobs] : short_) {
+      const auto at = static_cast<std::size_t>(column);
+      if (row_.kinds[at] != TextRow::kIdle) continue;
+      std::tie(row_.text[at], row_.kinds[at]) = jobs.most(scale_.columnDuration());
+    }
+    return std::move(row_);
+  }
+
+ private:
+  void separateCells() {
+    const int dashes = std::clamp(scale_.cell - 1, 1, 2);
+    for (int i = 0; i < scale_.columns; ++i) {
+      if (i % scale_.cell >= dashes) row_.text[static_cast<std::size_t>(i)] = ' ';
+    }
+  }
+
+  void add(const Event& job) {
+    if (static_cast<double>(job.duration()) < scale_.columnDuration()) return addShort(job);
+    const int left = scale_.columnAt(job.begin);
+    const int right = scale_.columnAt(job.end);
+    if (left == right) return;  // cut off by the range
+    const int width = right - left;
+    const bool hasBlank = scale_.unit > 0 ? scale_.cell > 1 : width > 2;
+    const int filled = hasBlank ? width - 1 : width;
+    std::string text = labels_.fitting(track_.rank, job, filled);
+    text.resize(static_cast<std::size_t>(filled), '=');
+    if (hasBlank) text += ' ';
+    row_.text.replace(static_cast<std::size_t>(left), text.size(), text);
+    std::fill(row_.kinds.begin() + left, row_.kinds.begin() + left + filled, job.kind);
+    if (hasBlank) row_.kinds[static_cast<std::size_t>(right - 1)] = TextRow::kIdle;
+  }
+
+  void addShort(const Event& job) {
+    const Nanoseconds middle = job.begin + job.duration() / 2 - scale_.range.begin;
+    const int column = static_cast<int>(static_cast<double>(middle) / scale_.columnDuration());
+    short_[std::clamp(column, 0, scale_.columns - 1)].add(labels_.letter(job), job.kind,
+                                                          job.duration());
+  }
+
+  const Track& track_;
+  const TextScale& scale_;
+  const JobText& labels_;
+  TextRow row_;
+  std::map<int, ShortJobs> short_;  // by column
+};
+
+}  // namespace
+
+TextRow textRow(const Track& track, const TextScale& scale, const JobText& labels) {
+  return RowDrawing(track, scale, labels).run();
+}
+
+}  // namespace pipetrace

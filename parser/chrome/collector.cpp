@@ -1,0 +1,235 @@
+#include "parser/chrome/collector.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "parser/chrome/format.h"
+#include "parser/foreign/kineto_trace.h"
+#include "parser/foreign/place_foreign_trace.h"
+#include "parser/profile/viewer_rows.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+namespace cf = chrome_format;
+
+}  // namespace
+
+void ChromeCollector::complain(const char* message, std::int64_t line, const char* advice,
+                               std::int64_t count) {
+  diagnostics_.add(
+      {.file = trace_.file, .line = line, .message = message, .advice = advice, .count = count});
+}
+
+void ChromeCollector::closeEdge(Row& row, const Edge& begin, const Event& end) {
+  Event event = begin.event;
+  event.end = std::max(end.begin, event.begin);
+  if (event.microBatch == kNotGiven) event.microBatch = end.microBatch;
+  if (event.step == kNotGiven) event.step = end.step;
+  if (event.stage == kNotGiven) event.stage = end.stage;
+  if (event.job == kNotGiven) event.job = end.job;
+  if (end.argumentCount > 0) {
+    const auto ofBegin = timeline_.argumentsOf(event);
+    std::vector<Argument> both(ofBegin.begin(), ofBegin.end());
+    const auto ofEnd = timeline_.argumentsOf(end);
+    both.insert(both.end(), ofEnd.begin(), ofEnd.end());
+    timeline_.setArguments(event, both);
+  }
+  row.events.push_back(event);
+}
+
+/// Makes spans of the begins and ends of one thread, which nest.
+void ChromeCollector::matchEdges(Row& row) {
+  std::stable_sort(row.edges.begin(), row.edges.end(),
+                   [](const Edge& a, const Edge& b) { return a.event.begin < b.event.begin; });
+  std::vector<const Edge*> open;
+  for (const Edge& edge : row.edges) {
+    if (edge.isBegin) {
+      open.push_back(&edge);
+    } else if (open.empty()) {
+      complain("an `E` event has no `B` before it and was left out", edge.line);
+    } else {
+      closeEdge(row, *open.back(), edge.event);
+      open.pop_back();
+    }
+  }
+  if (open.empty()) return;
+  Event last;
+  last.begin = row.edges.back().event.begin;
+  for (const Event& event : row.events) last.begin = std::max(last.begin, event.end);
+  for (; !open.empty(); open.pop_back()) {
+    complain("a `B` event has no `E`; it is taken to last until the end of its thread",
+             open.back()->line, "the recording was stopped in the middle of it");
+    closeEdge(row, *open.back(), last);
+  }
+}
+
+void ChromeCollector::shiftToEpoch(std::vector<Event>& events, Nanoseconds origin) {
+  const auto isOut = [&](Event& event) {
+    return __builtin_add_overflow(event.begin, origin, &event.begin) ||
+           __builtin_add_overflow(event.end, origin, &event.end);
+  };
+  const auto kept = std::remove_if(events.begin(), events.end(), isOut);
+  if (kept == events.end()) return;
+  complain("an event has no time that can be used and was left out", 0, "", events.end() - kept);
+  events.erase(kept, events.end());
+}
+
+std::int64_t ChromeCollector::moveRow(Row& row, int rank, const std::string& lane) {
+  const auto count = static_cast<std::int64_t>(row.events.size());
+  std::vector<Event>& target = timeline_.track(rank, lane).events;
+  if (target.empty()) {
+    target = std::move(row.events);
+  } else {
+    target.insert(target.end(), row.events.begin(), row.events.end());
+  }
+  return count;
+}
+
+std::int64_t ChromeCollector::finishOurs() {
+  std::int64_t count = 0;
+  if (trace_.metadata->format > cf::kVersion) {
+    complain("the profile was written in a newer format than this program knows", 0);
+  }
+  for (const auto& [rank, info] : trace_.metadata->ranks) {
+    if (timeline_.ranks.contains(rank)) {
+      complain("a rank of it was read from another file already; the events are put together", 0,
+               "give the files of one run only");
+    }
+    timeline_.ranks[rank] = info;
+  }
+  std::map<std::pair<int, std::string>, CounterSeries> counters;
+  for (CounterSeries& series : trace_.metadata->counters) {
+    counters[{series.rank, series.name}] = std::move(series);
+  }
+  for (auto& [pid, process] : trace_.processes) {
+    const bool isRank =
+        !pid.isText && pid.number >= 1 && pid.number <= ChromeLanes::pidOf(kHighestRank);
+    if (!isRank) {
+      complain("a process is no rank (its pid is not a number from 1) and was left out", 0);
+      continue;
+    }
+    const int rank = static_cast<int>(pid.number - 1);
+    for (auto& [tid, row] : process.threads) {
+      matchEdges(row);
+      shiftToEpoch(row.events, trace_.metadata->origin);
+      count += moveRow(row, rank, row.lane.empty() ? row.name : row.lane);
+    }
+    for (auto& [name, series] : process.counters) {
+      CounterSeries& target = counters[{rank, name}];
+      target.rank = rank;
+      target.name = name;
+      for (CounterSample sample : series.samples) {
+        if (!__builtin_add_overflow(sample.time, trace_.metadata->origin, &sample.time)) {
+          target.samples.push_back(sample);
+        }
+      }
+    }
+  }
+  for (auto& [key, series] : counters) timeline_.counters.push_back(std::move(series));
+  return count;
+}
+
+/// Processes in the order of their sort index and pid, with what is in them.
+ForeignTrace ChromeCollector::foreignTrace(const ReadRequest& request) {
+  ForeignTrace trace{.timeline = timeline_,
+                     .firstRank = request.nextRank,
+                     .threads = request.threads,
+                     .processes = {},
+                     .lanes = {},
+                     .made = {}};
+  for (auto& [pid, process] : trace_.processes) {
+    bool isUsed = !process.counters.empty();
+    for (auto& [tid, row] : process.threads) {
+      matchEdges(row);
+      isUsed = isUsed || !row.events.empty();
+    }
+    if (isUsed) trace.processes.push_back({&pid, &process, 0});
+  }
+  std::stable_sort(
+      trace.processes.begin(), trace.processes.end(),
+      [](const auto& a, const auto& b) { return a.contents->sortIndex < b.contents->sortIndex; });
+  for (std::size_t i = 0; i < trace.processes.size(); ++i) {
+    for (auto& [tid, row] : trace.processes[i].contents->threads) {
+      if (!row.events.empty()) trace.lanes.push_back({i, &tid, &row, 0, {}});
+    }
+  }
+  return trace;
+}
+
+/// Times of the program's own clock, which began at `base`, become times since the epoch.
+void ChromeCollector::shiftForeign(ForeignTrace& trace, Nanoseconds base) {
+  for (ForeignTrace::Lane& lane : trace.lanes) shiftToEpoch(lane.thread->events, base);
+  for (ForeignTrace::Process& process : trace.processes) {
+    for (auto& [name, series] : process.contents->counters) {
+      std::erase_if(series.samples, [&](CounterSample& sample) {
+        return __builtin_add_overflow(sample.time, base, &sample.time);
+      });
+    }
+  }
+}
+
+void ChromeCollector::tellArrows() {
+  if (trace_.arrowEnds == 0) return;
+  diagnostics_.add({.severity = Severity::kNote,
+                    .file = trace_.file,
+                    .line = trace_.firstArrow,
+                    .message = "an end of an arrow between events was left out",
+                    .advice = "arrows are drawn anew, between the jobs of a micro-batch",
+                    .count = trace_.arrowEnds});
+}
+
+/// Old versions of PyTorch wrote times since the epoch, and no base.
+void ChromeCollector::tellLackingBase(const ForeignTrace& trace) {
+  constexpr Nanoseconds kYear2001 = 1'000'000'000 * kNsPerSecond;
+  std::atomic<bool> isOld{false};
+  inParallel(trace.threads, trace.lanes.size(), [&](std::size_t lane) {
+    const auto& events = trace.lanes[lane].thread->events;
+    const bool found = std::any_of(events.begin(), events.end(),
+                                   [](const Event& event) { return event.begin >= kYear2001; });
+    if (found) isOld = true;
+  });
+  if (isOld || trace.lanes.empty()) return;
+  complain("it lacks baseTimeNanoseconds, so its times do not count from the epoch", 0,
+           "durations are right; to put it beside other files, record or copy it again");
+}
+
+std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
+  tellArrows();
+  ForeignTrace trace = foreignTrace(request);
+  if (trace_.kineto.base) {
+    shiftForeign(trace, *trace_.kineto.base);
+  } else if (trace_.kineto.isThere || isKinetoTrace(trace)) {
+    tellLackingBase(trace);
+  }
+  std::set<int> taken;
+  for (const auto& [rank, info] : timeline_.ranks) taken.insert(rank);
+  placeForeignTrace(trace, trace_.kineto, request.kinds);
+  const bool isTaken = std::any_of(trace.lanes.begin(), trace.lanes.end(),
+                                   [&](const auto& lane) { return taken.contains(lane.rank); });
+  if (isTaken) {
+    complain("a rank of it was read from another file already; the events are put together", 0,
+             "give the files of one run only");
+  }
+  std::int64_t count = 0;
+  for (ForeignTrace::Lane& lane : trace.lanes) {
+    timeline_.ranks[lane.rank].rank = lane.rank;
+    count += moveRow(*lane.thread, lane.rank, lane.name);
+  }
+  for (const ForeignTrace::Process& process : trace.processes) {
+    for (auto& [name, series] : process.contents->counters) {
+      timeline_.ranks[process.rank].rank = process.rank;
+      series.rank = process.rank;
+      timeline_.counters.push_back(std::move(series));
+    }
+  }
+  return count;
+}
+
+std::int64_t ChromeCollector::finish(const ReadRequest& request) {
+  return trace_.metadata ? finishOurs() : finishForeign(request);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,270 @@
+#include "parser/chrome/share.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "parser/chrome/event_fields.h"
+#include "parser/chrome/format.h"
+#include "parser/foreign/names/foreign_names.h"
+
+namespace pipetrace {
+namespace {
+
+namespace cf = chrome_format;
+
+constexpr const char* kNoTime = "an event has no time that can be used and was left out";
+
+bool isEndOfArrow(std::string_view phase) { return phase == "s" || phase == "t" || phase == "f"; }
+
+/// Room for `more` events. How many there will be is known by the part of the trace that has been
+/// read; a thread that is over by then gets up to eight times too much, of which nothing is used.
+void makeRoomFor(std::vector<Event>& events, std::size_t more, double read) {
+  const std::size_t wanted = events.size() + more;
+  if (wanted <= events.capacity()) return;
+  const double atEnd = read > 0 ? 1.02 * static_cast<double>(wanted) / read : 0;
+  const double most = 8 * static_cast<double>(wanted);
+  events.reserve(std::max(2 * wanted, static_cast<std::size_t>(std::min(atEnd, most))));
+}
+
+}  // namespace
+
+void ChromeShare::complain(const char* message, const ChromePlace& place, const char* advice) {
+  diagnostics_.add({.file = file_, .line = place.line(), .message = message, .advice = advice});
+}
+
+void ChromeShare::addBroken(const ChromePlace& place) {
+  ++elements_;
+  complain("an event is no valid JSON and was left out", place);
+}
+
+void ChromeShare::addField(std::string_view key, std::string_view json) {
+  fields_.emplace_back(key, json);
+}
+
+void ChromeShare::add(const ChromeEvent& event, const ChromePlace& place) {
+  ++elements_;
+  if (event.phase == "X" || event.phase == "B" || event.phase == "E") return addSpan(event, place);
+  if (event.phase == "M") return addName(event);
+  if (event.phase == "C") return addSample(event, place);
+  if (event.phase.empty()) return complain("an event has no phase (`ph`)", place);
+  if (!event.badTime && event.ts) addEnd(event);
+  if (isEndOfArrow(event.phase)) return addArrow(event, place);
+  diagnostics_.add({.severity = Severity::kNote,
+                    .file = file_,
+                    .line = place.line(),
+                    .message = "an event that is no span of one thread was left out"});
+}
+
+void ChromeShare::addArrow(const ChromeEvent& event, const ChromePlace& place) {
+  if (event.phase != "s") ++arrows_;
+  if (++arrowEnds_ == 1) firstArrow_ = place.line();
+}
+
+void ChromeShare::addEnd(const ChromeEvent& event) {
+  if (const auto end = arrowEndOf(event, elements_)) ends_.push_back({*end, &rowOf(event)});
+}
+
+ChromeShare::Row& ChromeShare::rowOf(const ChromeEvent& event) {
+  const auto hash = static_cast<std::uint64_t>(event.pid.number) * 31 +
+                    static_cast<std::uint64_t>(event.tid.number);
+  KnownRow& known = known_[hash % known_.size()];
+  if (known.row == nullptr || known.tid != event.tid || known.pid != event.pid) {
+    Row& row = rows_[{event.pid, event.tid}];
+    row.pid = event.pid;
+    row.tid = event.tid;
+    known = {event.pid, event.tid, &row};
+  }
+  return *known.row;
+}
+
+ChromeShare::Row& ChromeShare::filledRowOf(const ChromeEvent& event) {
+  Row& row = rowOf(event);
+  if (row.events.empty() && row.edges.empty()) filled_.push_back(&row);
+  return row;
+}
+
+void ChromeShare::addSpan(const ChromeEvent& event, const ChromePlace& place) {
+  if (event.badTime || !event.ts || (event.dur && *event.dur < 0)) {
+    return complain(kNoTime, place, "`ts` and `dur` are microseconds, `dur` not below 0");
+  }
+  if (event.category != latestCategory_) {
+    latestCategory_ = event.category;
+    latestKind_ = jobKindFromLogName(event.category);
+    latestCategoryId_ = 0;
+  }
+  Event made = eventFromChrome(event, latestKind_, timeline_);
+  if (made.kind == JobKind::kOther && event.category != event.name) {
+    addCategory(event.category, made);
+  }
+  made.begin = made.end = *event.ts;
+  if (event.phase != "X") {
+    filledRowOf(event).edges.push_back({made, event.phase == "B", place.line(), elements_});
+  } else if (__builtin_add_overflow(*event.ts, event.dur.value_or(0), &made.end)) {
+    return complain(kNoTime, place);
+  } else {
+    filledRowOf(event).events.push_back(made);
+  }
+  if (event.arrow.bindId) addEnd(event);
+}
+
+/// Of an event of ours the category is its kind.
+void ChromeShare::addCategory(std::string_view category, Event& event) {
+  if (category.empty() || category == logName(JobKind::kOther)) return;
+  if (event.argumentCount == std::numeric_limits<std::uint16_t>::max()) return;
+  if (latestCategoryId_ == 0) latestCategoryId_ = timeline_.strings.intern(category);
+  if (event.argumentCount++ == 0) {
+    event.firstArgument = static_cast<std::uint32_t>(timeline_.arguments.size());
+  }
+  if (categoryKey_ == 0) categoryKey_ = timeline_.strings.intern(ForeignNames::kCategory);
+  timeline_.arguments.push_back(Argument::ofText(categoryKey_, latestCategoryId_));
+}
+
+void ChromeShare::addName(const ChromeEvent& event) {
+  Name& made = names_.emplace_back();
+  made.pid = event.pid;
+  made.tid = event.tid;
+  const auto take = [&](Name::Of of, std::string_view key, std::string_view keyOfOurs) {
+    const ChromeArgument* const text = event.find(key);
+    if (text == nullptr) return;
+    made.of = of;
+    made.text = text->text;
+    made.number = text->integer;
+    if (const ChromeArgument* ours = event.find(keyOfOurs)) made.ours = ours->text;
+  };
+  if (event.name == "process_name") take(Name::Of::kProcess, "name", cf::kOurs);
+  if (event.name == "process_labels") take(Name::Of::kLabels, "labels", {});
+  if (event.name == "process_sort_index") take(Name::Of::kSortIndex, "sort_index", {});
+  if (event.name == "thread_name") take(Name::Of::kThread, "name", cf::kLane);
+}
+
+void ChromeShare::addSample(const ChromeEvent& event, const ChromePlace& place) {
+  if (event.badTime || !event.ts) {
+    return complain("a counter sample has no time that can be used and was left out", place);
+  }
+  for (const ChromeArgument& argument : event.arguments) {
+    if (argument.type == ChromeArgument::Type::kText) continue;
+    const std::string name =
+        std::string(event.name) +
+        (argument.key == cf::kValue ? std::string() : "." + std::string(argument.key));
+    std::vector<CounterSample>& samples = counters_[{event.pid, name}];
+    const double value = argument.type == ChromeArgument::Type::kReal
+                             ? argument.real
+                             : static_cast<double>(argument.integer);
+    samples.push_back({*event.ts, value});
+  }
+}
+
+/// Strings that are new get the ids that they would have if the trace were read as a whole.
+void ChromeShare::moveArguments(ChromeTrace& trace) {
+  for (auto id = static_cast<StringId>(ids_.size()); id < timeline_.strings.size(); ++id) {
+    ids_.push_back(trace.timeline.strings.intern(timeline_.strings[id]));
+  }
+  for (Argument& argument : timeline_.arguments) {
+    argument.key = ids_[argument.key];
+    if (argument.type == ArgumentType::kText) argument.text = ids_[argument.text];
+  }
+  std::vector<Argument>& all = trace.timeline.arguments;
+  all.insert(all.end(), timeline_.arguments.begin(), timeline_.arguments.end());
+}
+
+void ChromeShare::moveRow(ChromeTrace& trace, Row& row, std::uint32_t firstArgument) const {
+  ChromeProcess::Thread& thread = trace.processes[row.pid].threads[row.tid];
+  const auto fit = [&](Event& event) {
+    event.name = ids_[event.name];
+    if (event.argumentCount > 0) event.firstArgument += firstArgument;
+  };
+  for (Event& event : row.events) fit(event);
+  makeRoomFor(thread.events, row.events.size(), trace.read);
+  thread.events.insert(thread.events.end(), row.events.begin(), row.events.end());
+  row.events.clear();
+  for (ChromeProcess::Edge& edge : row.edges) {
+    fit(edge.event);
+    edge.element += trace.elements;
+  }
+  thread.edges.insert(thread.edges.end(), row.edges.begin(), row.edges.end());
+  row.edges.clear();
+}
+
+void ChromeShare::moveNames(ChromeTrace& trace) {
+  for (Name& name : names_) {
+    ChromeProcess& process = trace.processes[name.pid];
+    switch (name.of) {
+      case Name::Of::kNothing: break;
+      case Name::Of::kProcess:
+        process.name = std::move(name.text);
+        if (name.ours) trace.addMetadataOfRank(*name.ours);
+        break;
+      case Name::Of::kLabels: process.labels = std::move(name.text); break;
+      case Name::Of::kSortIndex: process.sortIndex = name.number; break;
+      case Name::Of::kThread:
+        process.threads[name.tid].name = std::move(name.text);
+        if (name.ours) process.threads[name.tid].lane = std::move(*name.ours);
+        break;
+    }
+  }
+}
+
+void ChromeShare::moveFields(ChromeTrace& trace) {
+  for (const auto& [key, json] : fields_) {
+    trace.kineto.readField(key, json);
+    if (key != cf::kOtherData) continue;
+    if (auto metadata = readChromeMetadata(json)) trace.metadata = std::move(*metadata);
+  }
+}
+
+/// Those of a profile of ours are counted without a closer look: each `f` has its `s` and slice.
+void ChromeShare::moveEnds(ChromeTrace& trace) {
+  if (trace.metadata) return;
+  for (EndOnRow& each : ends_) {
+    each.end.thread = &trace.processes[each.row->pid].threads[each.row->tid];
+    each.end.element += trace.elements;
+    trace.ends.push_back(each.end);
+  }
+}
+
+void ChromeShare::moveTo(ChromeTrace& trace) {
+  const auto firstArgument = static_cast<std::uint32_t>(trace.timeline.arguments.size());
+  moveArguments(trace);
+  for (Row* row : filled_) moveRow(trace, *row, firstArgument);
+  for (auto& [key, series] : counters_) {
+    CounterSeries& target = trace.processes[key.first].counters[key.second];
+    target.name = key.second;
+    target.samples.insert(target.samples.end(), series.begin(), series.end());
+  }
+  moveNames(trace);
+  moveFields(trace);
+  moveEnds(trace);
+  for (const Diagnostic& diagnostic : diagnostics_.list()) trace.diagnostics.add(diagnostic);
+  trace.elements += elements_;
+  if (trace.arrowEnds == 0) trace.firstArrow = firstArrow_;
+  trace.arrowEnds += arrowEnds_;
+  trace.arrows += arrows_;
+  clear();
+}
+
+/// All but the strings, which come again.
+void ChromeShare::clear() {
+  for (Row* row : filled_) {
+    row->events.clear();
+    row->edges.clear();
+  }
+  filled_.clear();
+  timeline_.arguments.clear();
+  counters_.clear();
+  names_.clear();
+  fields_.clear();
+  ends_.clear();
+  diagnostics_ = {};
+  elements_ = arrowEnds_ = arrows_ = firstArrow_ = 0;
+}
+
+void ChromeShare::forget() {
+  clear();
+  timeline_ = {};
+  ids_.clear();
+  latestCategory_.clear();
+  latestCategoryId_ = categoryKey_ = 0;
+  latestKind_ = JobKind::kOther;
+}
+
+}  // namespace pipetrace

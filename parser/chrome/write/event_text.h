@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parser/json/text_buffer.h"
+#include "parser/profile/viewer_rows.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Writes the elements of a traceEvents array that are about a timeline, each as one JSON object.
+/// Several threads may use one at once.
+class ChromeEventText {
+ public:
+  /// The references must outlive it. `origin` is what `ts` counts from, not after any event's
+  /// begin.
+  ChromeEventText(const Timeline& timeline, const ChromeLanes& lanes, Nanoseconds origin);
+
+  /// Appends an event of a track as a complete (`X`) event. Both are positions in the timeline.
+  void addEvent(TextBuffer& out, std::size_t track, std::size_t event) const;
+
+  /// Appends one finite sample as a counter (`C`) event.
+  void addSample(TextBuffer& out, const CounterSeries& series, const CounterSample& sample) const;
+
+  /// One end of an arrow.
+  struct Slice {
+    const Event& event;
+    const ChromeRow& row;
+  };
+
+  /// Appends the two flow events (`s` and `f`, with a newline between them) of an arrow from the
+  /// end of one event, or from before where the other begins if that is earlier, to the begin of
+  /// the other, which must come after that of the first. `id` is used once in a file.
+  void addArrow(TextBuffer& out, std::int64_t id, const Slice& from, const Slice& to) const;
+
+ private:
+  /// A key of arguments as it is written.
+  struct Key {
+    std::string json;  ///< with its colon; empty: no event has it
+    bool isReserved = false;
+  };
+
+  void addArguments(TextBuffer& out, const Event& event, bool ownName) const;
+  void addListed(TextBuffer& out, const Event& event, bool first) const;
+  void addFlowEnd(TextBuffer& out, std::string_view phase, std::int64_t id, const ChromeRow& row,
+                  Nanoseconds time) const;
+
+  const Timeline& timeline_;
+  const ChromeLanes& lanes_;
+  const Nanoseconds origin_;
+  std::vector<std::string> idsOfRow_;  // `,"pid":1,"tid":2`, by ChromeRow::index
+  std::vector<Key> keys_;              // by the id of the string
+};
+
+/// Appends a metadata (`M`) event whose arguments are `arguments`, the inside of a JSON object.
+/// tid < 0: it is about the process.
+void addChromeName(TextBuffer& out, std::string_view what, std::int64_t pid, std::int64_t tid,
+                   std::string_view arguments);
+
+}  // namespace pipetrace

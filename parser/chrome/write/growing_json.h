@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parser/json/text_buffer.h"
+#include "parser/profile/profile_summary.h"
+#include "parser/profile/viewer_rows.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// A Chrome Trace Event file in its array form that grows piece by piece. Viewers take it at any
+/// time, as the format lets the closing bracket be missing; readers of ours get the same events as
+/// from writeChromeJson(), because the name of each process carries what that has in `otherData`.
+/// The file is written in its place: there is no moment at which it could be renamed.
+class GrowingChromeJson {
+ public:
+  /// Begins the file anew. Throws Error when that cannot be done.
+  explicit GrowingChromeJson(std::string path);
+  ~GrowingChromeJson();
+  GrowingChromeJson(const GrowingChromeJson&) = delete;
+  GrowingChromeJson& operator=(const GrowingChromeJson&) = delete;
+
+  /// Appends the events and samples of a sorted timeline, and with `flows` the arrows between them.
+  /// Times count from a minute before the first one; what is earlier still is left out and counted.
+  /// Throws Error when it cannot be written; then what came before is still there, whole.
+  void add(const Timeline& timeline, bool flows);
+
+  /// Closes the array and syncs the file. Nothing may be added afterwards.
+  void close();
+
+  /// What has been added so far.
+  const ProfileSummary& summary() const { return summary_; }
+  /// Events and samples that came too late to be added.
+  std::int64_t tooEarly() const { return tooEarly_; }
+  bool isEmpty() const { return isEmpty_; }
+
+ private:
+  /// A row of the viewer, for all times.
+  struct Row {
+    ChromeRow row;
+    Nanoseconds free = kNsMin;  ///< nothing is on it from then on
+  };
+  using Lane = std::pair<int, std::string>;
+
+  void takeOrigin(const Timeline& timeline);
+  ChromeLanes placeOn(const Timeline& timeline, TextBuffer& names);
+  std::size_t rowFor(const Track& track, const Event& event, TextBuffer& names);
+  void nameProcesses(const Timeline& timeline, TextBuffer& names);
+  void count(const Timeline& timeline);
+  void append(std::string_view text);
+  [[noreturn]] void fail(const char* what, int error);
+
+  std::string path_;
+  int fd_ = -1;
+  std::int64_t size_ = 0;  // of what is whole
+  bool isEmpty_ = true;    // no element yet
+  bool hasOrigin_ = false;
+  Nanoseconds origin_ = 0;
+  std::vector<Row> rows_;
+  std::map<Lane, std::vector<std::size_t>> rowsOfLane_;
+  std::map<int, std::string> processes_;  // what has been said of each rank
+  std::int64_t nextArrow_ = 1;
+  std::int64_t tooEarly_ = 0;
+  ProfileSummary summary_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,188 @@
+#include "parser/chrome/write/writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <future>
+#include <iterator>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "parser/chrome/format.h"
+#include "parser/chrome/write/event_text.h"
+#include "parser/json/json_string.h"
+#include "parser/json/text_buffer.h"
+#include "parser/profile/micro_batch_arrows.h"
+#include "parser/profile/profile_metadata.h"
+#include "parser/profile/profile_origin.h"
+#include "parser/profile/viewer_rows.h"
+#include "trace/threads/turns.h"
+
+namespace pipetrace {
+namespace {
+
+namespace cf = chrome_format;
+
+/// So many elements are put together before they are written: the text of them fits a core's cache.
+constexpr std::size_t kElementsPerBlock = 2048;
+
+std::string field(std::string_view key, std::string_view text) {
+  std::string json;
+  appendJsonString(json, key);
+  json += ':';
+  appendJsonString(json, text);
+  return json;
+}
+
+std::string sortIndex(int index) { return "\"sort_index\":" + std::to_string(index); }
+
+/// Every rank that anything is known of.
+std::set<int> ranksOf(const Timeline& timeline) {
+  std::set<int> ranks;
+  for (const auto& [rank, info] : timeline.ranks) ranks.insert(rank);
+  for (const Track& track : timeline.tracks) ranks.insert(track.rank);
+  for (const CounterSeries& series : timeline.counters) ranks.insert(series.rank);
+  return ranks;
+}
+
+/// Appends the elements that are about the rows of the viewer, each behind a new line.
+void addNames(const Timeline& timeline, const ChromeLanes& lanes, TextBuffer& out) {
+  const auto add = [&](std::string_view what, std::int64_t pid, std::int64_t tid,
+                       const std::string& arguments) {
+    out.add(out.size() == 0 ? "\n" : ",\n");
+    addChromeName(out, what, pid, tid, arguments);
+  };
+  for (const int rank : ranksOf(timeline)) {
+    const std::int64_t pid = ChromeLanes::pidOf(rank);
+    add("process_name", pid, -1, field("name", "rank " + std::to_string(rank)));
+    add("process_sort_index", pid, -1, sortIndex(rank));
+    const auto info = timeline.ranks.find(rank);
+    if (info == timeline.ranks.end()) continue;
+    std::string label = info->second.host;
+    if (!label.empty() && !info->second.device.empty()) label += " ";
+    label += info->second.device;
+    if (!label.empty()) add("process_labels", pid, -1, field("labels", label));
+  }
+  for (const ChromeRow& row : lanes.rows()) {
+    add("thread_name", row.pid, row.tid,
+        field("name", row.name) + "," + field(cf::kLane, row.lane));
+    add("thread_sort_index", row.pid, row.tid, sortIndex(row.sortIndex));
+  }
+}
+
+/// Puts elements into text on several threads and writes it in their order. Each element comes
+/// after another one, as those of addNames() are there first.
+class ElementWriter {
+ public:
+  ElementWriter(OutputFile& out, int threads) : out_(out), threads_(threads) {}
+
+  /// `add` appends the element of that number, below `count`.
+  template <typename Add>
+  void write(std::size_t count, const Add& add) const {
+    const std::size_t blocks = (count + kElementsPerBlock - 1) / kElementsPerBlock;
+    std::atomic<std::size_t> next{0};
+    const auto threads = static_cast<int>(std::min<std::size_t>(threads_, blocks));
+    Turns::run(threads, [&](Turns& turns) {
+      TextBuffer text;
+      for (std::size_t block = 0; (block = next++) < blocks;) {
+        text.clear();
+        const std::size_t end = std::min(count, (block + 1) * kElementsPerBlock);
+        for (std::size_t i = block * kElementsPerBlock; i < end; ++i) {
+          text.add(",\n");
+          add(text, i);
+        }
+        if (!turns.await(static_cast<std::int64_t>(block))) return;
+        out_.write(text.text());
+        turns.finish();
+      }
+    });
+  }
+
+ private:
+  OutputFile& out_;
+  std::size_t threads_;
+};
+
+/// Finds the arrows meanwhile, if there is more than one thread.
+std::future<std::vector<ChromeArrow>> arrowsOf(const Timeline& timeline,
+                                               const ChromeOptions& options) {
+  const auto find = [&timeline, wanted = options.flows] {
+    return wanted ? findArrows(timeline) : std::vector<ChromeArrow>();
+  };
+  // With both policies it is found when it is asked for where no thread can be started.
+  const auto both = std::launch::async | std::launch::deferred;
+  return std::async(threadCount(options.threads) > 1 ? both : std::launch::deferred, find);
+}
+
+/// After all slices, so that each end finds its slice also where both have the same time.
+std::int64_t writeArrows(const Timeline& timeline, const std::vector<ChromeArrow>& arrows,
+                         const ChromeLanes& lanes, const ChromeEventText& text,
+                         const ElementWriter& elements) {
+  const auto slice = [&](ChromeArrow::Slice s) -> ChromeEventText::Slice {
+    return {timeline.tracks[s.track].events[s.event], lanes.row(s.track, s.event)};
+  };
+  elements.write(arrows.size(), [&](TextBuffer& out, std::size_t i) {
+    text.addArrow(out, static_cast<std::int64_t>(i) + 1, slice(arrows[i].from),
+                  slice(arrows[i].to));
+  });
+  return static_cast<std::int64_t>(arrows.size());
+}
+
+/// With `absoluteTime` the begin of the day (UTC): times of the epoch itself are too large for the
+/// viewers, which keep microseconds as a double.
+Nanoseconds originOf(const Timeline& timeline, bool absoluteTime) {
+  if (!absoluteTime) return profileOrigin(timeline, false);
+  constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
+  profileOrigin(timeline, true);  // refuses what comes before the epoch
+  const Nanoseconds begin = timeline.span().begin;
+  return begin - begin % kDay;
+}
+
+void count(ProfileSummary& summary, const Track& track) {
+  for (const Event& event : track.events) summary.add(track, event);
+}
+
+}  // namespace
+
+ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
+                               OutputFile& out) {
+  const Nanoseconds origin = originOf(timeline, options.absoluteTime);
+  auto arrows = arrowsOf(timeline, options);
+  const ChromeLanes lanes(timeline);
+  ProfileSummary summary;
+
+  std::string head = "{\"displayTimeUnit\":\"ns\",\"";
+  if (options.absoluteTime) {
+    head += std::string(cf::kBaseTime) + "\":" + std::to_string(origin) + ",\"";
+  }
+  head += std::string(cf::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":";
+  appendChromeMetadata(head, timeline, origin);
+  out.write(head + "},\"" + std::string(cf::kTraceEvents) + "\":[");
+
+  TextBuffer names;
+  addNames(timeline, lanes, names);
+  out.write(names.text());
+  const ChromeEventText text(timeline, lanes, origin);
+  const ElementWriter elements(out, threadCount(options.threads));
+  for (std::size_t t = 0; t < timeline.tracks.size(); ++t) {
+    const Track& track = timeline.tracks[t];
+    count(summary, track);
+    elements.write(track.events.size(),
+                   [&](TextBuffer& block, std::size_t e) { text.addEvent(block, t, e); });
+  }
+  for (const CounterSeries& series : timeline.counters) {
+    std::vector<CounterSample> finite;
+    std::copy_if(series.samples.begin(), series.samples.end(), std::back_inserter(finite),
+                 [](const CounterSample& sample) { return std::isfinite(sample.value); });
+    summary.counters += static_cast<std::int64_t>(finite.size());
+    elements.write(finite.size(), [&](TextBuffer& block, std::size_t i) {
+      text.addSample(block, series, finite[i]);
+    });
+  }
+  summary.arrows = writeArrows(timeline, arrows.get(), lanes, text, elements);
+  out.write("\n]}\n");
+  return summary;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "parser/profile/profile_summary.h"
+#include "trace/files/output_file.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+struct ChromeOptions {
+  bool flows = true;
+  /// `ts` counts from midnight (UTC) before the first event, of which `baseTimeNanoseconds` tells
+  /// the time since the Unix epoch; not from the first event.
+  bool absoluteTime = false;
+  int threads = 0;  ///< how many may write; 0: one per core. What is written does not depend on it.
+};
+
+/// Writes the Chrome Trace Event JSON of design section 6 (docs/profile-format.md): loads unchanged
+/// in chrome://tracing and Perfetto, and readChromeJson() gets the same timeline back.
+/// `timeline` must be sorted. The caller commits `out`. Throws Error as profileOrigin() does.
+ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
+                               OutputFile& out);
+
+}  // namespace pipetrace

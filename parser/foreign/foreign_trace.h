@@ -1,0 +1,37 @@
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "parser/chrome/process.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Another program's Chrome trace, read and about to be given its place in a timeline: who knows
+/// the program says which rank and lane each thread is.
+struct ForeignTrace {
+  struct Process {
+    const ChromeId* pid = nullptr;
+    ChromeProcess* contents = nullptr;
+    int rank = 0;  ///< of its counters
+  };
+
+  struct Lane {
+    std::size_t process = 0;  ///< index in `processes`
+    const ChromeId* tid = nullptr;
+    ChromeProcess::Thread* thread = nullptr;
+    int rank = 0;
+    std::string name;
+  };
+
+  Timeline& timeline;                      ///< whose strings and arguments the events use
+  int firstRank = 0;                       ///< the first that no other file has taken
+  int threads = 1;                         ///< how many may look at it at once; 0: one per core
+  std::vector<Process> processes;          ///< those with an event or a sample, in their order
+  std::vector<Lane> lanes;                 ///< their threads with an event, in the same order
+  std::deque<ChromeProcess::Thread> made;  ///< lanes that are no thread in the file
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "parser/foreign/foreign_trace.h"
+#include "parser/foreign/kineto_info.h"
+#include "parser/foreign/names/foreign_names.h"
+
+namespace pipetrace {
+
+/// Whether events have categories that PyTorch's profiler (Kineto) gives.
+bool isKinetoTrace(const ForeignTrace& trace);
+
+/// Such a file is of one rank: the one that it names, else the next free one. Threads and streams
+/// are lanes of it.
+///
+/// Jobs are the outermost annotations of a thread (`record_function`) whose names tell a job's
+/// kind; they move to the compute lane. On the device they are not looked for: an annotation there
+/// covers only what its own thread launched, and autograd launches from another. Kernels of NCCL
+/// are collectives, other kernels kernels, copies copies; what the host does is of no kind unless
+/// the user asked for one. Events get their step from `ProfilerStep#7`, those on a device through
+/// the operator that launched them ("External id").
+void placeKinetoTrace(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names);
+
+}  // namespace pipetrace

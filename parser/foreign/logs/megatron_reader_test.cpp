@@ -1,0 +1,143 @@
+#include "parser/foreign/logs/megatron_reader.h"
+
+#include <gmock/gmock.h>
+
+#include "parser/chrome/reader.h"
+#include "parser/foreign/logs/megatron_ranks.h"
+#include "parser/reader_registry.h"
+#include "parser/testing/reading.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+using Result = test::Reading;
+
+Result read(const std::string& bytes, const ReadRequest& request = {}) {
+  return test::readWith<MegatronReader>("app.json", bytes, request);
+}
+
+constexpr const char* kTwoIterations = R"([
+{"name":"iteration","ph":"B","pad_before":5},
+{"name":"forward","ph":"B","rel_ts":10},
+{"microbatch":3,"model_chunk":1,"pp_rank":1,"name":"forward","ph":"E","rel_ts":30},
+{"name":"iteration","ph":"E","rel_ts":90,"duration_wall":100,"duration_cuda":90},
+{"name":"iteration","ph":"B","pad_before":7},
+{"name":"send-forward","ph":"B","rel_ts":1},
+{"name":"backward","ph":"B","rel_ts":2},
+{"name":"send-forward","ph":"E","rel_ts":4},
+{"name":"backward","ph":"E","rel_ts":8,"microbatch":0,"pp_rank":1,"model_chunk":0,"note":"x","r":0.5},
+{"name":"iteration","ph":"E","rel_ts":20,"duration_wall":25}])";
+
+TEST(MegatronReaderTest, ItsFilesAreToldFromChromesByTheirTimes) {
+  const auto readers = makeTraceReaders();
+  EXPECT_EQ(chooseReader(readers, kTwoIterations)->formatName(), "MegatronApp");
+  EXPECT_EQ(
+      chooseReader(readers, R"([{"name":"a","ph":"X","ts":1,"args":{"rel_ts":1}}])")->formatName(),
+      "Chrome JSON");
+  for (const char* text : {"", "[", "{\"rel_ts\":1,\"ph\":1}", "[{\"rel_ts\":1}]"}) {
+    EXPECT_EQ(MegatronReader().probe(text), FormatMatch::kNo) << text;
+  }
+}
+
+TEST(MegatronReaderTest, IterationsFollowEachOtherAndJobsBelongToThem) {
+  const Result r = read(kTwoIterations, {.rank = 6});
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+  EXPECT_EQ(r.outcome.events, 5);
+  const auto& iterations = r.events(6, "iterations");
+  ASSERT_THAT(iterations, SizeIs(2));
+  EXPECT_EQ(iterations[0].begin, 5);
+  EXPECT_EQ(iterations[0].end, 95);
+  EXPECT_EQ(iterations[1].begin, 112) << "5 + wall 100 + pad 7";
+  const auto& jobs = r.events(6, "compute");
+  ASSERT_THAT(jobs, SizeIs(2));
+  EXPECT_EQ(jobs[0].kind, JobKind::kForward);
+  EXPECT_EQ(jobs[0].begin, 15);
+  EXPECT_EQ(jobs[0].end, 35);
+  EXPECT_EQ(jobs[0].step, 0);
+  EXPECT_EQ(jobs[0].microBatch, 3);
+  EXPECT_EQ(jobs[0].chunk, 1);
+  EXPECT_EQ(jobs[0].stage, 1) << "its position as yet";
+  EXPECT_EQ(jobs[1].begin, 114);
+  EXPECT_EQ(jobs[1].step, 1);
+  EXPECT_THAT(r.timeline.argumentsOf(jobs[1]), SizeIs(2));
+  EXPECT_EQ(r.events(6, "send").at(0).duration(), 3);
+}
+
+TEST(MegatronReaderTest, IterationsBeginOnAllRanksAtOnce) {
+  Result r = read(kTwoIterations);
+  Diagnostics diagnostics;
+  ByteSource other("app_rank1.json", R"([
+{"name":"iteration","ph":"B","pad_before":1},
+{"name":"forward","ph":"B","rel_ts":2},
+{"microbatch":0,"model_chunk":0,"pp_rank":0,"name":"forward","ph":"E","rel_ts":3},
+{"name":"iteration","ph":"E","rel_ts":90,"duration_wall":300},
+{"name":"iteration","ph":"B","pad_before":9},
+{"name":"forward","ph":"B","rel_ts":2},
+{"microbatch":0,"model_chunk":0,"pp_rank":0,"name":"forward","ph":"E","rel_ts":3},
+{"name":"iteration","ph":"E","rel_ts":20,"duration_wall":25}])");
+  MegatronReader().read(other, {.nextRank = 4}, r.timeline, diagnostics);
+  lineUpMegatronRanks(r.timeline);
+  r.timeline.sort();
+  const Nanoseconds second = 5 + 300 + 9;
+  EXPECT_EQ(r.events(0, "compute")[0].begin, 5 + 10);
+  EXPECT_EQ(r.events(0, "compute")[1].begin, second + 2);
+  EXPECT_EQ(r.events(1, "compute")[0].begin, 5 + 2);
+  EXPECT_EQ(r.events(1, "compute")[1].begin, second + 2);
+  EXPECT_EQ(r.events(1, "iterations")[1].begin, second);
+  EXPECT_EQ(r.events(0, "compute")[0].stage, 3) << "chunk 1, position 1 of 2";
+  EXPECT_EQ(r.timeline.ranks.at(0).numStages, 4);
+  EXPECT_EQ(r.timeline.ranks.at(0).numChunks, 2);
+
+  const std::vector<Event> before = r.events(0, "compute");
+  lineUpMegatronRanks(r.timeline);
+  EXPECT_EQ(r.events(0, "compute")[0].stage, before[0].stage) << "once is enough";
+}
+
+TEST(MegatronReaderTest, WhatCannotBeUsedIsToldWithItsLine) {
+  const Result r = read(R"([
+{"name":"iteration","ph":"E","rel_ts":9},
+{"name":"iteration","ph":"B"},
+{"name":"forward","ph":"E","rel_ts":9},
+{"name":"forward","ph":"B","rel_ts":"9"},
+{"name":"forward","ph":"X","rel_ts":9},
+{"name":"forward","ph":"B","rel_ts":9},
+{"name":"forward","ph":"E","rel_ts":8},
+{"name":"forward","ph":"B","rel_ts":9},
+{"name":"forward" "ph":"B","rel_ts":9},
+{"name":"iteration","ph":"B"},
+{"name":"forw)");
+  EXPECT_THAT(r.diagnostics,
+              ElementsAre(HasSubstr("app.json:2: warning: an iteration ends that has"),
+                          HasSubstr("app.json:4: warning: an `E` has no `B`"),
+                          HasSubstr("app.json:5: warning: an entry has no time"),
+                          HasSubstr("app.json:6: warning: an entry has no name, or no `ph`"),
+                          HasSubstr("app.json:8: warning: a job ends before it starts"),
+                          HasSubstr("app.json:10: warning: an entry is no valid JSON"),
+                          HasSubstr("app.json:11: warning: an iteration begins in"),
+                          HasSubstr("an entry does not end"),
+                          HasSubstr("app.json:9: warning: a `B` has no `E`"),
+                          HasSubstr("the last iteration does not end")));
+}
+
+TEST(MegatronReaderTest, TimesAtTheEdgeOfWhatANumberHoldsDoNoHarm) {
+  Result r = read(R"([
+{"name":"iteration","ph":"B","pad_before":9223372036854775807},
+{"name":"forward","ph":"B","rel_ts":9223372036854775807},
+{"name":"iteration","ph":"E","rel_ts":9223372036854775807,"duration_wall":9223372036854775807},
+{"name":"iteration","ph":"B","pad_before":-9223372036854775808},
+{"name":"forward","ph":"B","rel_ts":-9223372036854775808},
+{"name":"forward","ph":"E","rel_ts":0,"pp_rank":2147483647},
+{"name":"iteration","ph":"E","rel_ts":-1}])");
+  lineUpMegatronRanks(r.timeline);
+  for (const Track& track : r.timeline.tracks) {
+    for (const Event& event : track.events) EXPECT_LE(event.begin, event.end);
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

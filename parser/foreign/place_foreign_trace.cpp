@@ -1,0 +1,90 @@
+#include "parser/foreign/place_foreign_trace.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "parser/foreign/ascend_trace.h"
+#include "parser/foreign/kineto_trace.h"
+#include "parser/foreign/megatron_trace.h"
+#include "parser/foreign/names/foreign_names.h"
+#include "parser/foreign/straggler_trace.h"
+
+namespace pipetrace {
+namespace {
+
+void placeByProcess(ForeignTrace& trace) {
+  for (std::size_t i = 0; i < trace.processes.size(); ++i) {
+    ForeignTrace::Process& process = trace.processes[i];
+    process.rank = trace.firstRank + static_cast<int>(i);
+    const std::string& name = process.contents->name;
+    trace.timeline.ranks[process.rank].device =
+        name.empty() ? "process " + toText(*process.pid) : name;
+  }
+  for (ForeignTrace::Lane& lane : trace.lanes) {
+    lane.rank = trace.processes[lane.process].rank;
+    const std::string& name = lane.thread->name;
+    lane.name = name.empty() ? "thread " + toText(*lane.tid) : name;
+  }
+}
+
+bool holdsOnlyJobs(const ForeignTrace::Lane& lane) {
+  const auto& events = lane.thread->events;
+  return std::all_of(events.begin(), events.end(),
+                     [](const Event& event) { return isComputeLane(event.kind); }) &&
+         std::any_of(events.begin(), events.end(),
+                     [](const Event& event) { return isCompute(event.kind); });
+}
+
+/// Calls the only lane of a rank that is made of jobs the compute lane.
+void nameComputeLanes(ForeignTrace& trace) {
+  std::map<int, std::vector<ForeignTrace::Lane*>> candidates;
+  std::set<int> settled;
+  for (ForeignTrace::Lane& lane : trace.lanes) {
+    if (lane.name == kComputeLane) settled.insert(lane.rank);
+    if (holdsOnlyJobs(lane)) candidates[lane.rank].push_back(&lane);
+  }
+  for (auto& [rank, lanes] : candidates) {
+    if (lanes.size() == 1 && !settled.contains(rank)) lanes.front()->name = kComputeLane;
+  }
+}
+
+/// Two threads of one rank that have the same name are two lanes.
+void tellApart(ForeignTrace& trace) {
+  std::set<std::pair<int, std::string>> names;
+  for (ForeignTrace::Lane& lane : trace.lanes) {
+    if (!names.insert({lane.rank, lane.name}).second) {
+      lane.name += " [" + toText(*lane.tid) + "]";
+      names.insert({lane.rank, lane.name});
+    }
+  }
+}
+
+}  // namespace
+
+void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindNames* asked) {
+  ForeignNames names(asked, trace.timeline);
+  // Ascend's profiler for PyTorch calls its operators by the categories that Kineto has, too.
+  const bool isAscend = isAscendTrace(trace);
+  if (!isAscend && (kineto.isThere || isKinetoTrace(trace))) {
+    placeKinetoTrace(trace, kineto, names);
+    return tellApart(trace);
+  }
+  for (ForeignTrace::Lane& lane : trace.lanes) {
+    for (Event& event : lane.thread->events) names.describe(event);
+  }
+  if (isStragglerTrace(trace)) {
+    placeStragglerTrace(trace);
+  } else if (isAscend) {
+    placeAscendTrace(trace);
+  } else if (names.hasPositions() && isMegatronTrace(trace)) {
+    placeMegatronTrace(trace);
+    nameComputeLanes(trace);
+  } else {
+    placeByProcess(trace);
+    nameComputeLanes(trace);
+  }
+  tellApart(trace);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,122 @@
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "parser/fuzz/ring_image.h"
+#include "parser/fuzz/seeds.h"
+#include "parser/fuzz/targets.h"
+#include "parser/ring/ring_file_reader.h"
+#include "parser/testing/files.h"
+#include "parser/testing/timelines.h"
+#include "trace/log/ring_format.h"
+
+namespace pipetrace {
+namespace {
+
+class FuzzSeedsTest : public test::FolderTest {};
+
+/// `bytes` with some of them changed, cut out or doubled.
+std::string mutated(std::string bytes, std::mt19937& random) {
+  const std::size_t changes = 1 + random() % 8;
+  for (std::size_t i = 0; i < changes && !bytes.empty(); ++i) {
+    const std::size_t at = random() % bytes.size();
+    switch (random() % 4) {
+      case 0: bytes[at] = static_cast<char>(random() % 256); break;
+      case 1: bytes.erase(at, random() % 40); break;
+      case 2: bytes.insert(at, bytes.substr(random() % bytes.size(), random() % 40)); break;
+      default: bytes.insert(at, 1, "\"\\{}[],=\n\0"[random() % 10]); break;
+    }
+  }
+  return bytes;
+}
+
+struct Replay {
+  void (*run)(const std::string&);
+  int damaged;  ///< how many changed copies of each seed: databases take longest
+};
+
+const std::map<std::string, Replay> kReplays = {
+    {"byte_source", {fuzz::readAsBytes, 40}},
+    {"chrome_json", {fuzz::readAsChromeJson, 15}},
+    {"job_log", {fuzz::readAsJobLog, 100}},
+    {"kinds", {fuzz::readAsKinds, 100}},
+    {"megatron", {fuzz::readAsMegatron, 100}},
+    {"pattern_log", {fuzz::readAsPatternLog, 100}},
+    {"perfetto", {fuzz::readAsPerfetto, 25}},
+    {"pipeline_logger", {fuzz::readAsPipelineLogger, 200}},
+    {"ring_file", {fuzz::readAsRingFile, 100}},
+    {"sqlite", {fuzz::readAsSqlite, 40}},
+};
+
+TEST_F(FuzzSeedsTest, SeedsAndDamagedOnesBreakNoReader) {
+  std::mt19937 random(21);
+  const auto seeds = fuzz::makeSeeds(folder_.string());
+  for (const auto& [target, inputs] : seeds) {
+    const Replay& replay = kReplays.at(target);
+    for (const std::string& input : inputs) {
+      replay.run(input);
+      for (int i = 0; i < replay.damaged; ++i) replay.run(mutated(input, random));
+    }
+  }
+  EXPECT_EQ(seeds.size(), kReplays.size());
+}
+
+TEST_F(FuzzSeedsTest, SeedsOfRingFilesHoldAllThatTheyShould) {
+  Timeline timeline;
+  Diagnostics diagnostics;
+  ByteSource source("ring", fuzz::ringOf(fuzz::sampleRingImage()));
+  EXPECT_EQ(RingFileReader().read(source, {}, timeline, diagnostics).events, 6);
+  ASSERT_NE(timeline.findTrack(1, kComputeLane), nullptr);
+  EXPECT_EQ(timeline.findTrack(1, kComputeLane)->events.size(), 3U);
+  EXPECT_EQ(timeline.counters.size(), 1U);
+  EXPECT_EQ(diagnostics.list().size(), 4U);  // read from here, two open jobs, dropped ones
+}
+
+TEST_F(FuzzSeedsTest, CountsOfRingFilesStopAtTheLargestNumber) {
+  std::string ring = fuzz::ringOf(fuzz::sampleRingImage());
+  const std::uint64_t at = ring_format::kFrontSize + offsetof(ring_format::LaneHeader, dropped);
+  ASSERT_EQ(ring[at], 2);
+  for (const std::uint64_t lane : {std::uint64_t{0}, ring_format::laneSize(4)}) {
+    ring.replace(at + lane, 8, "\xff\xff\xff\xff\xff\xff\xff\x7f");
+  }
+  Timeline timeline;
+  Diagnostics diagnostics;
+  ByteSource source("ring", ring);
+  RingFileReader().read(source, {}, timeline, diagnostics);
+  EXPECT_EQ(timeline.ranks.at(1).dropped, std::numeric_limits<std::int64_t>::max());
+}
+
+TEST_F(FuzzSeedsTest, AnchorsBeforeTheClockBeganAreLeftOut) {
+  std::string ring = fuzz::ringOf(fuzz::sampleRingImage());
+  const auto read = [&ring] {
+    Timeline timeline;
+    Diagnostics diagnostics;
+    ByteSource source("ring", ring);
+    RingFileReader().read(source, {}, timeline, diagnostics);
+    return test::describe(timeline);
+  };
+  const std::string before = read();  // its three anchors are on one line
+  const std::uint64_t at =
+      offsetof(ring_format::FileHeader, anchors) + offsetof(ClockAnchor, monotonic);
+  const Nanoseconds least = kNsMin;
+  std::memcpy(ring.data() + at, &least, sizeof(least));
+  EXPECT_EQ(read(), before);
+}
+
+TEST_F(FuzzSeedsTest, OddInputsBreakNothing) {
+  using namespace std::string_literals;
+  for (const std::string& bytes :
+       {""s, "\n"s, "\0"s, "Profiler Info: "s, "Profiler Meta: rank = -1\n"s, "[[[[[["s,
+        "{\"traceEvents\":[{\"ph\":\"X\""s, "[{\"ph\":\"E\",\"ts\":1}]"s,
+        "[{\"ph\":\"X\",\"ts\":9223372036854775,\"dur\":9223372036854775}]"s, "\x1f\x8b\x08"s,
+        "\x0a\xff\xff\xff\xff\x0f"s, "SQLite format 3\0"s, "{\"event\":{{{"s}) {
+    for (const auto& [target, replay] : kReplays) replay.run(bytes);
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "parser/job_log/log_block_parser.h"
+#include "parser/trace_reader.h"
+
+namespace pipetrace {
+
+/// Reads a job log (docs/log-format.md), PaddlePaddle's included, with ordinary program output
+/// between its lines. Of several runs of a rank one is read. A log is that of one rank, except that
+/// one whose request gives no rank may hold those of several, one after the other.
+class JobLogReader final : public TraceReader {
+ public:
+  explicit JobLogReader(LogReading reading = LogReading::kFast) : reading_(reading) {}
+
+  std::string_view formatName() const override { return "job log"; }
+
+  /// Certain when a line of ours is among the first bytes; otherwise any text might be a log, as a
+  /// program may print much before its first job.
+  FormatMatch probe(std::string_view head) const override;
+
+  ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
+                   Diagnostics& diagnostics) const override;
+
+ private:
+  LogReading reading_;
+};
+
+}  // namespace pipetrace

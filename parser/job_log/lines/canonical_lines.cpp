@@ -1,0 +1,141 @@
+#include "parser/job_log/lines/canonical_lines.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "parser/job_log/lines/job_head.h"
+#include "parser/job_log/lines/log_argument.h"
+#include "trace/log/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+namespace lf = log_format;
+
+/// A number that fits the field without a look at its sign.
+template <typename Small>
+bool readNumber(LogScanner& scan, Small& out) {
+  std::int64_t value = 0;
+  if (!scan.number(value) || value > std::numeric_limits<Small>::max()) return false;
+  out = static_cast<Small>(value);
+  return true;
+}
+
+/// Where a value has to end.
+bool valueEnds(LogScanner& scan) {
+  const std::string_view rest = scan.rest();
+  return rest.starts_with(", ") || rest.starts_with('\n') || rest.starts_with("\r\n");
+}
+
+bool lineEnds(LogScanner& scan) { return scan.literal("\n") || scan.literal("\r\n"); }
+
+/// Keys that a stream's line has once, before the others; here they need a second look.
+bool isOfStreamHead(std::string_view key) {
+  return key == lf::kType || key == lf::kMicroBatch || key == lf::kStart || key == lf::kEndTime ||
+         key == lf::kStreamKey;
+}
+
+}  // namespace
+
+void CanonicalLines::setRun(LogRun& run) {
+  run_ = &run;
+  lanes_.clear();
+}
+
+std::size_t CanonicalLines::read(std::string_view text) {
+  LogScanner scan(text);
+  Line line;
+  arguments_.clear();
+  line.isJob = text.starts_with(lf::kInfo);
+  const bool isRead = line.isJob ? readJob(scan, line) : readStream(scan, line);
+  if (!isRead || !readFields(scan, line) || line.event.end < line.event.begin) return 0;
+  add(line);
+  return text.size() - scan.rest().size();
+}
+
+bool CanonicalLines::readJob(LogScanner& scan, Line& line) {
+  JobHead head;
+  if (!takeCanonicalHead(scan, head)) return false;
+  constexpr std::int64_t kHighest = std::numeric_limits<std::int32_t>::max();
+  if (head.number > kHighest || head.microBatch > kHighest) return false;
+  line.event.number = static_cast<std::int32_t>(head.number);
+  line.event.microBatch = static_cast<std::int32_t>(head.microBatch);
+  line.event.begin = head.begin;
+  line.event.end = head.end;
+  setType(line.event, head.type);
+  line.lane = kComputeLane;
+  return true;
+}
+
+bool CanonicalLines::readStream(LogScanner& scan, Line& line) {
+  std::string_view type;
+  if (!scan.literal("Profiler Stream: type = ") || !scan.word(type)) return false;
+  const bool isRead =
+      (!scan.literal(", micro_batch_id = ") || readNumber(scan, line.event.microBatch)) &&
+      scan.literal(", start_time = ") && scan.milliseconds(line.event.begin) &&
+      scan.literal(", end_time = ") && scan.milliseconds(line.event.end) &&
+      scan.literal(", stream = ") && scan.bareValue(line.lane);
+  if (isRead) setType(line.event, type);
+  return isRead;
+}
+
+bool CanonicalLines::readFields(LogScanner& scan, Line& line) {
+  while (!lineEnds(scan)) {
+    std::string_view key;
+    if (!scan.literal(", ") || !scan.word(key) || !scan.literal(" = ")) return false;
+    if (!readField(scan, line, key) || !valueEnds(scan)) return false;
+  }
+  return true;
+}
+
+bool CanonicalLines::readField(LogScanner& scan, Line& line, std::string_view key) {
+  Event& event = line.event;
+  if (key == lf::kStep) return readNumber(scan, event.step);
+  if (key == lf::kStage) return readNumber(scan, event.stage);
+  if (key == lf::kChunk) return readNumber(scan, event.chunk);
+  if (key == lf::kPart) return readNumber(scan, event.part);
+  if (key == lf::kPeer) return readNumber(scan, event.peer);
+  if (key == (line.isJob ? lf::kId : lf::kJobKey)) return readNumber(scan, event.job);
+  if (!line.isJob && isOfStreamHead(key)) return false;
+  return readText(scan, line, key);
+}
+
+bool CanonicalLines::readText(LogScanner& scan, Line& line, std::string_view key) {
+  LogFields::Field field{.key = key, .value = {}, .quoted = scan.literal("\"")};
+  if (field.quoted) {
+    if (!scan.quotedText(field.value)) return false;
+  } else if (!scan.bareValue(field.value)) {
+    return false;
+  }
+  const bool isComputeStream = line.isJob && key == lf::kStreamKey && field.value == kComputeLane;
+  if (!isComputeStream) arguments_.push_back(argumentFromLog(field, strings_));
+  return true;
+}
+
+void CanonicalLines::setType(Event& event, std::string_view type) {
+  const std::size_t hash = type.size() + 3 * static_cast<unsigned char>(type.front()) +
+                           5 * static_cast<unsigned char>(type.back());
+  KnownType& known = types_[hash % types_.size()];
+  if (known.text != type) {
+    known.text = type;
+    known.type = parseJobType(type);
+    known.name = known.type.kind == JobKind::kOther ? strings_.intern(type) : 0;
+  }
+  event.kind = known.type.kind;
+  event.name = known.name;
+  event.chunk = known.type.chunk;
+  event.part = known.type.part;
+}
+
+void CanonicalLines::add(const Line& line) {
+  auto found = std::find_if(lanes_.begin(), lanes_.end(),
+                            [&](const auto& lane) { return lane.first == line.lane; });
+  if (found == lanes_.end()) {
+    lanes_.emplace_back(line.lane, &run_->laneOf(line.lane));
+    found = std::prev(lanes_.end());
+  }
+  Event& event = found->second->emplace_back(line.event);
+  if (!arguments_.empty()) run_->setArguments(event, arguments_);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "parser/job_log/lines/job_type.h"
+#include "parser/job_log/lines/log_scanner.h"
+#include "parser/job_log/log_run.h"
+
+namespace pipetrace {
+
+/// Reads by hand the lines of jobs and streams as our log writer and PaddlePaddle write them, which
+/// are nearly all lines of ours. LogEvents reads the same lines to the same events, and all others.
+class CanonicalLines {
+ public:
+  /// `strings` must outlive it.
+  explicit CanonicalLines(StringTable& strings) : strings_(strings) {}
+
+  /// Where the events go from now on. `run` keeps its place and its lanes until the next call.
+  void setRun(LogRun& run);
+
+  /// Reads the line whose mark `text` begins with, and adds its event. Returns how long the line
+  /// is, with its end; 0, with nothing added, where it is not canonical or needs a remark.
+  std::size_t read(std::string_view text);
+
+ private:
+  /// A type of jobs that has come before.
+  struct KnownType {
+    std::string text;
+    JobType type;
+    StringId name = 0;
+  };
+
+  /// What has been found in the line at hand.
+  struct Line {
+    Event event;
+    bool isJob = false;
+    std::string_view lane;
+  };
+
+  bool readJob(LogScanner& scan, Line& line);
+  bool readStream(LogScanner& scan, Line& line);
+  bool readFields(LogScanner& scan, Line& line);
+  bool readField(LogScanner& scan, Line& line, std::string_view key);
+  bool readText(LogScanner& scan, Line& line, std::string_view key);
+  void setType(Event& event, std::string_view type);
+  void add(const Line& line);
+
+  StringTable& strings_;
+  LogRun* run_ = nullptr;
+  std::vector<std::pair<std::string, std::vector<Event>*>> lanes_;  // of run_, as far as used
+  std::array<KnownType, 32> types_;                                 // by hash
+  std::vector<Argument> arguments_;                                 // of the line at hand
+};
+
+}  // namespace pipetrace

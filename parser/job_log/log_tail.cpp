@@ -1,0 +1,90 @@
+#include "parser/job_log/log_tail.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "parser/line_blocks.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+/// So many bytes tell two logs apart: the first lines have the time.
+constexpr std::size_t kHead = 512;
+
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~OpenFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+[[noreturn]] void fail(const std::string& path, int error) {
+  throw Error("cannot read " + path + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+bool LogTail::isStillThat(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) fail(path_, errno);
+  if (!known_) {
+    if (!S_ISREG(status.st_mode)) throw Error("cannot follow " + path_ + ": it is no plain file");
+    device_ = status.st_dev;
+    inode_ = status.st_ino;
+    known_ = true;
+  }
+  std::string head(head_.size(), '\0');
+  const bool isOther =
+      status.st_dev != device_ || status.st_ino != inode_ || status.st_size < offset_ ||
+      ::pread(fd, head.data(), head.size(), 0) != std::ssize(head) || head != head_;
+  replaced_ = isOther;
+  return !replaced_;
+}
+
+std::string LogTail::next() {
+  if (replaced_) return {};
+  const OpenFile file(path_);
+  if (file.fd() < 0) {
+    if (!known_ || errno != ENOENT) fail(path_, errno);
+    replaced_ = true;
+    return {};
+  }
+  if (!isStillThat(file.fd())) return {};
+  std::string text = std::move(rest_);
+  const std::size_t before = text.size();
+  text.resize(before + kMostAtOnce);
+  std::size_t held = before;
+  while (held < text.size()) {
+    const ssize_t n = ::pread(file.fd(), text.data() + held, text.size() - held, offset_);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail(path_, errno);
+    if (n == 0) break;
+    held += static_cast<std::size_t>(n);
+    offset_ += n;
+  }
+  text.resize(held);
+  if (head_.empty()) head_ = text.substr(0, kHead);
+  const std::size_t end = text.rfind('\n') + 1;  // 0: there is none
+  rest_ = text.substr(end);
+  // The reader leaves out such a line, however much of it there is.
+  if (rest_.size() > LineBlocks::kLongestLine + 1) rest_.resize(LineBlocks::kLongestLine + 1);
+  text.resize(end);
+  return text;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,248 @@
+#include "parser/json/json_splitter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "parser/chrome/format.h"
+#include "parser/foreign/kineto_info.h"
+#include "parser/json/json_string.h"
+
+namespace pipetrace {
+namespace {
+
+namespace cf = chrome_format;
+using Result = JsonValueScanner::Result;
+
+constexpr std::size_t kFirstWindow = std::size_t{1} << 17;
+/// A file in which every line opens a bracket would be looked at once per line.
+constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 30;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+constexpr std::string_view kBlanks = " \t\r\n";
+
+/// In bytes first, which compilers count sixteen at a time.
+std::int64_t countLineEnds(std::string_view text) {
+  constexpr std::size_t kAtOnce = 240;  // no more than a byte holds
+  std::int64_t count = 0;
+  while (!text.empty()) {
+    const std::string_view piece = text.substr(0, kAtOnce);
+    std::uint8_t found = 0;
+    for (const char c : piece) found = static_cast<std::uint8_t>(found + (c == '\n' ? 1 : 0));
+    count += found;
+    text.remove_prefix(piece.size());
+  }
+  return count;
+}
+
+/// Where the last element of an array seems to begin, of a text that begins with one: behind a
+/// comma, with the key that the first one begins with. 0: not in this text.
+std::size_t lastBeginOfElement(std::string_view text) {
+  constexpr std::size_t kLongestKey = 64;
+  const std::size_t open = text.find_first_not_of(kBlanks, 1);
+  if (!text.starts_with('{') || open > kLongestKey || text[open] != '"') return 0;
+  const std::size_t close = text.substr(0, open + kLongestKey).find('"', open + 1);
+  if (close == std::string_view::npos) return 0;
+  const std::string_view sign = text.substr(0, close + 1);
+  for (std::size_t at = text.rfind(sign); at != 0; at = text.rfind(sign, at - 1)) {
+    const std::size_t before = text.find_last_not_of(kBlanks, at - 1);
+    if (before != std::string_view::npos && text[before] == ',') return at;
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// Reads more, keeping what has not been handed on; false at the end of the input.
+bool JsonSplitter::fill() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() - end_ < kFirstWindow) buffer_.resize(buffer_.size() * 2 + 2 * kFirstWindow);
+  const std::size_t n = source_.read(buffer_.data() + end_, buffer_.size() - end_);
+  end_ += n;
+  read_ += n;
+  return n > 0;
+}
+
+bool JsonSplitter::peekChar(char& c) {
+  if (begin_ == end_ && !fill()) return false;
+  c = buffer_[begin_];
+  return true;
+}
+
+void JsonSplitter::consume(std::size_t n) {
+  const char* from = buffer_.data() + begin_;
+  const char* const end = from + n;
+  begin_ += n;
+  constexpr std::size_t kPiece = 1024;
+  if (n > kPiece) {
+    line_ += countLineEnds({from, n});
+    return;
+  }
+  // Most pieces hold none.
+  while (const void* found = std::memchr(from, '\n', static_cast<std::size_t>(end - from))) {
+    ++line_;
+    from = static_cast<const char*>(found) + 1;
+  }
+}
+
+void JsonSplitter::skipBlanks(bool commas) {
+  char c = 0;
+  while (peekChar(c)) {
+    const bool blank = c == ' ' || c == '\t' || c == '\r' || c == '\n' || (commas && c == ',');
+    if (!blank) return;
+    consume(1);
+  }
+}
+
+bool JsonSplitter::stopHere(bool wasCutOff) {
+  cutOff_ = wasCutOff;
+  state_ = State::kDone;
+  return false;
+}
+
+/// Looks for the end of the value at begin_. With `keep` all of it stays in the buffer, `length`
+/// bytes; without, it is consumed. kMore: the input or the patience ended first.
+JsonValueScanner::Result JsonSplitter::scan(std::size_t& length, bool keep) {
+  JsonValueScanner scanner;
+  length = 0;
+  while (true) {
+    if (begin_ + length == end_) {
+      if (!keep) consume(std::exchange(length, 0));
+      if (!fill()) return Result::kMore;
+    }
+    if (keep && length > kLargestPiece) return Result::kMore;
+    const Result result = scanner.feed(buffer_[begin_ + length]);
+    if (result != Result::kEndedBefore) ++length;
+    if (result == Result::kMore) continue;
+    if (!keep) consume(length);
+    return result;
+  }
+}
+
+/// After an element that did not close: go on behind the first line end in it.
+void JsonSplitter::skipBrokenLine(std::size_t scanned) {
+  lookedAtTwice_ += scanned;
+  const char* const from = buffer_.data() + begin_;
+  const void* found = std::memchr(from, '\n', scanned);
+  consume(found == nullptr ? std::max<std::size_t>(scanned, 1)
+                           : static_cast<std::size_t>(static_cast<const char*>(found) - from) + 1);
+}
+
+bool JsonSplitter::nextElement(Piece& piece) {
+  skipBlanks(true);
+  char c = 0;
+  if (!peekChar(c)) return stopHere(inObject_);
+  if (c == ']') {
+    consume(1);
+    state_ = inObject_ ? State::kObject : State::kDone;
+    return next(piece);
+  }
+  piece = {};
+  piece.line = line_;
+  std::size_t length = 0;
+  const Result result = scan(length, true);
+  if (result == Result::kEnded || result == Result::kEndedBefore) {
+    piece.text = {buffer_.data() + begin_, length};
+    handedOn_ = length;
+    return true;
+  }
+  const bool atEnd = result == Result::kMore && length <= kLargestPiece;
+  piece.kind = Kind::kBroken;
+  skipBrokenLine(length);
+  if (lookedAtTwice_ > kMostLookedAtTwice || (atEnd && begin_ == end_)) {
+    stopHere(true);
+    return !atEnd;  // an element that the end of the input cut is told by cutOff()
+  }
+  return true;
+}
+
+/// The key of a field and its colon; false for anything else.
+bool JsonSplitter::takeKey() {
+  char c = 0;
+  if (!peekChar(c) || c != '"') return false;
+  std::size_t length = 0;
+  if (scan(length, true) != Result::kEnded) return false;
+  key_.clear();
+  if (!appendFromJsonString(key_, {buffer_.data() + begin_ + 1, length - 2})) return false;
+  consume(length);
+  skipBlanks(false);
+  if (!peekChar(c) || c != ':') return false;
+  consume(1);
+  skipBlanks(false);
+  return true;
+}
+
+bool JsonSplitter::nextField(Piece& piece) {
+  while (true) {
+    skipBlanks(true);
+    char c = 0;
+    if (!peekChar(c)) return stopHere(true);
+    if (c == '}') return stopHere(false);
+    if (!takeKey() || !peekChar(c)) return stopHere(true);
+    if (key_ == cf::kTraceEvents && c == '[') {
+      consume(1);
+      inObject_ = true;
+      state_ = State::kArray;
+      return nextElement(piece);
+    }
+    const bool wanted = key_ == cf::kOtherData || KinetoInfo::isField(key_);
+    piece = {.kind = Kind::kField, .key = key_, .text = {}, .line = line_};
+    std::size_t length = 0;
+    const Result result = scan(length, wanted);
+    if (result != Result::kEnded && result != Result::kEndedBefore) return stopHere(true);
+    if (!wanted) continue;
+    piece.text = {buffer_.data() + begin_, length};
+    handedOn_ = length;
+    return true;
+  }
+}
+
+bool JsonSplitter::takeStretch(std::string& text, std::int64_t& line, std::size_t size) {
+  consume(std::exchange(handedOn_, 0));
+  if (state_ != State::kArray) return false;
+  skipBlanks(true);
+  while (end_ - begin_ < size && fill()) continue;
+  const std::string_view ahead(buffer_.data() + begin_, std::min(size, end_ - begin_));
+  const std::size_t cut = lastBeginOfElement(ahead);
+  if (cut == 0) return false;
+  text.assign(ahead.substr(0, cut));
+  line = line_;
+  consume(cut);
+  return true;
+}
+
+void JsonSplitter::putBack(std::string_view text, std::int64_t line) {
+  std::string whole(text);
+  whole.append(buffer_, begin_, end_ - begin_);
+  buffer_.swap(whole);
+  begin_ = 0;
+  end_ = buffer_.size();
+  line_ = line;
+}
+
+bool JsonSplitter::next(Piece& piece) {
+  consume(std::exchange(handedOn_, 0));
+  if (state_ == State::kStart) {
+    for (const char mark : kByteOrderMark) {
+      char c = 0;
+      if (peekChar(c) && c == mark) consume(1);
+    }
+    skipBlanks(false);
+    char c = 0;
+    if (!peekChar(c) || (c != '{' && c != '[')) return stopHere(true);
+    consume(1);
+    state_ = c == '{' ? State::kObject : State::kArray;
+  }
+  switch (state_) {
+    case State::kObject: return nextField(piece);
+    case State::kArray: return nextElement(piece);
+    case State::kStart:
+    case State::kDone: break;
+  }
+  return false;
+}
+
+}  // namespace pipetrace

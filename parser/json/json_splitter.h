@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "parser/byte_source.h"
+#include "parser/json/json_value_scanner.h"
+
+namespace pipetrace {
+
+/// Cuts a Chrome trace into its single events without reading it as a whole: the elements of a
+/// top-level array, or of the array under "traceEvents" of a top-level object, whose other fields
+/// are handed on by name. It knows brackets and strings, nothing else; whether a piece is good JSON
+/// is found out by whoever parses it.
+///
+/// An element whose brackets or quotes do not close costs itself: cutting goes on at the next line.
+class JsonSplitter {
+ public:
+  /// Larger elements are no events.
+  static constexpr std::size_t kLargestPiece = std::size_t{16} << 20;
+
+  enum class Kind : std::uint8_t {
+    kEvent,   ///< an element of the array
+    kField,   ///< `key` and its value, of fields that tell something
+    kBroken,  ///< an element that could not be cut out; `text` is empty
+  };
+
+  struct Piece {
+    Kind kind = Kind::kEvent;
+    std::string_view key;
+    std::string_view text;  ///< holds until the next call of next()
+    std::int64_t line = 0;  ///< where it begins, from 1
+  };
+
+  /// `source` must outlive the splitter.
+  explicit JsonSplitter(ByteSource& source) : source_(source) {}
+
+  bool next(Piece& piece);
+
+  /// Whether next() would give an element of the array, or what comes behind it.
+  bool isInArray() const { return state_ == State::kArray; }
+
+  /// How many bytes of the input are behind us, decompressed ones.
+  std::uint64_t taken() const { return read_ - (end_ - begin_); }
+
+  /// Takes, in place of what `text` holds, several elements at once without looking into them:
+  /// about `size` bytes, up to where the one after them seems to begin. Whoever reads them finds
+  /// out whether it does; if not, putBack() what is left. `line`: where they begin. False, with
+  /// nothing taken, outside the array and where no element seems to begin that soon.
+  bool takeStretch(std::string& text, std::int64_t& line, std::size_t size);
+
+  /// Puts bytes that have been taken in front of what comes next. `line`: of their begin.
+  void putBack(std::string_view text, std::int64_t line);
+
+  /// Once next() was false: whether the input ended before its brackets closed. An array form
+  /// without its last bracket is whole, as the format allows that.
+  bool cutOff() const { return cutOff_; }
+
+ private:
+  enum class State : std::uint8_t { kStart, kObject, kArray, kDone };
+
+  bool fill();
+  bool peekChar(char& c);
+  void consume(std::size_t n);
+  void skipBlanks(bool commas);
+  JsonValueScanner::Result scan(std::size_t& length, bool keep);
+  bool nextElement(Piece& piece);
+  bool nextField(Piece& piece);
+  bool takeKey();
+  void skipBrokenLine(std::size_t scanned);
+  bool stopHere(bool wasCutOff);
+
+  ByteSource& source_;
+  std::string buffer_;
+  std::size_t begin_ = 0;   // of what has not been handed on
+  std::size_t end_ = 0;     // of what has been read
+  std::uint64_t read_ = 0;  // from the source
+  std::int64_t line_ = 1;   // of begin_
+  State state_ = State::kStart;
+  bool inObject_ = false;  // the array is a field of an object
+  bool cutOff_ = false;
+  std::size_t handedOn_ = 0;  // length of the piece that the caller still looks at
+  std::string key_;
+  std::uint64_t lookedAtTwice_ = 0;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,233 @@
+#include "parser/perfetto/event.h"
+
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "parser/perfetto/format.h"
+#include "parser/perfetto/wire_fields.h"
+#include "trace/text/utf8.h"
+
+namespace pipetrace {
+namespace {
+
+namespace pf = perfetto_format;
+
+template <typename Number>
+bool setField(const Argument& argument, Number& field) {
+  if (argument.type != ArgumentType::kInteger ||
+      argument.integer < std::numeric_limits<Number>::min() ||
+      argument.integer > std::numeric_limits<Number>::max()) {
+    return false;
+  }
+  field = static_cast<Number>(argument.integer);
+  return true;
+}
+
+bool setClass(const Argument& argument, const StringTable& strings, BubbleClass& field) {
+  if (argument.type != ArgumentType::kText || argument.text == 0) return false;
+  const std::string_view text = strings[argument.text];
+  const BubbleClass bubbleClass = bubbleClassFromName(text);
+  if (bubbleClassName(bubbleClass) != text) return false;
+  field = bubbleClass;
+  return true;
+}
+
+/// Whether displayName() gives `name` to the event as it is, without a name of its own.
+bool isMadeUp(const Event& event, std::string_view name) {
+  const std::string_view kind = logName(event.kind);
+  if (!name.starts_with(kind)) return false;
+  const std::string_view rest = name.substr(kind.size());
+  if (event.kind == JobKind::kBubble) {
+    return rest.starts_with(' ') && rest.substr(1) == bubbleClassName(event.bubbleClass);
+  }
+  if (event.microBatch < 0 || (!isCompute(event.kind) && !isTransfer(event.kind))) {
+    return rest.empty();
+  }
+  std::array<char, 16> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), event.microBatch).ptr;
+  return rest.starts_with(' ') &&
+         rest.substr(1) ==
+             std::string_view(text.data(), static_cast<std::size_t>(end - text.data()));
+}
+
+class EventReader {
+ public:
+  EventReader(const PerfettoState& state, Timeline& timeline)
+      : state_(state), timeline_(timeline) {}
+
+  PerfettoEvent read(std::string_view message) {
+    WireFields fields(message);
+    for (WireField field; fields.next(field);) addField(field);
+    if (!arguments_.empty()) timeline_.setArguments(result_.event, arguments_);
+    if (isNamed_ && (ownName_ || !isMadeUp(result_.event, timeline_.strings[name_]))) {
+      result_.event.name = name_;
+    }
+    return result_;
+  }
+
+ private:
+  void addField(const WireField& field) {
+    switch (field.number) {
+      case pf::event::kType: result_.type = field.value; break;
+      case pf::event::kTrack: result_.track = field.value; break;
+      case pf::event::kNameIid: setName(state_.name(field.value)); break;
+      case pf::event::kName: {
+        const PerfettoState::Text text{intern(field.bytes)};
+        setName(&text);
+        break;
+      }
+      case pf::event::kCategoryIid: addCategory(field); break;
+      case pf::event::kCategory: setKind(jobKindFromLogName(field.bytes)); break;
+      case pf::event::kAnnotation: addArgument(field.bytes); break;
+      case pf::event::kCounterValue:
+        result_.hasInteger = true;
+        result_.integer = field.integer();
+        result_.value = static_cast<double>(field.integer());
+        break;
+      case pf::event::kDoubleCounterValue:
+        result_.hasInteger = false;
+        result_.value = std::bit_cast<double>(field.value);
+        break;
+      case pf::event::kExtraCounterValue: result_.hasExtraCounters = true; break;
+      case pf::event::kFlow: addFlow(field, result_.flows); break;
+      case pf::event::kEndOfFlow: addFlow(field, result_.endedFlows); break;
+      case pf::event::kTimeDelta: result_.hasDelta = true; break;
+      case pf::event::kTimeAbsolute: result_.absoluteUs = field.value; break;
+      default: break;
+    }
+  }
+
+  /// One id, or several packed into a text.
+  static void addFlow(const WireField& field, std::vector<std::uint64_t>& flows) {
+    if (!field.isBytes) return flows.push_back(field.value);
+    for (std::string_view ids = field.bytes; ids.size() >= sizeof(std::uint64_t);) {
+      std::uint64_t id = 0;
+      std::memcpy(&id, ids.data(), sizeof id);
+      flows.push_back(id);
+      ids.remove_prefix(sizeof id);
+    }
+  }
+
+  StringId intern(std::string_view text) {
+    return isUtf8(text) ? timeline_.strings.intern(text) : timeline_.strings.intern(toUtf8(text));
+  }
+
+  void setName(const PerfettoState::Text* text) {
+    if (text == nullptr) {
+      result_.lostName = true;
+      return;
+    }
+    isNamed_ = true;
+    name_ = text->id;
+  }
+
+  void setKind(JobKind kind) {
+    if (result_.event.kind == JobKind::kOther) result_.event.kind = kind;
+  }
+
+  /// One number, or several packed into a text.
+  void addCategory(const WireField& field) {
+    if (!field.isBytes) {
+      if (const auto* category = state_.category(field.value)) setKind(category->kind);
+      return;
+    }
+    const char* at = field.bytes.data();
+    const char* const end = at + field.bytes.size();
+    while (at != end) {
+      if (const auto* category = state_.category(protozero::decode_varint(&at, end))) {
+        setKind(category->kind);
+      }
+    }
+  }
+
+  void addArgument(std::string_view message) {
+    PerfettoState::Key key;
+    bool hasKey = false;
+    bool hasValue = false;
+    Argument argument;
+    WireFields fields(message);
+    for (WireField field; fields.next(field);) {
+      if (field.isVarint(pf::annotation::kNameIid)) {
+        if (const auto* known = state_.key(field.value)) {
+          key = *known;
+          hasKey = true;
+        }
+      } else if (field.isBytesOf(pf::annotation::kName)) {
+        key = PerfettoState::keyOf(field.bytes, timeline_.strings);
+        hasKey = true;
+      } else {
+        hasValue = setValue(field, argument) || hasValue;
+      }
+    }
+    if (!hasKey || !hasValue) {
+      ++result_.lostArguments;
+    } else if (!takeField(key.field, argument)) {
+      argument.key = key.text;
+      arguments_.push_back(argument);
+    }
+  }
+
+  bool setValue(const WireField& field, Argument& argument) {
+    if (field.isVarint(pf::annotation::kInteger)) {
+      argument = Argument::ofInteger(0, field.integer());
+    } else if (field.isVarint(pf::annotation::kUnsigned) ||
+               field.isVarint(pf::annotation::kPointer)) {
+      argument = field.integer() >= 0 ? Argument::ofInteger(0, field.integer())
+                                      : Argument::ofReal(0, static_cast<double>(field.value));
+    } else if (field.isFixed64(pf::annotation::kReal)) {
+      argument = Argument::ofReal(0, std::bit_cast<double>(field.value));
+    } else if (field.isVarint(pf::annotation::kBool)) {
+      argument = Argument::ofText(0, intern(field.value != 0 ? "true" : "false"));
+    } else if (field.isBytesOf(pf::annotation::kText) || field.isBytesOf(pf::annotation::kJson)) {
+      argument = Argument::ofText(0, intern(field.bytes));
+    } else if (field.isVarint(pf::annotation::kTextIid)) {
+      const auto* text = state_.text(field.value);
+      if (text == nullptr) return false;
+      argument = Argument::ofText(0, text->id);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  /// Whether the argument is a field of the event; if so, it has been set.
+  bool takeField(PerfettoState::Key::Field field, const Argument& argument) {
+    using Field = PerfettoState::Key::Field;
+    Event& event = result_.event;
+    switch (field) {
+      case Field::kNone: return false;
+      case Field::kJob: return setField(argument, event.job);
+      case Field::kStep: return setField(argument, event.step);
+      case Field::kMicroBatch: return setField(argument, event.microBatch);
+      case Field::kStage: return setField(argument, event.stage);
+      case Field::kChunk: return setField(argument, event.chunk);
+      case Field::kPart: return setField(argument, event.part);
+      case Field::kNumber: return setField(argument, event.number);
+      case Field::kPeer: return setField(argument, event.peer);
+      case Field::kClass: return setClass(argument, timeline_.strings, event.bubbleClass);
+      case Field::kOwnName: ownName_ = true; return true;
+    }
+    return false;
+  }
+
+  const PerfettoState& state_;
+  Timeline& timeline_;
+  PerfettoEvent result_;
+  std::vector<Argument> arguments_;
+  bool isNamed_ = false;
+  bool ownName_ = false;
+  StringId name_ = 0;
+};
+
+}  // namespace
+
+PerfettoEvent readPerfettoEvent(std::string_view message, const PerfettoState& state,
+                                Timeline& timeline) {
+  return EventReader(state, timeline).read(message);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,137 @@
+#include "parser/perfetto/reader.h"
+
+#include <gmock/gmock.h>
+#include <zlib.h>
+
+#include <protozero/pbf_writer.hpp>
+
+#include "parser/load_timeline.h"
+#include "parser/perfetto/writer.h"
+#include "parser/profile/micro_batch_arrows.h"
+#include "parser/testing/files.h"
+#include "parser/testing/reading.h"
+#include "parser/testing/timelines.h"
+
+namespace pipetrace {
+namespace {
+
+using protozero::pbf_writer;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using Result = test::Reading;
+
+Result read(const std::string& bytes, const ReadRequest& request = {}) {
+  return test::readWith<PerfettoReader>("p.pftrace", bytes, request);
+}
+
+class PerfettoReaderTest : public test::FolderTest {
+ protected:
+  std::string written(const Timeline& timeline) {
+    OutputFile out(path("p.pftrace"));
+    writePerfetto(timeline, {}, out);
+    out.commit();
+    return contents("p.pftrace");
+  }
+};
+
+TEST_F(PerfettoReaderTest, OurProfileBecomesTheTimelineThatItWas) {
+  const Timeline timeline = test::oneFOneB(4, 8, 3);
+  const Result r = read(written(timeline));
+  EXPECT_EQ(test::describe(r.timeline), test::describe(timeline));
+  EXPECT_EQ(r.outcome.events, static_cast<std::int64_t>(timeline.eventCount()));
+  EXPECT_THAT(r.diagnostics, IsEmpty());
+}
+
+TEST_F(PerfettoReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
+  for (std::uint32_t seed = 0; seed < 200; ++seed) {
+    const Timeline timeline = test::randomTimeline(seed);
+    const Result r = read(written(timeline));
+    ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
+    ASSERT_EQ(r.outcome.arrows, std::ssize(findArrows(timeline))) << "seed " << seed;
+    ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
+  }
+}
+
+TEST_F(PerfettoReaderTest, WritingWhatWasReadGivesTheSameBytes) {
+  for (std::uint32_t seed = 0; seed < 50; ++seed) {
+    const std::string first = written(test::randomTimeline(seed));
+    EXPECT_EQ(written(read(first).timeline), first) << "seed " << seed;
+  }
+}
+
+TEST_F(PerfettoReaderTest, EveryNanosecondOfALongRunIsKept) {
+  Timeline timeline;
+  std::vector<Event>& events = timeline.track(12, kComputeLane).events;
+  for (const Nanoseconds at :
+       {Nanoseconds{0}, 3 * 86'400 * kNsPerSecond, 9 * 365 * 86'400 * kNsPerSecond + 1}) {
+    Event e;
+    e.kind = JobKind::kForward;
+    e.begin = test::kEpoch + at + 1;
+    e.end = e.begin + 1'000'003;
+    events.push_back(e);
+  }
+  EXPECT_EQ(test::describe(read(written(timeline)).timeline), test::describe(timeline));
+}
+
+TEST_F(PerfettoReaderTest, TheFormatIsKnownByTheFirstBytesAlsoInAGzippedFile) {
+  const Timeline timeline = test::oneFOneB(2, 2, 1);
+  const std::string bytes = written(timeline);
+  gzFile out = gzopen(path("noname").c_str(), "wb");
+  ASSERT_EQ(gzwrite(out, bytes.data(), static_cast<unsigned>(bytes.size())),
+            static_cast<int>(bytes.size()));
+  gzclose(out);
+  EXPECT_EQ(PerfettoReader().probe(bytes), FormatMatch::kCertain);
+  Diagnostics diagnostics;
+  EXPECT_EQ(test::describe(loadTimeline({path("noname")}, {}, diagnostics)),
+            test::describe(timeline));
+}
+
+TEST_F(PerfettoReaderTest, ALogThatBeginsWithAnEmptyLineIsNoTrace) {
+  for (const char* text : {"\n", "\nI1020 09:15:07 Profiler Info: Job (3)", "\n\n\n", "{}"}) {
+    EXPECT_EQ(PerfettoReader().probe(text), FormatMatch::kNo) << text;
+  }
+}
+
+TEST_F(PerfettoReaderTest, ACutOffProfileGivesItsEventsAndSaysSo) {
+  const std::string bytes = written(test::oneFOneB(2, 4, 1));
+  const std::size_t whole = read(bytes).timeline.eventCount();
+  std::size_t most = 0;
+  std::size_t told = 0;
+  for (std::size_t size = 1; size < bytes.size(); size += 31) {
+    const Result r = read(bytes.substr(0, size));
+    ASSERT_GE(r.timeline.eventCount(), most);
+    most = r.timeline.eventCount();
+    for (const std::string& d : r.diagnostics) {
+      told += d.find("ends in the middle of a packet") != std::string::npos ? 1U : 0U;
+    }
+  }
+  EXPECT_EQ(most, whole);
+  // All but the few cuts that fall between two packets.
+  EXPECT_GT(told, bytes.size() / 31 * 9 / 10);
+}
+
+TEST_F(PerfettoReaderTest, AMalformedPacketCostsThatPacket) {
+  const std::string bytes = written(test::oneFOneB(1, 2, 1));
+  const std::size_t whole = read(bytes).timeline.eventCount();
+  std::string bad;
+  pbf_writer(bad).add_message(1, std::string("\x5a\x7f", 2));  // an event longer than its packet
+  const Result r = read(bytes + bad);
+  EXPECT_EQ(r.timeline.eventCount(), whole);
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("a packet is malformed")));
+}
+
+TEST_F(PerfettoReaderTest, JunkBehindATraceIsTold) {
+  const Result r = read(written(test::oneFOneB(1, 2, 1)) + "\xff\xff\xff\xff\xff\xff\xff hello");
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("is no Perfetto trace")));
+}
+
+TEST_F(PerfettoReaderTest, ALengthThatOnlyClaimsToBeLargeIsACutOff) {
+  const Result r = read("\x0a\xff\xff\xff\xff\xff\xff\xff\x7f\x08");
+  EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("ends in the middle of a packet")));
+  EXPECT_THAT(r.outcome.whyNone, HasSubstr("0 packets"));
+}
+
+}  // namespace
+}  // namespace pipetrace

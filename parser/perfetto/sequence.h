@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parser/perfetto/intern_table.h"
+#include "parser/perfetto/packet_buffer.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Which keys of arguments a profile writes under another name, because they mean a field of the
+/// event. By StringId.
+class ReservedKeys {
+ public:
+  explicit ReservedKeys(const StringTable& strings);
+  bool has(StringId key) const { return reserved_[key]; }
+
+ private:
+  std::vector<bool> reserved_;
+};
+
+/// The link of a micro-batch's chain that an event is.
+struct PerfettoFlow {
+  std::uint32_t id = 0;  ///< 0: none
+  bool isLast = false;
+};
+
+/// The packets of one track: one writer sequence with its own interned names. Each call writes one
+/// packet.
+class PerfettoSequence {
+ public:
+  /// `number` is the sequence's and the track's id, above 0. The references must outlive it.
+  PerfettoSequence(const Timeline& timeline, const ReservedKeys& reserved, std::uint32_t number);
+
+  /// The first packet: `descriptor` is a serialized TrackDescriptor, its uuid apart.
+  void appendDescriptor(PacketBuffer& out, std::string_view descriptor) const;
+
+  /// `time` counts from the profile's origin.
+  void appendBegin(PacketBuffer& out, const Event& event, std::uint64_t time, PerfettoFlow flow);
+  void appendEnd(PacketBuffer& out, std::uint64_t time);
+  void appendSample(PacketBuffer& out, std::uint64_t time, double value);
+
+ private:
+  char* putArguments(char* to, const Event& event);
+  char* putField(char* to, std::uint32_t field, std::int64_t value);
+  char* putArgument(char* to, std::uint32_t name, const Argument& argument);
+  std::uint32_t nameOf(const Event& event);
+  std::uint32_t categoryOf(JobKind kind);
+  std::uint32_t argumentName(std::span<const Argument> list, std::size_t position);
+  std::uint32_t textOf(StringId text);
+  void intern(std::uint32_t table, std::uint32_t iid, std::string_view text);
+  void appendPacket(PacketBuffer& out, std::uint64_t time, std::string_view trackEvent);
+
+  const Timeline& timeline_;
+  const ReservedKeys& reserved_;
+  std::uint32_t number_;
+  InternTable iids_;
+  std::uint32_t fieldsSent_ = 0;  // bits: the names of an event's own fields
+  std::uint32_t kindsSent_ = 0;
+  std::string head_;         // of every packet: sequence and flags
+  std::string end_;          // the TrackEvent of every end
+  std::vector<char> event_;  // the TrackEvent that is being made ...
+  std::string interned_;     // ... and what it interns
+};
+
+}  // namespace pipetrace

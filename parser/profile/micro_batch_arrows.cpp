@@ -1,0 +1,193 @@
+#include "parser/profile/micro_batch_arrows.h"
+
+#include <algorithm>
+#include <compare>
+#include <numeric>
+#include <span>
+#include <tuple>
+
+namespace pipetrace {
+namespace {
+
+/// What the links of a chain have in common.
+struct ChainKey {
+  std::int32_t replica = 0;
+  std::int32_t step = 0;
+  std::int32_t microBatch = 0;
+
+  auto operator<=>(const ChainKey&) const = default;
+};
+
+/// A job or transfer that might be a link.
+struct Candidate {
+  Nanoseconds begin = 0;
+  ChromeArrow::Slice slice;
+  std::int32_t rank = 0;
+  JobKind kind = JobKind::kOther;
+
+  auto order() const { return std::tuple(begin, isTransfer(kind), slice.track, slice.event); }
+};
+
+/// Whether there is an instant in it that is not its begin and not its end: both of these may be
+/// those of other events of its row, and Catapult takes an arrow there for one of theirs.
+bool hasInside(const Event& event) {
+  return event.begin < event.end && event.begin < event.end - 1;
+}
+
+bool mayBeLink(const Event& event) {
+  if (!hasInside(event)) return false;
+  switch (event.kind) {
+    case JobKind::kForward:
+    case JobKind::kForwardBackward:
+    case JobKind::kBackward:
+    case JobKind::kBackwardInput:
+    case JobKind::kSendForward:
+    case JobKind::kRecvForward:
+    case JobKind::kSendBackward:
+    case JobKind::kRecvBackward: return event.step >= 0 && event.microBatch >= 0;
+    default: return false;
+  }
+}
+
+/// Calls `visit` with the chain and the candidate of each event that might be a link, by track and
+/// in the order of the track.
+template <typename Visit>
+void forEachCandidate(const Timeline& timeline, const Visit& visit) {
+  for (std::uint32_t t = 0; t < timeline.tracks.size(); ++t) {
+    const Track& track = timeline.tracks[t];
+    const auto info = timeline.ranks.find(track.rank);
+    const int replica =
+        info == timeline.ranks.end() ? 0 : info->second.dataParallelIndex.value_or(0);
+    for (std::uint32_t e = 0; e < track.events.size(); ++e) {
+      const Event& event = track.events[e];
+      if (!mayBeLink(event)) continue;
+      visit(ChainKey{replica, event.step, event.microBatch},
+            Candidate{event.begin, {t, e}, track.rank, event.kind});
+    }
+  }
+}
+
+/// Numbers the chains in the order of their keys, with gaps.
+class ChainNumbers {
+ public:
+  explicit ChainNumbers(const Timeline& timeline) {
+    std::size_t candidates = 0;
+    ChainKey last;
+    forEachCandidate(timeline, [&](const ChainKey& key, const Candidate&) {
+      if (candidates++ == 0) first_ = last = key;
+      first_.replica = std::min(first_.replica, key.replica);
+      first_.step = std::min(first_.step, key.step);
+      first_.microBatch = std::min(first_.microBatch, key.microBatch);
+      last.replica = std::max(last.replica, key.replica);
+      last.step = std::max(last.step, key.step);
+      last.microBatch = std::max(last.microBatch, key.microBatch);
+    });
+    steps_ = distance(first_.step, last.step) + 1;
+    microBatches_ = distance(first_.microBatch, last.microBatch) + 1;
+    const double grid = static_cast<double>(distance(first_.replica, last.replica) + 1) *
+                        static_cast<double>(steps_) * static_cast<double>(microBatches_);
+    constexpr double kMostGaps = 8;  // for each candidate; a count is small beside one
+    if (grid <= kMostGaps * static_cast<double>(candidates) + 1024) {
+      count_ = static_cast<std::size_t>(grid);
+      return;
+    }
+    forEachCandidate(timeline,
+                     [&](const ChainKey& key, const Candidate&) { sparse_.push_back(key); });
+    std::sort(sparse_.begin(), sparse_.end());
+    sparse_.erase(std::unique(sparse_.begin(), sparse_.end()), sparse_.end());
+    count_ = sparse_.size();
+  }
+
+  std::size_t count() const { return count_; }
+
+  std::size_t operator()(const ChainKey& key) const {
+    if (!sparse_.empty()) {
+      const auto found = std::lower_bound(sparse_.begin(), sparse_.end(), key);
+      return static_cast<std::size_t>(found - sparse_.begin());
+    }
+    return (distance(first_.replica, key.replica) * steps_ + distance(first_.step, key.step)) *
+               microBatches_ +
+           distance(first_.microBatch, key.microBatch);
+  }
+
+ private:
+  static std::size_t distance(std::int32_t from, std::int32_t to) {
+    return static_cast<std::size_t>(std::int64_t{to} - from);
+  }
+
+  ChainKey first_;
+  std::size_t steps_ = 0;
+  std::size_t microBatches_ = 0;
+  std::vector<ChainKey> sparse_;  // all keys in order, when a grid of them would have many gaps
+  std::size_t count_ = 0;
+};
+
+/// The candidates of all chains, one chain after the other; those of chain i are at
+/// [begins[i], begins[i + 1]).
+struct Chains {
+  std::vector<Candidate> candidates;
+  std::vector<std::size_t> begins;
+};
+
+/// Counts the candidates of each chain and then puts each at its place, which is several times as
+/// fast as sorting them.
+Chains chainsOf(const Timeline& timeline) {
+  const ChainNumbers numberOf(timeline);
+  Chains chains;
+  chains.begins.resize(numberOf.count() + 1);
+  forEachCandidate(
+      timeline, [&](const ChainKey& key, const Candidate&) { ++chains.begins[numberOf(key) + 1]; });
+  std::partial_sum(chains.begins.begin(), chains.begins.end(), chains.begins.begin());
+  chains.candidates.resize(chains.begins.back());
+  std::vector<std::size_t> next = chains.begins;
+  forEachCandidate(timeline, [&](const ChainKey& key, const Candidate& candidate) {
+    chains.candidates[next[numberOf(key)]++] = candidate;
+  });
+  return chains;
+}
+
+/// Whether a receive stands between a send of its direction and the job it is for: what comes
+/// before it, receives apart, is the send, from another rank, and what comes after it is a job of
+/// its own rank. Null: nothing comes there.
+bool isBetween(const Candidate* before, const Candidate& recv, const Candidate* after) {
+  const JobKind sent =
+      recv.kind == JobKind::kRecvForward ? JobKind::kSendForward : JobKind::kSendBackward;
+  return before != nullptr && before->kind == sent && before->rank != recv.rank &&
+         after != nullptr && after->rank == recv.rank;
+}
+
+/// Appends the arrows between the links among the candidates of one chain, which are in order.
+void addArrows(std::span<const Candidate> chain, std::vector<ChromeArrow>& arrows) {
+  const auto isNoRecv = [](const Candidate& c) { return !isRecv(c.kind); };
+  const Candidate* last = nullptr;
+  const Candidate* before = nullptr;
+  auto after = chain.begin();
+  for (auto at = chain.begin(); at != chain.end(); ++at) {
+    if (after <= at) after = std::find_if(at + 1, chain.end(), isNoRecv);
+    const Candidate* const beforeThis = before;
+    if (isNoRecv(*at)) before = &*at;
+    if (last != nullptr && last->begin == at->begin) continue;
+    const Candidate* const afterThis = after == chain.end() ? nullptr : &*after;
+    if (isRecv(at->kind) && !isBetween(beforeThis, *at, afterThis)) continue;
+    if (last != nullptr) arrows.push_back({last->slice, at->slice});
+    last = &*at;
+  }
+}
+
+}  // namespace
+
+std::vector<ChromeArrow> findArrows(const Timeline& timeline) {
+  Chains chains = chainsOf(timeline);
+  std::vector<ChromeArrow> arrows;
+  arrows.reserve(chains.candidates.size());
+  for (std::size_t i = 0; i + 1 < chains.begins.size(); ++i) {
+    const std::span chain(chains.candidates.data() + chains.begins[i],
+                          chains.begins[i + 1] - chains.begins[i]);
+    std::sort(chain.begin(), chain.end(),
+              [](const Candidate& a, const Candidate& b) { return a.order() < b.order(); });
+    addArrows(chain, arrows);
+  }
+  return arrows;
+}
+
+}  // namespace pipetrace

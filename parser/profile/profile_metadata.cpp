@@ -1,0 +1,212 @@
+#include "parser/profile/profile_metadata.h"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <type_traits>
+
+#include "parser/chrome/format.h"
+#include "parser/json/json_string.h"
+#include "parser/trace_reader.h"
+#include "trace/log/log_format.h"
+#include "trace/text/log_numbers.h"
+
+namespace pipetrace {
+namespace {
+
+namespace cf = chrome_format;
+namespace lf = log_format;
+using Json = nlohmann::ordered_json;
+
+bool isRank(int rank) { return rank >= 0 && rank <= kHighestRank; }
+
+std::string key(std::string_view text) { return std::string(text); }
+
+template <typename Value>
+void put(Json& json, std::string_view name, const std::optional<Value>& value) {
+  if (value) json[key(name)] = *value;
+}
+
+void putText(Json& json, std::string_view name, const std::string& value) {
+  if (!value.empty()) json[key(name)] = value;
+}
+
+Json toJson(int rank, const RankInfo& info) {
+  Json json;
+  json[key(lf::kRank)] = rank;
+  put(json, lf::kWorldSize, info.worldSize);
+  putText(json, lf::kHost, info.host);
+  putText(json, lf::kDevice, info.device);
+  put(json, lf::kNumStages, info.numStages);
+  put(json, lf::kNumChunks, info.numChunks);
+  put(json, lf::kNumMicroBatches, info.numMicroBatches);
+  putText(json, lf::kSchedule, info.schedule);
+  put(json, lf::kDataParallelIndex, info.dataParallelIndex);
+  putText(json, lf::kClockKey, info.clock);
+  put(json, lf::kFlopsPerStep, info.flopsPerStep);
+  put(json, lf::kTokensPerStep, info.tokensPerStep);
+  for (const ClockReading& reading : info.clockReadings) {
+    json[key(cf::kClockReadings)].push_back({{key(cf::kTimeNs), reading.when},
+                                             {key(lf::kOffset), reading.offset},
+                                             {key(lf::kBound), reading.bound}});
+  }
+  if (info.isSelected) json[key(cf::kSelected)] = true;
+  json[key(cf::kEnd)] = {{"seen", info.hasEnd},
+                         {key(lf::kWritten), info.written},
+                         {key(lf::kDropped), info.dropped},
+                         {key(lf::kErrors), info.errors},
+                         {key(lf::kLateStarts), info.lateStarts},
+                         {key(lf::kOwnCost), info.ownCost}};
+  return json;
+}
+
+Json toJson(const CounterSeries& series) {
+  Json json;
+  json[key(lf::kRank)] = series.rank;
+  json[key(lf::kName)] = series.name;
+  putText(json, lf::kUnit, series.unit);
+  for (const CounterSample& sample : series.samples) {
+    if (std::isfinite(sample.value)) continue;
+    const char* text = std::isnan(sample.value) ? "nan" : sample.value > 0 ? "inf" : "-inf";
+    json[key(cf::kNotFinite)].push_back({{key(cf::kTimeNs), sample.time}, {"value", text}});
+  }
+  return json;
+}
+
+/// Sets `out` and is true when the object has that field with a value of that type and range.
+template <typename Number>
+bool get(const Json& json, std::string_view name, Number& out) {
+  const auto found = json.find(key(name));
+  if (found == json.end()) return false;
+  if constexpr (std::is_floating_point_v<Number>) {
+    if (!found->is_number()) return false;
+    out = found->template get<Number>();
+  } else {
+    // Larger ones are unsigned for the parser and would wrap around.
+    const bool fits = found->is_number_integer() &&
+                      !(found->is_number_unsigned() &&
+                        found->template get<std::uint64_t>() > static_cast<std::uint64_t>(kNsMax));
+    if (!fits) return false;
+    const auto value = found->template get<std::int64_t>();
+    if (value < std::numeric_limits<Number>::min() || value > std::numeric_limits<Number>::max()) {
+      return false;
+    }
+    out = static_cast<Number>(value);
+  }
+  return true;
+}
+
+template <typename Number>
+void get(const Json& json, std::string_view name, std::optional<Number>& out) {
+  Number value{};
+  if (get(json, name, value)) out = value;
+}
+
+void get(const Json& json, std::string_view name, std::string& out) {
+  const auto found = json.find(key(name));
+  if (found != json.end() && found->is_string()) out = found->get<std::string>();
+}
+
+/// The elements of an array of objects; nothing for anything else.
+std::vector<const Json*> objectsOf(const Json& json, std::string_view name) {
+  std::vector<const Json*> objects;
+  const auto found = json.find(key(name));
+  if (found == json.end() || !found->is_array()) return objects;
+  for (const Json& element : *found) {
+    if (element.is_object()) objects.push_back(&element);
+  }
+  return objects;
+}
+
+RankInfo rankFrom(const Json& json) {
+  RankInfo info;
+  get(json, lf::kRank, info.rank);
+  get(json, lf::kWorldSize, info.worldSize);
+  get(json, lf::kHost, info.host);
+  get(json, lf::kDevice, info.device);
+  get(json, lf::kNumStages, info.numStages);
+  get(json, lf::kNumChunks, info.numChunks);
+  get(json, lf::kNumMicroBatches, info.numMicroBatches);
+  get(json, lf::kSchedule, info.schedule);
+  get(json, lf::kDataParallelIndex, info.dataParallelIndex);
+  get(json, lf::kClockKey, info.clock);
+  get(json, lf::kFlopsPerStep, info.flopsPerStep);
+  get(json, lf::kTokensPerStep, info.tokensPerStep);
+  for (const Json* reading : objectsOf(json, cf::kClockReadings)) {
+    ClockReading& added = info.clockReadings.emplace_back();
+    get(*reading, cf::kTimeNs, added.when);
+    get(*reading, lf::kOffset, added.offset);
+    get(*reading, lf::kBound, added.bound);
+  }
+  info.isSelected = json.contains(key(cf::kSelected)) && json[key(cf::kSelected)] == true;
+  const auto end = json.find(key(cf::kEnd));
+  if (end != json.end() && end->is_object()) {
+    info.hasEnd = end->contains("seen") && (*end)["seen"] == true;
+    get(*end, lf::kWritten, info.written);
+    get(*end, lf::kDropped, info.dropped);
+    get(*end, lf::kErrors, info.errors);
+    get(*end, lf::kLateStarts, info.lateStarts);
+    get(*end, lf::kOwnCost, info.ownCost);
+  }
+  return info;
+}
+
+CounterSeries counterFrom(const Json& json) {
+  CounterSeries series;
+  get(json, lf::kRank, series.rank);
+  get(json, lf::kName, series.name);
+  get(json, lf::kUnit, series.unit);
+  for (const Json* sample : objectsOf(json, cf::kNotFinite)) {
+    CounterSample& added = series.samples.emplace_back();
+    std::string text;
+    get(*sample, cf::kTimeNs, added.time);
+    get(*sample, "value", text);
+    added.value = text == "inf"    ? std::numeric_limits<double>::infinity()
+                  : text == "-inf" ? -std::numeric_limits<double>::infinity()
+                                   : std::numeric_limits<double>::quiet_NaN();
+  }
+  return series;
+}
+
+}  // namespace
+
+void appendChromeMetadata(std::string& out, const Timeline& timeline, Nanoseconds origin) {
+  Json json;
+  json[key(cf::kFormat)] = cf::kVersion;
+  json[key(cf::kOrigin)] = std::to_string(origin);  // a number would be rounded by JavaScript
+  json[key(cf::kRanks)] = Json::array();
+  for (const auto& [rank, info] : timeline.ranks) {
+    json[key(cf::kRanks)].push_back(toJson(rank, info));
+  }
+  json[key(cf::kCounters)] = Json::array();
+  for (const CounterSeries& series : timeline.counters) {
+    json[key(cf::kCounters)].push_back(toJson(series));
+  }
+  appendJsonForViewers(out, json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+std::optional<ChromeMetadata> readChromeMetadata(std::string_view otherData) {
+  const Json json = Json::parse(otherData.begin(), otherData.end(), nullptr, false);
+  const std::string ours = key(cf::kOurs);
+  if (!json.is_object() || !json.contains(ours) || !json[ours].is_object()) return std::nullopt;
+  const Json& data = json[ours];
+  ChromeMetadata metadata;
+  get(data, cf::kFormat, metadata.format);
+  std::string origin;
+  get(data, cf::kOrigin, origin);
+  const auto parsed = parseNumber<Nanoseconds>(origin);
+  if (!parsed) return std::nullopt;
+  metadata.origin = *parsed;
+  for (const Json* rank : objectsOf(data, cf::kRanks)) {
+    const RankInfo info = rankFrom(*rank);
+    if (isRank(info.rank)) metadata.ranks[info.rank] = info;
+  }
+  for (const Json* series : objectsOf(data, cf::kCounters)) {
+    const CounterSeries counter = counterFrom(*series);
+    if (isRank(counter.rank)) metadata.counters.push_back(counter);
+  }
+  return metadata;
+}
+
+}  // namespace pipetrace

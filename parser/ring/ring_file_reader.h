@@ -1,0 +1,26 @@
+#pragma once
+
+#include "parser/job_log/log_run.h"
+#include "parser/ring/log_rings.h"
+#include "parser/trace_reader.h"
+
+namespace pipetrace {
+
+/// Adds to the run of a rank's log what the ring file that its Meta line names (`run.ringFile`)
+/// holds, as `rings` have it, and what is not in the log: the jobs and samples that had been
+/// recorded, and not written, when the program was killed, or by now. Says so in `diagnostics`, and
+/// in `run.missingEnd`. Does nothing when the run was closed, or there is no such file. Strings are
+/// interned in `strings`.
+void addLeftOverRing(LogRun& run, int rank, const std::string& logPath, const LogRings& rings,
+                     StringTable& strings, Diagnostics& diagnostics);
+
+/// Reads a ring file without its log.
+class RingFileReader final : public TraceReader {
+ public:
+  std::string_view formatName() const override { return "ring file"; }
+  FormatMatch probe(std::string_view head) const override;
+  ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
+                   Diagnostics& diagnostics) const override;
+};
+
+}  // namespace pipetrace

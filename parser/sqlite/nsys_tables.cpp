@@ -1,0 +1,272 @@
+#include "parser/sqlite/nsys_tables.h"
+
+#include <map>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "parser/foreign/names/foreign_names.h"
+#include "trace/text/utf8.h"
+
+namespace pipetrace {
+namespace {
+
+// Serialized ids hold the process in bits 24 to 47 and the thread in the lowest 24.
+constexpr std::int64_t kIdMask = 0xffffff;
+std::int64_t processOf(std::int64_t globalId) { return (globalId >> 24) & kIdMask; }
+std::int64_t threadOf(std::int64_t globalId) { return globalId & kIdMask; }
+
+constexpr std::string_view kNvtx = "NVTX_EVENTS";
+constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr std::string_view kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
+constexpr std::string_view kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
+
+/// What ends is a range; the others are marks, names of threads and categories, and domains.
+constexpr std::int64_t kNvtxMark = 34;
+
+class ExportReader {
+ public:
+  ExportReader(const SqliteDatabase& database, const std::string& file, const ReadRequest& request,
+               Timeline& timeline, Diagnostics& diagnostics)
+      : database_(database),
+        file_(file),
+        firstRank_(request.nextRank),
+        timeline_(timeline),
+        diagnostics_(diagnostics),
+        names_(request.kinds, timeline) {}
+
+  void read() {
+    readStrings();
+    readThreadNames();
+    readOrigin();
+    readNvtx();
+    readKernels();
+    readMemory(kCopies, "copy");
+    readMemory(kMemsets, "memset");
+    noteOtherTables();
+    addTo(firstRank_);
+  }
+
+ private:
+  using Lane = std::pair<std::int64_t, std::string>;  // (process, name)
+
+  void complain(const char* message, Severity severity = Severity::kWarning,
+                std::int64_t count = 1) {
+    diagnostics_.add({.severity = severity, .file = file_, .message = message, .count = count});
+  }
+
+  void checkDamage(const SqliteStatement& statement) {
+    if (statement.failed()) complain("the database is damaged; what could be read of it was read");
+  }
+
+  void readStrings() {
+    if (!database_.hasColumns("StringIds", {"id", "value"})) return;
+    SqliteStatement rows = database_.prepare("SELECT id, value FROM StringIds");
+    while (rows.next()) strings_[rows.integer(0)] = intern(rows.text(1));
+    checkDamage(rows);
+  }
+
+  void readThreadNames() {
+    if (!database_.hasColumns("ThreadNames", {"nameId", "globalTid"})) return;
+    SqliteStatement rows = database_.prepare("SELECT nameId, globalTid FROM ThreadNames");
+    while (rows.next()) {
+      const auto name = strings_.find(rows.integer(0));
+      if (name != strings_.end()) threadNames_[rows.integer(1)] = name->second;
+    }
+    checkDamage(rows);
+  }
+
+  void readOrigin() {
+    if (!database_.hasColumns("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"})) return;
+    SqliteStatement rows =
+        database_.prepare("SELECT utcEpochNs FROM TARGET_INFO_SESSION_START_TIME");
+    if (rows.next() && rows.isInteger(0)) origin_ = rows.integer(0);
+  }
+
+  StringId intern(std::string_view text) {
+    return isUtf8(text) ? timeline_.strings.intern(text) : timeline_.strings.intern(toUtf8(text));
+  }
+
+  /// Sets begin and end from two columns. False for times that cannot be used.
+  bool setTimes(const SqliteStatement& rows, int column, Event& event) {
+    const bool fits = rows.isInteger(column) && rows.isInteger(column + 1) &&
+                      !__builtin_add_overflow(rows.integer(column), origin_, &event.begin) &&
+                      !__builtin_add_overflow(rows.integer(column + 1), origin_, &event.end) &&
+                      event.begin <= event.end;
+    if (!fits) complain("a row has no times that can be used and was left out");
+    return fits;
+  }
+
+  void add(std::int64_t process, std::string lane, const Event& event) {
+    lanes_[{process, std::move(lane)}].push_back(event);
+  }
+
+  void readNvtx() {
+    if (!database_.hasColumns(kNvtx, {"start", "end", "eventType", "text", "globalTid"})) return;
+    const bool hasTextId = database_.hasColumns(kNvtx, {"textId"});
+    SqliteStatement rows =
+        database_.prepare(std::string("SELECT start, end, eventType, globalTid, text, ") +
+                          (hasTextId ? "textId" : "NULL") + " FROM NVTX_EVENTS ORDER BY rowid");
+    std::int64_t marks = 0;
+    std::int64_t open = 0;
+    while (rows.next()) {
+      if (rows.isNull(1)) {
+        // Names and domains have no times either and nothing is lost with them.
+        if (rows.integer(2) == kNvtxMark) ++marks;
+        if (isRange(rows.integer(2))) ++open;
+        continue;
+      }
+      Event event;
+      if (!setTimes(rows, 0, event)) continue;
+      const auto known = rows.isNull(5) ? strings_.end() : strings_.find(rows.integer(5));
+      const StringId text = known == strings_.end() ? intern(rows.text(4)) : known->second;
+      event.name = text;
+      names_.describe(event);
+      const std::int64_t thread = rows.integer(3);
+      add(processOf(thread), "nvtx " + nameOfThread(thread), event);
+    }
+    checkDamage(rows);
+    if (marks > 0) complain("an NVTX mark has no length and was left out", Severity::kNote, marks);
+    if (open > 0) complain("an NVTX range has no end and was left out", Severity::kWarning, open);
+  }
+
+  static bool isRange(std::int64_t type) { return type == 59 || type == 60; }
+
+  std::string nameOfThread(std::int64_t globalId) const {
+    const auto name = threadNames_.find(globalId);
+    const std::string number = "thread " + std::to_string(threadOf(globalId));
+    if (name == threadNames_.end() || name->second == 0) return number;
+    return std::string(timeline_.strings[name->second]) + " (" + number + ")";
+  }
+
+  /// The columns that the tables of activities on the device have in common.
+  std::string deviceColumns(std::string_view table) const {
+    std::string columns = "start, end, deviceId, streamId, ";
+    columns += database_.hasColumns(table, {"globalPid"}) ? "globalPid" : "0";
+    return columns;
+  }
+
+  void addOnStream(const SqliteStatement& rows, const Event& event) {
+    const std::int64_t process = processOf(rows.integer(4));
+    const std::int64_t device = rows.integer(2);
+    add(process, "device " + std::to_string(device) + " stream " + std::to_string(rows.integer(3)),
+        event);
+  }
+
+  void readKernels() {
+    if (!database_.hasColumns(kKernels, {"start", "end", "deviceId", "streamId"})) return;
+    const char* name = "NULL";
+    for (const char* column : {"mangledName", "demangledName", "shortName"}) {
+      if (database_.hasColumns(kKernels, {column})) name = column;
+    }
+    SqliteStatement rows = database_.prepare("SELECT " + deviceColumns(kKernels) + ", " + name +
+                                             " FROM CUPTI_ACTIVITY_KIND_KERNEL ORDER BY rowid");
+    while (rows.next()) {
+      Event event;
+      if (!setTimes(rows, 0, event)) continue;
+      event.kind = JobKind::kKernel;
+      const auto known = strings_.find(rows.integer(5));
+      if (known != strings_.end()) event.name = known->second;
+      names_.describe(event);
+      addOnStream(rows, event);
+    }
+    checkDamage(rows);
+  }
+
+  void readMemory(std::string_view table, std::string_view what) {
+    if (!database_.hasColumns(table, {"start", "end", "deviceId", "streamId"})) return;
+    const bool hasKind = database_.hasColumns(table, {"copyKind"});
+    SqliteStatement rows = database_.prepare(
+        "SELECT " + deviceColumns(table) + ", " +
+        (database_.hasColumns(table, {"bytes"}) ? "bytes" : "NULL") + ", " +
+        (hasKind ? "copyKind" : "NULL") + " FROM " + std::string(table) + " ORDER BY rowid");
+    const StringId bytes = timeline_.strings.intern("bytes");
+    while (rows.next()) {
+      Event event;
+      if (!setTimes(rows, 0, event)) continue;
+      event.kind = JobKind::kCopy;
+      std::string name(what);
+      if (!rows.isNull(6)) name += " " + copyName(rows.integer(6));
+      event.name = timeline_.strings.intern(name);
+      if (rows.isInteger(5)) {
+        const Argument argument = Argument::ofInteger(bytes, rows.integer(5));
+        timeline_.setArguments(event, {&argument, 1});
+      }
+      names_.describeAsAsked(event);
+      addOnStream(rows, event);
+    }
+    checkDamage(rows);
+  }
+
+  /// CUpti_ActivityMemcpyKind, as far as it occurs.
+  static std::string copyName(std::int64_t kind) {
+    switch (kind) {
+      case 1: return "host to device";
+      case 2: return "device to host";
+      case 8: return "device to device";
+      case 9: return "host to host";
+      case 10: return "device to another device";
+      default: return "of kind " + std::to_string(kind);
+    }
+  }
+
+  /// Tables with times that nothing was made of.
+  void noteOtherTables() {
+    SqliteStatement rows = database_.prepare(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'");
+    std::string left;
+    while (rows.next()) {
+      const std::string name(rows.text(0));
+      const bool isRead = name == kNvtx || name == kKernels || name == kCopies || name == kMemsets;
+      if (isRead || !database_.hasColumns(name, {"start", "end"})) continue;
+      left += (left.empty() ? "" : ", ") + toUtf8(name);
+    }
+    if (!left.empty()) {
+      diagnostics_.add({.severity = Severity::kNote,
+                        .file = file_,
+                        .message = "tables that are not read were left out: " + left});
+    }
+  }
+
+  void addTo(int firstRank) {
+    std::map<std::int64_t, int> ranks;
+    for (const auto& [lane, events] : lanes_) ranks.emplace(lane.first, 0);
+    for (auto& [process, rank] : ranks) {
+      rank = firstRank++;
+      RankInfo& info = timeline_.ranks[rank];
+      info.rank = rank;
+      info.device = "process " + std::to_string(process);
+    }
+    for (auto& [lane, events] : lanes_) {
+      std::vector<Event>& target = timeline_.track(ranks.at(lane.first), lane.second).events;
+      target.insert(target.end(), events.begin(), events.end());
+    }
+  }
+
+  const SqliteDatabase& database_;
+  const std::string& file_;
+  int firstRank_;
+  Timeline& timeline_;
+  Diagnostics& diagnostics_;
+  ForeignNames names_;
+  std::unordered_map<std::int64_t, StringId> strings_;
+  std::unordered_map<std::int64_t, StringId> threadNames_;
+  std::map<Lane, std::vector<Event>> lanes_;
+  Nanoseconds origin_ = 0;
+};
+
+}  // namespace
+
+bool isNsysExport(const SqliteDatabase& database) {
+  for (const std::string_view table : {kNvtx, kKernels, kCopies, kMemsets}) {
+    if (database.hasColumns(table, {"start", "end"})) return true;
+  }
+  return database.hasColumns("StringIds", {"id", "value"}) && database.hasTable("ANALYSIS_DETAILS");
+}
+
+void readNsysExport(const SqliteDatabase& database, const std::string& file,
+                    const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics) {
+  ExportReader(database, file, request, timeline, diagnostics).read();
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,129 @@
+#include "parser/testing/timelines.h"
+
+#include <optional>
+#include <sstream>
+
+#include "trace/log/log_writer.h"
+
+namespace pipetrace::test {
+namespace {
+
+template <typename Number>
+std::string given(const std::optional<Number>& value) {
+  std::ostringstream out;
+  out.precision(17);
+  if (value) out << *value;
+  return value ? out.str() : "-";
+}
+
+void describe(std::ostream& out, const RankInfo& i) {
+  out << "rank " << i.rank << " world " << given(i.worldSize) << " host '" << i.host << "' device '"
+      << i.device << "' stages " << given(i.numStages) << " chunks " << given(i.numChunks)
+      << " micro-batches " << given(i.numMicroBatches) << " schedule '" << i.schedule << "' dp "
+      << given(i.dataParallelIndex) << " clock '" << i.clock << "' flops " << given(i.flopsPerStep)
+      << " tokens " << given(i.tokensPerStep) << " end " << i.hasEnd << " " << i.written << " "
+      << i.dropped << " " << i.errors << " " << i.lateStarts << " " << i.ownCost;
+  if (i.isSelected) out << " selected";
+  for (const ClockReading& c : i.clockReadings) {
+    out << " clock " << c.when << " " << c.offset << " " << c.bound;
+  }
+  out << "\n";
+}
+
+void describe(std::ostream& out, const Timeline& t, const Event& e) {
+  out << "  " << e.begin << " " << e.end << " " << logName(e.kind) << " '" << t.strings[e.name]
+      << "' job " << e.job << " step " << e.step << " mb " << e.microBatch << " stage " << e.stage
+      << " peer " << e.peer << " number " << e.number << " chunk " << e.chunk << " part " << e.part
+      << " class '" << bubbleClassName(e.bubbleClass) << "'";
+  for (const Argument& a : t.argumentsOf(e)) {
+    out << " [" << t.strings[a.key] << "]=";
+    switch (a.type) {
+      case ArgumentType::kInteger: out << "i" << a.integer; break;
+      case ArgumentType::kReal: out << "r" << a.real; break;
+      case ArgumentType::kText: out << "t'" << t.strings[a.text] << "'"; break;
+    }
+  }
+  out << "\n";
+}
+
+StreamLine streamLineOf(const Timeline& t, const Track& track, const Event& e) {
+  StreamLine line;
+  line.type = logName(e.kind);
+  line.microBatch = e.microBatch;
+  line.begin = e.begin;
+  line.end = e.end;
+  line.stream = track.lane;
+  line.peer = e.peer;
+  line.job = e.job;
+  line.step = e.step;
+  line.stage = e.stage;
+  line.chunk = e.chunk;
+  for (const Argument& a : t.argumentsOf(e)) line.bytes = a.integer;
+  return line;
+}
+
+JobLine jobLineOf(const Timeline& t, const Event& e) {
+  JobLine line;
+  line.type = logName(e.kind);
+  line.number = e.number;
+  line.microBatch = e.microBatch;
+  line.begin = e.begin;
+  line.end = e.end;
+  line.id = e.job;
+  line.step = e.step;
+  line.stage = e.stage;
+  line.chunk = e.chunk;
+  line.stream = kComputeLane;
+  for (const Argument& a : t.argumentsOf(e)) line.action = t.strings[a.text];
+  return line;
+}
+
+}  // namespace
+
+std::string describe(const Timeline& timeline) {
+  std::ostringstream out;
+  out.precision(17);
+  for (const auto& [rank, info] : timeline.ranks) {
+    out << rank << ": ";
+    describe(out, info);
+  }
+  for (const Track& track : timeline.tracks) {
+    out << "track " << track.rank << " '" << track.lane << "'\n";
+    for (const Event& event : track.events) describe(out, timeline, event);
+  }
+  for (const CounterSeries& series : timeline.counters) {
+    out << "counter " << series.rank << " '" << series.name << "' '" << series.unit << "'";
+    for (const CounterSample& s : series.samples) out << " " << s.time << "=" << s.value;
+    out << "\n";
+  }
+  return out.str();
+}
+
+std::string logOf(const Timeline& timeline, int rank) {
+  LogWriter writer(4711);
+  writer.setNow(kEpoch);
+  std::string log = "starting up\n";
+  const RankInfo& info = timeline.ranks.at(rank);
+  writer.appendMeta(log, info);
+  for (const ClockReading& reading : info.clockReadings) writer.append(log, reading);
+  for (const Track& track : timeline.tracks) {
+    if (track.rank != rank) continue;
+    for (const Event& event : track.events) {
+      if (track.lane == kComputeLane) {
+        writer.append(log, jobLineOf(timeline, event));
+      } else {
+        writer.append(log, streamLineOf(timeline, track, event));
+      }
+    }
+  }
+  for (const CounterSeries& series : timeline.counters) {
+    for (const CounterSample& sample : series.samples) {
+      if (series.rank != rank) continue;
+      writer.append(log, CounterLine{series.name, sample.time, sample.value, series.unit});
+    }
+  }
+  if (info.hasEnd) writer.appendEnd(log, info);
+  return log + "bye\n";
+}
+
+}  // namespace pipetrace::test

@@ -1,0 +1,111 @@
+#include "profiler/clock/clock_comparison.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "profiler/log/log_file.h"
+#include "trace/error.h"
+#include "trace/log/log_writer.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr Nanoseconds kFirstPause = kNsPerSecond / 50;
+constexpr Nanoseconds kPatience = 2 * kNsPerSecond;
+
+}  // namespace
+
+class ClockComparison::Impl {
+ public:
+  Impl(std::string logPath, std::string address, int port, ClockFunction now, Nanoseconds every)
+      : address_(std::move(address)),
+        port_(port),
+        now_(std::move(now)),
+        every_(every),
+        log_(std::move(logPath)),
+        thread_([this] { run(); }) {}
+  ~Impl();
+  void abandon() noexcept;
+
+ private:
+  void run();
+  /// Whether there was an answer.
+  bool compare(bool tellsFailure);
+
+  const std::string address_;
+  const int port_;
+  const ClockFunction now_;
+  const Nanoseconds every_;
+  LogFile log_;
+  LogWriter writer_;
+  std::unique_ptr<ClockExchange> exchange_;
+  bool saidSo_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+ClockComparison::ClockComparison(std::string logPath, std::string address, int port,
+                                 ClockFunction now, Nanoseconds every)
+    : impl_(std::in_place, std::move(logPath), std::move(address), port, std::move(now), every) {}
+
+ClockComparison::~ClockComparison() = default;
+
+ClockComparison::Impl::~Impl() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    wake_.notify_one();
+  }
+  thread_.join();
+}
+
+void ClockComparison::Impl::abandon() noexcept {
+  log_.abandon();
+  if (exchange_ != nullptr) exchange_->abandon();
+}
+
+void ClockComparison::Impl::run() {
+  std::unique_lock lock(mutex_);
+  // Rank 0 may start later than this rank: asked often at first, then ever more seldom.
+  Nanoseconds pause = kFirstPause;
+  do {
+    lock.unlock();
+    if (compare(pause > kPatience)) pause = every_;
+    lock.lock();
+    const auto wait = std::chrono::nanoseconds(std::min(pause, every_));
+    if (wake_.wait_for(lock, wait, [&] { return stop_; })) break;
+    pause = std::min(2 * pause, every_);
+  } while (true);
+  lock.unlock();
+  const bool hasAnswered = exchange_ != nullptr;  // the server may have ended first
+  compare(!hasAnswered);  // jobs after the last comparison are placed by one on each side, too
+}
+
+bool ClockComparison::Impl::compare(bool tellsFailure) {
+  try {
+    if (exchange_ == nullptr) exchange_ = std::make_unique<ClockExchange>(address_, port_, now_);
+    const ClockReading reading = exchange_->compare();
+    std::string line;
+    writer_.setNow(reading.when);
+    writer_.append(line, reading);
+    log_.append(line);
+    return true;
+  } catch (const Error& error) {
+    exchange_.reset();
+    if (tellsFailure && !std::exchange(saidSo_, true)) {
+      std::fprintf(stderr, "pipetrace: %s\n", error.what());
+    }
+    return false;
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "profiler/process/until_fork.h"
+#include "trace/rank_info.h"
+
+namespace pipetrace {
+
+/// A clock as a host's ranks use it for their logs: ns since the Unix epoch.
+using ClockFunction = std::function<Nanoseconds()>;
+
+/// Answers whoever asks over TCP what time it is here: rank 0's end of the comparison of clocks
+/// between hosts. A thread of its own serves all who ask, one request at a time. A process that is
+/// forked meanwhile serves nobody and keeps no connection, and may destroy this like its parent.
+class ClockServer {
+ public:
+  /// Listens at `address` (an IPv4 address of this host). Port 0: any that is free. Throws Error.
+  ClockServer(const std::string& address, int port, ClockFunction now);
+  ~ClockServer();
+  ClockServer(const ClockServer&) = delete;
+  ClockServer& operator=(const ClockServer&) = delete;
+
+  int port() const { return port_; }
+
+ private:
+  class Impl;
+  int port_ = 0;
+  std::unique_ptr<UntilFork<Impl>> impl_;
+};
+
+/// The other end: asks a ClockServer many times, and believes the answer that came back fastest.
+/// What the way there and the way back may differ by is in the bound: half of the round trip.
+class ClockExchange {
+ public:
+  static constexpr int kRounds = 128;
+
+  /// Connects. Throws Error.
+  ClockExchange(const std::string& address, int port, ClockFunction now);
+  ~ClockExchange();
+  ClockExchange(const ClockExchange&) = delete;
+  ClockExchange& operator=(const ClockExchange&) = delete;
+
+  /// Server's clock = this one's + offset, to within bound. Throws Error if the server is gone or
+  /// has not answered for a second.
+  ClockReading compare(int rounds = kRounds);
+
+  /// In a forked child: lets go of the connection, which is the parent's.
+  void abandon() noexcept;
+
+ private:
+  const ClockFunction now_;
+  const std::string peer_;
+  int socket_ = -1;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,78 @@
+#include "profiler/clock/host_clock.h"
+
+#include <algorithm>
+
+#include "profiler/clock/wall_clock.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kTries = 8;
+constexpr int kFirstTries = 32;
+constexpr Nanoseconds kFirstDistance = 200 * kNsPerUs;
+constexpr std::size_t kMostAnchors = 2048;
+constexpr std::size_t kThinning = 16;
+
+}  // namespace
+
+HostClock::HostClock(TickSource source) : source_(source) {
+  anchors_.reserve(kMostAnchors + 1);
+  const Reading first = read(kFirstTries);
+  usualWidth_ = first.width;
+  anchors_.push_back(first.anchor);
+  while (monotonicNow() - first.anchor.monotonic < kFirstDistance) {
+  }
+  keep(read(kFirstTries).anchor);
+  firstRate_ = rate_;
+}
+
+HostClock::Reading HostClock::read(int tries) const noexcept {
+  Reading best;
+  for (int i = 0; i < tries; ++i) {
+    const std::uint64_t before = ticks();
+    const Nanoseconds monotonic = monotonicNow();
+    const std::uint64_t width = ticks() - before;
+    if (i == 0 || width < best.width) best = {{before + width / 2, monotonic}, width};
+  }
+  return best;
+}
+
+void HostClock::addAnchor() {
+  const Reading reading = read(kTries);
+  const bool isOld = reading.anchor.monotonic - anchors_.back().monotonic > kNsPerSecond;
+  // Three times the usual: an interrupt, a stolen processor.
+  if (reading.width > 3 * usualWidth_ && !isOld) return;
+  keep(reading.anchor);
+}
+
+void HostClock::keep(const ClockAnchor& anchor) {
+  if (anchor.ticks <= anchors_.back().ticks || anchor.monotonic < anchors_.back().monotonic) return;
+  const ClockAnchor from = anchors_.back();
+  anchors_.push_back(anchor);
+  // Rounded down, so that no time between the two comes after the second.
+  const auto rise = static_cast<Wide>(anchor.monotonic - from.monotonic);
+  rate_ = static_cast<std::uint64_t>((rise << kRateBits) / (anchor.ticks - from.ticks));
+  if (anchors_.size() < kMostAnchors) return;
+  // Both clocks drift so slowly against each other that far fewer will do for what is long past.
+  const std::size_t half = anchors_.size() / 2;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < half; i += kThinning) anchors_[kept++] = anchors_[i];
+  anchors_.erase(anchors_.begin() + static_cast<std::ptrdiff_t>(kept),
+                 anchors_.begin() + static_cast<std::ptrdiff_t>(half));
+}
+
+Nanoseconds HostClock::longAgo(std::uint64_t ticks) const noexcept {
+  return pipetrace::monotonicAt(anchors_, ticks);
+}
+
+Nanoseconds HostClock::duration(std::uint64_t ticks) const noexcept {
+  const std::span<const ClockAnchor> all(anchors_);
+  const std::uint64_t origin = anchors_.back().ticks;
+  return pipetrace::monotonicAt(all, origin + ticks) - anchors_.back().monotonic;
+}
+
+Nanoseconds HostClock::roughly(std::uint64_t ticks) const noexcept {
+  return static_cast<Nanoseconds>((static_cast<Wide>(ticks) * firstRate_) >> kRateBits);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profiler/clock/tick_source.h"
+#include "trace/log/clock_anchors.h"
+
+namespace pipetrace {
+
+/// Turns ticks into CLOCK_MONOTONIC: takes both at the same moment now and then, and puts every
+/// reading on the line between the two such anchors around it. So times follow CLOCK_MONOTONIC
+/// (ranks of one host agree), never decrease, and no duration is negative.
+///
+/// ticks() and roughly() from any thread; the rest from one thread.
+class HostClock {
+ public:
+  /// Takes the first two anchors, which needs a fifth of a millisecond.
+  explicit HostClock(TickSource source = bestTickSource());
+
+  TickSource source() const noexcept { return source_; }
+  std::uint64_t ticks() const noexcept { return ticksNow(source_); }
+
+  /// Takes an anchor: of several tries the one in which the two clocks were read closest together.
+  /// If something came between them in every try, it is left out, unless the last one is a second
+  /// old.
+  void addAnchor();
+
+  /// The CLOCK_MONOTONIC time of `ticks`. False while there is no anchor after it yet.
+  bool monotonicAt(std::uint64_t ticks, Nanoseconds& time) const noexcept {
+    if (ticks > anchors_.back().ticks) return false;
+    const ClockAnchor& from = anchors_[anchors_.size() - 2];
+    if (ticks >= from.ticks) [[likely]] {
+      const auto distance = static_cast<Wide>(ticks - from.ticks);
+      time = from.monotonic + static_cast<Nanoseconds>((distance * rate_) >> kRateBits);
+    } else {
+      time = longAgo(ticks);
+    }
+    return true;
+  }
+
+  /// Ascending; old ones are thinned out as they get older.
+  const std::vector<ClockAnchor>& anchors() const noexcept { return anchors_; }
+  /// Length of `ticks`, by the mean rate.
+  Nanoseconds duration(std::uint64_t ticks) const noexcept;
+  /// The same by the rate of the first two anchors alone, which is off by a thousandth or so.
+  Nanoseconds roughly(std::uint64_t ticks) const noexcept;
+
+ private:
+  __extension__ using Wide = unsigned __int128;
+  // Rounding the rate to so many bits loses a ns in minutes, and anchors are closer than that.
+  static constexpr int kRateBits = 40;
+
+  struct Reading {
+    ClockAnchor anchor;
+    std::uint64_t width = 0;  // ticks between which the other clock was read
+  };
+  Reading read(int tries) const noexcept;
+  void keep(const ClockAnchor& anchor);
+  Nanoseconds longAgo(std::uint64_t ticks) const noexcept;
+
+  const TickSource source_;
+  std::uint64_t usualWidth_ = 0;
+  std::uint64_t rate_ = 0;       // ns a tick between the last two anchors, times 2^40
+  std::uint64_t firstRate_ = 0;  // that of the first two; never changes
+  std::vector<ClockAnchor> anchors_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,43 @@
+# Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
+target_sources(pipetrace_profiler PRIVATE cuda/clock.cpp cuda/device.cpp cuda/driver.cpp
+                                          kernels/cuda_kernel_log.cpp cuda/stream.cpp kernels/cupti_collector.cpp
+                                          cuda/event_pool.cpp)
+
+pipetrace_test(
+  profiler_cuda_test
+  LABELS threads
+  SOURCES cuda/clock_test.cpp
+          cuda/device_test.cpp
+          cuda/event_pool_test.cpp
+          cuda/known_jobs_test.cpp
+          cuda/recorder_test.cpp
+          cuda/stream_accuracy_test.cpp
+          cuda/stream_faults_test.cpp
+          cuda/stream_test.cpp
+          kernels/cupti_collector_test.cpp
+          testing/fake_cuda.cpp
+  LINK pipetrace::profiler)
+
+# A driver with a made-up device behind it, where programs look for theirs.
+if(PIPETRACE_TESTS)
+  add_library(fake_cuda_driver SHARED testing/fake_cuda_driver.cpp)
+  set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
+                        LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fake-driver")
+  target_link_libraries(fake_cuda_driver PRIVATE pipetrace_flags)
+  target_include_directories(fake_cuda_driver PRIVATE "${PROJECT_SOURCE_DIR}")
+  pipetrace_test(cuda_driver_test LABELS threads SOURCES cuda/driver_test.cpp
+                 LINK pipetrace::profiler fake_cuda_driver)
+endif()
+
+if(PIPETRACE_CUDA)
+  # The only parts that include CUDA's headers.
+  pipetrace_library(profiler_cuda SOURCES cuda/runtime.cpp kernels/cupti_api.cpp kernels/nvtx_ranges.cpp PUBLIC
+                    pipetrace::profiler CUDA::cudart CUDA::cupti)
+  # Of its own, because it has a tool for NVTX in it.
+  pipetrace_test(nvtx_ranges_test SOURCES kernels/nvtx_ranges_test.cpp LINK pipetrace::profiler_cuda)
+endif()
+
+if(PIPETRACE_BENCHMARKS)
+  pipetrace_program(cuda_stream_bench SOURCES bench/cuda_stream_bench.cpp LINK pipetrace::profiler
+                    benchmark::benchmark)
+endif()

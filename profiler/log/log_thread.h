@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "profiler/log/counter_sources.h"
+#include "profiler/log/held_jobs.h"
+#include "profiler/log/log_file.h"
+#include "profiler/log/pending_lines.h"
+#include "profiler/ring/recording_state.h"
+#include "profiler/ring/ring_texts.h"
+#include "trace/log/log_writer.h"
+#include "trace/rank_info.h"
+
+namespace pipetrace {
+
+/// The background half of a recorder: takes records out of the rings, learns their times, and
+/// writes each step's lines once the step is complete.
+class LogThread {
+ public:
+  /// Opens `path`, writes `Profiler Meta:` and starts. `state` must outlive it. Throws Error.
+  /// `giveWay`: as in RecorderOptions.
+  LogThread(std::string path, RankInfo info, Nanoseconds holdLimit, std::function<void()> giveWay,
+            RecordingState& state);
+  /// close(), whose error goes to stderr.
+  ~LogThread();
+
+  /// Counters whose samples are asked for, from any thread.
+  CounterSources& counterSources() { return sources_; }
+
+  /// Returns when everything recorded before the call is written, the lines of unended steps
+  /// included, or when a stream has not told its times for kResolveLimit.
+  void flush();
+  /// flush(), `Profiler End:`, and the end of the thread; the log is free for another recorder
+  /// then. Throws Error when lines were lost because the file could not be written.
+  void close();
+  /// In a forked child, where the thread does not run: lets go of the log. Nothing else may be
+  /// called then, and this object never be destroyed.
+  void abandon() noexcept { file_.abandon(); }
+
+  static constexpr Nanoseconds kResolveLimit = 5 * kNsPerSecond;
+
+ private:
+  void run();
+  void blockSignals();
+  void drain(bool everything);
+  void takeCounters();
+  void takeEndedSteps();
+  void takeJobs(int laneIndex, Nanoseconds now);
+  void completeSteps();
+  void writeLines(bool everything);
+  void adaptInterval();
+  bool anyLaneIsCrowded() const;
+  bool ringsAreEmpty() const;
+  void writeEnd();
+
+  RecordingState& state_;
+  const RankInfo info_;
+  const Nanoseconds holdLimit_;
+  LogFile file_;
+  CounterSources sources_;
+
+  // Log thread only.
+  Nanoseconds interval_;
+  std::array<std::uint64_t, ring_format::kMaxLanes> seen_{};  // jobs finished by the last time
+  LogWriter writer_;
+  RingTexts texts_;
+  HeldJobs held_;
+  PendingLines lines_;
+  std::deque<EndedStep> ended_;
+  std::vector<TimedJob> ready_;
+  std::vector<const ring_format::CounterSlot*> counters_;
+  std::int64_t untimed_ = 0;  // jobs whose stream lost their times
+  Nanoseconds oldestCounter_ = 0;
+  bool endIsWritten_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  std::uint64_t flushesAsked_ = 0;
+  std::uint64_t flushesDone_ = 0;
+  bool stop_ = false;
+  bool closed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "profiler/nccl/abi.h"
+#include "profiler/nccl/gpu_timer_offset.h"
+#include "trace/event.h"
+
+namespace pipetrace {
+
+/// What the events of a communicator share.
+struct NcclCommunicator {
+  std::uint64_t id = 0;
+  int ranks = 0;
+  int rank = 0;
+  GpuTimerOffset timer;
+};
+
+/// One collective or point-to-point operation of NCCL on this rank. Times are CLOCK_MONOTONIC, ns.
+struct NcclOperation {
+  std::array<char, 24> function{};  ///< NCCL's name: "AllReduce", "Send"
+  std::array<char, 16> algorithm{};
+  std::array<char, 16> protocol{};
+  std::uint64_t communicator = 0;
+  int ranks = 0;  ///< of the communicator
+  std::int64_t sequence = kNotGiven;
+  std::int64_t bytes = kNotGiven;  ///< the call's count times the size of its type
+  std::int32_t peer = kNotGiven;   ///< rank in the communicator
+  std::int64_t job = kNotGiven;    ///< the compute job that was open when it was called
+  Nanoseconds called = 0;
+  Nanoseconds queued = 0;  ///< its kernel is on its way to the device
+  /// When its kernel ran, over all channels; 0: not known.
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
+};
+
+/// The events that NCCL tells of, in a fixed pool of slots that are overwritten in turn. A handle
+/// is the number of its event and never an address, so events that come late, for a slot that holds
+/// another event by then, are recognized. Any thread, but for take(); nothing waits but for the few
+/// ns that another thread is in the same slot, and nothing allocates.
+class NcclEvents {
+ public:
+  using Handle = std::uint64_t;  ///< 0: of no event
+  /// How long an operation waits for what its kernel's channels tell.
+  static constexpr Nanoseconds kPatience = 2 * kNsPerSecond;
+
+  /// `slots`: a power of two. `kernelChannels`: operations wait for their channels.
+  explicit NcclEvents(std::size_t slots, bool kernelChannels = false);
+
+  /// `job`: the compute job that is open now, `now` on CLOCK_MONOTONIC. `communicator` must
+  /// outlive this. Returns 0 for a type that is not recorded.
+  Handle start(NcclCommunicator& communicator, const NcclEventDescription& description,
+               std::int64_t job, Nanoseconds now) noexcept;
+  /// Once; what comes after it, or for a handle of nothing, is ignored.
+  void stop(Handle handle, Nanoseconds now) noexcept;
+  /// A kernel channel has stopped, by the device's timer.
+  void stopKernelChannel(Handle handle, std::uint64_t gpuTime, Nanoseconds now) noexcept;
+
+  /// One thread: appends the operations that are complete, each once. `all`: those that still wait
+  /// for their channels as well.
+  void take(Nanoseconds now, bool all, std::vector<NcclOperation>& out);
+
+  /// Operations that were overwritten before they were taken, or found no slot.
+  std::int64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+  /// Calls for events that were overwritten, or never were.
+  std::int64_t strays() const { return strays_.load(std::memory_order_relaxed); }
+
+ private:
+  enum class Kind : std::uint8_t { kNone, kCall, kOperation, kChannel };
+  enum class Phase : std::uint8_t { kOpen, kStopped, kTaken };
+  struct Slot {
+    std::atomic<bool> busy = false;  // guards the rest
+    Kind kind = Kind::kNone;
+    Phase phase = Phase::kOpen;
+    std::uint8_t channels = 0;  // that an operation's kernel has
+    std::uint8_t channelsStopped = 0;
+    Handle number = 0;
+    Handle parent = 0;
+    NcclCommunicator* communicator = nullptr;
+    NcclOperation operation;
+  };
+  class Held;
+
+  static Kind kindOf(std::uint64_t type) noexcept;
+  Held hold(Handle handle) noexcept;
+  Held claim(Handle number) noexcept;
+  void describe(Slot& slot, const NcclEventDescription& description) noexcept;
+  void inherit(NcclOperation& operation, Handle call) noexcept;
+  void extend(Handle operation, Nanoseconds begin, Nanoseconds end, bool stopped) noexcept;
+  bool takeOne(Handle number, Nanoseconds now, bool all, std::vector<NcclOperation>& out);
+  Slot& slotOf(Handle number) const noexcept { return slots_[number & mask_]; }
+  void stray() noexcept { strays_.fetch_add(1, std::memory_order_relaxed); }
+  void lose() noexcept { lost_.fetch_add(1, std::memory_order_relaxed); }
+
+  const std::size_t mask_;
+  const bool kernelChannels_;
+  const std::unique_ptr<Slot[]> slots_;
+  std::atomic<Handle> last_ = 0;
+  Handle oldest_ = 1;  // take(): no operation before it waits
+  std::atomic<std::int64_t> lost_ = 0;
+  std::atomic<std::int64_t> strays_ = 0;
+};
+
+}  // namespace pipetrace

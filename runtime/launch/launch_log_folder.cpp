@@ -1,0 +1,58 @@
+#include "runtime/launch/launch_log_folder.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "trace/error.h"
+#include "trace/log/log_format.h"
+#include "trace/log/ring_format.h"
+
+namespace pipetrace {
+namespace {
+
+bool isNumber(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// workerlog.<number>, or what a killed rank left beside it: workerlog.<number>[.<number>].ring.
+bool isWorkerLog(std::string_view name) {
+  if (!name.starts_with(log_format::kFilePrefix)) return false;
+  name.remove_prefix(log_format::kFilePrefix.size());
+  if (name.ends_with(ring_format::kFileSuffix)) {
+    name.remove_suffix(ring_format::kFileSuffix.size());
+    const std::size_t dot = name.find('.');
+    if (dot != std::string_view::npos) {
+      return isNumber(name.substr(0, dot)) && isNumber(name.substr(dot + 1));
+    }
+  }
+  return isNumber(name);
+}
+
+}  // namespace
+
+int clearLogFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw Error("cannot make the log folder " + folder + ": " + error.message());
+  std::vector<std::filesystem::path> old;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code ignored;
+    const bool isFile = entry->is_regular_file(ignored) && !entry->is_symlink(ignored);
+    if (isFile && isWorkerLog(entry->path().filename().string())) old.push_back(entry->path());
+  }
+  if (error) throw Error("cannot read the log folder " + folder + ": " + error.message());
+  for (const std::filesystem::path& path : old) {
+    if (!std::filesystem::remove(path, error) && error) {
+      throw Error("cannot remove the old log " + path.string() + ": " + error.message() +
+                  "; choose another log folder");
+    }
+  }
+  return static_cast<int>(old.size());
+}
+
+}  // namespace pipetrace

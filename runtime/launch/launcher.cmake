@@ -1,0 +1,19 @@
+# The launcher stands apart from the rest of runtime: it needs no LibTorch.
+pipetrace_library(
+  launcher
+  SOURCES launch/display_queue.cpp
+          launch/find_program.cpp
+          launch/launch_log_folder.cpp
+          launch/launcher.cpp
+          launch/local_port.cpp
+          launch/rank_environment.cpp
+          launch/rank_output.cpp
+          launch/rank_process.cpp
+          launch/signal_inbox.cpp
+  PUBLIC pipetrace::trace pipetrace::profiler)
+
+pipetrace_test(
+  launcher_test
+  SOURCES launch/find_program_test.cpp launch/launch_log_folder_test.cpp launch/launcher_test.cpp launch/rank_output_test.cpp
+  LINK pipetrace::launcher
+  LABELS runtime)

@@ -1,0 +1,38 @@
+#include "runtime/launch/rank_environment.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace pipetrace {
+
+std::vector<std::string> rankEnvironment(const RankPlace& place) {
+  std::vector<std::string> told = {
+      "RANK=" + std::to_string(place.rank),
+      "LOCAL_RANK=" + std::to_string(place.rank),
+      "WORLD_SIZE=" + std::to_string(place.ranks),
+      "LOCAL_WORLD_SIZE=" + std::to_string(place.ranks),
+      "MASTER_ADDR=127.0.0.1",
+      "MASTER_PORT=" + std::to_string(place.masterPort),
+      "PIPETRACE_LOG_DIR=" + place.logDirectory,
+  };
+  if (place.recording) told.emplace_back("PIPETRACE=1");
+  // Each rank would start a thread per core, as if it had the machine to itself.
+  if (place.ranks > 1 && std::getenv("OMP_NUM_THREADS") == nullptr) {
+    told.emplace_back("OMP_NUM_THREADS=1");
+  }
+  std::vector<std::string> result;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    const bool replaced = std::any_of(
+        told.begin(), told.end(), [&](const std::string& each) { return each.starts_with(name); });
+    if (!replaced && !text.starts_with("TORCHELASTIC_")) result.emplace_back(text);
+  }
+  result.insert(result.end(), told.begin(), told.end());
+  return result;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,53 @@
+#include "runtime/launch/stop_signal.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+namespace pipetrace {
+namespace {
+
+constexpr auto kLong = std::chrono::seconds(20);
+
+TEST(StopSignalTest, TheFirstSignalIsACall) {
+  StopSignal stop;
+  std::promise<std::string> reason;
+  stop.onStop([&](const std::string& text) { reason.set_value(text); });
+  EXPECT_EQ(stop.received(), 0);
+  kill(getpid(), SIGINT);
+  auto future = reason.get_future();
+  ASSERT_EQ(future.wait_for(kLong), std::future_status::ready);
+  EXPECT_EQ(future.get(), "stopped by SIGINT");
+  EXPECT_EQ(stop.received(), SIGINT);
+}
+
+TEST(StopSignalDeathTest, TheSecondSignalEndsTheProgram) {
+  const auto killTwice = [] {
+    StopSignal stop;
+    std::promise<void> called;
+    stop.onStop([&](const std::string&) { called.set_value(); });
+    kill(getpid(), SIGTERM);
+    called.get_future().wait();
+    kill(getpid(), SIGTERM);
+    std::this_thread::sleep_for(kLong);
+  };
+  EXPECT_EXIT(killTwice(), ::testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(StopSignalDeathTest, ASignalThatNobodyAskedForEndsTheProgram) {
+  const auto killUnasked = [] {
+    StopSignal stop;
+    stop.onStop([](const std::string&) {});
+    stop.onStop({});
+    kill(getpid(), SIGINT);
+    std::this_thread::sleep_for(kLong);
+  };
+  EXPECT_EXIT(killUnasked(), ::testing::KilledBySignal(SIGINT), "");
+}
+
+}  // namespace
+}  // namespace pipetrace

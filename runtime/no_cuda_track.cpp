@@ -1,7 +1,0 @@
-#include "runtime/cuda_track.h"
-
-namespace pipetrace {
-
-std::unique_ptr<JobTrack> makeCudaTrack(Recorder& /*recorder*/) { return nullptr; }
-
-}  // namespace pipetrace

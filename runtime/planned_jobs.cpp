@@ -1,0 +1,55 @@
+#include "runtime/planned_jobs.h"
+
+#include "trace/error.h"
+
+namespace pipetrace {
+
+namespace {
+
+MessageEnd endAt(const Schedule& schedule, int neighbour, int receiver, const Action& action,
+                 Direction direction) {
+  if (neighbour < 0 || neighbour >= schedule.numStages) return {};
+  return {.rank = schedule.rankOfStage[static_cast<std::size_t>(neighbour)],
+          .channel = {.stage = receiver, .microBatch = action.microBatch, .direction = direction}};
+}
+
+/// What would silently be another training than the one planned.
+void requirePlain(const Schedule& schedule) {
+  const std::string cannot = "cannot run the schedule " + schedule.name + ": ";
+  if (schedule.updates.every > 0) {
+    throw Error(cannot +
+                "its weights change without a flush; training and rehearsals take one "
+                "optimizer step after all micro-batches");
+  }
+  if (schedule.isBidirectional()) {
+    throw Error(cannot +
+                "each of its stages is on two ranks; training and rehearsals keep a stage "
+                "on one");
+  }
+}
+
+}  // namespace
+
+std::vector<PlannedJob> planRank(const Schedule& schedule, int rank) {
+  requirePlain(schedule);
+  std::vector<PlannedJob> jobs;
+  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+    const bool forward = action.kind == JobKind::kForward;
+    if (!forward && action.kind != JobKind::kBackward) {
+      throw Error("schedule " + schedule.name + " has the action " + toText(action) +
+                  "; training and rehearsals run forward (F) and whole backward (B) actions only" +
+                  (isTransfer(action.kind) ? ", and see to the messages themselves" : ""));
+    }
+    const int towards = forward ? 1 : -1;
+    const Direction direction = forward ? Direction::kForward : Direction::kBackward;
+    const int s = action.stage;
+    jobs.push_back({.action = action,
+                    .text = toText(action),
+                    .chunk = schedule.chunkOfStage(s),
+                    .input = endAt(schedule, s - towards, s, action, direction),
+                    .output = endAt(schedule, s + towards, s + towards, action, direction)});
+  }
+  return jobs;
+}
+
+}  // namespace pipetrace

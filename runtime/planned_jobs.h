@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "runtime/transport/message_key.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace {
+
+/// A message at one end of a job: with which rank, and which. `rank` kNobody: there is none.
+struct MessageEnd {
+  static constexpr int kNobody = -1;
+  int rank = kNobody;
+  Channel channel;  ///< its step is filled in when the job runs
+
+  bool exists() const { return rank != kNobody; }
+};
+
+/// An action of one rank with what the executor needs to know to run it.
+struct PlannedJob {
+  Action action;
+  std::string text;  ///< toText(action)
+  int chunk = 0;
+  MessageEnd input;   ///< where its activations or gradient come from
+  MessageEnd output;  ///< where its result goes
+};
+
+/// Throws Error for actions other than forward and backward.
+std::vector<PlannedJob> planRank(const Schedule& schedule, int rank);
+
+}  // namespace pipetrace

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "profiler/recorder.h"
+#include "runtime/record/job_track.h"
+
+namespace pipetrace {
+
+/// The jobs as NVTX ranges, and what CUDA devices do for each of them in the recorder's log
+/// (CUPTI). Null where the build has no CUDA (PIPETRACE_CUDA) or the machine no device. What cannot
+/// be had although there is a device is left out, with a line on stderr that says why. One for a
+/// process; to be destroyed before the recorder.
+std::unique_ptr<JobTrack> makeCudaTrack(Recorder& recorder);
+
+}  // namespace pipetrace

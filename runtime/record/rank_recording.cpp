@@ -1,0 +1,102 @@
+#include "runtime/record/rank_recording.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "profiler/clock/clock_comparison.h"
+#include "profiler/clock/wall_clock.h"
+#include "profiler/nccl/recording.h"
+#include "runtime/record/cpu_memory.h"
+#include "runtime/record/cuda_track.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+RecorderOptions recorderOptions(const RankRecordingOptions& options) {
+  RecorderOptions result;
+  result.logDirectory = options.logDirectory;
+  result.info = options.info;
+  result.steps = options.steps;
+  return result;
+}
+
+/// As numbers. Throws Error.
+std::string addressOf(const std::string& host) {
+  const addrinfo hints{.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
+  addrinfo* found = nullptr;
+  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+  if (error != 0) {
+    throw Error("cannot find the host " + host + ": " + std::string(gai_strerror(error)));
+  }
+  std::array<char, INET_ADDRSTRLEN> text{};
+  const auto* const address = reinterpret_cast<const sockaddr_in*>(found->ai_addr);
+  inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size());
+  freeaddrinfo(found);
+  return text.data();
+}
+
+}  // namespace
+
+class RankRecording::Impl {
+ public:
+  explicit Impl(const RankRecordingOptions& options)
+      : recorder_(recorderOptions(options)), lanes_(addCpuLanes(recorder_)) {
+    addCpuMemory(recorder_);
+    if (!options.env) return;
+    track_ = makeCudaTrack(recorder_);
+    lanes_.track = track_.get();
+    nccl_.emplace(recorder_);
+    if (options.env->localWorldSize < options.env->worldSize) compareClocks(*options.env);
+  }
+
+  RecordedLanes lanes() const { return lanes_; }
+
+  void close() {
+    clocks_.reset();
+    track_.reset();
+    nccl_.reset();
+    recorder_.close();
+    server_.reset();
+  }
+
+ private:
+  /// Ranks of rank 0's host have its clock, and all compare nevertheless: that costs 128 messages
+  /// every 30 s, and nobody has to know who is where.
+  void compareClocks(const ProcessEnv& env) {
+    const int port = env.clockPort;
+    const auto now = [this] { return recorder_.clock().at(monotonicNow()); };
+    try {
+      if (env.rank == 0) {
+        server_ = std::make_unique<ClockServer>("0.0.0.0", port, now);
+      } else {
+        clocks_ = std::make_unique<ClockComparison>(recorder_.logPath(), addressOf(env.masterAddr),
+                                                    port, now);
+      }
+    } catch (const Error& error) {
+      std::fprintf(stderr, "pipetrace: the hosts' clocks are not compared: %s\n", error.what());
+    }
+  }
+
+  Recorder recorder_;
+  RecordedLanes lanes_;
+  std::unique_ptr<JobTrack> track_;
+  std::optional<NcclRecording> nccl_;
+  std::unique_ptr<ClockServer> server_;
+  std::unique_ptr<ClockComparison> clocks_;
+};
+
+RankRecording::RankRecording(RankRecordingOptions options)
+    : impl_(std::make_unique<Impl>(options)) {}
+
+RankRecording::~RankRecording() = default;
+
+RecordedLanes RankRecording::lanes() const { return impl_->lanes(); }
+
+void RankRecording::close() { impl_->close(); }
+
+}  // namespace pipetrace

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "profiler/step_range.h"
+#include "runtime/launch/process_env.h"
+#include "runtime/record/recorded_lanes.h"
+#include "trace/rank_info.h"
+
+namespace pipetrace {
+
+struct RankRecordingOptions {
+  std::string logDirectory;
+  RankInfo info;
+  StepRange steps;
+  /// The rank's process, if it is one: what a process has once (CUPTI, NCCL) and what it takes to
+  /// compare clocks between hosts. Not given: the ranks are threads of this process.
+  std::optional<ProcessEnv> env;
+};
+
+/// All that there is to record of a rank that trains: its jobs and messages, the memory,
+/// and, where each can be had, kernels, NVTX ranges, NCCL, and the clocks of other hosts. Whatever
+/// of that fails is left out, with one line on stderr that says why.
+///
+/// The rank's thread makes and destroys it.
+class RankRecording {
+ public:
+  /// Throws Error if the log cannot be opened.
+  explicit RankRecording(RankRecordingOptions options);
+  /// close(), with errors swallowed.
+  ~RankRecording();
+  RankRecording(const RankRecording&) = delete;
+  RankRecording& operator=(const RankRecording&) = delete;
+
+  RecordedLanes lanes() const;
+  /// Throws Error if the log could not be written.
+  void close();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,165 @@
+#include "runtime/rehearse/rehearsal.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "profiler/cpu_stream.h"
+#include "profiler/emulated_stream.h"
+#include "profiler/recorder.h"
+#include "runtime/executor.h"
+#include "runtime/launch/stop_signal.h"
+#include "runtime/planned_jobs.h"
+#include "runtime/record/rank_info_of.h"
+#include "runtime/record/recorded_lanes.h"
+#include "runtime/rehearse/emulated_work.h"
+#include "runtime/transport/in_process.h"
+#include "schedule/check/check.h"
+#include "trace/error.h"
+#include "trace/track.h"
+
+namespace pipetrace {
+namespace {
+
+// From when the ranks' threads are started until the first job: enough for all to be there.
+constexpr Nanoseconds kStartDelay = 50 * kNsPerMs;
+
+/// A job on an emulated device begins when its thread gets a core, which on a busy machine can be
+/// milliseconds late. The threads hardly compute, so where the system allows it they go first; the
+/// threads of an executor that is made afterwards inherit it.
+void preferThisThread() {
+  const sched_param priority{.sched_priority = sched_get_priority_min(SCHED_RR)};
+  pthread_setschedparam(pthread_self(), SCHED_RR, &priority);
+}
+
+/// One rank: its device, its recorder and its place in the pipeline.
+class RehearsedRank {
+ public:
+  RehearsedRank(const RehearsalOptions& options, int rank, WallClock clock)
+      : steps_(options.steps),
+        stop_(options.stop),
+        recorder_(recorderOptions(options, rank)),
+        device_(addLanes(clock)),
+        work_(options.costs, *device_) {}
+
+  /// The rank's own thread.
+  void run(const Schedule& schedule, Transport& transport, Nanoseconds origin) {
+    preferThisThread();
+    device_->setOrigin(origin);
+    try {
+      runSteps(schedule, transport);
+    } catch (...) {
+      recorder_.close();
+      throw;
+    }
+    recorder_.close();
+  }
+
+ private:
+  void runSteps(const Schedule& schedule, Transport& transport) {
+    Executor executor(schedule, work_, transport, lanes_);
+    device_->awaitStart(EmulatedStream::kNoArrival);
+    for (int step = 0; step < steps_; ++step) {
+      if (stop_ != nullptr && stop_->received() != 0) {
+        throw Error("stopped before step " + std::to_string(step));
+      }
+      executor.runStep(step);
+    }
+    executor.finish();
+  }
+
+  static RecorderOptions recorderOptions(const RehearsalOptions& options, int rank) {
+    RecorderOptions result;
+    result.logDirectory = options.logDirectory;
+    result.info = rankInfoOf(options.schedule, rank);
+    result.info.device = "emulated";
+    return result;
+  }
+
+  EmulatedStream* addLanes(WallClock clock) {
+    auto device = std::make_unique<EmulatedStream>(clock);
+    EmulatedStream* const result = device.get();
+    lanes_.recorder = &recorder_;
+    lanes_.compute = recorder_.addStream(std::string(kComputeLane), std::move(device));
+    lanes_.send = recorder_.addStream(std::string(kSendLane), std::make_unique<CpuStream>(clock));
+    lanes_.recv = recorder_.addStream(std::string(kRecvLane), std::make_unique<CpuStream>(clock));
+    return result;
+  }
+
+  const int steps_;
+  const StopSignal* const stop_;
+  Recorder recorder_;
+  RecordedLanes lanes_;
+  EmulatedStream* device_;  // the recorder's
+  EmulatedWork work_;
+};
+
+/// While it lives, a signal makes the transports give up.
+class AbortOnStop {
+ public:
+  AbortOnStop(StopSignal* stop, const std::vector<std::unique_ptr<Transport>>& transports)
+      : stop_(stop) {
+    if (stop_ == nullptr) return;
+    stop_->onStop([&transports](const std::string& reason) {
+      for (const auto& transport : transports) transport->abort(reason);
+    });
+  }
+  ~AbortOnStop() {
+    if (stop_ != nullptr) stop_->onStop({});
+  }
+  AbortOnStop(const AbortOnStop&) = delete;
+  AbortOnStop& operator=(const AbortOnStop&) = delete;
+
+ private:
+  StopSignal* const stop_;
+};
+
+}  // namespace
+
+void requireRehearsable(const RehearsalOptions& options) {
+  requireValid(options.schedule);
+  if (options.costs.stages.size() < static_cast<std::size_t>(options.schedule.numStages)) {
+    throw Error("there are costs of " + std::to_string(options.costs.stages.size()) +
+                " stages, but schedule " + options.schedule.name + " has " +
+                std::to_string(options.schedule.numStages));
+  }
+  for (int rank = 0; rank < options.schedule.numRanks(); ++rank) planRank(options.schedule, rank);
+}
+
+void rehearse(const RehearsalOptions& options) {
+  requireRehearsable(options);
+  const int numRanks = options.schedule.numRanks();
+  const WallClock clock = WallClock::read();
+  InProcessHub hub(numRanks);
+  std::vector<std::unique_ptr<RehearsedRank>> ranks;
+  for (int rank = 0; rank < numRanks; ++rank) {
+    ranks.push_back(std::make_unique<RehearsedRank>(options, rank, clock));
+  }
+  std::vector<std::unique_ptr<Transport>> transports;
+  for (int rank = 0; rank < numRanks; ++rank) transports.push_back(hub.connect(rank));
+  const AbortOnStop abortOnStop(options.stop, transports);
+  std::mutex mutex;
+  std::exception_ptr firstError;
+  const Nanoseconds origin = monotonicNow() + kStartDelay;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        ranks[i]->run(options.schedule, *transports[i], origin);
+      } catch (...) {
+        transports[i]->abort("it ended early");
+        const std::lock_guard lock(mutex);
+        if (!firstError) firstError = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (firstError) std::rethrow_exception(firstError);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "runtime/transport/message.h"
+#include "runtime/transport/message_key.h"
+
+namespace pipetrace {
+
+/// The fixed-size part that travels ahead of a message's bytes: which message it is, and what is
+/// needed to receive the rest.
+class GlooHeader {
+ public:
+  static constexpr int kWords = 16;
+  static constexpr int kMaxDimensions = 8;
+
+  /// Throws Error for tensors of more than kMaxDimensions.
+  GlooHeader(const Channel& channel, const Message& message);
+  /// From the int64 tensor of kWords that was received.
+  explicit GlooHeader(const at::Tensor& words);
+
+  at::Tensor toTensor() const;
+
+  /// Throws Error unless it is a header of `expected`, with a type and shape that make sense.
+  void check(const Channel& expected) const;
+  /// An empty message of the announced type and shape, with the announced deadline.
+  Message makeMessage() const;
+
+ private:
+  Channel channel() const;
+
+  std::array<std::int64_t, kWords> words_{};
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "runtime/transport/message.h"
+
+namespace pipetrace {
+
+/// A stream for transfers: runs what is posted to it, one after the other, on a thread of its own.
+class TransferLane {
+ public:
+  TransferLane();
+  /// Waits for the task that is running; those behind it are dropped, and their futures broken.
+  ~TransferLane();
+  TransferLane(const TransferLane&) = delete;
+  TransferLane& operator=(const TransferLane&) = delete;
+
+  /// The future gets what `task` returns or throws. Any thread.
+  std::future<Message> post(std::function<Message()> task);
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::packaged_task<Message()>> tasks_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace pipetrace

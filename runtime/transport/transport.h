@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "runtime/transport/message.h"
+#include "runtime/transport/message_key.h"
+
+namespace pipetrace {
+
+/// Moves messages between the ranks of one pipeline. Messages are matched by channel, so the order
+/// in which a rank sends and the order in which its peers receive are independent of each other.
+///
+/// Threads: send() from one thread, recv() from one other, abort() from any.
+class Transport {
+ public:
+  /// Waits until the transport is done with a message; throws Error if it could not be delivered.
+  /// Call it once, from any one thread.
+  using SendCompletion = std::function<void()>;
+
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;
+  virtual int worldSize() const = 0;
+
+  /// Issues the message at once and returns without waiting for the peer. `to` is another rank:
+  /// what stays on a rank needs no message. Throws Error when the transport was aborted, the peer
+  /// is gone, or `channel` is outside what the transport can address.
+  virtual SendCompletion send(int to, const Channel& channel, Message message) = 0;
+
+  /// Waits for the message. Throws Error naming the peer when it has failed, was lost, or sent
+  /// something else than what `channel` says.
+  virtual Message recv(int from, const Channel& channel) = 0;
+
+  /// This rank gives up: wakes its own waits with an Error that says `reason`; peers that wait for
+  /// this rank get an Error too, at the latest when this transport is destroyed.
+  virtual void abort(const std::string& reason) noexcept = 0;
+
+  /// The orderly end: waits until all ranks are here, so that no message is cut off. Throws Error
+  /// if a peer is gone.
+  virtual void finish() = 0;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,35 @@
+#include <algorithm>
+
+#include "schedule/builders/builders.h"
+#include "schedule/builders/interleaved_order.h"
+#include "schedule/builders/rank_row_writer.h"
+
+namespace pipetrace {
+
+Schedule interleavedZeroBubble(int ranks, int microBatches, int chunks) {
+  Schedule schedule = loopedStages("InterleavedZeroBubble", ranks, microBatches, chunks);
+  const InterleavedOrder order = interleavedOrder(ranks, microBatches, chunks);
+  const int steps = microBatches * chunks;
+  for (int rank = 0; rank < ranks; ++rank) {
+    RankPlan plan(schedule, rank);
+    auto nextForward = order.chunkOfStep.begin();
+    auto nextInput = order.chunkOfStep.begin();
+    auto nextWeight = order.chunkOfStep.begin();
+    const auto forward = [&] { plan.forward(*nextForward++); };
+    const auto backwardInput = [&] { plan.backwardInput(chunks - 1 - *nextInput++); };
+    const auto backwardWeight = [&] { plan.backwardWeight(chunks - 1 - *nextWeight++); };
+
+    const int warmUp = std::min(steps, (chunks - 1) * order.firstRound + (ranks - 1 - rank));
+    const int weightLag = std::min(steps, rank);
+    for (int i = 0; i < warmUp; ++i) forward();
+    for (int i = 0; i < steps; ++i) {
+      if (i < steps - warmUp) forward();
+      backwardInput();
+      if (i >= weightLag) backwardWeight();
+    }
+    for (int i = 0; i < weightLag; ++i) backwardWeight();
+  }
+  return schedule;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,75 @@
+#include <algorithm>
+#include <utility>
+
+#include "schedule/builders/builders.h"
+#include "schedule/builders/building_block.h"
+#include "schedule/builders/squeeze.h"
+#include "schedule/simulate/dry_run.h"
+
+namespace pipetrace {
+namespace {
+
+/// A way to squeeze the block: `gap` slots between a micro-batch's last forward and first backward
+/// on the first rank, which the paper leaves at 0 unless jobs would meet in one slot.
+struct Variant {
+  int gap = 0;
+  bool overtake = true;
+  bool inputFirst = false;
+};
+
+// Which is shortest depends on ranks % 3 and on how much of the plan is warm-up.
+constexpr Variant kVariants[] = {{0, false, false}, {0, true, false}, {2, true, false},
+                                 {2, true, true},   {4, true, false}, {4, true, true}};
+
+BuildingBlock blockOf(int ranks, int gap) {
+  BuildingBlock block{.interval = 6};
+  for (int s = 0; s < 2 * ranks; ++s) {
+    block.forward.push_back(s);
+    block.backwardInput.push_back(4 * ranks - 1 + gap - s);
+  }
+  return block;
+}
+
+/// The block's own peak, a third of what 1F1B takes, and no more than few micro-batches need.
+std::vector<std::int64_t> peaks(int ranks, int microBatches) {
+  const int peak = 2 * ((ranks + 4) / 3);
+  std::vector<std::int64_t> limits;
+  for (int r = 0; r < ranks; ++r) {
+    const int needed = microBatches + 1 + r;
+    const bool oneLess = ranks % 3 == 2 && microBatches > 2 && (r == 0 || needed == peak);
+    limits.push_back(std::min(needed, oneLess ? peak - 1 : peak));
+  }
+  return limits;
+}
+
+std::optional<Schedule> squeezed(int ranks, int microBatches, const Variant& variant) {
+  const Schedule empty = vShapedStages("V-Min", ranks, microBatches);
+  return squeeze(repeat(empty, blockOf(ranks, variant.gap)), Costs::equal(2 * ranks, {1, 2, 1, 1}),
+                 {peaks(ranks, microBatches), variant.overtake, variant.inputFirst});
+}
+
+Nanoseconds lengthOf(const Schedule& schedule) {
+  return dryRun(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1})).length;
+}
+
+}  // namespace
+
+Schedule vMin(int ranks, int microBatches) {
+  // All are alike once they are steady, so that a short plan tells which is best.
+  const int few = std::min(microBatches, std::max(ranks, 1) * 2);
+  std::optional<Schedule> best;
+  Nanoseconds bestLength = 0;
+  Variant bestVariant;
+  for (const Variant& variant : kVariants) {
+    std::optional<Schedule> plan = squeezed(ranks, few, variant);
+    if (!plan) continue;
+    const Nanoseconds length = lengthOf(*plan);
+    if (best && length >= bestLength) continue;
+    best = std::move(plan);
+    bestLength = length;
+    bestVariant = variant;
+  }
+  return few == microBatches ? *best : *squeezed(ranks, microBatches, bestVariant);
+}
+
+}  // namespace pipetrace

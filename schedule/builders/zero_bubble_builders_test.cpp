@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "schedule/builders/builders.h"
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/simulate/dry_run.h"
+
+namespace pipetrace {
+namespace {
+
+using Builder = Schedule (*)(int ranks, int microBatches);
+constexpr Builder kBuilders[] = {zbH2, zbV, vHalf, vMin};
+
+/// Forward, input and weight half one unit each, free transfers.
+DryRun rehearse(const Schedule& schedule) {
+  return dryRun(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
+}
+
+int peakOf(const DryRun& run) {
+  int peak = 0;
+  for (const DryRun::Rank& rank : run.ranks) peak = std::max(peak, rank.peakLive);
+  return peak;
+}
+
+Nanoseconds longestSpan(const DryRun& run) {
+  Nanoseconds span = 0;
+  for (const DryRun::Rank& rank : run.ranks) span = std::max(span, rank.last - rank.first);
+  return span;
+}
+
+TEST(ZeroBubbleBuilders, EverySizeGivesAPlanThatRuns) {
+  for (const Builder build : kBuilders) {
+    for (int p = 1; p <= 11; ++p) {
+      for (int m = 1; m <= 24; ++m) {
+        const Schedule schedule = build(p, m);
+        const auto problems = check(schedule);
+        ASSERT_TRUE(problems.empty())
+            << schedule.name << " p=" << p << " m=" << m << ": " << toText(problems.front());
+      }
+    }
+  }
+}
+
+constexpr int kMicroBatches[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
+
+/// What the authors' own scheduler (github.com/sail-sg/zero-bubble-pipeline-parallelism: zb.py with
+/// the memory of 2 p, zbv.py, zbv_greedy.py) makes of kMicroBatches; of ZBV the better one of
+/// theirs and torch's.
+struct TheirPlans {
+  Builder build;
+  int ranks;
+  struct {
+    Nanoseconds length;
+    int peak;
+  } plans[std::size(kMicroBatches)];
+};
+
+// clang-format off
+const TheirPlans kTheirPlans[] = {
+    {zbH2, 2, {{5, 1}, {7, 2}, {10, 3}, {13, 4}, {19, 4}, {25, 4}, {37, 4}, {49, 4}, {73, 4}}},
+    {zbH2, 3, {{7, 1}, {9, 2}, {11, 3}, {14, 4}, {20, 6}, {26, 6}, {38, 6}, {50, 6}, {74, 6}}},
+    {zbH2, 4, {{9, 1}, {11, 2}, {13, 3}, {15, 4}, {21, 6}, {27, 8}, {39, 8}, {51, 8}, {75, 8}}},
+    {zbH2, 5, {{11, 1}, {13, 2}, {15, 3}, {17, 4}, {22, 6}, {28, 8}, {40, 10}, {52, 10}, {76, 10}}},
+    {zbH2, 6, {{13, 1}, {15, 2}, {17, 3}, {19, 4}, {23, 6}, {29, 8}, {41, 12}, {53, 12}, {77, 12}}},
+    {zbH2, 7, {{15, 1}, {17, 2}, {19, 3}, {21, 4}, {25, 6}, {30, 8}, {42, 12}, {54, 14}, {78, 14}}},
+    {zbH2, 8, {{17, 1}, {19, 2}, {21, 3}, {23, 4}, {27, 6}, {31, 8}, {43, 12}, {55, 16}, {79, 16}}},
+    {zbV, 2, {{9, 2}, {13, 4}, {19, 4}, {25, 4}, {37, 4}, {49, 4}, {73, 4}, {97, 4}, {145, 4}}},
+    {zbV, 3, {{13, 2}, {16, 4}, {20, 6}, {26, 6}, {38, 6}, {50, 6}, {74, 6}, {98, 6}, {146, 6}}},
+    {zbV, 4, {{17, 2}, {19, 4}, {23, 6}, {27, 8}, {39, 8}, {51, 8}, {75, 8}, {99, 8}, {147, 8}}},
+    {zbV, 5, {{21, 2}, {23, 4}, {26, 6}, {30, 8}, {40, 10}, {52, 10}, {76, 10}, {100, 10}, {148, 10}}},
+    {zbV, 6, {{25, 2}, {27, 4}, {29, 6}, {33, 8}, {41, 12}, {53, 12}, {77, 12}, {101, 12}, {149, 12}}},
+    {zbV, 7, {{29, 2}, {31, 4}, {33, 6}, {36, 8}, {44, 12}, {54, 14}, {78, 14}, {102, 14}, {150, 14}}},
+    {zbV, 8, {{33, 2}, {35, 4}, {37, 6}, {39, 8}, {47, 12}, {55, 16}, {79, 16}, {103, 16}, {151, 16}}},
+    {vHalf, 2, {{10, 2}, {15, 4}, {19, 4}, {25, 4}, {37, 4}, {49, 4}, {73, 4}, {97, 4}, {145, 4}}},
+    {vHalf, 3, {{14, 2}, {19, 4}, {23, 4}, {29, 4}, {41, 4}, {53, 4}, {77, 4}, {101, 4}, {149, 4}}},
+    {vHalf, 4, {{18, 2}, {22, 4}, {27, 6}, {34, 6}, {41, 6}, {53, 6}, {77, 6}, {101, 6}, {149, 6}}},
+    {vHalf, 5, {{22, 2}, {26, 4}, {31, 6}, {38, 6}, {47, 6}, {59, 6}, {83, 6}, {107, 6}, {155, 6}}},
+    {vHalf, 6, {{26, 2}, {30, 4}, {35, 6}, {40, 8}, {48, 8}, {59, 8}, {83, 8}, {107, 8}, {155, 8}}},
+    {vHalf, 7, {{30, 2}, {34, 4}, {39, 6}, {44, 8}, {55, 8}, {65, 8}, {89, 8}, {113, 8}, {161, 8}}},
+    {vHalf, 8, {{34, 2}, {38, 4}, {43, 6}, {48, 8}, {60, 10}, {65, 10}, {89, 10}, {113, 10}, {161, 10}}},
+    {vMin, 2, {{9, 2}, {15, 4}, {21, 4}, {27, 4}, {39, 4}, {51, 4}, {75, 4}, {99, 4}, {147, 4}}},
+    {vMin, 3, {{13, 2}, {19, 4}, {26, 4}, {29, 4}, {41, 4}, {53, 4}, {77, 4}, {101, 4}, {149, 4}}},
+    {vMin, 4, {{17, 2}, {23, 4}, {29, 4}, {35, 4}, {47, 4}, {59, 4}, {83, 4}, {107, 4}, {155, 4}}},
+    {vMin, 5, {{21, 2}, {26, 4}, {33, 6}, {39, 6}, {51, 6}, {63, 6}, {87, 6}, {111, 6}, {159, 6}}},
+    {vMin, 6, {{25, 2}, {30, 4}, {37, 6}, {43, 6}, {53, 6}, {65, 6}, {89, 6}, {113, 6}, {161, 6}}},
+    {vMin, 7, {{29, 2}, {34, 4}, {41, 6}, {47, 6}, {59, 6}, {71, 6}, {95, 6}, {119, 6}, {167, 6}}},
+    {vMin, 8, {{33, 2}, {38, 4}, {44, 6}, {51, 8}, {63, 8}, {75, 8}, {99, 8}, {123, 8}, {171, 8}}},
+};
+// clang-format on
+
+TEST(ZeroBubbleBuilders, NoPlanIsLongerOrHungrierThanItsAuthors) {
+  for (const TheirPlans& theirs : kTheirPlans) {
+    for (std::size_t i = 0; i < std::size(kMicroBatches); ++i) {
+      const Schedule schedule = theirs.build(theirs.ranks, kMicroBatches[i]);
+      SCOPED_TRACE(schedule.name + " p=" + std::to_string(theirs.ranks) +
+                   " m=" + std::to_string(kMicroBatches[i]));
+      const DryRun run = rehearse(schedule);
+      EXPECT_LE(run.length, theirs.plans[i].length);
+      EXPECT_LE(peakOf(run), theirs.plans[i].peak);
+    }
+  }
+}
+
+// What torch's ScheduleZBVZeroBubble, which leaves the holes in, takes for 1 to 8 ranks and 1 to 24
+// micro-batches: length and activations of rank s.
+Nanoseconds lengthOfTorchsZbV(int p, int m) { return std::max(4 * (m + p) - 2, 6 * m + p - 1); }
+int peakOfTorchsZbV(int p, int m, int s) { return std::min({2 * p, 2 * m, m + 1 + s}); }
+
+TEST(ZeroBubbleBuilders, ZbVIsHungrierThanTorchsOnlyWhereThatMakesItShorter) {
+  for (int p = 1; p <= 8; ++p) {
+    for (int m = 1; m <= 24; ++m) {
+      SCOPED_TRACE("p=" + std::to_string(p) + " m=" + std::to_string(m));
+      const DryRun run = rehearse(zbV(p, m));
+      EXPECT_LE(run.length, lengthOfTorchsZbV(p, m));
+      if (m > 1 && m < p - 1) {
+        EXPECT_LT(run.length, lengthOfTorchsZbV(p, m));
+        EXPECT_LE(peakOf(run), std::min(2 * p, 2 * m));
+        continue;
+      }
+      for (int s = 0; s < p; ++s) {
+        EXPECT_LE(run.ranks[static_cast<std::size_t>(s)].peakLive, peakOfTorchsZbV(p, m, s))
+            << "rank " << s;
+      }
+    }
+  }
+}
+
+// Zero Bubble paper, sections 2.3 and 6: with 2 p - 1 micro-batches and more nobody waits between
+// his first job and his last.
+TEST(ZeroBubbleBuilders, SpansHaveNoBubbleFromTwiceTheRanksOn) {
+  for (int p = 1; p <= 12; ++p) {
+    for (const int m : {2 * p - 1, 2 * p, 3 * p + 1}) {
+      SCOPED_TRACE("p=" + std::to_string(p) + " m=" + std::to_string(m));
+      for (const Builder build : {zbH2, zbV}) {
+        const Schedule schedule = build(p, m);
+        const DryRun run = rehearse(schedule);
+        const Nanoseconds work = 3LL * m * schedule.numChunks();
+        EXPECT_EQ(longestSpan(run), work) << schedule.name;
+        EXPECT_EQ(run.length, work + p - 1) << schedule.name;
+      }
+    }
+  }
+}
+
+TEST(ZeroBubbleBuilders, PeaksAreThoseOfThePapers) {
+  for (int p = 1; p <= 12; ++p) {
+    const int m = 4 * p;
+    // In activations of half a rank, where there are two chunks: 1F1B would hold 2 p of them.
+    EXPECT_EQ(peakOf(rehearse(zbH2(p, m))), 2 * p - 1);
+    EXPECT_EQ(peakOf(rehearse(zbV(p, m))), 2 * p);
+    EXPECT_EQ(peakOf(rehearse(vHalf(p, m))), 2 * (p / 2 + 1));
+    EXPECT_EQ(peakOf(rehearse(vMin(p, m))), 2 * ((p + 4) / 3));
+  }
+}
+
+TEST(ZeroBubbleBuilders, MoreMicroBatchesAddNothingButTheirWork) {
+  for (const Builder build : kBuilders) {
+    for (const int p : {1, 3, 4, 8, 13}) {
+      const Schedule some = build(p, 6 * p);
+      const Schedule more = build(p, 12 * p);
+      EXPECT_EQ(rehearse(more).length - rehearse(some).length, 6LL * p * 3 * some.numChunks())
+          << some.name << " p=" << p;
+    }
+  }
+}
+
+TEST(ZeroBubbleBuilders, LargePlansAreBuiltWhole) {
+  for (const Builder build : kBuilders) {
+    const Schedule schedule = build(64, 1024);
+    for (const auto& row : schedule.ranks) {
+      EXPECT_EQ(row.size(), 3U * 1024U * static_cast<unsigned>(schedule.numChunks()));
+    }
+  }
+}
+
+const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
+
+TEST(ZeroBubbleBuilders, NoRankIsHungrierThanInTheReferenceFiles) {
+  if (!std::filesystem::exists(kFolder)) GTEST_SKIP() << kFolder << " is not there";
+  const std::pair<Builder, const char*> pairs[] = {{zbH2, "ZB2P_p4_m8_v1.csv"},
+                                                   {zbV, "ZBV_p4_m8_v2.csv"},
+                                                   {vHalf, "VHalf_p4_m8_v2.csv"},
+                                                   {vMin, "VMin_p4_m8_v2.csv"}};
+  for (const auto& [build, name] : pairs) {
+    SCOPED_TRACE(name);
+    std::ifstream file(kFolder + name);
+    std::stringstream text;
+    text << file.rdbuf();
+    const DryRun theirs = rehearse(readSchedule(text.str(), name));
+    const DryRun ours = rehearse(build(4, 8));
+    EXPECT_LE(ours.length, theirs.length);
+    EXPECT_LE(longestSpan(ours), longestSpan(theirs));
+    for (std::size_t r = 0; r < 4; ++r) {
+      EXPECT_LE(ours.ranks[r].peakLive, theirs.ranks[r].peakLive) << "rank " << r;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

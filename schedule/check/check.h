@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/check/problem_list.h"
+#include "schedule/check/wait_rules.h"
+#include "schedule/costs.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace {
+
+/// What a plan is held against, besides that every rank has to come to its end.
+struct CheckOptions {
+  /// Messages that a channel holds: kUnboundedBuffers, kBlocking, or 1 and more.
+  int buffers = kUnboundedBuffers;
+  /// The most activations that a rank may hold at once; 0: any number.
+  int mostLive = 0;
+  /// The most memory that a rank may hold at once, in the units of `costs`; 0: any. The costs must
+  /// be given with it and outlive the call.
+  std::int64_t memoryLimit = 0;
+  const Costs* costs = nullptr;
+  /// The most versions of its weights that a stage of an asynchronous plan may keep; 0: any. A
+  /// double-buffered plan never may keep more than two.
+  int mostVersions = 0;
+  /// The most updates by which a gradient may be out of date (WeightVersions); negative: any.
+  int mostDistance = -1;
+  /// How many ranks and micro-batches the plan should have; 0: as many as it has. A plan that was
+  /// read from a file cannot tell that its last rank or micro-batch is missing.
+  int ranks = 0;
+  int microBatches = 0;
+};
+
+/// Everything that is wrong with a plan, all at once (of more than ProblemList::kMost: so many, and
+/// a line that counts the rest). Empty: every rank can do its actions in order. Linear in the
+/// number of actions.
+///
+/// Work: what is missing, there twice or out of range; a stage on a rank that is not its own; a
+/// backward pass before its forward, a weight half before its input half. A plan is as large as its
+/// numbers say, but a stage or micro-batch at its end of which hardly anything is there is taken
+/// for a mistake in those cells (sizeWithoutStrays()), not for work that is missing.
+///
+/// Messages. What one rank makes and another needs is a message. A plan without sends and
+/// receives leaves open when messages move. In one that has any (a full plan), every message needs
+/// its send and its receive: "1RECV_F0", on the rank of stage 1, gets the activations of
+/// micro-batch 0 that "0SEND_F0" sends from stage 0; "0RECV_B0" gets the gradient that "1SEND_B0"
+/// sends back. What stays on its rank has neither.
+/// - A send stands after the action that makes its message. When its rank comes to it, the message
+///   is handed over and the rank goes on.
+/// - A receive stands before the action that needs its message. When its rank comes to it, the
+///   receive is posted and the rank goes on; the action that needs the message waits for it.
+/// - All messages from one rank to one other are a channel, whatever their direction along the
+///   stages. Its receives stand in the order of its sends, as transports match them so.
+/// - Unbounded buffers: a send never waits. With buffers for k messages a send waits while k
+///   messages of its channel have been sent and their receives are not posted yet. Blocking: a send
+///   waits until the other rank comes to the receive, and a receive waits until the other comes to
+///   the send.
+/// Buffers of a plan without sends and receives: each message is sent right after the action that
+/// makes it, and received right before the one that needs it (addTransfers() without credits).
+///
+/// When nothing of that is found: deadlock, as the cycle of actions that wait for each other.
+/// Where all work is there once: limits that are not kept, with the action on which they are
+/// exceeded first on each rank; weights that a double-buffered plan lacks.
+std::vector<Problem> check(const Schedule& schedule, const CheckOptions& options = {});
+
+/// The same of a file as far as it could be read: what could not be read first, then what is wrong
+/// with the rest.
+std::vector<Problem> check(const ReadableSchedule& file, const CheckOptions& options = {});
+
+/// Throws Error with all that check() finds.
+void requireValid(const Schedule& schedule);
+
+}  // namespace pipetrace

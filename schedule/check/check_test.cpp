@@ -1,0 +1,230 @@
+#include "schedule/check/check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "schedule/builders/builders.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/file/schedule_writer.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> problemsOf(const Schedule& schedule) {
+  std::vector<std::string> texts;
+  for (const Problem& problem : check(schedule)) texts.push_back(toText(problem));
+  return texts;
+}
+
+std::vector<std::string> problemsOf(std::string_view csv) {
+  return problemsOf(readSchedule(csv, "plan.csv"));
+}
+
+TEST(Check, ValidPlansHaveNoProblems) {
+  EXPECT_THAT(problemsOf("0F0,0B0\n"), IsEmpty());
+  EXPECT_THAT(problemsOf("0F0,0F1,0I0,0W0,0I1,0W1\n1F0,1I0,1F1,1I1,1W0,1W1\n"), IsEmpty());
+  EXPECT_THAT(problemsOf("0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n"), IsEmpty());
+}
+
+TEST(Check, MissingWorkIsNamed) {
+  EXPECT_THAT(problemsOf("0F0,0B0,0F1\n1F0,1B0,1B1\n"),
+              ElementsAre("rank 0: 0B1 is missing", "rank 1: 1F1 is missing"));
+}
+
+TEST(Check, HalfABackwardPassIsNoBackwardPass) {
+  EXPECT_THAT(problemsOf("0F0,0I0\n"),
+              ElementsAre("rank 0: 0W0 is missing: the plan has only the half 0I0 of that "
+                          "backward pass"));
+  EXPECT_THAT(problemsOf("0F0,0B0,0W0\n"),
+              ElementsAre("rank 0, cell 2: 0W0 is done already by the whole backward pass 0B0"));
+}
+
+TEST(Check, DoubledWorkIsNamedWithBothPlaces) {
+  EXPECT_THAT(problemsOf("0F0,0F0,0B0\n"),
+              ElementsAre("rank 0, cell 1: 0F0 is done already by rank 0, cell 0 (0F0)"));
+  EXPECT_THAT(problemsOf("0F0,0B0,0I0,0W0\n"),
+              testing::Contains("rank 0, cell 2: 0I0 is done already by rank 0, cell 1 (0B0)"));
+}
+
+TEST(Check, WorkOutOfRangeIsNamed) {
+  Schedule schedule = oneFOneB(2, 2);
+  schedule.ranks[1].push_back({JobKind::kForward, 1, 2});
+  schedule.ranks[0].push_back({JobKind::kBackward, -1, 0});
+  schedule.ranks[0].push_back({JobKind::kSendForward, 0, 7});
+  EXPECT_THAT(problemsOf(schedule),
+              ElementsAre("rank 0, cell 4: -1B0 is out of range: the plan has 2 stages and 2 "
+                          "micro-batches",
+                          "rank 0, cell 5: 0SEND_F7 is out of range: the plan has 2 stages and 2 "
+                          "micro-batches",
+                          "rank 1, cell 4: 1F2 is out of range: the plan has 2 stages and 2 "
+                          "micro-batches"));
+}
+
+TEST(Check, BackwardBeforeItsForwardIsNamed) {
+  EXPECT_THAT(problemsOf("0B0,0F0\n"),
+              ElementsAre("rank 0, cell 0: 0B0 comes before 0F0 (cell 1), which it needs"));
+  EXPECT_THAT(problemsOf("0F0,0W0,0I0\n"),
+              ElementsAre("rank 0, cell 1: 0W0 comes before 0I0 (cell 2), which it needs"));
+}
+
+TEST(Check, FusedPairOfOneMicroBatchWaitsForItself) {
+  EXPECT_THAT(problemsOf("(0F0;0B0)OVERLAP_F_B\n"),
+              ElementsAre(HasSubstr("rank 0, cell 0: (0F0;0B0)OVERLAP_F_B comes before")));
+}
+
+TEST(Check, StageOnAnotherRankIsNamed) {
+  Schedule schedule = oneFOneB(2, 1);
+  std::swap(schedule.ranks[0][1], schedule.ranks[1][1]);
+  EXPECT_THAT(problemsOf(schedule),
+              ElementsAre("rank 0, cell 1: 1B0 is on the wrong rank: stage 1 belongs to rank 1",
+                          "rank 1, cell 1: 0B0 is on the wrong rank: stage 0 belongs to rank 0"));
+}
+
+TEST(Check, AllProblemsAreReportedAtOnce) {
+  const auto problems = problemsOf("0B0,0F0,0F0\n1F0\n");
+  EXPECT_THAT(problems,
+              ElementsAre(HasSubstr("cell 2: 0F0 is done already"), HasSubstr("1B0 is missing"),
+                          HasSubstr("0B0 comes before 0F0")));
+}
+
+TEST(Check, DeadlockIsReportedAsItsCycle) {
+  // Rank 0 wants the gradient of micro-batch 0 before it sends micro-batch 1; rank 1 wants
+  // micro-batch 1 before it does that gradient.
+  EXPECT_THAT(problemsOf("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
+              ElementsAre("rank 0, cell 1: deadlock: 0B0 (rank 0, cell 1) waits for 1B0 (rank 1, "
+                          "cell 2), which comes after 1F1; 1F1 (rank 1, cell 1) waits for 0F1 "
+                          "(rank 0, cell 2), which comes after 0B0; that closes the cycle"));
+}
+
+TEST(Check, DeadlockOfRanksInTheMiddleIsFoundWhenOthersOnlyWaitForIt) {
+  const auto problems = problemsOf("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n2F0,2F1,2B0,2B1\n");
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_THAT(problems[0], HasSubstr("1B0 (rank 1, cell 1) waits for 2B0 (rank 2, cell 2)"));
+  EXPECT_THAT(problems[0], HasSubstr("2F1 (rank 2, cell 1) waits for 1F1 (rank 1, cell 2)"));
+  EXPECT_THAT(problems[0], testing::Not(HasSubstr("rank 0")));
+}
+
+TEST(Check, NumberWithADigitTooManyIsNamedWithItsCellAlone) {
+  EXPECT_THAT(problemsOf("0F0,0B0,0F9999999\n"),
+              ElementsAre("rank 0, cell 2: 0F9999999 is out of range: no other stage has "
+                          "micro-batch 9999999"));
+  EXPECT_THAT(problemsOf("0F0,0B0\n1F0,1F99,1B0\n"),
+              ElementsAre("rank 1, cell 1: 1F99 is out of range: no other stage has "
+                          "micro-batch 99"));
+  EXPECT_THAT(problemsOf("0F0,0B0\n1F0,99F0,1B0\n"),
+              ElementsAre("rank 1, cell 1: 99F0 is out of range: no other micro-batch has stage "
+                          "99"));
+}
+
+TEST(Check, WrongNumberLeavesItsOwnPlaceEmpty) {
+  const auto problemsWith = [](const Schedule& plan, const std::string& cell, const char* wrong) {
+    std::string text = toCsv(plan);
+    return problemsOf(text.replace(text.find(cell), cell.size(), wrong));
+  };
+  EXPECT_THAT(problemsWith(oneFOneB(4, 8), "2F3", "2F13"),
+              ElementsAre("rank 2, cell 5: 2F13 is out of range: no other stage has micro-batch 13",
+                          "rank 2: 2F3 is missing"));
+  EXPECT_THAT(problemsWith(dualPipe(4, 8), "1F0", "1F90"),
+              ElementsAre("rank 1, cell 0: 1F90 is out of range: no other stage has micro-batch 90",
+                          "rank 1: 1F0 is missing"));
+}
+
+TEST(Check, NumbersThatAreTooLargeThroughoutAreNamedWithTheLargest) {
+  EXPECT_THAT(problemsOf("0F0,0F9999,0F999999,0B0,0B999999\n"),
+              ElementsAre(testing::AllOf(HasSubstr("rank 0, cell 2: 0F999999: "),
+                                         HasSubstr("is a number too large?"))));
+}
+
+TEST(Check, MicroBatchesThatNoRankHasAreOneLine) {
+  EXPECT_THAT(problemsOf("0F0,0B0,0F3,0B3,0F5,0B5\n"),
+              ElementsAre("micro-batches 1 to 2 are missing: no rank has any work of them",
+                          "micro-batch 4 is missing: no rank has any work of it"));
+  Schedule declared = oneFOneB(2, 2);
+  declared.numMicroBatches = 3;
+  EXPECT_THAT(problemsOf(declared),
+              ElementsAre("micro-batch 2 is missing: no rank has any work of it"));
+}
+
+TEST(Check, LongListsAreCutShort) {
+  std::string text;
+  for (int i = 0; i < 5000; ++i) text += "0F0\n";
+  const auto problems = problemsOf(text);
+  ASSERT_EQ(problems.size(), 101U);
+  EXPECT_EQ(problems.back(), "and 9899 more");
+}
+
+TEST(Check, PlanWithoutStagesIsNamed) {
+  EXPECT_THAT(problemsOf(Schedule{}), ElementsAre("the plan is empty"));
+  Schedule homeless = oneFOneB(2, 1);
+  homeless.rankOfStage.clear();
+  EXPECT_FALSE(check(homeless).empty());
+}
+
+/// A second opinion, by trying again and again instead of following who waits for whom.
+bool runsToItsEnd(const Schedule& schedule) {
+  using Work = std::tuple<bool, int, int>;
+  std::vector<Work> done;
+  const auto has = [&](bool forward, int stage, int m) {
+    return std::find(done.begin(), done.end(), Work{forward, stage, m}) != done.end();
+  };
+  std::vector<std::size_t> next(schedule.ranks.size(), 0);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::size_t r = 0; r < next.size(); ++r) {
+      if (next[r] == schedule.ranks[r].size()) continue;
+      const Action& a = schedule.ranks[r][next[r]];
+      const bool forward = a.kind == JobKind::kForward;
+      const bool ready =
+          forward ? a.stage == 0 || has(true, a.stage - 1, a.microBatch)
+                  : has(true, a.stage, a.microBatch) && (a.stage + 1 == schedule.numStages ||
+                                                         has(false, a.stage + 1, a.microBatch));
+      if (!ready) continue;
+      done.emplace_back(forward, a.stage, a.microBatch);
+      ++next[r];
+      moved = true;
+    }
+  }
+  for (std::size_t r = 0; r < next.size(); ++r) {
+    if (next[r] != schedule.ranks[r].size()) return false;
+  }
+  return true;
+}
+
+TEST(Check, AgreesWithASecondOpinionOnShuffledPlans) {
+  std::mt19937 random(7);
+  int valid = 0;
+  for (int round = 0; round < 3000; ++round) {
+    Schedule schedule = oneFOneB(2 + round % 3, 1 + round % 4);
+    for (int swaps = 0; swaps <= round % 3; ++swaps) {
+      auto& actions = schedule.ranks[random() % schedule.ranks.size()];
+      std::swap(actions[random() % actions.size()], actions[random() % actions.size()]);
+    }
+    const bool expected = runsToItsEnd(schedule);
+    valid += expected;
+    ASSERT_EQ(check(schedule).empty(), expected) << round;
+  }
+  EXPECT_GT(valid, 300);
+  EXPECT_LT(valid, 2700);
+}
+
+TEST(RequireValid, ThrowsWithAllProblems) {
+  EXPECT_NO_THROW(requireValid(oneFOneB(4, 8)));
+  try {
+    requireValid(readSchedule("0F0,0B0,0F1\n1F0,1B0,1B1\n", "plan.csv"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(),
+                 "the schedule plan.csv cannot run:\n  rank 0: 0B1 is missing\n"
+                 "  rank 1: 1F1 is missing");
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

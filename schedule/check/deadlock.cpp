@@ -1,0 +1,94 @@
+#include "schedule/check/deadlock.h"
+
+#include <algorithm>
+#include <string>
+
+namespace pipetrace {
+namespace {
+
+using Position = PlanIndex::Position;
+
+class Cycle {
+ public:
+  Cycle(const Schedule& schedule, const PlanIndex& index, const WaitRules& rules,
+        const PlanOrder& order, bool ofComputeOnly)
+      : schedule_(schedule),
+        index_(index),
+        rules_(rules),
+        order_(order),
+        ofComputeOnly_(ofComputeOnly) {}
+
+  /// Follows from a stuck rank what each waits for until a rank repeats.
+  Problem find() const {
+    std::vector<char> seen(schedule_.ranks.size(), 0);
+    int rank = firstStuckRank();
+    while (seen[static_cast<std::size_t>(rank)]++ == 0) rank = waitsFor(stuckOn(rank)).rank;
+
+    const Position first = stuckOn(rank);
+    std::string text = "deadlock: ";
+    Position position = first;
+    do {
+      const Position needed = waitsFor(position);
+      text += named(position) + " waits for " + named(needed);
+      position = stuckOn(needed.rank);
+      if (position != needed) text += ", which comes after " + toText(index_.at(position));
+      text += "; ";
+    } while (position != first);
+    return {first.rank, cellOf(first), text + "that closes the cycle"};
+  }
+
+ private:
+  int done(int rank) const { return order_.done[static_cast<std::size_t>(rank)]; }
+  Position stuckOn(int rank) const { return {rank, done(rank)}; }
+
+  int firstStuckRank() const {
+    int rank = 0;
+    while (done(rank) == static_cast<int>(schedule_.ranks[static_cast<std::size_t>(rank)].size())) {
+      ++rank;
+    }
+    return rank;
+  }
+
+  Position waitsFor(Position position) const {
+    for (const WaitRules::Wait& wait : rules_.waitsOf(position)) {
+      if (done(wait.position.rank) < wait.doneNeeded()) return wait.position;
+    }
+    return {};
+  }
+
+  int cellOf(Position position) const {
+    if (!ofComputeOnly_) return position.cell;
+    const auto& actions = schedule_.ranks[static_cast<std::size_t>(position.rank)];
+    const auto before = std::count_if(actions.begin(), actions.begin() + position.cell,
+                                      [](const Action& a) { return !isTransfer(a.kind); });
+    return static_cast<int>(before) - (isSend(index_.at(position).kind) ? 1 : 0);
+  }
+
+  std::string named(Position position) const {
+    const Action& action = index_.at(position);
+    const char* where = ", cell ";
+    if (ofComputeOnly_ && isTransfer(action.kind)) {
+      where = isSend(action.kind) ? ", after cell " : ", before cell ";
+    }
+    return toText(action) + " (rank " + std::to_string(position.rank) + where +
+           std::to_string(cellOf(position)) + ")";
+  }
+
+  const Schedule& schedule_;
+  const PlanIndex& index_;
+  const WaitRules& rules_;
+  const PlanOrder& order_;
+  bool ofComputeOnly_;
+};
+
+}  // namespace
+
+std::optional<Problem> findDeadlock(const Schedule& schedule, const PlanIndex& index, int buffers,
+                                    bool ofComputeOnly) {
+  const WaitRules rules(schedule, index, buffers);
+  const PlanOrder order = planOrder(schedule, rules);
+  if (order.complete) return {};
+  return Cycle(schedule, index, rules, order, ofComputeOnly).find();
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <optional>
+
+#include "schedule/check/plan_order.h"
+
+namespace pipetrace {
+
+/// The cycle of actions that keeps a plan from its end. `schedule` has no other problems, and
+/// `index` is its own. `ofComputeOnly`: its sends and receives have been added, and cells are told
+/// as those of the plan without them.
+std::optional<Problem> findDeadlock(const Schedule& schedule, const PlanIndex& index, int buffers,
+                                    bool ofComputeOnly = false);
+
+}  // namespace pipetrace

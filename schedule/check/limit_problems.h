@@ -1,0 +1,12 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/check/check.h"
+
+namespace pipetrace {
+
+/// Which of the limits a plan does not keep. All its work must be in range.
+std::vector<Problem> limitProblems(const Schedule& schedule, const CheckOptions& options);
+
+}  // namespace pipetrace

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedule/check/plan_size.h"
+#include "schedule/check/problem_list.h"
+#include "schedule/planned_message.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace {
+
+/// Where a plan does what: found in constant time.
+class PlanIndex {
+ public:
+  struct Position {
+    int rank = -1;
+    int cell = -1;
+    bool exists() const { return rank >= 0; }
+    bool operator==(const Position&) const = default;
+  };
+
+  /// `schedule` must outlive the index.
+  explicit PlanIndex(const Schedule& schedule);
+
+  /// Work and transfers that are out of range or there twice, and work that is missing.
+  const ProblemList& problems() const { return problems_; }
+
+  /// The plan's size; of a plan that is not whole, without numbers that are there by mistake.
+  const StagesAndMicroBatches& size() const { return size_; }
+  bool inRange(int stage, int microBatch) const;
+
+  /// Whether the plan has stages and ranks to speak of; if not, problems() says so and that is all.
+  bool isUsable() const { return !table_.empty(); }
+
+  const Action& at(Position position) const {
+    return schedule_
+        .ranks[static_cast<std::size_t>(position.rank)][static_cast<std::size_t>(position.cell)];
+  }
+
+  /// Who makes what an action needs, apart from the action before it on its rank: at most three,
+  /// for a fused pair. Inputs that the plan lacks are left out. Transfers have none here.
+  struct Inputs {
+    Position positions[3];
+    int count = 0;
+    void add(Position position);
+    const Position* begin() const { return positions; }
+    const Position* end() const { return positions + count; }
+  };
+  Inputs inputsOf(const Action& action) const;
+
+  /// Whether the plan says when messages are sent and received (a full plan), or leaves that open.
+  bool hasTransfers() const { return !transfers_.empty(); }
+
+  /// The compute actions at both ends of a message, and the actions that move it; a Position that
+  /// does not exist for what the plan lacks.
+  Position makerOf(const PlannedMessage& message) const;
+  Position userOf(const PlannedMessage& message) const;
+  Position sendAt(const PlannedMessage& message) const;
+  Position receiveAt(const PlannedMessage& message) const;
+  /// Whether both its stages are stages of the plan, on two different ranks.
+  bool crossesRanks(const PlannedMessage& message) const;
+
+ private:
+  enum Pass { kForwardPass, kBackwardPass, kWeightPass, kPassCount };
+
+  std::size_t cellOf(int stage, int microBatch) const;
+  std::size_t transferCell(const PlannedMessage& message, bool sends) const;
+  Position find(Pass pass, int stage, int microBatch) const;
+  Position findTransfer(const PlannedMessage& message, bool sends) const;
+  bool hasPlaces();
+  bool isOfSaneSize() const;
+  void refuseSize();
+  void addAll();
+  void addAction(const Action& action, Position position);
+  void addWork(Pass pass, int stage, int microBatch, Position position);
+  void addTransfer(const Action& action, Position position);
+  void put(Position& slot, Position position);
+  std::string whyOutOfRange(int stage, int microBatch) const;
+  bool hasAny(int stage, int microBatch) const;
+  void findMissing();
+  std::vector<bool> findMissingStages();
+  std::vector<bool> findMissingMicroBatches();
+  void findMissing(int stage, int microBatch);
+
+  const Schedule& schedule_;
+  std::vector<Position> table_;      // by stage, micro-batch and pass
+  std::vector<Position> transfers_;  // by making stage, micro-batch, direction, send or receive
+  StagesAndMicroBatches size_;
+  ProblemList problems_;
+};
+
+}  // namespace pipetrace

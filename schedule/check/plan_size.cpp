@@ -1,0 +1,62 @@
+#include "schedule/check/plan_size.h"
+
+#include <cstdint>
+#include <iterator>
+#include <map>
+
+namespace pipetrace {
+namespace {
+
+/// What there is of each stage, or of each micro-batch: numbers without anything are not in it.
+struct Counts {
+  int size = 0;
+  std::map<int, std::int64_t> passes = {};  // forward and backward ones
+
+  void add(int number, bool isPass) {
+    if (number >= 0 && number < size) passes[number] += isPass;
+  }
+
+  /// The size without the last numbers that are there by mistake, where each should have `whole`
+  /// passes.
+  int withoutStrays(std::int64_t whole) const {
+    if (!passes.contains(size - 1)) return size;
+    for (auto last = passes.rbegin(); last != passes.rend(); ++last) {
+      const auto& [number, found] = *last;
+      const auto before = std::next(last);
+      const bool followsNothing =
+          number > 0 && (before == passes.rend() || before->first < number - 1);
+      if (2 * found > whole || (2 * found == whole && !followsNothing)) return number + 1;
+    }
+    return size;
+  }
+};
+
+}  // namespace
+
+StagesAndMicroBatches sizeWithoutStrays(const Schedule& schedule) {
+  Counts stages{.size = schedule.numStages};
+  Counts microBatches{.size = schedule.numMicroBatches};
+  const auto add = [&](int stage, int microBatch, bool isPass) {
+    stages.add(stage, isPass);
+    microBatches.add(microBatch, isPass);
+  };
+  for (const auto& actions : schedule.ranks) {
+    for (const Action& action : actions) {
+      add(action.stage, action.microBatch,
+          !isTransfer(action.kind) && action.kind != JobKind::kBackwardWeight);
+      if (action.kind == JobKind::kForwardBackward) {
+        add(action.backwardStage, action.backwardMicroBatch, true);
+      }
+    }
+  }
+  const auto both = [](const Counts& others) {
+    return 2 * static_cast<std::int64_t>(others.passes.size());
+  };
+  StagesAndMicroBatches size;
+  size.stages = stages.withoutStrays(both(microBatches));
+  stages.passes.erase(stages.passes.lower_bound(size.stages), stages.passes.end());
+  size.microBatches = microBatches.withoutStrays(both(stages));
+  return size;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/check/plan_index.h"
+
+namespace pipetrace {
+
+/// What is wrong with the sends and receives of a full plan: one without the other, or a channel
+/// whose receives are in another order than its sends. `index` is that of `schedule`.
+ProblemList transferProblems(const Schedule& schedule, const PlanIndex& index);
+
+}  // namespace pipetrace

@@ -1,0 +1,82 @@
+#include "schedule/check/wait_rules.h"
+
+#include <map>
+#include <utility>
+
+namespace pipetrace {
+
+WaitRules::WaitRules(const Schedule& schedule, const PlanIndex& index, int buffers)
+    : schedule_(schedule), index_(index), buffers_(buffers) {
+  if (buffers_ > 0 && index_.hasTransfers()) findRoomMakers();
+}
+
+/// Message n of a channel finds room once the receive of message n - buffers is posted.
+void WaitRules::findRoomMakers() {
+  std::map<std::pair<int, int>, std::vector<Position>> receives;
+  std::map<std::pair<int, int>, std::size_t> sent;
+  const auto visit = [&](bool sends, const auto& what) {
+    for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
+      const auto& actions = schedule_.ranks[static_cast<std::size_t>(rank)];
+      for (std::size_t i = 0; i < actions.size(); ++i) {
+        if (!isTransfer(actions[i].kind) || isSend(actions[i].kind) != sends) continue;
+        const PlannedMessage message = messageOf(actions[i]);
+        const Position other = sends ? index_.receiveAt(message) : index_.sendAt(message);
+        if (other.exists()) what(Position{rank, static_cast<int>(i)}, other.rank);
+      }
+    }
+  };
+  visit(false, [&](Position at, int sender) { receives[{sender, at.rank}].push_back(at); });
+  for (const auto& actions : schedule_.ranks) roomMakers_.emplace_back(actions.size());
+  visit(true, [&](Position at, int receiver) {
+    const std::size_t number = sent[{at.rank, receiver}]++;
+    const auto& list = receives[{at.rank, receiver}];
+    const auto room = static_cast<std::size_t>(buffers_);
+    if (number < room || number - room >= list.size()) return;
+    roomMakers_[static_cast<std::size_t>(at.rank)][static_cast<std::size_t>(at.cell)] =
+        list[number - room];
+  });
+}
+
+WaitRules::Waits WaitRules::waitsOf(Position position) const {
+  Waits waits;
+  const Action& action = index_.at(position);
+  if (isSend(action.kind)) {
+    addSend(action, position, waits);
+  } else if (isTransfer(action.kind)) {
+    const Position send = index_.sendAt(messageOf(action));
+    if (buffers_ == kBlocking && send.exists()) waits.add(send, true);
+  } else {
+    addInputs(action, position, waits);
+  }
+  return waits;
+}
+
+void WaitRules::addSend(const Action& action, Position position, Waits& waits) const {
+  const PlannedMessage message = messageOf(action);
+  const Position maker = index_.makerOf(message);
+  if (maker.exists()) waits.add(maker);
+  if (buffers_ == kUnboundedBuffers) return;
+  if (buffers_ == kBlocking) {
+    const Position receive = index_.receiveAt(message);
+    if (receive.exists()) waits.add(receive, true);
+    return;
+  }
+  const Position room =
+      roomMakers_[static_cast<std::size_t>(position.rank)][static_cast<std::size_t>(position.cell)];
+  if (room.exists()) waits.add(room);
+}
+
+void WaitRules::addInputs(const Action& action, Position position, Waits& waits) const {
+  for (const Position& input : index_.inputsOf(action)) {
+    if (input.rank == position.rank || !index_.hasTransfers()) waits.add(input);
+  }
+  if (!index_.hasTransfers()) return;
+  for (const PlannedMessage& message : messagesTo(action)) {
+    if (!index_.crossesRanks(message)) continue;
+    for (const Position& moved : {index_.receiveAt(message), index_.sendAt(message)}) {
+      if (moved.exists()) waits.add(moved);
+    }
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,116 @@
+#include "schedule/file/infer_placement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "schedule/builders/builders.h"
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_reader.h"
+#include "schedule/simulate/simulate.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
+
+// Two ranks, each with both stages: micro-batch 0 from rank 0 on, 1 from rank 1 on.
+constexpr const char* kTwoDirections = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
+
+TEST(InferPlacement, StagesOnTwoRanksAreTwoDirections) {
+  const Schedule schedule = readSchedule(kTwoDirections, "plan.csv");
+  EXPECT_THAT(schedule.rankOfStage, ElementsAre(0, 1));
+  EXPECT_THAT(schedule.rankOfStageReversed, ElementsAre(1, 0));
+  EXPECT_EQ(schedule.firstReversed, 1);
+  EXPECT_TRUE(check(schedule).empty());
+}
+
+TEST(InferPlacement, ReferenceFileOfDualPipeHasTwoDirections) {
+  const std::string path = kFolder + "DualPipe_p4_m8.csv";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  const Schedule schedule = readSchedule(text.str(), "DualPipe");
+  EXPECT_THAT(schedule.rankOfStage, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(schedule.rankOfStageReversed, ElementsAre(3, 2, 1, 0));
+  EXPECT_EQ(schedule.firstReversed, 4);
+  EXPECT_TRUE(check(schedule).empty());
+}
+
+TEST(InferPlacement, MisplacedActionOfAPlanOfOneDirectionStaysAMistake) {
+  for (int p = 2; p <= 5; ++p) {
+    for (int m = 1; m <= 6; ++m) {
+      const Schedule valid = oneFOneB(p, m);
+      for (int from = 0; from < p; ++from) {
+        for (std::size_t cell = 0; cell < valid.ranks[0].size(); ++cell) {
+          Schedule moved = valid;
+          const auto source = static_cast<std::size_t>(from);
+          const auto target = static_cast<std::size_t>((from + 1) % p);
+          moved.ranks[target].push_back(moved.ranks[source][cell]);
+          moved.ranks[source].erase(moved.ranks[source].begin() +
+                                    static_cast<std::ptrdiff_t>(cell));
+          inferPlacement(moved);
+          ASSERT_FALSE(moved.isBidirectional()) << p << " " << m << " " << from << " " << cell;
+          // Of a stage with two actions, either may be the misplaced one.
+          if (m > 1) {
+            ASSERT_EQ(moved.rankOfStage, valid.rankOfStage);
+          }
+          ASSERT_FALSE(check(moved).empty());
+        }
+      }
+    }
+  }
+}
+
+TEST(InferPlacement, MisplacedActionIsReportedWithRankAndCell) {
+  const Schedule oneWay = readSchedule("0F0,0F1,0B0,0B1,1B1\n1F0,1B0,1F1\n", "plan.csv");
+  EXPECT_THAT(toText(check(oneWay).front()),
+              HasSubstr("rank 0, cell 4: 1B1 is on the wrong rank: stage 1 belongs to rank 1"));
+  const Schedule twoWays = readSchedule(
+      "0F0,0F1,1F2,1F3,1B2,1B3,0B0,0B1\n0F2,0F3,1F0,1F1,1B0,0B2,0B3\n"
+      "2F0,2F1,2B0,2B1,1B1\n",
+      "plan.csv");
+  EXPECT_FALSE(twoWays.isBidirectional());  // three stages on two ranks and one: neither
+  Schedule dual = readSchedule("0F0,0F1,1F2,1F3,1B2,1B3,0B0,0B1,0B2\n0F2,0F3,1F0,1F1,1B0,1B1,0B3\n",
+                               "plan.csv");
+  ASSERT_TRUE(dual.isBidirectional());
+  EXPECT_EQ(dual.firstReversed, 2);
+  EXPECT_THAT(toText(check(dual).front()),
+              HasSubstr("rank 0, cell 8: 0B2 is on the wrong rank: stage 0 of micro-batch 2 "
+                        "belongs to rank 1"));
+}
+
+TEST(InferPlacement, StageBelongsToTheRankWithMostOfItsActions) {
+  EXPECT_THAT(readSchedule("0F0,3F0,1F0\n1F1,1B0,2F0\n", "plan.csv").rankOfStage,
+              ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(readSchedule("2F0\n", "plan.csv").rankOfStage, ElementsAre(-1, -1, 0));
+}
+
+TEST(InferPlacement, MessagesOfTwoDirectionsHaveTheirRanksAsPeersAndChunksOnBoth) {
+  Costs costs = Costs::equal(2, {10, 20});
+  costs.transfer = 5;
+  const Simulation result = simulate(readSchedule(kTwoDirections, "plan.csv"), costs);
+  for (int rank = 0; rank < 2; ++rank) {
+    for (const std::string_view lane : {kSendLane, kRecvLane}) {
+      const auto& events = result.timeline.findTrack(rank, lane)->events;
+      ASSERT_EQ(events.size(), 2U);
+      for (const Event& event : events) {
+        EXPECT_EQ(event.peer, 1 - rank);
+        EXPECT_EQ(event.chunk, event.stage);
+      }
+    }
+    for (const Event& event : result.timeline.findTrack(rank, kComputeLane)->events) {
+      EXPECT_EQ(event.chunk, event.stage);
+    }
+    EXPECT_EQ(result.timeline.ranks.at(rank).numChunks, 2);
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,79 @@
+#include "schedule/file/paddle_job_list.h"
+
+#include <gtest/gtest.h>
+
+#include "schedule/builders/builders.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+// Written by hand from the passes' loops.
+
+std::string jobs(const Schedule& schedule, int rank, const PaddleJobListOptions& options = {}) {
+  return toText(paddleJobList(schedule, rank, options));
+}
+
+TEST(PaddleJobList, FThenBOpensWithLrAndClosesWithTheOptimizer) {
+  EXPECT_EQ(jobs(fThenB(2, 3), 0),
+            "lr(0) forward(0) forward(1) forward(2) backward(0) backward(1) backward(2) "
+            "optimizer(0)");
+}
+
+TEST(PaddleJobList, OneFOneBAlternatesInTheStablePhase) {
+  EXPECT_EQ(jobs(oneFOneB(2, 4), 0),
+            "lr(0) forward(0) forward(1) backward(0) forward(2) backward(1) forward(3) "
+            "backward(2) backward(3) optimizer(0)");
+  EXPECT_EQ(jobs(oneFOneB(2, 3), 1),
+            "lr(0) forward(0) backward(0) forward(1) backward(1) forward(2) backward(2) "
+            "optimizer(0)");
+}
+
+TEST(PaddleJobList, EagerOneFOneBWarmsUpLonger) {
+  EXPECT_EQ(jobs(eagerOneFOneB(2, 4), 0),
+            "lr(0) forward(0) forward(1) forward(2) backward(0) forward(3) backward(1) "
+            "backward(2) backward(3) optimizer(0)");
+}
+
+TEST(PaddleJobList, WithoutLrItIsThatOfLaterVersions) {
+  EXPECT_EQ(jobs(oneFOneB(1, 1), 0, {.lr = false}), "forward(0) backward(0) optimizer(0)");
+}
+
+TEST(PaddleJobList, OverlapTakesThePartsOfTheStablePhaseInTurns) {
+  EXPECT_EQ(jobs(oneFOneB(2, 3), 0, {.lr = false, .backwardParts = 3, .forwardParts = 2}),
+            "forward(0) forward(1) "
+            "backward(chunk0)(0) forward(chunk0)(2) backward(chunk1)(0) forward(chunk1)(2) "
+            "backward(chunk2)(0) "
+            "backward(1) backward(2) optimizer(0)");
+}
+
+TEST(PaddleJobList, OverlapOfFThenBHasNoStablePhaseToSplit) {
+  EXPECT_EQ(jobs(fThenB(1, 2), 0, {.lr = false, .backwardParts = 2, .forwardParts = 2}),
+            "forward(0) forward(1) backward(0) backward(1) optimizer(0)");
+}
+
+TEST(PaddleJobList, TransfersStandAroundTheStablePhasesForward) {
+  EXPECT_EQ(jobs(oneFOneB(2, 2), 1, {.lr = false, .transfers = true}),
+            "recv_forward(0) forward(0) "
+            "backward(0) recv_forward(1) send_backward(0) forward(1) "
+            "backward(1) send_backward(1) optimizer(0)");
+}
+
+TEST(PaddleJobList, ChunksAndHalvesAreInTheType) {
+  EXPECT_EQ(jobs(interleavedOneFOneB(1, 1, 2), 0),
+            "lr(0) forward0(0) forward1(0) backward1(0) backward0(0) optimizer(0)");
+  EXPECT_EQ(jobs(zbH1(1, 1), 0), "lr(0) forward(0) backward_b(0) backward_w(0) optimizer(0)");
+}
+
+TEST(PaddleJobList, WhatItCannotSayIsAnError) {
+  EXPECT_THROW(paddleJobList(oneFOneB(2, 2), 2), Error);
+  EXPECT_THROW(paddleJobList(oneFOneB(2, 2), -1), Error);
+  EXPECT_THROW(paddleJobList(dualPipeV(2, 4), 0), Error);
+  EXPECT_THROW(paddleJobList(dualPipe(2, 4), 0), Error);
+  EXPECT_THROW(paddleJobList(pipeDream(2, 4), 0), Error);
+  EXPECT_THROW(paddleJobList(oneFOneB(2, 2), 0, {.backwardParts = 0}), Error);
+  EXPECT_THROW(paddleJobList(oneFOneB(2, 2), 0, {.forwardParts = 2, .transfers = true}), Error);
+}
+
+}  // namespace
+}  // namespace pipetrace

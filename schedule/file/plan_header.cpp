@@ -1,0 +1,216 @@
+#include "schedule/file/plan_header.h"
+
+#include <algorithm>
+
+#include "schedule/file/infer_placement.h"
+#include "schedule/file/schedule_cell.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::string_view kName = "name";
+constexpr std::string_view kRanks = "ranks";
+constexpr std::string_view kMicroBatches = "micro_batches";
+constexpr std::string_view kUpdateEvery = "update_every";
+constexpr std::string_view kDoubleBuffered = "double_buffered";
+constexpr std::string_view kRankOfStage = "rank_of_stage";
+constexpr std::string_view kRankOfStageReversed = "rank_of_stage_reversed";
+constexpr std::string_view kFirstReversed = "first_reversed";
+
+struct Field {
+  std::string key;
+  std::string value;
+};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  const std::size_t first = text.find_first_not_of(kBlanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
+}
+
+/// Takes `"…"` off the front; nothing if its end is missing.
+std::optional<std::string> takeQuoted(std::string_view& rest) {
+  std::string value;
+  for (std::size_t i = 1; i < rest.size(); ++i) {
+    if (rest[i] == '"') {
+      rest.remove_prefix(i + 1);
+      return value;
+    }
+    if (rest[i] == '\\' && i + 1 < rest.size()) ++i;
+    value += rest[i];
+  }
+  return {};
+}
+
+std::optional<Field> takeField(std::string_view& rest) {
+  const std::size_t sign = rest.find('=');
+  if (sign == std::string_view::npos) return {};
+  Field field{.key = std::string(trimmed(rest.substr(0, sign)))};
+  rest = trimmed(rest.substr(sign + 1));
+  if (rest.starts_with('"')) {
+    auto value = takeQuoted(rest);
+    if (!value) return {};
+    field.value = std::move(*value);
+  } else {
+    const std::size_t end = std::min(rest.find(", "), rest.size());
+    field.value = trimmed(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+  rest = trimmed(rest);
+  if (!rest.empty() && !rest.starts_with(',')) return {};
+  if (!rest.empty()) rest = trimmed(rest.substr(1));
+  return field;
+}
+
+bool isKey(std::string_view key) {
+  return key == kName || key == kRanks || key == kMicroBatches || key == kUpdateEvery ||
+         key == kDoubleBuffered || key == kRankOfStage || key == kRankOfStageReversed ||
+         key == kFirstReversed;
+}
+
+std::optional<int> number(std::string_view text) {
+  const auto value = takeNumber(text);
+  return text.empty() ? value : std::nullopt;
+}
+
+std::optional<std::vector<int>> numbers(std::string_view text) {
+  std::vector<int> list;
+  while (!text.empty()) {
+    const auto value = takeNumber(text);
+    if (!value || (!text.empty() && text.front() != ' ')) return {};
+    list.push_back(*value);
+    text = trimmed(text);
+  }
+  return list;
+}
+
+std::string quoted(std::string_view value) {
+  std::string text = "\"";
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    text += c == '\n' || c == '\r' ? ' ' : c;
+  }
+  return text + '"';
+}
+
+std::string joined(const std::vector<int>& list) {
+  std::string text;
+  for (const int number : list) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+int microBatchesOf(const std::vector<std::vector<Action>>& ranks) {
+  int count = 0;
+  for (const auto& actions : ranks) {
+    for (const Action& action : actions) {
+      count = std::max({count, action.microBatch + 1, action.backwardMicroBatch + 1});
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+std::string PlanHeader::read(std::string_view comment) {
+  std::string_view rest = trimmed(comment);
+  const std::size_t sign = rest.find('=');
+  if (sign == std::string_view::npos || !isKey(trimmed(rest.substr(0, sign)))) return "";
+  while (!rest.empty()) {
+    const auto field = takeField(rest);
+    if (!field) return "a header has fields such as update_every = 1 with commas between them";
+    const auto& [key, value] = *field;
+    bool isGood = true;
+    if (key == kName) {
+      name = value;
+      // The one character that would end the line in which the name is written.
+      std::replace(name->begin(), name->end(), '\r', ' ');
+    } else if (key == kRanks) {
+      isGood = (ranks = number(value)).value_or(0) > 0;
+    } else if (key == kMicroBatches) {
+      isGood = (microBatches = number(value)).value_or(0) > 0;
+    } else if (key == kUpdateEvery) {
+      isGood = (updateEvery = number(value)).has_value();
+    } else if (key == kDoubleBuffered) {
+      isGood = value == "0" || value == "1";
+      doubleBuffered = value == "1";
+    } else if (key == kRankOfStage) {
+      isGood = (rankOfStage = numbers(value)).has_value();
+    } else if (key == kRankOfStageReversed) {
+      isGood = (rankOfStageReversed = numbers(value)).has_value();
+    } else if (key == kFirstReversed) {
+      isGood = (firstReversed = number(value)).has_value();
+    } else {
+      return "a header has no field of that name; it has name, ranks, micro_batches, "
+             "update_every, double_buffered, rank_of_stage, rank_of_stage_reversed and "
+             "first_reversed";
+    }
+    if (!isGood) return "that is no value of " + key;
+  }
+  return "";
+}
+
+std::string PlanHeader::applyTo(Schedule& schedule) const {
+  for (const auto* list : {&rankOfStage, &rankOfStageReversed}) {
+    if (!*list) continue;
+    if ((*list)->size() != static_cast<std::size_t>(schedule.numStages)) {
+      return "the header gives the ranks of " + std::to_string((*list)->size()) +
+             " stages, and the plan has " + std::to_string(schedule.numStages);
+    }
+    const auto most = std::max_element((*list)->begin(), (*list)->end());
+    if (most != (*list)->end() && *most >= schedule.numRanks()) {
+      return "the header speaks of rank " + std::to_string(*most) + ", and the plan has " +
+             std::to_string(schedule.numRanks()) + " ranks";
+    }
+  }
+  if (name) schedule.name = *name;
+  if (microBatches) schedule.numMicroBatches = *microBatches;
+  if (updateEvery) schedule.updates.every = *updateEvery;
+  if (doubleBuffered) schedule.updates.doubleBuffered = *doubleBuffered;
+  if (rankOfStage) schedule.rankOfStage = *rankOfStage;
+  if (rankOfStage || rankOfStageReversed) {
+    schedule.rankOfStageReversed = rankOfStageReversed.value_or(std::vector<int>());
+  }
+  if (firstReversed) schedule.firstReversed = *firstReversed;
+  if (!ranks || *ranks == schedule.numRanks()) return "";
+  const int found = schedule.numRanks();
+  return (found + 1 == *ranks ? "rank " + std::to_string(found) + " is missing: " : "") +
+         "the header says ranks = " + std::to_string(*ranks) + ", and the file has " +
+         std::to_string(found);
+}
+
+std::string headerFor(const Schedule& schedule) {
+  // Readers infer from the cells alone.
+  const int microBatches = microBatchesOf(schedule.ranks);
+  Schedule inferred{.numStages = schedule.numStages,
+                    .numMicroBatches = schedule.numMicroBatches < 1 ? 0 : microBatches,
+                    .ranks = schedule.ranks};
+  inferPlacement(inferred);
+  const bool samePlaces =
+      inferred.rankOfStage == schedule.rankOfStage &&
+      inferred.rankOfStageReversed == schedule.rankOfStageReversed &&
+      (!schedule.isBidirectional() || inferred.firstReversed == schedule.firstReversed);
+  const bool sameSize = schedule.numMicroBatches < 1 || schedule.numMicroBatches == microBatches;
+  if (samePlaces && sameSize && schedule.updates == WeightUpdates{}) return "";
+
+  std::string text = "#";
+  const auto add = [&](std::string_view key, const std::string& value) {
+    text += (text.size() > 1 ? ", " : " ") + std::string(key) + " = " + value;
+  };
+  const bool isPlain = trimmed(schedule.name) == schedule.name &&
+                       schedule.name.find_first_of("\",\r\n") == std::string::npos;
+  if (!schedule.name.empty()) add(kName, isPlain ? schedule.name : quoted(schedule.name));
+  if (!sameSize) add(kMicroBatches, std::to_string(schedule.numMicroBatches));
+  if (schedule.updates != WeightUpdates{}) {
+    add(kUpdateEvery, std::to_string(schedule.updates.every));
+    add(kDoubleBuffered, schedule.updates.doubleBuffered ? "1" : "0");
+  }
+  if (!samePlaces) add(kRankOfStage, joined(schedule.rankOfStage));
+  if (!samePlaces && schedule.isBidirectional()) {
+    add(kRankOfStageReversed, joined(schedule.rankOfStageReversed));
+    add(kFirstReversed, std::to_string(schedule.firstReversed));
+  }
+  return text + "\n";
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,73 @@
+#include "schedule/file/schedule_cell.h"
+
+#include <array>
+#include <charconv>
+
+namespace pipetrace {
+namespace {
+
+struct Letters {
+  std::string_view text;
+  JobKind kind;
+};
+constexpr std::array<Letters, 8> kLetters = {{{"SEND_F", JobKind::kSendForward},
+                                              {"RECV_F", JobKind::kRecvForward},
+                                              {"SEND_B", JobKind::kSendBackward},
+                                              {"RECV_B", JobKind::kRecvBackward},
+                                              {"F", JobKind::kForward},
+                                              {"B", JobKind::kBackward},
+                                              {"I", JobKind::kBackwardInput},
+                                              {"W", JobKind::kBackwardWeight}}};
+
+bool take(std::string_view& rest, std::string_view text) {
+  if (!rest.starts_with(text)) return false;
+  rest.remove_prefix(text.size());
+  return true;
+}
+
+std::optional<Action> takeSingle(std::string_view& rest) {
+  const auto stage = takeNumber(rest);
+  if (!stage) return {};
+  for (const Letters& letters : kLetters) {
+    if (!take(rest, letters.text)) continue;
+    const auto microBatch = takeNumber(rest);
+    if (!microBatch) return {};
+    return Action{letters.kind, *stage, *microBatch};
+  }
+  return {};
+}
+
+std::optional<Action> parseFused(std::string_view rest) {
+  const auto forward = take(rest, "(") ? takeSingle(rest) : std::nullopt;
+  const auto backward = take(rest, ";") ? takeSingle(rest) : std::nullopt;
+  if (!forward || !backward || !take(rest, ")OVERLAP_F_B") || !rest.empty()) return {};
+  if (forward->kind != JobKind::kForward || backward->kind != JobKind::kBackward) return {};
+  return Action{JobKind::kForwardBackward, forward->stage, forward->microBatch, backward->stage,
+                backward->microBatch};
+}
+
+}  // namespace
+
+std::optional<int> takeNumber(std::string_view& text) {
+  if (text.empty() || text.front() < '0' || text.front() > '9') return {};
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || value > kLargestPlanNumber) return {};
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+std::optional<Action> parseAction(std::string_view cell) {
+  if (cell.starts_with('(')) return parseFused(cell);
+  const auto action = takeSingle(cell);
+  return cell.empty() ? action : std::nullopt;
+}
+
+bool isOutsideThePlan(std::string_view cell) {
+  if (!takeNumber(cell)) return false;
+  if (!take(cell, "REDUCE_GRAD") && !take(cell, "UNSHARD") && !take(cell, "RESHARD")) return false;
+  takeNumber(cell);
+  return cell.empty();
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedule/check/problem.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace {
+
+/// Reads a schedule file: one row a rank, one cell an action (toText(Action)). Blank cells carry no
+/// meaning; `REDUCE_GRAD`, `UNSHARD` and `RESHARD` cells are left out, as gradients are reduced and
+/// parameters gathered outside the plan. A line that begins with '#' is a comment; it may say of
+/// the plan what its cells do not (PlanHeader), and is no rank. Which rank runs which stage follows
+/// from the actions (inferPlacement()) unless a comment says it. The plan's name is that in the
+/// comment, else `name`.
+///
+/// Throws Error with `name:line:column: rank r, cell c: …` for every cell that is no action
+/// (columns are bytes, both counted from 1; ranks and cells are counted from 0, blank cells aside),
+/// for a row without actions, for a bad comment, and for a text without any actions. Whether the
+/// plan can run is check()'s question.
+Schedule readSchedule(std::string_view text, const std::string& name);
+
+/// What could be read of a schedule file, and what could not.
+struct ReadableSchedule {
+  /// A cell that is no action is a forward pass of stage -1 here: the others keep their numbers.
+  Schedule schedule;
+  /// In the order of the file, each with its line and column; of more than ProblemList::kMost: so
+  /// many, and a last one that counts the rest. Empty: the schedule is what readSchedule() returns.
+  std::vector<Problem> problems;
+};
+
+/// readSchedule() for those who want to know what is wrong with the rest of a bad file too: throws
+/// for a text without any cells only.
+ReadableSchedule readReadable(std::string_view text, const std::string& name);
+
+/// The largest file that readScheduleFile() takes: some ten times a plan of 64 ranks and 1024
+/// micro-batches with all its sends and receives.
+inline constexpr std::int64_t kLargestScheduleFile = std::int64_t{64} << 20;
+
+/// Reads the file at `path`, "-": standard input. Throws Error as readSchedule() does, for a file
+/// that cannot be read, and for one that is larger than kLargestScheduleFile, without reading it.
+Schedule readScheduleFile(const std::string& path);
+/// The same as readReadable(): throws for a file that cannot be read, or is too large or empty.
+ReadableSchedule readReadableFile(const std::string& path);
+
+}  // namespace pipetrace

@@ -1,0 +1,52 @@
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "schedule/add_transfers.h"
+#include "schedule/build_schedule.h"
+#include "schedule/file/schedule_writer.h"
+#include "schedule/fuzz/targets.h"
+
+namespace pipetrace {
+namespace {
+
+/// `text` with some of it changed, cut out or doubled.
+std::string mutated(std::string text, std::mt19937& random) {
+  for (std::size_t i = 1 + random() % 4; i > 0 && !text.empty(); --i) {
+    const std::size_t at = random() % text.size();
+    switch (random() % 4) {
+      case 0: text[at] = static_cast<char>(random() % 256); break;
+      case 1: text.erase(at, random() % 12); break;
+      case 2: text.insert(at, text.substr(random() % text.size(), random() % 12)); break;
+      default: text.insert(at, 1, "0123FBIW,;()#= \n"[random() % 16]); break;
+    }
+  }
+  return text;
+}
+
+TEST(ScheduleFuzzSeeds, EveryBuildersPlanHoldsWhatMustHold) {
+  for (const std::string& name : scheduleNames()) {
+    const Schedule plan = buildSchedule(name, 3, 4);
+    fuzz::readAsScheduleFile(toCsv(plan));
+    fuzz::readAsScheduleFile(toCsv(addTransfers(plan, {.credits = 2})));
+  }
+}
+
+TEST(ScheduleFuzzSeeds, DamagedPlansBreakNothing) {
+  std::mt19937 random(23);
+  for (const std::string& name : scheduleNames()) {
+    const std::string text = toCsv(buildSchedule(name, 2, 3));
+    for (int i = 0; i < 40; ++i) fuzz::readAsScheduleFile(mutated(text, random));
+  }
+}
+
+TEST(ScheduleFuzzSeeds, OddInputsBreakNothing) {
+  for (const char* text : {"", ",", "\n", "#", "# name = \"", "9999999F9999999", "0F9999999\n0B0",
+                           "# update_every = 9999999\n0F0,0B0\n", "0RECV_F0\n", "0SEND_B0,0F0\n",
+                           "# update_every = 1, rank_of_stage = 0 0\n0F0,1F0,1B0,0B0\n"}) {
+    fuzz::readAsScheduleFile(text);
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/search/plan_model.h"
+
+namespace pipetrace {
+
+/// The search for the best plan of one placement of the stages: plans are offered to it, it makes
+/// more of them by squeezing orders, and improves the best.
+class PlacementSearch {
+ public:
+  /// `limits`, by rank: what activations may take. `costs` must outlive the search.
+  PlacementSearch(const Schedule& shape, const Costs& costs, std::vector<std::int64_t> limits);
+
+  /// Takes notice of plans of this placement only. Those that do not keep the limits, or that the
+  /// model does not cover, serve as orders.
+  void offer(const Schedule& plan);
+  /// Squeezes orders, those of the plans offered among them, until about so many jobs were placed.
+  void squeezeOrders(long long jobs);
+  /// Improves the best plan until about so many jobs were timed.
+  void improveBest(long long jobs);
+
+  bool isOptimal() const;
+  const std::optional<PlanScore>& score() const { return bestScore_; }
+  /// The best plan, whose name is what it came from; there must be one.
+  Schedule best() const;
+
+ private:
+  struct Order {
+    Schedule jobs;
+    std::optional<PlanScore> score;
+  };
+  /// As SqueezeOptions; whether backward passes stay whole where that is shorter.
+  struct Way {
+    bool overtake = false;
+    bool inputFirst = false;
+    int fillPercent = 0;
+    bool whole = false;
+  };
+  void squeezeOrder(Order& order, const Way& way);
+  void squeezeInDetail(Order& order, long long& jobs);
+  bool isShorterWhole(int stage) const;
+  void makeWhole(JobOrders& orders) const;
+  bool take(const JobOrders& orders, const std::string& origin);
+  void mergeHalves();
+
+  Schedule shape_;
+  const Costs& costs_;
+  Costs squeezeCosts_;
+  Costs wholeCosts_;
+  bool hasWhole_ = false;
+  std::vector<std::int64_t> limits_;
+  PlanModel model_;
+  PlanScore bound_;
+  PlanTimes times_;
+  std::vector<Order> orders_;
+  JobOrders best_;
+  std::optional<PlanScore> bestScore_;
+  std::string origin_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,62 @@
+#include "schedule/simulate/dry_run.h"
+
+#include <algorithm>
+
+#include "schedule/simulate/held_memory.h"
+#include "schedule/simulate/plan_timing.h"
+
+namespace pipetrace {
+namespace {
+
+DryRun::Rank timesOf(const std::vector<Action>& actions, const PlanTiming& timing, int rank) {
+  DryRun::Rank out;
+  out.begin.reserve(actions.size());
+  out.end.reserve(actions.size());
+  bool started = false;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    const PlanTiming::Span& span = timing.span(timing.numberOf({rank, static_cast<int>(i)}));
+    out.begin.push_back(span.begin);
+    out.end.push_back(span.end);
+    if (!isCompute(actions[i].kind)) continue;
+    if (!started) out.first = span.begin;
+    started = true;
+    out.last = span.end;
+    out.busy += span.end - span.begin;
+  }
+  return out;
+}
+
+}  // namespace
+
+DryRun dryRun(const Schedule& schedule, const Costs& costs) {
+  PlanTiming timing(schedule, costs);
+  std::vector<Nanoseconds> free(schedule.ranks.size(), costs.lr);
+  timing.run(free);
+  DryRun out;
+  out.ranks.reserve(schedule.ranks.size());
+  const auto weights = weightsByRank(schedule, costs, timing.versions());
+  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    const Peaks peaks = peaksOf(schedule, costs, weights[r], rank);
+    out.ranks.push_back(timesOf(schedule.ranks[r], timing, rank));
+    out.ranks.back().peakLive = peaks.live;
+    out.ranks.back().peakMemory = peaks.memory;
+  }
+  out.length = *std::max_element(free.begin(), free.end());
+  if (schedule.updates.every == 0) out.length += costs.optimizer;
+  return out;
+}
+
+double DryRun::spanBubble() const {
+  Nanoseconds longest = 0;
+  double bubble = 0;
+  for (const Rank& rank : ranks) {
+    const Nanoseconds span = rank.last - rank.first;
+    if (span <= longest) continue;
+    longest = span;
+    bubble = static_cast<double>(span - rank.busy) / static_cast<double>(span);
+  }
+  return bubble;
+}
+
+}  // namespace pipetrace

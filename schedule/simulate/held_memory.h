@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/costs.h"
+#include "schedule/schedule.h"
+#include "schedule/simulate/weight_versions.h"
+
+namespace pipetrace {
+
+/// What a rank holds while it does its actions in order: call begin() and end() for each. A forward
+/// takes its activation when it begins; the input half gives StageCosts::freedByInput of it back
+/// when it ends, the weight half the rest, a whole backward pass all of it. Transfers hold nothing.
+class HeldMemory {
+ public:
+  /// `costs` has all stages and must outlive this; `weights` is what the rank's weights take.
+  HeldMemory(const Costs& costs, std::int64_t weights) : costs_(costs), memory_(weights) {}
+
+  void begin(const Action& action);
+  void end(const Action& action);
+
+  int live() const { return live_; }               ///< activations
+  std::int64_t memory() const { return memory_; }  ///< weights and activations
+
+ private:
+  const StageCosts& costsOf(int stage) const {
+    return costs_.stages[static_cast<std::size_t>(stage)];
+  }
+
+  const Costs& costs_;
+  int live_ = 0;
+  std::int64_t memory_;
+};
+
+/// By rank: the weights of its stages, in as many versions as the plan keeps.
+std::vector<std::int64_t> weightsByRank(const Schedule& schedule, const Costs& costs,
+                                        const WeightVersions& versions);
+
+/// The most that a rank holds at once.
+struct Peaks {
+  int live = 0;
+  std::int64_t memory = 0;
+};
+Peaks peaksOf(const Schedule& schedule, const Costs& costs, std::int64_t weights, int rank);
+
+}  // namespace pipetrace

@@ -1,0 +1,180 @@
+#include "schedule/simulate/plan_timing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "schedule/check/check.h"
+#include "schedule/check/plan_order.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+void requireCosts(const Schedule& schedule, const Costs& costs) {
+  if (costs.stages.size() >= static_cast<std::size_t>(schedule.numStages)) return;
+  throw Error("cannot simulate " + schedule.name + ": costs are given for " +
+              std::to_string(costs.stages.size()) + " stages, and it has " +
+              std::to_string(schedule.numStages));
+}
+
+}  // namespace
+
+PlanTiming::PlanTiming(const Schedule& schedule, const Costs& costs)
+    : schedule_(schedule), costs_(costs) {
+  requireCosts(schedule, costs);
+  const PlanIndex index(schedule);
+  hasTransfers_ = index.hasTransfers();
+  // What moves when is open where sends and receives do not match.
+  if (hasTransfers_ || !index.problems().empty()) requireValid(schedule);
+  numberActions();
+  const PlanOrder order = planOrder(schedule, index);
+  if (!order.complete) requireValid(schedule);
+  order_.reserve(order.order.size());
+  for (const PlanIndex::Position& position : order.order) order_.push_back(numberOf(position));
+  connect(index);
+  versions_ = weightVersions(schedule);
+  if (!versions_.updates.empty()) updatesAfter_.assign(actions_.size(), 0);
+  for (const WeightVersions::Update& update : versions_.updates) {
+    ++updatesAfter_[static_cast<std::size_t>(numberOf(update.after))];
+  }
+}
+
+void PlanTiming::numberActions() {
+  for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
+    firstOfRank_.push_back(actionCount());
+    for (const Action& action : schedule_.ranks[static_cast<std::size_t>(rank)]) {
+      actions_.push_back(&action);
+      rankOf_.push_back(rank);
+    }
+  }
+  spans_.resize(actions_.size());
+  inputs_.assign(2 * actions_.size(), kNone);
+  transfers_.resize(2 * actions_.size());
+  const std::size_t ranks = schedule_.ranks.size();
+  if (costs_.bandwidth > 0) linkFree_.assign(ranks * ranks, 0);
+}
+
+PlanIndex::Position PlanTiming::positionOf(int number) const {
+  const int rank = rankOf(number);
+  return {rank, number - firstOfRank_[static_cast<std::size_t>(rank)]};
+}
+
+void PlanTiming::connect(const PlanIndex& index) {
+  for (int number = 0; number < actionCount(); ++number) {
+    if (!isTransfer(action(number).kind)) connectInputs(index, number);
+  }
+  if (!hasTransfers_) return;
+  half_.resize(transfers_.size());
+  for (int number = 0; number < actionCount(); ++number) {
+    if (!isTransfer(action(number).kind)) continue;
+    const PlannedMessage moved = messageOf(action(number));
+    const int message = 2 * numberOf(index.makerOf(moved)) + (moved.forward ? 0 : 1);
+    inputs_[static_cast<std::size_t>(2 * number)] = message;
+    Transfer& transfer = transfers_[static_cast<std::size_t>(message)];
+    (isSend(action(number).kind) ? transfer.send : transfer.receive) = number;
+  }
+}
+
+void PlanTiming::connectInputs(const PlanIndex& index, int number) {
+  int count = 0;
+  for (const PlannedMessage& needed : messagesTo(action(number))) {
+    const PlanIndex::Position maker = index.makerOf(needed);
+    if (!maker.exists() || maker.rank == rankOf(number)) continue;
+    const int message = 2 * numberOf(maker) + (needed.forward ? 0 : 1);
+    inputs_[static_cast<std::size_t>(2 * number + count++)] = message;
+    transfers_[static_cast<std::size_t>(message)].user = number;
+  }
+}
+
+Nanoseconds PlanTiming::costOf(const Action& action) const {
+  const StageCosts& stage = costs_.stages[static_cast<std::size_t>(action.stage)];
+  switch (action.kind) {
+    case JobKind::kForward: return stage.forward;
+    case JobKind::kBackward: return stage.backward;
+    case JobKind::kBackwardInput: return stage.backwardInput;
+    case JobKind::kBackwardWeight: return stage.backwardWeight;
+    case JobKind::kForwardBackward:
+      if (stage.forwardBackward >= 0) return stage.forwardBackward;
+      return stage.forward + costs_.stages[static_cast<std::size_t>(action.backwardStage)].backward;
+    default: return 0;
+  }
+}
+
+std::int64_t PlanTiming::bytesOf(int message) const {
+  const Action& maker = action(makerOf(message));
+  int stage = maker.stage;
+  if (!isForward(message)) {
+    stage = (maker.kind == JobKind::kForwardBackward ? maker.backwardStage : maker.stage) - 1;
+  }
+  return costs_.stages[static_cast<std::size_t>(stage)].message;
+}
+
+/// How long a message keeps its link.
+Nanoseconds PlanTiming::wireTimeOf(int message) const {
+  if (costs_.bandwidth <= 0) return 0;
+  return std::llround(static_cast<double>(bytesOf(message)) / costs_.bandwidth * 1e9);
+}
+
+Nanoseconds* PlanTiming::linkOf(int message) {
+  const auto from = static_cast<std::size_t>(rankOf(makerOf(message)));
+  const auto to = static_cast<std::size_t>(rankOf(transfer(message).user));
+  return &linkFree_[from * schedule_.ranks.size() + to];
+}
+
+void PlanTiming::run(std::vector<Nanoseconds>& free) {
+  std::fill(half_.begin(), half_.end(), 0);
+  pendingUpdates_.assign(free.size(), 0);
+  for (const int number : order_) {
+    Nanoseconds& now = free[static_cast<std::size_t>(rankOf(number))];
+    if (isTransfer(action(number).kind)) {
+      runTransfer(number, now);
+    } else {
+      runCompute(number, now);
+    }
+  }
+  for (std::size_t r = 0; r < free.size(); ++r) free[r] += pendingUpdates_[r] * costs_.optimizer;
+}
+
+void PlanTiming::runCompute(int number, Nanoseconds& free) {
+  Span& span = spans_[static_cast<std::size_t>(number)];
+  int& updates = pendingUpdates_[static_cast<std::size_t>(rankOf(number))];
+  span.begin = free + updates * costs_.optimizer;
+  updates = updatesAfter(number);
+  for (int which = 0; which < 2; ++which) {
+    const int input = inputOf(number, which);
+    if (input != kNone) span.begin = std::max(span.begin, transfer(input).end);
+  }
+  free = span.end = span.begin + costOf(action(number));
+  for (int message = 2 * number; message < 2 * number + 2 && !hasTransfers_; ++message) {
+    Transfer& made = transfers_[static_cast<std::size_t>(message)];
+    if (made.user == kNone) continue;
+    made.sent = made.posted = span.end;
+    move(message);
+  }
+}
+
+void PlanTiming::runTransfer(int number, Nanoseconds now) {
+  spans_[static_cast<std::size_t>(number)] = {now, now};
+  const int message = messageOfTransfer(number);
+  Transfer& moved = transfers_[static_cast<std::size_t>(message)];
+  (isSend(action(number).kind) ? moved.sent : moved.posted) = now;
+  char& half = half_[static_cast<std::size_t>(message)];
+  if (half != 0) move(message);
+  half = 1;
+}
+
+void PlanTiming::move(int message) {
+  Transfer& moved = transfers_[static_cast<std::size_t>(message)];
+  moved.begin = std::max(moved.sent, moved.posted);
+  if (costs_.bandwidth <= 0) {
+    moved.end = moved.begin + costs_.transfer;
+    return;
+  }
+  Nanoseconds& link = *linkOf(message);
+  moved.begin = std::max(moved.begin, link);
+  link = moved.begin + wireTimeOf(message);
+  moved.end = link + costs_.transfer;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,99 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/check/plan_index.h"
+#include "schedule/costs.h"
+#include "schedule/simulate/weight_versions.h"
+
+namespace pipetrace {
+
+/// When each action of a plan runs and each message moves: what dryRun() and simulate() are made
+/// of. All is in flat arrays, by the number of an action (rank after rank, cell after cell) and of
+/// a message (2 * number of the action that makes it, + 1 for a gradient).
+class PlanTiming {
+ public:
+  /// The times of one action; of a transfer, when its rank came to it.
+  struct Span {
+    Nanoseconds begin = 0;
+    Nanoseconds end = 0;
+  };
+  /// A message between two ranks.
+  struct Transfer {
+    int user = kNone;      ///< number of the action that needs it; kNone: there is no such message
+    Nanoseconds sent = 0;  ///< made; in a full plan: its rank came to the send
+    Nanoseconds posted = 0;  ///< full plans: its receiver came to the receive
+    Nanoseconds begin = 0;   ///< its turn on the link
+    Nanoseconds end = 0;     ///< it is there
+    int send = kNone;        ///< full plans: numbers of the actions that move it
+    int receive = kNone;
+  };
+  static constexpr int kNone = -1;
+
+  /// Both must outlive this. Throws as dryRun() does.
+  PlanTiming(const Schedule& schedule, const Costs& costs);
+
+  /// Runs all actions once. free[r] is when rank r begins; it becomes when the rank is done. A
+  /// further run is the next step: links are still busy with what the one before sent.
+  void run(std::vector<Nanoseconds>& free);
+
+  int actionCount() const { return static_cast<int>(actions_.size()); }
+  int numberOf(PlanIndex::Position position) const {
+    return firstOfRank_[static_cast<std::size_t>(position.rank)] + position.cell;
+  }
+  PlanIndex::Position positionOf(int number) const;
+  const Action& action(int number) const { return *actions_[static_cast<std::size_t>(number)]; }
+  int rankOf(int number) const { return rankOf_[static_cast<std::size_t>(number)]; }
+  /// Numbers of actions in an order in which they can run.
+  const std::vector<int>& order() const { return order_; }
+  const Span& span(int number) const { return spans_[static_cast<std::size_t>(number)]; }
+  const Transfer& transfer(int message) const {
+    return transfers_[static_cast<std::size_t>(message)];
+  }
+  int messageCount() const { return static_cast<int>(transfers_.size()); }
+  static int makerOf(int message) { return message / 2; }
+  static bool isForward(int message) { return message % 2 == 0; }
+  /// The messages from other ranks that a compute action needs; kNone where there is none.
+  int inputOf(int number, int which) const {
+    return inputs_[static_cast<std::size_t>(2 * number + which)];
+  }
+  /// The message that a send or a receive moves.
+  int messageOfTransfer(int number) const { return inputs_[static_cast<std::size_t>(2 * number)]; }
+  /// How long a message is; 0 where the costs do not say.
+  std::int64_t bytesOf(int message) const;
+  /// How many updates of the weights follow an action (asynchronous plans).
+  int updatesAfter(int number) const {
+    return updatesAfter_.empty() ? 0 : updatesAfter_[static_cast<std::size_t>(number)];
+  }
+  bool hasTransfers() const { return hasTransfers_; }
+  const WeightVersions& versions() const { return versions_; }
+
+ private:
+  void numberActions();
+  void connect(const PlanIndex& index);
+  void connectInputs(const PlanIndex& index, int number);
+  Nanoseconds costOf(const Action& action) const;
+  Nanoseconds wireTimeOf(int message) const;
+  Nanoseconds* linkOf(int message);
+  void runCompute(int number, Nanoseconds& free);
+  void runTransfer(int number, Nanoseconds now);
+  void move(int message);
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  bool hasTransfers_ = false;
+  WeightVersions versions_;
+  std::vector<int> firstOfRank_;
+  std::vector<int> rankOf_;
+  std::vector<const Action*> actions_;
+  std::vector<int> order_;
+  std::vector<int> inputs_;  // two by action
+  std::vector<int> updatesAfter_;
+  std::vector<int> pendingUpdates_;  // by rank: they come after the sends of what they follow
+  std::vector<Span> spans_;
+  std::vector<Transfer> transfers_;
+  std::vector<char> half_;             // by message of a full plan: one of its ends is there
+  std::vector<Nanoseconds> linkFree_;  // by sender and receiver; only with a bandwidth
+};
+
+}  // namespace pipetrace

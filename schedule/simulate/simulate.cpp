@@ -1,0 +1,264 @@
+#include "schedule/simulate/simulate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedule/simulate/find_critical_path.h"
+#include "schedule/simulate/held_memory.h"
+#include "schedule/simulate/held_memory_counters.h"
+#include "schedule/simulate/plan_timing.h"
+#include "trace/log/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kNone = PlanTiming::kNone;
+
+class Run {
+ public:
+  Run(const Schedule& schedule, const Costs& costs, const SimulateOptions& options)
+      : schedule_(schedule),
+        costs_(costs),
+        options_(options),
+        timing_(schedule, costs),
+        stages_(schedule.stagesByRank()) {
+    StringTable& strings = out_.timeline.strings;
+    actionKey_ = strings.intern(log_format::kAction);
+    versionKey_ = strings.intern(log_format::kVersionKey);
+    bytesKey_ = strings.intern(log_format::kBytes);
+    for (int number = 0; number < timing_.actionCount(); ++number) {
+      texts_.push_back(strings.intern(toText(timing_.action(number))));
+    }
+    const std::size_t ranks = schedule.ranks.size();
+    free_.assign(ranks, options.begin);
+    nextId_.assign(ranks, 0);
+    started_.assign(ranks, 0);
+    sendTracks_.assign(ranks, kNone);
+    receiveTracks_.assign(ranks, kNone);
+    for (int rank = 0; rank < schedule.numRanks(); ++rank) addRank(rank);
+  }
+
+  Simulation run() {
+    for (int step = 0; step < options_.steps; ++step) runStep(step);
+    out_.length = *std::max_element(free_.begin(), free_.end()) - options_.begin;
+    findPeaks();
+    out_.timeline.sort();
+    for (const Track& track : out_.timeline.tracks) {
+      out_.timeline.ranks.at(track.rank).written += static_cast<std::int64_t>(track.events.size());
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void addRank(int rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    out_.ranks.emplace_back();
+    Track& track = out_.timeline.track(rank, kComputeLane);
+    track.events.reserve((schedule_.ranks[r].size() + 2) *
+                         static_cast<std::size_t>(options_.steps));
+
+    RankInfo& info = out_.timeline.ranks[rank];
+    info.rank = rank;
+    info.worldSize = schedule_.numRanks();
+    info.numStages = schedule_.numStages;
+    info.numChunks = static_cast<int>(stages_[r].size());
+    info.numMicroBatches = schedule_.numMicroBatches;
+    info.schedule = schedule_.name;
+    info.dataParallelIndex = 0;
+    info.clock = "simulated";
+    info.device = "simulated";
+    info.hasEnd = true;
+  }
+
+  void runStep(int step) {
+    if (options_.stepsStartTogether) {
+      std::fill(free_.begin(), free_.end(), *std::max_element(free_.begin(), free_.end()));
+    }
+    step_ = step;
+    const std::vector<Nanoseconds> begins = free_;
+    if (costs_.lr > 0) addToAllRanks(JobKind::kLr, costs_.lr);
+    firstId_ = nextId_;
+    timing_.run(free_);
+    for (std::size_t r = 0; r < nextId_.size(); ++r) {
+      nextId_[r] += static_cast<std::int64_t>(schedule_.ranks[r].size());
+    }
+    for (int number = 0; number < timing_.actionCount(); ++number) addAction(number);
+    for (int message = 0; message < timing_.messageCount(); ++message) addMessage(message);
+    if (schedule_.updates.every > 0) {
+      addUpdates();
+    } else if (costs_.optimizer > 0) {
+      addToAllRanks(JobKind::kOptimizer, costs_.optimizer);
+    }
+    if (options_.counters) addHeldMemoryCounters(schedule_, costs_, timing_, out_.timeline);
+    if (step + 1 == options_.steps) {
+      out_.criticalPath = findCriticalPath(schedule_, costs_, timing_, begins, free_);
+    }
+  }
+
+  Event jobOf(JobKind kind, int rank) {
+    Event event;
+    event.kind = kind;
+    event.job = nextId_[static_cast<std::size_t>(rank)]++;
+    event.step = step_;
+    event.microBatch = 0;
+    event.number = 0;
+    return event;
+  }
+
+  void addToAllRanks(JobKind kind, Nanoseconds cost) {
+    for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
+      const auto r = static_cast<std::size_t>(rank);
+      Event event = jobOf(kind, rank);
+      event.begin = free_[r];
+      event.end = free_[r] += cost;
+      out_.timeline.tracks[r].events.push_back(event);
+    }
+  }
+
+  /// The optimizer jobs of an asynchronous plan.
+  void addUpdates() {
+    std::vector<int> done(static_cast<std::size_t>(schedule_.numStages), 0);
+    int previous = kNone;
+    Nanoseconds now = 0;
+    for (const WeightVersions::Update& update : timing_.versions().updates) {
+      const int number = timing_.numberOf(update.after);
+      if (number != previous) now = timing_.span(number).end;
+      previous = number;
+      const int version = ++done[static_cast<std::size_t>(update.stage)];
+      if (costs_.optimizer == 0) continue;
+      Event event = jobOf(JobKind::kOptimizer, update.after.rank);
+      event.stage = update.stage;
+      event.chunk = chunkOf(update.after.rank, update.stage);
+      event.begin = now;
+      event.end = now += costs_.optimizer;
+      const Argument argument = Argument::ofInteger(versionKey_, firstVersion_ + version);
+      out_.timeline.setArguments(event, {&argument, 1});
+      out_.timeline.tracks[static_cast<std::size_t>(update.after.rank)].events.push_back(event);
+    }
+    firstVersion_ += *std::max_element(done.begin(), done.end());
+  }
+
+  void addAction(int number) {
+    const Action& action = timing_.action(number);
+    if (!isCompute(action.kind)) return;
+    const int rank = timing_.rankOf(number);
+    const PlanTiming::Span& span = timing_.span(number);
+    Event event;
+    event.kind = action.kind;
+    event.job = idOf(number);
+    event.step = step_;
+    event.stage = action.stage;
+    event.microBatch = action.microBatch;
+    event.number = action.microBatch;
+    event.chunk = chunkOf(rank, action.stage);
+    event.begin = span.begin;
+    event.end = span.end;
+    const Argument arguments[] = {
+        Argument::ofText(actionKey_, texts_[static_cast<std::size_t>(number)]),
+        Argument::ofInteger(
+            versionKey_,
+            firstVersion_ + timing_.versions().usedBy(schedule_, action.stage, action.microBatch))};
+    const std::size_t count = schedule_.updates.every > 0 ? 2 : 1;
+    out_.timeline.setArguments(event, {arguments, count});
+    out_.timeline.tracks[static_cast<std::size_t>(rank)].events.push_back(event);
+
+    Simulation::Rank& found = out_.ranks[static_cast<std::size_t>(rank)];
+    if (!started_[static_cast<std::size_t>(rank)]) found.first = span.begin;
+    started_[static_cast<std::size_t>(rank)] = true;
+    found.busy += event.duration();
+    found.last = std::max(found.last, event.end);
+  }
+
+  /// Both ends of a message, where it takes time or stands in the plan.
+  void addMessage(int message) {
+    const PlanTiming::Transfer& moved = timing_.transfer(message);
+    if (moved.user == kNone || (moved.begin == moved.end && !timing_.hasTransfers())) return;
+    const int maker = PlanTiming::makerOf(message);
+    const int sender = timing_.rankOf(maker);
+    const int receiver = timing_.rankOf(moved.user);
+    const PlannedMessages made = messagesFrom(timing_.action(maker));
+    const PlannedMessage& what = made.list[PlanTiming::isForward(message) ? 0 : made.count - 1];
+    // A stream takes up a message when it is through with the one before.
+    const bool waitsForLink = moved.begin > std::max(moved.sent, moved.posted);
+
+    Event event;
+    event.step = step_;
+    event.microBatch = what.microBatch;
+    event.end = moved.end;
+    if (const std::int64_t bytes = timing_.bytesOf(message); bytes > 0) {
+      const Argument argument = Argument::ofInteger(bytesKey_, bytes);
+      out_.timeline.setArguments(event, {&argument, 1});
+    }
+    event.begin = waitsForLink ? moved.begin : moved.sent;
+    event.kind = what.forward ? JobKind::kSendForward : JobKind::kSendBackward;
+    addMessageEnd(event, sender, receiver, what.from, idOf(maker), true);
+    event.begin = waitsForLink ? moved.begin : moved.posted;
+    event.kind = what.forward ? JobKind::kRecvForward : JobKind::kRecvBackward;
+    addMessageEnd(event, receiver, sender, what.to(), idOf(moved.user), false);
+  }
+
+  void addMessageEnd(Event event, int rank, int peer, int stage, std::int64_t job, bool sends) {
+    event.stage = stage;
+    event.chunk = chunkOf(rank, stage);
+    event.peer = peer;
+    event.job = job;
+    int& index = (sends ? sendTracks_ : receiveTracks_)[static_cast<std::size_t>(rank)];
+    auto& tracks = out_.timeline.tracks;
+    if (index == kNone) {
+      index = static_cast<int>(tracks.size());
+      out_.timeline.track(rank, sends ? kSendLane : kRecvLane);
+    }
+    tracks[static_cast<std::size_t>(index)].events.push_back(event);
+  }
+
+  void findPeaks() {
+    const auto weights = weightsByRank(schedule_, costs_, timing_.versions());
+    for (std::size_t r = 0; r < out_.ranks.size(); ++r) {
+      const Peaks peaks = peaksOf(schedule_, costs_, weights[r], static_cast<int>(r));
+      out_.ranks[r].peakLive = peaks.live;
+      out_.ranks[r].peakMemory = peaks.memory;
+      for (const int stage : stages_[r]) {
+        const int held = timing_.versions().stages[static_cast<std::size_t>(stage)].held;
+        out_.ranks[r].versions = std::max(out_.ranks[r].versions, held);
+      }
+    }
+  }
+
+  std::int64_t idOf(int number) const {
+    const PlanIndex::Position position = timing_.positionOf(number);
+    return firstId_[static_cast<std::size_t>(position.rank)] + position.cell;
+  }
+
+  std::int16_t chunkOf(int rank, int stage) const {
+    const std::vector<int>& stages = stages_[static_cast<std::size_t>(rank)];
+    const auto found = std::lower_bound(stages.begin(), stages.end(), stage);
+    return static_cast<std::int16_t>(found - stages.begin());
+  }
+
+  const Schedule& schedule_;
+  const Costs& costs_;
+  const SimulateOptions& options_;
+  PlanTiming timing_;
+  std::vector<std::vector<int>> stages_;  // by rank
+  Simulation out_;
+  StringId actionKey_ = 0;
+  StringId versionKey_ = 0;
+  StringId bytesKey_ = 0;
+  std::vector<StringId> texts_;  // by action
+  std::int32_t step_ = 0;
+  int firstVersion_ = 0;               // of the weights, in this step
+  std::vector<Nanoseconds> free_;      // by rank: when it can do its next job
+  std::vector<std::int64_t> nextId_;   // by rank
+  std::vector<std::int64_t> firstId_;  // by rank: the id of the step's first action
+  std::vector<char> started_;          // by rank: whether it has done a compute job
+  std::vector<int> sendTracks_;        // by rank: index of its track; kNone: it has none
+  std::vector<int> receiveTracks_;
+};
+
+}  // namespace
+
+Simulation simulate(const Schedule& schedule, const Costs& costs, const SimulateOptions& options) {
+  return Run(schedule, costs, options).run();
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "schedule/add_transfers.h"
+#include "schedule/testing/second_opinion.h"
+
+namespace pipetrace::test {
+
+/// Random plans that can run: whatever work could be done next is done next.
+class RandomPlans {
+ public:
+  explicit RandomPlans(unsigned seed) : random_(seed) {}
+
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+
+  Schedule computeOnly() {
+    plan_ = {};
+    plan_.name = "random";
+    const int ranks = 1 + below(4);
+    plan_.ranks.resize(static_cast<std::size_t>(ranks));
+    plan_.numMicroBatches = 1 + below(4);
+    plan_.numStages = ranks + below(4);
+    if (below(4) == 0 && plan_.numMicroBatches > 1) {
+      plan_.numStages = ranks;
+      plan_.firstReversed = 1 + below(plan_.numMicroBatches - 1);
+    }
+    for (int s = 0; s < plan_.numStages; ++s) {
+      plan_.rankOfStage.push_back(s < ranks ? s : below(ranks));
+    }
+    std::shuffle(plan_.rankOfStage.begin(), plan_.rankOfStage.end(), random_);
+    if (plan_.firstReversed > 0) {
+      plan_.rankOfStageReversed.assign(plan_.rankOfStage.rbegin(), plan_.rankOfStage.rend());
+    }
+    fill();
+    return plan_;
+  }
+
+  /// The same, in about half of the cases with its sends and receives.
+  Schedule any() {
+    const Schedule plan = computeOnly();
+    return below(2) == 0 ? plan : addTransfers(plan, {.credits = below(4)});
+  }
+
+ private:
+  void fill() {
+    done_.clear();
+    split_ = below(3);  // no backward pass in halves, some, all
+    for (;;) {
+      std::vector<Action> ready;
+      for (int s = 0; s < plan_.numStages; ++s) {
+        for (int m = 0; m < plan_.numMicroBatches; ++m) addReady(s, m, ready);
+      }
+      if (ready.empty()) return;
+      const Action first = ready[static_cast<std::size_t>(below(static_cast<int>(ready.size())))];
+      take(maybeFused(first, ready));
+    }
+  }
+
+  bool has(char letter, int s, int m) const { return done_.count({letter, s, m}) > 0; }
+
+  void addReady(int s, int m, std::vector<Action>& ready) {
+    const bool gotInput = s == 0 || has('F', s - 1, m);
+    const bool gotGradient = s + 1 == plan_.numStages || has('B', s + 1, m) || has('I', s + 1, m);
+    if (!has('F', s, m)) {
+      if (gotInput) ready.push_back({JobKind::kForward, s, m});
+    } else if (!has('B', s, m) && !has('I', s, m)) {
+      const bool halves = split_ == 2 || (split_ == 1 && (s * 7 + m * 3) % 2 == 0);
+      if (gotGradient) {
+        ready.push_back({halves ? JobKind::kBackwardInput : JobKind::kBackward, s, m});
+      }
+    } else if (has('I', s, m) && !has('W', s, m)) {
+      ready.push_back({JobKind::kBackwardWeight, s, m});
+    }
+  }
+
+  Action maybeFused(const Action& first, const std::vector<Action>& ready) {
+    if (first.kind != JobKind::kForward || below(2) == 0) return first;
+    for (const Action& other : ready) {
+      if (other.kind != JobKind::kBackward) continue;
+      if (plan_.rankOf(other.stage, other.microBatch) !=
+          plan_.rankOf(first.stage, first.microBatch)) {
+        continue;
+      }
+      return {JobKind::kForwardBackward, first.stage, first.microBatch, other.stage,
+              other.microBatch};
+    }
+    return first;
+  }
+
+  void take(const Action& action) {
+    for (const Item& item : itemsOf(action)) done_.insert(item);
+    plan_.ranks[static_cast<std::size_t>(plan_.rankOf(action.stage, action.microBatch))].push_back(
+        action);
+  }
+
+  std::mt19937 random_;
+  Schedule plan_;
+  std::set<Item> done_;
+  int split_ = 0;
+};
+
+}  // namespace pipetrace::test

@@ -1,0 +1,296 @@
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "schedule/check/wait_rules.h"
+#include "schedule/schedule.h"
+
+namespace pipetrace::test {
+
+using Item = std::tuple<char, int, int>;  // F, B, I, W and s, r (forward), S, R (backward)
+
+inline std::vector<Item> itemsOf(const Action& a) {
+  switch (a.kind) {
+    case JobKind::kForward: return {{'F', a.stage, a.microBatch}};
+    case JobKind::kBackward: return {{'B', a.stage, a.microBatch}};
+    case JobKind::kBackwardInput: return {{'I', a.stage, a.microBatch}};
+    case JobKind::kBackwardWeight: return {{'W', a.stage, a.microBatch}};
+    case JobKind::kForwardBackward:
+      return {{'F', a.stage, a.microBatch}, {'B', a.backwardStage, a.backwardMicroBatch}};
+    case JobKind::kSendForward: return {{'s', a.stage, a.microBatch}};
+    case JobKind::kRecvForward: return {{'r', a.stage, a.microBatch}};
+    case JobKind::kSendBackward: return {{'S', a.stage, a.microBatch}};
+    case JobKind::kRecvBackward: return {{'R', a.stage, a.microBatch}};
+    default: return {};
+  }
+}
+
+/// Whether a plan can run, found in another way than check() does: all ranks at once, round after
+/// round, over sets of what is done.
+class SecondOpinion {
+ public:
+  SecondOpinion(const Schedule& plan, int buffers) : plan_(plan), buffers_(buffers) {}
+
+  bool isValid() {
+    collect();
+    return hasRightWork() && hasRightTransfers() && channelsAreInOrder() && runs();
+  }
+
+ private:
+  static bool moves(const Item& item) {
+    return std::string("srSR").find(std::get<0>(item)) != std::string::npos;
+  }
+  int home(int s, int m) const { return plan_.rankOf(s, m); }
+
+  void collect() {
+    for (int r = 0; r < plan_.numRanks(); ++r) {
+      for (const Action& a : plan_.ranks[static_cast<std::size_t>(r)]) {
+        for (const Item& item : itemsOf(a)) {
+          all_.insert({item, r});
+          ++count_;
+          full_ = full_ || moves(item);
+        }
+      }
+    }
+  }
+  bool has(const Item& item, int rank) const { return all_.count({item, rank}) > 0; }
+
+  bool hasRightWork() const {
+    std::size_t work = 0;
+    for (int s = 0; s < plan_.numStages; ++s) {
+      for (int m = 0; m < plan_.numMicroBatches; ++m) {
+        const int r = home(s, m);
+        const bool whole = has({'B', s, m}, r);
+        const bool halves = has({'I', s, m}, r) && has({'W', s, m}, r);
+        if (!has({'F', s, m}, r) || whole == halves) return false;
+        work += whole ? 2 : 3;
+      }
+    }
+    std::size_t transfers = 0;
+    for (const auto& [item, rank] : all_) transfers += moves(item);
+    return count_ == all_.size() && work + transfers == count_;
+  }
+
+  bool hasRightTransfers() const {
+    if (!full_) return true;
+    std::set<std::pair<Item, int>> expected;
+    for (int s = 0; s + 1 < plan_.numStages; ++s) {
+      for (int m = 0; m < plan_.numMicroBatches; ++m) {
+        const int lower = home(s, m);
+        const int upper = home(s + 1, m);
+        if (lower == upper) continue;
+        expected.insert({{'s', s, m}, lower});
+        expected.insert({{'r', s + 1, m}, upper});
+        expected.insert({{'S', s + 1, m}, upper});
+        expected.insert({{'R', s, m}, lower});
+      }
+    }
+    std::set<std::pair<Item, int>> found;
+    for (const auto& entry : all_) {
+      if (moves(entry.first)) found.insert(entry);
+    }
+    return found == expected;
+  }
+
+  /// The item at the other end of a transfer, and its rank.
+  std::pair<Item, int> partner(const Item& item) const {
+    const auto [letter, s, m] = item;
+    const int t = letter == 's' || letter == 'R' ? s + 1 : s - 1;
+    const char other = letter == 's' ? 'r' : letter == 'r' ? 's' : letter == 'S' ? 'R' : 'S';
+    return {{other, t, m}, home(t, m)};
+  }
+
+  bool channelsAreInOrder() const {
+    for (int a = 0; a < plan_.numRanks(); ++a) {
+      for (int b = 0; b < plan_.numRanks(); ++b) {
+        if (transfersOf(a, "sS", b, true) != transfersOf(b, "rR", a, false)) return false;
+      }
+    }
+    return true;
+  }
+  std::vector<Item> transfersOf(int rank, const std::string& letters, int peer, bool sends) const {
+    std::vector<Item> list;
+    for (const Action& a : plan_.ranks[static_cast<std::size_t>(rank)]) {
+      for (const Item& item : itemsOf(a)) {
+        if (letters.find(std::get<0>(item)) == std::string::npos) continue;
+        const auto [other, where] = partner(item);
+        if (where == peer) list.push_back(sends ? other : item);
+      }
+    }
+    return list;
+  }
+
+  bool done(char letter, int s, int m) const { return done_.count({letter, s, m}) > 0; }
+  bool gradientDone(int s, int m) const { return done('B', s, m) || done('I', s, m); }
+
+  bool arrived(bool forward, int s, int m) const {
+    const int from = forward ? s - 1 : s + 1;
+    if (from < 0 || from >= plan_.numStages) return true;
+    if (!full_ || home(from, m) == home(s, m)) {
+      return forward ? done('F', from, m) : gradientDone(from, m);
+    }
+    return forward ? done('s', from, m) && done('r', s, m) : done('S', from, m) && done('R', s, m);
+  }
+
+  bool isNext(const Item& item, int rank) const {
+    const auto& actions = plan_.ranks[static_cast<std::size_t>(rank)];
+    const std::size_t at = next_[static_cast<std::size_t>(rank)];
+    return at < actions.size() && itemsOf(actions[at]).front() == item;
+  }
+
+  bool ready(const Item& item, int rank) const {
+    const auto [letter, s, m] = item;
+    switch (letter) {
+      case 'F': return arrived(true, s, m);
+      case 'B':
+      case 'I': return done('F', s, m) && arrived(false, s, m);
+      case 'W': return done('I', s, m);
+      default: return readyToMove(item, rank);
+    }
+  }
+
+  bool readyToMove(const Item& item, int rank) const {
+    const auto [letter, s, m] = item;
+    const bool sends = letter == 's' || letter == 'S';
+    const auto [other, peer] = partner(item);
+    if (sends && !(letter == 's' ? done('F', s, m) : gradientDone(s, m))) return false;
+    if (buffers_ == kBlocking) return done_.count(other) > 0 || meets(item, other, peer);
+    if (!sends || buffers_ == kUnboundedBuffers) return true;
+    int lying = 0;
+    for (const Item& sent : done_) {
+      const char l = std::get<0>(sent);
+      if ((l != 's' && l != 'S') || home(std::get<1>(sent), std::get<2>(sent)) != rank) continue;
+      const auto [receive, where] = partner(sent);
+      lying += where == peer && done_.count(receive) == 0;
+    }
+    return lying < buffers_;
+  }
+
+  /// Both ranks stand at the two ends of one message, and there is something to send.
+  bool meets(const Item& item, const Item& other, int peer) const {
+    if (!isNext(other, peer)) return false;
+    const auto [letter, s, m] = std::get<0>(item) == 's' || std::get<0>(item) == 'S' ? item : other;
+    return letter == 's' ? done('F', s, m) : gradientDone(s, m);
+  }
+
+  bool runs() {
+    next_.assign(plan_.ranks.size(), 0);
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int r = 0; r < plan_.numRanks(); ++r) moved = step(r) || moved;
+    }
+    for (std::size_t r = 0; r < next_.size(); ++r) {
+      if (next_[r] < plan_.ranks[r].size()) return false;
+    }
+    return true;
+  }
+
+  bool step(int r) {
+    const auto& actions = plan_.ranks[static_cast<std::size_t>(r)];
+    std::size_t& at = next_[static_cast<std::size_t>(r)];
+    if (at == actions.size()) return false;
+    const std::vector<Item> items = itemsOf(actions[at]);
+    if (!std::all_of(items.begin(), items.end(), [&](const Item& i) { return ready(i, r); })) {
+      return false;
+    }
+    done_.insert(items.begin(), items.end());
+    ++at;
+    return true;
+  }
+
+  const Schedule& plan_;
+  int buffers_;
+  bool full_ = false;
+  std::size_t count_ = 0;
+  std::set<std::pair<Item, int>> all_;
+  std::set<Item> done_;
+  std::vector<std::size_t> next_;
+};
+
+inline bool secondOpinion(const Schedule& plan, int buffers = kUnboundedBuffers) {
+  return SecondOpinion(plan, buffers).isValid();
+}
+
+/// Of one stage of an asynchronous plan: what WeightVersions says, and whether a forward wants
+/// weights that do not exist yet. Found by counting everything anew after each pass.
+struct VersionOpinion {
+  int held = 1;
+  int distance = 0;
+  bool wantsTooMuch = false;
+};
+
+class StageHistory {
+ public:
+  StageHistory(const Schedule& plan, int stage) : plan_(plan) {
+    for (const auto& actions : plan.ranks) {
+      for (const Action& action : actions) {
+        for (const auto& [letter, s, m] : itemsOf(action)) {
+          if (s != stage) continue;
+          if (letter == 'F') forward(m);
+          if (letter == 'B' || letter == 'W') backward(m);
+        }
+      }
+    }
+  }
+  const VersionOpinion& opinion() const { return opinion_; }
+
+ private:
+  int groupOf(int m) const { return m / plan_.updates.every; }
+  int updates() const {
+    const int all = plan_.numMicroBatches;
+    if (!plan_.updates.doubleBuffered) {
+      const int done = static_cast<int>(done_.size());
+      return done == all ? groupOf(all - 1) + 1 : groupOf(done);
+    }
+    int first = 0;  // the first that is not done: its group has not been applied
+    while (first < all && done_.count(first) > 0) ++first;
+    return first == all ? groupOf(all - 1) + 1 : groupOf(first);
+  }
+  int wanted(int m) const {
+    return plan_.updates.doubleBuffered ? std::max(0, groupOf(m) - 1) : updates();
+  }
+  void forward(int m) {
+    taken_[m] = wanted(m);
+    opinion_.wantsTooMuch = opinion_.wantsTooMuch || taken_[m] > updates();
+    countHeld();
+  }
+  void backward(int m) {
+    const int own = plan_.updates.doubleBuffered ? groupOf(m) : updates();
+    opinion_.distance = std::max(opinion_.distance, own - taken_[m]);
+    done_.insert(m);
+    countHeld();
+  }
+  void countHeld() {
+    std::set<int> kept = {updates()};
+    for (int m = 0; m < plan_.numMicroBatches; ++m) {
+      if (done_.count(m) > 0) continue;
+      if (plan_.updates.doubleBuffered && wanted(m) < updates()) kept.insert(wanted(m));
+      if (!plan_.updates.doubleBuffered && taken_.count(m) > 0) kept.insert(taken_[m]);
+    }
+    opinion_.held = std::max(opinion_.held, static_cast<int>(kept.size()));
+  }
+
+  const Schedule& plan_;
+  std::map<int, int> taken_;  // by micro-batch: the version of its forward
+  std::set<int> done_;
+  VersionOpinion opinion_;
+};
+
+/// Whether an asynchronous plan that can run keeps to these limits.
+inline bool secondOpinionOfVersions(const Schedule& plan, int mostVersions, int mostDistance) {
+  if (plan.isBidirectional()) return false;
+  for (int s = 0; s < plan.numStages; ++s) {
+    const VersionOpinion found = StageHistory(plan, s).opinion();
+    if (found.wantsTooMuch || found.held > mostVersions || found.distance > mostDistance) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace pipetrace::test

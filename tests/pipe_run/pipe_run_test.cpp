@@ -1,0 +1,263 @@
+// pipe-run as a user meets it: what it prints, what it leaves, how it exits.
+#include <gmock/gmock.h>
+
+#include <csignal>
+#include <fstream>
+#include <thread>
+
+#include "profiler/testing/recorded_log.h"
+#include "tests/testing/program_run.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+ProgramRun pipeRun(std::vector<std::string> arguments, const ProgramSetting& setting = {}) {
+  arguments.insert(arguments.begin(), PIPE_RUN_PROGRAM);
+  return runProgram(arguments, setting);
+}
+
+std::vector<std::string> rehearsal(const RecordedLog& log, std::vector<std::string> more) {
+  std::vector<std::string> arguments = {"rehearse", "--log-dir", log.folder()};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(PipeRunTest, RanksRunAndTheirOutputIsShownAndStored) {
+  RecordedLog log;
+  const ProgramRun run = pipeRun({"--ranks", "2", "--log-dir", log.folder(), "--", "/bin/sh", "-c",
+                                  "echo \"$0 $1\" $RANK", "--flag", "rehearse"});
+  EXPECT_EQ(run.exitCode, 0);
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, AllOf(HasSubstr("[rank 0] --flag rehearse 0\n"),
+                             HasSubstr("[rank 1] --flag rehearse 1\n")));
+  EXPECT_EQ(log.text(1), "--flag rehearse 1\n");
+}
+
+TEST(PipeRunTest, RecordingIsSwitchedOnInBothSpellings) {
+  for (const char* const flag : {"--visualize-pipeline", "--visualize_pipline"}) {
+    RecordedLog log;
+    const ProgramRun run = pipeRun({flag, "--log-dir", log.folder(), "--", "/bin/sh", "-c",
+                                    "echo $PIPETRACE in $PIPETRACE_LOG_DIR"});
+    EXPECT_EQ(run.exitCode, 0) << run.err;
+    EXPECT_EQ(log.text(), "1 in " + log.folder() + "\n");
+  }
+}
+
+TEST(PipeRunTest, AFailedRankIsNamedWithItsLastWords) {
+  RecordedLog log;
+  const ProgramRun run = pipeRun({"--ranks", "2", "--log-dir", log.folder(), "--", "/bin/sh", "-c",
+                                  "[ $RANK = 0 ] && exec sleep 100; echo oh no; exit 7"});
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_EQ(run.err, "pipe-run: rank 1 exited with status 7; last lines of its output:\n  oh no\n");
+}
+
+TEST(PipeRunTest, CtrlCEndsTheRun) {
+  RecordedLog log;
+  ProgramSetting setting;
+  setting.meanwhile = [&](int pid) {
+    for (int i = 0; i < 1000 && log.text(1).empty(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    kill(pid, SIGINT);
+  };
+  const ProgramRun run = pipeRun({"--ranks", "2", "--log-dir", log.folder(), "--", "/bin/sh", "-c",
+                                  "echo ready; exec sleep 100"},
+                                 setting);
+  EXPECT_EQ(run.exitCode, 128 + SIGINT);
+  EXPECT_EQ(run.err, "pipe-run: stopped by signal 2 (SIGINT)\n");
+}
+
+TEST(PipeRunTest, RehearsePrintsMeasuredBesidePlanned) {
+  RecordedLog log;
+  std::ofstream(log.path(9)) << "of an earlier run\n";
+  const ProgramRun run =
+      pipeRun(rehearsal(log, {"--schedule", "1F1B", "--ranks", "3", "--micro-batches", "4",
+                              "--steps", "2", "--forward-ms", "2.5", "--backward-ms", "5"}));
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("step length"), HasSubstr("45.0 ms"),
+                             HasSubstr("bubble ratio"), HasSubstr("0.3333"),
+                             HasSubstr("every rank ran its jobs in the order of the plan")));
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_THAT(log.lines("Profiler Info: ", rank), SizeIs(2 * (4 * 2 + 2)));
+  }
+  EXPECT_FALSE(std::filesystem::exists(log.path(9)));
+}
+
+TEST(PipeRunTest, AnInterleavedScheduleIsRehearsedInChunks) {
+  RecordedLog log;
+  std::vector<std::string> arguments =
+      rehearsal(log, {"--schedule", "Interleaved1F1B", "--ranks", "2", "--micro-batches", "4",
+                      "--steps", "1", "--forward-ms", "10", "--backward-ms", "20"});
+  const ProgramRun usual = pipeRun(arguments);
+  EXPECT_EQ(usual.exitCode, 0) << usual.err;
+  // v m (F + B) + (p - 1) (F + B), in units of a chunk;.
+  EXPECT_THAT(usual.out,
+              AllOf(HasSubstr("270 ms      270 ms"), HasSubstr("in the order of the plan")));
+  EXPECT_THAT(log.lines("chunk = 1", 1), SizeIs(testing::Ge(8)));
+  arguments.insert(arguments.end(), {"--chunks", "3"});
+  EXPECT_THAT(pipeRun(arguments).out, HasSubstr("390 ms      390 ms"));
+}
+
+TEST(PipeRunTest, CostsAreTakenFromARun) {
+  RecordedLog first;
+  ASSERT_EQ(pipeRun(rehearsal(first, {"--schedule", "FThenB", "--ranks", "2", "--micro-batches",
+                                      "2", "--steps", "3", "--forward-ms", "20", "--backward-ms",
+                                      "40", "--transfer-ms", "5"}))
+                .exitCode,
+            0);
+  RecordedLog second;
+  const ProgramRun run =
+      pipeRun(rehearsal(second, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "4",
+                                 "--steps", "1", "--costs-from", first.folder()}));
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  // 5 (F + B) + 2 transfers on the way through the last stage and back, and no less.
+  const std::size_t at = run.out.find("step length");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_NEAR(std::stod(run.out.substr(at + 12)), 5 * 60 + 2 * 5, 20);
+}
+
+TEST(PipeRunTest, AScheduleFileIsRehearsed) {
+  RecordedLog log;
+  const std::string file = log.folder() + "/plan.csv";
+  std::ofstream(file) << "0F0,0F1,0B1,0B0\n1F0,1F1,1B1,1B0\n";
+  const std::vector<std::string> costs = {"--steps",       "1", "--forward-ms", "1",
+                                          "--backward-ms", "1"};
+  std::vector<std::string> arguments = rehearsal(log, {"--schedule-file", file});
+  arguments.insert(arguments.end(), costs.begin(), costs.end());
+  const ProgramRun run = pipeRun(arguments);
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("in the order of the plan"));
+  EXPECT_THAT(log.lines("action = 1B1"), SizeIs(0));
+  EXPECT_THAT(log.lines("action = 1B1", 1), SizeIs(1));
+  arguments.insert(arguments.end(), {"--ranks", "3"});
+  EXPECT_THAT(pipeRun(arguments).err, HasSubstr("--ranks 3 contradicts"));
+}
+
+const std::vector<std::string> kEqualTimes = {"--steps",         "1", "--schedule",    "1F1B",
+                                              "--ranks",         "2", "--forward-ms",  "1",
+                                              "--micro-batches", "1", "--backward-ms", "1"};
+
+TEST(PipeRunTest, ARehearsalThatIsRefusedLeavesOldLogsAlone) {
+  const RecordedLog log;
+  std::ofstream(log.path(5)) << "worth keeping\n";
+  const RecordedLog plans;
+  const std::string split = plans.folder() + "/zb.csv";
+  std::ofstream(split) << "0F0,0I0,0W0\n";
+  const ProgramRun run = pipeRun(
+      rehearsal(log, {"--schedule-file", split, "--forward-ms", "1", "--backward-ms", "1"}));
+  EXPECT_EQ(run.exitCode, 2);
+  EXPECT_THAT(run.err, HasSubstr("0I0; training and rehearsals run forward (F)"));
+  EXPECT_EQ(log.text(5), "worth keeping\n");
+}
+
+TEST(PipeRunTest, TheRunThatIsMeasuredIsNotReplaced) {
+  const RecordedLog log;
+  ASSERT_EQ(pipeRun(rehearsal(log, kEqualTimes)).exitCode, 0);
+  const std::string before = log.text(1);
+  const std::string link = log.folder() + "/link";
+  std::filesystem::create_directory_symlink(log.folder(), link);
+  for (const std::string& input : {log.folder(), log.folder() + "/", link, log.path(1)}) {
+    const ProgramRun run = pipeRun(rehearsal(log, {"--schedule", "1F1B", "--ranks", "2",
+                                                   "--micro-batches", "1", "--costs-from", input}));
+    EXPECT_EQ(run.exitCode, 2) << input;
+    EXPECT_THAT(run.err, HasSubstr(input == log.path(1) ? "" : "choose another folder"));
+    EXPECT_EQ(log.text(1), before) << input;
+  }
+}
+
+TEST(PipeRunTest, StrictSaysWhatIsOff) {
+  const RecordedLog log;
+  std::vector<std::string> arguments =
+      rehearsal(log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "1", "--steps", "1",
+                      "--forward-ms", "0", "--backward-ms", "0"});
+  const ProgramRun run = pipeRun(arguments);
+  EXPECT_EQ(run.exitCode, 0);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("on 2 emulated devices: 1 step of 1 micro-batch\n"),
+                             HasSubstr("this machine cannot keep up")));
+  EXPECT_THAT(run.out + run.err, Not(HasSubstr("inf")));
+  arguments.emplace_back("--strict");
+  const ProgramRun strict = pipeRun(arguments);
+  EXPECT_EQ(strict.exitCode, 1);
+  EXPECT_THAT(strict.err, HasSubstr("pipe-run: --strict: the step length is off the plan by +"));
+}
+
+TEST(PipeRunTest, ASignalEndsARehearsalWithWholeLogs) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const RecordedLog log;
+    ProgramSetting setting;
+    setting.meanwhile = [&](int pid) {
+      for (int i = 0; i < 1000 && log.lines("Profiler Info: ", 1).empty(); ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      kill(pid, signal);
+    };
+    const ProgramRun run =
+        pipeRun(rehearsal(log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
+                                "--steps", "100000", "--forward-ms", "5", "--backward-ms", "5"}),
+                setting);
+    EXPECT_EQ(run.exitCode, 128 + signal);
+    EXPECT_THAT(run.err, HasSubstr("pipe-run: stopped by signal " + std::to_string(signal)));
+    for (int rank = 0; rank < 2; ++rank) EXPECT_THAT(log.lines("Profiler End: ", rank), SizeIs(1));
+  }
+}
+
+TEST(PipeRunTest, WhatIsWrongIsSaidAndExitsWithTwo) {
+  RecordedLog log;
+  const std::string out = log.folder() + "/out";
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "no program to run; give it after --"},
+      {{"--"}, "no program to run; give it after --"},
+      {{"--ranks", "0", "--", "true"}, "--ranks"},
+      {{"--ranks", "many", "--", "true"}, "--ranks"},
+      {{"--log-dir", out, "--", "/no/such/program"}, "cannot run /no/such/program"},
+      {{"--ranks", "2", "--log-dir=a b", "./train", "--steps", "2"},
+       "pipe-run: the program comes after --: pipe-run --ranks 2 '--log-dir=a b' -- ./train "
+       "--steps "
+       "2\n"},
+      {{"--rank", "2", "./train"}, "pipe-run: "},
+      {{"--log-dir", "", "--", "true"}, "pipe-run: --log-dir: the folder's name is empty"},
+      {{"rehearse", "--log-dir", ""}, "pipe-run: --log-dir: the folder's name is empty"},
+      {{"rehearse"}, "--log-dir is required"},
+      {{"rehearse", "--log-dir", out}, "no schedule to rehearse"},
+      {{"rehearse", "--log-dir", out, "--schedule", "1F1B"}, "needs --ranks and --micro-batches"},
+      {{"rehearse", "--log-dir", out, "--schedule", "2F2B", "--ranks", "2", "--micro-batches", "2"},
+       "2F2B"},
+      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2"},
+       "how long do jobs take?"},
+      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
+        "--forward-ms", "ten", "--backward-ms", "1"},
+       "--forward-ms ten"},
+      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
+        "--forward-ms", "-1", "--backward-ms", "1"},
+       "--forward-ms -1"},
+      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
+        "--costs-from", "/no/such/logs"},
+       "/no/such/logs"},
+      {{"rehearse", "--log-dir", out, "--schedule-file", "/no/such.csv"}, "/no/such.csv"},
+  };
+  for (const auto& [arguments, message] : cases) {
+    const ProgramRun run = pipeRun(arguments);
+    EXPECT_EQ(run.exitCode, 2) << message;
+    EXPECT_THAT(run.err, HasSubstr(message));
+  }
+}
+
+TEST(PipeRunTest, HelpAndVersionArePrinted) {
+  EXPECT_THAT(pipeRun({"--version"}).out, StartsWith("pipe-run "));
+  const ProgramRun help = pipeRun({"--help"});
+  EXPECT_EQ(help.exitCode, 0);
+  EXPECT_THAT(help.out, AllOf(HasSubstr("-- PROGRAM"), HasSubstr("--master-port"),
+                              HasSubstr("rehearse"), HasSubstr("Exit codes")));
+  EXPECT_THAT(pipeRun({"rehearse", "--help"}).out,
+              AllOf(HasSubstr("--costs-from"), HasSubstr("Example: pipe-run rehearse"),
+                    Not(HasSubstr("MASTER_ADDR"))));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,178 @@
+// A rehearsal is held against the simulation and against theory.
+#include "runtime/rehearse/rehearsal.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include "analysis/run_summary.h"
+#include "apps/pipe_run/plan_comparison.h"
+#include "parser/load_timeline.h"
+#include "profiler/testing/recorded_log.h"
+#include "schedule/build_schedule.h"
+#include "schedule/simulate/simulate.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kRanks = 4;
+constexpr int kMicroBatches = 8;
+// This machine may be busy, which makes single steps longer. What is wrong shows in every try.
+constexpr int kTries = 5;
+
+Costs equalCosts(Nanoseconds forward, Nanoseconds backward) {
+  return Costs::equal(kRanks, {.forward = forward * kNsPerMs, .backward = backward * kNsPerMs});
+}
+
+Timeline rehearsed(const Schedule& schedule, const Costs& costs, int steps) {
+  RecordedLog log;
+  rehearse({.schedule = schedule, .costs = costs, .steps = steps, .logDirectory = log.folder()});
+  Diagnostics diagnostics;
+  Timeline timeline = loadTimeline({log.folder()}, {}, diagnostics);
+  completeTimeline(timeline, diagnostics);
+  return timeline;
+}
+
+/// Rehearses until `isGood`, and returns the last try.
+PlanComparison rehearsedUntil(const Schedule& run, const Schedule& plan, const Costs& costs,
+                              const std::function<bool(const PlanComparison&)>& isGood) {
+  PlanComparison comparison;
+  for (int i = 0; i < kTries; ++i) {
+    comparison = compareWithPlan(rehearsed(run, costs, 5), plan, costs);
+    if (isGood(comparison)) break;
+  }
+  return comparison;
+}
+
+class EqualTimes : public testing::TestWithParam<std::pair<int, int>> {};
+
+TEST_P(EqualTimes, StepAndBubbleAreThoseOfSimulationAndTheory) {
+  const auto [forward, backward] = GetParam();
+  const Schedule schedule = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const Costs costs = equalCosts(forward, backward);
+  // Closed forms: (m + p - 1) (F + B), and (p - 1) / (m + p - 1).
+  const double step = (kMicroBatches + kRanks - 1) * (forward + backward) * 1e6;
+  const double bubble = double{kRanks - 1} / (kMicroBatches + kRanks - 1);
+  const PlanComparison comparison =
+      rehearsedUntil(schedule, schedule, costs, [&](const PlanComparison& c) {
+        return c.agrees() && std::abs(c.measuredBubble - bubble) <= 0.01 * bubble;
+      });
+  EXPECT_TRUE(comparison.agrees()) << toText(comparison);
+  EXPECT_NEAR(static_cast<double>(comparison.measuredStep), step, 0.01 * step);
+  EXPECT_NEAR(comparison.measuredBubble, bubble, 0.01 * bubble);
+}
+
+INSTANTIATE_TEST_SUITE_P(RehearsalTest, EqualTimes,
+                         testing::Values(std::pair{10, 10}, std::pair{10, 20}));
+
+TEST(RehearsalTest, SwappingTwoActionsOfOneRankIsNoticed) {
+  const Schedule plan = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const Costs costs = equalCosts(10, 10);
+  Schedule swapped = plan;
+  // The last rank's first backward, for which all others wait, lets one more forward go before it.
+  std::swap(swapped.ranks[3].at(1), swapped.ranks[3].at(2));
+  const double expected = static_cast<double>(simulate(swapped, costs).length) /
+                          static_cast<double>(simulate(plan, costs).length);
+  ASSERT_GT(expected, 1.02) << "the swap must matter";
+  const PlanComparison comparison =
+      rehearsedUntil(swapped, plan, costs, [&](const PlanComparison& c) {
+        return std::abs(c.stepDeviation() - (expected - 1)) <= 0.01;
+      });
+  EXPECT_FALSE(comparison.agrees());
+  EXPECT_GT(comparison.stepDeviation(), 0.01);
+  EXPECT_NEAR(comparison.stepDeviation(), expected - 1, 0.01) << "as long as the swapped plan";
+  EXPECT_EQ(comparison.orderDeviation, "rank 3, step 0: 3F1 ran where the plan has 3B0");
+}
+
+TEST(RehearsalTest, ASwapThatCostsNoTimeIsNoticedByTheOrder) {
+  const Costs costs = equalCosts(1, 1);
+  const Schedule plan = buildSchedule("FThenB", 2, 2);
+  Schedule swapped = plan;
+  for (auto& rank : swapped.ranks) std::swap(rank.at(2), rank.at(3));
+  ASSERT_EQ(simulate(swapped, costs).length, simulate(plan, costs).length);
+  const PlanComparison comparison = compareWithPlan(rehearsed(swapped, costs, 2), plan, costs);
+  EXPECT_EQ(comparison.orderDeviation, "rank 0, step 0: 0B1 ran where the plan has 0B0");
+  EXPECT_FALSE(comparison.agrees(1e9));
+}
+
+TEST(RehearsalTest, TransfersAndTheStepsEdgesTakeTheirTime) {
+  const Schedule schedule = buildSchedule("1F1B", kRanks, kMicroBatches);
+  Costs costs = equalCosts(10, 10);
+  costs.stages[2].backward = 14 * kNsPerMs;
+  costs.transfer = 3 * kNsPerMs;
+  costs.lr = 2 * kNsPerMs;
+  costs.optimizer = 5 * kNsPerMs;
+  const PlanComparison comparison =
+      rehearsedUntil(schedule, schedule, costs, [](const PlanComparison& c) { return c.agrees(); });
+  EXPECT_TRUE(comparison.agrees()) << toText(comparison);
+}
+
+TEST(RehearsalTest, EveryMessageIsInBothRanksLogs) {
+  const Schedule schedule = buildSchedule("1F1B", kRanks, kMicroBatches);
+  Costs costs = equalCosts(1, 1);
+  costs.transfer = kNsPerMs / 2;
+  const Timeline run = rehearsed(schedule, costs, 2);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const int neighbours = rank == 0 || rank == kRanks - 1 ? 1 : 2;
+    for (const auto lane : {kSendLane, kRecvLane}) {
+      const Track* const track = run.findTrack(rank, lane);
+      ASSERT_NE(track, nullptr);
+      EXPECT_EQ(track->events.size(), static_cast<std::size_t>(2 * kMicroBatches * neighbours));
+    }
+    EXPECT_TRUE(run.ranks.at(rank).hasEnd);
+    EXPECT_EQ(run.ranks.at(rank).dropped, 0);
+    EXPECT_EQ(run.ranks.at(rank).errors, 0);
+    EXPECT_EQ(run.ranks.at(rank).device, "emulated");
+  }
+}
+
+TEST(RehearsalTest, AMessageTravelsFromTheEndOfItsJobForTheTimeOfATransfer) {
+  const Schedule schedule = buildSchedule("1F1B", 2, 3);
+  Costs costs = Costs::equal(2, {.forward = 4 * kNsPerMs, .backward = 4 * kNsPerMs});
+  costs.transfer = 3 * kNsPerMs;  // shorter than a job, so that no send waits for its lane
+  const Timeline run = rehearsed(schedule, costs, 2);
+  const auto find = [&](int rank, std::string_view lane, JobKind kind, const Event& like) {
+    for (const Event& event : run.findTrack(rank, lane)->events) {
+      if (event.kind == kind && event.step == like.step && event.microBatch == like.microBatch) {
+        return event;
+      }
+    }
+    ADD_FAILURE() << "no such event";
+    return Event{};
+  };
+  // The clock of the lanes is read to well under this.
+  constexpr Nanoseconds kClock = 20 * kNsPerUs;
+  int jobs = 0;
+  for (const Event& job : run.findTrack(0, kComputeLane)->events) {
+    if (job.kind != JobKind::kForward) continue;
+    ++jobs;
+    const Event send = find(0, kSendLane, JobKind::kSendForward, job);
+    const Event recv = find(1, kRecvLane, JobKind::kRecvForward, job);
+    const Event next = find(1, kComputeLane, JobKind::kForward, job);
+    EXPECT_EQ(send.job, job.job);
+    EXPECT_EQ(recv.job, next.job);
+    EXPECT_GE(send.begin, job.begin + costs.stages[0].forward - kNsPerMs);
+    EXPECT_GE(send.duration(), costs.transfer - kNsPerMs);
+    EXPECT_GE(recv.end, job.begin + costs.stages[0].forward + costs.transfer - kNsPerMs);
+    EXPECT_GE(next.begin, recv.end - kClock);
+  }
+  EXPECT_EQ(jobs, 6);
+}
+
+TEST(RehearsalTest, WhatCannotRunIsRefused) {
+  RecordedLog log;
+  Schedule schedule = buildSchedule("1F1B", 2, 2);
+  EXPECT_THROW(rehearse({.schedule = schedule, .logDirectory = log.folder()}), Error) << "no costs";
+  std::swap(schedule.ranks[0].front(), schedule.ranks[0].back());
+  EXPECT_THROW(rehearse({.schedule = schedule,
+                         .costs = Costs::equal(2, {.forward = 1, .backward = 1}),
+                         .logDirectory = log.folder()}),
+               Error)
+      << "backward before forward";
+}
+
+}  // namespace
+}  // namespace pipetrace

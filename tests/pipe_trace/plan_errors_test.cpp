@@ -1,0 +1,297 @@
+// What is wrong with a plan, or with what pipe-trace plan was told.
+#include "schedule/build_schedule.h"
+#include "tests/pipe_trace/plan_fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+TEST_F(PlanCommand, CheckOfASoundPlanSaysSo) {
+  const ProgramRun result = planOf("1F1B", {"--check"});
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_EQ(result.out, "1F1B, 4 ranks, 8 micro-batches: nothing is wrong\n");
+}
+
+TEST_F(PlanCommand, CheckTellsAllProblemsAndExitsWith1) {
+  write("bad.csv", "0F0,0F0,0B0,0B1\n1B0,1F0,1F1,1B1\n");
+  const ProgramRun result = plan({"--schedule-file", path("bad.csv"), "--check"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, IsEmpty());
+  EXPECT_THAT(result.out, AllOf(HasSubstr("rank 0, cell 1: 0F0 is done already"), HasSubstr("0F1"),
+                                HasSubstr("rank 1, cell 0: 1B0 comes before")));
+  const ProgramRun asJson = plan({"--schedule-file", path("bad.csv"), "--check", "--json"});
+  EXPECT_EQ(asJson.exitCode, 1);
+  const json report = json::parse(asJson.out);
+  EXPECT_GE(report.at("problems").size(), 3U);
+  EXPECT_FALSE(report.contains("length_ns"));
+}
+
+TEST_F(PlanCommand, CellThatCannotBeReadHidesNothingElse) {
+  write("bad.csv", "0F0,0F0,0F0x,0B0\n1F0\n");
+  const ProgramRun result = plan({"--schedule-file", path("bad.csv"), "--check"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.out,
+              AllOf(HasSubstr("line 1:9: rank 0, cell 2: \"0F0x\" is no action"),
+                    HasSubstr("rank 0, cell 1: 0F0 is done already"), HasSubstr("1B0 is missing")));
+  const ProgramRun asJson = plan({"--schedule-file", path("bad.csv"), "--check", "--json"});
+  EXPECT_EQ(asJson.exitCode, 1);
+  const json report = json::parse(asJson.out);
+  EXPECT_EQ(report.at("schedule").at("actions")[0], json::array({"0F0", "0F0", nullptr, "0B0"}));
+  const json& problem = report.at("problems")[0];
+  EXPECT_EQ(problem.at("rank"), 0);
+  EXPECT_EQ(problem.at("cell"), 2);
+  EXPECT_EQ(problem.at("line"), 1);
+  EXPECT_EQ(problem.at("column"), 9);
+  EXPECT_GE(report.at("problems").size(), 3U);
+}
+
+TEST_F(PlanCommand, FileWithoutItsLastRankIsNotOfTheSizeThatWasAskedFor) {
+  write("short.csv", "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n");
+  const auto file = [this](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--schedule-file", path("short.csv")});
+    return plan(more);
+  };
+  const ProgramRun checked = file({"--check", "--stages", "3", "--micro-batches", "2"});
+  EXPECT_EQ(checked.exitCode, 1);
+  EXPECT_EQ(checked.out, "rank 2 is missing: the plan has 2 ranks, and 3 were asked for\n");
+  const ProgramRun batches = file({"--check", "--stages", "2", "--micro-batches", "3"});
+  EXPECT_EQ(batches.exitCode, 1);
+  EXPECT_THAT(batches.out, HasSubstr("micro-batch 2 is missing"));
+  EXPECT_EQ(file({"--check", "--stages", "2", "--micro-batches", "2"}).exitCode, 0);
+  const ProgramRun drawn = file({"--stages", "3"});
+  EXPECT_EQ(drawn.exitCode, 2);
+  EXPECT_THAT(drawn.err, HasSubstr("another size than the one asked for: rank 2 is missing"));
+}
+
+TEST_F(PlanCommand, PlanThatCannotRunIsAnErrorWithoutCheck) {
+  write("bad.csv", "0B0,0F0\n");
+  expectError(plan({"--schedule-file", path("bad.csv")}), "rank 0, cell 0", "cannot run");
+}
+
+TEST_F(PlanCommand, BuffersDecideAboutDeadlock) {
+  EXPECT_EQ(planOf("1F1B", {"--check", "--buffers", "unbounded"}).exitCode, 0);
+  EXPECT_EQ(planOf("1F1B", {"--check", "--buffers", "4"}).exitCode, 0);
+  const ProgramRun blocking = planOf("1F1B", {"--check", "--buffers", "blocking"});
+  EXPECT_EQ(blocking.exitCode, 1);
+  EXPECT_THAT(blocking.out, AllOf(HasSubstr("deadlock"), HasSubstr("waits for")));
+}
+
+// What is wrong on the command line.
+
+TEST_F(PlanCommand, HelpTellsEveryOptionAndExitCode) {
+  const ProgramRun help = plan({"--help"});
+  EXPECT_EQ(help.exitCode, 0);
+  EXPECT_THAT(help.err, IsEmpty());
+  for (const char* word : {"--schedule ",
+                           "--schedule-file",
+                           "--stages",
+                           "--micro-batches",
+                           "--chunks",
+                           "--list",
+                           "--costs ",
+                           "--costs-from",
+                           "--costs-out",
+                           "--forward-ms",
+                           "--backward-ms",
+                           "--backward-input-ms",
+                           "--backward-weight-ms",
+                           "--fused-ms",
+                           "--transfer-ms",
+                           "--lr-ms",
+                           "--optimizer-ms",
+                           "--bandwidth-gbs",
+                           "--message-mb",
+                           "--activation-gb",
+                           "--limit",
+                           "--steps",
+                           "--csv",
+                           "--output",
+                           "--json",
+                           "--job-list",
+                           "--check",
+                           "--buffers",
+                           "--most-versions",
+                           "--most-distance",
+                           "--backward-parts",
+                           "--forward-parts",
+                           "--transfer-jobs",
+                           "--width",
+                           "--transfers",
+                           "virtual stage",
+                           "Exit codes",
+                           "Examples"}) {
+    EXPECT_THAT(help.out, HasSubstr(word));
+  }
+  EXPECT_THAT(help.out, Not(HasSubstr("Excludes")));
+  std::istringstream lines(help.out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+  EXPECT_THAT(run({"--help"}).out,
+              AllOf(HasSubstr("pipe-trace plan"), HasSubstr("pipe-trace show")));
+}
+
+TEST_F(PlanCommand, WithoutAScheduleTheWaysToGiveOneAreTold) {
+  expectError(plan({}), "no schedule", "--schedule NAME, --schedule-file FILE.csv or --list");
+}
+
+TEST_F(PlanCommand, FolderCalledLikeACommandIsReadByItsPath) {
+  logs(sample(), "plan");
+  const auto fromInside = [this] { ASSERT_EQ(::chdir(folder_.c_str()), 0); };
+  EXPECT_THAT(run({"./plan"}, {.inChild = fromInside}).out, StartsWith("4 ranks, 1 step"));
+  EXPECT_THAT(run({"plan/"}, {.inChild = fromInside}).out, StartsWith("4 ranks, 1 step"));
+  expectError(run({"plan"}, {.inChild = fromInside}), "no schedule", "write ./plan");
+  // Only the first argument is a command.
+  logs(sample(), "show");
+  EXPECT_EQ(run({"--json", "show"}, {.inChild = fromInside}).exitCode, 0);
+}
+
+TEST_F(PlanCommand, WrongSizesAreErrors) {
+  expectError(plan({"--schedule", "1F1B"}), "--stages P and --micro-batches M", "both are missing");
+  expectError(plan({"--schedule", "1F1B", "--stages", "4"}), "--micro-batches is missing", "1F1B");
+  expectError(plan({"--schedule", "1F1B", "--micro-batches", "4"}), "--stages is missing", "1F1B");
+  for (const char* size : {"0", "-1", "4.5", "four", "", "99999999999"}) {
+    expectError(plan({"--schedule", "1F1B", "--micro-batches", "4", "--stages", size}), "--stages",
+                "--help");
+  }
+  expectError(plan({"--stages", "4"}), "no schedule", "--schedule NAME");
+  expectError(plan({"--schedule", "1F1B", "--stages", "4096", "--micro-batches", "1000000"}),
+              "4096 ranks", "take fewer");
+  expectError(planOf("1F1B", {"--chunks", "3"}), "1F1B", "chunk");
+  expectError(planOf("1F1B", {"--steps", "0"}), "--steps", "--help");
+}
+
+TEST_F(PlanCommand, UnknownScheduleIsAnErrorWithThoseThatAreKnown) {
+  const ProgramRun result = planOf("1F2B");
+  expectError(result, "1F2B", "choose one of");
+  for (const std::string& name : scheduleNames()) EXPECT_THAT(result.err, HasSubstr(name));
+  expectError(planOf(""), "--schedule", "empty");
+}
+
+TEST_F(PlanCommand, ContradictingOptionsAreErrors) {
+  write("p.csv", "0F0,0B0\n");
+  write("c.json", "{}");
+  const std::string file = path("p.csv");
+  const std::string costs = path("c.json");
+  const std::vector<std::vector<std::string>> cases = {
+      {"--schedule", "1F1B", "--schedule-file", file},
+      {"--schedule-file", file, "--chunks", "2"},
+      {"--list", "--schedule", "1F1B"},
+      {"--schedule-file", file, "--costs", costs, "--forward-ms", "1"},
+      {"--schedule-file", file, "--costs", costs, "--activation-gb", "1"},
+      {"--schedule-file", file, "--costs", costs, "--costs-from", file},
+      {"--schedule-file", file, "--costs-from", file, "--backward-ms", "1"},
+      {"--schedule-file", file, "--bandwidth-gbs", "1"},
+      {"--schedule-file", file, "--weights-gb", "1"},
+      {"--schedule-file", file, "--buffers", "1"},
+      {"--schedule-file", file, "--check", "--job-list"},
+      {"--schedule-file", file, "--check", "-o", path("x.svg")},
+      {"--schedule-file", file, "--check", "--csv", path("x.csv")},
+      {"--schedule-file", file, "--check", "--costs-out", path("x.json")},
+      {"--schedule-file", file, "--backward-parts", "2"},
+      {"--schedule-file", file, "--transfer-jobs"},
+      {"--schedule-file", file, "--json", "--job-list"},
+      {"--schedule-file", file, "--json", "--csv", "-"},
+      {"--schedule-file", file, "--csv", "-", "--costs-out", "-"},
+      {"--schedule-file", "-", "--costs", "-"},
+      {"--schedule-file", file, "--limit", "1"},
+      {"--schedule-file", file, "--colour"},
+      {"--schedule-file", file, "leftover"},
+  };
+  for (const auto& arguments : cases) {
+    const ProgramRun result = plan(arguments);
+    expectError(result, "pipe-trace plan", arguments.back() == "-" ? "standard" : "");
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'),
+              result.err.find("--help") == std::string::npos ? 1 : 2)
+        << result.err;
+  }
+}
+
+TEST_F(PlanCommand, NumbersThatAreNoneAreErrorsWithTheirOption) {
+  for (const char* text : {"fast", "-1", "1e3", "1,,2", "1,", "99999999999999999999", "1 2"}) {
+    expectError(planOf("1F1B", {std::string("--forward-ms=") + text}), "--forward-ms",
+                "10 or 0.25");
+  }
+  expectError(planOf("1F1B", {"--forward-ms", "1,2,3"}), "costs for 3 stages", "has 4");
+  expectError(planOf("1F1B", {"--activation-gb", "x"}), "--activation-gb", "GB");
+  for (const char* bandwidth : {"0", "-1", "nan", "inf", "1e305"}) {
+    expectError(planOf("1F1B", {"--message-mb", "1", std::string("--bandwidth-gbs=") + bandwidth}),
+                "--bandwidth-gbs", "above 0");
+  }
+  for (const char* bandwidth : {"1e-300", "0.0000001"}) {
+    expectError(planOf("1F1B", {"--message-mb", "1", "--bandwidth-gbs", bandwidth}),
+                "1000000 bytes", "hours");
+  }
+  expectError(planOf("1F1B", {"--activation-gb", "1", "--weights-gb", "9000000"}),
+              "--weights-gb 9000000", "too large: at most 9223");
+  expectError(planOf("1F1B", {"--activation-gb", "1", "--limit", "0"}), "--limit 0", "no memory");
+  expectError(planOf("1F1B", {"--check", "--buffers", "some"}), "--buffers some", "blocking");
+  expectError(planOf("1F1B", {"--check", "--buffers", "0"}), "--buffers 0", "at least 1");
+  expectError(run({"plan", "--schedule", "1f1"}), "1f1", "1F1B");
+  expectError(planOf("1F1B", {"--transfers", "-1"}), "--transfers", "");
+}
+
+TEST_F(PlanCommand, WhatCannotBeReadIsAnError) {
+  expectError(plan({"--schedule-file", path("none.csv")}), path("none.csv"), "No such file");
+  expectError(plan({"--schedule-file", path("")}), "cannot read", "it is a folder");
+  write("text.csv", "0F0garbage\n");
+  expectError(plan({"--schedule-file", path("text.csv")}), path("text.csv") + ":1:1", "no action");
+  write("empty.csv", "");
+  expectError(plan({"--schedule-file", path("empty.csv")}), path("empty.csv"), "no actions");
+  expectError(planOf("1F1B", {"--costs", path("none.json")}), path("none.json"), "No such file");
+  write("costs.json", "{\"forward_ms\": 1,\n \"backward_ms\": }");
+  expectError(planOf("1F1B", {"--costs", path("costs.json")}), path("costs.json"), "line 2");
+  write("costs.json", R"({"forward": 1})");
+  expectError(planOf("1F1B", {"--costs", path("costs.json")}), "forward is no cost", "forward_ms");
+  write("costs.json", R"({"forward_ms": [1, 2]})");
+  expectError(planOf("1F1B", {"--costs", path("costs.json")}), "2 stages", "has 4");
+  expectError(planOf("1F1B", {"--costs-from", path("no logs")}), path("no logs"), "");
+  expectError(plan({"--schedule", "1F1B", "--stages", "3", "--micro-batches", "4", "--costs-from",
+                    logs(sample(2))}),
+              "4 stages", "has 3");
+}
+
+// What is wrong while writing.
+
+TEST_F(PlanCommand, UnsupportedOrRepeatedOutputsAreErrors) {
+  for (const char* name : {"plan.png", "plan", "plan.svg.bak"}) {
+    expectError(planOf("1F1B", {"-o", path(name)}), name, "NAME.svg");
+  }
+  expectError(planOf("1F1B", {"-o", path("a.svg"), "-o", path("./a.svg")}), "a.svg", "twice");
+  expectError(planOf("1F1B", {"-o", path("a.json"), "--csv", path("a.json")}), "a.json", "twice");
+  expectError(planOf("1F1B", {"-o", path("no folder/a.svg")}), path("no folder/a.svg"), "folder");
+  write("file", "");
+  expectError(planOf("1F1B", {"-o", path("file") + "/"}), path("file"), "folder");
+  EXPECT_EQ(names(), std::vector<std::string>{"file"});
+}
+
+TEST_F(PlanCommand, WhenOneOutputFailsNoneAppears) {
+  expectError(planOf("1F1B", {"-o", path("a.svg"), "--csv", path("b.csv"), "--costs-out",
+                              path("no folder/c.json")}),
+              path("no folder/c.json"), "folder");
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(PlanCommand, FullDeviceIsAnErrorAndAClosedPipeIsNone) {
+  for (const char* result : {"--width=100", "--json", "--job-list", "--check", "--csv=-"}) {
+    const std::vector<std::string> arguments = {"--schedule",      "1F1B", "--stages", "4",
+                                                "--micro-batches", "8",    result};
+    const ProgramRun full = plan(arguments, {.outFile = "/dev/full"});
+    EXPECT_EQ(full.exitCode, 2) << result;
+    EXPECT_THAT(full.err, HasSubstr("standard output"));
+    const auto closePipe = [] {
+      int ends[2];
+      if (::pipe(ends) != 0) return;
+      ::close(ends[0]);
+      ::dup2(ends[1], STDOUT_FILENO);
+    };
+    EXPECT_EQ(plan(arguments, {.inChild = closePipe}).exitCode, 0) << result;
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,114 @@
+// The files of pipe-trace plan: job logs, profiles, pictures, schedules.
+#include "schedule/build_schedule.h"
+#include "tests/pipe_trace/plan_fixture.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST_F(PlanCommand, EveryScheduleOpensAsARunWithTheSameFigures) {
+  for (const std::string& name : scheduleNames()) {
+    const std::string folder = path("logs of " + name) + "/";
+    const json plan = jsonOf(name, {"-o", folder, "--transfer-ms", "0.25"});
+    const json summary = summaryOf(folder);
+    EXPECT_EQ(summary.at("topology_inferred"), false) << name;
+    ASSERT_EQ(summary.at("steps").size(), 1U) << name;
+    const json& step = summary.at("steps")[0];
+    EXPECT_EQ(step.at("duration_ns"), plan.at("length_ns")) << name;
+    EXPECT_EQ(summary.at("bubble_ratio"), plan.at("bubble_ratio")) << name;
+    EXPECT_EQ(step.at("span_bubble"), plan.at("span_bubble")) << name;
+    ASSERT_EQ(summary.at("ranks").size(), 4U);
+    std::size_t actions = 0;
+    for (int rank = 0; rank < 4; ++rank) {
+      for (const char* key : {"busy_ns", "idle_ns", "bubble_ratio"}) {
+        EXPECT_EQ(summary.at("ranks")[rank].at(key), plan.at("ranks")[rank].at(key)) << name;
+      }
+      actions += plan.at("schedule").at("actions")[rank].size();
+    }
+    const ProgramRun profile = run({folder, "-o", path("profile.json")});
+    EXPECT_THAT(profile.out, HasSubstr(": " + std::to_string(actions) + " jobs, ")) << name;
+  }
+}
+
+// PaddlePaddle's converter takes a step that begins at 0 for none.
+TEST_F(PlanCommand, NoJobOfTheLogsBeginsAtZero) {
+  const std::string folder = path("logs/");
+  for (const char* costs : {"--forward-ms=1", "--lr-ms=0.1"}) {
+    ASSERT_EQ(planOf("1F1B", {costs, "-o", folder}).exitCode, 0);
+    for (int rank = 0; rank < 4; ++rank) {
+      const std::string log = contents(folder + "workerlog." + std::to_string(rank));
+      EXPECT_THAT(log, Not(HasSubstr("_time = 0."))) << costs << ", rank " << rank;
+    }
+    EXPECT_THAT(contents(folder + "workerlog.0"), HasSubstr("job_start_time = 1.000000,")) << costs;
+  }
+}
+
+TEST_F(PlanCommand, ProfileIsThatOfTheLogs) {
+  const ProgramRun result =
+      planOf("1F1B", {"--transfer-ms", "0.5", "-o", path("logs/"), "-o", path("plan.json")});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(summaryOf(path("logs")), summaryOf(path("plan.json")));
+}
+
+TEST_F(PlanCommand, PictureShowsJobsAndIdleTime) {
+  EXPECT_EQ(planOf("DualPipe", {"-o", path("my picture.svg")}).exitCode, 0);
+  const std::string svg = contents(path("my picture.svg"));
+  EXPECT_THAT(svg, AllOf(HasSubstr("<svg"), HasSubstr("DualPipe, 4 ranks, 8 micro-batches"),
+                         HasSubstr("length 26.0 ms"), HasSubstr("pattern"), HasSubstr(">bubble<"),
+                         HasSubstr(">rank 3<"), HasSubstr(">3 + 5<")));
+}
+
+TEST_F(PlanCommand, ScheduleFilesReadBackToTheSamePlan) {
+  for (const std::string& name : scheduleNames()) {
+    EXPECT_EQ(planOf(name, {"--csv", path("plan.csv")}).exitCode, 0);
+    const ProgramRun printed = planOf(name, {"--csv", "-"});
+    EXPECT_EQ(printed.out, contents(path("plan.csv")));
+    const ProgramRun again = plan({"--schedule-file", path("plan.csv"), "--json"});
+    ASSERT_EQ(again.exitCode, 0) << name << again.err;
+    const json fromFile = json::parse(again.out);
+    const json built = jsonOf(name);
+    EXPECT_EQ(fromFile.at("schedule").at("actions"), built.at("schedule").at("actions"));
+    EXPECT_EQ(fromFile.at("length_ns"), built.at("length_ns")) << name;
+    EXPECT_EQ(peaksOf(fromFile), peaksOf(built)) << name;
+  }
+}
+
+TEST_F(PlanCommand, DashIsStandardInput) {
+  const std::string csv = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n";
+  const ProgramRun result = plan({"--schedule-file", "-"}, {.input = csv});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("rank 1 -- F0 B0=== F1 B1=== -- --\n"));
+  const ProgramRun costs = plan(
+      {"--schedule", "1F1B", "--stages", "2", "--micro-batches", "2", "--costs", "-", "--json"},
+      {.input = R"({"forward_ms": 7})"});
+  EXPECT_EQ(json::parse(costs.out).at("costs").at("forward_ms"), 7);
+}
+
+TEST_F(PlanCommand, PlanOfFewerRanksReplacesAllLogsOfThePlanBefore) {
+  EXPECT_EQ(planOf("1F1B", {"-o", path("plan/")}).exitCode, 0);
+  EXPECT_EQ(
+      plan({"--schedule", "1F1B", "--stages", "2", "--micro-batches", "2", "-o", path("plan")})
+          .exitCode,
+      0);
+  EXPECT_FALSE(fs::exists(path("plan/workerlog.2")));
+  EXPECT_EQ(summaryOf(path("plan")).at("ranks").size(), 2U);
+}
+
+TEST_F(PlanCommand, LogsOfARunAreNotOverwritten) {
+  const std::string folder = logs(sample());
+  std::string log = contents(folder + "/workerlog.3");
+  const std::size_t clock = log.find("clock = simulated");
+  ASSERT_NE(clock, std::string::npos);
+  log.replace(clock, std::string("clock = simulated").size(), "clock = realtime");
+  write("my logs/workerlog.3", log);
+  expectError(planOf("1F1B", {"-o", folder}), folder, "choose another folder");
+  EXPECT_EQ(contents(folder + "/workerlog.3"), log);
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,288 @@
+// What pipe-trace plan prints, and the costs that it goes by.
+#include "schedule/build_schedule.h"
+#include "schedule/file/paddle_job_list.h"
+#include "tests/pipe_trace/plan_fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+TEST_F(PlanCommand, WithoutTimesTheChartIsThePapersPicture) {
+  const ProgramRun result = planOf("1F1B");
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_THAT(result.err, IsEmpty());
+  EXPECT_THAT(
+      result.out,
+      StartsWith(
+          "1F1B, 4 ranks, 8 micro-batches\n"
+          "       |0             |5 ms          |10 ms         |15 ms         |20 ms         "
+          "|25 ms         |30 ms\n"
+          "rank 0 F0 F1 F2 F3 -- -- -- -- -- -- B0=== F4 B1=== F5 B2=== F6 B3=== F7 B4=== -- "
+          "B5=== -- B6=== -- B7===\n"
+          "rank 1 -- F0 F1 F2 -- -- -- -- B0=== F3 B1=== F4 B2=== F5 B3=== F6 B4=== F7 B5=== -- "
+          "B6=== -- B7=== -- --\n"
+          "rank 2 -- -- F0 F1 -- -- B0=== F2 B1=== F3 B2=== F4 B3=== F5 B4=== F6 B5=== F7 B6=== "
+          "-- B7=== -- -- -- --\n"
+          "rank 3 -- -- -- F0 B0=== F1 B1=== F2 B2=== F3 B3=== F4 B4=== F5 B5=== F6 B6=== F7 "
+          "B7=== -- -- -- -- -- --\n"
+          "F forward, B backward, - idle\n"
+          "one cell is 1.00 ms\n\n"));
+}
+
+TEST_F(PlanCommand, FiguresStandUnderTheChart) {
+  const std::string out = planOf("1F1B").out;
+  EXPECT_THAT(out, HasSubstr("\nlength 33.0 ms, bubble ratio 0.2727, span bubble 0.2727\n"));
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_THAT(out, HasSubstr("\n     " + std::to_string(rank) +
+                               "  24.0 ms  9.00 ms        0.2727                 " +
+                               std::to_string(4 - rank) + "\n"));
+  }
+  EXPECT_THAT(out, HasSubstr("critical path: rank 0 0F0"));
+  EXPECT_THAT(out, HasSubstr("theory: length of a step 33.0 ms, peak activations 4 3 2 1\n"));
+  EXPECT_THAT(out, Not(HasSubstr("peak memory")));
+}
+
+TEST_F(PlanCommand, MemoryHasAColumnWhereItIsKnown) {
+  const std::string out = planOf("1F1B", {"--activation-gb", "0.5", "--weights-gb", "2"}).out;
+  EXPECT_THAT(out, HasSubstr("peak memory"));
+  EXPECT_THAT(out, HasSubstr("4.00 GB"));  // rank 0: 2 + 4 * 0.5
+  EXPECT_THAT(out, HasSubstr("2.50 GB"));  // rank 3
+}
+
+TEST_F(PlanCommand, WidthScalesTheChart) {
+  const std::string out = planOf("1F1B", {"--width", "73"}).out;
+  EXPECT_THAT(out, HasSubstr("rank 0 F0F1F2F3------------B0= F4B1= F5"));
+  EXPECT_THAT(out, HasSubstr("one column is 500 us"));
+}
+
+TEST_F(PlanCommand, SeveralStepsAreScaledToALine) {
+  std::istringstream lines(planOf("1F1B", {"--steps", "8"}).out);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST_F(PlanCommand, JsonHasAllFigures) {
+  const json plan = jsonOf("1f1b", {"--activation-gb", "1"});
+  EXPECT_EQ(plan.at("schedule").at("name"), "1F1B");
+  EXPECT_EQ(plan.at("schedule").at("ranks"), 4);
+  EXPECT_EQ(plan.at("schedule").at("stages"), 4);
+  EXPECT_EQ(plan.at("schedule").at("micro_batches"), 8);
+  EXPECT_EQ(plan.at("schedule").at("bidirectional"), false);
+  EXPECT_EQ(plan.at("schedule").at("updates_every"), 0);
+  EXPECT_EQ(plan.at("schedule").at("actions")[3][1], "3B0");
+  EXPECT_EQ(plan.at("costs").at("forward_ms"), 1);
+  EXPECT_EQ(plan.at("steps"), 1);
+  EXPECT_EQ(plan.at("length_ns"), 33'000'000);
+  EXPECT_NEAR(plan.at("bubble_ratio"), 3.0 / 11, 1e-12);
+  EXPECT_NEAR(plan.at("span_bubble"), 3.0 / 11, 1e-12);
+  const json& rank = plan.at("ranks")[1];
+  EXPECT_EQ(rank.at("rank"), 1);
+  EXPECT_EQ(rank.at("stages"), json::array({1}));
+  EXPECT_EQ(rank.at("busy_ns"), 24'000'000);
+  EXPECT_EQ(rank.at("idle_ns"), 9'000'000);
+  EXPECT_EQ(rank.at("peak_activations"), 3);
+  EXPECT_EQ(rank.at("peak_memory_bytes"), 3'000'000'000);
+  EXPECT_EQ(rank.at("weight_versions"), 1);
+  EXPECT_EQ(plan.at("closed_form").at("length_ns"), 33'000'000);
+  EXPECT_EQ(plan.at("closed_form").at("peak_activations"), json::array({4, 3, 2, 1}));
+  EXPECT_EQ(plan.at("problems"), json::array());
+}
+
+TEST_F(PlanCommand, CriticalPathInJsonLeavesNoTimeOut) {
+  const json plan = jsonOf("1F1B", {"--forward-ms", "3", "--transfer-ms", "0.5", "--lr-ms", "0.1",
+                                    "--optimizer-ms", "2"});
+  Nanoseconds end = 0;
+  for (const json& link : plan.at("critical_path")) {
+    EXPECT_EQ(link.at("begin_ns").get<Nanoseconds>(), end);
+    end = link.at("end_ns");
+    EXPECT_TRUE(link.contains("kind") && link.contains("rank") && link.contains("action") &&
+                link.contains("reason"));
+  }
+  EXPECT_EQ(end, plan.at("length_ns").get<Nanoseconds>());
+  EXPECT_EQ(plan.at("closed_form"), nullptr);  // transfers are not free
+  EXPECT_EQ(plan.at("ranks")[0].at("peak_memory_bytes"), nullptr);
+}
+
+TEST_F(PlanCommand, KnownFiguresOfTheSchedules) {
+  // ../shared/data/README.md and the papers: F = I = W = 1, B = 2, free transfers.
+  struct Known {
+    const char* name;
+    Nanoseconds length;
+    std::vector<int> peaks;
+  };
+  const std::vector<Known> list = {{"FThenB", 33, {8, 8, 8, 8}},
+                                   {"GPipe", 33, {8, 8, 8, 8}},
+                                   {"1F1B", 33, {4, 3, 2, 1}},
+                                   {"Eager1F1B", 33, {7, 5, 3, 1}},
+                                   {"Interleaved1F1B", 57, {11, 9, 7, 5}},
+                                   {"LoopedBFS", 57, {16, 16, 16, 16}},
+                                   {"ZB-H1", 27, {4, 4, 4, 4}},
+                                   {"InterleavedZeroBubble", 51, {8, 8, 8, 8}},
+                                   {"DualPipe", 26, {5, 5, 5, 5}},
+                                   {"DualPipeV", 54, {9, 9, 9, 9}}};
+  for (const Known& known : list) {
+    const json plan = jsonOf(known.name);
+    EXPECT_EQ(plan.at("length_ns"), known.length * kNsPerMs) << known.name;
+    EXPECT_EQ(peaksOf(plan), known.peaks) << known.name;
+  }
+}
+
+TEST_F(PlanCommand, AsynchronousPlansTellTheirWeightVersions) {
+  const json plan = jsonOf("PipeDream");
+  for (int rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(plan.at("ranks")[rank].at("weight_versions"), 4 - rank);
+    EXPECT_EQ(plan.at("ranks")[rank].at("weight_distance"), 3 - rank);
+  }
+  EXPECT_THAT(planOf("PipeDream").out,
+              AllOf(HasSubstr("weight versions"), HasSubstr("weight distance")));
+  EXPECT_EQ(jsonOf("1F1B").at("ranks")[0].at("weight_distance"), 0);
+}
+
+TEST_F(PlanCommand, VersionsAndDistanceHaveLimits) {
+  EXPECT_EQ(planOf("PipeDream", {"--check", "--most-versions", "4", "--most-distance", "3"}).out,
+            "PipeDream, 4 ranks, 8 micro-batches: nothing is wrong\n");
+  const ProgramRun versions = planOf("PipeDream", {"--check", "--most-versions", "3"});
+  EXPECT_EQ(versions.exitCode, 1);
+  EXPECT_THAT(versions.out, AllOf(HasSubstr("stage 0 keeps 4"), Not(HasSubstr("stage 1"))));
+  const ProgramRun distance = planOf("PipeDream", {"--check", "--most-distance", "2"});
+  EXPECT_EQ(distance.exitCode, 1);
+  EXPECT_THAT(distance.out, AllOf(HasSubstr("3 updates out of date"), Not(HasSubstr("stage 1"))));
+}
+
+TEST_F(PlanCommand, AutoIsKnownHoweverItIsWritten) {
+  const std::vector<std::string> times = {"--forward-ms", "1,1,5,1"};
+  EXPECT_EQ(planOf("a-uto", times).out, planOf("auto", times).out);
+  EXPECT_NE(planOf("auto", times).out, planOf("auto").out);
+}
+
+TEST_F(PlanCommand, PlanThatTakesNoTimeHasItsFigures) {
+  const ProgramRun result = planOf("1F1B", {"--forward-ms", "0"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("takes no time"), HasSubstr("peak activations")));
+}
+
+TEST_F(PlanCommand, ListNamesEverySchedule) {
+  const ProgramRun result = plan({"--list"});
+  EXPECT_EQ(result.exitCode, 0);
+  for (const std::string& name : scheduleNames()) EXPECT_THAT(result.out, HasSubstr(name));
+  EXPECT_THAT(result.out, HasSubstr("also called: "));
+}
+
+TEST_F(PlanCommand, JobListIsPaddlePaddles) {
+  const ProgramRun result =
+      plan({"--schedule", "1F1B", "--stages", "2", "--micro-batches", "2", "--job-list"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(result.out,
+            "rank 0: lr(0) forward(0) forward(1) backward(0) backward(1) optimizer(0)\n"
+            "rank 1: lr(0) forward(0) backward(0) forward(1) backward(1) optimizer(0)\n");
+}
+
+TEST_F(PlanCommand, JobListsOfOtherPassesHaveOptions) {
+  const std::vector<std::string> small = {"--schedule",      "1F1B", "--stages",  "2",
+                                          "--micro-batches", "3",    "--job-list"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), small.begin(), small.end());
+    return plan(more).out;
+  };
+  const Schedule schedule = buildSchedule("1F1B", {.ranks = 2, .microBatches = 3});
+  const auto expected = [&](const PaddleJobListOptions& options) {
+    return "rank 0: " + toText(paddleJobList(schedule, 0, options)) +
+           "\nrank 1: " + toText(paddleJobList(schedule, 1, options)) + "\n";
+  };
+  EXPECT_EQ(with({"--backward-parts", "2", "--forward-parts", "3"}),
+            expected({.backwardParts = 2, .forwardParts = 3}));
+  EXPECT_THAT(with({"--backward-parts", "2"}), HasSubstr("backward(chunk1)"));
+  EXPECT_EQ(with({"--transfer-jobs"}), expected({.transfers = true}));
+  EXPECT_THAT(with({"--transfer-jobs"}), HasSubstr("recv_forward"));
+}
+
+TEST_F(PlanCommand, ChunksAndStepsCount) {
+  EXPECT_EQ(jsonOf("Interleaved1F1B", {"--chunks", "3"}).at("schedule").at("stages"), 12);
+  const json plan = jsonOf("1F1B", {"--steps", "3", "--optimizer-ms", "1"});
+  EXPECT_EQ(plan.at("steps"), 3);
+  EXPECT_GT(plan.at("length_ns").get<Nanoseconds>(), 3 * 24 * kNsPerMs);
+}
+
+TEST_F(PlanCommand, TransfersCanBeWrittenIntoThePlan) {
+  const ProgramRun result = planOf("1F1B", {"--transfers", "2", "--csv", "-"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("0SEND_F0"), HasSubstr("1RECV_F0")));
+  EXPECT_EQ(jsonOf("1F1B", {"--transfers", "2"}).at("length_ns"), 33'000'000);
+  EXPECT_THAT(planOf("1F1B", {"--transfers", "0", "--csv", "-"}).out,
+              HasSubstr("\n1RECV_F0,1F0,1SEND_F0,1RECV_F1,1F1"));
+}
+
+// Costs.
+
+TEST_F(PlanCommand, TimesPerStageAreGivenWithCommas) {
+  const json plan = jsonOf("1F1B", {"--forward-ms", "1,1,2.5,1", "--backward-ms", "2"});
+  EXPECT_EQ(plan.at("ranks")[2].at("busy_ns"), 8 * (2'500'000 + 2'000'000));
+  EXPECT_EQ(plan.at("ranks")[1].at("busy_ns"), 8 * 3'000'000);
+  EXPECT_EQ(plan.at("closed_form"), nullptr);  // it is for equal stages
+}
+
+TEST_F(PlanCommand, CostsFileSaysTheSameAsFlags) {
+  write("my costs.json", R"({"forward_ms": 10, "backward_ms": [20, 21, 22, 23],
+                            "transfer_ms": 1.5, "activation_bytes": 500000000})");
+  const ProgramRun fromFile = planOf("1F1B", {"--costs", path("my costs.json")});
+  EXPECT_EQ(fromFile.exitCode, 0) << fromFile.err;
+  EXPECT_EQ(fromFile.out, planOf("1F1B", {"--forward-ms", "10", "--backward-ms", "20,21,22,23",
+                                          "--transfer-ms", "1.5", "--activation-gb", "0.5"})
+                              .out);
+  EXPECT_EQ(planOf("1F1B", {"--costs", path("my costs.json"), "--costs-out", path("again.json")})
+                .exitCode,
+            0);
+  EXPECT_EQ(planOf("1F1B", {"--costs", path("again.json")}).out, fromFile.out);
+}
+
+TEST_F(PlanCommand, CostsOfARunAreItsMedians) {
+  const std::string folder = logs(sample(3));
+  const json plan = jsonOf("1F1B", {"--costs-from", folder});
+  EXPECT_EQ(plan.at("costs").at("forward_ms"), 10);
+  EXPECT_EQ(plan.at("costs").at("backward_ms"), 20);
+  EXPECT_EQ(plan.at("costs").at("transfer_ms"), 1);
+  EXPECT_EQ(plan.at("costs").at("optimizer_ms"), 2);
+  EXPECT_EQ(plan.at("length_ns").get<Nanoseconds>(), sample(1).length);
+  // A run that did not split its backward passes still says how long they are.
+  EXPECT_EQ(jsonOf("ZB-H1", {"--costs-from", folder}).at("costs").at("backward_weight_ms"), 10);
+}
+
+TEST_F(PlanCommand, LimitIsToldWithRankAndCell) {
+  const std::vector<std::string> limit = {"--activation-gb", "1", "--limit", "3"};
+  const ProgramRun drawn = planOf("1F1B", limit);
+  EXPECT_EQ(drawn.exitCode, 0);
+  EXPECT_THAT(drawn.err, AllOf(HasSubstr("rank 0, cell 3"), Not(HasSubstr("rank 1"))));
+  EXPECT_THAT(drawn.out, StartsWith("1F1B"));
+  std::vector<std::string> checked = limit;
+  checked.emplace_back("--check");
+  const ProgramRun found = planOf("1F1B", checked);
+  EXPECT_EQ(found.exitCode, 1);
+  EXPECT_THAT(found.out, HasSubstr("rank 0, cell 3"));
+  EXPECT_EQ(planOf("1F1B", {"--activation-gb", "1", "--limit", "4", "--check"}).exitCode, 0);
+  EXPECT_EQ(jsonOf("1F1B", limit).at("problems")[0].at("cell"), 3);
+}
+
+TEST_F(PlanCommand, AutoKeepsToTheLimitAndIsNoLongerThanTheOthers) {
+  const std::vector<std::pair<int, const char*>> cases = {{1, ""}, {4, "ZB-H1"}, {7, "ZB-H2"}};
+  for (const auto& [limit, best] : cases) {
+    const std::vector<std::string> memory = {"--activation-gb", "1", "--limit",
+                                             std::to_string(limit)};
+    const json plan = jsonOf("auto", memory);
+    EXPECT_EQ(plan.at("problems"), json::array());
+    for (const json& rank : plan.at("ranks")) {
+      EXPECT_LE(rank.at("peak_memory_bytes").get<std::int64_t>(), limit * 1'000'000'000LL);
+    }
+    if (limit == 1) continue;  // none of the others keeps to it
+    EXPECT_LE(plan.at("length_ns").get<Nanoseconds>(),
+              jsonOf(best, memory).at("length_ns").get<Nanoseconds>());
+  }
+  EXPECT_EQ(planOf("auto", {"--activation-gb", "2", "--limit", "1"}).exitCode, 2);
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,255 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <regex>
+#include <set>
+
+#include "tests/pipe_trace/fixture.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::IsSupersetOf;
+using testing::Not;
+
+/// Completion scripts and the manual page, against what --help says.
+class ShellFiles : public PipeTrace {
+ protected:
+  static std::vector<std::string> linesOf(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines.push_back(line);
+    return lines;
+  }
+
+  /// Those that the help lists, and "" for pipe-trace without one.
+  static std::vector<std::string> commands() {
+    std::vector<std::string> names = {""};
+    const std::regex entry(R"(^  pipe-trace (\w+) \.\.\..*)");
+    for (const std::string& line : linesOf(run({"--help"}).out)) {
+      if (std::smatch match; std::regex_match(line, match, entry)) names.push_back(match[1]);
+    }
+    return names;
+  }
+
+  /// The options of a command, from its help.
+  static std::set<std::string> optionsOf(const std::string& command) {
+    std::set<std::string> names;
+    std::vector<std::string> arguments = {"--help"};
+    if (!command.empty()) arguments.insert(arguments.begin(), command);
+    for (const std::string& line : linesOf(run(arguments).out)) {
+      if (!line.starts_with("  -")) continue;
+      const std::string entry = line.substr(2, line.find("  ", 2) - 2);
+      const std::regex name(R"((?:^|,)(--?[A-Za-z][\w-]*))");
+      for (std::sregex_iterator it(entry.begin(), entry.end(), name), end; it != end; ++it) {
+        names.insert((*it)[1]);
+      }
+    }
+    return names;
+  }
+
+  static std::string scriptFor(const std::string& shell) {
+    const ProgramRun result = run({"completions", shell});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return result.out;
+  }
+
+  /// What bash offers for the last of these words, in a folder with `a.json` and `my logs`.
+  std::vector<std::string> offers(const std::vector<std::string>& words) const {
+    write("script", scriptFor("bash"));
+    write("a.json", "");
+    std::filesystem::create_directory(path("my logs"));
+    std::string line = "cd \"$1\" && source ./script && COMP_WORDS=(";
+    for (const std::string& word : words) line += "'" + word + "' ";
+    line += ") COMP_CWORD=" + std::to_string(words.size() - 1) +
+            " && _pipe_trace && printf '%s\\n' \"${COMPREPLY[@]}\"";
+    const ProgramRun result = runProgram({"/bin/bash", "-uc", line, "bash", folder_.string()});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    EXPECT_THAT(result.err, IsEmpty());
+    return linesOf(result.out);
+  }
+};
+
+TEST_F(ShellFiles, HelpListsTheCommandsThatThereAre) {
+  EXPECT_THAT(commands(), IsSupersetOf({"", "plan", "show", "info", "open", "completions", "man"}));
+  EXPECT_THAT(optionsOf(""), IsSupersetOf({"-o", "--output", "-q", "--quiet", "--log_dir",
+                                           "--log-dir", "--help", "-h", "--version"}));
+}
+
+TEST_F(ShellFiles, BashOffersEveryOptionOfEveryCommand) {
+  for (const std::string& command : commands()) {
+    std::vector<std::string> words = {"pipe-trace", command, "-"};
+    if (command.empty()) words.erase(words.begin() + 1);
+    EXPECT_THAT(offers(words), IsSupersetOf(optionsOf(command))) << command;
+  }
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--sch"}),
+              testing::UnorderedElementsAre("--schedule", "--schedule-file"));
+}
+
+TEST_F(ShellFiles, BashOffersCommandsValuesAndFiles) {
+  EXPECT_THAT(offers({"pipe-trace", "sh"}), ElementsAre("show"));
+  EXPECT_THAT(offers({"pipe-trace", "a."}), ElementsAre("a.json"));
+  EXPECT_THAT(offers({"pipe-trace", "show", "my"}), ElementsAre("my logs"));
+  EXPECT_THAT(offers({"pipe-trace", "--format", ""}), Contains("pftrace"));
+  EXPECT_THAT(offers({"pipe-trace", "--format", "j"}), ElementsAre("json"));
+  EXPECT_THAT(offers({"pipe-trace", "x", "-o", "a"}), ElementsAre("a.json"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--csv", "a"}), ElementsAre("a.json"));
+}
+
+TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
+  EXPECT_THAT(offers({"pipe-trace", "completions", ""}),
+              testing::UnorderedElementsAre("bash", "zsh", "fish"));
+  EXPECT_THAT(offers({"pipe-trace", "--align", ""}), testing::UnorderedElementsAre("none", "log"));
+  write("1F1B.txt", "");
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule", "1F"}), ElementsAre("1F1B"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule", ""}),
+              IsSupersetOf({"ZB-H1", "GPipe", "auto"}));
+}
+
+TEST_F(ShellFiles, BashOffersForOpenWhatPerfettoLoads) {
+  for (const char* name : {"a.csv", "a.sqlite", "a.pftrace", "a.json.gz"}) write(name, "");
+  EXPECT_THAT(offers({"pipe-trace", "open", ""}),
+              testing::UnorderedElementsAre("a.json", "a.json.gz", "a.pftrace", "my logs"));
+  EXPECT_THAT(offers({"pipe-trace", "show", "a.c"}), ElementsAre("a.csv"));
+  EXPECT_THAT(offers({"pipe-trace", "--pp", ""}), ElementsAre(""));  // a number
+}
+
+TEST_F(ShellFiles, FishOffersTheSame) {
+  if (!std::filesystem::exists("/usr/bin/fish")) GTEST_SKIP() << "no fish on this system";
+  write("script", scriptFor("fish"));
+  for (const char* name : {"a.json", "a.csv", "b.pftrace", "b.json.gz"}) write(name, "");
+  std::filesystem::create_directory(path("my logs"));
+  const auto offered = [&](const std::string& line) {
+    const ProgramRun result = runProgram(
+        {"/usr/bin/fish", "--no-config", "-c",
+         "cd $argv[1]; source script; complete -C $argv[2] | string replace -r '\\t.*' ''",
+         folder_.string(), line},
+        {.inChild = [this] { ::setenv("HOME", folder_.c_str(), 1); }});
+    EXPECT_THAT(result.err, IsEmpty());
+    return linesOf(result.out);
+  };
+  EXPECT_THAT(offered("pipe-trace sh"), ElementsAre("show"));
+  EXPECT_THAT(offered("pipe-trace --for"), ElementsAre("--format"));
+  EXPECT_THAT(offered("pipe-trace --format "),
+              testing::UnorderedElementsAre("json", "pftrace", "sqlite", "csv"));
+  EXPECT_THAT(offered("pipe-trace plan --schedule 1F"), ElementsAre("1F1B"));
+  EXPECT_THAT(offered("pipe-trace completions "),
+              testing::UnorderedElementsAre("bash", "zsh", "fish"));
+  EXPECT_THAT(offered("pipe-trace show a"), testing::UnorderedElementsAre("a.csv", "a.json"));
+  EXPECT_THAT(offered("pipe-trace open "),
+              testing::UnorderedElementsAre("a.json", "b.json.gz", "b.pftrace", "my logs/"));
+  EXPECT_THAT(offered("pipe-trace open b"),
+              testing::UnorderedElementsAre("b.json.gz", "b.pftrace"));
+  EXPECT_THAT(offered("pipe-trace show my"), ElementsAre("my logs/"));
+  EXPECT_THAT(offered("pipe-trace --pp "), IsEmpty());
+}
+
+/// In a terminal of its own, with a tabulator behind the line.
+TEST_F(ShellFiles, ZshOffersTheSame) {
+  if (!std::filesystem::exists("/usr/bin/zsh")) GTEST_SKIP() << "no zsh on this system";
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0) GTEST_SKIP() << "this system has no pseudo terminals";
+  ::close(terminal);
+  std::filesystem::create_directory(path("functions"));
+  std::filesystem::create_directory(path("my logs"));
+  write("functions/_pipe-trace", scriptFor("zsh"));
+  for (const char* name : {"a.json", "a.csv", "b.pftrace", "b.json.gz"}) write(name, "");
+  // Whatever is offered goes through compadd.
+  write("setting",
+        "PS1=; autoload -Uz compinit; fpath=($PWD/functions $fpath); compinit -u -d $PWD/dump\n"
+        "compadd() { local -a found; builtin compadd -A found \"$@\"\n"
+        "  print -rl -- $found >> offered; builtin compadd \"$@\" }\n"
+        "finished() { print finished >> offered; zle .kill-whole-line }\n"
+        "zle -N finished; bindkey '^I' complete-word '^X' finished\n");
+  write("driver",
+        "cd $1; zmodload zsh/zpty; zpty shell zsh -f -i; zpty -w shell 'source ./setting; print "
+        "be''gun'\n"
+        "zpty -r -m shell seen '*begun*'; zpty -w -n shell $2$'\\t\\x18'\n"
+        "for ((i = 0; i < 600; ++i)); do grep -qs finished offered && break; sleep 0.1; done\n"
+        "zpty -d shell\n");
+  const auto offered = [&](const std::string& line) {
+    std::filesystem::remove(path("offered"));
+    const ProgramRun result =
+        runProgram({"/usr/bin/zsh", "-f", path("driver"), folder_.string(), line});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    std::set<std::string> list;
+    for (const std::string& entry : linesOf(contents(path("offered")))) list.insert(entry);
+    EXPECT_EQ(list.erase("finished"), 1U) << line;
+    list.erase("");
+    return list;
+  };
+  using Offers = std::set<std::string>;
+  EXPECT_EQ(offered("pipe-trace --form"), Offers{"--format"});
+  EXPECT_EQ(offered("pipe-trace --format "), (Offers{"json", "pftrace", "sqlite", "csv"}));
+  EXPECT_EQ(offered("pipe-trace completions "), (Offers{"bash", "zsh", "fish"}));
+  EXPECT_EQ(offered("pipe-trace plan --schedule 1F"), (Offers{"1F1B"}));
+  EXPECT_EQ(offered("pipe-trace open b"), (Offers{"b.json.gz", "b.pftrace"}));
+  EXPECT_THAT(offered("pipe-trace sh"), Contains("show"));
+}
+
+TEST_F(ShellFiles, ZshAndFishScriptsHaveEveryOption) {
+  const std::string zsh = scriptFor("zsh");
+  const std::string fish = scriptFor("fish");
+  for (const std::string& command : commands()) {
+    EXPECT_THAT(zsh, HasSubstr(command));
+    EXPECT_THAT(fish, HasSubstr(command));
+    for (const std::string& option : optionsOf(command)) {
+      EXPECT_THAT(zsh, HasSubstr("'*" + option + "["));
+      const bool isLong = option.starts_with("--");
+      EXPECT_THAT(fish,
+                  HasSubstr((isLong ? " -l " : " -s ") + option.substr(isLong ? 2 : 1) + " "));
+    }
+  }
+}
+
+TEST_F(ShellFiles, ShellsFindNoFaultInTheirScripts) {
+  for (const auto& [shell, program] :
+       {std::pair("bash", "/bin/bash"), {"zsh", "/usr/bin/zsh"}, {"fish", "/usr/bin/fish"}}) {
+    if (!std::filesystem::exists(program)) continue;  // bash is always there
+    write("script", scriptFor(shell));
+    const ProgramRun result = runProgram({program, "-n", path("script")});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    EXPECT_THAT(result.err, IsEmpty());
+  }
+}
+
+TEST_F(ShellFiles, AnotherShellIsAnError) {
+  expectError(run({"completions", "tcsh"}), "tcsh", "fish");
+}
+
+TEST_F(ShellFiles, TheManualPageHasEveryOptionAndRoffFindsNoFault) {
+  const ProgramRun page = run({"man"});
+  EXPECT_EQ(page.exitCode, 0) << page.err;
+  for (const std::string& command : commands()) {
+    std::string heading = "PIPE\\-TRACE " + command;
+    std::transform(heading.begin(), heading.end(), heading.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    const std::string words = command.empty() ? "" : " " + command;
+    if (command.empty() || command == "info" || command == "show") {
+      EXPECT_THAT(page.out, HasSubstr(".B pipe\\-trace" + words +
+                                      "\n[\\fIOPTION\\fR]...\n\\fIINPUT\\fR...\n"));
+    }
+    if (!command.empty()) {
+      EXPECT_THAT(page.out, HasSubstr(".SH " + heading + "\n"));
+    }
+    for (const std::string& option : optionsOf(command)) {
+      const std::string name = std::regex_replace(option, std::regex("-"), "\\-");
+      EXPECT_THAT(page.out, HasSubstr("\\fB" + name + "\\fR"));
+    }
+  }
+  if (!std::filesystem::exists("/usr/bin/groff")) GTEST_SKIP() << "no groff on this system";
+  write("page.1", page.out);
+  const ProgramRun checked =
+      runProgram({"/usr/bin/groff", "-man", "-ww", "-z", "-Kutf8", "-Tutf8", path("page.1")});
+  EXPECT_EQ(checked.exitCode, 0);
+  EXPECT_THAT(checked.err, IsEmpty());
+}
+
+}  // namespace
+}  // namespace pipetrace

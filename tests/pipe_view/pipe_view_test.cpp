@@ -1,0 +1,178 @@
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "chart/testing/logs.h"
+#include "chart/testing/timelines.h"
+#include "tests/testing/program_run.h"
+
+namespace pipetrace {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class PipeViewTest : public testing::Test {
+ protected:
+  PipeViewTest() {
+    // What a machine without a display has.
+    for (const char* variable : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) {
+      unsetenv(variable);
+    }
+    std::string name = (fs::temp_directory_path() / "pipe-view-XXXXXX").string();
+    folder_ = mkdtemp(name.data());
+    fs::create_directories(folder_ / "logs");
+    fs::create_directories(folder_ / "out");
+    writeTestLogs(makeTestTimeline({.steps = 5}), logs());
+  }
+  ~PipeViewTest() override { fs::remove_all(folder_); }
+
+  std::string logs() const { return (folder_ / "logs").string(); }
+  std::string out(const std::string& name) const { return (folder_ / "out" / name).string(); }
+
+  static ProgramRun run(std::vector<std::string> arguments, const ProgramSetting& setting = {}) {
+    arguments.insert(arguments.begin(), PIPE_VIEW_PROGRAM);
+    return runProgram(arguments, setting);
+  }
+
+  std::vector<std::string> written() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder_ / "out")) {
+      names.push_back(entry.path().filename());
+    }
+    return names;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+std::string contents(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Four bytes of a PNG's header as a number, most significant first.
+int pngNumber(const std::string& png, std::size_t at) {
+  int value = 0;
+  for (std::size_t i = 0; i < 4; ++i) value = value * 256 + static_cast<unsigned char>(png[at + i]);
+  return value;
+}
+
+TEST_F(PipeViewTest, ExportsAPngWithoutADisplay) {
+  const ProgramRun result = run({logs(), "--export", out("a.png"), "--size", "1000x600"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.out, IsEmpty());
+  const std::string png = contents(out("a.png"));
+  EXPECT_THAT(png, StartsWith("\x89PNG\r\n"));
+  EXPECT_EQ(pngNumber(png, 16), 1000);
+  EXPECT_EQ(pngNumber(png, 20), 600);
+}
+
+TEST_F(PipeViewTest, ExportsAnSvgThatSaysWhichStepsItShows) {
+  ASSERT_EQ(run({logs(), "--export", out("a.svg")}).exitCode, 0);
+  EXPECT_THAT(contents(out("a.svg")),
+              AllOf(StartsWith("<?xml"), HasSubstr("1F1B, 4 ranks, 8 micro-batches, bubble ratio"),
+                    HasSubstr("steps 1 to 2 of 0 to 4"), HasSubstr("rank 3")));
+  ASSERT_EQ(run({logs(), "--export", out("b.svg"), "--step", "3"}).exitCode, 0);
+  EXPECT_THAT(contents(out("b.svg")), HasSubstr("step 3 of 0 to 4"));
+  ASSERT_EQ(run({logs(), "--export", out("c.svg"), "--steps", "1:3"}).exitCode, 0);
+  EXPECT_THAT(contents(out("c.svg")), HasSubstr("steps 1 to 3 of 0 to 4"));
+  ASSERT_EQ(run({logs(), "--export", out("d.svg"), "--all"}).exitCode, 0);
+  EXPECT_THAT(contents(out("d.svg")), HasSubstr("steps 0 to 4,"));
+}
+
+TEST_F(PipeViewTest, WithoutADisplayThereIsAMessageInsteadOfAnAbort) {
+  const ProgramRun result = run({logs()});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("no display"), HasSubstr("--export")));
+}
+
+TEST_F(PipeViewTest, ADisplayThatCannotBeReachedIsAMessageInsteadOfAnAbort) {
+  setenv("DISPLAY", ":94731", 1);
+  const ProgramRun result = run({logs()});
+  unsetenv("DISPLAY");
+  EXPECT_EQ(result.exitCode, 2) << "signal " << result.signal;
+  EXPECT_THAT(result.err, HasSubstr("no display"));
+}
+
+TEST_F(PipeViewTest, AnEndingThatIsNotSupportedNamesThoseThatAre) {
+  const ProgramRun result = run({logs(), "--export", out("a.gif")});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("a.gif"), HasSubstr(".png"), HasSubstr(".svg")));
+  EXPECT_THAT(written(), IsEmpty());
+}
+
+TEST_F(PipeViewTest, WhatCannotBeReadExportsNothing) {
+  const ProgramRun missing = run({out("missing.json"), "--export", out("a.png")});
+  EXPECT_EQ(missing.exitCode, 2);
+  EXPECT_THAT(missing.err, HasSubstr("missing.json"));
+  std::ofstream(logs() + "/../other.log") << "hello\nworld\n";
+  EXPECT_EQ(run({logs() + "/../other.log", "--export", out("a.png")}).exitCode, 2);
+  EXPECT_THAT(written(), IsEmpty());
+}
+
+TEST_F(PipeViewTest, AStepThatTheRunDoesNotHaveIsAnError) {
+  const ProgramRun result = run({logs(), "--export", out("a.png"), "--step", "17"});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("no step 17"), HasSubstr("steps 0 to 4")));
+}
+
+TEST_F(PipeViewTest, AFullDiskLeavesNothingBehind) {
+  ProgramSetting setting;
+  setting.inChild = [] {
+    const rlimit limit{4096, 4096};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  const ProgramRun result = run({logs(), "--export", out("a.png")}, setting);
+  EXPECT_EQ(result.exitCode, 2) << "signal " << result.signal;
+  EXPECT_THAT(result.err, HasSubstr("a.png"));
+  EXPECT_THAT(written(), IsEmpty());
+  EXPECT_EQ(run({logs(), "--export", out("no/such/a.png")}).exitCode, 2);
+}
+
+TEST_F(PipeViewTest, ACutOffLogIsExportedWithANote) {
+  fs::resize_file(logs() + "/workerlog.1", fs::file_size(logs() + "/workerlog.1") - 300);
+  const ProgramRun result = run({logs(), "--export", out("a.png")});
+  EXPECT_EQ(result.exitCode, 0);
+  EXPECT_THAT(result.err, HasSubstr("workerlog.1"));
+}
+
+TEST_F(PipeViewTest, OptionsThatMakeNoSenseAreRefused) {
+  using Arguments = std::vector<std::string>;
+  const std::string png = out("a.png");
+  for (const Arguments& arguments :
+       {Arguments{logs(), "--step", "1"}, Arguments{"--export", png},
+        Arguments{logs(), "--export", png, "--size", "1600"},
+        Arguments{logs(), "--export", png, "--size", "0x10"},
+        Arguments{logs(), "--export", png, "--size", "1e3x10"},
+        Arguments{logs(), "--export", png, "--steps", "3:1"},
+        Arguments{logs(), "--export", png, "--steps", "3"},
+        Arguments{logs(), "--export", png, "--step", "1", "--all"},
+        Arguments{logs(), "--export", png, "--step", "-1"}, Arguments{logs(), "--frobnicate"}}) {
+    const ProgramRun result = run(arguments);
+    EXPECT_EQ(result.exitCode, 2) << testing::PrintToString(arguments);
+    EXPECT_THAT(result.err, StartsWith("pipe-view: "));
+  }
+  EXPECT_THAT(written(), IsEmpty());
+}
+
+TEST_F(PipeViewTest, HelpAndVersionGoToStandardOutput) {
+  const ProgramRun help = run({"--help"});
+  EXPECT_EQ(help.exitCode, 0);
+  EXPECT_THAT(help.out, AllOf(HasSubstr("--export"), HasSubstr("--steps"), HasSubstr("--size"),
+                              HasSubstr("--all"), HasSubstr("Exit codes")));
+  const ProgramRun version = run({"--version"});
+  EXPECT_EQ(version.exitCode, 0);
+  EXPECT_THAT(version.out, StartsWith("pipe-view "));
+}
+
+}  // namespace
+}  // namespace pipetrace

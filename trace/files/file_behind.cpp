@@ -1,0 +1,25 @@
+#include "trace/files/file_behind.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace pipetrace {
+
+namespace fs = std::filesystem;
+
+std::string fileBehind(const std::string& path) {
+  std::error_code error;
+  fs::path file = path;
+  // weakly_canonical() takes a link to a file that does not exist for a file that does not exist.
+  constexpr int kMostLinks = 40;  // as Linux allows
+  for (int i = 0; i < kMostLinks && fs::is_symlink(fs::symlink_status(file, error)); ++i) {
+    const fs::path target = fs::read_symlink(file, error);
+    if (error) break;
+    file = file.parent_path() / target;
+  }
+  // Of a relative path that does not exist, weakly_canonical() leaves a relative one.
+  const fs::path real = fs::weakly_canonical(fs::absolute(file, error), error);
+  return (error ? fs::absolute(path, error) : real).string();
+}
+
+}  // namespace pipetrace

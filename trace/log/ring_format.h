@@ -1,0 +1,156 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "trace/log/clock_anchors.h"
+
+/// The ring file: what a recorder has recorded and not yet written to its job log, in memory that
+/// is shared with a file and so outlives the process (docs/log-format.md). One for each run of a
+/// rank, beside its log, which names it (`Profiler Meta: … ring = …`); removed at a clean close.
+///
+///     FileHeader, kTexts Text, kCounters CounterSlot        at 0
+///     one lane after the other: LaneHeader, slots Slot, slots Times   at laneOffset[i]
+///
+/// All numbers are in the byte order of the host. Fields that two threads share are written and
+/// read through std::atomic_ref; whoever reads the file of a dead process needs none.
+namespace pipetrace::ring_format {
+
+inline constexpr std::array<char, 8> kMagic = {'P', 'T', 'r', 'i', 'n', 'g', '\r', '\n'};
+inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::string_view kFileSuffix = ".ring";
+
+inline constexpr std::size_t kMaxLanes = 64;
+inline constexpr std::size_t kAnchors = 64;     ///< a power of two
+inline constexpr std::size_t kTexts = 2048;     ///< a power of two
+inline constexpr std::size_t kCounters = 4096;  ///< a power of two
+inline constexpr std::size_t kMetaSize = 2032;
+inline constexpr std::size_t kTextSize = 56;
+
+/// At the start of the file. `magic` is written last: without it the file was never finished.
+struct FileHeader {
+  std::array<char, 8> magic;
+  std::uint32_t version;
+  std::uint32_t headerSize;      ///< of this struct
+  std::uint32_t textSize;        ///< of Text
+  std::uint32_t texts;           ///< how many
+  std::uint32_t counterSize;     ///< of CounterSlot
+  std::uint32_t counters;        ///< how many
+  std::uint32_t laneHeaderSize;  ///< of LaneHeader
+  std::uint32_t slotSize;        ///< of Slot
+  std::uint32_t timesSize;       ///< of Times
+  std::uint32_t slots;           ///< of each lane, a power of two
+  std::int64_t pid;
+  std::int64_t wallOffset;  ///< ns since the epoch = CLOCK_MONOTONIC + this
+  /// What follows the mark of the run's `Profiler Meta:` line, ended by NUL.
+  std::array<char, kMetaSize> meta;
+  /// Streams for whose lane the file had no room: what they record dies with the process. 0 in
+  /// older files, where `meta` ended behind it.
+  std::uint64_t lanesNotKept;
+  /// Records that left the ring and are not in the log: their lines could not be written (disk
+  /// full), or their times never became known. 0 in the oldest files, where `meta` ended behind it.
+  std::uint64_t linesLost;
+  std::uint64_t countersFreed;  ///< samples that are in the log, or lost
+  std::uint64_t countersDropped;
+  std::uint64_t anchorCount;                  ///< ever; the last kAnchors of them are in `anchors`
+  std::array<ClockAnchor, kAnchors> anchors;  ///< anchor n at n % kAnchors
+  /// Where the lane's header is; 0: no such lane, or not in this file.
+  std::array<std::uint64_t, kMaxLanes> laneOffset;
+};
+
+/// The text at an address of the process, as an open hash table: the place of an address is
+/// textPlace(), or the next one that is free.
+struct Text {
+  std::uint64_t address;             ///< 0: free. Written last
+  std::array<char, kTextSize> text;  ///< cut off if longer; ended by NUL
+};
+
+constexpr std::size_t textPlace(std::uint64_t address) {
+  return static_cast<std::size_t>(address * 0x9E3779B97F4A7C15ull >> 32) & (kTexts - 1);
+}
+
+/// One sample of a counter: sample n is in slot n % counters.
+struct CounterSlot {
+  std::uint64_t turn;  ///< n: free for sample n; n + 1: sample n is in. Written last
+  std::uint64_t name;  ///< address of its text
+  std::uint64_t unit;  ///< address of its text, or 0
+  std::int64_t monotonic;
+  double value;
+};
+
+/// A stream. Job n is in slot n % slots.
+struct LaneHeader {
+  std::array<char, 128> name;    ///< cut off if longer; ended by NUL
+  std::uint32_t isCompute;       ///< its jobs are `Profiler Info:` lines
+  std::uint32_t marksTicks;      ///< marks are ticks as in `anchors`; else CLOCK_MONOTONIC, ns
+  std::uint32_t isAsynchronous;  ///< marks say when a job was queued, not when it ran
+  std::uint32_t reserved;
+  std::array<std::uint64_t, 14> unused0;  // the recording thread's cache line
+  std::uint64_t begun;                    ///< jobs that got a slot; the last may be open
+  std::uint64_t dropped;                  ///< jobs that did not
+  std::array<std::uint64_t, 14> unused1;  // the log thread's
+  std::uint64_t freed;                    ///< jobs that are in the log, or lost
+  std::array<std::uint64_t, 15> unused2;
+};
+
+/// One job. Its fields are valid when `sequence` is that of the job that is looked for; between
+/// begin and end of job n it is not, but all but `end` are when `begun` is n + 1.
+struct Slot {
+  std::uint32_t sequence;  ///< n + 1, cut to 32 bits, for job n. Written last
+  std::uint8_t kind;       ///< JobKind
+  std::uint8_t reserved;
+  std::int16_t chunk;
+  std::uint64_t begin;  ///< mark
+  std::uint64_t end;    ///< mark; of an asynchronous lane maybe the start's, plus one
+  std::int64_t id;
+  std::uint64_t action;  ///< address of its text, or 0
+  std::int64_t bytes;
+  std::int32_t microBatch;
+  std::int32_t step;
+  std::int32_t stage;
+  std::int32_t peer;
+};
+
+/// When the job of the slot of the same index was, as far as the log thread has found out.
+struct Times {
+  std::int64_t begin;  ///< since the epoch, as in the log
+  std::int64_t end;
+  std::uint32_t sequence;  ///< as in Slot. Written last
+  std::uint32_t reserved;
+};
+
+static_assert(sizeof(Slot) == 64, "one cache line a job");
+static_assert(sizeof(Times) == 24);
+static_assert(sizeof(LaneHeader) == 512 && offsetof(LaneHeader, begun) == 256 &&
+                  offsetof(LaneHeader, freed) == 384,
+              "each side writes its own cache lines");
+static_assert(sizeof(Text) == 64);
+static_assert(sizeof(FileHeader) == 3672 && sizeof(CounterSlot) == 40,
+              "files of version 1 are laid out so");
+
+inline constexpr std::size_t kTextsAt = sizeof(FileHeader);
+inline constexpr std::size_t kCountersAt = kTextsAt + kTexts * sizeof(Text);
+inline constexpr std::size_t kFrontSize = kCountersAt + kCounters * sizeof(CounterSlot);
+
+constexpr std::size_t laneSize(std::size_t slots) {
+  return sizeof(LaneHeader) + slots * (sizeof(Slot) + sizeof(Times));
+}
+
+/// Says in `header`, but for its magic, how a file of this version is laid out. `slots`: of each
+/// lane, a power of two.
+constexpr void describeLayout(FileHeader& header, std::uint32_t slots) {
+  header.version = kVersion;
+  header.headerSize = sizeof(FileHeader);
+  header.textSize = sizeof(Text);
+  header.texts = kTexts;
+  header.counterSize = sizeof(CounterSlot);
+  header.counters = kCounters;
+  header.laneHeaderSize = sizeof(LaneHeader);
+  header.slotSize = sizeof(Slot);
+  header.timesSize = sizeof(Times);
+  header.slots = slots;
+}
+
+}  // namespace pipetrace::ring_format

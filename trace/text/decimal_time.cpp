@@ -1,0 +1,134 @@
+#include "trace/text/decimal_time.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+
+namespace pipetrace {
+namespace {
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// value = value * 10 + digit, false on overflow.
+bool pushDigit(std::uint64_t& value, char digit) {
+  return !__builtin_mul_overflow(value, std::uint64_t{10}, &value) &&
+         !__builtin_add_overflow(value, static_cast<std::uint64_t>(digit - '0'), &value);
+}
+
+constexpr std::array<char, 200> kPairs = [] {
+  std::array<char, 200> pairs{};
+  for (std::size_t i = 0; i < 100; ++i) {
+    pairs[2 * i] = static_cast<char>('0' + i / 10);
+    pairs[2 * i + 1] = static_cast<char>('0' + i % 10);
+  }
+  return pairs;
+}();
+
+char* printPair(char* to, std::uint32_t value) {
+  std::memcpy(to, kPairs.data() + 2 * static_cast<std::size_t>(value), 2);
+  return to + 2;
+}
+
+/// Eight digits, leading zeros and all. 32-bit divisions, two digits at a time: times are most of
+/// what a log writer prints.
+char* printEight(char* to, std::uint32_t value) {
+  const std::uint32_t high = value / 10'000;
+  const std::uint32_t low = value % 10'000;
+  to = printPair(printPair(to, high / 100), high % 100);
+  return printPair(printPair(to, low / 100), low % 100);
+}
+
+char* printWhole(char* to, std::uint64_t value) {
+  constexpr std::uint64_t kEightDigits = 100'000'000;
+  if (value < kEightDigits) return std::to_chars(to, to + 20, value).ptr;
+  to = std::to_chars(to, to + 20, value / kEightDigits).ptr;
+  return printEight(to, static_cast<std::uint32_t>(value % kEightDigits));
+}
+
+/// Prints time / kUnit and, after a dot, the remainder with kDecimals digits; returns the end. At
+/// most 28 characters.
+template <std::uint64_t kUnit, int kDecimals>
+char* printFixed(char* to, Nanoseconds time) {
+  auto magnitude = static_cast<std::uint64_t>(time);
+  if (time < 0) {
+    *to++ = '-';
+    magnitude = 0 - magnitude;
+  }
+  to = printWhole(to, magnitude / kUnit);
+  *to++ = '.';
+  auto rest = static_cast<std::uint32_t>(magnitude % kUnit);
+  if constexpr (kDecimals == 6) {
+    to = printPair(printPair(to, rest / 10'000), rest / 100 % 100);
+  } else {
+    static_assert(kDecimals == 3);
+    *to++ = static_cast<char>('0' + rest / 100);
+  }
+  return printPair(to, rest % 100);
+}
+
+}  // namespace
+
+std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds unit) {
+  const bool negative = !text.empty() && text.front() == '-';
+  if (negative) text.remove_prefix(1);
+  std::size_t i = 0;
+  std::uint64_t whole = 0;
+  for (; i < text.size() && isDigit(text[i]); ++i) {
+    if (!pushDigit(whole, text[i])) return std::nullopt;
+  }
+  if (i == 0) return std::nullopt;
+
+  std::uint64_t ns = 0;
+  if (__builtin_mul_overflow(whole, static_cast<std::uint64_t>(unit), &ns)) return std::nullopt;
+  if (i < text.size()) {
+    if (text[i] != '.' || i + 1 == text.size()) return std::nullopt;
+    auto weight = static_cast<std::uint64_t>(unit);
+    for (++i; i < text.size(); ++i) {
+      if (!isDigit(text[i])) return std::nullopt;
+      weight /= 10;
+      if (__builtin_add_overflow(ns, weight * static_cast<std::uint64_t>(text[i] - '0'), &ns)) {
+        return std::nullopt;
+      }
+    }
+  }
+  const std::uint64_t limit = static_cast<std::uint64_t>(kNsMax) + (negative ? 1 : 0);
+  if (ns > limit) return std::nullopt;
+  return static_cast<Nanoseconds>(negative ? 0 - ns : ns);
+}
+
+char* printMilliseconds(char* to, Nanoseconds time) { return printFixed<kNsPerMs, 6>(to, time); }
+
+void appendMilliseconds(std::string& out, Nanoseconds time) {
+  std::array<char, 32> text{};
+  out.append(text.data(), printMilliseconds(text.data(), time));
+}
+
+void appendMicroseconds(std::string& out, Nanoseconds time) {
+  std::array<char, 32> text{};
+  out.append(text.data(), printFixed<kNsPerUs, 3>(text.data(), time));
+}
+
+std::string formatDuration(Nanoseconds duration) {
+  struct Unit {
+    double ns;
+    const char* name;
+  };
+  static constexpr Unit kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
+  const double value = static_cast<double>(duration);
+  const double magnitude = value < 0 ? -value : value;
+  std::array<char, 48> text{};
+  for (const Unit& unit : kUnits) {
+    // 999.5 of the next smaller unit already prints as 1.00 of this one.
+    if (magnitude < unit.ns * 0.9995) continue;
+    const double scaled = value / unit.ns;
+    const double size = magnitude / unit.ns;
+    const int decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+    std::snprintf(text.data(), text.size(), "%.*f %s", decimals, scaled, unit.name);
+    return text.data();
+  }
+  std::snprintf(text.data(), text.size(), "%lld ns", static_cast<long long>(duration));
+  return text.data();
+}
+
+}  // namespace pipetrace
