@@ -1,5 +1,3 @@
-#include "apps/cli/progress_bar.h"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -16,23 +14,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-TEST(ProgressLineTest, SaysHowMuchOfHowMuch) {
-  EXPECT_EQ(progressLine("reading", 1'500'000'000, 3'000'000'000, 80),
-            "reading [####################                    ]  50 %  1.50 GB of 3.00 GB");
-  EXPECT_EQ(progressLine("reading", 0, 2'000'000, 48),
-            "reading [             ]   0 %  0.0 MB of 2.0 MB");
-  EXPECT_EQ(progressLine("writing a.json", 12'340'000, 0, 80), "writing a.json  12.3 MB");
-}
-
-TEST(ProgressLineTest, StaysInItsColumnsAndBelowAHundredPercent) {
-  for (const int columns : {1, 5, 20, 40, 200}) {
-    EXPECT_LT(progressLine("reading", 5'000'000, 3'000'000, columns).size(),
-              static_cast<std::size_t>(columns));
-  }
-  EXPECT_THAT(progressLine("reading", 5'000'000, 3'000'000, 80),
-              HasSubstr("100 %  3.0 MB of 3.0 MB"));
-}
 
 /// A terminal whose other end the test reads.
 class ProgressBarTest : public PipeTrace {
