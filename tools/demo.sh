@@ -37,7 +37,8 @@ if [ -z "$bin" ]; then
   bash "$root/tools/setup.sh"
   say "building (the first time takes some minutes)"
   cd "$root"
-  cmake --preset all >/dev/null
+  # As tools/test.sh builds it, so that one finds the other's build.
+  cmake --preset all -DPIPETRACE_UNITE=ON -DPIPETRACE_SANITIZED_TESTS=OFF >/dev/null
   cmake --build --preset all --target pipe-run pipe-trace pipe-view sample-char-transformer
   bin=$root/build/all/bin
 fi

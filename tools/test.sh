@@ -35,7 +35,7 @@ run() {
 run viewer-asan -DPIPETRACE_UNITE=ON
 run core-tsan -DPIPETRACE_UNITE=ON -- threads \
   trace_test parser_threads_test analysis_test profiler_test profiler_cuda_test clock_exchange_test
-run all -DPIPETRACE_SANITIZED_TESTS=OFF
+run all -DPIPETRACE_UNITE=ON -DPIPETRACE_SANITIZED_TESTS=OFF
 
 say "done"
 [ ${#failed[@]} = 0 ] && exit 0
