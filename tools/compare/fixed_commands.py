@@ -57,10 +57,29 @@ VIEW = [["--help"], ["--version"], ["--export", "p.png"], ["missing", "--export"
         ["LOGS", "--export", "p.svg", "--all"], ["LOGS", "--size", "10x10"], ["--nonsense"]]
 
 
-def fixed_cases(logs):
-    """`logs` is a folder of whole logs; it stands where the lists above say LOGS."""
+PLAN = ["plan", "--schedule", "1F1B", "--stages", "1", "--micro-batches", "2"]
+
+
+def over_older_files(inputs):
+    """Outputs where files of these names lie already, and where one of two cannot be written."""
+    old = {"logs": inputs / "plain", "p.json": inputs / "plain.json", "foreign.json": inputs / "kinds.json"}
+    commands = [[*PLAN, "-o", "logs/"], [*PLAN, "-o", "logs/", "-o", "missing/p.svg"],
+                [*PLAN, "-o", "p.json", "-o", "p.json/p.svg"], [*PLAN, "-o", "foreign.json"],
+                ["logs", "-o", "p.json"], ["logs", "-o", "foreign.json"],
+                ["logs", "-o", "p.json", "-o", "missing/p.csv"], ["p.json", "-o", "p.json"],
+                ["logs", "-o", "logs/workerlog.0"], ["logs", "p.json", "-o", "both.json"],
+                ["logs", "-o", "logs"], [*PLAN, "-o", "p.json/"]]
+    return [Case("older files", " ".join(command), "pipe-trace", command, copies=old)
+            for command in commands]
+
+
+def fixed_cases(logs, inputs):
+    """`logs` is a folder of whole logs as programs see it: it stands where the lists say LOGS.
+
+    `inputs` is where plain/, plain.json and kinds.json lie for this script.
+    """
     def cases(group, program, commands):
         return [Case(group, " ".join([program, *args]), program,
                      [logs if arg == "LOGS" else arg for arg in args]) for args in commands]
     return (cases("help", "pipe-trace", HELP) + cases("errors", "pipe-trace", ERRORS) +
-            cases("pipe-run", "pipe-run", REHEARSE) + cases("pipe-view", "pipe-view", VIEW))
+            over_older_files(inputs) + cases("pipe-run", "pipe-run", REHEARSE) + cases("pipe-view", "pipe-view", VIEW))

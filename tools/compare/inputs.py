@@ -8,7 +8,7 @@ import subprocess
 from . import fixed_commands, plan_commands, random_logs, random_traces, run_commands
 from .case import Case
 
-TRACES = (".json", ".json.gz", ".pftrace", ".sqlite", ".log", ".csv")
+TRACES = (".json", ".json.gz", ".pftrace", ".sqlite", ".log", ".ring", ".csv")
 
 
 def of_trace_name(name):
@@ -28,12 +28,13 @@ def data_cases(folder, seen_as):
             path = f"{shown}/{name}"
             if name in plans:
                 cases += plan_commands.file_plans(path, path, at)
-            elif not name.startswith("workerlog."):
+            elif not name.startswith("workerlog.") or name.endswith(".ring"):
                 cases += run_commands.on_input(path, [path], at)
         if len(traces) > len(plans):
             cases += run_commands.on_input(f"{shown}/", [shown], at)
-        if any(name.startswith("workerlog.") for name in traces):
-            cases += run_commands.on_logs(f"{shown}/", shown, len(traces), at, "flat", True,
+        logs = [name for name in traces if name.removeprefix("workerlog.").isdigit()]
+        if logs:
+            cases += run_commands.on_logs(f"{shown}/", shown, len(logs), at, "flat", True,
                                           pathlib.Path(where))
     return cases
 
@@ -56,14 +57,16 @@ class Inputs:
         """A small whole run for the fixed commands, always the same."""
         self.run_before("plan", "--schedule", "1F1B", "--stages", "2", "--micro-batches", "3",
                         "--steps", "2", "--transfers", "1", "-o", "plain/")
-        return fixed_commands.fixed_cases("../inputs/plain")
+        self.run_before("plain", "-q", "-o", "plain.json")
+        return fixed_commands.fixed_cases("../inputs/plain", self.folder)
 
     def random_run(self, n):
         at = random.Random(f"{self.seed} run {n}")
         name = f"run{n}"
         run = random_logs.write_run(at, self.folder / name)
         shown, source = f"../inputs/{run.name}", f"random run {n}"
-        cases = run_commands.on_input(source, [shown], at, how_many=7, picture=n % 2 == 0)
+        cases = run_commands.on_input(source, [shown], at, how_many=7, picture=n % 2 == 0,
+                                      pp=run.pp, chunks=run.chunks)
         cases += run_commands.on_logs(source, shown, run.ranks, at, run.layout, run.whole, run.folder)
         for ending in at.sample(["json", "pftrace", "sqlite"], 2):
             switches = at.choice([[], [], ["--no-bubbles"], ["--absolute-time"], ["--no-flows"]])
@@ -83,6 +86,11 @@ class Inputs:
         if n % 5 == 0:
             cases += [run_commands.on(f"random run and trace {n}", [logs, path], options, "several")
                       for options in (run_commands.PROFILES, ["info"])]
+            beside = {"in": self.folder / f"run{n}", "in/a.json": self.folder / f"trace{n}.json",
+                      "in/b.json": self.folder / "plain.json"}
+            cases += [Case("several", f"random run {n} with traces in its folder", "pipe-trace",
+                           ["in", *options], copies=beside)
+                      for options in (["-o", "in/b.json", "-o", "p.sqlite"], ["-o", "in/a.json"])]
         if n % 4 == 0:
             random_traces.write_pattern_log(at, self.folder / f"any{n}.log")
             pattern = ["--pattern", random_traces.PATTERN, "--time-unit", "s"]

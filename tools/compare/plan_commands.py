@@ -14,17 +14,22 @@ BAD_CELLS = ["", "0F", "9B9", "0F0", "0X1", "(0F0;0B0)OVERLAP_F_B", "\"", "1I0"]
 def times(random, stages):
     """Options that say how long jobs take."""
     def cost(low, high):
-        if random.random() < 0.3:
+        if random.random() < 0.2:
             return ",".join(f"{random.uniform(low, high):.3f}" for _ in range(stages))
         return f"{random.uniform(low, high):.3f}"
     chosen = []
-    for name, low, high in [("--forward-ms", 1, 20), ("--backward-ms", 2, 40),
-                            ("--transfer-ms", 0, 2), ("--lr-ms", 0, 1), ("--optimizer-ms", 0, 5),
-                            ("--activation-gb", 0.1, 2), ("--weights-gb", 0, 9), ("--limit", 1, 50),
-                            ("--fused-ms", 2, 50), ("--freed-by-input-gb", 0, 1)]:
+    for name, low, high in [("--forward-ms", 1, 20), ("--backward-ms", 2, 40), ("--fused-ms", 2, 50)]:
         if random.random() < 0.25:
-            chosen += [name, cost(low, high) if name[-3:] == "-ms" and name != "--transfer-ms"
-                       else f"{random.uniform(low, high):.2f}"]
+            chosen += [name, cost(low, high)]
+    for name, most in [("--transfer-ms", 2), ("--lr-ms", 1), ("--optimizer-ms", 5)]:
+        if random.random() < 0.25:
+            chosen += [name, f"{random.uniform(0, most):.2f}"]
+    if random.random() < 0.3:
+        chosen += ["--activation-gb", f"{random.uniform(1, 2):.2f}"]
+        for name, low, high in [("--weights-gb", 0, 9), ("--limit", 1, 50),
+                                ("--freed-by-input-gb", 0, 1)]:
+            if random.random() < 0.4:
+                chosen += [name, f"{random.uniform(low, high):.2f}"]
     if "--backward-ms" not in chosen and random.random() < 0.2:
         chosen += ["--backward-input-ms", cost(1, 20), "--backward-weight-ms", cost(1, 20)]
     if random.random() < 0.15:
@@ -38,7 +43,7 @@ def random_plans(random, schedules, how_many):
         schedule = schedules[n % len(schedules)]
         small = schedule == "auto"
         stages = random.randint(1, 3 if small else 8)
-        chunks = ["--chunks", str(random.randint(1, 3))] if random.random() < 0.2 else []
+        chunks = ["--chunks", str(random.randint(1, 3))] if random.random() < 0.1 else []
         transfers = ["--transfers", str(random.randint(0, 2))] if random.random() < 0.25 else []
         args = ["plan", "--schedule", schedule, "--stages", str(stages), "--micro-batches",
                 str(random.randint(1, 4 if small else 20)), *chunks, *transfers,

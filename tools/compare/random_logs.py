@@ -34,6 +34,8 @@ BROKEN = [b"Profiler Info: Job (1), type = forward, micro_batch_id = ",
 class Run:
     folder: pathlib.Path
     ranks: int
+    pp: int
+    chunks: int
     layout: str  # flat, machines or one_file
     name: str  # of what programs are given: the folder, or the file in it that holds all ranks
     whole: bool  # nothing is damaged or missing: it can be followed to its end
@@ -291,4 +293,4 @@ def write_run(random, folder):
              shape["layout"] == "flat" and not shape["gzip"] and shape["runs"] == 1 and
              shape["full_meta"] and not shape["damage"])
     name = folder.name + ("/all_ranks.log" if shape["layout"] == "one_file" else "")
-    return Run(folder, ranks, shape["layout"], name, whole)
+    return Run(folder, ranks, shape["pp"], shape["chunks"], shape["layout"], name, whole)

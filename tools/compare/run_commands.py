@@ -4,15 +4,15 @@ from .case import Case
 
 PROFILES = ["-o", "p.json", "-o", "p.pftrace", "-o", "p.sqlite", "-o", "p.csv"]
 
-# Every input gets these.
+# Every input gets these. PP and V stand for its ranks of a pipeline and its chunks.
 ALWAYS = [
     ("profiles", PROFILES),
     ("summary", ["--json"]),
     ("info", ["info"]),
     ("info", ["info", "--json"]),
     ("show", ["show"]),
-    ("costs", ["plan", "--schedule", "1F1B", "--stages", "2", "--micro-batches", "4", "--costs-out",
-               "costs.json", "--json", "--costs-from"]),
+    ("costs", ["plan", "--schedule", "LoopedBFS", "--stages", "PP", "--chunks", "V", "--micro-batches",
+               "4", "--costs-out", "costs.json", "--json", "--costs-from"]),
 ]
 
 # An input gets some of these, or all.
@@ -21,7 +21,7 @@ SOMETIMES = [
     ("align", ["info", "--align", "none"]),
     ("steps", ["--steps", "1:3", "-o", "p.json", "-o", "p.sqlite", "-o", "p.csv"]),
     ("steps", ["--steps", ":1", "--json"]),
-    ("steps", ["--steps", "5:", "-o", "p.pftrace"]),
+    ("steps", ["--steps", "1:", "-o", "p.pftrace"]),
     ("steps", ["show", "--steps", "0:2", "--width", "150"]),
     ("steps", ["show", "--step", "1"]),
     ("ranks", ["--ranks", "0,2-4", "-o", "p.json", "-o", "p.sqlite"]),
@@ -41,7 +41,7 @@ SOMETIMES = [
     ("topology", ["info", "--pp", "3"]),
     ("show", ["show", "--width", "60"]),
     ("kinds", ["--kinds", "../inputs/kinds.json", "-o", "p.json"]),
-    ("costs", ["plan", "--schedule", "ZB-H1", "--stages", "4", "--micro-batches", "6", "--costs-from"]),
+    ("costs", ["plan", "--schedule", "ZB-H1", "--stages", "PP", "--micro-batches", "6", "--costs-from"]),
 ]
 
 KINDS = ('{"kinds": {"embed_fwd": "forward", "blk_fwd_(?P<chunk>\\\\d+)_(?P<micro_batch_id>\\\\d+)": '
@@ -55,10 +55,12 @@ def on(source, paths, options, group, **more):
     return Case(group, source, "pipe-trace", [*options, *inputs], **more)
 
 
-def on_input(source, paths, random, how_many=None, picture=True):
+def on_input(source, paths, random, how_many=None, picture=True, pp=4, chunks=1):
     """Cases of one input: all of the commands, or `how_many` of those that are not for each."""
     some = SOMETIMES if how_many is None else random.sample(SOMETIMES, how_many)
-    cases = [on(source, paths, options, group) for group, options in ALWAYS + some]
+    sizes = {"PP": str(pp), "V": str(chunks)}
+    cases = [on(source, paths, [sizes.get(option, option) for option in options], group)
+             for group, options in ALWAYS + some]
     if picture:
         cases.append(Case("picture", source, "pipe-view", [*paths, "--export", "p.svg"]))
     if picture and how_many is None:
