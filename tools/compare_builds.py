@@ -126,9 +126,9 @@ def main():
     except Exception:
         traceback.print_exc()  # a mistake of this program is no difference
         code = 2
-    if chosen.work or code == 1:
-        print(f"what differs is in {work}/differences" if code == 1 else f"inputs are in {work}/inputs")
-    else:
+    if code == 1:
+        print(f"what differs is in {work}/differences, all changed lines in {work}/changes.txt")
+    elif not chosen.work:
         shutil.rmtree(work, ignore_errors=True)
     return code
 
