@@ -82,4 +82,5 @@ def fixed_cases(logs, inputs):
         return [Case(group, " ".join([program, *args]), program,
                      [logs if arg == "LOGS" else arg for arg in args]) for args in commands]
     return (cases("help", "pipe-trace", HELP) + cases("errors", "pipe-trace", ERRORS) +
-            over_older_files(inputs) + cases("pipe-run", "pipe-run", REHEARSE) + cases("pipe-view", "pipe-view", VIEW))
+            over_older_files(inputs) + cases("pipe-run", "pipe-run", REHEARSE) +
+            cases("pipe-view", "pipe-view", VIEW))
