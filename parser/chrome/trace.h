@@ -22,7 +22,7 @@ struct ChromeTrace {
   Diagnostics& diagnostics;
   const std::string& file;  ///< names the input in diagnostics
   std::map<ChromeId, ChromeProcess> processes;
-  std::optional<ChromeMetadata> metadata;  ///< the trace is one of ours
+  std::optional<ProfileMetadata> metadata;  ///< the trace is one of ours
   KinetoInfo kineto;
   std::int64_t elements = 0;         ///< of the array of events
   std::int64_t arrowEnds = 0;        ///< `s`, `t`, `f`

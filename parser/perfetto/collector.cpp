@@ -102,7 +102,7 @@ void PerfettoCollector::addMetadata(std::string_view message) {
     if (name == pf::metadata::kOurs) {
       const std::string otherData =
           "{\"" + std::string(chrome_format::kOurs) + "\":" + std::string(text) + "}";
-      if (auto metadata = readChromeMetadata(otherData)) metadata_ = std::move(metadata);
+      if (auto metadata = readProfileMetadata(otherData)) metadata_ = std::move(metadata);
     } else if (name == pf::metadata::kLanes) {
       for (auto& [track, lane] : readLanes(text)) places_[track] = {lane.first, lane.second};
     }

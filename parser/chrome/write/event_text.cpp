@@ -76,10 +76,10 @@ void addValue(TextBuffer& out, const Argument& argument, const StringTable& stri
 
 }  // namespace
 
-ChromeEventText::ChromeEventText(const Timeline& timeline, const ChromeLanes& lanes,
+ChromeEventText::ChromeEventText(const Timeline& timeline, const ViewerRows& rows,
                                  Nanoseconds origin)
-    : timeline_(timeline), lanes_(lanes), origin_(origin), keys_(timeline.strings.size()) {
-  for (const ChromeRow& row : lanes.rows()) {
+    : timeline_(timeline), rows_(rows), origin_(origin), keys_(timeline.strings.size()) {
+  for (const ViewerRow& row : rows.all()) {
     TextBuffer ids;
     addIds(ids, row.pid, row.tid);
     idsOfRow_.emplace_back(ids.text());
@@ -103,7 +103,7 @@ void ChromeEventText::addEvent(TextBuffer& out, std::size_t track, std::size_t e
   out.add(R"(,"cat":")");
   out.add(logName(e.kind));
   out.add('"');
-  out.add(idsOfRow_[lanes_.rowIndex(track, event)]);
+  out.add(idsOfRow_[rows_.rowIndex(track, event)]);
   out.add(",\"ts\":");
   out.addMicroseconds(e.begin - origin_);
   out.add(",\"dur\":");
@@ -160,7 +160,7 @@ void ChromeEventText::addListed(TextBuffer& out, const Event& event, bool first)
 }
 
 void ChromeEventText::addFlowEnd(TextBuffer& out, std::string_view phase, std::int64_t id,
-                                 const ChromeRow& row, Nanoseconds time) const {
+                                 const ViewerRow& row, Nanoseconds time) const {
   out.add("{\"ph\":");
   out.add(phase);
   out.add(",\"id\":");
@@ -186,7 +186,7 @@ void ChromeEventText::addSample(TextBuffer& out, const CounterSeries& series,
                                 const CounterSample& sample) const {
   out.add(R"({"ph":"C","name":)");
   out.addJson(series.name);
-  addIds(out, ChromeLanes::pidOf(series.rank), -1);
+  addIds(out, ViewerRows::pidOf(series.rank), -1);
   out.add(",\"ts\":");
   out.addMicroseconds(sample.time - origin_);
   out.add(R"(,"args":{"value":)");
