@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "parser/chrome/arrow_end.h"
-#include "parser/chrome/process.h"
-#include "parser/foreign/kineto_info.h"
+#include "parser/chrome/arrow_ends.h"
+#include "parser/foreign/chrome_process.h"
+#include "parser/foreign/kineto_trace.h"
 #include "parser/profile/profile_metadata.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"

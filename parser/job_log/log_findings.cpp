@@ -1,6 +1,6 @@
 #include "parser/job_log/log_findings.h"
 
-#include "trace/add_counts.h"
+#include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 namespace {

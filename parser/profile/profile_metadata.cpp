@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "parser/chrome/format.h"
 #include "parser/json/json_string.h"
+#include "parser/profile/common_format.h"
 #include "parser/trace_reader.h"
 #include "trace/log/log_format.h"
 #include "trace/text/log_numbers.h"
@@ -15,7 +15,7 @@
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 namespace lf = log_format;
 using Json = nlohmann::ordered_json;
 

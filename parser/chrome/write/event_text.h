@@ -60,4 +60,8 @@ class ChromeEventText {
 void addChromeName(TextBuffer& out, std::string_view what, std::int64_t pid, std::int64_t tid,
                    std::string_view arguments);
 
+/// The `cname` of an event: one of the names that Catapult reserves (it throws on any other, and
+/// Perfetto takes no notice). Empty: let the viewer choose.
+std::string_view chromeColor(const Event& event);
+
 }  // namespace pipetrace

@@ -1,14 +1,55 @@
-#include "parser/chrome/count_arrows.h"
+#include "parser/chrome/arrow_ends.h"
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "parser/chrome/event.h"
+
 namespace pipetrace {
 namespace {
 
+std::optional<std::uint64_t> hexadecimal(std::string_view text) {
+  if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value, 16);
+  if (error != std::errc{} || at != end) return std::nullopt;
+  return value;
+}
+
+/// Decimals are cut off.
+std::optional<std::uint64_t> decimal(std::string_view digits) {
+  std::uint64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  if (std::from_chars(digits.data(), end, value).ec != std::errc{}) return std::nullopt;
+  return value;
+}
+
 using What = ChromeArrowEnd::What;
+
+/// Arrows of the older spelling are told apart by category and name, too.
+std::uint64_t arrowOf(std::uint64_t id, std::string_view category, std::string_view name) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio spreads the bits
+  const std::hash<std::string_view> hash;
+  std::uint64_t arrow = id * kOdd ^ hash(category);
+  arrow = arrow * kOdd ^ hash(name);
+  return arrow * kOdd;
+}
+
+std::optional<What> whatOf(const ChromeEvent& event) {
+  if (event.phase == "s") return What::kBegin;
+  if (event.phase == "t") return What::kStep;
+  if (event.phase == "f") return event.arrow.bindsEnclosing ? What::kEnd : What::kEndAtNext;
+  if (event.arrow.flowIn && event.arrow.flowOut) return What::kStep;
+  if (event.arrow.flowOut) return What::kBegin;
+  if (event.arrow.flowIn) return What::kEnd;
+  return std::nullopt;
+}
+
 using Thread = ChromeProcess::Thread;
 
 /// Where Perfetto takes something up: by time; of equal ones in the order of the trace, but where
@@ -152,6 +193,40 @@ void bindEnds(const Thread& thread, const std::vector<const ChromeArrowEnd*>& en
 }
 
 }  // namespace
+
+void ChromeArrowFields::takeNumber(std::string_view key, std::string_view digits) {
+  if (key == "id") id = decimal(digits);
+  if (key == "bind_id") bindId = decimal(digits);
+}
+
+void ChromeArrowFields::takeText(std::string_view key, std::string_view text) {
+  if (key == "id") id = hexadecimal(text);
+  if (key == "bind_id") bindId = hexadecimal(text);
+  if (key == "bp") bindsEnclosing = text == "e";
+  if (key == "s") isOfThread = text == "t";
+}
+
+void ChromeArrowFields::takeWord(std::string_view key, std::string_view word) {
+  if (key == "flow_in") flowIn = word == "true";
+  if (key == "flow_out") flowOut = word == "true";
+}
+
+std::optional<ChromeArrowEnd> arrowEndOf(const ChromeEvent& event, std::int64_t element) {
+  const bool isInstant = event.phase == "i" || event.phase == "I" || event.phase == "R";
+  if (isInstant) {
+    if (!event.arrow.isOfThread) return std::nullopt;
+    return ChromeArrowEnd{.what = What::kInstant, .time = *event.ts, .element = element};
+  }
+  const bool isSpan = event.phase == "X" || event.phase == "B";
+  const std::optional<std::uint64_t>& id = isSpan ? event.arrow.bindId : event.arrow.id;
+  const std::optional<What> what = whatOf(event);
+  if (!id || !what) return std::nullopt;
+  return ChromeArrowEnd{.what = *what,
+                        .time = *event.ts,
+                        .length = event.phase == "X" ? event.dur.value_or(0) : -1,
+                        .element = element,
+                        .arrow = isSpan ? *id : arrowOf(*id, event.category, event.name)};
+}
 
 std::int64_t countChromeArrows(const std::vector<ChromeArrowEnd>& ends, bool hasSpans) {
   std::map<Thread*, std::vector<const ChromeArrowEnd*>> byThread;

@@ -1,4 +1,4 @@
-#include "parser/chrome/time.h"
+#include "parser/json/microseconds.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "parser/chrome/count_arrows.h"
+#include "parser/chrome/arrow_ends.h"
 
 #include <gmock/gmock.h>
 

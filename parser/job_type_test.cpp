@@ -1,4 +1,4 @@
-#include "parser/job_log/lines/job_type.h"
+#include "parser/job_type.h"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,30 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "parser/chrome/event.h"
 #include "trace/counter_series.h"
 #include "trace/event.h"
 
 namespace pipetrace {
+
+/// A pid or tid: a number as a rule, a text in some programs' traces.
+struct ChromeId {
+  bool isText = false;
+  std::int64_t number = 0;
+  std::string text;
+
+  auto operator<=>(const ChromeId&) const = default;
+
+  /// A text that is a number, as some programs write them, is that number.
+  void setText(std::string_view from);
+};
+
+std::string toText(const ChromeId& id);
 
 /// What a Chrome trace holds of one process, by thread.
 struct ChromeProcess {

@@ -1,4 +1,4 @@
-#include "parser/profile/own_profile.h"
+#include "parser/own_profile.h"
 
 #include <string>
 

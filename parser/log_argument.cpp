@@ -1,4 +1,4 @@
-#include "parser/job_log/lines/log_argument.h"
+#include "parser/log_argument.h"
 
 #include <array>
 #include <charconv>
@@ -22,18 +22,19 @@ bool looksLikeNumber(std::string_view text) {
 
 }  // namespace
 
-Argument argumentFromLog(const LogFields::Field& field, StringTable& strings) {
-  const StringId key = strings.intern(field.key);
-  if (!field.quoted && looksLikeNumber(field.value)) {
-    if (const auto integer = parseNumber<std::int64_t>(field.value);
-        integer && printsAs(*integer, field.value)) {
-      return Argument::ofInteger(key, *integer);
+Argument argumentFromLog(std::string_view key, std::string_view value, bool quoted,
+                         StringTable& strings) {
+  const StringId id = strings.intern(key);
+  if (!quoted && looksLikeNumber(value)) {
+    if (const auto integer = parseNumber<std::int64_t>(value);
+        integer && printsAs(*integer, value)) {
+      return Argument::ofInteger(id, *integer);
     }
-    if (const auto real = parseNumber<double>(field.value); real && printsAs(*real, field.value)) {
-      return Argument::ofReal(key, *real);
+    if (const auto real = parseNumber<double>(value); real && printsAs(*real, value)) {
+      return Argument::ofReal(id, *real);
     }
   }
-  return Argument::ofText(key, strings.intern(field.value));
+  return Argument::ofText(id, strings.intern(value));
 }
 
 }  // namespace pipetrace
