@@ -6,6 +6,7 @@
 
 #include "parser/chrome/elements.h"
 #include "parser/chrome/reader.h"
+#include "parser/chrome/share.h"
 #include "parser/testing/reading.h"
 #include "parser/testing/timelines.h"
 

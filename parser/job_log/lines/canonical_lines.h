@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "parser/job_log/lines/log_run.h"
 #include "parser/job_log/lines/log_scanner.h"
-#include "parser/job_log/log_run.h"
 #include "parser/job_type.h"
 
 namespace pipetrace {

@@ -3,10 +3,16 @@
 #include <cstdint>
 #include <string>
 
-#include "parser/ring/recorder_state.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
+
+/// Whether the program that recorded into a log goes on.
+enum class RecorderState : std::uint8_t {
+  kUnknown,  ///< nothing tells: its log was never locked, was copied, or is on another host
+  kRecords,
+  kEnded,
+};
 
 /// What is known of a run whose log has a `Profiler Meta:` line and no `Profiler End:`.
 struct MissingEnd {

@@ -1,4 +1,4 @@
-#include "parser/job_log/log_run.h"
+#include "parser/job_log/lines/log_run.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "profiler/log/log_file.h"
+#include "profiler/process/log_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,9 +1,9 @@
-#include "chart/draw/job_text.h"
+#include "chart/text/job_text.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "chart/draw/fused_pair.h"
+#include "chart/text/fused_pair.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "parser/ring/missing_end.h"
+#include "parser/job_log/lines/missing_end.h"
 
 namespace pipetrace {
 namespace {

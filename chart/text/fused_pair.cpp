@@ -1,4 +1,4 @@
-#include "chart/draw/fused_pair.h"
+#include "chart/text/fused_pair.h"
 
 #include <cstdio>
 #include <string>

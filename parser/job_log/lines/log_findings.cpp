@@ -1,4 +1,4 @@
-#include "parser/job_log/log_findings.h"
+#include "parser/job_log/lines/log_findings.h"
 
 #include "trace/text/log_numbers.h"
 

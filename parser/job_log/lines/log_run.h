@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "parser/job_log/log_findings.h"
-#include "parser/ring/missing_end.h"
+#include "parser/job_log/lines/log_findings.h"
+#include "parser/job_log/lines/missing_end.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
