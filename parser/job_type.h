@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// What the text after `type = ` says: the kind, and what PaddlePaddle's programs hang on to it.
+/// The text after `type = `: the kind, and the numbers that PaddlePaddle's programs add to it.
 struct JobType {
   JobKind kind = JobKind::kOther;
   std::int16_t chunk = kNotGiven;  ///< `forward0`, `backward_b1`

@@ -7,8 +7,8 @@
 
 namespace pipetrace {
 
-/// The argument that a key and its value in a log are: a number where it prints as it stands there,
-/// so that keeping the number loses nothing; else, or where it was `quoted`, a text.
+/// Makes an argument from a key and its value in a log. It is a number where the number prints as
+/// the value stands there, so that nothing is lost; else, or where it was `quoted`, a text.
 Argument argumentFromLog(std::string_view key, std::string_view value, bool quoted,
                          StringTable& strings);
 

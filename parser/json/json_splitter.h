@@ -9,9 +9,9 @@
 
 namespace pipetrace {
 
-/// Cuts a long JSON array into its elements without reading it as a whole: a top-level array, or
-/// one that is a field of a top-level object, of which other fields are handed on by name. It knows
-/// brackets and strings, nothing else; whoever parses a piece finds out whether it is good JSON.
+/// Cuts a long JSON array into its elements without reading it as a whole. The array is at the top
+/// level, or a field of a top-level object, of which it hands on other fields by name. It knows
+/// brackets and strings, nothing else; the caller finds out whether a piece is good JSON.
 ///
 /// An element whose brackets or quotes do not close costs itself: cutting goes on at the next line.
 class JsonSplitter {
@@ -32,7 +32,7 @@ class JsonSplitter {
     std::int64_t line = 0;  ///< where it begins, from 1
   };
 
-  /// What is looked for in a top-level object.
+  /// The fields of a top-level object that are looked for.
   struct Fields {
     std::string_view array;                            ///< the key of the array
     bool (*isWanted)(std::string_view key) = nullptr;  ///< of the other fields
