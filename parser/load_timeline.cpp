@@ -19,7 +19,7 @@
 #include "parser/foreign/logs/megatron_ranks.h"
 #include "parser/foreign/logs/pattern_log_reader.h"
 #include "parser/foreign/names/kind_names.h"
-#include "parser/profile/own_profile.h"
+#include "parser/own_profile.h"
 #include "parser/reader_registry.h"
 #include "parser/timeline_joiner.h"
 #include "trace/error.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "trace/add_counts.h"
+#include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 

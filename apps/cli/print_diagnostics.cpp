@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "analysis/report/ranks_text.h"
-#include "trace/add_counts.h"
 #include "trace/log/log_format.h"
+#include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 namespace {

@@ -54,7 +54,7 @@ std::int64_t flowsOf(const std::vector<LoadedFile>& files, const Timeline& timel
     flows += file.arrows.value_or(0);
   }
   if (areHeld && (selection.isAll() || flows == 0)) return flows;
-  return static_cast<std::int64_t>(findArrows(timeline).size());
+  return static_cast<std::int64_t>(findMicroBatchArrows(timeline).size());
 }
 
 }  // namespace

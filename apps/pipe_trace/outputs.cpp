@@ -8,7 +8,7 @@
 #include "parser/byte_source.h"
 #include "parser/csv_writer.h"
 #include "parser/find_logs.h"
-#include "parser/profile/own_profile.h"
+#include "parser/own_profile.h"
 #include "parser/trace_reader.h"
 #include "trace/error.h"
 #include "trace/files/file_behind.h"

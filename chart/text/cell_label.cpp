@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <optional>
 
-#include "chart/draw/fused_pair.h"
+#include "chart/text/fused_pair.h"
 #include "trace/display_name.h"
 
 namespace pipetrace {

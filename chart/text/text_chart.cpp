@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "chart/draw/job_text.h"
+#include "chart/text/job_text.h"
 #include "chart/text/text_row.h"
 #include "chart/text/text_scale.h"
 #include "trace/error.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "chart/draw/job_text.h"
+#include "chart/text/job_text.h"
 #include "chart/text/text_scale.h"
 
 namespace pipetrace {

@@ -106,7 +106,7 @@ std::int64_t ChromeCollector::finishOurs() {
   }
   for (auto& [pid, process] : trace_.processes) {
     const bool isRank =
-        !pid.isText && pid.number >= 1 && pid.number <= ChromeLanes::pidOf(kHighestRank);
+        !pid.isText && pid.number >= 1 && pid.number <= ViewerRows::pidOf(kHighestRank);
     if (!isRank) {
       complain("a process is no rank (its pid is not a number from 1) and was left out", 0);
       continue;

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "parser/chrome/process.h"
 #include "parser/chrome/trace.h"
+#include "parser/foreign/chrome_process.h"
 #include "parser/foreign/foreign_trace.h"
 #include "parser/trace_reader.h"
 

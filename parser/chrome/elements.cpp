@@ -1,6 +1,7 @@
 #include "parser/chrome/elements.h"
 
 #include "parser/chrome/plain_event.h"
+#include "parser/chrome/share.h"
 #include "parser/json/json_value_scanner.h"
 
 namespace pipetrace {

@@ -6,9 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "parser/chrome/time.h"
 #include "parser/json/json_string.h"
-#include "trace/text/log_numbers.h"
+#include "parser/json/microseconds.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -211,15 +210,6 @@ bool parse(std::string_view json, ChromeEvent& event) {
 }
 
 }  // namespace
-
-void ChromeId::setText(std::string_view from) {
-  const auto value = parseNumber<std::int64_t>(from);
-  isText = !value || std::to_string(*value) != from;
-  number = isText ? 0 : *value;
-  text = isText ? from : std::string_view();
-}
-
-std::string toText(const ChromeId& id) { return id.isText ? id.text : std::to_string(id.number); }
 
 const ChromeArgument* ChromeEvent::find(std::string_view key) const {
   const auto found = std::find_if(arguments.begin(), arguments.end(),

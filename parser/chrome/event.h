@@ -1,6 +1,5 @@
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -8,24 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "parser/chrome/arrow_fields.h"
+#include "parser/chrome/arrow_ends.h"
+#include "parser/foreign/chrome_process.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
-
-/// A pid or tid: a number as a rule, a text in some programs' traces.
-struct ChromeId {
-  bool isText = false;
-  std::int64_t number = 0;
-  std::string text;
-
-  auto operator<=>(const ChromeId&) const = default;
-
-  /// A text that is a number, as some programs write them, is that number.
-  void setText(std::string_view from);
-};
-
-std::string toText(const ChromeId& id);
 
 /// One `"key": value` of an event's args. Its texts are the event's.
 struct ChromeArgument {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "parser/chrome/arrow_ends.h"
 #include "parser/chrome/collector.h"
-#include "parser/chrome/count_arrows.h"
 #include "parser/chrome/elements.h"
+#include "parser/chrome/format.h"
 #include "parser/chrome/share.h"
 #include "parser/chrome/stretches.h"
 #include "parser/chrome/trace.h"
@@ -61,6 +62,11 @@ void readStretches(ChromeStretches& stretches, Turns& turns, double size, Chrome
   }
 }
 
+/// Of the fields of a trace besides its events.
+bool isWantedField(std::string_view key) {
+  return key == chrome_format::kOtherData || KinetoInfo::isField(key);
+}
+
 bool hasSpans(const ChromeTrace& trace) {
   for (const auto& [pid, process] : trace.processes) {
     for (const auto& [tid, thread] : process.threads) {
@@ -89,7 +95,7 @@ FormatMatch ChromeJsonReader::probe(std::string_view head) const {
 
 ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& request,
                                    Timeline& timeline, Diagnostics& diagnostics) const {
-  JsonSplitter splitter(source);
+  JsonSplitter splitter(source, {.array = chrome_format::kTraceEvents, .isWanted = isWantedField});
   ChromeTrace trace{.timeline = timeline, .diagnostics = diagnostics, .file = source.name()};
   const auto size = static_cast<double>(source.plainSize().value_or(0));
   ChromeStretches stretches(splitter, reading_ == ChromeReading::kFast ? stretch_ : 0);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "parser/chrome/reading.h"
+#include "parser/chrome/elements.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {

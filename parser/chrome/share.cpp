@@ -208,7 +208,7 @@ void ChromeShare::moveFields(ChromeTrace& trace) {
   for (const auto& [key, json] : fields_) {
     trace.kineto.readField(key, json);
     if (key != cf::kOtherData) continue;
-    if (auto metadata = readChromeMetadata(json)) trace.metadata = std::move(*metadata);
+    if (auto metadata = readProfileMetadata(json)) trace.metadata = std::move(*metadata);
   }
 }
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "parser/chrome/elements.h"
 #include "parser/chrome/event.h"
-#include "parser/chrome/place.h"
-#include "parser/chrome/process.h"
 #include "parser/chrome/trace.h"
+#include "parser/foreign/chrome_process.h"
 
 namespace pipetrace {
 

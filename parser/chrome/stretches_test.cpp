@@ -6,6 +6,7 @@
 
 #include "parser/chrome/elements.h"
 #include "parser/chrome/reader.h"
+#include "parser/chrome/share.h"
 #include "parser/testing/reading.h"
 #include "parser/testing/timelines.h"
 
@@ -166,7 +167,8 @@ TEST(ChromeStretches, WhatWasGuessedWrongComesAgainAndCountsOnce) {
   // The second stretch begins inside of a list, which its reader cannot know.
   const std::string text = R"([{"a":0},{"a":[{"a":1},{"a":2}]},{"a":3},{"a":4},{"a":5}])";
   ByteSource source("t.json", text);
-  JsonSplitter splitter(source);
+  JsonSplitter splitter(
+      source, {.array = "traceEvents", .isWanted = [](std::string_view) { return false; }});
   ChromeStretches stretches(splitter, 20);
   std::vector<std::string> pieces;
   const auto use = [&](const JsonSplitter::Piece& piece) { pieces.emplace_back(piece.text); };

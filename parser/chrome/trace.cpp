@@ -9,7 +9,7 @@ namespace pipetrace {
 void ChromeTrace::addMetadataOfRank(std::string_view json) {
   const std::string whole =
       "{\"" + std::string(chrome_format::kOurs) + "\":" + std::string(json) + "}";
-  auto more = readChromeMetadata(whole);
+  auto more = readProfileMetadata(whole);
   if (!more) return;
   if (!metadata) metadata.emplace();
   metadata->format = more->format;

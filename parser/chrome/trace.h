@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "parser/chrome/arrow_end.h"
-#include "parser/chrome/process.h"
-#include "parser/foreign/kineto_info.h"
+#include "parser/chrome/arrow_ends.h"
+#include "parser/foreign/chrome_process.h"
+#include "parser/foreign/kineto_trace.h"
 #include "parser/profile/profile_metadata.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
@@ -22,7 +22,7 @@ struct ChromeTrace {
   Diagnostics& diagnostics;
   const std::string& file;  ///< names the input in diagnostics
   std::map<ChromeId, ChromeProcess> processes;
-  std::optional<ChromeMetadata> metadata;  ///< the trace is one of ours
+  std::optional<ProfileMetadata> metadata;  ///< the trace is one of ours
   KinetoInfo kineto;
   std::int64_t elements = 0;         ///< of the array of events
   std::int64_t arrowEnds = 0;        ///< `s`, `t`, `f`

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "parser/chrome/process.h"
+#include "parser/foreign/chrome_process.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

@@ -3,15 +3,32 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 
+#include "parser/foreign/foreign_trace.h"
+#include "parser/foreign/names/foreign_names.h"
+#include "parser/profile/common_format.h"
+#include "parser/trace_reader.h"
 #include "trace/text/log_numbers.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
+
+constexpr std::string_view kDistributed = "distributedInfo";
+constexpr std::string_view kBase = common_format::kBaseTime;
+
+std::optional<int> numberIn(const nlohmann::json& object, const char* key, int atLeast) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+  const auto number = parseNumber<int>(found->dump());
+  if (!number || *number < atLeast || *number > kHighestRank) return std::nullopt;
+  return number;
+}
 
 /// The categories that make a difference.
 enum class Category : std::uint8_t { kHost, kAnnotation, kKernel, kCopy, kDeviceAnnotation };
@@ -260,6 +277,21 @@ class KinetoPlacer {
 };
 
 }  // namespace
+
+bool KinetoInfo::isField(std::string_view key) { return key == kDistributed || key == kBase; }
+
+void KinetoInfo::readField(std::string_view key, std::string_view json) {
+  if (!isField(key)) return;
+  isThere = true;
+  if (key == kBase) {
+    base = parseNumber<Nanoseconds>(json);
+    return;
+  }
+  const auto object = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+  if (!object.is_object()) return;
+  rank = numberIn(object, "rank", 0);
+  worldSize = numberIn(object, "world_size", 1);
+}
 
 bool isKinetoTrace(const ForeignTrace& trace) {
   constexpr std::array<std::string_view, 3> kTypical = {"cpu_op", "cuda_runtime",

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "parser/foreign/foreign_trace.h"
-#include "parser/foreign/kineto_info.h"
+#include "parser/foreign/kineto_trace.h"
 #include "parser/foreign/names/kind_names.h"
 
 namespace pipetrace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "parser/job_log/lines/log_line_kind.h"
-#include "parser/job_log/log_run.h"
+#include "parser/job_log/lines/log_run.h"
 
 namespace pipetrace {
 

@@ -4,14 +4,11 @@
 #include <cstring>
 #include <utility>
 
-#include "parser/chrome/format.h"
-#include "parser/foreign/kineto_info.h"
 #include "parser/json/json_string.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
 using Result = JsonValueScanner::Result;
 
 constexpr std::size_t kFirstWindow = std::size_t{1} << 17;
@@ -182,13 +179,13 @@ bool JsonSplitter::nextField(Piece& piece) {
     if (!peekChar(c)) return stopHere(true);
     if (c == '}') return stopHere(false);
     if (!takeKey() || !peekChar(c)) return stopHere(true);
-    if (key_ == cf::kTraceEvents && c == '[') {
+    if (key_ == fields_.array && c == '[') {
       consume(1);
       inObject_ = true;
       state_ = State::kArray;
       return nextElement(piece);
     }
-    const bool wanted = key_ == cf::kOtherData || KinetoInfo::isField(key_);
+    const bool wanted = fields_.isWanted(key_);
     piece = {.kind = Kind::kField, .key = key_, .text = {}, .line = line_};
     std::size_t length = 0;
     const Result result = scan(length, wanted);

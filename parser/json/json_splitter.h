@@ -9,10 +9,9 @@
 
 namespace pipetrace {
 
-/// Cuts a Chrome trace into its single events without reading it as a whole: the elements of a
-/// top-level array, or of the array under "traceEvents" of a top-level object, whose other fields
-/// are handed on by name. It knows brackets and strings, nothing else; whether a piece is good JSON
-/// is found out by whoever parses it.
+/// Cuts a long JSON array into its elements without reading it as a whole. The array is at the top
+/// level, or a field of a top-level object, of which it hands on other fields by name. It knows
+/// brackets and strings, nothing else; the caller finds out whether a piece is good JSON.
 ///
 /// An element whose brackets or quotes do not close costs itself: cutting goes on at the next line.
 class JsonSplitter {
@@ -22,7 +21,7 @@ class JsonSplitter {
 
   enum class Kind : std::uint8_t {
     kEvent,   ///< an element of the array
-    kField,   ///< `key` and its value, of fields that tell something
+    kField,   ///< `key` and its value, of fields that are wanted
     kBroken,  ///< an element that could not be cut out; `text` is empty
   };
 
@@ -33,8 +32,14 @@ class JsonSplitter {
     std::int64_t line = 0;  ///< where it begins, from 1
   };
 
-  /// `source` must outlive the splitter.
-  explicit JsonSplitter(ByteSource& source) : source_(source) {}
+  /// The fields of a top-level object that are looked for.
+  struct Fields {
+    std::string_view array;                            ///< the key of the array
+    bool (*isWanted)(std::string_view key) = nullptr;  ///< of the other fields
+  };
+
+  /// `source`, and the text in `fields`, must outlive the splitter.
+  JsonSplitter(ByteSource& source, const Fields& fields) : source_(source), fields_(fields) {}
 
   bool next(Piece& piece);
 
@@ -72,6 +77,7 @@ class JsonSplitter {
   bool stopHere(bool wasCutOff);
 
   ByteSource& source_;
+  const Fields fields_;
   std::string buffer_;
   std::size_t begin_ = 0;   // of what has not been handed on
   std::size_t end_ = 0;     // of what has been read

@@ -17,7 +17,8 @@ struct Cut {
 
 Cut cut(const std::string& json) {
   ByteSource source("memory", json);
-  JsonSplitter splitter(source);
+  JsonSplitter splitter(
+      source, {.array = "list", .isWanted = [](std::string_view key) { return key == "other"; }});
   JsonSplitter::Piece piece;
   Cut result;
   while (splitter.next(piece)) {
@@ -42,10 +43,10 @@ TEST(JsonSplitterTest, TheArrayFormIsCutIntoItsElements) {
   EXPECT_FALSE(c.cutOff);
 }
 
-TEST(JsonSplitterTest, TheObjectFormGivesItsEventsAndOtherData) {
-  const Cut c = cut(
-      R"({"skipped":[{"x":1}],"traceEvents":[{"a":1}],"n":12,"otherData":{"v":"}"},"s":"\"]"} )");
-  EXPECT_THAT(c.pieces, ElementsAre(R"({"a":1})", R"(otherData={"v":"}"})"));
+TEST(JsonSplitterTest, TheObjectFormGivesItsArrayAndTheFieldsThatAreWanted) {
+  const Cut c =
+      cut(R"({"skipped":[{"x":1}],"list":[{"a":1}],"n":12,"other":{"v":"}"},"s":"\"]"} )");
+  EXPECT_THAT(c.pieces, ElementsAre(R"({"a":1})", R"(other={"v":"}"})"));
   EXPECT_FALSE(c.cutOff);
 }
 
@@ -61,7 +62,7 @@ TEST(JsonSplitterTest, AByteOrderMarkAndBlanksComeFirst) {
 TEST(JsonSplitterTest, EmptyContainersHoldNothing) {
   EXPECT_THAT(cut("[]").pieces, IsEmpty());
   EXPECT_THAT(cut("{}").pieces, IsEmpty());
-  EXPECT_THAT(cut(R"({"traceEvents":[]})").pieces, IsEmpty());
+  EXPECT_THAT(cut(R"({"list":[]})").pieces, IsEmpty());
 }
 
 TEST(JsonSplitterTest, AnArrayNeedNotBeClosed) {
@@ -71,13 +72,13 @@ TEST(JsonSplitterTest, AnArrayNeedNotBeClosed) {
 }
 
 TEST(JsonSplitterTest, AFileThatEndsInTheMiddleIsCutOff) {
-  for (const char* json : {R"({"traceEvents":[{"a":1},)", R"({"traceEvents":[{"a":1},{"b":)",
-                           R"([{"a":1},{"b":)", R"([{"a":1},{"b":"x)"}) {
+  for (const char* json : {R"({"list":[{"a":1},)", R"({"list":[{"a":1},{"b":)", R"([{"a":1},{"b":)",
+                           R"([{"a":1},{"b":"x)"}) {
     const Cut c = cut(json);
     EXPECT_THAT(c.pieces, ElementsAre(R"({"a":1})")) << json;
     EXPECT_TRUE(c.cutOff) << json;
   }
-  for (const char* json : {"", "x", "{\"traceEvents\"", "{\"traceEvents\":", "{\"a\":1"}) {
+  for (const char* json : {"", "x", "{\"list\"", "{\"list\":", "{\"a\":1"}) {
     EXPECT_TRUE(cut(json).cutOff) << json;
   }
 }
@@ -105,7 +106,7 @@ TEST(JsonSplitterTest, PiecesAcrossWindowsAreWhole) {
 
 TEST(JsonSplitterTest, AFieldLargerThanAnyEventIsPassedOver) {
   const std::string large(JsonSplitter::kLargestPiece + 5, 'x');
-  EXPECT_THAT(cut("{\"skip\":\"" + large + "\",\"traceEvents\":[{\"a\":1}]}").pieces,
+  EXPECT_THAT(cut("{\"skip\":\"" + large + "\",\"list\":[{\"a\":1}]}").pieces,
               ElementsAre(R"({"a":1})"));
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "parser/perfetto/wire_fields.h"
+#include "parser/perfetto/wire.h"
 
 namespace pipetrace {
 namespace {

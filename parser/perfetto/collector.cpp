@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "parser/chrome/format.h"
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/perfetto/format.h"
-#include "parser/perfetto/wire_fields.h"
+#include "parser/perfetto/wire.h"
+#include "parser/profile/common_format.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -101,8 +101,8 @@ void PerfettoCollector::addMetadata(std::string_view message) {
     }
     if (name == pf::metadata::kOurs) {
       const std::string otherData =
-          "{\"" + std::string(chrome_format::kOurs) + "\":" + std::string(text) + "}";
-      if (auto metadata = readChromeMetadata(otherData)) metadata_ = std::move(metadata);
+          "{\"" + std::string(common_format::kOurs) + "\":" + std::string(text) + "}";
+      if (auto metadata = readProfileMetadata(otherData)) metadata_ = std::move(metadata);
     } else if (name == pf::metadata::kLanes) {
       for (auto& [track, lane] : readLanes(text)) places_[track] = {lane.first, lane.second};
     }
@@ -226,7 +226,7 @@ void PerfettoCollector::addCounters(Counters& counters) {
 }
 
 std::int64_t PerfettoCollector::finishOurs() {
-  if (metadata_->format > chrome_format::kVersion) {
+  if (metadata_->format > common_format::kVersion) {
     complain("the profile was written in a newer format than this program knows");
   }
   for (const auto& [rank, info] : metadata_->ranks) {

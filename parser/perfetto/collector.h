@@ -92,7 +92,7 @@ class PerfettoCollector {
   Timeline& timeline_;
   Diagnostics& diagnostics_;
   std::string file_;
-  std::optional<ChromeMetadata> metadata_;
+  std::optional<ProfileMetadata> metadata_;
   std::map<std::uint64_t, Place> places_;  // of our own tracks
   std::map<std::uint64_t, PerfettoTrack> tracks_;
   std::map<std::uint64_t, Row> rows_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "parser/perfetto/format.h"
-#include "parser/perfetto/wire_fields.h"
+#include "parser/perfetto/wire.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

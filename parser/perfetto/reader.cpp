@@ -13,7 +13,7 @@
 #include "parser/perfetto/format.h"
 #include "parser/perfetto/packets.h"
 #include "parser/perfetto/state.h"
-#include "parser/perfetto/wire_fields.h"
+#include "parser/perfetto/wire.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {

@@ -49,7 +49,7 @@ TEST_F(PerfettoReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
     const Timeline timeline = test::randomTimeline(seed);
     const Result r = read(written(timeline));
     ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
-    ASSERT_EQ(r.outcome.arrows, std::ssize(findArrows(timeline))) << "seed " << seed;
+    ASSERT_EQ(r.outcome.arrows, std::ssize(findMicroBatchArrows(timeline))) << "seed " << seed;
     ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
   }
 }

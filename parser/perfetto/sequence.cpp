@@ -4,16 +4,16 @@
 #include <array>
 #include <protozero/pbf_writer.hpp>
 
-#include "parser/chrome/format.h"
 #include "parser/perfetto/format.h"
-#include "parser/perfetto/perfetto_wire.h"
+#include "parser/perfetto/wire.h"
+#include "parser/profile/common_format.h"
 #include "trace/display_name.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 namespace pf = perfetto_format;
 using namespace perfetto_wire;
 

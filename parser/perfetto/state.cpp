@@ -3,16 +3,16 @@
 #include <array>
 #include <utility>
 
-#include "parser/chrome/format.h"
 #include "parser/perfetto/format.h"
-#include "parser/perfetto/wire_fields.h"
+#include "parser/perfetto/wire.h"
+#include "parser/profile/common_format.h"
 #include "trace/text/log_numbers.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 namespace pf = perfetto_format;
 
 StringId internUtf8(std::string_view text, StringTable& strings) {

@@ -89,7 +89,7 @@ class ProfileWriter {
       : timeline_(timeline),
         out_(out, threadCount(options.threads) > 1),
         reserved_(timeline.strings),
-        lanes_(timeline) {
+        rows_(timeline) {
     origin_ = profileOrigin(timeline, options.absoluteTime);
     if (options.flows) findFlows();
   }
@@ -120,13 +120,13 @@ class ProfileWriter {
 
   void findFlows() {
     flows_.resize(timeline_.tracks.size());
-    const auto flowOf = [&](ChromeArrow::Slice slice) -> PerfettoFlow& {
+    const auto flowOf = [&](MicroBatchArrow::Slice slice) -> PerfettoFlow& {
       auto& list = flows_[slice.track];
       if (list.empty()) list.resize(timeline_.tracks[slice.track].events.size());
       return list[slice.event];
     };
     std::uint32_t id = 0;
-    for (const ChromeArrow& arrow : findArrows(timeline_)) {
+    for (const MicroBatchArrow& arrow : findMicroBatchArrows(timeline_)) {
       ++summary_.arrows;
       PerfettoFlow& from = flowOf(arrow.from);
       if (from.id == 0) from.id = ++id;
@@ -138,11 +138,11 @@ class ProfileWriter {
 
   void writeMetadata() {
     std::string ours;
-    appendChromeMetadata(ours, timeline_, origin_);
+    appendProfileMetadata(ours, timeline_, origin_);
     addMetadata(out_, pf::metadata::kOurs, ours);
     nlohmann::json lanes = nlohmann::json::array();
     std::uint32_t number = kFirstSequence;
-    for (const ChromeRow& row : lanes_.rows()) {
+    for (const ViewerRow& row : rows_.all()) {
       lanes.push_back({number++, row.pid - 1, row.lane});
     }
     for (const CounterSeries& series : timeline_.counters) {
@@ -153,7 +153,7 @@ class ProfileWriter {
   }
 
   std::uint64_t firstRankTrack() const {
-    return kFirstSequence + lanes_.rows().size() + timeline_.counters.size();
+    return kFirstSequence + rows_.all().size() + timeline_.counters.size();
   }
   std::uint64_t trackOfRank(int rank) const {
     return firstRankTrack() + 1 +
@@ -197,7 +197,7 @@ class ProfileWriter {
   }
 
   void makeRows() {
-    const std::vector<ChromeRow>& rows = lanes_.rows();
+    const std::vector<ViewerRow>& rows = rows_.all();
     std::size_t row = 0;
     for (std::uint32_t t = 0; t < timeline_.tracks.size(); ++t) {
       const std::size_t events = timeline_.tracks[t].events.size();
@@ -214,14 +214,14 @@ class ProfileWriter {
   }
 
   /// The rows of one track stand behind each other.
-  static bool isSubLane(const ChromeRow& row, const ChromeRow& next) {
+  static bool isSubLane(const ViewerRow& row, const ViewerRow& next) {
     return row.pid == next.pid && row.lane == next.lane;
   }
 
   void spread(std::size_t firstRow, std::uint32_t track) {
-    const ChromeRow* const rows = lanes_.rows().data();
+    const ViewerRow* const rows = rows_.all().data();
     for (std::uint32_t e = 0; e < timeline_.tracks[track].events.size(); ++e) {
-      sources_[static_cast<std::size_t>(&lanes_.row(track, e) - rows)].events.push_back(e);
+      sources_[static_cast<std::size_t>(&rows_.row(track, e) - rows)].events.push_back(e);
     }
     for (std::size_t i = firstRow; i < sources_.size(); ++i) {
       sources_[i].count = sources_[i].events.size();
@@ -319,7 +319,7 @@ class ProfileWriter {
   const Timeline& timeline_;
   PacketBuffer out_;
   ReservedKeys reserved_;
-  ChromeLanes lanes_;
+  ViewerRows rows_;
   Nanoseconds origin_ = 0;
   std::vector<int> ranks_;
   std::vector<std::vector<PerfettoFlow>> flows_;  // by track and event; empty: none there

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "parser/chrome/format.h"
+#include "parser/profile/common_format.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 using Json = nlohmann::ordered_json;
 
 std::string escaped(std::string_view prefix, std::size_t position, std::string_view key) {

@@ -21,7 +21,7 @@ struct ChainKey {
 /// A job or transfer that might be a link.
 struct Candidate {
   Nanoseconds begin = 0;
-  ChromeArrow::Slice slice;
+  MicroBatchArrow::Slice slice;
   std::int32_t rank = 0;
   JobKind kind = JobKind::kOther;
 
@@ -157,7 +157,7 @@ bool isBetween(const Candidate* before, const Candidate& recv, const Candidate* 
 }
 
 /// Appends the arrows between the links among the candidates of one chain, which are in order.
-void addArrows(std::span<const Candidate> chain, std::vector<ChromeArrow>& arrows) {
+void addArrows(std::span<const Candidate> chain, std::vector<MicroBatchArrow>& arrows) {
   const auto isNoRecv = [](const Candidate& c) { return !isRecv(c.kind); };
   const Candidate* last = nullptr;
   const Candidate* before = nullptr;
@@ -176,9 +176,9 @@ void addArrows(std::span<const Candidate> chain, std::vector<ChromeArrow>& arrow
 
 }  // namespace
 
-std::vector<ChromeArrow> findArrows(const Timeline& timeline) {
+std::vector<MicroBatchArrow> findMicroBatchArrows(const Timeline& timeline) {
   Chains chains = chainsOf(timeline);
-  std::vector<ChromeArrow> arrows;
+  std::vector<MicroBatchArrow> arrows;
   arrows.reserve(chains.candidates.size());
   for (std::size_t i = 0; i + 1 < chains.begins.size(); ++i) {
     const std::span chain(chains.candidates.data() + chains.begins[i],

@@ -9,7 +9,7 @@ namespace pipetrace {
 
 /// An arrow between two slices of a profile. Positions are those in Timeline::tracks and
 /// Track::events.
-struct ChromeArrow {
+struct MicroBatchArrow {
   struct Slice {
     std::uint32_t track = 0;
     std::uint32_t event = 0;
@@ -26,6 +26,6 @@ struct ChromeArrow {
 ///
 /// Of two that begin at the same instant only the first is a link: the viewers order the ends of an
 /// arrow by time. O(n log n) in the number of events.
-std::vector<ChromeArrow> findArrows(const Timeline& timeline);
+std::vector<MicroBatchArrow> findMicroBatchArrows(const Timeline& timeline);
 
 }  // namespace pipetrace

@@ -32,12 +32,12 @@ Event& add(Timeline& t, int rank, const char* lane, JobKind kind, int begin, int
 /// "0 forward 0 -> 0 send_forward 0": rank and name at both ends.
 std::vector<std::string> arrows(Timeline& t) {
   t.sort();
-  const auto text = [&](ChromeArrow::Slice s) {
+  const auto text = [&](MicroBatchArrow::Slice s) {
     const Track& track = t.tracks[s.track];
     return std::to_string(track.rank) + " " + displayName(t, track.events[s.event]);
   };
   std::vector<std::string> list;
-  for (const ChromeArrow& arrow : findArrows(t)) {
+  for (const MicroBatchArrow& arrow : findMicroBatchArrows(t)) {
     EXPECT_GT(t.tracks[arrow.to.track].events[arrow.to.event].begin,
               t.tracks[arrow.from.track].events[arrow.from.event].begin);
     list.push_back(text(arrow.from) + " -> " + text(arrow.to));
@@ -45,7 +45,7 @@ std::vector<std::string> arrows(Timeline& t) {
   return list;
 }
 
-TEST(ChromeFlowsTest, AMicroBatchGoesForwardThroughTheStagesAndBack) {
+TEST(MicroBatchArrowsTest, AMicroBatchGoesForwardThroughTheStagesAndBack) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 0, 10);
   add(t, 0, "send", JobKind::kSendForward, 10, 13);
@@ -61,7 +61,7 @@ TEST(ChromeFlowsTest, AMicroBatchGoesForwardThroughTheStagesAndBack) {
                   "1 backward 0 -> 1 send_backward 0", "1 send_backward 0 -> 0 backward 0"));
 }
 
-TEST(ChromeFlowsTest, AReceiveThatWasPostedEarlyIsNoLink) {
+TEST(MicroBatchArrowsTest, AReceiveThatWasPostedEarlyIsNoLink) {
   Timeline t;
   add(t, 1, "recv", JobKind::kRecvForward, 1, 12);
   add(t, 0, "compute", JobKind::kForward, 0, 10);
@@ -71,7 +71,7 @@ TEST(ChromeFlowsTest, AReceiveThatWasPostedEarlyIsNoLink) {
               ElementsAre("0 forward 0 -> 0 send_forward 0", "0 send_forward 0 -> 1 forward 0"));
 }
 
-TEST(ChromeFlowsTest, StepsMicroBatchesAndReplicasAreChainsOfTheirOwn) {
+TEST(MicroBatchArrowsTest, StepsMicroBatchesAndReplicasAreChainsOfTheirOwn) {
   Timeline t;
   for (int rank = 0; rank < 4; ++rank) {
     t.ranks[rank].dataParallelIndex = rank / 2;
@@ -85,7 +85,7 @@ TEST(ChromeFlowsTest, StepsMicroBatchesAndReplicasAreChainsOfTheirOwn) {
   EXPECT_EQ(arrows(t).size(), 8U);  // 2 replicas, 2 steps, 2 micro-batches, one arrow each
 }
 
-TEST(ChromeFlowsTest, WeightGradientsAndWhatHasNoMicroBatchAreNoLinks) {
+TEST(MicroBatchArrowsTest, WeightGradientsAndWhatHasNoMicroBatchAreNoLinks) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 0, 10);
   add(t, 0, "compute", JobKind::kBackwardInput, 10, 20);
@@ -96,7 +96,7 @@ TEST(ChromeFlowsTest, WeightGradientsAndWhatHasNoMicroBatchAreNoLinks) {
   EXPECT_THAT(arrows(t), ElementsAre("0 forward 0 -> 0 backward_input 0"));
 }
 
-TEST(ChromeFlowsTest, OfEventsThatBeginTogetherOneIsALink) {
+TEST(MicroBatchArrowsTest, OfEventsThatBeginTogetherOneIsALink) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 5, 7);
   add(t, 0, "send", JobKind::kSendForward, 5, 7);
@@ -104,7 +104,7 @@ TEST(ChromeFlowsTest, OfEventsThatBeginTogetherOneIsALink) {
   EXPECT_THAT(arrows(t), ElementsAre("0 forward 0 -> 1 forward 0"));
 }
 
-TEST(ChromeFlowsTest, EventsWithoutAnInsideAreNoLinks) {
+TEST(MicroBatchArrowsTest, EventsWithoutAnInsideAreNoLinks) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 0, 2);
   add(t, 0, "send", JobKind::kSendForward, 2, 2);
@@ -113,7 +113,7 @@ TEST(ChromeFlowsTest, EventsWithoutAnInsideAreNoLinks) {
   EXPECT_THAT(arrows(t), ElementsAre("0 forward 0 -> 2 forward 0"));
 }
 
-TEST(ChromeFlowsTest, AMissingStageLeavesTheRestOfItsChain) {
+TEST(MicroBatchArrowsTest, AMissingStageLeavesTheRestOfItsChain) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 0, 10);
   add(t, 2, "compute", JobKind::kForward, 30, 40);
@@ -123,13 +123,13 @@ TEST(ChromeFlowsTest, AMissingStageLeavesTheRestOfItsChain) {
   EXPECT_THAT(arrows(single), IsEmpty());
 }
 
-TEST(ChromeFlowsTest, EveryArrowOf1F1BStaysInItsStepAndMicroBatch) {
+TEST(MicroBatchArrowsTest, EveryArrowOf1F1BStaysInItsStepAndMicroBatch) {
   const Timeline t = test::oneFOneB(4, 8, 3);
-  const auto eventOf = [&](ChromeArrow::Slice s) { return t.tracks[s.track].events[s.event]; };
-  const auto list = findArrows(t);
+  const auto eventOf = [&](MicroBatchArrow::Slice s) { return t.tracks[s.track].events[s.event]; };
+  const auto list = findMicroBatchArrows(t);
   // Forward and send on 3 ranks, forward on the last, the same back: 14 links at least.
   EXPECT_GE(list.size(), 3U * 8U * 13U);
-  for (const ChromeArrow& arrow : list) {
+  for (const MicroBatchArrow& arrow : list) {
     const Event from = eventOf(arrow.from);
     const Event to = eventOf(arrow.to);
     EXPECT_EQ(from.step, to.step);
@@ -138,7 +138,7 @@ TEST(ChromeFlowsTest, EveryArrowOf1F1BStaysInItsStepAndMicroBatch) {
   }
 }
 
-/// The links of all chains by one sort, as the words of findArrows() say it.
+/// The links of all chains by one sort, as the words of findMicroBatchArrows() say it.
 std::vector<std::string> arrowsBySort(const Timeline& t) {
   struct Link {
     std::tuple<int, int, int, Nanoseconds, bool, std::uint32_t, std::uint32_t> order;
@@ -197,7 +197,7 @@ std::vector<std::string> arrowsBySort(const Timeline& t) {
   return list;
 }
 
-TEST(ChromeFlowsTest, ArrowsAreThoseOfASortOfAllJobs) {
+TEST(MicroBatchArrowsTest, ArrowsAreThoseOfASortOfAllJobs) {
   std::mt19937 random(4);
   const std::array kinds = {JobKind::kForward,     JobKind::kBackward,     JobKind::kSendForward,
                             JobKind::kRecvForward, JobKind::kSendBackward, JobKind::kRecvBackward,
@@ -216,8 +216,8 @@ TEST(ChromeFlowsTest, ArrowsAreThoseOfASortOfAllJobs) {
     for (auto& [rank, info] : t.ranks) info.dataParallelIndex = rank % 2;
     t.sort();
     std::vector<std::string> list;
-    for (const ChromeArrow& arrow : findArrows(t)) {
-      const auto place = [](ChromeArrow::Slice s) {
+    for (const MicroBatchArrow& arrow : findMicroBatchArrows(t)) {
+      const auto place = [](MicroBatchArrow::Slice s) {
         return std::to_string(s.track) + ":" + std::to_string(s.event);
       };
       list.push_back(place(arrow.from) + " -> " + place(arrow.to));

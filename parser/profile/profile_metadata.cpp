@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "parser/chrome/format.h"
 #include "parser/json/json_string.h"
+#include "parser/profile/common_format.h"
 #include "parser/trace_reader.h"
 #include "trace/log/log_format.h"
 #include "trace/text/log_numbers.h"
@@ -15,7 +15,7 @@
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 namespace lf = log_format;
 using Json = nlohmann::ordered_json;
 
@@ -171,7 +171,7 @@ CounterSeries counterFrom(const Json& json) {
 
 }  // namespace
 
-void appendChromeMetadata(std::string& out, const Timeline& timeline, Nanoseconds origin) {
+void appendProfileMetadata(std::string& out, const Timeline& timeline, Nanoseconds origin) {
   Json json;
   json[key(cf::kFormat)] = cf::kVersion;
   json[key(cf::kOrigin)] = std::to_string(origin);  // a number would be rounded by JavaScript
@@ -186,12 +186,12 @@ void appendChromeMetadata(std::string& out, const Timeline& timeline, Nanosecond
   appendJsonForViewers(out, json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-std::optional<ChromeMetadata> readChromeMetadata(std::string_view otherData) {
+std::optional<ProfileMetadata> readProfileMetadata(std::string_view otherData) {
   const Json json = Json::parse(otherData.begin(), otherData.end(), nullptr, false);
   const std::string ours = key(cf::kOurs);
   if (!json.is_object() || !json.contains(ours) || !json[ours].is_object()) return std::nullopt;
   const Json& data = json[ours];
-  ChromeMetadata metadata;
+  ProfileMetadata metadata;
   get(data, cf::kFormat, metadata.format);
   std::string origin;
   get(data, cf::kOrigin, origin);

@@ -12,7 +12,7 @@
 namespace pipetrace {
 
 /// What a profile of ours says besides its events: the `pipetrace` object in `otherData`.
-struct ChromeMetadata {
+struct ProfileMetadata {
   int format = 0;
   Nanoseconds origin = 0;  ///< since the Unix epoch; what `ts` counts from
   std::map<int, RankInfo> ranks;
@@ -20,10 +20,10 @@ struct ChromeMetadata {
 };
 
 /// Appends the object for `timeline`.
-void appendChromeMetadata(std::string& out, const Timeline& timeline, Nanoseconds origin);
+void appendProfileMetadata(std::string& out, const Timeline& timeline, Nanoseconds origin);
 
 /// Reads it from the text of `otherData`. Nothing when there is no such object in it, or none that
 /// can be read; single fields that make no sense are left out.
-std::optional<ChromeMetadata> readChromeMetadata(std::string_view otherData);
+std::optional<ProfileMetadata> readProfileMetadata(std::string_view otherData);
 
 }  // namespace pipetrace

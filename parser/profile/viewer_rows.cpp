@@ -41,17 +41,17 @@ std::vector<std::uint32_t> packForViewer(const std::vector<Event>& events) {
 std::int64_t highestPid(const Timeline& timeline) {
   std::int64_t highest = 0;
   for (const Track& track : timeline.tracks) {
-    highest = std::max(highest, ChromeLanes::pidOf(track.rank));
+    highest = std::max(highest, ViewerRows::pidOf(track.rank));
   }
   for (const auto& [rank, info] : timeline.ranks) {
-    highest = std::max(highest, ChromeLanes::pidOf(rank));
+    highest = std::max(highest, ViewerRows::pidOf(rank));
   }
   return highest;
 }
 
 }  // namespace
 
-ChromeLanes::ChromeLanes(const Timeline& timeline) {
+ViewerRows::ViewerRows(const Timeline& timeline) {
   std::int64_t nextTid = highestPid(timeline) + 1;
   int sortIndex = 0;
   const Track* before = nullptr;
@@ -62,7 +62,7 @@ ChromeLanes::ChromeLanes(const Timeline& timeline) {
     subLanes_.push_back(packForViewer(track.events));
     const std::uint32_t count = std::max(subLaneCount(subLanes_.back()), 1U);
     for (std::uint32_t i = 0; i < count; ++i) {
-      ChromeRow& row = rows_.emplace_back();
+      ViewerRow& row = rows_.emplace_back();
       row.pid = pidOf(track.rank);
       row.tid = track.lane == kComputeLane && i == 0 ? row.pid : nextTid++;
       row.lane = track.lane;

@@ -10,7 +10,7 @@
 namespace pipetrace {
 
 /// One row of a profile in a Chrome viewer: a lane, or a sub-lane of one whose events overlap.
-struct ChromeRow {
+struct ViewerRow {
   std::int64_t pid = 0;
   std::int64_t tid = 0;
   std::string name;   ///< "send", "send (2)", …
@@ -21,19 +21,19 @@ struct ChromeRow {
 /// The rows of a sorted timeline, numbered so that Perfetto and Catapult order them as we do:
 /// pid = rank + 1; the compute lane's tid = pid, which Perfetto takes for the main thread and shows
 /// first; every other tid is above every pid and used once.
-class ChromeLanes {
+class ViewerRows {
  public:
-  explicit ChromeLanes(const Timeline& timeline);
+  explicit ViewerRows(const Timeline& timeline);
 
   /// Rows that were chosen elsewhere: by track and event the position of its row in `rows`.
-  ChromeLanes(std::vector<ChromeRow> rows, std::vector<std::vector<std::uint32_t>> places)
+  ViewerRows(std::vector<ViewerRow> rows, std::vector<std::vector<std::uint32_t>> places)
       : rows_(std::move(rows)), firstRow_(places.size(), 0), subLanes_(std::move(places)) {}
 
-  const std::vector<ChromeRow>& rows() const { return rows_; }
-  const ChromeRow& row(std::size_t track, std::size_t event) const {
+  const std::vector<ViewerRow>& all() const { return rows_; }
+  const ViewerRow& row(std::size_t track, std::size_t event) const {
     return rows_[rowIndex(track, event)];
   }
-  /// The same as a position in rows().
+  /// The same as a position in all().
   std::size_t rowIndex(std::size_t track, std::size_t event) const {
     const auto& subLanes = subLanes_[track];
     return firstRow_[track] + (subLanes.empty() ? 0 : subLanes[event]);
@@ -42,7 +42,7 @@ class ChromeLanes {
   static std::int64_t pidOf(int rank) { return std::int64_t{rank} + 1; }
 
  private:
-  std::vector<ChromeRow> rows_;
+  std::vector<ViewerRow> rows_;
   std::vector<std::size_t> firstRow_;                 // by track
   std::vector<std::vector<std::uint32_t>> subLanes_;  // by track and event; empty: all in one row
 };

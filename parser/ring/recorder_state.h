@@ -3,14 +3,9 @@
 #include <cstdint>
 #include <string>
 
-namespace pipetrace {
+#include "parser/job_log/lines/missing_end.h"
 
-/// Whether the program that recorded into a log goes on.
-enum class RecorderState : std::uint8_t {
-  kUnknown,  ///< nothing tells: its log was never locked, was copied, or is on another host
-  kRecords,
-  kEnded,
-};
+namespace pipetrace {
 
 /// What `host` of a `Profiler Meta:` line is for recorders here.
 std::string thisHost();

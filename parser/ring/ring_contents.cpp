@@ -6,9 +6,9 @@
 #include <limits>
 #include <span>
 
-#include "trace/add_counts.h"
 #include "trace/log/clock_anchors.h"
 #include "trace/log/ring_format.h"
+#include "trace/text/log_numbers.h"
 #include "trace/track.h"
 
 namespace pipetrace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "parser/job_log/log_run.h"
+#include "parser/job_log/lines/log_run.h"
 #include "parser/ring/log_rings.h"
 #include "parser/trace_reader.h"
 

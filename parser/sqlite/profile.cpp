@@ -70,8 +70,8 @@ class ProfileReader {
         complain("the profile was written in a newer format than this program knows");
       }
       if (rows.text(0) != sf::kOurs) continue;
-      const auto metadata = readChromeMetadata("{\"" + std::string(sf::kOurs) +
-                                               "\":" + std::string(rows.text(1)) + "}");
+      const auto metadata = readProfileMetadata("{\"" + std::string(sf::kOurs) +
+                                                "\":" + std::string(rows.text(1)) + "}");
       if (!metadata) {
         complain("what the profile knows of its ranks cannot be read");
         continue;

@@ -110,7 +110,7 @@ class Steps {
 
 void writeMeta(const SqliteDatabase& database, const Timeline& timeline) {
   std::string ours;
-  appendChromeMetadata(ours, timeline, timeline.span().begin);
+  appendProfileMetadata(ours, timeline, timeline.span().begin);
   const std::string version = std::to_string(sf::kVersion);
   SqliteStatement insert = database.prepare("INSERT INTO meta VALUES (?1, ?2)");
   for (const auto& [key, value] : {std::pair(sf::kFormat, std::string_view(version)),

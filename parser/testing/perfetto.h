@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "parser/perfetto/wire_fields.h"
+#include "parser/perfetto/wire.h"
 
 namespace pipetrace::test {
 

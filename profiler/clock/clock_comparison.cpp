@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "profiler/log/log_file.h"
+#include "profiler/process/log_file.h"
 #include "trace/error.h"
 #include "trace/log/log_writer.h"
 

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <utility>
 
-#include "profiler/log/log_file.h"
+#include "profiler/process/log_file.h"
 #include "trace/log/log_writer.h"
 
 namespace pipetrace {

@@ -12,8 +12,8 @@
 
 #include "profiler/log/counter_sources.h"
 #include "profiler/log/held_jobs.h"
-#include "profiler/log/log_file.h"
 #include "profiler/log/pending_lines.h"
+#include "profiler/process/log_file.h"
 #include "profiler/ring/recording_state.h"
 #include "profiler/ring/ring_texts.h"
 #include "trace/log/log_writer.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "profiler/log/held_jobs.h"
-#include "profiler/log/log_file.h"
+#include "profiler/process/log_file.h"
 #include "profiler/ring/recording_state.h"
 #include "trace/log/log_writer.h"
 #include "trace/log/stream_line_writer.h"

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "profiler/log/log_file.h"
 #include "profiler/nccl/events.h"
 #include "profiler/process/in_forked_child.h"
+#include "profiler/process/log_file.h"
 #include "profiler/recorder.h"
 #include "trace/log/log_writer.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "profiler/log/log_file.h"
+#include "profiler/process/log_file.h"
 
 namespace pipetrace {
 

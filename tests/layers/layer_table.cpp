@@ -27,12 +27,6 @@ std::set<std::string> wordsOf(const std::string& cell) {
   return words;
 }
 
-/// Tests, and what only tests link.
-bool isTest(const std::string& path) {
-  static const std::regex test("_test\\.cpp$|/testing/|/fuzz/|/bench/");
-  return path.rfind("tests/", 0) == 0 || std::regex_search(path, test);
-}
-
 bool startsWith(const std::string& text, const std::string& prefix) {
   return text.rfind(prefix, 0) == 0;
 }
@@ -66,16 +60,69 @@ bool isTestFramework(const std::string& header) {
   return false;
 }
 
+/// Adds a line of the table of rooms, in which rooms are named relative to their folder.
+void addRoom(LayerTable& table, const std::vector<std::string>& cells) {
+  std::string room = *wordsOf(cells[0]).begin();
+  room.pop_back();  // the slash
+  const std::string folder = room.substr(0, room.find('/'));
+  std::set<std::string>& allowed = table.rooms[room];
+  for (const std::string& target : wordsOf(cells[1])) {
+    if (target == "any") {
+      table.openRooms.insert(room);
+    } else {
+      allowed.insert(target == "root" ? folder : folder + "/" + target);
+    }
+  }
+}
+
+/// Says whether the includes of a file from its own folder follow the table of rooms.
+void checkRooms(const LayerTable& table, const std::string& path, const std::string& source,
+                std::vector<std::string>& wrong) {
+  const std::string room = roomOf(path);
+  const std::string folder = path.substr(0, path.find('/'));
+  const auto row = table.rooms.find(room);
+  if (row == table.rooms.end()) {
+    wrong.push_back(path + ": room " + room + "/ is not in the table");
+    return;
+  }
+  if (isTest(path) || table.openRooms.count(room) > 0) return;
+  for (const std::string& header : ownIncludesOf(source)) {
+    const std::string target = roomOf(header);
+    const bool isOfFolder = startsWith(header, folder + "/");
+    if (isOfFolder && target != room && row->second.count(target) == 0) {
+      wrong.push_back(path + ": " + room + "/ may not include \"" + header + "\"");
+    }
+  }
+}
+
 }  // namespace
+
+bool isTest(const std::string& path) {
+  static const std::regex test("_test\\.cpp$|/testing/|/fuzz/|/bench/");
+  return startsWith(path, "tests/") || std::regex_search(path, test);
+}
+
+std::vector<std::string> ownIncludesOf(const std::string& source) {
+  static const std::regex include(R"re((?:^|\n)\s*#\s*include\s*"([^"\n]+)")re");
+  std::vector<std::string> headers;
+  for (std::sregex_iterator it(source.begin(), source.end(), include), end; it != end; ++it) {
+    headers.push_back((*it)[1]);
+  }
+  return headers;
+}
+
+std::string roomOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 LayerTable parseLayerTable(const std::string& markdown) {
   LayerTable table;
   std::istringstream in(markdown);
   std::string line;
-  enum { kNone, kFolders, kThirdParty } where = kNone;
+  enum { kNone, kFolders, kRooms, kThirdParty } where = kNone;
   while (std::getline(in, line)) {
     if (startsWith(line, "| folder |"))
       where = kFolders;
+    else if (startsWith(line, "| room |"))
+      where = kRooms;
     else if (startsWith(line, "| headers |"))
       where = kThirdParty;
     else if (!startsWith(line, "|"))
@@ -87,6 +134,8 @@ LayerTable parseLayerTable(const std::string& markdown) {
         folder.pop_back();  // the slash
         table.layer[folder] = std::stoi(cells[1]);
         table.mayInclude[folder] = wordsOf(cells[2]);
+      } else if (where == kRooms && cells.size() >= 3) {
+        addRoom(table, cells);
       } else if (where == kThirdParty && cells.size() >= 2) {
         for (std::string prefix : wordsOf(cells[0])) {
           if (prefix[0] == 'Q') prefix = "Q";
@@ -96,6 +145,7 @@ LayerTable parseLayerTable(const std::string& markdown) {
     }
   }
   if (table.mayInclude.empty()) throw std::runtime_error("no table of folders");
+  if (table.rooms.empty()) throw std::runtime_error("no table of rooms");
   if (table.thirdParty.empty()) throw std::runtime_error("no table of third-party headers");
   return table;
 }
@@ -136,6 +186,7 @@ std::vector<std::string> checkIncludes(const LayerTable& table, const std::strin
       wrong.push_back(path + ": <" + header + "> is in no row of the table of third-party headers");
     }
   }
+  checkRooms(table, path, source, wrong);
   return wrong;
 }
 

@@ -1,12 +1,11 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <regex>
 
 #include "tests/layers/layer_table.h"
+#include "tests/layers/source_tree.h"
 
 namespace pipetrace::layers {
 namespace {
@@ -16,26 +15,17 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 const fs::path kRoot = PIPETRACE_SOURCE_DIR;
 
-LayerTable realTable() { return parseLayerTable(contents(kRoot / "docs/architecture.md")); }
+LayerTable realTable() { return parseLayerTable(architecture()); }
 
 TEST(LayersTest, EveryIncludeOfTheTreeFollowsTheTable) {
   const LayerTable table = realTable();
   int files = 0;
   for (const auto& [folder, allowed] : table.mayInclude) {
-    if (!fs::exists(kRoot / folder)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
-      const std::string extension = entry.path().extension();
-      if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
+    for (const SourceFile& source : sourcesIn(folder)) {
       ++files;
-      const std::string relative = fs::relative(entry.path(), kRoot).string();
-      EXPECT_THAT(checkIncludes(table, relative, contents(entry.path())), IsEmpty());
+      EXPECT_THAT(checkIncludes(table, source.path, source.text), IsEmpty());
     }
   }
   EXPECT_GT(files, 40);
@@ -61,12 +51,9 @@ TEST(LayersTest, NoTwoHeadersDefineATypeOfTheSameName) {
   const std::regex definition(R"((?:^|\n)(?:struct|class|enum class) (\w+)(?: final)?\s*[:{])");
   std::map<std::string, std::string> headerOf;
   for (const auto& [folder, allowed] : realTable().mayInclude) {
-    if (!fs::exists(kRoot / folder) || folder == "tests") continue;
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
-      const std::string name = fs::relative(entry.path(), kRoot).string();
+    for (const auto& [name, text] : sourcesIn(folder)) {
       const bool forTests = name.find("test") != std::string::npos;
-      if (entry.path().extension() != ".h" || forTests) continue;
-      const std::string text = contents(entry.path());
+      if (!name.ends_with(".h") || forTests) continue;
       for (std::sregex_iterator it(text.begin(), text.end(), definition), end; it != end; ++it) {
         const auto [known, isNew] = headerOf.emplace((*it)[1], name);
         EXPECT_TRUE(isNew) << (*it)[1] << " is defined in " << known->second << " and in " << name;
@@ -82,15 +69,11 @@ TEST(LayersTest, HeadersOfCuptiAndNcclAreIncludedByOneFileEach) {
                                                       {"nccl.h", "tests/gpu/nccl_test.cpp"}};
   std::map<std::string, std::vector<std::string>> found;
   for (const auto& [folder, allowed] : realTable().mayInclude) {
-    if (!fs::exists(kRoot / folder)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
-      const std::string extension = entry.path().extension();
-      if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
-      const std::string text = contents(entry.path());
+    for (const auto& [name, text] : sourcesIn(folder)) {
       for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
         const std::string header = (*it)[1];
         if (placeOf.count(header) > 0 || header.ends_with("/ProcessGroupNCCL.hpp")) {
-          found[header].push_back(fs::relative(entry.path(), kRoot).string());
+          found[header].push_back(name);
         }
       }
     }
@@ -98,7 +81,7 @@ TEST(LayersTest, HeadersOfCuptiAndNcclAreIncludedByOneFileEach) {
   for (const auto& [header, place] : placeOf) {
     EXPECT_THAT(found[header], ElementsAre(place)) << header;
     const std::string named = "`" + header + "` (`" + place + "`)";
-    EXPECT_THAT(contents(kRoot / "docs/architecture.md"), HasSubstr(named));
+    EXPECT_THAT(architecture(), HasSubstr(named));
   }
   for (const auto& [header, files] : found) EXPECT_EQ(files.size(), 1U) << header;
 }

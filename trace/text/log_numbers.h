@@ -1,6 +1,7 @@
 #pragma once
 
 #include <charconv>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string_view>
@@ -21,6 +22,13 @@ std::optional<Number> parseNumber(std::string_view text) {
   const auto result = std::from_chars(text.data(), end, value);
   if (result.ec != std::errc{} || result.ptr != end) return std::nullopt;
   return value;
+}
+
+/// The sum of two counts that stand in files, where any number can; the largest that there is
+/// instead of more. Not for numbers below 0.
+constexpr std::int64_t addCounts(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
 }  // namespace pipetrace

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "parser/chrome/format.h"
-#include "parser/chrome/write/color.h"
 #include "parser/json/json_string.h"
 #include "trace/text/made_up_name.h"
 
@@ -76,10 +75,10 @@ void addValue(TextBuffer& out, const Argument& argument, const StringTable& stri
 
 }  // namespace
 
-ChromeEventText::ChromeEventText(const Timeline& timeline, const ChromeLanes& lanes,
+ChromeEventText::ChromeEventText(const Timeline& timeline, const ViewerRows& rows,
                                  Nanoseconds origin)
-    : timeline_(timeline), lanes_(lanes), origin_(origin), keys_(timeline.strings.size()) {
-  for (const ChromeRow& row : lanes.rows()) {
+    : timeline_(timeline), rows_(rows), origin_(origin), keys_(timeline.strings.size()) {
+  for (const ViewerRow& row : rows.all()) {
     TextBuffer ids;
     addIds(ids, row.pid, row.tid);
     idsOfRow_.emplace_back(ids.text());
@@ -103,7 +102,7 @@ void ChromeEventText::addEvent(TextBuffer& out, std::size_t track, std::size_t e
   out.add(R"(,"cat":")");
   out.add(logName(e.kind));
   out.add('"');
-  out.add(idsOfRow_[lanes_.rowIndex(track, event)]);
+  out.add(idsOfRow_[rows_.rowIndex(track, event)]);
   out.add(",\"ts\":");
   out.addMicroseconds(e.begin - origin_);
   out.add(",\"dur\":");
@@ -160,7 +159,7 @@ void ChromeEventText::addListed(TextBuffer& out, const Event& event, bool first)
 }
 
 void ChromeEventText::addFlowEnd(TextBuffer& out, std::string_view phase, std::int64_t id,
-                                 const ChromeRow& row, Nanoseconds time) const {
+                                 const ViewerRow& row, Nanoseconds time) const {
   out.add("{\"ph\":");
   out.add(phase);
   out.add(",\"id\":");
@@ -186,7 +185,7 @@ void ChromeEventText::addSample(TextBuffer& out, const CounterSeries& series,
                                 const CounterSample& sample) const {
   out.add(R"({"ph":"C","name":)");
   out.addJson(series.name);
-  addIds(out, ChromeLanes::pidOf(series.rank), -1);
+  addIds(out, ViewerRows::pidOf(series.rank), -1);
   out.add(",\"ts\":");
   out.addMicroseconds(sample.time - origin_);
   out.add(R"(,"args":{"value":)");
@@ -203,6 +202,33 @@ void addChromeName(TextBuffer& out, std::string_view what, std::int64_t pid, std
   out.add(",\"args\":{");
   out.add(arguments);
   out.add("}}");
+}
+
+std::string_view chromeColor(const Event& event) {
+  switch (event.kind) {
+    case JobKind::kForward: return "rail_response";                   // blue
+    case JobKind::kBackward: return "rail_load";                      // green
+    case JobKind::kBackwardInput: return "good";                      // dark green
+    case JobKind::kBackwardWeight: return "cq_build_attempt_passed";  // light green
+    case JobKind::kForwardBackward: return "background_memory_dump";  // teal
+    case JobKind::kRecompute: return "thread_state_runnable";         // pale blue
+    case JobKind::kLr: return "generic_work";                         // grey
+    case JobKind::kOptimizer: return "startup";                       // yellow
+    case JobKind::kSendForward:
+    case JobKind::kSendBackward: return "rail_idle";  // orange
+    case JobKind::kRecvForward:
+    case JobKind::kRecvBackward: return "cq_build_running";  // pale yellow
+    case JobKind::kAllReduce:
+    case JobKind::kAllGather:
+    case JobKind::kReduceScatter: return "thread_state_unknown";
+    case JobKind::kBubble: return "grey";
+    case JobKind::kData:
+    case JobKind::kDefault:
+    case JobKind::kCopy:
+    case JobKind::kKernel:
+    case JobKind::kOther: break;
+  }
+  return {};
 }
 
 }  // namespace pipetrace

@@ -17,7 +17,7 @@ class ChromeEventText {
  public:
   /// The references must outlive it. `origin` is what `ts` counts from, not after any event's
   /// begin.
-  ChromeEventText(const Timeline& timeline, const ChromeLanes& lanes, Nanoseconds origin);
+  ChromeEventText(const Timeline& timeline, const ViewerRows& rows, Nanoseconds origin);
 
   /// Appends an event of a track as a complete (`X`) event. Both are positions in the timeline.
   void addEvent(TextBuffer& out, std::size_t track, std::size_t event) const;
@@ -28,7 +28,7 @@ class ChromeEventText {
   /// One end of an arrow.
   struct Slice {
     const Event& event;
-    const ChromeRow& row;
+    const ViewerRow& row;
   };
 
   /// Appends the two flow events (`s` and `f`, with a newline between them) of an arrow from the
@@ -45,13 +45,13 @@ class ChromeEventText {
 
   void addArguments(TextBuffer& out, const Event& event, bool ownName) const;
   void addListed(TextBuffer& out, const Event& event, bool first) const;
-  void addFlowEnd(TextBuffer& out, std::string_view phase, std::int64_t id, const ChromeRow& row,
+  void addFlowEnd(TextBuffer& out, std::string_view phase, std::int64_t id, const ViewerRow& row,
                   Nanoseconds time) const;
 
   const Timeline& timeline_;
-  const ChromeLanes& lanes_;
+  const ViewerRows& rows_;
   const Nanoseconds origin_;
-  std::vector<std::string> idsOfRow_;  // `,"pid":1,"tid":2`, by ChromeRow::index
+  std::vector<std::string> idsOfRow_;  // `,"pid":1,"tid":2`, by ViewerRow::index
   std::vector<Key> keys_;              // by the id of the string
 };
 
@@ -59,5 +59,9 @@ class ChromeEventText {
 /// tid < 0: it is about the process.
 void addChromeName(TextBuffer& out, std::string_view what, std::int64_t pid, std::int64_t tid,
                    std::string_view arguments);
+
+/// The `cname` of an event: one of the names that Catapult reserves (it throws on any other, and
+/// Perfetto takes no notice). Empty: let the viewer choose.
+std::string_view chromeColor(const Event& event);
 
 }  // namespace pipetrace

@@ -29,7 +29,7 @@ std::string field(std::string_view key, std::string_view text) {
   return json;
 }
 
-void addNameElement(TextBuffer& out, std::string_view what, const ChromeRow& row,
+void addNameElement(TextBuffer& out, std::string_view what, const ViewerRow& row,
                     const std::string& arguments, bool isOfProcess = false) {
   out.add(",\n");
   addChromeName(out, what, row.pid, isOfProcess ? -1 : row.tid, arguments);
@@ -84,12 +84,12 @@ void GrowingChromeJson::nameProcesses(const Timeline& timeline, TextBuffer& name
     Timeline only;
     only.ranks[rank] = info;
     std::string ours;
-    appendChromeMetadata(ours, only, origin_);
+    appendProfileMetadata(ours, only, origin_);
     std::string& said = processes_[rank];
     if (said == ours) continue;
     const bool isNew = said.empty();
     said = ours;
-    const ChromeRow process{.pid = ChromeLanes::pidOf(rank)};
+    const ViewerRow process{.pid = ViewerRows::pidOf(rank)};
     addNameElement(names, "process_name", process,
                    field("name", "rank " + std::to_string(rank)) + "," + field(cf::kOurs, ours),
                    true);
@@ -103,8 +103,8 @@ std::size_t GrowingChromeJson::rowFor(const Track& track, const Event& event, Te
   auto found = std::find_if(rows.begin(), rows.end(),
                             [&](std::size_t row) { return rows_[row].free <= event.begin; });
   if (found == rows.end()) {
-    ChromeRow row;
-    row.pid = ChromeLanes::pidOf(track.rank);
+    ViewerRow row;
+    row.pid = ViewerRows::pidOf(track.rank);
     // Above every pid there can be: which ranks will come is not known.
     constexpr std::int64_t kFirstTid = std::int64_t{kHighestRank} + 2;
     const bool isMain = track.lane == kComputeLane && rows.empty();
@@ -122,12 +122,12 @@ std::size_t GrowingChromeJson::rowFor(const Track& track, const Event& event, Te
     rows_.push_back({.row = std::move(row)});
     found = rows.end() - 1;
   }
-  // An event without length takes 1 ns, as in ChromeLanes.
+  // An event without length takes 1 ns, as in ViewerRows.
   rows_[*found].free = event.begin == event.end && event.end < kNsMax ? event.end + 1 : event.end;
   return *found;
 }
 
-ChromeLanes GrowingChromeJson::placeOn(const Timeline& timeline, TextBuffer& names) {
+ViewerRows GrowingChromeJson::placeOn(const Timeline& timeline, TextBuffer& names) {
   std::vector<std::vector<std::uint32_t>> places;
   for (const Track& track : timeline.tracks) {
     auto& ofTrack = places.emplace_back();
@@ -135,7 +135,7 @@ ChromeLanes GrowingChromeJson::placeOn(const Timeline& timeline, TextBuffer& nam
       ofTrack.push_back(static_cast<std::uint32_t>(rowFor(track, event, names)));
     }
   }
-  std::vector<ChromeRow> rows;
+  std::vector<ViewerRow> rows;
   for (const Row& row : rows_) rows.push_back(row.row);
   return {std::move(rows), std::move(places)};
 }
@@ -156,8 +156,8 @@ void GrowingChromeJson::add(const Timeline& all, bool flows) {
   }
   TextBuffer text;
   nameProcesses(timeline, text);
-  const ChromeLanes lanes = placeOn(timeline, text);
-  const ChromeEventText elements(timeline, lanes, origin_);
+  const ViewerRows rows = placeOn(timeline, text);
+  const ChromeEventText elements(timeline, rows, origin_);
   for (std::size_t t = 0; t < timeline.tracks.size(); ++t) {
     for (std::size_t e = 0; e < timeline.tracks[t].events.size(); ++e) {
       text.add(",\n");
@@ -177,10 +177,10 @@ void GrowingChromeJson::add(const Timeline& all, bool flows) {
     }
   }
   if (flows) {
-    const auto slice = [&](ChromeArrow::Slice s) -> ChromeEventText::Slice {
-      return {timeline.tracks[s.track].events[s.event], lanes.row(s.track, s.event)};
+    const auto slice = [&](MicroBatchArrow::Slice s) -> ChromeEventText::Slice {
+      return {timeline.tracks[s.track].events[s.event], rows.row(s.track, s.event)};
     };
-    for (const ChromeArrow& arrow : findArrows(timeline)) {
+    for (const MicroBatchArrow& arrow : findMicroBatchArrows(timeline)) {
       text.add(",\n");
       elements.addArrow(text, nextArrow_++, slice(arrow.from), slice(arrow.to));
       ++summary_.arrows;

@@ -43,13 +43,13 @@ class GrowingChromeJson {
  private:
   /// A row of the viewer, for all times.
   struct Row {
-    ChromeRow row;
+    ViewerRow row;
     Nanoseconds free = kNsMin;  ///< nothing is on it from then on
   };
   using Lane = std::pair<int, std::string>;
 
   void takeOrigin(const Timeline& timeline);
-  ChromeLanes placeOn(const Timeline& timeline, TextBuffer& names);
+  ViewerRows placeOn(const Timeline& timeline, TextBuffer& names);
   std::size_t rowFor(const Track& track, const Event& event, TextBuffer& names);
   void nameProcesses(const Timeline& timeline, TextBuffer& names);
   void count(const Timeline& timeline);

@@ -47,14 +47,14 @@ std::set<int> ranksOf(const Timeline& timeline) {
 }
 
 /// Appends the elements that are about the rows of the viewer, each behind a new line.
-void addNames(const Timeline& timeline, const ChromeLanes& lanes, TextBuffer& out) {
+void addNames(const Timeline& timeline, const ViewerRows& rows, TextBuffer& out) {
   const auto add = [&](std::string_view what, std::int64_t pid, std::int64_t tid,
                        const std::string& arguments) {
     out.add(out.size() == 0 ? "\n" : ",\n");
     addChromeName(out, what, pid, tid, arguments);
   };
   for (const int rank : ranksOf(timeline)) {
-    const std::int64_t pid = ChromeLanes::pidOf(rank);
+    const std::int64_t pid = ViewerRows::pidOf(rank);
     add("process_name", pid, -1, field("name", "rank " + std::to_string(rank)));
     add("process_sort_index", pid, -1, sortIndex(rank));
     const auto info = timeline.ranks.find(rank);
@@ -64,7 +64,7 @@ void addNames(const Timeline& timeline, const ChromeLanes& lanes, TextBuffer& ou
     label += info->second.device;
     if (!label.empty()) add("process_labels", pid, -1, field("labels", label));
   }
-  for (const ChromeRow& row : lanes.rows()) {
+  for (const ViewerRow& row : rows.all()) {
     add("thread_name", row.pid, row.tid,
         field("name", row.name) + "," + field(cf::kLane, row.lane));
     add("thread_sort_index", row.pid, row.tid, sortIndex(row.sortIndex));
@@ -105,10 +105,10 @@ class ElementWriter {
 };
 
 /// Finds the arrows meanwhile, if there is more than one thread.
-std::future<std::vector<ChromeArrow>> arrowsOf(const Timeline& timeline,
-                                               const ChromeOptions& options) {
+std::future<std::vector<MicroBatchArrow>> arrowsOf(const Timeline& timeline,
+                                                   const ChromeOptions& options) {
   const auto find = [&timeline, wanted = options.flows] {
-    return wanted ? findArrows(timeline) : std::vector<ChromeArrow>();
+    return wanted ? findMicroBatchArrows(timeline) : std::vector<MicroBatchArrow>();
   };
   // With both policies it is found when it is asked for where no thread can be started.
   const auto both = std::launch::async | std::launch::deferred;
@@ -116,11 +116,11 @@ std::future<std::vector<ChromeArrow>> arrowsOf(const Timeline& timeline,
 }
 
 /// After all slices, so that each end finds its slice also where both have the same time.
-std::int64_t writeArrows(const Timeline& timeline, const std::vector<ChromeArrow>& arrows,
-                         const ChromeLanes& lanes, const ChromeEventText& text,
+std::int64_t writeArrows(const Timeline& timeline, const std::vector<MicroBatchArrow>& arrows,
+                         const ViewerRows& rows, const ChromeEventText& text,
                          const ElementWriter& elements) {
-  const auto slice = [&](ChromeArrow::Slice s) -> ChromeEventText::Slice {
-    return {timeline.tracks[s.track].events[s.event], lanes.row(s.track, s.event)};
+  const auto slice = [&](MicroBatchArrow::Slice s) -> ChromeEventText::Slice {
+    return {timeline.tracks[s.track].events[s.event], rows.row(s.track, s.event)};
   };
   elements.write(arrows.size(), [&](TextBuffer& out, std::size_t i) {
     text.addArrow(out, static_cast<std::int64_t>(i) + 1, slice(arrows[i].from),
@@ -149,7 +149,7 @@ ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& op
                                OutputFile& out) {
   const Nanoseconds origin = originOf(timeline, options.absoluteTime);
   auto arrows = arrowsOf(timeline, options);
-  const ChromeLanes lanes(timeline);
+  const ViewerRows rows(timeline);
   ProfileSummary summary;
 
   std::string head = "{\"displayTimeUnit\":\"ns\",\"";
@@ -157,13 +157,13 @@ ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& op
     head += std::string(cf::kBaseTime) + "\":" + std::to_string(origin) + ",\"";
   }
   head += std::string(cf::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":";
-  appendChromeMetadata(head, timeline, origin);
+  appendProfileMetadata(head, timeline, origin);
   out.write(head + "},\"" + std::string(cf::kTraceEvents) + "\":[");
 
   TextBuffer names;
-  addNames(timeline, lanes, names);
+  addNames(timeline, rows, names);
   out.write(names.text());
-  const ChromeEventText text(timeline, lanes, origin);
+  const ChromeEventText text(timeline, rows, origin);
   const ElementWriter elements(out, threadCount(options.threads));
   for (std::size_t t = 0; t < timeline.tracks.size(); ++t) {
     const Track& track = timeline.tracks[t];
@@ -180,7 +180,7 @@ ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& op
       text.addSample(block, series, finite[i]);
     });
   }
-  summary.arrows = writeArrows(timeline, arrows.get(), lanes, text, elements);
+  summary.arrows = writeArrows(timeline, arrows.get(), rows, text, elements);
   out.write("\n]}\n");
   return summary;
 }

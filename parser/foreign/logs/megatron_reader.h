@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string_view>
+
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
@@ -20,3 +22,14 @@ class MegatronReader final : public TraceReader {
 };
 
 }  // namespace pipetrace
+
+/// The words of MegatronApp's files that reading and putting together share.
+namespace pipetrace::megatron_format {
+
+inline constexpr std::string_view kLane = "iterations";  ///< ours
+inline constexpr std::string_view kIteration = "iteration";
+inline constexpr std::string_view kRelativeTime = "rel_ts";
+inline constexpr std::string_view kPad = "pad_before";
+inline constexpr std::string_view kWallTime = "duration_wall";
+
+}  // namespace pipetrace::megatron_format

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "parser/foreign/names/job_names.h"
-#include "parser/job_log/lines/log_argument.h"
 #include "parser/line_blocks.h"
+#include "parser/log_argument.h"
 #include "parser/rank_in_name.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
@@ -156,7 +156,7 @@ class LogReader {
       case LineField::kRank:
         return setNumber(text, job.rank.emplace()) && *job.rank <= kHighestRank;
       case LineField::kArgument:
-        list_.push_back(argumentFromLog({.key = group.name, .value = text}, timeline_.strings));
+        list_.push_back(argumentFromLog(group.name, text, false, timeline_.strings));
         return true;
     }
     return false;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "parser/chrome/time.h"
 #include "parser/json/json_objects.h"
+#include "parser/json/microseconds.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {

@@ -2,7 +2,8 @@
 
 #include <array>
 
-#include "parser/job_log/lines/job_type.h"
+#include "parser/foreign/names/kind_names.h"
+#include "parser/job_type.h"
 
 namespace pipetrace {
 namespace {

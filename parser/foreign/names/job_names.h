@@ -1,12 +1,28 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
-#include "parser/foreign/names/kind_names.h"
+#include "trace/event.h"
 
 namespace pipetrace {
+
+class KindNames;
+
+/// What the name of an event says of it.
+struct JobName {
+  JobKind kind = JobKind::kOther;
+  std::int32_t step = kNotGiven;
+  std::int32_t microBatch = kNotGiven;
+  std::int32_t stage = kNotGiven;
+  std::int16_t chunk = kNotGiven;
+  std::int16_t part = kNotGiven;
+  bool isAsked = false;  ///< the user's --kinds said so
+
+  bool operator==(const JobName&) const = default;
+};
 
 /// What the names in other programs' traces mean: what the user says (--kinds), then the words of
 /// the job log, then those of programs that we know. Remembers what it found; not thread-safe.

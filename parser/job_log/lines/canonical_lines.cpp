@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "parser/job_log/lines/job_head.h"
-#include "parser/job_log/lines/log_argument.h"
+#include "parser/job_log/lines/log_fields.h"
+#include "parser/log_argument.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {
@@ -108,7 +109,8 @@ bool CanonicalLines::readText(LogScanner& scan, Line& line, std::string_view key
     return false;
   }
   const bool isComputeStream = line.isJob && key == lf::kStreamKey && field.value == kComputeLane;
-  if (!isComputeStream) arguments_.push_back(argumentFromLog(field, strings_));
+  if (!isComputeStream)
+    arguments_.push_back(argumentFromLog(field.key, field.value, field.quoted, strings_));
   return true;
 }
 

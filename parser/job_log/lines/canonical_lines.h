@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "parser/job_log/lines/job_type.h"
+#include "parser/job_log/lines/log_run.h"
 #include "parser/job_log/lines/log_scanner.h"
-#include "parser/job_log/log_run.h"
+#include "parser/job_type.h"
 
 namespace pipetrace {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "parser/job_log/lines/job_head.h"
-#include "parser/job_log/lines/job_type.h"
-#include "parser/job_log/lines/log_argument.h"
+#include "parser/job_type.h"
+#include "parser/log_argument.h"
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
@@ -79,7 +79,7 @@ void LogEvents::addField(LogRun& run, Event& event, const LogFields::Field& fiel
   } else if (field.key == lf::kPeer) {
     fits = readInto(field.value, event.peer);
   } else {
-    arguments_.push_back(argumentFromLog(field, strings_));
+    arguments_.push_back(argumentFromLog(field.key, field.value, field.quoted, strings_));
   }
   if (!fits) run.findings.add(LogFinding::kBadValue, number);
 }

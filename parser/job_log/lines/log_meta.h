@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "parser/job_log/log_run.h"
+#include "parser/job_log/lines/log_run.h"
 
 namespace pipetrace {
 

@@ -1,0 +1,93 @@
+#include "chart/text/job_text.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "chart/text/fused_pair.h"
+
+namespace pipetrace {
+namespace {
+
+struct Name {
+  const char* text;
+  char letter;
+};
+
+Name nameOf(JobKind kind) {
+  switch (kind) {
+    case JobKind::kForward: return {"F", 'F'};
+    case JobKind::kBackward: return {"B", 'B'};
+    case JobKind::kBackwardInput: return {"I", 'I'};
+    case JobKind::kBackwardWeight: return {"W", 'W'};
+    case JobKind::kRecompute: return {"R", 'R'};
+    case JobKind::kForwardBackward: return {"&", '&'};
+    case JobKind::kLr: return {"lr", 'L'};
+    case JobKind::kOptimizer: return {"opt", 'O'};
+    case JobKind::kData: return {"data", 'D'};
+    default: return {"?", '?'};
+  }
+}
+
+char lowerCase(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+}  // namespace
+
+JobText::JobText(const Timeline& timeline) : timeline_(timeline) {
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (!isCompute(event.kind) || event.stage < 0 || event.chunk < 0) continue;
+      chunkOf_[{track.rank, event.stage}] = event.chunk;
+      chunks_ = std::max(chunks_, event.chunk + 1);
+    }
+  }
+}
+
+std::string JobText::numbered(char letter, int stage, int chunk, int microBatch) const {
+  std::string text;
+  if (chunks_ > 2 && stage >= 0) text += std::to_string(stage);
+  text += chunk > 0 && chunk % 2 == 1 ? lowerCase(letter) : letter;
+  if (microBatch >= 0) text += std::to_string(microBatch);
+  return text;
+}
+
+std::string JobText::fused(int rank, const Event& job, const char* between) const {
+  const std::optional<FusedPair> pair = fusedPairOf(timeline_, job);
+  if (!pair) return numbered('&', job.stage, job.chunk, job.microBatch);
+  const auto chunkOf = [&](int stage) {
+    const auto found = chunkOf_.find({rank, stage});
+    return found == chunkOf_.end() ? 0 : found->second;
+  };
+  return numbered('F', pair->forwardStage, chunkOf(pair->forwardStage), pair->forwardMicroBatch) +
+         between +
+         numbered('B', pair->backwardStage, chunkOf(pair->backwardStage), pair->backwardMicroBatch);
+}
+
+std::string JobText::whole(int rank, const Event& job) const {
+  if (job.kind == JobKind::kForwardBackward) return fused(rank, job, "+");
+  if (!isCompute(job.kind)) return nameOf(job.kind).text;
+  return numbered(nameOf(job.kind).letter, job.stage, job.chunk, job.microBatch);
+}
+
+std::string JobText::fitting(int rank, const Event& job, int width) const {
+  const auto fits = [width](const std::string& text) {
+    return static_cast<int>(text.size()) <= width;
+  };
+  if (std::string text = whole(rank, job); fits(text)) return text;
+  if (job.kind == JobKind::kForwardBackward) {
+    if (std::string text = fused(rank, job, ""); fits(text)) return text;
+  } else if (isCompute(job.kind) && job.microBatch >= 0) {
+    const std::string text = letter(job) + std::to_string(job.microBatch);
+    if (fits(text)) return text;
+  }
+  return std::string(1, letter(job));
+}
+
+char JobText::letter(const Event& job) const {
+  const char letter = nameOf(job.kind).letter;
+  const bool isOdd = isCompute(job.kind) && job.chunk > 0 && job.chunk % 2 == 1;
+  return isOdd ? lowerCase(letter) : letter;
+}
+
+}  // namespace pipetrace

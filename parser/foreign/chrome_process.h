@@ -1,0 +1,53 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "trace/counter_series.h"
+#include "trace/event.h"
+
+namespace pipetrace {
+
+/// A pid or tid: a number as a rule, a text in some programs' traces.
+struct ChromeId {
+  bool isText = false;
+  std::int64_t number = 0;
+  std::string text;
+
+  auto operator<=>(const ChromeId&) const = default;
+
+  /// A text that is a number, as some programs write them, is that number.
+  void setText(std::string_view from);
+};
+
+std::string toText(const ChromeId& id);
+
+/// What a Chrome trace holds of one process, by thread.
+struct ChromeProcess {
+  /// A `B` or `E` that waits for its partner.
+  struct Edge {
+    Event event;  ///< begin is the edge's time
+    bool isBegin = false;
+    std::int64_t line = 0;
+    std::int64_t element = 0;  ///< which of the trace's elements it is
+  };
+
+  struct Thread {
+    std::string name;
+    std::string lane;  ///< in a profile of ours: the lane that the row belongs to
+    std::vector<Event> events;
+    std::vector<Edge> edges;
+  };
+
+  std::string name;
+  std::string labels;
+  std::int64_t sortIndex = 0;
+  std::map<ChromeId, Thread> threads;
+  std::map<std::string, CounterSeries> counters;
+};
+
+}  // namespace pipetrace

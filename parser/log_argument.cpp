@@ -1,0 +1,40 @@
+#include "parser/log_argument.h"
+
+#include <array>
+#include <charconv>
+
+#include "trace/text/log_numbers.h"
+
+namespace pipetrace {
+namespace {
+
+template <typename Number>
+bool printsAs(Number value, std::string_view text) {
+  std::array<char, 32> buffer{};
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  return std::string_view(buffer.data(), static_cast<std::size_t>(result.ptr - buffer.data())) ==
+         text;
+}
+
+bool looksLikeNumber(std::string_view text) {
+  return text.find_first_not_of("0123456789+-.eE") == std::string_view::npos;
+}
+
+}  // namespace
+
+Argument argumentFromLog(std::string_view key, std::string_view value, bool quoted,
+                         StringTable& strings) {
+  const StringId id = strings.intern(key);
+  if (!quoted && looksLikeNumber(value)) {
+    if (const auto integer = parseNumber<std::int64_t>(value);
+        integer && printsAs(*integer, value)) {
+      return Argument::ofInteger(id, *integer);
+    }
+    if (const auto real = parseNumber<double>(value); real && printsAs(*real, value)) {
+      return Argument::ofReal(id, *real);
+    }
+  }
+  return Argument::ofText(id, strings.intern(value));
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,73 @@
+#include "profiler/process/log_file.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <string>
+
+#include "profiler/testing/recorded_log.h"
+#include "profiler/testing/resource_limit.h"
+
+namespace pipetrace {
+namespace {
+
+const std::string kFirst = "the first line\n";
+const std::string kSecond = "the second line\n";
+const std::string kThird = "the third line\n";
+
+/// The disk is full in the middle of kSecond: what a log thread sees, which blocks all signals.
+std::int64_t appendTorn(LogFile& file) {
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  const FileSizeLimit limit(kFirst.size() + 5);
+  const std::int64_t lost = file.append(kFirst + kSecond + kThird, false);
+  std::signal(SIGXFSZ, before);
+  return lost;
+}
+
+TEST(LogFileTest, ALineThatGotInPartlyIsTakenOutAgain) {
+  RecordedLog log;
+  LogFile file(log.path());
+  EXPECT_EQ(appendTorn(file), 2);
+  EXPECT_EQ(log.text(), kFirst);
+  EXPECT_EQ(file.firstError(), EFBIG);
+  EXPECT_EQ(file.append(kThird), 0);
+  EXPECT_EQ(log.text(), kFirst + kThird);
+  EXPECT_EQ(file.failures(), 1);
+}
+
+TEST(LogFileTest, ALineThatCannotBeTakenOutIsClosedBeforeTheNext) {
+  const int memory = memfd_create("log", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_GE(memory, 0);
+  ASSERT_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);  // as if others had written behind it
+  const std::string path = "/proc/self/fd/" + std::to_string(memory);
+  {
+    LogFile file(path);
+    EXPECT_EQ(appendTorn(file), 2);
+    EXPECT_EQ(file.append(kThird, false), 0);  // such a file counts as deleted
+    EXPECT_EQ(file.append(kFirst, false), 0);
+  }
+  std::string text(100, '\0');
+  const ssize_t size = pread(memory, text.data(), text.size(), 0);
+  ASSERT_GT(size, 0);
+  text.resize(static_cast<std::size_t>(size));
+  EXPECT_EQ(text, kFirst + kSecond.substr(0, 5) + "\n" + kThird + kFirst);
+  close(memory);
+}
+
+TEST(LogFileTest, AFileThatWasDeletedTakesNothingMore) {
+  RecordedLog log;
+  LogFile file(log.path());
+  EXPECT_EQ(file.append(kFirst), 0);
+  EXPECT_TRUE(file.isThere());
+  std::filesystem::remove(log.path());
+  EXPECT_EQ(file.append(kSecond + kThird), 2);
+  EXPECT_FALSE(file.isThere());
+  EXPECT_EQ(file.firstError(), ENOENT);
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace pipetrace::layers {
+
+struct SourceFile {
+  std::string path;  ///< from the root of the tree, as includes are written
+  std::string text;
+};
+
+/// Every C++ and CUDA source in a folder of the tree, and below it. None where there is no such
+/// folder: a package of sources may lack one.
+std::vector<SourceFile> sourcesIn(const std::string& folder);
+
+/// The text of docs/architecture.md.
+std::string architecture();
+
+}  // namespace pipetrace::layers
