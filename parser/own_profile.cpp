@@ -4,11 +4,12 @@
 
 #include "parser/chrome/format.h"
 #include "parser/perfetto/format.h"
+#include "parser/profile/common_format.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 namespace pf = perfetto_format;
 
 bool holds(std::string_view text, std::string_view part) {
@@ -34,7 +35,7 @@ bool isOwnProfile(std::string_view head) {
     return holds(head, "CREATE TABLE job (") && holds(head, "CREATE TABLE bubble (");
   }
   static const std::string ours =
-      "\"" + std::string(cf::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":{";
+      "\"" + std::string(chrome_format::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":{";
   static const std::string ofProcess =
       "\"" + std::string(cf::kOurs) + "\":\"{\\\"" + std::string(cf::kFormat) + "\\\":";
   return holds(head, ours) || holds(head, ofProcess) || holds(head, entryOfPerfetto());

@@ -4,16 +4,16 @@
 #include <atomic>
 #include <set>
 
-#include "parser/chrome/format.h"
 #include "parser/foreign/kineto_trace.h"
 #include "parser/foreign/place_foreign_trace.h"
+#include "parser/profile/common_format.h"
 #include "parser/profile/viewer_rows.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 
 }  // namespace
 

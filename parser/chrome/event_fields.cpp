@@ -3,14 +3,14 @@
 #include <limits>
 #include <vector>
 
-#include "parser/chrome/format.h"
+#include "parser/profile/common_format.h"
 #include "trace/text/log_numbers.h"
 #include "trace/text/made_up_name.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 
 template <typename Number>
 bool setField(const ChromeArgument& argument, Number& field) {

@@ -2,12 +2,9 @@
 
 #include <string_view>
 
-#include "parser/profile/common_format.h"
-
-/// The words of our Chrome JSON (docs/profile-format.md) that its writer and its reader share.
+/// The words of our Chrome JSON (docs/profile-format.md) that its writer and its reader share, and
+/// no other format has.
 namespace pipetrace::chrome_format {
-
-using namespace common_format;
 
 inline constexpr std::string_view kTraceEvents = "traceEvents";
 inline constexpr std::string_view kOtherData = "otherData";

@@ -6,11 +6,12 @@
 #include "parser/chrome/event_fields.h"
 #include "parser/chrome/format.h"
 #include "parser/foreign/names/foreign_names.h"
+#include "parser/profile/common_format.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 
 constexpr const char* kNoTime = "an event has no time that can be used and was left out";
 
@@ -134,7 +135,7 @@ void ChromeShare::addName(const ChromeEvent& event) {
   if (event.name == "process_name") take(Name::Of::kProcess, "name", cf::kOurs);
   if (event.name == "process_labels") take(Name::Of::kLabels, "labels", {});
   if (event.name == "process_sort_index") take(Name::Of::kSortIndex, "sort_index", {});
-  if (event.name == "thread_name") take(Name::Of::kThread, "name", cf::kLane);
+  if (event.name == "thread_name") take(Name::Of::kThread, "name", chrome_format::kLane);
 }
 
 void ChromeShare::addSample(const ChromeEvent& event, const ChromePlace& place) {
@@ -145,7 +146,7 @@ void ChromeShare::addSample(const ChromeEvent& event, const ChromePlace& place) 
     if (argument.type == ChromeArgument::Type::kText) continue;
     const std::string name =
         std::string(event.name) +
-        (argument.key == cf::kValue ? std::string() : "." + std::string(argument.key));
+        (argument.key == chrome_format::kValue ? std::string() : "." + std::string(argument.key));
     std::vector<CounterSample>& samples = counters_[{event.pid, name}];
     const double value = argument.type == ChromeArgument::Type::kReal
                              ? argument.real
@@ -207,7 +208,7 @@ void ChromeShare::moveNames(ChromeTrace& trace) {
 void ChromeShare::moveFields(ChromeTrace& trace) {
   for (const auto& [key, json] : fields_) {
     trace.kineto.readField(key, json);
-    if (key != cf::kOtherData) continue;
+    if (key != chrome_format::kOtherData) continue;
     if (auto metadata = readProfileMetadata(json)) trace.metadata = std::move(*metadata);
   }
 }

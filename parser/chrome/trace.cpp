@@ -1,14 +1,13 @@
 #include "parser/chrome/trace.h"
+#include "parser/profile/common_format.h"
 
 #include <utility>
-
-#include "parser/chrome/format.h"
 
 namespace pipetrace {
 
 void ChromeTrace::addMetadataOfRank(std::string_view json) {
   const std::string whole =
-      "{\"" + std::string(chrome_format::kOurs) + "\":" + std::string(json) + "}";
+      "{\"" + std::string(common_format::kOurs) + "\":" + std::string(json) + "}";
   auto more = readProfileMetadata(whole);
   if (!more) return;
   if (!metadata) metadata.emplace();

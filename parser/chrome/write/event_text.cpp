@@ -6,14 +6,14 @@
 #include <cmath>
 #include <span>
 
-#include "parser/chrome/format.h"
 #include "parser/json/json_string.h"
+#include "parser/profile/common_format.h"
 #include "trace/text/made_up_name.h"
 
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 
 /// The shortest text that reads back to the same double, and reads back as a double.
 void addReal(TextBuffer& out, double value) {

@@ -11,6 +11,7 @@
 #include "parser/chrome/format.h"
 #include "parser/chrome/write/event_text.h"
 #include "parser/json/json_string.h"
+#include "parser/profile/common_format.h"
 #include "parser/profile/micro_batch_arrows.h"
 #include "parser/profile/profile_metadata.h"
 #include "parser/trace_reader.h"
@@ -19,7 +20,7 @@
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 
 std::string field(std::string_view key, std::string_view text) {
   std::string json;
@@ -116,7 +117,7 @@ std::size_t GrowingChromeJson::rowFor(const Track& track, const Event& event, Te
     const bool isBubbles = track.lane == kBubbleLane;
     row.sortIndex = isMain ? 0 : isBubbles ? 1 : 2 + static_cast<int>(rows_.size());
     addNameElement(names, "thread_name", row,
-                   field("name", row.name) + "," + field(cf::kLane, row.lane));
+                   field("name", row.name) + "," + field(chrome_format::kLane, row.lane));
     addNameElement(names, "thread_sort_index", row, sortIndex(row.sortIndex));
     rows.push_back(rows_.size());
     rows_.push_back({.row = std::move(row)});

@@ -13,6 +13,7 @@
 #include "parser/chrome/write/event_text.h"
 #include "parser/json/json_string.h"
 #include "parser/json/text_buffer.h"
+#include "parser/profile/common_format.h"
 #include "parser/profile/micro_batch_arrows.h"
 #include "parser/profile/profile_metadata.h"
 #include "parser/profile/profile_origin.h"
@@ -22,7 +23,7 @@
 namespace pipetrace {
 namespace {
 
-namespace cf = chrome_format;
+namespace cf = common_format;
 
 /// So many elements are put together before they are written: the text of them fits a core's cache.
 constexpr std::size_t kElementsPerBlock = 2048;
@@ -66,7 +67,7 @@ void addNames(const Timeline& timeline, const ViewerRows& rows, TextBuffer& out)
   }
   for (const ViewerRow& row : rows.all()) {
     add("thread_name", row.pid, row.tid,
-        field("name", row.name) + "," + field(cf::kLane, row.lane));
+        field("name", row.name) + "," + field(chrome_format::kLane, row.lane));
     add("thread_sort_index", row.pid, row.tid, sortIndex(row.sortIndex));
   }
 }
@@ -156,9 +157,9 @@ ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& op
   if (options.absoluteTime) {
     head += std::string(cf::kBaseTime) + "\":" + std::to_string(origin) + ",\"";
   }
-  head += std::string(cf::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":";
+  head += std::string(chrome_format::kOtherData) + "\":{\"" + std::string(cf::kOurs) + "\":";
   appendProfileMetadata(head, timeline, origin);
-  out.write(head + "},\"" + std::string(cf::kTraceEvents) + "\":[");
+  out.write(head + "},\"" + std::string(chrome_format::kTraceEvents) + "\":[");
 
   TextBuffer names;
   addNames(timeline, rows, names);
