@@ -31,7 +31,7 @@ std::optional<std::uint64_t> decimal(std::string_view digits) {
 
 using What = ChromeArrowEnd::What;
 
-/// Arrows of the older spelling are told apart by category and name, too.
+/// Arrows of the older spelling differ by category and name, too.
 std::uint64_t arrowOf(std::uint64_t id, std::string_view category, std::string_view name) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio spreads the bits
   const std::hash<std::string_view> hash;
@@ -52,8 +52,8 @@ std::optional<What> whatOf(const ChromeEvent& event) {
 
 using Thread = ChromeProcess::Thread;
 
-/// Where Perfetto takes something up: by time; of equal ones in the order of the trace, but where
-/// there are `X` events, `E` first, then `X`, the longest first, then the rest.
+/// Where Perfetto takes something up: by time, and at equal times in the order of the trace. Where
+/// there are `X` events, `E` goes first, then `X`, the longest first, then the rest.
 struct Moment {
   Nanoseconds time = 0;
   std::int64_t key = 0;
@@ -126,7 +126,7 @@ class SpanStack {
   std::vector<Span> spans_;
 };
 
-/// What happens on a thread at a moment.
+/// Something that happens on a thread at a moment.
 struct Happening {
   Moment moment;
   const ChromeProcess::Edge* edge = nullptr;

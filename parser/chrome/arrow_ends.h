@@ -12,7 +12,7 @@ namespace pipetrace {
 
 struct ChromeEvent;
 
-/// What a Chrome trace event says of an arrow that it is an end of, or has an end of.
+/// The fields of a Chrome trace event that say of which arrow it is an end, or has one.
 struct ChromeArrowFields {
   std::optional<std::uint64_t> id;
   std::optional<std::uint64_t> bindId;
@@ -41,7 +41,7 @@ struct ChromeArrowEnd {
   };
 
   What what = What::kBegin;
-  ChromeProcess::Thread* thread = nullptr;  ///< set by who knows the threads
+  ChromeProcess::Thread* thread = nullptr;  ///< set once the threads are known
   Nanoseconds time = 0;
   Nanoseconds length = -1;   ///< of the `X` event that has it; below 0: it is of no such event
   std::int64_t element = 0;  ///< which of the trace's elements it is
@@ -54,8 +54,8 @@ std::optional<ChromeArrowEnd> arrowEndOf(const ChromeEvent& event, std::int64_t 
 
 /// How many arrows these ends make, as Perfetto's trace processor (v52) counts them in its table
 /// `flow`. In the order of time, a begin makes an arrow known, and each step or end of a known
-/// arrow counts; but none counts on a thread where no span is open or has been the last one, and an
-/// end at the next span counts once there is one, whether its arrow is known or not.
+/// arrow counts. None counts on a thread where no span is open or has been the last one. An end at
+/// the next span counts once there is one, whether its arrow is known or not.
 ///
 /// `hasSpans`: there are `X` events in the trace, on whatever thread. To be called while the
 /// threads have their spans and edges. O(n log n) in what is on those threads that have an end.

@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-/// What Perfetto's trace processor v52 counts in its table `flow` for the same text.
+/// Expected numbers are those in the table `flow` of Perfetto's trace processor v52.
 class ChromeArrowsTest : public testing::Test {
  protected:
   static std::int64_t arrowsIn(const std::string& events) {

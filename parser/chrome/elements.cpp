@@ -7,7 +7,7 @@
 namespace pipetrace {
 namespace {
 
-/// Of the element that the text begins with; 0 where it does not end in the text as it should.
+/// The length of the element at the start of the text; 0 where it does not end as it should.
 std::size_t lengthOfElement(std::string_view text) {
   JsonValueScanner scanner;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -26,7 +26,7 @@ struct ChromeId {
 
 std::string toText(const ChromeId& id);
 
-/// What a Chrome trace holds of one process, by thread.
+/// One process of a Chrome trace: its threads and what happened on them.
 struct ChromeProcess {
   /// A `B` or `E` that waits for its partner.
   struct Edge {

@@ -158,7 +158,7 @@ class KinetoPlacer {
     return std::nullopt;
   }
 
-  /// Whether the annotation is a job; if so it is told what its name says.
+  /// Whether the annotation is a job; if so the event gets what its name says.
   bool describeAnnotation(Event& event) {
     if (names_.describeAsAsked(event)) return isComputeLane(event.kind);
     const JobName& name = names_.known(event.name);
@@ -168,7 +168,7 @@ class KinetoPlacer {
     return isComputeLane(name.kind);
   }
 
-  /// What one thread finds out about a lane by itself. The names are looked at afterwards, by one
+  /// The findings of one thread about a lane. The names are looked at afterwards, by one
   /// thread: those that matter are few.
   struct LaneReading {
     std::vector<std::pair<std::int64_t, std::int32_t>> steps;

@@ -10,7 +10,7 @@ namespace pipetrace {
 class ForeignNames;
 struct ForeignTrace;
 
-/// What a trace of PyTorch's profiler (Kineto) says besides its events.
+/// The fields of a trace of PyTorch's profiler (Kineto) besides its events.
 struct KinetoInfo {
   bool isThere = false;  ///< one of its fields was
   std::optional<int> rank;

@@ -31,8 +31,8 @@ std::int64_t countLineEnds(std::string_view text) {
   return count;
 }
 
-/// Where the last element of an array seems to begin, of a text that begins with one: behind a
-/// comma, with the key that the first one begins with. 0: not in this text.
+/// Where the last element of a list seems to begin: after a comma, with the key that the first one
+/// begins with. The text must begin with an element. 0: not in this text.
 std::size_t lastBeginOfElement(std::string_view text) {
   constexpr std::size_t kLongestKey = 64;
   const std::size_t open = text.find_first_not_of(kBlanks, 1);
@@ -151,7 +151,7 @@ bool JsonSplitter::nextElement(Piece& piece) {
   skipBrokenLine(length);
   if (lookedAtTwice_ > kMostLookedAtTwice || (atEnd && begin_ == end_)) {
     stopHere(true);
-    return !atEnd;  // an element that the end of the input cut is told by cutOff()
+    return !atEnd;  // an element that the end of the input cut shows in cutOff()
   }
   return true;
 }

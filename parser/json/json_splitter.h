@@ -50,8 +50,8 @@ class JsonSplitter {
   std::uint64_t taken() const { return read_ - (end_ - begin_); }
 
   /// Takes, in place of what `text` holds, several elements at once without looking into them:
-  /// about `size` bytes, up to where the one after them seems to begin. Whoever reads them finds
-  /// out whether it does; if not, putBack() what is left. `line`: where they begin. False, with
+  /// about `size` bytes, up to where the one after them seems to begin. The caller finds out
+  /// whether it does; if not, putBack() what is left. `line`: where they begin. False, with
   /// nothing taken, outside the array and where no element seems to begin that soon.
   bool takeStretch(std::string& text, std::int64_t& line, std::size_t size);
 

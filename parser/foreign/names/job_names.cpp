@@ -13,7 +13,8 @@ struct Word {
   JobKind kind;
 };
 
-/// Of Megatron-LM and MegatronApp ("forward-step", "send-forward"), ByteDance's straggler study
+/// Words of Megatron-LM and MegatronApp ("forward-step", "send-forward"), ByteDance's straggler
+/// study
 /// ("forward-compute"), torch.distributed.pipelining ("Forward 3", "PP:1F3"), PyTorch's own spans
 /// ("Optimizer.step#Adam.step", "nccl:all_reduce"), DeepSpeed, NCCL's kernels, HCCL's operators,
 /// and the runtimes' copies.

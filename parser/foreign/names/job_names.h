@@ -11,7 +11,7 @@ namespace pipetrace {
 
 class KindNames;
 
-/// What the name of an event says of it.
+/// A name of an event, taken apart.
 struct JobName {
   JobKind kind = JobKind::kOther;
   std::int32_t step = kNotGiven;
@@ -24,7 +24,7 @@ struct JobName {
   bool operator==(const JobName&) const = default;
 };
 
-/// What the names in other programs' traces mean: what the user says (--kinds), then the words of
+/// Looks up names of other programs' traces: first what the user says (--kinds), then the words of
 /// the job log, then those of programs that we know. Remembers what it found; not thread-safe.
 class JobNames {
  public:
