@@ -189,6 +189,34 @@ TEST_F(Follow, SamplesThatComeWithoutAJobAreInIt) {
   EXPECT_EQ(counters(path("live.json")), counters(whole));
 }
 
+TEST_F(Follow, CountsOfErrorsInLastLinesThatComeAfterAllJobsAreInTheProfile) {
+  Simulation simulated = sample(2);
+  for (auto& [rank, info] : simulated.timeline.ranks) {
+    info.hasEnd = true;
+    info.errors = 5;
+    info.misuses = 3;
+    info.failedWrites = 2;
+  }
+  const std::string whole = logs(simulated, "whole");
+  std::vector<std::string> ends;
+  for (int rank = 0; rank < 4; ++rank) {
+    for (const std::string& line : linesOf(whole, rank)) {
+      if (line.find("Profiler End") == std::string::npos) {
+        append(rank, line);
+      } else {
+        ends.push_back(line);
+      }
+    }
+  }
+  ASSERT_EQ(ends.size(), 4U);
+  const ProgramRun result = follow([&](pid_t) {
+    EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(0); }));
+    for (int rank = 0; rank < 4; ++rank) append(rank, ends[rank]);
+  });
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(profile(), HasSubstr(R"(\"errors\":5,\"misuses\":3,\"failed_writes\":2)"));
+}
+
 TEST_F(Follow, StepsRanksAndTypesAreChosenAsInAConversion) {
   Simulation simulated = sample(5);
   for (int rank = 0; rank < 4; ++rank) {
