@@ -65,7 +65,7 @@ class RankInfoFormatsTest : public test::FolderTest {
     event.end = 2000;
   }
 
-  /// What was written to this file must give back each field that such files keep.
+  /// Reads a file back and compares each field that such files keep.
   void expectEachFieldIn(std::string_view name, bool isLog = false) {
     Diagnostics diagnostics;
     const Timeline read = loadTimeline({path(name)}, {}, diagnostics);
