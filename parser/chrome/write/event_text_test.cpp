@@ -14,7 +14,7 @@ TEST(ChromeEventTextTest, AnArrowLeavesAnEventThatEndsAtTheFirstInstantAtThatIns
   events[0].begin = events[0].end = kNsMin;
   events[1].begin = kNsMin + 5000;
   events[1].end = kNsMin + 9000;
-  const ChromeLanes lanes(timeline);
+  const ViewerRows lanes(timeline);
   const ChromeEventText text(timeline, lanes, kNsMin);
   TextBuffer out;
   text.addArrow(out, 1, {events[0], lanes.row(0, 0)}, {events[1], lanes.row(0, 1)});
