@@ -10,7 +10,7 @@
 #include "parser/profile/common_format.h"
 #include "parser/trace_reader.h"
 #include "trace/log/log_format.h"
-#include "trace/rank_info_fields.h"
+#include "trace/log/rank_info_fields.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {

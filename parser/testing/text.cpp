@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "trace/log/log_writer.h"
-#include "trace/rank_info_fields.h"
+#include "trace/log/rank_info_fields.h"
 
 namespace pipetrace::test {
 namespace {

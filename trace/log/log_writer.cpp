@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "trace/log/log_line_builder.h"
-#include "trace/rank_info_fields.h"
+#include "trace/log/rank_info_fields.h"
 
 namespace pipetrace {
 namespace {

@@ -16,7 +16,7 @@
 #include "parser/job_log/profiler_lines.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
-#include "trace/rank_info_fields.h"
+#include "trace/log/rank_info_fields.h"
 
 namespace pipetrace {
 namespace {

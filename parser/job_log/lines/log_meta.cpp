@@ -7,7 +7,7 @@
 #include "parser/job_log/lines/log_line_kind.h"
 #include "parser/trace_reader.h"
 #include "trace/log/log_format.h"
-#include "trace/rank_info_fields.h"
+#include "trace/log/rank_info_fields.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
 

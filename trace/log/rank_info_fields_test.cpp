@@ -1,4 +1,4 @@
-#include "trace/rank_info_fields.h"
+#include "trace/log/rank_info_fields.h"
 
 #include <gmock/gmock.h>
 

@@ -8,8 +8,8 @@
 #include "parser/perfetto/writer.h"
 #include "parser/sqlite/writer.h"
 #include "parser/testing/files.h"
+#include "trace/log/rank_info_fields.h"
 #include "trace/log/write_job_logs.h"
-#include "trace/rank_info_fields.h"
 
 namespace pipetrace {
 namespace {
