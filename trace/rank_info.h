@@ -17,7 +17,7 @@ struct ClockReading {
 };
 
 /// What a rank's log says of the rank and of the run (`Profiler Meta:`, `Profiler Clock:`,
-/// `Profiler End:`). Fields that the log did not give are empty.
+/// `Profiler End:`). Fields that the log did not give are empty. log/rank_info_fields.h lists all.
 struct RankInfo {
   int rank = 0;
   std::optional<int> worldSize;

@@ -25,18 +25,18 @@ std::string endingOf(const std::string& path) {
 }
 
 std::optional<double> bubbleRatioOf(const RunSummary& summary, const StepChoice& steps) {
-  // Sums of times, as summarize() forms them over all steps.
-  Nanoseconds busy = 0;
-  Nanoseconds idle = 0;
+  // As summarize() sums up all steps: the times of many ranks may not fit 64 bits.
+  double busy = 0;
+  double idle = 0;
   for (const StepSummary& step : summary.steps) {
     if (step.step < steps.first || step.step > steps.last) continue;
     for (const RankStep& rank : step.ranks) {
-      busy += rank.busy;
-      idle += rank.idle;
+      busy += static_cast<double>(rank.busy);
+      idle += static_cast<double>(rank.idle);
     }
   }
   if (busy + idle <= 0) return std::nullopt;
-  return static_cast<double>(idle) / static_cast<double>(busy + idle);
+  return idle / (busy + idle);
 }
 
 std::string percent(double share) {

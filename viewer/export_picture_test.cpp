@@ -80,6 +80,19 @@ TEST(ExportPictureTest, TheTitleHasTheBubbleRatioOfTheShownSteps) {
   EXPECT_NEAR(ratio({.steps = StepChoice{1, 1}}), 100.0 * 3 / 11, 0.7);
 }
 
+TEST(ExportPictureTest, TheTitleHasTheBubbleRatioOfStepsWhoseTimesSumUpToMoreThan64Bits) {
+  constexpr Nanoseconds kQuarter = Nanoseconds{1} << 60;
+  Timeline timeline;
+  for (int rank = 0; rank < 4; ++rank) {
+    Event& job = timeline.track(rank, kComputeLane).events.emplace_back();
+    job.kind = JobKind::kForward;
+    job.step = job.microBatch = 0;
+    job.end = rank == 0 ? 2 * kQuarter : 4 * kQuarter;
+  }
+  EXPECT_THAT(pictureOf({"run", std::move(timeline), {}}, {}).title,
+              HasSubstr("bubble ratio 12.5 %"));
+}
+
 TEST(ExportPictureTest, AStepIsShownFromItsFirstForwardToItsLastOptimizer) {
   const LoadedProfile profile("run", GpipeRun::make(5), {});
   for (const int step : {1, 3}) {

@@ -7,6 +7,7 @@
 #include "parser/foreign/kineto_trace.h"
 #include "parser/foreign/place_foreign_trace.h"
 #include "parser/profile/common_format.h"
+#include "parser/profile/slice_matcher.h"
 #include "parser/profile/viewer_rows.h"
 #include "trace/threads/in_parallel.h"
 
@@ -23,46 +24,33 @@ void ChromeCollector::complain(const char* message, std::int64_t line, const cha
       {.file = trace_.file, .line = line, .message = message, .advice = advice, .count = count});
 }
 
-void ChromeCollector::closeEdge(Row& row, const Edge& begin, const Event& end) {
-  Event event = begin.event;
-  event.end = std::max(end.begin, event.begin);
-  if (event.microBatch == kNotGiven) event.microBatch = end.microBatch;
-  if (event.step == kNotGiven) event.step = end.step;
-  if (event.stage == kNotGiven) event.stage = end.stage;
-  if (event.job == kNotGiven) event.job = end.job;
-  if (end.argumentCount > 0) {
-    const auto ofBegin = timeline_.argumentsOf(event);
-    std::vector<Argument> both(ofBegin.begin(), ofBegin.end());
-    const auto ofEnd = timeline_.argumentsOf(end);
-    both.insert(both.end(), ofEnd.begin(), ofEnd.end());
-    timeline_.setArguments(event, both);
-  }
-  row.events.push_back(event);
-}
-
 /// Makes spans of the begins and ends of one thread, which nest.
 void ChromeCollector::matchEdges(Row& row) {
-  std::stable_sort(row.edges.begin(), row.edges.end(),
-                   [](const Edge& a, const Edge& b) { return a.event.begin < b.event.begin; });
-  std::vector<const Edge*> open;
+  std::vector<SliceEdge> edges;
+  edges.reserve(row.edges.size());
   for (const Edge& edge : row.edges) {
-    if (edge.isBegin) {
-      open.push_back(&edge);
-    } else if (open.empty()) {
-      complain("an `E` event has no `B` before it and was left out", edge.line);
-    } else {
-      closeEdge(row, *open.back(), edge.event);
-      open.pop_back();
-    }
+    edges.push_back({.time = edge.event.begin,
+                     .index = static_cast<std::uint32_t>(edges.size()),
+                     .isBegin = edge.isBegin});
   }
+  const auto close = [&](const SliceEdge& begin, Nanoseconds time, const Event* end) {
+    endSlice(row.events.emplace_back(row.edges[begin.index].event), time, end, timeline_);
+  };
+  const auto open = matchSlices(
+      edges,
+      [&](const SliceEdge& begin, const SliceEdge& end) {
+        close(begin, end.time, &row.edges[end.index].event);
+      },
+      [&](const SliceEdge& end) {
+        complain("an `E` event has no `B` before it and was left out", row.edges[end.index].line);
+      });
   if (open.empty()) return;
-  Event last;
-  last.begin = row.edges.back().event.begin;
-  for (const Event& event : row.events) last.begin = std::max(last.begin, event.end);
-  for (; !open.empty(); open.pop_back()) {
+  Nanoseconds last = edges.back().time;
+  for (const Event& event : row.events) last = std::max(last, event.end);
+  for (auto begin = open.rbegin(); begin != open.rend(); ++begin) {
     complain("a `B` event has no `E`; it is taken to last until the end of its thread",
-             open.back()->line, "the recording was stopped in the middle of it");
-    closeEdge(row, *open.back(), last);
+             row.edges[begin->index].line, "the recording was stopped in the middle of it");
+    close(*begin, last, nullptr);
   }
 }
 

@@ -26,7 +26,6 @@ class ChromeCollector {
   using Edge = ChromeProcess::Edge;
 
   void matchEdges(Row& row);
-  void closeEdge(Row& row, const Edge& begin, const Event& end);
   void shiftToEpoch(std::vector<Event>& events, Nanoseconds origin);
   std::int64_t finishOurs();
   std::int64_t finishForeign(const ReadRequest& request);

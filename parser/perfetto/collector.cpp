@@ -135,43 +135,18 @@ void PerfettoCollector::add(std::uint64_t track, const PerfettoEvent& event, Nan
   }
 }
 
-void PerfettoCollector::closeEvent(Event& event, Nanoseconds time, const Event* end) {
-  event.end = std::max(time, event.begin);
-  if (end == nullptr) return;
-  if (event.microBatch == kNotGiven) event.microBatch = end->microBatch;
-  if (event.step == kNotGiven) event.step = end->step;
-  if (event.stage == kNotGiven) event.stage = end->stage;
-  if (event.job == kNotGiven) event.job = end->job;
-  if (end->argumentCount == 0) return;
-  const auto ofBegin = timeline_.argumentsOf(event);
-  std::vector<Argument> both(ofBegin.begin(), ofBegin.end());
-  const auto ofEnd = timeline_.argumentsOf(*end);
-  both.insert(both.end(), ofEnd.begin(), ofEnd.end());
-  timeline_.setArguments(event, both);
-}
-
-/// Begins and ends of one track nest.
 void PerfettoCollector::matchEdges(Row& row) {
-  const auto earlier = [](const Edge& a, const Edge& b) { return a.time < b.time; };
-  if (!std::is_sorted(row.edges.begin(), row.edges.end(), earlier)) {
-    std::stable_sort(row.edges.begin(), row.edges.end(), earlier);
-  }
-  std::vector<std::uint32_t> open;
-  for (const Edge& edge : row.edges) {
-    if (edge.isBegin) {
-      open.push_back(edge.event);
-    } else if (open.empty()) {
-      complain("an end has no begin before it and was left out");
-    } else {
-      const Event* end = edge.event == kNothing ? nullptr : &row.ends[edge.event];
-      closeEvent(row.events[open.back()], edge.time, end);
-      open.pop_back();
-    }
-  }
-  for (const std::uint32_t event : open) {
+  const auto open = matchSlices(
+      row.edges,
+      [&](const SliceEdge& begin, const SliceEdge& end) {
+        const Event* said = end.index == kNothing ? nullptr : &row.ends[end.index];
+        endSlice(row.events[begin.index], end.time, said, timeline_);
+      },
+      [&](const SliceEdge&) { complain("an end has no begin before it and was left out"); });
+  for (const SliceEdge& begin : open) {
     complain("a begin has no end; it is taken to last until the end of its track",
              "the recording was stopped in the middle of it");
-    closeEvent(row.events[event], row.edges.back().time, nullptr);
+    endSlice(row.events[begin.index], row.edges.back().time, nullptr, timeline_);
   }
   row.edges = {};
 }

@@ -9,6 +9,7 @@
 
 #include "parser/perfetto/event.h"
 #include "parser/profile/profile_metadata.h"
+#include "parser/profile/slice_matcher.h"
 #include "parser/trace_reader.h"
 
 namespace pipetrace {
@@ -47,18 +48,13 @@ class PerfettoCollector {
   std::int64_t finish(const ReadRequest& request);
 
  private:
-  /// A begin or end in the order of the file.
-  struct Edge {
-    Nanoseconds time = 0;
-    std::uint32_t event = 0;  // of a begin: its place in Row::events; of an end: in Row::ends
-    bool isBegin = false;
-  };
   static constexpr std::uint32_t kNothing = ~std::uint32_t{0};
 
   struct Row {
     std::vector<Event> events;
     std::vector<Event> ends;  // only those that say something themselves
-    std::vector<Edge> edges;
+    /// The index of a begin is its place in `events`; of an end in `ends`, or kNothing.
+    std::vector<SliceEdge> edges;
     std::vector<CounterSample> samples;
     double level = 0;  // of a counter that counts in differences
   };
@@ -78,7 +74,6 @@ class PerfettoCollector {
   using GroupKey = std::pair<int, std::int64_t>;
 
   void matchEdges(Row& row);
-  void closeEvent(Event& event, Nanoseconds time, const Event* end);
   void shift(Row& row, Nanoseconds origin);
   using Counters = std::map<std::pair<int, std::string>, CounterSeries>;
   std::int64_t move(Row& row, const Place& place, const std::string& unit, Counters& counters);

@@ -16,10 +16,8 @@ inline constexpr std::string_view kFormat = "format";
 inline constexpr std::string_view kOrigin = "origin_ns";
 inline constexpr std::string_view kRanks = "ranks";
 inline constexpr std::string_view kCounters = "counters";
-inline constexpr std::string_view kClockReadings = "clock_readings";
 inline constexpr std::string_view kTimeNs = "time_ns";
 inline constexpr std::string_view kEnd = "end";
-inline constexpr std::string_view kSelected = "selected";
 inline constexpr std::string_view kNotFinite = "not_finite";
 
 // Arguments of an event.

@@ -10,6 +10,7 @@
 #include "parser/profile/common_format.h"
 #include "parser/trace_reader.h"
 #include "trace/log/log_format.h"
+#include "trace/log/rank_info_fields.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
@@ -24,40 +25,40 @@ bool isRank(int rank) { return rank >= 0 && rank <= kHighestRank; }
 std::string key(std::string_view text) { return std::string(text); }
 
 template <typename Value>
+void put(Json& json, std::string_view name, const Value& value) {
+  json[key(name)] = value;
+}
+
+template <typename Value>
 void put(Json& json, std::string_view name, const std::optional<Value>& value) {
-  if (value) json[key(name)] = *value;
+  json[key(name)] = *value;
 }
 
-void putText(Json& json, std::string_view name, const std::string& value) {
-  if (!value.empty()) json[key(name)] = value;
-}
-
-Json toJson(int rank, const RankInfo& info) {
-  Json json;
-  json[key(lf::kRank)] = rank;
-  put(json, lf::kWorldSize, info.worldSize);
-  putText(json, lf::kHost, info.host);
-  putText(json, lf::kDevice, info.device);
-  put(json, lf::kNumStages, info.numStages);
-  put(json, lf::kNumChunks, info.numChunks);
-  put(json, lf::kNumMicroBatches, info.numMicroBatches);
-  putText(json, lf::kSchedule, info.schedule);
-  put(json, lf::kDataParallelIndex, info.dataParallelIndex);
-  putText(json, lf::kClockKey, info.clock);
-  put(json, lf::kFlopsPerStep, info.flopsPerStep);
-  put(json, lf::kTokensPerStep, info.tokensPerStep);
-  for (const ClockReading& reading : info.clockReadings) {
-    json[key(cf::kClockReadings)].push_back({{key(cf::kTimeNs), reading.when},
-                                             {key(lf::kOffset), reading.offset},
-                                             {key(lf::kBound), reading.bound}});
+void put(Json& json, std::string_view name, const std::vector<ClockReading>& readings) {
+  for (const ClockReading& reading : readings) {
+    json[key(name)].push_back({{key(cf::kTimeNs), reading.when},
+                               {key(lf::kOffset), reading.offset},
+                               {key(lf::kBound), reading.bound}});
   }
-  if (info.isSelected) json[key(cf::kSelected)] = true;
-  json[key(cf::kEnd)] = {{"seen", info.hasEnd},
-                         {key(lf::kWritten), info.written},
-                         {key(lf::kDropped), info.dropped},
-                         {key(lf::kErrors), info.errors},
-                         {key(lf::kLateStarts), info.lateStarts},
-                         {key(lf::kOwnCost), info.ownCost}};
+}
+
+/// Calls `visit` with each field that profiles keep, and whether it is in the object `end`.
+template <typename Visitor>
+void visitKeptFields(const Visitor& visit) {
+  visitRankFields([&]<typename Field>(Field field, [[maybe_unused]] auto member) {
+    constexpr bool kIsOfEnd =
+        Field::kPlace == RankFieldPlace::kHasEnd || Field::kPlace == RankFieldPlace::kEnd;
+    if constexpr (Field::kPlace != RankFieldPlace::kFound) visit(field, member, kIsOfEnd);
+  });
+}
+
+Json toJson(int rank, RankInfo info) {
+  info.rank = rank;
+  Json json;
+  visitKeptFields([&]<typename Field>(Field, auto member, bool isOfEnd) {
+    if (!Field::kIsAlwaysWritten && !isGiven(info.*member)) return;
+    put(isOfEnd ? json[key(cf::kEnd)] : json, Field::kKey, info.*member);
+  });
   return json;
 }
 
@@ -65,7 +66,7 @@ Json toJson(const CounterSeries& series) {
   Json json;
   json[key(lf::kRank)] = series.rank;
   json[key(lf::kName)] = series.name;
-  putText(json, lf::kUnit, series.unit);
+  if (!series.unit.empty()) put(json, lf::kUnit, series.unit);
   for (const CounterSample& sample : series.samples) {
     if (std::isfinite(sample.value)) continue;
     const char* text = std::isnan(sample.value) ? "nan" : sample.value > 0 ? "inf" : "-inf";
@@ -108,6 +109,11 @@ void get(const Json& json, std::string_view name, std::string& out) {
   if (found != json.end() && found->is_string()) out = found->get<std::string>();
 }
 
+void get(const Json& json, std::string_view name, bool& out) {
+  const auto found = json.find(key(name));
+  if (found != json.end() && found->is_boolean()) out = found->get<bool>();
+}
+
 /// The elements of an array of objects; nothing for anything else.
 std::vector<const Json*> objectsOf(const Json& json, std::string_view name) {
   std::vector<const Json*> objects;
@@ -119,36 +125,26 @@ std::vector<const Json*> objectsOf(const Json& json, std::string_view name) {
   return objects;
 }
 
-RankInfo rankFrom(const Json& json) {
-  RankInfo info;
-  get(json, lf::kRank, info.rank);
-  get(json, lf::kWorldSize, info.worldSize);
-  get(json, lf::kHost, info.host);
-  get(json, lf::kDevice, info.device);
-  get(json, lf::kNumStages, info.numStages);
-  get(json, lf::kNumChunks, info.numChunks);
-  get(json, lf::kNumMicroBatches, info.numMicroBatches);
-  get(json, lf::kSchedule, info.schedule);
-  get(json, lf::kDataParallelIndex, info.dataParallelIndex);
-  get(json, lf::kClockKey, info.clock);
-  get(json, lf::kFlopsPerStep, info.flopsPerStep);
-  get(json, lf::kTokensPerStep, info.tokensPerStep);
-  for (const Json* reading : objectsOf(json, cf::kClockReadings)) {
-    ClockReading& added = info.clockReadings.emplace_back();
+void get(const Json& json, std::string_view name, std::vector<ClockReading>& out) {
+  for (const Json* reading : objectsOf(json, name)) {
+    ClockReading& added = out.emplace_back();
     get(*reading, cf::kTimeNs, added.when);
     get(*reading, lf::kOffset, added.offset);
     get(*reading, lf::kBound, added.bound);
   }
-  info.isSelected = json.contains(key(cf::kSelected)) && json[key(cf::kSelected)] == true;
+}
+
+RankInfo rankFrom(const Json& json) {
+  RankInfo info;
   const auto end = json.find(key(cf::kEnd));
-  if (end != json.end() && end->is_object()) {
-    info.hasEnd = end->contains("seen") && (*end)["seen"] == true;
-    get(*end, lf::kWritten, info.written);
-    get(*end, lf::kDropped, info.dropped);
-    get(*end, lf::kErrors, info.errors);
-    get(*end, lf::kLateStarts, info.lateStarts);
-    get(*end, lf::kOwnCost, info.ownCost);
-  }
+  const bool hasEnd = end != json.end() && end->is_object();
+  visitKeptFields([&]<typename Field>(Field, auto member, bool isOfEnd) {
+    if (!isOfEnd) {
+      get(json, Field::kKey, info.*member);
+    } else if (hasEnd) {
+      get(*end, Field::kKey, info.*member);
+    }
+  });
   return info;
 }
 

@@ -127,6 +127,9 @@ class Dice {
     info.errors = upTo(1);
     info.lateStarts = upTo(5);
     info.ownCost = std::int64_t{upTo(1 << 30)} * 1000;
+    info.misuses = upTo(2);
+    info.failedWrites = upTo(2);
+    info.logThreadCost = chance() ? std::int64_t{upTo(1 << 30)} * 1000 : 0;
     return info;
   }
 

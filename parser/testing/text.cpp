@@ -4,29 +4,37 @@
 #include <sstream>
 
 #include "trace/log/log_writer.h"
+#include "trace/log/rank_info_fields.h"
 
 namespace pipetrace::test {
 namespace {
 
-template <typename Number>
-std::string given(const std::optional<Number>& value) {
-  std::ostringstream out;
-  out.precision(17);
-  if (value) out << *value;
-  return value ? out.str() : "-";
+template <typename Value>
+void describe(std::ostream& out, const Value& value) {
+  out << value;
 }
 
-void describe(std::ostream& out, const RankInfo& i) {
-  out << "rank " << i.rank << " world " << given(i.worldSize) << " host '" << i.host << "' device '"
-      << i.device << "' stages " << given(i.numStages) << " chunks " << given(i.numChunks)
-      << " micro-batches " << given(i.numMicroBatches) << " schedule '" << i.schedule << "' dp "
-      << given(i.dataParallelIndex) << " clock '" << i.clock << "' flops " << given(i.flopsPerStep)
-      << " tokens " << given(i.tokensPerStep) << " end " << i.hasEnd << " " << i.written << " "
-      << i.dropped << " " << i.errors << " " << i.lateStarts << " " << i.ownCost;
-  if (i.isSelected) out << " selected";
-  for (const ClockReading& c : i.clockReadings) {
-    out << " clock " << c.when << " " << c.offset << " " << c.bound;
+void describe(std::ostream& out, const std::string& value) { out << "'" << value << "'"; }
+
+template <typename Value>
+void describe(std::ostream& out, const std::optional<Value>& value) {
+  if (value) {
+    out << *value;
+  } else {
+    out << "-";
   }
+}
+
+void describe(std::ostream& out, const std::vector<ClockReading>& readings) {
+  for (const ClockReading& c : readings) out << c.when << " " << c.offset << " " << c.bound << ";";
+}
+
+void describe(std::ostream& out, const RankInfo& info) {
+  visitRankFields([&]<typename Field>(Field, auto member) {
+    if (Field::kPlace == RankFieldPlace::kFound) return;
+    out << " " << Field::kKey << " ";
+    describe(out, info.*member);
+  });
   out << "\n";
 }
 
@@ -84,7 +92,7 @@ std::string describe(const Timeline& timeline) {
   std::ostringstream out;
   out.precision(17);
   for (const auto& [rank, info] : timeline.ranks) {
-    out << rank << ": ";
+    out << rank << ":";
     describe(out, info);
   }
   for (const Track& track : timeline.tracks) {

@@ -153,10 +153,14 @@ TEST_F(Follow, OnlyFinishedStepsAreInItAndCtrlCEndsItCleanly) {
   }
 }
 
-TEST_F(Follow, SamplesThatComeWithoutAJobAreInIt) {
+TEST_F(Follow, SamplesAndCountsOfErrorsThatComeWithoutAJobAreInIt) {
   Simulation simulated = sample(2);
   simulated.timeline.counters.clear();
   for (int rank = 0; rank < 4; ++rank) {
+    RankInfo& info = simulated.timeline.ranks.at(rank);
+    info.hasEnd = true;
+    info.misuses = 3;
+    info.failedWrites = 2;
     CounterSeries& series = simulated.timeline.counters.emplace_back();
     series.rank = rank;
     series.name = "loss";
@@ -187,6 +191,7 @@ TEST_F(Follow, SamplesThatComeWithoutAJobAreInIt) {
   };
   EXPECT_GT(counters(whole), 0);
   EXPECT_EQ(counters(path("live.json")), counters(whole));
+  EXPECT_THAT(profile(), HasSubstr(R"(\"misuses\":3,\"failed_writes\":2)"));
 }
 
 TEST_F(Follow, StepsRanksAndTypesAreChosenAsInAConversion) {

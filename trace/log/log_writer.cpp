@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "trace/log/log_line_builder.h"
+#include "trace/log/rank_info_fields.h"
 
 namespace pipetrace {
 namespace {
@@ -32,6 +33,27 @@ void addStream(LogLineBuilder& fields, const StreamLine& line) {
   fields.givenNumber(kLogKey<lf::kStep>, line.step);
   fields.givenNumber(kLogKey<lf::kStage>, line.stage);
   fields.givenNumber(kLogKey<lf::kChunk>, line.chunk);
+}
+
+void addField(LogLineBuilder& fields, const LogPiece& key, std::int64_t value) {
+  fields.number(key, value);
+}
+
+void addField(LogLineBuilder& fields, const LogPiece& key, const std::string& value) {
+  fields.text(key, value);
+}
+
+template <typename Number>
+void addField(LogLineBuilder& fields, const LogPiece& key, const std::optional<Number>& value) {
+  fields.given(key, value);
+}
+
+template <RankFieldPlace kPlace>
+void addRankFields(LogLineBuilder& fields, const RankInfo& info) {
+  visitRankFieldsIn<kPlace>([&]<typename Field>(Field, auto member) {
+    if (!Field::kIsAlwaysWritten && !isGiven(info.*member)) return;
+    addField(fields, kLogKey<Field::kKey>, info.*member);
+  });
 }
 
 }  // namespace
@@ -154,32 +176,15 @@ void LogWriter::append(InPlaceText& out, const ClockReading& reading) {
 void LogWriter::appendMeta(InPlaceText& out, const RankInfo& info, std::string_view ringFile) {
   LogLineBuilder fields(out, times_, prefix(), kMark<lf::kMeta>);
   fields.number(kLogKey<lf::kVersionKey>, lf::kVersion);
-  fields.number(kLogKey<lf::kRank>, info.rank);
-  fields.given(kLogKey<lf::kWorldSize>, info.worldSize);
-  fields.givenText(kLogKey<lf::kHost>, info.host);
-  fields.givenText(kLogKey<lf::kDevice>, info.device);
-  fields.given(kLogKey<lf::kNumStages>, info.numStages);
-  fields.given(kLogKey<lf::kNumChunks>, info.numChunks);
-  fields.given(kLogKey<lf::kNumMicroBatches>, info.numMicroBatches);
-  fields.givenText(kLogKey<lf::kSchedule>, info.schedule);
-  fields.given(kLogKey<lf::kDataParallelIndex>, info.dataParallelIndex);
-  fields.givenText(kLogKey<lf::kClockKey>, info.clock);
-  fields.given(kLogKey<lf::kFlopsPerStep>, info.flopsPerStep);
-  fields.given(kLogKey<lf::kTokensPerStep>, info.tokensPerStep);
+  addRankFields<RankFieldPlace::kRank>(fields, info);
+  addRankFields<RankFieldPlace::kMeta>(fields, info);
   fields.givenText(kLogKey<lf::kRing>, ringFile);
   fields.endLine();
 }
 
 void LogWriter::appendEnd(InPlaceText& out, const RankInfo& info) {
   LogLineBuilder fields(out, times_, prefix(), kMark<lf::kEnd>);
-  fields.number(kLogKey<lf::kWritten>, info.written);
-  fields.number(kLogKey<lf::kDropped>, info.dropped);
-  fields.number(kLogKey<lf::kErrors>, info.errors);
-  if (info.misuses > 0) fields.number(kLogKey<lf::kMisuses>, info.misuses);
-  if (info.failedWrites > 0) fields.number(kLogKey<lf::kFailedWrites>, info.failedWrites);
-  fields.number(kLogKey<lf::kLateStarts>, info.lateStarts);
-  fields.number(kLogKey<lf::kOwnCost>, info.ownCost);
-  if (info.logThreadCost > 0) fields.number(kLogKey<lf::kLogThreadCost>, info.logThreadCost);
+  addRankFields<RankFieldPlace::kEnd>(fields, info);
   fields.endLine();
 }
 

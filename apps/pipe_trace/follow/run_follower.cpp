@@ -16,6 +16,7 @@
 #include "parser/job_log/profiler_lines.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
+#include "trace/log/rank_info_fields.h"
 
 namespace pipetrace {
 namespace {
@@ -23,21 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 namespace lf = log_format;
 
-void addInfo(RankInfo& info, RankInfo more) {
+void addInfo(RankInfo& info, const RankInfo& more) {
   info.clockReadings.insert(info.clockReadings.end(), more.clockReadings.begin(),
                             more.clockReadings.end());
   if (!more.hasEnd) return;
-  more.clockReadings = std::move(info.clockReadings);
-  RankInfo whole = std::move(info);
-  whole.clockReadings = std::move(more.clockReadings);
-  whole.hasEnd = true;
-  whole.written = more.written;
-  whole.dropped = more.dropped;
-  whole.errors = more.errors;
-  whole.lateStarts = more.lateStarts;
-  whole.ownCost = more.ownCost;
-  whole.logThreadCost = more.logThreadCost;
-  info = std::move(whole);
+  info.hasEnd = true;
+  visitRankFieldsIn<RankFieldPlace::kEnd>([&](auto, auto member) { info.*member = more.*member; });
 }
 
 /// The last step that every rank has finished: those that go on are in the next one already.
@@ -196,7 +188,7 @@ void RunFollower::addInfoOf(const Log& log, const std::string& lines) {
     series.rank = *log.rank;
     pending_.counters.push_back(std::move(series));
   }
-  addInfo(pending_.ranks.at(*log.rank), std::move(run.info));
+  addInfo(pending_.ranks.at(*log.rank), run.info);
   hasNew_ = true;
 }
 
@@ -210,7 +202,7 @@ void RunFollower::keep(Timeline part) {
   // Before the tracks, which would make an empty entry for their rank.
   for (auto& [rank, info] : part.ranks) {
     const auto [known, isNew] = pending_.ranks.try_emplace(rank, info);
-    if (!isNew) addInfo(known->second, std::move(info));
+    if (!isNew) addInfo(known->second, info);
   }
   std::vector<StringId> ids;
   for (StringId id = 0; id < part.strings.size(); ++id) {

@@ -173,9 +173,10 @@ void ChromeEventText::addFlowEnd(TextBuffer& out, std::string_view phase, std::i
 
 void ChromeEventText::addArrow(TextBuffer& out, std::int64_t id, const Slice& from,
                                const Slice& to) const {
-  // Inside both slices, so that no job which ends or begins at that instant is meant; and it leaves
+  // Inside both slices, so that no job which ends or begins at that instant is meant. It leaves
   // before it arrives, since equal times could be taken in either order.
-  const Nanoseconds leave = std::min(from.event.end - 1, to.event.begin);
+  const Nanoseconds beforeEnd = from.event.end == kNsMin ? kNsMin : from.event.end - 1;
+  const Nanoseconds leave = std::min(beforeEnd, to.event.begin);
   addFlowEnd(out, "\"s\"", id, from.row, leave);
   out.add(",\n");
   addFlowEnd(out, R"("f","bp":"e")", id, to.row, to.event.begin + 1);

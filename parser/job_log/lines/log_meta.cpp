@@ -7,6 +7,7 @@
 #include "parser/job_log/lines/log_line_kind.h"
 #include "parser/trace_reader.h"
 #include "trace/log/log_format.h"
+#include "trace/log/rank_info_fields.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
 
@@ -22,33 +23,36 @@ class Fields {
       : run_(run), fields_(payload), number_(number) {}
 
   bool next() {
-    taken_ = false;
     if (fields_.next(field_)) return true;
     if (fields_.malformed()) run_.findings.add(LogFinding::kMalformedField, number_);
     return false;
   }
 
-  void text(std::string_view key, std::string& out) {
+  void take(std::string_view key, std::string& out) {
     if (is(key)) out = field_.value;
   }
 
   template <typename Number>
-  void number(std::string_view key, Number& out) {
+  void take(std::string_view key, Number& out) {
+    std::optional<Number> value;
+    take(key, value);
+    if (value) out = *value;
+  }
+
+  template <typename Number>
+  void take(std::string_view key, std::optional<Number>& out) {
     if (!is(key)) return;
     if (const auto value = parseNumber<Number>(field_.value)) {
-      out = *value;
-      taken_ = true;
+      out = value;
     } else {
       run_.findings.add(LogFinding::kBadValue, number_);
     }
   }
 
-  template <typename Number>
-  void number(std::string_view key, std::optional<Number>& out) {
-    if (!is(key)) return;
-    Number value{};
-    number(key, value);
-    if (taken_) out = value;
+  template <RankFieldPlace kPlace>
+  void takeFieldsOf(RankInfo& info) {
+    visitRankFieldsIn<kPlace>(
+        [&]<typename Field>(Field, auto member) { take(Field::kKey, info.*member); });
   }
 
   void time(std::string_view key, std::optional<Nanoseconds>& out) {
@@ -64,31 +68,19 @@ class Fields {
   LogFields fields_;
   LogFields::Field field_;
   std::int64_t number_;
-  bool taken_ = false;
 };
 
 }  // namespace
 
 void readMetaLine(LogRun& run, std::string_view payload, std::int64_t number) {
-  RankInfo& info = run.info;
   std::optional<int> rank;
   int version = 0;
   Fields fields(run, payload, number);
   while (fields.next()) {
-    fields.number(lf::kVersionKey, version);
-    fields.number(lf::kRank, rank);
-    fields.number(lf::kWorldSize, info.worldSize);
-    fields.text(lf::kHost, info.host);
-    fields.text(lf::kDevice, info.device);
-    fields.number(lf::kNumStages, info.numStages);
-    fields.number(lf::kNumChunks, info.numChunks);
-    fields.number(lf::kNumMicroBatches, info.numMicroBatches);
-    fields.text(lf::kSchedule, info.schedule);
-    fields.number(lf::kDataParallelIndex, info.dataParallelIndex);
-    fields.text(lf::kClockKey, info.clock);
-    fields.number(lf::kFlopsPerStep, info.flopsPerStep);
-    fields.number(lf::kTokensPerStep, info.tokensPerStep);
-    fields.text(lf::kRing, run.ringFile);
+    fields.take(lf::kVersionKey, version);
+    fields.take(lf::kRank, rank);
+    fields.takeFieldsOf<RankFieldPlace::kMeta>(run.info);
+    fields.take(lf::kRing, run.ringFile);
   }
   run.hasMeta = true;
   if (rank && *rank >= 0 && *rank <= kHighestRank) {
@@ -106,8 +98,8 @@ void readClockLine(LogRun& run, std::string_view payload, std::int64_t number) {
   Fields fields(run, payload, number);
   while (fields.next()) {
     fields.time(lf::kTime, when);
-    fields.number(lf::kOffset, offset);
-    fields.number(lf::kBound, bound);
+    fields.take(lf::kOffset, offset);
+    fields.take(lf::kBound, bound);
   }
   if (when && offset && bound) {
     run.info.clockReadings.push_back({*when, *offset, *bound});
@@ -131,16 +123,7 @@ void readFirstStepLine(LogRun& run, std::string_view payload, std::int64_t numbe
 void readEndLine(LogRun& run, std::string_view payload, std::int64_t number) {
   RankInfo& info = run.info;
   Fields fields(run, payload, number);
-  while (fields.next()) {
-    fields.number(lf::kWritten, info.written);
-    fields.number(lf::kDropped, info.dropped);
-    fields.number(lf::kErrors, info.errors);
-    fields.number(lf::kMisuses, info.misuses);
-    fields.number(lf::kFailedWrites, info.failedWrites);
-    fields.number(lf::kLateStarts, info.lateStarts);
-    fields.number(lf::kOwnCost, info.ownCost);
-    fields.number(lf::kLogThreadCost, info.logThreadCost);
-  }
+  while (fields.next()) fields.takeFieldsOf<RankFieldPlace::kEnd>(info);
   info.hasEnd = true;
   if (info.dropped > 0) run.findings.add(LogFinding::kDropped, number, info.dropped);
   const auto tell = [&](LogFinding finding, std::int64_t count) {
