@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/append.h"
+
 namespace pipetrace {
 namespace {
 
@@ -43,35 +45,6 @@ void note(Clashes& clashes, int rank, const std::string& other, const std::strin
 
 int TimelineJoiner::nextRank() const {
   return timeline_.ranks.empty() ? 0 : timeline_.ranks.rbegin()->first + 1;
-}
-
-/// Makes the strings and arguments of the part ours, and its events point to them.
-void TimelineJoiner::takeStrings(Timeline& part) {
-  if (timeline_.tracks.empty() && timeline_.counters.empty()) {
-    timeline_.strings = std::move(part.strings);
-    timeline_.arguments = std::move(part.arguments);
-    return;
-  }
-  std::vector<StringId> ids;
-  bool isSame = part.arguments.empty();
-  for (StringId id = 0; id < part.strings.size(); ++id) {
-    ids.push_back(timeline_.strings.intern(part.strings[id]));
-    isSame = isSame && ids.back() == id;
-  }
-  if (isSame) return;
-  const auto offset = static_cast<std::uint32_t>(timeline_.arguments.size());
-  for (Argument& argument : part.arguments) {
-    argument.key = ids[argument.key];
-    if (argument.type == ArgumentType::kText) argument.text = ids[argument.text];
-  }
-  timeline_.arguments.insert(timeline_.arguments.end(), part.arguments.begin(),
-                             part.arguments.end());
-  for (Track& track : part.tracks) {
-    for (Event& event : track.events) {
-      event.name = ids[event.name];
-      if (event.argumentCount > 0) event.firstArgument += offset;
-    }
-  }
 }
 
 std::int64_t TimelineJoiner::addTrack(Track track, const std::string& file, bool isLog) {
@@ -130,7 +103,7 @@ void TimelineJoiner::tell(const std::string& file, Diagnostics& diagnostics) {
 std::int64_t TimelineJoiner::add(Timeline part, const std::string& file, bool isLog,
                                  Diagnostics& diagnostics) {
   std::int64_t taken = 0;
-  takeStrings(part);
+  appendStringsAndArguments(part, timeline_);
   for (Track& track : part.tracks) {
     if (!track.events.empty()) taken += addTrack(std::move(track), file, isLog);
   }

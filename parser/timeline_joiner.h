@@ -43,7 +43,6 @@ class TimelineJoiner {
   };
   using Clashes = std::map<std::pair<int, std::string>, Clash>;  // by rank and other file
 
-  void takeStrings(Timeline& part);
   std::int64_t addTrack(Track track, const std::string& file, bool isLog);
   void addCounter(CounterSeries series, const std::string& file, bool isLog);
   void tell(const std::string& file, Diagnostics& diagnostics);

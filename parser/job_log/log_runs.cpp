@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "parser/job_log/lines/log_meta.h"
+#include "trace/append.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -33,12 +34,10 @@ LogRuns::LogRuns(int wanted, bool isOfOneRank, StringTable& strings)
   ranks_.emplace_back();
 }
 
-void LogRuns::add(const LogShare& share, const StringTable& own, Renaming& renaming, double upTo) {
-  for (auto id = static_cast<StringId>(renaming.ids.size()); id < own.size(); ++id) {
-    renaming.ids.push_back(strings_.intern(own[id]));
-  }
+void LogRuns::add(LogShare& share, const StringTable& own, StringRemap& remap, double upTo) {
+  remap.grow(own, strings_);
   for (std::size_t i = 0; i < share.used; ++i) {
-    const LogStretch& stretch = share.stretches[i];
+    LogStretch& stretch = share.stretches[i];
     for (const LogStretch::About& about : stretch.about) {
       if (about.kind == LogLineKind::kMeta) addAbout(about);
     }
@@ -50,7 +49,7 @@ void LogRuns::add(const LogShare& share, const StringTable& own, Renaming& renam
       if (about.kind != LogLineKind::kMeta) addAbout(about);
     }
     run().findings.addAll(stretch.events.findings, lines_);
-    addEvents(stretch.events, renaming, upTo);
+    addEvents(stretch.events, remap, upTo);
   }
   lines_ += share.lines;
 }
@@ -96,24 +95,16 @@ bool LogRuns::switchTo(std::optional<int> rank) {
   return false;
 }
 
-void LogRuns::addEvents(const LogRun& share, const Renaming& renaming, double upTo) {
+void LogRuns::addEvents(LogRun& share, const StringRemap& strings, double upTo) {
   LogRun& target = run();
-  const auto offset = static_cast<std::uint32_t>(target.arguments.size());
   makeRoom(target.arguments, share.arguments.size(), upTo);
-  for (Argument argument : share.arguments) {
-    argument.key = renaming.ids[argument.key];
-    if (argument.type == ArgumentType::kText) argument.text = renaming.ids[argument.text];
-    target.arguments.push_back(argument);
-  }
-  for (const auto& [name, events] : share.lanes) {
+  const EventRemap remap = appendArguments(share.arguments, strings, target.arguments);
+  for (auto& [name, events] : share.lanes) {
     if (events.empty()) continue;
     std::vector<Event>& lane = target.laneOf(name);
     makeRoom(lane, events.size(), upTo);
-    for (Event event : events) {
-      event.name = renaming.ids[event.name];
-      if (event.argumentCount > 0) event.firstArgument += offset;
-      lane.push_back(event);
-    }
+    remap(events);
+    lane.insert(lane.end(), events.begin(), events.end());
   }
   for (const auto& [name, series] : share.counters) {
     CounterSeries& all = target.counters[name];

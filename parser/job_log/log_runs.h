@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parser/job_log/log_share.h"
+#include "trace/string_remap.h"
 
 namespace pipetrace {
 
@@ -16,15 +17,11 @@ class LogRuns {
   /// rank. `strings`, in which all strings end up, must outlive it.
   LogRuns(int wanted, bool isOfOneRank, StringTable& strings);
 
-  /// What a thread knows of the strings of its shares, between two calls of add().
-  struct Renaming {
-    std::vector<StringId> ids;  ///< by the id in the thread's own table
-  };
-
-  /// Takes the share that comes next in the log. `own` are the strings of the share; `upTo` says
+  /// Takes the share that comes next in the log; its events and arguments may be changed. `own` are
+  /// the strings of the share, and `remap` is kept for them from one call to the next. `upTo` says
   /// which part of the log has come with it (0: not known), to foresee how many events there will
   /// be.
-  void add(const LogShare& share, const StringTable& own, Renaming& renaming, double upTo);
+  void add(LogShare& share, const StringTable& own, StringRemap& remap, double upTo);
 
   /// Of each rank the wanted run; at least one. Throws Error, which calls the log `name`, when one
   /// rank has not as many. Call it once.
@@ -48,7 +45,7 @@ class LogRuns {
   void addAbout(const LogStretch::About& about);
   void beginRun(const std::string& payload, std::int64_t number);
   bool switchTo(std::optional<int> rank);
-  void addEvents(const LogRun& share, const Renaming& renaming, double upTo);
+  void addEvents(LogRun& share, const StringRemap& strings, double upTo);
   bool isWanted() const { return wanted_ < 0 || ranks_[current_].index == wanted_; }
   LogRun& run() { return ranks_[current_].run; }
   std::string tooFewRuns(const RankRuns& rank, const std::string& name) const;

@@ -3,7 +3,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,9 +39,6 @@ struct LogRun {
 
   /// The events of a lane, made if missing. The reference holds as long as the run.
   std::vector<Event>& laneOf(std::string_view name);
-
-  /// Appends the arguments and points `event` to them. At most 65535; the rest is cut off.
-  void setArguments(Event& event, std::span<const Argument> list);
 
   /// No events, arguments, samples and findings any more; their memory is kept for new ones.
   void clearEvents();
