@@ -78,7 +78,7 @@ void TimelineJoiner::addCounter(CounterSeries series, const std::string& file, b
   if (isApart) samples.insert(samples.end(), series.samples.begin(), series.samples.end());
 }
 
-void TimelineJoiner::tell(const std::string& file, Diagnostics& diagnostics) {
+void TimelineJoiner::report(const std::string& file, Diagnostics& diagnostics) {
   const auto say = [&](Severity severity, int rank, const std::string& other, const Clash& clash,
                        const char* what, const char* advice) {
     diagnostics.add({.severity = severity,
@@ -109,7 +109,7 @@ std::int64_t TimelineJoiner::add(Timeline part, const std::string& file, bool is
   }
   for (CounterSeries& series : part.counters) addCounter(std::move(series), file, isLog);
   for (auto& [rank, info] : part.ranks) timeline_.ranks.emplace(rank, std::move(info));
-  tell(file, diagnostics);
+  report(file, diagnostics);
   return taken;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "parser/job_log/log_share.h"
+#include "parser/job_log/log_block_parser.h"
 #include "trace/string_remap.h"
 
 namespace pipetrace {
@@ -23,8 +23,8 @@ class LogRuns {
   /// be.
   void add(LogShare& share, const StringTable& own, StringRemap& remap, double upTo);
 
-  /// Of each rank the wanted run; at least one. Throws Error, which calls the log `name`, when one
-  /// rank has not as many. Call it once.
+  /// The wanted run of each rank; at least one. Throws Error, which calls the log `name`, when a
+  /// rank has fewer runs. Call it once.
   std::vector<LogRun> take(const std::string& name);
 
   /// The ring files of the runs that take() would give now and that were not closed.

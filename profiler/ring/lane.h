@@ -16,7 +16,23 @@ namespace pipetrace {
 
 /// The recording side of one stream of a recorder: stamps its jobs, in the slots of its ring file
 /// (trace/log/ring_format.h). begin(), skip() and end() belong to the thread that records the
-/// stream, front() to release() to the log thread; the counts may be read from anywhere.
+/// stream, front() to giveBack() to the log thread; the counts may be read from anywhere.
+///
+/// Job n is in slot n % slots, which goes through these states:
+///
+///                 recording thread        |               log thread
+///            begin()          end()       |        take()         release()        giveBack()
+///     free  -------->  open  ------>  finished  -------->  taken  -------->  released  ------>
+///     free
+///
+/// Jobs are begun, finished, taken and freed in their order, so a count says how far each of that
+/// has come. They are released in any order, and freed when all before them are released. Where the
+/// jobs are that have a slot, the oldest first:
+///
+///     freed_              taken_          finished_          begun_          freed_ + slots
+///       |  taken or released  |  finished     |  open, or none   |  free slots       |
+///
+/// A job for which no slot is free is dropped.
 class Lane {
  public:
   struct Options {
