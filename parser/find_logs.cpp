@@ -89,7 +89,7 @@ class FolderSearch {
   }
 
  private:
-  /// What a folder holds, each in natural order.
+  /// The entries of a folder, each kind in natural order.
   struct Contents {
     std::vector<std::pair<int, fs::path>> logs;  ///< by their number
     std::vector<fs::path> traces;

@@ -70,7 +70,7 @@ class LineBlocks {
   bool isFile_ = false;                // ... which it is
   std::atomic<std::int64_t> next_{0};  // block of the file
   std::mutex mutex_;                   // for what follows
-  std::vector<char> carried_;          // the begin of the line that the latest block did not hold
+  std::vector<char> carried_;          // the start of the line that the latest block did not hold
   std::int64_t nextOfStream_ = 0;
   bool ended_ = false;
 };

@@ -30,7 +30,7 @@ struct LoadedFile {
 struct LoadOptions {
   /// Which run of a log that holds several, counted from 0; -1 is the last.
   int run = -1;
-  /// How many threads may read; 0: one per core. What is read does not depend on it.
+  /// How many threads may read; 0: one per core. The result does not depend on it.
   int threads = 0;
   /// A regular expression (LinePattern) for the lines of all inputs, which are logs: it says where
   /// a line holds what of a job. Empty: formats are chosen by content.
@@ -46,15 +46,15 @@ struct LoadOptions {
 /// The one front door for everything that can be read: files, folders (searched as findLogs()
 /// says), "-" for standard input. The format is chosen by content, not by name.
 ///
-/// No job counts twice: a file that is named or found several times is read once; of each lane of a
-/// rank the first file counts (TimelineJoiner); where a folder holds job logs, the profiles in it
+/// No job counts twice. A file that is named or found several times is read once; of each lane of a
+/// rank the first file counts (TimelineJoiner). Where a folder holds job logs, the profiles in it
 /// that pipe-trace or PaddlePaddle's converter wrote are left out. Files that were found by their
 /// ending and hold no trace are passed over. All of that is reported in `diagnostics`.
 ///
 /// Throws Error when an input, or a log in a folder, is missing or unreadable, when a folder holds
-/// nothing to read, and when there is not a single event in all inputs. What is wrong inside a file
-/// (cut-off lines, bad numbers) is added to `diagnostics`, and reading goes on. The timeline is
-/// sorted. `files`, if given, gets an entry for each file that was read, in their order.
+/// nothing to read, and when no input has an event. Faults inside a file (cut-off lines, bad
+/// numbers) are added to `diagnostics`, and reading goes on. The timeline is sorted. `files`, if
+/// given, gets an entry for each file that was read, in their order.
 Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
                       Diagnostics& diagnostics, std::vector<LoadedFile>* files = nullptr);
 

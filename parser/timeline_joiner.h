@@ -11,8 +11,8 @@
 
 namespace pipetrace {
 
-/// Puts the timelines of several files together to that of their run, so that no job counts twice:
-/// a lane of a rank (a counter of a rank) is taken from the first file that has it. From a later
+/// Puts the timelines of several files together to that of their run, so that no job counts twice.
+/// A lane of a rank (a counter of a rank) is taken from the first file that has it. From a later
 /// file it is left out, and reported with the names of both. A trace whose events all lie before or
 /// after those of the other file is added to them, as tracers write a file for each stretch of
 /// time. A second job log of a rank is always another run, or a copy.

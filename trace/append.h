@@ -60,7 +60,8 @@ void append(std::vector<Element>&& part, std::vector<Element>& all) {
 void appendStringsAndArguments(Timeline& part, Timeline& timeline);
 
 /// Appends everything in `part`: events to those of the same lane, counters after those that are
-/// there. What `timeline` knows of a rank stays. Nothing is sorted.
+/// there. The facts that `timeline` has of a rank stay. Nothing is
+/// sorted.
 void append(Timeline part, Timeline& timeline);
 
 }  // namespace pipetrace

@@ -71,7 +71,7 @@ TEST(AppendTest, APartWithTheSameStringsAndNoArgumentsFitsAsItIs) {
   EXPECT_THAT(textsOf(all), ElementsAre("0: eval loss=low", "1: eval"));
 }
 
-TEST(AppendTest, WhatIsKnownOfARankStaysAndNewRanksAreAdded) {
+TEST(AppendTest, TheFirstPartSaysWhatIsKnownOfARank) {
   Timeline all = oneEvent(0, "eval", "loss", "low");
   all.ranks[0].host = "first";
   Timeline part = oneEvent(1, "eval", "loss", "low");

@@ -32,7 +32,7 @@ struct LogStretch {
   void clear();
 };
 
-/// What a block of lines of a log has given. A Meta line begins a new stretch.
+/// The findings of one block of a log. A Meta line starts a new stretch.
 struct LogShare {
   std::vector<LogStretch> stretches;  ///< the first `used` of them, at least one; others are empty
   std::size_t used = 0;
@@ -50,8 +50,8 @@ class LogBlockParser {
  public:
   explicit LogBlockParser(LogReading reading) : reading_(reading) {}
 
-  /// What is in the block. Strings are those of strings(). Holds until the next call; the caller
-  /// may empty it.
+  /// The contents of the block. Strings are those of strings(). Holds until the next call; the
+  /// caller may change it.
   LogShare& parse(const LineBlocks::Block& block);
 
   /// All strings of all blocks so far.

@@ -11,8 +11,8 @@
 namespace pipetrace {
 namespace {
 
-/// Makes room for `more`, foreseeing how many there will be when `upTo` of the input gave those
-/// that are there then: a vector that doubles would need three times their memory for a moment.
+/// Makes room for `more`, and for all that is foreseen if `upTo`, a part of the input, gave those
+/// that are there then. A vector that doubles needs three times its memory for a moment.
 template <typename Element>
 void makeRoom(std::vector<Element>& list, std::size_t more, double upTo) {
   const std::size_t needed = list.size() + more;
@@ -65,8 +65,8 @@ void LogRuns::addAbout(const LogStretch::About& about) {
   }
 }
 
-/// A Meta line opens a run of its rank, except that the first one of a log opens the run that is
-/// open anyway as long as no job has come before it.
+/// A Meta line opens a run of its rank. The first one of a log, before which no job has come, is
+/// that of the run that is open anyway.
 void LogRuns::beginRun(const std::string& payload, std::int64_t number) {
   LogRun meta;
   readMetaLine(meta, payload, number);
@@ -81,8 +81,8 @@ void LogRuns::beginRun(const std::string& payload, std::int64_t number) {
   if (isWanted()) readMetaLine(rank.run, payload, number);
 }
 
-/// Makes that rank the current one, and is true when it is another but may not be: a file that
-/// is named after one rank holds that rank only, whatever number it had in an older run.
+/// Makes that rank the current one. Returns true when it is another but may not be: a file that is
+/// named after one rank holds that rank only. It may have had another number in an older run.
 bool LogRuns::switchTo(std::optional<int> rank) {
   RankRuns& current = ranks_[current_];
   if (!rank || current.rank == rank) return false;

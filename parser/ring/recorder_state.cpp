@@ -37,8 +37,8 @@ bool isGone(std::int64_t process) {
   return (kill(pid, 0) != 0 && errno == ESRCH) || isZombie(pid);
 }
 
-/// Whether the process has a lock on the log of the kind that readers have for a moment, too: then
-/// it is a recorder that gives way to others of its process.
+/// Whether the process has a shared lock on the log, which readers have for a moment, too. Then it
+/// is a recorder that gives way to others of its process.
 bool holdsShared(const std::string& logPath, std::int64_t process) {
   if (process <= 0) return false;
   const int fd = open(logPath.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -21,15 +21,15 @@ class RecorderLock {
   static State of(const std::string& logPath);
 };
 
-/// What lock and process say of a log whose `Profiler Meta:` line names `host` and a ring file
-/// whose header names `process`. That nobody holds the lock says nothing by itself: the log may be
-/// a copy. A shared lock counts if that process holds it.
+/// The state that lock and process show, for a log whose `Profiler Meta:` line names `host` and a
+/// ring file whose header names `process`. That nobody holds the lock says nothing by itself: the
+/// log may be a copy. A shared lock counts if that process holds it.
 RecorderState recorderState(const std::string& logPath, const std::string& host,
                             std::int64_t process);
 
 /// Watches, from another process, whether the recorder of a log that grows is gone. Only what is
-/// sure counts: the recorder held the log before and no longer does, or its ring file is there and
-/// names a process of this host that has ended. A log that was never locked, as those of
+/// sure counts. Either the recorder held the log before and no longer does, or its ring file is
+/// there and names a process of this host that has ended. A log that was never locked, as those of
 /// PaddlePaddle, is never given up.
 class RecorderWatch {
  public:
@@ -38,7 +38,7 @@ class RecorderWatch {
   /// Notes what the last `Profiler Meta:` line in these lines of the log says, if there is one.
   void addLines(std::string_view lines);
 
-  /// Looks once. What the log holds afterwards is all that the recorder has written, if it is gone.
+  /// Looks once. If the recorder is gone, the log then holds all that it has written.
   void look();
 
   /// It has closed the log, or ended without.

@@ -22,7 +22,7 @@ namespace pipetrace {
 ///     , job_start_time = 1697793307213.760986
 ///     , job_end_time = 1697793307254.006104
 ///     , id = 41, step = 7, stage = 1                    fields of Event, in any order
-///     , action = 1F2, note = "a, b = c"                 all others: its arguments
+///     , action = 1F2, note = "a, b = c"                 others: arguments, but `stream = compute`
 ///
 /// A stream's line has the head `Profiler Stream: type = send_forward, micro_batch_id = 2,
 /// start_time = …, end_time = …, stream = send`, where micro_batch_id may be missing.
@@ -46,7 +46,7 @@ class CanonicalLines {
     StringId name = 0;
   };
 
-  /// What has been found in the line at hand.
+  /// The parts of the line at hand.
   struct Line {
     Event event;
     bool isJob = false;

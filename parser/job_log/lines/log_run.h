@@ -16,8 +16,8 @@ namespace pipetrace {
 /// Where `Profiler Kernel:` lines go.
 inline constexpr std::string_view kKernelsLane = "kernels";
 
-/// What one run in one log has given so far: a rank's share of a timeline. Strings are interned in
-/// the table of the timeline that it is meant for.
+/// A rank's share of a timeline, as far as one run in one log has been read. Strings are interned
+/// in the table of the timeline that it is meant for.
 struct LogRun {
   RankInfo info;
   bool hasMeta = false;
