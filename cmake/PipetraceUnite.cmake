@@ -10,13 +10,13 @@ set(PIPETRACE_SECOND_HALF
     chart/draw/draw_labels.cpp
     chart/row_layout.cpp
     parser/chrome/write/growing_json.cpp
+    parser/find_logs.cpp
     parser/foreign/kineto_trace.cpp
     parser/foreign/logs/pipeline_logger_reader.cpp
     parser/foreign/names/name_pattern.cpp
     parser/foreign/straggler_trace.cpp
     parser/job_log/job_log_reader.cpp
     parser/json/json_splitter.cpp
-    parser/natural_order.cpp
     parser/perfetto/packets.cpp
     parser/perfetto/reader.cpp
     parser/perfetto/sequence.cpp

@@ -12,7 +12,6 @@
 #include <system_error>
 #include <utility>
 
-#include "parser/natural_order.h"
 #include "parser/trace_reader.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
@@ -23,6 +22,18 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace lf = log_format;
+
+bool isDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// The digits that `text` begins with, without leading zeros; they are taken off it.
+std::string_view takeNumber(std::string_view& text) {
+  const auto end =
+      static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), isDigit) - text.begin());
+  std::string_view digits = text.substr(0, end);
+  text.remove_prefix(end);
+  digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
+  return digits;
+}
 
 std::optional<int> numberAfter(std::string_view prefix, std::string_view name) {
   if (!name.starts_with(prefix)) return std::nullopt;
@@ -78,7 +89,7 @@ class FolderSearch {
   }
 
  private:
-  /// What a folder holds, each in natural order.
+  /// The entries of a folder, each kind in natural order.
   struct Contents {
     std::vector<std::pair<int, fs::path>> logs;  ///< by their number
     std::vector<fs::path> traces;
@@ -191,6 +202,39 @@ std::optional<int> rankOfLogName(const std::string& fileName) {
   std::string_view name = fileName;
   if (name.ends_with(kCompressed)) name.remove_suffix(kCompressed.size());
   return numberAfter(lf::kFilePrefix, name);
+}
+
+std::optional<int> rankInName(std::string_view path) {
+  path.remove_prefix(path.rfind('/') + 1);  // npos + 1 is 0
+  const std::size_t word = path.rfind("rank");
+  if (word == std::string_view::npos) return std::nullopt;
+  path.remove_prefix(word + 4);
+  if (!path.empty() && std::string_view("_-.").find(path.front()) != std::string_view::npos) {
+    path.remove_prefix(1);
+  }
+  const std::size_t end = std::min(path.find_first_not_of("0123456789"), path.size());
+  const auto rank = parseNumber<int>(path.substr(0, end));
+  return rank && *rank <= kHighestRank ? rank : std::nullopt;
+}
+
+bool naturallyBefore(std::string_view a, std::string_view b) {
+  std::string_view x = a;
+  std::string_view y = b;
+  while (!x.empty() && !y.empty()) {
+    if (isDigit(x.front()) && isDigit(y.front())) {
+      const std::string_view m = takeNumber(x);
+      const std::string_view n = takeNumber(y);
+      if (m.size() != n.size()) return m.size() < n.size();
+      if (m != n) return m < n;
+    } else if (x.front() != y.front()) {
+      return static_cast<unsigned char>(x.front()) < static_cast<unsigned char>(y.front());
+    } else {
+      x.remove_prefix(1);
+      y.remove_prefix(1);
+    }
+  }
+  if (x.empty() != y.empty()) return x.empty();
+  return a < b;
 }
 
 void refuseFifo(const std::string& path) {

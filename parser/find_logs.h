@@ -3,13 +3,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
 
-/// How a file to read was come by.
+/// How a file to read was found.
 enum class FoundBy : std::uint8_t {
   kName,     ///< the user named it
   kLogName,  ///< in a folder, called workerlog.<rank>
@@ -26,21 +27,29 @@ struct FoundLog {
 /// The rank in a file name `workerlog.<rank>` or `workerlog.<rank>.gz`; nothing for any other name.
 std::optional<int> rankOfLogName(const std::string& fileName);
 
-/// Throws Error when `path` is a FIFO: to open one waits for a writer, for ever if none comes, and
-/// what is called like a log is meant to be a file.
+/// The rank in the name of a file that has one after the last "rank": `app_rank3.json`,
+/// `trace.rank-12.log`. Folders do not count.
+std::optional<int> rankInName(std::string_view path);
+
+/// Whether `a` comes before `b` when runs of digits count as numbers: machine2 before machine10. A
+/// strict order: texts that differ only in leading zeros are ordered by their bytes.
+bool naturallyBefore(std::string_view a, std::string_view b);
+
+/// Throws Error when `path` is a FIFO. Opening one waits for a writer, for ever if none comes, and
+/// a name like that of a log is meant for a file.
 void refuseFifo(const std::string& path);
 
 /// The files of a folder and all folders in it that may be logs or traces, logs first, each sort in
 /// the natural order of their paths:
-/// - `workerlog.<rank>`; in a folder that holds `machine<i>/workerlog.<d>` and no log itself, the
-///   ranks are counted through all machines in the order of i and d; `workerlog.<rank>.gz` as well,
-///   unless the same is there without `.gz` (told);
+/// - `workerlog.<rank>`. In a folder that holds `machine<i>/workerlog.<d>` and no log itself, the
+///   ranks are counted through all machines in the order of i and d. `workerlog.<rank>.gz` as well,
+///   unless the same is there without `.gz` (reported).
 /// - `*.json`, `*.json.gz`, `*.pftrace`, `*.sqlite`.
 ///
-/// Names that begin with a dot are passed over. Links are followed, but each folder and each file
+/// Names that start with a dot are passed over. Links are followed, but each folder and each file
 /// is taken once, by whatever name it comes first, so links that lead back cannot trap the search.
-/// What has a fitting name and is no file that can be read to its end (a FIFO, a socket, a device,
-/// a link to nowhere) is told in `diagnostics`, and so is a folder below that cannot be read.
+/// Entries with a fitting name that are no files (FIFOs, sockets, devices, links to nowhere) are
+/// reported in `diagnostics`. So are folders below that cannot be read.
 /// Throws Error when `folder` itself cannot be read or nothing was found.
 ///
 /// `asTexts`: any program's logs are looked for, so `*.log`, `*.out` and `*.txt`, gzipped or not,

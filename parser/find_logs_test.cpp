@@ -146,5 +146,29 @@ TEST_F(FindLogsTest, AFolderWithoutLogsIsAnErrorThatSaysWhatALogIsCalled) {
   EXPECT_THAT([&] { found(); }, ThrowsMessage<Error>(HasSubstr("it holds readme.md")));
 }
 
+TEST(NaturalOrderTest, RunsOfDigitsAreComparedAsNumbers) {
+  const std::vector<std::string> inOrder = {"",           "machine",   "machine0",  "machine02",
+                                            "machine2",   "machine2a", "machine10", "machine010b",
+                                            "machine10b", "node1x9",   "node1x10"};
+  for (std::size_t i = 0; i < inOrder.size(); ++i) {
+    for (std::size_t j = 0; j < inOrder.size(); ++j) {
+      EXPECT_EQ(naturallyBefore(inOrder[i], inOrder[j]), i < j) << inOrder[i] << ' ' << inOrder[j];
+    }
+  }
+}
+
+TEST(NaturalOrderTest, NumbersOfAnyLengthAreComparedAsNumbers) {
+  EXPECT_TRUE(naturallyBefore("a99999999999999999998", "a99999999999999999999"));
+  EXPECT_FALSE(naturallyBefore("a100000000000000000000", "a99999999999999999999"));
+}
+
+TEST(RankInNameTest, TheNumberAfterTheLastWordRankIsTheRank) {
+  EXPECT_EQ(rankInName("a/rank1/trace_rank-7.json"), 7);
+  EXPECT_EQ(rankInName("rank3"), 3);
+  for (const char* name : {"rank", "a/rank3/x", "rankle4", "rank99999999999", ""}) {
+    EXPECT_EQ(rankInName(name), std::nullopt) << name;
+  }
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -11,8 +11,25 @@
 
 namespace pipetrace {
 
-/// Cuts an input into blocks of whole lines, which can be looked at apart from each other. Several
+/// Cuts an input into blocks of whole lines, each of which can be read without the others. Several
 /// threads may take blocks at once; of a plain file they read at once, too.
+///
+/// In a plain file a line belongs to the block in whose part of the file it begins. `s` is the
+/// usual size of a block, `|` ends a line:
+///
+///              0       s       2s      3s      4s
+///     file     aaaa|bbbbbb|cc|ddddddddddddd|ee|
+///     block 0  aaaa|bbbbbb|
+///     block 1              cc|ddddddddddddd|
+///     block 2                                        empty: no line begins in [2s, 3s)
+///     block 3                               ee|
+///
+/// A stream is read by one thread at a time. The start of a line that it has not read to its end is
+/// carried over to the next block:
+///
+///     read     aaaa|bbbb        bb|cc|ddddd              dddddddd|ee|
+///     block 0  aaaa|            block 1  bbbbbb|cc|      block 2  ddddddddddddd|ee|
+///     carried       bbbb                           ddddd
 class LineBlocks {
  public:
   /// Longer lines are no lines of a log and are left out.
@@ -53,7 +70,7 @@ class LineBlocks {
   bool isFile_ = false;                // ... which it is
   std::atomic<std::int64_t> next_{0};  // block of the file
   std::mutex mutex_;                   // for what follows
-  std::vector<char> carried_;          // the begin of the line that the latest block did not hold
+  std::vector<char> carried_;          // the start of the line that the latest block did not hold
   std::int64_t nextOfStream_ = 0;
   bool ended_ = false;
 };

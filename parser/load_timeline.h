@@ -1,25 +1,41 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "parser/load_progress.h"
-#include "parser/loaded_file.h"
 #include "trace/diagnostic.h"
 #include "trace/nanoseconds.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
 
+/// How far loading is, for another thread to look at meanwhile.
+struct LoadProgress {
+  std::atomic<std::int64_t> bytesRead{0};
+  std::atomic<std::int64_t> bytesInAll{0};  ///< of the files to read; 0: not known
+};
+
+/// One input of loadTimeline(), as it turned out.
+struct LoadedFile {
+  std::string path;
+  std::string_view format;  ///< TraceReader::formatName() of the reader that was chosen
+  std::int64_t events = 0;
+  std::optional<std::int64_t> arrows;  ///< see ReadOutcome::arrows
+};
+
 struct LoadOptions {
   /// Which run of a log that holds several, counted from 0; -1 is the last.
   int run = -1;
-  /// How many threads may read; 0: one per core. What is read does not depend on it.
+  /// How many threads may read; 0: one per core. The result does not depend on it.
   int threads = 0;
-  /// A regular expression (LinePattern): all inputs are logs of which it says how a line tells of a
-  /// job. Empty: formats are chosen by content.
+  /// A regular expression (LinePattern) for the lines of all inputs, which are logs: it says where
+  /// a line holds what of a job. Empty: formats are chosen by content.
   std::string pattern;
-  /// What the times that it finds are in, in nanoseconds.
+  /// The unit of the times that it finds, in nanoseconds.
   Nanoseconds timeUnit = kNsPerMs;
   /// File that says which names of other tracers are which kinds (KindNames); empty: none.
   std::string kindsFile;
@@ -30,15 +46,15 @@ struct LoadOptions {
 /// The one front door for everything that can be read: files, folders (searched as findLogs()
 /// says), "-" for standard input. The format is chosen by content, not by name.
 ///
-/// No job counts twice: a file that is named or found several times is read once; of each lane of a
-/// rank the first file counts (TimelineJoiner); where a folder holds job logs, the profiles in it
+/// No job counts twice. A file that is named or found several times is read once; of each lane of a
+/// rank the first file counts (TimelineJoiner). Where a folder holds job logs, the profiles in it
 /// that pipe-trace or PaddlePaddle's converter wrote are left out. Files that were found by their
-/// ending and hold no trace are passed over. All of that is told in `diagnostics`.
+/// ending and hold no trace are passed over. All of that is reported in `diagnostics`.
 ///
 /// Throws Error when an input, or a log in a folder, is missing or unreadable, when a folder holds
-/// nothing to read, and when there is not a single event in all inputs. What is wrong inside a file
-/// (cut-off lines, bad numbers) is added to `diagnostics`, and reading goes on. The timeline is
-/// sorted. `files`, if given, gets an entry for each file that was read, in their order.
+/// nothing to read, and when no input has an event. Faults inside a file (cut-off lines, bad
+/// numbers) are added to `diagnostics`, and reading goes on. The timeline is sorted. `files`, if
+/// given, gets an entry for each file that was read, in their order.
 Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
                       Diagnostics& diagnostics, std::vector<LoadedFile>* files = nullptr);
 

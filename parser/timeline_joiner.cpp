@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/append.h"
+
 namespace pipetrace {
 namespace {
 
@@ -45,35 +47,6 @@ int TimelineJoiner::nextRank() const {
   return timeline_.ranks.empty() ? 0 : timeline_.ranks.rbegin()->first + 1;
 }
 
-/// Makes the strings and arguments of the part ours, and its events point to them.
-void TimelineJoiner::takeStrings(Timeline& part) {
-  if (timeline_.tracks.empty() && timeline_.counters.empty()) {
-    timeline_.strings = std::move(part.strings);
-    timeline_.arguments = std::move(part.arguments);
-    return;
-  }
-  std::vector<StringId> ids;
-  bool isSame = part.arguments.empty();
-  for (StringId id = 0; id < part.strings.size(); ++id) {
-    ids.push_back(timeline_.strings.intern(part.strings[id]));
-    isSame = isSame && ids.back() == id;
-  }
-  if (isSame) return;
-  const auto offset = static_cast<std::uint32_t>(timeline_.arguments.size());
-  for (Argument& argument : part.arguments) {
-    argument.key = ids[argument.key];
-    if (argument.type == ArgumentType::kText) argument.text = ids[argument.text];
-  }
-  timeline_.arguments.insert(timeline_.arguments.end(), part.arguments.begin(),
-                             part.arguments.end());
-  for (Track& track : part.tracks) {
-    for (Event& event : track.events) {
-      event.name = ids[event.name];
-      if (event.argumentCount > 0) event.firstArgument += offset;
-    }
-  }
-}
-
 std::int64_t TimelineJoiner::addTrack(Track track, const std::string& file, bool isLog) {
   const auto count = static_cast<std::int64_t>(track.events.size());
   const auto [known, isNew] =
@@ -105,7 +78,7 @@ void TimelineJoiner::addCounter(CounterSeries series, const std::string& file, b
   if (isApart) samples.insert(samples.end(), series.samples.begin(), series.samples.end());
 }
 
-void TimelineJoiner::tell(const std::string& file, Diagnostics& diagnostics) {
+void TimelineJoiner::report(const std::string& file, Diagnostics& diagnostics) {
   const auto say = [&](Severity severity, int rank, const std::string& other, const Clash& clash,
                        const char* what, const char* advice) {
     diagnostics.add({.severity = severity,
@@ -130,13 +103,13 @@ void TimelineJoiner::tell(const std::string& file, Diagnostics& diagnostics) {
 std::int64_t TimelineJoiner::add(Timeline part, const std::string& file, bool isLog,
                                  Diagnostics& diagnostics) {
   std::int64_t taken = 0;
-  takeStrings(part);
+  appendStringsAndArguments(part, timeline_);
   for (Track& track : part.tracks) {
     if (!track.events.empty()) taken += addTrack(std::move(track), file, isLog);
   }
   for (CounterSeries& series : part.counters) addCounter(std::move(series), file, isLog);
   for (auto& [rank, info] : part.ranks) timeline_.ranks.emplace(rank, std::move(info));
-  tell(file, diagnostics);
+  report(file, diagnostics);
   return taken;
 }
 

@@ -11,11 +11,11 @@
 
 namespace pipetrace {
 
-/// Puts the timelines of several files together to that of their run, so that no job counts twice:
-/// a lane of a rank (a counter of a rank) is taken from the first file that has it. Of a later file
-/// it is left out, and told with the names of both. Only traces whose events all lie before or
-/// behind those of the other file are added to them, as tracers write a file for each stretch of
-/// time; a second job log of a rank is always another run, or a copy.
+/// Puts the timelines of several files together to that of their run, so that no job counts twice.
+/// A lane of a rank (a counter of a rank) is taken from the first file that has it. From a later
+/// file it is left out, and reported with the names of both. A trace whose events all lie before or
+/// after those of the other file is added to them, as tracers write a file for each stretch of
+/// time. A second job log of a rank is always another run, or a copy.
 class TimelineJoiner {
  public:
   /// Adds what `file` has given, unsorted. `isLog`: it is a job log. Returns how many of its events
@@ -36,17 +36,16 @@ class TimelineJoiner {
     std::string file;
     std::size_t index = 0;
   };
-  /// What was made of the lanes of one rank that another file had given.
+  /// The lanes of one rank that another file had given, with the events here.
   struct Clash {
     std::string lanes;
     std::int64_t events = 0;
   };
   using Clashes = std::map<std::pair<int, std::string>, Clash>;  // by rank and other file
 
-  void takeStrings(Timeline& part);
   std::int64_t addTrack(Track track, const std::string& file, bool isLog);
   void addCounter(CounterSeries series, const std::string& file, bool isLog);
-  void tell(const std::string& file, Diagnostics& diagnostics);
+  void report(const std::string& file, Diagnostics& diagnostics);
 
   Timeline timeline_;
   std::map<Place, Given> tracks_;

@@ -1,11 +1,11 @@
 #include "trace/timeline.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <tuple>
 #include <utility>
 
+#include "trace/append.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -66,11 +66,7 @@ const Track* Timeline::findTrack(int rank, std::string_view lane) const {
 }
 
 void Timeline::setArguments(Event& event, std::span<const Argument> list) {
-  const auto count = std::min<std::size_t>(list.size(), std::numeric_limits<std::uint16_t>::max());
-  event.firstArgument = static_cast<std::uint32_t>(arguments.size());
-  event.argumentCount = static_cast<std::uint16_t>(count);
-  arguments.insert(arguments.end(), list.begin(),
-                   list.begin() + static_cast<std::ptrdiff_t>(count));
+  pipetrace::setArguments(event, list, arguments);
 }
 
 std::span<const Argument> Timeline::argumentsOf(const Event& event) const {

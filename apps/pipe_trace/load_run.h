@@ -6,7 +6,7 @@
 
 #include "analysis/steps/selection.h"
 #include "analysis/topology/given_topology.h"
-#include "parser/loaded_file.h"
+#include "parser/load_timeline.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 

@@ -5,7 +5,7 @@
 
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/options.h"
-#include "parser/loaded_file.h"
+#include "parser/load_timeline.h"
 
 namespace pipetrace {
 

@@ -155,31 +155,14 @@ void ChromeShare::addSample(const ChromeEvent& event, const ChromePlace& place) 
   }
 }
 
-/// Strings that are new get the ids that they would have if the trace were read as a whole.
-void ChromeShare::moveArguments(ChromeTrace& trace) {
-  for (auto id = static_cast<StringId>(ids_.size()); id < timeline_.strings.size(); ++id) {
-    ids_.push_back(trace.timeline.strings.intern(timeline_.strings[id]));
-  }
-  for (Argument& argument : timeline_.arguments) {
-    argument.key = ids_[argument.key];
-    if (argument.type == ArgumentType::kText) argument.text = ids_[argument.text];
-  }
-  std::vector<Argument>& all = trace.timeline.arguments;
-  all.insert(all.end(), timeline_.arguments.begin(), timeline_.arguments.end());
-}
-
-void ChromeShare::moveRow(ChromeTrace& trace, Row& row, std::uint32_t firstArgument) const {
+void ChromeShare::moveRow(ChromeTrace& trace, Row& row, const EventRemap& remap) {
   ChromeProcess::Thread& thread = trace.processes[row.pid].threads[row.tid];
-  const auto fit = [&](Event& event) {
-    event.name = ids_[event.name];
-    if (event.argumentCount > 0) event.firstArgument += firstArgument;
-  };
-  for (Event& event : row.events) fit(event);
+  remap(row.events);
   makeRoomFor(thread.events, row.events.size(), trace.read);
   thread.events.insert(thread.events.end(), row.events.begin(), row.events.end());
   row.events.clear();
   for (ChromeProcess::Edge& edge : row.edges) {
-    fit(edge.event);
+    remap(edge.event);
     edge.element += trace.elements;
   }
   thread.edges.insert(thread.edges.end(), row.edges.begin(), row.edges.end());
@@ -224,9 +207,10 @@ void ChromeShare::moveEnds(ChromeTrace& trace) {
 }
 
 void ChromeShare::moveTo(ChromeTrace& trace) {
-  const auto firstArgument = static_cast<std::uint32_t>(trace.timeline.arguments.size());
-  moveArguments(trace);
-  for (Row* row : filled_) moveRow(trace, *row, firstArgument);
+  // Strings that are new get the ids that they would have if the trace were read as a whole.
+  strings_.grow(timeline_.strings, trace.timeline.strings);
+  const EventRemap remap = appendArguments(timeline_.arguments, strings_, trace.timeline.arguments);
+  for (Row* row : filled_) moveRow(trace, *row, remap);
   for (auto& [key, series] : counters_) {
     CounterSeries& target = trace.processes[key.first].counters[key.second];
     target.name = key.second;
@@ -262,7 +246,7 @@ void ChromeShare::clear() {
 void ChromeShare::forget() {
   clear();
   timeline_ = {};
-  ids_.clear();
+  strings_ = {};
   latestCategory_.clear();
   latestCategoryId_ = categoryKey_ = 0;
   latestKind_ = JobKind::kOther;

@@ -13,6 +13,7 @@
 #include "parser/chrome/event.h"
 #include "parser/chrome/trace.h"
 #include "parser/foreign/chrome_process.h"
+#include "trace/append.h"
 
 namespace pipetrace {
 
@@ -75,16 +76,15 @@ class ChromeShare {
   Row& rowOf(const ChromeEvent& event);
   Row& filledRowOf(const ChromeEvent& event);
   void complain(const char* message, const ChromePlace& place, const char* advice = "");
-  void moveArguments(ChromeTrace& trace);
-  void moveRow(ChromeTrace& trace, Row& row, std::uint32_t firstArgument) const;
+  static void moveRow(ChromeTrace& trace, Row& row, const EventRemap& remap);
   void moveNames(ChromeTrace& trace);
   void moveFields(ChromeTrace& trace);
   void moveEnds(ChromeTrace& trace);
   void clear();
 
   std::string file_;
-  Timeline timeline_;          // strings of all that was ever added, arguments of what is here
-  std::vector<StringId> ids_;  // of those strings, in the trace's timeline
+  Timeline timeline_;    // strings of all that was ever added, arguments of what is here
+  StringRemap strings_;  // from those strings to the trace's
   std::map<std::pair<ChromeId, ChromeId>, Row> rows_;
   std::map<std::pair<ChromeId, std::string>, std::vector<CounterSample>> counters_;
   std::vector<Row*> filled_;  // rows with an event or edge

@@ -24,11 +24,11 @@ int threadsFor(ByteSource& source, const ReadRequest& request) {
 void readInto(LogRuns& runs, LineBlocks& blocks, int threads, LogReading reading) {
   Turns::run(threads, [&](Turns& turns) {
     LogBlockParser parser(reading);
-    LogRuns::Renaming renaming;
+    StringRemap remap;
     for (LineBlocks::Block block; blocks.next(block);) {
-      const LogShare& share = parser.parse(block);
+      LogShare& share = parser.parse(block);
       if (!turns.await(block.number)) return;
-      runs.add(share, parser.strings(), renaming, block.upTo);
+      runs.add(share, parser.strings(), remap, block.upTo);
       turns.finish();
     }
   });

@@ -6,8 +6,17 @@
 namespace pipetrace {
 
 /// Reads a job log (docs/log-format.md), PaddlePaddle's included, with ordinary program output
-/// between its lines. Of several runs of a rank one is read. A log is that of one rank, except that
-/// one whose request gives no rank may hold those of several, one after the other.
+/// between its lines. Only one of several runs of a rank is read. A log is that of one rank, except
+/// that one whose request gives no rank may hold several ranks, one after the other.
+///
+/// Several threads read a large log. Each takes the next block, reads it by itself, and adds what
+/// it found when all blocks before have been added:
+///
+///     LineBlocks::next()         block 0     block 1     block 2   …
+///                                   |           |           |
+///     LogBlockParser::parse()    share 0     share 1     share 2   …   at once, in any order
+///                                   |           |           |
+///     LogRuns::add()                +---------->+---------->+--> …     in this order (Turns)
 class JobLogReader final : public TraceReader {
  public:
   explicit JobLogReader(LogReading reading = LogReading::kFast) : reading_(reading) {}

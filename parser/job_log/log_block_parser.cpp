@@ -8,6 +8,13 @@
 
 namespace pipetrace {
 
+void LogStretch::clear() {
+  about.clear();
+  events.clearEvents();
+  ofLines = {};
+  jobLines = 0;
+}
+
 void LogBlockParser::beginStretch() {
   if (share_.used == share_.stretches.size()) share_.stretches.emplace_back();
   share_.stretches[share_.used++].clear();

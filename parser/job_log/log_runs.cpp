@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "parser/job_log/lines/log_meta.h"
+#include "trace/append.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-/// Makes room for `more`, foreseeing how many there will be when `upTo` of the input gave those
-/// that are there then: a vector that doubles would need three times their memory for a moment.
+/// Makes room for `more`, and for all that is foreseen if `upTo`, a part of the input, gave those
+/// that are there then. A vector that doubles needs three times its memory for a moment.
 template <typename Element>
 void makeRoom(std::vector<Element>& list, std::size_t more, double upTo) {
   const std::size_t needed = list.size() + more;
@@ -33,12 +34,10 @@ LogRuns::LogRuns(int wanted, bool isOfOneRank, StringTable& strings)
   ranks_.emplace_back();
 }
 
-void LogRuns::add(const LogShare& share, const StringTable& own, Renaming& renaming, double upTo) {
-  for (auto id = static_cast<StringId>(renaming.ids.size()); id < own.size(); ++id) {
-    renaming.ids.push_back(strings_.intern(own[id]));
-  }
+void LogRuns::add(LogShare& share, const StringTable& own, StringRemap& remap, double upTo) {
+  remap.grow(own, strings_);
   for (std::size_t i = 0; i < share.used; ++i) {
-    const LogStretch& stretch = share.stretches[i];
+    LogStretch& stretch = share.stretches[i];
     for (const LogStretch::About& about : stretch.about) {
       if (about.kind == LogLineKind::kMeta) addAbout(about);
     }
@@ -50,7 +49,7 @@ void LogRuns::add(const LogShare& share, const StringTable& own, Renaming& renam
       if (about.kind != LogLineKind::kMeta) addAbout(about);
     }
     run().findings.addAll(stretch.events.findings, lines_);
-    addEvents(stretch.events, renaming, upTo);
+    addEvents(stretch.events, remap, upTo);
   }
   lines_ += share.lines;
 }
@@ -66,8 +65,8 @@ void LogRuns::addAbout(const LogStretch::About& about) {
   }
 }
 
-/// A Meta line opens a run of its rank, except that the first one of a log opens the run that is
-/// open anyway as long as no job has come before it.
+/// A Meta line opens a run of its rank. The first one of a log, before which no job has come, is
+/// that of the run that is open anyway.
 void LogRuns::beginRun(const std::string& payload, std::int64_t number) {
   LogRun meta;
   readMetaLine(meta, payload, number);
@@ -82,8 +81,8 @@ void LogRuns::beginRun(const std::string& payload, std::int64_t number) {
   if (isWanted()) readMetaLine(rank.run, payload, number);
 }
 
-/// Makes that rank the current one, and is true when it is another but may not be: a file that
-/// is named after one rank holds that rank only, whatever number it had in an older run.
+/// Makes that rank the current one. Returns true when it is another but may not be: a file that is
+/// named after one rank holds that rank only. It may have had another number in an older run.
 bool LogRuns::switchTo(std::optional<int> rank) {
   RankRuns& current = ranks_[current_];
   if (!rank || current.rank == rank) return false;
@@ -96,24 +95,16 @@ bool LogRuns::switchTo(std::optional<int> rank) {
   return false;
 }
 
-void LogRuns::addEvents(const LogRun& share, const Renaming& renaming, double upTo) {
+void LogRuns::addEvents(LogRun& share, const StringRemap& strings, double upTo) {
   LogRun& target = run();
-  const auto offset = static_cast<std::uint32_t>(target.arguments.size());
   makeRoom(target.arguments, share.arguments.size(), upTo);
-  for (Argument argument : share.arguments) {
-    argument.key = renaming.ids[argument.key];
-    if (argument.type == ArgumentType::kText) argument.text = renaming.ids[argument.text];
-    target.arguments.push_back(argument);
-  }
-  for (const auto& [name, events] : share.lanes) {
+  const EventRemap remap = appendArguments(share.arguments, strings, target.arguments);
+  for (auto& [name, events] : share.lanes) {
     if (events.empty()) continue;
     std::vector<Event>& lane = target.laneOf(name);
     makeRoom(lane, events.size(), upTo);
-    for (Event event : events) {
-      event.name = renaming.ids[event.name];
-      if (event.argumentCount > 0) event.firstArgument += offset;
-      lane.push_back(event);
-    }
+    remap(events);
+    lane.insert(lane.end(), events.begin(), events.end());
   }
   for (const auto& [name, series] : share.counters) {
     CounterSeries& all = target.counters[name];

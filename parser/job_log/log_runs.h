@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "parser/job_log/log_share.h"
+#include "parser/job_log/log_block_parser.h"
+#include "trace/string_remap.h"
 
 namespace pipetrace {
 
@@ -16,18 +17,14 @@ class LogRuns {
   /// rank. `strings`, in which all strings end up, must outlive it.
   LogRuns(int wanted, bool isOfOneRank, StringTable& strings);
 
-  /// What a thread knows of the strings of its shares, between two calls of add().
-  struct Renaming {
-    std::vector<StringId> ids;  ///< by the id in the thread's own table
-  };
-
-  /// Takes the share that comes next in the log. `own` are the strings of the share; `upTo` says
+  /// Takes the share that comes next in the log; its events and arguments may be changed. `own` are
+  /// the strings of the share, and `remap` is kept for them from one call to the next. `upTo` says
   /// which part of the log has come with it (0: not known), to foresee how many events there will
   /// be.
-  void add(const LogShare& share, const StringTable& own, Renaming& renaming, double upTo);
+  void add(LogShare& share, const StringTable& own, StringRemap& remap, double upTo);
 
-  /// Of each rank the wanted run; at least one. Throws Error, which calls the log `name`, when one
-  /// rank has not as many. Call it once.
+  /// The wanted run of each rank; at least one. Throws Error, which calls the log `name`, when a
+  /// rank has fewer runs. Call it once.
   std::vector<LogRun> take(const std::string& name);
 
   /// The ring files of the runs that take() would give now and that were not closed.
@@ -48,7 +45,7 @@ class LogRuns {
   void addAbout(const LogStretch::About& about);
   void beginRun(const std::string& payload, std::int64_t number);
   bool switchTo(std::optional<int> rank);
-  void addEvents(const LogRun& share, const Renaming& renaming, double upTo);
+  void addEvents(LogRun& share, const StringRemap& strings, double upTo);
   bool isWanted() const { return wanted_ < 0 || ranks_[current_].index == wanted_; }
   LogRun& run() { return ranks_[current_].run; }
   std::string tooFewRuns(const RankRuns& rank, const std::string& name) const;

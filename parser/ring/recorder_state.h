@@ -2,27 +2,59 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "parser/job_log/lines/missing_end.h"
 
 namespace pipetrace {
 
-/// What `host` of a `Profiler Meta:` line is for recorders here.
+/// The `host` that recorders on this host write to their `Profiler Meta:` lines.
 std::string thisHost();
 
-/// Looks for the lock (flock) that a recorder of PipeTrace holds on its log while it is open. It is
-/// tried without waiting and given back at once: a shared one, of which several find room. So that
-/// of a recorder that gives way to others of its process, which is shared as well, is not seen.
+/// Looks for the lock (flock) that a recorder of PipeTrace holds on its log while the log is open.
+/// It tries to take a shared lock, without waiting, and gives it back at once. So it does not see
+/// the shared lock of a recorder that gives way to others of its process.
 class RecorderLock {
  public:
   enum class State : std::uint8_t { kUnknown, kFree, kHeld };
   static State of(const std::string& logPath);
 };
 
-/// What lock and process say of a log whose `Profiler Meta:` line names `host` and a ring file
-/// whose header names `process`. That nobody holds the lock says nothing by itself: the log may be
-/// a copy. A shared lock says something if it is that process's.
+/// The state that lock and process show, for a log whose `Profiler Meta:` line names `host` and a
+/// ring file whose header names `process`. That nobody holds the lock says nothing by itself: the
+/// log may be a copy. A shared lock counts if that process holds it.
 RecorderState recorderState(const std::string& logPath, const std::string& host,
                             std::int64_t process);
+
+/// Watches, from another process, whether the recorder of a log that grows is gone. Only what is
+/// sure counts. Either the recorder held the log before and no longer does, or its ring file is
+/// there and names a process of this host that has ended. A log that was never locked, as those of
+/// PaddlePaddle, is never given up.
+class RecorderWatch {
+ public:
+  explicit RecorderWatch(std::string logPath) : path_(std::move(logPath)) {}
+
+  /// Notes what the last `Profiler Meta:` line in these lines of the log says, if there is one.
+  void addLines(std::string_view lines);
+
+  /// Looks once. If the recorder is gone, the log then holds all that it has written.
+  void look();
+
+  /// It has closed the log, or ended without.
+  bool isGone() const { return isGone_; }
+
+  /// Its end cannot be seen from here: it is on another host, and no lock of it was seen.
+  bool isOutOfSight() const;
+
+ private:
+  bool hasEndedByRing() const;
+
+  std::string path_;
+  std::string host_;
+  std::string ringFile_;
+  bool wasHeld_ = false;
+  bool isGone_ = false;
+};
 
 }  // namespace pipetrace

@@ -15,8 +15,23 @@
 namespace pipetrace {
 
 /// The recording side of one stream of a recorder: stamps its jobs, in the slots of its ring file
-/// (trace/log/ring_format.h). begin(), skip() and end() belong to the thread that records the
-/// stream, front() to release() to the log thread; the counts may be read from anywhere.
+/// (trace/log/ring_format.h). The thread that records the stream calls begin(), skip() and end(),
+/// the log thread front() to isCrowded(). Any thread may read the other counts.
+///
+/// Job n is in slot n % slots, which goes through these states:
+///
+///              recording thread       |           log thread
+///           begin()         end()     |      take()        release()       giveBack()
+///     free -------> open -------> finished -------> taken -------> released -------> free
+///
+/// Jobs are begun, finished, taken and freed in their order, so a count of each says how far they
+/// are. They are released in any order, and freed when all jobs before them are released. The jobs
+/// that have a slot, the oldest first:
+///
+///     freed_                taken_     finished_               begun_     freed_ + slots
+///       |  taken or released  |  finished  |  one open, or none  |  free slots  |
+///
+/// A job for which no slot is free is dropped.
 class Lane {
  public:
   struct Options {
@@ -53,7 +68,7 @@ class Lane {
   /// Takes the job of front(), which was at these times. Its slot is kept until release().
   /// Returns the slot's index.
   std::uint32_t take(Nanoseconds begin, Nanoseconds end) noexcept;
-  /// What is in a slot that was taken and not released.
+  /// The job in a slot that was taken and not released.
   const ring_format::Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
   /// The job in that slot need not survive the next giveBack().
   void release(std::uint32_t slot) noexcept;
@@ -62,7 +77,7 @@ class Lane {
   void giveBack() noexcept;
   /// Jobs that were taken.
   std::uint64_t taken() const noexcept { return taken_; }
-  /// Whether so many slots are in use that records may soon be lost.
+  /// Whether the slots in use are that many that records may soon be lost.
   bool isCrowded() const noexcept;
 
   /// Finished jobs that got a slot.
@@ -86,7 +101,7 @@ class Lane {
     return std::atomic_ref<T>(field);
   }
 
-  // Fields of a slot are stored one by one: were they put together, the caller's job would be
+  // Fields of a slot are stored one by one. Were they put together, the caller's job would be
   // loaded in larger pieces than it was stored in, which waits until all stores before are done.
   template <typename T>
   static void put(T& field, T value) noexcept {
@@ -102,7 +117,7 @@ class Lane {
   void close(std::int64_t bytes) noexcept;
   bool makeRoom() noexcept;
   // By value: a job whose address went further would have to lie in memory. For the same reason it
-  // is put together anew: one that is copied as a whole lies there even where the recorder is off.
+  // is put together field by field: a copy of the whole lies there even where the recorder is off.
   void beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept;
   void endTimed(std::int64_t bytes) noexcept;
   void endOfNone() noexcept;
@@ -114,7 +129,7 @@ class Lane {
   ring_format::Times* const times_;
   const std::uint64_t tickCost_;  // what reading the ticks takes
 
-  // What every job needs, on one cache line: after a job of some length nothing is left in the
+  // Every job needs these, on one cache line. After a job of some length nothing is left in the
   // caches, and each line costs more than all that is done with it.
   alignas(64) const std::unique_ptr<DeviceStream> stream_;
   const std::size_t mask_;

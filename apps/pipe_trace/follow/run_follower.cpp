@@ -14,6 +14,7 @@
 #include "parser/job_log/lines/log_line_kind.h"
 #include "parser/job_log/lines/log_meta.h"
 #include "parser/job_log/profiler_lines.h"
+#include "trace/append.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 #include "trace/log/rank_info_fields.h"
@@ -199,30 +200,11 @@ void RunFollower::forgetRank(int rank) {
 }
 
 void RunFollower::keep(Timeline part) {
-  // Before the tracks, which would make an empty entry for their rank.
   for (auto& [rank, info] : part.ranks) {
     const auto [known, isNew] = pending_.ranks.try_emplace(rank, info);
     if (!isNew) addInfo(known->second, info);
   }
-  std::vector<StringId> ids;
-  for (StringId id = 0; id < part.strings.size(); ++id) {
-    ids.push_back(pending_.strings.intern(part.strings[id]));
-  }
-  const auto offset = static_cast<std::uint32_t>(pending_.arguments.size());
-  for (Argument argument : part.arguments) {
-    argument.key = ids[argument.key];
-    if (argument.type == ArgumentType::kText) argument.text = ids[argument.text];
-    pending_.arguments.push_back(argument);
-  }
-  for (const Track& track : part.tracks) {
-    std::vector<Event>& events = pending_.track(track.rank, track.lane).events;
-    for (Event event : track.events) {
-      event.name = ids[event.name];
-      if (event.argumentCount > 0) event.firstArgument += offset;
-      events.push_back(event);
-    }
-  }
-  for (CounterSeries& series : part.counters) pending_.counters.push_back(std::move(series));
+  append(std::move(part), pending_);
 }
 
 int RunFollower::worldSize() const {

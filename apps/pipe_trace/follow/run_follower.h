@@ -11,7 +11,7 @@
 #include "parser/chrome/write/growing_json.h"
 #include "parser/find_logs.h"
 #include "parser/job_log/log_tail.h"
-#include "parser/ring/recorder_watch.h"
+#include "parser/ring/recorder_state.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 

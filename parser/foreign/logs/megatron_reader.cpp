@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "parser/find_logs.h"
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/json/json_objects.h"
-#include "parser/rank_in_name.h"
 #include "trace/text/log_numbers.h"
 #include "trace/text/utf8.h"
 

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "parser/find_logs.h"
 #include "parser/foreign/names/job_names.h"
 #include "parser/line_blocks.h"
 #include "parser/log_argument.h"
-#include "parser/rank_in_name.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
 #include "trace/text/utf8.h"

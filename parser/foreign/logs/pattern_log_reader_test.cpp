@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "parser/foreign/names/kind_names.h"
-#include "parser/rank_in_name.h"
 #include "parser/testing/reading.h"
 #include "trace/error.h"
 
@@ -117,11 +116,6 @@ TEST(PatternLogReaderTest, TheFileNameGivesTheRankWhereNoGroupDoes) {
   EXPECT_THAT(read(kPattern, 1, "job lr 0-1\n", {}, "logs/app_rank12.log").events(12, "compute"),
               SizeIs(1));
   EXPECT_THAT(read(kPattern, 1, "job lr 0-1\n", {.nextRank = 3}).events(3, "compute"), SizeIs(1));
-  EXPECT_EQ(rankInName("a/rank1/trace_rank-7.json"), 7);
-  EXPECT_EQ(rankInName("rank3"), 3);
-  for (const char* name : {"rank", "a/rank3/x", "rankle4", "rank99999999999", ""}) {
-    EXPECT_EQ(rankInName(name), std::nullopt) << name;
-  }
 }
 
 TEST(PatternLogReaderTest, KindsThatTheUserNamesAreTaken) {

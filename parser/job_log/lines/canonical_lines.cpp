@@ -6,6 +6,7 @@
 #include "parser/job_log/lines/job_head.h"
 #include "parser/job_log/lines/log_fields.h"
 #include "parser/log_argument.h"
+#include "trace/append.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {
@@ -137,7 +138,7 @@ void CanonicalLines::add(const Line& line) {
     found = std::prev(lanes_.end());
   }
   Event& event = found->second->emplace_back(line.event);
-  if (!arguments_.empty()) run_->setArguments(event, arguments_);
+  if (!arguments_.empty()) setArguments(event, arguments_, run_->arguments);
 }
 
 }  // namespace pipetrace

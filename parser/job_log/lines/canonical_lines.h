@@ -14,6 +14,18 @@ namespace pipetrace {
 
 /// Reads by hand the lines of jobs and streams as our log writer and PaddlePaddle write them, which
 /// are nearly all lines of ours. LogEvents reads the same lines to the same events, and all others.
+/// A line of a job, which is broken here into its parts:
+///
+///     I1020 09:15:07.265326 22317 log_writer.cpp:1]     any text: read() begins after it
+///     Profiler Info: Job (2)                            the mark, and the head in this order
+///     , type = forward, micro_batch_id = 2
+///     , job_start_time = 1697793307213.760986
+///     , job_end_time = 1697793307254.006104
+///     , id = 41, step = 7, stage = 1                    fields of Event, in any order
+///     , action = 1F2, note = "a, b = c"                 others: arguments, but `stream = compute`
+///
+/// A stream's line has the head `Profiler Stream: type = send_forward, micro_batch_id = 2,
+/// start_time = …, end_time = …, stream = send`, where micro_batch_id may be missing.
 class CanonicalLines {
  public:
   /// `strings` must outlive it.
@@ -34,7 +46,7 @@ class CanonicalLines {
     StringId name = 0;
   };
 
-  /// What has been found in the line at hand.
+  /// The parts of the line at hand.
   struct Line {
     Event event;
     bool isJob = false;

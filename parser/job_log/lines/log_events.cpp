@@ -7,6 +7,7 @@
 #include "parser/job_log/lines/job_head.h"
 #include "parser/job_type.h"
 #include "parser/log_argument.h"
+#include "trace/append.h"
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/log_numbers.h"
@@ -89,7 +90,7 @@ void LogEvents::finish(LogRun& run, Event& event, std::string_view lane, std::in
     run.findings.add(LogFinding::kEndBeforeStart, number);
     return;
   }
-  if (!arguments_.empty()) run.setArguments(event, arguments_);
+  if (!arguments_.empty()) setArguments(event, arguments_, run.arguments);
   run.laneOf(lane).push_back(event);
 }
 

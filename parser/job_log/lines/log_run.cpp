@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <utility>
 
+#include "trace/append.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {
@@ -41,14 +41,6 @@ std::vector<Event>& LogRun::laneOf(std::string_view name) {
   return found->second;
 }
 
-void LogRun::setArguments(Event& event, std::span<const Argument> list) {
-  const auto count = std::min<std::size_t>(list.size(), std::numeric_limits<std::uint16_t>::max());
-  event.firstArgument = static_cast<std::uint32_t>(arguments.size());
-  event.argumentCount = static_cast<std::uint16_t>(count);
-  arguments.insert(arguments.end(), list.begin(),
-                   list.begin() + static_cast<std::ptrdiff_t>(count));
-}
-
 void LogRun::clearEvents() {
   for (auto& [name, events] : lanes) events.clear();
   arguments.clear();
@@ -57,22 +49,11 @@ void LogRun::clearEvents() {
 }
 
 void LogRun::moveTo(Timeline& timeline, int rank) {
-  const auto offset = static_cast<std::uint32_t>(timeline.arguments.size());
-  if (offset == 0) {
-    timeline.arguments = std::move(arguments);
-  } else {
-    timeline.arguments.insert(timeline.arguments.end(), arguments.begin(), arguments.end());
-  }
+  const EventRemap remap(timeline.arguments.size());
+  append(std::move(arguments), timeline.arguments);
   for (auto& [name, events] : lanes) {
-    if (offset > 0) {
-      for (Event& event : events) event.firstArgument += event.argumentCount > 0 ? offset : 0;
-    }
-    std::vector<Event>& target = timeline.track(rank, name).events;
-    if (target.empty()) {
-      target = std::move(events);
-    } else {
-      target.insert(target.end(), events.begin(), events.end());
-    }
+    remap(events);
+    append(std::move(events), timeline.track(rank, name).events);
   }
   for (auto& [name, series] : counters) {
     series.rank = rank;

@@ -3,7 +3,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +16,8 @@ namespace pipetrace {
 /// Where `Profiler Kernel:` lines go.
 inline constexpr std::string_view kKernelsLane = "kernels";
 
-/// What one run in one log has given so far: a rank's share of a timeline. Strings are interned in
-/// the table of the timeline that it is meant for.
+/// A rank's share of a timeline, as far as one run in one log has been read. Strings are interned
+/// in the table of the timeline that it is meant for.
 struct LogRun {
   RankInfo info;
   bool hasMeta = false;
@@ -40,9 +39,6 @@ struct LogRun {
 
   /// The events of a lane, made if missing. The reference holds as long as the run.
   std::vector<Event>& laneOf(std::string_view name);
-
-  /// Appends the arguments and points `event` to them. At most 65535; the rest is cut off.
-  void setArguments(Event& event, std::span<const Argument> list);
 
   /// No events, arguments, samples and findings any more; their memory is kept for new ones.
   void clearEvents();

@@ -9,7 +9,7 @@ namespace pipetrace {
 
 /// Whether the program that recorded into a log goes on.
 enum class RecorderState : std::uint8_t {
-  kUnknown,  ///< nothing tells: its log was never locked, was copied, or is on another host
+  kUnknown,  ///< nothing shows it: its log was never locked, was copied, or is on another host
   kRecords,
   kEnded,
 };

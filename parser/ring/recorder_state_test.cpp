@@ -1,4 +1,4 @@
-#include "parser/ring/recorder_watch.h"
+#include "parser/ring/recorder_state.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "parser/ring/recorder_state.h"
 #include "parser/testing/files.h"
 #include "trace/log/ring_format.h"
 
