@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/follow/run_follower.h"
+#include "ingest/run_follower.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -63,13 +63,13 @@ std::int32_t lastFinished(const Timeline& timeline, bool isEnd) {
 
 }  // namespace
 
-RunFollower::RunFollower(Setting setting, GrowingChromeJson& profile)
-    : setting_(std::move(setting)), profile_(profile) {
+RunFollower::RunFollower(RunRequest request, bool flows, GrowingChromeJson& profile)
+    : request_(std::move(request)), flows_(flows), profile_(profile) {
   findNewLogs();
 }
 
 void RunFollower::findNewLogs() {
-  for (const std::string& input : setting_.inputs) {
+  for (const std::string& input : request_.inputs) {
     std::error_code error;
     std::vector<FoundLog> found;
     if (fs::is_directory(input, error)) {
@@ -314,7 +314,7 @@ void RunFollower::write(bool isEnd) {
   for (const auto& ofTrack : steps) added.insert(ofTrack.begin(), ofTrack.end());
   steps_ += std::count_if(added.begin(), added.end(), [&](std::int32_t step) {
     return step != kNotGiven && step > written_ && step <= last &&
-           setting_.selection.wantsStep(step);
+           request_.selection.wantsStep(step);
   });
   written_ = std::max(written_, last);
   forget(steps, last);
@@ -322,7 +322,7 @@ void RunFollower::write(bool isEnd) {
 }
 
 void RunFollower::addToProfile(Timeline timeline, std::int32_t last, bool everything) {
-  if (setting_.bubbles) appendBubbles(timeline, summarize(timeline));
+  if (request_.bubbles) appendBubbles(timeline, summarize(timeline));
   for (Track& track : timeline.tracks) {
     std::erase_if(track.events, [&](const Event& event) {
       const bool isFinished = event.step != kNotGiven && event.step <= last;
@@ -331,11 +331,11 @@ void RunFollower::addToProfile(Timeline timeline, std::int32_t last, bool everyt
   }
   std::erase_if(timeline.tracks, [](const Track& track) { return track.events.empty(); });
   select(timeline);
-  profile_.add(timeline, setting_.flows);
+  profile_.add(timeline, flows_);
 }
 
 void RunFollower::select(Timeline& timeline) {
-  const Selection& wanted = setting_.selection;
+  const Selection& wanted = request_.selection;
   if (!wanted.steps.empty()) {
     timeline.counters.clear();
     timeline = withSteps(std::move(timeline), wanted.steps);
@@ -386,7 +386,7 @@ void RunFollower::forget(const Steps& steps, std::int32_t last) {
     }
     track.events = std::move(kept);
   }
-  if (setting_.selection.steps.empty()) pending_.counters.clear();
+  if (request_.selection.steps.empty()) pending_.counters.clear();
   std::erase_if(pending_.counters, [](const CounterSeries& s) { return s.samples.empty(); });
   firstKept_ = last;
 }

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/steps/selection.h"
+#include "ingest/run_request.h"
 #include "parser/chrome/write/growing_json.h"
 #include "parser/find_logs.h"
 #include "parser/job_log/log_tail.h"
@@ -22,15 +22,10 @@ namespace pipetrace {
 /// kept. Logs that appear later are picked up.
 class RunFollower {
  public:
-  struct Setting {
-    std::vector<std::string> inputs;  ///< folders, which are searched again, and single logs
-    bool bubbles = true;
-    bool flows = true;
-    Selection selection{};  ///< of which only these events are written
-  };
-
-  /// The profile must outlive it.
-  RunFollower(Setting setting, GrowingChromeJson& profile);
+  /// Of the request: `inputs` (folders, which are searched again, and single logs), `bubbles` and
+  /// `selection`; times are as logged. With `flows` the profile gets the arrows between the jobs.
+  /// The profile must outlive this.
+  RunFollower(RunRequest request, bool flows, GrowingChromeJson& profile);
 
   /// Reads what is new and writes the steps that are finished by it. Throws Error when an input
   /// cannot be read or the profile cannot be written.
@@ -96,7 +91,8 @@ class RunFollower {
   bool allRanksAreThere() const;
   bool isClosed(const Log& log) const;
 
-  Setting setting_;
+  RunRequest request_;
+  bool flows_;
   GrowingChromeJson& profile_;
   std::vector<Log> logs_;
   std::set<std::string> known_;  // paths
