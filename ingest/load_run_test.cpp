@@ -92,7 +92,7 @@ TEST_F(LoadRunTest, FiguresOfTheSelectedStepsAreThoseOfTheWholeRun) {
   ASSERT_EQ(part.summary.steps.size(), 1U);
   EXPECT_EQ(part.summary.steps[0].begin, whole.summary.steps[1].begin);
   EXPECT_EQ(part.summary.steps[0].bubbleRatio, whole.summary.steps[1].bubbleRatio);
-  EXPECT_EQ(part.timeline.span().begin, whole.summary.steps[1].begin);
+  EXPECT_LT(part.timeline.eventCount(), whole.timeline.eventCount());
 }
 
 }  // namespace
