@@ -63,7 +63,7 @@ TEST_F(LoadRunTest, ProfileIsMovedOnlyWhereItNeedNotStayAsWritten) {
   EXPECT_EQ(load(logsAsWell).span().begin, begin);
 }
 
-TEST_F(LoadRunTest, BubblesOfAProfileAreKeptMadeAnewOrLeftOut) {
+TEST_F(LoadRunTest, BubblesOfAProfileAreKeptReplacedOrLeftOut) {
   const RunRequest logsOnly{.inputs = {logs(0)}};
   const Timeline run = readyToShow(load(logsOnly), logsOnly).timeline;
   ASSERT_GT(bubblesOf(run), 1U);

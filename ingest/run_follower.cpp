@@ -73,7 +73,7 @@ void RunFollower::findNewLogs() {
     std::error_code error;
     std::vector<FoundLog> found;
     if (fs::is_directory(input, error)) {
-      Diagnostics told;  // each time anew: what it says is of folders with logs that are whole
+      Diagnostics told;  // dropped: it is about folders with logs that are whole
       try {
         found = findLogs(input, told);
       } catch (const Error&) {
@@ -83,7 +83,7 @@ void RunFollower::findNewLogs() {
       found.push_back({input, rankOfLogName(fs::path(input).filename().string())});
     }
     for (const FoundLog& log : found) {
-      // What is compressed does not grow any more.
+      // A compressed log does not grow any more.
       if (log.by == FoundBy::kEnding || log.path.ends_with(".gz")) continue;
       if (!known_.insert(log.path).second) continue;
       logs_.push_back({.tail = LogTail(log.path), .rank = log.rank});
@@ -150,7 +150,7 @@ void RunFollower::addText(Log& log, std::string text) {
       text.resize(text.rfind('\n') + 1);
       stopAt(log, "it goes on");
     } else {
-      // Of the runs that it holds already the last one is followed.
+      // The last of the runs that it holds already is followed.
       if (log.rank) forgetRank(*log.rank);
       text.erase(0, meta);
     }
@@ -180,7 +180,7 @@ void RunFollower::addText(Log& log, std::string text) {
   keep(std::move(part));
 }
 
-/// Of lines among which there is no event.
+/// For lines without any event.
 void RunFollower::addInfoOf(const Log& log, const std::string& lines) {
   if (!log.hasBegun || lines.empty()) return;
   LogRun run;
@@ -269,7 +269,7 @@ bool RunFollower::isOver() const {
          });
 }
 
-/// What is pending, with steps counted on from those that are gone where the log gives none.
+/// The pending events; where the log gives no steps, they are counted on from those that are gone.
 Timeline RunFollower::completed() const {
   Timeline timeline = pending_;
   bool hasSteps = false;

@@ -22,9 +22,9 @@ namespace pipetrace {
 /// kept. Logs that appear later are picked up.
 class RunFollower {
  public:
-  /// Of the request: `inputs` (folders, which are searched again, and single logs), `bubbles` and
-  /// `selection`; times are as logged. With `flows` the profile gets the arrows between the jobs.
-  /// The profile must outlive this.
+  /// Takes `inputs` (folders, which are searched again, and single logs), `bubbles` and `selection`
+  /// of the request; times are as logged. With `flows` the profile gets the arrows between the
+  /// jobs. The profile must outlive this.
   RunFollower(RunRequest request, bool flows, GrowingChromeJson& profile);
 
   /// Reads what is new and writes the steps that are finished by it. Throws Error when an input
@@ -47,7 +47,8 @@ class RunFollower {
   /// Every rank of the run has closed its log, or its recorder is gone.
   bool isOver() const;
 
-  /// What has to come before anything is written, such as "ranks 2, 3"; empty when it is there.
+  /// The logs that have to come before anything is written, such as "ranks 2, 3"; empty when all
+  /// are there.
   std::string waitsFor() const;
 
   /// Steps are finished, but the selection has left nothing of them.
@@ -56,7 +57,7 @@ class RunFollower {
   std::size_t logCount() const { return logs_.size(); }
   /// How many steps are in the profile.
   std::int64_t stepCount() const { return steps_; }
-  /// What was found since the last call.
+  /// The findings since the last call.
   Diagnostics takeDiagnostics();
 
  private:
@@ -70,7 +71,7 @@ class RunFollower {
     RecorderWatch recorder{tail.path()};
     bool isNamed = false;  ///< by newlyOutOfSight()
   };
-  /// What makes an event of a rank one and the same.
+  /// Two events of a rank with the same identity are one.
   using Identity = std::tuple<int, JobKind, Nanoseconds, Nanoseconds, std::int64_t, std::int32_t>;
   using Steps = std::vector<std::vector<std::int32_t>>;  // by track and event
 

@@ -16,8 +16,8 @@ Severity lowestToTell(const LoadRunOptions& options);
 /// 0, or under --strict what says that there were findings.
 int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics);
 
-/// loadRun() with a progress bar. What was found on the way is printed to standard error, even when
-/// loading fails. `files` is as for loadRun().
+/// loadRun() with a progress bar. Prints the findings to standard error, even when loading fails.
+/// `files` is as for loadRun().
 Timeline loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
                        std::vector<LoadedFile>* files = nullptr);
 

@@ -26,7 +26,7 @@ class SameRunTest : public test::FolderTest {
 
   std::string logs() const { return path("logs"); }
 
-  /// What pipe-trace writes of the logs.
+  /// The profile that pipe-trace writes of the logs.
   Timeline written(const std::string& name, std::vector<std::string> options = {}) const {
     options.insert(options.begin(), {PIPE_TRACE_PROGRAM, logs(), "-o", path(name)});
     const ProgramRun result = runProgram(options);
