@@ -15,10 +15,20 @@
 namespace pipetrace {
 namespace {
 
-void note(Diagnostics& diagnostics, std::string message, std::string advice = {}) {
-  diagnostics.add(
-      {.severity = Severity::kNote, .message = std::move(message), .advice = std::move(advice)});
-}
+/// Collects what was inferred, for one note.
+class Inferred {
+ public:
+  void add(const std::string& what) { text_ += (text_.empty() ? "" : "; ") + what; }
+
+  void addTo(Diagnostics& diagnostics) const {
+    if (text_.empty()) return;
+    diagnostics.add(
+        {.severity = Severity::kNote, .message = "inferred, as the logs do not say it: " + text_});
+  }
+
+ private:
+  std::string text_;
+};
 
 /// What the jobs of one rank say of the events on its other lanes.
 class JobsOfRank {
@@ -70,7 +80,7 @@ bool holdsTheJobs(const Timeline& timeline, const Track& track) {
                      [](const Event& e) { return isCompute(e.kind); });
 }
 
-void completeSteps(Timeline& timeline, int threads, Diagnostics& diagnostics) {
+void completeSteps(Timeline& timeline, int threads, Inferred& inferred) {
   // It is one run, even where only one rank's log says it; PaddlePaddle's script takes the highest.
   std::int32_t first = 0;
   for (const auto& [rank, info] : timeline.ranks) {
@@ -86,9 +96,8 @@ void completeSteps(Timeline& timeline, int threads, Diagnostics& diagnostics) {
     if (isCut[i] != 0) cut.push_back(timeline.tracks[i].rank);
   }
   if (!cut.empty()) {
-    note(diagnostics, "the log of " + ranksText(cut) +
-                          " names no steps; one begins where the first job's type comes again "
-                          "with micro-batch 0");
+    inferred.add("steps of " + ranksText(cut) +
+                 " (one begins where the first job's type comes again with micro-batch 0)");
   }
 }
 
@@ -198,7 +207,8 @@ StageFindings completeStages(const Topology& topology, const std::map<int, Track
 
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads) {
   checkRankAgreement(timeline, diagnostics);
-  completeSteps(timeline, threads, diagnostics);
+  Inferred inferred;
+  completeSteps(timeline, threads, inferred);
   const std::map<int, Tracks> ranks = tracksByRank(timeline);
   std::vector<const Tracks*> each;
   for (const auto& [rank, tracks] : ranks) each.push_back(&tracks);
@@ -207,22 +217,17 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   const auto [looped, unplaced] = completeStages(topology, ranks, threads);
   if (topology.inferred) {
     const auto replicas = topology.replicas();
-    note(diagnostics, "the logs do not say how the ranks are arranged; taken as " +
-                          std::to_string(replicas.size()) +
-                          (replicas.size() == 1 ? " pipeline of " : " pipelines, the first of ") +
-                          ranksText(replicas.begin()->second) + " in this order");
+    inferred.add(std::to_string(replicas.size()) +
+                 (replicas.size() == 1 ? " pipeline of " : " pipelines, the first of ") +
+                 ranksText(replicas.begin()->second) + " in this order");
   }
-  if (looped) {
-    note(diagnostics,
-         "the logs name chunks but no stages; chunk c of pipeline rank r of p is taken as stage "
-         "c * p + r");
-  }
+  if (looped) inferred.add("stages (chunk c of pipeline rank r of p is stage c * p + r)");
+  inferred.addTo(diagnostics);
   if (!unplaced.empty()) {
-    note(diagnostics,
-         "the stages of " + ranksText(unplaced) +
-             " are not known, as logs of their pipeline are "
-             "missing",
-         "read the logs of all ranks together");
+    diagnostics.add({.severity = Severity::kNote,
+                     .message = "the stages of " + ranksText(unplaced) +
+                                " are not known, as logs of their pipeline are missing",
+                     .advice = "read the logs of all ranks together"});
   }
   findIncompleteSteps(timeline, topology, threads, diagnostics);
 }

@@ -49,10 +49,10 @@ struct RunSummary {
 };
 
 /// Gives every event a step where the log gave none (cut as PaddlePaddle's script cuts them), and
-/// stage and chunk where they follow from the topology; says in `diagnostics` what it inferred, and
-/// warns when the ranks are not those of one whole run (checkRankAgreement) or a step lacks jobs
-/// (findIncompleteSteps). On so many threads (0: one per core), which make no difference to the
-/// result.
+/// stage and chunk where they follow from the topology; says in `diagnostics` what it inferred, in
+/// one note, and warns when the ranks are not those of one whole run (checkRankAgreement) or a step
+/// lacks jobs (findIncompleteSteps). On so many threads (0: one per core), which make no difference
+/// to the result.
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads = 1);
 
 /// Sums up a completed timeline, on so many threads, which makes no difference to the result.

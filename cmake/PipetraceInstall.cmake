@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 
 set(pipetrace_installed trace profiler)
 if(NOT PIPETRACE_PROFILER_ONLY)
-  list(APPEND pipetrace_installed schedule parser chart analysis)
+  list(APPEND pipetrace_installed schedule parser chart analysis ingest)
 endif()
 foreach(part IN LISTS pipetrace_installed)
   install(TARGETS pipetrace_${part} EXPORT pipetraceTargets

@@ -19,7 +19,7 @@ if [ -z "$format" ]; then
   exit 77
 fi
 
-mapfile -d '' files < <(find trace schedule parser profiler chart analysis runtime viewer apps \
+mapfile -d '' files < <(find trace schedule parser profiler chart analysis ingest runtime viewer apps \
   samples tests \( -name '*.cpp' -o -name '*.h' \) -print0)
 case ${1:-} in
   '') "$format" -i "${files[@]}" ;;

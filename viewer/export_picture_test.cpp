@@ -21,7 +21,13 @@ using testing::Not;
 using testing::StartsWith;
 using testing::ThrowsMessage;
 
-LoadedProfile profileOf(const TestRun& run) { return {"run", makeTestTimeline(run), {}}; }
+LoadedProfile profileOf(Timeline timeline) {
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  return {"run", readyToShow(std::move(timeline), {}), diagnostics};
+}
+
+LoadedProfile profileOf(const TestRun& run) { return profileOf(makeTestTimeline(run)); }
 
 int countColor(const QImage& image, Color color) {
   int count = 0;
@@ -94,7 +100,7 @@ TEST(ExportPictureTest, TheTitleHasTheBubbleRatioOfStepsWhoseTimesSumUpToMoreTha
 }
 
 TEST(ExportPictureTest, AStepIsShownFromItsFirstForwardToItsLastOptimizer) {
-  const LoadedProfile profile("run", GpipeRun::make(5), {});
+  const LoadedProfile profile = profileOf(GpipeRun::make(5));
   for (const int step : {1, 3}) {
     const PictureOptions picture = pictureOf(profile, {.steps = StepChoice{step, step}});
     ASSERT_TRUE(picture.range);
@@ -169,15 +175,6 @@ TEST(ExportPictureTest, AFailedExportLeavesWhatWasThere) {
   ASSERT_TRUE(file.open(QIODevice::ReadOnly));
   EXPECT_EQ(file.readAll(), "old");
   EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files).size(), 1);
-}
-
-TEST(LoadedProfileTest, BubblesAreAddedToAProfileThatHasNone) {
-  const LoadedProfile without = profileOf({.hasBubbles = false});
-  EXPECT_GT(without.model().rows()[0].bubbles.at(0).size(), 0U);
-  const LoadedProfile with = profileOf({.hasBubbles = true});
-  const Timeline made = makeTestTimeline({.hasBubbles = true});
-  EXPECT_EQ(with.timeline().findTrack(0, kBubbleLane)->events.size(),
-            made.findTrack(0, kBubbleLane)->events.size());
 }
 
 }  // namespace

@@ -8,10 +8,9 @@
 #include <filesystem>
 
 #include "analysis/costs/measured_costs.h"
-#include "analysis/run_summary.h"
 #include "apps/pipe_run/plan_comparison.h"
+#include "ingest/load_run.h"
 #include "parser/find_logs.h"
-#include "parser/load_timeline.h"
 #include "runtime/launch/launch_log_folder.h"
 #include "runtime/launch/rank_process.h"
 #include "runtime/launch/stop_signal.h"
@@ -29,10 +28,10 @@ namespace {
 // A step whose length is further off the plan than this share of it did not show the plan.
 constexpr double kKeptUp = 0.01;
 
-Timeline loadRun(const std::vector<std::string>& inputs) {
+/// loadRun(); what is wrong in the logs goes to standard error.
+Timeline loadLogs(const std::vector<std::string>& inputs) {
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline(inputs, {}, diagnostics);
-  completeTimeline(timeline, diagnostics);
+  Timeline timeline = loadRun({.inputs = inputs}, diagnostics);
   for (const Diagnostic& diagnostic : diagnostics.list()) {
     if (diagnostic.severity == Severity::kNote) continue;
     std::fputs((toText(diagnostic) + "\n").c_str(), stderr);
@@ -112,7 +111,7 @@ void requireElsewhere(const RehearseOptions& options) {
 
 Costs costsOf(const RehearseOptions& options, int numStages) {
   if (!options.costsFrom.empty()) {
-    Costs costs = measuredCosts(loadRun(options.costsFrom));
+    Costs costs = measuredCosts(loadLogs(options.costsFrom));
     requireElsewhere(options);
     if (costs.stages.size() == static_cast<std::size_t>(numStages)) return costs;
     throw Error(fmt::format("{} is a run of {} stages, but the schedule has {}",
@@ -178,7 +177,7 @@ int runRehearse(const RehearseOptions& options) {
     say("pipe-run: stopped by " + signalText(signal));
     return 128 + signal;
   }
-  return report(compareWithPlan(loadRun({options.logDirectory}), schedule, rehearsal.costs),
+  return report(compareWithPlan(loadLogs({options.logDirectory}), schedule, rehearsal.costs),
                 options.strict);
 }
 

@@ -8,7 +8,7 @@ namespace pipetrace {
 
 void addForeignOptions(CLI::App& app, LoadRunOptions& options) {
   CLI::Option* const pattern =
-      app.add_option("--pattern", options.pattern,
+      app.add_option("--pattern", options.reading.pattern,
                      "Read any program's logs: a regular expression (RE2) with the groups type, "
                      "start, end or duration, micro_batch_id, step, rank, ...")
           ->type_name("REGEX");
@@ -17,13 +17,13 @@ void addForeignOptions(CLI::App& app, LoadRunOptions& options) {
          [&options](const std::string& name) {
            static const std::map<std::string, Nanoseconds> units = {
                {"ns", 1}, {"us", kNsPerUs}, {"ms", kNsPerMs}, {"s", kNsPerSecond}};
-           options.timeUnit = units.at(name);
+           options.reading.timeUnit = units.at(name);
          },
          "What the times are in that --pattern finds (default: ms)")
       ->type_name("ns|us|ms|s")
       ->check(CLI::IsMember({"ns", "us", "ms", "s"}).description(""))
       ->needs(pattern);
-  app.add_option("--kinds", options.kindsFile,
+  app.add_option("--kinds", options.reading.kindsFile,
                  "Which names of other tracers are which kinds of job (docs/inputs.md)")
       ->type_name("FILE.json");
 }

@@ -7,7 +7,7 @@
 
 #include "analysis/report/contents_report.h"
 #include "apps/cli/command_line.h"
-#include "apps/pipe_trace/load_run.h"
+#include "apps/pipe_trace/load_and_report.h"
 #include "parser/profile/micro_batch_arrows.h"
 #include "trace/files/output_file.h"
 
@@ -73,7 +73,7 @@ int infoCommand(int argc, char** argv) {
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
   const Selection& selection = options.load.selection;
-  const Timeline timeline = selected(loadRun(options.load, diagnostics, &files), selection);
+  const Timeline timeline = selected(loadAndReport(options.load, diagnostics, &files), selection);
   const InputContents contents{.format = formatsOf(files),
                                .run = contentsOf(timeline),
                                .flows = flowsOf(files, timeline, selection)};

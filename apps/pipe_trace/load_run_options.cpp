@@ -1,3 +1,5 @@
+#include "apps/pipe_trace/load_run_options.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -6,7 +8,6 @@
 #include <string_view>
 
 #include "apps/pipe_trace/foreign_options.h"
-#include "apps/pipe_trace/load_run.h"
 
 namespace pipetrace {
 namespace {
@@ -104,12 +105,12 @@ void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
   app.add_option("INPUT", options.inputs,
                  "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
       ->type_name("");
-  app.add_option("--threads", options.threads,
+  app.add_option("--threads", options.reading.threads,
                  "How many threads may read and write (default: 0, one per core)")
       ->type_name("N")
       ->check(CLI::Range(0, kMostThreads).description(""));
   app.add_option(
-         "--run", options.run,
+         "--run", options.reading.run,
          "Of logs that hold several runs, read this one, counted from 0 (default: the last)")
       ->type_name("N")
       ->check(CLI::Range(0, kHighestNumber).description(""));

@@ -133,8 +133,8 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
                  "Format of outputs whose name does not tell it, as of -")
       ->type_name(fmt::format("{}", fmt::join(profileFormatNames(), "|")))
       ->check(CLI::IsMember(profileFormatNames()).description(""));
-  addSwitch(app, "bubbles", options.bubbles, "Write profiles with lanes of idle time (default)",
-            "... without them");
+  addSwitch(app, "bubbles", options.load.bubbles,
+            "Write profiles with lanes of idle time (default)", "... without them");
   // Not in the help: who looks for it here is told where it is.
   app.add_flag_callback(
          "--visualize_pipline,--visualize-pipeline",

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "apps/cli/large_json.h"
-#include "apps/pipe_trace/load_run.h"
+#include "apps/pipe_trace/load_run_options.h"
 
 namespace CLI {
 class App;
@@ -18,7 +18,6 @@ struct PipeTraceOptions {
   std::vector<std::string> outputs;
   std::string format;  ///< of outputs whose name does not tell; empty: Chrome JSON for "-" only
   bool json = false;
-  bool bubbles = true;
   bool flows = true;
   bool absoluteTime = false;  ///< profiles count from the epoch, not from their first event
   bool follow = false;

@@ -71,7 +71,7 @@ void refuseFound(const std::string& output, const fs::path& file, const LoadRunO
   if (!fs::is_regular_file(file, error) || isOwn(file)) return;
   for (const std::string& input : load.inputs) {
     if (input == "-" || !fs::is_directory(input, error)) continue;
-    if (!isFoundIn(input, file, !load.pattern.empty())) continue;
+    if (!isFoundIn(input, file, !load.reading.pattern.empty())) continue;
     throw Error(fmt::format(
         "{} is in the input folder {} and is no profile that pipe-trace wrote; choose another name "
         "for the output, or move that file away",

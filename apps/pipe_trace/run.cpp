@@ -7,12 +7,12 @@
 
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
-#include "analysis/run_summary.h"
 #include "apps/pipe_trace/follow/follow.h"
-#include "apps/pipe_trace/load_run.h"
+#include "apps/pipe_trace/load_and_report.h"
 #include "apps/pipe_trace/outputs.h"
 #include "apps/pipe_trace/paddle.h"
 #include "apps/pipe_trace/write_profiles.h"
+#include "ingest/load_run.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {
@@ -22,12 +22,9 @@ int runPipeTrace(const PipeTraceOptions& options) {
   checkOutputs(options);
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;
-  Timeline timeline = loadRun(options.load, diagnostics, &files);
+  Timeline whole = loadAndReport(options.load, diagnostics, &files);
   checkOutputs(options, files);
-  RunSummary summary = summarize(timeline, options.load.threads);
-  appendBubbles(timeline, options.bubbles ? summary : RunSummary{}, options.load.threads);
-  timeline = selected(std::move(timeline), options.load.selection);
-  summary = selected(std::move(summary), options.load.selection);
+  const auto [timeline, summary] = readyToShow(std::move(whole), options.load);
   const std::string lines = writeProfiles(timeline, options);
 
   const auto& outputs = options.outputs;

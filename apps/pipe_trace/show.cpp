@@ -14,7 +14,7 @@
 #include "analysis/run_summary.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/terminal.h"
-#include "apps/pipe_trace/load_run.h"
+#include "apps/pipe_trace/load_and_report.h"
 #include "chart/step_span.h"
 #include "chart/text/text_chart.h"
 #include "trace/error.h"
@@ -135,14 +135,14 @@ int showCommand(int argc, char** argv) {
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
   Diagnostics diagnostics;
-  Timeline timeline = loadRun(options.load, diagnostics);
+  Timeline timeline = loadAndReport(options.load, diagnostics);
   const std::vector<StepSpan> steps = stepSpans(timeline);
   if (steps.empty()) throw Error("there is no step to draw: the run has no compute job");
   const std::vector<StepSpan> chosen = chosenSteps(steps, timeline, options);
   Selection selection = options.load.selection;
   selection.steps.clear();
   for (const StepSpan& step : chosen) selection.steps.push_back({step.step, step.step + 1});
-  const RunSummary summary = selected(summarize(timeline, options.load.threads), selection);
+  const RunSummary summary = selected(summarize(timeline, options.load.reading.threads), selection);
   selection.steps.clear();  // a rank that is already in the next step is not idle
   timeline = selected(std::move(timeline), selection);
   const int width =

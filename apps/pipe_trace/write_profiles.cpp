@@ -28,7 +28,7 @@ ProfileSummary writeOne(const Timeline& timeline, const PipeTraceOptions& option
   return writeProfile(timeline, formatOf(output, options),
                       {.flows = options.flows,
                        .absoluteTime = options.absoluteTime,
-                       .threads = options.load.threads},
+                       .threads = options.load.reading.threads},
                       file);
 }
 

@@ -3,9 +3,10 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <utility>
 
 #include "analysis/report/text_report.h"
-#include "analysis/run_summary.h"
+#include "ingest/load_run.h"
 #include "parser/chrome/write/writer.h"
 #include "parser/load_timeline.h"
 #include "parser/perfetto/writer.h"
@@ -40,15 +41,13 @@ class Phases {
 void convert(const std::string& input, const std::string& output,
              const ConversionOptions& options) {
   Phases phases(options.phases);
+  const RunRequest request{
+      .inputs = {input}, .reading = {.threads = options.threads}, .bubbles = options.bubbles};
   Diagnostics diagnostics;
-  Timeline timeline = loadTimeline({input}, {.threads = options.threads}, diagnostics);
+  Timeline whole = loadRun(request, diagnostics);
   phases.end("load");
-  completeTimeline(timeline, diagnostics, options.threads);
-  phases.end("complete");
-  const RunSummary summary = summarize(timeline, options.threads);
+  const auto [timeline, summary] = readyToShow(std::move(whole), request);
   phases.end("summarize");
-  appendBubbles(timeline, options.bubbles ? summary : RunSummary{}, options.threads);
-  phases.end("bubbles");
   OutputFile out(output);
   if (output.ends_with(".pftrace")) {
     writePerfetto(timeline, {.flows = options.flows, .threads = options.threads}, out);

@@ -5,8 +5,10 @@
 #include <fstream>
 #include <thread>
 
+#include "ingest/testing/skewed_run.h"
 #include "profiler/testing/recorded_log.h"
 #include "tests/testing/program_run.h"
+#include "trace/log/write_job_logs.h"
 
 namespace pipetrace {
 namespace {
@@ -120,6 +122,23 @@ TEST(PipeRunTest, CostsAreTakenFromARun) {
   const std::size_t at = run.out.find("step length");
   ASSERT_NE(at, std::string::npos);
   EXPECT_NEAR(std::stod(run.out.substr(at + 12)), 5 * 60 + 2 * 5, 20);
+}
+
+TEST(PipeRunTest, CostsOfARunOfTwoHostsAreTheSameWhateverTheirClocksShow) {
+  const auto plannedStep = [](Nanoseconds behind) {
+    const RecordedLog measured;
+    writeJobLogs(test::runOfTwoHosts(behind), measured.folder());
+    const RecordedLog log;
+    const ProgramRun run =
+        pipeRun(rehearsal(log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "1",
+                                "--steps", "1", "--costs-from", measured.folder()}));
+    std::istringstream line(run.out.substr(std::min(run.out.find("step length"), run.out.size())));
+    std::string word, length, unit;
+    for (std::string* each : {&word, &word, &word, &word, &length, &unit}) line >> *each;
+    EXPECT_EQ(unit, "ms") << run.out << run.err;
+    return length;
+  };
+  EXPECT_EQ(plannedStep(7'000'123), plannedStep(0));
 }
 
 TEST(PipeRunTest, AScheduleFileIsRehearsed) {

@@ -10,8 +10,9 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"
 #include "apps/cli/profile_format.h"
-#include "apps/pipe_trace/follow/run_follower.h"
+#include "apps/pipe_trace/load_and_report.h"
 #include "apps/pipe_trace/outputs.h"
+#include "ingest/run_follower.h"
 #include "parser/byte_source.h"
 #include "parser/job_log/job_log_reader.h"
 #include "parser/reader_registry.h"
@@ -119,11 +120,7 @@ int runFollow(const PipeTraceOptions& options) {
   checkInputs(options);
   const StopSignals signals;
   GrowingChromeJson profile(output);
-  RunFollower follower({.inputs = options.load.inputs,
-                        .bubbles = options.bubbles,
-                        .flows = options.flows,
-                        .selection = options.load.selection},
-                       profile);
+  RunFollower follower(options.load, options.flows, profile);
   bool hasFindings = false;
   const auto tell = [&] {
     const Diagnostics told = follower.takeDiagnostics();

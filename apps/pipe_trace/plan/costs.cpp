@@ -15,7 +15,7 @@
 
 #include "analysis/costs/costs_file.h"
 #include "analysis/costs/measured_costs.h"
-#include "apps/pipe_trace/load_run.h"
+#include "apps/pipe_trace/load_and_report.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -62,9 +62,12 @@ void readTime(Nanoseconds& to, const char* option, const std::string& text) {
 
 /// Stage by stage, also what all stages share: a run of four stages tells nothing of a fifth.
 GivenCosts measured(const std::vector<std::string>& inputs) {
+  LoadRunOptions options;
+  options.inputs = inputs;
+  options.strict = true;
+  options.quiet = true;
   Diagnostics diagnostics;
-  const Costs run =
-      measuredCosts(loadRun({.inputs = inputs, .strict = true, .quiet = true}, diagnostics));
+  const Costs run = measuredCosts(loadAndReport(options, diagnostics));
   GivenCosts costs = givenCosts(run);
   costs.forward.resize(run.stages.size(), costs.forward.front());
   costs.activation.clear();  // not in a log

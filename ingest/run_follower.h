@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "analysis/steps/selection.h"
+#include "ingest/run_request.h"
 #include "parser/chrome/write/growing_json.h"
 #include "parser/find_logs.h"
 #include "parser/job_log/log_tail.h"
@@ -22,15 +22,10 @@ namespace pipetrace {
 /// kept. Logs that appear later are picked up.
 class RunFollower {
  public:
-  struct Setting {
-    std::vector<std::string> inputs;  ///< folders, which are searched again, and single logs
-    bool bubbles = true;
-    bool flows = true;
-    Selection selection{};  ///< of which only these events are written
-  };
-
-  /// The profile must outlive it.
-  RunFollower(Setting setting, GrowingChromeJson& profile);
+  /// Takes `inputs` (folders, which are searched again, and single logs), `bubbles` and `selection`
+  /// of the request; times are as logged. With `flows` the profile gets the arrows between the
+  /// jobs. The profile must outlive this.
+  RunFollower(RunRequest request, bool flows, GrowingChromeJson& profile);
 
   /// Reads what is new and writes the steps that are finished by it. Throws Error when an input
   /// cannot be read or the profile cannot be written.
@@ -52,7 +47,8 @@ class RunFollower {
   /// Every rank of the run has closed its log, or its recorder is gone.
   bool isOver() const;
 
-  /// What has to come before anything is written, such as "ranks 2, 3"; empty when it is there.
+  /// The logs that have to come before anything is written, such as "ranks 2, 3"; empty when all
+  /// are there.
   std::string waitsFor() const;
 
   /// Steps are finished, but the selection has left nothing of them.
@@ -61,7 +57,7 @@ class RunFollower {
   std::size_t logCount() const { return logs_.size(); }
   /// How many steps are in the profile.
   std::int64_t stepCount() const { return steps_; }
-  /// What was found since the last call.
+  /// The findings since the last call.
   Diagnostics takeDiagnostics();
 
  private:
@@ -75,7 +71,7 @@ class RunFollower {
     RecorderWatch recorder{tail.path()};
     bool isNamed = false;  ///< by newlyOutOfSight()
   };
-  /// What makes an event of a rank one and the same.
+  /// Two events of a rank with the same identity are one.
   using Identity = std::tuple<int, JobKind, Nanoseconds, Nanoseconds, std::int64_t, std::int32_t>;
   using Steps = std::vector<std::vector<std::int32_t>>;  // by track and event
 
@@ -96,7 +92,8 @@ class RunFollower {
   bool allRanksAreThere() const;
   bool isClosed(const Log& log) const;
 
-  Setting setting_;
+  RunRequest request_;
+  bool flows_;
   GrowingChromeJson& profile_;
   std::vector<Log> logs_;
   std::set<std::string> known_;  // paths

@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/follow/run_follower.h"
+#include "ingest/run_follower.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -56,17 +56,17 @@ std::int32_t lastFinished(const Timeline& timeline, bool isEnd) {
 
 }  // namespace
 
-RunFollower::RunFollower(Setting setting, GrowingChromeJson& profile)
-    : setting_(std::move(setting)), profile_(profile) {
+RunFollower::RunFollower(RunRequest request, bool flows, GrowingChromeJson& profile)
+    : request_(std::move(request)), flows_(flows), profile_(profile) {
   findNewLogs();
 }
 
 void RunFollower::findNewLogs() {
-  for (const std::string& input : setting_.inputs) {
+  for (const std::string& input : request_.inputs) {
     std::error_code error;
     std::vector<FoundLog> found;
     if (fs::is_directory(input, error)) {
-      Diagnostics told;  // each time anew: what it says is of folders with logs that are whole
+      Diagnostics told;  // dropped: it is about folders with logs that are whole
       try {
         found = findLogs(input, told);
       } catch (const Error&) {
@@ -76,7 +76,7 @@ void RunFollower::findNewLogs() {
       found.push_back({input, rankOfLogName(fs::path(input).filename().string())});
     }
     for (const FoundLog& log : found) {
-      // What is compressed does not grow any more.
+      // A compressed log does not grow any more.
       if (log.by == FoundBy::kEnding || log.path.ends_with(".gz")) continue;
       if (!known_.insert(log.path).second) continue;
       logs_.push_back({.tail = LogTail(log.path), .rank = log.rank});
@@ -143,7 +143,7 @@ void RunFollower::addText(Log& log, std::string text) {
       text.resize(text.rfind('\n') + 1);
       stopAt(log, "it goes on");
     } else {
-      // Of the runs that it holds already the last one is followed.
+      // The last of the runs that it holds already is followed.
       if (log.rank) forgetRank(*log.rank);
       text.erase(0, meta);
     }
@@ -173,7 +173,7 @@ void RunFollower::addText(Log& log, std::string text) {
   keep(std::move(part));
 }
 
-/// Of lines among which there is no event.
+/// For lines without any event.
 void RunFollower::addInfoOf(const Log& log, const std::string& lines) {
   if (!log.hasBegun || lines.empty()) return;
   LogRun run;
@@ -243,7 +243,7 @@ bool RunFollower::isOver() const {
          });
 }
 
-/// What is pending, with steps counted on from those that are gone where the log gives none.
+/// The pending events; where the log gives no steps, they are counted on from those that are gone.
 Timeline RunFollower::completed() const {
   Timeline timeline = pending_;
   bool hasSteps = false;
@@ -288,7 +288,7 @@ void RunFollower::write(bool isEnd) {
   for (const auto& ofTrack : steps) added.insert(ofTrack.begin(), ofTrack.end());
   steps_ += std::count_if(added.begin(), added.end(), [&](std::int32_t step) {
     return step != kNotGiven && step > written_ && step <= last &&
-           setting_.selection.wantsStep(step);
+           request_.selection.wantsStep(step);
   });
   written_ = std::max(written_, last);
   forget(steps, last);
@@ -296,7 +296,7 @@ void RunFollower::write(bool isEnd) {
 }
 
 void RunFollower::addToProfile(Timeline timeline, std::int32_t last, bool everything) {
-  if (setting_.bubbles) appendBubbles(timeline, summarize(timeline));
+  if (request_.bubbles) appendBubbles(timeline, summarize(timeline));
   for (Track& track : timeline.tracks) {
     std::erase_if(track.events, [&](const Event& event) {
       const bool isFinished = event.step != kNotGiven && event.step <= last;
@@ -305,11 +305,11 @@ void RunFollower::addToProfile(Timeline timeline, std::int32_t last, bool everyt
   }
   std::erase_if(timeline.tracks, [](const Track& track) { return track.events.empty(); });
   select(timeline);
-  profile_.add(timeline, setting_.flows);
+  profile_.add(timeline, flows_);
 }
 
 void RunFollower::select(Timeline& timeline) {
-  const Selection& wanted = setting_.selection;
+  const Selection& wanted = request_.selection;
   if (!wanted.steps.empty()) {
     timeline.counters.clear();
     timeline = withSteps(std::move(timeline), wanted.steps);
@@ -360,7 +360,7 @@ void RunFollower::forget(const Steps& steps, std::int32_t last) {
     }
     track.events = std::move(kept);
   }
-  if (setting_.selection.steps.empty()) pending_.counters.clear();
+  if (request_.selection.steps.empty()) pending_.counters.clear();
   std::erase_if(pending_.counters, [](const CounterSeries& s) { return s.samples.empty(); });
   firstKept_ = last;
 }

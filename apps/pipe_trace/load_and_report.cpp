@@ -1,0 +1,46 @@
+#include "apps/pipe_trace/load_and_report.h"
+
+#include "apps/cli/command_line.h"
+#include "apps/cli/print_diagnostics.h"
+#include "apps/cli/progress_bar.h"
+#include "ingest/load_run.h"
+
+namespace pipetrace {
+namespace {
+
+/// The bar is gone when it returns, or throws.
+Timeline loadWithBar(const LoadRunOptions& options, Diagnostics& diagnostics,
+                     std::vector<LoadedFile>* files) {
+  LoadProgress progress;
+  RunRequest request = options;
+  request.reading.progress = &progress;
+  const ProgressBar bar("reading", progress.bytesRead, progress.bytesInAll,
+                        {.begin = options.begin, .quiet = options.quiet});
+  return loadRun(request, diagnostics, files);
+}
+
+}  // namespace
+
+Severity lowestToTell(const LoadRunOptions& options) {
+  if (!options.quiet) return Severity::kNote;
+  return options.strict ? Severity::kWarning : Severity::kError;
+}
+
+int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics) {
+  return options.strict && diagnostics.hasFindings() ? kExitFindings : 0;
+}
+
+Timeline loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
+                       std::vector<LoadedFile>* files) {
+  const Severity lowest = lowestToTell(options);
+  try {
+    Timeline timeline = loadWithBar(options, diagnostics, files);
+    printDiagnostics(diagnostics, lowest);
+    return timeline;
+  } catch (...) {
+    printDiagnostics(diagnostics, lowest);
+    throw;
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,66 @@
+#include "ingest/load_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analysis/clocks/align_clocks.h"
+#include "parser/job_log/job_log_reader.h"
+#include "parser/ring/ring_file_reader.h"
+
+namespace pipetrace {
+namespace {
+
+void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (isCompute(event.kind)) return;
+    }
+  }
+  diagnostics.add({.message = "no compute job (forward, backward, ...) in the input, so there are "
+                              "no steps and no bubbles",
+                   .advice = "jobs are known by the types that docs/log-format.md lists; events of "
+                             "other names are kept as they are"});
+}
+
+/// Whether some of the run was read as it was recorded, rather than from a profile.
+bool hasRecords(const std::vector<LoadedFile>& files) {
+  return std::any_of(files.begin(), files.end(), [](const LoadedFile& file) {
+    return file.format == JobLogReader().formatName() ||
+           file.format == RingFileReader().formatName();
+  });
+}
+
+bool hasBubbles(const Timeline& timeline) {
+  return std::any_of(timeline.tracks.begin(), timeline.tracks.end(), [](const Track& track) {
+    return track.lane == kBubbleLane && !track.events.empty();
+  });
+}
+
+}  // namespace
+
+Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
+                 std::vector<LoadedFile>* files) {
+  std::vector<LoadedFile> read;
+  Timeline timeline = loadTimeline(request.inputs, request.reading, diagnostics, &read);
+  giveTopology(timeline, request.topology, diagnostics);
+  if (request.align && (hasRecords(read) || !request.profilesAsWritten)) {
+    timeline = alignedByLog(std::move(timeline), diagnostics);
+  }
+  completeTimeline(timeline, diagnostics, request.reading.threads);
+  checkForJobs(timeline, diagnostics);
+  checkSelection(timeline, request.selection, diagnostics);
+  if (files != nullptr) *files = std::move(read);
+  return timeline;
+}
+
+ReadyRun readyToShow(Timeline run, const RunRequest& request) {
+  RunSummary summary = summarize(run, request.reading.threads);
+  const bool areKept = request.bubbles && request.profilesAsWritten && hasBubbles(run);
+  if (!areKept) {
+    appendBubbles(run, request.bubbles ? summary : RunSummary{}, request.reading.threads);
+  }
+  return {selected(std::move(run), request.selection),
+          selected(std::move(summary), request.selection)};
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <vector>
+
+#include "analysis/run_summary.h"
+#include "ingest/run_request.h"
+#include "parser/load_timeline.h"
+#include "trace/diagnostic.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Reads a whole run, on request.reading.threads threads: loadTimeline(), giveTopology(),
+/// alignedByLog(), completeTimeline(). It warns in `diagnostics` where there is no compute job and
+/// where the selection names what the run lacks. The selection itself is applied by readyToShow().
+///
+/// `files` and what it throws are as for loadTimeline(); `diagnostics` holds what was found even
+/// when it throws.
+Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
+                 std::vector<LoadedFile>* files = nullptr);
+
+/// A run with its bubbles, and its figures. Both hold what was selected only.
+struct ReadyRun {
+  Timeline timeline;
+  RunSummary summary;
+};
+
+/// Sums up a run that loadRun() made of the same request, adds or removes its bubbles, and selects.
+ReadyRun readyToShow(Timeline run, const RunRequest& request);
+
+}  // namespace pipetrace
