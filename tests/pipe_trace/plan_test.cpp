@@ -14,7 +14,7 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST_F(PlanCommand, WithoutTimesTheChartIsThePapersPicture) {
-  const ProgramRun result = planOf("1F1B");
+  const ProgramRun result = planOf("1F1B", {"--width", "106"});
   EXPECT_EQ(result.exitCode, 0);
   EXPECT_THAT(result.err, IsEmpty());
   EXPECT_THAT(
@@ -61,7 +61,26 @@ TEST_F(PlanCommand, WidthScalesTheChart) {
   EXPECT_THAT(out, HasSubstr("one column is 500 us"));
 }
 
-TEST_F(PlanCommand, SeveralStepsAreScaledToALine) {
+TEST_F(PlanCommand, EveryMicroBatchHasItsNumberAndNoLineIsTooWide) {
+  const std::vector<std::string> arguments = {"plan", "--schedule",      "1F1B", "--stages",
+                                              "4",    "--micro-batches", "32"};
+  const std::pair<const char*, std::size_t> widths[] = {{"60", 60},    {"200", 200}, {"", 100},
+                                                        {"wide", 100}, {"-3", 100},  {"1", 20}};
+  for (const auto& [columns, width] : widths) {
+    const char* const given = columns;
+    const std::string out =
+        run(arguments, {.inChild = [given] { ::setenv("COLUMNS", given, 1); }}).out;
+    std::istringstream lines(out.substr(0, out.find("F forward")));
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("1F1B")) EXPECT_LE(line.size(), width) << line;
+    }
+    if (width < 60) continue;
+    for (int i = 0; i < 32; ++i) EXPECT_THAT(out, HasSubstr("F" + std::to_string(i))) << columns;
+    EXPECT_THAT(out, Not(HasSubstr("F=  "))) << columns;
+  }
+}
+
+TEST_F(PlanCommand, LinesOfSeveralStepsAreNoWiderEither) {
   std::istringstream lines(planOf("1F1B", {"--steps", "8"}).out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }

@@ -28,9 +28,6 @@
 namespace pipetrace {
 namespace {
 
-// Of a chart that goes to no terminal: scaled, or one step in cells.
-constexpr int kUsualWidth = 100;
-constexpr int kWidestCells = 2000;
 // PaddlePaddle's converter takes a step that begins at 0 for none.
 constexpr Nanoseconds kBegin = 1'000'000;
 
@@ -77,10 +74,8 @@ void requireOneResult(const PlanOptions& options) {
 
 void print(const Plan& plan, const Simulation& simulation, const PlanOptions& options,
            const PlanReport& report) {
-  const int columns = std::max(terminalColumns().value_or(kUsualWidth), kMinTextChartWidth);
-  TextChartOptions chart{.width = options.width.value_or(columns), .colors = showsColors()};
-  const int widest = options.steps == 1 ? kWidestCells : kUsualWidth;
-  chart.unitWidth = terminalColumns() ? chart.width : options.width.value_or(widest);
+  const TextChartOptions chart{.width = options.width.value_or(lineColumns()),
+                               .colors = showsColors()};
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
