@@ -20,7 +20,7 @@ struct PlanReport {
 
 /// "1F1B, 4 ranks, 8 micro-batches", with the chunks of a rank where it has several.
 std::string planTitle(const Schedule& schedule);
-/// "length 33.0 ms, bubble ratio 0.2727, span bubble 0.2727".
+/// "length 33.00 ms, bubble ratio 0.2727, span bubble 0.2727".
 std::string planLine(const PlanFigures& figures);
 
 /// The figures for people, under the chart: length and bubbles, a row for each rank, the critical

@@ -84,7 +84,7 @@ TEST(TextChart, OneFOneBIsThePapersPicture) {
       "rank 3 -- -- -- F0 B0=== F1 B1=== F2 B2=== F3 B3=== F4 B4=== F5 B5=== F6 B6=== F7 B7=== -- "
       "-- -- -- -- --\n"
       "F forward, B backward, - idle\n"
-      "one cell is 1.00 ms\n");
+      "one cell is 1.000 ms\n");
 }
 
 TEST(TextChart, WithoutRoomForCellsTimeIsScaledToTheWidth) {
@@ -93,7 +93,7 @@ TEST(TextChart, WithoutRoomForCellsTimeIsScaledToTheWidth) {
   EXPECT_EQ(lines[1], "rank 0 F0F1F2F3------------B0= F4B1= F5B2= F6B3= F7B4= --B5= --B6= --B7=");
   EXPECT_EQ(lines[4], "rank 3 ------F0B0= F1B1= F2B2= F3B3= F4B4= F5B5= F6B6= F7B7= ------------");
   EXPECT_THAT(lines[0], HasSubstr("|10 ms"));
-  EXPECT_EQ(lines.back(), "one column is 500 us");
+  EXPECT_EQ(lines.back(), "one column is 500.0 us");
 }
 
 TEST(TextChart, NoLineIsLongerThanAskedFor) {
@@ -142,9 +142,9 @@ TEST(TextChart, CellsAreWrappedWhereNumbersHaveNoRoomInALine) {
   for (int i = 0; i < 8; ++i) jobs.push_back({0, i, i + 1, JobKind::kForward, 8 + i});
   const std::vector<std::string> lines = linesOf(textChart(timelineOf(jobs), {.width = 20}));
   EXPECT_THAT(lines,
-              testing::ElementsAre("       |0", "rank 0 F8= F9= F10", "",  //
-                                   "       |3 ms", "rank 0 F11 F12 F13", "", "       |6 ms",
-                                   "rank 0 F14 F15", "F forward, - idle", "one cell is 1.00 ms"));
+              testing::ElementsAre("       |0      |", "rank 0 F8= F9= F10", "",  //
+                                   "           |4 ms", "rank 0 F11 F12 F13", "", "       |6 ms",
+                                   "rank 0 F14 F15", "F forward, - idle", "one cell is 1.000 ms"));
 }
 
 TEST(TextChart, AJobThatIsWrappedGoesOnWithoutItsName) {

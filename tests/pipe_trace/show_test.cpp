@@ -40,7 +40,7 @@ TEST_F(ShowCommand, StepIsDrawnAsTheScheduleIs) {
   const ProgramRun result = show({logs(papersRun(1)), "--width", "110"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.out,
-              StartsWith("step 0, the only one: 33.0 ms, bubble ratio 0.2727\n       |0  "));
+              StartsWith("step 0, the only one: 33.00 ms, bubble ratio 0.2727\n       |0  "));
   EXPECT_THAT(result.out, HasSubstr("\nrank 2 -- -- F0 F1 -- -- B0=== F2 B1=== F3 B2=== F4 B3=== "
                                     "F5 B4=== F6 B5=== F7 B6=== -- B7=== -- -- -- --\n"));
   EXPECT_THAT(result.out, HasSubstr("\nF forward, B backward, - idle\n"));
