@@ -24,8 +24,9 @@ std::string planTitle(const Schedule& schedule);
 std::string planLine(const PlanFigures& figures);
 
 /// The figures for people, under the chart: length and bubbles, a row for each rank, the critical
-/// path, what theory says. Ends with a newline. `report` has figures.
-std::string planText(const PlanReport& report);
+/// path, what theory says. Ends with a newline. `report` has figures. Lines of prose have at most
+/// `width` bytes, as far as their words are shorter.
+std::string planText(const PlanReport& report, int width = 100);
 
 /// All of it as one JSON object, keys as docs/schedules.md lists them. Ends with a newline.
 std::string planJson(const PlanReport& report);

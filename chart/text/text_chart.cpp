@@ -11,6 +11,7 @@
 #include "chart/text/text_scale.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/folded_line.h"
 
 namespace pipetrace {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 // More cells than this are no picture any more, and gaps of that few digits are chance.
 constexpr Nanoseconds kMostCells = 20'000;
 // A wrapped chart with more lines than this shows less than one that is scaled.
-constexpr Nanoseconds kMostLines = 100;
+constexpr Nanoseconds kMostLines = 200;
 
 /// Of each rank the lane with the most work, ranks without any left out.
 std::vector<const Track*> workLanes(const Timeline& timeline) {
@@ -54,7 +55,10 @@ Timeline::Span spanOf(const std::vector<const Track*>& tracks) {
 class TextChart {
  public:
   TextChart(const Timeline& timeline, const TextChartOptions& options)
-      : tracks_(workLanes(timeline)), labels_(timeline), colors_(options.colors) {
+      : tracks_(workLanes(timeline)),
+        labels_(timeline),
+        colors_(options.colors),
+        width_(static_cast<std::size_t>(std::max(options.width, 0))) {
     checkWidth(options.width);
     scale_.range = options.range.value_or(tracks_.empty() ? Timeline::Span{} : spanOf(tracks_));
     if (scale_.range.begin >= scale_.range.end || !hasWork()) {
@@ -227,23 +231,25 @@ class TextChart {
     add(has(JobKind::kData), "D data");
     add(true, "- idle");
     add(hasShortJobs, ": idle but for short jobs");
-    text += "\n";
+    std::string scale;
     if (scale_.unit == 0 && !showsNumbers()) {
-      text += "a letter without a number: no room for its micro-batch; ";
+      scale += "a letter without a number: no room for its micro-batch; ";
     }
     if (labels_.chunks() > 2) {
-      text += "stage before the letter where there is room; ";
+      scale += "stage before the letter where there is room; ";
     }
-    if (oddChunks) text += "lower case: odd chunks of a rank; ";
-    if (scale_.unit > 0) return text + "one cell is " + formatDuration(scale_.unit) + "\n";
-    return text + "one column is " +
-           formatDuration(static_cast<Nanoseconds>(scale_.columnDuration() + 0.5)) + "\n";
+    if (oddChunks) scale += "lower case: odd chunks of a rank; ";
+    const Nanoseconds column = static_cast<Nanoseconds>(scale_.columnDuration() + 0.5);
+    scale += scale_.unit > 0 ? "one cell is " + formatDuration(scale_.unit)
+                             : "one column is " + formatDuration(column);
+    return foldedLine(text, width_) + "\n" + foldedLine(scale, width_) + "\n";
   }
 
   std::vector<const Track*> tracks_;
   JobText labels_;
   bool colors_;
   TextScale scale_;
+  std::size_t width_;
   int labelWidth_ = 0;
   int lineColumns_ = 0;  // of a line, after the label; more columns are wrapped
 };

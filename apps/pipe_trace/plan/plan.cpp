@@ -28,6 +28,7 @@
 namespace pipetrace {
 namespace {
 
+constexpr int kWidestProse = 100;  // columns; a chart may be wider
 // PaddlePaddle's converter takes a step that begins at 0 for none.
 constexpr Nanoseconds kBegin = 1'000'000;
 
@@ -79,7 +80,8 @@ void print(const Plan& plan, const Simulation& simulation, const PlanOptions& op
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
-  writeWholeFile("-", planTitle(plan.schedule) + "\n" + drawn + "\n" + planText(report));
+  writeWholeFile("-", planTitle(plan.schedule) + "\n" + drawn + "\n" +
+                          planText(report, std::min(chart.width, kWidestProse)));
 }
 
 std::string jobLists(const Schedule& schedule, const PaddleJobListOptions& options) {
