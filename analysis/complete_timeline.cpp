@@ -9,8 +9,8 @@
 #include "analysis/steps/incomplete_steps.h"
 #include "analysis/steps/step_cut.h"
 #include "analysis/topology/rank_agreement.h"
-#include "analysis/topology/topology.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {

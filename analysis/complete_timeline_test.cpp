@@ -4,9 +4,9 @@
 #include "analysis/run_summary.h"
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
-#include "analysis/topology/topology.h"
 #include "schedule/builders/builders.h"
 #include "schedule/simulate/simulate.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {

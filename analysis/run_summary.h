@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "trace/diagnostic.h"
+#include "trace/step_windows.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -16,19 +17,10 @@ struct RankStep {
 };
 
 /// One step over the ranks of one pipeline.
-struct StepSummary {
-  std::int32_t step = 0;
-  int replica = 0;               ///< data-parallel index
-  Nanoseconds begin = 0;         ///< first start of its compute jobs, over the ranks
-  Nanoseconds end = 0;           ///< last end of its compute and optimizer jobs
-  Nanoseconds windowEnd = 0;     ///< `end`, cut where the next step begins
-  Nanoseconds betweenSteps = 0;  ///< from windowEnd to the next step's begin; 0 for the last
-  double bubbleRatio = 0;        ///< 1 − Σ busy / (ranks · window)
-  double spanBubble = 0;         ///< (longest rank's last end − first start − work) / that span
-  std::vector<RankStep> ranks;   ///< those with a compute job in the run
-
-  Nanoseconds duration() const { return end - begin; }
-  Nanoseconds window() const { return windowEnd - begin; }
+struct StepSummary : StepWindow {
+  double bubbleRatio = 0;       ///< 1 − Σ busy / (ranks · window)
+  double spanBubble = 0;        ///< (longest rank's last end − first start − work) / that span
+  std::vector<RankStep> ranks;  ///< those with a compute job in the run
 };
 
 /// One rank over all steps.

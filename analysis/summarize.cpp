@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <span>
 
 #include "analysis/run_summary.h"
 #include "analysis/steps/busy_time.h"
-#include "analysis/steps/per_step.h"
-#include "analysis/topology/topology.h"
+#include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
@@ -24,20 +25,15 @@ struct RankWork {
   Interval span{kNsMax, kNsMin};  // of its compute jobs
   Nanoseconds work = 0;           // length of their union
   Nanoseconds busyUpTo = kNsMin;
-  Nanoseconds lastEnd = kNsMin;  // of its compute and optimizer jobs
-
-  bool hasCompute() const { return span.begin <= span.end; }
+  StepTimes times;
 };
 
 /// What all ranks of a pipeline did in one step.
 struct StepWork {
-  Interval span{kNsMax, kNsMin};  // first compute start, last compute or optimizer end
-  bool hasCompute = false;
+  StepTimes times;
   Nanoseconds longest = 0;     // of the ranks' own spans ...
   Nanoseconds workOfThat = 0;  // ... and what the first rank with that span worked
 };
-
-bool isOfStep(JobKind kind) { return isCompute(kind) || kind == JobKind::kOptimizer; }
 
 /// Adds the next compute job in the order of their begins.
 void addCompute(RankWork& rank, const Event& job) {
@@ -54,18 +50,15 @@ std::vector<PerStep<RankWork>::Entry> workOf(const Timeline& timeline, int rank)
   RankJobs jobs(timeline, rank, isOfStep);
   while (const Event* const job = jobs.next()) {
     RankWork& work = steps[job->step];
-    work.lastEnd = std::max(work.lastEnd, job->end);
+    work.times.add(*job);
     if (isCompute(job->kind)) addCompute(work, *job);
   }
   return steps.take();
 }
 
 void add(StepWork& step, const RankWork& rank) {
-  step.span.end = std::max(step.span.end, rank.lastEnd);
-  if (!rank.hasCompute()) return;
-  step.hasCompute = true;
-  step.span.begin = std::min(step.span.begin, rank.span.begin);
-  if (rank.span.length() <= step.longest) return;
+  step.times.add(rank.times);
+  if (!rank.times.hasCompute || rank.span.length() <= step.longest) return;
   step.longest = rank.span.length();
   step.workOfThat = rank.work;
 }
@@ -84,28 +77,6 @@ std::vector<PerStep<StepWork>::Entry> workOf(const Timeline& timeline,
     }
   });
   return steps.take();
-}
-
-/// Those of steps[from ...] in the order of their begin.
-std::vector<StepSummary*> byBegin(std::vector<StepSummary>& steps, std::size_t from) {
-  std::vector<StepSummary*> order;
-  order.reserve(steps.size() - from);
-  for (std::size_t i = from; i < steps.size(); ++i) order.push_back(&steps[i]);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const auto* a, const auto* b) { return a->begin < b->begin; });
-  return order;
-}
-
-/// Cuts each window where the step that begins next begins.
-void cutWindows(const std::vector<StepSummary*>& order) {
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    StepSummary& step = *order[i];
-    step.windowEnd = step.end;
-    if (i + 1 == order.size()) break;
-    const Nanoseconds next = order[i + 1]->begin;
-    step.windowEnd = std::min(step.end, next);
-    step.betweenSteps = next - step.windowEnd;
-  }
 }
 
 void fillRanks(const std::vector<StepSummary*>& order, const Timeline& timeline,
@@ -134,16 +105,16 @@ void addSteps(std::vector<StepSummary>& steps, const Timeline& timeline, int rep
     const auto work = workOf(timeline, ranks, threads);
     steps.reserve(before + work.size());
     for (const auto& [number, step] : work) {
-      if (!step.hasCompute) continue;
-      steps.push_back({.step = number,
-                       .replica = replica,
-                       .begin = step.span.begin,
-                       .end = step.span.end,
-                       .spanBubble = ratio(step.longest - step.workOfThat, step.longest)});
+      if (!step.times.hasCompute) continue;
+      StepSummary& summary = steps.emplace_back();
+      summary.step = number;
+      summary.replica = replica;
+      summary.begin = step.times.begin;
+      summary.end = step.times.end;
+      summary.spanBubble = ratio(step.longest - step.workOfThat, step.longest);
     }
   }
-  const std::vector<StepSummary*> order = byBegin(steps, before);
-  cutWindows(order);
+  const std::vector<StepSummary*> order = cutWindows(std::span(steps).subspan(before));
   fillRanks(order, timeline, ranks, threads);
 }
 

@@ -4,34 +4,25 @@
 #include <map>
 #include <tuple>
 
+#include "trace/step_windows.h"
+
 namespace pipetrace {
 
 std::vector<StepSpan> stepSpans(const Timeline& timeline) {
   std::map<std::int32_t, StepSpan> byNumber;
-  StepSpan* current = nullptr;  // neighbours are mostly of one step
-  for (const Track& track : timeline.tracks) {
-    for (const Event& event : track.events) {
-      const bool compute = isCompute(event.kind);
-      if (event.step < 0 || (!compute && event.kind != JobKind::kOptimizer)) continue;
-      if (current == nullptr || current->step != event.step) {
-        current =
-            &byNumber.try_emplace(event.step, StepSpan{event.step, kNsMax, kNsMin}).first->second;
-      }
-      if (compute) current->begin = std::min(current->begin, event.begin);
-      current->end = std::max(current->end, event.end);
-    }
+  for (const StepWindow& window : stepWindows(timeline)) {
+    const auto [at, isNew] =
+        byNumber.try_emplace(window.step, StepSpan{window.step, window.begin, window.windowEnd});
+    if (isNew) continue;
+    at->second.begin = std::min(at->second.begin, window.begin);
+    at->second.end = std::max(at->second.end, window.windowEnd);
   }
   std::vector<StepSpan> steps;
   steps.reserve(byNumber.size());
-  for (const auto& [number, step] : byNumber) {
-    if (step.begin != kNsMax) steps.push_back(step);  // an optimizer alone makes no step
-  }
+  for (const auto& [number, step] : byNumber) steps.push_back(step);
   std::sort(steps.begin(), steps.end(), [](const StepSpan& a, const StepSpan& b) {
     return std::tie(a.begin, a.step) < std::tie(b.begin, b.step);
   });
-  for (std::size_t i = 1; i < steps.size(); ++i) {
-    steps[i - 1].end = std::min(steps[i - 1].end, steps[i].begin);
-  }
   return steps;
 }
 

@@ -8,9 +8,9 @@
 
 namespace pipetrace {
 
-/// The window of one step over all ranks, as docs/metrics.md defines it: from the first start of
-/// its compute jobs (isCompute) to the last end of its compute and optimizer jobs, cut where the
-/// step that begins next begins. Windows do not overlap.
+/// One step over all ranks that a chart draws: from the first begin to the last end of its windows
+/// (StepWindow), one of each replica. With one replica it is the window itself, and spans do not
+/// overlap. With several they may: a replica may be in the next step while another is in this one.
 struct StepSpan {
   std::int32_t step = 0;
   Nanoseconds begin = 0;

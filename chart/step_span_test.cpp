@@ -22,19 +22,22 @@ TEST(StepSpanTest, AStepLastsFromItsFirstComputeJobToItsLastOptimizer) {
   }
 }
 
-TEST(StepSpanTest, AWindowIsCutWhereTheNextStepBegins) {
+TEST(StepSpanTest, AStepOfSeveralPipelinesLastsFromItsFirstToItsLastWindow) {
   Timeline timeline;
   timeline.track(0, kComputeLane).events = {
-      {.begin = 10, .end = 20, .step = 0, .kind = JobKind::kForward},
-      {.begin = 30, .end = 40, .step = 1, .kind = JobKind::kForward},
-      {.begin = 50, .end = 60, .step = 2, .kind = JobKind::kOptimizer}};
+      {.begin = 10, .end = 35, .step = 0, .kind = JobKind::kForward},
+      {.begin = 30, .end = 40, .step = 1, .kind = JobKind::kForward}};
   timeline.track(1, kComputeLane).events = {
-      {.begin = 15, .end = 35, .step = 0, .kind = JobKind::kBackward}};
+      {.begin = 5, .end = 32, .step = 0, .kind = JobKind::kForward},
+      {.begin = 50, .end = 60, .step = 1, .kind = JobKind::kForward}};
+  EXPECT_EQ(stepSpans(timeline)[0].end, 30) << "one pipeline, cut where the next step begins";
+  for (const int rank : {0, 1}) timeline.ranks[rank].dataParallelIndex = rank;
   const std::vector<StepSpan> steps = stepSpans(timeline);
-  ASSERT_EQ(steps.size(), 2U) << "an optimizer alone is no step";
-  EXPECT_EQ(steps[0].end, 30);
+  ASSERT_EQ(steps.size(), 2U);
+  EXPECT_EQ(steps[0].begin, 5);
+  EXPECT_EQ(steps[0].end, 32);
   EXPECT_EQ(steps[1].begin, 30);
-  EXPECT_EQ(steps[1].end, 40);
+  EXPECT_EQ(steps[1].end, 60);
 }
 
 TEST(StepSpanTest, MarksAreDrawnAtTheFirstForward) {

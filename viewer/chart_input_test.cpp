@@ -141,7 +141,7 @@ TEST(ChartInputTest, HoveringNamesTheJob) {
   ShownChart chart;
   const Event& job = chart.job(2, JobKind::kBackward, 6, 1);
   QTest::mouseMove(chart.widget().viewport(), chart.middleOf(2, job));
-  EXPECT_THAT(QToolTip::text().toStdString(), AllOf(HasSubstr("backward 6"), HasSubstr("20.0 ms"),
+  EXPECT_THAT(QToolTip::text().toStdString(), AllOf(HasSubstr("backward 6"), HasSubstr("20.00 ms"),
                                                     HasSubstr("Stage"), HasSubstr("Micro-batch")));
   QTest::mouseMove(chart.widget().viewport(), QPoint(600, 4));
   QTest::qWait(400);  // Qt hides a tooltip after a moment

@@ -33,7 +33,7 @@ TEST(JobFieldsTest, AJobTellsAllThatIsKnown) {
   EXPECT_EQ(valueOf(fields, "Stage"), "1");
   EXPECT_EQ(valueOf(fields, "Start"), "11.100000 ms");  // 0.1 lr, 10 forward, 1 transfer
   EXPECT_EQ(valueOf(fields, "End"), "21.100000 ms");
-  EXPECT_EQ(valueOf(fields, "Duration"), "10.0 ms (10000000 ns)");
+  EXPECT_EQ(valueOf(fields, "Duration"), "10.00 ms (10000000 ns)");
   EXPECT_EQ(valueOf(fields, "Peer"), "(none)");
   EXPECT_EQ(valueOf(fields, "Bubble"), "(none)");
 }
@@ -85,8 +85,8 @@ TEST(TooltipTest, APixelOfSeveralJobsSaysHowFullItIs) {
   hit.load.busy = 25 * kNsPerMs;
   hit.span = 100 * kNsPerMs;
   EXPECT_THAT(tooltipText(model, hit).toStdString(),
-              AllOf(HasSubstr("12 jobs in this pixel"), HasSubstr("25.0 % of 100 ms"),
-                    HasSubstr("forward 0, 10.0 ms")));
+              AllOf(HasSubstr("12 jobs in this pixel"), HasSubstr("25.0 % of 100.0 ms"),
+                    HasSubstr("forward 0, 10.00 ms")));
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ StepChoice legibleSteps(const ChartModel& model, int width) {
 }
 
 StepChoice allSteps(const ChartModel& model) {
-  return *stepsIn(model, {0, std::numeric_limits<std::int32_t>::max()});
+  using Limits = std::numeric_limits<std::int32_t>;
+  return *stepsIn(model, {Limits::min(), Limits::max()});
 }
 
 std::optional<StepChoice> stepsIn(const ChartModel& model, const StepChoice& asked) {

@@ -122,7 +122,7 @@ TEST(MainWindowTest, ASelectedJobIsDescribed) {
   ASSERT_GT(details->topLevelItemCount(), 8);
   EXPECT_EQ(details->topLevelItem(0)->text(1), "forward 1");
   EXPECT_THAT(allTexts(window.statusBar()).toStdString(),
-              HasSubstr("selected: forward 1, 10.0 ms"));
+              HasSubstr("selected: forward 1, 10.00 ms"));
 }
 
 TEST(MainWindowTest, WhatCannotBeReadIsSaidInTheWindow) {

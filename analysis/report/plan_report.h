@@ -20,12 +20,13 @@ struct PlanReport {
 
 /// "1F1B, 4 ranks, 8 micro-batches", with the chunks of a rank where it has several.
 std::string planTitle(const Schedule& schedule);
-/// "length 33.0 ms, bubble ratio 0.2727, span bubble 0.2727".
+/// "length 33.00 ms, bubble ratio 0.2727, span bubble 0.2727".
 std::string planLine(const PlanFigures& figures);
 
 /// The figures for people, under the chart: length and bubbles, a row for each rank, the critical
-/// path, what theory says. Ends with a newline. `report` has figures.
-std::string planText(const PlanReport& report);
+/// path, what theory says. Ends with a newline. `report` has figures. Lines of prose have at most
+/// `width` bytes, as far as their words are shorter.
+std::string planText(const PlanReport& report, int width = 100);
 
 /// All of it as one JSON object, keys as docs/schedules.md lists them. Ends with a newline.
 std::string planJson(const PlanReport& report);

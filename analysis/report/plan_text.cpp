@@ -5,6 +5,7 @@
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/folded_line.h"
 
 namespace pipetrace {
 namespace {
@@ -77,7 +78,7 @@ std::vector<std::string> stationsOf(const CriticalPath& path) {
   return stations;
 }
 
-std::string criticalPathText(const CriticalPath& path) {
+std::string criticalPathText(const CriticalPath& path, std::size_t width) {
   if (path.links.empty()) return "";
   constexpr std::size_t kShown = 20;
   const std::vector<std::string> stations = stationsOf(path);
@@ -86,7 +87,7 @@ std::string criticalPathText(const CriticalPath& path) {
   std::size_t column = text.size();
   for (std::size_t i = 0; i < shown; ++i) {
     const std::string entry = " " + stations[i] + (i + 1 < stations.size() ? "," : "");
-    if (column + entry.size() > 100) {
+    if (column + entry.size() > width) {
       text += "\n ";
       column = 1;
     }
@@ -96,23 +97,25 @@ std::string criticalPathText(const CriticalPath& path) {
   if (shown < stations.size()) {
     text += " and " + std::to_string(stations.size() - shown) + " more";
   }
-  text += "\n  of it";
+  text += "\n";
+  std::string shares = "  of it";
   const char* separator = " ";
   for (const auto& [kind, time] : path.totals()) {
-    text += separator + std::string(logName(kind)) + " " + formatDuration(time);
+    shares += separator + std::string(logName(kind)) + " " + formatDuration(time);
     separator = ", ";
   }
-  return text + "\n";
+  return text + foldedLine(shares, width) + "\n";
 }
 
-std::string theoryText(const ClosedForm& form) {
+std::string theoryText(const ClosedForm& form, std::size_t width) {
   std::string text = "theory: length of a step " + formatDuration(form.length);
   text += ", peak activations";
   constexpr std::size_t kShown = 16;
   for (std::size_t i = 0; i < std::min(form.peakLive.size(), kShown); ++i) {
     text += " " + std::to_string(form.peakLive[i]);
   }
-  return text + (form.peakLive.size() > kShown ? " ...\n" : "\n");
+  if (form.peakLive.size() > kShown) text += " ...";
+  return foldedLine(text, width) + "\n";
 }
 
 }  // namespace
@@ -132,11 +135,13 @@ std::string planLine(const PlanFigures& figures) {
          ratioText(figures.bubbleRatio) + ", span bubble " + ratioText(figures.spanBubble);
 }
 
-std::string planText(const PlanReport& report) {
-  std::string text = planLine(*report.figures);
-  if (report.steps > 1) text += ", " + std::to_string(report.steps) + " steps";
-  text += "\n\n" + rankTable(report) + "\n" + criticalPathText(report.figures->criticalPath);
-  if (report.figures->closedForm) text += theoryText(*report.figures->closedForm);
+std::string planText(const PlanReport& report, int width) {
+  const auto columns = static_cast<std::size_t>(std::max(width, 0));
+  std::string line = planLine(*report.figures);
+  if (report.steps > 1) line += ", " + std::to_string(report.steps) + " steps";
+  std::string text = foldedLine(line, columns) + "\n\n" + rankTable(report) + "\n" +
+                     criticalPathText(report.figures->criticalPath, columns);
+  if (report.figures->closedForm) text += theoryText(*report.figures->closedForm, columns);
   return text;
 }
 

@@ -27,21 +27,21 @@ TEST(TextReport, TablesAreAlignedAndSayWhatTheRunDid) {
             "2 ranks, 2 steps, schedule 1F1B, 3 micro-batches\n"
             "bubble ratio 0.2500 (bubbles not classified)\n"
             "\n"
-            "  rank    busy     idle  bubble ratio\n"
-            "     0  180 ms  60.0 ms        0.2500\n"
-            "     1  180 ms  60.0 ms        0.2500\n"
+            "  rank      busy      idle  bubble ratio\n"
+            "     0  180.0 ms  60.00 ms        0.2500\n"
+            "     1  180.0 ms  60.00 ms        0.2500\n"
             "\n"
-            "  step  length  until next  bubble ratio  span bubble\n"
-            "     0  120 ms        0 ns        0.2500       0.2500\n"
-            "     1  120 ms        0 ns        0.2500       0.2500\n");
+            "  step    length  until next  bubble ratio  span bubble\n"
+            "     0  120.0 ms        0 ns        0.2500       0.2500\n"
+            "     1  120.0 ms        0 ns        0.2500       0.2500\n");
 }
 
 TEST(TextReport, LongRunsShowTheFirstAndTheLastSteps) {
   const Simulation run = sample(100);
   const std::string text = textReport(run.timeline, summarize(run.timeline));
-  EXPECT_THAT(text, HasSubstr("\n     7  120 ms"));
-  EXPECT_THAT(text, Not(HasSubstr("\n     8  120 ms")));
-  EXPECT_THAT(text, HasSubstr("\n    92  120 ms"));
+  EXPECT_THAT(text, HasSubstr("\n     7  120.0 ms"));
+  EXPECT_THAT(text, Not(HasSubstr("\n     8  120.0 ms")));
+  EXPECT_THAT(text, HasSubstr("\n    92  120.0 ms"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3 + 3 + 1 + 1 + 17);
 }
 

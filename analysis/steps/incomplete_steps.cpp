@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/steps/per_step.h"
+#include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

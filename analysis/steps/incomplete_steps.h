@@ -1,8 +1,8 @@
 #pragma once
 
-#include "analysis/topology/topology.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/run_contents.h"
-#include "analysis/topology/topology.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {

@@ -6,7 +6,7 @@
 #include "analysis/run_summary.h"
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
-#include "analysis/topology/topology.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {

@@ -3,8 +3,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
+
+#include "chart/text/text_chart.h"
 
 namespace pipetrace {
 
@@ -13,6 +18,18 @@ std::optional<int> terminalColumns() {
   if (::isatty(STDOUT_FILENO) == 0) return std::nullopt;
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return std::nullopt;
   return size.ws_col;
+}
+
+int lineColumns() {
+  constexpr int kUsual = 100;
+  if (const auto columns = terminalColumns())
+    return std::clamp(*columns, kMinTextChartWidth, kMaxTextChartWidth);
+  const char* const text = std::getenv("COLUMNS");
+  const std::string_view given = text == nullptr ? "" : text;
+  int columns = 0;
+  const auto [rest, error] = std::from_chars(given.data(), given.data() + given.size(), columns);
+  const bool isNumber = error == std::errc() && rest == given.data() + given.size() && columns > 0;
+  return isNumber ? std::clamp(columns, kMinTextChartWidth, kMaxTextChartWidth) : kUsual;
 }
 
 bool showsColors() {

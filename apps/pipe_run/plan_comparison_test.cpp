@@ -37,7 +37,7 @@ TEST(PlanComparisonTest, TheStepIsJudgedRelativeToThePlan) {
 TEST(PlanComparisonTest, AStepOfNoTimeIsOffByATime) {
   const PlanComparison comparison = comparisonOf(50 * kNsPerUs, 0, 0.5, 0);
   EXPECT_FALSE(comparison.agrees());
-  EXPECT_THAT(toText(comparison), HasSubstr("+50.0 us"));
+  EXPECT_THAT(toText(comparison), HasSubstr("+50.00 us"));
   EXPECT_THAT(toText(comparison), Not(HasSubstr("inf")));
 }
 

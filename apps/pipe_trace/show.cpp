@@ -24,8 +24,6 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kUsualWidth = 100;
-
 struct ShowOptions {
   LoadRunOptions load;
   std::optional<int> step;
@@ -48,7 +46,7 @@ void addShowOptions(CLI::App& app, ShowOptions& options) {
       ->check(CLI::Range(0, 2'000'000'000).description(""))
       ->excludes("--steps");
   app.add_option("--width", options.width,
-                 "Columns of a line (default: those of the terminal, or 100)")
+                 "Columns of a line (default: those of the terminal, else COLUMNS, else 100)")
       ->type_name("C")
       ->check(CLI::Range(kMinTextChartWidth, kMaxTextChartWidth).description(""));
 }
@@ -145,11 +143,9 @@ int showCommand(int argc, char** argv) {
   const RunSummary summary = selected(summarize(timeline, options.load.reading.threads), selection);
   selection.steps.clear();  // a rank that is already in the next step is not idle
   timeline = selected(std::move(timeline), selection);
-  const int width =
-      options.width.value_or(std::max(terminalColumns().value_or(kUsualWidth), kMinTextChartWidth));
-  const std::string chart = textChart(
-      timeline,
-      {.width = width, .unitWidth = width, .range = spanOf(chosen), .colors = showsColors()});
+  const int width = options.width.value_or(lineColumns());
+  const std::string chart =
+      textChart(timeline, {.width = width, .range = spanOf(chosen), .colors = showsColors()});
   writeWholeFile("-", headline(chosen, steps, summary) + chart);
   return exitCodeOf(options.load, diagnostics);
 }

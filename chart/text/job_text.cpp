@@ -75,13 +75,20 @@ std::string JobText::fitting(int rank, const Event& job, int width) const {
     return static_cast<int>(text.size()) <= width;
   };
   if (std::string text = whole(rank, job); fits(text)) return text;
-  if (job.kind == JobKind::kForwardBackward) {
-    if (std::string text = fused(rank, job, ""); fits(text)) return text;
-  } else if (isCompute(job.kind) && job.microBatch >= 0) {
-    const std::string text = letter(job) + std::to_string(job.microBatch);
-    if (fits(text)) return text;
-  }
+  if (std::string text = shortest(rank, job); fits(text)) return text;
   return std::string(1, letter(job));
+}
+
+std::string JobText::shortest(int rank, const Event& job) const {
+  if (job.kind == JobKind::kForwardBackward) return fused(rank, job, "");
+  std::string text(1, letter(job));
+  if (isCompute(job.kind) && job.microBatch >= 0) text += std::to_string(job.microBatch);
+  return text;
+}
+
+bool JobText::hasNumberIn(int rank, const Event& job, int width) const {
+  return !isCompute(job.kind) || job.microBatch < 0 ||
+         static_cast<int>(shortest(rank, job).size()) <= width;
 }
 
 char JobText::letter(const Event& job) const {

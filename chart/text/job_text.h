@@ -20,6 +20,9 @@ class JobText {
   std::string whole(int rank, const Event& job) const;
   /// The longest form of at most `width` characters (at least 1): in the end the letter alone.
   std::string fitting(int rank, const Event& job, int width) const;
+  /// Whether what is fitting() in that many characters shows the job's micro-batches, all of them.
+  /// So it does for a job that has none.
+  bool hasNumberIn(int rank, const Event& job, int width) const;
   /// The letter alone; '&' for a fused pair.
   char letter(const Event& job) const;
 
@@ -28,6 +31,8 @@ class JobText {
 
  private:
   std::string numbered(char letter, int stage, int chunk, int microBatch) const;
+  /// The shortest text with all micro-batches of a job that has any.
+  std::string shortest(int rank, const Event& job) const;
   std::string fused(int rank, const Event& job, const char* between) const;
 
   const Timeline& timeline_;

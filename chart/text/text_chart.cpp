@@ -11,12 +11,15 @@
 #include "chart/text/text_scale.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/folded_line.h"
 
 namespace pipetrace {
 namespace {
 
 // More cells than this are no picture any more, and gaps of that few digits are chance.
 constexpr Nanoseconds kMostCells = 20'000;
+// A wrapped chart with more lines than this shows less than one that is scaled.
+constexpr Nanoseconds kMostLines = 200;
 
 /// Of each rank the lane with the most work, ranks without any left out.
 std::vector<const Track*> workLanes(const Timeline& timeline) {
@@ -52,29 +55,33 @@ Timeline::Span spanOf(const std::vector<const Track*>& tracks) {
 class TextChart {
  public:
   TextChart(const Timeline& timeline, const TextChartOptions& options)
-      : tracks_(workLanes(timeline)), labels_(timeline), colors_(options.colors) {
+      : tracks_(workLanes(timeline)),
+        labels_(timeline),
+        colors_(options.colors),
+        width_(static_cast<std::size_t>(std::max(options.width, 0))) {
     checkWidth(options.width);
-    checkWidth(options.unitWidth);
     scale_.range = options.range.value_or(tracks_.empty() ? Timeline::Span{} : spanOf(tracks_));
     if (scale_.range.begin >= scale_.range.end || !hasWork()) {
       throw Error("there is no forward or backward job to draw");
     }
     labelWidth_ = 1 + (tracks_.empty() ? 0 : static_cast<int>(rankLabel(*tracks_.back()).size()));
     scale_.columns = std::max(1, options.width - labelWidth_);
-    chooseUnit(options.unitWidth - labelWidth_);
+    lineColumns_ = scale_.columns;
+    chooseScale();
   }
 
   std::string run() const {
-    std::string text(static_cast<std::size_t>(labelWidth_), ' ');
-    addLine(text, axisText(scale_));
+    std::vector<TextRow> rows;
     bool hasShortJobs = false;
     for (const Track* track : tracks_) {
-      std::string label = rankLabel(*track);
-      label.resize(static_cast<std::size_t>(labelWidth_), ' ');
-      text += label;
-      const TextRow row = textRow(*track, scale_, labels_);
-      hasShortJobs = hasShortJobs || row.text.find(TextRow::kShortJobs) != std::string::npos;
-      addLine(text, painted(row));
+      rows.push_back(textRow(*track, scale_, labels_));
+      const std::string& row = rows.back().text;
+      hasShortJobs = hasShortJobs || row.find(TextRow::kShortJobs) != std::string::npos;
+    }
+    std::string text;
+    for (int first = 0; first < scale_.columns; first += lineColumns_) {
+      if (first > 0) text += "\n";
+      addPart(text, rows, first);
     }
     return text + legend(hasShortJobs);
   }
@@ -93,6 +100,27 @@ class TextChart {
     text += line + "\n";
   }
 
+  /// What fits into a line, from column `first` on.
+  void addPart(std::string& text, const std::vector<TextRow>& rows, int first) const {
+    const auto from = static_cast<std::size_t>(first);
+    const auto count = static_cast<std::size_t>(std::min(lineColumns_, scale_.columns - first));
+    TextScale part = scale_;
+    part.columns = static_cast<int>(count);
+    if (scale_.unit > 0) {
+      part.before = first / scale_.cell * scale_.unit;
+      part.range.begin += part.before;
+      part.range.end = part.range.begin + part.columns / scale_.cell * scale_.unit;
+    }
+    text.append(static_cast<std::size_t>(labelWidth_), ' ');
+    addLine(text, axisText(part));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::string label = rankLabel(*tracks_[i]);
+      label.resize(static_cast<std::size_t>(labelWidth_), ' ');
+      text += label;
+      addLine(text, painted(rows[i], from, count));
+    }
+  }
+
   template <typename F>
   void forEachJob(const F& f) const {
     for (const Track* track : tracks_) {
@@ -109,7 +137,17 @@ class TextChart {
     return found;
   }
 
-  void chooseUnit(int columns) {
+  /// Whether every job of the scaled chart has room for its micro-batch number.
+  bool showsNumbers() const {
+    bool shows = true;
+    forEachJob([&](const Track& track, const Event& job) {
+      const int room = scale_.columnAt(job.end) - scale_.columnAt(job.begin);
+      shows = shows && labels_.hasNumberIn(track.rank, job, room);
+    });
+    return shows;
+  }
+
+  void chooseScale() {
     const auto& [begin, end] = scale_.range;
     Nanoseconds unit = end - begin;
     forEachJob([&](const Track&, const Event& job) {
@@ -125,11 +163,16 @@ class TextChart {
       const Nanoseconds units = job.duration() / unit;
       cell = std::max(cell, (needed + units - 1) / units);
     });
-    if (cells * cell > columns) {
+    if (cells * cell > lineColumns_) {
       // Equal jobs equally long, as long as that leaves room for "F0".
       const Nanoseconds columnsPerUnit = scale_.columns / cells;
       if (columnsPerUnit >= 2) scale_.columns = static_cast<int>(cells * columnsPerUnit);
-      return;
+      if (showsNumbers()) return;
+      const Nanoseconds cellsOfALine = lineColumns_ / cell;
+      if (cellsOfALine == 0) return;
+      const Nanoseconds parts = (cells + cellsOfALine - 1) / cellsOfALine;
+      if (parts * (std::ssize(tracks_) + 2) > kMostLines) return;
+      lineColumns_ = static_cast<int>(cellsOfALine * cell);
     }
     scale_.unit = unit;
     scale_.cell = static_cast<int>(cell);
@@ -148,15 +191,16 @@ class TextChart {
     }
   }
 
-  std::string painted(const TextRow& row) const {
-    std::string text = row.text;
+  std::string painted(const TextRow& row, std::size_t from, std::size_t count) const {
+    std::string text = row.text.substr(from, count);
     text.erase(text.find_last_not_of(' ') + 1);
     if (!colors_) return text;
     std::string colored;
     for (std::size_t i = 0; i < text.size(); ++i) {
-      if (i == 0 || row.kinds[i] != row.kinds[i - 1]) {
+      const JobKind kind = row.kinds[from + i];
+      if (i == 0 || kind != row.kinds[from + i - 1]) {
         if (i > 0) colored += "\x1b[0m";
-        colored += colorOf(row.kinds[i]);
+        colored += colorOf(kind);
       }
       colored += text[i];
     }
@@ -187,21 +231,27 @@ class TextChart {
     add(has(JobKind::kData), "D data");
     add(true, "- idle");
     add(hasShortJobs, ": idle but for short jobs");
-    text += "\n";
-    if (labels_.chunks() > 2) {
-      text += "stage before the letter where there is room; ";
+    std::string scale;
+    if (scale_.unit == 0 && !showsNumbers()) {
+      scale += "a letter without a number: no room for its micro-batch; ";
     }
-    if (oddChunks) text += "lower case: odd chunks of a rank; ";
-    if (scale_.unit > 0) return text + "one cell is " + formatDuration(scale_.unit) + "\n";
-    return text + "one column is " +
-           formatDuration(static_cast<Nanoseconds>(scale_.columnDuration() + 0.5)) + "\n";
+    if (labels_.chunks() > 2) {
+      scale += "stage before the letter where there is room; ";
+    }
+    if (oddChunks) scale += "lower case: odd chunks of a rank; ";
+    const Nanoseconds column = static_cast<Nanoseconds>(scale_.columnDuration() + 0.5);
+    scale += scale_.unit > 0 ? "one cell is " + formatDuration(scale_.unit)
+                             : "one column is " + formatDuration(column);
+    return foldedLine(text, width_) + "\n" + foldedLine(scale, width_) + "\n";
   }
 
   std::vector<const Track*> tracks_;
   JobText labels_;
   bool colors_;
   TextScale scale_;
+  std::size_t width_;
   int labelWidth_ = 0;
+  int lineColumns_ = 0;  // of a line, after the label; more columns are wrapped
 };
 
 }  // namespace

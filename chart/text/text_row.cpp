@@ -66,7 +66,11 @@ class RowDrawing {
     const int right = scale_.columnAt(job.end);
     if (left == right) return;  // cut off by the range
     const int width = right - left;
-    const bool hasBlank = scale_.unit > 0 ? scale_.cell > 1 : width > 2;
+    // A number is worth more than the blank after it.
+    const bool hasBlank = scale_.unit > 0
+                              ? scale_.cell > 1
+                              : width > 2 && (labels_.hasNumberIn(track_.rank, job, width - 1) ||
+                                              !labels_.hasNumberIn(track_.rank, job, width));
     const int filled = hasBlank ? width - 1 : width;
     std::string text = labels_.fitting(track_.rank, job, filled);
     text.resize(static_cast<std::size_t>(filled), '=');

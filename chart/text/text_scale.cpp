@@ -24,12 +24,14 @@ Nanoseconds resolutionOf(Nanoseconds distance) {
 
 std::vector<Mark> marksEvery(const TextScale& scale, Nanoseconds distance) {
   std::vector<Mark> marks;
-  const Nanoseconds length = scale.range.end - scale.range.begin;
+  const Nanoseconds end = scale.before + (scale.range.end - scale.range.begin);
   const Nanoseconds resolution = resolutionOf(distance);
-  for (Nanoseconds time = 0;; time += distance) {
-    const int column = scale.columnAt(scale.range.begin + time);
-    if (column < scale.columns) marks.push_back({column, timeLabel(time, length, resolution)});
-    if (time > length - distance) return marks;
+  const Nanoseconds past = scale.before % distance;
+  for (Nanoseconds time = past == 0 ? scale.before : scale.before - past + distance;;
+       time += distance) {
+    const int column = scale.columnAt(scale.range.begin + (time - scale.before));
+    if (column < scale.columns) marks.push_back({column, timeLabel(time, end, resolution)});
+    if (time > end - distance) return marks;
   }
 }
 

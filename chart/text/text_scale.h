@@ -15,6 +15,8 @@ struct TextScale {
   /// blank. Else 0.
   Nanoseconds unit = 0;
   int cell = 0;
+  /// How long the chart is before `range`: labels count from its start.
+  Nanoseconds before = 0;
 
   /// The column at whose left edge `time` lies, 0 .. columns: rounded, and to the edge where the
   /// time is outside the range.

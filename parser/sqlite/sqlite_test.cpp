@@ -117,7 +117,7 @@ TEST_F(SqliteTest, JobsBubblesStepsAndCountersCanBeAskedForWithSql) {
   EXPECT_THAT(ask("p.sqlite", "SELECT name, count(*) FROM counter GROUP BY name"),
               ElementsAre("loss|4", "memory|4"));
   // From the first forward on rank 0, to the last optimizer.
-  EXPECT_EQ(ask("p.sqlite", "SELECT * FROM step"),
+  EXPECT_EQ(ask("p.sqlite", "SELECT step, replica, begin_ns, end_ns, duration_ns FROM step"),
             ask("p.sqlite",
                 "SELECT step, 0, min(begin_ns) FILTER (WHERE kind IN ('forward', 'backward')), "
                 "max(end_ns), max(end_ns) - min(begin_ns) FILTER (WHERE kind IN ('forward', "

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "parser/sqlite/format.h"
 #include "trace/display_name.h"
 #include "trace/error.h"
+#include "trace/step_windows.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -75,38 +75,19 @@ class EventTable {
   SqliteStatement insert_;
 };
 
-/// A step lasts from the first begin of its compute jobs to the last end of its compute and
-/// optimizer jobs, over all ranks of one replica (docs/metrics.md).
-class Steps {
- public:
-  void add(int replica, const Event& event) {
-    if (event.step == kNotGiven) return;
-    if (!isCompute(event.kind) && event.kind != JobKind::kOptimizer) return;
-    Span& span = spans_[{event.step, replica}];
-    if (isCompute(event.kind)) span.begin = std::min(span.begin, event.begin);
-    span.end = std::max(span.end, event.end);
+void writeSteps(const SqliteDatabase& database, const Timeline& timeline) {
+  SqliteStatement insert = database.prepare("INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)");
+  for (const StepWindow& step : stepWindows(timeline)) {
+    insert.bind(0, std::int64_t{step.step});
+    insert.bind(1, std::int64_t{step.replica});
+    insert.bind(2, step.begin);
+    insert.bind(3, step.end);
+    insert.bind(4, step.duration());
+    insert.bind(5, step.window());
+    insert.bind(6, step.betweenSteps);
+    insert.run();
   }
-
-  void write(const SqliteDatabase& database) const {
-    SqliteStatement insert = database.prepare("INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5)");
-    for (const auto& [key, span] : spans_) {
-      if (span.begin == kNsMax) continue;
-      insert.bind(0, std::int64_t{key.first});
-      insert.bind(1, std::int64_t{key.second});
-      insert.bind(2, span.begin);
-      insert.bind(3, span.end);
-      insert.bind(4, span.end - span.begin);
-      insert.run();
-    }
-  }
-
- private:
-  struct Span {
-    Nanoseconds begin = kNsMax;
-    Nanoseconds end = kNsMin;
-  };
-  std::map<std::pair<std::int32_t, int>, Span> spans_;
-};
+}
 
 void writeMeta(const SqliteDatabase& database, const Timeline& timeline) {
   std::string ours;
@@ -126,7 +107,6 @@ void writeEvents(const SqliteDatabase& database, const Timeline& timeline,
   SqliteStatement insertTrack = database.prepare("INSERT INTO track VALUES (?1, ?2, ?3)");
   EventTable jobs(database, "job");
   EventTable bubbles(database, "bubble");
-  Steps steps;
   std::int64_t id = 0;
   std::int64_t trackId = 0;
   for (const Track& track : timeline.tracks) {
@@ -135,17 +115,12 @@ void writeEvents(const SqliteDatabase& database, const Timeline& timeline,
     insertTrack.bind(1, std::int64_t{track.rank});
     insertTrack.bind(2, lane);
     insertTrack.run();
-    const auto info = timeline.ranks.find(track.rank);
-    const int replica =
-        info == timeline.ranks.end() ? 0 : info->second.dataParallelIndex.value_or(0);
     for (const Event& event : track.events) {
       summary.add(track, event);
-      steps.add(replica, event);
       // One numbering for both tables keeps the order of a lane that is in both.
       (event.kind == JobKind::kBubble ? bubbles : jobs).add(++id, trackId, track, timeline, event);
     }
   }
-  steps.write(database);
 }
 
 void writeCounters(const SqliteDatabase& database, const Timeline& timeline,
@@ -193,6 +168,7 @@ ProfileSummary writeSqlite(const Timeline& timeline, OutputFile& out) {
   database.run("BEGIN");
   writeMeta(database, timeline);
   writeEvents(database, timeline, summary);
+  writeSteps(database, timeline);
   writeCounters(database, timeline, summary);
   database.run("COMMIT");
   copyFile(database.fileDescriptor(), out);

@@ -33,7 +33,7 @@ TEST_F(PipeTrace, LogsBecomeAProfileAndASummary) {
   EXPECT_EQ(result.exitCode, 0);
   EXPECT_THAT(result.err, IsEmpty());
   EXPECT_THAT(result.out, StartsWith("4 ranks, 1 step, schedule 1F1B, 8 micro-batches\n"));
-  EXPECT_THAT(result.out, HasSubstr("\n     3  240 ms  "));
+  EXPECT_THAT(result.out, HasSubstr("\n     3  240.0 ms  "));
 
   int jobs = 0;
   int transfers = 0;

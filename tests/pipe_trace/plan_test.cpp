@@ -14,7 +14,7 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST_F(PlanCommand, WithoutTimesTheChartIsThePapersPicture) {
-  const ProgramRun result = planOf("1F1B");
+  const ProgramRun result = planOf("1F1B", {"--width", "106"});
   EXPECT_EQ(result.exitCode, 0);
   EXPECT_THAT(result.err, IsEmpty());
   EXPECT_THAT(
@@ -32,19 +32,19 @@ TEST_F(PlanCommand, WithoutTimesTheChartIsThePapersPicture) {
           "rank 3 -- -- -- F0 B0=== F1 B1=== F2 B2=== F3 B3=== F4 B4=== F5 B5=== F6 B6=== F7 "
           "B7=== -- -- -- -- -- --\n"
           "F forward, B backward, - idle\n"
-          "one cell is 1.00 ms\n\n"));
+          "one cell is 1.000 ms\n\n"));
 }
 
 TEST_F(PlanCommand, FiguresStandUnderTheChart) {
   const std::string out = planOf("1F1B").out;
-  EXPECT_THAT(out, HasSubstr("\nlength 33.0 ms, bubble ratio 0.2727, span bubble 0.2727\n"));
+  EXPECT_THAT(out, HasSubstr("\nlength 33.00 ms, bubble ratio 0.2727, span bubble 0.2727\n"));
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_THAT(out, HasSubstr("\n     " + std::to_string(rank) +
-                               "  24.0 ms  9.00 ms        0.2727                 " +
+                               "  24.00 ms  9.000 ms        0.2727                 " +
                                std::to_string(4 - rank) + "\n"));
   }
   EXPECT_THAT(out, HasSubstr("critical path: rank 0 0F0"));
-  EXPECT_THAT(out, HasSubstr("theory: length of a step 33.0 ms, peak activations 4 3 2 1\n"));
+  EXPECT_THAT(out, HasSubstr("theory: length of a step 33.00 ms, peak activations 4 3 2 1\n"));
   EXPECT_THAT(out, Not(HasSubstr("peak memory")));
 }
 
@@ -58,10 +58,27 @@ TEST_F(PlanCommand, MemoryHasAColumnWhereItIsKnown) {
 TEST_F(PlanCommand, WidthScalesTheChart) {
   const std::string out = planOf("1F1B", {"--width", "73"}).out;
   EXPECT_THAT(out, HasSubstr("rank 0 F0F1F2F3------------B0= F4B1= F5"));
-  EXPECT_THAT(out, HasSubstr("one column is 500 us"));
+  EXPECT_THAT(out, HasSubstr("one column is 500.0 us"));
 }
 
-TEST_F(PlanCommand, SeveralStepsAreScaledToALine) {
+TEST_F(PlanCommand, EveryMicroBatchHasItsNumberAndNoLineIsTooWide) {
+  const std::vector<std::string> arguments = {"plan", "--schedule",      "1F1B", "--stages",
+                                              "4",    "--micro-batches", "32"};
+  const std::pair<const char*, std::size_t> widths[] = {{"60", 60},    {"200", 200}, {"", 100},
+                                                        {"wide", 100}, {"-3", 100},  {"1", 20}};
+  for (const auto& [columns, width] : widths) {
+    const char* const given = columns;
+    const std::string out =
+        run(arguments, {.inChild = [given] { ::setenv("COLUMNS", given, 1); }}).out;
+    if (width < 60) continue;  // the table of ranks is as wide as it is
+    std::istringstream lines(out);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), width) << line;
+    for (int i = 0; i < 32; ++i) EXPECT_THAT(out, HasSubstr("F" + std::to_string(i))) << columns;
+    EXPECT_THAT(out, Not(HasSubstr("F=  "))) << columns;
+  }
+}
+
+TEST_F(PlanCommand, LinesOfSeveralStepsAreNoWiderEither) {
   std::istringstream lines(planOf("1F1B", {"--steps", "8"}).out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
 }

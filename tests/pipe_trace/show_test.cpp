@@ -29,11 +29,18 @@ class ShowCommand : public PipeTrace {
   }
 };
 
+std::size_t longestLine(const std::string& text) {
+  std::size_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  return longest;
+}
+
 TEST_F(ShowCommand, StepIsDrawnAsTheScheduleIs) {
   const ProgramRun result = show({logs(papersRun(1)), "--width", "110"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.out,
-              StartsWith("step 0, the only one: 33.0 ms, bubble ratio 0.2727\n       |0  "));
+              StartsWith("step 0, the only one: 33.00 ms, bubble ratio 0.2727\n       |0  "));
   EXPECT_THAT(result.out, HasSubstr("\nrank 2 -- -- F0 F1 -- -- B0=== F2 B1=== F3 B2=== F4 B3=== "
                                     "F5 B4=== F6 B5=== F7 B6=== -- B7=== -- -- -- --\n"));
   EXPECT_THAT(result.out, HasSubstr("\nF forward, B backward, - idle\n"));
@@ -54,13 +61,17 @@ TEST_F(ShowCommand, TimesOfARunAreScaledToTheWidth) {
 }
 
 TEST_F(ShowCommand, WithoutATerminalLinesHave100Columns) {
-  const ProgramRun result = show({logs(sample())});
-  std::size_t longest = 0;
-  std::istringstream lines(result.out);
-  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
-  EXPECT_LE(longest, 100U);
-  EXPECT_GE(longest, 90U);
+  const ProgramRun result = show({logs(sample())}, {.inChild = [] { ::unsetenv("COLUMNS"); }});
+  EXPECT_LE(longestLine(result.out), 100U);
+  EXPECT_GE(longestLine(result.out), 90U);
   EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(ShowCommand, WithoutATerminalLinesHaveAsManyColumnsAsTheVariableSays) {
+  const ProgramRun result =
+      show({logs(sample())}, {.inChild = [] { ::setenv("COLUMNS", "140", 1); }});
+  EXPECT_LE(longestLine(result.out), 140U);
+  EXPECT_GE(longestLine(result.out), 130U);
 }
 
 TEST_F(ShowCommand, LastCompleteStepIsTheDefault) {

@@ -119,11 +119,11 @@ std::string formatDuration(Nanoseconds duration) {
   const double magnitude = value < 0 ? -value : value;
   std::array<char, 48> text{};
   for (const Unit& unit : kUnits) {
-    // 999.5 of the next smaller unit already prints as 1.00 of this one.
-    if (magnitude < unit.ns * 0.9995) continue;
+    // 999.95 of the next smaller unit already prints as 1.000 of this one.
+    if (magnitude < unit.ns * 0.99995) continue;
     const double scaled = value / unit.ns;
     const double size = magnitude / unit.ns;
-    const int decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
+    const int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95 ? 1 : 0;
     std::snprintf(text.data(), text.size(), "%.*f %s", decimals, scaled, unit.name);
     return text.data();
   }

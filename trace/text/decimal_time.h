@@ -24,7 +24,8 @@ void appendMilliseconds(std::string& out, Nanoseconds time);
 /// Appends `time` in microseconds with exactly three decimals: "1234.567".
 void appendMicroseconds(std::string& out, Nanoseconds time);
 
-/// For people: "873 ns", "12.3 us", "4.57 ms", "1.31 s". Three significant digits, rounded half up.
+/// For people: "873 ns", "12.35 us", "4.567 ms", "1.308 s". Four significant digits, rounded half
+/// up.
 std::string formatDuration(Nanoseconds duration);
 
 }  // namespace pipetrace

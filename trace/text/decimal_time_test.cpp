@@ -67,15 +67,18 @@ TEST(DecimalTime, PrintsTheDigitsThatWereRead) {
   EXPECT_EQ(microseconds(kNsMin), "-9223372036854775.808");
 }
 
-TEST(DecimalTime, DurationsForPeopleHaveThreeDigits) {
+TEST(DecimalTime, DurationsThatDifferInTheFourthDigitLookDifferent) {
   EXPECT_EQ(formatDuration(0), "0 ns");
   EXPECT_EQ(formatDuration(873), "873 ns");
-  EXPECT_EQ(formatDuration(12'345), "12.3 us");
-  EXPECT_EQ(formatDuration(999'999), "1.00 ms");
-  EXPECT_EQ(formatDuration(4'567'000), "4.57 ms");
-  EXPECT_EQ(formatDuration(1'307'500'000), "1.31 s");
-  EXPECT_EQ(formatDuration(354'000'000'000), "354 s");
-  EXPECT_EQ(formatDuration(-12'345), "-12.3 us");
+  EXPECT_EQ(formatDuration(12'346), "12.35 us");
+  EXPECT_EQ(formatDuration(999'999), "1.000 ms");
+  EXPECT_EQ(formatDuration(4'567'000), "4.567 ms");
+  EXPECT_EQ(formatDuration(1'307'500'000), "1.308 s");
+  EXPECT_EQ(formatDuration(354'000'000'000), "354.0 s");
+  EXPECT_EQ(formatDuration(-12'346), "-12.35 us");
+  EXPECT_EQ(formatDuration(1'031'000'000), "1.031 s");
+  EXPECT_EQ(formatDuration(1'032'000'000), "1.032 s");
+  EXPECT_EQ(formatDuration(99'996), "100.0 us");
 }
 
 }  // namespace

@@ -157,8 +157,8 @@ class PlanFlags {
         ->group(kGroup)
         ->needs(jobList_);
     value(kGroup, "--width", to_.width, "C",
-          "Columns of the chart in characters (default: those of the terminal, or 100; without "
-          "one a single step takes what its cells need)")
+          "Columns of the chart in characters (default: those of the terminal, else COLUMNS, else "
+          "100)")
         ->check(range(kMinTextChartWidth, kMaxTextChartWidth));
   }
 

@@ -28,9 +28,7 @@
 namespace pipetrace {
 namespace {
 
-// Of a chart that goes to no terminal: scaled, or one step in cells.
-constexpr int kUsualWidth = 100;
-constexpr int kWidestCells = 2000;
+constexpr int kWidestProse = 100;  // columns; a chart may be wider
 // PaddlePaddle's converter takes a step that begins at 0 for none.
 constexpr Nanoseconds kBegin = 1'000'000;
 
@@ -77,14 +75,13 @@ void requireOneResult(const PlanOptions& options) {
 
 void print(const Plan& plan, const Simulation& simulation, const PlanOptions& options,
            const PlanReport& report) {
-  const int columns = std::max(terminalColumns().value_or(kUsualWidth), kMinTextChartWidth);
-  TextChartOptions chart{.width = options.width.value_or(columns), .colors = showsColors()};
-  const int widest = options.steps == 1 ? kWidestCells : kUsualWidth;
-  chart.unitWidth = terminalColumns() ? chart.width : options.width.value_or(widest);
+  const TextChartOptions chart{.width = options.width.value_or(lineColumns()),
+                               .colors = showsColors()};
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
-  writeWholeFile("-", planTitle(plan.schedule) + "\n" + drawn + "\n" + planText(report));
+  writeWholeFile("-", planTitle(plan.schedule) + "\n" + drawn + "\n" +
+                          planText(report, std::min(chart.width, kWidestProse)));
 }
 
 std::string jobLists(const Schedule& schedule, const PaddleJobListOptions& options) {

@@ -1,4 +1,4 @@
-#include "analysis/topology/topology.h"
+#include "trace/topology.h"
 
 #include <algorithm>
 #include <optional>
@@ -18,6 +18,12 @@ std::vector<int> ranksWithCompute(const Timeline& timeline) {
     }
   }
   return {ranks.begin(), ranks.end()};
+}
+
+const RankInfo& infoOf(const Timeline& timeline, int rank) {
+  static const RankInfo kNothing;
+  const auto found = timeline.ranks.find(rank);
+  return found == timeline.ranks.end() ? kNothing : found->second;
 }
 
 /// What the events of a rank say.
@@ -108,7 +114,7 @@ bool hasRankPerStage(const RankInfo& info) {
 /// Whether the logs alone tell every rank's replica: they say it, or there is just one pipeline.
 bool replicasAreGiven(const Timeline& timeline, const std::vector<int>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
-    const RankInfo& info = timeline.ranks.at(rank);
+    const RankInfo& info = infoOf(timeline, rank);
     if (info.dataParallelIndex) return true;
     const Shape shape(info);
     return shape.stages && info.worldSize == *shape.stages / shape.chunks.value_or(1);
@@ -128,17 +134,17 @@ Topology topologyOf(const Timeline& timeline, int threads) {
   const std::vector<int> ranks = ranksWithCompute(timeline);
   const bool given = replicasAreGiven(timeline, ranks);
   // The only rank of a run makes up its only pipeline.
-  const bool isAlone = ranks.size() == 1 && timeline.ranks.at(ranks.front()).worldSize == 1;
+  const bool isAlone = ranks.size() == 1 && infoOf(timeline, ranks.front()).worldSize == 1;
   topology.inferred = !given && !isAlone;
   std::vector<Named> named(ranks.size());
   inParallel(threads, ranks.size(), [&](std::size_t i) {
-    const bool isNeeded = !given || !Shape(timeline.ranks.at(ranks[i])).chunks;
+    const bool isNeeded = !given || !Shape(infoOf(timeline, ranks[i])).chunks;
     if (isNeeded) named[i] = namedBy(timeline, ranks[i]);
   });
   const auto byMessages = given ? std::map<int, int>() : replicasByMessages(ranks, named);
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     Topology::Place& place = topology.places[ranks[i]];
-    const RankInfo& info = timeline.ranks.at(ranks[i]);
+    const RankInfo& info = infoOf(timeline, ranks[i]);
     place.replica = given ? info.dataParallelIndex.value_or(0) : byMessages.at(ranks[i]);
     const Shape shape(info);
     place.chunks = shape.chunks ? *shape.chunks : named[i].chunks;
@@ -148,7 +154,7 @@ Topology topologyOf(const Timeline& timeline, int threads) {
   for (const auto& [replica, members] : topology.replicas()) {
     for (std::size_t i = 0; i < members.size(); ++i) {
       Topology::Place& place = topology.places[members[i]];
-      const RankInfo& info = timeline.ranks.at(members[i]);
+      const RankInfo& info = infoOf(timeline, members[i]);
       const int present = static_cast<int>(members.size());
       const Shape shape(info);
       place.depth = shape.stages ? std::max(1, *shape.stages / place.chunks) : present;

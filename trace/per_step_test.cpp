@@ -1,4 +1,4 @@
-#include "analysis/steps/per_step.h"
+#include "trace/per_step.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,84 @@
+#include "trace/step_windows.h"
+
+#include <gtest/gtest.h>
+
+namespace pipetrace {
+namespace {
+
+using enum JobKind;
+
+class RunOfRanks {
+ public:
+  Timeline timeline;
+
+  void add(int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, std::int32_t step) {
+    timeline.track(rank, kComputeLane)
+        .events.push_back({.begin = begin, .end = end, .step = step, .kind = kind});
+  }
+  std::vector<StepWindow> windows() {
+    timeline.sort();
+    return stepWindows(timeline);
+  }
+};
+
+TEST(StepWindows, AStepLastsFromItsFirstComputeJobToItsLastComputeOrOptimizerJob) {
+  RunOfRanks run;
+  run.add(0, kLr, 0, 5, 3);
+  run.add(0, kForward, 10, 20, 3);
+  run.add(0, kOptimizer, 60, 70, 3);
+  run.add(1, kForward, 22, 30, 3);
+  run.add(1, kDefault, 80, 90, 3);
+  EXPECT_EQ(run.windows(),
+            (std::vector<StepWindow>{{.step = 3, .begin = 10, .end = 70, .windowEnd = 70}}));
+}
+
+TEST(StepWindows, AWindowIsCutWhereTheNextStepBegins) {
+  RunOfRanks run;
+  run.add(0, kForward, 10, 20, 0);
+  run.add(1, kBackward, 15, 35, 0);
+  run.add(0, kForward, 30, 40, 1);
+  run.add(0, kForward, 50, 60, 2);
+  EXPECT_EQ(run.windows(),
+            (std::vector<StepWindow>{{.step = 0, .begin = 10, .end = 35, .windowEnd = 30},
+                                     {1, 0, 30, 40, 40, 10},
+                                     {2, 0, 50, 60, 60, 0}}));
+}
+
+TEST(StepWindows, StepsThatBeginOutOfTheirOrderAreCutByTheirBegins) {
+  RunOfRanks run;
+  run.add(0, kForward, 10, 60, 7);
+  run.add(1, kForward, 50, 80, 2);
+  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{{2, 0, 50, 80, 80, 0}, {7, 0, 10, 60, 50, 0}}));
+}
+
+TEST(StepWindows, AnotherPipelineDoesNotCutAWindow) {
+  RunOfRanks run;
+  run.add(0, kForward, 0, 30, 0);
+  run.add(0, kForward, 30, 50, 1);
+  run.add(1, kForward, 5, 45, 0);
+  run.add(1, kForward, 60, 90, 1);
+  for (const int rank : {0, 1}) run.timeline.ranks[rank].dataParallelIndex = rank;
+  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{{0, 0, 0, 30, 30, 0},
+                                                    {1, 0, 30, 50, 50, 0},
+                                                    {0, 1, 5, 45, 45, 15},
+                                                    {1, 1, 60, 90, 90, 0}}));
+}
+
+TEST(StepWindows, ARankThatOnlyOptimizesMakesNoStepLonger) {
+  RunOfRanks run;
+  run.add(0, kForward, 0, 30, 0);
+  run.add(1, kOptimizer, 30, 99, 0);
+  run.add(1, kOptimizer, 100, 199, 1);
+  EXPECT_EQ(run.windows(),
+            (std::vector<StepWindow>{{.step = 0, .begin = 0, .end = 30, .windowEnd = 30}}));
+}
+
+TEST(StepWindows, JobsWithoutAStepAreInNone) {
+  RunOfRanks run;
+  run.add(0, kForward, 0, 30, kNotGiven);
+  EXPECT_TRUE(run.windows().empty());
+  EXPECT_TRUE(stepWindows(Timeline()).empty());
+}
+
+}  // namespace
+}  // namespace pipetrace

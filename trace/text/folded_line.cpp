@@ -1,0 +1,35 @@
+#include "trace/text/folded_line.h"
+
+namespace pipetrace {
+namespace {
+
+/// The last blank of the first `room` + 1 characters, rather one after a comma or semicolon; npos
+/// if there is none.
+std::size_t breakIn(std::string_view line, std::size_t room) {
+  const std::size_t last = line.rfind(' ', room);
+  std::size_t blank = last;
+  while (blank != std::string_view::npos && blank > 0) {
+    if (line[blank - 1] == ',' || line[blank - 1] == ';') return blank;
+    blank = line.rfind(' ', blank - 1);
+  }
+  return last;
+}
+
+}  // namespace
+
+std::string foldedLine(std::string_view line, std::size_t width) {
+  std::string text;
+  std::string_view indent;
+  while (indent.size() + line.size() > width) {
+    const std::size_t room = width > indent.size() ? width - indent.size() : 0;
+    std::size_t blank = breakIn(line, room);
+    if (blank == 0 || blank == std::string_view::npos) blank = line.find(' ', 1);
+    if (blank == std::string_view::npos) break;
+    text.append(indent).append(line.substr(0, blank)).append("\n");
+    line.remove_prefix(blank + 1);
+    indent = "  ";
+  }
+  return text.append(indent).append(line);
+}
+
+}  // namespace pipetrace
