@@ -12,8 +12,8 @@
 
 namespace pipetrace {
 
-/// The formats in which pipe-trace writes a profile.
-enum class ProfileFormat : std::uint8_t { kChromeJson, kPerfetto, kSqlite, kCsv };
+/// The formats in which pipe-trace writes a run. All but kSvg, a picture, are profiles.
+enum class ProfileFormat : std::uint8_t { kChromeJson, kPerfetto, kSqlite, kCsv, kSvg };
 
 /// What --format takes; also the endings of file names, without the dot.
 std::vector<std::string> profileFormatNames();
@@ -33,7 +33,8 @@ struct ProfileOptions {
   int threads = 0;  ///< how many may write, in the formats that can share the work; 0: all cores
 };
 
-/// Writes `timeline`, which must be sorted, by the writer of `format`. The caller commits `out`.
+/// Writes `timeline`, which must be sorted, by the writer of `format`, which must be a profile's.
+/// The caller commits `out`.
 ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
                             const ProfileOptions& options, OutputFile& out);
 

@@ -13,6 +13,9 @@ namespace pipetrace {
 /// output. Throws Error when nothing tells it.
 ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options);
 
+/// Whether an output is a picture.
+bool wantsPicture(const PipeTraceOptions& options);
+
 /// Throws Error for outputs that cannot be meant: a name that tells no format, the same file
 /// twice, a file that is read, one in an input folder that pipe-trace did not write, standard
 /// output wanted twice.

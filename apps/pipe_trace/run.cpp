@@ -12,10 +12,12 @@
 #include "apps/pipe_trace/load_run.h"
 #include "apps/pipe_trace/outputs.h"
 #include "apps/pipe_trace/paddle.h"
+#include "apps/pipe_trace/picture.h"
 #include "apps/pipe_trace/write_profiles.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {
+
 int runPipeTrace(const PipeTraceOptions& options) {
   if (!options.devices.empty()) return runPaddleConversion(options);
   if (options.follow) return runFollow(options);
@@ -26,9 +28,13 @@ int runPipeTrace(const PipeTraceOptions& options) {
   checkOutputs(options, files);
   RunSummary summary = summarize(timeline, options.load.threads);
   appendBubbles(timeline, options.bubbles ? summary : RunSummary{}, options.load.threads);
+  Picture picture;
+  if (wantsPicture(options)) {
+    picture = pictureOfSteps(timeline, summary, options.load.selection);
+  }
   timeline = selected(std::move(timeline), options.load.selection);
   summary = selected(std::move(summary), options.load.selection);
-  const std::string lines = writeProfiles(timeline, options);
+  const std::string lines = writeProfiles(timeline, picture, options);
 
   const auto& outputs = options.outputs;
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
