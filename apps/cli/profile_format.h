@@ -15,16 +15,16 @@ namespace pipetrace {
 /// The formats in which pipe-trace writes a run. All but kSvg, a picture, are profiles.
 enum class ProfileFormat : std::uint8_t { kChromeJson, kPerfetto, kSqlite, kCsv, kSvg };
 
-/// What --format takes; also the endings of file names, without the dot.
+/// The values of --format; also the endings of file names, without the dot.
 std::vector<std::string> profileFormatNames();
 
 /// "NAME.json (Chrome Trace Event JSON), NAME.pftrace (…), …": for messages and help.
 std::string profileFormatList();
 
-/// Of a name that profileFormatNames() has; nothing for any other.
+/// The format of a name that profileFormatNames() has; nothing for any other.
 std::optional<ProfileFormat> profileFormatOf(std::string_view name);
 
-/// What the ending of an output's name tells, in any case; nothing when it is no format's.
+/// The format that the ending of an output's name says, in any case; nothing when it says none.
 std::optional<ProfileFormat> profileFormatOfFile(const std::string& path);
 
 struct ProfileOptions {

@@ -37,7 +37,8 @@ Picture pictureOfSteps(const Timeline& timeline, const RunSummary& summary,
   const ShownSteps steps(drawn, selection.steps);
   const RunSummary shown =
       selected(summary, {.steps = steps.numbers(), .ranks = selection.ranks, .skippedTypes = {}});
-  return {.svg = pictureOf(drawn, {.range = steps.span(), .caption = steps.headline(shown)}),
+  const std::string caption = steps.headline(shown) + ", times from the start of the run";
+  return {.svg = pictureOf(drawn, {.range = steps.span(), .caption = caption}),
           .what = steps.names()};
 }
 

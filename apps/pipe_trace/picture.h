@@ -15,9 +15,9 @@ struct Picture {
   std::string what;  ///< "step 3 of 0 to 4"
 };
 
-/// What `selection` leaves of the steps that it names, or else of the last complete one. `timeline`
-/// and `summary` are of the whole run: jobs of other steps may reach into those that are drawn.
-/// Throws Error when there is no such step.
+/// Draws the steps that `selection` names, or else the last complete one, with the ranks and types
+/// that it leaves. `timeline` and `summary` are of the whole run: jobs of other steps may reach
+/// into those that are drawn. Throws Error when there is no such step.
 Picture pictureOfSteps(const Timeline& timeline, const RunSummary& summary,
                        const Selection& selection);
 

@@ -14,11 +14,11 @@ namespace pipetrace {
 /// The steps of a run that a chart shows, and what is said of them.
 class ShownSteps {
  public:
-  /// Of a run with its steps numbered: those that `wanted` names; if it is empty, the last that is
-  /// complete. Throws Error when the run has none of them.
+  /// Chooses those that `wanted` names or, if it is empty, the last that is complete. Throws Error
+  /// when the run has none of them.
   ShownSteps(const Timeline& timeline, const std::vector<NumberRange>& wanted);
 
-  /// From the begin of the first to the end of the last.
+  /// From the start of the first to the end of the last.
   Timeline::Span span() const;
   /// Their numbers, a range each.
   std::vector<NumberRange> numbers() const;
@@ -29,7 +29,7 @@ class ShownSteps {
 
  private:
   std::vector<StepSpan> all_;
-  std::vector<StepSpan> shown_;  // in the order of their begins
+  std::vector<StepSpan> shown_;  // in the order of their starts
 };
 
 }  // namespace pipetrace

@@ -62,7 +62,7 @@ void OutputSet::commit() {
   for (const auto& file : files_) {
     if (!file->target().empty()) file->prepare();
   }
-  // What these have taken cannot be taken back, so they come once all others have their room.
+  // Standard output and devices come last: nothing can be taken back from them.
   for (const auto& file : files_) file->prepare();
 
   const SignalsHeldBack heldBack;

@@ -11,12 +11,13 @@
 namespace pipetrace {
 
 /// Several files that appear together, or not at all: add them, write them, then commit(). Without
-/// commit(), and after one that throws, everything is as it was: old files have their contents, the
-/// files to be removed are there, and folders that were made are gone. (Only a crash between two
-/// renames can leave a mixture; and what a failed rename cannot bring back is a file on a file
-/// system without hard links.) A signal leaves everything as it was, too, if main() has called
-/// removeUnfinishedFilesOnSignals(). What went to standard output or a device cannot be taken back.
-/// Not thread-safe.
+/// commit(), and after one that throws, everything is as it was. Old files have their contents, the
+/// files to be removed are there, and folders that were made are gone. A signal leaves everything
+/// as it was, too, if main() has called removeUnfinishedFilesOnSignals().
+///
+/// There are three limits. A crash between two renames leaves a mixture. On a file system without
+/// hard links, a rename that fails cannot bring back the files before it. Bytes that went to
+/// standard output or a device cannot be taken back. Not thread-safe.
 class OutputSet {
  public:
   OutputSet() = default;

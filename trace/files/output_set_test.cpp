@@ -55,15 +55,15 @@ TEST_F(OutputSetTest, AllFilesAppearAndStaleOnesGoOnCommit) {
   write("a");
   write("stale");
   OutputSet set;
-  set.add(path("a")).write("new a");
+  set.add(path("a")).write("later a");
   set.makeFolder(path("x/y/"));
-  set.add(path("x/y/b"), "new b");
+  set.add(path("x/y/b"), "later b");
   set.remove(path("stale"));
   EXPECT_EQ(contents("a"), "old");
   EXPECT_TRUE(fs::exists(path("stale")));
   set.commit();
-  EXPECT_EQ(contents("a"), "new a");
-  EXPECT_EQ(contents("x/y/b"), "new b");
+  EXPECT_EQ(contents("a"), "later a");
+  EXPECT_EQ(contents("x/y/b"), "later b");
   EXPECT_THAT(names(), ElementsAre("a", "x", "x/y", "x/y/b"));
 }
 
@@ -72,9 +72,9 @@ TEST_F(OutputSetTest, WithoutCommitEverythingIsAsItWas) {
   write("stale");
   {
     OutputSet set;
-    set.add(path("a"), "new");
+    set.add(path("a"), "later");
     set.makeFolder(path("x/y"));
-    set.add(path("x/y/b"), "new");
+    set.add(path("x/y/b"), "later");
     set.remove(path("stale"));
   }
   EXPECT_EQ(contents("a"), "old");
@@ -91,7 +91,7 @@ TEST_F(OutputSetTest, WhenALaterFileHasNoRoomTheFirstIsUnchangedAndStaleFilesSta
   write("a");
   write("stale");
   OutputSet set;
-  set.add(path("a"), "new");
+  set.add(path("a"), "later");
   set.remove(path("stale"));
   OutputFile& large = set.add(path("b"));
   rlimit before{};
@@ -114,7 +114,7 @@ TEST_F(OutputSetTest, WhenStandardOutputIsFullNoFileAppears) {
   {
     OutputSet set;
     set.add("/dev/full", "x");
-    set.add(path("a"), "new");
+    set.add(path("a"), "later");
     EXPECT_THAT([&] { set.commit(); }, ThrowsMessage<Error>(HasSubstr("No space left")));
   }
   EXPECT_EQ(contents("a"), "old");
@@ -126,9 +126,9 @@ TEST_F(OutputSetTest, WhenALaterRenameFailsWhatWasRenamedBeforeComesBack) {
   write("stale");
   {
     OutputSet set;
-    set.add(path("a"), "new");
-    set.add(path("fresh"), "new");
-    set.add(path("b"), "new");
+    set.add(path("a"), "later");
+    set.add(path("fresh"), "later");
+    set.add(path("b"), "later");
     set.remove(path("stale"));
     fs::create_directory(path("b"));  // in the way of the last one
     EXPECT_THAT([&] { set.commit(); }, ThrowsMessage<Error>(HasSubstr(path("b"))));
@@ -144,7 +144,7 @@ TEST_F(OutputSetTest, WhenAStaleFileCannotBeRemovedNothingChanges) {
   fs::create_directory(path("no file"));
   {
     OutputSet set;
-    set.add(path("a"), "new");
+    set.add(path("a"), "later");
     set.remove(path("stale"));
     set.remove(path("no file"));
     EXPECT_THAT([&] { set.commit(); },
@@ -157,7 +157,7 @@ TEST_F(OutputSetTest, WhenAStaleFileCannotBeRemovedNothingChanges) {
 
 TEST_F(OutputSetTest, AStaleFileThatIsGoneAlreadyIsNoError) {
   OutputSet set;
-  set.add(path("a"), "new");
+  set.add(path("a"), "later");
   set.remove(path("gone"));
   set.commit();
   EXPECT_THAT(names(), ElementsAre("a"));
@@ -190,7 +190,7 @@ TEST_F(OutputSetTest, MoreFilesThanCanBeOpenAtOnceAreWritten) {
   limit.rlim_cur = 50;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   OutputSet set;
-  for (int i = 0; i < 100; ++i) set.add(path(std::to_string(i)), "new");
+  for (int i = 0; i < 100; ++i) set.add(path(std::to_string(i)), "later");
   set.commit();
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_EQ(names().size(), 100U);
@@ -202,7 +202,7 @@ TEST_F(OutputSetTest, ASignalLeavesNoneOfManyFilesAndNoFolder) {
     removeUnfinishedFilesOnSignals();
     OutputSet set;
     set.makeFolder(path("x/y"));
-    for (int i = 0; i < 100; ++i) set.add(path("x/y/" + std::to_string(i)), "new");
+    for (int i = 0; i < 100; ++i) set.add(path("x/y/" + std::to_string(i)), "later");
     ::raise(SIGTERM);
     ::_exit(0);
   }

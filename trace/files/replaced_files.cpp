@@ -52,7 +52,7 @@ ReplacedFiles::~ReplacedFiles() {
     if (kept.secondName.empty()) {
       ::unlink(kept.path.c_str());
     } else if (std::rename(kept.secondName.c_str(), kept.path.c_str()) == 0) {
-      // Of two names of one file, rename() leaves both.
+      // rename() leaves both names if they are names of one file.
       ::unlink(kept.secondName.c_str());
     }
   }

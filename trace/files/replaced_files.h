@@ -5,9 +5,8 @@
 
 namespace pipetrace {
 
-/// The files that are being replaced or removed: each keeps a second name, a hard link beside it,
-/// from keep() until the object ends. Ends without done(): every file is what it was. For
-/// OutputSet.
+/// The files that an OutputSet is about to replace or remove: each has a second name, a hard link
+/// beside it, from keep() to done(). Without done() the destructor makes every file what it was.
 class ReplacedFiles {
  public:
   ReplacedFiles() = default;

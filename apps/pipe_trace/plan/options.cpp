@@ -124,11 +124,10 @@ class PlanFlags {
   void addOutputs() {
     constexpr const char* kGroup = "Output";
     output_ =
-        value(
-            kGroup, "-o,--output", to_.outputs, "OUT",
-            "Simulated run to write: " + profileFormatList() +
-                ", or DIR/ (workerlog.<rank>, which pipe-trace and pipe-view read); may be given "
-                "several times")
+        value(kGroup, "-o,--output", to_.outputs, "OUT",
+              "Simulated run to write: " + profileFormatList() +
+                  ", or DIR/ (workerlog.<rank>, which pipe-trace and pipe-view read); may be given "
+                  "several times")
             ->allow_extra_args(false);
     value(
         kGroup, "--steps", to_.steps, "N",
