@@ -30,11 +30,11 @@ std::string pictureOf(const Timeline& timeline, PictureOptions options) {
 
 Picture pictureOfSteps(const Timeline& timeline, const RunSummary& summary,
                        const Selection& selection) {
+  const ShownSteps steps(timeline, selection.steps);  // windows are those of the whole run
   const Selection anyStep{
       .steps = {}, .ranks = selection.ranks, .skippedTypes = selection.skippedTypes};
   const Timeline part = anyStep.isAll() ? Timeline() : selected(timeline, anyStep);
   const Timeline& drawn = anyStep.isAll() ? timeline : part;
-  const ShownSteps steps(drawn, selection.steps);
   const RunSummary shown =
       selected(summary, {.steps = steps.numbers(), .ranks = selection.ranks, .skippedTypes = {}});
   const std::string caption = steps.headline(shown) + ", times from the start of the run";
