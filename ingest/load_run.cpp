@@ -53,14 +53,19 @@ Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
   return timeline;
 }
 
-ReadyRun readyToShow(Timeline run, const RunRequest& request) {
+ReadyRun withBubbles(Timeline run, const RunRequest& request) {
   RunSummary summary = summarize(run, request.reading.threads);
   const bool areKept = request.bubbles && request.profilesAsWritten && hasBubbles(run);
   if (!areKept) {
     appendBubbles(run, request.bubbles ? summary : RunSummary{}, request.reading.threads);
   }
-  return {selected(std::move(run), request.selection),
-          selected(std::move(summary), request.selection)};
+  return {std::move(run), std::move(summary)};
+}
+
+ReadyRun readyToShow(Timeline run, const RunRequest& request) {
+  ReadyRun whole = withBubbles(std::move(run), request);
+  return {selected(std::move(whole.timeline), request.selection),
+          selected(std::move(whole.summary), request.selection)};
 }
 
 }  // namespace pipetrace

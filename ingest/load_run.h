@@ -19,13 +19,17 @@ namespace pipetrace {
 Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
                  std::vector<LoadedFile>* files = nullptr);
 
-/// A run with its bubbles, and its figures. Both hold what was selected only.
+/// A run with its bubbles, and its figures.
 struct ReadyRun {
   Timeline timeline;
   RunSummary summary;
 };
 
-/// Sums up a run that loadRun() made of the same request, adds or removes its bubbles, and selects.
+/// Sums up a run that loadRun() made of the same request, and adds or removes its bubbles. The
+/// result holds the whole run.
+ReadyRun withBubbles(Timeline run, const RunRequest& request);
+
+/// As withBubbles(), without the parts that request.selection leaves out.
 ReadyRun readyToShow(Timeline run, const RunRequest& request);
 
 }  // namespace pipetrace

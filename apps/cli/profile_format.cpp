@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <filesystem>
 
 #include "parser/chrome/write/writer.h"
@@ -23,6 +24,7 @@ constexpr Named kFormats[] = {
     {"pftrace", "Perfetto protobuf", ProfileFormat::kPerfetto},
     {"sqlite", "SQLite database", ProfileFormat::kSqlite},
     {"csv", "a line per event", ProfileFormat::kCsv},
+    {"svg", "Gantt chart", ProfileFormat::kSvg},
 };
 
 }  // namespace
@@ -58,6 +60,7 @@ std::optional<ProfileFormat> profileFormatOfFile(const std::string& path) {
 
 ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
                             const ProfileOptions& options, OutputFile& out) {
+  assert(format != ProfileFormat::kSvg);
   switch (format) {
     case ProfileFormat::kPerfetto:
       return writePerfetto(timeline,
@@ -67,7 +70,8 @@ ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
                            out);
     case ProfileFormat::kSqlite: return writeSqlite(timeline, out);
     case ProfileFormat::kCsv: return writeCsv(timeline, out);
-    case ProfileFormat::kChromeJson: break;
+    case ProfileFormat::kChromeJson:
+    case ProfileFormat::kSvg: break;
   }
   return writeChromeJson(
       timeline,

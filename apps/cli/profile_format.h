@@ -12,19 +12,19 @@
 
 namespace pipetrace {
 
-/// The formats in which pipe-trace writes a profile.
-enum class ProfileFormat : std::uint8_t { kChromeJson, kPerfetto, kSqlite, kCsv };
+/// The formats in which pipe-trace writes a run. All but kSvg, a picture, are profiles.
+enum class ProfileFormat : std::uint8_t { kChromeJson, kPerfetto, kSqlite, kCsv, kSvg };
 
-/// What --format takes; also the endings of file names, without the dot.
+/// The values of --format; also the endings of file names, without the dot.
 std::vector<std::string> profileFormatNames();
 
 /// "NAME.json (Chrome Trace Event JSON), NAME.pftrace (…), …": for messages and help.
 std::string profileFormatList();
 
-/// Of a name that profileFormatNames() has; nothing for any other.
+/// The format of a name that profileFormatNames() has; nothing for any other.
 std::optional<ProfileFormat> profileFormatOf(std::string_view name);
 
-/// What the ending of an output's name tells, in any case; nothing when it is no format's.
+/// The format that the ending of an output's name says, in any case; nothing when it says none.
 std::optional<ProfileFormat> profileFormatOfFile(const std::string& path);
 
 struct ProfileOptions {
@@ -33,7 +33,8 @@ struct ProfileOptions {
   int threads = 0;  ///< how many may write, in the formats that can share the work; 0: all cores
 };
 
-/// Writes `timeline`, which must be sorted, by the writer of `format`. The caller commits `out`.
+/// Writes `timeline`, which must be sorted, by the writer of `format`, which must be a profile's.
+/// The caller commits `out`.
 ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
                             const ProfileOptions& options, OutputFile& out);
 

@@ -1,6 +1,7 @@
 #include "apps/pipe_run/launch.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 
@@ -19,6 +20,7 @@ int runLaunch(const PipeRunOptions& options) {
   launchOptions.logDirectory = options.logDirectory;
   launchOptions.masterPort = options.masterPort;
   launchOptions.recording = options.recording;
+  launchOptions.reasonDisplay = STDERR_FILENO;
   const LaunchResult result = launch(launchOptions);
   for (const std::string& warning : result.warnings) {
     std::fputs(fmt::format("pipe-run: warning: {}\n", warning).c_str(), stderr);

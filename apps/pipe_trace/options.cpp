@@ -124,8 +124,9 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
 
   addLoadRunOptions(app, options.load);
   app.add_option("-o,--output", options.outputs,
-                 "Profile to write: " + profileFormatList() +
-                     ", or - for standard output; may be given several times")
+                 "Output to write: " + profileFormatList() +
+                     ", or - for standard output; may be given several times. A chart shows the "
+                     "last complete step, or those of --steps")
       ->type_name("FILE")
       ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
       ->allow_extra_args(false);

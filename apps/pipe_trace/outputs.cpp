@@ -12,6 +12,7 @@
 #include "parser/trace_reader.h"
 #include "trace/error.h"
 #include "trace/files/file_behind.h"
+#include "trace/files/output_names.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {
@@ -106,6 +107,12 @@ void refuseIdleFormat(const PipeTraceOptions& options) {
 
 }  // namespace
 
+bool wantsPicture(const PipeTraceOptions& options) {
+  return std::any_of(options.outputs.begin(), options.outputs.end(), [&](const std::string& name) {
+    return formatOf(name, options) == ProfileFormat::kSvg;
+  });
+}
+
 ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options) {
   if (const auto format = profileFormatOfFile(output)) return *format;
   if (const auto format = profileFormatOf(options.format)) {
@@ -114,26 +121,23 @@ ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& option
     return ProfileFormat::kChromeJson;
   }
   throw Error(
-      fmt::format("cannot write {}: a profile is {}, - for standard output, or with --format "
+      fmt::format("cannot write {}: an output is {}, - for standard output, or with --format "
                   "any name",
                   output.empty() ? "\"\"" : output, profileFormatList()));
 }
 
 void checkOutputs(const PipeTraceOptions& options) {
   refuseIdleFormat(options);
-  std::vector<fs::path> files;
+  OutputNames names;
   for (const std::string& output : options.outputs) {
     if (output == "-" && options.json) {
       throw Error("-o - and --json both want standard output; write the profile to a file");
     }
     refuseList(output);
     formatOf(output, options);
-    const fs::path file = output == "-" ? output : fileBehind(output);
-    if (std::find(files.begin(), files.end(), file) != files.end()) {
-      throw Error(fmt::format("{} is to be written twice; name each output once", output));
-    }
-    files.push_back(file);
+    names.add(output);
     if (output == "-") continue;
+    const fs::path file = fileBehind(output);
     for (const std::string& input : options.load.inputs) {
       if (isRead(file, input)) refuseInput(output);
     }

@@ -13,9 +13,12 @@ namespace pipetrace {
 /// output. Throws Error when nothing tells it.
 ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options);
 
-/// Throws Error for outputs that cannot be meant: a name that tells no format, the same file
-/// twice, a file that is read, one in an input folder that pipe-trace did not write, standard
-/// output wanted twice.
+/// Whether an output is a picture.
+bool wantsPicture(const PipeTraceOptions& options);
+
+/// Throws Error for outputs that cannot be meant: a name without a format, the same file twice, a
+/// file that is read, standard output for two results. A file in an input folder is refused unless
+/// pipe-trace wrote it.
 void checkOutputs(const PipeTraceOptions& options);
 
 /// Throws Error for an output that would replace a file that was read: of a folder, only loading it

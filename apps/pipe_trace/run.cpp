@@ -11,11 +11,13 @@
 #include "apps/pipe_trace/load_and_report.h"
 #include "apps/pipe_trace/outputs.h"
 #include "apps/pipe_trace/paddle.h"
+#include "apps/pipe_trace/picture.h"
 #include "apps/pipe_trace/write_profiles.h"
 #include "ingest/load_run.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {
+
 int runPipeTrace(const PipeTraceOptions& options) {
   if (!options.devices.empty()) return runPaddleConversion(options);
   if (options.follow) return runFollow(options);
@@ -24,8 +26,13 @@ int runPipeTrace(const PipeTraceOptions& options) {
   std::vector<LoadedFile> files;
   Timeline whole = loadAndReport(options.load, diagnostics, &files);
   checkOutputs(options, files);
-  const auto [timeline, summary] = readyToShow(std::move(whole), options.load);
-  const std::string lines = writeProfiles(timeline, options);
+  auto [timeline, summary] = withBubbles(std::move(whole), options.load);
+  const Selection& selection = options.load.selection;
+  Picture picture;
+  if (wantsPicture(options)) picture = pictureOfSteps(timeline, summary, selection);
+  timeline = selected(std::move(timeline), selection);
+  summary = selected(std::move(summary), selection);
+  const std::string lines = writeProfiles(timeline, picture, options);
 
   const auto& outputs = options.outputs;
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();

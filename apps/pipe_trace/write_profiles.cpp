@@ -12,7 +12,7 @@
 #include "apps/cli/profile_format.h"
 #include "apps/cli/progress_bar.h"
 #include "apps/pipe_trace/outputs.h"
-#include "trace/files/output_file.h"
+#include "trace/files/output_set.h"
 
 namespace pipetrace {
 namespace {
@@ -34,25 +34,30 @@ ProfileSummary writeOne(const Timeline& timeline, const PipeTraceOptions& option
 
 }  // namespace
 
-std::string writeProfiles(const Timeline& timeline, const PipeTraceOptions& options) {
+std::string writeProfiles(const Timeline& timeline, const Picture& picture,
+                          const PipeTraceOptions& options) {
   std::string lines;
-  std::string advice;
-  std::vector<std::unique_ptr<OutputFile>> files;
+  OutputSet files;
   std::vector<std::unique_ptr<std::atomic<std::int64_t>>> sizes;
   for (const std::string& output : options.outputs) {
-    OutputFile& file = *files.emplace_back(std::make_unique<OutputFile>(output));
+    OutputFile& file = files.add(output);
     auto& bytes = *sizes.emplace_back(std::make_unique<std::atomic<std::int64_t>>(0));
-    const ProfileSummary written = writeOne(timeline, options, output, file, bytes);
-    lines += fmt::format("wrote {}: {}\n", output, summaryText(written));
+    std::string what;
+    if (formatOf(output, options) == ProfileFormat::kSvg) {
+      file.write(picture.svg);
+      what = picture.what;
+    } else {
+      what = summaryText(writeOne(timeline, options, output, file, bytes));
+    }
+    lines += fmt::format("wrote {}: {}\n", output, what);
   }
-  for (const auto& file : files) file->prepare();
-  for (std::size_t i = 0; i < files.size(); ++i) {
+  files.commit();
+  if (options.load.quiet) return lines;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
     const std::string& output = options.outputs[i];
     if (formatOf(output, options) != ProfileFormat::kChromeJson) continue;
-    advice += adviceOnSize(output, *sizes[i], options.largeJson);
+    std::fputs(adviceOnSize(output, *sizes[i], options.largeJson).c_str(), stderr);
   }
-  for (const auto& file : files) file->commit();
-  if (!options.load.quiet) std::fputs(advice.c_str(), stderr);
   return lines;
 }
 

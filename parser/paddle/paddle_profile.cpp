@@ -15,7 +15,7 @@
 #include "parser/paddle/paddle_log.h"
 #include "parser/paddle/python_json.h"
 #include "trace/error.h"
-#include "trace/files/output_file.h"
+#include "trace/files/output_set.h"
 #include "trace/log/log_format.h"
 #include "trace/text/log_numbers.h"
 
@@ -337,14 +337,10 @@ class Converter {
     summary.jobs = jobs_;
     summary.steps = static_cast<std::int64_t>(steps_.size());
     summary.machines = machines_;
-    OutputFile plain(summary.profile);
-    OutputFile perfetto(summary.perfettoProfile);
-    writeTo(plain, {}, "");
-    writeTo(perfetto, replacedNames(), names());
-    plain.prepare();
-    perfetto.prepare();
-    plain.commit();
-    perfetto.commit();
+    OutputSet files;
+    writeTo(files.add(summary.profile), {}, "");
+    writeTo(files.add(summary.perfettoProfile), replacedNames(), names());
+    files.commit();
     return summary;
   }
 

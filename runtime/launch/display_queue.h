@@ -23,6 +23,8 @@ class DisplayQueue {
   void writeSome();
   /// Forgets what has not been written, and all that will be appended.
   void giveUp();
+  /// Whether it shows nothing: from the start, or since a write failed.
+  bool hasGivenUp() const { return fd_ < 0; }
   /// After appending: drops it if nothing is shown.
   void settle() {
     if (fd_ < 0) pending_.clear();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "trace/error.h"
+#include "trace/files/output_set.h"
 #include "trace/log/log_format.h"
 #include "trace/log/ring_format.h"
 
@@ -46,12 +47,9 @@ int clearLogFolder(const std::string& folder) {
     if (isFile && isWorkerLog(entry->path().filename().string())) old.push_back(entry->path());
   }
   if (error) throw Error("cannot read the log folder " + folder + ": " + error.message());
-  for (const std::filesystem::path& path : old) {
-    if (!std::filesystem::remove(path, error) && error) {
-      throw Error("cannot remove the old log " + path.string() + ": " + error.message() +
-                  "; choose another log folder");
-    }
-  }
+  OutputSet logs;
+  for (const std::filesystem::path& path : old) logs.remove(path.string());
+  logs.commit();
   return static_cast<int>(old.size());
 }
 

@@ -5,9 +5,10 @@
 namespace pipetrace {
 
 /// Makes the folder if it is missing, and removes the regular files in it that are called
-/// workerlog.<number>, of all ranks: a log that an earlier run with more ranks left behind would be
-/// read as part of this run. So are the ring files of killed ranks, which mean nothing without
-/// their logs. Nothing else is touched. Returns how many were removed. Throws Error.
+/// workerlog.<number>, of all ranks. A log that an earlier run with more ranks left behind would be
+/// read as part of this run. The ring files of killed ranks go too, as they mean nothing without
+/// their logs. Either all of these are removed or, if one cannot be, none. Nothing else is touched.
+/// Returns how many were removed. Throws Error.
 int clearLogFolder(const std::string& folder);
 
 }  // namespace pipetrace

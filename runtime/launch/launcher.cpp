@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,8 @@ constexpr std::size_t kReadAfterEnd = 1 << 20;
 // A display that takes nothing for so long is not waited for when the run has failed.
 constexpr Nanoseconds kDisplayPatience = 3 * kNsPerSecond;
 constexpr int kPollMs = 500;
+// A line with fewer lines below it is still in sight.
+constexpr std::int64_t kLinesInSight = 20;
 
 /// One rank: its process and what it prints.
 struct LaunchedRank {
@@ -39,7 +42,16 @@ struct LaunchedRank {
   std::unique_ptr<RankOutput> output;
   bool ended = false;
   std::size_t readAfterEnd = 0;
+  std::int64_t lastLine = 0;  // how many lines were on the display with its last one
 };
+
+/// Whether what is written to both lands in one file, pipe or terminal.
+bool areOnePlace(int fd, int other) {
+  struct stat a {};
+  struct stat b {};
+  return fstat(fd, &a) == 0 && fstat(other, &b) == 0 && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
 
 class Launch {
  public:
@@ -50,6 +62,8 @@ class Launch {
   void start();
   void pollOnce();
   void readOutput(LaunchedRank& rank);
+  void countLines(LaunchedRank& rank, std::size_t before);
+  bool isInSight(const LaunchedRank& rank) const;
   void takeSignals();
   void passOn(int number);
   void checkEnded();
@@ -69,6 +83,7 @@ class Launch {
   bool ending_ = false;          // the others have been told to end
   Nanoseconds killAt_ = kNsMax;  // CLOCK_MONOTONIC
   Nanoseconds lastShown_ = 0;
+  std::int64_t displayedLines_ = 0;
 };
 
 Launch::Launch(const LaunchOptions& options) : options_(options), display_(options.display) {
@@ -110,7 +125,11 @@ LaunchResult Launch::run() {
     }
   }
   if (ending_) signalAll(SIGKILL);  // what the ranks themselves had started
-  for (const LaunchedRank& rank : ranks_) rank.output->finish(display_.pending());
+  for (LaunchedRank& rank : ranks_) {
+    const std::size_t before = display_.pending().size();
+    rank.output->finish(display_.pending());
+    countLines(rank, before);
+  }
   showTheRest();
   return result();
 }
@@ -141,13 +160,30 @@ void Launch::readOutput(LaunchedRank& rank) {
   const ssize_t n = read(rank.process->output(), buffer.data(), buffer.size());
   if (n > 0) {
     const auto size = static_cast<std::size_t>(n);
+    const std::size_t before = display_.pending().size();
     rank.output->add({buffer.data(), size}, display_.pending());
+    countLines(rank, before);
     if (rank.ended) rank.readAfterEnd += size;
     if (rank.readAfterEnd < kReadAfterEnd) return;
   } else if (n < 0 && (errno == EINTR || (errno == EAGAIN && !rank.ended))) {
     return;
   }
   rank.process->closeOutput();
+}
+
+/// Those that the rank has put into the display's text from `before` on.
+void Launch::countLines(LaunchedRank& rank, std::size_t before) {
+  const std::string& text = display_.pending();
+  const auto lines =
+      std::count(text.begin() + static_cast<std::ptrdiff_t>(before), text.end(), '\n');
+  displayedLines_ += lines;
+  if (lines > 0) rank.lastLine = displayedLines_;
+}
+
+/// Whether the reason will stand right below the last line of the rank.
+bool Launch::isInSight(const LaunchedRank& rank) const {
+  return !display_.hasGivenUp() && areOnePlace(options_.display, options_.reasonDisplay) &&
+         displayedLines_ - rank.lastLine < kLinesInSight;
 }
 
 void Launch::takeSignals() {
@@ -212,9 +248,13 @@ std::string Launch::reason() const {
   if (interrupted_ != 0) return "stopped by " + signalText(interrupted_);
   if (failed_ < 0) return "";
   const LaunchedRank& rank = ranks_[static_cast<std::size_t>(failed_)];
+  const std::string ending = "rank " + std::to_string(failed_) + " " + rank.process->ending();
   const std::string lines = rank.output->lastLines();
-  return "rank " + std::to_string(failed_) + " " + rank.process->ending() +
-         (lines.empty() ? "; it printed nothing" : "; last lines of its output:\n" + lines);
+  if (lines.empty()) return ending + "; it printed nothing";
+  if (isInSight(rank)) {
+    return ending + "; its last lines are above, after [rank " + std::to_string(failed_) + "]";
+  }
+  return ending + "; last lines of its output:\n" + lines;
 }
 
 LaunchResult Launch::result() const {

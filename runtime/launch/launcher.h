@@ -18,6 +18,9 @@ struct LaunchOptions {
   /// How long the other ranks have to end after SIGTERM, before SIGKILL, once one has failed.
   Nanoseconds killDelay = 5 * kNsPerSecond;
   int display = STDOUT_FILENO;  ///< the ranks' output is shown there; -1: nowhere
+  /// Where the caller prints LaunchResult::reason; -1: somewhere else than `display`. If both lead
+  /// to one place, the reason does not repeat the last lines of a rank that stand just above it.
+  int reasonDisplay = -1;
 };
 
 struct LaunchResult {

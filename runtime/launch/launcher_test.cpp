@@ -143,6 +143,46 @@ TEST(LauncherTest, ARankThatExitsWithAnErrorEndsTheOthersWithTheReason) {
             "rank 2 exited with status 3; last lines of its output:\n  no such tensor\n");
 }
 
+TEST(LauncherTest, TheReasonRepeatsLastLinesOnlyWhereTheDisplayDoesNotShowThemJustAbove) {
+  RecordedLog log;
+  const std::string shown = log.folder() + "/shown";
+  const int file = open(shown.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  const auto reasonOf = [&](int display, int reasonDisplay, const std::string& script) {
+    LaunchOptions options = shellRanks(log, 1, script);
+    options.display = display;
+    options.reasonDisplay = reasonDisplay;
+    return launch(options).reason;
+  };
+  const std::string fails = "echo no such tensor; exit 3";
+  const std::string repeated =
+      "rank 0 exited with status 3; last lines of its output:\n  no such tensor\n";
+  EXPECT_EQ(reasonOf(file, file, fails),
+            "rank 0 exited with status 3; its last lines are above, after [rank 0]");
+  EXPECT_EQ(reasonOf(file, STDERR_FILENO, fails), repeated);
+  EXPECT_EQ(reasonOf(full, full, fails), repeated);  // the display could not show them
+  EXPECT_EQ(reasonOf(-1, -1, fails), repeated);
+  close(file);
+  close(full);
+  EXPECT_EQ(fileText(shown), "[rank 0] no such tensor\n[rank 0] no such tensor\n");
+}
+
+TEST(LauncherTest, TheReasonRepeatsLastLinesThatAreFarAboveOnTheDisplay) {
+  RecordedLog log;
+  const std::string shown = log.folder() + "/shown";
+  LaunchOptions options =
+      shellRanks(log, 2,
+                 "if [ $RANK = 0 ]; then echo no such tensor; echo > $PIPETRACE_LOG_DIR/said; "
+                 "until [ -e $PIPETRACE_LOG_DIR/buried ]; do sleep 0.05; done; exit 3; fi; "
+                 "until [ -e $PIPETRACE_LOG_DIR/said ]; do sleep 0.05; done; sleep 0.5; seq 100; "
+                 "sleep 0.5; echo > $PIPETRACE_LOG_DIR/buried; sleep 1000");
+  options.display = options.reasonDisplay =
+      open(shown.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  EXPECT_EQ(launch(options).reason,
+            "rank 0 exited with status 3; last lines of its output:\n  no such tensor\n");
+  close(options.display);
+}
+
 TEST(LauncherTest, ARankThatIsKilledEndsTheOthersWithinTenSeconds) {
   RecordedLog log;
   const LaunchOptions options = shellRanks(

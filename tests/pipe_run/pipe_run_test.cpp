@@ -1,5 +1,6 @@
 // pipe-run as a user meets it: what it prints, what it leaves, how it exits.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <fstream>
@@ -57,6 +58,26 @@ TEST(PipeRunTest, AFailedRankIsNamedWithItsLastWords) {
                                   "[ $RANK = 0 ] && exec sleep 100; echo oh no; exit 7"});
   EXPECT_EQ(run.exitCode, 2);
   EXPECT_EQ(run.err, "pipe-run: rank 1 exited with status 7; last lines of its output:\n  oh no\n");
+}
+
+TEST(PipeRunTest, OnATerminalTheLastWordsOfAFailedRankAreShownOnce) {
+  RecordedLog log;
+  ProgramSetting setting;
+  setting.inChild = [] { dup2(STDOUT_FILENO, STDERR_FILENO); };
+  const ProgramRun run =
+      pipeRun({"--log-dir", log.folder(), "--", "/bin/sh", "-c", "echo oh no; exit 7"}, setting);
+  EXPECT_EQ(run.out,
+            "[rank 0] oh no\n"
+            "pipe-run: rank 0 exited with status 7; its last lines are above, after [rank 0]\n");
+}
+
+TEST(PipeRunTest, AFullDiskBehindStandardOutputHidesNoLastWords) {
+  RecordedLog log;
+  ProgramSetting setting;
+  setting.outFile = "/dev/full";
+  const ProgramRun run =
+      pipeRun({"--log-dir", log.folder(), "--", "/bin/sh", "-c", "echo oh no; exit 7"}, setting);
+  EXPECT_EQ(run.err, "pipe-run: rank 0 exited with status 7; last lines of its output:\n  oh no\n");
 }
 
 TEST(PipeRunTest, CtrlCEndsTheRun) {

@@ -178,8 +178,12 @@ TEST_F(PipeTrace, HelpSaysHowListsAreRepeated) {
 }
 
 TEST_F(PipeTrace, UnsupportedEndingIsAnErrorBeforeAnythingIsRead) {
-  for (const char* name : {"profile.svg", "profile", "profile.json.bak", ""}) {
-    expectError(run({path("not even there"), "-o", name}), name, "NAME.pftrace");
+  for (const char* name : {"profile.png", "profile", "profile.json.bak", ""}) {
+    const ProgramRun result = run({path("not even there"), "-o", name});
+    expectError(result, name, "NAME.pftrace");
+    for (const char* ending : {".json", ".sqlite", ".csv", ".svg"}) {
+      EXPECT_THAT(result.err, HasSubstr("NAME" + std::string(ending)));
+    }
   }
 }
 

@@ -1,4 +1,9 @@
 // What is wrong with a plan, or with what pipe-trace plan was told.
+#include <sys/resource.h>
+
+#include <csignal>
+#include <set>
+
 #include "schedule/build_schedule.h"
 #include "tests/pipe_trace/plan_fixture.h"
 
@@ -259,7 +264,12 @@ TEST_F(PlanCommand, WhatCannotBeReadIsAnError) {
 
 TEST_F(PlanCommand, UnsupportedOrRepeatedOutputsAreErrors) {
   for (const char* name : {"plan.png", "plan", "plan.svg.bak"}) {
-    expectError(planOf("1F1B", {"-o", path(name)}), name, "NAME.svg");
+    const ProgramRun result = planOf("1F1B", {"-o", path(name)});
+    expectError(result, name, "--csv writes the schedule");
+    for (const char* ending :
+         {"NAME.json", "NAME.pftrace", "NAME.sqlite", "NAME.csv", "NAME.svg", "DIR/"}) {
+      EXPECT_THAT(result.err, HasSubstr(ending));
+    }
   }
   expectError(planOf("1F1B", {"-o", path("a.svg"), "-o", path("./a.svg")}), "a.svg", "twice");
   expectError(planOf("1F1B", {"-o", path("a.json"), "--csv", path("a.json")}), "a.json", "twice");
@@ -274,6 +284,44 @@ TEST_F(PlanCommand, WhenOneOutputFailsNoneAppears) {
                               path("no folder/c.json")}),
               path("no folder/c.json"), "folder");
   EXPECT_THAT(names(), IsEmpty());
+}
+
+TEST_F(PlanCommand, AFullDiskLeavesTheLogsAndFilesOfThePlanBefore) {
+  ASSERT_EQ(planOf("1F1B", {"-o", path("plan/"), "-o", path("a.json")}).exitCode, 0);
+  const auto everything = [this] {
+    std::string text = contents(path("a.json"));
+    std::set<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(path("plan"))) {
+      files.insert(entry.path().string());
+    }
+    for (const std::string& file : files) text += file + "\n" + contents(file);
+    return text;
+  };
+  const std::string before = everything();
+  // The disk has room for the pieces that come first: nothing, some logs, all of them.
+  for (const int room : {0, 1000, 3000, 10'000}) {
+    const auto fillDisk = [room] {
+      std::signal(SIGXFSZ, SIG_IGN);
+      const rlimit limit{.rlim_cur = static_cast<rlim_t>(room), .rlim_max = RLIM_INFINITY};
+      setrlimit(RLIMIT_FSIZE, &limit);
+    };
+    const ProgramRun result =
+        plan({"--schedule", "GPipe", "--stages", "2", "--micro-batches", "16", "-o", path("plan"),
+              "-o", path("a.json"), "-o", path("new/"), "-o", path("b.sqlite")},
+             {.inChild = fillDisk});
+    EXPECT_EQ(result.exitCode, 2) << room;
+    EXPECT_EQ(everything(), before) << room;
+    EXPECT_THAT(names(), testing::ElementsAre("a.json", "plan")) << room;
+  }
+}
+
+TEST_F(PlanCommand, AnOutputThatFailsLeavesLogsThatTheNewPlanDoesNotHave) {
+  ASSERT_EQ(planOf("1F1B", {"-o", path("plan/")}).exitCode, 0);
+  const std::string log = contents(path("plan/workerlog.3"));
+  expectError(plan({"--schedule", "1F1B", "--stages", "2", "--micro-batches", "2", "-o",
+                    path("plan/"), "-o", path("no folder/a.svg")}),
+              path("no folder/a.svg"), "folder");
+  EXPECT_EQ(contents(path("plan/workerlog.3")), log);
 }
 
 TEST_F(PlanCommand, FullDeviceIsAnErrorAndAClosedPipeIsNone) {

@@ -55,6 +55,22 @@ TEST_F(PlanCommand, ProfileIsThatOfTheLogs) {
   EXPECT_EQ(summaryOf(path("logs")), summaryOf(path("plan.json")));
 }
 
+TEST_F(PlanCommand, EveryFormatOfProfilesIsWritten) {
+  const std::vector<std::string> profiles = {path("a.json"), path("a.pftrace"), path("a.sqlite"),
+                                             path("a.CSV")};
+  std::vector<std::string> outputs;
+  for (const std::string& profile : profiles) outputs.insert(outputs.end(), {"-o", profile});
+  const ProgramRun result = planOf("ZB-H1", outputs);
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  for (const char* name : {"a.pftrace", "a.sqlite"}) {
+    EXPECT_EQ(summaryOf(path(name)), summaryOf(path("a.json"))) << name;
+  }
+  // The table is that of the run, a line per event; --csv writes the schedule.
+  EXPECT_THAT(contents(path("a.CSV")), testing::StartsWith("rank,lane,kind,"));
+  run({path("a.json"), "-q", "-o", path("b.csv")});
+  EXPECT_EQ(contents(path("a.CSV")), contents(path("b.csv")));
+}
+
 TEST_F(PlanCommand, PictureShowsJobsAndIdleTime) {
   EXPECT_EQ(planOf("DualPipe", {"-o", path("my picture.svg")}).exitCode, 0);
   const std::string svg = contents(path("my picture.svg"));

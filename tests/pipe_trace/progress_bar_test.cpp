@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
+#include "apps/cli/progress_bar.h"
 #include "tests/pipe_trace/fixture.h"
 
 namespace pipetrace {

@@ -137,7 +137,7 @@ TEST_F(ShellFiles, FishOffersTheSame) {
   EXPECT_THAT(offered("pipe-trace sh"), ElementsAre("show"));
   EXPECT_THAT(offered("pipe-trace --for"), ElementsAre("--format"));
   EXPECT_THAT(offered("pipe-trace --format "),
-              testing::UnorderedElementsAre("json", "pftrace", "sqlite", "csv"));
+              testing::UnorderedElementsAre("json", "pftrace", "sqlite", "csv", "svg"));
   EXPECT_THAT(offered("pipe-trace plan --schedule 1F"), ElementsAre("1F1B"));
   EXPECT_THAT(offered("pipe-trace completions "),
               testing::UnorderedElementsAre("bash", "zsh", "fish"));
@@ -186,7 +186,7 @@ TEST_F(ShellFiles, ZshOffersTheSame) {
   };
   using Offers = std::set<std::string>;
   EXPECT_EQ(offered("pipe-trace --form"), Offers{"--format"});
-  EXPECT_EQ(offered("pipe-trace --format "), (Offers{"json", "pftrace", "sqlite", "csv"}));
+  EXPECT_EQ(offered("pipe-trace --format "), (Offers{"json", "pftrace", "sqlite", "csv", "svg"}));
   EXPECT_EQ(offered("pipe-trace completions "), (Offers{"bash", "zsh", "fish"}));
   EXPECT_EQ(offered("pipe-trace plan --schedule 1F"), (Offers{"1F1B"}));
   EXPECT_EQ(offered("pipe-trace open b"), (Offers{"b.json.gz", "b.pftrace"}));

@@ -5,14 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
-#include "trace/error.h"
 #include "trace/files/file_behind.h"
+#include "trace/files/signals_held_back.h"
 #include "trace/files/unfinished_files.h"
+#include "trace/files/write_error.h"
 
 namespace pipetrace {
 namespace {
@@ -32,22 +31,6 @@ mode_t fileMode(const std::string& path) {
   ::umask(mask);
   return 0666 & ~mask;
 }
-
-/// So that none comes between the making of a file and its being remembered.
-class SignalsHeldBack {
- public:
-  SignalsHeldBack() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsHeldBack() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsHeldBack(const SignalsHeldBack&) = delete;
-  SignalsHeldBack& operator=(const SignalsHeldBack&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 }  // namespace
 
@@ -138,24 +121,9 @@ void OutputFile::commit() {
 }
 
 void OutputFile::fail(const char* what, int error) {
-  const std::string name = path_ == "-" ? "standard output" : path_;
-  std::string text = "cannot " + std::string(what) + " " + name + ": " + std::strerror(error);
-  switch (error) {
-    case ENOENT: text += "; create its folder first"; break;
-    case EACCES:
-    case EPERM:
-    case EROFS: text += "; choose a folder that you may write to"; break;
-    case ENOSPC:
-    case EDQUOT:
-      text += "; free some space or choose another disk (nothing was left behind)";
-      break;
-    case EFBIG: text += "; raise the limit on file sizes (ulimit -f)"; break;
-    case EISDIR: text += "; name a file"; break;
-    default: break;
-  }
   // A constructor that throws runs no destructor.
   dropTemporary();
-  throw Error(text);
+  throw writeError(what, path_, error);
 }
 
 void writeWholeFile(const std::string& path, std::string_view bytes) {

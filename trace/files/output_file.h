@@ -25,12 +25,14 @@ class OutputFile {
   void write(std::string_view bytes);
 
   /// All that can fail for want of room: writes what is left, syncs and closes. Nothing may be
-  /// written afterwards. With several files, prepare() all before the first commit(): then either
-  /// none of them appears or, but for a power cut between two renames, all do.
+  /// written afterwards. An OutputSet does this for several files before it renames the first.
   void prepare();
 
   /// prepare(), unless that is done, and the name.
   void commit();
+
+  /// The file that commit() replaces or makes; empty when the output is written directly.
+  std::string target() const { return temporary_.empty() ? std::string() : path_; }
 
   /// From now on adds the number of bytes of each write to `counter`, which must outlive it.
   void countInto(std::atomic<std::int64_t>* counter) { counter_ = counter; }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstring>
@@ -11,25 +12,52 @@ namespace {
 
 enum State { kFree, kFilling, kFilled };
 
-// Fixed memory, as a signal handler may neither lock nor follow pointers that are being freed.
+// A signal handler may neither lock nor follow pointers to what is being freed: slots stay where
+// they are, and further blocks of them are added and never freed.
 struct Slot {
   std::atomic<int> state{kFree};
   char path[4096];
 };
-Slot slots[16];
-static_assert(std::atomic<int>::is_always_lock_free);
+constexpr int kSlotsOfBlock = 16;
+struct Block {
+  std::array<Slot, kSlotsOfBlock> slots;
+  std::atomic<Block*> next{nullptr};
+};
+Block firstBlock;
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<Block*>::is_always_lock_free);
 
 pid_t owner = 0;
+
+/// Calls `remove` for each path; whether any call returned 0.
+template <typename Remove>
+bool removeAll(Remove remove) {
+  bool hasRemoved = false;
+  for (Block* block = &firstBlock; block != nullptr; block = block->next.load()) {
+    for (Slot& slot : block->slots) {
+      if (slot.state.load() == kFilled && remove(slot.path) == 0) hasRemoved = true;
+    }
+  }
+  return hasRemoved;
+}
 
 extern "C" void removeAndRaise(int signal) {
   // A forked child has the same slots, but the files are its parent's.
   if (::getpid() == owner) {
-    for (Slot& slot : slots) {
-      if (slot.state.load() == kFilled) ::unlink(slot.path);
+    removeAll(::unlink);
+    while (removeAll(::rmdir)) {  // a folder is empty once the one in it is gone
     }
   }
   // SA_RESETHAND has put the default back; it acts when this handler returns.
   ::raise(signal);
+}
+
+Block& nextOf(Block& block) {
+  Block* next = block.next.load();
+  if (next != nullptr) return *next;
+  Block* const made = new Block;
+  if (block.next.compare_exchange_strong(next, made)) return *made;
+  delete made;  // another thread was faster
+  return *next;
 }
 
 }  // namespace
@@ -49,21 +77,26 @@ void removeUnfinishedFilesOnSignals() {
 }
 
 int rememberUnfinishedFile(const std::string& path) {
+  if (path.size() >= sizeof Slot::path) return -1;
   int index = 0;
-  for (Slot& slot : slots) {
-    int expected = kFree;
-    if (path.size() < sizeof slot.path && slot.state.compare_exchange_strong(expected, kFilling)) {
-      std::memcpy(slot.path, path.c_str(), path.size() + 1);
-      slot.state.store(kFilled);
-      return index;
+  for (Block* block = &firstBlock;; block = &nextOf(*block)) {
+    for (Slot& slot : block->slots) {
+      int expected = kFree;
+      if (slot.state.compare_exchange_strong(expected, kFilling)) {
+        std::memcpy(slot.path, path.c_str(), path.size() + 1);
+        slot.state.store(kFilled);
+        return index;
+      }
+      ++index;
     }
-    ++index;
   }
-  return -1;
 }
 
 void forgetUnfinishedFile(int slot) {
-  if (slot >= 0) slots[slot].state.store(kFree);
+  if (slot < 0) return;
+  Block* block = &firstBlock;
+  for (; slot >= kSlotsOfBlock; slot -= kSlotsOfBlock) block = block->next.load();
+  block->slots[static_cast<std::size_t>(slot)].state.store(kFree);
 }
 
 }  // namespace pipetrace

@@ -1,19 +1,19 @@
 #include "trace/log/write_job_logs.h"
 
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
-#include "trace/error.h"
+#include "trace/files/output_set.h"
 #include "trace/log/log_format.h"
 #include "trace/log/log_writer.h"
 
 namespace pipetrace {
 namespace {
 
+namespace fs = std::filesystem;
 namespace lf = log_format;
 
 template <typename Number>
@@ -139,18 +139,22 @@ std::string jobLogText(const Timeline& timeline, int rank) {
   return RankLog(timeline, rank).text();
 }
 
+std::string jobLogPath(const std::string& folder, int rank) {
+  return (fs::path(folder) / (std::string(lf::kFilePrefix) + std::to_string(rank))).string();
+}
+
 void writeJobLogs(const Timeline& timeline, const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw Error("cannot make the folder " + folder + ": " + error.message());
+  OutputSet logs;
+  logs.makeFolder(folder);
   for (const auto& [rank, info] : timeline.ranks) {
-    const std::string name = std::string(lf::kFilePrefix) + std::to_string(rank);
-    const std::string path = (std::filesystem::path(folder) / name).string();
-    errno = 0;
-    std::ofstream file(path, std::ios::binary | std::ios::app);
-    file << jobLogText(timeline, rank) << std::flush;
-    if (!file) throw Error("cannot write " + path + ": " + std::strerror(errno));
+    const std::string path = jobLogPath(folder, rank);
+    std::ostringstream text;
+    std::ifstream earlierRuns(path, std::ios::binary);
+    if (earlierRuns.peek() != std::ifstream::traits_type::eof()) text << earlierRuns.rdbuf();
+    text << jobLogText(timeline, rank);
+    logs.add(path, text.str());
   }
+  logs.commit();
 }
 
 }  // namespace pipetrace

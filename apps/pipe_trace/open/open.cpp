@@ -46,7 +46,9 @@ void openInBrowser(const std::string& link) {
 /// Perfetto's UI would load it and say nothing of use.
 void checkUiShows(const std::string& file) {
   const auto format = profileFormatOfFile(file);
-  if (format != ProfileFormat::kSqlite && format != ProfileFormat::kCsv) return;
+  if (!format || *format == ProfileFormat::kChromeJson || *format == ProfileFormat::kPerfetto) {
+    return;
+  }
   throw Error("cannot open " + file +
               ": Perfetto's UI shows Chrome JSON and Perfetto traces; write NAME.pftrace and open "
               "that");

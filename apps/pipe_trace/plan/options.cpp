@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/cli/command_line.h"
+#include "apps/cli/profile_format.h"
 #include "chart/text/text_chart.h"
 
 namespace pipetrace {
@@ -28,7 +29,7 @@ class PlanFlags {
  private:
   template <typename T>
   CLI::Option* value(const char* group, const char* name, T& to, const char* type,
-                     const char* what) {
+                     const std::string& what) {
     return app_.add_option(name, to, what)->type_name(type)->group(group);
   }
 
@@ -123,11 +124,10 @@ class PlanFlags {
   void addOutputs() {
     constexpr const char* kGroup = "Output";
     output_ =
-        value(
-            kGroup, "-o,--output", to_.outputs, "OUT",
-            "Simulated run to write: NAME.svg (picture), NAME.json (Chrome Trace Event profile) or "
-            "DIR/ (workerlog.<rank>, which pipe-trace and pipe-view read); may be given several "
-            "times")
+        value(kGroup, "-o,--output", to_.outputs, "OUT",
+              "Simulated run to write: " + profileFormatList() +
+                  ", or DIR/ (workerlog.<rank>, which pipe-trace and pipe-view read); may be given "
+                  "several times")
             ->allow_extra_args(false);
     value(
         kGroup, "--steps", to_.steps, "N",
@@ -135,7 +135,7 @@ class PlanFlags {
         "asynchronous: more micro-batches make its run longer")
         ->check(range(1, 100'000));
     csv_ = value(kGroup, "--csv", to_.csv, "FILE",
-                 "Write the plan as a schedule file; - is standard output")
+                 "Write the plan itself as a schedule file, a row a rank; - is standard output")
                ->check(kNotEmpty);
     costsOut_ = value(kGroup, "--costs-out", to_.costsOut, "FILE.json",
                       "Write the costs as a costs file, to go on from")

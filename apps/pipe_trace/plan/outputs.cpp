@@ -2,16 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
-#include "chart/chart_model.h"
-#include "chart/draw/svg_writer.h"
-#include "parser/chrome/write/writer.h"
+#include "apps/pipe_trace/picture.h"
 #include "parser/find_logs.h"
 #include "trace/error.h"
-#include "trace/files/file_behind.h"
 #include "trace/log/log_format.h"
 #include "trace/log/write_job_logs.h"
 
@@ -19,18 +15,6 @@ namespace pipetrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kNarrowPicture = 900;
-constexpr int kWidePicture = 8000;
-constexpr int kJobWidth = 26;  // pixels of a short job, so that it has room for its number
-
-/// So wide that the short jobs have their numbers, as long as the picture stays one.
-int pictureWidth(const ChartModel& model) {
-  const Nanoseconds typical = std::max<Nanoseconds>(1, model.typicalJob());
-  const double jobs =
-      static_cast<double>(model.span().end - model.span().begin) / static_cast<double>(typical);
-  return static_cast<int>(std::clamp(jobs * kJobWidth, 1.0 * kNarrowPicture, 1.0 * kWidePicture));
-}
 
 /// Its first line says what it is a log of; a plan may be replaced, a run may not.
 bool isOfAPlan(const fs::path& log) {
@@ -44,51 +28,35 @@ bool isOfAPlan(const fs::path& log) {
 }  // namespace
 
 PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs) {
+  OutputNames names;
   for (const std::string& path : outputs) {
     std::error_code error;
     const bool isFolder = path.ends_with('/') || fs::is_directory(path, error);
-    const std::string ending = fs::path(path).extension();
-    if (!isFolder && ending != ".svg" && ending != ".json") {
-      throw Error(
-          fmt::format("cannot write {}: a plan is written as NAME.svg (picture), NAME.json "
-                      "(Chrome Trace Event profile) or DIR/ (job logs)",
-                      path.empty() ? "\"\"" : path));
+    const auto format = isFolder ? std::nullopt : profileFormatOfFile(path);
+    if (!isFolder && !format) {
+      throw Error(fmt::format(
+          "cannot write {}: a plan is written as {} or DIR/ (job logs); --csv writes the schedule",
+          path.empty() ? "\"\"" : path, profileFormatList()));
     }
-    targets_.push_back({path, isFolder});
+    names.add(path);
+    targets_.push_back({path, format});
   }
-}
-
-OutputFile& PlanOutputs::open(const std::string& path) {
-  const std::string behind = fileBehind(path);
-  if (std::find(taken_.begin(), taken_.end(), behind) != taken_.end()) {
-    throw Error(path + " is to be written twice; name each output once");
-  }
-  taken_.push_back(behind);
-  files_.push_back(std::make_unique<OutputFile>(path));
-  return *files_.back();
-}
-
-void PlanOutputs::addText(const std::string& path, const std::string& text) {
-  open(path).write(text);
 }
 
 void PlanOutputs::addRun(const Timeline& timeline, const std::string& caption) {
-  for (const Target& target : targets_) {
-    if (target.isFolder) {
-      addLogs(target.path, timeline);
-    } else if (target.path.ends_with(".svg")) {
-      const ChartModel model(timeline);
-      open(target.path).write(renderSvg(model, {.width = pictureWidth(model), .caption = caption}));
+  for (const auto& [path, format] : targets_) {
+    if (!format) {
+      addLogs(path, timeline);
+    } else if (format == ProfileFormat::kSvg) {
+      files_.add(path, pictureOf(timeline, {.caption = caption}));
     } else {
-      writeChromeJson(timeline, {}, open(target.path));
+      writeProfile(timeline, *format, {}, files_.add(path));
     }
   }
 }
 
 void PlanOutputs::addLogs(const std::string& folder, const Timeline& timeline) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("cannot make the folder {}: {}", folder, error.message()));
+  files_.makeFolder(folder);
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::optional<int> rank = rankOfLogName(entry.path().filename());
     if (!rank) continue;
@@ -96,19 +64,12 @@ void PlanOutputs::addLogs(const std::string& folder, const Timeline& timeline) {
       throw Error(fmt::format("{} holds the logs of a run ({}); choose another folder for the plan",
                               folder, entry.path().filename().string()));
     }
-    if (!timeline.ranks.contains(*rank)) stale_.push_back(entry.path());
+    // A log that a larger plan left would be read as part of this one.
+    if (!timeline.ranks.contains(*rank)) files_.remove(entry.path());
   }
   for (const auto& [rank, info] : timeline.ranks) {
-    const fs::path log =
-        fs::path(folder) / (std::string(log_format::kFilePrefix) + std::to_string(rank));
-    open(log).write(jobLogText(timeline, rank));
+    files_.add(jobLogPath(folder, rank), jobLogText(timeline, rank));
   }
-}
-
-void PlanOutputs::commit() {
-  // A log that a larger plan left would be read as part of this one.
-  for (const std::string& log : stale_) fs::remove(log);
-  for (const auto& file : files_) file->commit();
 }
 
 }  // namespace pipetrace

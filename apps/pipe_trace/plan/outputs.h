@@ -1,10 +1,11 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "trace/files/output_file.h"
+#include "apps/cli/profile_format.h"
+#include "trace/files/output_set.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -13,28 +14,27 @@ namespace pipetrace {
 /// functions, then commit. Standard output is none of them.
 class PlanOutputs {
  public:
-  /// Throws Error for names that cannot be meant: an ending that is not supported, a file or folder
-  /// twice, a folder that holds the logs of a real run.
+  /// Throws Error for names that cannot be meant: an ending that is not supported, an output that
+  /// is named twice.
   explicit PlanOutputs(const std::vector<std::string>& outputs);
 
-  /// `timeline` with its bubbles; `caption` stands under the title of a picture.
+  /// `timeline` with its bubbles; `caption` stands under the title of a picture. Throws Error for a
+  /// folder that holds the logs of a real run.
   void addRun(const Timeline& timeline, const std::string& caption);
-  void addText(const std::string& path, const std::string& text);
-  void commit();
+  void addText(const std::string& path, const std::string& text) { files_.add(path, text); }
+  /// Logs of an earlier plan that this one does not replace are removed.
+  void commit() { files_.commit(); }
 
  private:
   struct Target {
     std::string path;
-    bool isFolder = false;
+    std::optional<ProfileFormat> format;  ///< none: a folder for job logs
   };
 
   void addLogs(const std::string& folder, const Timeline& timeline);
-  OutputFile& open(const std::string& path);
 
   std::vector<Target> targets_;
-  std::vector<std::unique_ptr<OutputFile>> files_;
-  std::vector<std::string> taken_;  // what the files really are
-  std::vector<std::string> stale_;  // logs of an earlier plan
+  OutputSet files_;
 };
 
 }  // namespace pipetrace

@@ -1,0 +1,85 @@
+#include "trace/files/output_set.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "trace/error.h"
+#include "trace/files/replaced_files.h"
+#include "trace/files/signals_held_back.h"
+#include "trace/files/unfinished_files.h"
+#include "trace/files/write_error.h"
+
+namespace pipetrace {
+
+namespace fs = std::filesystem;
+
+OutputSet::~OutputSet() {
+  files_.clear();  // a folder goes only when it is empty
+  while (!made_.empty()) {
+    ::rmdir(made_.back().path.c_str());
+    forgetUnfinishedFile(made_.back().unfinished);
+    made_.pop_back();
+  }
+}
+
+OutputFile& OutputSet::add(const std::string& path) {
+  names_.add(path);
+  return *files_.emplace_back(std::make_unique<OutputFile>(path));
+}
+
+void OutputSet::add(const std::string& path, std::string_view contents) {
+  OutputFile& file = add(path);
+  file.write(contents);
+  // Closed at once, as there may be more files than a process can have open.
+  if (!file.target().empty()) file.prepare();
+}
+
+void OutputSet::makeFolder(const std::string& folder) {
+  std::vector<fs::path> missing;
+  std::error_code ignored;  // what is wrong shows when the folder is made
+  for (fs::path at = folder; !at.empty() && !fs::exists(at, ignored); at = at.parent_path()) {
+    missing.push_back(at);
+  }
+  const SignalsHeldBack heldBack;
+  for (; !missing.empty(); missing.pop_back()) {
+    const std::string path = missing.back().string();
+    if (::mkdir(path.c_str(), 0777) == 0) {
+      made_.push_back({path, rememberUnfinishedFile(path)});
+    } else if (errno != EEXIST) {
+      throw Error("cannot make the folder " + folder + ": " + std::strerror(errno));
+    }
+  }
+  if (!fs::is_directory(folder, ignored)) {
+    throw Error("cannot make the folder " + folder + ": " + std::strerror(ENOTDIR));
+  }
+}
+
+void OutputSet::commit() {
+  for (const auto& file : files_) {
+    if (!file->target().empty()) file->prepare();
+  }
+  // Standard output and devices come last: nothing can be taken back from them.
+  for (const auto& file : files_) file->prepare();
+
+  const SignalsHeldBack heldBack;
+  ReplacedFiles replaced;
+  if (files_.size() + stale_.size() > 1) {  // one rename needs no way back
+    for (const auto& file : files_) {
+      if (!file->target().empty()) replaced.keep(file->target());
+    }
+    for (const std::string& path : stale_) replaced.keep(path);
+  }
+  for (const auto& file : files_) file->commit();
+  for (const std::string& path : stale_) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw writeError("remove", path, errno);
+  }
+  replaced.done();
+  for (const Folder& folder : made_) forgetUnfinishedFile(folder.unfinished);
+  made_.clear();
+}
+
+}  // namespace pipetrace
