@@ -7,7 +7,7 @@
 namespace pipetrace {
 
 /// How many messages a channel (sending rank -> receiving rank) holds that are sent and whose
-/// receive is not posted yet: so many, or one of these.
+/// receive is not posted yet: a number from 1 on, or one of these.
 inline constexpr int kUnboundedBuffers = -1;
 inline constexpr int kBlocking = 0;  ///< none: a send and its receive wait for each other
 
@@ -33,8 +33,8 @@ class WaitRules {
     const Wait* end() const { return list + count; }
   };
 
-  /// Both must outlive the rules; `index` is that of `schedule`.
-  WaitRules(const Schedule& schedule, const PlanIndex& index, int buffers = kUnboundedBuffers);
+  /// Both must outlive the rules; `index` is that of `plan`.
+  WaitRules(const Plan& plan, const PlanIndex& index, int buffers = kUnboundedBuffers);
 
   Waits waitsOf(Position position) const;
 
@@ -43,7 +43,7 @@ class WaitRules {
   void addInputs(const Action& action, Position position, Waits& waits) const;
   void addSend(const Action& action, Position position, Waits& waits) const;
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   const PlanIndex& index_;
   int buffers_;
   /// By rank and cell, of bounded buffers only: the receive that makes room for a send.

@@ -4,10 +4,13 @@
 #include <vector>
 
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 #include "schedule/simulate/weight_versions.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
+
+class PlanTiming;
 
 /// What a rank holds while it does its actions in order: call begin() and end() for each. A forward
 /// takes its activation when it begins; the input half gives StageCosts::freedByInput of it back
@@ -34,7 +37,7 @@ class HeldMemory {
 };
 
 /// By rank: the weights of its stages, in as many versions as the plan keeps.
-std::vector<std::int64_t> weightsByRank(const Schedule& schedule, const Costs& costs,
+std::vector<std::int64_t> weightsByRank(const Plan& plan, const Costs& costs,
                                         const WeightVersions& versions);
 
 /// The most that a rank holds at once.
@@ -42,6 +45,11 @@ struct Peaks {
   int live = 0;
   std::int64_t memory = 0;
 };
-Peaks peaksOf(const Schedule& schedule, const Costs& costs, std::int64_t weights, int rank);
+Peaks peaksOf(const Plan& plan, const Costs& costs, std::int64_t weights, int rank);
+
+/// Appends to the counters "live_activations" and "memory" of each rank what it holds in the step
+/// that `timing` ran last, whenever that changes.
+void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTiming& timing,
+                           Timeline& timeline);
 
 }  // namespace pipetrace
