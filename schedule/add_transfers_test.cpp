@@ -100,7 +100,7 @@ TEST(AddTransfers, EarlyReceivesTakeNoLongerThanThePlanWithoutThem) {
   }
 }
 
-TEST(AddTransfers, PlanWithErrorsOrTransfersIsRefused) {
+TEST(AddTransfers, PlansThatCannotRunOrHaveTransfersAreRefused) {
   EXPECT_THAT([] { withTransfers("0F0\n", 1); }, ThrowsMessage<Error>(HasSubstr("0B0 is missing")));
   EXPECT_THAT([] { addTransfers(addTransfers(oneFOneB(2, 2))); },
               ThrowsMessage<Error>(HasSubstr("sends and receives already")));

@@ -16,10 +16,22 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> problemsOf(const Plan& plan, const CheckOptions& options) {
+std::vector<std::string> textsOf(const std::vector<Problem>& problems) {
   std::vector<std::string> texts;
-  for (const Problem& problem : check(plan, options)) texts.push_back(toText(problem));
+  for (const Problem& problem : problems) texts.push_back(toText(problem));
   return texts;
+}
+
+/// Of check(); for a plan that can run, checkSize() and checkLimits() must find the same.
+std::vector<std::string> problemsOf(const Plan& plan, const CheckOptions& options) {
+  const std::vector<std::string> all = textsOf(check(plan, options));
+  if (!check(plan).empty()) return all;
+  const CheckedPlan checked(plan);
+  std::vector<std::string> added = textsOf(checkSize(checked, options));
+  const std::vector<std::string> limits = textsOf(checkLimits(checked, options));
+  added.insert(added.end(), limits.begin(), limits.end());
+  EXPECT_EQ(added, all);
+  return all;
 }
 
 std::vector<std::string> problemsOf(std::string_view csv, const CheckOptions& options = {}) {

@@ -219,6 +219,19 @@ TEST(Check, AgreesWithASecondOpinionOnShuffledPlans) {
   EXPECT_LT(valid, 2700);
 }
 
+TEST(Check, FusedPairThatWaitsForBothMessagesAndItsOwnRankIsLookedAtWhole) {
+  // (1F3;0B0) waits for two messages, each sent and received, for 0F0, and for the 1B0 that stands
+  // on its rank by mistake.
+  EXPECT_THAT(
+      problemsOf("1RECV_F2,0F0,0SEND_F0,1F2,1RECV_F3,0F1,0SEND_F1,1B2,1SEND_B2,0RECV_B0,"
+                 "(1F3;0B0)OVERLAP_F_B,0RECV_B1,1B3,1SEND_B3,0I1,0W1,1B0\n"
+                 "1RECV_F0,0F2,0SEND_F2,1F0,1RECV_F1,0F3,0SEND_F3,1B0,1SEND_B0,0RECV_B2,"
+                 "(1F1;0B2)OVERLAP_F_B,0RECV_B3,1B1,1SEND_B1,0I3,0W3\n"),
+      ElementsAre("rank 1, cell 7: 1B0 is done already by rank 0, cell 16 (1B0)",
+                  "rank 0, cell 16: 1B0 is on the wrong rank: stage 1 of micro-batch 0 belongs to "
+                  "rank 1"));
+}
+
 // What needs a plan that can run takes no other, so that a plan is checked once.
 static_assert(!std::is_invocable_v<decltype(simulate), const Plan&, const Costs&, SimulateOptions>);
 static_assert(!std::is_invocable_v<decltype(dryRun), const Plan&, const Costs&>);
@@ -227,6 +240,7 @@ static_assert(!std::is_constructible_v<PlanTiming, const Plan&, const Costs&>);
 
 TEST(CheckedPlan, ListsTheProblemsOfAPlanThatCannotRun) {
   EXPECT_NO_THROW(CheckedPlan(oneFOneB(4, 8)));
+  EXPECT_THROW(CheckedPlan(readPlan("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", "deadlock")), Error);
   try {
     CheckedPlan(readPlan("0F0,0B0,0F1\n1F0,1B0,1B1\n", "plan.csv"));
     FAIL();

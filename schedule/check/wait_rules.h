@@ -26,7 +26,9 @@ class WaitRules {
     int doneNeeded() const { return position.cell + (reached ? 0 : 1); }
   };
   struct Waits {
-    Wait list[5];
+    /// A fused pair: three inputs, and both ends of two messages. A plan that can run has at the
+    /// most five of them, as an input comes as a message or from the same rank; others have more.
+    Wait list[7];
     int count = 0;
     void add(Position position, bool reached = false) { list[count++] = {position, reached}; }
     const Wait* begin() const { return list; }
