@@ -4,7 +4,7 @@
 
 #include "analysis/costs/given_costs.h"
 #include "analysis/run_summary.h"
-#include "schedule/simulate/weight_versions.h"
+#include "schedule/check/weight_versions.h"
 
 namespace pipetrace {
 

@@ -75,19 +75,20 @@ void compareSizes(int ranks, int microBatches, const CheckOptions& options, Prob
   compareSize("micro-batch", "micro-batches", microBatches, options.microBatches, problems);
 }
 
-/// What keeps a plan that runs with unbounded buffers from running with these.
+/// What keeps a plan that runs with unbounded buffers from running with bounded ones.
 std::optional<Problem> bufferDeadlock(const Plan& plan, const PlanIndex& index, int buffers) {
-  if (buffers == kUnboundedBuffers) return {};
   if (index.hasTransfers()) return findDeadlock(plan, index, buffers);
   const Plan full = withTransfers(plan, 0);
   return findDeadlock(full, PlanIndex(full), buffers, true);
 }
 
 std::optional<Problem> deadlockOf(const Plan& plan, const PlanIndex& index, int buffers) {
-  if (index.hasTransfers()) return findDeadlock(plan, index, buffers);
+  if (index.hasTransfers() || buffers == kUnboundedBuffers) {
+    return findDeadlock(plan, index, buffers);
+  }
   if (auto problem = findDeadlock(plan, index, kUnboundedBuffers)) return problem;
   // A plan that needs weights too early is reported elsewhere, and has no transfers to stop at.
-  if (buffers != kUnboundedBuffers && !limitProblems(plan, {}).empty()) return {};
+  if (!limitProblems(plan, {}).empty()) return {};
   return bufferDeadlock(plan, index, buffers);
 }
 
@@ -112,22 +113,6 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
 
 std::vector<Problem> check(const Plan& plan, const CheckOptions& options) {
   return findProblems(plan, options).toVector();
-}
-
-std::vector<Problem> check(const ReadablePlan& file, const CheckOptions& options) {
-  std::vector<Problem> problems = file.problems;
-  if (file.plan.numStages == 0) return problems;  // not one cell could be read
-  const auto isUnreadable = [&](const Problem& problem) {
-    if (problem.rank < 0 || problem.cell < 0) return false;
-    return file.plan
-               .ranks[static_cast<std::size_t>(problem.rank)]
-                     [static_cast<std::size_t>(problem.cell)]
-               .stage < 0;
-  };
-  for (const Problem& problem : check(file.plan, options)) {
-    if (!isUnreadable(problem)) problems.push_back(problem);
-  }
-  return problems;
 }
 
 std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& options) {

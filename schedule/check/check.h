@@ -7,7 +7,6 @@
 #include "schedule/check/problem.h"
 #include "schedule/check/wait_rules.h"
 #include "schedule/costs.h"
-#include "schedule/file/schedule_reader.h"
 #include "schedule/plan.h"
 
 namespace pipetrace {
@@ -66,10 +65,6 @@ struct CheckOptions {
 std::vector<Problem> check(const Plan& plan, const CheckOptions& options = {});
 /// The same, with the count of all that there are.
 ProblemList findProblems(const Plan& plan, const CheckOptions& options = {});
-
-/// The same of a file as far as it could be read: what could not be read first, then what is wrong
-/// with the rest.
-std::vector<Problem> check(const ReadablePlan& file, const CheckOptions& options = {});
 
 /// What check() adds for a plan that can run: whether it has the ranks and micro-batches that
 /// `options` ask for, and whether it keeps to their buffers and limits.

@@ -229,7 +229,9 @@ TEST(Check, FusedPairThatWaitsForBothMessagesAndItsOwnRankIsLookedAtWhole) {
                  "(1F1;0B2)OVERLAP_F_B,0RECV_B3,1B1,1SEND_B1,0I3,0W3\n"),
       ElementsAre("rank 1, cell 7: 1B0 is done already by rank 0, cell 16 (1B0)",
                   "rank 0, cell 16: 1B0 is on the wrong rank: stage 1 of micro-batch 0 belongs to "
-                  "rank 1"));
+                  "rank 1",
+                  "rank 0, cell 10: (1F3;0B0)OVERLAP_F_B comes before 1B0 (cell 16), which it "
+                  "needs"));
 }
 
 // What needs a plan that can run takes no other, so that a plan is checked once.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "schedule/simulate/held_memory.h"
-#include "schedule/simulate/weight_versions.h"
+#include "schedule/check/held_memory.h"
+#include "schedule/check/weight_versions.h"
 #include "trace/error.h"
 
 namespace pipetrace {

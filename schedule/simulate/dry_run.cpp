@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedule/simulate/held_memory.h"
+#include "schedule/check/held_memory.h"
 #include "schedule/simulate/plan_timing.h"
 
 namespace pipetrace {

@@ -4,8 +4,8 @@
 
 #include "schedule/check/checked_plan.h"
 #include "schedule/check/plan_index.h"
+#include "schedule/check/weight_versions.h"
 #include "schedule/costs.h"
-#include "schedule/simulate/weight_versions.h"
 
 namespace pipetrace {
 

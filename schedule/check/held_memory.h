@@ -3,14 +3,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/check/weight_versions.h"
 #include "schedule/costs.h"
 #include "schedule/plan.h"
-#include "schedule/simulate/weight_versions.h"
-#include "trace/timeline.h"
 
 namespace pipetrace {
-
-class PlanTiming;
 
 /// What a rank holds while it does its actions in order: call begin() and end() for each. A forward
 /// takes its activation when it begins; the input half gives StageCosts::freedByInput of it back
@@ -46,10 +43,5 @@ struct Peaks {
   std::int64_t memory = 0;
 };
 Peaks peaksOf(const Plan& plan, const Costs& costs, std::int64_t weights, int rank);
-
-/// Appends to the counters "live_activations" and "memory" of each rank what it holds in the step
-/// that `timing` ran last, whenever that changes.
-void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTiming& timing,
-                           Timeline& timeline);
 
 }  // namespace pipetrace

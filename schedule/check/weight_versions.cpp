@@ -1,4 +1,4 @@
-#include "schedule/simulate/weight_versions.h"
+#include "schedule/check/weight_versions.h"
 
 #include <algorithm>
 
