@@ -20,9 +20,9 @@ set(PIPETRACE_SECOND_HALF
     parser/perfetto/packets.cpp
     parser/perfetto/reader.cpp
     parser/perfetto/sequence.cpp
+    schedule/check/weight_versions.cpp
     schedule/file/schedule_reader.cpp
-    schedule/simulate/simulate.cpp
-    schedule/simulate/weight_versions.cpp)
+    schedule/simulate/simulate.cpp)
 
 # pipetrace_unite(LIBRARY): called by pipetrace_library.
 function(pipetrace_unite LIBRARY)

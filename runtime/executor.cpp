@@ -11,7 +11,6 @@
 
 #include "runtime/planned_jobs.h"
 #include "runtime/transport/transfer_lane.h"
-#include "schedule/check/check.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -41,18 +40,17 @@ JobKind transferKind(Direction direction, bool isSend) {
 
 class Executor::Impl {
  public:
-  Impl(Schedule schedule, StageWork& work, Transport& transport, RecordedLanes lanes)
-      : schedule_(std::move(schedule)),
+  Impl(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes)
+      : plan_(std::move(plan)),
         rank_(transport.rank()),
         work_(work),
         transport_(transport),
         lanes_(lanes) {
-    requireValid(schedule_);
-    if (schedule_.numRanks() != transport.worldSize()) {
-      throw Error("schedule " + schedule_.name + " is for " + std::to_string(schedule_.numRanks()) +
+    if (plan_->numRanks() != transport.worldSize()) {
+      throw Error("schedule " + plan_->name + " is for " + std::to_string(plan_->numRanks()) +
                   " ranks, but " + std::to_string(transport.worldSize()) + " run");
     }
-    jobs_ = planRank(schedule_, rank_);
+    jobs_ = plannedJobs(*plan_, rank_);
     receives_.resize(jobs_.size());
     ids_.resize(jobs_.size(), kNotGiven);
   }
@@ -136,12 +134,12 @@ class Executor::Impl {
     if (index >= jobs_.size()) return;
     const MessageEnd& from = jobs_[index].input;
     if (!from.exists() || from.rank == rank_) return;
-    const Channel channel = channelNow(from);
+    const MessageKey key = keyNow(from);
     const Job recorded = transferJob(index, from, false);
-    receives_[index] = recvLane_->post([this, from, channel, recorded] {
+    receives_[index] = recvLane_->post([this, from, key, recorded] {
       Message message;
       record(lanes_.recv, recorded, [&] {
-        message = transport_.recv(from.rank, channel);
+        message = transport_.recv(from.rank, key);
         work_.received(message);
         return message.bytes();
       });
@@ -153,15 +151,15 @@ class Executor::Impl {
     const MessageEnd& from = jobs_[index].input;
     if (!from.exists()) return {};
     if (from.rank != rank_) return receives_[index].get();
-    return std::move(kept_.extract(channelNow(from)).mapped());
+    return std::move(kept_.extract(keyNow(from)).mapped());
   }
 
   void handOver(std::size_t index, Message output) {
     const MessageEnd& to = jobs_[index].output;
     if (!to.exists()) return;
-    const Channel channel = channelNow(to);
+    const MessageKey key = keyNow(to);
     if (to.rank == rank_) {
-      kept_.emplace(channel, std::move(output));
+      kept_.emplace(key, std::move(output));
       return;
     }
     const Message stub{.deadline = output.deadline};
@@ -169,7 +167,7 @@ class Executor::Impl {
     recorded.bytes = output.bytes();
     // Issued here and now: were it issued when the lane gets to it, a send could wait behind one
     // whose receiver is itself waiting for this one.
-    auto completion = transport_.send(to.rank, channel, std::move(output));
+    auto completion = transport_.send(to.rank, key, std::move(output));
     sends_.push_back(sendLane_->post([this, recorded, stub, completion = std::move(completion)] {
       work_.sending(stub);
       record(lanes_.send, recorded, [&] {
@@ -182,7 +180,7 @@ class Executor::Impl {
   }
 
   Job transferJob(std::size_t index, const MessageEnd& end, bool isSend) const {
-    return {.kind = transferKind(end.channel.direction, isSend),
+    return {.kind = transferKind(end.key.direction, isSend),
             .microBatch = jobs_[index].action.microBatch,
             .step = step_,
             .stage = jobs_[index].action.stage,
@@ -214,10 +212,10 @@ class Executor::Impl {
     lanes_.recorder->end(stream, bytes);
   }
 
-  Channel channelNow(const MessageEnd& end) const {
-    Channel channel = end.channel;
-    channel.step = step_;
-    return channel;
+  MessageKey keyNow(const MessageEnd& end) const {
+    MessageKey key = end.key;
+    key.step = step_;
+    return key;
   }
 
   std::int64_t nextId() {
@@ -248,7 +246,7 @@ class Executor::Impl {
     }
   }
 
-  const Schedule schedule_;
+  const CheckedPlan plan_;
   const int rank_;
   StageWork& work_;
   Transport& transport_;
@@ -257,15 +255,15 @@ class Executor::Impl {
   std::vector<std::int64_t> ids_;               // by job, of this step
   std::vector<std::future<Message>> receives_;  // by job
   std::vector<std::future<Message>> sends_;     // not yet waited for
-  std::map<Channel, Message> kept_;             // from a stage to another one of this rank
+  std::map<MessageKey, Message> kept_;          // from a stage to another one of this rank
   int step_ = kNotGiven;
   bool finished_ = false;
   std::unique_ptr<TransferLane> sendLane_ = std::make_unique<TransferLane>();
   std::unique_ptr<TransferLane> recvLane_ = std::make_unique<TransferLane>();
 };
 
-Executor::Executor(Schedule schedule, StageWork& work, Transport& transport, RecordedLanes lanes)
-    : impl_(std::make_unique<Impl>(std::move(schedule), work, transport, lanes)) {}
+Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes)
+    : impl_(std::make_unique<Impl>(std::move(plan), work, transport, lanes)) {}
 
 Executor::~Executor() = default;
 

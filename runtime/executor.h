@@ -5,16 +5,16 @@
 #include "runtime/record/recorded_lanes.h"
 #include "runtime/stage_work.h"
 #include "runtime/transport/transport.h"
-#include "schedule/schedule.h"
+#include "schedule/check/checked_plan.h"
 
 namespace pipetrace {
 
-/// Walks one rank's actions of a schedule, step after step.
+/// Walks one rank's actions of a plan, step after step.
 ///
 /// A step is: lr, the rank's forward and backward actions in the plan's order, optimizer. Messages
 /// between ranks are derived from the plan: a result is sent as soon as its job has ended, and the
 /// receive that the next action needs is posted when the action before it begins. Sends never hold
-/// up compute, so every plan that check() accepts runs to its end.
+/// up compute, so every checked plan runs to its end.
 ///
 /// Recorded, if lanes has a recorder: each job on the compute lane; each message on the send and
 /// receive lanes of the ranks at its ends, with the id of the compute job that made or needs it. A
@@ -25,10 +25,10 @@ namespace pipetrace {
 /// for each of the two lanes.
 class Executor {
  public:
-  /// `work`, `transport` and the recorder must outlive the executor. Throws Error if the schedule
-  /// does not fit the transport's rank and world size, if check() finds errors in it, or if it has
-  /// actions other than forward and backward.
-  Executor(Schedule schedule, StageWork& work, Transport& transport, RecordedLanes lanes = {});
+  /// `work`, `transport` and the recorder must outlive the executor. Throws Error if the plan
+  /// does not fit the transport's rank and world size, or if it has actions other than forward and
+  /// backward.
+  Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes = {});
 
   /// Waits for its lanes' threads, after abort() if a step or finish() has failed, and writes out
   /// what the recorder still holds.

@@ -52,15 +52,15 @@ class ScriptedTransport : public Transport {
   ScriptedTransport(int rank, int worldSize) : rank_(rank), worldSize_(worldSize) {}
   int rank() const override { return rank_; }
   int worldSize() const override { return worldSize_; }
-  SendCompletion send(int, const Channel&, Message) override {
+  SendCompletion send(int, const MessageKey&, Message) override {
     return [this] {
       std::unique_lock lock(mutex_);
       changed_.wait(lock, [this] { return released_; });
     };
   }
-  Message recv(int, const Channel& channel) override {
+  Message recv(int, const MessageKey& key) override {
     const std::lock_guard lock(mutex_);
-    asked_.insert(channel);
+    asked_.insert(key);
     changed_.notify_all();
     return {.tensor = at::empty({2})};
   }
@@ -72,9 +72,9 @@ class ScriptedTransport : public Transport {
     released_ = true;
     changed_.notify_all();
   }
-  bool wasAskedWithin(const Channel& channel, std::chrono::milliseconds time) {
+  bool wasAskedWithin(const MessageKey& key, std::chrono::milliseconds time) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, time, [&] { return asked_.contains(channel); });
+    return changed_.wait_for(lock, time, [&] { return asked_.contains(key); });
   }
 
  private:
@@ -82,13 +82,13 @@ class ScriptedTransport : public Transport {
   const int worldSize_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::set<Channel> asked_;
+  std::set<MessageKey> asked_;
   bool released_ = false;
 };
 
-std::vector<std::string> textsOf(const Schedule& schedule, int rank) {
+std::vector<std::string> textsOf(const Plan& plan, int rank) {
   std::vector<std::string> texts;
-  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+  for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
     texts.push_back(toText(action));
   }
   return texts;
@@ -96,16 +96,16 @@ std::vector<std::string> textsOf(const Schedule& schedule, int rank) {
 
 TEST(ExecutorTest, EveryRankRunsItsActionsInThePlansOrder) {
   for (const char* name : {"FThenB", "GPipe", "1F1B"}) {
-    const Schedule schedule = buildSchedule(name, 4, 8);
+    const CheckedPlan plan = buildSchedule(name, 4, 8);
     std::vector<ListedWork> works(4);
     const auto errors = runConnected(Wiring::kInProcess, 4, [&](Transport& transport) {
-      Executor executor(schedule, works[static_cast<std::size_t>(transport.rank())], transport);
+      Executor executor(plan, works[static_cast<std::size_t>(transport.rank())], transport);
       executor.runStep(5);
       executor.finish();
     });
     for (int rank = 0; rank < 4; ++rank) {
       EXPECT_EQ(errors[static_cast<std::size_t>(rank)], "");
-      std::vector<std::string> expected = textsOf(schedule, rank);
+      std::vector<std::string> expected = textsOf(*plan, rank);
       expected.insert(expected.begin(), "lr 5");
       expected.emplace_back("optimizer");
       EXPECT_EQ(works[static_cast<std::size_t>(rank)].list_, expected) << name << " rank " << rank;
@@ -114,16 +114,16 @@ TEST(ExecutorTest, EveryRankRunsItsActionsInThePlansOrder) {
 }
 
 TEST(ExecutorTest, EveryJobGetsTheMessageThatIsForIt) {
-  const Schedule schedule = buildSchedule("1F1B", 3, 4);
+  const CheckedPlan plan = buildSchedule("1F1B", 3, 4);
   std::vector<ListedWork> works(3);
   runConnected(Wiring::kInProcess, 3, [&](Transport& transport) {
-    Executor executor(schedule, works[static_cast<std::size_t>(transport.rank())], transport);
+    Executor executor(plan, works[static_cast<std::size_t>(transport.rank())], transport);
     executor.runStep(0);
     executor.finish();
   });
   for (int rank = 0; rank < 3; ++rank) {
     std::vector<Nanoseconds> expected;
-    for (const Action& a : schedule.ranks[static_cast<std::size_t>(rank)]) {
+    for (const Action& a : plan->ranks[static_cast<std::size_t>(rank)]) {
       const bool forward = a.kind == JobKind::kForward;
       const int from = forward ? a.stage - 1 : a.stage + 1;
       const bool none = from < 0 || from > 2;
@@ -139,11 +139,11 @@ TEST(ExecutorTest, AReceiveIsPostedWhileTheActionBeforeRuns) {
    public:
     explicit WaitingWork(ScriptedTransport& transport) : transport_(transport) {}
     Message forward(int stage, int microBatch, Message input) override {
-      const Channel next{.step = 0, .stage = 1, .microBatch = microBatch + 1};
+      const MessageKey next{.step = 0, .stage = 1, .microBatch = microBatch + 1};
       if (microBatch < 2) {
         EXPECT_TRUE(transport_.wasAskedWithin(next, std::chrono::seconds(20))) << microBatch;
       }
-      const Channel afterNext{.step = 0, .stage = 1, .microBatch = microBatch + 2};
+      const MessageKey afterNext{.step = 0, .stage = 1, .microBatch = microBatch + 2};
       EXPECT_FALSE(transport_.wasAskedWithin(afterNext, std::chrono::milliseconds(0)));
       return ListedWork::forward(stage, microBatch, std::move(input));
     }
@@ -174,12 +174,12 @@ TEST(ExecutorTest, AFailedJobTellsThePeersAndIsRethrown) {
    public:
     Message backward(int, int, Message) override { throw Error("out of memory"); }
   };
-  const Schedule schedule = buildSchedule("1F1B", 2, 4);
+  const CheckedPlan plan = buildSchedule("1F1B", 2, 4);
   const auto errors = runConnected(Wiring::kInProcess, 2, [&](Transport& transport) {
     ListedWork good;
     FailingWork bad;
     StageWork& work = transport.rank() == 1 ? static_cast<StageWork&>(bad) : good;
-    Executor executor(schedule, work, transport);
+    Executor executor(plan, work, transport);
     executor.runStep(0);
     executor.finish();
   });
@@ -187,27 +187,27 @@ TEST(ExecutorTest, AFailedJobTellsThePeersAndIsRethrown) {
   EXPECT_THAT(errors[0], HasSubstr("rank 1 failed: out of memory"));
 }
 
-TEST(ExecutorTest, AScheduleThatDoesNotFitIsRefused) {
+TEST(ExecutorTest, APlanThatDoesNotFitIsRefused) {
   ScriptedTransport transport(1, 3);
   ListedWork work;
   EXPECT_THROW(Executor(buildSchedule("1F1B", 4, 4), work, transport), Error);
-  Schedule deadlock = buildSchedule("1F1B", 3, 4);
+  Plan deadlock = buildSchedule("1F1B", 3, 4);
   std::swap(deadlock.ranks[2].front(), deadlock.ranks[2].back());
-  EXPECT_THROW(Executor(deadlock, work, transport), Error);
-  Schedule halves = buildSchedule("FThenB", 3, 1);
+  EXPECT_THROW(Executor(CheckedPlan(deadlock), work, transport), Error);
+  Plan halves = buildSchedule("FThenB", 3, 1);
   for (auto& actions : halves.ranks) {
     actions[1].kind = JobKind::kBackwardInput;
     actions.push_back(actions[1]);
     actions[2].kind = JobKind::kBackwardWeight;
   }
-  EXPECT_THROW(Executor(halves, work, transport), Error);
-  Schedule noFlush = buildSchedule("1F1B", 3, 4);
+  EXPECT_THROW(Executor(CheckedPlan(halves), work, transport), Error);
+  Plan noFlush = buildSchedule("1F1B", 3, 4);
   noFlush.updates.every = 1;
-  EXPECT_THROW(Executor(noFlush, work, transport), Error);
-  Schedule bothWays = buildSchedule("1F1B", 3, 4);
+  EXPECT_THROW(Executor(CheckedPlan(noFlush), work, transport), Error);
+  Plan bothWays = buildSchedule("1F1B", 3, 4);
   bothWays.rankOfStageReversed = bothWays.rankOfStage;
   bothWays.firstReversed = 2;
-  EXPECT_THROW(Executor(bothWays, work, transport), Error);
+  EXPECT_THROW(Executor(CheckedPlan(bothWays), work, transport), Error);
 }
 
 // The rest: what a recorded step looks like in the job log.
@@ -221,10 +221,10 @@ class RecordedExecutorTest : public ::testing::Test {
   void SetUp() override {
     const auto errors = runConnected(Wiring::kGloo, kRanks, [&](Transport& transport) {
       Recorder recorder(
-          {.logDirectory = log_.folder(), .info = rankInfoOf(schedule_, transport.rank())});
+          {.logDirectory = log_.folder(), .info = rankInfoOf(*plan_, transport.rank())});
       ListedWork work;
       {
-        Executor executor(schedule_, work, transport, addCpuLanes(recorder));
+        Executor executor(plan_, work, transport, addCpuLanes(recorder));
         for (int step = 0; step < kSteps; ++step) executor.runStep(step);
         executor.finish();
       }
@@ -243,7 +243,7 @@ class RecordedExecutorTest : public ::testing::Test {
     return line.substr(at, line.find(',', at) - at);
   }
 
-  const Schedule schedule_ = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const CheckedPlan plan_ = buildSchedule("1F1B", kRanks, kMicroBatches);
   const RecordedLog log_;
 };
 
@@ -252,7 +252,7 @@ TEST_F(RecordedExecutorTest, EveryStepOpensWithLrAndClosesWithOptimizer) {
     const auto jobs = log_.lines("Profiler Info: ", rank);
     const std::size_t perStep = 2 + 2 * kMicroBatches;
     ASSERT_EQ(jobs.size(), kSteps * perStep);
-    const auto texts = textsOf(schedule_, rank);
+    const auto texts = textsOf(plan_, rank);
     std::set<std::string> ids;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const std::size_t place = i % perStep;

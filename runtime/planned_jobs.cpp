@@ -6,22 +6,22 @@ namespace pipetrace {
 
 namespace {
 
-MessageEnd endAt(const Schedule& schedule, int neighbour, int receiver, const Action& action,
+MessageEnd endAt(const Plan& plan, int neighbour, int receiver, const Action& action,
                  Direction direction) {
-  if (neighbour < 0 || neighbour >= schedule.numStages) return {};
-  return {.rank = schedule.rankOfStage[static_cast<std::size_t>(neighbour)],
-          .channel = {.stage = receiver, .microBatch = action.microBatch, .direction = direction}};
+  if (neighbour < 0 || neighbour >= plan.numStages) return {};
+  return {.rank = plan.rankOfStage[static_cast<std::size_t>(neighbour)],
+          .key = {.stage = receiver, .microBatch = action.microBatch, .direction = direction}};
 }
 
 /// What would silently be another training than the one planned.
-void requirePlain(const Schedule& schedule) {
-  const std::string cannot = "cannot run the schedule " + schedule.name + ": ";
-  if (schedule.updates.every > 0) {
+void requirePlain(const Plan& plan) {
+  const std::string cannot = "cannot run the schedule " + plan.name + ": ";
+  if (plan.updates.every > 0) {
     throw Error(cannot +
                 "its weights change without a flush; training and rehearsals take one "
                 "optimizer step after all micro-batches");
   }
-  if (schedule.isBidirectional()) {
+  if (plan.isBidirectional()) {
     throw Error(cannot +
                 "each of its stages is on two ranks; training and rehearsals keep a stage "
                 "on one");
@@ -30,13 +30,13 @@ void requirePlain(const Schedule& schedule) {
 
 }  // namespace
 
-std::vector<PlannedJob> planRank(const Schedule& schedule, int rank) {
-  requirePlain(schedule);
+std::vector<PlannedJob> plannedJobs(const Plan& plan, int rank) {
+  requirePlain(plan);
   std::vector<PlannedJob> jobs;
-  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+  for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
     const bool forward = action.kind == JobKind::kForward;
     if (!forward && action.kind != JobKind::kBackward) {
-      throw Error("schedule " + schedule.name + " has the action " + toText(action) +
+      throw Error("schedule " + plan.name + " has the action " + toText(action) +
                   "; training and rehearsals run forward (F) and whole backward (B) actions only" +
                   (isTransfer(action.kind) ? ", and see to the messages themselves" : ""));
     }
@@ -45,9 +45,9 @@ std::vector<PlannedJob> planRank(const Schedule& schedule, int rank) {
     const int s = action.stage;
     jobs.push_back({.action = action,
                     .text = toText(action),
-                    .chunk = schedule.chunkOfStage(s),
-                    .input = endAt(schedule, s - towards, s, action, direction),
-                    .output = endAt(schedule, s + towards, s + towards, action, direction)});
+                    .chunk = plan.chunkOfStage(s),
+                    .input = endAt(plan, s - towards, s, action, direction),
+                    .output = endAt(plan, s + towards, s + towards, action, direction)});
   }
   return jobs;
 }

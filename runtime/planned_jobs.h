@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/transport/message_key.h"
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -12,7 +12,7 @@ namespace pipetrace {
 struct MessageEnd {
   static constexpr int kNobody = -1;
   int rank = kNobody;
-  Channel channel;  ///< its step is filled in when the job runs
+  MessageKey key;  ///< its step is filled in when the job runs
 
   bool exists() const { return rank != kNobody; }
 };
@@ -27,6 +27,6 @@ struct PlannedJob {
 };
 
 /// Throws Error for actions other than forward and backward.
-std::vector<PlannedJob> planRank(const Schedule& schedule, int rank);
+std::vector<PlannedJob> plannedJobs(const Plan& plan, int rank);
 
 }  // namespace pipetrace

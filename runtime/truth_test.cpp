@@ -30,10 +30,10 @@ const std::string kSchedules[] = {"FThenB", "GPipe", "1F1B"};
 std::string self() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
 std::vector<RankResult> train(Wiring wiring, const TrainingCase& training,
-                              const Schedule& schedule) {
-  std::vector<RankResult> results(schedule.ranks.size());
-  const auto errors = runConnected(wiring, schedule.numRanks(), [&](Transport& transport) {
-    results[static_cast<std::size_t>(transport.rank())] = trainRank(training, schedule, transport);
+                              const CheckedPlan& plan) {
+  std::vector<RankResult> results(plan->ranks.size());
+  const auto errors = runConnected(wiring, plan->numRanks(), [&](Transport& transport) {
+    results[static_cast<std::size_t>(transport.rank())] = trainRank(training, plan, transport);
   });
   for (const std::string& error : errors) EXPECT_EQ(error, "");
   return results;
@@ -50,7 +50,7 @@ std::string firstDifference(const std::vector<RankResult>& a, const std::vector<
 
 struct Connected {
   Wiring wiring;
-  std::string schedule;
+  std::string plan;
   TrainingCase training;
 };
 
@@ -72,8 +72,8 @@ std::vector<Connected> allCases() {
   };
   std::vector<Connected> all;
   for (const Wiring wiring : {Wiring::kInProcess, Wiring::kGloo}) {
-    for (const std::string& schedule : kSchedules) {
-      for (const TrainingCase& training : cases) all.push_back({wiring, schedule, training});
+    for (const std::string& plan : kSchedules) {
+      for (const TrainingCase& training : cases) all.push_back({wiring, plan, training});
     }
   }
   return all;
@@ -83,8 +83,8 @@ class TruthTest : public ::testing::TestWithParam<Connected> {};
 
 TEST_P(TruthTest, LossAndEveryGradientEqualThoseOfOneProcess) {
   const auto& [wiring, name, training] = GetParam();
-  const Schedule schedule = buildSchedule(name, training.numStages, training.microBatches);
-  EXPECT_EQ(firstDifference(train(wiring, training, schedule), trainAlone(training, schedule)), "");
+  const CheckedPlan plan = buildSchedule(name, training.numStages, training.microBatches);
+  EXPECT_EQ(firstDifference(train(wiring, training, plan), trainAlone(training, *plan)), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TruthTest, ::testing::ValuesIn(allCases()),
@@ -94,11 +94,11 @@ class ProcessTruthTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ProcessTruthTest, FourProcessesOverGlooEqualOne) {
   const TrainingCase training{.numStages = 4, .microBatches = 8, .rows = 30};
-  const Schedule schedule = buildSchedule(GetParam(), 4, 8);
+  const CheckedPlan plan = buildSchedule(GetParam(), 4, 8);
   const testing::ScratchFolder folder;
   const auto ends = testing::runProcesses(
       4, {self(), "--train-rank", GetParam(), "4", "8", "30", folder.path("result.{rank}")});
-  const auto alone = trainAlone(training, schedule);
+  const auto alone = trainAlone(training, *plan);
   for (std::size_t rank = 0; rank < 4; ++rank) {
     ASSERT_EQ(ends[rank].exitCode, 0) << ends[rank].output;
     RankResult result;
@@ -113,51 +113,51 @@ INSTANTIATE_TEST_SUITE_P(All, ProcessTruthTest, ::testing::ValuesIn(kSchedules),
 // What makes the tests above able to fail: the order of the backwards shows in the bits.
 TEST(TruthCheckTest, AnotherOrderOfBackwardsGivesOtherBits) {
   const TrainingCase training;
-  const Schedule oldestFirst = buildSchedule("FThenB", 4, 8);
-  const Schedule newestFirst = buildSchedule("GPipe", 4, 8);
+  const Plan oldestFirst = buildSchedule("FThenB", 4, 8);
+  const Plan newestFirst = buildSchedule("GPipe", 4, 8);
   EXPECT_NE(firstDifference(trainAlone(training, oldestFirst), trainAlone(training, newestFirst)),
             "");
 }
 
 TEST(TruthCheckTest, TwoSwappedBackwardsOfOneRankGiveOtherBits) {
   const TrainingCase training;
-  const Schedule schedule = buildSchedule("FThenB", 4, 8);
-  Schedule swapped = schedule;
+  const CheckedPlan plan = buildSchedule("FThenB", 4, 8);
+  Plan swapped = *plan;
   // Rank 0 is last to run backward, so it may do so in any order. (Two swapped neighbours can leave
   // the sum as it is: a + b = b + a. So the first and the last.)
   std::swap(swapped.ranks[0][8], swapped.ranks[0][15]);
-  const auto results = train(Wiring::kInProcess, training, swapped);
-  const auto alone = trainAlone(training, schedule);
+  const auto results = train(Wiring::kInProcess, training, CheckedPlan(swapped));
+  const auto alone = trainAlone(training, *plan);
   EXPECT_NE(firstDifference(results[0], alone[0]), "");
   EXPECT_EQ(results[3].size(), alone[3].size());
 }
 
 // Several stages on a rank: messages between ranks and hand-overs on the rank itself.
-Schedule chunked(std::vector<int> rankOfStage, int microBatches) {
-  Schedule schedule{.name = "chunked",
-                    .numStages = static_cast<int>(rankOfStage.size()),
-                    .numMicroBatches = microBatches,
-                    .ranks = std::vector<std::vector<Action>>(2),
-                    .rankOfStage = rankOfStage};
+Plan chunked(std::vector<int> rankOfStage, int microBatches) {
+  Plan plan{.name = "chunked",
+            .numStages = static_cast<int>(rankOfStage.size()),
+            .numMicroBatches = microBatches,
+            .ranks = std::vector<std::vector<Action>>(2),
+            .rankOfStage = rankOfStage};
   const auto add = [&](JobKind kind, int stage) {
     for (int mb = 0; mb < microBatches; ++mb) {
       const auto rank = static_cast<std::size_t>(rankOfStage[static_cast<std::size_t>(stage)]);
-      schedule.ranks[rank].push_back({.kind = kind, .stage = stage, .microBatch = mb});
+      plan.ranks[rank].push_back({.kind = kind, .stage = stage, .microBatch = mb});
     }
   };
-  for (int s = 0; s < schedule.numStages; ++s) add(JobKind::kForward, s);
-  for (int s = schedule.numStages - 1; s >= 0; --s) add(JobKind::kBackward, s);
-  return schedule;
+  for (int s = 0; s < plan.numStages; ++s) add(JobKind::kForward, s);
+  for (int s = plan.numStages - 1; s >= 0; --s) add(JobKind::kBackward, s);
+  return plan;
 }
 
 class ChunkedTruthTest : public ::testing::TestWithParam<std::vector<int>> {};
 
 TEST_P(ChunkedTruthTest, SeveralStagesOnARankEqualOneProcess) {
   const TrainingCase training{.numStages = 4, .microBatches = 3, .rows = 10};
-  const Schedule schedule = chunked(GetParam(), 3);
-  const auto alone = trainAlone(training, schedule);
-  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, schedule), alone), "");
-  EXPECT_EQ(firstDifference(train(Wiring::kGloo, training, schedule), alone), "");
+  const CheckedPlan plan = chunked(GetParam(), 3);
+  const auto alone = trainAlone(training, *plan);
+  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, plan), alone), "");
+  EXPECT_EQ(firstDifference(train(Wiring::kGloo, training, plan), alone), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ChunkedTruthTest,
@@ -174,11 +174,11 @@ class BuiltChunkedTruthTest : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(BuiltChunkedTruthTest, TwoChunksOnEachRankEqualOneProcess) {
   const TrainingCase training{.numStages = 4, .microBatches = 5, .rows = 12};
-  const Schedule schedule = buildSchedule(GetParam(), PlanSize{.ranks = 2, .microBatches = 5});
-  ASSERT_EQ(schedule.numStages, 4);
-  const auto alone = trainAlone(training, schedule);
-  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, schedule), alone), "");
-  EXPECT_EQ(firstDifference(train(Wiring::kGloo, training, schedule), alone), "");
+  const CheckedPlan plan = buildSchedule(GetParam(), PlanSize{.ranks = 2, .microBatches = 5});
+  ASSERT_EQ(plan->numStages, 4);
+  const auto alone = trainAlone(training, *plan);
+  EXPECT_EQ(firstDifference(train(Wiring::kInProcess, training, plan), alone), "");
+  EXPECT_EQ(firstDifference(train(Wiring::kGloo, training, plan), alone), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, BuiltChunkedTruthTest,
@@ -199,9 +199,9 @@ TEST(PeerFailureTest, AProcessThatDiesEndsTheOthersWithItsName) {
 
 TEST(PeerFailureTest, AThreadThatFailsEndsTheOthersWithItsReason) {
   const TrainingCase training;
-  const Schedule schedule = buildSchedule("1F1B", 4, 8);
+  const CheckedPlan plan = buildSchedule("1F1B", 4, 8);
   const auto errors = runConnected(Wiring::kInProcess, 4, [&](Transport& transport) {
-    trainRank(training, schedule, transport, [&](int step, int microBatch) {
+    trainRank(training, plan, transport, [&](int step, int microBatch) {
       if (transport.rank() == 2 && step == 1 && microBatch == 3) throw Error("disk on fire");
     });
   });

@@ -22,7 +22,7 @@
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "samples/loss_report.h"
-#include "samples/sample_schedule.h"
+#include "samples/sample_plan.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -32,7 +32,7 @@ namespace {
 // All that the ranks of this process share; only read once the first of them has started.
 struct Run {
   const SampleOptions& options;
-  const Schedule schedule;
+  const CheckedPlan plan;
   const SampleTask task;
   const std::vector<torch::nn::Sequential> stages;
   const StopSignal& stop;
@@ -61,11 +61,11 @@ void requireAlone() {
 
 TorchWork makeWork(const Run& run, int rank) {
   std::map<int, torch::nn::Sequential> mine;
-  for (const int s : run.schedule.stagesOfRank(rank)) {
+  for (const int s : run.plan->stagesOfRank(rank)) {
     mine.emplace(s, run.stages[static_cast<std::size_t>(s)]);
   }
-  return TorchWork({.numStages = run.schedule.numStages,
-                    .numMicroBatches = run.schedule.numMicroBatches,
+  return TorchWork({.numStages = run.plan->numStages,
+                    .numMicroBatches = run.plan->numMicroBatches,
                     .loss = run.task.loss,
                     .optimizer = run.task.optimizer,
                     .learningRate = run.task.learningRate},
@@ -83,7 +83,7 @@ void requireFinite(double loss, int step, Transport& transport) {
 
 void trainSteps(const Run& run, Transport& transport, RecordedLanes lanes) {
   TorchWork work = makeWork(run, transport.rank());
-  Executor executor(run.schedule, work, transport, lanes);
+  Executor executor(run.plan, work, transport, lanes);
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
     work.load(run.task.batch(step));
@@ -104,7 +104,7 @@ void trainRank(const Run& run, Transport& transport) {
     return;
   }
   RankRecording recording({.logDirectory = run.logDirectory,
-                           .info = rankInfoOf(run.schedule, transport.rank()),
+                           .info = rankInfoOf(*run.plan, transport.rank()),
                            .steps = run.steps,
                            .env = run.env});
   // When training throws, the destructor closes the log; an error of its own must not replace what
@@ -130,7 +130,7 @@ class StopGuard {
 };
 
 void trainInThreads(const Run& run, StopSignal& stop) {
-  const int ranks = run.schedule.numRanks();
+  const int ranks = run.plan->numRanks();
   InProcessHub hub(ranks);
   std::vector<std::unique_ptr<Transport>> transports;
   std::vector<Transport*> pointers;
@@ -173,15 +173,15 @@ std::vector<double> runSample(const SampleOptions& options,
   } else {
     requireAlone();
   }
-  Schedule schedule = sampleSchedule(options);
-  if (env) requireWorldSize(schedule, env->worldSize);
+  CheckedPlan plan = samplePlan(options);
+  if (env) requireWorldSize(*plan, env->worldSize);
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
-  auto stages = cutIntoStages(task.layers, schedule.numStages);
+  auto stages = cutIntoStages(task.layers, plan->numStages);
   LossReport report;
   const Switches switches = Switches::fromEnvironment();
   const Run run{options,
-                std::move(schedule),
+                std::move(plan),
                 std::move(task),
                 std::move(stages),
                 stop,

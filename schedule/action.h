@@ -10,8 +10,8 @@ namespace pipetrace {
 /// backward_input, backward_weight, forward_backward, send_*, recv_*.
 struct Action {
   JobKind kind = JobKind::kForward;
-  int stage = 0;                ///< virtual stage, 0 .. Schedule::numStages - 1
-  int microBatch = 0;           ///< 0 .. Schedule::numMicroBatches - 1
+  int stage = 0;                ///< virtual stage, 0 .. Plan::numStages - 1
+  int microBatch = 0;           ///< 0 .. Plan::numMicroBatches - 1
   int backwardStage = -1;       ///< forward_backward only: the fused backward's stage
   int backwardMicroBatch = -1;  ///< forward_backward only
 

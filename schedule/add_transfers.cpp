@@ -3,7 +3,6 @@
 #include <map>
 #include <utility>
 
-#include "schedule/check/check.h"
 #include "schedule/check/plan_index.h"
 #include "trace/error.h"
 
@@ -19,24 +18,23 @@ struct Channel {
 
 class Pass {
  public:
-  Pass(const Schedule& schedule, const AddTransfersOptions& options)
-      : schedule_(schedule), credits_(options.credits), index_(schedule) {
-    channels_.resize(schedule.ranks.size());
-    for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-      for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+  Pass(const Plan& plan, int credits) : plan_(plan), credits_(credits), index_(plan) {
+    channels_.resize(plan.ranks.size());
+    for (int rank = 0; rank < plan.numRanks(); ++rank) {
+      for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
         for (const PlannedMessage& message : messagesFrom(action)) {
           if (!index_.crossesRanks(message)) continue;
-          const int receiver = schedule.rankOf(message.to(), message.microBatch);
+          const int receiver = plan.rankOf(message.to(), message.microBatch);
           channels_[static_cast<std::size_t>(receiver)][rank].messages.push_back(message);
         }
       }
     }
   }
 
-  Schedule run() {
-    Schedule full = schedule_;
+  Plan run() {
+    Plan full = plan_;
     for (std::size_t r = 0; r < full.ranks.size(); ++r) {
-      full.ranks[r] = withTransfers(schedule_.ranks[r], channels_[r]);
+      full.ranks[r] = fullRow(plan_.ranks[r], channels_[r]);
     }
     return full;
   }
@@ -44,7 +42,7 @@ class Pass {
  private:
   using Channels = std::map<int, Channel>;  // by sender
 
-  std::vector<Action> withTransfers(const std::vector<Action>& actions, Channels& channels) const {
+  std::vector<Action> fullRow(const std::vector<Action>& actions, Channels& channels) const {
     std::vector<Action> row;
     row.reserve(actions.size() * 3);
     for (auto& [sender, channel] : channels) postAhead(channel, row);
@@ -67,7 +65,7 @@ class Pass {
   }
 
   Channel& channelOf(const PlannedMessage& message, Channels& channels) const {
-    return channels.at(schedule_.rankOf(message.from, message.microBatch));
+    return channels.at(plan_.rankOf(message.from, message.microBatch));
   }
 
   static void post(Channel& channel, std::vector<Action>& row) {
@@ -93,7 +91,7 @@ class Pass {
     }
   }
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   int credits_;
   PlanIndex index_;
   std::vector<Channels> channels_;  // by receiver
@@ -101,12 +99,11 @@ class Pass {
 
 }  // namespace
 
-Schedule addTransfers(const Schedule& schedule, const AddTransfersOptions& options) {
-  requireValid(schedule);
-  for (const auto& actions : schedule.ranks) {
+Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options) {
+  for (const auto& actions : plan->ranks) {
     for (const Action& action : actions) {
       if (isTransfer(action.kind)) {
-        throw Error("the schedule " + schedule.name + " has sends and receives already, such as " +
+        throw Error("the schedule " + plan->name + " has sends and receives already, such as " +
                     toText(action));
       }
     }
@@ -115,7 +112,9 @@ Schedule addTransfers(const Schedule& schedule, const AddTransfersOptions& optio
     throw Error("receives cannot be posted " + std::to_string(options.credits) +
                 " messages ahead; credits are 0 or more");
   }
-  return Pass(schedule, options).run();
+  return withTransfers(*plan, options.credits);
 }
+
+Plan withTransfers(const Plan& plan, int credits) { return Pass(plan, credits).run(); }
 
 }  // namespace pipetrace

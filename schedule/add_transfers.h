@@ -1,11 +1,11 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/check/checked_plan.h"
 
 namespace pipetrace {
 
 struct AddTransfersOptions {
-  /// So many receives of a channel (one rank to one other) may be posted ahead of their use; 0:
+  /// How many receives of a channel (one rank to one other) may be posted ahead of their use; 0:
   /// each is posted right before the action that needs its message.
   int credits = 1;
 };
@@ -18,8 +18,11 @@ struct AddTransfersOptions {
 /// What stays on its rank is handed over without a message.
 ///
 /// The result has no other deadlock than the plan itself under unbounded buffers, and with free
-/// transfers takes as long. Throws Error for a plan with errors (check()) or with transfers, and
-/// for negative credits.
-Schedule addTransfers(const Schedule& schedule, const AddTransfersOptions& options = {});
+/// transfers takes as long. Throws Error for a plan with transfers, and for negative credits.
+Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options = {});
+
+/// addTransfers() for the check itself: `plan` has no transfers and runs with unbounded buffers,
+/// and `credits` is 0 or more.
+Plan withTransfers(const Plan& plan, int credits);
 
 }  // namespace pipetrace

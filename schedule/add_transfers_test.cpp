@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 std::string withTransfers(std::string_view csv, int credits) {
-  return toCsv(addTransfers(readSchedule(csv, "plan.csv"), {.credits = credits}));
+  return toCsv(addTransfers(readPlan(csv, "plan.csv"), {.credits = credits}));
 }
 
 TEST(AddTransfers, SendsFollowWhatMakesThemAndReceivesPrecedeWhatNeedsThem) {
@@ -65,17 +65,17 @@ TEST(AddTransfers, FusedPairsReceiveAndSendForBothHalves) {
 TEST(AddTransfers, EveryBuildersPlanStaysValidAndAsLong) {
   for (const std::string& name : scheduleNames()) {
     for (const auto& [p, m] : {std::pair{1, 2}, {2, 4}, {4, 3}, {4, 8}, {6, 12}}) {
-      const Schedule plan = buildSchedule(name, p, m);
+      const Plan plan = buildSchedule(name, p, m);
       Costs costs = Costs::equal(plan.numStages, {3, 7, 4, 3});
       costs.optimizer = 2;
-      const DryRun before = dryRun(plan, costs);
+      const DryRun before = dryRun(CheckedPlan(plan), costs);
       for (int credits = 0; credits <= 3; ++credits) {
         SCOPED_TRACE(name + " " + std::to_string(p) + " " + std::to_string(m) + " " +
                      std::to_string(credits));
-        const Schedule full = addTransfers(plan, {.credits = credits});
+        const Plan full = addTransfers(CheckedPlan(plan), {.credits = credits});
         const auto problems = check(full);
         ASSERT_TRUE(problems.empty()) << toText(problems.front());
-        const DryRun after = dryRun(full, costs);
+        const DryRun after = dryRun(CheckedPlan(full), costs);
         EXPECT_EQ(after.length, before.length);
         for (std::size_t r = 0; r < before.ranks.size(); ++r) {
           EXPECT_EQ(after.ranks[r].busy, before.ranks[r].busy);
@@ -88,18 +88,19 @@ TEST(AddTransfers, EveryBuildersPlanStaysValidAndAsLong) {
 
 TEST(AddTransfers, EarlyReceivesTakeNoLongerThanThePlanWithoutThem) {
   for (const std::string& name : scheduleNames()) {
-    const Schedule plan = buildSchedule(name, 4, 8);
+    const Plan plan = buildSchedule(name, 4, 8);
     Costs costs = Costs::equal(plan.numStages, {10, 20, 10, 10});
     costs.transfer = 3;
-    const Nanoseconds length = dryRun(plan, costs).length;
-    const Nanoseconds late = dryRun(addTransfers(plan, {.credits = 0}), costs).length;
-    const Nanoseconds early = dryRun(addTransfers(plan, {.credits = 16}), costs).length;
+    const Nanoseconds length = dryRun(CheckedPlan(plan), costs).length;
+    const Nanoseconds late = dryRun(addTransfers(CheckedPlan(plan), {.credits = 0}), costs).length;
+    const Nanoseconds early =
+        dryRun(addTransfers(CheckedPlan(plan), {.credits = 16}), costs).length;
     EXPECT_EQ(early, length) << name;
     EXPECT_GE(late, length) << name;
   }
 }
 
-TEST(AddTransfers, PlanWithErrorsOrTransfersIsRefused) {
+TEST(AddTransfers, PlansThatCannotRunOrHaveTransfersAreRefused) {
   EXPECT_THAT([] { withTransfers("0F0\n", 1); }, ThrowsMessage<Error>(HasSubstr("0B0 is missing")));
   EXPECT_THAT([] { addTransfers(addTransfers(oneFOneB(2, 2))); },
               ThrowsMessage<Error>(HasSubstr("sends and receives already")));

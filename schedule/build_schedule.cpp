@@ -3,6 +3,8 @@
 #include <limits>
 
 #include "schedule/builders/builders.h"
+#include "schedule/builders/placements.h"
+#include "schedule/search/auto_schedule.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -11,23 +13,23 @@ namespace {
 constexpr int kAnyNumber = std::numeric_limits<int>::max();
 
 /// Chunks are settled when this is called.
-using Build = Schedule (*)(const PlanSize&, const AutoInput&);
+using Build = Plan (*)(const PlanSize&, const AutoInput&);
 
 struct Entry {
   ScheduleInfo info;
   Build build;
 };
 
-template <Schedule (*kBuilder)(int, int)>
-Schedule unchunked(const PlanSize& size, const AutoInput&) {
+template <Plan (*kBuilder)(int, int)>
+Plan unchunked(const PlanSize& size, const AutoInput&) {
   return kBuilder(size.ranks, size.microBatches);
 }
-template <Schedule (*kBuilder)(int, int, int)>
-Schedule chunked(const PlanSize& size, const AutoInput&) {
+template <Plan (*kBuilder)(int, int, int)>
+Plan chunked(const PlanSize& size, const AutoInput&) {
   return kBuilder(size.ranks, size.microBatches, size.chunks);
 }
 
-Schedule searched(const PlanSize& size, const AutoInput& input) {
+Plan searched(const PlanSize& size, const AutoInput& input) {
   Costs costs = input.costs;
   if (costs.stages.empty()) {
     constexpr StageCosts kEqualHalves{
@@ -210,7 +212,7 @@ int chunksOf(const ScheduleInfo& info, int asked) {
 
 }  // namespace
 
-Schedule buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input) {
+Plan buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input) {
   return entryOf(name).build(settledSize(name, size), input);
 }
 

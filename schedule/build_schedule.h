@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
-/// What a schedule is built for.
+/// The size that a plan is built for.
 struct PlanSize {
   int ranks = 1;
   int microBatches = 1;
@@ -23,11 +23,12 @@ struct AutoInput {
   std::int64_t memoryLimit = 0;  ///< as AutoOptions
 };
 
-/// The schedule of that name. Names and aliases are taken in any case, with or without '-', '_' and
-/// blanks ("1F1B", "f-then-b"). Throws Error for a name that is unknown (with the names that are
-/// known), for ranks or micro-batches below 1, and for chunks that the schedule cannot have.
-Schedule buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input = {});
-inline Schedule buildSchedule(std::string_view name, int ranks, int microBatches) {
+/// The plan that the schedule of that name gives. Names and aliases are taken in any case, with or
+/// without '-', '_' and blanks ("1F1B", "f-then-b"). Throws Error for a name that is unknown (with
+/// the names that are known), for ranks or micro-batches below 1, and for chunks that the schedule
+/// cannot have.
+Plan buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input = {});
+inline Plan buildSchedule(std::string_view name, int ranks, int microBatches) {
   return buildSchedule(name, PlanSize{ranks, microBatches});
 }
 

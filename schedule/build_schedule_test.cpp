@@ -22,13 +22,13 @@ TEST(BuildSchedule, EveryNameBuildsAPlanThatRunsForAllSizes) {
         for (int v = info.leastChunks; v <= std::min(4, info.mostChunks); ++v) {
           SCOPED_TRACE(std::string(info.name) + " p=" + std::to_string(p) +
                        " m=" + std::to_string(m) + " v=" + std::to_string(v));
-          const Schedule schedule = buildSchedule(info.name, {p, m, v});
-          ASSERT_TRUE(schedule.name.starts_with(info.name));
-          ASSERT_EQ(schedule.numRanks(), p);
-          ASSERT_EQ(schedule.numMicroBatches, m);
-          ASSERT_EQ(schedule.numStages, p * v);
-          ASSERT_EQ(schedule.updates.every > 0, info.isAsynchronous);
-          const auto problems = check(schedule);
+          const Plan plan = buildSchedule(info.name, {p, m, v});
+          ASSERT_TRUE(plan.name.starts_with(info.name));
+          ASSERT_EQ(plan.numRanks(), p);
+          ASSERT_EQ(plan.numMicroBatches, m);
+          ASSERT_EQ(plan.numStages, p * v);
+          ASSERT_EQ(plan.updates.every > 0, info.isAsynchronous);
+          const auto problems = check(plan);
           ASSERT_TRUE(problems.empty()) << toText(problems.front());
         }
       }
@@ -44,9 +44,9 @@ TEST(BuildSchedule, SixtyFourRanksWithAThousandMicroBatchesTakeSeconds) {
 #endif
   for (const ScheduleInfo& info : knownSchedules()) {
     const std::clock_t begin = std::clock();
-    const Schedule schedule = buildSchedule(info.name, {64, 1024});
-    EXPECT_TRUE(check(schedule).empty());
-    simulate(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
+    const Plan plan = buildSchedule(info.name, {64, 1024});
+    EXPECT_TRUE(check(plan).empty());
+    simulate(CheckedPlan(plan), Costs::equal(plan.numStages, {1, 2, 1, 1}));
     const std::clock_t taken = std::clock() - begin;
     EXPECT_LT(static_cast<double>(taken) / CLOCKS_PER_SEC, 10.0) << info.name;
   }
@@ -140,9 +140,9 @@ TEST(BuildSchedule, AutoGoesByTimesAndLimit) {
                                             .backwardWeight = 2,
                                             .activation = 10})};
   const auto peakOf = [&] {
-    const Schedule schedule = buildSchedule("auto", {4, 8}, input);
+    const Plan plan = buildSchedule("auto", {4, 8}, input);
     std::int64_t peak = 0;
-    for (const DryRun::Rank& rank : dryRun(schedule, input.costs).ranks) {
+    for (const DryRun::Rank& rank : dryRun(CheckedPlan(plan), input.costs).ranks) {
       peak = std::max(peak, rank.peakMemory);
     }
     return peak;

@@ -33,8 +33,8 @@ StageCosts costsOf(const std::array<Nanoseconds, 5>& times) {
 bool equalsItsPlan(std::string_view name, const PlanSize& size, const StageCosts& each) {
   const auto closed = closedForm(name, size, each);
   if (!closed) return false;
-  const Schedule schedule = buildSchedule(name, size);
-  const DryRun run = dryRun(schedule, Costs::equal(schedule.numStages, each));
+  const Plan plan = buildSchedule(name, size);
+  const DryRun run = dryRun(CheckedPlan(plan), Costs::equal(plan.numStages, each));
   EXPECT_EQ(run.length, closed->length);
   std::vector<int> peaks;
   for (const DryRun::Rank& rank : run.ranks) peaks.push_back(rank.peakLive);
@@ -114,10 +114,10 @@ TEST(PublishedFigures, BubbleRatesOfTheZeroBubblePaper) {
   StageCosts each{.forward = 18'522'000, .backwardInput = 18'086'000, .backwardWeight = 9'337'000};
   each.backward = each.backwardInput + each.backwardWeight;
   const auto rate = [&](const char* name) {
-    const Schedule schedule = buildSchedule(name, 8, 24);
-    Costs costs = Costs::equal(schedule.numStages, each);
+    const Plan plan = buildSchedule(name, 8, 24);
+    Costs costs = Costs::equal(plan.numStages, each);
     costs.transfer = 601'000;
-    return dryRun(schedule, costs).spanBubble();
+    return dryRun(CheckedPlan(plan), costs).spanBubble();
   };
   EXPECT_NEAR(rate("1F1B"), 0.2431, 0.00005);
   EXPECT_NEAR(rate("ZB-H1"), 0.1585, 0.00005);
@@ -135,8 +135,8 @@ TEST(PublishedFigures, BubbleOfDualPipesReadme) {
     for (const int p : {2, 4, 6, 8}) {
       for (const char* name : {"DualPipe", "DualPipeV"}) {
         const bool vShaped = name == std::string("DualPipeV");
-        const Schedule schedule = buildSchedule(name, vShaped ? p / 2 : p, 20);
-        const DryRun run = dryRun(schedule, Costs::equal(schedule.numStages, each));
+        const Plan plan = buildSchedule(name, vShaped ? p / 2 : p, 20);
+        const DryRun run = dryRun(CheckedPlan(plan), Costs::equal(plan.numStages, each));
         const DryRun::Rank& middle = run.ranks[static_cast<std::size_t>(p / 2 - 1)];
         EXPECT_EQ(run.length - middle.busy, (p / 2 - 1) * (pair + 24 - 3 * 11)) << name << p;
       }

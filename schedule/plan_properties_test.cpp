@@ -20,7 +20,7 @@ using test::secondOpinion;
 
 /// Calls visit(plan) for every single mistake of each action of the plan.
 template <typename Visit>
-void forEachMistake(const Schedule& plan, RandomPlans& random, const Visit& visit) {
+void forEachMistake(const Plan& plan, RandomPlans& random, const Visit& visit) {
   constexpr JobKind kKinds[] = {
       JobKind::kForward,        JobKind::kBackward,     JobKind::kBackwardInput,
       JobKind::kBackwardWeight, JobKind::kSendForward,  JobKind::kRecvForward,
@@ -29,7 +29,7 @@ void forEachMistake(const Schedule& plan, RandomPlans& random, const Visit& visi
     const auto size = static_cast<int>(plan.ranks[r].size());
     for (int cell = 0; cell < size; ++cell) {
       const auto mutated = [&](const auto& change) {
-        Schedule copy = plan;
+        Plan copy = plan;
         change(copy.ranks[r], copy.ranks[r].begin() + cell);
         visit(copy);
       };
@@ -51,7 +51,7 @@ void forEachMistake(const Schedule& plan, RandomPlans& random, const Visit& visi
       }
       for (const JobKind kind : kKinds) mutated([&](Row&, At at) { at->kind = kind; });
       for (std::size_t target = 0; target < plan.ranks.size(); ++target) {
-        Schedule copy = plan;
+        Plan copy = plan;
         copy.ranks[r].erase(copy.ranks[r].begin() + cell);
         auto& row = copy.ranks[target];
         row.insert(row.begin() + random.below(static_cast<int>(row.size()) + 1),
@@ -67,7 +67,7 @@ TEST(PlanProperties, RandomPlansThatCanRunPass) {
   int full = 0;
   int twoDirections = 0;
   for (int round = 0; round < 800; ++round) {
-    const Schedule plan = random.any();
+    const Plan plan = random.any();
     full += toCsv(plan).find("SEND") != std::string::npos;
     twoDirections += plan.isBidirectional();
     const auto problems = check(plan);
@@ -83,8 +83,8 @@ TEST(PlanProperties, EverySingleMistakeIsCaughtOrLeavesAPlanThatCanRun) {
   int mistakes = 0;
   int harmless = 0;
   for (int round = 0; round < 12; ++round) {
-    const Schedule plan = random.any();
-    forEachMistake(plan, random, [&](const Schedule& mutated) {
+    const Plan plan = random.any();
+    forEachMistake(plan, random, [&](const Plan& mutated) {
       const auto problems = check(mutated);
       ASSERT_EQ(problems.empty(), secondOpinion(mutated))
           << (problems.empty() ? "" : toText(problems.front())) << "\n"
@@ -104,10 +104,10 @@ TEST(PlanProperties, DeadlocksOfBlockingAndBoundedBuffersAreThoseOfTheSecondOpin
   int stuck = 0;
   int free = 0;
   for (int round = 0; round < 300; ++round) {
-    const Schedule plan = random.computeOnly();
+    const Plan plan = random.computeOnly();
     const int credits = random.below(4);
-    const Schedule full = addTransfers(plan, {.credits = credits});
-    const Schedule lazy = addTransfers(plan, {.credits = 0});
+    const Plan full = addTransfers(CheckedPlan(plan), {.credits = credits});
+    const Plan lazy = addTransfers(CheckedPlan(plan), {.credits = 0});
     for (const int buffers : {kUnboundedBuffers, kBlocking, 1, 2, 3}) {
       const bool runs = check(full, {.buffers = buffers}).empty();
       ASSERT_EQ(runs, secondOpinion(full, buffers)) << buffers << "\n" << toCsv(full);
@@ -124,8 +124,8 @@ TEST(PlanProperties, DeadlocksOfBlockingAndBoundedBuffersAreThoseOfTheSecondOpin
 TEST(PlanProperties, MistakesUnderBoundedBuffersAreCaughtToo) {
   RandomPlans random(4);
   for (int round = 0; round < 2; ++round) {
-    const Schedule plan = addTransfers(random.computeOnly(), {.credits = 1});
-    forEachMistake(plan, random, [&](const Schedule& mutated) {
+    const Plan plan = addTransfers(random.computeOnly(), {.credits = 1});
+    forEachMistake(plan, random, [&](const Plan& mutated) {
       for (const int buffers : {kBlocking, 1}) {
         ASSERT_EQ(check(mutated, {.buffers = buffers}).empty(), secondOpinion(mutated, buffers))
             << buffers << "\n"
@@ -139,7 +139,7 @@ TEST(PlanProperties, MistakesUnderBoundedBuffersAreCaughtToo) {
 /// Holds check() against the second opinion, within limits on the versions of weights.
 class WeightVersionProperties : public testing::Test {
  protected:
-  void examine(const Schedule& plan) {
+  void examine(const Plan& plan) {
     const bool canRun = secondOpinion(plan);
     for (const int versions : {1, 2, 3}) {
       for (const int distance : {0, 1, 2}) {
@@ -159,7 +159,7 @@ class WeightVersionProperties : public testing::Test {
 TEST_F(WeightVersionProperties, RandomAsynchronousPlansAreJudgedAsByTheSecondOpinion) {
   RandomPlans random(5);
   for (int round = 0; round < 400; ++round) {
-    Schedule plan = random.any();
+    Plan plan = random.any();
     plan.updates = {.every = 1 + random.below(3), .doubleBuffered = random.below(2) == 1};
     ASSERT_NO_FATAL_FAILURE(examine(plan));
   }
@@ -169,8 +169,8 @@ TEST_F(WeightVersionProperties, RandomAsynchronousPlansAreJudgedAsByTheSecondOpi
 
 TEST_F(WeightVersionProperties, MistakesInPipeDreamAnd2bwAreJudgedAsByTheSecondOpinion) {
   RandomPlans random(6);
-  for (const Schedule& plan : {pipeDream(2, 4), pipeDream2bw(2, 6)}) {
-    forEachMistake(plan, random, [&](const Schedule& mutated) { examine(mutated); });
+  for (const Plan& plan : {pipeDream(2, 4), pipeDream2bw(2, 6)}) {
+    forEachMistake(plan, random, [&](const Plan& mutated) { examine(mutated); });
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(kept_, 20);

@@ -17,11 +17,11 @@ namespace {
 
 const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
 
-Schedule reference(const std::string& name) {
+Plan reference(const std::string& name) {
   std::ifstream file(kFolder + name);
   std::stringstream text;
   text << file.rdbuf();
-  return readSchedule(text.str(), name);
+  return readPlan(text.str(), name);
 }
 
 class ReferenceSchedules : public testing::Test {
@@ -74,8 +74,9 @@ const Known kKnown[] = {
 TEST_F(ReferenceSchedules, SimulatedLengthsAndPeaksAreThePublishedOnes) {
   for (const Known& known : kKnown) {
     SCOPED_TRACE(known.file);
-    const Schedule schedule = reference(known.file);
-    const Simulation result = simulate(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
+    const Plan plan = reference(known.file);
+    const Simulation result =
+        simulate(CheckedPlan(plan), Costs::equal(plan.numStages, {1, 2, 1, 1}));
     EXPECT_EQ(result.length, known.length);
     for (std::size_t r = 0; r < result.ranks.size(); ++r) {
       EXPECT_EQ(result.ranks[r].busy, known.work) << "rank " << r;
@@ -86,8 +87,9 @@ TEST_F(ReferenceSchedules, SimulatedLengthsAndPeaksAreThePublishedOnes) {
 
 TEST_F(ReferenceSchedules, ZeroBubbleSchedulesHaveNoSpanBubble) {
   for (const char* file : {"ZB2P_p4_m8_v1.csv", "ZBV_p4_m8_v2.csv"}) {
-    const Schedule schedule = reference(file);
-    const Simulation result = simulate(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
+    const Plan plan = reference(file);
+    const Simulation result =
+        simulate(CheckedPlan(plan), Costs::equal(plan.numStages, {1, 2, 1, 1}));
     for (const Simulation::Rank& rank : result.ranks) EXPECT_EQ(rank.last - rank.first, rank.busy);
   }
 }
@@ -103,8 +105,8 @@ TEST_F(ReferenceSchedules, FilesWhoseStagesHaveOneRankPassTheCheck) {
 
 TEST_F(ReferenceSchedules, WriterGivesEveryFileBackBlankCellsAside) {
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
-    const Schedule schedule = reference(entry.path().filename());
-    EXPECT_EQ(readSchedule(toCsv(schedule), schedule.name).ranks, schedule.ranks);
+    const Plan plan = reference(entry.path().filename());
+    EXPECT_EQ(readPlan(toCsv(plan), plan.name).ranks, plan.ranks);
   }
 }
 

@@ -17,10 +17,10 @@ double secondsOfPlanning(const std::string& name, int ranks, int microBatches) {
   double least = 1e9;
   for (int i = 0; i < 2; ++i) {
     const std::clock_t begin = std::clock();
-    const Schedule schedule = buildSchedule(name, ranks, microBatches);
-    EXPECT_TRUE(check(schedule, {.buffers = 512, .mostLive = 1 << 20}).empty());
-    simulate(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
-    addTransfers(schedule);
+    const Plan plan = buildSchedule(name, ranks, microBatches);
+    EXPECT_TRUE(check(plan, {.buffers = 512, .mostLive = 1 << 20}).empty());
+    simulate(CheckedPlan(plan), Costs::equal(plan.numStages, {1, 2, 1, 1}));
+    addTransfers(CheckedPlan(plan));
     least = std::min(least, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
   }
   return least;

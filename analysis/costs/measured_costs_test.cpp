@@ -110,8 +110,8 @@ TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunComeBack) {
   costs.stages[1].forwardBackward = 24;
   costs.stages[0].message = 4096;
   costs.transfer = 5;
-  const Schedule plan = readSchedule("0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n", "fused");
-  const Costs measured = measuredCosts(simulate(plan, costs, {.steps = 2}).timeline);
+  const Plan plan = readPlan("0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n", "fused");
+  const Costs measured = measuredCosts(simulate(CheckedPlan(plan), costs, {.steps = 2}).timeline);
   ASSERT_EQ(measured.stages.size(), 2U);
   EXPECT_EQ(measured.stages[0].forwardBackward, -1);
   EXPECT_EQ(measured.stages[1].forwardBackward, 24);

@@ -4,11 +4,11 @@
 
 #include "analysis/costs/given_costs.h"
 #include "analysis/run_summary.h"
-#include "schedule/simulate/weight_versions.h"
+#include "schedule/check/weight_versions.h"
 
 namespace pipetrace {
 
-PlanFigures planFigures(const Schedule& schedule, const Simulation& simulation) {
+PlanFigures planFigures(const Plan& plan, const Simulation& simulation) {
   const RunSummary summary = summarize(simulation.timeline);
   PlanFigures figures{.length = simulation.length,
                       .bubbleRatio = summary.bubbleRatio,
@@ -25,8 +25,8 @@ PlanFigures planFigures(const Schedule& schedule, const Simulation& simulation) 
     to.idle = rank.idle;
     to.bubbleRatio = rank.bubbleRatio;
   }
-  const WeightVersions versions = weightVersions(schedule);
-  const auto stages = schedule.stagesByRank();
+  const WeightVersions versions = weightVersions(plan);
+  const auto stages = plan.stagesByRank();
   for (std::size_t r = 0; r < stages.size(); ++r) {
     for (const int stage : stages[r]) {
       int& distance = figures.ranks[r].weightDistance;

@@ -7,7 +7,7 @@
 
 #include "schedule/closed_form.h"
 #include "schedule/costs.h"
-#include "schedule/simulate/simulation.h"
+#include "schedule/simulate/simulate.h"
 
 namespace pipetrace {
 
@@ -32,9 +32,9 @@ struct PlanFigures {
   std::optional<ClosedForm> closedForm;  ///< what theory says of a step, where it says something
 };
 
-/// Of what simulate() made of `schedule`; its timeline must be without bubbles. The closed form is
+/// Of what simulate() made of `plan`; its timeline must be without bubbles. The closed form is
 /// left out.
-PlanFigures planFigures(const Schedule& schedule, const Simulation& simulation);
+PlanFigures planFigures(const Plan& plan, const Simulation& simulation);
 
 /// The closed form of a schedule by name, as far as its costs are those that there is one for:
 /// equal stages, free transfers, no lr and no optimizer.

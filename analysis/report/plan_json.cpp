@@ -8,28 +8,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json scheduleJson(const Schedule& schedule) {
+Json scheduleJson(const Plan& plan) {
   Json actions = Json::array();
-  for (const auto& rank : schedule.ranks) {
+  for (const auto& rank : plan.ranks) {
     Json row = Json::array();
     for (const Action& action : rank) {
       row.push_back(action.stage < 0 ? Json(nullptr) : Json(toText(action)));  // not readable
     }
     actions.push_back(row);
   }
-  return {{"name", schedule.name},
-          {"ranks", schedule.numRanks()},
-          {"stages", schedule.numStages},
-          {"micro_batches", schedule.numMicroBatches},
-          {"bidirectional", schedule.isBidirectional()},
-          {"updates_every", schedule.updates.every},
+  return {{"name", plan.name},
+          {"ranks", plan.numRanks()},
+          {"stages", plan.numStages},
+          {"micro_batches", plan.numMicroBatches},
+          {"bidirectional", plan.isBidirectional()},
+          {"updates_every", plan.updates.every},
           {"actions", actions}};
 }
 
 Json rankJson(const PlanReport& report, int rank) {
   const PlanFigures::Rank& figures = report.figures->ranks[static_cast<std::size_t>(rank)];
   Json json = {{"rank", rank},
-               {"stages", report.schedule.stagesOfRank(rank)},
+               {"stages", report.plan.stagesOfRank(rank)},
                {"busy_ns", figures.busy},
                {"idle_ns", figures.idle},
                {"bubble_ratio", figures.bubbleRatio},
@@ -65,7 +65,7 @@ void addFigures(Json& json, const PlanReport& report) {
   json["bubble_ratio"] = report.figures->bubbleRatio;
   json["span_bubble"] = report.figures->spanBubble;
   Json ranks = Json::array();
-  for (int rank = 0; rank < report.schedule.numRanks(); ++rank) {
+  for (int rank = 0; rank < report.plan.numRanks(); ++rank) {
     ranks.push_back(rankJson(report, rank));
   }
   json["ranks"] = ranks;
@@ -76,7 +76,7 @@ void addFigures(Json& json, const PlanReport& report) {
 }  // namespace
 
 std::string planJson(const PlanReport& report) {
-  Json json = {{"schedule", scheduleJson(report.schedule)}};
+  Json json = {{"schedule", scheduleJson(report.plan)}};
   if (report.costs != nullptr) {
     json["costs"] = Json::parse(toCostsFile(givenCosts(*report.costs)));
   }

@@ -10,7 +10,7 @@ namespace pipetrace {
 
 /// A plan, as far as it is known: a plan that cannot run has problems and no figures.
 struct PlanReport {
-  const Schedule& schedule;
+  const Plan& plan;
   const Costs* costs = nullptr;
   const PlanFigures* figures = nullptr;
   int steps = 1;
@@ -19,7 +19,7 @@ struct PlanReport {
 };
 
 /// "1F1B, 4 ranks, 8 micro-batches", with the chunks of a rank where it has several.
-std::string planTitle(const Schedule& schedule);
+std::string planTitle(const Plan& plan);
 /// "length 33.00 ms, bubble ratio 0.2727, span bubble 0.2727".
 std::string planLine(const PlanFigures& figures);
 

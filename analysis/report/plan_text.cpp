@@ -120,14 +120,14 @@ std::string theoryText(const ClosedForm& form, std::size_t width) {
 
 }  // namespace
 
-std::string planTitle(const Schedule& schedule) {
-  std::string text = schedule.name + ", " + counted(schedule.numRanks(), "rank", "ranks");
-  if (schedule.isBidirectional()) {
+std::string planTitle(const Plan& plan) {
+  std::string text = plan.name + ", " + counted(plan.numRanks(), "rank", "ranks");
+  if (plan.isBidirectional()) {
     text += " in both directions";
-  } else if (const int chunks = schedule.numChunks(); chunks > 1) {
+  } else if (const int chunks = plan.numChunks(); chunks > 1) {
     text += " of " + std::to_string(chunks) + " chunks";
   }
-  return text + ", " + counted(schedule.numMicroBatches, "micro-batch", "micro-batches");
+  return text + ", " + counted(plan.numMicroBatches, "micro-batch", "micro-batches");
 }
 
 std::string planLine(const PlanFigures& figures) {

@@ -53,25 +53,24 @@ std::string cell(const Event& job) {
   return toText(Action{.kind = job.kind, .stage = job.stage, .microBatch = job.microBatch});
 }
 
-std::string orderDeviationOf(const Track& track, const std::vector<Action>& plan) {
+std::string orderDeviationOf(const Track& track, const std::vector<Action>& row) {
   const std::vector<const Event*> jobs = workOf(track);
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const std::string planned = toText(plan[i % plan.size()]);
+    const std::string planned = toText(row[i % row.size()]);
     if (cell(*jobs[i]) == planned) continue;
     return fmt::format("rank {}, step {}: {} ran where the plan has {}", track.rank, jobs[i]->step,
                        cell(*jobs[i]), planned);
   }
-  if (jobs.size() % plan.size() == 0) return "";
+  if (jobs.size() % row.size() == 0) return "";
   return fmt::format("rank {} ran {} jobs, which are no whole steps of {}", track.rank, jobs.size(),
-                     plan.size());
+                     row.size());
 }
 
-std::string orderDeviation(const Timeline& run, const Schedule& schedule) {
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
+std::string orderDeviation(const Timeline& run, const Plan& plan) {
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
     const Track* const track = run.findTrack(rank, kComputeLane);
     if (track == nullptr) return fmt::format("rank {} ran nothing", rank);
-    std::string deviation =
-        orderDeviationOf(*track, schedule.ranks[static_cast<std::size_t>(rank)]);
+    std::string deviation = orderDeviationOf(*track, plan.ranks[static_cast<std::size_t>(rank)]);
     if (!deviation.empty()) return deviation;
   }
   return "";
@@ -111,16 +110,15 @@ std::vector<std::string> PlanComparison::findings(double tolerance) const {
   return found;
 }
 
-PlanComparison compareWithPlan(const Timeline& run, const Schedule& schedule, const Costs& costs) {
+PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs) {
   const StepFigures measured = figuresOf(run);
-  const StepFigures planned =
-      figuresOf(simulate(schedule, costs, {.steps = measured.steps}).timeline);
+  const StepFigures planned = figuresOf(simulate(plan, costs, {.steps = measured.steps}).timeline);
   PlanComparison comparison{.steps = measured.steps,
                             .measuredStep = measured.length,
                             .plannedStep = planned.length,
                             .measuredBubble = measured.bubble,
                             .plannedBubble = planned.bubble,
-                            .orderDeviation = orderDeviation(run, schedule)};
+                            .orderDeviation = orderDeviation(run, *plan)};
   for (const auto& [rank, info] : run.ranks) comparison.lateStarts += info.lateStarts;
   return comparison;
 }

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "schedule/check/checked_plan.h"
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -34,7 +34,7 @@ struct PlanComparison {
 };
 
 /// `run` must be completed (completeTimeline). Throws Error if it holds no step.
-PlanComparison compareWithPlan(const Timeline& run, const Schedule& schedule, const Costs& costs);
+PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs);
 
 /// For people, with a newline at the end of each line.
 std::string toText(const PlanComparison& comparison);

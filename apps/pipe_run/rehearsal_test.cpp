@@ -27,9 +27,9 @@ Costs equalCosts(Nanoseconds forward, Nanoseconds backward) {
   return Costs::equal(kRanks, {.forward = forward * kNsPerMs, .backward = backward * kNsPerMs});
 }
 
-Timeline rehearsed(const Schedule& schedule, const Costs& costs, int steps) {
+Timeline rehearsed(const CheckedPlan& plan, const Costs& costs, int steps) {
   RecordedLog log;
-  rehearse({.schedule = schedule, .costs = costs, .steps = steps, .logDirectory = log.folder()});
+  rehearse({.plan = plan, .costs = costs, .steps = steps, .logDirectory = log.folder()});
   Diagnostics diagnostics;
   Timeline timeline = loadTimeline({log.folder()}, {}, diagnostics);
   completeTimeline(timeline, diagnostics);
@@ -37,7 +37,7 @@ Timeline rehearsed(const Schedule& schedule, const Costs& costs, int steps) {
 }
 
 /// Rehearses until `isGood`, and returns the last try.
-PlanComparison rehearsedUntil(const Schedule& run, const Schedule& plan, const Costs& costs,
+PlanComparison rehearsedUntil(const CheckedPlan& run, const CheckedPlan& plan, const Costs& costs,
                               const std::function<bool(const PlanComparison&)>& isGood) {
   PlanComparison comparison;
   for (int i = 0; i < kTries; ++i) {
@@ -51,15 +51,14 @@ class EqualTimes : public testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(EqualTimes, StepAndBubbleAreThoseOfSimulationAndTheory) {
   const auto [forward, backward] = GetParam();
-  const Schedule schedule = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const CheckedPlan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
   const Costs costs = equalCosts(forward, backward);
   // Closed forms: (m + p - 1) (F + B), and (p - 1) / (m + p - 1).
   const double step = (kMicroBatches + kRanks - 1) * (forward + backward) * 1e6;
   const double bubble = double{kRanks - 1} / (kMicroBatches + kRanks - 1);
-  const PlanComparison comparison =
-      rehearsedUntil(schedule, schedule, costs, [&](const PlanComparison& c) {
-        return c.agrees() && std::abs(c.measuredBubble - bubble) <= 0.01 * bubble;
-      });
+  const PlanComparison comparison = rehearsedUntil(plan, plan, costs, [&](const PlanComparison& c) {
+    return c.agrees() && std::abs(c.measuredBubble - bubble) <= 0.01 * bubble;
+  });
   EXPECT_TRUE(comparison.agrees()) << toText(comparison);
   EXPECT_NEAR(static_cast<double>(comparison.measuredStep), step, 0.01 * step);
   EXPECT_NEAR(comparison.measuredBubble, bubble, 0.01 * bubble);
@@ -69,11 +68,12 @@ INSTANTIATE_TEST_SUITE_P(RehearsalTest, EqualTimes,
                          testing::Values(std::pair{10, 10}, std::pair{10, 20}));
 
 TEST(RehearsalTest, SwappingTwoActionsOfOneRankIsNoticed) {
-  const Schedule plan = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const CheckedPlan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
   const Costs costs = equalCosts(10, 10);
-  Schedule swapped = plan;
+  Plan order = *plan;
   // The last rank's first backward, for which all others wait, lets one more forward go before it.
-  std::swap(swapped.ranks[3].at(1), swapped.ranks[3].at(2));
+  std::swap(order.ranks[3].at(1), order.ranks[3].at(2));
+  const CheckedPlan swapped(order);
   const double expected = static_cast<double>(simulate(swapped, costs).length) /
                           static_cast<double>(simulate(plan, costs).length);
   ASSERT_GT(expected, 1.02) << "the swap must matter";
@@ -89,9 +89,10 @@ TEST(RehearsalTest, SwappingTwoActionsOfOneRankIsNoticed) {
 
 TEST(RehearsalTest, ASwapThatCostsNoTimeIsNoticedByTheOrder) {
   const Costs costs = equalCosts(1, 1);
-  const Schedule plan = buildSchedule("FThenB", 2, 2);
-  Schedule swapped = plan;
-  for (auto& rank : swapped.ranks) std::swap(rank.at(2), rank.at(3));
+  const CheckedPlan plan = buildSchedule("FThenB", 2, 2);
+  Plan order = *plan;
+  for (auto& rank : order.ranks) std::swap(rank.at(2), rank.at(3));
+  const CheckedPlan swapped(order);
   ASSERT_EQ(simulate(swapped, costs).length, simulate(plan, costs).length);
   const PlanComparison comparison = compareWithPlan(rehearsed(swapped, costs, 2), plan, costs);
   EXPECT_EQ(comparison.orderDeviation, "rank 0, step 0: 0B1 ran where the plan has 0B0");
@@ -99,22 +100,22 @@ TEST(RehearsalTest, ASwapThatCostsNoTimeIsNoticedByTheOrder) {
 }
 
 TEST(RehearsalTest, TransfersAndTheStepsEdgesTakeTheirTime) {
-  const Schedule schedule = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const CheckedPlan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
   Costs costs = equalCosts(10, 10);
   costs.stages[2].backward = 14 * kNsPerMs;
   costs.transfer = 3 * kNsPerMs;
   costs.lr = 2 * kNsPerMs;
   costs.optimizer = 5 * kNsPerMs;
   const PlanComparison comparison =
-      rehearsedUntil(schedule, schedule, costs, [](const PlanComparison& c) { return c.agrees(); });
+      rehearsedUntil(plan, plan, costs, [](const PlanComparison& c) { return c.agrees(); });
   EXPECT_TRUE(comparison.agrees()) << toText(comparison);
 }
 
 TEST(RehearsalTest, EveryMessageIsInBothRanksLogs) {
-  const Schedule schedule = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const CheckedPlan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
   Costs costs = equalCosts(1, 1);
   costs.transfer = kNsPerMs / 2;
-  const Timeline run = rehearsed(schedule, costs, 2);
+  const Timeline run = rehearsed(plan, costs, 2);
   for (int rank = 0; rank < kRanks; ++rank) {
     const int neighbours = rank == 0 || rank == kRanks - 1 ? 1 : 2;
     for (const auto lane : {kSendLane, kRecvLane}) {
@@ -130,10 +131,10 @@ TEST(RehearsalTest, EveryMessageIsInBothRanksLogs) {
 }
 
 TEST(RehearsalTest, AMessageTravelsFromTheEndOfItsJobForTheTimeOfATransfer) {
-  const Schedule schedule = buildSchedule("1F1B", 2, 3);
+  const CheckedPlan plan = buildSchedule("1F1B", 2, 3);
   Costs costs = Costs::equal(2, {.forward = 4 * kNsPerMs, .backward = 4 * kNsPerMs});
   costs.transfer = 3 * kNsPerMs;  // shorter than a job, so that no send waits for its lane
-  const Timeline run = rehearsed(schedule, costs, 2);
+  const Timeline run = rehearsed(plan, costs, 2);
   const auto find = [&](int rank, std::string_view lane, JobKind kind, const Event& like) {
     for (const Event& event : run.findTrack(rank, lane)->events) {
       if (event.kind == kind && event.step == like.step && event.microBatch == like.microBatch) {
@@ -164,10 +165,11 @@ TEST(RehearsalTest, AMessageTravelsFromTheEndOfItsJobForTheTimeOfATransfer) {
 
 TEST(RehearsalTest, WhatCannotRunIsRefused) {
   RecordedLog log;
-  Schedule schedule = buildSchedule("1F1B", 2, 2);
-  EXPECT_THROW(rehearse({.schedule = schedule, .logDirectory = log.folder()}), Error) << "no costs";
-  std::swap(schedule.ranks[0].front(), schedule.ranks[0].back());
-  EXPECT_THROW(rehearse({.schedule = schedule,
+  Plan plan = buildSchedule("1F1B", 2, 2);
+  EXPECT_THROW(rehearse({.plan = CheckedPlan(plan), .logDirectory = log.folder()}), Error)
+      << "no costs";
+  std::swap(plan.ranks[0].front(), plan.ranks[0].back());
+  EXPECT_THROW(rehearse({.plan = CheckedPlan(plan),
                          .costs = Costs::equal(2, {.forward = 1, .backward = 1}),
                          .logDirectory = log.folder()}),
                Error)

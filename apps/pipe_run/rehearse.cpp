@@ -16,7 +16,6 @@
 #include "runtime/launch/stop_signal.h"
 #include "runtime/rehearse/rehearsal.h"
 #include "schedule/build_schedule.h"
-#include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
@@ -47,28 +46,23 @@ void requireSame(const char* option, const std::optional<int>& given, int inFile
   }
 }
 
-Schedule fileSchedule(const RehearseOptions& options) {
-  Schedule schedule = readScheduleFile(options.scheduleFile);
-  requireSame("--ranks", options.ranks, schedule.numRanks(), options.scheduleFile);
-  requireSame("--micro-batches", options.microBatches, schedule.numMicroBatches,
-              options.scheduleFile);
-  return schedule;
+CheckedPlan filePlan(const RehearseOptions& options) {
+  Plan plan = readScheduleFile(options.scheduleFile);
+  requireSame("--ranks", options.ranks, plan.numRanks(), options.scheduleFile);
+  requireSame("--micro-batches", options.microBatches, plan.numMicroBatches, options.scheduleFile);
+  return plan;
 }
 
-Schedule scheduleOf(const RehearseOptions& options) {
-  Schedule schedule;
-  if (!options.scheduleFile.empty()) {
-    schedule = fileSchedule(options);
-  } else if (options.schedule.empty()) {
+CheckedPlan planOf(const RehearseOptions& options) {
+  if (!options.scheduleFile.empty()) return filePlan(options);
+  if (options.schedule.empty()) {
     throw Error("no schedule to rehearse; give --schedule 1F1B or --schedule-file FILE.csv");
-  } else if (!options.ranks || !options.microBatches) {
-    throw Error("--schedule needs --ranks and --micro-batches");
-  } else {
-    schedule = buildSchedule(options.schedule,
-                             PlanSize{*options.ranks, *options.microBatches, options.chunks});
   }
-  requireValid(schedule);
-  return schedule;
+  if (!options.ranks || !options.microBatches) {
+    throw Error("--schedule needs --ranks and --micro-batches");
+  }
+  return buildSchedule(options.schedule,
+                       PlanSize{*options.ranks, *options.microBatches, options.chunks});
 }
 
 Nanoseconds timeOf(const char* option, const std::string& text) {
@@ -163,21 +157,20 @@ int report(const PlanComparison& comparison, bool strict) {
 }  // namespace
 
 int runRehearse(const RehearseOptions& options) {
-  RehearsalOptions rehearsal{.schedule = scheduleOf(options),
-                             .steps = options.steps,
-                             .logDirectory = options.logDirectory};
-  rehearsal.costs = costsOf(options, rehearsal.schedule.numStages);
+  RehearsalOptions rehearsal{
+      .plan = planOf(options), .steps = options.steps, .logDirectory = options.logDirectory};
+  rehearsal.costs = costsOf(options, rehearsal.plan->numStages);
   requireRehearsable(rehearsal);
   clearLogFolder(options.logDirectory);
-  const Schedule& schedule = rehearsal.schedule;
-  say(fmt::format("rehearsing {} on {}: {} of {}", schedule.name,
-                  counted(schedule.numRanks(), "emulated device"), counted(options.steps, "step"),
-                  counted(schedule.numMicroBatches, "micro-batch", "es")));
+  const CheckedPlan& plan = rehearsal.plan;
+  say(fmt::format("rehearsing {} on {}: {} of {}", plan->name,
+                  counted(plan->numRanks(), "emulated device"), counted(options.steps, "step"),
+                  counted(plan->numMicroBatches, "micro-batch", "es")));
   if (const int signal = rehearseUntilStopped(rehearsal)) {
     say("pipe-run: stopped by " + signalText(signal));
     return 128 + signal;
   }
-  return report(compareWithPlan(loadLogs({options.logDirectory}), schedule, rehearsal.costs),
+  return report(compareWithPlan(loadLogs({options.logDirectory}), plan, rehearsal.costs),
                 options.strict);
 }
 

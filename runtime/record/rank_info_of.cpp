@@ -2,15 +2,15 @@
 
 namespace pipetrace {
 
-RankInfo rankInfoOf(const Schedule& schedule, int rank) {
+RankInfo rankInfoOf(const Plan& plan, int rank) {
   RankInfo info;
   info.rank = rank;
-  info.worldSize = schedule.numRanks();
+  info.worldSize = plan.numRanks();
   info.device = "cpu";
-  info.numStages = schedule.numStages;
-  info.numChunks = schedule.numChunks();
-  info.numMicroBatches = schedule.numMicroBatches;
-  info.schedule = schedule.name;
+  info.numStages = plan.numStages;
+  info.numChunks = plan.numChunks();
+  info.numMicroBatches = plan.numMicroBatches;
+  info.schedule = plan.name;
   info.dataParallelIndex = 0;
   return info;
 }

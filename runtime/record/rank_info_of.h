@@ -1,12 +1,12 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {
 
-/// What `Profiler Meta:` says of `rank` when it runs `schedule`: rank, world size, stages, chunks,
+/// What `Profiler Meta:` says of `rank` when it runs `plan`: rank, world size, stages, chunks,
 /// micro-batches, the schedule's name, data-parallel index 0, device "cpu".
-RankInfo rankInfoOf(const Schedule& schedule, int rank);
+RankInfo rankInfoOf(const Plan& plan, int rank);
 
 }  // namespace pipetrace

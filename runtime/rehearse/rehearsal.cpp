@@ -19,7 +19,6 @@
 #include "runtime/record/recorded_lanes.h"
 #include "runtime/rehearse/emulated_work.h"
 #include "runtime/transport/in_process.h"
-#include "schedule/check/check.h"
 #include "trace/error.h"
 #include "trace/track.h"
 
@@ -48,11 +47,11 @@ class RehearsedRank {
         work_(options.costs, *device_) {}
 
   /// The rank's own thread.
-  void run(const Schedule& schedule, Transport& transport, Nanoseconds origin) {
+  void run(const CheckedPlan& plan, Transport& transport, Nanoseconds origin) {
     preferThisThread();
     device_->setOrigin(origin);
     try {
-      runSteps(schedule, transport);
+      runSteps(plan, transport);
     } catch (...) {
       recorder_.close();
       throw;
@@ -61,8 +60,8 @@ class RehearsedRank {
   }
 
  private:
-  void runSteps(const Schedule& schedule, Transport& transport) {
-    Executor executor(schedule, work_, transport, lanes_);
+  void runSteps(const CheckedPlan& plan, Transport& transport) {
+    Executor executor(plan, work_, transport, lanes_);
     device_->awaitStart(EmulatedStream::kNoArrival);
     for (int step = 0; step < steps_; ++step) {
       if (stop_ != nullptr && stop_->received() != 0) {
@@ -76,7 +75,7 @@ class RehearsedRank {
   static RecorderOptions recorderOptions(const RehearsalOptions& options, int rank) {
     RecorderOptions result;
     result.logDirectory = options.logDirectory;
-    result.info = rankInfoOf(options.schedule, rank);
+    result.info = rankInfoOf(*options.plan, rank);
     result.info.device = "emulated";
     return result;
   }
@@ -122,18 +121,17 @@ class AbortOnStop {
 }  // namespace
 
 void requireRehearsable(const RehearsalOptions& options) {
-  requireValid(options.schedule);
-  if (options.costs.stages.size() < static_cast<std::size_t>(options.schedule.numStages)) {
+  if (options.costs.stages.size() < static_cast<std::size_t>(options.plan->numStages)) {
     throw Error("there are costs of " + std::to_string(options.costs.stages.size()) +
-                " stages, but schedule " + options.schedule.name + " has " +
-                std::to_string(options.schedule.numStages));
+                " stages, but schedule " + options.plan->name + " has " +
+                std::to_string(options.plan->numStages));
   }
-  for (int rank = 0; rank < options.schedule.numRanks(); ++rank) planRank(options.schedule, rank);
+  for (int rank = 0; rank < options.plan->numRanks(); ++rank) plannedJobs(*options.plan, rank);
 }
 
 void rehearse(const RehearsalOptions& options) {
   requireRehearsable(options);
-  const int numRanks = options.schedule.numRanks();
+  const int numRanks = options.plan->numRanks();
   const WallClock clock = WallClock::read();
   InProcessHub hub(numRanks);
   std::vector<std::unique_ptr<RehearsedRank>> ranks;
@@ -150,7 +148,7 @@ void rehearse(const RehearsalOptions& options) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     threads.emplace_back([&, i] {
       try {
-        ranks[i]->run(options.schedule, *transports[i], origin);
+        ranks[i]->run(options.plan, *transports[i], origin);
       } catch (...) {
         transports[i]->abort("it ended early");
         const std::lock_guard lock(mutex);

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "schedule/check/checked_plan.h"
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
 
 namespace pipetrace {
 class StopSignal;
@@ -12,22 +12,22 @@ class StopSignal;
 namespace pipetrace {
 
 struct RehearsalOptions {
-  Schedule schedule;
-  Costs costs;  ///< of at least the schedule's stages
+  CheckedPlan plan;
+  Costs costs;  ///< of at least the plan's stages
   int steps = 1;
   std::string logDirectory;  ///< workerlog.<rank> of every rank is appended to
   /// Ends the rehearsal early when it receives a signal; null: nothing does.
   StopSignal* stop = nullptr;
 };
 
-/// Throws Error when the schedule cannot be rehearsed (rules of check(), actions other than whole
-/// forwards and backwards) or the costs are not for its stages. Writes nothing.
+/// Throws Error when the plan cannot be rehearsed (actions other than whole forwards and backwards)
+/// or the costs are not for its stages. Writes nothing.
 void requireRehearsable(const RehearsalOptions& options);
 
-/// Runs a schedule on emulated devices, so that a few cores show what many devices would do: the
+/// Runs a plan on emulated devices, so that a few cores show what many devices would do: the
 /// executor that also trains, with a thread per rank of this process, jobs that take their time by
 /// waiting, and a job log per rank. All ranks start together; each goes on to the next step by
-/// itself. Returns when all steps have run. Throws Error when the schedule cannot be run, a log
+/// itself. Returns when all steps have run. Throws Error when the plan cannot be rehearsed, a log
 /// cannot be written, or a signal came; the logs are closed first.
 void rehearse(const RehearsalOptions& options);
 

@@ -21,8 +21,8 @@ int trainRankProcess(int argc, char** argv) try {
                               .rows = std::stoi(argv[5])};
   const int dies = argc > 7 ? std::stoi(argv[7]) : -1;
   const auto transport = connectGloo({.env = readProcessEnv()});
-  const auto schedule = buildSchedule(argv[2], training.numStages, training.microBatches);
-  const auto result = trainRank(training, schedule, *transport, [&](int step, int microBatch) {
+  const CheckedPlan plan = buildSchedule(argv[2], training.numStages, training.microBatches);
+  const auto result = trainRank(training, plan, *transport, [&](int step, int microBatch) {
     if (transport->rank() == dies && step == 1 && microBatch == 2) _exit(9);
   });
   torch::save(result, argv[6]);

@@ -95,12 +95,12 @@ class WatchedWork : public StageWork {
 
 }  // namespace
 
-RankResult trainRank(const TrainingCase& training, const Schedule& schedule, Transport& transport,
+RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
                      const BeforeBackward& beforeBackward) {
   torch::set_num_threads(1);
   const auto all = makeStages(training);
   std::map<int, torch::nn::Sequential> mine;
-  for (const int s : schedule.stagesOfRank(transport.rank())) {
+  for (const int s : plan->stagesOfRank(transport.rank())) {
     mine.emplace(s, all[static_cast<std::size_t>(s)]);
   }
   TorchWork torchWork({.numStages = training.numStages,
@@ -109,7 +109,7 @@ RankResult trainRank(const TrainingCase& training, const Schedule& schedule, Tra
                        .optimizer = makeOptimizer},
                       mine);
   WatchedWork work(torchWork, beforeBackward);
-  Executor executor(schedule, work, transport);
+  Executor executor(plan, work, transport);
   RankResult result;
   for (int step = 0; step < training.steps; ++step) {
     torchWork.load(batchOf(training, step));
@@ -122,7 +122,7 @@ RankResult trainRank(const TrainingCase& training, const Schedule& schedule, Tra
   return result;
 }
 
-std::vector<RankResult> trainAlone(const TrainingCase& training, const Schedule& schedule) {
+std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& plan) {
   torch::set_num_threads(1);
   const auto stages = makeStages(training);
   std::vector<at::Tensor> parameters;
@@ -130,8 +130,8 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Schedule&
     for (const at::Tensor& parameter : stage->parameters()) parameters.push_back(parameter);
   }
   const auto optimizer = makeOptimizer(parameters);
-  std::vector<RankResult> results(schedule.ranks.size());
-  const int lastRank = schedule.rankOfStage.back();
+  std::vector<RankResult> results(plan.ranks.size());
+  const int lastRank = plan.rankOfStage.back();
   for (int step = 0; step < training.steps; ++step) {
     optimizer->zero_grad();
     const Batch batch = batchOf(training, step);
@@ -139,7 +139,7 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Schedule&
     const auto targets = batch.targets.tensor_split(training.microBatches);
     std::map<int, at::Tensor> losses;
     double stepLoss = 0;
-    for (const Action& action : schedule.ranks[static_cast<std::size_t>(lastRank)]) {
+    for (const Action& action : plan.ranks[static_cast<std::size_t>(lastRank)]) {
       if (action.stage != training.numStages - 1) continue;
       const auto mb = static_cast<std::size_t>(action.microBatch);
       if (action.kind == JobKind::kForward) {
@@ -154,13 +154,13 @@ std::vector<RankResult> trainAlone(const TrainingCase& training, const Schedule&
     }
     results[static_cast<std::size_t>(lastRank)].push_back(lossTensor(stepLoss));
     for (int s = 0; s < training.numStages; ++s) {
-      const int rank = schedule.rankOfStage[static_cast<std::size_t>(s)];
+      const int rank = plan.rankOfStage[static_cast<std::size_t>(s)];
       appendGradients(results[static_cast<std::size_t>(rank)], stages[static_cast<std::size_t>(s)]);
     }
     optimizer->step();
   }
   for (int s = 0; s < training.numStages; ++s) {
-    const int rank = schedule.rankOfStage[static_cast<std::size_t>(s)];
+    const int rank = plan.rankOfStage[static_cast<std::size_t>(s)];
     appendParameters(results[static_cast<std::size_t>(rank)], stages[static_cast<std::size_t>(s)]);
   }
   return results;

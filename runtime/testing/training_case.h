@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/transport/transport.h"
-#include "schedule/schedule.h"
+#include "schedule/check/checked_plan.h"
 
 namespace pipetrace::testing {
 
@@ -27,13 +27,13 @@ using RankResult = std::vector<at::Tensor>;
 using BeforeBackward = std::function<void(int step, int microBatch)>;
 
 /// Runs one rank with the executor and TorchWork, finish() included. One thread each, any threads.
-RankResult trainRank(const TrainingCase& training, const Schedule& schedule, Transport& transport,
+RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
                      const BeforeBackward& beforeBackward = {});
 
 /// The same model trained by one thread without pipeline, executor or TorchWork: the whole model
 /// forward and backward for one micro-batch at a time, in the order of the last rank's actions in
-/// `schedule`. By rank what trainRank() returns.
-std::vector<RankResult> trainAlone(const TrainingCase& training, const Schedule& schedule);
+/// `plan`. By rank what trainRank() returns.
+std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& plan);
 
 /// "" if every tensor of `a` has the type, the shape and the bits of its counterpart in `b`; else
 /// which is the first that has not.

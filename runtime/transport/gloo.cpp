@@ -27,20 +27,20 @@ constexpr int kStepBits = 4;
 constexpr int kMicroBatchBits = 13;
 constexpr int kStageBits = 10;
 
-int headerTag(const Channel& channel) {
-  if (channel.stage < 0 || channel.stage >= 1 << kStageBits || channel.microBatch < 0 ||
-      channel.microBatch >= 1 << kMicroBatchBits) {
-    throw Error("Gloo cannot address " + toText(channel) + ": stages go to " +
+int headerTag(const MessageKey& key) {
+  if (key.stage < 0 || key.stage >= 1 << kStageBits || key.microBatch < 0 ||
+      key.microBatch >= 1 << kMicroBatchBits) {
+    throw Error("Gloo cannot address " + toText(key) + ": stages go to " +
                 std::to_string((1 << kStageBits) - 1) + ", micro-batches to " +
                 std::to_string((1 << kMicroBatchBits) - 1));
   }
-  int tag = channel.stage;
-  tag = (tag << kMicroBatchBits) | channel.microBatch;
-  tag = (tag << kStepBits) | (channel.step & ((1 << kStepBits) - 1));
-  tag = (tag << 1) | (channel.direction == Direction::kBackward ? 1 : 0);
+  int tag = key.stage;
+  tag = (tag << kMicroBatchBits) | key.microBatch;
+  tag = (tag << kStepBits) | (key.step & ((1 << kStepBits) - 1));
+  tag = (tag << 1) | (key.direction == Direction::kBackward ? 1 : 0);
   return tag << 1;
 }
-int bodyTag(const Channel& channel) { return headerTag(channel) | 1; }
+int bodyTag(const MessageKey& key) { return headerTag(key) | 1; }
 
 std::chrono::milliseconds toMilliseconds(Nanoseconds time) {
   return std::chrono::milliseconds(time / kNsPerMs);
@@ -64,14 +64,14 @@ class GlooTransport : public Transport {
   int rank() const override { return group_->getRank(); }
   int worldSize() const override { return group_->getSize(); }
 
-  SendCompletion send(int to, const Channel& channel, Message message) override {
-    const std::string what = "sending " + toText(channel) + " to rank " + std::to_string(to);
+  SendCompletion send(int to, const MessageKey& key, Message message) override {
+    const std::string what = "sending " + toText(key) + " to rank " + std::to_string(to);
     std::vector<WorkPtr> works;
     guarded(what, to, [&] {
       checkPeer(to);
-      works.push_back(issueSend(GlooHeader(channel, message).toTensor(), to, headerTag(channel)));
+      works.push_back(issueSend(GlooHeader(key, message).toTensor(), to, headerTag(key)));
       if (message.bytes() > 0) {
-        works.push_back(issueSend(message.tensor.contiguous(), to, bodyTag(channel)));
+        works.push_back(issueSend(message.tensor.contiguous(), to, bodyTag(key)));
       }
     });
     return [this, what, to, works] {
@@ -81,16 +81,16 @@ class GlooTransport : public Transport {
     };
   }
 
-  Message recv(int from, const Channel& channel) override {
+  Message recv(int from, const MessageKey& key) override {
     Message message;
-    guarded("waiting for " + toText(channel) + " from rank " + std::to_string(from), from, [&] {
+    guarded("waiting for " + toText(key) + " from rank " + std::to_string(from), from, [&] {
       checkPeer(from);
       const at::Tensor words = at::empty({GlooHeader::kWords}, at::kLong);
-      await(issueRecv(words, from, headerTag(channel)));
+      await(issueRecv(words, from, headerTag(key)));
       const GlooHeader header(words);
-      header.check(channel);
+      header.check(key);
       message = header.makeMessage();
-      if (message.bytes() > 0) await(issueRecv(message.tensor, from, bodyTag(channel)));
+      if (message.bytes() > 0) await(issueRecv(message.tensor, from, bodyTag(key)));
     });
     return message;
   }

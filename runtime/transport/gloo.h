@@ -19,7 +19,7 @@ struct GlooOptions {
 /// Error if they do not come together in time.
 ///
 /// A message is a fixed header (step, stage, micro-batch, direction, deadline, type, shape) and the
-/// tensor's bytes, so receivers need not know shapes ahead and uneven micro-batches work. Channels
+/// tensor's bytes, so receivers need not know shapes ahead and uneven micro-batches work. Keys
 /// are matched by tag: stage < 1024, micro-batch < 8192, tensors of at most 8 dimensions.
 std::unique_ptr<Transport> connectGloo(const GlooOptions& options);
 

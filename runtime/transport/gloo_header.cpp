@@ -30,12 +30,12 @@ constexpr std::int64_t kNoTensor = -1;
 
 }  // namespace
 
-GlooHeader::GlooHeader(const Channel& channel, const Message& message) {
+GlooHeader::GlooHeader(const MessageKey& key, const Message& message) {
   words_[kMagic] = kMagicNumber;
-  words_[kStep] = channel.step;
-  words_[kStage] = channel.stage;
-  words_[kMicroBatch] = channel.microBatch;
-  words_[kDirection] = static_cast<std::int64_t>(channel.direction);
+  words_[kStep] = key.step;
+  words_[kStage] = key.stage;
+  words_[kMicroBatch] = key.microBatch;
+  words_[kDirection] = static_cast<std::int64_t>(key.direction);
   words_[kDeadline] = message.deadline;
   words_[kType] = kNoTensor;
   if (!message.tensor.defined()) return;
@@ -60,17 +60,17 @@ at::Tensor GlooHeader::toTensor() const {
   return tensor;
 }
 
-Channel GlooHeader::channel() const {
+MessageKey GlooHeader::key() const {
   return {.step = static_cast<int>(words_[kStep]),
           .stage = static_cast<int>(words_[kStage]),
           .microBatch = static_cast<int>(words_[kMicroBatch]),
           .direction = static_cast<Direction>(words_[kDirection])};
 }
 
-void GlooHeader::check(const Channel& expected) const {
+void GlooHeader::check(const MessageKey& expected) const {
   if (words_[kMagic] != kMagicNumber) throw Error("what arrived is no message of this program");
-  if (channel() != expected) {
-    throw Error("the peer sent " + toText(channel()) + " instead of " + toText(expected) +
+  if (key() != expected) {
+    throw Error("the peer sent " + toText(key()) + " instead of " + toText(expected) +
                 "; do all ranks run the same schedule?");
   }
   const auto sizes = words_.begin() + kFirstSize;

@@ -16,19 +16,19 @@ class GlooHeader {
   static constexpr int kMaxDimensions = 8;
 
   /// Throws Error for tensors of more than kMaxDimensions.
-  GlooHeader(const Channel& channel, const Message& message);
+  GlooHeader(const MessageKey& key, const Message& message);
   /// From the int64 tensor of kWords that was received.
   explicit GlooHeader(const at::Tensor& words);
 
   at::Tensor toTensor() const;
 
   /// Throws Error unless it is a header of `expected`, with a type and shape that make sense.
-  void check(const Channel& expected) const;
+  void check(const MessageKey& expected) const;
   /// An empty message of the announced type and shape, with the announced deadline.
   Message makeMessage() const;
 
  private:
-  Channel channel() const;
+  MessageKey key() const;
 
   std::array<std::int64_t, kWords> words_{};
 };

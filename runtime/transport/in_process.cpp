@@ -11,7 +11,7 @@
 namespace pipetrace {
 
 struct InProcessHub::State {
-  using Box = std::tuple<int, int, Channel>;  // from, to, which
+  using Box = std::tuple<int, int, MessageKey>;  // from, to, which
 
   explicit State(int size) : worldSize(size) {}
 
@@ -51,24 +51,24 @@ class InProcessTransport : public Transport {
   int rank() const override { return rank_; }
   int worldSize() const override { return state_.worldSize; }
 
-  SendCompletion send(int to, const Channel& channel, Message message) override {
+  SendCompletion send(int to, const MessageKey& key, Message message) override {
     checkPeer(to);
     const std::lock_guard lock(state_.mutex);
-    state_.throwIfFailed(rank_, "sending " + toText(channel));
-    if (!state_.boxes.emplace(std::tuple(rank_, to, channel), std::move(message)).second) {
-      throw Error("rank " + std::to_string(rank_) + " sent " + toText(channel) + " twice");
+    state_.throwIfFailed(rank_, "sending " + toText(key));
+    if (!state_.boxes.emplace(std::tuple(rank_, to, key), std::move(message)).second) {
+      throw Error("rank " + std::to_string(rank_) + " sent " + toText(key) + " twice");
     }
     state_.changed.notify_all();
     return [] {};
   }
 
-  Message recv(int from, const Channel& channel) override {
+  Message recv(int from, const MessageKey& key) override {
     checkPeer(from);
-    const std::tuple box(from, rank_, channel);
+    const std::tuple box(from, rank_, key);
     std::unique_lock lock(state_.mutex);
     while (!state_.boxes.contains(box)) {
       state_.throwIfFailed(rank_,
-                           "waiting for " + toText(channel) + " from rank " + std::to_string(from));
+                           "waiting for " + toText(key) + " from rank " + std::to_string(from));
       state_.changed.wait(lock);
     }
     return std::move(state_.boxes.extract(box).mapped());

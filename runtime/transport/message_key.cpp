@@ -2,11 +2,11 @@
 
 namespace pipetrace {
 
-std::string toText(const Channel& channel) {
+std::string toText(const MessageKey& key) {
   return std::string("the ") +
-         (channel.direction == Direction::kForward ? "activations" : "gradients") +
-         " of micro-batch " + std::to_string(channel.microBatch) + " for stage " +
-         std::to_string(channel.stage) + " in step " + std::to_string(channel.step);
+         (key.direction == Direction::kForward ? "activations" : "gradients") + " of micro-batch " +
+         std::to_string(key.microBatch) + " for stage " + std::to_string(key.stage) + " in step " +
+         std::to_string(key.step);
 }
 
 }  // namespace pipetrace

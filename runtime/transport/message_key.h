@@ -8,16 +8,16 @@ namespace pipetrace {
 enum class Direction { kForward, kBackward };
 
 /// Which message: there is exactly one per (step, stage, micro-batch, direction).
-struct Channel {
+struct MessageKey {
   int step = 0;
   int stage = 0;  ///< virtual stage that the message is for
   int microBatch = 0;
   Direction direction = Direction::kForward;
 
-  auto operator<=>(const Channel&) const = default;
+  auto operator<=>(const MessageKey&) const = default;
 };
 
 /// "the activations of micro-batch 3 for stage 1 in step 7", for messages to people.
-std::string toText(const Channel& channel);
+std::string toText(const MessageKey& key);
 
 }  // namespace pipetrace

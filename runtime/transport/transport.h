@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// Moves messages between the ranks of one pipeline. Messages are matched by channel, so the order
+/// Moves messages between the ranks of one pipeline. Messages are matched by key, so the order
 /// in which a rank sends and the order in which its peers receive are independent of each other.
 ///
 /// Threads: send() from one thread, recv() from one other, abort() from any.
@@ -25,12 +25,12 @@ class Transport {
 
   /// Issues the message at once and returns without waiting for the peer. `to` is another rank:
   /// what stays on a rank needs no message. Throws Error when the transport was aborted, the peer
-  /// is gone, or `channel` is outside what the transport can address.
-  virtual SendCompletion send(int to, const Channel& channel, Message message) = 0;
+  /// is gone, or `key` is outside what the transport can address.
+  virtual SendCompletion send(int to, const MessageKey& key, Message message) = 0;
 
   /// Waits for the message. Throws Error naming the peer when it has failed, was lost, or sent
-  /// something else than what `channel` says.
-  virtual Message recv(int from, const Channel& channel) = 0;
+  /// something else than what `key` says.
+  virtual Message recv(int from, const MessageKey& key) = 0;
 
   /// This rank gives up: wakes its own waits with an Error that says `reason`; peers that wait for
   /// this rank get an Error too, at the latest when this transport is destroyed.

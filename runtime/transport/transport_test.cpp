@@ -66,19 +66,19 @@ std::vector<Message> assortedMessages() {
 
 TEST_P(TransportTest, MessagesOfAnyTypeAndShapeArriveWhole) {
   const std::vector<Message> messages = assortedMessages();
-  const auto channelOf = [](std::size_t i) {
-    return Channel{.step = 3, .stage = 1, .microBatch = static_cast<int>(i)};
+  const auto keyOf = [](std::size_t i) {
+    return MessageKey{.step = 3, .stage = 1, .microBatch = static_cast<int>(i)};
   };
   runPair(
       [&](Transport& transport) {
         for (std::size_t i = 0; i < messages.size(); ++i) {
-          transport.send(1, channelOf(i), messages[i])();
+          transport.send(1, keyOf(i), messages[i])();
         }
         transport.finish();
       },
       [&](Transport& transport) {
         for (std::size_t i = 0; i < messages.size(); ++i) {
-          const Message got = transport.recv(0, channelOf(i));
+          const Message got = transport.recv(0, keyOf(i));
           expectSame(got.tensor, messages[i].tensor);
           EXPECT_EQ(got.deadline, messages[i].deadline);
         }
@@ -87,25 +87,25 @@ TEST_P(TransportTest, MessagesOfAnyTypeAndShapeArriveWhole) {
 }
 
 TEST_P(TransportTest, MessagesAreMatchedByChannelNotByOrder) {
-  const Channel first{.step = 1, .stage = 1, .microBatch = 0};
-  std::vector<Channel> channels{first, first, first, first, first};
-  channels[1].microBatch = 1;
-  channels[2].stage = 2;
-  channels[3].step = 2;
-  channels[4].direction = Direction::kBackward;
+  const MessageKey first{.step = 1, .stage = 1, .microBatch = 0};
+  std::vector<MessageKey> keys{first, first, first, first, first};
+  keys[1].microBatch = 1;
+  keys[2].stage = 2;
+  keys[3].step = 2;
+  keys[4].direction = Direction::kBackward;
   runPair(
       [&](Transport& transport) {
         std::vector<Transport::SendCompletion> completions;
-        for (std::size_t i = 0; i < channels.size(); ++i) {
+        for (std::size_t i = 0; i < keys.size(); ++i) {
           completions.push_back(transport.send(
-              1, channels[i], {.tensor = numbers(static_cast<std::int64_t>(i) + 1, at::kFloat)}));
+              1, keys[i], {.tensor = numbers(static_cast<std::int64_t>(i) + 1, at::kFloat)}));
         }
         for (const auto& complete : completions) complete();
         transport.finish();
       },
       [&](Transport& transport) {
-        for (std::size_t i = channels.size(); i-- > 0;) {
-          const Message got = transport.recv(0, channels[i]);
+        for (std::size_t i = keys.size(); i-- > 0;) {
+          const Message got = transport.recv(0, keys[i]);
           EXPECT_EQ(got.tensor.size(0), static_cast<std::int64_t>(i) + 1);
         }
         transport.finish();
@@ -114,18 +114,18 @@ TEST_P(TransportTest, MessagesAreMatchedByChannelNotByOrder) {
 
 TEST_P(TransportTest, SendReturnsBeforeThePeerReceives) {
   std::promise<void> sent;
-  const Channel channel{.stage = 1};
+  const MessageKey key{.stage = 1};
   runPair(
       [&](Transport& transport) {
         // 64 MiB: more than the sockets between the two can hold.
-        auto complete = transport.send(1, channel, {.tensor = at::empty({1 << 24})});
+        auto complete = transport.send(1, key, {.tensor = at::empty({1 << 24})});
         sent.set_value();
         complete();
         transport.finish();
       },
       [&](Transport& transport) {
         ASSERT_EQ(sent.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
-        EXPECT_EQ(transport.recv(0, channel).bytes(), std::int64_t{4} << 24);
+        EXPECT_EQ(transport.recv(0, key).bytes(), std::int64_t{4} << 24);
         transport.finish();
       });
 }

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "schedule/build_schedule.h"
-#include "schedule/check/check.h"
 #include "schedule/simulate/dry_run.h"
 #include "schedule/simulate/simulate.h"
 
@@ -14,34 +13,33 @@ namespace {
 
 constexpr int kRanks = 64;
 
-Costs costsOf(const Schedule& schedule) {
-  Costs costs = Costs::equal(schedule.numStages, {1000, 2000, 1000, 1000});
+Costs costsOf(const Plan& plan) {
+  Costs costs = Costs::equal(plan.numStages, {1000, 2000, 1000, 1000});
   costs.transfer = 10;
   return costs;
 }
 
-std::int64_t actionsOf(const Schedule& schedule) {
+std::int64_t actionsOf(const Plan& plan) {
   std::int64_t count = 0;
-  for (const auto& actions : schedule.ranks) count += static_cast<std::int64_t>(actions.size());
+  for (const auto& actions : plan.ranks) count += static_cast<std::int64_t>(actions.size());
   return count;
 }
 
 void buildCheckSimulate(benchmark::State& state, const std::string& name) {
   std::int64_t actions = 0;
   for (auto _ : state) {
-    const Schedule schedule = buildSchedule(name, kRanks, static_cast<int>(state.range(0)));
-    actions = actionsOf(schedule);
-    if (!check(schedule).empty()) state.SkipWithError("the plan has errors");
-    benchmark::DoNotOptimize(simulate(schedule, costsOf(schedule)).length);
+    const CheckedPlan plan = buildSchedule(name, kRanks, static_cast<int>(state.range(0)));
+    actions = actionsOf(*plan);
+    benchmark::DoNotOptimize(simulate(plan, costsOf(*plan)).length);
   }
   state.counters["actions"] = static_cast<double>(actions);
   state.SetComplexityN(state.range(0));
 }
 
 void dryRunOnly(benchmark::State& state, const std::string& name) {
-  const Schedule schedule = buildSchedule(name, kRanks, static_cast<int>(state.range(0)));
-  const Costs costs = costsOf(schedule);
-  for (auto _ : state) benchmark::DoNotOptimize(dryRun(schedule, costs).length);
+  const CheckedPlan plan = buildSchedule(name, kRanks, static_cast<int>(state.range(0)));
+  const Costs costs = costsOf(*plan);
+  for (auto _ : state) benchmark::DoNotOptimize(dryRun(plan, costs).length);
   state.SetComplexityN(state.range(0));
 }
 

@@ -1,17 +1,12 @@
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
+#include "schedule/plan.h"
 
-#include "schedule/costs.h"
-#include "schedule/schedule.h"
-
-/// One pure function per schedule, each in a file of its own (snake_case of its name). All take the
-/// number of pipeline ranks and of micro-batches, both at least 1 and in any relation to each
-/// other, and throw Error for anything less. `chunks` is the number of virtual stages per rank, at
-/// least 1; what has no such parameter has one, the V-shaped ones two: stage s and stage
-/// 2 * ranks - 1 - s are on rank s.
+/// One pure function per schedule, in a file of this folder that has its name in snake_case; next
+/// of kin share a file. All take the number of pipeline ranks and of micro-batches, both at least 1
+/// and in any relation to each other, and throw Error for anything less. `chunks` is the number of
+/// virtual stages per rank, at least 1; what has no such parameter has one, the V-shaped ones two:
+/// stage s and stage 2 * ranks - 1 - s are on rank s.
 ///
 /// Where a paper defines its schedule for some sizes only (micro-batches a multiple of the ranks,
 /// at least twice as many, an even number of ranks …), the others are planned as the next larger
@@ -20,83 +15,57 @@
 namespace pipetrace {
 
 /// All forwards, then all backwards, oldest first: PaddlePaddle's F-then-B, torch's ScheduleGPipe.
-Schedule fThenB(int ranks, int microBatches);
+Plan fThenB(int ranks, int microBatches);
 
 /// All forwards, then all backwards, newest first. Source: GPipe, Huang et al. 2019, figure 2c.
-Schedule gPipe(int ranks, int microBatches);
+Plan gPipe(int ranks, int microBatches);
 
 /// One forward, one backward. Source: PipeDream-Flush, Narayanan et al. 2021, "Memory-Efficient
 /// Pipeline-Parallel DNN Training"; Megatron-LM's non-interleaved schedule.
-Schedule oneFOneB(int ranks, int microBatches);
+Plan oneFOneB(int ranks, int microBatches);
 
 /// 1F1B with a warm-up of 2 (ranks - 1 - stage) + 1 forwards, so that transfers hide. Source:
 /// Zhuang et al. 2023, "On Optimizing the Communication of Model Parallelism"; PaddlePaddle.
-Schedule eagerOneFOneB(int ranks, int microBatches);
+Plan eagerOneFOneB(int ranks, int microBatches);
 
 /// Source: Narayanan et al. 2021, "Efficient Large-Scale Language Model Training on GPU Clusters
 /// Using Megatron-LM", figure 4; torch's ScheduleInterleaved1F1B, PaddlePaddle's VPP. Any number of
 /// micro-batches, without a longer bubble: see interleavedOrder().
-Schedule interleavedOneFOneB(int ranks, int microBatches, int chunks);
+Plan interleavedOneFOneB(int ranks, int microBatches, int chunks);
 
 /// Source: Lamy-Poirier 2022, "Breadth-First Pipeline Parallelism"; torch's ScheduleLoopedBFS.
-Schedule loopedBfs(int ranks, int microBatches, int chunks);
+Plan loopedBfs(int ranks, int microBatches, int chunks);
 
 /// Source: Qi et al. 2023, "Zero Bubble Pipeline Parallelism", section 2: H1 and H2.
-Schedule zbH1(int ranks, int microBatches);
-Schedule zbH2(int ranks, int microBatches);
+Plan zbH1(int ranks, int microBatches);
+Plan zbH2(int ranks, int microBatches);
 
 /// Interleaved 1F1B with split backward passes; torch's ScheduleInterleavedZeroBubble.
-Schedule interleavedZeroBubble(int ranks, int microBatches, int chunks);
+Plan interleavedZeroBubble(int ranks, int microBatches, int chunks);
 
 /// Source: Qi et al. 2024, "Pipeline Parallelism with Controllable Memory": V-ZB, V-Half, V-Min.
-Schedule zbV(int ranks, int microBatches);
-Schedule vHalf(int ranks, int microBatches);
-Schedule vMin(int ranks, int microBatches);
+Plan zbV(int ranks, int microBatches);
+Plan vHalf(int ranks, int microBatches);
+Plan vMin(int ranks, int microBatches);
 
 /// Both directions at once, each stage on two ranks. The first half of the micro-batches (rounded
 /// up) runs from rank 0 on, the others from the last rank on. An odd number of ranks is planned as
 /// one more, without one of the middle two. Source: DeepSeek-V3 Technical Report, 2024, figure 5.
-Schedule dualPipe(int ranks, int microBatches);
+Plan dualPipe(int ranks, int microBatches);
 
 /// DualPipe cut in half: one copy of the weights, V-shaped. Source: DeepSeek's DualPipe README;
 /// torch's ScheduleDualPipeV.
-Schedule dualPipeV(int ranks, int microBatches);
+Plan dualPipeV(int ranks, int microBatches);
 
 /// Asynchronous, weights change after every backward pass. Stage s keeps n = ranks - s versions of
 /// them once the pipeline has been full for long enough, which takes m = 2 n - 2 micro-batches; of
 /// fewer, max(m - n, 0) + 2 versions for m > 1. Source: Narayanan et al. 2019, "PipeDream:
 /// Generalized Pipeline Parallelism".
-Schedule pipeDream(int ranks, int microBatches);
+Plan pipeDream(int ranks, int microBatches);
 
 /// Asynchronous, two versions of the weights, which change every `ranks` micro-batches (or, where
 /// that leaves a rest, after the last; of fewer micro-batches than ranks, after all of them).
 /// Source: Narayanan et al. 2021, PipeDream-2BW.
-Schedule pipeDream2bw(int ranks, int microBatches);
-
-struct AutoOptions {
-  /// The most memory (units of Costs) that any rank may hold at any time; 0: no limit.
-  std::int64_t memoryLimit = 0;
-};
-
-/// The shortest plan that is found for these costs within the limit: never longer than that of any
-/// synchronous builder of as many ranks, micro-batches and chunks that keeps to the limit. Its name
-/// says what it came from. Of what it finds and the builders' plans that are as short it returns
-/// the one that holds least (large plans aside). `costs` has the ranks * chunks virtual stages. The
-/// same input gives the same plan. Throws Error when not even one micro-batch after the other fits
-/// into the limit, with the least memory that would do.
-Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
-                      const AutoOptions& options = {});
-
-/// Throws Error for a plan of less than one rank, micro-batch or chunk, and for one of more actions
-/// than any real plan has.
-void requirePlanSize(std::string_view name, int ranks, int microBatches, int chunks);
-
-/// What builders start from: stage s on rank s, no actions yet. Like the next two it requires the
-/// size.
-Schedule oneStagePerRank(const char* name, int ranks, int microBatches);
-/// Stage s on rank s % ranks.
-Schedule loopedStages(const char* name, int ranks, int microBatches, int chunks);
-/// Stages s and 2 * ranks - 1 - s on rank s.
-Schedule vShapedStages(const char* name, int ranks, int microBatches);
+Plan pipeDream2bw(int ranks, int microBatches);
 
 }  // namespace pipetrace

@@ -82,9 +82,9 @@ TEST(InterleavedZeroBubble, WithOneChunkItIsZbH1) {
   for (int m = 1; m <= 12; ++m) EXPECT_EQ(interleavedZeroBubble(4, m, 1).ranks, zbH1(4, m).ranks);
 }
 
-std::string row(const Schedule& schedule, int rank) {
-  Schedule one;
-  one.ranks = {schedule.ranks[static_cast<std::size_t>(rank)]};
+std::string row(const Plan& plan, int rank) {
+  Plan one;
+  one.ranks = {plan.ranks[static_cast<std::size_t>(rank)]};
   std::string text = toCsv(one);
   text.pop_back();
   for (std::size_t at; (at = text.find("OVERLAP_F_B")) != std::string::npos;) text.erase(at, 11);
@@ -94,8 +94,8 @@ std::string row(const Schedule& schedule, int rank) {
 // The example of DualPipe's README and of figure 5 of the DeepSeek-V3 report: 8 ranks and 20
 // micro-batches, ten from each side, followed by hand through steps 1 to 8.
 TEST(DualPipe, EightRanksTwentyMicroBatches) {
-  const Schedule schedule = dualPipe(8, 20);
-  EXPECT_EQ(row(schedule, 0),
+  const Plan plan = dualPipe(8, 20);
+  EXPECT_EQ(row(plan, 0),
             "0F0,0F1,0F2,0F3,0F4,0F5,"
             "0F6,7F10,"
             "7I10,7W10,7F11,7I11,7W11,7F12,7I12,7W12,7F13,"
@@ -104,26 +104,26 @@ TEST(DualPipe, EightRanksTwentyMicroBatches) {
             "7B19,0I6,"
             "0W6,0I7,0W7,0I8,0W8,0I9,"
             "0W9");
-  EXPECT_EQ(row(schedule, 3),
+  EXPECT_EQ(row(plan, 3),
             "3F0,4F10,3F1,4F11,3F2,4F12,3F3,4F13,"
             "3F4,4B10,(4F14;3B0),(3F5;4B11),(4F15;3B1),(3F6;4B12),(4F16;3B2),(3F7;4B13),(4F17;3B3),"
             "(3F8;4B14),(4F18;3B4),(3F9;4B15),(4F19;3B5),"
             "4B16,3B6,4B17,3B7,4I18,3I8,4I19,3I9,"
             "4W18,3W8,4W19,3W9");
-  EXPECT_EQ(schedule.firstReversed, 10);
+  EXPECT_EQ(plan.firstReversed, 10);
 }
 
 TEST(DualPipe, SecondHalfOfTheRanksMirrorsTheFirst) {
-  const Schedule schedule = dualPipe(6, 14);
+  const Plan plan = dualPipe(6, 14);
   for (int rank = 0; rank < 3; ++rank) {
-    std::vector<Action> mirrored = schedule.ranks[static_cast<std::size_t>(rank)];
+    std::vector<Action> mirrored = plan.ranks[static_cast<std::size_t>(rank)];
     for (Action& action : mirrored) {
       action.microBatch = (action.microBatch + 7) % 14;
       if (action.backwardMicroBatch >= 0) {
         action.backwardMicroBatch = (action.backwardMicroBatch + 7) % 14;
       }
     }
-    EXPECT_EQ(schedule.ranks[static_cast<std::size_t>(5 - rank)], mirrored) << rank;
+    EXPECT_EQ(plan.ranks[static_cast<std::size_t>(5 - rank)], mirrored) << rank;
   }
 }
 
@@ -139,10 +139,10 @@ TEST(DualPipe, FewAndOddMicroBatchesLeaveOutTheFirstOfTheSizeAbove) {
 }
 
 TEST(DualPipe, OddRanksMergeTheMiddleTwoOfOneMore) {
-  const Schedule schedule = dualPipe(3, 6);
-  EXPECT_EQ(schedule.rankOfStage, (std::vector<int>{0, 1, 2}));
-  EXPECT_EQ(schedule.rankOfStageReversed, (std::vector<int>{2, 1, 0}));
-  EXPECT_TRUE(check(schedule).empty());
+  const Plan plan = dualPipe(3, 6);
+  EXPECT_EQ(plan.rankOfStage, (std::vector<int>{0, 1, 2}));
+  EXPECT_EQ(plan.rankOfStageReversed, (std::vector<int>{2, 1, 0}));
+  EXPECT_TRUE(check(plan).empty());
 }
 
 TEST(DualPipeV, TwoRanksFourMicroBatches) {
@@ -163,9 +163,9 @@ TEST(DualPipeV, TwoRanksFourMicroBatches) {
 }
 
 TEST(PipeDream, IsOneFOneBWithoutFlushAndUpdatesAfterEveryBackwardPass) {
-  const Schedule schedule = pipeDream(4, 9);
-  EXPECT_EQ(schedule.ranks, oneFOneB(4, 9).ranks);
-  EXPECT_EQ(schedule.updates, (WeightUpdates{.every = 1, .doubleBuffered = false}));
+  const Plan plan = pipeDream(4, 9);
+  EXPECT_EQ(plan.ranks, oneFOneB(4, 9).ranks);
+  EXPECT_EQ(plan.updates, (WeightUpdates{.every = 1, .doubleBuffered = false}));
 }
 
 TEST(PipeDream2bw, UpdatesAfterAsManyMicroBatchesAsRanks) {
@@ -174,8 +174,8 @@ TEST(PipeDream2bw, UpdatesAfterAsManyMicroBatchesAsRanks) {
   EXPECT_EQ(pipeDream2bw(4, 2).updates, (WeightUpdates{.every = 2, .doubleBuffered = true}));
 }
 
-TEST(Schedule, ChunksFollowFromTheStagesOfARank) {
-  Schedule looped;
+TEST(Plan, ChunksFollowFromTheStagesOfARank) {
+  Plan looped;
   looped.numStages = 4;
   looped.ranks.resize(2);
   looped.rankOfStage = {0, 1, 0, 1};

@@ -13,9 +13,9 @@ struct Series {
   std::int64_t begin;
 };
 
-std::vector<Series> seriesOfRank(const Schedule& schedule, const BuildingBlock& block, int rank) {
+std::vector<Series> seriesOfRank(const Plan& plan, const BuildingBlock& block, int rank) {
   std::vector<Series> series;
-  for (const int stage : schedule.stagesOfRank(rank)) {
+  for (const int stage : plan.stagesOfRank(rank)) {
     const auto s = static_cast<std::size_t>(stage);
     series.push_back({JobKind::kForward, stage, block.forward[s]});
     series.push_back({JobKind::kBackwardInput, stage, block.backwardInput[s]});
@@ -25,16 +25,16 @@ std::vector<Series> seriesOfRank(const Schedule& schedule, const BuildingBlock& 
 
 }  // namespace
 
-Schedule repeat(Schedule schedule, const BuildingBlock& block) {
-  const int microBatches = schedule.numMicroBatches;
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    const std::vector<Series> series = seriesOfRank(schedule, block, rank);
+Plan repeat(Plan plan, const BuildingBlock& block) {
+  const int microBatches = plan.numMicroBatches;
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const std::vector<Series> series = seriesOfRank(plan, block, rank);
     std::vector<int> next(series.size(), 0);
     const auto begin = [&](std::size_t i) {
       return next[i] == microBatches ? std::numeric_limits<std::int64_t>::max()
                                      : series[i].begin + block.interval * next[i];
     };
-    auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
+    auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t n = series.size() * static_cast<std::size_t>(microBatches); n > 0; --n) {
       std::size_t first = 0;
       for (std::size_t i = 1; i < series.size(); ++i) {
@@ -43,7 +43,7 @@ Schedule repeat(Schedule schedule, const BuildingBlock& block) {
       actions.push_back({series[first].kind, series[first].stage, next[first]++});
     }
   }
-  return schedule;
+  return plan;
 }
 
 }  // namespace pipetrace

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -16,8 +16,8 @@ struct BuildingBlock {
   std::int64_t interval = 0;
 };
 
-/// The order in which each rank does its share of the blocks of all micro-batches. `schedule` gives
+/// The order in which each rank does its share of the blocks of all micro-batches. `plan` gives
 /// the sizes and where stages stand.
-Schedule repeat(Schedule schedule, const BuildingBlock& block);
+Plan repeat(Plan plan, const BuildingBlock& block);
 
 }  // namespace pipetrace

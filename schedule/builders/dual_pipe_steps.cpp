@@ -7,8 +7,8 @@ namespace {
 
 class Steps {
  public:
-  Steps(RankPlan& plan, const DualPipeSize& size, int outer, int inner)
-      : plan_(plan), size_(size), f0_(outer), f1_(inner) {}
+  Steps(RankRowWriter& row, const DualPipeSize& size, int outer, int inner)
+      : plan_(row), size_(size), f0_(outer), f1_(inner) {}
 
   void run() {
     const int toMiddle = size_.depth - 1 - size_.position;
@@ -75,7 +75,7 @@ class Steps {
     pending_.pop_front();
   }
 
-  RankPlan& plan_;
+  RankRowWriter& plan_;
   const DualPipeSize& size_;
   const int f0_;
   const int f1_;
@@ -84,8 +84,8 @@ class Steps {
 
 }  // namespace
 
-void addDualPipeSteps(RankPlan& plan, const DualPipeSize& size, int outer, int inner) {
-  Steps(plan, size, outer, inner).run();
+void addDualPipeSteps(RankRowWriter& row, const DualPipeSize& size, int outer, int inner) {
+  Steps(row, size, outer, inner).run();
 }
 
 }  // namespace pipetrace

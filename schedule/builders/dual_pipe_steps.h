@@ -15,6 +15,6 @@ struct DualPipeSize {
 /// outermost rank on (DualPipe: the direction that enters the pipeline on this rank's half;
 /// DualPipeV: the first stages), `inner` the other one. Source: DeepSeek's DualPipe, steps 1 to 8
 /// of its step().
-void addDualPipeSteps(RankPlan& plan, const DualPipeSize& size, int outer, int inner);
+void addDualPipeSteps(RankRowWriter& row, const DualPipeSize& size, int outer, int inner);
 
 }  // namespace pipetrace

@@ -2,22 +2,23 @@
 
 #include "schedule/builders/builders.h"
 #include "schedule/builders/interleaved_order.h"
+#include "schedule/builders/placements.h"
 #include "schedule/builders/rank_row_writer.h"
 
 namespace pipetrace {
 
-Schedule interleavedZeroBubble(int ranks, int microBatches, int chunks) {
-  Schedule schedule = loopedStages("InterleavedZeroBubble", ranks, microBatches, chunks);
+Plan interleavedZeroBubble(int ranks, int microBatches, int chunks) {
+  Plan plan = loopedStages("InterleavedZeroBubble", ranks, microBatches, chunks);
   const InterleavedOrder order = interleavedOrder(ranks, microBatches, chunks);
   const int steps = microBatches * chunks;
   for (int rank = 0; rank < ranks; ++rank) {
-    RankPlan plan(schedule, rank);
+    RankRowWriter row(plan, rank);
     auto nextForward = order.chunkOfStep.begin();
     auto nextInput = order.chunkOfStep.begin();
     auto nextWeight = order.chunkOfStep.begin();
-    const auto forward = [&] { plan.forward(*nextForward++); };
-    const auto backwardInput = [&] { plan.backwardInput(chunks - 1 - *nextInput++); };
-    const auto backwardWeight = [&] { plan.backwardWeight(chunks - 1 - *nextWeight++); };
+    const auto forward = [&] { row.forward(*nextForward++); };
+    const auto backwardInput = [&] { row.backwardInput(chunks - 1 - *nextInput++); };
+    const auto backwardWeight = [&] { row.backwardWeight(chunks - 1 - *nextWeight++); };
 
     const int warmUp = std::min(steps, (chunks - 1) * order.firstRound + (ranks - 1 - rank));
     const int weightLag = std::min(steps, rank);
@@ -29,7 +30,7 @@ Schedule interleavedZeroBubble(int ranks, int microBatches, int chunks) {
     }
     for (int i = 0; i < weightLag; ++i) backwardWeight();
   }
-  return schedule;
+  return plan;
 }
 
 }  // namespace pipetrace

@@ -1,14 +1,24 @@
+#include <algorithm>
+
 #include "schedule/builders/builders.h"
 
 namespace pipetrace {
 
-Schedule pipeDream(int ranks, int microBatches) {
+Plan pipeDream(int ranks, int microBatches) {
   // The start-up phase admits as many micro-batches as there are stages to come, then backward and
   // forward passes alternate: 1F1B, whose flush is all that is missing.
-  Schedule schedule = oneFOneB(ranks, microBatches);
-  schedule.name = "PipeDream";
-  schedule.updates = {.every = 1};
-  return schedule;
+  Plan plan = oneFOneB(ranks, microBatches);
+  plan.name = "PipeDream";
+  plan.updates = {.every = 1};
+  return plan;
+}
+
+Plan pipeDream2bw(int ranks, int microBatches) {
+  Plan plan = oneFOneB(ranks, microBatches);
+  plan.name = "PipeDream-2BW";
+  // At least as many as there are stages, or a third version would be in use.
+  plan.updates = {.every = std::min(ranks, microBatches), .doubleBuffered = true};
+  return plan;
 }
 
 }  // namespace pipetrace

@@ -1,7 +1,8 @@
+#include "schedule/builders/placements.h"
+
 #include <cstdint>
 #include <string>
 
-#include "schedule/builders/builders.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -12,15 +13,15 @@ namespace {
 constexpr std::int64_t kMostActions = 50'000'000;
 constexpr int kMostRanks = 10'000;
 
-Schedule emptyPlan(const char* name, int ranks, int microBatches, int chunks) {
+Plan emptyPlan(const char* name, int ranks, int microBatches, int chunks) {
   requirePlanSize(name, ranks, microBatches, chunks);
-  Schedule schedule;
-  schedule.name = name;
-  schedule.numStages = ranks * chunks;
-  schedule.numMicroBatches = microBatches;
-  schedule.ranks.resize(static_cast<std::size_t>(ranks));
-  schedule.rankOfStage.reserve(static_cast<std::size_t>(schedule.numStages));
-  return schedule;
+  Plan plan;
+  plan.name = name;
+  plan.numStages = ranks * chunks;
+  plan.numMicroBatches = microBatches;
+  plan.ranks.resize(static_cast<std::size_t>(ranks));
+  plan.rankOfStage.reserve(static_cast<std::size_t>(plan.numStages));
+  return plan;
 }
 
 }  // namespace
@@ -43,21 +44,21 @@ void requirePlanSize(std::string_view name, int ranks, int microBatches, int chu
   }
 }
 
-Schedule oneStagePerRank(const char* name, int ranks, int microBatches) {
+Plan oneStagePerRank(const char* name, int ranks, int microBatches) {
   return loopedStages(name, ranks, microBatches, 1);
 }
 
-Schedule loopedStages(const char* name, int ranks, int microBatches, int chunks) {
-  Schedule schedule = emptyPlan(name, ranks, microBatches, chunks);
-  for (int s = 0; s < schedule.numStages; ++s) schedule.rankOfStage.push_back(s % ranks);
-  return schedule;
+Plan loopedStages(const char* name, int ranks, int microBatches, int chunks) {
+  Plan plan = emptyPlan(name, ranks, microBatches, chunks);
+  for (int s = 0; s < plan.numStages; ++s) plan.rankOfStage.push_back(s % ranks);
+  return plan;
 }
 
-Schedule vShapedStages(const char* name, int ranks, int microBatches) {
-  Schedule schedule = emptyPlan(name, ranks, microBatches, 2);
-  for (int s = 0; s < ranks; ++s) schedule.rankOfStage.push_back(s);
-  for (int s = ranks; s < 2 * ranks; ++s) schedule.rankOfStage.push_back(2 * ranks - 1 - s);
-  return schedule;
+Plan vShapedStages(const char* name, int ranks, int microBatches) {
+  Plan plan = emptyPlan(name, ranks, microBatches, 2);
+  for (int s = 0; s < ranks; ++s) plan.rankOfStage.push_back(s);
+  for (int s = ranks; s < 2 * ranks; ++s) plan.rankOfStage.push_back(2 * ranks - 1 - s);
+  return plan;
 }
 
 }  // namespace pipetrace

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -14,12 +14,12 @@ namespace pipetrace {
 ///
 /// The chunks of a rank are its stages in ascending order; in a bidirectional plan chunk 0 is its
 /// stage for the first micro-batches, chunk 1 that for the reversed ones.
-class RankPlan {
+class RankRowWriter {
  public:
-  /// `schedule`, which has its sizes and placement already, must outlive the writer. With
+  /// `plan`, which has its sizes and placement already, must outlive the writer. With
   /// `planned`, how many micro-batches a chunk the builder goes through, the first of them are what
   /// is left out, else the last.
-  RankPlan(Schedule& schedule, int rank, int planned = 0);
+  RankRowWriter(Plan& plan, int rank, int planned = 0);
 
   void forward(int chunk = 0);
   void backward(int chunk = 0);

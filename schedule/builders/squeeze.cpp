@@ -11,7 +11,7 @@ namespace {
 
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
-/// What overtakes at most so many jobs is looked at, to stay linear.
+/// A job overtakes at most this many others, so that the work stays linear.
 constexpr int kLongestOvertaking = 1000;
 
 /// The jobs of one pass on one stage, in their places in the rank's order.
@@ -41,7 +41,7 @@ struct RankState {
 /// The ranks, event by event: a rank becomes free, or something arrives.
 class Run {
  public:
-  Run(const Schedule& order, const Costs& costs, const SqueezeOptions& options)
+  Run(const Plan& order, const Costs& costs, const SqueezeOptions& options)
       : order_(order), costs_(costs), options_(options), plan_(order), ranks_(order.ranks.size()) {
     const auto slots =
         static_cast<std::size_t>(order.numStages) * static_cast<std::size_t>(order.numMicroBatches);
@@ -56,7 +56,7 @@ class Run {
     }
   }
 
-  std::optional<Schedule> run() {
+  std::optional<Plan> run() {
     while (!events_.empty()) {
       const auto [time, rank] = events_.top();
       events_.pop();
@@ -211,10 +211,10 @@ class Run {
     if (ranks_[to].free <= arrival) events_.push({arrival, to});
   }
 
-  const Schedule& order_;
+  const Plan& order_;
   const Costs& costs_;
   const SqueezeOptions& options_;
-  Schedule plan_;
+  Plan plan_;
   std::vector<RankState> ranks_;
   // By stage and micro-batch, when the input of its pass is on its rank.
   std::vector<Nanoseconds> forwardInput_;
@@ -224,8 +224,7 @@ class Run {
 
 }  // namespace
 
-std::optional<Schedule> squeeze(const Schedule& order, const Costs& costs,
-                                const SqueezeOptions& options) {
+std::optional<Plan> squeeze(const Plan& order, const Costs& costs, const SqueezeOptions& options) {
   return Run(order, costs, options).run();
 }
 

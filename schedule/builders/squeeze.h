@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -18,7 +18,7 @@ struct SqueezeOptions {
   bool overtake = true;
   /// Whether an input half that can run goes before every forward.
   bool inputFirst = false;
-  /// A weight half begins in a gap that is known to last at least so many hundredths of it.
+  /// A weight half begins in a gap that is known to last at least this many hundredths of it.
   int fillPercent = 0;
 };
 
@@ -30,7 +30,6 @@ struct SqueezeOptions {
 /// `order` holds each rank's forwards and input halves, per stage in order of micro-batches; an
 /// input half goes before forwards that cannot run yet in any case. No plan: the limits are too low
 /// for this order. Linear in the number of jobs, times the logarithm of the ranks.
-std::optional<Schedule> squeeze(const Schedule& order, const Costs& costs,
-                                const SqueezeOptions& options);
+std::optional<Plan> squeeze(const Plan& order, const Costs& costs, const SqueezeOptions& options);
 
 }  // namespace pipetrace

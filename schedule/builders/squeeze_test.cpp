@@ -12,7 +12,7 @@ namespace pipetrace {
 namespace {
 
 // Two ranks, two micro-batches, forwards and input halves as 1F1B has them.
-Schedule order() { return readSchedule("0F0,0F1,0I0,0I1\n1F0,1I0,1F1,1I1\n", "order"); }
+Plan order() { return readPlan("0F0,0F1,0I0,0I1\n1F0,1I0,1F1,1I1\n", "order"); }
 const Costs kUnits = Costs::equal(2, {1, 2, 1, 1});
 
 TEST(Squeeze, WeightHalvesFillTheGaps) {
@@ -33,13 +33,14 @@ TEST(Squeeze, LimitsBelowOneActivationGiveNoPlan) {
 }
 
 TEST(Squeeze, ForwardsOvertakeWhatStillWaits) {
-  const Schedule waiting = readSchedule("0F0,0I0,0F1,0I1\n1F0,1I0,1F1,1I1\n", "order");
+  const Plan waiting = readPlan("0F0,0I0,0F1,0I1\n1F0,1I0,1F1,1I1\n", "order");
   const auto early = squeeze(waiting, kUnits, {.limits = {2, 2}});
   const auto inOrder = squeeze(waiting, kUnits, {.limits = {2, 2}, .overtake = false});
   ASSERT_TRUE(early.has_value() && inOrder.has_value());
   EXPECT_EQ(early->ranks[0][1].kind, JobKind::kForward);
   EXPECT_EQ(inOrder->ranks[0][1].kind, JobKind::kBackwardInput);
-  EXPECT_LT(dryRun(*early, kUnits).length, dryRun(*inOrder, kUnits).length);
+  EXPECT_LT(dryRun(CheckedPlan(*early), kUnits).length,
+            dryRun(CheckedPlan(*inOrder), kUnits).length);
   // With room for one only, nothing overtakes, and the order holds.
   const auto narrow = squeeze(waiting, kUnits, {.limits = {1, 1}});
   ASSERT_TRUE(narrow.has_value());

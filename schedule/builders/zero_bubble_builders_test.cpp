@@ -13,12 +13,12 @@
 namespace pipetrace {
 namespace {
 
-using Builder = Schedule (*)(int ranks, int microBatches);
+using Builder = Plan (*)(int ranks, int microBatches);
 constexpr Builder kBuilders[] = {zbH2, zbV, vHalf, vMin};
 
 /// Forward, input and weight half one unit each, free transfers.
-DryRun rehearse(const Schedule& schedule) {
-  return dryRun(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1}));
+DryRun rehearse(const Plan& plan) {
+  return dryRun(CheckedPlan(plan), Costs::equal(plan.numStages, {1, 2, 1, 1}));
 }
 
 int peakOf(const DryRun& run) {
@@ -37,10 +37,10 @@ TEST(ZeroBubbleBuilders, EverySizeGivesAPlanThatRuns) {
   for (const Builder build : kBuilders) {
     for (int p = 1; p <= 11; ++p) {
       for (int m = 1; m <= 24; ++m) {
-        const Schedule schedule = build(p, m);
-        const auto problems = check(schedule);
+        const Plan plan = build(p, m);
+        const auto problems = check(plan);
         ASSERT_TRUE(problems.empty())
-            << schedule.name << " p=" << p << " m=" << m << ": " << toText(problems.front());
+            << plan.name << " p=" << p << " m=" << m << ": " << toText(problems.front());
       }
     }
   }
@@ -96,10 +96,10 @@ const TheirPlans kTheirPlans[] = {
 TEST(ZeroBubbleBuilders, NoPlanIsLongerOrHungrierThanItsAuthors) {
   for (const TheirPlans& theirs : kTheirPlans) {
     for (std::size_t i = 0; i < std::size(kMicroBatches); ++i) {
-      const Schedule schedule = theirs.build(theirs.ranks, kMicroBatches[i]);
-      SCOPED_TRACE(schedule.name + " p=" + std::to_string(theirs.ranks) +
+      const Plan plan = theirs.build(theirs.ranks, kMicroBatches[i]);
+      SCOPED_TRACE(plan.name + " p=" + std::to_string(theirs.ranks) +
                    " m=" + std::to_string(kMicroBatches[i]));
-      const DryRun run = rehearse(schedule);
+      const DryRun run = rehearse(plan);
       EXPECT_LE(run.length, theirs.plans[i].length);
       EXPECT_LE(peakOf(run), theirs.plans[i].peak);
     }
@@ -137,11 +137,11 @@ TEST(ZeroBubbleBuilders, SpansHaveNoBubbleFromTwiceTheRanksOn) {
     for (const int m : {2 * p - 1, 2 * p, 3 * p + 1}) {
       SCOPED_TRACE("p=" + std::to_string(p) + " m=" + std::to_string(m));
       for (const Builder build : {zbH2, zbV}) {
-        const Schedule schedule = build(p, m);
-        const DryRun run = rehearse(schedule);
-        const Nanoseconds work = 3LL * m * schedule.numChunks();
-        EXPECT_EQ(longestSpan(run), work) << schedule.name;
-        EXPECT_EQ(run.length, work + p - 1) << schedule.name;
+        const Plan plan = build(p, m);
+        const DryRun run = rehearse(plan);
+        const Nanoseconds work = 3LL * m * plan.numChunks();
+        EXPECT_EQ(longestSpan(run), work) << plan.name;
+        EXPECT_EQ(run.length, work + p - 1) << plan.name;
       }
     }
   }
@@ -161,8 +161,8 @@ TEST(ZeroBubbleBuilders, PeaksAreThoseOfThePapers) {
 TEST(ZeroBubbleBuilders, MoreMicroBatchesAddNothingButTheirWork) {
   for (const Builder build : kBuilders) {
     for (const int p : {1, 3, 4, 8, 13}) {
-      const Schedule some = build(p, 6 * p);
-      const Schedule more = build(p, 12 * p);
+      const Plan some = build(p, 6 * p);
+      const Plan more = build(p, 12 * p);
       EXPECT_EQ(rehearse(more).length - rehearse(some).length, 6LL * p * 3 * some.numChunks())
           << some.name << " p=" << p;
     }
@@ -171,9 +171,9 @@ TEST(ZeroBubbleBuilders, MoreMicroBatchesAddNothingButTheirWork) {
 
 TEST(ZeroBubbleBuilders, LargePlansAreBuiltWhole) {
   for (const Builder build : kBuilders) {
-    const Schedule schedule = build(64, 1024);
-    for (const auto& row : schedule.ranks) {
-      EXPECT_EQ(row.size(), 3U * 1024U * static_cast<unsigned>(schedule.numChunks()));
+    const Plan plan = build(64, 1024);
+    for (const auto& row : plan.ranks) {
+      EXPECT_EQ(row.size(), 3U * 1024U * static_cast<unsigned>(plan.numChunks()));
     }
   }
 }
@@ -191,7 +191,7 @@ TEST(ZeroBubbleBuilders, NoRankIsHungrierThanInTheReferenceFiles) {
     std::ifstream file(kFolder + name);
     std::stringstream text;
     text << file.rdbuf();
-    const DryRun theirs = rehearse(readSchedule(text.str(), name));
+    const DryRun theirs = rehearse(readPlan(text.str(), name));
     const DryRun ours = rehearse(build(4, 8));
     EXPECT_LE(ours.length, theirs.length);
     EXPECT_LE(longestSpan(ours), longestSpan(theirs));

@@ -9,23 +9,22 @@
 #include "schedule/check/deadlock.h"
 #include "schedule/check/limit_problems.h"
 #include "schedule/check/transfer_problems.h"
-#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-void findMisplaced(const Schedule& schedule, const PlanIndex& index, ProblemList& problems) {
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
+void findMisplaced(const Plan& plan, const PlanIndex& index, ProblemList& problems) {
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const Action& action = actions[i];
       const auto examine = [&](int stage, int microBatch) {
         if (!index.inRange(stage, microBatch)) return;
-        const int owner = schedule.rankOf(stage, microBatch);
+        const int owner = plan.rankOf(stage, microBatch);
         if (owner == rank) return;
         problems.add(rank, static_cast<int>(i), [&] {
           const std::string of =
-              schedule.isBidirectional() ? " of micro-batch " + std::to_string(microBatch) : "";
+              plan.isBidirectional() ? " of micro-batch " + std::to_string(microBatch) : "";
           return toText(action) + " is on the wrong rank: stage " + std::to_string(stage) + of +
                  " belongs to rank " + std::to_string(owner);
         });
@@ -53,10 +52,10 @@ void compareSize(const std::string& what, const std::string& plural, int found, 
   problems.add({.message = std::move(text)});
 }
 
-void findTooEarly(const Schedule& schedule, const PlanIndex& index, ProblemList& problems) {
-  const WaitRules rules(schedule, index);
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
+void findTooEarly(const Plan& plan, const PlanIndex& index, ProblemList& problems) {
+  const WaitRules rules(plan, index);
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const int cell = static_cast<int>(i);
       for (const WaitRules::Wait& wait : rules.waitsOf({rank, cell})) {
@@ -71,65 +70,66 @@ void findTooEarly(const Schedule& schedule, const PlanIndex& index, ProblemList&
   }
 }
 
-std::optional<Problem> deadlockOf(const Schedule& schedule, const PlanIndex& index, int buffers) {
-  if (index.hasTransfers() || buffers == kUnboundedBuffers) {
-    return findDeadlock(schedule, index, buffers);
-  }
-  if (auto problem = findDeadlock(schedule, index, kUnboundedBuffers)) return problem;
-  // A plan that needs weights too early is told so elsewhere, and has no transfers to stop at.
-  if (!limitProblems(schedule, {}).empty()) return {};
-  const Schedule full = addTransfers(schedule, {.credits = 0});
+void compareSizes(int ranks, int microBatches, const CheckOptions& options, ProblemList& problems) {
+  compareSize("rank", "ranks", ranks, options.ranks, problems);
+  compareSize("micro-batch", "micro-batches", microBatches, options.microBatches, problems);
+}
+
+/// What keeps a plan that runs with unbounded buffers from running with bounded ones.
+std::optional<Problem> bufferDeadlock(const Plan& plan, const PlanIndex& index, int buffers) {
+  if (index.hasTransfers()) return findDeadlock(plan, index, buffers);
+  const Plan full = withTransfers(plan, 0);
   return findDeadlock(full, PlanIndex(full), buffers, true);
 }
 
-ProblemList problemsOf(const Schedule& schedule, const CheckOptions& options) {
-  const PlanIndex index(schedule);
-  ProblemList problems;
-  compareSize("rank", "ranks", schedule.numRanks(), options.ranks, problems);
-  compareSize("micro-batch", "micro-batches", index.size().microBatches, options.microBatches,
-              problems);
-  const std::int64_t sizeProblems = problems.count();
-  problems.append(index.problems());
-  if (!index.isUsable()) return problems;
-  findMisplaced(schedule, index, problems);
-  problems.append(transferProblems(schedule, index));
-  findTooEarly(schedule, index, problems);
-  if (problems.count() == sizeProblems) {  // those of the size leave what is there able to run
-    if (auto deadlock = deadlockOf(schedule, index, options.buffers)) problems.add(*deadlock);
+std::optional<Problem> deadlockOf(const Plan& plan, const PlanIndex& index, int buffers) {
+  if (index.hasTransfers() || buffers == kUnboundedBuffers) {
+    return findDeadlock(plan, index, buffers);
   }
-  if (index.problems().empty()) problems.append(limitProblems(schedule, options));
-  return problems;
+  if (auto problem = findDeadlock(plan, index, kUnboundedBuffers)) return problem;
+  // A plan that needs weights too early is reported elsewhere, and has no transfers to stop at.
+  if (!limitProblems(plan, {}).empty()) return {};
+  return bufferDeadlock(plan, index, buffers);
 }
 
 }  // namespace
 
-std::vector<Problem> check(const Schedule& schedule, const CheckOptions& options) {
-  return problemsOf(schedule, options).toVector();
-}
-
-std::vector<Problem> check(const ReadableSchedule& file, const CheckOptions& options) {
-  std::vector<Problem> problems = file.problems;
-  if (file.schedule.numStages == 0) return problems;  // not one cell could be read
-  const auto isUnreadable = [&](const Problem& problem) {
-    if (problem.rank < 0 || problem.cell < 0) return false;
-    return file.schedule
-               .ranks[static_cast<std::size_t>(problem.rank)]
-                     [static_cast<std::size_t>(problem.cell)]
-               .stage < 0;
-  };
-  for (const Problem& problem : check(file.schedule, options)) {
-    if (!isUnreadable(problem)) problems.push_back(problem);
+ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
+  const PlanIndex index(plan);
+  ProblemList problems;
+  compareSizes(plan.numRanks(), index.size().microBatches, options, problems);
+  const std::int64_t sizeProblems = problems.count();
+  problems.append(index.problems());
+  if (!index.isUsable()) return problems;
+  findMisplaced(plan, index, problems);
+  problems.append(transferProblems(plan, index));
+  findTooEarly(plan, index, problems);
+  if (problems.count() == sizeProblems) {  // those of the size leave what is there able to run
+    if (auto deadlock = deadlockOf(plan, index, options.buffers)) problems.add(*deadlock);
   }
+  if (index.problems().empty()) problems.append(limitProblems(plan, options));
   return problems;
 }
 
-void requireValid(const Schedule& schedule) {
-  const ProblemList problems = problemsOf(schedule, {});
-  if (problems.empty()) return;
-  std::string text = "the schedule " + schedule.name + " cannot run:";
-  constexpr std::size_t kShown = 20;
-  for (const Problem& problem : problems.toVector(kShown)) text += "\n  " + toText(problem);
-  throw Error(text);
+std::vector<Problem> check(const Plan& plan, const CheckOptions& options) {
+  return findProblems(plan, options).toVector();
+}
+
+std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& options) {
+  ProblemList problems;
+  compareSizes(plan->numRanks(), plan->numMicroBatches, options, problems);
+  return problems.toVector();
+}
+
+std::vector<Problem> checkLimits(const CheckedPlan& plan, const CheckOptions& options) {
+  ProblemList problems;
+  if (options.buffers != kUnboundedBuffers) {
+    if (auto deadlock = bufferDeadlock(*plan, PlanIndex(*plan), options.buffers)) {
+      problems.add(*deadlock);
+    }
+  }
+  problems.append(limitProblems(*plan, options));
+  return problems.toVector();
 }
 
 }  // namespace pipetrace

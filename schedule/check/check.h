@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedule/check/problem_list.h"
+#include "schedule/check/checked_plan.h"
+#include "schedule/check/problem.h"
 #include "schedule/check/wait_rules.h"
 #include "schedule/costs.h"
-#include "schedule/file/schedule_reader.h"
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -32,8 +32,8 @@ struct CheckOptions {
   int microBatches = 0;
 };
 
-/// Everything that is wrong with a plan, all at once (of more than ProblemList::kMost: so many, and
-/// a line that counts the rest). Empty: every rank can do its actions in order. Linear in the
+/// Everything that is wrong with a plan, all at once: the first ProblemList::kMost problems, and a
+/// line that counts the rest. Empty: every rank can do its actions in order. Linear in the
 /// number of actions.
 ///
 /// Work: what is missing, there twice or out of range; a stage on a rank that is not its own; a
@@ -62,13 +62,13 @@ struct CheckOptions {
 /// When nothing of that is found: deadlock, as the cycle of actions that wait for each other.
 /// Where all work is there once: limits that are not kept, with the action on which they are
 /// exceeded first on each rank; weights that a double-buffered plan lacks.
-std::vector<Problem> check(const Schedule& schedule, const CheckOptions& options = {});
+std::vector<Problem> check(const Plan& plan, const CheckOptions& options = {});
+/// The same, with the count of all that there are.
+ProblemList findProblems(const Plan& plan, const CheckOptions& options = {});
 
-/// The same of a file as far as it could be read: what could not be read first, then what is wrong
-/// with the rest.
-std::vector<Problem> check(const ReadableSchedule& file, const CheckOptions& options = {});
-
-/// Throws Error with all that check() finds.
-void requireValid(const Schedule& schedule);
+/// What check() adds for a plan that can run: whether it has the ranks and micro-batches that
+/// `options` ask for, and whether it keeps to their buffers and limits.
+std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& options);
+std::vector<Problem> checkLimits(const CheckedPlan& plan, const CheckOptions& options);
 
 }  // namespace pipetrace

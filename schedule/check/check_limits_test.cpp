@@ -16,14 +16,26 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> problemsOf(const Schedule& schedule, const CheckOptions& options) {
+std::vector<std::string> textsOf(const std::vector<Problem>& problems) {
   std::vector<std::string> texts;
-  for (const Problem& problem : check(schedule, options)) texts.push_back(toText(problem));
+  for (const Problem& problem : problems) texts.push_back(toText(problem));
   return texts;
 }
 
+/// Of check(); for a plan that can run, checkSize() and checkLimits() must find the same.
+std::vector<std::string> problemsOf(const Plan& plan, const CheckOptions& options) {
+  const std::vector<std::string> all = textsOf(check(plan, options));
+  if (!check(plan).empty()) return all;
+  const CheckedPlan checked(plan);
+  std::vector<std::string> added = textsOf(checkSize(checked, options));
+  const std::vector<std::string> limits = textsOf(checkLimits(checked, options));
+  added.insert(added.end(), limits.begin(), limits.end());
+  EXPECT_EQ(added, all);
+  return all;
+}
+
 std::vector<std::string> problemsOf(std::string_view csv, const CheckOptions& options = {}) {
-  return problemsOf(readSchedule(csv, "plan.csv"), options);
+  return problemsOf(readPlan(csv, "plan.csv"), options);
 }
 
 constexpr const char* kFull =
@@ -117,7 +129,7 @@ TEST(CheckLimits, LimitsAreReportedTogetherWithADeadlock) {
 }
 
 TEST(CheckVersions, StageThatKeepsMoreThanTheLimitIsNamed) {
-  Schedule plan = oneFOneB(3, 8);
+  Plan plan = oneFOneB(3, 8);
   plan.updates.every = 1;
   EXPECT_THAT(problemsOf(plan, {.mostVersions = 3, .mostDistance = 2}), IsEmpty());
   EXPECT_THAT(
@@ -128,7 +140,7 @@ TEST(CheckVersions, StageThatKeepsMoreThanTheLimitIsNamed) {
 }
 
 TEST(CheckVersions, DoubleBufferedPlanMustNotNeedAThirdVersion) {
-  Schedule plan = oneFOneB(3, 9);
+  Plan plan = oneFOneB(3, 9);
   plan.updates = {.every = 3, .doubleBuffered = true};
   EXPECT_THAT(problemsOf(plan, {.mostVersions = 2, .mostDistance = 1}), IsEmpty());
   // With an update after each micro-batch, 0F2 needs what 0B0 leaves, and is planned before it.
@@ -140,7 +152,7 @@ TEST(CheckVersions, DoubleBufferedPlanMustNotNeedAThirdVersion) {
 }
 
 TEST(CheckVersions, ThirdVersionIsReportedUnderAnyBuffers) {
-  const Schedule plan = readSchedule(
+  const Plan plan = readPlan(
       "# update_every = 1, double_buffered = 1\n"
       "0F0,0F1,0F2,0B0,0B1,0B2\n1F0,1B0,1F1,1B1,1F2,1B2\n",
       "file");
@@ -153,13 +165,13 @@ TEST(CheckVersions, ThirdVersionIsReportedUnderAnyBuffers) {
 }
 
 TEST(CheckVersions, AsynchronousPlanInBothDirectionsIsRefused) {
-  Schedule plan = readSchedule("0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n", "plan.csv");
+  Plan plan = readPlan("0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n", "plan.csv");
   plan.updates.every = 1;
   EXPECT_THAT(problemsOf(plan, {}), ElementsAre(HasSubstr("cannot be asynchronous")));
 }
 
 TEST(CheckSize, LastRankThatIsMissingIsNamedWhereTheSizeIsKnown) {
-  Schedule plan = oneFOneB(4, 8);
+  Plan plan = oneFOneB(4, 8);
   EXPECT_THAT(problemsOf(plan, {.ranks = 4, .microBatches = 8}), IsEmpty());
   const std::string text = toCsv(plan);
   const std::string cut = text.substr(0, text.rfind('\n', text.size() - 2) + 1);

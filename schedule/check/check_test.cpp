@@ -4,10 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <type_traits>
 
+#include "schedule/add_transfers.h"
 #include "schedule/builders/builders.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/simulate/dry_run.h"
+#include "schedule/simulate/plan_timing.h"
+#include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -17,14 +22,14 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> problemsOf(const Schedule& schedule) {
+std::vector<std::string> problemsOf(const Plan& plan) {
   std::vector<std::string> texts;
-  for (const Problem& problem : check(schedule)) texts.push_back(toText(problem));
+  for (const Problem& problem : check(plan)) texts.push_back(toText(problem));
   return texts;
 }
 
 std::vector<std::string> problemsOf(std::string_view csv) {
-  return problemsOf(readSchedule(csv, "plan.csv"));
+  return problemsOf(readPlan(csv, "plan.csv"));
 }
 
 TEST(Check, ValidPlansHaveNoProblems) {
@@ -54,11 +59,11 @@ TEST(Check, DoubledWorkIsNamedWithBothPlaces) {
 }
 
 TEST(Check, WorkOutOfRangeIsNamed) {
-  Schedule schedule = oneFOneB(2, 2);
-  schedule.ranks[1].push_back({JobKind::kForward, 1, 2});
-  schedule.ranks[0].push_back({JobKind::kBackward, -1, 0});
-  schedule.ranks[0].push_back({JobKind::kSendForward, 0, 7});
-  EXPECT_THAT(problemsOf(schedule),
+  Plan plan = oneFOneB(2, 2);
+  plan.ranks[1].push_back({JobKind::kForward, 1, 2});
+  plan.ranks[0].push_back({JobKind::kBackward, -1, 0});
+  plan.ranks[0].push_back({JobKind::kSendForward, 0, 7});
+  EXPECT_THAT(problemsOf(plan),
               ElementsAre("rank 0, cell 4: -1B0 is out of range: the plan has 2 stages and 2 "
                           "micro-batches",
                           "rank 0, cell 5: 0SEND_F7 is out of range: the plan has 2 stages and 2 "
@@ -80,9 +85,9 @@ TEST(Check, FusedPairOfOneMicroBatchWaitsForItself) {
 }
 
 TEST(Check, StageOnAnotherRankIsNamed) {
-  Schedule schedule = oneFOneB(2, 1);
-  std::swap(schedule.ranks[0][1], schedule.ranks[1][1]);
-  EXPECT_THAT(problemsOf(schedule),
+  Plan plan = oneFOneB(2, 1);
+  std::swap(plan.ranks[0][1], plan.ranks[1][1]);
+  EXPECT_THAT(problemsOf(plan),
               ElementsAre("rank 0, cell 1: 1B0 is on the wrong rank: stage 1 belongs to rank 1",
                           "rank 1, cell 1: 0B0 is on the wrong rank: stage 0 belongs to rank 0"));
 }
@@ -124,7 +129,7 @@ TEST(Check, NumberWithADigitTooManyIsNamedWithItsCellAlone) {
 }
 
 TEST(Check, WrongNumberLeavesItsOwnPlaceEmpty) {
-  const auto problemsWith = [](const Schedule& plan, const std::string& cell, const char* wrong) {
+  const auto problemsWith = [](const Plan& plan, const std::string& cell, const char* wrong) {
     std::string text = toCsv(plan);
     return problemsOf(text.replace(text.find(cell), cell.size(), wrong));
   };
@@ -146,7 +151,7 @@ TEST(Check, MicroBatchesThatNoRankHasAreOneLine) {
   EXPECT_THAT(problemsOf("0F0,0B0,0F3,0B3,0F5,0B5\n"),
               ElementsAre("micro-batches 1 to 2 are missing: no rank has any work of them",
                           "micro-batch 4 is missing: no rank has any work of it"));
-  Schedule declared = oneFOneB(2, 2);
+  Plan declared = oneFOneB(2, 2);
   declared.numMicroBatches = 3;
   EXPECT_THAT(problemsOf(declared),
               ElementsAre("micro-batch 2 is missing: no rank has any work of it"));
@@ -161,30 +166,30 @@ TEST(Check, LongListsAreCutShort) {
 }
 
 TEST(Check, PlanWithoutStagesIsNamed) {
-  EXPECT_THAT(problemsOf(Schedule{}), ElementsAre("the plan is empty"));
-  Schedule homeless = oneFOneB(2, 1);
+  EXPECT_THAT(problemsOf(Plan{}), ElementsAre("the plan is empty"));
+  Plan homeless = oneFOneB(2, 1);
   homeless.rankOfStage.clear();
   EXPECT_FALSE(check(homeless).empty());
 }
 
 /// A second opinion, by trying again and again instead of following who waits for whom.
-bool runsToItsEnd(const Schedule& schedule) {
+bool runsToItsEnd(const Plan& plan) {
   using Work = std::tuple<bool, int, int>;
   std::vector<Work> done;
   const auto has = [&](bool forward, int stage, int m) {
     return std::find(done.begin(), done.end(), Work{forward, stage, m}) != done.end();
   };
-  std::vector<std::size_t> next(schedule.ranks.size(), 0);
+  std::vector<std::size_t> next(plan.ranks.size(), 0);
   for (bool moved = true; moved;) {
     moved = false;
     for (std::size_t r = 0; r < next.size(); ++r) {
-      if (next[r] == schedule.ranks[r].size()) continue;
-      const Action& a = schedule.ranks[r][next[r]];
+      if (next[r] == plan.ranks[r].size()) continue;
+      const Action& a = plan.ranks[r][next[r]];
       const bool forward = a.kind == JobKind::kForward;
       const bool ready =
           forward ? a.stage == 0 || has(true, a.stage - 1, a.microBatch)
-                  : has(true, a.stage, a.microBatch) && (a.stage + 1 == schedule.numStages ||
-                                                         has(false, a.stage + 1, a.microBatch));
+                  : has(true, a.stage, a.microBatch) &&
+                        (a.stage + 1 == plan.numStages || has(false, a.stage + 1, a.microBatch));
       if (!ready) continue;
       done.emplace_back(forward, a.stage, a.microBatch);
       ++next[r];
@@ -192,7 +197,7 @@ bool runsToItsEnd(const Schedule& schedule) {
     }
   }
   for (std::size_t r = 0; r < next.size(); ++r) {
-    if (next[r] != schedule.ranks[r].size()) return false;
+    if (next[r] != plan.ranks[r].size()) return false;
   }
   return true;
 }
@@ -201,23 +206,45 @@ TEST(Check, AgreesWithASecondOpinionOnShuffledPlans) {
   std::mt19937 random(7);
   int valid = 0;
   for (int round = 0; round < 3000; ++round) {
-    Schedule schedule = oneFOneB(2 + round % 3, 1 + round % 4);
+    Plan plan = oneFOneB(2 + round % 3, 1 + round % 4);
     for (int swaps = 0; swaps <= round % 3; ++swaps) {
-      auto& actions = schedule.ranks[random() % schedule.ranks.size()];
+      auto& actions = plan.ranks[random() % plan.ranks.size()];
       std::swap(actions[random() % actions.size()], actions[random() % actions.size()]);
     }
-    const bool expected = runsToItsEnd(schedule);
+    const bool expected = runsToItsEnd(plan);
     valid += expected;
-    ASSERT_EQ(check(schedule).empty(), expected) << round;
+    ASSERT_EQ(check(plan).empty(), expected) << round;
   }
   EXPECT_GT(valid, 300);
   EXPECT_LT(valid, 2700);
 }
 
-TEST(RequireValid, ThrowsWithAllProblems) {
-  EXPECT_NO_THROW(requireValid(oneFOneB(4, 8)));
+TEST(Check, FusedPairThatWaitsForBothMessagesAndItsOwnRankIsLookedAtWhole) {
+  // (1F3;0B0) waits for two messages, each sent and received, for 0F0, and for the 1B0 that stands
+  // on its rank by mistake.
+  EXPECT_THAT(
+      problemsOf("1RECV_F2,0F0,0SEND_F0,1F2,1RECV_F3,0F1,0SEND_F1,1B2,1SEND_B2,0RECV_B0,"
+                 "(1F3;0B0)OVERLAP_F_B,0RECV_B1,1B3,1SEND_B3,0I1,0W1,1B0\n"
+                 "1RECV_F0,0F2,0SEND_F2,1F0,1RECV_F1,0F3,0SEND_F3,1B0,1SEND_B0,0RECV_B2,"
+                 "(1F1;0B2)OVERLAP_F_B,0RECV_B3,1B1,1SEND_B1,0I3,0W3\n"),
+      ElementsAre("rank 1, cell 7: 1B0 is done already by rank 0, cell 16 (1B0)",
+                  "rank 0, cell 16: 1B0 is on the wrong rank: stage 1 of micro-batch 0 belongs to "
+                  "rank 1",
+                  "rank 0, cell 10: (1F3;0B0)OVERLAP_F_B comes before 1B0 (cell 16), which it "
+                  "needs"));
+}
+
+// What needs a plan that can run takes no other, so that a plan is checked once.
+static_assert(!std::is_invocable_v<decltype(simulate), const Plan&, const Costs&, SimulateOptions>);
+static_assert(!std::is_invocable_v<decltype(dryRun), const Plan&, const Costs&>);
+static_assert(!std::is_invocable_v<decltype(addTransfers), const Plan&, AddTransfersOptions>);
+static_assert(!std::is_constructible_v<PlanTiming, const Plan&, const Costs&>);
+
+TEST(CheckedPlan, ListsTheProblemsOfAPlanThatCannotRun) {
+  EXPECT_NO_THROW(CheckedPlan(oneFOneB(4, 8)));
+  EXPECT_THROW(CheckedPlan(readPlan("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", "deadlock")), Error);
   try {
-    requireValid(readSchedule("0F0,0B0,0F1\n1F0,1B0,1B1\n", "plan.csv"));
+    CheckedPlan(readPlan("0F0,0B0,0F1\n1F0,1B0,1B1\n", "plan.csv"));
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),

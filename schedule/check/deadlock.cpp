@@ -10,17 +10,13 @@ using Position = PlanIndex::Position;
 
 class Cycle {
  public:
-  Cycle(const Schedule& schedule, const PlanIndex& index, const WaitRules& rules,
-        const PlanOrder& order, bool ofComputeOnly)
-      : schedule_(schedule),
-        index_(index),
-        rules_(rules),
-        order_(order),
-        ofComputeOnly_(ofComputeOnly) {}
+  Cycle(const Plan& plan, const PlanIndex& index, const WaitRules& rules, const PlanOrder& order,
+        bool ofComputeOnly)
+      : plan_(plan), index_(index), rules_(rules), order_(order), ofComputeOnly_(ofComputeOnly) {}
 
   /// Follows from a stuck rank what each waits for until a rank repeats.
   Problem find() const {
-    std::vector<char> seen(schedule_.ranks.size(), 0);
+    std::vector<char> seen(plan_.ranks.size(), 0);
     int rank = firstStuckRank();
     while (seen[static_cast<std::size_t>(rank)]++ == 0) rank = waitsFor(stuckOn(rank)).rank;
 
@@ -43,7 +39,7 @@ class Cycle {
 
   int firstStuckRank() const {
     int rank = 0;
-    while (done(rank) == static_cast<int>(schedule_.ranks[static_cast<std::size_t>(rank)].size())) {
+    while (done(rank) == static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size())) {
       ++rank;
     }
     return rank;
@@ -58,7 +54,7 @@ class Cycle {
 
   int cellOf(Position position) const {
     if (!ofComputeOnly_) return position.cell;
-    const auto& actions = schedule_.ranks[static_cast<std::size_t>(position.rank)];
+    const auto& actions = plan_.ranks[static_cast<std::size_t>(position.rank)];
     const auto before = std::count_if(actions.begin(), actions.begin() + position.cell,
                                       [](const Action& a) { return !isTransfer(a.kind); });
     return static_cast<int>(before) - (isSend(index_.at(position).kind) ? 1 : 0);
@@ -74,7 +70,7 @@ class Cycle {
            std::to_string(cellOf(position)) + ")";
   }
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   const PlanIndex& index_;
   const WaitRules& rules_;
   const PlanOrder& order_;
@@ -83,12 +79,12 @@ class Cycle {
 
 }  // namespace
 
-std::optional<Problem> findDeadlock(const Schedule& schedule, const PlanIndex& index, int buffers,
+std::optional<Problem> findDeadlock(const Plan& plan, const PlanIndex& index, int buffers,
                                     bool ofComputeOnly) {
-  const WaitRules rules(schedule, index, buffers);
-  const PlanOrder order = planOrder(schedule, rules);
+  const WaitRules rules(plan, index, buffers);
+  const PlanOrder order = planOrder(plan, rules);
   if (order.complete) return {};
-  return Cycle(schedule, index, rules, order, ofComputeOnly).find();
+  return Cycle(plan, index, rules, order, ofComputeOnly).find();
 }
 
 }  // namespace pipetrace

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string>
 
-#include "schedule/simulate/held_memory.h"
-#include "schedule/simulate/weight_versions.h"
+#include "schedule/check/held_memory.h"
+#include "schedule/check/weight_versions.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -29,14 +29,14 @@ struct Excess {
   }
 };
 
-void findHeldTooMuch(const Schedule& schedule, const CheckOptions& options,
-                     const WeightVersions& versions, std::vector<Problem>& problems) {
+void findHeldTooMuch(const Plan& plan, const CheckOptions& options, const WeightVersions& versions,
+                     std::vector<Problem>& problems) {
   if (options.mostLive <= 0 && options.memoryLimit <= 0) return;
-  const Costs unit = Costs::equal(schedule.numStages, {});
+  const Costs unit = Costs::equal(plan.numStages, {});
   const Costs& costs = options.memoryLimit > 0 ? *options.costs : unit;
-  const auto weights = weightsByRank(schedule, costs, versions);
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
+  const auto weights = weightsByRank(plan, costs, versions);
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     HeldMemory held(costs, weights[static_cast<std::size_t>(rank)]);
     Excess live{.limit = options.mostLive};
     Excess memory{.limit = options.memoryLimit};
@@ -61,14 +61,14 @@ void findHeldTooMuch(const Schedule& schedule, const CheckOptions& options,
   }
 }
 
-void findStaleWeights(const Schedule& schedule, const CheckOptions& options,
-                      const WeightVersions& versions, std::vector<Problem>& problems) {
+void findStaleWeights(const Plan& plan, const CheckOptions& options, const WeightVersions& versions,
+                      std::vector<Problem>& problems) {
   for (const WeightVersions::TooEarly& early : versions.tooEarly) {
-    const int group = early.microBatch / schedule.updates.every;
+    const int group = early.microBatch / plan.updates.every;
     problems.push_back({early.at.rank, early.at.cell,
                         std::to_string(early.stage) + "F" + std::to_string(early.microBatch) +
                             " needs the weights that micro-batches up to " +
-                            std::to_string((group - 1) * schedule.updates.every - 1) +
+                            std::to_string((group - 1) * plan.updates.every - 1) +
                             " leave, and these are not all done: stage " +
                             std::to_string(early.stage) + " would need a third version"});
   }
@@ -92,18 +92,18 @@ void findStaleWeights(const Schedule& schedule, const CheckOptions& options,
 
 }  // namespace
 
-std::vector<Problem> limitProblems(const Schedule& schedule, const CheckOptions& options) {
+std::vector<Problem> limitProblems(const Plan& plan, const CheckOptions& options) {
   if (options.memoryLimit > 0 &&
       (options.costs == nullptr ||
-       options.costs->stages.size() < static_cast<std::size_t>(schedule.numStages))) {
-    throw Error("a memory limit needs the costs of all " + std::to_string(schedule.numStages) +
+       options.costs->stages.size() < static_cast<std::size_t>(plan.numStages))) {
+    throw Error("a memory limit needs the costs of all " + std::to_string(plan.numStages) +
                 " stages");
   }
   std::vector<Problem> problems;
-  const WeightVersions versions = weightVersions(schedule);
-  findHeldTooMuch(schedule, options, versions, problems);
-  findStaleWeights(schedule, options, versions, problems);
-  if (schedule.updates.every > 0 && schedule.isBidirectional()) {
+  const WeightVersions versions = weightVersions(plan);
+  findHeldTooMuch(plan, options, versions, problems);
+  findStaleWeights(plan, options, versions, problems);
+  if (plan.updates.every > 0 && plan.isBidirectional()) {
     problems.push_back({.message = "a plan in both directions cannot be asynchronous: the two "
                                    "copies of a stage's weights would drift apart"});
   }

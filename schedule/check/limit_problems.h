@@ -7,6 +7,6 @@
 namespace pipetrace {
 
 /// Which of the limits a plan does not keep. All its work must be in range.
-std::vector<Problem> limitProblems(const Schedule& schedule, const CheckOptions& options);
+std::vector<Problem> limitProblems(const Plan& plan, const CheckOptions& options);
 
 }  // namespace pipetrace

@@ -12,16 +12,16 @@ std::string work(int stage, const char* letter, int microBatch) {
 
 constexpr const char* kPassLetters[] = {"F", "B", "W"};
 
-std::int64_t actionCount(const Schedule& schedule) {
+std::int64_t actionCount(const Plan& plan) {
   std::int64_t count = 0;
-  for (const auto& actions : schedule.ranks) count += static_cast<std::int64_t>(actions.size());
+  for (const auto& actions : plan.ranks) count += static_cast<std::int64_t>(actions.size());
   return count;
 }
 
 /// Whether isIt(stage, microBatch) holds for any action.
 template <typename IsIt>
-bool isAnywhere(const Schedule& schedule, const IsIt& isIt) {
-  for (const auto& actions : schedule.ranks) {
+bool isAnywhere(const Plan& plan, const IsIt& isIt) {
+  for (const auto& actions : plan.ranks) {
     for (const Action& action : actions) {
       if (isIt(action.stage, action.microBatch)) return true;
       const bool fused = action.kind == JobKind::kForwardBackward;
@@ -33,15 +33,14 @@ bool isAnywhere(const Schedule& schedule, const IsIt& isIt) {
 
 }  // namespace
 
-PlanIndex::PlanIndex(const Schedule& schedule)
-    : schedule_(schedule), size_{schedule.numStages, schedule.numMicroBatches} {
+PlanIndex::PlanIndex(const Plan& plan) : plan_(plan), size_{plan.numStages, plan.numMicroBatches} {
   if (!hasPlaces()) return;
   if (isOfSaneSize()) {
     addAll();
     if (problems_.empty()) return;
   }
   // A number with a digit too many must not make a list of millions of missing actions.
-  size_ = sizeWithoutStrays(schedule);
+  size_ = sizeWithoutStrays(plan);
   problems_ = {};
   table_.clear();
   transfers_.clear();
@@ -54,12 +53,12 @@ PlanIndex::PlanIndex(const Schedule& schedule)
 
 bool PlanIndex::hasPlaces() {
   const auto hasAll = [&](const std::vector<int>& places) {
-    return places.size() == static_cast<std::size_t>(schedule_.numStages);
+    return places.size() == static_cast<std::size_t>(plan_.numStages);
   };
   if (size_.stages < 1 || size_.microBatches < 1) {
     problems_.add({.message = "the plan is empty"});
-  } else if (!hasAll(schedule_.rankOfStage) ||
-             (schedule_.isBidirectional() && !hasAll(schedule_.rankOfStageReversed))) {
+  } else if (!hasAll(plan_.rankOfStage) ||
+             (plan_.isBidirectional() && !hasAll(plan_.rankOfStageReversed))) {
     problems_.add({.message = "the plan does not say which rank runs each of its stages"});
   }
   return problems_.empty();
@@ -67,14 +66,14 @@ bool PlanIndex::hasPlaces() {
 
 bool PlanIndex::isOfSaneSize() const {
   const std::int64_t needed = static_cast<std::int64_t>(size_.stages) * size_.microBatches;
-  return needed <= 4 * actionCount(schedule_) + 1024;
+  return needed <= 4 * actionCount(plan_) + 1024;
 }
 
 void PlanIndex::refuseSize() {
   Position at;
   int largest = -1;
-  for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
-    const auto& list = schedule_.ranks[static_cast<std::size_t>(rank)];
+  for (int rank = 0; rank < plan_.numRanks(); ++rank) {
+    const auto& list = plan_.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < list.size(); ++i) {
       const int number = std::max(
           {list[i].stage, list[i].microBatch, list[i].backwardStage, list[i].backwardMicroBatch});
@@ -87,15 +86,15 @@ void PlanIndex::refuseSize() {
                  (at.exists() ? toText(this->at(at)) + ": " : "") + std::to_string(size_.stages) +
                      " stages and " + std::to_string(size_.microBatches) + " micro-batches need " +
                      std::to_string(static_cast<std::int64_t>(size_.stages) * size_.microBatches) +
-                     " forwards, but the plan has " + std::to_string(actionCount(schedule_)) +
+                     " forwards, but the plan has " + std::to_string(actionCount(plan_)) +
                      " actions in all; is a number too large?"});
 }
 
 void PlanIndex::addAll() {
   table_.resize(static_cast<std::size_t>(size_.stages) *
                 static_cast<std::size_t>(size_.microBatches) * kPassCount);
-  for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
-    const auto& list = schedule_.ranks[static_cast<std::size_t>(rank)];
+  for (int rank = 0; rank < plan_.numRanks(); ++rank) {
+    const auto& list = plan_.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < list.size(); ++i) {
       addAction(list[i], {rank, static_cast<int>(i)});
     }
@@ -145,8 +144,8 @@ PlanIndex::Position PlanIndex::userOf(const PlannedMessage& message) const {
 
 bool PlanIndex::crossesRanks(const PlannedMessage& message) const {
   return inRange(message.from, message.microBatch) && inRange(message.to(), message.microBatch) &&
-         schedule_.rankOf(message.from, message.microBatch) !=
-             schedule_.rankOf(message.to(), message.microBatch);
+         plan_.rankOf(message.from, message.microBatch) !=
+             plan_.rankOf(message.to(), message.microBatch);
 }
 
 void PlanIndex::put(Position& slot, Position position) {
@@ -162,16 +161,16 @@ void PlanIndex::put(Position& slot, Position position) {
 
 std::string PlanIndex::whyOutOfRange(int stage, int microBatch) const {
   const std::string why = " is out of range: ";
-  if (stage >= size_.stages && stage < schedule_.numStages) {
+  if (stage >= size_.stages && stage < plan_.numStages) {
     const std::string name = "stage " + std::to_string(stage);
-    const bool isAlone = !isAnywhere(schedule_, [&](int otherStage, int otherMicroBatch) {
+    const bool isAlone = !isAnywhere(plan_, [&](int otherStage, int otherMicroBatch) {
       return otherStage == stage && otherMicroBatch != microBatch;
     });
     return why + (isAlone ? "no other micro-batch has " + name : "most of " + name + " is missing");
   }
-  if (microBatch >= size_.microBatches && microBatch < schedule_.numMicroBatches) {
+  if (microBatch >= size_.microBatches && microBatch < plan_.numMicroBatches) {
     const std::string name = "micro-batch " + std::to_string(microBatch);
-    const bool isAlone = !isAnywhere(schedule_, [&](int otherStage, int otherMicroBatch) {
+    const bool isAlone = !isAnywhere(plan_, [&](int otherStage, int otherMicroBatch) {
       return otherMicroBatch == microBatch && otherStage != stage;
     });
     return why + (isAlone ? "no other stage has " + name : "most of " + name + " is missing");
@@ -254,7 +253,7 @@ std::vector<bool> PlanIndex::findMissingStages() {
     for (int m = 0; m < size_.microBatches && !found; ++m) found = hasAny(stage, m);
     isMissing.push_back(!found);
   }
-  const bool isRank = std::count(isMissing.begin(), isMissing.end(), false) == schedule_.numRanks();
+  const bool isRank = std::count(isMissing.begin(), isMissing.end(), false) == plan_.numRanks();
   for (int stage = 0; stage < size_.stages; ++stage) {
     if (!isMissing[static_cast<std::size_t>(stage)]) continue;
     const std::string number = std::to_string(stage);
@@ -296,7 +295,7 @@ void PlanIndex::findMissing(int stage, int m) {
   if (find(kForwardPass, stage, m).exists() && backward.exists() && split == weight.exists())
     return;
 
-  const int rank = schedule_.rankOf(stage, m);
+  const int rank = plan_.rankOf(stage, m);
   for (const Pass pass : {kForwardPass, kBackwardPass}) {
     if (find(pass, stage, m).exists()) continue;
     problems_.add(rank, -1, [&] { return work(stage, kPassLetters[pass], m) + " is missing"; });

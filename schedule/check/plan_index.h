@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "schedule/check/plan_size.h"
-#include "schedule/check/problem_list.h"
+#include "schedule/check/problem.h"
+#include "schedule/plan.h"
 #include "schedule/planned_message.h"
-#include "schedule/schedule.h"
 
 namespace pipetrace {
 
@@ -20,8 +20,8 @@ class PlanIndex {
     bool operator==(const Position&) const = default;
   };
 
-  /// `schedule` must outlive the index.
-  explicit PlanIndex(const Schedule& schedule);
+  /// `plan` must outlive the index.
+  explicit PlanIndex(const Plan& plan);
 
   /// Work and transfers that are out of range or there twice, and work that is missing.
   const ProblemList& problems() const { return problems_; }
@@ -34,7 +34,7 @@ class PlanIndex {
   bool isUsable() const { return !table_.empty(); }
 
   const Action& at(Position position) const {
-    return schedule_
+    return plan_
         .ranks[static_cast<std::size_t>(position.rank)][static_cast<std::size_t>(position.cell)];
   }
 
@@ -83,7 +83,7 @@ class PlanIndex {
   std::vector<bool> findMissingMicroBatches();
   void findMissing(int stage, int microBatch);
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   std::vector<Position> table_;      // by stage, micro-batch and pass
   std::vector<Position> transfers_;  // by making stage, micro-batch, direction, send or receive
   StagesAndMicroBatches size_;

@@ -8,12 +8,12 @@ namespace {
 /// Runs each rank as far as it can, and again when what it waits for has been done.
 class Walk {
  public:
-  Walk(const Schedule& schedule, const WaitRules& rules) : schedule_(schedule), rules_(rules) {
-    const std::size_t ranks = schedule.ranks.size();
+  Walk(const Plan& plan, const WaitRules& rules) : plan_(plan), rules_(rules) {
+    const std::size_t ranks = plan.ranks.size();
     result_.done.assign(ranks, 0);
     nextWaiter_.assign(ranks, kNobody);
     for (std::size_t r = ranks; r-- > 0;) ready_.push_back(static_cast<int>(r));
-    for (const auto& actions : schedule.ranks) {
+    for (const auto& actions : plan.ranks) {
       firstCell_.push_back(total_);
       total_ += actions.size();
     }
@@ -35,7 +35,7 @@ class Walk {
   static constexpr int kNobody = -1;
 
   void advance(int rank) {
-    const auto size = static_cast<int>(schedule_.ranks[static_cast<std::size_t>(rank)].size());
+    const auto size = static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size());
     int& done = result_.done[static_cast<std::size_t>(rank)];
     while (done < size) {
       for (const WaitRules::Wait& wait : rules_.waitsOf({rank, done})) {
@@ -63,7 +63,7 @@ class Walk {
                         static_cast<std::size_t>(cell)];
   }
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   const WaitRules& rules_;
   PlanOrder result_;
   std::vector<int> ready_;
@@ -76,12 +76,10 @@ class Walk {
 
 }  // namespace
 
-PlanOrder planOrder(const Schedule& schedule, const WaitRules& rules) {
-  return Walk(schedule, rules).run();
-}
+PlanOrder planOrder(const Plan& plan, const WaitRules& rules) { return Walk(plan, rules).run(); }
 
-PlanOrder planOrder(const Schedule& schedule, const PlanIndex& index) {
-  return planOrder(schedule, WaitRules(schedule, index));
+PlanOrder planOrder(const Plan& plan, const PlanIndex& index) {
+  return planOrder(plan, WaitRules(plan, index));
 }
 
 }  // namespace pipetrace

@@ -16,8 +16,8 @@ struct PlanOrder {
   bool complete = false;
 };
 
-/// `index` must be that of `schedule`, without problems. Linear in the number of actions.
-PlanOrder planOrder(const Schedule& schedule, const WaitRules& rules);
-PlanOrder planOrder(const Schedule& schedule, const PlanIndex& index);
+/// `index` must be that of `plan`, without problems. Linear in the number of actions.
+PlanOrder planOrder(const Plan& plan, const WaitRules& rules);
+PlanOrder planOrder(const Plan& plan, const PlanIndex& index);
 
 }  // namespace pipetrace

@@ -33,14 +33,14 @@ struct Counts {
 
 }  // namespace
 
-StagesAndMicroBatches sizeWithoutStrays(const Schedule& schedule) {
-  Counts stages{.size = schedule.numStages};
-  Counts microBatches{.size = schedule.numMicroBatches};
+StagesAndMicroBatches sizeWithoutStrays(const Plan& plan) {
+  Counts stages{.size = plan.numStages};
+  Counts microBatches{.size = plan.numMicroBatches};
   const auto add = [&](int stage, int microBatch, bool isPass) {
     stages.add(stage, isPass);
     microBatches.add(microBatch, isPass);
   };
-  for (const auto& actions : schedule.ranks) {
+  for (const auto& actions : plan.ranks) {
     for (const Action& action : actions) {
       add(action.stage, action.microBatch,
           !isTransfer(action.kind) && action.kind != JobKind::kBackwardWeight);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -16,6 +16,6 @@ struct StagesAndMicroBatches {
 /// missing. Left out: the last stages and micro-batches of which less than half is there, or, after
 /// others of which nothing is there, up to half. The plan's own size where that leaves nothing, or
 /// where it has nothing of its last stage or micro-batch: somebody else has set it.
-StagesAndMicroBatches sizeWithoutStrays(const Schedule& schedule);
+StagesAndMicroBatches sizeWithoutStrays(const Plan& plan);
 
 }  // namespace pipetrace

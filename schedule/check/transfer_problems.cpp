@@ -31,10 +31,10 @@ void findUnmatched(const PlannedMessage& message, const PlanIndex& index, Proble
 /// By channel (sender, receiver): the places of its sends, or of its receives.
 using Channels = std::map<std::pair<int, int>, std::vector<Position>>;
 
-Channels channelsOf(const Schedule& schedule, const PlanIndex& index, bool sends) {
+Channels channelsOf(const Plan& plan, const PlanIndex& index, bool sends) {
   Channels channels;
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    const auto& actions = schedule.ranks[static_cast<std::size_t>(rank)];
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       if (!isTransfer(actions[i].kind) || isSend(actions[i].kind) != sends) continue;
       const PlannedMessage message = messageOf(actions[i]);
@@ -46,9 +46,9 @@ Channels channelsOf(const Schedule& schedule, const PlanIndex& index, bool sends
   return channels;
 }
 
-void findUnordered(const Schedule& schedule, const PlanIndex& index, ProblemList& problems) {
-  const Channels sends = channelsOf(schedule, index, true);
-  for (const auto& [ranks, receives] : channelsOf(schedule, index, false)) {
+void findUnordered(const Plan& plan, const PlanIndex& index, ProblemList& problems) {
+  const Channels sends = channelsOf(plan, index, true);
+  for (const auto& [ranks, receives] : channelsOf(plan, index, false)) {
     const std::vector<Position>& sent = sends.at(ranks);
     for (std::size_t i = 0; i < receives.size(); ++i) {
       const Action& receive = index.at(receives[i]);
@@ -66,7 +66,7 @@ void findUnordered(const Schedule& schedule, const PlanIndex& index, ProblemList
 
 }  // namespace
 
-ProblemList transferProblems(const Schedule& schedule, const PlanIndex& index) {
+ProblemList transferProblems(const Plan& plan, const PlanIndex& index) {
   ProblemList problems;
   if (!index.hasTransfers()) return problems;
   for (int stage = 0; stage < index.size().stages; ++stage) {
@@ -77,7 +77,7 @@ ProblemList transferProblems(const Schedule& schedule, const PlanIndex& index) {
       }
     }
   }
-  if (problems.empty() && index.problems().empty()) findUnordered(schedule, index, problems);
+  if (problems.empty() && index.problems().empty()) findUnordered(plan, index, problems);
   return problems;
 }
 

@@ -7,7 +7,7 @@
 namespace pipetrace {
 
 /// What is wrong with the sends and receives of a full plan: one without the other, or a channel
-/// whose receives are in another order than its sends. `index` is that of `schedule`.
-ProblemList transferProblems(const Schedule& schedule, const PlanIndex& index);
+/// whose receives are in another order than its sends. `index` is that of `plan`.
+ProblemList transferProblems(const Plan& plan, const PlanIndex& index);
 
 }  // namespace pipetrace

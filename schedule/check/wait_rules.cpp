@@ -5,8 +5,8 @@
 
 namespace pipetrace {
 
-WaitRules::WaitRules(const Schedule& schedule, const PlanIndex& index, int buffers)
-    : schedule_(schedule), index_(index), buffers_(buffers) {
+WaitRules::WaitRules(const Plan& plan, const PlanIndex& index, int buffers)
+    : plan_(plan), index_(index), buffers_(buffers) {
   if (buffers_ > 0 && index_.hasTransfers()) findRoomMakers();
 }
 
@@ -15,8 +15,8 @@ void WaitRules::findRoomMakers() {
   std::map<std::pair<int, int>, std::vector<Position>> receives;
   std::map<std::pair<int, int>, std::size_t> sent;
   const auto visit = [&](bool sends, const auto& what) {
-    for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
-      const auto& actions = schedule_.ranks[static_cast<std::size_t>(rank)];
+    for (int rank = 0; rank < plan_.numRanks(); ++rank) {
+      const auto& actions = plan_.ranks[static_cast<std::size_t>(rank)];
       for (std::size_t i = 0; i < actions.size(); ++i) {
         if (!isTransfer(actions[i].kind) || isSend(actions[i].kind) != sends) continue;
         const PlannedMessage message = messageOf(actions[i]);
@@ -26,7 +26,7 @@ void WaitRules::findRoomMakers() {
     }
   };
   visit(false, [&](Position at, int sender) { receives[{sender, at.rank}].push_back(at); });
-  for (const auto& actions : schedule_.ranks) roomMakers_.emplace_back(actions.size());
+  for (const auto& actions : plan_.ranks) roomMakers_.emplace_back(actions.size());
   visit(true, [&](Position at, int receiver) {
     const std::size_t number = sent[{at.rank, receiver}]++;
     const auto& list = receives[{at.rank, receiver}];

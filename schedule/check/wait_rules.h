@@ -7,7 +7,7 @@
 namespace pipetrace {
 
 /// How many messages a channel (sending rank -> receiving rank) holds that are sent and whose
-/// receive is not posted yet: so many, or one of these.
+/// receive is not posted yet: a number from 1 on, or one of these.
 inline constexpr int kUnboundedBuffers = -1;
 inline constexpr int kBlocking = 0;  ///< none: a send and its receive wait for each other
 
@@ -26,15 +26,17 @@ class WaitRules {
     int doneNeeded() const { return position.cell + (reached ? 0 : 1); }
   };
   struct Waits {
-    Wait list[5];
+    /// A fused pair: three inputs, and both ends of two messages. A plan that can run has at the
+    /// most five of them, as an input comes as a message or from the same rank; others have more.
+    Wait list[7];
     int count = 0;
     void add(Position position, bool reached = false) { list[count++] = {position, reached}; }
     const Wait* begin() const { return list; }
     const Wait* end() const { return list + count; }
   };
 
-  /// Both must outlive the rules; `index` is that of `schedule`.
-  WaitRules(const Schedule& schedule, const PlanIndex& index, int buffers = kUnboundedBuffers);
+  /// Both must outlive the rules; `index` is that of `plan`.
+  WaitRules(const Plan& plan, const PlanIndex& index, int buffers = kUnboundedBuffers);
 
   Waits waitsOf(Position position) const;
 
@@ -43,7 +45,7 @@ class WaitRules {
   void addInputs(const Action& action, Position position, Waits& waits) const;
   void addSend(const Action& action, Position position, Waits& waits) const;
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   const PlanIndex& index_;
   int buffers_;
   /// By rank and cell, of bounded buffers only: the receive that makes room for a send.

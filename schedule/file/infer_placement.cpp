@@ -11,9 +11,9 @@ namespace {
 
 /// Calls visit(rank, stage, microBatch) for all work and transfers.
 template <typename Visit>
-void forEachPlace(const Schedule& schedule, const Visit& visit) {
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+void forEachPlace(const Plan& plan, const Visit& visit) {
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
       if (action.stage < 0) continue;  // a cell that could not be read
       visit(rank, action.stage, action.microBatch);
       if (action.kind == JobKind::kForwardBackward) {
@@ -24,13 +24,13 @@ void forEachPlace(const Schedule& schedule, const Visit& visit) {
 }
 
 /// By stage: the rank that has most of its actions, of the micro-batches before `end`.
-std::vector<int> mostFrequentRanks(const Schedule& schedule, int end) {
+std::vector<int> mostFrequentRanks(const Plan& plan, int end) {
   std::vector<std::pair<std::int64_t, std::int64_t>> places;  // (stage, rank)
-  forEachPlace(schedule, [&](int rank, int stage, int microBatch) {
+  forEachPlace(plan, [&](int rank, int stage, int microBatch) {
     if (microBatch < end) places.emplace_back(stage, rank);
   });
   std::sort(places.begin(), places.end());
-  std::vector<int> ranks(static_cast<std::size_t>(schedule.numStages), -1);
+  std::vector<int> ranks(static_cast<std::size_t>(plan.numStages), -1);
   std::vector<std::ptrdiff_t> most(ranks.size(), 0);
   for (auto from = places.begin(); from != places.end();) {
     const auto to = std::find_if(from, places.end(), [&](const auto& p) { return p != *from; });
@@ -50,13 +50,13 @@ struct Mistakes {
   int firstReversed = 0;  // of the best reading with two directions
 };
 
-Mistakes countMistakes(const Schedule& schedule, int size, const std::vector<int>& oneWay,
+Mistakes countMistakes(const Plan& plan, int size, const std::vector<int>& oneWay,
                        const std::vector<int>& there, const std::vector<int>& back) {
   Mistakes mistakes;
   const auto microBatches = static_cast<std::size_t>(size);
   std::vector<std::int64_t> wrongThere(microBatches, 0);
   std::vector<std::int64_t> wrongBack(microBatches, 0);
-  forEachPlace(schedule, [&](int rank, int stage, int microBatch) {
+  forEachPlace(plan, [&](int rank, int stage, int microBatch) {
     const auto s = static_cast<std::size_t>(stage);
     const auto m = static_cast<std::size_t>(microBatch);
     if (m >= microBatches) return;
@@ -78,30 +78,29 @@ Mistakes countMistakes(const Schedule& schedule, int size, const std::vector<int
 
 }  // namespace
 
-void inferPlacement(Schedule& schedule) {
-  schedule.rankOfStage = mostFrequentRanks(schedule, schedule.numMicroBatches);
-  schedule.rankOfStageReversed.clear();
-  schedule.firstReversed = 0;
-  if (schedule.numStages != schedule.numRanks() || schedule.numMicroBatches < 2) return;
+void inferPlacement(Plan& plan) {
+  plan.rankOfStage = mostFrequentRanks(plan, plan.numMicroBatches);
+  plan.rankOfStageReversed.clear();
+  plan.firstReversed = 0;
+  if (plan.numStages != plan.numRanks() || plan.numMicroBatches < 2) return;
   bool isOneWay = true;
-  forEachPlace(schedule, [&](int rank, int stage, int /*microBatch*/) {
-    isOneWay = isOneWay && schedule.rankOfStage[static_cast<std::size_t>(stage)] == rank;
+  forEachPlace(plan, [&](int rank, int stage, int /*microBatch*/) {
+    isOneWay = isOneWay && plan.rankOfStage[static_cast<std::size_t>(stage)] == rank;
   });
   if (isOneWay) return;
   std::size_t actions = 0;
-  for (const auto& list : schedule.ranks) actions += list.size();
-  const int microBatches = sizeWithoutStrays(schedule).microBatches;
+  for (const auto& list : plan.ranks) actions += list.size();
+  const int microBatches = sizeWithoutStrays(plan).microBatches;
   if (static_cast<std::size_t>(microBatches) > actions) return;  // a number too large
 
   const int firstHalf = (microBatches + 1) / 2;
-  std::vector<int> there = mostFrequentRanks(schedule, firstHalf);
+  std::vector<int> there = mostFrequentRanks(plan, firstHalf);
   std::vector<int> back(there.rbegin(), there.rend());
-  const Mistakes mistakes =
-      countMistakes(schedule, microBatches, schedule.rankOfStage, there, back);
+  const Mistakes mistakes = countMistakes(plan, microBatches, plan.rankOfStage, there, back);
   if (mistakes.twoDirections >= mistakes.oneDirection) return;
-  schedule.rankOfStage = std::move(there);
-  schedule.rankOfStageReversed = std::move(back);
-  schedule.firstReversed = mistakes.firstReversed;
+  plan.rankOfStage = std::move(there);
+  plan.rankOfStageReversed = std::move(back);
+  plan.firstReversed = mistakes.firstReversed;
 }
 
 }  // namespace pipetrace

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -13,6 +13,6 @@ namespace pipetrace {
 /// from firstReversed on run where the mirrored stages of the others run. Of both readings the one
 /// that leaves fewer actions on a wrong rank counts, when equal the first, so that actions that
 /// stand on a wrong rank by mistake stay mistakes.
-void inferPlacement(Schedule& schedule);
+void inferPlacement(Plan& plan);
 
 }  // namespace pipetrace

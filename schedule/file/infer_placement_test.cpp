@@ -24,11 +24,11 @@ const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
 constexpr const char* kTwoDirections = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
 
 TEST(InferPlacement, StagesOnTwoRanksAreTwoDirections) {
-  const Schedule schedule = readSchedule(kTwoDirections, "plan.csv");
-  EXPECT_THAT(schedule.rankOfStage, ElementsAre(0, 1));
-  EXPECT_THAT(schedule.rankOfStageReversed, ElementsAre(1, 0));
-  EXPECT_EQ(schedule.firstReversed, 1);
-  EXPECT_TRUE(check(schedule).empty());
+  const Plan plan = readPlan(kTwoDirections, "plan.csv");
+  EXPECT_THAT(plan.rankOfStage, ElementsAre(0, 1));
+  EXPECT_THAT(plan.rankOfStageReversed, ElementsAre(1, 0));
+  EXPECT_EQ(plan.firstReversed, 1);
+  EXPECT_TRUE(check(plan).empty());
 }
 
 TEST(InferPlacement, ReferenceFileOfDualPipeHasTwoDirections) {
@@ -36,20 +36,20 @@ TEST(InferPlacement, ReferenceFileOfDualPipeHasTwoDirections) {
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
-  const Schedule schedule = readSchedule(text.str(), "DualPipe");
-  EXPECT_THAT(schedule.rankOfStage, ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(schedule.rankOfStageReversed, ElementsAre(3, 2, 1, 0));
-  EXPECT_EQ(schedule.firstReversed, 4);
-  EXPECT_TRUE(check(schedule).empty());
+  const Plan plan = readPlan(text.str(), "DualPipe");
+  EXPECT_THAT(plan.rankOfStage, ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(plan.rankOfStageReversed, ElementsAre(3, 2, 1, 0));
+  EXPECT_EQ(plan.firstReversed, 4);
+  EXPECT_TRUE(check(plan).empty());
 }
 
 TEST(InferPlacement, MisplacedActionOfAPlanOfOneDirectionStaysAMistake) {
   for (int p = 2; p <= 5; ++p) {
     for (int m = 1; m <= 6; ++m) {
-      const Schedule valid = oneFOneB(p, m);
+      const Plan valid = oneFOneB(p, m);
       for (int from = 0; from < p; ++from) {
         for (std::size_t cell = 0; cell < valid.ranks[0].size(); ++cell) {
-          Schedule moved = valid;
+          Plan moved = valid;
           const auto source = static_cast<std::size_t>(from);
           const auto target = static_cast<std::size_t>((from + 1) % p);
           moved.ranks[target].push_back(moved.ranks[source][cell]);
@@ -69,16 +69,16 @@ TEST(InferPlacement, MisplacedActionOfAPlanOfOneDirectionStaysAMistake) {
 }
 
 TEST(InferPlacement, MisplacedActionIsReportedWithRankAndCell) {
-  const Schedule oneWay = readSchedule("0F0,0F1,0B0,0B1,1B1\n1F0,1B0,1F1\n", "plan.csv");
+  const Plan oneWay = readPlan("0F0,0F1,0B0,0B1,1B1\n1F0,1B0,1F1\n", "plan.csv");
   EXPECT_THAT(toText(check(oneWay).front()),
               HasSubstr("rank 0, cell 4: 1B1 is on the wrong rank: stage 1 belongs to rank 1"));
-  const Schedule twoWays = readSchedule(
+  const Plan twoWays = readPlan(
       "0F0,0F1,1F2,1F3,1B2,1B3,0B0,0B1\n0F2,0F3,1F0,1F1,1B0,0B2,0B3\n"
       "2F0,2F1,2B0,2B1,1B1\n",
       "plan.csv");
   EXPECT_FALSE(twoWays.isBidirectional());  // three stages on two ranks and one: neither
-  Schedule dual = readSchedule("0F0,0F1,1F2,1F3,1B2,1B3,0B0,0B1,0B2\n0F2,0F3,1F0,1F1,1B0,1B1,0B3\n",
-                               "plan.csv");
+  Plan dual =
+      readPlan("0F0,0F1,1F2,1F3,1B2,1B3,0B0,0B1,0B2\n0F2,0F3,1F0,1F1,1B0,1B1,0B3\n", "plan.csv");
   ASSERT_TRUE(dual.isBidirectional());
   EXPECT_EQ(dual.firstReversed, 2);
   EXPECT_THAT(toText(check(dual).front()),
@@ -87,15 +87,15 @@ TEST(InferPlacement, MisplacedActionIsReportedWithRankAndCell) {
 }
 
 TEST(InferPlacement, StageBelongsToTheRankWithMostOfItsActions) {
-  EXPECT_THAT(readSchedule("0F0,3F0,1F0\n1F1,1B0,2F0\n", "plan.csv").rankOfStage,
+  EXPECT_THAT(readPlan("0F0,3F0,1F0\n1F1,1B0,2F0\n", "plan.csv").rankOfStage,
               ElementsAre(0, 1, 1, 0));
-  EXPECT_THAT(readSchedule("2F0\n", "plan.csv").rankOfStage, ElementsAre(-1, -1, 0));
+  EXPECT_THAT(readPlan("2F0\n", "plan.csv").rankOfStage, ElementsAre(-1, -1, 0));
 }
 
 TEST(InferPlacement, MessagesOfTwoDirectionsHaveTheirRanksAsPeersAndChunksOnBoth) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 5;
-  const Simulation result = simulate(readSchedule(kTwoDirections, "plan.csv"), costs);
+  const Simulation result = simulate(readPlan(kTwoDirections, "plan.csv"), costs);
   for (int rank = 0; rank < 2; ++rank) {
     for (const std::string_view lane : {kSendLane, kRecvLane}) {
       const auto& events = result.timeline.findTrack(rank, lane)->events;

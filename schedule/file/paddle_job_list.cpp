@@ -11,11 +11,11 @@ namespace {
 
 class JobList {
  public:
-  JobList(const Schedule& schedule, int rank, const PaddleJobListOptions& options)
-      : schedule_(schedule),
-        row_(schedule.ranks[static_cast<std::size_t>(rank)]),
+  JobList(const Plan& plan, int rank, const PaddleJobListOptions& options)
+      : plan_(plan),
+        row_(plan.ranks[static_cast<std::size_t>(rank)]),
         options_(options),
-        chunked_(schedule.numChunks() > 1) {}
+        chunked_(plan.numChunks() > 1) {}
 
   std::vector<PaddleJob> run() {
     if (options_.lr) jobs_.push_back({"lr", 0});
@@ -49,8 +49,8 @@ class JobList {
       default:
         // Sends and receives are no jobs here but operators inside them.
         if (isTransfer(action.kind)) break;
-        throw Error("PaddlePaddle's job lists have no " + toText(action) + ", which " +
-                    schedule_.name + " needs");
+        throw Error("PaddlePaddle's job lists have no " + toText(action) + ", which " + plan_.name +
+                    " needs");
     }
   }
 
@@ -73,11 +73,11 @@ class JobList {
   }
 
   void add(std::string type, const Action& action) {
-    if (chunked_) type += std::to_string(schedule_.chunkOfStage(action.stage));
+    if (chunked_) type += std::to_string(plan_.chunkOfStage(action.stage));
     jobs_.push_back({std::move(type), action.microBatch});
   }
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   const std::vector<Action>& row_;
   const PaddleJobListOptions& options_;
   const bool chunked_;
@@ -86,13 +86,13 @@ class JobList {
 
 }  // namespace
 
-std::vector<PaddleJob> paddleJobList(const Schedule& schedule, int rank,
+std::vector<PaddleJob> paddleJobList(const Plan& plan, int rank,
                                      const PaddleJobListOptions& options) {
-  const std::string what = "cannot make PaddlePaddle's job list of " + schedule.name + ": ";
-  if (rank < 0 || rank >= schedule.numRanks()) {
+  const std::string what = "cannot make PaddlePaddle's job list of " + plan.name + ": ";
+  if (rank < 0 || rank >= plan.numRanks()) {
     throw Error(what + "it has no rank " + std::to_string(rank));
   }
-  if (schedule.updates.every > 0 || schedule.isBidirectional()) {
+  if (plan.updates.every > 0 || plan.isBidirectional()) {
     throw Error(what + "they end with one optimizer job and know one direction only");
   }
   const bool parts = options.backwardParts != 1 || options.forwardParts != 1;
@@ -102,7 +102,7 @@ std::vector<PaddleJob> paddleJobList(const Schedule& schedule, int rank,
   if (parts && options.transfers) {
     throw Error(what + "its passes overlap parts or split transfers off, not both");
   }
-  return JobList(schedule, rank, options).run();
+  return JobList(plan, rank, options).run();
 }
 
 std::string toText(const std::vector<PaddleJob>& jobs) {

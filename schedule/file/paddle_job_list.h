@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -19,8 +19,9 @@ struct PaddleJobListOptions {
   /// Opens with `lr`, as the passes of PaddlePaddle 2.5 did; later ones do without.
   bool lr = true;
   /// The passes' backward/forward overlap: a backward and the forward that follows it in the stable
-  /// phase run as so many parts each, in turns: backward(chunk0), forward(chunk0), backward(chunk1)
-  /// … The passes split behind each all-reduce that can be overlapped. 1: not split.
+  /// phase run as that many parts each, in turns: backward(chunk0), forward(chunk0),
+  /// backward(chunk1) … The passes split after each all-reduce that can be overlapped. 1: not
+  /// split.
   int backwardParts = 1;
   int forwardParts = 1;
   /// recv_forward and send_backward as jobs of their own, as the 1F1B and VPP passes of
@@ -35,7 +36,7 @@ struct PaddleJobListOptions {
 /// and ZBH1 in paddle/distributed/passes/pipeline_scheduler_pass, versions 2.5 to 3.3.1.
 /// Throws Error for a rank that the plan does not have, for what those job lists cannot say (fused
 /// pairs, asynchronous plans) and for parts below 1 or together with transfers.
-std::vector<PaddleJob> paddleJobList(const Schedule& schedule, int rank,
+std::vector<PaddleJob> paddleJobList(const Plan& plan, int rank,
                                      const PaddleJobListOptions& options = {});
 
 /// Job by job, "type(micro-batch)", with blanks between: "lr(0) forward(0) backward(0)

@@ -10,8 +10,8 @@ namespace {
 
 // Written by hand from the passes' loops.
 
-std::string jobs(const Schedule& schedule, int rank, const PaddleJobListOptions& options = {}) {
-  return toText(paddleJobList(schedule, rank, options));
+std::string jobs(const Plan& plan, int rank, const PaddleJobListOptions& options = {}) {
+  return toText(paddleJobList(plan, rank, options));
 }
 
 TEST(PaddleJobList, FThenBOpensWithLrAndClosesWithTheOptimizer) {

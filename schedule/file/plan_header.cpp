@@ -150,65 +150,64 @@ std::string PlanHeader::read(std::string_view comment) {
   return "";
 }
 
-std::string PlanHeader::applyTo(Schedule& schedule) const {
+std::string PlanHeader::applyTo(Plan& plan) const {
   for (const auto* list : {&rankOfStage, &rankOfStageReversed}) {
     if (!*list) continue;
-    if ((*list)->size() != static_cast<std::size_t>(schedule.numStages)) {
+    if ((*list)->size() != static_cast<std::size_t>(plan.numStages)) {
       return "the header gives the ranks of " + std::to_string((*list)->size()) +
-             " stages, and the plan has " + std::to_string(schedule.numStages);
+             " stages, and the plan has " + std::to_string(plan.numStages);
     }
     const auto most = std::max_element((*list)->begin(), (*list)->end());
-    if (most != (*list)->end() && *most >= schedule.numRanks()) {
+    if (most != (*list)->end() && *most >= plan.numRanks()) {
       return "the header speaks of rank " + std::to_string(*most) + ", and the plan has " +
-             std::to_string(schedule.numRanks()) + " ranks";
+             std::to_string(plan.numRanks()) + " ranks";
     }
   }
-  if (name) schedule.name = *name;
-  if (microBatches) schedule.numMicroBatches = *microBatches;
-  if (updateEvery) schedule.updates.every = *updateEvery;
-  if (doubleBuffered) schedule.updates.doubleBuffered = *doubleBuffered;
-  if (rankOfStage) schedule.rankOfStage = *rankOfStage;
+  if (name) plan.name = *name;
+  if (microBatches) plan.numMicroBatches = *microBatches;
+  if (updateEvery) plan.updates.every = *updateEvery;
+  if (doubleBuffered) plan.updates.doubleBuffered = *doubleBuffered;
+  if (rankOfStage) plan.rankOfStage = *rankOfStage;
   if (rankOfStage || rankOfStageReversed) {
-    schedule.rankOfStageReversed = rankOfStageReversed.value_or(std::vector<int>());
+    plan.rankOfStageReversed = rankOfStageReversed.value_or(std::vector<int>());
   }
-  if (firstReversed) schedule.firstReversed = *firstReversed;
-  if (!ranks || *ranks == schedule.numRanks()) return "";
-  const int found = schedule.numRanks();
+  if (firstReversed) plan.firstReversed = *firstReversed;
+  if (!ranks || *ranks == plan.numRanks()) return "";
+  const int found = plan.numRanks();
   return (found + 1 == *ranks ? "rank " + std::to_string(found) + " is missing: " : "") +
          "the header says ranks = " + std::to_string(*ranks) + ", and the file has " +
          std::to_string(found);
 }
 
-std::string headerFor(const Schedule& schedule) {
+std::string headerFor(const Plan& plan) {
   // Readers infer from the cells alone.
-  const int microBatches = microBatchesOf(schedule.ranks);
-  Schedule inferred{.numStages = schedule.numStages,
-                    .numMicroBatches = schedule.numMicroBatches < 1 ? 0 : microBatches,
-                    .ranks = schedule.ranks};
+  const int microBatches = microBatchesOf(plan.ranks);
+  Plan inferred{.numStages = plan.numStages,
+                .numMicroBatches = plan.numMicroBatches < 1 ? 0 : microBatches,
+                .ranks = plan.ranks};
   inferPlacement(inferred);
-  const bool samePlaces =
-      inferred.rankOfStage == schedule.rankOfStage &&
-      inferred.rankOfStageReversed == schedule.rankOfStageReversed &&
-      (!schedule.isBidirectional() || inferred.firstReversed == schedule.firstReversed);
-  const bool sameSize = schedule.numMicroBatches < 1 || schedule.numMicroBatches == microBatches;
-  if (samePlaces && sameSize && schedule.updates == WeightUpdates{}) return "";
+  const bool samePlaces = inferred.rankOfStage == plan.rankOfStage &&
+                          inferred.rankOfStageReversed == plan.rankOfStageReversed &&
+                          (!plan.isBidirectional() || inferred.firstReversed == plan.firstReversed);
+  const bool sameSize = plan.numMicroBatches < 1 || plan.numMicroBatches == microBatches;
+  if (samePlaces && sameSize && plan.updates == WeightUpdates{}) return "";
 
   std::string text = "#";
   const auto add = [&](std::string_view key, const std::string& value) {
     text += (text.size() > 1 ? ", " : " ") + std::string(key) + " = " + value;
   };
-  const bool isPlain = trimmed(schedule.name) == schedule.name &&
-                       schedule.name.find_first_of("\",\r\n") == std::string::npos;
-  if (!schedule.name.empty()) add(kName, isPlain ? schedule.name : quoted(schedule.name));
-  if (!sameSize) add(kMicroBatches, std::to_string(schedule.numMicroBatches));
-  if (schedule.updates != WeightUpdates{}) {
-    add(kUpdateEvery, std::to_string(schedule.updates.every));
-    add(kDoubleBuffered, schedule.updates.doubleBuffered ? "1" : "0");
+  const bool isPlain =
+      trimmed(plan.name) == plan.name && plan.name.find_first_of("\",\r\n") == std::string::npos;
+  if (!plan.name.empty()) add(kName, isPlain ? plan.name : quoted(plan.name));
+  if (!sameSize) add(kMicroBatches, std::to_string(plan.numMicroBatches));
+  if (plan.updates != WeightUpdates{}) {
+    add(kUpdateEvery, std::to_string(plan.updates.every));
+    add(kDoubleBuffered, plan.updates.doubleBuffered ? "1" : "0");
   }
-  if (!samePlaces) add(kRankOfStage, joined(schedule.rankOfStage));
-  if (!samePlaces && schedule.isBidirectional()) {
-    add(kRankOfStageReversed, joined(schedule.rankOfStageReversed));
-    add(kFirstReversed, std::to_string(schedule.firstReversed));
+  if (!samePlaces) add(kRankOfStage, joined(plan.rankOfStage));
+  if (!samePlaces && plan.isBidirectional()) {
+    add(kRankOfStageReversed, joined(plan.rankOfStageReversed));
+    add(kFirstReversed, std::to_string(plan.firstReversed));
   }
   return text + "\n";
 }

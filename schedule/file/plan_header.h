@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -29,11 +29,11 @@ struct PlanHeader {
   std::string read(std::string_view comment);
 
   /// Sets what is given. Returns what is wrong; empty: nothing.
-  std::string applyTo(Schedule& schedule) const;
+  std::string applyTo(Plan& plan) const;
 };
 
-/// The header line that `schedule` needs for its cells to read back as it is, with its name and
+/// The header line that `plan` needs for its cells to read back as it is, with its name and
 /// newline; empty: none.
-std::string headerFor(const Schedule& schedule);
+std::string headerFor(const Plan& plan);
 
 }  // namespace pipetrace

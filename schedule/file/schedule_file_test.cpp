@@ -9,7 +9,7 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
-#include "schedule/check/check.h"
+#include "schedule/file/check_file.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
 #include "trace/error.h"
@@ -23,7 +23,7 @@ using testing::StartsWith;
 
 std::string errorOf(std::string_view text) {
   try {
-    readSchedule(text, "plan.csv");
+    readPlan(text, "plan.csv");
   } catch (const Error& error) {
     return error.what();
   }
@@ -32,13 +32,13 @@ std::string errorOf(std::string_view text) {
 
 std::vector<std::string> problemsOf(std::string_view text) {
   std::vector<std::string> texts;
-  for (const Problem& problem : check(readSchedule(text, "plan.csv"))) {
+  for (const Problem& problem : check(readPlan(text, "plan.csv"))) {
     texts.push_back(toText(problem));
   }
   return texts;
 }
 
-void expectSame(const Schedule& read, const Schedule& written) {
+void expectSame(const Plan& read, const Plan& written) {
   EXPECT_EQ(read.ranks, written.ranks);
   EXPECT_EQ(read.numStages, written.numStages);
   EXPECT_EQ(read.numMicroBatches, written.numMicroBatches);
@@ -54,16 +54,17 @@ TEST(ScheduleFile, EveryBuildersPlanReadsBackAsItIs) {
   for (const std::string& name : scheduleNames()) {
     for (const auto& [p, m] : {std::pair{1, 1}, {2, 1}, {2, 5}, {4, 3}, {4, 8}, {5, 7}}) {
       SCOPED_TRACE(name + " " + std::to_string(p) + " " + std::to_string(m));
-      const Schedule plan = buildSchedule(name, p, m);
+      const Plan plan = buildSchedule(name, p, m);
       const std::string text = toCsv(plan);
-      const Schedule read = readSchedule(text, plan.name);
+      const Plan read = readPlan(text, plan.name);
       expectSame(read, plan);
       EXPECT_EQ(read.name, plan.name);
       EXPECT_EQ(toCsv(read), text);
       if (text.starts_with('#')) {
-        EXPECT_EQ(readSchedule(text, "other").name, plan.name);
+        EXPECT_EQ(readPlan(text, "other").name, plan.name);
       }
-      expectSame(readSchedule(toCsv(addTransfers(plan)), plan.name), addTransfers(plan));
+      expectSame(readPlan(toCsv(addTransfers(CheckedPlan(plan))), plan.name),
+                 addTransfers(CheckedPlan(plan)));
     }
   }
 }
@@ -73,25 +74,24 @@ TEST(ScheduleFile, HeaderIsWrittenOnlyWhereTheCellsCannotSayIt) {
   EXPECT_THAT(toCsv(buildSchedule("DualPipe", 4, 8)), StartsWith("0F0"));
   EXPECT_THAT(toCsv(buildSchedule("PipeDream", 2, 2)),
               StartsWith("# name = PipeDream, update_every = 1, double_buffered = 0\n0F0"));
-  Schedule plan = readSchedule("0F0,0B0\n1F0,1B0\n", "a, \"b\" \\ c");
+  Plan plan = readPlan("0F0,0B0\n1F0,1B0\n", "a, \"b\" \\ c");
   plan.updates = {.every = 3, .doubleBuffered = true};
   EXPECT_THAT(toCsv(plan), StartsWith("# name = \"a, \\\"b\\\" \\\\ c\", update_every = 3, "
                                       "double_buffered = 1\n"));
-  EXPECT_EQ(readSchedule(toCsv(plan), "").name, plan.name);
+  EXPECT_EQ(readPlan(toCsv(plan), "").name, plan.name);
 }
 
 TEST(ScheduleFile, NameThatWouldEndItsLineIsReadAsItIsWritten) {
   for (const std::string name : {"a\rb", "\"a\rb\"", "\"\ra\r\""}) {
-    const Schedule plan =
-        readSchedule("# name = " + name + ", update_every = 2\n0F0,0B0\n", "file");
-    const Schedule again = readSchedule(toCsv(plan), "file");
+    const Plan plan = readPlan("# name = " + name + ", update_every = 2\n0F0,0B0\n", "file");
+    const Plan again = readPlan(toCsv(plan), "file");
     EXPECT_EQ(again.name, plan.name);
     EXPECT_EQ(toCsv(again), toCsv(plan));
   }
 }
 
 TEST(ScheduleFile, CommentsAreNoRanks) {
-  const Schedule plan = readSchedule(
+  const Plan plan = readPlan(
       "# made by hand, x = 1\n0F0,0B0\n#\n#update_every=2 , name = mine\n1F0,1B0\n# end\n\n",
       "plan.csv");
   EXPECT_EQ(plan.numRanks(), 2);
@@ -100,7 +100,7 @@ TEST(ScheduleFile, CommentsAreNoRanks) {
 }
 
 TEST(ScheduleFile, CommentCanPlaceStages) {
-  const Schedule plan = readSchedule(
+  const Plan plan = readPlan(
       "0F0,0B0\n1F0,1B0\n# rank_of_stage = 0 1, rank_of_stage_reversed = 1 0, first_reversed = 1\n",
       "plan.csv");
   EXPECT_TRUE(plan.isBidirectional());
@@ -130,12 +130,12 @@ TEST(ScheduleFile, HeaderTellsHowManyRanksAndMicroBatchesThereShouldBe) {
   EXPECT_THAT(problemsOf("# micro_batches = 2\n" + plan),
               testing::ElementsAre("micro-batch 1 is missing: no rank has any work of it"));
   EXPECT_THAT(errorOf("# micro_batches = 0\n" + plan), HasSubstr("no value of micro_batches"));
-  const Schedule read = readSchedule("# micro_batches = 2\n" + plan, "plan.csv");
-  EXPECT_EQ(readSchedule(toCsv(read), "plan.csv").numMicroBatches, 2);
+  const Plan read = readPlan("# micro_batches = 2\n" + plan, "plan.csv");
+  EXPECT_EQ(readPlan(toCsv(read), "plan.csv").numMicroBatches, 2);
 }
 
 TEST(ScheduleFile, RestOfAFileWithAnUnreadableCellIsCheckedToo) {
-  const ReadableSchedule file = readReadable("0F0,0F0,0F0x,0B0\n1F0\n", "plan.csv");
+  const ReadablePlan file = readReadable("0F0,0F0,0F0x,0B0\n1F0\n", "plan.csv");
   ASSERT_EQ(file.problems.size(), 1U);
   EXPECT_EQ(file.problems[0].line, 1);
   EXPECT_EQ(file.problems[0].column, 9);
@@ -236,7 +236,7 @@ TEST(ScheduleText, AnyPlanReadsBack) {
   for (int round = 0; round < 500; ++round) {
     // Plans of millions of stages take long to place.
     const int mostStages = round % 25 == 0 ? 10'000'000 : 1000;
-    Schedule plan;
+    Plan plan;
     plan.ranks.resize(static_cast<std::size_t>(1 + below(4)));
     for (auto& actions : plan.ranks) {
       for (int n = 1 + below(12); n > 0; --n) {
@@ -248,7 +248,7 @@ TEST(ScheduleText, AnyPlanReadsBack) {
         actions.push_back(action);
       }
     }
-    ASSERT_EQ(readSchedule(toCsv(plan), "plan.csv").ranks, plan.ranks) << toCsv(plan);
+    ASSERT_EQ(readPlan(toCsv(plan), "plan.csv").ranks, plan.ranks) << toCsv(plan);
   }
 }
 

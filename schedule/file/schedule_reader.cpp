@@ -8,7 +8,7 @@
 #include <iostream>
 #include <utility>
 
-#include "schedule/check/problem_list.h"
+#include "schedule/check/problem.h"
 #include "schedule/file/infer_placement.h"
 #include "schedule/file/plan_header.h"
 #include "schedule/file/schedule_cell.h"
@@ -39,7 +39,7 @@ class Reading {
  public:
   Reading(std::string_view text, const std::string& name) : text_(text), name_(name) {}
 
-  ReadableSchedule run() {
+  ReadablePlan run() {
     if (text_.starts_with("\xef\xbb\xbf")) text_.remove_prefix(3);
     for (std::size_t line = 1; !text_.empty(); ++line) {
       const std::size_t end = std::min(text_.find('\n'), text_.size());
@@ -49,11 +49,11 @@ class Reading {
     if (actionCount_ == 0 && problems_.empty()) {
       throw Error(name_ + ": no actions; a schedule file has one row a rank with cells as 0F0,0B0");
     }
-    schedule_.name = name_;
-    inferPlacement(schedule_);
-    const std::string wrong = header_.applyTo(schedule_);
+    plan_.name = name_;
+    inferPlacement(plan_);
+    const std::string wrong = header_.applyTo(plan_);
     if (!wrong.empty()) fail(headerLine_, 1, {.message = wrong});
-    return {std::move(schedule_), problems_.toVector()};
+    return {std::move(plan_), problems_.toVector()};
   }
   /// As the text of an Error.
   std::string errors() const {
@@ -77,15 +77,15 @@ class Reading {
       if (emptyLine_ == 0) emptyLine_ = line;
       return;
     }
-    if (emptyLine_ != 0) failRank(std::exchange(emptyLine_, 0), schedule_.numRanks());
-    schedule_.ranks.emplace_back();
+    if (emptyLine_ != 0) failRank(std::exchange(emptyLine_, 0), plan_.numRanks());
+    plan_.ranks.emplace_back();
     cell_ = 0;
     for (std::size_t begin = 0; begin <= row.size();) {
       const std::size_t end = std::min(row.find(',', begin), row.size());
       readCell(row.substr(begin, end - begin), line, begin + 1);
       begin = end + 1;
     }
-    if (schedule_.ranks.back().empty()) failRank(line, schedule_.numRanks() - 1);
+    if (plan_.ranks.back().empty()) failRank(line, plan_.numRanks() - 1);
   }
 
   void readComment(std::string_view comment, std::size_t line) {
@@ -104,24 +104,23 @@ class Reading {
     const auto action = parseAction(cell);
     const int number = cell_++;
     if (!action) {
-      schedule_.ranks.back().push_back({JobKind::kForward, -1, -1});
+      plan_.ranks.back().push_back({JobKind::kForward, -1, -1});
       if (problems_.count() >= static_cast<std::int64_t>(ProblemList::kMost)) {
         return problems_.add(Problem{});  // counted only
       }
       column += static_cast<std::size_t>(cell.data() - raw.data());
       fail(line, column,
-           {schedule_.numRanks() - 1, number,
+           {plan_.numRanks() - 1, number,
             shown(cell) +
                 " is no action; cells look like 0F3, 0B3, 0I3, 0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 "
                 "and 1RECV_F3"});
       return;
     }
     ++actionCount_;
-    schedule_.numStages =
-        std::max({schedule_.numStages, action->stage + 1, action->backwardStage + 1});
-    schedule_.numMicroBatches = std::max(
-        {schedule_.numMicroBatches, action->microBatch + 1, action->backwardMicroBatch + 1});
-    schedule_.ranks.back().push_back(*action);
+    plan_.numStages = std::max({plan_.numStages, action->stage + 1, action->backwardStage + 1});
+    plan_.numMicroBatches =
+        std::max({plan_.numMicroBatches, action->microBatch + 1, action->backwardMicroBatch + 1});
+    plan_.ranks.back().push_back(*action);
   }
 
   void fail(std::size_t line, std::size_t column, Problem problem) {
@@ -132,7 +131,7 @@ class Reading {
 
   std::string_view text_;
   const std::string& name_;
-  Schedule schedule_;
+  Plan plan_;
   PlanHeader header_;
   std::size_t headerLine_ = 0;  // the first comment
   int cell_ = 0;                // cells of the row that are not blank
@@ -175,22 +174,20 @@ std::string textOf(const std::string& path) {
 
 }  // namespace
 
-Schedule readSchedule(std::string_view text, const std::string& name) {
+Plan readPlan(std::string_view text, const std::string& name) {
   Reading reading(text, name);
-  ReadableSchedule result = reading.run();
+  ReadablePlan result = reading.run();
   if (!result.problems.empty()) throw Error(reading.errors());
-  return std::move(result.schedule);
+  return std::move(result.plan);
 }
 
-ReadableSchedule readReadable(std::string_view text, const std::string& name) {
+ReadablePlan readReadable(std::string_view text, const std::string& name) {
   return Reading(text, name).run();
 }
 
-Schedule readScheduleFile(const std::string& path) {
-  return readSchedule(textOf(path), nameOf(path));
-}
+Plan readScheduleFile(const std::string& path) { return readPlan(textOf(path), nameOf(path)); }
 
-ReadableSchedule readReadableFile(const std::string& path) {
+ReadablePlan readReadableFile(const std::string& path) {
   return readReadable(textOf(path), nameOf(path));
 }
 

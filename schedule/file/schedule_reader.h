@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "schedule/check/problem.h"
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -21,29 +21,29 @@ namespace pipetrace {
 /// (columns are bytes, both counted from 1; ranks and cells are counted from 0, blank cells aside),
 /// for a row without actions, for a bad comment, and for a text without any actions. Whether the
 /// plan can run is check()'s question.
-Schedule readSchedule(std::string_view text, const std::string& name);
+Plan readPlan(std::string_view text, const std::string& name);
 
 /// What could be read of a schedule file, and what could not.
-struct ReadableSchedule {
+struct ReadablePlan {
   /// A cell that is no action is a forward pass of stage -1 here: the others keep their numbers.
-  Schedule schedule;
-  /// In the order of the file, each with its line and column; of more than ProblemList::kMost: so
-  /// many, and a last one that counts the rest. Empty: the schedule is what readSchedule() returns.
+  Plan plan;
+  /// In the order of the file, each with its line and column: the first ProblemList::kMost, and a
+  /// last one that counts the rest. Empty: the plan is what readPlan() returns.
   std::vector<Problem> problems;
 };
 
-/// readSchedule() for those who want to know what is wrong with the rest of a bad file too: throws
+/// readPlan() for those who want to know what is wrong with the rest of a bad file too: throws
 /// for a text without any cells only.
-ReadableSchedule readReadable(std::string_view text, const std::string& name);
+ReadablePlan readReadable(std::string_view text, const std::string& name);
 
 /// The largest file that readScheduleFile() takes: some ten times a plan of 64 ranks and 1024
 /// micro-batches with all its sends and receives.
 inline constexpr std::int64_t kLargestScheduleFile = std::int64_t{64} << 20;
 
-/// Reads the file at `path`, "-": standard input. Throws Error as readSchedule() does, for a file
+/// Reads the file at `path`, "-": standard input. Throws Error as readPlan() does, for a file
 /// that cannot be read, and for one that is larger than kLargestScheduleFile, without reading it.
-Schedule readScheduleFile(const std::string& path);
+Plan readScheduleFile(const std::string& path);
 /// The same as readReadable(): throws for a file that cannot be read, or is too large or empty.
-ReadableSchedule readReadableFile(const std::string& path);
+ReadablePlan readReadableFile(const std::string& path);
 
 }  // namespace pipetrace

@@ -14,7 +14,7 @@ using testing::StartsWith;
 
 std::string errorOf(std::string_view text) {
   try {
-    readSchedule(text, "plan.csv");
+    readPlan(text, "plan.csv");
   } catch (const Error& error) {
     return error.what();
   }
@@ -22,7 +22,7 @@ std::string errorOf(std::string_view text) {
 }
 
 TEST(ScheduleReader, EveryKindOfCellIsUnderstood) {
-  const Schedule schedule = readSchedule(
+  const Plan plan = readPlan(
       "0F1,0B1,12I3,0W2\n(1F7;2B3)OVERLAP_F_B,1SEND_F2,1RECV_F0,2SEND_B4,1RECV_B9\n", "plan.csv");
   const std::vector<Action> first = {{JobKind::kForward, 0, 1},
                                      {JobKind::kBackward, 0, 1},
@@ -33,37 +33,37 @@ TEST(ScheduleReader, EveryKindOfCellIsUnderstood) {
                                       {JobKind::kRecvForward, 1, 0},
                                       {JobKind::kSendBackward, 2, 4},
                                       {JobKind::kRecvBackward, 1, 9}};
-  ASSERT_EQ(schedule.numRanks(), 2);
-  EXPECT_EQ(schedule.ranks[0], first);
-  EXPECT_EQ(schedule.ranks[1], second);
-  EXPECT_EQ(schedule.numStages, 13);
-  EXPECT_EQ(schedule.numMicroBatches, 10);
-  EXPECT_EQ(schedule.name, "plan.csv");
+  ASSERT_EQ(plan.numRanks(), 2);
+  EXPECT_EQ(plan.ranks[0], first);
+  EXPECT_EQ(plan.ranks[1], second);
+  EXPECT_EQ(plan.numStages, 13);
+  EXPECT_EQ(plan.numMicroBatches, 10);
+  EXPECT_EQ(plan.name, "plan.csv");
 }
 
 TEST(ScheduleReader, WriterGivesTheTextBack) {
   const std::string text = "0F0,(0F1;1B0)OVERLAP_F_B,0I1\n2W0,2SEND_F3,1RECV_B0\n";
-  EXPECT_EQ(toCsv(readSchedule(text, "plan.csv")), text);
+  EXPECT_EQ(toCsv(readPlan(text, "plan.csv")), text);
 }
 
 TEST(ScheduleReader, BlankCellsAndWorkOutsideThePlanAreLeftOut) {
-  const Schedule schedule = readSchedule(
+  const Plan plan = readPlan(
       ",0UNSHARD,0F0, ,0B0,0REDUCE_GRAD,\r\n,,1F0\t, 1B0,1REDUCE_GRAD,1RESHARD,1UNSHARD0\r\n\n\n",
       "plan.csv");
-  EXPECT_EQ(toCsv(schedule), "0F0,0B0\n1F0,1B0\n");
+  EXPECT_EQ(toCsv(plan), "0F0,0B0\n1F0,1B0\n");
 }
 
 TEST(ScheduleReader, ByteOrderMarkAndMissingLastNewlineAreNoTrouble) {
-  EXPECT_EQ(toCsv(readSchedule("\xef\xbb\xbf"
-                               "0F0,0B0",
-                               "plan.csv")),
+  EXPECT_EQ(toCsv(readPlan("\xef\xbb\xbf"
+                           "0F0,0B0",
+                           "plan.csv")),
             "0F0,0B0\n");
 }
 
 TEST(ScheduleReader, StagesBelongToTheFirstRankThatHasThem) {
-  const Schedule schedule = readSchedule("0F0,3F0\n1F0,2F0\n", "plan.csv");
-  EXPECT_EQ(schedule.rankOfStage, (std::vector<int>{0, 1, 1, 0}));
-  EXPECT_EQ(readSchedule("2F0\n", "plan.csv").rankOfStage, (std::vector<int>{-1, -1, 0}));
+  const Plan plan = readPlan("0F0,3F0\n1F0,2F0\n", "plan.csv");
+  EXPECT_EQ(plan.rankOfStage, (std::vector<int>{0, 1, 1, 0}));
+  EXPECT_EQ(readPlan("2F0\n", "plan.csv").rankOfStage, (std::vector<int>{-1, -1, 0}));
 }
 
 TEST(ScheduleReader, BadCellsAreNamedWithLineAndColumn) {

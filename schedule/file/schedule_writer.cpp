@@ -4,9 +4,9 @@
 
 namespace pipetrace {
 
-std::string toCsv(const Schedule& schedule) {
-  std::string text = headerFor(schedule);
-  for (const auto& actions : schedule.ranks) {
+std::string toCsv(const Plan& plan) {
+  std::string text = headerFor(plan);
+  for (const auto& actions : plan.ranks) {
     const char* separator = "";
     for (const Action& action : actions) {
       text += separator + toText(action);

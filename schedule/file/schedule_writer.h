@@ -2,13 +2,13 @@
 
 #include <string>
 
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
-/// The schedule as a CSV file: one row a rank, its actions in order; before them a comment with the
-/// name and what the cells cannot say (PlanHeader), of a plan of which there is any such thing.
-/// readSchedule() reads it back.
-std::string toCsv(const Schedule& schedule);
+/// The plan as a schedule file (CSV): one row a rank, its actions in order; before them a comment
+/// with the name and what the cells cannot say (PlanHeader), of a plan of which there is any such
+/// thing. readPlan() reads it back.
+std::string toCsv(const Plan& plan);
 
 }  // namespace pipetrace

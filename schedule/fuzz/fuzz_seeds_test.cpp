@@ -26,9 +26,9 @@ std::string mutated(std::string text, std::mt19937& random) {
 
 TEST(ScheduleFuzzSeeds, EveryBuildersPlanHoldsWhatMustHold) {
   for (const std::string& name : scheduleNames()) {
-    const Schedule plan = buildSchedule(name, 3, 4);
+    const Plan plan = buildSchedule(name, 3, 4);
     fuzz::readAsScheduleFile(toCsv(plan));
-    fuzz::readAsScheduleFile(toCsv(addTransfers(plan, {.credits = 2})));
+    fuzz::readAsScheduleFile(toCsv(addTransfers(CheckedPlan(plan), {.credits = 2})));
   }
 }
 

@@ -20,8 +20,8 @@ void require(bool holds, const char* what) {
   std::abort();
 }
 
-bool hasTransfers(const Schedule& schedule) {
-  for (const auto& actions : schedule.ranks) {
+bool hasTransfers(const Plan& plan) {
+  for (const auto& actions : plan.ranks) {
     for (const Action& action : actions) {
       if (isTransfer(action.kind)) return true;
     }
@@ -29,20 +29,20 @@ bool hasTransfers(const Schedule& schedule) {
   return false;
 }
 
-void writeAndReadAgain(const Schedule& schedule) {
-  const std::string text = toCsv(schedule);
-  const Schedule again = readSchedule(text, schedule.name);
-  require(again.ranks == schedule.ranks, "a written plan has the same actions");
-  require(again.rankOfStage == schedule.rankOfStage, "a written plan has the same places");
-  require(again.rankOfStageReversed == schedule.rankOfStageReversed,
+void writeAndReadAgain(const Plan& plan) {
+  const std::string text = toCsv(plan);
+  const Plan again = readPlan(text, plan.name);
+  require(again.ranks == plan.ranks, "a written plan has the same actions");
+  require(again.rankOfStage == plan.rankOfStage, "a written plan has the same places");
+  require(again.rankOfStageReversed == plan.rankOfStageReversed,
           "a written plan has the same directions");
-  require(again.updates == schedule.updates, "a written plan has the same updates");
+  require(again.updates == plan.updates, "a written plan has the same updates");
   require(toCsv(again) == text, "a plan is written as it was");
 }
 
-void run(const Schedule& schedule, const Costs& costs) {
-  const DryRun dry = dryRun(schedule, costs);
-  const Simulation simulation = simulate(schedule, costs, {.steps = 1, .counters = true});
+void run(const CheckedPlan& plan, const Costs& costs) {
+  const DryRun dry = dryRun(plan, costs);
+  const Simulation simulation = simulate(plan, costs, {.steps = 1, .counters = true});
   require(dry.length == simulation.length, "a dry run is as long as the simulation");
   require(simulation.criticalPath.length() == simulation.length,
           "the critical path is as long as the step");
@@ -51,31 +51,32 @@ void run(const Schedule& schedule, const Costs& costs) {
 }  // namespace
 
 void readAsScheduleFile(const std::string& bytes) {
-  Schedule schedule;
+  Plan plan;
   try {
-    schedule = readSchedule(bytes, "fuzz");
+    plan = readPlan(bytes, "fuzz");
   } catch (const Error&) {
     return;
   }
-  writeAndReadAgain(schedule);
-  const bool isValid = check(schedule).empty();
+  writeAndReadAgain(plan);
+  const bool isValid = check(plan).empty();
   for (const int buffers : {kBlocking, 1, 2}) {
-    const bool runs = check(schedule, {.buffers = buffers}).empty();
+    const bool runs = check(plan, {.buffers = buffers}).empty();
     require(isValid || !runs, "what cannot run cannot run with fewer buffers");
   }
-  check(schedule, {.mostLive = 1, .mostVersions = 1, .mostDistance = 0});
+  check(plan, {.mostLive = 1, .mostVersions = 1, .mostDistance = 0});
   if (!isValid) return;
-  Costs costs = Costs::equal(schedule.numStages, {3, 7, 4, 3});
+  const CheckedPlan checked(plan);
+  Costs costs = Costs::equal(plan.numStages, {3, 7, 4, 3});
   costs.stages.front().message = 5;
   costs.transfer = 2;
   costs.optimizer = 1;
-  run(schedule, costs);
+  run(checked, costs);
   costs.bandwidth = 1e9;
-  run(schedule, costs);
-  if (hasTransfers(schedule)) return;
-  const Schedule full = addTransfers(schedule, {.credits = 1});
+  run(checked, costs);
+  if (hasTransfers(plan)) return;
+  const Plan full = addTransfers(checked, {.credits = 1});
   require(check(full).empty(), "a plan stays valid when its transfers are added");
-  run(full, costs);
+  run(CheckedPlan(full), costs);
   writeAndReadAgain(full);
 }
 

@@ -1,10 +1,12 @@
+#include "schedule/search/auto_schedule.h"
+
 #include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "schedule/builders/builders.h"
+#include "schedule/builders/placements.h"
 #include "schedule/search/placement_search.h"
 #include "schedule/search/plan_candidates.h"
 #include "schedule/simulate/dry_run.h"
@@ -32,7 +34,7 @@ struct Memory {
   std::int64_t least = 0;             // that one micro-batch after the other takes
 };
 
-Memory memoryOf(const Schedule& shape, const Costs& costs) {
+Memory memoryOf(const Plan& shape, const Costs& costs) {
   Memory memory;
   for (const std::vector<int>& stages : shape.stagesByRank()) {
     std::int64_t weights = 0;
@@ -57,11 +59,11 @@ std::vector<std::int64_t> limitsOf(const Memory& memory, std::int64_t limit) {
 
 /// The best of the plans that a search cannot take further.
 struct BestFixed {
-  std::optional<Schedule> plan;
+  std::optional<Plan> plan;
   PlanScore score;
 
-  void offer(const Schedule& candidate, const Costs& costs, std::int64_t limit) {
-    const DryRun run = dryRun(candidate, costs);
+  void offer(const Plan& candidate, const Costs& costs, std::int64_t limit) {
+    const DryRun run = dryRun(CheckedPlan(candidate), costs);
     PlanScore found;
     found.length = run.length - costs.lr - costs.optimizer;
     for (const DryRun::Rank& rank : run.ranks) {
@@ -81,8 +83,8 @@ struct Footprint {
   std::int64_t peakMemory = 0;  // of the rank that holds most
 };
 
-Footprint footprintOf(const Schedule& plan, const Costs& costs) {
-  const DryRun run = dryRun(plan, costs);
+Footprint footprintOf(const Plan& plan, const Costs& costs) {
+  const DryRun run = dryRun(CheckedPlan(plan), costs);
   Footprint found{.length = run.length};
   for (const DryRun::Rank& rank : run.ranks) {
     found.longestSpan = std::max(found.longestSpan, rank.last - rank.first);
@@ -93,9 +95,9 @@ Footprint footprintOf(const Schedule& plan, const Costs& costs) {
 
 /// `plan`, or a builder's plan that is as short and holds less: searching for time alone ends at
 /// any of the plans that share the length.
-Schedule leanestAsShort(Schedule plan, const std::vector<Schedule>& built, const Costs& costs) {
+Plan leanestAsShort(Plan plan, const std::vector<Plan>& built, const Costs& costs) {
   Footprint least = footprintOf(plan, costs);
-  for (const Schedule& candidate : built) {
+  for (const Plan& candidate : built) {
     const Footprint found = footprintOf(candidate, costs);
     if (found.length > least.length || found.longestSpan > least.longestSpan) continue;
     if (found.peakMemory >= least.peakMemory) continue;
@@ -107,9 +109,9 @@ Schedule leanestAsShort(Schedule plan, const std::vector<Schedule>& built, const
 
 }  // namespace
 
-Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
-                      const AutoOptions& options) {
-  std::vector<Schedule> shapes = {loopedStages("auto", ranks, microBatches, chunks)};
+Plan autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
+                  const AutoOptions& options) {
+  std::vector<Plan> shapes = {loopedStages("auto", ranks, microBatches, chunks)};
   if (chunks == 2) shapes.push_back(vShapedStages("auto", ranks, microBatches));
   if (costs.stages.size() < static_cast<std::size_t>(shapes[0].numStages)) {
     throw Error("cannot plan auto: the costs have " + std::to_string(costs.stages.size()) +
@@ -118,7 +120,7 @@ Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& cost
   }
   std::vector<PlacementSearch> searches;
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for (const Schedule& shape : shapes) {
+  for (const Plan& shape : shapes) {
     const Memory memory = memoryOf(shape, costs);
     least = std::min(least, memory.least);
     if (options.memoryLimit != 0 && memory.least > options.memoryLimit) continue;
@@ -130,8 +132,8 @@ Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& cost
                 " on one rank");
   }
   BestFixed fixed;
-  const std::vector<Schedule> built = builtPlans(ranks, microBatches, chunks);
-  for (const Schedule& plan : built) {
+  const std::vector<Plan> built = builtPlans(ranks, microBatches, chunks);
+  for (const Plan& plan : built) {
     if (!PlanModel::covers(plan)) fixed.offer(plan, costs, options.memoryLimit);
     for (PlacementSearch& search : searches) search.offer(plan);
   }
@@ -146,7 +148,7 @@ Schedule autoSchedule(int ranks, int microBatches, int chunks, const Costs& cost
   for (PlacementSearch& search : searches) {
     if (*search.score() < *best->score()) best = &search;
   }
-  Schedule plan = fixed.plan && fixed.score < *best->score() ? *fixed.plan : best->best();
+  Plan plan = fixed.plan && fixed.score < *best->score() ? *fixed.plan : best->best();
   if (jobs <= kMostComparedJobs) plan = leanestAsShort(std::move(plan), built, costs);
   plan.name = "auto (" + plan.name + ")";
   return plan;

@@ -1,3 +1,5 @@
+#include "schedule/search/auto_schedule.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -6,6 +8,7 @@
 #include <random>
 
 #include "schedule/builders/builders.h"
+#include "schedule/builders/placements.h"
 #include "schedule/check/check.h"
 #include "schedule/search/plan_candidates.h"
 #include "schedule/search/plan_model.h"
@@ -72,18 +75,18 @@ TEST_P(AutoScheduleOfRandomCosts, IsNeverLongerThanAnyBuilderWithinTheLimit) {
     const Costs costs = randomCosts(ranks * chunks, dice);
     SCOPED_TRACE("set " + std::to_string(n));
     std::vector<DryRun> built;
-    for (const Schedule& plan : builtPlans(ranks, microBatches, chunks)) {
-      built.push_back(dryRun(plan, costs));
+    for (const Plan& plan : builtPlans(ranks, microBatches, chunks)) {
+      built.push_back(dryRun(CheckedPlan(plan), costs));
     }
     // What one of them needs, or no limit.
     const int chosen = dice.roll(0, static_cast<int>(built.size()));
     const bool isLimited = chosen < static_cast<int>(built.size());
     const std::int64_t limit = isLimited ? peakOf(built[static_cast<std::size_t>(chosen)]) : 0;
 
-    const Schedule plan = autoSchedule(ranks, microBatches, chunks, costs, {limit});
+    const Plan plan = autoSchedule(ranks, microBatches, chunks, costs, {limit});
     const auto problems = check(plan);
     ASSERT_TRUE(problems.empty()) << plan.name << ": " << toText(problems.front());
-    const DryRun run = dryRun(plan, costs);
+    const DryRun run = dryRun(CheckedPlan(plan), costs);
     if (isLimited) {
       EXPECT_LE(peakOf(run), limit) << plan.name;
     }
@@ -107,8 +110,8 @@ Costs paperCosts() {
 }
 
 double paperBubble(int activations) {
-  const Schedule plan = autoSchedule(8, 24, 1, paperCosts(), {activations * 201216LL});
-  const DryRun run = dryRun(plan, paperCosts());
+  const Plan plan = autoSchedule(8, 24, 1, paperCosts(), {activations * 201216LL});
+  const DryRun run = dryRun(CheckedPlan(plan), paperCosts());
   EXPECT_LE(peakOf(run), activations * 201216LL);
   return run.spanBubble();
 }
@@ -191,8 +194,8 @@ TEST(AutoSchedule, SmallPlansAreAsShortAsAnyPlan) {
     }
     const std::int64_t limit = 100 * dice.roll(1, microBatches + 1);
     const Nanoseconds shortest = shortestOfAll(ranks, microBatches, costs, limit);
-    const Schedule plan = autoSchedule(ranks, microBatches, 1, costs, {10'000 + limit});
-    const Nanoseconds length = dryRun(plan, costs).length;
+    const Plan plan = autoSchedule(ranks, microBatches, 1, costs, {10'000 + limit});
+    const Nanoseconds length = dryRun(CheckedPlan(plan), costs).length;
     EXPECT_GE(length, shortest);
     EXPECT_LE(static_cast<double>(length), 1.02 * static_cast<double>(shortest));
     if (length == shortest) ++optimal;
@@ -206,8 +209,8 @@ TEST(AutoSchedule, NoBuilderIsAsShortAndHoldsLess) {
       const int m = 2 * p;
       const Costs costs = Costs::equal(p * chunks, {1000, 2000, 1000, 1000});
       const DryRun found = dryRun(autoSchedule(p, m, chunks, costs), costs);
-      for (const Schedule& plan : builtPlans(p, m, chunks)) {
-        const DryRun built = dryRun(plan, costs);
+      for (const Plan& plan : builtPlans(p, m, chunks)) {
+        const DryRun built = dryRun(CheckedPlan(plan), costs);
         if (built.length > found.length || built.spanBubble() > found.spanBubble()) continue;
         EXPECT_LE(peakOf(found), peakOf(built)) << plan.name << " p=" << p << " v=" << chunks;
       }
@@ -218,8 +221,8 @@ TEST(AutoSchedule, NoBuilderIsAsShortAndHoldsLess) {
 TEST(AutoSchedule, TheSameInputGivesTheSamePlan) {
   Dice dice(3);
   const Costs costs = randomCosts(10, dice);
-  const Schedule first = autoSchedule(5, 9, 2, costs, {2500});
-  const Schedule second = autoSchedule(5, 9, 2, costs, {2500});
+  const Plan first = autoSchedule(5, 9, 2, costs, {2500});
+  const Plan second = autoSchedule(5, 9, 2, costs, {2500});
   EXPECT_EQ(first.ranks, second.ranks);
   EXPECT_EQ(first.name, second.name);
   EXPECT_EQ(first.name.substr(0, 6), "auto (");
@@ -234,9 +237,9 @@ TEST(AutoSchedule, TheLeastMemoryIsEnoughAndLessIsAnErrorThatNamesIt) {
                                  .freedByInput = 30,
                                  .weights = 1000});
   costs.stages[1].activation = 90;
-  const Schedule plan = autoSchedule(3, 4, 1, costs, {1090});
+  const Plan plan = autoSchedule(3, 4, 1, costs, {1090});
   EXPECT_TRUE(check(plan).empty());
-  EXPECT_EQ(peakOf(dryRun(plan, costs)), 1090);
+  EXPECT_EQ(peakOf(dryRun(CheckedPlan(plan), costs)), 1090);
   try {
     autoSchedule(3, 4, 1, costs, {1089});
     FAIL();
@@ -252,7 +255,7 @@ TEST(AutoSchedule, ASecondPlacementIsTakenWhereTheFirstDoesNotFit) {
   Costs costs = Costs::equal(4, {1, 2, 1, 1});
   costs.stages[0].weights = 10;
   costs.stages[2].weights = 10;
-  const Schedule plan = autoSchedule(2, 3, 2, costs, {12});
+  const Plan plan = autoSchedule(2, 3, 2, costs, {12});
   EXPECT_EQ(plan.rankOfStage, (std::vector<int>{0, 1, 1, 0}));
 }
 
@@ -266,8 +269,8 @@ TEST(AutoSchedule, LargePlansAreBuilt) {
   for (const int chunks : {1, 2}) {
     Costs costs = Costs::equal(64 * chunks, {18522, 27423, 18086, 9337});
     costs.transfer = 601;
-    const Schedule plan = autoSchedule(64, 1024, chunks, costs, {64 * chunks});
-    const DryRun run = dryRun(plan, costs);
+    const Plan plan = autoSchedule(64, 1024, chunks, costs, {64 * chunks});
+    const DryRun run = dryRun(CheckedPlan(plan), costs);
     EXPECT_LE(peakOf(run), 64 * chunks);
     EXPECT_LE(run.length, dryRun(chunks == 1 ? zbH1(64, 1024) : vMin(64, 1024), costs).length);
   }

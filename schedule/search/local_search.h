@@ -6,7 +6,7 @@ namespace pipetrace {
 
 /// When a search for a better plan stops.
 struct SearchBudget {
-  long long jobs = 0;    ///< so many jobs timed, over all plans tried
+  long long jobs = 0;    ///< how many jobs are timed, over all plans tried
   PlanScore lowerBound;  ///< what no plan can beat: length, and longest span
 };
 

@@ -15,7 +15,7 @@ Nanoseconds leastInput(const StageCosts& stage) {
 
 }  // namespace
 
-PlanScore lowerBound(const Schedule& shape, const Costs& costs) {
+PlanScore lowerBound(const Plan& shape, const Costs& costs) {
   const auto stages = static_cast<std::size_t>(shape.numStages);
   const auto hop = [&](std::size_t s) {  // from stage s to s + 1, or back
     return shape.rankOfStage[s] == shape.rankOfStage[s + 1] ? 0 : costs.transfer;

@@ -12,12 +12,12 @@
 namespace pipetrace {
 namespace {
 
-/// So many orders, the best, are squeezed in every way.
+/// The best orders, this many, are squeezed in every way.
 constexpr std::size_t kOrdersInDetail = 4;
 /// With less, a search would only cost time.
 constexpr long long kFewestPlans = 40;
 
-long long jobsOf(const Schedule& shape) { return 3LL * shape.numStages * shape.numMicroBatches; }
+long long jobsOf(const Plan& shape) { return 3LL * shape.numStages * shape.numMicroBatches; }
 
 /// squeeze() knows no bandwidth: messages take it as part of their transfer.
 Costs withWireInTransfer(Costs costs) {
@@ -30,7 +30,7 @@ Costs withWireInTransfer(Costs costs) {
 
 }  // namespace
 
-PlacementSearch::PlacementSearch(const Schedule& shape, const Costs& costs,
+PlacementSearch::PlacementSearch(const Plan& shape, const Costs& costs,
                                  std::vector<std::int64_t> limits)
     : shape_(shape),
       costs_(costs),
@@ -62,7 +62,7 @@ bool PlacementSearch::take(const JobOrders& orders, const std::string& origin) {
   return true;
 }
 
-void PlacementSearch::offer(const Schedule& plan) {
+void PlacementSearch::offer(const Plan& plan) {
   if (plan.isBidirectional() || plan.rankOfStage != shape_.rankOfStage) return;
   if (PlanModel::covers(plan)) take(model_.ordersOf(plan), plan.name);
   orders_.push_back({orderOf(plan), std::nullopt});
@@ -101,7 +101,7 @@ void PlacementSearch::squeezeOrder(Order& order, const Way& way) {
 void PlacementSearch::squeezeOrders(long long jobs) {
   const long long each = jobsOf(shape_);
   if (isOptimal() || jobs < each) return;
-  for (Schedule& order : blockOrders(shape_, squeezeCosts_)) {
+  for (Plan& order : blockOrders(shape_, squeezeCosts_)) {
     order.name = "squeezed block";
     orders_.push_back({std::move(order), std::nullopt});
   }
@@ -173,8 +173,8 @@ void PlacementSearch::mergeHalves() {
   }
 }
 
-Schedule PlacementSearch::best() const {
-  Schedule plan = model_.scheduleOf(best_);
+Plan PlacementSearch::best() const {
+  Plan plan = model_.planOf(best_);
   plan.name = origin_;
   return plan;
 }

@@ -14,24 +14,24 @@ namespace pipetrace {
 class PlacementSearch {
  public:
   /// `limits`, by rank: what activations may take. `costs` must outlive the search.
-  PlacementSearch(const Schedule& shape, const Costs& costs, std::vector<std::int64_t> limits);
+  PlacementSearch(const Plan& shape, const Costs& costs, std::vector<std::int64_t> limits);
 
   /// Takes notice of plans of this placement only. Those that do not keep the limits, or that the
   /// model does not cover, serve as orders.
-  void offer(const Schedule& plan);
-  /// Squeezes orders, those of the plans offered among them, until about so many jobs were placed.
+  void offer(const Plan& plan);
+  /// Squeezes orders, those of the plans offered among them, until about `jobs` were placed.
   void squeezeOrders(long long jobs);
-  /// Improves the best plan until about so many jobs were timed.
+  /// Improves the best plan until about `jobs` were timed.
   void improveBest(long long jobs);
 
   bool isOptimal() const;
   const std::optional<PlanScore>& score() const { return bestScore_; }
   /// The best plan, whose name is what it came from; there must be one.
-  Schedule best() const;
+  Plan best() const;
 
  private:
   struct Order {
-    Schedule jobs;
+    Plan jobs;
     std::optional<PlanScore> score;
   };
   /// As SqueezeOptions; whether backward passes stay whole where that is shorter.
@@ -48,7 +48,7 @@ class PlacementSearch {
   bool take(const JobOrders& orders, const std::string& origin);
   void mergeHalves();
 
-  Schedule shape_;
+  Plan shape_;
   const Costs& costs_;
   Costs squeezeCosts_;
   Costs wholeCosts_;

@@ -24,7 +24,7 @@ constexpr Pace kOneStagePaces[] = {{1, 1, 0}, {1, 2, 0}, {2, 2, 0}, {2, 3, 0},
 constexpr Pace kPaces[] = {{1, 1, 0},  {1, 1, 5}, {1, 1, 10}, {1, 1, 20},
                            {1, 1, 40}, {1, 2, 0}, {2, 2, 0}};
 
-BuildingBlock blockOf(const Schedule& shape, const Costs& costs, const Pace& pace) {
+BuildingBlock blockOf(const Plan& shape, const Costs& costs, const Pace& pace) {
   const auto stages = static_cast<std::size_t>(shape.numStages);
   BuildingBlock block;
   for (const std::vector<int>& ofRank : shape.stagesByRank()) {
@@ -54,8 +54,8 @@ BuildingBlock blockOf(const Schedule& shape, const Costs& costs, const Pace& pac
 
 }  // namespace
 
-std::vector<Schedule> builtPlans(int ranks, int microBatches, int chunks) {
-  std::vector<Schedule> plans;
+std::vector<Plan> builtPlans(int ranks, int microBatches, int chunks) {
+  std::vector<Plan> plans;
   if (chunks == 1) {
     for (const auto build : {oneFOneB, eagerOneFOneB, fThenB, gPipe, zbH1, zbH2, dualPipe}) {
       plans.push_back(build(ranks, microBatches));
@@ -72,7 +72,7 @@ std::vector<Schedule> builtPlans(int ranks, int microBatches, int chunks) {
   return plans;
 }
 
-Schedule oneAfterTheOther(Schedule shape) {
+Plan oneAfterTheOther(Plan shape) {
   for (int m = 0; m < shape.numMicroBatches; ++m) {
     for (int s = 0; s < shape.numStages; ++s) {
       const auto rank = static_cast<std::size_t>(shape.rankOfStage[static_cast<std::size_t>(s)]);
@@ -86,7 +86,7 @@ Schedule oneAfterTheOther(Schedule shape) {
   return shape;
 }
 
-Schedule orderOf(Schedule plan) {
+Plan orderOf(Plan plan) {
   for (std::vector<Action>& row : plan.ranks) {
     std::vector<Action> order;
     order.reserve(row.size());
@@ -106,8 +106,8 @@ Schedule orderOf(Schedule plan) {
   return plan;
 }
 
-std::vector<Schedule> blockOrders(const Schedule& shape, const Costs& costs) {
-  std::vector<Schedule> orders;
+std::vector<Plan> blockOrders(const Plan& shape, const Costs& costs) {
+  std::vector<Plan> orders;
   const auto add = [&](const Pace& pace) {
     orders.push_back(repeat(shape, blockOf(shape, costs, pace)));
   };

@@ -15,7 +15,7 @@ bool isBackward(JobKind kind) {
 
 }  // namespace
 
-PlanModel::PlanModel(const Schedule& shape, const Costs& costs, std::vector<std::int64_t> limits)
+PlanModel::PlanModel(const Plan& shape, const Costs& costs, std::vector<std::int64_t> limits)
     : limits_(std::move(limits)) {
   shape_.name = shape.name;
   shape_.numStages = shape.numStages;
@@ -53,9 +53,9 @@ PlanModel::Link PlanModel::linkBetween(int from, int to, const Costs& costs) con
   return link;
 }
 
-bool PlanModel::covers(const Schedule& schedule) {
-  if (schedule.isBidirectional() || schedule.updates.every != 0) return false;
-  for (const auto& row : schedule.ranks) {
+bool PlanModel::covers(const Plan& plan) {
+  if (plan.isBidirectional() || plan.updates.every != 0) return false;
+  for (const auto& row : plan.ranks) {
     for (const Action& action : row) {
       if (action.kind == JobKind::kForwardBackward) return false;
     }
@@ -63,9 +63,9 @@ bool PlanModel::covers(const Schedule& schedule) {
   return true;
 }
 
-JobOrders PlanModel::ordersOf(const Schedule& schedule) const {
+JobOrders PlanModel::ordersOf(const Plan& plan) const {
   JobOrders orders;
-  for (const auto& row : schedule.ranks) {
+  for (const auto& row : plan.ranks) {
     auto& jobs = orders.emplace_back();
     jobs.reserve(row.size());
     for (const Action& a : row) {
@@ -75,15 +75,15 @@ JobOrders PlanModel::ordersOf(const Schedule& schedule) const {
   return orders;
 }
 
-Schedule PlanModel::scheduleOf(const JobOrders& orders) const {
-  Schedule schedule = shape_;
+Plan PlanModel::planOf(const JobOrders& orders) const {
+  Plan plan = shape_;
   for (std::size_t r = 0; r < orders.size(); ++r) {
-    schedule.ranks[r].reserve(orders[r].size());
+    plan.ranks[r].reserve(orders[r].size());
     for (const PlanJob& job : orders[r]) {
-      schedule.ranks[r].push_back({job.kind, job.stage, job.slot % numMicroBatches()});
+      plan.ranks[r].push_back({job.kind, job.stage, job.slot % numMicroBatches()});
     }
   }
-  return schedule;
+  return plan;
 }
 
 bool PlanModel::keepsLimit(std::size_t rank, const std::vector<PlanJob>& jobs) const {

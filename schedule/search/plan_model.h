@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -43,12 +43,12 @@ struct PlanTimes {
 class PlanModel {
  public:
   /// `shape` gives sizes and placement; `limits`, by rank, what activations may take.
-  PlanModel(const Schedule& shape, const Costs& costs, std::vector<std::int64_t> limits);
+  PlanModel(const Plan& shape, const Costs& costs, std::vector<std::int64_t> limits);
 
-  static bool covers(const Schedule& schedule);
-  JobOrders ordersOf(const Schedule& schedule) const;
+  static bool covers(const Plan& plan);
+  JobOrders ordersOf(const Plan& plan) const;
   /// With the name and placement of `shape`.
-  Schedule scheduleOf(const JobOrders& orders) const;
+  Plan planOf(const JobOrders& orders) const;
 
   /// False, and `score` as it was, when the orders deadlock or put work before its input.
   bool evaluate(const JobOrders& orders, PlanTimes& times, PlanScore& score);
@@ -91,7 +91,7 @@ class PlanModel {
   void hand(const Link& link, Nanoseconds end, std::vector<Nanoseconds>& arrivals, std::size_t slot,
             JobKind kind, const JobOrders& orders, int toStage);
 
-  Schedule shape_;  // without actions
+  Plan shape_;  // without actions
   std::vector<std::int64_t> limits_;
   std::vector<std::array<Nanoseconds, 4>> lengths_;       // by stage and indexOf()
   std::vector<std::array<std::int64_t, 4>> memoryBegin_;  // what a job takes and gives back

@@ -46,7 +46,7 @@ void forManyPlans(const See& see) {
     const int microBatches = 1 + static_cast<int>(random() % 12);
     const int chunks = 1 + static_cast<int>(random() % 3);
     const Costs costs = randomCosts(ranks * chunks, random);
-    for (const Schedule& plan : builtPlans(ranks, microBatches, chunks)) {
+    for (const Plan& plan : builtPlans(ranks, microBatches, chunks)) {
       SCOPED_TRACE(plan.name + " p=" + std::to_string(ranks) +
                    " m=" + std::to_string(microBatches) + " v=" + std::to_string(chunks));
       if (PlanModel::covers(plan)) see(plan, costs);
@@ -55,8 +55,8 @@ void forManyPlans(const See& see) {
 }
 
 TEST(PlanModel, TimesAreThoseOfTheDryRun) {
-  forManyPlans([](const Schedule& plan, const Costs& costs) {
-    const DryRun run = dryRun(plan, costs);
+  forManyPlans([](const Plan& plan, const Costs& costs) {
+    const DryRun run = dryRun(CheckedPlan(plan), costs);
     PlanModel model(plan, costs, peaksOf(run));
     PlanTimes times;
     PlanScore score;
@@ -68,13 +68,13 @@ TEST(PlanModel, TimesAreThoseOfTheDryRun) {
       longest = std::max(longest, run.ranks[r].last - run.ranks[r].first);
     }
     EXPECT_EQ(score.longestSpan, longest);
-    EXPECT_EQ(model.scheduleOf(model.ordersOf(plan)).ranks, plan.ranks);
+    EXPECT_EQ(model.planOf(model.ordersOf(plan)).ranks, plan.ranks);
   });
 }
 
 TEST(PlanModel, LimitsAreKeptFromThePeakOfTheDryRunOn) {
-  forManyPlans([](const Schedule& plan, const Costs& costs) {
-    std::vector<std::int64_t> limits = peaksOf(dryRun(plan, costs));
+  forManyPlans([](const Plan& plan, const Costs& costs) {
+    std::vector<std::int64_t> limits = peaksOf(dryRun(CheckedPlan(plan), costs));
     PlanModel enough(plan, costs, limits);
     EXPECT_TRUE(enough.keepsLimits(enough.ordersOf(plan)));
     --limits.back();
@@ -84,7 +84,7 @@ TEST(PlanModel, LimitsAreKeptFromThePeakOfTheDryRunOn) {
 }
 
 TEST(PlanModel, OrdersThatDeadlockHaveNoTimes) {
-  const Schedule plan = oneFOneB(2, 2);
+  const Plan plan = oneFOneB(2, 2);
   const Costs costs = Costs::equal(2, {1, 2, 1, 1});
   PlanModel model(plan, costs, {9, 9});
   PlanTimes times;
@@ -101,7 +101,7 @@ TEST(PlanModel, OrdersThatDeadlockHaveNoTimes) {
 }
 
 TEST(LowerBound, NoPlanIsShorterAndNoLongestSpan) {
-  forManyPlans([](const Schedule& plan, const Costs& costs) {
+  forManyPlans([](const Plan& plan, const Costs& costs) {
     const PlanScore bound = lowerBound(plan, costs);
     PlanModel model(plan, costs, std::vector<std::int64_t>(plan.ranks.size(), 1 << 30));
     PlanTimes times;
@@ -122,12 +122,12 @@ TEST(LowerBound, IsReachedByZeroBubbleAndByOneMicroBatch) {
 TEST(LocalSearch, MakesPlansShorterWithinTheLimitsAndNeverLonger) {
   int shorter = 0;
   int plans = 0;
-  forManyPlans([&](const Schedule& plan, const Costs& costs) {
-    const DryRun run = dryRun(plan, costs);
+  forManyPlans([&](const Plan& plan, const Costs& costs) {
+    const DryRun run = dryRun(CheckedPlan(plan), costs);
     PlanModel model(plan, costs, peaksOf(run));
     JobOrders orders = model.ordersOf(plan);
     const PlanScore score = improve(model, orders, {20'000, lowerBound(plan, costs)});
-    const DryRun improved = dryRun(model.scheduleOf(orders), costs);
+    const DryRun improved = dryRun(model.planOf(orders), costs);
     EXPECT_EQ(improved.length, score.length);
     EXPECT_LE(improved.length, run.length);
     EXPECT_TRUE(model.keepsLimits(orders));

@@ -1,6 +1,173 @@
 #include "schedule/simulate/critical_path.h"
 
+#include <algorithm>
+
+#include "schedule/simulate/plan_timing.h"
+
 namespace pipetrace {
+namespace {
+
+using Link = CriticalPath::Link;
+constexpr int kNone = PlanTiming::kNone;
+
+/// Goes back from the last end, and finds for each link the one that it waited for.
+class WayBack {
+ public:
+  WayBack(const Plan& plan, const Costs& costs, const PlanTiming& timing,
+          const std::vector<Nanoseconds>& begins)
+      : plan_(plan), costs_(costs), timing_(timing), begins_(begins) {}
+
+  CriticalPath from(int rank, Nanoseconds end) {
+    const auto size = static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size());
+    now_ = end;
+    if (plan_.updates.every == 0) addJob(JobKind::kOptimizer, rank, costs_.optimizer);
+    goBackOnRank(rank, size);
+    while (next_ != kNone) {
+      if (isMessage_) {
+        visitMessage(next_);
+      } else {
+        visitAction(next_);
+      }
+    }
+    std::reverse(path_.links.begin(), path_.links.end());
+    return std::move(path_);
+  }
+
+ private:
+  void add(Link link) {
+    link.end = now_;
+    now_ = link.begin;
+    if (link.begin == link.end) return;
+    path_.links.push_back(std::move(link));
+  }
+
+  void addJob(JobKind kind, int rank, Nanoseconds cost, WaitReason reason = WaitReason::kRank) {
+    add({.kind = kind,
+         .rank = rank,
+         .text = std::string(logName(kind)),
+         .begin = now_ - cost,
+         .reason = reason});
+  }
+
+  /// To what the rank did before `cell`. Updates of the weights come after the sends of the
+  /// backward pass that they follow.
+  void goBackOnRank(int rank, int cell, bool isForTransfer = false) {
+    isMessage_ = false;
+    next_ = kNone;
+    while (--cell >= 0) {
+      const int number = timing_.numberOf({rank, cell});
+      if (isTransfer(timing_.action(number).kind)) continue;
+      next_ = number;
+      if (isForTransfer) return;
+      addJob(JobKind::kOptimizer, rank, timing_.updatesAfter(number) * costs_.optimizer);
+      return;
+    }
+    addJob(JobKind::kLr, rank, costs_.lr, WaitReason::kStepBegin);
+  }
+
+  /// When the rank was free for the action.
+  Nanoseconds freeBefore(PlanIndex::Position position) const {
+    for (int cell = position.cell - 1; cell >= 0; --cell) {
+      const int number = timing_.numberOf({position.rank, cell});
+      if (isTransfer(timing_.action(number).kind)) continue;
+      return timing_.span(number).end + timing_.updatesAfter(number) * costs_.optimizer;
+    }
+    return begins_[static_cast<std::size_t>(position.rank)] + costs_.lr;
+  }
+
+  void visitAction(int number) {
+    const PlanIndex::Position position = timing_.positionOf(number);
+    Link link{.kind = timing_.action(number).kind,
+              .rank = position.rank,
+              .cell = position.cell,
+              .text = toText(timing_.action(number)),
+              .begin = timing_.span(number).begin,
+              .reason = WaitReason::kRank};
+    const Nanoseconds free = freeBefore(position);
+    int message = kNone;
+    for (int which = 0; which < 2 && link.begin > free; ++which) {
+      const int input = timing_.inputOf(number, which);
+      if (input != kNone && timing_.transfer(input).end == link.begin) message = input;
+    }
+    if (message != kNone) link.reason = WaitReason::kMessage;
+    const bool isFirst =
+        message == kNone && costs_.lr == 0 && free == link.begin && isFirstOnRank(position);
+    if (isFirst) link.reason = WaitReason::kStepBegin;
+    add(std::move(link));
+    if (message == kNone) return goBackOnRank(position.rank, position.cell);
+    isMessage_ = true;
+    next_ = message;
+  }
+
+  bool isFirstOnRank(PlanIndex::Position position) const {
+    const auto& actions = plan_.ranks[static_cast<std::size_t>(position.rank)];
+    return std::all_of(actions.begin(), actions.begin() + position.cell,
+                       [](const Action& a) { return isTransfer(a.kind); });
+  }
+
+  void visitMessage(int message) {
+    const PlanTiming::Transfer& moved = timing_.transfer(message);
+    const Action& maker = timing_.action(PlanTiming::makerOf(message));
+    const PlannedMessages made = messagesFrom(maker);
+    const Action send = sendOf(made.list[PlanTiming::isForward(message) ? 0 : made.count - 1]);
+    const int sender = timing_.rankOf(PlanTiming::makerOf(message));
+    const int receiver = timing_.rankOf(moved.user);
+    Link link{.kind = send.kind,
+              .rank = sender,
+              .peer = receiver,
+              .text = toText(send),
+              .begin = moved.begin};
+    link.reason = moved.begin == moved.sent     ? WaitReason::kMaker
+                  : moved.begin == moved.posted ? WaitReason::kReceive
+                                                : WaitReason::kLink;
+    const WaitReason reason = link.reason;
+    add(std::move(link));
+    if (reason == WaitReason::kLink) {
+      next_ = messageBefore(message);
+    } else if (reason == WaitReason::kReceive) {
+      goBackOnRank(receiver, timing_.positionOf(moved.receive).cell, true);
+    } else if (moved.send != kNone) {
+      goBackOnRank(sender, timing_.positionOf(moved.send).cell, true);
+    } else {
+      isMessage_ = false;
+      next_ = PlanTiming::makerOf(message);
+    }
+  }
+
+  /// The one that kept the link busy before this one; kNone: one of the step before.
+  int messageBefore(int message) const {
+    const int sender = timing_.rankOf(PlanTiming::makerOf(message));
+    const int receiver = timing_.rankOf(timing_.transfer(message).user);
+    const auto isOfLink = [&](int other) {
+      const int user = timing_.transfer(other).user;
+      return user != kNone && timing_.rankOf(user) == receiver;
+    };
+    const int first = timing_.numberOf({sender, 0});
+    if (!timing_.hasTransfers()) {
+      for (int other = message - 1; other >= 2 * first; --other) {
+        if (isOfLink(other)) return other;
+      }
+      return kNone;
+    }
+    for (int number = timing_.transfer(message).send - 1; number >= first; --number) {
+      if (!isSend(timing_.action(number).kind)) continue;
+      const int other = timing_.messageOfTransfer(number);
+      if (isOfLink(other)) return other;
+    }
+    return kNone;
+  }
+
+  const Plan& plan_;
+  const Costs& costs_;
+  const PlanTiming& timing_;
+  const std::vector<Nanoseconds>& begins_;
+  CriticalPath path_;
+  Nanoseconds now_ = 0;  // start of the link found last
+  int next_ = kNone;     // number of an action, or of a message
+  bool isMessage_ = false;
+};
+
+}  // namespace
 
 std::string_view toText(WaitReason reason) {
   switch (reason) {
@@ -18,6 +185,13 @@ std::map<JobKind, Nanoseconds> CriticalPath::totals() const {
   std::map<JobKind, Nanoseconds> totals;
   for (const Link& link : links) totals[link.kind] += link.end - link.begin;
   return totals;
+}
+
+CriticalPath findCriticalPath(const Plan& plan, const Costs& costs, const PlanTiming& timing,
+                              const std::vector<Nanoseconds>& begins,
+                              const std::vector<Nanoseconds>& ends) {
+  const auto last = std::max_element(ends.begin(), ends.end());
+  return WayBack(plan, costs, timing, begins).from(static_cast<int>(last - ends.begin()), *last);
 }
 
 }  // namespace pipetrace

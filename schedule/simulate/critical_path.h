@@ -5,10 +5,14 @@
 #include <string_view>
 #include <vector>
 
+#include "schedule/costs.h"
+#include "schedule/plan.h"
 #include "trace/job_kind.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
+
+class PlanTiming;
 
 /// Why a link of the critical path did not begin earlier.
 enum class WaitReason {
@@ -21,8 +25,8 @@ enum class WaitReason {
 };
 std::string_view toText(WaitReason reason);
 
-/// What a step's length is made of: a chain of jobs and messages without gaps, from the begin of
-/// the step on the rank of the first to the end of the last job of all.
+/// A chain of jobs and messages without gaps that makes up a step's length: from the start of the
+/// step, on the rank of the first link, to the end of the last job of all.
 struct CriticalPath {
   struct Link {
     JobKind kind = JobKind::kForward;  ///< a job of the compute lane, or send_* for a message
@@ -40,5 +44,12 @@ struct CriticalPath {
   /// How much of the length is spent on each kind; the sum is length().
   std::map<JobKind, Nanoseconds> totals() const;
 };
+
+/// The critical path of the step that `timing` ran last. begins[r] is when rank r began it, before
+/// its `lr`, ends[r] when it ended it, after its last `optimizer`. Where a job could not have begun
+/// earlier for two reasons, its rank counts.
+CriticalPath findCriticalPath(const Plan& plan, const Costs& costs, const PlanTiming& timing,
+                              const std::vector<Nanoseconds>& begins,
+                              const std::vector<Nanoseconds>& ends);
 
 }  // namespace pipetrace

@@ -60,11 +60,11 @@ TEST(CriticalPath, LateReceiveIsAReason) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 5;
   // Rank 1 posts the receive of micro-batch 1 when it is done with 0, though it was sent at 20.
-  const Schedule plan = readSchedule(
+  const Plan plan = readPlan(
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
       "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n",
       "plan.csv");
-  const Simulation result = simulate(plan, costs);
+  const Simulation result = simulate(CheckedPlan(plan), costs);
   EXPECT_EQ(result.length, 105);
   EXPECT_THAT(
       linksOf(result.criticalPath),
@@ -79,8 +79,8 @@ TEST(CriticalPath, HasNoGapsAndIsAsLongAsTheStep) {
   const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
   for (const std::string& name : scheduleNames()) {
     for (int round = 0; round < 8; ++round) {
-      Schedule plan = buildSchedule(name, 1 + below(5), 1 + below(9));
-      if (round % 2 == 1) plan = addTransfers(plan, {.credits = below(3)});
+      Plan plan = buildSchedule(name, 1 + below(5), 1 + below(9));
+      if (round % 2 == 1) plan = addTransfers(CheckedPlan(plan), {.credits = below(3)});
       Costs costs;
       for (int s = 0; s < plan.numStages; ++s) {
         costs.stages.push_back({1 + below(9), 1 + below(20), 1 + below(9), 1 + below(9)});
@@ -90,7 +90,7 @@ TEST(CriticalPath, HasNoGapsAndIsAsLongAsTheStep) {
       costs.lr = below(3);
       costs.optimizer = below(5);
       costs.bandwidth = round % 3 == 0 ? 2e9 : 0;
-      const Simulation result = simulate(plan, costs, {.begin = 50});
+      const Simulation result = simulate(CheckedPlan(plan), costs, {.begin = 50});
       const auto& links = result.criticalPath.links;
       ASSERT_FALSE(links.empty());
       EXPECT_EQ(links.front().begin, 50) << name;

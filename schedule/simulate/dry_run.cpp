@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedule/simulate/held_memory.h"
+#include "schedule/check/held_memory.h"
 #include "schedule/simulate/plan_timing.h"
 
 namespace pipetrace {
@@ -28,22 +28,23 @@ DryRun::Rank timesOf(const std::vector<Action>& actions, const PlanTiming& timin
 
 }  // namespace
 
-DryRun dryRun(const Schedule& schedule, const Costs& costs) {
-  PlanTiming timing(schedule, costs);
-  std::vector<Nanoseconds> free(schedule.ranks.size(), costs.lr);
+DryRun dryRun(const CheckedPlan& checked, const Costs& costs) {
+  const Plan& plan = *checked;
+  PlanTiming timing(checked, costs);
+  std::vector<Nanoseconds> free(plan.ranks.size(), costs.lr);
   timing.run(free);
   DryRun out;
-  out.ranks.reserve(schedule.ranks.size());
-  const auto weights = weightsByRank(schedule, costs, timing.versions());
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
+  out.ranks.reserve(plan.ranks.size());
+  const auto weights = weightsByRank(plan, costs, timing.versions());
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
     const auto r = static_cast<std::size_t>(rank);
-    const Peaks peaks = peaksOf(schedule, costs, weights[r], rank);
-    out.ranks.push_back(timesOf(schedule.ranks[r], timing, rank));
+    const Peaks peaks = peaksOf(plan, costs, weights[r], rank);
+    out.ranks.push_back(timesOf(plan.ranks[r], timing, rank));
     out.ranks.back().peakLive = peaks.live;
     out.ranks.back().peakMemory = peaks.memory;
   }
   out.length = *std::max_element(free.begin(), free.end());
-  if (schedule.updates.every == 0) out.length += costs.optimizer;
+  if (plan.updates.every == 0) out.length += costs.optimizer;
   return out;
 }
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/check/checked_plan.h"
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
 
 namespace pipetrace {
 
@@ -15,7 +15,7 @@ struct DryRun {
     std::vector<Nanoseconds> begin;  ///< by cell
     std::vector<Nanoseconds> end;
     Nanoseconds busy = 0;         ///< its compute jobs
-    Nanoseconds first = 0;        ///< begin of its first compute job
+    Nanoseconds first = 0;        ///< start of its first compute job
     Nanoseconds last = 0;         ///< end of its last compute job
     int peakLive = 0;             ///< most activations at once: from F until B or W
     std::int64_t peakMemory = 0;  ///< in the units of Costs: weights and activations
@@ -28,8 +28,7 @@ struct DryRun {
   double spanBubble() const;
 };
 
-/// Throws Error for a plan that cannot run to its end, and for costs of fewer stages than it has.
-/// Linear in the number of actions.
-DryRun dryRun(const Schedule& schedule, const Costs& costs);
+/// Throws Error for costs of fewer stages than the plan has. Linear in the number of actions.
+DryRun dryRun(const CheckedPlan& plan, const Costs& costs);
 
 }  // namespace pipetrace

@@ -4,36 +4,31 @@
 #include <cmath>
 #include <string>
 
-#include "schedule/check/check.h"
 #include "schedule/check/plan_order.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-void requireCosts(const Schedule& schedule, const Costs& costs) {
-  if (costs.stages.size() >= static_cast<std::size_t>(schedule.numStages)) return;
-  throw Error("cannot simulate " + schedule.name + ": costs are given for " +
+void requireCosts(const Plan& plan, const Costs& costs) {
+  if (costs.stages.size() >= static_cast<std::size_t>(plan.numStages)) return;
+  throw Error("cannot simulate " + plan.name + ": costs are given for " +
               std::to_string(costs.stages.size()) + " stages, and it has " +
-              std::to_string(schedule.numStages));
+              std::to_string(plan.numStages));
 }
 
 }  // namespace
 
-PlanTiming::PlanTiming(const Schedule& schedule, const Costs& costs)
-    : schedule_(schedule), costs_(costs) {
-  requireCosts(schedule, costs);
-  const PlanIndex index(schedule);
+PlanTiming::PlanTiming(const CheckedPlan& plan, const Costs& costs) : plan_(*plan), costs_(costs) {
+  requireCosts(plan_, costs);
+  const PlanIndex index(plan_);
   hasTransfers_ = index.hasTransfers();
-  // What moves when is open where sends and receives do not match.
-  if (hasTransfers_ || !index.problems().empty()) requireValid(schedule);
   numberActions();
-  const PlanOrder order = planOrder(schedule, index);
-  if (!order.complete) requireValid(schedule);
+  const PlanOrder order = planOrder(plan_, index);
   order_.reserve(order.order.size());
   for (const PlanIndex::Position& position : order.order) order_.push_back(numberOf(position));
   connect(index);
-  versions_ = weightVersions(schedule);
+  versions_ = weightVersions(plan_);
   if (!versions_.updates.empty()) updatesAfter_.assign(actions_.size(), 0);
   for (const WeightVersions::Update& update : versions_.updates) {
     ++updatesAfter_[static_cast<std::size_t>(numberOf(update.after))];
@@ -41,9 +36,9 @@ PlanTiming::PlanTiming(const Schedule& schedule, const Costs& costs)
 }
 
 void PlanTiming::numberActions() {
-  for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
+  for (int rank = 0; rank < plan_.numRanks(); ++rank) {
     firstOfRank_.push_back(actionCount());
-    for (const Action& action : schedule_.ranks[static_cast<std::size_t>(rank)]) {
+    for (const Action& action : plan_.ranks[static_cast<std::size_t>(rank)]) {
       actions_.push_back(&action);
       rankOf_.push_back(rank);
     }
@@ -51,7 +46,7 @@ void PlanTiming::numberActions() {
   spans_.resize(actions_.size());
   inputs_.assign(2 * actions_.size(), kNone);
   transfers_.resize(2 * actions_.size());
-  const std::size_t ranks = schedule_.ranks.size();
+  const std::size_t ranks = plan_.ranks.size();
   if (costs_.bandwidth > 0) linkFree_.assign(ranks * ranks, 0);
 }
 
@@ -119,7 +114,7 @@ Nanoseconds PlanTiming::wireTimeOf(int message) const {
 Nanoseconds* PlanTiming::linkOf(int message) {
   const auto from = static_cast<std::size_t>(rankOf(makerOf(message)));
   const auto to = static_cast<std::size_t>(rankOf(transfer(message).user));
-  return &linkFree_[from * schedule_.ranks.size() + to];
+  return &linkFree_[from * plan_.ranks.size() + to];
 }
 
 void PlanTiming::run(std::vector<Nanoseconds>& free) {

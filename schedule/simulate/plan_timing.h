@@ -2,9 +2,10 @@
 
 #include <vector>
 
+#include "schedule/check/checked_plan.h"
 #include "schedule/check/plan_index.h"
+#include "schedule/check/weight_versions.h"
 #include "schedule/costs.h"
-#include "schedule/simulate/weight_versions.h"
 
 namespace pipetrace {
 
@@ -31,7 +32,7 @@ class PlanTiming {
   static constexpr int kNone = -1;
 
   /// Both must outlive this. Throws as dryRun() does.
-  PlanTiming(const Schedule& schedule, const Costs& costs);
+  PlanTiming(const CheckedPlan& plan, const Costs& costs);
 
   /// Runs all actions once. free[r] is when rank r begins; it becomes when the rank is done. A
   /// further run is the next step: links are still busy with what the one before sent.
@@ -79,7 +80,7 @@ class PlanTiming {
   void runTransfer(int number, Nanoseconds now);
   void move(int message);
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   const Costs& costs_;
   bool hasTransfers_ = false;
   WeightVersions versions_;

@@ -1,11 +1,11 @@
 #include "schedule/simulate/simulate.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "schedule/simulate/find_critical_path.h"
-#include "schedule/simulate/held_memory.h"
-#include "schedule/simulate/held_memory_counters.h"
+#include "schedule/check/held_memory.h"
+#include "schedule/simulate/critical_path.h"
 #include "schedule/simulate/plan_timing.h"
 #include "trace/log/log_format.h"
 
@@ -14,14 +14,55 @@ namespace {
 
 constexpr int kNone = PlanTiming::kNone;
 
+constexpr std::string_view kLive = "live_activations";
+constexpr std::string_view kMemory = "memory";
+
+/// The place of the rank's two counters, made if missing.
+std::size_t countersOf(int rank, Timeline& timeline) {
+  for (std::size_t i = 0; i < timeline.counters.size(); ++i) {
+    if (timeline.counters[i].rank == rank && timeline.counters[i].name == kLive) return i;
+  }
+  timeline.counters.push_back({.rank = rank, .name = std::string(kLive)});
+  timeline.counters.push_back({.rank = rank, .name = std::string(kMemory), .unit = "bytes"});
+  return timeline.counters.size() - 2;
+}
+
+void addSample(CounterSeries& series, Nanoseconds time, double value) {
+  if (!series.samples.empty() && series.samples.back().value == value) return;
+  series.samples.push_back({time, value});
+}
+
+/// Appends to the counters "live_activations" and "memory" of each rank what it holds in the step
+/// that `timing` ran last, whenever that changes.
+void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTiming& timing,
+                           Timeline& timeline) {
+  const auto weights = weightsByRank(plan, costs, timing.versions());
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    HeldMemory held(costs, weights[static_cast<std::size_t>(rank)]);
+    const std::size_t first = countersOf(rank, timeline);
+    const auto sample = [&](Nanoseconds time) {
+      addSample(timeline.counters[first], time, held.live());
+      addSample(timeline.counters[first + 1], time, static_cast<double>(held.memory()));
+    };
+    const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      const PlanTiming::Span& span = timing.span(timing.numberOf({rank, static_cast<int>(i)}));
+      held.begin(actions[i]);
+      sample(span.begin);
+      held.end(actions[i]);
+      sample(span.end);
+    }
+  }
+}
+
 class Run {
  public:
-  Run(const Schedule& schedule, const Costs& costs, const SimulateOptions& options)
-      : schedule_(schedule),
+  Run(const CheckedPlan& plan, const Costs& costs, const SimulateOptions& options)
+      : plan_(*plan),
         costs_(costs),
         options_(options),
-        timing_(schedule, costs),
-        stages_(schedule.stagesByRank()) {
+        timing_(plan, costs),
+        stages_(plan_.stagesByRank()) {
     StringTable& strings = out_.timeline.strings;
     actionKey_ = strings.intern(log_format::kAction);
     versionKey_ = strings.intern(log_format::kVersionKey);
@@ -29,13 +70,13 @@ class Run {
     for (int number = 0; number < timing_.actionCount(); ++number) {
       texts_.push_back(strings.intern(toText(timing_.action(number))));
     }
-    const std::size_t ranks = schedule.ranks.size();
+    const std::size_t ranks = plan_.ranks.size();
     free_.assign(ranks, options.begin);
     nextId_.assign(ranks, 0);
     started_.assign(ranks, 0);
     sendTracks_.assign(ranks, kNone);
     receiveTracks_.assign(ranks, kNone);
-    for (int rank = 0; rank < schedule.numRanks(); ++rank) addRank(rank);
+    for (int rank = 0; rank < plan_.numRanks(); ++rank) addRank(rank);
   }
 
   Simulation run() {
@@ -54,16 +95,15 @@ class Run {
     const auto r = static_cast<std::size_t>(rank);
     out_.ranks.emplace_back();
     Track& track = out_.timeline.track(rank, kComputeLane);
-    track.events.reserve((schedule_.ranks[r].size() + 2) *
-                         static_cast<std::size_t>(options_.steps));
+    track.events.reserve((plan_.ranks[r].size() + 2) * static_cast<std::size_t>(options_.steps));
 
     RankInfo& info = out_.timeline.ranks[rank];
     info.rank = rank;
-    info.worldSize = schedule_.numRanks();
-    info.numStages = schedule_.numStages;
+    info.worldSize = plan_.numRanks();
+    info.numStages = plan_.numStages;
     info.numChunks = static_cast<int>(stages_[r].size());
-    info.numMicroBatches = schedule_.numMicroBatches;
-    info.schedule = schedule_.name;
+    info.numMicroBatches = plan_.numMicroBatches;
+    info.schedule = plan_.name;
     info.dataParallelIndex = 0;
     info.clock = "simulated";
     info.device = "simulated";
@@ -80,18 +120,18 @@ class Run {
     firstId_ = nextId_;
     timing_.run(free_);
     for (std::size_t r = 0; r < nextId_.size(); ++r) {
-      nextId_[r] += static_cast<std::int64_t>(schedule_.ranks[r].size());
+      nextId_[r] += static_cast<std::int64_t>(plan_.ranks[r].size());
     }
     for (int number = 0; number < timing_.actionCount(); ++number) addAction(number);
     for (int message = 0; message < timing_.messageCount(); ++message) addMessage(message);
-    if (schedule_.updates.every > 0) {
+    if (plan_.updates.every > 0) {
       addUpdates();
     } else if (costs_.optimizer > 0) {
       addToAllRanks(JobKind::kOptimizer, costs_.optimizer);
     }
-    if (options_.counters) addHeldMemoryCounters(schedule_, costs_, timing_, out_.timeline);
+    if (options_.counters) addHeldMemoryCounters(plan_, costs_, timing_, out_.timeline);
     if (step + 1 == options_.steps) {
-      out_.criticalPath = findCriticalPath(schedule_, costs_, timing_, begins, free_);
+      out_.criticalPath = findCriticalPath(plan_, costs_, timing_, begins, free_);
     }
   }
 
@@ -106,7 +146,7 @@ class Run {
   }
 
   void addToAllRanks(JobKind kind, Nanoseconds cost) {
-    for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
+    for (int rank = 0; rank < plan_.numRanks(); ++rank) {
       const auto r = static_cast<std::size_t>(rank);
       Event event = jobOf(kind, rank);
       event.begin = free_[r];
@@ -117,7 +157,7 @@ class Run {
 
   /// The optimizer jobs of an asynchronous plan.
   void addUpdates() {
-    std::vector<int> done(static_cast<std::size_t>(schedule_.numStages), 0);
+    std::vector<int> done(static_cast<std::size_t>(plan_.numStages), 0);
     int previous = kNone;
     Nanoseconds now = 0;
     for (const WeightVersions::Update& update : timing_.versions().updates) {
@@ -157,8 +197,8 @@ class Run {
         Argument::ofText(actionKey_, texts_[static_cast<std::size_t>(number)]),
         Argument::ofInteger(
             versionKey_,
-            firstVersion_ + timing_.versions().usedBy(schedule_, action.stage, action.microBatch))};
-    const std::size_t count = schedule_.updates.every > 0 ? 2 : 1;
+            firstVersion_ + timing_.versions().usedBy(plan_, action.stage, action.microBatch))};
+    const std::size_t count = plan_.updates.every > 0 ? 2 : 1;
     out_.timeline.setArguments(event, {arguments, count});
     out_.timeline.tracks[static_cast<std::size_t>(rank)].events.push_back(event);
 
@@ -212,9 +252,9 @@ class Run {
   }
 
   void findPeaks() {
-    const auto weights = weightsByRank(schedule_, costs_, timing_.versions());
+    const auto weights = weightsByRank(plan_, costs_, timing_.versions());
     for (std::size_t r = 0; r < out_.ranks.size(); ++r) {
-      const Peaks peaks = peaksOf(schedule_, costs_, weights[r], static_cast<int>(r));
+      const Peaks peaks = peaksOf(plan_, costs_, weights[r], static_cast<int>(r));
       out_.ranks[r].peakLive = peaks.live;
       out_.ranks[r].peakMemory = peaks.memory;
       for (const int stage : stages_[r]) {
@@ -235,7 +275,7 @@ class Run {
     return static_cast<std::int16_t>(found - stages.begin());
   }
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   const Costs& costs_;
   const SimulateOptions& options_;
   PlanTiming timing_;
@@ -257,8 +297,8 @@ class Run {
 
 }  // namespace
 
-Simulation simulate(const Schedule& schedule, const Costs& costs, const SimulateOptions& options) {
-  return Run(schedule, costs, options).run();
+Simulation simulate(const CheckedPlan& plan, const Costs& costs, const SimulateOptions& options) {
+  return Run(plan, costs, options).run();
 }
 
 }  // namespace pipetrace

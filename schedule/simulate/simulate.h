@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
+#include "schedule/check/checked_plan.h"
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
-#include "schedule/simulate/simulation.h"
+#include "schedule/simulate/critical_path.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
@@ -16,6 +20,30 @@ struct SimulateOptions {
   bool counters = false;
 };
 
+/// What simulate() finds.
+struct Simulation {
+  struct Rank {
+    Nanoseconds busy = 0;   ///< all its compute jobs, over all steps
+    Nanoseconds first = 0;  ///< start of its first compute job
+    Nanoseconds last = 0;   ///< end of its last compute job
+    int peakLive = 0;       ///< most micro-batch activations held at once, per stage of the rank: a
+                            ///< forward takes one, the backward pass (or its weight half) frees it
+    std::int64_t peakMemory = 0;  ///< most memory held at once, in the units of Costs
+    int versions = 1;             ///< of weights that the rank keeps of one of its stages, the most
+
+    Nanoseconds span() const { return last - first; }
+    Nanoseconds idle() const { return span() - busy; }  ///< within its span
+  };
+
+  /// The run as its logs would tell it: lanes "compute", and where messages take time, or the plan
+  /// says when they move, "send" and "recv". Jobs of asynchronous plans have the argument
+  /// "version". With SimulateOptions::counters, counters "live_activations" and "memory".
+  Timeline timeline;
+  Nanoseconds length = 0;  ///< from the start to the last end of any job
+  std::vector<Rank> ranks;
+  CriticalPath criticalPath;  ///< of the last step
+};
+
 /// A dry run: every rank does its actions in order, each as soon as its inputs are there, and takes
 /// what `costs` says.
 ///
@@ -27,8 +55,7 @@ struct SimulateOptions {
 /// and ends it with `optimizer`; of an asynchronous plan each update is an `optimizer` job, right
 /// after the backward pass that it follows.
 ///
-/// Throws Error for a plan that cannot run to its end, and for costs of fewer stages than it has.
-/// Linear in actions times steps.
-Simulation simulate(const Schedule& schedule, const Costs& costs, const SimulateOptions& = {});
+/// Throws Error for costs of fewer stages than the plan has. Linear in actions times steps.
+Simulation simulate(const CheckedPlan& plan, const Costs& costs, const SimulateOptions& = {});
 
 }  // namespace pipetrace

@@ -102,7 +102,7 @@ TEST(Simulate, FreeTransfersLeaveNoLanes) {
 TEST(Simulate, StagesOfOneRankHandOverWithoutAMessage) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 1000;
-  const Simulation result = simulate(readSchedule("0F0,1F0,1B0,0B0\n", "one rank"), costs);
+  const Simulation result = simulate(readPlan("0F0,1F0,1B0,0B0\n", "one rank"), costs);
   EXPECT_EQ(result.length, 60);
   EXPECT_EQ(result.timeline.tracks.size(), 1U);
   EXPECT_EQ(eventsOf(result, 0)[1].chunk, 1);
@@ -113,7 +113,7 @@ TEST(Simulate, FusedPairIsOneJobAsLongAsItsParts) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 1;
   const Simulation result =
-      simulate(readSchedule("0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n", "fused"), costs);
+      simulate(readPlan("0F0,0F1,0B0,0B1\n1F0,(1F1;1B0)OVERLAP_F_B,1B1\n", "fused"), costs);
   const Event& fused = eventsOf(result, 1)[1];
   EXPECT_EQ(fused.kind, JobKind::kForwardBackward);
   EXPECT_EQ(fused.begin, 21);
@@ -188,18 +188,15 @@ TEST(Simulate, RanksSayWhatALogWouldSay) {
 }
 
 TEST(Simulate, LargePlanIsBuiltCheckedAndSimulated) {
-  const Schedule schedule = oneFOneB(64, 1024);
-  EXPECT_TRUE(check(schedule).empty());
+  const Plan plan = oneFOneB(64, 1024);
+  EXPECT_TRUE(check(plan).empty());
   Costs costs = Costs::equal(64, {1, 2});
-  EXPECT_EQ(simulate(schedule, costs).length, (1024 + 63) * 3);
+  EXPECT_EQ(simulate(CheckedPlan(plan), costs).length, (1024 + 63) * 3);
   costs.transfer = 1;
-  EXPECT_GT(simulate(schedule, costs).length, (1024 + 63) * 3);
+  EXPECT_GT(simulate(CheckedPlan(plan), costs).length, (1024 + 63) * 3);
 }
 
-TEST(Simulate, PlanThatCannotRunIsAnError) {
-  const Schedule deadlock = readSchedule("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", "plan.csv");
-  EXPECT_THROW(simulate(deadlock, Costs::equal(2, {1, 2})), Error);
-  EXPECT_THROW(simulate(readSchedule("0F0\n", "plan.csv"), Costs::equal(1, {1, 2})), Error);
+TEST(Simulate, CostsOfFewerStagesThanThePlanHasAreAnError) {
   EXPECT_THROW(simulate(oneFOneB(2, 2), Costs::equal(1, {1, 2})), Error);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "schedule/add_transfers.h"
@@ -17,7 +18,7 @@ class RandomPlans {
 
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
-  Schedule computeOnly() {
+  Plan computeOnly() {
     plan_ = {};
     plan_.name = "random";
     const int ranks = 1 + below(4);
@@ -40,9 +41,9 @@ class RandomPlans {
   }
 
   /// The same, in about half of the cases with its sends and receives.
-  Schedule any() {
-    const Schedule plan = computeOnly();
-    return below(2) == 0 ? plan : addTransfers(plan, {.credits = below(4)});
+  Plan any() {
+    Plan plan = computeOnly();
+    return below(2) == 0 ? plan : addTransfers(std::move(plan), {.credits = below(4)});
   }
 
  private:
@@ -98,7 +99,7 @@ class RandomPlans {
   }
 
   std::mt19937 random_;
-  Schedule plan_;
+  Plan plan_;
   std::set<Item> done_;
   int split_ = 0;
 };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedule/check/wait_rules.h"
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 namespace pipetrace::test {
 
@@ -34,7 +34,7 @@ inline std::vector<Item> itemsOf(const Action& a) {
 /// round, over sets of what is done.
 class SecondOpinion {
  public:
-  SecondOpinion(const Schedule& plan, int buffers) : plan_(plan), buffers_(buffers) {}
+  SecondOpinion(const Plan& plan, int buffers) : plan_(plan), buffers_(buffers) {}
 
   bool isValid() {
     collect();
@@ -203,7 +203,7 @@ class SecondOpinion {
     return true;
   }
 
-  const Schedule& plan_;
+  const Plan& plan_;
   int buffers_;
   bool full_ = false;
   std::size_t count_ = 0;
@@ -212,7 +212,7 @@ class SecondOpinion {
   std::vector<std::size_t> next_;
 };
 
-inline bool secondOpinion(const Schedule& plan, int buffers = kUnboundedBuffers) {
+inline bool secondOpinion(const Plan& plan, int buffers = kUnboundedBuffers) {
   return SecondOpinion(plan, buffers).isValid();
 }
 
@@ -226,7 +226,7 @@ struct VersionOpinion {
 
 class StageHistory {
  public:
-  StageHistory(const Schedule& plan, int stage) : plan_(plan) {
+  StageHistory(const Plan& plan, int stage) : plan_(plan) {
     for (const auto& actions : plan.ranks) {
       for (const Action& action : actions) {
         for (const auto& [letter, s, m] : itemsOf(action)) {
@@ -275,14 +275,14 @@ class StageHistory {
     opinion_.held = std::max(opinion_.held, static_cast<int>(kept.size()));
   }
 
-  const Schedule& plan_;
+  const Plan& plan_;
   std::map<int, int> taken_;  // by micro-batch: the version of its forward
   std::set<int> done_;
   VersionOpinion opinion_;
 };
 
 /// Whether an asynchronous plan that can run keeps to these limits.
-inline bool secondOpinionOfVersions(const Schedule& plan, int mostVersions, int mostDistance) {
+inline bool secondOpinionOfVersions(const Plan& plan, int mostVersions, int mostDistance) {
   if (plan.isBidirectional()) return false;
   for (int s = 0; s < plan.numStages; ++s) {
     const VersionOpinion found = StageHistory(plan, s).opinion();

@@ -79,7 +79,7 @@ TEST(DemoTest, EveryRankLeavesAWholeLogWithNothingDropped) {
 }
 
 TEST(DemoTest, EveryStepOfEveryRankIsThePlanBetweenLrAndOptimizer) {
-  const Schedule plan = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const Plan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
   const Timeline timeline = load(kDemo / "logs");
   for (int rank = 0; rank < kRanks; ++rank) {
     const Track* track = timeline.findTrack(rank, kComputeLane);

@@ -19,9 +19,9 @@ namespace {
 std::vector<std::string> schedules() {
   std::vector<std::string> texts;
   for (const std::string& name : scheduleNames()) {
-    const Schedule plan = buildSchedule(name, 3, 4);
+    const Plan plan = buildSchedule(name, 3, 4);
     texts.push_back(toCsv(plan));
-    texts.push_back(toCsv(addTransfers(plan, {.credits = 2})));
+    texts.push_back(toCsv(addTransfers(CheckedPlan(plan), {.credits = 2})));
   }
   return texts;
 }

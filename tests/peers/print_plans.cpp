@@ -12,10 +12,10 @@
 
 namespace {
 
-std::string jobLists(const pipetrace::Schedule& schedule, bool transfers) {
+std::string jobLists(const pipetrace::Plan& plan, bool transfers) {
   std::string text;
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    text += toText(paddleJobList(schedule, rank, {.lr = false, .transfers = transfers})) + '\n';
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    text += toText(paddleJobList(plan, rank, {.lr = false, .transfers = transfers})) + '\n';
   }
   return text;
 }
@@ -28,11 +28,11 @@ int main(int argc, char** argv) {
     std::string name;
     pipetrace::PlanSize size;
     while (std::cin >> name >> size.ranks >> size.microBatches >> size.chunks) {
-      const pipetrace::Schedule schedule = pipetrace::buildSchedule(name, size);
+      const pipetrace::Plan plan = pipetrace::buildSchedule(name, size);
       std::cout << "## " << name << ' ' << size.ranks << ' ' << size.microBatches << ' '
                 << size.chunks << '\n'
-                << (mode.empty() ? toCsv(schedule)
-                                 : jobLists(schedule, mode == "--paddle-jobs-and-transfers"));
+                << (mode.empty() ? toCsv(plan)
+                                 : jobLists(plan, mode == "--paddle-jobs-and-transfers"));
     }
     return 0;
   } catch (const std::exception& error) {

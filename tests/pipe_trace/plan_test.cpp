@@ -206,10 +206,10 @@ TEST_F(PlanCommand, JobListsOfOtherPassesHaveOptions) {
     more.insert(more.begin(), small.begin(), small.end());
     return plan(more).out;
   };
-  const Schedule schedule = buildSchedule("1F1B", {.ranks = 2, .microBatches = 3});
+  const Plan built = buildSchedule("1F1B", {.ranks = 2, .microBatches = 3});
   const auto expected = [&](const PaddleJobListOptions& options) {
-    return "rank 0: " + toText(paddleJobList(schedule, 0, options)) +
-           "\nrank 1: " + toText(paddleJobList(schedule, 1, options)) + "\n";
+    return "rank 0: " + toText(paddleJobList(built, 0, options)) +
+           "\nrank 1: " + toText(paddleJobList(built, 1, options)) + "\n";
   };
   EXPECT_EQ(with({"--backward-parts", "2", "--forward-parts", "3"}),
             expected({.backwardParts = 2, .forwardParts = 3}));

@@ -32,9 +32,9 @@ constexpr int kWidestProse = 100;  // columns; a chart may be wider
 // PaddlePaddle's converter takes a step that begins at 0 for none.
 constexpr Nanoseconds kBegin = 1'000'000;
 
-/// A plan and what it is held against.
-struct Plan {
-  Schedule schedule;
+/// What is to be planned, and what the plan is held against.
+struct PlanInput {
+  Plan plan;                        // not checked yet
   std::vector<Problem> unreadable;  // in its file
   GivenCosts given;
   Costs costs;
@@ -73,87 +73,83 @@ void requireOneResult(const PlanOptions& options) {
   if (inputs > 1) throw Error("standard input can be read once only; name a file");
 }
 
-void print(const Plan& plan, const Simulation& simulation, const PlanOptions& options,
-           const PlanReport& report) {
+void print(const Simulation& simulation, const PlanOptions& options, const PlanReport& report) {
   const TextChartOptions chart{.width = options.width.value_or(lineColumns()),
                                .colors = showsColors()};
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
-  writeWholeFile("-", planTitle(plan.schedule) + "\n" + drawn + "\n" +
+  writeWholeFile("-", planTitle(report.plan) + "\n" + drawn + "\n" +
                           planText(report, std::min(chart.width, kWidestProse)));
 }
 
-std::string jobLists(const Schedule& schedule, const PaddleJobListOptions& options) {
+std::string jobLists(const Plan& plan, const PaddleJobListOptions& options) {
   std::string text;
-  for (int rank = 0; rank < schedule.numRanks(); ++rank) {
-    text += fmt::format("rank {}: {}\n", rank, toText(paddleJobList(schedule, rank, options)));
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    text += fmt::format("rank {}: {}\n", rank, toText(paddleJobList(plan, rank, options)));
   }
   return text;
 }
 
-Plan readPlan(const PlanOptions& options) {
-  Plan plan;
-  plan.given = readCosts(options.costs);
-  const std::int64_t limit = readLimit(options.limitGb, plan.given);
-  ReadableSchedule source = planOf(options, plan.given, limit);
-  plan.schedule = std::move(source.schedule);
-  plan.unreadable = std::move(source.problems);
+PlanInput readInput(const PlanOptions& options) {
+  PlanInput input;
+  input.given = readCosts(options.costs);
+  const std::int64_t limit = readLimit(options.limitGb, input.given);
+  ReadablePlan source = planOf(options, input.given, limit);
+  input.plan = std::move(source.plan);
+  input.unreadable = std::move(source.problems);
   if (options.transferCredits) {
-    plan.schedule = addTransfers(plan.schedule, {.credits = *options.transferCredits});
+    input.plan = addTransfers(std::move(input.plan), {.credits = *options.transferCredits});
   }
-  plan.costs = completeCosts(plan.given, plan.schedule.numStages);
-  plan.checks.buffers = buffersOf(options.buffers);
-  plan.checks.memoryLimit = limit;
-  plan.checks.mostVersions = options.mostVersions;
-  plan.checks.mostDistance = options.mostDistance;
-  plan.checks.ranks = options.ranks.value_or(0);
-  plan.checks.microBatches = options.microBatches.value_or(0);
-  return plan;
+  input.costs = completeCosts(input.given, input.plan.numStages);
+  input.checks.buffers = buffersOf(options.buffers);
+  input.checks.memoryLimit = limit;
+  input.checks.mostVersions = options.mostVersions;
+  input.checks.mostDistance = options.mostDistance;
+  input.checks.ranks = options.ranks.value_or(0);
+  input.checks.microBatches = options.microBatches.value_or(0);
+  return input;
 }
 
-int runCheck(const Plan& plan, const PlanOptions& options) {
-  std::vector<Problem> problems = plan.unreadable;
-  const std::vector<Problem> found = check(plan.schedule, plan.checks);
+int runCheck(const PlanInput& input, const PlanOptions& options) {
+  std::vector<Problem> problems = input.unreadable;
+  const std::vector<Problem> found = check(input.plan, input.checks);
   problems.insert(problems.end(), found.begin(), found.end());
   if (options.json) {
-    writeWholeFile(
-        "-", planJson({.schedule = plan.schedule, .costs = &plan.costs, .problems = problems}));
+    writeWholeFile("-",
+                   planJson({.plan = input.plan, .costs = &input.costs, .problems = problems}));
   } else {
     std::string text;
     for (const Problem& problem : problems) {
       if (problem.line > 0) text += fmt::format("line {}:{}: ", problem.line, problem.column);
       text += toText(problem) + "\n";
     }
-    if (problems.empty()) text = planTitle(plan.schedule) + ": nothing is wrong\n";
+    if (problems.empty()) text = planTitle(input.plan) + ": nothing is wrong\n";
     writeWholeFile("-", text);
   }
   return problems.empty() ? 0 : kExitFindings;
 }
 
 /// A file that has lost its last ranks is a plan, but not the one that was asked for.
-void requireAskedSize(const Plan& plan) {
-  CheckOptions size;
-  size.ranks = plan.checks.ranks;
-  size.microBatches = plan.checks.microBatches;
-  const std::vector<Problem> problems = check(plan.schedule, size);
+void requireAskedSize(const CheckedPlan& plan, const CheckOptions& checks) {
+  const std::vector<Problem> problems = checkSize(plan, checks);
   if (problems.empty()) return;
-  throw Error("the schedule " + plan.schedule.name +
+  throw Error("the schedule " + plan->name +
               " has another size than the one asked for: " + toText(problems.front()));
 }
 
-/// A plan that runs, but over its limits: told, and drawn all the same.
-std::vector<Problem> limitFindings(const Plan& plan) {
-  std::vector<Problem> problems = check(plan.schedule, plan.checks);
+/// A plan that runs, but over its limits: reported, and drawn all the same.
+std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& checks) {
+  std::vector<Problem> problems = checkLimits(plan, checks);
   for (const Problem& problem : problems) {
     std::fputs(("pipe-trace plan: " + toText(problem) + "\n").c_str(), stderr);
   }
   return problems;
 }
 
-Simulation simulated(const Plan& plan, int steps) {
+Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps) {
   Simulation simulation =
-      simulate(plan.schedule, plan.costs, {.steps = steps, .begin = kBegin, .counters = true});
+      simulate(plan, costs, {.steps = steps, .begin = kBegin, .counters = true});
   // What is said of a plan counts from its begin.
   for (CriticalPath::Link& link : simulation.criticalPath.links) {
     link.begin -= kBegin;
@@ -169,38 +165,38 @@ int runPlan(const PlanOptions& options) {
     return 0;
   }
   PlanOutputs outputs(options.outputs);
-  Plan plan = readPlan(options);
-  plan.checks.costs = &plan.costs;
-  if (options.check) return runCheck(plan, options);
-  requireValid(plan.schedule);
-  requireAskedSize(plan);
+  PlanInput input = readInput(options);
+  input.checks.costs = &input.costs;
+  if (options.check) return runCheck(input, options);
+  const CheckedPlan plan(std::move(input.plan));
+  requireAskedSize(plan, input.checks);
 
-  Simulation simulation = simulated(plan, options.steps);
-  PlanFigures figures = planFigures(plan.schedule, simulation);
+  Simulation simulation = simulated(plan, input.costs, options.steps);
+  PlanFigures figures = planFigures(*plan, simulation);
   if (!options.schedule.empty()) {
-    figures.closedForm = closedFormOf(options.schedule, sizeOf(options), plan.costs);
+    figures.closedForm = closedFormOf(options.schedule, sizeOf(options), input.costs);
   }
-  const PlanReport report{.schedule = plan.schedule,
-                          .costs = &plan.costs,
+  const PlanReport report{.plan = *plan,
+                          .costs = &input.costs,
                           .figures = &figures,
                           .steps = options.steps,
-                          .hasMemory = plan.given.hasMemory(),
-                          .problems = limitFindings(plan)};
+                          .hasMemory = input.given.hasMemory(),
+                          .problems = limitFindings(plan, input.checks)};
   appendBubbles(simulation.timeline, summarize(simulation.timeline));
   outputs.addRun(simulation.timeline, planLine(figures));
   const auto addText = [&](const std::string& path, const std::string& text) {
     if (!path.empty() && path != "-") outputs.addText(path, text);
     if (path == "-") writeWholeFile("-", text);
   };
-  addText(options.csv, toCsv(plan.schedule));
-  addText(options.costsOut, toCostsFile(givenCosts(plan.costs)));
+  addText(options.csv, toCsv(*plan));
+  addText(options.costsOut, toCostsFile(givenCosts(input.costs)));
   outputs.commit();
   if (options.json) {
     writeWholeFile("-", planJson(report));
   } else if (options.jobList) {
-    writeWholeFile("-", jobLists(plan.schedule, options.jobs));
+    writeWholeFile("-", jobLists(*plan, options.jobs));
   } else if (options.csv != "-" && options.costsOut != "-") {
-    print(plan, simulation, options, report);
+    print(simulation, options, report);
   }
   return 0;
 }

@@ -6,7 +6,7 @@ class App;
 
 namespace pipetrace {
 
-/// `pipe-trace plan`: builds or reads a schedule, checks, simulates and draws it. argv[0] is passed
+/// `pipe-trace plan`: builds or reads a plan, checks, simulates and draws it. argv[0] is passed
 /// over. Returns the exit code; throws Error for 2.
 int planCommand(int argc, char** argv);
 

@@ -25,7 +25,7 @@ void requireSchedule(const PlanOptions& options) {
     }
     throw Error("no schedule to plan; " + advice);
   }
-  scheduleInfo(options.schedule);  // an unknown name is told before a missing size
+  scheduleInfo(options.schedule);  // an unknown name is reported before a missing size
   if (!options.ranks || !options.microBatches) {
     throw Error(fmt::format("--schedule {} needs --stages P and --micro-batches M; {} missing",
                             options.schedule,
@@ -35,7 +35,7 @@ void requireSchedule(const PlanOptions& options) {
   }
 }
 
-Schedule built(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
+Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
   requireSchedule(options);
   const PlanSize size = sizeOf(options);
   const ScheduleInfo& info = scheduleInfo(options.schedule);
@@ -67,7 +67,7 @@ std::string chunksText(const ScheduleInfo& info) {
 
 }  // namespace
 
-ReadableSchedule planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
+ReadablePlan planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
   if (options.scheduleFile.empty()) return {built(options, costs, limit), {}};
   if (options.check) return readReadableFile(options.scheduleFile);
   return {readScheduleFile(options.scheduleFile), {}};

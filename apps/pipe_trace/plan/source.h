@@ -10,7 +10,7 @@ namespace pipetrace {
 /// The plan that the options ask for, unchecked: built, or read from the schedule file, of which
 /// --check takes what can be read. `limit` is what `auto` keeps to (0: no limit). Throws Error for
 /// options that leave it open.
-ReadableSchedule planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit);
+ReadablePlan planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit);
 
 /// Of a plan that is built.
 PlanSize sizeOf(const PlanOptions& options);

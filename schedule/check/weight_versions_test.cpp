@@ -1,4 +1,4 @@
-#include "schedule/simulate/weight_versions.h"
+#include "schedule/check/weight_versions.h"
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ TEST(WeightVersions, PipeDreamHoldsFewerWhereTheRunEndsTooEarly) {
 // Narayanan et al. 2021: two versions, and a delay of one update.
 TEST(WeightVersions, PipeDream2bwHoldsTwo) {
   for (int p = 2; p <= 8; ++p) {
-    const Schedule plan = pipeDream2bw(p, 4 * p + 1);
+    const Plan plan = pipeDream2bw(p, 4 * p + 1);
     const WeightVersions versions = weightVersions(plan);
     EXPECT_TRUE(versions.tooEarly.empty());
     for (const WeightVersions::Stage& stage : versions.stages) {
@@ -69,7 +69,7 @@ TEST(WeightVersions, SynchronousPlanHasOne) {
 // One stage, by hand. F0 and F1 use version 0; B0 leaves 1, which F2 uses; B1 leaves 2, and 0 may
 // go; B2 leaves 3.
 TEST(WeightVersions, EveryForwardTakesTheNewest) {
-  Schedule plan = readSchedule("0F0,0F1,0B0,0F2,0B1,0B2\n", "plan.csv");
+  Plan plan = readPlan("0F0,0F1,0B0,0F2,0B1,0B2\n", "plan.csv");
   plan.updates.every = 1;
   const WeightVersions versions = weightVersions(plan);
   EXPECT_EQ(versions.used, (std::vector<int>{0, 0, 1}));
@@ -80,7 +80,7 @@ TEST(WeightVersions, EveryForwardTakesTheNewest) {
 }
 
 TEST(WeightVersions, RestOfTheMicroBatchesIsAnUpdateOfItsOwn) {
-  Schedule plan = readSchedule("0F0,0B0,0F1,0B1,0F2,0B2\n", "plan.csv");
+  Plan plan = readPlan("0F0,0B0,0F1,0B1,0F2,0B2\n", "plan.csv");
   plan.updates.every = 2;
   const WeightVersions versions = weightVersions(plan);
   ASSERT_EQ(versions.updates.size(), 2U);
@@ -89,7 +89,7 @@ TEST(WeightVersions, RestOfTheMicroBatchesIsAnUpdateOfItsOwn) {
 }
 
 TEST(WeightVersions, UpdateWaitsForTheWeightHalf) {
-  Schedule plan = readSchedule("0F0,0I0,0F1,0W0,0I1,0W1\n", "plan.csv");
+  Plan plan = readPlan("0F0,0I0,0F1,0W0,0I1,0W1\n", "plan.csv");
   plan.updates.every = 1;
   const WeightVersions versions = weightVersions(plan);
   EXPECT_EQ(versions.used, (std::vector<int>{0, 0}));

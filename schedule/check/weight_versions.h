@@ -38,15 +38,14 @@ struct WeightVersions {
   std::vector<TooEarly> tooEarly;
   std::vector<int> used;  ///< by stage * numMicroBatches + microBatch; empty: 0 throughout
 
-  int usedBy(const Schedule& schedule, int stage, int microBatch) const {
+  int usedBy(const Plan& plan, int stage, int microBatch) const {
     if (used.empty()) return 0;
-    return used[static_cast<std::size_t>(stage) *
-                    static_cast<std::size_t>(schedule.numMicroBatches) +
+    return used[static_cast<std::size_t>(stage) * static_cast<std::size_t>(plan.numMicroBatches) +
                 static_cast<std::size_t>(microBatch)];
   }
 };
 
-/// All actions of `schedule` must be in range. Linear in the number of actions.
-WeightVersions weightVersions(const Schedule& schedule);
+/// All actions of `plan` must be in range. Linear in the number of actions.
+WeightVersions weightVersions(const Plan& plan);
 
 }  // namespace pipetrace

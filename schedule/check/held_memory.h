@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/check/weight_versions.h"
 #include "schedule/costs.h"
-#include "schedule/schedule.h"
-#include "schedule/simulate/weight_versions.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
@@ -34,7 +34,7 @@ class HeldMemory {
 };
 
 /// By rank: the weights of its stages, in as many versions as the plan keeps.
-std::vector<std::int64_t> weightsByRank(const Schedule& schedule, const Costs& costs,
+std::vector<std::int64_t> weightsByRank(const Plan& plan, const Costs& costs,
                                         const WeightVersions& versions);
 
 /// The most that a rank holds at once.
@@ -42,6 +42,6 @@ struct Peaks {
   int live = 0;
   std::int64_t memory = 0;
 };
-Peaks peaksOf(const Schedule& schedule, const Costs& costs, std::int64_t weights, int rank);
+Peaks peaksOf(const Plan& plan, const Costs& costs, std::int64_t weights, int rank);
 
 }  // namespace pipetrace

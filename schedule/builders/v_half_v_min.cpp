@@ -3,6 +3,7 @@
 
 #include "schedule/builders/builders.h"
 #include "schedule/builders/building_block.h"
+#include "schedule/builders/placements.h"
 #include "schedule/builders/squeeze.h"
 #include "schedule/simulate/dry_run.h"
 
@@ -42,26 +43,52 @@ std::vector<std::int64_t> peaks(int ranks, int microBatches) {
   return limits;
 }
 
-std::optional<Schedule> squeezed(int ranks, int microBatches, const Variant& variant) {
-  const Schedule empty = vShapedStages("V-Min", ranks, microBatches);
+std::optional<Plan> squeezed(int ranks, int microBatches, const Variant& variant) {
+  const Plan empty = vShapedStages("V-Min", ranks, microBatches);
   return squeeze(repeat(empty, blockOf(ranks, variant.gap)), Costs::equal(2 * ranks, {1, 2, 1, 1}),
                  {peaks(ranks, microBatches), variant.overtake, variant.inputFirst});
 }
 
-Nanoseconds lengthOf(const Schedule& schedule) {
-  return dryRun(schedule, Costs::equal(schedule.numStages, {1, 2, 1, 1})).length;
+Nanoseconds lengthOf(const Plan& plan) {
+  return dryRun(CheckedPlan(plan), Costs::equal(plan.numStages, {1, 2, 1, 1})).length;
 }
 
 }  // namespace
 
-Schedule vMin(int ranks, int microBatches) {
+Plan vHalf(int ranks, int microBatches) {
+  const Plan empty = vShapedStages("V-Half", ranks, microBatches);
+  const int stages = empty.numStages;
+  // Forwards of the first chunk go down at half speed, as input halves of the second do; the way
+  // back is at full speed. With an even number of ranks the two would meet in one slot.
+  const int gap = ranks % 2 == 0 ? 3 : 0;
+  BuildingBlock block{std::vector<std::int64_t>(static_cast<std::size_t>(stages)),
+                      std::vector<std::int64_t>(static_cast<std::size_t>(stages)), 6};
+  for (int r = 0; r < ranks; ++r) {
+    const auto first = static_cast<std::size_t>(r);
+    const auto second = static_cast<std::size_t>(stages - 1 - r);
+    block.forward[first] = 2 * r;
+    block.forward[second] = 3 * ranks - 2 - r;
+    block.backwardInput[second] = 3 * ranks - 1 + gap + 2 * r;
+    block.backwardInput[first] = 6 * ranks - 2 + gap - r;
+  }
+  SqueezeOptions options;
+  for (int r = 0; r < ranks; ++r) {
+    // The block's own peak. Where micro-batches are few, rank r keeps to the one that the squeezed
+    // block without any overtaking would have.
+    const int peak = std::min(2 * (ranks / 2 + 1), microBatches + 1 + r);
+    options.limits.push_back(peak);
+  }
+  return *squeeze(repeat(empty, block), Costs::equal(stages, {1, 2, 1, 1}), options);
+}
+
+Plan vMin(int ranks, int microBatches) {
   // All are alike once they are steady, so that a short plan tells which is best.
   const int few = std::min(microBatches, std::max(ranks, 1) * 2);
-  std::optional<Schedule> best;
+  std::optional<Plan> best;
   Nanoseconds bestLength = 0;
   Variant bestVariant;
   for (const Variant& variant : kVariants) {
-    std::optional<Schedule> plan = squeezed(ranks, few, variant);
+    std::optional<Plan> plan = squeezed(ranks, few, variant);
     if (!plan) continue;
     const Nanoseconds length = lengthOf(*plan);
     if (best && length >= bestLength) continue;

@@ -1,4 +1,4 @@
-#include "schedule/simulate/held_memory.h"
+#include "schedule/check/held_memory.h"
 
 #include <algorithm>
 
@@ -29,10 +29,10 @@ void HeldMemory::end(const Action& action) {
   }
 }
 
-std::vector<std::int64_t> weightsByRank(const Schedule& schedule, const Costs& costs,
+std::vector<std::int64_t> weightsByRank(const Plan& plan, const Costs& costs,
                                         const WeightVersions& versions) {
   std::vector<std::int64_t> weights;
-  for (const std::vector<int>& stages : schedule.stagesByRank()) {
+  for (const std::vector<int>& stages : plan.stagesByRank()) {
     std::int64_t sum = 0;
     for (const int stage : stages) {
       const auto s = static_cast<std::size_t>(stage);
@@ -43,10 +43,10 @@ std::vector<std::int64_t> weightsByRank(const Schedule& schedule, const Costs& c
   return weights;
 }
 
-Peaks peaksOf(const Schedule& schedule, const Costs& costs, std::int64_t weights, int rank) {
+Peaks peaksOf(const Plan& plan, const Costs& costs, std::int64_t weights, int rank) {
   HeldMemory held(costs, weights);
   Peaks peaks{.live = 0, .memory = weights};
-  for (const Action& action : schedule.ranks[static_cast<std::size_t>(rank)]) {
+  for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
     held.begin(action);
     peaks.live = std::max(peaks.live, held.live());
     peaks.memory = std::max(peaks.memory, held.memory());

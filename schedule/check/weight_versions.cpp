@@ -1,4 +1,4 @@
-#include "schedule/simulate/weight_versions.h"
+#include "schedule/check/weight_versions.h"
 
 #include <algorithm>
 
@@ -74,19 +74,19 @@ class StageWeights {
 
 class Walk {
  public:
-  explicit Walk(const Schedule& schedule) : schedule_(schedule) {
-    const auto stages = static_cast<std::size_t>(schedule.numStages);
+  explicit Walk(const Plan& plan) : plan_(plan) {
+    const auto stages = static_cast<std::size_t>(plan.numStages);
     result_.stages.resize(stages);
-    if (schedule.updates.every > 0) {
-      result_.used.assign(stages * static_cast<std::size_t>(schedule.numMicroBatches), 0);
-      states_.assign(stages, StageWeights(schedule.updates, schedule.numMicroBatches));
+    if (plan.updates.every > 0) {
+      result_.used.assign(stages * static_cast<std::size_t>(plan.numMicroBatches), 0);
+      states_.assign(stages, StageWeights(plan.updates, plan.numMicroBatches));
     }
   }
 
   WeightVersions run() {
     if (states_.empty()) return std::move(result_);
-    for (int rank = 0; rank < schedule_.numRanks(); ++rank) {
-      const auto& actions = schedule_.ranks[static_cast<std::size_t>(rank)];
+    for (int rank = 0; rank < plan_.numRanks(); ++rank) {
+      const auto& actions = plan_.ranks[static_cast<std::size_t>(rank)];
       for (std::size_t i = 0; i < actions.size(); ++i) {
         visit(actions[i], {rank, static_cast<int>(i)});
       }
@@ -136,18 +136,18 @@ class Walk {
   }
 
   int& used(int stage, int microBatch) {
-    return result_.used[static_cast<std::size_t>(stage) *
-                            static_cast<std::size_t>(schedule_.numMicroBatches) +
-                        static_cast<std::size_t>(microBatch)];
+    return result_
+        .used[static_cast<std::size_t>(stage) * static_cast<std::size_t>(plan_.numMicroBatches) +
+              static_cast<std::size_t>(microBatch)];
   }
 
-  const Schedule& schedule_;
+  const Plan& plan_;
   WeightVersions result_;
   std::vector<StageWeights> states_;
 };
 
 }  // namespace
 
-WeightVersions weightVersions(const Schedule& schedule) { return Walk(schedule).run(); }
+WeightVersions weightVersions(const Plan& plan) { return Walk(plan).run(); }
 
 }  // namespace pipetrace

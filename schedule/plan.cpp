@@ -1,10 +1,10 @@
-#include "schedule/schedule.h"
+#include "schedule/plan.h"
 
 #include <algorithm>
 
 namespace pipetrace {
 
-std::vector<int> Schedule::stagesOfRank(int rank) const {
+std::vector<int> Plan::stagesOfRank(int rank) const {
   std::vector<int> stages;
   for (std::size_t s = 0; s < rankOfStage.size(); ++s) {
     const bool reversed = isBidirectional() && rankOfStageReversed[s] == rank;
@@ -13,7 +13,7 @@ std::vector<int> Schedule::stagesOfRank(int rank) const {
   return stages;
 }
 
-std::vector<std::vector<int>> Schedule::stagesByRank() const {
+std::vector<std::vector<int>> Plan::stagesByRank() const {
   std::vector<std::vector<int>> stages(ranks.size());
   const auto add = [&](int rank, std::size_t stage) {
     if (rank < 0 || rank >= numRanks()) return;
@@ -28,7 +28,7 @@ std::vector<std::vector<int>> Schedule::stagesByRank() const {
   return stages;
 }
 
-int Schedule::chunkOfStage(int stage) const {
+int Plan::chunkOfStage(int stage) const {
   const int rank = rankOfStage[static_cast<std::size_t>(stage)];
   int chunk = 0;
   for (std::size_t s = 0; s < static_cast<std::size_t>(stage); ++s) {
@@ -38,7 +38,7 @@ int Schedule::chunkOfStage(int stage) const {
   return chunk;
 }
 
-int Schedule::numChunks() const {
+int Plan::numChunks() const {
   std::size_t chunks = 0;
   for (const std::vector<int>& stages : stagesByRank()) chunks = std::max(chunks, stages.size());
   return static_cast<int>(chunks);

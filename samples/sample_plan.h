@@ -1,15 +1,15 @@
 #pragma once
 
 #include "samples/sample_options.h"
-#include "schedule/schedule.h"
+#include "schedule/check/checked_plan.h"
 
 namespace pipetrace {
 
 /// The plan that the options ask for, by name or from a file. Throws Error if the file cannot be
 /// read or is no plan that can run.
-Schedule sampleSchedule(const SampleOptions& options);
+CheckedPlan samplePlan(const SampleOptions& options);
 
 /// Throws Error if the number of processes is not that of the plan's ranks.
-void requireWorldSize(const Schedule& schedule, int worldSize);
+void requireWorldSize(const Plan& plan, int worldSize);
 
 }  // namespace pipetrace

@@ -9,7 +9,7 @@ namespace pipetrace {
 
 /// When a plan's weights change.
 struct WeightUpdates {
-  /// A stage's weights change after the backward passes of so many micro-batches, without a flush
+  /// A stage's weights change after the backward passes of this many micro-batches, without a flush
   /// (an asynchronous plan). 0: once, after all of them.
   int every = 0;
   /// Micro-batches of group g (g = microBatch / every) use the weights that group g - 2 left, so
@@ -20,8 +20,9 @@ struct WeightUpdates {
   bool operator==(const WeightUpdates&) const = default;
 };
 
-/// A plan: what each pipeline rank does, in order. A plain value.
-struct Schedule {
+/// What a schedule gives for a number of ranks and micro-batches: what each pipeline rank does, in
+/// order. A plain value, not checked (CheckedPlan).
+struct Plan {
   std::string name;   ///< "1F1B", "FThenB", …, or the file that it was read from
   int numStages = 0;  ///< virtual stages: ranks * chunks (of a bidirectional plan: ranks)
   int numMicroBatches = 0;

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string_view>
+
+#include "schedule/plan.h"
+
+namespace pipetrace {
+
+/// Throws Error for a plan of less than one rank, micro-batch or chunk, and for one of more actions
+/// than any real plan has.
+void requirePlanSize(std::string_view name, int ranks, int microBatches, int chunks);
+
+/// What builders start from: stage s on rank s, no actions yet. Like the next two it requires the
+/// size.
+Plan oneStagePerRank(const char* name, int ranks, int microBatches);
+/// Stage s on rank s % ranks.
+Plan loopedStages(const char* name, int ranks, int microBatches, int chunks);
+/// Stages s and 2 * ranks - 1 - s on rank s.
+Plan vShapedStages(const char* name, int ranks, int microBatches);
+
+}  // namespace pipetrace

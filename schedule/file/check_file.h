@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "schedule/check/check.h"
+#include "schedule/file/schedule_reader.h"
+
+namespace pipetrace {
+
+/// check() of a file as far as it could be read: what could not be read first, then what is wrong
+/// with the rest.
+std::vector<Problem> check(const ReadablePlan& file, const CheckOptions& options = {});
+
+}  // namespace pipetrace
