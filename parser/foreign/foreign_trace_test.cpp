@@ -4,6 +4,7 @@
 
 #include "parser/chrome/reader.h"
 #include "parser/foreign/names/foreign_names.h"
+#include "parser/foreign/names/kind_names.h"
 #include "parser/load_timeline.h"
 #include "parser/testing/reading.h"
 
