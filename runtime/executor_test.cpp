@@ -252,7 +252,7 @@ TEST_F(RecordedExecutorTest, EveryStepOpensWithLrAndClosesWithOptimizer) {
     const auto jobs = log_.lines("Profiler Info: ", rank);
     const std::size_t perStep = 2 + 2 * kMicroBatches;
     ASSERT_EQ(jobs.size(), kSteps * perStep);
-    const auto texts = textsOf(plan_, rank);
+    const auto texts = textsOf(*plan_, rank);
     std::set<std::string> ids;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const std::size_t place = i % perStep;

@@ -50,7 +50,7 @@ std::string firstDifference(const std::vector<RankResult>& a, const std::vector<
 
 struct Connected {
   Wiring wiring;
-  std::string plan;
+  std::string schedule;
   TrainingCase training;
 };
 
@@ -72,8 +72,8 @@ std::vector<Connected> allCases() {
   };
   std::vector<Connected> all;
   for (const Wiring wiring : {Wiring::kInProcess, Wiring::kGloo}) {
-    for (const std::string& plan : kSchedules) {
-      for (const TrainingCase& training : cases) all.push_back({wiring, plan, training});
+    for (const std::string& schedule : kSchedules) {
+      for (const TrainingCase& training : cases) all.push_back({wiring, schedule, training});
     }
   }
   return all;
