@@ -167,6 +167,25 @@ TEST(KnownTracesTest, LanesOfTheStragglerStudyNameRanksAndStages) {
   EXPECT_EQ(r.timeline.ranks.at(3).dataParallelIndex, 1);
 }
 
+TEST(KnownTracesTest, AStragglerStudyFileWithGapsInItsRanksClaimsNoWorldSize) {
+  const auto twoRanks = [](const std::string& tidOfTheSecond) {
+    return read(R"j([
+{"ph":"M","name":"process_name","pid":0,"args":{"name":"DP rank [0]"}},
+{"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"name":"PP rank 0, TP rank 0, compute"}},
+{"ph":"M","name":"thread_name","pid":0,"tid":)j" +
+                tidOfTheSecond + R"j(,"args":{"name":"PP rank 1, TP rank 0, compute"}},
+{"ph":"X","name":"forward-compute","pid":0,"tid":0,"ts":1,"dur":1,"args":{"step":1,"mb_id":0}},
+{"ph":"X","name":"forward-compute","pid":0,"tid":)j" +
+                tidOfTheSecond + R"j(,"ts":3,"dur":1,"args":{"step":1,"mb_id":0}}])j");
+  };
+  const Result gap = twoRanks("10");
+  EXPECT_EQ(gap.timeline.ranks.at(0).worldSize, std::nullopt);
+  EXPECT_EQ(gap.timeline.ranks.at(2).worldSize, std::nullopt);
+  EXPECT_EQ(gap.timeline.ranks.at(2).numStages, 2);
+  const Result whole = twoRanks("5");
+  EXPECT_EQ(whole.timeline.ranks.at(1).worldSize, 2);
+}
+
 TEST(KnownTracesTest, AscendsProcessesAreLanesOfOneRankAndItsTextsNumbers) {
   const Result r = read(R"j([
 {"ph":"M","name":"process_name","pid":41,"tid":0,"args":{"name":"Ascend Hardware"}},

@@ -83,9 +83,15 @@ class StragglerPlacer {
     for (const auto& [group, numbers] : tids) isNumbered = isNumbered && numbers.size() == 1;
     int next = trace_.firstRank;
     for (const auto& [group, numbers] : tids) {
-      ranks_[group] = isNumbered ? trace_.firstRank + static_cast<int>(*numbers.begin()) : next++;
+      const int rank =
+          isNumbered ? trace_.firstRank + static_cast<int>(*numbers.begin()) : next++;
+      ranks_[group] = rank;
+      highestRank_ = std::max(highestRank_, rank);
     }
   }
+
+  /// A file may hold one tensor-parallel rank of several; then nobody knows how many the run had.
+  bool hasEveryRank() const { return static_cast<std::size_t>(highestRank_) + 1 == ranks_.size(); }
 
   void describe(std::size_t index) {
     ForeignTrace::Lane& lane = trace_.lanes[index];
@@ -95,7 +101,7 @@ class StragglerPlacer {
     const ChromeId& pid = *trace_.processes[lane.process].pid;
     info.device = trace_.processes[lane.process].contents->name + ", PP rank " +
                   std::to_string(place.stage) + ", TP rank " + std::to_string(place.tensor);
-    info.worldSize = static_cast<int>(ranks_.size());
+    if (hasEveryRank()) info.worldSize = static_cast<int>(ranks_.size());
     info.numStages = depth_ * chunks_;
     info.numChunks = chunks_;
     if (lastMicroBatch_ >= 0 && lastMicroBatch_ < kMostMicroBatches) {
@@ -151,6 +157,7 @@ class StragglerPlacer {
   ForeignTrace& trace_;
   std::vector<Place> places_;  // by lane
   std::map<Group, int> ranks_;
+  int highestRank_ = -1;
   int depth_ = 0;
   int chunks_ = 1;
   std::int32_t lastMicroBatch_ = kNotGiven;
