@@ -95,8 +95,8 @@ TEST(ExportPictureTest, TheTitleHasTheBubbleRatioOfStepsWhoseTimesSumUpToMoreTha
     job.step = job.microBatch = 0;
     job.end = rank == 0 ? 2 * kQuarter : 4 * kQuarter;
   }
-  EXPECT_THAT(pictureOf({"run", std::move(timeline), {}}, {}).title,
-              HasSubstr("bubble ratio 12.5 %"));
+  const LoadedProfile profile("run", readyToShow(std::move(timeline), {}), {});
+  EXPECT_THAT(pictureOf(profile, {}).title, HasSubstr("bubble ratio 12.5 %"));
 }
 
 TEST(ExportPictureTest, AStepIsShownFromItsFirstForwardToItsLastOptimizer) {
