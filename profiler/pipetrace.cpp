@@ -90,8 +90,7 @@ RecorderOptions recorderOptions(const pipetrace_options& given) {
   RecorderOptions options{.isOn = false};
   if (given.enabled == PIPETRACE_OFF) return options;  // whatever the environment says
   const Switches switches = Switches::fromEnvironment();
-  options.isOn =
-      given.enabled == PIPETRACE_ON || (given.enabled == PIPETRACE_BY_ENVIRONMENT && switches.isOn);
+  options.isOn = given.enabled == PIPETRACE_ON ? OnOff(true) : switches.isOn;
   options.logDirectory = text(given.log_directory);
   if (options.logDirectory.empty()) options.logDirectory = switches.logDirectory;
   options.steps = switches.steps;
@@ -174,7 +173,11 @@ int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** record
   return guarded([&] {
     if (recorder == nullptr) throw Error("pipetrace_open needs a place for the recorder");
     const RecorderOptions given = recorderOptions(known(options));
-    if (given.isOn) *recorder = new pipetrace_recorder(given);
+    if (given.isOn) {
+      *recorder = new pipetrace_recorder(given);
+    } else {
+      const Recorder off(given);  // which may report how to switch it on
+    }
   });
 }
 
@@ -213,6 +216,10 @@ int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
                                            .bytes = job->bytes,
                                            .id = job->id,
                                            .action = job->action});
+}
+
+int64_t pipetrace_next_job_id(pipetrace_recorder* recorder) noexcept {
+  return recorder == nullptr ? PIPETRACE_NOT_GIVEN : recorder->recorder.nextJobId();
 }
 
 void pipetrace_end(pipetrace_recorder* recorder, int stream) noexcept {

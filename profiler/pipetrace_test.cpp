@@ -42,13 +42,19 @@ TEST(PipetraceTest, AProgramInCRecordsItsJobs) {
   EXPECT_THAT(log.lines("Profiler Meta: ", 1),
               ElementsAre(AllOf(HasSubstr("rank = 1, world_size = 2"), HasSubstr("= 1F1B"))));
   const std::vector<std::string> jobs = log.lines("Profiler Info: ", 1);
-  ASSERT_THAT(jobs, SizeIs(4));
+  ASSERT_THAT(jobs, SizeIs(6));
   EXPECT_THAT(jobs[0], AllOf(HasSubstr("type = forward"), HasSubstr("id = 0, step = 0, stage = 1"),
                              HasSubstr("action = 1F0")));
-  EXPECT_THAT(jobs[3], AllOf(HasSubstr("type = optimizer"), HasSubstr("step = 1")));
-  EXPECT_THAT(log.lines("Profiler Stream: ", 1),
-              ElementsAre(AllOf(HasSubstr("peer = 0, bytes = 4096, job = 0, step = 0")),
-                          AllOf(HasSubstr("job = 2, step = 1"))));
+  EXPECT_THAT(jobs[5], AllOf(HasSubstr("type = optimizer"), HasSubstr("step = 1")));
+  EXPECT_THAT(log.lines("type = send_backward", 1),
+              ElementsAre(HasSubstr("peer = 0, bytes = 4096, job = 1, step = 0"),
+                          HasSubstr("peer = 0, bytes = 4096, job = ")));
+  EXPECT_EQ(log.number("type = send_backward", "job", 1), log.number("type = backward", "id", 1));
+  // A receive is posted before the forward job that it names.
+  EXPECT_THAT(log.lines("type = recv_forward", 1),
+              ElementsAre(HasSubstr("peer = 0, bytes = 2048, job = 0, step = 0"),
+                          HasSubstr("peer = 0, bytes = 2048, job = ")));
+  EXPECT_EQ(log.number("type = recv_forward", "job", 1), log.number("type = forward", "id", 1));
   EXPECT_THAT(log.lines("Counter: name = loss", 1), SizeIs(2));
   EXPECT_THAT(log.lines("Counter: name = depth", 1), Contains(HasSubstr("value = 4, unit = jobs")))
       << "asked of the program's function";

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <cstdio>
 #include <filesystem>
@@ -42,6 +43,17 @@ std::string pathOfLog(const RecorderOptions& options) {
   return folder / (std::string(log_format::kFilePrefix) + std::to_string(options.info.rank));
 }
 
+/// Once in a process, where a log folder is given, and nobody has decided whether to record.
+void sayHowToSwitchOn(const RecorderOptions& options) {
+  if (options.isOn.isDecided() || options.logDirectory.empty()) return;
+  static std::atomic_flag said;
+  if (said.test_and_set()) return;
+  std::fprintf(stderr,
+               "pipetrace: recording is off; set PIPETRACE=1 to record into %s, or PIPETRACE=0 to "
+               "leave this line out\n",
+               options.logDirectory.c_str());
+}
+
 }  // namespace
 
 class Recorder::Impl {
@@ -76,7 +88,10 @@ class Recorder::Impl {
 };
 
 Recorder::Recorder(RecorderOptions options) {
-  if (!options.isOn) return;
+  if (!options.isOn) {
+    sayHowToSwitchOn(options);
+    return;
+  }
   if (options.info.rank < 0) {
     throw Error("cannot record rank " + std::to_string(options.info.rank) + ": ranks count from 0");
   }

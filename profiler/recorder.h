@@ -11,6 +11,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "profiler/device_stream.h"
 #include "profiler/job.h"
+#include "profiler/on_off.h"
 #include "profiler/ring/recording_state.h"
 #include "profiler/step_range.h"
 #include "trace/rank_info.h"
@@ -25,7 +26,7 @@ struct RecorderOptions {
   /// two.
   std::size_t ringSlots = 1 << 14;
   Nanoseconds holdLimit = kNsPerSecond;  ///< how long a step's lines wait for the step to end
-  bool isOn = true;                      ///< false: nothing is recorded, and no file is touched
+  OnOff isOn = true;                     ///< off: nothing is recorded, and no file is touched
   StepRange steps{};                     ///< jobs and samples of other steps are not recorded
   /// Keep records in a file beside the log until they are written, so that they outlive the
   /// process.

@@ -27,8 +27,9 @@ std::string errorOf(const std::map<std::string, std::string>& variables) {
 
 TEST(SwitchesTest, RecordingIsOffUnlessItIsSwitchedOn) {
   EXPECT_FALSE(with({}).isOn);
-  EXPECT_FALSE(with({}).isGiven);
-  EXPECT_TRUE(with({{"PIPETRACE", "0"}}).isGiven);
+  EXPECT_FALSE(with({}).isOn.isDecided());
+  EXPECT_TRUE(with({{"PIPETRACE", "0"}}).isOn.isDecided());
+  EXPECT_TRUE(with({{"FLAGS_auto_parallel_profiler", "0"}}).isOn.isDecided());
   EXPECT_FALSE(with({{"PIPETRACE", ""}}).isOn);
   for (const char* yes : {"1", "on", "true", "TRUE", "yes"}) {
     EXPECT_TRUE(with({{"PIPETRACE", yes}}).isOn) << yes;

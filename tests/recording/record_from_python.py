@@ -29,6 +29,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     library.pipetrace_error.restype = ctypes.c_char_p
     library.pipetrace_begin.restype = ctypes.c_int64
+    library.pipetrace_next_job_id.restype = ctypes.c_int64
 
     options = Options()
     library.pipetrace_options_init(ctypes.byref(options))
@@ -44,6 +45,8 @@ def main():
         library.pipetrace_job_init(ctypes.byref(job), 1)
         assert job.size == ctypes.sizeof(job), "the struct of the C header is another one"
         job.step, job.micro_batch = step, step + 10
+        if step == 1:
+            job.id = library.pipetrace_next_job_id(recorder)
         assert library.pipetrace_begin(recorder, compute, ctypes.byref(job)) == step
         library.pipetrace_end(recorder, compute)
     assert library.pipetrace_close(recorder) == 0, library.pipetrace_error()
