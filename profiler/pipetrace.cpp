@@ -30,7 +30,7 @@ static_assert(PIPETRACE_LR == static_cast<int>(JobKind::kLr) &&
 
 thread_local std::string lastError;
 
-/// Runs what may throw.
+/// Runs `action`, which may throw; -1 if it does.
 template <typename Action>
 int guarded(const Action& action) noexcept {
   try {
@@ -46,7 +46,7 @@ int guarded(const Action& action) noexcept {
   return -1;
 }
 
-/// The caller's options; what a caller of an older version did not know of is not given.
+/// The caller's options; fields that an older caller does not know are not given.
 pipetrace_options known(const pipetrace_options* given) {
   pipetrace_options options;
   pipetrace_options_init(&options);
@@ -57,7 +57,8 @@ pipetrace_options known(const pipetrace_options* given) {
   return options;
 }
 
-/// What the caller has room for of `given`; the rest of a newer caller's is zero.
+/// Copies as much of `given` as the caller's struct has room for; the rest of a newer caller's is
+/// zero.
 template <typename Struct>
 void start(Struct* target, std::size_t size, const Struct& given) {
   std::memset(static_cast<void*>(target), 0, size);
@@ -122,7 +123,7 @@ struct pipetrace_recorder {
     if (text(name).empty()) throw Error(R"(a stream needs a name: "compute", "send")");
     return recorder.addStream(name, std::move(stream));
   }
-  /// That of all its streams, as long as there is one.
+  /// One device for all its streams, as long as there is one.
   std::shared_ptr<CudaDevice> device(int number) {
     std::shared_ptr<CudaDevice> device = devices[number].lock();
     if (device == nullptr) {
@@ -136,7 +137,8 @@ struct pipetrace_recorder {
   std::shared_ptr<CudaApi> cuda;
   std::map<int, std::weak_ptr<CudaDevice>> devices;
   Recorder recorder;
-  std::optional<NcclRecording> nccl;  // of a process's first recorder; nothing without NCCL
+  std::optional<NcclRecording>
+      nccl;  // serves a process's first recorder; does nothing without NCCL
 };
 
 void pipetrace_options_init_sized(pipetrace_options* options, size_t size) {
@@ -159,7 +161,7 @@ void pipetrace_job_init_sized(pipetrace_job* job, size_t size, int32_t kind) {
          .action = nullptr});
 }
 
-// In brackets, so that these are no uses of the macros.
+// The names are in brackets, so that these are no uses of the macros.
 void(pipetrace_options_init)(pipetrace_options* options) {
   pipetrace_options_init_sized(options, kOptions01);
 }

@@ -39,11 +39,11 @@ std::string pathOfLog(const RecorderOptions& options) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
   if (!error) folder = absolute;
-  std::filesystem::create_directories(folder, error);  // opening the log will say
+  std::filesystem::create_directories(folder, error);  // opening the log reports it
   return folder / (std::string(log_format::kFilePrefix) + std::to_string(options.info.rank));
 }
 
-/// Once in a process, where a log folder is given, and nobody has decided whether to record.
+/// Says so once in a process, if a log folder is given and nobody has decided whether to record.
 void sayHowToSwitchOn(const RecorderOptions& options) {
   if (options.isOn.isDecided() || options.logDirectory.empty()) return;
   static std::atomic_flag said;
@@ -83,7 +83,7 @@ class Recorder::Impl {
   const std::string path;
   const RankInfo info;
   TextPool texts;
-  LogThread log;  // after what it reads
+  LogThread log;  // after the members that it reads
   const InForkedChild inForkedChild;
 };
 

@@ -1,4 +1,4 @@
-// What happens to a recording when something goes wrong.
+// Recordings when something goes wrong.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-/// Of the ring file beside the log.
+/// The header of the ring file beside the log.
 ring_format::FileHeader ringHeader(const RecordedLog& log) {
   ring_format::FileHeader header{};
   std::ifstream in(log.path() + std::string(ring_format::kFileSuffix), std::ios::binary);
@@ -85,7 +85,7 @@ TEST(RecorderLossTest, ADeviceThatNeverAnswersDoesNotHangTheEnd) {
   EXPECT_EQ(log.number(kEnd, "dropped"), 1);
 }
 
-TEST(RecorderLossTest, CallsOutOfTurnAreCountedAsErrors) {
+TEST(RecorderLossTest, CallsOutOfOrderAreCountedAsErrors) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
@@ -144,7 +144,7 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
   EXPECT_EQ(log.number(kEnd, "dropped"), lost) << "what the ring file said before the end";
 }
 
-TEST(RecorderLossTest, WhatADestructorFindsLostIsTold) {
+TEST(RecorderLossTest, LossesThatTheDestructorFindsAreReported) {
   RecordedLog log;
   testing::internal::CaptureStderr();
   {
@@ -235,7 +235,7 @@ TEST(RecorderLossTest, AStreamWithoutRoomInTheRingFileIsKeptInMemory) {
     send = recorder.addStream("send", std::make_unique<CpuStream>());
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("File too large"));
-  EXPECT_EQ(ringHeader(log).lanesNotKept, 1U) << "for who reads what a kill has left";
+  EXPECT_EQ(ringHeader(log).lanesNotKept, 1U) << "for a reader of the files that a kill has left";
   for (const StreamId stream : {compute, send}) {
     recorder.begin(stream, {});
     recorder.end(stream);
@@ -244,7 +244,7 @@ TEST(RecorderLossTest, AStreamWithoutRoomInTheRingFileIsKeptInMemory) {
   EXPECT_EQ(log.number(kEnd, "written"), 2);
 }
 
-TEST(RecorderLossTest, ALogFolderThatVanishesIsToldAtTheEndAndHarmsNothing) {
+TEST(RecorderLossTest, ALogFolderThatVanishesIsReportedAtTheEndAndHarmsNothing) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
   options.logDirectory = log.folder() + "/logs";
@@ -279,7 +279,7 @@ TEST(RecorderLossTest, ALogThatCannotBeOpenedOrWrittenIsRefusedAtOnce) {
   EXPECT_THAT(messageOf([&] { Recorder recorder(options); }), HasSubstr(options.logDirectory));
 }
 
-TEST(RecorderLossTest, TheOwnCostIsThatOfTheCalls) {
+TEST(RecorderLossTest, TheReportedCostIsThatOfTheCalls) {
   /// Each mark takes 20 us, so the cost of a call is known from below.
   class SlowStream : public EmulatedStream {
    public:
@@ -328,7 +328,7 @@ TEST(RecorderLossTest, TheLogThreadsTimeIsItsProcessorTime) {
   EXPECT_GT(spent, 0);
 }
 
-TEST(RecorderLossTest, AnInterruptedCallIsNoCostOfOurs) {
+TEST(RecorderLossTest, AnInterruptionIsNotCountedAsACostOfRecording) {
   /// One mark in the middle takes 20 ms, in a call that is timed and stands for 64.
   class InterruptedStream : public EmulatedStream {
    public:

@@ -56,7 +56,7 @@ TEST(RecorderStepsTest, OnlyTheStepsOfTheRangeAreRecorded) {
   }
 }
 
-TEST(RecorderStepsTest, AJobThatIsLeftOpenBeforeAnotherStepsIsTheOnlyOneLost) {
+TEST(RecorderStepsTest, AJobLeftOpenBeforeOneOfASkippedStepIsTheOnlyOneLost) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 0, .end = 1}});
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
@@ -120,7 +120,7 @@ TEST(RecorderStepsTest, ARangeThatEndsBeforeItBeginsRecordsNothing) {
   EXPECT_THAT(log.lines(kInfo), IsEmpty());
 }
 
-TEST(RecorderStepsTest, ASkippedJobThatIsNotEndedIsAnErrorAndNoMore) {
+TEST(RecorderStepsTest, ASkippedJobThatIsNotEndedIsOnlyCountedAsAnError) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 1, .end = 3}});
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());

@@ -33,7 +33,7 @@ bool parseSwitch(const char* name, std::string value) {
   throw Error(std::string(name) + " is \"" + value + "\": set it to 1 (record) or 0");
 }
 
-/// Its lines are VLOG(0) there, which glog leaves out below that level.
+/// PaddlePaddle's lines are VLOG(0), which glog leaves out below that level.
 bool paddlePaddleRecords(const std::string& flag) {
   if (!parseSwitch(kPaddlePaddlesSwitch, flag)) return false;
   int level = 0;

@@ -12,7 +12,7 @@ namespace pipetrace {
 ///     PIPETRACE                     1, on, true, yes: record. 0, off, false, no: do not
 ///     PIPETRACE_LOG_DIR             where the logs go
 ///     PIPETRACE_STEPS               A:B, the steps A to B - 1 only; A, that step
-///     FLAGS_auto_parallel_profiler  PaddlePaddle's switch, which counts where PIPETRACE is not set
+///     FLAGS_auto_parallel_profiler  PaddlePaddle's switch; counts where PIPETRACE is not set
 ///     GLOG_v                        below 0: PaddlePaddle's switch writes nothing
 struct Switches {
   OnOff isOn = OnOff::undecided();

@@ -1,4 +1,4 @@
-// The ring file of a process that records as fast as it can: what is read of it is whole.
+// The ring file of a process that records as fast as it can: every job that is read is whole.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -87,7 +87,7 @@ TEST(RingSnapshotTest, NoJobIsTornHoweverFastItsSlotIsUsedAgain) {
   EXPECT_GT(jobs, 0u);
 }
 
-TEST(RingSnapshotTest, AJobThatGetsItsTimesOrLeavesBeforeTheLogWasReadIsKnownByThat) {
+TEST(RingSnapshotTest, AJobThatGetsItsTimesOrLeavesTheRingBeforeTheLogIsReadIsNoticed) {
   LeftOver left;
   for (int i = 5; i < 9; ++i) left.job(left.compute, i);
   left.die();
