@@ -49,12 +49,12 @@ TEST(PipetraceTest, AProgramInCRecordsJobsAndTransfers) {
   EXPECT_THAT(log.lines("type = send_backward", 1),
               ElementsAre(HasSubstr("peer = 0, bytes = 4096, job = 1, step = 0"),
                           HasSubstr("peer = 0, bytes = 4096, job = ")));
-  EXPECT_EQ(log.number("type = send_backward", "job", 1), log.number("type = backward", "id", 1));
+  EXPECT_EQ(log.number("type = send_backward", "job", 1), log.number("type = backward", ", id", 1));
   // A receive is posted before the forward job that it names.
   EXPECT_THAT(log.lines("type = recv_forward", 1),
               ElementsAre(HasSubstr("peer = 0, bytes = 2048, job = 0, step = 0"),
                           HasSubstr("peer = 0, bytes = 2048, job = ")));
-  EXPECT_EQ(log.number("type = recv_forward", "job", 1), log.number("type = forward", "id", 1));
+  EXPECT_EQ(log.number("type = recv_forward", "job", 1), log.number("type = forward", ", id", 1));
   EXPECT_THAT(log.lines("Counter: name = loss", 1), SizeIs(2));
   EXPECT_THAT(log.lines("Counter: name = depth", 1), Contains(HasSubstr("value = 4, unit = jobs")))
       << "from the program's function";

@@ -71,10 +71,10 @@ class Recorder::Impl {
   void sayWhyNoRing() {
     if (saidWhyNoRing || state.file.whyNot().empty()) return;
     saidWhyNoRing = true;
-    std::fprintf(stderr,
-                 "pipetrace: no ring file (%s): what is not written yet is lost if the program is "
-                 "killed\n",
-                 state.file.whyNot().c_str());
+    std::fprintf(
+        stderr,
+        "pipetrace: no ring file (%s): unwritten records are lost if the program is killed\n",
+        state.file.whyNot().c_str());
   }
 
   const TickSource source;

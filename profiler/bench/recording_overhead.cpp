@@ -151,7 +151,7 @@ struct Recording {
     const double logThread = end("log_thread_ns") / jobs;
     std::printf(
         "  Profiler End: %.3f %%, %.0f ns a job (%.0f recording, %.0f log thread), %.0f "
-        "dropped; %.2f of what was measured\n",
+        "dropped; %.2f of the measured cost\n",
         100 * (own + logThread) / base, own + logThread, own, logThread, end("dropped"),
         (own + logThread) / measured);
   }

@@ -30,7 +30,7 @@ TEST(CudaClockTest, ATimeAfterTheLastAnchorIsUnknown) {
   EXPECT_FALSE(clock.toHost(1, host));
   ASSERT_TRUE(clock.toHost(0, host));
   EXPECT_EQ(host.time, 100);
-  EXPECT_FALSE(clock.toHost(-1, host)) << "one anchor tells no rate";
+  EXPECT_FALSE(clock.toHost(-1, host)) << "one anchor gives no rate";
   clock.add({.device = 1'000, .host = 1'100, .halfWidth = 1});
   EXPECT_TRUE(clock.toHost(1'000, host));
   EXPECT_FALSE(clock.toHost(1'001, host));

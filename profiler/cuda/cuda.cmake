@@ -18,7 +18,7 @@ pipetrace_test(
           testing/fake_cuda.cpp
   LINK pipetrace::profiler)
 
-# A driver with a made-up device behind it, where programs look for theirs.
+# A driver with a made-up device, under the name by which programs load theirs.
 if(PIPETRACE_TESTS)
   add_library(fake_cuda_driver SHARED testing/fake_cuda_driver.cpp)
   set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1

@@ -200,7 +200,7 @@ void CudaStream::time(const Queued& job) noexcept {
 }
 
 /// The job begins where the one before ended, to the nanosecond, and lasts as long as the runtime
-/// says, as far as rounding allows. `end` is what it was measured as by itself.
+/// says, as far as rounding allows. `end` comes in as measured by itself.
 bool CudaStream::timeAfterLastEnd(const Queued& job, BoundedTime& start,
                                   BoundedTime& end) noexcept {
   start = lastEnd_;

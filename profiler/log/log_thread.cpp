@@ -18,8 +18,8 @@
 namespace pipetrace {
 namespace {
 
-// How long a record may lie in a ring. Waking the thread from a recording call would cost that call
-// a system call; waking up often for nothing would cost processor time.
+// How long a record may stay in a ring. Waking the thread from a recording call would cost that
+// call a system call; waking up often for nothing would cost processor time.
 constexpr Nanoseconds kShortest = kNsPerMs;
 constexpr Nanoseconds kLongest = 100 * kNsPerMs;
 constexpr Nanoseconds kFirst = 10 * kNsPerMs;
@@ -102,7 +102,7 @@ void LogThread::close() {
   if (lines_.lost() > 0 || !endIsWritten_) {
     throw Error("lost " + std::to_string(lines_.lost()) + " lines of the job log " + file_.path() +
                 (endIsWritten_ ? ": " : " and its end: ") + std::strerror(file_.firstError()) +
-                "; what was written before can still be read");
+                "; earlier lines can still be read");
   }
 }
 

@@ -80,8 +80,10 @@ for language in cpp c; do
     done
     grep -q 'Profiler End: written = 20, dropped = 0, errors = 0' "$log"
   done
-  "$work/prefix/bin/pipe-trace" "$logs" -o "$work/$language-two-ranks.json" > "$work/two-ranks.txt"
-  test "$(grep -o '"ph":"s"' "$work/$language-two-ranks.json" | wc -l)" = 8
+  "$work/prefix/bin/pipe-trace" "$logs" -o "$work/$language-two-ranks.json" > "$work/two-ranks.txt" 2>&1
+  grep -q '24 jobs, 16 transfers' "$work/two-ranks.txt"
+  # Arrows follow a micro-batch: from a job to its send, and on to the peer. Short receives may have none.
+  test "$(grep -o '"ph":"s"' "$work/$language-two-ranks.json" | wc -l)" -ge 16
   echo "$language: two ranks recorded and read"
 done
 

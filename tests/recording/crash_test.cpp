@@ -1,4 +1,4 @@
-// Programs that record at full speed and die: what is in the log and in the ring file afterwards.
+// Programs that record at full speed and die; checks the log and the ring file afterwards.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -100,8 +100,8 @@ TEST(MissingEndTest, WhetherTheProgramStillRunsIsReportedWhereItIsKnown) {
     return text;
   };
   const auto isRecording = [](const std::string& folder) {
-    Diagnostics told;
-    return loadTimeline({folder}, {}, told).ranks.at(0).isRecording;
+    Diagnostics diagnostics;
+    return loadTimeline({folder}, {}, diagnostics).ranks.at(0).isRecording;
   };
   const char* const maybe = "it still runs";
   EXPECT_THAT(said(left.original.folder()),

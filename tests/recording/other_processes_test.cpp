@@ -29,7 +29,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A process that does `work`, ends with what it returns, and is gone with this object.
+/// A child process that runs `work` and exits with its result. The destructor kills it if it was
+/// not waited for.
 class Child {
  public:
   explicit Child(const std::function<int()>& work) : pid_(fork()) {
@@ -194,7 +195,7 @@ TEST(OtherProcessesTest, ARecorderThatGivesWayEndsForTheNextOfItsProcessAndForNo
 TEST(OtherProcessesTest, ARecorderThatDoesNotGiveWaySharesItsLogWithItsProcessOnly) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
-  options.giveWay = [] {};  // as another copy of this library, which nobody can ask
+  options.giveWay = [] {};  // as another copy of this library, which cannot be asked
   auto first = std::make_unique<Recorder>(options);
   options.giveWay = {};
   Recorder second(options);
@@ -281,7 +282,7 @@ void fill(const std::string& folder) {
   close(file);
 }
 
-/// Makes a disk of its own, which nobody else sees and which ends with the process, in `folder`.
+/// Mounts a disk at `folder` that only this process sees, and that ends with it.
 bool mountSmallDisk(const std::string& folder) {
   if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
   mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);

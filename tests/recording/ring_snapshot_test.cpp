@@ -106,7 +106,7 @@ TEST(RingSnapshotTest, AJobThatGetsItsTimesOrLeavesTheRingBeforeTheLogIsReadIsNo
   left.poke(timesAt(1), ring_format::Times{.begin = 10, .end = 20, .sequence = 2, .reserved = 0});
   EXPECT_TRUE(snapshot.settle()) << "the first has left: the log is to be read on";
   left.poke(freedAt, std::uint64_t{2});
-  EXPECT_FALSE(snapshot.settle()) << "the second may be in the log, where its times tell";
+  EXPECT_FALSE(snapshot.settle()) << "the second may be in the log, which has its times";
 
   std::string whyNot;
   const auto contents = readRing(snapshot.bytes(), whyNot);
