@@ -76,7 +76,7 @@ class Lane {
   void giveBack() noexcept;
   /// Jobs that were taken.
   std::uint64_t taken() const noexcept { return taken_; }
-  /// Whether the slots in use are that many that records may soon be lost.
+  /// Whether the ring is so full that records may soon be lost.
   bool isCrowded() const noexcept;
 
   /// Finished jobs that got a slot.
@@ -100,8 +100,8 @@ class Lane {
     return std::atomic_ref<T>(field);
   }
 
-  // Fields of a slot are stored one by one. Were they put together, the caller's job would be
-  // loaded in larger pieces than it was stored in, which waits until all stores before are done.
+  // Fields of a slot are stored one by one. Stored together, the caller's job would be loaded in
+  // larger pieces than it was stored in; such a load waits until all stores before it are done.
   template <typename T>
   static void put(T& field, T value) noexcept {
     shared(field).store(value, std::memory_order_relaxed);
@@ -115,8 +115,9 @@ class Lane {
   void open(const Job& job, std::int64_t id, std::int32_t step) noexcept;
   void close(std::int64_t bytes) noexcept;
   bool makeRoom() noexcept;
-  // By value: a job whose address went further would have to lie in memory. For the same reason it
-  // is put together field by field: a copy of the whole lies there even where the recorder is off.
+  // By value: a job whose address is passed on would have to be in memory. For the same reason the
+  // caller builds a new one: a job that is copied as a whole is in memory even where the recorder
+  // is off.
   void beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept;
   void endTimed(std::int64_t bytes) noexcept;
   void endOfNone() noexcept;
@@ -128,8 +129,8 @@ class Lane {
   ring_format::Times* const times_;
   const std::uint64_t tickCost_;  // ticks that reading the ticks takes
 
-  // Every job needs these, on one cache line. After a job of some length nothing is left in the
-  // caches, and each line costs more than all that is done with it.
+  // The fields that every job needs, on one cache line. After a job of some length nothing is left
+  // in the caches, and loading a line costs more than all work on it.
   alignas(64) const std::unique_ptr<DeviceStream> stream_;
   const std::size_t mask_;
   ring_format::LaneHeader* const header_;
