@@ -40,6 +40,7 @@ def main():
     assert library.pipetrace_open(ctypes.byref(options), ctypes.byref(recorder)) == 0, \
         library.pipetrace_error()
     compute = library.pipetrace_add_stream(recorder, b"compute")
+    numbers = []
     for step in range(3):
         job = Job()
         library.pipetrace_job_init(ctypes.byref(job), 1)
@@ -47,8 +48,11 @@ def main():
         job.step, job.micro_batch = step, step + 10
         if step == 1:
             job.id = library.pipetrace_next_job_id(recorder)
-        assert library.pipetrace_begin(recorder, compute, ctypes.byref(job)) == step
+        given = job.id
+        numbers.append(library.pipetrace_begin(recorder, compute, ctypes.byref(job)))
+        assert given in (-1, numbers[-1]), (given, numbers)
         library.pipetrace_end(recorder, compute)
+    assert len(set(numbers)) == 3 and min(numbers) >= 0, numbers
     assert library.pipetrace_close(recorder) == 0, library.pipetrace_error()
 
     text = (folder / "workerlog.3").read_text()
