@@ -28,7 +28,7 @@ std::string refusalOf(const std::string& folder) {
   return "nothing: it was opened";
 }
 
-/// While it lives the next thread gets no stack.
+/// While it lives, a new thread gets no stack.
 class NoRoomForThreads {
  public:
   NoRoomForThreads() {
@@ -54,7 +54,7 @@ TEST(RecorderErrorsTest, WithoutAFreeThreadTheErrorNamesTheLimitToRaise) {
   }
   EXPECT_THAT(refusal, AllOf(HasSubstr("cannot start the thread that writes the job log"),
                              HasSubstr("ulimit -u")));
-  // Its run is over: nothing is left that would look like that of a killed program.
+  // Its run is over: no file is left that would look like that of a killed program.
   EXPECT_EQ(log.number("Profiler End: ", "written"), 0);
   EXPECT_FALSE(std::filesystem::exists(log.path() + ".ring"));
 }

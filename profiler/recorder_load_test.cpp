@@ -136,7 +136,7 @@ TEST(RecorderLoadTest, SamplesDoNotWaitForJobsForEver) {
 TEST(RecorderLoadTest, ManySamplesDoNotWaitForJobs) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .holdLimit = 1000 * kNsPerSecond});
-  for (int i = 0; i < 4000; ++i) recorder.counter("loss", i);  // of the 4096 that there is room for
+  for (int i = 0; i < 4000; ++i) recorder.counter("loss", i);  // there is room for 4096
   EXPECT_GT(awaitLines(log, "Profiler Counter: "), 0u);
 }
 

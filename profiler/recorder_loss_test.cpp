@@ -127,7 +127,8 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
   recordStep(3, 10);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, AllOf(HasSubstr(log.path()), HasSubstr("File too large")));
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "while the program runs, and once";
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1)
+      << "reported once, while the program runs";
   const auto lost = static_cast<long long>(ringHeader(log).linesLost);
   EXPECT_THAT(messageOf([&] { recorder.close(); }),
               AllOf(HasSubstr(log.path()), HasSubstr("File too large"), HasSubstr("lost "),
@@ -141,7 +142,7 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
   EXPECT_EQ(log.number(kEnd, "written") + log.number(kEnd, "dropped"), 170);
   EXPECT_GE(log.number(kEnd, "errors"), 2);
   EXPECT_EQ(log.number(kEnd, "failed_writes"), log.number(kEnd, "errors"));
-  EXPECT_EQ(log.number(kEnd, "dropped"), lost) << "what the ring file said before the end";
+  EXPECT_EQ(log.number(kEnd, "dropped"), lost) << "as the ring file said before the end";
 }
 
 TEST(RecorderLossTest, LossesThatTheDestructorFindsAreReported) {
@@ -164,7 +165,7 @@ TEST(RecorderLossTest, WithoutRoomForAStreamThereIsNoRingFileFromTheStart) {
   RecordedLog log;
   testing::internal::CaptureStderr();
   {
-    const FileSizeLimit limit(400'000);  // enough for what comes before the first stream
+    const FileSizeLimit limit(400'000);  // enough for the pieces before the first stream
     Recorder recorder(optionsFor(log));
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no ring file"));
     recorder.addStream("compute", std::make_unique<CpuStream>());
@@ -188,7 +189,8 @@ TEST(RecorderLossTest, ARingFileThatCannotBeDeletedIsEmptied) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
-  // A folder in its place cannot be unlinked, as in a read-only folder nothing can, but by root.
+  // A folder in its place cannot be unlinked, not even by root, who may unlink files in a read-only
+  // folder.
   const std::string ring = log.path() + ".ring";
   std::filesystem::rename(ring, log.folder() + "/ring");
   std::filesystem::create_directory(ring);
@@ -213,7 +215,7 @@ TEST(RecorderLossTest, WithoutRoomForARingFileRecordingGoesOnInMemory) {
   }
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, AllOf(HasSubstr("no ring file"), HasSubstr(".ring: File too large")));
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "said once";
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "reported once";
   for (int i = 0; i < 100; ++i) {
     recorder->begin(compute, {});
     recorder->end(compute);
@@ -280,7 +282,7 @@ TEST(RecorderLossTest, ALogThatCannotBeOpenedOrWrittenIsRefusedAtOnce) {
 }
 
 TEST(RecorderLossTest, TheReportedCostIsThatOfTheCalls) {
-  /// Each mark takes 20 us, so the cost of a call is known from below.
+  /// Each mark takes 20 us, so a call costs at least that.
   class SlowStream : public EmulatedStream {
    public:
     Mark mark() noexcept override {

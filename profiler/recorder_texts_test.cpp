@@ -1,4 +1,4 @@
-// Names that a program makes up, and what programs pass that is no job, stream or rank.
+// Names that a program makes up, and arguments that are no job, stream or rank.
 #include <gmock/gmock.h>
 
 #include <array>
