@@ -137,8 +137,7 @@ struct pipetrace_recorder {
   std::shared_ptr<CudaApi> cuda;
   std::map<int, std::weak_ptr<CudaDevice>> devices;
   Recorder recorder;
-  std::optional<NcclRecording>
-      nccl;  // serves a process's first recorder; does nothing without NCCL
+  std::optional<NcclRecording> nccl;  // serves a process's first recorder; idle without NCCL
 };
 
 void pipetrace_options_init_sized(pipetrace_options* options, size_t size) {
