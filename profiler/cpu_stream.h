@@ -7,8 +7,8 @@
 namespace pipetrace {
 
 /// The CPU as a device: a job runs on the thread that marks, so "now" is a reading of the host's
-/// tick counter. Its marks are known once the recorder's clock has an anchor after them. To be used
-/// through a recorder only, whose clock it needs.
+/// tick counter. The times of marks are known once the recorder's clock has an anchor after them.
+/// Use it through a recorder only, as it needs the recorder's clock.
 class CpuStream : public DeviceStream {
  public:
   explicit CpuStream(WallClock clock = WallClock::read()) : wall_(clock) {}

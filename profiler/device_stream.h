@@ -8,24 +8,24 @@ namespace pipetrace {
 
 class HostClock;
 
-/// A queue of a device on which jobs run one after another, as far as the recorder is concerned:
-/// something that can mark "now" in its order of work, and can tell later when that was.
-/// One thread at a time marks; the recorder's log thread resolves.
+/// A queue of a device on which jobs run one after another. For the recorder it is something that
+/// can mark "now" in its order of work, and can say later when that was. One thread at a time
+/// marks; the recorder's log thread resolves.
 class DeviceStream {
  public:
-  /// A stamp. Streams whose work runs later than it is queued use the host clock's reading at the
-  /// call, so that a job whose times never became known can be placed by when it was queued; for an
-  /// end they may use the start's. Grows from mark to mark of a stream.
+  /// A stamp, which grows from mark to mark of a stream. Streams whose work runs later than it is
+  /// queued use the host clock's reading at the call. So a job whose times never became known has
+  /// its time of queueing. For an end they may use the start's mark.
   using Mark = std::uint64_t;
 
-  /// What resolve() answers for a mark whose time will never be known.
+  /// The answer of resolve() for a mark whose time will never be known.
   static constexpr Nanoseconds kLost = kNsMin;
 
   virtual ~DeviceStream() = default;
 
   /// Whether marks are readings of the host's tick counter. If not, they are CLOCK_MONOTONIC, ns.
-  /// Those of a stream that is not asynchronous the recorder then makes itself, without a call of
-  /// mark() or markStart().
+  /// If so, and the stream is not asynchronous, the recorder makes the marks itself, without a call
+  /// of mark() or markStart().
   virtual bool marksTicks() const noexcept { return false; }
   /// Whether work runs later than it is queued. If not, jobs run on the thread that marks them.
   virtual bool isAsynchronous() const noexcept { return true; }
@@ -35,13 +35,13 @@ class DeviceStream {
   /// Stamps the current end of the stream's work. Never blocks, allocates or locks.
   virtual Mark mark() noexcept = 0;
 
-  /// mark() for the start of a job: may take over the end of the job before it, if nothing was
+  /// mark() for the start of a job. It may share the mark of the end before it, if nothing was
   /// queued on the stream in between.
   virtual Mark markStart() noexcept { return mark(); }
 
   /// Log thread, each time it comes round (1 to 100 ms), before it resolves: a turn to ask the
-  /// device what it has finished. `hurry`: somebody waits for the log, so that what is finished
-  /// should become known now and not at the stream's own pace.
+  /// device what it has finished. `hurry`: somebody waits for the log, so finished jobs should
+  /// become known now, not at the stream's own pace.
   virtual void poll([[maybe_unused]] bool hurry) noexcept {}
 
   /// Log thread: when `mark` was, in ns since the Unix epoch, or kLost. False: not known yet, ask

@@ -7,7 +7,8 @@
 namespace pipetrace {
 namespace {
 
-// The kernel may fire a sleeper's timer 50 us late (its default slack), and waking takes some more.
+// The kernel may fire a sleeper's timer 50 us late (its default slack), and waking takes some time
+// more.
 constexpr Nanoseconds kSpin = 60 * kNsPerUs;
 
 }  // namespace

@@ -12,14 +12,14 @@ namespace pipetrace {
 ///
 /// Every job has a deadline, made from deadlines only:
 ///     max(the lane's previous deadline, the job's arrival deadline) + duration
-/// so waking up late shifts one logged time and is not handed on. Marks are read from the clock
-/// after the wait; a deadline is never logged.
+/// so waking up late shifts one logged time and no later one. Marks are read from the clock after
+/// the wait; a deadline is never logged.
 ///
 /// All times are CLOCK_MONOTONIC ns, comparable between the processes of one host. One thread at a
 /// time calls mark(), run(), its halves and setOrigin().
 class EmulatedStream : public DeviceStream {
  public:
-  /// No input is waited for: the arrival deadline of a job that needs no message.
+  /// The arrival deadline of a job that needs no message.
   static constexpr Nanoseconds kNoArrival = kNsMin;
   /// How late a job may begin before it is counted by lateStarts().
   static constexpr Nanoseconds kTolerance = 200 * kNsPerUs;
@@ -33,8 +33,8 @@ class EmulatedStream : public DeviceStream {
     return lateStarts_.load(std::memory_order_relaxed);
   }
 
-  /// The lane's previous deadline becomes `origin`: give all ranks the same one to let them start
-  /// together. Without it the first job starts when it is first waited for.
+  /// Makes `origin` the lane's previous deadline: ranks with the same one start together. Without
+  /// it the first job starts when it is first waited for.
   void setOrigin(Nanoseconds origin) noexcept { deadline_ = origin; }
 
   /// Waits until a job with this arrival deadline may begin: max(previous deadline, arrival).

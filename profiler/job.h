@@ -6,7 +6,7 @@
 
 namespace pipetrace {
 
-/// What the caller knows of a job when it begins.
+/// A job as the program describes it when it begins.
 struct Job {
   JobKind kind = JobKind::kDefault;
   std::int32_t microBatch = 0;
@@ -16,10 +16,10 @@ struct Job {
   std::int32_t peer = kNotGiven;   ///< transfers: the rank at the other end
   std::int64_t bytes = kNotGiven;  ///< transfers
   /// Compute lane: the job's identity, from Recorder::nextJobId(); kNotGiven lets the recorder
-  /// draw one. Other lanes: the identity of the compute job that the transfer belongs to.
+  /// choose one. Other lanes: the identity of the compute job that the transfer belongs to.
   std::int64_t id = kNotGiven;
-  /// The plan's cell ("1F2"); null for none. Must stay as it is until the recorder is closed: for
-  /// one that the program makes up there is Recorder::text().
+  /// The plan's cell ("1F2"); null for none. Must stay as it is until the recorder is closed; see
+  /// Recorder::text().
   const char* action = nullptr;
 };
 

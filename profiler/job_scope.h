@@ -6,8 +6,9 @@
 
 namespace pipetrace {
 
-/// A job of a Recorder from here to the end of the block, however that is left. The recorder must
-/// outlive it. In programs that use the C header it is pipetrace::Scope (profiler/pipetrace.h).
+/// A job of a Recorder from here to the end of the block, however the block is left. The recorder
+/// must outlive it. In programs that use the C header it is pipetrace::Scope
+/// (profiler/pipetrace.h).
 class JobScope {
  public:
   JobScope(Recorder& recorder, StreamId stream, const Job& job) noexcept
@@ -16,7 +17,7 @@ class JobScope {
   JobScope(const JobScope&) = delete;
   JobScope& operator=(const JobScope&) = delete;
 
-  /// What begin() returned.
+  /// The id that begin() returned.
   std::int64_t id() const noexcept { return id_; }
 
  private:

@@ -30,7 +30,7 @@ static_assert(PIPETRACE_LR == static_cast<int>(JobKind::kLr) &&
 
 thread_local std::string lastError;
 
-/// Runs what may throw.
+/// Runs `action`, which may throw; -1 if it does.
 template <typename Action>
 int guarded(const Action& action) noexcept {
   try {
@@ -46,7 +46,7 @@ int guarded(const Action& action) noexcept {
   return -1;
 }
 
-/// The caller's options; what a caller of an older version did not know of is not given.
+/// The caller's options; fields that an older caller does not know are not given.
 pipetrace_options known(const pipetrace_options* given) {
   pipetrace_options options;
   pipetrace_options_init(&options);
@@ -57,7 +57,8 @@ pipetrace_options known(const pipetrace_options* given) {
   return options;
 }
 
-/// What the caller has room for of `given`; the rest of a newer caller's is zero.
+/// Copies as much of `given` as the caller's struct has room for; the rest of a newer caller's is
+/// zero.
 template <typename Struct>
 void start(Struct* target, std::size_t size, const Struct& given) {
   std::memset(static_cast<void*>(target), 0, size);
@@ -90,8 +91,7 @@ RecorderOptions recorderOptions(const pipetrace_options& given) {
   RecorderOptions options{.isOn = false};
   if (given.enabled == PIPETRACE_OFF) return options;  // whatever the environment says
   const Switches switches = Switches::fromEnvironment();
-  options.isOn =
-      given.enabled == PIPETRACE_ON || (given.enabled == PIPETRACE_BY_ENVIRONMENT && switches.isOn);
+  options.isOn = given.enabled == PIPETRACE_ON ? OnOff(true) : switches.isOn;
   options.logDirectory = text(given.log_directory);
   if (options.logDirectory.empty()) options.logDirectory = switches.logDirectory;
   options.steps = switches.steps;
@@ -123,7 +123,7 @@ struct pipetrace_recorder {
     if (text(name).empty()) throw Error(R"(a stream needs a name: "compute", "send")");
     return recorder.addStream(name, std::move(stream));
   }
-  /// That of all its streams, as long as there is one.
+  /// One device for all its streams, as long as there is one.
   std::shared_ptr<CudaDevice> device(int number) {
     std::shared_ptr<CudaDevice> device = devices[number].lock();
     if (device == nullptr) {
@@ -137,7 +137,7 @@ struct pipetrace_recorder {
   std::shared_ptr<CudaApi> cuda;
   std::map<int, std::weak_ptr<CudaDevice>> devices;
   Recorder recorder;
-  std::optional<NcclRecording> nccl;  // of a process's first recorder; nothing without NCCL
+  std::optional<NcclRecording> nccl;  // serves a process's first recorder; idle without NCCL
 };
 
 void pipetrace_options_init_sized(pipetrace_options* options, size_t size) {
@@ -160,7 +160,7 @@ void pipetrace_job_init_sized(pipetrace_job* job, size_t size, int32_t kind) {
          .action = nullptr});
 }
 
-// In brackets, so that these are no uses of the macros.
+// The names are in brackets, so that these are no uses of the macros.
 void(pipetrace_options_init)(pipetrace_options* options) {
   pipetrace_options_init_sized(options, kOptions01);
 }
@@ -174,7 +174,11 @@ int pipetrace_open(const pipetrace_options* options, pipetrace_recorder** record
   return guarded([&] {
     if (recorder == nullptr) throw Error("pipetrace_open needs a place for the recorder");
     const RecorderOptions given = recorderOptions(known(options));
-    if (given.isOn) *recorder = new pipetrace_recorder(given);
+    if (given.isOn) {
+      *recorder = new pipetrace_recorder(given);
+    } else {
+      const Recorder off(given);  // which may report how to switch it on
+    }
   });
 }
 
@@ -213,6 +217,10 @@ int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
                                            .bytes = job->bytes,
                                            .id = job->id,
                                            .action = job->action});
+}
+
+int64_t pipetrace_next_job_id(pipetrace_recorder* recorder) noexcept {
+  return recorder == nullptr ? PIPETRACE_NOT_GIVEN : recorder->recorder.nextJobId();
 }
 
 void pipetrace_end(pipetrace_recorder* recorder, int stream) noexcept {

@@ -5,8 +5,9 @@
  * A recorder that is off is a null pointer, and every function takes one and does nothing.
  * Functions that begin, end or count take no lock, allocate nothing and never wait; so they keep
  * the addresses of texts, which must stay as they are until the recorder is closed: see
- * pipetrace_text(). Functions that add something copy theirs. Texts are cut to 1024 bytes. What
- * returns an int returns 0, or -1 after an error, which pipetrace_error() explains; nothing throws.
+ * pipetrace_text(). Functions that add something copy theirs. Texts are cut to 1024 bytes. A
+ * function that returns an int returns 0, or -1 after an error, which pipetrace_error() explains;
+ * none throws.
  *
  * Stability: enumerators keep their values, structs grow at their end only (`size` says how much of
  * one the caller knows), functions stay. */
@@ -33,12 +34,15 @@ extern "C" {
 typedef struct pipetrace_recorder pipetrace_recorder;
 
 enum pipetrace_switch {
-  PIPETRACE_BY_ENVIRONMENT = 0, /* PIPETRACE, FLAGS_auto_parallel_profiler (docs/profiler.md) */
+  /* PIPETRACE, FLAGS_auto_parallel_profiler (docs/profiler.md). Off when neither is set; if a log
+   * folder is given, one line on stderr says so. */
+  PIPETRACE_BY_ENVIRONMENT = 0,
   PIPETRACE_ON = 1,
   PIPETRACE_OFF = 2
 };
 
-/* What a job is. */
+/* Kinds of jobs; docs/profiler.md says when to use each. Up to PIPETRACE_DEFAULT they are for the
+ * stream "compute", after that for the other streams. */
 enum pipetrace_kind {
   PIPETRACE_LR = 0,
   PIPETRACE_FORWARD = 1,
@@ -86,18 +90,20 @@ typedef struct pipetrace_job {
   int32_t chunk;      /* up to 32767 */
   int32_t peer;       /* transfers: the rank at the other end */
   int64_t bytes;      /* transfers */
-  int64_t id;         /* transfers: what pipetrace_begin() returned for their compute job */
+  int64_t id;         /* compute jobs: PIPETRACE_NOT_GIVEN, or from pipetrace_next_job_id();
+                         transfers: the id of the compute job that they belong to */
   const char* action; /* the plan's cell ("1F2"); stays as it is until pipetrace_close() */
 } pipetrace_job;
 
 /* Starts options and jobs with nothing given. `size` is that of the caller's struct, which may come
- * from an older or a newer version of this header than the library: no more than it is written, and
- * what the library does not know of is zeroed. */
+ * from an older or a newer version of this header than the library: no more than that is written,
+ * and fields that the library does not know are zeroed. */
 PIPETRACE_API void pipetrace_options_init_sized(pipetrace_options* options, size_t size);
 PIPETRACE_API void pipetrace_job_init_sized(pipetrace_job* job, size_t size, int32_t kind);
 
-/* The same where this header is not used (other languages, by name): of the structs as they were in
- * version 0.1, whatever the library's is. In C and C++ these names are the macros below. */
+/* The same for programs that do not use this header, but load the functions by name: the structs
+ * are those of version 0.1, whatever the library's version is. In C and C++ these names are the
+ * macros below. */
 PIPETRACE_API void pipetrace_options_init(pipetrace_options* options);
 PIPETRACE_API void pipetrace_job_init(pipetrace_job* job, int32_t kind);
 #define pipetrace_options_init(options) \
@@ -119,6 +125,10 @@ PIPETRACE_API int pipetrace_add_stream(pipetrace_recorder* recorder, const char*
 PIPETRACE_API int pipetrace_add_cuda_stream(pipetrace_recorder* recorder, const char* name,
                                             void* cuda_stream, int32_t device);
 
+/* A number for a compute job that has not begun: a receive is posted before the job that it feeds,
+ * and both name this `id`. No job has had it, and pipetrace_begin() will not choose it. Any thread.
+ * PIPETRACE_NOT_GIVEN when the recorder is off. */
+PIPETRACE_API int64_t pipetrace_next_job_id(pipetrace_recorder* recorder) PIPETRACE_NOEXCEPT;
 /* Returns the job's id, or PIPETRACE_NOT_GIVEN. `job` is copied, all but its texts. Null, or a job
  * that pipetrace_job_init() has not started, is counted as an error (`misuses` in the log) and not
  * recorded. So is a job that is open when the next one begins on its stream, as jobs do not nest,
@@ -136,10 +146,11 @@ PIPETRACE_API void pipetrace_end_step(pipetrace_recorder* recorder,
                                       int32_t step) PIPETRACE_NOEXCEPT;
 
 /* A text of this content that stays as it is until the recorder is closed, for `action`, `name` and
- * `unit` below and above when the program makes them up (snprintf into a buffer; what another
- * language hands over for a call). Equal contents give the same text. Takes a lock, and allocates
- * the first time: keep what it returns, and do not ask for ever new texts. A text literal needs no
- * copy. Null for null, and when there is no memory; "" when the recorder is off. Any thread. */
+ * `unit` below and above when the program makes them up (snprintf into a buffer; a string of
+ * another language that lives as long as a call). Equal contents give the same text. Takes a lock,
+ * and allocates the first time: keep the text that it returns, and do not ask for a new one with
+ * every job. A text literal needs no copy. Null for null, and when there is no memory; "" when the
+ * recorder is off. Any thread. */
 PIPETRACE_API const char* pipetrace_text(pipetrace_recorder* recorder, const char* text);
 
 /* One sample, now. Any thread. The texts stay as they are until the recorder is closed, see
@@ -151,13 +162,13 @@ PIPETRACE_API int pipetrace_add_counter(pipetrace_recorder* recorder, const char
                                         const char* unit, double (*value)(void* context),
                                         void* context);
 
-/* Waits until all that was recorded is in the log. No thread may be recording. */
+/* Waits until everything recorded so far is in the log. No thread may be recording. */
 PIPETRACE_API int pipetrace_flush(pipetrace_recorder* recorder);
-/* Writes what is left, closes the log, and frees the recorder, also when it returns -1. */
+/* Writes the rest, closes the log, and frees the recorder, also when it returns -1. */
 PIPETRACE_API int pipetrace_close(pipetrace_recorder* recorder);
 
-/* What the last function that failed on this thread could not do, and what to try; "" before. It
- * stays until the next one fails. */
+/* Says what the last function that failed on this thread could not do, and what to try; "" before.
+ * The text stays until the next one fails. */
 PIPETRACE_API const char* pipetrace_error(void);
 
 #if defined(__cplusplus)

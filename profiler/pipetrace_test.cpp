@@ -36,31 +36,37 @@ pipetrace_job jobOf(int kind) {
   return job;
 }
 
-TEST(PipetraceTest, AProgramInCRecordsItsJobs) {
+TEST(PipetraceTest, AProgramInCRecordsJobsAndTransfers) {
   RecordedLog log;
   ASSERT_EQ(recordFromC(log.folder().c_str()), 0) << pipetrace_error();
   EXPECT_THAT(log.lines("Profiler Meta: ", 1),
               ElementsAre(AllOf(HasSubstr("rank = 1, world_size = 2"), HasSubstr("= 1F1B"))));
   const std::vector<std::string> jobs = log.lines("Profiler Info: ", 1);
-  ASSERT_THAT(jobs, SizeIs(4));
+  ASSERT_THAT(jobs, SizeIs(6));
   EXPECT_THAT(jobs[0], AllOf(HasSubstr("type = forward"), HasSubstr("id = 0, step = 0, stage = 1"),
                              HasSubstr("action = 1F0")));
-  EXPECT_THAT(jobs[3], AllOf(HasSubstr("type = optimizer"), HasSubstr("step = 1")));
-  EXPECT_THAT(log.lines("Profiler Stream: ", 1),
-              ElementsAre(AllOf(HasSubstr("peer = 0, bytes = 4096, job = 0, step = 0")),
-                          AllOf(HasSubstr("job = 2, step = 1"))));
+  EXPECT_THAT(jobs[5], AllOf(HasSubstr("type = optimizer"), HasSubstr("step = 1")));
+  EXPECT_THAT(log.lines("type = send_backward", 1),
+              ElementsAre(HasSubstr("peer = 0, bytes = 4096, job = 1, step = 0"),
+                          HasSubstr("peer = 0, bytes = 4096, job = ")));
+  EXPECT_EQ(log.number("type = send_backward", "job", 1), log.number("type = backward", ", id", 1));
+  // A receive is posted before the forward job that it names.
+  EXPECT_THAT(log.lines("type = recv_forward", 1),
+              ElementsAre(HasSubstr("peer = 0, bytes = 2048, job = 0, step = 0"),
+                          HasSubstr("peer = 0, bytes = 2048, job = ")));
+  EXPECT_EQ(log.number("type = recv_forward", "job", 1), log.number("type = forward", ", id", 1));
   EXPECT_THAT(log.lines("Counter: name = loss", 1), SizeIs(2));
   EXPECT_THAT(log.lines("Counter: name = depth", 1), Contains(HasSubstr("value = 4, unit = jobs")))
-      << "asked of the program's function";
+      << "from the program's function";
   EXPECT_EQ(log.number("Profiler End: ", "errors", 1), 0);
 }
 
-TEST(PipetraceTest, StructsOfAnotherVersionOfTheHeaderAreStartedAsFarAsTheyGo) {
+TEST(PipetraceTest, StructsOfAnotherVersionOfTheHeaderAreStartedUpToTheirSize) {
   struct Room {
     pipetrace_options options;
-    std::array<unsigned char, 64> behind;
+    std::array<unsigned char, 64> after;
   };
-  // Older: the last fields are not there, and what is in their place is the caller's.
+  // Older: the last fields are missing, and the bytes in their place are the caller's.
   Room room;
   std::memset(&room, 0x5a, sizeof(room));
   constexpr std::size_t kOlder = offsetof(pipetrace_options, log_directory);
@@ -69,10 +75,10 @@ TEST(PipetraceTest, StructsOfAnotherVersionOfTheHeaderAreStartedAsFarAsTheyGo) {
   EXPECT_EQ(room.options.schedule, nullptr);
   const auto* const bytes = reinterpret_cast<const unsigned char*>(&room);
   EXPECT_THAT(std::vector<unsigned char>(bytes + kOlder, bytes + sizeof(room)), Each(0x5a));
-  // Newer: what this library does not know of is not given.
+  // Newer: fields that this library does not know are zeroed.
   pipetrace_options_init_sized(&room.options, sizeof(room));
   EXPECT_EQ(room.options.size, sizeof(room));
-  EXPECT_THAT(room.behind, Each(0));
+  EXPECT_THAT(room.after, Each(0));
 
   pipetrace_job job;
   std::memset(&job, 0x5a, sizeof(job));
@@ -81,9 +87,9 @@ TEST(PipetraceTest, StructsOfAnotherVersionOfTheHeaderAreStartedAsFarAsTheyGo) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(job.action), 0x5a5a5a5a5a5a5a5a);
 }
 
-TEST(PipetraceTest, ByNameStructsAreThoseOfTheFirstVersionForEver) {
-  // 64-bit: by hand from the header of 0.1. If this fails because a struct has grown, the functions
-  // write into memory that is not the struct's of programs that load them by name.
+TEST(PipetraceTest, FunctionsLoadedByNameStartTheStructsOfVersion01) {
+  // Sizes on 64-bit machines, by hand from the header of 0.1. If this fails because a struct has
+  // grown, the functions write past the structs of programs that load them by name.
   std::array<unsigned char, 256> room;
   room.fill(0x5a);
   (pipetrace_options_init)(reinterpret_cast<pipetrace_options*>(room.data()));
@@ -93,7 +99,7 @@ TEST(PipetraceTest, ByNameStructsAreThoseOfTheFirstVersionForEver) {
   EXPECT_THAT(std::vector<unsigned char>(room.begin() + 56, room.end()), Each(0x5a));
 }
 
-TEST(PipetraceTest, AScopeIsAJob) {
+TEST(PipetraceTest, AScopeRecordsAJob) {
   RecordedLog log;
   const pipetrace_options options = optionsFor(log, PIPETRACE_ON);
   pipetrace_recorder* recorder = nullptr;
@@ -176,7 +182,7 @@ TEST(PipetraceTest, FolderAndStepsComeFromTheEnvironment) {
   EXPECT_EQ(log.number("Profiler End: ", "errors"), 0);
 }
 
-TEST(PipetraceTest, StepsOfTheProgramGoBeforeThoseOfTheEnvironment) {
+TEST(PipetraceTest, StepsOfTheProgramTakePrecedenceOverThoseOfTheEnvironment) {
   const Environment clean;
   setenv("PIPETRACE_STEPS", "0:2", 1);
   const auto recorded = [](std::int32_t first, std::int32_t end) {
@@ -221,11 +227,11 @@ TEST(PipetraceTest, ErrorsAreExplained) {
   EXPECT_EQ(pipetrace_close(recorder), 0);
 }
 
-TEST(PipetraceTest, OptionsOfAnOlderVersionAreShorter) {
+TEST(PipetraceTest, ShorterOptionsOfAnOlderVersionAreUnderstood) {
   RecordedLog log;
   pipetrace_options options = optionsFor(log, PIPETRACE_ON);
   options.size = offsetof(pipetrace_options, first_step);
-  options.first_step = 5;  // what such a caller has behind its struct
+  options.first_step = 5;  // bytes that such a caller has after its struct
   options.end_step = 3;
   pipetrace_recorder* recorder = nullptr;
   ASSERT_EQ(pipetrace_open(&options, &recorder), 0);
@@ -235,7 +241,7 @@ TEST(PipetraceTest, OptionsOfAnOlderVersionAreShorter) {
   EXPECT_THAT(log.lines("Profiler Info: "), SizeIs(1));
 }
 
-TEST(PipetraceTest, WithoutADriverACudaStreamIsRefusedWithTheReasonAndAllElseIsRecorded) {
+TEST(PipetraceTest, WithoutADriverACudaStreamIsRefusedWithAReasonAndTheRestIsRecorded) {
   if (void* const driver = dlopen("libcuda.so.1", RTLD_NOW)) {
     dlclose(driver);
     GTEST_SKIP() << "there is a driver here";

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cassert>
 #include <cstdio>
 #include <filesystem>
@@ -38,8 +39,19 @@ std::string pathOfLog(const RecorderOptions& options) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(folder, error);
   if (!error) folder = absolute;
-  std::filesystem::create_directories(folder, error);  // opening the log will say
+  std::filesystem::create_directories(folder, error);  // opening the log reports it
   return folder / (std::string(log_format::kFilePrefix) + std::to_string(options.info.rank));
+}
+
+/// Says so once in a process, if a log folder is given and nobody has decided whether to record.
+void sayHowToSwitchOn(const RecorderOptions& options) {
+  if (options.isOn.isDecided() || options.logDirectory.empty()) return;
+  static std::atomic_flag said;
+  if (said.test_and_set()) return;
+  std::fprintf(stderr,
+               "pipetrace: recording is off; set PIPETRACE=1 to record into %s, or PIPETRACE=0 to "
+               "leave this line out\n",
+               options.logDirectory.c_str());
 }
 
 }  // namespace
@@ -59,10 +71,10 @@ class Recorder::Impl {
   void sayWhyNoRing() {
     if (saidWhyNoRing || state.file.whyNot().empty()) return;
     saidWhyNoRing = true;
-    std::fprintf(stderr,
-                 "pipetrace: no ring file (%s): what is not written yet is lost if the program is "
-                 "killed\n",
-                 state.file.whyNot().c_str());
+    std::fprintf(
+        stderr,
+        "pipetrace: no ring file (%s): unwritten records are lost if the program is killed\n",
+        state.file.whyNot().c_str());
   }
 
   const TickSource source;
@@ -71,12 +83,15 @@ class Recorder::Impl {
   const std::string path;
   const RankInfo info;
   TextPool texts;
-  LogThread log;  // after what it reads
+  LogThread log;  // after the members that it reads
   const InForkedChild inForkedChild;
 };
 
 Recorder::Recorder(RecorderOptions options) {
-  if (!options.isOn) return;
+  if (!options.isOn) {
+    sayHowToSwitchOn(options);
+    return;
+  }
   if (options.info.rank < 0) {
     throw Error("cannot record rank " + std::to_string(options.info.rank) + ": ranks count from 0");
   }

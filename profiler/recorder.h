@@ -11,6 +11,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "profiler/device_stream.h"
 #include "profiler/job.h"
+#include "profiler/on_off.h"
 #include "profiler/ring/recording_state.h"
 #include "profiler/step_range.h"
 #include "trace/rank_info.h"
@@ -25,14 +26,14 @@ struct RecorderOptions {
   /// two.
   std::size_t ringSlots = 1 << 14;
   Nanoseconds holdLimit = kNsPerSecond;  ///< how long a step's lines wait for the step to end
-  bool isOn = true;                      ///< false: nothing is recorded, and no file is touched
+  OnOff isOn = true;                     ///< off: nothing is recorded, and no file is touched
   StepRange steps{};                     ///< jobs and samples of other steps are not recorded
   /// Keep records in a file beside the log until they are written, so that they outlive the
   /// process.
   bool ringFile = true;
   std::optional<TickSource> ticks{};  ///< of CPU streams; not given: the best there is
-  /// Called when another recorder of this process opens the same log, by its thread: has to close
-  /// this one, behind whose end the other begins. None: the other is refused.
+  /// Called when another recorder of this process opens the same log, on that one's thread. It has
+  /// to close this recorder; the other's run begins after it. None: the other recorder is refused.
   std::function<void()> giveWay{};
 };
 
@@ -42,26 +43,26 @@ using StreamId = int;
 /// Records the jobs of one rank, stream by stream, into its job log (docs/log-format.md).
 ///
 /// begin() and end() take no lock, allocate nothing and never wait: they stamp the stream and fill
-/// one slot of the stream's ring; a background thread resolves the stamps, sorts each step's
-/// jobs by their start and writes the lines. A full ring drops the record and counts it. A recorder
-/// that is off costs each call one branch.
+/// one slot of the stream's ring. A background thread resolves the stamps, sorts each step's jobs
+/// by their start and writes the lines. A full ring drops the record and counts it. A recorder that
+/// is off costs each call one branch.
 ///
-/// A process that is forked while a recorder is on has one that is off: its calls do nothing, and
-/// neither close() nor the destructor touches the files, which are the parent's. It may open a
+/// In a child that is forked while a recorder is on, it is off: its calls do nothing. Neither
+/// close() nor the destructor touches the files, which are the parent's. The child may open a
 /// recorder of its own, with another rank or folder.
 ///
-/// Threads: addStream() before the first job; then one thread at a time per stream, different
-/// streams from different threads; nextJobId() and counter() from any thread; beginStep() and
-/// endStep() from the thread of the compute stream; flush() and close() when no thread is
-/// recording.
+/// Threads: addStream() comes before the first job. Then each stream has one thread at a time;
+/// different streams may have different threads. Any thread may call nextJobId() and counter().
+/// Call beginStep() and endStep() on the compute stream's thread. Call flush() and close() when no
+/// thread is recording.
 class Recorder {
  public:
-  /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, if
-  /// another recorder that is open has the log, in whatever process, and does not give way, and for
-  /// a rank below 0 or a world size below 1. Says on stderr if there can be no ring file, and goes
-  /// on without.
+  /// Opens the log for appending and writes `Profiler Meta:`. Throws Error if it cannot, and for a
+  /// rank below 0 or a world size below 1. Throws it, too, if another open recorder, of any
+  /// process, has the log and does not give way. If there can be no ring file, it says so on stderr
+  /// and goes on without.
   explicit Recorder(RecorderOptions options);
-  /// close(); what that would throw goes to stderr.
+  /// close(); its error goes to stderr.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -69,14 +70,13 @@ class Recorder {
   /// Also false after fork(), in the child.
   bool isOn() const noexcept { return state_ != nullptr; }
 
-  /// The job of the compute stream that is open now, for what is done on its behalf; kNotGiven:
-  /// none. Any thread.
+  /// The job of the compute stream that is open now; kNotGiven: none. Any thread.
   std::int64_t openJob() const noexcept;
 
-  /// For who writes lines of other things into the same log. Only if it is on.
+  /// For code that writes other lines into the same log. Call them only if the recorder is on.
   const std::string& logPath() const;
   const RankInfo& info() const;
-  const WallClock& clock() const;  ///< that of all lines
+  const WallClock& clock() const;  ///< the clock of all lines
 
   /// The lane's name ("compute", "send", …). Jobs of the stream named "compute" become
   /// `Profiler Info:` lines, those of all others `Profiler Stream:` lines. Throws Error for a null
@@ -87,13 +87,13 @@ class Recorder {
   /// A number for a job of the compute stream that was never handed out before on this rank.
   std::int64_t nextJobId() noexcept { return isOn() ? drawJobId() : kNotGiven; }
 
-  /// Opens a job on a stream that has none open: jobs do not nest. One that is open gives way to
-  /// it, is not recorded, and counted as an error. Returns its id; kNotGiven if the job has none,
-  /// or is not recorded.
+  /// Opens a job on a stream that has none open: jobs do not nest. A job that is open is lost and
+  /// counted as an error. Returns the new job's id; kNotGiven if it has none, or is not recorded.
   std::int64_t begin(StreamId stream, const Job& job) noexcept {
     return isOn() ? state_->begin(stream, job) : kNotGiven;
   }
-  /// In place of begin(), for what is no job: counts an error, and end() has nothing to close.
+  /// In place of begin(), for an argument that is no job: counts an error, and end() has nothing to
+  /// close.
   void refuse(StreamId stream) noexcept {
     if (isOn()) state_->refuse(stream);
   }
@@ -108,13 +108,13 @@ class Recorder {
   void endStep(std::int32_t step) noexcept;
 
   /// A text of this content that lives as long as the recorder, for a name that the program makes
-  /// up: texts that jobs and samples name are read when their lines are written, so they must stay
+  /// up. Texts that jobs and samples name are read when their lines are written, so they must stay
   /// as they are until the recorder is closed. Equal contents give the same text. Any thread. Takes
-  /// a lock, and allocates the first time: nothing for ever new texts. Empty if it is off.
+  /// a lock, and allocates for new content: call it before the loop. Empty if the recorder is off.
   const char* text(std::string_view content);
 
-  /// One sample of a counter, now; without a name it is none, and counted as an error. `name` and
-  /// `unit` must stay as they are until the recorder is closed, see text().
+  /// One sample of a counter, now. Without a name it is not recorded, and counted as an error.
+  /// `name` and `unit` must stay as they are until the recorder is closed, see text().
   void counter(const char* name, double value, const char* unit = "") noexcept {
     if (isOn()) sample(name, value, unit);
   }
@@ -122,7 +122,7 @@ class Recorder {
   /// until close(). A call that throws makes no sample, and is counted as an error.
   void addCounter(std::string name, std::string unit, std::function<double()> value);
 
-  /// Waits until all that was recorded is written to the file.
+  /// Waits until everything recorded so far is written to the file.
   void flush();
   /// flush(), then `Profiler End:`. Throws Error if the log could not be written (disk full). Jobs
   /// that are open are not recorded, and counted as errors. Later calls of anything do nothing.

@@ -1,4 +1,4 @@
-// What a recorder says where it cannot be opened, or is called in a way that makes no sense.
+// The errors of a recorder that cannot be opened, or is called in a way that makes no sense.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-/// What a recorder of that log refuses with.
+/// The error of a recorder that is refused.
 std::string refusalOf(const std::string& folder) {
   try {
     const Recorder recorder({.logDirectory = folder});
@@ -28,7 +28,7 @@ std::string refusalOf(const std::string& folder) {
   return "nothing: it was opened";
 }
 
-/// While it lives the next thread gets no stack.
+/// While it lives, a new thread gets no stack.
 class NoRoomForThreads {
  public:
   NoRoomForThreads() {
@@ -45,7 +45,7 @@ class NoRoomForThreads {
   pthread_attr_t before_;
 };
 
-TEST(RecorderErrorsTest, WithoutAThreadToSpareItSaysWhatToRaise) {
+TEST(RecorderErrorsTest, WithoutAFreeThreadTheErrorNamesTheLimitToRaise) {
   RecordedLog log;
   std::string refusal;
   {
@@ -54,12 +54,12 @@ TEST(RecorderErrorsTest, WithoutAThreadToSpareItSaysWhatToRaise) {
   }
   EXPECT_THAT(refusal, AllOf(HasSubstr("cannot start the thread that writes the job log"),
                              HasSubstr("ulimit -u")));
-  // Its run is over: nothing is left that would look like that of a killed program.
+  // Its run is over: no file is left that would look like that of a killed program.
   EXPECT_EQ(log.number("Profiler End: ", "written"), 0);
   EXPECT_FALSE(std::filesystem::exists(log.path() + ".ring"));
 }
 
-TEST(RecorderErrorsTest, WithoutAFileToSpareItSaysWhatToRaise) {
+TEST(RecorderErrorsTest, WithoutAFreeFileDescriptorTheErrorNamesTheLimitToRaise) {
   RecordedLog log;
   std::string refusal;
   {
@@ -79,7 +79,7 @@ TEST(RecorderErrorsTest, AFolderThatCannotBeMadeComesWithAdvice) {
   EXPECT_THAT(refusalOf("/dev/null/logs"), HasSubstr("choose a log folder"));
 }
 
-TEST(RecorderErrorsTest, ACounterWithoutANameIsNoSampleButAnError) {
+TEST(RecorderErrorsTest, ACounterWithoutANameIsCountedAsAnError) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder()});
   recorder.counter("", 1);

@@ -21,7 +21,7 @@ TEST(RecorderLoadTest, AHundredThousandJobsASecondOnEightThreadsDropNothing) {
   constexpr int kTogether = 125;
   RecordedLog log;
   const RecorderOptions options{.logDirectory = log.folder()};
-  ASSERT_GT(kJobs, options.ringSlots) << "what is not written in time would be dropped";
+  ASSERT_GT(kJobs, options.ringSlots) << "a job that is not written in time would be dropped";
   Recorder recorder(options);
   for (int i = 0; i < kThreads; ++i) recorder.addStream(nameOf(i), std::make_unique<CpuStream>());
   std::vector<std::thread> threads;
@@ -66,7 +66,7 @@ TEST(RecorderLoadTest, AtFullSpeedEveryJobIsWrittenOrCounted) {
             written);
 }
 
-/// Calls of write(2) of this process so far; -1 where the system does not tell.
+/// Calls of write(2) of this process so far; -1: not known.
 long long writeCalls() {
   std::ifstream in("/proc/self/io");
   for (std::string line; std::getline(in, line);) {
@@ -82,7 +82,7 @@ TEST(RecorderLoadTest, AWriteTakesManyLines) {
   Recorder recorder({.logDirectory = log.folder(), .holdLimit = 1000 * kNsPerSecond});
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
   const long long before = writeCalls();
-  if (before < 0) GTEST_SKIP() << "/proc/self/io does not say how many writes there were";
+  if (before < 0) GTEST_SKIP() << "/proc/self/io does not count writes";
   for (int i = 0; i < kJobs; ++i) {
     recorder.begin(compute, {.step = 0});
     recorder.end(compute);
@@ -136,7 +136,7 @@ TEST(RecorderLoadTest, SamplesDoNotWaitForJobsForEver) {
 TEST(RecorderLoadTest, ManySamplesDoNotWaitForJobs) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .holdLimit = 1000 * kNsPerSecond});
-  for (int i = 0; i < 4000; ++i) recorder.counter("loss", i);  // of the 4096 that there is room for
+  for (int i = 0; i < 4000; ++i) recorder.counter("loss", i);  // there is room for 4096
   EXPECT_GT(awaitLines(log, "Profiler Counter: "), 0u);
 }
 

@@ -1,4 +1,4 @@
-// What happens to a recording when something goes wrong.
+// Recordings when something goes wrong.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-/// Of the ring file beside the log.
+/// The header of the ring file beside the log.
 ring_format::FileHeader ringHeader(const RecordedLog& log) {
   ring_format::FileHeader header{};
   std::ifstream in(log.path() + std::string(ring_format::kFileSuffix), std::ios::binary);
@@ -85,7 +85,7 @@ TEST(RecorderLossTest, ADeviceThatNeverAnswersDoesNotHangTheEnd) {
   EXPECT_EQ(log.number(kEnd, "dropped"), 1);
 }
 
-TEST(RecorderLossTest, CallsOutOfTurnAreCountedAsErrors) {
+TEST(RecorderLossTest, CallsOutOfOrderAreCountedAsErrors) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
@@ -127,7 +127,8 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
   recordStep(3, 10);
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, AllOf(HasSubstr(log.path()), HasSubstr("File too large")));
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "while the program runs, and once";
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1)
+      << "reported once, while the program runs";
   const auto lost = static_cast<long long>(ringHeader(log).linesLost);
   EXPECT_THAT(messageOf([&] { recorder.close(); }),
               AllOf(HasSubstr(log.path()), HasSubstr("File too large"), HasSubstr("lost "),
@@ -141,10 +142,10 @@ TEST(RecorderLossTest, AFullDiskLosesLinesAndNothingElse) {
   EXPECT_EQ(log.number(kEnd, "written") + log.number(kEnd, "dropped"), 170);
   EXPECT_GE(log.number(kEnd, "errors"), 2);
   EXPECT_EQ(log.number(kEnd, "failed_writes"), log.number(kEnd, "errors"));
-  EXPECT_EQ(log.number(kEnd, "dropped"), lost) << "what the ring file said before the end";
+  EXPECT_EQ(log.number(kEnd, "dropped"), lost) << "as the ring file said before the end";
 }
 
-TEST(RecorderLossTest, WhatADestructorFindsLostIsTold) {
+TEST(RecorderLossTest, LossesThatTheDestructorFindsAreReported) {
   RecordedLog log;
   testing::internal::CaptureStderr();
   {
@@ -164,7 +165,7 @@ TEST(RecorderLossTest, WithoutRoomForAStreamThereIsNoRingFileFromTheStart) {
   RecordedLog log;
   testing::internal::CaptureStderr();
   {
-    const FileSizeLimit limit(400'000);  // enough for what comes before the first stream
+    const FileSizeLimit limit(400'000);  // enough for the pieces before the first stream
     Recorder recorder(optionsFor(log));
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no ring file"));
     recorder.addStream("compute", std::make_unique<CpuStream>());
@@ -188,7 +189,8 @@ TEST(RecorderLossTest, ARingFileThatCannotBeDeletedIsEmptied) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
-  // A folder in its place cannot be unlinked, as in a read-only folder nothing can, but by root.
+  // A folder in its place cannot be unlinked, not even by root, who may unlink files in a read-only
+  // folder.
   const std::string ring = log.path() + ".ring";
   std::filesystem::rename(ring, log.folder() + "/ring");
   std::filesystem::create_directory(ring);
@@ -213,7 +215,7 @@ TEST(RecorderLossTest, WithoutRoomForARingFileRecordingGoesOnInMemory) {
   }
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, AllOf(HasSubstr("no ring file"), HasSubstr(".ring: File too large")));
-  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "said once";
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << "reported once";
   for (int i = 0; i < 100; ++i) {
     recorder->begin(compute, {});
     recorder->end(compute);
@@ -235,7 +237,7 @@ TEST(RecorderLossTest, AStreamWithoutRoomInTheRingFileIsKeptInMemory) {
     send = recorder.addStream("send", std::make_unique<CpuStream>());
   }
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("File too large"));
-  EXPECT_EQ(ringHeader(log).lanesNotKept, 1U) << "for who reads what a kill has left";
+  EXPECT_EQ(ringHeader(log).lanesNotKept, 1U) << "for a reader of the files that a kill has left";
   for (const StreamId stream : {compute, send}) {
     recorder.begin(stream, {});
     recorder.end(stream);
@@ -244,7 +246,7 @@ TEST(RecorderLossTest, AStreamWithoutRoomInTheRingFileIsKeptInMemory) {
   EXPECT_EQ(log.number(kEnd, "written"), 2);
 }
 
-TEST(RecorderLossTest, ALogFolderThatVanishesIsToldAtTheEndAndHarmsNothing) {
+TEST(RecorderLossTest, ALogFolderThatVanishesIsReportedAtTheEndAndHarmsNothing) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
   options.logDirectory = log.folder() + "/logs";
@@ -279,8 +281,8 @@ TEST(RecorderLossTest, ALogThatCannotBeOpenedOrWrittenIsRefusedAtOnce) {
   EXPECT_THAT(messageOf([&] { Recorder recorder(options); }), HasSubstr(options.logDirectory));
 }
 
-TEST(RecorderLossTest, TheOwnCostIsThatOfTheCalls) {
-  /// Each mark takes 20 us, so the cost of a call is known from below.
+TEST(RecorderLossTest, TheReportedCostIsThatOfTheCalls) {
+  /// Each mark takes 20 us, so a call costs at least that.
   class SlowStream : public EmulatedStream {
    public:
     Mark mark() noexcept override {
@@ -328,7 +330,7 @@ TEST(RecorderLossTest, TheLogThreadsTimeIsItsProcessorTime) {
   EXPECT_GT(spent, 0);
 }
 
-TEST(RecorderLossTest, AnInterruptedCallIsNoCostOfOurs) {
+TEST(RecorderLossTest, AnInterruptionIsNotCountedAsACostOfRecording) {
   /// One mark in the middle takes 20 ms, in a call that is timed and stands for 64.
   class InterruptedStream : public EmulatedStream {
    public:

@@ -1,4 +1,4 @@
-// Steps: which are recorded, and which jobs belong to them; and counters that are asked for.
+// Ranges of steps, the step that a job belongs to, and counters with a function.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST(RecorderStepsTest, OnlyTheStepsOfTheRangeAreRecorded) {
   }
 }
 
-TEST(RecorderStepsTest, AJobThatIsLeftOpenBeforeAnotherStepsIsTheOnlyOneLost) {
+TEST(RecorderStepsTest, AJobLeftOpenBeforeOneOfASkippedStepIsTheOnlyOneLost) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 0, .end = 1}});
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
@@ -120,7 +120,7 @@ TEST(RecorderStepsTest, ARangeThatEndsBeforeItBeginsRecordsNothing) {
   EXPECT_THAT(log.lines(kInfo), IsEmpty());
 }
 
-TEST(RecorderStepsTest, ASkippedJobThatIsNotEndedIsAnErrorAndNoMore) {
+TEST(RecorderStepsTest, ASkippedJobThatIsNotEndedIsOnlyCountedAsAnError) {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder(), .steps = {.first = 1, .end = 3}});
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
@@ -178,12 +178,12 @@ TEST(RecorderStepsTest, ACounterIsAskedForItsValue) {
   EXPECT_THAT(lines, Each(HasSubstr("unit = jobs")));
 }
 
-/// How many in ten samples come within a quarter of the interval from when they are due, of a
-/// recorder whose log thread is woken at other times.
+/// Records counters while the log thread is woken at other times. Returns how many of ten samples
+/// come within a quarter of the interval after they are due.
 int samplesInTime() {
   RecordedLog log;
   Recorder recorder({.logDirectory = log.folder()});
-  for (int i = 0; i < 16; ++i) recorder.flush();  // by itself it then wakes as rarely as it can
+  for (int i = 0; i < 16; ++i) recorder.flush();  // after that it rarely wakes by itself
   recorder.addCounter("depth", "", [] { return 1.0; });
   for (int i = 0; i < 13; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(90));

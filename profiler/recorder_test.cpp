@@ -59,7 +59,7 @@ bool waitFor(const std::function<bool()>& condition) {
   return true;
 }
 
-TEST(RecorderTest, AJobsLineIsThatOfTheJobLog) {
+TEST(RecorderTest, AJobBecomesALineOfTheJobLog) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   const Scripted compute(recorder, "compute");
@@ -152,7 +152,7 @@ TEST(RecorderTest, PaddlePaddlesExpressionReadsEveryComputeJob) {
   EXPECT_EQ(found, kJobs);
 }
 
-TEST(RecorderTest, WithoutAnInvariantCounterTheRawClockServes) {
+TEST(RecorderTest, WithoutAnInvariantCounterTheRawClockIsUsed) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
   options.ticks = TickSource::kMonotonicRaw;
@@ -309,7 +309,7 @@ TEST(RecorderTest, ASecondRunIsAppendedWithAMetaOfItsOwn) {
   EXPECT_THAT(log.lines("Profiler Meta: "), SizeIs(2));
 }
 
-TEST(RecorderTest, TwoOpenRecordersOfOneLogAreRefusedOneAfterTheOtherAreTwoRuns) {
+TEST(RecorderTest, ALogHasOneOpenRecorderAndALaterOneBeginsAnotherRun) {
   RecordedLog log;
   RecorderOptions options;
   options.logDirectory = log.folder();
@@ -335,7 +335,7 @@ TEST(RecorderTest, AMissingLogFolderIsMade) {
   EXPECT_TRUE(std::filesystem::exists(log.folder() + "/a b/logs/workerlog.0"));
 }
 
-TEST(RecorderTest, WithoutALogFolderItIsLogs) {
+TEST(RecorderTest, TheLogFolderIsLogsUnlessOneIsGiven) {
   const RecordedLog log;
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(log.folder());
@@ -348,7 +348,7 @@ TEST(RecorderTest, WithoutALogFolderItIsLogs) {
   EXPECT_FALSE(std::filesystem::exists(log.folder() + "/logs/workerlog.0.ring"));
 }
 
-TEST(RecorderTest, AScopeIsAJobHoweverItsBlockIsLeft) {
+TEST(RecorderTest, AScopeRecordsAJobHoweverItsBlockIsLeft) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());

@@ -1,4 +1,4 @@
-// Names that a program makes up, and what programs pass that is no job, stream or rank.
+// Names that a program makes up, and arguments that are no job, stream or rank.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -35,7 +35,7 @@ pipetrace_recorder* opened(const RecordedLog& log) {
   return recorder;
 }
 
-TEST(RecorderTextsTest, NamesThatAreMadeUpInOneBufferAreEachTheirOwn) {
+TEST(RecorderTextsTest, NamesMadeUpInOneBufferStayApart) {
   RecordedLog log;
   pipetrace_recorder* const recorder = opened(log);
   std::array<char, 16> buffer{};
@@ -59,7 +59,7 @@ TEST(RecorderTextsTest, NamesThatAreMadeUpInOneBufferAreEachTheirOwn) {
   }
 }
 
-TEST(RecorderTextsTest, EqualTextsAreOneAndOffThereIsNone) {
+TEST(RecorderTextsTest, EqualTextsAreKeptOnceAndNoneWhereTheRecorderIsOff) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   EXPECT_EQ(recorder.text("1F2"), recorder.text(std::string("1F2")));
@@ -91,7 +91,7 @@ TEST(RecorderTextsTest, ALongTextIsCutBetweenTwoCharacters) {
   EXPECT_THAT(shortText(std::string_view(name)), SizeIs(1023)) << "1024 would cut a character";
 }
 
-TEST(RecorderTextsTest, WhatIsNoJobIsNotRecordedAndCounted) {
+TEST(RecorderTextsTest, AnArgumentThatIsNoJobIsCountedAsAnError) {
   RecordedLog log;
   pipetrace_recorder* const recorder = opened(log);
   pipetrace_job job;
@@ -109,7 +109,7 @@ TEST(RecorderTextsTest, WhatIsNoJobIsNotRecordedAndCounted) {
   EXPECT_EQ(log.number(kEnd, "errors"), 2);
 }
 
-TEST(RecorderTextsTest, AKindThatThereIsNotIsOther) {
+TEST(RecorderTextsTest, AnUnknownKindIsRecordedAsOther) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   const StreamId compute = recorder.addStream("compute", std::make_unique<CpuStream>());
@@ -119,7 +119,7 @@ TEST(RecorderTextsTest, AKindThatThereIsNotIsOther) {
   EXPECT_THAT(log.lines(kInfo), ElementsAre(HasSubstr("type = other,")));
 }
 
-TEST(RecorderTextsTest, NoStreamNoFunctionAndNoRankAreRefused) {
+TEST(RecorderTextsTest, MissingStreamsFunctionsAndRanksAreRefused) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
   Recorder recorder(options);

@@ -1,5 +1,5 @@
-// Counts what the recording calls allocate and lock, by standing in for the functions of the system
-// that do it, and records where the system ends whoever calls it.
+// Counts what the recording calls allocate and lock, by replacing the system's functions for that.
+// Records also in a process that the system ends at its first system call.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <linux/filter.h>
@@ -191,8 +191,8 @@ TEST(RecordingIsFreeTest, RecordingTakesNoLock) {
   EXPECT_EQ(locks - before, 1) << "the count itself works";
 }
 
-/// From here on a system call of this thread ends the process, but for its end. False: the system
-/// does not offer that.
+/// From here on any system call of this thread but exit ends the process. False: the system does
+/// not offer that.
 bool forbidSystemCalls() {
   std::array<sock_filter, 4> filter = {
       sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -206,8 +206,8 @@ bool forbidSystemCalls() {
 
 constexpr int kCannotForbid = 77;
 
-/// What became of a child in which `prepare` was called and then what it returned, without the
-/// right to call the system: its exit code, 0, or the signal that ended it.
+/// Runs a child that calls `prepare`, and then, without the right to call the system, the function
+/// that `prepare` returned. Returns the child's exit code, 0, or the signal that ended it.
 int withoutSystemCalls(const std::function<std::function<void()>()>& prepare) {
   const pid_t child = fork();
   if (child == 0) {

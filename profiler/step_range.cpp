@@ -31,7 +31,7 @@ StepRange parseStepRange(std::string_view text) {
   if (colon != std::string_view::npos) {
     range.end = number(text.substr(colon + 1), range.end);
   } else if (range.first == range.end) {
-    throw refusal(limit);  // there is no number behind it
+    throw refusal(limit);  // no number could follow it
   } else {
     range.end = range.first + 1;
   }

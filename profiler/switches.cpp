@@ -10,6 +10,8 @@
 namespace pipetrace {
 namespace {
 
+constexpr const char* kPaddlePaddlesSwitch = "FLAGS_auto_parallel_profiler";
+
 std::optional<std::string> variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr || *value == '\0' ? std::nullopt : std::optional<std::string>(value);
@@ -31,10 +33,9 @@ bool parseSwitch(const char* name, std::string value) {
   throw Error(std::string(name) + " is \"" + value + "\": set it to 1 (record) or 0");
 }
 
-/// Its lines are VLOG(0) there, which glog leaves out below that level.
-bool paddlePaddleRecords() {
-  const auto flag = variable("FLAGS_auto_parallel_profiler");
-  if (!flag || !parseSwitch("FLAGS_auto_parallel_profiler", *flag)) return false;
+/// PaddlePaddle's lines are VLOG(0), which glog leaves out below that level.
+bool paddlePaddleRecords(const std::string& flag) {
+  if (!parseSwitch(kPaddlePaddlesSwitch, flag)) return false;
   int level = 0;
   const auto glog = variable("GLOG_v");
   if (glog && !parse(*glog, level)) throw Error("GLOG_v is \"" + *glog + "\": set it to a number");
@@ -46,8 +47,11 @@ bool paddlePaddleRecords() {
 Switches Switches::fromEnvironment() {
   Switches switches;
   const auto own = variable("PIPETRACE");
-  switches.isGiven = own || variable("FLAGS_auto_parallel_profiler");
-  switches.isOn = own ? parseSwitch("PIPETRACE", *own) : paddlePaddleRecords();
+  if (own) {
+    switches.isOn = parseSwitch("PIPETRACE", *own);
+  } else if (const auto flag = variable(kPaddlePaddlesSwitch)) {
+    switches.isOn = paddlePaddleRecords(*flag);
+  }
   if (const auto folder = variable("PIPETRACE_LOG_DIR")) switches.logDirectory = *folder;
   if (const auto steps = variable("PIPETRACE_STEPS")) {
     try {

@@ -27,8 +27,9 @@ std::string errorOf(const std::map<std::string, std::string>& variables) {
 
 TEST(SwitchesTest, RecordingIsOffUnlessItIsSwitchedOn) {
   EXPECT_FALSE(with({}).isOn);
-  EXPECT_FALSE(with({}).isGiven);
-  EXPECT_TRUE(with({{"PIPETRACE", "0"}}).isGiven);
+  EXPECT_FALSE(with({}).isOn.isDecided());
+  EXPECT_TRUE(with({{"PIPETRACE", "0"}}).isOn.isDecided());
+  EXPECT_TRUE(with({{"FLAGS_auto_parallel_profiler", "0"}}).isOn.isDecided());
   EXPECT_FALSE(with({{"PIPETRACE", ""}}).isOn);
   for (const char* yes : {"1", "on", "true", "TRUE", "yes"}) {
     EXPECT_TRUE(with({{"PIPETRACE", yes}}).isOn) << yes;
@@ -55,7 +56,7 @@ TEST(SwitchesTest, BelowVerbosityZeroPaddlePaddleWritesNoJobs) {
   EXPECT_FALSE(with({{"GLOG_v", "4"}}).isOn) << "verbosity alone switches nothing on";
 }
 
-TEST(SwitchesTest, StepsAreHalfOpenAsPaddlePaddles) {
+TEST(SwitchesTest, RangesOfStepsAreHalfOpenAsInPaddlePaddle) {
   const auto recorded = [](const char* text) {
     std::string steps;
     const StepRange range = with({{"PIPETRACE_STEPS", text}}).steps;
@@ -74,7 +75,7 @@ TEST(SwitchesTest, StepsAreHalfOpenAsPaddlePaddles) {
   EXPECT_EQ(with({}).steps, StepRange());
 }
 
-TEST(SwitchesTest, WhatMeansNothingIsRefusedByName) {
+TEST(SwitchesTest, AValueWithoutAMeaningIsRefusedWithTheVariablesName) {
   EXPECT_THAT(errorOf({{"PIPETRACE", "maybe"}}), HasSubstr("PIPETRACE is \"maybe\""));
   for (const char* steps : {"-1", "3-6", "a:6", "3:6:9", ":", "-1:2", "x"}) {
     EXPECT_THAT(errorOf({{"PIPETRACE_STEPS", steps}}), HasSubstr("PIPETRACE_STEPS")) << steps;
@@ -86,7 +87,7 @@ TEST(SwitchesTest, WhatMeansNothingIsRefusedByName) {
               HasSubstr("GLOG_v"));
 }
 
-TEST(SwitchesTest, TheFolderIsTaken) {
+TEST(SwitchesTest, TheLogFolderIsReadFromTheEnvironment) {
   EXPECT_EQ(with({{"PIPETRACE_LOG_DIR", "/a b"}}).logDirectory, "/a b");
   EXPECT_EQ(with({}).logDirectory, "");
 }

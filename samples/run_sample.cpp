@@ -44,7 +44,7 @@ struct Run {
 
 /// Where to record; empty: not at all.
 std::string logDirectoryOf(const SampleOptions& options, const Switches& switches) {
-  const bool isWanted = switches.isGiven ? switches.isOn : !options.logDir.empty();
+  const bool isWanted = switches.isOn || (!switches.isOn.isDecided() && !options.logDir.empty());
   if (!options.visualizePipeline && !isWanted) return "";
   return options.logDir.empty() ? "logs" : options.logDir;
 }

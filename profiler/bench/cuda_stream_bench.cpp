@@ -1,4 +1,5 @@
-// What recording a CUDA job costs beside its event records: the CUDA of this program does nothing.
+// The costs of recording a CUDA job, without its event records: the CUDA of this program does
+// nothing.
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -23,7 +24,7 @@ class FreeCuda final : public CudaApi {
   void destroyEvent(Event) noexcept override {}
   Stream createStream() noexcept override { return &dummy_; }
   void destroyStream(Stream) noexcept override {}
-  // Called, as a runtime is that lies elsewhere.
+  // A call that is not inlined, as one of a runtime in another library.
   [[gnu::noinline]] Status record(Event, Stream) noexcept override { return Status::kOk; }
   Status query(Event) noexcept override { return Status::kOk; }
   Status elapsed(Event, Event, float& milliseconds) noexcept override {
@@ -67,10 +68,10 @@ void recordCudaJobs(benchmark::State& state, Nanoseconds shareWithin) {
 }
 BENCHMARK_CAPTURE(recordCudaJobs, backToBack, 400)->Iterations(100);
 BENCHMARK_CAPTURE(recordCudaJobs, twoRecordsEach, 0)->Iterations(100);
-// As when jobs do not follow each other closely, and so could share, but never do.
+// Jobs could share an event, but none follows another closely enough.
 BENCHMARK_CAPTURE(recordCudaJobs, neverInTime, 1)->Iterations(100);
 
-/// The two calls that stand for the event records, which are in the costs above.
+/// The two calls that stand for the event records; the costs above include them.
 void twoEventRecords(benchmark::State& state) {
   const std::unique_ptr<CudaApi> cuda = std::make_unique<FreeCuda>();
   CudaApi* api = cuda.get();
@@ -87,7 +88,7 @@ void twoEventRecords(benchmark::State& state) {
 }
 BENCHMARK(twoEventRecords);
 
-/// The two readings of the ticks that a job's marks are, which are in the costs above as well.
+/// The two readings of the ticks that make a job's marks; the costs above include them.
 void twoReadings(benchmark::State& state) {
   const TickSource source = bestTickSource();
   for (auto _ : state) {

@@ -1,4 +1,4 @@
-// What recording costs the thread that records, and the thread that writes.
+// The costs of recording, for the thread that records and for the thread that writes.
 #include <benchmark/benchmark.h>
 
 #include <filesystem>
@@ -94,7 +94,7 @@ void recordOnEightThreads(benchmark::State& state) {
 }
 BENCHMARK(recordOnEightThreads)->Threads(8)->Iterations(1);
 
-/// Processor time of the log thread for a job, as `Profiler End:` tells it.
+/// Processor time of the log thread for a job, from `Profiler End:`.
 void logThread(benchmark::State& state) {
   double jobs = 0;
   double nanoseconds = 0;

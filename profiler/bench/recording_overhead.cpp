@@ -1,12 +1,13 @@
-// What recording costs a program whose eight threads do jobs of 100 us, measured in two ways, and
-// beside them what `Profiler End:` says:
+// Measures in two ways what recording costs a program whose eight threads do jobs of 100 us, and
+// prints what `Profiler End:` says beside them:
 //
 // - By turns: the same work with recording on and off in turn, by the processor time of the
-//   process, the log thread's included. What the pairs of turns scatter by is the machine's noise:
-//   where it is larger than what they differ by, this says nothing.
-// - By jobs: every thread records a job and not the next one, by its own processor time, so that
-//   both meet the same machine; the log thread's processor time, by the kernel's account of it,
-//   comes on top. The same with neither of the two recorded says what the method itself is off by.
+//   process, the log thread's included. The pairs of turns scatter by the machine's noise. Where
+//   that is larger than their difference, the result says nothing.
+//
+// - By jobs: every thread records each second job, by its own processor time, so that both kinds
+//   meet the same machine. The log thread's processor time, as the kernel counts it, is added.
+//   Pairs of which neither job is recorded show the error of the method itself.
 //
 //   recording_overhead [turns [jobs of each thread in a turn]]
 #include <algorithm>
@@ -40,7 +41,7 @@ Nanoseconds read(clockid_t clock) {
 Nanoseconds processTime() { return read(CLOCK_PROCESS_CPUTIME_ID); }
 Nanoseconds threadTime() { return read(CLOCK_THREAD_CPUTIME_ID); }
 
-/// Processor time of this process's only log thread, as the kernel counts it; 0: it does not tell.
+/// Processor time of this process's only log thread, as the kernel counts it; 0: not known.
 Nanoseconds logThreadTime() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string name;
@@ -52,7 +53,7 @@ Nanoseconds logThreadTime() {
 }
 
 /// Always the same work, in the caches that a job would use. Each step waits for the one before, so
-/// that it takes nearly as long whatever else shares the processor core.
+/// its length hardly depends on other users of the processor core.
 class Work {
  public:
   Work() : numbers_(4096, 1.0F) {}
@@ -66,7 +67,7 @@ class Work {
       asm volatile("" : : "r"(numbers_.data()) : "memory");
     }
   }
-  /// Rounds that take as long as a job.
+  /// The number of rounds that take as long as a job.
   int calibrate() {
     int rounds = 16;
     for (;;) {
@@ -85,8 +86,8 @@ class Work {
   std::vector<float> numbers_;
 };
 
-/// Rounds of work that are a job, corrected by how long the last ones took: a machine that others
-/// use as well is not always as fast.
+/// The rounds of work that make a job, corrected by how long the last ones took: a shared machine
+/// is not always as fast.
 class JobSize {
  public:
   int rounds() const { return rounds_; }
@@ -113,14 +114,14 @@ void onAllThreads(const Body& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// The value that `part` of all are below: 0.5 is the median.
+/// The value that `part` of all values are below: 0.5 gives the median.
 double quantile(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
 }
 double median(std::vector<double> values) { return quantile(std::move(values), 0.5); }
 
-/// A mean, and its standard error by what those that it is made of scatter by.
+/// A mean, and its standard error from the scatter of its values.
 struct Estimate {
   explicit Estimate(const std::vector<double>& values) {
     const auto count = static_cast<double>(values.size());
@@ -140,7 +141,7 @@ struct Recording {
       on.addStream(i == 0 ? "compute" : "s" + std::to_string(i), std::make_unique<CpuStream>());
     }
   }
-  /// What `Profiler End:` says, beside what was measured: ns a job.
+  /// The figures of `Profiler End:`, to print beside the measured ones: ns a job.
   void compare(double measured, double jobs, double base) {
     on.close();
     const auto end = [&](const char* key) {
@@ -150,7 +151,7 @@ struct Recording {
     const double logThread = end("log_thread_ns") / jobs;
     std::printf(
         "  Profiler End: %.3f %%, %.0f ns a job (%.0f recording, %.0f log thread), %.0f "
-        "dropped; %.2f of what was measured\n",
+        "dropped; %.2f of the measured cost\n",
         100 * (own + logThread) / base, own + logThread, own, logThread, end("dropped"),
         (own + logThread) / measured);
   }
@@ -159,7 +160,7 @@ struct Recording {
   Recorder on{{.logDirectory = log.folder()}};
 };
 
-/// Processor time of the process, a job.
+/// Processor time of the process for each job.
 double turn(Recorder& recorder, int jobs, int rounds) {
   const Nanoseconds start = processTime();
   onAllThreads([&](StreamId stream) {
@@ -175,7 +176,7 @@ void measureByTurns(Recorder& off, int turns, int jobs, JobSize& size) {
   std::vector<double> differences;
   std::vector<double> without;
   for (int i = 0; i < turns; ++i) {
-    // Which one comes first changes, so that a machine that slows down favours neither.
+    // The two take turns in coming first, so that a machine that slows down favours neither.
     const double first = turn(i % 2 == 0 ? recording.on : off, jobs, size.rounds());
     const double second = turn(i % 2 == 0 ? off : recording.on, jobs, size.rounds());
     differences.push_back(i % 2 == 0 ? first - second : second - first);
@@ -193,7 +194,7 @@ void measureByTurns(Recorder& off, int turns, int jobs, JobSize& size) {
   recording.compare(more.mean, recorded, base);
 }
 
-/// Processor time of pairs of jobs, of which one may have been recorded.
+/// Processor time of pairs of jobs; one of a pair may be recorded.
 struct Pairs {
   std::vector<double> differences;
   std::vector<double> without;
@@ -229,11 +230,11 @@ Pairs turnOfPairs(Recorder& one, Recorder& other, int jobs, int rounds) {
   return all;
 }
 
-/// Of the pairs of a turn at either end: those scatter most, by interrupts and other programs. That
-/// leaves out some of what recording costs after them, too.
+/// The part of a turn's pairs that is cut at either end: those scatter most, by interrupts and
+/// other programs. The cut leaves out some of the recording's costs, too.
 constexpr double kCut = 0.05;
 
-/// What the recorded job of a pair took longer, on average, without the part `cutPart` at either
+/// How much longer the recorded job of a pair took on average, without the part `cutPart` at either
 /// end.
 double meanDifference(Pairs pairs, double cutPart) {
   std::vector<double>& all = pairs.differences;

@@ -75,7 +75,7 @@ void ClockComparison::Impl::abandon() noexcept {
 
 void ClockComparison::Impl::run() {
   std::unique_lock lock(mutex_);
-  // Rank 0 may start later than this rank: asked often at first, then ever more seldom.
+  // Rank 0 may start later than this rank, so it is asked often at first, then ever more rarely.
   Nanoseconds pause = kFirstPause;
   do {
     lock.unlock();

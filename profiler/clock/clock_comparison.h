@@ -7,17 +7,17 @@
 
 namespace pipetrace {
 
-/// Compares this host's clock with rank 0's, now and then again, and writes each comparison into a
-/// rank's job log as a `Profiler Clock:` line, beside its recorder. To be opened after the
-/// recorder, whose `Profiler Meta:` line begins the run, and closed before it. A process that is
+/// Compares this host's clock with rank 0's, at once and then regularly. Writes each comparison
+/// into a rank's job log as a `Profiler Clock:` line, beside its recorder. Open it after the
+/// recorder, whose `Profiler Meta:` line begins the run, and close it before. A child that is
 /// forked meanwhile compares nothing, and may destroy this like its parent.
 class ClockComparison {
  public:
   static constexpr Nanoseconds kEvery = 30 * kNsPerSecond;
 
   /// Throws Error if the log cannot be opened. A server that does not answer for some seconds, or
-  /// until the end, is said once, to stderr; it is asked again, first soon and then every `every`
-  /// nanoseconds.
+  /// until the end, is reported once on stderr. It is asked again, first soon and then every
+  /// `every` nanoseconds.
   ClockComparison(std::string logPath, std::string address, int port, ClockFunction now,
                   Nanoseconds every = kEvery);
   ~ClockComparison();

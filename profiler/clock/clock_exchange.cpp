@@ -21,7 +21,7 @@
 namespace pipetrace {
 namespace {
 
-// More than the ranks of any host that is asked.
+// More than any number of ranks that ask one host.
 constexpr std::size_t kMostSockets = 4096;
 // A request is one byte; the answer, the server's time, eight in network order.
 constexpr std::size_t kAnswer = 8;
@@ -43,7 +43,7 @@ sockaddr_in addressOf(const std::string& address, int port) {
   return to;
 }
 
-/// Neither end may gather small messages, or block for ever.
+/// Neither end may wait to gather small messages, or block for ever.
 void prepare(int connection) {
   const int yes = 1;
   setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -87,7 +87,7 @@ class ClockServer::Impl {
     thread_ = std::thread([this] { serve(); });
   }
   ~Impl() {
-    // A byte, as the end of a pipe that a child has inherited is open until that ends.
+    // The thread is woken by a byte: closing the pipe would not do while a child has its end open.
     const char byte = 0;
     while (write(stop_[1], &byte, 1) < 0 && errno == EINTR) continue;
     thread_.join();

@@ -9,12 +9,12 @@
 
 namespace pipetrace {
 
-/// A clock as a host's ranks use it for their logs: ns since the Unix epoch.
+/// The clock that a host's ranks use for their logs: ns since the Unix epoch.
 using ClockFunction = std::function<Nanoseconds()>;
 
-/// Answers whoever asks over TCP what time it is here: rank 0's end of the comparison of clocks
-/// between hosts. A thread of its own serves all who ask, one request at a time. A process that is
-/// forked meanwhile serves nobody and keeps no connection, and may destroy this like its parent.
+/// Rank 0's end of the comparison of clocks between hosts: answers over TCP what time it is here. A
+/// thread of its own serves all clients, one request at a time. A child that is forked meanwhile
+/// serves nobody and keeps no connection, and may destroy this like its parent.
 class ClockServer {
  public:
   /// Listens at `address` (an IPv4 address of this host). Port 0: any that is free. Throws Error.
@@ -31,8 +31,8 @@ class ClockServer {
   std::unique_ptr<UntilFork<Impl>> impl_;
 };
 
-/// The other end: asks a ClockServer many times, and believes the answer that came back fastest.
-/// What the way there and the way back may differ by is in the bound: half of the round trip.
+/// The other end: asks a ClockServer many times, and takes the answer that came back fastest. The
+/// way there and the way back may differ; the bound, half of the round trip, covers that.
 class ClockExchange {
  public:
   static constexpr int kRounds = 128;

@@ -29,8 +29,8 @@ void spin(Nanoseconds duration) {
   }
 }
 
-/// Another process that serves a clock which is ahead; what lies between it and us takes longer on
-/// the way there or on the way back, but for every `quickOne`th round.
+/// Another process, which serves a clock that is ahead. Messages take longer on the way there or on
+/// the way back, but for every `quickOne`th round.
 class OtherHost {
  public:
   OtherHost(Nanoseconds there, Nanoseconds back, int quickOne = 0) {
@@ -82,7 +82,7 @@ TEST(ClockExchangeTest, TheOffsetLiesWithinItsBound) {
   EXPECT_GT(reading.bound, 0);
 }
 
-TEST(ClockExchangeTest, WaysOfDifferentLengthAreWithinTheBound) {
+TEST(ClockExchangeTest, WaysOfDifferentLengthKeepTheOffsetWithinTheBound) {
   for (const auto& [there, back] :
        {std::pair{300 * kNsPerUs, Nanoseconds{0}}, std::pair{Nanoseconds{0}, 300 * kNsPerUs}}) {
     const OtherHost other(there, back);
@@ -90,7 +90,7 @@ TEST(ClockExchangeTest, WaysOfDifferentLengthAreWithinTheBound) {
     EXPECT_GE(reading.bound, 150 * kNsPerUs);
     EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
     EXPECT_GE(std::llabs(reading.offset - kAhead), 100 * kNsPerUs)
-        << "nothing in the answers tells which way was the longer one";
+        << "the answers do not show which way was the longer one";
   }
 }
 
@@ -116,7 +116,7 @@ TEST(ClockExchangeTest, SeveralRanksAskAtOnce) {
   for (std::thread& rank : ranks) rank.join();
 }
 
-TEST(ClockExchangeTest, AServerThatIsNotThereOrGoesIsAnError) {
+TEST(ClockExchangeTest, AServerThatIsMissingOrEndsIsAnError) {
   OtherHost other(0, 0);
   ClockExchange exchange("127.0.0.1", other.port(), monotonicNow);
   exchange.compare(1);
@@ -148,7 +148,7 @@ TEST(ClockComparisonTest, ComparisonsAreRepeatedAndWrittenIntoTheLog) {
   }
 }
 
-TEST(ClockComparisonTest, AServerThatIsNotThereCostsNothingButItsLines) {
+TEST(ClockComparisonTest, AMissingServerCostsOnlyTheClockLines) {
   int port = 0;
   { port = ClockServer("127.0.0.1", 0, monotonicNow).port(); }
   const RecordedLog log;
@@ -160,7 +160,8 @@ TEST(ClockComparisonTest, AServerThatIsNotThereCostsNothingButItsLines) {
   EXPECT_THAT(log.lines("Profiler Clock: "), testing::IsEmpty());
 }
 
-/// A child that ends as a program does, by exit(), unless it waits for what it does not have.
+/// A child that ends as a program does, by exit(). It would hang if it waited for a thread that it
+/// does not have.
 class Child {
  public:
   explicit Child(const std::function<void()>& work) {
@@ -181,7 +182,7 @@ class Child {
   pid_t id_ = 0;
 };
 
-TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsOwn) {
+TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsCopy) {
   const OtherHost other(0, 0);
   const RecordedLog log;
   auto comparison = std::make_unique<ClockComparison>(log.path(), "127.0.0.1", other.port(),
@@ -229,7 +230,7 @@ TEST(ClockServerTest, AForkedChildThatLivesOnKeepsNothingOfTheServer) {
   close(isReady[0]);
 }
 
-TEST(ClockServerTest, AProgramThatWasStartedMeanwhileDoesNotKeepItFromEnding) {
+TEST(ClockServerTest, AProgramStartedMeanwhileDoesNotKeepTheServerFromEnding) {
   auto server = std::make_unique<ClockServer>("127.0.0.1", 0, monotonicNow);
   std::string name = "sleep";
   std::string time = "20";

@@ -40,7 +40,8 @@ HostClock::Reading HostClock::read(int tries) const noexcept {
 void HostClock::addAnchor() {
   const Reading reading = read(kTries);
   const bool isOld = reading.anchor.monotonic - anchors_.back().monotonic > kNsPerSecond;
-  // Three times the usual: an interrupt, a stolen processor.
+  // Three times the usual width: there was an interrupt, or the processor was given to another
+  // thread.
   if (reading.width > 3 * usualWidth_ && !isOld) return;
   keep(reading.anchor);
 }
@@ -53,7 +54,8 @@ void HostClock::keep(const ClockAnchor& anchor) {
   const auto rise = static_cast<Wide>(anchor.monotonic - from.monotonic);
   rate_ = static_cast<std::uint64_t>((rise << kRateBits) / (anchor.ticks - from.ticks));
   if (anchors_.size() < kMostAnchors) return;
-  // Both clocks drift so slowly against each other that far fewer will do for what is long past.
+  // Both clocks drift so slowly against each other that far fewer anchors will do for times long
+  // past.
   const std::size_t half = anchors_.size() / 2;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < half; i += kThinning) anchors_[kept++] = anchors_[i];

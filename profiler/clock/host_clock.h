@@ -8,9 +8,9 @@
 
 namespace pipetrace {
 
-/// Turns ticks into CLOCK_MONOTONIC: takes both at the same moment now and then, and puts every
-/// reading on the line between the two such anchors around it. So times follow CLOCK_MONOTONIC
-/// (ranks of one host agree), never decrease, and no duration is negative.
+/// Turns ticks into CLOCK_MONOTONIC. Reads both clocks at the same moment now and then (an anchor),
+/// and puts every reading on the line between the two anchors around it. So times follow
+/// CLOCK_MONOTONIC (ranks of one host agree), never decrease, and no duration is negative.
 ///
 /// ticks() and roughly() from any thread; the rest from one thread.
 class HostClock {
@@ -21,9 +21,8 @@ class HostClock {
   TickSource source() const noexcept { return source_; }
   std::uint64_t ticks() const noexcept { return ticksNow(source_); }
 
-  /// Takes an anchor: of several tries the one in which the two clocks were read closest together.
-  /// If something came between them in every try, it is left out, unless the last one is a second
-  /// old.
+  /// Takes an anchor: the one of several tries in which the two clocks were read closest together.
+  /// If every try was interrupted there is no new anchor, unless the last one is a second old.
   void addAnchor();
 
   /// The CLOCK_MONOTONIC time of `ticks`. False while there is no anchor after it yet.
@@ -41,14 +40,14 @@ class HostClock {
 
   /// Ascending; old ones are thinned out as they get older.
   const std::vector<ClockAnchor>& anchors() const noexcept { return anchors_; }
-  /// Length of `ticks`, by the mean rate.
+  /// Length of `ticks` in ns, by the mean rate.
   Nanoseconds duration(std::uint64_t ticks) const noexcept;
   /// The same by the rate of the first two anchors alone, which is off by a thousandth or so.
   Nanoseconds roughly(std::uint64_t ticks) const noexcept;
 
  private:
   __extension__ using Wide = unsigned __int128;
-  // Rounding the rate to so many bits loses a ns in minutes, and anchors are closer than that.
+  // Rounding the rate to that many bits loses a ns in minutes, and anchors are closer than that.
   static constexpr int kRateBits = 40;
 
   struct Reading {

@@ -18,7 +18,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, HostClockTest,
                          Values(bestTickSource(), TickSource::kMonotonicRaw),
                          [](const auto& which) { return "case" + std::to_string(which.index); });
 
-TEST_P(HostClockTest, AReadingIsPutWhereTheMonotonicClockWas) {
+TEST_P(HostClockTest, AReadingBecomesTheTimeOfTheMonotonicClock) {
   HostClock clock(GetParam());
   constexpr int kReadings = 200;
   std::vector<Nanoseconds> off;
@@ -38,7 +38,7 @@ TEST_P(HostClockTest, AReadingIsPutWhereTheMonotonicClockWas) {
   EXPECT_LE(off.back(), kNsPerUs * 20);
 }
 
-TEST_P(HostClockTest, WhatIsReadAfterTheLastAnchorIsNotKnownYet) {
+TEST_P(HostClockTest, AReadingAfterTheLastAnchorHasNoTimeYet) {
   HostClock clock(GetParam());
   const std::uint64_t ticks = clock.ticks();
   Nanoseconds time = 0;
@@ -93,7 +93,7 @@ TEST_P(HostClockTest, RanksOfOneHostAgreeToAMicrosecond) {
   EXPECT_LE(apart[90], kNsPerUs);
 }
 
-TEST_P(HostClockTest, OldAnchorsAreThinnedOutAndOldReadingsKnownStill) {
+TEST_P(HostClockTest, OldAnchorsAreThinnedOutAndOldReadingsStillHaveTimes) {
   HostClock clock(GetParam());
   const std::uint64_t early = clock.anchors().back().ticks - 1;
   Nanoseconds before = 0;

@@ -9,13 +9,14 @@ Nanoseconds monotonicNow() noexcept;
 
 /// Turns readings of CLOCK_MONOTONIC into ns since the Unix epoch.
 ///
-/// The relation of the two clocks is read once and then kept: when somebody sets the wall clock
-/// while a run is on, times go on as if nothing had happened, so no duration ever becomes negative
-/// or wrong. Both clocks are slewed alike, so readings taken by different ranks of one host agree
-/// to well under a microsecond as long as the clock is not set in between. A plain value.
+/// The relation of the two clocks is read once and then kept. If somebody sets the wall clock
+/// during a run, times go on as before, so no duration ever becomes negative or wrong. Both clocks
+/// are slewed alike, so readings taken by different ranks of one host agree to well under a
+/// microsecond as long as the clock is not set in between. A plain value.
 class WallClock {
  public:
-  /// Reads the relation now: of several tries the one whose two readings lay closest together.
+  /// Reads the relation now: takes the one of several tries whose two readings are closest
+  /// together.
   static WallClock read() noexcept;
 
   Nanoseconds at(Nanoseconds monotonic) const noexcept { return monotonic + offset_; }

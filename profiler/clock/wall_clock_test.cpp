@@ -27,7 +27,7 @@ TEST(WallClockTest, RanksOfOneHostAgreeToTenMicroseconds) {
   }
 }
 
-TEST(CpuStreamTest, MarksAreThoseOfTheRecordersClock) {
+TEST(CpuStreamTest, MarksAreReadingsOfTheRecordersClock) {
   HostClock clock;
   CpuStream stream(WallClock::read());
   stream.useClock(clock);

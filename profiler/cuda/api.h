@@ -6,9 +6,8 @@
 
 namespace pipetrace {
 
-/// The few calls of the CUDA runtime that recording needs, and the host's clock beside them: a
-/// seam, so that everything behind it is tested without a device. makeCudaRuntime() is the real
-/// one.
+/// The few calls of the CUDA runtime that recording needs, and the host's clock. Tests put a
+/// made-up device in their place. makeCudaRuntime() makes the real one.
 ///
 /// No call throws. A call that fails leaves no error behind for the program's own
 /// cudaGetLastError(). Calls act on the calling thread's current device, as CUDA's do. Any thread.
@@ -27,7 +26,7 @@ class CudaApi {
   /// 0 as well when there is no driver.
   virtual int deviceCount() noexcept = 0;
   virtual bool setDevice(int device) noexcept = 0;
-  /// -1: it could not be told.
+  /// -1: not known.
   virtual int currentDevice() noexcept = 0;
 
   /// An event with timing on the current device; null: it could not be made.
@@ -37,8 +36,8 @@ class CudaApi {
   virtual Stream createStream() noexcept = 0;
   virtual void destroyStream(Stream stream) noexcept = 0;
 
-  /// kCapturing: the stream's work is going into a graph instead of to the device, or that cannot
-  /// be told. Nothing was recorded then: it would be part of the graph, and asking for the event
+  /// kCapturing: the stream's work is going into a graph instead of to the device, or that is not
+  /// known. Then nothing was recorded: the event would be part of the graph, and a query of it
   /// would spoil the capture.
   virtual Status record(Event event, Stream stream) noexcept = 0;
   /// kNotReady: the device has not come to it yet. Never waits.
@@ -51,7 +50,7 @@ class CudaApi {
   /// capture. Returns what it was before; threads begin with false.
   virtual bool exchangeRelaxedCapture(bool relaxed) noexcept = 0;
 
-  /// What the latest failed call on this thread said.
+  /// The message of the latest failed call on this thread.
   virtual std::string lastError() = 0;
 };
 

@@ -42,7 +42,7 @@ bool CudaClock::toHost(Nanoseconds device, BoundedTime& host) const {
   const DeviceAnchor& a = anchors_[after - 1];
   const Nanoseconds length = b.device - a.device;
   const Nanoseconds into = device - a.device;
-  // What the clocks differ by is so little that it can be scaled without a larger type.
+  // The difference of the clocks is so small that it can be scaled without a larger type.
   host.time = a.host + into + scaled(into, b.host - a.host - length, length);
   if (into >= 0) {
     host.bound = a.halfWidth + scaled(into, b.halfWidth - a.halfWidth, length) +

@@ -20,18 +20,17 @@ struct BoundedTime {
 };
 
 /// Turns times of a device's clock into the host's, by interpolation between the anchors before and
-/// after. Beyond the last anchor it says nothing: clocks drift by tens of microseconds a second.
+/// after. It gives no time after the last anchor: clocks drift by tens of microseconds a second.
 /// Not thread-safe.
 class CudaClock {
  public:
   /// How much faster or slower than on average the device's clock may run between two anchors, in
   /// millionths. Quartz clocks wander by a fraction of one within seconds.
   static constexpr Nanoseconds kWanderPpm = 1;
-  /// Times before the anchors that are kept are placed by the oldest two, with a bound that says
-  /// so.
+  /// Times before the oldest kept anchor are placed by the oldest two, with a wider bound.
   static constexpr std::size_t kKept = 1024;
-  /// An anchor that close behind its predecessor is dropped when the next one comes, since the rate
-  /// between two close anchors is mostly their error.
+  /// An anchor that close after its predecessor is dropped when the next one comes, since the rate
+  /// between two close anchors is mostly error.
   static constexpr Nanoseconds kClose = kNsPerSecond;
 
   /// Anchors come in order of the device's clock; one that goes back, or does not advance on the

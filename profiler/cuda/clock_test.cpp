@@ -22,7 +22,7 @@ TEST(CudaClockTest, ATimeBetweenTwoAnchorsIsInterpolated) {
   EXPECT_EQ(host.bound, 3'000);
 }
 
-TEST(CudaClockTest, BeyondTheLastAnchorNothingIsSaid) {
+TEST(CudaClockTest, ATimeAfterTheLastAnchorIsUnknown) {
   CudaClock clock;
   BoundedTime host;
   EXPECT_FALSE(clock.toHost(0, host)) << "no anchor at all";
@@ -30,7 +30,7 @@ TEST(CudaClockTest, BeyondTheLastAnchorNothingIsSaid) {
   EXPECT_FALSE(clock.toHost(1, host));
   ASSERT_TRUE(clock.toHost(0, host));
   EXPECT_EQ(host.time, 100);
-  EXPECT_FALSE(clock.toHost(-1, host)) << "one anchor tells no rate";
+  EXPECT_FALSE(clock.toHost(-1, host)) << "one anchor gives no rate";
   clock.add({.device = 1'000, .host = 1'100, .halfWidth = 1});
   EXPECT_TRUE(clock.toHost(1'000, host));
   EXPECT_FALSE(clock.toHost(1'001, host));
@@ -47,7 +47,7 @@ TEST(CudaClockTest, BeforeTheFirstAnchorTheBoundGrowsWithTheDistance) {
   EXPECT_EQ(host.bound, 10 + 60 + 3);
 }
 
-TEST(CudaClockTest, AnAnchorTooCloseToTheOneBeforeGivesWayToTheNext) {
+TEST(CudaClockTest, AnAnchorTooCloseToTheOneBeforeIsReplacedByTheNext) {
   CudaClock clock;
   clock.add({.device = 0, .host = 0, .halfWidth = 0});
   clock.add({.device = 2 * kNsPerSecond, .host = 2 * kNsPerSecond, .halfWidth = 0});
@@ -72,7 +72,7 @@ TEST(CudaClockTest, AnAnchorThatGoesBackIsLeftOut) {
   EXPECT_EQ(clock.last().host, 2 * kNsPerSecond);
 }
 
-TEST(CudaClockTest, TheLatestAnchorsAreKeptAndTimesGoOn) {
+TEST(CudaClockTest, OnlyTheLatestAnchorsAreKeptAndEarlierTimesGetWiderBounds) {
   CudaClock clock;
   for (int i = 0; i < 5'000; ++i) {
     clock.add({.device = i * kNsPerSecond, .host = i * (kNsPerSecond + 18'000), .halfWidth = 1});

@@ -18,7 +18,7 @@ pipetrace_test(
           testing/fake_cuda.cpp
   LINK pipetrace::profiler)
 
-# A driver with a made-up device behind it, where programs look for theirs.
+# A driver with a made-up device, under the name by which programs load theirs.
 if(PIPETRACE_TESTS)
   add_library(fake_cuda_driver SHARED testing/fake_cuda_driver.cpp)
   set_target_properties(fake_cuda_driver PROPERTIES OUTPUT_NAME cuda SOVERSION 1
@@ -33,7 +33,7 @@ if(PIPETRACE_CUDA)
   # The only parts that include CUDA's headers.
   pipetrace_library(profiler_cuda SOURCES cuda/runtime.cpp kernels/cupti_api.cpp kernels/nvtx_ranges.cpp PUBLIC
                     pipetrace::profiler CUDA::cudart CUDA::cupti)
-  # Of its own, because it has a tool for NVTX in it.
+  # A program of its own, because it contains a tool for NVTX.
   pipetrace_test(nvtx_ranges_test SOURCES kernels/nvtx_ranges_test.cpp LINK pipetrace::profiler_cuda)
 endif()
 

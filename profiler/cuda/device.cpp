@@ -12,7 +12,7 @@
 namespace pipetrace {
 namespace {
 
-// A try that takes longer tells nothing that is worth knowing, and must not keep the thread.
+// A try that takes longer is too inaccurate to use, and must not hold up the thread.
 constexpr Nanoseconds kSpinLimit = 2 * kNsPerMs;
 
 BoundedTime fromMilliseconds(float milliseconds) {
@@ -52,8 +52,8 @@ CudaDevice::~CudaDevice() {
 void CudaDevice::createEvents() {
   const auto needed = [&](void* made) {
     if (made == nullptr) {
-      throw Error("cannot make what recording CUDA device " + std::to_string(index_) +
-                  " needs: " + api_->lastError());
+      throw Error("cannot make the stream and events that recording CUDA device " +
+                  std::to_string(index_) + " needs: " + api_->lastError());
     }
     return made;
   };

@@ -10,16 +10,16 @@
 
 namespace pipetrace {
 
-/// A CUDA device whose clock is compared with the host's again and again, for the streams of one
-/// recorder. The comparison: the host's time before, an event recorded on a stream of its own, the
-/// event asked for until it is done, the host's time after; the narrowest of several counts.
+/// A CUDA device whose clock is compared with the host's regularly, for the streams of one
+/// recorder. A comparison reads the host's time, records an event on a stream of its own, queries
+/// it until it is done, and reads the host's time again. The narrowest of several tries counts.
 ///
-/// Threads: poll() and what follows belong to the recorder's log thread.
+/// Threads: poll() and the functions below it belong to the recorder's log thread.
 class CudaDevice {
  public:
-  /// How often the clocks are compared, if nobody is in a hurry.
+  /// How often the clocks are compared when nobody is in a hurry.
   static constexpr Nanoseconds kAnchorEvery = 2 * kNsPerSecond;
-  /// How often at most when somebody is.
+  /// How often they are compared at most when somebody is.
   static constexpr Nanoseconds kAnchorSoonest = 10 * kNsPerMs;
   static constexpr int kTries = 8;
 
@@ -32,15 +32,15 @@ class CudaDevice {
 
   CudaApi& api() const { return *api_; }
   int index() const { return index_; }
-  /// The stream that comparisons run on: nothing else waits for it.
+  /// The stream on which comparisons run; nothing else waits for it.
   CudaApi::Stream stream() const { return stream_; }
 
   /// Compares the clocks if it is time to. `hurry`: a time later than the last comparison is
   /// wanted. The device must be current.
   void poll(bool hurry) noexcept;
 
-  /// When `event`, which is done, happened by the device's clock (ns since the first comparison),
-  /// and by how much the runtime's float can be off. False: the runtime failed.
+  /// Gives the time of `event`, which is done, by the device's clock (ns since the first
+  /// comparison), and how far the runtime's float can be off. False: the runtime failed.
   bool deviceTime(CudaApi::Event event, BoundedTime& time) noexcept;
   /// From one event to another, both done.
   bool elapsed(CudaApi::Event from, CudaApi::Event to, BoundedTime& duration) noexcept;

@@ -24,7 +24,7 @@ struct DeviceUnderTest {
   CudaDevice device;
 };
 
-TEST(CudaDeviceTest, ADeviceThatIsNotThereIsAnError) {
+TEST(CudaDeviceTest, AMissingDeviceIsAnError) {
   const auto cuda = std::make_shared<FakeCuda>();
   EXPECT_THROW(CudaDevice(cuda, 2), Error);
   EXPECT_THROW(CudaDevice(cuda, -1), Error);
@@ -48,7 +48,7 @@ TEST(CudaDeviceTest, TheCallersDeviceStaysCurrent) {
   EXPECT_EQ(cuda->calls().wrongDevice, 0);
 }
 
-TEST(CudaDeviceTest, ClocksAreComparedEveryTwoSecondsAndSoonerForWhoIsInAHurry) {
+TEST(CudaDeviceTest, ClocksAreComparedEveryTwoSecondsAndSoonerInAHurry) {
   DeviceUnderTest test;
   const Nanoseconds first = test.device.clock().last().host;
   test.cuda->advance(CudaDevice::kAnchorEvery / 2);
@@ -65,7 +65,7 @@ TEST(CudaDeviceTest, ClocksAreComparedEveryTwoSecondsAndSoonerForWhoIsInAHurry) 
   EXPECT_GT(test.device.clock().last().host, second);
 }
 
-TEST(CudaDeviceTest, TheNarrowestTryCounts) {
+TEST(CudaDeviceTest, TheNarrowestTryOfAComparisonCounts) {
   // Half of all tries are ten times wider: eight in a row once in 256 comparisons.
   DeviceUnderTest test({.oneInIsTenTimesWider = 2});
   int narrow = 0;
@@ -118,7 +118,7 @@ TEST(CudaDeviceTest, TheStepOfCudasFloatIsPartOfEveryBound) {
   EXPECT_LE(duration.bound, kHalfStep + 2);
 }
 
-TEST(CudaDeviceTest, ABusyDeviceDoesNotHoldTheThreadAndIsCounted) {
+TEST(CudaDeviceTest, ABusyDeviceDoesNotHoldUpTheThreadAndIsCounted) {
   DeviceUnderTest test;
   test.cuda->hang(test.device.stream(), true);
   test.cuda->advance(CudaDevice::kAnchorEvery);

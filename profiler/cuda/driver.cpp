@@ -14,8 +14,8 @@
 namespace pipetrace {
 namespace {
 
-// What cuda.h calls CUresult, CUdevice and so on, and the values of its that are used here: of the
-// driver's binary interface, which does not change.
+// The types that cuda.h calls CUresult, CUdevice and so on, and those of its values that are used
+// here. The driver's binary interface does not change.
 using Result = int;
 using Device = int;
 using Handle = void*;
@@ -28,7 +28,8 @@ constexpr int kNotCapturing = 0;
 constexpr int kGlobalCapture = 0;
 constexpr int kRelaxedCapture = 2;
 
-/// What currentDevice() says of a thread that has no context, and setDevice() takes it away again.
+/// currentDevice() returns it for a thread without a context; setDevice() with it takes the context
+/// away again.
 constexpr int kNoDevice = std::numeric_limits<int>::max();
 
 /// The driver's functions.
@@ -112,7 +113,7 @@ class CudaDriver final : public CudaApi {
   bool setDevice(int device) noexcept override {
     if (device == kNoDevice) return worked(driver_.contextSetCurrent(nullptr));
     if (device < 0 || device >= deviceCount()) return false;
-    // Never released: the program may have come to count on its being there.
+    // Never released: the program may have come to rely on it.
     std::atomic<Handle>& known = contexts_[static_cast<std::size_t>(device)];
     Handle context = known.load(std::memory_order_relaxed);
     if (context == nullptr) {

@@ -6,10 +6,10 @@
 
 namespace pipetrace {
 
-/// CUDA through the driver's own library, libcuda.so.1, which is loaded by this call: neither this
-/// build nor the machine needs the CUDA toolkit, and the program may use any version of it, as its
-/// streams and events are the driver's. Works on the devices' primary contexts, which are those of
-/// the CUDA runtime. A thread that has no context has none afterwards, either.
+/// CUDA through the driver's own library, libcuda.so.1, which this call loads. Neither the build
+/// nor the machine needs the CUDA toolkit. The program may use any version of it, as its streams
+/// and events are the driver's. Works on the devices' primary contexts, which the CUDA runtime uses
+/// as well. A thread that has no context has none afterwards, either.
 ///
 /// Throws Error when there is no driver.
 std::shared_ptr<CudaApi> makeCudaDriver();

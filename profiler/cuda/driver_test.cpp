@@ -108,7 +108,7 @@ TEST_F(CudaDriverTest, NothingIsRecordedIntoAGraph) {
   EXPECT_EQ(fakeCudaMisuses(), 0);
 }
 
-TEST_F(CudaDriverTest, AForkedChildAsksTheDriverForNothing) {
+TEST_F(CudaDriverTest, AForkedChildDoesNotCallTheDriver) {
   const int compute = pipetrace_add_cuda_stream(recorder, "compute", stream, 0);
   job(compute, stream);
   std::fflush(nullptr);
@@ -128,7 +128,7 @@ TEST_F(CudaDriverTest, AForkedChildAsksTheDriverForNothing) {
   EXPECT_THAT(log.lines(kInfo), SizeIs(1));
 }
 
-TEST_F(CudaDriverTest, WhatCannotBeDoneIsSaid) {
+TEST_F(CudaDriverTest, AStreamThatCannotBeAddedIsAnErrorWithAReason) {
   EXPECT_EQ(pipetrace_add_cuda_stream(recorder, "compute", stream, 1), -1);
   EXPECT_THAT(pipetrace_error(), HasSubstr("cannot record CUDA device 1: there are 1"));
   EXPECT_EQ(pipetrace_add_cuda_stream(recorder, "compute", stream, -1), -1);
@@ -139,7 +139,7 @@ TEST_F(CudaDriverTest, WhatCannotBeDoneIsSaid) {
   EXPECT_THAT(pipetrace_error(), HasSubstr("is there already"));
 }
 
-TEST_F(CudaDriverTest, ARecorderThatIsOffAsksForNothing) {
+TEST_F(CudaDriverTest, ARecorderThatIsOffDoesNotCallTheDriver) {
   const int records = fakeCudaRecords();
   EXPECT_EQ(pipetrace_add_cuda_stream(nullptr, "compute", stream, 7), 0);
   EXPECT_EQ(fakeCudaRecords(), records);

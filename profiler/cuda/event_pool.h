@@ -9,9 +9,9 @@
 
 namespace pipetrace {
 
-/// The events of one stream, all made at the start and used in turn: a stream finishes its work in
-/// the order in which it was given, so they come free in the order in which they were taken, and
-/// one counter on each side does.
+/// The events of one stream, all made at the start and used in turn. A stream finishes its work in
+/// order, so events become free in the order in which they were taken. One counter on each side is
+/// enough.
 ///
 /// Threads: take() and untake() on the one that records, releaseUpTo() on the one that resolves.
 class EventPool {
@@ -19,12 +19,13 @@ class EventPool {
   using Index = std::uint32_t;
   static constexpr Index kNone = ~Index{0};
 
-  /// Makes at least `size` events (rounded up to a power of two) on the current device, and records
-  /// each once on `stream`: the first record of an event allocates inside the driver. Throws Error.
+  /// Makes at least `size` events (rounded up to a power of two) on the current device. Records
+  /// each once on `stream`, as the first record of an event allocates inside the driver. Throws
+  /// Error.
   EventPool(CudaApi& api, CudaApi::Stream stream, std::size_t size);
   /// Destroys the events; the device must be current.
   ~EventPool();
-  /// Leaves the events to CUDA: they went with their device.
+  /// Leaves the events to CUDA: they are gone with their device.
   void abandon() noexcept { events_.clear(); }
   EventPool(const EventPool&) = delete;
   EventPool& operator=(const EventPool&) = delete;
@@ -59,7 +60,7 @@ class EventPool {
   CudaApi& api_;
   std::vector<CudaApi::Event> events_;
   std::uint32_t mask_ = 0;
-  // Counts of all times. Each side's on a cache line that only it writes.
+  // Counts since the start. Each side's is on a cache line that only that side writes.
   alignas(64) std::atomic<std::uint64_t> taken_ = 0;
   std::uint64_t knownReleased_ = 0;
   alignas(64) std::atomic<std::uint64_t> released_ = 0;

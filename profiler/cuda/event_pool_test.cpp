@@ -23,7 +23,7 @@ TEST(EventPoolTest, EventsAreTakenInTurnUntilAllAreInUse) {
   EXPECT_EQ(pool.take(), EventPool::kNone);
 }
 
-TEST(EventPoolTest, AnEventThatWasGivenBackIsTheNextOne) {
+TEST(EventPoolTest, AnEventThatWasGivenBackIsTakenNext) {
   FakeCuda cuda;
   EventPool pool(cuda, cuda.newStream(), 4);
   EXPECT_EQ(pool.take(), 0U);
@@ -43,7 +43,7 @@ TEST(EventPoolTest, EveryEventIsRecordedOnceBeforeItIsNeeded) {
   EXPECT_EQ(cuda.liveEvents(), 0);
 }
 
-TEST(EventPoolTest, WhatCannotBeMadeIsAnErrorThatLeavesNothingBehind) {
+TEST(EventPoolTest, EventsThatCannotBeMadeAreAnErrorAndNoneIsLeft) {
   FakeCuda cuda;
   cuda.refuseRecords(1);
   EXPECT_THROW(EventPool(cuda, cuda.newStream(), 4), Error);

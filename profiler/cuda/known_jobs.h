@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// A job of a device whose work is done, and when that was by the device's clock.
+/// A job that a device has finished, and its times by the device's clock.
 struct KnownJob {
   DeviceStream::Mark start = 0;
   DeviceStream::Mark end = 0;
@@ -16,17 +16,17 @@ struct KnownJob {
   BoundedTime endTime;
 };
 
-/// Those jobs of one stream until their times are asked for, which happens in order, a job's start
-/// before its end. Marks only grow. Not thread-safe.
+/// Keeps those jobs of one stream until their times are asked for. That happens in order, a job's
+/// start before its end. Marks only grow. Not thread-safe.
 class KnownJobs {
  public:
-  /// Jobs that a full ring dropped are never asked for, and go when a later one is; the oldest of
-  /// more than that many go at once.
+  /// Jobs that a full ring dropped are never asked for. They are forgotten when a later one is
+  /// asked for; when there are more than this many, the oldest is forgotten at once.
   static constexpr std::size_t kMost = std::size_t{1} << 17;
 
   void add(const KnownJob& job) {
     if (size() == kMost) ++first_;
-    // The places of those that were asked for, again and again, and no memory but at the start.
+    // Reuses the places of forgotten jobs, so that memory is only taken at the start.
     if (first_ == jobs_.size()) {
       jobs_.clear();
       first_ = 0;
@@ -37,7 +37,7 @@ class KnownJobs {
     jobs_.push_back(job);
   }
 
-  /// The time of a mark; null: it is of no job that is here. Earlier jobs are forgotten.
+  /// The time of a mark; null: no job here has it. Forgets earlier jobs.
   const BoundedTime* find(DeviceStream::Mark mark) noexcept {
     while (first_ < jobs_.size() && jobs_[first_].end < mark) ++first_;
     if (first_ == jobs_.size()) return nullptr;

@@ -7,7 +7,7 @@ namespace {
 
 using Mark = DeviceStream::Mark;
 
-/// Job n: marks 10 n and 10 n + 5, times a thousandfold of them.
+/// Job n has the marks 10 n and 10 n + 5; its times are a thousand times those.
 KnownJob job(Mark number) {
   const Mark start = 10 * number;
   const Mark end = start + 5;
@@ -17,7 +17,7 @@ KnownJob job(Mark number) {
           .endTime = {.time = static_cast<Nanoseconds>(1000 * end), .bound = 2}};
 }
 
-TEST(KnownJobs, TellTheTimesOfStartsAndEndsInOrder) {
+TEST(KnownJobs, TimesOfStartsAndEndsAreFoundInOrder) {
   KnownJobs jobs;
   for (Mark n = 1; n <= 3; ++n) jobs.add(job(n));
   for (Mark n = 1; n <= 3; ++n) {
@@ -32,7 +32,7 @@ TEST(KnownJobs, TellTheTimesOfStartsAndEndsInOrder) {
   }
 }
 
-TEST(KnownJobs, AreKeptUntilALaterOneIsAskedFor) {
+TEST(KnownJobs, AJobIsKeptUntilALaterOneIsAskedFor) {
   KnownJobs jobs;
   for (Mark n = 1; n <= 4; ++n) jobs.add(job(n));
   // The start again, as long as the end could not be placed.
@@ -47,7 +47,7 @@ TEST(KnownJobs, AreKeptUntilALaterOneIsAskedFor) {
   EXPECT_NE(jobs.find(30), nullptr);
 }
 
-TEST(KnownJobs, KnowNothingOfOtherMarks) {
+TEST(KnownJobs, AMarkOfNoJobHasNoTime) {
   KnownJobs jobs;
   EXPECT_EQ(jobs.find(10), nullptr);
   jobs.add(job(1));
@@ -59,7 +59,7 @@ TEST(KnownJobs, KnowNothingOfOtherMarks) {
   EXPECT_NE(jobs.find(20), nullptr);
 }
 
-TEST(KnownJobs, OfWhichNobodyAsksGoWhenThereAreTooMany) {
+TEST(KnownJobs, TheOldestUnusedJobIsDroppedWhenTooManyAreKnown) {
   KnownJobs jobs;
   constexpr Mark kMore = 1000;
   for (Mark n = 1; n <= KnownJobs::kMost + kMore; ++n) jobs.add(job(n));
@@ -70,7 +70,7 @@ TEST(KnownJobs, OfWhichNobodyAsksGoWhenThereAreTooMany) {
   EXPECT_EQ(oldest->time, static_cast<Nanoseconds>(10'000 * (kMore + 1)));
 }
 
-TEST(KnownJobs, ComeAndGoForeverWithAFewWaiting) {
+TEST(KnownJobs, AFewWaitingJobsNeedNoMoreMemoryHoweverManyPass) {
   KnownJobs jobs;
   constexpr Mark kWaiting = 3;
   for (Mark n = 1; n <= 100'000; ++n) {

@@ -84,7 +84,7 @@ TEST(CudaRecorderTest, LinesCarryTheTimesOfTheDevice) {
   EXPECT_EQ(test.log.number(kEnd, "dropped"), 0);
 }
 
-TEST(CudaRecorderTest, AFullRingDropsJobsCountsThemAndTheOthersAreRight) {
+TEST(CudaRecorderTest, AFullRingDropsAndCountsJobsAndTheOthersAreRight) {
   CudaRecording test(8);
   const CudaApi::Stream handle = test.cuda->newStream();
   const StreamId compute = test.add("compute", handle);
@@ -118,7 +118,7 @@ TEST(CudaRecorderTest, AFullRingDropsJobsCountsThemAndTheOthersAreRight) {
   EXPECT_GT(test.log.number(kEnd, "dropped"), 0);
 }
 
-TEST(CudaRecorderTest, AResetDeviceCostsItsJobsAndNothingElse) {
+TEST(CudaRecorderTest, AResetDeviceLosesItsJobsAndNothingElse) {
   CudaRecording test;
   const CudaApi::Stream handle = test.cuda->newStream();
   const StreamId send = test.add("send", handle);

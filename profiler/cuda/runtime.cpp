@@ -9,8 +9,8 @@ namespace {
 
 thread_local cudaError_t lastFailure = cudaSuccess;
 
-/// Success, or the failure is noted and taken out of the runtime's own memory, where the program
-/// would take it for one of its own calls'.
+/// Whether the call succeeded. A failure is noted and cleared in the runtime, or the program would
+/// take it for a failure of its own call.
 bool worked(cudaError_t result) noexcept {
   if (result == cudaSuccess) return true;
   lastFailure = result;

@@ -5,12 +5,12 @@
 namespace pipetrace {
 
 /// While it lives, the calling thread works on `device` and cannot break another thread's graph
-/// capture; then both are as they were.
+/// capture. Its destructor restores both.
 class CudaScope {
  public:
   enum class Thread {
     kPrograms,  ///< gets its device back
-    kOurs,  ///< keeps this one: going back to one that it never chose would make a context there
+    kOurs,  ///< keeps this device: going back to one that it never chose would make a context there
   };
 
   CudaScope(CudaApi& api, int device, Thread thread) noexcept

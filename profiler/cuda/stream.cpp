@@ -12,17 +12,16 @@ namespace {
 
 using Status = CudaApi::Status;
 
-// After that many refusals in a row the stream is left alone: every one costs the program a call
-// that fails.
+// After that many refusals in a row the stream is left alone: each costs the program a failed call.
 constexpr int kMostRefusals = 3;
-// After that many starts in a row that came too late to share an end, one end in as many is looked
-// at: reading the clock is a third of what a job costs.
+// After that many starts in a row that came too late to share an end, the clock is read for one end
+// in as many. Reading it is a third of a job's cost.
 constexpr std::uint32_t kMostLate = 32;
-// That many jobs waiting for the next comparison of clocks are worth one before its time.
+// When that many jobs wait for the next comparison of clocks, it is made early.
 constexpr std::size_t kManyWaiting = 4096;
-// Longer than that, the start's own distance from a comparison of clocks is the better measure.
+// For longer jobs, the start's own distance from a comparison of clocks is the better measure.
 constexpr Nanoseconds kLongJob = 2 * CudaDevice::kAnchorEvery;
-// What rounding may add up to along back-to-back jobs before they are measured afresh.
+// The rounding error that may add up along back-to-back jobs before they are measured afresh.
 constexpr Nanoseconds kMostRounding = 200;
 
 /// An address of its own for every thread.
@@ -93,14 +92,14 @@ EventPool::Index CudaStream::refused(Status status) noexcept {
   return EventPool::kNone;
 }
 
-/// The job that begins: nobody will be told of it.
+/// Loses the job that begins: its times will never be known.
 void CudaStream::lose() noexcept {
   if (!isDead_.load(std::memory_order_relaxed)) add(exhausted_, 2);
   isLost_ = true;
   shareUntil_ = 0;
 }
 
-/// Whether this thread is the one that the last end came from.
+/// Whether the last end was marked on this thread.
 bool CudaStream::isOwnEnd() noexcept {
   if (endedBy_ == thisThread()) return true;
   shareUntil_ = 0;
@@ -140,7 +139,7 @@ DeviceStream::Mark CudaStream::mark() noexcept {
     queued_.publish();
     return end;
   }
-  // Read after the record, which can take longer than a start may lie behind to be shared.
+  // Read after the record, which can take longer than CudaStreamOptions::shareWithin.
   const Mark end = newMark();
   job.end = end;
   queued_.publish();
@@ -165,7 +164,7 @@ void CudaStream::poll(bool hurry) noexcept {
   if (isWaiting && (hurry || known_.size() > kManyWaiting)) device_->poll(true);
 }
 
-/// Whether the device has come to its end; it is asked for no other.
+/// Whether the device has reached the job's end; no other event is queried.
 bool CudaStream::isFinished(const Queued& job) noexcept {
   if (job.endEvent == EventPool::kNone) {
     keepJob(job, kUnknown, kUnknown);
@@ -201,7 +200,7 @@ void CudaStream::time(const Queued& job) noexcept {
 }
 
 /// The job begins where the one before ended, to the nanosecond, and lasts as long as the runtime
-/// says, as far as rounding allows. `end` is what it was measured as by itself.
+/// says, as far as rounding allows. `end` comes in as measured by itself.
 bool CudaStream::timeAfterLastEnd(const Queued& job, BoundedTime& start,
                                   BoundedTime& end) noexcept {
   start = lastEnd_;
@@ -272,7 +271,8 @@ bool CudaStream::resolve(Mark mark, BoundedTime& time) noexcept {
     return isDead_.load(std::memory_order_relaxed);
   }
   time.bound += known->bound;
-  // Interpolation between other anchors must not let a job begin before the end of the one ahead.
+  // Interpolation between other anchors must not let a job begin before the end of the one before
+  // it.
   time.time = std::max(time.time, lastTime_);
   lastTime_ = time.time;
   if (time.bound > worstBound_.load(std::memory_order_relaxed)) {

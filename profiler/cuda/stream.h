@@ -16,17 +16,17 @@
 namespace pipetrace {
 
 struct CudaStreamOptions {
-  /// Events made beforehand: up to half as many jobs can be queued on the device, and finished ones
-  /// not yet asked for. CUDA itself queues about a thousand launches.
+  /// Events made beforehand. Half as many jobs can be queued on the device, or be finished and not
+  /// yet asked for. CUDA itself queues about a thousand launches.
   std::size_t events = 4096;
-  /// A job that begins at most this long after the one before it ended, by the host's clock and on
-  /// the same thread, starts where that one ended: nobody queues anything in less. What the device
-  /// idles in that time is not seen. 0: never.
+  /// A job that begins at most this long after the end of the one before it shares that end as its
+  /// start: nobody queues anything in less time. Both must be on the same thread; the host's clock
+  /// counts. Idle time of the device in between is not seen. 0: never.
   Nanoseconds shareWithin = 400;
   WallClock clock = WallClock::read();
 };
 
-/// What a CUDA stream's recording has met so far.
+/// Counts of what has happened while a CUDA stream was recorded.
 struct CudaStreamCounts {
   std::int64_t records = 0;    ///< event records, on the recording thread
   std::int64_t shared = 0;     ///< starts that took over the end before them
@@ -38,21 +38,22 @@ struct CudaStreamCounts {
 };
 
 /// A CUDA stream: marks are events recorded on it, from a pool made beforehand. A job costs two
-/// event records, or one if it follows directly on another. The program's streams and threads are
-/// never synchronised with.
+/// event records, or one if it follows directly on another. Recording never synchronises with the
+/// program's streams and threads.
 ///
-/// Marks are the host's time at the call. But where CudaStreamOptions::shareWithin was too short
-/// for 32 jobs in a row, only every 32nd end is looked at, which costs a reading of the clock: the
-/// mark of another is that of its start, plus one, and the job behind it does not share it.
+/// Marks are the host's time at the call. Reading that clock costs time. So where
+/// CudaStreamOptions::shareWithin was too short for 32 jobs in a row, it is read for every 32nd end
+/// only. The mark of another end is that of its start, plus one, and the next job does not share
+/// it.
 ///
-/// A job that is begun or ended while the stream is being captured into a graph is lost, and the
-/// graph is left as it would be without us; begin and end a job around the launch of the graph
-/// instead. A job is lost, too, if the pool is exhausted or the runtime refuses. When it has
-/// refused several times in a row (the device was reset, a kernel crashed), it is not asked again.
+/// A job that begins or ends while the stream is being captured into a graph is lost, and the graph
+/// is as it would be without recording. Begin and end a job around the launch of the graph instead.
+/// A job is lost, too, if the pool is exhausted or the runtime refuses. After several refusals in a
+/// row (the device was reset, a kernel crashed) the runtime is not asked again.
 ///
 /// Threads: mark(), markStart() and separate() on the one that queues work on the stream; poll()
-/// and resolve() on the recorder's log thread, which must be the one of all streams of that
-/// CudaDevice.
+/// and resolve() on the recorder's log thread. All streams of a CudaDevice must have the same log
+/// thread.
 class CudaStream final : public DeviceStream {
  public:
   /// Throws Error if the events cannot be made. `stream` must outlive this.
@@ -66,14 +67,14 @@ class CudaStream final : public DeviceStream {
 
   Mark mark() noexcept override;
   Mark markStart() noexcept override;
-  /// Something was queued on the stream since the last job ended (a wait for another stream, say),
-  /// that is no part of the next: the next start is not shared. Only needed where that can happen
-  /// within CudaStreamOptions::shareWithin.
+  /// Says that something was queued on the stream since the last job ended (a wait for another
+  /// stream, say) that is no part of the next job. So the next start is not shared. Only needed
+  /// where that can happen within CudaStreamOptions::shareWithin.
   void separate() noexcept { shareUntil_ = 0; }
 
   void poll(bool hurry) noexcept override;
   bool resolve(Mark mark, Nanoseconds& time) noexcept override;
-  /// The same with how far the time can be off, in relation to the host's clock.
+  /// The same, with how far the time can be off from the host's clock.
   bool resolve(Mark mark, BoundedTime& time) noexcept;
 
   /// Any thread; exact when nobody records.
@@ -90,7 +91,7 @@ class CudaStream final : public DeviceStream {
     EventPool::Index startEvent = EventPool::kNone;  // kNone: not recorded; kShared: the end before
     EventPool::Index endEvent = EventPool::kNone;
   };
-  static constexpr BoundedTime kUnknown{.time = kLost};  // it never will be known
+  static constexpr BoundedTime kUnknown{.time = kLost};  // it will never be known
 
   static void add(Count& count, std::int64_t n = 1) noexcept {
     count.store(count.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
@@ -126,7 +127,7 @@ class CudaStream final : public DeviceStream {
   int refusals_ = 0;
   std::atomic<bool> isDead_ = false;
   bool readsTsc_ = false;
-  bool isLost_ = false;     // the job that is begun, for want of room
+  bool isLost_ = false;     // the open job found no room
   std::uint32_t late_ = 0;  // starts in a row that shared nothing
   Count shared_ = 0;
   Count exhausted_ = 0;

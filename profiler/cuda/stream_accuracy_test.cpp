@@ -63,7 +63,7 @@ void check(FakeCudaStream& test, const FakeCudaStream::Truth& job, Nanoseconds& 
 }
 
 Outcome simulate(std::uint64_t seed) {
-  // What is promised, is promised of such a device.
+  // The bounds are promised for such a device.
   FakeCudaStream test({}, {.driftPpm = 18,
                            .wanderPpm = 0.5,
                            .narrowest = 3 * kNsPerUs,
@@ -79,7 +79,7 @@ Outcome simulate(std::uint64_t seed) {
   Nanoseconds lastEnd = 0;
   const Nanoseconds until = test.cuda->hostNow() + kSimulated;
   while (test.cuda->hostNow() < until) {
-    // A step: back-to-back jobs, some behind a gap on the host, at times far ahead of the device.
+    // A step: back-to-back jobs, some after a gap on the host, at times far ahead of the device.
     for (int i = 0; i < 30; ++i) {
       if (draw(0, 3) == 0) test.cuda->advance(draw(kNsPerUs, 40 * kNsPerMs));
       jobs.push_back(test.job(draw(50 * kNsPerUs, 120 * kNsPerMs)));

@@ -1,4 +1,4 @@
-// What a CUDA stream's recording does when something goes wrong.
+// The recording of a CUDA stream when something goes wrong.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -56,7 +56,7 @@ TEST(CudaStreamFaultsTest, AnExhaustedPoolRecoversHoweverOftenItHappens) {
   }
 }
 
-TEST(CudaStreamFaultsTest, AStreamThatIsNeverAskedLosesMarksAndRecovers) {
+TEST(CudaStreamFaultsTest, AStreamThatIsNeverPolledLosesMarksAndRecovers) {
   FakeCudaStream test({.events = 8});
   // No turn for the log thread: marks have no room left either.
   std::vector<FakeCudaStream::Truth> jobs;
@@ -133,7 +133,7 @@ TEST(CudaStreamFaultsTest, AFailedMeasurementLosesItsJobOnly) {
   }
 }
 
-TEST(CudaStreamFaultsTest, AfterSeveralRefusalsInARowCudaIsLeftAlone) {
+TEST(CudaStreamFaultsTest, AfterSeveralRefusalsInARowCudaIsNotCalledAgain) {
   FakeCudaStream test;
   const auto before = test.job(kNsPerMs);
   test.pass(3 * kNsPerSecond);
@@ -154,7 +154,7 @@ TEST(CudaStreamFaultsTest, AfterSeveralRefusalsInARowCudaIsLeftAlone) {
   EXPECT_LT(before.start, after.start);
 }
 
-TEST(CudaStreamFaultsTest, ADeviceResetLosesWhatWasOnItsWayAndNothingIsWaitedFor) {
+TEST(CudaStreamFaultsTest, ADeviceResetLosesQueuedJobsAndNothingIsWaitedFor) {
   FakeCudaStream test;
   const auto early = test.job(kNsPerMs);
   test.pass(3 * kNsPerSecond);
@@ -171,7 +171,7 @@ TEST(CudaStreamFaultsTest, ADeviceResetLosesWhatWasOnItsWayAndNothingIsWaitedFor
   EXPECT_EQ(test.cuda->calls().stale, calls) << "what is gone is not touched again";
 }
 
-TEST(CudaStreamFaultsTest, WhatWaitsForAComparisonOfClocksIsNotWaitedForOnceTheDeviceIsGone) {
+TEST(CudaStreamFaultsTest, AJobThatWaitsForAComparisonOfClocksIsLostOnceTheDeviceIsGone) {
   FakeCudaStream test;
   const auto job = test.job(kNsPerMs);
   test.pass(100 * kNsPerMs);
@@ -182,7 +182,7 @@ TEST(CudaStreamFaultsTest, WhatWaitsForAComparisonOfClocksIsNotWaitedForOnceTheD
   EXPECT_EQ(test.timeOf(job.end), kLost);
 }
 
-TEST(CudaStreamFaultsTest, JobsDuringCaptureAreLostAndTheGraphIsAsWithoutUs) {
+TEST(CudaStreamFaultsTest, JobsDuringCaptureAreLostAndTheGraphIsUnchanged) {
   FakeCudaStream test;
   const auto before = test.job(kNsPerMs);
   test.cuda->beginCapture(test.handle);

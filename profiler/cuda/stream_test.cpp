@@ -41,7 +41,7 @@ TEST(CudaStreamTest, BackToBackJobsShareTheEventBetweenThem) {
   }
 }
 
-TEST(CudaStreamTest, WhatComesLateOnTheHostGetsAnEventOfItsOwn) {
+TEST(CudaStreamTest, AJobThatIsQueuedLateGetsAnEventOfItsOwn) {
   FakeCudaStream test;
   test.job(kNsPerMs);
   test.cuda->advance(20 * kNsPerUs);
@@ -57,7 +57,7 @@ TEST(CudaStreamTest, WhatComesLateOnTheHostGetsAnEventOfItsOwn) {
   EXPECT_GT(gap, 7 * kNsPerMs);
 }
 
-TEST(CudaStreamTest, AJobBehindAWaitDoesNotBeginWithTheWait) {
+TEST(CudaStreamTest, AJobAfterAWaitDoesNotBeginWithTheWait) {
   FakeCudaStream test;
   const auto first = test.job(kNsPerMs);
   test.stream.separate();
@@ -139,7 +139,7 @@ TEST(CudaStreamTest, ATimeIsNotYetKnownUntilTheDeviceIsDoneAndTheClocksAreCompar
   EXPECT_NE(end, kNotYet);
 }
 
-TEST(CudaStreamTest, WhoeverIsInAHurryHasTheTimesOfFinishedJobsAtOnce) {
+TEST(CudaStreamTest, AFlushGetsTheTimesOfFinishedJobsAtOnce) {
   FakeCudaStream test;
   test.pass(100 * kNsPerMs);
   const auto job = test.job(kNsPerMs);
@@ -149,7 +149,7 @@ TEST(CudaStreamTest, WhoeverIsInAHurryHasTheTimesOfFinishedJobsAtOnce) {
   EXPECT_NE(test.timeOf(job.end), kNotYet);
 }
 
-TEST(CudaStreamTest, OnlyTheOldestUnfinishedEndIsAskedFor) {
+TEST(CudaStreamTest, OnlyTheOldestUnfinishedEndIsQueried) {
   FakeCudaStream test;
   for (int i = 0; i < 50; ++i) test.job(10 * kNsPerMs);
   const std::int64_t before = test.cuda->calls().queries;
@@ -160,7 +160,7 @@ TEST(CudaStreamTest, OnlyTheOldestUnfinishedEndIsAskedFor) {
   EXPECT_EQ(test.cuda->calls().queries - before, 1 + 3) << "two are done, the third is not";
 }
 
-TEST(CudaStreamTest, AnOpenJobIsNotAskedFor) {
+TEST(CudaStreamTest, AnOpenJobIsNotQueried) {
   FakeCudaStream test;
   test.stream.markStart();
   const std::int64_t before = test.cuda->calls().queries;
@@ -168,7 +168,7 @@ TEST(CudaStreamTest, AnOpenJobIsNotAskedFor) {
   EXPECT_EQ(test.cuda->calls().queries, before);
 }
 
-TEST(CudaStreamTest, MarksOfDroppedJobsAreSteppedOver) {
+TEST(CudaStreamTest, MarksOfDroppedJobsAreSkipped) {
   FakeCudaStream test;
   const auto first = test.job(kNsPerMs);
   for (int i = 0; i < 100; ++i) test.job(kNsPerMs);  // nobody will ask for these
@@ -201,7 +201,7 @@ TEST(CudaStreamTest, ALongJobsStartIsMeasuredFromTheComparisonsAroundIt) {
   EXPECT_LE(std::llabs(end.time - job.ended), end.bound);
 }
 
-TEST(CudaStreamTest, ABoundHoldsWhatTheClocksAndWhatTheFloatMayBeOffBy) {
+TEST(CudaStreamTest, ABoundIncludesTheErrorsOfTheClocksAndOfTheFloat) {
   FakeCudaStream test;
   const Nanoseconds origin = test.device->clock().last().host;
   test.pass(kNsPerSecond);  // half way between two comparisons
@@ -266,7 +266,7 @@ TEST(CudaStreamTest, TheLogThreadChoosesItsDeviceAndNoOther) {
   EXPECT_EQ(stream.counts().lost, 0);
 }
 
-TEST(CudaStreamTest, NothingIsLeftBehind) {
+TEST(CudaStreamTest, EveryEventIsDestroyed) {
   const auto cuda = std::make_shared<FakeCuda>();
   const CudaApi::Stream handle = cuda->newStream();
   {

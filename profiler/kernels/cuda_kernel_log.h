@@ -9,8 +9,8 @@
 namespace pipetrace {
 
 /// Appends `Profiler Kernel:` lines to a rank's job log, beside its recorder: whole lines, many in
-/// one write. To be opened after the recorder, whose `Profiler Meta:` line begins the run. Any
-/// thread. In a process that is forked meanwhile every call does nothing.
+/// one write. Open it after the recorder, whose `Profiler Meta:` line begins the run. Any thread.
+/// In a child that is forked meanwhile every call does nothing.
 class CudaKernelLog {
  public:
   /// Throws Error.
@@ -23,7 +23,7 @@ class CudaKernelLog {
   void append(const KernelLine& line);
   void flush();
 
-  /// Lines that are in the file, and lines that did not get there.
+  /// The number of lines that are in the file, and of lines that did not get there.
   std::int64_t written() const;
   std::int64_t lost() const;
 

@@ -19,7 +19,7 @@ constexpr CUpti_ExternalCorrelationKind kOurs = CUPTI_EXTERNAL_CORRELATION_KIND_
 constexpr std::size_t kBufferSize = std::size_t{4} << 20;
 constexpr std::size_t kDeviceBufferSize = std::size_t{8} << 20;
 
-/// CUPTI's callbacks are told nothing, so what they need is the process's.
+/// CUPTI's callbacks get no context, so their data belongs to the process.
 struct Delivery {
   std::mutex mutex;
   CuptiApi::Sink sink;
@@ -147,7 +147,7 @@ class Cupti final : public CuptiApi {
     delivery().clock = WallClock::read();
     std::uint8_t perThread = 1;
     std::size_t size = sizeof perThread;
-    // Better buffers are no condition: older drivers lack the first.
+    // These buffer settings may fail: older drivers lack the first.
     cuptiActivitySetAttribute(CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER, &size, &perThread);
     std::size_t deviceBuffer = kDeviceBufferSize;
     size = sizeof deviceBuffer;

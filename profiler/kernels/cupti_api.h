@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-/// One record of CUPTI's, as far as it matters here.
+/// One record of CUPTI, as far as it matters here.
 struct CuptiRecord {
   enum class Kind : std::uint8_t {
     kCorrelation,  ///< an API call with this number was made for `job`
@@ -27,8 +27,8 @@ struct CuptiRecord {
   const char* name = "";  ///< valid during the call
 };
 
-/// The calls of CUPTI that collecting needs: a seam, so that their order is tested without a
-/// device. makeCupti() is the real one. No call throws; pushJob() and popJob() from any thread.
+/// The calls of CUPTI that collecting needs. Tests put a CUPTI without a device in their place.
+/// makeCupti() makes the real one. No call throws; pushJob() and popJob() from any thread.
 class CuptiApi {
  public:
   enum class Activity : std::uint8_t {
@@ -46,18 +46,18 @@ class CuptiApi {
   /// Devices that CUPTI can watch. Ask first: without a driver some of the other calls seem to
   /// work.
   virtual int deviceCount() noexcept = 0;
-  /// Buffers, and times as ns since the Unix epoch. To be called before anything is enabled.
+  /// Sets up buffers, and times as ns since the Unix epoch. Call it before anything is enabled.
   virtual bool setUp() noexcept = 0;
   /// `sink` gets all records, on CUPTI's threads and on the one that calls flush(), one at a time.
   virtual bool deliverTo(Sink sink) noexcept = 0;
   virtual bool enable(Activity activity) noexcept = 0;
   virtual void disable(Activity activity) noexcept = 0;
-  /// Delivers what is complete; `all`: and what is not.
+  /// Delivers complete records; `all`: the others, too.
   virtual bool flush(bool all) noexcept = 0;
-  /// Takes CUPTI out of the process; what it slowed down would stay slow otherwise.
+  /// Takes CUPTI out of the process; the calls that it slows down would stay slow otherwise.
   virtual void finalize() noexcept = 0;
 
-  /// API calls of this thread are made for `job` until popJob().
+  /// Calls of the CUDA API on this thread are counted to `job` until popJob().
   virtual void pushJob(std::int64_t job) noexcept = 0;
   virtual void popJob() noexcept = 0;
 

@@ -17,8 +17,8 @@ namespace {
 using Activity = CuptiApi::Activity;
 using Kind = CuptiRecord::Kind;
 
-// External correlation comes before the calls that it speaks of, and the calls before what they
-// start. No graph trace beside kernels: CUPTI does not give both.
+// External correlation is enabled before the calls that it names, and the calls before the
+// activities that they start. No graph trace beside kernels: CUPTI does not give both.
 constexpr std::array kActivities{Activity::kExternalCorrelation,
                                  Activity::kRuntimeCalls,
                                  Activity::kDriverCalls,
@@ -33,7 +33,7 @@ constexpr int kMostRounds = 3;
 class CuptiCollector::Impl {
  public:
   Impl(std::shared_ptr<CuptiApi> api, CudaKernelLog& log, Nanoseconds flushEvery);
-  /// The thread is none of a forked child's, and neither are CUPTI's.
+  /// A forked child has neither this thread nor CUPTI's.
   void abandon() noexcept {}
 
   bool isRunning() const noexcept { return isRunning_.load(std::memory_order_relaxed); }
@@ -44,7 +44,8 @@ class CuptiCollector::Impl {
   std::int64_t unwritten() const { return log_.lost(); }
 
  private:
-  // Of the last calls and the ones before: so many are remembered at least.
+  // Calls are kept in two generations, the last one and the one before; at least this many are
+  // remembered.
   static constexpr std::size_t kCalls = 1U << 18;
 
   /// An activity whose call is not known yet: buffers of calls and of devices come independently.

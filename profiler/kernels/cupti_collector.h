@@ -12,10 +12,11 @@ namespace pipetrace {
 
 /// Collects the kernels, copies and memsets of this process through CUPTI, and writes each with the
 /// job that queued it. Optional: where CUPTI cannot be had (no device, another tool attached), the
-/// collector says why, once, and does nothing. Nor does it in a process that is forked meanwhile.
+/// collector says why, once, and does nothing. It does nothing in a child that is forked meanwhile,
+/// either.
 class CuptiCollector {
  public:
-  /// How often CUPTI is asked for what is complete; its own period does not do it reliably.
+  /// How often CUPTI is asked for complete records; its own period is not reliable.
   static constexpr Nanoseconds kFlushEvery = 200 * kNsPerMs;
 
   /// Starts. `log` must outlive this.
@@ -30,12 +31,12 @@ class CuptiCollector {
   /// Why it is not running.
   const std::string& trouble() const { return trouble_; }
 
-  /// What this thread queues from now on belongs to `job`, until endJob(). On every thread that
-  /// queues work of a job, autograd's included. Nothing if not running.
+  /// Work that this thread queues from now on belongs to `job`, until endJob(). Call it on every
+  /// thread that queues work of a job, autograd's included. Does nothing if not running.
   void beginJob(std::int64_t job) noexcept;
   void endJob() noexcept;
 
-  /// Writes all that has ended and lets go of CUPTI. Call it when the device is done. Says on
+  /// Writes all that has ended and detaches from CUPTI. Call it when the device is done. Reports on
   /// stderr, in one line, if something is missing.
   void stop();
 

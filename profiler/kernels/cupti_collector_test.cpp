@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using Activity = CuptiApi::Activity;
 using Kind = CuptiRecord::Kind;
 
-/// CUPTI with no device behind it: notes what it is asked, and delivers what a test gives it.
+/// CUPTI without a device: notes the calls, and delivers the records that a test gives it.
 class FakeCupti : public CuptiApi {
  public:
   int deviceCount() noexcept override { return note("deviceCount"), devices; }
@@ -120,7 +120,7 @@ TEST(CuptiCollectorTest, CuptiIsCalledInTheOrderThatItNeeds) {
                   "disable 4", "disable 3", "disable 2", "disable 1", "disable 0", "finalize"));
 }
 
-TEST(CuptiCollectorTest, WithoutADeviceNothingElseIsAskedAndTheReasonIsSaid) {
+TEST(CuptiCollectorTest, WithoutADeviceNothingElseIsCalledAndTheReasonIsReported) {
   Collecting test;
   test.cupti->devices = 0;
   testing::internal::CaptureStderr();
@@ -136,7 +136,7 @@ TEST(CuptiCollectorTest, WithoutADeviceNothingElseIsAskedAndTheReasonIsSaid) {
   EXPECT_THAT(test.cupti->calls(), ElementsAre("deviceCount"));
 }
 
-TEST(CuptiCollectorTest, AnotherToolIsNamedAndWhatWasEnabledIsDisabled) {
+TEST(CuptiCollectorTest, AnotherToolIsReportedAndEnabledActivitiesAreDisabled) {
   Collecting test;
   test.cupti->refused = Activity::kDriverCalls;
   const CuptiCollector collector(test.cupti, test.lines);
@@ -188,7 +188,7 @@ TEST(CuptiCollectorTest, AKernelOfNoJobIsWrittenWithoutOne) {
   EXPECT_THAT(test.kernels(), testing::SizeIs(1));
 }
 
-TEST(CuptiCollectorTest, WhatOnlyTheLastFlushDeliversIsWritten) {
+TEST(CuptiCollectorTest, RecordsThatOnlyTheLastFlushDeliversAreWritten) {
   Collecting test;
   test.cupti->onlyAtTheEnd = true;
   {
@@ -199,7 +199,7 @@ TEST(CuptiCollectorTest, WhatOnlyTheLastFlushDeliversIsWritten) {
   EXPECT_THAT(test.kernels(), ElementsAre(HasSubstr("job = 3")));
 }
 
-TEST(CuptiCollectorTest, WhatIsMissingIsToldOnce) {
+TEST(CuptiCollectorTest, MissingRecordsAreReportedOnce) {
   Collecting test;
   test.cupti->lost = 7;
   testing::internal::CaptureStderr();
@@ -217,7 +217,7 @@ TEST(CuptiCollectorTest, WhatIsMissingIsToldOnce) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(CuptiCollectorTest, LinesThatCannotBeWrittenAreTold) {
+TEST(CuptiCollectorTest, LinesThatCannotBeWrittenAreReported) {
   Collecting test;
   testing::internal::CaptureStderr();
   {
@@ -236,7 +236,7 @@ TEST(CuptiCollectorTest, LinesThatCannotBeWrittenAreTold) {
               HasSubstr("CUPTI dropped 0 records, and 1 lines could not be written"));
 }
 
-TEST(CuptiCollectorTest, CallsAreForgottenInTheOrderOfTheirAge) {
+TEST(CuptiCollectorTest, TheOldestCallsAreForgottenFirst) {
   Collecting test;
   CuptiCollector collector(test.cupti, test.lines, 100 * kNsPerSecond);
   constexpr std::uint32_t kCalls = 300'000;
@@ -247,7 +247,7 @@ TEST(CuptiCollectorTest, CallsAreForgottenInTheOrderOfTheirAge) {
   EXPECT_THAT(test.kernels(), ElementsAre(HasSubstr("job = 37856"), HasSubstr("job = 299999")));
 }
 
-TEST(CuptiCollectorTest, AForkedChildWritesNothingAndAsksCuptiForNothing) {
+TEST(CuptiCollectorTest, AForkedChildWritesNothingAndDoesNotCallCupti) {
   auto test = std::make_unique<Collecting>();
   auto collector = std::make_unique<CuptiCollector>(test->cupti, test->lines, 100 * kNsPerSecond);
   test->lines.append({.name = "waiting", .begin = 1, .end = 2, .stream = "7"});

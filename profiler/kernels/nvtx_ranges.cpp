@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-/// Colours by what the work is for, as opaque ARGB.
+/// Colours of kinds, as opaque ARGB.
 std::uint32_t colourOf(JobKind kind) noexcept {
   if (kind == JobKind::kForward) return 0xFF4E9A51;
   if (isCompute(kind)) return 0xFFD98032;

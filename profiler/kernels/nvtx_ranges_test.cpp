@@ -22,7 +22,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// What the tool was told; its handles are the addresses of what they stand for.
+/// The calls that the tool received; its handles are the addresses of the things that they name.
 struct Tool {
   std::deque<std::string> texts;
   std::map<std::uint32_t, std::string> categories;

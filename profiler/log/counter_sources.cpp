@@ -16,7 +16,7 @@ void CounterSources::add(std::string name, std::string unit, std::function<doubl
   const std::lock_guard lock(mutex_);
   sources_.push_back(
       std::make_unique<Source>(Source{std::move(name), std::move(unit), std::move(value)}));
-  next_ = kNsMin;  // a run that is shorter than the interval has a sample of it, too
+  next_ = kNsMin;  // a run that is shorter than the interval has a sample, too
 }
 
 void CounterSources::sample(CounterRing& ring, Nanoseconds now, bool isWanted) {
@@ -31,7 +31,7 @@ void CounterSources::sample(CounterRing& ring, Nanoseconds now, bool isWanted) {
                  .monotonic = now,
                  .value = source->value()});
     } catch (...) {
-      ++failures_;  // training does not end for it
+      ++failures_;  // it does not end the training
     }
   }
 }

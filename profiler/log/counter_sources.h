@@ -12,7 +12,7 @@
 
 namespace pipetrace {
 
-/// Counters whose values are asked for now and then, by the log thread. Thread-safe.
+/// Counters whose values the log thread asks for at regular times. Thread-safe.
 class CounterSources {
  public:
   static constexpr Nanoseconds kInterval = 100 * kNsPerMs;
@@ -21,10 +21,11 @@ class CounterSources {
   /// that throws makes no sample.
   void add(std::string name, std::string unit, std::function<double()> value);
 
-  /// Log thread: pushes a sample of each into `ring` if it is time, `now` on CLOCK_MONOTONIC: ten
-  /// in each second in the mean, unless a call is late by more than kInterval. What was missed then
-  /// is not made up for. The names and units that the samples point to live as long as this object.
-  /// `isWanted`: else nobody is asked, and those that it is time for are left out.
+  /// Log thread: pushes a sample of each counter into `ring` if it is due; `now` is
+  /// CLOCK_MONOTONIC. There are ten a second on average, unless a call is late by more than
+  /// kInterval; samples missed then are not made up for. The names and units that the samples point
+  /// to live as long as this object. Without `isWanted` no function is called, and due samples are
+  /// left out.
   void sample(CounterRing& ring, Nanoseconds now, bool isWanted = true);
 
   /// Calls that threw.

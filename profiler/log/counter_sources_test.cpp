@@ -13,7 +13,7 @@ constexpr Nanoseconds kStart = 1000 * kNsPerSecond;
 
 class CounterSourcesTest : public testing::Test {
  protected:
-  /// Asks at so many milliseconds from the start; whether there was a sample.
+  /// Asks that many milliseconds after the start; whether there was a sample.
   bool samplesAt(std::int64_t milliseconds) {
     const Nanoseconds now = kStart + milliseconds * kNsPerMs;
     sources.sample(ring, now);
@@ -29,7 +29,7 @@ class CounterSourcesTest : public testing::Test {
   CounterSources sources;
 };
 
-TEST_F(CounterSourcesTest, WhoWaitsAsLongAsItSaysGetsTenInASecondHoweverLateEachIs) {
+TEST_F(CounterSourcesTest, WaitingAsLongAsItSaysGivesTenSamplesASecondHoweverLateEachIs) {
   sources.add("depth", "", [] { return 1.0; });
   std::vector<Nanoseconds> waits;
   int samples = 0;
@@ -43,7 +43,7 @@ TEST_F(CounterSourcesTest, WhoWaitsAsLongAsItSaysGetsTenInASecondHoweverLateEach
   EXPECT_EQ(waits[1], CounterSources::kInterval - 7 * kNsPerMs);
 }
 
-TEST_F(CounterSourcesTest, WhoComesSoonerGetsNone) {
+TEST_F(CounterSourcesTest, ACallThatComesTooSoonTakesNoSample) {
   sources.add("depth", "", [] { return 1.0; });
   std::vector<std::int64_t> times;
   for (std::int64_t at = 0; at < 500; at += 60) {
@@ -52,7 +52,7 @@ TEST_F(CounterSourcesTest, WhoComesSoonerGetsNone) {
   EXPECT_THAT(times, ElementsAre(0, 120, 240, 300, 420));
 }
 
-TEST_F(CounterSourcesTest, WhatWasMissedIsNotMadeUpFor) {
+TEST_F(CounterSourcesTest, MissedSamplesAreNotMadeUpFor) {
   sources.add("depth", "", [] { return 1.0; });
   EXPECT_TRUE(samplesAt(0));
   EXPECT_TRUE(samplesAt(1030));
@@ -70,7 +70,7 @@ TEST_F(CounterSourcesTest, AFunctionThatThrowsMakesNoSampleAndIsCounted) {
   EXPECT_EQ(sources.failures(), 2);
 }
 
-TEST_F(CounterSourcesTest, WhatIsNotWantedIsNotAskedForAndNotWaitedFor) {
+TEST_F(CounterSourcesTest, UnwantedSamplesAreNotTakenAndNotWaitedFor) {
   int asked = 0;
   sources.add("depth", "", [&] { return ++asked; });
   sources.sample(ring, kStart, false);
@@ -79,7 +79,7 @@ TEST_F(CounterSourcesTest, WhatIsNotWantedIsNotAskedForAndNotWaitedFor) {
   EXPECT_EQ(sources.untilNext(kStart), CounterSources::kInterval);
 }
 
-TEST_F(CounterSourcesTest, NobodyIsWokenForNoCounter) {
+TEST_F(CounterSourcesTest, WithoutACounterTheThreadIsNotWoken) {
   EXPECT_EQ(sources.untilNext(kStart), kNsMax);
   sources.add("depth", "", [] { return 1.0; });
   EXPECT_EQ(sources.untilNext(kStart), 0) << "a short run has a sample, too";

@@ -10,8 +10,8 @@ bool isEarlier(const TimedJob& a, const TimedJob& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
-/// std::merge() without a branch that depends on the jobs: which of two streams goes on is
-/// anybody's guess, and a wrong one costs more than the rest of the round.
+/// std::merge() without a branch that depends on the jobs: which of two streams goes on cannot be
+/// predicted, and a wrong prediction costs more than the rest of the round.
 TimedJob* merge(const TimedJob* a, const TimedJob* aEnd, const TimedJob* b, const TimedJob* bEnd,
                 TimedJob* out) {
   while (a != aEnd && b != bEnd) {
@@ -26,7 +26,7 @@ TimedJob* merge(const TimedJob* a, const TimedJob* aEnd, const TimedJob* b, cons
 
 }  // namespace
 
-/// Merges each two neighbouring runs of `from` into one of `to`.
+/// Merges each two neighbouring stretches of `from` into one of `to`.
 void HeldJobs::mergePairs(const std::vector<TimedJob>& from, std::vector<TimedJob>& to) {
   to.resize(from.size());
   const TimedJob* const jobs = from.data();
@@ -43,7 +43,7 @@ void HeldJobs::mergePairs(const std::vector<TimedJob>& from, std::vector<TimedJo
   runs_.resize(kept);
 }
 
-/// Each stream's jobs come in order, so what there is are few long sorted runs.
+/// Each stream's jobs come in order, so there are few, long, sorted stretches.
 void HeldJobs::sort(std::vector<TimedJob>& jobs) {
   runs_.assign(1, 0);
   for (std::size_t i = 1; i < jobs.size(); ++i) {

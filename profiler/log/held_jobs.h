@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-/// A job whose times are known. What else there is to say of it stays in its slot: small, because
-/// the log thread finds nothing in the caches when it wakes up.
+/// A job whose times are known. Its other fields stay in its slot: this is small, because the log
+/// thread finds nothing in the caches when it wakes up.
 struct TimedJob {
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
@@ -22,7 +22,7 @@ struct TimedJob {
 class HeldJobs {
  public:
   /// A job of `step`. `now`: any clock, the same as for takeOlderThan(). Quick if the jobs of a
-  /// stream come one after another, in their order.
+  /// stream are added one after another, in order.
   void add(std::int32_t step, const TimedJob& job, Nanoseconds now) {
     if (last_ == nullptr || lastStep_ != step) beginStep(step, now);
     last_->push_back(job);
@@ -49,7 +49,7 @@ class HeldJobs {
   std::map<std::int32_t, Step> steps_;
   std::vector<TimedJob>* last_ = nullptr;  // where the last job went, as most of the next ones do
   std::int32_t lastStep_ = 0;
-  std::vector<TimedJob> spare_;  // the memory of a step that is gone, for one that comes
+  std::vector<TimedJob> spare_;  // the memory of a past step, for the next one
   std::vector<TimedJob> merged_;
   std::vector<std::size_t> runs_;  // where sorted stretches begin, and the end of the last
 };

@@ -82,7 +82,7 @@ TEST(HeldJobsTest, StepsAreNotMixedEvenWhenTheirJobsAre) {
   EXPECT_FALSE(held.empty());
 }
 
-TEST(HeldJobsTest, WhatHasWaitedTooLongComesOutWithTheStepsBeforeIt) {
+TEST(HeldJobsTest, AStepThatHasWaitedTooLongComesOutWithTheStepsBeforeIt) {
   HeldJobs held;
   held.add(2, job(20, 21), 100);
   held.add(1, job(10, 11), 150);

@@ -18,12 +18,13 @@
 namespace pipetrace {
 namespace {
 
-// How long a record may lie in a ring. Waking the thread from a recording call would cost that call
-// a system call; waking up often for nothing would cost processor time.
+// How long a record may stay in a ring. Waking the thread from a recording call would cost that
+// call a system call; waking up often for nothing would cost processor time.
 constexpr Nanoseconds kShortest = kNsPerMs;
 constexpr Nanoseconds kLongest = 100 * kNsPerMs;
 constexpr Nanoseconds kFirst = 10 * kNsPerMs;
-// A stream's jobs in that time, however large its ring: those of a device hold two events each.
+// At most that many jobs of a stream come in that time, however large its ring: those of a device
+// hold two events each.
 constexpr std::uint64_t kManyJobs = 1024;
 
 Nanoseconds threadCpuTime() {
@@ -85,7 +86,7 @@ void LogThread::close() {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
     closed_ = true;
-    // Asked for together: nothing is taken from a ring between the last flush and the end.
+    // Both are asked for together: nothing is taken from a ring between the last flush and the end.
     ++flushesAsked_;
     stop_ = true;
     wake_.notify_one();
@@ -101,7 +102,7 @@ void LogThread::close() {
   if (lines_.lost() > 0 || !endIsWritten_) {
     throw Error("lost " + std::to_string(lines_.lost()) + " lines of the job log " + file_.path() +
                 (endIsWritten_ ? ": " : " and its end: ") + std::strerror(file_.firstError()) +
-                "; what was written before can still be read");
+                "; earlier lines can still be read");
   }
 }
 
@@ -145,7 +146,7 @@ void LogThread::run() {
 }
 
 void LogThread::drain(bool everything) {
-  takeEndedSteps();  // before the jobs: what was queued before a step's end is then seen below
+  takeEndedSteps();  // before the jobs, so that those queued before a step's end are seen below
   sources_.sample(state_.counters, monotonicNow(), state_.wantsSamples());
   takeCounters();
   state_.hostClock.addAnchor();
@@ -159,13 +160,14 @@ void LogThread::drain(bool everything) {
   }
   completeSteps();
   held_.takeOlderThan(now - holdLimit_, ready_);
-  // Better a step whose lines come in two parts than a job without a slot.
+  // A step whose lines come in two parts is better than a job without a slot.
   if (everything || anyLaneIsCrowded()) held_.takeAll(ready_);
   writeLines(everything);
 }
 
 void LogThread::adaptInterval() {
-  // What came, not what is there: jobs of a device may have to wait for a comparison of clocks.
+  // Counts the jobs that came, not those that wait: jobs of a device may wait for a comparison of
+  // clocks.
   std::uint64_t most = 0;
   const int lanes = state_.laneCount.load(std::memory_order_acquire);
   for (int i = 0; i < lanes; ++i) {
@@ -204,7 +206,7 @@ void LogThread::takeJobs(int laneIndex, Nanoseconds now) {
   DeviceStream& stream = lane.stream();
   while (const ring_format::Slot* slot = lane.front()) {
     TimedJob job{.lane = laneIndex};
-    // A stream works in order: what comes after an unknown time is not known either.
+    // A stream works in order: times after an unknown one are not known either.
     if (!stream.resolve(slot->begin, job.begin)) return;
     if (!stream.resolve(slot->end, job.end)) return;
     texts_.note(reinterpret_cast<const char*>(static_cast<std::uintptr_t>(slot->action)));
@@ -280,7 +282,7 @@ void LogThread::writeEnd() {
   writer_.appendEnd(line, end);
   endIsWritten_ = file_.append(line) == 0;
   if (endIsWritten_ || !file_.isThere()) return;
-  // On a full disk the ring file has room for the line, and is not needed any more.
+  // On a full disk the ring file, which is not needed any more, has room for the line.
   state_.file.moveToMemory();
   endIsWritten_ = file_.append(line) == 0;
 }

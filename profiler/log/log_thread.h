@@ -21,8 +21,8 @@
 
 namespace pipetrace {
 
-/// The background half of a recorder: takes records out of the rings, learns their times, and
-/// writes each step's lines once the step is complete.
+/// The background half of a recorder: takes records out of the rings, asks streams for their times,
+/// and writes each step's lines once the step is complete.
 class LogThread {
  public:
   /// Opens `path`, writes `Profiler Meta:` and starts. `state` must outlive it. Throws Error.
@@ -32,17 +32,17 @@ class LogThread {
   /// close(), whose error goes to stderr.
   ~LogThread();
 
-  /// Counters whose samples are asked for, from any thread.
+  /// The counters that have a function. Any thread.
   CounterSources& counterSources() { return sources_; }
 
-  /// Returns when everything recorded before the call is written, the lines of unended steps
-  /// included, or when a stream has not told its times for kResolveLimit.
+  /// Returns when everything recorded before the call is written, the lines of open steps included.
+  /// Gives up when a stream has not known its times for kResolveLimit.
   void flush();
-  /// flush(), `Profiler End:`, and the end of the thread; the log is free for another recorder
-  /// then. Throws Error when lines were lost because the file could not be written.
+  /// flush(), writes `Profiler End:`, and ends the thread; then the log is free for another
+  /// recorder. Throws Error when lines were lost because the file could not be written.
   void close();
-  /// In a forked child, where the thread does not run: lets go of the log. Nothing else may be
-  /// called then, and this object never be destroyed.
+  /// In a forked child, where the thread does not run: closes the log. After that nothing else may
+  /// be called, and this object must not be destroyed.
   void abandon() noexcept { file_.abandon(); }
 
   static constexpr Nanoseconds kResolveLimit = 5 * kNsPerSecond;

@@ -12,13 +12,14 @@
 
 namespace pipetrace {
 
-/// Lines on their way to the file: a write(2) takes at least kLines, unless they have waited too
-/// long, and the slots of their records are given back only when it has returned. Log thread only.
+/// Lines on their way to the file. A write(2) takes at least kLines of them, unless they have
+/// waited too long. The slots of their records are given back only when it has returned. Log thread
+/// only.
 class PendingLines {
  public:
   static constexpr int kLines = 64;
-  /// Of lines that come at once, a write(2) takes so many: the kernel needs half the time for a
-  /// line that it needs with kLines.
+  /// Lines that come at once are written this many at a time: then the kernel needs half the time
+  /// for a line that it needs with kLines.
   static constexpr int kMostLines = 512;
   /// How long a line waits for others.
   static constexpr Nanoseconds kPatience = 100 * kNsPerMs;
@@ -32,13 +33,13 @@ class PendingLines {
   void add(const TimedJob& job);
   void add(const ring_format::CounterSlot& sample);
 
-  /// Writes what is enough for a write, or has waited long enough.
+  /// Writes the lines if there are enough for a write, or if they have waited long enough.
   void writeOld();
   void writeAll();
 
   /// Lines that are in the file.
   std::int64_t written() const { return written_; }
-  /// Lines that did not get into it. The first of them are told on stderr.
+  /// Lines that did not get into it. The first loss is reported on stderr.
   std::int64_t lost() const { return lost_; }
 
  private:
@@ -56,7 +57,7 @@ class PendingLines {
   std::vector<StreamLineWriter> writers_;  // of each lane
   Nanoseconds now_ = 0;
   Nanoseconds since_ = 0;  // when the first of the lines was added
-  bool looks_ = true;      // for the file, once each time
+  bool looks_ = true;      // whether the file is still there, once each time
   InPlaceText text_;
   int count_ = 0;
   std::vector<Place> places_;  // of the jobs in text_

@@ -23,8 +23,8 @@ using testing::SizeIs;
 
 constexpr std::uint32_t kSlots = 64;
 
-/// A recorder's two sides without its thread: jobs are recorded, and their lines are added, when a
-/// test says so.
+/// A recorder without its thread: a test says when jobs are recorded, and when their lines are
+/// added.
 struct Lines {
   explicit Lines(const std::string& path) : file(path), writer(1), lines(writer, file, state) {
     state.lanes[0] = std::make_unique<Lane>(
@@ -79,7 +79,7 @@ TEST(PendingLinesTest, AFewLinesWaitForOthersButNotForLong) {
   EXPECT_EQ(test.lines.written(), 65);
 }
 
-TEST(PendingLinesTest, LinesThatComeAtOnceAreWrittenByTheFiveHundred) {
+TEST(PendingLinesTest, LinesThatComeAtOnceAreWrittenAFewHundredAtATime) {
   RecordedLog log;
   Lines test(log.path());
   test.lines.setNow(0);
@@ -90,7 +90,7 @@ TEST(PendingLinesTest, LinesThatComeAtOnceAreWrittenByTheFiveHundred) {
   EXPECT_EQ(test.lines.written(), 512);
 }
 
-TEST(PendingLinesTest, WhatIsStillBeingWrittenKeepsItsPlaceInTheRing) {
+TEST(PendingLinesTest, AJobKeepsItsSlotUntilItsLineIsWritten) {
   RecordedLog log;
   ASSERT_EQ(mkfifo(log.path().c_str(), 0600), 0);
   const int reader = open(log.path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -5,8 +5,8 @@
 
 namespace pipetrace {
 
-/// The profiler interface of NCCL 2.28, version 5, as far as its memory layout goes: declared here,
-/// because NCCL's headers do not hold it, and so that the plugin is built where there is no NCCL.
+/// The memory layout of NCCL 2.28's profiler interface, version 5. It is declared here, because
+/// NCCL's headers do not hold it, and because the plugin is also built where there is no NCCL.
 /// NCCL's own names are in its sources, src/include/plugin/profiler/profiler_v5.h.
 
 /// Bits of NcclEventDescription::type and of the mask that init() sets.
@@ -18,7 +18,7 @@ inline constexpr std::uint64_t kCollectiveCall = 1U << 9;
 inline constexpr std::uint64_t kPointToPointCall = 1U << 10;
 }  // namespace nccl_event
 
-/// The state in which a kernel channel tells when it stopped.
+/// The state in which a kernel channel reports when it stopped.
 inline constexpr int kNcclKernelChannelStopped = 22;
 
 struct NcclCollectiveCall {
@@ -68,7 +68,7 @@ struct NcclKernelChannel {
   std::uint64_t gpuTime;  ///< of the device's global timer, ns
 };
 
-/// What startEvent() is told. `type` says which member of the union holds.
+/// The argument of startEvent(). `type` says which member of the union is set.
 struct NcclEventDescription {
   std::uint64_t type;
   void* parent;  ///< handle of another event, or null
@@ -82,7 +82,7 @@ struct NcclEventDescription {
   };
 };
 
-/// What recordEventState() is told; may be null.
+/// The argument of recordEventState(); may be null.
 union NcclStateArguments {
   std::uint64_t gpuTime;
 };
@@ -90,7 +90,8 @@ union NcclStateArguments {
 using NcclLogger = void (*)(int level, unsigned long subsystems, const char* file, int line,
                             const char* format, ...);
 
-/// What NCCL looks up as `ncclProfiler_v5`. All functions return an ncclResult_t, 0 being success.
+/// The table that NCCL looks up as `ncclProfiler_v5`. All functions return an ncclResult_t, 0 being
+/// success.
 struct NcclProfilerTable {
   const char* name;
   int (*init)(void** context, std::uint64_t communicator, int* eventMask, const char* name,

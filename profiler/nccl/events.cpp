@@ -8,8 +8,8 @@
 namespace pipetrace {
 namespace {
 
-// Who holds a slot copies some hundred bytes; a thread that was stopped just then is not waited
-// for.
+// A thread holds a slot while it copies some hundred bytes. If it was stopped just then, nobody
+// waits for it.
 constexpr int kTries = 1000;
 
 template <std::size_t kSize>
@@ -33,7 +33,7 @@ std::int64_t bytesOf(std::size_t count, const char* dataType) noexcept {
 
 }  // namespace
 
-/// A slot that this thread is in; null: there was none to be had.
+/// A slot that this thread holds; null: it got none.
 class NcclEvents::Held {
  public:
   Held() = default;
@@ -139,7 +139,7 @@ void NcclEvents::describe(Slot& slot, const NcclEventDescription& description) n
   }
 }
 
-/// An operation belongs to what was going on when it was called: in a group it is told of at the
+/// An operation belongs to the job that was open at its call: NCCL reports those of a group at the
 /// group's end.
 void NcclEvents::inherit(NcclOperation& operation, Handle call) noexcept {
   const Held slot = hold(call);

@@ -13,7 +13,7 @@
 
 namespace pipetrace {
 
-/// What the events of a communicator share.
+/// The data that all events of a communicator share.
 struct NcclCommunicator {
   std::uint64_t id = 0;
   int ranks = 0;
@@ -33,20 +33,20 @@ struct NcclOperation {
   std::int32_t peer = kNotGiven;   ///< rank in the communicator
   std::int64_t job = kNotGiven;    ///< the compute job that was open when it was called
   Nanoseconds called = 0;
-  Nanoseconds queued = 0;  ///< its kernel is on its way to the device
+  Nanoseconds queued = 0;  ///< when its kernel was queued on the device
   /// When its kernel ran, over all channels; 0: not known.
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
 };
 
-/// The events that NCCL tells of, in a fixed pool of slots that are overwritten in turn. A handle
-/// is the number of its event and never an address, so events that come late, for a slot that holds
-/// another event by then, are recognized. Any thread, but for take(); nothing waits but for the few
-/// ns that another thread is in the same slot, and nothing allocates.
+/// The events that NCCL reports, in a fixed pool of slots that are overwritten in turn. A handle is
+/// the number of its event and never an address. So calls that come late, for a slot that holds
+/// another event by then, are recognized. Any thread, but for take(). A call waits only for the few
+/// ns that another thread is in the same slot; nothing allocates.
 class NcclEvents {
  public:
-  using Handle = std::uint64_t;  ///< 0: of no event
-  /// How long an operation waits for what its kernel's channels tell.
+  using Handle = std::uint64_t;  ///< 0: no event
+  /// How long an operation waits for the times of its kernel's channels.
   static constexpr Nanoseconds kPatience = 2 * kNsPerSecond;
 
   /// `slots`: a power of two. `kernelChannels`: operations wait for their channels.
@@ -56,7 +56,7 @@ class NcclEvents {
   /// outlive this. Returns 0 for a type that is not recorded.
   Handle start(NcclCommunicator& communicator, const NcclEventDescription& description,
                std::int64_t job, Nanoseconds now) noexcept;
-  /// Once; what comes after it, or for a handle of nothing, is ignored.
+  /// Counts once; later calls, and handles of no event, are ignored.
   void stop(Handle handle, Nanoseconds now) noexcept;
   /// A kernel channel has stopped, by the device's timer.
   void stopKernelChannel(Handle handle, std::uint64_t gpuTime, Nanoseconds now) noexcept;

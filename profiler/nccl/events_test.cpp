@@ -46,7 +46,7 @@ class NcclEventsTest : public testing::Test {
 TEST_F(NcclEventsTest, AnOperationBelongsToTheJobThatWasOpenWhenItWasCalled) {
   NcclEvents events(16);
   const auto call = events.start(communicator, described(nccl_event::kCollectiveCall), 41, 10);
-  events.stop(call, 20);  // a call has returned when its group ends and the operation is told of
+  events.stop(call, 20);  // a call has returned when its group ends and NCCL reports the operation
   const auto operation = events.start(communicator, allReduce(call, 7), 42, 30);
   EXPECT_TRUE(taken(events, 35).empty()) << "not queued yet";
   events.stop(operation, 40);
@@ -90,7 +90,7 @@ TEST_F(NcclEventsTest, ChannelsThatNeverStopAreNotWaitedForLong) {
   EXPECT_EQ(taken(events, 40, true).size(), 1U);
 }
 
-TEST_F(NcclEventsTest, AFullPoolIsOverwrittenAndWhatIsLostIsCounted) {
+TEST_F(NcclEventsTest, AFullPoolIsOverwrittenAndLostOperationsAreCounted) {
   NcclEvents events(8);
   std::vector<NcclEvents::Handle> handles;
   for (std::uint64_t i = 0; i < 20; ++i) {
@@ -107,7 +107,7 @@ TEST_F(NcclEventsTest, AFullPoolIsOverwrittenAndWhatIsLostIsCounted) {
   EXPECT_EQ(events.lost(), 12);
 }
 
-TEST_F(NcclEventsTest, WhatMakesNoSenseIsIgnored) {
+TEST_F(NcclEventsTest, CallsThatMakeNoSenseAreIgnored) {
   NcclEvents events(8);
   EXPECT_EQ(events.start(communicator, described(1), 1, 0), 0U) << "a type we do not record";
   EXPECT_EQ(events.start(communicator, described(std::uint64_t{1} << 40), 1, 0), 0U);

@@ -7,16 +7,16 @@
 
 namespace pipetrace {
 
-/// What to add to a device's global timer to get CLOCK_MONOTONIC, learnt from stamps that arrive
-/// here some time after they were made: the one that arrived soonest tells best. Any thread.
+/// The offset from a device's global timer to CLOCK_MONOTONIC, learned from stamps that arrive here
+/// some time after they were made. The one that arrived soonest gives the best offset. Any thread.
 ///
-/// Off by the smallest delay of half a second, which is how often NCCL looks at its channels
-/// (microseconds), and by what the two clocks drift in that time (18 ppm: 9 us).
+/// It is off by the smallest delay in half a second: NCCL looks at its channels every few
+/// microseconds. It is also off by the drift of the two clocks in that time (18 ppm: 9 us).
 class GpuTimerOffset {
  public:
   static constexpr Nanoseconds kWindow = kNsPerSecond / 2;
 
-  /// A stamp of the device that became known at `now`. Returns when it was.
+  /// A stamp of the device that became known at `now`. Returns its time on CLOCK_MONOTONIC.
   Nanoseconds place(std::uint64_t gpuTime, Nanoseconds now) noexcept {
     const Nanoseconds offset = now - static_cast<Nanoseconds>(gpuTime);
     Nanoseconds since = since_.load(std::memory_order_relaxed);

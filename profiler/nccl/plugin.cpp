@@ -22,7 +22,8 @@ constexpr int kSuccess = 0;
 constexpr int kInfo = 3;
 constexpr unsigned long kInit = 1;
 
-/// The device's own times cost a kernel's every channel two stamps, so they are asked for.
+/// The device's own times cost each channel of a kernel two stamps, so the user has to ask for
+/// them.
 bool wantsKernelChannels() {
   const char* const value = std::getenv("PIPETRACE_NCCL_KERNELS");
   return value != nullptr && std::string_view(value) == "1";
@@ -87,7 +88,7 @@ void closeOwn() {
   recorder.reset();
 }
 
-/// A program that knows nothing of us, and an environment that says PIPETRACE=1.
+/// Opens a recorder where the program has none, and the environment says PIPETRACE=1.
 void openOwn(int ranks, int rank) {
   try {
     const Switches switches = Switches::fromEnvironment();
@@ -105,7 +106,7 @@ void openOwn(int ranks, int rank) {
     plugin().ownRecorder = std::move(recorder);
     plugin().ownRecording = std::move(recording);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "pipetrace: what NCCL does is not recorded: %s\n", error.what());
+    std::fprintf(stderr, "pipetrace: NCCL is not recorded: %s\n", error.what());
   }
 }
 
@@ -184,7 +185,7 @@ bool attachNccl(NcclRecording& recording) {
     const std::lock_guard lock(plugin().mutex);
     hasOwn = plugin().ownRecording != nullptr;
   }
-  if (hasOwn) closeOwn();  // a recorder of the program's goes first
+  if (hasOwn) closeOwn();  // the program's own recorder takes precedence
   const std::lock_guard lock(plugin().mutex);
   NcclRecording* none = nullptr;
   if (!plugin().recording.compare_exchange_strong(none, &recording)) return false;

@@ -5,8 +5,8 @@
 
 /// The profiler plugin that NCCL finds by this name: in a program that exports it (link with
 /// -rdynamic, and see useStaticNcclPlugin()), in libpipetrace.so, and, through that, in
-/// libnccl-profiler-pipetrace.so. Its functions may be called from any thread, with anything that
-/// NCCL may get back from them or leave out, and always succeed.
+/// libnccl-profiler-pipetrace.so. Its functions may be called from any thread, and always succeed,
+/// also with null handles and late calls.
 extern "C" {
 extern const pipetrace::NcclProfilerTable ncclProfiler_v5 __attribute__((visibility("default")));
 }
@@ -16,18 +16,18 @@ namespace pipetrace {
 class NcclRecording;
 
 /// Makes NCCL look for the plugin in the program itself, unless the user has named one
-/// (NCCL_PROFILER_PLUGIN). Before the first communicator; no other thread may be reading the
-/// environment.
+/// (NCCL_PROFILER_PLUGIN). Call it before the first communicator; no other thread may be reading
+/// the environment.
 void useStaticNcclPlugin();
 
 /// The events of this process. Never destroyed, as NCCL's threads may outlive everything.
 NcclEvents& ncclEvents();
 
-/// What NCCL tells goes to `recording` from now on. False: another one is attached.
+/// Sends NCCL's events to `recording` from now on. False: another recording is attached.
 bool attachNccl(NcclRecording& recording);
-/// Returns when no call of NCCL's is using it any more.
+/// Returns when no call from NCCL is using it any more.
 void detachNccl(NcclRecording& recording) noexcept;
-/// The same in a forked child, where no other thread is that could be using it.
+/// The same in a forked child, which has no other thread that could be using it.
 void abandonNccl(NcclRecording& recording) noexcept;
 
 }  // namespace pipetrace

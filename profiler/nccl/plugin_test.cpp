@@ -39,7 +39,7 @@ const NcclProfilerTable& table() {
 
 int eventMask = 0;  // NCCL's is a global, too
 
-/// A communicator of NCCL's.
+/// A communicator as NCCL uses one.
 class Communicator {
  public:
   explicit Communicator(std::uint64_t id, int ranks = 4) {
@@ -109,7 +109,7 @@ TEST_F(NcclPluginTest, OperationsBecomeLinesOfTheirJob) {
           AllOf(HasSubstr("type = all_to_all"), Not(HasSubstr("job = ")))));
 }
 
-TEST_F(NcclPluginTest, AForkedChildWritesNothingOfWhatNcclHasToldItsParent) {
+TEST_F(NcclPluginTest, AForkedChildWritesNoOperationsOfItsParent) {
   Communicator world(1);
   world.collective("AllReduce");
   const pid_t child = fork();
@@ -139,7 +139,7 @@ TEST_F(NcclPluginTest, HostSideEventsAreAskedForWhileThereIsARecorder) {
   EXPECT_NE(eventMask, 0) << "a recorder that comes after the communicator";
 }
 
-TEST_F(NcclPluginTest, CallsWithNothingAreSurvived) {
+TEST_F(NcclPluginTest, CallsWithNullArgumentsAreSurvived) {
   Communicator world(1);
   NcclEventDescription description{};
   void* handle = &description;
@@ -153,7 +153,7 @@ TEST_F(NcclPluginTest, CallsWithNothingAreSurvived) {
   EXPECT_EQ(world.start(description), nullptr);
 }
 
-TEST_F(NcclPluginTest, WhatComesWithoutARecorderOrAfterItIsIgnored) {
+TEST_F(NcclPluginTest, EventsWithoutARecorderOrAfterItAreIgnored) {
   Communicator world(1);
   NcclEventDescription description{};
   description.type = nccl_event::kCollective;
@@ -169,7 +169,7 @@ TEST_F(NcclPluginTest, WhatComesWithoutARecorderOrAfterItIsIgnored) {
   EXPECT_THAT(lines, Not(testing::Contains(HasSubstr("type = all_reduce"))));
 }
 
-TEST_F(NcclPluginTest, ASecondRecorderIsToldThatItIsNotServed) {
+TEST_F(NcclPluginTest, ASecondRecorderIsNotServedAndSaysSo) {
   NcclRecording second(recorder);
   EXPECT_FALSE(second.isRunning());
   EXPECT_THAT(second.trouble(), HasSubstr("another recorder"));
@@ -188,7 +188,7 @@ TEST_F(NcclPluginTest, ManyOperationsAtATimeLoseNoneSilently) {
   EXPECT_EQ(said.find("operations of NCCL are not in") != std::string::npos, lost > 0) << said;
 }
 
-TEST_F(NcclPluginTest, WhatCannotBeWrittenIsTold) {
+TEST_F(NcclPluginTest, OperationsThatCannotBeWrittenAreReported) {
   Communicator world(1);
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   {
@@ -204,16 +204,16 @@ TEST_F(NcclPluginTest, WhatCannotBeWrittenIsTold) {
                     HasSubstr("it could not be written")));
 }
 
-TEST_F(NcclPluginTest, ALogThatCannotBeOpenedAgainIsTold) {
+TEST_F(NcclPluginTest, ALogThatCannotBeOpenedAgainIsReported) {
   recording.reset();
   std::filesystem::rename(log.path(), log.path() + ".moved");
   std::filesystem::create_directory(log.path());
   testing::internal::CaptureStderr();
   recording.emplace(recorder);
   EXPECT_FALSE(recording->isRunning());
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              AllOf(HasSubstr("pipetrace: what NCCL does is not recorded: "),
-                    HasSubstr(recording->trouble())));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      AllOf(HasSubstr("pipetrace: NCCL is not recorded: "), HasSubstr(recording->trouble())));
 }
 
 TEST_F(NcclPluginTest, ThreadsAndCommunicatorsDoNotMixUp) {
@@ -251,7 +251,7 @@ TEST_F(NcclPluginTest, ThreadsAndCommunicatorsDoNotMixUp) {
   for (const auto& [name, count] : perCommunicator) EXPECT_EQ(count, kOperations) << name;
 }
 
-TEST(StaticNcclPluginTest, NcclIsSentToTheProgramUnlessTheUserSaysOtherwise) {
+TEST(StaticNcclPluginTest, NcclLooksForThePluginInTheProgramUnlessTheUserNamesOne) {
   unsetenv("NCCL_PROFILER_PLUGIN");
   useStaticNcclPlugin();
   EXPECT_STREQ(std::getenv("NCCL_PROFILER_PLUGIN"), "STATIC_PLUGIN");
@@ -270,7 +270,7 @@ std::vector<int> sequences(const std::vector<std::string>& lines) {
   return numbers;
 }
 
-TEST(StaticNcclPluginTest, AProgramsOwnRecorderTakesTheLogOverFromThePlugins) {
+TEST(StaticNcclPluginTest, AProgramsOwnRecorderTakesTheLogOverFromThePluginsRecorder) {
   RecordedLog log;
   const auto runs = [&] {  // Meta, End
     std::string marks;
@@ -290,7 +290,7 @@ TEST(StaticNcclPluginTest, AProgramsOwnRecorderTakesTheLogOverFromThePlugins) {
     void* const atTheTime = world.startCollective("AllReduce");
     EXPECT_EQ(runs(), "M") << "the plugin's";
     Recorder recorder({.logDirectory = log.folder(), .info = {.worldSize = 4}});
-    EXPECT_EQ(runs(), "MEM") << "what is behind a Meta line is of its run";
+    EXPECT_EQ(runs(), "MEM") << "lines after a Meta line belong to its run";
     std::optional<NcclRecording> recording(std::in_place, recorder);
     EXPECT_EQ(recording->trouble(), "");
     Communicator::stop(atTheTime);
@@ -315,7 +315,7 @@ TEST(StaticNcclPluginTest, AProgramsOwnRecorderTakesTheLogOverFromThePlugins) {
 std::string logged;
 void keepLog(int, unsigned long, const char*, int, const char* format, ...) { logged = format; }
 
-TEST(StaticNcclPluginTest, WithoutARecorderNothingIsAskedForAndNcclsLogSaysWhy) {
+TEST(StaticNcclPluginTest, WithoutARecorderNoEventsAreAskedForAndNcclsLogSaysWhy) {
   unsetenv("PIPETRACE");
   int mask = -1;
   void* context = nullptr;

@@ -17,7 +17,7 @@
 namespace pipetrace {
 namespace {
 
-/// "AllReduce" -> "all_reduce", as the log spells what NCCL does.
+/// "AllReduce" -> "all_reduce", as the log spells NCCL's functions.
 std::string typeOf(std::string_view function) {
   if (function.empty()) return "nccl";
   if (function == "AlltoAll") return "all_to_all";
@@ -42,7 +42,7 @@ NcclRecording::NcclRecording(Recorder& recorder)
     file_ = std::make_unique<LogFile>(recorder.logPath());
   } catch (const Error& error) {
     trouble_ = error.what();
-    std::fprintf(stderr, "pipetrace: what NCCL does is not recorded: %s\n", error.what());
+    std::fprintf(stderr, "pipetrace: NCCL is not recorded: %s\n", error.what());
     return;
   }
   lostBefore_ = ncclEvents().lost();
@@ -72,8 +72,8 @@ void NcclRecording::abandon() noexcept {
   trouble_ = "forked";
   abandonNccl(*this);
   file_->abandon();
-  // There is no such thread here, and nobody who would give back what it holds: these are put over
-  // the old ones, which are not destroyed.
+  // The thread does not exist here, and nobody would release its locks. So new objects replace the
+  // old ones, which are not destroyed.
   std::construct_at(&thread_);
   std::construct_at(&wake_);
   std::construct_at(&mutex_);
@@ -118,7 +118,8 @@ void NcclRecording::write(const NcclOperation& operation, std::string& lines) {
   const std::string type = typeOf(operation.function.data());
   std::array<char, 16> id{};
   char* const end = std::to_chars(id.data(), id.data() + id.size(), operation.communicator, 16).ptr;
-  // A peer is a rank of the communicator, which is one of the run if it holds all of them.
+  // A peer is a rank of the communicator. That is a rank of the run if the communicator holds all
+  // ranks.
   const bool isWhole = recorder_.info().worldSize == operation.ranks;
   const WallClock& clock = recorder_.clock();
   writer_.append(

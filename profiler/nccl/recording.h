@@ -15,19 +15,19 @@
 
 namespace pipetrace {
 
-/// Writes what NCCL does in this process into a recorder's job log, as long as it lives: lines of
-/// the stream `nccl` (docs/log-format.md), each with the compute job that was open when NCCL was
-/// called. In a forked child it has ended. NCCL tells it through its profiler plugin
-/// (profiler/nccl/plugin.h); until it has loaded that, this does nothing. One recorder of a process
-/// is served.
+/// Writes NCCL's operations in this process into a recorder's job log, as long as it lives. They
+/// are lines of the stream `nccl` (docs/log-format.md), each with the compute job that was open
+/// when NCCL was called. NCCL reports them to its profiler plugin (profiler/nccl/plugin.h); until
+/// it has loaded that, this does nothing. One recorder of a process is served. In a forked child it
+/// has ended.
 class NcclRecording {
  public:
-  /// How often what NCCL has told is written.
+  /// How often new operations are written.
   static constexpr Nanoseconds kEvery = 200 * kNsPerMs;
 
   /// `recorder` must outlive it. Does not throw for what can go wrong, see trouble().
   explicit NcclRecording(Recorder& recorder);
-  /// Writes what is left. Says on stderr if operations were lost.
+  /// Writes the rest. Reports on stderr if operations were lost.
   ~NcclRecording();
   NcclRecording(const NcclRecording&) = delete;
   NcclRecording& operator=(const NcclRecording&) = delete;
@@ -36,12 +36,12 @@ class NcclRecording {
   /// Why it is not running.
   const std::string& trouble() const { return trouble_; }
 
-  /// Writes what is complete; `all`: and what waits for its kernel's times.
+  /// Writes complete operations; `all`: also those that wait for their kernel's times.
   void flush(bool all = false);
 
-  /// The plugin: NCCL has a communicator, so there will be something to write.
+  /// Called by the plugin when NCCL has a communicator, so there will be operations to write.
   void begin();
-  /// The plugin, any thread: the compute job that is open.
+  /// Called by the plugin on any thread: the compute job that is open.
   std::int64_t openJob() const noexcept { return recorder_.openJob(); }
 
  private:

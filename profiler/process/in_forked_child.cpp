@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-// The handlers of fork() belong to the process, and so do these.
+// The handlers of fork() belong to the process, and so does this list.
 constinit std::mutex mutex;
 constinit InForkedChild* first = nullptr;
 
@@ -16,7 +16,7 @@ constinit InForkedChild* first = nullptr;
 
 InForkedChild::InForkedChild(std::function<void()> action) : action_(std::move(action)) {
   static const int registered = pthread_atfork(prepare, goOn, runAll);
-  static_cast<void>(registered);  // without memory for it a child is as it would be without us
+  static_cast<void>(registered);  // without memory for it a child gets no action
   const std::lock_guard lock(mutex);
   next_ = std::exchange(first, this);
   if (next_ != nullptr) next_->previous_ = this;

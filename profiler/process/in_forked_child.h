@@ -5,11 +5,11 @@
 namespace pipetrace {
 
 /// Runs `action` in each child that is forked while this lives, before fork() returns there. A
-/// child has its parent's memory and none of its threads, so what would join one, wait for what one
-/// has locked, or write where the parent does lets go of that.
+/// child has its parent's memory and none of its threads. So an object must not join a thread
+/// there, wait for a lock that one holds, or write to the parent's files.
 ///
-/// The action must neither allocate nor lock. It is run once: not in the child's own children.
-/// Children that run another program at once (posix_spawn, vfork) are not told. Any thread.
+/// The action must neither allocate nor lock. It is run once: not in the child's own children. It
+/// is not run in children that run another program at once (posix_spawn, vfork). Any thread.
 class InForkedChild {
  public:
   explicit InForkedChild(std::function<void()> action);

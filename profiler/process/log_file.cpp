@@ -25,11 +25,11 @@
 namespace pipetrace {
 namespace {
 
-// Who reads a log asks for a moment's lock to see whether it is still written.
+// A reader takes the lock for a moment to see whether the log is still written.
 constexpr int kTries = 100;
 constexpr std::chrono::milliseconds kPause{5};
 
-/// Who has locked the file; process 0: that is not known.
+/// The process that has locked the file; 0: not known.
 FileLock holderOf(int fd) {
   const std::vector<FileLock> locks = locksOn(fd);
   return locks.empty() ? FileLock() : locks.front();
@@ -53,7 +53,7 @@ Yielding& yielding() {
   return *instance;
 }
 
-/// Asks the object of this process that has the log, if it is one that gives way.
+/// Asks the object of this process that has the log to give way, if it does that.
 void askToGiveWay(int fd) {
   std::function<void()> giveWay;
   {
@@ -84,7 +84,7 @@ LogFile::LogFile(std::string path) : path_(std::move(path)) {
     throw Error("cannot make the log folder " + folder.string() + ": " + error.message() + "; " +
                 adviceFor(error.value()));
   }
-  // To be opened, a pipe without a reader would keep us waiting.
+  // Opening a pipe without a reader would wait.
   fd_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
   if (fd_ < 0) {
     const int why = errno;
@@ -113,7 +113,7 @@ void LogFile::claim(std::function<void()> giveWay) {
     if (holder.isShared && holder.process == getpid()) {
       if (std::exchange(hasAsked, true)) break;
       askToGiveWay(fd_);
-    } else if (holder.isShared || holder.process == 0) {  // that may be a look
+    } else if (holder.isShared || holder.process == 0) {  // that may be a reader's look
       std::this_thread::sleep_for(kPause);
     } else {
       break;
@@ -124,7 +124,7 @@ void LogFile::claim(std::function<void()> giveWay) {
   if (claim != Claim::kTaken) return;
   const long long process = holder.process;
   const bool isOurs = process == getpid();
-  // What gives way cannot be asked: it is that of another copy of this library.
+  // The holder gives way but cannot be asked: it belongs to another copy of this library.
   if (isOurs && holder.isShared && flock(fd_, LOCK_SH | LOCK_NB) == 0) return;
   const std::string who = isOurs        ? "another recorder of this program"
                           : process > 0 ? "process " + std::to_string(process)
@@ -138,7 +138,7 @@ void LogFile::letOthersAsk(std::function<void()> giveWay) {
   const std::lock_guard lock(yielding().mutex);
   yielding().giveWay[idOf(fd_)] = std::move(giveWay);
   givesWay_ = true;
-  flock(fd_, LOCK_SH);  // by which others know
+  flock(fd_, LOCK_SH);  // which shows others that it gives way
 }
 
 void LogFile::stopGivingWay() noexcept {
@@ -150,12 +150,12 @@ void LogFile::stopGivingWay() noexcept {
 void LogFile::release() noexcept {
   if (fd_ < 0) return;
   stopGivingWay();
-  flock(fd_, LOCK_UN);  // whatever a process that is just being started still holds open
+  flock(fd_, LOCK_UN);  // even if a process that is just being started still has the file open
   close(std::exchange(fd_, -1));
 }
 
 void LogFile::abandon() noexcept {
-  // Who had locked it may not be in the child.
+  // The thread that had locked it does not exist in the child.
   if (std::exchange(givesWay_, false)) std::construct_at(&yielding().mutex);
   if (fd_ >= 0) close(std::exchange(fd_, -1));
 }
@@ -181,7 +181,7 @@ bool LogFile::removeLast(std::size_t bytes) noexcept {
 }
 
 void LogFile::look() noexcept {
-  // Writing to a file that was deleted works, and helps nobody.
+  // Writing to a deleted file works, but nobody can read it.
   struct stat file {};
   isThere_ = fstat(fd_, &file) != 0 || file.st_nlink > 0;
   if (!isThere_ && firstError_ == 0) firstError_ = ENOENT;

@@ -7,8 +7,8 @@
 
 namespace pipetrace {
 
-/// The job log on disk, opened for appending: whoever else appends whole lines to it (the launcher
-/// appends the rank's output) does not tear ours. Not thread-safe.
+/// The job log on disk, opened for appending. Other writers of whole lines (the launcher appends
+/// the rank's output) do not tear ours. Not thread-safe.
 class LogFile {
  public:
   /// Makes the folder if it is missing. Throws Error.
@@ -17,25 +17,25 @@ class LogFile {
   LogFile(const LogFile&) = delete;
   LogFile& operator=(const LogFile&) = delete;
 
-  /// Takes the log, as long as this object lives or until release(). Throws Error, which names the
-  /// process, if another object has taken it. Where the file system has no locks, nobody is
+  /// Takes the log, for as long as this object lives or until release(). Throws Error, which names
+  /// the process, if another object has taken it. Where the file system has no locks, nobody is
   /// refused. `giveWay`, if there is one, is called when another object of this process wants the
-  /// log, by its thread, and then has to release() it.
+  /// log, on that object's thread, and has to release() it.
   void claim(std::function<void()> giveWay = {});
   /// Gives the log back; append() must not be called any more.
   void release() noexcept;
-  /// In a forked child: lets go of the file, so that only the parent holds what it has claimed.
+  /// In a forked child: closes the file, so that only the parent holds the claim.
   void abandon() noexcept;
 
   /// Appends whole lines in one write(2), or as few as the system lets it. Returns how many of them
-  /// did not get in. A line that got in partly is taken out again (it could read as a whole line
-  /// with a wrong time), or, if others have written behind it, closed before the next one.
-  /// `looks`: whether the file has been deleted, and then writes nothing; else goes by the last
-  /// look.
+  /// did not get in. A line that got in partly is taken out again, as it could read as a whole line
+  /// with a wrong time. If others have written after it, it is closed before the next one. `looks`:
+  /// finds out whether the file has been deleted, and then writes nothing; otherwise the last look
+  /// counts.
   std::int64_t append(std::string_view lines, bool looks = true) noexcept;
 
   const std::string& path() const { return path_; }
-  /// Whether the file had not been deleted when that was looked at last.
+  /// False: the file had been deleted at the last look.
   bool isThere() const { return isThere_; }
   /// append() calls that failed.
   std::int64_t failures() const { return failures_; }

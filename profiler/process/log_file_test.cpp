@@ -19,7 +19,7 @@ const std::string kFirst = "the first line\n";
 const std::string kSecond = "the second line\n";
 const std::string kThird = "the third line\n";
 
-/// The disk is full in the middle of kSecond: what a log thread sees, which blocks all signals.
+/// The disk gets full in the middle of kSecond; signals are blocked, as on the log thread.
 std::int64_t appendTorn(LogFile& file) {
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   const FileSizeLimit limit(kFirst.size() + 5);
@@ -42,7 +42,7 @@ TEST(LogFileTest, ALineThatGotInPartlyIsTakenOutAgain) {
 TEST(LogFileTest, ALineThatCannotBeTakenOutIsClosedBeforeTheNext) {
   const int memory = memfd_create("log", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_GE(memory, 0);
-  ASSERT_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);  // as if others had written behind it
+  ASSERT_EQ(fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK), 0);  // as if others had written after it
   const std::string path = "/proc/self/fd/" + std::to_string(memory);
   {
     LogFile file(path);

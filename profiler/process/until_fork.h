@@ -7,10 +7,10 @@
 
 namespace pipetrace {
 
-/// A T as long as the process is the one that made it: in a forked child it is gone. It is not
-/// destroyed there, because threads that the child does not have may have left it in the middle of
-/// anything; T::abandon(), which must neither allocate nor lock, lets go of its files. Any thread
-/// may fork; the rest is for one.
+/// Holds a T in the process that made it; in a forked child it is gone. It is not destroyed there,
+/// because threads that the child does not have may have left it half changed. T::abandon(), which
+/// must neither allocate nor lock, closes its files. Any thread may fork; the other calls are for
+/// one thread.
 template <typename T>
 class UntilFork {
  public:

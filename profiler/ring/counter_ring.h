@@ -7,9 +7,9 @@
 
 namespace pipetrace {
 
-/// The samples of counters on their way to the log, from any threads to one, without locks: D.
-/// Vyukov's array queue, in which every slot counts the laps it has been through, in the slots of a
-/// ring file. A slot that was taken keeps its sample until it is freed.
+/// The samples of counters on their way to the log, from any threads to one, without locks. It is
+/// D. Vyukov's array queue, in which every slot counts its laps, in the slots of a ring file. A
+/// slot that was taken keeps its sample until it is freed.
 class CounterRing {
  public:
   using Slot = ring_format::CounterSlot;
@@ -21,7 +21,7 @@ class CounterRing {
     for (std::size_t i = 0; i < count; ++i) slots_[i].turn = i;
   }
 
-  /// Any thread: all but the turn of `sample`. Full: counts it as dropped.
+  /// Any thread. Copies `sample`, all but its turn. Counts it as dropped if the ring is full.
   void push(const Slot& sample) noexcept {
     std::uint64_t tail = tail_.load(std::memory_order_relaxed);
     for (;;) {

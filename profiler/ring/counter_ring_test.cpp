@@ -44,7 +44,7 @@ TEST(CounterRingTest, ASampleKeepsItsSlotUntilItIsFreed) {
   EXPECT_EQ(r.ring.dropped(), 1);
 }
 
-TEST(CounterRingTest, ManyThreadsLoseNothingButWhatIsCounted) {
+TEST(CounterRingTest, SamplesOfManyThreadsArriveOrAreCountedAsDropped) {
   Ring r(64);
   constexpr int kThreads = 4;
   constexpr int kEach = 20'000;

@@ -54,8 +54,8 @@ void Lane::addTimed(std::uint64_t since) noexcept {
   const std::uint64_t sum = timedTicks_.load(std::memory_order_relaxed);
   const auto calls = 2 * static_cast<std::uint64_t>(timedJobs_.load(std::memory_order_relaxed));
   const std::uint64_t mean = calls == 0 ? took : sum / calls;
-  // So much longer than the others that the thread was interrupted: no cost of ours, and it would
-  // stand for 63 that were not.
+  // A call that takes this much longer than the others was interrupted. That is no cost of
+  // recording, and it would stand for 63 jobs that were not interrupted.
   const bool isOurs = took <= kInterrupted * std::max(mean, tickCost_ + 1);
   add(timedTicks_, isOurs ? took : mean);
 }
@@ -66,10 +66,10 @@ void Lane::drawBlock(std::atomic<std::int64_t>& next) noexcept {
 }
 
 bool Lane::makeRoom() noexcept {
-  // An exception may have skipped the end of the job before: that one is lost, this one counts.
+  // An exception may have skipped the end of the job before: that job is lost, this one counts.
   if (state_.load(std::memory_order_relaxed) != State::kIdle) {
     add<std::int64_t>(misuses_, 1);
-    // The slot of the lost one is to be had.
+    // The slot of the lost job is free.
     if (begun_ != finished_.load(std::memory_order_relaxed)) --begun_;
   }
   if (begun_ - knownFreed_ > mask_) {
@@ -99,7 +99,7 @@ void Lane::endTimed(std::int64_t bytes) noexcept {
 
 void Lane::endOfNone() noexcept {
   if (state_.load(std::memory_order_relaxed) == State::kIdle) add<std::int64_t>(misuses_, 1);
-  // Around a job that was not recorded there may be one that still is.
+  // A job that is not recorded may be inside one that is.
   const bool isOpen = begun_ != finished_.load(std::memory_order_relaxed);
   state_.store(isOpen ? State::kOpen : State::kIdle, std::memory_order_relaxed);
 }

@@ -40,10 +40,10 @@ class Lane {
     std::size_t slots = 1;  ///< roundedSlots() of them
     TickSource source = TickSource::kMonotonicRaw;
   };
-  /// A power of two near `wanted`, and not below it unless that is more than anybody needs.
+  /// A power of two near `wanted`, and not below it unless that is more than any program needs.
   static std::size_t roundedSlots(std::size_t wanted);
 
-  /// In one more piece of `file`, which must outlive it.
+  /// Takes one more piece of `file`, which must outlive it.
   Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFile& file);
 
   const std::string& name() const { return options_.name; }
@@ -52,12 +52,12 @@ class Lane {
   /// Where the lane is in its file; 0: it is in none.
   std::uint64_t offsetInFile() const { return piece_.isInFile ? piece_.offset : 0; }
 
-  /// Opens `job` under this id and step, whatever its own say.
+  /// Opens `job` under this id and step, in place of its own.
   void begin(const Job& job, std::int64_t id, std::int32_t step) noexcept;
   /// begin() for a job that is not to be recorded.
   void skip() noexcept;
   void end(std::int64_t bytes) noexcept;
-  /// An id out of a block that nobody else hands out, and which is taken from `next`.
+  /// An id out of a block that is this lane's alone, and is taken from `next`.
   std::int64_t drawId(std::atomic<std::int64_t>& next) noexcept;
 
   /// The id of the job that is open; kNotGiven: none is. Any thread.
@@ -72,19 +72,18 @@ class Lane {
   const ring_format::Slot& slot(std::uint32_t index) const noexcept { return slots_[index]; }
   /// The job in that slot need not survive the next giveBack().
   void release(std::uint32_t slot) noexcept;
-  /// Lets the recording thread have the slots that were released, as far as none of an older job is
-  /// kept.
+  /// Gives released slots back to the recording thread, up to the oldest job that is still kept.
   void giveBack() noexcept;
   /// Jobs that were taken.
   std::uint64_t taken() const noexcept { return taken_; }
-  /// Whether the slots in use are that many that records may soon be lost.
+  /// Whether the ring is so full that records may soon be lost.
   bool isCrowded() const noexcept;
 
   /// Finished jobs that got a slot.
   std::uint64_t finished() const { return finished_.load(std::memory_order_acquire); }
   /// Jobs that found the ring full.
   std::int64_t dropped() const;
-  /// Calls out of turn, a job left open included.
+  /// Calls out of order, a job left open included.
   std::int64_t misuses() const;
   /// Ticks that begin() and end() took: one job in 64 is timed, and stands for the others.
   std::uint64_t ownTicks() const;
@@ -101,8 +100,8 @@ class Lane {
     return std::atomic_ref<T>(field);
   }
 
-  // Fields of a slot are stored one by one. Were they put together, the caller's job would be
-  // loaded in larger pieces than it was stored in, which waits until all stores before are done.
+  // Fields of a slot are stored one by one. Stored together, the caller's job would be loaded in
+  // larger pieces than it was stored in; such a load waits until all stores before it are done.
   template <typename T>
   static void put(T& field, T value) noexcept {
     shared(field).store(value, std::memory_order_relaxed);
@@ -116,8 +115,9 @@ class Lane {
   void open(const Job& job, std::int64_t id, std::int32_t step) noexcept;
   void close(std::int64_t bytes) noexcept;
   bool makeRoom() noexcept;
-  // By value: a job whose address went further would have to lie in memory. For the same reason it
-  // is put together field by field: a copy of the whole lies there even where the recorder is off.
+  // By value: a job whose address is passed on would have to be in memory. For the same reason the
+  // caller builds a new one: a job that is copied as a whole is in memory even where the recorder
+  // is off.
   void beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept;
   void endTimed(std::int64_t bytes) noexcept;
   void endOfNone() noexcept;
@@ -127,10 +127,10 @@ class Lane {
   const Options options_;
   const RingFile::Piece piece_;
   ring_format::Times* const times_;
-  const std::uint64_t tickCost_;  // what reading the ticks takes
+  const std::uint64_t tickCost_;  // ticks that reading the ticks takes
 
-  // Every job needs these, on one cache line. After a job of some length nothing is left in the
-  // caches, and each line costs more than all that is done with it.
+  // The fields that every job needs, on one cache line. After a job of some length nothing is left
+  // in the caches, and loading a line costs more than all work on it.
   alignas(64) const std::unique_ptr<DeviceStream> stream_;
   const std::size_t mask_;
   ring_format::LaneHeader* const header_;
@@ -158,7 +158,7 @@ class Lane {
 // The recording path is here, so that it becomes one piece of code with its caller.
 
 inline bool Lane::isTimed(std::uint64_t number) noexcept {
-  // Not the first one, which meets cold caches and would stand for 63 warm ones.
+  // The first one is not timed: it meets cold caches, and would stand for 63 warm ones.
   return number % kTimedEvery == kTimedEvery / 2;
 }
 
@@ -180,7 +180,7 @@ inline void Lane::open(const Job& job, std::int64_t id, std::int32_t step) noexc
   const std::uint64_t number = begun_;
   begun_ = number + 1;
   ring_format::Slot& slot = slots_[number & mask_];
-  // The log thread had the slots in its processor's cache.
+  // The slots are in the cache of the log thread's processor.
   constexpr std::uint64_t kAhead = 4;
   __builtin_prefetch(&slots_[(number + kAhead) & mask_], 1);
   put(slot.kind, static_cast<std::uint8_t>(job.kind));
@@ -237,10 +237,11 @@ inline void Lane::end(std::int64_t bytes) noexcept {
   }
 }
 
-// And what the log thread does for every job.
+// The log thread calls these for every job.
 
 inline const ring_format::Slot* Lane::front() const noexcept {
-  // The slots lie in the cache of another processor, which takes as long as all else for a job.
+  // The slots are in the cache of another processor; fetching one takes as long as all other work
+  // on a job.
   constexpr std::uint64_t kAhead = 8;
   __builtin_prefetch(&slots_[(taken_ + kAhead) & mask_]);
   ring_format::Slot& slot = slots_[taken_ & mask_];

@@ -41,7 +41,7 @@ class LookingStream : public ScriptedStream {
   bool sawJob = false;
 };
 
-TEST(LaneTest, AJobIsThereOnceItsEndIs) {
+TEST(LaneTest, AJobCanBeTakenOnceItHasEnded) {
   auto owned = std::make_unique<LookingStream>();
   LookingStream& stream = *owned;
   LaneUnderTest test(std::move(owned));
@@ -74,7 +74,7 @@ TEST(LaneTest, ASlotIsUsedAgainOnceItAndAllBeforeItWereReleased) {
   EXPECT_EQ(test.lane.finished(), kSlots + 3u);
 }
 
-TEST(LaneTest, AChunkThatNoSlotHasRoomForIsNotGiven) {
+TEST(LaneTest, AChunkTooLargeForASlotIsLeftOut) {
   LaneUnderTest test;
   for (const std::int32_t chunk : {3, kNotGiven, 70'000}) {
     test.lane.begin({.chunk = chunk}, 0, 0);

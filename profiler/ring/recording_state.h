@@ -25,13 +25,13 @@ struct EndedStep {
   std::uint64_t computeJobs = 0;
 };
 
-/// What the recording threads and the log thread share. Everything that crosses is a ring or an
-/// atomic.
+/// The state that the recording threads and the log thread share. Data passes between them in rings
+/// and atomics only.
 struct RecordingState {
   static constexpr int kMaxLanes = static_cast<int>(ring_format::kMaxLanes);
 
-  /// `ringPath`: of the ring file without its suffix; empty for none. `laneSlots`: of each lane, a
-  /// power of two. `stepRange`: whose jobs are recorded.
+  /// `ringPath`: the ring file's path without its suffix; empty for none. `laneSlots`: the slots of
+  /// each lane, a power of two. `stepRange`: the steps that are recorded.
   RecordingState(const std::string& ringPath, std::size_t laneSlots, TickSource ticks,
                  const StepRange& stepRange)
       : slots(laneSlots),
@@ -70,15 +70,15 @@ struct RecordingState {
     return known ? lanes[static_cast<std::size_t>(index)].get() : nullptr;
   }
 
-  /// Whether samples of now belong to a step that is recorded. Before the first step that the
-  /// program names they do, unless none is.
+  /// Whether a sample taken now belongs to a step that is recorded. Before the first step that the
+  /// program names it does, unless no step is recorded.
   bool wantsSamples() const noexcept {
     if (!hasSteps) return true;
     const std::int32_t step = currentStep.load(std::memory_order_relaxed);
     return step == kNotGiven ? steps.first < steps.end : steps.contains(step);
   }
 
-  /// Recorder::begin() and end(), here to become one piece of code with their caller.
+  /// Recorder::begin() and end(), here so that they are inlined into their caller.
   std::int64_t begin(int stream, const Job& job) noexcept {
     Lane* const at = lane(stream);
     if (at == nullptr) [[unlikely]] {
@@ -96,7 +96,7 @@ struct RecordingState {
     at->begin(job, id, step);
     return id;
   }
-  /// Instead of begin(), for what is no job.
+  /// In place of begin(), for an argument that is no job.
   void refuse(int stream) noexcept {
     misuses.fetch_add(1, std::memory_order_relaxed);
     if (Lane* const at = lane(stream)) at->skip();

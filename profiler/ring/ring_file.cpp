@@ -21,8 +21,8 @@ namespace {
 constexpr int kMostLeftOver = 1000;
 constexpr std::size_t kPage = 64 * 1024;  // the largest page of any Linux: mappings begin on one
 
-/// The first write to a page of a file's mapping ends in the file system, even if the page is
-/// there: here, and not in the middle of a recording call.
+/// The first write to a page of a file's mapping calls the file system, even if the page is there.
+/// That should happen here, and not in the middle of a recording call.
 void touch(std::byte* memory, std::size_t bytes) noexcept {
   const auto step = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   for (std::size_t i = 0; i < bytes; i += step) {
@@ -45,7 +45,7 @@ RingFile::~RingFile() {
 }
 
 void RingFile::create(const std::string& path, std::size_t room) {
-  // By its folder it is found again when that has been moved.
+  // The open folder finds the file again after it has been moved.
   const std::string folder = std::filesystem::path(path).parent_path();
   folder_ = open(folder.empty() ? "." : folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   for (int i = 0; i < kMostLeftOver; ++i) {
@@ -113,8 +113,8 @@ void RingFile::remove() noexcept {
   if (fd_ < 0 || std::exchange(removed_, true)) return;
   const char* const name = path_.c_str() + path_.rfind('/') + 1;  // npos + 1 is 0
   if (unlinkat(folder_, name, 0) == 0 || errno == ENOENT) return;
-  // What cannot be deleted (the folder is read-only by now) need not hold the disk's space. A
-  // mapping of a file that is shorter than it ends the program.
+  // A file that cannot be deleted (the folder is read-only by now) need not hold the disk's space.
+  // Touching a mapping past the end of its file would end the program.
   if (copyToMemory()) std::ignore = ftruncate(fd_, 0);
 }
 

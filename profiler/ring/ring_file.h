@@ -7,21 +7,21 @@
 
 namespace pipetrace {
 
-/// Zeroed memory in pieces, that outlives the process in a file where that is possible, and is
-/// ordinary memory where it is not (disk full, no right to write): the recording must not fail for
-/// it. Not thread-safe.
+/// Zeroed memory in pieces, in a file that outlives the process. Where that is not possible (disk
+/// full, no right to write) it is ordinary memory, as recording must not fail for it. Not
+/// thread-safe.
 class RingFile {
  public:
   /// Creates `path` + ".ring", or, if left-over files of earlier runs are in the way, `path` +
-  /// ".1.ring" and so on. Empty `path`: ordinary memory; so is all when the disk has no room for
-  /// pieces of `room` bytes in all.
+  /// ".1.ring" and so on. Empty `path`: ordinary memory, as when the disk has no room for `room`
+  /// bytes of pieces.
   explicit RingFile(const std::string& path, std::size_t room = 0);
   /// remove().
   ~RingFile();
   RingFile(const RingFile&) = delete;
   RingFile& operator=(const RingFile&) = delete;
 
-  /// One more piece at the end of the file. The memory holds as long as this object. Throws
+  /// One more piece at the end of the file. The memory stays as long as this object. Throws
   /// std::bad_alloc when there is not even ordinary memory.
   struct Piece {
     std::byte* memory = nullptr;
@@ -32,19 +32,20 @@ class RingFile {
 
   /// The file's name without its folder; empty: there is none.
   std::string name() const;
-  /// Why memory is not in a file; empty: all is.
+  /// Why memory is not in a file; empty: all of it is.
   const std::string& whyNot() const { return whyNot_; }
 
-  /// What a piece of so many bytes takes.
+  /// The bytes that a piece of this size takes in the file.
   static std::size_t spaceOf(std::size_t bytes);
 
   /// Deletes the file, wherever its folder has been moved to; the memory stays, and with it the
-  /// space on the disk. Where it cannot be deleted it is emptied, and goes on in ordinary memory.
+  /// space on the disk. Where the file cannot be deleted it is emptied, and ordinary memory takes
+  /// its place.
   void remove() noexcept;
-  /// remove(), and what the memory holds goes on in ordinary memory: the disk has its space back,
-  /// unless there is no memory for that.
+  /// remove(), and moves the contents to ordinary memory: the disk has its space back, unless there
+  /// is no memory for that.
   void moveToMemory() noexcept;
-  /// In a forked child: lets go of the file, which is the parent's, and of the memory, which both
+  /// In a forked child: closes the file, which is the parent's, and unmaps the memory, which both
   /// would write.
   void abandon() noexcept;
 

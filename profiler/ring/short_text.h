@@ -6,7 +6,7 @@
 
 namespace pipetrace {
 
-/// A line of the job log takes texts of so many bytes: its readers leave out lines past 1 MiB.
+/// The longest text in a line of the job log, as readers leave out lines past 1 MiB.
 inline constexpr std::size_t kMostTextBytes = 1024;
 
 /// The start of `text`, at most kMostTextBytes, and no part of a UTF-8 character.

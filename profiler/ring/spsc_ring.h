@@ -31,8 +31,8 @@ class SpscRing {
     return true;
   }
 
-  /// Producer. push() in pieces, for an item that is not known at once: next() is where to write it
-  /// if the queue is not full, and publish() puts it in.
+  /// Producer. push() in two steps, for an item that is written in pieces. next() is the place to
+  /// write it to; null: the queue is full. publish() puts it in.
   bool isFull() noexcept {
     const std::size_t tail = tail_.load(std::memory_order_relaxed);
     if (tail - knownHead_ <= mask_) [[likely]]
@@ -44,7 +44,7 @@ class SpscRing {
   void publish() noexcept {
     tail_.store(tail_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
-  /// Producer. Has the place of an item to come brought nearer, which the consumer had last.
+  /// Producer. Prefetches the place of a later item, which is in the consumer's cache.
   void prefetch() noexcept {
     constexpr std::size_t kAhead = 8;
     __builtin_prefetch(&at(tail_.load(std::memory_order_relaxed) + kAhead), 1);
@@ -77,8 +77,8 @@ class SpscRing {
 
   const std::size_t mask_;
   const std::unique_ptr<T[]> slots_;
-  // Each side keeps its own position and what it last saw of the other's on a cache line that only
-  // it writes.
+  // Each side keeps its own position, and the last one that it saw of the other side, on a cache
+  // line that only it writes.
   alignas(kCacheLine) std::atomic<std::size_t> tail_ = 0;
   std::size_t knownHead_ = 0;
   alignas(kCacheLine) std::atomic<std::size_t> head_ = 0;

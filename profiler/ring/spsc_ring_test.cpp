@@ -24,7 +24,7 @@ TEST(SpscRingTest, ItemsComeOutInOrderAndFullRingRefuses) {
   EXPECT_EQ(ring.popped(), 4u);
 }
 
-TEST(SpscRingTest, AnItemThatIsWrittenInPiecesIsInOnceItIsPublished) {
+TEST(SpscRingTest, AnItemWrittenInPiecesIsInTheQueueOnceItIsPublished) {
   SpscRing<int> ring(2);
   for (int i = 0; i < 5; ++i) {
     ASSERT_FALSE(ring.isFull());

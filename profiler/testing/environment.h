@@ -7,7 +7,8 @@
 
 namespace pipetrace {
 
-/// Tests: none of the variables that switch the recorder is set; afterwards they are as before.
+/// Tests: unsets the variables that switch the recorder on and off; the destructor sets them as
+/// they were.
 class Environment {
  public:
   Environment() {

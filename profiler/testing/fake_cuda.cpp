@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-// From the end of some work until the host can see the event behind it.
+// The time from the end of some work until the host can see the event after it.
 constexpr Nanoseconds kSeenAfter = 2 * kNsPerUs;
 constexpr Nanoseconds kCaptureCost = 2 * kNsPerUs;
 constexpr double kWanderPeriod = 47e9;  // ns

@@ -28,10 +28,10 @@ struct FakeCudaBehaviour {
   std::uint64_t seed = 1;
 };
 
-/// Tests: the CUDA runtime with made-up devices, on a host clock that stands still unless it is
-/// told to go on or a call takes its time. Streams do their work in order; a device's clock drifts
-/// and wanders; elapsed times are rounded to a float of milliseconds as CUDA's are. It knows when
-/// everything really happened, and what real CUDA would have objected to. Any thread.
+/// Tests: the CUDA runtime with made-up devices, on a host clock that moves only by advance(), and
+/// by the cost of calls. Streams do their work in order; a device's clock drifts and wanders;
+/// elapsed times are rounded to a float of milliseconds as CUDA's are. It knows when everything
+/// really happened, and which calls real CUDA would refuse. Any thread.
 class FakeCuda : public CudaApi {
  public:
   explicit FakeCuda(const FakeCudaBehaviour& behaviour = {});
@@ -47,16 +47,16 @@ class FakeCuda : public CudaApi {
   Nanoseconds lastRecordAt(Stream stream);
 
   // Faults.
-  void refuseRecords(int next);          ///< so many records fail
-  void failQueries(int next);            ///< so many queries of events that are done fail
-  void failElapsed(int next);            ///< so many elapsed() calls fail
-  void hang(Stream stream, bool hangs);  ///< what is queued is not done, and nothing behind it
-  void reset(int device);                ///< what was made on it is gone
+  void refuseRecords(int next);          ///< this many records fail
+  void failQueries(int next);            ///< this many queries of events that are done fail
+  void failElapsed(int next);            ///< this many elapsed() calls fail
+  void hang(Stream stream, bool hangs);  ///< queued work is never done, nor later work
+  void reset(int device);                ///< its streams and events are gone
   void beginCapture(Stream stream);
   /// Whether nothing spoiled the graph.
   bool endCapture();
 
-  // What was called.
+  // Counts of calls.
   struct Calls {
     std::int64_t records = 0;
     std::int64_t queries = 0;

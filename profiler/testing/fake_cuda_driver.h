@@ -8,7 +8,7 @@ extern "C" {
 
 /// A stream of the device, as a program would make one.
 void* fakeCudaNewStream();
-/// Queues so much work on it. Null: the legacy default stream.
+/// Queues work of this length on it. Null: the legacy default stream.
 void fakeCudaWork(void* stream, std::int64_t nanoseconds);
 /// From now on the stream's work goes into a graph, or does not.
 void fakeCudaCapture(void* stream, bool captures);

@@ -5,8 +5,8 @@
 extern "C" {
 #endif
 
-/* Tests: records two steps of two jobs and a send each into `folder`, through the C header as a C
- * compiler sees it. Returns 0, or the number of what went wrong. */
+/* Tests: records two steps of three jobs, a receive and a send each into `folder`, through the C
+ * header as a C compiler sees it. Returns 0, or the number of the check that failed. */
 int recordFromC(const char* folder);
 
 #ifdef __cplusplus

@@ -11,7 +11,7 @@
 
 namespace pipetrace {
 
-/// Tests: a folder that is gone afterwards, and the job logs in it.
+/// Tests: a folder that the destructor removes, and the job logs in it.
 class RecordedLog {
  public:
   RecordedLog() {
@@ -33,7 +33,7 @@ class RecordedLog {
     return {std::istreambuf_iterator<char>(in), {}};
   }
 
-  /// What follows the prefix in the lines that hold `mark` ("Profiler Info: ").
+  /// The text after `mark` ("Profiler Info: ") in each line that holds it.
   std::vector<std::string> lines(const std::string& mark, int rank = 0) const {
     std::vector<std::string> found;
     std::ifstream in(path(rank), std::ios::binary);

@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-// Tests of recorders: what they look for in logs, and how they ask.
+// Tests of recorders: marks of lines, and short forms.
 
 inline const char* const kInfo = "Profiler Info: ";
 inline const char* const kEnd = "Profiler End: ";
@@ -20,7 +20,7 @@ inline RecorderOptions optionsFor(const RecordedLog& log) {
   return options;
 }
 
-/// Of the Error that `action` throws; empty: it throws none.
+/// The message of the Error that `action` throws; empty: it throws none.
 inline std::string messageOf(const std::function<void()>& action) {
   try {
     action();

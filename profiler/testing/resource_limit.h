@@ -24,7 +24,7 @@ class ResourceLimit {
   rlimit before_{};
 };
 
-/// No file may grow past it: what a full disk looks like to a writer.
+/// No file may grow past it, which looks like a full disk to a writer.
 class FileSizeLimit : public ResourceLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : ResourceLimit(RLIMIT_FSIZE, bytes) {}

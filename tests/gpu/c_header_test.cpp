@@ -63,7 +63,7 @@ TEST_F(CHeaderTest, AJobLastsAsLongAsCudaSays) {
   cudaEventDestroy(after);
 }
 
-TEST_F(CHeaderTest, AGraphIsLeftAsItIs) {
+TEST_F(CHeaderTest, AGraphIsUnchanged) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
   begin();
   work(1);

@@ -67,7 +67,7 @@ TEST_F(CudaEventsTest, JobsLieBetweenTheirQueueingAndTheirSynchronization) {
   EXPECT_EQ(recorded->counts().lost, 0);
 }
 
-TEST_F(CudaEventsTest, ADurationIsWhatCudaSaysOfTheSameWork) {
+TEST_F(CudaEventsTest, ADurationAgreesWithCudasOwnForTheSameWork) {
   cudaEvent_t before = nullptr;
   cudaEvent_t after = nullptr;
   ASSERT_EQ(cudaEventCreate(&before), cudaSuccess);
@@ -92,7 +92,7 @@ TEST_F(CudaEventsTest, ADurationIsWhatCudaSaysOfTheSameWork) {
 }
 
 TEST_F(CudaEventsTest, ElapsedTimeBackwardsIsNegative) {
-  // An event is measured from the closest comparison of clocks, which may lie behind it.
+  // An event is measured from the closest comparison of clocks, which may be after it.
   cudaEvent_t first = nullptr;
   cudaEvent_t second = nullptr;
   ASSERT_EQ(cudaEventCreate(&first), cudaSuccess);
@@ -111,7 +111,7 @@ TEST_F(CudaEventsTest, ElapsedTimeBackwardsIsNegative) {
   cudaEventDestroy(second);
 }
 
-TEST_F(CudaEventsTest, AGraphIsCapturedAsWithoutUsAndItsLaunchIsAJob) {
+TEST_F(CudaEventsTest, ACapturedGraphIsUnchangedAndItsLaunchIsAJob) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
   const Job inside = job(3);
   std::thread([&] { recorded->poll(true); }).join();
@@ -137,7 +137,7 @@ TEST_F(CudaEventsTest, AGraphIsCapturedAsWithoutUsAndItsLaunchIsAJob) {
   cudaGraphDestroy(graph);
 }
 
-TEST_F(CudaEventsTest, AnotherThreadsCaptureIsLeftAlone) {
+TEST_F(CudaEventsTest, AnotherThreadsCaptureIsNotDisturbed) {
   const Job made = job(10);
   cudaStream_t other = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);

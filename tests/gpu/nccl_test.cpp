@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-// What NCCL compiles into its own calls is what the table's functions return.
+// The table's functions return the values that NCCL compiles into its own calls.
 static_assert(ncclSuccess == 0 && NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0));
 
 class NcclTest : public GpuTest {

@@ -1,7 +1,7 @@
-// What recording costs a training step of a transformer: LibTorch, micro-batches, AdamW; the same
-// step with recording on and off in turn. Prints the medians, and what `Profiler End:` says.
-//   transformer_overhead [--cpu] [TURNS]
-// Exit code: 0 done, 2 could not, 77 there is no CUDA device, or no libtorch_cuda.so beside it.
+// Measures the cost of recording a training step of a transformer (LibTorch, micro-batches, AdamW):
+// the same step with recording on and off in turn. Prints the medians, and what `Profiler End:`
+// says. transformer_overhead [--cpu] [TURNS] Exit code: 0 done, 2 could not, 77 there is no CUDA
+// device, or no libtorch_cuda.so beside it.
 #include <c10/cuda/CUDAStream.h>
 #include <dlfcn.h>
 #include <torch/torch.h>

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The profiler alone, as somebody builds it who has a compiler and nothing else: no package is
-# found. Builds and installs it, and the C program of docs/profiler.md with it.
+# found. Builds and installs it, and builds the programs of docs/profiler.md with it.
 #   alone.sh CMAKE BUILD_DIR WORK_DIR
 set -euo pipefail
 cmake=$1 build=$2 work=$3
@@ -28,7 +28,7 @@ for language in c cpp; do
   echo "$language: recorded"
 done
 
-# What is not there is told where it is asked for.
+# A missing component is an error that says why it is missing.
 mkdir "$work/parser"
 cat > "$work/parser/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)

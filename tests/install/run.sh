@@ -1,14 +1,15 @@
 #!/bin/bash
-# The profiler as another project finds it: installs this build, then builds and runs the programs
-# beside this script, which are those of docs/profiler.md, and reads what they recorded.
+# The profiler as another project finds it. Installs this build, then builds and runs the programs
+# beside this script, which are those of docs/profiler.md, and reads the logs that they write.
 #   run.sh CMAKE BUILD_DIR WORK_DIR SANITIZERS [cuda]
 set -euo pipefail
 cmake=$1 build=$2 work=$3 sanitizers=$4 cuda=${5:-}
 here=$(cd "$(dirname "$0")" && pwd)
 
-# The program of a language in the documentation, to compare with.
-documented() { awk -v fence="\`\`\`$1" '$0 == "```" { on = 0 } on { print } $0 == fence { on = 1 }' \
-  "$here/../../docs/profiler.md"; }
+page=$here/../../docs/profiler.md
+# Program number $2 of the language $1 in the documentation, to compare with.
+documented() { awk -v fence="\`\`\`$1" -v wanted="$2" \
+  '$0 == "```" { on = 0 } on { print } $0 == fence { on = ++count == wanted }' "$page"; }
 
 # The programs are built by what built this tree, as there may be nothing else.
 CMAKE_GENERATOR=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
@@ -22,26 +23,37 @@ for file in bash-completion/completions/pipe-trace zsh/site-functions/_pipe-trac
   grep -q pipe-trace "$work/prefix/share/$file"
 done
 test -e "$(find "$work/prefix" -name libnccl-profiler-pipetrace.so)"
-# Every header finds what it includes: none is of the tests, which stay here.
+# Every header finds its includes: none is a header of the tests, which are not installed.
 (
   cd "$work/prefix/include/pipetrace"
   grep -rhoE '^#include "[^"]+"' . | cut -d'"' -f2 | sort -u | while read -r header; do
     test -e "$header" || { echo "the header $header is included, but not installed" >&2; exit 1; }
   done
 )
+# The documentation lists every kind of job.
+kinds=$(sed -n '/^enum pipetrace_kind/,/^}/s/^  \(PIPETRACE_[A-Z_]*\) = .*/\1/p' "$here/../../profiler/pipetrace.h"
+  sed -n '/^enum class JobKind/,/^}/s/^  \(k[A-Za-z]*\),.*/\1/p' "$here/../../trace/job_kind.h")
+test "$(wc -w <<< "$kinds")" -gt 30
+for kind in $kinds; do
+  grep -q "\`$kind\`" "$page" || { echo "docs/profiler.md does not list $kind" >&2; exit 1; }
+done
 for language in cpp c $cuda; do
   case $language in
     cuda) fence=c++ suffix=cpp lines=13 without= ;;
-    *) fence=$language suffix=$language lines=15 without=CUDAToolkit ;; # also of a CUDA build
+    *) fence=$language suffix=$language lines=15 without=CUDAToolkit ;; # in a CUDA build, too
   esac
-  documented $fence | diff -u - "$here/$language/record.$suffix"
+  documented $fence 1 | diff -u - "$here/$language/record.$suffix"
   "$cmake" -S "$here/$language" -B "$work/$language" -DCMAKE_PREFIX_PATH="$work/prefix" \
     ${without:+--no-warn-unused-cli -DCMAKE_DISABLE_FIND_PACKAGE_$without=ON} \
     ${sanitizers:+-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=$sanitizers} > "$work/$language.txt"
   "$cmake" --build "$work/$language" >> "$work/$language.txt"
   logs=$work/$language-logs
-  (cd "$work" && "./$language/record")
-  test ! -e "$work/logs" -a ! -e "$logs" # off unless it is switched on
+  (cd "$work" && "./$language/record" 2> "$work/stderr.txt")
+  test ! -e "$work/logs" -a ! -s "$work/stderr.txt" # off unless it is switched on
+  PIPETRACE_LOG_DIR=$logs "$work/$language/record" 2> "$work/stderr.txt"
+  test ! -e "$logs"
+  test "$(cat "$work/stderr.txt")" = "pipetrace: recording is off; set PIPETRACE=1 to record into\
+ $logs, or PIPETRACE=0 to leave this line out"
   PIPETRACE=1 PIPETRACE_LOG_DIR=$logs "$work/$language/record"
   test "$(grep -c 'Profiler Info: Job' "$logs/workerlog.0")" = 12
   grep -q 'Profiler End: written = '"$lines"', dropped = 0, errors = 0' "$logs/workerlog.0"
@@ -50,7 +62,32 @@ for language in cpp c $cuda; do
   test -s "$work/$language-summary.txt"
   echo "$language: recorded and read"
 done
-if [ -z "$cuda" ]; then # what to do about it is told where the part that needs CUDA is asked for
+
+# Two ranks of two steps, with two micro-batches each: every transfer has an arrow.
+for language in cpp c; do
+  documented $language 2 | diff -u - "$here/$language/two_ranks.$language"
+  logs=$work/$language-two-ranks-logs
+  PIPETRACE=1 PIPETRACE_LOG_DIR=$logs "$work/$language/two_ranks"
+  for rank in 0 1; do
+    if [ $rank = 0 ]; then send=send_forward recv=recv_backward; else send=send_backward recv=recv_forward; fi
+    log=$logs/workerlog.$rank
+    for kind in $send $recv; do
+      grep "type = $kind, .* peer = $((1 - rank)), bytes = 4096, job = " "$log" |
+        sed 's/.* job = \([0-9]*\),.*/\1/' > "$work/jobs.txt"
+      test "$(sort -u "$work/jobs.txt" | wc -l)" = 4
+      case $kind in *forward) job=forward ;; *) job=backward ;; esac
+      while read -r id; do grep -q "Info: .* type = $job, .* id = $id," "$log"; done < "$work/jobs.txt"
+    done
+    grep -q 'Profiler End: written = 20, dropped = 0, errors = 0' "$log"
+  done
+  "$work/prefix/bin/pipe-trace" "$logs" -o "$work/$language-two-ranks.json" > "$work/two-ranks.txt" 2>&1
+  grep -q '24 jobs, 16 transfers' "$work/two-ranks.txt"
+  # Arrows follow a micro-batch: from a job to its send, and on to the peer. Short receives may have none.
+  test "$(grep -o '"ph":"s"' "$work/$language-two-ranks.json" | wc -l)" -ge 16
+  echo "$language: two ranks recorded and read"
+done
+
+if [ -z "$cuda" ]; then # an error says what to do where the part that needs CUDA is wanted
   if "$cmake" -S "$here/cuda" -B "$work/without" -DCMAKE_PREFIX_PATH="$work/prefix" \
     > "$work/without.txt" 2>&1; then
     echo "found the component profiler_cuda in a build without CUDA" >&2

@@ -1,4 +1,4 @@
-// Programs that record at full speed and die: what is in the log and in the ring file afterwards.
+// Programs that record at full speed and die; checks the log and the ring file afterwards.
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -22,12 +22,12 @@
 namespace pipetrace {
 namespace {
 
-/// In memory that the parent shares: what the child has done.
+/// Counts of the child's calls, in memory that the parent shares.
 struct Progress {
   std::array<std::atomic<std::int64_t>, kMostLanes> begun;
 };
 
-/// What a child records before it comes to its end.
+/// The way in which a child records before its end.
 struct Load {
   std::int64_t jobs = 0;     ///< on each lane
   int lanes = 3;             ///< a thread each
@@ -104,7 +104,8 @@ struct Recovered {
   std::int64_t dropped = 0;
 };
 
-/// Reads what is left, and looks at every job: none twice, none wrong, none that never was.
+/// Reads the files that are left, and checks that no job is there twice, is wrong, or was never
+/// recorded.
 void check(const Crash& crash, Recovered& recovered) {
   Diagnostics diagnostics;
   const Timeline timeline = loadTimeline({crash.log.folder()}, {}, diagnostics);
@@ -143,7 +144,7 @@ int kills() {
 #endif
 }
 
-TEST(CrashTest, AKillAtFullSpeedLosesNoJobThatIsNotCounted) {
+TEST(CrashTest, AKillAtFullSpeedLosesOnlyOpenAndCountedJobs) {
   std::int64_t jobs = 0;
   std::int64_t dropped = 0;
   const bool all = std::getenv("PIPETRACE_KILLS") != nullptr;

@@ -19,8 +19,10 @@ def main():
                    if not name.startswith("PIPETRACE")}
     environment["LD_LIBRARY_PATH"] = str(library.parent)
     environment["PIPETRACE_LOG_DIR"] = str(folder)
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    off = subprocess.run([sys.executable, "-c", program], env=environment, check=True,
+                         stderr=subprocess.PIPE, text=True).stderr
     assert not folder.exists(), "off unless it is switched on"
+    assert "recording is off; set PIPETRACE=1 to record into " + str(folder) in off, off
     environment["PIPETRACE"] = "1"
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
     log = (folder / "workerlog.0").read_text()

@@ -20,10 +20,10 @@
 
 namespace pipetrace {
 
-/// Waits until the log thread has been round, so that it has taken what was recorded.
+/// Waits until the log thread has come round, so that it has taken all records.
 inline void awaitLogThread() { std::this_thread::sleep_for(std::chrono::milliseconds(150)); }
 
-/// A recorder whose lines are held, and what would be left of it.
+/// A recorder whose lines are held, and the files that it would leave.
 class LeftOver {
  public:
   static RecorderOptions options(const RecordedLog& log) {

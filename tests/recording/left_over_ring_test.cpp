@@ -1,6 +1,5 @@
-// What is read from the log and the ring file that a program leaves when it ends without closing
-// them. No program dies here: the files are copied while the recorder is open, which is all that a
-// kill would leave.
+// Reads the log and the ring file that a program leaves when it ends without closing them. No
+// program dies here: the files are copied while the recorder is open, as a kill would leave them.
 #include <gmock/gmock.h>
 
 #include <cstring>
@@ -45,7 +44,7 @@ std::string argument(const Timeline& timeline, const Event& event, std::string_v
   return "";
 }
 
-TEST(LeftOverRingTest, JobsThatWereNotWrittenAreReadAsIfTheyHadBeen) {
+TEST(LeftOverRingTest, UnwrittenJobsAreReadAsIfTheyWereInTheLog) {
   LeftOver left;
   left.job(left.compute, 5);
   left.job(left.send, 5, JobKind::kSendForward);
@@ -79,7 +78,7 @@ TEST(LeftOverRingTest, JobsThatWereNotWrittenAreReadAsIfTheyHadBeen) {
   EXPECT_EQ(argument(recovered, recovered.findTrack(0, "compute")->events[0], "action"), "2F3");
 }
 
-TEST(LeftOverRingTest, WhatIsInTheLogIsNotReadTwice) {
+TEST(LeftOverRingTest, JobsThatAreInTheLogAreNotReadTwice) {
   LeftOver left;
   for (int i = 0; i < 10; ++i) left.job(left.compute, i);
   left.job(left.send, 3, JobKind::kSendForward);
@@ -171,7 +170,7 @@ TEST(LeftOverRingTest, SamplesThatAreInTheLogAreNotReadTwice) {
   }
 }
 
-TEST(LeftOverRingTest, JobsOfADeviceThatHasNotToldTheirTimesAreUntimed) {
+TEST(LeftOverRingTest, JobsWithoutTimesFromTheirDeviceAreUntimed) {
   LeftOver left;
   auto owned = std::make_unique<ScriptedStream>();
   ScriptedStream& device = *owned;
@@ -202,7 +201,7 @@ TEST(LeftOverRingTest, ACleanCloseLeavesNoRingFile) {
   EXPECT_EQ(LeftOver::fileIn(left.original.folder()), "");
 }
 
-TEST(LeftOverRingTest, EachRunOfALogHasItsOwn) {
+TEST(LeftOverRingTest, EachRunOfALogHasItsOwnRingFile) {
   LeftOver left;
   left.job(left.compute, 1);
   left.die();
@@ -244,7 +243,7 @@ TEST(LeftOverRingTest, AnUnreadableRingFileIsAWarning) {
   EXPECT_THAT(ids(left.load(), "compute"), ElementsAre(1));
 }
 
-TEST(LeftOverRingTest, WhateverIsInTheFileNothingBreaks) {
+TEST(LeftOverRingTest, ARingFileWithAnyContentsBreaksNothing) {
   LeftOver left;
   left.job(left.compute, 1);
   left.recorder.flush();

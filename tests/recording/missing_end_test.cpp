@@ -1,4 +1,4 @@
-// What is said of a log that was not closed, and of what is missing for it.
+// The warnings about a log that was not closed, and about the records that it lacks.
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Of two jobs one is in the log, the other in the ring file.
+/// One of two jobs is in the log, the other in the ring file.
 struct HalfWritten : LeftOver {
   HalfWritten() {
     job(compute, 0);
@@ -28,7 +28,7 @@ struct HalfWritten : LeftOver {
     die();
   }
 
-  /// Read anew: what is said of the missing end.
+  /// Reads the files again; returns the warning about the missing end.
   Diagnostic saidOfTheEnd() {
     diagnostics = {};
     load();
@@ -39,7 +39,7 @@ struct HalfWritten : LeftOver {
   }
 };
 
-TEST(MissingEndTest, WhatIsSaidOfTheEndIsTrueWithAndWithoutTheRingFile) {
+TEST(MissingEndTest, TheWarningAboutTheEndIsTrueWithAndWithoutTheRingFile) {
   HalfWritten left;
   const Diagnostic with = left.saidOfTheEnd();
   EXPECT_THAT(with.message, HasSubstr("the program ended"));
@@ -50,7 +50,7 @@ TEST(MissingEndTest, WhatIsSaidOfTheEndIsTrueWithAndWithoutTheRingFile) {
   EXPECT_THAT(left.messages(), Not(Contains(HasSubstr("read from"))));
 }
 
-TEST(MissingEndTest, WhereRecordsWereLostItIsNotSaidThatOnlyOpenJobsAreMissing) {
+TEST(MissingEndTest, WhereRecordsWereLostTheWarningDoesNotSayThatOnlyOpenJobsAreMissing) {
   HalfWritten left;
   const std::string whole = left.ringBytes();
   ASSERT_THAT(left.saidOfTheEnd().advice, HasSubstr("only jobs that were open"));
@@ -74,19 +74,19 @@ TEST(MissingEndTest, WhereRecordsWereLostItIsNotSaidThatOnlyOpenJobsAreMissing) 
   EXPECT_THAT(left.messages(), Contains(HasSubstr("were dropped")));
 }
 
-TEST(MissingEndTest, StreamsWithoutRoomInTheRingFileAreTold) {
+TEST(MissingEndTest, StreamsWithoutRoomInTheRingFileAreReported) {
   HalfWritten left;
   const auto said = Contains(HasSubstr("2 streams found no room in this ring file"));
   EXPECT_THAT(left.messages(), Not(said));
   left.poke(offsetof(rf::FileHeader, lanesNotKept), std::uint64_t{2});
   EXPECT_EQ(left.load().eventCount(), 2u);
   EXPECT_THAT(left.messages(), said);
-  // Of an old file, whose Meta line was that long.
+  // The size of an older file's Meta line.
   left.poke(offsetof(rf::FileHeader, lanesNotKept), std::uint64_t{0x2c31203d20656c69});
   EXPECT_THAT(left.saidOfTheEnd().advice, HasSubstr("only jobs that were open"));
 }
 
-TEST(MissingEndTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
+TEST(MissingEndTest, WhetherTheProgramStillRunsIsReportedWhereItIsKnown) {
   LeftOver left;
   left.job(left.compute, 0);
   left.recorder.flush();
@@ -100,8 +100,8 @@ TEST(MissingEndTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
     return text;
   };
   const auto isRecording = [](const std::string& folder) {
-    Diagnostics told;
-    return loadTimeline({folder}, {}, told).ranks.at(0).isRecording;
+    Diagnostics diagnostics;
+    return loadTimeline({folder}, {}, diagnostics).ranks.at(0).isRecording;
   };
   const char* const maybe = "it still runs";
   EXPECT_THAT(said(left.original.folder()),
@@ -122,7 +122,7 @@ TEST(MissingEndTest, WhetherTheProgramStillRunsIsToldWhereItIsKnown) {
                     Not(HasSubstr(maybe))));
 }
 
-TEST(MissingEndTest, ThatAProgramRunsIsKnownAlsoOfARecorderThatGivesWay) {
+TEST(MissingEndTest, ARunningProgramIsRecognizedAlsoByARecorderThatGivesWay) {
   const RecordedLog log;
   RecorderOptions options = LeftOver::options(log);
   options.giveWay = [] {};

@@ -1,4 +1,4 @@
-// What a recorder does about other processes: one with the same log, children, a disk that is full.
+// Recorders and other processes: one with the same log, children, others that fill the disk.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sched.h>
@@ -29,7 +29,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A process that does `work`, ends with what it returns, and is gone with this object.
+/// A child process that runs `work` and exits with its result. The destructor kills it if it was
+/// not waited for.
 class Child {
  public:
   explicit Child(const std::function<int()>& work) : pid_(fork()) {
@@ -44,7 +45,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// What it returned; 128 + the number of the signal that ended it.
+  /// Its exit code; 128 + the number of the signal that ended it.
   int wait() {
     int status = 0;
     waitpid(pid_, &status, 0);
@@ -61,7 +62,7 @@ class Child {
   bool isWaitedFor_ = false;
 };
 
-/// Between a child and its parent: somebody waits until the other has come to a point.
+/// A point that one of a child and its parent waits for the other to reach.
 class Signal {
  public:
   Signal() { EXPECT_EQ(pipe2(ends_.data(), O_CLOEXEC), 0); }
@@ -126,7 +127,7 @@ TEST(OtherProcessesTest, ALogThatAnotherProcessWritesIsRefusedAndStaysWhole) {
   EXPECT_EQ(messageOf(open), "") << "it is free again";
 }
 
-TEST(OtherProcessesTest, AReaderThatAsksWhetherALogIsWrittenKeepsNoRecorderOut) {
+TEST(OtherProcessesTest, AReaderThatLooksWhetherALogIsWrittenKeepsNoRecorderOut) {
   RecordedLog log;
   { Recorder recorder(optionsFor(log)); }
   const Signal isLooking;
@@ -142,7 +143,7 @@ TEST(OtherProcessesTest, AReaderThatAsksWhetherALogIsWrittenKeepsNoRecorderOut) 
   EXPECT_EQ(reader.wait(), 0);
 }
 
-TEST(OtherProcessesTest, ARankThatIsStartedAgainAfterACrashHasItsLogEvenWhileAChildLivesOn) {
+TEST(OtherProcessesTest, ARankStartedAgainAfterACrashGetsItsLogEvenWhileAChildLivesOn) {
   RecordedLog log;
   const Signal hasChild;
   const Signal goOn;
@@ -171,7 +172,7 @@ TEST(OtherProcessesTest, ARankThatIsStartedAgainAfterACrashHasItsLogEvenWhileACh
   EXPECT_THAT(log.lines("id = 7"), SizeIs(1));
 }
 
-TEST(OtherProcessesTest, ARecorderThatGivesWayEndsBeforeTheNextOfItsProcessBeginsAndForNobodyElse) {
+TEST(OtherProcessesTest, ARecorderThatGivesWayEndsForTheNextOfItsProcessAndForNoOtherProcess) {
   RecordedLog log;
   std::unique_ptr<Recorder> first;
   RecorderOptions options = optionsFor(log);
@@ -191,10 +192,10 @@ TEST(OtherProcessesTest, ARecorderThatGivesWayEndsBeforeTheNextOfItsProcessBegin
                                                   HasSubstr("Meta"), HasSubstr("End")));
 }
 
-TEST(OtherProcessesTest, ARecorderThatIsAskedAndStaysSharesItsLogWithItsProcessOnly) {
+TEST(OtherProcessesTest, ARecorderThatDoesNotGiveWaySharesItsLogWithItsProcessOnly) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
-  options.giveWay = [] {};  // as another copy of this library, which nobody can ask
+  options.giveWay = [] {};  // as another copy of this library, which cannot be asked
   auto first = std::make_unique<Recorder>(options);
   options.giveWay = {};
   Recorder second(options);
@@ -233,7 +234,7 @@ TEST(OtherProcessesTest, AForkedChildRecordsNothingAndHarmsNothing) {
   EXPECT_EQ(log.number(kEnd, "errors"), 0);
 }
 
-TEST(OtherProcessesTest, AForkedChildMayCloseWhatItGotThroughC) {
+TEST(OtherProcessesTest, AForkedChildMayCloseARecorderOfTheCHeader) {
   RecordedLog log;
   pipetrace_options options;
   pipetrace_options_init(&options);
@@ -281,7 +282,7 @@ void fill(const std::string& folder) {
   close(file);
 }
 
-/// Makes a disk of its own, which nobody else sees and which ends with the process, in `folder`.
+/// Mounts a disk at `folder` that only this process sees, and that ends with it.
 bool mountSmallDisk(const std::string& folder) {
   if (unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
   mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);

@@ -29,6 +29,7 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     library.pipetrace_error.restype = ctypes.c_char_p
     library.pipetrace_begin.restype = ctypes.c_int64
+    library.pipetrace_next_job_id.restype = ctypes.c_int64
 
     options = Options()
     library.pipetrace_options_init(ctypes.byref(options))
@@ -39,13 +40,19 @@ def main():
     assert library.pipetrace_open(ctypes.byref(options), ctypes.byref(recorder)) == 0, \
         library.pipetrace_error()
     compute = library.pipetrace_add_stream(recorder, b"compute")
+    numbers = []
     for step in range(3):
         job = Job()
         library.pipetrace_job_init(ctypes.byref(job), 1)
         assert job.size == ctypes.sizeof(job), "the struct of the C header is another one"
         job.step, job.micro_batch = step, step + 10
-        assert library.pipetrace_begin(recorder, compute, ctypes.byref(job)) == step
+        if step == 1:
+            job.id = library.pipetrace_next_job_id(recorder)
+        given = job.id
+        numbers.append(library.pipetrace_begin(recorder, compute, ctypes.byref(job)))
+        assert given in (-1, numbers[-1]), (given, numbers)
         library.pipetrace_end(recorder, compute)
+    assert len(set(numbers)) == 3 and min(numbers) >= 0, numbers
     assert library.pipetrace_close(recorder) == 0, library.pipetrace_error()
 
     text = (folder / "workerlog.3").read_text()

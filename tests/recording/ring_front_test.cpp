@@ -1,4 +1,4 @@
-// What a left-over ring file says besides its jobs: of clocks, texts, losses and the process.
+// The contents of a left-over ring file besides its jobs: clocks, texts, losses and the process.
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ ring_format::FileHeader headerOf(const LeftOver& left) {
   return header;
 }
 
-/// The CPU, whose times nobody learns until it says so.
+/// A CPU stream whose times are not known until the test says so.
 class LateStream : public DeviceStream {
  public:
   bool marksTicks() const noexcept override { return true; }
@@ -35,7 +35,7 @@ class LateStream : public DeviceStream {
   CpuStream cpu_;
 };
 
-TEST(RingFrontTest, TimesThatNobodyHadAskedForFollowTheClocksComparisons) {
+TEST(RingFrontTest, UnresolvedTimesFollowTheComparisonsOfClocks) {
   LeftOver left;
   auto owned = std::make_unique<LateStream>();
   LateStream& stream = *owned;
@@ -57,7 +57,7 @@ TEST(RingFrontTest, TimesThatNobodyHadAskedForFollowTheClocksComparisons) {
   EXPECT_LE(std::llabs(found.end - expected.end), kRounding);
 }
 
-TEST(RingFrontTest, ATextThatGaveItsPlaceToAnotherIsTheOther) {
+TEST(RingFrontTest, ATextWhoseAddressWasReusedIsTheNewText) {
   LeftOver left;
   std::string action = "1F2";
   const auto record = [&](std::int64_t id) {
@@ -104,7 +104,7 @@ TEST(RingFrontTest, JobsWhoseTimesAreLostAreCounted) {
   EXPECT_EQ(left.load().ranks.at(0).dropped, 3);
 }
 
-TEST(RingFrontTest, ItsProcessIsTheOneThatRecords) {
+TEST(RingFrontTest, TheProcessIsTheOneThatRecords) {
   LeftOver left;
   left.die();
   EXPECT_EQ(headerOf(left).pid, getpid());

@@ -1,4 +1,4 @@
-// The ring file of a process that records as fast as it can: what is read of it is whole.
+// The ring file of a process that records as fast as it can: every job that is read is whole.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -87,7 +87,7 @@ TEST(RingSnapshotTest, NoJobIsTornHoweverFastItsSlotIsUsedAgain) {
   EXPECT_GT(jobs, 0u);
 }
 
-TEST(RingSnapshotTest, AJobThatGetsItsTimesOrLeavesBeforeTheLogWasReadIsKnownByThat) {
+TEST(RingSnapshotTest, AJobThatGetsItsTimesOrLeavesTheRingBeforeTheLogIsReadIsNoticed) {
   LeftOver left;
   for (int i = 5; i < 9; ++i) left.job(left.compute, i);
   left.die();
@@ -106,7 +106,7 @@ TEST(RingSnapshotTest, AJobThatGetsItsTimesOrLeavesBeforeTheLogWasReadIsKnownByT
   left.poke(timesAt(1), ring_format::Times{.begin = 10, .end = 20, .sequence = 2, .reserved = 0});
   EXPECT_TRUE(snapshot.settle()) << "the first has left: the log is to be read on";
   left.poke(freedAt, std::uint64_t{2});
-  EXPECT_FALSE(snapshot.settle()) << "the second may be in the log, where its times tell";
+  EXPECT_FALSE(snapshot.settle()) << "the second may be in the log, which has its times";
 
   std::string whyNot;
   const auto contents = readRing(snapshot.bytes(), whyNot);

@@ -1,4 +1,4 @@
-// Logs and ring files that are read while their program records: what had ended before is there,
+// Logs and ring files that are read while their program records: each job that had ended is there
 // once, and as it was.
 #include <gmock/gmock.h>
 
@@ -90,14 +90,14 @@ void readMeanwhile(const Load& load, int times) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(RunningRecorderTest, ALogThatGrowsHoldsEachJobThatHadEndedOnce) {
+TEST(RunningRecorderTest, AGrowingLogHoldsEachEndedJobOnce) {
   for (int round = 0; round < 4; ++round) {
     readMeanwhile({.ringSlots = 1 << 14, .pauseEvery = 500, .most = kMost}, 3);
     if (HasFatalFailure()) return;
   }
 }
 
-TEST(RunningRecorderTest, ARingThatOverflowsWhileItIsReadHoldsNoJobThatIsNone) {
+TEST(RunningRecorderTest, ARingThatOverflowsWhileItIsReadShowsNoWrongJob) {
   for (int round = 0; round < 4; ++round) {
     readMeanwhile({.ringSlots = 256, .most = kMost}, 2);
     if (HasFatalFailure()) return;
