@@ -83,8 +83,7 @@ class StragglerPlacer {
     for (const auto& [group, numbers] : tids) isNumbered = isNumbered && numbers.size() == 1;
     int next = trace_.firstRank;
     for (const auto& [group, numbers] : tids) {
-      const int rank =
-          isNumbered ? trace_.firstRank + static_cast<int>(*numbers.begin()) : next++;
+      const int rank = isNumbered ? trace_.firstRank + static_cast<int>(*numbers.begin()) : next++;
       ranks_[group] = rank;
       highestRank_ = std::max(highestRank_, rank);
     }
