@@ -30,7 +30,7 @@ class Inferred {
   std::string text_;
 };
 
-/// What the jobs of one rank say of the events on its other lanes.
+/// Finds the job of a rank that an event on another of its lanes belongs to.
 class JobsOfRank {
  public:
   explicit JobsOfRank(const Track* compute) {
@@ -58,7 +58,7 @@ class JobsOfRank {
     return found != byId_.end() && found->first == id ? found->second : nullptr;
   }
 
-  /// The last job that began by then, or the first of all.
+  /// The last job that began at `time` or earlier; the first of all if there is none.
   const Event* at(Nanoseconds time) const {
     if (jobs_ == nullptr || jobs_->empty()) return nullptr;
     const auto next = std::partition_point(jobs_->begin(), jobs_->end(),
@@ -68,11 +68,12 @@ class JobsOfRank {
 
  private:
   const std::vector<Event>* jobs_ = nullptr;
-  bool isById_ = false;  // the jobs come in the order of their ids, as most logs have them
-  std::vector<std::pair<std::int64_t, const Event*>> byId_;  // else
+  bool isById_ = false;  // the jobs are in the order of their ids, as in most logs
+  std::vector<std::pair<std::int64_t, const Event*>> byId_;  // empty if isById_
 };
 
-/// The compute lane, or, of a rank that has none of that name, a lane with compute jobs.
+/// Whether it is the rank's compute lane. In a rank without a lane of that name, lanes with compute
+/// jobs are.
 bool holdsTheJobs(const Timeline& timeline, const Track& track) {
   if (track.lane == kComputeLane) return true;
   return timeline.findTrack(track.rank, kComputeLane) == nullptr &&
@@ -81,7 +82,8 @@ bool holdsTheJobs(const Timeline& timeline, const Track& track) {
 }
 
 void completeSteps(Timeline& timeline, int threads, Inferred& inferred) {
-  // It is one run, even where only one rank's log says it; PaddlePaddle's script takes the highest.
+  // All ranks have the same first step, even where only one log gives it. PaddlePaddle's script
+  // takes the highest.
   std::int32_t first = 0;
   for (const auto& [rank, info] : timeline.ranks) {
     first = std::max(first, info.firstStep.value_or(0));
@@ -97,7 +99,7 @@ void completeSteps(Timeline& timeline, int threads, Inferred& inferred) {
   }
   if (!cut.empty()) {
     inferred.add("steps of " + ranksText(cut) +
-                 " (one begins where the first job's type comes again with micro-batch 0)");
+                 " (a step begins where the first job's type comes again with micro-batch 0)");
   }
 }
 
@@ -170,7 +172,7 @@ bool completeStages(Track& track, const Topology::Place& place,
   return looped;
 }
 
-/// What is said about the stages of the ranks.
+/// The inferences about stages to report.
 struct StageFindings {
   bool looped = false;
   std::vector<int> unplaced;

@@ -72,7 +72,7 @@ TEST(CompleteTimeline, WithoutLrTheFirstForwardOpensAStep) {
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
 }
 
-TEST(CompleteTimeline, DefaultJobsOpenNoStepAndStayWithTheOneBefore) {
+TEST(CompleteTimeline, DefaultJobsOpenNoStepAndBelongToTheOneBefore) {
   HandMadeTimeline made;
   Nanoseconds now = 0;
   for (const JobKind kind : {kDefault, kLr, kForward, kDefault, kLr, kForward}) {
@@ -83,7 +83,7 @@ TEST(CompleteTimeline, DefaultJobsOpenNoStepAndStayWithTheOneBefore) {
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 0, 0, 1, 1));
 }
 
-TEST(CompleteTimeline, ChunksAreTypesOfTheirOwn) {
+TEST(CompleteTimeline, JobsOfAnotherChunkHaveAnotherType) {
   HandMadeTimeline made;
   Nanoseconds now = 0;
   for (const int chunk : {0, 1, 0, 1}) {
@@ -94,7 +94,7 @@ TEST(CompleteTimeline, ChunksAreTypesOfTheirOwn) {
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 1, 1));
 }
 
-TEST(CompleteTimeline, SubJobsAreTypesOfTheirOwn) {
+TEST(CompleteTimeline, JobsOfAnotherPartHaveAnotherType) {
   HandMadeTimeline made;
   Nanoseconds now = 0;
   for (const int part : {0, 1, 0, 1}) {
@@ -116,7 +116,7 @@ TEST(CompleteTimeline, ReceivesAmongTheJobsOpenNoStep) {
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 0, 0, 1));
 }
 
-TEST(CompleteTimeline, UnknownTypesAreToldApartByTheirText) {
+TEST(CompleteTimeline, UnknownTypesDifferByTheirText) {
   HandMadeTimeline made;
   Nanoseconds now = 0;
   for (const char* name : {"fetch", "embed", "fetch", "embed"}) {
@@ -127,7 +127,7 @@ TEST(CompleteTimeline, UnknownTypesAreToldApartByTheirText) {
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 1, 1));
 }
 
-TEST(CompleteTimeline, GivenStepsStayAndGapsTakeTheStepBefore) {
+TEST(CompleteTimeline, GivenStepsStayAndJobsWithoutOneTakeTheStepBefore) {
   HandMadeTimeline made;
   Nanoseconds now = 0;
   for (const int step : {-1, 7, -1, -1, 8, -1}) {
@@ -141,7 +141,7 @@ TEST(CompleteTimeline, GivenStepsStayAndGapsTakeTheStepBefore) {
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(7, 7, 7, 7, 8, 8));
 }
 
-TEST(CompleteTimeline, TransfersTakeStepStageAndChunkOfTheirJobOrTheStepOfTheirTime) {
+TEST(CompleteTimeline, TransfersTakeTheNumbersOfTheirJobOrTheStepOfTheirTime) {
   HandMadeTimeline made;
   Event& first = made.add(0, kForward, 10, 20, 4);
   first.job = 100;
@@ -220,7 +220,7 @@ TEST(CompleteTimeline, WithoutMetaRanksThatSendToEachOtherAreAPipeline) {
   EXPECT_EQ(made.timeline.findTrack(3, kComputeLane)->events[0].stage, 1);
 }
 
-TEST(CompleteTimeline, TheOnlyRankOfARunIsItsPipelineAndNothingIsSaidOfThat) {
+TEST(CompleteTimeline, TheOnlyRankOfARunIsAPipelineWithoutANote) {
   const auto told = [](std::optional<int> worldSize) {
     HandMadeTimeline made;
     made.add(0, kForward, 0, 1, 0);
@@ -236,7 +236,7 @@ TEST(CompleteTimeline, TheOnlyRankOfARunIsItsPipelineAndNothingIsSaidOfThat) {
   EXPECT_THAT(told(std::nullopt), testing::ElementsAre(testing::HasSubstr("1 pipeline of rank 0")));
 }
 
-TEST(CompleteTimeline, TooFewMessagesToTellPipelinesApartMeanOnePipeline) {
+TEST(CompleteTimeline, TooFewMessagesToSeparatePipelinesMeanOnePipeline) {
   HandMadeTimeline made;
   for (const int rank : {0, 1, 2}) made.add(rank, kForward, 0, 1, 0);
   made.add(0, kSendForward, 0, 1, 0, 0, kSendLane).peer = 1;
@@ -267,7 +267,7 @@ TEST(CompleteTimeline, ChunksFollowFromStages) {
   EXPECT_EQ(made.timeline.findTrack(0, kComputeLane)->events[1].chunk, 1);
 }
 
-TEST(CompleteTimeline, AsManyStagesAsRanksMeanOneEachAndNothingIsInferred) {
+TEST(CompleteTimeline, AsManyStagesAsRanksMeanOneStagePerRankWithoutInference) {
   HandMadeTimeline made;
   for (const int rank : {0, 1}) {
     made.add(rank, kForward, 0, 1, 0);
@@ -278,12 +278,12 @@ TEST(CompleteTimeline, AsManyStagesAsRanksMeanOneEachAndNothingIsInferred) {
   EXPECT_TRUE(complete(made.timeline).empty());
   EXPECT_EQ(made.timeline.findTrack(1, kComputeLane)->events[0].stage, 1);
   EXPECT_FALSE(summarize(made.timeline).topologyInferred);
-  // Jobs that name a second chunk speak against it.
+  // Jobs that name a second chunk contradict that.
   for (Track& track : chunked.tracks) track.events[0].chunk = 1;
   EXPECT_FALSE(complete(chunked).empty());
 }
 
-TEST(CompleteTimeline, RankOfOnePipelineKeepsItsPlaceWhenOtherLogsAreMissing) {
+TEST(CompleteTimeline, ARankOfTheOnlyPipelineKeepsItsPlaceWhenOtherLogsAreMissing) {
   HandMadeTimeline made;
   made.add(2, kForward, 0, 1, 0);
   made.timeline.ranks[2].numStages = 4;
@@ -293,7 +293,7 @@ TEST(CompleteTimeline, RankOfOnePipelineKeepsItsPlaceWhenOtherLogsAreMissing) {
   EXPECT_EQ(made.timeline.findTrack(2, kComputeLane)->events[0].stage, 2);
 }
 
-TEST(CompleteTimeline, RankOfOneOfSeveralPipelinesWithMissingLogsHasNoStage) {
+TEST(CompleteTimeline, ARankOfOneOfSeveralPipelinesHasNoStageWhenLogsAreMissing) {
   HandMadeTimeline made;
   made.add(5, kForward, 0, 1, 0);
   RankInfo& info = made.timeline.ranks[5];
@@ -307,7 +307,7 @@ TEST(CompleteTimeline, RankOfOneOfSeveralPipelinesWithMissingLogsHasNoStage) {
   EXPECT_EQ(diagnostics.list()[1].advice, "read the logs of all ranks together");
 }
 
-TEST(CompleteTimeline, NonsenseInMetaIsPassedOver) {
+TEST(CompleteTimeline, NonsenseInMetaIsIgnored) {
   for (const int nonsense : {0, -3, 2'000'000'000}) {
     HandMadeTimeline made;
     made.add(0, kForward, 0, 1, 0).chunk = 30000;
@@ -320,7 +320,7 @@ TEST(CompleteTimeline, NonsenseInMetaIsPassedOver) {
   }
 }
 
-TEST(CompleteTimeline, SimulatedRunWithoutItsStepsStagesAndMetaIsCompletedToTheSame) {
+TEST(CompleteTimeline, ASimulatedRunWithoutStepsStagesAndMetaIsCompletedToTheOriginal) {
   Costs costs = Costs::equal(4, {10, 20});
   costs.lr = 1;
   costs.optimizer = 5;

@@ -12,7 +12,7 @@ bool isJob(const Track& track, const Event& event) {
   return track.lane == kComputeLane || isComputeLane(event.kind);
 }
 
-/// The one value that all ranks say; nothing when one says nothing or another one.
+/// The value that all ranks give; nothing if one of them gives none or another one.
 template <typename Get>
 std::optional<int> agreedOn(const Timeline& timeline, const Get& get) {
   std::optional<int> agreed;
@@ -64,7 +64,7 @@ StatedTopology statedTopology(const Timeline& timeline) {
   const auto stages = agreedOn(timeline, [](const RankInfo& info) { return info.numStages; });
   const auto worldSize = agreedOn(timeline, [](const RankInfo& info) { return info.worldSize; });
   if (topology.chunks && *topology.chunks < 1) topology.chunks.reset();
-  if (!topology.chunks && stages && stages == worldSize) topology.chunks = 1;  // a rank per stage
+  if (!topology.chunks && stages && stages == worldSize) topology.chunks = 1;  // one stage per rank
   if (stages && topology.chunks && *stages >= 1 && *stages % *topology.chunks == 0) {
     topology.pipelineRanks = *stages / *topology.chunks;
   }

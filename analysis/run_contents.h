@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-/// How the ranks are arranged, as far as logs and options say it. Nothing in it is inferred.
+/// The arrangement of the ranks, as far as logs and options give it. Nothing in it is inferred.
 struct StatedTopology {
   std::optional<int> pipelineRanks;  ///< ranks of one pipeline: "pp"
   std::optional<int> replicas;       ///< pipelines: "dp"
@@ -18,23 +18,24 @@ struct StatedTopology {
   bool isUnknown() const { return !pipelineRanks && !replicas && !chunks; }
 };
 
-/// What the times of a run are, as far as its logs say it.
+/// The clocks of a run's times, as far as its logs describe them.
 struct StatedClock {
-  std::vector<std::string> sources;  ///< `clock` of `Profiler Meta:`, each once, in their order
-  bool hasReadings = false;          ///< any rank was compared with rank 0's clock
-  bool aligned = false;              ///< all such ranks are in rank 0's clock
-  Nanoseconds bound = 0;             ///< widest bound of a reading; an offset is that exact
+  std::vector<std::string>
+      sources;               ///< `clock` of `Profiler Meta:`, each once, in the order of ranks
+  bool hasReadings = false;  ///< a rank's clock was compared with rank 0's
+  bool aligned = false;      ///< all ranks with a comparison are in rank 0's clock
+  Nanoseconds bound = 0;     ///< widest bound of a reading: offsets are exact to within it
 
   bool isUnknown() const { return sources.empty() && !hasReadings; }
 };
 
-/// What is in a timeline: the counts of `pipe-trace info`.
+/// The contents of a timeline: the counts of `pipe-trace info`.
 struct RunContents {
-  std::int64_t ranks = 0;   ///< with an event or a counter sample
-  std::int64_t runs = 1;    ///< in the log that holds most of them; in the timeline is one of them
-  std::int64_t steps = 0;   ///< that compute jobs belong to, those of all replicas counted once
-  std::int64_t jobs = 0;    ///< events of the compute lanes, and of their kinds on other lanes
-  std::int64_t events = 0;  ///< all of them: jobs, transfers, kernels, bubbles, ...
+  std::int64_t ranks = 0;     ///< with an event or a counter sample
+  std::int64_t runs = 1;      ///< in the log that has the most; the timeline holds one run
+  std::int64_t steps = 0;     ///< with compute jobs; a step of several replicas counts once
+  std::int64_t jobs = 0;      ///< events of the compute lanes, and of the same kinds on other lanes
+  std::int64_t events = 0;    ///< all of them: jobs, transfers, kernels, bubbles, ...
   std::int64_t counters = 0;  ///< samples that are finite numbers
   Timeline::Span span;        ///< first begin and last end, since the Unix epoch
   StatedTopology topology;
@@ -43,7 +44,7 @@ struct RunContents {
 
 StatedTopology statedTopology(const Timeline& timeline);
 
-/// Of a completed timeline (completeTimeline()).
+/// The contents of a completed timeline (completeTimeline()).
 RunContents contentsOf(const Timeline& timeline);
 
 }  // namespace pipetrace

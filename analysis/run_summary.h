@@ -9,10 +9,10 @@
 
 namespace pipetrace {
 
-/// One rank's share of one step. busy + idle = the step's window.
+/// One rank in one step. busy + idle = the step's window.
 struct RankStep {
   int rank = 0;
-  Nanoseconds busy = 0;  ///< union of its compute jobs inside the window, of any step
+  Nanoseconds busy = 0;  ///< union of its compute jobs of any step inside the window
   Nanoseconds idle = 0;
 };
 
@@ -20,7 +20,7 @@ struct RankStep {
 struct StepSummary : StepWindow {
   double bubbleRatio = 0;       ///< 1 − Σ busy / (ranks · window)
   double spanBubble = 0;        ///< (longest rank's last end − first start − work) / that span
-  std::vector<RankStep> ranks;  ///< those with a compute job in the run
+  std::vector<RankStep> ranks;  ///< the ranks that have a compute job in the run
 };
 
 /// One rank over all steps.
@@ -32,7 +32,7 @@ struct RankSummary {
   double bubbleRatio = 0;  ///< idle / (busy + idle)
 };
 
-/// What a run did, in the definitions of docs/metrics.md.
+/// The metrics of a run, as docs/metrics.md defines them.
 struct RunSummary {
   std::vector<StepSummary> steps;  ///< by replica, then step
   std::vector<RankSummary> ranks;
@@ -40,20 +40,20 @@ struct RunSummary {
   bool topologyInferred = false;
 };
 
-/// Gives every event a step where the log gave none (cut as PaddlePaddle's script cuts them), and
-/// stage and chunk where they follow from the topology; says in `diagnostics` what it inferred, in
-/// one note, and warns when the ranks are not those of one whole run (checkRankAgreement) or a step
-/// lacks jobs (findIncompleteSteps). On so many threads (0: one per core), which make no difference
-/// to the result.
+/// Completes what the logs did not give: the steps of events (cut as PaddlePaddle's script cuts
+/// them), and stages and chunks where they follow from the topology. `diagnostics` gets one note
+/// about everything that was inferred. It also warns when the ranks are not those of one whole run
+/// (checkRankAgreement) or a step lacks jobs (findIncompleteSteps). Uses that many threads (0: one
+/// per core), which makes no difference to the result.
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads = 1);
 
-/// Sums up a completed timeline, on so many threads, which makes no difference to the result.
-/// Bubble events in it are ignored.
+/// The metrics of a completed timeline. Ignores bubble events in it. Uses that many threads, which
+/// makes no difference to the result.
 RunSummary summarize(const Timeline& timeline, int threads = 1);
 
 /// Appends each rank's idle time inside the steps' windows as events of the lane "bubbles"
-/// (class unknown) of a sorted timeline, replacing those there. Their durations add up to each
-/// RankStep's idle. The windows of a replica do not overlap.
+/// (class unknown) of a sorted timeline, in place of older ones. Their durations add up to the idle
+/// time of each RankStep. The windows of a replica must not overlap.
 void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads = 1);
 
 }  // namespace pipetrace

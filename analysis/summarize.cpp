@@ -13,14 +13,14 @@
 namespace pipetrace {
 namespace {
 
-/// Of doubles: times ranks, a window that begins at a clock's zero does not fit 64 bits.
+/// Divides doubles: a window that begins at a clock's zero, times ranks, does not fit 64 bits.
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
 
 double ratio(Nanoseconds part, Nanoseconds whole) {
   return ratio(static_cast<double>(part), static_cast<double>(whole));
 }
 
-/// What one rank did in one step.
+/// The work of one rank in one step.
 struct RankWork {
   Interval span{kNsMax, kNsMin};  // of its compute jobs
   Nanoseconds work = 0;           // length of their union
@@ -28,14 +28,14 @@ struct RankWork {
   StepTimes times;
 };
 
-/// What all ranks of a pipeline did in one step.
+/// The work of all ranks of a pipeline in one step.
 struct StepWork {
   StepTimes times;
-  Nanoseconds longest = 0;     // of the ranks' own spans ...
-  Nanoseconds workOfThat = 0;  // ... and what the first rank with that span worked
+  Nanoseconds longest = 0;     // longest span of a rank
+  Nanoseconds workOfThat = 0;  // work of the first rank with the longest span
 };
 
-/// Adds the next compute job in the order of their begins.
+/// Adds a compute job. Jobs must come in the order of their begins.
 void addCompute(RankWork& rank, const Event& job) {
   rank.span.begin = std::min(rank.span.begin, job.begin);
   rank.span.end = std::max(rank.span.end, job.end);
@@ -63,7 +63,7 @@ void add(StepWork& step, const RankWork& rank) {
   step.workOfThat = rank.work;
 }
 
-/// By step, over all ranks of a pipeline.
+/// The work in each step, over all ranks of a pipeline.
 std::vector<PerStep<StepWork>::Entry> workOf(const Timeline& timeline,
                                              const std::vector<int>& ranks, int threads) {
   PerStep<StepWork> steps;

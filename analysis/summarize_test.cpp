@@ -75,7 +75,7 @@ TEST(Summarize, RankThatIsAlreadyInTheNextStepIsNotIdle) {
   EXPECT_EQ(second.ranks[1].busy, 18);
 }
 
-TEST(Summarize, OptimizerThatComesFirstDoesNotBeginTheStep) {
+TEST(Summarize, AnOptimizerThatComesFirstDoesNotBeginTheStep) {
   HandMadeTimeline made;
   made.add(0, kOptimizer, 0, 5, 0);
   made.add(0, kForward, 10, 20, 0);
@@ -176,7 +176,7 @@ TEST(Summarize, JobsWithoutDurationLeaveARatioOfZero) {
 }
 
 /// idle / (busy + idle) = (p - 1) / (m + p - 1), in whole numbers.
-TEST(Summarize, BubbleRatioOfSimulatedPlansIsThatOfTheory) {
+TEST(Summarize, BubbleRatioOfSimulatedPlansEqualsItsFormula) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 1; m <= 16; ++m) {
       for (const auto build : {fThenB, gPipe, oneFOneB}) {
@@ -200,13 +200,13 @@ TEST(Summarize, BubbleRatioOfSimulatedPlansIsThatOfTheory) {
   }
 }
 
-TEST(Summarize, SpanBubbleOfSimulatedOneFOneBIsThatOfItsLongestRank) {
+TEST(Summarize, SpanBubbleOfSimulated1F1BIsThatOfItsLongestRank) {
   Simulation run = simulate(oneFOneB(4, 8), Costs::equal(4, {1, 2}));
   // Rank 0 spans all 33 and works 24.
   EXPECT_DOUBLE_EQ(summaryOf(run.timeline).steps[0].spanBubble, 9.0 / 33);
 }
 
-TEST(Summarize, OptimizerAndLrAreInTheWindowsButNoWork) {
+TEST(Summarize, OptimizerAndLrAreInsideTheWindowButAreNoWork) {
   Costs costs = Costs::equal(4, {10, 20});
   costs.lr = 1;
   costs.optimizer = 5;

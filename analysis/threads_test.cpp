@@ -10,8 +10,8 @@
 namespace pipetrace {
 namespace {
 
-/// Ranks of two pipelines with overlapping jobs of several steps on several lanes, in which much is
-/// missing that completeTimeline() fills in.
+/// Ranks of two pipelines with overlapping jobs of several steps on several lanes. Many fields are
+/// left for completeTimeline() to fill in.
 Timeline patchyTimeline(std::uint32_t seed) {
   using enum JobKind;
   constexpr JobKind kKinds[] = {kForward,   kBackward,    kBackwardWeight, kRecompute,
@@ -37,7 +37,7 @@ Timeline patchyTimeline(std::uint32_t seed) {
   return std::move(made.timeline);
 }
 
-/// Everything that the analysis says about a timeline and puts into it.
+/// All diagnostics, metrics and bubbles that the analysis makes of a timeline.
 std::string analysed(Timeline timeline, int threads) {
   std::ostringstream text;
   Diagnostics diagnostics;

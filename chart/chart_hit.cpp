@@ -18,7 +18,7 @@ std::optional<ChartHit> hitIn(const LaneIndex& lane, const ChartView& view, int 
   for (std::size_t i = first; i < lane.size() && lane[i].begin < end; ++i) {
     const Event& event = lane[i];
     const bool isCell = event.duration() >= axis.durationOf(kMinCellWidth);
-    // A cell covers whole pixels and is drawn over what shares its first one.
+    // A cell covers whole pixels; it is drawn over other events in its first pixel.
     if (isCell && axis.xOf(event.begin) <= x && x < axis.xOf(event.end)) {
       return ChartHit{0, &event, 1, {}, 0};
     }

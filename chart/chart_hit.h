@@ -6,16 +6,16 @@
 
 namespace pipetrace {
 
-/// What lies under a pixel.
+/// The event or events under a pixel.
 struct ChartHit {
   std::size_t row = 0;
-  const Event* event = nullptr;  ///< of several, the one that lasts longest
+  const Event* event = nullptr;  ///< the longest of several
   std::size_t count = 0;         ///< events that share the pixel
-  LaneLoad load;                 ///< of the pixel, when they are several
-  Nanoseconds span = 0;          ///< time that the pixel stands for, when they are several
+  LaneLoad load;                 ///< the load of the pixel, if there are several
+  Nanoseconds span = 0;          ///< time that the pixel covers, if there are several
 };
 
-/// The job at (x, y) of the canvas, or else the bubble; nothing where neither is.
+/// The job at (x, y) of the canvas, else the bubble there; nothing if there is neither.
 std::optional<ChartHit> hitAt(const ChartView& view, int x, int y);
 
 }  // namespace pipetrace

@@ -52,7 +52,7 @@ TEST(ChartHitTest, AnIdleStretchHitsItsBubble) {
   EXPECT_EQ(hit->event, &bubble);
 }
 
-TEST(ChartHitTest, GapsBetweenRowsAndOutsideHitNothing) {
+TEST(ChartHitTest, PointsBetweenAndOutsideTheRowsHitNothing) {
   const Chart chart({.ranks = 2, .steps = 1});
   const ChartView view = chart.view();
   EXPECT_FALSE(hitAt(view, 500, view.yOf(chart.layout[0].bottom())));
@@ -61,7 +61,7 @@ TEST(ChartHitTest, GapsBetweenRowsAndOutsideHitNothing) {
   EXPECT_FALSE(hitAt(view, view.xOf(chart.model.span().begin) - 3, view.yOf(chart.layout[0].top)));
 }
 
-TEST(ChartHitTest, APixelOfManyJobsSaysHowManyAndHowFull) {
+TEST(ChartHitTest, APixelOfManyJobsHasTheirNumberAndItsLoad) {
   const Chart chart({.ranks = 2, .microBatches = 16, .steps = 400}, 300);
   const ChartView view = chart.view();
   const auto hit = hitAt(view, 100 + 150, view.yOf(chart.layout[0].top + 3));
@@ -84,7 +84,7 @@ TEST(ChartHitTest, APixelOfManyJobsSaysHowManyAndHowFull) {
   EXPECT_EQ(hit->event->duration(), longest);
 }
 
-TEST(ChartHitTest, ScrollingMovesTheRows) {
+TEST(ChartHitTest, ScrollingMovesTheRowsUnderThePoint) {
   const Chart chart({.ranks = 4, .steps = 1});
   ChartView view = chart.view();
   view.scrollY = chart.layout[3].top;

@@ -33,7 +33,7 @@ std::vector<LaneIndex> indexOf(const std::vector<Event>& events) {
   return lanes;
 }
 
-/// "stage 2", "stages 0, 4", "stages 0 to 7" of the compute jobs; empty when none says.
+/// "stage 2", "stages 0, 4", "stages 0 to 7" of the compute jobs; empty if they have none.
 std::string stagesOf(std::span<const Track> tracks) {
   std::set<std::int32_t> stages;
   for (const Track& track : tracks) {
@@ -57,7 +57,7 @@ std::string stagesOf(std::span<const Track> tracks) {
   return text;
 }
 
-/// The value that `numerator` of `denominator` values are less than; sorts a part of them.
+/// The quantile numerator / denominator of the values. Sorts a part of them.
 Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
                      std::size_t denominator) {
   const auto at =

@@ -10,9 +10,9 @@
 
 namespace pipetrace {
 
-/// What there is to draw of a timeline, apart from any size on the screen: rows in the order of
-/// rank and lane, each with its index, the steps, the legend. Building it takes time proportional
-/// to the number of events; drawing from it does not. Refers to the timeline, which must be sorted,
+/// The contents of a chart, whatever its size on the screen: rows in the order of rank and lane,
+/// each with its index, and the steps and the legend. Building it takes time proportional to the
+/// number of events; drawing from it does not. Refers to the timeline, which must be sorted,
 /// outlive the model and stay as it is. Immutable.
 class ChartModel {
  public:
@@ -22,17 +22,17 @@ class ChartModel {
   const std::vector<ChartRow>& rows() const { return rows_; }
   const std::vector<StepSpan>& steps() const { return steps_; }
   const std::vector<LegendEntry>& legend() const { return legend_; }
-  /// First begin and last end of the events.
+  /// From the first begin to the last end of the events.
   Timeline::Span span() const { return span_; }
-  /// Events of the compute lanes.
+  /// The number of events of the compute lanes.
   std::size_t jobCount() const { return jobCount_; }
-  /// Events of all other lanes, bubbles apart.
+  /// The number of events of all other lanes, bubbles apart.
   std::size_t transferCount() const { return transferCount_; }
   std::size_t rankCount() const { return rankCount_; }
-  /// About how long the jobs of the shortest compute kind last (a median of samples); 0 if there
-  /// are none. What has to be wide enough for a chart to be legible.
+  /// The typical duration of the shortest kind of compute job (a median of samples); 0 if there are
+  /// none. A chart is legible if such a job is wide enough.
   Nanoseconds typicalJob() const { return typicalJob_; }
-  /// What three of four jobs of the kind are at least as long as (of samples); 0 if there are none.
+  /// The duration that three of four jobs of the kind reach (of samples); 0 if there are none.
   Nanoseconds usualDuration(JobKind kind) const {
     return usualDurations_[static_cast<std::size_t>(kind)];
   }

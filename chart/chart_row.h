@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// One lane of one rank, and where its events overlap, its sub-lanes.
+/// One lane of one rank, with sub-lanes where its events overlap.
 struct ChartRow {
   int rank = 0;
   std::string lane;

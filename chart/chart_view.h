@@ -7,8 +7,8 @@
 
 namespace pipetrace {
 
-/// Which part of a model is seen where: the axis along `area`, the rows from `scrollY` pixels of
-/// the layout on. Refers to all of them.
+/// The visible part of a model: the axis lies along `area`, and the rows begin at pixel `scrollY`
+/// of the layout. Refers to model, axis and layout.
 struct ChartView {
   const ChartModel& model;
   const RowLayout& layout;

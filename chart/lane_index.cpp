@@ -61,7 +61,7 @@ LaneIndex::Sums LaneIndex::sumsBefore(std::size_t i) const {
 std::size_t LaneIndex::firstBeginningAt(Nanoseconds time, std::size_t from) const {
   if (from >= size()) return size();
   // Blocks in growing strides, because most calls ask for the next pixel, which is near.
-  std::size_t block = from / kBlock;  // not after the one that holds what is sought
+  std::size_t block = from / kBlock;  // not after the block of the result
   std::size_t stride = 1;
   while (block + stride < blockBegins_.size() && blockBegins_[block + stride] < time) {
     block += stride;
@@ -89,7 +89,7 @@ LaneLoad LaneIndex::load(std::size_t first, std::size_t last, Nanoseconds begin,
                          Nanoseconds end) const {
   if (first >= last) return {};
   Sums sums;
-  // Only the outermost two can stick out.
+  // Only the first and the last event can reach beyond [begin, end).
   addEvent(sums, first, begin, end);
   if (last - first > 1) addEvent(sums, last - 1, begin, end);
   if (last - first > 2 * kBlock) {

@@ -9,22 +9,22 @@
 
 namespace pipetrace {
 
-/// What is in a stretch of time of a lane: how much of it is covered, and the colour of what covers
-/// it, weighted by time (paper white when nothing does).
+/// The load of a stretch of time in a lane: the time that events cover, and their mean colour,
+/// weighted by time (paper white if there are none).
 struct LaneLoad {
   Nanoseconds busy = 0;
   Color color{255, 255, 255};
 };
 
-/// The events of one sub-lane, which do not overlap, with sums that make the load of any stretch of
-/// time exact at a cost that does not depend on how many events lie in it. Refers to the events,
-/// which must outlive it. Immutable, so it may be read from several threads.
+/// The events of one sub-lane, which do not overlap. Sums over them give the exact load of any
+/// stretch of time, at a cost that does not depend on the number of events in it. Refers to the
+/// events, which must outlive it. Immutable: several threads may read it.
 class LaneIndex {
  public:
   LaneIndex() = default;
-  /// All of `events`, in startsBefore order.
+  /// Indexes all of `events`, which are in startsBefore order.
   explicit LaneIndex(std::span<const Event> events);
-  /// Those of `events` at the positions `members`, which ascend.
+  /// Indexes the `events` at the positions `members`, which ascend.
   LaneIndex(std::span<const Event> events, std::vector<std::uint32_t> members);
 
   std::size_t size() const { return members_.empty() ? events_.size() : members_.size(); }
@@ -37,13 +37,14 @@ class LaneIndex {
   /// The first event that ends after `time`; size() if none.
   std::size_t firstEndingAfter(Nanoseconds time) const;
 
-  /// What the events at positions [first, last) cover of [begin, end).
+  /// The load of [begin, end), counting only the events at positions [first, last).
   LaneLoad load(std::size_t first, std::size_t last, Nanoseconds begin, Nanoseconds end) const;
-  /// What all events cover of [begin, end).
+  /// The load of [begin, end).
   LaneLoad load(Nanoseconds begin, Nanoseconds end) const;
 
  private:
-  // Time-weighted sums. Unsigned, so that a sum over a whole run may wrap: differences stay right.
+  // Sums weighted by time. Unsigned, so that a sum over a whole run may wrap: differences stay
+  // right.
   struct Sums {
     std::uint64_t busy = 0;
     std::uint64_t red = 0;

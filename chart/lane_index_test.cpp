@@ -10,7 +10,7 @@
 namespace pipetrace {
 namespace {
 
-/// Events that do not overlap: with gaps, touching, and some of no length.
+/// Events that do not overlap. Some touch, some have gaps between them, some have no length.
 std::vector<Event> randomLane(std::size_t count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<Event> events;
@@ -62,7 +62,7 @@ TEST(LaneIndexTest, LoadEqualsTheSumOverAllEvents) {
   }
 }
 
-TEST(LaneIndexTest, SearchesEqualTheScan) {
+TEST(LaneIndexTest, SearchesFindTheSameAsAScan) {
   const std::vector<Event> events = randomLane(500, 11);
   const LaneIndex lane(events);
   for (Nanoseconds t = 900; t < events.back().end + 20; ++t) {
@@ -101,8 +101,8 @@ TEST(LaneIndexTest, AnEmptyLaneIsIdle) {
   EXPECT_EQ(LaneIndex(randomLane(3, 1), {}).size(), 0U) << "no members";
 }
 
-TEST(LaneIndexTest, SumsOverYearsDoNotLoseWhatHappensInANanosecond) {
-  // 64 jobs of 9 years each: the running sums of colour times ns leave 64 bits several times.
+TEST(LaneIndexTest, SumsOverYearsAreExactToTheNanosecond) {
+  // 64 jobs of 9 years each: the running sums of colour times ns overflow 64 bits several times.
   std::vector<Event> events(64);
   for (std::size_t i = 0; i < events.size(); ++i) {
     events[i].kind = JobKind::kForward;

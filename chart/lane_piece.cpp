@@ -7,14 +7,14 @@ namespace {
 
 constexpr int kClearance = 2;  // pixels
 
-/// Walks along one lane.
+/// Walks along one lane and cuts it into pieces.
 class Cutter {
  public:
   Cutter(const LaneIndex& lane, const TimeAxis& axis, std::vector<LanePiece>& pieces)
       : lane_(lane), axis_(axis), pieces_(pieces), minCell_(axis.durationOf(kMinCellWidth)) {}
 
   void run() {
-    // One ns earlier, for an event of no length at the very beginning.
+    // Begins one ns earlier, to find an event of no length at the very beginning.
     std::size_t i = lane_.firstEndingAfter(axis_.begin() - 1);
     while (i < lane_.size() && lane_[i].begin < axis_.end()) {
       if (isCell(i)) {
@@ -34,8 +34,8 @@ class Cutter {
  private:
   bool isCell(std::size_t i) const { return lane_[i].duration() >= minCell_; }
 
-  /// Whether the narrow event `i` has its pixels to itself, and some around them: where events are
-  /// dense, columns of their shares say more.
+  /// Whether no other event is in the pixels of the narrow event `i` or next to them. Where events
+  /// are dense, columns of their shares show more.
   bool isAlone(std::size_t i) const {
     const int left = axis_.xOf(lane_[i].begin);
     const int right = std::max(axis_.xOf(lane_[i].end - 1), left);
@@ -43,8 +43,8 @@ class Cutter {
            (i + 1 == lane_.size() || lane_[i + 1].begin >= axis_.timeAt(right + 1 + kClearance));
   }
 
-  /// Columns from the narrow event `i` on, until one ends with nothing hanging over. Returns the
-  /// next event.
+  /// Appends columns from the narrow event `i` on, up to a column beyond which none of its events
+  /// reaches. Returns the next event.
   std::size_t columnsFrom(std::size_t i) {
     int x = std::max(axis_.xOf(lane_[i].begin), 0);
     while (true) {

@@ -8,24 +8,24 @@
 
 namespace pipetrace {
 
-/// What is drawn of a lane from pixel `left` to before pixel `right`: one event that is wide enough
-/// to be seen by itself or has its pixels to itself, or everything that falls into one pixel
-/// column.
+/// A piece of a lane to draw, from pixel `left` to before pixel `right`. It is one event, if that
+/// is wide enough or has its pixels to itself. Else it is a column: all events that fall into one
+/// pixel.
 struct LanePiece {
   int left = 0;
   int right = 0;
   std::size_t first = 0;  ///< position in the lane
   std::size_t count = 0;
   bool isColumn = false;
-  LaneLoad load;         ///< of a column
-  Nanoseconds span = 0;  ///< time that a column stands for; load.busy / span is its share
+  LaneLoad load;         ///< the load of a column
+  Nanoseconds span = 0;  ///< time that a column covers; load.busy / span is its share
 };
 
-/// Pixels from which on an event is drawn by itself.
+/// The least width in pixels of an event that is drawn by itself.
 inline constexpr int kMinCellWidth = 2;
 
-/// Cuts what `axis` shows of `lane` into pieces from left to right and appends them: at most two
-/// per pixel, whatever the number of events. No event in view is left out.
+/// Cuts the part of `lane` that `axis` shows into pieces and appends them from left to right. There
+/// are at most two pieces per pixel, whatever the number of events. No event in view is left out.
 void cutIntoPieces(const LaneIndex& lane, const TimeAxis& axis, std::vector<LanePiece>& pieces);
 
 }  // namespace pipetrace

@@ -23,7 +23,7 @@ std::vector<LanePiece> piecesOf(const std::vector<Event>& events, const TimeAxis
   return pieces;
 }
 
-/// Back-to-back jobs with an idle third.
+/// Jobs in a row with a third of idle time.
 std::vector<Event> denseLane(std::size_t count) {
   std::vector<Event> events;
   for (std::size_t i = 0; i < count; ++i) {
@@ -34,7 +34,7 @@ std::vector<Event> denseLane(std::size_t count) {
 }
 
 TEST(LanePieceTest, WideJobsAreCellsAtTheirPixels) {
-  TimeAxis axis(0, 1000, 1020);  // 1 ns a pixel, margin 10
+  TimeAxis axis(0, 1000, 1020);  // 1 ns per pixel, margin 10
   const auto pieces = piecesOf({job(100, 200), job(200, 350), job(900, 1000)}, axis);
   ASSERT_EQ(pieces.size(), 3U);
   EXPECT_FALSE(pieces[0].isColumn);
@@ -45,7 +45,7 @@ TEST(LanePieceTest, WideJobsAreCellsAtTheirPixels) {
   EXPECT_EQ(pieces[2].first, 2U);
 }
 
-TEST(LanePieceTest, AJobAloneIsSeenHoweverShort) {
+TEST(LanePieceTest, AJobAloneIsVisibleHoweverShort) {
   TimeAxis axis(0, 1'000'000, 100);
   const auto pieces = piecesOf({job(0, 0), job(500'000, 500'001), job(999'000, 1'000'000)}, axis);
   ASSERT_EQ(pieces.size(), 3U);
@@ -77,7 +77,7 @@ TEST(LanePieceTest, ColumnsHaveTheExactShareOfTheirPixel) {
   EXPECT_EQ(busy, 100'000 * 20) << "no job is lost, none counted twice";
 }
 
-TEST(LanePieceTest, AtMostTwoPiecesAPixelHoweverManyJobs) {
+TEST(LanePieceTest, ThereAreAtMostTwoPiecesPerPixelHoweverManyJobs) {
   const std::vector<Event> events = denseLane(300'000);
   TimeAxis axis(0, events.back().end, 800);
   for (int zooms = 0; zooms < 60; ++zooms) {

@@ -2,7 +2,7 @@
 
 namespace pipetrace {
 
-/// Heights of rows in pixels.
+/// Heights of rows, in pixels.
 struct RowHeights {
   int compute = 38;  ///< a compute row
   int lane = 18;     ///< any other row; 0 leaves them out

@@ -77,7 +77,7 @@ std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, int 
     if (fits < 0) continue;
     RowHeights heights = scaled(fits, hasLanes);
     while (heights.compute < kLargestCompute) {
-      ++heights.compute;  // what rounding has left over
+      ++heights.compute;  // pixels that rounding left over
       if (RowLayout(rows, heights).height() > available) {
         --heights.compute;
         break;

@@ -8,15 +8,15 @@
 
 namespace pipetrace {
 
-/// Where a row lies, in pixels from the top of the chart.
+/// The place of a row, in pixels from the top of the chart.
 struct RowPlace {
   int top = 0;
   int height = 0;
   int bottom() const { return top + height; }
 };
 
-/// Stacks rows: ranks apart from each other, the lanes of one rank close together. A row of several
-/// sub-lanes is as much higher as they need.
+/// Stacks rows. Lanes of one rank are close together; ranks are further apart. A row is higher the
+/// more sub-lanes it has.
 class RowLayout {
  public:
   RowLayout() = default;
@@ -38,9 +38,9 @@ class RowLayout {
   int height_ = 0;
 };
 
-/// The largest heights, in the proportions of the default ones, at which `rows` are at most
-/// `available` pixels high: with all lanes if compute rows then get kLegibleComputeHeight, else
-/// without the other lanes; nothing if not even those can be drawn that low.
+/// The largest heights at which `rows` are at most `available` pixels high, in the proportions of
+/// the default heights. The other lanes are left out if compute rows would else be lower than
+/// kLegibleComputeHeight. Nothing if even the compute rows do not fit.
 std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, int available);
 
 inline constexpr int kLegibleComputeHeight = 16;

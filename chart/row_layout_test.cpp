@@ -27,7 +27,8 @@ TEST(ChartModelTest, BubblesAreInTheComputeRowAndTheOtherLanesBelowIt) {
   EXPECT_EQ(model.jobCount() + model.transferCount() + model.rows()[0].bubbles[0].size() +
                 model.rows()[3].bubbles[0].size(),
             timeline.eventCount());
-  // A step of a rank: lr, 8 forwards, 8 backwards, optimizer. A message: a send and a recv.
+  // A step of a rank has lr, 8 forwards, 8 backwards and an optimizer. A message is a send and a
+  // recv.
   EXPECT_EQ(model.jobCount(), 2U * 3U * 18U);
   EXPECT_EQ(model.transferCount(), 3U * 2U * 8U * 2U);
   EXPECT_EQ(model.typicalJob(), 10 * kNsPerMs);
@@ -66,7 +67,7 @@ TEST(ChartModelTest, StepsBeginWithTheirFirstForward) {
   EXPECT_FALSE(spanOfSteps(model.steps(), 3, 9));
 }
 
-TEST(RowLayoutTest, RowsDoNotOverlapAndRanksStandApart) {
+TEST(RowLayoutTest, RowsDoNotOverlapAndRanksAreFurtherApart) {
   const Timeline timeline = makeTestTimeline({.ranks = 3});
   const ChartModel model(timeline);
   const RowHeights heights;
@@ -104,7 +105,7 @@ TEST(RowLayoutTest, SubLanesFillTheirRow) {
   EXPECT_EQ(y, 100 + 37);
 }
 
-TEST(FittingHeightsTest, UseWhatIsThereAndNoMore) {
+TEST(FittingHeightsTest, FillTheHeightAndNoMore) {
   const Timeline timeline = makeTestTimeline({.ranks = 8});
   const ChartModel model(timeline);
   for (const int available : {300, 500, 700, 1500}) {
@@ -116,7 +117,7 @@ TEST(FittingHeightsTest, UseWhatIsThereAndNoMore) {
   }
 }
 
-TEST(FittingHeightsTest, LeaveOutOtherLanesBeforeComputeRowsGetIllegible) {
+TEST(FittingHeightsTest, LeaveOutOtherLanesBeforeComputeRowsBecomeIllegible) {
   const Timeline timeline = makeTestTimeline({.ranks = 64, .steps = 1});
   const ChartModel model(timeline);
   const auto low = fittingHeights(model.rows(), 760);

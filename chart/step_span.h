@@ -8,9 +8,10 @@
 
 namespace pipetrace {
 
-/// One step over all ranks that a chart draws: from the first begin to the last end of its windows
-/// (StepWindow), one of each replica. With one replica it is the window itself, and spans do not
-/// overlap. With several they may: a replica may be in the next step while another is in this one.
+/// One step as a chart draws it, over all ranks: from the first begin to the last end of its
+/// windows (StepWindow), one of each replica. With one replica it is the window itself, and spans
+/// do not overlap. With several they may: one replica may be in the next step while another is in
+/// this one.
 struct StepSpan {
   std::int32_t step = 0;
   Nanoseconds begin = 0;

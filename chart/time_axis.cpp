@@ -9,7 +9,7 @@ __extension__ using Wide = __int128;  // a product of a time and a number of pix
 
 constexpr Wide kLargestTime = kNsMax / 4;  // so that sums and differences of views fit
 
-/// Of values that mostly fit into 64 bits, where dividing is several times faster.
+/// Divides values that mostly fit into 64 bits, where dividing is several times faster.
 template <typename Integer>
 Integer floorQuotient(Integer a, Integer b) {
   return a / b - (a % b < 0 ? 1 : 0);
@@ -17,7 +17,7 @@ Integer floorQuotient(Integer a, Integer b) {
 
 bool isNarrow(Wide value) { return value >= kNsMin && value <= kNsMax; }
 
-/// `b` is positive.
+/// Divides and rounds down. `b` is positive.
 Wide floorDiv(Wide a, Wide b) {
   if (isNarrow(a) && isNarrow(b)) {
     return floorQuotient(static_cast<std::int64_t>(a), static_cast<std::int64_t>(b));
@@ -59,7 +59,8 @@ void TimeAxis::show(Nanoseconds begin, Nanoseconds end) {
 }
 
 void TimeAxis::zoom(int x, int numerator, int denominator) {
-  // In units of 1 / width ns, so that zooming in and out again does not creep.
+  // Computed in units of 1 / width ns, so that zooming in and out again comes back to the same
+  // view.
   const Wide fixed = Wide{begin_} * width_ + Wide{x} * span_;
   const Wide span = std::clamp<Wide>(floorDiv(Wide{span_} * numerator, denominator),
                                      std::min(kMinSpan, limitSpan_), limitSpan_);

@@ -4,13 +4,13 @@
 
 namespace pipetrace {
 
-/// Which stretch of time is shown on how many pixels. Whole nanoseconds and whole pixels: pixel x
-/// covers the instants [timeAt(x), timeAt(x + 1)). The view never leaves the content by more than a
-/// margin of 1 % on each side, and is never shorter than kMinSpan.
+/// Maps a stretch of time, the view, to pixels. Nanoseconds and pixels are whole: pixel x covers
+/// the instants [timeAt(x), timeAt(x + 1)). The view reaches at most 1 % of the content beyond each
+/// of its ends, and is never shorter than kMinSpan.
 class TimeAxis {
  public:
   static constexpr Nanoseconds kMinSpan = 10;
-  /// What xOf() gives for everything further away than this.
+  /// xOf() gives this (or its negative) for times that are further away.
   static constexpr int kFar = 1 << 28;
 
   /// Shows all of [contentBegin, contentEnd]. `width` in pixels; at least 1 is assumed.
@@ -21,13 +21,13 @@ class TimeAxis {
   Nanoseconds span() const { return span_; }
   int width() const { return width_; }
 
-  /// Keeps the times at both ends.
+  /// Changes the width. The times at both ends stay.
   void setWidth(int width);
   void fit();
   void show(Nanoseconds begin, Nanoseconds end);
   /// Multiplies the span by numerator / denominator; the time at pixel `x` stays where it is.
   void zoom(int x, int numerator, int denominator);
-  /// Moves what is drawn by `pixels` to the right, so the view goes back in time.
+  /// Moves the chart by `pixels` to the right, so the view goes back in time.
   void pan(int pixels);
 
   /// The pixel that holds `time`; outside the view it is negative or >= width().
@@ -38,7 +38,7 @@ class TimeAxis {
   Nanoseconds durationOf(int pixels) const;
 
  private:
-  Nanoseconds limitBegin_ = 0;  // what the view may not leave
+  Nanoseconds limitBegin_ = 0;  // limits of the view
   Nanoseconds limitSpan_ = 0;
   Nanoseconds begin_ = 0;
   Nanoseconds span_ = 0;

@@ -22,12 +22,12 @@ TEST(TimeAxisTest, ShowsTheWholeContentWithAMarginAtFirst) {
   EXPECT_EQ(axis.xOf(axis.begin() - 1), -1);
 }
 
-TEST(TimeAxisTest, EveryPixelComesBackFromItsFirstInstant) {
+TEST(TimeAxisTest, TheFirstInstantOfAPixelLiesInThatPixel) {
   TimeAxis axis = axisOfRun(977);
   for (int zooms = 0; zooms < 40; ++zooms) {
     for (int x = -5; x < 985; x += 7) {
       const Nanoseconds first = axis.timeAt(x);
-      if (axis.span() < axis.width()) continue;  // several pixels a nanosecond
+      if (axis.span() < axis.width()) continue;  // several pixels per nanosecond
       EXPECT_EQ(axis.xOf(first), x);
       EXPECT_EQ(axis.xOf(first - 1), x - 1);
     }
@@ -50,7 +50,7 @@ TEST(TimeAxisTest, ZoomingKeepsTheTimeUnderTheCursor) {
   }
 }
 
-TEST(TimeAxisTest, ZoomingOutAgainComesBack) {
+TEST(TimeAxisTest, ZoomingInAndOutAgainGivesTheSameView) {
   TimeAxis axis = axisOfRun();
   axis.zoom(500, 1, 2);
   const Nanoseconds begin = axis.begin();
@@ -78,7 +78,7 @@ TEST(TimeAxisTest, TheViewStopsAtTheEndsOfTheContent) {
   EXPECT_EQ(axis.end(), end);
 }
 
-TEST(TimeAxisTest, PanningMovesWhatIsDrawnByThatManyPixels) {
+TEST(TimeAxisTest, PanningMovesTheChartByThatManyPixels) {
   TimeAxis axis = axisOfRun();
   axis.zoom(500, 1, 100);
   const Nanoseconds middle = axis.timeAt(500);
@@ -96,14 +96,14 @@ TEST(TimeAxisTest, AViewIsNeverShorterThanTheSmallestSpan) {
   EXPECT_EQ(axis.span(), TimeAxis::kMinSpan);
 }
 
-TEST(TimeAxisTest, AContentOfNoLengthHasAnAxisAllTheSame) {
+TEST(TimeAxisTest, AContentOfNoLengthHasAnAxisAsWell) {
   const TimeAxis axis(kEpoch, kEpoch, 800);
   EXPECT_GE(axis.span(), TimeAxis::kMinSpan);
   EXPECT_GE(axis.xOf(kEpoch), 0);
   EXPECT_LT(axis.xOf(kEpoch), 800);
 }
 
-TEST(TimeAxisTest, TimesOutsideWhatCanBeDrawnAreFarAwayAndDoNotOverflow) {
+TEST(TimeAxisTest, TimesFarOutsideTheViewDoNotOverflow) {
   TimeAxis axis = axisOfRun();
   axis.zoom(0, 1, 1000);
   EXPECT_EQ(axis.xOf(kNsMax), TimeAxis::kFar);

@@ -11,7 +11,7 @@ constexpr int kMinDistance = 70;  // pixels
 
 struct Unit {
   Nanoseconds ns;
-  int digits;  // ns is 10 to the digits
+  int digits;  // ns is 10 to the power of this
   const char* name;
 };
 constexpr std::array<Unit, 4> kUnits = {
@@ -22,7 +22,7 @@ struct Distance {
   Nanoseconds ns = 1;
   int mantissa = 1;
 
-  /// False when the next one would leave int64.
+  /// Goes to the next larger distance. False if that would be outside int64.
   bool grow() {
     const bool fromTwo = mantissa == 2;
     if (ns > kNsMax / 3) return false;

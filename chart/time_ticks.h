@@ -16,17 +16,17 @@ struct Tick {
   std::string label;
 };
 
-/// How many pixels a text takes.
+/// Returns the width of a text in pixels.
 using TextWidth = std::function<int(std::string_view)>;
 
-/// "12.345 ms": `value` in the largest unit (ns, us, ms, s) of which `largest` holds one, with the
-/// decimals that tell times `resolution` apart. "0" for 0.
+/// A time as text, such as "12.345 ms"; "0" for 0. The unit is the largest of ns, us, ms and s that
+/// is not longer than `largest`. There are as many decimals as `resolution` needs.
 std::string timeLabel(Nanoseconds value, Nanoseconds largest, Nanoseconds resolution);
 
-/// Marks at a round distance (1, 2 or 5 times a power of ten ns), the smallest that is no less
-/// than 70 pixels and at which no two labels come closer than `gap` pixels. Labels count from
-/// `origin`, all in the unit that the largest of them asks for (ns, us, ms, s), with as many
-/// decimals as the distance needs.
+/// Marks at a round distance: 1, 2 or 5 times a power of ten ns. It is the smallest that is at
+/// least 70 pixels and keeps labels at least `gap` pixels apart. Labels count from `origin`. They
+/// all have the unit (ns, us, ms, s) of the largest one, and as many decimals as the distance
+/// needs.
 std::vector<Tick> timeTicks(const TimeAxis& axis, Nanoseconds origin, const TextWidth& textWidth,
                             int gap);
 

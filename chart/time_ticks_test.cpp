@@ -42,7 +42,7 @@ TEST(TimeTicksTest, AreRoundTimesFromTheOrigin) {
   TimeAxis axis(kEpoch, kEpoch + 100 * kNsPerMs, 1000);
   EXPECT_THAT(labels(ticksOf(axis)), ElementsAre("0", "10 ms", "20 ms", "30 ms", "40 ms", "50 ms",
                                                  "60 ms", "70 ms", "80 ms", "90 ms", ""))
-      << "the last would stick out";
+      << "the last label would stick out";
 }
 
 TEST(TimeTicksTest, AllLabelsHaveOneUnitAndTheDecimalsOfTheirDistance) {
@@ -52,7 +52,7 @@ TEST(TimeTicksTest, AllLabelsHaveOneUnitAndTheDecimalsOfTheirDistance) {
   EXPECT_THAT(labels(ticksOf(axis)), IsSupersetOf({"1.00000060 s", "1.00000085 s"}));
 }
 
-TEST(TimeTicksTest, AtEveryZoomTheyAscendAndTheirLabelsAreTrueAndApart) {
+TEST(TimeTicksTest, AtEveryZoomTheyAscendWithTrueLabelsThatDoNotTouch) {
   TimeAxis axis(kEpoch, kEpoch + 7'213 * kNsPerMs, 1234);
   std::set<Nanoseconds> mantissas;
   for (int zooms = 0; zooms < 90; ++zooms) {
@@ -80,7 +80,7 @@ TEST(TimeTicksTest, AtEveryZoomTheyAscendAndTheirLabelsAreTrueAndApart) {
   EXPECT_THAT(mantissas, ElementsAre(1, 2, 5));
 }
 
-TEST(TimeLabelTest, HasTheDecimalsThatTellTimesApart) {
+TEST(TimeLabelTest, HasTheDecimalsOfTheResolution) {
   EXPECT_EQ(timeLabel(12'345'678, 12'345'678, 1'000), "12.345 ms");
   EXPECT_EQ(timeLabel(12'345'678, 12'345'678, 1), "12.345678 ms");
   EXPECT_EQ(timeLabel(12'345'678, kNsPerSecond, 500'000), "0.0123 s");

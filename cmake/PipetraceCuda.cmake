@@ -1,5 +1,5 @@
-# PIPETRACE_CUDA: recording on NVIDIA devices, against the CUDA toolkit with CUPTI, NVTX and NCCL. No
-# device and no driver are needed to build. Not set: ON where all of it is found.
+# PIPETRACE_CUDA builds the recorder of NVIDIA devices against the CUDA toolkit with CUPTI, NVTX and
+# NCCL. The build needs no device and no driver. Not set: ON if all of these are found.
 find_package(CUDAToolkit 13 QUIET)
 set(pipetrace_cuda_missing "")
 if(NOT CUDAToolkit_FOUND)

@@ -1,4 +1,5 @@
-# Finds what the chosen options need. What is missing is an error that names the Debian package.
+# Finds the packages that the chosen options need. A missing one is an error that names the Debian
+# package.
 find_package(Threads REQUIRED)
 if(PIPETRACE_PROFILER_ONLY)
   include(PipetraceCuda)

@@ -1,11 +1,12 @@
-# PIPETRACE_FUZZERS: the library itself has to be built for a fuzzer to see which lines an input
-# reaches, so a build with fuzzers is one of its own (tools/fuzz.sh).
+# PIPETRACE_FUZZERS: a fuzzer sees which lines an input reaches only if the libraries are compiled
+# for it. So fuzzers have a build folder of their own (tools/fuzz.sh).
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "PIPETRACE_FUZZERS=ON needs clang: apt-get install clang-16, and configure "
                       "with -DCMAKE_CXX_COMPILER=clang++-16")
 endif()
 add_custom_target(fuzzers) # all of them
-# What these find ends a program anyway, or AddressSanitizer finds it, and they are much of the code.
+# Left out: these checks are much of the code, and their findings end a program anyway, or
+  # AddressSanitizer reports them.
 target_compile_options(pipetrace_flags INTERFACE -fno-sanitize=null,vptr,object-size)
 
 # pipetrace_fuzzer(NAME ENTRY SOURCES ... LINK ...): program fuzz_NAME, which gives each input to

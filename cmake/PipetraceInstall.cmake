@@ -16,7 +16,7 @@ foreach(part IN LISTS pipetrace_installed)
           PATTERN "fuzz" EXCLUDE
           PATTERN "bench" EXCLUDE)
 endforeach()
-# Programs include these by the names they had before they moved into rooms.
+# Programs include these headers by names without the room.
 foreach(moved IN ITEMS
         "profiler/clock_comparison.h profiler/clock/clock_comparison.h"
         "profiler/clock_exchange.h profiler/clock/clock_exchange.h"
@@ -58,7 +58,7 @@ foreach(program pipe-trace pipe-run pipe-view)
   endif()
 endforeach()
 
-# What the shells and man know of pipe-trace, said by itself.
+# Completions for shells and the manual page, which pipe-trace writes itself.
 if(TARGET pipe-trace)
   set(shell_files "${CMAKE_BINARY_DIR}/share")
   set(shell_commands "completions bash" "completions zsh" "completions fish" man)

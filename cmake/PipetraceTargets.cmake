@@ -1,4 +1,5 @@
-# One way to declare a library, a program and a test of this project, so that all are built alike.
+# Functions that declare a library, a program and a test of this project, so that all are built
+# alike.
 include(GNUInstallDirs)
 
 set(CMAKE_CXX_STANDARD 20)
@@ -26,15 +27,15 @@ if(PIPETRACE_SANITIZE)
                                                    -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # GCC's manual: sanitizers make this warning see what is not there.
+    # Under sanitizers this warning has false positives (manual of GCC).
     target_compile_options(pipetrace_flags INTERFACE -Wno-maybe-uninitialized)
   endif()
   target_link_options(pipetrace_flags INTERFACE "-fsanitize=${PIPETRACE_SANITIZE}")
 endif()
 
-# What the compilation of tests takes is most of what the project's own checks take. So they are not
-# optimized as programs are, and do without UBSan's most verbose checks, whose mistakes
-# AddressSanitizer or the processor find as well. To be linked after pipetrace_flags.
+# Most of the time of the project's own checks goes into compiling tests. So tests are optimized
+# less than programs. They also lack the checks of UBSan that make the most code; AddressSanitizer
+# or the processor find the same mistakes. Link it after pipetrace_flags.
 add_library(pipetrace_test_flags INTERFACE)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(pipetrace_test_flags
@@ -43,14 +44,14 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(pipetrace_test_flags
                            INTERFACE -fno-sanitize=null,alignment,object-size,vptr)
   endif()
-  # Behind a precompiled header g++ 12 forgets that std::string is not ours to warn about.
+  # After a precompiled header g++ 12 warns of std::string, as if it were no system header.
   target_compile_options(pipetrace_test_flags INTERFACE -Wno-array-bounds -Wno-stringop-overflow
                                                         -Wno-stringop-overread)
 endif()
 
 # pipetrace_library(NAME SOURCES ... [PUBLIC ...] [PRIVATE ...]): target pipetrace_NAME, used as
-# pipetrace::NAME. PUBLIC and PRIVATE are what it links. APART: not to be compiled together
-# (PIPETRACE_UNITE), as who links it brings some of its files along.
+# pipetrace::NAME. It links PUBLIC and PRIVATE. APART: its files are not compiled together
+# (PIPETRACE_UNITE), because targets that link it take only some of them.
 function(pipetrace_library NAME)
   cmake_parse_arguments(ARG "APART" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(pipetrace_${NAME} STATIC ${ARG_SOURCES})
@@ -76,7 +77,7 @@ function(pipetrace_program NAME)
   target_link_libraries(${NAME} PRIVATE ${ARG_LINK} pipetrace_flags)
 endfunction()
 
-# GoogleMock's header is most of what a test's compiler reads.
+# GoogleMock's header is most of the text that the compiler of a test reads.
 function(pipetrace_test_headers NAME)
   target_precompile_headers(${NAME} PRIVATE <gmock/gmock.h> <filesystem> <fstream> <map> <regex>
                             <string> <vector>)
@@ -84,7 +85,7 @@ endfunction()
 
 # Compiled once, for all tests that do not ask for OWN_HEADERS.
 function(pipetrace_common_test_headers)
-  # A program, as they are: for a library the compiler's options would be others.
+  # A program, as tests are programs: the options of the compiler differ for a library.
   file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/test_headers.cpp" CONTENT "int main() {}\n")
   add_executable(pipetrace_test_headers "${CMAKE_BINARY_DIR}/test_headers.cpp")
   target_link_libraries(pipetrace_test_headers PRIVATE GTest::gmock pipetrace_flags
@@ -93,10 +94,10 @@ function(pipetrace_common_test_headers)
 endfunction()
 
 # pipetrace_test(NAME SOURCES ... LINK ... [LABELS ...] [TIMEOUT s]): one GoogleTest program whose
-# cases CTest runs one by one. NO_MAIN: the sources bring their own main(). SERIAL: its cases run
-# with no other test beside them, because they measure time. OWN_HEADERS: its libraries come with
+# cases CTest runs one by one. NO_MAIN: the sources have their own main(). SERIAL: its cases run
+# with no other test beside them, because they measure time. OWN_HEADERS: its libraries have
 # compiler options for which the common precompiled header is not valid. SANITIZED: left out without
-# PIPETRACE_SANITIZED_TESTS. The label "threads" is for what ThreadSanitizer is to look at.
+# PIPETRACE_SANITIZED_TESTS. Tests with the label "threads" also run under ThreadSanitizer.
 function(pipetrace_test NAME)
   if(NOT PIPETRACE_TESTS)
     return()
@@ -122,7 +123,7 @@ function(pipetrace_test NAME)
   else()
     target_precompile_headers(${NAME} REUSE_FROM pipetrace_test_headers)
   endif()
-  # Only what is given: an empty value would take the next word for its own.
+  # Only values that are given: CMake would take the next word for an empty one.
   set(properties TIMEOUT ${ARG_TIMEOUT})
   if(ARG_SERIAL)
     list(APPEND properties RUN_SERIAL ON)

@@ -1,5 +1,5 @@
-# LibTorch from the torch wheel, for the CPU, without a CUDA toolkit. find_package(Torch) is not
-# used: the wheel's package file insists on a toolkit and clashes with C++20 on CMake 3.25.
+# LibTorch from the torch wheel, for the CPU, without a CUDA toolkit. `find_package(Torch)` is not
+# used: the wheel's package file requires a toolkit and clashes with C++20 on CMake 3.25.
 file(GLOB pipetrace_torch_candidates "${PIPETRACE_TORCH_DIR}"
      "${PIPETRACE_TORCH_DIR}/lib/python3*/site-packages")
 set(pipetrace_site "")
@@ -32,7 +32,7 @@ target_compile_definitions(pipetrace_torch INTERFACE USE_DISTRIBUTED USE_C10D_GL
 target_link_libraries(
   pipetrace_torch INTERFACE "${pipetrace_site}/torch/lib/libtorch_cpu.so"
                             "${pipetrace_site}/torch/lib/libc10.so" Threads::Threads)
-# The wheel's libraries look for each other through the program's own run path.
+# The wheel's libraries find each other through the run path of the program.
 target_link_options(pipetrace_torch INTERFACE "-Wl,--disable-new-dtags"
                     "-Wl,-rpath,${pipetrace_site}/torch/lib")
 foreach(folder IN LISTS pipetrace_nvidia_libs)

@@ -1,10 +1,10 @@
-# PIPETRACE_UNITE, and fuzzers: the files of a library are compiled together.
+# PIPETRACE_UNITE and fuzzers compile the files of a library together.
 
 # Files that are compiled as one see each other's file-local names.
 target_compile_options(pipetrace_flags INTERFACE -Wno-shadow)
 
-# Each library is compiled as two files, which takes a fraction of the time. Those that would clash
-# with a file-local name of another are in the second.
+# Each library is compiled as two files, which takes a fraction of the time. The second holds those
+# that would clash with a file-local name in the first.
 set(PIPETRACE_SECOND_HALF
     analysis/topology/given_topology.cpp
     chart/draw/draw_labels.cpp

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Trains a small character-level transformer on 4 pipeline stages on the CPU, and shows where its
 # time went.
-#   demo.sh [--data FILE] [--steps N] [--out FOLDER]
+#    demo.sh [--data FILE] [--steps N] [--out FOLDER]
 #     --data FILE    train on this text (default: a licence text of this machine)
 #     --steps N      training steps (default: the sample's own)
 #     --out FOLDER   where the results go (default: build/demo)
 #     --bin FOLDER   use the programs in FOLDER; install and build nothing
-# Installs what is missing and builds first; a second run skips what is there.
+# First installs missing packages and builds; a second run skips both.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -37,29 +37,29 @@ if [ -z "$bin" ]; then
   bash "$root/tools/setup.sh"
   say "building (the first time takes some minutes)"
   cd "$root"
-  # As tools/test.sh builds it, so that one finds the other's build.
+  # The same options as in tools/test.sh, so that both share the build.
   cmake --preset all -DPIPETRACE_UNITE=ON -DPIPETRACE_SANITIZED_TESTS=OFF >/dev/null
   cmake --build --preset all --target pipe-run pipe-trace pipe-view sample-char-transformer
   bin=$root/build/all/bin
 fi
 mkdir -p "$out"
-# Only what a demo before this one left.
+# Removes only the results of an earlier demo.
 rm -f "$out"/{training,profile,rehearsal}.txt "$out"/{profile,rehearsal}.json "$out"/profile.png
 
 say "training on 4 pipeline stages, one process each, schedule 1F1B"
 "$bin/pipe-run" --ranks 4 --log-dir "$out/logs" -- \
   "$bin/sample-char-transformer" --schedule 1F1B "${sample[@]}" | tee "$out/training.txt"
 
-say "the job logs become a profile"
+say "converting the job logs to a profile"
 "$bin/pipe-trace" "$out/logs" -o "$out/profile.json" | tee "$out/profile.txt"
 
-say "the same schedule on 4 emulated devices: each job takes its measured time by waiting, so that
+say "rehearsing the schedule on 4 emulated devices: each job waits for its measured time, so that
    a machine with few cores shows what 4 devices would do"
 "$bin/pipe-run" rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --steps 5 \
   --costs-from "$out/logs" --log-dir "$out/rehearsal"
 "$bin/pipe-trace" "$out/rehearsal" -o "$out/rehearsal.json" | tee "$out/rehearsal.txt"
 
-say "a picture of it, without a display"
+say "drawing a picture of the rehearsal, without a display"
 "$bin/pipe-view" "$out/rehearsal.json" --export "$out/profile.png"
 
 say "done"

@@ -33,6 +33,8 @@ STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 def sentences(text):
     text = re.sub(r"`[^`]*`", "CODE", text)
+    text = re.sub(r"\b\w+ = [^\s,]+", "CODE", text)  # a pair of a log line
+    text = re.sub(r"</?(?:table|tr|td)\b[^>]*>", ". ", text)
     text = re.sub(r"\]\([^)]*\)", "]", text)
     text = re.sub(r"\b(e\.g|i\.e|etc|vs|et al|No|Fig)\.", r"\1", text)
     return [s.strip() for s in SENTENCE_END.split(text) if s.strip()]
@@ -108,6 +110,10 @@ def check_source(path, text, findings, marks):
             if not content or drawn:
                 flush()
             else:
+                item = re.match(r"(?:[-*]|\d+\.)\s+(.*)", content)
+                if item:
+                    flush()
+                    content = item[1]
                 if not block:
                     begin = number
                 block.append(content)
@@ -123,7 +129,8 @@ def check_source(path, text, findings, marks):
             if not found or not line.rstrip().endswith('"'):
                 if literal:
                     check_phrases(literal, f"{path}:{literal_at}", findings)
-                    for sentence in sentences(literal.replace("\\n", ". ")):
+                    lines = literal.split("\\n")
+                    for sentence in (s for one in lines for s in sentences(one)):
                         if len(words(sentence)) > MOST_WORDS:
                             findings.append((f"{path}:{literal_at}",
                                              f"{len(words(sentence))} words", sentence[:90]))

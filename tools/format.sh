@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Formats the C++ sources with clang-format 14 (other versions format differently).
-#   format.sh           rewrites what is not formatted
-#   format.sh --check   changes nothing; exit code 1 and a list when something is not formatted,
-#                       77 where there is no clang-format 14
+#    format.sh           rewrites files that are not formatted
+#    format.sh --check   changes nothing; exit code 1 and a list if a file is not formatted,
+#                        77 where there is no clang-format 14
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Builds the libFuzzer programs with clang 16, AddressSanitizer and UBSan into build/fuzz, and runs
-# each from its seeds on. Exit code 1 when one found something.
-#   fuzz.sh [--seconds N] [--jobs N] [--only NAME]... [--sanitize LIST]
-#   --seconds N      how long each runs (default 600)
-#   --jobs N         how many run at a time (default: one per core)
-#   --build-jobs N   how many are compiled at a time (default: one per core)
-#   --only NAME      this one, for example job_log; may be given several times
-#   --sanitize LIST  other sanitizers, "none" for none (default address,undefined): a build of its own
-#   --clean          begin with the seeds alone, and leave aside what other runs have collected
-# Inputs that reached something new stay in build/fuzz/corpus/NAME, and what was found, with what the
-# program said, in build/fuzz/found/NAME.
+# each with its seeds. Exit code 1 when one found something.
+#    fuzz.sh [--seconds N] [--jobs N] [--only NAME]... [--sanitize LIST]
+#    --seconds N      how long each runs (default 600)
+#    --jobs N         how many run at a time (default: one per core)
+#    --build-jobs N   how many are compiled at a time (default: one per core)
+#    --only NAME      run this one, for example job_log; may be given several times
+#    --sanitize LIST  other sanitizers, or none (default address,undefined); has its own build
+#    --clean          begin with the seeds alone, without the inputs that earlier runs collected
+# Inputs that reached new code stay in build/fuzz/corpus/NAME. Findings, with the output of the
+# program, stay in build/fuzz/found/NAME.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -61,7 +61,7 @@ mkdir -p "$folder"
     -DPIPETRACE_FUZZERS=ON -DPIPETRACE_TESTS=ON -DPIPETRACE_SANITIZE="$flags" -DPIPETRACE_WERROR=ON \
     -DPIPETRACE_VIEWER=OFF -DPIPETRACE_RUNTIME=OFF -DPIPETRACE_CUDA=OFF &&
     cmake --build "$folder" --target fuzzers --parallel "$build_jobs"
-} > "$log" 2>&1 || { tail -n 40 "$log" >&2; die "could not build; all of it is in $log"; }
+} > "$log" 2>&1 || { tail -n 40 "$log" >&2; die "could not build; the whole output is in $log"; }
 
 programs=()
 for program in "$folder"/bin/fuzz_*; do
@@ -74,7 +74,7 @@ for name in "${only[@]}"; do
 done
 "$folder/bin/write_seeds" "$folder/seeds"
 
-# run NAME: until the time is up or something is found.
+# run NAME: runs until the time is up or something is found.
 run() {
   local corpus=$folder/corpus/$1 found=$folder/found/$1
   if [ $clean = yes ]; then
@@ -83,7 +83,7 @@ run() {
   fi
   rm -rf "$found"
   mkdir -p "$corpus" "$found"
-  # Inputs that take a minute, or 2 GiB, are findings, too.
+  # Inputs that take a minute or 2 GiB are findings, too.
   UBSAN_OPTIONS=print_stacktrace=1 "$folder/bin/fuzz_$1" "$corpus" "$folder/seeds/$1" \
     -max_total_time="$seconds" -timeout=60 -rss_limit_mb=2048 -print_final_stats=1 \
     -artifact_prefix="$found/" > "$found/log.txt" 2>&1 || touch "$found/failed"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs what needs an NVIDIA device, from binaries that are built already, and prints a report.
-#   gpu_check.sh [--bin FOLDER] [--libs FOLDER]...
-# --bin: where gpu_test is (default: bin beside this script, else build/cuda/bin or build/all/bin).
-# --libs: where libcudart.so.13, libcupti.so.13, libnccl.so.2 and torch's libraries are, if neither
-#   where the binaries were built nor in the torch 2.11 that python3 finds (torch/lib, nvidia/*/lib).
+# Runs the checks that need an NVIDIA device, from binaries that are built already. Prints a report.
+#    gpu_check.sh [--bin FOLDER] [--libs FOLDER]...
+#    --bin    the folder of gpu_test (default: bin beside this script, build/cuda/bin, build/all/bin)
+#    --libs   a folder of libcudart.so.13, libcupti.so.13, libnccl.so.2 or torch's libraries (default:
+#             where the binaries were built, else the torch 2.11 of python3: torch/lib, nvidia/*/lib)
 # Exit code: 0 all passed, 1 something failed, 2 it could not be run, 77 there is no device.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,7 +15,7 @@ while [ $# -gt 0 ]; do
   case $1 in
     --bin) bin=${2:?gpu_check: --bin needs a folder}; shift 2 ;;
     --libs) libs=${libs:+$libs:}${2:?gpu_check: --libs needs a folder}; shift 2 ;;
-    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1 (try --help)" ;;
   esac
 done
@@ -30,7 +30,7 @@ if [ -z "$libs" ]; then
   libs=$(python3 2>/dev/null - <<'END' || true
 import glob, importlib.util, os
 torch = importlib.util.find_spec("torch").submodule_search_locations[0]
-nvidia = importlib.util.find_spec("nvidia")  # in many folders, of which not all need be torch's
+nvidia = importlib.util.find_spec("nvidia")  # in many folders; not all of them belong to torch
 folders = nvidia.submodule_search_locations if nvidia else [os.path.dirname(torch) + "/nvidia"]
 print(":".join([torch + "/lib"] + [lib for f in folders for lib in sorted(glob.glob(f + "/*/lib"))]))
 END
@@ -60,7 +60,7 @@ if grep -q 'no CUDA device' "$report"; then
 fi
 [ $status -eq 0 ] || { cat "$report"; echo "== failed"; exit 1; }
 if [ -x "$bin/transformer_overhead" ]; then
-  echo "== what recording costs a transformer's training step"
+  echo "== cost of recording in a training step of a transformer"
   "$bin/transformer_overhead" || status=$?
   [ $status -lt 126 ] || die "transformer_overhead does not start: name the folders of torch's libraries with --libs"
   [ $status -eq 0 ] || [ $status -eq 77 ] || { echo "== failed"; exit 1; }

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Draws the pictures of docs/images/schedules anew and writes the table of docs/schedules.md, both
-# from what `pipe-trace plan` says of every schedule that it lists.
+# Draws the pictures of docs/images/schedules again and writes the table of docs/schedules.md. Both
+# come from `pipe-trace plan` of every schedule that it lists.
 #
-#   bash tools/schedule_pictures.sh [--check] [PIPE_TRACE]
+#    bash tools/schedule_pictures.sh [--check] [PIPE_TRACE]
 #
-# --check changes nothing, and exits with 1 when they are not what it would write.
+# --check changes nothing, and exits with 1 if pictures or table are out of date.
 # PIPE_TRACE: the program (default: that of the preset core, or all). Needs python3.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -50,7 +50,7 @@ rows = ["| schedule | chunks | length | bubble ratio | span bubble | most activa
 names = [line.split()[0] for line in run("--list").splitlines() if not line.startswith(" ")]
 for name in names:
     chunks = plan(name)["schedule"]["stages"] // RANKS
-    # A rank has the same work whatever the number of its chunks.
+    # A rank has the same work for any number of chunks.
     each = str(1 / chunks)
     result = plan(name, "--forward-ms", each, "--activation-gb", each,
                   "-o", f"{folder}/schedules/{name.lower()}.svg")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what building PipeTrace needs on Debian 12, and nothing that is there already.
-#   setup.sh            packages to build everything, and LibTorch into .deps/torch
-#   setup.sh --tests    also what only the tests need: a browser and the trace viewers
+# Installs the packages that a build of PipeTrace needs on Debian 12, if they are missing.
+#    setup.sh            packages to build everything, and LibTorch into .deps/torch
+#    setup.sh --tests    also packages that only tests need: a browser and the trace viewers
 # Needs root (or sudo without a password) only for Debian packages that are missing.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -49,7 +49,7 @@ else
 fi
 
 # environment NAME STAMP PIP-ARGUMENTS...: a virtual environment .deps/NAME. The stamp is written
-# last, so that an interrupted installation is begun anew.
+# last, so that an interrupted installation starts again.
 environment() {
   local folder=$root/.deps/$1 stamp=$2
   shift 2

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test:
-#   1. all that does not link LibTorch, under AddressSanitizer and UBSan (preset viewer-asan)
-#   2. what works in several threads, under ThreadSanitizer (preset core-tsan)
-#   3. optimized, all that these leave: training, the demo, the real front ends, the recorder, what
-#      needs a GPU (preset all)
-# Tests that need what this machine lacks (a GPU, reference data) show as skipped.
+# Installs missing packages, builds, and runs every test:
+#    1. tests without LibTorch, under AddressSanitizer and UBSan (preset viewer-asan)
+#    2. tests with several threads, under ThreadSanitizer (preset core-tsan)
+#    3. all other tests, optimized: training, the demo, the real front ends, the recorder, tests
+#       that need a GPU (preset all)
+# Tests show as skipped if this machine lacks something that they need (a GPU, reference data).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -19,7 +19,8 @@ esac
 bash tools/setup.sh --tests
 
 failed=()
-# run PRESET [-D...] [-- LABEL TARGET...]: these targets and the tests with that label, or all.
+# run PRESET [-D...] [-- LABEL TARGET...]: builds the targets and runs the tests with that label;
+# without a label all.
 run() {
   local preset=$1 options=() label=() targets=()
   shift
@@ -29,7 +30,7 @@ run() {
   cmake --preset "$preset" "${options[@]}" >/dev/null
   cmake --build --preset "$preset" "${targets[@]}"
   say "testing preset $preset"
-  # The one list of what is run at a time: timing tests ask to run alone with RUN_SERIAL.
+  # Tests run side by side. Those that measure time run alone (RUN_SERIAL).
   ctest --preset "$preset" "${label[@]}" --parallel "$(nproc)" --no-tests=error || failed+=("$preset")
 }
 run viewer-asan -DPIPETRACE_UNITE=ON
@@ -40,7 +41,7 @@ run all -DPIPETRACE_UNITE=ON -DPIPETRACE_SANITIZED_TESTS=OFF
 say "done"
 [ ${#failed[@]} = 0 ] && exit 0
 
-# Last, where a reader of a long output looks first: which tests, and what each printed.
+# At the end, where a reader of a long output looks first: the failed tests and their output.
 for preset in "${failed[@]}"; do
   log=build/$preset/Testing/Temporary
   echo "failed in preset $preset:"

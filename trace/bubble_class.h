@@ -21,7 +21,7 @@ enum class BubbleClass : std::uint8_t {
 
 inline constexpr int kBubbleClassCount = static_cast<int>(BubbleClass::kUnknown) + 1;
 
-/// "warm_up", "steady", … as written to profiles; "" for kNone.
+/// The name that profiles have: "warm_up", "steady", …; "" for kNone.
 std::string_view bubbleClassName(BubbleClass bubbleClass);
 
 /// The inverse; kUnknown for a text that names no class, kNone for "".

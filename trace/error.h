@@ -5,8 +5,8 @@
 
 namespace pipetrace {
 
-/// Could not do what was asked. The text says what failed, on what, and what to try. Caught once,
-/// in main() (exit code 2) and in the viewer's loader.
+/// The program cannot do what it was asked to. The text says what failed, on what, and what to try.
+/// Only main() (exit code 2) and the viewer's loader catch it.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -12,19 +12,19 @@ namespace pipetrace {
 /// A field of an event that the log did not give.
 inline constexpr std::int32_t kNotGiven = -1;
 
-/// One thing that happened on one lane of one device. Half-open: it covers [begin, end).
+/// One event on one lane of one rank. It covers the half-open stretch [begin, end).
 struct Event {
   Nanoseconds begin = 0;  ///< since the Unix epoch, in the clock of the rank that logged it
   Nanoseconds end = 0;    ///< >= begin
-  /// A job's identity on its rank (`id = …`, never reused); for a transfer, collective or kernel
-  /// the id of the job that it belongs to (`job = …`).
+  /// A job's number on its rank (`id = …`, never reused). A transfer, collective or kernel has the
+  /// id of the job that it belongs to (`job = …`).
   std::int64_t job = kNotGiven;
   std::int32_t step = kNotGiven;
   std::int32_t microBatch = kNotGiven;
   std::int32_t stage = kNotGiven;   ///< virtual stage, 0 .. stages * chunks - 1
   std::int32_t peer = kNotGiven;    ///< rank at the other end of a transfer
   std::int32_t number = kNotGiven;  ///< the n of `Job (n)`; not unique
-  StringId name = 0;                ///< empty: displayName() makes one of kind and numbers
+  StringId name = 0;                ///< empty: displayName() makes one from kind and numbers
   std::uint32_t firstArgument = 0;  ///< index into Timeline::arguments
   std::uint16_t argumentCount = 0;
   std::int16_t chunk = kNotGiven;  ///< index of the stage on its rank

@@ -5,7 +5,8 @@
 
 namespace pipetrace {
 
-/// What a job is. The compute lane's kinds come first, then transfers, collectives, and the rest.
+/// The kinds of events. Those of the compute lane come first, then transfers, collectives, the
+/// rest.
 enum class JobKind : std::uint8_t {
   kLr,
   kForward,
@@ -27,23 +28,24 @@ enum class JobKind : std::uint8_t {
   kCopy,
   kKernel,
   kBubble,  ///< appended by analysis; never in a log
-  kOther,   ///< a type this version does not know; its text is the event's name
+  kOther,   ///< a type that this version does not know; the event's name is its text
 };
 
 inline constexpr int kJobKindCount = static_cast<int>(JobKind::kOther) + 1;
 
-/// The `type = …` text of the job log, e.g. "backward_input". "other" for kOther.
+/// The text after `type = ` in the job log, such as "backward_input"; "other" for kOther.
 std::string_view logName(JobKind kind);
 
-/// The inverse of logName, with PaddlePaddle's `backward_b` and `backward_w` as well. kOther for
-/// anything unknown.
+/// The inverse of logName(). Knows PaddlePaddle's `backward_b` and `backward_w` as well. Anything
+/// else is kOther.
 JobKind jobKindFromLogName(std::string_view name);
 
-/// Forward, backward, their halves, fused pairs, recompute: the work that a bubble is the lack of.
+/// Whether it is a compute job: forward, backward, a half, a fused pair or a recomputation. A rank
+/// without one is in a bubble.
 constexpr bool isCompute(JobKind kind) {
   return kind >= JobKind::kForward && kind <= JobKind::kRecompute;
 }
-/// What runs on the compute lane, `lr`, `optimizer`, `data` and `default` included.
+/// Whether it runs on the compute lane: compute jobs, `lr`, `optimizer`, `data` and `default`.
 constexpr bool isComputeLane(JobKind kind) { return kind <= JobKind::kDefault; }
 constexpr bool isSend(JobKind kind) {
   return kind == JobKind::kSendForward || kind == JobKind::kSendBackward;

@@ -24,7 +24,7 @@ TEST(JobKindTest, UnknownTypesAreOther) {
   EXPECT_EQ(jobKindFromLogName(""), JobKind::kOther);
 }
 
-TEST(JobKindTest, ComputeIsTheWorkThatABubbleLacks) {
+TEST(JobKindTest, ComputeKindsAreThoseThatEndABubble) {
   EXPECT_TRUE(isCompute(JobKind::kForward));
   EXPECT_TRUE(isCompute(JobKind::kForwardBackward));
   EXPECT_TRUE(isCompute(JobKind::kRecompute));

@@ -9,14 +9,14 @@
 
 namespace pipetrace {
 
-/// A value for each step, made when it is first asked for. As a rule steps come in their order, and
-/// then it is as lean as a list.
+/// A value for each step, made on first access. Steps that come in ascending order take no more
+/// memory than a list.
 template <typename Value>
 class PerStep {
  public:
   using Entry = std::pair<std::int32_t, Value>;
 
-  /// Holds until the next call.
+  /// The value of `step`, valid until the next call.
   Value& operator[](std::int32_t step) {
     if (latest_ < ordered_.size()) {
       if (ordered_[latest_].first == step) return ordered_[latest_].second;
@@ -35,7 +35,7 @@ class PerStep {
     return found->second;
   }
 
-  /// All of them by step; nothing is left.
+  /// All values in the order of their steps. Afterwards this object is empty.
   std::vector<Entry> take() {
     if (!late_.empty()) {
       const std::size_t before = ordered_.size();
@@ -51,7 +51,7 @@ class PerStep {
 
  private:
   std::vector<Entry> ordered_;
-  std::size_t latest_ = 0;              // index in ordered_ of what was asked for
+  std::size_t latest_ = 0;              // index in ordered_ of the last access
   std::map<std::int32_t, Value> late_;  // steps that came after higher ones
 };
 

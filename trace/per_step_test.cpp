@@ -7,7 +7,7 @@
 namespace pipetrace {
 namespace {
 
-TEST(PerStep, StepsInAnyOrderComeOutAsTheyComeOutOfAMap) {
+TEST(PerStep, StepsAddedInAnyOrderAreTakenInAscendingOrder) {
   std::mt19937 random(5);
   for (int round = 0; round < 50; ++round) {
     PerStep<int> steps;

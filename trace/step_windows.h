@@ -9,17 +9,17 @@
 
 namespace pipetrace {
 
-/// Which jobs make up a step: compute jobs (isCompute) and the optimizer.
+/// Whether jobs of this kind make up a step: compute jobs and the optimizer do.
 constexpr bool isOfStep(JobKind kind) { return isCompute(kind) || kind == JobKind::kOptimizer; }
 
-/// From the first start of a step's compute jobs to the last end of its compute and optimizer jobs,
-/// over the jobs that were added. Before any was added it has no compute job.
+/// The time from the first start of a step's compute jobs to the last end of its compute and
+/// optimizer jobs, over the jobs that were added. At first it has no compute job.
 struct StepTimes {
   Nanoseconds begin = kNsMax;
   Nanoseconds end = kNsMin;
   bool hasCompute = false;
 
-  /// Adds a job of a kind that isOfStep.
+  /// Adds a job. Its kind must be isOfStep().
   void add(const Event& job) {
     end = std::max(end, job.end);
     if (!isCompute(job.kind)) return;
@@ -34,8 +34,8 @@ struct StepTimes {
   }
 };
 
-/// One step of one pipeline, as docs/metrics.md defines it. The windows of a pipeline do not
-/// overlap; those of two pipelines may.
+/// One step of one pipeline, as docs/metrics.md defines it. Windows of one pipeline do not overlap;
+/// those of two pipelines may.
 struct StepWindow {
   std::int32_t step = 0;
   int replica = 0;               ///< data-parallel index of the pipeline
@@ -49,9 +49,9 @@ struct StepWindow {
   bool operator==(const StepWindow&) const = default;
 };
 
-/// Sets windowEnd and betweenSteps of the steps of one pipeline, which come in any order. Returns
-/// them in the order of their begins; equal begins keep their order. A Step is a StepWindow and
-/// what a caller adds to it.
+/// Sets windowEnd and betweenSteps of the steps of one pipeline, given in any order. Returns them
+/// in the order of their begins; equal begins keep their order. A Step is a StepWindow or a class
+/// derived from it.
 template <typename Step>
 std::vector<Step*> cutWindows(std::span<Step> steps) {
   std::vector<Step*> order;
@@ -71,8 +71,8 @@ std::vector<Step*> cutWindows(std::span<Step> steps) {
   return order;
 }
 
-/// The steps that have compute jobs, by replica (topologyOf) and number. Jobs without a step count
-/// in none. Reads the events on the calling thread.
+/// The steps that have compute jobs, in the order of replica (topologyOf) and number. Jobs without
+/// a step count in no step. Runs on the calling thread.
 std::vector<StepWindow> stepWindows(const Timeline& timeline);
 
 }  // namespace pipetrace

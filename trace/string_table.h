@@ -12,8 +12,8 @@ namespace pipetrace {
 /// Index into a StringTable. 0 is the empty string.
 using StringId = std::uint32_t;
 
-/// Each distinct string once. Views stay valid until the table is destroyed (moving it keeps them
-/// valid). Not thread-safe.
+/// Stores each distinct string once. Views stay valid until the table is destroyed, also when it is
+/// moved. Not thread-safe.
 class StringTable {
  public:
   StringTable();
@@ -23,7 +23,7 @@ class StringTable {
   StringTable& operator=(StringTable&&) noexcept = default;
   ~StringTable() = default;
 
-  /// The id of `text`, added if new.
+  /// The id of `text`, which is added if it is new.
   StringId intern(std::string_view text);
 
   /// `id` must come from intern() of this table.

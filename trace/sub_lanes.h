@@ -8,13 +8,13 @@
 
 namespace pipetrace {
 
-/// Spreads events that overlap in time over sub-lanes, so that no two on one sub-lane share an
-/// instant; events that only touch stay together. `events` must be in startsBefore order. Returns
-/// the sub-lane of each, 0-based, using as few as the largest number of events that overlap at one
-/// instant (first-fit on interval graphs is optimal). O(n log k) for k sub-lanes.
+/// Spreads events that overlap in time over sub-lanes. No two events of one sub-lane share an
+/// instant; events that only touch may. `events` must be in startsBefore order. Returns the
+/// sub-lane of each, from 0. There are only as many sub-lanes as events overlap at one instant:
+/// first-fit on interval graphs is optimal. O(n log k) for k sub-lanes.
 std::vector<std::uint32_t> packSubLanes(std::span<const Event> events);
 
-/// 1 + the largest sub-lane; 0 for no events.
+/// The number of sub-lanes, given those of the events; 0 for no events.
 std::uint32_t subLaneCount(std::span<const std::uint32_t> subLanes);
 
 }  // namespace pipetrace

@@ -40,7 +40,7 @@ TEST(SubLanesTest, NestedEventsAreSpreadToo) {
   EXPECT_THAT(packSubLanes(events({{0, 100}, {10, 20}, {30, 40}})), ElementsAre(0, 1, 1));
 }
 
-TEST(SubLanesTest, RandomEventsNeverOverlapAndUseAsFewLanesAsTheDeepestInstant) {
+TEST(SubLanesTest, RandomEventsUseAsFewLanesAsTheirDeepestOverlap) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     std::vector<Event> list(1 + random() % 60);

@@ -17,8 +17,8 @@ int laneRank(std::string_view lane) {
   return 2;
 }
 
-/// Puts events in order, those of equal times as they were. Most logs are in order already; of the
-/// others only the positions are sorted, as copies of all events would double the memory.
+/// Sorts events; those of equal times keep their order. Most logs are in order already. For the
+/// others only positions are sorted: copies of all events would double the memory.
 void sortEvents(std::vector<Event>& events) {
   if (std::is_sorted(events.begin(), events.end(), startsBefore)) return;
   std::vector<std::uint32_t> from(events.size());
@@ -27,7 +27,7 @@ void sortEvents(std::vector<Event>& events) {
     if (startsBefore(events[a], events[b])) return true;
     return !startsBefore(events[b], events[a]) && a < b;
   });
-  // Position i gets the event from from[i]: cycle by cycle, each with one event aside.
+  // Moves the event at from[i] to position i, cycle by cycle, with one event aside for each cycle.
   for (std::uint32_t start = 0; start < from.size(); ++start) {
     if (from[start] == start) continue;
     const Event aside = events[start];

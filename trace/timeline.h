@@ -13,8 +13,8 @@
 
 namespace pipetrace {
 
-/// What happened in a run: every lane of every device, with the strings and arguments its events
-/// refer to. A plain value; not thread-safe while being changed.
+/// All events and counters of a run, with the strings and arguments that its events refer to. A
+/// plain value. Not thread-safe while it is being changed.
 class Timeline {
  public:
   StringTable strings;
@@ -23,17 +23,18 @@ class Timeline {
   std::map<int, RankInfo> ranks;  ///< by rank; has an entry for every rank with a track
   std::vector<CounterSeries> counters;
 
-  /// The track of (rank, lane), made if missing. The reference holds until the next new track.
+  /// The track of (rank, lane), which is made if missing. The reference is valid until the next
+  /// track is made.
   Track& track(int rank, std::string_view lane);
   const Track* findTrack(int rank, std::string_view lane) const;
 
-  /// Appends the arguments and points `event` to them. At most 65535; the rest is cut off.
+  /// Appends the arguments and points `event` to them. Arguments after the first 65535 are dropped.
   void setArguments(Event& event, std::span<const Argument> list);
   std::span<const Argument> argumentsOf(const Event& event) const;
 
   /// Orders tracks by rank and lane, events by startsBefore, counters by rank, name and time.
-  /// Readers end with it; everything else may rely on the order. `threads`: of so many tracks at
-  /// once (0: one per core).
+  /// Readers call it last; all other code relies on the order. `threads`: the number of tracks that
+  /// are sorted at once (0: one per core).
   void sort(int threads = 1);
 
   /// First begin and last end over all events and counters; {0, 0} when there are none.

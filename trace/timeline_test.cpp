@@ -72,12 +72,12 @@ TEST(TimelineTest, EventsOfEqualTimesKeepTheirOrder) {
   }
 }
 
-TEST(TimelineTest, TheSpanOfNothingIsEmpty) {
+TEST(TimelineTest, TheSpanOfAnEmptyTimelineIsEmpty) {
   EXPECT_EQ(Timeline{}.span().begin, 0);
   EXPECT_EQ(Timeline{}.span().end, 0);
 }
 
-TEST(TimelineTest, TheKindComesFirstInANameAndNumbersAfterIt) {
+TEST(TimelineTest, AMadeUpNameHasTheKindFirstAndNumbersAfterIt) {
   Timeline t;
   Event e;
   e.kind = JobKind::kForward;

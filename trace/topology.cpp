@@ -26,10 +26,10 @@ const RankInfo& infoOf(const Timeline& timeline, int rank) {
   return found == timeline.ranks.end() ? kNothing : found->second;
 }
 
-/// What the events of a rank say.
+/// The topology of a rank, as far as its events show it.
 struct Named {
   int chunks = 1;
-  std::set<int> peers;  // of its transfers
+  std::set<int> peers;  // the other ends of its transfers
 };
 
 Named namedBy(const Timeline& timeline, int rank) {
@@ -68,8 +68,8 @@ class Groups {
   std::map<int, int> parent_;
 };
 
-/// By rank: its replica, from who sends to whom. Pipelines have as many ranks each: where they
-/// would not, too little was logged, and all ranks are taken as one.
+/// The replica of each rank, inferred from messages. All pipelines must have the same number of
+/// ranks. Where they have not, too little was logged, and all ranks count as one pipeline.
 std::map<int, int> replicasByMessages(const std::vector<int>& ranks,
                                       const std::vector<Named>& named) {
   Groups groups(ranks);
@@ -92,7 +92,7 @@ std::map<int, int> replicasByMessages(const std::vector<int>& ranks,
   return replicas;
 }
 
-/// What `Profiler Meta:` says of the shape, if it makes sense.
+/// Stages and chunks of `Profiler Meta:`, where they make sense.
 struct Shape {
   std::optional<int> stages;
   std::optional<int> chunks;
@@ -111,7 +111,7 @@ bool hasRankPerStage(const RankInfo& info) {
          info.dataParallelIndex.value_or(0) == 0;
 }
 
-/// Whether the logs alone tell every rank's replica: they say it, or there is just one pipeline.
+/// Whether the logs alone give every rank's replica: they name it, or there is only one pipeline.
 bool replicasAreGiven(const Timeline& timeline, const std::vector<int>& ranks) {
   return std::all_of(ranks.begin(), ranks.end(), [&](int rank) {
     const RankInfo& info = infoOf(timeline, rank);

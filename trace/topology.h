@@ -16,19 +16,22 @@ struct Topology {
     int chunks = 1;     ///< stages per rank
   };
 
-  /// By rank: those with a compute job.
+  /// The place of each rank that has a compute job.
   std::map<int, Place> places;
-  /// Whether some of it did not stand in the logs.
+  /// Whether a part of it was not in the logs.
   bool inferred = false;
 
   /// The ranks of each replica, ascending.
   std::map<int, std::vector<int>> replicas() const;
 };
 
-/// From `Profiler Meta:` where the logs have it. Else ranks that send to each other make up a
-/// pipeline (all ranks one, unless that gives several of the same size), replicas are counted by
-/// their lowest rank, the chunks are those that the jobs name, and the order is that of the ranks.
-/// On so many threads, which makes no difference to the result.
+/// The topology that `Profiler Meta:` gives, where the logs have it. Else it is inferred:
+/// - ranks that send to each other make up a pipeline, if the pipelines are then of one size;
+///   otherwise all ranks make up one pipeline;
+/// - replicas are numbered in the order of their lowest ranks;
+/// - chunks are those that the jobs name;
+/// - the ranks of a pipeline follow each other in the order of their numbers.
+/// Uses that many threads, which makes no difference to the result.
 Topology topologyOf(const Timeline& timeline, int threads = 1);
 
 }  // namespace pipetrace

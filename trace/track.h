@@ -9,20 +9,20 @@
 
 namespace pipetrace {
 
-/// Lane names that the project itself writes. A log may name others.
+/// Names of lanes that this project writes. A log may name others.
 inline constexpr std::string_view kComputeLane = "compute";
 inline constexpr std::string_view kSendLane = "send";
 inline constexpr std::string_view kRecvLane = "recv";
 inline constexpr std::string_view kBubbleLane = "bubbles";
 
-/// One lane of one device: the events of one stream.
+/// One lane of one rank: the events of one stream.
 struct Track {
   int rank = 0;
   std::string lane{kComputeLane};
   std::vector<Event> events;  ///< sorted by startsBefore once Timeline::sort() has run
 };
 
-/// Compute first, then bubbles, then the others in the order of their names.
+/// The order of lanes: compute, then bubbles, then the others by name.
 bool laneComesBefore(std::string_view a, std::string_view b);
 
 }  // namespace pipetrace

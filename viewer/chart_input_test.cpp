@@ -110,14 +110,14 @@ TEST(ChartInputTest, BracketsWalkThroughTheSteps) {
     EXPECT_TRUE(isShown(step)) << step;
   }
   chart.key(Qt::Key_BracketRight);
-  EXPECT_TRUE(isShown(4)) << "the last one stays";
+  EXPECT_TRUE(isShown(4)) << "the last step stays";
   for (std::size_t step = 4; step-- > 0;) {
     chart.key(Qt::Key_BracketLeft);
     EXPECT_TRUE(isShown(step)) << step;
   }
   chart.key(Qt::Key_F);
   chart.key(Qt::Key_BracketLeft);
-  EXPECT_TRUE(isShown(4)) << "from the whole run back to the last";
+  EXPECT_TRUE(isShown(4)) << "from the whole run to the last step";
 }
 
 TEST(ChartInputTest, AClickSelectsTheJobUnderTheCursor) {
@@ -137,7 +137,7 @@ TEST(ChartInputTest, AClickSelectsTheJobUnderTheCursor) {
   EXPECT_FALSE(chart.widget().selection()) << "a click beside the rows";
 }
 
-TEST(ChartInputTest, HoveringNamesTheJob) {
+TEST(ChartInputTest, HoveringShowsTheNameOfTheJob) {
   ShownChart chart;
   const Event& job = chart.job(2, JobKind::kBackward, 6, 1);
   QTest::mouseMove(chart.widget().viewport(), chart.middleOf(2, job));
@@ -148,7 +148,7 @@ TEST(ChartInputTest, HoveringNamesTheJob) {
   EXPECT_FALSE(QToolTip::isVisible());
 }
 
-TEST(ChartInputTest, HoveringOverALabelTellsItsWholeName) {
+TEST(ChartInputTest, HoveringOverALabelShowsItsWholeName) {
   ShownChart chart;
   const ChartView view = chart.widget().view();
   QTest::mouseMove(chart.widget().viewport(), QPoint(10, view.yOf(view.layout[2].top + 3)));

@@ -62,7 +62,7 @@ void ChartWidget::layOut() {
   if (isFitted_) axis_.fit();
   layout_ = RowLayout(model_->rows(), RowHeights{});
   if (layout_.height() < area_.height) {
-    // Few rows get more room; many scroll.
+    // A few rows get more room; many rows can be scrolled.
     const auto heights = fittingHeights(model_->rows(), area_.height);
     if (heights && heights->lane > 0) layout_ = RowLayout(model_->rows(), *heights);
   }
@@ -135,7 +135,7 @@ void ChartWidget::showNextStep() {
   if (model_ == nullptr || model_->steps().empty()) return;
   const auto& steps = model_->steps();
   if (isFitted_) return showTime(steps.front().begin, steps.front().end);
-  // A step that was shown by this begins a margin after the view does.
+  // The step that this function showed last begins a margin after the view does.
   const Nanoseconds from = axis_.begin() + axis_.span() / 10;
   const auto next = std::find_if(steps.begin(), steps.end(),
                                  [from](const StepSpan& s) { return s.begin > from; });

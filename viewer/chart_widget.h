@@ -10,22 +10,22 @@
 
 namespace pipetrace {
 
-/// The Gantt chart: legend and time axis on top, row labels at the left, jobs and bubbles. Zooms by
-/// wheel and keys around the cursor, pans by dragging and keys, shows a tooltip where the cursor is
-/// and selects the job that is clicked (docs/viewer.md has the list).
+/// The Gantt chart: legend and time axis on top, row labels at the left, jobs and bubbles. The
+/// wheel and keys zoom around the cursor; dragging and keys pan. The event under the cursor has a
+/// tooltip. A click selects a job. docs/viewer.md lists all of this.
 class ChartWidget : public QAbstractScrollArea {
   Q_OBJECT
 
  public:
   explicit ChartWidget(QWidget* parent = nullptr);
 
-  /// Shows all of `model`, which must live until the next call; nullptr for nothing.
+  /// Shows all of `model`, which must live until the next call; nothing for nullptr.
   void setModel(const ChartModel* model);
   const ChartModel* model() const { return model_; }
 
-  /// Shows these steps, or the whole run if they are all.
+  /// Shows these steps; the whole run if they are all steps.
   void showSteps(const StepChoice& steps);
-  /// What is on the screen, in pixels of viewport(). There must be a model.
+  /// The visible part of the chart, in pixels of viewport(). There must be a model.
   ChartView view() const;
   bool isFitted() const { return isFitted_; }
   const std::optional<ChartHit>& selection() const { return selection_; }
@@ -34,11 +34,12 @@ class ChartWidget : public QAbstractScrollArea {
   void fit();
   void zoomIn();
   void zoomOut();
-  /// Moves the view by tenths of its width, forward in time if positive.
+  /// Moves the view by tenths of its width; forward in time if `tenths` is positive.
   void panBy(int tenths);
-  /// Shows the first step that begins after the view's begin; from the whole run, the first step.
+  /// Shows the first step that begins after the view's begin. From the whole run it goes to the
+  /// first step.
   void showNextStep();
-  /// Shows the last step that begins before the view; from the whole run, the last step.
+  /// Shows the last step that begins before the view. From the whole run it goes to the last step.
   void showPreviousStep();
   void clearSelection();
 
@@ -81,7 +82,7 @@ class ChartWidget : public QAbstractScrollArea {
   std::optional<QPoint> pressedAt_;
   QPoint draggedFrom_;
   bool isDragging_ = false;
-  int wheelRest_ = 0;  // of a vertical scroll, in eighths of a degree
+  int wheelRest_ = 0;  // rest of a vertical scroll, in eighths of a degree
 };
 
 }  // namespace pipetrace

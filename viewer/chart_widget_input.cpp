@@ -11,7 +11,7 @@
 #include "viewer/chart_widget.h"
 #include "viewer/job_fields.h"
 
-// How the chart answers to mouse and keys.
+// The answers of the chart to mouse and keys.
 namespace pipetrace {
 namespace {
 

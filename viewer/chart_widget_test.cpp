@@ -12,7 +12,7 @@ namespace {
 
 QImage picture(ShownChart& chart) { return chart.widget().viewport()->grab().toImage(); }
 
-/// The colour in the upper left of a job's cell, where no number is written.
+/// The colour in the upper left of a job's cell, where there is no number.
 QColor cellColor(ShownChart& chart, int rank, const Event& job) {
   const ChartView view = chart.widget().view();
   const int top = chart.middleOf(rank, job).y() - view.layout[0].height / 2;
@@ -60,7 +60,7 @@ TEST(ChartWidgetTest, MicroBatchNumbersAreWrittenInTheCells) {
 }
 
 TEST(ChartWidgetTest, ZoomedOutColumnsAreAsHighAsTheirShare) {
-  // 8 idle ms of 18 in every step and no bubbles: what is not work is paper.
+  // Every step has 8 idle ms of 18 and no bubbles: idle time has the colour of the paper.
   ShownChart chart({.ranks = 1,
                     .microBatches = 1,
                     .steps = 2000,
@@ -115,7 +115,7 @@ TEST(ChartWidgetTest, FewRowsUseTheHeightOfTheWindow) {
   EXPECT_GT(view.layout[0].height, RowHeights{}.compute);
 }
 
-TEST(ChartWidgetTest, HighResolutionScreensGetTheSameChart) {
+TEST(ChartWidgetTest, HighResolutionScreensShowTheSameChart) {
   ShownChart chart({.steps = 1});
   QImage image(chart.widget().viewport()->size() * 2, QImage::Format_RGB32);
   image.setDevicePixelRatio(2);

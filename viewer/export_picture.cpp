@@ -25,7 +25,7 @@ std::string endingOf(const std::string& path) {
 }
 
 std::optional<double> bubbleRatioOf(const RunSummary& summary, const StepChoice& steps) {
-  // As summarize() sums up all steps: the times of many ranks may not fit 64 bits.
+  // Doubles, as in summarize(): the sums of times of many ranks may not fit 64 bits.
   double busy = 0;
   double idle = 0;
   for (const StepSummary& step : summary.steps) {
@@ -101,7 +101,7 @@ PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& opti
   picture.height = options.height;
   picture.title = titleOf(model);
   if (model.steps().empty()) {
-    if (options.steps) throw Error(profile.name() + " has no steps; leave --step away");
+    if (options.steps) throw Error(profile.name() + " has no steps; leave out --step");
     return picture;
   }
   const StepChoice whole = allSteps(model);

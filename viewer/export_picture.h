@@ -7,19 +7,19 @@
 
 namespace pipetrace {
 
-/// The title, the caption and the part of the run that `options` ask for. Throws Error when the
+/// The title, the caption and the part of the run for `options`. Throws Error when the
 /// profile has none of the steps.
 PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options);
 
-/// Writes the picture; options.path has it whole or not at all. PNG needs a QGuiApplication. Throws
-/// Error for a name that ends in neither .png nor .svg, for steps and sizes that cannot be, and
-/// when writing fails.
+/// Writes the picture to options.path, whole or not at all. PNG needs a QGuiApplication. Throws
+/// Error for a name that ends in neither .png nor .svg, for impossible steps and sizes, and when
+/// writing fails.
 void exportPicture(const LoadedProfile& profile, const ExportOptions& options);
 
-/// Writes what `view` shows of the profile's time, all rows.
+/// Writes a picture of the time that `view` shows, with all rows.
 void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path);
 
-/// Throws Error unless `path` ends as one of the formats does.
+/// Throws Error unless `path` ends in .png or .svg.
 void checkExportName(const std::string& path);
 
 }  // namespace pipetrace

@@ -51,7 +51,7 @@ TEST(ExportPictureTest, APngHasTheSizeAndTheColoursOfTheRun) {
   EXPECT_GT(forward, 10'000);
   EXPECT_NEAR(static_cast<double>(backward) / forward, 2.0, 0.25) << "backward takes twice as long";
   EXPECT_GT(countColor(image, palette::kPaper), 50'000);
-  EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files).size(), 1) << "nothing else is left behind";
+  EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files).size(), 1) << "no other file is left";
 }
 
 TEST(ExportPictureTest, AnSvgIsWellFormedAndHoldsTheSameTexts) {
@@ -75,7 +75,7 @@ TEST(ExportPictureTest, AnSvgIsWellFormedAndHoldsTheSameTexts) {
 }
 
 TEST(ExportPictureTest, TheTitleHasTheBubbleRatioOfTheShownSteps) {
-  // Closed form of 1F1B with equal stages, no transfers: (p - 1) / (m + p - 1).
+  // The closed form of 1F1B with equal stages and no transfers is (p - 1) / (m + p - 1).
   const LoadedProfile profile = profileOf(
       {.ranks = 4, .microBatches = 8, .steps = 3, .hasTransfers = false, .hasBubbles = false});
   const auto ratio = [&](const ExportOptions& options) {
@@ -104,7 +104,8 @@ TEST(ExportPictureTest, AStepIsShownFromItsFirstForwardToItsLastOptimizer) {
   for (const int step : {1, 3}) {
     const PictureOptions picture = pictureOf(profile, {.steps = StepChoice{step, step}});
     ASSERT_TRUE(picture.range);
-    EXPECT_EQ(picture.range->begin, GpipeRun::beginOf(step)) << "not where the last rank's lr is";
+    EXPECT_EQ(picture.range->begin, GpipeRun::beginOf(step))
+        << "not where the last rank's lr begins";
     EXPECT_EQ(picture.range->end, GpipeRun::beginOf(step) + GpipeRun::kWindow);
     // Closed form: 1 - m (F + B) / ((m + p - 1) (F + B) + optimizer) = 1 - 120 / 332.
     EXPECT_THAT(picture.title, HasSubstr("bubble ratio 63.9 %"));
@@ -114,7 +115,7 @@ TEST(ExportPictureTest, AStepIsShownFromItsFirstForwardToItsLastOptimizer) {
   EXPECT_EQ(standard.range->end, GpipeRun::beginOf(2) + GpipeRun::kWindow);
 }
 
-TEST(ExportPictureTest, OfManyStepsTheSecondAndThirdAreShownAndSaid) {
+TEST(ExportPictureTest, TheSecondAndThirdOfManyStepsAreShownAndNamedInTheCaption) {
   const LoadedProfile profile = profileOf({.microBatches = 6, .steps = 12});
   const PictureOptions picture = pictureOf(profile, {});
   EXPECT_THAT(picture.caption, StartsWith("steps 1 to 2 of 0 to 11"));
@@ -123,7 +124,7 @@ TEST(ExportPictureTest, OfManyStepsTheSecondAndThirdAreShownAndSaid) {
   EXPECT_EQ(picture.range->end, profile.model().steps()[2].end);
 }
 
-TEST(ExportPictureTest, WhenTwoStepsAreTooMuchToReadOneIsShown) {
+TEST(ExportPictureTest, OneStepIsShownWhenTwoWouldNotBeLegible) {
   const LoadedProfile profile = profileOf({.microBatches = 40, .steps = 5});
   EXPECT_THAT(pictureOf(profile, {}).caption, StartsWith("step 1 of 0 to 4"));
   EXPECT_THAT(pictureOf(profile, {.width = 8000}).caption, StartsWith("steps 1 to 2 of"));
@@ -135,7 +136,7 @@ TEST(ExportPictureTest, FewShortStepsAreShownWhole) {
               AllOf(StartsWith("steps 0 to 1,"), Not(HasSubstr(" of 0"))));
 }
 
-TEST(ExportPictureTest, StepsThatAreAskedForAreShown) {
+TEST(ExportPictureTest, TheStepsOfTheOptionAreShown) {
   const LoadedProfile profile = profileOf({.steps = 6});
   EXPECT_THAT(pictureOf(profile, {.steps = StepChoice{4, 4}}).caption,
               StartsWith("step 4 of 0 to 5"));
@@ -155,7 +156,7 @@ TEST(ExportPictureTest, StepsThatAreAskedForAreShown) {
       ThrowsMessage<Error>(HasSubstr("has no step 9; it holds steps 0 to 5")));
 }
 
-TEST(ExportPictureTest, AnotherEndingIsRefusedNamingThoseThatWork) {
+TEST(ExportPictureTest, AnUnknownEndingIsRefusedWithTheKnownOnes) {
   const LoadedProfile profile = profileOf({.steps = 1});
   for (const char* path : {"out.gif", "out", "png", ".png"}) {
     EXPECT_THAT([&] { exportPicture(profile, {.path = path}); },
@@ -163,7 +164,7 @@ TEST(ExportPictureTest, AnotherEndingIsRefusedNamingThoseThatWork) {
   }
 }
 
-TEST(ExportPictureTest, AFailedExportLeavesWhatWasThere) {
+TEST(ExportPictureTest, AFailedExportKeepsTheOlderFile) {
   const QTemporaryDir folder;
   const QString path = folder.filePath("out.png");
   QFile file(path);

@@ -11,8 +11,8 @@
 
 namespace pipetrace {
 
-/// The fonts of a chart and the widths of texts in them, kept from one frame to the next. For the
-/// GUI thread.
+/// The fonts of a chart and the widths of texts in them, kept from frame to frame. For the GUI
+/// thread only.
 class FontCache {
  public:
   struct Entry {
@@ -22,10 +22,10 @@ class FontCache {
     std::unordered_map<std::string, int> widths;
   };
 
-  /// The reference holds as long as the cache.
+  /// The reference is valid as long as the cache.
   Entry& entry(const TextStyle& style);
   int width(std::string_view text, const TextStyle& style);
-  /// width() as a function; valid as long as the cache.
+  /// Returns width() as a function. It is valid as long as the cache.
   TextMeasure measure() {
     return [this](std::string_view text, const TextStyle& style) { return width(text, style); };
   }

@@ -15,7 +15,7 @@ QString toQString(std::string_view text) {
   return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
 }
 
-/// A value shortened to what a tooltip can hold.
+/// A value, shortened to fit a tooltip.
 QString shortened(QString value) {
   constexpr qsizetype kLongest = 80;
   if (value.size() > kLongest) value = value.left(kLongest - 1) + QChar(0x2026);
@@ -39,7 +39,7 @@ QString bytesText(std::int64_t bytes) {
   return text;
 }
 
-/// Collects fields, leaving out what is not given.
+/// Collects fields. Leaves out values that are not given.
 class Fields {
  public:
   void text(const char* name, const QString& value) {

@@ -7,25 +7,24 @@
 
 namespace pipetrace {
 
-/// One line of what is known about a job.
+/// One line about a job: the name of a field and its value.
 struct JobField {
   QString name;
   QString value;
 };
 
-/// All that the timeline says of the event: name, kind, rank and lane, step, micro-batch, stage,
-/// start and end (from the model's first event), duration, peer, bytes, arguments. What is not
-/// known is left out.
+/// All fields of the event that are known: name, kind, rank and lane, step, micro-batch, stage,
+/// start and end (from the model's first event), duration, peer, bytes, arguments.
 std::vector<JobField> jobFields(const ChartModel& model, const ChartRow& row, const Event& event);
 
-/// The same as rich text for a tooltip; for a pixel that several events share, how many they are,
-/// what share of it they fill and which is the longest.
+/// The fields as rich text for a tooltip. For a pixel with several events: their number, the share
+/// of the pixel that they fill, and the longest of them.
 QString tooltipText(const ChartModel& model, const ChartHit& hit);
 
-/// The same for the row label under the cursor.
+/// The tooltip of the row label under the cursor.
 QString tooltipText(const ChartRow& row);
 
-/// "123.456789 ms": exact.
+/// A time as text, exact to the nanosecond: "123.456789 ms".
 QString exactTime(Nanoseconds time);
 
 }  // namespace pipetrace

@@ -18,7 +18,7 @@ std::string valueOf(const std::vector<JobField>& fields, const char* name) {
   return "(none)";
 }
 
-TEST(JobFieldsTest, AJobTellsAllThatIsKnown) {
+TEST(JobFieldsTest, AllKnownFieldsOfAJobAreListed) {
   const Timeline timeline = makeTestTimeline({});
   const ChartModel model(timeline);
   const ChartRow& row = model.rows()[3];
@@ -38,7 +38,7 @@ TEST(JobFieldsTest, AJobTellsAllThatIsKnown) {
   EXPECT_EQ(valueOf(fields, "Bubble"), "(none)");
 }
 
-TEST(JobFieldsTest, ATransferTellsItsPeerAndBytes) {
+TEST(JobFieldsTest, ATransferHasItsPeerAndBytes) {
   const Timeline timeline = makeTestTimeline({});
   const ChartModel model(timeline);
   const ChartRow& send = model.rows()[2];
@@ -49,7 +49,7 @@ TEST(JobFieldsTest, ATransferTellsItsPeerAndBytes) {
   EXPECT_EQ(valueOf(fields, "Bytes"), "1048576 (1.00 MiB)");
 }
 
-TEST(JobFieldsTest, ABubbleTellsItsClass) {
+TEST(JobFieldsTest, ABubbleHasItsClass) {
   const Timeline timeline = makeTestTimeline({});
   const ChartModel model(timeline);
   const auto fields = jobFields(model, model.rows()[0], model.rows()[0].bubbles[0][0]);
@@ -76,7 +76,7 @@ TEST(TooltipTest, NamesFromALogCannotBreakTheMarkup) {
   EXPECT_LT(text.size(), 2000U);
 }
 
-TEST(TooltipTest, APixelOfSeveralJobsSaysHowFullItIs) {
+TEST(TooltipTest, APixelOfSeveralJobsShowsTheirShareOfIt) {
   const Timeline timeline = makeTestTimeline({});
   const ChartModel model(timeline);
   ChartHit hit;

@@ -5,21 +5,22 @@
 
 namespace pipetrace {
 
-/// The steps that a chart `width` pixels wide shows when nothing else was asked for: all of a run
-/// of up to three if the micro-batch numbers fit into its jobs; else the second and third, the
-/// first being the least typical; else the second alone. The model must have steps.
+/// The steps that a chart `width` pixels wide shows by default. A run of up to three steps is shown
+/// whole if its micro-batch numbers are legible. Else the second and third step are shown, as the
+/// first is the least typical; else the second alone. The model must have steps.
 StepChoice legibleSteps(const ChartModel& model, int width);
 
-/// Of the least to the greatest number. The model must have steps.
+/// All steps, from the least to the greatest number. The model must have steps.
 StepChoice allSteps(const ChartModel& model);
 
-/// The least and the greatest number of a step that is in `asked`; nothing if none is.
+/// The least and the greatest number of the steps within `asked`; nothing if there are none.
 std::optional<StepChoice> stepsIn(const ChartModel& model, const StepChoice& asked);
 
-/// Whether it is all that allSteps() is.
+/// Whether `steps` are all steps of the run.
 bool isWholeRun(const ChartModel& model, const StepChoice& steps);
 
-/// The windows of the steps; for all steps the whole run, with what comes before and between them.
+/// The time of the steps: their windows. For all steps it is the whole run, with the time before
+/// and between them.
 Timeline::Span timeOf(const ChartModel& model, const StepChoice& steps);
 
 }  // namespace pipetrace

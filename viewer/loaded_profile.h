@@ -10,15 +10,14 @@
 
 namespace pipetrace {
 
-/// A run that is ready to be drawn. Immutable once made, so it may be handed from the loading
-/// thread to the window's.
+/// A run that is ready to be drawn. Immutable, so the loading thread may hand it to the GUI thread.
 class LoadedProfile {
  public:
   LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnostics);
   LoadedProfile(const LoadedProfile&) = delete;
   LoadedProfile& operator=(const LoadedProfile&) = delete;
 
-  /// What it was read from, for titles.
+  /// The name of its input, for titles.
   const std::string& name() const { return name_; }
   const Timeline& timeline() const { return run_.timeline; }
   const RunSummary& summary() const { return run_.summary; }
@@ -32,8 +31,8 @@ class LoadedProfile {
   std::unique_ptr<const ChartModel> model_;
 };
 
-/// Reads files or folders with loadRun(): logs as pipe-trace reads them; profiles keep the times
-/// and the bubbles that they were written with. Throws Error as that does.
+/// Reads files or folders with loadRun(), and throws the same Errors. Logs are read as pipe-trace
+/// reads them. Profiles keep the times and the bubbles that they were written with.
 std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs);
 
 }  // namespace pipetrace

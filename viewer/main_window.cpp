@@ -75,7 +75,7 @@ void MainWindow::showMessage(const QString& text, bool isBusy) {
 }
 
 void MainWindow::showFailure(const QString& message) {
-  // A profile that was open is still there: an attempt that failed takes nothing away.
+  // The profile that was open stays.
   if (profile_) {
     pages_->setCurrentWidget(chart_);
     QMessageBox* box =
@@ -126,7 +126,7 @@ void MainWindow::updateRange() {
   if (chart_->model() == nullptr) return;
   const ChartView view = chart_->view();
   const Nanoseconds origin = chart_->model()->span().begin;
-  // To a thousandth of the view; its margins are no time of the run.
+  // Times are cut to a thousandth of the view. Its margins are outside the run.
   const Nanoseconds from = std::max<Nanoseconds>(view.axis.begin() - origin, 0);
   const Nanoseconds to = std::min(view.axis.end(), chart_->model()->span().end) - origin;
   const auto text = [&](Nanoseconds time) {
@@ -138,7 +138,7 @@ void MainWindow::updateRange() {
 void MainWindow::updateSelection() {
   details_->clear();
   const auto& selection = chart_->selection();
-  // Comes and goes with the selection; one that was closed stays so until the next.
+  // The dock comes and goes with the selection. A user who closed it sees it again at the next one.
   if (selection.has_value() != hasSelection_) detailsDock_->setVisible(selection.has_value());
   hasSelection_ = selection.has_value();
   if (!selection) {

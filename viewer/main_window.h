@@ -11,8 +11,8 @@
 
 namespace pipetrace {
 
-/// The window of pipe-view: the chart, what is selected, a status bar; while there is no profile,
-/// or when one could not be read, a message in the chart's place.
+/// The window of pipe-view: the chart, the selected job, a status bar. A message takes the place of
+/// the chart while there is no profile, or when none could be read.
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
@@ -24,7 +24,7 @@ class MainWindow : public QMainWindow {
 
   ChartWidget* chart() const { return chart_; }
   const LoadedProfile* profile() const { return profile_.get(); }
-  /// What is shown in the chart's place; empty while there is a chart.
+  /// The message in the chart's place; empty while there is a chart.
   QString message() const;
 
  public slots:
@@ -61,7 +61,7 @@ class MainWindow : public QMainWindow {
   QLabel* findings_ = nullptr;
   QAction* export_ = nullptr;
   QString opening_;
-  ProfileLoader loader_;  // last, so that it stops first
+  ProfileLoader loader_;  // the last member, so that it stops first
 };
 
 }  // namespace pipetrace

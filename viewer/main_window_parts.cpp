@@ -9,7 +9,7 @@
 
 #include "viewer/main_window.h"
 
-// What the window is made of.
+// The parts of the window.
 namespace pipetrace {
 
 void MainWindow::addPanes() {

@@ -50,7 +50,7 @@ TEST(MainWindowTest, LogsAreReadOnAnotherThreadAndShown) {
                     HasSubstr("bubble ratio of the run 3")));
 }
 
-TEST(MainWindowTest, ALongRunOpensOnTheStepsThatAreLegible) {
+TEST(MainWindowTest, ALongRunOpensAtAFewLegibleSteps) {
   const TestLogs logs({.steps = 12});
   MainWindow window;
   window.show();
@@ -77,7 +77,7 @@ TEST(MainWindowTest, AShortRunOpensWhole) {
   EXPECT_TRUE(window.chart()->isFitted());
 }
 
-TEST(MainWindowTest, TheSelectionTakesNoRoomUntilThereIsOne) {
+TEST(MainWindowTest, TheDetailsTakeNoRoomWithoutASelection) {
   const TestLogs logs;
   MainWindow window;
   window.show();
@@ -125,7 +125,7 @@ TEST(MainWindowTest, ASelectedJobIsDescribed) {
               HasSubstr("selected: forward 1, 10.00 ms"));
 }
 
-TEST(MainWindowTest, WhatCannotBeReadIsSaidInTheWindow) {
+TEST(MainWindowTest, AnUnreadableProfileCausesAMessageInTheWindow) {
   MainWindow window;
   window.show();
   window.open({"/nonexistent/profile.json"});
@@ -138,7 +138,7 @@ TEST(MainWindowTest, WhatCannotBeReadIsSaidInTheWindow) {
   EXPECT_TRUE(opens(window)) << "and another profile opens afterwards";
 }
 
-TEST(MainWindowTest, AFailedOpenKeepsTheProfileThatIsShown) {
+TEST(MainWindowTest, AFailedOpenKeepsTheProfileOnTheScreen) {
   const TestLogs logs;
   MainWindow window;
   window.show();

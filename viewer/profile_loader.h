@@ -9,8 +9,8 @@
 
 namespace pipetrace {
 
-/// Reads profiles on a thread of its own. For the GUI thread, on which its signals come; at most
-/// one profile is being read at a time. Destroying it waits for the one that is.
+/// Reads profiles on a thread of its own, one at a time. Used on the GUI thread, which also gets
+/// its signals. The destructor waits for a profile that is being read.
 class ProfileLoader : public QObject {
   Q_OBJECT
 
@@ -24,7 +24,7 @@ class ProfileLoader : public QObject {
 
  signals:
   void loaded(std::shared_ptr<const pipetrace::LoadedProfile> profile);
-  /// `message` says what could not be done and what to try.
+  /// `message` says what failed and what to try.
   void failed(QString message);
 
  private:

@@ -40,7 +40,7 @@ void QtCanvas::hatch(PixelRect rect) { painter_.fillRect(toQRect(rect), hatch_);
 
 void QtCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
   if (columns.empty() || height <= 0) return;
-  // Thousands of single pixels are cheaper to set than to paint.
+  // Setting thousands of pixels is cheaper than painting them.
   const int left = columns.front().x;
   QImage image(columns.back().x - left + 1, height, QImage::Format_ARGB32_Premultiplied);
   image.fill(Qt::transparent);

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// Draws with a QPainter, which must be active and outlive the canvas, as must the fonts.
+/// Draws with a QPainter. The painter must be active; painter and fonts must outlive the canvas.
 class QtCanvas final : public Canvas {
  public:
   QtCanvas(QPainter& painter, FontCache& fonts);
@@ -24,7 +24,7 @@ class QtCanvas final : public Canvas {
   QPainter& painter_;
   FontCache& fonts_;
   QBrush hatch_;
-  const FontCache::Entry* font_ = nullptr;  // what the painter has
+  const FontCache::Entry* font_ = nullptr;  // the font that the painter has
   Color pen_;
 };
 

@@ -23,8 +23,9 @@ bool isGiven(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-/// Qt ends the program by abort() when it cannot reach the display; its warnings (of a missing
-/// XDG_RUNTIME_DIR and the like) are nothing that a user of this program could act on.
+/// Adds advice to the message with which Qt aborts when it cannot reach the display. Drops Qt's
+/// warnings (of a missing XDG_RUNTIME_DIR and the like), about which a user of this program can do
+/// nothing.
 void onQtMessage(QtMsgType type, const QMessageLogContext& /*context*/, const QString& text) {
   if (type == QtFatalMsg) {
     std::fprintf(stderr, "pipe-view: %s\n(Qt says: %s)\n", kNoDisplay, qPrintable(text.trimmed()));
@@ -45,7 +46,7 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   return 0;
 }
 
-/// Light whatever the desktop says: the chart's colours are made for white paper.
+/// Sets a light style, whatever the desktop has: the chart's colours are made for white paper.
 void useLightStyle() {
   QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   QApplication::setPalette(QApplication::style()->standardPalette());

@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// A chart of a run in a window of its own, for tests that point at jobs.
+/// A chart of a run in its own window, for tests that point at jobs.
 class ShownChart {
  public:
   explicit ShownChart(const TestRun& run = {}, QSize size = {1200, 640})
@@ -62,7 +62,7 @@ class ShownChart {
   void key(Qt::Key key) { QTest::keyClick(&widget_, key); }
 
  private:
-  // QTest::mouseMove() leaves the buttons out, so that no drag comes of it.
+  // QTest::mouseMove() has no pressed buttons, so it cannot drag.
   void sendMove(QPoint position) {
     QMouseEvent event(QEvent::MouseMove, position, widget_.viewport()->mapToGlobal(position),
                       Qt::NoButton, Qt::LeftButton, Qt::NoModifier);

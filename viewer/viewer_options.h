@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// What pipe-view was asked to do.
+/// The task of pipe-view, as its command line gives it.
 struct ViewerOptions {
   std::vector<std::string> inputs;
   ExportOptions picture;  ///< picture.path is empty: open a window

@@ -15,7 +15,7 @@ namespace {
 
 using Clocks = std::map<int, RankClock>;
 
-/// First and last instant of each rank.
+/// The first and the last instant of each rank.
 std::map<int, Timeline::Span> spansOf(const Timeline& timeline) {
   std::map<int, Timeline::Span> spans;
   const auto add = [&](int rank, Nanoseconds begin, Nanoseconds end) {
@@ -32,7 +32,7 @@ std::map<int, Timeline::Span> spansOf(const Timeline& timeline) {
   return spans;
 }
 
-/// Whether, once moved, all times are numbers of 64 bits and so are their distances.
+/// Whether all converted times, and the distances between them, fit 64 bits.
 bool fits(const Clocks& clocks, const std::map<int, Timeline::Span>& spans) {
   Timeline::Span whole{kNsMax, kNsMin};
   for (auto [rank, span] : spans) {
@@ -47,18 +47,18 @@ bool fits(const Clocks& clocks, const std::map<int, Timeline::Span>& spans) {
   return spans.empty() || !__builtin_sub_overflow(whole.end, whole.begin, &length);
 }
 
-/// Rank 0's clock is the one to move into: what its own log says of it can only be nothing.
+/// Warns of offsets in rank 0's log: other clocks are converted to rank 0's, which has none.
 void checkRankZero(const std::vector<ClockReading>& readings, Diagnostics& diagnostics) {
   const auto count = std::count_if(readings.begin(), readings.end(),
                                    [](const ClockReading& each) { return each.offset != 0; });
   if (count == 0) return;
-  diagnostics.add({.message = "rank 0's own log says that its clock is off rank 0's; that is not "
-                              "believed",
+  diagnostics.add({.message = "the log of rank 0 gives an offset from rank 0's own clock, which is "
+                              "ignored",
                    .advice = "are the logs of several runs or pipelines mixed, or renumbered?",
                    .count = count});
 }
 
-/// The clocks of the ranks to move.
+/// The clocks of the ranks whose times are converted.
 Clocks clocksOf(const Timeline& timeline, Diagnostics& diagnostics) {
   Clocks clocks;
   std::vector<int> without;
@@ -79,10 +79,11 @@ Clocks clocksOf(const Timeline& timeline, Diagnostics& diagnostics) {
     if (rank != 0 && !clock.readings().empty()) clocks.emplace(rank, std::move(clock));
   }
   if (!clocks.empty() && !without.empty()) {
-    diagnostics.add({.message = "the log of " + ranksText(without) +
-                                " does not compare its clock with rank 0's, as others do; its "
-                                "times are left as they are",
-                     .advice = "--align none leaves those of all ranks"});
+    diagnostics.add({.message = "unlike others, " + ranksText(without) +
+                                (without.size() == 1 ? " has" : " have") +
+                                " no comparisons with rank 0's clock; times of " +
+                                ranksText(without) + " stay as they are",
+                     .advice = "--align none leaves the times of all ranks as they are"});
   }
   return clocks;
 }
@@ -110,10 +111,10 @@ void move(Timeline& timeline, const Clocks& clocks) {
       reading = {.when = clock.toRankZero(reading.when), .offset = 0, .bound = reading.bound};
     }
   }
-  timeline.sort();  // events that began 1 ns apart may now begin at once
+  timeline.sort();  // events that began 1 ns apart may now begin at the same time
 }
 
-void tellWhatWasMoved(const Clocks& clocks, Diagnostics& diagnostics) {
+void reportMovedRanks(const Clocks& clocks, Diagnostics& diagnostics) {
   std::vector<int> ranks;
   std::uint64_t farthest = 0;
   Nanoseconds bound = 0;
@@ -144,13 +145,13 @@ Timeline alignedByLog(Timeline timeline, Diagnostics& diagnostics) {
   if (clocks.empty()) return timeline;
   if (!fits(clocks, spansOf(timeline))) {
     diagnostics.add(
-        {.message = "with the offsets that the logs name, ranks would be 292 years "
+        {.message = "with the offsets that the logs give, ranks would be 292 years "
                     "apart; no clock was aligned",
-         .advice = "a `Profiler Clock:` line is wrong; --align none does not ask them"});
+         .advice = "a `Profiler Clock:` line is wrong; --align none ignores such lines"});
     return timeline;
   }
   move(timeline, clocks);
-  tellWhatWasMoved(clocks, diagnostics);
+  reportMovedRanks(clocks, diagnostics);
   return timeline;
 }
 

@@ -5,13 +5,13 @@
 
 namespace pipetrace {
 
-/// Moves the times of every rank into rank 0's clock by what the rank's log says of the two
-/// (RankInfo::clockReadings, RankClock). The readings of a rank that was moved then say that it is
-/// in rank 0's clock, to within the same bound: aligning twice is aligning once.
+/// Converts the times of every rank to rank 0's clock, by the comparisons of the two clocks in the
+/// rank's log (RankInfo::clockReadings, RankClock). The readings of a converted rank then have an
+/// offset of 0 and the same bound, so aligning twice changes nothing more.
 ///
-/// Ranks without readings stay as they are; where others have some, that is told in `diagnostics`,
-/// and so are readings that cannot be true (rank 0's own with an offset among them) and what was
-/// moved. The timeline that comes back is sorted.
+/// The times of ranks without readings stay as they are. `diagnostics` reports such ranks where
+/// others have readings, readings that cannot be true (among them an offset in rank 0's own log),
+/// and the ranks that were converted. The returned timeline is sorted.
 Timeline alignedByLog(Timeline timeline, Diagnostics& diagnostics);
 
 }  // namespace pipetrace

@@ -38,7 +38,7 @@ class AlignClocksTest : public testing::Test {
     return list;
   }
 
-  std::vector<std::string> told() const { return textsOf(diagnostics_); }
+  std::vector<std::string> reported() const { return textsOf(diagnostics_); }
 
   HandMadeTimeline made_;
   Diagnostics diagnostics_;
@@ -49,11 +49,12 @@ TEST_F(AlignClocksTest, TimesOfEveryRankAreInRankZerosClock) {
   EXPECT_THAT(times(timeline, 0), ElementsAre(1000, 1500, 1500, 2500));
   EXPECT_THAT(times(timeline, 1), ElementsAre(1100, 1605, 1605, 2610));
   EXPECT_EQ(timeline.counters[0].samples[0].time, 1605);
-  EXPECT_THAT(told(), ElementsAre("note: times of rank 1 were moved into rank 0's clock, by up to "
-                                  "110 ns; they are exact to within 9 ns"));
+  EXPECT_THAT(reported(),
+              ElementsAre("note: times of rank 1 were moved into rank 0's clock, by up to "
+                          "110 ns; they are exact to within 9 ns"));
 }
 
-TEST_F(AlignClocksTest, AligningTwiceIsAligningOnce) {
+TEST_F(AlignClocksTest, AligningTwiceEqualsAligningOnce) {
   const Timeline once = aligned();
   Diagnostics again;
   const Timeline twice = alignedByLog(once, again);
@@ -67,33 +68,33 @@ TEST_F(AlignClocksTest, AligningTwiceIsAligningOnce) {
   EXPECT_EQ(left[1].bound, 9);
 }
 
-TEST_F(AlignClocksTest, ARankWithoutReadingsBesideOthersIsTold) {
+TEST_F(AlignClocksTest, ARankWithoutReadingsBesideOthersIsReported) {
   made_.add(2, JobKind::kForward, 1000, 1500);
   const Timeline timeline = aligned();
   EXPECT_THAT(times(timeline, 2), ElementsAre(1000, 1500));
-  EXPECT_THAT(told()[0], AllOf(HasSubstr("warning: the log of rank 2 does not compare"),
-                               HasSubstr("--align none")));
+  EXPECT_THAT(reported()[0], AllOf(HasSubstr("warning: unlike others, rank 2 has no comparisons"),
+                                   HasSubstr("--align none")));
 }
 
-TEST_F(AlignClocksTest, LogsWithoutAnyReadingAreLeftAndNothingIsTold) {
+TEST_F(AlignClocksTest, LogsWithoutReadingsStayAsTheyAreWithoutAWarning) {
   readings(1).clear();
   EXPECT_THAT(times(aligned(), 1), ElementsAre(1000, 1500, 1500, 2500));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
-TEST_F(AlignClocksTest, OffsetOfRankZeroFromItselfIsToldAndNotUsed) {
+TEST_F(AlignClocksTest, AnOffsetOfRankZeroFromItselfIsReportedAndNotUsed) {
   readings(0) = {{1000, 0, 1}, {2000, 40, 1}};
   const Timeline timeline = aligned();
   EXPECT_THAT(times(timeline, 0), ElementsAre(1000, 1500, 1500, 2500));
   EXPECT_THAT(times(timeline, 1), ElementsAre(1100, 1605, 1605, 2610));
-  EXPECT_THAT(told()[0], HasSubstr("warning: rank 0's own log says that its clock is off"));
+  EXPECT_THAT(reported()[0], HasSubstr("warning: the log of rank 0 gives an offset"));
   readings(0) = {{1000, 0, 1}, {2000, 0, 1}};
   diagnostics_ = {};
   aligned();
-  EXPECT_EQ(told().size(), 1U);  // that rank 1 was moved
+  EXPECT_EQ(reported().size(), 1U);  // the note about rank 1
 }
 
-TEST_F(AlignClocksTest, EventsThatBeginAtOnceAfterwardsAreInOrder) {
+TEST_F(AlignClocksTest, EventsThatThenBeginAtTheSameTimeAreInOrder) {
   Timeline& timeline = made_.timeline;
   timeline.track(1, kComputeLane).events.clear();
   readings(1) = {{1000, 0, 1}, {2000, -900, 1}};  // ten of its ns are one of rank 0's
@@ -103,13 +104,13 @@ TEST_F(AlignClocksTest, EventsThatBeginAtOnceAfterwardsAreInOrder) {
   EXPECT_THAT(times(moved, 1), ElementsAre(1050, 1050, 1050, 1090));
 }
 
-TEST_F(AlignClocksTest, ContradictingReadingsAreTold) {
+TEST_F(AlignClocksTest, ContradictingReadingsAreReported) {
   readings(1) = {{1000, 500, 9}, {1400, 0, 5}};
   EXPECT_THAT(times(aligned(), 1), ElementsAre(1000, 1500, 1500, 2500));
-  EXPECT_THAT(told(), ElementsAre(HasSubstr("warning: comparisons of rank 1's clock")));
+  EXPECT_THAT(reported(), ElementsAre(HasSubstr("warning: comparisons of rank 1's clock")));
 }
 
-TEST_F(AlignClocksTest, OffsetsThatTearTheRunApartAreToldAndNotUsed) {
+TEST_F(AlignClocksTest, OffsetsThatTearTheRunApartAreReportedAndNotUsed) {
   readings(1) = {{1000, kNsMax / 2, 9}};
   made_.add(2, JobKind::kForward, 1000, 1500);
   readings(2) = {{1000, -kNsMax / 2 - 1000, 9}};
@@ -117,7 +118,7 @@ TEST_F(AlignClocksTest, OffsetsThatTearTheRunApartAreToldAndNotUsed) {
   readings(3) = {{0, -kNsMax / 2, 9}};
   const Timeline timeline = aligned();
   EXPECT_THAT(times(timeline, 1), ElementsAre(1000, 1500, 1500, 2500));
-  EXPECT_THAT(told().back(), AllOf(HasSubstr("292 years"), HasSubstr("--align none")));
+  EXPECT_THAT(reported().back(), AllOf(HasSubstr("292 years"), HasSubstr("--align none")));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ Nanoseconds clamped(Wide time) {
   return static_cast<Nanoseconds>(std::clamp<Wide>(time, kNsMin, kNsMax));
 }
 
-/// Rounded towards minus infinity on both sides of zero; `b` is above zero.
+/// Rounds towards minus infinity on both sides of zero; `b` is above zero.
 Wide floorDivide(Wide a, Wide b) { return a / b - static_cast<Wide>(a % b < 0); }
 
 }  // namespace
@@ -52,7 +52,7 @@ Nanoseconds RankClock::toRankZero(Nanoseconds time) const {
   const Wide rise = Wide{after->offset} - before.offset;
   const Wide passed = Wide{time} - before.when;
   const Wide run = Wide{after->when} - before.when;
-  // As a rule the product is one of 64 bits, whose division is many times as fast.
+  // As a rule the product fits 64 bits, where a division is many times as fast.
   std::int64_t product = 0;
   if (!__builtin_mul_overflow(rise, passed, &product) && run <= kNsMax) {
     const auto run64 = static_cast<std::int64_t>(run);

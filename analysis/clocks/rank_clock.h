@@ -6,22 +6,22 @@
 
 namespace pipetrace {
 
-/// What a rank's comparisons with rank 0's clock say of every other moment. Between two of them the
-/// offset is on the straight line through both, before the first and after the last it is that of
-/// the one that is nearest. All in integers.
+/// Converts times of a rank to rank 0's clock, by the rank's comparisons with that clock. Between
+/// two comparisons the offset lies on the straight line through both. Before the first and after
+/// the last it is that of the nearest. Computes in integers only.
 class RankClock {
  public:
-  /// `readings`: in any order. Of those that cannot all be true (rank 0's clock would stand still
-  /// or run backwards between two of them, two offsets at one moment) the ones with the narrower
-  /// bound are kept. Offsets of over a century are not believed.
+  /// `readings`: in any order. Some cannot all be true: two offsets at one moment, or rank 0's
+  /// clock would stand still or run backwards between two readings. Then those with the narrower
+  /// bounds are kept. Offsets of over a century are dropped.
   explicit RankClock(std::vector<ClockReading> readings);
 
-  /// Those that are used, in their order.
+  /// The readings that are used, in the order of time.
   const std::vector<ClockReading>& readings() const { return readings_; }
   int contradictions() const { return contradictions_; }
 
-  /// Rank 0's clock at the moment when this rank's showed `time`, rounded down. Never decreases
-  /// with `time`. What is outside int64 becomes its nearest number. Needs a reading.
+  /// The time of rank 0's clock when this rank's clock showed `time`, rounded down. Never decreases
+  /// with `time`. A result outside int64 becomes the nearest number in it. Needs a reading.
   Nanoseconds toRankZero(Nanoseconds time) const;
 
  private:

@@ -71,7 +71,7 @@ TEST(RankClockTest, TimeNeverRunsBackwards) {
   }
 }
 
-TEST(RankClockTest, OfReadingsThatContradictEachOtherTheMoreExactOnesAreKept) {
+TEST(RankClockTest, TheMoreExactOfContradictingReadingsIsKept) {
   const RankClock backwards({{1000, 500, 9}, {1400, 0, 5}, {3000, 10, 9}});
   EXPECT_EQ(backwards.contradictions(), 1);
   EXPECT_EQ(backwards.toRankZero(1000), 1000);
@@ -83,7 +83,7 @@ TEST(RankClockTest, OfReadingsThatContradictEachOtherTheMoreExactOnesAreKept) {
   EXPECT_THAT(twice.readings(), SizeIs(1));
 }
 
-TEST(RankClockTest, OffsetsBeyondAllTimesAreNotBelieved) {
+TEST(RankClockTest, OffsetsBeyondAllTimesAreDropped) {
   const RankClock clock({{0, kNsMax, 1}, {kNsMin, kNsMin, 1}, {10, 3, 1}});
   EXPECT_EQ(clock.contradictions(), 2);
   EXPECT_EQ(clock.toRankZero(100), 103);

@@ -44,7 +44,7 @@ std::string knownKeys() {
   return text + std::string(kBandwidth);
 }
 
-/// "10" or "0.25".
+/// Milliseconds as text, such as "10" or "0.25".
 std::string milliseconds(Nanoseconds time) {
   std::string text;
   appendMilliseconds(text, time);
@@ -53,7 +53,8 @@ std::string milliseconds(Nanoseconds time) {
   return text;
 }
 
-/// Takes the numbers as they come: times need their digits, which a parsed document has lost.
+/// Reads the numbers while the text is parsed: times need their digits, which a parsed document has
+/// lost.
 class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
   explicit CostsHandler(const std::string& name) : name_(name) {}
@@ -84,14 +85,14 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return true; }
   bool key(string_t& key) override {
     key_ = key;
-    if (!seen_.insert(key).second) fail("stands twice in the file");
+    if (!seen_.insert(key).second) fail("occurs twice in the file");
     const auto isThis = [&](const auto& known) { return known.name == key; };
     const auto stageKey = std::find_if(std::begin(kStageKeys), std::end(kStageKeys), isThis);
     const auto timeKey = std::find_if(std::begin(kTimeKeys), std::end(kTimeKeys), isThis);
     values_ = stageKey == std::end(kStageKeys) ? nullptr : &(given_.*(stageKey->values));
     time_ = timeKey == std::end(kTimeKeys) ? nullptr : &(given_.*(timeKey->time));
     if (values_ == nullptr && time_ == nullptr && key != kBandwidth) {
-      fail("is no cost; known are " + knownKeys());
+      fail("is not a key of costs; the keys are " + knownKeys());
     }
     return true;
   }
@@ -109,7 +110,7 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
     // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
     const std::string text = error.what();
     const std::size_t from = text.find("at line");
-    throw Error(name_ + ": no JSON " + (from == std::string::npos ? text : text.substr(from)));
+    throw Error(name_ + ": invalid JSON " + (from == std::string::npos ? text : text.substr(from)));
   }
 
  private:
@@ -167,8 +168,8 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   bool inArray_ = false;
   std::string key_;
   std::set<std::string> seen_;
-  GivenCosts::Values* values_ = nullptr;  // what the key's numbers go to; or
-  Nanoseconds* time_ = nullptr;           // this; or, neither, the bandwidth
+  GivenCosts::Values* values_ = nullptr;  // where the numbers of the key go; or
+  Nanoseconds* time_ = nullptr;           // where the time goes; both null: the bandwidth
 };
 
 }  // namespace

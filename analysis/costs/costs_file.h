@@ -7,19 +7,21 @@
 
 namespace pipetrace {
 
-/// Reads a costs file (docs/schedules.md): one JSON object, whose keys end in their unit. The keys
-/// of what a stage costs (forward_ms, backward_ms, backward_input_ms, backward_weight_ms,
-/// forward_backward_ms, activation_bytes, freed_by_input_bytes, weights_bytes, message_bytes) hold
-/// one number for all virtual stages or an array with one for each; transfer_ms, lr_ms,
-/// optimizer_ms and bandwidth_gbs (1e9 bytes a second) hold a number. Times are read digit by
-/// digit, to the nanosecond. `//` and `/* */` comments are passed over.
+/// Reads a costs file (docs/schedules.md): one JSON object, whose keys end in their unit.
+/// - Costs of a stage hold one number for all virtual stages or an array with one for each:
+///   forward_ms, backward_ms, backward_input_ms, backward_weight_ms, forward_backward_ms,
+///   activation_bytes, freed_by_input_bytes, weights_bytes, message_bytes.
+/// - The others hold a number: transfer_ms, lr_ms, optimizer_ms, bandwidth_gbs (1e9 bytes a
+///   second).
 ///
-/// Throws Error with `name`, and with line and column for what is no JSON, with the key for what is
-/// no cost: an unknown or doubled key, a negative number, a bandwidth of 0, a time with an
-/// exponent, bytes that are not whole, a null in an array.
+/// Times are read digit by digit, to the nanosecond. `//` and `/* */` comments are skipped.
+///
+/// Throws Error, whose text begins with `name`. For invalid JSON it names line and column. Else it
+/// names the key that is unknown or doubled, or whose value is impossible: a negative number, a
+/// bandwidth of 0, a time with an exponent, a fraction of a byte, a null in an array.
 GivenCosts readCostsFile(std::string_view text, const std::string& name);
 
-/// The costs as a file that readCostsFile() reads back to the same.
+/// Writes the costs as a file that readCostsFile() reads back to the same costs.
 std::string toCostsFile(const GivenCosts& given);
 
 }  // namespace pipetrace

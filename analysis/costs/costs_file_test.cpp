@@ -45,11 +45,11 @@ TEST(CostsFile, OneNumberIsForAllStagesAndAnArrayForEach) {
 }
 
 TEST(CostsFile, TimesAreReadToTheNanosecond) {
-  // Times 1e6 as a double it would be 528107675.
+  // As a double, times 1e6, it would be 528107675.
   EXPECT_EQ(costsOf(R"({"forward_ms": 528.107676})").stages[0].forward, 528'107'676);
 }
 
-TEST(CostsFile, WhatIsMissingFollowsFromTheRest) {
+TEST(CostsFile, MissingCostsFollowFromTheGivenOnes) {
   const auto backward = [](const char* text) {
     const StageCosts stage = costsOf(text).stages[1];
     return std::vector<Nanoseconds>{stage.forward, stage.backward, stage.backwardInput,
@@ -68,13 +68,14 @@ TEST(CostsFile, WhatIsMissingFollowsFromTheRest) {
   EXPECT_EQ(costsOf("{}").stages[0].forwardBackward, -1);
 }
 
-TEST(CostsFile, WhatItCannotMeanIsAnErrorWithItsKey) {
+TEST(CostsFile, AnImpossibleCostIsAnErrorThatNamesItsKey) {
   EXPECT_THAT(errorOf(R"({"forward_ms": [1, 2, 3]})"),
               HasSubstr("costs for 3 stages (forward), but the schedule has 2"));
-  EXPECT_THAT(errorOf(R"({"forwards_ms": 1})"), HasSubstr("costs.json: forwards_ms is no cost"));
+  EXPECT_THAT(errorOf(R"({"forwards_ms": 1})"),
+              HasSubstr("costs.json: forwards_ms is not a key of costs"));
   EXPECT_THAT(errorOf(R"({"forwards_ms": 1})"), HasSubstr("backward_input_ms"));
   EXPECT_THAT(errorOf(R"({"forward_ms": 1, "forward_ms": 2})"),
-              HasSubstr("forward_ms stands twice"));
+              HasSubstr("forward_ms occurs twice"));
   EXPECT_THAT(errorOf(R"({"forward_ms": [1, -2]})"), HasSubstr("forward_ms[1] is -2; no cost"));
   EXPECT_THAT(errorOf(R"({"forward_ms": 1e3})"), HasSubstr("write it like 10 or 0.25"));
   EXPECT_THAT(errorOf(R"({"forward_ms": 99999999999999999999})"), HasSubstr("forward_ms is"));
@@ -89,8 +90,8 @@ TEST(CostsFile, WhatItCannotMeanIsAnErrorWithItsKey) {
   EXPECT_THAT(errorOf(R"({"weights_bytes": 1})"), HasSubstr("not of activations"));
   EXPECT_THAT(errorOf(R"({"freed_by_input_bytes": 1})"), HasSubstr("activation it is part of"));
   EXPECT_THAT(errorOf(R"({"freed_by_input_bytes": 2, "activation_bytes": 1})"),
-              HasSubstr("stage 0: the input half gives back more"));
-  EXPECT_THAT(errorOf(R"({"bandwidth_gbs": 2})"), HasSubstr("how long messages are"));
+              HasSubstr("stage 0: the input half frees more"));
+  EXPECT_THAT(errorOf(R"({"bandwidth_gbs": 2})"), HasSubstr("the bytes of messages"));
   for (const char* bandwidth : {"0", "0.0", "1e305", "1e-400"}) {
     EXPECT_THAT(errorOf(R"({"message_bytes": 1, "bandwidth_gbs": )" + std::string(bandwidth) + "}"),
                 HasSubstr("bandwidth_gbs is " + std::string(bandwidth)));
@@ -101,15 +102,15 @@ TEST(CostsFile, WhatItCannotMeanIsAnErrorWithItsKey) {
               HasSubstr("longer than the whole"));
 }
 
-TEST(CostsFile, WhatIsNoJsonIsAnErrorWithLineAndColumn) {
+TEST(CostsFile, InvalidJsonIsAnErrorWithLineAndColumn) {
   EXPECT_THAT(errorOf("{\n  \"forward_ms\": 1,,\n}"),
-              HasSubstr("costs.json: no JSON at line 2, column"));
-  EXPECT_THAT(errorOf(""), HasSubstr("costs.json: no JSON at line 1"));
-  EXPECT_THAT(errorOf("{\"forward_ms\": 1} {"), HasSubstr("no JSON at line 1"));
+              HasSubstr("costs.json: invalid JSON at line 2, column"));
+  EXPECT_THAT(errorOf(""), HasSubstr("costs.json: invalid JSON at line 1"));
+  EXPECT_THAT(errorOf("{\"forward_ms\": 1} {"), HasSubstr("invalid JSON at line 1"));
   EXPECT_THAT(errorOf("[1, 2]"), HasSubstr("holds no object"));
   EXPECT_THAT(errorOf("3"), HasSubstr("holds no object"));
   EXPECT_THAT(errorOf("null"), HasSubstr("holds no object"));
-  EXPECT_THAT(errorOf("{\"forward_ms\": \x80}"), HasSubstr("no JSON at line 1"));
+  EXPECT_THAT(errorOf("{\"forward_ms\": \x80}"), HasSubstr("invalid JSON at line 1"));
 }
 
 TEST(CostsFile, WrittenCostsReadBackToTheSame) {

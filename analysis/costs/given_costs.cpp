@@ -29,13 +29,14 @@ class Completion {
       throw Error("memory of weights is given, but not of activations; give both");
     }
     if (!given_.freedByInput.empty() && given_.activation.empty()) {
-      throw Error("what the input half gives back is given, but not the activation it is part of");
+      throw Error(
+          "the memory that the input half frees is given, but not the activation it is part of");
     }
     if (given_.bandwidth > 0 && given_.message.empty()) {
-      throw Error("a bandwidth is given, but not how long messages are; give both");
+      throw Error("a bandwidth is given, but not the bytes of messages; give both");
     }
     if (given_.bandwidth <= 0) return;
-    // Sums over a large plan must not leave int64.
+    // Sums over a large plan must fit int64.
     constexpr double kLongest = static_cast<double>(kNsMax / 1'000'000);
     for (const std::int64_t bytes : given_.message) {
       if (static_cast<double>(bytes) / given_.bandwidth * 1e9 <= kLongest) continue;
@@ -67,7 +68,7 @@ class Completion {
     costs.message = of(given_.message, "message", stage).value_or(0);
     if (costs.freedByInput > costs.activation) {
       throw Error("stage " + std::to_string(stage) +
-                  ": the input half gives back more memory than the forward takes");
+                  ": the input half frees more memory than the forward takes");
     }
     return costs;
   }
@@ -90,7 +91,7 @@ class Completion {
   int numStages_;
 };
 
-/// One value where all are the same.
+/// The values of all stages; a single value where all are the same.
 GivenCosts::Values shared(const Costs& costs, std::int64_t StageCosts::*field) {
   GivenCosts::Values values;
   for (const StageCosts& stage : costs.stages) values.push_back(stage.*field);

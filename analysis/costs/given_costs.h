@@ -7,10 +7,9 @@
 
 namespace pipetrace {
 
-/// Costs as people give them, by flags or in a file. What is missing follows from the rest
-/// (completeCosts).
+/// Costs as people give them, by flags or in a file. completeCosts() derives the missing ones.
 struct GivenCosts {
-  /// Nothing: not given. One value: of every virtual stage. Else one for each.
+  /// Empty: not given. One value: for all virtual stages. Else one value for each.
   using Values = std::vector<std::int64_t>;
 
   Values forward;  ///< times in ns
@@ -27,23 +26,27 @@ struct GivenCosts {
   Nanoseconds optimizer = 0;
   double bandwidth = 0;  ///< bytes a second
 
-  /// Whether memory is known in bytes; else Costs count activations.
+  /// Whether memory is in bytes; else Costs count activations.
   bool hasMemory() const { return !activation.empty() || !weights.empty(); }
 };
 
-/// The costs of `numStages` virtual stages. Not given:
+/// The costs of `numStages` virtual stages. These values replace missing ones:
 /// - forward: 1 ms;
 /// - backward: the sum of its halves if both are given, else twice the forward;
 /// - halves of the backward: the rest of it if the other half is given, else half each;
 /// - a fused pair: its two parts one after the other;
-/// - activation: 1, the others 0.
+/// - activation: 1; all others: 0.
 ///
-/// Throws Error for values for another number of stages, a half longer than its backward, memory
-/// that the input half gives back without having been taken, weights without activations, a
-/// bandwidth without messages, and a message that takes more than two hours on its link.
+/// Throws Error for
+/// - values for another number of stages;
+/// - a half longer than its backward;
+/// - an input half that frees more memory than the forward took;
+/// - weights without activations, or a bandwidth without messages;
+/// - a message that takes more than two hours on its link.
 Costs completeCosts(const GivenCosts& given, int numStages);
 
-/// What completeCosts() makes these costs of again; values that all stages share are given once.
+/// The shortest GivenCosts that completeCosts() turns into `costs`: a value that all stages share
+/// is given once.
 GivenCosts givenCosts(const Costs& costs);
 
 }  // namespace pipetrace

@@ -24,7 +24,7 @@ Nanoseconds median(Durations& values) {
   return lower + (*middle - lower) / 2;
 }
 
-/// The first step, when there are others; else no step at all.
+/// The first step if there are others; else no step.
 std::int32_t warmUpStep(const Timeline& timeline) {
   std::int32_t first = std::numeric_limits<std::int32_t>::max();
   std::int32_t last = kNotGiven;
@@ -38,8 +38,8 @@ std::int32_t warmUpStep(const Timeline& timeline) {
   return first < last ? first : std::numeric_limits<std::int32_t>::min();
 }
 
-/// One end of a message: who sends what to whom. A pair of ranks may exchange several of one key,
-/// one for each pair of their stages; these meet in the order of their starts.
+/// Identifies a message: the same key at both ends. Two ranks may exchange several messages of one
+/// key, one for each pair of their stages; these are matched in the order of their starts.
 struct MessageKey {
   bool forward;
   std::int32_t step;
@@ -116,7 +116,8 @@ class Measuring {
     stages_[event.stage][kind].push_back(event.duration());
   }
 
-  /// A stage's message is what it sends on, and what comes back to it.
+  /// The bytes of a stage's message are those that it sends on, and those of the gradient sent back
+  /// to it.
   void addBytes(const Event& send) {
     const std::int32_t stage = send.kind == JobKind::kSendForward ? send.stage : send.stage - 1;
     if (send.stage < 0 || stage < 0) return;
@@ -150,7 +151,7 @@ class Measuring {
 
   const Timeline& timeline_;
   std::int32_t warmUp_;
-  // Forward, backward, halves, fused pairs.
+  // By stage: durations of forward, backward, its halves, fused pairs.
   std::map<std::int32_t, std::array<Durations, 5>> stages_;
   std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage
   Durations lr_;

@@ -5,17 +5,18 @@
 
 namespace pipetrace {
 
-/// What a run's jobs really cost, to plan or rehearse with: medians (of an even count the mean of
-/// the middle two, rounded down) over all ranks, micro-batches and steps but the first, which is
-/// warm-up; a run of one step is taken as it is.
+/// The costs of a run's jobs, to plan or rehearse with. They are medians over all ranks,
+/// micro-batches and steps. The median of an even count is the mean of the middle two, rounded
+/// down. The first step is left out, unless it is the only one.
 ///
-/// A stage's costs are those of its forward, backward, input-half and weight-half jobs; where a run
-/// has only the halves, the whole is their sum; a kind that the run does not have costs 0. Fused
-/// pairs count for the stage of their forward; where it has none, forwardBackward stays open. A
-/// stage's `message` is the median of the bytes that its forward sends and the gradients sent back
-/// to it say (`bytes = …`); 0 where none does.
-/// `transfer` is the median over messages of the receive's end − the later start of send and
-/// receive, as what comes before is waiting; 0 where no message was logged.
+/// - A stage has the costs of its forward, backward, input-half and weight-half jobs. Where a run
+///   has only the halves, the whole is their sum. A kind that the run does not have costs 0.
+/// - Fused pairs count for the stage of their forward. A stage without any has no forwardBackward
+///   (-1).
+/// - The `message` of a stage is the median of the bytes (`bytes = …`) of its forward's sends and
+///   of the gradients sent back to it; 0 where no bytes are logged.
+/// - `transfer` is the median over messages of the receive's end − the later start of send and
+///   receive: the time before that is a wait. 0 where no message was logged.
 ///
 /// `timeline` must be completed (completeTimeline). Throws Error if some stage has no forward job.
 Costs measuredCosts(const Timeline& timeline);

@@ -13,7 +13,7 @@ namespace {
 
 using enum JobKind;
 
-TEST(MeasuredCosts, MedianPerStageAndKindLeavesTheFirstStepOut) {
+TEST(MeasuredCosts, CostsAreMediansPerStageAndKindWithoutTheFirstStep) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 1000, 0).stage = 0;  // warm-up
   made.add(0, kLr, 0, 900, 0);
@@ -38,7 +38,7 @@ TEST(MeasuredCosts, MedianPerStageAndKindLeavesTheFirstStepOut) {
   EXPECT_EQ(costs.transfer, 0);
 }
 
-TEST(MeasuredCosts, RunOfOneStepIsTakenAsItIs) {
+TEST(MeasuredCosts, TheOnlyStepOfARunIsMeasured) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 12, 6).stage = 0;
   EXPECT_EQ(measuredCosts(made.timeline).stages[0].forward, 12);
@@ -84,7 +84,7 @@ TEST(MeasuredCosts, StageWithoutForwardIsAnError) {
   EXPECT_THROW(measuredCosts(made.timeline), Error);
 }
 
-TEST(MeasuredCosts, CostsOfASimulatedRunComeBack) {
+TEST(MeasuredCosts, CostsOfASimulatedRunAreMeasuredAgain) {
   Costs costs = Costs::equal(4, {});
   for (std::size_t s = 0; s < 4; ++s) {
     costs.stages[s].forward = 100 + static_cast<Nanoseconds>(s);
@@ -105,7 +105,7 @@ TEST(MeasuredCosts, CostsOfASimulatedRunComeBack) {
   EXPECT_EQ(measured.optimizer, 31);
 }
 
-TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunComeBack) {
+TEST(MeasuredCosts, FusedPairsAndBytesOfASimulatedRunAreMeasuredAgain) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.stages[1].forwardBackward = 24;
   costs.stages[0].message = 4096;

@@ -11,17 +11,17 @@
 
 namespace pipetrace {
 
-/// What a plan comes to, simulated: the same numbers as those of a run (docs/metrics.md), and what
-/// only a plan knows.
+/// The figures of a simulated plan: those of a run (docs/metrics.md), and others that only a plan
+/// has.
 struct PlanFigures {
   struct Rank {
     Nanoseconds busy = 0;
     Nanoseconds idle = 0;
     double bubbleRatio = 0;
-    int peakActivations = 0;      ///< from F until B or W
+    int peakActivations = 0;      ///< most at a time, each from its F until its B or W
     std::int64_t peakMemory = 0;  ///< in the units of Costs
-    int weightVersions = 1;       ///< the most of any of its stages
-    int weightDistance = 0;       ///< updates by which a gradient is out of date, likewise
+    int weightVersions = 1;       ///< the largest number among its stages
+    int weightDistance = 0;       ///< most updates by which a gradient of its stages is out of date
   };
 
   Nanoseconds length = 0;  ///< of all steps
@@ -29,15 +29,15 @@ struct PlanFigures {
   double spanBubble = 0;  ///< of the first step
   std::vector<Rank> ranks;
   CriticalPath criticalPath;             ///< of the last step
-  std::optional<ClosedForm> closedForm;  ///< what theory says of a step, where it says something
+  std::optional<ClosedForm> closedForm;  ///< of a step, where there is a formula
 };
 
-/// Of what simulate() made of `plan`; its timeline must be without bubbles. The closed form is
-/// left out.
+/// The figures of `simulation`, which simulate() made of `plan`. Its timeline must have no bubbles.
+/// Leaves closedForm empty.
 PlanFigures planFigures(const Plan& plan, const Simulation& simulation);
 
-/// The closed form of a schedule by name, as far as its costs are those that there is one for:
-/// equal stages, free transfers, no lr and no optimizer.
+/// The closed form of the schedule of that name. There is one only for simple costs: equal stages,
+/// free transfers, no lr and no optimizer.
 std::optional<ClosedForm> closedFormOf(std::string_view name, const PlanSize& size,
                                        const Costs& costs);
 

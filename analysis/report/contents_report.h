@@ -8,17 +8,17 @@
 
 namespace pipetrace {
 
-/// What `pipe-trace info` tells of its inputs.
+/// The contents of inputs, as `pipe-trace info` reports them.
 struct InputContents {
   std::string format;  ///< names of the formats, each once, with commas between them
   RunContents run;
   std::int64_t flows = 0;  ///< arrows between slices, as Perfetto counts them
 };
 
-/// For people: a line for each thing. Ends with a newline.
+/// The contents as text, one line for each field. Ends with a newline.
 std::string contentsText(const InputContents& contents, const Diagnostics& diagnostics);
 
-/// For programs: one JSON object, keys as docs/pipe-trace.md lists them, times as integers of
+/// The contents as one JSON object with the keys of docs/pipe-trace.md. Times are whole
 /// nanoseconds. Ends with a newline.
 std::string contentsJson(const InputContents& contents, const Diagnostics& diagnostics);
 

@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// The summary for programs: one JSON object, keys as docs/metrics.md lists them, times as integers
-/// of nanoseconds. Ends with a newline.
+/// The summary as one JSON object with the keys of docs/metrics.md. Times are whole nanoseconds.
+/// Ends with a newline.
 std::string jsonReport(const RunSummary& summary);
 
 }  // namespace pipetrace

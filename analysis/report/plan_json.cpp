@@ -13,7 +13,7 @@ Json scheduleJson(const Plan& plan) {
   for (const auto& rank : plan.ranks) {
     Json row = Json::array();
     for (const Action& action : rank) {
-      row.push_back(action.stage < 0 ? Json(nullptr) : Json(toText(action)));  // not readable
+      row.push_back(action.stage < 0 ? Json(nullptr) : Json(toText(action)));  // could not be read
     }
     actions.push_back(row);
   }

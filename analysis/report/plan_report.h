@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// A plan, as far as it is known: a plan that cannot run has problems and no figures.
+/// A plan and its figures. A plan that cannot run has problems instead of figures.
 struct PlanReport {
   const Plan& plan;
   const Costs* costs = nullptr;
@@ -18,17 +18,18 @@ struct PlanReport {
   std::vector<Problem> problems = {};
 };
 
-/// "1F1B, 4 ranks, 8 micro-batches", with the chunks of a rank where it has several.
+/// A title such as "1F1B, 4 ranks, 8 micro-batches"; with the chunks of a rank if there are
+/// several.
 std::string planTitle(const Plan& plan);
-/// "length 33.00 ms, bubble ratio 0.2727, span bubble 0.2727".
+/// One line: "length 33.00 ms, bubble ratio 0.2727, span bubble 0.2727".
 std::string planLine(const PlanFigures& figures);
 
-/// The figures for people, under the chart: length and bubbles, a row for each rank, the critical
-/// path, what theory says. Ends with a newline. `report` has figures. Lines of prose have at most
-/// `width` bytes, as far as their words are shorter.
+/// The figures as text under the chart: length and bubbles, a row for each rank, the critical path,
+/// the closed form. Ends with a newline. `report` must have figures. Lines of prose have at most
+/// `width` bytes, unless a word is longer.
 std::string planText(const PlanReport& report, int width = 100);
 
-/// All of it as one JSON object, keys as docs/schedules.md lists them. Ends with a newline.
+/// The report as one JSON object with the keys of docs/schedules.md. Ends with a newline.
 std::string planJson(const PlanReport& report);
 
 }  // namespace pipetrace

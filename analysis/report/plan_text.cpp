@@ -14,7 +14,7 @@ std::string counted(int count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// "1.25 GB", of 10^9 bytes.
+/// Bytes as text, such as "1.25 GB"; a GB is 10^9 bytes.
 std::string bytesText(std::int64_t bytes) {
   struct Unit {
     double size;
@@ -53,7 +53,8 @@ std::string rankTable(const PlanReport& report) {
   return table.toText();
 }
 
-/// Neighbours on one rank are one entry: "rank 3 3F0 ... 3B7 (16 jobs)".
+/// The entries of a critical path. Jobs in a row on one rank are one entry: "rank 3 3F0 ... 3B7 (16
+/// jobs)".
 std::vector<std::string> stationsOf(const CriticalPath& path) {
   std::vector<std::string> stations;
   const auto& links = path.links;

@@ -5,7 +5,7 @@ namespace pipetrace {
 std::string ranksText(const std::vector<int>& ranks) {
   constexpr std::size_t kShown = 8;
   std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  // One more than that is no shorter as "and 1 more".
+  // "and 1 more" is no shorter than the number of that one rank.
   const std::size_t shown = ranks.size() > kShown + 1 ? kShown : ranks.size();
   for (std::size_t i = 0; i < shown; ++i) {
     text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]);

@@ -21,7 +21,7 @@ Simulation sample(int steps) {
                   {.steps = steps, .stepsStartTogether = true});
 }
 
-TEST(TextReport, TablesAreAlignedAndSayWhatTheRunDid) {
+TEST(TextReport, TablesAreAlignedAndHaveTheMetricsOfTheRun) {
   const Simulation run = sample(2);
   EXPECT_EQ(textReport(run.timeline, summarize(run.timeline)),
             "2 ranks, 2 steps, schedule 1F1B, 3 micro-batches\n"
@@ -45,7 +45,7 @@ TEST(TextReport, LongRunsShowTheFirstAndTheLastSteps) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3 + 3 + 1 + 1 + 17);
 }
 
-TEST(TextReport, SeveralPipelinesHaveAColumn) {
+TEST(TextReport, SeveralPipelinesAddAColumn) {
   Simulation run = sample(1);
   for (auto& [rank, info] : run.timeline.ranks) {
     info.numStages = 1;
@@ -56,13 +56,13 @@ TEST(TextReport, SeveralPipelinesHaveAColumn) {
   EXPECT_THAT(text, HasSubstr("  rank  pipeline"));
 }
 
-TEST(TextReport, InferredPipelinesAreSaidToBe) {
+TEST(TextReport, InferredPipelinesAreMarkedAsInferred) {
   Simulation run = sample(1);
   for (auto& [rank, info] : run.timeline.ranks) info = {.rank = rank};
   EXPECT_THAT(textReport(run.timeline, summarize(run.timeline)), HasSubstr("inferred"));
 }
 
-TEST(TextReport, RunWithoutComputeJobsSaysSoAndWhatThereIs) {
+TEST(TextReport, ARunWithoutComputeJobsHasItsContentsListed) {
   Timeline timeline;
   EXPECT_THAT(textReport(timeline, summarize(timeline)), HasSubstr("nothing to measure"));
   HandMadeTimeline made;
@@ -83,7 +83,7 @@ TEST(TextReport, RunWithoutComputeJobsSaysSoAndWhatThereIs) {
                          "16 events\n"));
 }
 
-TEST(JsonReport, TimesAreWholeNanosecondsAndKeysThoseOfTheDocument) {
+TEST(JsonReport, TimesAreWholeNanosecondsUnderTheDocumentedKeys) {
   const Simulation run =
       simulate(oneFOneB(2, 3), Costs::equal(2, {10, 20}), {.begin = 1'697'793'307'213'760'986});
   const std::string text = jsonReport(summarize(run.timeline));

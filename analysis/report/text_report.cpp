@@ -10,7 +10,7 @@
 namespace pipetrace {
 namespace {
 
-// Half of them from the beginning, half from the end; the JSON report has all.
+// Half of these steps are the first ones, half the last ones. The JSON report has all steps.
 constexpr std::size_t kShownSteps = 16;
 
 std::string counted(std::size_t count, const char* one, const char* many) {
@@ -40,7 +40,8 @@ std::string headline(const Timeline& timeline, const RunSummary& summary) {
   return text + "\n";
 }
 
-/// What there is where nothing can be measured: "1 rank, 2 streams (recv, send), 480 events".
+/// The contents of a run in which nothing can be measured: "1 rank, 2 streams (recv, send), 480
+/// events".
 std::string contentsLine(const Timeline& timeline) {
   constexpr std::size_t kNamed = 8;
   std::set<int> ranks;

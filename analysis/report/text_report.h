@@ -6,12 +6,12 @@
 
 namespace pipetrace {
 
-/// The summary for people: what the run was, busy and idle time and bubble ratio of each rank,
-/// length of each step. Of more than 40 steps the first and the last 20 are shown. Ends with a
-/// newline.
+/// The summary as text: a line about the run, busy time, idle time and bubble ratio of each rank,
+/// and the length of each step. A run of more than 16 steps has its first and its last 8 listed.
+/// Ends with a newline.
 std::string textReport(const Timeline& timeline, const RunSummary& summary);
 
-/// A ratio as the reports write it: "0.2727", rounded.
+/// A ratio as the reports write it, rounded to four digits: "0.2727".
 std::string ratioText(double ratio);
 
 }  // namespace pipetrace

@@ -11,7 +11,7 @@ class TextTable {
  public:
   explicit TextTable(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
 
-  /// `cells` has as many as the header.
+  /// `cells` has as many entries as the header.
   void addRow(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
   std::string toText() const;
 

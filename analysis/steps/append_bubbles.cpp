@@ -12,7 +12,7 @@ namespace {
 
 using Steps = std::vector<const StepSummary*>;
 
-/// Those of each pipeline in the order of their begin.
+/// The steps of each pipeline in the order of their begins.
 std::map<int, Steps> stepsByReplica(const RunSummary& summary) {
   std::map<int, Steps> replicas;
   for (const StepSummary& step : summary.steps) replicas[step.replica].push_back(&step);
@@ -23,7 +23,7 @@ std::map<int, Steps> stepsByReplica(const RunSummary& summary) {
   return replicas;
 }
 
-/// Not less than the compute jobs of the rank.
+/// An upper limit on the number of compute jobs of the rank.
 std::size_t mostComputeJobs(const Timeline& timeline, int rank) {
   std::size_t most = 0;
   for (const Track& track : timeline.tracks) {
@@ -35,12 +35,12 @@ std::size_t mostComputeJobs(const Timeline& timeline, int rank) {
   return most;
 }
 
-/// In the order of their begin, as windows do not overlap.
+/// The bubbles of a rank in the order of their begins, as windows do not overlap.
 std::vector<Event> bubblesOf(const Timeline& timeline, int rank, const Steps& steps) {
   std::vector<Event> bubbles;
-  // At most one before each job, and one at the end of each window. What of it is not needed is
-  // never touched, and so takes no memory; a vector that grows would take twice its own for a
-  // moment.
+  // There is at most one before each job, and one at the end of each window. Room that is not
+  // needed is never touched and takes no memory. A vector that grows would need twice its memory
+  // meanwhile.
   bubbles.reserve(mostComputeJobs(timeline, rank) + steps.size());
   BusyTime busy(timeline, rank);
   for (const StepSummary* const step : steps) {
@@ -56,7 +56,8 @@ std::vector<Event> bubblesOf(const Timeline& timeline, int rank, const Steps& st
   return bubbles;
 }
 
-/// Where Timeline::sort() would put them: that looks at all events again.
+/// Inserts the bubbles where Timeline::sort() would put them; sorting would look at all events
+/// again.
 void insert(Timeline& timeline, int rank, std::vector<Event> bubbles) {
   const auto at =
       std::partition_point(timeline.tracks.begin(), timeline.tracks.end(), [&](const Track& track) {

@@ -13,7 +13,7 @@ namespace {
 
 using enum JobKind;
 
-/// By (rank, step): the sum of the bubbles.
+/// The sum of the bubbles by (rank, step).
 std::map<std::pair<int, int>, Nanoseconds> bubbleSums(const Timeline& timeline) {
   std::map<std::pair<int, int>, Nanoseconds> sums;
   for (const Track& track : timeline.tracks) {
@@ -61,7 +61,7 @@ TEST(AppendBubbles, EachPipelineHasTheBubblesOfItsOwnWindows) {
             (std::map<std::pair<int, int>, Nanoseconds>{{{0, 0}, 5}, {{1, 0}, 5}}));
 }
 
-TEST(AppendBubbles, BubblesFromBeforeAreReplaced) {
+TEST(AppendBubbles, OlderBubblesAreReplaced) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 10, 0);
   made.add(0, kBackward, 40, 60, 0);

@@ -5,19 +5,19 @@
 
 namespace pipetrace {
 
-/// The union of a rank's compute jobs (isCompute) over all its lanes and steps, which is the u_i of
-/// docs/metrics.md before it is cut to a window. It is looked at window by window, so that it takes
-/// no memory: each window begins where the one before ended, or later.
+/// The union of a rank's compute jobs (isCompute) over all its lanes and steps: the u_i of
+/// docs/metrics.md before it is cut to a window. It takes no memory, because callers ask for one
+/// window after the other: each must begin where the one before ended, or later.
 class BusyTime {
  public:
   /// `timeline` must be sorted, and stay as it is.
   BusyTime(const Timeline& timeline, int rank);
 
-  /// How much of `window` is busy.
+  /// The busy time in `window`.
   Nanoseconds in(Interval window);
 
-  /// Calls `visit` with each part of `window` that is not busy, ascending. Their lengths and what
-  /// in() gives add up to the window.
+  /// Calls `visit` with each part of `window` that is not busy, ascending. Their lengths and
+  /// in(window) add up to the window.
   template <typename Visit>
   void visitGaps(Interval window, const Visit& visit) {
     Nanoseconds free = window.begin;
@@ -29,7 +29,7 @@ class BusyTime {
   }
 
  private:
-  /// With each interval that shares time with `window`, not cut to it.
+  /// Calls `visit` with each busy interval that shares time with `window`, not cut to it.
   template <typename Visit>
   void visitBusy(Interval window, const Visit& visit) {
     while (isBusy_ && busy_.end <= window.begin) advance();

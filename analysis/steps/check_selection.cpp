@@ -12,10 +12,10 @@
 namespace pipetrace {
 namespace {
 
-/// Asks for nothing to be skipped: in place of what is skipped otherwise.
+/// The type that --skip takes to skip nothing, not even the default types.
 constexpr std::string_view kNoType = "none";
 
-/// What occurs in a timeline, bubbles apart.
+/// The ranks, steps and types that occur in a timeline, bubbles apart.
 struct Occurring {
   std::set<int> ranks;
   std::set<std::int32_t> steps;
@@ -30,7 +30,7 @@ std::string typeOf(const Event& event, const StringTable& strings) {
 Occurring occurringIn(const Timeline& timeline) {
   Occurring occurring;
   std::array<bool, kJobKindCount> kinds{};
-  std::set<StringId> names;  // of events of no known kind
+  std::set<StringId> names;  // of events whose kind is not known
   std::int32_t step = kNotGiven;
   for (const Track& track : timeline.tracks) {
     for (const Event& event : track.events) {
@@ -78,7 +78,7 @@ std::string typesIn(const Occurring& occurring) {
   return "the run has events of type " + text;
 }
 
-/// The options that chose, as in "--steps and --skip".
+/// The options of the selection as text, such as "--steps and --skip".
 std::string optionsOf(const Selection& selection) {
   std::vector<std::string> names;
   if (!selection.steps.empty()) names.emplace_back("--steps");
@@ -98,8 +98,8 @@ bool anyOccurs(const NumberRange& range, const Numbers& numbers) {
                      [&](auto number) { return range.contains(number); });
 }
 
-/// Whether the last number of the range, or any one if it is open, is among `numbers`; a range of
-/// ranks may have gaps.
+/// Whether the range lies within `numbers`, which may have gaps. An open range needs one number
+/// only.
 template <typename Numbers>
 bool occurs(const NumberRange& range, const Numbers& numbers) {
   return anyOccurs(range, numbers) &&

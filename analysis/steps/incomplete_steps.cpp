@@ -18,18 +18,19 @@ struct JobCounts {
   std::int64_t optimizer = 0;
 };
 
-/// By step.
+/// In the order of steps.
 using StepCounts = std::vector<PerStep<JobCounts>::Entry>;
 
-/// Of a step: the first rank that lacks jobs, which it lacks, and how many other ranks do.
+/// The jobs that a step lacks: the first rank without them, a text about them, and the number of
+/// other ranks that lack some.
 struct Lack {
   int rank = 0;
   std::string first;
   int others = 0;
-  bool isGoingOn = true;  ///< all of them still record, and have begun no later step
+  bool isGoingOn = true;  ///< all these ranks still record and have begun no later step
 };
 
-/// Steps in which the same rank is the first to lack jobs: most likely for one reason.
+/// Steps in which the same rank is the first to lack jobs, most likely for one reason.
 struct LackingSteps {
   std::int32_t first = 0;
   std::int32_t last = 0;
@@ -52,7 +53,7 @@ StepCounts countSteps(const Timeline& timeline, int rank) {
   return steps.take();
 }
 
-/// Adds a count of nothing for each of `steps` that is missing; both are in order.
+/// Adds a count of 0 for each of `steps` that is missing. Both are in ascending order.
 void addMissing(StepCounts& counts, const std::vector<std::int32_t>& steps) {
   if (counts.size() == steps.size()) return;
   StepCounts all;
@@ -68,7 +69,7 @@ void addMissing(StepCounts& counts, const std::vector<std::int32_t>& steps) {
   counts = std::move(all);
 }
 
-/// How many the steps have as a rule; 0 when there is no rule.
+/// The number of jobs that most steps have; 0 if there is none.
 std::int64_t usualCount(const StepCounts& steps, std::int64_t JobCounts::*field) {
   std::vector<std::int64_t> counts;
   counts.reserve(steps.size());
@@ -156,7 +157,7 @@ std::string adviceOn(const LackingSteps& steps) {
                           : "the run was stopped, or jobs were lost");
 }
 
-/// By their first steps.
+/// The groups in the order of their first steps.
 std::vector<LackingSteps> groupsOf(const std::map<std::int32_t, Lack>& lacks) {
   std::vector<LackingSteps> groups;
   std::map<std::pair<int, bool>, std::size_t> groupOf;

@@ -6,11 +6,12 @@
 
 namespace pipetrace {
 
-/// Warns of steps in which a rank has fewer compute jobs or optimizers than its other steps have,
-/// once for all steps in which the same rank is the first to lack some, and at most five times.
-/// Other steps have n of them when the median over all steps (the upper one of an even count) is n
-/// and at least half of the other steps have just that many: the steps of a run that varies them
-/// are not compared. Needs the steps that completeTimeline() gives. On so many threads.
+/// Warns of steps in which a rank has fewer compute jobs or optimizers than usual. Steps in which
+/// the same rank is the first to lack some share one warning; there are at most five warnings.
+///
+/// The usual number is the median over all steps (of an even count the upper one). At least half of
+/// the other steps must have exactly that number; else the run varies its steps, and they are not
+/// compared. Needs the steps that completeTimeline() gives. Uses that many threads.
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics);
 

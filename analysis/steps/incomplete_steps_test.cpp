@@ -34,9 +34,9 @@ void stopEarly(Timeline& timeline, int rank, std::size_t lost) {
   jobs.resize(jobs.size() - lost);
 }
 
-TEST(IncompleteSteps, WholeStepsAreNoFinding) { EXPECT_THAT(warningsOf(run(3)), IsEmpty()); }
+TEST(IncompleteSteps, WholeStepsCauseNoWarning) { EXPECT_THAT(warningsOf(run(3)), IsEmpty()); }
 
-TEST(IncompleteSteps, StepThatWasStoppedInTheMiddleIsTold) {
+TEST(IncompleteSteps, AStepThatWasStoppedInTheMiddleIsReported) {
   for (const int steps : {2, 3, 30}) {
     Timeline timeline = run(steps);
     stopEarly(timeline, 0, 4);  // the optimizer and three backward passes
@@ -75,7 +75,7 @@ TEST(IncompleteSteps, AStepThatAProgramHasLeftWillNotBeFinished) {
                           AllOf(HasSubstr("step 3 is"), HasSubstr("has not finished it yet"))));
 }
 
-TEST(IncompleteSteps, MissingOptimizerIsTold) {
+TEST(IncompleteSteps, AMissingOptimizerIsReported) {
   Timeline timeline = run(3);
   stopEarly(timeline, 1, 1);
   EXPECT_THAT(warningsOf(timeline),
@@ -90,7 +90,7 @@ TEST(IncompleteSteps, OtherRanksThatLackJobsAreCounted) {
               ElementsAre(HasSubstr("5 of 8 compute jobs, and 1 more rank lacks jobs)")));
 }
 
-TEST(IncompleteSteps, ManyForOneReasonAreOneLine) {
+TEST(IncompleteSteps, ManyStepsThatLackTheSameJobsAreOneWarning) {
   Timeline timeline = run(20);
   std::erase_if(timeline.track(0, kComputeLane).events, [](const Event& e) {
     return e.step >= 14 && e.kind == JobKind::kForward && e.microBatch == 3;
@@ -102,7 +102,7 @@ TEST(IncompleteSteps, ManyForOneReasonAreOneLine) {
                   HasSubstr("leave them out"))));
 }
 
-TEST(IncompleteSteps, StepsThatDifferentRanksLackJobsOfAreToldApart) {
+TEST(IncompleteSteps, StepsHaveAWarningForEachRankThatLacksJobs) {
   Timeline timeline = run(20);
   for (const int rank : {0, 1}) {
     std::erase_if(timeline.track(rank, kComputeLane).events, [&](const Event& e) {
@@ -137,7 +137,7 @@ TEST(IncompleteSteps, StepsOfVaryingSizesAreNotCompared) {
   EXPECT_THAT(warningsOf(timeline), IsEmpty());
 }
 
-TEST(IncompleteSteps, SingleStepHasNoneToCompareWith) {
+TEST(IncompleteSteps, ASingleStepCannotBeCompared) {
   Timeline timeline = run(1);
   stopEarly(timeline, 0, 4);
   EXPECT_THAT(warningsOf(timeline), IsEmpty());

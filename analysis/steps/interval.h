@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// Half-open: [begin, end).
+/// A half-open interval: [begin, end).
 struct Interval {
   Nanoseconds begin = 0;
   Nanoseconds end = 0;

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// Numbers from `begin` on and below `end`.
+/// The numbers from `begin` on that are below `end`.
 struct NumberRange {
   static constexpr std::int64_t kOpen = std::numeric_limits<std::int64_t>::max();
 

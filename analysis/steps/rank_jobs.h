@@ -7,14 +7,14 @@
 
 namespace pipetrace {
 
-/// Walks along the jobs of a rank over all its lanes, in startsBefore order; of equal ones those of
+/// Visits the jobs of a rank over all its lanes in startsBefore order. Among equal jobs those of
 /// the first lane come first.
 class RankJobs {
  public:
-  /// Those whose kind `isWanted`. `timeline` must be sorted, and stay as it is.
+  /// Visits the jobs whose kind `isWanted`. `timeline` must be sorted and stay as it is.
   RankJobs(const Timeline& timeline, int rank, bool (*isWanted)(JobKind));
 
-  /// Null at the end.
+  /// The next job; null at the end.
   const Event* next() {
     if (lanes_.size() != 1) return nextOfSeveral();
     Lane& only = lanes_.front();
@@ -36,7 +36,7 @@ class RankJobs {
   const Event* nextOfSeveral();
 
   bool (*isWanted_)(JobKind);
-  std::vector<Lane> lanes_;  // several: a heap, each at a wanted job
+  std::vector<Lane> lanes_;  // if several, a heap; each is at a wanted job
 };
 
 }  // namespace pipetrace

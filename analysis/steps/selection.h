@@ -10,12 +10,13 @@
 
 namespace pipetrace {
 
-/// Which part of a run is wanted. It says what is shown and written, not what is measured: windows,
-/// idle time and bubbles are those of the whole run.
+/// The part of a run to show and write. Measures do not depend on it: windows, idle time and
+/// bubbles are those of the whole run.
 struct Selection {
-  std::vector<NumberRange> steps;  ///< empty: all, and what belongs to no step
+  std::vector<NumberRange> steps;  ///< empty: all, and events without a step
   std::vector<NumberRange> ranks;  ///< empty: all
-  /// Left out: kinds by their names in the job log, other types by their own. "none" is no type.
+  /// Types to leave out: kinds by their names in the job log, other types by their own names.
+  /// "none" is not a type.
   std::vector<std::string> skippedTypes;
 
   bool wantsStep(std::int64_t step) const { return steps.empty() || isIn(steps, step); }
@@ -23,20 +24,21 @@ struct Selection {
   bool isAll() const { return steps.empty() && ranks.empty() && skippedTypes.empty(); }
 };
 
-/// Says in `diagnostics` which of what `selection` names does not occur in a completed timeline.
-/// Throws Error, which says what there is, when no event would be left.
+/// Warns of ranks, steps and types of `selection` that do not occur in a completed timeline. Throws
+/// Error, which lists what occurs, when no event would be left.
 void checkSelection(const Timeline& timeline, const Selection& selection, Diagnostics& diagnostics);
 
-/// The events of these steps, and the counter samples between their first begin and last end.
+/// Keeps the events of these steps, and the counter samples between their first begin and last end.
 Timeline withSteps(Timeline timeline, const std::vector<NumberRange>& steps);
 Timeline withRanks(Timeline timeline, const std::vector<NumberRange>& ranks);
 Timeline withoutTypes(Timeline timeline, const std::vector<std::string>& types);
 
-/// One after the other, in this order. Sorted stays sorted.
+/// Applies the steps, the ranks and the skipped types of `selection`, in this order. A sorted
+/// timeline stays sorted.
 Timeline selected(Timeline timeline, const Selection& selection);
 
-/// The steps and ranks of `selection`. Sums and ratios are over what is left of them; each step's
-/// begin, window and span bubble stay those of the whole pipeline.
+/// Keeps the steps and ranks of `selection`. Sums and ratios are over those that are left. Each
+/// step's begin, window and span bubble stay those of the whole pipeline.
 RunSummary selected(RunSummary summary, const Selection& selection);
 
 }  // namespace pipetrace

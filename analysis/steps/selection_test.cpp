@@ -16,7 +16,7 @@ using testing::IsEmpty;
 
 class SelectionTest : public testing::Test {
  protected:
-  /// Ranks 0, 1 and 4 with steps 0 to 2 of a forward, a send and one of a type of their own.
+  /// Ranks 0, 1 and 4 with steps 0 to 2 of a forward job, a send and a job of an unknown type.
   SelectionTest() {
     for (const int rank : {0, 1, 4}) {
       for (int step = 0; step < 3; ++step) {
@@ -45,7 +45,7 @@ class SelectionTest : public testing::Test {
     return list;
   }
 
-  std::vector<std::string> told(const Selection& selection) const {
+  std::vector<std::string> reported(const Selection& selection) const {
     Diagnostics diagnostics;
     checkSelection(made_.timeline, selection, diagnostics);
     return textsOf(diagnostics);
@@ -53,7 +53,7 @@ class SelectionTest : public testing::Test {
 
   std::string refused(const Selection& selection) const {
     try {
-      told(selection);
+      reported(selection);
     } catch (const Error& error) {
       return error.what();
     }
@@ -77,7 +77,7 @@ TEST_F(SelectionTest, CountersAreThoseOfTheStepsTime) {
   EXPECT_EQ(timeline.counters[0].samples[0].value, 2);
 }
 
-TEST_F(SelectionTest, RanksTakeEverythingOfTheirsAlong) {
+TEST_F(SelectionTest, ARankIsSelectedWithAllItsLanesAndCounters) {
   const Timeline timeline = part({.ranks = {{1, 2}, {4, 9}}});
   EXPECT_EQ(eventsOf(timeline).size(), 2U * 10);
   ASSERT_EQ(timeline.ranks.size(), 2U);
@@ -92,17 +92,18 @@ TEST_F(SelectionTest, TypesAreSkippedByTheirNameInTheLog) {
   EXPECT_EQ(eventsOf(part({.skippedTypes = {"none"}})).size(), 30U);
 }
 
-TEST_F(SelectionTest, WhatOccursIsNotTold) {
-  EXPECT_THAT(told({}), IsEmpty());
-  EXPECT_THAT(told({.steps = {{1}}, .ranks = {{0, 2}, {4, 5}}, .skippedTypes = {"copy", "mine"}}),
-              IsEmpty());
-  EXPECT_THAT(told({.skippedTypes = {"none"}}), IsEmpty());
-  EXPECT_THAT(told({.skippedTypes = {"bubble"}}), IsEmpty());  // they are made later
+TEST_F(SelectionTest, ASelectionThatOccursCausesNoWarning) {
+  EXPECT_THAT(reported({}), IsEmpty());
+  EXPECT_THAT(
+      reported({.steps = {{1}}, .ranks = {{0, 2}, {4, 5}}, .skippedTypes = {"copy", "mine"}}),
+      IsEmpty());
+  EXPECT_THAT(reported({.skippedTypes = {"none"}}), IsEmpty());
+  EXPECT_THAT(reported({.skippedTypes = {"bubble"}}), IsEmpty());  // they are made later
 }
 
-TEST_F(SelectionTest, WhatDoesNotOccurIsTold) {
+TEST_F(SelectionTest, SelectedNumbersAndTypesThatDoNotOccurAreReported) {
   EXPECT_THAT(
-      told({.steps = {{1, 7}}, .ranks = {{1, 2}, {7, 8}}, .skippedTypes = {"lr", "typo"}}),
+      reported({.steps = {{1, 7}}, .ranks = {{1, 2}, {7, 8}}, .skippedTypes = {"lr", "typo"}}),
       ElementsAre("warning: --steps names steps 1 to 6, of which not all occur: the run has 3 "
                   "steps from 0 to 2",
                   "warning: --ranks names rank 7, which does not occur: the run has ranks 0, 1, 4",
@@ -110,13 +111,13 @@ TEST_F(SelectionTest, WhatDoesNotOccurIsTold) {
                   HasSubstr("--skip names the type typo")));
 }
 
-TEST_F(SelectionTest, NothingLeftIsAnErrorThatSaysWhatThereIs) {
+TEST_F(SelectionTest, ASelectionOfNothingIsAnErrorThatListsWhatOccurs) {
   EXPECT_THAT(
       refused({.steps = {{3}}}),
       HasSubstr("nothing is left of the input by --steps; the run has 3 steps from 0 to 2"));
   EXPECT_THAT(refused({.steps = {{3}}, .ranks = {{0, 1}}, .skippedTypes = {"lr"}}),
               HasSubstr("by --steps, --ranks and --skip; "));
-  EXPECT_THAT(told({.ranks = {{0, 1}, {6, 8}}}),
+  EXPECT_THAT(reported({.ranks = {{0, 1}, {6, 8}}}),
               ElementsAre(HasSubstr("--ranks names ranks 6 to 7, none of which occurs: ")));
   EXPECT_THAT(refused({.ranks = {{2, 4}}}), HasSubstr("ranks 0, 1, 4"));
   EXPECT_THAT(refused({.steps = {{0, 1}}, .skippedTypes = {"forward", "send_forward", "mine"}}),
@@ -124,7 +125,7 @@ TEST_F(SelectionTest, NothingLeftIsAnErrorThatSaysWhatThereIs) {
 }
 
 TEST_F(SelectionTest, NumbersOfAStepAreThoseOfTheWholeRun) {
-  // 0 and 100: 50 of 51 or 54 are busy on each of three ranks.
+  // Steps begin at 0 and 100; 50 of 51 or 54 ns are busy on each of three ranks.
   const RunSummary whole = summarize(made_.timeline);
   const RunSummary one = selected(whole, {.steps = {{1, 2}}});
   ASSERT_EQ(one.steps.size(), 1U);

@@ -9,11 +9,11 @@
 
 namespace pipetrace {
 
-/// The types of events that are left out: kinds by their names in the job log (PaddlePaddle's
-/// `backward_b` and `backward_w` included), types of a program's own by theirs.
+/// The types of events to leave out: kinds by their names in the job log (PaddlePaddle's
+/// `backward_b` and `backward_w` included), a program's own types by their own names.
 class SkippedTypes {
  public:
-  /// `strings`: the table of the timeline that is asked about.
+  /// `strings`: the string table of the timeline whose events are checked.
   SkippedTypes(const std::vector<std::string>& types, const StringTable& strings);
 
   bool has(const Event& event) const {

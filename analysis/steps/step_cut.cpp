@@ -9,7 +9,7 @@ bool isIgnored(JobKind kind) {
   return kind == JobKind::kRecvForward || kind == JobKind::kSendBackward;
 }
 
-/// Same `type` text in the log, where chunk and sub-job are part of the type.
+/// Whether both have the same `type` in the log. Chunk and sub-job are part of the type.
 bool isOfType(const Event& a, const Event& b) {
   return a.kind == b.kind && a.chunk == b.chunk && a.part == b.part &&
          (a.kind != JobKind::kOther || a.name == b.name);

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// What tests compare: every diagnostic as it is told.
+/// The text of every diagnostic, for tests to compare.
 inline std::vector<std::string> textsOf(const Diagnostics& diagnostics) {
   std::vector<std::string> texts;
   for (const Diagnostic& each : diagnostics.list()) texts.push_back(toText(each));

@@ -16,7 +16,7 @@ std::string counted(std::int64_t count, const char* what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// What holds: the logs' word before that of the options.
+/// The value to use: that of the logs if they give one, else the option's.
 std::optional<int> agreed(const std::optional<int>& logs, const std::optional<int>& option,
                           const char* name, Diagnostics& diagnostics) {
   if (logs && option && logs != option) {
@@ -36,7 +36,7 @@ std::vector<int> ranksWithEvents(const Timeline& timeline) {
   return ranks;
 }
 
-/// The most that any rank names: all ranks of a run have as many.
+/// The largest number of chunks that a rank names. All ranks of a run have the same number.
 int chunksNamedIn(const Timeline& timeline) {
   int chunks = 1;
   for (const Track& track : timeline.tracks) {
@@ -45,7 +45,7 @@ int chunksNamedIn(const Timeline& timeline) {
   return chunks;
 }
 
-/// By rank: its replica.
+/// The replica of each rank.
 std::map<int, int> replicasOf(const Timeline& timeline, const std::vector<int>& ranks,
                               int pipelineRanks, int replicas) {
   const auto byMessages = topologyOf(timeline).replicas();
@@ -95,24 +95,25 @@ class Completion {
     const std::int64_t count = std::ssize(ranks_);
     if (pipelineRanks_ && !replicas_) {
       if (count % *pipelineRanks_ != 0) {
-        return tell(counted(*pipelineRanks_, "rank") + " a pipeline do not divide the " +
-                    counted(count, "rank") + " of the input");
+        return refuse(counted(*pipelineRanks_, "rank") + " per pipeline do not divide the " +
+                      counted(count, "rank") + " of the input");
       }
       replicas_ = static_cast<int>(count / *pipelineRanks_);
     } else if (replicas_ && !pipelineRanks_) {
       if (count % *replicas_ != 0) {
-        return tell(counted(*replicas_, "pipeline") + " do not divide the " +
-                    counted(count, "rank") + " of the input");
+        return refuse(counted(*replicas_, "pipeline") + " do not divide the " +
+                      counted(count, "rank") + " of the input");
       }
       pipelineRanks_ = static_cast<int>(count / *replicas_);
     } else if (pipelineRanks_ && std::int64_t{*pipelineRanks_} * *replicas_ != count) {
-      return tell(counted(*replicas_, "pipeline") + " of " + counted(*pipelineRanks_, "rank") +
-                  " are not the " + counted(count, "rank") + " of the input");
+      return refuse(counted(*replicas_, "pipeline") + " of " + counted(*pipelineRanks_, "rank") +
+                    " are not the " + counted(count, "rank") + " of the input");
     }
     return true;
   }
 
-  bool tell(const std::string& what) {
+  /// Warns that the numbers are not used. Returns false.
+  bool refuse(const std::string& what) {
     diagnostics_.add({.message = what + "; --pp and --dp are not used",
                       .advice = "read the logs of all ranks together"});
     return false;

@@ -40,13 +40,13 @@ class GivenTopologyTest : public testing::Test {
     return list;
   }
 
-  std::vector<std::string> told() const { return textsOf(diagnostics_); }
+  std::vector<std::string> reported() const { return textsOf(diagnostics_); }
 
   HandMadeTimeline made_;
   Diagnostics diagnostics_;
 };
 
-TEST_F(GivenTopologyTest, RanksThatFollowEachOtherAreAPipeline) {
+TEST_F(GivenTopologyTest, RanksInARowAreAPipeline) {
   addRanks(6);
   give({.pipelineRanks = 3, .replicas = 2, .chunks = 2});
   EXPECT_THAT(replicas(), ElementsAre(0, 0, 0, 1, 1, 1));
@@ -56,7 +56,7 @@ TEST_F(GivenTopologyTest, RanksThatFollowEachOtherAreAPipeline) {
   EXPECT_FALSE(topology.inferred);
   EXPECT_EQ(topology.places.at(4).position, 1);
   EXPECT_EQ(topology.places.at(4).depth, 3);
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(GivenTopologyTest, OneOfPpAndDpFollowsFromTheOther) {
@@ -73,7 +73,7 @@ TEST_F(GivenTopologyTest, OneOfPpAndDpFollowsFromTheOther) {
   }
 }
 
-TEST_F(GivenTopologyTest, MessagesSayWhichRanksBelongTogether) {
+TEST_F(GivenTopologyTest, MessagesShowWhichRanksMakeUpAPipeline) {
   addRanks(4);
   send(0, 2);
   send(1, 3);
@@ -95,7 +95,7 @@ TEST_F(GivenTopologyTest, ChunksThatJobsNameAreCounted) {
   EXPECT_EQ(made_.timeline.ranks[1].numStages, 6);
 }
 
-TEST_F(GivenTopologyTest, TheLogsWordGoesFirstAndADifferenceIsTold) {
+TEST_F(GivenTopologyTest, TheLogsTakePrecedenceAndADifferenceIsReported) {
   addRanks(2);
   for (auto& [rank, info] : made_.timeline.ranks) {
     info.numStages = 4;
@@ -105,20 +105,21 @@ TEST_F(GivenTopologyTest, TheLogsWordGoesFirstAndADifferenceIsTold) {
   give({.pipelineRanks = 1, .replicas = 2, .chunks = 2});
   EXPECT_EQ(made_.timeline.ranks[1].numStages, 4);
   EXPECT_THAT(replicas(), ElementsAre(0, 0));
-  EXPECT_THAT(told(), ElementsAre(HasSubstr("warning: --pp 1 is not used: the logs say 2"),
-                                  HasSubstr("warning: --dp 2 is not used: the logs say 1")));
+  EXPECT_THAT(reported(), ElementsAre(HasSubstr("warning: --pp 1 is not used: the logs say 2"),
+                                      HasSubstr("warning: --dp 2 is not used: the logs say 1")));
 }
 
-TEST_F(GivenTopologyTest, NumbersThatDoNotFitTheRanksAreToldAndNotUsed) {
+TEST_F(GivenTopologyTest, NumbersThatDoNotFitTheRanksAreReportedAndNotUsed) {
   addRanks(6);
   give({.pipelineRanks = 4});
   give({.replicas = 4});
   give({.pipelineRanks = 4, .replicas = 2});
   EXPECT_THAT(replicas(), ElementsAre(-1, -1, -1, -1, -1, -1));
   EXPECT_FALSE(made_.timeline.ranks[0].numStages);
-  EXPECT_THAT(told(), AllOf(SizeIs(3), ElementsAre(HasSubstr("4 ranks a pipeline do not divide"),
-                                                   HasSubstr("4 pipelines do not divide the 6"),
-                                                   HasSubstr("2 pipelines of 4 ranks are not"))));
+  EXPECT_THAT(reported(),
+              AllOf(SizeIs(3), ElementsAre(HasSubstr("4 ranks per pipeline do not divide"),
+                                           HasSubstr("4 pipelines do not divide the 6"),
+                                           HasSubstr("2 pipelines of 4 ranks are not"))));
 }
 
 TEST_F(GivenTopologyTest, MetricsCountEachPipelineByItself) {
@@ -132,7 +133,7 @@ TEST_F(GivenTopologyTest, MetricsCountEachPipelineByItself) {
   EXPECT_EQ(summary.steps[0].window(), 10);
   EXPECT_EQ(summary.steps[1].window(), 30);
   EXPECT_EQ(made_.timeline.findTrack(3, kComputeLane)->events[0].stage, 1);
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 }  // namespace

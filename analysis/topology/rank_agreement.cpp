@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kOneRunOnly = "remove the logs of older runs, or give those of one run only";
 
-/// By value: the ranks that say it. Ranks that say nothing are left out.
+/// For each value the ranks that give it. Ranks that give none are left out.
 template <typename Value>
 using Sayings = std::map<Value, std::vector<int>>;
 
@@ -51,14 +51,14 @@ void checkOneValue(std::string_view key, const Sayings<Value>& said, Diagnostics
   diagnostics.add({.message = std::move(message), .advice = kOneRunOnly});
 }
 
-/// Compares the ranks that are there with those that a run of `worldSize` has.
+/// Compares the ranks of the timeline with those of a run of `worldSize` ranks.
 void checkPresence(const Timeline& timeline, int worldSize, Diagnostics& diagnostics) {
   std::vector<int> outside;
   for (const auto& [rank, info] : timeline.ranks) {
     if (rank >= worldSize) outside.push_back(rank);
   }
   if (!outside.empty()) {
-    diagnostics.add({.message = ranksText(outside) + " cannot be of a run with world_size = " +
+    diagnostics.add({.message = ranksText(outside) + " cannot belong to a run with world_size = " +
                                 std::to_string(worldSize) + ", which the logs name",
                      .advice = kOneRunOnly});
   }
@@ -74,10 +74,10 @@ void checkPresence(const Timeline& timeline, int worldSize, Diagnostics& diagnos
       {.message = "logs of " + std::to_string(present) + " of " + std::to_string(worldSize) +
                   " ranks: " + ranksText(missing) + (missing.size() == 1 ? " is" : " are") +
                   " missing",
-       .advice = "give the logs of all ranks; lengths and bubbles are those of the others alone"});
+       .advice = "give the logs of all ranks; lengths and bubbles are those of the ranks present"});
 }
 
-/// Ranks, and when their jobs were.
+/// Ranks and the span of their jobs.
 struct RanksInTime {
   std::vector<int> ranks;
   Timeline::Span span{kNsMax, kNsMin};
@@ -95,7 +95,7 @@ bool isBackward(JobKind kind) {
          kind == JobKind::kBackwardWeight || kind == JobKind::kForwardBackward;
 }
 
-/// Each rank with a job, by its first one.
+/// Each rank that has jobs, in the order of first jobs.
 std::vector<RanksInTime> ranksInTime(const Timeline& timeline) {
   std::map<int, RanksInTime> ranks;
   for (const Track& track : timeline.tracks) {
@@ -119,8 +119,9 @@ std::vector<RanksInTime> ranksInTime(const Timeline& timeline) {
   return list;
 }
 
-/// Ranks of one run work at the same time: a backward job needs what all ranks of its pipeline have
-/// done before, and pipelines wait for each other. Forward jobs alone may go from rank to rank.
+/// Warns when ranks did not work at the same time. In one run they do: a backward job needs results
+/// of all ranks of its pipeline, and pipelines wait for each other. Only forward jobs may run on
+/// one rank after the other.
 void checkTimes(const Timeline& timeline, Diagnostics& diagnostics) {
   std::vector<RanksInTime> groups;
   for (const RanksInTime& rank : ranksInTime(timeline)) {
@@ -151,7 +152,7 @@ void checkRankAgreement(const Timeline& timeline, Diagnostics& diagnostics) {
   checkOneValue(lf::kNumStages, sayings(timeline, &RankInfo::numStages), diagnostics);
   checkOneValue(lf::kNumMicroBatches, sayings(timeline, &RankInfo::numMicroBatches), diagnostics);
   checkOneValue(lf::kSchedule, schedules(timeline), diagnostics);
-  constexpr int kMost = 1'000'000;  // what is above is nonsense, not a size
+  constexpr int kMost = 1'000'000;  // a larger number is nonsense
   if (worldSizes.size() != 1) return;
   const int worldSize = worldSizes.begin()->first;
   if (worldSize >= 1 && worldSize <= kMost) checkPresence(timeline, worldSize, diagnostics);

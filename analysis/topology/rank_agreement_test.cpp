@@ -36,7 +36,7 @@ Timeline run(std::initializer_list<int> ranks) {
   return timeline;
 }
 
-/// What the completion of a timeline tells, warnings only.
+/// The warnings that the completion of a timeline gives.
 std::vector<std::string> warningsOf(Timeline timeline) {
   timeline.sort();
   Diagnostics diagnostics;
@@ -48,7 +48,7 @@ std::vector<std::string> warningsOf(Timeline timeline) {
   return list;
 }
 
-TEST(RankAgreement, WholeRunAndRanksThatSayNothingAreNoFinding) {
+TEST(RankAgreement, AWholeRunAndRanksWithoutMetaCauseNoWarning) {
   EXPECT_THAT(warningsOf(run({0, 1, 2, 3})), IsEmpty());
   Timeline silent = run({0, 1, 5});
   for (auto& [rank, info] : silent.ranks) info = {.rank = rank};
@@ -58,7 +58,7 @@ TEST(RankAgreement, WholeRunAndRanksThatSayNothingAreNoFinding) {
   EXPECT_THAT(warningsOf(partlySilent), IsEmpty());
 }
 
-TEST(RankAgreement, LogsOfAnOlderRunAmongTheOthersAreTold) {
+TEST(RankAgreement, LogsOfAnOlderRunAmongTheOthersAreReported) {
   Timeline timeline = run({0, 1, 2, 3});
   for (const int rank : {0, 1}) {
     timeline.ranks[rank].worldSize = 2;
@@ -72,7 +72,7 @@ TEST(RankAgreement, LogsOfAnOlderRunAmongTheOthersAreTold) {
           HasSubstr("the ranks disagree about num_stages: 2 (ranks 0, 1), 4 (ranks 2, 3)")));
 }
 
-TEST(RankAgreement, OtherMicroBatchesAndSchedulesAreTold) {
+TEST(RankAgreement, DifferentMicroBatchesAndSchedulesAreReported) {
   Timeline timeline = run({0, 1, 2, 3});
   timeline.ranks[3].numMicroBatches = 16;
   timeline.ranks[1].schedule = "GPipe";
@@ -82,14 +82,14 @@ TEST(RankAgreement, OtherMicroBatchesAndSchedulesAreTold) {
                   HasSubstr("disagree about schedule: 1F1B (ranks 0, 2, 3), GPipe (rank 1)")));
 }
 
-TEST(RankAgreement, RankPastTheWorldSizeIsTold) {
+TEST(RankAgreement, ARankPastTheWorldSizeIsReported) {
   Timeline timeline = run({0, 1, 2, 3, 6});
   timeline.ranks[6] = {.rank = 6};
   EXPECT_THAT(warningsOf(timeline),
-              ElementsAre(HasSubstr("rank 6 cannot be of a run with world_size = 4")));
+              ElementsAre(HasSubstr("rank 6 cannot belong to a run with world_size = 4")));
 }
 
-TEST(RankAgreement, MissingRanksAreTold) {
+TEST(RankAgreement, MissingRanksAreReported) {
   EXPECT_THAT(warningsOf(run({0, 2, 3})),
               ElementsAre(StartsWith("warning: logs of 3 of 4 ranks: rank 1 is missing")));
   EXPECT_THAT(warningsOf(run({2})),
@@ -104,7 +104,7 @@ TEST(RankAgreement, RanksThatWereLeftOutOnPurposeAreNotMissing) {
   EXPECT_THAT(warningsOf(timeline), ElementsAre(HasSubstr("ranks 1, 3 are missing")));
 }
 
-TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreTold) {
+TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreReported) {
   const auto runFrom = [](std::initializer_list<Nanoseconds> begins, JobKind last) {
     Timeline timeline = run({0, 1, 2, 3});
     for (int rank = 0; const Nanoseconds begin : begins) {
@@ -121,12 +121,12 @@ TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreTold) {
                                 EndsWith("give those of one run only"))));
   EXPECT_THAT(warningsOf(runFrom({ms(20), ms(0), ms(21), ms(1)}, JobKind::kBackwardInput)),
               ElementsAre(HasSubstr("ranks 1, 3 had ended")));
-  // Touching, or one under way while the others go from one to the next.
+  // Ranks that touch in time, or one that works while the others take turns.
   EXPECT_THAT(warningsOf(runFrom({ms(0), ms(10), ms(20), ms(5)}, JobKind::kBackward)), IsEmpty());
   EXPECT_THAT(warningsOf(runFrom({ms(0), ms(20), ms(40), ms(60)}, JobKind::kForward)), IsEmpty());
 }
 
-TEST(RankAgreement, WorldSizeThatIsNoneIsPassedOver) {
+TEST(RankAgreement, AnImpossibleWorldSizeIsIgnored) {
   for (const int nonsense : {-3, 0, 2'000'000'000}) {
     Timeline timeline = run({0});
     timeline.ranks[0] = {.rank = 0, .worldSize = nonsense};

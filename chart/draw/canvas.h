@@ -18,10 +18,10 @@ struct Column {
   Color color;
 };
 
-/// Which edge of the row columns stand on.
+/// The edge of the row on which columns stand.
 enum class ColumnEdge : std::uint8_t { kTop, kBottom };
 
-/// What the chart is drawn on: a window, an image, an SVG file. Pixels count from the upper left
+/// A surface to draw a chart on: a window, an image, an SVG file. Pixels count from the upper left
 /// corner. Not thread-safe.
 class Canvas {
  public:
@@ -31,14 +31,14 @@ class Canvas {
   virtual ~Canvas() = default;
 
   virtual void fill(PixelRect rect, Color color) = 0;
-  /// Grey with diagonal lines: idle time.
+  /// Draws idle time: grey with diagonal lines.
   virtual void hatch(PixelRect rect) = 0;
-  /// Columns, x ascending, each at most `height` high, inside the row [top, top + height).
+  /// Draws columns, x ascending, each at most `height` high, inside the row [top, top + height).
   virtual void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) = 0;
-  /// One line of text, centred vertically in `box`, not cut off at its sides.
+  /// Draws one line of text, centred vertically in `box`, not cut off at its sides.
   virtual void text(PixelRect box, std::string_view text, const TextStyle& style) = 0;
   virtual int textWidth(std::string_view text, const TextStyle& style) = 0;
-  /// textWidth() as a function; valid as long as the canvas.
+  /// Returns textWidth() as a function. It is valid as long as the canvas.
   TextMeasure measure() {
     return [this](std::string_view text, const TextStyle& style) { return textWidth(text, style); };
   }
@@ -48,12 +48,12 @@ class Canvas {
   virtual void popClip() = 0;
 };
 
-/// `text`, or as much of its beginning as fits into `width` with an ellipsis behind it; empty when
-/// not even that fits.
+/// `text`, or the longest part of its beginning that fits into `width` with an ellipsis after it;
+/// empty if nothing fits.
 std::string elided(const TextMeasure& measure, std::string_view text, const TextStyle& style,
                    int width);
 
-/// `text` in at most `most` lines no wider than `width`, broken at spaces; the last one is elided.
+/// Breaks `text` at spaces into at most `most` lines no wider than `width`; the last one is elided.
 std::vector<std::string> wrapped(const TextMeasure& measure, std::string_view text,
                                  const TextStyle& style, int width, std::size_t most);
 

@@ -77,7 +77,7 @@ std::string ChartPicture::captionWithNote() const {
 }
 
 int ChartPicture::aroundRows() const {
-  // With the lines of the note, which may still come.
+  // Counts the lines of the note, which may be added later.
   const auto lines = wrapped(estimatedTextWidth, captionWithNote(), kCaptionStyle,
                              options_.width - 2 * kMargin, mostLines_);
   return headHeight() + kMargin + static_cast<int>(lines.size() - caption_.size()) * kCaptionHeight;
@@ -109,7 +109,7 @@ void ChartPicture::chooseHeights() {
   }
   const int available = options_.height.value_or(kMaxPictureSide) - around;
   const std::optional<RowHeights> fitting = fittingHeights(rows, available);
-  if (!fitting && mostLines_ > 1) {  // rather the rows than all of the texts
+  if (!fitting && mostLines_ > 1) {  // rows matter more than the whole text
     breakLines(1);
     return chooseHeights();
   }

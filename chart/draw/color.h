@@ -14,13 +14,13 @@ struct Color {
   friend bool operator==(const Color&, const Color&) = default;
 };
 
-/// `share` of 0 is `from`, 256 is `to`.
+/// Mixes two colours: a `share` of 0 gives `from`, 256 gives `to`.
 Color mix(Color from, Color to, int share);
 
-/// "#4c78a8"
+/// The colour as text: "#4c78a8".
 std::string toHex(Color color);
 
-/// WCAG 2 contrast ratio, 1 to 21.
+/// The contrast ratio of WCAG 2, 1 to 21.
 double contrast(Color a, Color b);
 
 }  // namespace pipetrace

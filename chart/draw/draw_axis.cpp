@@ -15,20 +15,20 @@ constexpr int kTextGap = 12;
 constexpr TextStyle kTimeStyle{11, false, palette::kFaintInk, TextAlign::kCenter};
 constexpr TextStyle kStepStyle{11, true, palette::kInk, TextAlign::kCenter};
 
-/// The first step that may be seen: the last that begins before the view.
+/// The first step that may be visible: the last one that begins before the view.
 std::size_t firstStepInView(const std::vector<StepSpan>& steps, Nanoseconds begin) {
   const auto after = std::partition_point(steps.begin(), steps.end(),
                                           [begin](const StepSpan& s) { return s.begin <= begin; });
   return after == steps.begin() ? 0 : static_cast<std::size_t>(after - steps.begin()) - 1;
 }
 
-/// Lines end with the rows.
+/// The height of the grid lines, which end where the rows do.
 int gridHeight(const ChartView& view) {
   return std::clamp(view.layout.height() - view.scrollY, 0, view.area.height);
 }
 
-/// The steps in view, and how they are labelled: all of them in the middle of their spans, or, when
-/// they are too narrow, every tenth or so at its begin.
+/// Draws the steps in view and their labels. Each step has a label in the middle of its span. Where
+/// steps are too narrow, only every tenth or so has one, at its begin.
 class StepBand {
  public:
   StepBand(Canvas& canvas, const ChartView& view, PixelRect box)
@@ -67,7 +67,7 @@ class StepBand {
   void drawEach(const std::string& word) {
     for (std::size_t i = first_; i < last_; ++i) {
       const int left = view_.xOf(steps_[i].begin);
-      drawLine(left, {0, box_.y, 0, kStepBand});  // not through the times
+      drawLine(left, {0, box_.y, 0, kStepBand});  // not across the times
       drawLine(left, {0, view_.area.y, 0, gridHeight(view_)});
       const int from = std::max(left, view_.area.x);
       const int to = std::min(right(i), view_.area.right());
@@ -77,7 +77,7 @@ class StepBand {
     }
   }
 
-  /// Every n-th, n being 1, 2 or 5 times a power of ten and no less than `least`.
+  /// Draws every n-th label, where n is 1, 2 or 5 times a power of ten and at least `least`.
   void drawSome(std::int64_t least) {
     std::int64_t n = 1;
     for (int i = 0; n < least; ++i) n = i % 3 == 1 ? n / 2 * 5 : n * 2;

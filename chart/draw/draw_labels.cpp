@@ -25,13 +25,13 @@ int rankWidth(const TextMeasure& measure, const ChartModel& model) {
   return std::min(width, kLargestRankWidth);
 }
 
-/// The compute row needs no name: it is the high one.
+/// The label of a row. Compute rows have none: they are the high ones.
 const std::string& laneLabel(const ChartRow& row) {
   static const std::string none;
   return row.isCompute ? none : row.lane;
 }
 
-/// A line of text no higher than its row, shortened to `width`.
+/// Draws a line of text no higher than its row, shortened to the width of `box`.
 void drawLine(Canvas& canvas, PixelRect box, const std::string& text, TextStyle style) {
   if (text.empty() || box.height < kSmallestLegible) return;
   style.size = std::min(style.size, box.height);
@@ -74,7 +74,7 @@ void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box) {
     if (!row.rankLabel.empty() && place.height > 0) {
       const int height = std::max(place.height, kLabelHeight);
       const int labelTop = top + (place.height - height) / 2;
-      if (labelTop >= freeFrom) {  // of rows lower than their labels, some go without
+      if (labelTop >= freeFrom) {  // where rows are lower than labels, some have none
         drawRank(canvas, row, {box.x + kPadding, labelTop, rankRight - box.x - kPadding, height});
         freeFrom = labelTop + height;
       }

@@ -9,13 +9,13 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kSeparatedFrom = 4;  // width from which a cell leaves a pixel to its neighbour
-constexpr int kHatchedFrom = 4;    // width from which a bubble shows its hatching
-constexpr int kLetterFrom = 36;    // typical width from which cells name their kind
+constexpr int kSeparatedFrom = 4;  // least width of a cell that leaves a pixel before the next
+constexpr int kHatchedFrom = 4;    // least width of a bubble with hatching
+constexpr int kLetterFrom = 36;    // least typical width of cells that name their kind
 constexpr int kLargestText = 12;
 constexpr int kSmallestText = 9;
-constexpr int kNumberPadding = 3;  // both sides, and the pixel between cells
-constexpr int kTolerance = 2;      // by which a cell of a kind with numbers may be too narrow
+constexpr int kNumberPadding = 3;  // of both sides and the pixel between cells
+constexpr int kTolerance = 2;      // pixels that a cell with a number may be too narrow
 
 /// Draws the rows of one view; the vectors are reused from lane to lane.
 class RowPainter {
@@ -45,8 +45,8 @@ class RowPainter {
     return view_.axis.durationOf(canvas_.textWidth(number, {.size = textSize}) + kNumberPadding);
   }
 
-  /// One size for all cells: the largest at which as many kinds of work have room for their numbers
-  /// as at the smallest.
+  /// Chooses one size for all cells: the largest at which as many kinds of compute jobs have room
+  /// for their numbers as at the smallest size.
   void chooseTextSize() {
     const Nanoseconds least = numberDuration(kSmallestText);
     Nanoseconds shortest = kNsMax;
@@ -59,7 +59,8 @@ class RowPainter {
     while (textSize_ > kSmallestText && numberDuration(textSize_) > shortest) --textSize_;
   }
 
-  /// All jobs of a kind have numbers or none has, whatever way their edges fall on pixels.
+  /// Chooses the kinds with numbers. Either all jobs of a kind have numbers or none has, however
+  /// their edges fall on pixels.
   void chooseNumberedKinds() {
     const Nanoseconds needed = numberDuration(textSize_);
     const auto choose = [&](bool compute) {
@@ -73,18 +74,18 @@ class RowPainter {
       }
       return all;
     };
-    // Numbered transfers under work without numbers would look like what matters.
+    // Transfers with numbers under compute jobs without any would draw the attention.
     if (choose(true)) choose(false);
   }
 
-  /// The piece as it lies on the canvas, cut off at the sides of the view.
+  /// The rectangle of the piece on the canvas, cut off at the sides of the view.
   PixelRect rectOf(const LanePiece& piece, const RowPlace& place) const {
     const int left = std::max(piece.left, 0);
     const int right = std::min(piece.right, view_.area.width);
     return {view_.area.x + left, place.top, right - left, place.height};
   }
 
-  /// A column's height: its share of the row, but something as long as there is something.
+  /// A column's height: its share of the row, and at least one pixel if anything is in it.
   static int heightOf(const LanePiece& piece, int full) {
     if (piece.span <= 0) return full;
     const double share = static_cast<double>(piece.load.busy) / static_cast<double>(piece.span);

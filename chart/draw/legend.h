@@ -15,8 +15,8 @@ struct LegendEntry {
   bool isHatched = false;  ///< bubbles
 };
 
-/// One entry per kind of event in the timeline, in the order of JobKind; for kinds that run in
-/// several chunks one for the first and one for the last chunk.
+/// The entries for the kinds of events in the timeline, in the order of JobKind. A kind that runs
+/// in several chunks has two: one for the first chunk and one for the last.
 std::vector<LegendEntry> legendOf(const Timeline& timeline);
 
 }  // namespace pipetrace

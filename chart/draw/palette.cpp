@@ -41,7 +41,7 @@ Color jobColor(const Event& event) {
 }
 
 Color textColorOn(Color background) {
-  // Black rather than ink: between ink and white there are colours on which neither reads.
+  // Black, not ink: on some colours neither ink nor white could be read.
   constexpr Color kBlack{0, 0, 0};
   return contrast(background, kBlack) >= contrast(background, palette::kPaper) ? kBlack
                                                                                : palette::kPaper;

@@ -82,7 +82,7 @@ TEST(PaletteTest, LaterChunksAreDarker) {
   }
 }
 
-TEST(PaletteTest, TextReadsOnEveryColour) {
+TEST(PaletteTest, TextIsLegibleOnEveryColour) {
   for (int kind = 0; kind < kJobKindCount; ++kind) {
     for (int chunk = 0; chunk < 8; ++chunk) {
       const Color color = jobColor(jobOf(static_cast<JobKind>(kind), chunk));
@@ -92,7 +92,7 @@ TEST(PaletteTest, TextReadsOnEveryColour) {
   }
 }
 
-TEST(PaletteTest, TheKindsOfAScheduleStayApartForTheColourBlind) {
+TEST(PaletteTest, TheKindsOfAScheduleDifferForTheColourBlind) {
   const std::array<JobKind, 6> kinds = {JobKind::kForward,         JobKind::kBackward,
                                         JobKind::kBackwardInput,   JobKind::kBackwardWeight,
                                         JobKind::kForwardBackward, JobKind::kOptimizer};
@@ -107,14 +107,14 @@ TEST(PaletteTest, TheKindsOfAScheduleStayApartForTheColourBlind) {
   }
 }
 
-TEST(ColorTest, ContrastIsThatOfWcag) {
+TEST(ColorTest, ContrastEqualsThatOfWcag) {
   EXPECT_NEAR(contrast({0, 0, 0}, {255, 255, 255}), 21.0, 1e-9);
   EXPECT_NEAR(contrast({119, 119, 119}, {255, 255, 255}), 4.48, 0.005);  // #777 on white
   EXPECT_EQ(toHex({1, 171, 255}), "#01abff");
   EXPECT_EQ(mix({0, 10, 20}, {100, 110, 120}, 128), (Color{50, 60, 70}));
 }
 
-TEST(LegendTest, NamesTheKindsThatOccurOnce) {
+TEST(LegendTest, NamesEachKindThatOccursOnce) {
   const Timeline timeline = makeTestTimeline({});
   std::vector<std::string> labels;
   for (const LegendEntry& entry : legendOf(timeline)) labels.push_back(entry.label);

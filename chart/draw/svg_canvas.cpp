@@ -55,7 +55,7 @@ void appendXmlText(std::string& out, std::string_view text) {
       case '"': out += "&quot;"; break;
       case '\'': out += "&#39;"; break;
       default:
-        // A replacement character stands for bytes that are no character.
+        // A replacement character takes the place of bytes that are no character.
         out += c == kReplacementCharacter || !isXmlCharacter(c) ? std::string_view("\xEF\xBF\xBD")
                                                                 : bytes;
     }
@@ -93,7 +93,7 @@ void SvgCanvas::hatch(PixelRect rect) { this->rect(rect, "url(#bubble)"); }
 
 void SvgCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
   for (std::size_t i = 0; i < columns.size();) {
-    // Neighbours that are alike become one.
+    // Equal neighbours become one rectangle.
     std::size_t next = i + 1;
     while (next < columns.size() && columns[next].x == columns[next - 1].x + 1 &&
            columns[next].height == columns[i].height && columns[next].color == columns[i].color) {

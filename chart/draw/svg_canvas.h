@@ -6,11 +6,11 @@
 
 namespace pipetrace {
 
-/// Draws into the text of an SVG 1.1 file. Texts may hold anything: what XML cannot carry is
-/// replaced. Widths of texts are upper estimates.
+/// Draws into the text of an SVG 1.1 file. Texts may hold any bytes: those that XML cannot carry
+/// are replaced. Widths of texts are upper estimates.
 class SvgCanvas final : public Canvas {
  public:
-  /// `title` is the document's, which browsers show as its name.
+  /// `title`: the title of the document, which browsers show as its name.
   SvgCanvas(int width, int height, std::string_view title);
 
   void fill(PixelRect rect, Color color) override;
@@ -21,7 +21,7 @@ class SvgCanvas final : public Canvas {
   void pushClip(PixelRect rect) override;
   void popClip() override;
 
-  /// The whole file. The canvas is empty afterwards.
+  /// Returns the whole file. The canvas is empty afterwards.
   std::string finish();
 
  private:
@@ -31,8 +31,8 @@ class SvgCanvas final : public Canvas {
   int clips_ = 0;
 };
 
-/// Appends `text` as XML character data, fit for attributes as well: `&`, `<`, `>` and quotes
-/// escaped, invalid UTF-8 and characters that XML 1.0 forbids replaced by U+FFFD.
+/// Appends `text` as XML character data, also for attributes. Escapes `&`, `<`, `>` and quotes.
+/// Replaces invalid UTF-8 and characters that XML 1.0 forbids by U+FFFD.
 void appendXmlText(std::string& out, std::string_view text);
 
 }  // namespace pipetrace

@@ -6,10 +6,10 @@
 
 namespace pipetrace {
 
-/// The chart as an SVG file. Throws Error for sizes that ChartPicture refuses.
+/// Returns the chart as an SVG file. Throws Error for sizes that ChartPicture refuses.
 std::string renderSvg(const ChartModel& model, const PictureOptions& options);
 
-/// The same for a sorted timeline that is drawn once.
+/// The same for a sorted timeline of which one picture is drawn.
 std::string renderSvg(const Timeline& timeline, const PictureOptions& options);
 
 }  // namespace pipetrace

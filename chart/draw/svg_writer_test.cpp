@@ -57,7 +57,7 @@ TEST(SvgWriterTest, AStepIsDrawnJobByJobWithItsNumbers) {
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "F7"), 4);
 }
 
-TEST(SvgWriterTest, TitleCaptionAndRangeAreThoseAskedFor) {
+TEST(SvgWriterTest, TitleCaptionAndRangeAreThoseOfTheOptions) {
   const Timeline timeline = makeTestTimeline({.steps = 4});
   const ChartModel model(timeline);
   PictureOptions options;
@@ -72,7 +72,7 @@ TEST(SvgWriterTest, TitleCaptionAndRangeAreThoseAskedFor) {
   EXPECT_THAT(textsOf(elements), Not(Contains("step 1")));
 }
 
-TEST(SvgWriterTest, TheSizeIsTheOneAskedForAndNothingSticksOut) {
+TEST(SvgWriterTest, TheSizeIsThatOfTheOptionsAndNothingSticksOut) {
   const Timeline timeline = makeTestTimeline({});
   const auto elements = parseXml(renderSvg(timeline, {.width = 900, .height = 700}));
   EXPECT_EQ(elements[0].attribute("width"), "900");
@@ -101,7 +101,7 @@ TEST(SvgWriterTest, AnEmptyTimelineIsAPictureWithAnAxis) {
   EXPECT_THAT(textsOf(elements), Contains("0"));
 }
 
-TEST(SvgWriterTest, ASingleEventOfNoLengthIsSeen) {
+TEST(SvgWriterTest, ASingleEventOfNoLengthIsVisible) {
   Timeline timeline;
   timeline.track(0, kComputeLane)
       .events.push_back({.begin = kTestEpoch, .end = kTestEpoch, .kind = JobKind::kForward});
@@ -111,7 +111,7 @@ TEST(SvgWriterTest, ASingleEventOfNoLengthIsSeen) {
       1U);
 }
 
-TEST(SvgWriterTest, AMillionJobsMakeNoLargerFileThanThePixelsAskFor) {
+TEST(SvgWriterTest, TheFileOfAMillionJobsIsLimitedByItsPixels) {
   Timeline timeline;
   auto& events = timeline.track(0, kComputeLane).events;
   for (int i = 0; i < 1'000'000; ++i) {
@@ -189,13 +189,13 @@ TEST(ChartPictureTest, AllCellsOfAKindHaveNumbersOrNone) {
   bool hasSome = false;
   bool hasNone = false;
   for (int width = 1000; width < 2600; width += 40) {
-    std::map<std::string, int> numbers;  // by the y of their row
+    std::map<std::string, int> numbers;  // by the y of the row
     for (const XmlElement& e : parseXml(renderSvg(model, {.width = width}))) {
       if (e.name != "text" || e.attribute("text-anchor") != "middle") continue;
       if (e.text.size() > 2 || e.attribute("font-weight") == "bold") continue;
       ++numbers[e.attribute("y")];
     }
-    std::erase_if(numbers, [](const auto& row) { return row.second < 5; });  // of the axis
+    std::erase_if(numbers, [](const auto& row) { return row.second < 5; });  // labels of the axis
     hasNone = hasNone || numbers.empty();
     hasSome = hasSome || !numbers.empty();
     EXPECT_THAT(numbers.size(), AnyOf(0U, 2U)) << "recv only where forward, at " << width;
@@ -204,7 +204,7 @@ TEST(ChartPictureTest, AllCellsOfAKindHaveNumbersOrNone) {
   EXPECT_TRUE(hasSome && hasNone) << "both sides of the threshold were seen";
 }
 
-TEST(ChartPictureTest, NumbersGetSmallerBeforeTheyVanish) {
+TEST(ChartPictureTest, NumbersGetSmallerBeforeTheyAreLeftOut) {
   Timeline timeline;
   for (int i = 0; i < 30; ++i) {
     const Nanoseconds begin = i * 11 * kNsPerMs;
@@ -228,10 +228,10 @@ TEST(ChartPictureTest, NumbersGetSmallerBeforeTheyVanish) {
     ASSERT_EQ(sizes.size(), 1U);
     if (sizes.begin()->first == "9") smallest = "9";
   }
-  EXPECT_EQ(smallest, "9") << "forwards are too short at any size and set none";
+  EXPECT_EQ(smallest, "9") << "forwards are too short at any size and do not count";
 }
 
-TEST(ChartPictureTest, SizesThatCannotBeAreRefusedWithAdvice) {
+TEST(ChartPictureTest, ImpossibleSizesAreRefusedWithAdvice) {
   const Timeline timeline = makeTestTimeline({.ranks = 64, .steps = 1});
   const ChartModel model(timeline);
   const auto render = [&](const PictureOptions& options) {

@@ -17,7 +17,7 @@ struct TextStyle {
   TextAlign align = TextAlign::kLeft;
 };
 
-/// How many pixels a text takes.
+/// Returns the width of a text in pixels.
 using TextMeasure = std::function<int(std::string_view, const TextStyle&)>;
 
 }  // namespace pipetrace

@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// An upper estimate of the width in pixels of a text in a sans-serif font, for
-/// where no font can be asked: the advance widths of DejaVu Sans, which is a wide one.
+/// An upper estimate of the width in pixels of a text in a sans-serif font, for use without a font.
+/// Adds the advance widths of DejaVu Sans, which is a wide font.
 int estimatedTextWidth(std::string_view text, const TextStyle& style);
 
 }  // namespace pipetrace

@@ -4,9 +4,9 @@
 
 namespace pipetrace {
 
-/// A run under GPipe whose ranks go on to the next step as soon as they can, in its closed form:
-/// for tests. Every rank's `lr` follows its optimizer, so the last rank's comes long before the
-/// step's first forward, which waits for rank 0. Compute lanes only, no bubbles. Sorted.
+/// A run under GPipe for tests, computed by its closed form. Ranks go on to the next step as soon
+/// as they can. Each rank's `lr` follows its optimizer. So the last rank's `lr` comes long before
+/// the first forward of the step, which waits for rank 0. Compute lanes only, no bubbles. Sorted.
 struct GpipeRun {
   static constexpr int kRanks = 8;
   static constexpr int kMicroBatches = 4;
@@ -18,7 +18,7 @@ struct GpipeRun {
   static constexpr Nanoseconds kWork = (kMicroBatches + kRanks - 1) * (kForward + kBackward);
   static constexpr Nanoseconds kWindow = kWork + kOptimizer;
 
-  /// When rank 0 begins to compute.
+  /// The time at which rank 0 begins to compute.
   static constexpr Nanoseconds beginOf(int step) { return kLr + step * (kWindow + kLr); }
 
   static Timeline make(int steps) {

@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// Writes the timeline's compute and transfer lanes as job logs, one file per rank, into `folder`:
-/// for tests.
+/// Writes the timeline's compute and transfer lanes as job logs for tests, one file per rank, into
+/// `folder`.
 void writeTestLogs(const Timeline& timeline, const std::string& folder);
 
 }  // namespace pipetrace

@@ -74,7 +74,7 @@ class Builder {
     recv.peer = from;
   }
 
-  /// When what a job waits for is there; kNsMax while it is not known.
+  /// The time at which the input of a job is there; kNsMax while that is not known.
   Nanoseconds inputOf(int rank, const Job& job, Nanoseconds begin) const {
     const auto r = static_cast<std::size_t>(rank);
     const auto mb = static_cast<std::size_t>(job.microBatch);

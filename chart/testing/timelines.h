@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// A run under 1F1B as its definition says: for tests.
+/// The parameters of a run under 1F1B, for tests.
 struct TestRun {
   int ranks = 4;
   int microBatches = 8;

@@ -64,7 +64,7 @@ class Parser {
     return text;
   }
 
-  /// Text up to `stop`, which is not taken.
+  /// Takes the text up to `stop`, but not `stop` itself.
   std::string characters(char stop) {
     static const std::pair<const char*, const char*> kEntities[] = {
         {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"}, {"&quot;", "\""}, {"&#39;", "'"}};

@@ -8,13 +8,13 @@
 
 namespace pipetrace {
 
-/// Whether jobs show their number alone, as in the papers' charts, or with the letter of their
-/// kind.
+/// Whether jobs show only their micro-batch number, as in the papers' charts, or the letter of
+/// their kind as well.
 enum class LabelForm : std::uint8_t { kNumber, kLetterAndNumber };
 
-/// What is written into an event's cell of `width` pixels: the micro-batch ("3", "F3"; of a fused
-/// pair both, "3 + 1"), or the name of what has none. The longest form that fits; empty when none
-/// does.
+/// The text in an event's cell of `width` pixels: the micro-batch ("3", "F3"), both of a fused pair
+/// ("3 + 1"), or the name of an event without a micro-batch. The longest form that fits; empty if
+/// none does.
 std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm form, int width,
                       const TextWidth& textWidth);
 

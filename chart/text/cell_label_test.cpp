@@ -21,7 +21,7 @@ TEST(CellLabelTest, TheLongestFormThatFitsIsWritten) {
   EXPECT_EQ(label(forward, LabelForm::kNumber, 15), "");
 }
 
-TEST(CellLabelTest, JobsWithoutAMicroBatchShowTheirName) {
+TEST(CellLabelTest, JobsWithoutAMicroBatchAreLabelledByName) {
   const Event optimizer{.microBatch = 0, .kind = JobKind::kOptimizer};
   EXPECT_EQ(label(optimizer, LabelForm::kNumber, 100), "optimizer");
   EXPECT_EQ(label(optimizer, LabelForm::kNumber, 30), "opt");

@@ -14,8 +14,8 @@ struct FusedPair {
   int backwardMicroBatch = 0;
 };
 
-/// From the job's action, "(0F7;7B3)OVERLAP_F_B", where alone the backward's half stands. Nothing
-/// for other jobs, and where the log does not give the action.
+/// Reads the pair from the job's action, such as "(0F7;7B3)OVERLAP_F_B": only the action names the
+/// backward. Nothing for other jobs, and for a job without an action.
 std::optional<FusedPair> fusedPairOf(const Timeline& timeline, const Event& job);
 
 }  // namespace pipetrace

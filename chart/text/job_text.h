@@ -8,25 +8,25 @@
 
 namespace pipetrace {
 
-/// What is written on the jobs of one timeline where there are only characters: "F3", "B3", "I3",
-/// "W3", of a fused pair both halves ("F7+B3"), else a short name ("opt"). Letters of odd chunks
-/// are lower case; where a rank has more than two chunks the stage comes first ("5f3"). ASCII.
-/// Refers to the timeline.
+/// The texts of jobs in a chart of characters: "F3", "B3", "I3", "W3", both halves of a fused pair
+/// ("F7+B3"), or a short name ("opt"). Letters of odd chunks are lower case. Where a rank has more
+/// than two chunks the stage comes first ("5f3"). ASCII. Refers to the timeline.
 class JobText {
  public:
   explicit JobText(const Timeline& timeline);
 
-  /// The longest form, as above.
+  /// The longest form, as described above.
   std::string whole(int rank, const Event& job) const;
-  /// The longest form of at most `width` characters (at least 1): in the end the letter alone.
+  /// The longest form of at most `width` characters, which is at least 1. The shortest is the
+  /// letter.
   std::string fitting(int rank, const Event& job, int width) const;
-  /// Whether what is fitting() in that many characters shows the job's micro-batches, all of them.
-  /// So it does for a job that has none.
+  /// Whether fitting() shows all micro-batches of the job in that many characters. True for a job
+  /// without any.
   bool hasNumberIn(int rank, const Event& job, int width) const;
-  /// The letter alone; '&' for a fused pair.
+  /// The letter of the job's kind; '&' for a fused pair.
   char letter(const Event& job) const;
 
-  /// Most chunks of a rank; 1 where no job names a chunk.
+  /// The largest number of chunks of a rank; 1 if no job names a chunk.
   int chunks() const { return chunks_; }
 
  private:

@@ -16,12 +16,12 @@
 namespace pipetrace {
 namespace {
 
-// More cells than this are no picture any more, and gaps of that few digits are chance.
+// More cells than this make no legible chart.
 constexpr Nanoseconds kMostCells = 20'000;
 // A wrapped chart with more lines than this shows less than one that is scaled.
 constexpr Nanoseconds kMostLines = 200;
 
-/// Of each rank the lane with the most work, ranks without any left out.
+/// The lane of each rank with the most compute time. Ranks without compute jobs are left out.
 std::vector<const Track*> workLanes(const Timeline& timeline) {
   struct Lane {
     const Track* track = nullptr;
@@ -100,7 +100,7 @@ class TextChart {
     text += line + "\n";
   }
 
-  /// What fits into a line, from column `first` on.
+  /// Appends the columns that fit into a line, from column `first` on.
   void addPart(std::string& text, const std::vector<TextRow>& rows, int first) const {
     const auto from = static_cast<std::size_t>(first);
     const auto count = static_cast<std::size_t>(std::min(lineColumns_, scale_.columns - first));
@@ -156,7 +156,7 @@ class TextChart {
     });
     const Nanoseconds cells = (end - begin) / unit;
     if (cells > kMostCells) return;
-    // The least at which the text of every job has room, and a blank after it.
+    // The least width at which the text of every job has room, with a blank after it.
     Nanoseconds cell = 2;
     forEachJob([&](const Track& track, const Event& job) {
       const auto needed = static_cast<Nanoseconds>(labels_.whole(track.rank, job).size()) + 1;
@@ -164,7 +164,7 @@ class TextChart {
       cell = std::max(cell, (needed + units - 1) / units);
     });
     if (cells * cell > lineColumns_) {
-      // Equal jobs equally long, as long as that leaves room for "F0".
+      // Equal jobs are equally long, as long as "F0" has room.
       const Nanoseconds columnsPerUnit = scale_.columns / cells;
       if (columnsPerUnit >= 2) scale_.columns = static_cast<int>(cells * columnsPerUnit);
       if (showsNumbers()) return;
@@ -251,7 +251,7 @@ class TextChart {
   TextScale scale_;
   std::size_t width_;
   int labelWidth_ = 0;
-  int lineColumns_ = 0;  // of a line, after the label; more columns are wrapped
+  int lineColumns_ = 0;  // columns of a line after the label; more are wrapped
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ std::vector<std::string> linesOf(const std::string& text) {
   return lines;
 }
 
-TEST(TextChart, OneFOneBIsThePapersPicture) {
+TEST(TextChart, A1F1BRunIsDrawnAsInThePapers) {
   EXPECT_EQ(
       textChart(papersRun(), {.width = 120}),
       "       |0             |5 ms          |10 ms         |15 ms         |20 ms         |25 ms    "
@@ -89,14 +89,14 @@ TEST(TextChart, OneFOneBIsThePapersPicture) {
 
 TEST(TextChart, WithoutRoomForCellsTimeIsScaledToTheWidth) {
   const std::vector<std::string> lines = linesOf(textChart(papersRun(), {.width = 73}));
-  // 66 columns for 33 ms: two a forward, four a backward.
+  // 66 columns for 33 ms: two for a forward, four for a backward.
   EXPECT_EQ(lines[1], "rank 0 F0F1F2F3------------B0= F4B1= F5B2= F6B3= F7B4= --B5= --B6= --B7=");
   EXPECT_EQ(lines[4], "rank 3 ------F0B0= F1B1= F2B2= F3B3= F4B4= F5B5= F6B6= F7B7= ------------");
   EXPECT_THAT(lines[0], HasSubstr("|10 ms"));
   EXPECT_EQ(lines.back(), "one column is 500.0 us");
 }
 
-TEST(TextChart, NoLineIsLongerThanAskedFor) {
+TEST(TextChart, NoLineIsWiderThanTheGivenWidth) {
   for (int width = kMinTextChartWidth; width < 160; ++width) {
     for (const std::string& line : linesOf(textChart(papersRun(3), {.width = width}))) {
       EXPECT_LE(static_cast<int>(line.size()), width) << line;
@@ -127,7 +127,7 @@ TEST(TextChart, JobsTooShortForTheirTextAreLetters) {
   EXPECT_THAT(textChart(run, {.width = 100}), Not(HasSubstr(narrow)));
 }
 
-TEST(TextChart, ANumberThatNeedsThePlaceOfTheBlankGetsIt) {
+TEST(TextChart, ANumberMayTakeThePlaceOfTheBlank) {
   Timeline run = timelineOf({{0, 0, 3, JobKind::kForward, 9},
                              {0, 3, 6, JobKind::kForward, 10},
                              {0, 6, 9, JobKind::kForward, 11},
@@ -136,7 +136,7 @@ TEST(TextChart, ANumberThatNeedsThePlaceOfTheBlankGetsIt) {
   EXPECT_EQ(linesOf(textChart(run, {.width = 20}))[1], "rank 0 F9 F10F11F12");
 }
 
-TEST(TextChart, CellsAreWrappedWhereNumbersHaveNoRoomInALine) {
+TEST(TextChart, CellsAreWrappedWhenNumbersHaveNoRoomInOneLine) {
   std::vector<Job> jobs;
   for (int i = 0; i < 8; ++i) jobs.push_back({0, i, i + 1, JobKind::kForward, 8 + i});
   const std::vector<std::string> lines = linesOf(textChart(timelineOf(jobs), {.width = 20}));
@@ -156,7 +156,7 @@ TEST(TextChart, AJobThatIsWrappedGoesOnWithoutItsName) {
   EXPECT_EQ(lines[4], "rank 0 === F12");
 }
 
-TEST(TextChart, AWrappedChartIsNoLongerThanTwoHundredLines) {
+TEST(TextChart, AWrappedChartHasAtMostTwoHundredLines) {
   std::vector<Job> jobs;
   for (int i = 0; i < 200; ++i) jobs.push_back({0, i, i + 1, JobKind::kForward, i});
   EXPECT_LE(linesOf(textChart(timelineOf(jobs), {.width = 47})).size(), 202U);
@@ -177,7 +177,7 @@ TEST(TextChart, JobsShorterThanAColumnShareIt) {
   EXPECT_THAT(textChart(papersRun(), {}), HasSubstr(", - idle\n"));
 }
 
-TEST(TextChart, ChunksAreToldApartByCase) {
+TEST(TextChart, ChunksDifferInCase) {
   const Timeline run = timelineOf({{0, 0, 1, JobKind::kForward, 0, 0, 0},
                                    {0, 1, 2, JobKind::kForward, 0, 2, 1},
                                    {0, 2, 3, JobKind::kBackwardInput, 0, 2, 1},
@@ -188,7 +188,7 @@ TEST(TextChart, ChunksAreToldApartByCase) {
                           HasSubstr("W weight half")));
 }
 
-TEST(TextChart, MoreThanTwoChunksHaveTheirStageBeforeThem) {
+TEST(TextChart, JobsOfMoreThanTwoChunksHaveTheirStageInFront) {
   const Timeline run = timelineOf({{0, 0, 1, JobKind::kForward, 3, 0, 0},
                                    {0, 1, 2, JobKind::kForward, 3, 2, 1},
                                    {0, 2, 3, JobKind::kForward, 3, 4, 2}});
@@ -211,13 +211,13 @@ TEST(TextChart, FusedPairsShowBothHalves) {
   EXPECT_EQ(linesOf(textChart(run, {.width = 20}))[1], "rank 0 F7F7b3 b4 -F8");
 }
 
-TEST(TextChart, UnreadableActionOfAFusedPairIsShownByItsForward) {
+TEST(TextChart, AFusedPairWithAnUnreadableActionShowsItsForward) {
   const Timeline run = timelineOf({{0, 0, 1, JobKind::kForwardBackward, 7, 0, 0, "(0F7;nonsense"},
                                    {0, 1, 2, JobKind::kForwardBackward, 8, 0, 0}});
   EXPECT_EQ(linesOf(textChart(run, {}))[1], "rank 0 &7 &8");
 }
 
-TEST(TextChart, RangeCutsJobsAtItsEdges) {
+TEST(TextChart, JobsAreCutAtTheEdgesOfTheRange) {
   const Timeline run = papersRun(2);
   const Nanoseconds begin = run.tracks[0].events.front().begin;
   const std::string text =
@@ -242,7 +242,7 @@ TEST(TextChart, ColorsAddNothingButEscapeSequences) {
   EXPECT_THAT(textChart(papersRun(), {}), Not(HasSubstr("\x1b")));
 }
 
-TEST(TextChart, NothingToDrawIsAnError) {
+TEST(TextChart, ATimelineWithoutJobsIsAnError) {
   EXPECT_THROW(textChart(Timeline(), {}), Error);
   EXPECT_THROW(textChart(timelineOf({{0, 0, 1, JobKind::kOptimizer}}), {}), Error);
   EXPECT_THROW(textChart(papersRun(), {.range = Timeline::Span{0, 1}}), Error);

@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-/// What the jobs that are too short for a column of their own do in one.
+/// The jobs in one column that are too short for a column of their own.
 class ShortJobs {
  public:
   void add(char letter, JobKind kind, Nanoseconds duration) {
@@ -66,7 +66,7 @@ class RowDrawing {
     const int right = scale_.columnAt(job.end);
     if (left == right) return;  // cut off by the range
     const int width = right - left;
-    // A number is worth more than the blank after it.
+    // The number matters more than the blank after it.
     const bool hasBlank = scale_.unit > 0
                               ? scale_.cell > 1
                               : width > 2 && (labels_.hasNumberIn(track_.rank, job, width - 1) ||

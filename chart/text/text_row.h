@@ -14,10 +14,10 @@ struct TextRow {
   static constexpr char kShortJobs = ':';  ///< mostly idle time, and jobs too short to show
 
   std::string text;            ///< one character a column
-  std::vector<JobKind> kinds;  ///< by column; kIdle: no job
+  std::vector<JobKind> kinds;  ///< the kind in each column; kIdle: no job
 };
 
-/// Draws the jobs of `track` as textChart() says.
+/// Draws the jobs of `track` as described at textChart().
 TextRow textRow(const Track& track, const TextScale& scale, const JobText& labels);
 
 }  // namespace pipetrace

@@ -14,8 +14,8 @@ struct Mark {
   std::string label;
 };
 
-/// What labels `distance` apart must tell apart: 100 us for 2.5 ms. At least 1 % of the distance,
-/// or odd units would fill the labels with digits.
+/// The resolution of labels that are `distance` apart: 100 us for 2.5 ms. It is at least 1 % of the
+/// distance, or odd units would fill the labels with digits.
 Nanoseconds resolutionOf(Nanoseconds distance) {
   Nanoseconds power = 1;
   while (distance % (power * 10) == 0 || power < distance / 100) power *= 10;

@@ -7,26 +7,26 @@
 
 namespace pipetrace {
 
-/// Which column of a text stands for which time.
+/// The scale of a text chart: which time each column stands for.
 struct TextScale {
   Timeline::Span range;  ///< not empty
   int columns = 1;
-  /// Where all times are multiples of a unit: each is a cell of `cell` columns, the last of them
-  /// blank. Else 0.
+  /// The unit of which all times are multiples; 0 if there is none. A unit is a cell of `cell`
+  /// columns, the last of them blank.
   Nanoseconds unit = 0;
   int cell = 0;
-  /// How long the chart is before `range`: labels count from its start.
+  /// The time from the start of the chart to `range`. Labels count from the start of the chart.
   Nanoseconds before = 0;
 
-  /// The column at whose left edge `time` lies, 0 .. columns: rounded, and to the edge where the
-  /// time is outside the range.
+  /// The column whose left edge is nearest to `time`, 0 .. columns. A time outside the range gives
+  /// the first or the last.
   int columnAt(Nanoseconds time) const;
-  /// How long a column is; not whole.
+  /// The time that a column covers, in ns; not a whole number.
   double columnDuration() const;
 };
 
-/// Labels over the columns, at a round distance (1, 2 or 5 times a power of ten, of units where
-/// there are any) that leaves room for them: "|0      |10 ms".
+/// The line of labels above the columns: "|0      |10 ms". Their distance is round (1, 2 or 5 times
+/// a power of ten ns, or of units if there are any) and leaves room for them.
 std::string axisText(const TextScale& scale);
 
 }  // namespace pipetrace

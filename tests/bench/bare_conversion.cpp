@@ -17,7 +17,7 @@
 namespace pipetrace::bench {
 namespace {
 
-/// A file in memory, all of it at once.
+/// A whole file in memory.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path) {
@@ -47,7 +47,7 @@ struct Job {
   double end = 0;
 };
 
-/// Reads a job behind its mark and returns where it ends.
+/// Reads the job after a mark and returns its end.
 const char* readJob(const char* at, const char* end, Job& job) {
   constexpr std::string_view kType = "), type = ";
   constexpr std::string_view kMicroBatch = ", micro_batch_id = ";
@@ -62,7 +62,7 @@ const char* readJob(const char* at, const char* end, Job& job) {
   return std::from_chars(at + kEnd.size(), end, job.end).ptr;
 }
 
-/// Appends one edge of a job, with times in microseconds.
+/// Appends the begin or the end of a job, with times in microseconds.
 void appendEdge(std::string& out, const Job& job, char phase, double time, int device) {
   std::array<char, 512> text;
   char* at = text.data();

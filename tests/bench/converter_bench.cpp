@@ -21,13 +21,12 @@ namespace {
 
 constexpr const char* kUsage =
     "converter_bench [--folder DIR] [--runs N] [--jobs N] [--only TEXT] [--large] [--phases]\n"
-    "Measures the conversion of job logs and Chrome JSON against the least that a converter can\n"
-    "do, in turn with it, and prints medians: of the time from begin to end, and of the time of\n"
-    "all cores, which other programs disturb less. Then it says which of its goals the converter\n"
-    "reaches. Logs and outputs are kept in DIR (/dev/shm/pipetrace-bench): choose one on a disk "
-    "to\n"
-    "measure that as well.\n"
-    "--jobs: lines of jobs in the dense log (1000000). --large: ten times as many, too.\n";
+    "Measures the conversion of job logs and Chrome JSON, in turn with the least that a converter\n"
+    "can do. Prints medians of the time from begin to end, and of the time of all cores, which\n"
+    "other programs disturb less. Then it lists the goals that the converter reaches.\n"
+    "--folder: where logs and outputs are kept (/dev/shm/pipetrace-bench). Choose a folder on a\n"
+    "disk to measure the disk as well.\n"
+    "--jobs: number of jobs in the dense log (1000000). --large: also ten times that number.\n";
 
 struct Options {
   std::string folder = "/dev/shm/pipetrace-bench";
@@ -38,7 +37,7 @@ struct Options {
   bool phases = false;
 };
 
-/// One piece of work, and what it is measured against.
+/// A row of the table: one piece of work, and the work to compare it with.
 struct Row {
   std::string name;
   std::function<void()> ours;
@@ -135,7 +134,8 @@ class Benchmark {
     return inFolder(kind + "-" + std::to_string(shape.jobsPerDevice));
   }
 
-  /// Against the bare loop. The large logs only as the goals have them, and not as often.
+  /// Adds rows that compare with the bare loop. Large logs have only the rows of goals, and fewer
+  /// runs.
   void addLogs(const std::string& kind, const LogShape& shape) {
     const bool isLarge = kind == "large";
     for (const int threads : {1, 2}) {
@@ -168,7 +168,7 @@ class Benchmark {
         [=] { makeLogs(folder, shape); });
   }
 
-  /// Against the same to JSON.
+  /// Adds rows that compare with the same conversion to JSON.
   void addPerfetto(const std::string& kind, const LogShape& shape) {
     const std::string folder = folderOf(kind, shape);
     for (const int threads : {1, 2}) {
@@ -185,7 +185,7 @@ class Benchmark {
     }
   }
 
-  /// Without what the run before it has written, whose removal would count, too.
+  /// Removes the outputs of the last run first, as their removal would be measured, too.
   Cost measureAlone(const Step& work) const {
     for (const char* output : {"out.json", "out.pftrace"})
       std::filesystem::remove(inFolder(output));

@@ -7,19 +7,19 @@
 
 namespace pipetrace::bench {
 
-/// What one row of the benchmark gave.
+/// The measurements of one row of the benchmark.
 struct Measured {
   Cost ours;
-  Cost bare;              ///< what it is measured against; all zero: nothing
-  double inputBytes = 0;  ///< of what was read
+  Cost bare;              ///< the work to compare with; all zero: none
+  double inputBytes = 0;  ///< bytes that were read
   double jobs = 0;        ///< 0: they were not counted
 };
 
-/// By the name of the row.
+/// The measurements by the name of the row.
 using Measurements = std::map<std::string, Measured>;
 
-/// Prints what the converter has to reach, and wants to, beside what was measured. Goals whose rows
-/// are missing are left out.
+/// Prints the goals of the converter, those beyond them, and the measurements. Leaves out goals
+/// whose rows are missing.
 void printGoals(const Measurements& rows);
 
 }  // namespace pipetrace::bench

@@ -35,7 +35,7 @@ class Memory : public testing::Test {
     return 1024 * 1024 * measure([&] { convert(logs, path("p.json"), options); }).peakMiB;
   }
 
-  /// What each further job takes at the peak.
+  /// The memory that each further job takes at the peak, in bytes.
   double bytesPerJob(const ConversionOptions& options) const {
     constexpr std::int64_t kFew = 72'000;
     constexpr std::int64_t kMany = 360'000;
@@ -49,14 +49,14 @@ class Memory : public testing::Test {
   fs::path folder_;
 };
 
-constexpr double kRoundingUp = 6;  // vectors and pages are a little larger than what is in them
+constexpr double kRoundingUp = 6;  // vectors and pages are a little larger than their contents
 
-TEST_F(Memory, JobTakesNoMoreThanItsEvent) {
+TEST_F(Memory, AJobTakesNoMoreThanItsEvent) {
   EXPECT_LE(bytesPerJob({.threads = 1}), 64 + kRoundingUp);
   EXPECT_LE(bytesPerJob({.threads = 2}), 64 + kRoundingUp);
 }
 
-TEST_F(Memory, ChromeTraceTakesNoMoreThanOneAndAHalfOfItsFile) {
+TEST_F(Memory, AChromeTraceTakesAtMostOneAndAHalfTimesItsFile) {
   const std::string trace = path("trace.json");
   makeChromeTrace(trace, 300'000);
   const auto size = static_cast<double>(fs::file_size(trace));

@@ -15,7 +15,7 @@
 namespace pipetrace::bench {
 namespace {
 
-/// Tells how long it has been since the last time it was asked.
+/// Prints the time that each phase of a conversion took.
 class Phases {
  public:
   explicit Phases(bool wanted) : wanted_(wanted) {}

@@ -1,4 +1,4 @@
-// Looks at what tools/demo.sh left behind (the fixture `demo` runs it once).
+// Checks the results of tools/demo.sh, which the fixture `demo` runs once.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -57,7 +57,7 @@ double mean(std::vector<double>::const_iterator begin, std::vector<double>::cons
   return std::accumulate(begin, end, 0.0) / static_cast<double>(end - begin);
 }
 
-TEST(DemoTest, TheLossFallsToSevenTenthsOfWhereItBegan) {
+TEST(DemoTest, TheLossFallsToSevenTenthsOfItsFirstValue) {
   const auto list = losses();
   ASSERT_GE(list.size(), 20U);
   EXPECT_LE(mean(list.end() - 10, list.end()), 0.7 * mean(list.begin(), list.begin() + 10));
@@ -78,7 +78,7 @@ TEST(DemoTest, EveryRankLeavesAWholeLogWithNothingDropped) {
   }
 }
 
-TEST(DemoTest, EveryStepOfEveryRankIsThePlanBetweenLrAndOptimizer) {
+TEST(DemoTest, EveryStepOfEveryRankFollowsThePlanBetweenLrAndOptimizer) {
   const Plan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
   const Timeline timeline = load(kDemo / "logs");
   for (int rank = 0; rank < kRanks; ++rank) {
@@ -137,7 +137,7 @@ TEST(DemoTest, EveryTransferHasItsOtherEnd) {
   EXPECT_EQ(receives, sends);
 }
 
-TEST(DemoTest, TheRehearsalTakesWhatThePlanTakesOnFourDevices) {
+TEST(DemoTest, TheRehearsalTakesAsLongAsThePlanOnFourDevices) {
   Timeline logs = load(kDemo / "logs");
   Timeline rehearsal = load(kDemo / "rehearsal");
   Diagnostics diagnostics;
@@ -149,7 +149,8 @@ TEST(DemoTest, TheRehearsalTakesWhatThePlanTakesOnFourDevices) {
   const RunSummary planned = summarize(plan.timeline);
   ASSERT_THAT(measured.steps, SizeIs(5));
   ASSERT_THAT(planned.steps, SizeIs(5));
-  // The emulated devices wait their times out, so this holds on any machine; 2 % for a busy one.
+  // The emulated devices wait for the times of their jobs, so this holds on any machine; 2 % allow
+  // for a busy one.
   std::vector<Nanoseconds> lengths;
   for (const StepSummary& step : measured.steps) lengths.push_back(step.duration());
   std::nth_element(lengths.begin(), lengths.begin() + 2, lengths.end());

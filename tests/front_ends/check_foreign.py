@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compares the arrows of other programs' traces that pipe-trace counts with those that Perfetto does.
+"""Checks that pipe-trace and Perfetto count the same arrows in traces of other programs.
 
 use: check_foreign.py PIPE_TRACE TRACE...
 
-Exit code 77 (skipped) where none of the traces is there.
+Exit code 77 (skipped) if none of the traces is there.
 """
 
 import json

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Converts runs that are hard on a profile, and looks at every profile in Perfetto and Catapult.
+"""Converts runs that are hard to draw, and checks every profile in Perfetto and Catapult.
 
 use: check_odd_runs.py PIPE_TRACE [--run LOGS]... [--screenshots FOLDER] [--only NAME]
 
-Checks that pipe-trace finds what odd_runs.py wrote, that both front ends load the JSON, and Perfetto
-the protobuf, without error, data loss or warning, with as many slices, arrows and counter samples as
-`pipe-trace info` says, with all names and lengths; and lint.py's rules. LOGS: of a real run, too.
+Checks that pipe-trace finds the jobs that odd_runs.py wrote. Checks that both front ends load the
+JSON, and Perfetto the protobuf, without error, data loss or warning. They must show as many slices,
+arrows and counter samples as `pipe-trace info`, and all names and lengths. Checks lint.py's rules.
+LOGS: the logs of a real run to check as well.
 """
 
 import argparse
@@ -24,7 +25,7 @@ ASK = ["select distinct name as text from slice",
        "select sum(dur) as text from slice where category is null or category != 'bubble'",
        "select distinct string_value as text from args where string_value is not null"]
 OF_THE_CLOCK = ("overlapping", "touching", "one rank")  # written with --absolute-time as well
-SEEN = ("overlapping", "odd names")  # the ones that are drawn, besides real runs
+SEEN = ("overlapping", "odd names")  # drawn as pictures, as real runs are
 
 
 def pipe_trace(program, *arguments):
@@ -56,7 +57,7 @@ class Profile:
                                            if d["severity"] != "note"], [])
 
     def expect(self, what, got, want):
-        if want is not None and got != want:  # None: nobody has counted
+        if want is not None and got != want:  # None: not counted
             self.wrong.append(f"{what}: {got}, expected {want}")
 
     def check_file(self):

@@ -3,10 +3,10 @@
 
 use: check_open.py PIPE_TRACE FOLDER
 
-The UI is the real one, which the browser takes for https://ui.perfetto.dev; profile and server are
-pipe-trace's. FOLDER gets the profiles and a picture of each. Exit code 0: the UI shows as many slices,
-arrows and counter samples as pipe-trace said, and the server ended by itself; 77: port 9001, the
-only one that the UI may fetch from, is taken by another program.
+The UI is the real one; the browser sees it as https://ui.perfetto.dev. Profile and server come from
+pipe-trace. FOLDER gets the profiles and a picture of each. Exit code 0: the UI shows as many slices,
+arrows and counter samples as pipe-trace printed, and the server ended by itself. Exit code 77: another
+program uses port 9001, the only port that the UI may fetch from.
 """
 
 import argparse

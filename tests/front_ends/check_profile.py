@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks a Chrome JSON profile in Perfetto and Catapult against what pipe-trace said of it.
+"""Checks a Chrome JSON profile in Perfetto and Catapult against the output of pipe-trace.
 
 use: check_profile.py PROFILE.json --said FILE [--screenshots FOLDER]
 
@@ -25,11 +25,11 @@ def what_was_said(text, profile):
     for match in SAID.finditer(text):
         if pathlib.Path(match["file"]).name == pathlib.Path(profile).name:
             return {k: int(n or 0) for k, n in match.groupdict().items() if k != "file"}
-    raise SystemExit(f"no line 'wrote {profile}: …' in what pipe-trace said:\n{text}")
+    raise SystemExit(f"no line 'wrote {profile}: …' in the output of pipe-trace:\n{text}")
 
 
 def findings(said, perfetto, catapult=None):
-    """Everything that is not as it should be, one sentence each. Catapult reads JSON only."""
+    """All findings, one sentence each. Catapult reads JSON only."""
     slices = said["jobs"] + said["transfers"] + said["others"] + said["bubbles"]
     wrong = []
 

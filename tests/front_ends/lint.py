@@ -1,6 +1,6 @@
-"""Reads a Chrome JSON profile as the format's description has it, for what the front ends swallow.
+"""Checks a Chrome JSON profile against the description of the format; front ends accept more.
 
-lint(bytes) -> (counts, sentences): {'slices', 'flows', 'counters'}, and everything that is wrong.
+lint(bytes) -> (counts, sentences): {'slices', 'flows', 'counters'}, and a sentence for each error.
 """
 
 import collections

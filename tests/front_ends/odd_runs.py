@@ -1,4 +1,4 @@
-"""Job logs of runs that are hard on a profile, and what is in them, counted here and by nobody else.
+"""Job logs of runs that are hard to draw, with counts of their contents that are made here alone.
 
 write_odd_runs(folder) -> [Run]
 """
@@ -16,7 +16,7 @@ TRICKY = ['quote " inside', "back\\slash\\", 'both \\" of them', "tab\tand\nnew 
 
 @dataclasses.dataclass
 class Run:
-    """A folder of logs; how many of what, and the sum of all lengths in ns, are in it."""
+    """A folder of logs, with the counts of its events and the sum of all lengths in ns."""
 
     name: str
     logs: pathlib.Path
@@ -24,8 +24,8 @@ class Run:
     transfers: int = 0
     counters: int = 0
     length_ns: int = 0
-    names: set = dataclasses.field(default_factory=set)  # that slices must have, besides others
-    strings: set = dataclasses.field(default_factory=set)  # that arguments must have
+    names: set = dataclasses.field(default_factory=set)  # names that slices must have, among others
+    strings: set = dataclasses.field(default_factory=set)  # strings that arguments must have
 
 
 def milliseconds(ns):
@@ -34,7 +34,7 @@ def milliseconds(ns):
 
 
 def value(text):
-    """A value of a line, in quotes where it has to be."""
+    """A value of a line, in quotes if it needs them."""
     text = str(text)
     return text if text and set(text) <= PLAIN else json.dumps(text, ensure_ascii=False)
 
@@ -111,7 +111,7 @@ def overlapping(run):
         log.job("forward", 0, at + begin, at + end, step=0, stage=0)
     for begin, end in ((0, 90), (10, 20), (89, 91), (90, 90)):
         log.transfer("send_forward", 1, at + begin, at + end, stream="send", step=0, stage=0)
-    # The only lines of PaddlePaddle's own that are known overlap on one device.
+    # The only known lines from PaddlePaddle itself overlap on one device.
     log.job("forward", 2, at + 1_000, at + 40_246_118)
     log.job("forward", 3, at + 981_934, at + 5_407_959)
     log.write()

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs one of the scripts beside it, or exits 77 (skipped) where the browser or the viewers are not
-# installed. use: run.sh PYTHON SCRIPT [ARGUMENTS]
+# Runs one of the scripts in this folder. Exits with 77 (skipped) if the browser or the viewers are
+# not installed. Use: run.sh PYTHON SCRIPT [ARGUMENTS]
 set -euo pipefail
 python=$1
 script=$2

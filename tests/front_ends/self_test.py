@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Proves that check_profile.py finds what it is there to find, on small traces made here."""
+"""Tests check_profile.py on small traces with known errors."""
 
 import json
 import pathlib
@@ -27,7 +27,7 @@ START, END = arrow("s", 9.999), arrow("f", 20.5, bp="e")
 GOOD = [*JOBS, START, END]
 SAID = {"jobs": 3, "transfers": 0, "others": 0, "bubbles": 0, "arrows": 1, "counters": 0}
 
-CASES = {  # name -> (events, what is said of them, a word that the findings must hold; None: clean)
+CASES = {  # name -> (events, output about them, a word that the findings must hold; None: clean)
     "good": (GOOD, SAID, None),
     "a job lost": ([JOBS[0], JOBS[2], START, END], SAID, "slices"),
     "an arrow lost": (JOBS, SAID, "arrows"),

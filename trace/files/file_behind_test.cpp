@@ -37,18 +37,18 @@ TEST_F(FileBehind, IsTheSameForEveryWayToNameIt) {
   }
 }
 
-TEST_F(FileBehind, NeedNotExist) {
+TEST_F(FileBehind, IsFoundForAFileThatDoesNotExist) {
   fs::create_symlink("sub/missing", path("link"));
   EXPECT_EQ(fileBehind(path("link")), path("sub/missing"));
   EXPECT_EQ(fileBehind(path("no/such/file")), path("no/such/file"));
 }
 
-TEST_F(FileBehind, LinksThatLeadToThemselvesStay) {
+TEST_F(FileBehind, StaysALinkThatLeadsToItself) {
   fs::create_symlink("loop", path("loop"));
   EXPECT_EQ(fileBehind(path("loop")), path("loop"));
 }
 
-TEST_F(FileBehind, OutputGoesThroughALinkToAFileThatIsNotThereYet) {
+TEST_F(FileBehind, IsWrittenThroughALinkEvenIfItDoesNotExistYet) {
   fs::create_symlink("sub/new", path("link"));
   writeWholeFile(path("link"), "text");
   EXPECT_TRUE(fs::is_symlink(path("link")));

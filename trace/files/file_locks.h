@@ -4,13 +4,13 @@
 
 namespace pipetrace {
 
-/// A lock (flock) that somebody holds on a file.
+/// A lock (flock) that a process holds on a file.
 struct FileLock {
-  long long process = 0;  ///< that took it
+  long long process = 0;  ///< id of the process that took it
   bool isShared = false;
 };
 
-/// Those on an open file, as far as the system tells of them (/proc/locks).
+/// The locks on an open file, as far as /proc/locks lists them.
 std::vector<FileLock> locksOn(int fd);
 
 }  // namespace pipetrace

@@ -41,14 +41,14 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
     ownsFd_ = false;
     return;
   }
-  std::error_code ignored;  // what is wrong with the path shows when it is opened
+  std::error_code ignored;  // open() reports what is wrong with the path
   if (std::filesystem::is_directory(path_, ignored)) fail("write", EISDIR);
   if (isSpecialFile(path_)) {
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) fail("open", errno);
     return;
   }
-  // A link is written through, not replaced.
+  // The file that a link names is replaced, not the link.
   if (std::filesystem::is_symlink(path_, ignored)) path_ = fileBehind(path_);
   temporary_ = path_ + ".part-XXXXXX";
   {
@@ -106,7 +106,7 @@ void OutputFile::prepare() {
   if (fd_ < 0) return;
   flush();
   if (!ownsFd_) return;
-  // Pipes and terminals cannot be synced; a file system that cannot is none of our business either.
+  // Pipes, terminals and some file systems cannot be synced.
   if (::fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) fail("sync", errno);
   const int fd = std::exchange(fd_, -1);
   if (::close(fd) != 0) fail("close", errno);
@@ -121,7 +121,7 @@ void OutputFile::commit() {
 }
 
 void OutputFile::fail(const char* what, int error) {
-  // A constructor that throws runs no destructor.
+  // The destructor does not run when the constructor throws.
   dropTemporary();
   throw writeError(what, path_, error);
 }

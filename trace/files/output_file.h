@@ -7,14 +7,14 @@
 
 namespace pipetrace {
 
-/// A file that appears under its name only when it is whole: written to a temporary name beside it,
-/// synced and renamed by commit(). Destroyed without commit() it leaves nothing behind, and what
-/// was under the name before is untouched; nor does a signal, if main() has called
-/// removeUnfinishedFilesOnSignals(). "-" is standard output (nothing to rename). A name that
-/// is no regular file (/dev/null, a FIFO) is written directly.
+/// A file that appears under its name only when it is whole. It is written under a temporary name
+/// in the same folder; commit() syncs and renames it. Without commit() the destructor removes it,
+/// and an older file of that name stays as it was. A signal removes it too, if main() has called
+/// removeUnfinishedFilesOnSignals(). The name "-" is standard output, where nothing is renamed. A
+/// name that is no regular file (/dev/null, a FIFO) is written directly.
 ///
-/// Errors (disk full, no permission, folder missing) throw Error; a closed pipe on standard output
-/// makes the rest of the output go nowhere, which is not an error. Not thread-safe.
+/// Errors (disk full, no permission, folder missing) throw Error. A closed pipe on standard output
+/// is no error: the rest of the output goes nowhere. Not thread-safe.
 class OutputFile {
  public:
   explicit OutputFile(std::string path);
@@ -24,17 +24,17 @@ class OutputFile {
 
   void write(std::string_view bytes);
 
-  /// All that can fail for want of room: writes what is left, syncs and closes. Nothing may be
+  /// Writes what is left, syncs and closes: everything that fails on a full disk. Nothing may be
   /// written afterwards. An OutputSet does this for several files before it renames the first.
   void prepare();
 
-  /// prepare(), unless that is done, and the name.
+  /// Calls prepare() if nobody has, and gives the file its name.
   void commit();
 
   /// The file that commit() replaces or makes; empty when the output is written directly.
   std::string target() const { return temporary_.empty() ? std::string() : path_; }
 
-  /// From now on adds the number of bytes of each write to `counter`, which must outlive it.
+  /// Adds the number of bytes of each later write to `counter`, which must outlive this object.
   void countInto(std::atomic<std::int64_t>* counter) { counter_ = counter; }
 
  private:
@@ -47,13 +47,13 @@ class OutputFile {
   std::string temporary_;  // empty: written directly
   std::string buffer_;
   int fd_ = -1;
-  int unfinished_ = -1;  // what rememberUnfinishedFile() gave for temporary_
+  int unfinished_ = -1;  // the number that rememberUnfinishedFile() gave temporary_
   std::atomic<std::int64_t>* counter_ = nullptr;
   bool ownsFd_ = true;
   bool pipeClosed_ = false;
 };
 
-/// Writes `bytes` to `path` as one OutputFile.
+/// Writes `bytes` to `path` through an OutputFile.
 void writeWholeFile(const std::string& path, std::string_view bytes);
 
 }  // namespace pipetrace

@@ -12,8 +12,8 @@ namespace {
 
 enum State { kFree, kFilling, kFilled };
 
-// A signal handler may neither lock nor follow pointers to what is being freed: slots stay where
-// they are, and further blocks of them are added and never freed.
+// A signal handler may neither lock nor follow pointers that another thread frees. So slots stay
+// where they are; further blocks of them are added and never freed.
 struct Slot {
   std::atomic<int> state{kFree};
   char path[4096];

@@ -5,13 +5,13 @@
 namespace pipetrace {
 
 /// Makes SIGINT, SIGTERM and SIGHUP remove what this process has begun to write and not committed:
-/// the files of OutputFiles, then the folders that OutputSets made, if they are empty. The process
-/// ends as the signal would have ended it. A signal that is ignored stays ignored. Call once, first
-/// thing in main().
+/// the files of OutputFiles, then the folders that OutputSets made, if they are empty. Then the
+/// signal ends the process as usual. An ignored signal stays ignored. Call it once, at the start of
+/// main().
 void removeUnfinishedFilesOnSignals();
 
-/// Remembers `path`, a file or a folder, for that; returns what forgetUnfinishedFile() wants, -1 if
-/// the path is too long. OutputFile and OutputSet call these two; any thread may.
+/// Remembers a file or a folder to remove. Returns the number to give to forgetUnfinishedFile(); -1
+/// if the path is too long. Only OutputFile and OutputSet call these two. Thread-safe.
 int rememberUnfinishedFile(const std::string& path);
 void forgetUnfinishedFile(int slot);
 

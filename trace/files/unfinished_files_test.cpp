@@ -79,7 +79,7 @@ TEST_F(UnfinishedFiles, IgnoredSignalsStayIgnored) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
-TEST_F(UnfinishedFiles, OfTheParentAreNotRemovedByAForkedChild) {
+TEST_F(UnfinishedFiles, AreKeptWhenAForkedChildIsKilled) {
   const int status = inChild([&] {
     removeUnfinishedFilesOnSignals();
     OutputFile file(folder_ / "new");
@@ -90,7 +90,7 @@ TEST_F(UnfinishedFiles, OfTheParentAreNotRemovedByAForkedChild) {
   EXPECT_TRUE(fs::exists(folder_ / "new"));
 }
 
-TEST_F(UnfinishedFiles, PlacesAreGivenBack) {
+TEST_F(UnfinishedFiles, AreForgottenSoThatTheirSlotsCanBeUsedAgain) {
   for (int i = 0; i < 100; ++i) {
     const int slot = rememberUnfinishedFile("x");
     EXPECT_GE(slot, 0);

@@ -7,7 +7,7 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-/// Rounded towards minus infinity on both sides of zero, or the line would have a step there.
+/// Rounds towards minus infinity on both sides of zero; else the line would have a step at zero.
 Wide floorDivide(Wide a, Wide b) {
   const Wide quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;

@@ -7,7 +7,7 @@
 namespace pipetrace {
 namespace {
 
-// 3 ticks a ns at first, then 1.5 (a clock that was slewed).
+// 3 ticks per ns at first, then 1.5 (a clock that was slewed).
 constexpr std::array<ClockAnchor, 3> kAnchors = {
     {{3'000, 10'000}, {6'000, 11'000}, {9'000, 13'000}}};
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-/// The words of the job log (docs/log-format.md), once, for its writer and its readers.
+/// The words of the job log (docs/log-format.md), which its writer and its readers share.
 namespace pipetrace::log_format {
 
 inline constexpr std::string_view kFilePrefix = "workerlog.";  ///< + rank
@@ -10,7 +10,7 @@ inline constexpr std::string_view kMachinePrefix = "machine";  ///< + index: one
 inline constexpr std::string_view kNcclLane = "nccl";  ///< what NCCL did, on a lane of its own
 inline constexpr int kVersion = 1;
 
-// What a line of ours holds somewhere, and everything before it is ignored.
+// Each line of the format holds one of these marks. Readers ignore everything before it.
 inline constexpr std::string_view kMark = "Profiler ";
 inline constexpr std::string_view kInfo = "Profiler Info: ";
 inline constexpr std::string_view kStream = "Profiler Stream: ";
@@ -41,8 +41,9 @@ inline constexpr std::string_view kEndTime = "end_time";
 inline constexpr std::string_view kPeer = "peer";
 inline constexpr std::string_view kBytes = "bytes";
 inline constexpr std::string_view kJobKey = "job";
-inline constexpr std::string_view kUntimed = "untimed";  ///< 1: the times are those of queuing
-// And of NCCL's operations.
+inline constexpr std::string_view kUntimed =
+    "untimed";  ///< 1: the times are those of the call that queued it
+// Keys of `Profiler Stream:` that only NCCL's operations have.
 inline constexpr std::string_view kCommunicator = "communicator";
 inline constexpr std::string_view kCommunicatorPeer = "peer_in_communicator";
 inline constexpr std::string_view kSequence = "sequence";

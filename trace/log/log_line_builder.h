@@ -18,8 +18,8 @@
 
 namespace pipetrace {
 
-/// Characters made at compile time and copied with all their room: a copy of fixed size costs two
-/// instructions.
+/// Characters that are made at compile time. A copy takes all their room: a copy of fixed size
+/// costs two instructions.
 template <std::size_t kSize>
 struct LogPieceOf {
   static constexpr std::size_t kRoom = kSize;
@@ -34,7 +34,7 @@ struct LogPieceOf {
 };
 using LogPiece = LogPieceOf<32>;
 
-/// ", key = ".
+/// The piece ", key = ".
 template <const std::string_view& kName>
 inline constexpr LogPiece kLogKey{{", ", kName, " = "}};
 
@@ -44,8 +44,8 @@ class LogLineBuilder {
   static constexpr std::size_t kPrefixRoom = 64;
   static constexpr std::size_t kKeptRoom = 64;
 
-  /// `prefix` has kPrefixRoom characters that can be read, however long it is. All but `mark` must
-  /// outlive the line.
+  /// kPrefixRoom characters can be read from `prefix` on, however short it is. All arguments but
+  /// `mark` must outlive the line.
   LogLineBuilder(InPlaceText& out, MillisecondPrinter& times, std::string_view prefix,
                  const LogPiece& mark)
       : out_(out), times_(times) {
@@ -66,8 +66,8 @@ class LogLineBuilder {
     begin(key);
     at_ = times_.print(at_, value);
   }
-  /// Pairs that were made before, each with the ", " before it, or a mark and the first pair. Room
-  /// behind them can be read, up to kKeptRoom in all.
+  /// Appends pairs that were made earlier, each with the ", " before it, or a mark and the first
+  /// pair. kKeptRoom characters can be read from `pairs` on, however few they are.
   [[gnu::always_inline]] void kept(const char* pairs, std::size_t size) {
     static_assert(LogPiece::kRoom + kValueRoom >= kKeptRoom);
     makeRoom();
@@ -77,7 +77,7 @@ class LogLineBuilder {
     std::memcpy(at_, pairs, kKeptRoom);
     at_ += size;
   }
-  /// What follows a key that was kept.
+  /// Appends the value of a key that kept() appended.
   [[gnu::always_inline]] void keptNumber(ShortNumber number) {
     makeRoom();
     at_ = putCharacters(at_, number.characters, number.count);
@@ -97,13 +97,13 @@ class LogLineBuilder {
   void given(const LogPiece& key, const std::optional<Number>& value) {
     if (value) shortest(key, *value);
   }
-  /// As few digits as read back to the same number.
+  /// Appends the fewest digits that read back to the same number.
   template <typename Number>
   void shortest(const LogPiece& key, Number value) {
     begin(key);
     at_ = std::to_chars(at_, at_ + kValueRoom, value).ptr;
   }
-  /// What closes the mark's bracket: `n)` of `Job (n)`. The only value that is no pair.
+  /// Appends the number and bracket of `Job (n)`. No other value stands without a key.
   void inBrackets(std::int64_t number) {
     makeRoom();
     at_ = printNumber(at_, number);
@@ -138,7 +138,7 @@ class LogLineBuilder {
     return bare;
   }();
 
-  /// Leaves room for a value behind the key.
+  /// Appends the key and leaves room for a value.
   [[gnu::always_inline]] void begin(const LogPiece& key) {
     makeRoom();
     put(key, skipComma_);
@@ -148,7 +148,7 @@ class LogLineBuilder {
     std::memcpy(at_, piece.text.data() + skipped, LogPiece::kRoom - 2);
     at_ += piece.size - skipped;
   }
-  /// Copies and looks at each character in one go. False: it has to be quoted.
+  /// Copies the value while it checks each character. False: the value needs quotes.
   [[gnu::always_inline]] bool putPlain(std::string_view value) {
     if (value.empty() || value.size() > kValueRoom) return false;
     bool isPlain = true;
@@ -170,7 +170,7 @@ class LogLineBuilder {
     at_ = std::copy(text.begin(), text.end(), out_.room(text.size() + kRoom));
     end_ = at_ + kRoom;
   }
-  /// For a key and a value.
+  /// Makes room for a key and a value.
   [[gnu::always_inline]] void makeRoom() {
     if (static_cast<std::size_t>(end_ - at_) < LogPiece::kRoom + kValueRoom) [[unlikely]] {
       out_.endAt(at_);
@@ -183,7 +183,7 @@ class LogLineBuilder {
 
   InPlaceText& out_;
   MillisecondPrinter& times_;
-  std::size_t skipComma_ = 2;  // the first pair has none before it
+  std::size_t skipComma_ = 2;  // the first pair has no comma before it
   char* at_ = out_.room(kRoom);
   const char* end_ = at_ + kRoom;
 };

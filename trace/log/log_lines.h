@@ -25,7 +25,7 @@ struct JobLine {
   std::int64_t version = kNotGiven;  ///< of the weights
 };
 
-/// One `Profiler Stream:` line: what a stream other than the compute stream did.
+/// One `Profiler Stream:` line: an event of a stream other than the compute stream.
 struct StreamLine {
   std::string_view type;
   std::int64_t microBatch = kNotGiven;
@@ -40,7 +40,7 @@ struct StreamLine {
   std::int64_t chunk = kNotGiven;
 };
 
-/// One `Profiler Kernel:` line: what ran on a device, as its driver or a library tells it.
+/// One `Profiler Kernel:` line: an event on a device, which a driver or a library reported.
 struct KernelLine {
   std::string_view name;
   Nanoseconds begin = 0;
@@ -53,9 +53,10 @@ struct KernelLine {
 /// One `Profiler Stream:` line of an operation of NCCL.
 struct NcclLine {
   StreamLine what;
-  bool isTimed = false;  ///< false: its times are those of the call, and it says `untimed = 1`
+  bool isTimed = false;  ///< false: the times are those of the call, and the line has `untimed = 1`
   std::string_view communicator;
-  std::int64_t communicatorPeer = kNotGiven;  ///< rank in the communicator, if that is all we know
+  std::int64_t communicatorPeer =
+      kNotGiven;  ///< rank in the communicator, where its rank in the run is not known
   std::int64_t sequence = kNotGiven;
   std::string_view algorithm;
   std::string_view protocol;

@@ -11,12 +11,12 @@
 
 namespace pipetrace {
 
-/// Formats the lines of the job log (docs/log-format.md), each with its newline, onto the end of a
-/// text; who writes the string where, and when, is the caller's. Allocates only when the text
-/// has to grow. Not thread-safe (it keeps the texts of the last seconds).
+/// Formats the lines of the job log (docs/log-format.md), each with its newline, at the end of a
+/// text. The caller writes the text to a file. Allocates only when the text has to grow. Not
+/// thread-safe: it keeps the texts of the last seconds.
 class LogWriter {
  public:
-  /// `threadId` is what the glog prefix of each line names.
+  /// `threadId`: the thread that the glog prefix of each line names.
   explicit LogWriter(int threadId = 0) : threadId_(threadId) {}
 
   /// Lines written from now on carry this wall-clock time (ns since the epoch) in their glog
@@ -36,7 +36,7 @@ class LogWriter {
   /// `Profiler End:`: the last group of fields of `info`.
   void appendEnd(InPlaceText& out, const RankInfo& info);
 
-  // The same, onto a string.
+  // The same for a std::string.
   template <typename Line>
   void append(std::string& out, const Line& line) {
     line_.clear();
@@ -60,7 +60,7 @@ class LogWriter {
 
   int threadId_;
   Nanoseconds now_ = 0;
-  Nanoseconds prefixNow_ = kNsMin;  // what prefix_ was made for
+  Nanoseconds prefixNow_ = kNsMin;  // the time in prefix_
   std::time_t cachedSecond_ = -1;
   std::string secondText_;
   std::string prefix_;

@@ -50,7 +50,7 @@ TEST(LogWriterTest, ThePrefixIsGlogs) {
       MatchesRegex("I1020 09:15:07\\.265326 22317 log_writer\\.cpp:[0-9]+\\] Profiler .*\n"));
 }
 
-TEST(LogWriterTest, WhatIsNotGivenIsLeftOut) {
+TEST(LogWriterTest, FieldsThatAreNotGivenAreLeftOut) {
   const std::string line = written(JobLine{.type = "lr"});
   for (const char* key :
        {" id =", "step", "stage", "chunk", "stream", "action", "part", "version"}) {

@@ -7,15 +7,15 @@
 
 #include "trace/log/clock_anchors.h"
 
-/// The ring file: what a recorder has recorded and not yet written to its job log, in memory that
-/// is shared with a file and so outlives the process (docs/log-format.md). One for each run of a
-/// rank, beside its log, which names it (`Profiler Meta: … ring = …`); removed at a clean close.
+/// The ring file holds the records that a recorder has not written to its job log yet. It is mapped
+/// into memory, so it outlives the process (docs/log-format.md). Each run of a rank has one beside
+/// its log, which names it (`Profiler Meta: … ring = …`). A clean close removes it.
 ///
 ///     FileHeader, kTexts Text, kCounters CounterSlot        at 0
 ///     one lane after the other: LaneHeader, slots Slot, slots Times   at laneOffset[i]
 ///
 /// All numbers are in the byte order of the host. Fields that two threads share are written and
-/// read through std::atomic_ref; whoever reads the file of a dead process needs none.
+/// read through std::atomic_ref. A reader of a dead process's file needs no atomic access.
 namespace pipetrace::ring_format {
 
 inline constexpr std::array<char, 8> kMagic = {'P', 'T', 'r', 'i', 'n', 'g', '\r', '\n'};
@@ -44,24 +44,25 @@ struct FileHeader {
   std::uint32_t slots;           ///< of each lane, a power of two
   std::int64_t pid;
   std::int64_t wallOffset;  ///< ns since the epoch = CLOCK_MONOTONIC + this
-  /// What follows the mark of the run's `Profiler Meta:` line, ended by NUL.
+  /// The run's `Profiler Meta:` line after its mark, ended by NUL.
   std::array<char, kMetaSize> meta;
-  /// Streams for whose lane the file had no room: what they record dies with the process. 0 in
-  /// older files, where `meta` ended behind it.
+  /// The number of streams for whose lane the file had no room: their records are lost with the
+  /// process. 0 in older files, whose `meta` took up this place.
   std::uint64_t lanesNotKept;
-  /// Records that left the ring and are not in the log: their lines could not be written (disk
-  /// full), or their times never became known. 0 in the oldest files, where `meta` ended behind it.
+  /// The number of records that left the ring and are not in the log. Their lines could not be
+  /// written (disk full), or their times never became known. 0 in the oldest files, whose `meta`
+  /// took up this place.
   std::uint64_t linesLost;
   std::uint64_t countersFreed;  ///< samples that are in the log, or lost
   std::uint64_t countersDropped;
-  std::uint64_t anchorCount;                  ///< ever; the last kAnchors of them are in `anchors`
+  std::uint64_t anchorCount;  ///< since the start; the last kAnchors of them are in `anchors`
   std::array<ClockAnchor, kAnchors> anchors;  ///< anchor n at n % kAnchors
   /// Where the lane's header is; 0: no such lane, or not in this file.
   std::array<std::uint64_t, kMaxLanes> laneOffset;
 };
 
-/// The text at an address of the process, as an open hash table: the place of an address is
-/// textPlace(), or the next one that is free.
+/// The text at an address of the process, in a hash table with open addressing: the place of an
+/// address is textPlace(), or the next one that is free.
 struct Text {
   std::uint64_t address;             ///< 0: free. Written last
   std::array<char, kTextSize> text;  ///< cut off if longer; ended by NUL
@@ -95,15 +96,15 @@ struct LaneHeader {
   std::array<std::uint64_t, 15> unused2;
 };
 
-/// One job. Its fields are valid when `sequence` is that of the job that is looked for; between
-/// begin and end of job n it is not, but all but `end` are when `begun` is n + 1.
+/// One job. Its fields are valid when `sequence` is that of the wanted job. Between begin and end
+/// of job n it is not; all fields but `end` are valid then if `begun` is n + 1.
 struct Slot {
   std::uint32_t sequence;  ///< n + 1, cut to 32 bits, for job n. Written last
   std::uint8_t kind;       ///< JobKind
   std::uint8_t reserved;
   std::int16_t chunk;
   std::uint64_t begin;  ///< mark
-  std::uint64_t end;    ///< mark; of an asynchronous lane maybe the start's, plus one
+  std::uint64_t end;    ///< mark; on an asynchronous lane it may be the start's mark plus one
   std::int64_t id;
   std::uint64_t action;  ///< address of its text, or 0
   std::int64_t bytes;
@@ -113,7 +114,7 @@ struct Slot {
   std::int32_t peer;
 };
 
-/// When the job of the slot of the same index was, as far as the log thread has found out.
+/// The times of the job in the slot of the same index, as far as the log thread knows them.
 struct Times {
   std::int64_t begin;  ///< since the epoch, as in the log
   std::int64_t end;
@@ -138,8 +139,8 @@ constexpr std::size_t laneSize(std::size_t slots) {
   return sizeof(LaneHeader) + slots * (sizeof(Slot) + sizeof(Times));
 }
 
-/// Says in `header`, but for its magic, how a file of this version is laid out. `slots`: of each
-/// lane, a power of two.
+/// Fills in the layout of a file of this version, all of `header` but its magic. `slots`: the
+/// number of slots of each lane, a power of two.
 constexpr void describeLayout(FileHeader& header, std::uint32_t slots) {
   header.version = kVersion;
   header.headerSize = sizeof(FileHeader);

@@ -14,7 +14,7 @@ namespace lf = log_format;
 using KindPiece = LogPieceOf<LogLineBuilder::kKeptRoom>;
 using KindPieces = std::array<KindPiece, kJobKindCount>;
 
-/// What comes before a job's micro-batch, for each kind.
+/// The text before a job's micro-batch, for each kind.
 template <typename Make>
 KindPieces makeForKinds(Make make) {
   return [&]<std::size_t... kKind>(std::index_sequence<kKind...>) {

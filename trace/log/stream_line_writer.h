@@ -28,18 +28,18 @@ struct StreamJob {
   std::string_view action;         ///< on a compute lane only
 };
 
-/// Formats the lines of one stream's jobs, with the characters that LogWriter makes of the same
-/// job, in half the time: what a stream's lines have in common is made once. Not thread-safe.
+/// Formats the lines of one stream's jobs, with the same characters as LogWriter in half the time:
+/// it makes the parts that all lines share once. Not thread-safe.
 class StreamLineWriter {
  public:
-  /// `writer`, whose prefix and thread the lines have, must outlive it. `isCompute`: jobs become
-  /// `Profiler Info:` lines, else `Profiler Stream:` lines.
+  /// The lines have the prefix and thread of `writer`, which must outlive this object. `isCompute`:
+  /// jobs become `Profiler Info:` lines; else `Profiler Stream:` lines.
   StreamLineWriter(LogWriter& writer, std::string_view stream, bool isCompute);
 
   void append(InPlaceText& out, const StreamJob& job);
 
  private:
-  /// `, step = …, stage = …, chunk = …`, of the jobs with these.
+  /// The text `, step = …, stage = …, chunk = …` of the jobs that have these numbers.
   struct Place {
     static constexpr std::size_t kRoom = 64;
     std::int32_t step = kNotGiven;
@@ -56,7 +56,7 @@ class StreamLineWriter {
 
   LogWriter& writer_;
   const bool isCompute_;
-  std::string stream_;  // `, stream = …`, and room behind it
+  std::string stream_;  // `, stream = …`, and room after it
   std::size_t streamSize_ = 0;
   CountingNumber ids_;
   std::array<Place, 8> places_;  // chunk c at c % 8: the chunks of a stage come in turn

@@ -96,13 +96,13 @@ TEST_P(StreamLineWriterTest, LinesAreThoseOfTheLogWriter) {
   }
 }
 
-TEST_P(StreamLineWriterTest, WhatChangesFromJobToJobIsNotThatOfTheJobBefore) {
+TEST_P(StreamLineWriterTest, EachLineHasTheNumbersOfItsOwnJob) {
   LogWriter writer(17);
   writer.setNow(kNow);
   StreamLineWriter lines(writer, "compute", GetParam());
   for (int step = 0; step < 3; ++step) {
     for (int stage = 0; stage < 3; ++stage) {
-      // Chunk 9 is kept where chunk 1 is.
+      // Chunks 9 and 1 share a place in the cache.
       for (const int chunk : {0, 1, 9, 1, kNotGiven, 7}) {
         const StreamJob job{
             .chunk = static_cast<std::int16_t>(chunk), .step = step, .stage = stage};

@@ -22,7 +22,7 @@ std::string textOf(Number number) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
 }
 
-/// An argument that the lines have no field for goes onto the end of the line.
+/// Appends an argument for which the line has no field.
 void appendArgument(std::string& out, const Timeline& timeline, const Argument& argument) {
   out.pop_back();
   out += ", ";
@@ -130,7 +130,7 @@ class RankLog {
   int rank_;
   LogWriter writer_;
   std::string out_;
-  std::vector<const Argument*> others_;  // of the event at hand
+  std::vector<const Argument*> others_;  // of the current event
 };
 
 }  // namespace

@@ -6,18 +6,18 @@
 
 namespace pipetrace {
 
-/// The log that `rank` would have written of the timeline (docs/log-format.md). It has meta and
-/// clock lines, the jobs of its compute lane, the events of its other lanes, its counters, and the
-/// end line if RankInfo::hasEnd. Arguments of events follow their fields. Bubbles are left out, as
-/// no program logs them. `timeline` must be sorted and have an entry for the rank.
+/// The job log of `rank` (docs/log-format.md): meta and clock lines, the jobs of its compute lane,
+/// the events of its other lanes, its counters, and the end line if RankInfo::hasEnd. Arguments of
+/// events follow their fields. Bubbles are left out: no program logs them. `timeline` must be
+/// sorted and have an entry for the rank.
 std::string jobLogText(const Timeline& timeline, int rank);
 
-/// folder/workerlog.<rank>.
+/// The name of a log: folder/workerlog.<rank>.
 std::string jobLogPath(const std::string& folder, int rank);
 
-/// Puts jobLogText() of each rank at the end of jobLogPath(), where it is a further run of logs
-/// that are there already: all logs get it, or none. The folder is made if it is missing. Throws
-/// Error for a folder that cannot be made and for a file that cannot be written.
+/// Appends jobLogText() of each rank to jobLogPath(), where it becomes a further run of a log that
+/// is there already. All logs get their text, or none does. Makes the folder if it is missing.
+/// Throws Error when the folder cannot be made or a file cannot be written.
 void writeJobLogs(const Timeline& timeline, const std::string& folder);
 
 }  // namespace pipetrace

@@ -67,7 +67,7 @@ Timeline sample() {
 std::vector<std::string> linesOf(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
-  // Behind glog's prefix, which names the moment of writing.
+  // Lines without glog's prefix, which names the moment of writing.
   for (std::string line; std::getline(in, line);) lines.push_back(line.substr(line.find("Prof")));
   return lines;
 }

@@ -8,10 +8,10 @@
 namespace pipetrace {
 
 /// The eight decimal digits of `value` (below 10^8), leading zeros and all, as the integer whose
-/// lowest byte is the first character. All digits at once, four, two and one a part: no table that
-/// would have to be fetched, and no branch that depends on the number.
+/// lowest byte is the first character. All digits are made at once, without a table that would have
+/// to be fetched and without a branch that depends on the number.
 constexpr std::uint64_t eightDigits(std::uint32_t value) {
-  // In 32 bits each: thousands and units of four digits; in 16 bits: of two; in 8: of one.
+  // Parts of four digits have 32 bits each, parts of two 16, single digits 8.
   // Divisions are multiplications with the reciprocal, exact for numbers of that size.
   const std::uint64_t fours = value / 10'000 | std::uint64_t{value % 10'000} << 32;
   const std::uint64_t hundreds = fours * 10'486 >> 20 & 0x0000007F'0000007Fu;
@@ -21,8 +21,8 @@ constexpr std::uint64_t eightDigits(std::uint32_t value) {
   return ones | 0x30303030'30303030u;
 }
 
-/// Puts the lowest `count` bytes, and then others, of `characters` to `to`, which has room for
-/// eight. Returns the end of the first `count`.
+/// Writes all eight bytes of `characters` to `to`, which has room for them. Returns the end of the
+/// lowest `count` bytes, which are the ones that count.
 inline char* putCharacters(char* to, std::uint64_t characters, int count) {
   if constexpr (std::endian::native == std::endian::big) characters = __builtin_bswap64(characters);
   std::memcpy(to, &characters, sizeof(characters));
@@ -53,10 +53,10 @@ inline char* printNumber(char* to, std::int64_t value) {
   return putCharacters(to, number.characters, number.count);
 }
 
-/// A number that is often one more than the last time.
+/// Prints numbers that often are one more than the last one.
 class CountingNumber {
  public:
-  /// printNumber(to, value).
+  /// Prints what printNumber(to, value) prints.
   char* print(char* to, std::int64_t value) {
     const bool isNext = value == value_ + 1 && --untilCarry_ >= 0;
     value_ = value;

@@ -30,8 +30,8 @@ char* printPair(char* to, std::uint32_t value) {
   return to + 2;
 }
 
-/// Eight digits, leading zeros and all. 32-bit divisions, two digits at a time: times are most of
-/// what a log writer prints.
+/// Prints eight digits, leading zeros included, by 32-bit divisions, two digits at a time. Times
+/// are most of a log, so speed matters.
 char* printEight(char* to, std::uint32_t value) {
   const std::uint32_t high = value / 10'000;
   const std::uint32_t low = value % 10'000;
@@ -46,8 +46,8 @@ char* printWhole(char* to, std::uint64_t value) {
   return printEight(to, static_cast<std::uint32_t>(value % kEightDigits));
 }
 
-/// Prints time / kUnit and, after a dot, the remainder with kDecimals digits; returns the end. At
-/// most 28 characters.
+/// Prints time / kUnit and, after a dot, the remainder with kDecimals digits: at most 28
+/// characters. Returns the end.
 template <std::uint64_t kUnit, int kDecimals>
 char* printFixed(char* to, Nanoseconds time) {
   auto magnitude = static_cast<std::uint64_t>(time);

@@ -8,13 +8,13 @@
 
 namespace pipetrace {
 
-/// Reads a decimal number of `unit` (kNsPerMs for "1697793307213.760986") as whole nanoseconds,
-/// digit by digit, never through a floating-point number. Digits beyond the nanosecond are cut off.
-/// Accepts an optional leading '-', digits, and an optional '.' with digits. Returns nothing for
-/// anything else (empty, blanks, exponents, several dots) and for values outside int64.
+/// Reads a decimal number of `unit` (kNsPerMs for "1697793307213.760986") as whole nanoseconds.
+/// Reads digit by digit, never through a floating-point number. Digits beyond the nanosecond are
+/// cut off. Accepts an optional leading '-', digits, and an optional '.' with digits. Returns
+/// nothing for anything else (empty, blanks, exponents, several dots) and for values outside int64.
 std::optional<Nanoseconds> parseDecimalTime(std::string_view text, Nanoseconds unit);
 
-/// appendMilliseconds() into memory with room for 28 characters. Returns the end.
+/// The same as appendMilliseconds(), into memory with room for 28 characters. Returns the end.
 char* printMilliseconds(char* to, Nanoseconds time);
 
 /// Appends `time` in milliseconds with exactly six decimals: "1697793307213.760986". The inverse of
@@ -24,8 +24,8 @@ void appendMilliseconds(std::string& out, Nanoseconds time);
 /// Appends `time` in microseconds with exactly three decimals: "1234.567".
 void appendMicroseconds(std::string& out, Nanoseconds time);
 
-/// For people: "873 ns", "12.35 us", "4.567 ms", "1.308 s". Four significant digits, rounded half
-/// up.
+/// A duration for people to read: "873 ns", "12.35 us", "4.567 ms", "1.308 s". Four significant
+/// digits, rounded half up.
 std::string formatDuration(Nanoseconds duration);
 
 }  // namespace pipetrace

@@ -28,7 +28,7 @@ TEST(DecimalTime, EpochMillisecondsKeepEveryNanosecond) {
 }
 
 TEST(DecimalTime, TheGenuinePaddlePaddleJobsLastWhatTheirDigitsSay) {
-  // Hand-subtracted from the two known log lines.
+  // Subtracted by hand from two known log lines.
   const auto duration = [](const char* begin, const char* end) {
     return *parseDecimalTime(end, kNsPerMs) - *parseDecimalTime(begin, kNsPerMs);
   };
@@ -46,7 +46,7 @@ TEST(DecimalTime, DigitsBeyondTheNanosecondAreCutOff) {
   EXPECT_THAT(parseDecimalTime("1.0000019", kNsPerMs), Optional(Eq(1'000'001)));
 }
 
-TEST(DecimalTime, WhatIsNoPlainNumberIsRefused) {
+TEST(DecimalTime, TextThatIsNoPlainNumberIsRefused) {
   for (const char* text : {"", "-", ".", ".5", "5.", "1e3", " 1", "1 ", "1.2.3", "+1", "0x10"}) {
     EXPECT_EQ(parseDecimalTime(text, kNsPerMs), std::nullopt) << text;
   }

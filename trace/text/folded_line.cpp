@@ -3,8 +3,8 @@
 namespace pipetrace {
 namespace {
 
-/// The last blank of the first `room` + 1 characters, rather one after a comma or semicolon; npos
-/// if there is none.
+/// The blank to break at: the last of the first `room` + 1 characters, if possible one after a
+/// comma or semicolon; npos if there is none.
 std::size_t breakIn(std::string_view line, std::size_t room) {
   const std::size_t last = line.rfind(' ', room);
   std::size_t blank = last;

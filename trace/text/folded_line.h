@@ -5,9 +5,9 @@
 
 namespace pipetrace {
 
-/// `line` (no newline in it), broken at blanks, rather those after a comma or semicolon, into lines
-/// of at most `width` bytes, each but the first indented by two; a word that is longer has a line
-/// of its own. Without a newline at the end.
+/// Breaks `line`, which has no newline, into lines of at most `width` bytes. It breaks at blanks,
+/// if possible after a comma or semicolon. All lines but the first are indented by two. A longer
+/// word has a line of its own. There is no newline at the end.
 std::string foldedLine(std::string_view line, std::size_t width);
 
 }  // namespace pipetrace

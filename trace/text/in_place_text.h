@@ -8,16 +8,16 @@
 
 namespace pipetrace {
 
-/// A text that grows at its end, and whose next characters are written in place: a std::string
-/// would fill its new room with zeros first. Not thread-safe.
+/// A text that grows at its end. Callers write the next characters in place: a std::string would
+/// fill the new room with zeros first. Not thread-safe.
 class InPlaceText {
  public:
-  /// Where the text goes on, with room for `bytes` more. Holds until the next call.
+  /// The place of the next character, with room for `bytes` more. Valid until the next call.
   char* room(std::size_t bytes) {
     if (capacity_ - size_ < bytes) grow(bytes);
     return characters_.get() + size_;
   }
-  /// `end`: of what has been written into the room.
+  /// Ends the text at `end`, the end of what the caller wrote into the room.
   void endAt(const char* end) { size_ = static_cast<std::size_t>(end - characters_.get()); }
 
   std::string_view text() const { return {characters_.get(), size_}; }

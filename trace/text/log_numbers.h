@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-/// The whole of `text` as a number of that type, or nothing: no blanks, no '+', nothing after it,
-/// nothing out of range; for floating point no "inf" and no "nan".
+/// All of `text` as a number of that type; nothing if it holds anything else (a blank, a '+', other
+/// characters), is out of range, or is "inf" or "nan".
 template <typename Number>
 std::optional<Number> parseNumber(std::string_view text) {
   Number value{};
@@ -24,8 +24,8 @@ std::optional<Number> parseNumber(std::string_view text) {
   return value;
 }
 
-/// The sum of two counts that stand in files, where any number can; the largest that there is
-/// instead of more. Not for numbers below 0.
+/// The sum of two counts from files, which may hold any number. A sum that is too large becomes the
+/// largest number. Not for numbers below 0.
 constexpr std::int64_t addCounts(std::int64_t a, std::int64_t b) {
   std::int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;

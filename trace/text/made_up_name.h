@@ -7,9 +7,9 @@
 
 namespace pipetrace {
 
-/// The name that an event without one of its own gets: the kind first and the numbers after it
-/// ("forward 3", "optimizer", "bubble warm_up"), because Perfetto colours slices by their name with
-/// the digits stripped. Made without any memory but its own.
+/// The name of an event that has none in its log: "forward 3", "optimizer", "bubble warm_up". The
+/// kind comes first, because Perfetto colours slices by their names without digits. Allocates no
+/// memory.
 class MadeUpName {
  public:
   explicit MadeUpName(const Event& event);

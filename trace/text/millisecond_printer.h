@@ -10,13 +10,13 @@
 
 namespace pipetrace {
 
-/// printMilliseconds() for many times that are close together: the digits of the last millisecond
-/// are kept, and those of its second. Not thread-safe.
+/// Does what printMilliseconds() does, for many times that are close together: it keeps the digits
+/// of the last millisecond and of its second. Not thread-safe.
 class MillisecondPrinter {
  public:
   static constexpr std::size_t kRoom = 32;
 
-  /// The characters of printMilliseconds(to, time), into memory with kRoom. Returns the end.
+  /// Writes the characters of printMilliseconds(to, time) into memory with kRoom. Returns the end.
   char* print(char* to, Nanoseconds time) {
     std::uint64_t rest = static_cast<std::uint64_t>(time) - millisecond_;
     if (rest >= length_) {
@@ -30,7 +30,7 @@ class MillisecondPrinter {
   }
 
  private:
-  /// Returns how many ns of the millisecond are over at `inSecond`.
+  /// Returns how many ns of its millisecond have passed at `inSecond`.
   std::uint64_t startMillisecond(std::uint64_t inSecond) {
     const auto below = static_cast<std::uint32_t>(inSecond);
     const std::uint32_t number = below / kMillisecond;
@@ -45,8 +45,8 @@ class MillisecondPrinter {
   static constexpr std::uint32_t kMillisecond = kNsPerMs;
 
   std::uint64_t millisecond_ = 0;  // ns
-  std::uint64_t length_ = 0;       // ns; 0: there is none yet
-  std::size_t size_ = 0;           // of its digits and the point
+  std::uint64_t length_ = 0;       // ns; 0 at first
+  std::size_t size_ = 0;           // number of its digits and the point
   std::array<char, 24> digits_{};
   std::uint64_t second_ = 0;
   std::uint64_t secondLength_ = 0;

@@ -27,7 +27,7 @@ TEST(DecimalDigitsTest, AreThoseOfPrintf) {
     std::array<char, 8> text{};
     return std::string(text.data(), putCharacters(text.data(), eightDigits(value), 8));
   };
-  // Every four digits in both places, so every digit beside every other.
+  // All groups of four digits in both places, so that every digit stands beside every other.
   for (std::uint32_t four = 0; four < 10'000; ++four) {
     ASSERT_EQ(ours(four), expected(four));
     ASSERT_EQ(ours(10'000 * four + 9'999 - four), expected(10'000 * four + 9'999 - four));
@@ -75,10 +75,10 @@ TEST_F(MillisecondPrinterTest, TimesBelowASecondHaveNoLeadingZeros) {
   EXPECT_EQ(print(-1'500'000'000), "-1500.000000");
 }
 
-TEST_F(MillisecondPrinterTest, AgreesWithTheOneForSingleTimes) {
+TEST_F(MillisecondPrinterTest, AgreesWithPrintMilliseconds) {
   std::mt19937_64 random(1);
   for (int i = 0; i < 2'000; ++i) {
-    // Of all sizes, and now and then close to the one before.
+    // The times are of all sizes. Some are close to the one before.
     const auto time = static_cast<Nanoseconds>(random()) >> (random() % 64);
     for (const Nanoseconds other : {time, time / 3 + 1, kNsMax - i, kNsMin + i}) {
       std::string expected;
@@ -88,7 +88,7 @@ TEST_F(MillisecondPrinterTest, AgreesWithTheOneForSingleTimes) {
   }
 }
 
-TEST_F(MillisecondPrinterTest, AgreesWithTheOneForSingleTimesAcrossMilliseconds) {
+TEST_F(MillisecondPrinterTest, AgreesWithPrintMillisecondsAcrossMilliseconds) {
   std::mt19937_64 random(2);
   Nanoseconds time = 999'990'000'000;
   for (int i = 0; i < 20'000; ++i) {

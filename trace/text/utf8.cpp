@@ -13,7 +13,8 @@ std::size_t utf8Length(std::string_view text) {
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
   }
-  // The second byte's range is narrower where a shorter form, a surrogate or no code point begins.
+  // Some first bytes leave less room for the second: else the form would be overlong, a surrogate
+  // or past the last code point.
   if (first == 0xe0 && byte(1) < 0xa0) return 0;
   if (first == 0xed && byte(1) > 0x9f) return 0;
   if (first == 0xf0 && byte(1) < 0x90) return 0;
@@ -48,7 +49,7 @@ char32_t takeCharacter(std::string_view& text) {
   const std::size_t length = utf8Length(text);
   char32_t character = kReplacementCharacter;
   if (length > 0) {
-    // Of the first of several bytes, the ones that begin it say how many they are.
+    // The leading ones of a first byte are as many as the character has bytes.
     const auto first = static_cast<unsigned char>(text.front());
     character = length == 1 ? first : first & (0x7fU >> length);
     for (const char c : text.substr(1, length - 1)) {

@@ -5,7 +5,7 @@
 namespace pipetrace {
 namespace {
 
-TEST(Utf8Test, WellFormedTextOfEveryLengthIsTaken) {
+TEST(Utf8Test, WellFormedCharactersOfEveryLengthAreAccepted) {
   EXPECT_TRUE(isUtf8(""));
   EXPECT_TRUE(isUtf8("plain"));
   EXPECT_TRUE(isUtf8("plain and \xc2\x80 \xdf\xbf"));
@@ -14,7 +14,7 @@ TEST(Utf8Test, WellFormedTextOfEveryLengthIsTaken) {
 }
 
 // The table of well-formed byte sequences of the Unicode standard (table 3-7), one step outside.
-TEST(Utf8Test, IllFormedTextIsNot) {
+TEST(Utf8Test, IllFormedTextIsRefused) {
   for (const char* text : {"\x80", "\xbf", "\xc0\xaf", "\xc1\xbf", "\xc2", "\xc2\x41",
                            "\xe0\x9f\xbf", "\xed\xa0\x80", "\xe4\xb8", "\xf0\x8f\xbf\xbf",
                            "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "a\xf0\x9f\x98"}) {
@@ -43,7 +43,7 @@ TEST(Utf8Test, CharactersAreTakenWhole) {
   EXPECT_TRUE(text.empty());
 }
 
-TEST(Utf8Test, WhatIsNoUtf8IsReplacedByteByByte) {
+TEST(Utf8Test, BytesThatAreNoUtf8AreTakenOneByOneAsReplacements) {
   // A stray continuation, an overlong slash, a surrogate, a cut-off character.
   for (const std::string_view bytes : {"\x80", "\xC0\xAF", "\xED\xA0\x80", "\xE5\x89", "\xFF"}) {
     std::string_view rest = bytes;

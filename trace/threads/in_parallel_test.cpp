@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-TEST(InParallel, EveryNumberIsWorkedOnOnceHoweverManyThreads) {
+TEST(InParallel, EveryNumberIsPassedOnceWithAnyNumberOfThreads) {
   for (const int threads : {1, 3, 50}) {
     for (const std::size_t count : {0U, 1U, 7U, 100U}) {
       std::vector<int> calls(count);
@@ -18,7 +18,7 @@ TEST(InParallel, EveryNumberIsWorkedOnOnceHoweverManyThreads) {
   }
 }
 
-TEST(InParallel, WhatACallThrowsIsThrown) {
+TEST(InParallel, AnExceptionOfACallIsThrown) {
   const auto failAt3 = [](std::size_t i) {
     if (i == 3) throw std::runtime_error("three");
   };

@@ -27,7 +27,7 @@ void Turns::run(int threads, const std::function<void(Turns&)>& work) {
     try {
       others.emplace_back(guarded);
     } catch (const std::system_error&) {
-      break;  // a limit on threads; the others take over its pieces
+      break;  // there is a limit on threads; the others take over the pieces
     }
   }
   guarded();

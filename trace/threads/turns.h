@@ -8,23 +8,24 @@
 
 namespace pipetrace {
 
-/// How many threads to use where `asked` were asked for: that many, or one per core when it is 0.
+/// The number of threads to use: `asked`, or one per core if that is 0.
 int threadCount(int asked);
 
-/// Lets several threads do numbered pieces of work at once and hand in what came of them one after
-/// the other, in the order of their numbers. Each thread calls, for each of its pieces, await()
-/// once the work is done, hands in, and calls finish(). Every number from 0 on must be somebody's.
+/// Lets several threads do numbered pieces of work at once and hand in the results one after the
+/// other, in the order of the numbers. For each of its pieces a thread does the work, calls
+/// await(), hands in the result, and calls finish(). Some thread must take each number, from 0 on.
 class Turns {
  public:
-  /// Calls `work` on so many threads, the calling one among them, and waits for all. What the first
-  /// of them threw, it throws. Where no thread can be started, fewer do the work.
+  /// Calls `work` on that many threads, one of which is the calling thread, and waits for all. When
+  /// threads throw, it throws the first exception. Where no thread can be started, fewer do the
+  /// work.
   static void run(int threads, const std::function<void(Turns&)>& work);
 
-  /// Waits until all pieces before `number` have been handed in; false when some thread has failed:
+  /// Waits until all pieces before `number` have been handed in. False when a thread has failed:
   /// then there is nothing more to do.
   bool await(std::int64_t number);
 
-  /// The piece whose turn it is has been handed in.
+  /// Says that the piece whose turn it is has been handed in.
   void finish();
 
  private:

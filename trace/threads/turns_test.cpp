@@ -12,7 +12,7 @@
 namespace pipetrace {
 namespace {
 
-TEST(TurnsTest, PiecesAreHandedInInOrderWhoeverDidThem) {
+TEST(TurnsTest, PiecesAreHandedInInOrderWhicheverThreadDidThem) {
   std::atomic<int> next{0};
   std::vector<int> order;
   std::set<std::thread::id> threads;
@@ -31,7 +31,7 @@ TEST(TurnsTest, PiecesAreHandedInInOrderWhoeverDidThem) {
   EXPECT_GT(threads.size(), 1U);
 }
 
-TEST(TurnsTest, AnErrorEndsTheWaitingOfAllAndIsThrown) {
+TEST(TurnsTest, AnExceptionEndsTheWaitOfAllThreadsAndIsThrown) {
   std::atomic<int> next{0};
   std::atomic<int> handedIn{0};
   const auto work = [&](Turns& turns) {
@@ -52,7 +52,7 @@ TEST(TurnsTest, OneThreadIsTheCallingOne) {
   EXPECT_EQ(seen, std::this_thread::get_id());
 }
 
-TEST(TurnsTest, NoNumberAskedForMeansTheCoresOfTheMachine) {
+TEST(TurnsTest, ZeroThreadsMeansOnePerCore) {
   EXPECT_EQ(threadCount(3), 3);
   EXPECT_GE(threadCount(0), 1);
 }

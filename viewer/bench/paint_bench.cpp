@@ -1,4 +1,4 @@
-// How long a frame takes: a million jobs on 4 ranks, painted into 1920x1080 at several zooms.
+// Measures the time of a frame: a million jobs on 4 ranks in 1920x1080 pixels, at several zooms.
 #include <benchmark/benchmark.h>
 
 #include <QApplication>
@@ -9,7 +9,7 @@
 namespace pipetrace {
 namespace {
 
-/// The argument is how often the wheel has zoomed in; 0 shows the whole run.
+/// The argument is the number of notches that the wheel has zoomed in; 0 shows the whole run.
 void paintAMillionJobs(benchmark::State& state) {
   ShownChart chart({.ranks = 4, .microBatches = 32, .steps = 1544}, {1920, 1080});
   for (int i = 0; i < state.range(0); ++i) chart.wheel({900, 400}, {0, 120});

@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// A folder that holds the job logs of a run, removed at the end.
+/// A folder with the job logs of a run. The destructor removes it.
 class TestLogs {
  public:
   explicit TestLogs(const TestRun& run = {}) { writeTestLogs(makeTestTimeline(run), path()); }
