@@ -41,7 +41,7 @@ TEST(CompleteTimeline, StepsAreCutWhereTheFirstJobComesAgainWithMicroBatchZero) 
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1));
   EXPECT_FALSE(diagnostics.hasFindings());
   EXPECT_THAT(diagnostics.list()[0].message,
-              testing::HasSubstr("steps of rank 0 (one begins where"));
+              testing::HasSubstr("steps of rank 0 (a step begins where"));
 }
 
 TEST(CompleteTimeline, StepsThatAreCutCountFromTheHighestFirstStepOfALog) {

@@ -16,9 +16,9 @@ namespace pipetrace {
 ///
 /// Times are read digit by digit, to the nanosecond. `//` and `/* */` comments are skipped.
 ///
-/// Throws Error, whose text begins with `name`. For invalid JSON it names line and column. Else it
-/// names the key that is unknown or doubled, or whose value is impossible: a negative number, a
-/// bandwidth of 0, a time with an exponent, a fraction of a byte, a null in an array.
+/// Throws Error, whose text begins with `name`. For invalid JSON it names line and column, else the
+/// key. Errors are: an unknown or doubled key, a negative number, a bandwidth of 0, a time
+/// with an exponent, a fraction of a byte, a null in an array.
 GivenCosts readCostsFile(std::string_view text, const std::string& name);
 
 /// Writes the costs as a file that readCostsFile() reads back to the same costs.

@@ -15,8 +15,7 @@ inline constexpr Color kStepLine{150, 158, 168};
 inline constexpr Color kRowShade{247, 248, 250};
 inline constexpr Color kBubble{238, 240, 243};
 inline constexpr Color kBubbleStroke{172, 179, 188};
-inline constexpr Color kBubbleColumn{221, 225,
-                                     230};  ///< the mean of the two, where hatching has no room
+inline constexpr Color kBubbleColumn{221, 225, 230};  ///< their mean, for columns without hatching
 }  // namespace palette
 
 /// The colour of an event, as in the papers of Megatron-LM, PipeDream and zero bubble. Forward is

@@ -251,7 +251,8 @@ TEST_F(PlanCommand, WhatCannotBeReadIsAnError) {
   write("costs.json", "{\"forward_ms\": 1,\n \"backward_ms\": }");
   expectError(planOf("1F1B", {"--costs", path("costs.json")}), path("costs.json"), "line 2");
   write("costs.json", R"({"forward": 1})");
-  expectError(planOf("1F1B", {"--costs", path("costs.json")}), "forward is no cost", "forward_ms");
+  expectError(planOf("1F1B", {"--costs", path("costs.json")}), "forward is not a key of costs",
+              "forward_ms");
   write("costs.json", R"({"forward_ms": [1, 2]})");
   expectError(planOf("1F1B", {"--costs", path("costs.json")}), "2 stages", "has 4");
   expectError(planOf("1F1B", {"--costs-from", path("no logs")}), path("no logs"), "");

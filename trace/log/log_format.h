@@ -41,8 +41,7 @@ inline constexpr std::string_view kEndTime = "end_time";
 inline constexpr std::string_view kPeer = "peer";
 inline constexpr std::string_view kBytes = "bytes";
 inline constexpr std::string_view kJobKey = "job";
-inline constexpr std::string_view kUntimed =
-    "untimed";  ///< 1: the times are those of the call that queued it
+inline constexpr std::string_view kUntimed = "untimed";  ///< 1: times are those of queuing
 // Keys of `Profiler Stream:` that only NCCL's operations have.
 inline constexpr std::string_view kCommunicator = "communicator";
 inline constexpr std::string_view kCommunicatorPeer = "peer_in_communicator";

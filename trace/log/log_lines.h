@@ -55,8 +55,7 @@ struct NcclLine {
   StreamLine what;
   bool isTimed = false;  ///< false: the times are those of the call, and the line has `untimed = 1`
   std::string_view communicator;
-  std::int64_t communicatorPeer =
-      kNotGiven;  ///< rank in the communicator, where its rank in the run is not known
+  std::int64_t communicatorPeer = kNotGiven;  ///< rank of the peer in the communicator
   std::int64_t sequence = kNotGiven;
   std::string_view algorithm;
   std::string_view protocol;

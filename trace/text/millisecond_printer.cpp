@@ -7,8 +7,8 @@
 namespace pipetrace {
 
 char* MillisecondPrinter::printAnew(char* to, Nanoseconds time) {
-  if (time < kNsPerSecond)
-    return printMilliseconds(to, time);  // without the leading zeros of its milliseconds
+  // Such a time has no leading zeros in its milliseconds.
+  if (time < kNsPerSecond) return printMilliseconds(to, time);
   const Nanoseconds seconds = time / kNsPerSecond;
   second_ = static_cast<std::uint64_t>(seconds * kNsPerSecond);
   // The last second ends early, where the first negative time would follow.

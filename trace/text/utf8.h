@@ -19,8 +19,7 @@ std::string toUtf8(std::string_view text);
 void appendUtf8(std::string& out, char32_t codePoint);
 
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
-inline constexpr std::string_view kReplacement =
-    "\xef\xbf\xbd";  ///< kReplacementCharacter as UTF-8
+inline constexpr std::string_view kReplacement = "\xef\xbf\xbd";  ///< U+FFFD as UTF-8
 
 /// Takes the first character off `text`, which must not be empty. Bytes that are no UTF-8 come out
 /// as kReplacementCharacter, one for each byte.
