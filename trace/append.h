@@ -8,22 +8,22 @@
 #include "trace/string_remap.h"
 #include "trace/timeline.h"
 
-/// How a part, with strings and arguments of its own, is joined to a timeline: its strings are
-/// interned there (StringRemap), its arguments are appended, and its events follow (EventRemap).
+/// Joins a part, which has its own strings and arguments, to a timeline. StringRemap interns its
+/// strings there, its arguments are appended, and EventRemap changes its events accordingly.
 namespace pipetrace {
 
-/// Appends the arguments in `list` to `all` and points `event` to them. At most 65535; the rest is
-/// cut off.
+/// Appends the arguments in `list` to `all` and points `event` to them. Arguments after the first
+/// 65535 are dropped.
 void setArguments(Event& event, std::span<const Argument> list, std::vector<Argument>& all);
 
 /// Makes the events of a part refer to the strings and arguments of the timeline that it is joined
 /// to. Each event goes through it once.
 class EventRemap {
  public:
-  /// The part has the strings of the timeline; its arguments come at `firstArgument`.
+  /// For a part that shares the strings of the timeline. Its arguments begin at `firstArgument`.
   explicit EventRemap(std::size_t firstArgument)
       : firstArgument_(static_cast<std::uint32_t>(firstArgument)) {}
-  /// `strings` must outlive it, and grow no more.
+  /// `strings` must outlive this object and must not grow any more.
   EventRemap(const StringRemap& strings, std::size_t firstArgument)
       : strings_(strings.isIdentity() ? nullptr : &strings),
         firstArgument_(static_cast<std::uint32_t>(firstArgument)) {}
@@ -39,12 +39,12 @@ class EventRemap {
   std::uint32_t firstArgument_ = 0;
 };
 
-/// Appends the arguments of a part to `all`, and leaves the part with the strings of `all`. Returns
-/// what its events have to go through.
+/// Appends the arguments of a part to `all`, with the strings of `all`. Returns the remap that each
+/// event of the part needs.
 EventRemap appendArguments(std::vector<Argument>& part, const StringRemap& strings,
                            std::vector<Argument>& all);
 
-/// Appends `part` to `all`; where `all` is empty, without a copy.
+/// Appends `part` to `all`, without a copy if `all` is empty.
 template <typename Element>
 void append(std::vector<Element>&& part, std::vector<Element>& all) {
   if (all.empty()) {
@@ -54,14 +54,13 @@ void append(std::vector<Element>&& part, std::vector<Element>& all) {
   }
 }
 
-/// Makes the strings and arguments of `part` those of `timeline`, to which its events point then.
-/// Its tracks, counters and ranks stay in it. An empty timeline takes those of
-/// `part` without a copy.
+/// Appends the strings and arguments of `part` to those of `timeline`, to which its events point
+/// afterwards. Its tracks, counters and ranks stay in it. An empty timeline takes the strings and
+/// arguments without a copy.
 void appendStringsAndArguments(Timeline& part, Timeline& timeline);
 
-/// Appends everything in `part`: events to those of the same lane, counters after those that are
-/// there. The facts that `timeline` has of a rank stay. Nothing is
-/// sorted.
+/// Appends all of `part`: events to the track of the same lane, counters after those that are
+/// there. The RankInfo that `timeline` has of a rank stays. Sorts nothing.
 void append(Timeline part, Timeline& timeline);
 
 }  // namespace pipetrace

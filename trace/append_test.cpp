@@ -7,8 +7,8 @@ namespace {
 
 using testing::ElementsAre;
 
-/// A timeline with one event on the compute lane of `rank`: its name, and one argument that has
-/// this key and, as text, this value.
+/// A timeline with one event on the compute lane of `rank`. The event has this name, and one
+/// argument with this key and this text.
 Timeline oneEvent(int rank, const std::string& name, const std::string& key,
                   const std::string& value) {
   Timeline t;
@@ -21,7 +21,7 @@ Timeline oneEvent(int rank, const std::string& name, const std::string& key,
   return t;
 }
 
-/// "<rank>: name key=value, name …" for each track; an integer as it is.
+/// The text "<rank>: name key=value, name …" for each track.
 std::vector<std::string> textsOf(const Timeline& t) {
   std::vector<std::string> texts;
   for (const Track& track : t.tracks) {
@@ -62,7 +62,7 @@ TEST(AppendTest, ANumberInAnArgumentIsNotTakenForAString) {
   EXPECT_EQ(textsOf(all).back(), "1: save bytes=1");
 }
 
-TEST(AppendTest, APartWithTheSameStringsAndNoArgumentsFitsAsItIs) {
+TEST(AppendTest, APartWithTheSameStringsAndNoArgumentsStaysUnchanged) {
   Timeline all = oneEvent(0, "eval", "loss", "low");
   Timeline part = oneEvent(1, "eval", "loss", "low");
   part.arguments.clear();
@@ -71,7 +71,7 @@ TEST(AppendTest, APartWithTheSameStringsAndNoArgumentsFitsAsItIs) {
   EXPECT_THAT(textsOf(all), ElementsAre("0: eval loss=low", "1: eval"));
 }
 
-TEST(AppendTest, TheFirstPartSaysWhatIsKnownOfARank) {
+TEST(AppendTest, TheRankInfoOfTheFirstPartIsKept) {
   Timeline all = oneEvent(0, "eval", "loss", "low");
   all.ranks[0].host = "first";
   Timeline part = oneEvent(1, "eval", "loss", "low");

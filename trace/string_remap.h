@@ -7,22 +7,22 @@
 
 namespace pipetrace {
 
-/// Which ids the strings of one table have in another. It grows with the table, so that a string is
-/// looked up once, however often it comes.
+/// Maps ids of one string table to ids of another. It grows with the table, so that each string is
+/// looked up only once.
 class StringRemap {
  public:
   /// Adds the strings of `from` that are new since the last call to `to`. Both are the same tables
   /// in every call.
   void grow(const StringTable& from, StringTable& to);
 
-  /// `id` must be one of `from`, and in it when it was last grown.
+  /// The id in `to`. `id` must have been in `from` at the last grow().
   StringId operator[](StringId id) const { return ids_[id]; }
 
-  /// All strings have the same id in both tables.
+  /// Whether all strings have the same id in both tables.
   bool isIdentity() const { return isIdentity_; }
 
  private:
-  std::vector<StringId> ids_;  // in `to`, by the id in `from`
+  std::vector<StringId> ids_;  // ids in `to` by the id in `from`
   bool isIdentity_ = true;
 };
 

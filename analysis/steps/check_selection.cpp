@@ -107,7 +107,7 @@ bool occurs(const NumberRange& range, const Numbers& numbers) {
 }
 
 template <typename Numbers>
-void tell(const std::vector<NumberRange>& ranges, const Numbers& numbers, const char* option,
+void warn(const std::vector<NumberRange>& ranges, const Numbers& numbers, const char* option,
           const char* what, const std::string& there, Diagnostics& diagnostics) {
   for (const NumberRange& range : ranges) {
     if (occurs(range, numbers)) continue;
@@ -147,8 +147,8 @@ void checkSelection(const Timeline& timeline, const Selection& selection,
     if (!selection.skippedTypes.empty()) there += "; " + typesIn(occurring);
     throw Error("nothing is left of the input by " + optionsOf(selection) + there);
   }
-  tell(selection.steps, occurring.steps, "--steps", "step", steps, diagnostics);
-  tell(selection.ranks, occurring.ranks, "--ranks", "rank", ranks, diagnostics);
+  warn(selection.steps, occurring.steps, "--steps", "step", steps, diagnostics);
+  warn(selection.ranks, occurring.ranks, "--ranks", "rank", ranks, diagnostics);
   for (const std::string& type : selection.skippedTypes) {
     const JobKind kind = jobKindFromLogName(type);
     const bool isKnown = kind != JobKind::kOther;

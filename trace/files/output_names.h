@@ -5,15 +5,15 @@
 
 namespace pipetrace {
 
-/// The outputs of one call, none of which may be named twice.
+/// The names of the outputs of a program. No output may be named twice.
 class OutputNames {
  public:
-  /// "-" is standard output. Throws Error when the file that `path` names was added before, by
-  /// whatever name (hard links aside).
+  /// Adds a name; "-" is standard output. Throws Error if the file was added before, under this or
+  /// another name (hard links aside).
   void add(const std::string& path);
 
  private:
-  std::vector<std::string> files_;  // what the names lead to
+  std::vector<std::string> files_;  // the files that the names lead to
 };
 
 }  // namespace pipetrace

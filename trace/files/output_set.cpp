@@ -18,7 +18,7 @@ namespace pipetrace {
 namespace fs = std::filesystem;
 
 OutputSet::~OutputSet() {
-  files_.clear();  // a folder goes only when it is empty
+  files_.clear();  // a folder can be removed only when it is empty
   while (!made_.empty()) {
     ::rmdir(made_.back().path.c_str());
     forgetUnfinishedFile(made_.back().unfinished);
@@ -34,13 +34,13 @@ OutputFile& OutputSet::add(const std::string& path) {
 void OutputSet::add(const std::string& path, std::string_view contents) {
   OutputFile& file = add(path);
   file.write(contents);
-  // Closed at once, as there may be more files than a process can have open.
+  // Closes the file at once: there may be more files than a process can have open.
   if (!file.target().empty()) file.prepare();
 }
 
 void OutputSet::makeFolder(const std::string& folder) {
   std::vector<fs::path> missing;
-  std::error_code ignored;  // what is wrong shows when the folder is made
+  std::error_code ignored;  // making the folder reports what is wrong
   for (fs::path at = folder; !at.empty() && !fs::exists(at, ignored); at = at.parent_path()) {
     missing.push_back(at);
   }
@@ -67,7 +67,7 @@ void OutputSet::commit() {
 
   const SignalsHeldBack heldBack;
   ReplacedFiles replaced;
-  if (files_.size() + stale_.size() > 1) {  // one rename needs no way back
+  if (files_.size() + stale_.size() > 1) {  // one rename need not be taken back
     for (const auto& file : files_) {
       if (!file->target().empty()) replaced.keep(file->target());
     }

@@ -25,19 +25,19 @@ class OutputSet {
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
 
-  /// A file to write, which the set owns. Throws Error if the set has that file already, and as
-  /// OutputFile does.
+  /// Adds a file to write, which the set owns. Throws Error if the set has that file already, and
+  /// when OutputFile does.
   OutputFile& add(const std::string& path);
-  /// A file with these contents.
+  /// Adds a file with these contents.
   void add(const std::string& path, std::string_view contents);
 
-  /// Makes a folder that is missing, with those above it. Throws Error.
+  /// Makes a folder and those above it, if they are missing. Throws Error when that fails.
   void makeFolder(const std::string& folder);
 
-  /// A file that commit() removes, for example one that would be taken for one of the new files.
+  /// Names a file that commit() removes, such as an old file that looks like one of the new files.
   void remove(std::string path) { stale_.push_back(std::move(path)); }
 
-  /// First prepares every file, then renames them, then removes what is to be removed. Throws Error
+  /// Prepares every file, then renames them, then removes the files given to remove(). Throws Error
   /// when any of that fails. Nothing may be added afterwards.
   void commit();
 
@@ -47,7 +47,7 @@ class OutputSet {
   std::vector<std::string> stale_;
   struct Folder {
     std::string path;
-    int unfinished;  // what rememberUnfinishedFile() gave
+    int unfinished;  // the number from rememberUnfinishedFile()
   };
   std::vector<Folder> made_;
 };

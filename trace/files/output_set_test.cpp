@@ -51,7 +51,7 @@ class OutputSetTest : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(OutputSetTest, AllFilesAppearAndStaleOnesGoOnCommit) {
+TEST_F(OutputSetTest, CommitMakesAllFilesAppearAndRemovesStaleOnes) {
   write("a");
   write("stale");
   OutputSet set;
@@ -121,7 +121,7 @@ TEST_F(OutputSetTest, WhenStandardOutputIsFullNoFileAppears) {
   EXPECT_THAT(names(), ElementsAre("a"));
 }
 
-TEST_F(OutputSetTest, WhenALaterRenameFailsWhatWasRenamedBeforeComesBack) {
+TEST_F(OutputSetTest, WhenALaterRenameFailsEarlierOnesAreTakenBack) {
   write("a");
   write("stale");
   {

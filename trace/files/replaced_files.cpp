@@ -15,7 +15,7 @@ bool saysThatThereAreNoLinks(int error) {
          error == EOPNOTSUPP || error == EXDEV;
 }
 
-/// 0, or an errno. `secondName` is then the link's name.
+/// Makes a hard link beside the file. Returns 0 and its name in `secondName`, or an errno.
 int link(const std::string& path, std::string& secondName) {
   const std::string stem = path + ".old-" + std::to_string(::getpid());
   secondName = stem;
@@ -52,7 +52,7 @@ ReplacedFiles::~ReplacedFiles() {
     if (kept.secondName.empty()) {
       ::unlink(kept.path.c_str());
     } else if (std::rename(kept.secondName.c_str(), kept.path.c_str()) == 0) {
-      // rename() leaves both names if they are names of one file.
+      // rename() keeps both names if they already name one file.
       ::unlink(kept.secondName.c_str());
     }
   }

@@ -5,8 +5,9 @@
 
 namespace pipetrace {
 
-/// The files that an OutputSet is about to replace or remove: each has a second name, a hard link
-/// beside it, from keep() to done(). Without done() the destructor makes every file what it was.
+/// Keeps the files that an OutputSet is about to replace or remove. From keep() to done() each has
+/// a second name, a hard link in the same folder. Without done() the destructor restores every
+/// file.
 class ReplacedFiles {
  public:
   ReplacedFiles() = default;
@@ -14,10 +15,10 @@ class ReplacedFiles {
   ReplacedFiles(const ReplacedFiles&) = delete;
   ReplacedFiles& operator=(const ReplacedFiles&) = delete;
 
-  /// Call before `path` is changed. A file that is not there is remembered as such. On a file
+  /// Call before `path` is changed. A missing file is remembered as missing. On a file
   /// system without hard links the file cannot be brought back. Throws Error (disk full).
   void keep(const std::string& path);
-  /// The change is final.
+  /// Makes the changes final.
   void done();
 
  private:

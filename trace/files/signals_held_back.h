@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-/// While it lives, signals wait that would end this thread's process between two steps that belong
-/// together.
+/// Blocks signals on this thread as long as it exists. So no signal ends the process between two
+/// steps that belong together.
 class SignalsHeldBack {
  public:
   SignalsHeldBack() {

@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// "cannot create out/a.json: No such file or directory; create its folder first". `what` is the
-/// verb, `error` an errno.
+/// The error of a failed write, such as "cannot create out/a.json: No such file or directory;
+/// create its folder first". `what` is the verb, `error` an errno.
 Error writeError(const char* what, const std::string& path, int error);
 
 }  // namespace pipetrace

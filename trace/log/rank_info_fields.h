@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-/// Where job logs and profiles keep a field of RankInfo.
+/// The place of a field of RankInfo in job logs and profiles.
 enum class RankFieldPlace : std::uint8_t {
   kRank,     ///< `Profiler Meta:`; profiles: the object of the rank
   kMeta,     ///< the same
@@ -39,7 +39,7 @@ namespace rank_info_keys {
 inline constexpr std::string_view kClockReadings = "clock_readings";
 inline constexpr std::string_view kSelected = "selected";
 inline constexpr std::string_view kSeen = "seen";
-inline constexpr std::string_view kNone;  ///< of what no file keeps
+inline constexpr std::string_view kNone;  ///< the key of fields that no file keeps
 
 }  // namespace rank_info_keys
 
@@ -79,7 +79,7 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kEnd, lf::kLogThreadCost, kIfGiven>(), &RankInfo::logThreadCost);
 }
 
-/// Those of one place only.
+/// Visits the fields of one place only.
 template <RankFieldPlace kPlace, typename Visitor>
 constexpr void visitRankFieldsIn(const Visitor& visit) {
   visitRankFields([&]<typename Field>(Field field, [[maybe_unused]] auto member) {

@@ -29,7 +29,7 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
   EXPECT_THAT(visited, ElementsAreArray(all));
 }
 
-TEST(RankInfoFieldsTest, FieldsThatFilesKeepHaveKeysOfTheirOwn) {
+TEST(RankInfoFieldsTest, FieldsThatFilesKeepHaveDifferentKeys) {
   std::map<std::string_view, int> count;
   visitRankFields([&]<typename Field>(Field, auto) {
     if (Field::kPlace != RankFieldPlace::kFound) ++count[Field::kKey];
