@@ -62,7 +62,7 @@ TEST_F(SameRunTest, PicturesOfTwoHostsSayWhichTimesWereMoved) {
       runProgram({PIPE_VIEW_PROGRAM, logs(), "--export", path("p.svg"), "--all"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.err, AllOf(HasSubstr("rank 1 were moved into rank 0's clock"),
-                                HasSubstr("by up to 7.00 ms")));
+                                HasSubstr("by up to 7.000 ms")));
 }
 
 }  // namespace
