@@ -124,7 +124,8 @@ TEST(PipeRunTest, AnInterleavedScheduleIsRehearsedInChunks) {
                                HasSubstr("in the order of the plan")));
   EXPECT_THAT(log.lines("chunk = 1", 1), SizeIs(testing::Ge(8)));
   arguments.insert(arguments.end(), {"--chunks", "3"});
-  EXPECT_THAT(pipeRun(arguments).out, testing::ContainsRegex("(38|39|40)[0-9]\\.[0-9] ms +390\\.0 ms"));
+  EXPECT_THAT(pipeRun(arguments).out,
+              testing::ContainsRegex("(38|39|40)[0-9]\\.[0-9] ms +390\\.0 ms"));
 }
 
 TEST(PipeRunTest, CostsAreTakenFromARun) {
