@@ -176,20 +176,20 @@ void RunFollower::addText(Log& log, std::string text) {
 /// For lines without any event.
 void RunFollower::addInfoOf(const Log& log, const std::string& lines) {
   if (!log.hasBegun || lines.empty()) return;
-  LogRun run;
+  RankPart part;
   LogEvents events(pending_.strings);
   std::istringstream in(lines);
   for (std::string text; std::getline(in, text);) {
     const LogLine line = classifyLogLine(text);
-    if (line.kind == LogLineKind::kClock) readClockLine(run, line.payload, 0);
-    if (line.kind == LogLineKind::kEnd) readEndLine(run, line.payload, 0);
-    if (line.kind == LogLineKind::kCounter) events.addCounter(run, line.payload, 0);
+    if (line.kind == LogLineKind::kClock) readClockLine(part, line.payload, 0);
+    if (line.kind == LogLineKind::kEnd) readEndLine(part, line.payload, 0);
+    if (line.kind == LogLineKind::kCounter) events.addCounter(part, line.payload, 0);
   }
-  for (auto& [name, series] : run.counters) {
+  for (auto& [name, series] : part.counters) {
     series.rank = *log.rank;
     pending_.counters.push_back(std::move(series));
   }
-  addInfo(pending_.ranks.at(*log.rank), run.info);
+  addInfo(pending_.ranks.at(*log.rank), part.info);
   hasNew_ = true;
 }
 

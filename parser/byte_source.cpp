@@ -36,7 +36,8 @@ std::string adviceFor(int error) {
               adviceFor(error));
 }
 
-/// Devices other than a terminal and /dev/null, of which the first ends when the user says so.
+/// Whether it is a device that may never end: any but /dev/null and a terminal, which ends when the
+/// user says so.
 bool isEndless(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return false;

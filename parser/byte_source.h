@@ -10,9 +10,9 @@
 
 namespace pipetrace {
 
-/// The bytes of one input in order, gzip inflated on the way (known by its first bytes). Files are
-/// read, not mapped: one that another process cuts short while we look at it must not end us.
-/// Not thread-safe.
+/// The bytes of one input in order; gzip, known by its first bytes, is inflated on the way. Files
+/// are read and not mapped: another process may cut one short, which must not end this program. Not
+/// thread-safe.
 class ByteSource {
  public:
   /// Opens a file, a FIFO or, for "-", standard input. Throws Error when that cannot be done, and
@@ -24,7 +24,7 @@ class ByteSource {
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  /// What messages call it: the path, or "standard input".
+  /// The name for messages: the path, or "standard input".
   const std::string& name() const { return name_; }
 
   /// The next bytes without consuming them: `size`, or fewer at the end of the input. The view
@@ -34,13 +34,13 @@ class ByteSource {
   /// Moves up to `room` bytes to `to`; 0 only at the end. Throws Error when the system cannot read.
   std::size_t read(char* to, std::size_t room);
 
-  /// How many bytes it holds now, if any of them can be had at any time: a plain file, or bytes in
-  /// memory, not compressed. Nothing for the rest, and for empty files, since some that say so are
-  /// not.
+  /// The number of bytes that it holds now, if any of them can be read at any time: for a plain
+  /// file, or bytes in memory, not compressed. Nothing for other inputs. Nothing for empty files
+  /// either, since some files that report no size are not empty.
   std::optional<std::size_t> plainSize();
 
-  /// Copies up to `room` bytes from `offset` on, whatever read() has handed out; fewer only where
-  /// the input ends. Only after plainSize() gave one; may be called by several threads at once.
+  /// Copies up to `room` bytes from `offset` on, independently of read(); fewer only where the
+  /// input ends. Call it only after plainSize() gave a size. Several threads may call it at once.
   std::size_t readAt(std::size_t offset, char* to, std::size_t room) const;
 
   /// From now on adds the bytes that are read from the file or pipe, compressed or not, to
@@ -67,10 +67,10 @@ class ByteSource {
   int fd_ = -1;
   std::string memory_;  // all of it when there is no file
   std::size_t memoryUsed_ = 0;
-  std::string window_;         // read from the input ...
-  std::string_view raw_;       // ... and this end of it not decoded yet
+  std::string window_;         // bytes read from the input ...
+  std::string_view raw_;       // ... and the end of them that is not decoded yet
   std::string ahead_;          // decoded by peek() ...
-  std::size_t aheadUsed_ = 0;  // ... and so much of it read since
+  std::size_t aheadUsed_ = 0;  // ... and how many of these were read since
   bool started_ = false;
   std::unique_ptr<Inflater> inflater_;  // null: not compressed
   std::string damage_;

@@ -61,7 +61,7 @@ TEST_F(ByteSourceTest, EmptyAndTinyFilesAreReadToo) {
   }
 }
 
-TEST_F(ByteSourceTest, GzipIsInflatedAlsoWhenItIsSeveralInOneFile) {
+TEST_F(ByteSourceTest, SeveralGzipMembersInOneFileAreAllInflated) {
   const std::string text = longText();
   ByteSource one(write("a", gzipped(text)));
   EXPECT_EQ(one.peek(5), text.substr(0, 5));
@@ -72,7 +72,7 @@ TEST_F(ByteSourceTest, GzipIsInflatedAlsoWhenItIsSeveralInOneFile) {
   EXPECT_EQ(two.damage(), "");
 }
 
-TEST_F(ByteSourceTest, CutOffGzipGivesWhatThereIsAndSaysSo) {
+TEST_F(ByteSourceTest, CutOffGzipGivesItsFirstBytesAndIsReported) {
   const std::string text = longText();
   const std::string whole = gzipped(text);
   ByteSource source(write("a", whole.substr(0, whole.size() / 2)));
@@ -82,7 +82,7 @@ TEST_F(ByteSourceTest, CutOffGzipGivesWhatThereIsAndSaysSo) {
   EXPECT_EQ(source.damage(), "its compressed data is cut off");
 }
 
-TEST_F(ByteSourceTest, DamagedGzipSaysSo) {
+TEST_F(ByteSourceTest, DamagedGzipIsReported) {
   std::string bytes = gzipped(longText());
   for (std::size_t i = bytes.size() / 2; i < bytes.size() / 2 + 50; ++i) bytes[i] ^= 0x55;
   ByteSource source(write("a", bytes));
@@ -102,14 +102,14 @@ TEST_F(ByteSourceTest, APipeThatHandsOverOneByteAtATimeIsRead) {
   writer.join();
 }
 
-TEST_F(ByteSourceTest, MemoryIsASourceToo) {
+TEST_F(ByteSourceTest, BytesInMemoryAreASourceToo) {
   ByteSource source("a name", "bytes");
   EXPECT_EQ(source.name(), "a name");
   EXPECT_EQ(source.peek(2), "by");
   EXPECT_EQ(all(source), "bytes");
 }
 
-TEST_F(ByteSourceTest, WhatCannotBeReadIsNamedWithAdvice) {
+TEST_F(ByteSourceTest, InputsThatCannotBeReadAreNamedWithAdvice) {
   EXPECT_THAT([&] { ByteSource(path("none")); },
               ThrowsMessage<Error>(AllOf(HasSubstr(path("none")), HasSubstr("check the name"))));
   EXPECT_THAT(

@@ -11,7 +11,7 @@
 namespace pipetrace {
 namespace {
 
-/// Quoted where it has to be, quotes doubled.
+/// Adds a text, in quotes where it needs them, with quotes doubled.
 void addText(TextBuffer& out, std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return out.add(text);
   out.add('"');

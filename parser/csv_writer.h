@@ -14,10 +14,10 @@ inline constexpr std::string_view kCsvHeader =
     "peer,class,arguments\n";
 
 /// Writes one line per event (RFC 4180, with a header, "\n" between lines), in the order of rank,
-/// lane and begin: for spreadsheets and data frames. Times are integers of nanoseconds since the
-/// Unix epoch; what an event does not have is empty; arguments are one JSON object. Counters and
-/// arrows are no part of it, and it is not read back. `timeline` must be sorted. The caller commits
-/// `out`.
+/// lane and begin, for spreadsheets and data frames. Times are integers of nanoseconds since the
+/// Unix epoch. Fields that an event lacks are empty; arguments are one JSON object. Counters and
+/// arrows are not written, and the file is not read back. `timeline` must be sorted. The caller
+/// commits `out`.
 ProfileSummary writeCsv(const Timeline& timeline, OutputFile& out);
 
 }  // namespace pipetrace

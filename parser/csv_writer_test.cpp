@@ -61,7 +61,7 @@ TEST_F(CsvWriterTest, NamesWithCommasQuotesAndLineEndsAreQuoted) {
   EXPECT_EQ(text(t), std::string(kHeader) + "0,\"x,y\",other,\"a,\"\"b\"\"\nc\",0,0,0,,,,,,,,,,\n");
 }
 
-TEST_F(CsvWriterTest, EveryEventHasALineOfAsManyFields) {
+TEST_F(CsvWriterTest, EveryEventHasALineWithAllFields) {
   const Timeline t = test::oneFOneB(3, 4, 2);
   const std::string csv = text(t);
   std::size_t lines = 0;

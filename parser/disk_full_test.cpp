@@ -18,7 +18,7 @@
 namespace pipetrace {
 namespace {
 
-/// No file of this process can grow past `bytes` while it lives: what a disk that is full does.
+/// While it lives, no file of this process can grow past `bytes`, as on a full disk.
 class FullAfter {
  public:
   explicit FullAfter(std::size_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -39,7 +39,7 @@ class FullAfter {
   void (*handler_)(int);
 };
 
-/// About `count` sizes below `size`: all near both ends, the rest spread.
+/// About `count` sizes below `size`: all near both ends, the others spread between.
 std::set<std::size_t> sizesBelow(std::size_t size, std::size_t count) {
   std::set<std::size_t> sizes;
   for (std::size_t i = 0; i < std::min<std::size_t>(size, 8); ++i) {
@@ -51,8 +51,8 @@ std::set<std::size_t> sizesBelow(std::size_t size, std::size_t count) {
 
 class DiskFullTest : public test::FolderTest {
  protected:
-  /// `write` makes the files `names`. With room for all but a part of it, it must say so and leave
-  /// every file as it was.
+  /// `write` makes the files `names`. With room for only a part of its output, it must report that
+  /// and leave every file as it was.
   void expectOldFilesStay(const std::vector<std::string>& names,
                           const std::function<void()>& writeFiles) {
     writeFiles();
@@ -96,29 +96,29 @@ class DiskFullTest : public test::FolderTest {
   }
 };
 
-TEST_F(DiskFullTest, AtAnyByteTheOldChromeJsonStays) {
+TEST_F(DiskFullTest, TheOldChromeJsonStaysIfTheDiskIsFullAtAnyByte) {
   expectOldFileStays("a.json", [](const Timeline& timeline, OutputFile& out) {
     writeChromeJson(timeline, {.threads = 2}, out);
   });
 }
 
-TEST_F(DiskFullTest, AtAnyByteTheOldPerfettoTraceStays) {
+TEST_F(DiskFullTest, TheOldPerfettoTraceStaysIfTheDiskIsFullAtAnyByte) {
   expectOldFileStays("a.pftrace", [](const Timeline& timeline, OutputFile& out) {
     writePerfetto(timeline, {}, out);
   });
 }
 
-TEST_F(DiskFullTest, AtAnyByteTheOldDatabaseStays) {
+TEST_F(DiskFullTest, TheOldDatabaseStaysIfTheDiskIsFullAtAnyByte) {
   expectOldFileStays("a.sqlite",
                      [](const Timeline& timeline, OutputFile& out) { writeSqlite(timeline, out); });
 }
 
-TEST_F(DiskFullTest, AtAnyByteTheOldTableStays) {
+TEST_F(DiskFullTest, TheOldCsvFileStaysIfTheDiskIsFullAtAnyByte) {
   expectOldFileStays("a.csv",
                      [](const Timeline& timeline, OutputFile& out) { writeCsv(timeline, out); });
 }
 
-TEST_F(DiskFullTest, AtAnyByteBothOldProfilesOfPaddlePaddleStay) {
+TEST_F(DiskFullTest, BothOldProfilesOfPaddlePaddleStayIfTheDiskIsFullAtAnyByte) {
   std::string log;
   for (int i = 0; i < 12; ++i) log += test::jobLine(2 * i, 2 * i + 1);
   write("workerlog.0", log);

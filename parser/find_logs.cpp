@@ -25,7 +25,7 @@ namespace lf = log_format;
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// The digits that `text` begins with, without leading zeros; they are taken off it.
+/// The digits that `text` begins with, without leading zeros; they are removed from it.
 std::string_view takeNumber(std::string_view& text) {
   const auto end =
       static_cast<std::size_t>(std::find_if_not(text.begin(), text.end(), isDigit) - text.begin());
@@ -53,7 +53,7 @@ bool hasEnding(std::string_view name, std::span<const std::string_view> endings)
   });
 }
 
-/// A few names out of a folder, so that the reader of a message sees which one it was.
+/// A few names of entries of a folder, so that a message shows which folder it was.
 std::string glimpse(const fs::path& folder) {
   constexpr std::size_t kNames = 3;
   std::vector<std::string> names;
@@ -97,7 +97,7 @@ class FolderSearch {
     std::vector<fs::path> folders;
   };
 
-  void tell(const fs::path& path, std::string message, std::string advice = {}) {
+  void report(const fs::path& path, std::string message, std::string advice = {}) {
     diagnostics_.add(
         {.file = path.string(), .message = std::move(message), .advice = std::move(advice)});
   }
@@ -116,9 +116,9 @@ class FolderSearch {
       int rank = 0;
       for (const fs::path& machine : contents.machines) lookInto(machine, false, &rank);
     } else if (!contents.machines.empty()) {
-      tell(contents.machines.front(),
-           "folders of machines beside logs were left out: their ranks would be counted twice",
-           "name such a folder to read it");
+      report(contents.machines.front(),
+             "folders of machines beside logs were left out: their ranks would be counted twice",
+             "name such a folder to read it");
     }
     for (const fs::path& inner : contents.folders) lookInto(inner, false, nullptr);
   }
@@ -134,7 +134,7 @@ class FolderSearch {
     if (error && isRoot) {
       throw Error("cannot read the folder " + folder.string() + ": " + error.message());
     }
-    if (error) tell(folder, "cannot read the folder: " + error.message());
+    if (error) report(folder, "cannot read the folder: " + error.message());
     std::sort(entries.begin(), entries.end(), [](const fs::path& a, const fs::path& b) {
       return naturallyBefore(a.filename().native(), b.filename().native());
     });
@@ -145,7 +145,7 @@ class FolderSearch {
     return contents;
   }
 
-  /// A compressed log goes before nothing that is there as it was written.
+  /// Leaves out compressed logs that are there uncompressed as well.
   void leaveOutCopies(Contents& contents) {
     std::map<int, fs::path> plain;
     for (const auto& [number, path] : contents.logs) {
@@ -154,8 +154,8 @@ class FolderSearch {
     std::erase_if(contents.logs, [&](const auto& log) {
       const auto other = plain.find(log.first);
       if (log.second.extension() != kCompressed || other == plain.end()) return false;
-      tell(log.second, "was left out: " + other->second.filename().string() + " is there",
-           "name it to read it instead");
+      report(log.second, "was left out: " + other->second.filename().string() + " is there",
+             "name it to read it instead");
       return true;
     });
   }
@@ -167,14 +167,14 @@ class FolderSearch {
     const bool fits = rank || hasEnding(name, endings_);
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) {
-      if (fits) tell(path, std::string("cannot be opened: ") + std::strerror(errno));
+      if (fits) report(path, std::string("cannot be opened: ") + std::strerror(errno));
       return;
     }
     if (!S_ISDIR(status.st_mode) && !fits) return;
     if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
       // Opening one may wait for ever.
       const bool isFifoOfRank = rank && S_ISFIFO(status.st_mode);
-      return tell(
+      return report(
           path, "is no plain file and was left out",
           isFifoOfRank ? kHowToReadFifo + path.string() : "name it to read it all the same");
     }
@@ -255,10 +255,11 @@ std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnosti
                 "; with --pattern it is searched for workerlog.<rank>, *.log, *.out and *.txt; "
                 "name other files themselves");
   }
-  throw Error("no job log in the folder " + folder + ": " + glimpse(folder) +
-              "; logs are called workerlog.<rank> (workerlog.0, workerlog.1, …), in the folder "
-              "itself or in machine<i>/, traces end in .json, .json.gz, .pftrace or .sqlite, "
-              "and logs of other programs are read with --pattern (docs/inputs.md)");
+  throw Error(
+      "no job log in the folder " + folder + ": " + glimpse(folder) +
+      "; logs are called workerlog.<rank> (workerlog.0, workerlog.1, …) and are in the "
+      "folder itself or in machine<i>/. Traces end in .json, .json.gz, .pftrace or .sqlite. "
+      "Logs of other programs are read with --pattern (docs/inputs.md)");
 }
 
 }  // namespace pipetrace

@@ -27,7 +27,7 @@ struct FoundLog {
 /// The rank in a file name `workerlog.<rank>` or `workerlog.<rank>.gz`; nothing for any other name.
 std::optional<int> rankOfLogName(const std::string& fileName);
 
-/// The rank in the name of a file that has one after the last "rank": `app_rank3.json`,
+/// The rank in the name of a file that has a number after the last "rank": `app_rank3.json`,
 /// `trace.rank-12.log`. Folders do not count.
 std::optional<int> rankInName(std::string_view path);
 
@@ -36,24 +36,24 @@ std::optional<int> rankInName(std::string_view path);
 bool naturallyBefore(std::string_view a, std::string_view b);
 
 /// Throws Error when `path` is a FIFO. Opening one waits for a writer, for ever if none comes, and
-/// a name like that of a log is meant for a file.
+/// a user who gives the name of a log means a file.
 void refuseFifo(const std::string& path);
 
-/// The files of a folder and all folders in it that may be logs or traces, logs first, each sort in
-/// the natural order of their paths:
+/// Finds the files of a folder, and of all folders in it, that may be logs or traces. Logs come
+/// first; each sort is in the natural order of its paths:
 /// - `workerlog.<rank>`. In a folder that holds `machine<i>/workerlog.<d>` and no log itself, the
 ///   ranks are counted through all machines in the order of i and d. `workerlog.<rank>.gz` as well,
 ///   unless the same is there without `.gz` (reported).
 /// - `*.json`, `*.json.gz`, `*.pftrace`, `*.sqlite`.
 ///
 /// Names that start with a dot are passed over. Links are followed, but each folder and each file
-/// is taken once, by whatever name it comes first, so links that lead back cannot trap the search.
-/// Entries with a fitting name that are no files (FIFOs, sockets, devices, links to nowhere) are
-/// reported in `diagnostics`. So are folders below that cannot be read.
-/// Throws Error when `folder` itself cannot be read or nothing was found.
+/// is taken once, under the first name that leads to it, so links that lead back cannot trap the
+/// search. Entries with a fitting name that are no files (FIFOs, sockets, devices, links to
+/// nowhere) are reported in `diagnostics`, and so are inner folders that cannot be read. Throws
+/// Error when `folder` itself cannot be read or nothing was found.
 ///
-/// `asTexts`: any program's logs are looked for, so `*.log`, `*.out` and `*.txt`, gzipped or not,
-/// take the place of the traces.
+/// `asTexts`: logs of any program are searched: `*.log`, `*.out` and `*.txt`, gzipped or not, take
+/// the place of the traces.
 std::vector<FoundLog> findLogs(const std::string& folder, Diagnostics& diagnostics,
                                bool asTexts = false);
 

@@ -30,7 +30,7 @@ class FindLogsTest : public test::FolderTest {
     }
     return list;
   }
-  std::vector<std::string> told() const {
+  std::vector<std::string> reported() const {
     std::vector<std::string> list;
     for (const Diagnostic& d : diagnostics_.list()) list.push_back(toText(d));
     return list;
@@ -59,7 +59,7 @@ TEST_F(FindLogsTest, LogsOfAFolderComeInTheOrderOfTheirRanks) {
                                    Pair("workerlog.10", 10)));
 }
 
-TEST_F(FindLogsTest, ACompressedLogIsOneUnlessItIsThereUncompressed) {
+TEST_F(FindLogsTest, ACompressedLogIsReadUnlessItIsThereUncompressed) {
   for (const char* name : {"machine0/workerlog.0", "machine0/workerlog.0.gz",
                            "machine0/workerlog.1.gz", "machine1/workerlog.0.gz"}) {
     write(name, "");
@@ -67,8 +67,9 @@ TEST_F(FindLogsTest, ACompressedLogIsOneUnlessItIsThereUncompressed) {
   EXPECT_THAT(found(),
               ElementsAre(Pair("machine0/workerlog.0", 0), Pair("machine0/workerlog.1.gz", 1),
                           Pair("machine1/workerlog.0.gz", 2)));
-  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("machine0/workerlog.0.gz: warning: was left out"),
-                                        HasSubstr("name it"))));
+  EXPECT_THAT(reported(),
+              ElementsAre(AllOf(HasSubstr("machine0/workerlog.0.gz: warning: was left out"),
+                                HasSubstr("name it"))));
 }
 
 TEST_F(FindLogsTest, RanksAreCountedThroughAllMachinesInNaturalOrder) {
@@ -86,7 +87,7 @@ TEST_F(FindLogsTest, LogsInTheFolderItselfComeBeforeThoseOfMachines) {
   write("workerlog.0", "");
   write("machine0/workerlog.0", "");
   EXPECT_THAT(found(), ElementsAre(Pair("workerlog.0", 0)));
-  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("machine0"), HasSubstr("left out"))));
+  EXPECT_THAT(reported(), ElementsAre(AllOf(HasSubstr("machine0"), HasSubstr("left out"))));
 }
 
 TEST_F(FindLogsTest, FoldersAreSearchedRecursivelyAndLogsComeFirst) {
@@ -100,7 +101,7 @@ TEST_F(FindLogsTest, FoldersAreSearchedRecursivelyAndLogsComeFirst) {
       ElementsAre(Pair("run9/machine0/workerlog.0", 0), Pair("run9/machine1/workerlog.0", 1),
                   Pair("run10/workerlog.0", 0), Pair("a.pftrace", -1), Pair("nsys.sqlite", -1),
                   Pair("run9/out/rank9.json.gz", -1), Pair("run9/out/rank10.json", -1)));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(FindLogsTest, LinksThatLeadBackDoNotTrapTheSearch) {
@@ -112,16 +113,17 @@ TEST_F(FindLogsTest, LinksThatLeadBackDoNotTrapTheSearch) {
   write("machine2/workerlog.0", "");
   std::filesystem::create_directory_symlink("..", path("machine2/up"));
   EXPECT_THAT(found(), ElementsAre(Pair("machine2/workerlog.0", 0)));
-  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("workerlog.1"), HasSubstr("symbolic links"))));
+  EXPECT_THAT(reported(),
+              ElementsAre(AllOf(HasSubstr("workerlog.1"), HasSubstr("symbolic links"))));
 }
 
-TEST_F(FindLogsTest, AFolderBehindTwoNamesIsLookedIntoOnce) {
+TEST_F(FindLogsTest, AFolderUnderTwoNamesIsSearchedOnce) {
   write("run3/workerlog.0", "");
   std::filesystem::create_directory_symlink("run3", path("latest"));
   EXPECT_THAT(found(), ElementsAre(Pair("latest/workerlog.0", 0)));
 }
 
-TEST_F(FindLogsTest, PipesSocketsAndLinksToNowhereAreToldAndNotWaitedFor) {
+TEST_F(FindLogsTest, PipesSocketsAndBrokenLinksAreReportedAndNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path("workerlog.0").c_str(), 0600), 0);
   ASSERT_EQ(::mkfifo(path("pipe.json").c_str(), 0600), 0);
   ASSERT_EQ(::mkfifo(path("other").c_str(), 0600), 0);
@@ -129,7 +131,7 @@ TEST_F(FindLogsTest, PipesSocketsAndLinksToNowhereAreToldAndNotWaitedFor) {
   ASSERT_EQ(::mknod(path("workerlog.3").c_str(), S_IFSOCK | 0600, 0), 0);
   write("workerlog.1", "");
   EXPECT_THAT(found(), ElementsAre(Pair("workerlog.1", 1)));
-  EXPECT_THAT(told(),
+  EXPECT_THAT(reported(),
               UnorderedElementsAre(AllOf(HasSubstr("workerlog.0"), HasSubstr("no plain file"),
                                          HasSubstr("pipe-trace - < " + path("workerlog.0"))),
                                    AllOf(HasSubstr("pipe.json"), HasSubstr("no plain file"),

@@ -7,7 +7,8 @@
 
 namespace pipetrace {
 
-/// The text after `type = `: the kind, and the numbers that PaddlePaddle's programs add to it.
+/// The text after `type = `, taken apart: the kind, and the numbers that PaddlePaddle's programs
+/// add to it.
 struct JobType {
   JobKind kind = JobKind::kOther;
   std::int16_t chunk = kNotGiven;  ///< `forward0`, `backward_b1`

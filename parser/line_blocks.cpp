@@ -6,11 +6,11 @@
 namespace pipetrace {
 namespace {
 
-/// How much more than its own bytes a block of a file reads at first, for the end of its last line.
+/// The bytes that a block of a file reads at first besides its own, for the end of its last line.
 constexpr std::size_t kAhead = 4096;
 
-/// The position behind the first line end from `from` on, or npos.
-std::size_t behindLineEnd(std::string_view bytes, std::size_t from) {
+/// The position after the first line end from `from` on, or npos.
+std::size_t afterLineEnd(std::string_view bytes, std::size_t from) {
   const std::size_t at = bytes.find('\n', from);
   return at == std::string_view::npos ? at : at + 1;
 }
@@ -34,8 +34,8 @@ bool LineBlocks::next(Block& block) {
   return isFile_ ? nextOfFile(block) : nextOfStream(block);
 }
 
-/// Reads on at `offset` until the block holds `wanted` bytes; false at the end of the file, which
-/// is where it was when reading began, however it grows meanwhile.
+/// Reads on at `offset` until the block holds `wanted` bytes. False at the end that the file had
+/// when reading began, however it grows meanwhile.
 bool LineBlocks::readUpTo(Block& block, std::size_t offset, std::size_t& held, std::size_t wanted) {
   wanted = std::min(wanted, fileSize_ - offset);
   if (wanted <= held) return false;
@@ -46,8 +46,9 @@ bool LineBlocks::readUpTo(Block& block, std::size_t offset, std::size_t& held, s
   return n > 0;
 }
 
-/// Block k is the lines that begin in [k * size, (k + 1) * size), so that each can be found without
-/// the others. It is read from one byte before, which says whether a line begins at k * size.
+/// Block k holds the lines that begin in [k * size, (k + 1) * size), so that each can be found
+/// without the others. It is read from one byte before, which shows whether a line begins at k *
+/// size.
 bool LineBlocks::nextOfFile(Block& block) {
   block.number = next_++;
   const std::size_t from = static_cast<std::size_t>(block.number) * usualSize_;
@@ -56,15 +57,15 @@ bool LineBlocks::nextOfFile(Block& block) {
       static_cast<double>(std::min(from + usualSize_, fileSize_)) / static_cast<double>(fileSize_);
   const std::size_t before = from > 0 ? 1 : 0;
   const std::size_t offset = from - before;
-  const std::size_t end = before + usualSize_;  // behind the last byte where a line may begin
+  const std::size_t end = before + usualSize_;  // after the last byte where a line may begin
   std::size_t held = 0;
   readUpTo(block, offset, held, end + kAhead);
   const auto bytes = [&] { return std::string_view(block.own.data(), held); };
 
-  const std::size_t first = before == 0 ? 0 : behindLineEnd(bytes().substr(0, end), 0);
+  const std::size_t first = before == 0 ? 0 : afterLineEnd(bytes().substr(0, end), 0);
   if (first >= std::min(end, held)) return true;
   std::size_t searched = end - 1;
-  std::size_t last = behindLineEnd(bytes(), std::min(searched, held));
+  std::size_t last = afterLineEnd(bytes(), std::min(searched, held));
   if (last == std::string_view::npos) {
     // The last line goes on: where does it begin, and how long is it?
     const std::size_t lineEnd = bytes().substr(0, std::min(searched, held)).rfind('\n');
@@ -73,7 +74,7 @@ bool LineBlocks::nextOfFile(Block& block) {
     while (last == std::string_view::npos && held - lastLine <= kLongestLine) {
       searched = std::max(searched, held);
       if (!readUpTo(block, offset, held, std::min(2 * held, lastLine + kLongestLine + 1))) break;
-      last = behindLineEnd(bytes(), std::min(searched, held));
+      last = afterLineEnd(bytes(), std::min(searched, held));
     }
     const std::size_t length = (last == std::string_view::npos ? held : last - 1) - lastLine;
     block.tooLong = length > kLongestLine;
@@ -84,7 +85,7 @@ bool LineBlocks::nextOfFile(Block& block) {
   return true;
 }
 
-/// Throws away the line that fills what is carried, and keeps what comes after it.
+/// Drops the line that fills the carried bytes, and keeps the text after it.
 bool LineBlocks::skipLongLine() {
   carried_.resize(kLongestLine);
   while (true) {
@@ -94,7 +95,7 @@ bool LineBlocks::skipLongLine() {
       ended_ = true;
       return false;
     }
-    const std::size_t rest = behindLineEnd({carried_.data(), n}, 0);
+    const std::size_t rest = afterLineEnd({carried_.data(), n}, 0);
     if (rest == std::string_view::npos) continue;
     carried_.resize(n);
     carried_.erase(carried_.begin(), carried_.begin() + static_cast<std::ptrdiff_t>(rest));

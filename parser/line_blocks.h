@@ -42,15 +42,16 @@ class LineBlocks {
     /// Empty, or whole lines with their ends; only at the end of the input the last may lack its
     /// own. Holds until the next call of next() with this block.
     std::string_view text;
-    bool tooLong = false;   ///< after `text` there was one line that is too long
-    double upTo = 0;        ///< share of the input that it and all before it make; 0: not known
+    bool tooLong = false;  ///< after `text` there was one line that is too long
+    double upTo = 0;  ///< which part of the input this block and those before it are; 0: not known
     std::vector<char> own;  ///< the bytes, to be used again
   };
 
   /// `source` must outlive it. Blocks are of about `usualSize` bytes, which is far below
   /// kLongestLine.
   explicit LineBlocks(ByteSource& source, std::size_t usualSize = kUsualSize);
-  /// The same of the bytes [from, to) of an input that has a plainSize(). A line begins at `from`.
+  /// The same for the bytes [from, to) of an input that has a plainSize(). A line must begin at
+  /// `from`.
   LineBlocks(ByteSource& source, std::size_t from, std::size_t to,
              std::size_t usualSize = kUsualSize);
 

@@ -44,8 +44,8 @@ std::vector<std::string> lines(ByteSource& source, std::size_t size, int threads
   return list;
 }
 
-/// The lines of bytes in memory, which can be had at any place, and of the same out of a pipe,
-/// which cannot.
+/// The lines of bytes in memory, which can be read at any place. The same bytes from a pipe, which
+/// cannot, must give the same lines.
 std::vector<std::string> lines(const std::string& bytes,
                                std::size_t size = LineBlocks::kUsualSize) {
   ByteSource memory("memory", bytes);
@@ -77,7 +77,7 @@ TEST(LineBlocksTest, LinesEndAtTheirLineEnds) {
   EXPECT_THAT(lines("\n"), ElementsAre(""));
 }
 
-TEST(LineBlocksTest, ALastLineWithoutEndIsHandedOnWithoutIt) {
+TEST(LineBlocksTest, ALastLineWithoutEndIsHandedOutWithoutIt) {
   EXPECT_THAT(lines("a\nb"), ElementsAre("a", "b<cut off>"));
 }
 
@@ -114,7 +114,7 @@ TEST(LineBlocksTest, TooLongLinesAreLeftOutAndTheNextOneIsRead) {
 
 class LineBlocksFileTest : public test::FolderTest {};
 
-TEST_F(LineBlocksFileTest, AFileIsReadAsFarAsItWasWhenReadingBegan) {
+TEST_F(LineBlocksFileTest, AFileIsReadUpToItsLengthWhenReadingBegan) {
   const std::string name = write("log", "a\nb\n");
   ByteSource source(name);
   LineBlocks blocks(source, 2);
@@ -145,7 +145,7 @@ TEST_F(LineBlocksFileTest, AFileThatIsCutShortMeanwhileEndsEarlier) {
   EXPECT_EQ(list.size(), 2500U);
 }
 
-TEST_F(LineBlocksFileTest, EachBlockSaysWhichPartOfTheFileHasBeenReadWithIt) {
+TEST_F(LineBlocksFileTest, EachBlockSaysHowMuchOfTheFileHasBeenRead) {
   ByteSource source(write("log", std::string(4000, '\n')));
   LineBlocks blocks(source, 1000);
   std::vector<double> parts;

@@ -36,7 +36,7 @@ std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs, bool asTex
                               Diagnostics& diagnostics) {
   std::vector<FoundLog> files;
   for (const std::string& input : inputs) {
-    std::error_code error;  // whatever is wrong with the name, opening it will say
+    std::error_code error;  // opening the file reports what is wrong with its name
     if (input != "-" && fs::is_directory(input, error)) {
       const std::vector<FoundLog> found = findLogs(input, diagnostics, asTexts);
       files.insert(files.end(), found.begin(), found.end());
@@ -49,7 +49,7 @@ std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs, bool asTex
   return files;
 }
 
-/// Takes out what is there under several names, and adds up the sizes of the rest.
+/// Removes files that are there under several names, and adds up the sizes of the rest.
 void removeRepeated(std::vector<FoundLog>& files, LoadProgress* progress,
                     Diagnostics& diagnostics) {
   struct First {
@@ -82,20 +82,20 @@ void removeRepeated(std::vector<FoundLog>& files, LoadProgress* progress,
   if (progress != nullptr) progress->bytesInAll = size;
 }
 
-/// What reading a file by itself has given.
+/// The result of reading one file by itself.
 struct FileReading {
   Timeline timeline;
   Diagnostics diagnostics;
   ReadOutcome outcome;
   std::string name;           ///< what messages call it
   std::string_view format;    ///< of the reader
-  bool isOwnProfile = false;  ///< ... that was left out, as there are logs
+  bool isOwnProfile = false;  ///< ... that was left out because there are logs
 };
 
 /// Reads one file, apart from all others.
 class FileLoader {
  public:
-  /// `leaveOutProfiles`: where a folder holds logs, the profiles in it are made of them.
+  /// `leaveOutProfiles`: a folder holds logs, and the profiles in it were made of them.
   FileLoader(const LoadOptions& options, bool leaveOutProfiles)
       : options_(options), leaveOutProfiles_(leaveOutProfiles) {
     if (!options.kindsFile.empty()) kinds_ = KindNames::read(options.kindsFile);
@@ -146,7 +146,7 @@ class FileLoader {
   std::vector<std::unique_ptr<TraceReader>> readers_ = makeTraceReaders();
 };
 
-/// Puts what the files have given together.
+/// Joins the results of all files.
 class RunLoader {
  public:
   RunLoader(const LoadOptions& options, bool hasFoundLogs, Diagnostics& diagnostics,
@@ -158,7 +158,7 @@ class RunLoader {
 
   int nextRank() const { return joiner_.nextRank(); }
 
-  /// A file found by its ending that turned out not to be readable.
+  /// Leaves out a file that was found by its ending and turned out not to be readable.
   void leaveOut(const FoundLog& file, const std::string& why) {
     diagnostics_.add({.file = file.path, .message = "was left out: " + why});
     if (whyFirst_.empty()) whyFirst_ = why;
@@ -184,7 +184,7 @@ class RunLoader {
       if (const auto other = rankThatIsNotOfTheLogs(reading.timeline)) {
         diagnostics_.add({.file = reading.name,
                           .message = "was left out: it has rank " + std::to_string(*other) +
-                                     ", which the run of the logs beside it has not",
+                                     ", which is not in the run of the logs beside it",
                           .advice = "name it to read it all the same"});
         return;
       }
@@ -219,8 +219,8 @@ class RunLoader {
                       .advice = std::move(advice)});
   }
 
-  /// A rank of a trace that is none of the run, of which all logs have been added: as many ranks as
-  /// they say, or where they say nothing, up to the highest that has a log.
+  /// A rank of a trace that is not in the run of the logs, all of which have been added. The run
+  /// has as many ranks as they say. If they say nothing, it has those up to the highest with a log.
   std::optional<int> rankThatIsNotOfTheLogs(const Timeline& trace) const {
     int size = 0;
     int highest = -1;
@@ -235,7 +235,7 @@ class RunLoader {
     return std::nullopt;
   }
 
-  /// One sentence for inputs that held nothing between them.
+  /// One sentence for inputs none of which held an event.
   std::string nothingIn(const std::vector<FoundLog>& files) const {
     std::string text = "no job in " + files.front().path + ": " + whyFirst_;
     if (files.size() > 1) {
@@ -244,9 +244,9 @@ class RunLoader {
     if (!adviceFirst_.empty()) return text + "; " + adviceFirst_;
     return text + (options_.pattern.empty()
                        ? "; give a folder of workerlog.<rank> files, one such file, or a profile "
-                         "that pipe-trace wrote; the log of another program is read with "
+                         "that pipe-trace wrote. The log of another program is read with "
                          "--pattern (docs/inputs.md)"
-                       : "; try the pattern on one of the lines: it has to match a part of it, "
+                       : "; try the pattern on one of the lines. It has to match a part of it, "
                          "with numbers as start and as end or duration");
   }
 
@@ -257,11 +257,12 @@ class RunLoader {
   TimelineJoiner joiner_;
   std::string whyFirst_;
   std::string adviceFirst_;
-  std::vector<Diagnostic> withoutJobs_;  // told if there are others, else the error says it
+  std::vector<Diagnostic>
+      withoutJobs_;  // reported if other inputs hold some, else the error says it
 };
 
-/// How many of the first files are logs whose names give their ranks and which are read sooner by
-/// one thread each than one after the other by all.
+/// Counts the logs at the front whose names give their ranks, and which are read sooner by one
+/// thread each than one after the other by all.
 std::size_t countSmallLogs(std::span<const FoundLog> files) {
   constexpr off_t kSmall = off_t{4} << 20;
   const auto isSmallLog = [](const FoundLog& file) {
@@ -273,7 +274,7 @@ std::size_t countSmallLogs(std::span<const FoundLog> files) {
                                   files.begin());
 }
 
-/// Reads the files, several at once on several threads, and adds them in their order.
+/// Reads the files, several at once on several threads, and adds them in order.
 void loadAll(std::span<const FoundLog> files, const FileLoader& loader, RunLoader& run,
              int threads) {
   std::atomic<std::size_t> next{0};
@@ -324,7 +325,7 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
     next += std::max<std::size_t>(count, 1);
   }
   Timeline timeline = run.take(files);
-  // Everything after this subtracts times from each other.
+  // Later steps subtract times from each other.
   const Timeline::Span span = timeline.span(options.threads);
   if (Nanoseconds length = 0; __builtin_sub_overflow(span.end, span.begin, &length)) {
     throw Error(

@@ -13,13 +13,13 @@
 
 namespace pipetrace {
 
-/// How far loading is, for another thread to look at meanwhile.
+/// The progress of loading, which another thread may read meanwhile.
 struct LoadProgress {
   std::atomic<std::int64_t> bytesRead{0};
   std::atomic<std::int64_t> bytesInAll{0};  ///< of the files to read; 0: not known
 };
 
-/// One input of loadTimeline(), as it turned out.
+/// One input of loadTimeline(), and how it was read.
 struct LoadedFile {
   std::string path;
   std::string_view format;  ///< TraceReader::formatName() of the reader that was chosen
@@ -32,19 +32,19 @@ struct LoadOptions {
   int run = -1;
   /// How many threads may read; 0: one per core. The result does not depend on it.
   int threads = 0;
-  /// A regular expression (LinePattern) for the lines of all inputs, which are logs: it says where
-  /// a line holds what of a job. Empty: formats are chosen by content.
+  /// A regular expression (LinePattern) for the lines of all inputs, which are then logs: it says
+  /// which part of a line is which field of a job. Empty: formats are chosen by content.
   std::string pattern;
-  /// The unit of the times that it finds, in nanoseconds.
+  /// The unit of the times that the pattern finds, in nanoseconds.
   Nanoseconds timeUnit = kNsPerMs;
-  /// File that says which names of other tracers are which kinds (KindNames); empty: none.
+  /// The file that gives names of other programs' jobs their kinds (KindNames); empty: none.
   std::string kindsFile;
-  /// Kept up to date meanwhile, if given; must outlive the call.
+  /// Updated during loading, if given; must outlive the call.
   LoadProgress* progress = nullptr;
 };
 
-/// The one front door for everything that can be read: files, folders (searched as findLogs()
-/// says), "-" for standard input. The format is chosen by content, not by name.
+/// Reads every input of every program: files, folders (searched as findLogs() says), "-" for
+/// standard input. The format is chosen by content, not by name.
 ///
 /// No job counts twice. A file that is named or found several times is read once; of each lane of a
 /// rank the first file counts (TimelineJoiner). Where a folder holds job logs, the profiles in it
@@ -54,7 +54,7 @@ struct LoadOptions {
 /// Throws Error when an input, or a log in a folder, is missing or unreadable, when a folder holds
 /// nothing to read, and when no input has an event. Faults inside a file (cut-off lines, bad
 /// numbers) are added to `diagnostics`, and reading goes on. The timeline is sorted. `files`, if
-/// given, gets an entry for each file that was read, in their order.
+/// given, gets an entry for each file that was read, in order.
 Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions& options,
                       Diagnostics& diagnostics, std::vector<LoadedFile>* files = nullptr);
 

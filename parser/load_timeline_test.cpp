@@ -35,7 +35,7 @@ class LoadTimelineTest : public test::FolderTest {
     diagnostics_ = {};
     return loadTimeline(inputs, options, diagnostics_);
   }
-  std::vector<std::string> told() const {
+  std::vector<std::string> reported() const {
     std::vector<std::string> list;
     for (const Diagnostic& d : diagnostics_.list()) list.push_back(toText(d));
     return list;
@@ -70,10 +70,10 @@ TEST_F(LoadTimelineTest, TimesTooFarApartToSubtractAreAnError) {
   EXPECT_THAT([&] { load({log}); }, ThrowsMessage<Error>(HasSubstr("292 years")));
 }
 
-TEST_F(LoadTimelineTest, AFolderOfLogsIsOneTimeline) {
+TEST_F(LoadTimelineTest, AFolderOfLogsGivesOneTimeline) {
   const Timeline written = test::oneFOneB(4, 8, 2);
   EXPECT_EQ(test::describe(load({writeLogs(written, "logs")})), test::describe(written));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(LoadTimelineTest, TheFormatIsChosenByContent) {
@@ -87,7 +87,7 @@ TEST_F(LoadTimelineTest, TheFormatIsChosenByContent) {
   EXPECT_THAT(load({path("log")}).ranks, ElementsAre(Key(1)));
 }
 
-TEST_F(LoadTimelineTest, SeveralFilesAreOneTimeline) {
+TEST_F(LoadTimelineTest, SeveralFilesGiveOneTimeline) {
   const Timeline written = test::oneFOneB(3, 2, 1);
   writeLogs(written, "logs");
   std::vector<std::string> files;
@@ -97,7 +97,7 @@ TEST_F(LoadTimelineTest, SeveralFilesAreOneTimeline) {
   EXPECT_EQ(test::describe(load(files)), test::describe(written));
 }
 
-TEST_F(LoadTimelineTest, MachinesFoldersAreSearched) {
+TEST_F(LoadTimelineTest, FoldersOfMachinesAreSearched) {
   const std::string job =
       "Profiler Info: Job (0), type = forward, micro_batch_id = 0, job_start_time = 1.000000, "
       "job_end_time = 2.000000\n";
@@ -108,7 +108,7 @@ TEST_F(LoadTimelineTest, MachinesFoldersAreSearched) {
   EXPECT_THAT(load({folder_.string()}).ranks, ElementsAre(Key(0), Key(1), Key(2)));
 }
 
-TEST_F(LoadTimelineTest, ALogComesThroughAPipe) {
+TEST_F(LoadTimelineTest, ALogIsReadThroughAPipe) {
   const Timeline written = test::oneFOneB(1, 4, 1);
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   std::thread writer([&] { std::ofstream(path("pipe")) << test::logOf(written, 0); });
@@ -116,24 +116,24 @@ TEST_F(LoadTimelineTest, ALogComesThroughAPipe) {
   writer.join();
 }
 
-TEST_F(LoadTimelineTest, ALogThatIsStillBeingWrittenIsReadAsFarAsItIs) {
+TEST_F(LoadTimelineTest, ALogThatIsStillBeingWrittenIsReadUpToItsEnd) {
   const std::string log = test::logOf(test::oneFOneB(1, 4, 1), 0);
   std::ofstream out(path("workerlog.0"));
   out << log.substr(0, log.find("job_end_time", log.size() / 2) + 20) << std::flush;
   EXPECT_GT(load({path("workerlog.0")}).eventCount(), 0U);
-  EXPECT_THAT(told(), ElementsAre(HasSubstr("the last line is cut off"),
-                                  HasSubstr("no Profiler End line")));
+  EXPECT_THAT(reported(), ElementsAre(HasSubstr("the last line is cut off"),
+                                      HasSubstr("no Profiler End line")));
 }
 
-TEST_F(LoadTimelineTest, AnEmptyLogAmongOthersIsTold) {
+TEST_F(LoadTimelineTest, AnEmptyLogAmongOthersIsReported) {
   const std::string folder = writeLogs(test::oneFOneB(2, 2, 1), "logs");
   write("logs/workerlog.1", "");
   EXPECT_THAT(load({folder}).ranks, ElementsAre(Key(0)));
-  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("workerlog.1: warning: no job in it"),
-                                        HasSubstr("it is empty"))));
+  EXPECT_THAT(reported(), ElementsAre(AllOf(HasSubstr("workerlog.1: warning: no job in it"),
+                                            HasSubstr("it is empty"))));
 }
 
-TEST_F(LoadTimelineTest, OfLogsWithoutAJobItIsSaidThatARangeOfStepsMayHaveLeftThemOut) {
+TEST_F(LoadTimelineTest, LogsWithoutAJobGiveAHintAtTheRangeOfSteps) {
   const std::string meta = "Profiler Meta: version = 1, rank = 0, clock = tsc\n";
   const std::string end = "Profiler End: written = 0, dropped = 0, errors = 0\n";
   write("none/workerlog.0", meta + end);
@@ -152,7 +152,7 @@ TEST_F(LoadTimelineTest, InputsThatHoldNothingAreAnError) {
       [&] { load({write("other.txt", text + "end\n")}); },
       ThrowsMessage<Error>(HasSubstr("no job in " + path("other.txt") +
                                      ": it holds 120 lines, none with \"Profiler Info:\"")));
-  EXPECT_THAT(told(), IsEmpty());  // the error has said it
+  EXPECT_THAT(reported(), IsEmpty());  // the error has said it
   EXPECT_THAT([&] { load({write("empty", "")}); }, ThrowsMessage<Error>(HasSubstr("it is empty")));
   EXPECT_THAT(
       [&] {
@@ -172,7 +172,7 @@ TEST_F(LoadTimelineTest, MissingAndUnreadableInputsAreAnError) {
   EXPECT_THAT([&] { load({path("empty")}); }, ThrowsMessage<Error>(HasSubstr("workerlog.<rank>")));
 }
 
-TEST_F(LoadTimelineTest, TheRunIsPassedOn) {
+TEST_F(LoadTimelineTest, TheRequestedRunIsRead) {
   const std::string log = test::logOf(test::oneFOneB(1, 1, 1), 0);
   const std::string both = log + test::logOf(test::oneFOneB(1, 2, 1), 0);
   const std::string file = write("workerlog.0", both);
@@ -184,9 +184,9 @@ TEST_F(LoadTimelineTest, TheRunIsPassedOn) {
 TEST_F(LoadTimelineTest, AProfileNotesThatItHoldsOneRun) {
   const std::string profile = writeProfile(test::oneFOneB(2, 2, 1), "a.json");
   load({profile});
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
   load({profile}, {.run = 3});
-  EXPECT_THAT(told(), ElementsAre(HasSubstr("a.json: note: a profile holds one run only")));
+  EXPECT_THAT(reported(), ElementsAre(HasSubstr("a.json: note: a profile holds one run only")));
 }
 
 TEST_F(LoadTimelineTest, EveryFormatHasOneReader) {
@@ -199,7 +199,7 @@ TEST_F(LoadTimelineTest, EveryFormatHasOneReader) {
   EXPECT_EQ(chooseReader(readers, "Profiler Info: Job (0)\n")->formatName(), "job log");
 }
 
-TEST_F(LoadTimelineTest, TheProfilesOfLogsInTheirFolderDoNotCountTwice) {
+TEST_F(LoadTimelineTest, ProfilesInTheFolderOfTheirLogsDoNotCountTwice) {
   const Timeline written = test::oneFOneB(2, 2, 1);
   const std::string folder = writeLogs(written, "logs");
   writeProfile(written, "logs/profile.json");
@@ -210,26 +210,26 @@ TEST_F(LoadTimelineTest, TheProfilesOfLogsInTheirFolderDoNotCountTwice) {
         R"({"traceEvents": [)"
         R"({"name": "F0", "ph": "X", "ts": 1, "dur": 1, "pid": 0}]})");
   EXPECT_EQ(test::describe(load({folder})), test::describe(written));
-  EXPECT_EQ(told().size(), 4U);
-  EXPECT_THAT(told(), Each(AllOf(HasSubstr("note"), HasSubstr("left out"),
-                                 HasSubstr("name it to read it"))));
-  // A profile without its logs is read; of several of one run, the first.
+  EXPECT_EQ(reported().size(), 4U);
+  EXPECT_THAT(reported(), Each(AllOf(HasSubstr("note"), HasSubstr("left out"),
+                                     HasSubstr("name it to read it"))));
+  // A profile without its logs is read; of several profiles of one run, the first counts.
   for (const char* rank : {"logs/workerlog.0", "logs/workerlog.1", "logs/pipeline_profile.json"}) {
     std::filesystem::remove(path(rank));
   }
   EXPECT_EQ(test::describe(load({folder})), test::describe(written));
-  EXPECT_THAT(told(), Contains(AllOf(HasSubstr("profile.sqlite: warning: rank 0 was read from"),
-                                     HasSubstr("profile.json already"))));
+  EXPECT_THAT(reported(), Contains(AllOf(HasSubstr("profile.sqlite: warning: rank 0 was read from"),
+                                         HasSubstr("profile.json already"))));
 }
 
-TEST_F(LoadTimelineTest, TracesOfOthersAreReadBesideLogs) {
+TEST_F(LoadTimelineTest, TracesOfOtherProgramsAreReadBesideLogs) {
   const Timeline written = test::oneFOneB(2, 2, 1);
   const std::string folder = writeLogs(written, "logs");
   write("logs/kernels.json",
         R"({"distributedInfo": {"rank": 1}, "baseTimeNanoseconds": 0, "traceEvents":
             [{"name": "k", "ph": "X", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]})");
   EXPECT_EQ(load({folder}).eventCount(), written.eventCount() + 1);
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(LoadTimelineTest, TracesOfRanksThatTheLogsDoNotKnowAreLeftOut) {
@@ -239,11 +239,11 @@ TEST_F(LoadTimelineTest, TracesOfRanksThatTheLogsDoNotKnowAreLeftOut) {
                                 {"name": "F0", "ph": "X", "ts": 1, "dur": 1, "pid": 2, "tid": 1}])";
   write("logs/other.json", trace);
   EXPECT_EQ(test::describe(load({folder})), test::describe(written));
-  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("other.json: warning: was left out"),
-                                        HasSubstr("it has rank 2"),
-                                        HasSubstr("name it to read it all the same"))));
+  EXPECT_THAT(reported(), ElementsAre(AllOf(HasSubstr("other.json: warning: was left out"),
+                                            HasSubstr("it has rank 2"),
+                                            HasSubstr("name it to read it all the same"))));
   EXPECT_EQ(load({folder, path("logs/other.json")}).ranks.size(), 4U);
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
 TEST_F(LoadTimelineTest, CompressedLogsOfAFolderAreItsLogs) {
@@ -251,14 +251,14 @@ TEST_F(LoadTimelineTest, CompressedLogsOfAFolderAreItsLogs) {
   const std::string folder = writeLogs(written, "logs");
   write("logs/workerlog.1.gz", test::gzipped(contents("logs/workerlog.1")));
   EXPECT_EQ(test::describe(load({folder})), test::describe(written));
-  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("workerlog.1.gz: warning: was left out"),
-                                        HasSubstr("workerlog.1 is there"))));
+  EXPECT_THAT(reported(), ElementsAre(AllOf(HasSubstr("workerlog.1.gz: warning: was left out"),
+                                            HasSubstr("workerlog.1 is there"))));
   std::filesystem::remove(path("logs/workerlog.1"));
   EXPECT_EQ(test::describe(load({folder})), test::describe(written));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(reported(), IsEmpty());
 }
 
-TEST_F(LoadTimelineTest, CsvIsSaidNotToBeReadBack) {
+TEST_F(LoadTimelineTest, ACsvProfileIsAnErrorThatSaysCsvIsNotReadBack) {
   const std::string file =
       writeInto("p.csv", [](OutputFile& out) { writeCsv(test::oneFOneB(1, 1, 1), out); });
   EXPECT_THAT([&] { load({file}); },
@@ -271,11 +271,11 @@ TEST_F(LoadTimelineTest, FoundFilesThatAreNoTracesAreNoted) {
   write("logs/empty.json", "");
   write("logs/rows.sqlite", std::string("SQLite format 3\0 and no more", 28));
   load({folder});
-  EXPECT_THAT(told(), UnorderedElementsAre(
-                          AllOf(HasSubstr("report.json: note: holds no trace")),
-                          AllOf(HasSubstr("empty.json: note: holds no trace")),
-                          AllOf(HasSubstr("rows.sqlite: warning: the database is damaged")),
-                          AllOf(HasSubstr("rows.sqlite: note: holds no trace"))));
+  EXPECT_THAT(reported(), UnorderedElementsAre(
+                              AllOf(HasSubstr("report.json: note: holds no trace")),
+                              AllOf(HasSubstr("empty.json: note: holds no trace")),
+                              AllOf(HasSubstr("rows.sqlite: warning: the database is damaged")),
+                              AllOf(HasSubstr("rows.sqlite: note: holds no trace"))));
   EXPECT_THROW(load({path("logs/report.json")}), Error);
 }
 
@@ -287,7 +287,7 @@ TEST_F(LoadTimelineTest, ASecondLogOfARankIsLeftOutAndBothAreNamed) {
   for (const Track& track : written.tracks) leftOut += track.rank == 1 ? track.events.size() : 0;
   for (const CounterSeries& s : written.counters) leftOut += s.rank == 1 ? s.samples.size() : 0;
   EXPECT_EQ(test::describe(load({path("a"), path("b/workerlog.1")})), test::describe(written));
-  EXPECT_THAT(told(),
+  EXPECT_THAT(reported(),
               ElementsAre(AllOf(
                   HasSubstr("b/workerlog.1: warning: rank 1 was read from"),
                   HasSubstr(path("a/workerlog.1")),
@@ -300,11 +300,11 @@ TEST_F(LoadTimelineTest, OneFileUnderTwoNamesIsReadOnce) {
   const std::string folder = writeLogs(written, "logs");
   std::filesystem::create_symlink(path("logs/workerlog.1"), path("copy"));
   EXPECT_EQ(test::describe(load({folder, path("copy")})), test::describe(written));
-  EXPECT_THAT(told(), ElementsAre(AllOf(HasSubstr("copy: warning: is the same file as"),
-                                        HasSubstr("logs/workerlog.1"))));
+  EXPECT_THAT(reported(), ElementsAre(AllOf(HasSubstr("copy: warning: is the same file as"),
+                                            HasSubstr("logs/workerlog.1"))));
 }
 
-TEST_F(LoadTimelineTest, TracesOfOneRankAtOtherTimesArePutTogether) {
+TEST_F(LoadTimelineTest, TracesOfOneRankAtOtherTimesAreJoined) {
   const std::string first = writeProfile(test::oneFOneB(2, 2, 1), "first.json");
   Timeline later = test::oneFOneB(2, 2, 1);
   for (Track& track : later.tracks) {
@@ -318,7 +318,7 @@ TEST_F(LoadTimelineTest, TracesOfOneRankAtOtherTimesArePutTogether) {
   }
   const std::size_t events = later.eventCount();
   EXPECT_EQ(load({first, writeProfile(later, "second.json")}).eventCount(), 2 * events);
-  EXPECT_THAT(told(), Each(AllOf(HasSubstr("second.json: note"), HasSubstr("put together"))));
+  EXPECT_THAT(reported(), Each(AllOf(HasSubstr("second.json: note"), HasSubstr("put together"))));
 }
 
 TEST_F(LoadTimelineTest, DevicesAndSocketsAreErrors) {

@@ -7,8 +7,9 @@
 
 namespace pipetrace {
 
-/// Makes an argument from a key and its value in a log. It is a number where the number prints as
-/// the value stands there, so that nothing is lost; else, or where it was `quoted`, a text.
+/// Makes an argument of a key and its value in a log. The value becomes a number if that number
+/// prints as the same text, so that nothing is lost. Otherwise, or if it was `quoted`, it is a
+/// text.
 Argument argumentFromLog(std::string_view key, std::string_view value, bool quoted,
                          StringTable& strings);
 

@@ -18,7 +18,7 @@ class ManyLogs : public test::FolderTest {
     writeJobLogs(test::oneFOneB(40, 8, 2), path("logs"));
   }
 
-  /// Everything that comes of reading the folder, or what went wrong.
+  /// The result of reading the folder, as text, or the error.
   std::string read(int threads) const {
     Diagnostics diagnostics;
     std::vector<LoadedFile> files;
@@ -47,16 +47,16 @@ class ManyLogs : public test::FolderTest {
 
 TEST_F(ManyLogs, GiveTheSameRunOnAnyNumberOfThreads) { expectSameOnManyThreads(); }
 
-TEST_F(ManyLogs, GiveTheSameRemarksOnAnyNumberOfThreads) {
+TEST_F(ManyLogs, GiveTheSameDiagnosticsOnAnyNumberOfThreads) {
   write(log(3), "no job here\n");
-  write(log(17), contents(log(18)));  // says that it is of rank 18
+  write(log(17), contents(log(18)));  // names rank 18
   write(log(25), contents(log(25)) + "Profiler Info: Job (1), type = for");
   write(log(33), R"([{"ph":"X","name":"a","pid":5,"tid":1,"ts":1,"dur":2}])");
   expectSameOnManyThreads();
   EXPECT_THAT(read(2), HasSubstr("no job in it"));
 }
 
-TEST_F(ManyLogs, OfSeveralThatCannotBeReadTheFirstIsTold) {
+TEST_F(ManyLogs, TheFirstOfSeveralThatCannotBeReadIsReported) {
   for (const int rank : {9, 12, 30}) write(log(rank), std::string("\x89PNG\r\n\0\0\1", 9));
   expectSameOnManyThreads();
 }

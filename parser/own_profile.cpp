@@ -30,7 +30,7 @@ const std::string& entryOfPerfetto() {
 
 bool isOwnProfile(std::string_view head) {
   constexpr std::string_view kSqliteMagic("SQLite format 3\0", 16);
-  // The tables are in the first page, as they were made.
+  // The first page holds the statements that made the tables.
   if (head.starts_with(kSqliteMagic)) {
     return holds(head, "CREATE TABLE job (") && holds(head, "CREATE TABLE bubble (");
   }

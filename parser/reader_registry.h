@@ -11,7 +11,7 @@ namespace pipetrace {
 /// One reader of each format that this build knows.
 std::vector<std::unique_ptr<TraceReader>> makeTraceReaders();
 
-/// The reader that is surest of `head` (the first of equals), null when none takes it.
+/// The reader that is surest of `head`, the first of equals; null when none accepts it.
 const TraceReader* chooseReader(const std::vector<std::unique_ptr<TraceReader>>& readers,
                                 std::string_view head);
 

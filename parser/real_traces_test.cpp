@@ -9,7 +9,7 @@
 namespace pipetrace {
 namespace {
 
-/// What was counted in the files themselves, by other programs.
+/// The expected numbers were counted in the files themselves, by other programs.
 class RealTracesTest : public testing::Test {
  protected:
   static std::string path(const std::string& name) {
@@ -22,7 +22,7 @@ class RealTracesTest : public testing::Test {
     return loadTimeline(inputs, {.threads = 1}, diagnostics_);
   }
 
-  std::int64_t told(const std::string& message) const {
+  std::int64_t reported(const std::string& message) const {
     std::int64_t count = 0;
     for (const Diagnostic& d : diagnostics_.list()) {
       if (d.message.starts_with(message)) count += d.count;
@@ -61,13 +61,13 @@ INSTANTIATE_TEST_SUITE_P(Files, ArrowsOfRealTraces,
 #define SKIP_WITHOUT(name) \
   if (!std::filesystem::exists(path(name))) GTEST_SKIP() << path(name) << " is not there"
 
-TEST_F(RealTracesTest, OfAKinetoFileEveryEventIsReadOrTold) {
+TEST_F(RealTracesTest, EveryEventOfAKinetoFileIsReadOrReported) {
   SKIP_WITHOUT("kineto_nccl.json.gz");
   const Timeline timeline = load({"kineto_nccl.json.gz"});
   constexpr int kMetadata = 38;
   EXPECT_EQ(timeline.eventCount(), 26'933U);
-  EXPECT_EQ(told("an end of an arrow"), 3862 + 8652 + 543 + 543);
-  EXPECT_EQ(told("an event that is no span of one thread"), 2);
+  EXPECT_EQ(reported("an end of an arrow"), 3862 + 8652 + 543 + 543);
+  EXPECT_EQ(reported("an event that is no span of one thread"), 2);
   EXPECT_EQ(timeline.eventCount() + 13'600 + 2 + kMetadata, 40'573U) << "all elements of the array";
   ASSERT_EQ(timeline.ranks.size(), 1U);
   EXPECT_EQ(timeline.ranks.at(0).worldSize, 2);
@@ -81,14 +81,14 @@ TEST_F(RealTracesTest, OfAKinetoFileEveryEventIsReadOrTold) {
   EXPECT_EQ(kinds[JobKind::kOptimizer], 3);
   EXPECT_EQ(timeline.findTrack(0, "stream 7")->events.size(), 2679U + 114 + 960 + 9);
   EXPECT_EQ(timeline.findTrack(0, "stream 40")->events.size(), 42U);
-  // Where it says that a step and a job of it begin: baseTimeNanoseconds + ts.
+  // The file says that a step and a job of it begin then: baseTimeNanoseconds + ts.
   const Event& forward = timeline.findTrack(0, "compute")->events.at(0);
   EXPECT_EQ(forward.begin, 1'711'964'646'000'000'000 + 4'458'676'417'568'708);
   EXPECT_EQ(forward.duration(), 103'788'081);
   EXPECT_EQ(forward.step, 4);
 }
 
-TEST_F(RealTracesTest, MegatronAppsFilesOfRanksAreWhatItsScriptMadeOfThem) {
+TEST_F(RealTracesTest, MegatronAppsFilesOfRanksMatchTheTraceOfItsScript) {
   SKIP_WITHOUT("megatronapp/app_rank0.json");
   const Timeline raw = load({"megatronapp/app_rank3.json", "megatronapp/app_rank1.json",
                              "megatronapp/app_rank0.json", "megatronapp/app_rank2.json"});
@@ -105,7 +105,7 @@ TEST_F(RealTracesTest, MegatronAppsFilesOfRanksAreWhatItsScriptMadeOfThem) {
     const auto& theirs = aggregated.findTrack(rank, "compute")->events;
     ASSERT_EQ(ours.size(), theirs.size());
     for (std::size_t i = 0; i < ours.size(); ++i) {
-      // Theirs are whole microseconds.
+      // Its times are whole microseconds.
       ASSERT_EQ(ours[i].begin / 1000 * 1000, theirs[i].begin) << "rank " << rank << " job " << i;
       ASSERT_EQ(ours[i].end / 1000 * 1000, theirs[i].end) << "rank " << rank << " job " << i;
       ASSERT_EQ(ours[i].kind, theirs[i].kind);
@@ -120,7 +120,7 @@ TEST_F(RealTracesTest, MegatronAppsFilesOfRanksAreWhatItsScriptMadeOfThem) {
   }
 }
 
-TEST_F(RealTracesTest, TheStragglerStudysJobsAreAllThereOnEightRanks) {
+TEST_F(RealTracesTest, AllJobsOfTheStragglerStudyAreReadOnEightRanks) {
   SKIP_WITHOUT("straggler_study/timeline-ST.json.gz");
   const Timeline timeline = load({"straggler_study/timeline-ST.json.gz"});
   EXPECT_TRUE(diagnostics_.empty());
@@ -155,12 +155,12 @@ TEST_F(RealTracesTest, TheStragglerStudysJobsAreAllThereOnEightRanks) {
   }
 }
 
-TEST_F(RealTracesTest, OfCatapultsFileEveryEventIsReadOrTold) {
+TEST_F(RealTracesTest, EveryEventOfCatapultsFileIsReadOrReported) {
   SKIP_WITHOUT("catapult_flow.json");
   const Timeline timeline = load({"catapult_flow.json"});
   EXPECT_EQ(timeline.eventCount(), 1625U);
-  EXPECT_EQ(told("a `B` event has no `E`"), 3);
-  EXPECT_EQ(told("an end of an arrow"), 886 + 866);
+  EXPECT_EQ(reported("a `B` event has no `E`"), 3);
+  EXPECT_EQ(reported("an end of an arrow"), 886 + 866);
 }
 
 }  // namespace

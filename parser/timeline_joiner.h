@@ -11,15 +11,15 @@
 
 namespace pipetrace {
 
-/// Puts the timelines of several files together to that of their run, so that no job counts twice.
-/// A lane of a rank (a counter of a rank) is taken from the first file that has it. From a later
-/// file it is left out, and reported with the names of both. A trace whose events all lie before or
-/// after those of the other file is added to them, as tracers write a file for each stretch of
-/// time. A second job log of a rank is always another run, or a copy.
+/// Joins the timelines of several files to that of their run, so that no job counts twice. A lane
+/// of a rank (a counter of a rank) is taken from the first file that has it. From a later file it
+/// is left out, and reported with the names of both. A trace whose events all lie before or after
+/// those of the other file is added to them, as tracers write a file for each period. A second job
+/// log of a rank is always another run, or a copy.
 class TimelineJoiner {
  public:
-  /// Adds what `file` has given, unsorted. `isLog`: it is a job log. Returns how many of its events
-  /// were taken.
+  /// Adds the timeline of `file`, unsorted. `isLog`: it is a job log. Returns how many of its
+  /// events were taken.
   std::int64_t add(Timeline part, const std::string& file, bool isLog, Diagnostics& diagnostics);
 
   /// The first rank that no file has taken.

@@ -13,33 +13,33 @@ namespace pipetrace {
 
 class KindNames;
 
-/// Higher ones are taken for nonsense: a rank plus one has to fit an int.
+/// Higher ranks are taken for nonsense: a rank plus one has to fit an int.
 inline constexpr int kHighestRank = 1'000'000'000;
 
 /// How sure a reader is that an input is in its format.
 enum class FormatMatch : std::uint8_t { kNo, kPossible, kLikely, kCertain };
 
-/// What a reader is asked to do besides the bytes.
+/// A request to a reader, besides the bytes.
 struct ReadRequest {
-  std::optional<int> rank;  ///< that the file's name or place gives; formats of one rank use it
+  std::optional<int> rank;  ///< given by the file's name or place; formats of one rank use it
   int nextRank = 0;         ///< the first rank that no input before this one has taken
   int run = -1;             ///< see LoadOptions::run
   int threads = 1;          ///< see LoadOptions::threads
-  bool isPart = false;      ///< of a log that goes on: nothing is said of how it ends
+  bool isPart = false;  ///< the input is a part of a growing log: its missing end is not reported
   const KindNames* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
 };
 
-/// What came of it.
+/// The result of a request.
 struct ReadOutcome {
   std::int64_t events = 0;
   /// Arrows between slices that the input itself holds, as Perfetto counts them; nothing for
   /// formats that have none.
   std::optional<std::int64_t> arrows;
-  std::string whyNone;       ///< with no event: what the input holds instead, and what was expected
+  std::string whyNone;       ///< with no event: the contents of the input, and what was expected
   std::string adviceOnNone;  ///< what to try then; may be empty
 };
 
-/// The seam of the input formats: one derived class per format, known to makeTraceReaders().
+/// The interface of the input formats: one derived class per format, known to makeTraceReaders().
 /// Readers have no state; one object may read many inputs.
 class TraceReader {
  public:
@@ -54,8 +54,8 @@ class TraceReader {
   /// Judges an input by its first bytes (kProbeSize, or all when it is shorter).
   virtual FormatMatch probe(std::string_view head) const = 0;
 
-  /// Adds what `source` holds to `timeline`, unsorted. Throws Error when it cannot be read at all;
-  /// what is wrong inside goes to `diagnostics`.
+  /// Adds the contents of `source` to `timeline`, unsorted. Throws Error when it cannot be read at
+  /// all; faults inside it go to `diagnostics`.
   virtual ReadOutcome read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                            Diagnostics& diagnostics) const = 0;
 

@@ -52,8 +52,8 @@ std::optional<What> whatOf(const ChromeEvent& event) {
 
 using Thread = ChromeProcess::Thread;
 
-/// Where Perfetto takes something up: by time, and at equal times in the order of the trace. Where
-/// there are `X` events, `E` goes first, then `X`, the longest first, then the rest.
+/// When Perfetto processes something: by time, and at equal times in the order of the trace. If
+/// there are `X` events, `E` comes first, then `X`, the longest first, then the rest.
 struct Moment {
   Nanoseconds time = 0;
   std::int64_t key = 0;
@@ -73,7 +73,8 @@ struct Moment {
   }
 };
 
-/// The spans of a thread that Perfetto takes for open. One that is over stays until another begins.
+/// The spans of a thread that Perfetto takes for open. One that has ended stays until another
+/// begins.
 class SpanStack {
  public:
   static constexpr Nanoseconds kOpen = -1;  ///< as the length of a `B`
@@ -155,7 +156,7 @@ std::vector<Happening> happeningsOn(const Thread& thread,
   for (const ChromeArrowEnd* end : ends) {
     list.push_back({.moment = Moment::ofEnd(*end), .end = end});
   }
-  // A span goes before an end that is its own.
+  // A span comes before an end that belongs to it.
   std::stable_sort(list.begin(), list.end(),
                    [](const Happening& a, const Happening& b) { return a.moment < b.moment; });
   return list;

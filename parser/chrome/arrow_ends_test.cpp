@@ -74,7 +74,7 @@ TEST_F(ChromeArrowsTest, AnEndWithoutBindingPointWaitsForTheNextSpan) {
   EXPECT_EQ(arrowsIn(two_ + end("s", 2, 5) + endAtNext(3, 25)), 0);
   EXPECT_EQ(arrowsIn(spans + endAtNext(3, 25)), 1);  // from nowhere
   EXPECT_EQ(arrowsIn(spans + endAtNext(3, 25) + end("t", 3, 35)), 2);
-  // A span that crosses another one is none.
+  // A span that crosses another one does not count.
   const std::string crossing = span(2, 0, 10) + end("s", 2, 1) + endAtNext(2, 3) + span(2, 5, 10);
   EXPECT_EQ(arrowsIn(crossing), 0);
   EXPECT_EQ(arrowsIn(crossing + span(2, 20, 1)), 1);
@@ -88,7 +88,7 @@ TEST_F(ChromeArrowsTest, SpansWithABindIdAreAChain) {
   EXPECT_EQ(arrowsIn(span(2, 40, 10, chained("out")) + span(3, 20, 10, chained("in"))), 0);
 }
 
-TEST_F(ChromeArrowsTest, AtEqualTimesSpansGoFirstAndEdgesKeepTheirOrder) {
+TEST_F(ChromeArrowsTest, AtEqualTimesSpansComeFirstAndEdgesKeepTheirOrder) {
   EXPECT_EQ(arrowsIn(end("f", 3, 20) + two_ + end("s", 2, 5)), 1);
   const auto edges = [](const std::string& atTwenty) {
     return event("B", 2, 0, "") + end("s", 2, 0) + atTwenty + event("E", 3, 30, "") +
@@ -102,7 +102,7 @@ TEST_F(ChromeArrowsTest, AtEqualTimesSpansGoFirstAndEdgesKeepTheirOrder) {
   EXPECT_EQ(arrowsIn(span(9, 0, 1) + closed + span(3, 20, 10) + end("f", 3, 25)), 0);
 }
 
-TEST_F(ChromeArrowsTest, TimesAsFarApartAsCanBeDoNoHarm) {
+TEST_F(ChromeArrowsTest, TimesAsFarApartAsPossibleDoNoHarm) {
   const std::string far = R"({"ph": "E", "name": "a", "pid": 1, "tid": 2, "ts": 9000000000000000})";
   EXPECT_EQ(arrowsIn(R"({"ph": "B", "name": "a", "pid": 1, "tid": 2, "ts": -9000000000000000},)" +
                      end("s", 2, 5) + end("f", 2, 7) + far + "," + span(3, 0, 1)),

@@ -120,7 +120,7 @@ std::int64_t ChromeCollector::finishOurs() {
   return count;
 }
 
-/// Processes in the order of their sort index and pid, with what is in them.
+/// The processes in the order of their sort index and pid, with their contents.
 ForeignTrace ChromeCollector::foreignTrace(const ReadRequest& request) {
   ForeignTrace trace{.timeline = timeline_,
                      .firstRank = request.nextRank,
@@ -147,7 +147,7 @@ ForeignTrace ChromeCollector::foreignTrace(const ReadRequest& request) {
   return trace;
 }
 
-/// Times of the program's own clock, which began at `base`, become times since the epoch.
+/// Shifts times of the program's own clock, which began at `base`, to times since the epoch.
 void ChromeCollector::shiftForeign(ForeignTrace& trace, Nanoseconds base) {
   for (ForeignTrace::Lane& lane : trace.lanes) shiftToEpoch(lane.thread->events, base);
   for (ForeignTrace::Process& process : trace.processes) {
@@ -159,18 +159,18 @@ void ChromeCollector::shiftForeign(ForeignTrace& trace, Nanoseconds base) {
   }
 }
 
-void ChromeCollector::tellArrows() {
+void ChromeCollector::reportArrows() {
   if (trace_.arrowEnds == 0) return;
   diagnostics_.add({.severity = Severity::kNote,
                     .file = trace_.file,
                     .line = trace_.firstArrow,
                     .message = "an end of an arrow between events was left out",
-                    .advice = "arrows are drawn anew, between the jobs of a micro-batch",
+                    .advice = "arrows are drawn again, between the jobs of a micro-batch",
                     .count = trace_.arrowEnds});
 }
 
 /// Old versions of PyTorch wrote times since the epoch, and no base.
-void ChromeCollector::tellLackingBase(const ForeignTrace& trace) {
+void ChromeCollector::reportMissingBase(const ForeignTrace& trace) {
   constexpr Nanoseconds kYear2001 = 1'000'000'000 * kNsPerSecond;
   std::atomic<bool> isOld{false};
   inParallel(trace.threads, trace.lanes.size(), [&](std::size_t lane) {
@@ -185,12 +185,12 @@ void ChromeCollector::tellLackingBase(const ForeignTrace& trace) {
 }
 
 std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
-  tellArrows();
+  reportArrows();
   ForeignTrace trace = foreignTrace(request);
   if (trace_.kineto.base) {
     shiftForeign(trace, *trace_.kineto.base);
   } else if (trace_.kineto.isThere || isKinetoTrace(trace)) {
-    tellLackingBase(trace);
+    reportMissingBase(trace);
   }
   std::set<int> taken;
   for (const auto& [rank, info] : timeline_.ranks) taken.insert(rank);

@@ -18,7 +18,7 @@ class ChromeCollector {
   explicit ChromeCollector(ChromeTrace& trace)
       : trace_(trace), timeline_(trace.timeline), diagnostics_(trace.diagnostics) {}
 
-  /// Adds everything to the timeline, and says how many events that were. Call it once.
+  /// Adds everything to the timeline and returns the number of events. Call it once.
   std::int64_t finish(const ReadRequest& request);
 
  private:
@@ -31,8 +31,8 @@ class ChromeCollector {
   std::int64_t finishForeign(const ReadRequest& request);
   ForeignTrace foreignTrace(const ReadRequest& request);
   void shiftForeign(ForeignTrace& trace, Nanoseconds base);
-  void tellArrows();
-  void tellLackingBase(const ForeignTrace& trace);
+  void reportArrows();
+  void reportMissingBase(const ForeignTrace& trace);
   std::int64_t moveRow(Row& row, int rank, const std::string& lane);
   void complain(const char* message, std::int64_t line, const char* advice = "",
                 std::int64_t count = 1);

@@ -1,7 +1,7 @@
 #include "parser/chrome/elements.h"
 
+#include "parser/chrome/parsed_block.h"
 #include "parser/chrome/plain_event.h"
-#include "parser/chrome/share.h"
 #include "parser/json/json_value_scanner.h"
 
 namespace pipetrace {
@@ -22,17 +22,18 @@ std::size_t lengthOfElement(std::string_view text) {
 }
 
 void addByLibrary(std::string_view element, ChromeEvent& event, const ChromePlace& place,
-                  ChromeShare& share) {
+                  ParsedChromeBlock& parsed) {
   if (parseChromeEvent(element, event)) {
-    share.add(event, place);
+    parsed.add(event, place);
   } else {
-    share.addBroken(place);
+    parsed.addBroken(place);
   }
 }
 
 }  // namespace
 
-std::size_t readChromeElements(std::string_view text, std::int64_t line, ChromeShare& share) {
+std::size_t readChromeElements(std::string_view text, std::int64_t line,
+                               ParsedChromeBlock& parsed) {
   constexpr std::string_view kBetween = " \t\r\n,";
   ChromePlace place(text, line);
   ChromeEvent event;
@@ -42,20 +43,20 @@ std::size_t readChromeElements(std::string_view text, std::int64_t line, ChromeS
     place.moveTo(at);
     std::size_t length = readPlainChromeEvent(rest, event);
     if (length > 0) {
-      share.add(event, place);
+      parsed.add(event, place);
     } else {
       length = lengthOfElement(rest);
       if (length == 0) return at;
-      addByLibrary(rest.substr(0, length), event, place, share);
+      addByLibrary(rest.substr(0, length), event, place, parsed);
     }
     at += length;
   }
   return text.size();
 }
 
-void readChromeElement(std::string_view text, std::int64_t line, ChromeShare& share) {
+void readChromeElement(std::string_view text, std::int64_t line, ParsedChromeBlock& parsed) {
   ChromeEvent event;
-  addByLibrary(text, event, ChromePlace(text, line), share);
+  addByLibrary(text, event, ChromePlace(text, line), parsed);
 }
 
 }  // namespace pipetrace

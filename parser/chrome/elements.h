@@ -7,22 +7,22 @@
 
 namespace pipetrace {
 
-class ChromeShare;
+class ParsedChromeBlock;
 
 /// How the events of a Chrome trace are read.
 enum class ChromeReading : std::uint8_t {
-  kFast,       ///< by hand where they are plain, on several threads
-  kByLibrary,  ///< one by one, all as if none were plain: to compare with
+  kFast,       ///< by hand where events are plain, on several threads
+  kByLibrary,  ///< one by one, all with the library: to compare with
 };
 
-/// Where in a text an element of a Chrome trace begins. Its line is counted when it is asked for,
+/// The place in a text where an element of a Chrome trace begins. Its line is counted on demand,
 /// which is seldom. Elements only move forward, so that each byte is counted once.
 class ChromePlace {
  public:
-  /// `line`: of its first byte.
+  /// `line`: the line of the text's first byte.
   ChromePlace(std::string_view text, std::int64_t line) : text_(text), line_(line) {}
 
-  /// From now on it is this byte of the text, not before the last one.
+  /// Moves the place to this byte of the text, which must not be before the last one.
   void moveTo(std::size_t at) { at_ = at; }
 
   std::int64_t line() const {
@@ -39,13 +39,13 @@ class ChromePlace {
   mutable std::int64_t line_;
 };
 
-/// Adds the elements of an array of Chrome events to `share`, from a text that begins with one of
-/// them, or with what stands between two. Returns how many bytes they are, with what is between and
-/// after them: all, or up to where something else begins, or an element that does not end there.
-/// `line`: that of the start of the text.
-std::size_t readChromeElements(std::string_view text, std::int64_t line, ChromeShare& share);
+/// Adds the elements of an array of Chrome events to `parsed`, from a text that begins with an
+/// element or with the separators between two. Returns the number of bytes of the elements, and of
+/// the separators between and after them. That is the whole text, or the part before something
+/// else, or before an element that does not end in it. `line`: the line of the text's start.
+std::size_t readChromeElements(std::string_view text, std::int64_t line, ParsedChromeBlock& parsed);
 
-/// Adds one element that begins in that line.
-void readChromeElement(std::string_view text, std::int64_t line, ChromeShare& share);
+/// Adds one element, which begins in that line.
+void readChromeElement(std::string_view text, std::int64_t line, ParsedChromeBlock& parsed);
 
 }  // namespace pipetrace

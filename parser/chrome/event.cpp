@@ -13,7 +13,7 @@
 namespace pipetrace {
 namespace {
 
-/// What nlohmann's parser calls for each token of one event.
+/// The handler that nlohmann's parser calls for each token of one event.
 class EventHandler {
  public:
   explicit EventHandler(ChromeEvent& event) : event_(event) {}

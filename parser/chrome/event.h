@@ -21,11 +21,11 @@ struct ChromeArgument {
   Type type = Type::kInteger;
   std::int64_t integer = 0;
   double real = 0;
-  std::string_view text;  ///< also what is nested deeper, as compact JSON
+  std::string_view text;  ///< also a nested value, as compact JSON
 };
 
-/// The fields of a Chrome trace event that we look at. Texts are those of the JSON that it was read
-/// from, which must outlive them, or `own` ones.
+/// The fields of a Chrome trace event that the reader uses. Texts are parts of the JSON, which must
+/// outlive them, or are in `own`.
 struct ChromeEvent {
   ChromeEvent() = default;
   ChromeEvent(ChromeEvent&&) = default;
@@ -41,17 +41,17 @@ struct ChromeEvent {
   bool badTime = false;  ///< ts or dur was there but is no time that fits
   ChromeArrowFields arrow;
   std::vector<ChromeArgument> arguments;  ///< in the order of the file
-  std::deque<std::string> own;            ///< texts that the JSON spells otherwise
+  std::deque<std::string> own;            ///< texts that are not in the JSON as they are
 
   const ChromeArgument* find(std::string_view key) const;
-  /// As if nothing had been read; the memory is kept.
+  /// Empties the event; the memory is kept.
   void clear();
-  /// A text that lives as long as the event.
+  /// Stores a text for as long as the event lives.
   std::string_view keep(std::string text);
 };
 
-/// Reads the JSON of one event into `event` (whose old contents are dropped). False when it is no
-/// JSON object. Bytes that are no UTF-8 are replaced. Numbers of ts and dur are taken as digits.
+/// Reads the JSON of one event into `event`, whose old contents are dropped. False when it is no
+/// JSON object. Bytes that are no UTF-8 are replaced. `ts` and `dur` are read digit by digit.
 bool parseChromeEvent(std::string_view json, ChromeEvent& event);
 
 }  // namespace pipetrace

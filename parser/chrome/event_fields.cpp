@@ -48,7 +48,7 @@ bool takeField(const ChromeArgument& argument, Event& event) {
   return key == cf::kOwnName;
 }
 
-/// The key behind `prefix` and a position; nothing when the key is not written so.
+/// The key after `prefix` and a position; nothing when the key has another form.
 std::optional<std::string_view> escapedKey(std::string_view key, std::string_view prefix) {
   if (!key.starts_with(prefix)) return std::nullopt;
   key.remove_prefix(prefix.size());

@@ -5,9 +5,9 @@
 
 namespace pipetrace {
 
-/// The event that a Chrome event with a name, a category and arguments describes: the inverse of
-/// what ChromeEventText makes of it, times apart. `kind` is what its category says. Strings and
-/// arguments go into `timeline`.
+/// Makes an event from the name, category and arguments of a Chrome event: the inverse of
+/// ChromeEventText, times apart. `kind` is the kind that the category names. Strings and arguments
+/// go into `timeline`.
 Event eventFromChrome(const ChromeEvent& source, JobKind kind, Timeline& timeline);
 
 }  // namespace pipetrace

@@ -28,7 +28,7 @@ TEST(ChromeEventTest, FieldsAreTakenInAnyOrder) {
   EXPECT_EQ(e.find("none"), nullptr);
 }
 
-TEST(ChromeEventTest, TimesAreDigitsAndNoDoubles) {
+TEST(ChromeEventTest, TimesAreReadAsDigitsAndNotAsDoubles) {
   // As a double this would be 1697793307213760.987 or so.
   EXPECT_EQ(parsed(R"({"ts":1697793307213760.986})").ts, 1697793307213760986);
   EXPECT_EQ(parsed(R"({"ts":"12.5"})").ts, 12'500);
@@ -68,7 +68,7 @@ TEST(ChromeEventTest, OldContentsAreDropped) {
   EXPECT_TRUE(event.arguments.empty());
 }
 
-TEST(ChromeEventTest, WhatIsNoObjectIsRefused) {
+TEST(ChromeEventTest, JsonThatIsNoObjectIsRefused) {
   ChromeEvent event;
   for (const char* json : {"", "1", "[]", "{", "{\"a\":}", "{\"a\":1,}", "null", "\"x\""}) {
     EXPECT_FALSE(parseChromeEvent(json, event)) << json;

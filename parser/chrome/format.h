@@ -2,8 +2,8 @@
 
 #include <string_view>
 
-/// The words of our Chrome JSON (docs/profile-format.md) that its writer and its reader share, and
-/// no other format has.
+/// The words of the Chrome JSON of our profiles (docs/profile-format.md) that its writer and its
+/// reader share, and no other format has.
 namespace pipetrace::chrome_format {
 
 inline constexpr std::string_view kTraceEvents = "traceEvents";

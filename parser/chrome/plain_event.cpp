@@ -12,11 +12,11 @@
 namespace pipetrace {
 namespace {
 
-/// A number as it stands there.
+/// A number as it is written.
 struct PlainNumber {
   std::string_view digits;
   std::int64_t whole = 0;        ///< without its sign
-  std::int64_t thousandths = 0;  ///< what is below is cut off
+  std::int64_t thousandths = 0;  ///< smaller parts are cut off
   bool isNegative = false;
   bool isReal = false;
 
@@ -31,7 +31,7 @@ struct Value {
   PlainNumber number;
 };
 
-/// Takes an event apart from its start. Each function is false where it finds something else.
+/// Takes an event apart from its start. Each function returns false where it finds something else.
 class EventScanner {
  public:
   explicit EventScanner(std::string_view text)
@@ -39,7 +39,7 @@ class EventScanner {
 
   const char* at() const { return at_; }
 
-  /// The byte, and blanks after it.
+  /// Takes this byte, and blanks after it.
   bool byte(char c) {
     if (at_ == end_ || *at_ != c) return false;
     ++at_;
@@ -47,7 +47,7 @@ class EventScanner {
     return true;
   }
 
-  /// The same, but nothing after it.
+  /// The same, without blanks after it.
   bool lastByte(char c) { return at_ != end_ && *at_++ == c; }
 
   bool key(std::string_view& text) { return this->text(text) && byte(':'); }
@@ -90,7 +90,7 @@ class EventScanner {
     return isAscii || isUtf8(text);
   }
 
-  /// Stops at a quote, and perhaps before, but never behind what is no plain byte of a text.
+  /// Stops at a quote, and perhaps before it, but never after a byte that is not plain.
   void skipPlainBytes() {
 #ifdef __SSE2__
     constexpr int kWidth = 16;
@@ -99,7 +99,7 @@ class EventScanner {
     const __m128i blank = _mm_set1_epi8(' ');
     for (; end_ - at_ >= kWidth; at_ += kWidth) {
       const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at_));
-      // Bytes of other scripts are negative here, and so below a blank, too.
+      // Bytes of other scripts are negative here, and so less than a blank, too.
       const __m128i special =
           _mm_or_si128(_mm_or_si128(_mm_cmpeq_epi8(bytes, quote), _mm_cmpeq_epi8(bytes, backslash)),
                        _mm_cmplt_epi8(bytes, blank));
@@ -120,7 +120,7 @@ class EventScanner {
     return true;
   }
 
-  /// As JSON has them, without an exponent and with at most 18 digits before the dot.
+  /// A number as in JSON, without an exponent and with at most 18 digits before the dot.
   bool number(PlainNumber& number) {
     const char* const from = at_;
     number = {};
@@ -156,7 +156,7 @@ class EventScanner {
   const char* end_;
 };
 
-/// Nothing for what is no number, and for times that need a closer look.
+/// Nothing for a value that is no number, and for times that need the library.
 std::optional<Nanoseconds> timeFrom(const Value& value) {
   constexpr std::int64_t kFarthest = 9'000'000'000'000'000;  // microseconds that surely fit
   if (value.kind != ValueKind::kNumber || value.number.whole > kFarthest) return std::nullopt;
@@ -185,7 +185,7 @@ bool setTime(std::optional<Nanoseconds>& time, const Value& value) {
   return time.has_value();
 }
 
-/// With the length known, comparing is one instruction.
+/// As the length is known, comparing is one instruction.
 template <std::size_t size>
 bool is(std::string_view key, const char (&name)[size]) {
   return key.size() == size - 1 && std::memcmp(key.data(), name, size - 1) == 0;

@@ -7,10 +7,11 @@
 
 namespace pipetrace {
 
-/// Reads by hand the event that `text` begins with, if it is plain, as nearly all are: one object
-/// of texts without escapes, of numbers without exponents and of words, with one object of the same
-/// under "args". Returns its length; 0, with `event` of no use, for any other, and where the text
-/// ends before it. Whatever it reads, parseChromeEvent() reads the same.
+/// Reads by hand the event that `text` begins with, if it is plain, as nearly all events are. A
+/// plain event is one object of texts without escapes, numbers without exponents and words, with
+/// one such object under "args". Returns its length. Returns 0, and leaves `event` unusable, for
+/// any other event, and where the text ends before the event. From each text that it reads,
+/// parseChromeEvent() reads the same.
 std::size_t readPlainChromeEvent(std::string_view text, ChromeEvent& event);
 
 }  // namespace pipetrace

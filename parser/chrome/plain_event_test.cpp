@@ -17,7 +17,7 @@ std::string describe(const ChromeId& id) {
   return id.isText ? "'" + id.text + "'" : std::to_string(id.number);
 }
 
-/// All that an event says, one thing a line.
+/// All fields of an event, one per line.
 std::string describe(const ChromeEvent& event) {
   std::string text = std::string(event.phase) + "\n" + std::string(event.name) + "\n" +
                      std::string(event.category) + "\n" + describe(event.pid) + " " +
@@ -45,7 +45,7 @@ std::string describe(const ChromeEvent& event) {
   return text;
 }
 
-/// True when it was read by hand; it must then be what the library reads.
+/// True when it was read by hand; the library must then read the same.
 bool isPlain(const std::string& json) {
   ChromeEvent byHand;
   const std::size_t length = readPlainChromeEvent(json, byHand);
@@ -71,7 +71,7 @@ const std::vector<std::string> kPlain = {
     R"({"ph":"s","id":7,"id":"","args":{"id":3,"bp":"e"},"ts":1})",
 };
 
-/// Good events, and some that are none, that need another look than by hand.
+/// Texts that need the library: good events, and some that are no events.
 const std::vector<std::string> kNotPlain = {
     R"({"name":"an \"escape\""})",
     R"({"ts":1e3})",
@@ -106,7 +106,7 @@ TEST(PlainChromeEventTest, PlainEventsAreReadAsTheLibraryReadsThem) {
   for (const std::string& json : kPlain) EXPECT_TRUE(isPlain(json)) << json;
 }
 
-TEST(PlainChromeEventTest, WhatNeedsAnotherLookIsLeftToTheLibrary) {
+TEST(PlainChromeEventTest, EventsThatAreNotPlainAreLeftToTheLibrary) {
   for (const std::string& json : kNotPlain) EXPECT_FALSE(isPlain(json)) << json;
 }
 
@@ -116,7 +116,7 @@ TEST(PlainChromeEventTest, AnEventEndsWithItsBracket) {
   EXPECT_EQ(event.ts, 1000);
 }
 
-TEST(PlainChromeEventTest, AnEventThatIsNotAllThereIsNotRead) {
+TEST(PlainChromeEventTest, AnEventThatTheTextCutsOffIsNotRead) {
   ChromeEvent event;
   for (const std::string& json : kPlain) {
     for (std::size_t length = 0; length < json.size(); ++length) {
@@ -125,7 +125,7 @@ TEST(PlainChromeEventTest, AnEventThatIsNotAllThereIsNotRead) {
   }
 }
 
-TEST(PlainChromeEventTest, WhateverIsReadByHandTheLibraryReadsAlike) {
+TEST(PlainChromeEventTest, ReadingByHandAndByTheLibraryAgree) {
   std::mt19937 random(11);
   const std::string letters = "{}[]\":,.-+eE019 \n\\tnx\x80\xe5\x89\x8d";
   int plain = 0;
@@ -146,7 +146,7 @@ TEST(PlainChromeEventTest, WhateverIsReadByHandTheLibraryReadsAlike) {
   EXPECT_GT(plain, 20'000);
 }
 
-/// What comes of a trace, and what is said about it.
+/// The timeline of a trace, and the diagnostics about it.
 std::string read(const std::string& json, ChromeReading reading) {
   Timeline timeline;
   Diagnostics diagnostics;

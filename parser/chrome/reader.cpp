@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "parser/chrome/arrow_ends.h"
+#include "parser/chrome/blocks.h"
 #include "parser/chrome/collector.h"
 #include "parser/chrome/elements.h"
 #include "parser/chrome/format.h"
-#include "parser/chrome/share.h"
-#include "parser/chrome/stretches.h"
+#include "parser/chrome/parsed_block.h"
 #include "parser/chrome/trace.h"
 #include "parser/json/json_splitter.h"
 #include "trace/threads/turns.h"
@@ -27,42 +27,42 @@ void note(Diagnostics& diagnostics, const ByteSource& source, std::int64_t line,
   diagnostics.add({.file = source.name(), .line = line, .message = message, .advice = advice});
 }
 
-/// Below this a file is read sooner than a thread is started.
+/// Reading a smaller file takes less time than starting a thread.
 constexpr std::size_t kWorthThreads = std::size_t{4} << 20;
 
-int threadsFor(ByteSource& source, const ReadRequest& request, std::size_t stretch) {
+int threadsFor(ByteSource& source, const ReadRequest& request, std::size_t blockSize) {
   const auto size = source.plainSize();
-  const bool isSmall = size && *size < std::min(kWorthThreads, 16 * stretch);
+  const bool isSmall = size && *size < std::min(kWorthThreads, 16 * blockSize);
   return isSmall ? 1 : threadCount(request.threads);
 }
 
-void readPiece(const JsonSplitter::Piece& piece, ChromeShare& share) {
+void readPiece(const JsonSplitter::Piece& piece, ParsedChromeBlock& parsed) {
   switch (piece.kind) {
-    case JsonSplitter::Kind::kField: return share.addField(piece.key, piece.text);
-    case JsonSplitter::Kind::kBroken: return share.addBroken(ChromePlace({}, piece.line));
-    case JsonSplitter::Kind::kEvent: return readChromeElement(piece.text, piece.line, share);
+    case JsonSplitter::Kind::kField: return parsed.addField(piece.key, piece.text);
+    case JsonSplitter::Kind::kBroken: return parsed.addBroken(ChromePlace({}, piece.line));
+    case JsonSplitter::Kind::kEvent: return readChromeElement(piece.text, piece.line, parsed);
   }
 }
 
-/// What one of the threads does that read a trace. `size`: of the input, 0 if that is not known.
-void readStretches(ChromeStretches& stretches, Turns& turns, double size, ChromeTrace& trace) {
-  ChromeShare share(trace.file);
-  ChromeStretches::Stretch stretch;
-  const auto use = [&](const JsonSplitter::Piece& piece) { readPiece(piece, share); };
-  while (stretches.next(stretch, use)) {
-    const std::size_t read = readChromeElements(stretch.text, stretch.line, share);
-    if (!turns.await(stretch.number)) return;
-    if (stretches.settle(stretch, read)) {
-      trace.read = size > 0 ? static_cast<double>(stretch.end) / size : 0;
-      share.moveTo(trace);
+/// The work of each thread that reads a trace. `size`: of the input; 0: not known.
+void readBlocks(ChromeBlocks& blocks, Turns& turns, double size, ChromeTrace& trace) {
+  ParsedChromeBlock parsed(trace.file);
+  ChromeBlocks::Block block;
+  const auto use = [&](const JsonSplitter::Piece& piece) { readPiece(piece, parsed); };
+  while (blocks.next(block, use)) {
+    const std::size_t read = readChromeElements(block.text, block.line, parsed);
+    if (!turns.await(block.number)) return;
+    if (blocks.settle(block, read)) {
+      trace.read = size > 0 ? static_cast<double>(block.end) / size : 0;
+      parsed.moveTo(trace);
     } else {
-      share.forget();
+      parsed.forget();
     }
     turns.finish();
   }
 }
 
-/// Of the fields of a trace besides its events.
+/// Whether a field of the trace, besides its events, is used.
 bool isWantedField(std::string_view key) {
   return key == chrome_format::kOtherData || KinetoInfo::isField(key);
 }
@@ -98,12 +98,12 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
   JsonSplitter splitter(source, {.array = chrome_format::kTraceEvents, .isWanted = isWantedField});
   ChromeTrace trace{.timeline = timeline, .diagnostics = diagnostics, .file = source.name()};
   const auto size = static_cast<double>(source.plainSize().value_or(0));
-  ChromeStretches stretches(splitter, reading_ == ChromeReading::kFast ? stretch_ : 0);
-  Turns::run(threadsFor(source, request, stretch_), [&](Turns& turns) {
+  ChromeBlocks blocks(splitter, reading_ == ChromeReading::kFast ? blockSize_ : 0);
+  Turns::run(threadsFor(source, request, blockSize_), [&](Turns& turns) {
     try {
-      readStretches(stretches, turns, size, trace);
+      readBlocks(blocks, turns, size, trace);
     } catch (...) {
-      stretches.giveUp();
+      blocks.giveUp();
       throw;
     }
   });

@@ -8,13 +8,13 @@ namespace pipetrace {
 /// Reads Chrome Trace Event JSON, as an object or an array, gzipped or not. A profile that
 /// writeChromeJson() wrote becomes the timeline that it was given, to the nanosecond. Any other
 /// trace is read generically: complete events and pairs of begin and end, a rank per process, a
-/// lane per thread, counters; what has no length is left out.
+/// lane per thread, and counters. Events without a length are left out.
 class ChromeJsonReader final : public TraceReader {
  public:
-  /// `stretch`: a thread reads about so many bytes at a time.
+  /// `blockSize`: a thread reads about this number of bytes at a time.
   explicit ChromeJsonReader(ChromeReading reading = ChromeReading::kFast,
-                            std::size_t stretch = kUsualStretch)
-      : reading_(reading), stretch_(stretch) {}
+                            std::size_t blockSize = kUsualBlock)
+      : reading_(reading), blockSize_(blockSize) {}
 
   std::string_view formatName() const override { return "Chrome JSON"; }
   FormatMatch probe(std::string_view head) const override;
@@ -22,10 +22,10 @@ class ChromeJsonReader final : public TraceReader {
                    Diagnostics& diagnostics) const override;
 
  private:
-  static constexpr std::size_t kUsualStretch = std::size_t{1} << 18;
+  static constexpr std::size_t kUsualBlock = std::size_t{1} << 18;
 
   ChromeReading reading_;
-  std::size_t stretch_;
+  std::size_t blockSize_;
 };
 
 }  // namespace pipetrace

@@ -34,14 +34,14 @@ class ChromeJsonReaderTest : public test::FolderTest {
   }
 };
 
-TEST_F(ChromeJsonReaderTest, OurProfileBecomesTheTimelineThatItWas) {
+TEST_F(ChromeJsonReaderTest, ReadingAProfileBackGivesItsTimeline) {
   const Timeline timeline = test::oneFOneB(4, 8, 3);
   const Result r = read(written(timeline));
   EXPECT_EQ(test::describe(r.timeline), test::describe(timeline));
   EXPECT_THAT(r.diagnostics, IsEmpty());
 }
 
-TEST_F(ChromeJsonReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
+TEST_F(ChromeJsonReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const Timeline timeline = test::randomTimeline(seed);
     const Result r = read(written(timeline));
@@ -51,7 +51,7 @@ TEST_F(ChromeJsonReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
   }
 }
 
-TEST_F(ChromeJsonReaderTest, WritingWhatWasReadGivesTheSameBytes) {
+TEST_F(ChromeJsonReaderTest, WritingAReadProfileGivesTheSameBytes) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const std::string first = written(test::randomTimeline(seed));
     EXPECT_EQ(written(read(first).timeline), first) << "seed " << seed;
@@ -85,7 +85,7 @@ TEST_F(ChromeJsonReaderTest, GzippedProfilesAreRead) {
             test::describe(timeline));
 }
 
-TEST_F(ChromeJsonReaderTest, ABadEventCostsThatEvent) {
+TEST_F(ChromeJsonReaderTest, OnlyTheBadEventIsLost) {
   std::string json = written(test::oneFOneB(1, 4, 1));
   const std::size_t whole = read(json).timeline.eventCount();
   const std::size_t at = json.find("\"dur\":");
@@ -95,7 +95,7 @@ TEST_F(ChromeJsonReaderTest, ABadEventCostsThatEvent) {
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("an event is no valid JSON")));
 }
 
-TEST_F(ChromeJsonReaderTest, ACutOffProfileGivesItsEventsAndSaysSo) {
+TEST_F(ChromeJsonReaderTest, ACutOffProfileGivesItsEventsAndIsReported) {
   const std::string json = written(test::oneFOneB(2, 4, 1));
   const std::size_t whole = read(json).timeline.eventCount();
   std::size_t most = 0;
@@ -108,7 +108,7 @@ TEST_F(ChromeJsonReaderTest, ACutOffProfileGivesItsEventsAndSaysSo) {
   EXPECT_EQ(most, whole);
 }
 
-TEST_F(ChromeJsonReaderTest, MetadataAfterTheEventsIsAsGood) {
+TEST_F(ChromeJsonReaderTest, MetadataMayFollowTheEvents) {
   const Timeline timeline = test::oneFOneB(2, 2, 1);
   const std::string json = written(timeline);
   const std::size_t from = json.find("\"otherData\"");
@@ -168,7 +168,7 @@ TEST(ForeignChromeJsonTest, BeginsAndEndsArePairedAndTheirArgumentsPutTogether) 
   EXPECT_THAT(r.diagnostics, IsEmpty());
 }
 
-TEST(ForeignChromeJsonTest, BeginsAndEndsWithoutPartnerAreTold) {
+TEST(ForeignChromeJsonTest, BeginsAndEndsWithoutPartnerAreReported) {
   const Result r = read(R"([
 {"ph":"E","pid":1,"tid":1,"ts":1},
 {"ph":"B","name":"open","pid":1,"tid":1,"ts":2},
@@ -189,7 +189,7 @@ TEST(ForeignChromeJsonTest, CountersBecomeSeries) {
   EXPECT_THAT(names, ElementsAre("loss", "memory.free", "memory.used"));
 }
 
-TEST(ForeignChromeJsonTest, EventsWithoutTimeOrLengthAreTold) {
+TEST(ForeignChromeJsonTest, EventsWithoutTimeOrLengthAreReported) {
   const Result r = read(R"([
 {"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},
 {"ph":"X","name":"no time","pid":1,"tid":1,"dur":1},

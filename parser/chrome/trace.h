@@ -16,9 +16,9 @@
 
 namespace pipetrace {
 
-/// What the pieces of one Chrome trace have given so far, by process and thread.
+/// Everything that was read of one Chrome trace so far, by process and thread.
 struct ChromeTrace {
-  Timeline& timeline;  ///< whose strings and arguments the events use
+  Timeline& timeline;  ///< holds the strings and arguments of the events
   Diagnostics& diagnostics;
   const std::string& file;  ///< names the input in diagnostics
   std::map<ChromeId, ChromeProcess> processes;
@@ -28,10 +28,10 @@ struct ChromeTrace {
   std::int64_t arrowEnds = 0;        ///< `s`, `t`, `f`
   std::int64_t arrows = 0;           ///< `t`, `f`
   std::int64_t firstArrow = 0;       ///< its line
-  std::vector<ChromeArrowEnd> ends;  ///< of arrows, in their order; none of a trace of ours
-  double read = 0;                   ///< this part of the input, about; 0: not known
+  std::vector<ChromeArrowEnd> ends;  ///< of arrows, in their order; none for a trace of ours
+  double read = 0;                   ///< about which part of the input has been read; 0: not known
 
-  /// In a profile of ours in array form each process says what is known of its rank.
+  /// Adds the metadata of one rank: in array form, each process of a profile of ours has its own.
   void addMetadataOfRank(std::string_view json);
 };
 

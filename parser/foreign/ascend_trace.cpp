@@ -17,7 +17,7 @@ bool isOthers(const ForeignTrace::Process& process) {
   return std::find(kNames.begin(), kNames.end(), process.contents->name) != kNames.end();
 }
 
-/// A stretch of time of a training step, as its name says: ProfilerStep#7.
+/// The span of a training step, as its name says: ProfilerStep#7.
 struct StepSpan {
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
@@ -41,7 +41,7 @@ std::vector<StepSpan> stepsOn(const ForeignTrace& trace, std::size_t process) {
   return steps;
 }
 
-/// Only the host's events: when a device does its part says nothing of the step.
+/// Gives steps to the host's events only: the time of an event on a device does not show its step.
 void giveSteps(ForeignTrace& trace, std::size_t process) {
   const std::vector<StepSpan> steps = stepsOn(trace, process);
   if (steps.empty()) return;

@@ -5,10 +5,10 @@
 namespace pipetrace {
 
 /// Whether it is a trace_view.json of Ascend's profilers (torch_npu, MindSpore, msprof): one of its
-/// processes is called "Ascend Hardware", or two as others of that program.
+/// processes is called "Ascend Hardware", or two have other names of that program.
 bool isAscendTrace(const ForeignTrace& trace);
 
-/// Such a file is of one rank: processes and threads are lanes of it.
+/// Such a file holds one rank: its processes and threads become lanes of that rank.
 void placeAscendTrace(ForeignTrace& trace);
 
 }  // namespace pipetrace

@@ -20,7 +20,7 @@ struct ChromeId {
 
   auto operator<=>(const ChromeId&) const = default;
 
-  /// A text that is a number, as some programs write them, is that number.
+  /// Sets a text. A text that is a number, as some programs write them, becomes that number.
   void setText(std::string_view from);
 };
 

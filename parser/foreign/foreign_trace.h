@@ -9,8 +9,8 @@
 
 namespace pipetrace {
 
-/// Another program's Chrome trace, read and about to be given its place in a timeline: who knows
-/// the program says which rank and lane each thread is.
+/// Another program's Chrome trace after reading. The code that knows the program then gives each
+/// thread its rank and lane.
 struct ForeignTrace {
   struct Process {
     const ChromeId* pid = nullptr;
@@ -26,9 +26,9 @@ struct ForeignTrace {
     std::string name;
   };
 
-  Timeline& timeline;                      ///< whose strings and arguments the events use
+  Timeline& timeline;                      ///< holds the strings and arguments of the events
   int firstRank = 0;                       ///< the first that no other file has taken
-  int threads = 1;                         ///< how many may look at it at once; 0: one per core
+  int threads = 1;                         ///< how many may work on it at once; 0: one per core
   std::vector<Process> processes;          ///< those with an event or a sample, in their order
   std::vector<Lane> lanes;                 ///< their threads with an event, in the same order
   std::deque<ChromeProcess::Thread> made;  ///< lanes that are no thread in the file

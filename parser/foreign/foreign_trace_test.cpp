@@ -28,18 +28,18 @@ std::string_view nameOf(const Result& r, const Event& event) {
   return r.timeline.strings[event.name];
 }
 
-TEST(KnownTracesTest, AKinetoFileWithoutItsBaseIsToldNotToHaveTimesOfTheEpoch) {
-  const auto told = [](const std::string& head, const std::string& time) {
+TEST(KnownTracesTest, AKinetoFileWithoutItsBaseIsReportedToLackTimesOfTheEpoch) {
+  const auto reported = [](const std::string& head, const std::string& time) {
     const Result r = read(head + R"("traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm",)" +
                           R"("pid":9,"tid":1,"dur":3,"ts":)" + time + "},");
     EXPECT_EQ(r.outcome.events, 1);
     return r.diagnostics;
   };
   const auto lacks = Contains(HasSubstr("lacks baseTimeNanoseconds"));
-  EXPECT_THAT(told("{", "22"), lacks);
-  EXPECT_THAT(told(R"({"distributedInfo": {"rank": 3},)", "22"), lacks);
-  EXPECT_THAT(told("{", "1700000000000000.5"), Not(lacks));  // as PyTorch wrote it before
-  EXPECT_THAT(told(R"({"baseTimeNanoseconds": 1700000000000000000,)", "22"), Not(lacks));
+  EXPECT_THAT(reported("{", "22"), lacks);
+  EXPECT_THAT(reported(R"({"distributedInfo": {"rank": 3},)", "22"), lacks);
+  EXPECT_THAT(reported("{", "1700000000000000.5"), Not(lacks));  // as PyTorch wrote it before
+  EXPECT_THAT(reported(R"({"baseTimeNanoseconds": 1700000000000000000,)", "22"), Not(lacks));
 }
 
 TEST(KnownTracesTest, AKinetoFileIsTheRankThatItNames) {
@@ -75,7 +75,7 @@ TEST(KnownTracesTest, AKinetoFileIsTheRankThatItNames) {
   EXPECT_EQ(jobs[1].kind, JobKind::kBackward);
   EXPECT_EQ(jobs[1].microBatch, 2);
   EXPECT_EQ(jobs[2].kind, JobKind::kOptimizer);
-  EXPECT_EQ(jobs[2].step, kNotGiven) << "it is behind the only step";
+  EXPECT_EQ(jobs[2].step, kNotGiven) << "it is after the only step";
 
   for (const Event& e : r.events(3, "thread 1")) EXPECT_EQ(e.kind, JobKind::kOther) << nameOf(r, e);
   const auto& stream = r.events(3, "stream 7");
@@ -87,7 +87,7 @@ TEST(KnownTracesTest, AKinetoFileIsTheRankThatItNames) {
   EXPECT_EQ(stream[3].kind, JobKind::kCopy);
 }
 
-TEST(KnownTracesTest, SeveralDevicesOfAKinetoFileAreToldApart) {
+TEST(KnownTracesTest, SeveralDevicesOfAKinetoFileHaveLanesOfTheirOwn) {
   const Result r = read(R"j([
 {"ph":"M","name":"process_labels","pid":0,"args":{"labels":"GPU 0"}},
 {"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 1"}},
@@ -119,13 +119,13 @@ TEST(KnownTracesTest, MegatronAppsProcessesAreRanksAndPositionsStages) {
   EXPECT_EQ(r.timeline.ranks.at(0).numChunks, 2);
 }
 
-TEST(KnownTracesTest, StagesThatAreNoPositionsStayWhatTheyAre) {
+TEST(KnownTracesTest, StagesThatAreNoPositionsStayAsTheyAre) {
   const Result r = read(R"j([
 {"ph":"X","name":"forward","pid":1,"tid":1,"ts":1,"dur":1,"args":{"step":0,"stage":5,"chunk":1}}])j");
   EXPECT_EQ(r.events(0, "compute").at(0).stage, 5);
 }
 
-TEST(KnownTracesTest, NumbersAtTheEdgeOfTheirFieldsDoNoHarm) {
+TEST(KnownTracesTest, NumbersAtTheLimitsOfTheirFieldsDoNoHarm) {
   for (const char* number : {"2147483647", "2147483648", "32767", "32768", "9223372036854775807"}) {
     const std::string n = number;
     read(R"j([{"ph":"X","name":"forward","pid":1,"tid":1,"ts":1,"dur":1,"args":{"iteration":)j" +
@@ -206,7 +206,7 @@ TEST(KnownTracesTest, AscendsProcessesAreLanesOfOneRankAndItsTextsNumbers) {
   EXPECT_THAT(r.timeline.ranks, SizeIs(1));
 }
 
-/// The shape of what torch_npu writes: its operators have Kineto's category.
+/// The shape of torch_npu's output: its operators have Kineto's category.
 TEST(KnownTracesTest, AscendsTraceOfPyTorchIsNotKinetosAndItsHostEventsHaveSteps) {
   const Result r = read(R"j([
 {"ph":"M","name":"process_name","pid":7,"tid":0,"args":{"name":"Python"}},
@@ -224,7 +224,7 @@ TEST(KnownTracesTest, AscendsTraceOfPyTorchIsNotKinetosAndItsHostEventsHaveSteps
   ASSERT_THAT(host, SizeIs(3));
   EXPECT_EQ(host[1].kind, JobKind::kForward);
   EXPECT_EQ(host[1].step, 7);
-  EXPECT_EQ(host[2].step, kNotGiven);  // behind the step
+  EXPECT_EQ(host[2].step, kNotGiven);  // after the step
   const auto& device = r.events(0, "Ascend Hardware: Stream 2");
   ASSERT_THAT(device, SizeIs(1));
   EXPECT_EQ(device[0].begin, 1'697'793'307'213'720'125);
@@ -233,7 +233,7 @@ TEST(KnownTracesTest, AscendsTraceOfPyTorchIsNotKinetosAndItsHostEventsHaveSteps
   EXPECT_THAT(r.timeline.ranks, SizeIs(1));
 }
 
-TEST(KnownTracesTest, WhatTheUserSaysOfNamesGoesBeforeWhatWeKnow) {
+TEST(KnownTracesTest, KindsOfTheUserTakePrecedenceOverKnownNames) {
   const KindNames kinds = KindNames::parse(
       R"j({"kinds":{"forward":"recompute","blk_(?P<micro_batch_id>[0-9]+)":"forward","net":"all_reduce"}})j",
       "k.json");

@@ -30,7 +30,7 @@ std::optional<int> numberIn(const nlohmann::json& object, const char* key, int a
   return number;
 }
 
-/// The categories that make a difference.
+/// The categories that are treated differently.
 enum class Category : std::uint8_t { kHost, kAnnotation, kKernel, kCopy, kDeviceAnnotation };
 
 struct Word {
@@ -51,7 +51,7 @@ std::string_view withoutBlanks(std::string_view text) {
   return text;
 }
 
-/// A stretch of time, and a number of the operators in it, that belong to a training step.
+/// The span of a training step, and the step's number.
 struct StepSpan {
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
@@ -148,7 +148,7 @@ class KinetoPlacer {
     return time < span.end ? span.step : kNotGiven;
   }
 
-  /// The number that ties what a device did to the operator that launched it.
+  /// The number that ties an event on a device to the operator that launched it.
   std::optional<std::int64_t> externalId(const Event& event) const {
     for (const Argument& argument : timeline_.argumentsOf(event)) {
       if (argument.key == externalId_ && argument.type == ArgumentType::kInteger) {
@@ -158,7 +158,7 @@ class KinetoPlacer {
     return std::nullopt;
   }
 
-  /// Whether the annotation is a job; if so the event gets what its name says.
+  /// Whether the annotation is a job; if so, the event gets the kind and numbers in its name.
   bool describeAnnotation(Event& event) {
     if (names_.describeAsAsked(event)) return isComputeLane(event.kind);
     const JobName& name = names_.known(event.name);
@@ -168,11 +168,11 @@ class KinetoPlacer {
     return isComputeLane(name.kind);
   }
 
-  /// The findings of one thread about a lane. The names are looked at afterwards, by one
-  /// thread: those that matter are few.
+  /// The findings of one thread about a lane. One thread looks at the names afterwards, since only
+  /// few matter.
   struct LaneReading {
     std::vector<std::pair<std::int64_t, std::int32_t>> steps;
-    std::vector<std::size_t> named;  // events whose names may tell something
+    std::vector<std::size_t> named;  // events whose names may say something
   };
 
   void readHostLanes(std::span<ForeignTrace::Lane* const> lanes) {

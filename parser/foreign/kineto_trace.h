@@ -17,23 +17,23 @@ struct KinetoInfo {
   std::optional<int> worldSize;
   std::optional<Nanoseconds> base;  ///< since the Unix epoch; what its times count from
 
-  /// The keys that it knows, of fields of the file.
+  /// Whether the key is that of a field of the file that is read here.
   static bool isField(std::string_view key);
 
-  /// Takes over what the JSON of such a field says, if it makes sense.
+  /// Reads the JSON of such a field, if it makes sense.
   void readField(std::string_view key, std::string_view json);
 };
 
 /// Whether events have categories that PyTorch's profiler (Kineto) gives.
 bool isKinetoTrace(const ForeignTrace& trace);
 
-/// Such a file is of one rank: the one that it names, else the next free one. Threads and streams
-/// are lanes of it.
+/// Such a file holds one rank: the one that it names, else the next free one. Threads and streams
+/// become lanes of that rank.
 ///
-/// Jobs are the outermost annotations of a thread (`record_function`) whose names tell a job's
-/// kind; they move to the compute lane. On the device they are not looked for: an annotation there
-/// covers only what its own thread launched, and autograd launches from another. Kernels of NCCL
-/// are collectives, other kernels kernels, copies copies; what the host does is of no kind unless
+/// Jobs are the outermost annotations of a thread (`record_function`) whose names say a job's kind;
+/// they move to the compute lane. Annotations on a device do not become jobs: they cover only the
+/// launches of their own thread, and autograd launches from another. Kernels of NCCL become
+/// collectives, other kernels kernels, and copies copies. Events of the host have no kind unless
 /// the user asked for one. Events get their step from `ProfilerStep#7`, those on a device through
 /// the operator that launched them ("External id").
 void placeKinetoTrace(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names);

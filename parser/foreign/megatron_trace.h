@@ -5,10 +5,10 @@
 namespace pipetrace {
 
 /// Whether it is the trace that MegatronApp's script makes of the files of all ranks: processes are
-/// numbers, and jobs say where in the pipeline they ran (`pp_rank`).
+/// numbers, and jobs name their position in the pipeline (`pp_rank`).
 bool isMegatronTrace(const ForeignTrace& trace);
 
-/// Processes are ranks, with their numbers.
+/// Makes each process the rank with its number.
 void placeMegatronTrace(ForeignTrace& trace);
 
 }  // namespace pipetrace

@@ -6,7 +6,7 @@
 namespace pipetrace {
 namespace {
 
-/// More are taken for nonsense; times the chunks they have to fit an int.
+/// Higher positions are taken for nonsense: times the chunks they have to fit an int.
 constexpr std::int64_t kMostPositions = 32'768;
 
 constexpr std::int32_t kMostMicroBatches = 1'000'000'000;

@@ -36,7 +36,7 @@ bool holdsOnlyJobs(const ForeignTrace::Lane& lane) {
                      [](const Event& event) { return isCompute(event.kind); });
 }
 
-/// Calls the only lane of a rank that is made of jobs the compute lane.
+/// Names the only lane of a rank that consists of jobs the compute lane.
 void nameComputeLanes(ForeignTrace& trace) {
   std::map<int, std::vector<ForeignTrace::Lane*>> candidates;
   std::set<int> settled;
@@ -49,8 +49,8 @@ void nameComputeLanes(ForeignTrace& trace) {
   }
 }
 
-/// Two threads of one rank that have the same name are two lanes.
-void tellApart(ForeignTrace& trace) {
+/// Gives two threads of one rank that have the same name different lanes.
+void giveUniqueLanes(ForeignTrace& trace) {
   std::set<std::pair<int, std::string>> names;
   for (ForeignTrace::Lane& lane : trace.lanes) {
     if (!names.insert({lane.rank, lane.name}).second) {
@@ -64,11 +64,11 @@ void tellApart(ForeignTrace& trace) {
 
 void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindNames* asked) {
   ForeignNames names(asked, trace.timeline);
-  // Ascend's profiler for PyTorch calls its operators by the categories that Kineto has, too.
+  // Ascend's profiler for PyTorch gives its operators Kineto's categories, too.
   const bool isAscend = isAscendTrace(trace);
   if (!isAscend && (kineto.isThere || isKinetoTrace(trace))) {
     placeKinetoTrace(trace, kineto, names);
-    return tellApart(trace);
+    return giveUniqueLanes(trace);
   }
   for (ForeignTrace::Lane& lane : trace.lanes) {
     for (Event& event : lane.thread->events) names.describe(event);
@@ -84,7 +84,7 @@ void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const Kind
     placeByProcess(trace);
     nameComputeLanes(trace);
   }
-  tellApart(trace);
+  giveUniqueLanes(trace);
 }
 
 }  // namespace pipetrace

@@ -6,11 +6,11 @@
 
 namespace pipetrace {
 
-/// Finds out by its content which program wrote a trace, gives each lane and process of it a rank
+/// Finds out by its content which program wrote a trace. Gives each lane and process of it a rank
 /// and a name, and its events their kinds and numbers. `asked` may be null.
 ///
-/// Of a program that we do not know, processes are ranks in their order, and threads are lanes; the
-/// only thread of a rank that holds compute jobs, and nothing but such, is the compute lane.
+/// In a trace of an unknown program, processes are ranks in their order, and threads are lanes. The
+/// only thread of a rank that holds compute jobs, and nothing else, is the compute lane.
 void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindNames* asked);
 
 }  // namespace pipetrace

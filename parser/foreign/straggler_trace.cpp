@@ -13,18 +13,18 @@ namespace pipetrace {
 namespace {
 
 constexpr std::int64_t kLanesOfRank = 5;
-/// More are taken for nonsense; times the chunks they have to fit an int.
+/// Higher positions are taken for nonsense: times the chunks they have to fit an int.
 constexpr int kMostPositions = 32'768;
 constexpr std::int32_t kMostMicroBatches = 1'000'000'000;
 
-/// What the name of a lane says.
+/// The place that the name of a lane gives.
 struct Place {
   int stage = 0;
   int tensor = 0;
   std::string_view lane;
 };
 
-/// The number behind `word` at the start of the text, both taken off.
+/// The number after `word` at the start of the text; both are removed.
 std::optional<int> takeNumber(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return std::nullopt;
   text.remove_prefix(word.size());
@@ -67,7 +67,8 @@ class StragglerPlacer {
     return {trace_.lanes[lane].process, places_[lane].stage, places_[lane].tensor};
   }
 
-  /// By the tids, if those are numbered as expected, else in the order of stages and processes.
+  /// Numbers the ranks by the tids, if those are as expected, else in the order of stages and
+  /// processes.
   void giveRanks() {
     bool isNumbered = true;
     std::map<std::int64_t, std::set<Group>> byTid;
@@ -89,7 +90,8 @@ class StragglerPlacer {
     }
   }
 
-  /// A file may hold one tensor-parallel rank of several; then nobody knows how many the run had.
+  /// A file may hold one tensor-parallel rank of several; the number of ranks in the run is then
+  /// unknown.
   bool hasEveryRank() const { return static_cast<std::size_t>(highestRank_) + 1 == ranks_.size(); }
 
   void describe(std::size_t index) {

@@ -19,7 +19,7 @@ namespace {
 
 class FuzzSeedsTest : public test::FolderTest {};
 
-/// `bytes` with some of them changed, cut out or doubled.
+/// `bytes` with some of them changed, removed or doubled.
 std::string mutated(std::string bytes, std::mt19937& random) {
   const std::size_t changes = 1 + random() % 8;
   for (std::size_t i = 0; i < changes && !bytes.empty(); ++i) {
@@ -52,7 +52,7 @@ const std::map<std::string, Replay> kReplays = {
     {"sqlite", {fuzz::readAsSqlite, 40}},
 };
 
-TEST_F(FuzzSeedsTest, SeedsAndDamagedOnesBreakNoReader) {
+TEST_F(FuzzSeedsTest, SeedsAndDamagedCopiesBreakNoReader) {
   std::mt19937 random(21);
   const auto seeds = fuzz::makeSeeds(folder_.string());
   for (const auto& [target, inputs] : seeds) {
@@ -65,7 +65,7 @@ TEST_F(FuzzSeedsTest, SeedsAndDamagedOnesBreakNoReader) {
   EXPECT_EQ(seeds.size(), kReplays.size());
 }
 
-TEST_F(FuzzSeedsTest, SeedsOfRingFilesHoldAllThatTheyShould) {
+TEST_F(FuzzSeedsTest, SeedsOfRingFilesHoldAllTheirParts) {
   Timeline timeline;
   Diagnostics diagnostics;
   ByteSource source("ring", fuzz::ringOf(fuzz::sampleRingImage()));
@@ -90,7 +90,7 @@ TEST_F(FuzzSeedsTest, CountsOfRingFilesStopAtTheLargestNumber) {
   EXPECT_EQ(timeline.ranks.at(1).dropped, std::numeric_limits<std::int64_t>::max());
 }
 
-TEST_F(FuzzSeedsTest, AnchorsBeforeTheClockBeganAreLeftOut) {
+TEST_F(FuzzSeedsTest, AnchorsBeforeTheStartOfTheClockAreLeftOut) {
   std::string ring = fuzz::ringOf(fuzz::sampleRingImage());
   const auto read = [&ring] {
     Timeline timeline;

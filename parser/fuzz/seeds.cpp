@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint32_t kRandomTimelines = 12;
 
-/// What `write` puts into a file.
+/// The bytes that `write` puts into a file.
 template <typename Write>
 std::string written(const fs::path& file, Write write) {
   {
@@ -36,7 +36,7 @@ std::string written(const fs::path& file, Write write) {
 
 std::vector<std::string> jobLogs() {
   return {test::logOf(test::oneFOneB(2, 2, 1), 0),
-          // PaddlePaddle's lines, with what is around them.
+          // PaddlePaddle's lines, with other output around them.
           "Schedule Profiler start at step 7 and end at step 9.\r\n"
           "I1020 09:15:07.265326 22317 standalone_executor.cc:217] Profiler Info: Job (3), type = "
           "forward, micro_batch_id = 2, job_start_time = 1697793307213.760986, job_end_time = "
@@ -148,7 +148,7 @@ std::vector<std::string> kindLists() {
 "b(?P<step>\\d)(?P<chunk>\\d)": "backward_b"}})x"};
 }
 
-/// What the programs that we know write.
+/// Examples of the output of each known program.
 std::vector<std::string> knownChromeTraces() {
   return {
       R"([{"ph":"M","name":"thread_name","pid":1,"tid":5,"args":{"name":"PP rank 0, TP rank 0, compute"}},

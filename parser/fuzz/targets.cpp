@@ -77,7 +77,7 @@ void readAndCheck(const TraceReader& reader, const std::string& bytes) {
   writeNowhere(timeline);
 }
 
-/// What comes of the bytes and what is said about them.
+/// The timeline that the bytes give, and the diagnostics about them.
 std::string resultOf(const TraceReader& reader, const std::string& bytes, int threads = 1) {
   Timeline timeline;
   Diagnostics diagnostics;
@@ -89,7 +89,7 @@ std::string resultOf(const TraceReader& reader, const std::string& bytes, int th
   return text;
 }
 
-/// Everything that is in `source`, by reads and peeks of the given sizes in turn.
+/// Everything in `source`, by reads and peeks of the given sizes in turn.
 std::string allOf(ByteSource& source, std::size_t readSize, std::size_t peekSize) {
   std::string bytes;
   std::string room(readSize, '\0');
@@ -177,11 +177,11 @@ void readAsChromeJson(const std::string& bytes) {
   const std::string result = resultOf(ChromeJsonReader(ChromeReading::kByLibrary), bytes);
   require(resultOf(ChromeJsonReader(ChromeReading::kFast), bytes) == result,
           "traces are read alike by hand and by the library");
-  // Threads take time to start; without them the same stretches are read one after the other.
-  const std::size_t stretch = 16 + bytes.size() % 240;
+  // Threads take time to start; without them the same blocks are read one after the other.
+  const std::size_t blockSize = 16 + bytes.size() % 240;
   const int threads = bytes.size() % 8 == 0 ? 2 : 1;
-  require(resultOf(ChromeJsonReader(ChromeReading::kFast, stretch), bytes, threads) == result,
-          "traces are read alike in stretches");
+  require(resultOf(ChromeJsonReader(ChromeReading::kFast, blockSize), bytes, threads) == result,
+          "traces are read alike in blocks");
 }
 
 void readAsPerfetto(const std::string& bytes) { readAndCheck(PerfettoReader(), bytes); }
@@ -207,7 +207,7 @@ void readAsPatternLog(const std::string& bytes) {
     const LinePattern pattern(bytes.substr(0, end), kNsPerUs);
     readAndCheck(PatternLogReader(pattern), bytes.substr(std::min(end + 1, bytes.size())));
   } catch (const Error&) {
-    // It is no expression that can be meant.
+    // The text is no usable expression.
   }
 }
 
@@ -220,7 +220,7 @@ void readAsKinds(const std::string& bytes) {
               "numbers in names are not below 0");
     }
   } catch (const Error&) {
-    // Its message says what is wrong with it.
+    // The error's message says what is wrong with the file.
   }
 }
 

@@ -3,22 +3,21 @@
 #include <cstdint>
 #include <string>
 
-/// What the fuzzers do with their bytes, and the unit tests with a few seeds. Each aborts when
-/// something does not hold that must hold for any input.
+/// The checks that the fuzzers do with their bytes, and the unit tests with a few seeds. Each
+/// aborts when a condition fails that must hold for any input.
 namespace pipetrace::fuzz {
 
-/// Reads the bytes as a job log, by hand and by pattern, and writes what came of it.
+/// Reads the bytes as a job log, by hand and by pattern, and writes the result.
 void readAsJobLog(const std::string& bytes);
 
-/// Reads the bytes as Chrome JSON, by hand and by the library, and writes what came of it.
+/// Reads the bytes as Chrome JSON, by hand and by the library, and writes the result.
 void readAsChromeJson(const std::string& bytes);
 
-/// Reads the bytes, plain, compressed or as what is left of compressed ones, in pieces of all
-/// sizes.
+/// Reads the bytes in pieces of all sizes: plain, compressed, and as the rest of compressed data.
 void readAsBytes(const std::string& bytes);
 
-/// Reads the bytes as a ring file, and the file that they are the image of (ring_image.h), and
-/// writes what came of both.
+/// Reads the bytes as a ring file, and the file of which they are the image (ring_image.h), and
+/// writes both results.
 void readAsRingFile(const std::string& bytes);
 
 /// The same for Perfetto's protobuf, SQLite databases and the PipelineLogger's JSON.
@@ -26,10 +25,10 @@ void readAsPerfetto(const std::string& bytes);
 void readAsSqlite(const std::string& bytes);
 void readAsPipelineLogger(const std::string& bytes);
 
-/// Reads the bytes as what MegatronApp writes on a rank, and puts its iterations where they belong.
+/// Reads the bytes as a file of MegatronApp for one rank, and aligns its iterations.
 void readAsMegatron(const std::string& bytes);
 
-/// Takes the first line for --pattern, and reads the others by it.
+/// Uses the first line as --pattern, and reads the others by it.
 void readAsPatternLog(const std::string& bytes);
 
 /// Reads the bytes as the file of --kinds, and looks up names in it.

@@ -25,14 +25,14 @@ TEST(DamagedJobLogTest, TruncatedLastLineIsIgnored) {
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("log:2: warning: the last line is cut off")));
 }
 
-TEST(DamagedJobLogTest, ALogWithMetaAndWithoutEndWasCutOff) {
+TEST(DamagedJobLogTest, ALogWithMetaAndWithoutEndIsReportedAsCutOff) {
   const LogResult r = readLog("Profiler Meta: rank = 0\n" + jobLine(1, 2));
   EXPECT_THAT(r.compute(), SizeIs(1));
   EXPECT_FALSE(r.timeline.ranks.at(0).hasEnd);
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("no Profiler End line")));
 }
 
-TEST(DamagedJobLogTest, WhatWentWrongWhileRecordingIsTold) {
+TEST(DamagedJobLogTest, ProblemsWhileRecordingAreReported) {
   const LogResult r =
       readLog(jobLine(1, 2) + "Profiler End: written = 1, dropped = 12, errors = 3\n");
   EXPECT_THAT(r.diagnostics,
@@ -42,7 +42,7 @@ TEST(DamagedJobLogTest, WhatWentWrongWhileRecordingIsTold) {
                                 HasSubstr("begin on a stream"), HasSubstr("disk full"))));
 }
 
-TEST(DamagedJobLogTest, ErrorsWhileRecordingAreToldByTheirCauses) {
+TEST(DamagedJobLogTest, ErrorsWhileRecordingAreReportedByTheirCauses) {
   const LogResult r = readLog(jobLine(1, 2) +
                               "Profiler End: written = 1, errors = 5, misuses = 3, failed_writes = "
                               "2\n");
@@ -55,7 +55,7 @@ TEST(DamagedJobLogTest, ErrorsWhileRecordingAreToldByTheirCauses) {
                                 HasSubstr("was the disk full"))));
 }
 
-TEST(DamagedJobLogTest, LinesThatTheEndCountsAndThatAreNotThereAreTold) {
+TEST(DamagedJobLogTest, LinesThatTheEndCountsAndThatAreMissingAreReported) {
   const std::string sample = "Profiler Counter: name = loss, time = 1.000000, value = nan\n";
   const std::string send =
       "Profiler Stream: type = copy, start_time = 1.000000, end_time = "
@@ -65,23 +65,23 @@ TEST(DamagedJobLogTest, LinesThatTheEndCountsAndThatAreNotThereAreTold) {
       "= 2.000000, stream = nccl, communicator = 1f\n";
   const std::string kernel =
       "Profiler Kernel: name = gemm, start_time = 1.000000, end_time = 2.000000\n";
-  const auto told = [&](const std::string& lines, int written) {
+  const auto reported = [&](const std::string& lines, int written) {
     return readLog("Profiler Meta: rank = 0\n" + lines +
                    "Profiler End: written = " + std::to_string(written) + "\n")
         .diagnostics;
   };
   const std::string whole = jobLine(1, 2) + jobLine(2, 3) + sample + send;
-  EXPECT_THAT(told(whole, 4), IsEmpty());
-  EXPECT_THAT(told(whole, 7), ElementsAre(HasSubstr("counts as written (3 times)")));
-  // Others have written these, and did not count.
-  EXPECT_THAT(told(whole + ofNccl + kernel, 4), IsEmpty());
-  EXPECT_THAT(told(jobLine(1, 2) + ofNccl + kernel, 3),
+  EXPECT_THAT(reported(whole, 4), IsEmpty());
+  EXPECT_THAT(reported(whole, 7), ElementsAre(HasSubstr("counts as written (3 times)")));
+  // These lines were written by others, and the recorder did not count them.
+  EXPECT_THAT(reported(whole + ofNccl + kernel, 4), IsEmpty());
+  EXPECT_THAT(reported(jobLine(1, 2) + ofNccl + kernel, 3),
               ElementsAre(HasSubstr("counts as written (2 times)")));
-  // What is there and cannot be read is told as that.
-  EXPECT_THAT(told(jobLine(1, 2) + jobLine(5, 2), 2), ElementsAre(HasSubstr("ends before")));
+  // Lines that are there and cannot be read are reported as such.
+  EXPECT_THAT(reported(jobLine(1, 2) + jobLine(5, 2), 2), ElementsAre(HasSubstr("ends before")));
 }
 
-TEST(DamagedJobLogTest, BadLinesCostThemselvesAndAreCountedAtTheFirst) {
+TEST(DamagedJobLogTest, BadLinesAreLeftOutAndCountedAtTheFirst) {
   using namespace std::string_literals;
   struct Case {
     std::string bad;
@@ -113,7 +113,7 @@ TEST(DamagedJobLogTest, BadLinesCostThemselvesAndAreCountedAtTheFirst) {
   }
 }
 
-TEST(DamagedJobLogTest, BadPartsOfALineCostThemselves) {
+TEST(DamagedJobLogTest, BadPartsOfALineAreLeftOutAlone) {
   using namespace std::string_literals;
   struct Case {
     std::string line;
@@ -139,14 +139,14 @@ TEST(DamagedJobLogTest, BytesThatAreNoUtf8AreReplaced) {
   EXPECT_EQ(r.argument(r.compute().at(0), "tag"), "'a\ufffd'");
 }
 
-TEST(DamagedJobLogTest, ANewerFormatIsReadAndTold) {
+TEST(DamagedJobLogTest, ANewerFormatIsReadAndReported) {
   const LogResult r = readLog("Profiler Meta: version = 99, rank = 0\n" + jobLine(1, 2) +
                               "Profiler End: written = 1\n");
   EXPECT_THAT(r.compute(), SizeIs(1));
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("newer format")));
 }
 
-TEST(DamagedJobLogTest, NothingFoundSaysWhatWasThere) {
+TEST(DamagedJobLogTest, AnInputWithoutJobsIsDescribed) {
   EXPECT_EQ(readLog("").outcome.whyNone, "it is empty");
   EXPECT_EQ(readLog("hello\n").outcome.whyNone, "it holds 1 line, none with \"Profiler Info:\"");
   EXPECT_EQ(readLog("a\nb\nc\n").outcome.whyNone, "it holds 3 lines, none with \"Profiler Info:\"");
@@ -157,7 +157,7 @@ TEST(DamagedJobLogTest, NothingFoundSaysWhatWasThere) {
             "its only line with \"Profiler Info:\" is cut off");
 }
 
-/// The jobs of a timeline, one text each.
+/// The jobs of a timeline, one text per job.
 std::multiset<std::string> jobsOf(const Timeline& timeline) {
   std::multiset<std::string> jobs;
   std::string text = test::describe(timeline);
@@ -172,7 +172,7 @@ std::multiset<std::string> jobsOf(const Timeline& timeline) {
   return jobs;
 }
 
-TEST(DamagedJobLogTest, CutAtAnyByteTheLogGivesOnlyJobsOfTheWholeLog) {
+TEST(DamagedJobLogTest, ALogCutAtAnyByteGivesOnlyJobsOfTheWholeLog) {
   const std::string log = test::logOf(test::oneFOneB(2, 3, 1), 0);
   const auto whole = jobsOf(readLog(log).timeline);
   std::size_t most = 0;

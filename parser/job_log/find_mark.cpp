@@ -17,7 +17,7 @@ constexpr std::string_view kMark = log_format::kMark;
 
 #ifdef PIPETRACE_HAS_AVX2
 
-/// 32 bytes at a time: where the first and the fourth letter of the mark stand, and line ends.
+/// Looks at 32 bytes at a time: for the first and the fourth letter of the mark, and for line ends.
 __attribute__((target("avx2,bmi,bmi2,popcnt"))) FoundMark findMarkByVectors(std::string_view text) {
   constexpr int kSecondLetter = 3;  // 'f': rarer than its neighbours
   constexpr int kWidth = 32;

@@ -5,16 +5,16 @@
 
 namespace pipetrace {
 
-/// Where a line of ours may be.
+/// The place where a line of ours may be.
 struct FoundMark {
   const char* at = nullptr;   ///< the first log_format::kMark; the end where there is none
-  std::int64_t lineEnds = 0;  ///< so many '\n' stand before it
+  std::int64_t lineEnds = 0;  ///< how many '\n' are before it
 };
 
 /// Looks for the mark that every line of ours holds.
 FoundMark findMark(std::string_view text);
 
-/// The same without the machine's wide registers: what findMark() falls back on.
+/// The same without vector instructions; findMark() falls back on it.
 FoundMark findMarkByBytes(std::string_view text);
 
 }  // namespace pipetrace

@@ -25,7 +25,7 @@ TEST(FindMarkTest, LineEndsBeforeTheMarkAreCounted) {
   EXPECT_EQ(findMark("a\nProfile\nb\n").lineEnds, 3);
 }
 
-TEST(FindMarkTest, AMarkThatTheEndCutsIsNone) {
+TEST(FindMarkTest, AMarkCutOffByTheEndIsNotFound) {
   for (std::size_t before = 0; before < 70; ++before) {
     const std::string text = std::string(before, '.') + "Profiler";
     EXPECT_EQ(findMark(text).at, text.data() + text.size());

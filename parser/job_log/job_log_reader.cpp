@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "parser/job_log/log_runs.h"
+#include "parser/job_log/rank_parts.h"
 #include "parser/line_blocks.h"
 #include "parser/ring/log_rings.h"
 #include "parser/ring/ring_file_reader.h"
@@ -13,7 +13,7 @@
 namespace pipetrace {
 namespace {
 
-/// Below this a file is read sooner than threads are started.
+/// Reading a smaller file takes less time than starting threads.
 constexpr std::size_t kWorthThreads = std::size_t{4} << 20;
 
 int threadsFor(ByteSource& source, const ReadRequest& request) {
@@ -21,22 +21,22 @@ int threadsFor(ByteSource& source, const ReadRequest& request) {
   return size && *size < kWorthThreads ? 1 : threadCount(request.threads);
 }
 
-void readInto(LogRuns& runs, LineBlocks& blocks, int threads, LogReading reading) {
+void readInto(RankParts& parts, LineBlocks& blocks, int threads, LogReading reading) {
   Turns::run(threads, [&](Turns& turns) {
     LogBlockParser parser(reading);
     StringRemap remap;
     for (LineBlocks::Block block; blocks.next(block);) {
-      LogShare& share = parser.parse(block);
+      ParsedLogBlock& parsed = parser.parse(block);
       if (!turns.await(block.number)) return;
-      runs.add(share, parser.strings(), remap, block.upTo);
+      parts.add(parsed, parser.strings(), remap, block.upTo);
       turns.finish();
     }
   });
 }
 
-/// Where the last line that has an end has it, at `from` or behind; `size` if the line after it is
-/// too long to be one of a log.
-std::size_t behindLastLine(const ByteSource& source, std::size_t from, std::size_t size) {
+/// The position after the last line end, at `from` or later; `size` if the line after it is too
+/// long for a log.
+std::size_t afterLastLine(const ByteSource& source, std::size_t from, std::size_t size) {
   constexpr std::size_t kPart = 4096;
   std::string part;
   for (std::size_t to = size; to > from;) {
@@ -50,23 +50,23 @@ std::size_t behindLastLine(const ByteSource& source, std::size_t from, std::size
   return from;
 }
 
-/// A log in a plain file, and the ring files of runs that were not closed: both of one moment, also
-/// while their program goes on recording.
-void readWithRings(LogRuns& runs, ByteSource& source, LogRings& rings, int threads,
+/// Reads a log in a plain file, and the ring files of runs that were not closed. Both are of one
+/// moment, even while their program goes on recording.
+void readWithRings(RankParts& parts, ByteSource& source, LogRings& rings, int threads,
                    LogReading reading) {
   std::size_t from = 0;
   std::size_t size = 0;
   const auto readOn = [&](int wanted) {
     size = source.plainSize().value_or(from);
-    const std::size_t to = behindLastLine(source, from, std::max(size, from));
+    const std::size_t to = afterLastLine(source, from, std::max(size, from));
     if (to > from) {
       LineBlocks blocks(source, from, to);
-      readInto(runs, blocks, wanted, reading);
+      readInto(parts, blocks, wanted, reading);
     }
     from = to;
   };
   readOn(threads);
-  for (const std::string& name : runs.openRings()) rings.take(name);
+  for (const std::string& name : parts.openRings()) rings.take(name);
   if (!rings.empty()) {
     do {
       readOn(1);
@@ -74,32 +74,33 @@ void readWithRings(LogRuns& runs, ByteSource& source, LogRings& rings, int threa
   }
   if (size <= from) return;
   LineBlocks cutOff(source, from, size);
-  readInto(runs, cutOff, 1, reading);
+  readInto(parts, cutOff, 1, reading);
 }
 
-bool wasClosedWithoutJob(const LogRuns& runs, const LogRun& run) {
-  return runs.jobLineCount() == 0 && run.hasMeta && run.info.hasEnd;
+bool wasClosedWithoutJob(const RankParts& parts, const RankPart& part) {
+  return parts.jobLineCount() == 0 && part.hasMeta && part.info.hasEnd;
 }
 
-std::string whyNone(const LogRuns& runs, const LogRun& run) {
-  if (runs.lineCount() == 0) return "it is empty";
+std::string whyNone(const RankParts& parts, const RankPart& part) {
+  if (parts.lineCount() == 0) return "it is empty";
   const auto lines = [](std::int64_t n) {
     return std::to_string(n) + (n == 1 ? " line" : " lines");
   };
-  if (wasClosedWithoutJob(runs, run)) return "its program closed it without one";
-  if (runs.jobLineCount() == 0) {
-    return "it holds " + lines(runs.lineCount()) + ", none with \"Profiler Info:\"";
+  if (wasClosedWithoutJob(parts, part)) return "its program closed it without one";
+  if (parts.jobLineCount() == 0) {
+    return "it holds " + lines(parts.lineCount()) + ", none with \"Profiler Info:\"";
   }
-  if (run.findings.count(LogFinding::kLastLineCutOff) == runs.jobLineCount()) {
+  if (part.findings.count(LogFinding::kLastLineCutOff) == parts.jobLineCount()) {
     return "its only line with \"Profiler Info:\" is cut off";
   }
-  return "it holds " + lines(runs.jobLineCount()) +
+  return "it holds " + lines(parts.jobLineCount()) +
          " with \"Profiler Info:\", but none that could be read";
 }
 
-/// `rank`: kNotGiven, or which of the several in the file.
-void sayOtherRuns(const LogRun& run, int rank, const std::string& file, Diagnostics& diagnostics) {
-  std::string message = "it holds " + std::to_string(run.info.runs) + " runs";
+/// `rank`: kNotGiven, or the rank if the file holds several.
+void reportOtherRuns(const RankPart& part, int rank, const std::string& file,
+                     Diagnostics& diagnostics) {
+  std::string message = "it holds " + std::to_string(part.info.runs) + " runs";
   if (rank != kNotGiven) message += " of rank " + std::to_string(rank);
   diagnostics.add({.severity = Severity::kNote,
                    .file = file,
@@ -108,8 +109,8 @@ void sayOtherRuns(const LogRun& run, int rank, const std::string& file, Diagnost
 }
 
 /// The rank of a log: what its Meta line says, else its name, else the next free one.
-int rankOf(const LogRun& run, const ReadRequest& request) {
-  return run.metaRank.value_or(request.rank.value_or(request.nextRank));
+int rankOf(const RankPart& part, const ReadRequest& request) {
+  return part.metaRank.value_or(request.rank.value_or(request.nextRank));
 }
 
 }  // namespace
@@ -127,7 +128,7 @@ FormatMatch JobLogReader::probe(std::string_view head) const {
 
 ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, Timeline& timeline,
                                Diagnostics& diagnostics) const {
-  LogRuns all(request.run, request.rank.has_value(), timeline.strings);
+  RankParts all(request.run, request.rank.has_value(), timeline.strings);
   LogRings rings(source.name());
   const int threads = threadsFor(source, request);
   if (source.plainSize()) {
@@ -137,41 +138,42 @@ ReadOutcome JobLogReader::read(ByteSource& source, const ReadRequest& request, T
     readInto(all, blocks, threads, reading_);
     for (const std::string& name : all.openRings()) rings.take(name);
   }
-  std::vector<LogRun> runs = all.take(source.name());
-  for (LogRun& run : runs) {
-    addLeftOverRing(run, rankOf(run, request), source.name(), rings, timeline.strings, diagnostics);
-    run.info.isRecording = run.missingEnd.recorder == RecorderState::kRecords;
-    const std::int64_t missing = run.info.written - run.countedLines(timeline.strings);
+  std::vector<RankPart> parts = all.take(source.name());
+  for (RankPart& part : parts) {
+    addLeftOverRing(part, rankOf(part, request), source.name(), rings, timeline.strings,
+                    diagnostics);
+    part.info.isRecording = part.missingEnd.recorder == RecorderState::kRecords;
+    const std::int64_t missing = part.info.written - part.countedLines(timeline.strings);
     if (missing > 0 && !request.isPart) {
-      run.findings.add(LogFinding::kLinesMissing, 0, missing);
+      part.findings.add(LogFinding::kLinesMissing, 0, missing);
     }
   }
   ReadOutcome outcome;
-  for (const LogRun& run : runs) outcome.events += run.eventCount();
+  for (const RankPart& part : parts) outcome.events += part.eventCount();
   if (outcome.events == 0) {
-    outcome.whyNone = whyNone(all, runs.back());
-    if (wasClosedWithoutJob(all, runs.back())) {
+    outcome.whyNone = whyNone(all, parts.back());
+    if (wasClosedWithoutJob(all, parts.back())) {
       outcome.adviceOnNone =
           "PIPETRACE_STEPS may have left out all steps: a range such as 5:3, or one that the "
           "program did not reach, records none";
     }
   }
-  for (LogRun& run : runs) {
-    const int rank = rankOf(run, request);
-    const bool hasEvents = run.eventCount() > 0;
+  for (RankPart& part : parts) {
+    const int rank = rankOf(part, request);
+    const bool hasEvents = part.eventCount() > 0;
     if (hasEvents && request.rank.value_or(rank) != rank) {
-      run.findings.add(LogFinding::kOtherRank, 0);
+      part.findings.add(LogFinding::kOtherRank, 0);
     }
-    if (hasEvents && timeline.ranks.contains(rank)) run.findings.add(LogFinding::kRankTaken, 0);
-    run.findings.report(source.name(), diagnostics);
-    if (run.lacksEnd() && !request.isPart) {
-      diagnostics.add(run.missingEnd.toDiagnostic(source.name()));
+    if (hasEvents && timeline.ranks.contains(rank)) part.findings.add(LogFinding::kRankTaken, 0);
+    part.findings.report(source.name(), diagnostics);
+    if (part.lacksEnd() && !request.isPart) {
+      diagnostics.add(part.missingEnd.toDiagnostic(source.name()));
     }
-    if (hasEvents && request.run < 0 && run.info.runs > 1 && !request.isPart) {
-      sayOtherRuns(run, runs.size() > 1 ? rank : kNotGiven, source.name(), diagnostics);
+    if (hasEvents && request.run < 0 && part.info.runs > 1 && !request.isPart) {
+      reportOtherRuns(part, parts.size() > 1 ? rank : kNotGiven, source.name(), diagnostics);
     }
     if (hasEvents) {
-      run.moveTo(timeline, rank);
+      part.moveTo(timeline, rank);
     } else if (outcome.events > 0) {
       diagnostics.add({.file = source.name(),
                        .message = "no job of rank " + std::to_string(rank) + " in it",

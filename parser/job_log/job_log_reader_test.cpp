@@ -28,7 +28,7 @@ const std::string kGenuine =
     "forward, micro_batch_id = 3, job_start_time = 1697793307214.742920, job_end_time = "
     "1697793307219.168945\n";
 
-TEST(JobLogReaderTest, BothGenuineJobsSurviveAndLastWhatTheirDigitsSay) {
+TEST(JobLogReaderTest, BothGenuineJobsAreReadWithTheirExactTimes) {
   const LogResult r = readLog(kGenuine);
   ASSERT_THAT(r.compute(), SizeIs(2));
   EXPECT_EQ(r.compute()[0].duration(), 40'245'118);
@@ -42,7 +42,7 @@ TEST(JobLogReaderTest, BothGenuineJobsSurviveAndLastWhatTheirDigitsSay) {
   EXPECT_THAT(r.diagnostics, IsEmpty());  // a log of PaddlePaddle has no End line to miss
 }
 
-TEST(JobLogReaderTest, WhatTheLogWriterWritesIsReadBack) {
+TEST(JobLogReaderTest, LinesOfTheLogWriterAreReadBack) {
   const Timeline written = test::oneFOneB(3, 5, 2);
   Timeline timeline;
   Diagnostics diagnostics;
@@ -166,7 +166,7 @@ TEST(JobLogReaderTest, CountersAreSeriesWithTheirUnit) {
   EXPECT_TRUE(std::isnan(r.timeline.counters[1].samples.at(1).value));
 }
 
-TEST(JobLogReaderTest, TheLastRunIsReadUnlessAnotherIsAskedFor) {
+TEST(JobLogReaderTest, TheLastRunIsReadUnlessAnotherIsRequested) {
   const std::string log = "Profiler Meta: version = 1, rank = 0, schedule = A\n" + jobLine(1, 2) +
                           "Profiler End: written = 1\nProfiler Meta: version = 1, rank = 0, "
                           "schedule = B\n" +
@@ -194,14 +194,14 @@ TEST(JobLogReaderTest, JobsBeforeTheFirstMetaLineAreARunOfTheirOwn) {
   EXPECT_THAT(readLog(log, {.run = 0}).compute(), SizeIs(1));
 }
 
-TEST(JobLogReaderTest, FindingsOfRunsThatAreNotReadAreNotTold) {
+TEST(JobLogReaderTest, FindingsOfRunsThatAreNotReadAreNotReported) {
   const LogResult r =
       readLog("Profiler Meta: rank = 0\n" + jobLine(5, 2) + "Profiler Meta: rank = 0\n" +
               jobLine(2, 3) + "Profiler End: written = 1\n");
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("it holds 2 runs")));
 }
 
-TEST(JobLogReaderTest, MetaClockAndEndLinesFillWhatIsKnownOfTheRank) {
+TEST(JobLogReaderTest, MetaClockAndEndLinesFillTheInfoOfTheRank) {
   const LogResult r = readLog(
       "Profiler Meta: version = 1, rank = 3, world_size = 8, host = \"node a\", device = cuda:3, "
       "num_stages = 8, num_chunks = 2, num_micro_batches = 16, schedule = 1F1B, "
@@ -245,7 +245,7 @@ TEST(JobLogReaderTest, TheFirstStepIsThatOfPaddlePaddlesLine) {
   EXPECT_EQ(firstStep("Profiler start at step 9999999999 and end at step 9\n"), std::nullopt);
 }
 
-TEST(JobLogReaderTest, TheRankIsMetasElseTheNamesElseTheNextFreeOne) {
+TEST(JobLogReaderTest, TheRankIsThatOfMetaElseOfTheNameElseTheNextFreeOne) {
   const std::string meta = "Profiler Meta: rank = 2\n";
   const std::string end = "Profiler End: written = 1\n";
   EXPECT_THAT(readLog(jobLine(1, 2), {.rank = 5, .nextRank = 9}).compute(5), SizeIs(1));
@@ -256,7 +256,7 @@ TEST(JobLogReaderTest, TheRankIsMetasElseTheNamesElseTheNextFreeOne) {
   EXPECT_THAT(other.diagnostics, ElementsAre(HasSubstr("another rank than the file name")));
 }
 
-TEST(JobLogReaderTest, AMetaRankThatIsNoneIsTold) {
+TEST(JobLogReaderTest, AnInvalidRankInAMetaLineIsReported) {
   for (const char* rank : {"-1", "2147483647", "99999999999", "x"}) {
     const LogResult r = readLog("Profiler Meta: rank = " + std::string(rank) + "\n" +
                                     jobLine(1, 2) + "Profiler End: written = 1\n",
@@ -272,7 +272,7 @@ std::string logOfRank(int rank, int begin) {
          "Profiler End: written = 1\n";
 }
 
-TEST(JobLogReaderTest, LogsOfSeveralRanksInOneInputAreToldApart) {
+TEST(JobLogReaderTest, LogsOfSeveralRanksInOneInputAreSeparated) {
   const std::string all =
       logOfRank(0, 10) + logOfRank(0, 20) + logOfRank(1, 30) + logOfRank(2, 40) + logOfRank(2, 50);
   const LogResult r = readLog(all);
@@ -291,7 +291,7 @@ TEST(JobLogReaderTest, LogsOfSeveralRanksInOneInputAreToldApart) {
               ThrowsMessage<Error>(HasSubstr("log holds 1 run of rank 1, so --run 1")));
 }
 
-TEST(JobLogReaderTest, RunsOfRanksThatTakeTurnsAreCountedPerRank) {
+TEST(JobLogReaderTest, RunsOfAlternatingRanksAreCountedPerRank) {
   const LogResult r =
       readLog(logOfRank(0, 10) + logOfRank(1, 20) + logOfRank(0, 30) + logOfRank(1, 40));
   EXPECT_EQ(r.compute(0).at(0).begin, 30'000'000);
@@ -299,14 +299,14 @@ TEST(JobLogReaderTest, RunsOfRanksThatTakeTurnsAreCountedPerRank) {
   EXPECT_EQ(r.timeline.eventCount(), 2U);
 }
 
-TEST(JobLogReaderTest, RankWithoutAJobAmongSeveralIsTold) {
+TEST(JobLogReaderTest, ARankWithoutAJobAmongSeveralIsReported) {
   const LogResult r =
       readLog("Profiler Meta: rank = 0\nProfiler End: written = 0\n" + logOfRank(1, 1));
   EXPECT_THAT(r.timeline.ranks, SizeIs(1));
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("no job of rank 0 in it")));
 }
 
-TEST(JobLogReaderTest, FileNamedAfterARankHoldsOneRankAndTellsOfOthers) {
+TEST(JobLogReaderTest, AFileNamedAfterARankHoldsThatRankAndReportsOthers) {
   const LogResult r = readLog(logOfRank(0, 10) + logOfRank(3, 20), {.rank = 3});
   EXPECT_THAT(r.timeline.ranks, SizeIs(1));
   ASSERT_THAT(r.compute(3), SizeIs(1));
@@ -315,7 +315,7 @@ TEST(JobLogReaderTest, FileNamedAfterARankHoldsOneRankAndTellsOfOthers) {
                                          HasSubstr("it holds 2 runs")));
 }
 
-TEST(JobLogReaderTest, ASecondLogOfARankIsTold) {
+TEST(JobLogReaderTest, ASecondLogOfARankIsReported) {
   Timeline timeline;
   Diagnostics diagnostics;
   for (const char* name : {"a", "b"}) {
@@ -327,7 +327,7 @@ TEST(JobLogReaderTest, ASecondLogOfARankIsTold) {
   EXPECT_EQ(timeline.eventCount(), 2U);
 }
 
-TEST(JobLogReaderTest, ProbingTellsALogFromWhatOnlyMightBeOne) {
+TEST(JobLogReaderTest, ProbingDistinguishesLogsFromTextsThatMightBeLogs) {
   const JobLogReader reader;
   EXPECT_EQ(reader.probe(kGenuine), FormatMatch::kCertain);
   EXPECT_EQ(reader.probe("noise\nProfiler Meta: rank = 0\n"), FormatMatch::kCertain);

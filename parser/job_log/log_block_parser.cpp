@@ -8,22 +8,22 @@
 
 namespace pipetrace {
 
-void LogStretch::clear() {
+void LogSection::clear() {
   about.clear();
   events.clearEvents();
   ofLines = {};
   jobLines = 0;
 }
 
-void LogBlockParser::beginStretch() {
-  if (share_.used == share_.stretches.size()) share_.stretches.emplace_back();
-  share_.stretches[share_.used++].clear();
-  canonical_.setRun(stretch().events);
+void LogBlockParser::beginSection() {
+  if (parsed_.used == parsed_.sections.size()) parsed_.sections.emplace_back();
+  parsed_.sections[parsed_.used++].clear();
+  canonical_.setPart(section().events);
 }
 
-LogShare& LogBlockParser::parse(const LineBlocks::Block& block) {
-  share_.used = 0;
-  beginStretch();
+ParsedLogBlock& LogBlockParser::parse(const LineBlocks::Block& block) {
+  parsed_.used = 0;
+  beginSection();
   std::int64_t lineEnds = 0;
   std::string_view rest = block.text;
   while (true) {
@@ -33,7 +33,7 @@ LogShare& LogBlockParser::parse(const LineBlocks::Block& block) {
     if (rest.empty()) break;
     std::size_t length = reading_ == LogReading::kFast ? canonical_.read(rest) : 0;
     if (length > 0) {
-      stretch().jobLines += rest.starts_with(log_format::kInfo) ? 1 : 0;
+      section().jobLines += rest.starts_with(log_format::kInfo) ? 1 : 0;
     } else {
       const std::size_t end = rest.find('\n');
       const bool terminated = end != std::string_view::npos;
@@ -44,29 +44,29 @@ LogShare& LogBlockParser::parse(const LineBlocks::Block& block) {
     ++lineEnds;
     rest.remove_prefix(length);
   }
-  share_.lines = lineEnds;
-  if (!block.text.empty() && block.text.back() != '\n') ++share_.lines;
-  if (block.tooLong) stretch().ofLines.add(LogFinding::kLineTooLong, ++share_.lines);
-  return share_;
+  parsed_.lines = lineEnds;
+  if (!block.text.empty() && block.text.back() != '\n') ++parsed_.lines;
+  if (block.tooLong) section().ofLines.add(LogFinding::kLineTooLong, ++parsed_.lines);
+  return parsed_;
 }
 
 /// `text`: a line from its first mark on, without its end.
 void LogBlockParser::addLine(std::string_view text, std::int64_t number, bool terminated) {
   LogLine ours = classifyLogLine(text);
   if (ours.kind == LogLineKind::kOrdinary) return;
-  if (ours.kind == LogLineKind::kInfo) ++stretch().jobLines;
+  if (ours.kind == LogLineKind::kInfo) ++section().jobLines;
   // Even a line that looks whole may lack the last digits of a number.
   if (!terminated) {
-    stretch().ofLines.add(LogFinding::kLastLineCutOff, number);
+    section().ofLines.add(LogFinding::kLastLineCutOff, number);
     return;
   }
   if (ours.text.find('\0') != std::string_view::npos) {
-    stretch().ofLines.add(LogFinding::kNulBytes, number);
+    section().ofLines.add(LogFinding::kNulBytes, number);
     return;
   }
   if (ours.text.ends_with('\r')) ours.text.remove_suffix(1);
   if (!isUtf8(ours.text)) {
-    stretch().ofLines.add(LogFinding::kInvalidUtf8, number);
+    section().ofLines.add(LogFinding::kInvalidUtf8, number);
     repaired_ = toUtf8(ours.text);
     ours.text = repaired_;
   }
@@ -74,8 +74,8 @@ void LogBlockParser::addLine(std::string_view text, std::int64_t number, bool te
 }
 
 void LogBlockParser::addOurs(const LogLine& line, std::int64_t number) {
-  if (line.kind == LogLineKind::kMeta) beginStretch();
-  LogRun& events = stretch().events;
+  if (line.kind == LogLineKind::kMeta) beginSection();
+  RankPart& events = section().events;
   switch (line.kind) {
     case LogLineKind::kInfo: events_.addJob(events, line.text, number); break;
     case LogLineKind::kStream: events_.addStream(events, line.payload, number); break;
@@ -85,7 +85,7 @@ void LogBlockParser::addOurs(const LogLine& line, std::int64_t number) {
     case LogLineKind::kClock:
     case LogLineKind::kEnd:
     case LogLineKind::kFirstStep:
-      stretch().about.push_back({line.kind, std::string(line.payload), number});
+      section().about.push_back({line.kind, std::string(line.payload), number});
       break;
     case LogLineKind::kOrdinary: break;
   }

@@ -15,7 +15,7 @@
 namespace pipetrace {
 namespace {
 
-/// So many bytes tell two logs apart: the first lines have the time.
+/// The first bytes of two logs differ within this length: their first lines have the time.
 constexpr std::size_t kHead = 512;
 
 class OpenFile {
@@ -81,7 +81,7 @@ std::string LogTail::next() {
   if (head_.empty()) head_ = text.substr(0, kHead);
   const std::size_t end = text.rfind('\n') + 1;  // 0: there is none
   rest_ = text.substr(end);
-  // The reader leaves out such a line, however much of it there is.
+  // The reader leaves out such a line, whatever its length.
   if (rest_.size() > LineBlocks::kLongestLine + 1) rest_.resize(LineBlocks::kLongestLine + 1);
   text.resize(end);
   return text;

@@ -7,20 +7,20 @@
 
 namespace pipetrace {
 
-/// What is appended to a file, as whole lines. It is opened anew for each look, so that following
-/// thousands of files takes no descriptors.
+/// Reads the whole lines that are appended to a file. The file is opened for each look only, so
+/// that following thousands of files takes no descriptors.
 class LogTail {
  public:
   explicit LogTail(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 
-  /// The whole lines that have come since the last call, at most about `kMostAtOnce` bytes of them;
-  /// empty when there is nothing new. Lines that are too long to be lines of a log are left out.
-  /// Throws Error when the file cannot be read.
+  /// The whole lines that have come since the last call, at most about `kMostAtOnce` bytes; empty
+  /// when there is nothing new. Lines that are too long for a log are left out. Throws Error when
+  /// the file cannot be read.
   std::string next();
 
-  /// Whether the file was cut short or replaced by another one. From then on nothing comes.
+  /// Whether the file was cut short or replaced by another one. From then on no lines come.
   bool wasReplaced() const { return replaced_; }
 
   static constexpr std::size_t kMostAtOnce = std::size_t{16} << 20;
@@ -33,9 +33,9 @@ class LogTail {
   ino_t inode_ = 0;
   bool known_ = false;
   bool replaced_ = false;
-  std::int64_t offset_ = 0;  // of what has been read
-  std::string head_;         // how it begins: an inode may be used again for another file
-  std::string rest_;         // the begin of a line that has not ended
+  std::int64_t offset_ = 0;  // of the first byte that has not been read
+  std::string head_;         // the first bytes of the file: another file may get its inode
+  std::string rest_;         // the start of a line that has not ended
 };
 
 }  // namespace pipetrace

@@ -6,10 +6,10 @@
 
 namespace pipetrace {
 
-/// Where the last line begins that opens a run; npos where none does.
+/// The start of the last line that opens a run; npos where none does.
 std::size_t lastMetaLine(const std::string& text);
 
-/// Those lines of a text that are not ordinary output.
+/// The lines of a text that are not ordinary output.
 std::string linesOfProfiler(std::string_view text);
 
 }  // namespace pipetrace

@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{1} << 18;
 
-/// Looking at the lines of a broken object once more must not take for ever where every line begins
-/// one: after so many bytes what was looked at is skipped.
+/// In a text where every line begins an object that does not close, each would be looked at to its
+/// end. After this number of bytes, text that was looked at is skipped.
 constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 26;
 
 }  // namespace
 
-/// Reads more behind what is there; false at the end of the input.
+/// Reads more of the input; false at its end.
 bool JsonObjects::fill() {
   window_.erase(0, at_);
   at_ = 0;
@@ -31,7 +31,7 @@ void JsonObjects::skipTo(std::size_t to) {
   at_ = to;
 }
 
-/// Whether the object that begins at at_ closes. `length`: its length, or how far was looked.
+/// Whether the object that begins at at_ closes. `length`: its length, or how far the search went.
 bool JsonObjects::scanObject(std::size_t& length) {
   std::size_t depth = 0;
   bool inText = false;

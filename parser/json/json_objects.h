@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-/// Cuts a text into the outermost JSON objects in it, whatever stands between them: an array,
-/// lines, or nothing. An object that does not close costs itself: cutting goes on at the next line.
+/// Cuts a text into its outermost JSON objects, whatever stands between them: an array, lines, or
+/// nothing. An object that does not close is lost alone: cutting goes on at the next line.
 class JsonObjects {
  public:
   /// Longer objects are broken.
@@ -32,7 +32,7 @@ class JsonObjects {
   std::string window_;
   std::size_t at_ = 0;
   std::int64_t line_ = 1;
-  std::int64_t linesInLast_ = 0;  // that the object handed out goes over
+  std::int64_t linesInLast_ = 0;  // lines that the latest object spans
   std::int64_t broken_ = 0;
   std::uint64_t lookedAtTwice_ = 0;  // bytes of broken objects
 };

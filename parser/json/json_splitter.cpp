@@ -12,12 +12,12 @@ namespace {
 using Result = JsonValueScanner::Result;
 
 constexpr std::size_t kFirstWindow = std::size_t{1} << 17;
-/// A file in which every line opens a bracket would be looked at once per line.
+/// Without a limit, a file in which every line opens a bracket would be searched once per line.
 constexpr std::uint64_t kMostLookedAtTwice = std::uint64_t{1} << 30;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kBlanks = " \t\r\n";
 
-/// In bytes first, which compilers count sixteen at a time.
+/// Counts in bytes first, of which compilers count sixteen at a time.
 std::int64_t countLineEnds(std::string_view text) {
   constexpr std::size_t kAtOnce = 240;  // no more than a byte holds
   std::int64_t count = 0;
@@ -31,8 +31,8 @@ std::int64_t countLineEnds(std::string_view text) {
   return count;
 }
 
-/// Where the last element of a list seems to begin: after a comma, with the key that the first one
-/// begins with. The text must begin with an element. 0: not in this text.
+/// The place where the last element of a list seems to begin: after a comma, with the same key as
+/// the first one. The text must begin with an element. 0: there is none in this text.
 std::size_t lastBeginOfElement(std::string_view text) {
   constexpr std::size_t kLongestKey = 64;
   const std::size_t open = text.find_first_not_of(kBlanks, 1);
@@ -49,7 +49,7 @@ std::size_t lastBeginOfElement(std::string_view text) {
 
 }  // namespace
 
-/// Reads more, keeping what has not been handed on; false at the end of the input.
+/// Reads more, and keeps the text that has not been handed out; false at the end of the input.
 bool JsonSplitter::fill() {
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
@@ -100,8 +100,9 @@ bool JsonSplitter::stopHere(bool wasCutOff) {
   return false;
 }
 
-/// Looks for the end of the value at begin_. With `keep` all of it stays in the buffer, `length`
-/// bytes; without, it is consumed. kMore: the input or the patience ended first.
+/// Looks for the end of the value at begin_. With `keep`, all of it stays in the buffer, `length`
+/// bytes; without, it is consumed. kMore: the input ended first, or the limit of repeated looks was
+/// reached.
 JsonValueScanner::Result JsonSplitter::scan(std::size_t& length, bool keep) {
   JsonValueScanner scanner;
   length = 0;
@@ -119,7 +120,7 @@ JsonValueScanner::Result JsonSplitter::scan(std::size_t& length, bool keep) {
   }
 }
 
-/// After an element that did not close: go on behind the first line end in it.
+/// Goes on after the first line end in an element that did not close.
 void JsonSplitter::skipBrokenLine(std::size_t scanned) {
   lookedAtTwice_ += scanned;
   const char* const from = buffer_.data() + begin_;
@@ -156,7 +157,7 @@ bool JsonSplitter::nextElement(Piece& piece) {
   return true;
 }
 
-/// The key of a field and its colon; false for anything else.
+/// Takes the key of a field and its colon; false for anything else.
 bool JsonSplitter::takeKey() {
   char c = 0;
   if (!peekChar(c) || c != '"') return false;
@@ -197,7 +198,7 @@ bool JsonSplitter::nextField(Piece& piece) {
   }
 }
 
-bool JsonSplitter::takeStretch(std::string& text, std::int64_t& line, std::size_t size) {
+bool JsonSplitter::takeBlock(std::string& text, std::int64_t& line, std::size_t size) {
   consume(std::exchange(handedOn_, 0));
   if (state_ != State::kArray) return false;
   skipBlanks(true);

@@ -10,10 +10,11 @@
 namespace pipetrace {
 
 /// Cuts a long JSON array into its elements without reading it as a whole. The array is at the top
-/// level, or a field of a top-level object, of which it hands on other fields by name. It knows
-/// brackets and strings, nothing else; the caller finds out whether a piece is good JSON.
+/// level, or a field of a top-level object; other fields of that object are handed out by name. It
+/// knows only brackets and strings; the caller finds out whether a piece is good JSON.
 ///
-/// An element whose brackets or quotes do not close costs itself: cutting goes on at the next line.
+/// An element whose brackets or quotes do not close is lost alone: cutting goes on at the next
+/// line.
 class JsonSplitter {
  public:
   /// Larger elements are no events.
@@ -43,22 +44,22 @@ class JsonSplitter {
 
   bool next(Piece& piece);
 
-  /// Whether next() would give an element of the array, or what comes behind it.
+  /// Whether next() would give an element of the array, or the text after it.
   bool isInArray() const { return state_ == State::kArray; }
 
-  /// How many bytes of the input are behind us, decompressed ones.
+  /// The number of bytes of the input, decompressed, that have been taken.
   std::uint64_t taken() const { return read_ - (end_ - begin_); }
 
-  /// Takes, in place of what `text` holds, several elements at once without looking into them:
-  /// about `size` bytes, up to where the one after them seems to begin. The caller finds out
-  /// whether it does; if not, putBack() what is left. `line`: where they begin. False, with
-  /// nothing taken, outside the array and where no element seems to begin that soon.
-  bool takeStretch(std::string& text, std::int64_t& line, std::size_t size);
+  /// Replaces `text` by several elements at once, without looking into them: about `size` bytes, up
+  /// to where the next element seems to begin. The caller finds out whether it does; if not, it
+  /// puts the rest back. `line`: where they begin. False, with nothing taken, outside the array and
+  /// where no element seems to begin that soon.
+  bool takeBlock(std::string& text, std::int64_t& line, std::size_t size);
 
-  /// Puts bytes that have been taken in front of what comes next. `line`: of their begin.
+  /// Puts bytes that were taken in front of the next ones. `line`: where they begin.
   void putBack(std::string_view text, std::int64_t line);
 
-  /// Once next() was false: whether the input ended before its brackets closed. An array form
+  /// After next() was false: whether the input ended before its brackets closed. An array form
   /// without its last bracket is whole, as the format allows that.
   bool cutOff() const { return cutOff_; }
 
@@ -79,8 +80,8 @@ class JsonSplitter {
   ByteSource& source_;
   const Fields fields_;
   std::string buffer_;
-  std::size_t begin_ = 0;   // of what has not been handed on
-  std::size_t end_ = 0;     // of what has been read
+  std::size_t begin_ = 0;   // start of the text that has not been handed out
+  std::size_t end_ = 0;     // end of the text that has been read
   std::uint64_t read_ = 0;  // from the source
   std::int64_t line_ = 1;   // of begin_
   State state_ = State::kStart;

@@ -90,7 +90,7 @@ TEST(JsonSplitterTest, AnElementThatDoesNotCloseCostsItsLine) {
   EXPECT_THAT(cut("[{\"a\":[1},\n{\"c\":3}]").pieces, ElementsAre("broken:1", R"({"c":3})"));
 }
 
-TEST(JsonSplitterTest, ElementsThatAreNoObjectsAreHandedOn) {
+TEST(JsonSplitterTest, ElementsThatAreNoObjectsAreHandedOut) {
   EXPECT_THAT(cut("[1,\"x\",null,{}]").pieces, ElementsAre("1", "\"x\"", "null", "{}"));
 }
 
@@ -104,13 +104,13 @@ TEST(JsonSplitterTest, PiecesAcrossWindowsAreWhole) {
   EXPECT_EQ(cut(json + "]").pieces, expected);
 }
 
-TEST(JsonSplitterTest, AFieldLargerThanAnyEventIsPassedOver) {
+TEST(JsonSplitterTest, AFieldLargerThanAnyEventIsSkipped) {
   const std::string large(JsonSplitter::kLargestPiece + 5, 'x');
   EXPECT_THAT(cut("{\"skip\":\"" + large + "\",\"list\":[{\"a\":1}]}").pieces,
               ElementsAre(R"({"a":1})"));
 }
 
-TEST(JsonSplitterTest, AnEventLargerThanAnyIsBroken) {
+TEST(JsonSplitterTest, AnEventLargerThanTheLimitIsBroken) {
   const std::string large(JsonSplitter::kLargestPiece + 5, 'x');
   EXPECT_THAT(cut("[{\"a\":\"" + large + "\"},\n{\"b\":1}]").pieces.front(), "broken:1");
 }

@@ -32,7 +32,7 @@ int hexUnit(std::string_view text) {
   return result.ptr == text.data() + 4 && text[0] != '-' ? value : -1;
 }
 
-/// Appends the character of the "\uXXXX" whose digits `body` begins with, and drops what it used.
+/// Appends the character of the "\uXXXX" whose digits begin `body`, and removes what it used.
 bool appendUnit(std::string& out, std::string_view& body) {
   const int unit = hexUnit(body);
   if (unit < 0) return false;

@@ -55,14 +55,14 @@ TEST(JsonStringTest, LoneSurrogatesBecomeReplacements) {
             "A");
 }
 
-TEST(JsonStringTest, WhatBreaksTheRulesIsRefused) {
+TEST(JsonStringTest, StringsThatBreakTheRulesAreRefused) {
   std::string out;
   for (const char* body : {"\\", "\\x", "\\u12", "\\u12g4", "\\u-123", "a\"b", "\\ud83d\\u12"}) {
     EXPECT_FALSE(reads(body, out)) << body;
   }
 }
 
-TEST(JsonStringTest, RandomBytesReadBackInOursAndInAnotherParser) {
+TEST(JsonStringTest, RandomBytesAreReadBackByOursAndAnotherParser) {
   std::mt19937 random(3);
   for (int round = 0; round < 2000; ++round) {
     std::string text(random() % 20, '\0');

@@ -7,8 +7,8 @@
 
 namespace pipetrace {
 
-/// Reads a JSON number of microseconds as nanoseconds, digit by digit; exponents are allowed, and
-/// what is below a nanosecond is cut off. Nothing for what is no number or does not fit.
+/// Reads a JSON number of microseconds as nanoseconds, digit by digit. Exponents are allowed, and
+/// fractions of a nanosecond are cut off. Nothing for a text that is no number or does not fit.
 std::optional<Nanoseconds> parseMicroseconds(std::string_view text);
 
 }  // namespace pipetrace

@@ -21,7 +21,7 @@ constexpr const char* kJob =
 constexpr const char* kStart = R"(Schedule Profiler start at step (\p{Nd}+) and end at step)";
 constexpr std::string_view kJobBegin = "Profiler Info: Job (";
 
-/// Python opens a text file so that every kind of line end is "\n".
+/// Makes every kind of line end "\n", as Python does when it opens a text file.
 void unifyLineEnds(std::string& text) {
   if (text.find('\r') == std::string::npos) return;
   std::size_t to = 0;
@@ -32,7 +32,7 @@ void unifyLineEnds(std::string& text) {
   text.resize(to);
 }
 
-/// float(text) of the digits and one character that the pattern lets through.
+/// Python's float(text), for the digits and one character that the pattern lets through.
 std::optional<double> toDouble(std::string_view text) {
   double value = 0;
   const auto [end, error] =
@@ -66,7 +66,7 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
     log.startStep = step.value_or(0);
   }
   std::int64_t badTimes = 0;
-  // Found by hand, matched where found: most lines of most logs are no jobs.
+  // Jobs are searched for by hand and then matched, as most lines of most logs are no jobs.
   for (std::size_t at = text.find(kJobBegin); at != std::string::npos;
        at = text.find(kJobBegin, at)) {
     re2::StringPiece rest(text.data() + at, text.size() - at);
@@ -79,7 +79,8 @@ PaddleLog readPaddleLog(std::string text, const std::string& name, Diagnostics& 
     const auto beginMs = toDouble({begin.data(), begin.size()});
     const auto endMs = toDouble({end.data(), end.size()});
     if (!beginMs || !endMs) {
-      // Only the first one's line is shown, and to count it takes looking at all before it.
+      // Only the line of the first one is shown, and counting it takes a look at all text before
+      // it.
       const auto before = text.begin() + static_cast<std::ptrdiff_t>(at);
       const std::int64_t line = badTimes++ == 0 ? 1 + std::count(text.begin(), before, '\n') : 0;
       diagnostics.add({.file = name,

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kNoColor = "thread_state_unknown";
 
-/// Their color_map.
+/// The script's color_map.
 std::string_view colorOf(std::string_view type) {
   if (type == "forward") return "thread_state_running";
   if (type == "backward") return "rail_idle";
@@ -34,7 +34,7 @@ std::string_view colorOf(std::string_view type) {
   return type == "default" ? kNoColor : std::string_view{};
 }
 
-/// A number of Python's: the 0 that a step without a job begins with is an int, not a float.
+/// A number in Python: the 0 that a step without a job begins with is an int, not a float.
 struct PythonNumber {
   double value = 0;
   bool isInt = false;
@@ -57,7 +57,7 @@ struct Step {
   PythonNumber end{-std::numeric_limits<double>::infinity()};
 };
 
-/// One element of traceEvents. What is a text in one of the two files can be a number in the other.
+/// One element of traceEvents. A text in one of the two files can be a number in the other.
 struct PaddleEvent {
   std::string name;
   std::string category;
@@ -148,7 +148,7 @@ class Converter {
     }
     for (std::size_t i = 0; i < request_.devices.size(); ++i) {
       if (request_.devices[i] < 0) throw Error("a device is a number from 0");
-      // The script gives numbers to the names GPU0, GPU1, … as many as there are devices.
+      // The script gives numbers to the names GPU0, GPU1, … up to the number of devices.
       if (static_cast<std::size_t>(request_.devices[i]) >= request_.devices.size()) {
         complain("device " + std::to_string(request_.devices[i]) +
                      " keeps its name for a tid in the profile for Perfetto, as with "
@@ -179,8 +179,8 @@ class Converter {
         diagnostics_.add({.file = path,
                           .message = "no job in it",
                           .advice = is2023() ? ""
-                                             : "PaddlePaddle's script takes it for a step "
-                                               "that begins at 0, and so is this profile"});
+                                             : "PaddlePaddle's script makes a step of it "
+                                               "that begins at 0, and so does this profile"});
       }
     }
     return startStep;
@@ -279,7 +279,8 @@ class Converter {
     out += ", \"cat\": ";
     appendText(out, event.category, replaced);
     out += event.isBegin ? ", \"ph\": \"B\"" : ", \"ph\": \"E\"";
-    // Their dictionaries differ in the order of their keys, and that of a step is always the same.
+    // The script's dictionaries differ in the order of their keys, and that of a step is always the
+    // same.
     const bool pidFirst = !event.isBegin && event.tid != "Step";
     if (pidFirst) out += ", \"pid\": " + pid;
     out += ", \"ts\": ";
@@ -324,7 +325,8 @@ class Converter {
       file.write(text);
       text.clear();
     }
-    if (isFirst && !tail.empty()) tail.remove_prefix(2);  // no event before it to part it from
+    if (isFirst && !tail.empty())
+      tail.remove_prefix(2);  // there is no event before it to separate it from
     text += tail;
     file.write(text + "]}");
   }

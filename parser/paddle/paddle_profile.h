@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// Which of PaddlePaddle's converters to be like.
+/// The version of PaddlePaddle's converter to imitate.
 enum class PaddleStyle : std::uint8_t {
   kCurrent,  ///< paddle/distributed/auto_parallel/static/profiler_helper_static.py of 3.3.1
   k2023,     ///< its first published version
@@ -19,7 +19,7 @@ struct PaddleRequest {
   std::vector<int> devices;  ///< in the order in which they are written; as in --devices 0,1
   bool multiMachine = false;
   PaddleStyle style = PaddleStyle::kCurrent;
-  /// Types whose jobs are left out; empty: those that the script leaves out (`recv_forward` and
+  /// Types of jobs that are left out; empty: those that the script leaves out (`recv_forward` and
   /// `send_backward`, in 2023 `lr`).
   std::vector<std::string> skippedTypes;
 };
@@ -37,10 +37,10 @@ struct PaddleSummary {
 /// are taken in the natural order of their names; the script takes them as the file system gives
 /// them.) Both files are written and synced before the first is renamed to its name.
 ///
-/// What the script gets wrong is done as it does it, and told in `diagnostics`: devices whose
-/// numbers do not run from 0 keep tids that are texts, logs without jobs make a step that lasts
-/// from 0 to 0. Where the script dies (a time that is no number, bytes that are no UTF-8, in 2023
-/// a type without colour) the job is left out or written as well as can be, and that is told too.
+/// The script's faults are kept, and reported in `diagnostics`. Devices whose numbers do not run
+/// from 0 keep tids that are texts; logs without jobs make a step that lasts from 0 to 0. The
+/// script dies at a time that is no number, at bytes that are no UTF-8, and in 2023 at a type
+/// without colour. Such a job is left out or written as well as possible, which is reported, too.
 /// Throws Error when a log is missing, there is no device or machine, or a file cannot be written.
 PaddleSummary writePaddleProfiles(const PaddleRequest& request, Diagnostics& diagnostics);
 

@@ -42,7 +42,7 @@ class PaddleProfileTest : public test::FolderTest {
 };
 
 /// The only genuine lines known; the doubles are what Python computes for them.
-TEST_F(PaddleProfileTest, GenuineLinesBecomeTheScriptsText) {
+TEST_F(PaddleProfileTest, GenuineLinesGiveTheScriptsText) {
   write("workerlog.0",
         "noise\n" + job("3", "forward", "2", "1697793307213.760986", "1697793307254.006104"));
   EXPECT_EQ(convert({.devices = {0}}).jobs, 1);
@@ -86,7 +86,7 @@ TEST_F(PaddleProfileTest, StepsBeginWithTheFirstTypesFirstMicroBatchAndTransfers
   EXPECT_THAT(profile(), testing::Not(HasSubstr("recv_forward")));
 }
 
-TEST_F(PaddleProfileTest, DevicesWithGapsAndEmptyLogsAreWrittenAlikeAndTold) {
+TEST_F(PaddleProfileTest, DevicesWithGapsAndEmptyLogsAreWrittenAlikeAndReported) {
   write("workerlog.3", job("0", "lr", "0", "5.0", "6.0"));
   write("workerlog.1", "nothing\n");
   convert({.devices = {3, 1}});
@@ -110,7 +110,7 @@ TEST_F(PaddleProfileTest, MachinesAreInNaturalOrder) {
   EXPECT_THAT(perfetto(), HasSubstr("{\"name\": \"GPU:0(machine:1)\"}"));
 }
 
-TEST_F(PaddleProfileTest, TheStyleOf2023IsItsText) {
+TEST_F(PaddleProfileTest, TheStyleOf2023GivesItsText) {
   write("workerlog.0", job("0", "lr", "0", "1.0", "2.0") + job("4", "forward", "1", "2.5", "3.25"));
   write("workerlog.1", job("5", "backward_b", "0", "7.0", "8.0"));
   const PaddleSummary summary = convert({.devices = {0, 1}, .style = PaddleStyle::k2023});
@@ -133,14 +133,14 @@ TEST_F(PaddleProfileTest, TheStyleOf2023IsItsText) {
   EXPECT_THAT(diagnostics_, ElementsAre(HasSubstr("written without colour")));
 }
 
-TEST_F(PaddleProfileTest, WhatTheScriptDiesOfIsTold) {
+TEST_F(PaddleProfileTest, InputsThatStopTheScriptAreReported) {
   write("workerlog.0", job("0", "forward", "0", "12x34", "5.0") + "\xff\n" +
                            job("1", "forward", "0", "1.0", "2.0"));
   EXPECT_EQ(convert({.devices = {0}}).jobs, 1);
   EXPECT_THAT(diagnostics_, ElementsAre(HasSubstr("no UTF-8"), HasSubstr("times are no numbers")));
 }
 
-TEST_F(PaddleProfileTest, WhatCannotBeConvertedIsAnErrorAndLeavesTheOldFiles) {
+TEST_F(PaddleProfileTest, InputsThatCannotBeConvertedAreAnErrorAndLeaveTheOldFiles) {
   write("pipeline_profile.json", "old");
   EXPECT_THAT([&] { convert({.devices = {0}}); }, ThrowsMessage<Error>(HasSubstr("workerlog.0")));
   EXPECT_THAT([&] { convert({.devices = {}}); }, ThrowsMessage<Error>(HasSubstr("--devices")));
@@ -149,7 +149,7 @@ TEST_F(PaddleProfileTest, WhatCannotBeConvertedIsAnErrorAndLeavesTheOldFiles) {
   EXPECT_EQ(profile(), "old");
 }
 
-TEST(PythonJsonTest, FloatsAreReprsText) {
+TEST(PythonJsonTest, FloatsAreWrittenAsPythonsRepr) {
   const auto text = [](double value) {
     std::string out;
     appendPythonFloat(out, value);
@@ -166,7 +166,7 @@ TEST(PythonJsonTest, FloatsAreReprsText) {
   EXPECT_EQ(text(HUGE_VAL), "Infinity");
 }
 
-TEST(PythonJsonTest, StringsAreAscii) {
+TEST(PythonJsonTest, StringsAreWrittenAsAscii) {
   std::string out;
   appendPythonString(out, "a\"\\\n\x01前😀");
   EXPECT_EQ(out, R"("a\"\\\n\u0001\u524d\ud83d\ude00")");
@@ -222,7 +222,7 @@ class BesidePaddleTest : public PaddleProfileTest {
     EXPECT_EQ(perfetto(), theirPerfetto);
   }
 
-  /// A log with everything that the script looks at, and things that it does not.
+  /// A log with everything that the script uses, and things that it ignores.
   std::string randomLog(std::uint32_t seed) const {
     std::mt19937 random(seed);
     const auto upTo = [&](unsigned most) { return random() % (most + 1); };
@@ -256,7 +256,7 @@ class BesidePaddleTest : public PaddleProfileTest {
   std::string script_;
 };
 
-TEST_F(BesidePaddleTest, OneMachine) {
+TEST_F(BesidePaddleTest, OneMachineGivesTheSameFiles) {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     for (int device = 0; device < 3; ++device) {
       write("workerlog." + std::to_string(device), randomLog(10 * seed + std::uint32_t(device)));
@@ -265,7 +265,7 @@ TEST_F(BesidePaddleTest, OneMachine) {
   }
 }
 
-TEST_F(BesidePaddleTest, DevicesWithGapsOutOfOrderAndEmptyLogs) {
+TEST_F(BesidePaddleTest, DevicesWithGapsOutOfOrderAndEmptyLogsGiveTheSameFiles) {
   write("workerlog.5", randomLog(5));
   write("workerlog.2", randomLog(2));
   write("workerlog.0", "");
@@ -274,7 +274,7 @@ TEST_F(BesidePaddleTest, DevicesWithGapsOutOfOrderAndEmptyLogs) {
   compare({.devices = {0}});
 }
 
-TEST_F(BesidePaddleTest, SeveralMachines) {
+TEST_F(BesidePaddleTest, SeveralMachinesGiveTheSameFiles) {
   for (const char* machine : {"machine0", "machine2", "machine10", "machine1"}) {
     for (int device = 0; device < 2; ++device) {
       write(std::string(machine) + "/workerlog." + std::to_string(device),
@@ -285,7 +285,7 @@ TEST_F(BesidePaddleTest, SeveralMachines) {
   compare({.devices = {1}, .multiMachine = true});
 }
 
-TEST_F(BesidePaddleTest, OneMachineFolder) {
+TEST_F(BesidePaddleTest, OneMachineFolderGivesTheSameFiles) {
   write("machine4/workerlog.0", randomLog(1));
   compare({.devices = {0}, .multiMachine = true});
 }

@@ -18,7 +18,7 @@ void appendUtf16(std::string& out, std::uint32_t unit) {
   for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 0xf];
 }
 
-/// The code point at `at`, which moves behind it.
+/// The code point at `at`, which then moves to the next one.
 std::uint32_t codePoint(std::string_view text, std::size_t& at) {
   const auto first = static_cast<unsigned char>(text[at++]);
   if (first < 0x80) return first;

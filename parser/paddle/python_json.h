@@ -6,7 +6,7 @@
 namespace pipetrace {
 
 /// Appends a float as Python's json.dumps() writes it: the fewest digits that read back the same,
-/// "1e+16" from there on, "Infinity".
+/// in scientific form from "1e+16" on, and "Infinity".
 void appendPythonFloat(std::string& out, double value);
 
 /// Appends a text as json.dumps() writes it: ASCII only. `text` must be UTF-8.

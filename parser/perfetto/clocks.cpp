@@ -57,7 +57,7 @@ void PerfettoClocks::addSnapshot(std::uint32_t sequence, std::string_view snapsh
     if (field.isBytesOf(kClocks)) readings.push_back(readingFrom(field.bytes));
     if (field.isVarint(kPrimaryClock)) traceClock_ = field.value;
   }
-  // The trace's time at the snapshot: its own clock's, or what another clock of it says.
+  // The trace's time at the snapshot: that of its own clock, or of a clock related to it.
   std::optional<Nanoseconds> now;
   for (const Reading& reading : readings) {
     const auto time = toNanoseconds(reading.timestamp, reading.multiplier);

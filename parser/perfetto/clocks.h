@@ -9,17 +9,17 @@
 
 namespace pipetrace {
 
-/// The clocks of a Perfetto trace: turns a packet's timestamp into the trace's own time, by the
-/// last snapshot that came before the packet.
+/// The clocks of a Perfetto trace. It converts a packet's timestamp to the trace's own time, by the
+/// last snapshot before the packet.
 class PerfettoClocks {
  public:
   static constexpr std::uint64_t kTraceClock = 6;  ///< BOOTTIME, unless a snapshot says otherwise
 
-  /// Learns from a serialized ClockSnapshot on writer sequence `sequence`.
+  /// Adds a serialized ClockSnapshot of writer sequence `sequence`.
   void addSnapshot(std::uint32_t sequence, std::string_view snapshot);
 
   /// The time of `timestamp` on clock `id`. Nothing when it does not fit. `unrelated` is set when
-  /// no snapshot relates that clock to the trace's time, which then is taken to be the same.
+  /// no snapshot relates that clock to the trace's time; the two are then taken to be the same.
   std::optional<Nanoseconds> toTrace(std::uint32_t sequence, std::uint64_t id,
                                      std::uint64_t timestamp, bool& unrelated);
 

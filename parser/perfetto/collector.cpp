@@ -15,7 +15,7 @@ namespace {
 
 namespace pf = perfetto_format;
 
-/// Farther up no trace nests its tracks, and a ring of parents ends here.
+/// No trace nests its tracks deeper, and a ring of parents ends here.
 constexpr int kDeepest = 64;
 
 void readCounter(std::string_view message, PerfettoTrack& track) {
@@ -50,7 +50,7 @@ void readThread(std::string_view message, PerfettoTrack& track) {
   }
 }
 
-/// The text of our list of lanes; nothing when it is no such list.
+/// Reads the text of our list of lanes; nothing when it is no such list.
 std::map<std::uint64_t, std::pair<int, std::string>> readLanes(std::string_view text) {
   std::map<std::uint64_t, std::pair<int, std::string>> lanes;
   const auto json = nlohmann::json::parse(text.begin(), text.end(), nullptr, false);
@@ -236,7 +236,7 @@ std::int64_t PerfettoCollector::finishOurs() {
   return count;
 }
 
-/// The process that a track belongs to, or the track at its top; a lone one belongs to the trace.
+/// The process of a track, or else its topmost track; a lone track belongs to the trace.
 PerfettoCollector::GroupKey PerfettoCollector::groupOf(std::uint64_t uuid, Group& group) const {
   std::uint64_t at = uuid;
   for (int depth = 0; depth < kDeepest; ++depth) {
@@ -284,7 +284,7 @@ std::int64_t PerfettoCollector::finishForeign(const ReadRequest& request) {
     if (found.orderRank != 0) group.orderRank = found.orderRank;
     group.tracks.push_back(uuid);
   }
-  // The name of a process may stand on another of its tracks only.
+  // The name of a process may stand on only one of its tracks.
   for (const auto& [uuid, track] : tracks_) {
     if (!track.pid || track.processName.empty()) continue;
     const auto group = groups.find({0, *track.pid});

@@ -14,7 +14,7 @@
 
 namespace pipetrace {
 
-/// What a TrackDescriptor says.
+/// The contents of a TrackDescriptor.
 struct PerfettoTrack {
   std::uint64_t parent = 0;
   std::string name;
@@ -37,14 +37,14 @@ class PerfettoCollector {
   PerfettoCollector(Timeline& timeline, Diagnostics& diagnostics, std::string file)
       : timeline_(timeline), diagnostics_(diagnostics), file_(std::move(file)) {}
 
-  /// Takes in a serialized TrackDescriptor or ChromeEventBundle. Throws protozero::exception.
+  /// Adds a serialized TrackDescriptor or ChromeEventBundle. Throws protozero::exception.
   void addDescriptor(std::string_view message);
   void addMetadata(std::string_view message);
 
   /// One event at `time`; its type is begin, end, counter or instant.
   void add(std::uint64_t track, const PerfettoEvent& event, Nanoseconds time);
 
-  /// Adds everything to the timeline, and says how many events that were. Call it once.
+  /// Adds everything to the timeline and returns the number of events. Call it once.
   std::int64_t finish(const ReadRequest& request);
 
  private:
@@ -52,20 +52,20 @@ class PerfettoCollector {
 
   struct Row {
     std::vector<Event> events;
-    std::vector<Event> ends;  // only those that say something themselves
+    std::vector<Event> ends;  // only those that have fields themselves
     /// The index of a begin is its place in `events`; of an end in `ends`, or kNothing.
     std::vector<SliceEdge> edges;
     std::vector<CounterSample> samples;
     double level = 0;  // of a counter that counts in differences
   };
 
-  /// Where a track of the file goes.
+  /// The place of a track of the file in the timeline.
   struct Place {
     int rank = 0;
     std::string name;
   };
 
-  /// What becomes a rank: a process, or a track at the top.
+  /// A process, or a track at the top, which becomes a rank.
   struct Group {
     std::string name;
     std::int64_t orderRank = 0;
@@ -91,8 +91,8 @@ class PerfettoCollector {
   std::map<std::uint64_t, Place> places_;  // of our own tracks
   std::map<std::uint64_t, PerfettoTrack> tracks_;
   std::map<std::uint64_t, Row> rows_;
-  std::uint64_t lastTrack_ = 0;  // that rows_ was asked for ...
-  Row* lastRow_ = nullptr;       // ... and what it gave
+  std::uint64_t lastTrack_ = 0;  // the latest track looked up in rows_ ...
+  Row* lastRow_ = nullptr;       // ... and its row
 };
 
 }  // namespace pipetrace

@@ -10,7 +10,7 @@
 
 namespace pipetrace {
 
-/// What one TrackEvent says.
+/// The contents of one TrackEvent.
 struct PerfettoEvent {
   std::uint64_t type = 0;                   ///< perfetto_format::event::kBegin, ...
   std::optional<std::uint64_t> track;       ///< its own, else the sequence's
@@ -28,7 +28,7 @@ struct PerfettoEvent {
 };
 
 /// Reads a serialized TrackEvent; strings and arguments go into `timeline`. Throws
-/// protozero::exception when the bytes are none.
+/// protozero::exception when the bytes are no message.
 PerfettoEvent readPerfettoEvent(std::string_view message, const PerfettoState& state,
                                 Timeline& timeline);
 

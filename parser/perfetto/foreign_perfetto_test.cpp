@@ -106,7 +106,7 @@ TEST(ForeignPerfettoTest, ProcessesBecomeRanksAndThreadsLanes) {
   EXPECT_THAT(r.diagnostics, IsEmpty());
 }
 
-TEST(ForeignPerfettoTest, KindsAreThoseThatTheUserOrTheNameSays) {
+TEST(ForeignPerfettoTest, KindsAreThoseOfTheUserOrOfTheName) {
   const KindNames kinds =
       KindNames::parse(R"j({"kinds":{"blk_(?P<micro_batch_id>[0-9]+)":"forward"}})j", "k.json");
   ForeignTrace trace;
@@ -183,7 +183,7 @@ TEST(ForeignPerfettoTest, EventsOutOfOrderArePairedByTime) {
   EXPECT_EQ(r.events(0, "trace")[0].end, 20);
 }
 
-TEST(ForeignPerfettoTest, BeginsAndEndsWithoutPartnerAreTold) {
+TEST(ForeignPerfettoTest, BeginsAndEndsWithoutPartnerAreReported) {
   ForeignTrace trace;
   trace.event(1, 0, kEnd).event(2, 0, kBegin, "open").event(3, 0, kBegin, "x").event(7, 0, kEnd);
   const test::Reading r = read(trace.bytes());
@@ -193,7 +193,7 @@ TEST(ForeignPerfettoTest, BeginsAndEndsWithoutPartnerAreTold) {
               ElementsAre(HasSubstr("an end has no begin"), HasSubstr("a begin has no end")));
 }
 
-TEST(ForeignPerfettoTest, InternedNamesCountUntilTheStateIsCleared) {
+TEST(ForeignPerfettoTest, InternedNamesHoldUntilTheStateIsCleared) {
   constexpr std::uint64_t kCleared = 1;
   constexpr std::uint64_t kNeeds = 2;
   ForeignTrace trace;
@@ -213,7 +213,7 @@ TEST(ForeignPerfettoTest, InternedNamesCountUntilTheStateIsCleared) {
     });
     trace.event(time + 1, 0, kEnd, "", kNeeds);
   };
-  named(10, kNeeds, "");  // what it refers to was never said
+  named(10, kNeeds, "");  // the name that it refers to was never given
   named(20, kCleared | kNeeds, "first");
   named(30, kNeeds, "");
   named(40, kCleared | kNeeds, "second");
@@ -224,7 +224,7 @@ TEST(ForeignPerfettoTest, InternedNamesCountUntilTheStateIsCleared) {
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("refers to what was lost before it")));
 }
 
-/// What Perfetto's SDK writes: microseconds since the event before, on a clock of the sequence.
+/// Perfetto's SDK writes microseconds since the event before, on a clock of the sequence.
 TEST(ForeignPerfettoTest, IncrementalClocksAreFollowed) {
   ForeignTrace trace;
   trace.packet(7, [](pbf_writer& w) {
@@ -309,7 +309,7 @@ TEST(ForeignPerfettoTest, CountersBecomeSeries) {
   EXPECT_EQ(series.samples[1].value, 2048);
 }
 
-TEST(ForeignPerfettoTest, WhatIsNoSliceIsCountedAndTold) {
+TEST(ForeignPerfettoTest, EventsThatAreNoSlicesAreCountedAndReported) {
   ForeignTrace trace;
   trace.event(1, 0, kBegin, "a").event(2, 0, kEnd).event(3, 0, 3, "instant");
   trace.packet(7, [](pbf_writer& w) { w.add_bytes(1, std::string("ftrace")); });
@@ -349,7 +349,7 @@ TEST(ForeignPerfettoTest, OurMetadataThatMakesNoSenseDoesNoHarm) {
       }
       trace.event(1, 0, kBegin, "a").event(2, 0, kEnd);
       const test::Reading r = read(trace.bytes());
-      // Either it is there, or it is told that it was left out.
+      // Either the event is there, or its loss is reported.
       EXPECT_TRUE(r.timeline.eventCount() == 1 || !r.diagnostics.empty()) << text << lanes;
     }
   }

@@ -4,7 +4,7 @@
 #include <string_view>
 
 /// The fields of Perfetto's protobuf trace (protos/perfetto/trace in its sources) that our writer
-/// and reader share, by message, and the words that are ours.
+/// and reader share, by message, and our own words.
 namespace pipetrace::perfetto_format {
 
 /// Trace.packet

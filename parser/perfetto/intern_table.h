@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// Numbers from 1 for distinct keys (never 0), in the order in which they first come. Flat: what a
-/// lookup of every name of a big trace needs.
+/// Numbers from 1 for distinct keys (never 0), in the order in which they first come. The table is
+/// flat, because every name of a big trace is looked up.
 class InternTable {
  public:
   struct Found {

@@ -10,15 +10,15 @@
 
 namespace pipetrace {
 
-/// Room to write bytes into by pointer, handed on to a file in large pieces.
+/// A buffer to write bytes into by pointer, which goes to a file in large pieces.
 class PacketBuffer {
  public:
-  /// `besides`: another thread writes what has been handed on; `out` is its own until finish().
+  /// `besides`: another thread writes the pieces, and only that thread uses `out` until finish().
   PacketBuffer(OutputFile& out, bool besides) : out_(out), besides_(besides), bytes_(kChunk) {}
   PacketBuffer(const PacketBuffer&) = delete;
   PacketBuffer& operator=(const PacketBuffer&) = delete;
 
-  /// Where at least `size` bytes can be written; tell used() the end of what was.
+  /// A place where at least `size` bytes can be written. Then call used() with the end of what was.
   char* room(std::size_t size) {
     if (used_ + size > bytes_.size()) {
       flush();
@@ -28,7 +28,8 @@ class PacketBuffer {
   }
   void used(const char* end) { used_ = static_cast<std::size_t>(end - bytes_.data()); }
 
-  /// All of it has been written afterwards. Throws what writing threw, as room() may.
+  /// Writes the rest; returns when everything has been written. Throws what writing threw, as
+  /// room() may.
   void finish() {
     flush();
     if (writing_.valid()) writing_.get();
@@ -43,7 +44,7 @@ class PacketBuffer {
     if (writing_.valid()) writing_.get();
     handedOn_.resize(bytes_.size());
     bytes_.swap(handedOn_);
-    // With both policies it is written by the next call where no thread can be started.
+    // With both policies, the next call writes it where no thread can be started.
     writing_ = std::async(std::launch::async | std::launch::deferred, [this, size] {
       out_.write({handedOn_.data(), size});
     });

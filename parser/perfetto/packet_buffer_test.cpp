@@ -12,7 +12,7 @@ namespace {
 
 class PacketBufferTest : public test::FolderTest {
  protected:
-  /// Packets of many sizes, up to more than a piece.
+  /// Packets of many sizes, some larger than a piece.
   std::string packets(bool besides) {
     OutputFile out(path("p"));
     PacketBuffer buffer(out, besides);
@@ -27,7 +27,7 @@ class PacketBufferTest : public test::FolderTest {
   }
 };
 
-TEST_F(PacketBufferTest, WritesAllPacketsInTheirOrderOnOneThreadOrTwo) {
+TEST_F(PacketBufferTest, AllPacketsAreWrittenInOrderOnOneThreadOrTwo) {
   std::string expected;
   for (std::size_t size = 1; size < 2'000'000; size += size / 2 + 1) {
     expected.append(size, static_cast<char>('a' + size % 26));
@@ -36,7 +36,7 @@ TEST_F(PacketBufferTest, WritesAllPacketsInTheirOrderOnOneThreadOrTwo) {
   EXPECT_TRUE(packets(true) == expected);
 }
 
-TEST_F(PacketBufferTest, WhatTheOtherThreadThrowsIsThrown) {
+TEST_F(PacketBufferTest, AnErrorOfTheOtherThreadIsThrown) {
   OutputFile out("/dev/full");
   PacketBuffer buffer(out, true);
   EXPECT_THROW(
@@ -47,7 +47,7 @@ TEST_F(PacketBufferTest, WhatTheOtherThreadThrowsIsThrown) {
       Error);
 }
 
-TEST_F(PacketBufferTest, ProfileDoesNotDependOnThreads) {
+TEST_F(PacketBufferTest, TheProfileDoesNotDependOnThreads) {
   const Timeline timeline = test::oneFOneB(4, 8, 100);
   const auto written = [&](int threads) {
     OutputFile out(path("p.pftrace"));

@@ -12,7 +12,7 @@ constexpr std::uint32_t kLengthDelimited = 2;
 
 }  // namespace
 
-/// Whether `size` bytes stand at at_. Reads on in steps, so that a length which only claims to be
+/// Whether `size` bytes stand at at_. Reads on in steps, so that a length that only claims to be
 /// large costs no memory.
 bool PerfettoPackets::fill(std::size_t size) {
   if (window_.size() - at_ >= size) return true;

@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// Cuts a Perfetto trace into its packets, holding no more of it than the largest.
+/// Cuts a Perfetto trace into its packets. It holds no more of the trace than the largest packet.
 class PerfettoPackets {
  public:
   explicit PerfettoPackets(ByteSource& source) : source_(source) {}
@@ -16,11 +16,11 @@ class PerfettoPackets {
   /// The next packet; the view holds until the next call. False at the end.
   bool next(std::string_view& packet);
 
-  /// The input ends in the middle of a packet.
+  /// Whether the input ends in the middle of a packet.
   bool cutOff() const { return cutOff_; }
-  /// From some place on the input is no Perfetto trace; next() stopped there.
+  /// Whether next() stopped at a place from which on the input is no Perfetto trace.
   bool broken() const { return broken_; }
-  /// Fields beside the packets, which mean nothing here.
+  /// The number of fields beside the packets, which mean nothing here.
   std::int64_t unknownFields() const { return unknownFields_; }
 
  private:

@@ -21,7 +21,7 @@ namespace {
 
 namespace pf = perfetto_format;
 
-/// A packet's parts that are looked at.
+/// The parts of a packet that are used.
 struct Packet {
   std::optional<std::uint64_t> timestamp;
   std::optional<std::uint64_t> clock;
@@ -64,13 +64,14 @@ struct Packet {
     }
   }
 
-  /// An event without any field is one all the same.
+  /// An event without any field is an event all the same.
   static std::string_view whole(std::string_view bytes) {
     static constexpr std::string_view kEmpty("");
     return bytes.data() == nullptr ? kEmpty : bytes;
   }
 
-  /// The configuration and the statistics of the recording, marks, names of the system.
+  /// Whether a field is the configuration or the statistics of the recording, a mark, or a name of
+  /// the system.
   static bool isHousekeeping(std::uint32_t field) {
     constexpr std::uint32_t kFields[] = {33, 34, 35, 36, 45, 46, 51, 69, 72, 78, 89};
     return std::find(std::begin(kFields), std::end(kFields), field) != std::end(kFields);
@@ -177,7 +178,7 @@ class Reading {
     collector_.add(event.track.value_or(state.track.value_or(0)), event, *time);
   }
 
-  /// An arrow comes from the slice before in the same flow.
+  /// An arrow comes from the previous slice of the same flow.
   void countArrows(const PerfettoEvent& event) {
     for (const std::uint64_t flow : event.flows) {
       if (!flows_.insert(flow).second) ++arrows_;
@@ -199,7 +200,7 @@ class Reading {
     return time;
   }
 
-  /// Packets in zlib's format within a packet.
+  /// Reads packets in zlib's format within a packet.
   void inflate(std::string_view compressed) {
     constexpr std::size_t kMost = std::size_t{1} << 30;
     std::string bytes;
@@ -276,7 +277,7 @@ FormatMatch PerfettoReader::probe(std::string_view head) const {
   PerfettoPackets packets(source);
   std::string_view packet;
   if (packets.next(packet)) return isPacket(packet) ? FormatMatch::kCertain : FormatMatch::kNo;
-  // A first packet that is longer than the head, or that the file is cut off in.
+  // The first packet is longer than the head, or the file is cut off in it.
   return packets.cutOff() && !isWhole ? FormatMatch::kPossible : FormatMatch::kNo;
 }
 
@@ -295,7 +296,7 @@ ReadOutcome PerfettoReader::read(ByteSource& source, const ReadRequest& request,
   outcome.arrows = reading.arrows();
   if (outcome.events == 0) {
     outcome.whyNone = "it is a Perfetto trace of " + std::to_string(reading.packets()) +
-                      " packets, none of them the begin of a slice";
+                      " packets, none of them the start of a slice";
   }
   return outcome;
 }

@@ -5,9 +5,9 @@
 namespace pipetrace {
 
 /// Reads Perfetto's protobuf traces: the tracks, slices and counters of TrackEvents. Profiles of
-/// ours become the timeline that they were, those of other programs are read generically: processes
-/// and top-level tracks become ranks, threads and tracks lanes. What is no slice or counter is
-/// counted and left out.
+/// ours become their timelines again. Those of other programs are read generically: processes and
+/// top-level tracks become ranks, threads and tracks lanes. Events that are no slices or counters
+/// are counted and left out.
 class PerfettoReader : public TraceReader {
  public:
   std::string_view formatName() const override { return "Perfetto trace"; }

@@ -36,7 +36,7 @@ class PerfettoReaderTest : public test::FolderTest {
   }
 };
 
-TEST_F(PerfettoReaderTest, OurProfileBecomesTheTimelineThatItWas) {
+TEST_F(PerfettoReaderTest, ReadingAProfileBackGivesItsTimeline) {
   const Timeline timeline = test::oneFOneB(4, 8, 3);
   const Result r = read(written(timeline));
   EXPECT_EQ(test::describe(r.timeline), test::describe(timeline));
@@ -44,7 +44,7 @@ TEST_F(PerfettoReaderTest, OurProfileBecomesTheTimelineThatItWas) {
   EXPECT_THAT(r.diagnostics, IsEmpty());
 }
 
-TEST_F(PerfettoReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
+TEST_F(PerfettoReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const Timeline timeline = test::randomTimeline(seed);
     const Result r = read(written(timeline));
@@ -54,7 +54,7 @@ TEST_F(PerfettoReaderTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
   }
 }
 
-TEST_F(PerfettoReaderTest, WritingWhatWasReadGivesTheSameBytes) {
+TEST_F(PerfettoReaderTest, WritingAReadProfileGivesTheSameBytes) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const std::string first = written(test::randomTimeline(seed));
     EXPECT_EQ(written(read(first).timeline), first) << "seed " << seed;
@@ -94,25 +94,25 @@ TEST_F(PerfettoReaderTest, ALogThatBeginsWithAnEmptyLineIsNoTrace) {
   }
 }
 
-TEST_F(PerfettoReaderTest, ACutOffProfileGivesItsEventsAndSaysSo) {
+TEST_F(PerfettoReaderTest, ACutOffProfileGivesItsEventsAndIsReported) {
   const std::string bytes = written(test::oneFOneB(2, 4, 1));
   const std::size_t whole = read(bytes).timeline.eventCount();
   std::size_t most = 0;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   for (std::size_t size = 1; size < bytes.size(); size += 31) {
     const Result r = read(bytes.substr(0, size));
     ASSERT_GE(r.timeline.eventCount(), most);
     most = r.timeline.eventCount();
     for (const std::string& d : r.diagnostics) {
-      told += d.find("ends in the middle of a packet") != std::string::npos ? 1U : 0U;
+      reported += d.find("ends in the middle of a packet") != std::string::npos ? 1U : 0U;
     }
   }
   EXPECT_EQ(most, whole);
   // All but the few cuts that fall between two packets.
-  EXPECT_GT(told, bytes.size() / 31 * 9 / 10);
+  EXPECT_GT(reported, bytes.size() / 31 * 9 / 10);
 }
 
-TEST_F(PerfettoReaderTest, AMalformedPacketCostsThatPacket) {
+TEST_F(PerfettoReaderTest, OnlyTheMalformedPacketIsLost) {
   const std::string bytes = written(test::oneFOneB(1, 2, 1));
   const std::size_t whole = read(bytes).timeline.eventCount();
   std::string bad;
@@ -122,12 +122,12 @@ TEST_F(PerfettoReaderTest, AMalformedPacketCostsThatPacket) {
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("a packet is malformed")));
 }
 
-TEST_F(PerfettoReaderTest, JunkBehindATraceIsTold) {
+TEST_F(PerfettoReaderTest, JunkAfterATraceIsReported) {
   const Result r = read(written(test::oneFOneB(1, 2, 1)) + "\xff\xff\xff\xff\xff\xff\xff hello");
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("is no Perfetto trace")));
 }
 
-TEST_F(PerfettoReaderTest, ALengthThatOnlyClaimsToBeLargeIsACutOff) {
+TEST_F(PerfettoReaderTest, APacketLongerThanTheFileIsReportedAsCutOff) {
   const Result r = read("\x0a\xff\xff\xff\xff\xff\xff\xff\x7f\x08");
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("ends in the middle of a packet")));
   EXPECT_THAT(r.outcome.whyNone, HasSubstr("0 packets"));

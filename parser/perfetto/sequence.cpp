@@ -33,10 +33,10 @@ enum Field : std::uint32_t {
   kOwnNameField,
 };
 
-/// Numbers that iids_ gives come after those of kFields.
+/// Numbers of iids_ come after those of kFields.
 constexpr std::uint32_t kFirstDynamic = 32;
 
-/// What a key of iids_ stands for, in its upper bits.
+/// The sort of name that a key of iids_ stands for, in its upper bits.
 enum class Interned : std::uint64_t {
   kOwnName = 1,
   kNumberedName,
@@ -64,7 +64,7 @@ std::uint64_t nameKey(const Event& event) {
                (kind << 32) | static_cast<std::uint32_t>(event.microBatch));
 }
 
-/// Whether the name that the event has of its own is the one that it would get without.
+/// Whether the event's own name equals the one that it would get without.
 bool looksMadeUp(const Timeline& timeline, const Event& event) {
   if (event.name == 0 || !timeline.strings[event.name].starts_with(logName(event.kind))) {
     return false;
@@ -199,7 +199,7 @@ char* PerfettoSequence::putArguments(char* to, const Event& event) {
   return to;
 }
 
-/// A field is not written when it was not given. The class of a bubble is written as its name.
+/// Writes a field, unless it was not given. The class of a bubble is written as its name.
 char* PerfettoSequence::putField(char* to, std::uint32_t field, std::int64_t value) {
   if (value == kNotGiven) return to;
   if ((fieldsSent_ & (1U << field)) == 0) {
@@ -234,7 +234,8 @@ char* PerfettoSequence::putArgument(char* to, std::uint32_t name, const Argument
   return to;
 }
 
-/// A key that means a field, or was there already, is written as `arg.<position>.<key>`.
+/// The name of an argument. A key that means a field, or came before, is written as
+/// `arg.<position>.<key>`.
 std::uint32_t PerfettoSequence::argumentName(std::span<const Argument> list, std::size_t position) {
   const StringId key = list[position].key;
   bool isPlain = !reserved_.has(key);

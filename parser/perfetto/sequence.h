@@ -12,7 +12,7 @@
 
 namespace pipetrace {
 
-/// Which keys of arguments a profile writes under another name, because they mean a field of the
+/// The keys of arguments that a profile writes under another name, because they mean a field of the
 /// event. By StringId.
 class ReservedKeys {
  public:
@@ -33,10 +33,10 @@ struct PerfettoFlow {
 /// packet.
 class PerfettoSequence {
  public:
-  /// `number` is the sequence's and the track's id, above 0. The references must outlive it.
+  /// `number`, above 0, is the id of the sequence and of its track. The references must outlive it.
   PerfettoSequence(const Timeline& timeline, const ReservedKeys& reserved, std::uint32_t number);
 
-  /// The first packet: `descriptor` is a serialized TrackDescriptor, its uuid apart.
+  /// Writes the first packet. `descriptor` is a serialized TrackDescriptor without its uuid.
   void appendDescriptor(PacketBuffer& out, std::string_view descriptor) const;
 
   /// `time` counts from the profile's origin.

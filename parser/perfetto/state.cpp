@@ -19,7 +19,7 @@ StringId internUtf8(std::string_view text, StringTable& strings) {
   return isUtf8(text) ? strings.intern(text) : strings.intern(toUtf8(text));
 }
 
-/// The key behind `arg.<position>.`; the whole when it is not written so.
+/// The key after `arg.<position>.`; the whole key when it has another form.
 std::string_view unescaped(std::string_view key) {
   if (!key.starts_with(cf::kEscapedKey)) return key;
   const std::string_view rest = key.substr(cf::kEscapedKey.size());

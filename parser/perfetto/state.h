@@ -10,10 +10,10 @@
 
 namespace pipetrace {
 
-/// What the packets of one writer sequence have said so far that later ones refer to.
+/// The data of earlier packets of one writer sequence that later packets refer to.
 class PerfettoState {
  public:
-  /// What an annotation's name means.
+  /// The meaning of an annotation's name.
   struct Key {
     enum class Field : std::uint8_t {
       kNone,
@@ -29,19 +29,19 @@ class PerfettoState {
       kOwnName,
     };
     Field field = Field::kNone;
-    StringId text = 0;  ///< without what escaped it
+    StringId text = 0;  ///< without its escape
   };
 
   struct Text {
     StringId id = 0;
-    JobKind kind = JobKind::kOther;  ///< that a category of this name means
+    JobKind kind = JobKind::kOther;  ///< the kind that a category of this name means
   };
 
   static Key keyOf(std::string_view name, StringTable& strings);
 
   /// Forgets everything: SEQ_INCREMENTAL_STATE_CLEARED.
   void clear();
-  /// Takes in a serialized InternedData or TracePacketDefaults. Throws protozero::exception.
+  /// Adds a serialized InternedData or TracePacketDefaults. Throws protozero::exception.
   void addInterned(std::string_view message, StringTable& strings);
   void setDefaults(std::string_view message);
 

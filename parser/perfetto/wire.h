@@ -25,7 +25,7 @@ struct WireField {
 };
 
 /// The fields of one message in order. Every field can be of any type: protozero itself asserts
-/// that a field is of the type it is asked for, which is nothing to do with input.
+/// that a field has the type that it is read as, which does not suit input.
 class WireFields {
  public:
   explicit WireFields(std::string_view message) : reader_(message.data(), message.size()) {}
@@ -61,8 +61,8 @@ class WireFields {
 
 }  // namespace pipetrace
 
-/// Protobuf fields written by hand into a buffer that has room: what is done for every event.
-/// Each returns the end of what it wrote.
+/// Writes protobuf fields by hand into a buffer that has room; this is done for every event. Each
+/// function returns the end of what it wrote.
 namespace pipetrace::perfetto_wire {
 
 inline constexpr std::size_t kLongestVarint = 10;

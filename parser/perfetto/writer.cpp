@@ -21,12 +21,12 @@ namespace {
 
 namespace pf = perfetto_format;
 
-/// The sequence of descriptors and metadata; the one of row or counter i is i plus two.
+/// The sequence of descriptors and metadata; row or counter i has sequence i plus two.
 constexpr std::uint32_t kOwnSequence = 1;
 constexpr std::uint32_t kFirstSequence = 2;
 
-/// Top-level tracks are shown in the order of their names, others as we say: from here on the
-/// ranks get a track above them.
+/// Perfetto shows top-level tracks in the order of their names, and others in the order that we
+/// give. From this rank on, the ranks get a track above them.
 constexpr int kFirstRankOutOfOrder = 10;
 
 void addPacket(PacketBuffer& out, std::string_view packet) {
@@ -64,15 +64,16 @@ std::string counterDescriptor(std::uint64_t parent, const CounterSeries& series,
   std::string bytes = descriptor(parent, series.name, order);
   protozero::pbf_writer writer(bytes);
   protozero::pbf_writer counter(writer, pf::track::kCounter);
-  // Always some field: protozero leaves an empty message out, and then it were no counter.
+  // Always with a field: protozero leaves an empty message out, and then the track would be no
+  // counter.
   counter.add_uint64(pf::counter::kUnit,
                      series.unit == "bytes" ? pf::counter::kBytes : pf::counter::kNoUnit);
   if (!series.unit.empty()) counter.add_string(pf::counter::kUnitName, toUtf8(series.unit));
   return bytes;
 }
 
-/// What one sequence writes, in time order: the begins and ends of the events of a row, which do
-/// not overlap, or the samples of a counter.
+/// The packets of one sequence, in time order: the begins and ends of a row's events, which do not
+/// overlap, or the samples of a counter.
 struct Source {
   PerfettoSequence sequence;
   std::uint32_t track = 0;            // of a row
@@ -95,7 +96,7 @@ class ProfileWriter {
   }
 
   ProfileSummary write() {
-    writeRanks();  // first, so that the file begins with a small packet: readers know it by that
+    writeRanks();  // first, so that the file begins with a small packet, by which readers know it
     writeMetadata();
     makeRows();
     makeCounters();
@@ -105,7 +106,7 @@ class ProfileWriter {
   }
 
  private:
-  /// What may come next, earliest first.
+  /// The next packet of a source; the earliest comes first.
   struct Head {
     Nanoseconds time = 0;
     bool isEnd = false;
@@ -213,7 +214,7 @@ class ProfileWriter {
     }
   }
 
-  /// The rows of one track stand behind each other.
+  /// The rows of one track are neighbours.
   static bool isSubLane(const ViewerRow& row, const ViewerRow& next) {
     return row.pid == next.pid && row.lane == next.lane;
   }
@@ -282,8 +283,8 @@ class ProfileWriter {
     }
   }
 
-  /// Merges the sources. The heap's top is replaced by the same source's next head, which often
-  /// stays there.
+  /// Merges the sources. The heap's top is replaced by the next packet of the same source, which
+  /// often stays there.
   void writeAllInOrder() {
     std::vector<Head> heap;
     for (std::uint32_t i = 0; i < sources_.size(); ++i) {

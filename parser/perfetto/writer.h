@@ -12,11 +12,10 @@ struct PerfettoOptions {
   int threads = 1;            ///< 0: one per core; what is written does not depend on it
 };
 
-/// Writes the Perfetto TrackEvent protobuf of design section 6 (docs/profile-format.md), to the
-/// nanosecond: loads in Perfetto's UI and trace processor, and PerfettoReader gets the same
-/// timeline back. What is in it is what writeChromeJson() writes.
-/// `timeline` must be sorted. The caller commits `out`. Throws Error as profileOrigin()
-/// does.
+/// Writes the Perfetto TrackEvent protobuf of docs/profile-format.md, to the nanosecond. It loads
+/// in Perfetto's UI and trace processor, and PerfettoReader gets the same timeline back. It has the
+/// same contents as the profile of writeChromeJson(). `timeline` must be sorted. The caller commits
+/// `out`. Throws Error as profileOrigin() does.
 ProfileSummary writePerfetto(const Timeline& timeline, const PerfettoOptions& options,
                              OutputFile& out);
 

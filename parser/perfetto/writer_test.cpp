@@ -59,7 +59,7 @@ std::vector<std::tuple<std::uint64_t, std::uint64_t, std::string>> edges(const D
   return list;
 }
 
-TEST_F(PerfettoWriterTest, AnEventIsABeginWithEverythingAndAnEnd) {
+TEST_F(PerfettoWriterTest, AnEventIsABeginWithAllItsFieldsAndAnEnd) {
   Timeline t;
   Event& e = add(t, 3, "compute", JobKind::kForward, test::kEpoch, test::kEpoch + 1'000'003);
   e.step = 7;
@@ -154,7 +154,7 @@ TEST_F(PerfettoWriterTest, OverlappingEventsGetTracksOfTheirOwn) {
   EXPECT_THAT(names, ElementsAre("send", "send (2)", "send"));
 }
 
-/// The tracks as a viewer shows them: below each other in the order that they give.
+/// The tracks as a viewer shows them, in the order that they give.
 std::vector<std::string> shown(const DecodedPerfetto& d, std::uint64_t parent,
                                const std::string& indent) {
   std::vector<std::pair<std::int64_t, std::uint64_t>> children;

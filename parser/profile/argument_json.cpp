@@ -18,7 +18,7 @@ std::string escaped(std::string_view prefix, std::size_t position, std::string_v
   return std::string(prefix) + std::to_string(position) + "." + std::string(key);
 }
 
-/// The key behind `prefix` and a position; nothing when the key is not written so.
+/// The key after `prefix` and a position; nothing when the key has another form.
 std::optional<std::string_view> unescaped(std::string_view key, std::string_view prefix) {
   if (!key.starts_with(prefix)) return std::nullopt;
   key.remove_prefix(prefix.size());

@@ -9,11 +9,11 @@
 namespace pipetrace {
 
 /// The arguments of an event as one JSON object, in their order; empty when it has none. A key that
-/// was there already is written as `arg.<position>.<key>`, a number that is not finite as
+/// came before is written as `arg.<position>.<key>`. A number that is not finite is written as
 /// `real.<position>.<key>` with the text "inf", "-inf" or "nan".
 std::string argumentsToJson(const Timeline& timeline, const Event& event);
 
-/// The inverse. False, and nothing appended, when `json` is no object of numbers and texts.
+/// The inverse. False, with nothing appended, when `json` is no object of numbers and texts.
 bool argumentsFromJson(std::string_view json, StringTable& strings, std::vector<Argument>& list);
 
 }  // namespace pipetrace

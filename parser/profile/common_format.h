@@ -7,10 +7,10 @@ namespace pipetrace::common_format {
 
 inline constexpr int kVersion = 1;
 
-/// In Chrome JSON; PyTorch calls it so, too.
+/// In Chrome JSON; PyTorch uses the same name.
 inline constexpr std::string_view kBaseTime = "baseTimeNanoseconds";
 
-// The object that says what a profile holds besides its events.
+// The object with the metadata of a profile.
 inline constexpr std::string_view kOurs = "pipetrace";  ///< its name
 inline constexpr std::string_view kFormat = "format";
 inline constexpr std::string_view kOrigin = "origin_ns";

@@ -9,7 +9,7 @@
 namespace pipetrace {
 namespace {
 
-/// What the links of a chain have in common.
+/// The fields that the links of a chain have in common.
 struct ChainKey {
   std::int32_t replica = 0;
   std::int32_t step = 0;
@@ -28,8 +28,8 @@ struct Candidate {
   auto order() const { return std::tuple(begin, isTransfer(kind), slice.track, slice.event); }
 };
 
-/// Whether there is an instant in it that is not its begin and not its end: both of these may be
-/// those of other events of its row, and Catapult takes an arrow there for one of theirs.
+/// Whether the event has an instant that is neither its begin nor its end. Other events of its row
+/// may have those two, and Catapult takes an arrow there for one of theirs.
 bool hasInside(const Event& event) {
   return event.begin < event.end && event.begin < event.end - 1;
 }
@@ -86,7 +86,7 @@ class ChainNumbers {
     microBatches_ = distance(first_.microBatch, last.microBatch) + 1;
     const double grid = static_cast<double>(distance(first_.replica, last.replica) + 1) *
                         static_cast<double>(steps_) * static_cast<double>(microBatches_);
-    constexpr double kMostGaps = 8;  // for each candidate; a count is small beside one
+    constexpr double kMostGaps = 8;  // per candidate; a count is small beside one
     if (grid <= kMostGaps * static_cast<double>(candidates) + 1024) {
       count_ = static_cast<std::size_t>(grid);
       return;
@@ -118,7 +118,7 @@ class ChainNumbers {
   ChainKey first_;
   std::size_t steps_ = 0;
   std::size_t microBatches_ = 0;
-  std::vector<ChainKey> sparse_;  // all keys in order, when a grid of them would have many gaps
+  std::vector<ChainKey> sparse_;  // all keys in order, if a grid of them would have many gaps
   std::size_t count_ = 0;
 };
 
@@ -146,9 +146,9 @@ Chains chainsOf(const Timeline& timeline) {
   return chains;
 }
 
-/// Whether a receive stands between a send of its direction and the job it is for: what comes
-/// before it, receives apart, is the send, from another rank, and what comes after it is a job of
-/// its own rank. Null: nothing comes there.
+/// Whether a receive stands between a send of its direction and the job that it is for. Receives
+/// apart, the event before it is then the send, from another rank, and the one after it a job of
+/// its own rank. Null: there is none.
 bool isBetween(const Candidate* before, const Candidate& recv, const Candidate* after) {
   const JobKind sent =
       recv.kind == JobKind::kRecvForward ? JobKind::kSendForward : JobKind::kSendBackward;

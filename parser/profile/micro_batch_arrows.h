@@ -19,13 +19,13 @@ struct MicroBatchArrow {
 };
 
 /// The arrows of a sorted timeline. The jobs and transfers of one micro-batch in one step and
-/// replica are a chain in order of their begin: forward through the stages, then back; each link
+/// replica are a chain in order of their begin: forward through the stages, then back. Each link
 /// has an arrow to the next. Links are forward, fused, backward and input-gradient jobs, sends, and
-/// those receives that begin after what was sent to them (one that is posted early is no link
-/// between its neighbours).
+/// the receives that begin after the send to them. A receive that is posted earlier is no link
+/// between its neighbours.
 ///
-/// Of two that begin at the same instant only the first is a link: the viewers order the ends of an
-/// arrow by time. O(n log n) in the number of events.
+/// If two begin at the same instant, only the first is a link, because the viewers order the ends
+/// of an arrow by time. O(n log n) in the number of events.
 std::vector<MicroBatchArrow> findMicroBatchArrows(const Timeline& timeline);
 
 }  // namespace pipetrace

@@ -85,7 +85,7 @@ TEST(MicroBatchArrowsTest, StepsMicroBatchesAndReplicasAreChainsOfTheirOwn) {
   EXPECT_EQ(arrows(t).size(), 8U);  // 2 replicas, 2 steps, 2 micro-batches, one arrow each
 }
 
-TEST(MicroBatchArrowsTest, WeightGradientsAndWhatHasNoMicroBatchAreNoLinks) {
+TEST(MicroBatchArrowsTest, WeightGradientsAndEventsWithoutMicroBatchAreNoLinks) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 0, 10);
   add(t, 0, "compute", JobKind::kBackwardInput, 10, 20);
@@ -96,7 +96,7 @@ TEST(MicroBatchArrowsTest, WeightGradientsAndWhatHasNoMicroBatchAreNoLinks) {
   EXPECT_THAT(arrows(t), ElementsAre("0 forward 0 -> 0 backward_input 0"));
 }
 
-TEST(MicroBatchArrowsTest, OfEventsThatBeginTogetherOneIsALink) {
+TEST(MicroBatchArrowsTest, OnlyOneOfTheEventsThatBeginTogetherIsALink) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 5, 7);
   add(t, 0, "send", JobKind::kSendForward, 5, 7);
@@ -104,7 +104,7 @@ TEST(MicroBatchArrowsTest, OfEventsThatBeginTogetherOneIsALink) {
   EXPECT_THAT(arrows(t), ElementsAre("0 forward 0 -> 1 forward 0"));
 }
 
-TEST(MicroBatchArrowsTest, EventsWithoutAnInsideAreNoLinks) {
+TEST(MicroBatchArrowsTest, EventsShorterThanTwoNanosecondsAreNoLinks) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 0, 2);
   add(t, 0, "send", JobKind::kSendForward, 2, 2);
@@ -138,7 +138,7 @@ TEST(MicroBatchArrowsTest, EveryArrowOf1F1BStaysInItsStepAndMicroBatch) {
   }
 }
 
-/// The links of all chains by one sort, as the words of findMicroBatchArrows() say it.
+/// The links of all chains found by one sort, as findMicroBatchArrows() describes them.
 std::vector<std::string> arrowsBySort(const Timeline& t) {
   struct Link {
     std::tuple<int, int, int, Nanoseconds, bool, std::uint32_t, std::uint32_t> order;
@@ -197,7 +197,7 @@ std::vector<std::string> arrowsBySort(const Timeline& t) {
   return list;
 }
 
-TEST(MicroBatchArrowsTest, ArrowsAreThoseOfASortOfAllJobs) {
+TEST(MicroBatchArrowsTest, ArrowsAreTheSameAsBySortingAllJobs) {
   std::mt19937 random(4);
   const std::array kinds = {JobKind::kForward,     JobKind::kBackward,     JobKind::kSendForward,
                             JobKind::kRecvForward, JobKind::kSendBackward, JobKind::kRecvBackward,

@@ -75,7 +75,8 @@ Json toJson(const CounterSeries& series) {
   return json;
 }
 
-/// Sets `out` and is true when the object has that field with a value of that type and range.
+/// Sets `out` if the object has that field with a value of that type and range; returns whether it
+/// has.
 template <typename Number>
 bool get(const Json& json, std::string_view name, Number& out) {
   const auto found = json.find(key(name));

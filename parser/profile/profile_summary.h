@@ -7,11 +7,11 @@
 
 namespace pipetrace {
 
-/// What went into a profile, in the terms of the front ends and of `pipe-trace info`.
+/// The contents of a profile in numbers, as the front ends and `pipe-trace info` show them.
 struct ProfileSummary {
   std::int64_t jobs = 0;       ///< slices of the compute lanes
   std::int64_t transfers = 0;  ///< sends, receives, collectives and copies on other lanes
-  std::int64_t others = 0;     ///< what else is on other lanes: kernels, and what has no kind
+  std::int64_t others = 0;     ///< other events on other lanes: kernels, and events without a kind
   std::int64_t bubbles = 0;
   std::int64_t arrows = 0;    ///< as Perfetto counts them: rows of its table `flow`
   std::int64_t counters = 0;  ///< samples

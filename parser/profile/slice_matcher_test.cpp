@@ -42,7 +42,7 @@ TEST(SliceMatcherTest, SlicesNestAndTheInnerOneIsFirst) {
 }
 
 TEST(SliceMatcherTest, TheFirstEndOfCrossingSlicesClosesTheOneThatBeganLast) {
-  // Meant as 1 to 3 and 2 to 4, which one track cannot say.
+  // Meant as 1 to 3 and 2 to 4, which one track cannot express.
   EXPECT_THAT(match({begin(1), begin(2), end(3), end(4)}).slices, ElementsAre("1-2", "0-3"));
 }
 
@@ -52,7 +52,7 @@ TEST(SliceMatcherTest, AnEndWithoutABeginIsReportedAndClosesNothing) {
   EXPECT_THAT(matched.loneEnds, ElementsAre(0, 3));
 }
 
-TEST(SliceMatcherTest, BeginsThatNothingEndsAreReturnedOutermostFirst) {
+TEST(SliceMatcherTest, BeginsWithoutAnEndAreReturnedOutermostFirst) {
   const Matched matched = match({begin(1), begin(2), end(3), begin(4)});
   EXPECT_THAT(matched.slices, ElementsAre("1-2"));
   EXPECT_THAT(matched.open, ElementsAre(0, 3));

@@ -18,14 +18,15 @@ struct ViewerRow {
   int sortIndex = 0;  ///< among the rows of its process
 };
 
-/// The rows of a sorted timeline, numbered so that Perfetto and Catapult order them as we do:
-/// pid = rank + 1; the compute lane's tid = pid, which Perfetto takes for the main thread and shows
-/// first; every other tid is above every pid and used once.
+/// The rows of a sorted timeline, numbered so that Perfetto and Catapult show them in our order.
+/// The pid is rank + 1. The compute lane's tid is the pid: Perfetto takes it for the main thread
+/// and shows it first. Every other tid is above every pid and used once.
 class ViewerRows {
  public:
   explicit ViewerRows(const Timeline& timeline);
 
-  /// Rows that were chosen elsewhere: by track and event the position of its row in `rows`.
+  /// Takes rows that were chosen elsewhere. `places` gives, by track and event, the position of its
+  /// row in `rows`.
   ViewerRows(std::vector<ViewerRow> rows, std::vector<std::vector<std::uint32_t>> places)
       : rows_(std::move(rows)), firstRow_(places.size(), 0), subLanes_(std::move(places)) {}
 
@@ -33,7 +34,7 @@ class ViewerRows {
   const ViewerRow& row(std::size_t track, std::size_t event) const {
     return rows_[rowIndex(track, event)];
   }
-  /// The same as a position in all().
+  /// The position of that row in all().
   std::size_t rowIndex(std::size_t track, std::size_t event) const {
     const auto& subLanes = subLanes_[track];
     return firstRow_[track] + (subLanes.empty() ? 0 : subLanes[event]);

@@ -25,7 +25,7 @@ void LogRings::take(const std::string& name) {
   try {
     rings_.emplace(name, std::make_unique<Ring>(path));
   } catch (const Error&) {
-    if (!fs::exists(path, error)) return;  // the log was closed just now
+    if (!fs::exists(path, error)) return;  // the log has just been closed
     throw;
   }
 }

@@ -11,21 +11,21 @@
 
 namespace pipetrace {
 
-/// The ring files beside a log whose process may still be writing both. Take what they hold, read
-/// the log (on) to its end, settle(), and so on as long as that says so: then ring files and log
-/// are those of one moment.
+/// The ring files beside a log whose process may still write both. Call take(), read the log to its
+/// end, and call settle(). As long as settle() is true, read the log on to its end and call it
+/// again. Then ring files and log are those of one moment.
 class LogRings {
  public:
   explicit LogRings(const std::string& logPath);
 
-  /// Takes what the ring file of this name, in the folder of the log, holds now. Nothing if there
-  /// is none. Throws Error when it cannot be read.
+  /// Reads the contents of the ring file of this name, in the folder of the log. Does nothing if
+  /// there is none. Throws Error when it cannot be read.
   void take(const std::string& name);
-  /// RingSnapshot::settle() for all.
+  /// Calls RingSnapshot::settle() for all.
   bool settle();
 
   bool empty() const { return rings_.empty(); }
-  /// Of a ring file that was taken; null: it was not.
+  /// The snapshot of a ring file; null if it was not taken.
   const RingSnapshot* find(const std::string& name) const;
   std::string pathOf(const std::string& name) const;
 

@@ -21,7 +21,8 @@
 namespace pipetrace {
 namespace {
 
-/// Its parent has not asked for its exit code yet; its files are closed.
+/// Whether the process has ended and its parent has not asked for its exit code yet; its files are
+/// closed.
 bool isZombie(pid_t process) {
   std::ifstream in("/proc/" + std::to_string(process) + "/stat");
   std::string text;
@@ -50,7 +51,7 @@ bool holdsShared(const std::string& logPath, std::int64_t process) {
   });
 }
 
-/// 0: that is not known.
+/// The process that a ring file names; 0: not known.
 std::int64_t processOfRing(const std::string& path) {
   std::string bytes(sizeof(ring_format::FileHeader), '\0');
   std::error_code error;
@@ -99,10 +100,10 @@ void RecorderWatch::addLines(std::string_view lines) {
   const std::size_t mark = lines.rfind(log_format::kMeta);
   if (mark == std::string_view::npos) return;
   lines.remove_prefix(mark + log_format::kMeta.size());
-  LogRun run;
-  readMetaLine(run, lines.substr(0, lines.find('\n')), 0);
-  host_ = run.info.host;
-  ringFile_ = run.ringFile;
+  RankPart part;
+  readMetaLine(part, lines.substr(0, lines.find('\n')), 0);
+  host_ = part.info.host;
+  ringFile_ = part.ringFile;
   isGone_ = false;
 }
 

@@ -21,27 +21,28 @@ class RecorderLock {
   static State of(const std::string& logPath);
 };
 
-/// The state that lock and process show, for a log whose `Profiler Meta:` line names `host` and a
-/// ring file whose header names `process`. That nobody holds the lock says nothing by itself: the
-/// log may be a copy. A shared lock counts if that process holds it.
+/// The state that lock and process show. The log's `Profiler Meta:` line names `host`, and the
+/// header of its ring file names `process`. A free lock alone shows nothing: the log may be a copy.
+/// A shared lock counts if that process holds it.
 RecorderState recorderState(const std::string& logPath, const std::string& host,
                             std::int64_t process);
 
-/// Watches, from another process, whether the recorder of a log that grows is gone. Only what is
-/// sure counts. Either the recorder held the log before and no longer does, or its ring file is
+/// Watches, from another process, whether the recorder of a log that grows is gone. Only certain
+/// signs count. Either the recorder held the log before and no longer does, or its ring file is
 /// there and names a process of this host that has ended. A log that was never locked, as those of
 /// PaddlePaddle, is never given up.
 class RecorderWatch {
  public:
   explicit RecorderWatch(std::string logPath) : path_(std::move(logPath)) {}
 
-  /// Notes what the last `Profiler Meta:` line in these lines of the log says, if there is one.
+  /// Keeps the contents of the last `Profiler Meta:` line in these lines of the log, if there is
+  /// one.
   void addLines(std::string_view lines);
 
-  /// Looks once. If the recorder is gone, the log then holds all that it has written.
+  /// Looks once. If the recorder is gone, the log then holds everything that it wrote.
   void look();
 
-  /// It has closed the log, or ended without.
+  /// It has closed the log, or ended without closing it.
   bool isGone() const { return isGone_; }
 
   /// Its end cannot be seen from here: it is on another host, and no lock of it was seen.

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace rf = ring_format;
 
-/// A process that was there.
+/// A process that has ended.
 pid_t deadProcess() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -57,7 +57,7 @@ class RecorderWatchTest : public test::FolderTest {
   std::string log_;
 };
 
-TEST_F(RecorderWatchTest, ARecorderThatHeldTheLogAndDoesNoMoreIsGone) {
+TEST_F(RecorderWatchTest, ARecorderThatNoLongerHoldsTheLogIsGone) {
   RecorderWatch watch(log_);
   const int fd = ::open(log_.c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(fd, LOCK_EX | LOCK_NB), 0);
@@ -72,7 +72,7 @@ TEST_F(RecorderWatchTest, ARecorderThatHeldTheLogAndDoesNoMoreIsGone) {
   ::close(next);
 }
 
-TEST_F(RecorderWatchTest, ALogThatNobodyEverLockedIsNotGivenUp) {
+TEST_F(RecorderWatchTest, ALogThatWasNeverLockedIsNotGivenUp) {
   RecorderWatch watch(log_);
   for (int i = 0; i < 3; ++i) watch.look();
   EXPECT_FALSE(watch.isGone());
@@ -91,11 +91,11 @@ TEST_F(RecorderWatchTest, ARecorderOnAnotherHostIsOutOfSightUnlessItsLockIsSeen)
   EXPECT_FALSE(isOutOfSight("")) << "it is not known where it is";
   const int fd = ::open(log_.c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_EQ(::flock(fd, LOCK_EX | LOCK_NB), 0);
-  EXPECT_FALSE(isOutOfSight("another host")) << "the file system tells its lock";
+  EXPECT_FALSE(isOutOfSight("another host")) << "the file system shows its lock";
   ::close(fd);
 }
 
-TEST_F(RecorderWatchTest, ARingFileOfADeadProcessOfThisHostTellsThatItsRecorderIsGone) {
+TEST_F(RecorderWatchTest, ARingFileOfADeadProcessOfThisHostShowsThatItsRecorderIsGone) {
   writeRing(deadProcess());
   EXPECT_TRUE(isGone(thisHost()));
   EXPECT_FALSE(isGone("another host")) << "whose processes have other numbers";
@@ -106,7 +106,7 @@ TEST_F(RecorderWatchTest, ARingFileOfADeadProcessOfThisHostTellsThatItsRecorderI
   EXPECT_FALSE(isGone(thisHost()));
 }
 
-TEST_F(RecorderWatchTest, ASharedLockTellsThatTheProgramRunsIfItIsOfTheProcessOfTheRingFile) {
+TEST_F(RecorderWatchTest, ASharedLockShowsThatTheProgramRunsIfTheProcessOfTheRingFileHoldsIt) {
   const pid_t other = deadProcess();
   EXPECT_EQ(recorderState(log_, thisHost(), ::getpid()), RecorderState::kUnknown);
   const int fd = ::open(log_.c_str(), O_WRONLY | O_CLOEXEC);
@@ -126,11 +126,11 @@ TEST_F(RecorderWatchTest, ARingFileThatIsAFifoIsNotOpened) {
   ASSERT_EQ(::mkfifo(path("workerlog.0.ring").c_str(), 0600), 0);
   const int fd = ::open(path("workerlog.0.ring").c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(::write(fd, header.data(), header.size()), std::ssize(header));
-  EXPECT_FALSE(isGone(thisHost())) << "who opens one without a writer waits for ever";
+  EXPECT_FALSE(isGone(thisHost())) << "opening one without a writer waits for ever";
   ::close(fd);
 }
 
-TEST_F(RecorderWatchTest, AProcessWhoseExitCodeNobodyHasAskedForIsGone) {
+TEST_F(RecorderWatchTest, AProcessWhoseExitCodeWasNotAskedForIsGone) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   siginfo_t info{};
@@ -140,7 +140,7 @@ TEST_F(RecorderWatchTest, AProcessWhoseExitCodeNobodyHasAskedForIsGone) {
   ::waitpid(child, nullptr, 0);
 }
 
-TEST_F(RecorderWatchTest, ALogThatIsNotThereTellsNothing) {
+TEST_F(RecorderWatchTest, AMissingLogShowsNothing) {
   fs::remove(log_);
   EXPECT_EQ(RecorderLock::of(log_), RecorderLock::State::kUnknown);
   EXPECT_EQ(recorderState(log_, thisHost(), deadProcess()), RecorderState::kUnknown);

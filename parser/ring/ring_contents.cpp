@@ -54,7 +54,7 @@ class RingReader {
   void readAll() {
     contents_.process = header_.pid;
     addDropped(header_.linesLost);
-    // In an old file with a long Meta line its text is there.
+    // An old file with a long Meta line has its text there.
     const std::uint64_t notKept = header_.lanesNotKept;
     contents_.lanesNotKept = notKept <= rf::kMaxLanes ? static_cast<std::int64_t>(notKept) : 0;
     contents_.meta = bytes_.text(offsetof(rf::FileHeader, meta), rf::kMetaSize);
@@ -131,7 +131,7 @@ class RingReader {
         addJob(lane, name, slot, times.sequence == sequence ? &times : nullptr);
       } else if (n + 1 == lane.begun) {
         addOpen(lane, name, slot);
-      }  // else nothing is in it, or the end of a job was just being written
+      }  // otherwise it is empty, or the end of a job was just being written
     }
   }
 

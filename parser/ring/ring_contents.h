@@ -11,15 +11,15 @@
 
 namespace pipetrace {
 
-/// What a ring file (trace/log/ring_format.h) holds that may not be in the log: of a process that
-/// was killed, or, if it still runs, of this moment. Texts are views into the file's bytes.
+/// The contents of a ring file (trace/log/ring_format.h), which may not be in the log: of a process
+/// that was killed, or, if it still runs, of this moment. Texts are views into the file's bytes.
 struct RingContents {
   struct Job {
     bool isCompute = false;
-    bool isInLogPossibly = false;  ///< its line was made; whether it was written is open
+    bool isInLogPossibly = false;  ///< its line was made; it is not known whether it was written
     /// It is known when the job was queued, but not when it ran.
     bool isUntimed = false;
-    /// Of compute jobs `job` is the id, and `action` may be given.
+    /// For compute jobs, `job` is the id, and `action` may be given.
     StreamLine line;
     std::string_view action;
   };
@@ -36,8 +36,8 @@ struct RingContents {
     bool isCompute = false;
   };
 
-  std::string_view meta;     ///< what follows the mark of the run's Meta line
-  std::int64_t process = 0;  ///< that recorded
+  std::string_view meta;     ///< the text after the mark of the run's Meta line
+  std::int64_t process = 0;  ///< the one that recorded
   std::vector<Lane> lanes;
   std::vector<Job> jobs;  ///< by begin
   std::vector<OpenJob> open;
@@ -51,11 +51,11 @@ struct RingContents {
   bool keeps(std::string_view lane) const;
 };
 
-/// What `bytes` hold, the whole of a ring file. Nothing if they are none that can be read; `whyNot`
-/// then says why. Whatever is in them, nothing outside of them is touched.
+/// Reads `bytes`, the whole of a ring file. Nothing if they cannot be read as one; `whyNot` then
+/// says why. Whatever is in them, nothing outside of them is accessed.
 std::optional<RingContents> readRing(std::string_view bytes, std::string& whyNot);
 
-/// The header of a ring file that can be read; false, with the reason, if `bytes` are none.
+/// Reads the header of a ring file; false, with the reason, if `bytes` are none that can be read.
 bool readRingHeader(std::string_view bytes, ring_format::FileHeader& header, std::string& whyNot);
 
 /// Whether a file that begins like this is a ring file.

@@ -24,12 +24,12 @@ namespace {
 
 namespace lf = log_format;
 
-/// What makes a job of a lane one and the same, in the ring and in the log.
+/// The identity of a job of a lane, the same in the ring and in the log.
 using Identity = std::tuple<std::int64_t, Nanoseconds, Nanoseconds, std::int32_t>;
 
-/// Those of the jobs in the ring that are in the log as well: they were written, and their slots
-/// not given back any more.
-std::set<std::pair<std::string_view, Identity>> inBoth(const LogRun& run,
+/// The jobs in the ring that are in the log as well: they were written, and their slots not given
+/// back any more.
+std::set<std::pair<std::string_view, Identity>> inBoth(const RankPart& part,
                                                        const RingContents& ring) {
   std::set<std::pair<std::string_view, Identity>> inRing;
   for (const RingContents::Job& job : ring.jobs) {
@@ -40,7 +40,7 @@ std::set<std::pair<std::string_view, Identity>> inBoth(const LogRun& run,
   }
   std::set<std::pair<std::string_view, Identity>> both;
   if (inRing.empty()) return both;
-  for (const auto& [lane, events] : run.lanes) {
+  for (const auto& [lane, events] : part.lanes) {
     for (const Event& event : events) {
       const auto found =
           inRing.find({lane, Identity(event.job, event.begin, event.end, event.microBatch)});
@@ -50,17 +50,17 @@ std::set<std::pair<std::string_view, Identity>> inBoth(const LogRun& run,
   return both;
 }
 
-/// The same of samples: counter, time, and the bits of the value, as it may be no number.
+/// The identity of a sample: counter, time, and the bits of the value, as it may be no number.
 using Sample = std::tuple<std::string_view, Nanoseconds, std::uint64_t>;
 
-std::set<Sample> samplesInBoth(const LogRun& run, const RingContents& ring) {
+std::set<Sample> samplesInBoth(const RankPart& part, const RingContents& ring) {
   std::set<Sample> inRing;
   for (const CounterLine& each : ring.samples) {
     inRing.emplace(each.name, each.time, std::bit_cast<std::uint64_t>(each.value));
   }
   std::set<Sample> both;
   if (inRing.empty()) return both;
-  for (const auto& [name, series] : run.counters) {
+  for (const auto& [name, series] : part.counters) {
     for (const auto& each : series.samples) {
       const auto found =
           inRing.find(Sample(name, each.time, std::bit_cast<std::uint64_t>(each.value)));
@@ -70,10 +70,10 @@ std::set<Sample> samplesInBoth(const LogRun& run, const RingContents& ring) {
   return both;
 }
 
-/// Jobs become the lines that would have been written, and are read like those.
+/// Turns jobs into the lines that would have been written, and reads those.
 class LineAdder {
  public:
-  LineAdder(LogRun& run, StringTable& strings) : run_(run), events_(strings) {}
+  LineAdder(RankPart& part, StringTable& strings) : part_(part), events_(strings) {}
 
   void add(const RingContents::Job& job) {
     line_.clear();
@@ -96,9 +96,9 @@ class LineAdder {
     line_.pop_back();
     if (job.isUntimed) line_ += ", " + std::string(lf::kUntimed) + " = 1";
     if (job.isCompute) {
-      events_.addJob(run_, line_, 0);
+      events_.addJob(part_, line_, 0);
     } else {
-      events_.addStream(run_, payload(lf::kStream), 0);
+      events_.addStream(part_, payload(lf::kStream), 0);
     }
   }
 
@@ -106,7 +106,7 @@ class LineAdder {
     line_.clear();
     writer_.append(line_, sample);
     line_.pop_back();
-    events_.addCounter(run_, payload(lf::kCounter), 0);
+    events_.addCounter(part_, payload(lf::kCounter), 0);
   }
 
  private:
@@ -114,7 +114,7 @@ class LineAdder {
     return std::string_view(line_).substr(line_.find(mark) + mark.size());
   }
 
-  LogRun& run_;
+  RankPart& part_;
   LogEvents events_;
   LogWriter writer_;
   std::string line_;
@@ -154,10 +154,10 @@ const char* whyUnwritten(RecorderState recorder) {
   return "had not written them when it ended, or it still runs";
 }
 
-/// What is said around the job that was open, and of those of several ranks.
+/// The words around a job that was open, and around those of several ranks.
 struct OpenJobWording {
   const char* before;
-  const char* behind;
+  const char* after;
   const char* ofSeveral;
 };
 
@@ -170,27 +170,28 @@ OpenJobWording wordingOfOpenJobs(RecorderState recorder) {
   return {"the program ended in ", ", unless it still runs", "ended in, unless they still run"};
 }
 
-/// Of several ranks each is told with one job: that of its compute stream, if one was open.
-void sayOpenJobs(const std::vector<RingContents::OpenJob>& jobs, int rank, RecorderState recorder,
-                 const std::string& file, Diagnostics& diagnostics) {
+/// Reports the jobs that were open. Each of several ranks is reported with one job: that of its
+/// compute stream, if one was open.
+void reportOpenJobs(const std::vector<RingContents::OpenJob>& jobs, int rank,
+                    RecorderState recorder, const std::string& file, Diagnostics& diagnostics) {
   const OpenJobWording wording = wordingOfOpenJobs(recorder);
   auto foremost =
       std::find_if(jobs.begin(), jobs.end(), [](const auto& job) { return job.isCompute; });
   if (foremost == jobs.end()) foremost = jobs.begin();
   for (auto job = jobs.begin(); job != jobs.end(); ++job) {
-    Diagnostic told{.severity = Severity::kNote,
-                    .file = file,
-                    .message = wording.before + describe(*job) + wording.behind,
-                    .ofSeveral = wording.ofSeveral};
-    if (job == foremost) told.share = "rank " + std::to_string(rank) + " " + inShort(*job);
-    diagnostics.add(std::move(told));
+    Diagnostic report{.severity = Severity::kNote,
+                      .file = file,
+                      .message = wording.before + describe(*job) + wording.after,
+                      .ofSeveral = wording.ofSeveral};
+    if (job == foremost) report.share = "rank " + std::to_string(rank) + " " + inShort(*job);
+    diagnostics.add(std::move(report));
   }
 }
 
-/// Whether the log has jobs of a stream that the ring file did not keep, for want of room: older
-/// files do not say how many those are.
-bool hasOtherStreams(const LogRun& run, const RingContents& ring) {
-  return std::any_of(run.lanes.begin(), run.lanes.end(), [&](const auto& lane) {
+/// Whether the log has jobs of a stream that the ring file did not keep, for want of room. Older
+/// files do not say how many such streams there are.
+bool hasOtherStreams(const RankPart& part, const RingContents& ring) {
+  return std::any_of(part.lanes.begin(), part.lanes.end(), [&](const auto& lane) {
     const auto isOfStream = [&](const Event& event) {
       return event.kind != JobKind::kKernel && lane.first != lf::kNcclLane;
     };
@@ -199,24 +200,24 @@ bool hasOtherStreams(const LogRun& run, const RingContents& ring) {
   });
 }
 
-void addContents(LogRun& run, const RingContents& ring, int rank, const std::string& file,
+void addContents(RankPart& part, const RingContents& ring, int rank, const std::string& file,
                  StringTable& strings, Diagnostics& diagnostics) {
-  const auto known = inBoth(run, ring);
-  const std::int64_t before = run.eventCount();
-  LineAdder adder(run, strings);
+  const auto known = inBoth(part, ring);
+  const std::int64_t before = part.eventCount();
+  LineAdder adder(part, strings);
   for (const RingContents::Job& job : ring.jobs) {
     const Identity identity(job.line.job, job.line.begin, job.line.end,
                             static_cast<std::int32_t>(job.line.microBatch));
     if (!job.isInLogPossibly || !known.contains({job.line.stream, identity})) adder.add(job);
   }
-  const std::int64_t jobs = run.eventCount() - before;
-  const auto knownSamples = samplesInBoth(run, ring);
+  const std::int64_t jobs = part.eventCount() - before;
+  const auto knownSamples = samplesInBoth(part, ring);
   for (const CounterLine& each : ring.samples) {
     if (!knownSamples.contains({each.name, each.time, std::bit_cast<std::uint64_t>(each.value)})) {
       adder.add(each);
     }
   }
-  const RecorderState recorder = run.missingEnd.recorder;
+  const RecorderState recorder = part.missingEnd.recorder;
   if (jobs > 0) {
     const std::string why = ": the program " + std::string(whyUnwritten(recorder));
     diagnostics.add(
@@ -225,7 +226,7 @@ void addContents(LogRun& run, const RingContents& ring, int rank, const std::str
          .message = std::to_string(jobs) + " jobs that are not in the log are read from here" + why,
          .ofSeveral = "jobs that are not in the log are read from here" + why});
   }
-  sayOpenJobs(ring.open, rank, recorder, file, diagnostics);
+  reportOpenJobs(ring.open, rank, recorder, file, diagnostics);
   if (ring.lanesNotKept > 0) {
     const std::string what =
         "streams found no room in this ring file: what they recorded and did not write cannot be "
@@ -235,17 +236,17 @@ void addContents(LogRun& run, const RingContents& ring, int rank, const std::str
                      .advice = "make room on the disk of the logs before the program begins",
                      .ofSeveral = what});
   }
-  run.info.dropped = addCounts(run.info.dropped, ring.dropped);
-  if (ring.dropped > 0) run.findings.add(LogFinding::kDropped, 0, ring.dropped);
+  part.info.dropped = addCounts(part.info.dropped, ring.dropped);
+  if (ring.dropped > 0) part.findings.add(LogFinding::kDropped, 0, ring.dropped);
 }
 
-/// Of the run of a log whose ring file is at `ringPath`.
-RecorderState recorderOf(const LogRun& run, const std::string& logPath, const std::string& ringPath,
-                         const RingContents& ring) {
-  if (!run.isLatest) return RecorderState::kEnded;
-  const RecorderState state = recorderState(logPath, run.info.host, ring.process);
+/// The state of the recorder of a rank's part whose ring file is at `ringPath`.
+RecorderState recorderOf(const RankPart& part, const std::string& logPath,
+                         const std::string& ringPath, const RingContents& ring) {
+  if (!part.isLatest) return RecorderState::kEnded;
+  const RecorderState state = recorderState(logPath, part.info.host, ring.process);
   if (state != RecorderState::kEnded) return state;
-  // Had it closed its log after that was read, the ring file would be gone.
+  // If it had closed its log after that was read, the ring file would be gone.
   std::error_code error;
   return std::filesystem::exists(ringPath, error) ? state : RecorderState::kUnknown;
 }
@@ -258,18 +259,19 @@ void sayUnreadable(const std::string& file, const std::string& why, Diagnostics&
 
 }  // namespace
 
-void addLeftOverRing(LogRun& run, int rank, const std::string& logPath, const LogRings& rings,
+void addLeftOverRing(RankPart& part, int rank, const std::string& logPath, const LogRings& rings,
                      StringTable& strings, Diagnostics& diagnostics) {
-  const RingSnapshot* const snapshot = rings.find(run.ringFile);
-  if (run.info.hasEnd || snapshot == nullptr) return;
-  const std::string path = rings.pathOf(run.ringFile);
+  const RingSnapshot* const snapshot = rings.find(part.ringFile);
+  if (part.info.hasEnd || snapshot == nullptr) return;
+  const std::string path = rings.pathOf(part.ringFile);
   std::string whyNot;
   if (const auto ring = readRing(snapshot->bytes(), whyNot)) {
     const bool isWhole =
-        ring->dropped == 0 && ring->lanesNotKept == 0 && !hasOtherStreams(run, *ring);
-    run.missingEnd = {.ring = isWhole ? MissingEnd::Ring::kRead : MissingEnd::Ring::kReadWithLosses,
-                      .recorder = recorderOf(run, logPath, path, *ring)};
-    addContents(run, *ring, rank, path, strings, diagnostics);
+        ring->dropped == 0 && ring->lanesNotKept == 0 && !hasOtherStreams(part, *ring);
+    part.missingEnd = {
+        .ring = isWhole ? MissingEnd::Ring::kRead : MissingEnd::Ring::kReadWithLosses,
+        .recorder = recorderOf(part, logPath, path, *ring)};
+    addContents(part, *ring, rank, path, strings, diagnostics);
   } else {
     sayUnreadable(path, whyNot, diagnostics);
   }
@@ -285,17 +287,17 @@ ReadOutcome RingFileReader::read(ByteSource& source, const ReadRequest& request,
   ReadOutcome outcome;
   const auto ring = readRing(snapshot.bytes(), outcome.whyNone);
   if (!ring) return outcome;
-  LogRun run;
-  readMetaLine(run, ring->meta, 0);
-  const int rank = run.metaRank.value_or(request.rank.value_or(request.nextRank));
-  addContents(run, *ring, rank, source.name(), timeline.strings, diagnostics);
-  run.findings.report(source.name(), diagnostics);
-  outcome.events = run.eventCount();
+  RankPart part;
+  readMetaLine(part, ring->meta, 0);
+  const int rank = part.metaRank.value_or(request.rank.value_or(request.nextRank));
+  addContents(part, *ring, rank, source.name(), timeline.strings, diagnostics);
+  part.findings.report(source.name(), diagnostics);
+  outcome.events = part.eventCount();
   if (outcome.events == 0) {
     outcome.whyNone = "everything that was recorded is in the log";
     return outcome;
   }
-  run.moveTo(timeline, rank);
+  part.moveTo(timeline, rank);
   return outcome;
 }
 

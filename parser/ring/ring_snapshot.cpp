@@ -73,8 +73,8 @@ bool readHeader(const ByteSource& source, rf::FileHeader& header) {
   return true;
 }
 
-/// What is written last, as it was before `bytes` were read: where it says that a struct is whole,
-/// the struct is whole in `bytes`.
+/// Restores the fields that are written last, as they were before `bytes` were read. Where they say
+/// that a struct is whole, it is whole in `bytes`.
 void takeOver(std::string& bytes, std::string_view earlier, const rf::FileHeader& header) {
   const std::size_t size = bytes.size();
   const auto keep = [&](std::uint64_t at, std::size_t length) {
@@ -99,7 +99,7 @@ void takeOver(std::string& bytes, std::string_view earlier, const rf::FileHeader
   });
 }
 
-/// What had been given back by now may have been overwritten in `bytes`.
+/// Removes structs that have been given back by now: they may have been overwritten in `bytes`.
 void leaveOutGivenBack(std::string& bytes, const ByteSource& source, const rf::FileHeader& header) {
   const auto update = [&](std::uint64_t at) {
     source.readAt(at, bytes.data() + at, sizeof(std::uint64_t));
@@ -131,7 +131,7 @@ void forEachUntimed(std::string_view bytes, const rf::FileHeader& header, const 
   }
 }
 
-/// RingSnapshot::settle() for one lane, of which `now` is what is there by now.
+/// RingSnapshot::settle() for one lane; `now` is its present contents.
 bool settleLane(std::string& bytes, std::string_view now, const rf::FileHeader& header,
                 const LanePlaces& lane) {
   const std::uint64_t freedAt = lane.header + offsetof(rf::LaneHeader, freed);

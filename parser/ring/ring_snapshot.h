@@ -8,22 +8,22 @@
 namespace pipetrace {
 
 /// The bytes of a ring file (trace/log/ring_format.h) whose process may go on recording while they
-/// are read: each job, sample and pair of times in them is whole, or is not in them.
+/// are read. Each job, sample and pair of times in them is whole, or is not in them.
 ///
 /// A job goes from the ring into the log, and only then is its slot used again. So a log that is
-/// read to its end after the ring holds what the ring has lost. What is in both is known by the
-/// job's times, which a job that has just ended does not have yet: settle() looks for them.
+/// read to its end after the ring holds the jobs that have left the ring. A job in both is known by
+/// its times, which a job that has just ended does not have yet: settle() looks for them.
 class RingSnapshot {
  public:
-  /// Of the file as it is now. `source` must outlive it. Throws Error when it cannot be read.
+  /// Reads the file as it is now. `source` must outlive it. Throws Error when it cannot be read.
   explicit RingSnapshot(ByteSource& source);
 
   std::string_view bytes() const { return bytes_; }
 
   /// Looks again at the jobs that have no times, after the log has been read. Those that have got
   /// some keep them. Those that have left the ring are left out here, too: they are in the log, but
-  /// perhaps behind what was read of it. True: there were such, so the log is to be read on to its
-  /// end, and this to be called again. Otherwise no job without times is in the log as it was read.
+  /// perhaps after the part that was read. True: there were such jobs; read the log on to its end
+  /// and call this again. False: no job without times is in the log as it was read.
   bool settle();
 
  private:

@@ -14,13 +14,13 @@
 namespace pipetrace {
 namespace {
 
-/// So many steps of its machine SQLite may take for each byte of a database that is read. A row of
-/// a few bytes takes about twenty steps, and every row is read a few times.
+/// The number of steps of its machine that SQLite may take for each byte of a database that is
+/// read. A row of a few bytes takes about twenty steps, and every row is read a few times.
 constexpr std::int64_t kStepsPerByte = 100;
 constexpr std::int64_t kStepsAtLeast = 10'000'000;
 constexpr int kStepsBetweenChecks = 10'000;
 
-/// Values larger than this are nothing that a profile holds.
+/// No profile holds a larger value.
 constexpr int kLongestValue = 1 << 28;
 
 int onProgress(void* stepsLeft) {
@@ -125,7 +125,7 @@ SqliteDatabase SqliteDatabase::temporary() {
   sqlite3* database = nullptr;
   const int opened = sqlite3_open_v2(path.c_str(), &database, SQLITE_OPEN_READWRITE, nullptr);
   result.database_.reset(database);
-  // From here on nothing is left behind, whatever ends the program.
+  // From here on, no file is left, whatever ends the program.
   ::unlink(path.c_str());
   if (opened != SQLITE_OK) fail(database, "create a temporary database");
   result.run("PRAGMA journal_mode = OFF");
@@ -169,7 +169,7 @@ std::optional<SqliteDatabase> SqliteDatabase::fromBytes(std::string_view bytes) 
 }
 
 bool SqliteDatabase::hasTable(std::string_view table) const {
-  // No view and no virtual table: those run code of the file's author.
+  // Views and virtual tables are refused: those run code of the file's author.
   SqliteStatement found = prepare(
       "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE "
       "AND sql LIKE 'CREATE TABLE%'");

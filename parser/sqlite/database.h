@@ -49,16 +49,16 @@ class SqliteStatement {
   bool failed_ = false;
 };
 
-/// An SQLite database that is no file of the user's: one that is being made, or one read from
-/// bytes. Not thread-safe.
+/// An SQLite database that is no file of the user's: it is being made, or was read from bytes. Not
+/// thread-safe.
 class SqliteDatabase {
  public:
-  /// An empty one, kept in a temporary file that has no name any more.
+  /// An empty database, kept in a temporary file that has no name any more.
   static SqliteDatabase temporary();
 
-  /// A read-only one from the bytes of a file. Nothing in it is run but plain tables, nothing takes
-  /// longer than reading all of it several times over. Nothing when SQLite does not take it for a
-  /// database.
+  /// A read-only database from the bytes of a file. Only plain tables of it are read, and no query
+  /// takes longer than reading all of it several times over. Nothing when SQLite does not take it
+  /// for a database.
   static std::optional<SqliteDatabase> fromBytes(std::string_view bytes);
 
   SqliteStatement prepare(std::string_view sql) const { return {database_.get(), sql}; }
@@ -68,7 +68,7 @@ class SqliteDatabase {
   bool hasTable(std::string_view table) const;
   bool hasColumns(std::string_view table, std::initializer_list<std::string_view> columns) const;
 
-  /// The file of temporary(), from its begin; the database has to be left alone from then on.
+  /// The file of temporary(), at its start; the database must not be used from then on.
   int fileDescriptor() const { return file_; }
 
   SqliteDatabase(SqliteDatabase&& other) noexcept;

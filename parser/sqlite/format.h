@@ -11,8 +11,8 @@ inline constexpr int kVersion = 1;
 inline constexpr std::string_view kFormat = "format";
 inline constexpr std::string_view kOurs = "pipetrace";  ///< the same object as in Chrome JSON
 
-// The value of a sample has no type: SQLite would store a whole REAL as an integer, which loses
-// -0.0.
+// The value of a sample has no type, because SQLite would store a whole REAL as an integer, which
+// loses -0.0.
 inline constexpr std::string_view kTables[] = {
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
     "CREATE TABLE track (id INTEGER PRIMARY KEY, rank INTEGER NOT NULL, lane TEXT NOT NULL)",

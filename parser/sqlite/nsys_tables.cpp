@@ -21,7 +21,8 @@ constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr std::string_view kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
 constexpr std::string_view kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
 
-/// What ends is a range; the others are marks, names of threads and categories, and domains.
+/// Events with an end are ranges; the others are marks, names of threads and categories, and
+/// domains.
 constexpr std::int64_t kNvtxMark = 34;
 
 class ExportReader {
@@ -210,7 +211,7 @@ class ExportReader {
     }
   }
 
-  /// Tables with times that nothing was made of.
+  /// Notes the tables with times that are not read.
   void noteOtherTables() {
     SqliteStatement rows = database_.prepare(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE 'CREATE TABLE%'");

@@ -13,12 +13,12 @@ namespace pipetrace {
 /// Whether the database is what `nsys export --type sqlite` makes of a report of Nsight Systems.
 bool isNsysExport(const SqliteDatabase& database);
 
-/// Adds its NVTX ranges (one lane per thread), kernels, copies and memsets (one lane per stream) to
-/// `timeline`: each process becomes a rank, from `nextRank` of the request on in the order of the
-/// process ids. Kinds are told by names (ForeignNames). Times are since the Unix epoch where the
-/// export says when the session began, else since that. What is left out is counted in
-/// `diagnostics` under the name `file`. Throws Error when a table cannot be asked. Table and column
-/// names: "SQLite Export Schema Reference" of Nsight Systems' manual.
+/// Adds its NVTX ranges (one lane per thread) and its kernels, copies and memsets (one lane per
+/// stream) to `timeline`. Each process becomes a rank, from `nextRank` of the request on, in the
+/// order of the process ids. Names give the kinds (ForeignNames). Times are since the Unix epoch
+/// where the export says when the session began, else since that instant. Everything left out is
+/// counted in `diagnostics` under the name `file`. Throws Error when a table cannot be read. Table
+/// and column names are those of the "SQLite Export Schema Reference" in Nsight Systems' manual.
 void readNsysExport(const SqliteDatabase& database, const std::string& file,
                     const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics);
 

@@ -19,7 +19,7 @@ namespace {
 
 namespace sf = sqlite_format;
 
-/// Sets `field` from a column: nothing for NULL. False for what is no number that fits.
+/// Sets `field` from a column: nothing for NULL. False for a value that is no number that fits.
 template <typename Number>
 bool getGiven(const SqliteStatement& row, int column, Number& field) {
   if (row.isNull(column)) return true;
@@ -131,7 +131,7 @@ class ProfileReader {
     checkDamage(rows);
   }
 
-  /// The track of the row before as a rule.
+  /// Usually the track of the row before.
   std::vector<Event>& eventsOf(std::int64_t id, const Place& place) {
     if (last_ == nullptr || id != lastId_) {
       lastId_ = id;

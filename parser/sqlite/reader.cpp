@@ -23,7 +23,7 @@ std::string allOf(ByteSource& source) {
   }
 }
 
-/// Returns what to say when no event comes of it.
+/// Returns the explanation for the case that no event was read.
 const char* readTables(const SqliteDatabase& database, const ByteSource& source,
                        const ReadRequest& request, Timeline& timeline, Diagnostics& diagnostics) {
   if (isSqliteProfile(database)) {
@@ -65,7 +65,7 @@ ReadOutcome SqliteReader::read(ByteSource& source, const ReadRequest& request, T
   try {
     outcome.whyNone = readTables(*database, source, request, timeline, diagnostics);
   } catch (const Error&) {
-    // A schema that contradicts itself, or more work than any good database is.
+    // The schema contradicts itself, or reading takes more work than for any good database.
     diagnostics.add({.file = source.name(),
                      .message = "the database is damaged; what could be read of it was read",
                      .advice = "copy or export it again"});

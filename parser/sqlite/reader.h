@@ -4,9 +4,9 @@
 
 namespace pipetrace {
 
-/// Reads SQLite databases, held in memory: profiles that writeSqlite() wrote, which become the
-/// timeline that they were, and what `nsys export --type sqlite` makes of a report of Nsight
-/// Systems: NVTX ranges, kernels, copies and memsets.
+/// Reads SQLite databases, held in memory. Profiles that writeSqlite() wrote become their timelines
+/// again. Exports of Nsight Systems (`nsys export --type sqlite`) give NVTX ranges, kernels, copies
+/// and memsets.
 class SqliteReader : public TraceReader {
  public:
   std::string_view formatName() const override { return "SQLite database"; }

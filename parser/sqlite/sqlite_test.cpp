@@ -33,7 +33,7 @@ class SqliteTest : public test::FolderTest {
     return contents("p.sqlite");
   }
 
-  /// The rows that SQLite itself gives for a query to that file, columns with a bar between.
+  /// The rows that SQLite itself gives for a query to that file, with a bar between columns.
   std::vector<std::string> ask(const std::string& file, const std::string& sql) {
     sqlite3* database = nullptr;
     EXPECT_EQ(sqlite3_open(path(file).c_str(), &database), SQLITE_OK);
@@ -62,7 +62,7 @@ class SqliteTest : public test::FolderTest {
   ProfileSummary summary_;
 };
 
-TEST_F(SqliteTest, OurProfileBecomesTheTimelineThatItWas) {
+TEST_F(SqliteTest, ReadingAProfileBackGivesItsTimeline) {
   const Timeline timeline = test::oneFOneB(4, 8, 3);
   const std::string bytes = written(timeline);
   EXPECT_EQ(SqliteReader().probe(bytes), FormatMatch::kCertain);
@@ -72,7 +72,7 @@ TEST_F(SqliteTest, OurProfileBecomesTheTimelineThatItWas) {
   EXPECT_THAT(r.diagnostics, IsEmpty());
 }
 
-TEST_F(SqliteTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
+TEST_F(SqliteTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     const Timeline timeline = test::randomTimeline(seed);
     const Result r = read(written(timeline));
@@ -81,7 +81,7 @@ TEST_F(SqliteTest, RandomProfilesBecomeTheTimelinesThatTheyWere) {
   }
 }
 
-TEST_F(SqliteTest, TheFrontDoorKnowsTheFormatByItsContent) {
+TEST_F(SqliteTest, LoadingKnowsTheFormatByItsContent) {
   const Timeline timeline = test::oneFOneB(2, 2, 1);
   write("noname", written(timeline));
   Diagnostics diagnostics;
@@ -89,7 +89,7 @@ TEST_F(SqliteTest, TheFrontDoorKnowsTheFormatByItsContent) {
             test::describe(timeline));
 }
 
-TEST_F(SqliteTest, JobsBubblesStepsAndCountersCanBeAskedForWithSql) {
+TEST_F(SqliteTest, JobsBubblesStepsAndCountersCanBeQueriedWithSql) {
   Timeline t = test::oneFOneB(2, 2, 2);
   Event bubble;
   bubble.kind = JobKind::kBubble;
@@ -128,7 +128,7 @@ TEST_F(SqliteTest, JobsBubblesStepsAndCountersCanBeAskedForWithSql) {
   EXPECT_EQ(summary_.counters, 8);
 }
 
-TEST_F(SqliteTest, CutOffAndDamagedDatabasesAreToldAndBreakNothing) {
+TEST_F(SqliteTest, CutOffAndDamagedDatabasesAreReportedAndBreakNothing) {
   const std::string bytes = written(test::oneFOneB(2, 8, 4));
   const auto whole = read(bytes).outcome.events;
   for (std::size_t size = 16; size < bytes.size(); size += 3001) {
@@ -146,7 +146,7 @@ TEST_F(SqliteTest, CutOffAndDamagedDatabasesAreToldAndBreakNothing) {
 TEST_F(SqliteTest, OtherDatabasesAreExplained) {
   EXPECT_THAT(read(made("CREATE TABLE a (b); INSERT INTO a VALUES (1)")).outcome.whyNone,
               HasSubstr("neither a profile nor"));
-  // A view runs what its author wrote: here, without end.
+  // A view runs code of its author: here, without end.
   EXPECT_THAT(read(made("CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE c(start) AS (SELECT 1 UNION ALL "
                         "SELECT start + 1 FROM c) SELECT start, start AS end, 59 AS eventType, "
                         "'x' AS text, 1 AS globalTid FROM c"))
@@ -237,7 +237,7 @@ TEST_F(SqliteTest, NsysRangesKernelsAndCopiesBecomeLanesOfTheirProcess) {
                                          HasSubstr("left out: CUPTI_ACTIVITY_KIND_RUNTIME")));
 }
 
-TEST_F(SqliteTest, WhatTheUserSaysOfNamesCountsForNsysExports) {
+TEST_F(SqliteTest, KindsOfTheUserApplyToNsysExports) {
   const KindNames kinds = KindNames::parse(
       R"j({"kinds":{"step (?P<step>[0-9]+)":"backward","gemm.*":"recompute"}})j", "k.json");
   const Result r = read(made(std::string(kNsysTables) + kNsysRows), {.kinds = &kinds});

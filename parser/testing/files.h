@@ -11,7 +11,7 @@
 
 namespace pipetrace::test {
 
-/// A folder of its own for each test, gone afterwards.
+/// A folder of its own for each test, removed afterwards.
 class FolderTest : public testing::Test {
  protected:
   void SetUp() override {

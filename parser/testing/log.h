@@ -6,7 +6,7 @@
 
 #include "parser/job_log/job_log_reader.h"
 
-/// Job logs for tests, and what became of them.
+/// Job logs for tests, and the results of reading them.
 namespace pipetrace::test {
 
 struct LogResult {

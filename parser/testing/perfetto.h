@@ -14,8 +14,8 @@
 
 namespace pipetrace::test {
 
-/// A Perfetto trace as any protobuf reader sees it: a decoder of the tests' own, which knows the
-/// field numbers from Perfetto's .proto files. What must not be there fails the test.
+/// A Perfetto trace as any protobuf reader sees it. The tests' own decoder knows the field numbers
+/// from Perfetto's .proto files. A field that must not be there fails the test.
 class DecodedPerfetto {
  public:
   /// A packet, the interned names looked up.
@@ -35,7 +35,7 @@ class DecodedPerfetto {
     double value = 0;
   };
 
-  /// What a track descriptor says.
+  /// The contents of a track descriptor.
   struct TrackDescriptor {
     std::string name;
     std::uint64_t parent = 0;

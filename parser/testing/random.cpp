@@ -8,7 +8,7 @@
 namespace pipetrace::test {
 namespace {
 
-/// Draws everything of a random timeline.
+/// Draws all values of a random timeline.
 class Dice {
  public:
   explicit Dice(std::uint32_t seed) : random_(seed) {}
@@ -133,8 +133,8 @@ class Dice {
     return info;
   }
 
-  /// Every sample has a time of its own: the order of equal ones is not kept where some are no
-  /// finite numbers.
+  /// Every sample has a time of its own, because the order of equal times is not kept where some
+  /// values are no finite numbers.
   void addCounter(Timeline& t, int number) {
     CounterSeries series;
     series.rank = upTo(5);

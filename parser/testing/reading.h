@@ -10,13 +10,13 @@
 
 namespace pipetrace::test {
 
-/// What a reader made of some bytes.
+/// The result of reading some bytes.
 struct Reading {
   Timeline timeline;
   ReadOutcome outcome;
   std::vector<std::string> diagnostics;
 
-  /// Empty where there is no such track.
+  /// The events of a lane; empty where there is no such track.
   const std::vector<Event>& events(int rank, std::string_view lane) const {
     static const std::vector<Event> kNone;
     const Track* track = timeline.findTrack(rank, lane);
@@ -24,7 +24,7 @@ struct Reading {
   }
 };
 
-/// Has a `Reader` read `bytes` as the file `name`.
+/// Reads `bytes` as the file `name` with a `Reader`.
 template <typename Reader>
 Reading readWith(const std::string& name, const std::string& bytes, const ReadRequest& request) {
   Reading result;

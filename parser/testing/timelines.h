@@ -17,8 +17,8 @@ Timeline oneFOneB(int ranks, int microBatches, int steps);
 /// Anything a Timeline can hold, from a seed: overlaps, empty events, odd names, all fields.
 Timeline randomTimeline(std::uint32_t seed);
 
-/// Every field of a timeline as text, one thing a line, so that two can be compared and a
-/// difference read. Strings stand for their ids.
+/// Every field of a timeline as text, one per line, so that two timelines can be compared and a
+/// difference read. Ids of strings are shown as those strings.
 std::string describe(const Timeline& timeline);
 
 /// The job log of one rank of `timeline`, which must hold nothing that a log cannot.

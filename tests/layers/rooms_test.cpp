@@ -135,7 +135,7 @@ TEST(RoomsTest, AFormatThatIncludesAnotherIsFound) {
       EXPECT_THAT(complaints(path, header), ElementsAre(HasSubstr("may not"))) << path;
     }
   }
-  for (const char* header : {"parser/job_log/lines/log_run.h", "parser/ring/log_rings.h",
+  for (const char* header : {"parser/job_log/lines/rank_part.h", "parser/ring/log_rings.h",
                              "parser/sqlite/format.h", "parser/paddle/paddle_log.h"}) {
     for (const char* path : {"parser/chrome/x.cpp", "parser/foreign/logs/x.cpp"}) {
       EXPECT_THAT(complaints(path, header), ElementsAre(HasSubstr("may not"))) << header;
@@ -148,7 +148,7 @@ TEST(RoomsTest, AFormatThatIncludesAnotherIsFound) {
 TEST(RoomsTest, ARoomThatServesAllFormatsMayIncludeNone) {
   for (const char* room : {"parser/json/", "parser/profile/", "parser/foreign/names/"}) {
     for (const char* header :
-         {"parser/job_log/job_log_reader.h", "parser/job_log/lines/log_run.h",
+         {"parser/job_log/job_log_reader.h", "parser/job_log/lines/rank_part.h",
           "parser/ring/log_rings.h", "parser/chrome/format.h", "parser/chrome/write/writer.h",
           "parser/perfetto/format.h", "parser/sqlite/format.h", "parser/paddle/paddle_log.h",
           "parser/foreign/kineto_trace.h", "parser/foreign/logs/megatron_reader.h"}) {

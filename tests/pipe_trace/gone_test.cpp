@@ -93,8 +93,8 @@ TEST_F(GonePrograms, WhatManyRanksHaveInCommonIsToldOnce) {
   const ProgramRun result = run({folder});
   EXPECT_EQ(result.err, folder +
                             "/workerlog.* (ranks 0, 1, 2, 3): warning: no Profiler End line: the "
-                            "program ended without closing its log; what it had recorded and not "
-                            "written is read from its ring file; only jobs that were open are "
+                            "program ended without closing its log; the records that it had not "
+                            "written are read from its ring file; only jobs that were open are "
                             "missing\n");
   const auto told = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
   EXPECT_EQ(told.size(), 4U) << "one by one";

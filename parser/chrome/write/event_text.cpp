@@ -15,7 +15,7 @@ namespace {
 
 namespace cf = common_format;
 
-/// The shortest text that reads back to the same double, and reads back as a double.
+/// Adds the shortest text that reads back to the same double, and as a double.
 void addReal(TextBuffer& out, double value) {
   std::array<char, 32> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
@@ -24,7 +24,7 @@ void addReal(TextBuffer& out, double value) {
   if (digits.find_first_of(".e") == std::string_view::npos) out.add(".0");
 }
 
-/// Keys that mean a field of the event, or that an escaped key could be mistaken for.
+/// Keys that mean a field of the event, or could be taken for an escaped key.
 bool isReserved(std::string_view key) {
   constexpr std::array kWords = {cf::kJob,  cf::kStep,   cf::kMicroBatch, cf::kStage, cf::kChunk,
                                  cf::kPart, cf::kNumber, cf::kPeer,       cf::kClass, cf::kOwnName};
@@ -37,7 +37,7 @@ void addComma(TextBuffer& out, bool& first) {
   first = false;
 }
 
-/// `"key":` with what separates it from the field before.
+/// Adds `"key":`, after the separator from the field before.
 void addKey(TextBuffer& out, bool& first, std::string_view key) {
   addComma(out, first);
   out.add('"');
@@ -117,7 +117,7 @@ void ChromeEventText::addEvent(TextBuffer& out, std::size_t track, std::size_t e
   out.add("}}");
 }
 
-/// `ownName`: the name is the event's own, although it is the one that it would get without.
+/// `ownName`: the name is the event's own, although it equals the one made of kind and micro-batch.
 void ChromeEventText::addArguments(TextBuffer& out, const Event& event, bool ownName) const {
   bool first = true;
   addGiven(out, first, cf::kJob, event.job);
@@ -173,8 +173,8 @@ void ChromeEventText::addFlowEnd(TextBuffer& out, std::string_view phase, std::i
 
 void ChromeEventText::addArrow(TextBuffer& out, std::int64_t id, const Slice& from,
                                const Slice& to) const {
-  // Inside both slices, so that no job which ends or begins at that instant is meant. It leaves
-  // before it arrives, since equal times could be taken in either order.
+  // Both ends are inside their slices, so that no job which ends or begins at that instant is
+  // meant. The arrow leaves before it arrives, since viewers may take equal times in either order.
   const Nanoseconds beforeEnd = from.event.end == kNsMin ? kNsMin : from.event.end - 1;
   const Nanoseconds leave = std::min(beforeEnd, to.event.begin);
   addFlowEnd(out, "\"s\"", id, from.row, leave);

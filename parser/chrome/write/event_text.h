@@ -11,15 +11,16 @@
 
 namespace pipetrace {
 
-/// Writes the elements of a traceEvents array that are about a timeline, each as one JSON object.
-/// Several threads may use one at once.
+/// Writes the elements of a traceEvents array for a timeline, each as one JSON object. Several
+/// threads may use one at once.
 class ChromeEventText {
  public:
-  /// The references must outlive it. `origin` is what `ts` counts from, not after any event's
+  /// The references must outlive it. `ts` counts from `origin`, which must not be after any event's
   /// begin.
   ChromeEventText(const Timeline& timeline, const ViewerRows& rows, Nanoseconds origin);
 
-  /// Appends an event of a track as a complete (`X`) event. Both are positions in the timeline.
+  /// Appends an event of a track as a complete (`X`) event. Both numbers are positions in the
+  /// timeline.
   void addEvent(TextBuffer& out, std::size_t track, std::size_t event) const;
 
   /// Appends one finite sample as a counter (`C`) event.
@@ -31,15 +32,16 @@ class ChromeEventText {
     const ViewerRow& row;
   };
 
-  /// Appends the two flow events (`s` and `f`, with a newline between them) of an arrow from the
-  /// end of one event, or from before where the other begins if that is earlier, to the begin of
-  /// the other, which must come after that of the first. `id` is used once in a file.
+  /// Appends the two flow events of an arrow, `s` and `f`, with a newline between them. The arrow
+  /// leads from the end of one event to the start of the other, which must begin later. If the
+  /// other begins before the first one ends, the arrow leaves before that begin. Each `id` is used
+  /// once in a file.
   void addArrow(TextBuffer& out, std::int64_t id, const Slice& from, const Slice& to) const;
 
  private:
-  /// A key of arguments as it is written.
+  /// A key of arguments, as it is written.
   struct Key {
-    std::string json;  ///< with its colon; empty: no event has it
+    std::string json;  ///< with its colon; empty: no event has the key
     bool isReserved = false;
   };
 
@@ -55,13 +57,13 @@ class ChromeEventText {
   std::vector<Key> keys_;              // by the id of the string
 };
 
-/// Appends a metadata (`M`) event whose arguments are `arguments`, the inside of a JSON object.
-/// tid < 0: it is about the process.
+/// Appends a metadata (`M`) event. `arguments` is the inside of a JSON object. tid < 0: the event
+/// is about the process.
 void addChromeName(TextBuffer& out, std::string_view what, std::int64_t pid, std::int64_t tid,
                    std::string_view arguments);
 
-/// The `cname` of an event: one of the names that Catapult reserves (it throws on any other, and
-/// Perfetto takes no notice). Empty: let the viewer choose.
+/// The `cname` of an event: one of the names that Catapult reserves. Catapult throws on any other;
+/// Perfetto takes no notice. Empty: the viewer chooses.
 std::string_view chromeColor(const Event& event);
 
 }  // namespace pipetrace

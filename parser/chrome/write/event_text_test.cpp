@@ -7,7 +7,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ChromeEventTextTest, AnArrowLeavesAnEventThatEndsAtTheFirstInstantAtThatInstant) {
+TEST(ChromeEventTextTest, AnArrowFromAnEventThatEndsAtTheEarliestInstantLeavesAtThatInstant) {
   Timeline timeline;
   std::vector<Event>& events = timeline.track(0, kComputeLane).events;
   events.resize(2);

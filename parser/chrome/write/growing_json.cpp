@@ -58,7 +58,7 @@ void GrowingChromeJson::append(std::string_view text) {
       rest.remove_prefix(static_cast<std::size_t>(n));
     } else if (errno != EINTR) {
       const int error = errno;
-      // Half an event would cost the reader that event; nothing costs nothing.
+      // Half an event would cost the reader that event; no text costs nothing.
       [[maybe_unused]] const int cut = ::ftruncate(fd_, size_);
       fail("write", error);
     }
@@ -72,14 +72,15 @@ void GrowingChromeJson::fail(const char* what, int error) {
 
 void GrowingChromeJson::takeOrigin(const Timeline& timeline) {
   if (hasOrigin_) return;
-  // Perfetto drops what lies before 0, and what is logged late may be earlier than all before it.
+  // Perfetto drops times below 0, and events that are logged late may be earlier than all before
+  // them.
   constexpr Nanoseconds kRoomForLate = 60 * kNsPerSecond;
   const Nanoseconds begin = timeline.span().begin;
   origin_ = begin < kNsMin + kRoomForLate ? kNsMin : begin - kRoomForLate;
   hasOrigin_ = true;
 }
 
-/// A process is named again when more is known of its rank: the last one counts.
+/// Names a process again when more is known of its rank: the last name counts.
 void GrowingChromeJson::nameProcesses(const Timeline& timeline, TextBuffer& names) {
   for (const auto& [rank, info] : timeline.ranks) {
     Timeline only;
@@ -106,14 +107,14 @@ std::size_t GrowingChromeJson::rowFor(const Track& track, const Event& event, Te
   if (found == rows.end()) {
     ViewerRow row;
     row.pid = ViewerRows::pidOf(track.rank);
-    // Above every pid there can be: which ranks will come is not known.
+    // Above every possible pid, since it is not known which ranks will come.
     constexpr std::int64_t kFirstTid = std::int64_t{kHighestRank} + 2;
     const bool isMain = track.lane == kComputeLane && rows.empty();
     row.tid = isMain ? row.pid : kFirstTid + static_cast<std::int64_t>(rows_.size());
     row.lane = track.lane;
     row.name = track.lane;
     if (!rows.empty()) row.name += " (" + std::to_string(rows.size() + 1) + ")";
-    // Compute, bubbles, the others as they come.
+    // Compute first, then bubbles, then the others as they come.
     const bool isBubbles = track.lane == kBubbleLane;
     row.sortIndex = isMain ? 0 : isBubbles ? 1 : 2 + static_cast<int>(rows_.size());
     addNameElement(names, "thread_name", row,

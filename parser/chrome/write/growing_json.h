@@ -14,37 +14,38 @@
 
 namespace pipetrace {
 
-/// A Chrome Trace Event file in its array form that grows piece by piece. Viewers take it at any
-/// time, as the format lets the closing bracket be missing; readers of ours get the same events as
-/// from writeChromeJson(), because the name of each process carries what that has in `otherData`.
-/// The file is written in its place: there is no moment at which it could be renamed.
+/// A Chrome Trace Event file in its array form that grows piece by piece. Viewers open it at any
+/// time, as the format allows the closing bracket to be missing. Our reader gets the same events as
+/// from writeChromeJson(): the name of each process carries the metadata that the latter has in
+/// `otherData`. The file is written in place, as there is no moment at which it could be renamed.
 class GrowingChromeJson {
  public:
-  /// Begins the file anew. Throws Error when that cannot be done.
+  /// Starts an empty file. Throws Error when that cannot be done.
   explicit GrowingChromeJson(std::string path);
   ~GrowingChromeJson();
   GrowingChromeJson(const GrowingChromeJson&) = delete;
   GrowingChromeJson& operator=(const GrowingChromeJson&) = delete;
 
   /// Appends the events and samples of a sorted timeline, and with `flows` the arrows between them.
-  /// Times count from a minute before the first one; what is earlier still is left out and counted.
-  /// Throws Error when it cannot be written; then what came before is still there, whole.
+  /// Times count from a minute before the first one; events that are earlier still are left out and
+  /// counted. Throws Error when the file cannot be written; all earlier events are then still
+  /// there, whole.
   void add(const Timeline& timeline, bool flows);
 
   /// Closes the array and syncs the file. Nothing may be added afterwards.
   void close();
 
-  /// What has been added so far.
+  /// The contents of the file so far.
   const ProfileSummary& summary() const { return summary_; }
   /// Events and samples that came too late to be added.
   std::int64_t tooEarly() const { return tooEarly_; }
   bool isEmpty() const { return isEmpty_; }
 
  private:
-  /// A row of the viewer, for all times.
+  /// A row of the viewer, for the whole file.
   struct Row {
     ViewerRow row;
-    Nanoseconds free = kNsMin;  ///< nothing is on it from then on
+    Nanoseconds free = kNsMin;  ///< no event is on it from then on
   };
   using Lane = std::pair<int, std::string>;
 
@@ -58,13 +59,13 @@ class GrowingChromeJson {
 
   std::string path_;
   int fd_ = -1;
-  std::int64_t size_ = 0;  // of what is whole
+  std::int64_t size_ = 0;  // bytes of whole elements
   bool isEmpty_ = true;    // no element yet
   bool hasOrigin_ = false;
   Nanoseconds origin_ = 0;
   std::vector<Row> rows_;
   std::map<Lane, std::vector<std::size_t>> rowsOfLane_;
-  std::map<int, std::string> processes_;  // what has been said of each rank
+  std::map<int, std::string> processes_;  // the name of each rank's process so far
   std::int64_t nextArrow_ = 1;
   std::int64_t tooEarly_ = 0;
   ProfileSummary summary_;

@@ -25,7 +25,8 @@ namespace {
 
 namespace cf = common_format;
 
-/// So many elements are put together before they are written: the text of them fits a core's cache.
+/// The number of elements that are put together before they are written: their text fits a core's
+/// cache.
 constexpr std::size_t kElementsPerBlock = 2048;
 
 std::string field(std::string_view key, std::string_view text) {
@@ -38,7 +39,7 @@ std::string field(std::string_view key, std::string_view text) {
 
 std::string sortIndex(int index) { return "\"sort_index\":" + std::to_string(index); }
 
-/// Every rank that anything is known of.
+/// Every rank of which anything is known.
 std::set<int> ranksOf(const Timeline& timeline) {
   std::set<int> ranks;
   for (const auto& [rank, info] : timeline.ranks) ranks.insert(rank);
@@ -47,7 +48,7 @@ std::set<int> ranksOf(const Timeline& timeline) {
   return ranks;
 }
 
-/// Appends the elements that are about the rows of the viewer, each behind a new line.
+/// Appends the elements about the rows of the viewer, each after a newline.
 void addNames(const Timeline& timeline, const ViewerRows& rows, TextBuffer& out) {
   const auto add = [&](std::string_view what, std::int64_t pid, std::int64_t tid,
                        const std::string& arguments) {
@@ -72,13 +73,13 @@ void addNames(const Timeline& timeline, const ViewerRows& rows, TextBuffer& out)
   }
 }
 
-/// Puts elements into text on several threads and writes it in their order. Each element comes
-/// after another one, as those of addNames() are there first.
+/// Writes elements as text on several threads, and the texts to the file in order. Each element
+/// comes after another one, since those of addNames() are first.
 class ElementWriter {
  public:
   ElementWriter(OutputFile& out, int threads) : out_(out), threads_(threads) {}
 
-  /// `add` appends the element of that number, below `count`.
+  /// `add` appends the element with a given number, below `count`.
   template <typename Add>
   void write(std::size_t count, const Add& add) const {
     const std::size_t blocks = (count + kElementsPerBlock - 1) / kElementsPerBlock;
@@ -105,18 +106,19 @@ class ElementWriter {
   std::size_t threads_;
 };
 
-/// Finds the arrows meanwhile, if there is more than one thread.
+/// Finds the arrows at the same time, if there is more than one thread.
 std::future<std::vector<MicroBatchArrow>> arrowsOf(const Timeline& timeline,
                                                    const ChromeOptions& options) {
   const auto find = [&timeline, wanted = options.flows] {
     return wanted ? findMicroBatchArrows(timeline) : std::vector<MicroBatchArrow>();
   };
-  // With both policies it is found when it is asked for where no thread can be started.
+  // With both policies, the arrows are found on demand where no thread can be started.
   const auto both = std::launch::async | std::launch::deferred;
   return std::async(threadCount(options.threads) > 1 ? both : std::launch::deferred, find);
 }
 
-/// After all slices, so that each end finds its slice also where both have the same time.
+/// Writes the arrows after all slices, so that each end finds its slice even where both have the
+/// same time.
 std::int64_t writeArrows(const Timeline& timeline, const std::vector<MicroBatchArrow>& arrows,
                          const ViewerRows& rows, const ChromeEventText& text,
                          const ElementWriter& elements) {
@@ -130,8 +132,8 @@ std::int64_t writeArrows(const Timeline& timeline, const std::vector<MicroBatchA
   return static_cast<std::int64_t>(arrows.size());
 }
 
-/// With `absoluteTime` the begin of the day (UTC): times of the epoch itself are too large for the
-/// viewers, which keep microseconds as a double.
+/// With `absoluteTime`, the start of the day (UTC). Times since the epoch itself are too large for
+/// the viewers, which keep microseconds as a double.
 Nanoseconds originOf(const Timeline& timeline, bool absoluteTime) {
   if (!absoluteTime) return profileOrigin(timeline, false);
   constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;

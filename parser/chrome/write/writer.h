@@ -8,15 +8,15 @@ namespace pipetrace {
 
 struct ChromeOptions {
   bool flows = true;
-  /// `ts` counts from midnight (UTC) before the first event, of which `baseTimeNanoseconds` tells
-  /// the time since the Unix epoch; not from the first event.
+  /// `ts` counts from midnight (UTC) before the first event, not from that event.
+  /// `baseTimeNanoseconds` is the time of that midnight since the Unix epoch.
   bool absoluteTime = false;
-  int threads = 0;  ///< how many may write; 0: one per core. What is written does not depend on it.
+  int threads = 0;  ///< how many may write; 0: one per core. The output does not depend on it.
 };
 
-/// Writes the Chrome Trace Event JSON of design section 6 (docs/profile-format.md): loads unchanged
-/// in chrome://tracing and Perfetto, and readChromeJson() gets the same timeline back.
-/// `timeline` must be sorted. The caller commits `out`. Throws Error as profileOrigin() does.
+/// Writes the Chrome Trace Event JSON of docs/profile-format.md. It loads unchanged in
+/// chrome://tracing and Perfetto, and ChromeJsonReader gets the same timeline back. `timeline` must
+/// be sorted. The caller commits `out`. Throws Error as profileOrigin() does.
 ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
                                OutputFile& out);
 

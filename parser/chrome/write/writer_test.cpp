@@ -33,10 +33,10 @@ class ChromeWriterTest : public test::FolderTest {
     return contents("p.json");
   }
 
-  /// The events with that phase.
+  /// The events of that phase.
   std::vector<json> events(const Timeline& timeline, const std::string& phase) {
     std::vector<json> list;
-    const json all = json::parse(text(timeline));  // must not throw: it is strict
+    const json all = json::parse(text(timeline));  // must not throw: the JSON is strict
     for (const json& e : all["traceEvents"]) {
       if (e["ph"] == phase) list.push_back(e);
     }
@@ -55,7 +55,7 @@ Event& add(Timeline& t, int rank, const char* lane, JobKind kind, Nanoseconds be
   return e;
 }
 
-TEST_F(ChromeWriterTest, ASmallProfileIsThisText) {
+TEST_F(ChromeWriterTest, ASmallProfileHasTheExpectedText) {
   Timeline t;
   Event& job = add(t, 0, "compute", JobKind::kForward, 1697793307213760986, 1697793307254006104);
   job.microBatch = 2;
@@ -143,7 +143,7 @@ TEST_F(ChromeWriterTest, RowsAreOrderedComputeBubblesAndThenByName) {
 /// A time of the file in ns; exact, as these times are small.
 Nanoseconds ns(const json& time) { return std::llround(time.get<double>() * 1000); }
 
-/// No two slices of a row share an instant, nor do they begin together.
+/// Checks that no two slices of a row share an instant, nor begin together.
 void expectNoOverlap(const std::vector<json>& slices) {
   std::map<std::pair<int, int>, std::vector<std::pair<Nanoseconds, Nanoseconds>>> rows;
   for (const json& e : slices) {
@@ -303,7 +303,7 @@ TEST_F(ChromeWriterTest, OnlyCompleteEventsAreWritten) {
   }
 }
 
-TEST_F(ChromeWriterTest, NamesWithAnyCharacterAreStrictJson) {
+TEST_F(ChromeWriterTest, NamesWithAnyCharacterGiveStrictJson) {
   using namespace std::string_view_literals;
   Timeline t;
   const auto names = {"q\"uote"sv, "tab\there"sv, "\x01\x00\x1f"sv, "前向 😀"sv, "\xff\xfe"sv};
@@ -362,7 +362,7 @@ TEST_F(ChromeWriterTest, TheTextDoesNotDependOnTheNumberOfThreads) {
   EXPECT_EQ(summary_.arrows, summary.arrows);
 }
 
-TEST_F(ChromeWriterTest, AnArrowFromTheFirstJobThereCanBeLeavesInsideIt) {
+TEST_F(ChromeWriterTest, AnArrowFromAJobAtTheEarliestPossibleTimeLeavesInsideIt) {
   Timeline t;
   for (const Nanoseconds begin : {kNsMin, kNsMin + 5}) {
     Event& e = add(t, 0, "compute", JobKind::kForward, begin, begin + 2);

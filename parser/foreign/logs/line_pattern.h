@@ -12,7 +12,7 @@
 
 namespace pipetrace {
 
-/// What a named group of --pattern gives.
+/// The meaning of a named group of --pattern.
 enum class LineField : std::uint8_t {
   kType,
   kName,
@@ -31,19 +31,19 @@ enum class LineField : std::uint8_t {
   kArgument,  ///< any other name
 };
 
-/// The regular expression of --pattern: how a line of any program says what a job was. Any number
-/// of threads may use one at once.
+/// The regular expression of --pattern, which says how a line of any program describes a job. Any
+/// number of threads may use one at once.
 class LinePattern {
  public:
   struct Group {
     LineField field = LineField::kArgument;
     std::string name;
-    int index = 0;  ///< of its text in what match() gives
+    int index = 0;  ///< of its text in the result of match()
   };
 
-  /// `unit`: what times in the lines are in, in nanoseconds. Throws Error for what is no regular
-  /// expression (RE2), and for one without the groups that a job needs: `type` or `name`, `start`,
-  /// and `end` or `duration`.
+  /// `unit`: the unit of times in the lines, in nanoseconds. Throws Error for a text that is no
+  /// regular expression (RE2), and for one without the groups that a job needs: `type` or `name`,
+  /// `start`, and `end` or `duration`.
   LinePattern(const std::string& pattern, Nanoseconds unit);
 
   Nanoseconds unit() const { return unit_; }
@@ -51,8 +51,8 @@ class LinePattern {
   /// The named groups; each field once.
   const std::vector<Group>& groups() const { return groups_; }
 
-  /// Looks for the expression in a line of UTF-8. `texts` gets what the groups matched, empty for
-  /// those that took no part. The line has to outlive it.
+  /// Searches a line of UTF-8 for the expression. `texts` gets what the groups matched; it is empty
+  /// for groups that took no part. The line has to outlive it.
   bool match(std::string_view line, std::vector<re2::StringPiece>& texts) const;
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 namespace mf = megatron_format;
 
-/// How long an iteration was on the slowest rank.
+/// The time that an iteration took on the slowest rank.
 struct Iteration {
   Nanoseconds pad = 0;
   Nanoseconds wallTime = 0;

@@ -91,7 +91,7 @@ class RankReader {
     diagnostics_.add({.file = file_, .line = line, .message = message, .advice = advice});
   }
 
-  /// What is in the entry besides its name, phase and time.
+  /// Keeps the fields of the entry besides its name, phase and time.
   void keepArguments(const Json& entry, std::vector<Argument>& list) {
     for (const auto& [key, value] : entry.items()) {
       if (key == "name" || key == "ph" || key == mf::kRelativeTime) continue;
@@ -148,7 +148,7 @@ class RankReader {
     keepArguments(entry, open.arguments);
   }
 
-  /// The innermost of that name ends.
+  /// Ends the innermost entry of that name.
   void end(const Json& entry, const std::string& name, Nanoseconds time, std::int64_t line) {
     const auto last = std::find_if(open_.rbegin(), open_.rend(),
                                    [&](const Open& open) { return open.name == name; });

@@ -6,12 +6,12 @@
 
 namespace pipetrace {
 
-/// Reads what MegatronApp's tracer writes on each rank: an array of `B` and `E` objects with
-/// `rel_ts`, nanoseconds since their iteration began. The rank is that of the file's name
-/// (rankInName()), else the next free one.
+/// Reads the files that MegatronApp's tracer writes on each rank: an array of `B` and `E` objects
+/// with `rel_ts`, nanoseconds since the start of their iteration. The rank is that of the file's
+/// name (rankInName()), else the next free one.
 ///
-/// An iteration begins `pad_before` after the one before it ended, which lasted `duration_wall`; it
-/// becomes an event of the lane "iterations". Jobs have their position in the pipeline as stage
+/// An iteration begins `pad_before` after the end of the one before it, which took `duration_wall`;
+/// it becomes an event of the lane "iterations". The stage of a job is its position in the pipeline
 /// until lineUpMegatronRanks() has seen all ranks.
 class MegatronReader final : public TraceReader {
  public:
@@ -23,10 +23,10 @@ class MegatronReader final : public TraceReader {
 
 }  // namespace pipetrace
 
-/// The words of MegatronApp's files that reading and putting together share.
+/// The words of MegatronApp's files that reading and aligning share.
 namespace pipetrace::megatron_format {
 
-inline constexpr std::string_view kLane = "iterations";  ///< ours
+inline constexpr std::string_view kLane = "iterations";  ///< our name
 inline constexpr std::string_view kIteration = "iteration";
 inline constexpr std::string_view kRelativeTime = "rel_ts";
 inline constexpr std::string_view kPad = "pad_before";

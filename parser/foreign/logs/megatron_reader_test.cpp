@@ -33,7 +33,7 @@ constexpr const char* kTwoIterations = R"([
 {"name":"backward","ph":"E","rel_ts":8,"microbatch":0,"pp_rank":1,"model_chunk":0,"note":"x","r":0.5},
 {"name":"iteration","ph":"E","rel_ts":20,"duration_wall":25}])";
 
-TEST(MegatronReaderTest, ItsFilesAreToldFromChromesByTheirTimes) {
+TEST(MegatronReaderTest, ItsFilesAreDistinguishedFromChromesByTheirTimes) {
   const auto readers = makeTraceReaders();
   EXPECT_EQ(chooseReader(readers, kTwoIterations)->formatName(), "MegatronApp");
   EXPECT_EQ(
@@ -98,7 +98,7 @@ TEST(MegatronReaderTest, IterationsBeginOnAllRanksAtOnce) {
   EXPECT_EQ(r.events(0, "compute")[0].stage, before[0].stage) << "once is enough";
 }
 
-TEST(MegatronReaderTest, WhatCannotBeUsedIsToldWithItsLine) {
+TEST(MegatronReaderTest, EntriesThatCannotBeUsedAreReportedWithTheirLine) {
   const Result r = read(R"([
 {"name":"iteration","ph":"E","rel_ts":9},
 {"name":"iteration","ph":"B"},
@@ -124,7 +124,7 @@ TEST(MegatronReaderTest, WhatCannotBeUsedIsToldWithItsLine) {
                           HasSubstr("the last iteration does not end")));
 }
 
-TEST(MegatronReaderTest, TimesAtTheEdgeOfWhatANumberHoldsDoNoHarm) {
+TEST(MegatronReaderTest, TimesAtTheLimitsOfTheirTypeDoNoHarm) {
   Result r = read(R"([
 {"name":"iteration","ph":"B","pad_before":9223372036854775807},
 {"name":"forward","ph":"B","rel_ts":9223372036854775807},

@@ -17,7 +17,7 @@
 namespace pipetrace {
 namespace {
 
-/// What a line says, as far as it has a place in an event.
+/// The fields of an event that a line gives.
 struct LineJob {
   Event event;
   std::string_view type;
@@ -94,8 +94,8 @@ class LogReader {
                       .advice = std::move(advice)});
   }
 
-  /// Times of the epoch that were read in too small a unit lie in January 1970. Times that count
-  /// from the start of a program are there too, but in no unit near today.
+  /// Times since the epoch that were read in too small a unit are in January 1970. So are times
+  /// that count from the start of a program, but no unit brings those near today.
   void hintAtUnit() {
     constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
     constexpr Nanoseconds kEarliest = 11'000 * kDay;  // 2000
@@ -136,7 +136,7 @@ class LogReader {
     add(job);
   }
 
-  /// False for what is no number where one is needed.
+  /// False for a text that is no number where one is needed.
   bool take(const LinePattern::Group& group, std::string_view text, LineJob& job) {
     Event& event = job.event;
     switch (group.field) {

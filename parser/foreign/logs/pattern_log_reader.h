@@ -5,13 +5,13 @@
 
 namespace pipetrace {
 
-/// Reads the log of any program, of which --pattern says how a line tells of a job: a line that
-/// matches is one, all others are passed over. It is for all inputs or none, so it is not among
+/// Reads the log of any program. --pattern says how a line describes a job: a line that matches is
+/// one, all others are passed over. It is for all inputs or none, so it is not among
 /// makeTraceReaders().
 ///
 /// The rank is that of the group `rank`, else of the file's name (workerlog.<rank>, or see
-/// rankInName()), else the next free one. Kinds are told by `type` as JobNames knows them, else by
-/// `name`; a job of a stream that is not named is on the lane of its kind, as in a job log.
+/// rankInName()), else the next free one. The kind is the one that JobNames knows for `type`, else
+/// for `name`. A job whose stream is not named is on the lane of its kind, as in a job log.
 class PatternLogReader final : public TraceReader {
  public:
   /// `pattern` must outlive it.

@@ -80,7 +80,7 @@ TEST(PatternLogReaderTest, AllFieldsOfAJobCanBeGroups) {
   EXPECT_EQ(r.timeline.argumentsOf(e)[0].integer, 4096);
 }
 
-TEST(PatternLogReaderTest, TimesAreInTheUnitThatWasAskedFor) {
+TEST(PatternLogReaderTest, TimesAreReadInTheRequestedUnit) {
   for (const auto& [unit, ns] : {std::pair{Nanoseconds{1}, Nanoseconds{1}},
                                  {kNsPerUs, 1250},
                                  {kNsPerMs, 1'250'000},
@@ -90,17 +90,17 @@ TEST(PatternLogReaderTest, TimesAreInTheUnitThatWasAskedFor) {
   }
 }
 
-TEST(PatternLogReaderTest, UnitsThatPutTodayIntoJanuary1970AreHintedAt) {
-  const auto told = [](Nanoseconds unit, const std::string& line) {
+TEST(PatternLogReaderTest, TimesOfTodayInTooSmallAUnitGiveAHint) {
+  const auto reported = [](Nanoseconds unit, const std::string& line) {
     return testing::PrintToString(read(kPattern, unit, "job forward " + line + "\n").diagnostics);
   };
-  EXPECT_THAT(told(kNsPerMs, "1697793307.21-1697793307.25"),
+  EXPECT_THAT(reported(kNsPerMs, "1697793307.21-1697793307.25"),
               AllOf(HasSubstr("its times lie in January 1970"), HasSubstr("--time-unit s")));
-  EXPECT_THAT(told(1, "1697793307210-1697793307250"), HasSubstr("--time-unit ms"));
-  EXPECT_THAT(told(kNsPerUs, "1697793307210-1697793307250"), HasSubstr("--time-unit ms"));
-  EXPECT_THAT(told(1, "1697793307210000-1697793307250000"), HasSubstr("--time-unit us"));
+  EXPECT_THAT(reported(1, "1697793307210-1697793307250"), HasSubstr("--time-unit ms"));
+  EXPECT_THAT(reported(kNsPerUs, "1697793307210-1697793307250"), HasSubstr("--time-unit ms"));
+  EXPECT_THAT(reported(1, "1697793307210000-1697793307250000"), HasSubstr("--time-unit us"));
   for (const char* line : {"12.5-13.5", "0-86400000", "1697793307210-1697793307250"}) {
-    EXPECT_THAT(told(kNsPerMs, line), Not(HasSubstr("1970"))) << line;
+    EXPECT_THAT(reported(kNsPerMs, line), Not(HasSubstr("1970"))) << line;
   }
 }
 
@@ -112,19 +112,19 @@ TEST(PatternLogReaderTest, LanesOfTransfersAndCollectivesAreThoseOfAJobLog) {
   EXPECT_THAT(r.events(0, "all_reduce"), SizeIs(1));
 }
 
-TEST(PatternLogReaderTest, TheFileNameGivesTheRankWhereNoGroupDoes) {
+TEST(PatternLogReaderTest, TheFileNameGivesTheRankUnlessAGroupDoes) {
   EXPECT_THAT(read(kPattern, 1, "job lr 0-1\n", {}, "logs/app_rank12.log").events(12, "compute"),
               SizeIs(1));
   EXPECT_THAT(read(kPattern, 1, "job lr 0-1\n", {.nextRank = 3}).events(3, "compute"), SizeIs(1));
 }
 
-TEST(PatternLogReaderTest, KindsThatTheUserNamesAreTaken) {
+TEST(PatternLogReaderTest, KindsThatTheUserNamesAreUsed) {
   const KindNames kinds = KindNames::parse(R"({"kinds":{"blk":"forward"}})", "k.json");
   EXPECT_EQ(read(kPattern, 1, "job blk 0-1\n", {.kinds = &kinds}).events(0, "compute")[0].kind,
             JobKind::kForward);
 }
 
-TEST(PatternLogReaderTest, MatchesThatCannotBeUsedAreCountedAndTold) {
+TEST(PatternLogReaderTest, MatchesThatCannotBeUsedAreCountedAndReported) {
   const auto r = read(kPattern, kNsPerMs,
                       "job lr 0-1\njob forward 1e3-2\njob forward 9-1\n"
                       "job forward mb=99999999999 1-2\njob forward 99999999999999-2\n"
@@ -139,19 +139,19 @@ TEST(PatternLogReaderTest, MatchesThatCannotBeUsedAreCountedAndTold) {
                           HasSubstr("6 of its 8 lines match")));
 }
 
-TEST(PatternLogReaderTest, ALogWithoutAMatchSaysSo) {
+TEST(PatternLogReaderTest, ALogWithoutAMatchIsReported) {
   EXPECT_EQ(read(kPattern, 1, "a\nb\n").outcome.whyNone, "none of its 2 lines matches --pattern");
   EXPECT_THAT(read(kPattern, 1, "job a 3-1\n").outcome.whyNone,
               HasSubstr("1 of its 1 lines match --pattern, but none"));
 }
 
-TEST(PatternLogReaderTest, ALineOfAGigabyteIsLeftOut) {
+TEST(PatternLogReaderTest, ALineOfMoreThanAMebibyteIsLeftOut) {
   const auto r = read(kPattern, 1, "job lr 0-1\n" + std::string(3 << 20, 'x') + "\njob lr 2-3\n");
   EXPECT_EQ(r.outcome.events, 2);
   EXPECT_THAT(r.diagnostics, testing::Contains(HasSubstr("any.log:2: warning: a line is longer")));
 }
 
-TEST(LinePatternTest, WhatCannotBeMeantIsAnErrorBeforeAnythingIsRead) {
+TEST(LinePatternTest, AnUnusablePatternIsAnErrorBeforeAnythingIsRead) {
   EXPECT_THAT(errorOf("(?P<type>"), HasSubstr("no regular expression: missing )"));
   EXPECT_THAT(errorOf("(?P<start>a)(?P<end>b)"), HasSubstr("no group called type; as in"));
   EXPECT_THAT(errorOf("(?P<type>a)(?P<end>b)"), HasSubstr("no group called start"));

@@ -27,8 +27,8 @@ struct Entry {
   std::int64_t otherFields = 0;
 };
 
-/// Seconds to nanoseconds, digit by digit: the same number with an exponent six higher is one of
-/// microseconds.
+/// Reads seconds as nanoseconds, digit by digit: the same number with an exponent six higher is one
+/// of microseconds.
 std::optional<Nanoseconds> parseSeconds(std::string_view text) {
   const std::size_t mark = text.find_first_of("eE");
   int exponent = 0;
@@ -42,7 +42,7 @@ std::optional<Nanoseconds> parseSeconds(std::string_view text) {
   return parseMicroseconds(std::string(text.substr(0, mark)) + "e" + std::to_string(exponent + 6));
 }
 
-/// What nlohmann's parser calls for each token of one object.
+/// The handler that nlohmann's parser calls for each token of one object.
 class EntryHandler {
  public:
   explicit EntryHandler(Entry& entry) : entry_(entry) {}

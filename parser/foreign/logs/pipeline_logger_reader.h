@@ -5,9 +5,9 @@
 namespace pipetrace {
 
 /// Reads the JSON of the PipelineLogger of the VPipe walkthrough: objects such as
-/// `{"rank":0,"event":"recv_forward_start","minibatch":0,"time":1.7e9}`, one a line or in an array.
-/// What `_start` and `_end` embrace becomes a job of the lane that its kind runs on; `time` is in
-/// seconds since the epoch, taken as digits. One file per rank, or several ranks in one.
+/// `{"rank":0,"event":"recv_forward_start","minibatch":0,"time":1.7e9}`, one per line or in an
+/// array. Each pair of `_start` and `_end` becomes a job of the lane that its kind runs on. `time`
+/// is in seconds since the epoch, read digit by digit. A file holds one rank or several.
 class PipelineLoggerReader : public TraceReader {
  public:
   std::string_view formatName() const override { return "PipelineLogger JSON"; }

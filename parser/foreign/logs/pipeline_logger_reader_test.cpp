@@ -53,21 +53,21 @@ TEST(PipelineLoggerReaderTest, StartsAndEndsBecomeJobsToTheNanosecond) {
   expectLines(read(kLines));
 }
 
-TEST(PipelineLoggerReaderTest, AnArrayIsAsGoodAsLines) {
+TEST(PipelineLoggerReaderTest, AnArrayIsReadLikeLines) {
   const std::string array =
       "[" + std::regex_replace(std::string(kLines), std::regex("\\}\n\\{"), "},{") + "]";
   EXPECT_EQ(PipelineLoggerReader().probe(array), FormatMatch::kCertain);
   expectLines(read(array));
 }
 
-TEST(PipelineLoggerReaderTest, ChromeTracesAndLogsAreNotTakenForIt) {
+TEST(PipelineLoggerReaderTest, ChromeTracesAndLogsAreNotTakenForItsFormat) {
   for (const char* text : {"[{\"ph\":\"X\",\"event\":1,\"time\":\"a_start\"}]",
                            "{\"traceEvents\":[]}", "a_start\"", "", "{\"rank\":0}"}) {
     EXPECT_EQ(PipelineLoggerReader().probe(text), FormatMatch::kNo) << text;
   }
 }
 
-TEST(PipelineLoggerReaderTest, AMinibatchCanComeAgainAndSeveralCanBeUnderWay) {
+TEST(PipelineLoggerReaderTest, AMinibatchMayRepeatAndSeveralMayOverlap) {
   const Result r = read(R"(
 {"event":"forward_start","minibatch":0,"time":1}
 {"event":"forward_start","minibatch":1,"time":2}
@@ -82,7 +82,7 @@ TEST(PipelineLoggerReaderTest, AMinibatchCanComeAgainAndSeveralCanBeUnderWay) {
   EXPECT_EQ(r.events(3, "compute")[2].duration(), kNsPerSecond);
 }
 
-TEST(PipelineLoggerReaderTest, WhatCannotBeUsedIsToldWithItsLine) {
+TEST(PipelineLoggerReaderTest, EntriesThatCannotBeUsedAreReportedWithTheirLine) {
   const Result r = read(R"({"rank":0,"event":"forward_start","minibatch":0,"time":1}
 {"rank":0,"event":"backward_end","minibatch":0,"time":2}
 {"rank":-4,"event":"forward_end","minibatch":0,"time":2}
@@ -107,7 +107,7 @@ TEST(PipelineLoggerReaderTest, WhatCannotBeUsedIsToldWithItsLine) {
                   HasSubstr("a field of an unknown name")));
 }
 
-TEST(PipelineLoggerReaderTest, LinesThatAllBeginAnObjectTakeNoLongerThanTheyAreLong) {
+TEST(PipelineLoggerReaderTest, LinesThatAllBeginAnObjectAreReadInLinearTime) {
   std::string open;
   while (open.size() < (std::size_t{3} << 20)) open += "{\n";  // minutes, if quadratic
   const Result r = read(open + kLines);
@@ -116,7 +116,7 @@ TEST(PipelineLoggerReaderTest, LinesThatAllBeginAnObjectTakeNoLongerThanTheyAreL
 
 class PipelineLoggerFilesTest : public test::FolderTest {};
 
-TEST_F(PipelineLoggerFilesTest, OneFilePerRankIsOneTimeline) {
+TEST_F(PipelineLoggerFilesTest, OneFilePerRankGivesOneTimeline) {
   for (int rank = 0; rank < 3; ++rank) {
     std::string line = R"({"rank":R,"event":"forward_start","minibatch":0,"time":1.5}
 {"rank":R,"event":"forward_end","minibatch":0,"time":2.5})";

@@ -78,7 +78,7 @@ void ForeignNames::give(Event& event, const JobName& name) {
   setIfNone(event.chunk, name.chunk);
   setIfNone(event.part, name.part);
   takeArguments(event);
-  // Such a name says less than the one that is made of kind and numbers.
+  // Such a name says less than the one made of kind and numbers.
   if (timeline_.strings[event.name] == logName(event.kind)) event.name = 0;
 }
 
@@ -98,7 +98,7 @@ bool ForeignNames::takeArgument(const Argument& argument, Event& event) {
   return false;
 }
 
-/// What became a field is no argument any more.
+/// Removes the arguments that became fields.
 void ForeignNames::takeArguments(Event& event) {
   const auto first = timeline_.arguments.begin() + event.firstArgument;
   const auto last = first + event.argumentCount;

@@ -7,39 +7,40 @@
 
 namespace pipetrace {
 
-/// Gives events of other programs' traces the kinds and numbers that their names, categories and
-/// arguments tell.
+/// Gives events of other programs' traces the kinds and numbers in their names, categories and
+/// arguments.
 class ForeignNames {
  public:
   /// The category of an event is its argument of this name.
   static constexpr std::string_view kCategory = "category";
 
-  /// `asked` (may be null) and `timeline`, whose events these are, must outlive it.
+  /// `asked` (may be null) and `timeline`, which holds the events, must outlive it.
   ForeignNames(const KindNames* asked, Timeline& timeline)
       : timeline_(timeline), names_(asked), category_(timeline.strings.intern(kCategory)) {}
 
-  /// Empty for none.
+  /// The category of an event; the empty text if it has none.
   StringId categoryOf(const Event& event) const;
 
-  /// Gives the event what its name says, else what its category says. What the user asked for goes
-  /// before all, then a kind that the event has (but a kernel may turn out to be a collective).
+  /// Gives the event the meaning of its name, else that of its category. The user's kinds take
+  /// precedence over everything, then a kind that the event has; but a kernel may turn out to be a
+  /// collective.
   void describe(Event& event);
 
-  /// Whether the user asks for anything.
+  /// Whether the user gave kinds.
   bool isAsked() const { return names_.isAsked(); }
 
-  /// The same, but with nothing else than what the user asked for. False if that is nothing.
+  /// The same with the user's kinds only. False if they do not name the event.
   bool describeAsAsked(Event& event);
 
-  /// Whether an event said where in the pipeline its rank is (`pp_rank`).
+  /// Whether an event gave the position of its rank in the pipeline (`pp_rank`).
   bool hasPositions() const { return hasPositions_; }
 
-  /// What a text of the timeline says as a name.
+  /// The meaning of a text of the timeline as a name.
   const JobName& known(StringId text);
 
-  /// Sets what `name` says and the event does not have, and takes the event's fields out of
-  /// arguments that other programs call otherwise ("iteration", "pp_rank"). `pp_rank` becomes the
-  /// stage.
+  /// Sets the fields that `name` gives and the event lacks. Moves the event's fields out of
+  /// arguments that have other names in other programs ("iteration", "pp_rank"). `pp_rank` becomes
+  /// the stage.
   void give(Event& event, const JobName& name);
 
  private:

@@ -13,11 +13,10 @@ struct Word {
   JobKind kind;
 };
 
-/// Words of Megatron-LM and MegatronApp ("forward-step", "send-forward"), ByteDance's straggler
-/// study
-/// ("forward-compute"), torch.distributed.pipelining ("Forward 3", "PP:1F3"), PyTorch's own spans
-/// ("Optimizer.step#Adam.step", "nccl:all_reduce"), DeepSpeed, NCCL's kernels, HCCL's operators,
-/// and the runtimes' copies.
+/// Words of known programs. Megatron-LM and MegatronApp: "forward-step", "send-forward".
+/// ByteDance's straggler study: "forward-compute". torch.distributed.pipelining: "Forward 3",
+/// "PP:1F3". PyTorch's own spans: "Optimizer.step#Adam.step", "nccl:all_reduce". Then DeepSpeed,
+/// NCCL's kernels, HCCL's operators, and the runtimes' copies.
 constexpr Word kWords[] = {
     {R"((?:## )?(?i:forward|fwd)(?:[-_ ](?:step|compute|pass|microbatch))?(?: ##)?)",
      JobKind::kForward},

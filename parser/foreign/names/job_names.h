@@ -19,22 +19,24 @@ struct JobName {
   std::int32_t stage = kNotGiven;
   std::int16_t chunk = kNotGiven;
   std::int16_t part = kNotGiven;
-  bool isAsked = false;  ///< the user's --kinds said so
+  bool isAsked = false;  ///< the user's --kinds gave it
 
   bool operator==(const JobName&) const = default;
 };
 
-/// Looks up names of other programs' traces: first what the user says (--kinds), then the words of
-/// the job log, then those of programs that we know. Remembers what it found; not thread-safe.
+/// Looks up names of other programs' traces: first in the user's kinds (--kinds), then among the
+/// words of the job log, then among those of known programs. It remembers its results; not
+/// thread-safe.
 class JobNames {
  public:
   /// `asked` may be null and must outlive it.
   explicit JobNames(const KindNames* asked) : asked_(asked) {}
 
-  /// A kOther without numbers for a name that says nothing. The reference holds as long as this.
+  /// The meaning of `name`; kOther without numbers if it says nothing. The reference holds as long
+  /// as this object.
   const JobName& operator[](std::string_view name);
 
-  /// Whether the user says anything.
+  /// Whether the user gave kinds.
   bool isAsked() const { return asked_ != nullptr; }
 
  private:

@@ -30,7 +30,7 @@ std::string place(const std::string& file, std::string_view text, std::size_t at
   return file + ":" + std::to_string(1 + std::count(text.begin(), end, '\n')) + ": ";
 }
 
-/// Takes the text apart; where a key stands is told by looking for it.
+/// Takes the text apart. The place of a key is found by searching for it.
 class KindsHandler {
  public:
   using Entry = std::pair<std::string, std::string>;
@@ -122,7 +122,7 @@ KindNames KindNames::parse(std::string_view json, const std::string& file) {
     if (fault.empty()) continue;
     const std::size_t at = json.find(nlohmann::json(name).dump());
     throw Error(place(file, json, at) + "\"" + name + "\" is no regular expression: " + fault +
-                "; of a name that is meant as it is, write \\ before its brackets");
+                "; in a name that is meant as it is, write \\ before its brackets");
   }
   return names;
 }

@@ -10,22 +10,22 @@
 
 namespace pipetrace {
 
-/// What the names of another program's jobs mean, as the user says it: the file of --kinds,
+/// The kinds that the user gives to the names of another program's jobs: the file of --kinds,
 ///
 ///     {"kinds": {"fwd": "forward", "bwd_(?P<micro_batch_id>\\d+)": "backward"}}
 ///
-/// Each key is a name, or a regular expression (RE2) for the whole of one, see NamePattern; each
-/// value a kind as in the job log. A name that is a key means that; else the first expression that
-/// matches counts. Any number of threads may use one at once.
+/// Each key is a name, or a regular expression (RE2) for a whole name, see NamePattern; each value
+/// is a kind as in the job log. A name that equals a key has that key's kind; otherwise the first
+/// expression that matches counts. Any number of threads may use one at once.
 class KindNames {
  public:
-  /// Reads the file. Throws Error, which says where what is wrong, when it cannot.
+  /// Reads the file. Throws Error, with the place and the fault, when it cannot.
   static KindNames read(const std::string& file);
 
   /// The same from its text; `file` is for messages.
   static KindNames parse(std::string_view json, const std::string& file);
 
-  /// Nothing for a name that it does not know.
+  /// The kind and numbers of a name; nothing for an unknown name.
   std::optional<JobName> find(std::string_view name) const;
 
  private:

@@ -21,7 +21,7 @@ std::string errorOf(const std::string& json) {
   return "none";
 }
 
-TEST(KindNamesTest, NamesGoBeforeExpressionsAndTheFirstExpressionCounts) {
+TEST(KindNamesTest, NamesTakePrecedenceOverExpressionsAndTheFirstExpressionCounts) {
   const KindNames names = KindNames::parse(R"j({"kinds": {
     "f.*": "forward",
     "fwd_(?P<chunk>[0-9]+)_(?P<micro_batch_id>[0-9]+)": "backward",
@@ -51,7 +51,7 @@ TEST(KindNamesTest, GroupsGiveNumbersAsFarAsTheyFit) {
   EXPECT_EQ(names.find("s3c9p1")->microBatch, kNotGiven);
 }
 
-TEST(KindNamesTest, ErrorsSayWhereAndWhatIsAllowed) {
+TEST(KindNamesTest, ErrorsNameThePlaceAndWhatIsAllowed) {
   EXPECT_THAT(
       errorOf("{\"kinds\": {\n\"a\": \"forward\",\n\"b\": \"fwd\"}}"),
       AllOf(HasSubstr("k.json:3: \"fwd\", of \"b\", is no kind"),

@@ -18,10 +18,11 @@ class NamePattern {
  public:
   NamePattern(std::string_view pattern, JobKind kind);
 
-  /// Why it is no regular expression that can be used; empty when it is one.
+  /// The reason why it cannot be used; empty when it can.
   const std::string& fault() const { return fault_; }
 
-  /// What it says of a name, all of which it has to match. A number past its field is not given.
+  /// The kind and numbers of a name, which must match as a whole. A number that does not fit its
+  /// field is not given.
   std::optional<JobName> match(std::string_view name) const;
 
  private:

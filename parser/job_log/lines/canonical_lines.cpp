@@ -14,7 +14,7 @@ namespace {
 
 namespace lf = log_format;
 
-/// A number that fits the field without a look at its sign.
+/// Takes a number without a sign; false when it does not fit the field.
 template <typename Small>
 bool readNumber(LogScanner& scan, Small& out) {
   std::int64_t value = 0;
@@ -23,7 +23,7 @@ bool readNumber(LogScanner& scan, Small& out) {
   return true;
 }
 
-/// Where a value has to end.
+/// Whether a value may end here.
 bool valueEnds(LogScanner& scan) {
   const std::string_view rest = scan.rest();
   return rest.starts_with(", ") || rest.starts_with('\n') || rest.starts_with("\r\n");
@@ -31,7 +31,7 @@ bool valueEnds(LogScanner& scan) {
 
 bool lineEnds(LogScanner& scan) { return scan.literal("\n") || scan.literal("\r\n"); }
 
-/// Keys that a stream's line has once, before the others; here they need a second look.
+/// Keys that a stream's line has once, before the others; repeated here, they need LogEvents.
 bool isOfStreamHead(std::string_view key) {
   return key == lf::kType || key == lf::kMicroBatch || key == lf::kStart || key == lf::kEndTime ||
          key == lf::kStreamKey;
@@ -39,8 +39,8 @@ bool isOfStreamHead(std::string_view key) {
 
 }  // namespace
 
-void CanonicalLines::setRun(LogRun& run) {
-  run_ = &run;
+void CanonicalLines::setPart(RankPart& part) {
+  part_ = &part;
   lanes_.clear();
 }
 
@@ -134,11 +134,11 @@ void CanonicalLines::add(const Line& line) {
   auto found = std::find_if(lanes_.begin(), lanes_.end(),
                             [&](const auto& lane) { return lane.first == line.lane; });
   if (found == lanes_.end()) {
-    lanes_.emplace_back(line.lane, &run_->laneOf(line.lane));
+    lanes_.emplace_back(line.lane, &part_->laneOf(line.lane));
     found = std::prev(lanes_.end());
   }
   Event& event = found->second->emplace_back(line.event);
-  if (!arguments_.empty()) setArguments(event, arguments_, run_->arguments);
+  if (!arguments_.empty()) setArguments(event, arguments_, part_->arguments);
 }
 
 }  // namespace pipetrace

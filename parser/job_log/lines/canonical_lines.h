@@ -6,15 +6,15 @@
 #include <utility>
 #include <vector>
 
-#include "parser/job_log/lines/log_run.h"
 #include "parser/job_log/lines/log_scanner.h"
+#include "parser/job_log/lines/rank_part.h"
 #include "parser/job_type.h"
 
 namespace pipetrace {
 
 /// Reads by hand the lines of jobs and streams as our log writer and PaddlePaddle write them, which
 /// are nearly all lines of ours. LogEvents reads the same lines to the same events, and all others.
-/// A line of a job, which is broken here into its parts:
+/// These are the parts of a job's line:
 ///
 ///     I1020 09:15:07.265326 22317 log_writer.cpp:1]     any text: read() begins after it
 ///     Profiler Info: Job (2)                            the mark, and the head in this order
@@ -31,22 +31,24 @@ class CanonicalLines {
   /// `strings` must outlive it.
   explicit CanonicalLines(StringTable& strings) : strings_(strings) {}
 
-  /// Where the events go from now on. `run` keeps its place and its lanes until the next call.
-  void setRun(LogRun& run);
+  /// Sets where the events go from now on. `part` must keep its place and its lanes until the next
+  /// call.
+  void setPart(RankPart& part);
 
-  /// Reads the line whose mark `text` begins with, and adds its event. Returns how long the line
-  /// is, with its end; 0, with nothing added, where it is not canonical or needs a remark.
+  /// Reads the line whose mark begins `text`, and adds its event. Returns the length of the line
+  /// with its end. Returns 0, with nothing added, where the line is not canonical or needs a
+  /// diagnostic.
   std::size_t read(std::string_view text);
 
  private:
-  /// A type of jobs that has come before.
+  /// A type of jobs that came before.
   struct KnownType {
     std::string text;
     JobType type;
     StringId name = 0;
   };
 
-  /// The parts of the line at hand.
+  /// The parts of the present line.
   struct Line {
     Event event;
     bool isJob = false;
@@ -62,10 +64,10 @@ class CanonicalLines {
   void add(const Line& line);
 
   StringTable& strings_;
-  LogRun* run_ = nullptr;
-  std::vector<std::pair<std::string, std::vector<Event>*>> lanes_;  // of run_, as far as used
+  RankPart* part_ = nullptr;
+  std::vector<std::pair<std::string, std::vector<Event>*>> lanes_;  // of part_, as far as used
   std::array<KnownType, 32> types_;                                 // by hash
-  std::vector<Argument> arguments_;                                 // of the line at hand
+  std::vector<Argument> arguments_;                                 // of the present line
 };
 
 }  // namespace pipetrace

@@ -38,10 +38,10 @@ const std::vector<std::string> kCanonical = {
     "job_end_time = 1.500000",
 };
 
-/// How long the first of the lines is, as read by hand; 0 when it is not.
+/// The length of the first line, as read by hand; 0 when it is not.
 std::size_t lengthByHand(const std::string& lines) {
   StringTable strings;
-  LogRun run;
+  RankPart run;
   CanonicalLines canonical(strings);
   canonical.setRun(run);
   const std::size_t length = canonical.read(lines.substr(lines.find("Profiler ")));
@@ -61,7 +61,7 @@ std::string read(const std::string& log, LogReading reading, int threads = 1) {
   return text;
 }
 
-TEST(CanonicalLinesTest, LinesThatOurWriterWritesAreReadByHandAndAlike) {
+TEST(CanonicalLinesTest, LinesOfOurWriterAreReadByHandAndAlike) {
   for (const std::string& line : kCanonical) {
     const std::size_t length = line.size() - line.find("Profiler ");
     EXPECT_EQ(lengthByHand(line + "\n"), length + 1) << line;
@@ -71,7 +71,7 @@ TEST(CanonicalLinesTest, LinesThatOurWriterWritesAreReadByHandAndAlike) {
   }
 }
 
-TEST(CanonicalLinesTest, LinesThatNeedARemarkOrAPatternAreNotReadByHand) {
+TEST(CanonicalLinesTest, LinesThatNeedADiagnosticOrAPatternAreNotReadByHand) {
   for (const std::string& line : std::vector<std::string>{
            kJob + ", step = 9999999999",
            kJob + ", step = x",
@@ -100,7 +100,7 @@ TEST(CanonicalLinesTest, ARunOfOursIsReadAlikeBothWays) {
   EXPECT_EQ(read(log, LogReading::kFast), read(log, LogReading::kByPattern));
 }
 
-TEST(CanonicalLinesTest, WhateverIsWrittenBothWaysReadAlike) {
+TEST(CanonicalLinesTest, AnyTextIsReadAlikeBothWays) {
   std::mt19937 random(2);
   const std::string letters = ", =\"\\.0159-_xP\t\r\n\x80\xe5:";
   for (int i = 0; i < 4000; ++i) {
@@ -108,7 +108,7 @@ TEST(CanonicalLinesTest, WhateverIsWrittenBothWaysReadAlike) {
     for (unsigned lines = 1 + random() % 4; lines > 0; --lines) {
       std::string line = kCanonical[random() % kCanonical.size()] + "\n";
       for (unsigned changes = random() % 3; changes > 0; --changes) {
-        // Mostly behind the head, which is most of the line.
+        // Mostly after the head, which is most of the line.
         const std::size_t at =
             line.size() - 1 - random() % (random() % 2 == 0 ? line.size() : line.size() / 3);
         const char letter = letters[random() % letters.size()];
@@ -124,7 +124,7 @@ TEST(CanonicalLinesTest, WhateverIsWrittenBothWaysReadAlike) {
   }
 }
 
-/// Larger than what one thread reads alone, with a bit of everything.
+/// A log that is larger than one thread reads alone, with lines of all kinds.
 std::string longLog() {
   std::mt19937 random(9);
   std::string log = "Profiler Meta: version = 1, rank = 3, world_size = 4\n";
@@ -138,7 +138,7 @@ std::string longLog() {
   return log + "Profiler End: written = 5, dropped = 0\n" + kJob;
 }
 
-TEST(CanonicalLinesTest, ThreadsReadALogAsOneDoes) {
+TEST(CanonicalLinesTest, SeveralThreadsReadALogAsOneDoes) {
   const std::string log = longLog();
   const std::string expected = read(log, LogReading::kFast, 1);
   EXPECT_THAT(expected, testing::HasSubstr("the last line is cut off"));

@@ -12,7 +12,7 @@ namespace pipetrace {
 /// The part of a `Profiler Info:` line that is PaddlePaddle's, as far as `job_end_time`.
 struct JobHead {
   std::int64_t number = 0;
-  std::string_view type;  ///< as it stands there; a JSON string keeps its quotes
+  std::string_view type;  ///< as in the line; a JSON string keeps its quotes
   std::int64_t microBatch = 0;
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
@@ -23,18 +23,18 @@ struct JobHead {
 
 enum class HeadResult { kRead, kNoMatch, kNumberOutOfRange };
 
-/// Takes all but the tail of a job's line off `scan`, which stands on its mark, as far as it is
-/// what our log writer and PaddlePaddle write, character for character. False for any other line,
-/// and for numbers that need a second look; `scan` then stands anywhere in it.
+/// Takes the head of a job's line, all but its tail, from `scan`, which stands at its mark. The
+/// head must be as our log writer and PaddlePaddle write it, character for character. False for any
+/// other line, and for numbers that need a closer look; `scan` then stands anywhere in it.
 bool takeCanonicalHead(LogScanner& scan, JobHead& head);
 
-/// Reads the line that our log writer and PaddlePaddle write by hand, as above. Nothing for any
-/// other. `line` holds "Profiler Info: ".
+/// Reads by hand the line that our log writer and PaddlePaddle write, as above. Nothing for any
+/// other line. `line` contains "Profiler Info: ".
 std::optional<JobHead> readCanonicalHead(std::string_view line);
 
 /// Reads the same line and looser ones (blanks, types in any script, quoted types, times without
-/// fraction) by regular expression. Wherever readCanonicalHead() reads one, this reads the same.
-/// `line` is UTF-8.
+/// fraction) by regular expression. Both ways read the same wherever readCanonicalHead() reads a
+/// line. `line` is UTF-8.
 HeadResult readHeadByPattern(std::string_view line, JobHead& head);
 
 /// By hand if possible, else by pattern.

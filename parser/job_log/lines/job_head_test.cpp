@@ -37,7 +37,7 @@ TEST(JobHeadTest, TheGenuineLinesAreCanonical) {
   EXPECT_TRUE(readCanonicalHead(kGenuine4));
 }
 
-TEST(JobHeadTest, ThePatternReadsWhatIsNotCanonical) {
+TEST(JobHeadTest, ThePatternReadsLinesThatAreNotCanonical) {
   struct Case {
     std::string text;
     std::string type;
@@ -75,7 +75,7 @@ TEST(JobHeadTest, ATimeThatRunsOnIntoOtherTextIsNotTaken) {
   }
 }
 
-TEST(JobHeadTest, NumbersPastInt64AreToldApartFromNonsense) {
+TEST(JobHeadTest, NumbersPastInt64AreDistinguishedFromNonsense) {
   JobHead head;
   EXPECT_EQ(readHead(line("forward", "9999999999999.000000", "2.000000"), head),
             HeadResult::kNumberOutOfRange);
@@ -86,7 +86,7 @@ TEST(JobHeadTest, NumbersPastInt64AreToldApartFromNonsense) {
   EXPECT_EQ(readHead("Profiler Info: Job (1), type = forward", head), HeadResult::kNoMatch);
 }
 
-/// Whether both ways agree as far as the by-hand one goes; what the pattern refuses the other must.
+/// Checks that both ways agree on what is read by hand, which must refuse what the pattern refuses.
 void expectAgreement(const std::string& text) {
   const auto byHand = readCanonicalHead(text);
   JobHead byPattern;

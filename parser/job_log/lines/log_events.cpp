@@ -65,8 +65,8 @@ void LogEvents::setType(Event& event, std::string_view type) {
   if (parsed.kind == JobKind::kOther) event.name = strings_.intern(type);
 }
 
-/// The keys that jobs, transfers and kernels have in common.
-void LogEvents::addField(LogRun& run, Event& event, const LogFields::Field& field,
+/// Adds a key that jobs, transfers and kernels have in common.
+void LogEvents::addField(RankPart& part, Event& event, const LogFields::Field& field,
                          std::int64_t number) {
   bool fits = true;
   if (field.key == lf::kStep) {
@@ -82,29 +82,29 @@ void LogEvents::addField(LogRun& run, Event& event, const LogFields::Field& fiel
   } else {
     arguments_.push_back(argumentFromLog(field.key, field.value, field.quoted, strings_));
   }
-  if (!fits) run.findings.add(LogFinding::kBadValue, number);
+  if (!fits) part.findings.add(LogFinding::kBadValue, number);
 }
 
-void LogEvents::finish(LogRun& run, Event& event, std::string_view lane, std::int64_t number) {
+void LogEvents::finish(RankPart& part, Event& event, std::string_view lane, std::int64_t number) {
   if (event.end < event.begin) {
-    run.findings.add(LogFinding::kEndBeforeStart, number);
+    part.findings.add(LogFinding::kEndBeforeStart, number);
     return;
   }
-  if (!arguments_.empty()) setArguments(event, arguments_, run.arguments);
-  run.laneOf(lane).push_back(event);
+  if (!arguments_.empty()) setArguments(event, arguments_, part.arguments);
+  part.laneOf(lane).push_back(event);
 }
 
-void LogEvents::addJob(LogRun& run, std::string_view line, std::int64_t number) {
+void LogEvents::addJob(RankPart& part, std::string_view line, std::int64_t number) {
   JobHead head;
   const HeadResult result = readHead(line, head);
   Event event;
   if (result == HeadResult::kNoMatch) {
-    run.findings.add(LogFinding::kNotUnderstood, number);
+    part.findings.add(LogFinding::kNotUnderstood, number);
     return;
   }
   if (result == HeadResult::kNumberOutOfRange || !narrow(head.number, event.number) ||
       !narrow(head.microBatch, event.microBatch)) {
-    run.findings.add(LogFinding::kNumberOutOfRange, number);
+    part.findings.add(LogFinding::kNumberOutOfRange, number);
     return;
   }
   event.begin = head.begin;
@@ -122,16 +122,16 @@ void LogEvents::addJob(LogRun& run, std::string_view line, std::int64_t number) 
     const bool isComputeStream = field.key == lf::kStreamKey && field.value == kComputeLane;
     if (isComputeStream) continue;
     if (field.key == lf::kId) {
-      if (!readInto(field.value, event.job)) run.findings.add(LogFinding::kBadValue, number);
+      if (!readInto(field.value, event.job)) part.findings.add(LogFinding::kBadValue, number);
     } else {
-      addField(run, event, field, number);
+      addField(part, event, field, number);
     }
   }
-  if (fields.malformed()) run.findings.add(LogFinding::kMalformedField, number);
-  finish(run, event, kComputeLane, number);
+  if (fields.malformed()) part.findings.add(LogFinding::kMalformedField, number);
+  finish(part, event, kComputeLane, number);
 }
 
-/// What a line about a stream or a kernel has given so far.
+/// The fields so far of a line about a stream or a kernel.
 struct LogEvents::Span {
   Event event;
   bool hasBegin = false;
@@ -140,8 +140,8 @@ struct LogEvents::Span {
   std::string lane;
 };
 
-/// Takes the keys that a job's line lacks; false when the value does not fit.
-bool LogEvents::addSpanField(LogRun& run, Span& span, const LogFields::Field& field,
+/// Adds a key that a job's line lacks; false when the value does not fit.
+bool LogEvents::addSpanField(RankPart& part, Span& span, const LogFields::Field& field,
                              std::int64_t number) {
   Event& event = span.event;
   const bool isKernel = event.kind == JobKind::kKernel;
@@ -158,38 +158,39 @@ bool LogEvents::addSpanField(LogRun& run, Span& span, const LogFields::Field& fi
   } else if (!isKernel && field.key == lf::kStreamKey) {
     span.lane = field.value;
   } else {
-    addField(run, event, field, number);
+    addField(part, event, field, number);
   }
   return true;
 }
 
-void LogEvents::addSpan(LogRun& run, std::string_view payload, JobKind kind, std::int64_t number) {
+void LogEvents::addSpan(RankPart& part, std::string_view payload, JobKind kind,
+                        std::int64_t number) {
   Span span;
   span.event.kind = kind;
   arguments_.clear();
   LogFields fields(payload);
   LogFields::Field field;
   while (fields.next(field)) {
-    if (!addSpanField(run, span, field, number)) run.findings.add(LogFinding::kBadValue, number);
+    if (!addSpanField(part, span, field, number)) part.findings.add(LogFinding::kBadValue, number);
   }
-  if (fields.malformed()) run.findings.add(LogFinding::kMalformedField, number);
+  if (fields.malformed()) part.findings.add(LogFinding::kMalformedField, number);
   if (!span.hasBegin || !span.hasEnd || !span.hasName) {
-    run.findings.add(LogFinding::kNotUnderstood, number);
+    part.findings.add(LogFinding::kNotUnderstood, number);
     return;
   }
   const std::string_view lane = span.lane;
-  finish(run, span.event, lane.empty() ? defaultLane(span.event) : lane, number);
+  finish(part, span.event, lane.empty() ? defaultLane(span.event) : lane, number);
 }
 
-void LogEvents::addStream(LogRun& run, std::string_view payload, std::int64_t number) {
-  addSpan(run, payload, JobKind::kOther, number);
+void LogEvents::addStream(RankPart& part, std::string_view payload, std::int64_t number) {
+  addSpan(part, payload, JobKind::kOther, number);
 }
 
-void LogEvents::addKernel(LogRun& run, std::string_view payload, std::int64_t number) {
-  addSpan(run, payload, JobKind::kKernel, number);
+void LogEvents::addKernel(RankPart& part, std::string_view payload, std::int64_t number) {
+  addSpan(part, payload, JobKind::kKernel, number);
 }
 
-void LogEvents::addCounter(LogRun& run, std::string_view payload, std::int64_t number) {
+void LogEvents::addCounter(RankPart& part, std::string_view payload, std::int64_t number) {
   CounterSample sample;
   std::string name;
   std::string unit;
@@ -208,12 +209,12 @@ void LogEvents::addCounter(LogRun& run, std::string_view payload, std::int64_t n
       hasValue = readReal(field.value, sample.value);
     }
   }
-  if (fields.malformed()) run.findings.add(LogFinding::kMalformedField, number);
+  if (fields.malformed()) part.findings.add(LogFinding::kMalformedField, number);
   if (!hasTime || !hasValue || name.empty()) {
-    run.findings.add(LogFinding::kNotUnderstood, number);
+    part.findings.add(LogFinding::kNotUnderstood, number);
     return;
   }
-  CounterSeries& series = run.counters[name];
+  CounterSeries& series = part.counters[name];
   if (series.name.empty()) {
     series.name = name;
     series.unit = unit;

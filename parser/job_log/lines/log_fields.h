@@ -5,19 +5,19 @@
 
 namespace pipetrace {
 
-/// Walks the `key = value` pairs of a line of the job log, which are split at ", " outside double
+/// Walks the `key = value` pairs of a line of the job log. They are split at ", " outside double
 /// quotes.
 class LogFields {
  public:
   struct Field {
     std::string_view key;
-    std::string_view value;  ///< a quoted one as the text that its JSON string stands for
+    std::string_view value;  ///< a quoted one as the text of its JSON string
     bool quoted = false;
   };
 
   explicit LogFields(std::string_view text) : rest_(text) {}
 
-  /// The next pair; false at the end. The views hold until the next call. What is no pair is
+  /// The next pair; false at the end. The views hold until the next call. A part that is no pair is
   /// skipped and remembered.
   bool next(Field& field);
 

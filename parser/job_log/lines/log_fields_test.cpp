@@ -53,7 +53,7 @@ TEST(LogFieldsTest, EmptyQuotedValuesStay) {
   EXPECT_THAT(split(R"(a = "", b = 1)").pairs, ElementsAre(Pair("a", "q:"), Pair("b", "1")));
 }
 
-TEST(LogFieldsTest, WhatIsNoPairIsSkippedAndRemembered) {
+TEST(LogFieldsTest, APartThatIsNoPairIsSkippedAndRemembered) {
   for (const char* text : {"id = 1, nonsense", "id = 1, = 2", "id = 1, a =", "id = 1, a = \"open",
                            "id = 1, a = \"x\" y", R"(id = 1, a = "\q")"}) {
     const Split s = split(text);
@@ -62,7 +62,7 @@ TEST(LogFieldsTest, WhatIsNoPairIsSkippedAndRemembered) {
   }
 }
 
-TEST(LogFieldsTest, NothingIsNoPair) {
+TEST(LogFieldsTest, AnEmptyTextHasNoPair) {
   EXPECT_THAT(split("").pairs, IsEmpty());
   EXPECT_FALSE(split("").malformed);
 }

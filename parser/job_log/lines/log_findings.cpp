@@ -38,17 +38,18 @@ constexpr std::array<Wording, kLogFindingCount> kWordings = {{
     {Severity::kWarning, "its rank was read from another file already; the events are put together",
      "give the logs of one run only"},
     {Severity::kWarning, "records were dropped while recording",
-     "the profile has gaps there; each stream holds ringSlots (in C ring_slots) records until they "
-     "are written, which can be raised, and 4096 samples of counters are held; records whose lines "
-     "the disk did not take count, too"},
+     "the profile has gaps there. Each stream holds ringSlots (in C ring_slots) records until they "
+     "are written; that number can be raised. 4096 samples of counters are held. Records whose "
+     "lines the disk did not take count, too"},
     {Severity::kWarning, "calls of the recorder were out of place and recorded nothing",
-     "begin on a stream whose job is open, end without begin, a job still open at close, a stream "
-     "that was not added, a job that was not initialized, or a counter function that threw"},
+     "begin on a stream whose job is open, end without begin, a job still open at close. Also a "
+     "stream that was not added, a job that was not initialized, a counter function that threw"},
     {Severity::kWarning, "writes to the log failed while recording",
      "was the disk full, or the log's folder deleted? What was not written is counted as dropped"},
     {Severity::kWarning, "errors occurred while recording",
-     "such as begin on a stream whose job is open, end without begin, a stream that was not added, "
-     "or a log that could not be written (disk full, folder deleted)"},
+     "such as begin on a stream whose job is open, end without begin, or a stream that was not "
+     "added. "
+     "Or the log could not be written (disk full, folder deleted)"},
     {Severity::kWarning, "lines are missing that its Profiler End line counts as written",
      "a part of the log was removed, or overwritten by another program"},
 }};

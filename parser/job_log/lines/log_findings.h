@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// What can be wrong with a job log.
+/// The faults that a job log can have.
 enum class LogFinding : std::uint8_t {
   kLastLineCutOff,
   kNotUnderstood,
@@ -35,14 +35,14 @@ inline constexpr int kLogFindingCount = static_cast<int>(LogFinding::kLinesMissi
 /// Counts findings, with the line of the first of each kind.
 class LogFindings {
  public:
-  /// `line` is 1-based; 0: not about one line.
+  /// `line` is 1-based; 0: the finding is not about one line.
   void add(LogFinding finding, std::int64_t line, std::int64_t count = 1);
-  /// Adds those of lines further down: the first line of `others` is line `before` + 1.
+  /// Adds the findings of later lines: the first line of `others` is line `before` + 1.
   void addAll(const LogFindings& others, std::int64_t before);
   std::int64_t count(LogFinding finding) const { return of(finding).count; }
-  /// Lines that were left out.
+  /// The number of lines that were left out.
   std::int64_t linesLeftOut() const;
-  /// Hands them on as diagnostics about `file`, in the order of the enumeration.
+  /// Reports them as diagnostics about `file`, in the order of the enumeration.
   void report(const std::string& file, Diagnostics& diagnostics) const;
 
  private:

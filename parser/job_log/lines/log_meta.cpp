@@ -16,15 +16,15 @@ namespace {
 
 namespace lf = log_format;
 
-/// Offers each pair of a line to fields by name, and counts what is wrong with it.
+/// Offers each pair of a line to fields by name, and counts its faults.
 class Fields {
  public:
-  Fields(LogRun& run, std::string_view payload, std::int64_t number)
-      : run_(run), fields_(payload), number_(number) {}
+  Fields(RankPart& part, std::string_view payload, std::int64_t number)
+      : part_(part), fields_(payload), number_(number) {}
 
   bool next() {
     if (fields_.next(field_)) return true;
-    if (fields_.malformed()) run_.findings.add(LogFinding::kMalformedField, number_);
+    if (fields_.malformed()) part_.findings.add(LogFinding::kMalformedField, number_);
     return false;
   }
 
@@ -45,7 +45,7 @@ class Fields {
     if (const auto value = parseNumber<Number>(field_.value)) {
       out = value;
     } else {
-      run_.findings.add(LogFinding::kBadValue, number_);
+      part_.findings.add(LogFinding::kBadValue, number_);
     }
   }
 
@@ -58,13 +58,13 @@ class Fields {
   void time(std::string_view key, std::optional<Nanoseconds>& out) {
     if (!is(key)) return;
     out = parseDecimalTime(field_.value, kNsPerMs);
-    if (!out) run_.findings.add(LogFinding::kBadValue, number_);
+    if (!out) part_.findings.add(LogFinding::kBadValue, number_);
   }
 
  private:
   bool is(std::string_view key) const { return field_.key == key; }
 
-  LogRun& run_;
+  RankPart& part_;
   LogFields fields_;
   LogFields::Field field_;
   std::int64_t number_;
@@ -72,66 +72,67 @@ class Fields {
 
 }  // namespace
 
-void readMetaLine(LogRun& run, std::string_view payload, std::int64_t number) {
+void readMetaLine(RankPart& part, std::string_view payload, std::int64_t number) {
   std::optional<int> rank;
   int version = 0;
-  Fields fields(run, payload, number);
+  Fields fields(part, payload, number);
   while (fields.next()) {
     fields.take(lf::kVersionKey, version);
     fields.take(lf::kRank, rank);
-    fields.takeFieldsOf<RankFieldPlace::kMeta>(run.info);
-    fields.take(lf::kRing, run.ringFile);
+    fields.takeFieldsOf<RankFieldPlace::kMeta>(part.info);
+    fields.take(lf::kRing, part.ringFile);
   }
-  run.hasMeta = true;
+  part.hasMeta = true;
   if (rank && *rank >= 0 && *rank <= kHighestRank) {
-    run.metaRank = rank;
+    part.metaRank = rank;
   } else if (rank) {
-    run.findings.add(LogFinding::kBadValue, number);
+    part.findings.add(LogFinding::kBadValue, number);
   }
-  if (version > lf::kVersion) run.findings.add(LogFinding::kNewerVersion, number);
+  if (version > lf::kVersion) part.findings.add(LogFinding::kNewerVersion, number);
 }
 
-void readClockLine(LogRun& run, std::string_view payload, std::int64_t number) {
+void readClockLine(RankPart& part, std::string_view payload, std::int64_t number) {
   std::optional<Nanoseconds> when;
   std::optional<Nanoseconds> offset;
   std::optional<Nanoseconds> bound;
-  Fields fields(run, payload, number);
+  Fields fields(part, payload, number);
   while (fields.next()) {
     fields.time(lf::kTime, when);
     fields.take(lf::kOffset, offset);
     fields.take(lf::kBound, bound);
   }
   if (when && offset && bound) {
-    run.info.clockReadings.push_back({*when, *offset, *bound});
+    part.info.clockReadings.push_back({*when, *offset, *bound});
   } else {
-    run.findings.add(LogFinding::kNotUnderstood, number);
+    part.findings.add(LogFinding::kNotUnderstood, number);
   }
 }
 
-void readFirstStepLine(LogRun& run, std::string_view payload, std::int64_t number) {
+void readFirstStepLine(RankPart& part, std::string_view payload, std::int64_t number) {
   constexpr int kHighestStep = 1'000'000'000;  // leaves room for those after it
   const std::size_t end = payload.find(kLastStepMark);
-  if (end == std::string_view::npos || run.info.firstStep) return;
+  if (end == std::string_view::npos || part.info.firstStep) return;
   const auto step = parseNumber<int>(payload.substr(0, end));
   if (step && *step >= 0 && *step <= kHighestStep) {
-    run.info.firstStep = step;
+    part.info.firstStep = step;
   } else {
-    run.findings.add(LogFinding::kBadValue, number);
+    part.findings.add(LogFinding::kBadValue, number);
   }
 }
 
-void readEndLine(LogRun& run, std::string_view payload, std::int64_t number) {
-  RankInfo& info = run.info;
-  Fields fields(run, payload, number);
+void readEndLine(RankPart& part, std::string_view payload, std::int64_t number) {
+  RankInfo& info = part.info;
+  Fields fields(part, payload, number);
   while (fields.next()) fields.takeFieldsOf<RankFieldPlace::kEnd>(info);
   info.hasEnd = true;
-  if (info.dropped > 0) run.findings.add(LogFinding::kDropped, number, info.dropped);
-  const auto tell = [&](LogFinding finding, std::int64_t count) {
-    if (count > 0) run.findings.add(finding, number, count);
+  if (info.dropped > 0) part.findings.add(LogFinding::kDropped, number, info.dropped);
+  const auto addFinding = [&](LogFinding finding, std::int64_t count) {
+    if (count > 0) part.findings.add(finding, number, count);
   };
-  tell(LogFinding::kMisuses, info.misuses);
-  tell(LogFinding::kFailedWrites, info.failedWrites);
-  if (info.misuses <= 0 && info.failedWrites <= 0) tell(LogFinding::kRecordingErrors, info.errors);
+  addFinding(LogFinding::kMisuses, info.misuses);
+  addFinding(LogFinding::kFailedWrites, info.failedWrites);
+  if (info.misuses <= 0 && info.failedWrites <= 0)
+    addFinding(LogFinding::kRecordingErrors, info.errors);
 }
 
 }  // namespace pipetrace

@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <string_view>
 
-#include "parser/job_log/lines/log_run.h"
+#include "parser/job_log/lines/rank_part.h"
 
 namespace pipetrace {
 
-/// What the lines that are about the run itself say, put into `run.info`. Each takes what follows
+/// These functions put the lines about the run itself into `part.info`. Each takes the text after
 /// its mark; `number` is the line's, for findings. Unknown keys are left out.
-void readMetaLine(LogRun& run, std::string_view payload, std::int64_t number);
-void readClockLine(LogRun& run, std::string_view payload, std::int64_t number);
-/// Of several in one run the first counts.
-void readFirstStepLine(LogRun& run, std::string_view payload, std::int64_t number);
-void readEndLine(LogRun& run, std::string_view payload, std::int64_t number);
+void readMetaLine(RankPart& part, std::string_view payload, std::int64_t number);
+void readClockLine(RankPart& part, std::string_view payload, std::int64_t number);
+/// The first of several such lines in one run counts.
+void readFirstStepLine(RankPart& part, std::string_view payload, std::int64_t number);
+void readEndLine(RankPart& part, std::string_view payload, std::int64_t number);
 
 }  // namespace pipetrace

@@ -10,7 +10,7 @@
 namespace pipetrace {
 
 /// Takes a line of the job log apart from its start. Each function takes what it is named after and
-/// is true, or is false where something else stands, and then nothing more can be taken.
+/// returns true. It returns false where something else stands; then nothing more can be taken.
 class LogScanner {
  public:
   explicit LogScanner(std::string_view text) : at_(text.data()), end_(text.data() + text.size()) {}
@@ -23,7 +23,7 @@ class LogScanner {
     return true;
   }
 
-  /// Digits, at most 18 of them, so that no overflow has to be looked for.
+  /// Digits, at most 18 of them, so that they cannot overflow.
   bool number(std::int64_t& value) {
     const char* const from = at_;
     std::int64_t sum = 0;
@@ -43,7 +43,7 @@ class LogScanner {
     return at_ > from;
   }
 
-  /// What a value may be without quotes: the same, and `.+:/-`.
+  /// A value without quotes: the characters of a word, and `.+:/-`.
   bool bareValue(std::string_view& text) {
     const char* const from = at_;
     while (at_ < end_ &&
@@ -53,7 +53,7 @@ class LogScanner {
     return at_ > from;
   }
 
-  /// The rest of a quoted text, whose first quote has been taken, with its last one: printable
+  /// The rest of a quoted text, whose first quote has been taken, up to its last quote: printable
   /// ASCII without escapes, and not empty.
   bool quotedText(std::string_view& text) {
     const char* const from = at_;

@@ -18,10 +18,11 @@ const char* adviceOf(const MissingEnd& end) {
   switch (end.ring) {
     case MissingEnd::Ring::kNone: return "jobs after its last line are missing";
     case MissingEnd::Ring::kRead:
-      return "what it had recorded and not written is read from its ring file; only jobs that were "
+      return "the records that it had not written are read from its ring file; only jobs that were "
              "open are missing";
     case MissingEnd::Ring::kReadWithLosses:
-      return "what its ring file held is read; records that were lost before that are missing, and "
+      return "the records in its ring file are read; records that were lost before that are "
+             "missing, and "
              "jobs that were open";
   }
   return "";

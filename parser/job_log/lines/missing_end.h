@@ -7,26 +7,26 @@
 
 namespace pipetrace {
 
-/// Whether the program that recorded into a log goes on.
+/// Whether the program that recorded into a log still runs.
 enum class RecorderState : std::uint8_t {
-  kUnknown,  ///< nothing shows it: its log was never locked, was copied, or is on another host
+  kUnknown,  ///< no sign of it: the log was never locked, was copied, or is on another host
   kRecords,
   kEnded,
 };
 
-/// What is known of a run whose log has a `Profiler Meta:` line and no `Profiler End:`.
+/// The facts about a run whose log has a `Profiler Meta:` line and no `Profiler End:`.
 struct MissingEnd {
   /// The run's ring file.
   enum class Ring : std::uint8_t {
     kNone,  ///< nothing could be read of it
     kRead,
-    kReadWithLosses,  ///< ... but records are in neither of both: they were lost before
+    kReadWithLosses,  ///< ... but records that are in neither were lost before
   };
 
   Ring ring = Ring::kNone;
   RecorderState recorder = RecorderState::kUnknown;
 
-  /// Says it of `file`, and which jobs are missing for it.
+  /// A diagnostic about `file` that says so, and which jobs are missing.
   Diagnostic toDiagnostic(const std::string& file) const;
 };
 

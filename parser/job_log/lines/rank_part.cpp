@@ -1,4 +1,4 @@
-#include "parser/job_log/lines/log_run.h"
+#include "parser/job_log/lines/rank_part.h"
 
 #include <algorithm>
 #include <iterator>
@@ -9,13 +9,13 @@
 
 namespace pipetrace {
 
-std::int64_t LogRun::eventCount() const {
+std::int64_t RankPart::eventCount() const {
   std::size_t count = 0;
   for (const auto& [name, events] : lanes) count += events.size();
   return static_cast<std::int64_t>(count);
 }
 
-std::int64_t LogRun::countedLines(const StringTable& strings) const {
+std::int64_t RankPart::countedLines(const StringTable& strings) const {
   const auto isCounted = [&](const Event& event) {
     if (event.kind == JobKind::kKernel) return false;
     const auto from = arguments.begin() + event.firstArgument;
@@ -35,20 +35,20 @@ std::int64_t LogRun::countedLines(const StringTable& strings) const {
   return lines;
 }
 
-std::vector<Event>& LogRun::laneOf(std::string_view name) {
+std::vector<Event>& RankPart::laneOf(std::string_view name) {
   auto found = lanes.find(name);
   if (found == lanes.end()) found = lanes.try_emplace(std::string(name)).first;
   return found->second;
 }
 
-void LogRun::clearEvents() {
+void RankPart::clearEvents() {
   for (auto& [name, events] : lanes) events.clear();
   arguments.clear();
   counters.clear();
   findings = {};
 }
 
-void LogRun::moveTo(Timeline& timeline, int rank) {
+void RankPart::moveTo(Timeline& timeline, int rank) {
   const EventRemap remap(timeline.arguments.size());
   append(std::move(arguments), timeline.arguments);
   for (auto& [name, events] : lanes) {

@@ -1,4 +1,4 @@
-#include "parser/chrome/share.h"
+#include "parser/chrome/parsed_block.h"
 
 #include <algorithm>
 #include <limits>
@@ -17,8 +17,9 @@ constexpr const char* kNoTime = "an event has no time that can be used and was l
 
 bool isEndOfArrow(std::string_view phase) { return phase == "s" || phase == "t" || phase == "f"; }
 
-/// Room for `more` events. How many there will be is known by the part of the trace that has been
-/// read; a thread that is over by then gets up to eight times too much, of which nothing is used.
+/// Makes room for `more` events. The part of the trace that has been read shows how many there will
+/// be. A thread whose events have all come by then gets up to eight times too much memory, which
+/// stays unused.
 void makeRoomFor(std::vector<Event>& events, std::size_t more, double read) {
   const std::size_t wanted = events.size() + more;
   if (wanted <= events.capacity()) return;
@@ -29,20 +30,21 @@ void makeRoomFor(std::vector<Event>& events, std::size_t more, double read) {
 
 }  // namespace
 
-void ChromeShare::complain(const char* message, const ChromePlace& place, const char* advice) {
+void ParsedChromeBlock::complain(const char* message, const ChromePlace& place,
+                                 const char* advice) {
   diagnostics_.add({.file = file_, .line = place.line(), .message = message, .advice = advice});
 }
 
-void ChromeShare::addBroken(const ChromePlace& place) {
+void ParsedChromeBlock::addBroken(const ChromePlace& place) {
   ++elements_;
   complain("an event is no valid JSON and was left out", place);
 }
 
-void ChromeShare::addField(std::string_view key, std::string_view json) {
+void ParsedChromeBlock::addField(std::string_view key, std::string_view json) {
   fields_.emplace_back(key, json);
 }
 
-void ChromeShare::add(const ChromeEvent& event, const ChromePlace& place) {
+void ParsedChromeBlock::add(const ChromeEvent& event, const ChromePlace& place) {
   ++elements_;
   if (event.phase == "X" || event.phase == "B" || event.phase == "E") return addSpan(event, place);
   if (event.phase == "M") return addName(event);
@@ -56,16 +58,16 @@ void ChromeShare::add(const ChromeEvent& event, const ChromePlace& place) {
                     .message = "an event that is no span of one thread was left out"});
 }
 
-void ChromeShare::addArrow(const ChromeEvent& event, const ChromePlace& place) {
+void ParsedChromeBlock::addArrow(const ChromeEvent& event, const ChromePlace& place) {
   if (event.phase != "s") ++arrows_;
   if (++arrowEnds_ == 1) firstArrow_ = place.line();
 }
 
-void ChromeShare::addEnd(const ChromeEvent& event) {
+void ParsedChromeBlock::addEnd(const ChromeEvent& event) {
   if (const auto end = arrowEndOf(event, elements_)) ends_.push_back({*end, &rowOf(event)});
 }
 
-ChromeShare::Row& ChromeShare::rowOf(const ChromeEvent& event) {
+ParsedChromeBlock::Row& ParsedChromeBlock::rowOf(const ChromeEvent& event) {
   const auto hash = static_cast<std::uint64_t>(event.pid.number) * 31 +
                     static_cast<std::uint64_t>(event.tid.number);
   KnownRow& known = known_[hash % known_.size()];
@@ -78,13 +80,13 @@ ChromeShare::Row& ChromeShare::rowOf(const ChromeEvent& event) {
   return *known.row;
 }
 
-ChromeShare::Row& ChromeShare::filledRowOf(const ChromeEvent& event) {
+ParsedChromeBlock::Row& ParsedChromeBlock::filledRowOf(const ChromeEvent& event) {
   Row& row = rowOf(event);
   if (row.events.empty() && row.edges.empty()) filled_.push_back(&row);
   return row;
 }
 
-void ChromeShare::addSpan(const ChromeEvent& event, const ChromePlace& place) {
+void ParsedChromeBlock::addSpan(const ChromeEvent& event, const ChromePlace& place) {
   if (event.badTime || !event.ts || (event.dur && *event.dur < 0)) {
     return complain(kNoTime, place, "`ts` and `dur` are microseconds, `dur` not below 0");
   }
@@ -108,8 +110,8 @@ void ChromeShare::addSpan(const ChromeEvent& event, const ChromePlace& place) {
   if (event.arrow.bindId) addEnd(event);
 }
 
-/// Of an event of ours the category is its kind.
-void ChromeShare::addCategory(std::string_view category, Event& event) {
+/// The category of an event of ours is its kind.
+void ParsedChromeBlock::addCategory(std::string_view category, Event& event) {
   if (category.empty() || category == logName(JobKind::kOther)) return;
   if (event.argumentCount == std::numeric_limits<std::uint16_t>::max()) return;
   if (latestCategoryId_ == 0) latestCategoryId_ = timeline_.strings.intern(category);
@@ -120,7 +122,7 @@ void ChromeShare::addCategory(std::string_view category, Event& event) {
   timeline_.arguments.push_back(Argument::ofText(categoryKey_, latestCategoryId_));
 }
 
-void ChromeShare::addName(const ChromeEvent& event) {
+void ParsedChromeBlock::addName(const ChromeEvent& event) {
   Name& made = names_.emplace_back();
   made.pid = event.pid;
   made.tid = event.tid;
@@ -138,7 +140,7 @@ void ChromeShare::addName(const ChromeEvent& event) {
   if (event.name == "thread_name") take(Name::Of::kThread, "name", chrome_format::kLane);
 }
 
-void ChromeShare::addSample(const ChromeEvent& event, const ChromePlace& place) {
+void ParsedChromeBlock::addSample(const ChromeEvent& event, const ChromePlace& place) {
   if (event.badTime || !event.ts) {
     return complain("a counter sample has no time that can be used and was left out", place);
   }
@@ -155,7 +157,7 @@ void ChromeShare::addSample(const ChromeEvent& event, const ChromePlace& place) 
   }
 }
 
-void ChromeShare::moveRow(ChromeTrace& trace, Row& row, const EventRemap& remap) {
+void ParsedChromeBlock::moveRow(ChromeTrace& trace, Row& row, const EventRemap& remap) {
   ChromeProcess::Thread& thread = trace.processes[row.pid].threads[row.tid];
   remap(row.events);
   makeRoomFor(thread.events, row.events.size(), trace.read);
@@ -169,7 +171,7 @@ void ChromeShare::moveRow(ChromeTrace& trace, Row& row, const EventRemap& remap)
   row.edges.clear();
 }
 
-void ChromeShare::moveNames(ChromeTrace& trace) {
+void ParsedChromeBlock::moveNames(ChromeTrace& trace) {
   for (Name& name : names_) {
     ChromeProcess& process = trace.processes[name.pid];
     switch (name.of) {
@@ -188,7 +190,7 @@ void ChromeShare::moveNames(ChromeTrace& trace) {
   }
 }
 
-void ChromeShare::moveFields(ChromeTrace& trace) {
+void ParsedChromeBlock::moveFields(ChromeTrace& trace) {
   for (const auto& [key, json] : fields_) {
     trace.kineto.readField(key, json);
     if (key != chrome_format::kOtherData) continue;
@@ -196,8 +198,8 @@ void ChromeShare::moveFields(ChromeTrace& trace) {
   }
 }
 
-/// Those of a profile of ours are counted without a closer look: each `f` has its `s` and slice.
-void ChromeShare::moveEnds(ChromeTrace& trace) {
+/// In a profile of ours the ends are only counted: each `f` has its `s` and slice.
+void ParsedChromeBlock::moveEnds(ChromeTrace& trace) {
   if (trace.metadata) return;
   for (EndOnRow& each : ends_) {
     each.end.thread = &trace.processes[each.row->pid].threads[each.row->tid];
@@ -206,8 +208,8 @@ void ChromeShare::moveEnds(ChromeTrace& trace) {
   }
 }
 
-void ChromeShare::moveTo(ChromeTrace& trace) {
-  // Strings that are new get the ids that they would have if the trace were read as a whole.
+void ParsedChromeBlock::moveTo(ChromeTrace& trace) {
+  // New strings get the ids that they would have if the trace were read as a whole.
   strings_.grow(timeline_.strings, trace.timeline.strings);
   const EventRemap remap = appendArguments(timeline_.arguments, strings_, trace.timeline.arguments);
   for (Row* row : filled_) moveRow(trace, *row, remap);
@@ -227,8 +229,8 @@ void ChromeShare::moveTo(ChromeTrace& trace) {
   clear();
 }
 
-/// All but the strings, which come again.
-void ChromeShare::clear() {
+/// Empties it, except for the strings, which come again.
+void ParsedChromeBlock::clear() {
   for (Row* row : filled_) {
     row->events.clear();
     row->edges.clear();
@@ -243,7 +245,7 @@ void ChromeShare::clear() {
   elements_ = arrowEnds_ = arrows_ = firstArrow_ = 0;
 }
 
-void ChromeShare::forget() {
+void ParsedChromeBlock::forget() {
   clear();
   timeline_ = {};
   strings_ = {};

@@ -13,12 +13,13 @@
 
 namespace pipetrace {
 
-/// Where `Profiler Kernel:` lines go.
+/// The lane of `Profiler Kernel:` lines.
 inline constexpr std::string_view kKernelsLane = "kernels";
 
-/// A rank's share of a timeline, as far as one run in one log has been read. Strings are interned
-/// in the table of the timeline that it is meant for.
-struct LogRun {
+/// The part of one run that one rank recorded, as far as its log has been read. A log that was
+/// appended to holds several, each from a `Profiler Meta:` line on. Strings are interned in the
+/// table of the timeline that it is meant for.
+struct RankPart {
   RankInfo info;
   bool hasMeta = false;
   std::optional<int> metaRank;  ///< as its Meta line says
@@ -33,17 +34,17 @@ struct LogRun {
   std::int64_t eventCount() const;
   bool lacksEnd() const { return hasMeta && !info.hasEnd; }
 
-  /// Lines that were read and that the recorder which ended the log counts as `written`: not those
-  /// of kernels and of NCCL. `strings` are those of the arguments.
+  /// The number of lines read that the recorder counts as `written` in its `Profiler End:` line:
+  /// not those of kernels and of NCCL. `strings` holds the strings of the arguments.
   std::int64_t countedLines(const StringTable& strings) const;
 
-  /// The events of a lane, made if missing. The reference holds as long as the run.
+  /// The events of a lane, made if missing. The reference holds as long as this object.
   std::vector<Event>& laneOf(std::string_view name);
 
-  /// No events, arguments, samples and findings any more; their memory is kept for new ones.
+  /// Removes events, arguments, samples and findings; their memory is kept for new ones.
   void clearEvents();
 
-  /// Adds all of it to `timeline` as rank `rank`, and is empty afterwards.
+  /// Moves all of it to `timeline` as rank `rank`; this object is empty afterwards.
   void moveTo(Timeline& timeline, int rank);
 };
 

@@ -17,27 +17,28 @@
 
 namespace pipetrace {
 
-/// What consecutive elements of a Chrome trace have given, apart from all others: several threads
-/// fill one each, and what is in them is put together in the order of the trace.
-class ChromeShare {
+/// The events, names and samples that consecutive elements of a Chrome trace hold. Several threads
+/// fill one object each; their contents are added to the trace in its order.
+class ParsedChromeBlock {
  public:
   /// `file` names the input in diagnostics.
-  explicit ChromeShare(std::string file) : file_(std::move(file)) {}
-  ChromeShare(const ChromeShare&) = delete;
-  ChromeShare& operator=(const ChromeShare&) = delete;
+  explicit ParsedChromeBlock(std::string file) : file_(std::move(file)) {}
+  ParsedChromeBlock(const ParsedChromeBlock&) = delete;
+  ParsedChromeBlock& operator=(const ParsedChromeBlock&) = delete;
 
   void add(const ChromeEvent& event, const ChromePlace& place);
 
-  /// An element that is no event.
+  /// Adds an element that is no event.
   void addBroken(const ChromePlace& place);
 
-  /// A field of the file besides its events.
+  /// Adds a field of the file besides its events.
   void addField(std::string_view key, std::string_view json);
 
-  /// Adds all of it to what came before it in the trace, always the same, and is empty afterwards.
+  /// Adds everything to the trace after the elements before it, and empties this object. The result
+  /// does not depend on how the trace was split.
   void moveTo(ChromeTrace& trace);
 
-  /// As if nothing had ever been added.
+  /// Removes everything, as if nothing had ever been added.
   void forget();
 
  private:
@@ -47,14 +48,14 @@ class ChromeShare {
     std::vector<Event> events;
     std::vector<ChromeProcess::Edge> edges;
   };
-  /// What an `M` event says of a process or thread.
+  /// A name or a position that an `M` event gives a process or thread.
   struct Name {
     enum class Of : std::uint8_t { kNothing, kProcess, kLabels, kSortIndex, kThread };
     Of of = Of::kNothing;
     ChromeId pid;
     ChromeId tid;
     std::string text;
-    std::optional<std::string> ours;  // the lane of a thread, or what is known of the rank
+    std::optional<std::string> ours;  // the lane of a thread, or the metadata of the rank
     std::int64_t number = 0;
   };
   struct EndOnRow {
@@ -83,7 +84,7 @@ class ChromeShare {
   void clear();
 
   std::string file_;
-  Timeline timeline_;    // strings of all that was ever added, arguments of what is here
+  Timeline timeline_;    // strings of everything ever added, arguments of the present contents
   StringRemap strings_;  // from those strings to the trace's
   std::map<std::pair<ChromeId, ChromeId>, Row> rows_;
   std::map<std::pair<ChromeId, std::string>, std::vector<CounterSample>> counters_;
@@ -96,7 +97,7 @@ class ChromeShare {
   std::int64_t arrowEnds_ = 0;
   std::int64_t arrows_ = 0;
   std::int64_t firstArrow_ = 0;
-  // Where the latest events of a few threads went: traces mix them. By hash.
+  // The rows of the latest events of a few threads, which traces mix. By hash.
   std::array<KnownRow, 64> known_;
   std::string latestCategory_;
   StringId latestCategoryId_ = 0;  // 0: not needed yet

@@ -1,12 +1,12 @@
-#include "parser/chrome/stretches.h"
+#include "parser/chrome/blocks.h"
 
 #include <gmock/gmock.h>
 
 #include <random>
 
 #include "parser/chrome/elements.h"
+#include "parser/chrome/parsed_block.h"
 #include "parser/chrome/reader.h"
-#include "parser/chrome/share.h"
 #include "parser/testing/reading.h"
 #include "parser/testing/timelines.h"
 
@@ -17,8 +17,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-/// A trace with events of many lengths, some of them not plain, some broken, over several lines or
-/// none; event i is called "e<i>".
+/// A trace with events of many lengths, some of them not plain, some broken, on several lines or
+/// one; event i is called "e<i>".
 std::string mixedTrace(std::uint32_t seed, int events) {
   std::mt19937 random(seed);
   std::string trace = "{\"otherData\":{\"a\":1},\"traceEvents\":[";
@@ -30,7 +30,7 @@ std::string mixedTrace(std::uint32_t seed, int events) {
     switch (random() % 12) {
       case 0: trace += "{\"name\":" + name + times + ",\"x\":[1,{\"y\":2}]}"; break;
       case 1: trace += "{ \"name\" :\n " + name + times + "}"; break;
-      case 2: trace += "{\"name\":" + name + "," + times + "}"; break;  // a comma too many
+      case 2: trace += "{\"name\":" + name + "," + times + "}"; break;  // one comma too many
       case 3:
         trace += "{\"name\":" + name + times + ",\"args\":{\"text\":\"" +
                  std::string(random() % 40'000, 'z') + "\"}}";
@@ -66,16 +66,16 @@ Result resultOf(const std::string& trace, const ChromeJsonReader& reader, int th
   return result;
 }
 
-/// However it is read, it is as if one thread had read it piece by piece with the library.
+/// Checks that each way to read the trace gives the same as one thread with the library.
 void expectTheSame(const std::string& trace) {
   const Result expected = resultOf(trace, ChromeJsonReader(ChromeReading::kByLibrary), 1);
-  for (const std::size_t stretch : {40, 300, 5000}) {
+  for (const std::size_t blockSize : {40, 300, 5000}) {
     for (const int threads : {1, 3}) {
-      const ChromeJsonReader reader(ChromeReading::kFast, stretch);
+      const ChromeJsonReader reader(ChromeReading::kFast, blockSize);
       const Result result = resultOf(trace, reader, threads);
-      EXPECT_EQ(result.timeline, expected.timeline) << stretch << ", " << threads;
-      EXPECT_EQ(result.remarks, expected.remarks) << stretch << ", " << threads;
-      EXPECT_EQ(result.strings, expected.strings) << stretch << ", " << threads;
+      EXPECT_EQ(result.timeline, expected.timeline) << blockSize << ", " << threads;
+      EXPECT_EQ(result.remarks, expected.remarks) << blockSize << ", " << threads;
+      EXPECT_EQ(result.strings, expected.strings) << blockSize << ", " << threads;
     }
   }
 }
@@ -85,28 +85,28 @@ std::string event(int i, const std::string& more = "") {
          std::to_string(i % 3) + R"(,"ts":)" + std::to_string(10 * i) + R"(,"dur":5)" + more + "}";
 }
 
-/// Events with `odd` among them.
+/// A trace of events with `odd` among them.
 std::string traceWith(const std::string& odd, const std::string& end = "]") {
   std::string trace = "[" + event(0);
   for (int i = 1; i < 60; ++i) trace += (i % 20 == 0 ? ",\n" + odd + ",\n" : ",\n") + event(i);
   return trace + end;
 }
 
-TEST(ChromeStretches, EveryEventComesOnceWithItsTimeHoweverItIsRead) {
+TEST(ChromeBlocksTest, EveryEventIsReadExactlyOnceWithItsTime) {
   const std::string trace = mixedTrace(1, 500);
   expectTheSame(trace);
   const ChromeJsonReader reader(ChromeReading::kFast, 1000);
   const Result result = resultOf(trace, reader, 3);
   for (int i = 0; i < 500; ++i) {
     const std::string name = "e" + std::to_string(i);
-    // One kind of event in twelve is broken; which, only its text says.
+    // One of twelve kinds of events is broken; its text shows which.
     const std::size_t at = trace.find("\"" + name + "\"");
     if (trace.substr(at + name.size() + 2, 2) == ",,") continue;
     EXPECT_THAT(result.timeline, HasSubstr(name)) << name;
   }
 }
 
-TEST(ChromeStretches, TimelineAndRemarksDoNotDependOnThreads) {
+TEST(ChromeBlocksTest, TimelineAndDiagnosticsDoNotDependOnThreads) {
   const std::string trace = mixedTrace(7, 3000);
   ASSERT_GT(trace.size(), std::size_t{4} << 20);  // else one thread reads it anyway
   const Result one = resultOf(trace, ChromeJsonReader(), 1);
@@ -114,7 +114,7 @@ TEST(ChromeStretches, TimelineAndRemarksDoNotDependOnThreads) {
   EXPECT_THAT(one.remarks, Not(IsEmpty()));
 }
 
-TEST(ChromeStretches, WhatIsNoEventCostsItselfInAnyStretch) {
+TEST(ChromeBlocksTest, AnElementThatIsNoEventCostsOnlyItselfInAnyBlock) {
   const std::string zeros(3, '\0');
   for (const std::string& odd : std::vector<std::string>{
            R"({"ph":"X","name":"open)", R"({"ph":"X","args":{)", R"({"ph":]})", "12", "nonsense",
@@ -126,7 +126,7 @@ TEST(ChromeStretches, WhatIsNoEventCostsItselfInAnyStretch) {
   }
 }
 
-TEST(ChromeStretches, WhatOnlyLooksLikeTheBeginOfAnEventIsNone) {
+TEST(ChromeBlocksTest, TextThatOnlyLooksLikeTheStartOfAnEventIsNoEvent) {
   const std::string inner = R"([{"ph":1},{"ph":2},{"ph":3},{"ph":4}])";
   for (const std::string& more :
        std::vector<std::string>{R"(,"args":{"list":)" + inner + "}", ",\"list\":" + inner,
@@ -137,7 +137,7 @@ TEST(ChromeStretches, WhatOnlyLooksLikeTheBeginOfAnEventIsNone) {
   }
 }
 
-TEST(ChromeStretches, TheEndOfTheArrayIsFoundWhereverItIs) {
+TEST(ChromeBlocksTest, TheEndOfTheArrayIsFoundWhereverItIs) {
   for (const std::string& end :
        std::vector<std::string>{"", "]", ",", ",]", "]]", "]}", "}",
                                 "],\n" + event(1) + "," + event(2), R"(,{"ph":"X")"}) {
@@ -147,7 +147,7 @@ TEST(ChromeStretches, TheEndOfTheArrayIsFoundWhereverItIs) {
   }
 }
 
-TEST(ChromeStretches, NamesCountersAndEdgesAreAsInOneStretch) {
+TEST(ChromeBlocksTest, NamesCountersAndEdgesAreReadAsInOneBlock) {
   std::string trace = "[" + event(0);
   for (int i = 1; i < 100; ++i) {
     const std::string number = std::to_string(i);
@@ -163,31 +163,31 @@ TEST(ChromeStretches, NamesCountersAndEdgesAreAsInOneStretch) {
   expectTheSame(trace + "]");
 }
 
-TEST(ChromeStretches, WhatWasGuessedWrongComesAgainAndCountsOnce) {
-  // The second stretch begins inside of a list, which its reader cannot know.
+TEST(ChromeBlocksTest, AWronglyGuessedBlockComesAgainAndCountsOnce) {
+  // The second block begins inside a list, which its reader cannot know.
   const std::string text = R"([{"a":0},{"a":[{"a":1},{"a":2}]},{"a":3},{"a":4},{"a":5}])";
   ByteSource source("t.json", text);
   JsonSplitter splitter(
       source, {.array = "traceEvents", .isWanted = [](std::string_view) { return false; }});
-  ChromeStretches stretches(splitter, 20);
+  ChromeBlocks blocks(splitter, 20);
   std::vector<std::string> pieces;
   const auto use = [&](const JsonSplitter::Piece& piece) { pieces.emplace_back(piece.text); };
-  ChromeStretches::Stretch first;
-  ChromeStretches::Stretch second;
-  ASSERT_TRUE(stretches.next(first, use));  // the array's begin
+  ChromeBlocks::Block first;
+  ChromeBlocks::Block second;
+  ASSERT_TRUE(blocks.next(first, use));  // the array's start
   EXPECT_THAT(pieces, testing::ElementsAre("{\"a\":0}"));
-  EXPECT_TRUE(stretches.settle(first, 0));
-  ASSERT_TRUE(stretches.next(first, use));
-  ASSERT_TRUE(stretches.next(second, use));
-  ChromeShare share("t.json");
-  const std::size_t read = readChromeElements(first.text, first.line, share);
+  EXPECT_TRUE(blocks.settle(first, 0));
+  ASSERT_TRUE(blocks.next(first, use));
+  ASSERT_TRUE(blocks.next(second, use));
+  ParsedChromeBlock parsed("t.json");
+  const std::size_t read = readChromeElements(first.text, first.line, parsed);
   ASSERT_LT(read, first.text.size());
-  EXPECT_TRUE(stretches.settle(first, read));
-  EXPECT_FALSE(stretches.settle(second, second.text.size()));
+  EXPECT_TRUE(blocks.settle(first, read));
+  EXPECT_FALSE(blocks.settle(second, second.text.size()));
   pieces.clear();
-  while (stretches.next(first, use)) {
+  while (blocks.next(first, use)) {
     if (!first.text.empty()) pieces.push_back(first.text);
-    ASSERT_TRUE(stretches.settle(first, first.text.size()));
+    ASSERT_TRUE(blocks.settle(first, first.text.size()));
   }
   std::string all;
   for (const std::string& piece : pieces) all += piece;

@@ -1,4 +1,4 @@
-#include "parser/job_log/log_runs.h"
+#include "parser/job_log/rank_parts.h"
 
 #include <algorithm>
 #include <new>
@@ -11,8 +11,9 @@
 namespace pipetrace {
 namespace {
 
-/// Makes room for `more`, and for all that is foreseen if `upTo`, a part of the input, gave those
-/// that are there then. A vector that doubles needs three times its memory for a moment.
+/// Makes room for `more` elements. If a part `upTo` of the input gave all elements so far, it makes
+/// room for as many as the whole will give. A vector that doubles needs three times its memory for
+/// a moment.
 template <typename Element>
 void makeRoom(std::vector<Element>& list, std::size_t more, double upTo) {
   const std::size_t needed = list.size() + more;
@@ -29,61 +30,62 @@ void makeRoom(std::vector<Element>& list, std::size_t more, double upTo) {
 
 }  // namespace
 
-LogRuns::LogRuns(int wanted, bool isOfOneRank, StringTable& strings)
+RankParts::RankParts(int wanted, bool isOfOneRank, StringTable& strings)
     : wanted_(wanted), isOfOneRank_(isOfOneRank), strings_(strings) {
   ranks_.emplace_back();
 }
 
-void LogRuns::add(LogShare& share, const StringTable& own, StringRemap& remap, double upTo) {
+void RankParts::add(ParsedLogBlock& parsed, const StringTable& own, StringRemap& remap,
+                    double upTo) {
   remap.grow(own, strings_);
-  for (std::size_t i = 0; i < share.used; ++i) {
-    LogStretch& stretch = share.stretches[i];
-    for (const LogStretch::About& about : stretch.about) {
+  for (std::size_t i = 0; i < parsed.used; ++i) {
+    LogSection& section = parsed.sections[i];
+    for (const LogSection::About& about : section.about) {
       if (about.kind == LogLineKind::kMeta) addAbout(about);
     }
-    run().findings.addAll(stretch.ofLines, lines_);
-    jobLines_ += stretch.jobLines;
-    if (stretch.jobLines > 0) ranks_[current_].begun = true;
+    part().findings.addAll(section.ofLines, lines_);
+    jobLines_ += section.jobLines;
+    if (section.jobLines > 0) ranks_[current_].begun = true;
     if (!isWanted()) continue;
-    for (const LogStretch::About& about : stretch.about) {
+    for (const LogSection::About& about : section.about) {
       if (about.kind != LogLineKind::kMeta) addAbout(about);
     }
-    run().findings.addAll(stretch.events.findings, lines_);
-    addEvents(stretch.events, remap, upTo);
+    part().findings.addAll(section.events.findings, lines_);
+    addEvents(section.events, remap, upTo);
   }
-  lines_ += share.lines;
+  lines_ += parsed.lines;
 }
 
-void LogRuns::addAbout(const LogStretch::About& about) {
+void RankParts::addAbout(const LogSection::About& about) {
   const std::int64_t number = lines_ + about.line;
   switch (about.kind) {
     case LogLineKind::kMeta: beginRun(about.payload, number); break;
-    case LogLineKind::kClock: readClockLine(run(), about.payload, number); break;
-    case LogLineKind::kEnd: readEndLine(run(), about.payload, number); break;
-    case LogLineKind::kFirstStep: readFirstStepLine(run(), about.payload, number); break;
+    case LogLineKind::kClock: readClockLine(part(), about.payload, number); break;
+    case LogLineKind::kEnd: readEndLine(part(), about.payload, number); break;
+    case LogLineKind::kFirstStep: readFirstStepLine(part(), about.payload, number); break;
     default: break;
   }
 }
 
-/// A Meta line opens a run of its rank. The first one of a log, before which no job has come, is
-/// that of the run that is open anyway.
-void LogRuns::beginRun(const std::string& payload, std::int64_t number) {
-  LogRun meta;
+/// A Meta line opens a run of its rank. The first one of a log, with no job before it, belongs to
+/// the run that is open anyway.
+void RankParts::beginRun(const std::string& payload, std::int64_t number) {
+  RankPart meta;
   readMetaLine(meta, payload, number);
   const bool isOther = switchTo(meta.metaRank);
   RankRuns& rank = ranks_[current_];
   if (rank.begun) {
     ++rank.index;
-    if (isWanted()) rank.run = {};
+    if (isWanted()) rank.part = {};
   }
   rank.begun = true;
-  if (isOther) rank.run.findings.add(LogFinding::kSeveralRanks, number);
-  if (isWanted()) readMetaLine(rank.run, payload, number);
+  if (isOther) rank.part.findings.add(LogFinding::kSeveralRanks, number);
+  if (isWanted()) readMetaLine(rank.part, payload, number);
 }
 
 /// Makes that rank the current one. Returns true when it is another but may not be: a file that is
-/// named after one rank holds that rank only. It may have had another number in an older run.
-bool LogRuns::switchTo(std::optional<int> rank) {
+/// named after one rank holds that rank only. In an older run it may have had another number.
+bool RankParts::switchTo(std::optional<int> rank) {
   RankRuns& current = ranks_[current_];
   if (!rank || current.rank == rank) return false;
   if (!current.rank || isOfOneRank_) {
@@ -95,18 +97,18 @@ bool LogRuns::switchTo(std::optional<int> rank) {
   return false;
 }
 
-void LogRuns::addEvents(LogRun& share, const StringRemap& strings, double upTo) {
-  LogRun& target = run();
-  makeRoom(target.arguments, share.arguments.size(), upTo);
-  const EventRemap remap = appendArguments(share.arguments, strings, target.arguments);
-  for (auto& [name, events] : share.lanes) {
+void RankParts::addEvents(RankPart& added, const StringRemap& strings, double upTo) {
+  RankPart& target = part();
+  makeRoom(target.arguments, added.arguments.size(), upTo);
+  const EventRemap remap = appendArguments(added.arguments, strings, target.arguments);
+  for (auto& [name, events] : added.lanes) {
     if (events.empty()) continue;
     std::vector<Event>& lane = target.laneOf(name);
     makeRoom(lane, events.size(), upTo);
     remap(events);
     lane.insert(lane.end(), events.begin(), events.end());
   }
-  for (const auto& [name, series] : share.counters) {
+  for (const auto& [name, series] : added.counters) {
     CounterSeries& all = target.counters[name];
     if (all.name.empty()) {
       all.name = name;
@@ -116,26 +118,26 @@ void LogRuns::addEvents(LogRun& share, const StringRemap& strings, double upTo) 
   }
 }
 
-std::vector<std::string> LogRuns::openRings() const {
+std::vector<std::string> RankParts::openRings() const {
   std::vector<std::string> names;
   for (const RankRuns& rank : ranks_) {
-    if (!rank.run.ringFile.empty() && !rank.run.info.hasEnd) names.push_back(rank.run.ringFile);
+    if (!rank.part.ringFile.empty() && !rank.part.info.hasEnd) names.push_back(rank.part.ringFile);
   }
   return names;
 }
 
-std::vector<LogRun> LogRuns::take(const std::string& name) {
-  std::vector<LogRun> runs;
+std::vector<RankPart> RankParts::take(const std::string& name) {
+  std::vector<RankPart> parts;
   for (RankRuns& rank : ranks_) {
     if (wanted_ > rank.index) throw Error(tooFewRuns(rank, name));
-    rank.run.info.runs = rank.index + 1;
-    rank.run.isLatest = wanted_ < 0 || wanted_ == rank.index;
-    runs.push_back(std::move(rank.run));
+    rank.part.info.runs = rank.index + 1;
+    rank.part.isLatest = wanted_ < 0 || wanted_ == rank.index;
+    parts.push_back(std::move(rank.part));
   }
-  return runs;
+  return parts;
 }
 
-std::string LogRuns::tooFewRuns(const RankRuns& rank, const std::string& name) const {
+std::string RankParts::tooFewRuns(const RankRuns& rank, const std::string& name) const {
   std::string text =
       name + " holds " + std::to_string(rank.index + 1) + (rank.index == 0 ? " run" : " runs");
   if (ranks_.size() > 1) text += " of rank " + std::to_string(*rank.rank);
