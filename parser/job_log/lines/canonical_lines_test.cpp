@@ -41,11 +41,11 @@ const std::vector<std::string> kCanonical = {
 /// The length of the first line, as read by hand; 0 when it is not.
 std::size_t lengthByHand(const std::string& lines) {
   StringTable strings;
-  RankPart run;
+  RankPart part;
   CanonicalLines canonical(strings);
-  canonical.setRun(run);
+  canonical.setPart(part);
   const std::size_t length = canonical.read(lines.substr(lines.find("Profiler ")));
-  EXPECT_EQ(run.eventCount(), length > 0 ? 1 : 0);
+  EXPECT_EQ(part.eventCount(), length > 0 ? 1 : 0);
   return length;
 }
 

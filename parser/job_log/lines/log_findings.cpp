@@ -48,8 +48,7 @@ constexpr std::array<Wording, kLogFindingCount> kWordings = {{
      "was the disk full, or the log's folder deleted? What was not written is counted as dropped"},
     {Severity::kWarning, "errors occurred while recording",
      "such as begin on a stream whose job is open, end without begin, or a stream that was not "
-     "added. "
-     "Or the log could not be written (disk full, folder deleted)"},
+     "added. Or the log could not be written (disk full, folder deleted)"},
     {Severity::kWarning, "lines are missing that its Profiler End line counts as written",
      "a part of the log was removed, or overwritten by another program"},
 }};

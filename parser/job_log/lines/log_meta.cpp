@@ -131,8 +131,9 @@ void readEndLine(RankPart& part, std::string_view payload, std::int64_t number) 
   };
   addFinding(LogFinding::kMisuses, info.misuses);
   addFinding(LogFinding::kFailedWrites, info.failedWrites);
-  if (info.misuses <= 0 && info.failedWrites <= 0)
+  if (info.misuses <= 0 && info.failedWrites <= 0) {
     addFinding(LogFinding::kRecordingErrors, info.errors);
+  }
 }
 
 }  // namespace pipetrace

@@ -22,8 +22,7 @@ const char* adviceOf(const MissingEnd& end) {
              "open are missing";
     case MissingEnd::Ring::kReadWithLosses:
       return "the records in its ring file are read; records that were lost before that are "
-             "missing, and "
-             "jobs that were open";
+             "missing, and jobs that were open";
   }
   return "";
 }
