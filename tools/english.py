@@ -6,9 +6,8 @@
 
 Rules: no sentence begins headless with "Of", "What" or "Who" (questions may); no sentence has more
 than 30 words; no line of a document has more than 400 characters, tables apart; and the phrases
-below are written in another way. Code between back quotes counts as one word;
-SQL is no prose. Exit code 1 when it
-finds something.
+below are written in another way. Code between back quotes counts as one word; SQL is no prose. Exit
+code 1 when it finds something.
 """
 import re
 import subprocess
