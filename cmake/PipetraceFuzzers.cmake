@@ -9,12 +9,12 @@ add_custom_target(fuzzers) # all of them
   # AddressSanitizer reports them.
 target_compile_options(pipetrace_flags INTERFACE -fno-sanitize=null,vptr,object-size)
 
-# pipetrace_fuzzer(NAME ENTRY SOURCES ... LINK ...): program fuzz_NAME, which gives each input to
-# ENTRY, a function of fuzz/targets.h.
-function(pipetrace_fuzzer NAME ENTRY)
+# pipetrace_fuzzer(NAME SOURCES ... LINK ...): program fuzz_NAME, which gives each input to the target
+# NAME of fuzz/targets.h.
+function(pipetrace_fuzzer NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   pipetrace_program(fuzz_${NAME} SOURCES ${ARG_SOURCES} LINK ${ARG_LINK})
-  target_compile_definitions(fuzz_${NAME} PRIVATE PIPETRACE_FUZZ_ENTRY=${ENTRY})
+  target_compile_definitions(fuzz_${NAME} PRIVATE PIPETRACE_FUZZ_TARGET="${NAME}")
   target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${NAME})
 endfunction()

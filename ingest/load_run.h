@@ -12,10 +12,10 @@ namespace pipetrace {
 
 /// Reads a whole run, on request.reading.threads threads: loadTimeline(), giveTopology(),
 /// alignedByLog(), completeTimeline(). It warns in `diagnostics` where there is no compute job and
-/// where the selection names what the run lacks. The selection itself is applied by readyToShow().
+/// where the selection names parts that the run lacks. readyToShow() applies the selection.
 ///
-/// `files` and what it throws are as for loadTimeline(); `diagnostics` holds what was found even
-/// when it throws.
+/// `files` and the errors it throws are as for loadTimeline(); `diagnostics` holds the findings
+/// even when it throws.
 Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
                  std::vector<LoadedFile>* files = nullptr);
 

@@ -53,7 +53,7 @@ TEST_F(LoadRunTest, RunOfTwoHostsIsTheSameWhateverTheirClocksShow) {
             run.span().begin - kBehind);
 }
 
-TEST_F(LoadRunTest, ProfileIsMovedOnlyWhereItNeedNotStayAsWritten) {
+TEST_F(LoadRunTest, ProfilesClocksAreAlignedOnlyWhereItNeedNotStayAsWritten) {
   const std::string asLogged =
       profile(load({.inputs = {logs(kBehind)}, .align = false}), "as logged.json");
   const Nanoseconds begin = load({.inputs = {logs(0)}}).span().begin;

@@ -66,9 +66,9 @@ void RunFollower::findNewLogs() {
     std::error_code error;
     std::vector<FoundLog> found;
     if (fs::is_directory(input, error)) {
-      Diagnostics told;  // dropped: it is about folders with logs that are whole
+      Diagnostics dropped;  // they are about folders with logs that are whole
       try {
-        found = findLogs(input, told);
+        found = findLogs(input, dropped);
       } catch (const Error&) {
         continue;  // no log yet
       }
@@ -150,17 +150,17 @@ void RunFollower::addText(Log& log, std::string text) {
   }
   const std::string ours = linesOfProfiler(text);
   log.recorder.addLines(ours);
-  // A name under which no ring file is: what is in that of a living program comes in its log.
+  // A name at which there is no ring file: a living program's records come in its log.
   ByteSource source(log.tail.path() + "/followed", std::move(text));
   Timeline part;
-  Diagnostics told;
+  Diagnostics found;
   const ReadOutcome outcome = JobLogReader().read(
       source,
       {.rank = log.rank,
        .nextRank = pending_.ranks.empty() ? 0 : pending_.ranks.rbegin()->first + 1,
        .isPart = true},
-      part, told);
-  for (Diagnostic diagnostic : told.list()) {
+      part, found);
+  for (Diagnostic diagnostic : found.list()) {
     diagnostic.file = log.tail.path();
     diagnostic.line = 0;  // counted from where this look began
     diagnostics_.add(std::move(diagnostic));
@@ -173,7 +173,7 @@ void RunFollower::addText(Log& log, std::string text) {
   keep(std::move(part));
 }
 
-/// For lines without any event.
+/// Takes the information from lines without any event.
 void RunFollower::addInfoOf(const Log& log, const std::string& lines) {
   if (!log.hasBegun || lines.empty()) return;
   RankPart part;
@@ -243,7 +243,8 @@ bool RunFollower::isOver() const {
          });
 }
 
-/// The pending events; where the log gives no steps, they are counted on from those that are gone.
+/// The pending events, completed. Where the log gives no steps, they are counted on from the steps
+/// already dropped.
 Timeline RunFollower::completed() const {
   Timeline timeline = pending_;
   bool hasSteps = false;
@@ -251,8 +252,8 @@ Timeline RunFollower::completed() const {
     hasSteps = hasSteps || std::any_of(track.events.begin(), track.events.end(),
                                        [](const Event& e) { return e.step != kNotGiven; });
   }
-  Diagnostics told;  // of a run that is not over
-  completeTimeline(timeline, told);
+  Diagnostics dropped;  // they are about a run that is not over
+  completeTimeline(timeline, dropped);
   if (hasSteps) return timeline;
   for (Track& track : timeline.tracks) {
     for (Event& event : track.events) {
@@ -320,8 +321,8 @@ void RunFollower::select(Timeline& timeline) {
     timeline = withoutTypes(std::move(timeline), wanted.skippedTypes);
 }
 
-/// Takes the pending samples up to the last end that has been written of the selected steps. Those
-/// behind it wait for more; those before the first begin belong to none.
+/// Takes the pending samples up to the last written end of the selected steps. Later ones wait for
+/// more; those before the first begin belong to none.
 void RunFollower::selectSamples(Timeline& timeline) {
   if (timeline.eventCount() > 0) {
     const Timeline::Span span = timeline.span();
@@ -337,7 +338,7 @@ void RunFollower::selectSamples(Timeline& timeline) {
   }
 }
 
-/// Keeps what is not in the profile, and the last step that is: its jobs reach into the next.
+/// Keeps the events that are not in the profile, and its last step: its jobs reach into the next.
 void RunFollower::forget(const Steps& steps, std::int32_t last) {
   inProfile_.clear();
   std::vector<Argument> arguments;

@@ -17,9 +17,9 @@
 
 namespace pipetrace {
 
-/// Follows the job logs of a run that goes on, and hands each step on to a profile once it is
-/// finished: every rank is behind it. Only what is new is read, and only what is not finished is
-/// kept. Logs that appear later are picked up.
+/// Follows the job logs of a run that goes on, and hands each step on to a profile once every rank
+/// has finished it. It reads only what is new, and keeps only what is not finished. Logs that
+/// appear later are picked up.
 class RunFollower {
  public:
   /// Takes `inputs` (folders, which are searched again, and single logs), `bubbles` and `selection`
@@ -27,8 +27,8 @@ class RunFollower {
   /// jobs. The profile must outlive this.
   RunFollower(RunRequest request, bool flows, GrowingChromeJson& profile);
 
-  /// Reads what is new and writes the steps that are finished by it. Throws Error when an input
-  /// cannot be read or the profile cannot be written.
+  /// Reads the new lines and writes the steps that they finish. Throws Error when an input cannot
+  /// be read or the profile cannot be written.
   void look();
 
   /// Looks for logs that were not there before.
@@ -37,25 +37,25 @@ class RunFollower {
   /// Looks whether the recorders of the logs are still there.
   void lookAtRecorders();
 
-  /// The ranks whose recorders' end cannot be seen, as they are on another host, such as "ranks 2,
-  /// 3": those that no earlier call has named. Empty: there are none.
+  /// The ranks whose recorders are on another host, so that their end cannot be seen, such as
+  /// "ranks 2, 3". Lists only ranks that no earlier call has named; empty: there are none.
   std::string newlyOutOfSight();
 
-  /// Writes what else is finished: steps that every rank with a log has ended.
+  /// Writes the other finished steps: those that every rank with a log has ended.
   void finish();
 
-  /// Every rank of the run has closed its log, or its recorder is gone.
+  /// Whether every rank of the run has closed its log, or its recorder is gone.
   bool isOver() const;
 
-  /// The logs that have to come before anything is written, such as "ranks 2, 3"; empty when all
+  /// The logs that have to appear before anything is written, such as "ranks 2, 3"; empty when all
   /// are there.
   std::string waitsFor() const;
 
-  /// Steps are finished, but the selection has left nothing of them.
+  /// Whether steps are finished but the selection has left nothing of them.
   bool hasNothingSelected() const { return written_ != kNotGiven && profile_.isEmpty(); }
 
   std::size_t logCount() const { return logs_.size(); }
-  /// How many steps are in the profile.
+  /// The number of steps in the profile.
   std::int64_t stepCount() const { return steps_; }
   /// The findings since the last call.
   Diagnostics takeDiagnostics();
@@ -63,13 +63,13 @@ class RunFollower {
  private:
   struct Log {
     LogTail tail;
-    std::optional<int> rank;  ///< that its name gives, and once it is known, that of its jobs
+    std::optional<int> rank;  ///< from its name, or from its jobs once they show it
     std::string opening{};    ///< lines of the profiler before the first job
     bool hasBegun = false;    ///< it has a job
     bool isUpToDate = false;  ///< what it held at first has been read
     bool isDone = false;      ///< nothing more is read from it
     RecorderWatch recorder{tail.path()};
-    bool isNamed = false;  ///< by newlyOutOfSight()
+    bool isNamed = false;  ///< newlyOutOfSight() has named it
   };
   /// Two events of a rank with the same identity are one.
   using Identity = std::tuple<int, JobKind, Nanoseconds, Nanoseconds, std::int64_t, std::int32_t>;
@@ -97,13 +97,13 @@ class RunFollower {
   GrowingChromeJson& profile_;
   std::vector<Log> logs_;
   std::set<std::string> known_;  // paths
-  Timeline pending_;             // read, and not in the profile, but for one step that is
+  Timeline pending_;             // read and not yet in the profile, and the last step that is
   bool hasNew_ = false;
-  std::set<Identity> inProfile_;      // those of pending_ that are
+  std::set<Identity> inProfile_;      // the events of pending_ that are in the profile
   std::int32_t written_ = kNotGiven;  // the last step that is in the profile
   std::int32_t firstKept_ = 0;        // the step that pending_ begins with
   std::int64_t steps_ = 0;
-  Timeline::Span selected_{kNsMax, kNsMin};  // of what has been written of the selected steps
+  Timeline::Span selected_{kNsMax, kNsMin};  // of the written events of the selected steps
   Diagnostics diagnostics_;
 };
 

@@ -9,15 +9,15 @@
 
 namespace pipetrace {
 
-/// Which run to read, and what of it to show.
+/// The run to read, and the part of it to show.
 struct RunRequest {
   std::vector<std::string> inputs;  ///< as for loadTimeline()
   LoadOptions reading;
   GivenTopology topology;
-  bool align = true;    ///< move times into rank 0's clock, by what the inputs know of it
+  bool align = true;    ///< move times into rank 0's clock, by the clock readings in the inputs
   bool bubbles = true;  ///< add lanes of idle time
-  Selection selection;  ///< the part to show; what is measured is the whole run
-  /// Profiles keep the times and the bubbles that they were written with.
+  Selection selection;  ///< the part to show; figures are those of the whole run
+  /// Whether profiles keep the times and the bubbles that they were written with.
   bool profilesAsWritten = false;
 };
 

@@ -47,7 +47,7 @@ class Executor::Impl {
         transport_(transport),
         lanes_(lanes) {
     if (plan_->numRanks() != transport.worldSize()) {
-      throw Error("schedule " + plan_->name + " is for " + std::to_string(plan_->numRanks()) +
+      throw Error("the plan " + plan_->name + " is for " + std::to_string(plan_->numRanks()) +
                   " ranks, but " + std::to_string(transport.worldSize()) + " run");
     }
     jobs_ = plannedJobs(*plan_, rank_);
@@ -93,7 +93,7 @@ class Executor::Impl {
       if (const auto loss = work_.loss()) lanes_.recorder->counter("loss", *loss);
       lanes_.recorder->endStep(step_);
     }
-    // All of them were needed by peers before this step could end there, so this hardly waits.
+    // Peers needed all of these messages before this step could end there, so this hardly waits.
     awaitSends(earlierSends);
   }
 
@@ -165,8 +165,8 @@ class Executor::Impl {
     const Message stub{.deadline = output.deadline};
     Job recorded = transferJob(index, to, true);
     recorded.bytes = output.bytes();
-    // Issued here and now: were it issued when the lane gets to it, a send could wait behind one
-    // whose receiver is itself waiting for this one.
+    // Issued here and now. If the lane issued it in its turn, a send could wait after one whose
+    // receiver is itself waiting for this one.
     auto completion = transport_.send(to.rank, key, std::move(output));
     sends_.push_back(sendLane_->post([this, recorded, stub, completion = std::move(completion)] {
       work_.sending(stub);

@@ -12,14 +12,15 @@ namespace pipetrace {
 /// Walks one rank's actions of a plan, step after step.
 ///
 /// A step is: lr, the rank's forward and backward actions in the plan's order, optimizer. Messages
-/// between ranks are derived from the plan: a result is sent as soon as its job has ended, and the
+/// between ranks follow from the plan. A result is sent as soon as its job has ended, and the
 /// receive that the next action needs is posted when the action before it begins. Sends never hold
 /// up compute, so every checked plan runs to its end.
 ///
-/// Recorded, if lanes has a recorder: each job on the compute lane; each message on the send and
-/// receive lanes of the ranks at its ends, with the id of the compute job that made or needs it. A
-/// send lasts from when the lane takes it until the transport is done with it, a receive from when
-/// it is posted and the lane is free until the message is there. The loss becomes counter "loss".
+/// If `lanes` has a recorder, each job is recorded on the compute lane. Each message is recorded on
+/// the send and receive lanes of the ranks at its ends, with the id of the compute job that made or
+/// needs it. A send lasts from when the lane takes it until the transport is done with it. A
+/// receive lasts from when it is posted and the lane is free until the message is there. The loss
+/// becomes counter "loss".
 ///
 /// Threads: one thread constructs it, runs all steps and destroys it; it has one thread of its own
 /// for each of the two lanes.
@@ -37,11 +38,13 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   /// Runs one step. `step` must differ from that of the step before, and be the same on all ranks.
-  /// Returns when the optimizer job has ended; sends may still be under way. Throws what the work
-  /// or the transport throws, after telling the peers; the executor is of no use then.
+  /// Returns when the optimizer job has ended; sends may still be under way. Throws the errors of
+  /// the work and the transport, after it has aborted the transport so that the peers stop; the
+  /// executor is of no use then.
   void runStep(int step);
 
-  /// Waits until all that was sent has arrived and all ranks are here. Call it after the last step.
+  /// Waits until all sent messages have arrived and all ranks are here. Call it after the last
+  /// step.
   void finish();
 
  private:

@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 using testing::runConnected;
 using testing::Wiring;
 
-// Keeps a list of what it was asked to do; its messages have 8 bytes and say which they are.
+// Keeps a list of the calls it got; its messages have 8 bytes and say which they are.
 class ListedWork : public StageWork {
  public:
   void lr(int step) override { list_.push_back("lr " + std::to_string(step)); }
@@ -46,7 +46,7 @@ class ListedWork : public StageWork {
   std::vector<Nanoseconds> inputs_;  // which message each job got, in the order of the jobs
 };
 
-// A peer that answers every receive at once, and never takes what is sent until released.
+// A peer that answers every receive at once, and never takes a message until released.
 class ScriptedTransport : public Transport {
  public:
   ScriptedTransport(int rank, int worldSize) : rank_(rank), worldSize_(worldSize) {}
@@ -169,7 +169,7 @@ TEST(ExecutorTest, ASendThatNobodyTakesHoldsUpNoJob) {
   executor.finish();
 }
 
-TEST(ExecutorTest, AFailedJobTellsThePeersAndIsRethrown) {
+TEST(ExecutorTest, AFailedJobStopsThePeersAndIsRethrown) {
   class FailingWork : public ListedWork {
    public:
     Message backward(int, int, Message) override { throw Error("out of memory"); }
@@ -210,7 +210,7 @@ TEST(ExecutorTest, APlanThatDoesNotFitIsRefused) {
   EXPECT_THROW(Executor(CheckedPlan(bothWays), work, transport), Error);
 }
 
-// The rest: what a recorded step looks like in the job log.
+// From here on: a recorded step in the job log.
 
 class RecordedExecutorTest : public ::testing::Test {
  protected:
@@ -300,7 +300,7 @@ TEST_F(RecordedExecutorTest, EveryMessageIsRecordedAtBothEndsWithTheJobItBelongs
   }
 }
 
-TEST_F(RecordedExecutorTest, TheLogSaysWhatThePipelineIs) {
+TEST_F(RecordedExecutorTest, TheLogDescribesThePipeline) {
   const std::string meta = log_.lines("Profiler Meta: ", 1).at(0);
   EXPECT_EQ(value(meta, "rank"), "1");
   EXPECT_EQ(value(meta, "world_size"), "3");

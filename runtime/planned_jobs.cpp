@@ -13,9 +13,9 @@ MessageEnd endAt(const Plan& plan, int neighbour, int receiver, const Action& ac
           .key = {.stage = receiver, .microBatch = action.microBatch, .direction = direction}};
 }
 
-/// What would silently be another training than the one planned.
+/// Refuses plans that would silently train in another way than planned.
 void requirePlain(const Plan& plan) {
-  const std::string cannot = "cannot run the schedule " + plan.name + ": ";
+  const std::string cannot = "cannot run the plan " + plan.name + ": ";
   if (plan.updates.every > 0) {
     throw Error(cannot +
                 "its weights change without a flush; training and rehearsals take one "
@@ -36,7 +36,7 @@ std::vector<PlannedJob> plannedJobs(const Plan& plan, int rank) {
   for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
     const bool forward = action.kind == JobKind::kForward;
     if (!forward && action.kind != JobKind::kBackward) {
-      throw Error("schedule " + plan.name + " has the action " + toText(action) +
+      throw Error("the plan " + plan.name + " has the action " + toText(action) +
                   "; training and rehearsals run forward (F) and whole backward (B) actions only" +
                   (isTransfer(action.kind) ? ", and see to the messages themselves" : ""));
     }

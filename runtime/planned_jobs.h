@@ -8,7 +8,8 @@
 
 namespace pipetrace {
 
-/// A message at one end of a job: with which rank, and which. `rank` kNobody: there is none.
+/// A message at one end of a job: the other rank, and the message's key. `rank` is kNobody if there
+/// is none.
 struct MessageEnd {
   static constexpr int kNobody = -1;
   int rank = kNobody;
@@ -17,7 +18,7 @@ struct MessageEnd {
   bool exists() const { return rank != kNobody; }
 };
 
-/// An action of one rank with what the executor needs to know to run it.
+/// An action of one rank with all that the executor needs to run it.
 struct PlannedJob {
   Action action;
   std::string text;  ///< toText(action)

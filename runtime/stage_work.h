@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// What a rank's jobs do: real training (TorchWork) or waiting in its place (rehearsals). The
-/// executor calls it in the order lr, forward and backward as the plan says, optimizerStep.
+/// The work behind a rank's jobs: real training (TorchWork) or waiting in its place (rehearsals).
+/// The executor calls it in the order lr, forward and backward as the plan says, optimizerStep.
 ///
 /// Threads: the compute thread, except sent() and received().
 class StageWork {
@@ -17,12 +17,13 @@ class StageWork {
   /// Opens a step.
   virtual void lr(int step) = 0;
 
-  /// `input` has an undefined tensor for stage 0, which takes its data from elsewhere. The result
-  /// goes to stage + 1; the last stage's is dropped.
+  /// Runs a forward. `input` has an undefined tensor for stage 0, which takes its data from
+  /// elsewhere. The result goes to stage + 1; the last stage's is dropped.
   virtual Message forward(int stage, int microBatch, Message input) = 0;
 
-  /// `gradient` of the stage's output; undefined tensor for the last stage, which starts from its
-  /// loss. The result, the gradient of the stage's input, goes to stage - 1; stage 0's is dropped.
+  /// Runs a backward. `gradient` is that of the stage's output; its tensor is undefined for the
+  /// last stage, which starts from its loss. The result, the gradient of the stage's input, goes to
+  /// stage - 1; stage 0's is dropped.
   virtual Message backward(int stage, int microBatch, Message gradient) = 0;
 
   /// Closes a step.
@@ -36,17 +37,17 @@ class StageWork {
   virtual bool runsBehind() const { return false; }
   virtual void awaitJob() {}
 
-  /// Receive lane's thread: `message` is there, and its receive is recorded as ending when this
-  /// returns. Emulated devices wait here until it may arrive (deadline + transfer time) and set its
-  /// deadline to that. Messages that stay on a rank do not pass here.
+  /// Called on the receive lane's thread when `message` is there; its receive is recorded as ending
+  /// when this returns. Emulated devices wait here until it may arrive (deadline + transfer time)
+  /// and set its deadline to that. Messages that stay on a rank do not pass here.
   virtual void received(Message& /*message*/) {}
 
-  /// Send lane's thread: the send of `message` (without its tensor) is recorded as beginning when
-  /// this returns. Emulated devices wait here until the job that made it has ended.
+  /// Called on the send lane's thread: the send of `message` (without its tensor) is recorded as
+  /// beginning when this returns. Emulated devices wait here until the job that made it has ended.
   virtual void sending(const Message& /*message*/) {}
 
-  /// Send lane's thread: the transport is done with `message` (its tensor is gone by then), and its
-  /// send is recorded as ending when this returns.
+  /// Called on the send lane's thread when the transport is done with `message` (its tensor is gone
+  /// by then). Its send is recorded as ending when this returns.
   virtual void sent(const Message& /*message*/) {}
 };
 

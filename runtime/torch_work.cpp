@@ -72,7 +72,7 @@ at::Tensor TorchWork::inputOf(int stage, int microBatch, const Message& message)
     return inputs_.at(static_cast<std::size_t>(microBatch));
   }
   if (!message.tensor.defined()) throw Error(describe(stage, microBatch) + " got no activations");
-  // A leaf of this rank's own graph, so that its gradient can be handed back.
+  // Makes a leaf of this rank's own graph, so that its gradient can be handed back.
   at::Tensor input = message.tensor.detach();
   if (input.is_floating_point()) input.requires_grad_();
   return input;
@@ -107,7 +107,7 @@ Message TorchWork::backward(int stage, int microBatch, Message gradient) {
   }
   const Live live = std::move(found->second);
   live_.erase(found);
-  // A first stage without parameters has nothing to learn.
+  // Skips a first stage without parameters, which has nothing to learn.
   if (live.output.requires_grad()) live.output.backward(gradient.tensor);
   Message result;
   if (live.input.defined()) result.tensor = live.input.grad();

@@ -28,13 +28,13 @@ struct TorchWorkOptions {
 /// Trains the stages of one rank with torch::nn modules and autograd on the CPU.
 ///
 /// A batch of B rows is split into micro-batches of floor(B/m) or ceil(B/m) rows, the longer ones
-/// first. A micro-batch's loss counts with its share of the rows (1/m if they are even), so that
-/// the gradients, added up over the micro-batches, are those of the mean over the batch. They are
-/// added in the order in which the plan runs the backwards; floating-point sums depend on it.
+/// first. A micro-batch's loss counts with its share of the rows (1/m if they are even). So the
+/// gradients, added up over the micro-batches, are those of the mean over the batch. They are added
+/// in the order in which the plan runs the backwards; floating-point sums depend on it.
 class TorchWork : public StageWork {
  public:
-  /// `stages`: this rank's modules by stage. Throws Error if a stage is out of range, or what it
-  /// needs (optimizer; loss on the last stage) is missing.
+  /// `stages`: this rank's modules by stage. Throws Error if a stage is out of range, or if an
+  /// optimizer, or the loss on the last stage, is missing.
   TorchWork(TorchWorkOptions options, std::map<int, torch::nn::Sequential> stages);
 
   /// The next step's examples, before runStep(). Every rank may be given the whole batch; only

@@ -136,7 +136,7 @@ TEST(TorchWorkTest, AStageWithoutParametersPassesGradientsOn) {
   EXPECT_TRUE(at::allclose(back.tensor, at::arange(-1, 2).gt(0).to(at::kFloat)));
 }
 
-TEST(TorchWorkTest, WhatIsMissingIsReported) {
+TEST(TorchWorkTest, AMissingLossOrOptimizerIsReported) {
   const auto stage = [] { return torch::nn::Sequential(Linear(1, 1)); };
   EXPECT_THROW(TorchWork(options(2, 1), {{2, stage()}}), Error);
   EXPECT_THROW(TorchWork(options(2, 0), {{0, stage()}}), Error);

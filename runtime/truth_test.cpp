@@ -1,5 +1,5 @@
-// Training under a schedule gives the bits that one process gives which runs the same micro-batches
-// in the same order: every loss, every gradient, and the parameters after several steps.
+// Training under a schedule gives the same bits as one process that runs the same micro-batches in
+// the same order: every loss, every gradient, and the parameters after several steps.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <torch/serialize.h>
@@ -110,7 +110,7 @@ TEST_P(ProcessTruthTest, FourProcessesOverGlooEqualOne) {
 INSTANTIATE_TEST_SUITE_P(All, ProcessTruthTest, ::testing::ValuesIn(kSchedules),
                          [](const auto& test) { return test.param; });
 
-// What makes the tests above able to fail: the order of the backwards shows in the bits.
+// Shows that the tests above can fail: the order of the backwards changes the bits.
 TEST(TruthCheckTest, AnotherOrderOfBackwardsGivesOtherBits) {
   const TrainingCase training;
   const Plan oldestFirst = buildSchedule("FThenB", 4, 8);
@@ -123,8 +123,8 @@ TEST(TruthCheckTest, TwoSwappedBackwardsOfOneRankGiveOtherBits) {
   const TrainingCase training;
   const CheckedPlan plan = buildSchedule("FThenB", 4, 8);
   Plan swapped = *plan;
-  // Rank 0 is last to run backward, so it may do so in any order. (Two swapped neighbours can leave
-  // the sum as it is: a + b = b + a. So the first and the last.)
+  // Rank 0 is the last to run backward, so it may do so in any order. (Two swapped neighbours can
+  // leave the sum as it is: a + b = b + a. So the first and the last are swapped.)
   std::swap(swapped.ranks[0][8], swapped.ranks[0][15]);
   const auto results = train(Wiring::kInProcess, training, CheckedPlan(swapped));
   const auto alone = trainAlone(training, *plan);

@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// Prints the losses of a run as they come, and in the end how far they fell.
+/// Prints the losses of a run as they come, and at the end how far they fell.
 class LossReport {
  public:
   /// "step 12 loss 2.3105", flushed, so that a launcher shows it at once.

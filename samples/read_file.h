@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// The bytes of a file. Throws Error saying what failed and on what.
+/// The bytes of a file. Throws Error that names the file and the reason.
 std::string readFile(const std::string& path);
 
 }  // namespace pipetrace

@@ -29,7 +29,7 @@ namespace pipetrace {
 
 namespace {
 
-// All that the ranks of this process share; only read once the first of them has started.
+// The state that the ranks of this process share; only read once the first of them has started.
 struct Run {
   const SampleOptions& options;
   const CheckedPlan plan;
@@ -49,8 +49,8 @@ std::string logDirectoryOf(const SampleOptions& options, const Switches& switche
   return options.logDir.empty() ? "logs" : options.logDir;
 }
 
-// pipe-run and torchrun start the program once per rank: each would train the whole pipeline, and
-// all of them write the same logs.
+// Refuses a program that pipe-run or torchrun starts once per rank: each would train the whole
+// pipeline, and all of them write the same logs.
 void requireAlone() {
   const char* const worldSize = std::getenv("WORLD_SIZE");
   if (worldSize == nullptr || std::string_view(worldSize) == "1") return;
@@ -77,7 +77,7 @@ void requireFinite(double loss, int step, Transport& transport) {
   const std::string reason = "the loss of step " + std::to_string(step) +
                              " is no finite number; training has failed, a smaller learning rate "
                              "may help";
-  transport.abort(reason);  // so that whichever rank speaks first knows why
+  transport.abort(reason);  // so that the rank that reports first knows why
   throw Error(reason);
 }
 

@@ -11,12 +11,14 @@ namespace pipetrace {
 
 /// Trains the pipeline that `options` ask for: with Gloo the rank of this process, else all ranks
 /// as threads. The rank with the last stage prints `step 12 loss 2.3105` to standard output, and at
-/// the end how far the loss has come. `makeTask` is called once, with the random generator seeded.
+/// the end how far the loss has fallen. `makeTask` is called once, with the random generator
+/// seeded.
 ///
 /// Returns the losses of the steps, if the last stage ran in this process.
 ///
-/// Throws Error for options that do not fit each other, the model or the environment, for what
-/// training or recording throws, and when `stop` has received a signal; job logs are closed first.
+/// Throws Error for options that do not fit each other, the model or the environment, and when
+/// `stop` has received a signal. Errors of training and recording pass through. Job logs are closed
+/// first.
 std::vector<double> runSample(const SampleOptions& options,
                               const std::function<SampleTask()>& makeTask, StopSignal& stop);
 

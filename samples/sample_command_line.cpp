@@ -13,7 +13,7 @@
 namespace pipetrace {
 namespace {
 
-/// Those whose plans have forwards and whole backwards only, and one optimizer step.
+/// The schedules whose plans have forwards and whole backwards only, and one optimizer step.
 std::vector<std::string> trainableSchedules() {
   std::vector<std::string> names;
   for (const ScheduleInfo& info : knownSchedules()) {

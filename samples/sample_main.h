@@ -6,8 +6,8 @@
 
 namespace pipetrace {
 
-/// What the samples' main() do around their work: signals, errors to standard error, exit code: 0
-/// done, 2 could not, 128 + n stopped by signal n.
+/// The frame of the samples' main(): signals, errors to standard error, exit code. The code is 0:
+/// done, 2: failed, 128 + n: stopped by signal n.
 int sampleMain(const std::function<void(StopSignal& stop)>& body);
 
 }  // namespace pipetrace

@@ -7,7 +7,7 @@ namespace pipetrace {
 
 enum class SampleTransport { kInProcess, kGloo };
 
-/// What the command line of a sample program can say of a pipeline run.
+/// The options of a sample program's command line.
 struct SampleOptions {
   std::string schedule = "1F1B";
   std::string scheduleFile;  ///< a plan as CSV; replaces schedule, stages and microBatches

@@ -17,7 +17,7 @@ CheckedPlan samplePlan(const SampleOptions& options) {
 void requireWorldSize(const Plan& plan, int worldSize) {
   if (worldSize == plan.numRanks()) return;
   throw Error(
-      fmt::format("WORLD_SIZE is {}, but the schedule {} is for {} ranks; start {} "
+      fmt::format("WORLD_SIZE is {}, but the plan {} is for {} ranks; start {} "
                   "processes, or say --stages {}",
                   worldSize, plan.name, plan.numRanks(), plan.numRanks(), worldSize));
 }

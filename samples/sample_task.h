@@ -10,7 +10,7 @@
 
 namespace pipetrace {
 
-/// What a sample trains.
+/// The model, the data and the loss that a sample trains with.
 struct SampleTask {
   std::vector<Layer> layers;  ///< the whole model; each rank keeps the stages it runs
   /// The examples of a step: the same on every rank. Called from several threads at a time.

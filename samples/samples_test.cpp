@@ -179,7 +179,7 @@ TEST(SampleMainTest, ErrorsOfLibTorchAreShownWithoutBacktrace) {
 
 // From here on: the programs themselves.
 
-TEST(SampleProgramTest, ATextWithNothingToLearnHasNoShare) {
+TEST(SampleProgramTest, NoShareOfTheLossIsPrintedForATextWithNothingToLearn) {
   const ScratchFolder folder;
   std::ofstream(folder.path("text")) << std::string(500, 'a');
   const ProcessEnd end = runProcess({kTransformer, "--width", "8", "--batch", "8", "--steps", "2",
@@ -239,7 +239,7 @@ TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
   }
 }
 
-TEST(SampleProgramTest, SwitchesGoBeforeTheFolderAndTheFlagBeforeSwitches) {
+TEST(SampleProgramTest, SwitchesOverrideTheFolderAndTheFlagOverridesSwitches) {
   struct Case {
     const char* flag;
     const char* value;
@@ -332,7 +332,7 @@ std::vector<BadRun> badRuns() {
       {"RateIsNoNumber", {kTransformer, "--learning-rate", "nan"}, {}, "nan is no positive number"},
       {"RateIsNegative", {kTransformer, "--learning-rate", "-1"}, {}, "no positive number"},
       {"TooWide", {kTransformer, "--width", "1000000000"}, {}, "1000000000 not in range"},
-      {"WrongWorldSize", {kMlp}, threeRanks, "WORLD_SIZE is 3, but the schedule GPipe is for 4"},
+      {"WrongWorldSize", {kMlp}, threeRanks, "WORLD_SIZE is 3, but the plan GPipe is for 4"},
       {"TooManyStages", {kMlp, "--stages", "5"}, {}, "4 layers cannot be cut into 5 stages"},
       {"TooManyMicroBatches",
        {kMlp, "--micro-batches", "17"},

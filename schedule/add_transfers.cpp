@@ -9,7 +9,7 @@
 namespace pipetrace {
 namespace {
 
-/// What one rank gets from one other, in the order in which it is sent.
+/// The messages that one rank gets from one other, in the order in which they are sent.
 struct Channel {
   std::vector<PlannedMessage> messages;
   std::size_t posted = 0;
@@ -79,9 +79,9 @@ class Pass {
     }
   }
 
-  /// Posts what is sent before `message`, and that itself.
+  /// Posts the receives of all messages sent before `message`, and of `message` itself.
   void postUpTo(const PlannedMessage& message, Channel& channel, std::vector<Action>& row) const {
-    // Of a fused pair the activations go first.
+    // A fused pair sends its activations first.
     const auto turn = [&](const PlannedMessage& sent) {
       return std::pair(index_.makerOf(sent).cell, sent.forward ? 0 : 1);
     };
@@ -103,7 +103,7 @@ Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options) {
   for (const auto& actions : plan->ranks) {
     for (const Action& action : actions) {
       if (isTransfer(action.kind)) {
-        throw Error("the schedule " + plan->name + " has sends and receives already, such as " +
+        throw Error("the plan " + plan->name + " has sends and receives already, such as " +
                     toText(action));
       }
     }

@@ -22,7 +22,7 @@ std::string withTransfers(std::string_view csv, int credits) {
   return toCsv(addTransfers(readPlan(csv, "plan.csv"), {.credits = credits}));
 }
 
-TEST(AddTransfers, SendsFollowWhatMakesThemAndReceivesPrecedeWhatNeedsThem) {
+TEST(AddTransfers, SendsFollowTheirMakerAndReceivesPrecedeTheirUser) {
   EXPECT_EQ(withTransfers("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n", 0),
             "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0B1\n"
             "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n");

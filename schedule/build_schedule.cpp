@@ -41,13 +41,13 @@ Plan searched(const PlanSize& size, const AutoInput& input) {
                       {.memoryLimit = input.memoryLimit});
 }
 
-// Aliases: torch.distributed.pipelining's classes and what get_schedule_class() calls them;
-// PaddlePaddle's pipeline passes and the classes of its dynamic mode; Megatron-LM's functions; the
-// zero-bubble repository's options; classes of DeepSpeed and Colossal-AI; MindSpore's and
-// MindSpeed's options. What is written alike but for case, '-', '_' and blanks need not be listed.
+// Aliases: torch.distributed.pipelining's classes and the names that get_schedule_class() knows;
+// PaddlePaddle's pipeline passes and the classes of its dynamic mode; Megatron-LM's functions. Also
+// the zero-bubble repository's options, classes of DeepSpeed and Colossal-AI, and MindSpore's and
+// MindSpeed's options. Spellings that differ only in case, '-', '_' and blanks need not be listed.
 const std::vector<Entry>& entries() {
   static const std::vector<Entry> kEntries = {
-      // torch calls backwards in order GPipe: its class is our FThenB.
+      // GPipe in torch runs backwards in order: its class is our FThenB.
       {{.name = "FThenB",
         .aliases = {"ScheduleGPipe", "AFAB", "AllForwardAllBackward", "PipelineFThenBPass"},
         .summary = "all forwards, then all backwards, oldest first"},
@@ -190,7 +190,7 @@ const Entry& entryOf(std::string_view name) {
   throw Error(text);
 }
 
-/// What to try instead of a one-chunk schedule with more chunks.
+/// The schedules to try instead of a one-chunk schedule with more chunks.
 std::string chunkedKinOf(std::string_view name) {
   if (name == "FThenB" || name == "GPipe") return "LoopedBFS";
   if (name.starts_with("ZB-H")) return "InterleavedZeroBubble, or the V-shaped ZBV";

@@ -17,7 +17,7 @@ struct PlanSize {
   int chunks = 0;  ///< virtual stages per rank; 0: what the schedule usually has
 };
 
-/// What `auto` goes by; the others take no notice of it.
+/// The input of the schedule `auto`; the others ignore it.
 struct AutoInput {
   Costs costs;  ///< of all virtual stages; empty: forward and both halves equal, free transfers
   std::int64_t memoryLimit = 0;  ///< as AutoOptions
@@ -32,7 +32,7 @@ inline Plan buildSchedule(std::string_view name, int ranks, int microBatches) {
   return buildSchedule(name, PlanSize{ranks, microBatches});
 }
 
-/// A schedule as lists and help texts show it.
+/// A schedule, described for lists and help texts.
 struct ScheduleInfo {
   std::string_view name;
   std::vector<std::string_view> aliases;  ///< other projects' names, as they write them
@@ -50,8 +50,8 @@ const std::vector<ScheduleInfo>& knownSchedules();
 /// The one of that name or alias. Throws Error as buildSchedule() does.
 const ScheduleInfo& scheduleInfo(std::string_view name);
 
-/// `size` as buildSchedule() takes it: with the usual chunks where they are left open. Throws Error
-/// as it does.
+/// `size` as buildSchedule() takes it, with the usual chunks where they are left open. Throws Error
+/// as buildSchedule() does.
 PlanSize settledSize(std::string_view name, const PlanSize& size);
 
 /// The names of knownSchedules().

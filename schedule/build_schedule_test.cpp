@@ -37,7 +37,7 @@ TEST(BuildSchedule, EveryNameBuildsAPlanThatRunsForAllSizes) {
 }
 
 // Well under a second each where nothing else runs (docs/performance.md); a quadratic step anywhere
-// takes minutes. In time of the processor, as other tests run beside this one.
+// takes minutes. It is processor time, as other tests run beside this one.
 TEST(BuildSchedule, SixtyFourRanksWithAThousandMicroBatchesTakeSeconds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers are slow";
@@ -64,7 +64,7 @@ TEST(BuildSchedule, NamesAreTakenInAnyCaseWithOrWithoutDashes) {
 }
 
 TEST(BuildSchedule, OtherProjectsNamesAreUnderstood) {
-  EXPECT_EQ(nameOf("ScheduleGPipe"), "FThenB");  // torch calls backwards in order GPipe
+  EXPECT_EQ(nameOf("ScheduleGPipe"), "FThenB");  // torch's GPipe runs backwards in order
   EXPECT_EQ(nameOf("Schedule1F1B"), "1F1B");
   EXPECT_EQ(nameOf("ScheduleInterleaved1F1B"), "Interleaved1F1B");
   EXPECT_EQ(nameOf("ScheduleLoopedBFS"), "LoopedBFS");
@@ -99,7 +99,7 @@ TEST(BuildSchedule, UnknownNameIsAnErrorThatListsTheKnownOnes) {
   for (const char* name : {"zigzag", "", "-"}) {
     const std::string error = errorOf(name, {2, 2});
     EXPECT_TRUE(error.starts_with("no schedule is called \"" + std::string(name) +
-                                  "\"; choose one of FThenB, GPipe, 1F1B, "))
+                                  "\"; choose one of " + scheduleNames().front() + ", "))
         << error;
     for (const std::string& known : scheduleNames()) {
       EXPECT_NE(error.find(known), std::string::npos) << known;
@@ -116,7 +116,7 @@ TEST(BuildSchedule, NoRanksMicroBatchesOrChunksIsAnError) {
   }
 }
 
-TEST(BuildSchedule, AZeroTooManyIsAnErrorAndNotAFullMemory) {
+TEST(BuildSchedule, SizesFarAboveAnyPlanAreErrorsBeforeTheyFillTheMemory) {
   for (const std::string& name : scheduleNames()) {
     EXPECT_NE(errorOf(name, {2'000'000'000, 2'000'000'000}).find("is a number too large?"),
               std::string::npos)
@@ -124,7 +124,7 @@ TEST(BuildSchedule, AZeroTooManyIsAnErrorAndNotAFullMemory) {
   }
 }
 
-TEST(BuildSchedule, MoreChunksThanAScheduleHasNameTheOneThatHasThem) {
+TEST(BuildSchedule, TooManyChunksAreAnErrorThatNamesAScheduleWithMore) {
   EXPECT_EQ(errorOf("1F1B", {4, 8, 2}),
             "cannot plan 1F1B with 2 chunks per rank: it has one; with more, try Interleaved1F1B");
   EXPECT_EQ(errorOf("GPipe", {4, 8, 3}),
@@ -133,7 +133,7 @@ TEST(BuildSchedule, MoreChunksThanAScheduleHasNameTheOneThatHasThem) {
             "cannot plan DualPipeV with 1 chunk per rank: it has 2");
 }
 
-TEST(BuildSchedule, AutoGoesByTimesAndLimit) {
+TEST(BuildSchedule, AutoUsesTheGivenCostsAndLimit) {
   AutoInput input{.costs = Costs::equal(4, {.forward = 3,
                                             .backward = 5,
                                             .backwardInput = 3,

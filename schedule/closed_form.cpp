@@ -21,7 +21,7 @@ struct Given {
   Nanoseconds fb;
 };
 
-/// `peak` gives that of a rank.
+/// `peak` gives the peak of a rank.
 template <typename Peak>
 ClosedForm form(const Given& given, Nanoseconds length, Peak peak) {
   ClosedForm closed{.length = length};
@@ -35,7 +35,7 @@ int largestRound(const Given& given) {
 
 Nanoseconds flushed(const Given& given) { return (given.m + given.p - 1) * (given.f + given.b); }
 
-/// A chunk's run of fewer micro-batches than ranks takes as long as one of as many.
+/// On a chunk, fewer micro-batches than ranks take as long as p micro-batches do.
 Nanoseconds flushedInLoops(const Given& given) {
   return flushed(given) + (given.v - 1) * std::max(given.m, given.p) * (given.f + given.b);
 }
@@ -98,7 +98,7 @@ Formula vMinForm(const Given& given) {
   return form(given, (6 * given.m + idle) * given.f, [&](int) { return 2 * ((given.p + 4) / 3); });
 }
 
-/// `depth` and `stream` as d and n in the header.
+/// `depth` and `stream` are d and n in the header.
 Formula dualPipeForm(const Given& given, int depth, int stream) {
   if (stream < 2 * depth) return {};
   if (given.w > given.i || given.i > given.f || given.b != given.i + given.w) return {};

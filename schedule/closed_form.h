@@ -9,16 +9,19 @@
 
 namespace pipetrace {
 
-/// What theory says of a schedule, without its plan.
+/// The figures of a schedule by theory, without its plan.
 struct ClosedForm {
   Nanoseconds length = 0;     ///< of a step whose ranks start together
   std::vector<int> peakLive;  ///< by rank: most activations of stages held at once
 };
 
-/// For equal stages and free transfers, without lr and optimizer. `name` and `size` as
-/// buildSchedule() takes them; Error likewise. Nothing where no formula is known for that size and
-/// those times. With p ranks, m micro-batches, v chunks per rank, s a rank's number, and F, B, I, W
-/// the times per stage (B whole; I and W its halves), length and peak of rank s are:
+/// For equal stages and free transfers, without lr and optimizer. Takes `name` and `size` as
+/// buildSchedule() does, and throws Error likewise. Returns nothing where no formula is known for
+/// that size and those times.
+///
+/// p is the number of ranks, m of micro-batches, v of chunks per rank; s is a rank's number. F, B,
+/// I, W are the times per stage: B of the whole backward, I and W of its halves. Length and peak of
+/// rank s are:
 ///
 /// FThenB, GPipe: (m + p - 1) (F + B); peak m.
 /// 1F1B, PipeDream, PipeDream-2BW: the same length; peak min(m, p - s).
@@ -46,7 +49,7 @@ struct ClosedForm {
 /// Sources: Huang et al. 2019 (GPipe); Narayanan et al. 2021, section 2.2 (1F1B, interleaved);
 /// Lamy-Poirier 2022, section 4; Qi et al. 2023, table 1 (ZB-H1, ZB-H2) and section 6 (ZBV).
 /// Lengths of V-Half and V-Min, and peaks of ZBV for m < 2 p - 1, are those of their plans, tried
-/// for p <= 12; the sizes that these leave out, and DualPipe's length, follow from the longest
+/// for p <= 12. The sizes that these leave out, and DualPipe's length, follow from the longest
 /// chain of jobs.
 std::optional<ClosedForm> closedForm(std::string_view name, const PlanSize& size,
                                      const StageCosts& each);

@@ -42,7 +42,7 @@ bool equalsItsPlan(std::string_view name, const PlanSize& size, const StageCosts
   return true;
 }
 
-TEST(ClosedForm, LengthAndPeaksOfEveryPlanEqualItWhereThereIsOne) {
+TEST(ClosedForm, EveryPlanHasTheLengthAndPeaksOfItsFormula) {
   for (const ScheduleInfo& info : knownSchedules()) {
     if (info.name == "auto") continue;
     for (int p = 2; p <= 8; ++p) {
@@ -61,7 +61,7 @@ TEST(ClosedForm, LengthAndPeaksOfEveryPlanEqualItWhereThereIsOne) {
   }
 }
 
-TEST(ClosedForm, ThereIsOneForAllSizesOfTheSchedulesWithAFlush) {
+TEST(ClosedForm, FormulasCoverAllSizesOfTheSchedulesWithAFlush) {
   const StageCosts each = costsOf(kTimes[5]);
   for (const char* name : {"FThenB", "GPipe", "1F1B", "Eager1F1B", "Interleaved1F1B", "LoopedBFS",
                            "PipeDream", "PipeDream-2BW"}) {
@@ -69,7 +69,7 @@ TEST(ClosedForm, ThereIsOneForAllSizesOfTheSchedulesWithAFlush) {
   }
 }
 
-TEST(ClosedForm, ThereIsOneForTheSizesOfThePapersWithSplitBackwardPasses) {
+TEST(ClosedForm, FormulasCoverThePapersSizesOfSchedulesWithSplitBackwardPasses) {
   const StageCosts each = costsOf(kTimes[1]);
   EXPECT_TRUE(equalsItsPlan("ZB-H1", {8, 24}, each));
   EXPECT_TRUE(equalsItsPlan("ZB-H1", {8, 3}, each));
@@ -89,7 +89,7 @@ TEST(ClosedForm, ThereIsOneForTheSizesOfThePapersWithSplitBackwardPasses) {
   EXPECT_TRUE(equalsItsPlan("DualPipeV", {4, 10}, each));
 }
 
-TEST(ClosedForm, NothingWhereNoFormulaIsKnown) {
+TEST(ClosedForm, NoFigureIsGivenWhereNoFormulaIsKnown) {
   EXPECT_FALSE(closedForm("ZB-H1", {4, 8}, {1, 3, 1, 2}));  // W > I
   EXPECT_FALSE(closedForm("ZB-H2", {4, 8}, {1, 3, 2, 1}));
   EXPECT_FALSE(closedForm("ZBV", {4, 3}, {1, 2, 1, 1}));
@@ -110,7 +110,7 @@ TEST(ClosedForm, NamesAndSizesAreThoseOfBuildSchedule) {
 }
 
 // Qi et al. 2023, tables 5 and 6: the 1.5B model on 8 ranks with 24 micro-batches.
-TEST(PublishedFigures, BubbleRatesOfTheZeroBubblePaper) {
+TEST(PublishedFigures, BubbleRatesOfTheZeroBubblePaperAreReproduced) {
   StageCosts each{.forward = 18'522'000, .backwardInput = 18'086'000, .backwardWeight = 9'337'000};
   each.backward = each.backwardInput + each.backwardWeight;
   const auto rate = [&](const char* name) {
@@ -123,9 +123,9 @@ TEST(PublishedFigures, BubbleRatesOfTheZeroBubblePaper) {
   EXPECT_NEAR(rate("ZB-H1"), 0.1585, 0.00005);
 }
 
-// (p / 2 - 1) (F&B + B - 3 W), of the ranks in the middle, which have most of the pairs. The README
+// (p / 2 - 1) (F&B + B - 3 W) on the ranks in the middle, which have most of the pairs. The README
 // counts a forward as long as an input half.
-TEST(PublishedFigures, BubbleOfDualPipesReadme) {
+TEST(PublishedFigures, BubbleOfDualPipesReadmeIsReproduced) {
   for (const Nanoseconds pair : {37, 33, 29}) {
     const StageCosts each{.forward = 13,
                           .backward = 24,

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// What one micro-batch costs on one stage.
+/// The time and the memory that one micro-batch takes on one stage.
 struct StageCosts {
   Nanoseconds forward = 0;
   Nanoseconds backward = 0;       ///< the whole backward pass
@@ -19,9 +19,10 @@ struct StageCosts {
   // Memory, in bytes (or in any unit; as they stand, memory counts activations).
   std::int64_t activation = 1;    ///< what a forward takes, until the backward pass is done
   std::int64_t freedByInput = 0;  ///< of it, what the input half gives back already
-  std::int64_t weights = 0;  ///< one version of the stage's weights, with all that goes with it
+  std::int64_t weights = 0;  ///< one version of the weights, and all memory that comes with it
 
-  /// Bytes that a micro-batch's output sends on, and its gradient back to this stage.
+  /// The size of the output that a micro-batch sends on, and of its gradient sent back to this
+  /// stage.
   std::int64_t message = 0;
 };
 
@@ -31,7 +32,7 @@ struct Costs {
   Nanoseconds transfer = 0;        ///< of one message between two ranks, however long
   Nanoseconds lr = 0;              ///< per rank and step
   Nanoseconds optimizer = 0;       ///< per rank and step (asynchronous plans: per update)
-  /// Bytes a second from one rank to another, in each direction, message after message; 0: any
+  /// Bytes a second from one rank to another, in each direction, message after message. 0: any
   /// number of messages at once, none longer than `transfer`.
   double bandwidth = 0;
 

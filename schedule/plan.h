@@ -12,16 +12,16 @@ struct WeightUpdates {
   /// A stage's weights change after the backward passes of this many micro-batches, without a flush
   /// (an asynchronous plan). 0: once, after all of them.
   int every = 0;
-  /// Micro-batches of group g (g = microBatch / every) use the weights that group g - 2 left, so
-  /// that two versions are enough (PipeDream-2BW). Else each forward takes the newest there is, and
-  /// its backward the same (PipeDream's weight stashing).
+  /// Micro-batches of group g (g = microBatch / every) use the weights as group g - 2 left them, so
+  /// that two versions are enough (PipeDream-2BW). Else each forward takes the newest weights there
+  /// are, and its backward the same (PipeDream's weight stashing).
   bool doubleBuffered = false;
 
   bool operator==(const WeightUpdates&) const = default;
 };
 
-/// What a schedule gives for a number of ranks and micro-batches: what each pipeline rank does, in
-/// order. A plain value, not checked (CheckedPlan).
+/// The result of a schedule for a number of ranks and micro-batches: the actions of each pipeline
+/// rank, in order. A plain value, not checked (CheckedPlan).
 struct Plan {
   std::string name;   ///< "1F1B", "FThenB", …, or the file that it was read from
   int numStages = 0;  ///< virtual stages: ranks * chunks (of a bidirectional plan: ranks)
@@ -45,10 +45,10 @@ struct Plan {
   std::vector<int> stagesOfRank(int rank) const;
   /// stagesOfRank() of all ranks, in one go.
   std::vector<std::vector<int>> stagesByRank() const;
-  /// The index of `stage` among the stages of rankOfStage[stage]. Linear in the stages: those who
-  /// want it of all of them take stagesByRank().
+  /// The index of `stage` among the stages of rankOfStage[stage]. Linear in the stages;
+  /// stagesByRank() is faster for all of them.
   int chunkOfStage(int stage) const;
-  /// Stages per rank, the largest.
+  /// The number of stages of the rank that has most.
   int numChunks() const;
 };
 

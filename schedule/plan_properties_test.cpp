@@ -1,6 +1,6 @@
-// check() against a second opinion: random plans, and everything that a single mistake makes of
+// check() against a second opinion: random plans, and all plans that a single mistake makes of
 // them. The second opinion shares no code with it: it runs all ranks at once, round after round,
-// over sets of what is done.
+// over sets of finished work.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -136,7 +136,7 @@ TEST(PlanProperties, MistakesUnderBoundedBuffersAreCaughtToo) {
   }
 }
 
-/// Holds check() against the second opinion, within limits on the versions of weights.
+/// Compares check() with the second opinion, within limits on the versions of weights.
 class WeightVersionProperties : public testing::Test {
  protected:
   void examine(const Plan& plan) {

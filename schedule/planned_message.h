@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// What one stage hands to the next (activations) or to the one before (their gradient).
+/// A message in a plan: activations for the next stage, or a gradient for the one before.
 struct PlannedMessage {
   bool forward = true;
   int from = 0;  ///< the stage that makes it
@@ -21,8 +21,8 @@ PlannedMessage messageOf(const Action& transfer);
 Action sendOf(const PlannedMessage& message);
 Action receiveOf(const PlannedMessage& message);
 
-/// The messages that a compute action needs, or makes, at the most one in each direction. They may
-/// come from no stage (the first has none before it), and may stay on their rank.
+/// The messages that a compute action needs, or makes: at most one in each direction. They may come
+/// from no stage (the first has none before it), and may stay on their rank.
 struct PlannedMessages {
   PlannedMessage list[2];
   int count = 0;

@@ -1,4 +1,5 @@
-// Against schedules that others wrote down: ../shared/data/schedules, where present.
+// Compares plans with the schedules that others wrote down: ../shared/data/schedules, where
+// present.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -103,7 +104,7 @@ TEST_F(ReferenceSchedules, FilesWhoseStagesHaveOneRankPassTheCheck) {
   }
 }
 
-TEST_F(ReferenceSchedules, WriterGivesEveryFileBackBlankCellsAside) {
+TEST_F(ReferenceSchedules, WriterReproducesEveryFileExceptItsBlankCells) {
   for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
     const Plan plan = reference(entry.path().filename());
     EXPECT_EQ(readPlan(toCsv(plan), plan.name).ranks, plan.ranks);

@@ -12,7 +12,7 @@
 namespace pipetrace {
 namespace {
 
-/// Processor time, the less of two tries: others on the machine do not matter.
+/// Processor time, the less of two tries, so that other programs on the machine do not matter.
 double secondsOfPlanning(const std::string& name, int ranks, int microBatches) {
   double least = 1e9;
   for (int i = 0; i < 2; ++i) {
@@ -26,9 +26,9 @@ double secondsOfPlanning(const std::string& name, int ranks, int microBatches) {
   return least;
 }
 
-// Eight times the plan takes about eight times as long, a quadratic step 64 times: 40 lies between,
-// and one of three comparisons that holds shows that no such step is there, whatever else the
-// machine did during the others.
+// A plan that is eight times as large takes about eight times as long, with a quadratic step 64
+// times. The limit of 40 lies between. One of three comparisons that stays below it shows that no
+// such step is there, whatever else the machine did during the others.
 TEST(ScheduleScale, PlanningTakesTimeInProportionToThePlanNotToItsSquare) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "sanitizers have times of their own";

@@ -2,34 +2,33 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/report/summary_figures.h"
+
 namespace pipetrace {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+void addFigures(Json& object, const std::vector<SummaryFigure>& figures) {
+  for (const SummaryFigure& figure : figures) {
+    std::visit([&](auto value) { object[figure.key] = value; }, figure.value);
+  }
+}
+
 Json toJson(const StepSummary& step) {
-  Json ranks = Json::array();
+  Json object = {{"step", step.step}, {"replica", step.replica}};
+  addFigures(object, figuresOf(step));
+  Json& ranks = object["ranks"] = Json::array();
   for (const RankStep& rank : step.ranks) {
     ranks.push_back({{"rank", rank.rank}, {"busy_ns", rank.busy}, {"idle_ns", rank.idle}});
   }
-  return {{"step", step.step},
-          {"replica", step.replica},
-          {"begin_ns", step.begin},
-          {"end_ns", step.end},
-          {"duration_ns", step.duration()},
-          {"window_ns", step.window()},
-          {"between_steps_ns", step.betweenSteps},
-          {"bubble_ratio", step.bubbleRatio},
-          {"span_bubble", step.spanBubble},
-          {"ranks", ranks}};
+  return object;
 }
 
 Json toJson(const RankSummary& rank) {
-  return {{"rank", rank.rank},
-          {"replica", rank.replica},
-          {"busy_ns", rank.busy},
-          {"idle_ns", rank.idle},
-          {"bubble_ratio", rank.bubbleRatio}};
+  Json object = {{"rank", rank.rank}, {"replica", rank.replica}};
+  addFigures(object, figuresOf(rank));
+  return object;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <set>
 
+#include "analysis/report/summary_figures.h"
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
 
@@ -66,24 +67,41 @@ std::string contentsLine(const Timeline& timeline) {
          ", " + counted(events, "event", "events") + "\n";
 }
 
+std::string headingOf(const SummaryFigure& figure) { return figure.heading; }
+
+std::string valueOf(const SummaryFigure& figure) {
+  const auto* const time = std::get_if<Nanoseconds>(&figure.value);
+  return time != nullptr ? formatDuration(*time) : ratioText(std::get<double>(figure.value));
+}
+
+/// A row of a table: what it is about, its pipeline (empty: the table has no such column), and the
+/// figures that have a heading.
+std::vector<std::string> tableRow(const std::string& number, const std::string& pipeline,
+                                  const std::vector<SummaryFigure>& figures,
+                                  std::string (*text)(const SummaryFigure&)) {
+  std::vector<std::string> cells = {number};
+  if (!pipeline.empty()) cells.push_back(pipeline);
+  for (const SummaryFigure& figure : figures) {
+    if (*figure.heading != '\0') cells.push_back(text(figure));
+  }
+  return cells;
+}
+
 std::string rankTable(const RunSummary& summary) {
   const bool replicas = replicaCount(summary) > 1;
-  std::vector<std::string> header = {"rank", "busy", "idle", "bubble ratio"};
-  if (replicas) header.insert(header.begin() + 1, "pipeline");
-  TextTable table(header);
+  TextTable table(
+      tableRow("rank", replicas ? "pipeline" : "", figuresOf(RankSummary{}), headingOf));
   for (const RankSummary& rank : summary.ranks) {
-    std::vector<std::string> row = {std::to_string(rank.rank), formatDuration(rank.busy),
-                                    formatDuration(rank.idle), ratioText(rank.bubbleRatio)};
-    if (replicas) row.insert(row.begin() + 1, std::to_string(rank.replica));
-    table.addRow(row);
+    table.addRow(tableRow(std::to_string(rank.rank), replicas ? std::to_string(rank.replica) : "",
+                          figuresOf(rank), valueOf));
   }
   return table.toText();
 }
 
 std::string stepTable(const RunSummary& summary) {
   const bool replicas = replicaCount(summary) > 1;
-  std::vector<std::string> header = {"step", "length", "until next", "bubble ratio", "span bubble"};
-  if (replicas) header.insert(header.begin() + 1, "pipeline");
+  const std::vector<std::string> header =
+      tableRow("step", replicas ? "pipeline" : "", figuresOf(StepSummary{}), headingOf);
   TextTable table(header);
   for (std::size_t i = 0; i < summary.steps.size(); ++i) {
     const std::size_t fromEnd = summary.steps.size() - i;
@@ -92,11 +110,8 @@ std::string stepTable(const RunSummary& summary) {
       continue;
     }
     const StepSummary& step = summary.steps[i];
-    std::vector<std::string> row = {std::to_string(step.step), formatDuration(step.duration()),
-                                    formatDuration(step.betweenSteps), ratioText(step.bubbleRatio),
-                                    ratioText(step.spanBubble)};
-    if (replicas) row.insert(row.begin() + 1, std::to_string(step.replica));
-    table.addRow(row);
+    table.addRow(tableRow(std::to_string(step.step), replicas ? std::to_string(step.replica) : "",
+                          figuresOf(step), valueOf));
   }
   return table.toText();
 }

@@ -1,4 +1,4 @@
-// The entry of all fuzzers: PIPETRACE_FUZZ_ENTRY is the function of targets.h that this one runs.
+// The entry of all fuzzers: PIPETRACE_FUZZ_TARGET is the name of the target that this one runs.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +8,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  pipetrace::fuzz::PIPETRACE_FUZZ_ENTRY(std::string(reinterpret_cast<const char*>(data), size));
+  static const auto run = pipetrace::fuzz::targets().at(PIPETRACE_FUZZ_TARGET).run;
+  run(std::string(reinterpret_cast<const char*>(data), size));
   return 0;
 }

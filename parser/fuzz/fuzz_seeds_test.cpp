@@ -34,35 +34,17 @@ std::string mutated(std::string bytes, std::mt19937& random) {
   return bytes;
 }
 
-struct Replay {
-  void (*run)(const std::string&);
-  int damaged;  ///< how many changed copies of each seed: databases take longest
-};
-
-const std::map<std::string, Replay> kReplays = {
-    {"byte_source", {fuzz::readAsBytes, 40}},
-    {"chrome_json", {fuzz::readAsChromeJson, 15}},
-    {"job_log", {fuzz::readAsJobLog, 100}},
-    {"kinds", {fuzz::readAsKinds, 100}},
-    {"megatron", {fuzz::readAsMegatron, 100}},
-    {"pattern_log", {fuzz::readAsPatternLog, 100}},
-    {"perfetto", {fuzz::readAsPerfetto, 25}},
-    {"pipeline_logger", {fuzz::readAsPipelineLogger, 200}},
-    {"ring_file", {fuzz::readAsRingFile, 100}},
-    {"sqlite", {fuzz::readAsSqlite, 40}},
-};
-
 TEST_F(FuzzSeedsTest, SeedsAndDamagedCopiesBreakNoReader) {
   std::mt19937 random(21);
   const auto seeds = fuzz::makeSeeds(folder_.string());
-  for (const auto& [target, inputs] : seeds) {
-    const Replay& replay = kReplays.at(target);
+  for (const auto& [name, inputs] : seeds) {
+    const fuzz::Target& target = fuzz::targets().at(name);
     for (const std::string& input : inputs) {
-      replay.run(input);
-      for (int i = 0; i < replay.damaged; ++i) replay.run(mutated(input, random));
+      target.run(input);
+      for (int i = 0; i < target.damagedSeeds; ++i) target.run(mutated(input, random));
     }
   }
-  EXPECT_EQ(seeds.size(), kReplays.size());
+  EXPECT_EQ(seeds.size(), fuzz::targets().size());
 }
 
 TEST_F(FuzzSeedsTest, SeedsOfRingFilesHoldAllTheirParts) {
@@ -114,7 +96,7 @@ TEST_F(FuzzSeedsTest, OddInputsBreakNothing) {
         "{\"traceEvents\":[{\"ph\":\"X\""s, "[{\"ph\":\"E\",\"ts\":1}]"s,
         "[{\"ph\":\"X\",\"ts\":9223372036854775,\"dur\":9223372036854775}]"s, "\x1f\x8b\x08"s,
         "\x0a\xff\xff\xff\xff\x0f"s, "SQLite format 3\0"s, "{\"event\":{{{"s}) {
-    for (const auto& [target, replay] : kReplays) replay.run(bytes);
+    for (const auto& [name, target] : fuzz::targets()) target.run(bytes);
   }
 }
 

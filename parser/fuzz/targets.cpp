@@ -137,8 +137,7 @@ void readInPieces(const std::string& bytes) {
   }
 }
 
-}  // namespace
-
+/// Reads the bytes, plain, compressed or cut off while compressed, in pieces of all sizes.
 void readAsBytes(const std::string& bytes) {
   readInPieces(bytes);
   std::string packed = gzipped(bytes);
@@ -149,11 +148,13 @@ void readAsBytes(const std::string& bytes) {
   readInPieces(packed);
 }
 
+/// Reads the bytes as a ring file, and the file that they are the image of (ring_image.h).
 void readAsRingFile(const std::string& bytes) {
   readAndCheck(RingFileReader(), bytes);
   readAndCheck(RingFileReader(), ringOf(bytes));
 }
 
+/// Reads the bytes as a job log, by hand and by pattern.
 void readAsJobLog(const std::string& bytes) {
   readAndCheck(JobLogReader(), bytes);
   require(resultOf(JobLogReader(LogReading::kFast), bytes) ==
@@ -172,6 +173,7 @@ void readAsJobLog(const std::string& bytes) {
   }
 }
 
+/// Reads the bytes as Chrome JSON, by hand and by the library.
 void readAsChromeJson(const std::string& bytes) {
   readAndCheck(ChromeJsonReader(), bytes);
   const std::string result = resultOf(ChromeJsonReader(ChromeReading::kByLibrary), bytes);
@@ -184,12 +186,7 @@ void readAsChromeJson(const std::string& bytes) {
           "traces are read alike in blocks");
 }
 
-void readAsPerfetto(const std::string& bytes) { readAndCheck(PerfettoReader(), bytes); }
-
-void readAsSqlite(const std::string& bytes) { readAndCheck(SqliteReader(), bytes); }
-
-void readAsPipelineLogger(const std::string& bytes) { readAndCheck(PipelineLoggerReader(), bytes); }
-
+/// Reads the bytes as a file of a MegatronApp rank, and puts its iterations where they belong.
 void readAsMegatron(const std::string& bytes) {
   readAndCheck(MegatronReader(), bytes);
   Timeline timeline;
@@ -201,6 +198,7 @@ void readAsMegatron(const std::string& bytes) {
   checkEvents(timeline);
 }
 
+/// Takes the first line for --pattern, and reads the others by it.
 void readAsPatternLog(const std::string& bytes) {
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   try {
@@ -211,6 +209,7 @@ void readAsPatternLog(const std::string& bytes) {
   }
 }
 
+/// Reads the bytes as the file of --kinds, and looks up names in it.
 void readAsKinds(const std::string& bytes) {
   try {
     const KindNames names = KindNames::parse(bytes, "kinds");
@@ -222,6 +221,30 @@ void readAsKinds(const std::string& bytes) {
   } catch (const Error&) {
     // The error's message says what is wrong with the file.
   }
+}
+
+/// Reads the bytes with a reader that needs no options.
+template <typename Reader>
+void readAs(const std::string& bytes) {
+  readAndCheck(Reader(), bytes);
+}
+
+}  // namespace
+
+const std::map<std::string, Target>& targets() {
+  static const std::map<std::string, Target> kTargets = {
+      {"byte_source", {readAsBytes, 40}},
+      {"chrome_json", {readAsChromeJson, 15}},
+      {"job_log", {readAsJobLog, 100}},
+      {"kinds", {readAsKinds, 100}},
+      {"megatron", {readAsMegatron, 100}},
+      {"pattern_log", {readAsPatternLog, 100}},
+      {"perfetto", {readAs<PerfettoReader>, 25}},
+      {"pipeline_logger", {readAs<PipelineLoggerReader>, 200}},
+      {"ring_file", {readAsRingFile, 100}},
+      {"sqlite", {readAs<SqliteReader>, 40}},
+  };
+  return kTargets;
 }
 
 }  // namespace pipetrace::fuzz

@@ -14,7 +14,7 @@
 namespace pipetrace {
 namespace {
 
-/// 0, or why the file cannot be run.
+/// Why the file cannot be run, as an errno; 0: it can.
 int whyNot(const std::string& file) {
   struct stat status {};
   if (stat(file.c_str(), &status) != 0) return errno;

@@ -5,10 +5,10 @@
 namespace pipetrace {
 
 /// Makes the folder if it is missing, and removes the regular files in it that are called
-/// workerlog.<number>, of all ranks. A log that an earlier run with more ranks left behind would be
+/// workerlog.<number>, of all ranks. A log that an earlier run with more ranks left there would be
 /// read as part of this run. The ring files of killed ranks go too, as they mean nothing without
 /// their logs. Either all of these are removed or, if one cannot be, none. Nothing else is touched.
-/// Returns how many were removed. Throws Error.
+/// Returns the number of removed files. Throws Error.
 int clearLogFolder(const std::string& folder);
 
 }  // namespace pipetrace

@@ -67,7 +67,7 @@ TEST(LaunchLogFolderTest, ALogFolderThatCannotBeMadeIsNamed) {
   }
 }
 
-TEST(LaunchLogFolderTest, AFullDiskForTheLogsIsToldAndStopsNothing) {
+TEST(LaunchLogFolderTest, AFullDiskForTheLogsIsReportedAndStopsNothing) {
   RecordedLog log;
   std::filesystem::create_symlink("/dev/full", log.path(0));
   const LaunchResult result = launch(shellRanks(log, 1, "echo lost; echo also lost"));

@@ -27,10 +27,10 @@
 namespace pipetrace {
 namespace {
 
-// Somebody who holds a rank's pipe open, a process that it left behind, gets no more than this read
-// after the rank itself has ended; a pipe's own buffer is smaller.
+// Reads at most this much more from a rank's pipe after the rank itself has ended: a process that
+// it started may still hold the pipe open. A pipe's own buffer is smaller.
 constexpr std::size_t kReadAfterEnd = 1 << 20;
-// A display that takes nothing for so long is not waited for when the run has failed.
+// A display that takes nothing for this long is not waited for when the run has failed.
 constexpr Nanoseconds kDisplayPatience = 3 * kNsPerSecond;
 constexpr int kPollMs = 500;
 // A line with fewer lines below it is still in sight.
@@ -80,7 +80,7 @@ class Launch {
   std::vector<LaunchedRank> ranks_;
   int failed_ = -1;              // the rank that ended the run
   int interrupted_ = 0;          // the signal that ended the run
-  bool ending_ = false;          // the others have been told to end
+  bool ending_ = false;          // the others have got SIGTERM
   Nanoseconds killAt_ = kNsMax;  // CLOCK_MONOTONIC
   Nanoseconds lastShown_ = 0;
   std::int64_t displayedLines_ = 0;
@@ -94,7 +94,7 @@ Launch::Launch(const LaunchOptions& options) : options_(options), display_(optio
 
 void Launch::start() {
   const std::string folder = std::filesystem::absolute(options_.logDirectory).string();
-  // What can fail comes before the logs of earlier runs are removed.
+  // Steps that can fail come before the logs of earlier runs are removed.
   findProgram(options_.command.front());
   RankPlace place{.ranks = options_.ranks,
                   .masterPort = freeLocalPort(options_.masterPort),
@@ -124,7 +124,7 @@ LaunchResult Launch::run() {
       killAt_ = kNsMax;
     }
   }
-  if (ending_) signalAll(SIGKILL);  // what the ranks themselves had started
+  if (ending_) signalAll(SIGKILL);  // the processes that the ranks had started
   for (LaunchedRank& rank : ranks_) {
     const std::size_t before = display_.pending().size();
     rank.output->finish(display_.pending());
@@ -171,7 +171,7 @@ void Launch::readOutput(LaunchedRank& rank) {
   rank.process->closeOutput();
 }
 
-/// Those that the rank has put into the display's text from `before` on.
+/// Counts the lines that the rank has put into the display's text from `before` on.
 void Launch::countLines(LaunchedRank& rank, std::size_t before) {
   const std::string& text = display_.pending();
   const auto lines =
@@ -206,7 +206,8 @@ void Launch::checkEnded() {
     rank.ended = true;
     if (rank.process->succeeded()) continue;
     someFailed = true;
-    // Of several found at once the killed one is the cause: its peers failed because of it.
+    // If several failures are found at once, a killed rank is the cause: its peers failed because
+    // of it.
     const bool isCause =
         failed_ < 0 || (!ending_ && rank.process->wasKilled() &&
                         !ranks_[static_cast<std::size_t>(failed_)].process->wasKilled());

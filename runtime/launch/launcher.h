@@ -24,7 +24,7 @@ struct LaunchOptions {
 };
 
 struct LaunchResult {
-  /// 0: all ranks exited with 0. 2: a rank failed. 128 + n: told to stop by signal n.
+  /// 0: all ranks exited with 0. 2: a rank failed. 128 + n: stopped by signal n.
   int exitCode = 0;
   std::string reason;                 ///< why it is not 0, for people; may have several lines
   std::vector<std::string> warnings;  ///< what went wrong besides: a log that is not whole
@@ -33,19 +33,19 @@ struct LaunchResult {
 /// Runs a program as `ranks` processes on this host and waits for all of them.
 ///
 /// Each gets RANK, LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, MASTER_ADDR and MASTER_PORT as from
-/// torchrun, PIPETRACE_LOG_DIR (absolute), OMP_NUM_THREADS=1 unless it is set or there is one rank,
-/// and /dev/null as standard input. What it writes to standard output and error is appended to
+/// torchrun, and PIPETRACE_LOG_DIR (absolute). OMP_NUM_THREADS is 1 unless it is set or there is
+/// one rank. Standard input is /dev/null. Standard output and error are appended to
 /// logDirectory/workerlog.<rank>, whole lines at a time, and shown on `display` with "[rank 2] "
-/// before each line. The logs of earlier runs in the folder are removed, once
-/// it is known that the program can be run.
+/// before each line. The logs of earlier runs in the folder are removed, once the program is known
+/// to be runnable.
 ///
-/// Every rank is a process group of its own, so a Ctrl-C reaches the launcher only, which passes
+/// Every rank is a process group of its own, so a Ctrl-C reaches the launcher only. It passes
 /// SIGINT, SIGTERM and SIGHUP on to all ranks, once; a second one kills them. When a rank exits
 /// with another status than 0 or dies of a signal, the others get SIGTERM, and SIGKILL after
 /// killDelay. If the launcher itself dies, the kernel kills the ranks.
 ///
-/// Call it from a thread that outlives the run; in a program with other threads they must have the
-/// three signals and SIGCHLD blocked. Throws Error if the ranks cannot be started.
+/// Call it from a thread that outlives the run. Other threads of the program must have the three
+/// signals and SIGCHLD blocked. Throws Error if the ranks cannot be started.
 LaunchResult launch(const LaunchOptions& options);
 
 }  // namespace pipetrace

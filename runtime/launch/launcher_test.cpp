@@ -75,7 +75,7 @@ class LaunchingProcess {
   bool running_ = true;
 };
 
-TEST(LauncherTest, RanksAreToldTheirPlaceAsByTorchrun) {
+TEST(LauncherTest, RanksGetTheirPlaceInTheVariablesOfTorchrun) {
   RecordedLog log;
   unsetenv("OMP_NUM_THREADS");
   setenv("RANK", "77", 1);
@@ -170,12 +170,13 @@ TEST(LauncherTest, TheReasonRepeatsLastLinesOnlyWhereTheDisplayDoesNotShowThemJu
 TEST(LauncherTest, TheReasonRepeatsLastLinesThatAreFarAboveOnTheDisplay) {
   RecordedLog log;
   const std::string shown = log.folder() + "/shown";
-  LaunchOptions options =
-      shellRanks(log, 2,
-                 "if [ $RANK = 0 ]; then echo no such tensor; echo > $PIPETRACE_LOG_DIR/said; "
-                 "until [ -e $PIPETRACE_LOG_DIR/buried ]; do sleep 0.05; done; exit 3; fi; "
-                 "until [ -e $PIPETRACE_LOG_DIR/said ]; do sleep 0.05; done; sleep 0.5; seq 100; "
-                 "sleep 0.5; echo > $PIPETRACE_LOG_DIR/buried; sleep 1000");
+  LaunchOptions options = shellRanks(
+      log, 2,
+      std::string("if [ $RANK = 0 ]; then echo no such tensor; ") +
+          "echo > $PIPETRACE_LOG_DIR/said; until [ -e $PIPETRACE_LOG_DIR/buried ]; " +
+          "do sleep 0.05; done; exit 3; fi; " +
+          "until [ -e $PIPETRACE_LOG_DIR/said ]; do sleep 0.05; done; sleep 0.5; seq 100; " +
+          "sleep 0.5; echo > $PIPETRACE_LOG_DIR/buried; sleep 1000");
   options.display = options.reasonDisplay =
       open(shown.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
   EXPECT_EQ(launch(options).reason,
@@ -207,7 +208,7 @@ TEST(LauncherTest, RanksThatHeedSigtermAreNotKilled) {
   EXPECT_THAT(log.text(1), HasSubstr("saved\n"));
 }
 
-TEST(LauncherTest, WhatARankStartedEndsWithIt) {
+TEST(LauncherTest, ProcessesThatARankStartedEndWithIt) {
   RecordedLog log;
   const LaunchOptions options = shellRanks(log, 1, "sleep 1000 & echo child=$!; exit 4");
   EXPECT_EQ(launch(options).exitCode, 2);

@@ -9,7 +9,7 @@
 namespace pipetrace {
 
 std::vector<std::string> rankEnvironment(const RankPlace& place) {
-  std::vector<std::string> told = {
+  std::vector<std::string> own = {
       "RANK=" + std::to_string(place.rank),
       "LOCAL_RANK=" + std::to_string(place.rank),
       "WORLD_SIZE=" + std::to_string(place.ranks),
@@ -18,20 +18,20 @@ std::vector<std::string> rankEnvironment(const RankPlace& place) {
       "MASTER_PORT=" + std::to_string(place.masterPort),
       "PIPETRACE_LOG_DIR=" + place.logDirectory,
   };
-  if (place.recording) told.emplace_back("PIPETRACE=1");
+  if (place.recording) own.emplace_back("PIPETRACE=1");
   // Each rank would start a thread per core, as if it had the machine to itself.
   if (place.ranks > 1 && std::getenv("OMP_NUM_THREADS") == nullptr) {
-    told.emplace_back("OMP_NUM_THREADS=1");
+    own.emplace_back("OMP_NUM_THREADS=1");
   }
   std::vector<std::string> result;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
     const std::string_view name = text.substr(0, text.find('=') + 1);
     const bool replaced = std::any_of(
-        told.begin(), told.end(), [&](const std::string& each) { return each.starts_with(name); });
+        own.begin(), own.end(), [&](const std::string& each) { return each.starts_with(name); });
     if (!replaced && !text.starts_with("TORCHELASTIC_")) result.emplace_back(text);
   }
-  result.insert(result.end(), told.begin(), told.end());
+  result.insert(result.end(), own.begin(), own.end());
   return result;
 }
 

@@ -13,10 +13,10 @@ struct RankPlace {
   bool recording = false;
 };
 
-/// This process's environment with what a rank is told: RANK, LOCAL_RANK, WORLD_SIZE,
-/// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, PIPETRACE_LOG_DIR, PIPETRACE=1 if it is to record,
-/// OMP_NUM_THREADS (see launch());
-/// without what an outer torchrun told us (TORCHELASTIC_…). "NAME=value" each.
+/// The environment of a rank, "NAME=value" each. It is this process's environment, without the
+/// variables that an outer torchrun set (TORCHELASTIC_…), and with RANK, LOCAL_RANK, WORLD_SIZE,
+/// LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, PIPETRACE_LOG_DIR and OMP_NUM_THREADS (see
+/// launch()). PIPETRACE=1 is set if the rank is to record.
 std::vector<std::string> rankEnvironment(const RankPlace& place);
 
 }  // namespace pipetrace

@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// What one rank prints: cut into lines, appended to its log, kept for the display, and the last
+/// The output of one rank: cut into lines, appended to its log, kept for the display, and the last
 /// lines remembered. Not thread-safe.
 class RankOutput {
  public:
@@ -17,8 +17,8 @@ class RankOutput {
 
   RankOutput(int rank, const std::string& logPath);
 
-  /// Adds what was read. Lines that it completes go to the log in one write and, each with the
-  /// rank before it, onto the end of `display`.
+  /// Adds bytes that were read. Lines that they complete go to the log in one write and, each with
+  /// the rank before it, onto the end of `display`.
   void add(std::string_view bytes, std::string& display);
   /// The rank will print no more: a last line without a newline gets one.
   void finish(std::string& display);

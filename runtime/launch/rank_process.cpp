@@ -41,7 +41,7 @@ std::vector<char*> pointersTo(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Between fork and exec: system calls only. Returns only if it fails.
+/// Runs between fork and exec: system calls only. Returns only if it fails.
 void becomeProgram(char* const* arguments, char* const* environment, int output, pid_t parent,
                    const sigset_t& signals) {
   // The signal comes when the parent dies from now on; it may have died already.
@@ -60,7 +60,8 @@ void becomeProgram(char* const* arguments, char* const* environment, int output,
   execvpe(arguments[0], arguments, environment);
 }
 
-/// What the child could not do; 0 once it runs its program (the pipe closes on exec).
+/// The errno of the step that the child could not do; 0 once it runs its program (the pipe closes
+/// on exec).
 int startError(const Pipe& pipe) {
   int error = 0;
   ssize_t n = 0;
@@ -117,7 +118,7 @@ void RankProcess::closeOutput() {
 bool RankProcess::hasEnded() {
   if (ended_) return true;
   status_ = {};
-  // Left unreaped until the destructor, so that its number still names its group.
+  // Leaves the child unreaped until the destructor, so that its number still names its group.
   const int rc = waitid(P_PID, static_cast<id_t>(pid_), &status_, WEXITED | WNOHANG | WNOWAIT);
   ended_ = rc == 0 && status_.si_pid == pid_;
   return ended_;

@@ -33,7 +33,8 @@ class RankProcess {
   /// Once it has ended: "exited with status 3", "was killed by signal 9 (SIGKILL)".
   std::string ending() const;
 
-  /// To the process and all that it started in its group, even after it has ended itself.
+  /// Sends the signal to the process and to all that it started in its group, even after it has
+  /// ended.
   void signal(int number) const;
 
  private:

@@ -15,7 +15,7 @@ sigset_t stopSignals() {
   return set;
 }
 
-// Dies of the signal, so that whoever started the program sees which one it was.
+// Dies of the signal, so that the parent process sees which one it was.
 void dieOf(int signal) {
   std::signal(signal, SIG_DFL);
   sigset_t one;

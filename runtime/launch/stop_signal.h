@@ -7,10 +7,10 @@
 
 namespace pipetrace {
 
-/// Turns the first SIGTERM or SIGINT into a call, so that a program can close its log; the second
-/// one, or the first while nobody asked to be called, ends the program as usual.
+/// Turns the first SIGTERM or SIGINT into a call, so that a program can close its log. The second
+/// one ends the program as usual; so does the first while no callback is set.
 ///
-/// Make it first thing in main(): it blocks the two signals in the calling thread and in those that
+/// Make it first thing in main(). It blocks the two signals in the calling thread and in those that
 /// this one starts, and takes them on a thread of its own. One per process.
 class StopSignal {
  public:
@@ -20,7 +20,7 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
-  /// `callback` gets the reason ("stopped by SIGTERM") on the signal thread; empty: nobody asks.
+  /// `callback` gets the reason ("stopped by SIGTERM") on the signal thread; an empty one is none.
   /// When this returns, the callback set before is not running and will not run.
   void onStop(std::function<void(const std::string& reason)> callback);
 

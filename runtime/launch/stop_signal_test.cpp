@@ -13,7 +13,7 @@ namespace {
 
 constexpr auto kLong = std::chrono::seconds(20);
 
-TEST(StopSignalTest, TheFirstSignalIsACall) {
+TEST(StopSignalTest, TheFirstSignalCallsTheCallback) {
   StopSignal stop;
   std::promise<std::string> reason;
   stop.onStop([&](const std::string& text) { reason.set_value(text); });
@@ -38,7 +38,7 @@ TEST(StopSignalDeathTest, TheSecondSignalEndsTheProgram) {
   EXPECT_EXIT(killTwice(), ::testing::KilledBySignal(SIGTERM), "");
 }
 
-TEST(StopSignalDeathTest, ASignalThatNobodyAskedForEndsTheProgram) {
+TEST(StopSignalDeathTest, ASignalWithoutACallbackEndsTheProgram) {
   const auto killUnasked = [] {
     StopSignal stop;
     stop.onStop([](const std::string&) {});

@@ -5,8 +5,8 @@
 namespace pipetrace {
 
 /// Counter `cpu_memory_allocated` of a recorder: the bytes that this process's malloc has given
-/// out, which is where LibTorch's allocator of the CPU gets its memory. That allocator itself keeps
-/// figures only for LibTorch's profiler, and then warns of all it did not see being made.
+/// out. LibTorch's CPU allocator gets its memory there. That allocator keeps figures only for
+/// LibTorch's profiler, and then warns of all memory that it did not see being allocated.
 void addCpuMemory(Recorder& recorder);
 
 }  // namespace pipetrace

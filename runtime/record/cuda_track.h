@@ -8,10 +8,10 @@
 
 namespace pipetrace {
 
-/// The jobs as NVTX ranges, and what CUDA devices do for each of them in the recorder's log
-/// (CUPTI). Null where the build has no CUDA (PIPETRACE_CUDA) or the machine no device. What cannot
-/// be had although there is a device is left out, with a line on stderr that says why. One for a
-/// process; to be destroyed before the recorder.
+/// Records the jobs as NVTX ranges, and through CUPTI what CUDA devices do for each of them, in the
+/// recorder's log. Null where the build has no CUDA (PIPETRACE_CUDA) or the machine no device. A
+/// part that fails although there is a device is left out, with a line on stderr that says why. One
+/// for a process; to be destroyed before the recorder.
 std::unique_ptr<JobTrack> makeCudaTrack(Recorder& recorder);
 
 }  // namespace pipetrace

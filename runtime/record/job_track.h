@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-/// Someone besides the recorder who is told of a rank's compute jobs: tools that tie what happens
-/// on a device to them. On the thread that runs the jobs.
+/// Gets a rank's compute jobs beside the recorder: for tools that tie activity on a device to them.
+/// Called on the thread that runs the jobs.
 class JobTrack {
  public:
   virtual ~JobTrack() = default;

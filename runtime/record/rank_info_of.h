@@ -5,7 +5,7 @@
 
 namespace pipetrace {
 
-/// What `Profiler Meta:` says of `rank` when it runs `plan`: rank, world size, stages, chunks,
+/// The `Profiler Meta:` of `rank` when it runs `plan`: rank, world size, stages, chunks,
 /// micro-batches, the schedule's name, data-parallel index 0, device "cpu".
 RankInfo rankInfoOf(const Plan& plan, int rank);
 

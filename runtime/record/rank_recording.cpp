@@ -25,7 +25,7 @@ RecorderOptions recorderOptions(const RankRecordingOptions& options) {
   return result;
 }
 
-/// As numbers. Throws Error.
+/// The host's address as numbers. Throws Error.
 std::string addressOf(const std::string& host) {
   const addrinfo hints{.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
   addrinfo* found = nullptr;
@@ -65,8 +65,8 @@ class RankRecording::Impl {
   }
 
  private:
-  /// Ranks of rank 0's host have its clock, and all compare nevertheless: that costs 128 messages
-  /// every 30 s, and nobody has to know who is where.
+  /// Ranks of rank 0's host have its clock, and all compare nevertheless. That costs 128 messages
+  /// every 30 s, and no rank needs to know where the others run.
   void compareClocks(const ProcessEnv& env) {
     const int port = env.clockPort;
     const auto now = [this] { return recorder_.clock().at(monotonicNow()); };

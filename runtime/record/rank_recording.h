@@ -15,21 +15,21 @@ struct RankRecordingOptions {
   std::string logDirectory;
   RankInfo info;
   StepRange steps;
-  /// The rank's process, if it is one: what a process has once (CUPTI, NCCL) and what it takes to
-  /// compare clocks between hosts. Not given: the ranks are threads of this process.
+  /// The rank's process, if it is one: needed for recorders that a process has once (CUPTI, NCCL)
+  /// and to compare clocks between hosts. Not given: the ranks are threads of this process.
   std::optional<ProcessEnv> env;
 };
 
-/// All that there is to record of a rank that trains: its jobs and messages, the memory,
-/// and, where each can be had, kernels, NVTX ranges, NCCL, and the clocks of other hosts. Whatever
-/// of that fails is left out, with one line on stderr that says why.
+/// Records all there is of a rank that trains: its jobs and messages and the memory. Where each can
+/// be had, it also records kernels, NVTX ranges, NCCL, and the clocks of other hosts. A part that
+/// fails is left out, with one line on stderr that says why.
 ///
 /// The rank's thread makes and destroys it.
 class RankRecording {
  public:
   /// Throws Error if the log cannot be opened.
   explicit RankRecording(RankRecordingOptions options);
-  /// close(), with errors swallowed.
+  /// Calls close() and swallows its errors.
   ~RankRecording();
   RankRecording(const RankRecording&) = delete;
   RankRecording& operator=(const RankRecording&) = delete;

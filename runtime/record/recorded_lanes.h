@@ -11,7 +11,7 @@ struct RecordedLanes {
   StreamId compute = 0;
   StreamId send = 0;
   StreamId recv = 0;
-  JobTrack* track = nullptr;  ///< is told of the compute jobs, too; null: nobody is
+  JobTrack* track = nullptr;  ///< gets the compute jobs, too; null: there is none
 };
 
 /// Adds the three lanes with the host's clock as their stream: for stages that compute on the CPU.

@@ -7,10 +7,10 @@
 namespace pipetrace {
 
 /// Jobs that take the time that `costs` says by waiting on an emulated device, and messages that
-/// take costs.transfer between two ranks. Tensors are passed on undefined; what a message carries
-/// is the deadline of the job that made it, so lateness of this machine is not handed on. It is
-/// sent as soon as the job begins, so that the peer waits for the clock and not for a thread of
-/// this rank to wake up.
+/// take costs.transfer between two ranks. Tensors are passed on undefined. A message carries the
+/// deadline of the job that made it, so lateness of this machine is not handed on. It is sent as
+/// soon as the job begins, so that the peer waits for the clock and not for a thread of this rank
+/// to wake up.
 class EmulatedWork : public StageWork {
  public:
   /// `device` is the stream of the rank's compute lane; it must outlive the work. `costs` must have

@@ -25,12 +25,12 @@
 namespace pipetrace {
 namespace {
 
-// From when the ranks' threads are started until the first job: enough for all to be there.
+// The time from the start of the ranks' threads until the first job: enough for all to be there.
 constexpr Nanoseconds kStartDelay = 50 * kNsPerMs;
 
-/// A job on an emulated device begins when its thread gets a core, which on a busy machine can be
-/// milliseconds late. The threads hardly compute, so where the system allows it they go first; the
-/// threads of an executor that is made afterwards inherit it.
+/// Lets this thread run first, where the system allows it. A job on an emulated device begins when
+/// its thread gets a core, which on a busy machine can be milliseconds late. The threads hardly
+/// compute, and the threads of an executor that is made afterwards inherit this.
 void preferThisThread() {
   const sched_param priority{.sched_priority = sched_get_priority_min(SCHED_RR)};
   pthread_setschedparam(pthread_self(), SCHED_RR, &priority);
@@ -123,7 +123,7 @@ class AbortOnStop {
 void requireRehearsable(const RehearsalOptions& options) {
   if (options.costs.stages.size() < static_cast<std::size_t>(options.plan->numStages)) {
     throw Error("there are costs of " + std::to_string(options.costs.stages.size()) +
-                " stages, but schedule " + options.plan->name + " has " +
+                " stages, but the plan " + options.plan->name + " has " +
                 std::to_string(options.plan->numStages));
   }
   for (int rank = 0; rank < options.plan->numRanks(); ++rank) plannedJobs(*options.plan, rank);

@@ -15,7 +15,7 @@ struct RehearsalOptions {
   CheckedPlan plan;
   Costs costs;  ///< of at least the plan's stages
   int steps = 1;
-  std::string logDirectory;  ///< workerlog.<rank> of every rank is appended to
+  std::string logDirectory;  ///< workerlog.<rank> of every rank in it is appended to
   /// Ends the rehearsal early when it receives a signal; null: nothing does.
   StopSignal* stop = nullptr;
 };
@@ -24,11 +24,11 @@ struct RehearsalOptions {
 /// or the costs are not for its stages. Writes nothing.
 void requireRehearsable(const RehearsalOptions& options);
 
-/// Runs a plan on emulated devices, so that a few cores show what many devices would do: the
-/// executor that also trains, with a thread per rank of this process, jobs that take their time by
-/// waiting, and a job log per rank. All ranks start together; each goes on to the next step by
-/// itself. Returns when all steps have run. Throws Error when the plan cannot be rehearsed, a log
-/// cannot be written, or a signal came; the logs are closed first.
+/// Runs a plan on emulated devices, so that a few cores show the work of many devices. The executor
+/// is the one that also trains, with a thread per rank of this process. Jobs take their time by
+/// waiting, and each rank writes a job log. All ranks start together; each goes on to the next step
+/// by itself. Returns when all steps have run. Throws Error when the plan cannot be rehearsed, a
+/// log cannot be written, or a signal came; the logs are closed first.
 void rehearse(const RehearsalOptions& options);
 
 }  // namespace pipetrace

@@ -65,7 +65,7 @@ ProcessEnd awaitEnd(pid_t pid, Clock::time_point begin, std::chrono::seconds lim
   return end;
 }
 
-// environments[i] is what process i gets.
+// Process i gets environments[i].
 std::vector<ProcessEnd> runAll(const std::vector<std::string>& command,
                                const std::vector<Environment>& environments,
                                const ProcessOptions& options) {

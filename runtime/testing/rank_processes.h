@@ -15,16 +15,16 @@ struct ProcessEnd {
   std::chrono::milliseconds after{0};  ///< since the start of them all
 };
 
-/// What is to happen to processes besides being waited for.
+/// Options of processes that a test starts and waits for.
 struct ProcessOptions {
-  std::map<std::string, std::string> environment;  ///< on top of this process's
+  std::map<std::string, std::string> environment;  ///< added to this process's environment
   std::function<void(const std::vector<int>& pids)> whenStarted;
   std::chrono::seconds limit{60};  ///< those that run longer are killed
 };
 
-/// Starts `ranks` processes of `command` with what pipe-run and torchrun put into the environment
-/// (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT) and waits for all. "{rank}" in an
-/// argument becomes the rank.
+/// Starts `ranks` processes of `command` and waits for all. Each gets the variables of pipe-run and
+/// torchrun (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT). "{rank}" in an argument
+/// becomes the rank.
 std::vector<ProcessEnd> runProcesses(int ranks, const std::vector<std::string>& command,
                                      const ProcessOptions& options = {});
 

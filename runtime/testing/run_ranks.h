@@ -9,8 +9,8 @@
 
 namespace pipetrace::testing {
 
-/// Runs `body(rank)` on a thread per rank and waits for all. Returns what each rank threw, "" for
-/// nothing.
+/// Runs `body(rank)` on a thread per rank and waits for all. Returns the text of each rank's error,
+/// "" for none.
 std::vector<std::string> runRanks(int ranks, const std::function<void(int rank)>& body);
 
 /// runRanks() that throws Error with the first text that is not empty.

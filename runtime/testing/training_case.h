@@ -19,8 +19,8 @@ struct TrainingCase {
   int steps = 3;
 };
 
-/// What a rank saw: for each step the loss, if it has the last stage, and the gradient of every
-/// parameter of its stages; then the parameters at the end.
+/// The results of a rank. For each step: the loss, if it has the last stage, and the gradient of
+/// every parameter of its stages. Then the parameters at the end.
 using RankResult = std::vector<at::Tensor>;
 
 /// Called before each backward of a rank.
@@ -30,13 +30,13 @@ using BeforeBackward = std::function<void(int step, int microBatch)>;
 RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
                      const BeforeBackward& beforeBackward = {});
 
-/// The same model trained by one thread without pipeline, executor or TorchWork: the whole model
-/// forward and backward for one micro-batch at a time, in the order of the last rank's actions in
-/// `plan`. By rank what trainRank() returns.
+/// Trains the same model in one thread without pipeline, executor or TorchWork. The whole model
+/// runs forward and backward for one micro-batch at a time, in the order of the last rank's actions
+/// in `plan`. Returns by rank the result of trainRank().
 std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& plan);
 
 /// "" if every tensor of `a` has the type, the shape and the bits of its counterpart in `b`; else
-/// which is the first that has not.
+/// names the first that differs.
 std::string firstDifference(const RankResult& a, const RankResult& b);
 
 }  // namespace pipetrace::testing

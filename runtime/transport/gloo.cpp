@@ -126,7 +126,7 @@ class GlooTransport : public Transport {
     return inFlight_.emplace_back(group_->recv(tensors, from, tag));
   }
 
-  // Not under the lock: abort() has to come through while this waits.
+  // Does not hold the lock: abort() has to come through while this waits.
   void await(const WorkPtr& work) {
     const bool done = work->wait(waitTimeout_);
     const std::lock_guard lock(mutex_);

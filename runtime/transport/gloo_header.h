@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-/// The fixed-size part that travels ahead of a message's bytes: which message it is, and what is
-/// needed to receive the rest.
+/// The fixed-size part that travels before a message's bytes: its key, and what is needed to
+/// receive the bytes.
 class GlooHeader {
  public:
   static constexpr int kWords = 16;
@@ -17,7 +17,7 @@ class GlooHeader {
 
   /// Throws Error for tensors of more than kMaxDimensions.
   GlooHeader(const MessageKey& key, const Message& message);
-  /// From the int64 tensor of kWords that was received.
+  /// Takes the int64 tensor of kWords that was received.
   explicit GlooHeader(const at::Tensor& words);
 
   at::Tensor toTensor() const;

@@ -7,7 +7,7 @@ namespace pipetrace {
 
 enum class Direction { kForward, kBackward };
 
-/// Which message: there is exactly one per (step, stage, micro-batch, direction).
+/// Names a message: there is exactly one per (step, stage, micro-batch, direction).
 struct MessageKey {
   int step = 0;
   int stage = 0;  ///< virtual stage that the message is for

@@ -11,16 +11,16 @@
 
 namespace pipetrace {
 
-/// A stream for transfers: runs what is posted to it, one after the other, on a thread of its own.
+/// A stream for transfers: runs the posted tasks one after the other, on a thread of its own.
 class TransferLane {
  public:
   TransferLane();
-  /// Waits for the task that is running; those behind it are dropped, and their futures broken.
+  /// Waits for the task that is running; the tasks after it are dropped, and their futures broken.
   ~TransferLane();
   TransferLane(const TransferLane&) = delete;
   TransferLane& operator=(const TransferLane&) = delete;
 
-  /// The future gets what `task` returns or throws. Any thread.
+  /// The future gets the result or the error of `task`. Any thread.
   std::future<Message> post(std::function<Message()> task);
 
  private:

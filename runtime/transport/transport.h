@@ -23,21 +23,21 @@ class Transport {
   virtual int rank() const = 0;
   virtual int worldSize() const = 0;
 
-  /// Issues the message at once and returns without waiting for the peer. `to` is another rank:
-  /// what stays on a rank needs no message. Throws Error when the transport was aborted, the peer
-  /// is gone, or `key` is outside what the transport can address.
+  /// Issues the message at once and returns without waiting for the peer. `to` is another rank: a
+  /// result that stays on a rank needs no message. Throws Error when the transport was aborted, the
+  /// peer is gone, or `key` is outside the range that the transport can address.
   virtual SendCompletion send(int to, const MessageKey& key, Message message) = 0;
 
   /// Waits for the message. Throws Error naming the peer when it has failed, was lost, or sent
-  /// something else than what `key` says.
+  /// another message than `key` names.
   virtual Message recv(int from, const MessageKey& key) = 0;
 
-  /// This rank gives up: wakes its own waits with an Error that says `reason`; peers that wait for
+  /// Gives up this rank: wakes its own waits with an Error that says `reason`. Peers that wait for
   /// this rank get an Error too, at the latest when this transport is destroyed.
   virtual void abort(const std::string& reason) noexcept = 0;
 
-  /// The orderly end: waits until all ranks are here, so that no message is cut off. Throws Error
-  /// if a peer is gone.
+  /// Ends in order: waits until all ranks are here, so that no message is cut off. Throws Error if
+  /// a peer is gone.
   virtual void finish() = 0;
 };
 

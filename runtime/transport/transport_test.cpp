@@ -86,7 +86,7 @@ TEST_P(TransportTest, MessagesOfAnyTypeAndShapeArriveWhole) {
       });
 }
 
-TEST_P(TransportTest, MessagesAreMatchedByChannelNotByOrder) {
+TEST_P(TransportTest, MessagesAreMatchedByKeyNotByOrder) {
   const MessageKey first{.step = 1, .stage = 1, .microBatch = 0};
   std::vector<MessageKey> keys{first, first, first, first, first};
   keys[1].microBatch = 1;
@@ -203,7 +203,7 @@ TEST(GlooTransportTest, RanksThatNeverComeAreReportedInTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
-TEST(GlooTransportTest, AChannelThatNoTagCanHoldIsRefused) {
+TEST(GlooTransportTest, AKeyThatNoTagCanHoldIsRefused) {
   const auto errors = runConnected(Wiring::kGloo, 2, [](Transport& transport) {
     EXPECT_THROW(transport.send(1 - transport.rank(), {.stage = 1024}, {}), Error);
     EXPECT_THROW(transport.recv(1 - transport.rank(), {.microBatch = 8192}), Error);

@@ -13,12 +13,12 @@ struct CharTaskOptions {
   CharModelOptions model;  ///< its vocabulary is that of the text
   std::int64_t rows = 32;  ///< windows of text per step
   double learningRate = 3e-3;
-  int warmUpSteps = 10;  ///< the learning rate rises to its value over so many steps
+  int warmUpSteps = 10;  ///< the learning rate rises to its value over this many steps
   std::uint64_t seed = 1;
 };
 
-/// Learns to say which character of the text comes next: cross-entropy, AdamW. Throws Error if the
-/// text cannot be read or is too short.
+/// Learns to predict the next character of the text: cross-entropy, AdamW. Throws Error if the text
+/// cannot be read or is too short.
 SampleTask makeCharTask(const CharTaskOptions& options);
 
 }  // namespace pipetrace

@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-/// The exercise by which one learns what GPipe does: an MLP 10-20-30-20-5 in four layers (Linear
-/// and ReLU, the last without), one batch of 16 examples with random inputs and labels,
+/// The usual exercise for learning GPipe: an MLP 10-20-30-20-5 in four layers (Linear and ReLU, the
+/// last without). It trains on one batch of 16 examples with random inputs and labels,
 /// cross-entropy, SGD with learning rate 0.01. Draws from torch's random generator.
 SampleTask makeMlpTask();
 

@@ -2,16 +2,16 @@
 
 #include "schedule/plan.h"
 
-/// One pure function per schedule, in a file of this folder that has its name in snake_case; next
-/// of kin share a file. All take the number of pipeline ranks and of micro-batches, both at least 1
-/// and in any relation to each other, and throw Error for anything less. `chunks` is the number of
-/// virtual stages per rank, at least 1; what has no such parameter has one, the V-shaped ones two:
-/// stage s and stage 2 * ranks - 1 - s are on rank s.
+/// One pure function per schedule, in a file of this folder that has its name in snake_case; close
+/// relatives share a file. All take the number of pipeline ranks and of micro-batches, both at
+/// least 1 and in any relation to each other, and throw Error for anything less. `chunks` is the
+/// number of virtual stages per rank, at least 1. Builders without that parameter have one stage
+/// per rank. The V-shaped ones have two: stage s and stage 2 * ranks - 1 - s are on rank s.
 ///
-/// Where a paper defines its schedule for some sizes only (micro-batches a multiple of the ranks,
-/// at least twice as many, an even number of ranks …), the others are planned as the next larger
-/// size that it covers, without the work of the micro-batches (as a rule the first) and ranks that
-/// do not exist. What is left of a plan that can run can run.
+/// A paper may define its schedule for some sizes only: micro-batches a multiple of the ranks, at
+/// least twice as many, an even number of ranks …. Other sizes are planned as the next larger size
+/// that the paper covers. Then the work of micro-batches (as a rule the first) and ranks that do
+/// not exist is left out. A plan that can run still can after that.
 namespace pipetrace {
 
 /// All forwards, then all backwards, oldest first: PaddlePaddle's F-then-B, torch's ScheduleGPipe.
@@ -57,15 +57,15 @@ Plan dualPipe(int ranks, int microBatches);
 /// torch's ScheduleDualPipeV.
 Plan dualPipeV(int ranks, int microBatches);
 
-/// Asynchronous, weights change after every backward pass. Stage s keeps n = ranks - s versions of
-/// them once the pipeline has been full for long enough, which takes m = 2 n - 2 micro-batches; of
-/// fewer, max(m - n, 0) + 2 versions for m > 1. Source: Narayanan et al. 2019, "PipeDream:
-/// Generalized Pipeline Parallelism".
+/// Asynchronous: weights change after every backward pass. Stage s keeps n = ranks - s versions of
+/// them once the pipeline has been full for long enough, which takes m = 2 n - 2 micro-batches.
+/// With fewer micro-batches (m > 1) it keeps max(m - n, 0) + 2 versions. Source: Narayanan et al.
+/// 2019, "PipeDream: Generalized Pipeline Parallelism".
 Plan pipeDream(int ranks, int microBatches);
 
-/// Asynchronous, two versions of the weights, which change every `ranks` micro-batches (or, where
-/// that leaves a rest, after the last; of fewer micro-batches than ranks, after all of them).
-/// Source: Narayanan et al. 2021, PipeDream-2BW.
+/// Asynchronous: two versions of the weights, which change every `ranks` micro-batches, and after
+/// the last one where that leaves a rest. With fewer micro-batches than ranks they change after all
+/// of them. Source: Narayanan et al. 2021, PipeDream-2BW.
 Plan pipeDream2bw(int ranks, int microBatches);
 
 }  // namespace pipetrace

@@ -9,13 +9,13 @@ namespace {
 
 // Written by hand from the papers' figures, one row a rank.
 
-TEST(OneFOneB, TwoRanksFourMicroBatches) {
+TEST(OneFOneB, TwoRanksAndFourMicroBatchesGiveTheRowsWrittenByHand) {
   EXPECT_EQ(toCsv(oneFOneB(2, 4)),
             "0F0,0F1,0B0,0F2,0B1,0F3,0B2,0B3\n"
             "1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3\n");
 }
 
-TEST(OneFOneB, ThreeRanksThreeMicroBatches) {
+TEST(OneFOneB, ThreeRanksAndThreeMicroBatchesGiveTheRowsWrittenByHand) {
   EXPECT_EQ(toCsv(oneFOneB(3, 3)),
             "0F0,0F1,0F2,0B0,0B1,0B2\n"
             "1F0,1F1,1B0,1F2,1B1,1B2\n"
@@ -30,7 +30,9 @@ TEST(OneFOneB, FewerMicroBatchesThanRanksShortenTheWarmUp) {
             "2F0,2B0,2F1,2B1\n");
 }
 
-TEST(OneFOneB, OneRankAlternates) { EXPECT_EQ(toCsv(oneFOneB(1, 2)), "0F0,0B0,0F1,0B1\n"); }
+TEST(OneFOneB, OneRankAlternatesForwardAndBackward) {
+  EXPECT_EQ(toCsv(oneFOneB(1, 2)), "0F0,0B0,0F1,0B1\n");
+}
 
 TEST(GPipe, BackwardsComeNewestFirst) {
   EXPECT_EQ(toCsv(gPipe(2, 3)),
@@ -58,7 +60,7 @@ TEST(InterleavedOneFOneB, RoundsOfAsManyMicroBatchesAsRanksGoThroughAllChunks) {
             "1F0,1F1,3F0,3B0,3F1,3B1,1F2,1B0,1F3,1B1,3F2,3B2,3F3,3B3,1B2,1B3\n");
 }
 
-TEST(InterleavedOneFOneB, RoundsShareWhatDoesNotDivide) {
+TEST(InterleavedOneFOneB, RoundsShareTheMicroBatchesLeftOver) {
   // Two rounds, of three and of two.
   EXPECT_EQ(toCsv(interleavedOneFOneB(2, 5, 2)).substr(0, 59),
             "0F0,0F1,0F2,2F0,2F1,2F2,2B0,0F3,2B1,0F4,2B2,2F3,0B0,2F4,0B1");
@@ -93,7 +95,7 @@ std::string row(const Plan& plan, int rank) {
 
 // The example of DualPipe's README and of figure 5 of the DeepSeek-V3 report: 8 ranks and 20
 // micro-batches, ten from each side, followed by hand through steps 1 to 8.
-TEST(DualPipe, EightRanksTwentyMicroBatches) {
+TEST(DualPipe, EightRanksAndTwentyMicroBatchesGiveTheRowsWrittenByHand) {
   const Plan plan = dualPipe(8, 20);
   EXPECT_EQ(row(plan, 0),
             "0F0,0F1,0F2,0F3,0F4,0F5,"
@@ -127,7 +129,7 @@ TEST(DualPipe, SecondHalfOfTheRanksMirrorsTheFirst) {
   }
 }
 
-TEST(DualPipe, FewAndOddMicroBatchesLeaveOutTheFirstOfTheSizeAbove) {
+TEST(DualPipe, FewOrOddMicroBatchesGiveTheNextLargerPlanWithoutItsFirstOnes) {
   EXPECT_EQ(row(dualPipe(2, 4), 0), "0F0,1F2,0F1,1B2,(1F3;0B0),1B3,0I1,0W1");
   EXPECT_EQ(row(dualPipe(2, 3), 0), "0F0,0F1,(1F2;0B0),1B2,0I1,0W1");
   EXPECT_EQ(row(dualPipe(2, 4), 1), "0F2,1F0,0F3,1B0,(1F1;0B2),1B1,0I3,0W3");
@@ -138,14 +140,14 @@ TEST(DualPipe, FewAndOddMicroBatchesLeaveOutTheFirstOfTheSizeAbove) {
             "0F0,0I0,0W0\n1F0,1B0\n");
 }
 
-TEST(DualPipe, OddRanksMergeTheMiddleTwoOfOneMore) {
+TEST(DualPipe, AnOddNumberOfRanksGivesTheNextLargerPlanWithItsMiddleTwoMerged) {
   const Plan plan = dualPipe(3, 6);
   EXPECT_EQ(plan.rankOfStage, (std::vector<int>{0, 1, 2}));
   EXPECT_EQ(plan.rankOfStageReversed, (std::vector<int>{2, 1, 0}));
   EXPECT_TRUE(check(plan).empty());
 }
 
-TEST(DualPipeV, TwoRanksFourMicroBatches) {
+TEST(DualPipeV, TwoRanksAndFourMicroBatchesGiveTheRowsWrittenByHand) {
   EXPECT_EQ(row(dualPipeV(2, 4), 0),
             "0F0,0F1,"
             "0F2,3F0,"

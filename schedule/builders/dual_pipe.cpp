@@ -30,7 +30,7 @@ Plan evenDualPipe(int ranks, int microBatches) {
 }
 
 /// Takes one of the middle ranks out of an even plan, and with it, in each direction, the stage
-/// that it ran: whatever could run before can run without it.
+/// that it ran. A plan that could run before can run without it.
 Plan withoutMiddleRank(const Plan& even) {
   const int ranks = even.numRanks() - 1;
   const int dropped = even.numRanks() / 2;

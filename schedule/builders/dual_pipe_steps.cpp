@@ -37,7 +37,7 @@ class Steps {
   void stepF0B1F1B0(int i) {
     const bool innermost = size_.position == size_.depth - 1;
     if (i == 0 && innermost) {
-      // Apart, as the neighbour waits for the forward.
+      // Not fused, as the neighbour waits for the forward.
       plan_.forward(f0_);
       plan_.backward(f1_);
     } else {
@@ -49,7 +49,7 @@ class Steps {
     plan_.backward(f1_);
     plan_.forwardBackward(f1_, f0_);
   }
-  /// From the middle of its 2n backward passes on it splits them.
+  /// Splits its backward passes from the middle of its 2n on.
   void stepB1B0(int i, int n) {
     backward(f1_, 2 * i >= n);
     backward(f0_, 2 * i + 1 >= n);

@@ -4,10 +4,11 @@
 
 namespace pipetrace {
 
-/// In which order a rank's chunks come in the interleaved schedules: in rounds, each a run of
-/// micro-batches on chunk 0, the same run on chunk 1, and so on.
+/// The order of a rank's chunks in the interleaved schedules: rounds, each a series of
+/// micro-batches on chunk 0, the same series on chunk 1, and so on.
 struct InterleavedOrder {
-  /// Of the n-th forward pass of a rank; the n-th backward pass is of chunk chunks - 1 - that.
+  /// The chunk of the rank's n-th forward pass. The n-th backward pass is of chunk chunks - 1 -
+  /// that.
   std::vector<int> chunkOfStep;
   int firstRound = 0;  ///< micro-batches of the first round, the largest
 };

@@ -5,8 +5,8 @@
 namespace pipetrace {
 
 Plan pipeDream(int ranks, int microBatches) {
-  // The start-up phase admits as many micro-batches as there are stages to come, then backward and
-  // forward passes alternate: 1F1B, whose flush is all that is missing.
+  // The start-up phase admits as many micro-batches as there are stages to come. Then backward and
+  // forward passes alternate: 1F1B without its flush.
   Plan plan = oneFOneB(ranks, microBatches);
   plan.name = "PipeDream";
   plan.updates = {.every = 1};

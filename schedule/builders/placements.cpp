@@ -8,8 +8,8 @@
 namespace pipetrace {
 namespace {
 
-// Far above any real plan; a zero too many must not take the machine's memory, nor its time where
-// a builder looks at every rank for every rank.
+// Far above any real plan. A zero too many must not take the machine's memory, nor its time where a
+// builder looks at every rank for every rank.
 constexpr std::int64_t kMostActions = 50'000'000;
 constexpr int kMostRanks = 10'000;
 
@@ -37,7 +37,7 @@ void requirePlanSize(std::string_view name, int ranks, int microBatches, int chu
     throw Error(what + ": that is more than " + std::to_string(kMostRanks) +
                 " ranks; is a number too large?");
   }
-  // Dividing, as the product may not fit.
+  // Divides, as the product may not fit.
   if (kMostActions / 3 / ranks / chunks < microBatches) {
     throw Error(what + ": that is more than " + std::to_string(kMostActions) +
                 " actions; is a number too large?");

@@ -10,8 +10,8 @@ namespace pipetrace {
 /// than any real plan has.
 void requirePlanSize(std::string_view name, int ranks, int microBatches, int chunks);
 
-/// What builders start from: stage s on rank s, no actions yet. Like the next two it requires the
-/// size.
+/// Builders start from this: stage s on rank s, no actions yet. It throws for a bad size as
+/// requirePlanSize() does; so do the next two.
 Plan oneStagePerRank(const char* name, int ranks, int microBatches);
 /// Stage s on rank s % ranks.
 Plan loopedStages(const char* name, int ranks, int microBatches, int chunks);

@@ -7,18 +7,18 @@
 
 namespace pipetrace {
 
-/// Writes one rank's row of a plan: each call appends that pass of the chunk's next micro-batch,
-/// in the order of their numbers. What would be of a micro-batch that does not exist is left out,
-/// and a fused pair that loses one half becomes the other, so that a builder can follow its paper
-/// for more micro-batches than there are.
+/// Writes one rank's row of a plan: each call appends that pass of the chunk's next micro-batch, in
+/// the order of their numbers. A pass of a micro-batch that does not exist is left out, and a fused
+/// pair that loses one half becomes the other half. So a builder can follow its paper for more
+/// micro-batches than there are.
 ///
-/// The chunks of a rank are its stages in ascending order; in a bidirectional plan chunk 0 is its
-/// stage for the first micro-batches, chunk 1 that for the reversed ones.
+/// The chunks of a rank are its stages in ascending order. In a bidirectional plan chunk 0 is its
+/// stage for the first micro-batches, chunk 1 its stage for the reversed ones.
 class RankRowWriter {
  public:
-  /// `plan`, which has its sizes and placement already, must outlive the writer. With
-  /// `planned`, how many micro-batches a chunk the builder goes through, the first of them are what
-  /// is left out, else the last.
+  /// `plan`, which has its sizes and placement already, must outlive the writer. `planned` is the
+  /// number of micro-batches per chunk that the builder goes through: then the first ones are left
+  /// out. Without it the last ones are left out.
   RankRowWriter(Plan& plan, int rank, int planned = 0);
 
   void forward(int chunk = 0);

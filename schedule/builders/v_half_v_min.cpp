@@ -10,15 +10,16 @@
 namespace pipetrace {
 namespace {
 
-/// A way to squeeze the block: `gap` slots between a micro-batch's last forward and first backward
-/// on the first rank, which the paper leaves at 0 unless jobs would meet in one slot.
+/// A way to squeeze the block. `gap` is the number of slots between a micro-batch's last forward
+/// and first backward on the first rank. The paper leaves it at 0 unless jobs would meet in one
+/// slot.
 struct Variant {
   int gap = 0;
   bool overtake = true;
   bool inputFirst = false;
 };
 
-// Which is shortest depends on ranks % 3 and on how much of the plan is warm-up.
+// The shortest variant depends on ranks % 3 and on how much of the plan is warm-up.
 constexpr Variant kVariants[] = {{0, false, false}, {0, true, false}, {2, true, false},
                                  {2, true, true},   {4, true, false}, {4, true, true}};
 
@@ -31,7 +32,7 @@ BuildingBlock blockOf(int ranks, int gap) {
   return block;
 }
 
-/// The block's own peak, a third of what 1F1B takes, and no more than few micro-batches need.
+/// The block's own peak, a third of 1F1B's, and no more than a few micro-batches need.
 std::vector<std::int64_t> peaks(int ranks, int microBatches) {
   const int peak = 2 * ((ranks + 4) / 3);
   std::vector<std::int64_t> limits;
@@ -82,7 +83,7 @@ Plan vHalf(int ranks, int microBatches) {
 }
 
 Plan vMin(int ranks, int microBatches) {
-  // All are alike once they are steady, so that a short plan tells which is best.
+  // All variants are alike once they are steady, so a short plan shows which is best.
   const int few = std::min(microBatches, std::max(ranks, 1) * 2);
   std::optional<Plan> best;
   Nanoseconds bestLength = 0;

@@ -19,22 +19,22 @@ void backward(RankRowWriter& row, int chunk) {
 }
 
 /// The order by hand of "Zero Bubble Pipeline Parallelism", section 6. It covers 2 p - 1
-/// micro-batches and more; of fewer, `row` leaves out those that do not exist.
+/// micro-batches and more; where there are fewer, `row` leaves out those that do not exist.
 void writeByHand(RankRowWriter& row, int ranks, int rank, int microBatches) {
-  const int behind = ranks - rank;  // ranks from this one on
+  const int remaining = ranks - rank;  // ranks from this one on
   const int total = std::max(microBatches, 2 * ranks - 1);
 
   // Warm-up: until the second chunk has begun as many micro-batches as there are ranks.
-  for (int i = 0; i < 2 * behind - 1; ++i) row.forward(kFirst);
+  for (int i = 0; i < 2 * remaining - 1; ++i) row.forward(kFirst);
   for (int i = 0; i < rank; ++i) {
     row.forward(kSecond);
     row.forward(kFirst);
   }
-  for (int i = 0; i < behind; ++i) {
+  for (int i = 0; i < remaining; ++i) {
     row.forward(kSecond);
     backward(row, kSecond);
   }
-  // Stable: no input is waited for, until all forwards are done.
+  // Stable: no job waits for its input, until all forwards are done.
   for (int i = 0; i < total - ranks; ++i) {
     row.forward(kFirst);
     backward(row, kFirst);
@@ -46,12 +46,12 @@ void writeByHand(RankRowWriter& row, int ranks, int rank, int microBatches) {
     row.backwardInput(kFirst);
     row.backwardInput(kSecond);
   }
-  for (int i = 0; i < behind; ++i) backward(row, kFirst);
+  for (int i = 0; i < remaining; ++i) backward(row, kFirst);
   for (int i = 0; i < rank; ++i) row.backwardWeight(kSecond);
   for (int i = 0; i < rank; ++i) row.backwardWeight(kFirst);
 }
 
-/// With holes in it, the order by hand has each rank wait for what need not be waited for.
+/// The order by hand with its holes closed: with them each rank waits where it need not.
 Plan withoutHoles(Plan plan) {
   const int stages = plan.numStages;
   const Costs costs = Costs::equal(stages, {1, 2, 1, 1});
@@ -65,7 +65,7 @@ Plan withoutHoles(Plan plan) {
   Plan same = *squeeze(plan, costs, {.limits = peaks, .overtake = false});
   Plan most =
       *squeeze(plan, costs, {.limits = std::vector<std::int64_t>(plan.ranks.size(), stages)});
-  // More memory than by hand only where that makes the plan shorter.
+  // Takes more memory than by hand only where that makes the plan shorter.
   const auto lengthOf = [&](const Plan& squeezed) {
     return dryRun(CheckedPlan(squeezed), costs).length;
   };

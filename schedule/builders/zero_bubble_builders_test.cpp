@@ -48,9 +48,9 @@ TEST(ZeroBubbleBuilders, EverySizeGivesAPlanThatRuns) {
 
 constexpr int kMicroBatches[] = {1, 2, 3, 4, 6, 8, 12, 16, 24};
 
-/// What the authors' own scheduler (github.com/sail-sg/zero-bubble-pipeline-parallelism: zb.py with
-/// the memory of 2 p, zbv.py, zbv_greedy.py) makes of kMicroBatches; of ZBV the better one of
-/// theirs and torch's.
+/// Plans of kMicroBatches by the authors' own scheduler
+/// (github.com/sail-sg/zero-bubble-pipeline-parallelism: zb.py with the memory of 2 p, zbv.py,
+/// zbv_greedy.py). For ZBV the better one of theirs and torch's.
 struct TheirPlans {
   Builder build;
   int ranks;
@@ -106,8 +106,8 @@ TEST(ZeroBubbleBuilders, NoPlanIsLongerOrHungrierThanItsAuthors) {
   }
 }
 
-// What torch's ScheduleZBVZeroBubble, which leaves the holes in, takes for 1 to 8 ranks and 1 to 24
-// micro-batches: length and activations of rank s.
+// Length, and activations of rank s, of torch's ScheduleZBVZeroBubble, which leaves the holes in,
+// for 1 to 8 ranks and 1 to 24 micro-batches.
 Nanoseconds lengthOfTorchsZbV(int p, int m) { return std::max(4 * (m + p) - 2, 6 * m + p - 1); }
 int peakOfTorchsZbV(int p, int m, int s) { return std::min({2 * p, 2 * m, m + 1 + s}); }
 
@@ -130,8 +130,8 @@ TEST(ZeroBubbleBuilders, ZbVIsHungrierThanTorchsOnlyWhereThatMakesItShorter) {
   }
 }
 
-// Zero Bubble paper, sections 2.3 and 6: with 2 p - 1 micro-batches and more nobody waits between
-// his first job and his last.
+// Zero Bubble paper, sections 2.3 and 6: with 2 p - 1 micro-batches and more, no rank waits between
+// its first job and its last.
 TEST(ZeroBubbleBuilders, SpansHaveNoBubbleFromTwiceTheRanksOn) {
   for (int p = 1; p <= 12; ++p) {
     for (const int m : {2 * p - 1, 2 * p, 3 * p + 1}) {

@@ -75,7 +75,7 @@ void compareSizes(int ranks, int microBatches, const CheckOptions& options, Prob
   compareSize("micro-batch", "micro-batches", microBatches, options.microBatches, problems);
 }
 
-/// What keeps a plan that runs with unbounded buffers from running with bounded ones.
+/// Finds the deadlock of a plan that runs with unbounded buffers but not with bounded ones.
 std::optional<Problem> bufferDeadlock(const Plan& plan, const PlanIndex& index, int buffers) {
   if (index.hasTransfers()) return findDeadlock(plan, index, buffers);
   const Plan full = withTransfers(plan, 0);
@@ -104,7 +104,7 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   findMisplaced(plan, index, problems);
   problems.append(transferProblems(plan, index));
   findTooEarly(plan, index, problems);
-  if (problems.count() == sizeProblems) {  // those of the size leave what is there able to run
+  if (problems.count() == sizeProblems) {  // a plan of another size can still run
     if (auto deadlock = deadlockOf(plan, index, options.buffers)) problems.add(*deadlock);
   }
   if (index.problems().empty()) problems.append(limitProblems(plan, options));

@@ -11,7 +11,8 @@
 
 namespace pipetrace {
 
-/// What a plan is held against, besides that every rank has to come to its end.
+/// The limits and the size that a plan is checked against. In any case every rank has to come to
+/// its end.
 struct CheckOptions {
   /// Messages that a channel holds: kUnboundedBuffers, kBlocking, or 1 and more.
   int buffers = kUnboundedBuffers;
@@ -26,8 +27,8 @@ struct CheckOptions {
   int mostVersions = 0;
   /// The most updates by which a gradient may be out of date (WeightVersions); negative: any.
   int mostDistance = -1;
-  /// How many ranks and micro-batches the plan should have; 0: as many as it has. A plan that was
-  /// read from a file cannot tell that its last rank or micro-batch is missing.
+  /// The number of ranks and micro-batches that the plan should have; 0: any. A plan that was read
+  /// from a file does not show that its last rank or micro-batch is missing.
   int ranks = 0;
   int microBatches = 0;
 };
@@ -35,39 +36,39 @@ struct CheckOptions {
 /// Everything that is wrong with a plan, all at once: the first ProblemList::kMost problems, and a
 /// line that counts the rest. Empty: every rank can do its actions in order. Linear in the
 /// number of actions.
+/// Work that is missing, there twice or out of range; a stage on a rank that is not its own. Also a
+/// backward pass before its forward, and a weight half before its input half. A plan is as large as
+/// its numbers say. One exception: a last stage or micro-batch that has hardly any work is taken
+/// for a mistake in those cells, not for missing work (sizeWithoutStrays()).
 ///
-/// Work: what is missing, there twice or out of range; a stage on a rank that is not its own; a
-/// backward pass before its forward, a weight half before its input half. A plan is as large as its
-/// numbers say, but a stage or micro-batch at its end of which hardly anything is there is taken
-/// for a mistake in those cells (sizeWithoutStrays()), not for work that is missing.
-///
-/// Messages. What one rank makes and another needs is a message. A plan without sends and
-/// receives leaves open when messages move. In one that has any (a full plan), every message needs
-/// its send and its receive: "1RECV_F0", on the rank of stage 1, gets the activations of
-/// micro-batch 0 that "0SEND_F0" sends from stage 0; "0RECV_B0" gets the gradient that "1SEND_B0"
-/// sends back. What stays on its rank has neither.
+/// Messages. A result that one rank makes and another needs is a message. A plan without sends and
+/// receives leaves open when messages move. In a plan that has any (a full plan), every message
+/// needs its send and its receive. "1RECV_F0", on the rank of stage 1, gets the activations of
+/// micro-batch 0 that "0SEND_F0" sends from stage 0. "0RECV_B0" gets the gradient that "1SEND_B0"
+/// sends back. A result that stays on its rank has neither.
 /// - A send stands after the action that makes its message. When its rank comes to it, the message
 ///   is handed over and the rank goes on.
 /// - A receive stands before the action that needs its message. When its rank comes to it, the
-///   receive is posted and the rank goes on; the action that needs the message waits for it.
+///   receive is posted and the rank goes on. The action that needs the message waits for it.
 /// - All messages from one rank to one other are a channel, whatever their direction along the
 ///   stages. Its receives stand in the order of its sends, as transports match them so.
 /// - Unbounded buffers: a send never waits. With buffers for k messages a send waits while k
 ///   messages of its channel have been sent and their receives are not posted yet. Blocking: a send
-///   waits until the other rank comes to the receive, and a receive waits until the other comes to
+///   waits until the other rank comes to the receive. A receive waits until the other rank comes to
 ///   the send.
-/// Buffers of a plan without sends and receives: each message is sent right after the action that
-/// makes it, and received right before the one that needs it (addTransfers() without credits).
+/// A plan without sends and receives uses buffers too. Each message is sent right after the action
+/// that makes it, and received right before the one that needs it (addTransfers() without credits).
 ///
-/// When nothing of that is found: deadlock, as the cycle of actions that wait for each other.
-/// Where all work is there once: limits that are not kept, with the action on which they are
-/// exceeded first on each rank; weights that a double-buffered plan lacks.
+/// A plan without any of these faults is checked for a deadlock, which is reported as the cycle of
+/// actions that wait for each other. A plan whose work is all there once is checked for its limits,
+/// each reported at the action on each rank that exceeds it first. So are weights that a
+/// double-buffered plan lacks.
 std::vector<Problem> check(const Plan& plan, const CheckOptions& options = {});
-/// The same, with the count of all that there are.
+/// The same, with the count of all problems.
 ProblemList findProblems(const Plan& plan, const CheckOptions& options = {});
 
-/// What check() adds for a plan that can run: whether it has the ranks and micro-batches that
-/// `options` ask for, and whether it keeps to their buffers and limits.
+/// The part of check() that a plan which can run may still fail. Does it have the ranks and
+/// micro-batches that `options` ask for? Does it keep to their buffers and limits?
 std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& options);
 std::vector<Problem> checkLimits(const CheckedPlan& plan, const CheckOptions& options);
 

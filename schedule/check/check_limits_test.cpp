@@ -22,7 +22,8 @@ std::vector<std::string> textsOf(const std::vector<Problem>& problems) {
   return texts;
 }
 
-/// Of check(); for a plan that can run, checkSize() and checkLimits() must find the same.
+/// The problems that check() finds. For a plan that can run, checkSize() and checkLimits() must
+/// find the same.
 std::vector<std::string> problemsOf(const Plan& plan, const CheckOptions& options) {
   const std::vector<std::string> all = textsOf(check(plan, options));
   if (!check(plan).empty()) return all;
@@ -51,7 +52,7 @@ TEST(CheckTransfers, SendWithoutItsReceiveAndReceiveWithoutItsSendAreNamed) {
               ElementsAre("rank 0, cell 2: 0B0 gets no input: 1SEND_B0 and 0RECV_B0 are missing"));
 }
 
-TEST(CheckTransfers, SendBeforeWhatItSendsAndReceiveAfterWhatNeedsItAreNamed) {
+TEST(CheckTransfers, SendBeforeItsMakerAndReceiveAfterItsUserAreNamed) {
   EXPECT_THAT(problemsOf("0SEND_F0,0F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n"),
               ElementsAre("rank 0, cell 0: 0SEND_F0 comes before 0F0 (cell 1), which it needs",
                           "rank 1, cell 0: 1F0 comes before 1RECV_F0 (cell 1), which it needs"));
@@ -73,25 +74,31 @@ TEST(CheckTransfers, TransferThereTwiceOrWithoutAMessageIsNamed) {
 TEST(CheckBuffers, OneFOneBDeadlocksWithoutBuffersAndTheCycleIsPrinted) {
   EXPECT_THAT(
       problemsOf(kFull, {.buffers = kBlocking}),
-      ElementsAre("rank 0, cell 3: deadlock: 0SEND_F1 (rank 0, cell 3) waits for 1RECV_F1 (rank 1, "
-                  "cell 4), which comes after 1SEND_B0; 1SEND_B0 (rank 1, cell 3) waits for "
-                  "0RECV_B0 (rank 0, cell 4), which comes after 0SEND_F1; that closes the cycle"));
+      ElementsAre(
+          std::string(
+              "rank 0, cell 3: deadlock: 0SEND_F1 (rank 0, cell 3) waits for 1RECV_F1 (rank 1, "
+              "cell 4), which comes after 1SEND_B0; ") +
+          "1SEND_B0 (rank 1, cell 3) waits for "
+          "0RECV_B0 (rank 0, cell 4), which comes after 0SEND_F1; that closes the cycle"));
   EXPECT_THAT(problemsOf(kFull, {.buffers = 1}), IsEmpty());
 }
 
 TEST(CheckBuffers, CellsOfAComputeOnlyPlanAreThoseOfItsOwnActions) {
   EXPECT_THAT(
       problemsOf(oneFOneB(2, 2), {.buffers = kBlocking}),
-      ElementsAre("rank 0, cell 1: deadlock: 0SEND_F1 (rank 0, after cell 1) waits for 1RECV_F1 "
-                  "(rank 1, before cell 2), which comes after 1SEND_B0; 1SEND_B0 (rank 1, after "
-                  "cell 1) waits for 0RECV_B0 (rank 0, before cell 2), which comes after 0SEND_F1; "
-                  "that closes the cycle"));
+      ElementsAre(
+          std::string(
+              "rank 0, cell 1: deadlock: 0SEND_F1 (rank 0, after cell 1) waits for 1RECV_F1 "
+              "(rank 1, before cell 2), which comes after 1SEND_B0; ") +
+          "1SEND_B0 (rank 1, after "
+          "cell 1) waits for 0RECV_B0 (rank 0, before cell 2), which comes after 0SEND_F1; "
+          "that closes the cycle"));
   EXPECT_THAT(problemsOf(oneFOneB(2, 2), {.buffers = 1}), IsEmpty());
   EXPECT_THAT(problemsOf(fThenB(4, 8), {.buffers = kBlocking}), IsEmpty());
 }
 
 // Rank 0 sends three messages before it takes the first gradient; rank 1 takes them after that.
-TEST(CheckBuffers, PlanNeedsAsManyBuffersAsMessagesLieThere) {
+TEST(CheckBuffers, PlanNeedsABufferForEveryMessageThatWaits) {
   const std::string plan =
       "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n"
       "1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3\n";

@@ -100,12 +100,15 @@ TEST(Check, AllProblemsAreReportedAtOnce) {
 }
 
 TEST(Check, DeadlockIsReportedAsItsCycle) {
-  // Rank 0 wants the gradient of micro-batch 0 before it sends micro-batch 1; rank 1 wants
-  // micro-batch 1 before it does that gradient.
-  EXPECT_THAT(problemsOf("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
-              ElementsAre("rank 0, cell 1: deadlock: 0B0 (rank 0, cell 1) waits for 1B0 (rank 1, "
-                          "cell 2), which comes after 1F1; 1F1 (rank 1, cell 1) waits for 0F1 "
-                          "(rank 0, cell 2), which comes after 0B0; that closes the cycle"));
+  // Rank 0 needs the gradient of micro-batch 0 before it sends micro-batch 1; rank 1 needs
+  // micro-batch 1 before it makes that gradient.
+  EXPECT_THAT(
+      problemsOf("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"),
+      ElementsAre(
+          std::string("rank 0, cell 1: deadlock: 0B0 (rank 0, cell 1) waits for 1B0 (rank 1, "
+                      "cell 2), which comes after 1F1; ") +
+          "1F1 (rank 1, cell 1) waits for 0F1 "
+          "(rank 0, cell 2), which comes after 0B0; that closes the cycle"));
 }
 
 TEST(Check, DeadlockOfRanksInTheMiddleIsFoundWhenOthersOnlyWaitForIt) {
@@ -172,7 +175,7 @@ TEST(Check, PlanWithoutStagesIsNamed) {
   EXPECT_FALSE(check(homeless).empty());
 }
 
-/// A second opinion, by trying again and again instead of following who waits for whom.
+/// A second opinion, which tries again and again instead of following the waits.
 bool runsToItsEnd(const Plan& plan) {
   using Work = std::tuple<bool, int, int>;
   std::vector<Work> done;
@@ -219,7 +222,7 @@ TEST(Check, AgreesWithASecondOpinionOnShuffledPlans) {
   EXPECT_LT(valid, 2700);
 }
 
-TEST(Check, FusedPairThatWaitsForBothMessagesAndItsOwnRankIsLookedAtWhole) {
+TEST(Check, FusedPairThatWaitsForBothMessagesAndItsOwnRankIsCheckedCompletely) {
   // (1F3;0B0) waits for two messages, each sent and received, for 0F0, and for the 1B0 that stands
   // on its rank by mistake.
   EXPECT_THAT(
@@ -234,7 +237,7 @@ TEST(Check, FusedPairThatWaitsForBothMessagesAndItsOwnRankIsLookedAtWhole) {
                   "needs"));
 }
 
-// What needs a plan that can run takes no other, so that a plan is checked once.
+// Functions that need a plan which can run take no other kind, so that a plan is checked once.
 static_assert(!std::is_invocable_v<decltype(simulate), const Plan&, const Costs&, SimulateOptions>);
 static_assert(!std::is_invocable_v<decltype(dryRun), const Plan&, const Costs&>);
 static_assert(!std::is_invocable_v<decltype(addTransfers), const Plan&, AddTransfersOptions>);
@@ -248,7 +251,7 @@ TEST(CheckedPlan, ListsTheProblemsOfAPlanThatCannotRun) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_STREQ(error.what(),
-                 "the schedule plan.csv cannot run:\n  rank 0: 0B1 is missing\n"
+                 "the plan plan.csv cannot run:\n  rank 0: 0B1 is missing\n"
                  "  rank 1: 1F1 is missing");
   }
 }

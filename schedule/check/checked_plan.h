@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-/// A plan that can run to its end. Checking a plan is the only way to make one, so whatever takes
-/// one (simulation, transfers, executor) need not check again, and a plan is checked once.
+/// A plan that can run to its end. Only a check makes one. So code that takes one (simulation,
+/// transfers, executor) need not check again, and a plan is checked once.
 ///
 /// Both constructors throw Error with what check() finds (its first 20 problems).
 class CheckedPlan {

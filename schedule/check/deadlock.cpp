@@ -14,7 +14,7 @@ class Cycle {
         bool ofComputeOnly)
       : plan_(plan), index_(index), rules_(rules), order_(order), ofComputeOnly_(ofComputeOnly) {}
 
-  /// Follows from a stuck rank what each waits for until a rank repeats.
+  /// Follows the waits from a stuck rank until a rank repeats.
   Problem find() const {
     std::vector<char> seen(plan_.ranks.size(), 0);
     int rank = firstStuckRank();

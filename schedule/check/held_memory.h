@@ -9,9 +9,10 @@
 
 namespace pipetrace {
 
-/// What a rank holds while it does its actions in order: call begin() and end() for each. A forward
-/// takes its activation when it begins; the input half gives StageCosts::freedByInput of it back
-/// when it ends, the weight half the rest, a whole backward pass all of it. Transfers hold nothing.
+/// The activations and the memory that a rank holds while it does its actions in order: call
+/// begin() and end() for each. A forward takes its activation when it begins. The input half gives
+/// back StageCosts::freedByInput of it when it ends, the weight half the rest. A whole backward
+/// pass gives back all of it. Transfers hold nothing.
 class HeldMemory {
  public:
   /// `costs` has all stages and must outlive this; `weights` is what the rank's weights take.

@@ -10,7 +10,7 @@
 namespace pipetrace {
 namespace {
 
-/// Of one rank: the most that it holds, and where it first holds more than the limit.
+/// The most that a rank holds, and where it first holds more than the limit.
 struct Excess {
   std::int64_t limit = 0;
   std::int64_t most = 0;

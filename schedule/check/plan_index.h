@@ -10,7 +10,7 @@
 
 namespace pipetrace {
 
-/// Where a plan does what: found in constant time.
+/// Finds in constant time where a plan does what.
 class PlanIndex {
  public:
   struct Position {
@@ -26,7 +26,7 @@ class PlanIndex {
   /// Work and transfers that are out of range or there twice, and work that is missing.
   const ProblemList& problems() const { return problems_; }
 
-  /// The plan's size; of a plan that is not whole, without numbers that are there by mistake.
+  /// The plan's size; for a plan that is not whole, without numbers that are there by mistake.
   const StagesAndMicroBatches& size() const { return size_; }
   bool inRange(int stage, int microBatch) const;
 
@@ -38,8 +38,9 @@ class PlanIndex {
         .ranks[static_cast<std::size_t>(position.rank)][static_cast<std::size_t>(position.cell)];
   }
 
-  /// Who makes what an action needs, apart from the action before it on its rank: at most three,
-  /// for a fused pair. Inputs that the plan lacks are left out. Transfers have none here.
+  /// The actions that make the input of an action, apart from the action before it on its rank: at
+  /// most three, for a fused pair. Inputs that the plan lacks are left out. Transfers have none
+  /// here.
   struct Inputs {
     Position positions[3];
     int count = 0;
@@ -52,8 +53,8 @@ class PlanIndex {
   /// Whether the plan says when messages are sent and received (a full plan), or leaves that open.
   bool hasTransfers() const { return !transfers_.empty(); }
 
-  /// The compute actions at both ends of a message, and the actions that move it; a Position that
-  /// does not exist for what the plan lacks.
+  /// The compute actions at both ends of a message, and the actions that move it. Where the plan
+  /// lacks one, the Position does not exist.
   Position makerOf(const PlannedMessage& message) const;
   Position userOf(const PlannedMessage& message) const;
   Position sendAt(const PlannedMessage& message) const;

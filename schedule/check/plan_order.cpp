@@ -5,7 +5,7 @@
 namespace pipetrace {
 namespace {
 
-/// Runs each rank as far as it can, and again when what it waits for has been done.
+/// Runs each rank as far as it can, and again when an action that it waits for has been done.
 class Walk {
  public:
   Walk(const Plan& plan, const WaitRules& rules) : plan_(plan), rules_(rules) {

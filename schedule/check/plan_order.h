@@ -6,12 +6,12 @@
 
 namespace pipetrace {
 
-/// An order in which all actions of a plan can run, one by one, each after what it waits for and
-/// after the action before it on its rank.
+/// An order in which all actions of a plan can run one by one. Each comes after the actions it
+/// waits for and after the action before it on its rank.
 struct PlanOrder {
   std::vector<PlanIndex::Position> order;
-  /// done[r] = how many actions of rank r are in `order`; fewer than it has: the rank is stuck on
-  /// the next one.
+  /// done[r] = the number of actions of rank r in `order`. If the rank has more, it is stuck on the
+  /// next one.
   std::vector<int> done;
   bool complete = false;
 };

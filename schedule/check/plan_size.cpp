@@ -7,7 +7,7 @@
 namespace pipetrace {
 namespace {
 
-/// What there is of each stage, or of each micro-batch: numbers without anything are not in it.
+/// The work that there is of each stage, or of each micro-batch; numbers without any are left out.
 struct Counts {
   int size = 0;
   std::map<int, std::int64_t> passes = {};  // forward and backward ones

@@ -12,10 +12,11 @@ struct StagesAndMicroBatches {
 };
 
 /// The size of a plan without numbers that are there by mistake. The size of a plan that was read
-/// follows from its largest numbers, so that one digit too many makes a plan of which nearly all is
-/// missing. Left out: the last stages and micro-batches of which less than half is there, or, after
-/// others of which nothing is there, up to half. The plan's own size where that leaves nothing, or
-/// where it has nothing of its last stage or micro-batch: somebody else has set it.
+/// follows from its largest numbers. So one digit too many would make a plan that misses nearly all
+/// of its work. The last stages and micro-batches are left out if they have less than half of their
+/// work, or none of it, up to half of all. The plan keeps its own size where that leaves nothing.
+/// It also does where it has no work of its last stage or micro-batch: then its author has set the
+/// size.
 StagesAndMicroBatches sizeWithoutStrays(const Plan& plan);
 
 }  // namespace pipetrace

@@ -23,7 +23,7 @@ class ProblemList {
  public:
   static constexpr std::size_t kMost = 100;
 
-  /// `makeText()` is called for what is kept only: a plan may have millions of problems.
+  /// Calls `makeText()` only for problems that are kept: a plan may have millions.
   template <typename MakeText>
   void add(int rank, int cell, const MakeText& makeText) {
     if (++count_ <= static_cast<std::int64_t>(kMost)) list_.push_back({rank, cell, makeText()});

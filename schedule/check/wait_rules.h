@@ -6,27 +6,27 @@
 
 namespace pipetrace {
 
-/// How many messages a channel (sending rank -> receiving rank) holds that are sent and whose
-/// receive is not posted yet: a number from 1 on, or one of these.
+/// The number of sent messages whose receive is not posted yet that a channel (sending rank ->
+/// receiving rank) can hold. It is a number from 1 on, or one of these.
 inline constexpr int kUnboundedBuffers = -1;
 inline constexpr int kBlocking = 0;  ///< none: a send and its receive wait for each other
 
-/// What each action of a plan waits for, apart from the action before it on its rank; the rules are
-/// those of check.h.
+/// The actions that each action of a plan waits for, apart from the action before it on its rank.
+/// The rules are those of check.h.
 class WaitRules {
  public:
   using Position = PlanIndex::Position;
 
   struct Wait {
     Position position;
-    /// Enough that its rank has come to it: all before it is done. Else it has to be done.
+    /// True: its rank must have come to it, with all before it done. False: it must be done itself.
     bool reached = false;
 
-    /// How many actions of that rank must be done.
+    /// The number of actions of that rank that must be done.
     int doneNeeded() const { return position.cell + (reached ? 0 : 1); }
   };
   struct Waits {
-    /// A fused pair: three inputs, and both ends of two messages. A plan that can run has at the
+    /// A fused pair has three inputs, and both ends of two messages. A plan that can run has at
     /// most five of them, as an input comes as a message or from the same rank; others have more.
     Wait list[7];
     int count = 0;

@@ -37,7 +37,7 @@ class StageWeights {
     return (updates_.doubleBuffered ? microBatch / updates_.every : current_) - version;
   }
 
-  /// The backward pass of a micro-batch is done. Returns how many updates follow from that.
+  /// Ends the backward pass of a micro-batch. Returns the number of updates that follow from that.
   int release(int microBatch, int version) {
     if (--users_[static_cast<std::size_t>(version)] == 0 && version < current_) --olderHeld_;
     const int before = current_;

@@ -6,26 +6,26 @@
 
 namespace pipetrace {
 
-/// Which versions of their weights the stages of an asynchronous plan use and keep
-/// (WeightUpdates). Version v of a stage is what its first v updates left; a synchronous plan uses
-/// version 0 throughout.
+/// The versions of their weights that the stages of an asynchronous plan use and keep
+/// (WeightUpdates). Version v of a stage is the result of its first v updates; a synchronous plan
+/// uses version 0 throughout.
 struct WeightVersions {
   struct Stage {
     /// Most versions at once: the newest, and the older ones that some micro-batch still needs.
     int held = 1;
-    PlanIndex::Position heldAt = {};  ///< where that is so first
+    PlanIndex::Position heldAt = {};  ///< the first action at which it holds that many
     /// Most updates between the version that a micro-batch uses and its own update: by how much its
     /// gradient is out of date.
     int distance = 0;
-    PlanIndex::Position distanceAt = {};  ///< the backward pass of which it is so first
+    PlanIndex::Position distanceAt = {};  ///< the first backward pass with that distance
   };
   /// Right after this action the weights of `stage` change.
   struct Update {
     PlanIndex::Position after;
     int stage = 0;
   };
-  /// A forward of a double-buffered plan whose weights do not exist yet: the update that leaves
-  /// them comes after it on its rank, so that the stage would need a third version.
+  /// A forward of a double-buffered plan whose weights do not exist yet. The update that makes them
+  /// comes after it on its rank, so the stage would need a third version.
   struct TooEarly {
     PlanIndex::Position at;
     int stage = 0;

@@ -12,7 +12,7 @@ namespace {
 
 // Narayanan et al. 2019: stage s of p holds p - s versions, and its gradients are p - 1 - s updates
 // old once the pipeline is full.
-TEST(WeightVersions, PipeDreamHoldsPMinusSOnStageS) {
+TEST(WeightVersions, PipeDreamHoldsPMinusSVersionsOnStageS) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 2 * p; m <= 2 * p + 5; ++m) {
       const WeightVersions versions = weightVersions(pipeDream(p, m));
@@ -26,9 +26,9 @@ TEST(WeightVersions, PipeDreamHoldsPMinusSOnStageS) {
   }
 }
 
-// A version stays until the last micro-batch that began with it is done: the ones of the warm-up
-// share the first, so that the last of them has to be followed by enough others.
-TEST(WeightVersions, PipeDreamHoldsFewerWhereTheRunEndsTooEarly) {
+// A version stays until the last micro-batch that began with it is done. The micro-batches of the
+// warm-up share the first version, so enough others have to follow the last of them.
+TEST(WeightVersions, PipeDreamHoldsFewerVersionsWhereTheRunEndsTooEarly) {
   for (int p = 1; p <= 8; ++p) {
     for (int m = 2; m <= 2 * p; ++m) {
       const WeightVersions versions = weightVersions(pipeDream(p, m));
@@ -43,7 +43,7 @@ TEST(WeightVersions, PipeDreamHoldsFewerWhereTheRunEndsTooEarly) {
 }
 
 // Narayanan et al. 2021: two versions, and a delay of one update.
-TEST(WeightVersions, PipeDream2bwHoldsTwo) {
+TEST(WeightVersions, PipeDream2bwHoldsTwoVersions) {
   for (int p = 2; p <= 8; ++p) {
     const Plan plan = pipeDream2bw(p, 4 * p + 1);
     const WeightVersions versions = weightVersions(plan);
@@ -59,7 +59,7 @@ TEST(WeightVersions, PipeDream2bwHoldsTwo) {
   }
 }
 
-TEST(WeightVersions, SynchronousPlanHasOne) {
+TEST(WeightVersions, SynchronousPlanHasOneVersion) {
   const WeightVersions versions = weightVersions(oneFOneB(4, 8));
   for (const WeightVersions::Stage& stage : versions.stages) EXPECT_EQ(stage.held, 1);
   EXPECT_TRUE(versions.updates.empty());
@@ -68,7 +68,7 @@ TEST(WeightVersions, SynchronousPlanHasOne) {
 
 // One stage, by hand. F0 and F1 use version 0; B0 leaves 1, which F2 uses; B1 leaves 2, and 0 may
 // go; B2 leaves 3.
-TEST(WeightVersions, EveryForwardTakesTheNewest) {
+TEST(WeightVersions, EveryForwardTakesTheNewestWeights) {
   Plan plan = readPlan("0F0,0F1,0B0,0F2,0B1,0B2\n", "plan.csv");
   plan.updates.every = 1;
   const WeightVersions versions = weightVersions(plan);
@@ -79,7 +79,7 @@ TEST(WeightVersions, EveryForwardTakesTheNewest) {
   EXPECT_EQ(versions.stages[0].distanceAt, (PlanIndex::Position{0, 4}));
 }
 
-TEST(WeightVersions, RestOfTheMicroBatchesIsAnUpdateOfItsOwn) {
+TEST(WeightVersions, MicroBatchesLeftOverGetAnUpdateOfTheirOwn) {
   Plan plan = readPlan("0F0,0B0,0F1,0B1,0F2,0B2\n", "plan.csv");
   plan.updates.every = 2;
   const WeightVersions versions = weightVersions(plan);

@@ -7,8 +7,8 @@
 
 namespace pipetrace {
 
-/// check() of a file as far as it could be read: what could not be read first, then what is wrong
-/// with the rest.
+/// check() of a file as far as it could be read: first the cells that could not be read, then the
+/// faults of the rest.
 std::vector<Problem> check(const ReadablePlan& file, const CheckOptions& options = {});
 
 }  // namespace pipetrace

@@ -23,7 +23,7 @@ const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
 // Two ranks, each with both stages: micro-batch 0 from rank 0 on, 1 from rank 1 on.
 constexpr const char* kTwoDirections = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
 
-TEST(InferPlacement, StagesOnTwoRanksAreTwoDirections) {
+TEST(InferPlacement, APlanWithEachStageOnTwoRanksRunsInTwoDirections) {
   const Plan plan = readPlan(kTwoDirections, "plan.csv");
   EXPECT_THAT(plan.rankOfStage, ElementsAre(0, 1));
   EXPECT_THAT(plan.rankOfStageReversed, ElementsAre(1, 0));
@@ -57,7 +57,7 @@ TEST(InferPlacement, MisplacedActionOfAPlanOfOneDirectionStaysAMistake) {
                                     static_cast<std::ptrdiff_t>(cell));
           inferPlacement(moved);
           ASSERT_FALSE(moved.isBidirectional()) << p << " " << m << " " << from << " " << cell;
-          // Of a stage with two actions, either may be the misplaced one.
+          // If a stage has two actions, either may be the misplaced one.
           if (m > 1) {
             ASSERT_EQ(moved.rankOfStage, valid.rankOfStage);
           }

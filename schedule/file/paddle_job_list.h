@@ -19,9 +19,9 @@ struct PaddleJobListOptions {
   /// Opens with `lr`, as the passes of PaddlePaddle 2.5 did; later ones do without.
   bool lr = true;
   /// The passes' backward/forward overlap: a backward and the forward that follows it in the stable
-  /// phase run as that many parts each, in turns: backward(chunk0), forward(chunk0),
-  /// backward(chunk1) … The passes split after each all-reduce that can be overlapped. 1: not
-  /// split.
+  /// phase run as that many parts each. They take turns: backward(chunk0), forward(chunk0),
+  /// backward(chunk1) … The passes split after each all-reduce that can be overlapped. The value 1
+  /// means no split.
   int backwardParts = 1;
   int forwardParts = 1;
   /// recv_forward and send_backward as jobs of their own, as the 1F1B and VPP passes of
@@ -29,13 +29,14 @@ struct PaddleJobListOptions {
   bool transfers = false;
 };
 
-/// What PaddlePaddle's pipeline passes call a rank's row of a plan: `lr`, the warm-up's forwards,
+/// A rank's row of a plan as PaddlePaddle's pipeline passes list it: `lr`, the warm-up's forwards,
 /// the stable phase's backward and forward in turns, the other backwards, `optimizer`. Halves of a
 /// backward pass are `backward_b` and `backward_w`; with several chunks on a rank a job's type ends
 /// with its chunk's number. Source: `_create_job_list` of the passes FThenB, 1F1B, Eager1F1B, VPP
 /// and ZBH1 in paddle/distributed/passes/pipeline_scheduler_pass, versions 2.5 to 3.3.1.
-/// Throws Error for a rank that the plan does not have, for what those job lists cannot say (fused
-/// pairs, asynchronous plans) and for parts below 1 or together with transfers.
+///
+/// Throws Error for a rank that the plan does not have, and for parts below 1 or together with
+/// transfers. Also for fused pairs and asynchronous plans, which those job lists cannot hold.
 std::vector<PaddleJob> paddleJobList(const Plan& plan, int rank,
                                      const PaddleJobListOptions& options = {});
 

@@ -35,7 +35,7 @@ TEST(PaddleJobList, EagerOneFOneBWarmsUpLonger) {
             "backward(2) backward(3) optimizer(0)");
 }
 
-TEST(PaddleJobList, WithoutLrItIsThatOfLaterVersions) {
+TEST(PaddleJobList, WithoutLrTheListIsThatOfLaterPaddlePaddleVersions) {
   EXPECT_EQ(jobs(oneFOneB(1, 1), 0, {.lr = false}), "forward(0) backward(0) optimizer(0)");
 }
 
@@ -59,13 +59,13 @@ TEST(PaddleJobList, TransfersStandAroundTheStablePhasesForward) {
             "backward(1) send_backward(1) optimizer(0)");
 }
 
-TEST(PaddleJobList, ChunksAndHalvesAreInTheType) {
+TEST(PaddleJobList, JobTypesNameChunksAndHalves) {
   EXPECT_EQ(jobs(interleavedOneFOneB(1, 1, 2), 0),
             "lr(0) forward0(0) forward1(0) backward1(0) backward0(0) optimizer(0)");
   EXPECT_EQ(jobs(zbH1(1, 1), 0), "lr(0) forward(0) backward_b(0) backward_w(0) optimizer(0)");
 }
 
-TEST(PaddleJobList, WhatItCannotSayIsAnError) {
+TEST(PaddleJobList, PlansThatAJobListCannotHoldAreErrors) {
   EXPECT_THROW(paddleJobList(oneFOneB(2, 2), 2), Error);
   EXPECT_THROW(paddleJobList(oneFOneB(2, 2), -1), Error);
   EXPECT_THROW(paddleJobList(dualPipeV(2, 4), 0), Error);

@@ -123,7 +123,7 @@ std::string PlanHeader::read(std::string_view comment) {
     bool isGood = true;
     if (key == kName) {
       name = value;
-      // The one character that would end the line in which the name is written.
+      // Replaces the one character that would end the line in which the name is written.
       std::replace(name->begin(), name->end(), '\r', ' ');
     } else if (key == kRanks) {
       isGood = (ranks = number(value)).value_or(0) > 0;

@@ -8,12 +8,12 @@
 
 namespace pipetrace {
 
-/// What a comment of a schedule file says of the plan, where its cells cannot:
-/// "# name = PipeDream, update_every = 1, double_buffered = 1". Keys: name, ranks and
-/// micro_batches (how many the plan should have: what is missing at its end shows), update_every,
-/// double_buffered (0 or 1), rank_of_stage and rank_of_stage_reversed (ranks with blanks between
-/// them), first_reversed. A value that holds ", " or begins with '"' stands in double quotes, with
-/// \" and \\ in it.
+/// The part of a plan that the cells of a schedule file cannot hold, from a comment such as `# name
+/// = PipeDream, update_every = 1, double_buffered = 1`. The keys ranks and micro_batches are the
+/// numbers that the plan should have, so that work missing at its end shows. The other keys are
+/// name, update_every, double_buffered (0 or 1), rank_of_stage and rank_of_stage_reversed (ranks
+/// with blanks between them), and first_reversed. A value that holds ", " or begins with '"' stands
+/// in double quotes, with \" and \\ in it.
 struct PlanHeader {
   std::optional<std::string> name;
   std::optional<int> ranks;
@@ -24,11 +24,12 @@ struct PlanHeader {
   std::optional<std::vector<int>> rankOfStageReversed;
   std::optional<int> firstReversed;
 
-  /// Adds what a comment (without its '#') says. Nothing of it if its first field is none of the
-  /// keys: an ordinary comment. Returns what is wrong; empty: nothing.
+  /// Adds the fields of a comment (without its '#'). A comment whose first field is none of the
+  /// keys is an ordinary one and adds nothing. Returns a description of what is wrong; empty:
+  /// nothing.
   std::string read(std::string_view comment);
 
-  /// Sets what is given. Returns what is wrong; empty: nothing.
+  /// Sets the fields that are given. Returns a description of what is wrong; empty: nothing.
   std::string applyTo(Plan& plan) const;
 };
 

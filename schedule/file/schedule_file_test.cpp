@@ -121,7 +121,7 @@ TEST(ScheduleFile, BadCommentsAreErrorsWithTheirLine) {
   EXPECT_THAT(errorOf("# rank_of_stage = 1\n0F0,0B0\n"), HasSubstr("rank 1, and the plan has 1"));
 }
 
-TEST(ScheduleFile, HeaderTellsHowManyRanksAndMicroBatchesThereShouldBe) {
+TEST(ScheduleFile, HeaderSaysHowManyRanksAndMicroBatchesThereShouldBe) {
   const std::string plan = "0F0,0B0\n1F0,1B0\n";
   EXPECT_THAT(problemsOf("# ranks = 2, micro_batches = 1\n" + plan), testing::IsEmpty());
   EXPECT_EQ(errorOf("# ranks = 3\n" + plan),
@@ -182,7 +182,7 @@ TEST(ScheduleFile, MissingRankIsNamed) {
   EXPECT_THAT(errorOf("0F0,0B0\n\n2F0,2B0\n"), StartsWith("plan.csv:2:1: rank 1: a rank without"));
   EXPECT_THAT(problemsOf("0F0,0B0\n2F0,2B0\n"),
               testing::ElementsAre("rank 1 is missing: no rank has stage 1"));
-  // The last rank: only its neighbour's messages tell that it should be there.
+  // The last rank is missing, which shows only in its neighbour's messages.
   EXPECT_THAT(problemsOf("0F0,0SEND_F0,0RECV_B0,0B0\n"),
               testing::ElementsAre(HasSubstr("rank 0, cell 1: 0SEND_F0 has no message to move"),
                                    HasSubstr("rank 0, cell 2: 0RECV_B0 has no message to move")));
@@ -203,13 +203,13 @@ class ScheduleFileOnDisk : public testing::Test {
       testing::TempDir() + "schedule file " + std::to_string(getpid()) + ".csv";
 };
 
-TEST_F(ScheduleFileOnDisk, IsReadUnderItsPath) {
+TEST_F(ScheduleFileOnDisk, APlanIsNamedAfterThePathOfItsFile) {
   std::ofstream(path_) << "0F0,0B0\n";
   EXPECT_EQ(readScheduleFile(path_).name, path_);
   EXPECT_EQ(readScheduleFile(path_).ranks[0].size(), 2U);
 }
 
-TEST_F(ScheduleFileOnDisk, OneOfAGigabyteIsRefused) {
+TEST_F(ScheduleFileOnDisk, AFileOfAGigabyteIsRefused) {
   std::ofstream(path_) << "0F0,0B0\n";
   std::filesystem::resize_file(path_, std::uintmax_t{1} << 30);  // sparse
   EXPECT_THAT(errorOfFile(path_), AllOf(HasSubstr(path_), HasSubstr("larger than 64 MiB")));

@@ -12,28 +12,28 @@ namespace pipetrace {
 
 /// Reads a schedule file: one row a rank, one cell an action (toText(Action)). Blank cells carry no
 /// meaning; `REDUCE_GRAD`, `UNSHARD` and `RESHARD` cells are left out, as gradients are reduced and
-/// parameters gathered outside the plan. A line that begins with '#' is a comment; it may say of
-/// the plan what its cells do not (PlanHeader), and is no rank. Which rank runs which stage follows
-/// from the actions (inferPlacement()) unless a comment says it. The plan's name is that in the
-/// comment, else `name`.
+/// parameters gathered outside the plan. A line that begins with '#' is a comment, not a rank; it
+/// may hold what the cells cannot (PlanHeader). The rank of each stage follows from the actions
+/// (inferPlacement()) unless a comment gives it. The plan's name is that in the comment, else
+/// `name`.
 ///
-/// Throws Error with `name:line:column: rank r, cell c: …` for every cell that is no action
-/// (columns are bytes, both counted from 1; ranks and cells are counted from 0, blank cells aside),
-/// for a row without actions, for a bad comment, and for a text without any actions. Whether the
-/// plan can run is check()'s question.
+/// Throws Error with `name:line:column: rank r, cell c: …` for every cell that is no action.
+/// Columns are bytes; lines and columns are counted from 1, ranks and cells from 0, blank cells
+/// aside. Also throws for a row without actions, for a bad comment, and for a text without any
+/// actions. check() decides whether the plan can run.
 Plan readPlan(std::string_view text, const std::string& name);
 
-/// What could be read of a schedule file, and what could not.
+/// The readable part of a schedule file, and the faults of the rest.
 struct ReadablePlan {
   /// A cell that is no action is a forward pass of stage -1 here: the others keep their numbers.
   Plan plan;
   /// In the order of the file, each with its line and column: the first ProblemList::kMost, and a
-  /// last one that counts the rest. Empty: the plan is what readPlan() returns.
+  /// last one that counts the rest. Empty: `plan` is the one that readPlan() returns.
   std::vector<Problem> problems;
 };
 
-/// readPlan() for those who want to know what is wrong with the rest of a bad file too: throws
-/// for a text without any cells only.
+/// Like readPlan(), but reads on after a fault, so that the rest of a bad file can be checked too.
+/// Throws only for a text without any cells.
 ReadablePlan readReadable(std::string_view text, const std::string& name);
 
 /// The largest file that readScheduleFile() takes: some ten times a plan of 64 ranks and 1024

@@ -41,7 +41,7 @@ TEST(ScheduleReader, EveryKindOfCellIsUnderstood) {
   EXPECT_EQ(plan.name, "plan.csv");
 }
 
-TEST(ScheduleReader, WriterGivesTheTextBack) {
+TEST(ScheduleReader, WrittenTextEqualsTheTextThatWasRead) {
   const std::string text = "0F0,(0F1;1B0)OVERLAP_F_B,0I1\n2W0,2SEND_F3,1RECV_B0\n";
   EXPECT_EQ(toCsv(readPlan(text, "plan.csv")), text);
 }
@@ -53,7 +53,7 @@ TEST(ScheduleReader, BlankCellsAndWorkOutsideThePlanAreLeftOut) {
   EXPECT_EQ(toCsv(plan), "0F0,0B0\n1F0,1B0\n");
 }
 
-TEST(ScheduleReader, ByteOrderMarkAndMissingLastNewlineAreNoTrouble) {
+TEST(ScheduleReader, ByteOrderMarkAndMissingLastNewlineAreAccepted) {
   EXPECT_EQ(toCsv(readPlan("\xef\xbb\xbf"
                            "0F0,0B0",
                            "plan.csv")),
@@ -79,11 +79,13 @@ TEST(ScheduleReader, BadCellsAreNamedWithLineAndColumn) {
 }
 
 TEST(ScheduleReader, AllBadCellsAreListedAtOnce) {
-  EXPECT_EQ(errorOf("0F0,oops,0B0\n,1F\n"),
-            "plan.csv:1:5: rank 0, cell 1: \"oops\" is no action; cells look like 0F3, 0B3, 0I3, "
-            "0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3\n"
-            "plan.csv:2:2: rank 1, cell 0: \"1F\" is no action; cells look like 0F3, 0B3, 0I3, "
-            "0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3");
+  EXPECT_EQ(
+      errorOf("0F0,oops,0B0\n,1F\n"),
+      std::string(
+          "plan.csv:1:5: rank 0, cell 1: \"oops\" is no action; cells look like 0F3, 0B3, 0I3, "
+          "0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3\n") +
+          "plan.csv:2:2: rank 1, cell 0: \"1F\" is no action; cells look like 0F3, 0B3, 0I3, "
+          "0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3");
 }
 
 TEST(ScheduleReader, LongListsOfErrorsAreCutShort) {

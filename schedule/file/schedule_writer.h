@@ -6,9 +6,9 @@
 
 namespace pipetrace {
 
-/// The plan as a schedule file (CSV): one row a rank, its actions in order; before them a comment
-/// with the name and what the cells cannot say (PlanHeader), of a plan of which there is any such
-/// thing. readPlan() reads it back.
+/// The plan as a schedule file (CSV): one row a rank, its actions in order. Name and other things
+/// that the cells cannot hold (PlanHeader) stand in a comment before them, if there are any.
+/// readPlan() reads it back.
 std::string toCsv(const Plan& plan);
 
 }  // namespace pipetrace

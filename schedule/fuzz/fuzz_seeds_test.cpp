@@ -24,7 +24,7 @@ std::string mutated(std::string text, std::mt19937& random) {
   return text;
 }
 
-TEST(ScheduleFuzzSeeds, EveryBuildersPlanHoldsWhatMustHold) {
+TEST(ScheduleFuzzSeeds, EveryBuildersPlanPassesTheFuzzersChecks) {
   for (const std::string& name : scheduleNames()) {
     const Plan plan = buildSchedule(name, 3, 4);
     fuzz::readAsScheduleFile(toCsv(plan));

@@ -2,7 +2,7 @@
 
 #include <string>
 
-/// What the fuzzer does with its bytes, and the unit tests with a few seeds.
+/// The functions that the fuzzer runs on its bytes, and the unit tests on a few seeds.
 namespace pipetrace::fuzz {
 
 /// Reads the bytes as a schedule file, writes it and reads it again, checks the plan in every way

@@ -15,8 +15,8 @@
 namespace pipetrace {
 namespace {
 
-// What one call may cost, in jobs that are placed or timed: a few milliseconds, more where the plan
-// is so large that this would not be enough for a fair number of tries, and never a second.
+// The cost of one call, in jobs that are placed or timed. It takes a few milliseconds, and never a
+// second. A large plan gets more, where this would not be enough for a fair number of tries.
 constexpr long long kSqueezedJobs = 30'000;
 constexpr long long kSqueezes = 60;
 constexpr long long kMostSqueezedJobs = 600'000;
@@ -57,7 +57,7 @@ std::vector<std::int64_t> limitsOf(const Memory& memory, std::int64_t limit) {
   return limits;
 }
 
-/// The best of the plans that a search cannot take further.
+/// The best of the plans that a search cannot improve.
 struct BestFixed {
   std::optional<Plan> plan;
   PlanScore score;
@@ -93,8 +93,8 @@ Footprint footprintOf(const Plan& plan, const Costs& costs) {
   return found;
 }
 
-/// `plan`, or a builder's plan that is as short and holds less: searching for time alone ends at
-/// any of the plans that share the length.
+/// `plan`, or a builder's plan that is as short and holds less. A search for time alone ends at any
+/// of the plans that share the length.
 Plan leanestAsShort(Plan plan, const std::vector<Plan>& built, const Costs& costs) {
   Footprint least = footprintOf(plan, costs);
   for (const Plan& candidate : built) {

@@ -12,12 +12,14 @@ struct AutoOptions {
   std::int64_t memoryLimit = 0;
 };
 
-/// The shortest plan that is found for these costs within the limit: never longer than that of any
-/// synchronous builder of as many ranks, micro-batches and chunks that keeps to the limit. Its name
-/// says what it came from. Of what it finds and the builders' plans that are as short it returns
-/// the one that holds least (large plans aside). `costs` has the ranks * chunks virtual stages. The
-/// same input gives the same plan. Throws Error when not even one micro-batch after the other fits
-/// into the limit, with the least memory that would do.
+/// The shortest plan that is found for these costs within the limit. It is never longer than that
+/// of any synchronous builder of as many ranks, micro-batches and chunks that keeps to the limit.
+/// Its name says what it came from. Among plans of that length, found or built, it returns the one
+/// that holds least (large plans aside). `costs` has the ranks * chunks virtual stages. The same
+/// input gives the same plan.
+///
+/// Throws Error when the limit is too low for one micro-batch after the other. The message names
+/// the least memory that would do.
 Plan autoSchedule(int ranks, int microBatches, int chunks, const Costs& costs,
                   const AutoOptions& options = {});
 

@@ -57,7 +57,7 @@ Costs randomCosts(int stages, Dice& dice) {
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kSets = 40;  // sanitizers look at the code, not at the plans
+constexpr int kSets = 40;  // sanitizers check the code, not the plans
 #else
 constexpr int kSets = 250;
 #endif
@@ -78,7 +78,7 @@ TEST_P(AutoScheduleOfRandomCosts, IsNeverLongerThanAnyBuilderWithinTheLimit) {
     for (const Plan& plan : builtPlans(ranks, microBatches, chunks)) {
       built.push_back(dryRun(CheckedPlan(plan), costs));
     }
-    // What one of them needs, or no limit.
+    // The limit is the memory that one of them needs, or there is none.
     const int chosen = dice.roll(0, static_cast<int>(built.size()));
     const bool isLimited = chosen < static_cast<int>(built.size());
     const std::int64_t limit = isLimited ? peakOf(built[static_cast<std::size_t>(chosen)]) : 0;

@@ -21,12 +21,12 @@ struct Block {
   std::size_t last = 0;
 };
 
-/// How far from its place in a block a job is moved.
+/// The most places by which a job is moved within its block.
 constexpr std::size_t kReach = 6;
-/// How many gaps a weight half is tried in.
+/// The number of gaps in which a weight half is tried.
 constexpr int kGaps = 3;
-/// The threshold to begin with: this part of the length, or less where the plan is so large that
-/// fewer than kManyPlans can be tried, and a long way down would not be found again.
+/// The threshold to begin with, as a part of the length. It is less for a plan so large that fewer
+/// than kManyPlans can be tried: the way back from far would not be found.
 constexpr double kLargestThreshold = 0.05;
 constexpr double kManyPlans = 5000;
 
@@ -73,7 +73,7 @@ class Search {
     return bestScore_.length <= budget_.lowerBound.length &&
            bestScore_.longestSpan <= budget_.lowerBound.longestSpan;
   }
-  /// Whether the length cannot shrink any more, so that the longest span is what to look at.
+  /// Whether the length cannot shrink any more, so that the longest span is what to improve.
   bool looksAtSpans() const { return bestScore_.length <= budget_.lowerBound.length; }
 
   std::size_t random(std::size_t below) {
@@ -90,7 +90,7 @@ class Search {
            (std::swap(scratch_, times_), currentScore_ = candidateScore_, true);
   }
 
-  /// From the best plan again, but for one job; false when there is nothing to move.
+  /// Goes back to the best plan and changes one job; false when there is nothing to move.
   bool restart() {
     current_ = best_;
     evaluateCurrent();
@@ -141,7 +141,7 @@ class Search {
     return times_.begin[rank][i] + model_.lengthOf(current_[rank][i]);
   }
 
-  /// The rank whose last job sets what is looked at.
+  /// The rank whose last job sets the length or the longest span.
   std::size_t criticalRank() const {
     std::size_t critical = 0;
     Nanoseconds worst = -1;
@@ -241,7 +241,7 @@ class Search {
 }  // namespace
 
 PlanScore improve(PlanModel& model, JobOrders& orders, const SearchBudget& budget) {
-  // The nearest good plan first, then those farther away.
+  // Tries plans near the best one first, then those farther away.
   const long long near = budget.jobs / 4;
   Search nearby(model, orders, {near, budget.lowerBound}, kLargestThreshold / 10);
   nearby.run();

@@ -5,7 +5,7 @@
 namespace pipetrace {
 namespace {
 
-/// The least that a micro-batch's backward pass takes, to the end or to its gradient.
+/// The least time that a micro-batch's backward pass takes, to the end or to its gradient.
 Nanoseconds leastBackward(const StageCosts& stage) {
   return std::min(stage.backward, stage.backwardInput + stage.backwardWeight);
 }
@@ -20,7 +20,7 @@ PlanScore lowerBound(const Plan& shape, const Costs& costs) {
   const auto hop = [&](std::size_t s) {  // from stage s to s + 1, or back
     return shape.rankOfStage[s] == shape.rankOfStage[s + 1] ? 0 : costs.transfer;
   };
-  // From the step's begin to a stage's first input, and from its last gradient to the step's end.
+  // From the step's start to a stage's first input, and from its last gradient to the step's end.
   std::vector<Nanoseconds> head(stages, 0);
   std::vector<Nanoseconds> tail(stages, 0);
   for (std::size_t s = 1; s < stages; ++s) {

@@ -12,9 +12,9 @@
 namespace pipetrace {
 namespace {
 
-/// The best orders, this many, are squeezed in every way.
+/// The number of best orders that are squeezed in every way.
 constexpr std::size_t kOrdersInDetail = 4;
-/// With less, a search would only cost time.
+/// With fewer plans a search would only cost time.
 constexpr long long kFewestPlans = 40;
 
 long long jobsOf(const Plan& shape) { return 3LL * shape.numStages * shape.numMicroBatches; }
@@ -156,8 +156,8 @@ void PlacementSearch::improveBest(long long jobs) {
   mergeHalves();
 }
 
-/// Where the whole backward pass is shorter than its halves, they become one again wherever nobody
-/// waits for the first of them.
+/// Where the whole backward pass is shorter than its halves, joins them again wherever no job waits
+/// for the first of them.
 void PlacementSearch::mergeHalves() {
   for (int s = 0; s < shape_.numStages; ++s) {
     if (!isShorterWhole(s)) continue;

@@ -9,15 +9,15 @@
 
 namespace pipetrace {
 
-/// The search for the best plan of one placement of the stages: plans are offered to it, it makes
-/// more of them by squeezing orders, and improves the best.
+/// The search for the best plan of one placement of the stages. It takes plans that are offered to
+/// it, makes more of them by squeezing orders, and improves the best.
 class PlacementSearch {
  public:
-  /// `limits`, by rank: what activations may take. `costs` must outlive the search.
+  /// `limits`, by rank: the most that activations may take. `costs` must outlive the search.
   PlacementSearch(const Plan& shape, const Costs& costs, std::vector<std::int64_t> limits);
 
-  /// Takes notice of plans of this placement only. Those that do not keep the limits, or that the
-  /// model does not cover, serve as orders.
+  /// Ignores plans of another placement. Those that do not keep the limits, or that the model does
+  /// not cover, serve as orders.
   void offer(const Plan& plan);
   /// Squeezes orders, those of the plans offered among them, until about `jobs` were placed.
   void squeezeOrders(long long jobs);
@@ -34,7 +34,8 @@ class PlacementSearch {
     Plan jobs;
     std::optional<PlanScore> score;
   };
-  /// As SqueezeOptions; whether backward passes stay whole where that is shorter.
+  /// How an order is squeezed: see SqueezeOptions; and whether backward passes stay whole where
+  /// that is shorter.
   struct Way {
     bool overtake = false;
     bool inputFirst = false;

@@ -9,8 +9,8 @@
 namespace pipetrace {
 namespace {
 
-/// How a micro-batch goes through the pipeline, in multiples of the way without waiting, and how
-/// many intervals it waits at the turn, in tenths.
+/// How a micro-batch goes through the pipeline, in multiples of the way without waiting. And how
+/// long it waits at the turn, in tenths of an interval.
 struct Pace {
   int forward = 1;
   int backward = 1;

@@ -14,7 +14,7 @@ std::vector<Plan> builtPlans(int ranks, int microBatches, int chunks);
 /// placement and name.
 Plan oneAfterTheOther(Plan shape);
 
-/// The forwards and input halves of a plan, in its order: what squeeze() takes.
+/// The forwards and input halves of a plan, in its order, as squeeze() takes them.
 Plan orderOf(Plan plan);
 
 /// Orders for squeeze(): building blocks of these costs, in which a micro-batch travels at several

@@ -116,7 +116,7 @@ void PlanModel::hand(const Link& link, Nanoseconds end, std::vector<Nanoseconds>
     return;
   }
   if (link.wire > 0) {
-    // A rank sends in the order of its jobs, so that a link's turns are known at once.
+    // A rank sends in the order of its jobs, so the turns of a link follow at once.
     Nanoseconds& free = linkFree_[link.index];
     end = std::max(free, end) + link.wire;
     free = end;

@@ -38,11 +38,11 @@ struct PlanTimes {
 };
 
 /// The sizes, placement and costs of a plan in flat arrays, to time many orders of its jobs in
-/// little time. It says what dryRun() says, less Costs::lr and Costs::optimizer. Plans that run in
-/// both directions, fuse jobs or are asynchronous do not fit in. For one thread.
+/// little time. Its times are those of dryRun(), less Costs::lr and Costs::optimizer. It does not
+/// cover plans that run in both directions, fuse jobs or are asynchronous. For one thread.
 class PlanModel {
  public:
-  /// `shape` gives sizes and placement; `limits`, by rank, what activations may take.
+  /// `shape` gives sizes and placement; `limits`, by rank, is the most that activations may take.
   PlanModel(const Plan& shape, const Costs& costs, std::vector<std::int64_t> limits);
 
   static bool covers(const Plan& plan);
@@ -50,7 +50,8 @@ class PlanModel {
   /// With the name and placement of `shape`.
   Plan planOf(const JobOrders& orders) const;
 
-  /// False, and `score` as it was, when the orders deadlock or put work before its input.
+  /// Returns false, and leaves `score` alone, when the orders deadlock or put work before its
+  /// input.
   bool evaluate(const JobOrders& orders, PlanTimes& times, PlanScore& score);
   bool keepsLimit(std::size_t rank, const std::vector<PlanJob>& jobs) const;
   bool keepsLimits(const JobOrders& orders) const;
@@ -99,8 +100,8 @@ class PlanModel {
   std::vector<Link> down_;  // by stage, to the next
   std::vector<Link> up_;    // by stage, to the one before
 
-  // Of the plan at hand; members to keep their memory.
-  std::vector<Nanoseconds> forwardArrival_;  // by slot of who gets it; kNotYet
+  // Scratch data of the plan at hand; members, so that their memory is used again.
+  std::vector<Nanoseconds> forwardArrival_;  // by slot of the receiving job; kNotYet
   std::vector<Nanoseconds> backwardArrival_;
   std::vector<char> forwardDone_;  // by slot
   std::vector<char> backwardDone_;

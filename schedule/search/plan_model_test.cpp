@@ -72,7 +72,7 @@ TEST(PlanModel, TimesAreThoseOfTheDryRun) {
   });
 }
 
-TEST(PlanModel, LimitsAreKeptFromThePeakOfTheDryRunOn) {
+TEST(PlanModel, LimitsAreKeptIfTheyAllowThePeakOfTheDryRun) {
   forManyPlans([](const Plan& plan, const Costs& costs) {
     std::vector<std::int64_t> limits = peaksOf(dryRun(CheckedPlan(plan), costs));
     PlanModel enough(plan, costs, limits);
@@ -100,7 +100,7 @@ TEST(PlanModel, OrdersThatDeadlockHaveNoTimes) {
   EXPECT_FALSE(model.evaluate(orders, times, score));
 }
 
-TEST(LowerBound, NoPlanIsShorterAndNoLongestSpan) {
+TEST(LowerBound, NoPlanHasAShorterLengthOrLongestSpan) {
   forManyPlans([](const Plan& plan, const Costs& costs) {
     const PlanScore bound = lowerBound(plan, costs);
     PlanModel model(plan, costs, std::vector<std::int64_t>(plan.ranks.size(), 1 << 30));

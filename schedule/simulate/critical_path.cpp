@@ -49,8 +49,8 @@ class WayBack {
          .reason = reason});
   }
 
-  /// To what the rank did before `cell`. Updates of the weights come after the sends of the
-  /// backward pass that they follow.
+  /// Goes to the action that the rank did before `cell`. Updates of the weights come after the
+  /// sends of the backward pass that they follow.
   void goBackOnRank(int rank, int cell, bool isForTransfer = false) {
     isMessage_ = false;
     next_ = kNone;
@@ -171,7 +171,7 @@ class WayBack {
 
 std::string_view toText(WaitReason reason) {
   switch (reason) {
-    case WaitReason::kStepBegin: return "begin of the step";
+    case WaitReason::kStepBegin: return "start of the step";
     case WaitReason::kRank: return "rank was busy";
     case WaitReason::kMessage: return "message";
     case WaitReason::kMaker: return "made then";

@@ -25,8 +25,8 @@ enum class WaitReason {
 };
 std::string_view toText(WaitReason reason);
 
-/// A chain of jobs and messages without gaps that makes up a step's length: from the start of the
-/// step, on the rank of the first link, to the end of the last job of all.
+/// A chain of jobs and messages without gaps that makes up a step's length. It runs from the start
+/// of the step, on the rank of the first link, to the end of the last job of all ranks.
 struct CriticalPath {
   struct Link {
     JobKind kind = JobKind::kForward;  ///< a job of the compute lane, or send_* for a message
@@ -45,9 +45,9 @@ struct CriticalPath {
   std::map<JobKind, Nanoseconds> totals() const;
 };
 
-/// The critical path of the step that `timing` ran last. begins[r] is when rank r began it, before
-/// its `lr`, ends[r] when it ended it, after its last `optimizer`. Where a job could not have begun
-/// earlier for two reasons, its rank counts.
+/// The critical path of the step that `timing` ran last. Rank r began that step at begins[r],
+/// before its `lr`, and ended it at ends[r], after its last `optimizer`. Where both the rank and a
+/// message held a job up, the rank counts.
 CriticalPath findCriticalPath(const Plan& plan, const Costs& costs, const PlanTiming& timing,
                               const std::vector<Nanoseconds>& begins,
                               const std::vector<Nanoseconds>& ends);

@@ -33,7 +33,7 @@ TEST(CriticalPath, IsTheChainDrawnByHand) {
   costs.optimizer = 4;
   const Simulation result = simulate(oneFOneB(2, 2), costs, {.begin = 1000});
   EXPECT_THAT(linksOf(result.criticalPath),
-              ElementsAre("lr 1000-1001 begin of the step", "0F0 1001-1011 rank was busy",
+              ElementsAre("lr 1000-1001 start of the step", "0F0 1001-1011 rank was busy",
                           "0SEND_F0 1011-1016 made then", "1F0 1016-1026 message",
                           "1B0 1026-1046 rank was busy", "1F1 1046-1056 rank was busy",
                           "1B1 1056-1076 rank was busy", "1SEND_B1 1076-1081 made then",
@@ -50,7 +50,7 @@ TEST(CriticalPath, BusyLinkIsAReason) {
   // Messages leave at 10 and 40, and take 30 each.
   const Simulation result = simulate(fThenB(2, 2), costs);
   EXPECT_THAT(linksOf(result.criticalPath),
-              ElementsAre("0F0 0-10 begin of the step", "0SEND_F0 10-40 made then",
+              ElementsAre("0F0 0-10 start of the step", "0SEND_F0 10-40 made then",
                           "0SEND_F1 40-70 link was busy", "1F1 70-80 message",
                           "1B0 80-81 rank was busy", "1SEND_B0 81-111 made then",
                           "1SEND_B1 111-141 link was busy", "0B1 141-142 message"));
@@ -68,7 +68,7 @@ TEST(CriticalPath, LateReceiveIsAReason) {
   EXPECT_EQ(result.length, 105);
   EXPECT_THAT(
       linksOf(result.criticalPath),
-      ElementsAre("0F0 0-10 begin of the step", "0SEND_F0 10-15 made then", "1F0 15-25 message",
+      ElementsAre("0F0 0-10 start of the step", "0SEND_F0 10-15 made then", "1F0 15-25 message",
                   "1B0 25-45 rank was busy", "0SEND_F1 45-50 receive was posted late",
                   "1F1 50-60 message", "1B1 60-80 rank was busy", "1SEND_B1 80-85 made then",
                   "0B1 85-105 message"));

@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-/// When each action of a plan runs and what each rank holds, in one step that all ranks start at
-/// time 0. simulate() without the Timeline: for those who compare many plans.
+/// The times of each action of a plan and the memory of each rank, in one step that all ranks start
+/// at time 0. This is simulate() without the Timeline, for comparing many plans.
 struct DryRun {
   struct Rank {
     std::vector<Nanoseconds> begin;  ///< by cell

@@ -58,7 +58,7 @@ TEST(DryRun, MessagesOfALinkComeOneAfterAnother) {
 TEST(DryRun, MessageOfAStageIsAsLongGoingUpAsItsGradientComingBack) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.stages[0].message = 7;
-  costs.stages[1].message = 1000;  // nobody gets the last stage's
+  costs.stages[1].message = 1000;  // no stage gets the last stage's
   costs.bandwidth = 1e9;
   const DryRun run = dryRun(oneFOneB(2, 1), costs);
   EXPECT_EQ(run.ranks[1].begin[0], 17);
@@ -99,7 +99,7 @@ TEST(DryRun, AsynchronousPlanUpdatesAfterEveryBackwardPassAndKeepsVersions) {
   EXPECT_EQ(run.length, 20 + 7 * 34 + 30 + 2 * 20 + 4);
 }
 
-TEST(DryRun, EqualsSimulation) {
+TEST(DryRun, TimesEqualThoseOfSimulate) {
   Costs costs = Costs::equal(5, {3, 7, 4, 3});
   costs.transfer = 2;
   costs.lr = 1;

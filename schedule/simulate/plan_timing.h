@@ -9,9 +9,9 @@
 
 namespace pipetrace {
 
-/// When each action of a plan runs and each message moves: what dryRun() and simulate() are made
-/// of. All is in flat arrays, by the number of an action (rank after rank, cell after cell) and of
-/// a message (2 * number of the action that makes it, + 1 for a gradient).
+/// The times at which each action of a plan runs and each message moves; dryRun() and simulate()
+/// are made of it. All is in flat arrays, by number. Actions are numbered rank after rank, cell
+/// after cell. A message has twice the number of the action that makes it, + 1 for a gradient.
 class PlanTiming {
  public:
   /// The times of one action; of a transfer, when its rank came to it.
@@ -34,8 +34,8 @@ class PlanTiming {
   /// Both must outlive this. Throws as dryRun() does.
   PlanTiming(const CheckedPlan& plan, const Costs& costs);
 
-  /// Runs all actions once. free[r] is when rank r begins; it becomes when the rank is done. A
-  /// further run is the next step: links are still busy with what the one before sent.
+  /// Runs all actions once. free[r] is when rank r can begin; the call sets it to when the rank is
+  /// done. A further call is the next step: links are still busy with messages of the one before.
   void run(std::vector<Nanoseconds>& free);
 
   int actionCount() const { return static_cast<int>(actions_.size()); }

@@ -20,7 +20,7 @@ struct SimulateOptions {
   bool counters = false;
 };
 
-/// What simulate() finds.
+/// The result of simulate().
 struct Simulation {
   struct Rank {
     Nanoseconds busy = 0;   ///< all its compute jobs, over all steps
@@ -35,7 +35,7 @@ struct Simulation {
     Nanoseconds idle() const { return span() - busy; }  ///< within its span
   };
 
-  /// The run as its logs would tell it: lanes "compute", and where messages take time, or the plan
+  /// The run as its logs would show it: lanes "compute", and, where messages take time or the plan
   /// says when they move, "send" and "recv". Jobs of asynchronous plans have the argument
   /// "version". With SimulateOptions::counters, counters "live_activations" and "memory".
   Timeline timeline;
@@ -44,16 +44,16 @@ struct Simulation {
   CriticalPath criticalPath;  ///< of the last step
 };
 
-/// A dry run: every rank does its actions in order, each as soon as its inputs are there, and takes
-/// what `costs` says.
+/// A dry run: every rank does its actions in order, each as soon as its inputs are there. Each
+/// takes the time that `costs` gives it.
 ///
 /// Within one rank there is no message. A message between two ranks moves when it is made; in a
 /// full plan, when its rank has come to its send and the other to its receive (check.h). It arrives
 /// costs.transfer later. With costs.bandwidth the messages from one rank to one other move one
-/// after another, in the order in which they are made: each begins when the bytes of the one before
-/// are through, and arrives costs.transfer after its own are. Each rank begins a step with `lr`
-/// and ends it with `optimizer`; of an asynchronous plan each update is an `optimizer` job, right
-/// after the backward pass that it follows.
+/// after another, in the order in which they are made. Each begins when the bytes of the one before
+/// are through, and arrives costs.transfer after its own are. Each rank begins a step with `lr` and
+/// ends it with `optimizer`. In an asynchronous plan each update is an `optimizer` job, right after
+/// the backward pass that it follows.
 ///
 /// Throws Error for costs of fewer stages than the plan has. Linear in actions times steps.
 Simulation simulate(const CheckedPlan& plan, const Costs& costs, const SimulateOptions& = {});

@@ -1,4 +1,4 @@
-// What simulate() makes of bandwidth, full plans, asynchronous plans and counters.
+// simulate() with bandwidth, full plans, asynchronous plans and counters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ TEST(SimulatePlans, SynchronousJobsHaveNoVersion) {
   EXPECT_EQ(integerOf(result.timeline, eventsOf(result, 0)[0], "version"), -1);
 }
 
-TEST(SimulatePlans, CountersTellWhatIsHeldOverTime) {
+TEST(SimulatePlans, CountersShowHeldActivationsAndMemoryOverTime) {
   Costs costs = Costs::equal(2, {.forward = 10, .backward = 20, .activation = 7, .weights = 100});
   EXPECT_TRUE(simulate(oneFOneB(2, 2), costs).timeline.counters.empty());
   const Simulation result = simulate(oneFOneB(2, 2), costs, {.counters = true});

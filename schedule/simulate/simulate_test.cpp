@@ -47,8 +47,8 @@ TEST(Simulate, PeakOfLiveActivationsIsTheClosedFormForAllSizes) {
 }
 
 // p = 2, m = 2, F = 10, B = 20, 5 from rank to rank, drawn by hand:
-//   rank 0: F0 0-10   F1 10-20   (waits)     B0 50-70     B1 80-100
-//   rank 1:           F0 15-25   B0 25-45    F1 45-55     B1 55-75
+//     rank 0: F0 0-10   F1 10-20   (waits)     B0 50-70     B1 80-100
+//     rank 1:           F0 15-25   B0 25-45    F1 45-55     B1 55-75
 TEST(Simulate, TransfersDelayOnlyWhatCrossesRanks) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 5;
@@ -173,7 +173,7 @@ TEST(Simulate, StepsCanStartTogether) {
   EXPECT_EQ(eventsOf(result, 1)[2].begin, 70);
 }
 
-TEST(Simulate, RanksSayWhatALogWouldSay) {
+TEST(Simulate, RankInfoIsThatOfALog) {
   const Simulation result = simulate(oneFOneB(3, 4), Costs::equal(3, {1, 2}));
   const RankInfo& info = result.timeline.ranks.at(2);
   EXPECT_EQ(info.rank, 2);

@@ -216,8 +216,8 @@ inline bool secondOpinion(const Plan& plan, int buffers = kUnboundedBuffers) {
   return SecondOpinion(plan, buffers).isValid();
 }
 
-/// Of one stage of an asynchronous plan: what WeightVersions says, and whether a forward wants
-/// weights that do not exist yet. Found by counting everything anew after each pass.
+/// The verdict on one stage of an asynchronous plan: its WeightVersions, and whether a forward
+/// needs weights that do not exist yet. Found by counting everything again after each pass.
 struct VersionOpinion {
   int held = 1;
   int distance = 0;

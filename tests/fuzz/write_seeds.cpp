@@ -1,4 +1,4 @@
-// Writes what the fuzzers begin with. use: write_seeds FOLDER
+// Writes the first inputs of the fuzzers. Use: write_seeds FOLDER.
 // FOLDER/TARGET/N is input N of the program fuzz_TARGET.
 #include <cstdio>
 #include <filesystem>

@@ -22,7 +22,7 @@ struct LayerTable {
 /// Reads the tables out of the Markdown text. Throws std::runtime_error when one is missing.
 LayerTable parseLayerTable(const std::string& markdown);
 
-/// Tests, and what only tests link.
+/// Whether the file is a test, or a helper that only tests link.
 bool isTest(const std::string& path);
 
 /// Every header that `source` includes with quotes, as it is written there.

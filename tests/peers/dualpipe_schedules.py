@@ -1,7 +1,7 @@
 """Compares our DualPipe cell by cell with the order in which DeepSeek's runs.
 
 Runs step() of dualpipe/dualpipe.py of a clone of deepseek-ai/DualPipe for every rank, with
-stand-ins for what it imports, and notes what it computes instead of computing it.
+stand-ins for its imports, and notes the computations instead of doing them.
 """
 
 import argparse

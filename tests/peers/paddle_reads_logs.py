@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Gives job logs of ours to PaddlePaddle's own converter, and compares what it finds.
+"""Gives job logs of ours to PaddlePaddle's own converter, and compares the result.
 
 use: paddle_reads_logs.py PADDLE LOGS [--steps N]
 
-PADDLE is an unpacked wheel (pip download --no-deps paddlepaddle, then unzip); what the script imports
-is replaced. It has to find every `Profiler Info:` line of every workerlog.<rank> with its type,
+PADDLE is an unpacked wheel (pip download --no-deps paddlepaddle, then unzip); its imports are
+replaced. It has to find every `Profiler Info:` line of every workerlog.<rank> with its type,
 number and times, in their order, and as many steps as were run (N, or as many as the lines name).
 """
 

@@ -1,7 +1,7 @@
 """Compares our job lists with those of PaddlePaddle's pipeline passes, job by job.
 
 Runs the passes' _create_job_list() of an unpacked wheel (pip download --no-deps paddlepaddle, then
-unzip), with stand-ins for what they import; the wheel's compiled part is not needed.
+unzip), with stand-ins for their imports; the wheel's compiled part is not needed.
 """
 
 import argparse

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares `--paddle-style 2023` with a second writing of what PaddlePaddle's first converter did.
+"""Compares `--paddle-style 2023` with a second implementation of PaddlePaddle's first converter.
 
 use: paddle_style_2023.py PIPE_TRACE
 
-Both files, event by event and in order, for logs that this script makes up. Of devices that do not
-count from 0 the file for Perfetto keeps the name as tid, as in the converters that came later.
+Both files, event by event and in order, for logs that this script makes up. Where devices do
+not count from 0, the file for Perfetto keeps their name as tid, as in the later converters.
 """
 
 import json
@@ -55,7 +55,7 @@ def job(number, kind, micro_batch, begin_ns, end_ns, more=""):
 
 
 def of_a_run(device, chance):
-    """As our profiler writes it: lines of other kinds, and keys behind those of PaddlePaddle."""
+    """As our profiler writes it: lines of other kinds, and keys after those of PaddlePaddle."""
     at = 1_697_793_307_213_760_986 + device * 1_234_567
     text = f"I1020 Profiler Meta: version = 1, rank = {device}, world_size = 4\nloss 0.5\n"
     for step in range(3):

@@ -1,6 +1,6 @@
-// Prints the plans that are asked for on stdin, a line each: "NAME RANKS MICRO_BATCHES CHUNKS".
-// Each plan comes as that line behind '##', then its rows as a schedule file has them; with
-// --paddle-jobs or --paddle-jobs-and-transfers as PaddlePaddle's job lists.
+// Prints the plans that stdin asks for, a line each: "NAME RANKS MICRO_BATCHES CHUNKS". Each plan
+// comes as that line after '##', then its rows as in a schedule file. With --paddle-jobs or
+// --paddle-jobs-and-transfers the rows are PaddlePaddle's job lists.
 #include <exception>
 #include <iostream>
 #include <string>

@@ -1,6 +1,6 @@
 """Compares our plans cell by cell with torch.distributed.pipelining's, for sizes that it accepts.
 
-Only schedules.py and _utils.py of the installed wheel are run, and of them only what lays out the
+Only schedules.py and _utils.py of the installed wheel are run, and only the parts that lay out the
 order; importing torch itself needs CUDA's libraries.
 """
 
@@ -55,7 +55,7 @@ def load_schedules(folder):
 
 
 class Stage:
-    """As much of a pipeline stage as the schedules look at."""
+    """The part of a pipeline stage that the schedules use."""
 
     def __init__(self, stage_index, ranks, num_stages, rank=0):
         self.stage_index = stage_index
@@ -71,7 +71,7 @@ class Stage:
 
 
 class RecordingStage(Stage):
-    """Notes what a schedule of one stage a rank lets it do, and communicates with nobody."""
+    """Notes the actions of a schedule of one stage per rank, and sends no message."""
 
     def __init__(self, stage_index, num_stages):
         super().__init__(stage_index, num_stages, num_stages, rank=stage_index)

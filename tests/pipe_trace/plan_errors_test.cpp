@@ -44,6 +44,7 @@ TEST_F(PlanCommand, CellThatCannotBeReadHidesNothingElse) {
   EXPECT_THAT(result.out,
               AllOf(HasSubstr("line 1:9: rank 0, cell 2: \"0F0x\" is no action"),
                     HasSubstr("rank 0, cell 1: 0F0 is done already"), HasSubstr("1B0 is missing")));
+  EXPECT_THAT(result.out, Not(HasSubstr("-1F-1"))) << "a fault of a cell is reported once";
   const ProgramRun asJson = plan({"--schedule-file", path("bad.csv"), "--check", "--json"});
   EXPECT_EQ(asJson.exitCode, 1);
   const json report = json::parse(asJson.out);

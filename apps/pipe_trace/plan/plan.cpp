@@ -19,6 +19,7 @@
 #include "chart/text/text_chart.h"
 #include "schedule/add_transfers.h"
 #include "schedule/check/check.h"
+#include "schedule/file/check_file.h"
 #include "schedule/file/paddle_job_list.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/simulate/simulate.h"
@@ -34,8 +35,7 @@ constexpr Nanoseconds kBegin = 1'000'000;
 
 /// What is to be planned, and what the plan is held against.
 struct PlanInput {
-  Plan plan;                        // not checked yet
-  std::vector<Problem> unreadable;  // in its file
+  ReadablePlan source;  // not checked yet
   GivenCosts given;
   Costs costs;
   CheckOptions checks;
@@ -95,13 +95,12 @@ PlanInput readInput(const PlanOptions& options) {
   PlanInput input;
   input.given = readCosts(options.costs);
   const std::int64_t limit = readLimit(options.limitGb, input.given);
-  ReadablePlan source = planOf(options, input.given, limit);
-  input.plan = std::move(source.plan);
-  input.unreadable = std::move(source.problems);
+  input.source = planOf(options, input.given, limit);
+  Plan& plan = input.source.plan;
   if (options.transferCredits) {
-    input.plan = addTransfers(std::move(input.plan), {.credits = *options.transferCredits});
+    plan = addTransfers(std::move(plan), {.credits = *options.transferCredits});
   }
-  input.costs = completeCosts(input.given, input.plan.numStages);
+  input.costs = completeCosts(input.given, plan.numStages);
   input.checks.buffers = buffersOf(options.buffers);
   input.checks.memoryLimit = limit;
   input.checks.mostVersions = options.mostVersions;
@@ -112,19 +111,17 @@ PlanInput readInput(const PlanOptions& options) {
 }
 
 int runCheck(const PlanInput& input, const PlanOptions& options) {
-  std::vector<Problem> problems = input.unreadable;
-  const std::vector<Problem> found = check(input.plan, input.checks);
-  problems.insert(problems.end(), found.begin(), found.end());
+  const Plan& plan = input.source.plan;
+  const std::vector<Problem> problems = check(input.source, input.checks);
   if (options.json) {
-    writeWholeFile("-",
-                   planJson({.plan = input.plan, .costs = &input.costs, .problems = problems}));
+    writeWholeFile("-", planJson({.plan = plan, .costs = &input.costs, .problems = problems}));
   } else {
     std::string text;
     for (const Problem& problem : problems) {
       if (problem.line > 0) text += fmt::format("line {}:{}: ", problem.line, problem.column);
       text += toText(problem) + "\n";
     }
-    if (problems.empty()) text = planTitle(input.plan) + ": nothing is wrong\n";
+    if (problems.empty()) text = planTitle(plan) + ": nothing is wrong\n";
     writeWholeFile("-", text);
   }
   return problems.empty() ? 0 : kExitFindings;
@@ -134,7 +131,7 @@ int runCheck(const PlanInput& input, const PlanOptions& options) {
 void requireAskedSize(const CheckedPlan& plan, const CheckOptions& checks) {
   const std::vector<Problem> problems = checkSize(plan, checks);
   if (problems.empty()) return;
-  throw Error("the schedule " + plan->name +
+  throw Error("the plan " + plan->name +
               " has another size than the one asked for: " + toText(problems.front()));
 }
 
@@ -168,7 +165,7 @@ int runPlan(const PlanOptions& options) {
   PlanInput input = readInput(options);
   input.checks.costs = &input.costs;
   if (options.check) return runCheck(input, options);
-  const CheckedPlan plan(std::move(input.plan));
+  const CheckedPlan plan(std::move(input.source.plan));
   requireAskedSize(plan, input.checks);
 
   Simulation simulation = simulated(plan, input.costs, options.steps);
