@@ -25,8 +25,9 @@ std::string job(const std::string& begin, const std::string& end) {
   return kJob + begin + ", job_end_time = " + end + "\n";
 }
 
-/// What is wrong in a log costs itself, is told with its line, and makes --strict exit with 1.
-TEST_F(PipeTrace, EachKindOfBadInputIsToldAndCostsOnlyItself) {
+/// A fault in a log costs only its own line. It is reported with that line, and --strict exits with
+/// 1.
+TEST_F(PipeTrace, EachKindOfBadInputIsReportedAndCostsOnlyItself) {
   const std::string good = job("1000.000000", "1001.000000");
   const std::pair<std::string, const char*> kinds[] = {
       {job("1005.000000", "1004.000000"), "ends before it starts"},

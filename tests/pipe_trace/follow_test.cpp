@@ -291,7 +291,7 @@ TEST_F(Follow, NoSampleIsLostHoweverLateItsLineComes) {
   EXPECT_EQ(samplesOf(path("live.json")), samplesOf(whole) + 11);
 }
 
-TEST_F(Follow, WhatItWaitsForIsToldOnce) {
+TEST_F(Follow, MissingRanksAreNamedOnce) {
   const std::string whole = logs(sample(2), "whole");
   write("err", "");
   const std::string errorFile = path("err");
@@ -312,7 +312,7 @@ TEST_F(Follow, WhatItWaitsForIsToldOnce) {
   EXPECT_EQ(contents(errorFile), "pipe-trace: waiting for rank 3\n");
 }
 
-TEST_F(Follow, WhatDoesNotGrowIsRefused) {
+TEST_F(Follow, InputsThatCannotGrowAreRefused) {
   run({logs(sample(), "whole"), "-o", path("p.json"), "-o", path("p.pftrace"), "-q"});
   for (const char* name : {"p.json", "p.pftrace"}) {
     expectError(run({path(name), "--follow", "-o", path("live.json")}), std::string(name) + " (",
@@ -347,7 +347,7 @@ TEST_F(Follow, ItIsAProfileWheneverItIsCutOff) {
   EXPECT_EQ(read.exitCode, 0) << read.err;
 }
 
-TEST_F(Follow, ARunThatReplacesTheLogsIsTold) {
+TEST_F(Follow, ARunThatReplacesTheLogsIsReported) {
   const std::string whole = logs(sample(3), "whole");
   for (int rank = 0; rank < 4; ++rank) {
     std::vector<std::string> lines = linesOf(whole, rank);

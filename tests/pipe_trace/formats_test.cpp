@@ -107,7 +107,7 @@ TEST_F(PipeTrace, NumberOfThreadsChangesNothing) {
   EXPECT_EQ(run({folder, "--threads", "many"}).exitCode, 2);
 }
 
-TEST_F(PipeTrace, WhatIsNoTransferIsToldApart) {
+TEST_F(PipeTrace, OtherEventsAreNotCountedAsTransfers) {
   write("workerlog.0",
         "Profiler Info: Job (0), type = forward, micro_batch_id = 0, job_start_time = 1000.000002, "
         "job_end_time = 1000.000004, id = 2, step = 0\n"

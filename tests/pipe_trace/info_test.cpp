@@ -185,7 +185,7 @@ TEST_F(InfoCommand, FindingsMakeStrictExitWithOne) {
   EXPECT_EQ(info({logs(sample()), "--strict"}).exitCode, 0);
 }
 
-TEST_F(InfoCommand, WhatCannotBeReadExitsWithTwo) {
+TEST_F(InfoCommand, AnInputThatCannotBeReadExitsWithTwo) {
   expectError(info({path("none")}), "none", "");
   write("empty", "");
   expectError(info({path("empty")}), "no job in", "give a folder");

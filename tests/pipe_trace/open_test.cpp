@@ -102,7 +102,7 @@ TEST_F(OpenCommand, RangesMayComeInAnyOrder) {
   EXPECT_EQ(result.exitCode, 0) << result.err;
 }
 
-TEST_F(OpenCommand, WhatTheUiCannotShowIsNotServed) {
+TEST_F(OpenCommand, AFormatThatTheUiCannotShowIsNotServed) {
   for (const char* name : {"a.csv", "a.sqlite"}) {
     write(name, "some");
     expectError(run({"open", path(name), "--port", "0"}), name, "write NAME.pftrace");
@@ -161,7 +161,7 @@ TEST_F(OpenCommand, NobodyElseGetsAnything) {
   EXPECT_EQ(result.signal, SIGTERM);  // it had not ended by itself
 }
 
-TEST_F(OpenCommand, WhatCannotBeServedIsAnError) {
+TEST_F(OpenCommand, AFileThatCannotBeServedIsAnError) {
   const auto open = [&](const std::string& file) { return run({"open", file, "--port", "0"}); };
   expectError(open(path("none.json")), path("none.json"), "No such file");
   expectError(open(folder_.string()), folder_.string(), "name a profile");

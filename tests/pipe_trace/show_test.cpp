@@ -134,7 +134,7 @@ TEST_F(ShowCommand, HelpTellsItsOptions) {
                               HasSubstr("Example")));
 }
 
-/// What the program prints on a terminal of that many columns.
+/// The program's output on a terminal of that many columns.
 std::string onTerminal(const std::vector<std::string>& arguments, unsigned short columns,
                        const char* noColor) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
@@ -177,7 +177,7 @@ TEST_F(ShowCommand, TerminalGivesWidthAndColors) {
     EXPECT_LE(line.size(), 61U);  // with its carriage return
   }
   EXPECT_THAT(
-      onTerminal({"plan", "--schedule", "1F1B", "--stages", "4", "--micro-batches", "8"}, 60, "1"),
+      onTerminal({"plan", "--schedule", "1F1B", "--ranks", "4", "--micro-batches", "8"}, 60, "1"),
       HasSubstr("rank 0 F"));
 }
 

@@ -57,6 +57,16 @@ TEST_F(SameRunTest, ViewerShowsAProfileAtTheTimesThatItWasWrittenWith) {
   }
 }
 
+TEST_F(SameRunTest, AlignNoneShowsLogsAtTheTimesThatWereLogged) {
+  const std::string asLogged = describe(written("p.json", {"--align", "none"}));
+  EXPECT_EQ(describe(loadProfile({logs()}, false)->timeline()), asLogged);
+  EXPECT_NE(shown(logs()), asLogged);
+  const ProgramRun result = runProgram(
+      {PIPE_VIEW_PROGRAM, logs(), "--export", path("p.svg"), "--all", "--align", "none"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.err, testing::Not(HasSubstr("were moved into rank 0's clock")));
+}
+
 TEST_F(SameRunTest, PicturesOfTwoHostsSayWhichTimesWereMoved) {
   const ProgramRun result =
       runProgram({PIPE_VIEW_PROGRAM, logs(), "--export", path("p.svg"), "--all"});
