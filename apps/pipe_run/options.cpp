@@ -111,7 +111,9 @@ std::string withDashes(const std::vector<std::string>& arguments) {
   while (program != arguments.end() && program->starts_with("-")) {
     const CLI::Option* const option =
         app.get_option_no_throw(program->substr(0, program->find('=')));
-    if (option == nullptr || option == app.get_help_ptr()) return "";
+    const bool onlyPrints =
+        option != nullptr && (option->check_name("--help") || option->check_name("--version"));
+    if (option == nullptr || onlyPrints) return "";
     const bool takesNext = option->get_type_size() > 0 && program->find('=') == std::string::npos;
     program += takesNext && program + 1 != arguments.end() ? 2 : 1;
   }

@@ -59,7 +59,7 @@ void adviseOnCommands(const std::vector<std::string>& inputs) {
   }
 }
 
-/// Must be called after all other options are declared: those that convert a run are excluded.
+/// Call it after all other options are declared: it excludes those that convert a run.
 void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
   const std::vector<CLI::Option*> others = app.get_options([](const CLI::Option* option) {
     for (const char* name : {"--help", "--version", "--strict", "--quiet", "--skip"}) {
@@ -131,7 +131,7 @@ void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options) {
       ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
       ->allow_extra_args(false);
   app.add_option("--format", options.format,
-                 "Format of outputs whose name does not tell it, as of -")
+                 "Format of outputs whose name does not say it, as of -")
       ->type_name(fmt::format("{}", fmt::join(profileFormatNames(), "|")))
       ->check(CLI::IsMember(profileFormatNames()).description(""));
   addSwitch(app, "bubbles", options.load.bubbles,

@@ -71,7 +71,7 @@ TEST(PipeRunTest, OnATerminalTheLastWordsOfAFailedRankAreShownOnce) {
             "pipe-run: rank 0 exited with status 7; its last lines are above, after [rank 0]\n");
 }
 
-TEST(PipeRunTest, AFullDiskBehindStandardOutputHidesNoLastWords) {
+TEST(PipeRunTest, AFullDiskUnderStandardOutputHidesNoLastWords) {
   RecordedLog log;
   ProgramSetting setting;
   setting.outFile = "/dev/full";

@@ -15,7 +15,7 @@ class PipeTraceForeign : public PipeTrace {
     write("kinds.json", R"({"kinds": {"fwd": "forward"}})");
   }
 
-  /// With what reads that log, kinds apart.
+  /// The options that read that log, without --kinds.
   std::vector<std::string> with(std::vector<std::string> arguments) const {
     arguments.insert(arguments.end(),
                      {path("train_rank2.log"), "--time-unit", "s", "--pattern", kPattern});

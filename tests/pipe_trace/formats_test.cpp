@@ -43,7 +43,7 @@ TEST_F(PipeTrace, EveryFormatThatIsReadGivesTheSameSummaryAndTheSameProfile) {
   }
 }
 
-TEST_F(PipeTrace, FormatIsForNamesThatDoNotTell) {
+TEST_F(PipeTrace, FormatIsForNamesWithoutAnEnding) {
   const std::string folder = logs(sample());
   run({folder, "-q", "-o", path("a.pftrace"), "-o", path("a.csv")});
   const ProgramRun piped = run({folder, "-o", "-", "--format", "pftrace", "-o", path("b.csv")});
@@ -64,7 +64,7 @@ TEST_F(PipeTrace, EndingsCountInAnyCase) {
   EXPECT_GT(contents(path("a.pftrace")).size(), 0);
 }
 
-TEST_F(PipeTrace, NamesThatCannotBeMeantAreRefused) {
+TEST_F(PipeTrace, NamesThatMakeNoSenseAreRefused) {
   const std::string folder = logs(sample());
   expectError(run({folder, "-o", path("a.json,b.csv")}), "several outputs", "give -o for each");
   expectError(run({folder, "-o", path("z.csv"), "--format", "json"}),

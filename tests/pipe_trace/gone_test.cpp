@@ -91,11 +91,11 @@ class GonePrograms : public PipeTrace {
 TEST_F(GonePrograms, AFindingOfManyRanksIsOneLine) {
   const std::string folder = killedLogs();
   const ProgramRun result = run({folder});
-  EXPECT_EQ(result.err, folder +
-                            "/workerlog.* (ranks 0, 1, 2, 3): warning: no Profiler End line: the "
-                            "program ended without closing its log; what it had recorded and not "
-                            "written is read from its ring file; only jobs that were open are "
-                            "missing\n");
+  const std::string warning = folder + "/workerlog.* (ranks 0, 1, 2, 3): warning: ";
+  const std::string message =
+      "no Profiler End line: the program ended without closing its log; what it had recorded and "
+      "not written is read from its ring file; only jobs that were open are missing\n";
+  EXPECT_EQ(result.err, warning + message);
   const auto findings = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
   EXPECT_EQ(findings.size(), 4U) << "one by one";
 }

@@ -115,7 +115,7 @@ TEST_F(OpenCommand, AnInterruptEndsItInTheBackgroundOfAScriptToo) {
   const auto interrupt = [&](pid_t pid) {
     for (int tries = 0; tries < 60'000 && contents(path("link")).empty(); ++tries) ::usleep(1000);
     ::kill(pid, SIGINT);
-    // If it goes on all the same, the test is not to wait for ever.
+    // If it goes on all the same, the test must not wait for ever.
     for (int tries = 0; tries < 5'000 && !hasEnded(pid); ++tries) ::usleep(1000);
     ::kill(pid, SIGKILL);
   };
@@ -126,7 +126,7 @@ TEST_F(OpenCommand, AnInterruptEndsItInTheBackgroundOfAScriptToo) {
   EXPECT_EQ(result.signal, SIGINT);
 }
 
-TEST_F(OpenCommand, NobodyElseGetsAnything) {
+TEST_F(OpenCommand, OtherPagesAndPathsAreRefused) {
   write("a.json", "secret");
   write("b.json", "other");
   stopAfterwards_ = true;

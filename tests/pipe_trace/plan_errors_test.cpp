@@ -225,7 +225,7 @@ TEST_F(PlanCommand, ContradictingOptionsAreErrors) {
   }
 }
 
-TEST_F(PlanCommand, NumbersThatAreNoneAreErrorsWithTheirOption) {
+TEST_F(PlanCommand, TextsThatAreNoNumbersAreErrorsWithTheirOption) {
   for (const char* text : {"fast", "-1", "1e3", "1,,2", "1,", "99999999999999999999", "1 2"}) {
     expectError(planOf("1F1B", {std::string("--forward-ms=") + text}), "--forward-ms",
                 "10 or 0.25");

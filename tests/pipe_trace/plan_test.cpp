@@ -149,7 +149,7 @@ TEST_F(PlanCommand, KnownFiguresOfTheSchedules) {
   }
 }
 
-TEST_F(PlanCommand, AsynchronousPlansTellTheirWeightVersions) {
+TEST_F(PlanCommand, AsynchronousPlansListTheirWeightVersions) {
   const json plan = jsonOf("PipeDream");
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(plan.at("ranks")[rank].at("weight_versions"), 4 - rank);
@@ -243,7 +243,7 @@ TEST_F(PlanCommand, TimesPerStageAreGivenWithCommas) {
   EXPECT_EQ(plan.at("closed_form"), nullptr);  // it is for equal stages
 }
 
-TEST_F(PlanCommand, CostsFileSaysTheSameAsFlags) {
+TEST_F(PlanCommand, ACostsFileGivesTheSamePlanAsOptions) {
   write("my costs.json", R"({"forward_ms": 10, "backward_ms": [20, 21, 22, 23],
                             "transfer_ms": 1.5, "activation_bytes": 500000000})");
   const ProgramRun fromFile = planOf("1F1B", {"--costs", path("my costs.json")});

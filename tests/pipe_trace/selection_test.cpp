@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-/// Options that say which part of a run, and how it is to be understood.
+/// Options that choose a part of a run, and that say how its ranks are arranged.
 class SelectionOptions : public PipeTrace {
  protected:
   static json infoOf(std::vector<std::string> arguments) {
@@ -90,9 +90,9 @@ TEST_F(SelectionOptions, BubblesAndNumbersOfAStepAreThoseOfTheWholeRun) {
       idle += std::llround(event["dur"].get<double>() * 1000);
     }
   }
-  std::int64_t told = 0;
-  for (const json& rank : part["ranks"]) told += rank["idle_ns"].get<std::int64_t>();
-  EXPECT_EQ(idle, told);
+  std::int64_t sum = 0;
+  for (const json& rank : part["ranks"]) sum += rank["idle_ns"].get<std::int64_t>();
+  EXPECT_EQ(idle, sum);
   EXPECT_GT(idle, 0);
 }
 

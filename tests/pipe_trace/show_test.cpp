@@ -127,7 +127,7 @@ TEST_F(ShowCommand, FullDeviceIsAnErrorAndAClosedPipeIsNone) {
   EXPECT_EQ(show({folder}, {.inChild = closePipe}).exitCode, 0);
 }
 
-TEST_F(ShowCommand, HelpTellsItsOptions) {
+TEST_F(ShowCommand, HelpListsItsOptions) {
   const ProgramRun help = show({"--help"});
   EXPECT_EQ(help.exitCode, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("--step"), HasSubstr("--width"), HasSubstr("Exit codes"),

@@ -1,4 +1,4 @@
-// One run in both programs: what the viewer shows of logs is what pipe-trace writes of them.
+// One run in both programs: the viewer shows logs at the times that pipe-trace writes.
 #include <gmock/gmock.h>
 
 #include "ingest/testing/skewed_run.h"

@@ -146,7 +146,8 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
   app.description(
       "Plans a step: builds a schedule or reads one, simulates it, and prints it as a chart in\n"
       "characters (F3 the forward of micro-batch 3, - idle time) with its figures.\n"
-      "Without any times a forward takes 1 ms, a backward 2 ms, each half of it 1 ms, a message no\n"
+      "Without any times a forward takes 1 ms, a backward 2 ms, each half of it 1 ms, a message "
+      "no\n"
       "time. This gives the pictures of the papers.\n\n"
       "  pipe-trace plan --schedule NAME --ranks P --micro-batches M [OPTIONS]\n"
       "  pipe-trace plan --schedule-file FILE.csv [OPTIONS]\n"
