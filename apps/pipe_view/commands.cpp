@@ -101,7 +101,7 @@ int viewInputs(int argc, char** argv) {
   CommandApp app("pipe-view");
   addPipeViewOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
-  return runViewer(options, "pipe-view");
+  return runViewer(options, argv[0]);
 }
 
 Program makeProgram() {

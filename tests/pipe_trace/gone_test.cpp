@@ -92,10 +92,11 @@ TEST_F(GonePrograms, AFindingOfManyRanksIsOneLine) {
   const std::string folder = killedLogs();
   const ProgramRun result = run({folder});
   const std::string warning = folder + "/workerlog.* (ranks 0, 1, 2, 3): warning: ";
-  const std::string message =
-      "no Profiler End line: the program ended without closing its log; what it had recorded and "
-      "not written is read from its ring file; only jobs that were open are missing\n";
-  EXPECT_EQ(result.err, warning + message);
+  const std::string end = "no Profiler End line: the program ended without closing its log; ";
+  const std::string rest =
+      "what it had recorded and not written is read from its ring file; only jobs that were open "
+      "are missing\n";
+  EXPECT_EQ(result.err, warning + end + rest);
   const auto findings = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
   EXPECT_EQ(findings.size(), 4U) << "one by one";
 }

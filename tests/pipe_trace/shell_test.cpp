@@ -234,7 +234,7 @@ TEST_F(ShellFiles, HelpOfACommandIsItsHelpOption) {
     EXPECT_EQ(result.out, run({command, "--help"}).out);
     EXPECT_THAT(result.out, HasSubstr("pipe-trace " + command));
   }
-  expectError(run({"help", "shwo"}), "no command shwo", "did you mean show?");
+  expectError(run({"help", "inof"}), "no command inof", "did you mean info?");
   expectError(run({"help", "nothing-like-it"}), "the commands are", "show");
 }
 
