@@ -332,7 +332,7 @@ TEST(PipeRunTest, HelpAndVersionArePrinted) {
   EXPECT_THAT(help.out, AllOf(HasSubstr("-- PROGRAM"), HasSubstr("--master-port"),
                               HasSubstr("rehearse"), HasSubstr("Exit codes")));
   EXPECT_THAT(pipeRun({"rehearse", "--help"}).out,
-              AllOf(HasSubstr("--costs-from"), HasSubstr("Example: pipe-run rehearse"),
+              AllOf(HasSubstr("--costs-from"), HasSubstr("Examples:\n  pipe-run rehearse"),
                     Not(HasSubstr("MASTER_ADDR"))));
 }
 
