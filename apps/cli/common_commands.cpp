@@ -83,7 +83,7 @@ void addCommonCommands(Program& program, const Program& (*self)()) {
   static std::string unused;
   const std::string name = program.name;
   program.commands.push_back(
-      {"help", "prints this help, or that of a command",
+      {std::string(kHelpCommand), "prints this help, or that of a command",
        [name](CommandApp& app) { addHelpOptions(app, name, unused); },
        [self](int argc, char** argv) { return printHelp(self(), argc, argv); }});
   program.commands.push_back(

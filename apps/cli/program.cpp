@@ -40,6 +40,10 @@ std::vector<FlagTable> Program::flagTables() const {
     CommandApp app(name + " " + each.name);
     each.describe(app);
     tables.push_back(flagTableOf(app, each.name, each.summary));
+    if (each.name != kHelpCommand) continue;
+    for (Flag& flag : tables.back().flags) {
+      if (flag.isPositional) flag.words = commandNames();
+    }
   }
   if (addWords) addWords(tables);
   return tables;

@@ -11,6 +11,9 @@ namespace pipetrace {
 
 class CommandApp;
 
+/// The command that prints the help of another one; completions offer the commands after it.
+inline constexpr std::string_view kHelpCommand = "help";
+
 /// A command of a program: what the program does when its first argument is this name.
 struct Command {
   std::string name;

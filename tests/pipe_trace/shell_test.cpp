@@ -104,6 +104,7 @@ TEST_F(ShellFiles, BashOffersCommandsValuesAndFiles) {
 }
 
 TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
+  EXPECT_THAT(offers({"pipe-trace", "help", "sh"}), ElementsAre("show"));
   EXPECT_THAT(offers({"pipe-trace", "completions", ""}),
               testing::UnorderedElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(offers({"pipe-trace", "--align", ""}), testing::UnorderedElementsAre("none", "log"));
