@@ -58,29 +58,34 @@ foreach(program pipe-trace pipe-run pipe-view)
   endif()
 endforeach()
 
-# Completions for shells and the manual page, which pipe-trace writes itself.
-if(TARGET pipe-trace)
-  set(shell_files "${CMAKE_BINARY_DIR}/share")
+# Completions for shells and the manual page of each program, which the program writes itself.
+set(shell_files "${CMAKE_BINARY_DIR}/share")
+set(shell_outputs "")
+foreach(program pipe-trace pipe-run pipe-view)
+  if(NOT TARGET ${program})
+    continue()
+  endif()
   set(shell_commands "completions bash" "completions zsh" "completions fish" man)
-  set(shell_names pipe-trace.bash _pipe-trace pipe-trace.fish pipe-trace.1)
-  set(shell_outputs "")
+  set(shell_names ${program}.bash _${program} ${program}.fish ${program}.1)
   foreach(command name IN ZIP_LISTS shell_commands shell_names)
     separate_arguments(arguments UNIX_COMMAND "${command}")
     add_custom_command(
       OUTPUT "${shell_files}/${name}"
       COMMAND "${CMAKE_COMMAND}" -E make_directory "${shell_files}"
-      COMMAND pipe-trace ${arguments} > "${shell_files}/${name}"
-      DEPENDS pipe-trace VERBATIM)
+      COMMAND ${program} ${arguments} > "${shell_files}/${name}"
+      DEPENDS ${program} VERBATIM)
     list(APPEND shell_outputs "${shell_files}/${name}")
   endforeach()
-  add_custom_target(shell_files ALL DEPENDS ${shell_outputs})
-  install(FILES "${shell_files}/pipe-trace.bash" RENAME pipe-trace
+  install(FILES "${shell_files}/${program}.bash" RENAME ${program}
           DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-  install(FILES "${shell_files}/_pipe-trace"
+  install(FILES "${shell_files}/_${program}"
           DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-  install(FILES "${shell_files}/pipe-trace.fish"
+  install(FILES "${shell_files}/${program}.fish"
           DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
-  install(FILES "${shell_files}/pipe-trace.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+  install(FILES "${shell_files}/${program}.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
+endforeach()
+if(shell_outputs)
+  add_custom_target(shell_files ALL DEPENDS ${shell_outputs})
 endif()
 
 set(pipetrace_package "${CMAKE_INSTALL_LIBDIR}/cmake/pipetrace")

@@ -82,6 +82,15 @@ void removeRepeated(std::vector<FoundLog>& files, LoadProgress* progress,
   if (progress != nullptr) progress->bytesInAll = size;
 }
 
+/// Whether there are bytes that no text has: control characters other than white space, those that
+/// terminals know, and escape.
+bool holdsControlBytes(std::string_view bytes) {
+  return std::any_of(bytes.begin(), bytes.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < '\a' || (byte > '\r' && byte < ' ' && byte != '\x1b');
+  });
+}
+
 /// The result of reading one file by itself.
 struct FileReading {
   Timeline timeline;
@@ -125,9 +134,15 @@ class FileLoader {
                               .threads = options_.threads,
                               .kinds = kinds_ ? &*kinds_ : nullptr};
     const bool isCsv = head.starts_with(kCsvHeader);
+    const bool isText = !holdsControlBytes(head);
     reading.outcome = reader->read(source, request, reading.timeline, reading.diagnostics);
     if (isCsv && reading.outcome.events == 0) {
       reading.outcome.whyNone = "it is a profile as CSV, and CSV is not read back";
+    }
+    if (!isText && reading.outcome.events == 0 && reading.format == kJobLogFormat) {
+      reading.outcome.whyNone = "it is not text, and in no format that pipe-trace knows";
+      reading.outcome.adviceOnNone =
+          "give a folder of workerlog.<rank> files, one such file, or a profile (docs/inputs.md)";
     }
     if (!source.damage().empty()) {
       reading.diagnostics.add({.file = source.name(),
@@ -190,10 +205,12 @@ class RunLoader {
       }
     }
     for (const Diagnostic& diagnostic : reading.diagnostics.list()) diagnostics_.add(diagnostic);
+    const auto all = static_cast<std::int64_t>(reading.timeline.eventCount());
     const std::int64_t events =
         joiner_.add(std::move(reading.timeline), reading.name, isLog, diagnostics_);
     if (loaded_ != nullptr) {
-      loaded_->push_back({reading.name, reading.format, events, reading.outcome.arrows});
+      loaded_->push_back(
+          {reading.name, reading.format, events, reading.outcome.arrows, all - events});
     }
     if (reading.outcome.events == 0) {
       withoutJobs_.push_back({.file = reading.name,

@@ -39,7 +39,7 @@ def run(*arguments):
                           text=True).stdout
 
 def plan(name, *arguments):
-    size = ["--stages", str(RANKS), "--micro-batches", str(MICRO_BATCHES)]
+    size = ["--ranks", str(RANKS), "--micro-batches", str(MICRO_BATCHES)]
     return json.loads(run("--schedule", name, *size, "--json", *arguments))
 
 def number(value, digits=1):

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 #include "chart/draw/svg_writer.h"
 #include "trace/error.h"
@@ -47,6 +48,8 @@ std::string percent(double share) {
 
 std::string stepsText(const StepChoice& chosen) {
   if (chosen.first == chosen.last) return "step " + std::to_string(chosen.first);
+  const bool isOpen = chosen.last == std::numeric_limits<std::int32_t>::max();
+  if (isOpen) return "steps " + std::to_string(chosen.first) + " and up";
   return "steps " + std::to_string(chosen.first) + " to " + std::to_string(chosen.last);
 }
 

@@ -10,10 +10,11 @@ LoadedProfile::LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnos
       diagnostics_(std::move(diagnostics)),
       model_(std::make_unique<const ChartModel>(run_.timeline)) {}
 
-std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs) {
+std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs,
+                                                 bool align) {
   std::string name = inputs.empty() ? std::string() : inputs.front();
   if (inputs.size() > 1) name += " and " + std::to_string(inputs.size() - 1) + " more";
-  const RunRequest request{.inputs = inputs, .profilesAsWritten = true};
+  const RunRequest request{.inputs = inputs, .align = align, .profilesAsWritten = true};
   Diagnostics diagnostics;
   ReadyRun run = readyToShow(loadRun(request, diagnostics), request);
   return std::make_unique<const LoadedProfile>(std::move(name), std::move(run),

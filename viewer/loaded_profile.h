@@ -32,7 +32,9 @@ class LoadedProfile {
 };
 
 /// Reads files or folders with loadRun(), and throws the same Errors. Logs are read as pipe-trace
-/// reads them. Profiles keep the times and the bubbles that they were written with.
-std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs);
+/// reads them, with `align` as its --align. Profiles keep the times and the bubbles that they were
+/// written with.
+std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs,
+                                                 bool align = true);
 
 }  // namespace pipetrace

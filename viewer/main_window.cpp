@@ -37,7 +37,7 @@ QString duration(Nanoseconds time) { return QString::fromStdString(formatDuratio
 
 }  // namespace
 
-MainWindow::MainWindow() {
+MainWindow::MainWindow(bool align) : align_(align) {
   setWindowTitle(QStringLiteral("pipe-view"));
   resize(1400, 800);
   setAcceptDrops(true);
@@ -65,7 +65,7 @@ void MainWindow::open(const QStringList& inputs) {
   opening_ = inputs.size() == 1 ? inputs.front()
                                 : tr("%1 and %2 more").arg(inputs.front()).arg(inputs.size() - 1);
   showMessage(tr("Opening %1 …").arg(opening_), true);
-  loader_.load(inputs);
+  loader_.load(inputs, align_);
 }
 
 void MainWindow::showMessage(const QString& text, bool isBusy) {

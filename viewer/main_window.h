@@ -17,7 +17,8 @@ class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  MainWindow();
+  /// `align` is as for loadProfile().
+  explicit MainWindow(bool align = true);
 
   /// Reads files or folders as one profile, on another thread.
   void open(const QStringList& inputs);
@@ -61,6 +62,7 @@ class MainWindow : public QMainWindow {
   QLabel* findings_ = nullptr;
   QAction* export_ = nullptr;
   QString opening_;
+  bool align_;
   ProfileLoader loader_;  // the last member, so that it stops first
 };
 

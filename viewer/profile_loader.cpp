@@ -13,11 +13,11 @@ struct Outcome {
   QString error;  // empty: there is a profile
 };
 
-Outcome read(const QStringList& inputs) {
+Outcome read(const QStringList& inputs, bool align) {
   std::vector<std::string> paths;
   for (const QString& input : inputs) paths.push_back(input.toStdString());
   try {
-    return {loadProfile(paths), {}};
+    return {loadProfile(paths, align), {}};
   } catch (const std::bad_alloc&) {
     return {nullptr, QStringLiteral("not enough memory to open the profile; try fewer ranks or "
                                     "fewer steps")};
@@ -34,10 +34,10 @@ ProfileLoader::~ProfileLoader() {
   if (thread_) thread_->wait();
 }
 
-void ProfileLoader::load(const QStringList& inputs) {
+void ProfileLoader::load(const QStringList& inputs, bool align) {
   if (isBusy()) return;
   auto outcome = std::make_shared<Outcome>();
-  thread_.reset(QThread::create([outcome, inputs] { *outcome = read(inputs); }));
+  thread_.reset(QThread::create([outcome, inputs, align] { *outcome = read(inputs, align); }));
   connect(thread_.get(), &QThread::finished, this, [this, outcome] {
     thread_->wait();
     thread_.reset();

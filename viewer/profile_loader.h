@@ -18,8 +18,8 @@ class ProfileLoader : public QObject {
   explicit ProfileLoader(QObject* parent = nullptr);
   ~ProfileLoader() override;
 
-  /// Starts to read; ignored while isBusy().
-  void load(const QStringList& inputs);
+  /// Starts loadProfile(); ignored while isBusy().
+  void load(const QStringList& inputs, bool align);
   bool isBusy() const { return thread_ != nullptr; }
 
  signals:

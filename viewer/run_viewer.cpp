@@ -36,7 +36,7 @@ void onQtMessage(QtMsgType type, const QMessageLogContext& /*context*/, const QS
 
 int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   checkExportName(options.picture.path);
-  const auto profile = loadProfile(options.inputs);
+  const auto profile = loadProfile(options.inputs, options.align);
   for (const Diagnostic& d : profile->diagnostics().list()) {
     std::fprintf(stderr, "pipe-view: %s\n", toText(d).c_str());
   }
@@ -57,7 +57,7 @@ int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   if (!isChosen && !isGiven("DISPLAY") && !isGiven("WAYLAND_DISPLAY")) throw Error(kNoDisplay);
   const QApplication application(argc, argv);
   useLightStyle();
-  MainWindow window;
+  MainWindow window(options.align);
   QStringList inputs;
   for (const std::string& input : options.inputs) inputs.push_back(QString::fromStdString(input));
   window.show();

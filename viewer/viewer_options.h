@@ -10,6 +10,7 @@ namespace pipetrace {
 /// The task of pipe-view, as its command line gives it.
 struct ViewerOptions {
   std::vector<std::string> inputs;
+  bool align = true;      ///< as for loadProfile()
   ExportOptions picture;  ///< picture.path is empty: open a window
 };
 

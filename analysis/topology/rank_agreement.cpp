@@ -144,14 +144,18 @@ void checkTimes(const Timeline& timeline, Diagnostics& diagnostics) {
 
 }  // namespace
 
-void checkRankAgreement(const Timeline& timeline, Diagnostics& diagnostics) {
+void checkOneRun(const Timeline& timeline, Diagnostics& diagnostics) {
   namespace lf = log_format;
-  checkTimes(timeline, diagnostics);
-  const Sayings<int> worldSizes = sayings(timeline, &RankInfo::worldSize);
-  checkOneValue(lf::kWorldSize, worldSizes, diagnostics);
+  checkOneValue(lf::kWorldSize, sayings(timeline, &RankInfo::worldSize), diagnostics);
   checkOneValue(lf::kNumStages, sayings(timeline, &RankInfo::numStages), diagnostics);
   checkOneValue(lf::kNumMicroBatches, sayings(timeline, &RankInfo::numMicroBatches), diagnostics);
   checkOneValue(lf::kSchedule, schedules(timeline), diagnostics);
+}
+
+void checkRankAgreement(const Timeline& timeline, Diagnostics& diagnostics) {
+  checkTimes(timeline, diagnostics);
+  checkOneRun(timeline, diagnostics);
+  const Sayings<int> worldSizes = sayings(timeline, &RankInfo::worldSize);
   constexpr int kMost = 1'000'000;  // a larger number is nonsense
   if (worldSizes.size() != 1) return;
   const int worldSize = worldSizes.begin()->first;

@@ -14,4 +14,8 @@ namespace pipetrace {
 /// - ranks that ran backward jobs had all ended before others began.
 void checkRankAgreement(const Timeline& timeline, Diagnostics& diagnostics);
 
+/// The part of checkRankAgreement() that only ranks of different runs can cause: they disagree
+/// about world_size, num_stages, num_micro_batches or schedule.
+void checkOneRun(const Timeline& timeline, Diagnostics& diagnostics);
+
 }  // namespace pipetrace

@@ -1,18 +1,18 @@
 #include "apps/cli/command_line.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <sstream>
 #include <vector>
 
-#include "apps/cli/help_formatter.h"
+#include "apps/cli/shared_options.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {
 namespace {
 
-/// How many letters have to be added, left out, changed, or swapped with their neighbour.
+/// The number of letters to add, leave out, change, or swap with their neighbour.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> to(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {
@@ -32,7 +32,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return to[a.size()][b.size()];
 }
 
-/// CLI11 lists what it did not expect from the last to the first.
+/// CLI11 lists unexpected arguments from the last to the first; this lists them in their order.
 CLI::ParseError unexpected(const CLI::App& app, const std::vector<std::string>& arguments) {
   std::string text = arguments.size() == 1 ? "The following argument was not expected:"
                                            : "The following arguments were not expected:";
@@ -43,21 +43,22 @@ CLI::ParseError unexpected(const CLI::App& app, const std::vector<std::string>& 
   }
   for (const std::string& argument : arguments) {
     if (!argument.starts_with("--")) continue;
-    const std::string meant = nearestName(argument.substr(0, argument.find('=')), names);
+    std::string meant = nearestName(argument.substr(0, argument.find('=')), names);
     if (meant.empty()) continue;
+    if (isOldSpelling(meant)) meant = "--" + app.get_option(meant)->get_lnames().front();
     text += "; did you mean " + meant + "?";
     break;
   }
   return {text, CLI::ExitCodes::ExtrasError};
 }
 
-/// An unknown option goes before a missing INPUT, as it may be the reason.
+/// An unknown option is reported in place of a missing INPUT, as it may be the reason.
 int exitOf(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining();
   // CLI11 gives this error the name of the program.
   const bool isUnexpected = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
-  const bool tellsUnknown = isUnexpected || error.get_name() == "RequiredError";
-  if (!unknown.empty() && tellsUnknown) {
+  const bool reportsUnknown = isUnexpected || error.get_name() == "RequiredError";
+  if (!unknown.empty() && reportsUnknown) {
     app.exit(unexpected(app, unknown));
     return kExitCouldNot;
   }
@@ -68,13 +69,6 @@ int exitOf(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 }  // namespace
-
-void setUp(CLI::App& app) {
-  app.formatter(std::make_shared<HelpFormatter>());
-  app.failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return failed->get_name() + ": " + CLI::FailureMessage::simple(failed, error);
-  });
-}
 
 std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv) {
   try {

@@ -14,16 +14,14 @@ namespace pipetrace {
 inline constexpr int kExitFindings = 1;
 inline constexpr int kExitCouldNot = 2;
 
-/// What all commands share: how a mistyped command line is told ("pipe-trace plan: …").
-void setUp(CLI::App& app);
-
-/// Parses the arguments (argv[0] is passed over). Returns the exit code where that is all there is
-/// to do: --help and --version were printed, or what is wrong with the command line. Throws Error
-/// when they cannot be printed.
+/// Parses the arguments (argv[0] is passed over). Returns the exit code when nothing is left to do:
+/// --help or --version was printed, or the command line is wrong, which was reported. Throws Error
+/// when these cannot be printed.
 std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv);
 
-/// Which of `names` was most likely meant: the first of those that are one letter off, or two of
-/// more than four (added, left out, changed, or swapped with its neighbour). Empty: none of them.
+/// The name that was most likely meant, or an empty text. Up to four letters, one may be off, and
+/// in longer names two. A letter is off when it is added, left out, changed, or swapped with its
+/// neighbour. The first of several such names counts.
 std::string nearestName(std::string_view typed, const std::vector<std::string>& names);
 
 }  // namespace pipetrace

@@ -20,8 +20,8 @@ std::string replaced(std::string text, char what, const std::string& with) {
   return out;
 }
 
-/// In single quotes, as bash and zsh take them.
-std::string quoted(const std::string& text) { return "'" + replaced(text, '\'', "'\\''") + "'"; }
+/// The text in single quotes, as bash and zsh read them.
+std::string inQuotes(const std::string& text) { return "'" + replaced(text, '\'', "'\\''") + "'"; }
 
 std::vector<std::string> commandNames(const std::vector<FlagTable>& tables) {
   std::vector<std::string> names;
@@ -33,7 +33,7 @@ std::vector<std::string> commandNames(const std::vector<FlagTable>& tables) {
 
 std::string functionName(const std::string& program) { return "_" + replaced(program, '-', "_"); }
 
-/// Of files, as a part of a regular expression: "json|json\\.gz"; empty: any.
+/// The endings as a part of a regular expression: "json|json\\.gz"; empty: any.
 std::string endingsPattern(const std::vector<std::string>& endings) {
   std::string pattern;
   for (const std::string& ending : endings) {
@@ -42,8 +42,8 @@ std::string endingsPattern(const std::vector<std::string>& endings) {
   return pattern;
 }
 
-/// The options of one command: those with choices, those with another value, and all. Where there
-/// are choices, or the value is none, no file is offered.
+/// The options of one command: those with choices, those with another value, and all. Files are
+/// offered only for a value that may be a file.
 std::string bashCase(const FlagTable& table) {
   std::vector<std::string> all;
   std::vector<std::string> withFile;
@@ -55,7 +55,7 @@ std::string bashCase(const FlagTable& table) {
     if (const std::vector<std::string> words = flag.choices(); !words.empty()) {
       choices +=
           fmt::format("        {}) words={}; isValue=yes files=no ;;\n", fmt::join(flag.names, "|"),
-                      quoted(fmt::format("{}", fmt::join(words, " "))));
+                      inQuotes(fmt::format("{}", fmt::join(words, " "))));
     } else if (!flag.value.empty()) {
       auto& names = flag.takesFile() ? withFile : withOther;
       names.insert(names.end(), flag.names.begin(), flag.names.end());
@@ -71,10 +71,10 @@ std::string bashCase(const FlagTable& table) {
   }
   std::string text = fmt::format("    {})\n      options={}\n      operands={}\n",
                                  table.command.empty() ? "''" : table.command,
-                                 quoted(fmt::format("{}", fmt::join(all, " "))),
-                                 quoted(operands.empty() ? "" : operands.substr(1)));
+                                 inQuotes(fmt::format("{}", fmt::join(all, " "))),
+                                 inQuotes(operands.empty() ? "" : operands.substr(1)));
   if (!operands.empty()) text += "      files=no\n";
-  if (!endings.empty()) text += "      endings=" + quoted(endings) + "\n";
+  if (!endings.empty()) text += "      endings=" + inQuotes(endings) + "\n";
   text += "      case $previous in\n" + choices;
   if (!withFile.empty()) {
     text +=
@@ -125,7 +125,7 @@ std::string bashScript(const std::string& program, const std::vector<FlagTable>&
   return text;
 }
 
-/// What _arguments must not take for its own.
+/// The text with escapes for the characters that _arguments reads.
 std::string zshText(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -153,7 +153,7 @@ std::string zshCase(const FlagTable& table) {
       const std::string spec =
           flag.isPositional ? "*" + zshValue(flag)
                             : "*" + name + "[" + zshText(flag.description) + "]" + zshValue(flag);
-      text += "        " + quoted(spec) + " \\\n";
+      text += "        " + inQuotes(spec) + " \\\n";
     }
   }
   return text + "        && return ;;\n";
@@ -172,7 +172,7 @@ std::string zshScript(const std::string& program, const std::vector<FlagTable>& 
       program, functionName(program), fmt::join(commandNames(tables), "|"));
   for (const FlagTable& table : tables) {
     if (!table.command.empty()) {
-      text += "      " + quoted(table.command + ":" + zshText(table.summary)) + "\n";
+      text += "      " + inQuotes(table.command + ":" + zshText(table.summary)) + "\n";
     }
   }
   text +=
@@ -202,7 +202,8 @@ std::string fishLine(const std::string& program, const std::string& condition, c
   return text + " -d " + fishText(flag.description) + "\n";
 }
 
-/// Folders, and files with such an ending. (Of groups that capture fish would print each.)
+/// A command that lists folders, and files with such an ending. Its groups do not capture, as fish
+/// would print each capture.
 std::string fishFiles(const std::vector<std::string>& endings) {
   return fmt::format(
       "(__fish_complete_path (commandline -ct) | string match -re \"(?:/|\\.(?:{}))(?:\\t|\\$)\")",
@@ -229,7 +230,7 @@ std::string fishScript(const std::string& program, const std::vector<FlagTable>&
                             fmt::join(words, " "));
       } else if (!flag.endings.empty()) {
         text += fmt::format("complete -c {} -n '{}' -f -a {}\n", program, condition,
-                            quoted(fishFiles(flag.endings)));
+                            inQuotes(fishFiles(flag.endings)));
       }
     }
   }

@@ -1,9 +1,10 @@
 #include "apps/cli/flag_table.h"
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <sstream>
 #include <utility>
+
+#include "apps/cli/command_app.h"
+#include "apps/cli/shared_options.h"
 
 namespace pipetrace {
 namespace {
@@ -11,7 +12,9 @@ namespace {
 Flag flagOf(const CLI::Option& option) {
   Flag flag;
   for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
-  for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
+  for (const std::string& name : option.get_lnames()) {
+    if (!isOldSpelling("--" + name)) flag.names.push_back("--" + name);
+  }
   flag.isPositional = flag.names.empty();
   if (flag.isPositional) flag.names.push_back(option.get_name());
   flag.isRepeated =
@@ -37,11 +40,13 @@ bool Flag::takesFile() const {
   return isPositional || value == "INPUT" || value.starts_with("FILE") || value.starts_with("DIR");
 }
 
-FlagTable flagTableOf(const CLI::App& app, std::string command, std::string summary) {
+FlagTable flagTableOf(const CommandApp& app, std::string command, std::string summary) {
   FlagTable table{.command = std::move(command),
                   .summary = std::move(summary),
                   .description = app.get_description(),
-                  .footer = app.get_footer()};
+                  .flags = {},
+                  .exitCodes = app.exitCodes(),
+                  .examples = app.examples()};
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_group().empty()) table.flags.push_back(flagOf(*option));
   }

@@ -3,22 +3,26 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
-
 namespace pipetrace {
+
+class CommandApp;
+
+/// A way in which a program ends.
+struct ExitCode {
+  std::string code;     ///< "0", "128 + n"
+  std::string meaning;  ///< "done"
+};
 
 /// An option or a positional argument of a command, as its flag table declares it.
 struct Flag {
   std::vector<std::string> names;  ///< "-o", "--output"; of a positional one, "FILE"
-  std::string value;               ///< what it takes: "FILE", "N", "json|csv"; empty: nothing
+  std::string value;               ///< the kind of its value: "FILE", "N", "json|csv"; empty: none
   std::string description;
   std::string group;
   bool isPositional = false;
   bool isRepeated = false;         ///< a positional one that takes as many as there are
-  std::vector<std::string> words;  ///< what it takes, where `value` does not list it
-  /// Of a positional one that takes files: their endings, without the dot. Empty: any.
+  std::vector<std::string> words;  ///< its possible values, where `value` does not list them
+  /// The endings of the files that a positional one takes, without the dot. Empty: any.
   std::vector<std::string> endings;
 
   /// The only words that it takes: `words`, or those that `value` lists.
@@ -28,15 +32,17 @@ struct Flag {
   bool takesFile() const;
 };
 
-/// What a command line of a program may hold: its flag table, as CLI11 was told it.
+/// The arguments that a program or one of its commands takes, and its help. Old spellings are left
+/// out.
 struct FlagTable {
   std::string command;  ///< "plan"; empty: the program without a command
   std::string summary;  ///< one line, of a command
   std::string description;
-  std::string footer;
   std::vector<Flag> flags;
+  std::vector<ExitCode> exitCodes;
+  std::vector<std::string> examples;
 };
 
-FlagTable flagTableOf(const CLI::App& app, std::string command, std::string summary);
+FlagTable flagTableOf(const CommandApp& app, std::string command, std::string summary);
 
 }  // namespace pipetrace

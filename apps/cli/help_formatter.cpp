@@ -2,6 +2,8 @@
 
 #include <sstream>
 
+#include "apps/cli/shared_options.h"
+
 namespace pipetrace {
 namespace {
 
@@ -19,6 +21,16 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
     if (c != '\n' || !collapsed.ends_with("\n\n")) collapsed += c;
   }
   return collapsed;
+}
+
+std::string HelpFormatter::make_option_name(const CLI::Option* option, bool isPositional) const {
+  if (isPositional) return CLI::Formatter::make_option_name(option, isPositional);
+  std::string text;
+  for (const std::string& name : option->get_snames()) text += (text.empty() ? "-" : ",-") + name;
+  for (const std::string& name : option->get_lnames()) {
+    if (!isOldSpelling("--" + name)) text += (text.empty() ? "--" : ",--") + name;
+  }
+  return text;
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool isPositional) const {

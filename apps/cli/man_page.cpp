@@ -10,7 +10,7 @@
 namespace pipetrace {
 namespace {
 
-/// Text as roff prints it: minus signs that can be copied, and no line that is taken for a macro.
+/// The text for roff: minus signs that can be copied, and no line that roff takes for a macro.
 std::string roff(const std::string& text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -28,7 +28,7 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-/// Paragraphs, of which the indented lines keep their layout.
+/// The text in paragraphs; indented lines keep their layout.
 std::string paragraphs(const std::string& text) {
   std::string out;
   bool isLaidOut = false;
@@ -85,29 +85,69 @@ std::string upperCase(std::string text) {
   return text;
 }
 
+bool areSame(const std::vector<ExitCode>& a, const std::vector<ExitCode>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const ExitCode& x, const ExitCode& y) {
+                      return x.code == y.code && x.meaning == y.meaning;
+                    });
+}
+
+std::string commandLine(const std::string& program, const FlagTable& table) {
+  return program + (table.command.empty() ? "" : " " + table.command);
+}
+
+/// The exit codes, once for all commands that have the same.
+std::string exitStatus(const std::string& program, const std::vector<FlagTable>& tables) {
+  std::string text;
+  for (auto first = tables.begin(); first != tables.end(); ++first) {
+    const auto isLikeFirst = [&](const FlagTable& other) {
+      return areSame(first->exitCodes, other.exitCodes);
+    };
+    if (std::any_of(tables.begin(), first, isLikeFirst)) continue;
+    std::string commands;
+    for (auto each = first; each != tables.end(); ++each) {
+      if (isLikeFirst(*each))
+        commands += (commands.empty() ? "" : ", ") + commandLine(program, *each);
+    }
+    text += ".PP\n" + roff(commands) + ":\n";
+    for (const ExitCode& code : first->exitCodes) {
+      text += ".TP\n\\fB" + roff(code.code) + "\\fR\n" + roff(code.meaning) + "\n";
+    }
+  }
+  return text;
+}
+
+std::string examples(const std::vector<FlagTable>& tables) {
+  std::string text;
+  for (const FlagTable& table : tables) {
+    for (const std::string& example : table.examples) {
+      text += ".PP\n.nf\n" + roff(example) + "\n.fi\n";
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string manPage(const std::string& program, const std::string& version,
-                    const std::vector<FlagTable>& tables) {
-  std::string text = fmt::format(
-      ".TH {0} 1 \"\" \"{1}\" \"User Commands\"\n"
-      ".SH NAME\n{2} \\- profiles of pipeline\\-parallel training\n"
-      ".SH SYNOPSIS\n",
-      upperCase(program), version, roff(program));
+std::string manPage(const Program& program, const std::string& version) {
+  const std::vector<FlagTable> tables = program.flagTables();
+  std::string text =
+      fmt::format(".TH {} 1 \"\" \"{}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n",
+                  upperCase(program.name), version, roff(program.name), roff(program.summary));
   for (const FlagTable& table : tables) {
-    text += synopsis(program, table) + (&table == &tables.back() ? "" : ".br\n");
+    text += synopsis(program.name, table) + (&table == &tables.back() ? "" : ".br\n");
   }
   for (const FlagTable& table : tables) {
     if (table.command.empty()) {
       text += ".SH DESCRIPTION\n" + paragraphs(table.description);
       text += ".SH OPTIONS\n" + options(table);
     } else {
-      text += ".SH " + upperCase(roff(program + " " + table.command)) + "\n" +
+      text += ".SH " + upperCase(roff(commandLine(program.name, table))) + "\n" +
               paragraphs(table.description) + options(table);
     }
-    if (!table.footer.empty()) text += ".PP\n" + paragraphs(table.footer);
   }
-  return text;
+  return text + ".SH EXIT STATUS\n" + exitStatus(program.name, tables) + ".SH EXAMPLES\n" +
+         examples(tables);
 }
 
 }  // namespace pipetrace

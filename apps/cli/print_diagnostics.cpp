@@ -20,10 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What that many files tell alike is told once.
+/// A diagnostic that at least this number of files share is printed once.
 constexpr std::size_t kMany = 3;
 
-/// Of shares in a line so many are told.
+/// The most shares in a line.
 constexpr std::size_t kMostShares = 16;
 
 using Alike = std::vector<const Diagnostic*>;
@@ -40,7 +40,7 @@ std::set<std::string> filesOf(const Alike& alike) {
   return files;
 }
 
-/// What many files tell alike.
+/// The diagnostics that many files share, by kind.
 std::map<Kind, Alike> byKind(const Diagnostics& diagnostics) {
   std::map<Kind, Alike> kinds;
   for (const Diagnostic& each : diagnostics.list()) {
@@ -54,7 +54,7 @@ std::map<Kind, Alike> byKind(const Diagnostics& diagnostics) {
 struct RankFile {
   std::string before;
   int rank = 0;
-  std::string behind;
+  std::string after;
 };
 
 std::optional<RankFile> rankFileOf(const std::string& path) {
@@ -65,7 +65,7 @@ std::optional<RankFile> rankFileOf(const std::string& path) {
   const char* const end = path.data() + path.size();
   const auto [rest, error] = std::from_chars(path.data() + at, end, file.rank);
   if (error != std::errc() || file.rank < 0) return std::nullopt;
-  file.behind.assign(rest, end);
+  file.after.assign(rest, end);
   return file;
 }
 
@@ -75,11 +75,11 @@ std::string filesText(const Alike& alike, bool namesRanks) {
   const std::optional<RankFile> first = rankFileOf(alike.front()->file);
   for (const std::string& each : files) {
     const std::optional<RankFile> file = rankFileOf(each);
-    if (!file || file->before != first->before || file->behind != first->behind) break;
+    if (!file || file->before != first->before || file->after != first->after) break;
     ranks.insert(file->rank);
   }
   if (ranks.size() == files.size()) {
-    const std::string text = first->before + "*" + first->behind;
+    const std::string text = first->before + "*" + first->after;
     return namesRanks ? text + " (" + ranksText({ranks.begin(), ranks.end()}) + ")" : text;
   }
   return alike.front()->file + " and " + std::to_string(files.size() - 1) + " more files";
@@ -113,7 +113,7 @@ Diagnostic together(const Alike& alike) {
   const bool isOncePerFile = cases == static_cast<std::int64_t>(alike.size());
   all.count = isOncePerFile ? 1 : cases;
   if (!all.ofSeveral.empty() && all.advice.empty()) {
-    all.advice = "pipe-trace info --json tells each";
+    all.advice = "pipe-trace info --json lists each";
   }
   return all;
 }

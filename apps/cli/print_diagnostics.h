@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-/// Prints those of at least that severity to standard error, a line each; what three files or more
-/// tell alike is one line, with their ranks, or with what is the share of each.
+/// Prints the diagnostics of at least that severity to standard error, a line each. A diagnostic
+/// that three files or more share is one line, with their ranks or with the share of each.
 void printDiagnostics(const Diagnostics& diagnostics, Severity lowest);
 
 }  // namespace pipetrace

@@ -38,7 +38,7 @@ struct ProfileOptions {
 ProfileSummary writeProfile(const Timeline& timeline, ProfileFormat format,
                             const ProfileOptions& options, OutputFile& out);
 
-/// "72 jobs, 96 transfers, 12 bubbles, ...": what the front ends say of it.
+/// "72 jobs, 96 transfers, 12 bubbles, ...": the counts that programs print.
 std::string summaryText(const ProfileSummary& written);
 
 }  // namespace pipetrace

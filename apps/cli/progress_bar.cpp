@@ -27,7 +27,7 @@ int columnsOf(int fd) {
   return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
 }
 
-/// A terminal that is gone must not end the work.
+/// Ignores errors: a terminal that is gone must not end the work.
 void show(int fd, const std::string& text) {
   [[maybe_unused]] const ssize_t n = ::write(fd, text.data(), text.size());
 }
@@ -51,7 +51,7 @@ std::string progressLine(const std::string& what, std::int64_t done, std::int64_
     }
     text += tail;
   }
-  // In the last column many terminals go on to the next line.
+  // After the last column many terminals go on to the next line.
   return text.substr(0, static_cast<std::size_t>(std::max(columns - 1, 0)));
 }
 
@@ -73,7 +73,7 @@ ProgressBar::~ProgressBar() {
 }
 
 void ProgressBar::draw() {
-  // A process in the background of its terminal would be stopped for what it writes there.
+  // A terminal may stop a background process that writes to it.
   sigset_t held;
   ::sigemptyset(&held);
   ::sigaddset(&held, SIGTTOU);

@@ -17,17 +17,17 @@ namespace pipetrace {
 std::string progressLine(const std::string& what, std::int64_t done, std::int64_t total,
                          int columns);
 
-/// Shows on a terminal how far some work is, once it has taken a while; gone without a trace when
-/// this ends. While it lives nobody else may write to the terminal.
+/// Shows on a terminal how far some work is, once it has taken a while. The bar is erased when
+/// this object ends. While it lives, nothing else may write to the terminal.
 class ProgressBar {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Setting {
-    int fd = STDERR_FILENO;                    ///< nothing is shown if that is no terminal
-    Clock::time_point begin = Clock::now();    ///< of the work
-    std::chrono::milliseconds patience{1000};  ///< nothing is shown before
-    bool quiet = false;                        ///< nothing is shown at all
+    int fd = STDERR_FILENO;                    ///< no bar is shown if this is no terminal
+    Clock::time_point begin = Clock::now();    ///< start of the work
+    std::chrono::milliseconds patience{1000};  ///< the bar appears after this time
+    bool quiet = false;                        ///< no bar is shown
   };
 
   /// `done` and `total` are looked at ten times a second, and must outlive it.

@@ -4,11 +4,11 @@
 
 namespace pipetrace {
 
-/// How many columns standard output has; nothing if it is no terminal.
+/// The number of columns of standard output; nothing if it is no terminal.
 std::optional<int> terminalColumns();
 
-/// How wide a chart in characters is when nobody says it: the terminal's columns; without a
-/// terminal those that the variable COLUMNS names, else 100. In the range that textChart() takes.
+/// The width of a chart in characters without --width: the terminal's columns; without a terminal
+/// those that the variable COLUMNS names, else 100. It is in the range that textChart() takes.
 int lineColumns();
 
 /// Whether standard output is a terminal that shows colours and the user wants them: NO_COLOR is

@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-/// `pipe-run -- PROGRAM`: launches, and says on standard error why a run failed. Returns the exit
-/// code; throws Error if the ranks could not be started.
+/// `pipe-run -- PROGRAM`: launches the ranks, and reports on standard error why a run failed.
+/// Returns the exit code; throws Error if the ranks could not be started.
 int runLaunch(const PipeRunOptions& options);
 
 }  // namespace pipetrace

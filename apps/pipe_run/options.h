@@ -1,53 +1,44 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-namespace CLI {
-class App;
-}
+#include "apps/cli/cost_options.h"
+#include "apps/cli/schedule_options.h"
 
 namespace pipetrace {
 
-/// What `pipe-run rehearse` was asked to do. Times are texts in milliseconds, read digit by digit.
-struct RehearseOptions {
-  std::string schedule;
-  std::string scheduleFile;
-  std::optional<int> ranks;
-  std::optional<int> microBatches;
-  int chunks = 0;  ///< stages per rank; 0: what the schedule usually has
+class CommandApp;
+
+/// The options of `pipe-run rehearse`.
+struct RehearseOptions : ScheduleOptions {
   int steps = 5;
-  std::vector<std::string> costsFrom;
-  std::string forwardMs;
-  std::string backwardMs;
-  std::string transferMs;
-  std::string lrMs;
-  std::string optimizerMs;
+  CostOptions costs;
   std::string logDirectory;
   bool strict = false;
 };
 
-/// What pipe-run was asked to do.
+/// The options of pipe-run without a command.
 struct PipeRunOptions {
   int ranks = 1;
   std::string logDirectory = "logs";
   int masterPort = 0;
   bool recording = false;            ///< PIPETRACE=1 for the ranks
   std::vector<std::string> command;  ///< what follows "--"
-  bool isRehearsal = false;
-  RehearseOptions rehearsal;
 };
 
-/// The flag table: declares every argument of pipe-run once, except the program after "--".
-/// `options` must outlive `app`.
-void addPipeRunOptions(CLI::App& app, PipeRunOptions& options);
+/// Declares the arguments of pipe-run without a command, except the program after "--". `options`
+/// must outlive `app`.
+void addPipeRunOptions(CommandApp& app, PipeRunOptions& options);
+
+/// Declares the arguments of `pipe-run rehearse`. `options` must outlive `app`.
+void addRehearseOptions(CommandApp& app, RehearseOptions& options);
 
 /// Moves what follows the first "--" out of `arguments`; empty without one.
 std::vector<std::string> takeCommand(std::vector<std::string>& arguments);
 
-/// Of arguments without "--" that name a program nevertheless: the command line that was meant.
-/// Empty if they name none.
+/// The command line that was meant by arguments that name a program without "--" before it. Empty
+/// when they name no program.
 std::string withDashes(const std::vector<std::string>& arguments);
 
 }  // namespace pipetrace

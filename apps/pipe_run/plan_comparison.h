@@ -10,7 +10,7 @@
 
 namespace pipetrace {
 
-/// A run held against the simulation of the plan that it should have followed.
+/// A run compared with the simulation of the plan that it should have followed.
 struct PlanComparison {
   int steps = 0;
   Nanoseconds measuredStep = 0;  ///< median over the steps (even count: mean of the middle two)
@@ -18,18 +18,18 @@ struct PlanComparison {
   double measuredBubble = 0;  ///< bubble ratio, median over the steps
   double plannedBubble = 0;
   std::int64_t lateStarts = 0;
-  /// The first job that ran out of the plan's order ("rank 1, step 0: 1B0 came where the plan has
+  /// The first job that ran out of the plan's order ("rank 1, step 0: 1B0 ran where the plan has
   /// 1F3"); empty: every rank ran its plan.
   std::string orderDeviation;
 
   /// measured / planned - 1; infinite for a step that was planned to take no time and took some.
   double stepDeviation() const;
-  /// measured - planned: a share of the step's window. Not relative to the planned ratio, of which
-  /// a good schedule leaves hardly anything.
+  /// measured - planned: a share of the step's window. It is not relative to the planned ratio,
+  /// which is near 0 for a good schedule.
   double bubbleDifference() const;
   /// Same order, and both at most `tolerance` either way.
   bool agrees(double tolerance = 0.01) const { return findings(tolerance).empty(); }
-  /// What keeps it from agreeing, a line for people each, without newlines.
+  /// The differences that are too large, a line for people each, without newlines.
   std::vector<std::string> findings(double tolerance = 0.01) const;
 };
 

@@ -1,4 +1,4 @@
-// A rehearsal is held against the simulation and against theory.
+// Rehearsals, compared with the simulation and with theory.
 #include "runtime/rehearse/rehearsal.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr int kMicroBatches = 8;
-// This machine may be busy, which makes single steps longer. What is wrong shows in every try.
+// This machine may be busy, which makes single steps longer. A fault shows in every try.
 constexpr int kTries = 5;
 
 Costs equalCosts(Nanoseconds forward, Nanoseconds backward) {
@@ -163,7 +163,7 @@ TEST(RehearsalTest, AMessageTravelsFromTheEndOfItsJobForTheTimeOfATransfer) {
   EXPECT_EQ(jobs, 6);
 }
 
-TEST(RehearsalTest, WhatCannotRunIsRefused) {
+TEST(RehearsalTest, APlanThatCannotRunIsRefused) {
   RecordedLog log;
   Plan plan = buildSchedule("1F1B", 2, 2);
   EXPECT_THROW(rehearse({.plan = CheckedPlan(plan), .logDirectory = log.folder()}), Error)

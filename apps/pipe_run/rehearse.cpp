@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "analysis/costs/measured_costs.h"
+#include "analysis/costs/given_costs.h"
+#include "apps/cli/costs.h"
+#include "apps/cli/print_diagnostics.h"
 #include "apps/pipe_run/plan_comparison.h"
 #include "ingest/load_run.h"
 #include "parser/find_logs.h"
@@ -19,22 +21,18 @@
 #include "schedule/file/schedule_reader.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
-#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {
 
-// A step whose length is further off the plan than this share of it did not show the plan.
+// A step that is off the plan by more than this share of its length did not show the plan.
 constexpr double kKeptUp = 0.01;
 
-/// loadRun(); what is wrong in the logs goes to standard error.
-Timeline loadLogs(const std::vector<std::string>& inputs) {
+/// Reads the logs of the rehearsal. Warnings go to standard error.
+Timeline loadLogs(const std::string& folder) {
   Diagnostics diagnostics;
-  Timeline timeline = loadRun({.inputs = inputs}, diagnostics);
-  for (const Diagnostic& diagnostic : diagnostics.list()) {
-    if (diagnostic.severity == Severity::kNote) continue;
-    std::fputs((toText(diagnostic) + "\n").c_str(), stderr);
-  }
+  Timeline timeline = loadRun({.inputs = {folder}}, diagnostics);
+  printDiagnostics(diagnostics, Severity::kWarning);
   return timeline;
 }
 
@@ -58,19 +56,8 @@ CheckedPlan planOf(const RehearseOptions& options) {
   if (options.schedule.empty()) {
     throw Error("no schedule to rehearse; give --schedule 1F1B or --schedule-file FILE.csv");
   }
-  if (!options.ranks || !options.microBatches) {
-    throw Error("--schedule needs --ranks and --micro-batches");
-  }
-  return buildSchedule(options.schedule,
-                       PlanSize{*options.ranks, *options.microBatches, options.chunks});
-}
-
-Nanoseconds timeOf(const char* option, const std::string& text) {
-  if (text.empty()) return 0;
-  const std::optional<Nanoseconds> time = parseDecimalTime(text, kNsPerMs);
-  if (time && *time >= 0) return *time;
-  throw Error(
-      fmt::format("{} {}: not a time in milliseconds; write it like 10 or 0.25", option, text));
+  options.requireSize();
+  return buildSchedule(options.schedule, options.size());
 }
 
 std::filesystem::path canonicalFolder(const std::filesystem::path& folder) {
@@ -78,22 +65,22 @@ std::filesystem::path canonicalFolder(const std::filesystem::path& folder) {
   return path.has_filename() ? path : path.parent_path();  // "logs/" is "logs"
 }
 
-/// The folders that hold what `input` names: of a run's folder those with its logs, which may be
-/// one folder per machine.
+/// The folders that hold the files of `input`. The logs in a folder may be in folders of their own,
+/// one per machine.
 std::vector<std::filesystem::path> foldersOf(const std::string& input) {
   if (!std::filesystem::is_directory(input)) return {canonicalFolder(input).parent_path()};
   std::vector<std::filesystem::path> folders = {canonicalFolder(input)};
-  Diagnostics told;  // again when they are read
-  for (const FoundLog& log : findLogs(input, told)) {
+  Diagnostics unused;  // reading the logs reports the same
+  for (const FoundLog& log : findLogs(input, unused)) {
     folders.push_back(canonicalFolder(log.path).parent_path());
   }
   return folders;
 }
 
-/// The old logs in the log folder are removed: they must not be those that are measured.
+/// Throws Error when the log folder, whose old logs will be removed, holds the measured run.
 void requireElsewhere(const RehearseOptions& options) {
   const std::filesystem::path logs = canonicalFolder(options.logDirectory);
-  for (const std::string& input : options.costsFrom) {
+  for (const std::string& input : options.costs.measured) {
     const std::vector<std::filesystem::path> folders = foldersOf(input);
     if (std::find(folders.begin(), folders.end(), logs) == folders.end()) continue;
     throw Error(
@@ -104,22 +91,19 @@ void requireElsewhere(const RehearseOptions& options) {
 }
 
 Costs costsOf(const RehearseOptions& options, int numStages) {
-  if (!options.costsFrom.empty()) {
-    Costs costs = measuredCosts(loadLogs(options.costsFrom));
-    requireElsewhere(options);
-    if (costs.stages.size() == static_cast<std::size_t>(numStages)) return costs;
-    throw Error(fmt::format("{} is a run of {} stages, but the schedule has {}",
-                            options.costsFrom.front(), costs.stages.size(), numStages));
-  }
-  if (options.forwardMs.empty() || options.backwardMs.empty()) {
+  const std::vector<std::string>& inputs = options.costs.measured;
+  if (inputs.empty() && (options.costs.forwardMs.empty() || options.costs.backwardMs.empty())) {
     throw Error("how long do jobs take? Give --costs-from LOGS, or --forward-ms and --backward-ms");
   }
-  Costs costs = Costs::equal(numStages, {.forward = timeOf("--forward-ms", options.forwardMs),
-                                         .backward = timeOf("--backward-ms", options.backwardMs)});
-  costs.transfer = timeOf("--transfer-ms", options.transferMs);
-  costs.lr = timeOf("--lr-ms", options.lrMs);
-  costs.optimizer = timeOf("--optimizer-ms", options.optimizerMs);
-  return costs;
+  const GivenCosts given = readCosts(options.costs);
+  if (!inputs.empty()) {
+    requireElsewhere(options);
+    if (given.forward.size() != static_cast<std::size_t>(numStages)) {
+      throw Error(fmt::format("{} is a run of {} stages, but the schedule has {}", inputs.front(),
+                              given.forward.size(), numStages));
+    }
+  }
+  return completeCosts(given, numStages);
 }
 
 void say(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
@@ -129,7 +113,7 @@ std::string counted(int number, const char* what, const char* plural = "s") {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : plural);
 }
 
-/// The signal that ended it, 0 for none.
+/// Returns the signal that ended it, 0 for none.
 int rehearseUntilStopped(RehearsalOptions& rehearsal) {
   StopSignal stop;
   rehearsal.stop = &stop;
@@ -142,7 +126,7 @@ int rehearseUntilStopped(RehearsalOptions& rehearsal) {
   return stop.received();
 }
 
-/// Prints the comparison; the exit code.
+/// Prints the comparison and returns the exit code.
 int report(const PlanComparison& comparison, bool strict) {
   writeWholeFile("-", toText(comparison));
   if (std::abs(comparison.stepDeviation()) > kKeptUp) {
@@ -170,7 +154,7 @@ int runRehearse(const RehearseOptions& options) {
     say("pipe-run: stopped by " + signalText(signal));
     return 128 + signal;
   }
-  return report(compareWithPlan(loadLogs({options.logDirectory}), plan, rehearsal.costs),
+  return report(compareWithPlan(loadLogs(options.logDirectory), plan, rehearsal.costs),
                 options.strict);
 }
 

@@ -19,12 +19,12 @@ void addForeignOptions(CLI::App& app, LoadRunOptions& options) {
                {"ns", 1}, {"us", kNsPerUs}, {"ms", kNsPerMs}, {"s", kNsPerSecond}};
            options.reading.timeUnit = units.at(name);
          },
-         "What the times are in that --pattern finds (default: ms)")
+         "The unit of the times that --pattern finds (default: ms)")
       ->type_name("ns|us|ms|s")
       ->check(CLI::IsMember({"ns", "us", "ms", "s"}).description(""))
       ->needs(pattern);
   app.add_option("--kinds", options.reading.kindsFile,
-                 "Which names of other tracers are which kinds of job (docs/inputs.md)")
+                 "File that maps names of other tracers to kinds of jobs (docs/inputs.md)")
       ->type_name("FILE.json");
 }
 

@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// Declares what is for inputs that other programs wrote: --pattern, --time-unit, --kinds.
+/// Declares the options for inputs of other programs: --pattern, --time-unit, --kinds.
 /// `options` must outlive `app`.
 void addForeignOptions(CLI::App& app, LoadRunOptions& options);
 

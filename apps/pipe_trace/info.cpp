@@ -1,11 +1,11 @@
 #include "apps/pipe_trace/info.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <string>
 #include <vector>
 
 #include "analysis/report/contents_report.h"
+#include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/pipe_trace/load_and_report.h"
 #include "parser/profile/micro_batch_arrows.h"
@@ -19,14 +19,11 @@ struct InfoOptions {
   bool json = false;
 };
 
-void addInfoOptions(CLI::App& app, InfoOptions& options) {
+void addInfoOptions(CommandApp& app, InfoOptions& options) {
   app.description(
-      "Says what is in job logs and profiles: their format, how many ranks, steps, jobs, events,\n"
-      "counter samples and flow arrows, how the ranks are arranged, and what was found wrong.");
-  app.footer(
-      "Exit codes: 0 done; 1 done, with --strict and findings in the input; 2 could not.\n"
-      "Example: pipe-trace info profile.json --json");
-  setUp(app);
+      "Lists what is in job logs and profiles: their format, the numbers of ranks, steps, jobs,\n"
+      "events, counter samples and flow arrows, how the ranks are arranged, and the findings.");
+  app.describeEnd(exitCodesOfReading(), {"pipe-trace info profile.json --json"});
   addLoadRunOptions(app, options.load);
   app.get_option("INPUT")->required();
   app.add_flag("--json", options.json, "Print it as JSON, with all findings");
@@ -43,8 +40,8 @@ std::string formatsOf(const std::vector<LoadedFile>& files) {
   return text;
 }
 
-/// Those that the inputs hold; of logs, which have none, those that a profile of them gets. Which
-/// ones a part of a profile keeps follows from its jobs, too.
+/// The arrows that the inputs hold. Logs have none, so theirs are those that a profile of them
+/// gets. The same holds for a part of a profile.
 std::int64_t flowsOf(const std::vector<LoadedFile>& files, const Timeline& timeline,
                      const Selection& selection) {
   std::int64_t flows = 0;
@@ -59,14 +56,14 @@ std::int64_t flowsOf(const std::vector<LoadedFile>& files, const Timeline& timel
 
 }  // namespace
 
-void describeInfo(CLI::App& app) {
+void describeInfo(CommandApp& app) {
   static InfoOptions options;
   addInfoOptions(app, options);
 }
 
 int infoCommand(int argc, char** argv) {
   InfoOptions options;
-  CLI::App app("", "pipe-trace info");
+  CommandApp app("pipe-trace info");
   addInfoOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 

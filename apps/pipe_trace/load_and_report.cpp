@@ -21,7 +21,7 @@ Timeline loadWithBar(const LoadRunOptions& options, Diagnostics& diagnostics,
 
 }  // namespace
 
-Severity lowestToTell(const LoadRunOptions& options) {
+Severity lowestSeverity(const LoadRunOptions& options) {
   if (!options.quiet) return Severity::kNote;
   return options.strict ? Severity::kWarning : Severity::kError;
 }
@@ -32,7 +32,7 @@ int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics) {
 
 Timeline loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
                        std::vector<LoadedFile>* files) {
-  const Severity lowest = lowestToTell(options);
+  const Severity lowest = lowestSeverity(options);
   try {
     Timeline timeline = loadWithBar(options, diagnostics, files);
     printDiagnostics(diagnostics, lowest);

@@ -9,11 +9,11 @@
 
 namespace pipetrace {
 
-/// The lowest severity that is printed to standard error. Under --quiet only errors are, and what
-/// makes --strict exit with 1.
-Severity lowestToTell(const LoadRunOptions& options);
+/// The lowest severity that is printed to standard error. Under --quiet these are errors, and with
+/// --strict also the findings that make the exit code 1.
+Severity lowestSeverity(const LoadRunOptions& options);
 
-/// 0, or under --strict what says that there were findings.
+/// 0, or under --strict 1 when there were findings.
 int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics);
 
 /// loadRun() with a progress bar. Prints the findings to standard error, even when loading fails.

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/common_commands.h"
 #include "apps/cli/profile_format.h"
+#include "apps/cli/selection_options.h"
 #include "apps/pipe_trace/commands.h"
 #include "trace/error.h"
 
@@ -39,24 +41,25 @@ std::vector<int> devicesFrom(const std::vector<std::string>& list) {
   return devices;
 }
 
-/// A command that was mistyped, or does not come first, would only be a file that is not there.
+/// Throws Error for a missing file whose name is a command, or nearly one: the user has mistyped
+/// the command, or not put it first.
 void adviseOnCommands(const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code error;
     if (std::filesystem::exists(input, error) || input.find_first_of("./") != input.npos) continue;
-    if (findCommand(input) != nullptr) {
+    if (pipeTrace().find(input) != nullptr) {
       throw Error("there is no file " + input +
-                  "; if the command is meant, it comes first: " + "pipe-trace " + input + " ...");
+                  "; if the command is meant, it comes first: pipe-trace " + input + " ...");
     }
     if (input != inputs.front()) continue;
-    const std::string meant = input == "help" ? "--help" : nearestName(input, commandNames());
+    const std::string meant = nearestName(input, pipeTrace().commandNames());
     if (meant.empty()) continue;
     throw Error("there is no file and no command " + input + "; did you mean pipe-trace " + meant +
                 "?");
   }
 }
 
-/// After all others: what converts a run has no meaning beside them.
+/// Call it after all other options are declared: it excludes those that convert a run.
 void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
   const std::vector<CLI::Option*> others = app.get_options([](const CLI::Option* option) {
     for (const char* name : {"--help", "--version", "--strict", "--quiet", "--skip"}) {
@@ -95,7 +98,7 @@ void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
   for (CLI::Option* const other : others) devices->excludes(other);
 }
 
-/// It knows neither the whole run, which some options look at, nor all readings of the clocks.
+/// Following excludes the options that need the whole run, or all readings of the clocks.
 void addFollow(CLI::App& app, PipeTraceOptions& options) {
   CLI::Option* const follow = app.add_flag(
       "--follow", options.follow,
@@ -110,17 +113,14 @@ void addFollow(CLI::App& app, PipeTraceOptions& options) {
 
 }  // namespace
 
-void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
+void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options) {
   app.description(
       "Reads the job logs of a pipeline-parallel run, sums it up, and writes profiles that\n"
       "chrome://tracing, Perfetto and pipe-view open.\n\n"
       "Other commands (each has its own --help; a folder of that name is read as ./plan):\n" +
-      commandList());
-  app.footer(
-      "Exit codes: 0 done; 1 done, with --strict and findings in the input; 2 could not.\n"
-      "Example: pipe-trace logs -o profile.json");
-  setUp(app);
-  app.set_version_flag("--version", "pipe-trace " PIPETRACE_VERSION);
+      pipeTrace().commandList());
+  app.describeEnd(exitCodesOfReading(), {"pipe-trace logs -o profile.json"});
+  addVersion(app);
 
   addLoadRunOptions(app, options.load);
   app.add_option("-o,--output", options.outputs,
@@ -131,12 +131,12 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
       ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
       ->allow_extra_args(false);
   app.add_option("--format", options.format,
-                 "Format of outputs whose name does not tell it, as of -")
+                 "Format of outputs whose name does not say it, as of -")
       ->type_name(fmt::format("{}", fmt::join(profileFormatNames(), "|")))
       ->check(CLI::IsMember(profileFormatNames()).description(""));
   addSwitch(app, "bubbles", options.load.bubbles,
             "Write profiles with lanes of idle time (default)", "... without them");
-  // Not in the help: who looks for it here is told where it is.
+  // Not in the help: the message says which program has it.
   app.add_flag_callback(
          "--visualize_pipline,--visualize-pipeline",
          [] {
@@ -145,7 +145,7 @@ void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options) {
                "--visualize-pipeline -- PROGRAM; give pipe-trace the folder of its logs");
          })
       ->group("");
-  // Not in the help: for who wants to see the advice without waiting for the file.
+  // Not in the help: tests see the advice without a large file.
   app.add_option("--large-json", options.largeJson)->group("");
   addSwitch(app, "flows", options.flows, "Write profiles with arrows between the jobs (default)",
             "... without them");

@@ -6,17 +6,15 @@
 #include "apps/cli/large_json.h"
 #include "apps/pipe_trace/load_run_options.h"
 
-namespace CLI {
-class App;
-}
-
 namespace pipetrace {
 
-/// What pipe-trace was asked to do.
+class CommandApp;
+
+/// The options of pipe-trace without a command.
 struct PipeTraceOptions {
   LoadRunOptions load;
   std::vector<std::string> outputs;
-  std::string format;  ///< of outputs whose name does not tell; empty: Chrome JSON for "-" only
+  std::string format;  ///< of outputs whose name has no ending; empty: Chrome JSON for "-" only
   bool json = false;
   bool flows = true;
   bool absoluteTime = false;  ///< profiles count from the epoch, not from their first event
@@ -30,7 +28,7 @@ struct PipeTraceOptions {
   std::string paddleStyle;  ///< "2023", or empty for the current one
 };
 
-/// The flag table: declares every argument of pipe-trace once. `options` must outlive `app`.
-void addPipeTraceOptions(CLI::App& app, PipeTraceOptions& options);
+/// Declares the arguments of pipe-trace without a command. `options` must outlive `app`.
+void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options);
 
 }  // namespace pipetrace

@@ -49,16 +49,16 @@ bool isRead(const fs::path& output, const std::string& input) {
 /// Whether `folder` is searched for files of which `file` is one, read or left out.
 bool isFoundIn(const std::string& folder, const fs::path& file, bool asTexts) {
   try {
-    Diagnostics toldWhenItIsRead;
-    const std::vector<FoundLog> found = findLogs(folder, toldWhenItIsRead, asTexts);
+    Diagnostics unused;  // reading the folder reports the same
+    const std::vector<FoundLog> found = findLogs(folder, unused, asTexts);
     return std::any_of(found.begin(), found.end(),
                        [&](const FoundLog& log) { return isSame(fileBehind(log.path), file); });
   } catch (const Error&) {
-    return false;  // nothing in it, which reading it will tell
+    return false;  // nothing in it; reading it reports that
   }
 }
 
-/// Whether nothing is lost with it but a profile that pipe-trace has written, or has begun to.
+/// Whether the file holds only a profile that pipe-trace has written, or has begun to write.
 bool isOwn(const fs::path& file) {
   ByteSource source(file.string());
   const std::string_view head = source.peek(TraceReader::kProbeSize);
@@ -66,7 +66,7 @@ bool isOwn(const fs::path& file) {
          head.starts_with(kCsvHeader);
 }
 
-/// What a folder among the inputs holds may be replaced only if pipe-trace wrote it.
+/// Throws Error for a file in a folder among the inputs, unless pipe-trace wrote the file.
 void refuseFound(const std::string& output, const fs::path& file, const LoadRunOptions& load) {
   std::error_code error;
   if (!fs::is_regular_file(file, error) || isOwn(file)) return;
@@ -80,7 +80,7 @@ void refuseFound(const std::string& output, const fs::path& file, const LoadRunO
   }
 }
 
-/// "a.json,b.csv" is a name, but hardly one that was meant.
+/// Throws Error for a name like "a.json,b.csv", which is hardly meant as one.
 void refuseList(const std::string& output) {
   const std::size_t comma = output.find(',');
   if (comma == std::string::npos || !profileFormatOfFile(output.substr(0, comma)) ||
@@ -91,7 +91,7 @@ void refuseList(const std::string& output) {
                           output, output.substr(0, comma), output.substr(comma + 1)));
 }
 
-/// Where --format says something, but every name says something else.
+/// Throws Error where every name has another format than --format.
 void refuseIdleFormat(const PipeTraceOptions& options) {
   const auto format = profileFormatOf(options.format);
   if (!format || options.outputs.empty()) return;

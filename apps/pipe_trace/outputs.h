@@ -9,20 +9,20 @@
 
 namespace pipetrace {
 
-/// The format that the name of an output tells, else that of --format; Chrome JSON for standard
-/// output. Throws Error when nothing tells it.
+/// The format that an output's name ends in, else that of --format; Chrome JSON for standard
+/// output. Throws Error when neither says it.
 ProfileFormat formatOf(const std::string& output, const PipeTraceOptions& options);
 
 /// Whether an output is a picture.
 bool wantsPicture(const PipeTraceOptions& options);
 
-/// Throws Error for outputs that cannot be meant: a name without a format, the same file twice, a
+/// Throws Error for outputs that make no sense: a name without a format, the same file twice, a
 /// file that is read, standard output for two results. A file in an input folder is refused unless
 /// pipe-trace wrote it.
 void checkOutputs(const PipeTraceOptions& options);
 
-/// Throws Error for an output that would replace a file that was read: of a folder, only loading it
-/// tells which those are. To be called before anything is written.
+/// Throws Error for an output that would replace a file that was read. Call it before anything is
+/// written: only loading a folder shows which files are read.
 void checkOutputs(const PipeTraceOptions& options, const std::vector<LoadedFile>& loaded);
 
 }  // namespace pipetrace

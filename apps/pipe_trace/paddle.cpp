@@ -31,7 +31,7 @@ int runPaddleConversion(const PipeTraceOptions& options) {
                .multiMachine = options.multiMachine,
                .style = options.paddleStyle.empty() ? PaddleStyle::kCurrent : PaddleStyle::k2023,
                .skippedTypes = options.load.selection.skippedTypes},
-              lowestToTell(options.load), diagnostics);
+              lowestSeverity(options.load), diagnostics);
   if (!options.load.quiet) {
     std::string what = fmt::format("{} jobs, {} steps", written.jobs, written.steps);
     if (options.multiMachine) what += fmt::format(", {} machines", written.machines);

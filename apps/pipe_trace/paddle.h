@@ -4,9 +4,8 @@
 
 namespace pipetrace {
 
-/// PaddlePaddle's two files of the logs in --log_dir. Prints what was wrong in them to standard
-/// error and what was written to standard output. Returns the exit code, 0 or 1; throws Error for
-/// 2.
+/// Writes PaddlePaddle's two files of the logs in --log_dir. Prints the findings to standard error
+/// and the files' names to standard output. Returns the exit code, 0 or 1; throws Error for 2.
 int runPaddleConversion(const PipeTraceOptions& options);
 
 }  // namespace pipetrace

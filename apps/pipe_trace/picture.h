@@ -16,7 +16,7 @@ struct Picture {
 };
 
 /// Draws the steps that `selection` names, or else the last complete one, with the ranks and types
-/// that it leaves. `timeline` and `summary` are of the whole run: jobs of other steps may reach
+/// that it leaves. `timeline` and `summary` must be of the whole run: jobs of other steps may reach
 /// into those that are drawn. Throws Error when there is no such step.
 Picture pictureOfSteps(const Timeline& timeline, const RunSummary& summary,
                        const Selection& selection);

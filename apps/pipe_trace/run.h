@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-/// Reads the inputs, writes the outputs, and prints what --help promises. All outputs appear, or
-/// none. Returns the exit code, 0 or 1; throws Error for 2.
+/// Reads the inputs, writes the outputs (all or none), and prints the summary. Returns the exit
+/// code, 0 or 1; throws Error for 2.
 int runPipeTrace(const PipeTraceOptions& options);
 
 }  // namespace pipetrace

@@ -1,12 +1,14 @@
 #include "apps/pipe_trace/show.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "analysis/run_summary.h"
+#include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/selection_options.h"
+#include "apps/cli/shared_options.h"
 #include "apps/cli/terminal.h"
 #include "apps/pipe_trace/load_and_report.h"
 #include "apps/pipe_trace/shown_steps.h"
@@ -22,37 +24,31 @@ struct ShowOptions {
   std::optional<int> width;
 };
 
-void addShowOptions(CLI::App& app, ShowOptions& options) {
+void addShowOptions(CommandApp& app, ShowOptions& options) {
   app.description(
       "Draws the compute jobs of a step of a run, or of several (--steps), in characters: a row "
       "per\n"
       "rank, F3 for the forward of micro-batch 3, - for idle time.");
-  app.footer(
-      "Exit codes: 0 done; 1 done, with --strict and findings in the input; 2 could not.\n"
-      "Example: pipe-trace show logs --step 3");
-  setUp(app);
+  app.describeEnd(exitCodesOfReading(), {"pipe-trace show logs --step 3"});
   addLoadRunOptions(app, options.load);
   app.get_option("INPUT")->required();
-  app.add_option("--step", options.step, "Step to draw (default: the last that is complete)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 2'000'000'000).description(""))
+  addStepOption(
+      app, [&](int step) { options.step = step; }, " (default: the last that is complete)")
       ->excludes("--steps");
-  app.add_option("--width", options.width,
-                 "Columns of a line (default: those of the terminal, else COLUMNS, else 100)")
-      ->type_name("C")
+  addShared(app, shared::kWidth, options.width)
       ->check(CLI::Range(kMinTextChartWidth, kMaxTextChartWidth).description(""));
 }
 
 }  // namespace
 
-void describeShow(CLI::App& app) {
+void describeShow(CommandApp& app) {
   static ShowOptions options;
   addShowOptions(app, options);
 }
 
 int showCommand(int argc, char** argv) {
   ShowOptions options;
-  CLI::App app("", "pipe-trace show");
+  CommandApp app("pipe-trace show");
   addShowOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 

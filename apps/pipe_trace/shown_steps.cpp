@@ -12,7 +12,7 @@
 namespace pipetrace {
 namespace {
 
-/// By step: its compute jobs.
+/// The number of compute jobs of each step.
 std::map<std::int32_t, std::int64_t> jobsOfSteps(const Timeline& timeline) {
   std::map<std::int32_t, std::int64_t> jobs;
   for (const Track& track : timeline.tracks) {
@@ -23,7 +23,8 @@ std::map<std::int32_t, std::int64_t> jobsOfSteps(const Timeline& timeline) {
   return jobs;
 }
 
-/// The last with as many jobs as any has: a run that was stopped has fewer in its last.
+/// The last step that has the largest number of jobs. A run that was stopped has fewer in its last
+/// step.
 const StepSpan& lastComplete(const std::vector<StepSpan>& steps, const Timeline& timeline) {
   const auto jobs = jobsOfSteps(timeline);
   const StepSpan* best = &steps.front();

@@ -11,7 +11,7 @@
 
 namespace pipetrace {
 
-/// The steps of a run that a chart shows, and what is said of them.
+/// The steps of a run that a chart shows, and their names and figures as text.
 class ShownSteps {
  public:
   /// Chooses those that `wanted` names or, if it is empty, the last that is complete. Throws Error

@@ -9,8 +9,8 @@
 namespace pipetrace {
 
 /// Writes the outputs, all or none, with a progress bar, and returns a line for each. `picture` is
-/// for those that are a picture; it may be empty if none is. On standard error it says what can be
-/// done about a very large output.
+/// for the outputs that are pictures, and may be empty if there are none. Advice on a very large
+/// output goes to standard error.
 std::string writeProfiles(const Timeline& timeline, const Picture& picture,
                           const PipeTraceOptions& options);
 

@@ -18,9 +18,12 @@ export CMAKE_GENERATOR
 rm -rf "$work"
 mkdir -p "$work"
 "$cmake" --install "$build" --prefix "$work/prefix" > "$work/install.txt"
-for file in bash-completion/completions/pipe-trace zsh/site-functions/_pipe-trace \
-  fish/vendor_completions.d/pipe-trace.fish man/man1/pipe-trace.1; do
-  grep -q pipe-trace "$work/prefix/share/$file"
+for program in pipe-trace pipe-run pipe-view; do
+  test -e "$work/prefix/bin/$program" || continue # not every preset builds all
+  for file in bash-completion/completions/$program zsh/site-functions/_$program \
+    fish/vendor_completions.d/$program.fish man/man1/$program.1; do
+    grep -q $program "$work/prefix/share/$file"
+  done
 done
 test -e "$(find "$work/prefix" -name libnccl-profiler-pipetrace.so)"
 # Every header finds its includes: none is a header of the tests, which are not installed.

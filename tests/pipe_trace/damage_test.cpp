@@ -25,8 +25,9 @@ std::string job(const std::string& begin, const std::string& end) {
   return kJob + begin + ", job_end_time = " + end + "\n";
 }
 
-/// What is wrong in a log costs itself, is told with its line, and makes --strict exit with 1.
-TEST_F(PipeTrace, EachKindOfBadInputIsToldAndCostsOnlyItself) {
+/// A fault in a log costs only its own line. It is reported with that line, and --strict exits with
+/// 1.
+TEST_F(PipeTrace, EachKindOfBadInputIsReportedAndCostsOnlyItself) {
   const std::string good = job("1000.000000", "1001.000000");
   const std::pair<std::string, const char*> kinds[] = {
       {job("1005.000000", "1004.000000"), "ends before it starts"},
@@ -123,12 +124,12 @@ TEST_F(PipeTrace, AFifoInAFolderIsAFinding) {
   EXPECT_THAT(result.out, HasSubstr("4 ranks"));
 }
 
-/// A shell's `logs/workerlog.*` names one, too.
+/// The pattern `logs/workerlog.*` in a shell may name a FIFO, too.
 TEST_F(PipeTrace, AFifoThatIsCalledLikeALogIsRefusedAndNotWaitedFor) {
   fs::create_directory(path("logs"));
   const std::string fifo = path("logs/workerlog.0");
   ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
-  // One that waits is let go by a writer.
+  // A writer ends the wait of a program that does wait.
   const ProgramSetting setting{.meanwhile = [&](pid_t program) {
     siginfo_t ended{};
     for (int i = 0; i < 1000 && ended.si_pid == 0; ++i) {
@@ -145,7 +146,7 @@ TEST_F(PipeTrace, AFifoThatIsCalledLikeALogIsRefusedAndNotWaitedFor) {
   }
 }
 
-/// Wherever it is killed, the output is the old file or the whole new one.
+/// The output is the old file or the whole new one, at whatever moment the program is killed.
 TEST_F(PipeTrace, KilledAtAnyMomentTheOutputIsWhole) {
   const std::string folder = logs(sample(20));
   const std::string output = path("out/a.json");

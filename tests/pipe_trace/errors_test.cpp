@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// What is wrong in the input.
+// Faults of the input.
 
 TEST_F(PipeTrace, CutOffLineIsLeftOutAndIsAFindingUnderStrict) {
   const std::string folder = logs(sample());
@@ -52,7 +52,7 @@ TEST_F(PipeTrace, EmptyLogIsAnError) {
   EXPECT_EQ(names(), std::vector<std::string>{"logs"});
 }
 
-TEST_F(PipeTrace, InputWithoutAJobIsToldOnce) {
+TEST_F(PipeTrace, InputWithoutAJobIsReportedOnce) {
   write("workerlog.0", "");
   const ProgramRun result = run({path("workerlog.0")});
   expectError(result, "it is empty", "workerlog.<rank>");
@@ -108,6 +108,19 @@ TEST_F(PipeTrace, LogOfAnotherProgramIsAnError) {
   EXPECT_EQ(names(), std::vector<std::string>{"logs"});
 }
 
+TEST_F(PipeTrace, BinaryInputIsReportedAsNoText) {
+  std::string junk = "#!\n";
+  for (int i = 0; i < 100'000; ++i) junk += static_cast<char>(i * 7919 >> 3);
+  write("junk", junk);
+  const ProgramRun result = run({path("junk")});
+  expectError(result, path("junk") + ": it is not text, and in no format that pipe-trace knows",
+              "give a folder of workerlog.<rank> files");
+  EXPECT_THAT(result.err, testing::Not(HasSubstr("lines")));
+  // A text with colours and a progress bar is text.
+  write("train.log", "\x1b[32mepoch\x1b[0m 1\rloss 2\a\n\tend\f\n");
+  expectError(run({path("train.log")}), "it holds 2 lines", "Profiler Info:");
+}
+
 TEST_F(PipeTrace, UnreadableFileIsAnError) {
   const std::string folder = logs(sample());
   fs::permissions(folder + "/workerlog.1", fs::perms::none);
@@ -133,7 +146,7 @@ TEST_F(PipeTrace, LinksThatLeadToThemselvesAndFilesUsedAsFoldersAreErrors) {
   expectError(run({path("file/workerlog.0")}), path("file/workerlog.0"), "");
 }
 
-// What is wrong on the command line.
+// Faults of the command line.
 
 TEST_F(PipeTrace, NoInputIsAnError) { expectError(run({}), "INPUT", "--help"); }
 
@@ -144,8 +157,8 @@ TEST_F(PipeTrace, UnknownOptionIsAnError) {
   EXPECT_THAT(withoutInput.err, testing::Not(HasSubstr("INPUT")));
 }
 
-TEST_F(PipeTrace, UnexpectedArgumentsAreToldInTheirOrderWithWhatWasMeant) {
-  expectError(run({"plan", "--stages", "4", "--microbatches", "8"}), "--microbatches 8",
+TEST_F(PipeTrace, UnexpectedArgumentsAreListedInOrderWithTheLikelyOption) {
+  expectError(run({"plan", "--ranks", "4", "--microbatches", "8"}), "--microbatches 8",
               "did you mean --micro-batches?");
   expectError(run({logs(sample()), "--absolut-time"}), "--absolut-time", "mean --absolute-time?");
   expectError(run({"info", "x", "--stirct=1"}), "--stirct=1", "did you mean --strict?");
@@ -155,7 +168,6 @@ TEST_F(PipeTrace, UnexpectedArgumentsAreToldInTheirOrderWithWhatWasMeant) {
 TEST_F(PipeTrace, MistypedAndMisplacedCommandsAreRecognized) {
   const std::string folder = logs(sample());
   expectError(run({"inof", folder}), "no command inof", "did you mean pipe-trace info?");
-  expectError(run({"help"}), "no command help", "did you mean pipe-trace --help?");
   expectError(run({folder, "info"}), "no file info", "it comes first: pipe-trace info");
   expectError(run({path("inof")}), "cannot open", "check the name");
   expectError(run({"nothing-like-it"}), "cannot open", "check the name");
@@ -289,7 +301,7 @@ TEST_F(PipeTrace, FollowTakesAlignNoneOnly) {
   expectError(run({folder, "--follow", "--align", "none", "-o", path("a.csv")}), "a.csv", "JSON");
 }
 
-// What is wrong while writing.
+// Faults while writing.
 
 TEST_F(PipeTrace, FullDiskIsAnErrorAndLeavesNothing) {
   const std::string folder = logs(sample());

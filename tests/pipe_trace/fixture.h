@@ -72,7 +72,8 @@ class PipeTrace : public testing::Test {
     std::ofstream(path(name), std::ios::binary) << text;
   }
 
-  /// Could not: exit code 2, nothing on standard output, one line that names what and advises.
+  /// Expects exit code 2, nothing on standard output, and a message with both texts on standard
+  /// error.
   static void expectError(const ProgramRun& result, const std::string& what,
                           const std::string& advice) {
     EXPECT_EQ(result.exitCode, 2);

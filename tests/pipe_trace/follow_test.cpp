@@ -28,7 +28,7 @@ class Follow : public PipeTrace {
     std::vector<std::string> lines;
     std::istringstream in(contents(folder + "/workerlog." + std::to_string(rank)));
     for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
-    // As a program that runs writes them: step by step.
+    // Writes them as a running program does: step by step.
     const std::regex step(" step = (\\d+)");
     const auto stepOf = [&](const std::string& line) {
       std::smatch match;
@@ -116,11 +116,11 @@ TEST_F(Follow, GrowingLogsGiveTheSameEventsAsWholeOnes) {
   EXPECT_EQ(eventsOf(path("live.json")), eventsOf(whole));
   // Bubbles and arrows, too.
   run({whole, "-o", path("whole.json")});
-  const auto told = [&](const std::string& file) {
+  const auto figuresIn = [&](const std::string& file) {
     return nlohmann::json::parse(run({"info", file, "--json"}).out);
   };
   for (const char* field : {"events", "jobs", "flows", "steps", "topology"}) {
-    EXPECT_EQ(told(path("live.json"))[field], told(path("whole.json"))[field]) << field;
+    EXPECT_EQ(figuresIn(path("live.json"))[field], figuresIn(path("whole.json"))[field]) << field;
   }
 }
 
@@ -135,7 +135,7 @@ TEST_F(Follow, OnlyFinishedStepsAreInItAndCtrlCEndsItCleanly) {
         text += line;
       }
     }
-    // One rank is behind: of its third step the optimizer is missing.
+    // One rank is late: the optimizer of its third step is missing.
     if (rank == 2) text.erase(text.rfind("Profiler Info"));
     append(rank, text);
   }
@@ -231,13 +231,13 @@ TEST_F(Follow, StepsRanksAndTypesAreChosenAsInAConversion) {
   conversion.insert(conversion.end(), choice.begin(), choice.end());
   ASSERT_EQ(run(conversion).exitCode, 0);
   EXPECT_EQ(eventsOf(path("live.json")), eventsOf(path("whole.json")));
-  const auto told = [&](const std::string& file) {
+  const auto figuresIn = [&](const std::string& file) {
     return nlohmann::json::parse(run({"info", file, "--json"}).out);
   };
   for (const char* field : {"events", "jobs", "flows", "steps", "ranks", "counters"}) {
-    EXPECT_EQ(told(path("live.json"))[field], told(path("whole.json"))[field]) << field;
+    EXPECT_EQ(figuresIn(path("live.json"))[field], figuresIn(path("whole.json"))[field]) << field;
   }
-  EXPECT_GT(told(path("live.json"))["counters"], 100);
+  EXPECT_GT(figuresIn(path("live.json"))["counters"], 100);
 }
 
 TEST_F(Follow, AChoiceThatLeavesNothingIsAFinding) {
@@ -274,7 +274,7 @@ TEST_F(Follow, NoSampleIsLostHoweverLateItsLineComes) {
           rest.erase(rest.begin());
         }
       }
-      // A line by itself is read without any job, or with some: both have to do.
+      // A line is read without any job, or with some: both must work.
       if (step < 3) append(step, late(number++));
       if (step > 0 && step < 3) {
         EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(step - 1); }));
@@ -291,7 +291,7 @@ TEST_F(Follow, NoSampleIsLostHoweverLateItsLineComes) {
   EXPECT_EQ(samplesOf(path("live.json")), samplesOf(whole) + 11);
 }
 
-TEST_F(Follow, WhatItWaitsForIsToldOnce) {
+TEST_F(Follow, MissingRanksAreNamedOnce) {
   const std::string whole = logs(sample(2), "whole");
   write("err", "");
   const std::string errorFile = path("err");
@@ -312,7 +312,7 @@ TEST_F(Follow, WhatItWaitsForIsToldOnce) {
   EXPECT_EQ(contents(errorFile), "pipe-trace: waiting for rank 3\n");
 }
 
-TEST_F(Follow, WhatDoesNotGrowIsRefused) {
+TEST_F(Follow, InputsThatCannotGrowAreRefused) {
   run({logs(sample(), "whole"), "-o", path("p.json"), "-o", path("p.pftrace"), "-q"});
   for (const char* name : {"p.json", "p.pftrace"}) {
     expectError(run({path(name), "--follow", "-o", path("live.json")}), std::string(name) + " (",
@@ -347,7 +347,7 @@ TEST_F(Follow, ItIsAProfileWheneverItIsCutOff) {
   EXPECT_EQ(read.exitCode, 0) << read.err;
 }
 
-TEST_F(Follow, ARunThatReplacesTheLogsIsTold) {
+TEST_F(Follow, ARunThatReplacesTheLogsIsReported) {
   const std::string whole = logs(sample(3), "whole");
   for (int rank = 0; rank < 4; ++rank) {
     std::vector<std::string> lines = linesOf(whole, rank);
@@ -356,7 +356,7 @@ TEST_F(Follow, ARunThatReplacesTheLogsIsTold) {
   }
   write("err", "");
   const std::string errorFile = path("err");
-  const auto told = [&](const char* log) {
+  const auto isReported = [&](const char* log) {
     return contents(errorFile).find(path("live/") + log + ": warning") != std::string::npos;
   };
   const auto replace = [&](pid_t program) {
@@ -366,7 +366,7 @@ TEST_F(Follow, ARunThatReplacesTheLogsIsTold) {
     fs::remove(path("live/workerlog.2"));                  // replaced
     write("live/workerlog.2", "again\n" + contents(whole + "/workerlog.2"));
     for (const char* log : {"workerlog.0", "workerlog.1", "workerlog.2"}) {
-      EXPECT_TRUE(waitUntil([&] { return told(log); })) << log;
+      EXPECT_TRUE(waitUntil([&] { return isReported(log); })) << log;
     }
     ::kill(program, SIGINT);
   };

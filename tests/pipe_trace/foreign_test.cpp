@@ -15,7 +15,7 @@ class PipeTraceForeign : public PipeTrace {
     write("kinds.json", R"({"kinds": {"fwd": "forward"}})");
   }
 
-  /// With what reads that log, kinds apart.
+  /// The options that read that log, without --kinds.
   std::vector<std::string> with(std::vector<std::string> arguments) const {
     arguments.insert(arguments.end(),
                      {path("train_rank2.log"), "--time-unit", "s", "--pattern", kPattern});
@@ -69,7 +69,7 @@ TEST_F(PipeTraceForeign, WithoutAPatternTheAdviceNamesIt) {
   expectError(run({path("runs")}), "no job log in the folder", "--pattern");
 }
 
-TEST_F(PipeTraceForeign, WhatCannotBeMeantIsAnErrorThatAdvises) {
+TEST_F(PipeTraceForeign, OptionsThatMakeNoSenseAreErrorsWithAdvice) {
   const std::string log = path("train_rank2.log");
   expectError(run({log, "--pattern", "a("}), "no regular expression: missing )", "RE2");
   expectError(run({log, "--pattern", "(?P<type>a)"}), "no group called start", "as in --pattern");

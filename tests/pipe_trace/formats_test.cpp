@@ -43,7 +43,7 @@ TEST_F(PipeTrace, EveryFormatThatIsReadGivesTheSameSummaryAndTheSameProfile) {
   }
 }
 
-TEST_F(PipeTrace, FormatIsForNamesThatDoNotTell) {
+TEST_F(PipeTrace, FormatIsForNamesWithoutAnEnding) {
   const std::string folder = logs(sample());
   run({folder, "-q", "-o", path("a.pftrace"), "-o", path("a.csv")});
   const ProgramRun piped = run({folder, "-o", "-", "--format", "pftrace", "-o", path("b.csv")});
@@ -64,7 +64,7 @@ TEST_F(PipeTrace, EndingsCountInAnyCase) {
   EXPECT_GT(contents(path("a.pftrace")).size(), 0);
 }
 
-TEST_F(PipeTrace, NamesThatCannotBeMeantAreRefused) {
+TEST_F(PipeTrace, NamesThatMakeNoSenseAreRefused) {
   const std::string folder = logs(sample());
   expectError(run({folder, "-o", path("a.json,b.csv")}), "several outputs", "give -o for each");
   expectError(run({folder, "-o", path("z.csv"), "--format", "json"}),
@@ -107,7 +107,7 @@ TEST_F(PipeTrace, NumberOfThreadsChangesNothing) {
   EXPECT_EQ(run({folder, "--threads", "many"}).exitCode, 2);
 }
 
-TEST_F(PipeTrace, WhatIsNoTransferIsToldApart) {
+TEST_F(PipeTrace, OtherEventsAreNotCountedAsTransfers) {
   write("workerlog.0",
         "Profiler Info: Job (0), type = forward, micro_batch_id = 0, job_start_time = 1000.000002, "
         "job_end_time = 1000.000004, id = 2, step = 0\n"

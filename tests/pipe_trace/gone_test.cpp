@@ -1,4 +1,4 @@
-// What is said, and when --follow ends, where programs have ended without closing their logs.
+// Logs of programs that ended without closing them: the messages, and the end of --follow.
 #include <fcntl.h>
 #include <sys/wait.h>
 
@@ -55,7 +55,7 @@ class GonePrograms : public PipeTrace {
     return name.data();
   }
 
-  /// Of a process that was there, with three streams and nothing that is not in the log.
+  /// The ring file of a process that has ended, with three streams and nothing that the log lacks.
   static std::string ringWith(const std::vector<OpenJob>& open) {
     const pid_t child = ::fork();
     if (child == 0) ::_exit(0);
@@ -88,19 +88,20 @@ class GonePrograms : public PipeTrace {
   }
 };
 
-TEST_F(GonePrograms, WhatManyRanksHaveInCommonIsToldOnce) {
+TEST_F(GonePrograms, AFindingOfManyRanksIsOneLine) {
   const std::string folder = killedLogs();
   const ProgramRun result = run({folder});
-  EXPECT_EQ(result.err, folder +
-                            "/workerlog.* (ranks 0, 1, 2, 3): warning: no Profiler End line: the "
-                            "program ended without closing its log; the records that it had not "
-                            "written are read from its ring file; only jobs that were open are "
-                            "missing\n");
-  const auto told = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
-  EXPECT_EQ(told.size(), 4U) << "one by one";
+  const std::string warning = folder + "/workerlog.* (ranks 0, 1, 2, 3): warning: ";
+  const std::string end = "no Profiler End line: the program ended without closing its log; ";
+  const std::string rest =
+      "the records that it had not written are read from its ring file; only jobs that were open "
+      "are missing\n";
+  EXPECT_EQ(result.err, warning + end + rest);
+  const auto findings = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
+  EXPECT_EQ(findings.size(), 4U) << "one by one";
 }
 
-TEST_F(GonePrograms, WhatTwoRanksTellIsToldOfEach) {
+TEST_F(GonePrograms, AFindingOfTwoRanksIsALineForEach) {
   const std::string folder = killedLogs();
   const ProgramRun result = run({folder + "/workerlog.1", folder + "/workerlog.2"});
   EXPECT_THAT(result.err,
@@ -108,7 +109,7 @@ TEST_F(GonePrograms, WhatTwoRanksTellIsToldOfEach) {
                     HasSubstr("workerlog.2: warning: no Profiler End"), Not(HasSubstr("*"))));
 }
 
-TEST_F(GonePrograms, InWhichJobEachOfManyRanksEndedIsToldInOneLine) {
+TEST_F(GonePrograms, TheLastJobsOfManyRanksAreListedInOneLine) {
   const std::string folder = killedLogs();
   leaveOpen(0, {{.kind = JobKind::kForward, .microBatch = 2, .step = 3},
                 {.lane = 1, .kind = JobKind::kSendForward, .microBatch = 1, .step = 3}});
@@ -118,22 +119,22 @@ TEST_F(GonePrograms, InWhichJobEachOfManyRanksEndedIsToldInOneLine) {
   EXPECT_THAT(result.err,
               HasSubstr(folder + "/workerlog.*.ring: note: ended in: rank 0 F2 (step 3), "
                                  "rank 1 B1 (step 3), rank 3 recv_forward 4 on recv; "
-                                 "pipe-trace info --json tells each\n"));
+                                 "pipe-trace info --json lists each\n"));
   EXPECT_THAT(result.err, Not(HasSubstr("the program ended in")));
-  const auto told = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
-  EXPECT_EQ(told.size(), 8U) << "one by one";
+  const auto findings = nlohmann::json::parse(run({"info", folder, "--json"}).out)["diagnostics"];
+  EXPECT_EQ(findings.size(), 8U) << "one by one";
 }
 
-TEST_F(GonePrograms, OfVeryManyRanksTheFirstAreNamed) {
+TEST_F(GonePrograms, OnlyTheFirstOfVeryManyRanksAreNamed) {
   const std::string folder = killedLogs("another host", 20);
   for (int rank = 0; rank < 20; ++rank) leaveOpen(rank, {{.microBatch = rank}});
   const ProgramRun result = run({folder});
   EXPECT_THAT(result.err, HasSubstr("ended in, unless they still run: rank 0 F0, rank 1 F1, "));
   EXPECT_THAT(result.err,
-              HasSubstr(", rank 15 F15 and 4 more; pipe-trace info --json tells each\n"));
+              HasSubstr(", rank 15 F15 and 4 more; pipe-trace info --json lists each\n"));
 }
 
-TEST_F(GonePrograms, TheJobsOfOneRankAreToldEach) {
+TEST_F(GonePrograms, OpenJobsOfOneRankAreALineEach) {
   const std::string folder = killedLogs();
   leaveOpen(2, {{.microBatch = 3, .step = 5},
                 {.lane = 1, .kind = JobKind::kSendForward, .microBatch = 1},
@@ -166,7 +167,7 @@ TEST_F(GonePrograms, FollowingThemEndsAlsoWhereRanksNeverBegan) {
   EXPECT_TRUE(nlohmann::json::accept(contents(path("live.json"))));
 }
 
-TEST_F(GonePrograms, ThatTheirEndCannotBeSeenFromAnotherHostIsToldOfEachOnce) {
+TEST_F(GonePrograms, RanksOfAnotherHostWhoseEndCannotBeSeenAreNamedOnce) {
   const std::string folder = killedLogs("another host");
   std::filesystem::rename(folder + "/workerlog.3", path("late"));
   write("err", "");
@@ -191,8 +192,8 @@ TEST_F(GonePrograms, ThatTheirEndCannotBeSeenFromAnotherHostIsToldOfEachOnce) {
                                 {.inChild = errorsToFile, .meanwhile = meanwhile});
   EXPECT_EQ(result.exitCode, 0);
   const std::string rest =
-      ": whether they are still written cannot be told from here; following until they are closed, "
-      "or Ctrl-C\n";
+      ": this host cannot see whether they are still written; following until they are closed, or "
+      "Ctrl-C\n";
   EXPECT_EQ(contents(errors),
             "pipe-trace: waiting for rank 3\n"
             "pipe-trace: logs of another host (ranks 0, 1, 2)" +

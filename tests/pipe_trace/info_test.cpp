@@ -90,7 +90,7 @@ TEST_F(InfoCommand, KeysComeInTheDocumentedOrder) {
                                 "flows", "begin_ns", "end_ns", "topology", "clock", "diagnostics"));
 }
 
-TEST_F(InfoCommand, RunsOfWhichOneIsReadAreCounted) {
+TEST_F(InfoCommand, AllRunsOfALogAreCounted) {
   const std::string folder = logs(sample());
   EXPECT_EQ(infoOf({folder})["runs"], 1);
   for (const char* log : {"/workerlog.0", "/workerlog.1", "/workerlog.2", "/workerlog.3"}) {
@@ -116,7 +116,7 @@ TEST_F(InfoCommand, LogsThatSayNothingOfTopologyAndClockLeaveBothUnknown) {
   EXPECT_THAT(text.out, AllOf(HasSubstr("topology  unknown\n"), HasSubstr("clock     unknown\n")));
 }
 
-TEST_F(InfoCommand, ProfilesAreSaidToHoldWhatWasWrittenIntoThem) {
+TEST_F(InfoCommand, InfoOfAProfileCountsAllThatWasWritten) {
   const Simulation simulation = sample(3);
   const std::string folder = logs(simulation);
   const json ofLogs = infoOf({folder});
@@ -185,7 +185,7 @@ TEST_F(InfoCommand, FindingsMakeStrictExitWithOne) {
   EXPECT_EQ(info({logs(sample()), "--strict"}).exitCode, 0);
 }
 
-TEST_F(InfoCommand, WhatCannotBeReadExitsWithTwo) {
+TEST_F(InfoCommand, AnInputThatCannotBeReadExitsWithTwo) {
   expectError(info({path("none")}), "none", "");
   write("empty", "");
   expectError(info({path("empty")}), "no job in", "give a folder");

@@ -102,7 +102,7 @@ TEST_F(OpenCommand, RangesMayComeInAnyOrder) {
   EXPECT_EQ(result.exitCode, 0) << result.err;
 }
 
-TEST_F(OpenCommand, WhatTheUiCannotShowIsNotServed) {
+TEST_F(OpenCommand, AFormatThatTheUiCannotShowIsNotServed) {
   for (const char* name : {"a.csv", "a.sqlite"}) {
     write(name, "some");
     expectError(run({"open", path(name), "--port", "0"}), name, "write NAME.pftrace");
@@ -115,7 +115,7 @@ TEST_F(OpenCommand, AnInterruptEndsItInTheBackgroundOfAScriptToo) {
   const auto interrupt = [&](pid_t pid) {
     for (int tries = 0; tries < 60'000 && contents(path("link")).empty(); ++tries) ::usleep(1000);
     ::kill(pid, SIGINT);
-    // If it goes on all the same, the test is not to wait for ever.
+    // If it goes on all the same, the test must not wait for ever.
     for (int tries = 0; tries < 5'000 && !hasEnded(pid); ++tries) ::usleep(1000);
     ::kill(pid, SIGKILL);
   };
@@ -126,7 +126,7 @@ TEST_F(OpenCommand, AnInterruptEndsItInTheBackgroundOfAScriptToo) {
   EXPECT_EQ(result.signal, SIGINT);
 }
 
-TEST_F(OpenCommand, NobodyElseGetsAnything) {
+TEST_F(OpenCommand, OtherPagesAndPathsAreRefused) {
   write("a.json", "secret");
   write("b.json", "other");
   stopAfterwards_ = true;
@@ -161,7 +161,7 @@ TEST_F(OpenCommand, NobodyElseGetsAnything) {
   EXPECT_EQ(result.signal, SIGTERM);  // it had not ended by itself
 }
 
-TEST_F(OpenCommand, WhatCannotBeServedIsAnError) {
+TEST_F(OpenCommand, AFileThatCannotBeServedIsAnError) {
   const auto open = [&](const std::string& file) { return run({"open", file, "--port", "0"}); };
   expectError(open(path("none.json")), path("none.json"), "No such file");
   expectError(open(folder_.string()), folder_.string(), "name a profile");

@@ -109,7 +109,7 @@ TEST_F(PaddleSpelling, MissingLogIsAnErrorAndNothingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(path("d/pipeline_profile.json")));
 }
 
-TEST_F(PaddleSpelling, WhatDoesNotGoTogetherIsAnError) {
+TEST_F(PaddleSpelling, OptionsThatDoNotGoTogetherAreAnError) {
   writeLog("d/workerlog.0", 1000);
   expectError(run({"--devices", "0"}), "--devices", "--log_dir");
   expectError(run({"--log_dir", path("d")}), "--log_dir", "--devices");

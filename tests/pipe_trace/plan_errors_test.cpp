@@ -1,4 +1,4 @@
-// What is wrong with a plan, or with what pipe-trace plan was told.
+// Plans with faults, and command lines of pipe-trace plan with faults.
 #include <sys/resource.h>
 
 #include <csignal>
@@ -23,7 +23,7 @@ TEST_F(PlanCommand, CheckOfASoundPlanSaysSo) {
   EXPECT_EQ(result.out, "1F1B, 4 ranks, 8 micro-batches: nothing is wrong\n");
 }
 
-TEST_F(PlanCommand, CheckTellsAllProblemsAndExitsWith1) {
+TEST_F(PlanCommand, CheckPrintsAllProblemsAndExitsWith1) {
   write("bad.csv", "0F0,0F0,0B0,0B1\n1B0,1F0,1F1,1B1\n");
   const ProgramRun result = plan({"--schedule-file", path("bad.csv"), "--check"});
   EXPECT_EQ(result.exitCode, 1);
@@ -63,14 +63,14 @@ TEST_F(PlanCommand, FileWithoutItsLastRankIsNotOfTheSizeThatWasAskedFor) {
     more.insert(more.begin(), {"--schedule-file", path("short.csv")});
     return plan(more);
   };
-  const ProgramRun checked = file({"--check", "--stages", "3", "--micro-batches", "2"});
+  const ProgramRun checked = file({"--check", "--ranks", "3", "--micro-batches", "2"});
   EXPECT_EQ(checked.exitCode, 1);
   EXPECT_EQ(checked.out, "rank 2 is missing: the plan has 2 ranks, and 3 were asked for\n");
-  const ProgramRun batches = file({"--check", "--stages", "2", "--micro-batches", "3"});
+  const ProgramRun batches = file({"--check", "--ranks", "2", "--micro-batches", "3"});
   EXPECT_EQ(batches.exitCode, 1);
   EXPECT_THAT(batches.out, HasSubstr("micro-batch 2 is missing"));
-  EXPECT_EQ(file({"--check", "--stages", "2", "--micro-batches", "2"}).exitCode, 0);
-  const ProgramRun drawn = file({"--stages", "3"});
+  EXPECT_EQ(file({"--check", "--ranks", "2", "--micro-batches", "2"}).exitCode, 0);
+  const ProgramRun drawn = file({"--ranks", "3"});
   EXPECT_EQ(drawn.exitCode, 2);
   EXPECT_THAT(drawn.err, HasSubstr("another size than the one asked for: rank 2 is missing"));
 }
@@ -88,15 +88,15 @@ TEST_F(PlanCommand, BuffersDecideAboutDeadlock) {
   EXPECT_THAT(blocking.out, AllOf(HasSubstr("deadlock"), HasSubstr("waits for")));
 }
 
-// What is wrong on the command line.
+// Faults of the command line.
 
-TEST_F(PlanCommand, HelpTellsEveryOptionAndExitCode) {
+TEST_F(PlanCommand, HelpListsEveryOptionAndExitCode) {
   const ProgramRun help = plan({"--help"});
   EXPECT_EQ(help.exitCode, 0);
   EXPECT_THAT(help.err, IsEmpty());
   for (const char* word : {"--schedule ",
                            "--schedule-file",
-                           "--stages",
+                           "--ranks P",
                            "--micro-batches",
                            "--chunks",
                            "--list",
@@ -135,13 +135,14 @@ TEST_F(PlanCommand, HelpTellsEveryOptionAndExitCode) {
     EXPECT_THAT(help.out, HasSubstr(word));
   }
   EXPECT_THAT(help.out, Not(HasSubstr("Excludes")));
+  EXPECT_THAT(help.out, Not(HasSubstr("--stages"))) << "the old spelling";
   std::istringstream lines(help.out);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100U) << line;
   EXPECT_THAT(run({"--help"}).out,
               AllOf(HasSubstr("pipe-trace plan"), HasSubstr("pipe-trace show")));
 }
 
-TEST_F(PlanCommand, WithoutAScheduleTheWaysToGiveOneAreTold) {
+TEST_F(PlanCommand, WithoutAScheduleTheErrorNamesTheWaysToGiveOne) {
   expectError(plan({}), "no schedule", "--schedule NAME, --schedule-file FILE.csv or --list");
 }
 
@@ -157,18 +158,26 @@ TEST_F(PlanCommand, FolderCalledLikeACommandIsReadByItsPath) {
 }
 
 TEST_F(PlanCommand, WrongSizesAreErrors) {
-  expectError(plan({"--schedule", "1F1B"}), "--stages P and --micro-batches M", "both are missing");
-  expectError(plan({"--schedule", "1F1B", "--stages", "4"}), "--micro-batches is missing", "1F1B");
-  expectError(plan({"--schedule", "1F1B", "--micro-batches", "4"}), "--stages is missing", "1F1B");
+  expectError(plan({"--schedule", "1F1B"}), "--ranks P and --micro-batches M", "both are missing");
+  expectError(plan({"--schedule", "1F1B", "--ranks", "4"}), "--micro-batches is missing", "1F1B");
+  expectError(plan({"--schedule", "1F1B", "--micro-batches", "4"}), "--ranks is missing", "1F1B");
   for (const char* size : {"0", "-1", "4.5", "four", "", "99999999999"}) {
-    expectError(plan({"--schedule", "1F1B", "--micro-batches", "4", "--stages", size}), "--stages",
+    expectError(plan({"--schedule", "1F1B", "--micro-batches", "4", "--ranks", size}), "--ranks",
                 "--help");
   }
-  expectError(plan({"--stages", "4"}), "no schedule", "--schedule NAME");
-  expectError(plan({"--schedule", "1F1B", "--stages", "4096", "--micro-batches", "1000000"}),
+  expectError(plan({"--ranks", "4"}), "no schedule", "--schedule NAME");
+  expectError(plan({"--schedule", "1F1B", "--ranks", "4096", "--micro-batches", "1000000"}),
               "4096 ranks", "take fewer");
   expectError(planOf("1F1B", {"--chunks", "3"}), "1F1B", "chunk");
   expectError(planOf("1F1B", {"--steps", "0"}), "--steps", "--help");
+}
+
+TEST_F(PlanCommand, RanksMayStillBeCalledStages) {
+  const ProgramRun old = plan({"--schedule", "1F1B", "--stages", "4", "--micro-batches", "8"});
+  EXPECT_EQ(old.exitCode, 0) << old.err;
+  EXPECT_EQ(old.out, planOf("1F1B").out);
+  expectError(plan({"--schedule", "1F1B", "--stage", "4", "--micro-batches", "8"}), "--stage 4",
+              "did you mean --ranks?");
 }
 
 TEST_F(PlanCommand, UnknownScheduleIsAnErrorWithThoseThatAreKnown) {
@@ -217,7 +226,7 @@ TEST_F(PlanCommand, ContradictingOptionsAreErrors) {
   }
 }
 
-TEST_F(PlanCommand, NumbersThatAreNoneAreErrorsWithTheirOption) {
+TEST_F(PlanCommand, TextsThatAreNoNumbersAreErrorsWithTheirOption) {
   for (const char* text : {"fast", "-1", "1e3", "1,,2", "1,", "99999999999999999999", "1 2"}) {
     expectError(planOf("1F1B", {std::string("--forward-ms=") + text}), "--forward-ms",
                 "10 or 0.25");
@@ -241,7 +250,7 @@ TEST_F(PlanCommand, NumbersThatAreNoneAreErrorsWithTheirOption) {
   expectError(planOf("1F1B", {"--transfers", "-1"}), "--transfers", "");
 }
 
-TEST_F(PlanCommand, WhatCannotBeReadIsAnError) {
+TEST_F(PlanCommand, AFileThatCannotBeReadIsAnError) {
   expectError(plan({"--schedule-file", path("none.csv")}), path("none.csv"), "No such file");
   expectError(plan({"--schedule-file", path("")}), "cannot read", "it is a folder");
   write("text.csv", "0F0garbage\n");
@@ -257,12 +266,47 @@ TEST_F(PlanCommand, WhatCannotBeReadIsAnError) {
   write("costs.json", R"({"forward_ms": [1, 2]})");
   expectError(planOf("1F1B", {"--costs", path("costs.json")}), "2 stages", "has 4");
   expectError(planOf("1F1B", {"--costs-from", path("no logs")}), path("no logs"), "");
-  expectError(plan({"--schedule", "1F1B", "--stages", "3", "--micro-batches", "4", "--costs-from",
+  expectError(plan({"--schedule", "1F1B", "--ranks", "3", "--micro-batches", "4", "--costs-from",
                     logs(sample(2))}),
               "4 stages", "has 3");
 }
 
-// What is wrong while writing.
+TEST_F(PlanCommand, CostsOfSeveralRunsAreAnError) {
+  const std::string first = logs(sample(2), "first");
+  const std::string second = logs(sample(2), "second");
+  expectError(planOf("1F1B", {"--costs-from", first, "--costs-from", second}),
+              "the inputs of --costs-from are of several runs: " + second + "/workerlog.0",
+              "give the logs of one run only");
+  logs(sample(2, 2), "mixed");
+  for (const char* rank : {"2", "3"}) {
+    const std::string log = "/workerlog." + std::string(rank);
+    std::filesystem::copy_file(first + log, path("mixed") + log);
+  }
+  expectError(
+      planOf("1F1B", {"--costs-from", path("mixed")}),
+      "of several runs: the ranks disagree about world_size: 2 (ranks 0, 1), 4 (ranks 2, 3)",
+      "give those of one run only");
+}
+
+TEST_F(PlanCommand, CostsOfALogWithTwoRunsAreThoseOfTheLastWithAWarning) {
+  const std::string first = logs(sample(2), "first");
+  logs(sample(1, 4), "both");
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string log = "/workerlog." + std::to_string(rank);
+    std::ofstream(path("both") + log, std::ios::app) << contents(first + log);
+  }
+  const ProgramRun ofLast = planOf("1F1B", {"--costs-from", first});
+  EXPECT_THAT(ofLast.err, IsEmpty());
+  const ProgramRun ofBoth = planOf("1F1B", {"--costs-from", path("both")});
+  EXPECT_EQ(ofBoth.exitCode, 0);
+  EXPECT_EQ(ofBoth.out, ofLast.out);
+  EXPECT_THAT(ofBoth.err,
+              AllOf(HasSubstr("warning: --costs-from uses the last of the 2 runs that the logs "
+                              "hold"),
+                    HasSubstr("--run N")));
+}
+
+// Faults while writing.
 
 TEST_F(PlanCommand, UnsupportedOrRepeatedOutputsAreErrors) {
   for (const char* name : {"plan.png", "plan", "plan.svg.bak"}) {
@@ -308,7 +352,7 @@ TEST_F(PlanCommand, AFullDiskLeavesTheLogsAndFilesOfThePlanBefore) {
       setrlimit(RLIMIT_FSIZE, &limit);
     };
     const ProgramRun result =
-        plan({"--schedule", "GPipe", "--stages", "2", "--micro-batches", "16", "-o", path("plan"),
+        plan({"--schedule", "GPipe", "--ranks", "2", "--micro-batches", "16", "-o", path("plan"),
               "-o", path("a.json"), "-o", path("new/"), "-o", path("b.sqlite")},
              {.inChild = fillDisk});
     EXPECT_EQ(result.exitCode, 2) << room;
@@ -320,7 +364,7 @@ TEST_F(PlanCommand, AFullDiskLeavesTheLogsAndFilesOfThePlanBefore) {
 TEST_F(PlanCommand, AnOutputThatFailsLeavesLogsThatTheNewPlanDoesNotHave) {
   ASSERT_EQ(planOf("1F1B", {"-o", path("plan/")}).exitCode, 0);
   const std::string log = contents(path("plan/workerlog.3"));
-  expectError(plan({"--schedule", "1F1B", "--stages", "2", "--micro-batches", "2", "-o",
+  expectError(plan({"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2", "-o",
                     path("plan/"), "-o", path("no folder/a.svg")}),
               path("no folder/a.svg"), "folder");
   EXPECT_EQ(contents(path("plan/workerlog.3")), log);
@@ -328,7 +372,7 @@ TEST_F(PlanCommand, AnOutputThatFailsLeavesLogsThatTheNewPlanDoesNotHave) {
 
 TEST_F(PlanCommand, FullDeviceIsAnErrorAndAClosedPipeIsNone) {
   for (const char* result : {"--width=100", "--json", "--job-list", "--check", "--csv=-"}) {
-    const std::vector<std::string> arguments = {"--schedule",      "1F1B", "--stages", "4",
+    const std::vector<std::string> arguments = {"--schedule",      "1F1B", "--ranks", "4",
                                                 "--micro-batches", "8",    result};
     const ProgramRun full = plan(arguments, {.outFile = "/dev/full"});
     EXPECT_EQ(full.exitCode, 2) << result;

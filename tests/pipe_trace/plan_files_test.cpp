@@ -99,18 +99,17 @@ TEST_F(PlanCommand, DashIsStandardInput) {
   const ProgramRun result = plan({"--schedule-file", "-"}, {.input = csv});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("rank 1 -- F0 B0=== F1 B1=== -- --\n"));
-  const ProgramRun costs = plan(
-      {"--schedule", "1F1B", "--stages", "2", "--micro-batches", "2", "--costs", "-", "--json"},
-      {.input = R"({"forward_ms": 7})"});
+  const ProgramRun costs =
+      plan({"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2", "--costs", "-", "--json"},
+           {.input = R"({"forward_ms": 7})"});
   EXPECT_EQ(json::parse(costs.out).at("costs").at("forward_ms"), 7);
 }
 
 TEST_F(PlanCommand, PlanOfFewerRanksReplacesAllLogsOfThePlanBefore) {
   EXPECT_EQ(planOf("1F1B", {"-o", path("plan/")}).exitCode, 0);
-  EXPECT_EQ(
-      plan({"--schedule", "1F1B", "--stages", "2", "--micro-batches", "2", "-o", path("plan")})
-          .exitCode,
-      0);
+  EXPECT_EQ(plan({"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2", "-o", path("plan")})
+                .exitCode,
+            0);
   EXPECT_FALSE(fs::exists(path("plan/workerlog.2")));
   EXPECT_EQ(summaryOf(path("plan")).at("ranks").size(), 2U);
 }

@@ -18,7 +18,7 @@ class PlanCommand : public PipeTrace {
 
   /// A plan for 4 ranks and 8 micro-batches, the size of the papers' pictures.
   static ProgramRun planOf(const std::string& name, std::vector<std::string> more = {}) {
-    more.insert(more.begin(), {"--schedule", name, "--stages", "4", "--micro-batches", "8"});
+    more.insert(more.begin(), {"--schedule", name, "--ranks", "4", "--micro-batches", "8"});
     return plan(more);
   }
 

@@ -1,4 +1,4 @@
-// What pipe-trace plan prints, and the costs that it goes by.
+// The output of pipe-trace plan, and the costs that it uses.
 #include "schedule/build_schedule.h"
 #include "schedule/file/paddle_job_list.h"
 #include "tests/pipe_trace/plan_fixture.h"
@@ -62,7 +62,7 @@ TEST_F(PlanCommand, WidthScalesTheChart) {
 }
 
 TEST_F(PlanCommand, EveryMicroBatchHasItsNumberAndNoLineIsTooWide) {
-  const std::vector<std::string> arguments = {"plan", "--schedule",      "1F1B", "--stages",
+  const std::vector<std::string> arguments = {"plan", "--schedule",      "1F1B", "--ranks",
                                               "4",    "--micro-batches", "32"};
   const std::pair<const char*, std::size_t> widths[] = {{"60", 60},    {"200", 200}, {"", 100},
                                                         {"wide", 100}, {"-3", 100},  {"1", 20}};
@@ -149,7 +149,7 @@ TEST_F(PlanCommand, KnownFiguresOfTheSchedules) {
   }
 }
 
-TEST_F(PlanCommand, AsynchronousPlansTellTheirWeightVersions) {
+TEST_F(PlanCommand, AsynchronousPlansListTheirWeightVersions) {
   const json plan = jsonOf("PipeDream");
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(plan.at("ranks")[rank].at("weight_versions"), 4 - rank);
@@ -192,7 +192,7 @@ TEST_F(PlanCommand, ListNamesEverySchedule) {
 
 TEST_F(PlanCommand, JobListIsPaddlePaddles) {
   const ProgramRun result =
-      plan({"--schedule", "1F1B", "--stages", "2", "--micro-batches", "2", "--job-list"});
+      plan({"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2", "--job-list"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_EQ(result.out,
             "rank 0: lr(0) forward(0) forward(1) backward(0) backward(1) optimizer(0)\n"
@@ -200,7 +200,7 @@ TEST_F(PlanCommand, JobListIsPaddlePaddles) {
 }
 
 TEST_F(PlanCommand, JobListsOfOtherPassesHaveOptions) {
-  const std::vector<std::string> small = {"--schedule",      "1F1B", "--stages",  "2",
+  const std::vector<std::string> small = {"--schedule",      "1F1B", "--ranks",   "2",
                                           "--micro-batches", "3",    "--job-list"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), small.begin(), small.end());
@@ -243,7 +243,7 @@ TEST_F(PlanCommand, TimesPerStageAreGivenWithCommas) {
   EXPECT_EQ(plan.at("closed_form"), nullptr);  // it is for equal stages
 }
 
-TEST_F(PlanCommand, CostsFileSaysTheSameAsFlags) {
+TEST_F(PlanCommand, ACostsFileGivesTheSamePlanAsOptions) {
   write("my costs.json", R"({"forward_ms": 10, "backward_ms": [20, 21, 22, 23],
                             "transfer_ms": 1.5, "activation_bytes": 500000000})");
   const ProgramRun fromFile = planOf("1F1B", {"--costs", path("my costs.json")});
@@ -269,7 +269,7 @@ TEST_F(PlanCommand, CostsOfARunAreItsMedians) {
   EXPECT_EQ(jsonOf("ZB-H1", {"--costs-from", folder}).at("costs").at("backward_weight_ms"), 10);
 }
 
-TEST_F(PlanCommand, LimitIsToldWithRankAndCell) {
+TEST_F(PlanCommand, AnExceededLimitIsReportedWithRankAndCell) {
   const std::vector<std::string> limit = {"--activation-gb", "1", "--limit", "3"};
   const ProgramRun drawn = planOf("1F1B", limit);
   EXPECT_EQ(drawn.exitCode, 0);

@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-/// Options that say which part of a run, and how it is to be understood.
+/// Options that choose a part of a run, and that say how its ranks are arranged.
 class SelectionOptions : public PipeTrace {
  protected:
   static json infoOf(std::vector<std::string> arguments) {
@@ -90,9 +90,9 @@ TEST_F(SelectionOptions, BubblesAndNumbersOfAStepAreThoseOfTheWholeRun) {
       idle += std::llround(event["dur"].get<double>() * 1000);
     }
   }
-  std::int64_t told = 0;
-  for (const json& rank : part["ranks"]) told += rank["idle_ns"].get<std::int64_t>();
-  EXPECT_EQ(idle, told);
+  std::int64_t sum = 0;
+  for (const json& rank : part["ranks"]) sum += rank["idle_ns"].get<std::int64_t>();
+  EXPECT_EQ(idle, sum);
   EXPECT_GT(idle, 0);
 }
 
@@ -113,7 +113,7 @@ TEST_F(SelectionOptions, TypesAreLeftOut) {
   EXPECT_EQ(infoOf({folder, "--skip", "none"})["events"], infoOf({folder})["events"]);
 }
 
-TEST_F(SelectionOptions, WhatDoesNotOccurIsToldAndAFindingForStrict) {
+TEST_F(SelectionOptions, AChoiceThatDoesNotOccurIsAFindingForStrict) {
   const std::string folder = logs(sample(2));
   const ProgramRun result = run({folder, "--ranks", "0,9", "--strict", "-q"});
   EXPECT_EQ(result.exitCode, 1);
@@ -168,7 +168,7 @@ TEST_F(SelectionOptions, ShowDrawsTheRanksAndStepsThatAreAskedFor) {
   EXPECT_EQ(run({"show", folder, "--step", "1", "--steps", "1"}).exitCode, 2);
 }
 
-TEST_F(SelectionOptions, TopologyIsToldWhereLogsDoNotSayIt) {
+TEST_F(SelectionOptions, OptionsGiveTheTopologyThatLogsDoNotSay) {
   for (int rank = 0; rank < 4; ++rank) {
     write("workerlog." + std::to_string(rank), jobLine("forward", 0, 10 + rank, 20 + rank) +
                                                    jobLine("backward", 0, 34 - rank, 40 - rank));
@@ -242,7 +242,7 @@ TEST_F(SelectionOptions, AbsoluteTimesBefore1970AreRefused) {
   EXPECT_THAT(names(), ElementsAre("workerlog.0"));
 }
 
-TEST_F(SelectionOptions, OfASwitchAndItsOppositeTheLastOneHolds) {
+TEST_F(SelectionOptions, TheLastOfASwitchAndItsOppositeHolds) {
   const std::string folder = logs(sample());
   EXPECT_EQ(typesOf(profileOf({folder, "--bubbles", "--no-bubbles"})).count("bubble"), 0U);
   EXPECT_EQ(typesOf(profileOf({folder, "--no-bubbles", "--bubbles"})).count("bubble"), 1U);
@@ -253,7 +253,7 @@ TEST_F(SelectionOptions, OfASwitchAndItsOppositeTheLastOneHolds) {
   EXPECT_GT(infoOf({path("p.json")})["flows"], 0);
 }
 
-TEST_F(SelectionOptions, ThePaddlePairSkipsWhatIsAskedForInsteadOfItsOwn) {
+TEST_F(SelectionOptions, ThePaddlePairSkipsTheGivenTypesInsteadOfItsOwn) {
   write("workerlog.0", jobLine("lr", 0, 1, 2) + jobLine("forward", 0, 2, 4) +
                            jobLine("recv_forward", 1, 4, 5) + jobLine("send_backward", 0, 5, 6));
   const auto typesWith = [&](std::vector<std::string> more) {

@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Not;
 
-/// Completion scripts and the manual page, against what --help says.
+/// Completion scripts and the manual page, compared with the output of --help.
 class ShellFiles : public PipeTrace {
  protected:
   static std::vector<std::string> linesOf(const std::string& text) {
@@ -28,7 +28,7 @@ class ShellFiles : public PipeTrace {
     return lines;
   }
 
-  /// Those that the help lists, and "" for pipe-trace without one.
+  /// The commands that the help lists, and "" for pipe-trace without one.
   static std::vector<std::string> commands() {
     std::vector<std::string> names = {""};
     const std::regex entry(R"(^  pipe-trace (\w+) \.\.\..*)");
@@ -60,7 +60,7 @@ class ShellFiles : public PipeTrace {
     return result.out;
   }
 
-  /// What bash offers for the last of these words, in a folder with `a.json` and `my logs`.
+  /// The words that bash offers for the last of these, in a folder with `a.json` and `my logs`.
   std::vector<std::string> offers(const std::vector<std::string>& words) const {
     write("script", scriptFor("bash"));
     write("a.json", "");
@@ -77,9 +77,10 @@ class ShellFiles : public PipeTrace {
 };
 
 TEST_F(ShellFiles, HelpListsTheCommandsThatThereAre) {
-  EXPECT_THAT(commands(), IsSupersetOf({"", "plan", "show", "info", "open", "completions", "man"}));
+  EXPECT_THAT(commands(),
+              IsSupersetOf({"", "plan", "show", "info", "open", "help", "completions", "man"}));
   EXPECT_THAT(optionsOf(""), IsSupersetOf({"-o", "--output", "-q", "--quiet", "--log_dir",
-                                           "--log-dir", "--help", "-h", "--version"}));
+                                           "--log-dir", "--help", "-h", "-V", "--version"}));
 }
 
 TEST_F(ShellFiles, BashOffersEveryOptionOfEveryCommand) {
@@ -103,6 +104,7 @@ TEST_F(ShellFiles, BashOffersCommandsValuesAndFiles) {
 }
 
 TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
+  EXPECT_THAT(offers({"pipe-trace", "help", "sh"}), ElementsAre("show"));
   EXPECT_THAT(offers({"pipe-trace", "completions", ""}),
               testing::UnorderedElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(offers({"pipe-trace", "--align", ""}), testing::UnorderedElementsAre("none", "log"));
@@ -150,7 +152,7 @@ TEST_F(ShellFiles, FishOffersTheSame) {
   EXPECT_THAT(offered("pipe-trace --pp "), IsEmpty());
 }
 
-/// In a terminal of its own, with a tabulator behind the line.
+/// Runs zsh in a terminal of its own and sends the line and a tabulator.
 TEST_F(ShellFiles, ZshOffersTheSame) {
   if (!std::filesystem::exists("/usr/bin/zsh")) GTEST_SKIP() << "no zsh on this system";
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
@@ -160,7 +162,7 @@ TEST_F(ShellFiles, ZshOffersTheSame) {
   std::filesystem::create_directory(path("my logs"));
   write("functions/_pipe-trace", scriptFor("zsh"));
   for (const char* name : {"a.json", "a.csv", "b.pftrace", "b.json.gz"}) write(name, "");
-  // Whatever is offered goes through compadd.
+  // Every offer goes through compadd.
   write("setting",
         "PS1=; autoload -Uz compinit; fpath=($PWD/functions $fpath); compinit -u -d $PWD/dump\n"
         "compadd() { local -a found; builtin compadd -A found \"$@\"\n"
@@ -219,6 +221,29 @@ TEST_F(ShellFiles, ShellsFindNoFaultInTheirScripts) {
   }
 }
 
+TEST_F(ShellFiles, OldSpellingsAreNotOffered) {
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--"}), Not(Contains("--stages")));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--ran"}), ElementsAre("--ranks"));
+}
+
+TEST_F(ShellFiles, HelpOfACommandIsItsHelpOption) {
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  for (const std::string& command : commands()) {
+    if (command.empty()) continue;
+    const ProgramRun result = run({"help", command});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    EXPECT_EQ(result.out, run({command, "--help"}).out);
+    EXPECT_THAT(result.out, HasSubstr("pipe-trace " + command));
+  }
+  expectError(run({"help", "inof"}), "no command inof", "did you mean info?");
+  expectError(run({"help", "nothing-like-it"}), "the commands are", "show");
+}
+
+TEST_F(ShellFiles, VersionHasAShortSpelling) {
+  EXPECT_EQ(run({"-V"}).out, run({"--version"}).out);
+  EXPECT_THAT(run({"-V"}).out, testing::StartsWith("pipe-trace "));
+}
+
 TEST_F(ShellFiles, AnotherShellIsAnError) {
   expectError(run({"completions", "tcsh"}), "tcsh", "fish");
 }
@@ -243,6 +268,9 @@ TEST_F(ShellFiles, TheManualPageHasEveryOptionAndRoffFindsNoFault) {
       EXPECT_THAT(page.out, HasSubstr("\\fB" + name + "\\fR"));
     }
   }
+  EXPECT_THAT(page.out,
+              testing::ContainsRegex("\n\\.SH EXIT STATUS\n[^@]*fB2[^@]*\n\\.SH EXAMPLES\n"));
+  EXPECT_THAT(page.out, HasSubstr("pipe\\-trace show logs \\-\\-step 3\n"));
   if (!std::filesystem::exists("/usr/bin/groff")) GTEST_SKIP() << "no groff on this system";
   write("page.1", page.out);
   const ProgramRun checked =

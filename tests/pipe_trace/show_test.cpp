@@ -127,14 +127,14 @@ TEST_F(ShowCommand, FullDeviceIsAnErrorAndAClosedPipeIsNone) {
   EXPECT_EQ(show({folder}, {.inChild = closePipe}).exitCode, 0);
 }
 
-TEST_F(ShowCommand, HelpTellsItsOptions) {
+TEST_F(ShowCommand, HelpListsItsOptions) {
   const ProgramRun help = show({"--help"});
   EXPECT_EQ(help.exitCode, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("--step"), HasSubstr("--width"), HasSubstr("Exit codes"),
                               HasSubstr("Example")));
 }
 
-/// What the program prints on a terminal of that many columns.
+/// The program's output on a terminal of that many columns.
 std::string onTerminal(const std::vector<std::string>& arguments, unsigned short columns,
                        const char* noColor) {
   const int master = ::posix_openpt(O_RDWR | O_NOCTTY);
@@ -177,7 +177,7 @@ TEST_F(ShowCommand, TerminalGivesWidthAndColors) {
     EXPECT_LE(line.size(), 61U);  // with its carriage return
   }
   EXPECT_THAT(
-      onTerminal({"plan", "--schedule", "1F1B", "--stages", "4", "--micro-batches", "8"}, 60, "1"),
+      onTerminal({"plan", "--schedule", "1F1B", "--ranks", "4", "--micro-batches", "8"}, 60, "1"),
       HasSubstr("rank 0 F"));
 }
 

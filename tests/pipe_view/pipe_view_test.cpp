@@ -22,7 +22,7 @@ using testing::StartsWith;
 class PipeViewTest : public testing::Test {
  protected:
   PipeViewTest() {
-    // What a machine without a display has.
+    // A machine without a display has none of these.
     for (const char* variable : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"}) {
       unsetenv(variable);
     }
@@ -83,10 +83,24 @@ TEST_F(PipeViewTest, ExportsAnSvgThatSaysWhichStepsItShows) {
                     HasSubstr("steps 1 to 2 of 0 to 4"), HasSubstr("rank 3")));
   ASSERT_EQ(run({logs(), "--export", out("b.svg"), "--step", "3"}).exitCode, 0);
   EXPECT_THAT(contents(out("b.svg")), HasSubstr("step 3 of 0 to 4"));
-  ASSERT_EQ(run({logs(), "--export", out("c.svg"), "--steps", "1:3"}).exitCode, 0);
+  ASSERT_EQ(run({logs(), "--export", out("c.svg"), "--steps", "1:4"}).exitCode, 0);
   EXPECT_THAT(contents(out("c.svg")), HasSubstr("steps 1 to 3 of 0 to 4"));
   ASSERT_EQ(run({logs(), "--export", out("d.svg"), "--all"}).exitCode, 0);
   EXPECT_THAT(contents(out("d.svg")), HasSubstr("steps 0 to 4,"));
+}
+
+TEST_F(PipeViewTest, StepsAreHalfOpenAndMayBeOpenOrOne) {
+  const std::pair<const char*, const char*> cases[] = {{"1", "step 1 of 0 to 4"},
+                                                       {"1:2", "step 1 of 0 to 4"},
+                                                       {"2:4", "steps 2 to 3 of 0 to 4"},
+                                                       {":2", "steps 0 to 1 of 0 to 4"},
+                                                       {"3:", "steps 3 to 4 of 0 to 4"}};
+  for (const auto& [steps, caption] : cases) {
+    ASSERT_EQ(run({logs(), "--export", out("a.svg"), "--steps", steps}).exitCode, 0) << steps;
+    EXPECT_THAT(contents(out("a.svg")), HasSubstr(caption)) << steps;
+  }
+  EXPECT_THAT(run({logs(), "--export", out("a.svg"), "--steps", "9:"}).err,
+              HasSubstr("has no steps 9 and up; it holds steps 0 to 4"));
 }
 
 TEST_F(PipeViewTest, WithoutADisplayThereIsAMessageInsteadOfAnAbort) {
@@ -110,7 +124,7 @@ TEST_F(PipeViewTest, AnEndingThatIsNotSupportedNamesThoseThatAre) {
   EXPECT_THAT(written(), IsEmpty());
 }
 
-TEST_F(PipeViewTest, WhatCannotBeReadExportsNothing) {
+TEST_F(PipeViewTest, AnInputThatCannotBeReadExportsNothing) {
   const ProgramRun missing = run({out("missing.json"), "--export", out("a.png")});
   EXPECT_EQ(missing.exitCode, 2);
   EXPECT_THAT(missing.err, HasSubstr("missing.json"));
@@ -154,12 +168,14 @@ TEST_F(PipeViewTest, OptionsThatMakeNoSenseAreRefused) {
         Arguments{logs(), "--export", png, "--size", "0x10"},
         Arguments{logs(), "--export", png, "--size", "1e3x10"},
         Arguments{logs(), "--export", png, "--steps", "3:1"},
-        Arguments{logs(), "--export", png, "--steps", "3"},
-        Arguments{logs(), "--export", png, "--step", "1", "--all"},
+        Arguments{logs(), "--export", png, "--steps", "3:3"},
+        Arguments{logs(), "--export", png, "--steps", "1", "--step", "1"},
+        Arguments{logs(), "--align", "clock"}, Arguments{"completions", "tcsh"},
+        Arguments{"help", "nothing"}, Arguments{logs(), "--export", png, "--step", "1", "--all"},
         Arguments{logs(), "--export", png, "--step", "-1"}, Arguments{logs(), "--frobnicate"}}) {
     const ProgramRun result = run(arguments);
     EXPECT_EQ(result.exitCode, 2) << testing::PrintToString(arguments);
-    EXPECT_THAT(result.err, StartsWith("pipe-view: "));
+    EXPECT_THAT(result.err, StartsWith("pipe-view"));
   }
   EXPECT_THAT(written(), IsEmpty());
 }
@@ -169,9 +185,31 @@ TEST_F(PipeViewTest, HelpAndVersionGoToStandardOutput) {
   EXPECT_EQ(help.exitCode, 0);
   EXPECT_THAT(help.out, AllOf(HasSubstr("--export"), HasSubstr("--steps"), HasSubstr("--size"),
                               HasSubstr("--all"), HasSubstr("Exit codes")));
+  EXPECT_EQ(run({"help"}).out, help.out);
+  EXPECT_EQ(run({"-V"}).out, run({"--version"}).out);
   const ProgramRun version = run({"--version"});
   EXPECT_EQ(version.exitCode, 0);
   EXPECT_THAT(version.out, StartsWith("pipe-view "));
+}
+
+TEST_F(PipeViewTest, CompletionsAndManualPageHaveEveryOption) {
+  for (const char* shell : {"bash", "zsh", "fish"}) {
+    const ProgramRun script = run({"completions", shell});
+    EXPECT_EQ(script.exitCode, 0) << script.err;
+    for (const char* option : {"export", "size", "step", "steps", "all", "align"}) {
+      EXPECT_THAT(script.out, HasSubstr(option)) << shell;
+    }
+  }
+  const ProgramRun page = run({"man"});
+  EXPECT_EQ(page.exitCode, 0) << page.err;
+  EXPECT_THAT(page.out, AllOf(HasSubstr("\n\\fIINPUT\\fR...\n"), HasSubstr("\\fB\\-\\-align\\fR"),
+                              HasSubstr("\n.SH EXIT STATUS\n"), HasSubstr("\n.SH EXAMPLES\n")));
+  if (!fs::exists("/usr/bin/groff")) GTEST_SKIP() << "no groff on this system";
+  std::ofstream(out("page.1")) << page.out;
+  const ProgramRun checked =
+      runProgram({"/usr/bin/groff", "-man", "-ww", "-z", "-Kutf8", "-Tutf8", out("page.1")});
+  EXPECT_EQ(checked.exitCode, 0);
+  EXPECT_THAT(checked.err, IsEmpty());
 }
 
 }  // namespace

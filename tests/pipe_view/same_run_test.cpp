@@ -1,4 +1,4 @@
-// One run in both programs: what the viewer shows of logs is what pipe-trace writes of them.
+// One run in both programs: the viewer shows logs at the times that pipe-trace writes.
 #include <gmock/gmock.h>
 
 #include "ingest/testing/skewed_run.h"
@@ -55,6 +55,16 @@ TEST_F(SameRunTest, ViewerShowsAProfileAtTheTimesThatItWasWrittenWith) {
     EXPECT_EQ(shown(path(asLogged)), describe(unmoved)) << name;
     EXPECT_NE(describe(unmoved), describe(aligned)) << name;
   }
+}
+
+TEST_F(SameRunTest, AlignNoneShowsLogsAtTheTimesThatWereLogged) {
+  const std::string asLogged = describe(written("p.json", {"--align", "none"}));
+  EXPECT_EQ(describe(loadProfile({logs()}, false)->timeline()), asLogged);
+  EXPECT_NE(shown(logs()), asLogged);
+  const ProgramRun result = runProgram(
+      {PIPE_VIEW_PROGRAM, logs(), "--export", path("p.svg"), "--all", "--align", "none"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(result.err, testing::Not(HasSubstr("were moved into rank 0's clock")));
 }
 
 TEST_F(SameRunTest, PicturesOfTwoHostsSayWhichTimesWereMoved) {

@@ -25,14 +25,15 @@ namespace {
 constexpr long kBetweenLooksNs = 200'000'000;
 /// Looking for new files costs more than looking for new lines.
 constexpr int kLooksBetweenSearches = 5;
-/// Logs of ranks that start together come within that time.
+/// Logs of ranks that start together appear within this number of looks.
 constexpr int kLooksBeforeWaiting = 7;
 
 volatile std::sig_atomic_t stopped = 0;
 
 extern "C" void stopFollowing(int) { stopped = 1; }
 
-/// SIGINT and SIGTERM come only while it waits, so that none is missed and nothing is interrupted.
+/// Lets SIGINT and SIGTERM come only during wait(), so that none is missed and nothing is
+/// interrupted.
 class StopSignals {
  public:
   StopSignals() {
@@ -48,7 +49,7 @@ class StopSignals {
     ::sigprocmask(SIG_BLOCK, &both, &before_);
   }
 
-  /// False when one has come.
+  /// Waits until the next look. Returns false when a signal has come.
   bool wait() const {
     const timespec pause{.tv_sec = 0, .tv_nsec = kBetweenLooksNs};
     ::ppoll(nullptr, 0, &pause, &before_);
@@ -71,7 +72,7 @@ const std::string& outputOf(const PipeTraceOptions& options) {
   return output;
 }
 
-/// Of files only job logs grow.
+/// Throws Error for a file that is no job log: no other file grows.
 void checkGrows(const std::string& input) {
   const std::string advice =
       " cannot be followed, only job logs that still grow; leave out --follow";
@@ -80,7 +81,7 @@ void checkGrows(const std::string& input) {
   const std::string_view head = source.peek(TraceReader::kProbeSize);
   const auto readers = makeTraceReaders();
   const TraceReader* const reader = chooseReader(readers, head);
-  // What is only likely may be the output of a program that has not begun to log.
+  // A file that is only likely to be a log may be the output of a program that logs later.
   const bool isProfile = reader != nullptr && reader->formatName() != JobLogReader().formatName() &&
                          reader->probe(head) == FormatMatch::kCertain;
   if (isProfile) throw Error(fmt::format("{} ({}){}", input, reader->formatName(), advice));
@@ -98,17 +99,17 @@ void checkInputs(const PipeTraceOptions& options) {
   }
 }
 
-void tellWaiting(const RunFollower& follower) {
+void reportWaiting(const RunFollower& follower) {
   const std::string what = follower.waitsFor();
   if (!what.empty()) fmt::print(stderr, "pipe-trace: waiting for {}\n", what);
 }
 
-void tellOutOfSight(RunFollower& follower) {
+void reportOutOfSight(RunFollower& follower) {
   const std::string ranks = follower.newlyOutOfSight();
   if (ranks.empty()) return;
   fmt::print(stderr,
-             "pipe-trace: logs of another host ({}): whether they are still written cannot be told "
-             "from here; following until they are closed, or Ctrl-C\n",
+             "pipe-trace: logs of another host ({}): this host cannot see whether they are still "
+             "written; following until they are closed, or Ctrl-C\n",
              ranks);
 }
 
@@ -122,24 +123,24 @@ int runFollow(const PipeTraceOptions& options) {
   GrowingChromeJson profile(output);
   RunFollower follower(options.load, options.flows, profile);
   bool hasFindings = false;
-  const auto tell = [&] {
-    const Diagnostics told = follower.takeDiagnostics();
-    hasFindings = hasFindings || told.hasFindings();
-    printDiagnostics(told, lowestToTell(options.load));
+  const auto report = [&] {
+    const Diagnostics found = follower.takeDiagnostics();
+    hasFindings = hasFindings || found.hasFindings();
+    printDiagnostics(found, lowestSeverity(options.load));
   };
   int looks = 0;
   do {
     if (++looks % kLooksBetweenSearches == 0) {
       follower.findNewLogs();
       follower.lookAtRecorders();
-      if (looks > kLooksBeforeWaiting && !options.load.quiet) tellOutOfSight(follower);
+      if (looks > kLooksBeforeWaiting && !options.load.quiet) reportOutOfSight(follower);
     }
     follower.look();
-    tell();
-    if (looks == kLooksBeforeWaiting && !options.load.quiet) tellWaiting(follower);
+    report();
+    if (looks == kLooksBeforeWaiting && !options.load.quiet) reportWaiting(follower);
   } while (!follower.isOver() && signals.wait());
   follower.finish();
-  tell();
+  report();
   if (profile.tooEarly() > 0) {
     hasFindings = true;
     Diagnostics late;
@@ -147,14 +148,14 @@ int runFollow(const PipeTraceOptions& options) {
                          "first step",
               .advice = "convert the logs again, without --follow",
               .count = profile.tooEarly()});
-    printDiagnostics(late, lowestToTell(options.load));
+    printDiagnostics(late, lowestSeverity(options.load));
   }
   if (follower.hasNothingSelected()) {
     hasFindings = true;
     Diagnostics nothing;
     nothing.add({.message = "no event of the run was among what --steps, --ranks and --skip leave",
-                 .advice = "convert the logs again, without --follow: that tells what there is"});
-    printDiagnostics(nothing, lowestToTell(options.load));
+                 .advice = "convert the logs again, without --follow: that lists what there is"});
+    printDiagnostics(nothing, lowestSeverity(options.load));
   }
   profile.close();
   if (!options.load.quiet) {

@@ -4,10 +4,10 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
 
+#include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/open/trace_server.h"
@@ -28,7 +28,7 @@ bool isSet(const char* variable) {
   return value != nullptr && *value != '\0';
 }
 
-/// Whoever has no browser, or no display, has the link.
+/// Opens the link if there is a display; without one the user still has the printed link.
 void openInBrowser(const std::string& link) {
   if (!isSet("DISPLAY") && !isSet("WAYLAND_DISPLAY")) return;
   posix_spawn_file_actions_t quiet;
@@ -43,7 +43,7 @@ void openInBrowser(const std::string& link) {
   posix_spawn_file_actions_destroy(&quiet);
 }
 
-/// Perfetto's UI would load it and say nothing of use.
+/// Throws Error for a file that Perfetto's UI would load without a helpful message.
 void checkUiShows(const std::string& file) {
   const auto format = profileFormatOfFile(file);
   if (!format || *format == ProfileFormat::kChromeJson || *format == ProfileFormat::kPerfetto) {
@@ -54,36 +54,33 @@ void checkUiShows(const std::string& file) {
               "that");
 }
 
-/// A shell that starts it in the background of a script has SIGINT ignored.
+/// A shell that starts this program in the background of a script makes it ignore SIGINT.
 void endOnInterrupt() { std::signal(SIGINT, SIG_DFL); }
 
-void addOpenOptions(CLI::App& app, OpenOptions& options) {
+void addOpenOptions(CommandApp& app, OpenOptions& options) {
   app.description(
       "Serves a profile on this machine, to Perfetto's UI (https://ui.perfetto.dev) only, and\n"
       "prints the link that loads it there. Ends when the UI has fetched it, or at Ctrl-C.");
-  app.footer(
-      "Exit codes: 0 the profile was fetched; 2 could not.\n"
-      "Example: pipe-trace open profile.pftrace");
-  setUp(app);
+  app.describeEnd({{"0", "the profile was fetched"}, {"2", "could not"}},
+                  {"pipe-trace open profile.pftrace"});
   app.add_option("FILE", options.file, "The profile")->type_name("")->required();
   app.add_option("--port", options.port,
                  "Port to listen on; Perfetto's own UI accepts none but 9001 (0: any)")
       ->type_name("N")
       ->check(CLI::Range(0, 65535).description(""));
-  app.add_flag("--no-browser", options.noBrowser,
-               "Print the link only (without a display there is nothing else anyway)");
+  app.add_flag("--no-browser", options.noBrowser, "Print the link only, as without a display");
 }
 
 }  // namespace
 
-void describeOpen(CLI::App& app) {
+void describeOpen(CommandApp& app) {
   static OpenOptions options;
   addOpenOptions(app, options);
 }
 
 int openCommand(int argc, char** argv) {
   OpenOptions options;
-  CLI::App app("", "pipe-trace open");
+  CommandApp app("pipe-trace open");
   addOpenOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
   checkUiShows(options.file);

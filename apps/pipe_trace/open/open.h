@@ -1,16 +1,14 @@
 #pragma once
 
-namespace CLI {
-class App;
-}
-
 namespace pipetrace {
+
+class CommandApp;
 
 /// `pipe-trace open`: serves a profile to Perfetto's UI. argv[0] is passed over. Returns the exit
 /// code; throws Error for 2.
 int openCommand(int argc, char** argv);
 
-/// Declares its arguments, for whoever wants to know them.
-void describeOpen(CLI::App& app);
+/// Declares the arguments of the command, for help texts and completions.
+void describeOpen(CommandApp& app);
 
 }  // namespace pipetrace

@@ -126,7 +126,7 @@ class TraceServer::Impl {
           },
           [this](bool) { stopWhenAllIsSent(); });
     });
-    // What a browser asks before a page of the internet may talk to this machine.
+    // A browser sends this request before a page of the internet may talk to this machine.
     server_.Options(anything, [this](const httplib::Request& request, httplib::Response& response) {
       response.status = request.path == path_ ? 204 : 404;
       response.set_header("Access-Control-Allow-Methods", "GET, HEAD");
@@ -135,7 +135,7 @@ class TraceServer::Impl {
     });
   }
 
-  /// Pages of other sites are refused, also those whose name was made to lead here.
+  /// Refuses pages of other sites, even when their host name leads to this machine.
   bool admit(const httplib::Request& request, httplib::Response& response) const {
     const std::string host = request.get_header_value("Host");
     const std::string port = ":" + std::to_string(port_);
@@ -154,7 +154,7 @@ class TraceServer::Impl {
 
   void noteSent(std::size_t offset, std::size_t length) {
     const std::lock_guard lock(mutex_);
-    // The next request may be answered before this is noted for the one before it.
+    // The answer to the next request may be noted first.
     ahead_.emplace(offset, offset + length);
     while (!ahead_.empty() && ahead_.begin()->first <= sent_) {
       sent_ = std::max(sent_, ahead_.begin()->second);
@@ -172,8 +172,8 @@ class TraceServer::Impl {
   int port_ = -1;
   httplib::Server server_;
   std::mutex mutex_;
-  std::size_t sent_ = 0;  // so many bytes from the begin on have been fetched
-  std::set<std::pair<std::size_t, std::size_t>> ahead_;  // begins and ends of pieces behind a gap
+  std::size_t sent_ = 0;  // bytes that have been fetched without a gap from the start
+  std::set<std::pair<std::size_t, std::size_t>> ahead_;  // begins and ends of pieces after a gap
 };
 
 TraceServer::TraceServer(const std::string& file, int port)

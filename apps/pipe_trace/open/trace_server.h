@@ -6,17 +6,17 @@
 
 namespace pipetrace {
 
-/// Serves one file over HTTP on 127.0.0.1, to Perfetto's UI only: GET and HEAD (ranges, too) of
-/// the one path that holds it, with the headers that let a page of `kPerfettoOrigin` read it. All
-/// other paths are not found; pages of other origins are refused.
+/// Serves one file over HTTP on 127.0.0.1, to Perfetto's UI only. It answers GET and HEAD of the
+/// one path that holds the file, also for ranges of it. Headers let a page of `kPerfettoOrigin`
+/// read it. All other paths are not found; pages of other origins are refused.
 class TraceServer {
  public:
   static constexpr const char* kPerfettoOrigin = "https://ui.perfetto.dev";
   /// The only local port that the UI's content security policy lets it connect to.
   static constexpr int kPerfettoPort = 9001;
 
-  /// Opens the file and the port (0: any that is free). Throws Error when the file is none that can
-  /// be read, or the port is taken.
+  /// Opens the file and the port (0: any that is free). Throws Error when the file cannot be
+  /// read, or the port is taken.
   TraceServer(const std::string& file, int port);
   ~TraceServer();
   TraceServer(const TraceServer&) = delete;

@@ -4,43 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "apps/cli/cost_options.h"
+#include "apps/cli/schedule_options.h"
 #include "schedule/file/paddle_job_list.h"
-
-namespace CLI {
-class App;
-}
 
 namespace pipetrace {
 
-/// The costs as they were typed: each empty, or one decimal number for all virtual stages, or one
-/// for each, with commas between them. Read digit by digit (apps/pipe_trace/plan/costs.h).
-struct PlanCostOptions {
-  std::string file;                   ///< --costs
-  std::vector<std::string> measured;  ///< --costs-from
-  std::string forwardMs;
-  std::string backwardMs;
-  std::string backwardInputMs;
-  std::string backwardWeightMs;
-  std::string fusedMs;
-  std::string transferMs;
-  std::string lrMs;
-  std::string optimizerMs;
-  std::string activationGb;
-  std::string freedByInputGb;
-  std::string weightsGb;
-  std::string messageMb;
-  std::optional<double> bandwidthGbs;
-};
+class CommandApp;
 
-/// What `pipe-trace plan` was asked to do.
-struct PlanOptions {
-  std::string schedule;
-  std::string scheduleFile;
-  std::optional<int> ranks;  ///< to build; of a schedule file: that it should have
-  std::optional<int> microBatches;
-  std::optional<int> chunks;
+/// The options of `pipe-trace plan`.
+struct PlanOptions : ScheduleOptions {
   std::optional<int> transferCredits;
-  PlanCostOptions costs;
+  CostOptions costs;
   std::string limitGb;
   int steps = 1;
 
@@ -57,12 +32,12 @@ struct PlanOptions {
   std::vector<std::string> outputs;
   std::optional<int> width;
 
-  /// Whether standard output belongs to something else than the chart.
+  /// Whether something else than the chart takes standard output.
   bool hasOtherResult() const { return list || check || json || jobList || csv == "-"; }
 };
 
-/// The flag table of `pipe-trace plan`, with what excludes and needs what. `options` must outlive
-/// `app`.
-void addPlanOptions(CLI::App& app, PlanOptions& options);
+/// Declares the options of `pipe-trace plan`, and which of them need or exclude each other.
+/// `options` must outlive `app`.
+void addPlanOptions(CommandApp& app, PlanOptions& options);
 
 }  // namespace pipetrace

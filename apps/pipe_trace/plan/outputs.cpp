@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Its first line says what it is a log of; a plan may be replaced, a run may not.
+/// Whether a log is of a plan, which may be replaced; a log of a run may not. Its first line says
+/// it.
 bool isOfAPlan(const fs::path& log) {
   std::ifstream in(log, std::ios::binary);
   std::string line;

@@ -14,12 +14,11 @@ namespace pipetrace {
 /// functions, then commit. Standard output is none of them.
 class PlanOutputs {
  public:
-  /// Throws Error for names that cannot be meant: an ending that is not supported, an output that
-  /// is named twice.
+  /// Throws Error for an ending that is not supported, and for an output that is named twice.
   explicit PlanOutputs(const std::vector<std::string>& outputs);
 
-  /// `timeline` with its bubbles; `caption` stands under the title of a picture. Throws Error for a
-  /// folder that holds the logs of a real run.
+  /// `timeline` must have its bubbles; `caption` stands under the title of a picture. Throws Error
+  /// for a folder that holds the logs of a real run.
   void addRun(const Timeline& timeline, const std::string& caption);
   void addText(const std::string& path, const std::string& text) { files_.add(path, text); }
   /// Logs of an earlier plan that this one does not replace are removed.

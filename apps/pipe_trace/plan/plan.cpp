@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -10,9 +9,10 @@
 #include "analysis/costs/costs_file.h"
 #include "analysis/report/plan_report.h"
 #include "analysis/run_summary.h"
+#include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/costs.h"
 #include "apps/cli/terminal.h"
-#include "apps/pipe_trace/plan/costs.h"
 #include "apps/pipe_trace/plan/options.h"
 #include "apps/pipe_trace/plan/outputs.h"
 #include "apps/pipe_trace/plan/source.h"
@@ -33,7 +33,7 @@ constexpr int kWidestProse = 100;  // columns; a chart may be wider
 // PaddlePaddle's converter takes a step that begins at 0 for none.
 constexpr Nanoseconds kBegin = 1'000'000;
 
-/// What is to be planned, and what the plan is held against.
+/// The plan to simulate, and the limits that it is checked against.
 struct PlanInput {
   ReadablePlan source;  // not checked yet
   GivenCosts given;
@@ -127,7 +127,7 @@ int runCheck(const PlanInput& input, const PlanOptions& options) {
   return problems.empty() ? 0 : kExitFindings;
 }
 
-/// A file that has lost its last ranks is a plan, but not the one that was asked for.
+/// Throws Error for a plan of another size: a file that has lost its last ranks is a plan, too.
 void requireAskedSize(const CheckedPlan& plan, const CheckOptions& checks) {
   const std::vector<Problem> problems = checkSize(plan, checks);
   if (problems.empty()) return;
@@ -135,7 +135,7 @@ void requireAskedSize(const CheckedPlan& plan, const CheckOptions& checks) {
               " has another size than the one asked for: " + toText(problems.front()));
 }
 
-/// A plan that runs, but over its limits: reported, and drawn all the same.
+/// Reports the limits that the plan exceeds. It is drawn all the same.
 std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& checks) {
   std::vector<Problem> problems = checkLimits(plan, checks);
   for (const Problem& problem : problems) {
@@ -147,7 +147,7 @@ std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& 
 Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps) {
   Simulation simulation =
       simulate(plan, costs, {.steps = steps, .begin = kBegin, .counters = true});
-  // What is said of a plan counts from its begin.
+  // Times in a report count from the start of the plan.
   for (CriticalPath::Link& link : simulation.criticalPath.links) {
     link.begin -= kBegin;
     link.end -= kBegin;
@@ -171,7 +171,7 @@ int runPlan(const PlanOptions& options) {
   Simulation simulation = simulated(plan, input.costs, options.steps);
   PlanFigures figures = planFigures(*plan, simulation);
   if (!options.schedule.empty()) {
-    figures.closedForm = closedFormOf(options.schedule, sizeOf(options), input.costs);
+    figures.closedForm = closedFormOf(options.schedule, options.size(), input.costs);
   }
   const PlanReport report{.plan = *plan,
                           .costs = &input.costs,
@@ -200,14 +200,14 @@ int runPlan(const PlanOptions& options) {
 
 }  // namespace
 
-void describePlan(CLI::App& app) {
+void describePlan(CommandApp& app) {
   static PlanOptions options;
   addPlanOptions(app, options);
 }
 
 int planCommand(int argc, char** argv) {
   PlanOptions options;
-  CLI::App app("", "pipe-trace plan");
+  CommandApp app("pipe-trace plan");
   addPlanOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
   return runPlan(options);

@@ -7,13 +7,12 @@
 #include <limits>
 #include <string_view>
 
-#include "apps/pipe_trace/plan/costs.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-// Far above any plan that is of use, and still of some GB.
+// Far above any plan that is of use; its jobs take some GB.
 constexpr std::int64_t kMostActions = 50'000'000;
 
 void requireSchedule(const PlanOptions& options) {
@@ -21,23 +20,16 @@ void requireSchedule(const PlanOptions& options) {
     std::string advice = "give --schedule NAME, --schedule-file FILE.csv or --list";
     std::error_code error;
     if (std::filesystem::exists("plan", error)) {
-      advice += "; to read what is called plan here, write ./plan";
+      advice += "; to read the file or folder called plan, write ./plan";
     }
     throw Error("no schedule to plan; " + advice);
   }
-  scheduleInfo(options.schedule);  // an unknown name is reported before a missing size
-  if (!options.ranks || !options.microBatches) {
-    throw Error(fmt::format("--schedule {} needs --stages P and --micro-batches M; {} missing",
-                            options.schedule,
-                            options.ranks          ? "--micro-batches is"
-                            : options.microBatches ? "--stages is"
-                                                   : "both are"));
-  }
+  options.requireSize();
 }
 
 Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit) {
   requireSchedule(options);
-  const PlanSize size = sizeOf(options);
+  const PlanSize size = options.size();
   const ScheduleInfo& info = scheduleInfo(options.schedule);
   const bool isAuto = info.name == "auto";
   const std::int64_t jobsOfAPass = info.splitsBackward || isAuto ? 3 : 2;  // F, B; F, I, W
@@ -71,10 +63,6 @@ ReadablePlan planOf(const PlanOptions& options, const GivenCosts& costs, std::in
   if (options.scheduleFile.empty()) return {built(options, costs, limit), {}};
   if (options.check) return readReadableFile(options.scheduleFile);
   return {readScheduleFile(options.scheduleFile), {}};
-}
-
-PlanSize sizeOf(const PlanOptions& options) {
-  return {options.ranks.value_or(0), options.microBatches.value_or(0), options.chunks.value_or(0)};
 }
 
 std::string scheduleList() {

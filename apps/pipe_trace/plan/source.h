@@ -7,15 +7,12 @@
 
 namespace pipetrace {
 
-/// The plan that the options ask for, unchecked: built, or read from the schedule file, of which
-/// --check takes what can be read. `limit` is what `auto` keeps to (0: no limit). Throws Error for
-/// options that leave it open.
+/// The plan that the options ask for, unchecked: built, or read from the schedule file. With
+/// --check a file may have cells that cannot be read. The schedule `auto` keeps below `limit` bytes
+/// (0: no limit). Throws Error for options that leave the plan open.
 ReadablePlan planOf(const PlanOptions& options, const GivenCosts& costs, std::int64_t limit);
 
-/// Of a plan that is built.
-PlanSize sizeOf(const PlanOptions& options);
-
-/// All schedules, for people: name, other names, chunks, what it is.
+/// All schedules, for people: name, other names, number of chunks, description.
 std::string scheduleList();
 
 }  // namespace pipetrace

@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/plan/costs.h"
+#include "apps/cli/costs.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +15,10 @@
 
 #include "analysis/costs/costs_file.h"
 #include "analysis/costs/measured_costs.h"
-#include "apps/pipe_trace/load_and_report.h"
+#include "analysis/topology/rank_agreement.h"
+#include "apps/cli/print_diagnostics.h"
+#include "ingest/load_run.h"
+#include "parser/job_log/job_log_reader.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -60,14 +63,58 @@ void readTime(Nanoseconds& to, const char* option, const std::string& text) {
   if (!text.empty()) to = number(option, text, kMs);
 }
 
-/// Stage by stage, also what all stages share: a run of four stages tells nothing of a fifth.
-GivenCosts measured(const std::vector<std::string>& inputs) {
-  LoadRunOptions options;
-  options.inputs = inputs;
-  options.strict = true;
-  options.quiet = true;
+/// Throws Error when the inputs are of several runs.
+void requireOneRun(const Timeline& timeline, const std::vector<LoadedFile>& files) {
+  const std::string several = "the inputs of --costs-from are of several runs: ";
+  for (const LoadedFile& file : files) {
+    if (file.format != JobLogReader().formatName() || file.leftOut == 0) continue;
+    throw Error(several + file.path +
+                " has a rank that an earlier log has, too; give the logs of one run only");
+  }
+  Diagnostics disagreements;
+  checkOneRun(timeline, disagreements);
+  for (const Diagnostic& each : disagreements.list()) {
+    throw Error(several + each.message + "; " + each.advice);
+  }
+}
+
+/// Warns when a log holds several runs, of which only the last counts.
+void noteOtherRuns(const Timeline& timeline, const std::vector<LoadedFile>& files,
+                   Diagnostics& diagnostics) {
+  const bool hasLog = std::any_of(files.begin(), files.end(), [](const LoadedFile& file) {
+    return file.format == JobLogReader().formatName();
+  });
+  int runs = 1;
+  for (const auto& [rank, info] : timeline.ranks) runs = std::max(runs, info.runs);
+  if (!hasLog || runs == 1) return;
+  diagnostics.add({.message = fmt::format("--costs-from uses the last of the {} runs that the logs "
+                                          "hold",
+                                          runs),
+                   .advice = "to use another, make a profile of it: pipe-trace INPUT --run N -o "
+                             "run.json"});
+}
+
+/// Prints the warnings to stderr, even when reading fails.
+Timeline loadMeasuredRun(const std::vector<std::string>& inputs) {
   Diagnostics diagnostics;
-  const Costs run = measuredCosts(loadAndReport(options, diagnostics));
+  std::vector<LoadedFile> files;
+  Timeline timeline;
+  try {
+    timeline = loadRun({.inputs = inputs}, diagnostics, &files);
+  } catch (...) {
+    printDiagnostics(diagnostics, Severity::kWarning);
+    throw;
+  }
+  requireOneRun(timeline, files);
+  noteOtherRuns(timeline, files, diagnostics);
+  printDiagnostics(diagnostics, Severity::kWarning);
+  return timeline;
+}
+
+/// Gives a value for each stage, even where all are the same: a run of four stages says nothing
+/// about a fifth.
+GivenCosts measured(const std::vector<std::string>& inputs) {
+  const Costs run = measuredCosts(loadMeasuredRun(inputs));
   GivenCosts costs = givenCosts(run);
   costs.forward.resize(run.stages.size(), costs.forward.front());
   costs.activation.clear();  // not in a log
@@ -82,8 +129,7 @@ GivenCosts measured(const std::vector<std::string>& inputs) {
   return costs;
 }
 
-}  // namespace
-
+/// All bytes of a file, or of standard input for "-". Throws Error.
 std::string readText(const std::string& path, const char* what) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
   std::error_code error;
@@ -100,7 +146,9 @@ std::string readText(const std::string& path, const char* what) {
   return text;
 }
 
-GivenCosts readCosts(const PlanCostOptions& options) {
+}  // namespace
+
+GivenCosts readCosts(const CostOptions& options) {
   if (!options.file.empty()) {
     return readCostsFile(readText(options.file, "costs file"),
                          options.file == "-" ? "standard input" : options.file);

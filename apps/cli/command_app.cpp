@@ -1,0 +1,62 @@
+#include "apps/cli/command_app.h"
+
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "apps/cli/help_formatter.h"
+
+namespace pipetrace {
+namespace {
+
+/// Broken into lines of at most 100 columns.
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t kLineWidth = 100;
+  std::string lines;
+  std::size_t column = 0;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const bool isFirst = lines.empty();
+    const bool fits = column + 1 + word.size() <= kLineWidth;
+    if (!isFirst) lines += fits ? ' ' : '\n';
+    column = isFirst || !fits ? word.size() : column + 1 + word.size();
+    lines += word;
+  }
+  return lines;
+}
+
+std::string footerOf(const std::vector<ExitCode>& exitCodes,
+                     const std::vector<std::string>& examples) {
+  std::string codes;
+  for (const ExitCode& each : exitCodes) {
+    codes += (codes.empty() ? "Exit codes: " : "; ") + each.code + " " + each.meaning;
+  }
+  std::string text = codes.empty() ? "" : wrapped(codes + ".");
+  if (!text.empty() && !examples.empty()) text += "\n";
+  if (examples.size() == 1) return text + "Example: " + examples.front();
+  if (!examples.empty()) text += "Examples:";
+  for (const std::string& example : examples) text += "\n  " + example;
+  return text;
+}
+
+}  // namespace
+
+CommandApp::CommandApp(const std::string& name) : CLI::App("", name) {
+  formatter(std::make_shared<HelpFormatter>());
+  failure_message([](const CLI::App* failed, const CLI::Error& error) {
+    return failed->get_name() + ": " + CLI::FailureMessage::simple(failed, error);
+  });
+}
+
+void CommandApp::describeEnd(std::vector<ExitCode> exitCodes, std::vector<std::string> examples) {
+  exitCodes_ = std::move(exitCodes);
+  examples_ = std::move(examples);
+  footer(footerOf(exitCodes_, examples_));
+}
+
+std::vector<ExitCode> exitCodesOfReading() {
+  return {
+      {"0", "done"}, {"1", "done, with --strict and findings in the input"}, {"2", "could not"}};
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace pipetrace {
+
+/// Costs as they were typed. Each is empty, one decimal number for all virtual stages, or one
+/// number for each, with commas between them. readCosts() reads them digit by digit.
+struct CostOptions {
+  std::string file;                   ///< --costs
+  std::vector<std::string> measured;  ///< --costs-from
+  std::string forwardMs;
+  std::string backwardMs;
+  std::string backwardInputMs;
+  std::string backwardWeightMs;
+  std::string fusedMs;
+  std::string transferMs;  ///< this and the next two are one number
+  std::string lrMs;
+  std::string optimizerMs;
+  std::string activationGb;
+  std::string freedByInputGb;
+  std::string weightsGb;
+  std::string messageMb;
+  std::optional<double> bandwidthGbs;
+};
+
+/// The heading of the options below in the help.
+inline constexpr const char* kTimesGroup =
+    "Times (per virtual stage: one number for all of them, or one for each as 10,12,11,10)";
+
+/// Declares --costs-from and the options for times: --forward-ms, --backward-ms, --transfer-ms,
+/// --lr-ms and --optimizer-ms. `to` must outlive `app`.
+void addTimeOptions(CLI::App& app, CostOptions& to);
+
+/// As addTimeOptions(), for a plan that is simulated: what is not given has a default, backward
+/// passes may be split and fused, and links may have a bandwidth. Also declares --costs, which it
+/// returns, and which excludes all others.
+CLI::Option* addPlanTimeOptions(CLI::App& app, CostOptions& to);
+
+}  // namespace pipetrace

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "analysis/costs/given_costs.h"
+#include "apps/cli/cost_options.h"
+
+namespace pipetrace {
+
+/// The costs that the options give: from the costs file, a run, or option by option. Throws Error
+/// for what cannot be read, naming the option. Also throws Error when the inputs of --costs-from
+/// are of several runs; when a log holds several, the last counts, and a warning on stderr says so.
+GivenCosts readCosts(const CostOptions& options);
+
+/// --limit in bytes; 0: no limit. Throws Error for a text that is no size, and where memory is not
+/// known.
+std::int64_t readLimit(const std::string& limitGb, const GivenCosts& costs);
+
+}  // namespace pipetrace

@@ -1,0 +1,68 @@
+#include "apps/cli/program.h"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+
+namespace pipetrace {
+
+const Command* Program::find(std::string_view command) const {
+  for (const Command& each : commands) {
+    if (each.name == command) return &each;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> Program::commandNames() const {
+  std::vector<std::string> names;
+  for (const Command& each : commands) names.push_back(each.name);
+  return names;
+}
+
+std::string Program::commandList() const {
+  std::string text;
+  for (const Command& each : commands) {
+    text += fmt::format("  {:<27} {}\n", fmt::format("{} {} ...", name, each.name), each.summary);
+  }
+  return text;
+}
+
+std::vector<FlagTable> Program::flagTables() const {
+  CommandApp main(name);
+  describe(main);
+  std::vector<FlagTable> tables = {flagTableOf(main, "", "")};
+  for (const Command& each : commands) {
+    CommandApp app(name + " " + each.name);
+    each.describe(app);
+    tables.push_back(flagTableOf(app, each.name, each.summary));
+    if (each.name != kHelpCommand) continue;
+    for (Flag& flag : tables.back().flags) {
+      if (flag.isPositional) flag.words = commandNames();
+    }
+  }
+  if (addWords) addWords(tables);
+  return tables;
+}
+
+int runProgram(const Program& program, int argc, char** argv) {
+  // write() then reports a closed pipe and a file that may not grow as errors.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::string name = program.name;
+  try {
+    const Command* const command = argc < 2 ? nullptr : program.find(argv[1]);
+    if (command == nullptr) return program.run(argc, argv);
+    name += " " + command->name;
+    return command->run(argc - 1, argv + 1);
+  } catch (const std::exception& error) {
+    std::fputs((name + ": " + error.what() + "\n").c_str(), stderr);
+    return kExitCouldNot;
+  }
+}
+
+}  // namespace pipetrace

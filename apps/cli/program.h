@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "apps/cli/flag_table.h"
+
+namespace pipetrace {
+
+class CommandApp;
+
+/// The command that prints the help of another one; completions offer the commands after it.
+inline constexpr std::string_view kHelpCommand = "help";
+
+/// A command of a program: what the program does when its first argument is this name.
+struct Command {
+  std::string name;
+  std::string summary;                        ///< one line
+  std::function<void(CommandApp&)> describe;  ///< declares its arguments
+  /// argv[0] is the command's name. Returns the exit code; throws Error for 2.
+  std::function<int(int argc, char** argv)> run;
+};
+
+/// One of our programs.
+struct Program {
+  std::string name;                           ///< "pipe-trace"
+  std::string summary;                        ///< for the first line of its manual page
+  std::function<void(CommandApp&)> describe;  ///< declares its arguments without a command
+  /// Runs it without a command. Returns the exit code; throws Error for 2.
+  std::function<int(int argc, char** argv)> run;
+  std::vector<Command> commands;
+  /// Adds what completions offer beyond the help texts; may be empty.
+  std::function<void(std::vector<FlagTable>&)> addWords;
+
+  /// Null for what is no command.
+  const Command* find(std::string_view command) const;
+  std::vector<std::string> commandNames() const;
+  /// The commands as --help lists them, a line each.
+  std::string commandList() const;
+  /// All command lines: the one without a command first, then each command's.
+  std::vector<FlagTable> flagTables() const;
+};
+
+/// Runs what the arguments of main() ask for, prints what it throws, and returns the exit code.
+int runProgram(const Program& program, int argc, char** argv);
+
+}  // namespace pipetrace

@@ -1,0 +1,55 @@
+#include "apps/cli/schedule_options.h"
+
+#include <fmt/format.h>
+
+#include "apps/cli/shared_options.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kMostMicroBatches = 1'000'000;
+constexpr int kMostChunks = 1024;
+
+const CLI::Validator kNotEmpty(
+    [](const std::string& text) { return text.empty() ? "it is empty" : ""; }, "");
+
+CLI::Validator upTo(int most) { return CLI::Range(1, most).description(""); }
+
+}  // namespace
+
+PlanSize ScheduleOptions::size() const {
+  return {ranks.value_or(0), microBatches.value_or(0), chunks.value_or(0)};
+}
+
+void ScheduleOptions::requireSize() const {
+  scheduleInfo(schedule);  // an unknown name is reported before a missing size
+  if (ranks && microBatches) return;
+  throw Error(fmt::format("--schedule {} needs --ranks P and --micro-batches M; {} missing",
+                          schedule,
+                          ranks          ? "--micro-batches is"
+                          : microBatches ? "--ranks is"
+                                         : "both are"));
+}
+
+ScheduleFlags addScheduleOptions(CLI::App& app, ScheduleOptions& to, int mostRanks,
+                                 const char* group) {
+  ScheduleFlags flags;
+  flags.file = addShared(app, shared::kScheduleFile, to.scheduleFile)->check(kNotEmpty);
+  flags.schedule = addShared(app, shared::kSchedule, to.schedule, "; see pipe-trace plan --list")
+                       ->check(kNotEmpty)
+                       ->excludes(flags.file);
+  CLI::Option* const ranks = addShared(app, shared::kRankCount, to.ranks)->check(upTo(mostRanks));
+  CLI::Option* const microBatches =
+      addShared(app, shared::kMicroBatches, to.microBatches)->check(upTo(kMostMicroBatches));
+  CLI::Option* const chunks = addShared(app, shared::kChunks, to.chunks)
+                                  ->check(upTo(kMostChunks))
+                                  ->excludes(flags.file)
+                                  ->needs(flags.schedule);
+  for (CLI::Option* const each : {flags.file, flags.schedule, ranks, microBatches, chunks}) {
+    each->group(group);
+  }
+  return flags;
+}
+
+}  // namespace pipetrace

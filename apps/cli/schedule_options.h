@@ -1,0 +1,36 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+
+#include "schedule/build_schedule.h"
+
+namespace pipetrace {
+
+/// Which plan to make: one of a schedule, or one from a file.
+struct ScheduleOptions {
+  std::string schedule;
+  std::string scheduleFile;
+  std::optional<int> ranks;  ///< to build; with a file: that it should have
+  std::optional<int> microBatches;
+  std::optional<int> chunks;  ///< virtual stages per rank; none: what the schedule usually has
+
+  /// The size of a plan that is built.
+  PlanSize size() const;
+  /// Throws Error where the schedule is unknown, or its size is not given.
+  void requireSize() const;
+};
+
+/// The options that addScheduleOptions() declares and others may exclude.
+struct ScheduleFlags {
+  CLI::Option* file = nullptr;
+  CLI::Option* schedule = nullptr;
+};
+
+/// Declares --schedule, --schedule-file, --ranks (1 to `mostRanks`), --micro-batches and --chunks
+/// in a group of the help. `to` must outlive `app`.
+ScheduleFlags addScheduleOptions(CLI::App& app, ScheduleOptions& to, int mostRanks,
+                                 const char* group);
+
+}  // namespace pipetrace

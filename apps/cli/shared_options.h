@@ -1,0 +1,72 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+
+namespace pipetrace {
+
+/// An option that several commands have. Everywhere it has these names, this kind of value and this
+/// help.
+struct SharedOption {
+  const char* names;  ///< as CLI11 takes them: "-q,--quiet"
+  const char* value;  ///< the kind of its value: "A:B"; empty: none
+  const char* help;
+};
+
+/// The table of shared options. Where a plan is made, --ranks and --steps are numbers; where a run
+/// is read, they choose a part of it.
+namespace shared {
+
+// A run that is read.
+inline constexpr SharedOption kStep{"--step", "N", "Only this step"};
+inline constexpr SharedOption kSteps{
+    "--steps", "A:B", "Only these steps: A:B for those from A to B - 1, A:, :B, or one"};
+inline constexpr SharedOption kRanks{"--ranks", "LIST",
+                                     "Only these ranks, as in 0,2,4-7; may be given several times"};
+inline constexpr SharedOption kAlign{
+    "--align", "none|log",
+    "log: times in rank 0's clock, by what the logs know of it (default); none: as logged"};
+
+// A plan that is made.
+inline constexpr SharedOption kSchedule{
+    "--schedule", "NAME", "Schedule to build, in any case, also by other projects' names"};
+inline constexpr SharedOption kScheduleFile{
+    "--schedule-file", "FILE.csv",
+    "Plan from a file: one row a rank, cells like 0F3, 1B2; - is standard input"};
+inline constexpr SharedOption kRankCount{
+    "--ranks,--stages", "P", "Pipeline ranks; with --schedule-file: that it should have"};
+inline constexpr SharedOption kMicroBatches{
+    "--micro-batches", "M", "Micro-batches of a step; with --schedule-file: that it should have"};
+inline constexpr SharedOption kChunks{
+    "--chunks", "V", "Virtual stages per rank (default: what the schedule usually has)"};
+inline constexpr SharedOption kStepCount{"--steps", "N", "Steps to run"};
+
+// Costs of jobs.
+inline constexpr SharedOption kCostsFrom{
+    "--costs-from", "INPUT", "Times from the logs or a profile of a run: medians of its jobs"};
+inline constexpr SharedOption kForwardMs{"--forward-ms", "MS", "A forward"};
+inline constexpr SharedOption kBackwardMs{"--backward-ms", "MS", "A whole backward"};
+inline constexpr SharedOption kTransferMs{"--transfer-ms", "MS",
+                                          "A message between two ranks (default: 0)"};
+inline constexpr SharedOption kLrMs{"--lr-ms", "MS", "lr, which opens each step (default: 0)"};
+inline constexpr SharedOption kOptimizerMs{"--optimizer-ms", "MS",
+                                           "The optimizer, which closes each step (default: 0)"};
+
+// Output.
+inline constexpr SharedOption kWidth{"--width", "C",
+                                     "Columns of the chart in characters (default: those of the "
+                                     "terminal, else COLUMNS, else 100)"};
+
+}  // namespace shared
+
+/// Whether an option's name ("--stages") is still understood, but no longer documented.
+bool isOldSpelling(std::string_view name);
+
+/// Declares an option that sets `to`. `more` is appended to its help.
+template <typename T>
+CLI::Option* addShared(CLI::App& app, const SharedOption& option, T& to, const char* more = "") {
+  return app.add_option(option.names, to, std::string(option.help) + more)->type_name(option.value);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,105 @@
+#include "apps/pipe_run/commands.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+#include "apps/cli/common_commands.h"
+#include "apps/pipe_run/launch.h"
+#include "apps/pipe_run/options.h"
+#include "apps/pipe_run/rehearse.h"
+#include "schedule/build_schedule.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+void describeLaunch(CommandApp& app) {
+  static PipeRunOptions options;
+  addPipeRunOptions(app, options);
+}
+
+void describeRehearse(CommandApp& app) {
+  static RehearseOptions options;
+  addRehearseOptions(app, options);
+}
+
+bool contains(const std::vector<std::string>& arguments, const char* text) {
+  return std::find(arguments.begin(), arguments.end(), text) != arguments.end();
+}
+
+/// Throws Error for arguments without "--" that name a program or a command.
+void requireNoName(const std::vector<std::string>& arguments) {
+  const std::string meant = withDashes(arguments);
+  if (!meant.empty()) throw Error("the program comes after --: " + meant);
+  for (const char* const option : {"-h", "--help", "-V", "--version"}) {
+    if (contains(arguments, option)) return;
+  }
+  for (const Command& command : pipeRun().commands) {
+    if (!contains(arguments, command.name.c_str())) continue;
+    throw Error(
+        fmt::format("the command comes first: pipe-run {0} ...; a program that is called "
+                    "{0} comes after --",
+                    command.name));
+  }
+}
+
+int launchProgram(int argc, char** argv) {
+  PipeRunOptions options;
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const bool hasDashes = contains(arguments, "--");
+  if (!hasDashes) requireNoName(arguments);
+  options.command = takeCommand(arguments);
+  CommandApp app("pipe-run");
+  addPipeRunOptions(app, options);
+  const int count = static_cast<int>(arguments.size()) + 1;  // those before "--"
+  if (const auto code = parseCommandLine(app, count, argv)) return *code;
+  return runLaunch(options);
+}
+
+int rehearseCommand(int argc, char** argv) {
+  RehearseOptions options;
+  CommandApp app("pipe-run rehearse");
+  addRehearseOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  return runRehearse(options);
+}
+
+/// Completions offer the names of schedules, and what follows "--".
+void addWords(std::vector<FlagTable>& tables) {
+  for (FlagTable& table : tables) {
+    for (Flag& flag : table.flags) {
+      if (flag.names.front() == "--schedule") flag.words = scheduleNames();
+    }
+  }
+  Flag program;
+  program.names = {"-- PROGRAM [ARGUMENT]"};
+  program.description = "The program, which is looked up in PATH, and its arguments";
+  program.group = "Options";
+  program.isPositional = true;
+  program.isRepeated = true;
+  tables.front().flags.push_back(program);
+}
+
+Program makeProgram() {
+  Program program{.name = "pipe-run",
+                  .summary = "runs training programs on several ranks, and rehearses schedules",
+                  .describe = describeLaunch,
+                  .run = launchProgram,
+                  .commands = {{"rehearse", "runs a schedule on emulated devices", describeRehearse,
+                                rehearseCommand}},
+                  .addWords = addWords};
+  addCommonCommands(program, pipeRun);
+  return program;
+}
+
+}  // namespace
+
+const Program& pipeRun() {
+  static const Program program = makeProgram();
+  return program;
+}
+
+}  // namespace pipetrace

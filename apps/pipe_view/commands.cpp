@@ -1,0 +1,125 @@
+#include "apps/pipe_view/commands.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+#include "apps/cli/common_commands.h"
+#include "apps/cli/selection_options.h"
+#include "chart/draw/chart_picture.h"
+#include "viewer/run_viewer.h"
+
+namespace pipetrace {
+namespace {
+
+std::optional<int> number(std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+/// "1600x900" into width and height.
+void readSize(const std::string& text, ExportOptions& picture) {
+  const std::size_t cross = text.find('x');
+  if (cross != std::string::npos) {
+    picture.width = number(std::string_view(text).substr(0, cross));
+    picture.height = number(std::string_view(text).substr(cross + 1));
+    const auto isPossible = [](const std::optional<int>& side) {
+      return side && *side > 0 && *side <= kMaxPictureSide;
+    };
+    if (isPossible(picture.width) && isPossible(picture.height)) return;
+  }
+  throw CLI::ValidationError(
+      "--size", fmt::format("'{}' is no size; write WIDTHxHEIGHT in pixels, like 1600x900, at most "
+                            "{} each",
+                            text, kMaxPictureSide));
+}
+
+/// The closed range of a half-open one.
+StepChoice choiceOf(const NumberRange& steps) {
+  constexpr std::int64_t kLast = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t last = steps.end == NumberRange::kOpen ? kLast : steps.end - 1;
+  return {static_cast<std::int32_t>(steps.begin), static_cast<std::int32_t>(last)};
+}
+
+void addPicture(CommandApp& app, CLI::Option* inputs, ExportOptions& to) {
+  CLI::Option* picture = app.add_option("--export", to.path,
+                                        "Write a picture, NAME.png or NAME.svg, instead of opening "
+                                        "a window; needs no display")
+                             ->type_name("FILE")
+                             ->needs(inputs);
+  app.add_option_function<std::string>(
+         "--size", [&to](const std::string& text) { readSize(text, to); },
+         "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")
+      ->type_name("WxH")
+      ->needs(picture);
+  CLI::Option* all = app.add_flag("--all", to.isAll, "Export the whole run")->needs(picture);
+  CLI::Option* step = addStepOption(
+                          app,
+                          [&to](int number) {
+                            to.steps = StepChoice{number, number};
+                          },
+                          " (default: a few steps, so that micro-batch numbers are legible)")
+                          ->needs(picture)
+                          ->excludes(all);
+  addStepsOption(app, [&to](const NumberRange& steps) { to.steps = choiceOf(steps); })
+      ->needs(picture)
+      ->excludes(all)
+      ->excludes(step);
+}
+
+void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
+  app.description(
+      "Shows a profile as a Gantt chart, in a window or as a picture.\n"
+      "The Help menu of the window, and docs/viewer.md, list its mouse buttons and keys.\n\n"
+      "Other commands (each has its own --help; a file of that name is read as ./man):\n" +
+      pipeView().commandList());
+  app.describeEnd({{"0", "done"}, {"2", "could not"}},
+                  {"pipe-view profile.json", "pipe-view logs --export step.png --step 3"});
+  addVersion(app);
+  CLI::Option* inputs =
+      app.add_option("INPUT", options.inputs,
+                     "Profiles, job logs or folders of them, shown as one profile")
+          ->type_name("");
+  addAlignOption(app, options.align);
+  addPicture(app, inputs, options.picture);
+}
+
+void describeViewing(CommandApp& app) {
+  static ViewerOptions options;
+  addPipeViewOptions(app, options);
+}
+
+int viewInputs(int argc, char** argv) {
+  ViewerOptions options;
+  CommandApp app("pipe-view");
+  addPipeViewOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  return runViewer(options, argv[0]);
+}
+
+Program makeProgram() {
+  Program program{.name = "pipe-view",
+                  .summary = "shows runs and plans as Gantt charts",
+                  .describe = describeViewing,
+                  .run = viewInputs,
+                  .commands = {},
+                  .addWords = {}};
+  addCommonCommands(program, pipeView);
+  return program;
+}
+
+}  // namespace
+
+const Program& pipeView() {
+  static const Program program = makeProgram();
+  return program;
+}
+
+}  // namespace pipetrace
