@@ -38,7 +38,7 @@ struct LoadOptions {
   std::string pattern;
   /// The unit of the times that the pattern finds, in nanoseconds.
   Nanoseconds timeUnit = kNsPerMs;
-  /// The file that gives names of other programs' jobs their kinds (KindNames); empty: none.
+  /// The file that gives names of other programs' jobs their kinds (KindsFile); empty: none.
   std::string kindsFile;
   /// Updated during loading, if given; must outlive the call.
   LoadProgress* progress = nullptr;

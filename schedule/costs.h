@@ -19,7 +19,7 @@ struct StageCosts {
   // Memory, in bytes (or in any unit; as they stand, memory counts activations).
   std::int64_t activation = 1;    ///< what a forward takes, until the backward pass is done
   std::int64_t freedByInput = 0;  ///< of it, what the input half gives back already
-  std::int64_t weights = 0;  ///< one version of the weights, and all memory that comes with it
+  std::int64_t weights = 0;       ///< one version of the weights, and all memory that comes with it
 
   /// The size of the output that a micro-batch sends on, and of its gradient sent back to this
   /// stage.

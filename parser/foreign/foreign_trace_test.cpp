@@ -4,7 +4,7 @@
 
 #include "parser/chrome/reader.h"
 #include "parser/foreign/names/foreign_names.h"
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 #include "parser/load_timeline.h"
 #include "parser/testing/reading.h"
 
@@ -234,7 +234,7 @@ TEST(KnownTracesTest, AscendsTraceOfPyTorchIsNotKinetosAndItsHostEventsHaveSteps
 }
 
 TEST(KnownTracesTest, KindsOfTheUserTakePrecedenceOverKnownNames) {
-  const KindNames kinds = KindNames::parse(
+  const KindsFile kinds = KindsFile::parse(
       R"j({"kinds":{"forward":"recompute","blk_(?P<micro_batch_id>[0-9]+)":"forward","net":"all_reduce"}})j",
       "k.json");
   const std::string events = R"j([

@@ -62,7 +62,7 @@ void giveUniqueLanes(ForeignTrace& trace) {
 
 }  // namespace
 
-void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindNames* asked) {
+void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindsFile* asked) {
   ForeignNames names(asked, trace.timeline);
   // Ascend's profiler for PyTorch gives its operators Kineto's categories, too.
   const bool isAscend = isAscendTrace(trace);

@@ -2,7 +2,7 @@
 
 #include "parser/foreign/foreign_trace.h"
 #include "parser/foreign/kineto_trace.h"
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 
 namespace pipetrace {
 
@@ -11,6 +11,6 @@ namespace pipetrace {
 ///
 /// In a trace of an unknown program, processes are ranks in their order, and threads are lanes. The
 /// only thread of a rank that holds compute jobs, and nothing else, is the compute lane.
-void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindNames* asked);
+void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindsFile* asked);
 
 }  // namespace pipetrace

@@ -14,7 +14,7 @@
 #include "parser/foreign/logs/megatron_reader.h"
 #include "parser/foreign/logs/pattern_log_reader.h"
 #include "parser/foreign/logs/pipeline_logger_reader.h"
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 #include "parser/fuzz/ring_image.h"
 #include "parser/job_log/job_log_reader.h"
 #include "parser/job_log/lines/job_head.h"
@@ -212,7 +212,7 @@ void readAsPatternLog(const std::string& bytes) {
 /// Reads the bytes as the file of --kinds, and looks up names in it.
 void readAsKinds(const std::string& bytes) {
   try {
-    const KindNames names = KindNames::parse(bytes, "kinds");
+    const KindsFile names = KindsFile::parse(bytes, "kinds");
     for (const char* name : {"", "forward", "fwd_1", "bwd_99999999999", "blk(3)\n"}) {
       const auto found = names.find(name);
       require(!found || (found->isAsked && found->step >= kNotGiven && found->chunk >= kNotGiven),

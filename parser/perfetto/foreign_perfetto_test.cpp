@@ -4,7 +4,7 @@
 
 #include <protozero/pbf_writer.hpp>
 
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 #include "parser/perfetto/reader.h"
 #include "parser/testing/reading.h"
 
@@ -107,8 +107,8 @@ TEST(ForeignPerfettoTest, ProcessesBecomeRanksAndThreadsLanes) {
 }
 
 TEST(ForeignPerfettoTest, KindsAreThoseOfTheUserOrOfTheName) {
-  const KindNames kinds =
-      KindNames::parse(R"j({"kinds":{"blk_(?P<micro_batch_id>[0-9]+)":"forward"}})j", "k.json");
+  const KindsFile kinds =
+      KindsFile::parse(R"j({"kinds":{"blk_(?P<micro_batch_id>[0-9]+)":"forward"}})j", "k.json");
   ForeignTrace trace;
   trace.thread(2, 200, 201, "main").event(10, 2, kBegin, "blk_4").event(20, 2, kEnd);
   trace.event(30, 2, kBegin, "backward-compute").event(40, 2, kEnd);

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <sqlite3.h>
 
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 #include "parser/load_timeline.h"
 #include "parser/sqlite/reader.h"
 #include "parser/sqlite/writer.h"
@@ -238,7 +238,7 @@ TEST_F(SqliteTest, NsysRangesKernelsAndCopiesBecomeLanesOfTheirProcess) {
 }
 
 TEST_F(SqliteTest, KindsOfTheUserApplyToNsysExports) {
-  const KindNames kinds = KindNames::parse(
+  const KindsFile kinds = KindsFile::parse(
       R"j({"kinds":{"step (?P<step>[0-9]+)":"backward","gemm.*":"recompute"}})j", "k.json");
   const Result r = read(made(std::string(kNsysTables) + kNsysRows), {.kinds = &kinds});
   EXPECT_EQ(r.events(0, "nvtx main (thread 71)")[0].kind, JobKind::kBackward);

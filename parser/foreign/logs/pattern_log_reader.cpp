@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "parser/find_logs.h"
-#include "parser/foreign/names/job_names.h"
+#include "parser/foreign/names/known_names.h"
 #include "parser/line_blocks.h"
 #include "parser/log_argument.h"
 #include "trace/text/decimal_time.h"

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 #include "parser/testing/reading.h"
 #include "trace/error.h"
 
@@ -119,7 +119,7 @@ TEST(PatternLogReaderTest, TheFileNameGivesTheRankUnlessAGroupDoes) {
 }
 
 TEST(PatternLogReaderTest, KindsThatTheUserNamesAreUsed) {
-  const KindNames kinds = KindNames::parse(R"({"kinds":{"blk":"forward"}})", "k.json");
+  const KindsFile kinds = KindsFile::parse(R"({"kinds":{"blk":"forward"}})", "k.json");
   EXPECT_EQ(read(kPattern, 1, "job blk 0-1\n", {.kinds = &kinds}).events(0, "compute")[0].kind,
             JobKind::kForward);
 }

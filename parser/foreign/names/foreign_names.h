@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "parser/foreign/names/job_names.h"
+#include "parser/foreign/names/known_names.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -15,7 +15,7 @@ class ForeignNames {
   static constexpr std::string_view kCategory = "category";
 
   /// `asked` (may be null) and `timeline`, which holds the events, must outlive it.
-  ForeignNames(const KindNames* asked, Timeline& timeline)
+  ForeignNames(const KindsFile* asked, Timeline& timeline)
       : timeline_(timeline), names_(asked), category_(timeline.strings.intern(kCategory)) {}
 
   /// The category of an event; the empty text if it has none.

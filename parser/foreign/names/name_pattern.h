@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "parser/foreign/names/job_names.h"
+#include "parser/foreign/names/known_names.h"
 
 namespace pipetrace {
 

@@ -17,13 +17,13 @@ namespace pipetrace {
 /// Each key is a name, or a regular expression (RE2) for a whole name, see NamePattern; each value
 /// is a kind as in the job log. A name that equals a key has that key's kind; otherwise the first
 /// expression that matches counts. Any number of threads may use one at once.
-class KindNames {
+class KindsFile {
  public:
   /// Reads the file. Throws Error, with the place and the fault, when it cannot.
-  static KindNames read(const std::string& file);
+  static KindsFile read(const std::string& file);
 
   /// The same from its text; `file` is for messages.
-  static KindNames parse(std::string_view json, const std::string& file);
+  static KindsFile parse(std::string_view json, const std::string& file);
 
   /// The kind and numbers of a name; nothing for an unknown name.
   std::optional<JobName> find(std::string_view name) const;

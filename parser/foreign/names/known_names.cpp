@@ -1,8 +1,8 @@
-#include "parser/foreign/names/job_names.h"
+#include "parser/foreign/names/known_names.h"
 
 #include <array>
 
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 #include "parser/job_type.h"
 
 namespace pipetrace {

@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-class KindNames;
+class KindsFile;
 
 /// A name of an event, taken apart.
 struct JobName {
@@ -30,7 +30,7 @@ struct JobName {
 class JobNames {
  public:
   /// `asked` may be null and must outlive it.
-  explicit JobNames(const KindNames* asked) : asked_(asked) {}
+  explicit JobNames(const KindsFile* asked) : asked_(asked) {}
 
   /// The meaning of `name`; kOther without numbers if it says nothing. The reference holds as long
   /// as this object.
@@ -40,7 +40,7 @@ class JobNames {
   bool isAsked() const { return asked_ != nullptr; }
 
  private:
-  const KindNames* asked_;
+  const KindsFile* asked_;
   std::unordered_map<std::string, JobName> known_;
 };
 

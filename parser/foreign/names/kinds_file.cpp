@@ -1,4 +1,4 @@
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -102,20 +102,20 @@ class KindsHandler {
 
 }  // namespace
 
-KindNames KindNames::read(const std::string& file) {
+KindsFile KindsFile::read(const std::string& file) {
   ByteSource source(file);
   const std::string_view text = source.peek(kLargestFile);
   if (text.size() == kLargestFile) throw Error(file + " is too long to be a list of kinds");
   return parse(text, file);
 }
 
-KindNames KindNames::parse(std::string_view json, const std::string& file) {
+KindsFile KindsFile::parse(std::string_view json, const std::string& file) {
   KindsHandler handler(json, file);
   nlohmann::json::sax_parse(json.begin(), json.end(), &handler);
   if (handler.entries().empty()) {
     throw Error(file + " names no kinds; it is {\"kinds\": {NAME: KIND, ...}}");
   }
-  KindNames names;
+  KindsFile names;
   for (const auto& [name, kind] : handler.entries()) {
     names.add(name, jobKindFromLogName(kind));
     const std::string& fault = names.patterns_.back().fault();
@@ -127,12 +127,12 @@ KindNames KindNames::parse(std::string_view json, const std::string& file) {
   return names;
 }
 
-void KindNames::add(const std::string& name, JobKind kind) {
+void KindsFile::add(const std::string& name, JobKind kind) {
   names_.emplace(name, kind);
   patterns_.emplace_back(name, kind);
 }
 
-std::optional<JobName> KindNames::find(std::string_view name) const {
+std::optional<JobName> KindsFile::find(std::string_view name) const {
   std::optional<JobName> job;
   if (const auto found = names_.find(name); found != names_.end()) {
     job.emplace().kind = found->second;

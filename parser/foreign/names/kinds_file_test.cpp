@@ -1,8 +1,8 @@
-#include "parser/foreign/names/kind_names.h"
+#include "parser/foreign/names/kinds_file.h"
 
 #include <gmock/gmock.h>
 
-#include "parser/foreign/names/job_names.h"
+#include "parser/foreign/names/known_names.h"
 #include "parser/testing/files.h"
 #include "trace/error.h"
 
@@ -14,15 +14,15 @@ using testing::HasSubstr;
 
 std::string errorOf(const std::string& json) {
   try {
-    KindNames::parse(json, "k.json");
+    KindsFile::parse(json, "k.json");
   } catch (const Error& error) {
     return error.what();
   }
   return "none";
 }
 
-TEST(KindNamesTest, NamesTakePrecedenceOverExpressionsAndTheFirstExpressionCounts) {
-  const KindNames names = KindNames::parse(R"j({"kinds": {
+TEST(KindsFileTest, NamesTakePrecedenceOverExpressionsAndTheFirstExpressionCounts) {
+  const KindsFile names = KindsFile::parse(R"j({"kinds": {
     "f.*": "forward",
     "fwd_(?P<chunk>[0-9]+)_(?P<micro_batch_id>[0-9]+)": "backward",
     "fin": "optimizer",
@@ -38,8 +38,8 @@ TEST(KindNamesTest, NamesTakePrecedenceOverExpressionsAndTheFirstExpressionCount
   EXPECT_FALSE(names.find("fi\nn"));
 }
 
-TEST(KindNamesTest, GroupsGiveNumbersAsFarAsTheyFit) {
-  const KindNames names = KindNames::parse(
+TEST(KindsFileTest, GroupsGiveNumbersAsFarAsTheyFit) {
+  const KindsFile names = KindsFile::parse(
       R"j({"kinds":{"s(?P<stage>\\d+)c(?P<chunk>\\d+)p(?P<part>\\d+)(?:m(?P<micro_batch_id>\\d+))?":"forward"}})j",
       "k.json");
   const auto name = names.find("s3c2p1m9");
@@ -51,7 +51,7 @@ TEST(KindNamesTest, GroupsGiveNumbersAsFarAsTheyFit) {
   EXPECT_EQ(names.find("s3c9p1")->microBatch, kNotGiven);
 }
 
-TEST(KindNamesTest, ErrorsNameThePlaceAndWhatIsAllowed) {
+TEST(KindsFileTest, ErrorsNameThePlaceAndWhatIsAllowed) {
   EXPECT_THAT(
       errorOf("{\"kinds\": {\n\"a\": \"forward\",\n\"b\": \"fwd\"}}"),
       AllOf(HasSubstr("k.json:3: \"fwd\", of \"b\", is no kind"),
@@ -73,8 +73,8 @@ TEST(KindNamesTest, ErrorsNameThePlaceAndWhatIsAllowed) {
   EXPECT_THAT(errorOf("{}"), HasSubstr("names no kinds"));
 }
 
-TEST(KindNamesTest, AMissingFileIsAnError) {
-  EXPECT_THROW(KindNames::read("/nowhere/kinds.json"), Error);
+TEST(KindsFileTest, AMissingFileIsAnError) {
+  EXPECT_THROW(KindsFile::read("/nowhere/kinds.json"), Error);
 }
 
 TEST(JobNamesTest, NamesOfKnownProgramsAreKnown) {
