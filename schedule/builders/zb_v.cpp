@@ -56,7 +56,7 @@ Plan withoutHoles(Plan plan) {
   const int stages = plan.numStages;
   const Costs costs = Costs::equal(stages, {1, 2, 1, 1});
   std::vector<std::int64_t> peaks;
-  for (const DryRun::Rank& rank : dryRun(CheckedPlan(plan), costs).ranks) {
+  for (const DryRun::Rank& rank : dryRunOfCandidate(plan, costs).ranks) {
     peaks.push_back(rank.peakLive);
   }
   for (std::vector<Action>& row : plan.ranks) {
@@ -67,7 +67,7 @@ Plan withoutHoles(Plan plan) {
       *squeeze(plan, costs, {.limits = std::vector<std::int64_t>(plan.ranks.size(), stages)});
   // Takes more memory than by hand only where that makes the plan shorter.
   const auto lengthOf = [&](const Plan& squeezed) {
-    return dryRun(CheckedPlan(squeezed), costs).length;
+    return dryRunOfCandidate(squeezed, costs).length;
   };
   return lengthOf(most) < lengthOf(same) ? most : same;
 }

@@ -28,8 +28,11 @@ class WaitRules {
   struct Waits {
     /// A fused pair has three inputs, and both ends of two messages. A plan that can run has at
     /// most five of them, as an input comes as a message or from the same rank; others have more.
-    Wait list[7];
+    union {
+      Wait list[7];  // not cleared: a plan asks for the waits of each action
+    };
     int count = 0;
+    Waits() {}
     void add(Position position, bool reached = false) { list[count++] = {position, reached}; }
     const Wait* begin() const { return list; }
     const Wait* end() const { return list + count; }

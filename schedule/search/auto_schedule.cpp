@@ -63,7 +63,7 @@ struct BestFixed {
   PlanScore score;
 
   void offer(const Plan& candidate, const Costs& costs, std::int64_t limit) {
-    const DryRun run = dryRun(CheckedPlan(candidate), costs);
+    const DryRun run = dryRunOfCandidate(candidate, costs);
     PlanScore found;
     found.length = run.length - costs.lr - costs.optimizer;
     for (const DryRun::Rank& rank : run.ranks) {
@@ -84,7 +84,7 @@ struct Footprint {
 };
 
 Footprint footprintOf(const Plan& plan, const Costs& costs) {
-  const DryRun run = dryRun(CheckedPlan(plan), costs);
+  const DryRun run = dryRunOfCandidate(plan, costs);
   Footprint found{.length = run.length};
   for (const DryRun::Rank& rank : run.ranks) {
     found.longestSpan = std::max(found.longestSpan, rank.last - rank.first);

@@ -26,11 +26,7 @@ DryRun::Rank timesOf(const std::vector<Action>& actions, const PlanTiming& timin
   return out;
 }
 
-}  // namespace
-
-DryRun dryRun(const CheckedPlan& checked, const Costs& costs) {
-  const Plan& plan = *checked;
-  PlanTiming timing(checked, costs);
+DryRun runOnce(const Plan& plan, const Costs& costs, PlanTiming timing) {
   std::vector<Nanoseconds> free(plan.ranks.size(), costs.lr);
   timing.run(free);
   DryRun out;
@@ -46,6 +42,16 @@ DryRun dryRun(const CheckedPlan& checked, const Costs& costs) {
   out.length = *std::max_element(free.begin(), free.end());
   if (plan.updates.every == 0) out.length += costs.optimizer;
   return out;
+}
+
+}  // namespace
+
+DryRun dryRun(const CheckedPlan& plan, const Costs& costs) {
+  return runOnce(*plan, costs, PlanTiming(plan, costs));
+}
+
+DryRun dryRunOfCandidate(const Plan& plan, const Costs& costs) {
+  return runOnce(plan, costs, PlanTiming::ofCandidate(plan, costs));
 }
 
 double DryRun::spanBubble() const {

@@ -31,4 +31,9 @@ struct DryRun {
 /// Throws Error for costs of fewer stages than the plan has. Linear in the number of actions.
 DryRun dryRun(const CheckedPlan& plan, const Costs& costs);
 
+/// As dryRun(), for a builder that compares plans of its own making, which are right but for their
+/// order; without transfers. It leaves out the check, which takes longer than the run. Throws Error
+/// also for a plan with work that is missing, or that stops.
+DryRun dryRunOfCandidate(const Plan& plan, const Costs& costs);
+
 }  // namespace pipetrace

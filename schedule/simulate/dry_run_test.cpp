@@ -122,5 +122,19 @@ TEST(DryRun, CostsOfFewerStagesThanThePlanHasAreAnError) {
   EXPECT_THROW(dryRun(oneFOneB(2, 2), Costs::equal(1, {1, 2})), Error);
 }
 
+TEST(DryRunOfCandidate, TimesEqualThoseOfTheCheckedPlan) {
+  const Plan plan = oneFOneB(4, 8);
+  const Costs costs = Costs::equal(4, {3, 7});
+  EXPECT_EQ(dryRunOfCandidate(plan, costs).length, dryRun(CheckedPlan(plan), costs).length);
+  EXPECT_EQ(dryRunOfCandidate(plan, costs).ranks[0].end,
+            dryRun(CheckedPlan(plan), costs).ranks[0].end);
+}
+
+TEST(DryRunOfCandidate, PlanThatStopsOrLacksWorkIsAnError) {
+  const Costs costs = Costs::equal(2, {1, 2});
+  EXPECT_THROW(dryRunOfCandidate(planOf("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n"), costs), Error);
+  EXPECT_THROW(dryRunOfCandidate(planOf("0F0,0B0,0F1\n1F0,1B0,1B1\n"), costs), Error);
+}
+
 }  // namespace
 }  // namespace pipetrace

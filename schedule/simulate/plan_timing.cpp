@@ -17,14 +17,19 @@ void requireCosts(const Plan& plan, const Costs& costs) {
               std::to_string(plan.numStages));
 }
 
+/// Throws Error with the reasons why `plan` cannot run.
+void refuse(const Plan& plan) { CheckedPlan{plan}; }
+
 }  // namespace
 
-PlanTiming::PlanTiming(const CheckedPlan& plan, const Costs& costs) : plan_(*plan), costs_(costs) {
+PlanTiming::PlanTiming(const Plan& plan, const Costs& costs) : plan_(plan), costs_(costs) {
   requireCosts(plan_, costs);
   const PlanIndex index(plan_);
   hasTransfers_ = index.hasTransfers();
   numberActions();
+  if (!index.problems().empty()) refuse(plan_);
   const PlanOrder order = planOrder(plan_, index);
+  if (!order.complete) refuse(plan_);
   order_.reserve(order.order.size());
   for (const PlanIndex::Position& position : order.order) order_.push_back(numberOf(position));
   connect(index);

@@ -32,7 +32,10 @@ class PlanTiming {
   static constexpr int kNone = -1;
 
   /// Both must outlive this. Throws as dryRun() does.
-  PlanTiming(const CheckedPlan& plan, const Costs& costs);
+  PlanTiming(const CheckedPlan& plan, const Costs& costs) : PlanTiming(*plan, costs) {}
+
+  /// For dryRunOfCandidate(), and throws as it does.
+  static PlanTiming ofCandidate(const Plan& plan, const Costs& costs) { return {plan, costs}; }
 
   /// Runs all actions once. free[r] is when rank r can begin; the call sets it to when the rank is
   /// done. A further call is the next step: links are still busy with messages of the one before.
@@ -70,6 +73,7 @@ class PlanTiming {
   const WeightVersions& versions() const { return versions_; }
 
  private:
+  PlanTiming(const Plan& plan, const Costs& costs);
   void numberActions();
   void connect(const PlanIndex& index);
   void connectInputs(const PlanIndex& index, int number);
