@@ -102,23 +102,9 @@ void PlanIndex::addAll() {
   findMissing();
 }
 
-bool PlanIndex::inRange(int stage, int microBatch) const {
-  return stage >= 0 && stage < size_.stages && microBatch >= 0 && microBatch < size_.microBatches;
-}
-
-std::size_t PlanIndex::cellOf(int stage, int microBatch) const {
-  return static_cast<std::size_t>(stage) * static_cast<std::size_t>(size_.microBatches) +
-         static_cast<std::size_t>(microBatch);
-}
-
 std::size_t PlanIndex::transferCell(const PlannedMessage& message, bool sends) const {
   return cellOf(message.from, message.microBatch) * 4 + (message.forward ? 0U : 2U) +
          (sends ? 0U : 1U);
-}
-
-PlanIndex::Position PlanIndex::find(Pass pass, int stage, int microBatch) const {
-  if (table_.empty() || !inRange(stage, microBatch)) return {};
-  return table_[cellOf(stage, microBatch) * kPassCount + pass];
 }
 
 PlanIndex::Position PlanIndex::findTransfer(const PlannedMessage& message, bool sends) const {
@@ -310,10 +296,6 @@ void PlanIndex::findMissing(int stage, int m) {
                    work(stage, "W", m) + " is done already by the whole backward pass " +
                        work(stage, "B", m)});
   }
-}
-
-void PlanIndex::Inputs::add(Position position) {
-  if (position.exists()) positions[count++] = position;
 }
 
 PlanIndex::Inputs PlanIndex::inputsOf(const Action& action) const {

@@ -28,7 +28,9 @@ class PlanIndex {
 
   /// The plan's size; for a plan that is not whole, without numbers that are there by mistake.
   const StagesAndMicroBatches& size() const { return size_; }
-  bool inRange(int stage, int microBatch) const;
+  bool inRange(int stage, int microBatch) const {
+    return stage >= 0 && stage < size_.stages && microBatch >= 0 && microBatch < size_.microBatches;
+  }
 
   /// Whether the plan has stages and ranks to speak of; if not, problems() says so and that is all.
   bool isUsable() const { return !table_.empty(); }
@@ -44,7 +46,9 @@ class PlanIndex {
   struct Inputs {
     Position positions[3];
     int count = 0;
-    void add(Position position);
+    void add(Position position) {
+      if (position.exists()) positions[count++] = position;
+    }
     const Position* begin() const { return positions; }
     const Position* end() const { return positions + count; }
   };
@@ -65,9 +69,15 @@ class PlanIndex {
  private:
   enum Pass { kForwardPass, kBackwardPass, kWeightPass, kPassCount };
 
-  std::size_t cellOf(int stage, int microBatch) const;
+  std::size_t cellOf(int stage, int microBatch) const {
+    return static_cast<std::size_t>(stage) * static_cast<std::size_t>(size_.microBatches) +
+           static_cast<std::size_t>(microBatch);
+  }
   std::size_t transferCell(const PlannedMessage& message, bool sends) const;
-  Position find(Pass pass, int stage, int microBatch) const;
+  Position find(Pass pass, int stage, int microBatch) const {
+    if (table_.empty() || !inRange(stage, microBatch)) return {};
+    return table_[cellOf(stage, microBatch) * kPassCount + pass];
+  }
   Position findTransfer(const PlannedMessage& message, bool sends) const;
   bool hasPlaces();
   bool isOfSaneSize() const;

@@ -41,6 +41,10 @@ PlanTiming::PlanTiming(const Plan& plan, const Costs& costs) : plan_(plan), cost
 }
 
 void PlanTiming::numberActions() {
+  std::size_t count = 0;
+  for (const auto& actions : plan_.ranks) count += actions.size();
+  actions_.reserve(count);
+  rankOf_.reserve(count);
   for (int rank = 0; rank < plan_.numRanks(); ++rank) {
     firstOfRank_.push_back(actionCount());
     for (const Action& action : plan_.ranks[static_cast<std::size_t>(rank)]) {
