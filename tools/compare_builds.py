@@ -51,8 +51,9 @@ def options():
                              "both log_cost and logCost are meant by either")
     parser.add_argument("--expected", metavar="FILE", type=pathlib.Path,
                         help="changes that are meant: lines [Heading], each with regular expressions "
-                             "after it, one a line, searched in lines as this program prints them, "
-                             "like 'stderr | -old text'")
+                             "after it, one a line, searched in lines like "
+                             "'info: stderr | -old text': the group of commands, then the line as "
+                             "this program prints it")
     parser.add_argument("--programs", metavar="NAME,...", default="pipe-trace,pipe-run,pipe-view",
                         help="which to compare (default: %(default)s)")
     parser.add_argument("--jobs", metavar="N", type=int, default=os.cpu_count(),

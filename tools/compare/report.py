@@ -13,7 +13,7 @@ def shape(line):
 
 
 class Expected:
-    """Headings with regular expressions, from a file."""
+    """Headings with regular expressions, from a file, for lines like `info: stdout | -old text`."""
 
     def __init__(self, text):
         self.rules, self.counts, heading = [], collections.Counter(), "expected"
@@ -53,7 +53,7 @@ class Report:
             return True
         for kind, equal in files:
             self.files[kind]["equal" if equal else "changed"] += 1
-        rest = [d for d in found if not self.expected.take(f"{d.where} | {d.line}")]
+        rest = [d for d in found if not self.expected.take(f"{case.group}: {d.where} | {d.line}")]
         group["changed" if rest else "expected" if found else "equal"] += 1
         for key in {(d.where, shape(d.line)) for d in rest}:
             self.changes.setdefault(key, ["", 0, 0, None, set()])[1] += 1
