@@ -45,8 +45,11 @@ CHANGES = [
     ("a file too many", "pathlib.Path('p.log').write_text('')", "log", (), ""),
     ("a key more", ADD_KEY, "json", (), ""),
     ("a key more that is ignored", ADD_KEY, None, ("misuses",), ""),
-    ("a line that is expected", MORE_OUT, None, (), "[More lines]\n^stdout \\| \\+one more"),
-    ("another line than expected", MORE_OUT, "stdout", (), "[More lines]\n^stdout \\| \\+no such"),
+    ("a line that is expected", MORE_OUT, None, (),
+     "[More lines]\n^(profiles|plan|errors): stdout \\| \\+one more"),
+    ("a line that is expected of another group", MORE_OUT, "stdout", (),
+     "[More lines]\n^plan: stdout \\| \\+one more"),
+    ("another line than expected", MORE_OUT, "stdout", (), "[More lines]\nstdout \\| \\+no such"),
 ]
 
 
