@@ -132,6 +132,7 @@ class FileLoader {
                               .nextRank = nextRank,
                               .run = options_.run,
                               .threads = options_.threads,
+                              .jobTime = options_.jobTime,
                               .kinds = kinds_ ? &*kinds_ : nullptr};
     const bool isCsv = head.starts_with(kCsvHeader);
     const bool isText = !holdsControlBytes(head);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parser/trace_reader.h"
 #include "trace/diagnostic.h"
 #include "trace/nanoseconds.h"
 #include "trace/timeline.h"
@@ -40,6 +41,8 @@ struct LoadOptions {
   Nanoseconds timeUnit = kNsPerMs;
   /// The file that gives names of other programs' jobs their kinds (KindsFile); empty: none.
   std::string kindsFile;
+  /// Which times jobs have that were recorded on the host and on a device.
+  JobTime jobTime = JobTime::kAuto;
   /// Updated during loading, if given; must outlive the call.
   LoadProgress* progress = nullptr;
 };

@@ -19,6 +19,13 @@ inline constexpr int kHighestRank = 1'000'000'000;
 /// How sure a reader is that an input is in its format.
 enum class FormatMatch : std::uint8_t { kNo, kPossible, kLikely, kCertain };
 
+/// The times of jobs in traces of programs that have the host's annotations and the device's work.
+enum class JobTime : std::uint8_t {
+  kAuto,    ///< the device's where there is one, else the host's
+  kDevice,  ///< the same, with a warning where there is none
+  kHost,    ///< the host's: when the work was launched
+};
+
 /// A request to a reader, besides the bytes.
 struct ReadRequest {
   std::optional<int> rank;  ///< given by the file's name or place; formats of one rank use it
@@ -26,6 +33,7 @@ struct ReadRequest {
   int run = -1;             ///< see LoadOptions::run
   int threads = 1;          ///< see LoadOptions::threads
   bool isPart = false;  ///< the input is a part of a growing log: its missing end is not reported
+  JobTime jobTime = JobTime::kAuto;  ///< see LoadOptions::jobTime
   const KindsFile* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
 };
 

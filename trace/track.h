@@ -14,6 +14,8 @@ inline constexpr std::string_view kComputeLane = "compute";
 inline constexpr std::string_view kSendLane = "send";
 inline constexpr std::string_view kRecvLane = "recv";
 inline constexpr std::string_view kBubbleLane = "bubbles";
+/// The host's annotations of jobs whose times on the compute lane are the device's.
+inline constexpr std::string_view kHostLane = "host";
 
 /// One lane of one rank: the events of one stream.
 struct Track {

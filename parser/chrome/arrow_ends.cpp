@@ -226,7 +226,8 @@ std::optional<ChromeArrowEnd> arrowEndOf(const ChromeEvent& event, std::int64_t 
                         .time = *event.ts,
                         .length = event.phase == "X" ? event.dur.value_or(0) : -1,
                         .element = element,
-                        .arrow = isSpan ? *id : arrowOf(*id, event.category, event.name)};
+                        .arrow = isSpan ? *id : arrowOf(*id, event.category, event.name),
+                        .isForwardBackward = !isSpan && event.category == "fwdbwd"};
 }
 
 std::int64_t countChromeArrows(const std::vector<ChromeArrowEnd>& ends, bool hasSpans) {

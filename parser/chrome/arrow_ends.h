@@ -43,9 +43,10 @@ struct ChromeArrowEnd {
   What what = What::kBegin;
   ChromeProcess::Thread* thread = nullptr;  ///< set once the threads are known
   Nanoseconds time = 0;
-  Nanoseconds length = -1;   ///< of the `X` event that has it; below 0: no such event has it
-  std::int64_t element = 0;  ///< which of the trace's elements it is
-  std::uint64_t arrow = 0;   ///< all ends of an arrow have the same, and no others
+  Nanoseconds length = -1;         ///< of the `X` event that has it; below 0: no such event has it
+  std::int64_t element = 0;        ///< which of the trace's elements it is
+  std::uint64_t arrow = 0;         ///< all ends of an arrow have the same, and no others
+  bool isForwardBackward = false;  ///< of category `fwdbwd`: from an operator to its backward
 };
 
 /// The end that an event is or has. Nothing if there is none, or if it does not name its arrow. The

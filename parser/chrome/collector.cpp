@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <unordered_map>
 
 #include "parser/foreign/kineto_trace.h"
 #include "parser/foreign/place_foreign_trace.h"
@@ -123,11 +124,15 @@ std::int64_t ChromeCollector::finishOurs() {
 /// The processes in the order of their sort index and pid, with their contents.
 ForeignTrace ChromeCollector::foreignTrace(const ReadRequest& request) {
   ForeignTrace trace{.timeline = timeline_,
+                     .diagnostics = diagnostics_,
+                     .file = trace_.file,
+                     .jobTime = request.jobTime,
                      .firstRank = request.nextRank,
                      .threads = request.threads,
                      .processes = {},
                      .lanes = {},
-                     .made = {}};
+                     .made = {},
+                     .forwardArrows = forwardArrows()};
   for (auto& [pid, process] : trace_.processes) {
     bool isUsed = !process.counters.empty();
     for (auto& [tid, row] : process.threads) {
@@ -147,9 +152,32 @@ ForeignTrace ChromeCollector::foreignTrace(const ReadRequest& request) {
   return trace;
 }
 
+/// The arrows between forward operators and their backwards, whose ends have been read.
+std::vector<ForeignTrace::ForwardArrow> ChromeCollector::forwardArrows() const {
+  std::unordered_map<std::uint64_t, const ChromeArrowEnd*> begins;
+  for (const ChromeArrowEnd& end : trace_.ends) {
+    if (end.isForwardBackward && end.what == ChromeArrowEnd::What::kBegin) begins[end.arrow] = &end;
+  }
+  std::vector<ForeignTrace::ForwardArrow> arrows;
+  for (const ChromeArrowEnd& end : trace_.ends) {
+    const auto begin = begins.find(end.arrow);
+    if (end.what == ChromeArrowEnd::What::kBegin || begin == begins.end()) continue;
+    const ChromeArrowEnd& from = *begin->second;
+    arrows.push_back({from.thread, from.time, end.thread, end.time});
+  }
+  return arrows;
+}
+
 /// Shifts times of the program's own clock, which began at `base`, to times since the epoch.
 void ChromeCollector::shiftForeign(ForeignTrace& trace, Nanoseconds base) {
   for (ForeignTrace::Lane& lane : trace.lanes) shiftToEpoch(lane.thread->events, base);
+  for (ForeignTrace::ForwardArrow& arrow : trace.forwardArrows) {
+    // Where that overflows, the events at its ends are left out.
+    if (__builtin_add_overflow(arrow.begin, base, &arrow.begin) ||
+        __builtin_add_overflow(arrow.end, base, &arrow.end)) {
+      arrow = {};
+    }
+  }
   for (ForeignTrace::Process& process : trace.processes) {
     for (auto& [name, series] : process.contents->counters) {
       std::erase_if(series.samples, [&](CounterSample& sample) {

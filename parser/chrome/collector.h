@@ -30,6 +30,7 @@ class ChromeCollector {
   std::int64_t finishOurs();
   std::int64_t finishForeign(const ReadRequest& request);
   ForeignTrace foreignTrace(const ReadRequest& request);
+  std::vector<ForeignTrace::ForwardArrow> forwardArrows() const;
   void shiftForeign(ForeignTrace& trace, Nanoseconds base);
   void reportArrows();
   void reportMissingBase(const ForeignTrace& trace);

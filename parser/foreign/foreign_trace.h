@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "parser/foreign/chrome_process.h"
+#include "parser/trace_reader.h"
+#include "trace/diagnostic.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -26,12 +28,24 @@ struct ForeignTrace {
     std::string name;
   };
 
-  Timeline& timeline;                      ///< holds the strings and arguments of the events
+  /// An arrow from a forward operator to its backward (`fwdbwd`).
+  struct ForwardArrow {
+    const ChromeProcess::Thread* from = nullptr;
+    Nanoseconds begin = 0;
+    const ChromeProcess::Thread* to = nullptr;
+    Nanoseconds end = 0;
+  };
+
+  Timeline& timeline;  ///< holds the strings and arguments of the events
+  Diagnostics& diagnostics;
+  const std::string& file;                 ///< names the input in diagnostics
+  JobTime jobTime = JobTime::kAuto;        ///< see LoadOptions::jobTime
   int firstRank = 0;                       ///< the first that no other file has taken
   int threads = 1;                         ///< how many may work on it at once; 0: one per core
   std::vector<Process> processes;          ///< those with an event or a sample, in their order
   std::vector<Lane> lanes;                 ///< their threads with an event, in the same order
   std::deque<ChromeProcess::Thread> made;  ///< lanes that are no thread in the file
+  std::vector<ForwardArrow> forwardArrows;
 };
 
 }  // namespace pipetrace

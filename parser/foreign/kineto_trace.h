@@ -30,12 +30,16 @@ bool isKinetoTrace(const ForeignTrace& trace);
 /// Such a file holds one rank: the one that it names, else the next free one. Threads and streams
 /// become lanes of that rank.
 ///
-/// Jobs are the outermost annotations of a thread (`record_function`) whose names say a job's kind;
-/// they move to the compute lane. Annotations on a device do not become jobs: they cover only the
-/// launches of their own thread, and autograd launches from another. Kernels of NCCL become
-/// collectives, other kernels kernels, and copies copies. Events of the host have no kind unless
-/// the user asked for one. Events get their step from `ProfilerStep#7`, those on a device through
-/// the operator that launched them ("External id").
+/// Jobs are the outermost annotations of a host's thread (`record_function`) whose names say a
+/// job's kind. A job's work on devices is that whose launch lies in the annotation on its thread,
+/// or that autograd's threads launched meanwhile for it (Launches). The job goes to the compute
+/// lane and lasts from the first start to the last end of its work on compute streams,
+/// communication apart; the annotation goes to the lane `host`. Both, and the work, have the job's
+/// number. Without a device, or with JobTime::kHost, the job has the annotation's times.
+///
+/// Kernels of NCCL become collectives, other kernels kernels, and copies copies. Events of the host
+/// have no kind unless the user asked for one. Events get their step from `ProfilerStep#7`, those
+/// on a device through the operator that launched them ("External id").
 void placeKinetoTrace(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names);
 
 }  // namespace pipetrace

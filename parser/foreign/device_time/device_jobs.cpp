@@ -1,0 +1,70 @@
+#include "parser/foreign/device_time/device_jobs.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+namespace {
+
+using Interval = std::pair<Nanoseconds, Nanoseconds>;
+
+/// The intervals in order, those that touch made one.
+std::vector<Interval> merged(std::vector<Interval> list) {
+  std::sort(list.begin(), list.end());
+  std::vector<Interval> out;
+  for (const Interval& next : list) {
+    if (out.empty() || next.first > out.back().second) {
+      out.push_back(next);
+    } else {
+      out.back().second = std::max(out.back().second, next.second);
+    }
+  }
+  return out;
+}
+
+Nanoseconds lengthOf(const std::vector<Interval>& list) {
+  Nanoseconds sum = 0;
+  for (const Interval& each : list) sum += each.second - each.first;
+  return sum;
+}
+
+/// The length of the parts that two merged lists have in common.
+Nanoseconds lengthOfBoth(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+  Nanoseconds sum = 0;
+  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();) {
+    sum += std::max<Nanoseconds>(0, std::min(i->second, j->second) - std::max(i->first, j->first));
+    i->second < j->second ? ++i : ++j;
+  }
+  return sum;
+}
+
+}  // namespace
+
+void DeviceJobs::add(std::int32_t job, const Work& work) {
+  Job& to = jobs_[static_cast<std::size_t>(job)];
+  const Interval interval(work.begin, work.end);
+  if (work.isCommunication) return to.communication.push_back(interval);
+  to.kernels += work.isKernel ? 1 : 0;
+  (work.isOnComputeStream ? to.work : to.copies).push_back(interval);
+}
+
+bool DeviceJobs::hasWork(std::int32_t job) const {
+  const Job& of = jobs_[static_cast<std::size_t>(job)];
+  return !of.work.empty() || !of.copies.empty();
+}
+
+DeviceTimes DeviceJobs::timesOf(std::int32_t job) const {
+  const Job& of = jobs_[static_cast<std::size_t>(job)];
+  const std::vector<Interval> work = merged(of.work.empty() ? of.copies : of.work);
+  DeviceTimes times{.begin = work.front().first, .end = work.back().second, .kernels = of.kernels};
+  times.busy = lengthOf(work);
+  std::vector<Interval> communication = of.communication;
+  for (Interval& each : communication) {
+    each.first = std::clamp(each.first, times.begin, times.end);
+    each.second = std::clamp(each.second, times.begin, times.end);
+  }
+  communication = merged(std::move(communication));
+  times.commInside = lengthOf(communication) - lengthOfBoth(communication, work);
+  return times;
+}
+
+}  // namespace pipetrace

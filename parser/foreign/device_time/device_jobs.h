@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// When a job ran on its device. Times are those of the device's events.
+struct DeviceTimes {
+  Nanoseconds begin = 0;       ///< first start of its work on compute streams
+  Nanoseconds end = 0;         ///< last end of it
+  std::int64_t kernels = 0;    ///< the number of its kernels
+  Nanoseconds busy = 0;        ///< the union of its work on compute streams
+  Nanoseconds commInside = 0;  ///< the part of the rest in which a collective of the job ran
+
+  /// Neither work nor a collective: the device waited for the host.
+  Nanoseconds launchBound() const { return end - begin - busy - commInside; }
+};
+
+/// Gathers the work of jobs on their devices.
+class DeviceJobs {
+ public:
+  explicit DeviceJobs(std::size_t jobs) : jobs_(jobs) {}
+
+  /// Work that a job launched. `isOnComputeStream`: the stream has a kernel that is no
+  /// communication. Communication counts for commInside only.
+  struct Work {
+    Nanoseconds begin = 0;
+    Nanoseconds end = 0;
+    bool isKernel = false;
+    bool isCommunication = false;
+    bool isOnComputeStream = true;
+  };
+  void add(std::int32_t job, const Work& work);
+
+  /// Whether the job had any work but communication.
+  bool hasWork(std::int32_t job) const;
+
+  /// Of a job with work. A job with work on other streams only has the times of that.
+  DeviceTimes timesOf(std::int32_t job) const;
+
+ private:
+  using Interval = std::pair<Nanoseconds, Nanoseconds>;
+  struct Job {
+    std::vector<Interval> work;
+    std::vector<Interval> copies;  // on streams without a kernel
+    std::vector<Interval> communication;
+    std::int64_t kernels = 0;
+  };
+  std::vector<Job> jobs_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,56 @@
+#include "parser/foreign/device_time/host_jobs.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+namespace {
+
+/// Whether autograd launches kernels during such a job.
+bool runsAutograd(JobKind kind) {
+  switch (kind) {
+    case JobKind::kBackward:
+    case JobKind::kBackwardInput:
+    case JobKind::kBackwardWeight:
+    case JobKind::kForwardBackward:
+    case JobKind::kRecompute: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::int32_t HostJobs::add(const HostJob& job) {
+  const auto number = static_cast<std::int32_t>(jobs_.size());
+  if (threads_.empty() || threads_.back().thread != job.thread) {
+    threads_.push_back({job.thread, job.process, number, number});
+  }
+  threads_.back().end = number + 1;
+  jobs_.push_back(job);
+  return number;
+}
+
+std::int32_t HostJobs::openAmong(const Thread& thread, Nanoseconds time) const {
+  const auto first = jobs_.begin() + thread.first;
+  const auto next = std::partition_point(first, jobs_.begin() + thread.end,
+                                         [&](const HostJob& job) { return job.begin <= time; });
+  if (next == first || time >= std::prev(next)->end) return kNone;
+  return static_cast<std::int32_t>(std::prev(next) - jobs_.begin());
+}
+
+std::int32_t HostJobs::openAt(std::uint32_t thread, Nanoseconds time) const {
+  const auto found = std::find_if(threads_.begin(), threads_.end(),
+                                  [&](const Thread& t) { return t.thread == thread; });
+  return found == threads_.end() ? kNone : openAmong(*found, time);
+}
+
+std::vector<std::int32_t> HostJobs::backwardsOpenAt(std::uint32_t process, Nanoseconds time) const {
+  std::vector<std::int32_t> open;
+  for (const Thread& thread : threads_) {
+    if (thread.process != process) continue;
+    const std::int32_t job = openAmong(thread, time);
+    if (job != kNone && runsAutograd((*this)[job].kind)) open.push_back(job);
+  }
+  return open;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/event.h"
+
+namespace pipetrace {
+
+/// A job as the host saw it: an annotation of one of its threads.
+struct HostJob {
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
+  std::uint32_t thread = 0;
+  std::uint32_t process = 0;
+  JobKind kind = JobKind::kOther;
+  std::int32_t stage = kNotGiven;
+  std::int32_t microBatch = kNotGiven;
+};
+
+/// The jobs of the host by thread and time. Jobs of one thread do not overlap.
+class HostJobs {
+ public:
+  static constexpr std::int32_t kNone = -1;
+
+  /// Adds a job; the jobs of a thread in the order of their begins, one thread after the other.
+  /// Returns its number, counted from 0.
+  std::int32_t add(const HostJob& job);
+
+  const HostJob& operator[](std::int32_t number) const {
+    return jobs_[static_cast<std::size_t>(number)];
+  }
+  std::size_t size() const { return jobs_.size(); }
+
+  /// The job that is open on `thread` at `time`, or kNone.
+  std::int32_t openAt(std::uint32_t thread, Nanoseconds time) const;
+
+  /// The jobs open at `time` on any thread of `process` whose kind is that of a backward pass.
+  std::vector<std::int32_t> backwardsOpenAt(std::uint32_t process, Nanoseconds time) const;
+
+ private:
+  struct Thread {
+    std::uint32_t thread = 0;
+    std::uint32_t process = 0;
+    std::int32_t first = 0;
+    std::int32_t end = 0;
+  };
+
+  std::int32_t openAmong(const Thread& thread, Nanoseconds time) const;
+
+  std::vector<HostJob> jobs_;
+  std::vector<Thread> threads_;  // those with a job
+};
+
+}  // namespace pipetrace

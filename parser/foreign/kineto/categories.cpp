@@ -1,0 +1,80 @@
+#include "parser/foreign/kineto/categories.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "trace/text/log_numbers.h"
+
+namespace pipetrace {
+namespace {
+
+struct Word {
+  std::string_view text;
+  KinetoCategory category;
+};
+
+constexpr Word kWords[] = {{"user_annotation", KinetoCategory::kAnnotation},
+                           {"kernel", KinetoCategory::kKernel},
+                           {"gpu_memcpy", KinetoCategory::kCopy},
+                           {"gpu_memset", KinetoCategory::kCopy},
+                           {"gpu_user_annotation", KinetoCategory::kDeviceAnnotation}};
+
+constexpr std::string_view kStepName = "ProfilerStep#";
+constexpr std::string_view kAutogradName = "autograd::engine::";
+
+}  // namespace
+
+KinetoWords::KinetoWords(const ForeignTrace& trace, const ForeignNames& names)
+    : timeline_(trace.timeline), names_(names) {
+  StringTable& strings = trace.timeline.strings;
+  std::transform(std::begin(kWords), std::end(kWords), categories_.begin(),
+                 [&](const Word& word) { return strings.intern(word.text); });
+  externalId_ = strings.intern("External id");
+  correlation_ = strings.intern("correlation");
+  sequence_ = strings.intern("Sequence number");
+  forwardThread_ = strings.intern("Fwd thread id");
+  traits_.resize(strings.size());
+  for (StringId id = 0; id < traits_.size(); ++id) {
+    const std::string_view name = strings[id];
+    std::uint8_t traits = 0;
+    if (name.starts_with(kStepName)) traits |= kStep;
+    if (name.starts_with(kAutogradName)) traits |= kAutograd;
+    if (name.starts_with("nccl") || name.starts_with("rccl")) traits |= kCommunication;
+    traits_[id] = traits;
+  }
+}
+
+KinetoCategory KinetoWords::categoryOf(const Event& event) const {
+  if (event.kind == JobKind::kKernel) return KinetoCategory::kKernel;
+  const StringId id = names_.categoryOf(event);
+  if (id == 0) return KinetoCategory::kHost;
+  const auto found = std::find(categories_.begin(), categories_.end(), id);
+  return found == categories_.end() ? KinetoCategory::kHost
+                                    : kWords[found - categories_.begin()].category;
+}
+
+bool KinetoWords::isDevice(const ForeignTrace::Lane& lane) const {
+  const KinetoCategory category = categoryOf(lane.thread->events.front());
+  return category != KinetoCategory::kHost && category != KinetoCategory::kAnnotation;
+}
+
+std::optional<std::int32_t> KinetoWords::stepOf(const Event& event) const {
+  if (!has(event.name, kStep) || categoryOf(event) != KinetoCategory::kAnnotation) return {};
+  const auto step =
+      parseNumber<std::int32_t>(timeline_.strings[event.name].substr(kStepName.size()));
+  return step && *step >= 0 ? step : std::nullopt;
+}
+
+KinetoWords::Numbers KinetoWords::numbersOf(const Event& event) const {
+  Numbers numbers;
+  for (const Argument& argument : timeline_.argumentsOf(event)) {
+    if (argument.type != ArgumentType::kInteger) continue;
+    if (argument.key == externalId_) numbers.externalId = argument.integer;
+    if (argument.key == correlation_) numbers.correlation = argument.integer;
+    if (argument.key == sequence_) numbers.sequence = argument.integer;
+    if (argument.key == forwardThread_) numbers.forwardThread = argument.integer;
+  }
+  return numbers;
+}
+
+}  // namespace pipetrace

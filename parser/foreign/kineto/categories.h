@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "parser/foreign/foreign_trace.h"
+#include "parser/foreign/names/foreign_names.h"
+
+namespace pipetrace {
+
+/// The categories of Kineto's events that are treated differently.
+enum class KinetoCategory : std::uint8_t {
+  kHost,              ///< operators, calls of the runtime, and the rest
+  kAnnotation,        ///< `record_function` on the host
+  kKernel,            ///< on a device, as those that follow
+  kCopy,              ///< a copy or a memset
+  kDeviceAnnotation,  ///< the image of an annotation
+};
+
+/// Tells events of a Kineto trace apart by their categories, names and arguments. Any number of
+/// threads may use one at once.
+class KinetoWords {
+ public:
+  /// `trace` and `names` must outlive it. Strings that the trace gets later are not known.
+  KinetoWords(const ForeignTrace& trace, const ForeignNames& names);
+
+  KinetoCategory categoryOf(const Event& event) const;
+  bool isDevice(const ForeignTrace::Lane& lane) const;
+
+  /// "ProfilerStep#7": the 7.
+  std::optional<std::int32_t> stepOf(const Event& event) const;
+  /// An operator of autograd's engine, which runs a backward pass.
+  bool isAutograd(const Event& event) const { return has(event.name, kAutograd); }
+  /// A kernel of NCCL or RCCL.
+  bool isCommunication(const Event& event) const { return has(event.name, kCommunication); }
+
+  /// Numbers among an event's arguments; nothing where it has none.
+  struct Numbers {
+    std::optional<std::int64_t> externalId;   ///< of the operator that launched it
+    std::optional<std::int64_t> correlation;  ///< of a launch and of its work
+    std::optional<std::int64_t> sequence;     ///< of an operator and of its backward
+    std::optional<std::int64_t> forwardThread;
+  };
+  Numbers numbersOf(const Event& event) const;
+
+ private:
+  enum Trait : std::uint8_t { kStep = 1, kAutograd = 2, kCommunication = 4 };
+
+  bool has(StringId name, Trait trait) const { return (traits_[name] & trait) != 0; }
+
+  const Timeline& timeline_;
+  const ForeignNames& names_;
+  std::array<StringId, 5> categories_{};
+  std::vector<std::uint8_t> traits_;  // by name
+  StringId externalId_;
+  StringId correlation_;
+  StringId sequence_;
+  StringId forwardThread_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,77 @@
+#include "parser/foreign/kineto/device_lanes.h"
+
+#include <algorithm>
+
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+bool isWork(KinetoCategory category) {
+  return category == KinetoCategory::kKernel || category == KinetoCategory::kCopy;
+}
+
+void learnDevices(std::span<ForeignTrace::Lane* const> lanes, const KinetoWords& words,
+                  Launches& launches) {
+  for (const ForeignTrace::Lane* lane : lanes) {
+    for (const Event& event : lane->thread->events) {
+      if (!isWork(words.categoryOf(event))) continue;
+      if (const auto correlation = words.numbersOf(event).correlation) {
+        launches.learnDevice(*correlation, static_cast<std::uint32_t>(lane->process));
+      }
+    }
+  }
+}
+
+bool hasComputeKernel(const ForeignTrace::Lane& lane, const KinetoWords& words) {
+  const auto& events = lane.thread->events;
+  return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+    return words.categoryOf(event) == KinetoCategory::kKernel && !words.isCommunication(event);
+  });
+}
+
+LaunchCounts findJobs(ForeignTrace::Lane& lane, const KinetoWords& words,
+                      const Launches& launches) {
+  LaunchCounts counts;
+  for (Event& event : lane.thread->events) {
+    if (!isWork(words.categoryOf(event))) continue;
+    LaunchedBy by;
+    if (const auto correlation = words.numbersOf(event).correlation) {
+      by = launches.find(*correlation, event.begin, static_cast<std::uint32_t>(lane.process));
+    }
+    event.job = by.job;
+    counts.beforeLaunch += by.isBeforeLaunch ? 1 : 0;
+    if (!words.isCommunication(event)) ++counts[by.origin];
+  }
+  return counts;
+}
+
+}  // namespace
+
+LaunchCounts readWork(std::span<ForeignTrace::Lane* const> lanes, const KinetoWords& words,
+                      Launches& launches, int threads, DeviceJobs& jobs) {
+  if (launches.hasRepeats()) learnDevices(lanes, words, launches);
+  std::vector<LaunchCounts> ofLanes(lanes.size());
+  std::vector<char> isCompute(lanes.size());
+  inParallel(threads, lanes.size(), [&](std::size_t i) {
+    isCompute[i] = hasComputeKernel(*lanes[i], words) ? 1 : 0;
+    ofLanes[i] = findJobs(*lanes[i], words, launches);
+  });
+  LaunchCounts counts;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    counts.beforeLaunch += ofLanes[i].beforeLaunch;
+    for (std::size_t o = 0; o < counts.work.size(); ++o) counts.work[o] += ofLanes[i].work[o];
+    for (const Event& event : lanes[i]->thread->events) {
+      if (event.job < 0) continue;
+      jobs.add(static_cast<std::int32_t>(event.job),
+               {.begin = event.begin,
+                .end = event.end,
+                .isKernel = words.categoryOf(event) == KinetoCategory::kKernel,
+                .isCommunication = words.isCommunication(event),
+                .isOnComputeStream = isCompute[i] != 0});
+    }
+  }
+  return counts;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,276 @@
+#include "parser/foreign/kineto/placer.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "parser/foreign/device_time/job_arguments.h"
+#include "parser/foreign/kineto/device_images.h"
+#include "parser/foreign/kineto/device_lanes.h"
+#include "parser/foreign/kineto/host_threads.h"
+#include "parser/foreign/kineto/launch_findings.h"
+#include "parser/foreign/kineto_trace.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+std::string_view withoutBlanks(std::string_view text) {
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+class KinetoPlacer {
+ public:
+  KinetoPlacer(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names)
+      : trace_(trace),
+        timeline_(trace.timeline),
+        info_(info),
+        names_(names),
+        words_(trace, names),
+        steps_(trace, words_) {}
+
+  void place() {
+    rank_ = info_.rank.value_or(trace_.firstRank);
+    nameLanes();
+    splitLanes();
+    readHost();
+    if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
+    describeDeviceEvents();
+    if (jobs_.empty()) return;
+    if (!images_.empty()) addLane(kHostLane, std::move(images_));
+    addLane(kComputeLane, std::move(jobs_));
+    std::erase_if(trace_.lanes, [](const auto& lane) { return lane.thread->events.empty(); });
+  }
+
+ private:
+  using Lanes = std::span<ForeignTrace::Lane* const>;
+
+  void nameLanes() {
+    std::set<std::size_t> devices;
+    for (const ForeignTrace::Lane& lane : trace_.lanes) {
+      if (words_.isDevice(lane)) devices.insert(lane.process);
+    }
+    RankInfo& info = timeline_.ranks[rank_];
+    info.worldSize = info_.worldSize;
+    for (ForeignTrace::Process& process : trace_.processes) process.rank = rank_;
+    for (ForeignTrace::Lane& lane : trace_.lanes) {
+      const ChromeProcess& process = *trace_.processes[lane.process].contents;
+      lane.rank = rank_;
+      lane.name = withoutBlanks(lane.thread->name);
+      if (lane.name.empty()) lane.name = "thread " + toText(*lane.tid);
+      if (!devices.contains(lane.process)) continue;
+      if (info.device.empty()) info.device = process.labels;
+      if (devices.size() > 1) lane.name = process.labels + " " + lane.name;
+    }
+  }
+
+  void splitLanes() {
+    for (ForeignTrace::Lane& lane : trace_.lanes) all_.push_back(&lane);
+    const auto isOfHost = [&](const ForeignTrace::Lane* lane) { return !words_.isDevice(*lane); };
+    const auto devices = std::stable_partition(all_.begin(), all_.end(), isOfHost);
+    host_ = Lanes(all_.begin(), devices);
+    devices_ = Lanes(devices, all_.end());
+  }
+
+  bool wantsDeviceTime() const {
+    if (trace_.jobTime == JobTime::kHost) return false;
+    if (devices_.empty() && trace_.jobTime == JobTime::kDevice) {
+      reportNoDevice(trace_);
+    }
+    return !devices_.empty();
+  }
+
+  void readHost() {
+    const bool withLaunches = !devices_.empty() && trace_.jobTime != JobTime::kHost;
+    threads_.resize(host_.size());
+    inParallel(trace_.threads, host_.size(), [&](std::size_t i) {
+      threads_[i] = readHostThread(*host_[i], static_cast<std::uint32_t>(i), words_, steps_,
+                                   names_.isAsked(), withLaunches);
+    });
+    for (std::size_t i = 0; i < host_.size(); ++i) {
+      const auto& steps = threads_[i].steps;
+      stepOf_.insert(stepOf_.end(), steps.begin(), steps.end());
+      takeJobs(static_cast<std::uint32_t>(i));
+    }
+    std::sort(stepOf_.begin(), stepOf_.end());
+  }
+
+  /// Whether the annotation is a job; if so, the event gets the kind and numbers in its name.
+  bool describeAnnotation(Event& event) {
+    if (names_.describeAsAsked(event)) return isComputeLane(event.kind);
+    const JobName& name = names_.known(event.name);
+    const bool isUsed =
+        isComputeLane(name.kind) || (devices_.empty() && name.kind != JobKind::kOther);
+    if (!isUsed) return false;
+    event.kind = name.kind;
+    return isComputeLane(name.kind);
+  }
+
+  /// Moves the jobs among the named events of a thread to the compute lane.
+  void takeJobs(std::uint32_t thread) {
+    std::vector<Event>& events = host_[thread]->thread->events;
+    Nanoseconds jobEnd = kNsMin;
+    std::vector<std::size_t> taken;
+    for (const std::size_t i : threads_[thread].named) {
+      Event& event = events[i];
+      if (words_.categoryOf(event) != KinetoCategory::kAnnotation) {
+        names_.describeAsAsked(event);
+        continue;
+      }
+      const Event asRecorded = event;
+      const bool isJob = describeAnnotation(event);
+      if (event.begin < jobEnd) {
+        if (isJob) event.kind = JobKind::kOther;  // part of the job around it
+        inner_.push_back({asRecorded, hostJobs_.size() - 1});
+        continue;
+      }
+      if (!isJob) continue;
+      jobEnd = event.end;
+      names_.give(event, names_.known(asRecorded.name));
+      addJob(event, asRecorded, thread);
+      taken.push_back(i);
+    }
+    removeAt(events, taken);
+  }
+
+  void addJob(Event event, const Event& asRecorded, std::uint32_t thread) {
+    event.job = hostJobs_.add({.begin = event.begin,
+                               .end = event.end,
+                               .thread = thread,
+                               .process = static_cast<std::uint32_t>(host_[thread]->process),
+                               .kind = event.kind,
+                               .stage = event.stage,
+                               .microBatch = event.microBatch});
+    jobs_.push_back(event);
+    recorded_.push_back(asRecorded);
+  }
+
+  static void removeAt(std::vector<Event>& events, const std::vector<std::size_t>& places) {
+    if (places.empty()) return;
+    std::size_t kept = places.front();
+    auto next = places.begin();
+    for (std::size_t i = kept; i < events.size(); ++i) {
+      if (next != places.end() && *next == i) {
+        ++next;
+      } else {
+        events[kept++] = events[i];
+      }
+    }
+    events.resize(kept);
+  }
+
+  void setJobTimes() {
+    Launches launches(hostJobs_, launchesOf(threads_, host_, trace_, hostJobs_));
+    const bool isMoved = launches.empty() ? setTimesOfImages() : setTimesOfWork(launches);
+    if (!isMoved) return;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      Event& image = images_.emplace_back(recorded_[i]);
+      image.job = jobs_[i].job;
+    }
+  }
+
+  bool setTimesOfWork(Launches& launches) {
+    DeviceJobs device(jobs_.size());
+    LaunchFindings findings;
+    findings.counts = readWork(devices_, words_, launches, trace_.threads, device);
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      const auto number = static_cast<std::int32_t>(i);
+      if (device.hasWork(number)) {
+        setDeviceTimes(jobs_[i], device.timesOf(number), timeline_);
+      } else {
+        markHostTimes(jobs_[i], timeline_);
+        ++findings.jobsWithoutWork;
+      }
+    }
+    reportLaunches(findings, trace_);
+    return true;
+  }
+
+  /// For a trace without launches.
+  bool setTimesOfImages() {
+    const DeviceImages images(devices_, words_);
+    std::vector<std::optional<DeviceImages::Span>> spans(jobs_.size());
+    const auto extend = [&](std::size_t job, const Event& annotation) {
+      const auto image = images.of(annotation, words_);
+      std::optional<DeviceImages::Span>& span = spans[job];
+      if (!image) return;
+      if (!span) span = *image;
+      span->begin = std::min(span->begin, image->begin);
+      span->end = std::max(span->end, image->end);
+    };
+    for (std::size_t i = 0; i < jobs_.size(); ++i) extend(i, recorded_[i]);
+    for (const auto& [annotation, job] : inner_) extend(job, annotation);
+    const auto moved = std::count_if(spans.begin(), spans.end(),
+                                     [](const auto& span) { return span.has_value(); });
+    reportNoLaunches(moved, static_cast<std::int64_t>(jobs_.size()), trace_);
+    if (moved == 0) return false;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      if (spans[i]) {
+        setDeviceSpan(jobs_[i], spans[i]->begin, spans[i]->end, timeline_);
+      } else {
+        markHostTimes(jobs_[i], timeline_);
+      }
+    }
+    return true;
+  }
+
+  void describeDeviceEvents() {
+    inParallel(trace_.threads, devices_.size(), [&](std::size_t i) {
+      for (Event& event : devices_[i]->thread->events) {
+        if (const auto id = words_.numbersOf(event).externalId) event.step = stepOf(*id);
+      }
+    });
+    for (const ForeignTrace::Lane* lane : devices_) {
+      for (Event& event : lane->thread->events) {
+        if (names_.describeAsAsked(event)) continue;
+        const KinetoCategory category = words_.categoryOf(event);
+        if (category == KinetoCategory::kCopy) event.kind = JobKind::kCopy;
+        if (category == KinetoCategory::kKernel) names_.describe(event);
+      }
+    }
+  }
+
+  std::int32_t stepOf(std::int64_t id) const {
+    const auto found =
+        std::lower_bound(stepOf_.begin(), stepOf_.end(), std::pair{id, std::int32_t{kNotGiven}});
+    return found != stepOf_.end() && found->first == id ? found->second : kNotGiven;
+  }
+
+  void addLane(std::string_view name, std::vector<Event> events) {
+    trace_.made.emplace_back().events = std::move(events);
+    ForeignTrace::Lane lane = trace_.lanes.front();
+    lane.thread = &trace_.made.back();
+    lane.name = name;
+    trace_.lanes.push_back(lane);
+  }
+
+  ForeignTrace& trace_;
+  Timeline& timeline_;
+  const KinetoInfo& info_;
+  ForeignNames& names_;
+  KinetoWords words_;
+  StepSpans steps_;
+  int rank_ = 0;
+  std::vector<ForeignTrace::Lane*> all_;
+  Lanes host_;
+  Lanes devices_;
+  std::vector<HostThread> threads_;                            // of host_
+  std::vector<std::pair<std::int64_t, std::int32_t>> stepOf_;  // external id, step
+  HostJobs hostJobs_;
+  std::vector<Event> jobs_;                           // of hostJobs_
+  std::vector<Event> recorded_;                       // the same as they were recorded
+  std::vector<std::pair<Event, std::size_t>> inner_;  // annotations inside a job, and the job
+  std::vector<Event> images_;                         // of the lane `host`
+};
+
+}  // namespace
+
+void placeKinetoLanes(ForeignTrace& trace, const KinetoInfo& info, ForeignNames& names) {
+  KinetoPlacer(trace, info, names).place();
+}
+
+}  // namespace pipetrace
