@@ -26,6 +26,17 @@ void addForeignOptions(CLI::App& app, LoadRunOptions& options) {
   app.add_option("--kinds", options.reading.kindsFile,
                  "File that maps names of other tracers to kinds of jobs (docs/inputs.md)")
       ->type_name("FILE.json");
+  app.add_option_function<std::string>(
+         "--time",
+         [&options](const std::string& name) {
+           static const std::map<std::string, JobTime> times = {
+               {"auto", JobTime::kAuto}, {"device", JobTime::kDevice}, {"host", JobTime::kHost}};
+           options.reading.jobTime = times.at(name);
+         },
+         "The times of jobs in traces of host and device: when the device ran them, or when the "
+         "host launched them (default: auto, the device where there is one)")
+      ->type_name("auto|device|host")
+      ->check(CLI::IsMember({"auto", "device", "host"}).description(""));
 }
 
 }  // namespace pipetrace

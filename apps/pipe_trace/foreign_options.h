@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// Declares the options for inputs of other programs: --pattern, --time-unit, --kinds.
+/// Declares the options for inputs of other programs: --pattern, --time-unit, --kinds, --time.
 /// `options` must outlive `app`.
 void addForeignOptions(CLI::App& app, LoadRunOptions& options);
 

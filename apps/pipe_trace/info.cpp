@@ -8,7 +8,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/pipe_trace/load_and_report.h"
-#include "parser/profile/micro_batch_arrows.h"
+#include "parser/profile/arrow.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {
@@ -51,7 +51,7 @@ std::int64_t flowsOf(const std::vector<LoadedFile>& files, const Timeline& timel
     flows += file.arrows.value_or(0);
   }
   if (areHeld && (selection.isAll() || flows == 0)) return flows;
-  return static_cast<std::int64_t>(findMicroBatchArrows(timeline).size());
+  return static_cast<std::int64_t>(findArrows(timeline).size());
 }
 
 }  // namespace

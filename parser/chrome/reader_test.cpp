@@ -5,7 +5,7 @@
 
 #include "parser/chrome/write/writer.h"
 #include "parser/load_timeline.h"
-#include "parser/profile/micro_batch_arrows.h"
+#include "parser/profile/arrow.h"
 #include "parser/testing/files.h"
 #include "parser/testing/reading.h"
 #include "parser/testing/timelines.h"
@@ -46,7 +46,7 @@ TEST_F(ChromeJsonReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
     const Timeline timeline = test::randomTimeline(seed);
     const Result r = read(written(timeline));
     ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
-    ASSERT_EQ(r.outcome.arrows, std::ssize(findMicroBatchArrows(timeline))) << "seed " << seed;
+    ASSERT_EQ(r.outcome.arrows, std::ssize(findArrows(timeline))) << "seed " << seed;
     ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
   }
 }

@@ -127,6 +127,9 @@ void PerfettoSequence::appendBegin(PacketBuffer& out, const Event& event, std::u
     at = flow.isLast ? putFixed64Field(at, pf::event::kEndOfFlow, flow.id)
                      : putFixed64Field(at, pf::event::kFlow, flow.id);
   }
+  if (flow.endOfLaunch != 0) {
+    at = putFixed64Field(at, pf::event::kEndOfFlow, flow.endOfLaunch);
+  }
   appendPacket(out, time, {event_.data(), static_cast<std::size_t>(at - event_.data())});
 }
 

@@ -23,10 +23,11 @@ class ReservedKeys {
   std::vector<bool> reserved_;
 };
 
-/// The link of a micro-batch's chain that an event is.
+/// The link of a micro-batch's chain that an event is, or one end of an arrow from launch to run.
 struct PerfettoFlow {
   std::uint32_t id = 0;  ///< 0: none
   bool isLast = false;
+  std::uint32_t endOfLaunch = 0;  ///< an arrow that ends here besides; 0: none
 };
 
 /// The packets of one track: one writer sequence with its own interned names. Each call writes one

@@ -9,6 +9,7 @@
 
 #include "parser/perfetto/format.h"
 #include "parser/perfetto/sequence.h"
+#include "parser/profile/launch_arrows.h"
 #include "parser/profile/micro_batch_arrows.h"
 #include "parser/profile/profile_metadata.h"
 #include "parser/profile/profile_origin.h"
@@ -121,19 +122,26 @@ class ProfileWriter {
 
   void findFlows() {
     flows_.resize(timeline_.tracks.size());
-    const auto flowOf = [&](MicroBatchArrow::Slice slice) -> PerfettoFlow& {
+    const auto flowOf = [&](Arrow::Slice slice) -> PerfettoFlow& {
       auto& list = flows_[slice.track];
       if (list.empty()) list.resize(timeline_.tracks[slice.track].events.size());
       return list[slice.event];
     };
     std::uint32_t id = 0;
-    for (const MicroBatchArrow& arrow : findMicroBatchArrows(timeline_)) {
+    for (const Arrow& arrow : findMicroBatchArrows(timeline_)) {
       ++summary_.arrows;
       PerfettoFlow& from = flowOf(arrow.from);
       if (from.id == 0) from.id = ++id;
       from.isLast = false;
       const std::uint32_t chain = from.id;
-      flowOf(arrow.to) = {chain, true};
+      PerfettoFlow& to = flowOf(arrow.to);
+      to.id = chain;
+      to.isLast = true;
+    }
+    for (const Arrow& arrow : findLaunchArrows(timeline_)) {
+      ++summary_.arrows;
+      flowOf(arrow.from) = {.id = ++id};
+      flowOf(arrow.to).endOfLaunch = id;
     }
   }
 

@@ -21,18 +21,12 @@ struct ChainKey {
 /// A job or transfer that might be a link.
 struct Candidate {
   Nanoseconds begin = 0;
-  MicroBatchArrow::Slice slice;
+  Arrow::Slice slice;
   std::int32_t rank = 0;
   JobKind kind = JobKind::kOther;
 
   auto order() const { return std::tuple(begin, isTransfer(kind), slice.track, slice.event); }
 };
-
-/// Whether the event has an instant that is neither its begin nor its end. Other events of its row
-/// may have those two, and Catapult takes an arrow there for one of theirs.
-bool hasInside(const Event& event) {
-  return event.begin < event.end && event.begin < event.end - 1;
-}
 
 bool mayBeLink(const Event& event) {
   if (!hasInside(event)) return false;
@@ -157,7 +151,7 @@ bool isBetween(const Candidate* before, const Candidate& recv, const Candidate* 
 }
 
 /// Appends the arrows between the links among the candidates of one chain, which are in order.
-void addArrows(std::span<const Candidate> chain, std::vector<MicroBatchArrow>& arrows) {
+void addArrows(std::span<const Candidate> chain, std::vector<Arrow>& arrows) {
   const auto isNoRecv = [](const Candidate& c) { return !isRecv(c.kind); };
   const Candidate* last = nullptr;
   const Candidate* before = nullptr;
@@ -176,9 +170,9 @@ void addArrows(std::span<const Candidate> chain, std::vector<MicroBatchArrow>& a
 
 }  // namespace
 
-std::vector<MicroBatchArrow> findMicroBatchArrows(const Timeline& timeline) {
+std::vector<Arrow> findMicroBatchArrows(const Timeline& timeline) {
   Chains chains = chainsOf(timeline);
-  std::vector<MicroBatchArrow> arrows;
+  std::vector<Arrow> arrows;
   arrows.reserve(chains.candidates.size());
   for (std::size_t i = 0; i + 1 < chains.begins.size(); ++i) {
     const std::span chain(chains.candidates.data() + chains.begins[i],

@@ -32,12 +32,12 @@ Event& add(Timeline& t, int rank, const char* lane, JobKind kind, int begin, int
 /// "0 forward 0 -> 0 send_forward 0": rank and name at both ends.
 std::vector<std::string> arrows(Timeline& t) {
   t.sort();
-  const auto text = [&](MicroBatchArrow::Slice s) {
+  const auto text = [&](Arrow::Slice s) {
     const Track& track = t.tracks[s.track];
     return std::to_string(track.rank) + " " + displayName(t, track.events[s.event]);
   };
   std::vector<std::string> list;
-  for (const MicroBatchArrow& arrow : findMicroBatchArrows(t)) {
+  for (const Arrow& arrow : findMicroBatchArrows(t)) {
     EXPECT_GT(t.tracks[arrow.to.track].events[arrow.to.event].begin,
               t.tracks[arrow.from.track].events[arrow.from.event].begin);
     list.push_back(text(arrow.from) + " -> " + text(arrow.to));
@@ -125,11 +125,11 @@ TEST(MicroBatchArrowsTest, AMissingStageLeavesTheRestOfItsChain) {
 
 TEST(MicroBatchArrowsTest, EveryArrowOf1F1BStaysInItsStepAndMicroBatch) {
   const Timeline t = test::oneFOneB(4, 8, 3);
-  const auto eventOf = [&](MicroBatchArrow::Slice s) { return t.tracks[s.track].events[s.event]; };
+  const auto eventOf = [&](Arrow::Slice s) { return t.tracks[s.track].events[s.event]; };
   const auto list = findMicroBatchArrows(t);
   // Forward and send on 3 ranks, forward on the last, the same back: 14 links at least.
   EXPECT_GE(list.size(), 3U * 8U * 13U);
-  for (const MicroBatchArrow& arrow : list) {
+  for (const Arrow& arrow : list) {
     const Event from = eventOf(arrow.from);
     const Event to = eventOf(arrow.to);
     EXPECT_EQ(from.step, to.step);
@@ -216,8 +216,8 @@ TEST(MicroBatchArrowsTest, ArrowsAreTheSameAsBySortingAllJobs) {
     for (auto& [rank, info] : t.ranks) info.dataParallelIndex = rank % 2;
     t.sort();
     std::vector<std::string> list;
-    for (const MicroBatchArrow& arrow : findMicroBatchArrows(t)) {
-      const auto place = [](MicroBatchArrow::Slice s) {
+    for (const Arrow& arrow : findMicroBatchArrows(t)) {
+      const auto place = [](Arrow::Slice s) {
         return std::to_string(s.track) + ":" + std::to_string(s.event);
       };
       list.push_back(place(arrow.from) + " -> " + place(arrow.to));

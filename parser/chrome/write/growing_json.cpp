@@ -11,8 +11,8 @@
 #include "parser/chrome/format.h"
 #include "parser/chrome/write/event_text.h"
 #include "parser/json/json_string.h"
+#include "parser/profile/arrow.h"
 #include "parser/profile/common_format.h"
-#include "parser/profile/micro_batch_arrows.h"
 #include "parser/profile/profile_metadata.h"
 #include "parser/trace_reader.h"
 #include "trace/error.h"
@@ -179,10 +179,10 @@ void GrowingChromeJson::add(const Timeline& all, bool flows) {
     }
   }
   if (flows) {
-    const auto slice = [&](MicroBatchArrow::Slice s) -> ChromeEventText::Slice {
+    const auto slice = [&](Arrow::Slice s) -> ChromeEventText::Slice {
       return {timeline.tracks[s.track].events[s.event], rows.row(s.track, s.event)};
     };
-    for (const MicroBatchArrow& arrow : findMicroBatchArrows(timeline)) {
+    for (const Arrow& arrow : findArrows(timeline)) {
       text.add(",\n");
       elements.addArrow(text, nextArrow_++, slice(arrow.from), slice(arrow.to));
       ++summary_.arrows;

@@ -13,8 +13,8 @@
 #include "parser/chrome/write/event_text.h"
 #include "parser/json/json_string.h"
 #include "parser/json/text_buffer.h"
+#include "parser/profile/arrow.h"
 #include "parser/profile/common_format.h"
-#include "parser/profile/micro_batch_arrows.h"
 #include "parser/profile/profile_metadata.h"
 #include "parser/profile/profile_origin.h"
 #include "parser/profile/viewer_rows.h"
@@ -107,10 +107,9 @@ class ElementWriter {
 };
 
 /// Finds the arrows at the same time, if there is more than one thread.
-std::future<std::vector<MicroBatchArrow>> arrowsOf(const Timeline& timeline,
-                                                   const ChromeOptions& options) {
+std::future<std::vector<Arrow>> arrowsOf(const Timeline& timeline, const ChromeOptions& options) {
   const auto find = [&timeline, wanted = options.flows] {
-    return wanted ? findMicroBatchArrows(timeline) : std::vector<MicroBatchArrow>();
+    return wanted ? findArrows(timeline) : std::vector<Arrow>();
   };
   // With both policies, the arrows are found on demand where no thread can be started.
   const auto both = std::launch::async | std::launch::deferred;
@@ -119,10 +118,10 @@ std::future<std::vector<MicroBatchArrow>> arrowsOf(const Timeline& timeline,
 
 /// Writes the arrows after all slices, so that each end finds its slice even where both have the
 /// same time.
-std::int64_t writeArrows(const Timeline& timeline, const std::vector<MicroBatchArrow>& arrows,
+std::int64_t writeArrows(const Timeline& timeline, const std::vector<Arrow>& arrows,
                          const ViewerRows& rows, const ChromeEventText& text,
                          const ElementWriter& elements) {
-  const auto slice = [&](MicroBatchArrow::Slice s) -> ChromeEventText::Slice {
+  const auto slice = [&](Arrow::Slice s) -> ChromeEventText::Slice {
     return {timeline.tracks[s.track].events[s.event], rows.row(s.track, s.event)};
   };
   elements.write(arrows.size(), [&](TextBuffer& out, std::size_t i) {

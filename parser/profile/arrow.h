@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// An arrow between two slices of a profile. Positions are those in Timeline::tracks and
+/// Track::events.
+struct Arrow {
+  struct Slice {
+    std::uint32_t track = 0;
+    std::uint32_t event = 0;
+  };
+  Slice from;
+  Slice to;  ///< begins later than `from` begins
+};
+
+/// Whether the event has an instant that is neither its begin nor its end. Other events of its row
+/// may have those two, and Catapult takes an arrow there for one of theirs.
+inline bool hasInside(const Event& event) {
+  return event.begin < event.end && event.begin < event.end - 1;
+}
+
+/// All arrows of a profile: those of its micro-batches, then those from launch to run.
+std::vector<Arrow> findArrows(const Timeline& timeline);
+
+}  // namespace pipetrace
