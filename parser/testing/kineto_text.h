@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace pipetrace::test {
+
+/// Writes a trace as PyTorch's profiler does. Times and lengths are microseconds. Threads of the
+/// host are of process 99, streams of the process `device`.
+class KinetoText {
+ public:
+  struct Host {
+    int thread = 1;
+    std::int64_t begin = 0;
+    std::int64_t length = 0;
+  };
+  struct Work {
+    int stream = 7;
+    std::int64_t begin = 0;
+    std::int64_t length = 0;
+    int device = 0;
+  };
+
+  /// `distributedInfo` of a rank; the world has `size` ranks.
+  KinetoText& rank(int rank, int size);
+  KinetoText& annotation(const std::string& name, Host at);
+  /// An annotation that begins and never ends.
+  KinetoText& openAnnotation(const std::string& name, Host at);
+  /// `arguments`: more of them, each with a comma before it.
+  KinetoText& operation(const std::string& name, Host at, const std::string& arguments = "");
+  KinetoText& launch(std::int64_t correlation, Host at,
+                     const std::string& name = "cudaLaunchKernel");
+  KinetoText& kernel(std::int64_t correlation, Work at, const std::string& name = "gemm");
+  KinetoText& copy(std::int64_t correlation, Work at);
+  /// The image of an annotation on a device.
+  KinetoText& image(const std::string& name, std::int64_t externalId, Work at);
+  /// An arrow from a forward operator to its backward.
+  KinetoText& forwardArrow(int id, Host from, Host to);
+
+  /// The `External id` of the latest annotation.
+  std::int64_t latestId() const { return id_; }
+
+  std::string text() const;
+
+ private:
+  KinetoText& add(const std::string& event);
+  KinetoText& work(const char* category, const std::string& name, std::int64_t correlation,
+                   Work at);
+
+  std::string head_;
+  std::string events_;
+  std::int64_t id_ = 0;
+};
+
+}  // namespace pipetrace::test
