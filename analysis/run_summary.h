@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/device_work.h"
 #include "trace/diagnostic.h"
 #include "trace/step_windows.h"
 #include "trace/timeline.h"
@@ -38,6 +39,7 @@ struct RunSummary {
   std::vector<RankSummary> ranks;
   double bubbleRatio = 0;  ///< over all steps: 1 − Σ busy / Σ (ranks · window)
   bool topologyInferred = false;
+  std::vector<StageDeviceWork> deviceWork;  ///< empty without times of a device
 };
 
 /// Completes what the logs did not give: the steps of events (cut as PaddlePaddle's script cuts

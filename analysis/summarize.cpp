@@ -150,6 +150,7 @@ RunSummary summarize(const Timeline& timeline, int threads) {
     addSteps(summary.steps, timeline, replica, ranks, threads);
   }
   addRanks(summary, topology);
+  summary.deviceWork = deviceWorkOf(timeline);
   return summary;
 }
 

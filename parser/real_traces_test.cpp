@@ -65,10 +65,13 @@ TEST_F(RealTracesTest, EveryEventOfAKinetoFileIsReadOrReported) {
   SKIP_WITHOUT("kineto_nccl.json.gz");
   const Timeline timeline = load({"kineto_nccl.json.gz"});
   constexpr int kMetadata = 38;
-  EXPECT_EQ(timeline.eventCount(), 26'933U);
+  // The lane `host` holds the annotations of the jobs, which are on the lane `compute`, too.
+  const std::size_t events =
+      timeline.eventCount() - timeline.findTrack(0, kHostLane)->events.size();
+  EXPECT_EQ(events, 26'933U);
   EXPECT_EQ(reported("an end of an arrow"), 3862 + 8652 + 543 + 543);
   EXPECT_EQ(reported("an event that is no span of one thread"), 2);
-  EXPECT_EQ(timeline.eventCount() + 13'600 + 2 + kMetadata, 40'573U) << "all elements of the array";
+  EXPECT_EQ(events + 13'600 + 2 + kMetadata, 40'573U) << "all elements of the array";
   ASSERT_EQ(timeline.ranks.size(), 1U);
   EXPECT_EQ(timeline.ranks.at(0).worldSize, 2);
 
@@ -82,10 +85,63 @@ TEST_F(RealTracesTest, EveryEventOfAKinetoFileIsReadOrReported) {
   EXPECT_EQ(timeline.findTrack(0, "stream 7")->events.size(), 2679U + 114 + 960 + 9);
   EXPECT_EQ(timeline.findTrack(0, "stream 40")->events.size(), 42U);
   // The file says that a step and a job of it begin then: baseTimeNanoseconds + ts.
-  const Event& forward = timeline.findTrack(0, "compute")->events.at(0);
+  const Event& forward = timeline.findTrack(0, kHostLane)->events.at(0);
   EXPECT_EQ(forward.begin, 1'711'964'646'000'000'000 + 4'458'676'417'568'708);
   EXPECT_EQ(forward.duration(), 103'788'081);
   EXPECT_EQ(forward.step, 4);
+}
+
+/// A job of kineto_nccl.json.gz as the device ran it, found by a separate program.
+struct KnownJob {
+  JobKind kind;
+  Nanoseconds begin;
+  Nanoseconds end;
+  std::int64_t work;  // kernels, copies and memsets
+  Nanoseconds hostBegin;
+  Nanoseconds hostLength;
+};
+
+constexpr KnownJob kKnownJobs[] = {{JobKind::kForward, 1716423322422880180, 1716423322520797138,
+                                    450, 1716423322417568708, 103788081},
+                                   {JobKind::kBackward, 1716423322521592872, 1716423322624036873,
+                                    792, 1716423322521385928, 102956039},
+                                   {JobKind::kOptimizer, 1716423322629381665, 1716423322638649604,
+                                    9, 1716423322624388732, 14808562},
+                                   {JobKind::kForward, 1716423322644934992, 1716423322742540754,
+                                    450, 1716423322639970852, 103098615},
+                                   {JobKind::kBackward, 1716423322743293096, 1716423322843861122,
+                                    792, 1716423322743097600, 101094984},
+                                   {JobKind::kOptimizer, 1716423322849025308, 1716423322858467742,
+                                    9, 1716423322844231426, 14753186},
+                                   {JobKind::kForward, 1716423322864667148, 1716423322961904081,
+                                    450, 1716423322859747890, 102693531},
+                                   {JobKind::kBackward, 1716423322962675623, 1716423323068596793,
+                                    792, 1716423322962470056, 106515555},
+                                   {JobKind::kOptimizer, 1716423323073939184, 1716423323083431186,
+                                    9, 1716423323069035961, 14943853}};
+
+TEST_F(RealTracesTest, JobsOfAKinetoFileLieWhereTheDeviceRanThem) {
+  SKIP_WITHOUT("kineto_nccl.json.gz");
+  const Timeline timeline = load({"kineto_nccl.json.gz"});
+  const auto& jobs = timeline.findTrack(0, kComputeLane)->events;
+  const auto& host = timeline.findTrack(0, kHostLane)->events;
+  const auto& work = timeline.findTrack(0, "stream 7")->events;
+  ASSERT_EQ(jobs.size(), std::size(kKnownJobs));
+  ASSERT_EQ(host.size(), std::size(kKnownJobs));
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const KnownJob& known = kKnownJobs[i];
+    EXPECT_EQ(jobs[i].kind, known.kind) << i;
+    // That program kept microseconds as doubles.
+    EXPECT_NEAR(static_cast<double>(jobs[i].begin - known.begin), 0, 1) << i;
+    EXPECT_NEAR(static_cast<double>(jobs[i].end - known.end), 0, 1) << i;
+    EXPECT_EQ(std::count_if(work.begin(), work.end(),
+                            [&](const Event& e) { return e.job == jobs[i].job; }),
+              known.work)
+        << i;
+    EXPECT_NEAR(static_cast<double>(host[i].begin - known.hostBegin), 0, 1) << i;
+    EXPECT_EQ(host[i].duration(), known.hostLength) << i;
+  }
+  EXPECT_EQ(reported("belong to no job"), 0) << "all work was launched in a job";
 }
 
 TEST_F(RealTracesTest, MegatronAppsFilesOfRanksMatchTheTraceOfItsScript) {

@@ -33,15 +33,25 @@ std::uint32_t hashOf(std::string_view text) {
 
 StringTable::StringTable() { intern(""); }
 
-StringId StringTable::intern(std::string_view text) {
-  if (2 * (strings_.size() + 1) > slots_.size()) grow();
-  const std::uint32_t hash = hashOf(text);
+std::size_t StringTable::slotOf(std::string_view text, std::uint32_t hash) const {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   for (; slots_[at].idPlusOne != 0; at = (at + 1) & mask) {
-    const StringId id = slots_[at].idPlusOne - 1;
-    if (slots_[at].hash == hash && strings_[id] == text) return id;
+    if (slots_[at].hash == hash && strings_[slots_[at].idPlusOne - 1] == text) break;
   }
+  return at;
+}
+
+std::optional<StringId> StringTable::find(std::string_view text) const {
+  const Slot& slot = slots_[slotOf(text, hashOf(text))];
+  return slot.idPlusOne == 0 ? std::nullopt : std::optional(slot.idPlusOne - 1);
+}
+
+StringId StringTable::intern(std::string_view text) {
+  if (2 * (strings_.size() + 1) > slots_.size()) grow();
+  const std::uint32_t hash = hashOf(text);
+  const std::size_t at = slotOf(text, hash);
+  if (slots_[at].idPlusOne != 0) return slots_[at].idPlusOne - 1;
   const auto id = static_cast<StringId>(strings_.size());
   strings_.emplace_back(text);
   slots_[at] = {hash, id + 1};

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@ class StringTable {
   /// The id of `text`, which is added if it is new.
   StringId intern(std::string_view text);
 
+  /// The id of `text`, if the table has it.
+  std::optional<StringId> find(std::string_view text) const;
+
   /// `id` must come from intern() of this table.
   std::string_view operator[](StringId id) const { return strings_[id]; }
 
@@ -37,6 +41,8 @@ class StringTable {
     StringId idPlusOne = 0;  // 0: free
   };
 
+  /// The place in slots_ of a string with that hash, or of the free one where it belongs.
+  std::size_t slotOf(std::string_view text, std::uint32_t hash) const;
   void grow();
 
   std::deque<std::string> strings_;  // a deque, so that views stay valid

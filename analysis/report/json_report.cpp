@@ -31,6 +31,18 @@ Json toJson(const RankSummary& rank) {
   return object;
 }
 
+Json toJson(const StageDeviceWork& work) {
+  Json object = {{"rank", work.rank}};
+  if (work.stage != kNotGiven) object["stage"] = work.stage;
+  object["jobs"] = work.jobs;
+  object["kernels"] = work.kernels;
+  object["length_ns"] = work.length;
+  object["device_busy_ns"] = work.busy;
+  object["comm_inside_ns"] = work.commInside;
+  object["launch_bound_ns"] = work.launchBound();
+  return object;
+}
+
 }  // namespace
 
 std::string jsonReport(const RunSummary& summary) {
@@ -38,11 +50,15 @@ std::string jsonReport(const RunSummary& summary) {
   for (const RankSummary& rank : summary.ranks) ranks.push_back(toJson(rank));
   Json steps = Json::array();
   for (const StepSummary& step : summary.steps) steps.push_back(toJson(step));
-  const Json report = {{"bubble_ratio", summary.bubbleRatio},
-                       {"bubble_classes", "unknown"},
-                       {"topology_inferred", summary.topologyInferred},
-                       {"ranks", ranks},
-                       {"steps", steps}};
+  Json report = {{"bubble_ratio", summary.bubbleRatio},
+                 {"bubble_classes", "unknown"},
+                 {"topology_inferred", summary.topologyInferred},
+                 {"ranks", ranks},
+                 {"steps", steps}};
+  if (!summary.deviceWork.empty()) {
+    Json& work = report["device_work"] = Json::array();
+    for (const StageDeviceWork& each : summary.deviceWork) work.push_back(toJson(each));
+  }
   return report.dump(2) + "\n";
 }
 

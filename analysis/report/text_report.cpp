@@ -116,6 +116,17 @@ std::string stepTable(const RunSummary& summary) {
   return table.toText();
 }
 
+std::string deviceTable(const RunSummary& summary) {
+  TextTable table({"rank", "stage", "in jobs", "device busy", "comm inside", "launch-bound"});
+  for (const StageDeviceWork& work : summary.deviceWork) {
+    table.addRow({std::to_string(work.rank),
+                  work.stage == kNotGiven ? "-" : std::to_string(work.stage),
+                  formatDuration(work.length), formatDuration(work.busy),
+                  formatDuration(work.commInside), formatDuration(work.launchBound())});
+  }
+  return table.toText();
+}
+
 }  // namespace
 
 std::string ratioText(double ratio) {
@@ -132,6 +143,7 @@ std::string textReport(const Timeline& timeline, const RunSummary& summary) {
   std::string text = headline(timeline, summary);
   text += "bubble ratio " + ratioText(summary.bubbleRatio) + " (bubbles not classified)\n\n";
   text += rankTable(summary) + "\n" + stepTable(summary);
+  if (!summary.deviceWork.empty()) text += "\n" + deviceTable(summary);
   if (summary.topologyInferred) {
     text += "\nThe logs do not say how the ranks are arranged: the pipelines were inferred.\n";
   }

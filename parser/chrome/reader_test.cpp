@@ -235,7 +235,8 @@ TEST(ForeignChromeJsonTest, TracesOfOtherProgramsAreReadWhole) {
     const std::string file = PIPETRACE_SOURCE_DIR "/../shared/data/" + std::string(c.file);
     if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
     Diagnostics diagnostics;
-    EXPECT_EQ(loadTimeline({file}, {}, diagnostics).eventCount(), c.events) << c.file;
+    EXPECT_EQ(loadTimeline({file}, {.jobTime = JobTime::kHost}, diagnostics).eventCount(), c.events)
+        << c.file;
     std::int64_t open = 0;
     for (const Diagnostic& d : diagnostics.list()) {
       if (d.message.starts_with("a `B` event")) open += d.count;

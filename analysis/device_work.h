@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// The time inside the compute jobs of one stage on one rank, for jobs with the times of a device:
+/// length = busy + comm_inside + launch_bound. Sums over all jobs; jobs that overlap count each.
+struct StageDeviceWork {
+  int rank = 0;
+  std::int32_t stage = 0;  ///< kNotGiven: the jobs do not say
+  std::int64_t jobs = 0;
+  std::int64_t kernels = 0;
+  Nanoseconds length = 0;
+  Nanoseconds busy = 0;        ///< the device worked for the job
+  Nanoseconds commInside = 0;  ///< it did not, while a collective of the job ran
+  Nanoseconds launchBound() const { return length - busy - commInside; }  ///< neither
+};
+
+/// By rank and stage; empty for a run without such jobs (trace/device_arguments.h).
+std::vector<StageDeviceWork> deviceWorkOf(const Timeline& timeline);
+
+}  // namespace pipetrace

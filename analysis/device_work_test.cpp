@@ -1,0 +1,81 @@
+#include "analysis/device_work.h"
+
+#include <gmock/gmock.h>
+
+#include "analysis/report/json_report.h"
+#include "analysis/report/text_report.h"
+#include "analysis/run_summary.h"
+#include "trace/device_arguments.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+namespace keys = device_arguments;
+
+void addJob(Timeline& timeline, int stage, Nanoseconds begin, Nanoseconds end,
+            std::vector<std::pair<std::string_view, std::int64_t>> arguments) {
+  Event job{.begin = begin, .end = end, .step = 0, .microBatch = 0, .stage = stage};
+  job.kind = JobKind::kForward;
+  std::vector<Argument> list;
+  for (const auto& [key, value] : arguments) {
+    list.push_back(Argument::ofInteger(timeline.strings.intern(key), value));
+  }
+  timeline.setArguments(job, list);
+  timeline.ranks[0];
+  timeline.track(0, kComputeLane).events.push_back(job);
+}
+
+Timeline twoStages() {
+  Timeline timeline;
+  addJob(timeline, 0, 0, 100'000,
+         {{keys::kKernels, 3}, {keys::kDeviceBusy, 60'000}, {keys::kCommInside, 30'000}});
+  addJob(timeline, 0, 200'000, 250'000,
+         {{keys::kKernels, 2}, {keys::kDeviceBusy, 50'000}, {keys::kCommInside, 0}});
+  addJob(timeline, 4, 300'000, 340'000,
+         {{keys::kKernels, 1}, {keys::kDeviceBusy, 10'000}, {keys::kCommInside, 5'000}});
+  addJob(timeline, 4, 400'000, 440'000, {});  // with the host's times
+  timeline.sort();
+  return timeline;
+}
+
+TEST(DeviceWork, IdleTimeInsideJobsIsSummedByRankAndStage) {
+  const auto work = deviceWorkOf(twoStages());
+  ASSERT_THAT(work, SizeIs(2));
+  EXPECT_EQ(work[0].stage, 0);
+  EXPECT_EQ(work[0].jobs, 2);
+  EXPECT_EQ(work[0].kernels, 5);
+  EXPECT_EQ(work[0].length, 150'000);
+  EXPECT_EQ(work[0].busy, 110'000);
+  EXPECT_EQ(work[0].commInside, 30'000);
+  EXPECT_EQ(work[0].launchBound(), 10'000);
+  EXPECT_EQ(work[1].stage, 4);
+  EXPECT_EQ(work[1].jobs, 1);
+  EXPECT_EQ(work[1].launchBound(), 25'000);
+}
+
+TEST(DeviceWork, ReportsHaveATableOfItByRankAndStage) {
+  const Timeline timeline = twoStages();
+  const RunSummary summary = summarize(timeline);
+  EXPECT_THAT(textReport(timeline, summary),
+              HasSubstr("  rank  stage   in jobs  device busy  comm inside  launch-bound\n"
+                        "     0      0  150.0 us     110.0 us     30.00 us      10.00 us\n"
+                        "     0      4  40.00 us     10.00 us     5.000 us      25.00 us\n"));
+  EXPECT_THAT(jsonReport(summary), HasSubstr("\"launch_bound_ns\": 25000"));
+}
+
+TEST(DeviceWork, RunWithoutDeviceTimesHasNoSuchTable) {
+  Timeline timeline;
+  addJob(timeline, 0, 0, 100, {});
+  EXPECT_THAT(deviceWorkOf(timeline), IsEmpty());
+  const RunSummary summary = summarize(timeline);
+  EXPECT_THAT(textReport(timeline, summary), Not(HasSubstr("launch-bound")));
+  EXPECT_THAT(jsonReport(summary), Not(HasSubstr("launch_bound")));
+}
+
+}  // namespace
+}  // namespace pipetrace
