@@ -11,7 +11,7 @@
 
 namespace pipetrace {
 
-class KindsFile;
+class NameTable;
 
 /// Higher ranks are taken for nonsense: a rank plus one has to fit an int.
 inline constexpr int kHighestRank = 1'000'000'000;
@@ -26,7 +26,7 @@ struct ReadRequest {
   int run = -1;             ///< see LoadOptions::run
   int threads = 1;          ///< see LoadOptions::threads
   bool isPart = false;  ///< the input is a part of a growing log: its missing end is not reported
-  const KindsFile* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
+  const NameTable* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
 };
 
 /// The result of a request.
