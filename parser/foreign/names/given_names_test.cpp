@@ -27,7 +27,7 @@ TEST_F(GivenNamesTest, TwoPresetsTogetherKnowTheNamesOfBoth) {
   EXPECT_EQ(kindOf(both, "B3"), JobKind::kBackward);
 }
 
-TEST_F(GivenNamesTest, OfTwoPresetsThatKnowANameTheFirstCounts) {
+TEST_F(GivenNamesTest, TheFirstOfTwoPresetsThatKnowANameCounts) {
   EXPECT_EQ(kindOf({"deepspeed", "torchtitan"}, "step"), JobKind::kOptimizer);
   EXPECT_EQ(kindOf({"torchtitan", "deepspeed"}, "step"), JobKind::kOther);
 }

@@ -11,7 +11,7 @@
 
 namespace pipetrace {
 
-/// What one program calls its jobs, those names included that mean something else in other
+/// The names that one program gives its jobs. They include those that mean something else in other
 /// programs.
 class NamePreset : public NameTable {
  public:

@@ -25,7 +25,7 @@ JobName ofChunk(JobKind kind, std::int32_t microBatch, std::int16_t chunk) {
 }
 JobName ofPart(JobKind kind, std::int16_t part) { return {.kind = kind, .part = part}; }
 
-/// What a name means with that preset: in it, else among the names that are always known.
+/// The meaning of a name with that preset: in it, else among the names that are always known.
 JobName meaningOf(const char* name, const char* preset) {
   JobNames names(findNamePreset(preset));
   return names[name];
@@ -161,7 +161,7 @@ const std::vector<RealName> kTorchtitan = {
     {"collect_dist_metrics", job(JobKind::kAllReduce)},
     {"gc_collect", job(JobKind::kDefault)},
     {"checkpoint_save", job(JobKind::kOther)},
-    // What torch writes into its profiles.
+    // Names that torch writes into its profiles.
     {"PP:1I3", ofStage(JobKind::kBackwardInput, 1, 3)},
     {"FullyShardedDataParallel.forward", job(JobKind::kForward)},
 };
@@ -194,7 +194,7 @@ const std::vector<RealName> kNemo = {
     {"gradient_allreduce", job(JobKind::kAllReduce)},
     {"allreduce_sequence_parallel_gradients", job(JobKind::kAllReduce)},
     {"allreduce_first_last_embeddings", job(JobKind::kAllReduce)},
-    // What Megatron writes into NeMo's profiles.
+    // Names that Megatron writes into NeMo's profiles.
     {"layer_0f", ofPart(JobKind::kForward, 0)},
     {"megatron.core.pipeline_parallel.p2p_communication.recv_backward",
      job(JobKind::kRecvBackward)},

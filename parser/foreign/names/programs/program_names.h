@@ -13,8 +13,8 @@ enum class NameUse {
   kInPreset,  ///< it means something else elsewhere, or other names of a trace count first
 };
 
-/// What a program calls its jobs: a regular expression for a whole name, with the groups that
-/// NamePattern knows. kOther keeps a name from being taken for a job.
+/// Some names of a program's jobs: a regular expression for a whole name, with the groups that
+/// NamePattern knows. The kind kOther keeps a name from being taken for a job.
 struct NameRow {
   const char* pattern;
   JobKind kind;
