@@ -18,7 +18,7 @@
 #include "parser/find_logs.h"
 #include "parser/foreign/logs/megatron_ranks.h"
 #include "parser/foreign/logs/pattern_log_reader.h"
-#include "parser/foreign/names/kinds_file.h"
+#include "parser/foreign/names/given_names.h"
 #include "parser/own_profile.h"
 #include "parser/reader_registry.h"
 #include "parser/timeline_joiner.h"
@@ -107,7 +107,7 @@ class FileLoader {
   /// `leaveOutProfiles`: a folder holds logs, and the profiles in it were made of them.
   FileLoader(const LoadOptions& options, bool leaveOutProfiles)
       : options_(options), leaveOutProfiles_(leaveOutProfiles) {
-    if (!options.kindsFile.empty()) kinds_ = KindsFile::read(options.kindsFile);
+    if (!options.kinds.empty()) kinds_.emplace(options.kinds);
     if (options.pattern.empty()) return;
     pattern_.emplace(options.pattern, options.timeUnit);
     patternReader_.emplace(*pattern_);
@@ -156,7 +156,7 @@ class FileLoader {
  private:
   const LoadOptions& options_;
   bool leaveOutProfiles_;
-  std::optional<KindsFile> kinds_;
+  std::optional<GivenNames> kinds_;
   std::optional<LinePattern> pattern_;
   std::optional<PatternLogReader> patternReader_;
   std::vector<std::unique_ptr<TraceReader>> readers_ = makeTraceReaders();

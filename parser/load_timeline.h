@@ -39,8 +39,9 @@ struct LoadOptions {
   std::string pattern;
   /// The unit of the times that the pattern finds, in nanoseconds.
   Nanoseconds timeUnit = kNsPerMs;
-  /// The file that gives names of other programs' jobs their kinds (KindsFile); empty: none.
-  std::string kindsFile;
+  /// Presets and files that give names of other programs' jobs their kinds (GivenNames). Without
+  /// any, unambiguous names are known.
+  std::vector<std::string> kinds;
   /// Which times jobs have that were recorded on the host and on a device.
   JobTime jobTime = JobTime::kAuto;
   /// Updated during loading, if given; must outlive the call.

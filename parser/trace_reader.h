@@ -11,7 +11,7 @@
 
 namespace pipetrace {
 
-class KindsFile;
+class NameTable;
 
 /// Higher ranks are taken for nonsense: a rank plus one has to fit an int.
 inline constexpr int kHighestRank = 1'000'000'000;
@@ -34,7 +34,7 @@ struct ReadRequest {
   int threads = 1;          ///< see LoadOptions::threads
   bool isPart = false;  ///< the input is a part of a growing log: its missing end is not reported
   JobTime jobTime = JobTime::kAuto;  ///< see LoadOptions::jobTime
-  const KindsFile* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
+  const NameTable* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
 };
 
 /// The result of a request.

@@ -54,8 +54,9 @@ std::string bashCase(const FlagTable& table) {
     all.insert(all.end(), flag.names.begin(), flag.names.end());
     if (const std::vector<std::string> words = flag.choices(); !words.empty()) {
       choices +=
-          fmt::format("        {}) words={}; isValue=yes files=no ;;\n", fmt::join(flag.names, "|"),
-                      inQuotes(fmt::format("{}", fmt::join(words, " "))));
+          fmt::format("        {}) words={}; isValue=yes files={} ;;\n", fmt::join(flag.names, "|"),
+                      inQuotes(fmt::format("{}", fmt::join(words, " "))),
+                      flag.takesFile() ? "yes endings=''" : "no");
     } else if (!flag.value.empty()) {
       auto& names = flag.takesFile() ? withFile : withOther;
       names.insert(names.end(), flag.names.begin(), flag.names.end());
@@ -137,6 +138,10 @@ std::string zshText(const std::string& text) {
 
 std::string zshValue(const Flag& flag) {
   const std::vector<std::string> words = flag.choices();
+  if (!words.empty() && !flag.isPositional && flag.takesFile()) {
+    return fmt::format(R"z(:value:_alternative "words\:word\:({})" "files\:file\:_files")z",
+                       fmt::join(words, " "));
+  }
   if (!words.empty()) return fmt::format(":value:({})", fmt::join(words, " "));
   if (!flag.isPositional && flag.value.empty()) return "";
   const std::string what = ":" + zshText(flag.isPositional ? flag.names.front() : flag.value);
@@ -195,7 +200,7 @@ std::string fishLine(const std::string& program, const std::string& condition, c
   }
   const std::vector<std::string> words = flag.choices();
   if (!words.empty()) {
-    text += fmt::format(" -x -a '{}'", fmt::join(words, " "));
+    text += fmt::format(" {} -a '{}'", flag.takesFile() ? "-r -F" : "-x", fmt::join(words, " "));
   } else if (!flag.value.empty()) {
     text += flag.takesFile() ? " -r -F" : " -x";
   }

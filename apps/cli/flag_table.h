@@ -25,7 +25,8 @@ struct Flag {
   /// The endings of the files that a positional one takes, without the dot. Empty: any.
   std::vector<std::string> endings;
 
-  /// The only words that it takes: `words`, or those that `value` lists.
+  /// The words that it takes: `words`, or those that `value` lists. An option with words that takes
+  /// a file takes other values, too.
   std::vector<std::string> choices() const;
 
   /// Whether it may be a file or folder.

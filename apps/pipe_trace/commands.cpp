@@ -9,13 +9,14 @@
 #include "apps/pipe_trace/plan/plan.h"
 #include "apps/pipe_trace/run.h"
 #include "apps/pipe_trace/show.h"
+#include "parser/foreign/names/name_preset.h"
 #include "schedule/build_schedule.h"
 
 namespace pipetrace {
 namespace {
 
-/// Completions offer for `open` the files that Perfetto's UI shows, and for --schedule the names,
-/// for which the help refers to --list.
+/// Completions offer for `open` the files that Perfetto's UI shows, for --schedule the names, for
+/// which the help refers to --list, and for --kinds the presets beside files.
 void addWords(std::vector<FlagTable>& tables) {
   for (FlagTable& table : tables) {
     for (Flag& flag : table.flags) {
@@ -23,6 +24,7 @@ void addWords(std::vector<FlagTable>& tables) {
         flag.endings = {"json", "json.gz", "pftrace"};
       }
       if (flag.names.front() == "--schedule") flag.words = scheduleNames();
+      if (flag.names.front() == "--kinds") flag.words = namePresets();
     }
   }
 }

@@ -62,8 +62,8 @@ void giveUniqueLanes(ForeignTrace& trace) {
 
 }  // namespace
 
-void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const KindsFile* asked) {
-  ForeignNames names(asked, trace.timeline);
+void placeForeignTrace(ForeignTrace& trace, const KinetoInfo& kineto, const NameTable* given) {
+  ForeignNames names(given, trace.timeline);
   // Ascend's profiler for PyTorch gives its operators Kineto's categories, too.
   const bool isAscend = isAscendTrace(trace);
   if (!isAscend && (kineto.isThere || isKinetoTrace(trace))) {

@@ -84,5 +84,82 @@ TEST_F(PipeTraceForeign, OptionsThatMakeNoSenseAreErrorsWithAdvice) {
   expectError(run(with({"--kinds", path("nowhere.json")})), "nowhere.json", "check the name");
 }
 
+/// Two ranks of DeepSpeed's pipeline, by its timers: two micro-batches in one step.
+constexpr const char* kDeepspeedTrace = R"j([
+{"ph":"X","name":"batch_input","pid":0,"tid":1,"ts":0,"dur":2},
+{"ph":"X","name":"fwd_microstep","pid":0,"tid":1,"ts":2,"dur":10},
+{"ph":"X","name":"pipe_send_output","pid":0,"tid":2,"ts":12,"dur":1},
+{"ph":"X","name":"pipe_recv_input","pid":1,"tid":2,"ts":0,"dur":13},
+{"ph":"X","name":"fwd_microstep","pid":1,"tid":1,"ts":13,"dur":10},
+{"ph":"X","name":"bwd_microstep","pid":1,"tid":1,"ts":23,"dur":20},
+{"ph":"X","name":"pipe_send_grad","pid":1,"tid":2,"ts":43,"dur":1},
+{"ph":"X","name":"pipe_recv_grad","pid":0,"tid":2,"ts":13,"dur":31},
+{"ph":"X","name":"bwd_microstep","pid":0,"tid":1,"ts":44,"dur":20},
+{"ph":"X","name":"step","pid":0,"tid":1,"ts":64,"dur":3}])j";
+
+TEST_F(PipeTraceForeign, APresetTellsTheKindsOfAProgramsNames) {
+  write("ds.json", kDeepspeedTrace);
+  const ProgramRun result =
+      run({path("ds.json"), "--kinds", "deepspeed", "-o", path("a.csv"), "--strict"});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_THAT(
+      contents(path("a.csv")),
+      AllOf(HasSubstr("0,compute,data,"), HasSubstr("0,compute,forward,"),
+            HasSubstr("0,compute,backward,"), HasSubstr("0,compute,optimizer,"),
+            HasSubstr(",send_forward,"), HasSubstr(",recv_forward,"), HasSubstr(",send_backward,"),
+            HasSubstr(",recv_backward,"), HasSubstr("1,compute,forward,")));
+  ASSERT_EQ(run({path("ds.json"), "-o", path("b.csv")}).exitCode, 0);
+  EXPECT_THAT(contents(path("b.csv")),
+              AllOf(HasSubstr(",forward,"), testing::Not(HasSubstr(",optimizer,")),
+                    testing::Not(HasSubstr(",data,"))))
+      << "step and batch_input mean something else elsewhere";
+}
+
+TEST_F(PipeTraceForeign, APresetTakesNoImageOfAnAnnotationOnTheDeviceForAJob) {
+  write("torch.json", R"j({"distributedInfo": {"rank": 0, "world_size": 1}, "traceEvents": [
+{"ph":"X","cat":"user_annotation","name":"PP:0F0","pid":9,"tid":1,"ts":10,"dur":10},
+{"ph":"X","cat":"gpu_user_annotation","name":"PP:0F0","pid":0,"tid":7,"ts":30,"dur":10}
+],"baseTimeNanoseconds": 1700000000000000000})j");
+  const ProgramRun result = run({path("torch.json"), "--kinds", "torch", "-o", path("a.csv")});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  const std::string csv = contents(path("a.csv"));
+  EXPECT_THAT(csv, HasSubstr("0,compute,forward,"));
+  EXPECT_EQ(csv.find(",forward,"), csv.rfind(",forward,"));
+}
+
+TEST_F(PipeTraceForeign, SeveralPresetsAndFilesMayBeGivenInAList) {
+  write("ds.json", kDeepspeedTrace);
+  write("a,b.json", R"({"kinds": {"step": "lr"}})");
+  write("k.json", R"({"kinds": {"step": "default"}})");
+  const auto kindOfStep = [&](const std::vector<std::string>& kinds) {
+    std::vector<std::string> arguments = {path("ds.json"), "-o", path("a.csv")};
+    for (const std::string& word : kinds) arguments.insert(arguments.end(), {"--kinds", word});
+    const ProgramRun result = run(arguments);
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    const std::string csv = contents(path("a.csv"));
+    for (const char* kind : {"optimizer", "lr", "default"}) {
+      if (csv.find("," + std::string(kind) + ",") != std::string::npos) return std::string(kind);
+    }
+    return std::string("other");
+  };
+  EXPECT_EQ(kindOfStep({"torchtitan,deepspeed"}), "other");
+  EXPECT_EQ(kindOfStep({"deepspeed", "torchtitan"}), "optimizer");
+  EXPECT_EQ(kindOfStep({"deepspeed," + path("k.json")}), "default");
+  EXPECT_EQ(kindOfStep({"deepspeed", path("a,b.json"), path("k.json")}), "lr");
+}
+
+TEST_F(PipeTraceForeign, AWordThatIsNoPresetAndNoFileIsAnErrorThatListsThePresets) {
+  write("ds.json", kDeepspeedTrace);
+  const char* const list = "presets are torch, megatron, deepspeed, torchtitan, paddle, nemo";
+  expectError(run({path("ds.json"), "--kinds", "megatorn"}),
+              "there is no preset and no file megatorn; " + std::string(list),
+              "did you mean megatron?");
+  expectError(run({path("ds.json"), "--kinds", "torch,deepsped"}), "no file deepsped; ",
+              "did you mean deepspeed?");
+  expectError(run({"show", path("ds.json"), "--kinds", "colossal"}), list, "check the name");
+  expectError(run({path("ds.json"), "--kinds", "torch,"}), "no file \"\"; ", "check the name");
+  EXPECT_THAT(run({"man"}).out, HasSubstr("torch, megatron, deepspeed, torchtitan, paddle, nemo"));
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -114,6 +114,14 @@ TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
               IsSupersetOf({"ZB-H1", "GPipe", "auto"}));
 }
 
+TEST_F(ShellFiles, BashOffersPresetsAndFilesForKinds) {
+  write("torch.json", "");
+  EXPECT_THAT(offers({"pipe-trace", "show", "x", "--kinds", "tor"}),
+              testing::UnorderedElementsAre("torch", "torchtitan", "torch.json"));
+  EXPECT_THAT(offers({"pipe-trace", "--kinds", ""}),
+              IsSupersetOf({"deepspeed", "megatron", "nemo", "paddle", "a.json"}));
+}
+
 TEST_F(ShellFiles, BashOffersForOpenWhatPerfettoLoads) {
   for (const char* name : {"a.csv", "a.sqlite", "a.pftrace", "a.json.gz"}) write(name, "");
   EXPECT_THAT(offers({"pipe-trace", "open", ""}),
@@ -141,6 +149,7 @@ TEST_F(ShellFiles, FishOffersTheSame) {
   EXPECT_THAT(offered("pipe-trace --format "),
               testing::UnorderedElementsAre("json", "pftrace", "sqlite", "csv", "svg"));
   EXPECT_THAT(offered("pipe-trace plan --schedule 1F"), ElementsAre("1F1B"));
+  EXPECT_THAT(offered("pipe-trace --kinds "), IsSupersetOf({"torch", "nemo", "a.json"}));
   EXPECT_THAT(offered("pipe-trace completions "),
               testing::UnorderedElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(offered("pipe-trace show a"), testing::UnorderedElementsAre("a.csv", "a.json"));
@@ -191,6 +200,7 @@ TEST_F(ShellFiles, ZshOffersTheSame) {
   EXPECT_EQ(offered("pipe-trace --format "), (Offers{"json", "pftrace", "sqlite", "csv", "svg"}));
   EXPECT_EQ(offered("pipe-trace completions "), (Offers{"bash", "zsh", "fish"}));
   EXPECT_EQ(offered("pipe-trace plan --schedule 1F"), (Offers{"1F1B"}));
+  EXPECT_THAT(offered("pipe-trace --kinds "), IsSupersetOf({"torch", "nemo", "a.json"}));
   EXPECT_EQ(offered("pipe-trace open b"), (Offers{"b.json.gz", "b.pftrace"}));
   EXPECT_THAT(offered("pipe-trace sh"), Contains("show"));
 }

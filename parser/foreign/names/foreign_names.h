@@ -14,22 +14,22 @@ class ForeignNames {
   /// The category of an event is its argument of this name.
   static constexpr std::string_view kCategory = "category";
 
-  /// `asked` (may be null) and `timeline`, which holds the events, must outlive it.
-  ForeignNames(const KindsFile* asked, Timeline& timeline)
-      : timeline_(timeline), names_(asked), category_(timeline.strings.intern(kCategory)) {}
+  /// `given` (--kinds; may be null) and `timeline`, which holds the events, must outlive it.
+  ForeignNames(const NameTable* given, Timeline& timeline)
+      : timeline_(timeline), names_(given), category_(timeline.strings.intern(kCategory)) {}
 
   /// The category of an event; the empty text if it has none.
   StringId categoryOf(const Event& event) const;
 
-  /// Gives the event the meaning of its name, else that of its category. The user's kinds take
-  /// precedence over everything, then a kind that the event has; but a kernel may turn out to be a
-  /// collective.
+  /// Gives the event the meaning of its name, else that of its category. The kinds of the user's
+  /// files take precedence over everything, then a kind that the event has; but a kernel may turn
+  /// out to be a collective.
   void describe(Event& event);
 
-  /// Whether the user gave kinds.
+  /// Whether the user gave a file of kinds.
   bool isAsked() const { return names_.isAsked(); }
 
-  /// The same with the user's kinds only. False if they do not name the event.
+  /// The same with the kinds of the user's files only. False if they do not name the event.
   bool describeAsAsked(Event& event);
 
   /// Whether an event gave the position of its rank in the pipeline (`pp_rank`).

@@ -7,17 +7,18 @@
 #include <string_view>
 
 #include "parser/foreign/names/name_pattern.h"
+#include "parser/foreign/names/name_table.h"
 
 namespace pipetrace {
 
-/// The kinds that the user gives to the names of another program's jobs: the file of --kinds,
+/// The kinds that the user gives to the names of another program's jobs: a file of --kinds,
 ///
 ///     {"kinds": {"fwd": "forward", "bwd_(?P<micro_batch_id>\\d+)": "backward"}}
 ///
 /// Each key is a name, or a regular expression (RE2) for a whole name, see NamePattern; each value
 /// is a kind as in the job log. A name that equals a key has that key's kind; otherwise the first
-/// expression that matches counts. Any number of threads may use one at once.
-class KindsFile {
+/// expression that matches counts.
+class KindsFile : public NameTable {
  public:
   /// Reads the file. Throws Error, with the place and the fault, when it cannot.
   static KindsFile read(const std::string& file);
@@ -25,8 +26,8 @@ class KindsFile {
   /// The same from its text; `file` is for messages.
   static KindsFile parse(std::string_view json, const std::string& file);
 
-  /// The kind and numbers of a name; nothing for an unknown name.
-  std::optional<JobName> find(std::string_view name) const;
+  std::optional<JobName> find(std::string_view name) const override;
+  bool isOfUser() const override { return true; }
 
  private:
   void add(const std::string& name, JobKind kind);

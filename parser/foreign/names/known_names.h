@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-class KindsFile;
+class NameTable;
 
 /// A name of an event, taken apart.
 struct JobName {
@@ -19,28 +19,28 @@ struct JobName {
   std::int32_t stage = kNotGiven;
   std::int16_t chunk = kNotGiven;
   std::int16_t part = kNotGiven;
-  bool isAsked = false;  ///< the user's --kinds gave it
+  bool isAsked = false;  ///< a file of --kinds gave it
 
   bool operator==(const JobName&) const = default;
 };
 
-/// Looks up names of other programs' traces: first in the user's kinds (--kinds), then among the
-/// words of the job log, then among those of known programs. It remembers its results; not
-/// thread-safe.
+/// Looks up names of other programs' traces: first among those that --kinds gave, then among the
+/// words of the job log, then among unambiguous names of known programs. It remembers its results;
+/// not thread-safe.
 class JobNames {
  public:
-  /// `asked` may be null and must outlive it.
-  explicit JobNames(const KindsFile* asked) : asked_(asked) {}
+  /// `given` may be null and must outlive it.
+  explicit JobNames(const NameTable* given) : given_(given) {}
 
   /// The meaning of `name`; kOther without numbers if it says nothing. The reference holds as long
   /// as this object.
   const JobName& operator[](std::string_view name);
 
-  /// Whether the user gave kinds.
-  bool isAsked() const { return asked_ != nullptr; }
+  /// Whether the user gave a file of kinds.
+  bool isAsked() const;
 
  private:
-  const KindsFile* asked_;
+  const NameTable* given_;
   std::unordered_map<std::string, JobName> known_;
 };
 

@@ -1,0 +1,36 @@
+#include "parser/foreign/names/name_preset.h"
+
+#include <map>
+
+namespace pipetrace {
+
+NamePreset::NamePreset(const ProgramNames& program) {
+  for (const auto rows : {program.rows, program.libraryRows}) {
+    for (const NameRow& row : rows) patterns_.emplace_back(row.pattern, row.kind);
+  }
+}
+
+std::optional<JobName> NamePreset::find(std::string_view name) const {
+  for (const NamePattern& pattern : patterns_) {
+    if (auto job = pattern.match(name)) return job;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> namePresets() {
+  std::vector<std::string> words;
+  for (const ProgramNames& program : programNames()) words.emplace_back(program.preset);
+  return words;
+}
+
+const NamePreset* findNamePreset(std::string_view word) {
+  static const std::map<std::string_view, NamePreset> presets = [] {
+    std::map<std::string_view, NamePreset> map;
+    for (const ProgramNames& program : programNames()) map.try_emplace(program.preset, program);
+    return map;
+  }();
+  const auto found = presets.find(word);
+  return found == presets.end() ? nullptr : &found->second;
+}
+
+}  // namespace pipetrace
