@@ -14,15 +14,18 @@
 namespace pipetrace {
 namespace {
 
-/// Completions offer for `open` the files that Perfetto's UI shows, and for --schedule the names,
-/// for which the help refers to --list.
+/// Completions offer for `open` the files that Perfetto's UI shows, for --schedule the names, for
+/// which the help refers to --list, and words that the help of an option explains.
 void addWords(std::vector<FlagTable>& tables) {
   for (FlagTable& table : tables) {
     for (Flag& flag : table.flags) {
       if (table.command == "open" && flag.isPositional) {
         flag.endings = {"json", "json.gz", "pftrace"};
       }
-      if (flag.names.front() == "--schedule") flag.words = scheduleNames();
+      const std::string& name = flag.names.front();
+      if (name == "--schedule") flag.words = scheduleNames();
+      if (name == "--buffers") flag.words = {"unbounded", "blocking"};
+      if (name == "--paddle-style") flag.words = {"2023"};
     }
   }
 }
@@ -54,6 +57,10 @@ Program makeProgram() {
                planCommand},
               {"show", "draws a step of a run in characters", describeShow, showCommand},
           },
+      .insteadOf = {{"summary", "pipe-trace LOGS prints the summary"},
+                    {"report", "pipe-trace LOGS prints the summary"},
+                    {"convert", "pipe-trace LOGS -o NAME.json converts"}},
+      .firstMayBe = {},
       .addWords = addWords};
   addCommonCommands(program, pipeTrace);
   return program;
