@@ -157,22 +157,6 @@ TEST_F(PipeTrace, UnknownOptionIsAnError) {
   EXPECT_THAT(withoutInput.err, testing::Not(HasSubstr("INPUT")));
 }
 
-TEST_F(PipeTrace, UnexpectedArgumentsAreListedInOrderWithTheLikelyOption) {
-  expectError(run({"plan", "--ranks", "4", "--microbatches", "8"}), "--microbatches 8",
-              "did you mean --micro-batches?");
-  expectError(run({logs(sample()), "--absolut-time"}), "--absolut-time", "mean --absolute-time?");
-  expectError(run({"info", "x", "--stirct=1"}), "--stirct=1", "did you mean --strict?");
-  EXPECT_THAT(run({"x", "--colour"}).err, testing::Not(HasSubstr("did you mean")));
-}
-
-TEST_F(PipeTrace, MistypedAndMisplacedCommandsAreRecognized) {
-  const std::string folder = logs(sample());
-  expectError(run({"inof", folder}), "no command inof", "did you mean pipe-trace info?");
-  expectError(run({folder, "info"}), "no file info", "it comes first: pipe-trace info");
-  expectError(run({path("inof")}), "cannot open", "check the name");
-  expectError(run({"nothing-like-it"}), "cannot open", "check the name");
-}
-
 TEST_F(PipeTrace, TheSwitchOfPipeRunIsPointedTo) {
   for (const char* spelling : {"--visualize_pipline", "--visualize-pipeline"}) {
     expectError(run({logs(sample()), spelling}), "belongs to pipe-run", "-- PROGRAM");
