@@ -12,9 +12,9 @@ namespace pipetrace {
 std::string nearestName(std::string_view typed, const std::vector<std::string>& names);
 
 /// The option that was most likely meant by `typed` ("--out"), or an empty text. `names` are with
-/// their dashes, too, but dashes do not count. In this order: the shortest name that begins with
-/// what was typed; the nearest name; the longest name that is some words of it (--num-ranks); the
-/// shortest name of which it is some words (--batches).
+/// their dashes, too, but dashes do not count. The shortest name that begins with what was typed
+/// comes first, then the nearest name. Then come the longest name that is some words of it
+/// (--num-ranks) and the shortest name of which it is some words (--batches).
 std::string nearestOption(std::string_view typed, const std::vector<std::string>& names);
 
 }  // namespace pipetrace

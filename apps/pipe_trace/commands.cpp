@@ -15,9 +15,9 @@
 namespace pipetrace {
 namespace {
 
-/// Completions offer for `open` the files that Perfetto's UI shows, for --schedule the names, for
-/// which the help refers to --list, for --kinds the presets beside files, and words that the help of
-/// an option explains.
+/// Completions offer for `open` the files that Perfetto's UI shows. For --schedule they offer the
+/// names, for which the help refers to --list, and for --kinds the presets beside files. Other
+/// words are those that the help of an option explains.
 void addWords(std::vector<FlagTable>& tables) {
   for (FlagTable& table : tables) {
     for (Flag& flag : table.flags) {

@@ -33,7 +33,7 @@ bool isKinetoTrace(const ForeignTrace& trace);
 /// Jobs are the outermost annotations of a host's thread (`record_function`) whose names say a
 /// job's kind. A job's work on devices is that whose launch lies in the annotation on its thread,
 /// or that autograd's threads launched meanwhile for it (Launches). The job goes to the compute
-/// lane and lasts from the first start to the last end of its work on compute streams,
+/// lane. It lasts from the first start to the last end of its work on compute streams,
 /// communication apart; the annotation goes to the lane `host`. Both, and the work, have the job's
 /// number. Without a device, or with JobTime::kHost, the job has the annotation's times.
 ///

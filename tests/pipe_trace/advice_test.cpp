@@ -1,4 +1,4 @@
-// What pipe-trace advises when a command line is not what was meant.
+// The advice of pipe-trace when a command line is not what was meant.
 #include "tests/pipe_trace/fixture.h"
 
 namespace pipetrace {

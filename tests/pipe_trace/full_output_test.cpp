@@ -79,7 +79,7 @@ TEST_F(FullOutput, PaddlePaddlesConverterReplacesNoProfile) {
   EXPECT_EQ(contents(profile), "old");
 }
 
-TEST_F(FullOutput, WhatIsNotPrintedNeedsNoRoom) {
+TEST_F(FullOutput, TextThatIsNotPrintedNeedsNoRoom) {
   const std::string folder = logs(sample());
   EXPECT_EQ(run({folder, "-q", "-o", path("a.json")}, {.outFile = "/dev/full"}).exitCode, 0);
   EXPECT_TRUE(fs::exists(path("a.json")));
