@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "parser/foreign/device_time/host_jobs.h"
-#include "parser/foreign/device_time/launches.h"
+#include "parser/device_time/host_jobs.h"
+#include "parser/device_time/launches.h"
 #include "parser/foreign/kineto/categories.h"
 #include "parser/foreign/kineto/step_spans.h"
 

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "parser/foreign/device_time/job_arguments.h"
+#include "parser/device_time/job_arguments.h"
+#include "parser/device_time/launch_findings.h"
 #include "parser/foreign/kineto/device_images.h"
 #include "parser/foreign/kineto/device_lanes.h"
 #include "parser/foreign/kineto/host_threads.h"
-#include "parser/foreign/kineto/launch_findings.h"
 #include "parser/foreign/kineto_trace.h"
 #include "trace/threads/in_parallel.h"
 
@@ -79,7 +79,7 @@ class KinetoPlacer {
   bool wantsDeviceTime() const {
     if (trace_.jobTime == JobTime::kHost) return false;
     if (devices_.empty() && trace_.jobTime == JobTime::kDevice) {
-      reportNoDevice(trace_);
+      reportNoDevice(trace_.file, trace_.diagnostics);
     }
     return !devices_.empty();
   }
@@ -175,8 +175,7 @@ class KinetoPlacer {
 
   bool setTimesOfWork(Launches& launches) {
     DeviceJobs device(jobs_.size());
-    LaunchFindings findings;
-    findings.counts = readWork(devices_, words_, launches, trace_.threads, device);
+    LaunchFindings findings = readWork(devices_, words_, launches, trace_.threads, device);
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       const auto number = static_cast<std::int32_t>(i);
       if (device.hasWork(number)) {
@@ -186,7 +185,7 @@ class KinetoPlacer {
         ++findings.jobsWithoutWork;
       }
     }
-    reportLaunches(findings, trace_);
+    reportLaunches(findings, trace_.file, trace_.diagnostics);
     return true;
   }
 
@@ -206,7 +205,11 @@ class KinetoPlacer {
     for (const auto& [annotation, job] : inner_) extend(job, annotation);
     const auto moved = std::count_if(spans.begin(), spans.end(),
                                      [](const auto& span) { return span.has_value(); });
-    reportNoLaunches(moved, static_cast<std::int64_t>(jobs_.size()), trace_);
+    reportNoLaunches(
+        moved, static_cast<std::int64_t>(jobs_.size()), "cuda_runtime",
+        "record with ProfilerActivity.CPU and ProfilerActivity.CUDA, so that the trace "
+        "holds the launches (docs/inputs.md)",
+        trace_.file, trace_.diagnostics);
     if (moved == 0) return false;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (spans[i]) {
