@@ -29,10 +29,10 @@ class NsysJobs {
   /// The number to put in Event::job of work on a device, until place(): its launch has the same.
   static std::int64_t launchOf(std::int64_t process, std::int64_t correlation);
 
-  /// Replaces the launches in Event::job of the work by the numbers of jobs. Outermost ranges of a
-  /// thread whose names say a job's kind go to the lane `compute` of their process, with the times
-  /// of their work, and as they were recorded to the lane `host`. Without work or launches, or with
-  /// JobTime::kHost, they stay where they are.
+  /// Replaces the launches in Event::job of the work by the numbers of jobs. Jobs are the outermost
+  /// ranges of a thread whose names say a job's kind. They go to the lane `compute` of their
+  /// process, with the times of their work, and as they were recorded to the lane `host`. Without
+  /// work or launches, or with JobTime::kHost, they stay where they are.
   ///
   /// A thread without a job of its own is taken for autograd's: its launches belong to the backward
   /// pass that is open in its process, if there is only one.

@@ -30,7 +30,9 @@ class KinetoText {
   KinetoText& operation(const std::string& name, Host at, const std::string& arguments = "");
   KinetoText& launch(std::int64_t correlation, Host at,
                      const std::string& name = "cudaLaunchKernel");
-  KinetoText& kernel(std::int64_t correlation, Work at, const std::string& name = "gemm");
+  /// `arguments`: more of them, each with a comma before it.
+  KinetoText& kernel(std::int64_t correlation, Work at, const std::string& name = "gemm",
+                     const std::string& arguments = "");
   KinetoText& copy(std::int64_t correlation, Work at);
   /// The image of an annotation on a device.
   KinetoText& image(const std::string& name, std::int64_t externalId, Work at);
@@ -44,8 +46,8 @@ class KinetoText {
 
  private:
   KinetoText& add(const std::string& event);
-  KinetoText& work(const char* category, const std::string& name, std::int64_t correlation,
-                   Work at);
+  KinetoText& work(const char* category, const std::string& name, std::int64_t correlation, Work at,
+                   const std::string& arguments = "");
 
   std::string head_;
   std::string events_;

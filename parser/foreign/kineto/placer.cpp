@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "parser/device_time/job_arguments.h"
 #include "parser/device_time/launch_findings.h"
+#include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/device_images.h"
 #include "parser/foreign/kineto/device_lanes.h"
 #include "parser/foreign/kineto/host_threads.h"
@@ -17,6 +19,9 @@
 
 namespace pipetrace {
 namespace {
+
+/// Collectives that ran on a stream with other kernels.
+constexpr std::string_view kCommunicationLane = "nccl";
 
 std::string_view withoutBlanks(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -40,9 +45,9 @@ class KinetoPlacer {
     readHost();
     if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
     describeDeviceEvents();
-    if (jobs_.empty()) return;
+    if (trace_.jobTime != JobTime::kHost) moveCommunication();
     if (!images_.empty()) addLane(kHostLane, std::move(images_));
-    addLane(kComputeLane, std::move(jobs_));
+    if (!jobs_.empty()) addLane(kComputeLane, std::move(jobs_));
     std::erase_if(trace_.lanes, [](const auto& lane) { return lane.thread->events.empty(); });
   }
 
@@ -164,8 +169,8 @@ class KinetoPlacer {
   }
 
   void setJobTimes() {
-    Launches launches(hostJobs_, launchesOf(threads_, host_, trace_, hostJobs_));
-    const bool isMoved = launches.empty() ? setTimesOfImages() : setTimesOfWork(launches);
+    launches_.emplace(hostJobs_, launchesOf(threads_, host_, trace_, hostJobs_));
+    const bool isMoved = launches_->empty() ? setTimesOfImages() : setTimesOfWork(*launches_);
     if (!isMoved) return;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       Event& image = images_.emplace_back(recorded_[i]);
@@ -237,6 +242,37 @@ class KinetoPlacer {
     }
   }
 
+  /// Moves sends and receives to lanes of their own, and collectives from streams that compute.
+  void moveCommunication() {
+    const CommunicationCalls calls(host_, trace_, names_);
+    std::map<std::string_view, std::vector<Event>> moved;
+    for (const ForeignTrace::Lane* lane : devices_) {
+      std::vector<Event>& events = lane->thread->events;
+      const auto isComm = [&](const Event& event) {
+        return words_.isCommunication(event) &&
+               (event.kind == JobKind::kKernel || isCollective(event.kind));
+      };
+      const bool computes = std::any_of(events.begin(), events.end(), [&](const Event& event) {
+        return event.kind == JobKind::kKernel && !words_.isCommunication(event);
+      });
+      std::erase_if(events, [&](Event& event) {
+        if (!isComm(event)) return false;
+        std::string_view to = calls.describe(event, launchOf(event, *lane));
+        if (to.empty() && computes) to = kCommunicationLane;
+        if (!to.empty()) moved[to].push_back(event);
+        return !to.empty();
+      });
+    }
+    for (auto& [name, events] : moved) addLane(name, std::move(events));
+  }
+
+  const Launch* launchOf(const Event& event, const ForeignTrace::Lane& lane) const {
+    const auto correlation = words_.numbersOf(event).correlation;
+    if (!launches_ || !correlation) return nullptr;
+    return launches_->find(*correlation, event.begin, static_cast<std::uint32_t>(lane.process))
+        .launch;
+  }
+
   std::int32_t stepOf(std::int64_t id) const {
     const auto found =
         std::lower_bound(stepOf_.begin(), stepOf_.end(), std::pair{id, std::int32_t{kNotGiven}});
@@ -264,6 +300,7 @@ class KinetoPlacer {
   std::vector<HostThread> threads_;                            // of host_
   std::vector<std::pair<std::int64_t, std::int32_t>> stepOf_;  // external id, step
   HostJobs hostJobs_;
+  std::optional<Launches> launches_;
   std::vector<Event> jobs_;                           // of hostJobs_
   std::vector<Event> recorded_;                       // the same as they were recorded
   std::vector<std::pair<Event, std::size_t>> inner_;  // annotations inside a job, and the job
