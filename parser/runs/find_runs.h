@@ -16,9 +16,10 @@ using FilesOfRun = std::vector<std::size_t>;
 ///
 /// Files are of different runs
 /// - when they name different world sizes;
-/// - when one begins after the other has ended, both with times since the epoch. Exceptions: a rank
-///   still records; logs hold only forward jobs, which may run on one rank after the other; the
-///   files hold other ranks of other hosts, whose clocks may differ;
+/// - when one begins after the others have ended, all with times since the epoch. Three cases are
+///   none of that: a recorder of the others still runs. They are logs of forward jobs only, which
+///   ranks may run one after the other. It holds other ranks of another host, whose clock may
+///   differ;
 /// - when both hold the same rank at the same time in the same format, unless one is a copy of the
 ///   other, or both are profiles of ours.
 ///

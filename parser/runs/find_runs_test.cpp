@@ -86,7 +86,7 @@ TEST(FindRuns, PartsOfRanksThatAreSkewedInTimeAreOneRun) {
               ElementsAre(testing::SizeIs(4)));
 }
 
-TEST(FindRuns, OfUnknownProcessesStepsThatGoOnAreAPartAndStepsThatStartAgainARun) {
+TEST(FindRuns, StepsOfAnUnknownProcessThatGoOnAreAPartAndStepsThatStartAgainARun) {
   Files files = {trace(0, 0, 60), trace(0, 600, 660)};
   EXPECT_THAT(findRuns(files), ElementsAre(testing::SizeIs(2)));
   files[0].firstStep = 0;

@@ -182,8 +182,9 @@ std::string severalRunsText(std::span<const FileFacts> files, const std::vector<
     text += "  " + run.line() + ":\n    pipe-trace " + run.command() + "\n";
   }
   return text +
-         "files are of one run when they name one world size, hold each rank once at a time, and "
-         "overlap in time; a process's later files are parts of its run";
+         "files of one run name one world size, overlap in time and hold a rank once at a time; "
+         "later "
+         "files of the same processes are parts of their run";
 }
 
 }  // namespace pipetrace
