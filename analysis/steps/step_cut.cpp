@@ -15,7 +15,7 @@ bool isOfType(const Event& a, const Event& b) {
          (a.kind != JobKind::kOther || a.name == b.name);
 }
 
-void fillBetween(std::vector<Event>& jobs) {
+void fillBetween(std::span<Event> jobs) {
   const auto firstGiven =
       std::find_if(jobs.begin(), jobs.end(), [](const Event& e) { return e.step != kNotGiven; });
   std::int32_t step = firstGiven->step;
@@ -28,7 +28,7 @@ void fillBetween(std::vector<Event>& jobs) {
   }
 }
 
-void cut(std::vector<Event>& jobs, std::int32_t first) {
+void cut(std::span<Event> jobs, std::int32_t first) {
   const auto opener = std::find_if(jobs.begin(), jobs.end(), [](const Event& e) {
     return e.kind != JobKind::kDefault && !isIgnored(e.kind);
   });
@@ -45,8 +45,7 @@ void cut(std::vector<Event>& jobs, std::int32_t first) {
 
 }  // namespace
 
-bool giveSteps(Track& compute, std::int32_t first) {
-  std::vector<Event>& jobs = compute.events;
+bool giveSteps(std::span<Event> jobs, std::int32_t first) {
   const auto isGiven = [](const Event& e) { return e.step != kNotGiven; };
   if (std::all_of(jobs.begin(), jobs.end(), isGiven)) return false;
   if (std::any_of(jobs.begin(), jobs.end(), isGiven)) {

@@ -39,9 +39,10 @@ class KinetoPlacer {
         steps_(trace, words_) {}
 
   void place() {
-    rank_ = info_.rank.value_or(trace_.firstRank);
+    rank_ = info_.rank.value_or(trace_.onlyRank());
     nameLanes();
     splitLanes();
+    nameProcess();
     readHost();
     if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
     describeDeviceEvents();
@@ -79,6 +80,15 @@ class KinetoPlacer {
     const auto devices = std::stable_partition(all_.begin(), all_.end(), isOfHost);
     host_ = Lanes(all_.begin(), devices);
     devices_ = Lanes(devices, all_.end());
+  }
+
+  void nameProcess() {
+    trace_.recorded.run = info_.run;
+    trace_.recorded.isRankGuessed = !info_.rank && !trace_.nameRank;
+    if (!host_.empty()) {
+      trace_.recorded.id = toText(*trace_.processes[host_.front()->process].pid);
+    }
+    timeline_.ranks[rank_].host = info_.host;
   }
 
   bool wantsDeviceTime() const {
