@@ -7,6 +7,11 @@
 
 namespace pipetrace {
 
+/// The order of events that nest: by begin, the longest first.
+inline bool outerComesFirst(const Event& a, const Event& b) {
+  return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+}
+
 /// A job as the host saw it: an annotation of one of its threads.
 struct HostJob {
   Nanoseconds begin = 0;

@@ -10,10 +10,6 @@
 namespace pipetrace {
 namespace {
 
-bool comesFirst(const Event& a, const Event& b) {
-  return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
-}
-
 bool isKernel(const Event& event) {
   return event.kind == JobKind::kKernel || isCollective(event.kind);
 }
@@ -56,7 +52,7 @@ NsysJobs::Jobs NsysJobs::takeRanges(Lanes& lanes, Timeline& timeline) {
   Jobs jobs;
   for (const auto& [lane, thread] : rangeLanes_) {
     std::vector<Event>& ranges = lanes[lane];
-    std::stable_sort(ranges.begin(), ranges.end(), comesFirst);
+    std::stable_sort(ranges.begin(), ranges.end(), outerComesFirst);
     Nanoseconds jobEnd = kNsMin;
     std::vector<Event> others;
     for (Event& range : ranges) {

@@ -7,10 +7,6 @@
 namespace pipetrace {
 namespace {
 
-bool comesFirst(const Event& a, const Event& b) {
-  return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
-}
-
 /// The operators of autograd's engine that are open, the innermost last.
 class OpenOperators {
  public:
@@ -96,8 +92,8 @@ HostThread readHostThread(ForeignTrace::Lane& lane, std::uint32_t number, const 
                           const StepSpans& steps, bool isAsked, bool withLaunches) {
   std::vector<Event>& events = lane.thread->events;
   // Most threads are in order already, and sorting takes time and memory even then.
-  if (!std::is_sorted(events.begin(), events.end(), comesFirst)) {
-    std::stable_sort(events.begin(), events.end(), comesFirst);
+  if (!std::is_sorted(events.begin(), events.end(), outerComesFirst)) {
+    std::stable_sort(events.begin(), events.end(), outerComesFirst);
   }
   HostThread thread;
   OpenOperators open;

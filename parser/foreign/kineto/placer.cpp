@@ -23,7 +23,7 @@ namespace {
 /// Collectives that ran on a stream with other kernels.
 constexpr std::string_view kCommunicationLane = "nccl";
 
-std::string_view withoutBlanks(std::string_view text) {
+std::string_view withoutBlanksAtEnd(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
 }
@@ -66,7 +66,7 @@ class KinetoPlacer {
     for (ForeignTrace::Lane& lane : trace_.lanes) {
       const ChromeProcess& process = *trace_.processes[lane.process].contents;
       lane.rank = rank_;
-      lane.name = withoutBlanks(lane.thread->name);
+      lane.name = withoutBlanksAtEnd(lane.thread->name);
       if (lane.name.empty()) lane.name = "thread " + toText(*lane.tid);
       if (!devices.contains(lane.process)) continue;
       if (info.device.empty()) info.device = process.labels;
