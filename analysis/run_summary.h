@@ -43,7 +43,8 @@ struct RunSummary {
 };
 
 /// Completes what the logs did not give: the steps of events (cut as PaddlePaddle's script cuts
-/// them), and stages and chunks where they follow from the topology. `diagnostics` gets one note
+/// them), stages and chunks where they follow from the topology, and the other ends of messages
+/// that traces give from one end (givePeers, endSendsWithReceives). `diagnostics` gets one note
 /// about everything that was inferred. It also warns when the ranks are not those of one whole run
 /// (checkRankAgreement) or a step lacks jobs (findIncompleteSteps). Uses that many threads (0: one
 /// per core), which makes no difference to the result.

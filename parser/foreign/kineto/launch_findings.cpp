@@ -74,4 +74,10 @@ void reportNoDevice(const ForeignTrace& trace) {
          "");
 }
 
+void reportNoJobs(const ForeignTrace& trace) {
+  report(trace, Severity::kWarning,
+         "the trace has sends and receives and no job: torch's Schedule1F1B annotates none",
+         "add the eight lines of docs/inputs.md (torch.distributed.pipelining) and record again");
+}
+
 }  // namespace pipetrace

@@ -22,4 +22,7 @@ void reportNoLaunches(std::int64_t moved, std::int64_t jobs, const ForeignTrace&
 /// The user asked for device times, and the trace has no work on a device.
 void reportNoDevice(const ForeignTrace& trace);
 
+/// The trace has messages between ranks, and no compute job.
+void reportNoJobs(const ForeignTrace& trace);
+
 }  // namespace pipetrace

@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "parser/foreign/device_time/job_arguments.h"
 #include "parser/foreign/kineto/device_images.h"
 #include "parser/foreign/kineto/device_lanes.h"
+#include "parser/foreign/kineto/host_only.h"
 #include "parser/foreign/kineto/host_threads.h"
 #include "parser/foreign/kineto/launch_findings.h"
+#include "parser/foreign/kineto/schedule_names.h"
 #include "parser/foreign/kineto_trace.h"
 #include "trace/threads/in_parallel.h"
 
@@ -38,10 +42,14 @@ class KinetoPlacer {
     nameLanes();
     splitLanes();
     readHost();
+    if (words_.hasMessages() && !hasComputeJob()) reportNoJobs(trace_);
     if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
+    if (devices_.empty() && isDeviceTimeAllowed()) placeWithoutDevice();
     describeDeviceEvents();
     if (jobs_.empty()) return;
-    if (!images_.empty()) addLane(kHostLane, std::move(images_));
+    for (auto& [name, events] : made_) {
+      if (!events.empty()) addLane(name, std::move(events));
+    }
     addLane(kComputeLane, std::move(jobs_));
     std::erase_if(trace_.lanes, [](const auto& lane) { return lane.thread->events.empty(); });
   }
@@ -76,8 +84,16 @@ class KinetoPlacer {
     devices_ = Lanes(devices, all_.end());
   }
 
+  /// Whether jobs may have other times than those of their annotations.
+  bool isDeviceTimeAllowed() const { return trace_.jobTime != JobTime::kHost; }
+
+  bool hasComputeJob() const {
+    return std::any_of(jobs_.begin(), jobs_.end(),
+                       [](const Event& job) { return isCompute(job.kind); });
+  }
+
   bool wantsDeviceTime() const {
-    if (trace_.jobTime == JobTime::kHost) return false;
+    if (!isDeviceTimeAllowed()) return false;
     if (devices_.empty() && trace_.jobTime == JobTime::kDevice) {
       reportNoDevice(trace_);
     }
@@ -85,7 +101,7 @@ class KinetoPlacer {
   }
 
   void readHost() {
-    const bool withLaunches = !devices_.empty() && trace_.jobTime != JobTime::kHost;
+    const bool withLaunches = !devices_.empty() && isDeviceTimeAllowed();
     threads_.resize(host_.size());
     inParallel(trace_.threads, host_.size(), [&](std::size_t i) {
       threads_[i] = readHostThread(*host_[i], static_cast<std::uint32_t>(i), words_, steps_,
@@ -113,28 +129,68 @@ class KinetoPlacer {
   /// Moves the jobs among the named events of a thread to the compute lane.
   void takeJobs(std::uint32_t thread) {
     std::vector<Event>& events = host_[thread]->thread->events;
+    const std::vector<std::size_t>& named = threads_[thread].named;
     Nanoseconds jobEnd = kNsMin;
+    Event around;  // the latest annotation of a schedule with jobs inside
+    around.end = kNsMin;
     std::vector<std::size_t> taken;
-    for (const std::size_t i : threads_[thread].named) {
-      Event& event = events[i];
+    for (std::size_t n = 0; n < named.size(); ++n) {
+      Event& event = events[named[n]];
       if (words_.categoryOf(event) != KinetoCategory::kAnnotation) {
         names_.describeAsAsked(event);
         continue;
       }
       const Event asRecorded = event;
       const bool isJob = describeAnnotation(event);
-      if (event.begin < jobEnd) {
+      const bool isInside = event.begin < around.end;
+      if (event.begin < jobEnd || (isInside && !isStageJob(event))) {
         if (isJob) event.kind = JobKind::kOther;  // part of the job around it
-        inner_.push_back({asRecorded, hostJobs_.size() - 1});
+        if (event.begin < jobEnd) inner_.push_back({asRecorded, hostJobs_.size() - 1});
         continue;
       }
       if (!isJob) continue;
+      if (!isInside && hasStageJobs(events, named, n)) {
+        event.kind = JobKind::kOther;
+        around = asRecorded;
+        continue;
+      }
       jobEnd = event.end;
-      names_.give(event, names_.known(asRecorded.name));
+      if (isInside) takeNameOf(around, event);
+      names_.give(event, names_.known(event.name));
+      scopes_.push_back(isInside ? HostSpan{around.begin, around.end}
+                                 : HostSpan{event.begin, event.end});
       addJob(event, asRecorded, thread);
-      taken.push_back(i);
+      taken.push_back(named[n]);
     }
     removeAt(events, taken);
+  }
+
+  bool isStageJob(const Event& annotation) const {
+    return isStageJobName(timeline_.strings[annotation.name]);
+  }
+
+  /// Whether the annotation is a schedule's own and has annotations of jobs inside, which then are
+  /// the jobs. `named[n]` is its place.
+  bool hasStageJobs(const std::vector<Event>& events, const std::vector<std::size_t>& named,
+                    std::size_t n) const {
+    const Event& outer = events[named[n]];
+    if (!isDeviceTimeAllowed() || !isScheduleName(timeline_.strings[outer.name])) return false;
+    for (++n; n < named.size() && events[named[n]].begin < outer.end; ++n) {
+      const Event& inner = events[named[n]];
+      if (words_.categoryOf(inner) == KinetoCategory::kAnnotation && isStageJob(inner)) return true;
+    }
+    return false;
+  }
+
+  /// Where both are of one stage and micro-batch, the schedule knows whether a backward is a half.
+  void takeNameOf(const Event& around, Event& job) {
+    const JobName& outer = names_.known(around.name);
+    const JobName& inner = names_.known(job.name);
+    if (!isStageJob(around) || outer.stage != inner.stage || outer.microBatch != inner.microBatch) {
+      return;
+    }
+    job.name = around.name;
+    job.kind = outer.kind;
   }
 
   void addJob(Event event, const Event& asRecorded, std::uint32_t thread) {
@@ -147,6 +203,31 @@ class KinetoPlacer {
                                .microBatch = event.microBatch});
     jobs_.push_back(event);
     recorded_.push_back(asRecorded);
+  }
+
+  /// Gives the jobs of each thread the times of their operators, and finds their messages.
+  void placeWithoutDevice() {
+    std::vector<Event> all = std::exchange(jobs_, {});
+    std::vector<AnnotatedJob> jobs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::uint32_t thread = hostJobs_[static_cast<std::int32_t>(i)].thread;
+      jobs.push_back({all[i], recorded_[i], scopes_[i]});
+      const bool isLast =
+          i + 1 == all.size() || hostJobs_[static_cast<std::int32_t>(i + 1)].thread != thread;
+      if (!isLast) continue;
+      std::vector<Event>& events = host_[thread]->thread->events;
+      const auto firstJob = static_cast<std::int64_t>(jobs_.size());
+      const HostOnlyLanes placed = placeHostOnly(jobs, events, firstJob, words_, names_, timeline_);
+      append(placed.jobs, jobs_);
+      append(placed.sends, made_[kSendLane]);
+      append(placed.receives, made_[kRecvLane]);
+      append(placed.noJobs, events);
+      jobs.clear();
+    }
+  }
+
+  static void append(const std::vector<Event>& more, std::vector<Event>& events) {
+    events.insert(events.end(), more.begin(), more.end());
   }
 
   static void removeAt(std::vector<Event>& events, const std::vector<std::size_t>& places) {
@@ -168,7 +249,7 @@ class KinetoPlacer {
     const bool isMoved = launches.empty() ? setTimesOfImages() : setTimesOfWork(launches);
     if (!isMoved) return;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      Event& image = images_.emplace_back(recorded_[i]);
+      Event& image = made_[kHostLane].emplace_back(recorded_[i]);
       image.job = jobs_[i].job;
     }
   }
@@ -264,7 +345,8 @@ class KinetoPlacer {
   std::vector<Event> jobs_;                           // of hostJobs_
   std::vector<Event> recorded_;                       // the same as they were recorded
   std::vector<std::pair<Event, std::size_t>> inner_;  // annotations inside a job, and the job
-  std::vector<Event> images_;                         // of the lane `host`
+  std::vector<HostSpan> scopes_;  // of jobs_: their annotation, or the schedule's own around it
+  std::map<std::string_view, std::vector<Event>> made_;  // lanes besides the compute lane
 };
 
 }  // namespace
