@@ -19,13 +19,13 @@ bool isForwardTransfer(JobKind kind) {
 }
 
 /// The stage at the other end.
-std::int32_t otherStage(const Event& transfer) {
+std::int64_t otherStage(const Event& transfer) {
   const bool isToNext = isSend(transfer.kind) == isForwardTransfer(transfer.kind);
-  return transfer.stage + (isToNext ? 1 : -1);
+  return std::int64_t{transfer.stage} + (isToNext ? 1 : -1);
 }
 
 /// The ranks that run each stage, ascending.
-using RanksOfStages = std::map<std::int32_t, std::vector<int>>;
+using RanksOfStages = std::map<std::int64_t, std::vector<int>>;
 
 RanksOfStages ranksOfStages(const Timeline& timeline) {
   std::map<std::int32_t, std::set<int>> found;
@@ -69,9 +69,9 @@ const Argument* findArgument(const Timeline& timeline, const Event& event, Strin
 }
 
 /// Sender, receiver, whether forward, the sender's stage, micro-batch, step.
-using MessageKey = std::tuple<int, int, bool, std::int32_t, std::int32_t, std::int32_t>;
+using SentKey = std::tuple<int, int, bool, std::int64_t, std::int32_t, std::int32_t>;
 
-MessageKey keyOf(const Event& transfer, int rank) {
+SentKey sentKeyOf(const Event& transfer, int rank) {
   const bool isForward = isForwardTransfer(transfer.kind);
   if (isSend(transfer.kind)) {
     return {rank, transfer.peer, isForward, transfer.stage, transfer.microBatch, transfer.step};
@@ -80,7 +80,7 @@ MessageKey keyOf(const Event& transfer, int rank) {
 }
 
 /// The sends and receives of one message's identity, in the order of posting on each side.
-struct Ends {
+struct TwoEnds {
   std::vector<Event*> sends;
   std::vector<const Event*> receives;
 };
@@ -107,9 +107,9 @@ class SendEnds {
     for (Event& event : track.events) {
       if (!isTransfer(event.kind) || event.peer == kNotGiven || event.stage == kNotGiven) continue;
       if (isRecv(event.kind)) {
-        messages_[keyOf(event, track.rank)].receives.push_back(&event);
+        messages_[sentKeyOf(event, track.rank)].receives.push_back(&event);
       } else if (findArgument(timeline_, event, hostEnd_) != nullptr) {
-        messages_[keyOf(event, track.rank)].sends.push_back(&event);
+        messages_[sentKeyOf(event, track.rank)].sends.push_back(&event);
       }
     }
   }
@@ -128,7 +128,7 @@ class SendEnds {
   StringId hostEnd_;
   StringId arrived_ = 0;
   StringId early_ = 0;
-  std::map<MessageKey, Ends> messages_;
+  std::map<SentKey, TwoEnds> messages_;
 };
 
 }  // namespace

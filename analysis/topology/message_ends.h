@@ -4,9 +4,9 @@
 
 namespace pipetrace {
 
-/// Completes the events of the lanes `send` and `recv` that a trace gives as one rank sees them,
-/// once all ranks are there: each rank's trace knows neither the rank at the other end nor when its
-/// messages arrived.
+/// Completes the events of the lanes `send` and `recv` that a trace gives as one rank sees them.
+/// The trace of a rank knows neither the rank at the other end nor when its messages arrived, so
+/// all ranks have to be there.
 ///
 /// Gives those with a stage their peers: a forward comes from the stage before and goes to the one
 /// after it, a backward the other way. The ranks of a stage are those that run its jobs. Where a

@@ -122,7 +122,7 @@ class HostOnlyPlacer {
     Event event = job.event;
     const AnnotatedJob& annotated = annotated_[job.job];
     if (isAdjusted(i)) {
-      const HostSpan rest{std::max(job.span.begin, received_[i]), job.span.end};
+      const HostSpan rest{std::clamp(received_[i], job.span.begin, job.span.end), job.span.end};
       if (const auto found = work_.within(rest)) {
         setDeviceSpan(event, found->begin, found->end, timeline_);
       } else if (event.kind == JobKind::kBackwardInput && !work_.operators.empty()) {

@@ -29,11 +29,13 @@ struct HostOnlyLanes {
 /// its receive, else with autograd. A half of a backward (`PP:0I3`) without an operator is no job:
 /// the other half does its work.
 ///
-/// Messages belong to jobs: by the annotation around their posting (`PP:1RECV_F3`); else to the job
-/// inside of which they are posted; else a receive to the next job, and a send to the one before
-/// it. Those that belong to none stay where they are. A receive that was over as soon as its job
-/// waited for it is marked (trace/message_arguments.h). A send ends when the wait for it did,
-/// and has its span as host_begin and host_end: its true end is that of its receive.
+/// The annotation around the posting of a message (`PP:1RECV_F3`) says what it is. Else it belongs
+/// to the job inside of which it is posted. Else a receive belongs to the next job, and a send to
+/// the one before it. Messages that belong to none stay where they are.
+///
+/// A receive that was over as soon as its job waited for it is marked (trace/message_arguments.h).
+/// A send ends when the wait for it did, and has its span as host_begin and host_end: its true end
+/// is that of its receive (endSendsWithReceives).
 ///
 /// `jobs`: those of the thread, in order. `events`: the rest of the thread. It loses the messages,
 /// and its annotations of messages lose their kinds. Job numbers count from `firstJob`.

@@ -24,7 +24,7 @@ class MessageJobs {
   /// Both must outlive it. `jobs` are in order; the two of a fused pair follow each other.
   MessageJobs(const std::vector<HostOnlyJob>& jobs, const HostWork& work);
 
-  /// What a message is.
+  /// The kind and the numbers of a message.
   struct Meaning {
     JobKind kind = JobKind::kOther;
     std::int32_t stage = kNotGiven;

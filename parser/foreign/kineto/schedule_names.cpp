@@ -9,15 +9,15 @@ namespace {
 
 constexpr std::string_view kPipelinePrefix = "PP:";
 
-bool isDigit(char c) { return c >= '0' && c <= '9'; }
+bool isDecimalDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool areDigits(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), isDigit);
+  return !text.empty() && std::all_of(text.begin(), text.end(), isDecimalDigit);
 }
 
 /// Cuts the digits off the front of the text.
 std::string_view takeDigits(std::string_view& text) {
-  const auto end = std::find_if_not(text.begin(), text.end(), isDigit);
+  const auto end = std::find_if_not(text.begin(), text.end(), isDecimalDigit);
   const std::string_view digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
   text.remove_prefix(digits.size());
   return digits;
