@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "analysis/steps/step_cut.h"
 #include "analysis/topology/message_ends.h"
 #include "analysis/topology/rank_agreement.h"
+#include "trace/run_parts.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/topology.h"
 
@@ -34,7 +36,9 @@ class Inferred {
 /// Finds the job of a rank that an event on another of its lanes belongs to.
 class JobsOfRank {
  public:
-  explicit JobsOfRank(const Track* compute) {
+  /// `partBegins`: of the rank.
+  JobsOfRank(const Track* compute, std::span<const Nanoseconds> partBegins)
+      : partBegins_(partBegins) {
     if (compute == nullptr) return;
     jobs_ = &compute->events;
     isById_ = std::adjacent_find(jobs_->begin(), jobs_->end(), [](const Event& a, const Event& b) {
@@ -59,15 +63,21 @@ class JobsOfRank {
     return found != byId_.end() && found->first == id ? found->second : nullptr;
   }
 
-  /// The last job that began at `time` or earlier; the first of all if there is none.
+  /// In the part of the run that `time` is in, the last job that began at `time` or earlier; the
+  /// first of that part if there is none.
   const Event* at(Nanoseconds time) const {
     if (jobs_ == nullptr || jobs_->empty()) return nullptr;
+    const auto isHere = [&](const Event& job) {
+      return partBegins_.empty() || partAt(partBegins_, job.begin) == partAt(partBegins_, time);
+    };
     const auto next = std::partition_point(jobs_->begin(), jobs_->end(),
                                            [&](const Event& e) { return e.begin <= time; });
-    return next == jobs_->begin() ? &*next : &*std::prev(next);
+    if (next != jobs_->begin() && isHere(*std::prev(next))) return &*std::prev(next);
+    return next != jobs_->end() && isHere(*next) ? &*next : nullptr;
   }
 
  private:
+  std::span<const Nanoseconds> partBegins_;
   const std::vector<Event>* jobs_ = nullptr;
   bool isById_ = false;  // the jobs are in the order of their ids, as in most logs
   std::vector<std::pair<std::int64_t, const Event*>> byId_;  // empty if isById_
@@ -82,6 +92,27 @@ bool holdsTheJobs(const Timeline& timeline, const Track& track) {
                      [](const Event& e) { return isCompute(e.kind); });
 }
 
+/// The jobs of one part of the run on a compute lane.
+std::span<Event> jobsOfPart(Track& track, const Timeline& timeline, std::size_t part) {
+  const auto info = timeline.ranks.find(track.rank);
+  const std::span<Event> jobs(track.events);
+  if (info == timeline.ranks.end() || info->second.partBegins.empty()) {
+    return part == 0 ? jobs : std::span<Event>();
+  }
+  const auto isBefore = [&](std::size_t upTo) {
+    return std::partition_point(jobs.begin(), jobs.end(), [&](const Event& job) {
+      return partAt(info->second.partBegins, job.begin) < upTo;
+    });
+  };
+  return {isBefore(part), isBefore(part + 1)};
+}
+
+std::int32_t lastStep(std::span<const Event> jobs) {
+  std::int32_t last = kNotGiven;
+  for (const Event& job : jobs) last = std::max(last, job.step);
+  return last;
+}
+
 void completeSteps(Timeline& timeline, int threads, Inferred& inferred) {
   // All ranks have the same first step, even where only one log gives it. PaddlePaddle's script
   // takes the highest.
@@ -90,10 +121,20 @@ void completeSteps(Timeline& timeline, int threads, Inferred& inferred) {
     first = std::max(first, info.firstStep.value_or(0));
   }
   std::vector<char> isCut(timeline.tracks.size());
-  inParallel(threads, isCut.size(), [&](std::size_t i) {
-    Track& track = timeline.tracks[i];
-    isCut[i] = holdsTheJobs(timeline, track) && giveSteps(track, first) ? 1 : 0;
-  });
+  std::vector<std::int32_t> lastSteps(timeline.tracks.size(), kNotGiven);
+  const std::size_t parts = partBeginsOf(timeline).size() + 1;
+  for (std::size_t part = 0; part < parts; ++part) {
+    inParallel(threads, isCut.size(), [&](std::size_t i) {
+      Track& track = timeline.tracks[i];
+      if (!holdsTheJobs(timeline, track)) return;
+      const std::span<Event> jobs = jobsOfPart(track, timeline, part);
+      if (giveSteps(jobs, first)) isCut[i] = 1;
+      if (parts > 1) lastSteps[i] = std::max(lastSteps[i], lastStep(jobs));
+    });
+    // The next part counts on, with one number for all ranks.
+    if (parts > 1)
+      first = std::max(first, *std::max_element(lastSteps.begin(), lastSteps.end()) + 1);
+  }
   std::vector<int> cut;
   for (std::size_t i = 0; i < isCut.size(); ++i) {
     if (isCut[i] != 0) cut.push_back(timeline.tracks[i].rank);
@@ -127,11 +168,11 @@ std::map<int, Tracks> tracksByRank(Timeline& timeline) {
   return ranks;
 }
 
-void completeOtherLanes(const Tracks& tracks) {
+void completeOtherLanes(const Tracks& tracks, const RankInfo& info) {
   const auto compute = std::find_if(tracks.begin(), tracks.end(),
                                     [](const Track* track) { return track->lane == kComputeLane; });
   if (tracks.size() == (compute == tracks.end() ? 0 : 1)) return;
-  const JobsOfRank jobs(compute == tracks.end() ? nullptr : *compute);
+  const JobsOfRank jobs(compute == tracks.end() ? nullptr : *compute, info.partBegins);
   for (Track* const track : tracks) {
     if (track->lane != kComputeLane) completeOtherLane(*track, jobs);
   }
@@ -214,9 +255,10 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   Inferred inferred;
   completeSteps(timeline, threads, inferred);
   const std::map<int, Tracks> ranks = tracksByRank(timeline);
-  std::vector<const Tracks*> each;
-  for (const auto& [rank, tracks] : ranks) each.push_back(&tracks);
-  inParallel(threads, each.size(), [&](std::size_t i) { completeOtherLanes(*each[i]); });
+  std::vector<std::pair<const Tracks*, const RankInfo*>> each;
+  for (const auto& [rank, tracks] : ranks) each.emplace_back(&tracks, &timeline.ranks.at(rank));
+  inParallel(threads, each.size(),
+             [&](std::size_t i) { completeOtherLanes(*each[i].first, *each[i].second); });
   givePeers(timeline);  // between stages that jobs name: they show which ranks make up a pipeline
   const Topology topology = topologyOf(timeline, threads);
   const auto [looped, unplaced] = completeStages(topology, ranks, threads);

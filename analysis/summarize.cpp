@@ -114,7 +114,8 @@ void addSteps(std::vector<StepSummary>& steps, const Timeline& timeline, int rep
       summary.spanBubble = ratio(step.longest - step.workOfThat, step.longest);
     }
   }
-  const std::vector<StepSummary*> order = cutWindows(std::span(steps).subspan(before));
+  const std::vector<StepSummary*> order =
+      cutWindows(std::span(steps).subspan(before), partBeginsOf(timeline));
   fillRanks(order, timeline, ranks, threads);
 }
 

@@ -124,7 +124,9 @@ TEST_F(DiskFullTest, BothOldProfilesOfPaddlePaddleStayIfTheDiskIsFullAtAnyByte) 
   write("workerlog.0", log);
   expectOldFilesStay({"pipeline_profile.json", "pipeline_profile_perfetto.json"}, [&] {
     Diagnostics diagnostics;
-    writePaddleProfiles({.logFolder = folder_.string(), .devices = {0}}, diagnostics);
+    OutputSet files;
+    writePaddleProfiles({.logFolder = folder_.string(), .devices = {0}}, files, diagnostics);
+    files.commit();
   });
 }
 

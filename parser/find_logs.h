@@ -22,14 +22,11 @@ struct FoundLog {
   std::string path;
   std::optional<int> rank;
   FoundBy by = FoundBy::kName;
+  std::optional<int> nameRank{};  ///< see ReadRequest::nameRank; findLogs() leaves it empty
 };
 
 /// The rank in a file name `workerlog.<rank>` or `workerlog.<rank>.gz`; nothing for any other name.
 std::optional<int> rankOfLogName(const std::string& fileName);
-
-/// The rank in the name of a file that has a number after the last "rank": `app_rank3.json`,
-/// `trace.rank-12.log`. Folders do not count.
-std::optional<int> rankInName(std::string_view path);
 
 /// Whether `a` comes before `b` when runs of digits count as numbers: machine2 before machine10. A
 /// strict order: texts that differ only in leading zeros are ordered by their bytes.

@@ -164,13 +164,5 @@ TEST(NaturalOrderTest, NumbersOfAnyLengthAreComparedAsNumbers) {
   EXPECT_FALSE(naturallyBefore("a100000000000000000000", "a99999999999999999999"));
 }
 
-TEST(RankInNameTest, TheNumberAfterTheLastWordRankIsTheRank) {
-  EXPECT_EQ(rankInName("a/rank1/trace_rank-7.json"), 7);
-  EXPECT_EQ(rankInName("rank3"), 3);
-  for (const char* name : {"rank", "a/rank3/x", "rankle4", "rank99999999999", ""}) {
-    EXPECT_EQ(rankInName(name), std::nullopt) << name;
-  }
-}
-
 }  // namespace
 }  // namespace pipetrace

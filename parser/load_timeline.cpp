@@ -13,14 +13,13 @@
 #include <system_error>
 #include <utility>
 
-#include "parser/byte_source.h"
-#include "parser/csv_writer.h"
+#include "parser/file_loader.h"
 #include "parser/find_logs.h"
 #include "parser/foreign/logs/megatron_ranks.h"
-#include "parser/foreign/logs/pattern_log_reader.h"
-#include "parser/foreign/names/given_names.h"
-#include "parser/own_profile.h"
-#include "parser/reader_registry.h"
+#include "parser/runs/find_runs.h"
+#include "parser/runs/rank_names.h"
+#include "parser/runs/run_parts.h"
+#include "parser/runs/several_runs.h"
 #include "parser/timeline_joiner.h"
 #include "trace/error.h"
 #include "trace/threads/turns.h"
@@ -29,8 +28,6 @@ namespace pipetrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kJobLogFormat = "job log";
 
 std::vector<FoundLog> filesOf(const std::vector<std::string>& inputs, bool asTexts,
                               Diagnostics& diagnostics) {
@@ -82,85 +79,12 @@ void removeRepeated(std::vector<FoundLog>& files, LoadProgress* progress,
   if (progress != nullptr) progress->bytesInAll = size;
 }
 
-/// Whether there are bytes that no text has: control characters other than white space, those that
-/// terminals know, and escape.
-bool holdsControlBytes(std::string_view bytes) {
-  return std::any_of(bytes.begin(), bytes.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte < '\a' || (byte > '\r' && byte < ' ' && byte != '\x1b');
-  });
+void giveNameRanks(std::vector<FoundLog>& files) {
+  std::vector<std::string> paths;
+  for (const FoundLog& file : files) paths.push_back(file.path);
+  const std::vector<std::optional<int>> ranks = ranksInNames(paths);
+  for (std::size_t i = 0; i < files.size(); ++i) files[i].nameRank = ranks[i];
 }
-
-/// The result of reading one file by itself.
-struct FileReading {
-  Timeline timeline;
-  Diagnostics diagnostics;
-  ReadOutcome outcome;
-  std::string name;           ///< what messages call it
-  std::string_view format;    ///< of the reader
-  bool isOwnProfile = false;  ///< ... that was left out because there are logs
-};
-
-/// Reads one file, apart from all others.
-class FileLoader {
- public:
-  /// `leaveOutProfiles`: a folder holds logs, and the profiles in it were made of them.
-  FileLoader(const LoadOptions& options, bool leaveOutProfiles)
-      : options_(options), leaveOutProfiles_(leaveOutProfiles) {
-    if (!options.kinds.empty()) kinds_.emplace(options.kinds);
-    if (options.pattern.empty()) return;
-    pattern_.emplace(options.pattern, options.timeUnit);
-    patternReader_.emplace(*pattern_);
-  }
-
-  /// Throws Error when the file cannot be read at all.
-  FileReading load(const FoundLog& file, int nextRank) const {
-    FileReading reading;
-    ByteSource source(file.path);
-    reading.name = source.name();
-    if (options_.progress != nullptr) source.countInto(&options_.progress->bytesRead);
-    const std::string_view head = source.peek(TraceReader::kProbeSize);
-    if (file.by == FoundBy::kEnding && leaveOutProfiles_ &&
-        (isOwnProfile(head) || isPaddleProfileName(fs::path(file.path).filename().string()))) {
-      reading.isOwnProfile = true;
-      return reading;
-    }
-    const TraceReader* reader = patternReader_ ? &*patternReader_ : chooseReader(readers_, head);
-    if (reader == nullptr) throw Error(source.name() + " is in no format that can be read");
-    reading.format = reader->formatName();
-    const ReadRequest request{.rank = file.rank,
-                              .nextRank = nextRank,
-                              .run = options_.run,
-                              .threads = options_.threads,
-                              .jobTime = options_.jobTime,
-                              .kinds = kinds_ ? &*kinds_ : nullptr};
-    const bool isCsv = head.starts_with(kCsvHeader);
-    const bool isText = !holdsControlBytes(head);
-    reading.outcome = reader->read(source, request, reading.timeline, reading.diagnostics);
-    if (isCsv && reading.outcome.events == 0) {
-      reading.outcome.whyNone = "it is a profile as CSV, and CSV is not read back";
-    }
-    if (!isText && reading.outcome.events == 0 && reading.format == kJobLogFormat) {
-      reading.outcome.whyNone = "it is not text, and in no format that pipe-trace knows";
-      reading.outcome.adviceOnNone =
-          "give a folder of workerlog.<rank> files, one such file, or a profile (docs/inputs.md)";
-    }
-    if (!source.damage().empty()) {
-      reading.diagnostics.add({.file = source.name(),
-                               .message = source.damage() + "; what came before was read",
-                               .advice = "copy the file again"});
-    }
-    return reading;
-  }
-
- private:
-  const LoadOptions& options_;
-  bool leaveOutProfiles_;
-  std::optional<GivenNames> kinds_;
-  std::optional<LinePattern> pattern_;
-  std::optional<PatternLogReader> patternReader_;
-  std::vector<std::unique_ptr<TraceReader>> readers_ = makeTraceReaders();
-};
 
 /// Joins the results of all files.
 class RunLoader {
@@ -181,7 +105,7 @@ class RunLoader {
   }
 
   void add(const FoundLog& file, FileReading reading) {
-    if (reading.isOwnProfile) {
+    if (reading.isLeftOut) {
       return note(file, "is a profile of logs in the same folder and was left out",
                   "name it to read it");
     }
@@ -195,7 +119,6 @@ class RunLoader {
       }
       return note(file, "holds no trace and was left out: " + reading.outcome.whyNone);
     }
-    const bool isLog = reading.format == kJobLogFormat;
     if (hasFoundLogs_ && file.by == FoundBy::kEnding) {
       if (const auto other = rankThatIsNotOfTheLogs(reading.timeline)) {
         diagnostics_.add({.file = reading.name,
@@ -206,9 +129,11 @@ class RunLoader {
       }
     }
     for (const Diagnostic& diagnostic : reading.diagnostics.list()) diagnostics_.add(diagnostic);
+    if (reading.facts.process.isRankGuessed) giveRankOfProcess(reading);
     const auto all = static_cast<std::int64_t>(reading.timeline.eventCount());
     const std::int64_t events =
-        joiner_.add(std::move(reading.timeline), reading.name, isLog, diagnostics_);
+        joiner_.add(std::move(reading.timeline), reading.name, kindOf(reading.facts), ofJoining_);
+    if (reading.facts.events > 0) facts_.push_back(std::move(reading.facts));
     if (loaded_ != nullptr) {
       loaded_->push_back(
           {reading.name, reading.format, events, reading.outcome.arrows, all - events});
@@ -220,16 +145,45 @@ class RunLoader {
     }
   }
 
-  Timeline take(const std::vector<FoundLog>& files) {
+  /// Throws Error when the files hold no event, or are of several runs.
+  Timeline take(const std::vector<FoundLog>& files, const std::vector<std::string>& inputs) {
     if (joiner_.timeline().eventCount() == 0) throw Error(nothingIn(files));
+    if (facts_.size() > 1) {
+      const std::vector<FilesOfRun> runs = findRuns(facts_);
+      if (runs.size() > 1) throw Error(severalRunsText(facts_, runs, inputs));
+    }
+    for (const Diagnostic& diagnostic : ofJoining_.list()) diagnostics_.add(diagnostic);
     for (Diagnostic& diagnostic : withoutJobs_) diagnostics_.add(std::move(diagnostic));
     Timeline timeline = joiner_.take();
     lineUpMegatronRanks(timeline);
+    giveParts(facts_, timeline, diagnostics_);
     timeline.sort(options_.threads);
     return timeline;
   }
 
  private:
+  static TimelineJoiner::Kind kindOf(const FileFacts& facts) {
+    if (facts.isLog) return TimelineJoiner::Kind::kLog;
+    return facts.process.id.empty() ? TimelineJoiner::Kind::kTrace : TimelineJoiner::Kind::kProcess;
+  }
+
+  /// Gives a trace that names no rank the rank of an earlier trace of the same process.
+  void giveRankOfProcess(FileReading& reading) const {
+    FileFacts& facts = reading.facts;
+    const auto earlier = std::find_if(facts_.begin(), facts_.end(), [&](const FileFacts& other) {
+      return other.process.isRankGuessed && !facts.process.id.empty() &&
+             other.process.id == facts.process.id && other.host == facts.host &&
+             other.process.run == facts.process.run && areApart(other.span, facts.span);
+    });
+    if (earlier == facts_.end() || facts.ranks.size() != 1 || earlier->ranks.size() != 1) return;
+    const int rank = earlier->ranks.begin()->first;
+    for (Track& track : reading.timeline.tracks) track.rank = rank;
+    for (CounterSeries& series : reading.timeline.counters) series.rank = rank;
+    reading.timeline.ranks = {{rank, std::move(reading.timeline.ranks.begin()->second)}};
+    reading.timeline.ranks.begin()->second.rank = rank;
+    facts.ranks = {{rank, facts.span}};
+  }
+
   void note(const FoundLog& file, std::string message, std::string advice = {}) {
     diagnostics_.add({.severity = Severity::kNote,
                       .file = file.path,
@@ -273,6 +227,8 @@ class RunLoader {
   Diagnostics& diagnostics_;
   std::vector<LoadedFile>* loaded_;
   TimelineJoiner joiner_;
+  Diagnostics ofJoining_;
+  std::vector<FileFacts> facts_;  // of the files that have events
   std::string whyFirst_;
   std::string adviceFirst_;
   std::vector<Diagnostic>
@@ -311,7 +267,7 @@ void loadAll(std::span<const FoundLog> files, const FileLoader& loader, RunLoade
       if (!turns.await(static_cast<std::int64_t>(i))) return;
       try {
         if (error) std::rethrow_exception(error);
-        const bool mayNeedRank = useful > 1 && reading->format != kJobLogFormat;
+        const bool mayNeedRank = useful > 1 && !reading->isLog();
         run.add(file, mayNeedRank ? loader.load(file, run.nextRank()) : std::move(*reading));
       } catch (const Error& why) {
         if (file.by != FoundBy::kEnding) throw;
@@ -328,12 +284,13 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
                       Diagnostics& diagnostics, std::vector<LoadedFile>* loaded) {
   std::vector<FoundLog> files = filesOf(inputs, !options.pattern.empty(), diagnostics);
   removeRepeated(files, options.progress, diagnostics);
+  giveNameRanks(files);
   if (files.empty()) throw Error("nothing to read: name a folder of job logs or a profile");
 
   const bool hasFoundLogs = std::any_of(files.begin(), files.end(), [](const FoundLog& file) {
     return file.by == FoundBy::kLogName;
   });
-  const FileLoader loader(options, hasFoundLogs);
+  const FileLoader loader(options, hasFoundLogs, files.size() == 1);
   RunLoader run(options, hasFoundLogs, diagnostics, loaded);
   const std::span all(files);
   for (std::size_t next = 0; next < files.size();) {
@@ -342,7 +299,7 @@ Timeline loadTimeline(const std::vector<std::string>& inputs, const LoadOptions&
             count > 1 ? threadCount(options.threads) : 1);
     next += std::max<std::size_t>(count, 1);
   }
-  Timeline timeline = run.take(files);
+  Timeline timeline = run.take(files, inputs);
   // Later steps subtract times from each other.
   const Timeline::Span span = timeline.span(options.threads);
   if (Nanoseconds length = 0; __builtin_sub_overflow(span.end, span.begin, &length)) {

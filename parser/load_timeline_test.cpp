@@ -311,6 +311,7 @@ TEST_F(LoadTimelineTest, TracesOfOneRankAtOtherTimesAreJoined) {
     for (Event& event : track.events) {
       event.begin += 3600 * kNsPerSecond;
       event.end += 3600 * kNsPerSecond;
+      event.step += 1;
     }
   }
   for (CounterSeries& series : later.counters) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "parser/runs/file_facts.h"
 #include "trace/append.h"
 
 namespace pipetrace {
@@ -25,12 +26,9 @@ Timeline::Span spanOf(const std::vector<CounterSample>& samples) {
   return span;
 }
 
-/// Whether all of one lies before all of the other; they may touch.
 template <typename Element>
 bool areApart(const std::vector<Element>& a, const std::vector<Element>& b) {
-  const Timeline::Span x = spanOf(a);
-  const Timeline::Span y = spanOf(b);
-  return x.begin != y.begin && (x.end <= y.begin || y.end <= x.begin);
+  return areApart(spanOf(a), spanOf(b));
 }
 
 template <typename Clashes>
@@ -47,7 +45,7 @@ int TimelineJoiner::nextRank() const {
   return timeline_.ranks.empty() ? 0 : timeline_.ranks.rbegin()->first + 1;
 }
 
-std::int64_t TimelineJoiner::addTrack(Track track, const std::string& file, bool isLog) {
+std::int64_t TimelineJoiner::addTrack(Track track, const std::string& file, Kind kind) {
   const auto count = static_cast<std::int64_t>(track.events.size());
   const auto [known, isNew] =
       tracks_.try_emplace({track.rank, track.lane}, Given{file, timeline_.tracks.size()});
@@ -56,7 +54,7 @@ std::int64_t TimelineJoiner::addTrack(Track track, const std::string& file, bool
     return count;
   }
   std::vector<Event>& events = timeline_.tracks[known->second.index].events;
-  const bool isApart = !isLog && areApart(events, track.events);
+  const bool isApart = kind != Kind::kLog && areApart(events, track.events);
   note(isApart ? putTogether_ : leftOut_, track.rank, known->second.file, track.lane,
        track.events.size());
   if (!isApart) return 0;
@@ -64,7 +62,7 @@ std::int64_t TimelineJoiner::addTrack(Track track, const std::string& file, bool
   return count;
 }
 
-void TimelineJoiner::addCounter(CounterSeries series, const std::string& file, bool isLog) {
+void TimelineJoiner::addCounter(CounterSeries series, const std::string& file, Kind kind) {
   const auto [known, isNew] =
       counters_.try_emplace({series.rank, series.name}, Given{file, timeline_.counters.size()});
   if (isNew) {
@@ -72,7 +70,7 @@ void TimelineJoiner::addCounter(CounterSeries series, const std::string& file, b
     return;
   }
   std::vector<CounterSample>& samples = timeline_.counters[known->second.index].samples;
-  const bool isApart = !isLog && areApart(samples, series.samples);
+  const bool isApart = kind != Kind::kLog && areApart(samples, series.samples);
   note(isApart ? putTogether_ : leftOut_, series.rank, known->second.file, "counter " + series.name,
        series.samples.size());
   if (isApart) samples.insert(samples.end(), series.samples.begin(), series.samples.end());
@@ -100,15 +98,16 @@ void TimelineJoiner::report(const std::string& file, Diagnostics& diagnostics) {
   putTogether_.clear();
 }
 
-std::int64_t TimelineJoiner::add(Timeline part, const std::string& file, bool isLog,
+std::int64_t TimelineJoiner::add(Timeline part, const std::string& file, Kind kind,
                                  Diagnostics& diagnostics) {
   std::int64_t taken = 0;
   appendStringsAndArguments(part, timeline_);
   for (Track& track : part.tracks) {
-    if (!track.events.empty()) taken += addTrack(std::move(track), file, isLog);
+    if (!track.events.empty()) taken += addTrack(std::move(track), file, kind);
   }
-  for (CounterSeries& series : part.counters) addCounter(std::move(series), file, isLog);
+  for (CounterSeries& series : part.counters) addCounter(std::move(series), file, kind);
   for (auto& [rank, info] : part.ranks) timeline_.ranks.emplace(rank, std::move(info));
+  if (kind == Kind::kProcess) putTogether_.clear();
   report(file, diagnostics);
   return taken;
 }

@@ -18,9 +18,15 @@ namespace pipetrace {
 /// log of a rank is always another run, or a copy.
 class TimelineJoiner {
  public:
-  /// Adds the timeline of `file`, unsorted. `isLog`: it is a job log. Returns how many of its
-  /// events were taken.
-  std::int64_t add(Timeline part, const std::string& file, bool isLog, Diagnostics& diagnostics);
+  /// The kind of a file. It decides what happens to events of a rank that another file holds.
+  enum class Kind : std::uint8_t {
+    kTrace,
+    kProcess,  ///< a trace of one process; events at other times are no news then
+    kLog,      ///< a job log
+  };
+
+  /// Adds the timeline of `file`, unsorted. Returns how many of its events were taken.
+  std::int64_t add(Timeline part, const std::string& file, Kind kind, Diagnostics& diagnostics);
 
   /// The first rank that no file has taken.
   int nextRank() const;
@@ -43,8 +49,8 @@ class TimelineJoiner {
   };
   using Clashes = std::map<std::pair<int, std::string>, Clash>;  // by rank and other file
 
-  std::int64_t addTrack(Track track, const std::string& file, bool isLog);
-  void addCounter(CounterSeries series, const std::string& file, bool isLog);
+  std::int64_t addTrack(Track track, const std::string& file, Kind kind);
+  void addCounter(CounterSeries series, const std::string& file, Kind kind);
   void report(const std::string& file, Diagnostics& diagnostics);
 
   Timeline timeline_;

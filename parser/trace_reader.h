@@ -28,13 +28,24 @@ enum class JobTime : std::uint8_t {
 
 /// A request to a reader, besides the bytes.
 struct ReadRequest {
-  std::optional<int> rank;  ///< given by the file's name or place; formats of one rank use it
-  int nextRank = 0;         ///< the first rank that no input before this one has taken
-  int run = -1;             ///< see LoadOptions::run
-  int threads = 1;          ///< see LoadOptions::threads
+  std::optional<int> rank;        ///< given by the file's name or place; formats of one rank use it
+  std::optional<int> nameRank{};  ///< given by the names of all files (ranksInNames)
+  int nextRank = 0;               ///< the first rank that no input before this one has taken
+  int run = -1;                   ///< see LoadOptions::run
+  int threads = 1;                ///< see LoadOptions::threads
   bool isPart = false;  ///< the input is a part of a growing log: its missing end is not reported
   JobTime jobTime = JobTime::kAuto;  ///< see LoadOptions::jobTime
   const NameTable* kinds = nullptr;  ///< see LoadOptions::kinds; null: none
+
+  /// The rank of a file of one rank that does not say which.
+  int rankOfFile() const { return rank.value_or(nameRank.value_or(nextRank)); }
+};
+
+/// The process that a trace of one process recorded, as far as the trace says.
+struct RecordedProcess {
+  std::string id;              ///< differs from that of every other process of its host
+  std::string run;             ///< its ranks and groups; the same in all traces of the process
+  bool isRankGuessed = false;  ///< the trace has got ReadRequest::nextRank
 };
 
 /// The result of a request.
@@ -45,6 +56,7 @@ struct ReadOutcome {
   std::optional<std::int64_t> arrows;
   std::string whyNone;       ///< with no event: the contents of the input, and what was expected
   std::string adviceOnNone;  ///< what to try then; may be empty
+  RecordedProcess process;
 };
 
 /// The interface of the input formats: one derived class per format, known to makeTraceReaders().

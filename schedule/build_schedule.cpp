@@ -176,11 +176,16 @@ bool isCalled(const ScheduleInfo& info, std::string_view key) {
   return false;
 }
 
-const Entry& entryOf(std::string_view name) {
+const Entry* findEntry(std::string_view name) {
   const std::string key = reduced(name);
   for (const Entry& entry : entries()) {
-    if (isCalled(entry.info, key)) return entry;
+    if (isCalled(entry.info, key)) return &entry;
   }
+  return nullptr;
+}
+
+const Entry& entryOf(std::string_view name) {
+  if (const Entry* const entry = findEntry(name)) return *entry;
   std::string text = "no schedule is called \"" + std::string(name) + "\"; choose one of";
   const char* separator = " ";
   for (const std::string& known : scheduleNames()) {
@@ -215,6 +220,8 @@ int chunksOf(const ScheduleInfo& info, int asked) {
 Plan buildSchedule(std::string_view name, const PlanSize& size, const AutoInput& input) {
   return entryOf(name).build(settledSize(name, size), input);
 }
+
+bool isSchedule(std::string_view name) { return findEntry(name) != nullptr; }
 
 const ScheduleInfo& scheduleInfo(std::string_view name) { return entryOf(name).info; }
 

@@ -47,6 +47,9 @@ struct ScheduleInfo {
 /// All that buildSchedule() knows, in the order in which lists show it.
 const std::vector<ScheduleInfo>& knownSchedules();
 
+/// Whether one has that name or alias.
+bool isSchedule(std::string_view name);
+
 /// The one of that name or alias. Throws Error as buildSchedule() does.
 const ScheduleInfo& scheduleInfo(std::string_view name);
 

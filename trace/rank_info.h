@@ -33,6 +33,9 @@ struct RankInfo {
   std::optional<double> flopsPerStep;
   std::optional<double> tokensPerStep;
   std::vector<ClockReading> clockReadings;
+  /// When its later parts begin, ascending, where it was recorded in several (profiler cycles). All
+  /// ranks of a run have as many; of a part that a rank lacks, it is the run's.
+  std::vector<Nanoseconds> partBegins;
   int runs = 1;              ///< the number of runs in its log; this is one of them
   bool isRecording = false;  ///< its recorder was still running when the log was read
   bool isSelected = false;   ///< comes from a profile that was made of some of the run's ranks only

@@ -18,6 +18,7 @@ std::vector<StepWindow> stepWindows(const Timeline& timeline) {
       if (isOfStep(event.kind) && event.step != kNotGiven) times[event.step].add(event);
     }
   }
+  const std::vector<Nanoseconds> partBegins = partBeginsOf(timeline);
   std::vector<StepWindow> windows;
   for (auto& [replica, steps] : replicas) {
     const std::size_t first = windows.size();
@@ -25,7 +26,7 @@ std::vector<StepWindow> stepWindows(const Timeline& timeline) {
       if (!times.hasCompute) continue;
       windows.push_back({.step = step, .replica = replica, .begin = times.begin, .end = times.end});
     }
-    cutWindows(std::span(windows).subspan(first));
+    cutWindows(std::span(windows).subspan(first), partBegins);
   }
   return windows;
 }

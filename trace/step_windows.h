@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "trace/run_parts.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -42,7 +43,7 @@ struct StepWindow {
   Nanoseconds begin = 0;         ///< first start of its compute jobs, over the pipeline's ranks
   Nanoseconds end = 0;           ///< last end of its compute and optimizer jobs
   Nanoseconds windowEnd = 0;     ///< `end`, cut where the step that begins next begins
-  Nanoseconds betweenSteps = 0;  ///< from windowEnd to the next step's begin; 0 for the last
+  Nanoseconds betweenSteps = 0;  ///< from windowEnd to the next step's begin; 0 for a part's last
 
   Nanoseconds duration() const { return end - begin; }
   Nanoseconds window() const { return windowEnd - begin; }
@@ -51,9 +52,9 @@ struct StepWindow {
 
 /// Sets windowEnd and betweenSteps of the steps of one pipeline, given in any order. Returns them
 /// in the order of their begins; equal begins keep their order. A Step is a StepWindow or a class
-/// derived from it.
+/// derived from it. `partBegins`: of the run (partBeginsOf()).
 template <typename Step>
-std::vector<Step*> cutWindows(std::span<Step> steps) {
+std::vector<Step*> cutWindows(std::span<Step> steps, std::span<const Nanoseconds> partBegins) {
   std::vector<Step*> order;
   order.reserve(steps.size());
   for (Step& step : steps) order.push_back(&step);
@@ -66,6 +67,7 @@ std::vector<Step*> cutWindows(std::span<Step> steps) {
     if (i + 1 == order.size()) break;
     const Nanoseconds next = order[i + 1]->begin;
     step.windowEnd = std::min(step.end, next);
+    if (partAt(partBegins, step.begin) != partAt(partBegins, next)) continue;
     step.betweenSteps = next - step.windowEnd;
   }
   return order;

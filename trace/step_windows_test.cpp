@@ -44,6 +44,21 @@ TEST(StepWindows, AWindowIsCutWhereTheNextStepBegins) {
                                      {2, 0, 50, 60, 60, 0}}));
 }
 
+TEST(StepWindows, TheTimeBetweenTwoPartsOfARunIsBetweenNoSteps) {
+  RunOfRanks run;
+  for (const int rank : {0, 1}) {
+    run.add(rank, kForward, 10 + rank, 20, 0);
+    run.add(rank, kForward, 25 + rank, 30, 1);
+    run.add(rank, kForward, 5000 + rank, 5010, 2);
+    run.add(rank, kForward, 5020 + rank, 5030, 3);
+    run.timeline.ranks[rank].partBegins = {4990 + 15 * rank};
+  }
+  EXPECT_EQ(run.windows(), (std::vector<StepWindow>{{0, 0, 10, 20, 20, 5},
+                                                    {1, 0, 25, 30, 30, 0},
+                                                    {2, 0, 5000, 5010, 5010, 10},
+                                                    {3, 0, 5020, 5030, 5030, 0}}));
+}
+
 TEST(StepWindows, StepsThatBeginOutOfTheirOrderAreCutByTheirBegins) {
   RunOfRanks run;
   run.add(0, kForward, 10, 60, 7);

@@ -83,10 +83,10 @@ QByteArray pngOf(const ChartModel& model, const PictureOptions& options) {
   return bytes;
 }
 
-void write(const ChartModel& model, const PictureOptions& picture, const std::string& path) {
-  if (endingOf(path) == ".svg") return writeWholeFile(path, renderSvg(model, picture));
-  const QByteArray png = pngOf(model, picture);
-  writeWholeFile(path, std::string_view(png.constData(), static_cast<std::size_t>(png.size())));
+/// The bytes of the file `path`.
+std::string fileOf(const ChartModel& model, const PictureOptions& picture,
+                   const std::string& path) {
+  return endingOf(path) == ".svg" ? renderSvg(model, picture) : pngOf(model, picture).toStdString();
 }
 
 }  // namespace
@@ -122,9 +122,15 @@ PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& opti
   return picture;
 }
 
-void exportPicture(const LoadedProfile& profile, const ExportOptions& options) {
+void addPicture(const LoadedProfile& profile, const ExportOptions& options, OutputSet& files) {
   checkExportName(options.path);
-  write(profile.model(), pictureOf(profile, options), options.path);
+  files.add(options.path, fileOf(profile.model(), pictureOf(profile, options), options.path));
+}
+
+void exportPicture(const LoadedProfile& profile, const ExportOptions& options) {
+  OutputSet files;
+  addPicture(profile, options, files);
+  files.commit();
 }
 
 void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path) {
@@ -135,7 +141,7 @@ void exportView(const LoadedProfile& profile, const ChartView& view, const std::
   picture.title = titleOf(profile.model());
   picture.caption = "from " + formatDuration(view.axis.begin() - origin) + " to " +
                     formatDuration(view.axis.end() - origin) + " after the start of the run";
-  write(profile.model(), picture, path);
+  writeWholeFile(path, fileOf(profile.model(), picture, path));
 }
 
 }  // namespace pipetrace

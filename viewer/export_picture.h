@@ -2,6 +2,7 @@
 
 #include "chart/chart_view.h"
 #include "chart/draw/chart_picture.h"
+#include "trace/files/output_set.h"
 #include "viewer/export_options.h"
 #include "viewer/loaded_profile.h"
 
@@ -11,9 +12,12 @@ namespace pipetrace {
 /// profile has none of the steps.
 PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options);
 
-/// Writes the picture to options.path, whole or not at all. PNG needs a QGuiApplication. Throws
+/// Adds the picture to `files`, under the name options.path. PNG needs a QGuiApplication. Throws
 /// Error for a name that ends in neither .png nor .svg, for impossible steps and sizes, and when
 /// writing fails.
+void addPicture(const LoadedProfile& profile, const ExportOptions& options, OutputSet& files);
+
+/// Writes that picture to options.path, whole or not at all.
 void exportPicture(const LoadedProfile& profile, const ExportOptions& options);
 
 /// Writes a picture of the time that `view` shows, with all rows.

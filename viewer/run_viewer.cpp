@@ -42,7 +42,10 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   }
   if (!isGiven("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QGuiApplication application(argc, argv);
-  exportPicture(*profile, options.picture);
+  OutputSet files;
+  addPicture(*profile, options.picture, files);
+  files.add("-", "wrote " + options.picture.path + "\n");
+  files.commit();
   return 0;
 }
 

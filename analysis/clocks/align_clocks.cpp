@@ -88,6 +88,22 @@ Clocks clocksOf(const Timeline& timeline, Diagnostics& diagnostics) {
   return clocks;
 }
 
+/// Ranks of several hosts may have clocks that differ. Nobody compared them.
+void noteSeveralHosts(const Timeline& timeline, Diagnostics& diagnostics) {
+  std::map<std::string, std::vector<int>> hosts;
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (!info.clockReadings.empty()) return;
+    if (!info.host.empty()) hosts[info.host].push_back(rank);
+  }
+  if (hosts.size() < 2) return;
+  diagnostics.add({.severity = Severity::kNote,
+                   .message = "the ranks ran on " + std::to_string(hosts.size()) + " hosts (" +
+                              hosts.begin()->first + ", " + std::next(hosts.begin())->first +
+                              (hosts.size() > 2 ? ", …" : "") +
+                              "), whose clocks were not compared; times of different hosts may be "
+                              "shifted against each other"});
+}
+
 void move(Timeline& timeline, const Clocks& clocks) {
   for (Track& track : timeline.tracks) {
     const auto clock = clocks.find(track.rank);
@@ -105,6 +121,7 @@ void move(Timeline& timeline, const Clocks& clocks) {
     }
   }
   for (const auto& [rank, clock] : clocks) {
+    for (Nanoseconds& begin : timeline.ranks.at(rank).partBegins) begin = clock.toRankZero(begin);
     std::vector<ClockReading>& readings = timeline.ranks.at(rank).clockReadings;
     readings = clock.readings();
     for (ClockReading& reading : readings) {
@@ -136,6 +153,7 @@ void reportMovedRanks(const Clocks& clocks, Diagnostics& diagnostics) {
 }  // namespace
 
 Timeline alignedByLog(Timeline timeline, Diagnostics& diagnostics) {
+  noteSeveralHosts(timeline, diagnostics);
   Clocks clocks = clocksOf(timeline, diagnostics);
   std::erase_if(clocks, [](const auto& entry) {
     const std::vector<ClockReading>& readings = entry.second.readings();

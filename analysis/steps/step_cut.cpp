@@ -16,7 +16,7 @@ bool isOfType(const Event& a, const Event& b) {
          (a.kind != JobKind::kOther || a.name == b.name);
 }
 
-void fillBetween(std::vector<Event>& jobs) {
+void fillBetween(std::span<Event> jobs) {
   const auto firstGiven =
       std::find_if(jobs.begin(), jobs.end(), [](const Event& e) { return e.step != kNotGiven; });
   std::int32_t step = firstGiven->step;
@@ -42,7 +42,7 @@ struct Opener {
 };
 
 /// For jobs that name their stages and no chunks, as those of traces: the rank's first forward.
-std::optional<Opener> openerByStage(const std::vector<Event>& jobs) {
+std::optional<Opener> openerByStage(std::span<const Event> jobs) {
   const auto first = std::find_if(jobs.begin(), jobs.end(), [](const Event& e) {
     return e.kind == JobKind::kForward && e.stage != kNotGiven && e.chunk == kNotGiven &&
            e.microBatch != kNotGiven;
@@ -58,7 +58,7 @@ std::optional<Opener> openerByStage(const std::vector<Event>& jobs) {
   return opener;
 }
 
-std::optional<Opener> openerByType(const std::vector<Event>& jobs) {
+std::optional<Opener> openerByType(std::span<const Event> jobs) {
   const auto first = std::find_if(jobs.begin(), jobs.end(), [](const Event& e) {
     return e.kind != JobKind::kDefault && !isIgnored(e.kind);
   });
@@ -66,7 +66,7 @@ std::optional<Opener> openerByType(const std::vector<Event>& jobs) {
   return Opener{*first};
 }
 
-void cut(std::vector<Event>& jobs, std::int32_t first) {
+void cut(std::span<Event> jobs, std::int32_t first) {
   std::optional<Opener> opener = openerByType(jobs);
   const bool mayBeOfStage = !opener || isCompute(opener->job.kind) ||
                             opener->job.microBatch == kNotGiven;  // it opens no step
@@ -86,8 +86,7 @@ void cut(std::vector<Event>& jobs, std::int32_t first) {
 
 }  // namespace
 
-bool giveSteps(Track& compute, std::int32_t first) {
-  std::vector<Event>& jobs = compute.events;
+bool giveSteps(std::span<Event> jobs, std::int32_t first) {
   const auto isGiven = [](const Event& e) { return e.step != kNotGiven; };
   if (std::all_of(jobs.begin(), jobs.end(), isGiven)) return false;
   if (std::any_of(jobs.begin(), jobs.end(), isGiven)) {

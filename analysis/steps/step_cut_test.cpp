@@ -17,17 +17,17 @@ struct CutJob {
 };
 
 std::vector<std::int32_t> stepsOf(const std::vector<CutJob>& jobs) {
-  Track track;
+  std::vector<Event> events;
   for (const CutJob& job : jobs) {
-    Event& event = track.events.emplace_back();
+    Event& event = events.emplace_back();
     event.kind = job.kind;
     event.stage = job.stage;
     event.microBatch = job.microBatch;
     event.chunk = job.chunk;
   }
-  EXPECT_TRUE(giveSteps(track));
+  EXPECT_TRUE(giveSteps(events));
   std::vector<std::int32_t> steps;
-  for (const Event& event : track.events) steps.push_back(event.step);
+  for (const Event& event : events) steps.push_back(event.step);
   return steps;
 }
 

@@ -54,6 +54,13 @@ void CommandApp::describeEnd(std::vector<ExitCode> exitCodes, std::vector<std::s
   footer(footerOf(exitCodes_, examples_));
 }
 
+std::string CommandApp::adviceOn(const std::string& argument) const {
+  for (const Advice& advice : advice_) {
+    if (std::string meant = advice(argument); !meant.empty()) return meant;
+  }
+  return "";
+}
+
 std::vector<ExitCode> exitCodesOfReading() {
   return {
       {"0", "done"}, {"1", "done, with --strict and findings in the input"}, {"2", "could not"}};

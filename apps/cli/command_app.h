@@ -1,12 +1,17 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/flag_table.h"
 
 namespace pipetrace {
+
+/// The name of the program and its arguments in help texts.
+inline constexpr const char* kProgramOperand = "-- PROGRAM [ARGUMENT]";
 
 /// The command line of a program, or of one of its commands: CLI11's, with our help texts and
 /// messages. It also keeps its exit codes and examples, which --help prints at the end and the
@@ -19,12 +24,27 @@ class CommandApp : public CLI::App {
   /// `examples` are command lines; one may continue after a backslash and a newline.
   void describeEnd(std::vector<ExitCode> exitCodes, std::vector<std::string> examples);
 
+  /// Declares for help texts, manual pages and completions that a program and its arguments come
+  /// after "--". The caller takes them out of the arguments.
+  void addProgram(std::string description) { program_ = std::move(description); }
+  /// The description of that program; empty without one.
+  const std::string& program() const { return program_; }
+
+  /// Says what was meant by an argument that the command does not take, such as "--export" by "-o";
+  /// an empty text where that is unknown.
+  using Advice = std::function<std::string(const std::string& argument)>;
+  void adviseOn(Advice advice) { advice_.push_back(std::move(advice)); }
+  /// The first text that is not empty.
+  std::string adviceOn(const std::string& argument) const;
+
   const std::vector<ExitCode>& exitCodes() const { return exitCodes_; }
   const std::vector<std::string>& examples() const { return examples_; }
 
  private:
   std::vector<ExitCode> exitCodes_;
   std::vector<std::string> examples_;
+  std::vector<Advice> advice_;
+  std::string program_;
 };
 
 /// The exit codes of a command that reads a run.

@@ -74,7 +74,7 @@ std::string bashCase(const FlagTable& table) {
                                  table.command.empty() ? "''" : table.command,
                                  inQuotes(fmt::format("{}", fmt::join(all, " "))),
                                  inQuotes(operands.empty() ? "" : operands.substr(1)));
-  if (!operands.empty()) text += "      files=no\n";
+  if (!table.takesFiles()) text += "      files=no\n";
   if (!endings.empty()) text += "      endings=" + inQuotes(endings) + "\n";
   text += "      case $previous in\n" + choices;
   if (!withFile.empty()) {
@@ -87,19 +87,44 @@ std::string bashCase(const FlagTable& table) {
   return text + "      esac ;;\n";
 }
 
+/// After "--" the first word is a program, and the others are its arguments.
+std::string bashProgram() {
+  return "  if [ -z \"$command\" ]; then\n"
+         "    local at\n"
+         "    for ((at = 1; at < COMP_CWORD; ++at)); do\n"
+         "      [ \"${COMP_WORDS[at]}\" = -- ] || continue\n"
+         "      local IFS=$'\\n'\n"
+         "      if [ \"$COMP_CWORD\" -eq $((at + 1)) ]; then\n"
+         "        COMPREPLY=($(compgen -d -- \"$current\"; compgen -c -- \"$current\"))\n"
+         "      else\n"
+         "        COMPREPLY=($(compgen -f -- \"$current\"))\n"
+         "      fi\n"
+         "      return 0\n"
+         "    done\n"
+         "  fi\n";
+}
+
 std::string bashScript(const std::string& program, const std::vector<FlagTable>& tables) {
   const std::string commands = fmt::format("{}", fmt::join(commandNames(tables), " "));
   std::string text = fmt::format(
       "# bash completion of {0}; made by `{0} completions bash`.\n"
       "{1}() {{\n"
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD-1]}}\n"
-      "  local command='' options='' operands='' words='' isValue=no files=yes endings=''\n"
+      "  local command='' options='' operands='' words='' isValue=no files=yes endings='' lead=''\n"
       "  COMPREPLY=()\n"
+      "  # bash takes --option=value for three words, unless COMP_WORDBREAKS has no =.\n"
+      "  case $current in\n"
+      "    =) current='' ;;\n"
+      "    --*=*) lead=${{current%%=*}}= previous=${{current%%=*}} current=${{current#*=}} ;;\n"
+      "    *) [ \"$previous\" != = ] || previous=${{COMP_WORDS[COMP_CWORD-2]}} ;;\n"
+      "  esac\n"
       "  if [ \"$COMP_CWORD\" -gt 1 ]; then\n"
       "    case ${{COMP_WORDS[1]}} in {2}) command=${{COMP_WORDS[1]}} ;; esac\n"
       "  fi\n"
+      "{3}"
       "  case $command in\n",
-      program, functionName(program), fmt::join(commandNames(tables), "|"));
+      program, functionName(program), fmt::join(commandNames(tables), "|"),
+      tables.front().takesProgram() ? bashProgram() : "");
   for (const FlagTable& table : tables) text += bashCase(table);
   text += fmt::format(
       "  esac\n"
@@ -119,6 +144,7 @@ std::string bashScript(const std::string& program, const std::vector<FlagTable>&
       "    COMPREPLY+=($(compgen -d -- \"$current\"\n"
       "                  compgen -f -- \"$current\" | grep -E \"\\.($endings)\\$\"))\n"
       "  fi\n"
+      "  [ -z \"$lead\" ] || COMPREPLY=(\"${{COMPREPLY[@]/#/$lead}}\")\n"
       "  return 0\n"
       "}}\n"
       "complete -o filenames -F {} {}\n",
@@ -150,10 +176,22 @@ std::string zshValue(const Flag& flag) {
   return what + fmt::format(":_files -g \"*.({})\"", fmt::join(flag.endings, "|"));
 }
 
+/// After "--" the first word is a program, and the others are its arguments.
+std::string zshProgram() {
+  return "  local dashes=${words[(i)--]}\n"
+         "  if [[ -z $command ]] && (( dashes < CURRENT )); then\n"
+         "    words=(\"${(@)words[dashes+1,-1]}\")\n"
+         "    (( CURRENT -= dashes ))\n"
+         "    if (( CURRENT == 1 )); then _normal; else _files; fi\n"
+         "    return\n"
+         "  fi\n";
+}
+
 std::string zshCase(const FlagTable& table) {
   std::string text = fmt::format("    {})\n      _arguments -s \\\n",
                                  table.command.empty() ? "''" : table.command);
   for (const Flag& flag : table.flags) {
+    if (flag.isProgram) continue;
     for (const std::string& name : flag.names) {
       const std::string spec =
           flag.isPositional ? "*" + zshValue(flag)
@@ -183,8 +221,9 @@ std::string zshScript(const std::string& program, const std::vector<FlagTable>& 
   text +=
       "    )\n"
       "    _describe command commands\n"
-      "  fi\n"
-      "  case $command in\n";
+      "  fi\n";
+  if (tables.front().takesProgram()) text += zshProgram();
+  text += "  case $command in\n";
   for (const FlagTable& table : tables) text += zshCase(table);
   return text + "  esac\n}\n" + functionName(program) + " \"$@\"\n";
 }
@@ -215,14 +254,41 @@ std::string fishFiles(const std::vector<std::string>& endings) {
       endingsPattern(endings));
 }
 
+/// After "--" the first word is a program, and the others are its arguments.
+std::string fishProgram(const std::string& program) {
+  const std::string function = "_" + functionName(program);
+  return fmt::format(
+      "function {1}_has_dashes\n"
+      "  contains -- -- (commandline -opc)\n"
+      "end\n"
+      "function {1}_words\n"
+      "  set -l before (commandline -opc)\n"
+      "  if test \"$before[-1]\" = --\n"
+      "    complete -C (commandline -ct)\n"
+      "  else\n"
+      "    __fish_complete_path (commandline -ct)\n"
+      "  end\n"
+      "end\n"
+      "complete -c {0} -n '{1}_has_dashes' -f -a '({1}_words)'\n",
+      program, function);
+}
+
 std::string fishScript(const std::string& program, const std::vector<FlagTable>& tables) {
   const std::string commands = fmt::format("{}", fmt::join(commandNames(tables), " "));
-  const std::string noCommand = "not __fish_seen_subcommand_from " + commands;
+  const bool takesProgram = tables.front().takesProgram();
+  const std::string beforeDashes =
+      takesProgram ? "not _" + functionName(program) + "_has_dashes; and " : "";
+  const std::string noCommand = beforeDashes + "not __fish_seen_subcommand_from " + commands;
   std::string text =
       fmt::format("# fish completion of {0}; made by `{0} completions fish`.\n", program);
+  if (takesProgram) text += fishProgram(program);
   for (const FlagTable& table : tables) {
     const std::string condition =
-        table.command.empty() ? noCommand : "__fish_seen_subcommand_from " + table.command;
+        table.command.empty() ? noCommand
+                              : beforeDashes + "__fish_seen_subcommand_from " + table.command;
+    if (!table.takesFiles()) {
+      text += fmt::format("complete -c {} -n '{}' -f\n", program, condition);
+    }
     if (!table.command.empty()) {
       text += fmt::format("complete -c {} -n '__fish_use_subcommand' -a {} -d {}\n", program,
                           table.command, fishText(table.summary));

@@ -1,5 +1,6 @@
 #include "apps/cli/flag_table.h"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
 
@@ -17,6 +18,7 @@ Flag flagOf(const CLI::Option& option) {
   }
   flag.isPositional = flag.names.empty();
   if (flag.isPositional) flag.names.push_back(option.get_name());
+  flag.isRequired = flag.isPositional && option.get_required();
   flag.isRepeated =
       flag.isPositional && option.get_expected_max() == CLI::detail::expected_max_vector_size;
   if (option.get_type_size() != 0) flag.value = option.get_type_name();
@@ -37,7 +39,18 @@ std::vector<std::string> Flag::choices() const {
 }
 
 bool Flag::takesFile() const {
-  return isPositional || value == "INPUT" || value.starts_with("FILE") || value.starts_with("DIR");
+  if (isPositional) return !isProgram && choices().empty();
+  return value == "INPUT" || value == "OUT" || value.starts_with("FILE") ||
+         value.starts_with("DIR");
+}
+
+bool FlagTable::takesFiles() const {
+  return std::any_of(flags.begin(), flags.end(),
+                     [](const Flag& flag) { return flag.isPositional && flag.takesFile(); });
+}
+
+bool FlagTable::takesProgram() const {
+  return std::any_of(flags.begin(), flags.end(), [](const Flag& flag) { return flag.isProgram; });
 }
 
 FlagTable flagTableOf(const CommandApp& app, std::string command, std::string summary) {
@@ -49,6 +62,18 @@ FlagTable flagTableOf(const CommandApp& app, std::string command, std::string su
                   .examples = app.examples()};
   for (const CLI::Option* option : app.get_options()) {
     if (!option->get_group().empty()) table.flags.push_back(flagOf(*option));
+  }
+  if (!app.program().empty()) {
+    table.flags.push_back({.names = {kProgramOperand},
+                           .value = {},
+                           .description = app.program(),
+                           .group = "Options",
+                           .isPositional = true,
+                           .isRequired = true,
+                           .isRepeated = true,
+                           .isProgram = true,
+                           .words = {},
+                           .endings = {}});
   }
   return table;
 }

@@ -20,13 +20,15 @@ struct Flag {
   std::string description;
   std::string group;
   bool isPositional = false;
+  bool isRequired = false;         ///< a positional one without which the command fails
   bool isRepeated = false;         ///< a positional one that takes as many as there are
-  std::vector<std::string> words;  ///< its possible values, where `value` does not list them
+  bool isProgram = false;          ///< a positional one: a program and its arguments, after "--"
+  std::vector<std::string> words;  ///< values to offer, where `value` does not list them
   /// The endings of the files that a positional one takes, without the dot. Empty: any.
   std::vector<std::string> endings;
 
-  /// The words that it takes: `words`, or those that `value` lists. An option with words that takes
-  /// a file takes other values, too.
+  /// The words to offer: `words`, or those that `value` lists. An option with words that takes a
+  /// file takes other values, too.
   std::vector<std::string> choices() const;
 
   /// Whether it may be a file or folder.
@@ -42,6 +44,11 @@ struct FlagTable {
   std::vector<Flag> flags;
   std::vector<ExitCode> exitCodes;
   std::vector<std::string> examples;
+
+  /// Whether a positional argument may be a file.
+  bool takesFiles() const;
+  /// Whether it takes a program after "--".
+  bool takesProgram() const;
 };
 
 FlagTable flagTableOf(const CommandApp& app, std::string command, std::string summary);

@@ -1,7 +1,9 @@
 #include "apps/cli/help_formatter.h"
 
 #include <sstream>
+#include <utility>
 
+#include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
 
 namespace pipetrace {
@@ -21,6 +23,14 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
     if (c != '\n' || !collapsed.ends_with("\n\n")) collapsed += c;
   }
   return collapsed;
+}
+
+std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
+  std::string text = CLI::Formatter::make_usage(app, std::move(name));
+  const auto* const command = dynamic_cast<const CommandApp*>(app);
+  if (command == nullptr || command->program().empty()) return text;
+  text.erase(text.find_last_not_of(" \n") + 1);
+  return text + " " + kProgramOperand + "...\n";
 }
 
 std::string HelpFormatter::make_option_name(const CLI::Option* option, bool isPositional) const {

@@ -12,6 +12,7 @@ class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override;
+  std::string make_usage(const CLI::App* app, std::string name) const override;
   std::string make_option_name(const CLI::Option* option, bool isPositional) const override;
   std::string make_option(const CLI::Option* option, bool isPositional) const override;
   std::string make_option_opts(const CLI::Option* option) const override;

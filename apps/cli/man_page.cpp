@@ -48,7 +48,9 @@ std::string synopsis(const std::string& program, const FlagTable& table) {
   text += "\n[\\fIOPTION\\fR]...\n";
   for (const Flag& flag : table.flags) {
     if (!flag.isPositional) continue;
-    text += "\\fI" + roff(flag.names.front()) + "\\fR" + (flag.isRepeated ? "...\n" : "\n");
+    const std::string operand =
+        "\\fI" + roff(flag.names.front()) + "\\fR" + (flag.isRepeated ? "..." : "");
+    text += (flag.isRequired ? operand : "[" + operand + "]") + "\n";
   }
   return text;
 }

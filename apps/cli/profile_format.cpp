@@ -5,6 +5,7 @@
 #include <cassert>
 #include <filesystem>
 
+#include "apps/cli/command_app.h"
 #include "parser/chrome/write/writer.h"
 #include "parser/csv_writer.h"
 #include "parser/perfetto/writer.h"
@@ -41,6 +42,14 @@ std::string profileFormatList() {
     list += fmt::format("{}NAME.{} ({})", list.empty() ? "" : ", ", format.name, format.what);
   }
   return list;
+}
+
+void adviseOnFormats(CommandApp& app) {
+  app.adviseOn([](const std::string& argument) {
+    const bool isFormat =
+        argument.starts_with("--") && profileFormatOf(std::string_view(argument).substr(2));
+    return isFormat ? "-o NAME." + argument.substr(2) : std::string();
+  });
 }
 
 std::optional<ProfileFormat> profileFormatOf(std::string_view name) {

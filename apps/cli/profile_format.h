@@ -12,6 +12,8 @@
 
 namespace pipetrace {
 
+class CommandApp;
+
 /// The formats in which pipe-trace writes a run. All but kSvg, a picture, are profiles.
 enum class ProfileFormat : std::uint8_t { kChromeJson, kPerfetto, kSqlite, kCsv, kSvg };
 
@@ -20,6 +22,9 @@ std::vector<std::string> profileFormatNames();
 
 /// "NAME.json (Chrome Trace Event JSON), NAME.pftrace (…), …": for messages and help.
 std::string profileFormatList();
+
+/// Makes the command say that --svg and the like are meant as -o NAME.svg.
+void adviseOnFormats(CommandApp& app);
 
 /// The format of a name that profileFormatNames() has; nothing for any other.
 std::optional<ProfileFormat> profileFormatOf(std::string_view name);

@@ -5,9 +5,12 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
+#include "apps/cli/suggestions.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 
@@ -49,6 +52,23 @@ std::vector<FlagTable> Program::flagTables() const {
   return tables;
 }
 
+void refuseMistypedCommand(const Program& program, const std::string& word) {
+  std::error_code ignored;
+  const bool mayBeCommand = !word.starts_with('-') && word.find_first_of("./") == word.npos;
+  if (!mayBeCommand || std::filesystem::exists(word, ignored)) return;
+  std::string advice;
+  for (const auto& [name, way] : program.insteadOf) {
+    if (name == word) advice = way;
+  }
+  if (advice.empty()) {
+    const std::string meant = nearestName(word, program.commandNames());
+    if (meant.empty()) return;
+    advice = fmt::format("did you mean {} {}?", program.name, meant);
+    if (!program.firstMayBe.empty()) advice += " " + program.firstMayBe;
+  }
+  throw Error(fmt::format("there is no file and no command {}; {}", word, advice));
+}
+
 int runProgram(const Program& program, int argc, char** argv) {
   // write() then reports a closed pipe and a file that may not grow as errors.
   std::signal(SIGPIPE, SIG_IGN);
@@ -56,7 +76,10 @@ int runProgram(const Program& program, int argc, char** argv) {
   std::string name = program.name;
   try {
     const Command* const command = argc < 2 ? nullptr : program.find(argv[1]);
-    if (command == nullptr) return program.run(argc, argv);
+    if (command == nullptr) {
+      if (argc >= 2) refuseMistypedCommand(program, argv[1]);
+      return program.run(argc, argv);
+    }
     name += " " + command->name;
     return command->run(argc - 1, argv + 1);
   } catch (const std::exception& error) {

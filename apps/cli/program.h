@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "apps/cli/flag_table.h"
@@ -31,6 +32,11 @@ struct Program {
   /// Runs it without a command. Returns the exit code; throws Error for 2.
   std::function<int(int argc, char** argv)> run;
   std::vector<Command> commands;
+  /// Names that are no command, and what to do instead: "summary" and "pipe-trace LOGS prints the
+  /// summary".
+  std::vector<std::pair<std::string, std::string>> insteadOf;
+  /// Advice for a first argument that is meant as no command: "A program comes after --"; or empty.
+  std::string firstMayBe;
   /// Adds what completions offer beyond the help texts; may be empty.
   std::function<void(std::vector<FlagTable>&)> addWords;
 
@@ -42,6 +48,10 @@ struct Program {
   /// All command lines: the one without a command first, then each command's.
   std::vector<FlagTable> flagTables() const;
 };
+
+/// Throws Error for a word that is no file and no command, but nearly one, or is in
+/// Program::insteadOf.
+void refuseMistypedCommand(const Program& program, const std::string& word);
 
 /// Runs what the arguments of main() ask for, prints what it throws, and returns the exit code.
 int runProgram(const Program& program, int argc, char** argv);

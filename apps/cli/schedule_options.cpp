@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
 #include "trace/error.h"
 
@@ -32,7 +33,7 @@ void ScheduleOptions::requireSize() const {
                                          : "both are"));
 }
 
-ScheduleFlags addScheduleOptions(CLI::App& app, ScheduleOptions& to, int mostRanks,
+ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
                                  const char* group) {
   ScheduleFlags flags;
   flags.file = addShared(app, shared::kScheduleFile, to.scheduleFile)->check(kNotEmpty);
@@ -49,6 +50,10 @@ ScheduleFlags addScheduleOptions(CLI::App& app, ScheduleOptions& to, int mostRan
   for (CLI::Option* const each : {flags.file, flags.schedule, ranks, microBatches, chunks}) {
     each->group(group);
   }
+  app.adviseOn([](const std::string& argument) {
+    const bool isMeant = !argument.starts_with('-') && isSchedule(argument);
+    return isMeant ? "--schedule " + argument : std::string();
+  });
   return flags;
 }
 

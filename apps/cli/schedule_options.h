@@ -8,6 +8,8 @@
 
 namespace pipetrace {
 
+class CommandApp;
+
 /// Which plan to make: one of a schedule, or one from a file.
 struct ScheduleOptions {
   std::string schedule;
@@ -29,8 +31,9 @@ struct ScheduleFlags {
 };
 
 /// Declares --schedule, --schedule-file, --ranks (1 to `mostRanks`), --micro-batches and --chunks
-/// in a group of the help. `to` must outlive `app`.
-ScheduleFlags addScheduleOptions(CLI::App& app, ScheduleOptions& to, int mostRanks,
+/// in a group of the help. Says that the name of a schedule alone is meant as --schedule NAME. `to`
+/// must outlive `app`.
+ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
                                  const char* group);
 
 }  // namespace pipetrace

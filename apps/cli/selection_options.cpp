@@ -60,6 +60,14 @@ CLI::Option* addStepOption(CLI::App& app, std::function<void(int)> take, const c
       .add_option_function<int>(shared::kStep.names, std::move(take),
                                 std::string(shared::kStep.help) + more)
       ->type_name(shared::kStep.value)
+      ->check(
+          [](const std::string& text) {
+            return text.find(':') == std::string::npos
+                       ? std::string()
+                       : fmt::format("{} is no number; for several steps write {} {}", text,
+                                     shared::kSteps.names, text);
+          },
+          "")
       ->check(CLI::Range(0, kHighestStep).description(""));
 }
 

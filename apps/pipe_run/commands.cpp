@@ -67,20 +67,13 @@ int rehearseCommand(int argc, char** argv) {
   return runRehearse(options);
 }
 
-/// Completions offer the names of schedules, and what follows "--".
+/// Completions offer the names of schedules.
 void addWords(std::vector<FlagTable>& tables) {
   for (FlagTable& table : tables) {
     for (Flag& flag : table.flags) {
       if (flag.names.front() == "--schedule") flag.words = scheduleNames();
     }
   }
-  Flag program;
-  program.names = {"-- PROGRAM [ARGUMENT]"};
-  program.description = "The program, which is looked up in PATH, and its arguments";
-  program.group = "Options";
-  program.isPositional = true;
-  program.isRepeated = true;
-  tables.front().flags.push_back(program);
 }
 
 Program makeProgram() {
@@ -90,6 +83,8 @@ Program makeProgram() {
                   .run = launchProgram,
                   .commands = {{"rehearse", "runs a schedule on emulated devices", describeRehearse,
                                 rehearseCommand}},
+                  .insteadOf = {},
+                  .firstMayBe = "A program comes after --",
                   .addWords = addWords};
   addCommonCommands(program, pipeRun);
   return program;

@@ -67,8 +67,7 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
 
 void addPipeRunOptions(CommandApp& app, PipeRunOptions& options) {
   app.description(
-      "Runs a training program as several ranks on this machine:\n"
-      "  pipe-run [OPTIONS] -- PROGRAM [ARGUMENTS]\n\n"
+      "Runs a training program as several ranks on this machine.\n\n"
       "Each rank finds RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT ... as torchrun sets them, and\n"
       "PIPETRACE_LOG_DIR.\n\n"
       "Other commands (each has its own --help):\n" +
@@ -76,6 +75,7 @@ void addPipeRunOptions(CommandApp& app, PipeRunOptions& options) {
   app.describeEnd(
       {{"0", "done"}, {"2", "could not, or a rank failed"}, {"128 + n", "stopped by signal n"}},
       {"pipe-run --ranks 4 --log-dir logs -- ./train --schedule 1F1B"});
+  app.addProgram("The program, which is looked up in PATH, and its arguments");
   addVersion(app);
   app.add_option("--ranks", options.ranks, "Processes to start (default: 1)")
       ->type_name("N")

@@ -76,14 +76,20 @@ std::string orderDeviation(const Timeline& run, const Plan& plan) {
   return "";
 }
 
+/// A share in percent, with its sign and two decimals. No negative zero.
+std::string signedPercent(double share) {
+  constexpr double kDecimals = 1e4;
+  return fmt::format("{:+.2f}", std::round(share * kDecimals) / (kDecimals / 100) + 0.0);
+}
+
 std::string stepOffBy(const PlanComparison& comparison) {
   const double deviation = comparison.stepDeviation();
-  if (std::isfinite(deviation)) return fmt::format("{:+.2f} %", 100 * deviation);
+  if (std::isfinite(deviation)) return signedPercent(deviation) + " %";
   return "+" + formatDuration(comparison.measuredStep - comparison.plannedStep);
 }
 
 std::string bubbleOffBy(const PlanComparison& comparison) {
-  return fmt::format("{:+.2f} points", 100 * comparison.bubbleDifference());
+  return signedPercent(comparison.bubbleDifference()) + " points";
 }
 
 }  // namespace

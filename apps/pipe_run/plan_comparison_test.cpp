@@ -41,6 +41,13 @@ TEST(PlanComparisonTest, AStepOfNoTimeIsOffByATime) {
   EXPECT_THAT(toText(comparison), Not(HasSubstr("inf")));
 }
 
+TEST(PlanComparisonTest, NothingIsMinusZero) {
+  const std::string text = toText(comparisonOf(1'999'999'999, 2'000'000'000, 0.29999, 0.3));
+  EXPECT_THAT(text, HasSubstr(" +0.00 %\n"));
+  EXPECT_THAT(text, HasSubstr(" +0.00 points\n"));
+  EXPECT_THAT(toText(comparisonOf(99'990, 100'000, 0, 0)), HasSubstr(" -0.01 %\n"));
+}
+
 TEST(PlanComparisonTest, OneStepIsNoMedian) {
   PlanComparison comparison = comparisonOf(1, 1, 0, 0);
   EXPECT_THAT(toText(comparison), HasSubstr("median of 5 steps;"));

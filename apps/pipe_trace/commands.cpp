@@ -15,16 +15,20 @@
 namespace pipetrace {
 namespace {
 
-/// Completions offer for `open` the files that Perfetto's UI shows, for --schedule the names, for
-/// which the help refers to --list, and for --kinds the presets beside files.
+/// Completions offer for `open` the files that Perfetto's UI shows. For --schedule they offer the
+/// names, for which the help refers to --list, and for --kinds the presets beside files. Other
+/// words are those that the help of an option explains.
 void addWords(std::vector<FlagTable>& tables) {
   for (FlagTable& table : tables) {
     for (Flag& flag : table.flags) {
       if (table.command == "open" && flag.isPositional) {
         flag.endings = {"json", "json.gz", "pftrace"};
       }
-      if (flag.names.front() == "--schedule") flag.words = scheduleNames();
-      if (flag.names.front() == "--kinds") flag.words = namePresets();
+      const std::string& name = flag.names.front();
+      if (name == "--schedule") flag.words = scheduleNames();
+      if (name == "--buffers") flag.words = {"unbounded", "blocking"};
+      if (name == "--paddle-style") flag.words = {"2023"};
+      if (name == "--kinds") flag.words = namePresets();
     }
   }
 }
@@ -56,6 +60,10 @@ Program makeProgram() {
                planCommand},
               {"show", "draws a step of a run in characters", describeShow, showCommand},
           },
+      .insteadOf = {{"summary", "pipe-trace LOGS prints the summary"},
+                    {"report", "pipe-trace LOGS prints the summary"},
+                    {"convert", "pipe-trace LOGS -o NAME.json converts"}},
+      .firstMayBe = {},
       .addWords = addWords};
   addCommonCommands(program, pipeTrace);
   return program;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "apps/cli/command_line.h"
+#include "apps/cli/suggestions.h"
 #include "parser/foreign/names/name_preset.h"
 #include "trace/error.h"
 

@@ -25,7 +25,6 @@ void addInfoOptions(CommandApp& app, InfoOptions& options) {
       "events, counter samples and flow arrows, how the ranks are arranged, and the findings.");
   app.describeEnd(exitCodesOfReading(), {"pipe-trace info profile.json --json"});
   addLoadRunOptions(app, options.load);
-  app.get_option("INPUT")->required();
   app.add_flag("--json", options.json, "Print it as JSON, with all findings");
 }
 

@@ -40,7 +40,8 @@ void addTopologyOptions(CLI::App& app, GivenTopology& topology) {
 void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
   app.add_option("INPUT", options.inputs,
                  "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
-      ->type_name("");
+      ->type_name("")
+      ->required();
   app.add_option("--threads", options.reading.threads,
                  "How many threads may read and write (default: 0, one per core)")
       ->type_name("N")

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "apps/cli/command_app.h"
-#include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
 #include "apps/cli/profile_format.h"
 #include "apps/cli/selection_options.h"
@@ -41,8 +40,8 @@ std::vector<int> devicesFrom(const std::vector<std::string>& list) {
   return devices;
 }
 
-/// Throws Error for a missing file whose name is a command, or nearly one: the user has mistyped
-/// the command, or not put it first.
+/// Throws Error for a missing file whose name is a command, which the user has not put first, and
+/// for a mistyped command.
 void adviseOnCommands(const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
     std::error_code error;
@@ -51,15 +50,12 @@ void adviseOnCommands(const std::vector<std::string>& inputs) {
       throw Error("there is no file " + input +
                   "; if the command is meant, it comes first: pipe-trace " + input + " ...");
     }
-    if (input != inputs.front()) continue;
-    const std::string meant = nearestName(input, pipeTrace().commandNames());
-    if (meant.empty()) continue;
-    throw Error("there is no file and no command " + input + "; did you mean pipe-trace " + meant +
-                "?");
   }
+  if (!inputs.empty()) refuseMistypedCommand(pipeTrace(), inputs.front());
 }
 
-/// Call it after all other options are declared: it excludes those that convert a run.
+/// Its options lift the need of an INPUT. Call it after all other options are declared: it excludes
+/// those that convert a run.
 void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
   const std::vector<CLI::Option*> others = app.get_options([](const CLI::Option* option) {
     for (const char* name : {"--help", "--version", "--strict", "--quiet", "--skip"}) {
@@ -67,34 +63,29 @@ void addPaddleOptions(CLI::App& app, PipeTraceOptions& options) {
     }
     return true;
   });
-  const char* const group = "PaddlePaddle's converter (writes its two files into DIR)";
-  CLI::Option* const devices = app.add_option_function<std::vector<std::string>>(
-                                      "--devices",
-                                      [&options](const std::vector<std::string>& list) {
-                                        options.devices = devicesFrom(list);
-                                      },
-                                      "Devices to convert, as in 0,1,2 or 0-2")
-                                   ->type_name("LIST")
-                                   ->delimiter(',')
-                                   ->allow_extra_args(false)
-                                   ->group(group);
+  CLI::Option* const input = app.get_option("INPUT");
+  const auto declare = [input](CLI::Option* option) {
+    return option->each([input](const std::string&) { input->required(false); })
+        ->group("PaddlePaddle's converter (writes its two files into DIR)");
+  };
+  CLI::Option* const devices = declare(app.add_option_function<std::vector<std::string>>(
+      "--devices",
+      [&options](const std::vector<std::string>& list) { options.devices = devicesFrom(list); },
+      "Devices to convert, as in 0,1,2 or 0-2; in place of INPUT"));
+  devices->type_name("LIST")->delimiter(',')->allow_extra_args(false);
   CLI::Option* const folder =
-      app.add_option("--log_dir,--log-dir", options.logFolder,
-                     "Folder with workerlog.<device>, or machine<i>/workerlog.<device>")
-          ->type_name("DIR")
-          ->needs(devices)
-          ->group(group);
+      declare(app.add_option("--log_dir,--log-dir", options.logFolder,
+                             "Folder with workerlog.<device>, or machine<i>/workerlog.<device>"));
+  folder->type_name("DIR")->needs(devices);
   devices->needs(folder);
-  app.add_flag("--multi_machine,--multi-machine", options.multiMachine,
-               "The logs are in DIR/machine<i>")
-      ->needs(devices)
-      ->group(group);
-  app.add_option("--paddle-style", options.paddleStyle,
-                 "2023: as its first published version (default: as 3.3.1)")
+  declare(app.add_flag("--multi_machine,--multi-machine", options.multiMachine,
+                       "The logs are in DIR/machine<i>"))
+      ->needs(devices);
+  declare(app.add_option("--paddle-style", options.paddleStyle,
+                         "2023: as its first published version (default: as 3.3.1)"))
       ->type_name("YEAR")
       ->check(CLI::IsMember({"2023"}).description(""))
-      ->needs(devices)
-      ->group(group);
+      ->needs(devices);
   for (CLI::Option* const other : others) devices->excludes(other);
 }
 
@@ -155,6 +146,7 @@ void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options) {
       "since the Unix epoch, in Chrome JSON since midnight (UTC)");
   app.add_flag("--json", options.json, "Print the summary as JSON");
   addFollow(app, options);
+  adviseOnFormats(app);
   addPaddleOptions(app, options);
   app.callback([&app, &options] {
     if (options.follow && options.load.align && app.count("--align") > 0) {
@@ -162,7 +154,6 @@ void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options) {
                                  "writes times as logged, since later readings of the clocks would "
                                  "move what is written already: leave --align log out");
     }
-    if (options.load.inputs.empty() && options.devices.empty()) throw CLI::RequiredError("INPUT");
     adviseOnCommands(options.load.inputs);
   });
 }

@@ -5,14 +5,15 @@
 #include "apps/cli/print_diagnostics.h"
 #include "apps/pipe_trace/load_and_report.h"
 #include "parser/paddle/paddle_profile.h"
-#include "trace/files/output_file.h"
+#include "trace/files/output_set.h"
 
 namespace pipetrace {
 namespace {
 
-PaddleSummary convert(const PaddleRequest& request, Severity lowest, Diagnostics& diagnostics) {
+PaddleSummary convert(const PaddleRequest& request, Severity lowest, OutputSet& files,
+                      Diagnostics& diagnostics) {
   try {
-    const PaddleSummary summary = writePaddleProfiles(request, diagnostics);
+    const PaddleSummary summary = writePaddleProfiles(request, files, diagnostics);
     printDiagnostics(diagnostics, lowest);
     return summary;
   } catch (...) {
@@ -25,19 +26,21 @@ PaddleSummary convert(const PaddleRequest& request, Severity lowest, Diagnostics
 
 int runPaddleConversion(const PipeTraceOptions& options) {
   Diagnostics diagnostics;
+  OutputSet files;
   const PaddleSummary written =
       convert({.logFolder = options.logFolder,
                .devices = options.devices,
                .multiMachine = options.multiMachine,
                .style = options.paddleStyle.empty() ? PaddleStyle::kCurrent : PaddleStyle::k2023,
                .skippedTypes = options.load.selection.skippedTypes},
-              lowestSeverity(options.load), diagnostics);
+              lowestSeverity(options.load), files, diagnostics);
   if (!options.load.quiet) {
     std::string what = fmt::format("{} jobs, {} steps", written.jobs, written.steps);
     if (options.multiMachine) what += fmt::format(", {} machines", written.machines);
-    writeWholeFile("-", fmt::format("wrote {}: {}\nwrote {}: {}\n", written.profile, what,
-                                    written.perfettoProfile, what));
+    files.add("-", fmt::format("wrote {}: {}\nwrote {}: {}\n", written.profile, what,
+                               written.perfettoProfile, what));
   }
+  files.commit();
   return exitCodeOf(options.load, diagnostics);
 }
 

@@ -14,7 +14,6 @@
 #include "apps/pipe_trace/picture.h"
 #include "apps/pipe_trace/write_profiles.h"
 #include "ingest/load_run.h"
-#include "trace/files/output_file.h"
 
 namespace pipetrace {
 
@@ -32,7 +31,8 @@ int runPipeTrace(const PipeTraceOptions& options) {
   if (wantsPicture(options)) picture = pictureOfSteps(timeline, summary, selection);
   timeline = selected(std::move(timeline), selection);
   summary = selected(std::move(summary), selection);
-  const std::string lines = writeProfiles(timeline, picture, options);
+  OutputSet outputFiles;
+  const WrittenProfiles written = writeProfiles(timeline, picture, options, outputFiles);
 
   const auto& outputs = options.outputs;
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
@@ -40,10 +40,14 @@ int runPipeTrace(const PipeTraceOptions& options) {
   if (options.json) {
     results = jsonReport(summary);
   } else if (!toStdout && !options.load.quiet) {
-    results = textReport(timeline, summary) + (lines.empty() ? "" : "\n" + lines);
+    results = textReport(timeline, summary) + (written.lines.empty() ? "" : "\n" + written.lines);
   }
-  if (!results.empty()) writeWholeFile("-", results);
-  if ((toStdout || options.json) && !options.load.quiet) std::fputs(lines.c_str(), stderr);
+  if (!results.empty()) outputFiles.add("-", results);
+  outputFiles.commit();
+  if (!options.load.quiet) {
+    std::fputs(written.advice.c_str(), stderr);
+    if (toStdout || options.json) std::fputs(written.lines.c_str(), stderr);
+  }
   return exitCodeOf(options.load, diagnostics);
 }
 

@@ -31,7 +31,6 @@ void addShowOptions(CommandApp& app, ShowOptions& options) {
       "rank, F3 for the forward of micro-batch 3, - for idle time.");
   app.describeEnd(exitCodesOfReading(), {"pipe-trace show logs --step 3"});
   addLoadRunOptions(app, options.load);
-  app.get_option("INPUT")->required();
   addStepOption(
       app, [&](int step) { options.step = step; }, " (default: the last that is complete)")
       ->excludes("--steps");

@@ -89,6 +89,9 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
           ->type_name("");
   addAlignOption(app, options.align);
   addPicture(app, inputs, options.picture);
+  app.adviseOn([](const std::string& argument) -> std::string {
+    return argument.starts_with("-o") || argument.starts_with("--out") ? "--export" : "";
+  });
 }
 
 void describeViewing(CommandApp& app) {
@@ -110,6 +113,8 @@ Program makeProgram() {
                   .describe = describeViewing,
                   .run = viewInputs,
                   .commands = {},
+                  .insteadOf = {},
+                  .firstMayBe = {},
                   .addWords = {}};
   addCommonCommands(program, pipeView);
   return program;

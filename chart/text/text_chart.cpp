@@ -1,9 +1,10 @@
 #include "chart/text/text_chart.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <numeric>
+#include <set>
+#include <string_view>
 #include <vector>
 
 #include "chart/text/job_text.h"
@@ -72,18 +73,13 @@ class TextChart {
 
   std::string run() const {
     std::vector<TextRow> rows;
-    bool hasShortJobs = false;
-    for (const Track* track : tracks_) {
-      rows.push_back(textRow(*track, scale_, labels_));
-      const std::string& row = rows.back().text;
-      hasShortJobs = hasShortJobs || row.find(TextRow::kShortJobs) != std::string::npos;
-    }
+    for (const Track* track : tracks_) rows.push_back(textRow(*track, scale_, labels_));
     std::string text;
     for (int first = 0; first < scale_.columns; first += lineColumns_) {
       if (first > 0) text += "\n";
       addPart(text, rows, first);
     }
-    return text + legend(hasShortJobs);
+    return text + legend(rows);
   }
 
  private:
@@ -207,30 +203,44 @@ class TextChart {
     return colored + "\x1b[0m";
   }
 
-  std::string legend(bool hasShortJobs) const {
-    std::array<bool, kJobKindCount> seen{};
+  /// Explains what occurs in the rows, and nothing else.
+  std::string legend(const std::vector<TextRow>& rows) const {
+    std::map<JobKind, std::set<char>> shown;
+    for (const TextRow& row : rows) {
+      for (std::size_t i = 0; i < row.text.size(); ++i) shown[row.kinds[i]].insert(row.text[i]);
+    }
     bool oddChunks = false;
     forEachJob([&](const Track&, const Event& job) {
-      seen[static_cast<std::size_t>(job.kind)] = true;
       oddChunks = oddChunks || (isCompute(job.kind) && job.chunk > 0 && job.chunk % 2 == 1);
     });
-    const auto has = [&](JobKind kind) { return seen[static_cast<std::size_t>(kind)]; };
-    std::string text;
-    const auto add = [&](bool isThere, const char* what) {
-      if (isThere) text += (text.empty() ? "" : ", ") + std::string(what);
+    const auto shows = [&](JobKind kind, std::string_view anyOf) {
+      return std::any_of(anyOf.begin(), anyOf.end(),
+                         [&](char c) { return shown[kind].contains(c); });
     };
-    const bool fused = has(JobKind::kForwardBackward);
-    add(has(JobKind::kForward) || fused, "F forward");
-    add(has(JobKind::kBackward) || fused, "B backward");
-    add(has(JobKind::kBackwardInput), "I input half of backward");
-    add(has(JobKind::kBackwardWeight), "W weight half of backward");
-    add(fused, "F+B or & fused pair");
-    add(has(JobKind::kRecompute), "R recompute");
-    add(has(JobKind::kLr), "L lr");
-    add(has(JobKind::kOptimizer), "O or opt optimizer");
-    add(has(JobKind::kData), "D data");
-    add(true, "- idle");
-    add(hasShortJobs, ": idle but for short jobs");
+    std::string text;
+    const auto add = [&](bool isThere, const std::string& what) {
+      if (isThere) text += (text.empty() ? "" : ", ") + what;
+    };
+    using enum JobKind;
+    const bool hasPlus = shows(kForwardBackward, "+");
+    const bool hasPair = shows(kForwardBackward, "Ff");
+    const bool hasSign = shows(kForwardBackward, "&");
+    add(shows(kForward, "Ff") || hasPair, "F forward");
+    add(shows(kBackward, "Bb") || hasPair, "B backward");
+    add(shows(kBackwardInput, "Ii"), "I input half of backward");
+    add(shows(kBackwardWeight, "Ww"), "W weight half of backward");
+    std::string fused = hasPair ? (hasPlus ? "F+B" : "FB") : "";
+    if (hasSign) fused += fused.empty() ? "&" : " or &";
+    add(!fused.empty(), fused + " fused pair");
+    add(shows(kRecompute, "Rr"), "R recompute");
+    add(shows(kLr, "L"), "L lr");
+    const bool hasOpt = shows(kOptimizer, "p");
+    add(shows(kOptimizer, "O"), hasOpt ? "O or opt optimizer" : "O optimizer");
+    add(hasOpt && !shows(kOptimizer, "O"), "opt optimizer");
+    add(shows(kData, "D"), "D data");
+    add(shows(TextRow::kIdle, "-"), "- idle");
+    add(shows(TextRow::kIdle, std::string_view(&TextRow::kShortJobs, 1)),
+        ": idle but for short jobs");
     std::string scale;
     if (scale_.unit == 0 && !showsNumbers()) {
       scale += "a letter without a number: no room for its micro-batch; ";

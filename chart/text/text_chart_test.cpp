@@ -143,7 +143,7 @@ TEST(TextChart, CellsAreWrappedWhenNumbersHaveNoRoomInOneLine) {
   EXPECT_THAT(lines,
               testing::ElementsAre("       |0      |", "rank 0 F8= F9= F10", "",  //
                                    "           |4 ms", "rank 0 F11 F12 F13", "", "       |6 ms",
-                                   "rank 0 F14 F15", "F forward, - idle", "one cell is 1.000 ms"));
+                                   "rank 0 F14 F15", "F forward", "one cell is 1.000 ms"));
 }
 
 TEST(TextChart, AJobThatIsWrappedGoesOnWithoutItsName) {
@@ -173,8 +173,31 @@ TEST(TextChart, JobsShorterThanAColumnShareIt) {
   run.tracks[0].events.back().end += 1;  // no common unit
   const std::string text = textChart(run, {.width = 47});
   EXPECT_EQ(linesOf(text)[1], "rank 0 FFFFFFFFFFBBBBBBBBBB-----:-------------O");
-  EXPECT_THAT(text, HasSubstr(",\n  - idle, : idle but for short jobs\n"));
+  EXPECT_THAT(text, HasSubstr(", - idle,\n  : idle but for short jobs\n"));
   EXPECT_THAT(textChart(papersRun(), {}), HasSubstr(", - idle\n"));
+}
+
+TEST(TextChart, TheLegendExplainsWhatOccursAndNothingElse) {
+  const auto legendOf = [](const std::vector<Job>& jobs, int width) {
+    const std::vector<std::string> lines = linesOf(textChart(timelineOf(jobs), {.width = width}));
+    return lines[lines.size() - 2];
+  };
+  EXPECT_EQ(legendOf({{0, 0, 1, JobKind::kForward}}, 40), "F forward");
+  // Jobs of a name alone explain themselves; their letters do not.
+  EXPECT_EQ(legendOf({{0, 0, 1, JobKind::kLr},
+                      {0, 1, 2, JobKind::kForward},
+                      {0, 2, 3, JobKind::kOptimizer},
+                      {0, 4, 5, JobKind::kOptimizer}},
+                     40),
+            "F forward, opt optimizer, - idle");
+  const std::vector<Job> shortJobs = {{0, 0, 300, JobKind::kLr},
+                                      {0, 300, 9600, JobKind::kForward},
+                                      {0, 9600, 9900, JobKind::kOptimizer},
+                                      {0, 9900, 9901, JobKind::kData}};
+  EXPECT_EQ(legendOf(shortJobs, 40), "F forward, L lr, O optimizer");
+  EXPECT_EQ(legendOf({{0, 0, 1, JobKind::kForwardBackward, 7, 0, 0, "(0F7;7B3)OVERLAP_F_B"}}, 40),
+            "F forward, B backward, F+B fused pair");
+  EXPECT_EQ(legendOf({{0, 0, 1, JobKind::kForwardBackward, 7}}, 40), "& fused pair");
 }
 
 TEST(TextChart, ChunksDifferInCase) {

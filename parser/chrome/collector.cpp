@@ -10,6 +10,7 @@
 #include "parser/profile/common_format.h"
 #include "parser/profile/slice_matcher.h"
 #include "parser/profile/viewer_rows.h"
+#include "parser/runs/rank_names.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -128,11 +129,13 @@ ForeignTrace ChromeCollector::foreignTrace(const ReadRequest& request) {
                      .file = trace_.file,
                      .jobTime = request.jobTime,
                      .firstRank = request.nextRank,
+                     .nameRank = request.rank ? request.rank : request.nameRank,
                      .threads = request.threads,
                      .processes = {},
                      .lanes = {},
                      .made = {},
-                     .forwardArrows = forwardArrows()};
+                     .forwardArrows = forwardArrows(),
+                     .recorded = {}};
   for (auto& [pid, process] : trace_.processes) {
     bool isUsed = !process.counters.empty();
     for (auto& [tid, row] : process.threads) {
@@ -212,6 +215,17 @@ void ChromeCollector::reportMissingBase(const ForeignTrace& trace) {
            "durations are right; to put it beside other files, record or copy it again");
 }
 
+void ChromeCollector::reportOtherRank(const ForeignTrace& trace) {
+  const std::optional<int> rank = trace_.kineto.rank;
+  const bool isKineto = !trace.recorded.run.empty();
+  if (!isKineto || !rank || !trace.nameRank || rank == trace.nameRank) return;
+  diagnostics_.add({.severity = Severity::kNote,
+                    .file = trace_.file,
+                    .message = "it is rank " + std::to_string(*rank) +
+                               ", as its distributedInfo says; its name says rank " +
+                               std::to_string(*trace.nameRank)});
+}
+
 std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
   reportArrows();
   ForeignTrace trace = foreignTrace(request);
@@ -222,7 +236,10 @@ std::int64_t ChromeCollector::finishForeign(const ReadRequest& request) {
   }
   std::set<int> taken;
   for (const auto& [rank, info] : timeline_.ranks) taken.insert(rank);
+  if (trace_.kineto.host.empty()) trace_.kineto.host = hostInName(trace_.file);
   placeForeignTrace(trace, trace_.kineto, request.kinds);
+  reportOtherRank(trace);
+  trace_.recorded = std::move(trace.recorded);
   const bool isTaken = std::any_of(trace.lanes.begin(), trace.lanes.end(),
                                    [&](const auto& lane) { return taken.contains(lane.rank); });
   if (isTaken) {

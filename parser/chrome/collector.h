@@ -34,6 +34,7 @@ class ChromeCollector {
   void shiftForeign(ForeignTrace& trace, Nanoseconds base);
   void reportArrows();
   void reportMissingBase(const ForeignTrace& trace);
+  void reportOtherRank(const ForeignTrace& trace);
   std::int64_t moveRow(Row& row, int rank, const std::string& lane);
   void complain(const char* message, std::int64_t line, const char* advice = "",
                 std::int64_t count = 1);

@@ -120,6 +120,7 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
   ReadOutcome outcome;
   outcome.arrows = trace.metadata ? trace.arrows : countChromeArrows(trace.ends, hasSpans(trace));
   outcome.events = ChromeCollector(trace).finish(request);
+  outcome.process = std::move(trace.recorded);
   if (outcome.events == 0) {
     outcome.whyNone = trace.elements == 0 ? "it is JSON without any element of \"traceEvents\""
                                           : "it is JSON with " + std::to_string(trace.elements) +

@@ -11,6 +11,7 @@
 #include "parser/foreign/chrome_process.h"
 #include "parser/foreign/kineto_trace.h"
 #include "parser/profile/profile_metadata.h"
+#include "parser/trace_reader.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 
@@ -24,6 +25,7 @@ struct ChromeTrace {
   std::map<ChromeId, ChromeProcess> processes;
   std::optional<ProfileMetadata> metadata;  ///< the trace is one of ours
   KinetoInfo kineto;
+  RecordedProcess recorded;
   std::int64_t elements = 0;         ///< of the array of events
   std::int64_t arrowEnds = 0;        ///< `s`, `t`, `f`
   std::int64_t arrows = 0;           ///< `t`, `f`

@@ -67,17 +67,17 @@ bool isAscendTrace(const ForeignTrace& trace) {
 }
 
 void placeAscendTrace(ForeignTrace& trace) {
-  for (ForeignTrace::Process& process : trace.processes) process.rank = trace.firstRank;
+  for (ForeignTrace::Process& process : trace.processes) process.rank = trace.onlyRank();
   for (ForeignTrace::Lane& lane : trace.lanes) {
     const ForeignTrace::Process& process = trace.processes[lane.process];
     const std::string& name = process.contents->name;
-    lane.rank = trace.firstRank;
+    lane.rank = trace.onlyRank();
     lane.name = name.empty() ? "process " + toText(*process.pid) : name;
     lane.name += ": ";
     lane.name += lane.thread->name.empty() ? "thread " + toText(*lane.tid) : lane.thread->name;
   }
   for (std::size_t i = 0; i < trace.processes.size(); ++i) giveSteps(trace, i);
-  RankInfo& info = trace.timeline.ranks[trace.firstRank];
+  RankInfo& info = trace.timeline.ranks[trace.onlyRank()];
   for (const ForeignTrace::Process& process : trace.processes) {
     if (process.contents->name == kHardware) info.device = process.contents->labels;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,11 +42,16 @@ struct ForeignTrace {
   const std::string& file;                 ///< names the input in diagnostics
   JobTime jobTime = JobTime::kAuto;        ///< see LoadOptions::jobTime
   int firstRank = 0;                       ///< the first that no other file has taken
+  std::optional<int> nameRank;             ///< the rank of a file of one rank, by its name
   int threads = 1;                         ///< how many may work on it at once; 0: one per core
   std::vector<Process> processes;          ///< those with an event or a sample, in their order
   std::vector<Lane> lanes;                 ///< their threads with an event, in the same order
   std::deque<ChromeProcess::Thread> made;  ///< lanes that are no thread in the file
   std::vector<ForwardArrow> forwardArrows;
+  RecordedProcess recorded;  ///< set by the code that knows the program
+
+  /// The rank of a trace of one rank that does not say which.
+  int onlyRank() const { return nameRank.value_or(firstRank); }
 };
 
 }  // namespace pipetrace

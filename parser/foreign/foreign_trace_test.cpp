@@ -79,12 +79,14 @@ TEST(KnownTracesTest, AKinetoFileIsTheRankThatItNames) {
 
   for (const Event& e : r.events(3, "thread 1")) EXPECT_EQ(e.kind, JobKind::kOther) << nameOf(r, e);
   const auto& stream = r.events(3, "stream 7");
-  ASSERT_THAT(stream, SizeIs(4));
+  ASSERT_THAT(stream, SizeIs(3));
   EXPECT_EQ(stream[0].kind, JobKind::kKernel);
   EXPECT_EQ(stream[0].step, 4) << "of the operator that launched it";
   EXPECT_EQ(stream[1].kind, JobKind::kOther) << "an annotation's image on the device";
-  EXPECT_EQ(stream[2].kind, JobKind::kAllReduce);
-  EXPECT_EQ(stream[3].kind, JobKind::kCopy);
+  EXPECT_EQ(stream[2].kind, JobKind::kCopy);
+  const auto& communication = r.events(3, "nccl");
+  ASSERT_THAT(communication, SizeIs(1));
+  EXPECT_EQ(communication[0].kind, JobKind::kAllReduce);
 }
 
 TEST(KnownTracesTest, SeveralDevicesOfAKinetoFileHaveLanesOfTheirOwn) {

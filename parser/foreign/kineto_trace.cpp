@@ -17,6 +17,7 @@ namespace pipetrace {
 namespace {
 
 constexpr std::string_view kDistributed = "distributedInfo";
+constexpr std::string_view kHostName = "host_name";
 constexpr std::string_view kBase = common_format::kBaseTime;
 
 std::optional<int> numberIn(const nlohmann::json& object, const char* key, int atLeast) {
@@ -29,19 +30,28 @@ std::optional<int> numberIn(const nlohmann::json& object, const char* key, int a
 
 }  // namespace
 
-bool KinetoInfo::isField(std::string_view key) { return key == kDistributed || key == kBase; }
+bool KinetoInfo::isField(std::string_view key) {
+  return key == kDistributed || key == kBase || key == kHostName;
+}
 
 void KinetoInfo::readField(std::string_view key, std::string_view json) {
   if (!isField(key)) return;
+  if (key == kHostName) {
+    const auto text = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+    if (text.is_string()) host = text.get<std::string>();
+    return;
+  }
   isThere = true;
   if (key == kBase) {
     base = parseNumber<Nanoseconds>(json);
     return;
   }
-  const auto object = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
+  auto object = nlohmann::json::parse(json.begin(), json.end(), nullptr, false);
   if (!object.is_object()) return;
   rank = numberIn(object, "rank", 0);
   worldSize = numberIn(object, "world_size", 1);
+  object.erase("rank");
+  run = object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 bool isKinetoTrace(const ForeignTrace& trace) {

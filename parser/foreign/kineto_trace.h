@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "trace/nanoseconds.h"
@@ -15,6 +16,8 @@ struct KinetoInfo {
   bool isThere = false;  ///< one of its fields was
   std::optional<int> rank;
   std::optional<int> worldSize;
+  std::string run;   ///< `distributedInfo` without the rank, as JSON; empty: not there
+  std::string host;  ///< `host_name`
   std::optional<Nanoseconds> base;  ///< since the Unix epoch; what its times count from
 
   /// Whether the key is that of a field of the file that is read here.
@@ -27,13 +30,14 @@ struct KinetoInfo {
 /// Whether events have categories that PyTorch's profiler (Kineto) gives.
 bool isKinetoTrace(const ForeignTrace& trace);
 
-/// Such a file holds one rank: the one that it names, else the next free one. Threads and streams
-/// become lanes of that rank.
+/// Such a file holds one rank: the one that `distributedInfo` names, else that of the file's name,
+/// else the next free one. `trace.recorded` gets the process that the host's events are of. Threads
+/// and streams become lanes of that rank.
 ///
 /// Jobs are the outermost annotations of a host's thread (`record_function`) whose names say a
 /// job's kind. A job's work on devices is that whose launch lies in the annotation on its thread,
 /// or that autograd's threads launched meanwhile for it (Launches). The job goes to the compute
-/// lane and lasts from the first start to the last end of its work on compute streams,
+/// lane. It lasts from the first start to the last end of its work on compute streams,
 /// communication apart; the annotation goes to the lane `host`. Both, and the work, have the job's
 /// number. With JobTime::kHost the job has the annotation's times. Without a device it lasts as
 /// long as its operators, and messages are lanes (placeHostOnly).

@@ -14,9 +14,10 @@ namespace pipetrace {
 namespace {
 
 void placeByProcess(ForeignTrace& trace) {
+  const int first = trace.processes.size() == 1 ? trace.onlyRank() : trace.firstRank;
   for (std::size_t i = 0; i < trace.processes.size(); ++i) {
     ForeignTrace::Process& process = trace.processes[i];
-    process.rank = trace.firstRank + static_cast<int>(i);
+    process.rank = first + static_cast<int>(i);
     const std::string& name = process.contents->name;
     trace.timeline.ranks[process.rank].device =
         name.empty() ? "process " + toText(*process.pid) : name;

@@ -15,7 +15,6 @@
 #include "parser/paddle/paddle_log.h"
 #include "parser/paddle/python_json.h"
 #include "trace/error.h"
-#include "trace/files/output_set.h"
 #include "trace/log/log_format.h"
 #include "trace/text/log_numbers.h"
 
@@ -114,8 +113,8 @@ std::string contentsOf(const std::string& path) {
 
 class Converter {
  public:
-  Converter(const PaddleRequest& request, Diagnostics& diagnostics)
-      : request_(request), diagnostics_(diagnostics) {}
+  Converter(const PaddleRequest& request, OutputSet& files, Diagnostics& diagnostics)
+      : request_(request), files_(files), diagnostics_(diagnostics) {}
 
   PaddleSummary convert() {
     check();
@@ -331,7 +330,7 @@ class Converter {
     file.write(text + "]}");
   }
 
-  PaddleSummary write() const {
+  PaddleSummary write() {
     PaddleSummary summary;
     summary.profile = (fs::path(request_.logFolder) / "pipeline_profile.json").string();
     summary.perfettoProfile =
@@ -339,10 +338,8 @@ class Converter {
     summary.jobs = jobs_;
     summary.steps = static_cast<std::int64_t>(steps_.size());
     summary.machines = machines_;
-    OutputSet files;
-    writeTo(files.add(summary.profile), {}, "");
-    writeTo(files.add(summary.perfettoProfile), replacedNames(), names());
-    files.commit();
+    writeTo(files_.add(summary.profile), {}, "");
+    writeTo(files_.add(summary.perfettoProfile), replacedNames(), names());
     return summary;
   }
 
@@ -350,6 +347,7 @@ class Converter {
   static constexpr std::size_t kPiece = std::size_t{1} << 18;
 
   const PaddleRequest& request_;
+  OutputSet& files_;
   Diagnostics& diagnostics_;
   std::vector<PaddleEvent> events_;
   std::vector<Step> steps_;
@@ -360,8 +358,9 @@ class Converter {
 
 }  // namespace
 
-PaddleSummary writePaddleProfiles(const PaddleRequest& request, Diagnostics& diagnostics) {
-  return Converter(request, diagnostics).convert();
+PaddleSummary writePaddleProfiles(const PaddleRequest& request, OutputSet& files,
+                                  Diagnostics& diagnostics) {
+  return Converter(request, files, diagnostics).convert();
 }
 
 }  // namespace pipetrace

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trace/diagnostic.h"
+#include "trace/files/output_set.h"
 
 namespace pipetrace {
 
@@ -32,16 +33,17 @@ struct PaddleSummary {
   std::int64_t machines = 1;
 };
 
-/// Converts PaddlePaddle's logs as PaddlePaddle's own script does, and writes its two files into
+/// Converts PaddlePaddle's logs as PaddlePaddle's own script does, and writes its two files for
 /// the log folder: the same events in the same order, every time the same double. (Machine folders
 /// are taken in the natural order of their names; the script takes them as the file system gives
-/// them.) Both files are written and synced before the first is renamed to its name.
+/// them.) They are added to `files`; the caller commits them.
 ///
 /// The script's faults are kept, and reported in `diagnostics`. Devices whose numbers do not run
 /// from 0 keep tids that are texts; logs without jobs make a step that lasts from 0 to 0. The
 /// script dies at a time that is no number, at bytes that are no UTF-8, and in 2023 at a type
 /// without colour. Such a job is left out or written as well as possible, which is reported, too.
 /// Throws Error when a log is missing, there is no device or machine, or a file cannot be written.
-PaddleSummary writePaddleProfiles(const PaddleRequest& request, Diagnostics& diagnostics);
+PaddleSummary writePaddleProfiles(const PaddleRequest& request, OutputSet& files,
+                                  Diagnostics& diagnostics);
 
 }  // namespace pipetrace

@@ -30,7 +30,9 @@ class PaddleProfileTest : public test::FolderTest {
   PaddleSummary convert(PaddleRequest request) {
     request.logFolder = folder_.string();
     Diagnostics diagnostics;
-    const PaddleSummary summary = writePaddleProfiles(request, diagnostics);
+    OutputSet files;
+    const PaddleSummary summary = writePaddleProfiles(request, files, diagnostics);
+    files.commit();
     diagnostics_.clear();
     for (const Diagnostic& d : diagnostics.list()) diagnostics_.push_back(toText(d));
     return summary;

@@ -42,6 +42,10 @@ void put(Json& json, std::string_view name, const std::vector<ClockReading>& rea
   }
 }
 
+void put(Json& json, std::string_view name, const std::vector<Nanoseconds>& times) {
+  json[key(name)] = times;
+}
+
 /// Calls `visit` with each field that profiles keep, and whether it is in the object `end`.
 template <typename Visitor>
 void visitKeptFields(const Visitor& visit) {
@@ -133,6 +137,15 @@ void get(const Json& json, std::string_view name, std::vector<ClockReading>& out
     get(*reading, lf::kOffset, added.offset);
     get(*reading, lf::kBound, added.bound);
   }
+}
+
+void get(const Json& json, std::string_view name, std::vector<Nanoseconds>& out) {
+  const auto found = json.find(key(name));
+  if (found == json.end() || !found->is_array()) return;
+  for (const Json& time : *found) {
+    if (time.is_number_integer()) out.push_back(time.get<Nanoseconds>());
+  }
+  std::sort(out.begin(), out.end());
 }
 
 RankInfo rankFrom(const Json& json) {

@@ -25,6 +25,9 @@ class Numbering {
   void set(std::vector<ClockReading>& field) {
     for (int i = 0; i < 2; ++i, last_ += 3) field.push_back({last_ + 1, last_ + 2, last_ + 3});
   }
+  void set(std::vector<Nanoseconds>& field) {
+    for (int i = 0; i < 2; ++i) field.push_back(++last_);
+  }
   template <typename Number>
   void set(std::optional<Number>& field) {
     field = ++last_;

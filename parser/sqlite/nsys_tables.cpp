@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "parser/foreign/names/foreign_names.h"
+#include "parser/sqlite/nsys_jobs.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -20,6 +21,8 @@ constexpr std::string_view kNvtx = "NVTX_EVENTS";
 constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
 constexpr std::string_view kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
 constexpr std::string_view kMemsets = "CUPTI_ACTIVITY_KIND_MEMSET";
+constexpr std::string_view kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+constexpr std::string_view kRuntime = "CUPTI_ACTIVITY_KIND_RUNTIME";
 
 /// Events with an end are ranges; the others are marks, names of threads and categories, and
 /// domains.
@@ -32,6 +35,7 @@ class ExportReader {
       : database_(database),
         file_(file),
         firstRank_(request.nextRank),
+        jobTime_(request.jobTime),
         timeline_(timeline),
         diagnostics_(diagnostics),
         names_(request.kinds, timeline) {}
@@ -44,12 +48,15 @@ class ExportReader {
     readKernels();
     readMemory(kCopies, "copy");
     readMemory(kMemsets, "memset");
+    readGraphs();
+    readLaunches();
+    jobs_.place(lanes_, jobTime_, file_, timeline_, diagnostics_);
     noteOtherTables();
     addTo(firstRank_);
   }
 
  private:
-  using Lane = std::pair<std::int64_t, std::string>;  // (process, name)
+  using Lane = NsysJobs::Lane;
 
   void complain(const char* message, Severity severity = Severity::kWarning,
                 std::int64_t count = 1) {
@@ -98,10 +105,6 @@ class ExportReader {
     return fits;
   }
 
-  void add(std::int64_t process, std::string lane, const Event& event) {
-    lanes_[{process, std::move(lane)}].push_back(event);
-  }
-
   void readNvtx() {
     if (!database_.hasColumns(kNvtx, {"start", "end", "eventType", "text", "globalTid"})) return;
     const bool hasTextId = database_.hasColumns(kNvtx, {"textId"});
@@ -124,7 +127,9 @@ class ExportReader {
       event.name = text;
       names_.describe(event);
       const std::int64_t thread = rows.integer(3);
-      add(processOf(thread), "nvtx " + nameOfThread(thread), event);
+      const Lane lane(processOf(thread), "nvtx " + nameOfThread(thread));
+      jobs_.addRangeLane(lane, thread);
+      lanes_[lane].push_back(event);
     }
     checkDamage(rows);
     if (marks > 0) complain("an NVTX mark has no length and was left out", Severity::kNote, marks);
@@ -144,14 +149,17 @@ class ExportReader {
   std::string deviceColumns(std::string_view table) const {
     std::string columns = "start, end, deviceId, streamId, ";
     columns += database_.hasColumns(table, {"globalPid"}) ? "globalPid" : "0";
+    columns += database_.hasColumns(table, {"correlationId"}) ? ", correlationId" : ", NULL";
     return columns;
   }
 
-  void addOnStream(const SqliteStatement& rows, const Event& event) {
+  void addOnStream(const SqliteStatement& rows, Event event) {
     const std::int64_t process = processOf(rows.integer(4));
     const std::int64_t device = rows.integer(2);
-    add(process, "device " + std::to_string(device) + " stream " + std::to_string(rows.integer(3)),
-        event);
+    if (rows.isInteger(5)) event.job = NsysJobs::launchOf(process, rows.integer(5));
+    const Lane lane(
+        process, "device " + std::to_string(device) + " stream " + std::to_string(rows.integer(3)));
+    lanes_[lane].push_back(event);
   }
 
   void readKernels() {
@@ -166,7 +174,7 @@ class ExportReader {
       Event event;
       if (!setTimes(rows, 0, event)) continue;
       event.kind = JobKind::kKernel;
-      const auto known = strings_.find(rows.integer(5));
+      const auto known = strings_.find(rows.integer(6));
       if (known != strings_.end()) event.name = known->second;
       names_.describe(event);
       addOnStream(rows, event);
@@ -187,16 +195,50 @@ class ExportReader {
       if (!setTimes(rows, 0, event)) continue;
       event.kind = JobKind::kCopy;
       std::string name(what);
-      if (!rows.isNull(6)) name += " " + copyName(rows.integer(6));
+      if (!rows.isNull(7)) name += " " + copyName(rows.integer(7));
       event.name = timeline_.strings.intern(name);
-      if (rows.isInteger(5)) {
-        const Argument argument = Argument::ofInteger(bytes, rows.integer(5));
+      if (rows.isInteger(6)) {
+        const Argument argument = Argument::ofInteger(bytes, rows.integer(6));
         timeline_.setArguments(event, {&argument, 1});
       }
       names_.describeAsAsked(event);
       addOnStream(rows, event);
     }
     checkDamage(rows);
+  }
+
+  /// Whole graphs, where the nodes were not recorded.
+  void readGraphs() {
+    if (!database_.hasColumns(kGraphs, {"start", "end", "deviceId", "streamId"})) return;
+    SqliteStatement rows =
+        database_.prepare("SELECT " + deviceColumns(kGraphs) +
+                          " FROM CUPTI_ACTIVITY_KIND_GRAPH_TRACE ORDER BY rowid");
+    while (rows.next()) {
+      Event event;
+      if (!setTimes(rows, 0, event)) continue;
+      event.kind = JobKind::kKernel;
+      event.name = timeline_.strings.intern("CUDA graph");
+      addOnStream(rows, event);
+    }
+    checkDamage(rows);
+  }
+
+  void readLaunches() {
+    if (!hasLaunches()) return;
+    SqliteStatement rows = database_.prepare(
+        "SELECT start, globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME ORDER BY rowid");
+    while (rows.next()) {
+      Nanoseconds time = 0;
+      const bool fits = rows.isInteger(0) && rows.isInteger(1) && rows.isInteger(2) &&
+                        !__builtin_add_overflow(rows.integer(0), origin_, &time);
+      if (!fits) continue;
+      jobs_.addLaunch(processOf(rows.integer(1)), rows.integer(1), rows.integer(2), time);
+    }
+    checkDamage(rows);
+  }
+
+  bool hasLaunches() const {
+    return database_.hasColumns(kRuntime, {"start", "globalTid", "correlationId"});
   }
 
   /// CUpti_ActivityMemcpyKind, as far as it occurs.
@@ -218,7 +260,9 @@ class ExportReader {
     std::string left;
     while (rows.next()) {
       const std::string name(rows.text(0));
-      const bool isRead = name == kNvtx || name == kKernels || name == kCopies || name == kMemsets;
+      const bool isRead = name == kNvtx || name == kKernels || name == kCopies ||
+                          name == kMemsets || name == kGraphs ||
+                          (name == kRuntime && hasLaunches());
       if (isRead || !database_.hasColumns(name, {"start", "end"})) continue;
       left += (left.empty() ? "" : ", ") + toUtf8(name);
     }
@@ -247,12 +291,14 @@ class ExportReader {
   const SqliteDatabase& database_;
   const std::string& file_;
   int firstRank_;
+  JobTime jobTime_;
   Timeline& timeline_;
   Diagnostics& diagnostics_;
   ForeignNames names_;
   std::unordered_map<std::int64_t, StringId> strings_;
   std::unordered_map<std::int64_t, StringId> threadNames_;
-  std::map<Lane, std::vector<Event>> lanes_;
+  NsysJobs jobs_;
+  NsysJobs::Lanes lanes_;
   Nanoseconds origin_ = 0;
 };
 

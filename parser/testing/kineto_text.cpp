@@ -57,15 +57,16 @@ KinetoText& KinetoText::launch(std::int64_t correlation, Host at, const std::str
 }
 
 KinetoText& KinetoText::work(const char* category, const std::string& name,
-                             std::int64_t correlation, Work at) {
+                             std::int64_t correlation, Work at, const std::string& arguments) {
   return add(span(category, name, at.device, at.stream, at.begin, at.length,
                   "\"device\":" + std::to_string(at.device) +
                       ",\"stream\":" + std::to_string(at.stream) +
-                      ",\"correlation\":" + std::to_string(correlation)));
+                      ",\"correlation\":" + std::to_string(correlation) + arguments));
 }
 
-KinetoText& KinetoText::kernel(std::int64_t correlation, Work at, const std::string& name) {
-  return work("kernel", name, correlation, at);
+KinetoText& KinetoText::kernel(std::int64_t correlation, Work at, const std::string& name,
+                               const std::string& arguments) {
+  return work("kernel", name, correlation, at, arguments);
 }
 
 KinetoText& KinetoText::copy(std::int64_t correlation, Work at) {

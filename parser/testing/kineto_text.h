@@ -39,7 +39,9 @@ class KinetoText {
   KinetoText& send(const Message& at);
   KinetoText& launch(std::int64_t correlation, Host at,
                      const std::string& name = "cudaLaunchKernel");
-  KinetoText& kernel(std::int64_t correlation, Work at, const std::string& name = "gemm");
+  /// `arguments`: more of them, each with a comma before it.
+  KinetoText& kernel(std::int64_t correlation, Work at, const std::string& name = "gemm",
+                     const std::string& arguments = "");
   KinetoText& copy(std::int64_t correlation, Work at);
   /// The image of an annotation on a device.
   KinetoText& image(const std::string& name, std::int64_t externalId, Work at);
@@ -54,8 +56,8 @@ class KinetoText {
  private:
   KinetoText& add(const std::string& event);
   KinetoText& message(const char* operation, const char* name, const Message& at);
-  KinetoText& work(const char* category, const std::string& name, std::int64_t correlation,
-                   Work at);
+  KinetoText& work(const char* category, const std::string& name, std::int64_t correlation, Work at,
+                   const std::string& arguments = "");
 
   std::string head_;
   std::string events_;

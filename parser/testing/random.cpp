@@ -120,6 +120,7 @@ class Dice {
     info.clock = word();
     const int readings = upTo(2);
     for (int i = 0; i < readings; ++i) info.clockReadings.push_back({kEpoch + i, -upTo(99), 7});
+    if (chance()) info.partBegins = {kEpoch, kEpoch + upTo(99)};
     info.isSelected = chance();
     info.hasEnd = chance();
     info.written = upTo(1000);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "parser/byte_source.h"
+#include "parser/runs/rank_names.h"
 #include "parser/trace_reader.h"
 #include "trace/diagnostic.h"
 
@@ -24,12 +25,13 @@ struct Reading {
   }
 };
 
-/// Reads `bytes` as the file `name` with a `Reader`.
+/// Reads `bytes` as the file `name` with a `Reader`. The request gets the rank in the name.
 template <typename Reader>
-Reading readWith(const std::string& name, const std::string& bytes, const ReadRequest& request) {
+Reading readWith(const std::string& name, const std::string& bytes, ReadRequest request) {
   Reading result;
   ByteSource source(name, bytes);
   Diagnostics diagnostics;
+  if (!request.nameRank) request.nameRank = rankInName(name);
   result.outcome = Reader().read(source, request, result.timeline, diagnostics);
   result.timeline.sort();
   for (const Diagnostic& d : diagnostics.list()) result.diagnostics.push_back(toText(d));

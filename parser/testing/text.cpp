@@ -29,6 +29,10 @@ void describe(std::ostream& out, const std::vector<ClockReading>& readings) {
   for (const ClockReading& c : readings) out << c.when << " " << c.offset << " " << c.bound << ";";
 }
 
+void describe(std::ostream& out, const std::vector<Nanoseconds>& times) {
+  for (const Nanoseconds time : times) out << " " << time;
+}
+
 void describe(std::ostream& out, const RankInfo& info) {
   visitRankFields([&]<typename Field>(Field, auto member) {
     if (Field::kPlace == RankFieldPlace::kFound) return;

@@ -18,7 +18,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-using testing::StartsWith;
 
 ProgramRun pipeRun(std::vector<std::string> arguments, const ProgramSetting& setting = {}) {
   arguments.insert(arguments.begin(), PIPE_RUN_PROGRAM);
@@ -248,55 +247,6 @@ TEST(PipeRunTest, ASignalEndsARehearsalWithWholeLogs) {
   }
 }
 
-TEST(PipeRunTest, WrongCommandLinesAreReportedAndExitWithTwo) {
-  RecordedLog log;
-  const std::string out = log.folder() + "/out";
-  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{}, "no program to run; give it after --"},
-      {{"--"}, "no program to run; give it after --"},
-      {{"--ranks", "0", "--", "true"}, "--ranks"},
-      {{"--ranks", "many", "--", "true"}, "--ranks"},
-      {{"--log-dir", out, "--", "/no/such/program"}, "cannot run /no/such/program"},
-      {{"--ranks", "2", "--log-dir=a b", "./train", "--steps", "2"},
-       "pipe-run: the program comes after --: pipe-run --ranks 2 '--log-dir=a b' -- ./train "
-       "--steps "
-       "2\n"},
-      {{"--rank", "2", "./train"}, "pipe-run: "},
-      {{"--log-dir", "", "--", "true"}, "pipe-run: --log-dir: the folder's name is empty"},
-      {{"rehearse", "--log-dir", ""}, "pipe-run rehearse: --log-dir: the folder's name is empty"},
-      {{"rehearse"}, "--log-dir is required"},
-      {{"rehearse", "--log-dir", out}, "no schedule to rehearse"},
-      {{"rehearse", "--log-dir", out, "--schedule", "1F1B"},
-       "--schedule 1F1B needs --ranks P and --micro-batches M; both are missing"},
-      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--rank", "2"},
-       "--rank 2; did you mean --ranks?"},
-      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
-        "--forward-ms", "1,2,3", "--backward-ms", "1"},
-       "costs for 3 stages (forward), but the schedule has 2"},
-      {{"--log-dir", out, "rehearse"}, "the command comes first: pipe-run rehearse ..."},
-      {{"help", "rehears"}, "did you mean rehearse?"},
-      {{"rehearse", "--log-dir", out, "--schedule", "2F2B", "--ranks", "2", "--micro-batches", "2"},
-       "2F2B"},
-      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2"},
-       "how long do jobs take?"},
-      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
-        "--forward-ms", "ten", "--backward-ms", "1"},
-       "--forward-ms ten"},
-      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
-        "--forward-ms", "-1", "--backward-ms", "1"},
-       "--forward-ms -1"},
-      {{"rehearse", "--log-dir", out, "--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
-        "--costs-from", "/no/such/logs"},
-       "/no/such/logs"},
-      {{"rehearse", "--log-dir", out, "--schedule-file", "/no/such.csv"}, "/no/such.csv"},
-  };
-  for (const auto& [arguments, message] : cases) {
-    const ProgramRun run = pipeRun(arguments);
-    EXPECT_EQ(run.exitCode, 2) << message;
-    EXPECT_THAT(run.err, HasSubstr(message));
-  }
-}
-
 TEST(PipeRunTest, EveryStageMayHaveATimeOfItsOwn) {
   RecordedLog log;
   const ProgramRun run = pipeRun(
@@ -320,45 +270,6 @@ TEST(PipeRunTest, CostsOfSeveralRunsAreRefused) {
   EXPECT_EQ(run.exitCode, 2);
   EXPECT_THAT(run.err, HasSubstr("the inputs of --costs-from are of several runs: " +
                                  second.folder() + "/workerlog.0"));
-}
-
-TEST(PipeRunTest, HelpAndVersionArePrinted) {
-  EXPECT_THAT(pipeRun({"--version"}).out, StartsWith("pipe-run "));
-  EXPECT_EQ(pipeRun({"-V"}).out, pipeRun({"--version"}).out);
-  EXPECT_EQ(pipeRun({"help"}).out, pipeRun({"--help"}).out);
-  EXPECT_EQ(pipeRun({"help", "rehearse"}).out, pipeRun({"rehearse", "--help"}).out);
-  const ProgramRun help = pipeRun({"--help"});
-  EXPECT_EQ(help.exitCode, 0);
-  EXPECT_THAT(help.out, AllOf(HasSubstr("-- PROGRAM"), HasSubstr("--master-port"),
-                              HasSubstr("rehearse"), HasSubstr("Exit codes")));
-  EXPECT_THAT(pipeRun({"rehearse", "--help"}).out,
-              AllOf(HasSubstr("--costs-from"), HasSubstr("Examples:\n  pipe-run rehearse"),
-                    Not(HasSubstr("MASTER_ADDR"))));
-}
-
-TEST(PipeRunTest, CompletionsAndManualPageHaveTheOptionsOfBothUses) {
-  for (const char* const shell : {"bash", "zsh", "fish"}) {
-    const ProgramRun script = pipeRun({"completions", shell});
-    EXPECT_EQ(script.exitCode, 0) << script.err;
-    EXPECT_THAT(script.out, AllOf(HasSubstr("pipe-run"), HasSubstr("master-port"),
-                                  HasSubstr("rehearse"), HasSubstr("forward-ms")));
-    EXPECT_THAT(script.out, Not(testing::ContainsRegex("(--|-l )stages")));
-  }
-  const ProgramRun page = pipeRun({"man"});
-  EXPECT_EQ(page.exitCode, 0) << page.err;
-  EXPECT_THAT(
-      page.out,
-      AllOf(HasSubstr(".SH PIPE\\-RUN REHEARSE\n"), HasSubstr("\\-\\-master\\-port"),
-            HasSubstr("\n\\fI\\-\\- PROGRAM [ARGUMENT]\\fR...\n"), HasSubstr("\n.SH EXIT STATUS\n"),
-            HasSubstr("\\fB128 + n\\fR\nstopped by"), HasSubstr("\n.SH EXAMPLES\n")));
-  if (!std::filesystem::exists("/usr/bin/groff")) GTEST_SKIP() << "no groff on this system";
-  const RecordedLog folder;
-  const std::string file = folder.folder() + "/page.1";
-  std::ofstream(file) << page.out;
-  const ProgramRun checked =
-      runProgram({"/usr/bin/groff", "-man", "-ww", "-z", "-Kutf8", "-Tutf8", file});
-  EXPECT_EQ(checked.exitCode, 0);
-  EXPECT_EQ(checked.err, "");
 }
 
 }  // namespace

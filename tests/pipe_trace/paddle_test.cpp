@@ -113,6 +113,7 @@ TEST_F(PaddleSpelling, OptionsThatDoNotGoTogetherAreAnError) {
   writeLog("d/workerlog.0", 1000);
   expectError(run({"--devices", "0"}), "--devices", "--log_dir");
   expectError(run({"--log_dir", path("d")}), "--log_dir", "--devices");
+  expectError(run({"--multi_machine"}), "--multi_machine", "--devices");
   expectError(run({path("d"), "--paddle-style", "2023"}), "--paddle-style", "--devices");
   expectError(run({"--devices", "2-1", "--log_dir", path("d")}), "--devices", "as 0,2,4-7");
   expectError(run({"--devices", "0-1000000", "--log_dir", path("d")}), "--devices", "too many");

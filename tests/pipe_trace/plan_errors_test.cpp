@@ -282,10 +282,8 @@ TEST_F(PlanCommand, CostsOfSeveralRunsAreAnError) {
     const std::string log = "/workerlog." + std::string(rank);
     std::filesystem::copy_file(first + log, path("mixed") + log);
   }
-  expectError(
-      planOf("1F1B", {"--costs-from", path("mixed")}),
-      "of several runs: the ranks disagree about world_size: 2 (ranks 0, 1), 4 (ranks 2, 3)",
-      "give those of one run only");
+  expectError(planOf("1F1B", {"--costs-from", path("mixed")}),
+              "the inputs hold 2 runs, which are not merged", "ranks 2 to 3 of 4 in 2 files");
 }
 
 TEST_F(PlanCommand, CostsOfALogWithTwoRunsAreThoseOfTheLastWithAWarning) {

@@ -94,6 +94,27 @@ TEST_F(PlanCommand, ScheduleFilesReadBackToTheSamePlan) {
   }
 }
 
+TEST_F(PlanCommand, EveryFileThatWasWrittenIsNamed) {
+  const std::vector<std::string> outputs = {"-o",          path("logs/"),  "-o",    path("a.svg"),
+                                            "-o",          path("a.json"), "--csv", path("a.csv"),
+                                            "--costs-out", path("c.json")};
+  const std::string lines = "wrote " + path("logs/") + ": logs of 4 ranks\nwrote " + path("a.svg") +
+                            "\nwrote " + path("a.json") +
+                            ": 64 jobs, 0 transfers, 15 bubbles, 56 arrows, 128 counter samples\n" +
+                            "wrote " + path("a.csv") + "\nwrote " + path("c.json") + "\n";
+  const ProgramRun drawn = planOf("1F1B", outputs);
+  EXPECT_EQ(drawn.out, planOf("1F1B").out + "\n" + lines);
+  // Where another result has standard output, the lines go to standard error.
+  std::vector<std::string> withJson = outputs;
+  withJson.emplace_back("--json");
+  const ProgramRun asJson = planOf("1F1B", withJson);
+  EXPECT_TRUE(json::accept(asJson.out));
+  EXPECT_EQ(asJson.err, lines);
+  const ProgramRun schedule = planOf("1F1B", {"--csv", "-", "-o", path("a.svg")});
+  EXPECT_EQ(schedule.out, contents(path("a.csv")));
+  EXPECT_EQ(schedule.err, "wrote " + path("a.svg") + "\n");
+}
+
 TEST_F(PlanCommand, DashIsStandardInput) {
   const std::string csv = "0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n";
   const ProgramRun result = plan({"--schedule-file", "-"}, {.input = csv});

@@ -1,12 +1,9 @@
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cctype>
-#include <cstdlib>
 #include <regex>
 #include <set>
 
 #include "tests/pipe_trace/fixture.h"
+#include "tests/testing/shell_offers.h"
 
 namespace pipetrace {
 namespace {
@@ -62,18 +59,12 @@ class ShellFiles : public PipeTrace {
 
   /// The words that bash offers for the last of these, in a folder with `a.json` and `my logs`.
   std::vector<std::string> offers(const std::vector<std::string>& words) const {
-    write("script", scriptFor("bash"));
     write("a.json", "");
     std::filesystem::create_directory(path("my logs"));
-    std::string line = "cd \"$1\" && source ./script && COMP_WORDS=(";
-    for (const std::string& word : words) line += "'" + word + "' ";
-    line += ") COMP_CWORD=" + std::to_string(words.size() - 1) +
-            " && _pipe_trace && printf '%s\\n' \"${COMPREPLY[@]}\"";
-    const ProgramRun result = runProgram({"/bin/bash", "-uc", line, "bash", folder_.string()});
-    EXPECT_EQ(result.exitCode, 0) << result.err;
-    EXPECT_THAT(result.err, IsEmpty());
-    return linesOf(result.out);
+    return shells_.bash(words);
   }
+
+  const ShellOffers shells_{PIPE_TRACE_PROGRAM, folder_.string()};
 };
 
 TEST_F(ShellFiles, HelpListsTheCommandsThatThereAre) {
@@ -101,6 +92,17 @@ TEST_F(ShellFiles, BashOffersCommandsValuesAndFiles) {
   EXPECT_THAT(offers({"pipe-trace", "--format", "j"}), ElementsAre("json"));
   EXPECT_THAT(offers({"pipe-trace", "x", "-o", "a"}), ElementsAre("a.json"));
   EXPECT_THAT(offers({"pipe-trace", "plan", "--csv", "a"}), ElementsAre("a.json"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "-o", "a"}), ElementsAre("a.json"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--output", "my"}), ElementsAre("my logs"));
+}
+
+TEST_F(ShellFiles, BashOffersValuesAfterAnEqualsSign) {
+  // bash takes = for a word, unless COMP_WORDBREAKS lacks it.
+  EXPECT_THAT(offers({"pipe-trace", "--format", "="}), IsSupersetOf({"json", "pftrace"}));
+  EXPECT_THAT(offers({"pipe-trace", "--format", "=", "j"}), ElementsAre("json"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--csv", "=", "a"}), ElementsAre("a.json"));
+  EXPECT_THAT(offers({"pipe-trace", "--format=j"}), ElementsAre("--format=json"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule=1F"}), ElementsAre("--schedule=1F1B"));
 }
 
 TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
@@ -108,6 +110,10 @@ TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
   EXPECT_THAT(offers({"pipe-trace", "completions", ""}),
               testing::UnorderedElementsAre("bash", "zsh", "fish"));
   EXPECT_THAT(offers({"pipe-trace", "--align", ""}), testing::UnorderedElementsAre("none", "log"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "--buffers", ""}),
+              testing::UnorderedElementsAre("unbounded", "blocking"));
+  EXPECT_THAT(offers({"pipe-trace", "--paddle-style", ""}), ElementsAre("2023"));
+  EXPECT_THAT(offers({"pipe-trace", "plan", "a"}), ElementsAre("")) << "plan takes no file";
   write("1F1B.txt", "");
   EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule", "1F"}), ElementsAre("1F1B"));
   EXPECT_THAT(offers({"pipe-trace", "plan", "--schedule", ""}),
@@ -131,19 +137,10 @@ TEST_F(ShellFiles, BashOffersForOpenWhatPerfettoLoads) {
 }
 
 TEST_F(ShellFiles, FishOffersTheSame) {
-  if (!std::filesystem::exists("/usr/bin/fish")) GTEST_SKIP() << "no fish on this system";
-  write("script", scriptFor("fish"));
+  if (!ShellOffers::hasFish()) GTEST_SKIP() << "no fish on this system";
   for (const char* name : {"a.json", "a.csv", "b.pftrace", "b.json.gz"}) write(name, "");
   std::filesystem::create_directory(path("my logs"));
-  const auto offered = [&](const std::string& line) {
-    const ProgramRun result = runProgram(
-        {"/usr/bin/fish", "--no-config", "-c",
-         "cd $argv[1]; source script; complete -C $argv[2] | string replace -r '\\t.*' ''",
-         folder_.string(), line},
-        {.inChild = [this] { ::setenv("HOME", folder_.c_str(), 1); }});
-    EXPECT_THAT(result.err, IsEmpty());
-    return linesOf(result.out);
-  };
+  const auto offered = [&](const std::string& line) { return shells_.fish(line); };
   EXPECT_THAT(offered("pipe-trace sh"), ElementsAre("show"));
   EXPECT_THAT(offered("pipe-trace --for"), ElementsAre("--format"));
   EXPECT_THAT(offered("pipe-trace --format "),
@@ -158,43 +155,17 @@ TEST_F(ShellFiles, FishOffersTheSame) {
   EXPECT_THAT(offered("pipe-trace open b"),
               testing::UnorderedElementsAre("b.json.gz", "b.pftrace"));
   EXPECT_THAT(offered("pipe-trace show my"), ElementsAre("my logs/"));
+  EXPECT_THAT(offered("pipe-trace plan -o my"), ElementsAre("my logs/"));
+  EXPECT_THAT(offered("pipe-trace plan --output=a.j"), ElementsAre("--output=a.json"));
+  EXPECT_THAT(offered("pipe-trace plan a"), IsEmpty());
   EXPECT_THAT(offered("pipe-trace --pp "), IsEmpty());
 }
 
-/// Runs zsh in a terminal of its own and sends the line and a tabulator.
 TEST_F(ShellFiles, ZshOffersTheSame) {
-  if (!std::filesystem::exists("/usr/bin/zsh")) GTEST_SKIP() << "no zsh on this system";
-  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-  if (terminal < 0) GTEST_SKIP() << "this system has no pseudo terminals";
-  ::close(terminal);
-  std::filesystem::create_directory(path("functions"));
+  if (!ShellOffers::hasZsh()) GTEST_SKIP() << "no zsh on this system, or no pseudo terminal";
   std::filesystem::create_directory(path("my logs"));
-  write("functions/_pipe-trace", scriptFor("zsh"));
   for (const char* name : {"a.json", "a.csv", "b.pftrace", "b.json.gz"}) write(name, "");
-  // Every offer goes through compadd.
-  write("setting",
-        "PS1=; autoload -Uz compinit; fpath=($PWD/functions $fpath); compinit -u -d $PWD/dump\n"
-        "compadd() { local -a found; builtin compadd -A found \"$@\"\n"
-        "  print -rl -- $found >> offered; builtin compadd \"$@\" }\n"
-        "finished() { print finished >> offered; zle .kill-whole-line }\n"
-        "zle -N finished; bindkey '^I' complete-word '^X' finished\n");
-  write("driver",
-        "cd $1; zmodload zsh/zpty; zpty shell zsh -f -i; zpty -w shell 'source ./setting; print "
-        "be''gun'\n"
-        "zpty -r -m shell seen '*begun*'; zpty -w -n shell $2$'\\t\\x18'\n"
-        "for ((i = 0; i < 600; ++i)); do grep -qs finished offered && break; sleep 0.1; done\n"
-        "zpty -d shell\n");
-  const auto offered = [&](const std::string& line) {
-    std::filesystem::remove(path("offered"));
-    const ProgramRun result =
-        runProgram({"/usr/bin/zsh", "-f", path("driver"), folder_.string(), line});
-    EXPECT_EQ(result.exitCode, 0) << result.err;
-    std::set<std::string> list;
-    for (const std::string& entry : linesOf(contents(path("offered")))) list.insert(entry);
-    EXPECT_EQ(list.erase("finished"), 1U) << line;
-    list.erase("");
-    return list;
-  };
+  const auto offered = [&](const std::string& line) { return shells_.zsh(line); };
   using Offers = std::set<std::string>;
   EXPECT_EQ(offered("pipe-trace --form"), Offers{"--format"});
   EXPECT_EQ(offered("pipe-trace --format "), (Offers{"json", "pftrace", "sqlite", "csv", "svg"}));
@@ -202,6 +173,8 @@ TEST_F(ShellFiles, ZshOffersTheSame) {
   EXPECT_EQ(offered("pipe-trace plan --schedule 1F"), (Offers{"1F1B"}));
   EXPECT_THAT(offered("pipe-trace --kinds "), IsSupersetOf({"torch", "nemo", "a.json"}));
   EXPECT_EQ(offered("pipe-trace open b"), (Offers{"b.json.gz", "b.pftrace"}));
+  EXPECT_EQ(offered("pipe-trace plan -o b"), (Offers{"b.json.gz", "b.pftrace"}));
+  EXPECT_EQ(offered("pipe-trace plan --buffers b"), (Offers{"blocking"}));
   EXPECT_THAT(offered("pipe-trace sh"), Contains("show"));
 }
 
@@ -269,6 +242,9 @@ TEST_F(ShellFiles, TheManualPageHasEveryOptionAndRoffFindsNoFault) {
     if (command.empty() || command == "info" || command == "show") {
       EXPECT_THAT(page.out, HasSubstr(".B pipe\\-trace" + words +
                                       "\n[\\fIOPTION\\fR]...\n\\fIINPUT\\fR...\n"));
+    }
+    if (command == "help") {
+      EXPECT_THAT(page.out, HasSubstr(words + "\n[\\fIOPTION\\fR]...\n[\\fICOMMAND\\fR]\n"));
     }
     if (!command.empty()) {
       EXPECT_THAT(page.out, HasSubstr(".SH " + heading + "\n"));

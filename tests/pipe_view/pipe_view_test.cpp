@@ -69,7 +69,7 @@ int pngNumber(const std::string& png, std::size_t at) {
 TEST_F(PipeViewTest, ExportsAPngWithoutADisplay) {
   const ProgramRun result = run({logs(), "--export", out("a.png"), "--size", "1000x600"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
-  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_EQ(result.out, "wrote " + out("a.png") + "\n");
   const std::string png = contents(out("a.png"));
   EXPECT_THAT(png, StartsWith("\x89PNG\r\n"));
   EXPECT_EQ(pngNumber(png, 16), 1000);
@@ -152,6 +152,26 @@ TEST_F(PipeViewTest, AFullDiskLeavesNothingBehind) {
   EXPECT_EQ(run({logs(), "--export", out("no/such/a.png")}).exitCode, 2);
 }
 
+TEST_F(PipeViewTest, WhereStandardOutputIsFullTheOldPictureStays) {
+  if (!fs::exists("/dev/full")) GTEST_SKIP() << "no /dev/full on this system";
+  std::ofstream(out("a.svg")) << "old";
+  const ProgramRun result = run({logs(), "--export", out("a.svg")}, {.outFile = "/dev/full"});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, HasSubstr("cannot write standard output"));
+  EXPECT_EQ(contents(out("a.svg")), "old");
+  EXPECT_EQ(written().size(), 1U);
+}
+
+TEST_F(PipeViewTest, AnOutputAsOtherProgramsCallItSuggestsTheExport) {
+  for (const char* option : {"-o", "--output", "--out"}) {
+    const ProgramRun result = run({logs(), option, out("a.svg")});
+    EXPECT_EQ(result.exitCode, 2);
+    EXPECT_THAT(result.err, HasSubstr("did you mean --export?")) << option;
+  }
+  EXPECT_THAT(run({logs(), "--export", out("a.svg"), "--step", "1:3"}).err,
+              HasSubstr("write --steps 1:3"));
+}
+
 TEST_F(PipeViewTest, ACutOffLogIsExportedWithANote) {
   fs::resize_file(logs() + "/workerlog.1", fs::file_size(logs() + "/workerlog.1") - 300);
   const ProgramRun result = run({logs(), "--export", out("a.png")});
@@ -202,7 +222,7 @@ TEST_F(PipeViewTest, CompletionsAndManualPageHaveEveryOption) {
   }
   const ProgramRun page = run({"man"});
   EXPECT_EQ(page.exitCode, 0) << page.err;
-  EXPECT_THAT(page.out, AllOf(HasSubstr("\n\\fIINPUT\\fR...\n"), HasSubstr("\\fB\\-\\-align\\fR"),
+  EXPECT_THAT(page.out, AllOf(HasSubstr("\n[\\fIINPUT\\fR...]\n"), HasSubstr("\\fB\\-\\-align\\fR"),
                               HasSubstr("\n.SH EXIT STATUS\n"), HasSubstr("\n.SH EXAMPLES\n")));
   if (!fs::exists("/usr/bin/groff")) GTEST_SKIP() << "no groff on this system";
   std::ofstream(out("page.1")) << page.out;

@@ -34,7 +34,8 @@ class OutputFile {
   /// The file that commit() replaces or makes; empty when the output is written directly.
   std::string target() const { return temporary_.empty() ? std::string() : path_; }
 
-  /// Adds the number of bytes of each later write to `counter`, which must outlive this object.
+  /// Adds the number of bytes of each later write to `counter`, which must outlive this object, or
+  /// the next call. Null: counts no longer.
   void countInto(std::atomic<std::int64_t>* counter) { counter_ = counter; }
 
  private:

@@ -15,6 +15,9 @@ namespace pipetrace {
 /// files to be removed are there, and folders that were made are gone. A signal leaves everything
 /// as it was, too, if main() has called removeUnfinishedFilesOnSignals().
 ///
+/// Text that a program prints about its files belongs into the set, too, under the name "-": if it
+/// cannot be printed, no file changes.
+///
 /// There are three limits. A crash between two renames leaves a mixture. On a file system without
 /// hard links, a rename that fails cannot bring back the files before it. Bytes that went to
 /// standard output or a device cannot be taken back. Not thread-safe.
@@ -37,8 +40,8 @@ class OutputSet {
   /// Names a file that commit() removes, such as an old file that looks like one of the new files.
   void remove(std::string path) { stale_.push_back(std::move(path)); }
 
-  /// Prepares every file, then renames them, then removes the files given to remove(). Throws Error
-  /// when any of that fails. Nothing may be added afterwards.
+  /// Prepares every file, standard output and devices last. Then renames the files, then removes
+  /// those given to remove(). Throws Error when any of that fails. Nothing may be added afterwards.
   void commit();
 
  private:

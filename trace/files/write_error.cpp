@@ -15,7 +15,9 @@ Error writeError(const char* what, const std::string& path, int error) {
     case EROFS: text += "; choose a folder that you may write to"; break;
     case ENOSPC:
     case EDQUOT:
-      text += "; free some space or choose another disk (nothing was left behind)";
+      text += "; free some space or choose another disk";
+      // A file on a full disk that standard output goes to keeps what it got.
+      if (path != "-") text += " (nothing was left behind)";
       break;
     case EFBIG: text += "; raise the limit on file sizes (ulimit -f)"; break;
     case EISDIR: text += "; name a file"; break;

@@ -37,6 +37,7 @@ namespace rank_info_keys {
 
 // Keys that profiles have and logs lack.
 inline constexpr std::string_view kClockReadings = "clock_readings";
+inline constexpr std::string_view kPartBegins = "part_begins_ns";
 inline constexpr std::string_view kSelected = "selected";
 inline constexpr std::string_view kSeen = "seen";
 inline constexpr std::string_view kNone;  ///< the key of fields that no file keeps
@@ -65,6 +66,7 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kMeta, lf::kFlopsPerStep, kIfGiven>(), &RankInfo::flopsPerStep);
   visit(RankField<kMeta, lf::kTokensPerStep, kIfGiven>(), &RankInfo::tokensPerStep);
   visit(RankField<kClock, keys::kClockReadings, kIfGiven>(), &RankInfo::clockReadings);
+  visit(RankField<kProfile, keys::kPartBegins, kIfGiven>(), &RankInfo::partBegins);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::runs);
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::isRecording);
   visit(RankField<kProfile, keys::kSelected, kIfGiven>(), &RankInfo::isSelected);

@@ -17,7 +17,7 @@ CLI::Validator range(int least, int most) { return CLI::Range(least, most).descr
 
 class PlanFlags {
  public:
-  PlanFlags(CLI::App& app, PlanOptions& options) : app_(app), to_(options) {}
+  PlanFlags(CommandApp& app, PlanOptions& options) : app_(app), to_(options) {}
 
   void add() {
     addSchedule();
@@ -129,7 +129,7 @@ class PlanFlags {
         ->check(range(0, 1'000'000));
   }
 
-  CLI::App& app_;
+  CommandApp& app_;
   PlanOptions& to_;
   ScheduleFlags flags_;
   CLI::Option* costsFile_ = nullptr;
@@ -163,6 +163,7 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
        "pipe-trace plan --schedule-file mine.csv --check --buffers blocking",
        "pipe-trace plan --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs/ -o plan/"});
   PlanFlags(app, options).add();
+  adviseOnFormats(app);
 }
 
 }  // namespace pipetrace

@@ -48,12 +48,19 @@ void PlanOutputs::addRun(const Timeline& timeline, const std::string& caption) {
   for (const auto& [path, format] : targets_) {
     if (!format) {
       addLogs(path, timeline);
+      lines_ += fmt::format("wrote {}: logs of {} ranks\n", path, timeline.ranks.size());
     } else if (format == ProfileFormat::kSvg) {
-      files_.add(path, pictureOf(timeline, {.caption = caption}));
+      addText(path, pictureOf(timeline, {.caption = caption}));
     } else {
-      writeProfile(timeline, *format, {}, files_.add(path));
+      const ProfileSummary written = writeProfile(timeline, *format, {}, files_.add(path));
+      lines_ += fmt::format("wrote {}: {}\n", path, summaryText(written));
     }
   }
+}
+
+void PlanOutputs::addText(const std::string& path, const std::string& text) {
+  files_.add(path, text);
+  if (path != "-") lines_ += fmt::format("wrote {}\n", path);
 }
 
 void PlanOutputs::addLogs(const std::string& folder, const Timeline& timeline) {

@@ -10,8 +10,8 @@
 
 namespace pipetrace {
 
-/// The files that `pipe-trace plan` writes: all appear, or none. Collect them with the add
-/// functions, then commit. Standard output is none of them.
+/// The files and the text that `pipe-trace plan` gives: all appear, or none. Collect them with the
+/// add functions, then commit.
 class PlanOutputs {
  public:
   /// Throws Error for an ending that is not supported, and for an output that is named twice.
@@ -20,7 +20,10 @@ class PlanOutputs {
   /// `timeline` must have its bubbles; `caption` stands under the title of a picture. Throws Error
   /// for a folder that holds the logs of a real run.
   void addRun(const Timeline& timeline, const std::string& caption);
-  void addText(const std::string& path, const std::string& text) { files_.add(path, text); }
+  /// `path` may be - for standard output.
+  void addText(const std::string& path, const std::string& text);
+  /// A line "wrote NAME" for each file that was added.
+  const std::string& lines() const { return lines_; }
   /// Logs of an earlier plan that this one does not replace are removed.
   void commit() { files_.commit(); }
 
@@ -34,6 +37,7 @@ class PlanOutputs {
 
   std::vector<Target> targets_;
   OutputSet files_;
+  std::string lines_;
 };
 
 }  // namespace pipetrace

@@ -73,14 +73,15 @@ void requireOneResult(const PlanOptions& options) {
   if (inputs > 1) throw Error("standard input can be read once only; name a file");
 }
 
-void print(const Simulation& simulation, const PlanOptions& options, const PlanReport& report) {
+std::string chartText(const Simulation& simulation, const PlanOptions& options,
+                      const PlanReport& report) {
   const TextChartOptions chart{.width = options.width.value_or(lineColumns()),
                                .colors = showsColors()};
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
-  writeWholeFile("-", planTitle(report.plan) + "\n" + drawn + "\n" +
-                          planText(report, std::min(chart.width, kWidestProse)));
+  return planTitle(report.plan) + "\n" + drawn + "\n" +
+         planText(report, std::min(chart.width, kWidestProse));
 }
 
 std::string jobLists(const Plan& plan, const PaddleJobListOptions& options) {
@@ -181,20 +182,22 @@ int runPlan(const PlanOptions& options) {
                           .problems = limitFindings(plan, input.checks)};
   appendBubbles(simulation.timeline, summarize(simulation.timeline));
   outputs.addRun(simulation.timeline, planLine(figures));
-  const auto addText = [&](const std::string& path, const std::string& text) {
-    if (!path.empty() && path != "-") outputs.addText(path, text);
-    if (path == "-") writeWholeFile("-", text);
-  };
-  addText(options.csv, toCsv(*plan));
-  addText(options.costsOut, toCostsFile(givenCosts(input.costs)));
-  outputs.commit();
-  if (options.json) {
-    writeWholeFile("-", planJson(report));
-  } else if (options.jobList) {
-    writeWholeFile("-", jobLists(*plan, options.jobs));
-  } else if (options.csv != "-" && options.costsOut != "-") {
-    print(simulation, options, report);
+  if (!options.csv.empty()) outputs.addText(options.csv, toCsv(*plan));
+  if (!options.costsOut.empty()) {
+    outputs.addText(options.costsOut, toCostsFile(givenCosts(input.costs)));
   }
+  const bool printsChart = !options.hasOtherResult() && options.costsOut != "-";
+  if (options.json) {
+    outputs.addText("-", planJson(report));
+  } else if (options.jobList) {
+    outputs.addText("-", jobLists(*plan, options.jobs));
+  } else if (printsChart) {
+    const std::string& lines = outputs.lines();
+    outputs.addText("-",
+                    chartText(simulation, options, report) + (lines.empty() ? "" : "\n" + lines));
+  }
+  outputs.commit();
+  if (!printsChart) std::fputs(outputs.lines().c_str(), stderr);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "parser/foreign/kineto/device_lanes.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "trace/threads/in_parallel.h"
 
@@ -30,9 +31,9 @@ bool hasComputeKernel(const ForeignTrace::Lane& lane, const KinetoWords& words) 
   });
 }
 
-LaunchCounts findJobs(ForeignTrace::Lane& lane, const KinetoWords& words,
-                      const Launches& launches) {
-  LaunchCounts counts;
+LaunchFindings findJobs(ForeignTrace::Lane& lane, const KinetoWords& words,
+                        const Launches& launches) {
+  LaunchFindings findings;
   for (Event& event : lane.thread->events) {
     if (!isWork(words.categoryOf(event))) continue;
     LaunchedBy by;
@@ -40,27 +41,26 @@ LaunchCounts findJobs(ForeignTrace::Lane& lane, const KinetoWords& words,
       by = launches.find(*correlation, event.begin, static_cast<std::uint32_t>(lane.process));
     }
     event.job = by.job;
-    counts.beforeLaunch += by.isBeforeLaunch ? 1 : 0;
-    if (!words.isCommunication(event)) ++counts[by.origin];
+    findings.beforeLaunch += by.isBeforeLaunch ? 1 : 0;
+    if (!words.isCommunication(event)) ++findings[by.origin];
   }
-  return counts;
+  return findings;
 }
 
 }  // namespace
 
-LaunchCounts readWork(std::span<ForeignTrace::Lane* const> lanes, const KinetoWords& words,
-                      Launches& launches, int threads, DeviceJobs& jobs) {
+LaunchFindings readWork(std::span<ForeignTrace::Lane* const> lanes, const KinetoWords& words,
+                        Launches& launches, int threads, DeviceJobs& jobs) {
   if (launches.hasRepeats()) learnDevices(lanes, words, launches);
-  std::vector<LaunchCounts> ofLanes(lanes.size());
+  std::vector<LaunchFindings> ofLanes(lanes.size());
   std::vector<char> isCompute(lanes.size());
   inParallel(threads, lanes.size(), [&](std::size_t i) {
     isCompute[i] = hasComputeKernel(*lanes[i], words) ? 1 : 0;
     ofLanes[i] = findJobs(*lanes[i], words, launches);
   });
-  LaunchCounts counts;
+  LaunchFindings findings;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
-    counts.beforeLaunch += ofLanes[i].beforeLaunch;
-    for (std::size_t o = 0; o < counts.work.size(); ++o) counts.work[o] += ofLanes[i].work[o];
+    findings += ofLanes[i];
     for (const Event& event : lanes[i]->thread->events) {
       if (event.job < 0) continue;
       jobs.add(static_cast<std::int32_t>(event.job),
@@ -71,7 +71,7 @@ LaunchCounts readWork(std::span<ForeignTrace::Lane* const> lanes, const KinetoWo
                 .isOnComputeStream = isCompute[i] != 0});
     }
   }
-  return counts;
+  return findings;
 }
 
 }  // namespace pipetrace

@@ -275,7 +275,7 @@ TEST(KinetoDeviceTime, CorrelationThatWasUsedTwiceMeansTheLastLaunchBeforeTheWor
   EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 0: 100 to 110", "forward 1: 1100 to 1110"));
 }
 
-TEST(KinetoDeviceTime, CorrelationsOfSeveralProcessesAreToldApartByTheirDevices) {
+TEST(KinetoDeviceTime, CorrelationsThatSeveralProcessesUseAreKeptApartByTheirDevices) {
   // Two processes of one trace, each with a device and a count of its own.
   const std::string text = R"j({"traceEvents":[
 {"ph":"X","cat":"user_annotation","name":"PP:0F0","pid":91,"tid":1,"ts":10,"dur":20},

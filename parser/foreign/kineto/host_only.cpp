@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "parser/foreign/device_time/job_arguments.h"
+#include "parser/device_time/job_arguments.h"
 #include "parser/foreign/kineto/message_jobs.h"
 #include "parser/foreign/kineto/schedule_names.h"
 #include "trace/device_arguments.h"

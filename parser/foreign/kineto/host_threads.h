@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "parser/foreign/device_time/host_jobs.h"
-#include "parser/foreign/device_time/launches.h"
+#include "parser/device_time/host_jobs.h"
+#include "parser/device_time/launches.h"
 #include "parser/foreign/kineto/categories.h"
 #include "parser/foreign/kineto/step_spans.h"
 
@@ -42,8 +42,8 @@ HostThread readHostThread(ForeignTrace::Lane& lane, std::uint32_t number, const 
                           const StepSpans& steps, bool isAsked, bool withLaunches);
 
 /// All launches of the threads. Launches by autograd get the job of the forward operator that they
-/// are the backward of: by the trace's `fwdbwd` arrows, else by the sequence number, if only one
-/// job has a forward operator with it. Empties the threads' launches.
+/// are the backward of. The trace's `fwdbwd` arrows say which; else the sequence number does, if
+/// only one job has a forward operator with it. Empties the threads' launches.
 std::vector<Launch> launchesOf(std::vector<HostThread>& threads,
                                std::span<ForeignTrace::Lane* const> lanes,
                                const ForeignTrace& trace, const HostJobs& jobs);

@@ -9,18 +9,22 @@
 #include <utility>
 #include <vector>
 
-#include "parser/foreign/device_time/job_arguments.h"
+#include "parser/device_time/job_arguments.h"
+#include "parser/device_time/launch_findings.h"
+#include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/device_images.h"
 #include "parser/foreign/kineto/device_lanes.h"
 #include "parser/foreign/kineto/host_only.h"
 #include "parser/foreign/kineto/host_threads.h"
-#include "parser/foreign/kineto/launch_findings.h"
-#include "parser/foreign/kineto/schedule_names.h"
+#include "parser/foreign/kineto/nested_jobs.h"
 #include "parser/foreign/kineto_trace.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
+
+/// Collectives that ran on a stream with other kernels.
+constexpr std::string_view kCommunicationLane = "nccl";
 
 std::string_view withoutBlanks(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
@@ -35,22 +39,24 @@ class KinetoPlacer {
         info_(info),
         names_(names),
         words_(trace, names),
-        steps_(trace, words_) {}
+        steps_(trace, words_),
+        nested_(words_, names, trace.timeline) {}
 
   void place() {
-    rank_ = info_.rank.value_or(trace_.firstRank);
+    rank_ = info_.rank.value_or(trace_.onlyRank());
     nameLanes();
     splitLanes();
+    nameProcess();
     readHost();
-    if (words_.hasMessages() && !hasComputeJob()) reportNoJobs(trace_);
+    if (words_.hasMessages() && !hasComputeJob()) reportNoJobs(trace_.file, trace_.diagnostics);
     if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
     if (devices_.empty() && isDeviceTimeAllowed()) placeWithoutDevice();
     describeDeviceEvents();
-    if (jobs_.empty()) return;
+    if (isDeviceTimeAllowed()) moveCommunication();
     for (auto& [name, events] : made_) {
       if (!events.empty()) addLane(name, std::move(events));
     }
-    addLane(kComputeLane, std::move(jobs_));
+    if (!jobs_.empty()) addLane(kComputeLane, std::move(jobs_));
     std::erase_if(trace_.lanes, [](const auto& lane) { return lane.thread->events.empty(); });
   }
 
@@ -84,6 +90,15 @@ class KinetoPlacer {
     devices_ = Lanes(devices, all_.end());
   }
 
+  void nameProcess() {
+    trace_.recorded.run = info_.run;
+    trace_.recorded.isRankGuessed = !info_.rank && !trace_.nameRank;
+    if (!host_.empty()) {
+      trace_.recorded.id = toText(*trace_.processes[host_.front()->process].pid);
+    }
+    timeline_.ranks[rank_].host = info_.host;
+  }
+
   /// Whether jobs may have other times than those of their annotations.
   bool isDeviceTimeAllowed() const { return trace_.jobTime != JobTime::kHost; }
 
@@ -95,7 +110,7 @@ class KinetoPlacer {
   bool wantsDeviceTime() const {
     if (!isDeviceTimeAllowed()) return false;
     if (devices_.empty() && trace_.jobTime == JobTime::kDevice) {
-      reportNoDevice(trace_);
+      reportNoDevice(trace_.file, trace_.diagnostics);
     }
     return !devices_.empty();
   }
@@ -143,19 +158,19 @@ class KinetoPlacer {
       const Event asRecorded = event;
       const bool isJob = describeAnnotation(event);
       const bool isInside = event.begin < around.end;
-      if (event.begin < jobEnd || (isInside && !isStageJob(event))) {
+      if (event.begin < jobEnd || (isInside && !nested_.isStageJob(event))) {
         if (isJob) event.kind = JobKind::kOther;  // part of the job around it
         if (event.begin < jobEnd) inner_.push_back({asRecorded, hostJobs_.size() - 1});
         continue;
       }
       if (!isJob) continue;
-      if (!isInside && hasStageJobs(events, named, n)) {
+      if (!isInside && isDeviceTimeAllowed() && nested_.areInside(events, named, n)) {
         event.kind = JobKind::kOther;
         around = asRecorded;
         continue;
       }
       jobEnd = event.end;
-      if (isInside) takeNameOf(around, event);
+      if (isInside) nested_.takeNameOf(around, event);
       names_.give(event, names_.known(event.name));
       scopes_.push_back(isInside ? HostSpan{around.begin, around.end}
                                  : HostSpan{event.begin, event.end});
@@ -163,34 +178,6 @@ class KinetoPlacer {
       taken.push_back(named[n]);
     }
     removeAt(events, taken);
-  }
-
-  bool isStageJob(const Event& annotation) const {
-    return isStageJobName(timeline_.strings[annotation.name]);
-  }
-
-  /// Whether the annotation is a schedule's own and has annotations of jobs inside, which then are
-  /// the jobs. `named[n]` is its place.
-  bool hasStageJobs(const std::vector<Event>& events, const std::vector<std::size_t>& named,
-                    std::size_t n) const {
-    const Event& outer = events[named[n]];
-    if (!isDeviceTimeAllowed() || !isScheduleName(timeline_.strings[outer.name])) return false;
-    for (++n; n < named.size() && events[named[n]].begin < outer.end; ++n) {
-      const Event& inner = events[named[n]];
-      if (words_.categoryOf(inner) == KinetoCategory::kAnnotation && isStageJob(inner)) return true;
-    }
-    return false;
-  }
-
-  /// Where both are of one stage and micro-batch, the schedule knows whether a backward is a half.
-  void takeNameOf(const Event& around, Event& job) {
-    const JobName& outer = names_.known(around.name);
-    const JobName& inner = names_.known(job.name);
-    if (!isStageJob(around) || outer.stage != inner.stage || outer.microBatch != inner.microBatch) {
-      return;
-    }
-    job.name = around.name;
-    job.kind = outer.kind;
   }
 
   void addJob(Event event, const Event& asRecorded, std::uint32_t thread) {
@@ -245,8 +232,8 @@ class KinetoPlacer {
   }
 
   void setJobTimes() {
-    Launches launches(hostJobs_, launchesOf(threads_, host_, trace_, hostJobs_));
-    const bool isMoved = launches.empty() ? setTimesOfImages() : setTimesOfWork(launches);
+    launches_.emplace(hostJobs_, launchesOf(threads_, host_, trace_, hostJobs_));
+    const bool isMoved = launches_->empty() ? setTimesOfImages() : setTimesOfWork(*launches_);
     if (!isMoved) return;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       Event& image = made_[kHostLane].emplace_back(recorded_[i]);
@@ -256,8 +243,7 @@ class KinetoPlacer {
 
   bool setTimesOfWork(Launches& launches) {
     DeviceJobs device(jobs_.size());
-    LaunchFindings findings;
-    findings.counts = readWork(devices_, words_, launches, trace_.threads, device);
+    LaunchFindings findings = readWork(devices_, words_, launches, trace_.threads, device);
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       const auto number = static_cast<std::int32_t>(i);
       if (device.hasWork(number)) {
@@ -267,7 +253,7 @@ class KinetoPlacer {
         ++findings.jobsWithoutWork;
       }
     }
-    reportLaunches(findings, trace_);
+    reportLaunches(findings, trace_.file, trace_.diagnostics);
     return true;
   }
 
@@ -287,7 +273,11 @@ class KinetoPlacer {
     for (const auto& [annotation, job] : inner_) extend(job, annotation);
     const auto moved = std::count_if(spans.begin(), spans.end(),
                                      [](const auto& span) { return span.has_value(); });
-    reportNoLaunches(moved, static_cast<std::int64_t>(jobs_.size()), trace_);
+    reportNoLaunches(
+        moved, static_cast<std::int64_t>(jobs_.size()), "cuda_runtime",
+        "record with ProfilerActivity.CPU and ProfilerActivity.CUDA, so that the trace "
+        "holds the launches (docs/inputs.md)",
+        trace_.file, trace_.diagnostics);
     if (moved == 0) return false;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (spans[i]) {
@@ -315,6 +305,35 @@ class KinetoPlacer {
     }
   }
 
+  /// Moves sends and receives to lanes of their own, and collectives from streams that compute.
+  void moveCommunication() {
+    const CommunicationCalls calls(host_, trace_, names_);
+    for (const ForeignTrace::Lane* lane : devices_) {
+      std::vector<Event>& events = lane->thread->events;
+      const auto isComm = [&](const Event& event) {
+        return words_.isCommunication(event) &&
+               (event.kind == JobKind::kKernel || isCollective(event.kind));
+      };
+      const bool computes = std::any_of(events.begin(), events.end(), [&](const Event& event) {
+        return event.kind == JobKind::kKernel && !words_.isCommunication(event);
+      });
+      std::erase_if(events, [&](Event& event) {
+        if (!isComm(event)) return false;
+        std::string_view to = calls.describe(event, launchOf(event, *lane));
+        if (to.empty() && computes) to = kCommunicationLane;
+        if (!to.empty()) made_[to].push_back(event);
+        return !to.empty();
+      });
+    }
+  }
+
+  const Launch* launchOf(const Event& event, const ForeignTrace::Lane& lane) const {
+    const auto correlation = words_.numbersOf(event).correlation;
+    if (!launches_ || !correlation) return nullptr;
+    return launches_->find(*correlation, event.begin, static_cast<std::uint32_t>(lane.process))
+        .launch;
+  }
+
   std::int32_t stepOf(std::int64_t id) const {
     const auto found =
         std::lower_bound(stepOf_.begin(), stepOf_.end(), std::pair{id, std::int32_t{kNotGiven}});
@@ -335,6 +354,7 @@ class KinetoPlacer {
   ForeignNames& names_;
   KinetoWords words_;
   StepSpans steps_;
+  NestedJobs nested_;
   int rank_ = 0;
   std::vector<ForeignTrace::Lane*> all_;
   Lanes host_;
@@ -342,6 +362,7 @@ class KinetoPlacer {
   std::vector<HostThread> threads_;                            // of host_
   std::vector<std::pair<std::int64_t, std::int32_t>> stepOf_;  // external id, step
   HostJobs hostJobs_;
+  std::optional<Launches> launches_;
   std::vector<Event> jobs_;                           // of hostJobs_
   std::vector<Event> recorded_;                       // the same as they were recorded
   std::vector<std::pair<Event, std::size_t>> inner_;  // annotations inside a job, and the job

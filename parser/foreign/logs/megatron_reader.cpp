@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "parser/find_logs.h"
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/json/json_objects.h"
 #include "trace/text/log_numbers.h"
@@ -40,7 +39,7 @@ class RankReader {
   RankReader(const std::string& file, const ReadRequest& request, Timeline& timeline,
              Diagnostics& diagnostics)
       : file_(file),
-        rank_(request.rank.value_or(rankInName(file).value_or(request.nextRank))),
+        rank_(request.rankOfFile()),
         timeline_(timeline),
         diagnostics_(diagnostics),
         names_(request.kinds, timeline) {}

@@ -80,7 +80,7 @@ TEST(MegatronReaderTest, IterationsBeginOnAllRanksAtOnce) {
 {"name":"forward","ph":"B","rel_ts":2},
 {"microbatch":0,"model_chunk":0,"pp_rank":0,"name":"forward","ph":"E","rel_ts":3},
 {"name":"iteration","ph":"E","rel_ts":20,"duration_wall":25}])");
-  MegatronReader().read(other, {.nextRank = 4}, r.timeline, diagnostics);
+  MegatronReader().read(other, {.nameRank = 1, .nextRank = 4}, r.timeline, diagnostics);
   lineUpMegatronRanks(r.timeline);
   r.timeline.sort();
   const Nanoseconds second = 5 + 300 + 9;

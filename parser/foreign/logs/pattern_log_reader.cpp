@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "parser/find_logs.h"
 #include "parser/foreign/names/known_names.h"
 #include "parser/line_blocks.h"
 #include "parser/log_argument.h"
@@ -43,7 +42,7 @@ class LogReader {
             Diagnostics& diagnostics, Timeline& timeline)
       : pattern_(pattern),
         file_(file),
-        rank_(request.rank.value_or(rankInName(file).value_or(request.nextRank))),
+        rank_(request.rankOfFile()),
         diagnostics_(diagnostics),
         timeline_(timeline),
         names_(request.kinds) {}

@@ -10,8 +10,9 @@ namespace pipetrace {
 /// makeTraceReaders().
 ///
 /// The rank is that of the group `rank`, else of the file's name (workerlog.<rank>, or see
-/// rankInName()), else the next free one. The kind is the one that JobNames knows for `type`, else
-/// for `name`. A job whose stream is not named is on the lane of its kind, as in a job log.
+/// ReadRequest::nameRank), else the next free one. The kind is the one that JobNames knows for
+/// `type`, else for `name`. A job whose stream is not named is on the lane of its kind, as in a job
+/// log.
 class PatternLogReader final : public TraceReader {
  public:
   /// `pattern` must outlive it.

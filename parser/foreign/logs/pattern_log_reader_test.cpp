@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "parser/foreign/names/kinds_file.h"
+#include "parser/runs/rank_names.h"
 #include "parser/testing/reading.h"
 #include "trace/error.h"
 
@@ -19,8 +20,9 @@ constexpr const char* kPattern =
     R"(job (?P<type>\w+)(?: mb=(?P<micro_batch_id>\d+))? (?P<start>\S+)-(?P<end>\S+)(?: on (?P<host>\S+))?)";
 
 test::Reading read(const std::string& pattern, Nanoseconds unit, const std::string& bytes,
-                   const ReadRequest& request = {}, const std::string& name = "any.log") {
+                   ReadRequest request = {}, const std::string& name = "any.log") {
   test::Reading result;
+  request.nameRank = rankInName(name);
   ByteSource source(name, bytes);
   Diagnostics diagnostics;
   const LinePattern compiled(pattern, unit);

@@ -118,7 +118,7 @@ class LoggerReader {
     if (!nlohmann::json::sax_parse(json.begin(), json.end(), &handler)) {
       return complain("an entry is no valid JSON and was left out", line);
     }
-    const std::int64_t rank = entry.rank.value_or(request_.rank.value_or(request_.nextRank));
+    const std::int64_t rank = entry.rank.value_or(request_.rankOfFile());
     const std::int64_t miniBatch = entry.miniBatch.value_or(kNotGiven);
     const bool fits = rank >= 0 && rank <= kHighestRank && miniBatch >= kNotGiven &&
                       miniBatch <= std::numeric_limits<std::int32_t>::max();

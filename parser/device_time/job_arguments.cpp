@@ -1,4 +1,4 @@
-#include "parser/foreign/device_time/job_arguments.h"
+#include "parser/device_time/job_arguments.h"
 
 #include <initializer_list>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "parser/foreign/device_time/launches.h"
+#include "parser/device_time/launches.h"
 
 #include <algorithm>
 #include <utility>

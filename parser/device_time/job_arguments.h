@@ -1,6 +1,6 @@
 #pragma once
 
-#include "parser/foreign/device_time/device_jobs.h"
+#include "parser/device_time/device_jobs.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

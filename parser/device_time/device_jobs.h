@@ -39,7 +39,7 @@ class DeviceJobs {
   /// Whether the job had any work but communication.
   bool hasWork(std::int32_t job) const;
 
-  /// Of a job with work. A job with work on other streams only has the times of that.
+  /// The job must have work. A job with work on other streams only has the times of that.
   DeviceTimes timesOf(std::int32_t job) const;
 
  private:

@@ -1,4 +1,4 @@
-#include "parser/foreign/device_time/device_jobs.h"
+#include "parser/device_time/device_jobs.h"
 
 #include <algorithm>
 

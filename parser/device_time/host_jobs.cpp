@@ -1,4 +1,4 @@
-#include "parser/foreign/device_time/host_jobs.h"
+#include "parser/device_time/host_jobs.h"
 
 #include <algorithm>
 

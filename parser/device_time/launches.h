@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "parser/foreign/device_time/host_jobs.h"
+#include "parser/device_time/host_jobs.h"
 
 namespace pipetrace {
 

@@ -1,0 +1,85 @@
+#include "parser/device_time/launch_findings.h"
+
+#include <numeric>
+
+namespace pipetrace {
+namespace {
+
+void addReason(std::int64_t count, const char* reason, std::string& text) {
+  if (count == 0) return;
+  if (!text.empty()) text += ", ";
+  text += std::to_string(count) + " " + reason;
+}
+
+}  // namespace
+
+LaunchFindings& LaunchFindings::operator+=(const LaunchFindings& other) {
+  for (std::size_t i = 0; i < work.size(); ++i) work[i] += other.work[i];
+  beforeLaunch += other.beforeLaunch;
+  jobsWithoutWork += other.jobsWithoutWork;
+  return *this;
+}
+
+void reportLaunches(const LaunchFindings& findings, const std::string& file,
+                    Diagnostics& diagnostics) {
+  const auto note = [&](std::string message, std::string advice, std::int64_t count) {
+    diagnostics.add({.severity = Severity::kNote,
+                     .file = file,
+                     .message = std::move(message),
+                     .advice = std::move(advice),
+                     .count = count});
+  };
+  std::string reasons;
+  addReason(findings[LaunchOrigin::kOutside], "launched outside of any job", reasons);
+  addReason(findings[LaunchOrigin::kUndecided],
+            "launched by autograd while several backward passes were open", reasons);
+  addReason(findings[LaunchOrigin::kNoLaunch], "without a launch in the trace", reasons);
+  if (!reasons.empty()) {
+    const auto all = std::accumulate(findings.work.begin(), findings.work.end(), std::int64_t{0});
+    const std::int64_t without =
+        all - findings[LaunchOrigin::kJob] - findings[LaunchOrigin::kAutograd];
+    note(std::to_string(without) + " of " + std::to_string(all) +
+             " kernels and copies belong to no job: " + reasons,
+         "", 1);
+  }
+  if (findings.beforeLaunch > 0) {
+    note("work on the device began before its launch, so the clocks of host and device differ",
+         "times are kept as they are", findings.beforeLaunch);
+  }
+  if (findings.jobsWithoutWork > 0) {
+    note("a job launched no work on a device and has the host's times",
+         "its argument `time` is `host`", findings.jobsWithoutWork);
+  }
+}
+
+void reportNoLaunches(std::int64_t moved, std::int64_t jobs, const std::string& launches,
+                      const std::string& advice, const std::string& file,
+                      Diagnostics& diagnostics) {
+  const std::string reason = "the trace has no launches (" + launches + "), so ";
+  const std::string message =
+      moved == 0 ? reason +
+                       "jobs have the host's times: they show when work was launched, and not "
+                       "when the device ran it"
+                 : reason + std::to_string(moved) + " of " + std::to_string(jobs) +
+                       " jobs have the times of their annotations on the device: a backward pass "
+                       "lacks the work that autograd's threads launched";
+  diagnostics.add({.file = file, .message = message, .advice = advice});
+}
+
+void reportNoDevice(const std::string& file, Diagnostics& diagnostics) {
+  diagnostics.add({.file = file,
+                   .message = "the trace has no work on a device, so jobs have the host's times "
+                              "whatever --time says"});
+}
+
+void reportNoJobs(const std::string& file, Diagnostics& diagnostics) {
+  diagnostics.add(
+      {.severity = Severity::kWarning,
+       .file = file,
+       .message =
+           "the trace has sends and receives and no job: torch's Schedule1F1B annotates none",
+       .advice = "add the eight lines of docs/inputs.md (torch.distributed.pipelining) and record "
+                 "again"});
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "parser/device_time/launches.h"
+#include "trace/diagnostic.h"
+
+namespace pipetrace {
+
+/// The outcome of giving work on devices to jobs. Communication does not count.
+struct LaunchFindings {
+  /// How much work belongs to jobs, and why the rest does not.
+  std::array<std::int64_t, static_cast<std::size_t>(LaunchOrigin::kCount)> work{};
+  std::int64_t beforeLaunch = 0;  ///< work that began before its launch, communication too
+  std::int64_t jobsWithoutWork = 0;
+
+  std::int64_t& operator[](LaunchOrigin origin) { return work[static_cast<std::size_t>(origin)]; }
+  std::int64_t operator[](LaunchOrigin origin) const {
+    return work[static_cast<std::size_t>(origin)];
+  }
+  LaunchFindings& operator+=(const LaunchFindings& other);
+};
+
+/// Adds to the diagnostics of the input `file` what people should know of it.
+void reportLaunches(const LaunchFindings& findings, const std::string& file,
+                    Diagnostics& diagnostics);
+
+/// For a trace without launches: `moved` of its jobs have the times of their images on the device.
+/// `launches` names what is missing, `advice` says how to record it.
+void reportNoLaunches(std::int64_t moved, std::int64_t jobs, const std::string& launches,
+                      const std::string& advice, const std::string& file, Diagnostics& diagnostics);
+
+/// The user asked for device times, and the trace has no work on a device.
+void reportNoDevice(const std::string& file, Diagnostics& diagnostics);
+
+/// The trace has messages between ranks, and no compute job.
+void reportNoJobs(const std::string& file, Diagnostics& diagnostics);
+
+}  // namespace pipetrace

@@ -1,0 +1,113 @@
+// Kernels of NCCL in Kineto traces become sends, receives and collectives.
+#include <gmock/gmock.h>
+
+#include "parser/chrome/reader.h"
+#include "parser/testing/kineto_text.h"
+#include "parser/testing/reading.h"
+
+namespace pipetrace {
+namespace {
+
+using test::KinetoText;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr const char* kSendRecv = "ncclDevKernel_SendRecv(ncclDevKernelArgsStorage<4096ul>)";
+
+/// A rank with one forward, so that launches are read.
+KinetoText rank1() {
+  KinetoText trace;
+  trace.rank(1, 4)
+      .annotation("PP:1F3", {.begin = 10, .length = 20})
+      .launch(1, {.begin = 11, .length = 2})
+      .kernel(1, {.begin = 100, .length = 10});
+  return trace;
+}
+
+test::Reading read(const KinetoText& trace) {
+  return test::readWith<ChromeJsonReader>("trace.json", trace.text(), {});
+}
+
+std::int64_t bytesOf(const test::Reading& r, const Event& event) {
+  for (const Argument& argument : r.timeline.argumentsOf(event)) {
+    if (r.timeline.strings[argument.key] == "bytes") return argument.integer;
+  }
+  return -1;
+}
+
+TEST(KinetoCommunication, CallAroundTheLaunchOfAKernelGivesItsPeerAndBytes) {
+  KinetoText trace = rank1();
+  trace
+      .operation("record_param_comms", {.begin = 40, .length = 10},
+                 R"(,"Collective name":"send","dtype":"BFloat16","In msg nelems":1024,)"
+                 R"("Out msg nelems":1024,"Src Rank":1,"Dst Rank":2)")
+      .launch(2, {.begin = 42, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv);
+  const test::Reading r = read(trace);
+  const auto& sends = r.events(1, kSendLane);
+  ASSERT_THAT(sends, SizeIs(1));
+  EXPECT_EQ(sends[0].peer, 2);
+  EXPECT_EQ(bytesOf(r, sends[0]), 2048);
+  EXPECT_THAT(r.events(1, "thread 20"), IsEmpty());
+}
+
+TEST(KinetoCommunication, ArgumentsOfTheKernelItselfCountAsThoseOfItsCall) {
+  KinetoText trace = rank1();
+  trace.kernel(9, {.stream = 20, .begin = 120, .length = 30}, kSendRecv,
+               R"(,"Collective name":"recv","dtype":"Float","In msg nelems":8,)"
+               R"("Out msg nelems":8,"Src Rank":0,"Dst Rank":1)");
+  const test::Reading r = read(trace);
+  const auto& recvs = r.events(1, kRecvLane);
+  ASSERT_THAT(recvs, SizeIs(1));
+  EXPECT_EQ(recvs[0].peer, 0);
+  EXPECT_EQ(bytesOf(r, recvs[0]), 32);
+}
+
+TEST(KinetoCommunication, AnnotationOfThePipelineGivesDirectionStageAndMicroBatch) {
+  KinetoText trace = rank1();
+  trace.annotation("PP:1SEND_F3", {.begin = 40, .length = 20})
+      .annotation("nccl:send 1->2", {.begin = 45, .length = 10})
+      .launch(2, {.begin = 47, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv)
+      .annotation("PP:1RECV_B3", {.begin = 70, .length = 20})
+      .annotation("nccl:recv 1<-2", {.begin = 75, .length = 10})
+      .launch(3, {.begin = 77, .length = 2})
+      .kernel(3, {.stream = 20, .begin = 160, .length = 30}, kSendRecv);
+  const test::Reading r = read(trace);
+  const auto& sends = r.events(1, kSendLane);
+  ASSERT_THAT(sends, SizeIs(1));
+  EXPECT_EQ(sends[0].kind, JobKind::kSendForward);
+  EXPECT_EQ(sends[0].microBatch, 3);
+  EXPECT_EQ(sends[0].stage, 1);
+  EXPECT_EQ(sends[0].peer, 2);
+  const auto& recvs = r.events(1, kRecvLane);
+  ASSERT_THAT(recvs, SizeIs(1));
+  EXPECT_EQ(recvs[0].kind, JobKind::kRecvBackward);
+  EXPECT_EQ(recvs[0].peer, 2);
+}
+
+TEST(KinetoCommunication, CollectivesLeaveAStreamThatComputesAndStayOnTheirOwn) {
+  KinetoText trace = rank1();
+  trace.kernel(5, {.begin = 200, .length = 10}, "ncclDevKernel_AllReduce_Sum_f32")
+      .kernel(6, {.stream = 20, .begin = 220, .length = 10}, "ncclDevKernel_AllGather_RING");
+  const test::Reading r = read(trace);
+  ASSERT_THAT(r.events(1, "nccl"), SizeIs(1));
+  EXPECT_EQ(r.events(1, "nccl")[0].kind, JobKind::kAllReduce);
+  EXPECT_THAT(r.events(1, "thread 7"), SizeIs(1));
+  ASSERT_THAT(r.events(1, "thread 20"), SizeIs(1));
+  EXPECT_EQ(r.events(1, "thread 20")[0].kind, JobKind::kAllGather);
+}
+
+TEST(KinetoCommunication, KernelThatSendsAndReceivesHasNoDirection) {
+  KinetoText trace = rank1();
+  trace.annotation("nccl:coalesced", {.begin = 40, .length = 20})
+      .launch(2, {.begin = 45, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv);
+  const test::Reading r = read(trace);
+  EXPECT_THAT(r.events(1, kSendLane), IsEmpty());
+  EXPECT_THAT(r.events(1, kRecvLane), IsEmpty());
+  EXPECT_THAT(r.events(1, "thread 20"), SizeIs(1));
+}
+
+}  // namespace
+}  // namespace pipetrace

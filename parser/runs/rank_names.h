@@ -1,0 +1,24 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace pipetrace {
+
+/// The rank in the name of a file that has a number after the last "rank": `app_rank3.json`,
+/// `trace.rank-12.log`. Folders do not count.
+std::optional<int> rankInName(std::string_view path);
+
+/// For each file, the rank that its name gives: rankInName(), else its place in the grid of the
+/// ranks, as in `dp0_pp1_tp0.json`. The grid is as large as the names of all files show. Ranks are
+/// counted along `tp` first, then `cp`, `dp` and `pp`, as Megatron, DeepSpeed and torchtitan do.
+std::vector<std::optional<int>> ranksInNames(std::span<const std::string> paths);
+
+/// The host in the name of a file that torch's `tensorboard_trace_handler` wrote:
+/// `<host>_<pid>.<time>.pt.trace.json`, perhaps with `.gz`. Empty for other names.
+std::string hostInName(std::string_view path);
+
+}  // namespace pipetrace

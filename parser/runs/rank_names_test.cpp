@@ -1,0 +1,53 @@
+#include "parser/runs/rank_names.h"
+
+#include <gmock/gmock.h>
+
+namespace pipetrace {
+namespace {
+
+using testing::ElementsAre;
+using testing::Optional;
+
+TEST(RankNames, TheNumberAfterTheLastWordRankIsTheRank) {
+  EXPECT_EQ(rankInName("a/rank1/trace_rank-7.json"), 7);
+  EXPECT_EQ(rankInName("rank3"), 3);
+  EXPECT_EQ(rankInName("iteration_10/rank0_trace.json"), 0);
+  EXPECT_EQ(rankInName("trace_rank3.json"), 3);
+  EXPECT_EQ(rankInName("rank-3.json"), 3);
+  EXPECT_EQ(rankInName("job_7_rank_3_step_9.pt.trace.json.gz"), 3);
+  for (const char* name : {"rank", "a/rank3/x", "rankle4", "rank99999999999", ""}) {
+    EXPECT_EQ(rankInName(name), std::nullopt) << name;
+  }
+}
+
+TEST(RankNames, CoordinatesInAllNamesGiveRanksAlongTensorThenDataThenPipeline) {
+  const std::vector<std::string> paths = {"x/dp0_pp0_tp0.json", "x/dp0_pp0_tp1.json",
+                                          "x/dp1_pp0_tp0.json", "x/dp1_pp0_tp1.json",
+                                          "x/dp0_pp1_tp0.json", "x/dp1_pp2_tp1.json"};
+  EXPECT_THAT(ranksInNames(paths), ElementsAre(Optional(0), Optional(1), Optional(2), Optional(3),
+                                               Optional(4), Optional(11)));
+}
+
+TEST(RankNames, TheWordRankCountsBeforeCoordinatesAndLettersMakeNoCoordinate) {
+  const std::vector<std::string> paths = {"pp1_rank6.json", "app3.json", "http-2.json",
+                                          "pp_2.json"};
+  EXPECT_THAT(ranksInNames(paths),
+              ElementsAre(Optional(6), std::nullopt, std::nullopt, Optional(2)));
+}
+
+TEST(RankNames, CoordinatesTooLargeForARankGiveNone) {
+  const std::vector<std::string> paths = {"pp999999999_dp999999999.json"};
+  EXPECT_THAT(ranksInNames(paths), ElementsAre(std::nullopt));
+}
+
+TEST(RankNames, TheHostIsReadFromNamesOfTorchsTraceHandler) {
+  EXPECT_EQ(hostInName("a/node-1_4711.1754980773706849449.pt.trace.json"), "node-1");
+  EXPECT_EQ(hostInName("my_node_2_17.1698925322189.pt.trace.json.gz"), "my_node_2");
+  for (const char* name : {"worker0.1698925322189.pt.trace.json", "node_17.pt.trace.json",
+                           "node_17.12.json", ".pt.trace.json", "_1.2.pt.trace.json"}) {
+    EXPECT_EQ(hostInName(name), "") << name;
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace
