@@ -21,6 +21,7 @@ namespace {
 using test::TorchTruth;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr Nanoseconds kMillisecond = 1'000'000;
 
@@ -132,6 +133,10 @@ TEST_P(TorchOverGloo, BubbleRatioIsThatOfTheOperators) {
 
 TEST_P(TorchOverGloo, StepsAreThoseOfTheTruth) {
   EXPECT_EQ(recording().summary.steps.size(), static_cast<std::size_t>(truth().steps()));
+}
+
+TEST_P(TorchOverGloo, NothingIsWarnedOf) {
+  EXPECT_THAT(recording().diagnostics, Not(Contains(HasSubstr("warning"))));
 }
 
 TEST_P(TorchOverGloo, EveryMessageHasItsTwoEnds) {
