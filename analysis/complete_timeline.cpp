@@ -9,6 +9,7 @@
 #include "analysis/run_summary.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "analysis/steps/step_cut.h"
+#include "analysis/topology/message_ends.h"
 #include "analysis/topology/rank_agreement.h"
 #include "trace/run_parts.h"
 #include "trace/threads/in_parallel.h"
@@ -139,8 +140,9 @@ void completeSteps(Timeline& timeline, int threads, Inferred& inferred) {
     if (isCut[i] != 0) cut.push_back(timeline.tracks[i].rank);
   }
   if (!cut.empty()) {
-    inferred.add("steps of " + ranksText(cut) +
-                 " (a step begins where the first job's type comes again with micro-batch 0)");
+    inferred.add(
+        "steps of " + ranksText(cut) +
+        " (a step begins where the first job's type comes again with its first micro-batch)");
   }
 }
 
@@ -257,8 +259,11 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   for (const auto& [rank, tracks] : ranks) each.emplace_back(&tracks, &timeline.ranks.at(rank));
   inParallel(threads, each.size(),
              [&](std::size_t i) { completeOtherLanes(*each[i].first, *each[i].second); });
+  givePeers(timeline);  // between stages that jobs name: they show which ranks make up a pipeline
   const Topology topology = topologyOf(timeline, threads);
   const auto [looped, unplaced] = completeStages(topology, ranks, threads);
+  givePeers(timeline);  // between stages that follow from the pipelines
+  endSendsWithReceives(timeline);
   if (topology.inferred) {
     const auto replicas = topology.replicas();
     inferred.add(std::to_string(replicas.size()) +

@@ -42,11 +42,12 @@ struct RunSummary {
   std::vector<StageDeviceWork> deviceWork;  ///< empty without times of a device
 };
 
-/// Completes what the logs did not give: the steps of events (cut as PaddlePaddle's script cuts
-/// them), and stages and chunks where they follow from the topology. `diagnostics` gets one note
-/// about everything that was inferred. It also warns when the ranks are not those of one whole run
-/// (checkRankAgreement) or a step lacks jobs (findIncompleteSteps). Uses that many threads (0: one
-/// per core), which makes no difference to the result.
+/// Completes what the logs did not give: the steps of events (giveSteps), and stages and chunks
+/// where they follow from the topology. Traces give messages from one end; these get the other one
+/// (givePeers, endSendsWithReceives). `diagnostics` gets one note about everything that was
+/// inferred. It also warns when the ranks are not those of one whole run (checkRankAgreement) or a
+/// step lacks jobs (findIncompleteSteps). Uses that many threads (0: one per core), which makes no
+/// difference to the result.
 void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads = 1);
 
 /// The metrics of a completed timeline. Ignores bubble events in it. Uses that many threads, which

@@ -21,9 +21,9 @@ enum class FormatMatch : std::uint8_t { kNo, kPossible, kLikely, kCertain };
 
 /// The times of jobs in traces of programs that have the host's annotations and the device's work.
 enum class JobTime : std::uint8_t {
-  kAuto,    ///< the device's where there is one, else the host's
+  kAuto,    ///< the device's where there is one, else those of the host's operators
   kDevice,  ///< the same, with a warning where there is none
-  kHost,    ///< the host's: when the work was launched
+  kHost,    ///< those of the host's annotations: when the work was launched, waits included
 };
 
 /// A request to a reader, besides the bytes.

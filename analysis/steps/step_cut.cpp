@@ -1,6 +1,7 @@
 #include "analysis/steps/step_cut.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace pipetrace {
 namespace {
@@ -28,14 +29,54 @@ void fillBetween(std::span<Event> jobs) {
   }
 }
 
-void cut(std::span<Event> jobs, std::int32_t first) {
-  const auto opener = std::find_if(jobs.begin(), jobs.end(), [](const Event& e) {
+/// The jobs that open steps.
+struct Opener {
+  Event job;
+  std::int32_t microBatch = 0;
+  bool isOfStage = false;  // the stage counts as well
+
+  bool isMet(const Event& event) const {
+    return event.microBatch == microBatch && isOfType(event, job) &&
+           (!isOfStage || event.stage == job.stage);
+  }
+};
+
+/// For jobs that name their stages and no chunks, as those of traces: the rank's first forward.
+std::optional<Opener> openerByStage(std::span<const Event> jobs) {
+  const auto first = std::find_if(jobs.begin(), jobs.end(), [](const Event& e) {
+    return e.kind == JobKind::kForward && e.stage != kNotGiven && e.chunk == kNotGiven &&
+           e.microBatch != kNotGiven;
+  });
+  if (first == jobs.end()) return std::nullopt;
+  Opener opener{*first, first->microBatch, true};
+  for (const Event& job : jobs) {
+    const bool isLike = isOfType(job, *first) && job.stage == first->stage;
+    if (isLike && job.microBatch != kNotGiven) {
+      opener.microBatch = std::min(opener.microBatch, job.microBatch);
+    }
+  }
+  return opener;
+}
+
+std::optional<Opener> openerByType(std::span<const Event> jobs) {
+  const auto first = std::find_if(jobs.begin(), jobs.end(), [](const Event& e) {
     return e.kind != JobKind::kDefault && !isIgnored(e.kind);
   });
+  if (first == jobs.end()) return std::nullopt;
+  return Opener{*first};
+}
+
+void cut(std::span<Event> jobs, std::int32_t first) {
+  std::optional<Opener> opener = openerByType(jobs);
+  const bool mayBeOfStage = !opener || isCompute(opener->job.kind) ||
+                            opener->job.microBatch == kNotGiven;  // it opens no step
+  if (mayBeOfStage) {
+    if (const auto byStage = openerByStage(jobs)) opener = byStage;
+  }
   std::int32_t step = first;
   bool open = false;
   for (Event& job : jobs) {
-    if (opener != jobs.end() && isOfType(job, *opener) && job.microBatch == 0) {
+    if (opener && opener->isMet(job)) {
       if (open) ++step;
       open = true;
     }

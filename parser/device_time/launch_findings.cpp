@@ -72,4 +72,14 @@ void reportNoDevice(const std::string& file, Diagnostics& diagnostics) {
                               "whatever --time says"});
 }
 
+void reportNoJobs(const std::string& file, Diagnostics& diagnostics) {
+  diagnostics.add(
+      {.severity = Severity::kWarning,
+       .file = file,
+       .message =
+           "the trace has sends and receives and no job: torch's Schedule1F1B annotates none",
+       .advice = "add the eight lines of docs/inputs.md (torch.distributed.pipelining) and record "
+                 "again"});
+}
+
 }  // namespace pipetrace

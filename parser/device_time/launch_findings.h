@@ -35,4 +35,7 @@ void reportNoLaunches(std::int64_t moved, std::int64_t jobs, const std::string& 
 /// The user asked for device times, and the trace has no work on a device.
 void reportNoDevice(const std::string& file, Diagnostics& diagnostics);
 
+/// The trace has messages between ranks, and no compute job.
+void reportNoJobs(const std::string& file, Diagnostics& diagnostics);
+
 }  // namespace pipetrace

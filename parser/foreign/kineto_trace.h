@@ -39,7 +39,11 @@ bool isKinetoTrace(const ForeignTrace& trace);
 /// or that autograd's threads launched meanwhile for it (Launches). The job goes to the compute
 /// lane. It lasts from the first start to the last end of its work on compute streams,
 /// communication apart; the annotation goes to the lane `host`. Both, and the work, have the job's
-/// number. Without a device, or with JobTime::kHost, the job has the annotation's times.
+/// number. With JobTime::kHost the job has the annotation's times. Without a device it lasts as
+/// long as its operators, and messages are lanes (placeHostOnly).
+///
+/// Annotations of single stages' jobs (`PP:1F3`) inside a schedule's own (`Forward 3`) are the
+/// jobs, unless JobTime::kHost is asked for.
 ///
 /// Kernels of NCCL become collectives, other kernels kernels, and copies copies. Events of the host
 /// have no kind unless the user asked for one. Events get their step from `ProfilerStep#7`, those

@@ -42,6 +42,15 @@ KinetoText& KinetoText::operation(const std::string& name, Host at, const std::s
                   "\"External id\":" + std::to_string(++id_) + arguments));
 }
 
+KinetoText& KinetoText::message(const char* operation, const char* name, const Message& at) {
+  this->operation(operation, {.begin = at.posted, .length = 4});
+  return annotation(at.backend + name, {.begin = at.posted + 3, .length = at.end - at.posted - 3});
+}
+
+KinetoText& KinetoText::receive(const Message& at) { return message("c10d::recv_", ":recv", at); }
+
+KinetoText& KinetoText::send(const Message& at) { return message("c10d::send", ":send", at); }
+
 KinetoText& KinetoText::launch(std::int64_t correlation, Host at, const std::string& name) {
   return add(span("cuda_runtime", name, kProcess, at.thread, at.begin, at.length,
                   "\"cbid\":211,\"correlation\":" + std::to_string(correlation)));

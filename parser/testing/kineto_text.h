@@ -28,6 +28,15 @@ class KinetoText {
   KinetoText& openAnnotation(const std::string& name, Host at);
   /// `arguments`: more of them, each with a comma before it.
   KinetoText& operation(const std::string& name, Host at, const std::string& arguments = "");
+  /// A message of a process group: the operator that posts it takes 4 µs from `posted` on, and its
+  /// span begins 1 µs before the operator's end.
+  struct Message {
+    std::int64_t posted = 0;
+    std::int64_t end = 0;  ///< the wait for it is over
+    std::string backend = "gloo";
+  };
+  KinetoText& receive(const Message& at);
+  KinetoText& send(const Message& at);
   KinetoText& launch(std::int64_t correlation, Host at,
                      const std::string& name = "cudaLaunchKernel");
   /// `arguments`: more of them, each with a comma before it.
@@ -46,6 +55,7 @@ class KinetoText {
 
  private:
   KinetoText& add(const std::string& event);
+  KinetoText& message(const char* operation, const char* name, const Message& at);
   KinetoText& work(const char* category, const std::string& name, std::int64_t correlation, Work at,
                    const std::string& arguments = "");
 

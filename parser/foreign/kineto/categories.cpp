@@ -14,6 +14,7 @@ struct Word {
 };
 
 constexpr Word kWords[] = {{"user_annotation", KinetoCategory::kAnnotation},
+                           {"cpu_op", KinetoCategory::kOperator},
                            {"kernel", KinetoCategory::kKernel},
                            {"gpu_memcpy", KinetoCategory::kCopy},
                            {"gpu_memset", KinetoCategory::kCopy},
@@ -35,13 +36,22 @@ KinetoWords::KinetoWords(const ForeignTrace& trace, const ForeignNames& names)
   forwardThread_ = strings.intern("Fwd thread id");
   traits_.resize(strings.size());
   for (StringId id = 0; id < traits_.size(); ++id) {
-    const std::string_view name = strings[id];
-    std::uint8_t traits = 0;
-    if (name.starts_with(kStepName)) traits |= kStep;
-    if (name.starts_with(kAutogradName)) traits |= kAutograd;
-    if (name.starts_with("nccl") || name.starts_with("rccl")) traits |= kCommunication;
-    traits_[id] = traits;
+    traits_[id] = traitsOf(strings[id]);
+    hasMessages_ = hasMessages_ || (traits_[id] & (kReceive | kSend)) != 0;
   }
+}
+
+std::uint8_t KinetoWords::traitsOf(std::string_view name) {
+  const auto begins = [&](std::string_view start) { return name.starts_with(start); };
+  std::uint8_t traits = 0;
+  if (begins(kStepName)) traits |= kStep;
+  if (begins(kAutogradName)) traits |= kAutograd;
+  if (begins("nccl") || begins("rccl")) traits |= kCommunication;
+  if (begins("gloo:recv") || begins("nccl:recv")) traits |= kReceive;
+  if (begins("gloo:send") || begins("nccl:send")) traits |= kSend;
+  if (begins("c10d::") || name == "record_param_comms") traits |= kProcessGroup;
+  if (begins("c10d::recv") || name == "c10d::send") traits |= kPost;
+  return traits;
 }
 
 KinetoCategory KinetoWords::categoryOf(const Event& event) const {
@@ -54,8 +64,12 @@ KinetoCategory KinetoWords::categoryOf(const Event& event) const {
 }
 
 bool KinetoWords::isDevice(const ForeignTrace::Lane& lane) const {
-  const KinetoCategory category = categoryOf(lane.thread->events.front());
-  return category != KinetoCategory::kHost && category != KinetoCategory::kAnnotation;
+  switch (categoryOf(lane.thread->events.front())) {
+    case KinetoCategory::kHost:
+    case KinetoCategory::kOperator:
+    case KinetoCategory::kAnnotation: return false;
+    default: return true;
+  }
 }
 
 std::optional<std::int32_t> KinetoWords::stepOf(const Event& event) const {

@@ -13,7 +13,8 @@ namespace pipetrace {
 
 /// The categories of Kineto's events that are treated differently.
 enum class KinetoCategory : std::uint8_t {
-  kHost,              ///< operators, calls of the runtime, and the rest
+  kHost,              ///< calls of the runtime, and the rest
+  kOperator,          ///< an operator on the host
   kAnnotation,        ///< `record_function` on the host
   kKernel,            ///< on a device, as those that follow
   kCopy,              ///< a copy or a memset
@@ -37,6 +38,17 @@ class KinetoWords {
   /// A kernel of NCCL or RCCL.
   bool isCommunication(const Event& event) const { return has(event.name, kCommunication); }
 
+  /// Whether the trace has a message between two ranks.
+  bool hasMessages() const { return hasMessages_; }
+  /// The wait for a message that this rank receives or sends (`gloo:recv`), which begins as the
+  /// message is posted.
+  bool isReceive(const Event& event) const { return has(event.name, kReceive); }
+  bool isSend(const Event& event) const { return has(event.name, kSend); }
+  /// An operator of torch.distributed.
+  bool isOfProcessGroup(const Event& event) const { return has(event.name, kProcessGroup); }
+  /// Such an operator that posts a message.
+  bool isPost(const Event& event) const { return has(event.name, kPost); }
+
   /// Numbers among an event's arguments; nothing where it has none.
   struct Numbers {
     std::optional<std::int64_t> externalId;   ///< of the operator that launched it
@@ -47,14 +59,25 @@ class KinetoWords {
   Numbers numbersOf(const Event& event) const;
 
  private:
-  enum Trait : std::uint8_t { kStep = 1, kAutograd = 2, kCommunication = 4 };
+  enum Trait : std::uint8_t {
+    kStep = 1,
+    kAutograd = 2,
+    kCommunication = 4,
+    kReceive = 8,
+    kSend = 16,
+    kProcessGroup = 32,
+    kPost = 64,
+  };
+
+  static std::uint8_t traitsOf(std::string_view name);
 
   bool has(StringId name, Trait trait) const { return (traits_[name] & trait) != 0; }
 
   const Timeline& timeline_;
   const ForeignNames& names_;
-  std::array<StringId, 5> categories_{};
+  std::array<StringId, 6> categories_{};
   std::vector<std::uint8_t> traits_;  // by name
+  bool hasMessages_ = false;
   StringId externalId_;
   StringId correlation_;
   StringId sequence_;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "parser/device_time/job_arguments.h"
@@ -13,7 +14,9 @@
 #include "parser/foreign/kineto/communication.h"
 #include "parser/foreign/kineto/device_images.h"
 #include "parser/foreign/kineto/device_lanes.h"
+#include "parser/foreign/kineto/host_only.h"
 #include "parser/foreign/kineto/host_threads.h"
+#include "parser/foreign/kineto/nested_jobs.h"
 #include "parser/foreign/kineto_trace.h"
 #include "trace/threads/in_parallel.h"
 
@@ -36,7 +39,8 @@ class KinetoPlacer {
         info_(info),
         names_(names),
         words_(trace, names),
-        steps_(trace, words_) {}
+        steps_(trace, words_),
+        nested_(words_, names, trace.timeline) {}
 
   void place() {
     rank_ = info_.rank.value_or(trace_.onlyRank());
@@ -44,10 +48,14 @@ class KinetoPlacer {
     splitLanes();
     nameProcess();
     readHost();
+    if (words_.hasMessages() && !hasComputeJob()) reportNoJobs(trace_.file, trace_.diagnostics);
     if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
+    if (devices_.empty() && isDeviceTimeAllowed()) placeWithoutDevice();
     describeDeviceEvents();
-    if (trace_.jobTime != JobTime::kHost) moveCommunication();
-    if (!images_.empty()) addLane(kHostLane, std::move(images_));
+    if (isDeviceTimeAllowed()) moveCommunication();
+    for (auto& [name, events] : made_) {
+      if (!events.empty()) addLane(name, std::move(events));
+    }
     if (!jobs_.empty()) addLane(kComputeLane, std::move(jobs_));
     std::erase_if(trace_.lanes, [](const auto& lane) { return lane.thread->events.empty(); });
   }
@@ -91,8 +99,16 @@ class KinetoPlacer {
     timeline_.ranks[rank_].host = info_.host;
   }
 
+  /// Whether jobs may have other times than those of their annotations.
+  bool isDeviceTimeAllowed() const { return trace_.jobTime != JobTime::kHost; }
+
+  bool hasComputeJob() const {
+    return std::any_of(jobs_.begin(), jobs_.end(),
+                       [](const Event& job) { return isCompute(job.kind); });
+  }
+
   bool wantsDeviceTime() const {
-    if (trace_.jobTime == JobTime::kHost) return false;
+    if (!isDeviceTimeAllowed()) return false;
     if (devices_.empty() && trace_.jobTime == JobTime::kDevice) {
       reportNoDevice(trace_.file, trace_.diagnostics);
     }
@@ -100,7 +116,7 @@ class KinetoPlacer {
   }
 
   void readHost() {
-    const bool withLaunches = !devices_.empty() && trace_.jobTime != JobTime::kHost;
+    const bool withLaunches = !devices_.empty() && isDeviceTimeAllowed();
     threads_.resize(host_.size());
     inParallel(trace_.threads, host_.size(), [&](std::size_t i) {
       threads_[i] = readHostThread(*host_[i], static_cast<std::uint32_t>(i), words_, steps_,
@@ -128,26 +144,38 @@ class KinetoPlacer {
   /// Moves the jobs among the named events of a thread to the compute lane.
   void takeJobs(std::uint32_t thread) {
     std::vector<Event>& events = host_[thread]->thread->events;
+    const std::vector<std::size_t>& named = threads_[thread].named;
     Nanoseconds jobEnd = kNsMin;
+    Event around;  // the latest annotation of a schedule with jobs inside
+    around.end = kNsMin;
     std::vector<std::size_t> taken;
-    for (const std::size_t i : threads_[thread].named) {
-      Event& event = events[i];
+    for (std::size_t n = 0; n < named.size(); ++n) {
+      Event& event = events[named[n]];
       if (words_.categoryOf(event) != KinetoCategory::kAnnotation) {
         names_.describeAsAsked(event);
         continue;
       }
       const Event asRecorded = event;
       const bool isJob = describeAnnotation(event);
-      if (event.begin < jobEnd) {
+      const bool isInside = event.begin < around.end;
+      if (event.begin < jobEnd || (isInside && !nested_.isStageJob(event))) {
         if (isJob) event.kind = JobKind::kOther;  // part of the job around it
-        inner_.push_back({asRecorded, hostJobs_.size() - 1});
+        if (event.begin < jobEnd) inner_.push_back({asRecorded, hostJobs_.size() - 1});
         continue;
       }
       if (!isJob) continue;
+      if (!isInside && isDeviceTimeAllowed() && nested_.areInside(events, named, n)) {
+        event.kind = JobKind::kOther;
+        around = asRecorded;
+        continue;
+      }
       jobEnd = event.end;
-      names_.give(event, names_.known(asRecorded.name));
+      if (isInside) nested_.takeNameOf(around, event);
+      names_.give(event, names_.known(event.name));
+      scopes_.push_back(isInside ? HostSpan{around.begin, around.end}
+                                 : HostSpan{event.begin, event.end});
       addJob(event, asRecorded, thread);
-      taken.push_back(i);
+      taken.push_back(named[n]);
     }
     removeAt(events, taken);
   }
@@ -162,6 +190,31 @@ class KinetoPlacer {
                                .microBatch = event.microBatch});
     jobs_.push_back(event);
     recorded_.push_back(asRecorded);
+  }
+
+  /// Gives the jobs of each thread the times of their operators, and finds their messages.
+  void placeWithoutDevice() {
+    std::vector<Event> all = std::exchange(jobs_, {});
+    std::vector<AnnotatedJob> jobs;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::uint32_t thread = hostJobs_[static_cast<std::int32_t>(i)].thread;
+      jobs.push_back({all[i], recorded_[i], scopes_[i]});
+      const bool isLast =
+          i + 1 == all.size() || hostJobs_[static_cast<std::int32_t>(i + 1)].thread != thread;
+      if (!isLast) continue;
+      std::vector<Event>& events = host_[thread]->thread->events;
+      const auto firstJob = static_cast<std::int64_t>(jobs_.size());
+      const HostOnlyLanes placed = placeHostOnly(jobs, events, firstJob, words_, names_, timeline_);
+      append(placed.jobs, jobs_);
+      append(placed.sends, made_[kSendLane]);
+      append(placed.receives, made_[kRecvLane]);
+      append(placed.noJobs, events);
+      jobs.clear();
+    }
+  }
+
+  static void append(const std::vector<Event>& more, std::vector<Event>& events) {
+    events.insert(events.end(), more.begin(), more.end());
   }
 
   static void removeAt(std::vector<Event>& events, const std::vector<std::size_t>& places) {
@@ -183,7 +236,7 @@ class KinetoPlacer {
     const bool isMoved = launches_->empty() ? setTimesOfImages() : setTimesOfWork(*launches_);
     if (!isMoved) return;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      Event& image = images_.emplace_back(recorded_[i]);
+      Event& image = made_[kHostLane].emplace_back(recorded_[i]);
       image.job = jobs_[i].job;
     }
   }
@@ -255,7 +308,6 @@ class KinetoPlacer {
   /// Moves sends and receives to lanes of their own, and collectives from streams that compute.
   void moveCommunication() {
     const CommunicationCalls calls(host_, trace_, names_);
-    std::map<std::string_view, std::vector<Event>> moved;
     for (const ForeignTrace::Lane* lane : devices_) {
       std::vector<Event>& events = lane->thread->events;
       const auto isComm = [&](const Event& event) {
@@ -269,11 +321,10 @@ class KinetoPlacer {
         if (!isComm(event)) return false;
         std::string_view to = calls.describe(event, launchOf(event, *lane));
         if (to.empty() && computes) to = kCommunicationLane;
-        if (!to.empty()) moved[to].push_back(event);
+        if (!to.empty()) made_[to].push_back(event);
         return !to.empty();
       });
     }
-    for (auto& [name, events] : moved) addLane(name, std::move(events));
   }
 
   const Launch* launchOf(const Event& event, const ForeignTrace::Lane& lane) const {
@@ -303,6 +354,7 @@ class KinetoPlacer {
   ForeignNames& names_;
   KinetoWords words_;
   StepSpans steps_;
+  NestedJobs nested_;
   int rank_ = 0;
   std::vector<ForeignTrace::Lane*> all_;
   Lanes host_;
@@ -314,7 +366,8 @@ class KinetoPlacer {
   std::vector<Event> jobs_;                           // of hostJobs_
   std::vector<Event> recorded_;                       // the same as they were recorded
   std::vector<std::pair<Event, std::size_t>> inner_;  // annotations inside a job, and the job
-  std::vector<Event> images_;                         // of the lane `host`
+  std::vector<HostSpan> scopes_;  // of jobs_: their annotation, or the schedule's own around it
+  std::map<std::string_view, std::vector<Event>> made_;  // lanes besides the compute lane
 };
 
 }  // namespace

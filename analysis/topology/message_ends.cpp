@@ -1,0 +1,163 @@
+#include "analysis/topology/message_ends.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "trace/device_arguments.h"
+#include "trace/message_arguments.h"
+
+namespace pipetrace {
+namespace {
+
+bool isForwardTransfer(JobKind kind) {
+  return kind == JobKind::kSendForward || kind == JobKind::kRecvForward;
+}
+
+/// The stage at the other end.
+std::int64_t otherStage(const Event& transfer) {
+  const bool isToNext = isSend(transfer.kind) == isForwardTransfer(transfer.kind);
+  return std::int64_t{transfer.stage} + (isToNext ? 1 : -1);
+}
+
+/// The ranks that run each stage, ascending.
+using RanksOfStages = std::map<std::int64_t, std::vector<int>>;
+
+RanksOfStages ranksOfStages(const Timeline& timeline) {
+  std::map<std::int32_t, std::set<int>> found;
+  for (const Track& track : timeline.tracks) {
+    std::int32_t latest = kNotGiven;
+    for (const Event& event : track.events) {
+      if (event.stage == latest || event.stage == kNotGiven || !isCompute(event.kind)) continue;
+      latest = event.stage;
+      found[latest].insert(track.rank);
+    }
+  }
+  RanksOfStages ranks;
+  for (const auto& [stage, set] : found) ranks[stage] = {set.begin(), set.end()};
+  return ranks;
+}
+
+std::int32_t peerOf(const Event& transfer, int rank, const RanksOfStages& ranks) {
+  const auto own = ranks.find(transfer.stage);
+  const auto other = ranks.find(otherStage(transfer));
+  if (own == ranks.end() || other == ranks.end()) return kNotGiven;
+  if (own->second.size() != other->second.size()) return kNotGiven;
+  const auto place = std::lower_bound(own->second.begin(), own->second.end(), rank);
+  if (place == own->second.end() || *place != rank) return kNotGiven;
+  return other->second[static_cast<std::size_t>(place - own->second.begin())];
+}
+
+bool isTransferLane(const Track& track) {
+  return track.lane == kSendLane || track.lane == kRecvLane;
+}
+
+/// Whether any event may have the host's span; most runs have none.
+std::optional<StringId> hostEndKey(const Timeline& timeline) {
+  return timeline.strings.find(device_arguments::kHostEnd);
+}
+
+const Argument* findArgument(const Timeline& timeline, const Event& event, StringId key) {
+  const auto arguments = timeline.argumentsOf(event);
+  const auto found = std::find_if(arguments.begin(), arguments.end(),
+                                  [&](const Argument& each) { return each.key == key; });
+  return found == arguments.end() ? nullptr : &*found;
+}
+
+/// Sender, receiver, whether forward, the sender's stage, micro-batch, step.
+using SentKey = std::tuple<int, int, bool, std::int64_t, std::int32_t, std::int32_t>;
+
+SentKey sentKeyOf(const Event& transfer, int rank) {
+  const bool isForward = isForwardTransfer(transfer.kind);
+  if (isSend(transfer.kind)) {
+    return {rank, transfer.peer, isForward, transfer.stage, transfer.microBatch, transfer.step};
+  }
+  return {transfer.peer, rank, isForward, otherStage(transfer), transfer.microBatch, transfer.step};
+}
+
+/// The sends and receives of one message's identity, in the order of posting on each side.
+struct TwoEnds {
+  std::vector<Event*> sends;
+  std::vector<const Event*> receives;
+};
+
+class SendEnds {
+ public:
+  SendEnds(Timeline& timeline, StringId hostEnd) : timeline_(timeline), hostEnd_(hostEnd) {
+    arrived_ = timeline.strings.intern(message_arguments::kArrived);
+    early_ = timeline.strings.intern(message_arguments::kEarly);
+  }
+
+  void end() {
+    for (Track& track : timeline_.tracks) {
+      if (isTransferLane(track)) addEvents(track);
+    }
+    for (auto& [key, ends] : messages_) {
+      const std::size_t count = std::min(ends.sends.size(), ends.receives.size());
+      for (std::size_t i = 0; i < count; ++i) endWith(*ends.receives[i], *ends.sends[i]);
+    }
+  }
+
+ private:
+  void addEvents(Track& track) {
+    for (Event& event : track.events) {
+      if (!isTransfer(event.kind) || event.peer == kNotGiven || event.stage == kNotGiven) continue;
+      if (isRecv(event.kind)) {
+        messages_[sentKeyOf(event, track.rank)].receives.push_back(&event);
+      } else if (findArgument(timeline_, event, hostEnd_) != nullptr) {
+        messages_[sentKeyOf(event, track.rank)].sends.push_back(&event);
+      }
+    }
+  }
+
+  void endWith(const Event& receive, Event& send) {
+    send.end = std::max(send.begin, receive.end);  // clocks of two hosts may differ
+    const bool isEarly = findArgument(timeline_, receive, arrived_) != nullptr;
+    if (!isEarly || findArgument(timeline_, send, arrived_) != nullptr) return;
+    const auto old = timeline_.argumentsOf(send);
+    std::vector<Argument> all(old.begin(), old.end());
+    all.push_back(Argument::ofText(arrived_, early_));
+    timeline_.setArguments(send, all);
+  }
+
+  Timeline& timeline_;
+  StringId hostEnd_;
+  StringId arrived_ = 0;
+  StringId early_ = 0;
+  std::map<SentKey, TwoEnds> messages_;
+};
+
+}  // namespace
+
+void givePeers(Timeline& timeline) {
+  if (!hostEndKey(timeline)) return;
+  const auto isMissing = [](const Event& event) {
+    return isTransfer(event.kind) && event.peer == kNotGiven && event.stage != kNotGiven;
+  };
+  std::optional<RanksOfStages> ranks;
+  for (Track& track : timeline.tracks) {
+    if (!isTransferLane(track)) continue;
+    for (Event& event : track.events) {
+      if (!isMissing(event)) continue;
+      if (!ranks) ranks = ranksOfStages(timeline);
+      event.peer = peerOf(event, track.rank, *ranks);
+    }
+  }
+}
+
+void endSendsWithReceives(Timeline& timeline) {
+  const auto hostEnd = hostEndKey(timeline);
+  if (!hostEnd) return;
+  SendEnds(timeline, *hostEnd).end();
+  for (Track& track : timeline.tracks) {
+    if (track.lane != kSendLane) continue;
+    if (std::is_sorted(track.events.begin(), track.events.end(), startsBefore)) continue;
+    std::stable_sort(track.events.begin(), track.events.end(), startsBefore);
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <vector>
+
+#include "parser/foreign/kineto/host_work.h"
+
+namespace pipetrace {
+
+/// A job on a thread of the host, and where its messages may be.
+struct AnnotatedJob {
+  Event event;     ///< with the times of its annotation
+  Event recorded;  ///< the annotation as it was recorded
+  HostSpan scope;  ///< the annotation, or the schedule's own around it
+};
+
+/// The jobs and messages of one thread of a trace without a device.
+struct HostOnlyLanes {
+  std::vector<Event> jobs;
+  std::vector<Event> sends;
+  std::vector<Event> receives;
+  std::vector<Event> noJobs;  ///< annotations of jobs that turned out to have done nothing
+};
+
+/// Places the jobs of a thread where their operators ran, as a wait for a message is no work.
+///
+/// A job that torch.distributed.pipelining annotates, or in which a receive ends, lasts from the
+/// first to the last of its operators after the end of its receives. Without one it begins at the
+/// end of its receives. A fused pair becomes a forward, and a backward that begins after the end of
+/// its receive, else with autograd. A half of a backward (`PP:0I3`) without an operator is no job:
+/// the other half does its work.
+///
+/// The annotation around the posting of a message (`PP:1RECV_F3`) says what it is. Else it belongs
+/// to the job inside of which it is posted. Else a receive belongs to the next job, and a send to
+/// the one before it. Messages that belong to none stay where they are.
+///
+/// A receive that was over as soon as its job waited for it is marked (trace/message_arguments.h).
+/// A send ends when the wait for it did, and has its span as host_begin and host_end: its true end
+/// is that of its receive (endSendsWithReceives).
+///
+/// `jobs`: those of the thread, in order. `events`: the rest of the thread. It loses the messages,
+/// and its annotations of messages lose their kinds. Job numbers count from `firstJob`.
+HostOnlyLanes placeHostOnly(const std::vector<AnnotatedJob>& jobs, std::vector<Event>& events,
+                            std::int64_t firstJob, const KinetoWords& words, ForeignNames& names,
+                            Timeline& timeline);
+
+}  // namespace pipetrace

@@ -1,0 +1,222 @@
+// Jobs of Kineto traces without a device lie where the host's operators ran.
+#include <gmock/gmock.h>
+
+#include "parser/chrome/reader.h"
+#include "parser/testing/kineto_text.h"
+#include "parser/testing/reading.h"
+#include "trace/device_arguments.h"
+
+namespace pipetrace {
+namespace {
+
+using test::KinetoText;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr Nanoseconds kBase = 1'700'000'000'000'000'000;
+
+test::Reading read(const KinetoText& trace, JobTime time = JobTime::kAuto) {
+  return test::readWith<ChromeJsonReader>("trace.json", trace.text(), {.jobTime = time});
+}
+
+std::string argument(const test::Reading& r, const Event& event, std::string_view key) {
+  for (const Argument& each : r.timeline.argumentsOf(event)) {
+    if (r.timeline.strings[each.key] != key) continue;
+    if (each.type == ArgumentType::kInteger) return std::to_string((each.integer - kBase) / 1000);
+    return std::string(r.timeline.strings[each.text]);
+  }
+  return "";
+}
+
+/// "forward 1/3: 100 to 130": kind, stage, micro-batch and times in microseconds of the jobs.
+std::vector<std::string> jobs(const test::Reading& r) {
+  std::vector<std::string> list;
+  for (const Event& job : r.events(0, kComputeLane)) {
+    list.push_back(std::string(logName(job.kind)) + " " + std::to_string(job.stage) + "/" +
+                   std::to_string(job.microBatch) + ": " +
+                   std::to_string((job.begin - kBase) / 1000) + " to " +
+                   std::to_string((job.end - kBase) / 1000));
+  }
+  return list;
+}
+
+KinetoText jobWithAReceive() {
+  KinetoText trace;
+  trace.annotation("PP:1RECV_F3", {.begin = 0, .length = 10})
+      .receive({.posted = 2, .end = 500})
+      .annotation("PP:1F3", {.begin = 20, .length = 980})
+      .operation("aten::mm", {.begin = 600, .length = 100})
+      .operation("aten::relu", {.begin = 800, .length = 100})
+      .operation("aten::add", {.begin = 990, .length = 20});  // ends after the job
+  return trace;
+}
+
+TEST(KinetoHostOnly, JobLastsFromTheFirstToTheLastOperatorAfterItsReceive) {
+  const test::Reading r = read(jobWithAReceive());
+  EXPECT_THAT(jobs(r), ElementsAre("forward 1/3: 600 to 900"));
+  const Event& job = r.events(0, kComputeLane)[0];
+  EXPECT_EQ(argument(r, job, device_arguments::kHostBegin), "20");
+  EXPECT_EQ(argument(r, job, device_arguments::kHostEnd), "1000");
+  EXPECT_EQ(argument(r, job, device_arguments::kTime), "");
+}
+
+TEST(KinetoHostOnly, HostTimesAreThoseOfTheAnnotations) {
+  const test::Reading r = read(jobWithAReceive(), JobTime::kHost);
+  EXPECT_THAT(jobs(r), ElementsAre("forward 1/3: 20 to 1000"));
+  EXPECT_THAT(r.events(0, kRecvLane), IsEmpty());
+  EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kHostBegin), "");
+}
+
+TEST(KinetoHostOnly, ReceiveInsideTheJobAndOperatorsOfTorchDistributedAreNoWork) {
+  KinetoText trace;
+  trace.annotation("Forward 3", {.begin = 0, .length = 1000})
+      .operation("aten::empty", {.begin = 1, .length = 1})
+      .receive({.posted = 2, .end = 500, .backend = "nccl"})
+      .operation("aten::mm", {.begin = 600, .length = 100})
+      .send({.posted = 900, .end = 1500});
+  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward -1/3: 600 to 700"));
+}
+
+TEST(KinetoHostOnly, JobsOfOtherNamesKeepTheirAnnotationUnlessTheyReceive) {
+  KinetoText trace;
+  trace.annotation("forward", {.begin = 0, .length = 100})
+      .operation("aten::mm", {.begin = 20, .length = 10})
+      .annotation("backward", {.begin = 200, .length = 1000})
+      .receive({.posted = 202, .end = 600})
+      .operation("aten::mm", {.begin = 700, .length = 10});
+  EXPECT_THAT(jobs(read(trace)),
+              ElementsAre("forward -1/-1: 0 to 100", "backward -1/-1: 700 to 710"));
+}
+
+TEST(KinetoHostOnly, JobWithoutOperatorsKeepsTheTimesAfterItsReceiveAndSaysSo) {
+  KinetoText trace;
+  trace.annotation("PP:1RECV_F3", {.begin = 0, .length = 10})
+      .receive({.posted = 2, .end = 500})
+      .annotation("PP:1F3", {.begin = 20, .length = 980})
+      .annotation("PP:1I3", {.begin = 2000, .length = 100});
+  const test::Reading r = read(trace);
+  EXPECT_THAT(jobs(r), ElementsAre("forward 1/3: 500 to 1000", "backward_input 1/3: 2000 to 2100"));
+  EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kTime),
+            device_arguments::kTimeOfHost);
+}
+
+TEST(KinetoHostOnly, InputHalfOfABackwardWithoutOperatorsIsNoJob) {
+  KinetoText trace;
+  trace.annotation("PP:0I3", {.begin = 0, .length = 500})
+      .annotation("PP:0W3", {.begin = 600, .length = 100})
+      .operation("aten::mm", {.begin = 610, .length = 80});
+  const test::Reading r = read(trace);
+  EXPECT_THAT(jobs(r), ElementsAre("backward_weight 0/3: 610 to 690"));
+  EXPECT_THAT(r.events(0, "thread 1"), Contains(testing::Field(&Event::end, kBase + 500'000)))
+      << "its annotation stays on the thread";
+}
+
+KinetoText fusedPair() {
+  KinetoText trace;
+  trace.annotation("PP:(0F7;6B3)OVERLAP_F_B", {.begin = 20, .length = 980})
+      .operation("aten::mm", {.begin = 100, .length = 200});
+  return trace;
+}
+
+TEST(KinetoHostOnly, FusedPairIsAForwardAndThenABackwardAfterItsReceive) {
+  KinetoText trace = fusedPair();
+  trace.annotation("PP:6RECV_B3", {.begin = 0, .length = 10})
+      .receive({.posted = 2, .end = 500})
+      .operation("aten::ones_like", {.begin = 600, .length = 10})
+      .operation("autograd::engine::evaluate_function: MmBackward0", {.begin = 700, .length = 100});
+  const test::Reading r = read(trace);
+  EXPECT_THAT(jobs(r), ElementsAre("forward 0/7: 100 to 300", "backward 6/3: 600 to 800"));
+  EXPECT_EQ(r.timeline.strings[r.events(0, kComputeLane)[0].name], "PP:0F7");
+  EXPECT_EQ(r.timeline.strings[r.events(0, kComputeLane)[1].name], "PP:6B3");
+}
+
+TEST(KinetoHostOnly, FusedPairWithoutAReceiveIsCutWhereAutogradBegins) {
+  KinetoText trace = fusedPair();
+  trace.operation("autograd::engine::evaluate_function: MmBackward0",
+                  {.begin = 700, .length = 100});
+  EXPECT_THAT(jobs(read(trace)),
+              ElementsAre("forward 0/7: 100 to 300", "backward 6/3: 700 to 800"));
+}
+
+TEST(KinetoHostOnly, FusedPairThatCannotBeCutStaysOneJob) {
+  EXPECT_THAT(jobs(read(fusedPair())), ElementsAre("forward_backward 0/7: 100 to 300"));
+}
+
+KinetoText nestedJobs() {
+  KinetoText trace;
+  trace.annotation("Forward 3", {.begin = 0, .length = 1000})
+      .receive({.posted = 2, .end = 300})
+      .annotation("PP:2F3", {.begin = 400, .length = 500})
+      .operation("aten::mm", {.begin = 450, .length = 100})
+      .operation("aten::sub", {.begin = 950, .length = 10})
+      .annotation("PP:2B3", {.begin = 2000, .length = 1000})
+      .annotation("forward", {.begin = 2010, .length = 20})
+      .annotation("PP:2B3", {.begin = 2100, .length = 500})
+      .operation("aten::mm", {.begin = 2200, .length = 100});
+  return trace;
+}
+
+TEST(KinetoHostOnly, AnnotationsOfJobsInsideASchedulesOwnAreTheJobs) {
+  const test::Reading r = read(nestedJobs());
+  EXPECT_THAT(jobs(r), ElementsAre("forward 2/3: 450 to 550", "backward 2/3: 2200 to 2300"));
+  EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kHostBegin), "400");
+  ASSERT_THAT(r.events(0, kRecvLane), testing::SizeIs(1));
+  EXPECT_EQ(r.events(0, kRecvLane)[0].job, r.events(0, kComputeLane)[0].job);
+}
+
+TEST(KinetoHostOnly, HostTimesOfNestedAnnotationsAreThoseOfTheOutermost) {
+  EXPECT_THAT(jobs(read(nestedJobs(), JobTime::kHost)),
+              ElementsAre("forward -1/3: 0 to 1000", "backward 2/3: 2000 to 3000"));
+}
+
+TEST(KinetoHostOnly, ScheduleSaysWhetherTheBackwardInsideIsAHalf) {
+  KinetoText trace;
+  trace.annotation("PP:2I3", {.begin = 0, .length = 1000})
+      .annotation("PP:2B3", {.begin = 100, .length = 500})
+      .operation("aten::mm", {.begin = 200, .length = 100});
+  EXPECT_THAT(jobs(read(trace)), ElementsAre("backward_input 2/3: 200 to 300"));
+}
+
+TEST(KinetoHostOnly, FusedPairWithAnnotationsInsideIsThoseJobs) {
+  KinetoText trace = fusedPair();
+  trace.annotation("PP:0F7", {.begin = 50, .length = 300})
+      .annotation("PP:6B3", {.begin = 500, .length = 300})
+      .operation("aten::mm", {.begin = 600, .length = 100});
+  EXPECT_THAT(jobs(read(trace)),
+              ElementsAre("forward 0/7: 100 to 300", "backward 6/3: 600 to 700"));
+}
+
+TEST(KinetoHostOnly, OutermostOfOtherAnnotationsIsTheJob) {
+  KinetoText trace;
+  trace.annotation("forward", {.begin = 0, .length = 1000})
+      .annotation("PP:2F3", {.begin = 100, .length = 500})
+      .operation("aten::mm", {.begin = 200, .length = 100});
+  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward -1/-1: 0 to 1000"));
+}
+
+TEST(KinetoHostOnly, AnnotationsInsideASchedulesOwnAreTheJobsOnADeviceAsWell) {
+  KinetoText trace;
+  trace.annotation("Forward 3", {.begin = 0, .length = 100})
+      .annotation("PP:2F3", {.begin = 40, .length = 50})
+      .launch(1, {.begin = 50, .length = 2})
+      .launch(2, {.begin = 95, .length = 2})
+      .kernel(1, {.begin = 200, .length = 10})
+      .kernel(2, {.begin = 300, .length = 10});
+  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 2/3: 200 to 210"));
+}
+
+TEST(KinetoHostOnly, TraceWithMessagesAndWithoutAJobNamesThePageThatHelps) {
+  KinetoText trace;
+  trace.receive({.posted = 2, .end = 300})
+      .operation("aten::mm", {.begin = 400, .length = 10})
+      .annotation("Optimizer.step#SGD.step", {.begin = 500, .length = 10});
+  EXPECT_THAT(read(trace).diagnostics, Contains(AllOf(HasSubstr("sends and receives and no job"),
+                                                      HasSubstr("docs/inputs.md"))));
+  EXPECT_THAT(read(jobWithAReceive()).diagnostics, Not(Contains(HasSubstr("no job"))));
+}
+
+}  // namespace
+}  // namespace pipetrace

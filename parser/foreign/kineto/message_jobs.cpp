@@ -1,0 +1,107 @@
+#include "parser/foreign/kineto/message_jobs.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace pipetrace {
+namespace {
+
+/// Whether jobs of that kind take part in messages, and in those of which direction.
+std::optional<bool> isForwardMessageOf(JobKind job) {
+  switch (job) {
+    case JobKind::kForward: return true;
+    case JobKind::kBackward:
+    case JobKind::kBackwardInput: return false;
+    default: return std::nullopt;
+  }
+}
+
+JobKind messageKind(bool isSend, bool isForward) {
+  if (isSend) return isForward ? JobKind::kSendForward : JobKind::kSendBackward;
+  return isForward ? JobKind::kRecvForward : JobKind::kRecvBackward;
+}
+
+bool isForwardMessage(JobKind kind) {
+  return kind == JobKind::kSendForward || kind == JobKind::kRecvForward;
+}
+
+}  // namespace
+
+MessageJobs::MessageJobs(const std::vector<HostOnlyJob>& jobs, const HostWork& work)
+    : jobs_(jobs), work_(work) {
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Event& job = jobs[i].event;
+    if (const auto isForward = isForwardMessageOf(job.kind)) {
+      byKey_[{*isForward, job.stage, job.microBatch}].push_back(i);
+    }
+  }
+}
+
+std::optional<std::size_t> MessageJobs::describedBy(const HostWork::Note& note,
+                                                    const HostWork::Message& message) const {
+  const auto found = byKey_.find({isForwardMessage(note.kind), note.stage, note.microBatch});
+  if (found == byKey_.end()) return std::nullopt;
+  const std::vector<std::size_t>& candidates = found->second;
+  // A receive ends inside its job. A send is posted after its job, or before its end.
+  const Nanoseconds time = message.isSend ? message.posted.begin : message.end;
+  const auto next = std::partition_point(candidates.begin(), candidates.end(), [&](std::size_t i) {
+    return jobs_[i].scope.begin <= time;
+  });
+  if (next == candidates.begin()) return std::nullopt;
+  const std::size_t job = *std::prev(next);
+  if (!message.isSend && !jobs_[job].scope.holds(time)) return std::nullopt;
+  return job;
+}
+
+std::optional<std::size_t> MessageJobs::around(const HostWork::Message& message) const {
+  const Nanoseconds posted = message.posted.begin;
+  auto next = std::partition_point(jobs_.begin(), jobs_.end(), [&](const HostOnlyJob& job) {
+    return job.scope.begin <= posted;
+  });
+  std::optional<std::size_t> found;
+  while (next != jobs_.begin() && std::prev(next)->scope.holds(posted)) {
+    --next;
+    // A scope holds one job, or several that a schedule's own annotation has inside.
+    const bool fits = message.isSend ? next->span.begin <= posted : next->span.end >= message.end;
+    if (fits) found = static_cast<std::size_t>(next - jobs_.begin());
+    if (fits && message.isSend) break;
+  }
+  return found;
+}
+
+std::optional<std::size_t> MessageJobs::nextTo(const HostWork::Message& message) const {
+  if (!work_.notes.empty()) return std::nullopt;
+  const Nanoseconds time = message.isSend ? message.posted.begin : message.end;
+  const auto next = std::partition_point(
+      jobs_.begin(), jobs_.end(), [&](const HostOnlyJob& job) { return job.scope.begin < time; });
+  const auto index = static_cast<std::size_t>(next - jobs_.begin());
+  if (message.isSend) return index == 0 ? std::nullopt : std::optional(index - 1);
+  if (next == jobs_.end()) return std::nullopt;
+  // Earlier messages, as those that tell the shapes of tensors, are no job's.
+  const auto isNext = [&](const HostWork::Message& m) { return m.posted.begin >= time; };
+  const auto isBeforeTheJob = [&](const HostWork::Message& other) {
+    return other.posted.begin < next->scope.begin;
+  };
+  bool isFollowed = false;
+  for (auto other =
+           std::partition_point(work_.messages.begin(), work_.messages.end(), std::not_fn(isNext));
+       other != work_.messages.end() && isBeforeTheJob(*other); ++other) {
+    isFollowed = isFollowed || !other->isSend;
+  }
+  return isFollowed ? std::nullopt : std::optional(index);
+}
+
+std::optional<MessageJobs::Meaning> MessageJobs::of(const HostWork::Message& message) const {
+  if (const HostWork::Note* const note = work_.noteOf(message)) {
+    return Meaning{note->kind, note->stage, note->microBatch, describedBy(*note, message)};
+  }
+  std::optional<std::size_t> job = around(message);
+  if (!job) job = nextTo(message);
+  if (!job) return std::nullopt;
+  const Event& event = jobs_[*job].event;
+  const auto isForward = isForwardMessageOf(event.kind);
+  if (!isForward) return std::nullopt;
+  return Meaning{messageKind(message.isSend, *isForward), event.stage, event.microBatch, job};
+}
+
+}  // namespace pipetrace
