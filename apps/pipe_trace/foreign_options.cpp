@@ -87,8 +87,8 @@ void addForeignOptions(CLI::App& app, LoadRunOptions& options) {
                {"auto", JobTime::kAuto}, {"device", JobTime::kDevice}, {"host", JobTime::kHost}};
            options.reading.jobTime = times.at(name);
          },
-         "The times of jobs in traces of host and device: when the device ran them, or when the "
-         "host launched them (default: auto, the device where there is one)")
+         "The times of jobs in other programs' traces: when their work ran, or those of the host's "
+         "annotations (default: auto, the device's where there is one)")
       ->type_name("auto|device|host")
       ->check(CLI::IsMember({"auto", "device", "host"}).description(""));
 }
