@@ -51,8 +51,9 @@ KinetoText& KinetoText::receive(const Message& at) { return message("c10d::recv_
 
 KinetoText& KinetoText::send(const Message& at) { return message("c10d::send", ":send", at); }
 
-KinetoText& KinetoText::launch(std::int64_t correlation, Host at, const std::string& name) {
-  return add(span("cuda_runtime", name, kProcess, at.thread, at.begin, at.length,
+KinetoText& KinetoText::launch(std::int64_t correlation, Host at, const std::string& name,
+                               const char* category) {
+  return add(span(category, name, kProcess, at.thread, at.begin, at.length,
                   "\"cbid\":211,\"correlation\":" + std::to_string(correlation)));
 }
 

@@ -38,7 +38,8 @@ class KinetoText {
   KinetoText& receive(const Message& at);
   KinetoText& send(const Message& at);
   KinetoText& launch(std::int64_t correlation, Host at,
-                     const std::string& name = "cudaLaunchKernel");
+                     const std::string& name = "cudaLaunchKernel",
+                     const char* category = "cuda_runtime");
   /// `arguments`: more of them, each with a comma before it.
   KinetoText& kernel(std::int64_t correlation, Work at, const std::string& name = "gemm",
                      const std::string& arguments = "");

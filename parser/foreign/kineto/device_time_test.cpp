@@ -264,6 +264,16 @@ TEST(KinetoDeviceTime, AllWorkOfAGraphBelongsToTheJobThatLaunchedIt) {
   EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kDeviceBusy), "25000");
 }
 
+TEST(KinetoDeviceTime, CallsOfTheDriverAndOfHipLaunchAsThoseOfTheRuntime) {
+  KinetoText trace;
+  trace.annotation("forward 0", {.begin = 10, .length = 20})
+      .launch(1, {.begin = 11, .length = 2}, "cuLaunchKernelEx", "cuda_driver")
+      .launch(2, {.begin = 15, .length = 2}, "hipLaunchKernel", "hip_runtime")
+      .kernel(1, {.begin = 100, .length = 10})
+      .kernel(2, {.begin = 120, .length = 10});
+  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 0: 100 to 130"));
+}
+
 TEST(KinetoDeviceTime, CorrelationThatWasUsedTwiceMeansTheLastLaunchBeforeTheWork) {
   KinetoText trace;
   trace.annotation("forward 0", {.begin = 10, .length = 20})
