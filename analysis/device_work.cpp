@@ -2,7 +2,7 @@
 
 #include <map>
 #include <optional>
-#include <utility>
+#include <tuple>
 
 #include "trace/device_arguments.h"
 
@@ -10,6 +10,9 @@ namespace pipetrace {
 namespace {
 
 namespace keys = device_arguments;
+
+/// By rank, stage and step.
+using Works = std::map<std::tuple<int, std::int32_t, std::int32_t>, StageDeviceWork>;
 
 class Reader {
  public:
@@ -23,8 +26,7 @@ class Reader {
   bool canHave() const { return kernels_ && busy_ && comm_; }
 
   /// Adds a job that has them.
-  void add(const Event& job, std::map<std::pair<int, std::int32_t>, StageDeviceWork>& to,
-           int rank) const {
+  void add(const Event& job, Works& to, int rank) const {
     std::optional<std::int64_t> kernels;
     std::optional<std::int64_t> busy;
     std::optional<std::int64_t> comm;
@@ -35,7 +37,7 @@ class Reader {
       if (argument.key == *comm_) comm = argument.integer;
     }
     if (!kernels || !busy || !comm) return;
-    StageDeviceWork& work = to[{rank, job.stage}];
+    StageDeviceWork& work = to[{rank, job.stage, job.step}];
     ++work.jobs;
     work.kernels += *kernels;
     work.length += job.duration();
@@ -56,7 +58,7 @@ std::vector<StageDeviceWork> deviceWorkOf(const Timeline& timeline) {
   const Reader reader(timeline);
   std::vector<StageDeviceWork> list;
   if (!reader.canHave()) return list;
-  std::map<std::pair<int, std::int32_t>, StageDeviceWork> found;
+  Works found;
   for (const Track& track : timeline.tracks) {
     if (track.lane != kComputeLane) continue;
     for (const Event& job : track.events) {
@@ -64,11 +66,27 @@ std::vector<StageDeviceWork> deviceWorkOf(const Timeline& timeline) {
     }
   }
   for (auto& [key, work] : found) {
-    work.rank = key.first;
-    work.stage = key.second;
+    std::tie(work.rank, work.stage, work.step) = key;
     list.push_back(work);
   }
   return list;
+}
+
+std::vector<StageDeviceWork> overSteps(const std::vector<StageDeviceWork>& work) {
+  std::vector<StageDeviceWork> sums;
+  for (const StageDeviceWork& each : work) {
+    if (sums.empty() || sums.back().rank != each.rank || sums.back().stage != each.stage) {
+      sums.push_back(each);
+      continue;
+    }
+    StageDeviceWork& sum = sums.back();
+    sum.jobs += each.jobs;
+    sum.kernels += each.kernels;
+    sum.length += each.length;
+    sum.busy += each.busy;
+    sum.commInside += each.commInside;
+  }
+  return sums;
 }
 
 }  // namespace pipetrace

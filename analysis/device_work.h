@@ -7,11 +7,12 @@
 
 namespace pipetrace {
 
-/// The time inside the compute jobs of one stage on one rank, for jobs with the times of a device:
-/// length = busy + comm_inside + launch_bound. Sums over all jobs; jobs that overlap count each.
+/// The time inside the compute jobs of one stage on one rank in one step, for jobs with the times
+/// of a device: length = busy + comm_inside + launch_bound. Jobs that overlap count each.
 struct StageDeviceWork {
   int rank = 0;
   std::int32_t stage = 0;  ///< kNotGiven: the jobs do not say
+  std::int32_t step = 0;   ///< the same
   std::int64_t jobs = 0;
   std::int64_t kernels = 0;
   Nanoseconds length = 0;
@@ -20,7 +21,11 @@ struct StageDeviceWork {
   Nanoseconds launchBound() const { return length - busy - commInside; }  ///< neither
 };
 
-/// By rank and stage; empty for a run without such jobs (trace/device_arguments.h).
+/// By rank, stage and step; empty for a run without such jobs (trace/device_arguments.h).
 std::vector<StageDeviceWork> deviceWorkOf(const Timeline& timeline);
+
+/// The sums over the steps, by rank and stage; `step` is that of the first. `work` is in the order
+/// of deviceWorkOf().
+std::vector<StageDeviceWork> overSteps(const std::vector<StageDeviceWork>& work);
 
 }  // namespace pipetrace

@@ -5,11 +5,13 @@
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
 #include "analysis/run_summary.h"
+#include "analysis/steps/selection.h"
 #include "trace/device_arguments.h"
 
 namespace pipetrace {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -62,10 +64,36 @@ TEST(DeviceWork, ReportsHaveATableOfItByRankAndStage) {
   const Timeline timeline = twoStages();
   const RunSummary summary = summarize(timeline);
   EXPECT_THAT(textReport(timeline, summary),
-              HasSubstr("  rank  stage   in jobs  device busy  comm inside  launch-bound\n"
-                        "     0      0  150.0 us     110.0 us     30.00 us      10.00 us\n"
-                        "     0      4  40.00 us     10.00 us     5.000 us      25.00 us\n"));
+              AllOf(HasSubstr("  rank  stage   in jobs        device busy        comm inside       "
+                              "launch-bound\n"),
+                    HasSubstr("     0      0  150.0 us  110.0 us (73.3 %)  30.00 us (20.0 %)   "
+                              "10.00 us (6.7 %)\n"),
+                    HasSubstr("     0      4  40.00 us  10.00 us (25.0 %)  5.000 us (12.5 %)  "
+                              "25.00 us (62.5 %)\n")));
   EXPECT_THAT(jsonReport(summary), HasSubstr("\"launch_bound_ns\": 25000"));
+}
+
+TEST(DeviceWork, SumsAreOverTheStepsAndRanksThatAreLeft) {
+  Timeline timeline;
+  const auto add = [&](int step, Nanoseconds begin) {
+    addJob(timeline, 0, begin, begin + 100,
+           {{keys::kKernels, 1}, {keys::kDeviceBusy, 60}, {keys::kCommInside, 0}});
+    timeline.track(0, kComputeLane).events.back().step = step;
+  };
+  add(0, 0);
+  add(1, 1000);
+  add(1, 2000);
+  timeline.sort();
+  const auto lengthIn = [&](const Selection& selection) {
+    Nanoseconds sum = 0;
+    for (const auto& work : overSteps(selected(summarize(timeline), selection).deviceWork)) {
+      sum += work.length;
+    }
+    return sum;
+  };
+  EXPECT_EQ(lengthIn({}), 300);
+  EXPECT_EQ(lengthIn({.steps = {{1, 2}}}), 200);
+  EXPECT_EQ(lengthIn({.ranks = {{3, 4}}}), 0);
 }
 
 TEST(DeviceWork, RunWithoutDeviceTimesHasNoSuchTable) {

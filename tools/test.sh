@@ -30,8 +30,9 @@ run() {
   cmake --preset "$preset" "${options[@]}" >/dev/null
   cmake --build --preset "$preset" "${targets[@]}"
   say "testing preset $preset"
-  # Tests run side by side. Those that measure time run alone (RUN_SERIAL).
-  ctest --preset "$preset" "${label[@]}" --parallel "$(nproc)" --no-tests=error || failed+=("$preset")
+  # Tests run side by side, one more than cores as many of them wait. Those that measure time run
+  # alone (RUN_SERIAL).
+  ctest --preset "$preset" "${label[@]}" --parallel "$(($(nproc) + 1))" --no-tests=error || failed+=("$preset")
 }
 run viewer-asan -DPIPETRACE_UNITE=ON
 run core-tsan -DPIPETRACE_UNITE=ON -- threads \

@@ -57,7 +57,7 @@ std::string jsonReport(const RunSummary& summary) {
                  {"steps", steps}};
   if (!summary.deviceWork.empty()) {
     Json& work = report["device_work"] = Json::array();
-    for (const StageDeviceWork& each : summary.deviceWork) work.push_back(toJson(each));
+    for (const StageDeviceWork& each : overSteps(summary.deviceWork)) work.push_back(toJson(each));
   }
   return report.dump(2) + "\n";
 }

@@ -116,15 +116,27 @@ std::string stepTable(const RunSummary& summary) {
   return table.toText();
 }
 
+std::string percent(Nanoseconds part, Nanoseconds whole) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f %%",
+                whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
+  return text;
+}
+
 std::string deviceTable(const RunSummary& summary) {
   TextTable table({"rank", "stage", "in jobs", "device busy", "comm inside", "launch-bound"});
-  for (const StageDeviceWork& work : summary.deviceWork) {
+  for (const StageDeviceWork& work : overSteps(summary.deviceWork)) {
+    const auto share = [&](Nanoseconds part) {
+      return formatDuration(part) + " (" + percent(part, work.length) + ")";
+    };
     table.addRow({std::to_string(work.rank),
                   work.stage == kNotGiven ? "-" : std::to_string(work.stage),
-                  formatDuration(work.length), formatDuration(work.busy),
-                  formatDuration(work.commInside), formatDuration(work.launchBound())});
+                  formatDuration(work.length), share(work.busy), share(work.commInside),
+                  share(work.launchBound())});
   }
-  return table.toText();
+  return "inside jobs the device worked for them, ran their collectives, or waited for "
+         "launches:\n" +
+         table.toText();
 }
 
 }  // namespace

@@ -97,6 +97,9 @@ RunSummary selected(RunSummary summary, const Selection& selection) {
   });
   std::erase_if(summary.ranks,
                 [&](const RankSummary& rank) { return !selection.wantsRank(rank.rank); });
+  std::erase_if(summary.deviceWork, [&](const StageDeviceWork& work) {
+    return !selection.wantsStep(work.step) || !selection.wantsRank(work.rank);
+  });
   sumUp(summary);
   return summary;
 }

@@ -68,8 +68,10 @@ void reportNoLaunches(std::int64_t moved, std::int64_t jobs, const std::string& 
 
 void reportNoDevice(const std::string& file, Diagnostics& diagnostics) {
   diagnostics.add({.file = file,
-                   .message = "the trace has no work on a device, so jobs have the host's times "
-                              "whatever --time says"});
+                   .message = "the trace has no work on a device, so jobs have the times that "
+                              "--time auto gives them: those of their operators where it names "
+                              "them, else of their annotations",
+                   .advice = "--time host gives those of the annotations"});
 }
 
 void reportNoJobs(const std::string& file, Diagnostics& diagnostics) {
