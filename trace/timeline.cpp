@@ -69,6 +69,13 @@ void Timeline::setArguments(Event& event, std::span<const Argument> list) {
   pipetrace::setArguments(event, list, arguments);
 }
 
+void Timeline::addArguments(Event& event, std::span<const Argument> list) {
+  const auto old = argumentsOf(event);
+  std::vector<Argument> all(old.begin(), old.end());
+  all.insert(all.end(), list.begin(), list.end());
+  setArguments(event, all);
+}
+
 std::span<const Argument> Timeline::argumentsOf(const Event& event) const {
   if (event.argumentCount == 0) return {};
   return std::span(arguments).subspan(event.firstArgument, event.argumentCount);

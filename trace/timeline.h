@@ -30,6 +30,8 @@ class Timeline {
 
   /// Appends the arguments and points `event` to them. Arguments after the first 65535 are dropped.
   void setArguments(Event& event, std::span<const Argument> list);
+  /// The same, after those that it has.
+  void addArguments(Event& event, std::span<const Argument> list);
   std::span<const Argument> argumentsOf(const Event& event) const;
 
   /// Orders tracks by rank and lane, events by startsBefore, counters by rank, name and time.

@@ -1,13 +1,13 @@
 #include "apps/pipe_run/options.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/common_commands.h"
 #include "apps/cli/shared_options.h"
 #include "apps/pipe_run/commands.h"
+#include "trace/text/shell_word.h"
 
 namespace pipetrace {
 namespace {
@@ -15,18 +15,6 @@ namespace {
 const CLI::Validator kNotEmpty(
     [](std::string& text) { return text.empty() ? "the folder's name is empty" : std::string(); },
     "", "not empty");
-
-/// The argument as a shell reads it.
-std::string quoted(const std::string& argument) {
-  const auto isPlain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("-_./=:,+@%").find(c) != std::string_view::npos;
-  };
-  if (!argument.empty() && std::all_of(argument.begin(), argument.end(), isPlain)) return argument;
-  std::string text = "'";
-  for (const char c : argument) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
 
 constexpr int kMostRanks = 1024;
 
@@ -120,7 +108,7 @@ std::string withDashes(const std::vector<std::string>& arguments) {
   if (program == arguments.end() || pipeRun().find(*program) != nullptr) return "";
   std::string line = "pipe-run";
   for (auto argument = arguments.begin(); argument != arguments.end(); ++argument) {
-    line += (argument == program ? " -- " : " ") + quoted(*argument);
+    line += (argument == program ? " -- " : " ") + shellWord(*argument);
   }
   return line;
 }

@@ -39,12 +39,21 @@ Nanoseconds lengthOfBoth(const std::vector<Interval>& a, const std::vector<Inter
 
 }  // namespace
 
-void DeviceJobs::add(std::int32_t job, const Work& work) {
-  Job& to = jobs_[static_cast<std::size_t>(job)];
-  const Interval interval(work.begin, work.end);
-  if (work.isCommunication) return to.communication.push_back(interval);
-  to.kernels += work.isKernel ? 1 : 0;
-  (work.isOnComputeStream ? to.work : to.copies).push_back(interval);
+void DeviceJobs::addStream(std::span<const Work> stream) {
+  const bool computes = std::any_of(stream.begin(), stream.end(), [](const Work& work) {
+    return work.isKernel && !work.isCommunication;
+  });
+  for (const Work& work : stream) {
+    if (work.job < 0) continue;
+    Job& to = jobs_[static_cast<std::size_t>(work.job)];
+    const Interval interval(work.begin, work.end);
+    if (work.isCommunication) {
+      to.communication.push_back(interval);
+      continue;
+    }
+    to.kernels += work.isKernel ? 1 : 0;
+    (computes ? to.work : to.copies).push_back(interval);
+  }
 }
 
 bool DeviceJobs::hasWork(std::int32_t job) const {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,21 +22,28 @@ struct DeviceTimes {
   Nanoseconds launchBound() const { return end - begin - busy - commInside; }
 };
 
+/// Whether a kernel of that name is one of NCCL or RCCL.
+inline bool isCommunicationName(std::string_view name) {
+  return name.starts_with("nccl") || name.starts_with("rccl");
+}
+
 /// Gathers the work of jobs on their devices.
 class DeviceJobs {
  public:
   explicit DeviceJobs(std::size_t jobs) : jobs_(jobs) {}
 
-  /// Work that a job launched. `isOnComputeStream`: the stream has a kernel that is no
-  /// communication. Communication counts for commInside only.
+  /// Communication counts for commInside only.
   struct Work {
+    std::int32_t job = -1;  ///< that launched it; below 0: none
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     bool isKernel = false;
     bool isCommunication = false;
-    bool isOnComputeStream = true;
   };
-  void add(std::int32_t job, const Work& work);
+
+  /// Adds all work of one stream, also that of no job. It is a compute stream if it has a kernel
+  /// that is no communication.
+  void addStream(std::span<const Work> stream);
 
   /// Whether the job had any work but communication.
   bool hasWork(std::int32_t job) const;

@@ -1,7 +1,6 @@
 #include "parser/device_time/job_arguments.h"
 
-#include <initializer_list>
-#include <vector>
+#include <array>
 
 #include "trace/device_arguments.h"
 
@@ -10,42 +9,44 @@ namespace {
 
 namespace keys = device_arguments;
 
-void addArguments(Event& event, std::initializer_list<Argument> more, Timeline& timeline) {
-  const auto old = timeline.argumentsOf(event);
-  std::vector<Argument> all(old.begin(), old.end());
-  all.insert(all.end(), more);
-  timeline.setArguments(event, all);
-}
-
 Argument integer(std::string_view key, std::int64_t value, Timeline& timeline) {
   return Argument::ofInteger(timeline.strings.intern(key), value);
 }
 
-}  // namespace
-
-void setDeviceSpan(Event& job, Nanoseconds begin, Nanoseconds end, Timeline& timeline) {
-  addArguments(
-      job,
-      {integer(keys::kHostBegin, job.begin, timeline), integer(keys::kHostEnd, job.end, timeline)},
-      timeline);
-  job.begin = begin;
-  job.end = end;
+void setTimes(Event& job, const DeviceTimes& times, Timeline& timeline) {
+  moveFromAnnotation(job, times.begin, times.end, timeline);
+  timeline.addArguments(job, std::array{integer(keys::kKernels, times.kernels, timeline),
+                                        integer(keys::kDeviceBusy, times.busy, timeline),
+                                        integer(keys::kCommInside, times.commInside, timeline)});
 }
 
-void setDeviceTimes(Event& job, const DeviceTimes& times, Timeline& timeline) {
-  setDeviceSpan(job, times.begin, times.end, timeline);
-  addArguments(job,
-               {integer(keys::kKernels, times.kernels, timeline),
-                integer(keys::kDeviceBusy, times.busy, timeline),
-                integer(keys::kCommInside, times.commInside, timeline)},
-               timeline);
+}  // namespace
+
+void moveFromAnnotation(Event& event, Nanoseconds begin, Nanoseconds end, Timeline& timeline) {
+  timeline.addArguments(event, std::array{integer(keys::kHostBegin, event.begin, timeline),
+                                          integer(keys::kHostEnd, event.end, timeline)});
+  event.begin = begin;
+  event.end = end;
+}
+
+std::int64_t setDeviceTimes(std::span<Event> jobs, const DeviceJobs& device, Timeline& timeline) {
+  std::int64_t without = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto number = static_cast<std::int32_t>(i);
+    if (device.hasWork(number)) {
+      setTimes(jobs[i], device.timesOf(number), timeline);
+    } else {
+      markHostTimes(jobs[i], timeline);
+      ++without;
+    }
+  }
+  return without;
 }
 
 void markHostTimes(Event& job, Timeline& timeline) {
-  addArguments(job,
-               {Argument::ofText(timeline.strings.intern(keys::kTime),
-                                 timeline.strings.intern(keys::kTimeOfHost))},
-               timeline);
+  timeline.addArguments(job,
+                        std::array{Argument::ofText(timeline.strings.intern(keys::kTime),
+                                                    timeline.strings.intern(keys::kTimeOfHost))});
 }
 
 }  // namespace pipetrace

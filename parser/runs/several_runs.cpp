@@ -10,23 +10,12 @@
 
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/shell_word.h"
 
 namespace pipetrace {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A text as one word of a shell's command.
-std::string shellWord(std::string_view text) {
-  constexpr std::string_view kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string word = "'";
-  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return word + "'";
-}
 
 /// A path as an argument: a leading `-` would make it an option.
 std::string argument(const std::string& path) {

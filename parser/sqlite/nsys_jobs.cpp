@@ -15,7 +15,7 @@ bool isKernel(const Event& event) {
 }
 
 bool isCommunication(const Event& event, const Timeline& timeline) {
-  return isCollective(event.kind) || timeline.strings[event.name].starts_with("nccl");
+  return isCollective(event.kind) || isCommunicationName(timeline.strings[event.name]);
 }
 
 }  // namespace
@@ -115,10 +115,9 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
   const Launches launches(jobs.host, std::move(launches_));
   DeviceJobs device(jobs.events.size());
   LaunchFindings findings;
+  std::vector<DeviceJobs::Work> stream;
   for (std::vector<Event>* lane : work) {
-    const bool isCompute = std::any_of(lane->begin(), lane->end(), [&](const Event& event) {
-      return isKernel(event) && !isCommunication(event, timeline);
-    });
+    stream.clear();
     for (Event& event : *lane) {
       if (!isWork(event)) continue;
       const bool communicates = isCommunication(event, timeline);
@@ -126,24 +125,17 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
       event.job = by.job;
       findings.beforeLaunch += by.isBeforeLaunch ? 1 : 0;
       if (!communicates) ++findings[by.origin];
-      if (by.job == HostJobs::kNone) continue;
-      device.add(by.job, {.begin = event.begin,
-                          .end = event.end,
-                          .isKernel = isKernel(event),
-                          .isCommunication = communicates,
-                          .isOnComputeStream = isCompute});
+      stream.push_back({.job = by.job,
+                        .begin = event.begin,
+                        .end = event.end,
+                        .isKernel = isKernel(event),
+                        .isCommunication = communicates});
     }
+    device.addStream(stream);
   }
+  findings.jobsWithoutWork = setDeviceTimes(jobs.events, device, timeline);
   for (std::size_t i = 0; i < jobs.events.size(); ++i) {
-    Event& job = jobs.events[i];
-    const auto number = static_cast<std::int32_t>(i);
-    if (device.hasWork(number)) {
-      setDeviceTimes(job, device.timesOf(number), timeline);
-    } else {
-      markHostTimes(job, timeline);
-      ++findings.jobsWithoutWork;
-    }
-    lanes[{jobs.processes[i], std::string(kComputeLane)}].push_back(job);
+    lanes[{jobs.processes[i], std::string(kComputeLane)}].push_back(jobs.events[i]);
   }
   reportLaunches(findings, file, diagnostics);
 }

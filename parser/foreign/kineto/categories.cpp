@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "parser/device_time/device_jobs.h"
 #include "trace/text/log_numbers.h"
 
 namespace pipetrace {
@@ -46,7 +47,7 @@ std::uint8_t KinetoWords::traitsOf(std::string_view name) {
   std::uint8_t traits = 0;
   if (begins(kStepName)) traits |= kStep;
   if (begins(kAutogradName)) traits |= kAutograd;
-  if (begins("nccl") || begins("rccl")) traits |= kCommunication;
+  if (isCommunicationName(name)) traits |= kCommunication;
   if (begins("gloo:recv") || begins("nccl:recv")) traits |= kReceive;
   if (begins("gloo:send") || begins("nccl:send")) traits |= kSend;
   if (begins("c10d::") || name == "record_param_comms") traits |= kProcessGroup;

@@ -25,8 +25,6 @@ std::int64_t sizeOf(std::string_view type) {
   return 0;
 }
 
-bool isSendOrRecvOf(const JobName& name) { return isTransfer(name.kind); }
-
 }  // namespace
 
 CommunicationCalls::CommunicationCalls(std::span<ForeignTrace::Lane* const> threads,
@@ -37,7 +35,7 @@ CommunicationCalls::CommunicationCalls(std::span<ForeignTrace::Lane* const> thre
       const std::string_view name = timeline_.strings[event.name];
       const bool isCall =
           name == kCall || name.starts_with(kSendName) || name.starts_with(kRecvName) ||
-          (name.starts_with(kPipelineName) && isSendOrRecvOf(names.known(event.name)));
+          (name.starts_with(kPipelineName) && isTransfer(names.known(event.name).kind));
       if (isCall) calls_[t].push_back({event.begin, event.end, event});
     }
   }
@@ -107,10 +105,8 @@ std::string_view CommunicationCalls::describe(Event& kernel, const Launch* launc
   }
   const std::int64_t bytes = facts.elements.value_or(0) * sizeOf(facts.type);
   if (bytes > 0) {
-    const auto old = timeline_.argumentsOf(kernel);
-    std::vector<Argument> all(old.begin(), old.end());
-    all.push_back(Argument::ofInteger(timeline_.strings.intern("bytes"), bytes));
-    timeline_.setArguments(kernel, all);
+    const Argument argument = Argument::ofInteger(timeline_.strings.intern("bytes"), bytes);
+    timeline_.addArguments(kernel, {&argument, 1});
   }
   if (facts.isSend == facts.isRecv) return {};  // a collective, or both directions at once
   if (inPipeline != nullptr) {

@@ -1,6 +1,5 @@
 #include "parser/foreign/kineto/device_lanes.h"
 
-#include <algorithm>
 #include <vector>
 
 #include "trace/threads/in_parallel.h"
@@ -22,13 +21,6 @@ void learnDevices(std::span<ForeignTrace::Lane* const> lanes, const KinetoWords&
       }
     }
   }
-}
-
-bool hasComputeKernel(const ForeignTrace::Lane& lane, const KinetoWords& words) {
-  const auto& events = lane.thread->events;
-  return std::any_of(events.begin(), events.end(), [&](const Event& event) {
-    return words.categoryOf(event) == KinetoCategory::kKernel && !words.isCommunication(event);
-  });
 }
 
 LaunchFindings findJobs(ForeignTrace::Lane& lane, const KinetoWords& words,
@@ -53,23 +45,23 @@ LaunchFindings readWork(std::span<ForeignTrace::Lane* const> lanes, const Kineto
                         Launches& launches, int threads, DeviceJobs& jobs) {
   if (launches.hasRepeats()) learnDevices(lanes, words, launches);
   std::vector<LaunchFindings> ofLanes(lanes.size());
-  std::vector<char> isCompute(lanes.size());
-  inParallel(threads, lanes.size(), [&](std::size_t i) {
-    isCompute[i] = hasComputeKernel(*lanes[i], words) ? 1 : 0;
-    ofLanes[i] = findJobs(*lanes[i], words, launches);
-  });
+  inParallel(threads, lanes.size(),
+             [&](std::size_t i) { ofLanes[i] = findJobs(*lanes[i], words, launches); });
   LaunchFindings findings;
+  std::vector<DeviceJobs::Work> stream;
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     findings += ofLanes[i];
+    stream.clear();
     for (const Event& event : lanes[i]->thread->events) {
-      if (event.job < 0) continue;
-      jobs.add(static_cast<std::int32_t>(event.job),
-               {.begin = event.begin,
-                .end = event.end,
-                .isKernel = words.categoryOf(event) == KinetoCategory::kKernel,
-                .isCommunication = words.isCommunication(event),
-                .isOnComputeStream = isCompute[i] != 0});
+      const KinetoCategory category = words.categoryOf(event);
+      if (!isWork(category)) continue;
+      stream.push_back({.job = static_cast<std::int32_t>(event.job),
+                        .begin = event.begin,
+                        .end = event.end,
+                        .isKernel = category == KinetoCategory::kKernel,
+                        .isCommunication = words.isCommunication(event)});
     }
+    jobs.addStream(stream);
   }
   return findings;
 }

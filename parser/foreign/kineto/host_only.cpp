@@ -124,12 +124,12 @@ class HostOnlyPlacer {
     if (isAdjusted(i)) {
       const HostSpan rest{std::clamp(received_[i], job.span.begin, job.span.end), job.span.end};
       if (const auto found = work_.within(rest)) {
-        setDeviceSpan(event, found->begin, found->end, timeline_);
+        moveFromAnnotation(event, found->begin, found->end, timeline_);
       } else if (event.kind == JobKind::kBackwardInput && !work_.operators.empty()) {
         lanes_.noJobs.push_back(annotated.recorded);
         return;
       } else {
-        setDeviceSpan(event, rest.begin, rest.end, timeline_);
+        moveFromAnnotation(event, rest.begin, rest.end, timeline_);
         markHostTimes(event, timeline_);
       }
     }
@@ -170,7 +170,7 @@ class HostOnlyPlacer {
       event.job = numbers_[*meaning.job];
     }
     if (message.isSend) {
-      setDeviceSpan(event, message.posted.begin, message.end, timeline_);
+      moveFromAnnotation(event, message.posted.begin, message.end, timeline_);
       lanes_.sends.push_back(event);
       return;
     }

@@ -233,31 +233,25 @@ class KinetoPlacer {
 
   void setJobTimes() {
     launches_.emplace(hostJobs_, launchesOf(threads_, host_, trace_, hostJobs_));
-    const bool isMoved = launches_->empty() ? setTimesOfImages() : setTimesOfWork(*launches_);
-    if (!isMoved) return;
+    if (!launches_->empty()) {
+      setTimesOfWork(*launches_);
+    } else if (!setTimesOfImages()) {
+      return;
+    }
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       Event& image = made_[kHostLane].emplace_back(recorded_[i]);
       image.job = jobs_[i].job;
     }
   }
 
-  bool setTimesOfWork(Launches& launches) {
+  void setTimesOfWork(Launches& launches) {
     DeviceJobs device(jobs_.size());
     LaunchFindings findings = readWork(devices_, words_, launches, trace_.threads, device);
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      const auto number = static_cast<std::int32_t>(i);
-      if (device.hasWork(number)) {
-        setDeviceTimes(jobs_[i], device.timesOf(number), timeline_);
-      } else {
-        markHostTimes(jobs_[i], timeline_);
-        ++findings.jobsWithoutWork;
-      }
-    }
+    findings.jobsWithoutWork = setDeviceTimes(jobs_, device, timeline_);
     reportLaunches(findings, trace_.file, trace_.diagnostics);
-    return true;
   }
 
-  /// For a trace without launches.
+  /// For a trace without launches. Returns whether it moved any.
   bool setTimesOfImages() {
     const DeviceImages images(devices_, words_);
     std::vector<std::optional<DeviceImages::Span>> spans(jobs_.size());
@@ -281,7 +275,7 @@ class KinetoPlacer {
     if (moved == 0) return false;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       if (spans[i]) {
-        setDeviceSpan(jobs_[i], spans[i]->begin, spans[i]->end, timeline_);
+        moveFromAnnotation(jobs_[i], spans[i]->begin, spans[i]->end, timeline_);
       } else {
         markHostTimes(jobs_[i], timeline_);
       }
