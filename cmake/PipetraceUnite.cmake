@@ -1,10 +1,11 @@
-# PIPETRACE_UNITE and fuzzers compile the files of a library together.
+# PIPETRACE_UNITE compiles the files of a library, a program or a test together; fuzzers do so with
+# libraries.
 
-# Files that are compiled as one see each other's file-local names.
-target_compile_options(pipetrace_flags INTERFACE -Wno-shadow)
+# Files that are compiled as one see each other's file-local names, and g++ takes them for headers.
+target_compile_options(pipetrace_flags INTERFACE -Wno-shadow -Wno-subobject-linkage)
 
-# Each library is compiled as two files, which takes a fraction of the time. The second holds those
-# that would clash with a file-local name in the first.
+# A library or program is compiled as two files, which takes a fraction of the time. The second
+# holds those that would clash with a file-local name in the first.
 set(PIPETRACE_SECOND_HALF
     analysis/topology/given_topology.cpp
     chart/draw/draw_labels.cpp
@@ -24,9 +25,9 @@ set(PIPETRACE_SECOND_HALF
     schedule/file/schedule_reader.cpp
     schedule/simulate/simulate.cpp)
 
-# pipetrace_unite(LIBRARY): called by pipetrace_library.
-function(pipetrace_unite LIBRARY)
-  get_target_property(sources ${LIBRARY} SOURCES)
+# pipetrace_unite(TARGET): called by pipetrace_library and pipetrace_program.
+function(pipetrace_unite TARGET)
+  get_target_property(sources ${TARGET} SOURCES)
   foreach(source ${sources})
     file(RELATIVE_PATH path "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}/${source}")
     set(half first)
@@ -35,5 +36,11 @@ function(pipetrace_unite LIBRARY)
     endif()
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP ${half})
   endforeach()
-  set_target_properties(${LIBRARY} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_target_properties(${TARGET} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
+# pipetrace_unite_tests(TEST): called by pipetrace_test. Six files at a time: more would be compiled
+# by one core while others wait.
+function(pipetrace_unite_tests TEST)
+  set_target_properties(${TEST} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
 endfunction()

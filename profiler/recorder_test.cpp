@@ -9,7 +9,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "profiler/cpu_stream.h"
 #include "profiler/job_scope.h"
-#include "profiler/testing/recorded_log.h"
+#include "profiler/testing/recorder_fixture.h"
 #include "profiler/testing/scripted_stream.h"
 #include "trace/error.h"
 
@@ -23,16 +23,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-const char* const kInfo = "Profiler Info: ";
 const char* const kStream = "Profiler Stream: ";
-const char* const kEnd = "Profiler End: ";
-
-RecorderOptions optionsFor(const RecordedLog& log) {
-  RecorderOptions options;
-  options.logDirectory = log.folder();
-  options.info.worldSize = 1;
-  return options;
-}
 
 struct Scripted {
   explicit Scripted(Recorder& recorder, const char* name) {
@@ -106,6 +97,7 @@ TEST(RecorderTest, MetaComesFirstAndEndLast) {
   RecordedLog log;
   RecorderOptions options = optionsFor(log);
   options.info.schedule = "1F1B";
+  options.info.worldSize = 1;
   Recorder recorder(options);
   const Scripted compute(recorder, "compute");
   compute.record(recorder, {.step = 0}, 1, 2);

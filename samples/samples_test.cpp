@@ -21,13 +21,13 @@
 #include "samples/run_sample.h"
 #include "samples/sample_main.h"
 #include "trace/error.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
 
 using ::testing::HasSubstr;
 using testing::ProcessEnd;
-using testing::readWhole;
 using testing::runProcess;
 using testing::runProcesses;
 using testing::ScratchFolder;
@@ -214,7 +214,7 @@ TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
                                  {.environment = {{"PIPETRACE_LOG_DIR", folder.path()}}});
   for (int rank = 0; rank < 4; ++rank) {
     EXPECT_EQ(ends[static_cast<std::size_t>(rank)].exitCode, 0);
-    const std::string log = readWhole(folder.path("workerlog." + std::to_string(rank)));
+    const std::string log = test::fileText(folder.path("workerlog." + std::to_string(rank)));
     EXPECT_THAT(log, HasSubstr("schedule = GPipe"));
     EXPECT_THAT(log, HasSubstr("type = optimizer"));
     EXPECT_THAT(log, HasSubstr("Profiler End: "));
@@ -231,7 +231,7 @@ TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
   for (int rank = 0; rank < 4; ++rank) {
     const std::string& output = ends[static_cast<std::size_t>(rank)].output;
     EXPECT_EQ(ends[static_cast<std::size_t>(rank)].exitCode, 0) << output;
-    const std::string log = readWhole(folder.path("workerlog." + std::to_string(rank)));
+    const std::string log = test::fileText(folder.path("workerlog." + std::to_string(rank)));
     EXPECT_EQ(log.find("Profiler Clock: ") != std::string::npos, rank > 0) << log << output;
     EXPECT_THAT(log, HasSubstr("step = 1"));
     EXPECT_THAT(log, ::testing::Not(::testing::ContainsRegex("step = ([02-9]|1[0-9])")));
@@ -251,7 +251,7 @@ TEST(SampleProgramTest, SwitchesOverrideTheFolderAndTheFlagOverridesSwitches) {
     const ProcessEnd end = runProcess({kMlp, each.flag, "--log-dir", folder.path("logs")},
                                       {.environment = {{"PIPETRACE", each.value}}});
     EXPECT_EQ(end.exitCode, 0) << end.output;
-    EXPECT_EQ(!readWhole(folder.path("logs/workerlog.0")).empty(), each.records)
+    EXPECT_EQ(!test::fileText(folder.path("logs/workerlog.0")).empty(), each.records)
         << each.flag << " " << each.value;
   }
 }
@@ -274,7 +274,7 @@ TEST(SampleProgramTest, ASignalClosesTheLogs) {
     const testing::ProcessOptions options{
         .environment = {{"PIPETRACE_LOG_DIR", folder.path()}},
         .whenStarted = [&](const std::vector<int>& pids) {
-          for (int i = 0; i < 1500 && readWhole(lastLog).find("step = 2") == std::string::npos;
+          for (int i = 0; i < 1500 && test::fileText(lastLog).find("step = 2") == std::string::npos;
                ++i) {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));
           }
@@ -292,7 +292,7 @@ TEST(SampleProgramTest, ASignalClosesTheLogs) {
     }
     EXPECT_TRUE(stopped);
     for (int rank = 0; rank < 4; ++rank) {
-      EXPECT_THAT(readWhole(folder.path("workerlog." + std::to_string(rank))),
+      EXPECT_THAT(test::fileText(folder.path("workerlog." + std::to_string(rank))),
                   HasSubstr("Profiler End: "));
     }
   }

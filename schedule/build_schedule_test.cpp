@@ -86,7 +86,7 @@ TEST(BuildSchedule, EveryAliasMeansOneSchedule) {
   }
 }
 
-std::string errorOf(std::string_view name, const PlanSize& size) {
+std::string refusalOf(std::string_view name, const PlanSize& size) {
   try {
     buildSchedule(name, size);
     return "no error";
@@ -97,7 +97,7 @@ std::string errorOf(std::string_view name, const PlanSize& size) {
 
 TEST(BuildSchedule, UnknownNameIsAnErrorThatListsTheKnownOnes) {
   for (const char* name : {"zigzag", "", "-"}) {
-    const std::string error = errorOf(name, {2, 2});
+    const std::string error = refusalOf(name, {2, 2});
     EXPECT_TRUE(error.starts_with("no schedule is called \"" + std::string(name) +
                                   "\"; choose one of " + scheduleNames().front() + ", "))
         << error;
@@ -118,18 +118,18 @@ TEST(BuildSchedule, NoRanksMicroBatchesOrChunksIsAnError) {
 
 TEST(BuildSchedule, SizesFarAboveAnyPlanAreErrorsBeforeTheyFillTheMemory) {
   for (const std::string& name : scheduleNames()) {
-    EXPECT_NE(errorOf(name, {2'000'000'000, 2'000'000'000}).find("is a number too large?"),
+    EXPECT_NE(refusalOf(name, {2'000'000'000, 2'000'000'000}).find("is a number too large?"),
               std::string::npos)
         << name;
   }
 }
 
 TEST(BuildSchedule, TooManyChunksAreAnErrorThatNamesAScheduleWithMore) {
-  EXPECT_EQ(errorOf("1F1B", {4, 8, 2}),
+  EXPECT_EQ(refusalOf("1F1B", {4, 8, 2}),
             "cannot plan 1F1B with 2 chunks per rank: it has one; with more, try Interleaved1F1B");
-  EXPECT_EQ(errorOf("GPipe", {4, 8, 3}),
+  EXPECT_EQ(refusalOf("GPipe", {4, 8, 3}),
             "cannot plan GPipe with 3 chunks per rank: it has one; with more, try LoopedBFS");
-  EXPECT_EQ(errorOf("DualPipeV", {4, 8, 1}),
+  EXPECT_EQ(refusalOf("DualPipeV", {4, 8, 1}),
             "cannot plan DualPipeV with 1 chunk per rank: it has 2");
 }
 

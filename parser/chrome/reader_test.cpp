@@ -7,7 +7,7 @@
 #include "parser/load_timeline.h"
 #include "parser/profile/arrow.h"
 #include "parser/testing/files.h"
-#include "parser/testing/reading.h"
+#include "parser/testing/read_chrome.h"
 #include "parser/testing/timelines.h"
 
 namespace pipetrace {
@@ -18,11 +18,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+using test::readChrome;
 using Result = test::Reading;
-
-Result read(const std::string& bytes, const ReadRequest& request = {}) {
-  return test::readWith<ChromeJsonReader>("p.json", bytes, request);
-}
 
 class ChromeJsonReaderTest : public test::FolderTest {
  protected:
@@ -36,7 +33,7 @@ class ChromeJsonReaderTest : public test::FolderTest {
 
 TEST_F(ChromeJsonReaderTest, ReadingAProfileBackGivesItsTimeline) {
   const Timeline timeline = test::oneFOneB(4, 8, 3);
-  const Result r = read(written(timeline));
+  const Result r = readChrome(written(timeline));
   EXPECT_EQ(test::describe(r.timeline), test::describe(timeline));
   EXPECT_THAT(r.diagnostics, IsEmpty());
 }
@@ -44,7 +41,7 @@ TEST_F(ChromeJsonReaderTest, ReadingAProfileBackGivesItsTimeline) {
 TEST_F(ChromeJsonReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const Timeline timeline = test::randomTimeline(seed);
-    const Result r = read(written(timeline));
+    const Result r = readChrome(written(timeline));
     ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
     ASSERT_EQ(r.outcome.arrows, std::ssize(findArrows(timeline))) << "seed " << seed;
     ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
@@ -54,7 +51,7 @@ TEST_F(ChromeJsonReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
 TEST_F(ChromeJsonReaderTest, WritingAReadProfileGivesTheSameBytes) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const std::string first = written(test::randomTimeline(seed));
-    EXPECT_EQ(written(read(first).timeline), first) << "seed " << seed;
+    EXPECT_EQ(written(readChrome(first).timeline), first) << "seed " << seed;
   }
 }
 
@@ -70,7 +67,7 @@ TEST_F(ChromeJsonReaderTest, EveryNanosecondOfALongRunIsKept) {
     e.end = e.begin + 1'000'003;
     events.push_back(e);
   }
-  EXPECT_EQ(test::describe(read(written(timeline)).timeline), test::describe(timeline));
+  EXPECT_EQ(test::describe(readChrome(written(timeline)).timeline), test::describe(timeline));
 }
 
 TEST_F(ChromeJsonReaderTest, GzippedProfilesAreRead) {
@@ -87,20 +84,20 @@ TEST_F(ChromeJsonReaderTest, GzippedProfilesAreRead) {
 
 TEST_F(ChromeJsonReaderTest, OnlyTheBadEventIsLost) {
   std::string json = written(test::oneFOneB(1, 4, 1));
-  const std::size_t whole = read(json).timeline.eventCount();
+  const std::size_t whole = readChrome(json).timeline.eventCount();
   const std::size_t at = json.find("\"dur\":");
   json.replace(at, 6, "\"dur\":x");
-  const Result r = read(json);
+  const Result r = readChrome(json);
   EXPECT_EQ(r.timeline.eventCount(), whole - 1);
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("an event is no valid JSON")));
 }
 
 TEST_F(ChromeJsonReaderTest, ACutOffProfileGivesItsEventsAndIsReported) {
   const std::string json = written(test::oneFOneB(2, 4, 1));
-  const std::size_t whole = read(json).timeline.eventCount();
+  const std::size_t whole = readChrome(json).timeline.eventCount();
   std::size_t most = 0;
   for (std::size_t size = json.find("\"traceEvents\""); size + 4 < json.size(); size += 97) {
-    const Result r = read(json.substr(0, size));
+    const Result r = readChrome(json.substr(0, size));
     ASSERT_GE(r.timeline.eventCount(), most);
     most = r.timeline.eventCount();
     ASSERT_THAT(r.diagnostics, ElementsAre(HasSubstr("the file ends before its JSON does")));
@@ -115,11 +112,11 @@ TEST_F(ChromeJsonReaderTest, MetadataMayFollowTheEvents) {
   const std::size_t to = json.find("\"traceEvents\"");
   const std::string moved = json.substr(0, from) + json.substr(to, json.rfind('}') - to) + "," +
                             json.substr(from, to - from - 1) + "}";
-  EXPECT_EQ(test::describe(read(moved).timeline), test::describe(timeline));
+  EXPECT_EQ(test::describe(readChrome(moved).timeline), test::describe(timeline));
 }
 
 TEST(ForeignChromeJsonTest, ProcessesBecomeRanksAndThreadsLanes) {
-  const Result r = read(R"([
+  const Result r = readChrome(R"([
 {"ph":"M","name":"process_name","pid":900,"args":{"name":"worker"}},
 {"ph":"M","name":"thread_name","pid":900,"tid":5,"args":{"name":"main"}},
 {"ph":"X","name":"step","pid":900,"tid":5,"ts":10.5,"dur":2.25,"args":{"micro_batch":3,"x":1}},
@@ -139,7 +136,7 @@ TEST(ForeignChromeJsonTest, ProcessesBecomeRanksAndThreadsLanes) {
 }
 
 TEST(ForeignChromeJsonTest, SortIndexesOrderTheRanks) {
-  const Result r = read(R"([
+  const Result r = readChrome(R"([
 {"ph":"M","name":"process_sort_index","pid":1,"args":{"sort_index":9}},
 {"ph":"X","name":"late","pid":1,"tid":1,"ts":1,"dur":1},
 {"ph":"X","name":"early","pid":2,"tid":1,"ts":1,"dur":1}])");
@@ -148,13 +145,14 @@ TEST(ForeignChromeJsonTest, SortIndexesOrderTheRanks) {
 }
 
 TEST(ForeignChromeJsonTest, RanksOfASecondFileComeAfterThoseOfTheFirst) {
-  EXPECT_THAT(read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}])", {.nextRank = 4})
-                  .events(4, "thread 1"),
-              SizeIs(1));
+  EXPECT_THAT(
+      readChrome(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}])", {.nextRank = 4})
+          .events(4, "thread 1"),
+      SizeIs(1));
 }
 
 TEST(ForeignChromeJsonTest, BeginsAndEndsArePairedAndTheirArgumentsPutTogether) {
-  const Result r = read(R"([
+  const Result r = readChrome(R"([
 {"ph":"B","name":"outer","pid":1,"tid":1,"ts":1,"args":{"a":1}},
 {"ph":"B","name":"inner","pid":1,"tid":1,"ts":2},
 {"ph":"E","pid":1,"tid":1,"ts":3,"args":{"micro_batch":4}},
@@ -169,7 +167,7 @@ TEST(ForeignChromeJsonTest, BeginsAndEndsArePairedAndTheirArgumentsPutTogether) 
 }
 
 TEST(ForeignChromeJsonTest, BeginsAndEndsWithoutPartnerAreReported) {
-  const Result r = read(R"([
+  const Result r = readChrome(R"([
 {"ph":"E","pid":1,"tid":1,"ts":1},
 {"ph":"B","name":"open","pid":1,"tid":1,"ts":2},
 {"ph":"X","name":"last","pid":1,"tid":1,"ts":5,"dur":2}])");
@@ -180,7 +178,7 @@ TEST(ForeignChromeJsonTest, BeginsAndEndsWithoutPartnerAreReported) {
 }
 
 TEST(ForeignChromeJsonTest, CountersBecomeSeries) {
-  const Result r = read(R"([
+  const Result r = readChrome(R"([
 {"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},
 {"ph":"C","name":"memory","pid":1,"ts":1,"args":{"used":3,"free":4.5}},
 {"ph":"C","name":"loss","pid":1,"ts":1,"args":{"value":2}}])");
@@ -190,7 +188,7 @@ TEST(ForeignChromeJsonTest, CountersBecomeSeries) {
 }
 
 TEST(ForeignChromeJsonTest, EventsWithoutTimeOrLengthAreReported) {
-  const Result r = read(R"([
+  const Result r = readChrome(R"([
 {"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},
 {"ph":"X","name":"no time","pid":1,"tid":1,"dur":1},
 {"ph":"X","name":"backwards","pid":1,"tid":1,"ts":1,"dur":-1},
@@ -214,9 +212,10 @@ TEST(ForeignChromeJsonTest, OurMetadataThatMakesNoSenseDoesNoHarm) {
        R"({"pipetrace":{"origin_ns":1}})",
        R"({"pipetrace":{"origin_ns":"0","ranks":3,"counters":[1,{"rank":"x"}]}})",
        R"({"pipetrace":{"origin_ns":"0","ranks":[{"rank":-5},{"rank":1e99},{"rank":0,"end":7,"clock_readings":[3]}]}})"}) {
-    EXPECT_EQ(read("{\"otherData\":" + std::string(other) + ",\"traceEvents\":[" + event + "]}")
-                  .timeline.eventCount(),
-              1U)
+    EXPECT_EQ(
+        readChrome("{\"otherData\":" + std::string(other) + ",\"traceEvents\":[" + event + "]}")
+            .timeline.eventCount(),
+        1U)
         << other;
   }
 }

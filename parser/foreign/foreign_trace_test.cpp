@@ -2,11 +2,10 @@
 
 #include <map>
 
-#include "parser/chrome/reader.h"
 #include "parser/foreign/names/foreign_names.h"
 #include "parser/foreign/names/kinds_file.h"
 #include "parser/load_timeline.h"
-#include "parser/testing/reading.h"
+#include "parser/testing/read_chrome.h"
 
 namespace pipetrace {
 namespace {
@@ -18,11 +17,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
+using test::readChrome;
 using Result = test::Reading;
-
-Result read(const std::string& bytes, const ReadRequest& request = {}) {
-  return test::readWith<ChromeJsonReader>("trace.json", bytes, request);
-}
 
 std::string_view nameOf(const Result& r, const Event& event) {
   return r.timeline.strings[event.name];
@@ -30,8 +26,9 @@ std::string_view nameOf(const Result& r, const Event& event) {
 
 TEST(KnownTracesTest, AKinetoFileWithoutItsBaseIsReportedToLackTimesOfTheEpoch) {
   const auto reported = [](const std::string& head, const std::string& time) {
-    const Result r = read(head + R"("traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm",)" +
-                          R"("pid":9,"tid":1,"dur":3,"ts":)" + time + "},");
+    const Result r =
+        readChrome(head + R"("traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::mm",)" +
+                   R"("pid":9,"tid":1,"dur":3,"ts":)" + time + "},");
     EXPECT_EQ(r.outcome.events, 1);
     return r.diagnostics;
   };
@@ -43,7 +40,7 @@ TEST(KnownTracesTest, AKinetoFileWithoutItsBaseIsReportedToLackTimesOfTheEpoch) 
 }
 
 TEST(KnownTracesTest, AKinetoFileIsTheRankThatItNames) {
-  const Result r = read(R"j({"schemaVersion":1,
+  const Result r = readChrome(R"j({"schemaVersion":1,
 "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
 "traceEvents":[
 {"ph":"M","name":"process_name","pid":99,"tid":0,"args":{"name":"python"}},
@@ -90,20 +87,20 @@ TEST(KnownTracesTest, AKinetoFileIsTheRankThatItNames) {
 }
 
 TEST(KnownTracesTest, SeveralDevicesOfAKinetoFileHaveLanesOfTheirOwn) {
-  const Result r = read(R"j([
+  const Result r = readChrome(R"j([
 {"ph":"M","name":"process_labels","pid":0,"args":{"labels":"GPU 0"}},
 {"ph":"M","name":"process_labels","pid":1,"args":{"labels":"GPU 1"}},
 {"ph":"X","cat":"cpu_op","name":"a","pid":9,"tid":1,"ts":1,"dur":1},
 {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1},
 {"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":1,"dur":1}])j",
-                        {.nextRank = 5});
+                              {.nextRank = 5});
   EXPECT_THAT(r.events(5, "GPU 0 thread 7"), SizeIs(1));
   EXPECT_THAT(r.events(5, "GPU 1 thread 7"), SizeIs(1));
   EXPECT_THAT(r.events(5, "thread 1"), SizeIs(1));
 }
 
 TEST(KnownTracesTest, MegatronAppsProcessesAreRanksAndPositionsStages) {
-  const Result r = read(R"j([
+  const Result r = readChrome(R"j([
 {"name":"forward","ph":"B","ts":1,"pid":1,"tid":0,"args":{"iteration":3}},
 {"name":"forward","ph":"E","ts":4,"pid":1,"tid":0,"args":{"iteration":3,"microbatch":5,"model_chunk":1,"pp_rank":1}},
 {"name":"forward","ph":"B","ts":0,"pid":0,"tid":0,"args":{"iteration":3}},
@@ -122,7 +119,7 @@ TEST(KnownTracesTest, MegatronAppsProcessesAreRanksAndPositionsStages) {
 }
 
 TEST(KnownTracesTest, StagesThatAreNoPositionsStayAsTheyAre) {
-  const Result r = read(R"j([
+  const Result r = readChrome(R"j([
 {"ph":"X","name":"forward","pid":1,"tid":1,"ts":1,"dur":1,"args":{"step":0,"stage":5,"chunk":1}}])j");
   EXPECT_EQ(r.events(0, "compute").at(0).stage, 5);
 }
@@ -130,13 +127,14 @@ TEST(KnownTracesTest, StagesThatAreNoPositionsStayAsTheyAre) {
 TEST(KnownTracesTest, NumbersAtTheLimitsOfTheirFieldsDoNoHarm) {
   for (const char* number : {"2147483647", "2147483648", "32767", "32768", "9223372036854775807"}) {
     const std::string n = number;
-    read(R"j([{"ph":"X","name":"forward","pid":1,"tid":1,"ts":1,"dur":1,"args":{"iteration":)j" +
-         n + ",\"microbatch\":" + n + ",\"model_chunk\":" + n + ",\"pp_rank\":" + n + "}}]");
-    read(R"j([{"ph":"M","name":"thread_name","pid":1,"tid":)j" + n +
-         ",\"args\":{\"name\":\"PP rank " + n + ", TP rank 0, compute\"}}," +
-         R"j({"ph":"X","name":"forward-compute","pid":1,"tid":)j" + n +
-         ",\"ts\":1,\"dur\":1,\"args\":{\"step\":1,\"mb_id\":" + n + ",\"model_chunk\":" + n +
-         "}}]");
+    readChrome(
+        R"j([{"ph":"X","name":"forward","pid":1,"tid":1,"ts":1,"dur":1,"args":{"iteration":)j" + n +
+        ",\"microbatch\":" + n + ",\"model_chunk\":" + n + ",\"pp_rank\":" + n + "}}]");
+    readChrome(R"j([{"ph":"M","name":"thread_name","pid":1,"tid":)j" + n +
+               ",\"args\":{\"name\":\"PP rank " + n + ", TP rank 0, compute\"}}," +
+               R"j({"ph":"X","name":"forward-compute","pid":1,"tid":)j" + n +
+               ",\"ts\":1,\"dur\":1,\"args\":{\"step\":1,\"mb_id\":" + n + ",\"model_chunk\":" + n +
+               "}}]");
   }
 }
 
@@ -150,7 +148,7 @@ constexpr const char* kStudy = R"j([
 {"ph":"X","name":"gc","cat":"gc","pid":1,"tid":15,"ts":112404,"dur":0.0,"args":{"step":23,"model_chunk":-1,"mb_id":0,"seq_id":0}}])j";
 
 TEST(KnownTracesTest, LanesOfTheStragglerStudyNameRanksAndStages) {
-  const Result r = read(kStudy);
+  const Result r = readChrome(kStudy);
   ASSERT_THAT(r.events(1, "compute"), SizeIs(1));
   const Event& job = r.events(1, "compute")[0];
   EXPECT_EQ(job.kind, JobKind::kForward);
@@ -171,14 +169,14 @@ TEST(KnownTracesTest, LanesOfTheStragglerStudyNameRanksAndStages) {
 
 TEST(KnownTracesTest, AStragglerStudyFileWithGapsInItsRanksClaimsNoWorldSize) {
   const auto twoRanks = [](const std::string& tidOfTheSecond) {
-    return read(R"j([
+    return readChrome(R"j([
 {"ph":"M","name":"process_name","pid":0,"args":{"name":"DP rank [0]"}},
 {"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"name":"PP rank 0, TP rank 0, compute"}},
 {"ph":"M","name":"thread_name","pid":0,"tid":)j" +
-                tidOfTheSecond + R"j(,"args":{"name":"PP rank 1, TP rank 0, compute"}},
+                      tidOfTheSecond + R"j(,"args":{"name":"PP rank 1, TP rank 0, compute"}},
 {"ph":"X","name":"forward-compute","pid":0,"tid":0,"ts":1,"dur":1,"args":{"step":1,"mb_id":0}},
 {"ph":"X","name":"forward-compute","pid":0,"tid":)j" +
-                tidOfTheSecond + R"j(,"ts":3,"dur":1,"args":{"step":1,"mb_id":0}}])j");
+                      tidOfTheSecond + R"j(,"ts":3,"dur":1,"args":{"step":1,"mb_id":0}}])j");
   };
   const Result gap = twoRanks("10");
   EXPECT_EQ(gap.timeline.ranks.at(0).worldSize, std::nullopt);
@@ -189,7 +187,7 @@ TEST(KnownTracesTest, AStragglerStudyFileWithGapsInItsRanksClaimsNoWorldSize) {
 }
 
 TEST(KnownTracesTest, AscendsProcessesAreLanesOfOneRankAndItsTextsNumbers) {
-  const Result r = read(R"j([
+  const Result r = readChrome(R"j([
 {"ph":"M","name":"process_name","pid":41,"tid":0,"args":{"name":"Ascend Hardware"}},
 {"ph":"M","name":"process_labels","pid":41,"tid":0,"args":{"labels":"NPU"}},
 {"ph":"M","name":"process_name","pid":7,"tid":0,"args":{"name":"Python"}},
@@ -197,7 +195,7 @@ TEST(KnownTracesTest, AscendsProcessesAreLanesOfOneRankAndItsTextsNumbers) {
 {"ph":"X","name":"MatMulV2","pid":"41","tid":"2","ts":"1697793307213760.986","dur":"12.5","args":{"Task Type":"AI_CORE"}},
 {"ph":"X","name":"hcom_allReduce__123_0","pid":41,"tid":2,"ts":"1697793307213773.487","dur":1.25},
 {"ph":"X","name":"aten::mm","cat":"other","pid":7,"tid":3,"ts":"1697793307213700.001","dur":2}])j",
-                        {.nextRank = 2});
+                              {.nextRank = 2});
   const auto& stream = r.events(2, "Ascend Hardware: Stream 2");
   ASSERT_THAT(stream, SizeIs(2));
   EXPECT_EQ(stream[0].begin, 1'697'793'307'213'760'986);
@@ -210,7 +208,7 @@ TEST(KnownTracesTest, AscendsProcessesAreLanesOfOneRankAndItsTextsNumbers) {
 
 /// The shape of torch_npu's output: its operators have Kineto's category.
 TEST(KnownTracesTest, AscendsTraceOfPyTorchIsNotKinetosAndItsHostEventsHaveSteps) {
-  const Result r = read(R"j([
+  const Result r = readChrome(R"j([
 {"ph":"M","name":"process_name","pid":7,"tid":0,"args":{"name":"Python"}},
 {"ph":"M","name":"process_name","pid":41,"tid":0,"args":{"name":"Ascend Hardware"}},
 {"ph":"M","name":"process_name","pid":42,"tid":0,"args":{"name":"CANN"}},
@@ -244,7 +242,7 @@ TEST(KnownTracesTest, KindsOfTheUserTakePrecedenceOverKnownNames) {
 {"ph":"X","name":"blk_7","pid":1,"tid":1,"ts":3,"dur":1},
 {"ph":"X","name":"ring","cat":"net","pid":1,"tid":2,"ts":3,"dur":1},
 {"ph":"X","name":"zz","pid":1,"tid":2,"ts":5,"dur":1}])j";
-  const Result r = read(events, {.kinds = &kinds});
+  const Result r = readChrome(events, {.kinds = &kinds});
   const auto& jobs = r.events(0, "compute");
   ASSERT_THAT(jobs, SizeIs(2));
   EXPECT_EQ(jobs[0].kind, JobKind::kRecompute);
@@ -256,7 +254,7 @@ TEST(KnownTracesTest, KindsOfTheUserTakePrecedenceOverKnownNames) {
 }
 
 TEST(KnownTracesTest, CategoriesAreKeptAndArrowsCounted) {
-  const Result r = read(R"j([
+  const Result r = readChrome(R"j([
 {"ph":"X","name":"a","cat":"my,cat","pid":1,"tid":1,"ts":1,"dur":1,"args":{"x":1}},
 {"ph":"s","id":1,"pid":1,"tid":1,"ts":1,"cat":"c","name":"n"},
 {"ph":"f","id":1,"pid":1,"tid":1,"ts":2,"cat":"c","name":"n","bp":"e"}])j");

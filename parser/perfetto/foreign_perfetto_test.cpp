@@ -5,21 +5,18 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "parser/foreign/names/kinds_file.h"
-#include "parser/perfetto/reader.h"
-#include "parser/testing/reading.h"
+#include "parser/testing/perfetto.h"
+#include "parser/testing/read_perfetto.h"
 
 namespace pipetrace {
 namespace {
 
 using protozero::pbf_writer;
+using test::readPerfetto;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-test::Reading read(const std::string& bytes, const ReadRequest& request = {}) {
-  return test::readWith<PerfettoReader>("p.pftrace", bytes, request);
-}
 
 /// A trace as another program writes it, packet by packet.
 class ForeignTrace {
@@ -86,15 +83,16 @@ class ForeignTrace {
   std::string bytes_;
 };
 
-constexpr std::uint64_t kBegin = 1;
-constexpr std::uint64_t kEnd = 2;
-
 TEST(ForeignPerfettoTest, ProcessesBecomeRanksAndThreadsLanes) {
   ForeignTrace trace;
   trace.process(1, 200, "trainer").thread(2, 200, 201, "main").thread(3, 100, 101, "");
-  trace.event(1000, 2, kBegin, "step").event(1500, 2, kBegin, "inner").event(1600, 2, kEnd);
-  trace.event(2000, 2, kEnd).event(10, 3, kBegin, "other").event(20, 3, kEnd);
-  const test::Reading r = read(trace.bytes());
+  trace.event(1000, 2, test::kSliceBegin, "step")
+      .event(1500, 2, test::kSliceBegin, "inner")
+      .event(1600, 2, test::kSliceEnd);
+  trace.event(2000, 2, test::kSliceEnd)
+      .event(10, 3, test::kSliceBegin, "other")
+      .event(20, 3, test::kSliceEnd);
+  const test::Reading r = readPerfetto(trace.bytes());
   ASSERT_THAT(r.events(1, "main"), SizeIs(2));
   EXPECT_EQ(r.events(1, "main")[0].begin, 1000);
   EXPECT_EQ(r.events(1, "main")[0].end, 2000);
@@ -110,9 +108,11 @@ TEST(ForeignPerfettoTest, KindsAreThoseOfTheUserOrOfTheName) {
   const KindsFile kinds =
       KindsFile::parse(R"j({"kinds":{"blk_(?P<micro_batch_id>[0-9]+)":"forward"}})j", "k.json");
   ForeignTrace trace;
-  trace.thread(2, 200, 201, "main").event(10, 2, kBegin, "blk_4").event(20, 2, kEnd);
-  trace.event(30, 2, kBegin, "backward-compute").event(40, 2, kEnd);
-  const test::Reading r = read(trace.bytes(), {.kinds = &kinds});
+  trace.thread(2, 200, 201, "main")
+      .event(10, 2, test::kSliceBegin, "blk_4")
+      .event(20, 2, test::kSliceEnd);
+  trace.event(30, 2, test::kSliceBegin, "backward-compute").event(40, 2, test::kSliceEnd);
+  const test::Reading r = readPerfetto(trace.bytes(), {.kinds = &kinds});
   ASSERT_THAT(r.events(0, "main"), SizeIs(2));
   EXPECT_EQ(r.events(0, "main")[0].kind, JobKind::kForward);
   EXPECT_EQ(r.events(0, "main")[0].microBatch, 4);
@@ -124,9 +124,9 @@ TEST(ForeignPerfettoTest, TopLevelTracksBecomeRanksInTheirExplicitOrder) {
   trace.track(10, 0, "GPU b", 2).track(20, 0, "GPU a", 1).track(11, 10, "stream");
   trace.track(21, 20, "stream").track(30, 0, "alone");
   for (const std::uint64_t track : {11, 21, 30}) {
-    trace.event(5, track, kBegin, "kernel").event(6, track, kEnd);
+    trace.event(5, track, test::kSliceBegin, "kernel").event(6, track, test::kSliceEnd);
   }
-  const test::Reading r = read(trace.bytes(), {.nextRank = 4});
+  const test::Reading r = readPerfetto(trace.bytes(), {.nextRank = 4});
   EXPECT_EQ(r.timeline.ranks.at(4).device, "trace");
   EXPECT_THAT(r.events(4, "alone"), SizeIs(1));
   EXPECT_EQ(r.timeline.ranks.at(5).device, "GPU a");
@@ -139,7 +139,7 @@ TEST(ForeignPerfettoTest, ArgumentsOfBothEndsAndCategoriesAreKept) {
   trace.packet(7, [](pbf_writer& w) {
     w.add_uint64(8, 5);
     pbf_writer e(w, 11);
-    e.add_uint64(9, kBegin);
+    e.add_uint64(9, test::kSliceBegin);
     e.add_string(22, "gpu");
     e.add_string(22, "backward");
     e.add_string(23, "bwd");
@@ -158,12 +158,12 @@ TEST(ForeignPerfettoTest, ArgumentsOfBothEndsAndCategoriesAreKept) {
   trace.packet(7, [](pbf_writer& w) {
     w.add_uint64(8, 9);
     pbf_writer e(w, 11);
-    e.add_uint64(9, kEnd);
+    e.add_uint64(9, test::kSliceEnd);
     pbf_writer a(e, 4);
     a.add_string(10, "micro_batch");
     a.add_int64(4, 3);
   });
-  const test::Reading r = read(trace.bytes());
+  const test::Reading r = readPerfetto(trace.bytes());
   ASSERT_THAT(r.events(0, "trace"), SizeIs(1));
   const Event& e = r.events(0, "trace")[0];
   EXPECT_EQ(e.kind, JobKind::kBackward);
@@ -175,9 +175,11 @@ TEST(ForeignPerfettoTest, ArgumentsOfBothEndsAndCategoriesAreKept) {
 
 TEST(ForeignPerfettoTest, EventsOutOfOrderArePairedByTime) {
   ForeignTrace trace;
-  trace.event(50, 0, kBegin, "late").event(60, 0, kEnd).event(10, 0, kBegin, "early");
-  trace.event(20, 0, kEnd);
-  const test::Reading r = read(trace.bytes());
+  trace.event(50, 0, test::kSliceBegin, "late")
+      .event(60, 0, test::kSliceEnd)
+      .event(10, 0, test::kSliceBegin, "early");
+  trace.event(20, 0, test::kSliceEnd);
+  const test::Reading r = readPerfetto(trace.bytes());
   ASSERT_THAT(r.events(0, "trace"), SizeIs(2));
   EXPECT_EQ(r.timeline.strings[r.events(0, "trace")[0].name], "early");
   EXPECT_EQ(r.events(0, "trace")[0].end, 20);
@@ -185,8 +187,11 @@ TEST(ForeignPerfettoTest, EventsOutOfOrderArePairedByTime) {
 
 TEST(ForeignPerfettoTest, BeginsAndEndsWithoutPartnerAreReported) {
   ForeignTrace trace;
-  trace.event(1, 0, kEnd).event(2, 0, kBegin, "open").event(3, 0, kBegin, "x").event(7, 0, kEnd);
-  const test::Reading r = read(trace.bytes());
+  trace.event(1, 0, test::kSliceEnd)
+      .event(2, 0, test::kSliceBegin, "open")
+      .event(3, 0, test::kSliceBegin, "x")
+      .event(7, 0, test::kSliceEnd);
+  const test::Reading r = readPerfetto(trace.bytes());
   ASSERT_THAT(r.events(0, "trace"), SizeIs(2));
   EXPECT_EQ(r.events(0, "trace")[0].end, 7);
   EXPECT_THAT(r.diagnostics,
@@ -208,16 +213,16 @@ TEST(ForeignPerfettoTest, InternedNamesHoldUntilTheStateIsCleared) {
         n.add_string(2, interned);
       }
       pbf_writer e(w, 11);
-      e.add_uint64(9, kBegin);
+      e.add_uint64(9, test::kSliceBegin);
       e.add_uint64(10, 4);
     });
-    trace.event(time + 1, 0, kEnd, "", kNeeds);
+    trace.event(time + 1, 0, test::kSliceEnd, "", kNeeds);
   };
   named(10, kNeeds, "");  // the name that it refers to was never given
   named(20, kCleared | kNeeds, "first");
   named(30, kNeeds, "");
   named(40, kCleared | kNeeds, "second");
-  const test::Reading r = read(trace.bytes());
+  const test::Reading r = readPerfetto(trace.bytes());
   std::vector<std::string> names;
   for (const Event& e : r.events(0, "trace")) names.emplace_back(r.timeline.strings[e.name]);
   EXPECT_THAT(names, ElementsAre("first", "first", "second"));
@@ -246,7 +251,7 @@ TEST(ForeignPerfettoTest, IncrementalClocksAreFollowed) {
     pbf_writer events(defaults, 11);
     events.add_uint64(11, 77);
   });
-  for (const std::uint64_t type : {kBegin, kEnd}) {
+  for (const std::uint64_t type : {test::kSliceBegin, test::kSliceEnd}) {
     trace.packet(7, [&](pbf_writer& w) {
       w.add_uint64(8, 3);
       pbf_writer e(w, 11);
@@ -254,7 +259,7 @@ TEST(ForeignPerfettoTest, IncrementalClocksAreFollowed) {
       e.add_string(23, "x");
     });
   }
-  const test::Reading r = read(trace.bytes());
+  const test::Reading r = readPerfetto(trace.bytes());
   ASSERT_THAT(r.events(0, "track 77"), SizeIs(1));
   EXPECT_EQ(r.events(0, "track 77")[0].begin, 5'003'000);
   EXPECT_EQ(r.events(0, "track 77")[0].end, 5'006'000);
@@ -263,7 +268,7 @@ TEST(ForeignPerfettoTest, IncrementalClocksAreFollowed) {
 
 TEST(ForeignPerfettoTest, CompressedPacketsAreRead) {
   ForeignTrace inner;
-  inner.event(1, 0, kBegin, "packed").event(2, 0, kEnd);
+  inner.event(1, 0, test::kSliceBegin, "packed").event(2, 0, test::kSliceEnd);
   std::string packed(1000, '\0');
   uLongf size = packed.size();
   ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
@@ -272,10 +277,10 @@ TEST(ForeignPerfettoTest, CompressedPacketsAreRead) {
   packed.resize(size);
   ForeignTrace outer;
   outer.packet(7, [&](pbf_writer& w) { w.add_bytes(50, packed); });
-  EXPECT_THAT(read(outer.bytes()).events(0, "trace"), SizeIs(1));
+  EXPECT_THAT(readPerfetto(outer.bytes()).events(0, "trace"), SizeIs(1));
   ForeignTrace damaged;
   damaged.packet(7, [&](pbf_writer& w) { w.add_bytes(50, packed.substr(0, packed.size() - 5)); });
-  EXPECT_THAT(read(damaged.bytes()).diagnostics, testing::Contains(HasSubstr("damaged")));
+  EXPECT_THAT(readPerfetto(damaged.bytes()).diagnostics, testing::Contains(HasSubstr("damaged")));
 }
 
 TEST(ForeignPerfettoTest, CountersBecomeSeries) {
@@ -299,7 +304,7 @@ TEST(ForeignPerfettoTest, CountersBecomeSeries) {
       e.add_int64(30, i);
     });
   }
-  const test::Reading r = read(trace.bytes());
+  const test::Reading r = readPerfetto(trace.bytes());
   ASSERT_THAT(r.timeline.counters, SizeIs(1));
   const CounterSeries& series = r.timeline.counters[0];
   EXPECT_EQ(series.name, "memory");
@@ -311,21 +316,21 @@ TEST(ForeignPerfettoTest, CountersBecomeSeries) {
 
 TEST(ForeignPerfettoTest, EventsThatAreNoSlicesAreCountedAndReported) {
   ForeignTrace trace;
-  trace.event(1, 0, kBegin, "a").event(2, 0, kEnd).event(3, 0, 3, "instant");
+  trace.event(1, 0, test::kSliceBegin, "a").event(2, 0, test::kSliceEnd).event(3, 0, 3, "instant");
   trace.packet(7, [](pbf_writer& w) { w.add_bytes(1, std::string("ftrace")); });
   trace.packet(7, [](pbf_writer& w) {
     pbf_writer e(w, 11);
-    e.add_uint64(9, kBegin);
+    e.add_uint64(9, test::kSliceBegin);
     e.add_string(23, "no time");
   });
   trace.packet(7, [](pbf_writer& w) {
     w.add_uint64(8, 100);
     w.add_uint64(58, 3);
     pbf_writer e(w, 11);
-    e.add_uint64(9, kBegin);
+    e.add_uint64(9, test::kSliceBegin);
     e.add_string(23, "other clock");
   });
-  const test::Reading r = read(trace.bytes());
+  const test::Reading r = readPerfetto(trace.bytes());
   EXPECT_EQ(r.timeline.eventCount(), 2U);
   EXPECT_THAT(r.diagnostics,
               ElementsAre(HasSubstr("no time that can be used"),
@@ -347,8 +352,8 @@ TEST(ForeignPerfettoTest, OurMetadataThatMakesNoSenseDoesNoHarm) {
           entry.add_string(2, v);
         });
       }
-      trace.event(1, 0, kBegin, "a").event(2, 0, kEnd);
-      const test::Reading r = read(trace.bytes());
+      trace.event(1, 0, test::kSliceBegin, "a").event(2, 0, test::kSliceEnd);
+      const test::Reading r = readPerfetto(trace.bytes());
       // Either the event is there, or its loss is reported.
       EXPECT_TRUE(r.timeline.eventCount() == 1 || !r.diagnostics.empty()) << text << lanes;
     }

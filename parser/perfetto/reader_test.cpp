@@ -9,22 +9,19 @@
 #include "parser/perfetto/writer.h"
 #include "parser/profile/arrow.h"
 #include "parser/testing/files.h"
-#include "parser/testing/reading.h"
+#include "parser/testing/read_perfetto.h"
 #include "parser/testing/timelines.h"
 
 namespace pipetrace {
 namespace {
 
 using protozero::pbf_writer;
+using test::readPerfetto;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
 using Result = test::Reading;
-
-Result read(const std::string& bytes, const ReadRequest& request = {}) {
-  return test::readWith<PerfettoReader>("p.pftrace", bytes, request);
-}
 
 class PerfettoReaderTest : public test::FolderTest {
  protected:
@@ -38,7 +35,7 @@ class PerfettoReaderTest : public test::FolderTest {
 
 TEST_F(PerfettoReaderTest, ReadingAProfileBackGivesItsTimeline) {
   const Timeline timeline = test::oneFOneB(4, 8, 3);
-  const Result r = read(written(timeline));
+  const Result r = readPerfetto(written(timeline));
   EXPECT_EQ(test::describe(r.timeline), test::describe(timeline));
   EXPECT_EQ(r.outcome.events, static_cast<std::int64_t>(timeline.eventCount()));
   EXPECT_THAT(r.diagnostics, IsEmpty());
@@ -47,7 +44,7 @@ TEST_F(PerfettoReaderTest, ReadingAProfileBackGivesItsTimeline) {
 TEST_F(PerfettoReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   for (std::uint32_t seed = 0; seed < 200; ++seed) {
     const Timeline timeline = test::randomTimeline(seed);
-    const Result r = read(written(timeline));
+    const Result r = readPerfetto(written(timeline));
     ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
     ASSERT_EQ(r.outcome.arrows, std::ssize(findArrows(timeline))) << "seed " << seed;
     ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
@@ -57,7 +54,7 @@ TEST_F(PerfettoReaderTest, ReadingRandomProfilesBackGivesTheirTimelines) {
 TEST_F(PerfettoReaderTest, WritingAReadProfileGivesTheSameBytes) {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
     const std::string first = written(test::randomTimeline(seed));
-    EXPECT_EQ(written(read(first).timeline), first) << "seed " << seed;
+    EXPECT_EQ(written(readPerfetto(first).timeline), first) << "seed " << seed;
   }
 }
 
@@ -72,7 +69,7 @@ TEST_F(PerfettoReaderTest, EveryNanosecondOfALongRunIsKept) {
     e.end = e.begin + 1'000'003;
     events.push_back(e);
   }
-  EXPECT_EQ(test::describe(read(written(timeline)).timeline), test::describe(timeline));
+  EXPECT_EQ(test::describe(readPerfetto(written(timeline)).timeline), test::describe(timeline));
 }
 
 TEST_F(PerfettoReaderTest, TheFormatIsKnownByTheFirstBytesAlsoInAGzippedFile) {
@@ -96,11 +93,11 @@ TEST_F(PerfettoReaderTest, ALogThatBeginsWithAnEmptyLineIsNoTrace) {
 
 TEST_F(PerfettoReaderTest, ACutOffProfileGivesItsEventsAndIsReported) {
   const std::string bytes = written(test::oneFOneB(2, 4, 1));
-  const std::size_t whole = read(bytes).timeline.eventCount();
+  const std::size_t whole = readPerfetto(bytes).timeline.eventCount();
   std::size_t most = 0;
   std::size_t reported = 0;
   for (std::size_t size = 1; size < bytes.size(); size += 31) {
-    const Result r = read(bytes.substr(0, size));
+    const Result r = readPerfetto(bytes.substr(0, size));
     ASSERT_GE(r.timeline.eventCount(), most);
     most = r.timeline.eventCount();
     for (const std::string& d : r.diagnostics) {
@@ -114,21 +111,22 @@ TEST_F(PerfettoReaderTest, ACutOffProfileGivesItsEventsAndIsReported) {
 
 TEST_F(PerfettoReaderTest, OnlyTheMalformedPacketIsLost) {
   const std::string bytes = written(test::oneFOneB(1, 2, 1));
-  const std::size_t whole = read(bytes).timeline.eventCount();
+  const std::size_t whole = readPerfetto(bytes).timeline.eventCount();
   std::string bad;
   pbf_writer(bad).add_message(1, std::string("\x5a\x7f", 2));  // an event longer than its packet
-  const Result r = read(bytes + bad);
+  const Result r = readPerfetto(bytes + bad);
   EXPECT_EQ(r.timeline.eventCount(), whole);
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("a packet is malformed")));
 }
 
 TEST_F(PerfettoReaderTest, JunkAfterATraceIsReported) {
-  const Result r = read(written(test::oneFOneB(1, 2, 1)) + "\xff\xff\xff\xff\xff\xff\xff hello");
+  const Result r =
+      readPerfetto(written(test::oneFOneB(1, 2, 1)) + "\xff\xff\xff\xff\xff\xff\xff hello");
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("is no Perfetto trace")));
 }
 
 TEST_F(PerfettoReaderTest, APacketLongerThanTheFileIsReportedAsCutOff) {
-  const Result r = read("\x0a\xff\xff\xff\xff\xff\xff\xff\x7f\x08");
+  const Result r = readPerfetto("\x0a\xff\xff\xff\xff\xff\xff\xff\x7f\x08");
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("ends in the middle of a packet")));
   EXPECT_THAT(r.outcome.whyNone, HasSubstr("0 packets"));
 }

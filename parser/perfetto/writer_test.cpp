@@ -23,10 +23,6 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
-constexpr std::uint64_t kBegin = 1;
-constexpr std::uint64_t kEnd = 2;
-constexpr std::uint64_t kCounter = 4;
-
 using test::DecodedPerfetto;
 using Packet = DecodedPerfetto::Packet;
 
@@ -70,9 +66,9 @@ TEST_F(PerfettoWriterTest, AnEventIsABeginWithAllItsFieldsAndAnEnd) {
   t.setArguments(e, std::vector{Argument::ofText(action, t.strings.intern("0F2")),
                                 Argument::ofReal(step, 0.5)});
   const DecodedPerfetto d = write(t);
-  EXPECT_THAT(edges(d),
-              ElementsAre(std::tuple(0U, kBegin, "forward 2"), std::tuple(1'000'003U, kEnd, "")));
-  const Packet begin = d.ofType(kBegin).at(0);
+  EXPECT_THAT(edges(d), ElementsAre(std::tuple(0U, test::kSliceBegin, "forward 2"),
+                                    std::tuple(1'000'003U, test::kSliceEnd, "")));
+  const Packet begin = d.ofType(test::kSliceBegin).at(0);
   EXPECT_EQ(begin.category, "forward");
   EXPECT_EQ(begin.arguments, (std::map<std::string, std::string>{{"job", "41"},
                                                                  {"step", "7"},
@@ -113,10 +109,10 @@ TEST_F(PerfettoWriterTest, PacketsAreInTimeOrderAndEndsComeBeforeBegins) {
     for (const Packet& p : d.packets) {
       if (!p.isEvent) continue;
       ASSERT_GE(p.time, last) << "seed " << seed;
-      if (p.type == kBegin) {
+      if (p.type == test::kSliceBegin) {
         ASSERT_THAT(open[p.track], IsEmpty()) << "events of one track must not overlap";
         open[p.track].push_back(p.time);
-      } else if (p.type == kEnd) {
+      } else if (p.type == test::kSliceEnd) {
         ASSERT_THAT(open[p.track], SizeIs(1));
         const bool isEmpty = open[p.track].back() == p.time;
         // Nothing but its own begin stands between other begins of that time and this end.
@@ -125,8 +121,8 @@ TEST_F(PerfettoWriterTest, PacketsAreInTimeOrderAndEndsComeBeforeBegins) {
         ASSERT_TRUE(!isEmpty || lastBegin == p.sequence);
         open[p.track].clear();
       }
-      if (p.time != last || p.type != kCounter) lastBegin = ~std::uint64_t{0};
-      if (p.type == kBegin) lastBegin = p.sequence;
+      if (p.time != last || p.type != test::kCounterValue) lastBegin = ~std::uint64_t{0};
+      if (p.type == test::kSliceBegin) lastBegin = p.sequence;
       last = p.time;
     }
   }
@@ -137,10 +133,12 @@ TEST_F(PerfettoWriterTest, TouchingAndEmptyEventsKeepTheirPlace) {
   add(t, 0, "compute", JobKind::kForward, 100, 200);
   add(t, 0, "compute", JobKind::kLr, 200, 200);
   add(t, 0, "compute", JobKind::kBackward, 201, 300);
-  EXPECT_THAT(edges(write(t)),
-              ElementsAre(std::tuple(0U, kBegin, "forward"), std::tuple(100U, kEnd, ""),
-                          std::tuple(100U, kBegin, "lr"), std::tuple(100U, kEnd, ""),
-                          std::tuple(101U, kBegin, "backward"), std::tuple(200U, kEnd, "")));
+  EXPECT_THAT(edges(write(t)), ElementsAre(std::tuple(0U, test::kSliceBegin, "forward"),
+                                           std::tuple(100U, test::kSliceEnd, ""),
+                                           std::tuple(100U, test::kSliceBegin, "lr"),
+                                           std::tuple(100U, test::kSliceEnd, ""),
+                                           std::tuple(101U, test::kSliceBegin, "backward"),
+                                           std::tuple(200U, test::kSliceEnd, "")));
 }
 
 TEST_F(PerfettoWriterTest, OverlappingEventsGetTracksOfTheirOwn) {
@@ -150,7 +148,7 @@ TEST_F(PerfettoWriterTest, OverlappingEventsGetTracksOfTheirOwn) {
   add(t, 0, "send", JobKind::kSendForward, 10, 30);
   const DecodedPerfetto d = write(t);
   std::vector<std::string> names;
-  for (const Packet& p : d.ofType(kBegin)) names.push_back(d.tracks.at(p.track).name);
+  for (const Packet& p : d.ofType(test::kSliceBegin)) names.push_back(d.tracks.at(p.track).name);
   EXPECT_THAT(names, ElementsAre("send", "send (2)", "send"));
 }
 
@@ -206,9 +204,9 @@ TEST_F(PerfettoWriterTest, CountsAreThoseOfTheChromeProfile) {
     EXPECT_EQ(summary_.counters, chrome.counters);
     const auto slices = static_cast<std::size_t>(summary_.jobs + summary_.transfers +
                                                  summary_.others + summary_.bubbles);
-    EXPECT_THAT(d.ofType(kBegin), SizeIs(slices));
-    EXPECT_THAT(d.ofType(kEnd), SizeIs(slices));
-    EXPECT_THAT(d.ofType(kCounter), SizeIs(static_cast<std::size_t>(summary_.counters)));
+    EXPECT_THAT(d.ofType(test::kSliceBegin), SizeIs(slices));
+    EXPECT_THAT(d.ofType(test::kSliceEnd), SizeIs(slices));
+    EXPECT_THAT(d.ofType(test::kCounterValue), SizeIs(static_cast<std::size_t>(summary_.counters)));
   }
 }
 
@@ -217,7 +215,7 @@ TEST_F(PerfettoWriterTest, EveryFlowPassesAtLeastTwoSlicesAndTerminatesOnce) {
   std::map<std::uint64_t, int> passed;
   std::set<std::uint64_t> over;
   std::int64_t arrows = 0;
-  for (const Packet& p : d.ofType(kBegin)) {
+  for (const Packet& p : d.ofType(test::kSliceBegin)) {
     for (const std::uint64_t flow : p.flows) {
       EXPECT_FALSE(over.contains(flow));
       if (passed[flow]++ > 0) ++arrows;
@@ -250,7 +248,7 @@ TEST_F(PerfettoWriterTest, CountersAreTracksOfTheirRankAlsoWithoutAUnit) {
   t.counters.push_back({0, "memory", "bytes", {{100, 7.0}}});
   const DecodedPerfetto d = write(t);
   std::vector<std::string> samples;
-  for (const Packet& p : d.ofType(kCounter)) {
+  for (const Packet& p : d.ofType(test::kCounterValue)) {
     const DecodedPerfetto::TrackDescriptor& track = d.tracks.at(p.track);
     EXPECT_TRUE(track.isCounter);
     EXPECT_EQ(d.tracks.at(track.parent).name, "rank 0");
@@ -264,7 +262,7 @@ TEST_F(PerfettoWriterTest, BubblesCarryTheirClass) {
   Timeline t;
   Event& e = add(t, 0, "bubbles", JobKind::kBubble, 0, 10);
   e.bubbleClass = BubbleClass::kWarmUp;
-  const Packet begin = write(t).ofType(kBegin).at(0);
+  const Packet begin = write(t).ofType(test::kSliceBegin).at(0);
   EXPECT_EQ(begin.name, "bubble warm_up");
   EXPECT_EQ(begin.arguments.at("class"), "warm_up");
   EXPECT_EQ(summary_.bubbles, 1);

@@ -7,7 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr Nanoseconds kBegin = 1'772'359'200 * kNsPerSecond;
+constexpr Nanoseconds kFirstBegin = 1'772'359'200 * kNsPerSecond;
 
 /// A trace of one rank from one second to another.
 FileFacts trace(int rank, int from, int to, const std::string& pid = {}) {
@@ -15,7 +15,7 @@ FileFacts trace(int rank, int from, int to, const std::string& pid = {}) {
   file.path = "folder/trace" + std::to_string(rank) + ".json";
   file.format = "Chrome JSON";
   file.process.id = pid;
-  file.span = {kBegin + from * kNsPerSecond, kBegin + to * kNsPerSecond};
+  file.span = {kFirstBegin + from * kNsPerSecond, kFirstBegin + to * kNsPerSecond};
   file.ranks = {{rank, file.span}};
   file.events = 10;
   file.worldSize = 4;
@@ -75,7 +75,7 @@ TEST(FindRuns, LaterFilesOfTheSameProcessesArePartsOfTheRun) {
   }
   EXPECT_THAT(findRuns(files), ElementsAre(testing::SizeIs(12)));
   for (FileFacts& file : files) {
-    if (file.span.begin > kBegin + 1000 * kNsPerSecond) file.process.id += "0";
+    if (file.span.begin > kFirstBegin + 1000 * kNsPerSecond) file.process.id += "0";
   }
   EXPECT_THAT(findRuns(files), ElementsAre(testing::SizeIs(8), testing::SizeIs(4)));
 }
@@ -124,7 +124,7 @@ TEST(FindRuns, LogsThatGrowForwardJobsInTurnAndClocksOfOtherHostsAreNoOtherRun) 
 
 TEST(FindRuns, TimesThatDoNotCountFromTheEpochSeparateNoFiles) {
   Files files = {trace(0, 0, 60), trace(1, 600, 660)};
-  for (FileFacts& file : files) file.span.begin -= kBegin;
+  for (FileFacts& file : files) file.span.begin -= kFirstBegin;
   EXPECT_THAT(findRuns(files), testing::SizeIs(1));
 }
 

@@ -20,7 +20,7 @@ using testing::SizeIs;
 
 using Result = test::Reading;
 
-Result read(const std::string& bytes, const ReadRequest& request = {}) {
+Result readSqlite(const std::string& bytes, const ReadRequest& request = {}) {
   return test::readWith<SqliteReader>("p.sqlite", bytes, request);
 }
 
@@ -66,7 +66,7 @@ TEST_F(SqliteTest, ReadingAProfileBackGivesItsTimeline) {
   const Timeline timeline = test::oneFOneB(4, 8, 3);
   const std::string bytes = written(timeline);
   EXPECT_EQ(SqliteReader().probe(bytes), FormatMatch::kCertain);
-  const Result r = read(bytes);
+  const Result r = readSqlite(bytes);
   EXPECT_EQ(test::describe(r.timeline), test::describe(timeline));
   EXPECT_EQ(r.outcome.events, static_cast<std::int64_t>(timeline.eventCount()));
   EXPECT_THAT(r.diagnostics, IsEmpty());
@@ -75,7 +75,7 @@ TEST_F(SqliteTest, ReadingAProfileBackGivesItsTimeline) {
 TEST_F(SqliteTest, ReadingRandomProfilesBackGivesTheirTimelines) {
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     const Timeline timeline = test::randomTimeline(seed);
-    const Result r = read(written(timeline));
+    const Result r = readSqlite(written(timeline));
     ASSERT_EQ(test::describe(r.timeline), test::describe(timeline)) << "seed " << seed;
     ASSERT_THAT(r.diagnostics, IsEmpty()) << "seed " << seed;
   }
@@ -130,28 +130,29 @@ TEST_F(SqliteTest, JobsBubblesStepsAndCountersCanBeQueriedWithSql) {
 
 TEST_F(SqliteTest, CutOffAndDamagedDatabasesAreReportedAndBreakNothing) {
   const std::string bytes = written(test::oneFOneB(2, 8, 4));
-  const auto whole = read(bytes).outcome.events;
+  const auto whole = readSqlite(bytes).outcome.events;
   for (std::size_t size = 16; size < bytes.size(); size += 3001) {
-    const Result r = read(bytes.substr(0, size));
+    const Result r = readSqlite(bytes.substr(0, size));
     EXPECT_TRUE(!r.diagnostics.empty() || r.outcome.events == whole) << size;
   }
   for (std::size_t at = 4096; at < bytes.size(); at += 4096) {
     std::string damaged = bytes;
     damaged.replace(at, 512, 512, '\xa5');
-    const Result r = read(damaged);
+    const Result r = readSqlite(damaged);
     EXPECT_TRUE(!r.diagnostics.empty() || r.outcome.events == whole) << at;
   }
 }
 
 TEST_F(SqliteTest, OtherDatabasesAreExplained) {
-  EXPECT_THAT(read(made("CREATE TABLE a (b); INSERT INTO a VALUES (1)")).outcome.whyNone,
+  EXPECT_THAT(readSqlite(made("CREATE TABLE a (b); INSERT INTO a VALUES (1)")).outcome.whyNone,
               HasSubstr("neither a profile nor"));
   // A view runs code of its author: here, without end.
-  EXPECT_THAT(read(made("CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE c(start) AS (SELECT 1 UNION ALL "
-                        "SELECT start + 1 FROM c) SELECT start, start AS end, 59 AS eventType, "
-                        "'x' AS text, 1 AS globalTid FROM c"))
-                  .outcome.whyNone,
-              HasSubstr("neither a profile nor"));
+  EXPECT_THAT(
+      readSqlite(made("CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE c(start) AS (SELECT 1 UNION ALL "
+                      "SELECT start + 1 FROM c) SELECT start, start AS end, 59 AS eventType, "
+                      "'x' AS text, 1 AS globalTid FROM c"))
+          .outcome.whyNone,
+      HasSubstr("neither a profile nor"));
 }
 
 TEST_F(SqliteTest, RowsThatMakeNoSenseAreLeftOut) {
@@ -160,7 +161,7 @@ TEST_F(SqliteTest, RowsThatMakeNoSenseAreLeftOut) {
       "UPDATE job SET end_ns = begin_ns - 1 WHERE id = 1; UPDATE job SET begin_ns = 'x' WHERE id "
       "= 2; UPDATE job SET track = 99 WHERE id = 3; UPDATE job SET chunk = 1 << 40 WHERE id = 4; "
       "UPDATE job SET arguments = '[' WHERE id = 5");
-  const Result r = read(contents("p.sqlite"));
+  const Result r = readSqlite(contents("p.sqlite"));
   EXPECT_EQ(r.outcome.events, 2);
   EXPECT_THAT(r.diagnostics, ElementsAre(HasSubstr("was left out (4 times)"),
                                          HasSubstr("arguments of a row are no JSON object")));
@@ -206,7 +207,7 @@ constexpr const char* kNsysRows =
     "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1700000000000000000, '', '');";
 
 TEST_F(SqliteTest, NsysRangesKernelsAndCopiesBecomeLanesOfTheirProcess) {
-  const Result r = read(made(std::string(kNsysTables) + kNsysRows), {.nextRank = 2});
+  const Result r = readSqlite(made(std::string(kNsysTables) + kNsysRows), {.nextRank = 2});
   EXPECT_EQ(r.outcome.events, 6);
   const auto name = [&](const Event& e) { return std::string(r.timeline.strings[e.name]); };
   constexpr Nanoseconds kStart = 1'700'000'000'000'000'000;
@@ -241,14 +242,14 @@ TEST_F(SqliteTest, NsysRangesKernelsAndCopiesBecomeLanesOfTheirProcess) {
 TEST_F(SqliteTest, KindsOfTheUserApplyToNsysExports) {
   const KindsFile kinds = KindsFile::parse(
       R"j({"kinds":{"step (?P<step>[0-9]+)":"backward","gemm.*":"recompute"}})j", "k.json");
-  const Result r = read(made(std::string(kNsysTables) + kNsysRows), {.kinds = &kinds});
+  const Result r = readSqlite(made(std::string(kNsysTables) + kNsysRows), {.kinds = &kinds});
   EXPECT_EQ(r.events(0, "nvtx main (thread 71)")[0].kind, JobKind::kBackward);
   EXPECT_EQ(r.events(0, "nvtx main (thread 71)")[0].step, 1);
   EXPECT_EQ(r.events(0, "device 0 stream 7")[0].kind, JobKind::kRecompute);
 }
 
 TEST_F(SqliteTest, NsysExportsWithoutTextIdsOrStartTimeAreRead) {
-  const Result r = read(
+  const Result r = readSqlite(
       made("CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, text TEXT, globalTid INT);"
            "INSERT INTO NVTX_EVENTS VALUES (5, 9, 59, 'a', 0)"));
   ASSERT_THAT(r.events(0, "nvtx thread 0"), SizeIs(1));
@@ -256,7 +257,7 @@ TEST_F(SqliteTest, NsysExportsWithoutTextIdsOrStartTimeAreRead) {
 }
 
 TEST_F(SqliteTest, WriteAheadDatabasesAreRead) {
-  const Result r = read(made(
+  const Result r = readSqlite(made(
       "PRAGMA journal_mode = WAL; CREATE TABLE NVTX_EVENTS (start INT, end INT, eventType INT, "
       "text TEXT, globalTid INT); INSERT INTO NVTX_EVENTS VALUES (5, 9, 59, 'a', 0)"));
   EXPECT_EQ(r.outcome.events, 1);

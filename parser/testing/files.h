@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "trace/testing/file_text.h"
+
 namespace pipetrace::test {
 
 /// A folder of its own for each test, removed afterwards.
@@ -30,10 +32,7 @@ class FolderTest : public testing::Test {
     return path(name);
   }
 
-  std::string contents(std::string_view name) const {
-    std::ifstream in(folder_ / name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string contents(std::string_view name) const { return fileText(folder_ / name); }
 
   std::filesystem::path folder_;
 };

@@ -3,12 +3,16 @@
 #include <cstdint>
 #include <string>
 
+#include "trace/nanoseconds.h"
+
 namespace pipetrace::test {
 
 /// Writes a trace as PyTorch's profiler does. Times and lengths are microseconds. Threads of the
 /// host are of process 99, streams of the process `device`.
 class KinetoText {
  public:
+  static constexpr Nanoseconds kBegin = 1'700'000'000'000'000'000;  ///< of each trace
+
   struct Host {
     int thread = 1;
     std::int64_t begin = 0;

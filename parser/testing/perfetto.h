@@ -14,6 +14,11 @@
 
 namespace pipetrace::test {
 
+// Types of a TrackEvent, from Perfetto's track_event.proto.
+inline constexpr std::uint64_t kSliceBegin = 1;
+inline constexpr std::uint64_t kSliceEnd = 2;
+inline constexpr std::uint64_t kCounterValue = 4;
+
 /// A Perfetto trace as any protobuf reader sees it. The tests' own decoder knows the field numbers
 /// from Perfetto's .proto files. A field that must not be there fails the test.
 class DecodedPerfetto {

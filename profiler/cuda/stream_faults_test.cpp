@@ -9,9 +9,6 @@
 namespace pipetrace {
 namespace {
 
-constexpr Nanoseconds kLost = DeviceStream::kLost;
-constexpr Nanoseconds kNotYet = FakeCudaStream::kNotYet;
-
 /// Jobs that are known and right.
 int rightOnes(FakeCudaStream& test, const std::vector<FakeCudaStream::Truth>& jobs) {
   int right = 0;
@@ -20,7 +17,7 @@ int rightOnes(FakeCudaStream& test, const std::vector<FakeCudaStream::Truth>& jo
     BoundedTime end;
     EXPECT_TRUE(test.stream.resolve(job.start, start));
     EXPECT_TRUE(test.stream.resolve(job.end, end));
-    if (start.time == kLost || end.time == kLost) continue;
+    if (start.time == DeviceStream::kLost || end.time == DeviceStream::kLost) continue;
     EXPECT_LE(std::llabs(start.time - job.began), start.bound);
     EXPECT_LE(std::llabs(end.time - job.ended), end.bound);
     ++right;
@@ -75,8 +72,8 @@ TEST(CudaStreamFaultsTest, LateEventsAreWaitedFor) {
   const auto job = test.job(kNsPerMs);
   test.cuda->hang(test.handle, true);
   test.pass(60 * kNsPerSecond);
-  EXPECT_EQ(test.timeOf(job.start), kNotYet);
-  EXPECT_EQ(test.timeOf(job.end), kNotYet);
+  EXPECT_EQ(test.timeOf(job.start), FakeCudaStream::kNotYet);
+  EXPECT_EQ(test.timeOf(job.end), FakeCudaStream::kNotYet);
   test.cuda->hang(test.handle, false);
   test.pass(3 * kNsPerSecond);
   EXPECT_EQ(rightOnes(test, {job}), 1);
@@ -149,8 +146,8 @@ TEST(CudaStreamFaultsTest, AfterSeveralRefusalsInARowCudaIsNotCalledAgain) {
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               testing::MatchesRegex("pipetrace: CUDA device 0: jobs are no longer timed: .+\n"))
       << "once, with the reason";
-  EXPECT_EQ(test.timeOf(after.start), kLost);
-  EXPECT_EQ(test.timeOf(after.end), kLost);
+  EXPECT_EQ(test.timeOf(after.start), DeviceStream::kLost);
+  EXPECT_EQ(test.timeOf(after.end), DeviceStream::kLost);
   EXPECT_LT(before.start, after.start);
 }
 
@@ -167,7 +164,7 @@ TEST(CudaStreamFaultsTest, ADeviceResetLosesQueuedJobsAndNothingIsWaitedFor) {
   const std::int64_t calls = test.cuda->calls().stale;
   const auto after = test.job(kNsPerMs);
   test.stream.poll(true);
-  EXPECT_EQ(test.timeOf(after.end), kLost);
+  EXPECT_EQ(test.timeOf(after.end), DeviceStream::kLost);
   EXPECT_EQ(test.cuda->calls().stale, calls) << "what is gone is not touched again";
 }
 
@@ -175,11 +172,11 @@ TEST(CudaStreamFaultsTest, AJobThatWaitsForAComparisonOfClocksIsLostOnceTheDevic
   FakeCudaStream test;
   const auto job = test.job(kNsPerMs);
   test.pass(100 * kNsPerMs);
-  ASSERT_EQ(test.timeOf(job.end), kNotYet) << "no comparison after it";
+  ASSERT_EQ(test.timeOf(job.end), FakeCudaStream::kNotYet) << "no comparison after it";
   test.cuda->reset(0);
   for (int i = 0; i < 3; ++i) test.job(kNsPerMs);
   test.pass(100 * kNsPerMs);
-  EXPECT_EQ(test.timeOf(job.end), kLost);
+  EXPECT_EQ(test.timeOf(job.end), DeviceStream::kLost);
 }
 
 TEST(CudaStreamFaultsTest, JobsDuringCaptureAreLostAndTheGraphIsUnchanged) {
@@ -193,8 +190,8 @@ TEST(CudaStreamFaultsTest, JobsDuringCaptureAreLostAndTheGraphIsUnchanged) {
   const auto launch = test.job(kNsPerMs);
   test.pass(3 * kNsPerSecond);
   EXPECT_EQ(rightOnes(test, {before}), 1);
-  EXPECT_EQ(test.timeOf(inside.start), kLost);
-  EXPECT_EQ(test.timeOf(inside.end), kLost);
+  EXPECT_EQ(test.timeOf(inside.start), DeviceStream::kLost);
+  EXPECT_EQ(test.timeOf(inside.end), DeviceStream::kLost);
   EXPECT_EQ(rightOnes(test, {launch}), 1);
 }
 

@@ -11,9 +11,6 @@
 namespace pipetrace {
 namespace {
 
-constexpr Nanoseconds kLost = DeviceStream::kLost;
-constexpr Nanoseconds kNotYet = FakeCudaStream::kNotYet;
-
 TEST(CudaStreamTest, AJobLastsAsLongAsItsWork) {
   FakeCudaStream test;
   const auto job = test.job(5 * kNsPerMs);
@@ -129,14 +126,14 @@ TEST(CudaStreamTest, ATimeIsNotYetKnownUntilTheDeviceIsDoneAndTheClocksAreCompar
   FakeCudaStream test;
   const auto job = test.job(30 * kNsPerMs);
   test.pass(20 * kNsPerMs);
-  EXPECT_EQ(test.timeOf(job.start), kNotYet) << "still running";
-  EXPECT_EQ(test.timeOf(job.end), kNotYet);
+  EXPECT_EQ(test.timeOf(job.start), FakeCudaStream::kNotYet) << "still running";
+  EXPECT_EQ(test.timeOf(job.end), FakeCudaStream::kNotYet);
   test.pass(kNsPerSecond);
-  EXPECT_EQ(test.timeOf(job.start), kNotYet) << "no comparison after it";
+  EXPECT_EQ(test.timeOf(job.start), FakeCudaStream::kNotYet) << "no comparison after it";
   test.pass(kNsPerSecond);
   const auto [start, end] = test.timesOf(job);
   EXPECT_LT(start, end);
-  EXPECT_NE(end, kNotYet);
+  EXPECT_NE(end, FakeCudaStream::kNotYet);
 }
 
 TEST(CudaStreamTest, AFlushGetsTheTimesOfFinishedJobsAtOnce) {
@@ -146,7 +143,7 @@ TEST(CudaStreamTest, AFlushGetsTheTimesOfFinishedJobsAtOnce) {
   test.cuda->advance(5 * kNsPerMs);
   test.stream.poll(true);
   EXPECT_NEAR(static_cast<double>(test.timeOf(job.start) - job.began), 0, 20e3);
-  EXPECT_NE(test.timeOf(job.end), kNotYet);
+  EXPECT_NE(test.timeOf(job.end), FakeCudaStream::kNotYet);
 }
 
 TEST(CudaStreamTest, OnlyTheOldestUnfinishedEndIsQueried) {
@@ -183,7 +180,7 @@ TEST(CudaStreamTest, AStartWithoutAnEndIsLostAndTheNextJobIsNot) {
   const DeviceStream::Mark orphan = test.stream.markStart();
   const auto job = test.job(kNsPerMs);
   test.pass(3 * kNsPerSecond);
-  EXPECT_EQ(test.timeOf(orphan), kLost);
+  EXPECT_EQ(test.timeOf(orphan), DeviceStream::kLost);
   EXPECT_EQ(test.stream.counts().records, 3);
   EXPECT_NEAR(static_cast<double>(test.timeOf(job.start) - job.began), 0, 20e3);
 }

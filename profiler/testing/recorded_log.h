@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "trace/testing/file_text.h"
+
 namespace pipetrace {
 
 /// Tests: a folder that the destructor removes, and the job logs in it.
@@ -28,10 +30,7 @@ class RecordedLog {
   const std::string& folder() const { return folder_; }
   std::string path(int rank = 0) const { return folder_ + "/workerlog." + std::to_string(rank); }
 
-  std::string text(int rank = 0) const {
-    std::ifstream in(path(rank), std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
+  std::string text(int rank = 0) const { return test::fileText(path(rank)); }
 
   /// The text after `mark` ("Profiler Info: ") in each line that holds it.
   std::vector<std::string> lines(const std::string& mark, int rank = 0) const {

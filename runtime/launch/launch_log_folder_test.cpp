@@ -7,17 +7,13 @@
 
 #include "runtime/testing/shell_ranks.h"
 #include "trace/error.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-std::string fileText(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 TEST(LaunchLogFolderTest, StaleLogsAreRemovedAndNothingElse) {
   RecordedLog log;
@@ -51,7 +47,7 @@ TEST(LaunchLogFolderTest, PathsMayHoldBlanks) {
   options.logDirectory = folder + "/my logs";
   options.display = -1;
   EXPECT_EQ(launch(options).exitCode, 0);
-  EXPECT_EQ(fileText(folder + "/my logs/workerlog.0"), "x y||" + folder + "/my logs\n");
+  EXPECT_EQ(test::fileText(folder + "/my logs/workerlog.0"), "x y||" + folder + "/my logs\n");
 }
 
 TEST(LaunchLogFolderTest, ALogFolderThatCannotBeMadeIsNamed) {

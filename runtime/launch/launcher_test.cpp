@@ -15,6 +15,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "runtime/testing/shell_ranks.h"
 #include "trace/error.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
@@ -32,11 +33,6 @@ bool waitFor(const std::function<bool()>& condition, Nanoseconds limit = 10 * kN
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return true;
-}
-
-std::string fileText(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 /// A process of its own that launches, for tests that send it signals. Its exit status is the
@@ -124,7 +120,7 @@ TEST(LauncherTest, OutputAndErrorsLandInTheRanksFileAndPrefixedOnTheDisplay) {
   close(options.display);
   EXPECT_EQ(log.text(0), "out 0\nerr 0\n");
   EXPECT_EQ(log.text(1), "out 1\nerr 1\n");
-  const std::string text = fileText(shown);
+  const std::string text = test::fileText(shown);
   for (const char* line : {"[rank 0] out 0\n", "[rank 0] err 0\n", "[rank 1] out 1\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
@@ -164,7 +160,7 @@ TEST(LauncherTest, TheReasonRepeatsLastLinesOnlyWhereTheDisplayDoesNotShowThemJu
   EXPECT_EQ(reasonOf(-1, -1, fails), repeated);
   close(file);
   close(full);
-  EXPECT_EQ(fileText(shown), "[rank 0] no such tensor\n[rank 0] no such tensor\n");
+  EXPECT_EQ(test::fileText(shown), "[rank 0] no such tensor\n[rank 0] no such tensor\n");
 }
 
 TEST(LauncherTest, TheReasonRepeatsLastLinesThatAreFarAboveOnTheDisplay) {
@@ -215,7 +211,8 @@ TEST(LauncherTest, ProcessesThatARankStartedEndWithIt) {
   const pid_t child = std::stoi(log.lines("child=").at(0));
   EXPECT_TRUE(waitFor([&] {
     return kill(child, 0) != 0 ||
-           fileText("/proc/" + std::to_string(child) + "/stat").find(") Z") != std::string::npos;
+           test::fileText("/proc/" + std::to_string(child) + "/stat").find(") Z") !=
+               std::string::npos;
   }));
 }
 
@@ -263,7 +260,7 @@ TEST(LauncherTest, RanksDieWithTheLauncher) {
   for (const pid_t rank : ranks) {
     const std::string stat = "/proc/" + std::to_string(rank) + "/stat";
     EXPECT_TRUE(waitFor([&] {
-      const std::string text = fileText(stat);  // a zombie is dead, whoever reaps it
+      const std::string text = test::fileText(stat);  // a zombie is dead, whoever reaps it
       return text.empty() || text.find(") Z") != std::string::npos;
     }));
   }
@@ -280,7 +277,7 @@ TEST(LauncherTest, AFloodOfOutputIsStoredWhole) {
   for (int i = 1; i <= 300000; ++i) expected += std::to_string(i) + '\n';
   EXPECT_TRUE(log.text(0) == expected);
   EXPECT_TRUE(log.text(1) == expected);
-  const std::string text = fileText(shown);
+  const std::string text = test::fileText(shown);
   EXPECT_EQ(text.size(), 2 * (expected.size() + 300000 * std::string("[rank 0] ").size()));
 }
 
@@ -327,7 +324,8 @@ TEST(LauncherTest, RanksDoNotInheritSignalsThatTheLauncherIgnores) {
   const auto pipe = std::signal(SIGPIPE, SIG_IGN);
   const auto size = std::signal(SIGXFSZ, SIG_IGN);
   launch(shellRanks(log, 1, "grep SigIgn /proc/self/status"));
-  EXPECT_THAT(fileText(log.folder() + "/workerlog.0"), HasSubstr("SigIgn:\t0000000000000000"));
+  EXPECT_THAT(test::fileText(log.folder() + "/workerlog.0"),
+              HasSubstr("SigIgn:\t0000000000000000"));
   std::signal(SIGPIPE, pipe);
   std::signal(SIGXFSZ, size);
 }

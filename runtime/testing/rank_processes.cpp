@@ -14,6 +14,7 @@
 #include "runtime/launch/local_port.h"
 #include "runtime/testing/run_ranks.h"
 #include "trace/error.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace::testing {
 
@@ -83,7 +84,7 @@ std::vector<ProcessEnd> runAll(const std::vector<std::string>& command,
   runRanks(static_cast<int>(pids.size()), [&](int rank) {
     const auto i = static_cast<std::size_t>(rank);
     ends[i] = awaitEnd(pids[i], begin, options.limit);
-    ends[i].output = readWhole(folder.path(std::to_string(rank)));
+    ends[i].output = test::fileText(folder.path(std::to_string(rank)));
   });
   return ends;
 }
@@ -118,11 +119,6 @@ ScratchFolder::ScratchFolder() {
 ScratchFolder::~ScratchFolder() {
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
-}
-
-std::string readWhole(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace pipetrace::testing

@@ -45,7 +45,4 @@ class ScratchFolder {
   std::string path_;
 };
 
-/// The whole file; "" if it cannot be read.
-std::string readWhole(const std::string& path);
-
 }  // namespace pipetrace::testing

@@ -6,25 +6,21 @@
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/testing/plan_texts.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
+using test::textsOf;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<std::string> textsOf(const std::vector<Problem>& problems) {
-  std::vector<std::string> texts;
-  for (const Problem& problem : problems) texts.push_back(toText(problem));
-  return texts;
-}
-
 /// The problems that check() finds. For a plan that can run, checkSize() and checkLimits() must
 /// find the same.
-std::vector<std::string> problemsOf(const Plan& plan, const CheckOptions& options) {
+std::vector<std::string> problemsWithin(const Plan& plan, const CheckOptions& options) {
   const std::vector<std::string> all = textsOf(check(plan, options));
   if (!check(plan).empty()) return all;
   const CheckedPlan checked(plan);
@@ -35,8 +31,8 @@ std::vector<std::string> problemsOf(const Plan& plan, const CheckOptions& option
   return all;
 }
 
-std::vector<std::string> problemsOf(std::string_view csv, const CheckOptions& options = {}) {
-  return problemsOf(readPlan(csv, "plan.csv"), options);
+std::vector<std::string> problemsWithin(std::string_view csv, const CheckOptions& options = {}) {
+  return problemsWithin(readPlan(csv, "plan.csv"), options);
 }
 
 constexpr const char* kFull =
@@ -44,25 +40,25 @@ constexpr const char* kFull =
     "1RECV_F0,1F0,1B0,1SEND_B0,1RECV_F1,1F1,1B1,1SEND_B1\n";
 
 TEST(CheckTransfers, SendWithoutItsReceiveAndReceiveWithoutItsSendAreNamed) {
-  EXPECT_THAT(problemsOf(kFull), IsEmpty());
-  EXPECT_THAT(problemsOf("0F0,0SEND_F0,0B0\n1F0,1B0,1SEND_B0\n"),
+  EXPECT_THAT(problemsWithin(kFull), IsEmpty());
+  EXPECT_THAT(problemsWithin("0F0,0SEND_F0,0B0\n1F0,1B0,1SEND_B0\n"),
               ElementsAre("rank 0, cell 1: 0SEND_F0 has no receive: 1RECV_F0 is missing",
                           "rank 1, cell 2: 1SEND_B0 has no receive: 0RECV_B0 is missing"));
-  EXPECT_THAT(problemsOf("0F0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0\n"),
+  EXPECT_THAT(problemsWithin("0F0,0SEND_F0,0B0\n1RECV_F0,1F0,1B0\n"),
               ElementsAre("rank 0, cell 2: 0B0 gets no input: 1SEND_B0 and 0RECV_B0 are missing"));
 }
 
 TEST(CheckTransfers, SendBeforeItsMakerAndReceiveAfterItsUserAreNamed) {
-  EXPECT_THAT(problemsOf("0SEND_F0,0F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n"),
+  EXPECT_THAT(problemsWithin("0SEND_F0,0F0,0RECV_B0,0B0\n1F0,1RECV_F0,1B0,1SEND_B0\n"),
               ElementsAre("rank 0, cell 0: 0SEND_F0 comes before 0F0 (cell 1), which it needs",
                           "rank 1, cell 0: 1F0 comes before 1RECV_F0 (cell 1), which it needs"));
 }
 
 TEST(CheckTransfers, TransferThereTwiceOrWithoutAMessageIsNamed) {
-  EXPECT_THAT(problemsOf("0F0,0SEND_F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"),
+  EXPECT_THAT(problemsWithin("0F0,0SEND_F0,0SEND_F0,0RECV_B0,0B0\n1RECV_F0,1F0,1B0,1SEND_B0\n"),
               ElementsAre("rank 0, cell 2: 0SEND_F0 is done already by rank 0, cell 1 "
                           "(0SEND_F0)"));
-  EXPECT_THAT(problemsOf("0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0\n"),
+  EXPECT_THAT(problemsWithin("0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0\n"),
               ElementsAre("rank 0, cell 1: 0SEND_F0 has no message to move: stage 1 is on the same "
                           "rank",
                           "rank 0, cell 2: 1RECV_F0 has no message to move: stage 0 is on the same "
@@ -73,19 +69,19 @@ TEST(CheckTransfers, TransferThereTwiceOrWithoutAMessageIsNamed) {
 // the gradient of 0, which rank 1 sends before it takes micro-batch 1.
 TEST(CheckBuffers, OneFOneBDeadlocksWithoutBuffersAndTheCycleIsPrinted) {
   EXPECT_THAT(
-      problemsOf(kFull, {.buffers = kBlocking}),
+      problemsWithin(kFull, {.buffers = kBlocking}),
       ElementsAre(
           std::string(
               "rank 0, cell 3: deadlock: 0SEND_F1 (rank 0, cell 3) waits for 1RECV_F1 (rank 1, "
               "cell 4), which comes after 1SEND_B0; ") +
           "1SEND_B0 (rank 1, cell 3) waits for "
           "0RECV_B0 (rank 0, cell 4), which comes after 0SEND_F1; that closes the cycle"));
-  EXPECT_THAT(problemsOf(kFull, {.buffers = 1}), IsEmpty());
+  EXPECT_THAT(problemsWithin(kFull, {.buffers = 1}), IsEmpty());
 }
 
 TEST(CheckBuffers, CellsOfAComputeOnlyPlanAreThoseOfItsOwnActions) {
   EXPECT_THAT(
-      problemsOf(oneFOneB(2, 2), {.buffers = kBlocking}),
+      problemsWithin(oneFOneB(2, 2), {.buffers = kBlocking}),
       ElementsAre(
           std::string(
               "rank 0, cell 1: deadlock: 0SEND_F1 (rank 0, after cell 1) waits for 1RECV_F1 "
@@ -93,8 +89,8 @@ TEST(CheckBuffers, CellsOfAComputeOnlyPlanAreThoseOfItsOwnActions) {
           "1SEND_B0 (rank 1, after "
           "cell 1) waits for 0RECV_B0 (rank 0, before cell 2), which comes after 0SEND_F1; "
           "that closes the cycle"));
-  EXPECT_THAT(problemsOf(oneFOneB(2, 2), {.buffers = 1}), IsEmpty());
-  EXPECT_THAT(problemsOf(fThenB(4, 8), {.buffers = kBlocking}), IsEmpty());
+  EXPECT_THAT(problemsWithin(oneFOneB(2, 2), {.buffers = 1}), IsEmpty());
+  EXPECT_THAT(problemsWithin(fThenB(4, 8), {.buffers = kBlocking}), IsEmpty());
 }
 
 // Rank 0 sends three messages before it takes the first gradient; rank 1 takes them after that.
@@ -102,17 +98,17 @@ TEST(CheckBuffers, PlanNeedsABufferForEveryMessageThatWaits) {
   const std::string plan =
       "0F0,0F1,0F2,0F3,0B0,0B1,0B2,0B3\n"
       "1F0,1B0,1F1,1B1,1F2,1B2,1F3,1B3\n";
-  EXPECT_THAT(problemsOf(plan, {.buffers = 1}), ElementsAre(HasSubstr("deadlock")));
-  EXPECT_THAT(problemsOf(plan, {.buffers = 2}), testing::Each(HasSubstr("deadlock")));
-  EXPECT_THAT(problemsOf(plan, {.buffers = 3}), IsEmpty());
+  EXPECT_THAT(problemsWithin(plan, {.buffers = 1}), ElementsAre(HasSubstr("deadlock")));
+  EXPECT_THAT(problemsWithin(plan, {.buffers = 2}), testing::Each(HasSubstr("deadlock")));
+  EXPECT_THAT(problemsWithin(plan, {.buffers = 3}), IsEmpty());
 }
 
 TEST(CheckLimits, ActivationsOverTheLimitAreNamedWhereTheyAreFirst) {
-  EXPECT_THAT(problemsOf(oneFOneB(4, 8), {.mostLive = 4}), IsEmpty());
-  EXPECT_THAT(problemsOf(oneFOneB(4, 8), {.mostLive = 3}),
+  EXPECT_THAT(problemsWithin(oneFOneB(4, 8), {.mostLive = 4}), IsEmpty());
+  EXPECT_THAT(problemsWithin(oneFOneB(4, 8), {.mostLive = 3}),
               ElementsAre("rank 0, cell 3: 0F3 makes 4 activations that are held at once, and the "
                           "limit is 3; the rank's most is 4"));
-  EXPECT_THAT(problemsOf(gPipe(2, 5), {.mostLive = 2}),
+  EXPECT_THAT(problemsWithin(gPipe(2, 5), {.mostLive = 2}),
               ElementsAre(AllOf(HasSubstr("rank 0, cell 2: 0F2 makes 3"), HasSubstr("most is 5")),
                           HasSubstr("rank 1, cell 2: 1F2 makes 3")));
 }
@@ -120,9 +116,9 @@ TEST(CheckLimits, ActivationsOverTheLimitAreNamedWhereTheyAreFirst) {
 TEST(CheckLimits, MemoryOverTheLimitIsNamedWithHowMuch) {
   Costs costs = Costs::equal(2, {.activation = 100, .freedByInput = 60, .weights = 1000});
   CheckOptions options{.memoryLimit = 1150, .costs = &costs};
-  EXPECT_THAT(problemsOf("0F0,0I0,0F1,0W0,0I1,0W1\n", options), IsEmpty());
+  EXPECT_THAT(problemsWithin("0F0,0I0,0F1,0W0,0I1,0W1\n", options), IsEmpty());
   options.memoryLimit = 1139;
-  EXPECT_THAT(problemsOf("0F0,0I0,0F1,0W0,0I1,0W1\n", options),
+  EXPECT_THAT(problemsWithin("0F0,0I0,0F1,0W0,0I1,0W1\n", options),
               ElementsAre("rank 0, cell 2: 0F1 makes 1140 of memory that is held at once, and the "
                           "limit is 1139; the rank's most is 1140"));
   EXPECT_THROW(check(oneFOneB(3, 3), options), Error);
@@ -131,28 +127,28 @@ TEST(CheckLimits, MemoryOverTheLimitIsNamedWithHowMuch) {
 }
 
 TEST(CheckLimits, LimitsAreReportedTogetherWithADeadlock) {
-  EXPECT_THAT(problemsOf("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", {.mostLive = 1}),
+  EXPECT_THAT(problemsWithin("0F0,0B0,0F1,0B1\n1F0,1F1,1B0,1B1\n", {.mostLive = 1}),
               ElementsAre(HasSubstr("deadlock"), HasSubstr("rank 1, cell 1: 1F1 makes 2")));
 }
 
 TEST(CheckVersions, StageThatKeepsMoreThanTheLimitIsNamed) {
   Plan plan = oneFOneB(3, 8);
   plan.updates.every = 1;
-  EXPECT_THAT(problemsOf(plan, {.mostVersions = 3, .mostDistance = 2}), IsEmpty());
+  EXPECT_THAT(problemsWithin(plan, {.mostVersions = 3, .mostDistance = 2}), IsEmpty());
   EXPECT_THAT(
-      problemsOf(plan, {.mostVersions = 2}),
+      problemsWithin(plan, {.mostVersions = 2}),
       ElementsAre(HasSubstr("stage 0 keeps 3 versions of its weights, and the limit is 2")));
-  EXPECT_THAT(problemsOf(plan, {.mostDistance = 1}),
+  EXPECT_THAT(problemsWithin(plan, {.mostDistance = 1}),
               ElementsAre(HasSubstr("stage 0 applies a gradient that is 2 updates out of date")));
 }
 
 TEST(CheckVersions, DoubleBufferedPlanMustNotNeedAThirdVersion) {
   Plan plan = oneFOneB(3, 9);
   plan.updates = {.every = 3, .doubleBuffered = true};
-  EXPECT_THAT(problemsOf(plan, {.mostVersions = 2, .mostDistance = 1}), IsEmpty());
+  EXPECT_THAT(problemsWithin(plan, {.mostVersions = 2, .mostDistance = 1}), IsEmpty());
   // With an update after each micro-batch, 0F2 needs what 0B0 leaves, and is planned before it.
   plan.updates.every = 1;
-  EXPECT_THAT(problemsOf(plan, {}),
+  EXPECT_THAT(problemsWithin(plan, {}),
               testing::Contains("rank 0, cell 2: 0F2 needs the weights that micro-batches up to 0 "
                                 "leave, and these are not all done: stage 0 would need a third "
                                 "version"));
@@ -174,27 +170,27 @@ TEST(CheckVersions, ThirdVersionIsReportedUnderAnyBuffers) {
 TEST(CheckVersions, AsynchronousPlanInBothDirectionsIsRefused) {
   Plan plan = readPlan("0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n", "plan.csv");
   plan.updates.every = 1;
-  EXPECT_THAT(problemsOf(plan, {}), ElementsAre(HasSubstr("cannot be asynchronous")));
+  EXPECT_THAT(problemsWithin(plan, {}), ElementsAre(HasSubstr("cannot be asynchronous")));
 }
 
 TEST(CheckSize, LastRankThatIsMissingIsNamedWhereTheSizeIsKnown) {
   Plan plan = oneFOneB(4, 8);
-  EXPECT_THAT(problemsOf(plan, {.ranks = 4, .microBatches = 8}), IsEmpty());
+  EXPECT_THAT(problemsWithin(plan, {.ranks = 4, .microBatches = 8}), IsEmpty());
   const std::string text = toCsv(plan);
   const std::string cut = text.substr(0, text.rfind('\n', text.size() - 2) + 1);
-  EXPECT_THAT(problemsOf(cut, {.ranks = 4, .microBatches = 8}),
+  EXPECT_THAT(problemsWithin(cut, {.ranks = 4, .microBatches = 8}),
               ElementsAre("rank 3 is missing: the plan has 3 ranks, and 4 were asked for"));
-  EXPECT_THAT(problemsOf(cut, {.ranks = 6}),
+  EXPECT_THAT(problemsWithin(cut, {.ranks = 6}),
               ElementsAre("ranks 3 to 5 are missing: the plan has 3 ranks, and 6 were asked for"));
-  EXPECT_THAT(problemsOf(cut, {.ranks = 1}),
+  EXPECT_THAT(problemsWithin(cut, {.ranks = 1}),
               ElementsAre("the plan has 3 ranks, and 1 was asked for"));
 }
 
 TEST(CheckSize, LastMicroBatchThatIsMissingIsNamedWhereTheSizeIsKnown) {
-  EXPECT_THAT(problemsOf(oneFOneB(2, 1), {.microBatches = 2}),
+  EXPECT_THAT(problemsWithin(oneFOneB(2, 1), {.microBatches = 2}),
               ElementsAre("micro-batch 1 is missing: the plan has 1 micro-batch, and 2 were asked "
                           "for"));
-  EXPECT_THAT(problemsOf(oneFOneB(2, 3), {.microBatches = 2}),
+  EXPECT_THAT(problemsWithin(oneFOneB(2, 3), {.microBatches = 2}),
               ElementsAre("the plan has 3 micro-batches, and 2 were asked for"));
 }
 

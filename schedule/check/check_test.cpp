@@ -13,24 +13,16 @@
 #include "schedule/simulate/dry_run.h"
 #include "schedule/simulate/plan_timing.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/testing/plan_texts.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
+using test::problemsOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-std::vector<std::string> problemsOf(const Plan& plan) {
-  std::vector<std::string> texts;
-  for (const Problem& problem : check(plan)) texts.push_back(toText(problem));
-  return texts;
-}
-
-std::vector<std::string> problemsOf(std::string_view csv) {
-  return problemsOf(readPlan(csv, "plan.csv"));
-}
 
 TEST(Check, ValidPlansHaveNoProblems) {
   EXPECT_THAT(problemsOf("0F0,0B0\n"), IsEmpty());

@@ -12,31 +12,17 @@
 #include "schedule/file/check_file.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/testing/plan_texts.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
+using test::errorOf;
+using test::problemsOf;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string errorOf(std::string_view text) {
-  try {
-    readPlan(text, "plan.csv");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-std::vector<std::string> problemsOf(std::string_view text) {
-  std::vector<std::string> texts;
-  for (const Problem& problem : check(readPlan(text, "plan.csv"))) {
-    texts.push_back(toText(problem));
-  }
-  return texts;
-}
 
 void expectSame(const Plan& read, const Plan& written) {
   EXPECT_EQ(read.ranks, written.ranks);

@@ -4,22 +4,15 @@
 #include <gtest/gtest.h>
 
 #include "schedule/file/schedule_writer.h"
+#include "schedule/testing/plan_texts.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
+using test::errorOf;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-std::string errorOf(std::string_view text) {
-  try {
-    readPlan(text, "plan.csv");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
 
 TEST(ScheduleReader, EveryKindOfCellIsUnderstood) {
   const Plan plan = readPlan(

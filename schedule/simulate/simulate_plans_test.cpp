@@ -6,16 +6,13 @@
 #include "schedule/builders/builders.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/testing/simulated_events.h"
 
 namespace pipetrace {
 namespace {
 
+using test::eventsOf;
 using testing::ElementsAre;
-
-const std::vector<Event>& eventsOf(const Simulation& simulation, int rank,
-                                   std::string_view lane = kComputeLane) {
-  return simulation.timeline.findTrack(rank, lane)->events;
-}
 
 std::vector<std::pair<Nanoseconds, Nanoseconds>> spansOf(const std::vector<Event>& events) {
   std::vector<std::pair<Nanoseconds, Nanoseconds>> spans;

@@ -7,15 +7,13 @@
 #include "schedule/builders/builders.h"
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
+#include "schedule/testing/simulated_events.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-const std::vector<Event>& eventsOf(const Simulation& simulation, int rank,
-                                   std::string_view lane = kComputeLane) {
-  return simulation.timeline.findTrack(rank, lane)->events;
-}
+using test::eventsOf;
 
 TEST(Simulate, LengthIsTheClosedFormForAllSizes) {
   constexpr Nanoseconds kF = 3;

@@ -17,6 +17,7 @@
 #include "parser/load_timeline.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
@@ -30,12 +31,6 @@ constexpr int kMicroBatches = 8;
 
 const fs::path kDemo = PIPETRACE_DEMO_DIR;
 
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  EXPECT_TRUE(in.good()) << path;
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 Timeline load(const fs::path& path) {
   Diagnostics diagnostics;
   Timeline timeline = loadTimeline({path.string()}, {}, diagnostics);
@@ -44,7 +39,7 @@ Timeline load(const fs::path& path) {
 }
 
 std::vector<double> losses() {
-  const std::string text = contents(kDemo / "training.txt");
+  const std::string text = test::fileText(kDemo / "training.txt");
   const std::regex line(R"(step\s+(\d+)\b.*?\bloss\s+([0-9.]+))");
   std::vector<double> list;
   for (std::sregex_iterator it(text.begin(), text.end(), line), end; it != end; ++it) {
@@ -160,7 +155,7 @@ TEST(DemoTest, TheRehearsalTakesAsLongAsThePlanOnFourDevices) {
 }
 
 TEST(DemoTest, ThePictureIsAPngOfReadableSize) {
-  const std::string png = contents(kDemo / "profile.png");
+  const std::string png = test::fileText(kDemo / "profile.png");
   ASSERT_THAT(png, StartsWith("\x89PNG\r\n\x1a\n"));
   ASSERT_GT(png.size(), 10'000U);
   const auto number = [&](std::size_t at) {  // big-endian, of the header chunk

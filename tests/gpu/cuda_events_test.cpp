@@ -10,7 +10,7 @@
 namespace pipetrace {
 namespace {
 
-struct Job {
+struct MarkedJob {
   DeviceStream::Mark start = 0;
   DeviceStream::Mark end = 0;
   Nanoseconds queued = 0;  // by the host's clock, before its first call
@@ -24,8 +24,8 @@ class CudaEventsTest : public GpuTest {
     device = std::make_shared<CudaDevice>(cuda, 0);
     recorded = std::make_unique<CudaStream>(device, stream, CudaStreamOptions{.shareWithin = 0});
   }
-  Job job(int rounds) {
-    Job made;
+  MarkedJob job(int rounds) {
+    MarkedJob made;
     made.queued = monotonicNow();
     made.start = recorded->markStart();
     work(rounds);
@@ -48,12 +48,12 @@ class CudaEventsTest : public GpuTest {
 };
 
 TEST_F(CudaEventsTest, JobsLieBetweenTheirQueueingAndTheirSynchronization) {
-  std::vector<Job> jobs;
+  std::vector<MarkedJob> jobs;
   for (int i = 0; i < 100; ++i) jobs.push_back(job(1 + i % 7));
   ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   const Nanoseconds synchronized = monotonicNow();
   Nanoseconds lastEnd = 0;
-  for (const Job& made : jobs) {
+  for (const MarkedJob& made : jobs) {
     BoundedTime start;
     BoundedTime end;
     ASSERT_TRUE(resolve(made.start, start));
@@ -113,7 +113,7 @@ TEST_F(CudaEventsTest, ElapsedTimeBackwardsIsNegative) {
 
 TEST_F(CudaEventsTest, ACapturedGraphIsUnchangedAndItsLaunchIsAJob) {
   ASSERT_EQ(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
-  const Job inside = job(3);
+  const MarkedJob inside = job(3);
   std::thread([&] { recorded->poll(true); }).join();
   cudaGraph_t graph = nullptr;
   ASSERT_EQ(cudaStreamEndCapture(stream, &graph), cudaSuccess);
@@ -138,7 +138,7 @@ TEST_F(CudaEventsTest, ACapturedGraphIsUnchangedAndItsLaunchIsAJob) {
 }
 
 TEST_F(CudaEventsTest, AnotherThreadsCaptureIsNotDisturbed) {
-  const Job made = job(10);
+  const MarkedJob made = job(10);
   cudaStream_t other = nullptr;
   ASSERT_EQ(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking), cudaSuccess);
   ASSERT_EQ(cudaStreamBeginCapture(other, cudaStreamCaptureModeGlobal), cudaSuccess);

@@ -15,12 +15,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const fs::path kRoot = PIPETRACE_SOURCE_DIR;
-
-LayerTable realTable() { return parseLayerTable(architecture()); }
-
 TEST(LayersTest, EveryIncludeOfTheTreeFollowsTheTable) {
-  const LayerTable table = realTable();
+  const LayerTable table = parseLayerTable(architecture());
   int files = 0;
   for (const auto& [folder, allowed] : table.mayInclude) {
     for (const SourceFile& source : sourcesIn(folder)) {
@@ -32,7 +28,7 @@ TEST(LayersTest, EveryIncludeOfTheTreeFollowsTheTable) {
 }
 
 TEST(LayersTest, EveryFolderWithSourcesIsInTheTable) {
-  const LayerTable table = realTable();
+  const LayerTable table = parseLayerTable(architecture());
   for (const auto& folder : fs::directory_iterator(kRoot)) {
     if (!folder.is_directory() || folder.path().filename().string()[0] == '.' ||
         folder.path().filename() == "build") {
@@ -50,7 +46,7 @@ TEST(LayersTest, NoTwoHeadersDefineATypeOfTheSameName) {
   // says so.
   const std::regex definition(R"((?:^|\n)(?:struct|class|enum class) (\w+)(?: final)?\s*[:{])");
   std::map<std::string, std::string> headerOf;
-  for (const auto& [folder, allowed] : realTable().mayInclude) {
+  for (const auto& [folder, allowed] : parseLayerTable(architecture()).mayInclude) {
     for (const auto& [name, text] : sourcesIn(folder)) {
       const bool forTests = name.find("test") != std::string::npos;
       if (!name.ends_with(".h") || forTests) continue;
@@ -68,7 +64,7 @@ TEST(LayersTest, HeadersOfCuptiAndNcclAreIncludedByOneFileEach) {
   const std::map<std::string, std::string> placeOf = {{"cupti.h", "profiler/kernels/cupti_api.cpp"},
                                                       {"nccl.h", "tests/gpu/nccl_test.cpp"}};
   std::map<std::string, std::vector<std::string>> found;
-  for (const auto& [folder, allowed] : realTable().mayInclude) {
+  for (const auto& [folder, allowed] : parseLayerTable(architecture()).mayInclude) {
     for (const auto& [name, text] : sourcesIn(folder)) {
       for (std::sregex_iterator it(text.begin(), text.end(), include), end; it != end; ++it) {
         const std::string header = (*it)[1];
@@ -88,7 +84,7 @@ TEST(LayersTest, HeadersOfCuptiAndNcclAreIncludedByOneFileEach) {
 
 TEST(LayersTest, NoFolderMayIncludeOneOfItsOwnOrAHigherLayer) {
   // The table itself points one way: what it allows would pass every other check.
-  const LayerTable table = realTable();
+  const LayerTable table = parseLayerTable(architecture());
   for (const auto& [folder, allowed] : table.mayInclude) {
     for (const std::string& target : allowed) {
       if (table.layer.count(target) == 0) continue;  // "standard library"
@@ -102,14 +98,14 @@ TEST(LayersTest, NoFolderMayIncludeOneOfItsOwnOrAHigherLayer) {
 }
 
 TEST(LayersTest, AnIncludeThatPointsUpwardsIsFound) {
-  const LayerTable table = realTable();
+  const LayerTable table = parseLayerTable(architecture());
   EXPECT_THAT(checkIncludes(table, "trace/event.cpp", "#include \"parser/load_timeline.h\"\n"),
               ElementsAre(HasSubstr("trace/ may not include \"parser/load_timeline.h\"")));
   EXPECT_THAT(checkIncludes(table, "parser/x.cpp", "#include \"trace/event.h\"\n"), IsEmpty());
 }
 
 TEST(LayersTest, ALibraryOutsideItsFoldersIsFound) {
-  const LayerTable table = realTable();
+  const LayerTable table = parseLayerTable(architecture());
   EXPECT_THAT(checkIncludes(table, "schedule/x.cpp", "#include <torch/torch.h>\n"),
               ElementsAre(HasSubstr("schedule/ may not use <torch/torch.h>")));
   EXPECT_THAT(checkIncludes(table, "chart/x.h", "  #  include <QWidget>\n"),

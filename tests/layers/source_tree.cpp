@@ -4,17 +4,12 @@
 #include <fstream>
 #include <iterator>
 
+#include "trace/testing/file_text.h"
+
 namespace pipetrace::layers {
 namespace {
 
 namespace fs = std::filesystem;
-
-const fs::path kRoot = PIPETRACE_SOURCE_DIR;
-
-std::string contents(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 }  // namespace
 
@@ -24,11 +19,11 @@ std::vector<SourceFile> sourcesIn(const std::string& folder) {
   for (const auto& entry : fs::recursive_directory_iterator(kRoot / folder)) {
     const std::string extension = entry.path().extension();
     if (extension != ".h" && extension != ".cpp" && extension != ".cu") continue;
-    sources.push_back({fs::relative(entry.path(), kRoot).string(), contents(entry.path())});
+    sources.push_back({fs::relative(entry.path(), kRoot).string(), test::fileText(entry.path())});
   }
   return sources;
 }
 
-std::string architecture() { return contents(kRoot / "docs/architecture.md"); }
+std::string architecture() { return test::fileText(kRoot / "docs/architecture.md"); }
 
 }  // namespace pipetrace::layers

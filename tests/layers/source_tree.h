@@ -1,9 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace pipetrace::layers {
+
+inline const std::filesystem::path kRoot = PIPETRACE_SOURCE_DIR;  ///< of the tree
 
 struct SourceFile {
   std::string path;  ///< from the root of the tree, as includes are written

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "profiler/testing/recorded_log.h"
-#include "tests/testing/program_run.h"
+#include "tests/pipe_run/run_pipe_run.h"
 #include "tests/testing/shell_offers.h"
 
 namespace pipetrace {
@@ -18,11 +18,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
-
-ProgramRun pipeRun(std::vector<std::string> arguments, const ProgramSetting& setting = {}) {
-  arguments.insert(arguments.begin(), PIPE_RUN_PROGRAM);
-  return runProgram(arguments, setting);
-}
 
 TEST(PipeRunCommandLine, WrongCommandLinesAreReportedAndExitWithTwo) {
   RecordedLog log;

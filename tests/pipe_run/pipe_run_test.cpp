@@ -8,7 +8,7 @@
 
 #include "ingest/testing/skewed_run.h"
 #include "profiler/testing/recorded_log.h"
-#include "tests/testing/program_run.h"
+#include "tests/pipe_run/run_pipe_run.h"
 #include "trace/log/write_job_logs.h"
 
 namespace pipetrace {
@@ -18,11 +18,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-
-ProgramRun pipeRun(std::vector<std::string> arguments, const ProgramSetting& setting = {}) {
-  arguments.insert(arguments.begin(), PIPE_RUN_PROGRAM);
-  return runProgram(arguments, setting);
-}
 
 std::vector<std::string> rehearsal(const RecordedLog& log, std::vector<std::string> more) {
   std::vector<std::string> arguments = {"rehearse", "--log-dir", log.folder()};

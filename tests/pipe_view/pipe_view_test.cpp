@@ -9,6 +9,7 @@
 #include "chart/testing/logs.h"
 #include "chart/testing/timelines.h"
 #include "tests/testing/program_run.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
@@ -54,11 +55,6 @@ class PipeViewTest : public testing::Test {
   fs::path folder_;
 };
 
-std::string contents(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 /// Four bytes of a PNG's header as a number, most significant first.
 int pngNumber(const std::string& png, std::size_t at) {
   int value = 0;
@@ -70,7 +66,7 @@ TEST_F(PipeViewTest, ExportsAPngWithoutADisplay) {
   const ProgramRun result = run({logs(), "--export", out("a.png"), "--size", "1000x600"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
   EXPECT_EQ(result.out, "wrote " + out("a.png") + "\n");
-  const std::string png = contents(out("a.png"));
+  const std::string png = test::fileText(out("a.png"));
   EXPECT_THAT(png, StartsWith("\x89PNG\r\n"));
   EXPECT_EQ(pngNumber(png, 16), 1000);
   EXPECT_EQ(pngNumber(png, 20), 600);
@@ -78,15 +74,15 @@ TEST_F(PipeViewTest, ExportsAPngWithoutADisplay) {
 
 TEST_F(PipeViewTest, ExportsAnSvgThatSaysWhichStepsItShows) {
   ASSERT_EQ(run({logs(), "--export", out("a.svg")}).exitCode, 0);
-  EXPECT_THAT(contents(out("a.svg")),
+  EXPECT_THAT(test::fileText(out("a.svg")),
               AllOf(StartsWith("<?xml"), HasSubstr("1F1B, 4 ranks, 8 micro-batches, bubble ratio"),
                     HasSubstr("steps 1 to 2 of 0 to 4"), HasSubstr("rank 3")));
   ASSERT_EQ(run({logs(), "--export", out("b.svg"), "--step", "3"}).exitCode, 0);
-  EXPECT_THAT(contents(out("b.svg")), HasSubstr("step 3 of 0 to 4"));
+  EXPECT_THAT(test::fileText(out("b.svg")), HasSubstr("step 3 of 0 to 4"));
   ASSERT_EQ(run({logs(), "--export", out("c.svg"), "--steps", "1:4"}).exitCode, 0);
-  EXPECT_THAT(contents(out("c.svg")), HasSubstr("steps 1 to 3 of 0 to 4"));
+  EXPECT_THAT(test::fileText(out("c.svg")), HasSubstr("steps 1 to 3 of 0 to 4"));
   ASSERT_EQ(run({logs(), "--export", out("d.svg"), "--all"}).exitCode, 0);
-  EXPECT_THAT(contents(out("d.svg")), HasSubstr("steps 0 to 4,"));
+  EXPECT_THAT(test::fileText(out("d.svg")), HasSubstr("steps 0 to 4,"));
 }
 
 TEST_F(PipeViewTest, StepsAreHalfOpenAndMayBeOpenOrOne) {
@@ -97,7 +93,7 @@ TEST_F(PipeViewTest, StepsAreHalfOpenAndMayBeOpenOrOne) {
                                                        {"3:", "steps 3 to 4 of 0 to 4"}};
   for (const auto& [steps, caption] : cases) {
     ASSERT_EQ(run({logs(), "--export", out("a.svg"), "--steps", steps}).exitCode, 0) << steps;
-    EXPECT_THAT(contents(out("a.svg")), HasSubstr(caption)) << steps;
+    EXPECT_THAT(test::fileText(out("a.svg")), HasSubstr(caption)) << steps;
   }
   EXPECT_THAT(run({logs(), "--export", out("a.svg"), "--steps", "9:"}).err,
               HasSubstr("has no steps 9 and up; it holds steps 0 to 4"));
@@ -158,7 +154,7 @@ TEST_F(PipeViewTest, WhereStandardOutputIsFullTheOldPictureStays) {
   const ProgramRun result = run({logs(), "--export", out("a.svg")}, {.outFile = "/dev/full"});
   EXPECT_EQ(result.exitCode, 2);
   EXPECT_THAT(result.err, HasSubstr("cannot write standard output"));
-  EXPECT_EQ(contents(out("a.svg")), "old");
+  EXPECT_EQ(test::fileText(out("a.svg")), "old");
   EXPECT_EQ(written().size(), 1U);
 }
 

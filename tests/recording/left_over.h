@@ -17,6 +17,7 @@
 #include "profiler/recorder.h"
 #include "profiler/testing/recorded_log.h"
 #include "trace/log/ring_format.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 
@@ -62,7 +63,7 @@ class LeftOver {
   static std::map<std::string, std::string> filesOf(const std::string& folder) {
     std::map<std::string, std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      files[entry.path().filename().string()] = bytesOf(entry.path().string());
+      files[entry.path().filename().string()] = test::fileText(entry.path().string());
     }
     return files;
   }
@@ -74,11 +75,7 @@ class LeftOver {
     return "";
   }
 
-  static std::string bytesOf(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  std::string ringBytes() const { return bytesOf(ring); }
+  std::string ringBytes() const { return test::fileText(ring); }
   void setRingBytes(const std::string& bytes) const {
     std::ofstream(ring, std::ios::binary | std::ios::trunc) << bytes;
   }

@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "trace/error.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace {
 namespace {
@@ -29,10 +30,6 @@ class OutputFileTest : public testing::Test {
   ~OutputFileTest() override { fs::remove_all(folder_); }
 
   std::string path(const char* name) const { return (folder_ / name).string(); }
-  static std::string contents(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
   std::size_t files() const {
     return static_cast<std::size_t>(
         std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
@@ -47,7 +44,7 @@ TEST_F(OutputFileTest, AppearsWholeOnCommit) {
   file.write(std::string(3 << 20, 'x'));
   EXPECT_FALSE(fs::exists(path("profile.json")));
   file.commit();
-  EXPECT_EQ(contents(path("profile.json")).size(), 6U + (3U << 20));
+  EXPECT_EQ(test::fileText(path("profile.json")).size(), 6U + (3U << 20));
   EXPECT_EQ(files(), 1U);
 }
 
@@ -57,7 +54,7 @@ TEST_F(OutputFileTest, WithoutCommitTheOldFileStaysAndNothingIsLeft) {
     OutputFile file(path("old"));
     file.write("new");
   }
-  EXPECT_EQ(contents(path("old")), "old");
+  EXPECT_EQ(test::fileText(path("old")), "old");
   EXPECT_EQ(files(), 1U);
 }
 
@@ -79,7 +76,7 @@ TEST_F(OutputFileTest, ALinkIsWrittenThrough) {
   fs::create_symlink(path("real"), path("link"));
   writeWholeFile(path("link"), "new");
   EXPECT_TRUE(fs::is_symlink(path("link")));
-  EXPECT_EQ(contents(path("real")), "new");
+  EXPECT_EQ(test::fileText(path("real")), "new");
 }
 
 TEST_F(OutputFileTest, AMissingFolderAndAFolderInPlaceOfTheFileAreNamed) {
@@ -114,7 +111,7 @@ TEST_F(OutputFileTest, AFileThatMayNotGrowKeepsTheOldOne) {
   EXPECT_THROW(writeWholeFile(path("a"), std::string(5 << 20, 'x')), Error);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
-  EXPECT_EQ(contents(path("a")), "old");
+  EXPECT_EQ(test::fileText(path("a")), "old");
   EXPECT_EQ(files(), 1U);
 }
 

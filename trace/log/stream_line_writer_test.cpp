@@ -12,7 +12,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr Nanoseconds kBegin = 1697793307213760986;
+constexpr Nanoseconds kJobBegin = 1697793307213760986;
 constexpr Nanoseconds kNow = 1697793307265326000;
 
 std::string byLogWriter(const StreamJob& job, std::string_view stream, bool isCompute) {
@@ -65,7 +65,7 @@ class StreamLineWriterTest : public testing::TestWithParam<bool> {
                   .microBatch = any<std::int32_t>(),
                   .step = any<std::int32_t>(),
                   .stage = any<std::int32_t>(),
-                  .begin = kBegin + any<std::int32_t>(),
+                  .begin = kJobBegin + any<std::int32_t>(),
                   .id = any<std::int64_t>(),
                   .peer = any<std::int32_t>(),
                   .bytes = any<std::int64_t>(),

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr Nanoseconds kBegin = 1'697'793'307'213'760'986;
+constexpr Nanoseconds kFirstBegin = 1'697'793'307'213'760'986;
 
 /// A job with arguments, a message with its bytes, a bubble and a counter, on ranks 3 and 5.
 Timeline sample() {
@@ -25,7 +25,7 @@ Timeline sample() {
     RankInfo& info = timeline.ranks[rank];
     info.rank = rank;
     info.schedule = "1F1B";
-    info.clockReadings = {{kBegin, -17, 4}};
+    info.clockReadings = {{kFirstBegin, -17, 4}};
     info.hasEnd = true;
     info.written = 2;
     Event job;
@@ -36,8 +36,8 @@ Timeline sample() {
     job.stage = rank;
     job.chunk = 0;
     job.part = 1;
-    job.begin = kBegin;
-    job.end = kBegin + 1000;
+    job.begin = kFirstBegin;
+    job.end = kFirstBegin + 1000;
     StringTable& strings = timeline.strings;
     const Argument arguments[] = {Argument::ofText(strings.intern("action"), strings.intern("3F2")),
                                   Argument::ofInteger(strings.intern("version"), 6),
@@ -53,12 +53,12 @@ Timeline sample() {
     send.microBatch = 2;
     send.peer = 4;
     send.job = 41;
-    send.begin = kBegin + 1000;
-    send.end = kBegin + 1500;
+    send.begin = kFirstBegin + 1000;
+    send.end = kFirstBegin + 1500;
     const Argument bytes = Argument::ofInteger(strings.intern("bytes"), 4096);
     timeline.setArguments(send, {&bytes, 1});
     timeline.track(rank, kSendLane).events.push_back(send);
-    timeline.counters.push_back({rank, "memory", "bytes", {{kBegin, 12.0 * rank}}});
+    timeline.counters.push_back({rank, "memory", "bytes", {{kFirstBegin, 12.0 * rank}}});
   }
   timeline.sort();
   return timeline;

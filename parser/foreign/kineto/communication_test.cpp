@@ -1,14 +1,13 @@
 // Kernels of NCCL in Kineto traces become sends, receives and collectives.
 #include <gmock/gmock.h>
 
-#include "parser/chrome/reader.h"
-#include "parser/testing/kineto_text.h"
-#include "parser/testing/reading.h"
+#include "parser/testing/read_chrome.h"
 
 namespace pipetrace {
 namespace {
 
 using test::KinetoText;
+using test::readKineto;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -22,10 +21,6 @@ KinetoText rank1() {
       .launch(1, {.begin = 11, .length = 2})
       .kernel(1, {.begin = 100, .length = 10});
   return trace;
-}
-
-test::Reading read(const KinetoText& trace) {
-  return test::readWith<ChromeJsonReader>("trace.json", trace.text(), {});
 }
 
 std::int64_t bytesOf(const test::Reading& r, const Event& event) {
@@ -43,7 +38,7 @@ TEST(KinetoCommunication, CallAroundTheLaunchOfAKernelGivesItsPeerAndBytes) {
                  R"("Out msg nelems":1024,"Src Rank":1,"Dst Rank":2)")
       .launch(2, {.begin = 42, .length = 2})
       .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv);
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   const auto& sends = r.events(1, kSendLane);
   ASSERT_THAT(sends, SizeIs(1));
   EXPECT_EQ(sends[0].peer, 2);
@@ -56,7 +51,7 @@ TEST(KinetoCommunication, ArgumentsOfTheKernelItselfCountAsThoseOfItsCall) {
   trace.kernel(9, {.stream = 20, .begin = 120, .length = 30}, kSendRecv,
                R"(,"Collective name":"recv","dtype":"Float","In msg nelems":8,)"
                R"("Out msg nelems":8,"Src Rank":0,"Dst Rank":1)");
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   const auto& recvs = r.events(1, kRecvLane);
   ASSERT_THAT(recvs, SizeIs(1));
   EXPECT_EQ(recvs[0].peer, 0);
@@ -73,7 +68,7 @@ TEST(KinetoCommunication, AnnotationOfThePipelineGivesDirectionStageAndMicroBatc
       .annotation("nccl:recv 1<-2", {.begin = 75, .length = 10})
       .launch(3, {.begin = 77, .length = 2})
       .kernel(3, {.stream = 20, .begin = 160, .length = 30}, kSendRecv);
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   const auto& sends = r.events(1, kSendLane);
   ASSERT_THAT(sends, SizeIs(1));
   EXPECT_EQ(sends[0].kind, JobKind::kSendForward);
@@ -90,7 +85,7 @@ TEST(KinetoCommunication, CollectivesLeaveAStreamThatComputesAndStayOnTheirOwn) 
   KinetoText trace = rank1();
   trace.kernel(5, {.begin = 200, .length = 10}, "ncclDevKernel_AllReduce_Sum_f32")
       .kernel(6, {.stream = 20, .begin = 220, .length = 10}, "ncclDevKernel_AllGather_RING");
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   ASSERT_THAT(r.events(1, "nccl"), SizeIs(1));
   EXPECT_EQ(r.events(1, "nccl")[0].kind, JobKind::kAllReduce);
   EXPECT_THAT(r.events(1, "thread 7"), SizeIs(1));
@@ -103,7 +98,7 @@ TEST(KinetoCommunication, KernelThatSendsAndReceivesHasNoDirection) {
   trace.annotation("nccl:coalesced", {.begin = 40, .length = 20})
       .launch(2, {.begin = 45, .length = 2})
       .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv);
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(r.events(1, kSendLane), IsEmpty());
   EXPECT_THAT(r.events(1, kRecvLane), IsEmpty());
   EXPECT_THAT(r.events(1, "thread 20"), SizeIs(1));

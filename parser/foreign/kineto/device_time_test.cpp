@@ -1,26 +1,20 @@
 // Jobs of Kineto traces lie where the device ran them.
 #include <gmock/gmock.h>
 
-#include "parser/chrome/reader.h"
-#include "parser/testing/kineto_text.h"
-#include "parser/testing/reading.h"
+#include "parser/testing/read_chrome.h"
 #include "trace/device_arguments.h"
 
 namespace pipetrace {
 namespace {
 
 using test::KinetoText;
+using test::kinetoTimes;
+using test::readKineto;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-constexpr Nanoseconds kBase = 1'700'000'000'000'000'000;
-
-test::Reading read(const KinetoText& trace, JobTime time = JobTime::kAuto) {
-  return test::readWith<ChromeJsonReader>("trace.json", trace.text(), {.jobTime = time});
-}
 
 /// The argument of an event as text, without argument "".
 std::string argument(const test::Reading& r, const Event& event, std::string_view key) {
@@ -37,8 +31,7 @@ std::vector<std::string> jobs(const test::Reading& r) {
   std::vector<std::string> list;
   for (const Event& job : r.events(0, kComputeLane)) {
     list.push_back(std::string(logName(job.kind)) + " " + std::to_string(job.microBatch) + ": " +
-                   std::to_string((job.begin - kBase) / 1000) + " to " +
-                   std::to_string((job.end - kBase) / 1000));
+                   kinetoTimes(job));
   }
   return list;
 }
@@ -54,12 +47,12 @@ TEST(KinetoDeviceTime, JobLastsFromTheFirstStartToTheLastEndOfItsWork) {
       .copy(2, {.begin = 112, .length = 3})
       .kernel(3, {.begin = 120, .length = 10})
       .kernel(4, {.begin = 140, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("forward 3: 100 to 130"));
   const Event& job = r.events(0, kComputeLane)[0];
   namespace keys = device_arguments;
-  EXPECT_EQ(argument(r, job, keys::kHostBegin), std::to_string(kBase + 10'000));
-  EXPECT_EQ(argument(r, job, keys::kHostEnd), std::to_string(kBase + 30'000));
+  EXPECT_EQ(argument(r, job, keys::kHostBegin), std::to_string(KinetoText::kBegin + 10'000));
+  EXPECT_EQ(argument(r, job, keys::kHostEnd), std::to_string(KinetoText::kBegin + 30'000));
   EXPECT_EQ(argument(r, job, keys::kKernels), "2");
   EXPECT_EQ(argument(r, job, keys::kDeviceBusy), "23000");
   EXPECT_EQ(argument(r, job, keys::kCommInside), "0");
@@ -79,11 +72,11 @@ TEST(KinetoDeviceTime, AnnotationsOfJobsStayOnTheLaneHostWithTheNumbersOfTheirJo
   trace.annotation("forward", {.begin = 10, .length = 20})
       .launch(1, {.begin = 11, .length = 2})
       .kernel(1, {.begin = 100, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   const auto& host = r.events(0, kHostLane);
   ASSERT_THAT(host, SizeIs(1));
-  EXPECT_EQ(host[0].begin, kBase + 10'000);
-  EXPECT_EQ(host[0].end, kBase + 30'000);
+  EXPECT_EQ(host[0].begin, KinetoText::kBegin + 10'000);
+  EXPECT_EQ(host[0].end, KinetoText::kBegin + 30'000);
   EXPECT_EQ(host[0].kind, JobKind::kOther) << "it is no second job";
   EXPECT_EQ(r.timeline.strings[host[0].name], "forward");
   EXPECT_EQ(host[0].job, r.events(0, kComputeLane)[0].job);
@@ -94,7 +87,7 @@ TEST(KinetoDeviceTime, HostTimesAreThoseOfTheAnnotations) {
   trace.annotation("forward 3", {.begin = 10, .length = 20})
       .launch(1, {.begin = 11, .length = 2})
       .kernel(1, {.begin = 100, .length = 10});
-  const test::Reading r = read(trace, JobTime::kHost);
+  const test::Reading r = readKineto(trace, JobTime::kHost);
   EXPECT_THAT(jobs(r), ElementsAre("forward 3: 10 to 30"));
   EXPECT_THAT(r.events(0, kHostLane), IsEmpty());
   EXPECT_THAT(r.diagnostics, IsEmpty());
@@ -103,8 +96,8 @@ TEST(KinetoDeviceTime, HostTimesAreThoseOfTheAnnotations) {
 TEST(KinetoDeviceTime, DeviceTimesOfATraceWithoutADeviceAreReportedAsMissing) {
   KinetoText trace;
   trace.annotation("forward 3", {.begin = 10, .length = 20}).operation("aten::mm", {.begin = 12});
-  EXPECT_THAT(read(trace).diagnostics, IsEmpty());
-  const test::Reading r = read(trace, JobTime::kDevice);
+  EXPECT_THAT(readKineto(trace).diagnostics, IsEmpty());
+  const test::Reading r = readKineto(trace, JobTime::kDevice);
   EXPECT_THAT(jobs(r), ElementsAre("forward 3: 10 to 30"));
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("no work on a device")));
 }
@@ -117,7 +110,7 @@ TEST(KinetoDeviceTime, CommunicationIsNoPartOfAJobButExplainsItsIdleTime) {
       .kernel(2, {.stream = 20, .begin = 105, .length = 20}, "ncclDevKernel_AllReduce_Sum_f32")
       .kernel(3, {.begin = 130, .length = 10})
       .kernel(4, {.stream = 20, .begin = 135, .length = 50}, "ncclDevKernel_AllGather_RING");
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("forward 0: 100 to 140"));
   const Event& job = r.events(0, kComputeLane)[0];
   // 20 us of 40 are busy; of the other 20 the all-reduce runs in those from 110 to 125.
@@ -134,13 +127,13 @@ TEST(KinetoDeviceTime, CopiesOnAStreamWithoutKernelsDoNotMoveTheEdgesOfAJob) {
       .launch(2, {.begin = 12, .length = 1})
       .copy(1, {.stream = 30, .begin = 50, .length = 10})
       .kernel(2, {.begin = 100, .length = 10});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 0: 100 to 110"));
+  EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("forward 0: 100 to 110"));
 
   KinetoText onlyCopies;
   onlyCopies.annotation("forward 0", {.begin = 10, .length = 30})
       .launch(1, {.begin = 11, .length = 1}, "cudaMemcpyAsync")
       .copy(1, {.stream = 30, .begin = 50, .length = 10});
-  EXPECT_THAT(jobs(read(onlyCopies)), ElementsAre("forward 0: 50 to 60"));
+  EXPECT_THAT(jobs(readKineto(onlyCopies)), ElementsAre("forward 0: 50 to 60"));
 }
 
 TEST(KinetoDeviceTime, WorkOfAutogradsThreadBelongsToTheBackwardThatIsOpen) {
@@ -156,7 +149,7 @@ TEST(KinetoDeviceTime, WorkOfAutogradsThreadBelongsToTheBackwardThatIsOpen) {
       .kernel(2, {.begin = 120, .length = 10})
       .kernel(3, {.begin = 140, .length = 10})
       .kernel(4, {.begin = 160, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("backward 0: 100 to 130"));
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("2 launched outside of any job")));
 }
@@ -170,7 +163,7 @@ TEST(KinetoDeviceTime, ForwardThatIsOpenGetsNoWorkOfAutogradsThread) {
       .launch(2, {.thread = 1, .begin = 18, .length = 1})
       .kernel(1, {.begin = 100, .length = 10})
       .kernel(2, {.begin = 120, .length = 10});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 0: 120 to 130"));
+  EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("forward 0: 120 to 130"));
 }
 
 /// Two threads with a forward each and then a backward each, both open while autograd's thread 3
@@ -196,7 +189,7 @@ TEST(KinetoDeviceTime, ArrowsFromForwardToBackwardDecideBetweenBackwardsThatAreO
       .operation(kEngine, {.thread = 3, .begin = 40, .length = 10})
       .forwardArrow(1, {.thread = 1, .begin = 5}, {.thread = 3, .begin = 20})
       .forwardArrow(2, {.thread = 2, .begin = 5}, {.thread = 3, .begin = 40});
-  EXPECT_THAT(jobs(read(trace)),
+  EXPECT_THAT(jobs(readKineto(trace)),
               testing::IsSupersetOf({"backward 0: 200 to 210", "backward 1: 300 to 310"}));
 }
 
@@ -208,7 +201,7 @@ TEST(KinetoDeviceTime, SequenceNumbersDecideWhereThereAreNoArrows) {
                  ",\"Sequence number\":7,\"Fwd thread id\":1")
       .operation(kEngine, {.thread = 3, .begin = 40, .length = 10},
                  ",\"Sequence number\":8,\"Fwd thread id\":2");
-  EXPECT_THAT(jobs(read(trace)),
+  EXPECT_THAT(jobs(readKineto(trace)),
               testing::IsSupersetOf({"backward 0: 200 to 210", "backward 1: 300 to 310"}));
 }
 
@@ -219,7 +212,7 @@ TEST(KinetoDeviceTime, UndecidedWorkIsCountedAndBelongsToNoJob) {
       .operation("aten::mm", {.thread = 2, .begin = 5, .length = 1}, ",\"Sequence number\":7")
       .operation(kEngine, {.thread = 3, .begin = 20, .length = 30},
                  ",\"Sequence number\":7,\"Fwd thread id\":1");
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), testing::IsSupersetOf({"backward 0: 10 to 100", "backward 1: 10 to 100"}));
   EXPECT_THAT(r.diagnostics,
               Contains(HasSubstr("2 of 2 kernels and copies belong to no job: 2 launched by "
@@ -233,7 +226,7 @@ TEST(KinetoDeviceTime, JobWithoutWorkHasTheHostsTimesAndSaysSo) {
       .launch(1, {.begin = 11, .length = 2})
       .launch(2, {.begin = 41, .length = 2})  // nothing ran
       .kernel(1, {.begin = 100, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("forward 1: 40 to 60", "forward 0: 100 to 110"));
   EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kTime), "host");
   EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kHostBegin), "");
@@ -246,7 +239,7 @@ TEST(KinetoDeviceTime, WorkWithoutALaunchBelongsToNoJob) {
       .launch(1, {.begin = 11, .length = 2})
       .kernel(1, {.begin = 100, .length = 10})
       .kernel(77, {.begin = 200, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("forward 0: 100 to 110"));
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("1 without a launch in the trace")));
 }
@@ -258,7 +251,7 @@ TEST(KinetoDeviceTime, AllWorkOfAGraphBelongsToTheJobThatLaunchedIt) {
       .kernel(1, {.begin = 100, .length = 10})
       .kernel(1, {.begin = 120, .length = 10})
       .kernel(1, {.stream = 8, .begin = 125, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("forward 0: 100 to 135"));
   EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kKernels), "3");
   EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kDeviceBusy), "25000");
@@ -271,7 +264,7 @@ TEST(KinetoDeviceTime, CallsOfTheDriverAndOfHipLaunchAsThoseOfTheRuntime) {
       .launch(2, {.begin = 15, .length = 2}, "hipLaunchKernel", "hip_runtime")
       .kernel(1, {.begin = 100, .length = 10})
       .kernel(2, {.begin = 120, .length = 10});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 0: 100 to 130"));
+  EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("forward 0: 100 to 130"));
 }
 
 TEST(KinetoDeviceTime, CorrelationThatWasUsedTwiceMeansTheLastLaunchBeforeTheWork) {
@@ -282,7 +275,8 @@ TEST(KinetoDeviceTime, CorrelationThatWasUsedTwiceMeansTheLastLaunchBeforeTheWor
       .launch(5, {.begin = 1001, .length = 2})
       .kernel(5, {.begin = 100, .length = 10})
       .kernel(5, {.begin = 1100, .length = 10});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 0: 100 to 110", "forward 1: 1100 to 1110"));
+  EXPECT_THAT(jobs(readKineto(trace)),
+              ElementsAre("forward 0: 100 to 110", "forward 1: 1100 to 1110"));
 }
 
 TEST(KinetoDeviceTime, CorrelationsThatSeveralProcessesUseAreKeptApartByTheirDevices) {
@@ -299,7 +293,7 @@ TEST(KinetoDeviceTime, CorrelationsThatSeveralProcessesUseAreKeptApartByTheirDev
 {"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":120,"dur":10,"args":{"correlation":5}},
 {"ph":"X","cat":"kernel","name":"k","pid":1,"tid":7,"ts":220,"dur":10,"args":{"correlation":5}}
 ],"baseTimeNanoseconds": 1700000000000000000})j";
-  const auto r = test::readWith<ChromeJsonReader>("trace.json", text, {});
+  const auto r = test::readChrome(text);
   EXPECT_THAT(jobs(r), ElementsAre("forward 0: 100 to 130", "forward 1: 200 to 230"));
 }
 
@@ -310,7 +304,7 @@ TEST(KinetoDeviceTime, WorkThatBeganBeforeItsLaunchIsReportedAndKept) {
       .launch(2, {.begin = 114, .length = 2})
       .kernel(1, {.begin = 95, .length = 10})
       .kernel(2, {.begin = 130, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("forward 0: 95 to 140"));
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("began before its launch")));
 }
@@ -322,7 +316,7 @@ TEST(KinetoDeviceTime, AnnotationThatWasCutOffLastsToTheEndOfItsThread) {
       .launch(2, {.begin = 50, .length = 2})
       .kernel(1, {.begin = 100, .length = 10})
       .kernel(2, {.begin = 120, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("forward 0: 100 to 130"));
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("no `E`")));
 }
@@ -335,7 +329,7 @@ TEST(KinetoDeviceTime, WorkOfANestedAnnotationBelongsToTheOutermost) {
       .launch(2, {.begin = 25, .length = 2})
       .kernel(1, {.begin = 100, .length = 10})
       .kernel(2, {.begin = 120, .length = 10});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 0: 100 to 130"));
+  EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("forward 0: 100 to 130"));
 }
 
 TEST(KinetoDeviceTime, WithoutLaunchesJobsHaveTheTimesOfTheirImagesOnTheDevice) {
@@ -347,7 +341,7 @@ TEST(KinetoDeviceTime, WithoutLaunchesJobsHaveTheTimesOfTheirImagesOnTheDevice) 
              {.stream = 8, .begin = 105, .length = 10})
       .annotation("## backward ##", {.begin = 40, .length = 20})
       .kernel(1, {.begin = 100, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("backward -1: 40 to 60", "forward -1: 100 to 115"));
   EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kTime), "host");
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("1 of 2 jobs have the times of their annotations "
@@ -358,7 +352,7 @@ TEST(KinetoDeviceTime, WithoutLaunchesAndImagesAWarningSaysWhatTheTimesMean) {
   KinetoText trace;
   trace.annotation("forward 0", {.begin = 10, .length = 20})
       .kernel(1, {.begin = 100, .length = 10});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(jobs(r), ElementsAre("forward 0: 10 to 30"));
   EXPECT_THAT(r.events(0, kHostLane), IsEmpty());
   EXPECT_THAT(r.diagnostics, Contains(HasSubstr("show when work was launched")));

@@ -1,9 +1,7 @@
 // Messages of Kineto traces without a device are events of the lanes `send` and `recv`.
 #include <gmock/gmock.h>
 
-#include "parser/chrome/reader.h"
-#include "parser/testing/kineto_text.h"
-#include "parser/testing/reading.h"
+#include "parser/testing/read_chrome.h"
 #include "trace/device_arguments.h"
 #include "trace/message_arguments.h"
 
@@ -11,16 +9,12 @@ namespace pipetrace {
 namespace {
 
 using test::KinetoText;
+using test::kinetoTimes;
+using test::readKineto;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr Nanoseconds kBase = 1'700'000'000'000'000'000;
-
-test::Reading read(const KinetoText& trace) {
-  return test::readWith<ChromeJsonReader>("trace.json", trace.text(), {});
-}
-
-bool has(const test::Reading& r, const Event& event, std::string_view key) {
+bool hasArgument(const test::Reading& r, const Event& event, std::string_view key) {
   for (const Argument& each : r.timeline.argumentsOf(event)) {
     if (r.timeline.strings[each.key] == key) return true;
   }
@@ -33,9 +27,8 @@ std::vector<std::string> messages(const test::Reading& r, std::string_view lane)
   for (const Event& event : r.events(0, lane)) {
     list.push_back(std::string(logName(event.kind)) + " " + std::to_string(event.stage) + "/" +
                    std::to_string(event.microBatch) + " of job " + std::to_string(event.job) +
-                   ": " + std::to_string((event.begin - kBase) / 1000) + " to " +
-                   std::to_string((event.end - kBase) / 1000) +
-                   (has(r, event, message_arguments::kArrived) ? " early" : ""));
+                   ": " + kinetoTimes(event) +
+                   (hasArgument(r, event, message_arguments::kArrived) ? " early" : ""));
   }
   return list;
 }
@@ -48,10 +41,10 @@ TEST(KinetoMessages, AnnotationsAroundThePostingSayWhatTheMessagesAre) {
       .operation("aten::mm", {.begin = 600, .length = 100})
       .annotation("PP:1SEND_F3", {.begin = 1010, .length = 10})
       .send({.posted = 1012, .end = 9000});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(messages(r, kRecvLane), ElementsAre("recv_forward 1/3 of job 0: 2 to 500"));
   EXPECT_THAT(messages(r, kSendLane), ElementsAre("send_forward 1/3 of job 0: 1012 to 9000"));
-  EXPECT_TRUE(has(r, r.events(0, kSendLane)[0], device_arguments::kHostEnd));
+  EXPECT_TRUE(hasArgument(r, r.events(0, kSendLane)[0], device_arguments::kHostEnd));
   for (const Event& event : r.events(0, "thread 1")) {
     EXPECT_FALSE(isTransfer(event.kind)) << "each message is there once";
     EXPECT_NE(r.timeline.strings[event.name], "gloo:recv");
@@ -68,7 +61,7 @@ TEST(KinetoMessages, ReceiveIsEarlyThatEndsAsSoonAsItIsWaitedFor) {
       .operation("aten::mm", {.begin = 1200, .length = 100})
       .annotation("PP:1F4", {.begin = 3000, .length = 1000})
       .operation("aten::mm", {.begin = 3200, .length = 100});
-  EXPECT_THAT(messages(read(trace), kRecvLane),
+  EXPECT_THAT(messages(readKineto(trace), kRecvLane),
               ElementsAre("recv_forward 1/3 of job 0: 2 to 1099 early",
                           "recv_forward 1/4 of job 1: 22 to 3101"));
 }
@@ -81,7 +74,7 @@ TEST(KinetoMessages, BackwardOfAFusedPairWaitsAfterItsForward) {
       .operation("aten::mm", {.begin = 100, .length = 900})
       .operation("autograd::engine::evaluate_function: MmBackward0",
                  {.begin = 1100, .length = 100});
-  EXPECT_THAT(messages(read(trace), kRecvLane),
+  EXPECT_THAT(messages(readKineto(trace), kRecvLane),
               ElementsAre("recv_backward 6/3 of job 1: 2 to 1050 early"));
 }
 
@@ -91,7 +84,7 @@ TEST(KinetoMessages, MessagesInsideAJobAreThatJobs) {
       .receive({.posted = 2, .end = 500})
       .operation("aten::mm", {.begin = 600, .length = 100})
       .send({.posted = 800, .end = 9000});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(messages(r, kRecvLane), ElementsAre("recv_backward -1/3 of job 0: 2 to 500"));
   EXPECT_THAT(messages(r, kSendLane), ElementsAre("send_backward -1/3 of job 0: 800 to 9000"));
 }
@@ -107,7 +100,7 @@ TEST(KinetoMessages, WithoutOtherWordReceivesAreTheNextJobsAndSendsThoseOfTheJob
       .receive({.posted = 720, .end = 1505})
       .annotation("PP:1B0", {.begin = 1600, .length = 100})
       .operation("aten::mm", {.begin = 1600, .length = 100});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(messages(r, kRecvLane), ElementsAre("recv_forward 1/2 of job 0: 50 to 500",
                                                   "recv_backward 1/0 of job 1: 720 to 1505"));
   EXPECT_THAT(messages(r, kSendLane), ElementsAre("send_forward 1/2 of job 0: 710 to 1500"));
@@ -122,7 +115,7 @@ TEST(KinetoMessages, MessagesOfNoJobStayOnTheirThread) {
       .receive({.posted = 2000, .end = 2500})
       .annotation("PP:1F4", {.begin = 3000, .length = 100})
       .operation("aten::mm", {.begin = 3000, .length = 100});
-  const test::Reading r = read(trace);
+  const test::Reading r = readKineto(trace);
   EXPECT_THAT(messages(r, kRecvLane), ElementsAre("recv_forward 1/3 of job 0: 2 to 500"));
   int left = 0;
   for (const Event& event : r.events(0, "thread 1")) {
@@ -138,7 +131,7 @@ TEST(KinetoMessages, TraceWithADeviceHasNoSuchLanes) {
       .annotation("PP:1F3", {.begin = 20, .length = 100})
       .launch(1, {.begin = 30, .length = 2})
       .kernel(1, {.begin = 200, .length = 10});
-  EXPECT_THAT(read(trace).events(0, kRecvLane), IsEmpty());
+  EXPECT_THAT(readKineto(trace).events(0, kRecvLane), IsEmpty());
 }
 
 }  // namespace

@@ -1,44 +1,36 @@
 // Jobs of Kineto traces without a device lie where the host's operators ran.
 #include <gmock/gmock.h>
 
-#include "parser/chrome/reader.h"
-#include "parser/testing/kineto_text.h"
-#include "parser/testing/reading.h"
+#include "parser/testing/read_chrome.h"
 #include "trace/device_arguments.h"
 
 namespace pipetrace {
 namespace {
 
 using test::KinetoText;
+using test::kinetoTimes;
+using test::readKineto;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr Nanoseconds kBase = 1'700'000'000'000'000'000;
-
-test::Reading read(const KinetoText& trace, JobTime time = JobTime::kAuto) {
-  return test::readWith<ChromeJsonReader>("trace.json", trace.text(), {.jobTime = time});
-}
-
-std::string argument(const test::Reading& r, const Event& event, std::string_view key) {
+std::string timeArgument(const test::Reading& r, const Event& event, std::string_view key) {
   for (const Argument& each : r.timeline.argumentsOf(event)) {
     if (r.timeline.strings[each.key] != key) continue;
-    if (each.type == ArgumentType::kInteger) return std::to_string((each.integer - kBase) / 1000);
+    if (each.type == ArgumentType::kInteger) return test::kinetoTime(each.integer);
     return std::string(r.timeline.strings[each.text]);
   }
   return "";
 }
 
 /// "forward 1/3: 100 to 130": kind, stage, micro-batch and times in microseconds of the jobs.
-std::vector<std::string> jobs(const test::Reading& r) {
+std::vector<std::string> stageJobs(const test::Reading& r) {
   std::vector<std::string> list;
   for (const Event& job : r.events(0, kComputeLane)) {
     list.push_back(std::string(logName(job.kind)) + " " + std::to_string(job.stage) + "/" +
-                   std::to_string(job.microBatch) + ": " +
-                   std::to_string((job.begin - kBase) / 1000) + " to " +
-                   std::to_string((job.end - kBase) / 1000));
+                   std::to_string(job.microBatch) + ": " + kinetoTimes(job));
   }
   return list;
 }
@@ -55,19 +47,19 @@ KinetoText jobWithAReceive() {
 }
 
 TEST(KinetoHostOnly, JobLastsFromTheFirstToTheLastOperatorAfterItsReceive) {
-  const test::Reading r = read(jobWithAReceive());
-  EXPECT_THAT(jobs(r), ElementsAre("forward 1/3: 600 to 900"));
+  const test::Reading r = readKineto(jobWithAReceive());
+  EXPECT_THAT(stageJobs(r), ElementsAre("forward 1/3: 600 to 900"));
   const Event& job = r.events(0, kComputeLane)[0];
-  EXPECT_EQ(argument(r, job, device_arguments::kHostBegin), "20");
-  EXPECT_EQ(argument(r, job, device_arguments::kHostEnd), "1000");
-  EXPECT_EQ(argument(r, job, device_arguments::kTime), "");
+  EXPECT_EQ(timeArgument(r, job, device_arguments::kHostBegin), "20");
+  EXPECT_EQ(timeArgument(r, job, device_arguments::kHostEnd), "1000");
+  EXPECT_EQ(timeArgument(r, job, device_arguments::kTime), "");
 }
 
 TEST(KinetoHostOnly, HostTimesAreThoseOfTheAnnotations) {
-  const test::Reading r = read(jobWithAReceive(), JobTime::kHost);
-  EXPECT_THAT(jobs(r), ElementsAre("forward 1/3: 20 to 1000"));
+  const test::Reading r = readKineto(jobWithAReceive(), JobTime::kHost);
+  EXPECT_THAT(stageJobs(r), ElementsAre("forward 1/3: 20 to 1000"));
   EXPECT_THAT(r.events(0, kRecvLane), IsEmpty());
-  EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kHostBegin), "");
+  EXPECT_EQ(timeArgument(r, r.events(0, kComputeLane)[0], device_arguments::kHostBegin), "");
 }
 
 TEST(KinetoHostOnly, ReceiveInsideTheJobAndOperatorsOfTorchDistributedAreNoWork) {
@@ -77,7 +69,7 @@ TEST(KinetoHostOnly, ReceiveInsideTheJobAndOperatorsOfTorchDistributedAreNoWork)
       .receive({.posted = 2, .end = 500, .backend = "nccl"})
       .operation("aten::mm", {.begin = 600, .length = 100})
       .send({.posted = 900, .end = 1500});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward -1/3: 600 to 700"));
+  EXPECT_THAT(stageJobs(readKineto(trace)), ElementsAre("forward -1/3: 600 to 700"));
 }
 
 TEST(KinetoHostOnly, JobsOfOtherNamesKeepTheirAnnotationUnlessTheyReceive) {
@@ -87,7 +79,7 @@ TEST(KinetoHostOnly, JobsOfOtherNamesKeepTheirAnnotationUnlessTheyReceive) {
       .annotation("backward", {.begin = 200, .length = 1000})
       .receive({.posted = 202, .end = 600})
       .operation("aten::mm", {.begin = 700, .length = 10});
-  EXPECT_THAT(jobs(read(trace)),
+  EXPECT_THAT(stageJobs(readKineto(trace)),
               ElementsAre("forward -1/-1: 0 to 100", "backward -1/-1: 700 to 710"));
 }
 
@@ -97,9 +89,10 @@ TEST(KinetoHostOnly, JobWithoutOperatorsKeepsTheTimesAfterItsReceiveAndSaysSo) {
       .receive({.posted = 2, .end = 500})
       .annotation("PP:1F3", {.begin = 20, .length = 980})
       .annotation("PP:1I3", {.begin = 2000, .length = 100});
-  const test::Reading r = read(trace);
-  EXPECT_THAT(jobs(r), ElementsAre("forward 1/3: 500 to 1000", "backward_input 1/3: 2000 to 2100"));
-  EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kTime),
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(stageJobs(r),
+              ElementsAre("forward 1/3: 500 to 1000", "backward_input 1/3: 2000 to 2100"));
+  EXPECT_EQ(timeArgument(r, r.events(0, kComputeLane)[0], device_arguments::kTime),
             device_arguments::kTimeOfHost);
 }
 
@@ -108,9 +101,10 @@ TEST(KinetoHostOnly, InputHalfOfABackwardWithoutOperatorsIsNoJob) {
   trace.annotation("PP:0I3", {.begin = 0, .length = 500})
       .annotation("PP:0W3", {.begin = 600, .length = 100})
       .operation("aten::mm", {.begin = 610, .length = 80});
-  const test::Reading r = read(trace);
-  EXPECT_THAT(jobs(r), ElementsAre("backward_weight 0/3: 610 to 690"));
-  EXPECT_THAT(r.events(0, "thread 1"), Contains(testing::Field(&Event::end, kBase + 500'000)))
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(stageJobs(r), ElementsAre("backward_weight 0/3: 610 to 690"));
+  EXPECT_THAT(r.events(0, "thread 1"),
+              Contains(testing::Field(&Event::end, KinetoText::kBegin + 500'000)))
       << "its annotation stays on the thread";
 }
 
@@ -127,8 +121,8 @@ TEST(KinetoHostOnly, FusedPairIsAForwardAndThenABackwardAfterItsReceive) {
       .receive({.posted = 2, .end = 500})
       .operation("aten::ones_like", {.begin = 600, .length = 10})
       .operation("autograd::engine::evaluate_function: MmBackward0", {.begin = 700, .length = 100});
-  const test::Reading r = read(trace);
-  EXPECT_THAT(jobs(r), ElementsAre("forward 0/7: 100 to 300", "backward 6/3: 600 to 800"));
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(stageJobs(r), ElementsAre("forward 0/7: 100 to 300", "backward 6/3: 600 to 800"));
   EXPECT_EQ(r.timeline.strings[r.events(0, kComputeLane)[0].name], "PP:0F7");
   EXPECT_EQ(r.timeline.strings[r.events(0, kComputeLane)[1].name], "PP:6B3");
 }
@@ -137,12 +131,12 @@ TEST(KinetoHostOnly, FusedPairWithoutAReceiveIsCutWhereAutogradBegins) {
   KinetoText trace = fusedPair();
   trace.operation("autograd::engine::evaluate_function: MmBackward0",
                   {.begin = 700, .length = 100});
-  EXPECT_THAT(jobs(read(trace)),
+  EXPECT_THAT(stageJobs(readKineto(trace)),
               ElementsAre("forward 0/7: 100 to 300", "backward 6/3: 700 to 800"));
 }
 
 TEST(KinetoHostOnly, FusedPairThatCannotBeCutStaysOneJob) {
-  EXPECT_THAT(jobs(read(fusedPair())), ElementsAre("forward_backward 0/7: 100 to 300"));
+  EXPECT_THAT(stageJobs(readKineto(fusedPair())), ElementsAre("forward_backward 0/7: 100 to 300"));
 }
 
 KinetoText nestedJobs() {
@@ -160,15 +154,15 @@ KinetoText nestedJobs() {
 }
 
 TEST(KinetoHostOnly, AnnotationsOfJobsInsideASchedulesOwnAreTheJobs) {
-  const test::Reading r = read(nestedJobs());
-  EXPECT_THAT(jobs(r), ElementsAre("forward 2/3: 450 to 550", "backward 2/3: 2200 to 2300"));
-  EXPECT_EQ(argument(r, r.events(0, kComputeLane)[0], device_arguments::kHostBegin), "400");
+  const test::Reading r = readKineto(nestedJobs());
+  EXPECT_THAT(stageJobs(r), ElementsAre("forward 2/3: 450 to 550", "backward 2/3: 2200 to 2300"));
+  EXPECT_EQ(timeArgument(r, r.events(0, kComputeLane)[0], device_arguments::kHostBegin), "400");
   ASSERT_THAT(r.events(0, kRecvLane), testing::SizeIs(1));
   EXPECT_EQ(r.events(0, kRecvLane)[0].job, r.events(0, kComputeLane)[0].job);
 }
 
 TEST(KinetoHostOnly, HostTimesOfNestedAnnotationsAreThoseOfTheOutermost) {
-  EXPECT_THAT(jobs(read(nestedJobs(), JobTime::kHost)),
+  EXPECT_THAT(stageJobs(readKineto(nestedJobs(), JobTime::kHost)),
               ElementsAre("forward -1/3: 0 to 1000", "backward 2/3: 2000 to 3000"));
 }
 
@@ -177,7 +171,7 @@ TEST(KinetoHostOnly, ScheduleSaysWhetherTheBackwardInsideIsAHalf) {
   trace.annotation("PP:2I3", {.begin = 0, .length = 1000})
       .annotation("PP:2B3", {.begin = 100, .length = 500})
       .operation("aten::mm", {.begin = 200, .length = 100});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("backward_input 2/3: 200 to 300"));
+  EXPECT_THAT(stageJobs(readKineto(trace)), ElementsAre("backward_input 2/3: 200 to 300"));
 }
 
 TEST(KinetoHostOnly, FusedPairWithAnnotationsInsideIsThoseJobs) {
@@ -185,7 +179,7 @@ TEST(KinetoHostOnly, FusedPairWithAnnotationsInsideIsThoseJobs) {
   trace.annotation("PP:0F7", {.begin = 50, .length = 300})
       .annotation("PP:6B3", {.begin = 500, .length = 300})
       .operation("aten::mm", {.begin = 600, .length = 100});
-  EXPECT_THAT(jobs(read(trace)),
+  EXPECT_THAT(stageJobs(readKineto(trace)),
               ElementsAre("forward 0/7: 100 to 300", "backward 6/3: 600 to 700"));
 }
 
@@ -194,7 +188,7 @@ TEST(KinetoHostOnly, OutermostOfOtherAnnotationsIsTheJob) {
   trace.annotation("forward", {.begin = 0, .length = 1000})
       .annotation("PP:2F3", {.begin = 100, .length = 500})
       .operation("aten::mm", {.begin = 200, .length = 100});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward -1/-1: 0 to 1000"));
+  EXPECT_THAT(stageJobs(readKineto(trace)), ElementsAre("forward -1/-1: 0 to 1000"));
 }
 
 TEST(KinetoHostOnly, AnnotationsInsideASchedulesOwnAreTheJobsOnADeviceAsWell) {
@@ -205,7 +199,7 @@ TEST(KinetoHostOnly, AnnotationsInsideASchedulesOwnAreTheJobsOnADeviceAsWell) {
       .launch(2, {.begin = 95, .length = 2})
       .kernel(1, {.begin = 200, .length = 10})
       .kernel(2, {.begin = 300, .length = 10});
-  EXPECT_THAT(jobs(read(trace)), ElementsAre("forward 2/3: 200 to 210"));
+  EXPECT_THAT(stageJobs(readKineto(trace)), ElementsAre("forward 2/3: 200 to 210"));
 }
 
 TEST(KinetoHostOnly, TraceWithMessagesAndWithoutAJobNamesThePageThatHelps) {
@@ -213,9 +207,10 @@ TEST(KinetoHostOnly, TraceWithMessagesAndWithoutAJobNamesThePageThatHelps) {
   trace.receive({.posted = 2, .end = 300})
       .operation("aten::mm", {.begin = 400, .length = 10})
       .annotation("Optimizer.step#SGD.step", {.begin = 500, .length = 10});
-  EXPECT_THAT(read(trace).diagnostics, Contains(AllOf(HasSubstr("sends and receives and no job"),
-                                                      HasSubstr("docs/inputs.md"))));
-  EXPECT_THAT(read(jobWithAReceive()).diagnostics, Not(Contains(HasSubstr("no job"))));
+  EXPECT_THAT(
+      readKineto(trace).diagnostics,
+      Contains(AllOf(HasSubstr("sends and receives and no job"), HasSubstr("docs/inputs.md"))));
+  EXPECT_THAT(readKineto(jobWithAReceive()).diagnostics, Not(Contains(HasSubstr("no job"))));
 }
 
 }  // namespace

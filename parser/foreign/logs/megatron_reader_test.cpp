@@ -17,7 +17,7 @@ using testing::SizeIs;
 
 using Result = test::Reading;
 
-Result read(const std::string& bytes, const ReadRequest& request = {}) {
+Result readMegatron(const std::string& bytes, const ReadRequest& request = {}) {
   return test::readWith<MegatronReader>("app.json", bytes, request);
 }
 
@@ -45,7 +45,7 @@ TEST(MegatronReaderTest, ItsFilesAreDistinguishedFromChromesByTheirTimes) {
 }
 
 TEST(MegatronReaderTest, IterationsFollowEachOtherAndJobsBelongToThem) {
-  const Result r = read(kTwoIterations, {.rank = 6});
+  const Result r = readMegatron(kTwoIterations, {.rank = 6});
   EXPECT_THAT(r.diagnostics, IsEmpty());
   EXPECT_EQ(r.outcome.events, 5);
   const auto& iterations = r.events(6, "iterations");
@@ -69,7 +69,7 @@ TEST(MegatronReaderTest, IterationsFollowEachOtherAndJobsBelongToThem) {
 }
 
 TEST(MegatronReaderTest, IterationsBeginOnAllRanksAtOnce) {
-  Result r = read(kTwoIterations);
+  Result r = readMegatron(kTwoIterations);
   Diagnostics diagnostics;
   ByteSource other("app_rank1.json", R"([
 {"name":"iteration","ph":"B","pad_before":1},
@@ -99,7 +99,7 @@ TEST(MegatronReaderTest, IterationsBeginOnAllRanksAtOnce) {
 }
 
 TEST(MegatronReaderTest, EntriesThatCannotBeUsedAreReportedWithTheirLine) {
-  const Result r = read(R"([
+  const Result r = readMegatron(R"([
 {"name":"iteration","ph":"E","rel_ts":9},
 {"name":"iteration","ph":"B"},
 {"name":"forward","ph":"E","rel_ts":9},
@@ -125,7 +125,7 @@ TEST(MegatronReaderTest, EntriesThatCannotBeUsedAreReportedWithTheirLine) {
 }
 
 TEST(MegatronReaderTest, TimesAtTheLimitsOfTheirTypeDoNoHarm) {
-  Result r = read(R"([
+  Result r = readMegatron(R"([
 {"name":"iteration","ph":"B","pad_before":9223372036854775807},
 {"name":"forward","ph":"B","rel_ts":9223372036854775807},
 {"name":"iteration","ph":"E","rel_ts":9223372036854775807,"duration_wall":9223372036854775807},

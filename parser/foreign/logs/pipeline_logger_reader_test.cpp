@@ -16,7 +16,7 @@ using testing::SizeIs;
 
 using Result = test::Reading;
 
-Result read(const std::string& bytes, const ReadRequest& request = {}) {
+Result readLogger(const std::string& bytes, const ReadRequest& request = {}) {
   return test::readWith<PipelineLoggerReader>("log.json", bytes, request);
 }
 
@@ -50,14 +50,14 @@ void expectLines(const Result& r) {
 
 TEST(PipelineLoggerReaderTest, StartsAndEndsBecomeJobsToTheNanosecond) {
   EXPECT_EQ(PipelineLoggerReader().probe(kLines), FormatMatch::kCertain);
-  expectLines(read(kLines));
+  expectLines(readLogger(kLines));
 }
 
 TEST(PipelineLoggerReaderTest, AnArrayIsReadLikeLines) {
   const std::string array =
       "[" + std::regex_replace(std::string(kLines), std::regex("\\}\n\\{"), "},{") + "]";
   EXPECT_EQ(PipelineLoggerReader().probe(array), FormatMatch::kCertain);
-  expectLines(read(array));
+  expectLines(readLogger(array));
 }
 
 TEST(PipelineLoggerReaderTest, ChromeTracesAndLogsAreNotTakenForItsFormat) {
@@ -68,14 +68,14 @@ TEST(PipelineLoggerReaderTest, ChromeTracesAndLogsAreNotTakenForItsFormat) {
 }
 
 TEST(PipelineLoggerReaderTest, AMinibatchMayRepeatAndSeveralMayOverlap) {
-  const Result r = read(R"(
+  const Result r = readLogger(R"(
 {"event":"forward_start","minibatch":0,"time":1}
 {"event":"forward_start","minibatch":1,"time":2}
 {"event":"forward_end","minibatch":0,"time":3}
 {"event":"forward_end","minibatch":1,"time":5}
 {"event":"forward_start","minibatch":0,"time":6}
 {"event":"forward_end","minibatch":0,"time":7})",
-                        {.rank = 3});
+                              {.rank = 3});
   ASSERT_THAT(r.events(3, "compute"), SizeIs(3));
   EXPECT_EQ(r.events(3, "compute")[1].begin, 2 * kNsPerSecond);
   EXPECT_EQ(r.events(3, "compute")[1].end, 5 * kNsPerSecond);
@@ -83,7 +83,7 @@ TEST(PipelineLoggerReaderTest, AMinibatchMayRepeatAndSeveralMayOverlap) {
 }
 
 TEST(PipelineLoggerReaderTest, EntriesThatCannotBeUsedAreReportedWithTheirLine) {
-  const Result r = read(R"({"rank":0,"event":"forward_start","minibatch":0,"time":1}
+  const Result r = readLogger(R"({"rank":0,"event":"forward_start","minibatch":0,"time":1}
 {"rank":0,"event":"backward_end","minibatch":0,"time":2}
 {"rank":-4,"event":"forward_end","minibatch":0,"time":2}
 {"rank":0,"event":"forward_end","minibatch":0}
@@ -110,7 +110,7 @@ TEST(PipelineLoggerReaderTest, EntriesThatCannotBeUsedAreReportedWithTheirLine) 
 TEST(PipelineLoggerReaderTest, LinesThatAllBeginAnObjectAreReadInLinearTime) {
   std::string open;
   while (open.size() < (std::size_t{3} << 20)) open += "{\n";  // minutes, if quadratic
-  const Result r = read(open + kLines);
+  const Result r = readLogger(open + kLines);
   EXPECT_THAT(r.diagnostics, testing::Contains(HasSubstr("an entry does not end")));
 }
 
