@@ -10,6 +10,7 @@
 #include "analysis/steps/incomplete_steps.h"
 #include "analysis/steps/step_cut.h"
 #include "analysis/topology/message_ends.h"
+#include "analysis/topology/message_pairs.h"
 #include "analysis/topology/rank_agreement.h"
 #include "trace/run_parts.h"
 #include "trace/threads/in_parallel.h"
@@ -264,6 +265,7 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads)
   const auto [looped, unplaced] = completeStages(topology, ranks, threads);
   givePeers(timeline);  // between stages that follow from the pipelines
   endSendsWithReceives(timeline);
+  pairMessages(timeline);
   if (topology.inferred) {
     const auto replicas = topology.replicas();
     inferred.add(std::to_string(replicas.size()) +

@@ -15,13 +15,11 @@ PlannedMessage messageOf(const Action& transfer) {
 }
 
 Action sendOf(const PlannedMessage& message) {
-  return {message.forward ? JobKind::kSendForward : JobKind::kSendBackward, message.from,
-          message.microBatch};
+  return {transferKind(true, message.forward), message.from, message.microBatch};
 }
 
 Action receiveOf(const PlannedMessage& message) {
-  return {message.forward ? JobKind::kRecvForward : JobKind::kRecvBackward, message.to(),
-          message.microBatch};
+  return {transferKind(false, message.forward), message.to(), message.microBatch};
 }
 
 PlannedMessages messagesTo(const Action& compute) {

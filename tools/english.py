@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Checks the English of documents, comments, messages and test names.
+"""Checks the English of documents, comments, messages and test names, and the links of documents.
 
   english.py [--check] [FILE ...]    default: every file that git tracks
   english.py --count                 how many findings each folder has
 
 Rules: no sentence begins headless with "Of", "What" or "Who" (questions may); no sentence has more
 than 30 words; no line of a document has more than 400 characters, tables apart; and the phrases
-below are written in another way. Code between back quotes counts as one word; SQL is no prose. Exit
+below are written in another way. A link of a document leads to a file that is there, and to one of
+its headings. Code between back quotes counts as one word; SQL is no prose. Exit
 code 1 when it finds something.
 """
+import os
 import re
 import subprocess
 import sys
@@ -94,6 +96,27 @@ def check_document(path, text, findings):
     flush()
 
 
+def anchors(text):
+    """The anchors that front ends of Markdown give the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", h.strip().lower()).replace(" ", "-") for h in headings}
+
+
+def check_links(path, text, findings):
+    for number, line in enumerate(text.split("\n"), 1):
+        for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+            if re.match(r"\w+:", link) or line.startswith("    "):
+                continue
+            name, _, anchor = link.partition("#")
+            target = os.path.join(os.path.dirname(path), name) if name else path
+            if not os.path.exists(target):
+                findings.append((f"{path}:{number}", "a link to nowhere", link))
+            elif anchor and target.endswith(".md"):
+                with open(target, encoding="utf-8") as file:
+                    if anchor not in anchors(file.read()):
+                        findings.append((f"{path}:{number}", "a link to no heading", link))
+
+
 def check_source(path, text, findings, marks):
     block, begin = [], 0
 
@@ -152,6 +175,7 @@ def check(path):
         text = file.read()
     if path.endswith(".md"):
         check_document(path, text, findings)
+        check_links(path, text, findings)
     elif path.endswith((".cpp", ".h", ".c", ".cu")):
         check_source(path, text, findings, r"///<?|//")
     elif path.endswith((".sh", ".cmake", "CMakeLists.txt")):

@@ -55,6 +55,13 @@ constexpr bool isRecv(JobKind kind) {
 }
 /// Point-to-point messages between stages.
 constexpr bool isTransfer(JobKind kind) { return isSend(kind) || isRecv(kind); }
+constexpr bool isForwardTransfer(JobKind kind) {
+  return kind == JobKind::kSendForward || kind == JobKind::kRecvForward;
+}
+constexpr JobKind transferKind(bool isSend, bool isForward) {
+  if (isSend) return isForward ? JobKind::kSendForward : JobKind::kSendBackward;
+  return isForward ? JobKind::kRecvForward : JobKind::kRecvBackward;
+}
 constexpr bool isCollective(JobKind kind) {
   return kind == JobKind::kAllReduce || kind == JobKind::kAllGather ||
          kind == JobKind::kReduceScatter;

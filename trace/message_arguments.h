@@ -10,4 +10,7 @@ namespace pipetrace::message_arguments {
 inline constexpr std::string_view kArrived = "arrived";
 inline constexpr std::string_view kEarly = "early";
 
+/// The number that the two ends of a message without a micro-batch have in common.
+inline constexpr std::string_view kMessage = "message";
+
 }  // namespace pipetrace::message_arguments

@@ -14,10 +14,6 @@
 namespace pipetrace {
 namespace {
 
-bool isForwardTransfer(JobKind kind) {
-  return kind == JobKind::kSendForward || kind == JobKind::kRecvForward;
-}
-
 /// The stage at the other end.
 std::int64_t otherStage(const Event& transfer) {
   const bool isToNext = isSend(transfer.kind) == isForwardTransfer(transfer.kind);

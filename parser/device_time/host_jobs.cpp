@@ -19,6 +19,15 @@ bool runsAutograd(JobKind kind) {
 
 }  // namespace
 
+std::optional<bool> isForwardMessageOf(JobKind job) {
+  switch (job) {
+    case JobKind::kForward: return true;
+    case JobKind::kBackward:
+    case JobKind::kBackwardInput: return false;
+    default: return std::nullopt;
+  }
+}
+
 std::int32_t HostJobs::add(const HostJob& job) {
   const auto number = static_cast<std::int32_t>(jobs_.size());
   if (threads_.empty() || threads_.back().thread != job.thread) {
@@ -37,10 +46,28 @@ std::int32_t HostJobs::openAmong(const Thread& thread, Nanoseconds time) const {
   return static_cast<std::int32_t>(std::prev(next) - jobs_.begin());
 }
 
-std::int32_t HostJobs::openAt(std::uint32_t thread, Nanoseconds time) const {
+const HostJobs::Thread* HostJobs::find(std::uint32_t thread) const {
   const auto found = std::find_if(threads_.begin(), threads_.end(),
                                   [&](const Thread& t) { return t.thread == thread; });
-  return found == threads_.end() ? kNone : openAmong(*found, time);
+  return found == threads_.end() ? nullptr : &*found;
+}
+
+std::int32_t HostJobs::openAt(std::uint32_t thread, Nanoseconds time) const {
+  const Thread* const found = find(thread);
+  return found == nullptr ? kNone : openAmong(*found, time);
+}
+
+std::int32_t HostJobs::ofMessage(std::uint32_t thread, Nanoseconds time, bool isSend) const {
+  const Thread* const found = find(thread);
+  if (found == nullptr) return kNone;
+  const std::int32_t open = openAmong(*found, time);
+  if (open != kNone) return open;
+  const auto first = jobs_.begin() + found->first;
+  const auto next = std::partition_point(first, jobs_.begin() + found->end,
+                                         [&](const HostJob& job) { return job.begin <= time; });
+  const auto number = static_cast<std::int32_t>(next - jobs_.begin());
+  if (isSend) return next == first ? kNone : number - 1;
+  return number == found->end ? kNone : number;
 }
 
 std::vector<std::int32_t> HostJobs::backwardsOpenAt(std::uint32_t process, Nanoseconds time) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "trace/event.h"
@@ -23,6 +24,10 @@ struct HostJob {
   std::int32_t microBatch = kNotGiven;
 };
 
+/// The direction of the messages of jobs of that kind: whether it is forward. Nothing for kinds
+/// without messages.
+std::optional<bool> isForwardMessageOf(JobKind job);
+
 /// The jobs of the host by thread and time. Jobs of one thread do not overlap.
 class HostJobs {
  public:
@@ -40,6 +45,10 @@ class HostJobs {
   /// The job that is open on `thread` at `time`, or kNone.
   std::int32_t openAt(std::uint32_t thread, Nanoseconds time) const;
 
+  /// The job that a message was posted for, on `thread` at `time`: the open one. Else it is the one
+  /// before a send, and the one after a receive. kNone where there is none.
+  std::int32_t ofMessage(std::uint32_t thread, Nanoseconds time, bool isSend) const;
+
   /// The jobs open at `time` on any thread of `process` whose kind is that of a backward pass.
   std::vector<std::int32_t> backwardsOpenAt(std::uint32_t process, Nanoseconds time) const;
 
@@ -51,6 +60,7 @@ class HostJobs {
     std::int32_t end = 0;
   };
 
+  const Thread* find(std::uint32_t thread) const;
   std::int32_t openAmong(const Thread& thread, Nanoseconds time) const;
 
   std::vector<HostJob> jobs_;

@@ -80,8 +80,9 @@ void reportNoJobs(const std::string& file, Diagnostics& diagnostics) {
        .file = file,
        .message =
            "the trace has sends and receives and no job: torch's Schedule1F1B annotates none",
-       .advice = "add the eight lines of docs/inputs.md (torch.distributed.pipelining) and record "
-                 "again"});
+       .advice =
+           "add the eight lines of docs/inputs/torch.md (torch.distributed.pipelining) and record "
+           "again"});
 }
 
 }  // namespace pipetrace

@@ -24,7 +24,8 @@ inline bool hasInside(const Event& event) {
   return event.begin < event.end && event.begin < event.end - 1;
 }
 
-/// All arrows of a profile: those of its micro-batches, then those from launch to run.
+/// All arrows of a profile: those of its micro-batches, those from launch to run, and
+/// those of messages without a micro-batch.
 std::vector<Arrow> findArrows(const Timeline& timeline);
 
 }  // namespace pipetrace

@@ -106,7 +106,7 @@ void NsysJobs::place(Lanes& lanes, JobTime time, const std::string& file, Timeli
   }
   if (launches_.empty()) {
     reportNoLaunches(0, 0, "CUPTI_ACTIVITY_KIND_RUNTIME",
-                     "record with nsys profile --trace=cuda,nvtx (docs/inputs.md)", file,
+                     "record with nsys profile --trace=cuda,nvtx (docs/inputs/nsight.md)", file,
                      diagnostics);
     return forget();
   }

@@ -16,7 +16,7 @@ inline Reading readKineto(const KinetoText& trace, JobTime time = JobTime::kAuto
   return readChrome(trace.text(), {.jobTime = time});
 }
 
-/// Microseconds after the begin of a trace by KinetoText.
+/// A time as microseconds since KinetoText::kBegin.
 inline std::string kinetoTime(Nanoseconds time) {
   return std::to_string((time - KinetoText::kBegin) / 1000);
 }

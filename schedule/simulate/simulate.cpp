@@ -230,10 +230,10 @@ class Run {
       out_.timeline.setArguments(event, {&argument, 1});
     }
     event.begin = waitsForLink ? moved.begin : moved.sent;
-    event.kind = what.forward ? JobKind::kSendForward : JobKind::kSendBackward;
+    event.kind = transferKind(true, what.forward);
     addMessageEnd(event, sender, receiver, what.from, idOf(maker), true);
     event.begin = waitsForLink ? moved.begin : moved.posted;
-    event.kind = what.forward ? JobKind::kRecvForward : JobKind::kRecvBackward;
+    event.kind = transferKind(false, what.forward);
     addMessageEnd(event, receiver, sender, what.to(), idOf(moved.user), false);
   }
 

@@ -7,7 +7,7 @@
 
 namespace pipetrace::test {
 
-/// What a file holds; "" if it cannot be read.
+/// All bytes of a file; "" if it cannot be read.
 inline std::string fileText(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};

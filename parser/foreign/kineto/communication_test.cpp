@@ -7,6 +7,7 @@ namespace pipetrace {
 namespace {
 
 using test::KinetoText;
+using test::kinetoTimes;
 using test::readKineto;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -79,6 +80,56 @@ TEST(KinetoCommunication, AnnotationOfThePipelineGivesDirectionStageAndMicroBatc
   ASSERT_THAT(recvs, SizeIs(1));
   EXPECT_EQ(recvs[0].kind, JobKind::kRecvBackward);
   EXPECT_EQ(recvs[0].peer, 2);
+}
+
+TEST(KinetoCommunication, SendIsOfTheJobBeforeItAndReceiveOfTheNext) {
+  KinetoText trace = rank1();  // forward 3 until 30
+  trace.annotation("nccl:send 1->2", {.begin = 40, .length = 10})
+      .launch(2, {.begin = 42, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv)
+      .annotation("nccl:recv 1<-2", {.begin = 60, .length = 10})
+      .launch(3, {.begin = 62, .length = 2})
+      .kernel(3, {.stream = 20, .begin = 160, .length = 30}, kSendRecv)
+      .annotation("PP:1B2", {.begin = 80, .length = 20})
+      .launch(4, {.begin = 82, .length = 2})
+      .kernel(4, {.begin = 200, .length = 10});
+  const test::Reading r = readKineto(trace);
+  const Event& sent = r.events(1, kSendLane).at(0);
+  EXPECT_EQ(sent.kind, JobKind::kSendForward);
+  EXPECT_EQ(sent.microBatch, 3);
+  EXPECT_EQ(sent.stage, 1);
+  EXPECT_EQ(sent.job, r.events(1, kComputeLane).at(0).job);
+  const Event& received = r.events(1, kRecvLane).at(0);
+  EXPECT_EQ(received.kind, JobKind::kRecvBackward);
+  EXPECT_EQ(received.microBatch, 2);
+  EXPECT_EQ(received.job, r.events(1, kComputeLane).at(1).job);
+}
+
+TEST(KinetoCommunication, MessageInsideAJobIsOfThatJob) {
+  KinetoText trace;
+  trace.rank(1, 4)
+      .annotation("Forward 3", {.begin = 10, .length = 50})
+      .annotation("nccl:recv 1<-0", {.begin = 12, .length = 10})
+      .launch(2, {.begin = 14, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 100, .length = 30}, kSendRecv)
+      .launch(1, {.begin = 31, .length = 2})
+      .kernel(1, {.begin = 140, .length = 10});
+  const test::Reading r = readKineto(trace);
+  const Event& received = r.events(1, kRecvLane).at(0);
+  EXPECT_EQ(received.kind, JobKind::kRecvForward);
+  EXPECT_EQ(received.microBatch, 3);
+  EXPECT_THAT(kinetoTimes(r.events(1, kComputeLane).at(0)), "140 to 150");
+}
+
+TEST(KinetoCommunication, MessageWithoutAJobNextToItIsOfNoKindOfMessage) {
+  KinetoText trace = rank1();
+  trace
+      .annotation("nccl:recv 1<-2", {.begin = 60, .length = 10})  // the last job is over
+      .launch(3, {.begin = 62, .length = 2})
+      .kernel(3, {.stream = 20, .begin = 160, .length = 30}, kSendRecv);
+  const test::Reading r = readKineto(trace);
+  EXPECT_EQ(r.events(1, kRecvLane).at(0).kind, JobKind::kKernel);
+  EXPECT_EQ(r.events(1, kRecvLane).at(0).peer, 2);
 }
 
 TEST(KinetoCommunication, CollectivesLeaveAStreamThatComputesAndStayOnTheirOwn) {

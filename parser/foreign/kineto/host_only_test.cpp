@@ -207,9 +207,9 @@ TEST(KinetoHostOnly, TraceWithMessagesAndWithoutAJobNamesThePageThatHelps) {
   trace.receive({.posted = 2, .end = 300})
       .operation("aten::mm", {.begin = 400, .length = 10})
       .annotation("Optimizer.step#SGD.step", {.begin = 500, .length = 10});
-  EXPECT_THAT(
-      readKineto(trace).diagnostics,
-      Contains(AllOf(HasSubstr("sends and receives and no job"), HasSubstr("docs/inputs.md"))));
+  EXPECT_THAT(readKineto(trace).diagnostics,
+              Contains(AllOf(HasSubstr("sends and receives and no job"),
+                             HasSubstr("docs/inputs/torch.md"))));
   EXPECT_THAT(readKineto(jobWithAReceive()).diagnostics, Not(Contains(HasSubstr("no job"))));
 }
 

@@ -4,28 +4,6 @@
 #include <functional>
 
 namespace pipetrace {
-namespace {
-
-/// Whether jobs of that kind take part in messages, and in those of which direction.
-std::optional<bool> isForwardMessageOf(JobKind job) {
-  switch (job) {
-    case JobKind::kForward: return true;
-    case JobKind::kBackward:
-    case JobKind::kBackwardInput: return false;
-    default: return std::nullopt;
-  }
-}
-
-JobKind messageKind(bool isSend, bool isForward) {
-  if (isSend) return isForward ? JobKind::kSendForward : JobKind::kSendBackward;
-  return isForward ? JobKind::kRecvForward : JobKind::kRecvBackward;
-}
-
-bool isForwardMessage(JobKind kind) {
-  return kind == JobKind::kSendForward || kind == JobKind::kRecvForward;
-}
-
-}  // namespace
 
 MessageJobs::MessageJobs(const std::vector<HostOnlyJob>& jobs, const HostWork& work)
     : jobs_(jobs), work_(work) {
@@ -39,7 +17,7 @@ MessageJobs::MessageJobs(const std::vector<HostOnlyJob>& jobs, const HostWork& w
 
 std::optional<std::size_t> MessageJobs::describedBy(const HostWork::Note& note,
                                                     const HostWork::Message& message) const {
-  const auto found = byKey_.find({isForwardMessage(note.kind), note.stage, note.microBatch});
+  const auto found = byKey_.find({isForwardTransfer(note.kind), note.stage, note.microBatch});
   if (found == byKey_.end()) return std::nullopt;
   const std::vector<std::size_t>& candidates = found->second;
   // A receive ends inside its job. A send is posted after its job, or before its end.
@@ -101,7 +79,7 @@ std::optional<MessageJobs::Meaning> MessageJobs::of(const HostWork::Message& mes
   const Event& event = jobs_[*job].event;
   const auto isForward = isForwardMessageOf(event.kind);
   if (!isForward) return std::nullopt;
-  return Meaning{messageKind(message.isSend, *isForward), event.stage, event.microBatch, job};
+  return Meaning{transferKind(message.isSend, *isForward), event.stage, event.microBatch, job};
 }
 
 }  // namespace pipetrace

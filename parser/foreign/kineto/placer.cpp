@@ -270,7 +270,7 @@ class KinetoPlacer {
     reportNoLaunches(
         moved, static_cast<std::int64_t>(jobs_.size()), "cuda_runtime",
         "record with ProfilerActivity.CPU and ProfilerActivity.CUDA, so that the trace "
-        "holds the launches (docs/inputs.md)",
+        "holds the launches (docs/inputs/torch.md)",
         trace_.file, trace_.diagnostics);
     if (moved == 0) return false;
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
@@ -313,12 +313,34 @@ class KinetoPlacer {
       });
       std::erase_if(events, [&](Event& event) {
         if (!isComm(event)) return false;
-        std::string_view to = calls.describe(event, launchOf(event, *lane));
+        const Launch* const launch = launchOf(event, *lane);
+        std::string_view to = calls.describe(event, launch);
+        if (!to.empty() && launch != nullptr) giveJob(event, to == kSendLane, *launch);
         if (to.empty() && computes) to = kCommunicationLane;
         if (!to.empty()) made_[to].push_back(event);
         return !to.empty();
       });
     }
+  }
+
+  /// Gives a message the job that it was posted for, and unless an annotation said them, the kind
+  /// and the numbers that follow from it.
+  void giveJob(Event& message, bool isSend, const Launch& launch) const {
+    const std::int32_t number = hostJobs_.ofMessage(launch.thread, launch.time, isSend);
+    if (number == HostJobs::kNone) return;
+    const HostJob& job = hostJobs_[number];
+    const auto isForward = isForwardMessageOf(job.kind);
+    if (!isForward) return;
+    const JobKind kind = transferKind(isSend, *isForward);
+    if (isTransfer(message.kind)) {  // its own job may be another one than that next to it
+      const bool isOfJob = message.kind == kind && message.microBatch == job.microBatch;
+      if (isOfJob && message.job == kNotGiven) message.job = number;
+      return;
+    }
+    message.kind = kind;
+    message.stage = job.stage;
+    message.microBatch = job.microBatch;
+    message.job = number;
   }
 
   const Launch* launchOf(const Event& event, const ForeignTrace::Lane& lane) const {

@@ -21,7 +21,8 @@ struct NameRow {
   NameUse use = NameUse::kInPreset;
 };
 
-/// The names of one program. docs/inputs.md says which file of which version has each of them.
+/// The names of one program. The program's page in docs/inputs/ says which file of which version
+/// has each of them.
 struct ProgramNames {
   std::string_view preset;               ///< the word for --kinds
   std::span<const NameRow> rows;         ///< the first row that matches counts
