@@ -2,7 +2,8 @@
 # libraries.
 
 # Files that are compiled as one see each other's file-local names, and g++ takes them for headers.
-target_compile_options(pipetrace_flags INTERFACE -Wno-shadow -Wno-subobject-linkage)
+target_compile_options(pipetrace_flags INTERFACE -Wno-shadow
+                                                 $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
 
 # A library or program is compiled as two files, which takes a fraction of the time. The second
 # holds those that would clash with a file-local name in the first.
