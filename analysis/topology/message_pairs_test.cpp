@@ -102,7 +102,7 @@ TEST_F(MessagePairs, EqualCountsOfDifferentMessagesArePairedByTime) {
   EXPECT_THAT(numbers(1, kRecvLane), ElementsAre(0));
 }
 
-TEST_F(MessagePairs, WhatOneEndLacksComesFromTheOther) {
+TEST_F(MessagePairs, EachEndGetsFromTheOtherWhatItLacks) {
   send(0, 1, 10, 20, 3, kSendForward).stage = 0;
   receive(1, 0, 5, 20);
   send(1, 0, 30, 40);
