@@ -18,8 +18,9 @@ void checkForJobs(const Timeline& timeline, Diagnostics& diagnostics) {
   }
   diagnostics.add({.message = "no compute job (forward, backward, ...) in the input, so there are "
                               "no steps and no bubbles",
-                   .advice = "jobs are known by the types that docs/log-format.md lists; events of "
-                             "other names are kept as they are"});
+                   .advice = "jobs are known by the types of job logs (docs/log-format.md), and by "
+                             "the names of other programs' jobs (docs/inputs.md); --kinds gives "
+                             "other names their meaning"});
 }
 
 /// Whether some of the run was read as it was recorded, rather than from a profile.

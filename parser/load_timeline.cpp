@@ -150,7 +150,7 @@ class RunLoader {
     if (joiner_.timeline().eventCount() == 0) throw Error(nothingIn(files));
     if (facts_.size() > 1) {
       const std::vector<FilesOfRun> runs = findRuns(facts_);
-      if (runs.size() > 1) throw Error(severalRunsText(facts_, runs, inputs));
+      if (runs.size() > 1) throw Error(severalRunsText(facts_, runs, inputs, options_.program));
     }
     for (const Diagnostic& diagnostic : ofJoining_.list()) diagnostics_.add(diagnostic);
     for (Diagnostic& diagnostic : withoutJobs_) diagnostics_.add(std::move(diagnostic));

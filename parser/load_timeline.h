@@ -44,6 +44,8 @@ struct LoadOptions {
   std::vector<std::string> kinds;
   /// Which times jobs have that were recorded on the host and on a device.
   JobTime jobTime = JobTime::kAuto;
+  /// The program that errors name in the commands that they advise.
+  std::string program = "pipe-trace";
   /// Updated during loading, if given; must outlive the call.
   LoadProgress* progress = nullptr;
 };

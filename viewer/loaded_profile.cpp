@@ -14,7 +14,8 @@ std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>&
                                                  bool align) {
   std::string name = inputs.empty() ? std::string() : inputs.front();
   if (inputs.size() > 1) name += " and " + std::to_string(inputs.size() - 1) + " more";
-  const RunRequest request{.inputs = inputs, .align = align, .profilesAsWritten = true};
+  RunRequest request{.inputs = inputs, .align = align, .profilesAsWritten = true};
+  request.reading.program = "pipe-view";
   Diagnostics diagnostics;
   ReadyRun run = readyToShow(loadRun(request, diagnostics), request);
   return std::make_unique<const LoadedProfile>(std::move(name), std::move(run),

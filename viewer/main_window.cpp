@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analysis/report/diagnostic_lines.h"
 #include "chart/time_ticks.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
@@ -113,8 +114,8 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   summary_->setText(text);
 
   QStringList lines;
-  for (const Diagnostic& d : profile_->diagnostics().list()) {
-    lines.push_back(QString::fromStdString(toText(d)));
+  for (const std::string& line : diagnosticLines(profile_->diagnostics())) {
+    lines.push_back(QString::fromStdString(line));
   }
   findings_->setVisible(!lines.isEmpty());
   findings_->setText(countedText(static_cast<std::size_t>(lines.size()), tr("note")) +

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "analysis/report/diagnostic_lines.h"
 #include "trace/error.h"
 #include "viewer/export_picture.h"
 #include "viewer/main_window.h"
@@ -37,8 +38,8 @@ void onQtMessage(QtMsgType type, const QMessageLogContext& /*context*/, const QS
 int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   checkExportName(options.picture.path);
   const auto profile = loadProfile(options.inputs, options.align);
-  for (const Diagnostic& d : profile->diagnostics().list()) {
-    std::fprintf(stderr, "pipe-view: %s\n", toText(d).c_str());
+  for (const std::string& line : diagnosticLines(profile->diagnostics())) {
+    std::fprintf(stderr, "pipe-view: %s\n", line.c_str());
   }
   if (!isGiven("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QGuiApplication application(argc, argv);

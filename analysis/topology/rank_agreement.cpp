@@ -71,10 +71,11 @@ void checkPresence(const Timeline& timeline, int worldSize, Diagnostics& diagnos
   if (missing.empty() || isAsked) return;
   const std::size_t present = static_cast<std::size_t>(worldSize) - missing.size();
   diagnostics.add(
-      {.message = "logs of " + std::to_string(present) + " of " + std::to_string(worldSize) +
-                  " ranks: " + ranksText(missing) + (missing.size() == 1 ? " is" : " are") +
-                  " missing",
-       .advice = "give the logs of all ranks; lengths and bubbles are those of the ranks present"});
+      {.message = std::to_string(present) + " of " + std::to_string(worldSize) +
+                  (present == 1 ? " ranks is there: " : " ranks are there: ") + ranksText(missing) +
+                  (missing.size() == 1 ? " is" : " are") + " missing",
+       .advice =
+           "give the files of all ranks; lengths and bubbles are those of the ranks present"});
 }
 
 /// Ranks and the span of their jobs.

@@ -91,9 +91,9 @@ TEST(RankAgreement, ARankPastTheWorldSizeIsReported) {
 
 TEST(RankAgreement, MissingRanksAreReported) {
   EXPECT_THAT(warningsOf(run({0, 2, 3})),
-              ElementsAre(StartsWith("warning: logs of 3 of 4 ranks: rank 1 is missing")));
+              ElementsAre(StartsWith("warning: 3 of 4 ranks are there: rank 1 is missing")));
   EXPECT_THAT(warningsOf(run({2})),
-              ElementsAre(HasSubstr("logs of 1 of 4 ranks: ranks 0, 1, 3 are missing")));
+              ElementsAre(HasSubstr("1 of 4 ranks is there: ranks 0, 1, 3 are missing")));
 }
 
 TEST(RankAgreement, RanksThatWereLeftOutOnPurposeAreNotMissing) {

@@ -4,8 +4,7 @@
 
 namespace pipetrace {
 
-/// Prints the diagnostics of at least that severity to standard error, a line each. A diagnostic
-/// that three files or more share is one line, with their ranks or with the share of each.
+/// Prints diagnosticLines() to standard error.
 void printDiagnostics(const Diagnostics& diagnostics, Severity lowest);
 
 }  // namespace pipetrace

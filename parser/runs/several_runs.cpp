@@ -163,12 +163,12 @@ class RunText {
 }  // namespace
 
 std::string severalRunsText(std::span<const FileFacts> files, const std::vector<FilesOfRun>& runs,
-                            const std::vector<std::string>& inputs) {
+                            const std::vector<std::string>& inputs, const std::string& program) {
   std::string text = "the inputs hold " + std::to_string(runs.size()) +
                      " runs, which are not merged; read one of them, with the same options:\n";
   for (const FilesOfRun& one : runs) {
     const RunText run(files, one, inputs);
-    text += "  " + run.line() + ":\n    pipe-trace " + run.command() + "\n";
+    text += "  " + run.line() + ":\n    " + program + " " + run.command() + "\n";
   }
   return text +
          "files of one run name one world size, overlap in time and hold a rank once at a time; "

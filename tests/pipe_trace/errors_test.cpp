@@ -83,10 +83,10 @@ TEST_F(PipeTrace, MissingLogIsAFindingAlsoInAProfile) {
   fs::remove(folder + "/workerlog.1");
   const ProgramRun result = run({folder, "--strict", "-o", path("a.json")});
   EXPECT_EQ(result.exitCode, 1);
-  EXPECT_THAT(result.err, HasSubstr("logs of 3 of 4 ranks: rank 1 is missing"));
+  EXPECT_THAT(result.err, HasSubstr("3 of 4 ranks are there: rank 1 is missing"));
   const ProgramRun fromProfile = run({path("a.json"), "--strict"});
   EXPECT_EQ(fromProfile.exitCode, 1);
-  EXPECT_THAT(fromProfile.err, HasSubstr("logs of 3 of 4 ranks: rank 1 is missing"));
+  EXPECT_THAT(fromProfile.err, HasSubstr("3 of 4 ranks are there: rank 1 is missing"));
 }
 
 TEST_F(PipeTrace, LogsOfAnOlderRunAmongTheOthersAreAnErrorThatNamesBothRuns) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -173,6 +174,35 @@ TEST_F(PipeViewTest, ACutOffLogIsExportedWithANote) {
   const ProgramRun result = run({logs(), "--export", out("a.png")});
   EXPECT_EQ(result.exitCode, 0);
   EXPECT_THAT(result.err, HasSubstr("workerlog.1"));
+}
+
+TEST_F(PipeViewTest, ANoteOnManyFilesIsOneLine) {
+  for (int rank = 0; rank < 4; ++rank) {
+    std::ofstream(logs() + "/workerlog." + std::to_string(rank), std::ios::app)
+        << "Profiler Info: {";
+  }
+  const ProgramRun result = run({logs(), "--export", out("a.png")});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("workerlog.* (ranks 0, 1, 2, 3)"));
+}
+
+TEST_F(PipeViewTest, InputsOfSeveralRunsAreListedWithTheCommandThatShowsEach) {
+  const std::string later = out("later");
+  fs::create_directories(later);
+  Timeline timeline = makeTestTimeline({.steps = 5});
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      event.begin += 3600 * kNsPerSecond;
+      event.end += 3600 * kNsPerSecond;
+    }
+  }
+  writeTestLogs(timeline, later);
+  const ProgramRun result = run({logs(), later, "--export", out("a.png")});
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("the inputs hold 2 runs"),
+                                HasSubstr("    pipe-view " + logs() + "\n"),
+                                HasSubstr("    pipe-view " + later + "\n")));
 }
 
 TEST_F(PipeViewTest, OptionsThatMakeNoSenseAreRefused) {
