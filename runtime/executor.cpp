@@ -29,13 +29,6 @@ std::string textOf(const std::exception_ptr& error) {
   }
 }
 
-JobKind transferKind(Direction direction, bool isSend) {
-  if (direction == Direction::kForward) {
-    return isSend ? JobKind::kSendForward : JobKind::kRecvForward;
-  }
-  return isSend ? JobKind::kSendBackward : JobKind::kRecvBackward;
-}
-
 }  // namespace
 
 class Executor::Impl {
@@ -109,6 +102,7 @@ class Executor::Impl {
   void runJob(std::size_t index) {
     const PlannedJob& job = jobs_[index];
     Message input = takeInput(index);
+    work_.launching(job.action, input);
     Message output;
     const Job recorded{.kind = job.action.kind,
                        .microBatch = job.action.microBatch,
@@ -140,7 +134,7 @@ class Executor::Impl {
       Message message;
       record(lanes_.recv, recorded, [&] {
         message = transport_.recv(from.rank, key);
-        work_.received(message);
+        work_.received(message, from.rank);
         return message.bytes();
       });
       return message;
@@ -168,19 +162,20 @@ class Executor::Impl {
     // Issued here and now. If the lane issued it in its turn, a send could wait after one whose
     // receiver is itself waiting for this one.
     auto completion = transport_.send(to.rank, key, std::move(output));
-    sends_.push_back(sendLane_->post([this, recorded, stub, completion = std::move(completion)] {
-      work_.sending(stub);
-      record(lanes_.send, recorded, [&] {
-        completion();
-        work_.sent(stub);
-        return recorded.bytes;
-      });
-      return Message{};
-    }));
+    sends_.push_back(sendLane_->post(
+        [this, recorded, stub, receiver = to.rank, completion = std::move(completion)] {
+          work_.sending(stub);
+          record(lanes_.send, recorded, [&] {
+            completion();
+            work_.sent(stub, receiver);
+            return recorded.bytes;
+          });
+          return Message{};
+        }));
   }
 
   Job transferJob(std::size_t index, const MessageEnd& end, bool isSend) const {
-    return {.kind = transferKind(end.key.direction, isSend),
+    return {.kind = transferKind(isSend, end.key.direction == Direction::kForward),
             .microBatch = jobs_[index].action.microBatch,
             .step = step_,
             .stage = jobs_[index].action.stage,

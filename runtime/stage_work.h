@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "runtime/transport/message.h"
+#include "schedule/action.h"
 
 namespace pipetrace {
 
@@ -32,23 +33,27 @@ class StageWork {
   /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
   virtual std::optional<double> loss() const { return std::nullopt; }
 
+  /// Called on the compute thread before a forward or backward is recorded as begun. Emulated
+  /// devices wait here where a job is to be launched late.
+  virtual void launching(const Action& /*action*/, Message& /*input*/) {}
+
   /// Whether forward() and backward() return while the device still works. Their results are then
   /// handed to the transport at once, and the job is recorded as ending when awaitJob() returns.
   virtual bool runsBehind() const { return false; }
   virtual void awaitJob() {}
 
-  /// Called on the receive lane's thread when `message` is there; its receive is recorded as ending
-  /// when this returns. Emulated devices wait here until it may arrive (deadline + transfer time)
-  /// and set its deadline to that. Messages that stay on a rank do not pass here.
-  virtual void received(Message& /*message*/) {}
+  /// Called on the receive lane's thread when `message` of rank `sender` is there; its receive is
+  /// recorded as ending when this returns. Emulated devices wait here until it may arrive (deadline
+  /// + transfer time) and set its deadline to that. Messages that stay on a rank do not pass here.
+  virtual void received(Message& /*message*/, int /*sender*/) {}
 
   /// Called on the send lane's thread: the send of `message` (without its tensor) is recorded as
   /// beginning when this returns. Emulated devices wait here until the job that made it has ended.
   virtual void sending(const Message& /*message*/) {}
 
-  /// Called on the send lane's thread when the transport is done with `message` (its tensor is gone
-  /// by then). Its send is recorded as ending when this returns.
-  virtual void sent(const Message& /*message*/) {}
+  /// Called on the send lane's thread when the transport is done with `message` to rank `receiver`
+  /// (its tensor is gone by then). Its send is recorded as ending when this returns.
+  virtual void sent(const Message& /*message*/, int /*receiver*/) {}
 };
 
 }  // namespace pipetrace

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/faults.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -35,6 +36,18 @@ struct Costs {
   /// Bytes a second from one rank to another, in each direction, message after message. 0: any
   /// number of messages at once, none longer than `transfer`.
   double bandwidth = 0;
+  Faults faults;
+
+  /// The time of one message from a rank to another, however long.
+  Nanoseconds transferBetween(int from, int to) const {
+    Nanoseconds time = transfer;
+    for (const Faults::Link& link : faults.links) {
+      const bool isThis =
+          (link.rank == from && link.peer == to) || (link.rank == to && link.peer == from);
+      if (isThis) time = link.transfer;
+    }
+    return time;
+  }
 
   /// Every stage alike.
   static Costs equal(int numStages, StageCosts each) {

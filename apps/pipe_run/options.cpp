@@ -37,6 +37,7 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
        "      --log-dir rehearsal"});
   addScheduleOptions(app, options, kMostRanks, "Schedule");
   addTimeOptions(app, options.costs);
+  addFaultOptions(app, options.faults);
   constexpr const char* kGroup = "Run";
   addShared(app, shared::kStepCount, options.steps, " (default: 5)")
       ->check(range(1, 1'000'000))

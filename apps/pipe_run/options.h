@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "apps/cli/cost_options.h"
+#include "apps/cli/fault_options.h"
 #include "apps/cli/schedule_options.h"
 
 namespace pipetrace {
@@ -14,6 +15,7 @@ class CommandApp;
 struct RehearseOptions : ScheduleOptions {
   int steps = 5;
   CostOptions costs;
+  FaultOptions faults;
   std::string logDirectory;
   bool strict = false;
 };

@@ -143,7 +143,8 @@ int report(const PlanComparison& comparison, bool strict) {
 int runRehearse(const RehearseOptions& options) {
   RehearsalOptions rehearsal{
       .plan = planOf(options), .steps = options.steps, .logDirectory = options.logDirectory};
-  rehearsal.costs = costsOf(options, rehearsal.plan->numStages);
+  rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps,
+                               costsOf(options, rehearsal.plan->numStages));
   requireRehearsable(rehearsal);
   clearLogFolder(options.logDirectory);
   const CheckedPlan& plan = rehearsal.plan;

@@ -44,7 +44,7 @@ class RehearsedRank {
         stop_(options.stop),
         recorder_(recorderOptions(options, rank)),
         device_(addLanes(clock)),
-        work_(options.costs, *device_) {}
+        work_(options.costs, rank, *device_) {}
 
   /// The rank's own thread.
   void run(const CheckedPlan& plan, Transport& transport, Nanoseconds origin) {

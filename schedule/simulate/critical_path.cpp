@@ -81,7 +81,7 @@ class WayBack {
               .rank = position.rank,
               .cell = position.cell,
               .text = toText(timing_.action(number)),
-              .begin = timing_.span(number).begin,
+              .begin = timing_.span(number).begin - timing_.latenessOf(number),
               .reason = WaitReason::kRank};
     const Nanoseconds free = freeBefore(position);
     int message = kNone;

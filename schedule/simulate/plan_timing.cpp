@@ -120,13 +120,19 @@ Nanoseconds PlanTiming::wireTimeOf(int message) const {
   return std::llround(static_cast<double>(bytesOf(message)) / costs_.bandwidth * 1e9);
 }
 
+Nanoseconds PlanTiming::latencyOf(int message) const {
+  if (costs_.faults.links.empty()) return costs_.transfer;
+  return costs_.transferBetween(rankOf(makerOf(message)), rankOf(transfer(message).user));
+}
+
 Nanoseconds* PlanTiming::linkOf(int message) {
   const auto from = static_cast<std::size_t>(rankOf(makerOf(message)));
   const auto to = static_cast<std::size_t>(rankOf(transfer(message).user));
   return &linkFree_[from * plan_.ranks.size() + to];
 }
 
-void PlanTiming::run(std::vector<Nanoseconds>& free) {
+void PlanTiming::run(std::vector<Nanoseconds>& free, int step) {
+  step_ = step;
   std::fill(half_.begin(), half_.end(), 0);
   pendingUpdates_.assign(free.size(), 0);
   for (const int number : order_) {
@@ -149,7 +155,11 @@ void PlanTiming::runCompute(int number, Nanoseconds& free) {
     const int input = inputOf(number, which);
     if (input != kNone) span.begin = std::max(span.begin, transfer(input).end);
   }
+  span.begin += latenessOf(number);
   free = span.end = span.begin + costOf(action(number));
+  if (!costs_.faults.jobs.empty()) {
+    free = span.end += costs_.faults.of(action(number), step_).longer;
+  }
   for (int message = 2 * number; message < 2 * number + 2 && !hasTransfers_; ++message) {
     Transfer& made = transfers_[static_cast<std::size_t>(message)];
     if (made.user == kNone) continue;
@@ -172,13 +182,13 @@ void PlanTiming::move(int message) {
   Transfer& moved = transfers_[static_cast<std::size_t>(message)];
   moved.begin = std::max(moved.sent, moved.posted);
   if (costs_.bandwidth <= 0) {
-    moved.end = moved.begin + costs_.transfer;
+    moved.end = moved.begin + latencyOf(message);
     return;
   }
   Nanoseconds& link = *linkOf(message);
   moved.begin = std::max(moved.begin, link);
   link = moved.begin + wireTimeOf(message);
-  moved.end = link + costs_.transfer;
+  moved.end = link + latencyOf(message);
 }
 
 }  // namespace pipetrace

@@ -39,7 +39,8 @@ class PlanTiming {
 
   /// Runs all actions once. free[r] is when rank r can begin; the call sets it to when the rank is
   /// done. A further call is the next step: links are still busy with messages of the one before.
-  void run(std::vector<Nanoseconds>& free);
+  /// `step`: its number, for faults of single steps.
+  void run(std::vector<Nanoseconds>& free, int step = 0);
 
   int actionCount() const { return static_cast<int>(actions_.size()); }
   int numberOf(PlanIndex::Position position) const {
@@ -70,6 +71,10 @@ class PlanTiming {
     return updatesAfter_.empty() ? 0 : updatesAfter_[static_cast<std::size_t>(number)];
   }
   bool hasTransfers() const { return hasTransfers_; }
+  /// How much later than its inputs allowed an action began in the last step (Faults::Job::late).
+  Nanoseconds latenessOf(int number) const {
+    return costs_.faults.jobs.empty() ? 0 : costs_.faults.of(action(number), step_).late;
+  }
   const WeightVersions& versions() const { return versions_; }
 
  private:
@@ -79,6 +84,7 @@ class PlanTiming {
   void connectInputs(const PlanIndex& index, int number);
   Nanoseconds costOf(const Action& action) const;
   Nanoseconds wireTimeOf(int message) const;
+  Nanoseconds latencyOf(int message) const;
   Nanoseconds* linkOf(int message);
   void runCompute(int number, Nanoseconds& free);
   void runTransfer(int number, Nanoseconds now);
@@ -87,6 +93,7 @@ class PlanTiming {
   const Plan& plan_;
   const Costs& costs_;
   bool hasTransfers_ = false;
+  int step_ = 0;
   WeightVersions versions_;
   std::vector<int> firstOfRank_;
   std::vector<int> rankOf_;

@@ -118,7 +118,7 @@ class Run {
     const std::vector<Nanoseconds> begins = free_;
     if (costs_.lr > 0) addToAllRanks(JobKind::kLr, costs_.lr);
     firstId_ = nextId_;
-    timing_.run(free_);
+    timing_.run(free_, step_);
     for (std::size_t r = 0; r < nextId_.size(); ++r) {
       nextId_[r] += static_cast<std::int64_t>(plan_.ranks[r].size());
     }

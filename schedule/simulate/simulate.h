@@ -53,7 +53,7 @@ struct Simulation {
 /// after another, in the order in which they are made. Each begins when the bytes of the one before
 /// are through, and arrives costs.transfer after its own are. Each rank begins a step with `lr` and
 /// ends it with `optimizer`. In an asynchronous plan each update is an `optimizer` job, right after
-/// the backward pass that it follows.
+/// the backward pass that it follows. Faults of the costs change single jobs and links.
 ///
 /// Throws Error for costs of fewer stages than the plan has. Linear in actions times steps.
 Simulation simulate(const CheckedPlan& plan, const Costs& costs, const SimulateOptions& = {});

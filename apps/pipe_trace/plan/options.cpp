@@ -22,6 +22,7 @@ class PlanFlags {
   void add() {
     addSchedule();
     costsFile_ = addPlanTimeOptions(app_, to_.costs);
+    addFaultOptions(app_, to_.faults);
     addMemory();
     addOutputs();
     addCheck();

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/cli/cost_options.h"
+#include "apps/cli/fault_options.h"
 #include "apps/cli/schedule_options.h"
 #include "schedule/file/paddle_job_list.h"
 
@@ -16,6 +17,7 @@ class CommandApp;
 struct PlanOptions : ScheduleOptions {
   std::optional<int> transferCredits;
   CostOptions costs;
+  FaultOptions faults;
   std::string limitGb;
   int steps = 1;
 

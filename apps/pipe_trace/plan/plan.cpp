@@ -169,13 +169,14 @@ int runPlan(const PlanOptions& options) {
   const CheckedPlan plan(std::move(input.source.plan));
   requireAskedSize(plan, input.checks);
 
-  Simulation simulation = simulated(plan, input.costs, options.steps);
+  const Costs costs = withFaults(options.faults, *plan, options.steps, input.costs);
+  Simulation simulation = simulated(plan, costs, options.steps);
   PlanFigures figures = planFigures(*plan, simulation);
   if (!options.schedule.empty()) {
-    figures.closedForm = closedFormOf(options.schedule, options.size(), input.costs);
+    figures.closedForm = closedFormOf(options.schedule, options.size(), costs);
   }
   const PlanReport report{.plan = *plan,
-                          .costs = &input.costs,
+                          .costs = &costs,
                           .figures = &figures,
                           .steps = options.steps,
                           .hasMemory = input.given.hasMemory(),

@@ -1,0 +1,171 @@
+#include "apps/cli/fault_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "schedule/file/schedule_reader.h"
+#include "schedule/planned_message.h"
+#include "trace/error.h"
+#include "trace/text/decimal_time.h"
+#include "trace/text/log_numbers.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr const char* kScale = "--scale";
+constexpr const char* kLink = "--link";
+constexpr const char* kDelay = "--delay";
+constexpr const char* kLaunch = "--launch";
+constexpr const char* kGroup = "Faults (each may be given several times)";
+
+[[noreturn]] void refuse(const char* option, const std::string& text, const std::string& why) {
+  throw Error(fmt::format("{} {}: {}", option, text, why));
+}
+
+/// "30ms", "1.5s", "500us", "20ns".
+std::optional<Nanoseconds> timeOf(std::string_view text) {
+  constexpr std::pair<std::string_view, Nanoseconds> kUnits[] = {
+      {"ns", 1}, {"us", kNsPerUs}, {"ms", kNsPerMs}, {"s", kNsPerSecond}};
+  for (const auto& [unit, length] : kUnits) {
+    if (!text.ends_with(unit)) continue;
+    const auto time = parseDecimalTime(text.substr(0, text.size() - unit.size()), length);
+    if (time && *time >= 0) return time;
+  }
+  return std::nullopt;
+}
+
+/// The two sides of the last `=`, the time after it.
+std::pair<std::string, Nanoseconds> namedTime(const char* option, const std::string& text,
+                                              const char* example) {
+  const std::size_t at = text.rfind('=');
+  const auto time =
+      at == std::string::npos ? std::nullopt : timeOf(std::string_view(text).substr(at + 1));
+  if (!time) refuse(option, text, fmt::format("write it as {}, with ns, us, ms or s", example));
+  return {text.substr(0, at), *time};
+}
+
+void scale(const std::string& text, const Plan& plan, Costs& costs) {
+  constexpr std::string_view kStart = "stage=";
+  const std::size_t colon = text.find(':');
+  if (!text.starts_with(kStart) || colon == std::string::npos) {
+    refuse(kScale, text, "write it as stage=2:1.3");
+  }
+  const auto stage =
+      parseNumber<int>(std::string_view(text).substr(kStart.size(), colon - kStart.size()));
+  // Read digit by digit, in billionths.
+  const auto factor = parseDecimalTime(std::string_view(text).substr(colon + 1), kNsPerSecond);
+  if (!stage || !factor || *factor < 0) refuse(kScale, text, "write it as stage=2:1.3");
+  if (*stage < 0 || *stage >= plan.numStages) {
+    refuse(kScale, text, fmt::format("the plan has stages 0 to {}", plan.numStages - 1));
+  }
+  StageCosts& of = costs.stages[static_cast<std::size_t>(*stage)];
+  const auto scaled = [&](Nanoseconds& time) {
+    if (time <= 0) return;
+    time = std::llround(static_cast<double>(time) * static_cast<double>(*factor) / kNsPerSecond);
+  };
+  for (Nanoseconds* const time :
+       {&of.forward, &of.backward, &of.backwardInput, &of.backwardWeight, &of.forwardBackward}) {
+    scaled(*time);
+  }
+}
+
+bool haveMessages(const Plan& plan, int rank, int peer) {
+  for (int stage = 0; stage + 1 < plan.numStages; ++stage) {
+    for (int microBatch = 0; microBatch < plan.numMicroBatches; ++microBatch) {
+      const int from = plan.rankOf(stage, microBatch);
+      const int to = plan.rankOf(stage + 1, microBatch);
+      if (std::minmax(from, to) == std::minmax(rank, peer)) return true;
+    }
+  }
+  return false;
+}
+
+Faults::Link link(const std::string& text, const Plan& plan) {
+  const auto [ranks, time] = namedTime(kLink, text, "1-2=4ms");
+  const std::size_t dash = ranks.find('-');
+  const auto rank = parseNumber<int>(std::string_view(ranks).substr(0, dash));
+  const auto peer = dash == std::string::npos
+                        ? std::nullopt
+                        : parseNumber<int>(std::string_view(ranks).substr(dash + 1));
+  if (!rank || !peer) refuse(kLink, text, "write it as 1-2=4ms, with the two ranks");
+  for (const int each : {*rank, *peer}) {
+    if (each < 0 || each >= plan.numRanks()) {
+      refuse(kLink, text, fmt::format("the plan has ranks 0 to {}", plan.numRanks() - 1));
+    }
+  }
+  if (!haveMessages(plan, *rank, *peer)) {
+    refuse(kLink, text, fmt::format("no message moves between ranks {} and {}", *rank, *peer));
+  }
+  return {.rank = *rank, .peer = *peer, .transfer = time};
+}
+
+bool isIn(const Plan& plan, const Action& action) {
+  return std::any_of(plan.ranks.begin(), plan.ranks.end(), [&](const auto& row) {
+    return std::find(row.begin(), row.end(), action) != row.end();
+  });
+}
+
+/// "1F4" or "1F4@2": a job, in every step or in one.
+Faults::Job jobOf(const char* option, const std::string& text, std::string name, const Plan& plan,
+                  int steps) {
+  Faults::Job job;
+  if (const std::size_t at = name.find('@'); at != std::string::npos) {
+    const auto step = parseNumber<int>(std::string_view(name).substr(at + 1));
+    if (!step || *step < 0) refuse(option, text, "after the @ stands the number of a step");
+    if (*step >= steps) {
+      refuse(option, text, fmt::format("the steps are 0 to {}", steps - 1));
+    }
+    job.step = *step;
+    name.resize(at);
+  }
+  try {
+    const Plan one = readPlan(name, name);
+    if (one.ranks.size() == 1 && one.ranks.front().size() == 1) {
+      job.action = one.ranks.front().front();
+    }
+  } catch (const Error&) {
+    refuse(option, text, name + " is no job; write it as a plan does, as 1F4 or 2B0");
+  }
+  if (!isCompute(job.action.kind) || !isIn(plan, job.action)) {
+    refuse(option, text, fmt::format("the plan has no job {}", name));
+  }
+  return job;
+}
+
+}  // namespace
+
+void addFaultOptions(CLI::App& app, FaultOptions& to) {
+  const auto add = [&](const char* name, std::vector<std::string>& list, const char* type,
+                       const char* what) {
+    app.add_option(name, list, what)->type_name(type)->allow_extra_args(false)->group(kGroup);
+  };
+  add(kScale, to.scales, "stage=S:FACTOR", "All jobs of a stage take FACTOR times as long");
+  add(kLink, to.links, "R-R=TIME", "A message between two ranks takes TIME (1-2=4ms)");
+  add(kDelay, to.delays, "JOB[@STEP]=TIME",
+      "A job takes TIME longer (1F4@2=30ms), in one step or in each");
+  add(kLaunch, to.launches, "JOB[@STEP]=TIME",
+      "A job begins TIME after it could (2F5=15ms), in one step or in each");
+}
+
+Costs withFaults(const FaultOptions& options, const Plan& plan, int steps, Costs costs) {
+  for (const std::string& text : options.scales) scale(text, plan, costs);
+  for (const std::string& text : options.links) costs.faults.links.push_back(link(text, plan));
+  for (const std::string& text : options.delays) {
+    const auto [name, time] = namedTime(kDelay, text, "1F4@2=30ms");
+    costs.faults.jobs.push_back(jobOf(kDelay, text, name, plan, steps));
+    costs.faults.jobs.back().longer = time;
+  }
+  for (const std::string& text : options.launches) {
+    const auto [name, time] = namedTime(kLaunch, text, "2F5=15ms");
+    costs.faults.jobs.push_back(jobOf(kLaunch, text, name, plan, steps));
+    costs.faults.jobs.back().late = time;
+  }
+  return costs;
+}
+
+}  // namespace pipetrace

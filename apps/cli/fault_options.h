@@ -1,0 +1,28 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "schedule/costs.h"
+#include "schedule/plan.h"
+
+namespace pipetrace {
+
+/// Faults as they were typed.
+struct FaultOptions {
+  std::vector<std::string> scales;    ///< "stage=2:1.3"
+  std::vector<std::string> links;     ///< "1-2=4ms"
+  std::vector<std::string> delays;    ///< "1F4@2=30ms"
+  std::vector<std::string> launches;  ///< "2F5=15ms"
+};
+
+/// Declares --scale, --link, --delay and --launch. `to` must outlive `app`.
+void addFaultOptions(CLI::App& app, FaultOptions& to);
+
+/// The costs with the faults of a run of that number of steps. Throws Error, which names the
+/// option, for a text that is no such fault. It does so too for stages, ranks, jobs and steps that
+/// the plan does not have, and for links that no message takes.
+Costs withFaults(const FaultOptions& options, const Plan& plan, int steps, Costs costs);
+
+}  // namespace pipetrace

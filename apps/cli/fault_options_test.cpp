@@ -1,0 +1,69 @@
+#include "apps/cli/fault_options.h"
+
+#include <gmock/gmock.h>
+
+#include "schedule/builders/builders.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::SizeIs;
+using testing::StartsWith;
+
+Costs read(const FaultOptions& options) {
+  return withFaults(options, *oneFOneB(4, 8), 3, Costs::equal(4, {10, 20}));
+}
+
+std::string refusal(const FaultOptions& options) {
+  try {
+    read(options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(FaultOptions, ScaleMultipliesTheTimesOfItsStage) {
+  const Costs costs = read({.scales = {"stage=2:1.3"}});
+  EXPECT_EQ(costs.stages[2].forward, 13);
+  EXPECT_EQ(costs.stages[2].backward, 26);
+  EXPECT_EQ(costs.stages[2].forwardBackward, -1) << "as long as its parts, which are scaled";
+  EXPECT_EQ(costs.stages[1].forward, 10);
+}
+
+TEST(FaultOptions, LinksDelaysAndLaunchesAreReadWithTheirUnits) {
+  const Costs costs =
+      read({.links = {"2-1=4ms"}, .delays = {"1F4@2=1.5s"}, .launches = {"2B5=15us", "3F0=20ns"}});
+  EXPECT_EQ(costs.transferBetween(1, 2), 4 * kNsPerMs);
+  EXPECT_EQ(costs.transferBetween(2, 1), 4 * kNsPerMs);
+  EXPECT_EQ(costs.transferBetween(0, 1), 0);
+  ASSERT_THAT(costs.faults.jobs, SizeIs(3));
+  EXPECT_EQ(costs.faults.of({JobKind::kForward, 1, 4}, 2).longer, 1500 * kNsPerMs);
+  EXPECT_EQ(costs.faults.of({JobKind::kForward, 1, 4}, 1).longer, 0);
+  EXPECT_EQ(costs.faults.of({JobKind::kBackward, 2, 5}, 0).late, 15 * kNsPerUs);
+  EXPECT_EQ(costs.faults.of({JobKind::kForward, 3, 0}, 1).late, 20);
+}
+
+TEST(FaultOptions, FaultsThatThePlanCannotHaveAreErrorsThatSayWhy) {
+  EXPECT_EQ(refusal({.scales = {"stage=4:2"}}), "--scale stage=4:2: the plan has stages 0 to 3");
+  EXPECT_EQ(refusal({.scales = {"2:1.3"}}), "--scale 2:1.3: write it as stage=2:1.3");
+  EXPECT_EQ(refusal({.scales = {"stage=2:-1"}}), "--scale stage=2:-1: write it as stage=2:1.3");
+  EXPECT_EQ(refusal({.links = {"0-4=1ms"}}), "--link 0-4=1ms: the plan has ranks 0 to 3");
+  EXPECT_EQ(refusal({.links = {"0-2=1ms"}}),
+            "--link 0-2=1ms: no message moves between ranks 0 and 2");
+  EXPECT_EQ(refusal({.links = {"0=1ms"}}), "--link 0=1ms: write it as 1-2=4ms, with the two ranks");
+  EXPECT_EQ(refusal({.delays = {"1F4=30"}}),
+            "--delay 1F4=30: write it as 1F4@2=30ms, with ns, us, ms or s");
+  EXPECT_EQ(refusal({.delays = {"1F8=1ms"}}), "--delay 1F8=1ms: the plan has no job 1F8");
+  EXPECT_EQ(refusal({.delays = {"1F4@3=1ms"}}), "--delay 1F4@3=1ms: the steps are 0 to 2");
+  EXPECT_EQ(refusal({.delays = {"1F4@x=1ms"}}),
+            "--delay 1F4@x=1ms: after the @ stands the number of a step");
+  EXPECT_THAT(refusal({.launches = {"forward=1ms"}}),
+              AllOf(StartsWith("--launch forward=1ms: "), HasSubstr("is no job")));
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,67 @@
+// simulate() with faults of single jobs and links.
+#include <gmock/gmock.h>
+
+#include "schedule/builders/builders.h"
+#include "schedule/simulate/simulate.h"
+#include "schedule/testing/simulated_events.h"
+
+namespace pipetrace {
+namespace {
+
+using test::eventsOf;
+
+/// Each forward takes 10, each backward 20, each message 1.
+Costs costsOf(int stages) {
+  Costs costs = Costs::equal(stages, {10, 20});
+  costs.transfer = 1;
+  return costs;
+}
+
+TEST(SimulateFaults, LinkTakesItsOwnTimeInBothDirectionsAndOthersTheirs) {
+  Costs costs = costsOf(3);
+  costs.faults.links = {{.rank = 2, .peer = 1, .transfer = 4}};
+  const Simulation result = simulate(fThenB(3, 1), costs);
+  EXPECT_EQ(result.length, 10 + 1 + 10 + 4 + 10 + 20 + 4 + 20 + 1 + 20);
+}
+
+TEST(SimulateFaults, JobIsLongerInItsStepOnly) {
+  Costs costs = costsOf(1);
+  costs.faults.jobs = {{.action = {JobKind::kForward, 0, 1}, .step = 1, .longer = 5}};
+  const Simulation result = simulate(fThenB(1, 2), costs, {.steps = 3});
+  EXPECT_EQ(result.length, 3 * 60 + 5);
+  for (const Event& job : eventsOf(result, 0)) {
+    const bool isIt = job.kind == JobKind::kForward && job.microBatch == 1 && job.step == 1;
+    EXPECT_EQ(job.duration(), (job.kind == JobKind::kForward ? 10 : 20) + (isIt ? 5 : 0));
+  }
+}
+
+TEST(SimulateFaults, JobThatIsLaunchedLateLeavesItsRankIdleInEveryStep) {
+  Costs costs = costsOf(2);
+  costs.faults.jobs = {{.action = {JobKind::kForward, 1, 0}, .late = 3}};
+  const Simulation result = simulate(fThenB(2, 1), costs, {.steps = 2, .stepsStartTogether = true});
+  EXPECT_EQ(result.length, 2 * (10 + 1 + 3 + 10 + 20 + 1 + 20));
+  EXPECT_EQ(eventsOf(result, 1)[0].begin, 10 + 1 + 3);
+  EXPECT_EQ(eventsOf(result, 1)[0].duration(), 10);
+}
+
+TEST(SimulateFaults, CriticalPathCountsALateLaunchAsItsJobs) {
+  Costs costs = costsOf(2);
+  costs.faults.jobs = {{.action = {JobKind::kForward, 1, 0}, .late = 3}};
+  const Simulation result = simulate(fThenB(2, 1), costs);
+  Nanoseconds sum = 0;
+  for (const CriticalPath::Link& link : result.criticalPath.links) {
+    EXPECT_EQ(link.end - link.begin, link.text == "1F0" ? 13 : link.end - link.begin);
+    sum += link.end - link.begin;
+  }
+  EXPECT_EQ(sum, result.length);
+}
+
+TEST(SimulateFaults, SeveralFaultsOfAJobAddUp) {
+  Costs costs = costsOf(1);
+  const Action action{JobKind::kBackward, 0, 0};
+  costs.faults.jobs = {{.action = action, .longer = 5}, {.action = action, .longer = 2, .late = 1}};
+  EXPECT_EQ(simulate(fThenB(1, 1), costs).length, 10 + 1 + 20 + 7);
+}
+
+}  // namespace
+}  // namespace pipetrace
