@@ -14,7 +14,7 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 Costs read(const FaultOptions& options) {
-  return withFaults(options, *oneFOneB(4, 8), 3, Costs::equal(4, {10, 20}));
+  return withFaults(options, oneFOneB(4, 8), 3, Costs::equal(4, {10, 20}));
 }
 
 std::string refusal(const FaultOptions& options) {
