@@ -134,29 +134,6 @@ TEST(RehearsalTest, FaultsOfJobsAndLinksTakeTheirTime) {
   }
 }
 
-TEST(RehearsalTest, FaultsOfJobsAndLinksTakeTheirTime) {
-  const CheckedPlan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
-  Costs costs = equalCosts(10, 10);
-  costs.transfer = kNsPerMs;
-  const double without = static_cast<double>(simulate(plan, costs).length);
-  costs.faults.links = {{.rank = 1, .peer = 2, .transfer = 4 * kNsPerMs}};
-  costs.faults.jobs = {{.action = {JobKind::kForward, 1, 4}, .step = 1, .longer = 30 * kNsPerMs},
-                       {.action = {JobKind::kForward, 2, 5}, .late = 15 * kNsPerMs}};
-  ASSERT_GT(static_cast<double>(simulate(plan, costs).length), 1.05 * without) << "they matter";
-  const PlanComparison comparison =
-      rehearsedUntil(plan, plan, costs, [](const PlanComparison& c) { return c.agrees(); });
-  EXPECT_TRUE(comparison.agrees()) << toText(comparison);
-  const Timeline run = rehearsed(plan, costs, 2);
-  for (const Event& job : run.findTrack(1, kComputeLane)->events) {
-    if (job.kind != JobKind::kForward || job.microBatch != 4) continue;
-    EXPECT_NEAR(static_cast<double>(job.duration()), job.step == 1 ? 40e6 : 10e6, 2e6);
-  }
-  for (const Event& job : run.findTrack(2, kComputeLane)->events) {
-    if (job.kind != JobKind::kForward || job.microBatch != 5) continue;
-    EXPECT_NEAR(static_cast<double>(job.duration()), 10e6, 2e6) << "late, and no longer";
-  }
-}
-
 TEST(RehearsalTest, EveryMessageIsInBothRanksLogs) {
   const CheckedPlan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
   Costs costs = equalCosts(1, 1);

@@ -18,6 +18,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "profiler/testing/recorded_log.h"
 #include "trace/error.h"
+#include "trace/testing/forked_child.h"
 
 namespace pipetrace {
 namespace {
@@ -183,6 +184,7 @@ class Child {
 };
 
 TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsCopy) {
+  SKIP_WHERE_A_CHILD_MAY_NOT_ALLOCATE();
   const OtherHost other(0, 0);
   const RecordedLog log;
   auto comparison = std::make_unique<ClockComparison>(log.path(), "127.0.0.1", other.port(),
@@ -198,6 +200,7 @@ TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsCopy) {
 }
 
 TEST(ClockServerTest, AForkedChildThatLivesOnKeepsNothingOfTheServer) {
+  SKIP_WHERE_A_CHILD_MAY_NOT_ALLOCATE();
   auto server = std::make_unique<ClockServer>("127.0.0.1", 0, monotonicNow);
   const int port = server->port();
   ClockExchange exchange("127.0.0.1", port, monotonicNow);

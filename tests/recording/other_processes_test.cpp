@@ -18,6 +18,7 @@
 #include "profiler/pipetrace.h"
 #include "profiler/testing/recorder_fixture.h"
 #include "trace/error.h"
+#include "trace/testing/forked_child.h"
 
 namespace pipetrace {
 namespace {
@@ -62,15 +63,6 @@ class Child {
   const pid_t pid_;
   bool isWaitedFor_ = false;
 };
-
-/// For tests that fork while a recorder's log thread runs. In the child, AddressSanitizer's
-/// allocator may stay locked for ever; the C library's is made for this.
-#ifdef __SANITIZE_ADDRESS__
-#define SKIP_WHERE_A_CHILD_MAY_NOT_ALLOCATE() \
-  GTEST_SKIP() << "AddressSanitizer's allocator may be locked in a forked child"
-#else
-#define SKIP_WHERE_A_CHILD_MAY_NOT_ALLOCATE() static_cast<void>(0)
-#endif
 
 /// A point that one of a child and its parent waits for the other to reach.
 class Signal {
