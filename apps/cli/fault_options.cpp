@@ -118,7 +118,9 @@ Faults::Job jobOf(const char* option, const std::string& text, std::string name,
     const auto step = parseNumber<int>(std::string_view(name).substr(at + 1));
     if (!step || *step < 0) refuse(option, text, "after the @ stands the number of a step");
     if (*step >= steps) {
-      refuse(option, text, fmt::format("the steps are 0 to {}", steps - 1));
+      refuse(option, text,
+             steps == 1 ? std::string("there is step 0 only; --steps N makes more")
+                        : fmt::format("the steps are 0 to {}", steps - 1));
     }
     job.step = *step;
     name.resize(at);

@@ -1,6 +1,7 @@
 // Jobs of Kineto traces lie where the device ran them.
 #include <gmock/gmock.h>
 
+#include "parser/foreign/names/kinds_file.h"
 #include "parser/testing/read_chrome.h"
 #include "trace/device_arguments.h"
 
@@ -330,6 +331,19 @@ TEST(KinetoDeviceTime, WorkOfANestedAnnotationBelongsToTheOutermost) {
       .kernel(1, {.begin = 100, .length = 10})
       .kernel(2, {.begin = 120, .length = 10});
   EXPECT_THAT(jobs(readKineto(trace)), ElementsAre("forward 0: 100 to 130"));
+}
+
+TEST(KinetoDeviceTime, KindsOfAFileSayWhichOfNestedAnnotationsIsTheJob) {
+  KinetoText trace;
+  trace.annotation("forward 0", {.begin = 10, .length = 20})
+      .annotation("forward 1", {.begin = 12, .length = 10})
+      .launch(1, {.begin = 13, .length = 2})
+      .launch(2, {.begin = 25, .length = 2})
+      .kernel(1, {.begin = 100, .length = 10})
+      .kernel(2, {.begin = 120, .length = 10});
+  const KindsFile kinds = KindsFile::parse(R"({"kinds":{"forward 0":"other"}})", "k.json");
+  const test::Reading r = test::readChrome(trace.text(), {.kinds = &kinds});
+  EXPECT_THAT(jobs(r), ElementsAre("forward 1: 100 to 110"));
 }
 
 TEST(KinetoDeviceTime, WithoutLaunchesJobsHaveTheTimesOfTheirImagesOnTheDevice) {
