@@ -57,17 +57,28 @@ std::int32_t HostJobs::openAt(std::uint32_t thread, Nanoseconds time) const {
   return found == nullptr ? kNone : openAmong(*found, time);
 }
 
-std::int32_t HostJobs::ofMessage(std::uint32_t thread, Nanoseconds time, bool isSend) const {
+std::int32_t HostJobs::ofMessage(std::uint32_t thread, Nanoseconds time, bool isSend,
+                                 std::optional<bool> isForward) const {
   const Thread* const found = find(thread);
   if (found == nullptr) return kNone;
+  const auto isMeant = [&](std::int32_t job) {
+    return !isForward || isForwardMessageOf((*this)[job].kind) == isForward;
+  };
   const std::int32_t open = openAmong(*found, time);
-  if (open != kNone) return open;
-  const auto first = jobs_.begin() + found->first;
-  const auto next = std::partition_point(first, jobs_.begin() + found->end,
+  if (open != kNone && isMeant(open)) return open;
+  const auto next = std::partition_point(jobs_.begin() + found->first, jobs_.begin() + found->end,
                                          [&](const HostJob& job) { return job.begin <= time; });
-  const auto number = static_cast<std::int32_t>(next - jobs_.begin());
-  if (isSend) return next == first ? kNone : number - 1;
-  return number == found->end ? kNone : number;
+  const auto first = static_cast<std::int32_t>(next - jobs_.begin());
+  if (isSend) {
+    for (std::int32_t job = first - 1; job >= found->first; --job) {
+      if (isMeant(job)) return job;
+    }
+  } else {
+    for (std::int32_t job = first; job < found->end; ++job) {
+      if (isMeant(job)) return job;
+    }
+  }
+  return kNone;
 }
 
 std::vector<std::int32_t> HostJobs::backwardsOpenAt(std::uint32_t process, Nanoseconds time) const {

@@ -46,8 +46,10 @@ class HostJobs {
   std::int32_t openAt(std::uint32_t thread, Nanoseconds time) const;
 
   /// The job that a message was posted for, on `thread` at `time`: the open one. Else it is the one
-  /// before a send, and the one after a receive. kNone where there is none.
-  std::int32_t ofMessage(std::uint32_t thread, Nanoseconds time, bool isSend) const;
+  /// before a send, and the one after a receive; with `isForward` the next one with such messages.
+  /// kNone where there is none.
+  std::int32_t ofMessage(std::uint32_t thread, Nanoseconds time, bool isSend,
+                         std::optional<bool> isForward = {}) const;
 
   /// The jobs open at `time` on any thread of `process` whose kind is that of a backward pass.
   std::vector<std::int32_t> backwardsOpenAt(std::uint32_t process, Nanoseconds time) const;

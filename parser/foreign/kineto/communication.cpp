@@ -1,6 +1,7 @@
 #include "parser/foreign/kineto/communication.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "trace/text/log_numbers.h"
@@ -25,11 +26,70 @@ std::int64_t sizeOf(std::string_view type) {
   return 0;
 }
 
+/// The numbers in a list such as "[0, 4, 8]", up to the first that is none: PyTorch cuts long
+/// lists.
+std::vector<std::int64_t> numbersIn(std::string_view list) {
+  std::vector<std::int64_t> numbers;
+  if (list.starts_with('[')) list.remove_prefix(1);
+  while (true) {
+    const std::size_t end = std::min(list.find_first_of(",]"), list.size());
+    const auto number = parseNumber<std::int64_t>(list.substr(0, end));
+    if (!number) return numbers;
+    numbers.push_back(*number);
+    list.remove_prefix(std::min(end + 1, list.size()));
+    while (list.starts_with(' ')) list.remove_prefix(1);
+  }
+}
+
 }  // namespace
 
+/// What calls say of the messages of a kernel.
+struct CommunicationCalls::Facts {
+  bool isSend = false;
+  bool isRecv = false;
+  std::optional<std::int64_t> peer;         // a rank of the run
+  std::optional<std::int64_t> peerInGroup;  // its place in the group
+  std::optional<std::int64_t> elements;
+  std::string_view type;
+  std::string_view groupRanks;
+  const JobName* inPipeline = nullptr;
+
+  std::int64_t bytes() const { return elements.value_or(0) * sizeOf(type); }
+
+  /// The peer among the ranks of the run; without a list of the group's, its place counts as rank.
+  std::int32_t peerRank() const {
+    std::optional<std::int64_t> found = peer;
+    if (!found && peerInGroup) {
+      const std::vector<std::int64_t> ranks = numbersIn(groupRanks);
+      const auto place = static_cast<std::size_t>(*peerInGroup);
+      if (ranks.empty()) found = peerInGroup;
+      if (place < ranks.size()) found = ranks[place];
+    }
+    const bool isRank = found && *found >= 0 && *found <= kHighestRank;
+    return isRank ? static_cast<std::int32_t>(*found) : std::int32_t{kNotGiven};
+  }
+};
+
+/// A send or a receive as the host posted it.
+struct CommunicationCalls::Post {
+  bool isSend = false;
+  Nanoseconds time = 0;
+  std::int32_t peer = kNotGiven;
+  std::int64_t bytes = 0;
+  const JobName* inPipeline = nullptr;
+  std::optional<bool> isForward;  // where the peer's place in the group decides
+  std::string_view groupRanks;
+};
+
 CommunicationCalls::CommunicationCalls(std::span<ForeignTrace::Lane* const> threads,
-                                       const ForeignTrace& trace, ForeignNames& names)
-    : timeline_(trace.timeline), names_(names), calls_(threads.size()) {
+                                       const ForeignTrace& trace, ForeignNames& names,
+                                       const HostJobs& jobs)
+    : timeline_(trace.timeline),
+      names_(names),
+      jobs_(jobs),
+      calls_(threads.size()),
+      launches_(threads.size()) {
+  if (!threads.empty()) rank_ = threads.front()->rank;
   for (std::size_t t = 0; t < threads.size(); ++t) {
     for (const Event& event : threads[t]->thread->events) {
       const std::string_view name = timeline_.strings[event.name];
@@ -41,14 +101,20 @@ CommunicationCalls::CommunicationCalls(std::span<ForeignTrace::Lane* const> thre
   }
 }
 
-/// "nccl:send 0->1" and "nccl:recv 1<-0".
+void CommunicationCalls::addLaunch(const Launch& launch) {
+  if (launch.thread >= launches_.size()) return;
+  std::vector<Nanoseconds>& launches = launches_[launch.thread];
+  launches.insert(std::upper_bound(launches.begin(), launches.end(), launch.time), launch.time);
+}
+
+/// "nccl:send 0->1" and "nccl:recv 1<-0": places in the group.
 void CommunicationCalls::addNamed(std::string_view name, Facts& facts) const {
   facts.isSend = facts.isSend || name.starts_with(kSendName);
   facts.isRecv = facts.isRecv || name.starts_with(kRecvName);
   const std::string_view arrow = name.starts_with(kSendName) ? "->" : "<-";
   const std::size_t at = name.find(arrow);
-  if (at != std::string_view::npos && !facts.peer) {
-    facts.peer = parseNumber<std::int64_t>(name.substr(at + arrow.size()));
+  if (at != std::string_view::npos && !facts.peerInGroup) {
+    facts.peerInGroup = parseNumber<std::int64_t>(name.substr(at + arrow.size()));
   }
 }
 
@@ -64,6 +130,7 @@ void CommunicationCalls::addFacts(const Event& event, Facts& facts) const {
         facts.isRecv = facts.isRecv || text == "recv";
       }
       if (key == "dtype" && facts.type.empty()) facts.type = text;
+      if (key == "Process Group Ranks" && facts.groupRanks.empty()) facts.groupRanks = text;
     } else if (argument.type == ArgumentType::kInteger) {
       if (key == "Src Rank") source = argument.integer;
       if (key == "Dst Rank") target = argument.integer;
@@ -76,48 +143,152 @@ void CommunicationCalls::addFacts(const Event& event, Facts& facts) const {
   if (!facts.peer && (facts.isSend || facts.isRecv)) facts.peer = peer;
 }
 
-std::string_view CommunicationCalls::describe(Event& kernel, const Launch* launch) const {
-  Facts facts;
-  addFacts(kernel, facts);
-  const JobName* inPipeline = nullptr;
-  if (launch != nullptr && launch->thread < calls_.size()) {
-    const std::vector<Call>& calls = calls_[launch->thread];
-    auto next = std::partition_point(calls.begin(), calls.end(),
-                                     [&](const Call& c) { return c.begin <= launch->time; });
-    // Calls nest three deep: the pipeline's annotation, NCCL's, and the operator.
-    constexpr int kMostAround = 8;
-    for (int i = 0; i < kMostAround && next != calls.begin(); ++i) {
-      const Call& call = *--next;
-      if (call.end <= launch->time) continue;
-      const std::string_view name = timeline_.strings[call.event.name];
-      if (name.starts_with(kPipelineName)) {
-        inPipeline = &names_.known(call.event.name);
-      } else if (name == kCall) {
-        addFacts(call.event, facts);
-      } else {
-        addNamed(name, facts);
-      }
+void CommunicationCalls::addCall(const Call& call, Facts& facts) const {
+  const std::string_view name = timeline_.strings[call.event.name];
+  if (name.starts_with(kPipelineName)) {
+    facts.inPipeline = &names_.known(call.event.name);
+  } else if (name == kCall) {
+    addFacts(call.event, facts);
+  } else {
+    addNamed(name, facts);
+  }
+}
+
+/// From the calls that were open at the launch, the inner ones first.
+void CommunicationCalls::addAround(const Launch& launch, Facts& facts) const {
+  const std::vector<Call>& calls = calls_[launch.thread];
+  auto next = std::partition_point(calls.begin(), calls.end(),
+                                   [&](const Call& c) { return c.begin <= launch.time; });
+  // Open calls nest three deep. Before them may lie those of a whole group, two each.
+  constexpr int kMostBack = 64;
+  for (int i = 0; i < kMostBack && next != calls.begin(); ++i) {
+    const Call& call = *--next;
+    if (call.end > launch.time) addCall(call, facts);
+  }
+}
+
+/// The calls that were over before the launch and after the launch before it: a group of NCCL runs
+/// once it ends.
+std::vector<CommunicationCalls::Post> CommunicationCalls::postedInGroup(
+    const Launch& launch) const {
+  const std::vector<Nanoseconds>& launches = launches_[launch.thread];
+  const auto here = std::lower_bound(launches.begin(), launches.end(), launch.time);
+  const Nanoseconds after = here == launches.begin() ? kNsMin : *(here - 1);
+  const std::vector<Call>& calls = calls_[launch.thread];
+  auto call = std::partition_point(calls.begin(), calls.end(),
+                                   [&](const Call& c) { return c.begin <= after; });
+  std::vector<Post> posts;
+  while (call != calls.end() && call->end <= launch.time) {
+    Facts facts;
+    const Nanoseconds end = call->end;
+    const Nanoseconds begin = call->begin;
+    for (; call != calls.end() && call->begin < end; ++call) addCall(*call, facts);
+    if (facts.isSend == facts.isRecv) continue;
+    const std::int32_t peer = facts.peerRank();
+    const auto same = std::find_if(posts.begin(), posts.end(), [&](const Post& p) {
+      return p.isSend == facts.isSend && p.peer == peer;
+    });
+    if (same != posts.end()) {
+      same->bytes += facts.bytes();
+    } else {
+      posts.push_back({facts.isSend, begin, peer, facts.bytes(), nullptr, {}, facts.groupRanks});
     }
   }
-  if (inPipeline != nullptr) {
-    facts.isSend = facts.isSend || isSend(inPipeline->kind);
-    facts.isRecv = facts.isRecv || isRecv(inPipeline->kind);
+  return posts;
+}
+
+/// Where a group sends to two peers, or receives from two, one message is of a forward and the
+/// other of a backward. A forward goes from a rank to the next one of the group.
+void CommunicationCalls::setDirections(std::vector<Post>& posts) const {
+  for (const bool isSend : {true, false}) {
+    const auto isOfKind = [&](const Post& p) { return p.isSend == isSend; };
+    if (std::count_if(posts.begin(), posts.end(), isOfKind) < 2) continue;
+    for (Post& post : posts) {
+      if (post.isSend != isSend) continue;
+      const std::vector<std::int64_t> ranks = numbersIn(post.groupRanks);
+      const auto own = std::find(ranks.begin(), ranks.end(), rank_);
+      const auto peer = std::find(ranks.begin(), ranks.end(), post.peer);
+      if (own == ranks.end() || peer == ranks.end()) continue;
+      const auto size = static_cast<std::ptrdiff_t>(ranks.size());
+      const std::ptrdiff_t distance = (peer - own + size) % size;
+      if (distance == 1 && size > 2) post.isForward = isSend;
+      if (distance == size - 1 && size > 2) post.isForward = !isSend;
+    }
   }
-  const std::int64_t bytes = facts.elements.value_or(0) * sizeOf(facts.type);
-  if (bytes > 0) {
-    const Argument argument = Argument::ofInteger(timeline_.strings.intern("bytes"), bytes);
-    timeline_.addArguments(kernel, {&argument, 1});
+}
+
+void CommunicationCalls::addBytes(Event& event, std::int64_t bytes) const {
+  if (bytes <= 0) return;
+  const Argument argument = Argument::ofInteger(timeline_.strings.intern("bytes"), bytes);
+  timeline_.addArguments(event, {&argument, 1});
+}
+
+std::vector<CommunicationCalls::Message> CommunicationCalls::describe(Event& kernel,
+                                                                      const Launch* launch) const {
+  Facts facts;
+  addFacts(kernel, facts);
+  const bool isOnHost = launch != nullptr && launch->thread < calls_.size();
+  if (isOnHost) addAround(*launch, facts);
+  std::vector<Post> posts;
+  const bool isCollectiveKernel = isCollective(kernel.kind);
+  if (isOnHost && !facts.isSend && !facts.isRecv && !isCollectiveKernel) {
+    posts = postedInGroup(*launch);
+    setDirections(posts);
   }
-  if (facts.isSend == facts.isRecv) return {};  // a collective, or both directions at once
-  if (inPipeline != nullptr) {
-    kernel.kind = inPipeline->kind;
-    kernel.microBatch = inPipeline->microBatch;
-    kernel.stage = inPipeline->stage;
+  const JobName* const inPipeline = facts.inPipeline;
+  if (posts.empty()) {
+    const bool sends = facts.isSend || (inPipeline != nullptr && isSend(inPipeline->kind));
+    const bool receives = facts.isRecv || (inPipeline != nullptr && isRecv(inPipeline->kind));
+    if (sends == receives) {  // a collective, or nobody knows
+      addBytes(kernel, facts.bytes());
+      return {};
+    }
+    const Nanoseconds posted = launch != nullptr ? launch->time : kernel.begin;
+    posts.push_back({sends, posted, facts.peerRank(), facts.bytes(), nullptr, {}, {}});
   }
-  if (facts.peer && *facts.peer >= 0 && *facts.peer <= kHighestRank) {
-    kernel.peer = static_cast<std::int32_t>(*facts.peer);
+  std::vector<Message> messages;
+  for (Post& post : posts) {
+    const bool isOfPipeline = inPipeline != nullptr &&
+                              (post.isSend ? isSend(inPipeline->kind) : isRecv(inPipeline->kind));
+    if (isOfPipeline) post.inPipeline = inPipeline;
+    messages.push_back(messageOf(kernel, post, launch));
   }
-  return facts.isSend ? kSendLane : kRecvLane;
+  return messages;
+}
+
+CommunicationCalls::Message CommunicationCalls::messageOf(const Event& kernel, const Post& post,
+                                                          const Launch* launch) const {
+  Message message{kernel, post.isSend};
+  addBytes(message.event, post.bytes);
+  message.event.peer = post.peer;
+  if (post.inPipeline != nullptr) {
+    message.event.kind = post.inPipeline->kind;
+    message.event.microBatch = post.inPipeline->microBatch;
+    message.event.stage = post.inPipeline->stage;
+  }
+  if (launch != nullptr) giveJob(message, post, launch->thread);
+  return message;
+}
+
+/// Gives a message the job that it was posted for, and unless an annotation said them, the kind
+/// and the numbers that follow from it.
+void CommunicationCalls::giveJob(Message& message, const Post& post, std::uint32_t thread) const {
+  const std::int32_t number = jobs_.ofMessage(thread, post.time, post.isSend, post.isForward);
+  if (number == HostJobs::kNone) return;
+  const HostJob& job = jobs_[number];
+  const auto isForward = isForwardMessageOf(job.kind);
+  if (!isForward) return;
+  const JobKind kind = transferKind(post.isSend, *isForward);
+  Event& event = message.event;
+  if (isTransfer(event.kind)) {  // its own job may be another one than that next to it
+    const bool isOfJob = event.kind == kind && event.microBatch == job.microBatch;
+    if (isOfJob && event.job == kNotGiven) event.job = number;
+    return;
+  }
+  event.kind = kind;
+  event.stage = job.stage;
+  event.microBatch = job.microBatch;
+  event.job = number;
 }
 
 }  // namespace pipetrace

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parser/device_time/host_jobs.h"
 #include "parser/device_time/launches.h"
 #include "parser/foreign/kineto/categories.h"
 
@@ -15,14 +16,25 @@ namespace pipetrace {
 /// the annotations `nccl:send 0->1` and `PP:1SEND_F3` around them.
 class CommunicationCalls {
  public:
-  /// `trace` and `names` must outlive it. `threads`: the host's, in the order of their numbers.
+  /// All must outlive it. `threads`: the host's, in the order of their numbers.
   CommunicationCalls(std::span<ForeignTrace::Lane* const> threads, const ForeignTrace& trace,
-                     ForeignNames& names);
+                     ForeignNames& names, const HostJobs& jobs);
+
+  /// Notes the launch of a kernel of NCCL. Call it for all of them before describe().
+  void addLaunch(const Launch& launch);
+
+  /// What a kernel of NCCL did for one peer in one direction.
+  struct Message {
+    Event event;
+    bool isSend = false;
+  };
 
   /// Describes a kernel of NCCL by its own arguments, else by the calls around its launch (null:
-  /// not known): kind, micro-batch, stage, peer, and the argument `bytes`. Returns the lane that it
-  /// belongs to: `send`, `recv`, or none for a collective and for what has no direction.
-  std::string_view describe(Event& kernel, const Launch* launch) const;
+  /// not known), else by the calls that a group ended with the launch holds
+  /// (torch.distributed.batch_isend_irecv): peer, the argument `bytes`, and the job that a message
+  /// was posted for with its kind, micro-batch and stage. Returns the sends and receives that it
+  /// ran; none for a collective, which gets its bytes, and where the trace gives no direction.
+  std::vector<Message> describe(Event& kernel, const Launch* launch) const;
 
  private:
   struct Call {
@@ -30,20 +42,25 @@ class CommunicationCalls {
     Nanoseconds end = 0;
     Event event;
   };
-  struct Facts {
-    bool isSend = false;
-    bool isRecv = false;
-    std::optional<std::int64_t> peer;
-    std::optional<std::int64_t> elements;
-    std::string_view type;
-  };
+  struct Facts;
+  struct Post;
 
   void addFacts(const Event& event, Facts& facts) const;
   void addNamed(std::string_view name, Facts& facts) const;
+  void addCall(const Call& call, Facts& facts) const;
+  void addAround(const Launch& launch, Facts& facts) const;
+  std::vector<Post> postedInGroup(const Launch& launch) const;
+  void setDirections(std::vector<Post>& posts) const;
+  Message messageOf(const Event& kernel, const Post& post, const Launch* launch) const;
+  void giveJob(Message& message, const Post& post, std::uint32_t thread) const;
+  void addBytes(Event& event, std::int64_t bytes) const;
 
   Timeline& timeline_;
   ForeignNames& names_;
-  std::vector<std::vector<Call>> calls_;  // by thread, in the order of their begins
+  const HostJobs& jobs_;
+  int rank_ = 0;
+  std::vector<std::vector<Call>> calls_;            // by thread, in the order of their begins
+  std::vector<std::vector<Nanoseconds>> launches_;  // by thread
 };
 
 }  // namespace pipetrace

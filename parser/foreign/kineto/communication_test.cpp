@@ -1,6 +1,10 @@
 // Kernels of NCCL in Kineto traces become sends, receives and collectives.
 #include <gmock/gmock.h>
 
+#include <string>
+#include <tuple>
+#include <vector>
+
 #include "parser/testing/read_chrome.h"
 
 namespace pipetrace {
@@ -144,7 +148,14 @@ TEST(KinetoCommunication, CollectivesLeaveAStreamThatComputesAndStayOnTheirOwn) 
   EXPECT_EQ(r.events(1, "thread 20")[0].kind, JobKind::kAllGather);
 }
 
-TEST(KinetoCommunication, KernelThatSendsAndReceivesHasNoDirection) {
+/// The arguments of a call for one message, as PyTorch writes them.
+std::string call(const std::string& what, int peer, const std::string& group = "[1, 2]") {
+  return R"(,"Collective name":")" + what + R"(","dtype":"Float","In msg nelems":256,)" +
+         R"("Out msg nelems":256,"Process Group Ranks":")" + group + R"(",")" +
+         (what == "send" ? "Dst" : "Src") + R"( Rank":)" + std::to_string(peer);
+}
+
+TEST(KinetoCommunication, KernelThatSendsAndReceivesWithoutCallsHasNoDirection) {
   KinetoText trace = rank1();
   trace.annotation("nccl:coalesced", {.begin = 40, .length = 20})
       .launch(2, {.begin = 45, .length = 2})
@@ -153,6 +164,108 @@ TEST(KinetoCommunication, KernelThatSendsAndReceivesHasNoDirection) {
   EXPECT_THAT(r.events(1, kSendLane), IsEmpty());
   EXPECT_THAT(r.events(1, kRecvLane), IsEmpty());
   EXPECT_THAT(r.events(1, "thread 20"), SizeIs(1));
+}
+
+/// 1F1B's steady state: sends the output of forward 3, receives the gradient of backward 2.
+TEST(KinetoCommunication, KernelOfAGroupIsItsSendAndItsReceive) {
+  KinetoText trace = rank1();  // forward 3 until 30
+  trace.operation("record_param_comms", {.begin = 40, .length = 4}, call("send", 2))
+      .annotation("nccl:send 0->1", {.begin = 41, .length = 2})
+      .operation("record_param_comms", {.begin = 45, .length = 4}, call("recv", 2))
+      .annotation("nccl:coalesced", {.begin = 50, .length = 10})
+      .launch(2, {.begin = 52, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv)
+      .annotation("PP:1B2", {.begin = 80, .length = 20})
+      .launch(4, {.begin = 82, .length = 2})
+      .kernel(4, {.begin = 200, .length = 10});
+  const test::Reading r = readKineto(trace);
+  ASSERT_THAT(r.events(1, kSendLane), SizeIs(1));
+  const Event& sent = r.events(1, kSendLane)[0];
+  EXPECT_THAT(kinetoTimes(sent), "120 to 150");
+  EXPECT_EQ(sent.kind, JobKind::kSendForward);
+  EXPECT_EQ(sent.microBatch, 3);
+  EXPECT_EQ(sent.peer, 2);
+  EXPECT_EQ(bytesOf(r, sent), 1024);
+  ASSERT_THAT(r.events(1, kRecvLane), SizeIs(1));
+  const Event& received = r.events(1, kRecvLane)[0];
+  EXPECT_THAT(kinetoTimes(received), "120 to 150");
+  EXPECT_EQ(received.kind, JobKind::kRecvBackward);
+  EXPECT_EQ(received.microBatch, 2);
+  EXPECT_EQ(received.peer, 2);
+  EXPECT_THAT(r.events(1, "thread 20"), IsEmpty());
+}
+
+TEST(KinetoCommunication, MessagesOfAGroupToOnePeerAreOneOfTheirBytes) {
+  KinetoText trace = rank1();
+  trace.operation("record_param_comms", {.begin = 40, .length = 4}, call("send", 2))
+      .operation("record_param_comms", {.begin = 45, .length = 4}, call("send", 2))
+      .launch(2, {.begin = 52, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv);
+  const test::Reading r = readKineto(trace);
+  ASSERT_THAT(r.events(1, kSendLane), SizeIs(1));
+  EXPECT_EQ(bytesOf(r, r.events(1, kSendLane)[0]), 2048);
+}
+
+TEST(KinetoCommunication, CallsBeforeAnEarlierLaunchAreNotOfTheGroup) {
+  KinetoText trace = rank1();
+  trace.operation("record_param_comms", {.begin = 40, .length = 4}, call("send", 2))
+      .launch(2, {.begin = 46, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv)
+      .operation("record_param_comms", {.begin = 50, .length = 4}, call("recv", 2))
+      .launch(3, {.begin = 56, .length = 2})
+      .kernel(3, {.stream = 20, .begin = 160, .length = 30}, kSendRecv);
+  const test::Reading r = readKineto(trace);
+  ASSERT_THAT(r.events(1, kSendLane), SizeIs(1));
+  EXPECT_THAT(kinetoTimes(r.events(1, kSendLane)[0]), "120 to 150");
+  ASSERT_THAT(r.events(1, kRecvLane), SizeIs(1));
+  EXPECT_THAT(kinetoTimes(r.events(1, kRecvLane)[0]), "160 to 190");
+}
+
+/// Megatron's interleaved schedule after a forward and a backward: four messages in a group.
+TEST(KinetoCommunication, NextRankOfTheGroupGetsForwardsAndThePreviousOneBackwards) {
+  const std::string group = "[0, 1, 2, 3]";
+  KinetoText trace = rank1();  // forward 3 until 30
+  trace.annotation("PP:1B0", {.begin = 32, .length = 6})
+      .launch(5, {.begin = 33, .length = 2})
+      .kernel(5, {.begin = 112, .length = 6})
+      .operation("record_param_comms", {.begin = 40, .length = 4}, call("send", 0, group))
+      .operation("record_param_comms", {.begin = 45, .length = 4}, call("recv", 0, group))
+      .operation("record_param_comms", {.begin = 50, .length = 4}, call("send", 2, group))
+      .operation("record_param_comms", {.begin = 55, .length = 4}, call("recv", 2, group))
+      .launch(2, {.begin = 62, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv)
+      .annotation("PP:1F4", {.begin = 80, .length = 10})
+      .launch(6, {.begin = 82, .length = 2})
+      .kernel(6, {.begin = 200, .length = 10})
+      .annotation("PP:1B1", {.begin = 95, .length = 10})
+      .launch(7, {.begin = 96, .length = 2})
+      .kernel(7, {.begin = 220, .length = 10});
+  const test::Reading r = readKineto(trace);
+  const auto describe = [](const std::vector<Event>& events) {
+    std::vector<std::tuple<int, JobKind, int>> all;
+    for (const Event& event : events) all.emplace_back(event.peer, event.kind, event.microBatch);
+    return all;
+  };
+  using testing::UnorderedElementsAre;
+  EXPECT_THAT(describe(r.events(1, kSendLane)),
+              UnorderedElementsAre(std::tuple{0, JobKind::kSendBackward, 0},
+                                   std::tuple{2, JobKind::kSendForward, 3}));
+  EXPECT_THAT(describe(r.events(1, kRecvLane)),
+              UnorderedElementsAre(std::tuple{0, JobKind::kRecvForward, 4},
+                                   std::tuple{2, JobKind::kRecvBackward, 1}));
+}
+
+TEST(KinetoCommunication, PlaceInASubgroupIsNoRank) {
+  KinetoText trace = rank1();
+  trace
+      .operation("record_param_comms", {.begin = 40, .length = 10},
+                 R"(,"Collective name":"send","Process Group Ranks":"[1, 5, 9]")")
+      .annotation("nccl:send 0->2", {.begin = 41, .length = 8})
+      .launch(2, {.begin = 42, .length = 2})
+      .kernel(2, {.stream = 20, .begin = 120, .length = 30}, kSendRecv);
+  const test::Reading r = readKineto(trace);
+  ASSERT_THAT(r.events(1, kSendLane), SizeIs(1));
+  EXPECT_EQ(r.events(1, kSendLane)[0].peer, 9);
 }
 
 }  // namespace

@@ -301,46 +301,32 @@ class KinetoPlacer {
 
   /// Moves sends and receives to lanes of their own, and collectives from streams that compute.
   void moveCommunication() {
-    const CommunicationCalls calls(host_, trace_, names_);
+    CommunicationCalls calls(host_, trace_, names_, hostJobs_);
+    const auto isComm = [&](const Event& event) {
+      return words_.isCommunication(event) &&
+             (event.kind == JobKind::kKernel || isCollective(event.kind));
+    };
+    for (const ForeignTrace::Lane* lane : devices_) {
+      for (const Event& event : lane->thread->events) {
+        const Launch* const launch = isComm(event) ? launchOf(event, *lane) : nullptr;
+        if (launch != nullptr) calls.addLaunch(*launch);
+      }
+    }
     for (const ForeignTrace::Lane* lane : devices_) {
       std::vector<Event>& events = lane->thread->events;
-      const auto isComm = [&](const Event& event) {
-        return words_.isCommunication(event) &&
-               (event.kind == JobKind::kKernel || isCollective(event.kind));
-      };
       const bool computes = std::any_of(events.begin(), events.end(), [&](const Event& event) {
         return event.kind == JobKind::kKernel && !words_.isCommunication(event);
       });
       std::erase_if(events, [&](Event& event) {
         if (!isComm(event)) return false;
-        const Launch* const launch = launchOf(event, *lane);
-        std::string_view to = calls.describe(event, launch);
-        if (!to.empty() && launch != nullptr) giveJob(event, to == kSendLane, *launch);
-        if (to.empty() && computes) to = kCommunicationLane;
-        if (!to.empty()) made_[to].push_back(event);
-        return !to.empty();
+        const auto messages = calls.describe(event, launchOf(event, *lane));
+        for (const CommunicationCalls::Message& message : messages) {
+          made_[message.isSend ? kSendLane : kRecvLane].push_back(message.event);
+        }
+        if (messages.empty() && computes) made_[kCommunicationLane].push_back(event);
+        return computes || !messages.empty();
       });
     }
-  }
-
-  /// Gives a message the job that it was posted for, and unless an annotation said them, the kind
-  /// and the numbers that follow from it.
-  void giveJob(Event& message, bool isSend, const Launch& launch) const {
-    const std::int32_t number = hostJobs_.ofMessage(launch.thread, launch.time, isSend);
-    if (number == HostJobs::kNone) return;
-    const HostJob& job = hostJobs_[number];
-    const auto isForward = isForwardMessageOf(job.kind);
-    if (!isForward) return;
-    const JobKind kind = transferKind(isSend, *isForward);
-    if (isTransfer(message.kind)) {  // its own job may be another one than that next to it
-      const bool isOfJob = message.kind == kind && message.microBatch == job.microBatch;
-      if (isOfJob && message.job == kNotGiven) message.job = number;
-      return;
-    }
-    message.kind = kind;
-    message.stage = job.stage;
-    message.microBatch = job.microBatch;
-    message.job = number;
   }
 
   const Launch* launchOf(const Event& event, const ForeignTrace::Lane& lane) const {
