@@ -43,7 +43,7 @@ std::vector<std::int64_t> numbersIn(std::string_view list) {
 
 }  // namespace
 
-/// What calls say of the messages of a kernel.
+/// The facts that calls give about the messages of a kernel.
 struct CommunicationCalls::Facts {
   bool isSend = false;
   bool isRecv = false;

@@ -23,17 +23,18 @@ class CommunicationCalls {
   /// Notes the launch of a kernel of NCCL. Call it for all of them before describe().
   void addLaunch(const Launch& launch);
 
-  /// What a kernel of NCCL did for one peer in one direction.
+  /// A send or a receive that a kernel of NCCL ran, for one peer.
   struct Message {
     Event event;
     bool isSend = false;
   };
 
-  /// Describes a kernel of NCCL by its own arguments, else by the calls around its launch (null:
-  /// not known), else by the calls that a group ended with the launch holds
-  /// (torch.distributed.batch_isend_irecv): peer, the argument `bytes`, and the job that a message
-  /// was posted for with its kind, micro-batch and stage. Returns the sends and receives that it
-  /// ran; none for a collective, which gets its bytes, and where the trace gives no direction.
+  /// Describes a kernel of NCCL. Its own arguments count first, then the calls around its launch
+  /// (null: not known), then the calls of a group that ended with the launch
+  /// (torch.distributed.batch_isend_irecv). They give the peer and the argument `bytes`. The job
+  /// that a message was posted for gives kind, micro-batch and stage. Returns the sends and
+  /// receives that the kernel ran. There are none for a collective, which gets its bytes, and where
+  /// the trace gives no direction.
   std::vector<Message> describe(Event& kernel, const Launch* launch) const;
 
  private:
