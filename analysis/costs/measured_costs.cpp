@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/costs/median.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 
@@ -14,15 +15,6 @@ namespace pipetrace {
 namespace {
 
 using Durations = std::vector<Nanoseconds>;
-
-Nanoseconds median(Durations& values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  const Nanoseconds lower = *std::max_element(values.begin(), middle);
-  return lower + (*middle - lower) / 2;
-}
 
 /// The first step if there are others; else no step.
 std::int32_t warmUpStep(const Timeline& timeline) {
@@ -68,8 +60,8 @@ class Measuring {
 
   Costs costs() {
     Costs costs;
-    costs.lr = median(lr_);
-    costs.optimizer = median(optimizer_);
+    costs.lr = medianOf(lr_);
+    costs.optimizer = medianOf(optimizer_);
     costs.transfer = transfer();
     for (auto& [number, durations] : stages_) {
       auto& [forward, backward, input, weight, fused] = durations;
@@ -78,10 +70,10 @@ class Measuring {
         throw Error("cannot measure the costs of stage " + std::to_string(next) +
                     ": the run has no forward job of it; read the logs of all ranks together");
       }
-      StageCosts stage{median(forward), median(backward), median(input), median(weight)};
+      StageCosts stage{medianOf(forward), medianOf(backward), medianOf(input), medianOf(weight)};
       if (backward.empty()) stage.backward = stage.backwardInput + stage.backwardWeight;
-      if (!fused.empty()) stage.forwardBackward = median(fused);
-      stage.message = median(bytes_[number]);
+      if (!fused.empty()) stage.forwardBackward = medianOf(fused);
+      stage.message = medianOf(bytes_[number]);
       costs.stages.push_back(stage);
     }
     if (costs.stages.empty()) {
@@ -146,7 +138,7 @@ class Measuring {
             std::max<Nanoseconds>(0, receive.end - std::max(send.begin, receive.begin)));
       }
     }
-    return median(durations);
+    return medianOf(durations);
   }
 
   const Timeline& timeline_;

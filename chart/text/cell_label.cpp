@@ -3,8 +3,8 @@
 #include <initializer_list>
 #include <optional>
 
-#include "chart/text/fused_pair.h"
 #include "trace/display_name.h"
+#include "trace/fused_pair.h"
 
 namespace pipetrace {
 namespace {

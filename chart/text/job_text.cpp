@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "chart/text/fused_pair.h"
+#include "trace/fused_pair.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "chart/text/fused_pair.h"
+#include "trace/fused_pair.h"
 
 #include <cstdio>
 #include <string>

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <vector>
+
+#include "analysis/graph/step_jobs.h"
+#include "analysis/graph/usual_times.h"
+
+namespace pipetrace {
+
+/// The idle time that the schedule itself has, the plan of docs/metrics.md: the order that the jobs
+/// of each rank had, all jobs of one kind equally long, messages free.
+class PlannedIdle {
+ public:
+  using Id = JobGraph::Id;
+
+  /// All must outlive it.
+  PlannedIdle(const JobGraph& graph, const StepJobs& jobs, const UsualTimes& times);
+
+  /// The rank's idle time right before a compute job; before its step's first one since the plan's
+  /// start. 0 for a job without a step.
+  Nanoseconds before(Id job) const { return before_[job - firstJob_]; }
+  /// From the last job of the rank at `position` in a step to the plan's end. 0 where it has none.
+  Nanoseconds after(std::int32_t step, std::size_t position) const;
+
+ private:
+  const StepJobs& jobs_;
+  Id firstJob_ = 0;
+  std::vector<Nanoseconds> before_;  // by job
+  std::vector<Nanoseconds> after_;   // by step and position
+};
+
+}  // namespace pipetrace

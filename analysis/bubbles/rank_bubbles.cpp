@@ -1,0 +1,202 @@
+#include "analysis/bubbles/rank_bubbles.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pipetrace {
+namespace {
+
+constexpr JobGraph::Id kNone = JobGraph::kNone;
+
+/// By Cause.
+constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer, BubbleClass::kLaunch,
+                                                    BubbleClass::kPeerWait, BubbleClass::kImbalance,
+                                                    BubbleClass::kUnknown};
+
+}  // namespace
+
+RankBubbles::RankBubbles(const PipelineBasis& basis, std::uint32_t rank)
+    : basis_(basis), graph_(basis.graph), number_(rank), rank_(basis.graph.ranks()[rank]) {}
+
+/// The job after the gap, if it ends the gap.
+RankBubbles::Id RankBubbles::Gap::endedBy(const JobGraph& graph) const {
+  if (next == kNone) return kNone;
+  const Nanoseconds begin = graph.node(next).begin;
+  if (begin <= span.end) return next;
+  // The window ends the gap. A job of the next step counts where steps overlap.
+  return begin < graph.node(window->lastCompute).end ? next : kNone;
+}
+
+std::vector<Bubble> RankBubbles::classify() {
+  Id at = rank_.first;
+  Id previous = kNone;
+  Nanoseconds busyUpTo = kNsMin;
+  for (const BubbleWindow& window : basis_.windows) {
+    shortfall_ = 0;
+    Nanoseconds free = std::max(window.span.begin, busyUpTo);
+    while (true) {
+      while (at < rank_.end && !isCompute(graph_.node(at).event->kind)) ++at;
+      const bool isInside = at < rank_.end && graph_.node(at).begin < window.span.end;
+      const Nanoseconds end = isInside ? graph_.node(at).begin : window.span.end;
+      if (end > free) {
+        classify({{free, end}, at < rank_.end ? at : kNone, previous, &window});
+      } else if (isInside && window.isWhole) {
+        shortfall_ += basis_.planned.before(at);
+      }
+      if (!isInside) break;
+      previous = at;
+      busyUpTo = std::max(busyUpTo, graph_.node(at).end);
+      free = std::max(free, busyUpTo);
+      ++at;
+    }
+  }
+  return std::move(bubbles_);
+}
+
+void RankBubbles::classify(const Gap& gap) {
+  const BubbleWindow& window = *gap.window;
+  const Id endedBy = gap.endedBy(graph_);
+  Interval late{gap.span.end, gap.span.end};  // others end the step
+  if (endedBy == kNone) {
+    late.begin = std::clamp(graph_.node(window.lastCompute).end, gap.span.begin, gap.span.end);
+  }
+  shares_.clear();
+  const OwnWork ownWork = putOwnWork(gap, late.begin);
+  const Nanoseconds open = gap.span.length() - ownWork.all;
+  const Own own = window.isWhole ? ownOf(gap, endedBy, open) : Own{};
+  Nanoseconds excess = open - own.drain - own.other;
+  add(BubbleClass::kDrain, own.drain);
+  const Nanoseconds others = std::min(excess, late.length() - ownWork.late);
+  excess -= others;
+  Collected collected;
+  if (excess > 0 && window.isWhole) collected = collectedFor(window, endedBy);
+  const bool hasCause = collected.total() > 0;
+  const Nanoseconds missed = hasCause ? 0 : std::min(excess, shortfall_);
+  shortfall_ -= missed;
+  add(own.otherClass, own.other + missed);
+  if (hasCause) shareExcess(excess, collected);
+  add(BubbleClass::kSync, others, window.last);
+  if (!hasCause) add(BubbleClass::kUnknown, excess - missed);
+  fill(gap.span, window.step);
+}
+
+/// The causes of a gap's excess.
+Collected RankBubbles::collectedFor(const BubbleWindow& window, Id endedBy) const {
+  Collected collected;
+  if (endedBy != kNone) {
+    collected = basis_.paths.lateness(endedBy);
+    collected.add(basis_.paths.upTo(endedBy, number_));
+  } else if (graph_.node(window.lastCompute).rank != number_) {
+    collected = basis_.paths.of(window.lastCompute);
+    collected.add(basis_.paths.upTo(window.lastCompute, number_));
+  }
+  return collected;
+}
+
+/// Puts the rank's own lr, optimizer, default and data jobs in the gap at their own times.
+RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Nanoseconds lateFrom) {
+  firstOfGap_ = bubbles_.size();
+  Nanoseconds upTo = gap.span.begin;
+  OwnWork work;
+  Id id = gap.previous == kNone ? rank_.first : gap.previous + 1;
+  for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
+    const JobGraph::Node& node = graph_.node(id);
+    const Nanoseconds begin = std::max(node.begin, upTo);
+    const Nanoseconds end = std::min(node.end, gap.span.end);
+    if (isCompute(node.event->kind) || begin >= end) continue;
+    const bool isData = node.event->kind == JobKind::kData;
+    bubbles_.push_back(
+        {begin, end, id, gap.window->step, isData ? BubbleClass::kLaunch : BubbleClass::kSync});
+    work.all += end - begin;
+    work.late += std::max<Nanoseconds>(0, end - std::max(begin, lateFrom));
+    upTo = end;
+  }
+  return work;
+}
+
+/// Divides `excess` by what was collected, rounded down; the largest cause gets the remainder.
+void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
+  __extension__ using Wide = __int128;
+  const Nanoseconds total = collected.total();
+  std::size_t most = 0;
+  Nanoseconds left = excess;
+  std::array<Nanoseconds, kCauseCount> parts{};
+  for (std::size_t c = 0; c < kCauseCount; ++c) {
+    if (collected.sums[c] > collected.sums[most]) most = c;
+    parts[c] = static_cast<Nanoseconds>(Wide{excess} * collected.sums[c] / total);
+    left -= parts[c];
+  }
+  parts[most] += left;
+  for (std::size_t c = 0; c < kCauseCount; ++c) {
+    add(kClassOfCause[c], parts[c], collected.culprit[c]);
+  }
+}
+
+void RankBubbles::add(BubbleClass bubbleClass, Nanoseconds time, Id culprit) {
+  if (time > 0) shares_.push_back({bubbleClass, time, culprit});
+}
+
+/// Lays shares_ out in the gap, where the rank's own work leaves room.
+void RankBubbles::fill(Interval gap, std::int32_t step) {
+  const std::size_t ownEnd = bubbles_.size();
+  std::size_t own = firstOfGap_;
+  Nanoseconds at = gap.begin;
+  for (Share& share : shares_) {
+    while (share.time > 0 && at < gap.end) {
+      if (own < ownEnd && bubbles_[own].begin <= at) {
+        at = bubbles_[own++].end;
+        continue;
+      }
+      const Nanoseconds room = own < ownEnd ? bubbles_[own].begin : gap.end;
+      const Nanoseconds end = std::min(at + share.time, room);
+      bubbles_.push_back({at, end, share.culprit, step, share.bubbleClass});
+      share.time -= end - at;
+      at = end;
+    }
+  }
+  std::sort(bubbles_.begin() + static_cast<std::ptrdiff_t>(firstOfGap_), bubbles_.end(),
+            [](const Bubble& a, const Bubble& b) { return a.begin < b.begin; });
+}
+
+/// The schedule's own share of a gap with `open` time, cut to that.
+RankBubbles::Own RankBubbles::ownOf(const Gap& gap, Id endedBy, Nanoseconds open) {
+  const auto position = static_cast<std::size_t>(rank_.position);
+  const auto stepOf = [&](Id job) { return graph_.node(job).event->step; };
+  const std::int32_t step = gap.window->step;
+  Own own;
+  if (endedBy == kNone || graph_.node(endedBy).begin > gap.span.end) {
+    if (gap.previous == kNone || stepOf(gap.previous) == step) {
+      own.drain = basis_.planned.after(step, position);
+    }
+  } else {
+    own.other = basis_.planned.before(endedBy);
+    own.otherClass = classBefore(endedBy);
+    const bool isMeeting = gap.previous != kNone && stepOf(gap.previous) != stepOf(endedBy) &&
+                           graph_.node(gap.previous).end > gap.window->span.begin;
+    if (isMeeting) own.drain = basis_.planned.after(stepOf(gap.previous), position);
+  }
+  shortfall_ += std::max<Nanoseconds>(0, own.drain + own.other - open);
+  own.drain = std::min(own.drain, open);
+  own.other = std::min(own.other, open - own.drain);
+  return own;
+}
+
+/// The class of the schedule's own idle time before a job.
+BubbleClass RankBubbles::classBefore(Id job) {
+  const std::int32_t step = graph_.node(job).event->step;
+  if (step < 0) return BubbleClass::kSteady;
+  if (step != phasesOf_) {
+    phasesOf_ = step;
+    lastForward_ = firstOther_ = kNone;
+    const StepJobs& jobs = basis_.jobs;
+    for (const Id id : jobs.jobs(jobs.indexOf(step), static_cast<std::size_t>(rank_.position))) {
+      const JobKind kind = graph_.node(id).event->kind;
+      if (kind == JobKind::kForward || kind == JobKind::kForwardBackward) lastForward_ = id;
+      if (kind != JobKind::kForward && firstOther_ == kNone) firstOther_ = id;
+    }
+  }
+  if (lastForward_ == kNone || job > lastForward_) return BubbleClass::kDrain;
+  return job <= firstOther_ ? BubbleClass::kWarmUp : BubbleClass::kSteady;
+}
+
+}  // namespace pipetrace

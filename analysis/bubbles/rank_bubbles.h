@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "analysis/bubbles/binding_paths.h"
+#include "analysis/bubbles/bubbles.h"
+#include "analysis/bubbles/planned_idle.h"
+#include "analysis/graph/step_jobs.h"
+#include "analysis/steps/interval.h"
+
+namespace pipetrace {
+
+/// A step of a pipeline, and the jobs that end it.
+struct BubbleWindow {
+  Interval span;
+  std::int32_t step = 0;
+  JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
+  JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
+  bool isWhole = true;                         ///< false: jobs are missing
+};
+
+/// The findings that the ranks of a pipeline share.
+struct PipelineBasis {
+  const JobGraph& graph;
+  const StepJobs& jobs;
+  const BindingPaths& paths;
+  const PlannedIdle& planned;
+  const std::vector<BubbleWindow>& windows;  ///< in order, without overlap
+};
+
+/// Classifies the idle time of one rank.
+class RankBubbles {
+ public:
+  /// `basis` must outlive it. `rank`: index in graph.ranks().
+  RankBubbles(const PipelineBasis& basis, std::uint32_t rank);
+
+  std::vector<Bubble> classify();
+
+ private:
+  using Id = JobGraph::Id;
+
+  /// Time without a compute job.
+  struct Gap {
+    Interval span;
+    Id next = JobGraph::kNone;      ///< the compute job that begins at its end, or later
+    Id previous = JobGraph::kNone;  ///< the last compute job before it
+    const BubbleWindow* window = nullptr;
+
+    Id endedBy(const JobGraph& graph) const;
+  };
+  /// The schedule's own share of a gap.
+  struct Own {
+    Nanoseconds drain = 0;  ///< comes first
+    Nanoseconds other = 0;
+    BubbleClass otherClass = BubbleClass::kDrain;
+  };
+  /// The rank's own lr, optimizer, default and data jobs in a gap.
+  struct OwnWork {
+    Nanoseconds all = 0;
+    Nanoseconds late = 0;  ///< after the pipeline's last compute job
+  };
+  struct Share {
+    BubbleClass bubbleClass = BubbleClass::kUnknown;
+    Nanoseconds time = 0;
+    Id culprit = JobGraph::kNone;
+  };
+
+  void classify(const Gap& gap);
+  OwnWork putOwnWork(const Gap& gap, Nanoseconds lateFrom);
+  Collected collectedFor(const BubbleWindow& window, Id endedBy) const;
+  void shareExcess(Nanoseconds excess, const Collected& collected);
+  void fill(Interval gap, std::int32_t step);
+  Own ownOf(const Gap& gap, Id endedBy, Nanoseconds open);
+  BubbleClass classBefore(Id job);
+  void add(BubbleClass bubbleClass, Nanoseconds time, Id culprit = JobGraph::kNone);
+
+  const PipelineBasis& basis_;
+  const JobGraph& graph_;
+  std::uint32_t number_;
+  const JobGraph::Rank& rank_;
+  std::vector<Bubble> bubbles_;
+  std::size_t firstOfGap_ = 0;  // in bubbles_: the rank's own work in the gap
+  std::vector<Share> shares_;   // of the gap, in the order in which they are drawn
+  Nanoseconds shortfall_ = 0;   // of earlier gaps of the window
+  std::int32_t phasesOf_ = -1;  // the step of the next two
+  Id lastForward_ = JobGraph::kNone;
+  Id firstOther_ = JobGraph::kNone;
+};
+
+}  // namespace pipetrace

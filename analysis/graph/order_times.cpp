@@ -1,0 +1,79 @@
+#include "analysis/graph/order_times.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+
+OrderTimes::OrderTimes(const JobGraph& graph, const StepJobs& jobs)
+    : graph_(graph), jobs_(jobs), at_(jobs.rankCount()), free_(jobs.rankCount()) {
+  // The ranks of a pipeline follow each other, and so do their jobs.
+  JobGraph::Id last = 0;
+  firstJob_ = ~JobGraph::Id{0};
+  for (const std::uint32_t rank : jobs.ranks()) {
+    firstJob_ = std::min(firstJob_, graph.ranks()[rank].first);
+    last = std::max(last, graph.ranks()[rank].end);
+  }
+  ends_.assign(last - std::min(firstJob_, last), -1);
+}
+
+void OrderTimes::start(std::size_t step) {
+  step_ = step;
+  position_ = 0;
+  stuck_ = 0;
+  isDone_ = jobs_.jobs(step).empty();
+  std::fill(at_.begin(), at_.end(), 0);
+  std::fill(free_.begin(), free_.end(), 0);
+  for (const JobGraph::Id job : jobs_.jobs(step)) ends_[job - firstJob_] = -1;
+}
+
+bool OrderTimes::isReady(JobGraph::Id job) {
+  ready_ = free_[position_];
+  const std::int32_t step = graph_.node(job).event->step;
+  for (int i = 0; i < 2; ++i) {
+    const JobGraph::Id producer = graph_.producer(job, i);
+    if (producer == JobGraph::kNone || graph_.node(producer).event->step != step) continue;
+    const Nanoseconds end = ends_[producer - firstJob_];
+    if (end < 0) return false;
+    ready_ = std::max(ready_, end);
+  }
+  return true;
+}
+
+/// The next job that can run; ready_ becomes its begin.
+OrderTimes::Head OrderTimes::next() {
+  const std::size_t count = jobs_.rankCount();
+  for (; stuck_ < count; ++stuck_, position_ = (position_ + 1) % count) {
+    const auto jobs = jobs_.jobs(step_, position_);
+    if (at_[position_] == jobs.size() || !isReady(jobs[at_[position_]])) continue;
+    stuck_ = 0;
+    return {position_, jobs[at_[position_]]};
+  }
+  // None can: all are done, or they wait for each other.
+  Head first;
+  const Event* earliest = nullptr;
+  for (std::size_t p = 0; p < count; ++p) {
+    const auto jobs = jobs_.jobs(step_, p);
+    if (at_[p] == jobs.size()) continue;
+    const Event* const job = graph_.node(jobs[at_[p]]).event;
+    if (earliest != nullptr && job->begin >= earliest->begin) continue;
+    earliest = job;
+    first = {p, jobs[at_[p]]};
+  }
+  isDone_ = earliest == nullptr;
+  stuck_ = 0;
+  position_ = first.position;
+  ready_ = free_[position_];
+  return first;
+}
+
+void OrderTimes::finish(const Head& head, Nanoseconds end) {
+  ends_[head.job - firstJob_] = end;
+  free_[head.position] = end;
+  ++at_[head.position];
+}
+
+Nanoseconds OrderTimes::length() const {
+  return free_.empty() ? 0 : *std::max_element(free_.begin(), free_.end());
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "analysis/graph/job_graph.h"
+
+namespace pipetrace {
+
+/// How long the compute jobs of a run usually are. Medians are over all steps; of an even count it
+/// is the mean of the middle two, rounded down.
+class UsualTimes {
+ public:
+  /// The graph must outlive it.
+  explicit UsualTimes(const JobGraph& graph, int threads = 1);
+
+  /// The median of its pipeline's jobs of that stage and kind. 0 for other than compute jobs.
+  Nanoseconds median(JobGraph::Id job) const { return medians_[group_[job]]; }
+  /// The kind's median over the stages of all pipelines of each stage's median: a job that is
+  /// like those of the other stages. 0 for other than compute jobs.
+  Nanoseconds balanced(JobGraph::Id job) const {
+    return ofKind_[static_cast<std::size_t>(graph_.node(job).event->kind)];
+  }
+
+ private:
+  const JobGraph& graph_;
+  std::vector<std::uint32_t> group_;  // by job; 0: no compute job
+  std::vector<Nanoseconds> medians_;  // by group
+  std::array<Nanoseconds, kJobKindCount> ofKind_{};
+};
+
+}  // namespace pipetrace
