@@ -8,7 +8,7 @@
 
 #include "analysis/graph/job_index.h"
 #include "analysis/steps/rank_jobs.h"
-#include "trace/fused_pair.h"
+#include "trace/log/fused_pair.h"
 #include "trace/message_arguments.h"
 #include "trace/threads/in_parallel.h"
 

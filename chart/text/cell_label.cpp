@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "trace/display_name.h"
-#include "trace/fused_pair.h"
+#include "trace/log/fused_pair.h"
 
 namespace pipetrace {
 namespace {

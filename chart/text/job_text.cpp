@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "trace/fused_pair.h"
+#include "trace/log/fused_pair.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "trace/fused_pair.h"
+#include "trace/log/fused_pair.h"
 
 #include <cstdio>
 #include <string>
