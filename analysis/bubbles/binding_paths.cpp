@@ -1,7 +1,6 @@
 #include "analysis/bubbles/binding_paths.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace pipetrace {
 
@@ -41,8 +40,9 @@ BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, std::
   std::vector<Id> waiting;
   for (Id job = firstJob_; job < endOfJobs; ++job) {
     // Links of what comes before have to be there first.
-    for (Id node = job; node != JobGraph::kNone && !entry(node).isKnown; node = bindingOf(node)) {
+    for (Id node = job; node != JobGraph::kNone && !entry(node).isKnown;) {
       waiting.push_back(node);
+      node = entries_[indexOf(node)].before = bindingOf(node);
     }
     for (; !waiting.empty(); waiting.pop_back()) link(waiting.back());
   }
@@ -57,15 +57,16 @@ bool BindingPaths::ends(Id node) const {
 JobGraph::Id BindingPaths::bindingOf(Id id) const {
   if (id < graph_.jobCount() && ends(id)) return JobGraph::kNone;
   const JobGraph::Node& node = graph_.node(id);
-  const auto order = [&](Id other) {
+  const auto isEarlier = [&](Id other) {
     const JobGraph::Node& n = graph_.node(other);
-    return std::tuple(n.begin, n.end, other);
+    if (n.begin != node.begin) return n.begin < node.begin;
+    return n.end != node.end ? n.end < node.end : other < id;
   };
   Id binding = JobGraph::kNone;
   const Id ofJob[] = {node.before, node.inputs[0], node.inputs[1]};
   const Id ofMessage[] = {node.inputs[0], node.before, JobGraph::kNone};
   for (const Id other : node.isMessage ? ofMessage : ofJob) {  // the first of those that tie
-    if (other == JobGraph::kNone || order(other) >= order(id)) continue;
+    if (other == JobGraph::kNone || !isEarlier(other)) continue;
     if (binding == JobGraph::kNone || graph_.node(other).end > graph_.node(binding).end) {
       binding = other;
     }
@@ -82,7 +83,6 @@ std::uint64_t BindingPaths::bitOf(Id node) const {
 void BindingPaths::link(Id node) {
   Entry& entry = entries_[indexOf(node)];
   entry.isKnown = true;
-  entry.before = bindingOf(node);
   entry.positions = bitOf(node);
   entry.skipped = of(node);
   entry.jump = entry.before;
