@@ -149,6 +149,7 @@ void completeSteps(Timeline& timeline, int threads, Inferred& inferred) {
 
 void completeOtherLane(Track& track, const JobsOfRank& jobs) {
   for (Event& event : track.events) {
+    if (event.kind == JobKind::kBubble) continue;  // its job may be one of another rank
     const Event* owner = jobs.withId(event.job);
     if (owner != nullptr) {
       if (event.stage == kNotGiven) event.stage = owner->stage;

@@ -54,9 +54,10 @@ void completeTimeline(Timeline& timeline, Diagnostics& diagnostics, int threads 
 /// makes no difference to the result.
 RunSummary summarize(const Timeline& timeline, int threads = 1);
 
-/// Appends each rank's idle time inside the steps' windows as events of the lane "bubbles"
-/// (class unknown) of a sorted timeline, in place of older ones. Their durations add up to the idle
-/// time of each RankStep. The windows of a replica must not overlap.
+/// Appends each rank's idle time inside the steps' windows as events of the lane "bubbles" of a
+/// sorted timeline, in place of older ones. Each has a class, and most that are not the schedule's
+/// own have a culprit (trace/bubble_arguments.h). Their durations add up to the idle time of each
+/// RankStep. The windows of a replica must not overlap.
 void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads = 1);
 
 }  // namespace pipetrace

@@ -115,13 +115,13 @@ Collected BindingPaths::lateness(Id id) const {
     return collected;
   }
   if (node.isMessage) {
-    collected.add(Cause::kLaunch, late, node.inputs[0]);
+    collected.add(Cause::kLaunch, late, id);
     return collected;
   }
   // Where no message is logged, the time after the producer's end is the message's.
   for (const Id input : node.inputs) {
     if (input == JobGraph::kNone || graph_.node(input).isMessage) continue;
-    collected.add(Cause::kTransfer, late, input);
+    collected.add(Cause::kTransfer, late, id);
     return collected;
   }
   collected.add(Cause::kLaunch, late, id);
@@ -132,7 +132,7 @@ Collected BindingPaths::of(Id id) const {
   Collected collected = lateness(id);
   const JobGraph::Node& node = graph_.node(id);
   if (node.isMessage) {
-    collected.add(Cause::kTransfer, node.end - node.begin, node.inputs[0]);
+    collected.add(Cause::kTransfer, node.end - node.begin, id);
   } else if (isCompute(node.event->kind)) {
     const Nanoseconds median = times_.median(id);
     collected.add(Cause::kPeerWait, node.end - node.begin - median, id);

@@ -17,7 +17,8 @@ inline constexpr std::size_t kCauseCount = 5;
 struct Collected {
   std::array<Nanoseconds, kCauseCount> sums{};
   std::array<Nanoseconds, kCauseCount> largest{};  ///< of one job or message
-  /// The job with the largest share; of a message the job that sent it.
+  /// The job or the message with the largest share. Where messages are not logged, the job that
+  /// needs the message stands for it.
   std::array<JobGraph::Id, kCauseCount> culprit{JobGraph::kNone, JobGraph::kNone, JobGraph::kNone,
                                                 JobGraph::kNone, JobGraph::kNone};
 

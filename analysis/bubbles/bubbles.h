@@ -10,17 +10,23 @@
 
 namespace pipetrace {
 
-/// Idle time of one class, and the job that caused it.
+/// Idle time of one class, and what caused it.
 struct Bubble {
   Nanoseconds begin = 0;
   Nanoseconds end = 0;
-  JobGraph::Id culprit = JobGraph::kNone;  ///< kNone: the schedule's own, or not known
+  /// The job or message that cost most; kNone: the schedule's own, or not known. A transfer that is
+  /// not logged has the job that needs it.
+  JobGraph::Id cause = JobGraph::kNone;
   std::int32_t step = kNotGiven;           ///< of the window
   BubbleClass bubbleClass = BubbleClass::kUnknown;
 };
 
 /// Idle time by class, in nanoseconds. Index: BubbleClass.
 using ClassTimes = std::array<Nanoseconds, kBubbleClassCount>;
+
+/// The job that a bubble is blamed on: for a transfer the one that sent the message, else its cause.
+/// kNone where it is not known.
+JobGraph::Id culpritOf(const JobGraph& graph, const Bubble& bubble);
 
 /// The idle time of all ranks by class and culprit, as docs/metrics.md defines it.
 struct Bubbles {
@@ -34,5 +40,10 @@ struct Bubbles {
 /// of a rank add up to its idle time. `summary` is that of the graph's timeline. Uses that many
 /// threads, which makes no difference to the result.
 Bubbles classifyBubbles(const JobGraph& graph, const RunSummary& summary, int threads = 1);
+
+/// Appends bubbles as appendBubbles() of run_summary.h does. `graph` is that of
+/// `timeline`.
+void appendBubbles(Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
+                   int threads = 1);
 
 }  // namespace pipetrace

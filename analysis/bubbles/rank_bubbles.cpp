@@ -40,7 +40,7 @@ std::vector<Bubble> RankBubbles::classify() {
       const Nanoseconds end = isInside ? graph_.node(at).begin : window.span.end;
       if (end > free) {
         classify({{free, end}, at < rank_.end ? at : kNone, previous, &window});
-      } else if (isInside && window.isWhole) {
+      } else if (isInside && window.isWhole && window.hasPlan) {
         shortfall_ += basis_.planned.before(at);
       }
       if (!isInside) break;
@@ -63,7 +63,7 @@ void RankBubbles::classify(const Gap& gap) {
   shares_.clear();
   const OwnWork ownWork = putOwnWork(gap, late.begin);
   const Nanoseconds open = gap.span.length() - ownWork.all;
-  const Own own = window.isWhole ? ownOf(gap, endedBy, open) : Own{};
+  const Own own = window.isWhole && window.hasPlan ? ownOf(gap, endedBy, open) : Own{};
   Nanoseconds excess = open - own.drain - own.other;
   add(BubbleClass::kDrain, own.drain);
   const Nanoseconds others = std::min(excess, late.length() - ownWork.late);

@@ -17,7 +17,8 @@ struct BubbleWindow {
   std::int32_t step = 0;
   JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
   JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
-  bool isWhole = true;                         ///< false: jobs are missing
+  bool isWhole = true;                         ///< false: jobs of the step are missing
+  bool hasPlan = true;  ///< false: a rank is missing, so that nobody knows the schedule's own share
 };
 
 /// The findings that the ranks of a pipeline share.

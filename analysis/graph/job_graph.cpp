@@ -330,7 +330,10 @@ class JobGraphBuilder {
   }
 
   void addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node, int& count) {
-    if (!key.isKnown()) return;
+    if (!key.isKnown()) {
+      node.lacksInput = true;  // nobody knows which it is
+      return;
+    }
     const JobKey source = sourceOf(key, pipeline);
     if (!source.isKnown()) return;
     const Id producer = pipeline.jobs->find(source);

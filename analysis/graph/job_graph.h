@@ -37,7 +37,7 @@ class JobGraph {
     std::uint32_t rank = 0;               ///< index in ranks(); of a message: the receiver
     std::int32_t microBatch = kNotGiven;  ///< as given, else counted
     bool isMessage = false;
-    bool lacksInput = false;  ///< the job or message that it needs is on a rank that is missing
+    bool lacksInput = false;  ///< it needs one that is missing, or that nobody knows
   };
 
   /// The two ends of a message. One of them may be missing.

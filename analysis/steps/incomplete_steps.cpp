@@ -70,15 +70,11 @@ void addMissing(StepCounts& counts, const std::vector<std::int32_t>& steps) {
 }
 
 /// The number of jobs that most steps have; 0 if there is none.
-std::int64_t usualCount(const StepCounts& steps, std::int64_t JobCounts::*field) {
+std::int64_t usualOf(const StepCounts& steps, std::int64_t JobCounts::*field) {
   std::vector<std::int64_t> counts;
   counts.reserve(steps.size());
   for (const auto& [step, count] : steps) counts.push_back(count.*field);
-  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
-  std::nth_element(counts.begin(), middle, counts.end());
-  const std::int64_t median = *middle;
-  const auto same = std::count(counts.begin(), counts.end(), median);
-  return 2 * same + 1 >= static_cast<std::ptrdiff_t>(counts.size()) ? median : 0;
+  return usualCount(counts);
 }
 
 std::string lackText(int rank, const JobCounts& counts, std::int64_t compute,
@@ -117,8 +113,8 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int t
     const bool isRecording = info != timeline.ranks.end() && info->second.isRecording;
     const std::int32_t latest = counts.empty() ? kNotGiven : counts.back().first;
     addMissing(counts, steps);
-    const std::int64_t compute = usualCount(counts, &JobCounts::compute);
-    const std::int64_t optimizer = usualCount(counts, &JobCounts::optimizer);
+    const std::int64_t compute = usualOf(counts, &JobCounts::compute);
+    const std::int64_t optimizer = usualOf(counts, &JobCounts::optimizer);
     for (const auto& [step, count] : counts) {
       if (count.compute >= compute && count.optimizer >= optimizer) continue;
       const auto [lack, isFirst] = lacks.try_emplace(step);
@@ -173,6 +169,15 @@ std::vector<LackingSteps> groupsOf(const std::map<std::int32_t, Lack>& lacks) {
 }
 
 }  // namespace
+
+std::int64_t usualCount(std::vector<std::int64_t>& counts) {
+  if (counts.empty()) return 0;
+  const auto middle = counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2);
+  std::nth_element(counts.begin(), middle, counts.end());
+  const std::int64_t median = *middle;
+  const auto same = std::count(counts.begin(), counts.end(), median);
+  return 2 * same + 1 >= static_cast<std::ptrdiff_t>(counts.size()) ? median : 0;
+}
 
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics) {

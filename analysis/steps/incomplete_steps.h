@@ -1,10 +1,17 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
+
+/// The median of counts (of an even number of them the upper one), if at least half of the others
+/// are just that; else 0. Reorders them.
+std::int64_t usualCount(std::vector<std::int64_t>& counts);
 
 /// Warns of steps in which a rank has fewer compute jobs or optimizers than usual. Steps in which
 /// the same rank is the first to lack some share one warning; there are at most five warnings.

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "analysis/graph/job_graph.h"
+
+namespace pipetrace {
+
+/// A job as plans name it: "2F5" for forward 5 of stage 2, "(0F7;7B3)OVERLAP_F_B" for a fused pair,
+/// "F5" where the stage is not known. Others by their kind, such as "optimizer", or by their own
+/// name.
+std::string jobName(const Timeline& timeline, const JobGraph::Node& job);
+
+}  // namespace pipetrace
