@@ -81,7 +81,8 @@ void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads) {
   std::erase_if(timeline.tracks, [](const Track& track) { return track.lane == kBubbleLane; });
   if (summary.steps.empty()) return;
   const JobGraph graph(timeline, topologyOf(timeline, threads), threads);
-  appendBubbles(timeline, graph, classifyBubbles(graph, summary, threads), threads);
+  appendBubbles(timeline, graph, classifyBubbles(RunBasis(graph, summary, threads), threads),
+                threads);
 }
 
 void appendBubbles(Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles, int threads) {

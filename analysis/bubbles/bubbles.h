@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/graph/job_graph.h"
-#include "analysis/run_summary.h"
+#include "analysis/bubbles/run_basis.h"
 #include "trace/bubble_class.h"
 
 namespace pipetrace {
@@ -17,15 +16,15 @@ struct Bubble {
   /// The job or message that cost most; kNone: the schedule's own, or not known. A transfer that is
   /// not logged has the job that needs it.
   JobGraph::Id cause = JobGraph::kNone;
-  std::int32_t step = kNotGiven;           ///< of the window
+  std::int32_t step = kNotGiven;  ///< of the window
   BubbleClass bubbleClass = BubbleClass::kUnknown;
 };
 
 /// Idle time by class, in nanoseconds. Index: BubbleClass.
 using ClassTimes = std::array<Nanoseconds, kBubbleClassCount>;
 
-/// The job that a bubble is blamed on: for a transfer the one that sent the message, else its cause.
-/// kNone where it is not known.
+/// The job that a bubble is blamed on: for a transfer the one that sent the message, else its
+/// cause. kNone where it is not known.
 JobGraph::Id culpritOf(const JobGraph& graph, const Bubble& bubble);
 
 /// The idle time of all ranks by class and culprit, as docs/metrics.md defines it.
@@ -37,9 +36,9 @@ struct Bubbles {
 };
 
 /// Gives each nanosecond of a step's window in which a rank ran no compute job a class. The classes
-/// of a rank add up to its idle time. `summary` is that of the graph's timeline. Uses that many
-/// threads, which makes no difference to the result.
-Bubbles classifyBubbles(const JobGraph& graph, const RunSummary& summary, int threads = 1);
+/// of a rank add up to its idle time. Uses that many threads, which makes no difference to the
+/// result.
+Bubbles classifyBubbles(const RunBasis& basis, int threads = 1);
 
 /// Appends bubbles as appendBubbles() of run_summary.h does. `graph` is that of
 /// `timeline`.

@@ -38,7 +38,7 @@ Classified classify(const Plan& plan, const Costs& costs, int steps = 3) {
   completeTimeline(result.timeline, diagnostics);
   result.summary = summarize(result.timeline);
   const JobGraph graph(result.timeline, topologyOf(result.timeline));
-  const Bubbles bubbles = classifyBubbles(graph, result.summary);
+  const Bubbles bubbles = classifyBubbles(RunBasis(graph, result.summary));
   for (std::uint32_t r = 0; r < bubbles.byRank.size(); ++r) {
     result.ranks.push_back(bubbles.times(r));
     Nanoseconds sum = 0;

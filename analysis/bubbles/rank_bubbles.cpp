@@ -1,6 +1,7 @@
 #include "analysis/bubbles/rank_bubbles.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace pipetrace {
@@ -15,8 +16,8 @@ constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer, Bubb
 
 }  // namespace
 
-RankBubbles::RankBubbles(const PipelineBasis& basis, std::uint32_t rank)
-    : basis_(basis), graph_(basis.graph), number_(rank), rank_(basis.graph.ranks()[rank]) {}
+RankBubbles::RankBubbles(const JobGraph& graph, const PipelineBasis& basis, std::uint32_t rank)
+    : graph_(graph), basis_(basis), number_(rank), rank_(graph.ranks()[rank]) {}
 
 /// The job after the gap, if it ends the gap.
 RankBubbles::Id RankBubbles::Gap::endedBy(const JobGraph& graph) const {
@@ -41,7 +42,7 @@ std::vector<Bubble> RankBubbles::classify() {
       if (end > free) {
         classify({{free, end}, at < rank_.end ? at : kNone, previous, &window});
       } else if (isInside && window.isWhole && window.hasPlan) {
-        shortfall_ += basis_.planned.before(at);
+        shortfall_ += basis_.planned->before(at);
       }
       if (!isInside) break;
       previous = at;
@@ -84,11 +85,11 @@ void RankBubbles::classify(const Gap& gap) {
 Collected RankBubbles::collectedFor(const BubbleWindow& window, Id endedBy) const {
   Collected collected;
   if (endedBy != kNone) {
-    collected = basis_.paths.lateness(endedBy);
-    collected.add(basis_.paths.upTo(endedBy, number_));
+    collected = basis_.paths->lateness(endedBy);
+    collected.add(basis_.paths->upTo(endedBy, number_));
   } else if (graph_.node(window.lastCompute).rank != number_) {
-    collected = basis_.paths.of(window.lastCompute);
-    collected.add(basis_.paths.upTo(window.lastCompute, number_));
+    collected = basis_.paths->of(window.lastCompute);
+    collected.add(basis_.paths->upTo(window.lastCompute, number_));
   }
   return collected;
 }
@@ -166,14 +167,14 @@ RankBubbles::Own RankBubbles::ownOf(const Gap& gap, Id endedBy, Nanoseconds open
   Own own;
   if (endedBy == kNone || graph_.node(endedBy).begin > gap.span.end) {
     if (gap.previous == kNone || stepOf(gap.previous) == step) {
-      own.drain = basis_.planned.after(step, position);
+      own.drain = basis_.planned->after(step, position);
     }
   } else {
-    own.other = basis_.planned.before(endedBy);
+    own.other = basis_.planned->before(endedBy);
     own.otherClass = classBefore(endedBy);
     const bool isMeeting = gap.previous != kNone && stepOf(gap.previous) != stepOf(endedBy) &&
                            graph_.node(gap.previous).end > gap.window->span.begin;
-    if (isMeeting) own.drain = basis_.planned.after(stepOf(gap.previous), position);
+    if (isMeeting) own.drain = basis_.planned->after(stepOf(gap.previous), position);
   }
   shortfall_ += std::max<Nanoseconds>(0, own.drain + own.other - open);
   own.drain = std::min(own.drain, open);

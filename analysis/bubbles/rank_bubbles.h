@@ -1,40 +1,16 @@
 #pragma once
 
-#include <array>
 #include <vector>
 
-#include "analysis/bubbles/binding_paths.h"
 #include "analysis/bubbles/bubbles.h"
-#include "analysis/bubbles/planned_idle.h"
-#include "analysis/graph/step_jobs.h"
-#include "analysis/steps/interval.h"
 
 namespace pipetrace {
-
-/// A step of a pipeline, and the jobs that end it.
-struct BubbleWindow {
-  Interval span;
-  std::int32_t step = 0;
-  JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
-  JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
-  bool isWhole = true;                         ///< false: jobs of the step are missing
-  bool hasPlan = true;  ///< false: a rank is missing, so that nobody knows the schedule's own share
-};
-
-/// The findings that the ranks of a pipeline share.
-struct PipelineBasis {
-  const JobGraph& graph;
-  const StepJobs& jobs;
-  const BindingPaths& paths;
-  const PlannedIdle& planned;
-  const std::vector<BubbleWindow>& windows;  ///< in order, without overlap
-};
 
 /// Classifies the idle time of one rank.
 class RankBubbles {
  public:
-  /// `basis` must outlive it. `rank`: index in graph.ranks().
-  RankBubbles(const PipelineBasis& basis, std::uint32_t rank);
+  /// Both must outlive it. `rank`: index in graph.ranks().
+  RankBubbles(const JobGraph& graph, const PipelineBasis& basis, std::uint32_t rank);
 
   std::vector<Bubble> classify();
 
@@ -76,8 +52,8 @@ class RankBubbles {
   BubbleClass classBefore(Id job);
   void add(BubbleClass bubbleClass, Nanoseconds time, Id culprit = JobGraph::kNone);
 
-  const PipelineBasis& basis_;
   const JobGraph& graph_;
+  const PipelineBasis& basis_;
   std::uint32_t number_;
   const JobGraph::Rank& rank_;
   std::vector<Bubble> bubbles_;

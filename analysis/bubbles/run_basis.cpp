@@ -1,0 +1,91 @@
+#include "analysis/bubbles/run_basis.h"
+
+#include <algorithm>
+
+#include "analysis/steps/incomplete_steps.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+using Id = JobGraph::Id;
+
+/// By step: whether each rank has as many compute jobs as usual, or more.
+std::vector<char> wholeSteps(const StepJobs& jobs) {
+  std::vector<char> whole(jobs.steps().size(), 1);
+  for (std::size_t position = 0; position < jobs.rankCount(); ++position) {
+    std::vector<std::int64_t> counts(whole.size());
+    for (std::size_t step = 0; step < counts.size(); ++step) {
+      counts[step] = static_cast<std::int64_t>(jobs.jobs(step, position).size());
+    }
+    std::vector<std::int64_t> sorted = counts;
+    const std::int64_t usual = usualCount(sorted);
+    for (std::size_t step = 0; step < counts.size(); ++step) {
+      if (counts[step] < usual) whole[step] = 0;
+    }
+  }
+  return whole;
+}
+
+/// The windows of a pipeline in order, with the jobs that end them.
+std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
+                                    const RunSummary& summary, int replica) {
+  std::vector<BubbleWindow> windows;
+  for (const StepSummary& step : summary.steps) {
+    if (step.replica != replica) continue;
+    windows.push_back({{step.begin, step.windowEnd}, step.step});
+  }
+  std::vector<Id> lastJobs(jobs.steps().size(), JobGraph::kNone);
+  for (const std::uint32_t r : jobs.ranks()) {
+    const JobGraph::Rank& rank = graph.ranks()[r];
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const Event& job = *graph.node(id).event;
+      if (!isOfStep(job.kind) || job.step < 0) continue;
+      const std::size_t step = jobs.indexOf(job.step);
+      if (step == jobs.steps().size() || jobs.steps()[step] != job.step) continue;
+      Id& last = lastJobs[step];
+      if (last == JobGraph::kNone || graph.node(last).end < job.end) last = id;
+    }
+  }
+  const std::vector<char> whole = wholeSteps(jobs);
+  for (BubbleWindow& window : windows) {
+    const std::size_t step = window.index = jobs.indexOf(window.step);
+    window.last = lastJobs[step];
+    window.isWhole = whole[step] != 0;
+    const auto ofStep = jobs.jobs(step);
+    window.hasPlan = std::none_of(ofStep.begin(), ofStep.end(),
+                                  [&](Id id) { return graph.node(id).lacksInput; });
+    for (const Id id : jobs.jobs(step)) {
+      const bool isLater = window.lastCompute == JobGraph::kNone ||
+                           graph.node(window.lastCompute).end < graph.node(id).end;
+      if (isLater) window.lastCompute = id;
+    }
+  }
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const auto& a, const auto& b) { return a.span.begin < b.span.begin; });
+  return windows;
+}
+
+}  // namespace
+
+PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline)
+    : replica(graph.ranks()[graph.pipelines()[pipeline].front()].replica), jobs(graph, pipeline) {}
+
+RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
+    : graph_(graph), times_(graph, threads) {
+  const std::size_t count = graph.pipelines().size();
+  pipelines_.reserve(count);
+  for (std::size_t p = 0; p < count; ++p) pipelines_.emplace_back(graph, p);
+  // Three tasks for each pipeline, as many runs have only one.
+  constexpr std::size_t kTasks = 3;
+  inParallel(threads, count * kTasks, [&](std::size_t i) {
+    PipelineBasis& pipeline = pipelines_[i / kTasks];
+    switch (i % kTasks) {
+      case 0: pipeline.paths = std::make_unique<BindingPaths>(graph, times_, i / kTasks); break;
+      case 1: pipeline.planned = std::make_unique<PlannedIdle>(graph, pipeline.jobs, times_); break;
+      default: pipeline.windows = windowsOf(graph, pipeline.jobs, summary, pipeline.replica);
+    }
+  });
+}
+
+}  // namespace pipetrace

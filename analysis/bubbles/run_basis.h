@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "analysis/bubbles/binding_paths.h"
+#include "analysis/bubbles/planned_idle.h"
+#include "analysis/graph/step_jobs.h"
+#include "analysis/graph/usual_times.h"
+#include "analysis/run_summary.h"
+#include "analysis/steps/interval.h"
+
+namespace pipetrace {
+
+/// A step of a pipeline, and the jobs that end it.
+struct BubbleWindow {
+  Interval span;
+  std::int32_t step = 0;
+  std::size_t index = 0;                       ///< of the step in StepJobs
+  JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
+  JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
+  bool isWhole = true;                         ///< false: jobs of the step are missing
+  bool hasPlan = true;  ///< false: a rank is missing, so that nobody knows the schedule's own share
+};
+
+/// A pipeline as the analyses need it.
+struct PipelineBasis {
+  /// Finds its jobs; RunBasis does the rest.
+  PipelineBasis(const JobGraph& graph, std::size_t pipeline);
+
+  int replica = 0;
+  StepJobs jobs;
+  std::unique_ptr<BindingPaths> paths;
+  std::unique_ptr<PlannedIdle> planned;
+  std::vector<BubbleWindow> windows;  ///< in order, without overlap
+};
+
+/// A run as the analyses need it. Made once, then read by several threads.
+class RunBasis {
+ public:
+  /// `graph` must outlive it; `summary` is that of the graph's timeline.
+  RunBasis(const JobGraph& graph, const RunSummary& summary, int threads = 1);
+
+  const JobGraph& graph() const { return graph_; }
+  const UsualTimes& times() const { return times_; }
+  const std::vector<PipelineBasis>& pipelines() const { return pipelines_; }
+
+ private:
+  const JobGraph& graph_;
+  UsualTimes times_;
+  std::vector<PipelineBasis> pipelines_;
+};
+
+}  // namespace pipetrace
