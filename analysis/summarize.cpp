@@ -5,6 +5,7 @@
 
 #include "analysis/run_summary.h"
 #include "analysis/steps/busy_time.h"
+#include "analysis/steps/ratio.h"
 #include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"
@@ -12,13 +13,6 @@
 
 namespace pipetrace {
 namespace {
-
-/// Divides doubles: a window that begins at a clock's zero, times ranks, does not fit 64 bits.
-double ratio(double part, double whole) { return whole > 0 ? part / whole : 0.0; }
-
-double ratio(Nanoseconds part, Nanoseconds whole) {
-  return ratio(static_cast<double>(part), static_cast<double>(whole));
-}
 
 /// The work of one rank in one step.
 struct RankWork {

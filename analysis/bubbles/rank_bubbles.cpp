@@ -7,8 +7,6 @@
 namespace pipetrace {
 namespace {
 
-constexpr JobGraph::Id kNone = JobGraph::kNone;
-
 /// By Cause.
 constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer, BubbleClass::kLaunch,
                                                     BubbleClass::kPeerWait, BubbleClass::kImbalance,
@@ -21,16 +19,16 @@ RankBubbles::RankBubbles(const JobGraph& graph, const PipelineBasis& basis, std:
 
 /// The job after the gap, if it ends the gap.
 RankBubbles::Id RankBubbles::Gap::endedBy(const JobGraph& graph) const {
-  if (next == kNone) return kNone;
+  if (next == JobGraph::kNone) return JobGraph::kNone;
   const Nanoseconds begin = graph.node(next).begin;
   if (begin <= span.end) return next;
   // The window ends the gap. A job of the next step counts where steps overlap.
-  return begin < graph.node(window->lastCompute).end ? next : kNone;
+  return begin < graph.node(window->lastCompute).end ? next : JobGraph::kNone;
 }
 
 std::vector<Bubble> RankBubbles::classify() {
   Id at = rank_.first;
-  Id previous = kNone;
+  Id previous = JobGraph::kNone;
   Nanoseconds busyUpTo = kNsMin;
   for (const BubbleWindow& window : basis_.windows) {
     shortfall_ = 0;
@@ -40,7 +38,7 @@ std::vector<Bubble> RankBubbles::classify() {
       const bool isInside = at < rank_.end && graph_.node(at).begin < window.span.end;
       const Nanoseconds end = isInside ? graph_.node(at).begin : window.span.end;
       if (end > free) {
-        classify({{free, end}, at < rank_.end ? at : kNone, previous, &window});
+        classify({{free, end}, at < rank_.end ? at : JobGraph::kNone, previous, &window});
       } else if (isInside && window.isWhole && window.hasPlan) {
         shortfall_ += basis_.planned->before(at);
       }
@@ -58,7 +56,7 @@ void RankBubbles::classify(const Gap& gap) {
   const BubbleWindow& window = *gap.window;
   const Id endedBy = gap.endedBy(graph_);
   Interval late{gap.span.end, gap.span.end};  // others end the step
-  if (endedBy == kNone) {
+  if (endedBy == JobGraph::kNone) {
     late.begin = std::clamp(graph_.node(window.lastCompute).end, gap.span.begin, gap.span.end);
   }
   shares_.clear();
@@ -84,7 +82,7 @@ void RankBubbles::classify(const Gap& gap) {
 /// The causes of a gap's excess.
 Collected RankBubbles::collectedFor(const BubbleWindow& window, Id endedBy) const {
   Collected collected;
-  if (endedBy != kNone) {
+  if (endedBy != JobGraph::kNone) {
     collected = basis_.paths->lateness(endedBy);
     collected.add(basis_.paths->upTo(endedBy, number_));
   } else if (graph_.node(window.lastCompute).rank != number_) {
@@ -99,7 +97,7 @@ RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Nanoseconds lateFro
   firstOfGap_ = bubbles_.size();
   Nanoseconds upTo = gap.span.begin;
   OwnWork work;
-  Id id = gap.previous == kNone ? rank_.first : gap.previous + 1;
+  Id id = gap.previous == JobGraph::kNone ? rank_.first : gap.previous + 1;
   for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
     const JobGraph::Node& node = graph_.node(id);
     const Nanoseconds begin = std::max(node.begin, upTo);
@@ -165,14 +163,15 @@ RankBubbles::Own RankBubbles::ownOf(const Gap& gap, Id endedBy, Nanoseconds open
   const auto stepOf = [&](Id job) { return graph_.node(job).event->step; };
   const std::int32_t step = gap.window->step;
   Own own;
-  if (endedBy == kNone || graph_.node(endedBy).begin > gap.span.end) {
-    if (gap.previous == kNone || stepOf(gap.previous) == step) {
+  if (endedBy == JobGraph::kNone || graph_.node(endedBy).begin > gap.span.end) {
+    if (gap.previous == JobGraph::kNone || stepOf(gap.previous) == step) {
       own.drain = basis_.planned->after(step, position);
     }
   } else {
     own.other = basis_.planned->before(endedBy);
     own.otherClass = classBefore(endedBy);
-    const bool isMeeting = gap.previous != kNone && stepOf(gap.previous) != stepOf(endedBy) &&
+    const bool isMeeting = gap.previous != JobGraph::kNone &&
+                           stepOf(gap.previous) != stepOf(endedBy) &&
                            graph_.node(gap.previous).end > gap.window->span.begin;
     if (isMeeting) own.drain = basis_.planned->after(stepOf(gap.previous), position);
   }
@@ -188,15 +187,15 @@ BubbleClass RankBubbles::classBefore(Id job) {
   if (step < 0) return BubbleClass::kSteady;
   if (step != phasesOf_) {
     phasesOf_ = step;
-    lastForward_ = firstOther_ = kNone;
+    lastForward_ = firstOther_ = JobGraph::kNone;
     const StepJobs& jobs = basis_.jobs;
     for (const Id id : jobs.jobs(jobs.indexOf(step), static_cast<std::size_t>(rank_.position))) {
       const JobKind kind = graph_.node(id).event->kind;
       if (kind == JobKind::kForward || kind == JobKind::kForwardBackward) lastForward_ = id;
-      if (kind != JobKind::kForward && firstOther_ == kNone) firstOther_ = id;
+      if (kind != JobKind::kForward && firstOther_ == JobGraph::kNone) firstOther_ = id;
     }
   }
-  if (lastForward_ == kNone || job > lastForward_) return BubbleClass::kDrain;
+  if (lastForward_ == JobGraph::kNone || job > lastForward_) return BubbleClass::kDrain;
   return job <= firstOther_ ? BubbleClass::kWarmUp : BubbleClass::kSteady;
 }
 

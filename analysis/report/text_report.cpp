@@ -116,18 +116,11 @@ std::string stepTable(const RunSummary& summary) {
   return table.toText();
 }
 
-std::string percent(Nanoseconds part, Nanoseconds whole) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f %%",
-                whole > 0 ? 100 * static_cast<double>(part) / static_cast<double>(whole) : 0.0);
-  return text;
-}
-
 std::string deviceTable(const RunSummary& summary) {
   TextTable table({"rank", "stage", "in jobs", "device busy", "comm inside", "launch-bound"});
   for (const StageDeviceWork& work : overSteps(summary.deviceWork)) {
     const auto share = [&](Nanoseconds part) {
-      return formatDuration(part) + " (" + percent(part, work.length) + ")";
+      return formatDuration(part) + " (" + percentText(part, work.length) + ")";
     };
     table.addRow({std::to_string(work.rank),
                   work.stage == kNotGiven ? "-" : std::to_string(work.stage),

@@ -7,6 +7,7 @@
 #include "apps/pipe_trace/open/open.h"
 #include "apps/pipe_trace/options.h"
 #include "apps/pipe_trace/plan/plan.h"
+#include "apps/pipe_trace/report.h"
 #include "apps/pipe_trace/run.h"
 #include "apps/pipe_trace/show.h"
 #include "parser/foreign/names/name_preset.h"
@@ -58,10 +59,10 @@ Program makeProgram() {
               {"open", "shows a profile in Perfetto's UI", describeOpen, openCommand},
               {"plan", "builds or reads a schedule, checks, simulates and draws it", describePlan,
                planCommand},
+              {"report", "explains why ranks were idle", describeReport, reportCommand},
               {"show", "draws a step of a run in characters", describeShow, showCommand},
           },
       .insteadOf = {{"summary", "pipe-trace LOGS prints the summary"},
-                    {"report", "pipe-trace LOGS prints the summary"},
                     {"convert", "pipe-trace LOGS -o NAME.json converts"}},
       .firstMayBe = {},
       .addWords = addWords};

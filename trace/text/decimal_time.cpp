@@ -131,4 +131,11 @@ std::string formatDuration(Nanoseconds duration) {
   return text.data();
 }
 
+std::string percentText(Nanoseconds part, Nanoseconds whole) {
+  const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f %%", 100 * share);
+  return text.data();
+}
+
 }  // namespace pipetrace

@@ -28,4 +28,7 @@ void appendMicroseconds(std::string& out, Nanoseconds time);
 /// digits, rounded half up.
 std::string formatDuration(Nanoseconds duration);
 
+/// A share for people to read: "12.5 %". 0 of a whole of 0.
+std::string percentText(Nanoseconds part, Nanoseconds whole);
+
 }  // namespace pipetrace

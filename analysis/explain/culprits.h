@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "analysis/bubbles/bubbles.h"
+
+namespace pipetrace {
+
+/// Idle time of one class that one stage, link or rank caused.
+struct CulpritGroup {
+  BubbleClass bubbleClass = BubbleClass::kUnknown;
+  int rank = -1;            ///< whose job or message it is; of several the one with most
+  int peer = -1;            ///< transfers: the other end of the link
+  std::int32_t stage = -1;  ///< of its jobs; −1: several, or not known
+  Nanoseconds time = 0;     ///< idle time of all ranks
+  /// The time of the job with most of it, over all steps: forward 5 of stage 2 in each of them.
+  Nanoseconds timeOfJob = 0;
+  JobGraph::Id job = JobGraph::kNone;  ///< that job in one step, the one with most
+  std::int32_t step = -1;              ///< that step
+  Nanoseconds timeOfStep = 0;          ///< what that job costs in that step
+  std::vector<std::pair<std::uint32_t, Bubble>> examples;  ///< the longest three, with their ranks
+};
+
+/// Idle time by who caused it.
+struct Culprits {
+  /// Imbalance by stage, transfers by link, launch and peer wait by rank; the largest first.
+  std::vector<CulpritGroup> groups;
+  /// By waiting rank and culprit's rank, both as indices in JobGraph::ranks().
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Nanoseconds> byRanks;
+};
+
+Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles);
+
+/// The ranks between which the message of a bubble of class transfer went: sender, receiver; −1
+/// where one is not known.
+std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer);
+
+}  // namespace pipetrace

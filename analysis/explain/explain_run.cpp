@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analysis/explain/explanation.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+/// The steps that count: those asked for, else all but the lowest.
+bool counts(const ExplainOptions& options, std::int32_t step, std::int32_t lowest,
+            std::int32_t highest) {
+  if (!options.steps.empty()) return isIn(options.steps, step);
+  return step > lowest || lowest == highest;
+}
+
+void explainRanks(Explanation& result) {
+  std::map<int, Nanoseconds> launchBound;
+  for (const StageDeviceWork& work : result.summary.deviceWork) {
+    launchBound[work.rank] += work.launchBound();
+  }
+  std::map<int, const RankSummary*> summaries;
+  for (const RankSummary& rank : result.summary.ranks) summaries[rank.rank] = &rank;
+  for (std::uint32_t r = 0; r < result.graph->ranks().size(); ++r) {
+    const JobGraph::Rank& rank = result.graph->ranks()[r];
+    const RankSummary& summary = *summaries.at(rank.number);
+    result.ranks.push_back({.rank = rank.number,
+                            .position = rank.position,
+                            .replica = rank.replica,
+                            .busy = summary.busy,
+                            .idle = summary.idle,
+                            .launchBound = launchBound[rank.number],
+                            .bubbles = result.bubbles.times(r)});
+  }
+}
+
+/// The steps of one pipeline.
+struct PipelineSteps {
+  std::vector<ExplainedStep> steps;  // by window
+  PathShares shares;
+  StepPath longest;
+  Nanoseconds length = -1;  // of that step
+};
+
+PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipeline,
+                           const ExplainOptions& options) {
+  std::map<std::int32_t, const StepSummary*> summaries;
+  for (const StepSummary& step : result.summary.steps) {
+    if (step.replica == pipeline.replica) summaries[step.step] = &step;
+  }
+  std::vector<const StepSummary*> ofWindows;
+  for (const BubbleWindow& window : pipeline.windows) {
+    ofWindows.push_back(summaries.at(window.step));
+  }
+  const auto efficiency = efficiencyOf(*result.basis, pipeline, ofWindows);
+  PipelineSteps explained;
+  for (std::size_t i = 0; i < ofWindows.size(); ++i) {
+    const BubbleWindow& window = pipeline.windows[i];
+    ExplainedStep& step = explained.steps.emplace_back();
+    step.summary = *ofWindows[i];
+    step.efficiency = efficiency[i];
+    step.isWhole = window.isWhole;
+    step.isCounted =
+        counts(options, window.step, summaries.begin()->first, summaries.rbegin()->first);
+    if (!step.isCounted) continue;
+    StepPath path = criticalPathOf(*result.graph, pipeline, window);
+    explained.shares.add(*result.graph, path);
+    if (window.span.length() <= explained.length) continue;
+    explained.length = window.span.length();
+    explained.longest = std::move(path);
+  }
+  std::sort(explained.steps.begin(), explained.steps.end(),
+            [](const auto& a, const auto& b) { return a.summary.step < b.summary.step; });
+  return explained;
+}
+
+void explainSteps(Explanation& result, const ExplainOptions& options) {
+  const std::vector<PipelineBasis>& pipelines = result.basis->pipelines();
+  std::vector<PipelineSteps> explained(pipelines.size());
+  inParallel(options.threads, pipelines.size(),
+             [&](std::size_t p) { explained[p] = explainSteps(result, pipelines[p], options); });
+  Nanoseconds longest = -1;
+  for (PipelineSteps& each : explained) {
+    for (ExplainedStep& step : each.steps) result.steps.push_back(std::move(step));
+    for (const auto& [kind, time] : each.shares.byKind) result.pathShares.byKind[kind] += time;
+    for (const auto& [stage, time] : each.shares.byStage) result.pathShares.byStage[stage] += time;
+    if (each.length <= longest) continue;
+    longest = each.length;
+    result.longestStep = std::move(each.longest);
+  }
+}
+
+/// Tokens a second and the use of the devices' peak, over the steps that count and the pauses
+/// between them.
+void addThroughput(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
+  double tokens = options.tokensPerStep.value_or(0);
+  double flops = options.flopsPerStep.value_or(0);
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (!options.tokensPerStep) tokens = std::max(tokens, info.tokensPerStep.value_or(0));
+    if (!options.flopsPerStep) flops = std::max(flops, info.flopsPerStep.value_or(0));
+  }
+  double seconds = 0;
+  double steps = 0;
+  for (const ExplainedStep& step : result.steps) {
+    if (!step.isCounted || !step.isWhole) continue;
+    seconds += static_cast<double>(step.summary.window() + step.summary.betweenSteps) / 1e9;
+    ++steps;
+  }
+  if (seconds <= 0) return;
+  // All pipelines take part in a step.
+  const double perSecond = steps / seconds;
+  if (tokens > 0) result.tokensPerSecond = tokens * perSecond;
+  if (flops > 0 && options.peakFlops) {
+    const auto devices = static_cast<double>(result.graph->ranks().size());
+    result.modelFlopsUtilization = flops * perSecond / (devices * *options.peakFlops);
+  }
+}
+
+}  // namespace
+
+Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) {
+  Explanation result;
+  result.summary = summarize(timeline, options.threads);
+  result.topology = topologyOf(timeline, options.threads);
+  result.graph = std::make_unique<JobGraph>(timeline, result.topology, options.threads);
+  result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, options.threads);
+  result.bubbles = classifyBubbles(*result.basis, options.threads);
+  explainRanks(result);
+  explainSteps(result, options);
+  result.culprits = culpritsOf(*result.graph, result.bubbles);
+  result.communication = communicationOf(timeline, *result.graph, options.threads);
+  result.findings =
+      findingsOf(timeline, *result.basis, result.bubbles, result.culprits, result.summary);
+  addThroughput(timeline, options, result);
+  return result;
+}
+
+}  // namespace pipetrace

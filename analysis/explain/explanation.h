@@ -1,0 +1,70 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/critical_path.h"
+#include "analysis/explain/culprits.h"
+#include "analysis/explain/efficiency.h"
+#include "analysis/explain/finding.h"
+#include "analysis/run_summary.h"
+#include "analysis/steps/number_range.h"
+
+namespace pipetrace {
+
+/// Choices of explainRun().
+struct ExplainOptions {
+  /// The steps that means, medians and shares of critical paths are over. Empty: all but the first,
+  /// which is warm-up, or the only one.
+  std::vector<NumberRange> steps;
+  /// These are for logs that do not know them: of the whole run in one step, and of one device.
+  std::optional<double> tokensPerStep;
+  std::optional<double> flopsPerStep;
+  std::optional<double> peakFlops;  ///< floating-point operations a second
+  int threads = 1;
+};
+
+/// One rank over all steps.
+struct ExplainedRank {
+  int rank = 0;
+  int position = 0;  ///< in its pipeline
+  int replica = 0;
+  Nanoseconds busy = 0;
+  Nanoseconds idle = 0;
+  Nanoseconds launchBound = 0;  ///< inside its jobs, where they have the times of a device
+  ClassTimes bubbles{};         ///< add up to `idle`
+};
+
+struct ExplainedStep {
+  StepSummary summary;
+  StepEfficiency efficiency;
+  bool isWhole = true;    ///< false: jobs of the step are missing
+  bool isCounted = true;  ///< among ExplainOptions::steps
+};
+
+/// The reasons for a run's idle time. It points into the timeline that it was made of.
+struct Explanation {
+  std::unique_ptr<JobGraph> graph;
+  std::unique_ptr<RunBasis> basis;
+  RunSummary summary;
+  Topology topology;
+  Bubbles bubbles;
+  std::vector<ExplainedRank> ranks;  ///< as JobGraph::ranks()
+  std::vector<ExplainedStep> steps;  ///< by replica, then step
+  Culprits culprits;
+  std::vector<Finding> findings;
+  CommunicationTime communication;
+  PathShares pathShares;  ///< of the steps that count
+  StepPath longestStep;   ///< the path of the longest of them
+  std::optional<double> tokensPerSecond;
+  std::optional<double> modelFlopsUtilization;  ///< share of the devices' peak
+};
+
+/// Explains a completed timeline (completeTimeline()), which must outlive the result and stay as it
+/// is. Linear in jobs and messages, apart from sorting.
+Explanation explainRun(const Timeline& timeline, const ExplainOptions& options);
+
+}  // namespace pipetrace

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/culprits.h"
+#include "trace/diagnostic.h"
+
+namespace pipetrace {
+
+/// An observation about a run, with the evidence for it.
+struct Finding {
+  Severity severity = Severity::kNote;
+  std::string text;  ///< a sentence without a full stop
+  BubbleClass bubbleClass = BubbleClass::kNone;
+  Nanoseconds time = 0;  ///< of idle time, over all ranks and steps
+  double share = 0;      ///< of the run's idle time
+  CulpritGroup culprit;  ///< job == kNone: nobody's
+};
+
+/// The findings about the idle time: first those with a culprit, the largest first, then the
+/// schedule's own share, other work, and what is not known.
+std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
+                                const Bubbles& bubbles, const Culprits& culprits,
+                                const RunSummary& summary);
+
+}  // namespace pipetrace

@@ -1,0 +1,77 @@
+#include "analysis/run_report/run_figures.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace pipetrace {
+
+Distribution distributionOf(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const std::size_t count = values.size();
+  const auto rank = static_cast<std::size_t>(std::ceil(0.99 * static_cast<double>(count)));
+  Distribution result;
+  result.mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(count);
+  result.median = (values[(count - 1) / 2] + values[count / 2]) / 2;
+  result.p99 = values[std::clamp<std::size_t>(rank, 1, count) - 1];
+  return result;
+}
+
+const std::vector<StepFigure>& stepFigures() {
+  static const std::vector<StepFigure> figures = {
+      {"duration_ns", "length",
+       [](const ExplainedStep& s) { return static_cast<double>(s.summary.duration()); }},
+      {"bubble_ratio", "bubble ratio",
+       [](const ExplainedStep& s) { return s.summary.bubbleRatio; }},
+      {"span_bubble", "span bubble", [](const ExplainedStep& s) { return s.summary.spanBubble; }},
+      {"parallel_efficiency", "parallel efficiency",
+       [](const ExplainedStep& s) { return s.efficiency.parallel; }},
+      {"load_balance", "load balance",
+       [](const ExplainedStep& s) { return s.efficiency.loadBalance; }},
+      {"communication_efficiency", "communication efficiency",
+       [](const ExplainedStep& s) { return s.efficiency.communication; }},
+      {"schedule_efficiency", "schedule efficiency",
+       [](const ExplainedStep& s) { return s.efficiency.schedule; }, true},
+  };
+  return figures;
+}
+
+std::optional<Distribution> overSteps(const Explanation& explanation, const StepFigure& figure) {
+  std::vector<double> values;
+  for (const ExplainedStep& step : explanation.steps) {
+    const bool isKnown = !figure.needsWholeSteps || step.efficiency.planned > 0;
+    if (step.isCounted && isKnown) values.push_back(figure.of(step));
+  }
+  if (values.empty()) return std::nullopt;
+  return distributionOf(std::move(values));
+}
+
+const std::vector<BubbleClass>& reportedClasses() {
+  using enum BubbleClass;
+  static const std::vector<BubbleClass> classes = {
+      kWarmUp, kSteady, kDrain, kPeerWait, kImbalance, kTransfer, kLaunch, kSync, kUnknown};
+  return classes;
+}
+
+Arrangement arrangementOf(const Explanation& explanation) {
+  Arrangement result;
+  result.ranks = explanation.ranks.size();
+  result.replicas = static_cast<int>(explanation.basis->pipelines().size());
+  for (const auto& pipeline : explanation.graph->pipelines()) {
+    result.pipelineRanks = std::max(result.pipelineRanks, static_cast<int>(pipeline.size()));
+  }
+  for (const auto& [rank, place] : explanation.topology.places) {
+    result.chunks = std::max(result.chunks, place.chunks);
+  }
+  for (const PipelineBasis& pipeline : explanation.basis->pipelines()) {
+    const std::vector<std::int32_t>& steps = pipeline.jobs.steps();
+    result.steps.insert(steps.begin(), steps.end());
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      result.jobs += pipeline.jobs.jobs(step).size();
+    }
+  }
+  return result;
+}
+
+}  // namespace pipetrace

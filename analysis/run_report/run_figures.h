@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/explain/explanation.h"
+
+namespace pipetrace {
+
+/// Mean, median and 99th percentile of a number over steps.
+struct Distribution {
+  double mean = 0;
+  double median = 0;
+  double p99 = 0;  ///< the least value that 99 % of them do not exceed
+};
+
+Distribution distributionOf(std::vector<double> values);
+
+/// A number of steps, as both reports show it.
+struct StepFigure {
+  const char* key;      ///< in the JSON; ends with _ns if it is a time
+  const char* heading;  ///< in the table for people
+  double (*of)(const ExplainedStep& step);
+  /// Whether it needs all jobs of a step.
+  bool needsWholeSteps = false;
+};
+
+/// Those of the report, in their order.
+const std::vector<StepFigure>& stepFigures();
+
+/// The distribution of a figure over the steps that count; nothing if there is none.
+std::optional<Distribution> overSteps(const Explanation& explanation, const StepFigure& figure);
+
+/// The classes of bubbles in the order in which the reports show them.
+const std::vector<BubbleClass>& reportedClasses();
+
+/// How the ranks of a run are arranged.
+struct Arrangement {
+  std::size_t ranks = 0;
+  int pipelineRanks = 0;  ///< of the largest pipeline
+  int replicas = 0;
+  int chunks = 0;  ///< most stages on a rank
+  std::set<std::int32_t> steps;
+  std::size_t jobs = 0;  ///< compute jobs
+};
+
+Arrangement arrangementOf(const Explanation& explanation);
+
+}  // namespace pipetrace

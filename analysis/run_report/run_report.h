@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "analysis/explain/explanation.h"
+#include "trace/diagnostic.h"
+
+namespace pipetrace {
+
+/// An explained run to report on.
+struct RunReport {
+  const Timeline& timeline;
+  const Explanation& explanation;
+  const Diagnostics& diagnostics;
+  bool allBubbles = false;  ///< in JSON every bubble, else the largest
+};
+
+/// The report as text: findings first, then numbers. Ends with a newline.
+std::string runReportText(const RunReport& report);
+
+/// The report as one JSON object, as docs/report.schema.json describes it. Times are whole
+/// nanoseconds. Ends with a newline.
+std::string runReportJson(const RunReport& report);
+
+}  // namespace pipetrace

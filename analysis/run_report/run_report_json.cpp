@@ -1,0 +1,294 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "analysis/graph/job_name.h"
+#include "analysis/run_report/run_figures.h"
+#include "analysis/run_report/run_report.h"
+
+namespace pipetrace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Without --all the longest are listed, up to this number.
+constexpr std::size_t kLargestBubbles = 50;
+
+const char* severityName(Severity severity) {
+  switch (severity) {
+    case Severity::kError: return "error";
+    case Severity::kWarning: return "warning";
+    default: return "note";
+  }
+}
+
+class RunJson {
+ public:
+  explicit RunJson(const RunReport& report)
+      : report_(report), run_(report.explanation), graph_(*report.explanation.graph) {}
+
+  /// Member by member: all bubbles of a long run as one value would take much memory.
+  std::string text() const {
+    std::string text = "{";
+    add(text, "profile", profile());
+    add(text, "findings", findings());
+    add(text, "steps", steps());
+    add(text, "summary", summary());
+    add(text, "ranks", ranks());
+    addKey(text, "bubbles");
+    addBubbles(text);
+    add(text, "who_costs_whom", costs());
+    add(text, "critical_path", criticalPath());
+    add(text, "expected", expected());
+    add(text, "diagnostics", diagnostics());
+    return text + "\n}\n";
+  }
+
+ private:
+  static void addKey(std::string& text, const char* key) {
+    if (text.back() != '{') text += ',';
+    text += "\n\"" + std::string(key) + "\": ";
+  }
+  static void add(std::string& text, const char* key, const Json& value) {
+    addKey(text, key);
+    text += value.dump(1);
+  }
+
+  Json profile() const {
+    const Arrangement arrangement = arrangementOf(run_);
+    Json inferred = Json::array();
+    if (run_.topology.inferred) inferred.push_back("topology");
+    if (graph_.countedMicroBatches() > 0) inferred.push_back("micro_batches");
+    Json clockError;
+    for (const auto& [rank, info] : report_.timeline.ranks) {
+      for (const ClockReading& reading : info.clockReadings) {
+        const Nanoseconds known = clockError.is_null() ? 0 : clockError.get<Nanoseconds>();
+        clockError = std::max(known, reading.bound);
+      }
+    }
+    Json object = {{"ranks", arrangement.ranks},
+                   {"pp", arrangement.pipelineRanks},
+                   {"dp", arrangement.replicas},
+                   {"vpp", arrangement.chunks},
+                   {"schedule", nullptr},
+                   {"steps", arrangement.steps.size()},
+                   {"jobs", arrangement.jobs},
+                   {"clock_error_ns", clockError},
+                   {"inferred", std::move(inferred)}};
+    const std::string& schedule = givenSchedule();
+    if (!schedule.empty()) object["schedule"] = schedule;
+    return object;
+  }
+
+  const std::string& givenSchedule() const {
+    static const std::string none;
+    for (const auto& [rank, info] : report_.timeline.ranks) {
+      if (!info.schedule.empty()) return info.schedule;
+    }
+    return none;
+  }
+
+  Json jobJson(JobGraph::Id id) const {
+    const JobGraph::Node& node = graph_.node(id);
+    Json job = {{"rank", graph_.ranks()[node.rank].number},
+                {"job", jobName(report_.timeline, node)}};
+    if (node.event->step >= 0) job["step"] = node.event->step;
+    if (node.event->job >= 0) job["id"] = node.event->job;
+    return job;
+  }
+
+  Json findings() const {
+    Json list = Json::array();
+    for (const Finding& finding : run_.findings) {
+      Json evidence = Json::object();
+      if (finding.bubbleClass != BubbleClass::kNone) {
+        evidence["class"] = bubbleClassName(finding.bubbleClass);
+        evidence["time_ns"] = finding.time;
+        evidence["share_of_idle"] = finding.share;
+      }
+      const CulpritGroup& culprit = finding.culprit;
+      if (culprit.job != JobGraph::kNone) {
+        evidence["culprit"] = jobJson(culprit.job);
+        evidence["culprit"]["rank"] = culprit.rank;
+        if (culprit.peer >= 0) evidence["culprit"]["peer"] = culprit.peer;
+        if (culprit.stage >= 0) evidence["culprit"]["stage"] = culprit.stage;
+        Json& examples = evidence["bubbles"] = Json::array();
+        for (const auto& [rank, bubble] : culprit.examples) {
+          examples.push_back({{"rank", graph_.ranks()[rank].number},
+                              {"begin_ns", bubble.begin},
+                              {"end_ns", bubble.end}});
+        }
+      }
+      list.push_back({{"severity", severityName(finding.severity)},
+                      {"text", finding.text},
+                      {"evidence", std::move(evidence)}});
+    }
+    return list;
+  }
+
+  Json steps() const {
+    Json list = Json::array();
+    for (const ExplainedStep& step : run_.steps) {
+      Json object = {{"step", step.summary.step},
+                     {"dp", step.summary.replica},
+                     {"begin_ns", step.summary.begin}};
+      for (const StepFigure& figure : stepFigures()) {
+        if (figure.needsWholeSteps && step.efficiency.planned == 0) {
+          object[figure.key] = nullptr;
+        } else if (std::string_view(figure.key).ends_with("_ns")) {
+          object[figure.key] = static_cast<Nanoseconds>(figure.of(step));
+        } else {
+          object[figure.key] = figure.of(step);
+        }
+      }
+      list.push_back(std::move(object));
+    }
+    return list;
+  }
+
+  Json summary() const {
+    std::size_t counted = 0;
+    for (const ExplainedStep& step : run_.steps) counted += step.isCounted ? 1 : 0;
+    Json object = {{"steps", counted}};
+    for (const StepFigure& figure : stepFigures()) {
+      const auto over = overSteps(run_, figure);
+      if (!over) {
+        object[figure.key] = nullptr;
+        continue;
+      }
+      object[figure.key] = {{"mean", over->mean}, {"median", over->median}, {"p99", over->p99}};
+    }
+    object["communication_ns"] = run_.communication.all;
+    object["exposed_communication_ns"] = run_.communication.exposed;
+    object["overlap"] = run_.communication.overlap();
+    if (run_.tokensPerSecond) object["tokens_per_second"] = *run_.tokensPerSecond;
+    if (run_.modelFlopsUtilization) object["mfu"] = *run_.modelFlopsUtilization;
+    return object;
+  }
+
+  Json ranks() const {
+    Json list = Json::array();
+    for (const ExplainedRank& rank : run_.ranks) {
+      Json classes = Json::object();
+      for (const BubbleClass c : reportedClasses()) {
+        classes[std::string(bubbleClassName(c))] = rank.bubbles[static_cast<std::size_t>(c)];
+      }
+      list.push_back({{"rank", rank.rank},
+                      {"stage", rank.position},
+                      {"dp", rank.replica},
+                      {"busy_ns", rank.busy},
+                      {"idle_ns", rank.idle},
+                      {"launch_bound_ns", rank.launchBound},
+                      {"bubbles", std::move(classes)}});
+    }
+    return list;
+  }
+
+  void addBubbles(std::string& text) const {
+    std::vector<std::pair<std::uint32_t, const Bubble*>> list;
+    for (std::uint32_t r = 0; r < run_.bubbles.byRank.size(); ++r) {
+      for (const Bubble& bubble : run_.bubbles.byRank[r]) list.emplace_back(r, &bubble);
+    }
+    if (!report_.allBubbles && list.size() > kLargestBubbles) {
+      const auto isLonger = [](const auto& a, const auto& b) {
+        const Nanoseconds left = a.second->end - a.second->begin;
+        const Nanoseconds right = b.second->end - b.second->begin;
+        if (left != right) return left > right;
+        return a.first != b.first ? a.first < b.first : a.second->begin < b.second->begin;
+      };
+      const auto middle = list.begin() + kLargestBubbles;
+      std::partial_sort(list.begin(), middle, list.end(), isLonger);
+      list.erase(middle, list.end());
+    }
+    text += '[';
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const auto& [rank, bubble] = list[i];
+      const JobGraph::Id culprit = culpritOf(graph_, *bubble);
+      const Json object = {{"rank", graph_.ranks()[rank].number},
+                           {"begin_ns", bubble->begin},
+                           {"end_ns", bubble->end},
+                           {"step", bubble->step},
+                           {"class", bubbleClassName(bubble->bubbleClass)},
+                           {"culprit", culprit == JobGraph::kNone ? Json() : jobJson(culprit)}};
+      text += i == 0 ? "\n " : ",\n ";
+      text += object.dump();
+    }
+    text += list.empty() ? "]" : "\n]";
+  }
+
+  Json costs() const {
+    Json list = Json::array();
+    for (const auto& [pair, time] : run_.culprits.byRanks) {
+      list.push_back({{"rank", graph_.ranks()[pair.first].number},
+                      {"culprit", graph_.ranks()[pair.second].number},
+                      {"time_ns", time}});
+    }
+    return list;
+  }
+
+  Json criticalPath() const {
+    Json byStage = Json::object();
+    for (const auto& [stage, time] : run_.pathShares.byStage) byStage[std::to_string(stage)] = time;
+    Json jobs = Json::array();
+    for (const StepPath::Link& link : run_.longestStep.links) {
+      Json job = graph_.node(link.node).isMessage ? messageJson(link.node) : jobJson(link.node);
+      job["begin_ns"] = link.begin;
+      job["end_ns"] = link.end;
+      job["wait_ns"] = link.wait;
+      jobs.push_back(std::move(job));
+    }
+    return {{"by_kind", run_.pathShares.byKind},
+            {"by_stage", std::move(byStage)},
+            {"step", run_.longestStep.step},
+            {"dp", run_.longestStep.replica},
+            {"jobs", std::move(jobs)}};
+  }
+
+  Json messageJson(JobGraph::Id id) const {
+    const JobGraph::Node& node = graph_.node(id);
+    Json message = {
+        {"rank", graph_.ranks()[node.rank].number},
+        {"job", std::string(logName(node.event->kind)) + " " + std::to_string(node.microBatch)}};
+    if (node.inputs[0] != JobGraph::kNone) {
+      message["from"] = graph_.ranks()[graph_.node(node.inputs[0]).rank].number;
+    }
+    return message;
+  }
+
+  Json expected() const {
+    std::vector<double> lengths;
+    for (const ExplainedStep& step : run_.steps) {
+      const bool isKnown = step.isCounted && step.efficiency.planned > 0;
+      if (isKnown) lengths.push_back(static_cast<double>(step.efficiency.planned));
+    }
+    Json object = {{"schedule", nullptr}, {"length_ns", nullptr}, {"deviations", Json::array()}};
+    const std::string& schedule = givenSchedule();
+    if (!schedule.empty()) object["schedule"] = schedule;
+    if (!lengths.empty()) {
+      object["length_ns"] = static_cast<Nanoseconds>(distributionOf(std::move(lengths)).median);
+    }
+    return object;
+  }
+
+  Json diagnostics() const {
+    Json list = Json::array();
+    for (const Diagnostic& each : report_.diagnostics.list()) {
+      Json object = {{"severity", severityName(each.severity)}, {"message", each.message}};
+      if (!each.file.empty()) object["file"] = each.file;
+      if (each.line > 0) object["line"] = each.line;
+      if (!each.advice.empty()) object["advice"] = each.advice;
+      if (each.count > 1) object["count"] = each.count;
+      list.push_back(std::move(object));
+    }
+    return list;
+  }
+
+  const RunReport& report_;
+  const Explanation& run_;
+  const JobGraph& graph_;
+};
+
+}  // namespace
+
+std::string runReportJson(const RunReport& report) { return RunJson(report).text(); }
+
+}  // namespace pipetrace

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/report/text_report.h"
+#include "analysis/report/text_table.h"
+#include "analysis/run_report/run_figures.h"
+#include "analysis/run_report/run_report.h"
+#include "trace/text/decimal_time.h"
+#include "trace/text/folded_line.h"
+
+namespace pipetrace {
+namespace {
+
+/// More ranks make tables that nobody reads; the JSON report has all.
+constexpr std::size_t kMostRows = 32;
+constexpr std::size_t kMostColumns = 16;
+
+std::string numbered(std::size_t count, const char* one, const char* many) {
+  return std::to_string(count) + " " + (count == 1 ? one : many);
+}
+
+std::string headline(const RunReport& report) {
+  const Arrangement run = arrangementOf(report.explanation);
+  std::string text = numbered(run.ranks, "rank", "ranks");
+  if (run.replicas > 1) text += " in " + std::to_string(run.replicas) + " pipelines";
+  text += ", " + numbered(run.steps.size(), "step", "steps") + ", " +
+          numbered(run.jobs, "compute job", "compute jobs");
+  for (const auto& [rank, info] : report.timeline.ranks) {
+    if (info.schedule.empty()) continue;
+    text += ", schedule " + info.schedule;
+    break;
+  }
+  return text + "\n";
+}
+
+std::string findingsText(const Explanation& run) {
+  std::string text = "\nfindings\n";
+  int number = 0;
+  for (const Finding& finding : run.findings) {
+    text += "  " + std::to_string(++number) + ". " + finding.text + "\n";
+  }
+  if (run.findings.empty()) text += "  no idle time\n";
+  return text;
+}
+
+std::string shareText(Nanoseconds part, Nanoseconds whole) {
+  return part == 0 ? "-" : percentText(part, whole);
+}
+
+std::string rankTable(const Explanation& run) {
+  std::set<BubbleClass> seen;
+  for (const ExplainedRank& rank : run.ranks) {
+    for (const BubbleClass c : reportedClasses()) {
+      if (rank.bubbles[static_cast<std::size_t>(c)] > 0) seen.insert(c);
+    }
+  }
+  std::vector<std::string> header = {"rank", "busy", "idle"};
+  for (const BubbleClass c : reportedClasses()) {
+    if (seen.contains(c)) header.emplace_back(bubbleClassName(c));
+  }
+  TextTable table(header);
+  for (std::size_t i = 0; i < std::min(run.ranks.size(), kMostRows); ++i) {
+    const ExplainedRank& rank = run.ranks[i];
+    const Nanoseconds whole = rank.busy + rank.idle;
+    std::vector<std::string> row = {std::to_string(rank.rank), formatDuration(rank.busy),
+                                    formatDuration(rank.idle)};
+    for (const BubbleClass c : reportedClasses()) {
+      if (seen.contains(c)) {
+        row.push_back(shareText(rank.bubbles[static_cast<std::size_t>(c)], whole));
+      }
+    }
+    table.addRow(std::move(row));
+  }
+  std::string text = "\nidle time of each rank, in shares of the steps' time\n" + table.toText();
+  if (run.ranks.size() > kMostRows) {
+    text += "and " + numbered(run.ranks.size() - kMostRows, "more rank", "more ranks") +
+            "; --json has all\n";
+  }
+  return text;
+}
+
+/// Rank by culprit; empty where nobody costs anybody anything.
+std::string costTable(const Explanation& run) {
+  std::set<std::uint32_t> culprits;
+  for (const auto& [pair, time] : run.culprits.byRanks) culprits.insert(pair.second);
+  if (culprits.empty() || culprits.size() > kMostColumns || run.ranks.size() > kMostRows) return {};
+  std::vector<std::string> header = {"waits"};
+  for (const std::uint32_t culprit : culprits) {
+    header.push_back("for rank " + std::to_string(run.ranks[culprit].rank));
+  }
+  TextTable table(header);
+  for (std::uint32_t r = 0; r < run.ranks.size(); ++r) {
+    std::vector<std::string> row = {"rank " + std::to_string(run.ranks[r].rank)};
+    for (const std::uint32_t culprit : culprits) {
+      const auto found = run.culprits.byRanks.find({r, culprit});
+      row.push_back(found == run.culprits.byRanks.end() ? "-" : formatDuration(found->second));
+    }
+    table.addRow(std::move(row));
+  }
+  return "\nwho costs whom: idle time with a culprit\n" + table.toText();
+}
+
+std::string stepTable(const Explanation& run) {
+  TextTable table({"over steps", "mean", "median", "99 %"});
+  std::size_t counted = 0;
+  for (const ExplainedStep& step : run.steps) counted += step.isCounted ? 1 : 0;
+  for (const StepFigure& figure : stepFigures()) {
+    const auto over = overSteps(run, figure);
+    if (!over) continue;
+    const bool isTime = std::string_view(figure.key).ends_with("_ns");
+    const auto show = [&](double value) {
+      return isTime ? formatDuration(static_cast<Nanoseconds>(value)) : ratioText(value);
+    };
+    table.addRow({figure.heading, show(over->mean), show(over->median), show(over->p99)});
+  }
+  return "\n" + numbered(counted, "step counts", "steps count") + "\n" + table.toText();
+}
+
+std::string pathText(const Explanation& run) {
+  Nanoseconds all = 0;
+  for (const auto& [kind, time] : run.pathShares.byKind) all += time;
+  if (all == 0) return {};
+  std::vector<std::pair<std::string, Nanoseconds>> kinds(run.pathShares.byKind.begin(),
+                                                         run.pathShares.byKind.end());
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text = "\nthe critical path consists of ";
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += kinds[i].first + " " + percentText(kinds[i].second, all);
+  }
+  text += "\n";
+  if (run.pathShares.byStage.size() > 1) {
+    text += "by stage: ";
+    bool isFirst = true;
+    for (const auto& [stage, time] : run.pathShares.byStage) {
+      text += (isFirst ? "" : ", ") + std::to_string(stage) + " " + percentText(time, all);
+      isFirst = false;
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string communicationText(const Explanation& run) {
+  std::string text;
+  if (run.communication.all > 0) {
+    text += "communication takes " + formatDuration(run.communication.all) + " on all ranks, " +
+            percentText(run.communication.exposed, run.communication.all) +
+            " of it with no compute job meanwhile\n";
+  }
+  if (run.tokensPerSecond) {
+    text += std::to_string(static_cast<long long>(*run.tokensPerSecond)) + " tokens a second\n";
+  }
+  if (run.modelFlopsUtilization) {
+    text += "model FLOPs utilization " + ratioText(*run.modelFlopsUtilization) + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string runReportText(const RunReport& report) {
+  const Explanation& run = report.explanation;
+  return headline(report) + findingsText(run) + rankTable(run) + costTable(run) + stepTable(run) +
+         pathText(run) + communicationText(run);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,80 @@
+#include "apps/pipe_trace/report.h"
+
+#include "analysis/run_report/run_report.h"
+#include "apps/cli/command_app.h"
+#include "apps/cli/command_line.h"
+#include "apps/pipe_trace/load_and_report.h"
+#include "trace/error.h"
+#include "trace/files/output_file.h"
+
+namespace pipetrace {
+namespace {
+
+struct ReportOptions {
+  LoadRunOptions load;
+  bool json = false;
+  bool all = false;
+  std::optional<double> tokensPerStep;
+  std::optional<double> flopsPerStep;
+  std::optional<double> peakTflops;
+};
+
+void addReportOptions(CommandApp& app, ReportOptions& options) {
+  app.description(
+      "Explains a run: which stage, link or job made ranks wait, and for how long. Findings come\n"
+      "first, then numbers. docs/metrics.md defines them.");
+  app.describeEnd(exitCodesOfReading(),
+                  {"pipe-trace report logs", "pipe-trace report logs --json"});
+  addLoadRunOptions(app, options.load);
+  app.add_flag("--json", options.json, "Print it as JSON (docs/report.schema.json)");
+  app.add_flag("--all", options.all, "With --json: list every bubble, not only the largest");
+  app.add_option("--tokens-per-step", options.tokensPerStep,
+                 "Tokens of the whole run in one step, where logs do not know")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--flops-per-step", options.flopsPerStep,
+                 "The model's floating-point operations in one step, where logs do not know")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--peak-tflops", options.peakTflops,
+                 "Peak of one device in 10^12 operations a second, for the model FLOPs utilization")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+}
+
+}  // namespace
+
+void describeReport(CommandApp& app) {
+  static ReportOptions options;
+  addReportOptions(app, options);
+}
+
+int reportCommand(int argc, char** argv) {
+  ReportOptions options;
+  CommandApp app("pipe-trace report");
+  addReportOptions(app, options);
+  if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  if (options.all && !options.json) throw Error("--all needs --json");
+
+  Diagnostics diagnostics;
+  const Timeline timeline = loadAndReport(options.load, diagnostics);
+  ExplainOptions choices{.steps = options.load.selection.steps,
+                         .tokensPerStep = options.tokensPerStep,
+                         .flopsPerStep = options.flopsPerStep,
+                         .peakFlops = {},
+                         .threads = options.load.reading.threads};
+  if (options.peakTflops) choices.peakFlops = *options.peakTflops * 1e12;
+  const Explanation explanation = explainRun(timeline, choices);
+  if (explanation.ranks.empty()) {
+    throw Error("the inputs hold no compute job, so there is nothing to explain");
+  }
+  const RunReport report{timeline, explanation, diagnostics, options.all};
+  if (options.json) {
+    writeWholeFile("-", runReportJson(report));
+  } else if (!options.load.quiet) {
+    writeWholeFile("-", runReportText(report));
+  }
+  return exitCodeOf(options.load, diagnostics);
+}
+
+}  // namespace pipetrace
