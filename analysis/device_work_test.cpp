@@ -70,7 +70,7 @@ TEST(DeviceWork, ReportsHaveATableOfItByRankAndStage) {
                               "10.00 us (6.7 %)\n"),
                     HasSubstr("     0      4  40.00 us  10.00 us (25.0 %)  5.000 us (12.5 %)  "
                               "25.00 us (62.5 %)\n")));
-  EXPECT_THAT(jsonReport(summary), HasSubstr("\"launch_bound_ns\": 25000"));
+  EXPECT_THAT(jsonReport(timeline, summary), HasSubstr("\"launch_bound_ns\": 25000"));
 }
 
 TEST(DeviceWork, SumsAreOverTheStepsAndRanksThatAreLeft) {
@@ -102,7 +102,7 @@ TEST(DeviceWork, RunWithoutDeviceTimesHasNoSuchTable) {
   EXPECT_THAT(deviceWorkOf(timeline), IsEmpty());
   const RunSummary summary = summarize(timeline);
   EXPECT_THAT(textReport(timeline, summary), Not(HasSubstr("launch-bound")));
-  EXPECT_THAT(jsonReport(summary), Not(HasSubstr("launch_bound")));
+  EXPECT_THAT(jsonReport(timeline, summary), Not(HasSubstr("launch_bound")));
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 #include <map>
 #include <span>
 
+#include "analysis/ratio.h"
 #include "analysis/run_summary.h"
 #include "analysis/steps/busy_time.h"
-#include "analysis/steps/ratio.h"
 #include "trace/per_step.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"

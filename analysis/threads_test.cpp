@@ -44,7 +44,7 @@ std::string analysed(Timeline timeline, int threads) {
   completeTimeline(timeline, diagnostics, threads);
   for (const Diagnostic& diagnostic : diagnostics.list()) text << toText(diagnostic) << "\n";
   const RunSummary summary = summarize(timeline, threads);
-  text << jsonReport(summary);
+  text << jsonReport(timeline, summary);
   appendBubbles(timeline, summary, threads);
   for (const Track& track : timeline.tracks) {
     text << track.rank << " " << track.lane << "\n";

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
+
+#include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
@@ -20,6 +23,15 @@ enum class BubbleClass : std::uint8_t {
 };
 
 inline constexpr int kBubbleClassCount = static_cast<int>(BubbleClass::kUnknown) + 1;
+
+/// Idle time by class, in nanoseconds. Index: BubbleClass.
+using ClassTimes = std::array<Nanoseconds, kBubbleClassCount>;
+
+/// The classes in the order in which reports show them: the schedule's own, faults, the rest.
+inline constexpr std::array kReportedClasses = {
+    BubbleClass::kWarmUp,   BubbleClass::kSteady,    BubbleClass::kDrain,
+    BubbleClass::kPeerWait, BubbleClass::kImbalance, BubbleClass::kTransfer,
+    BubbleClass::kLaunch,   BubbleClass::kSync,      BubbleClass::kUnknown};
 
 /// The name that profiles have: "warm_up", "steady", …; "" for kNone.
 std::string_view bubbleClassName(BubbleClass bubbleClass);

@@ -20,9 +20,6 @@ struct Bubble {
   BubbleClass bubbleClass = BubbleClass::kUnknown;
 };
 
-/// Idle time by class, in nanoseconds. Index: BubbleClass.
-using ClassTimes = std::array<Nanoseconds, kBubbleClassCount>;
-
 /// The job that a bubble is blamed on: for a transfer the one that sent the message, else its
 /// cause. kNone where it is not known.
 JobGraph::Id culpritOf(const JobGraph& graph, const Bubble& bubble);

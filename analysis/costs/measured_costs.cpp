@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/costs/median.h"
+#include "analysis/median.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "analysis/graph/order_times.h"
+#include "analysis/ratio.h"
 #include "analysis/steps/interval.h"
-#include "analysis/steps/ratio.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -5,9 +5,9 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/costs/median.h"
 #include "analysis/explain/finding.h"
 #include "analysis/graph/job_name.h"
+#include "analysis/median.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -60,9 +60,9 @@ class LinkTimes {
 };
 
 /// How much longer the jobs of each stage are than those of the others.
-class StageTimes {
+class SlowerStages {
  public:
-  explicit StageTimes(const RunBasis& basis) {
+  explicit SlowerStages(const RunBasis& basis) {
     const JobGraph& graph = basis.graph();
     std::set<std::tuple<int, std::int32_t, JobKind>> known;
     for (const JobGraph::Rank& rank : graph.ranks()) {
@@ -117,7 +117,7 @@ class FindingTexts {
 
   /// "stage 2 (rank 2) takes 1.30 times as long as the median of stages".
   std::string imbalance(const CulpritGroup& group) const {
-    const StageTimes::Stage& stage = stages_.of(group.stage);
+    const SlowerStages::Stage& stage = stages_.of(group.stage);
     std::string who = group.stage < 0 ? "a stage" : "stage " + std::to_string(group.stage);
     if (stage.ranks.size() == 1) who += " (rank " + std::to_string(*stage.ranks.begin()) + ")";
     const std::string much = stage.usual > 0 ? factorText(stage.own / stage.usual) +
@@ -185,7 +185,7 @@ class FindingTexts {
   const RunBasis& basis_;
   const JobGraph& graph_;
   LinkTimes links_;
-  StageTimes stages_;
+  SlowerStages stages_;
   Nanoseconds idle_;
 };
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <utility>
 
-#include "analysis/costs/median.h"
+#include "analysis/median.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/report/class_times.h"
 #include "analysis/report/summary_figures.h"
 
 namespace pipetrace {
@@ -43,17 +44,36 @@ Json toJson(const StageDeviceWork& work) {
   return object;
 }
 
+Json stagesJson(const Timeline& timeline) {
+  Json list = Json::array();
+  for (const StageTimes& stage : stageTimesOf(timeline)) {
+    Json medians = Json::object();
+    for (const auto& [kind, median] : stage.medians) medians[std::string(logName(kind))] = median;
+    list.push_back({{"stage", stage.stage}, {"ranks", stage.ranks}, {"medians_ns", medians}});
+  }
+  return list;
+}
+
 }  // namespace
 
-std::string jsonReport(const RunSummary& summary) {
+std::string jsonReport(const Timeline& timeline, const RunSummary& summary) {
+  const std::map<int, ClassTimes> classes = classTimesOf(timeline);
   Json ranks = Json::array();
-  for (const RankSummary& rank : summary.ranks) ranks.push_back(toJson(rank));
+  for (const RankSummary& rank : summary.ranks) {
+    ranks.push_back(toJson(rank));
+    const auto found = classes.find(rank.rank);
+    if (found == classes.end()) continue;
+    Json& bubbles = ranks.back()["bubbles"] = Json::object();
+    for (const BubbleClass c : kReportedClasses) {
+      bubbles[std::string(bubbleClassName(c))] = found->second[static_cast<std::size_t>(c)];
+    }
+  }
   Json steps = Json::array();
   for (const StepSummary& step : summary.steps) steps.push_back(toJson(step));
   Json report = {{"bubble_ratio", summary.bubbleRatio},
-                 {"bubble_classes", "unknown"},
                  {"topology_inferred", summary.topologyInferred},
                  {"ranks", ranks},
+                 {"stages", stagesJson(timeline)},
                  {"steps", steps}};
   if (!summary.deviceWork.empty()) {
     Json& work = report["device_work"] = Json::array();

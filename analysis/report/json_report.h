@@ -7,7 +7,8 @@
 namespace pipetrace {
 
 /// The summary as one JSON object with the keys of docs/metrics.md. Times are whole nanoseconds.
-/// Ends with a newline.
-std::string jsonReport(const RunSummary& summary);
+/// `timeline` is what the summary is about; its bubbles and its jobs count, too. Ends with a
+/// newline.
+std::string jsonReport(const Timeline& timeline, const RunSummary& summary);
 
 }  // namespace pipetrace

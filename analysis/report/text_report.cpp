@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <set>
 
+#include "analysis/median.h"
+#include "analysis/ratio.h"
+#include "analysis/report/class_times.h"
 #include "analysis/report/summary_figures.h"
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
@@ -87,15 +91,81 @@ std::vector<std::string> tableRow(const std::string& number, const std::string& 
   return cells;
 }
 
-std::string rankTable(const RunSummary& summary) {
+/// The classes that occur, each a column.
+std::vector<BubbleClass> shownClasses(const std::map<int, ClassTimes>& classes) {
+  std::vector<BubbleClass> shown;
+  for (const BubbleClass c : kReportedClasses) {
+    const bool occurs = std::any_of(classes.begin(), classes.end(), [&](const auto& rank) {
+      return rank.second[static_cast<std::size_t>(c)] > 0;
+    });
+    if (occurs) shown.push_back(c);
+  }
+  return shown;
+}
+
+std::string rankTable(const Timeline& timeline, const RunSummary& summary) {
   const bool replicas = replicaCount(summary) > 1;
-  TextTable table(
-      tableRow("rank", replicas ? "pipeline" : "", figuresOf(RankSummary{}), headingOf));
+  const std::map<int, ClassTimes> classes = classTimesOf(timeline);
+  const std::vector<BubbleClass> shown = shownClasses(classes);
+  std::vector<std::string> header =
+      tableRow("rank", replicas ? "pipeline" : "", figuresOf(RankSummary{}), headingOf);
+  for (const BubbleClass c : shown) header.emplace_back(bubbleClassName(c));
+  TextTable table(std::move(header));
   for (const RankSummary& rank : summary.ranks) {
-    table.addRow(tableRow(std::to_string(rank.rank), replicas ? std::to_string(rank.replica) : "",
-                          figuresOf(rank), valueOf));
+    std::vector<std::string> row =
+        tableRow(std::to_string(rank.rank), replicas ? std::to_string(rank.replica) : "",
+                 figuresOf(rank), valueOf);
+    const auto found = classes.find(rank.rank);
+    for (const BubbleClass c : shown) {
+      const Nanoseconds time =
+          found == classes.end() ? 0 : found->second[static_cast<std::size_t>(c)];
+      row.push_back(time == 0 ? "-" : formatDuration(time));
+    }
+    table.addRow(std::move(row));
   }
   return table.toText();
+}
+
+/// A row for each stage with the medians of its kinds, and the slowest; empty for one stage.
+std::string stageTable(const Timeline& timeline) {
+  constexpr std::size_t kMostStages = 64;
+  const std::vector<StageTimes> stages = stageTimesOf(timeline);
+  if (stages.size() < 2 || stages.size() > kMostStages) return {};
+  std::set<JobKind> kinds;
+  std::vector<Nanoseconds> sums;
+  for (const StageTimes& stage : stages) {
+    for (const auto& [kind, median] : stage.medians) kinds.insert(kind);
+    sums.push_back(stage.sum());
+  }
+  std::vector<std::string> header = {"stage", "ranks"};
+  for (const JobKind kind : kinds) header.emplace_back(logName(kind));
+  TextTable table(std::move(header));
+  for (const StageTimes& stage : stages) {
+    std::vector<std::string> row = {std::to_string(stage.stage),
+                                    std::to_string(stage.ranks.front())};
+    if (stage.ranks.size() > 1) {
+      row.back() += " and " + std::to_string(stage.ranks.size() - 1) + " more";
+    }
+    for (const JobKind kind : kinds) {
+      const auto found = std::find_if(stage.medians.begin(), stage.medians.end(),
+                                      [&](const auto& median) { return median.first == kind; });
+      row.push_back(found == stage.medians.end() ? "-" : formatDuration(found->second));
+    }
+    table.addRow(std::move(row));
+  }
+  const auto slowest =
+      std::max_element(stages.begin(), stages.end(),
+                       [](const StageTimes& a, const StageTimes& b) { return a.sum() < b.sum(); });
+  const Nanoseconds usual = medianOf(sums);
+  std::string text = "\nmedian lengths of jobs\n" + table.toText();
+  // Stages that differ by less than this are alike.
+  constexpr double kAlike = 1.02;
+  const double factor = ratio(slowest->sum(), usual);
+  if (factor < kAlike) return text;
+  char times[32];
+  std::snprintf(times, sizeof times, "%.2f", factor);
+  return text + "stage " + std::to_string(slowest->stage) + " is the slowest: " + times +
+         " times the median of stages\n";
 }
 
 std::string stepTable(const RunSummary& summary) {
@@ -146,8 +216,8 @@ std::string textReport(const Timeline& timeline, const RunSummary& summary) {
            "no forward or backward jobs, so there are no steps and nothing to measure\n";
   }
   std::string text = headline(timeline, summary);
-  text += "bubble ratio " + ratioText(summary.bubbleRatio) + " (bubbles not classified)\n\n";
-  text += rankTable(summary) + "\n" + stepTable(summary);
+  text += "bubble ratio " + ratioText(summary.bubbleRatio) + "\n\n";
+  text += rankTable(timeline, summary) + stageTable(timeline) + "\n" + stepTable(summary);
   if (!summary.deviceWork.empty()) text += "\n" + deviceTable(summary);
   if (summary.topologyInferred) {
     text += "\nThe logs do not say how the ranks are arranged: the pipelines were inferred.\n";

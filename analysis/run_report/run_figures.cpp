@@ -47,13 +47,6 @@ std::optional<Distribution> overSteps(const Explanation& explanation, const Step
   return distributionOf(std::move(values));
 }
 
-const std::vector<BubbleClass>& reportedClasses() {
-  using enum BubbleClass;
-  static const std::vector<BubbleClass> classes = {
-      kWarmUp, kSteady, kDrain, kPeerWait, kImbalance, kTransfer, kLaunch, kSync, kUnknown};
-  return classes;
-}
-
 Arrangement arrangementOf(const Explanation& explanation) {
   Arrangement result;
   result.ranks = explanation.ranks.size();

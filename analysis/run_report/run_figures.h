@@ -33,9 +33,6 @@ const std::vector<StepFigure>& stepFigures();
 /// The distribution of a figure over the steps that count; nothing if there is none.
 std::optional<Distribution> overSteps(const Explanation& explanation, const StepFigure& figure);
 
-/// The classes of bubbles in the order in which the reports show them.
-const std::vector<BubbleClass>& reportedClasses();
-
 /// How the ranks of a run are arranged.
 struct Arrangement {
   std::size_t ranks = 0;

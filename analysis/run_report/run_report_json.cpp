@@ -169,7 +169,7 @@ class RunJson {
     Json list = Json::array();
     for (const ExplainedRank& rank : run_.ranks) {
       Json classes = Json::object();
-      for (const BubbleClass c : reportedClasses()) {
+      for (const BubbleClass c : kReportedClasses) {
         classes[std::string(bubbleClassName(c))] = rank.bubbles[static_cast<std::size_t>(c)];
       }
       list.push_back({{"rank", rank.rank},

@@ -51,12 +51,12 @@ std::string shareText(Nanoseconds part, Nanoseconds whole) {
 std::string rankTable(const Explanation& run) {
   std::set<BubbleClass> seen;
   for (const ExplainedRank& rank : run.ranks) {
-    for (const BubbleClass c : reportedClasses()) {
+    for (const BubbleClass c : kReportedClasses) {
       if (rank.bubbles[static_cast<std::size_t>(c)] > 0) seen.insert(c);
     }
   }
   std::vector<std::string> header = {"rank", "busy", "idle"};
-  for (const BubbleClass c : reportedClasses()) {
+  for (const BubbleClass c : kReportedClasses) {
     if (seen.contains(c)) header.emplace_back(bubbleClassName(c));
   }
   TextTable table(header);
@@ -65,7 +65,7 @@ std::string rankTable(const Explanation& run) {
     const Nanoseconds whole = rank.busy + rank.idle;
     std::vector<std::string> row = {std::to_string(rank.rank), formatDuration(rank.busy),
                                     formatDuration(rank.idle)};
-    for (const BubbleClass c : reportedClasses()) {
+    for (const BubbleClass c : kReportedClasses) {
       if (seen.contains(c)) {
         row.push_back(shareText(rank.bubbles[static_cast<std::size_t>(c)], whole));
       }

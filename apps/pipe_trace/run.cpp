@@ -38,7 +38,7 @@ int runPipeTrace(const PipeTraceOptions& options) {
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
   std::string results;
   if (options.json) {
-    results = jsonReport(summary);
+    results = jsonReport(timeline, summary);
   } else if (!toStdout && !options.load.quiet) {
     results = textReport(timeline, summary) + (written.lines.empty() ? "" : "\n" + written.lines);
   }

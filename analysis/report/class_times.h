@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "trace/bubble_class.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// The bubbles of each rank that has some, summed up by class.
+std::map<int, ClassTimes> classTimesOf(const Timeline& timeline);
+
+/// How long the compute jobs of a stage are.
+struct StageTimes {
+  std::int32_t stage = 0;
+  std::vector<int> ranks;  ///< that run it, ascending
+  /// The median by kind, in the order of kinds. Of an even count it is the mean of the middle two,
+  /// rounded down.
+  std::vector<std::pair<JobKind, Nanoseconds>> medians;
+
+  /// The work of one micro-batch: the sum of the medians.
+  Nanoseconds sum() const;
+};
+
+/// The stages that jobs name, ascending.
+std::vector<StageTimes> stageTimesOf(const Timeline& timeline);
+
+}  // namespace pipetrace
