@@ -41,7 +41,7 @@ struct CriticalPath {
     /// The time between when the job of `text` could have begun and its late launch.
     bool isLaunch = false;
 
-    /// What the time is spent on: the kind, or "launch".
+    /// The kind, or "launch".
     std::string_view name() const { return isLaunch ? "launch" : logName(kind); }
   };
   std::vector<Link> links;  ///< in time order

@@ -22,7 +22,7 @@ class OperatorShares {
   /// Warns where the operators of a stage's forwards or backwards fill less than three quarters of
   /// the time, and leave over 0.5 ms of a job empty on average. In traces of programs whose work is
   /// operators, jobs of 10 ms are filled to 90 % and more, and Python takes up to 0.3 ms of short
-  /// ones. Jobs without a stage are told by `rank`.
+  /// ones. `rank` names jobs without a stage.
   void report(int rank, const std::string& file, Diagnostics& diagnostics) const;
 
  private:
