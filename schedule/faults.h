@@ -26,7 +26,7 @@ struct Faults {
     Nanoseconds late = 0;
   };
 
-  std::vector<Link> links;  ///< of several for two ranks the last counts
+  std::vector<Link> links;  ///< one for two ranks; of several the last counts
   std::vector<Job> jobs;    ///< those of one action add up
 
   bool empty() const { return links.empty() && jobs.empty(); }

@@ -13,6 +13,7 @@ PlanFigures planFigures(const Plan& plan, const Simulation& simulation) {
   PlanFigures figures{.length = simulation.length,
                       .bubbleRatio = summary.bubbleRatio,
                       .criticalPath = simulation.criticalPath};
+  for (const StepSummary& step : summary.steps) figures.windows += step.window();
   if (!summary.steps.empty()) figures.spanBubble = summary.steps.front().spanBubble;
   for (const Simulation::Rank& rank : simulation.ranks) {
     figures.ranks.push_back({.peakActivations = rank.peakLive,

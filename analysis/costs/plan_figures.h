@@ -24,7 +24,8 @@ struct PlanFigures {
     int weightDistance = 0;       ///< most updates by which a gradient of its stages is out of date
   };
 
-  Nanoseconds length = 0;  ///< of all steps
+  Nanoseconds length = 0;   ///< of all steps
+  Nanoseconds windows = 0;  ///< of the steps together, of which the bubble ratio is a share
   double bubbleRatio = 0;
   double spanBubble = 0;  ///< of the first step
   std::vector<Rank> ranks;

@@ -43,7 +43,7 @@ Json rankJson(const PlanReport& report, int rank) {
 Json criticalPathJson(const CriticalPath& path) {
   Json links = Json::array();
   for (const CriticalPath::Link& link : path.links) {
-    Json json = {{"kind", logName(link.kind)}, {"rank", link.rank}};
+    Json json = {{"kind", link.name()}, {"rank", link.rank}};
     if (link.peer >= 0) json["peer"] = link.peer;
     json["action"] = link.text;
     json["begin_ns"] = link.begin;
@@ -62,6 +62,7 @@ Json closedFormJson(const std::optional<ClosedForm>& form) {
 void addFigures(Json& json, const PlanReport& report) {
   json["steps"] = report.steps;
   json["length_ns"] = report.figures->length;
+  json["windows_ns"] = report.figures->windows;
   json["bubble_ratio"] = report.figures->bubbleRatio;
   json["span_bubble"] = report.figures->spanBubble;
   Json ranks = Json::array();
@@ -80,6 +81,7 @@ std::string planJson(const PlanReport& report) {
   if (report.costs != nullptr) {
     json["costs"] = Json::parse(toCostsFile(givenCosts(*report.costs)));
   }
+  json["faults"] = report.faults;
   if (report.figures != nullptr) addFigures(json, report);
   Json problems = Json::array();
   for (const Problem& problem : report.problems) {

@@ -16,13 +16,17 @@ struct PlanReport {
   int steps = 1;
   bool hasMemory = false;  ///< memory is in bytes; else it counts activations, and is left out
   std::vector<Problem> problems = {};
+  std::vector<std::string> faults = {};  ///< planted, as they were typed; not in `costs`
 };
 
 /// A title such as "1F1B, 4 ranks, 8 micro-batches"; with the chunks of a rank if there are
 /// several.
 std::string planTitle(const Plan& plan);
-/// One line: "length 33.00 ms, bubble ratio 0.2727, span bubble 0.2727".
+/// One line: "length 33.00 ms, bubble ratio 0.2727, span bubble 0.2727". Where the windows of the
+/// steps, of which the ratio is a share, are not the whole length, they follow it.
 std::string planLine(const PlanFigures& figures);
+/// One line: "with planted faults: --scale stage=2:1.3, --delay 1F4@2=30ms".
+std::string faultsLine(const std::vector<std::string>& faults);
 
 /// The figures as text under the chart: length and bubbles, a row for each rank, the critical path,
 /// the closed form. Ends with a newline. `report` must have figures. Lines of prose have at most

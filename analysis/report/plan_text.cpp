@@ -65,13 +65,14 @@ std::vector<std::string> stationsOf(const CriticalPath& path) {
       continue;
     }
     std::size_t end = i + 1;
+    std::size_t jobs = links[i].isLaunch ? 0 : 1;  // a launch has its job after it
     while (end < links.size() && links[end].rank == links[i].rank && !isTransfer(links[end].kind)) {
-      ++end;
+      if (!links[end++].isLaunch) ++jobs;
     }
     std::string text = "rank " + std::to_string(links[i].rank) + " " + links[i].text;
-    if (end > i + 1) {
-      text += (end > i + 2 ? " ... " : " ") + links[end - 1].text;
-      if (end > i + 2) text += " (" + std::to_string(end - i) + " jobs)";
+    if (jobs > 1) {
+      text += (jobs > 2 ? " ... " : " ") + links[end - 1].text;
+      if (jobs > 2) text += " (" + std::to_string(jobs) + " jobs)";
     }
     stations.push_back(text);
     i = end;
@@ -101,8 +102,8 @@ std::string criticalPathText(const CriticalPath& path, std::size_t width) {
   text += "\n";
   std::string shares = "  of it";
   const char* separator = " ";
-  for (const auto& [kind, time] : path.totals()) {
-    shares += separator + std::string(logName(kind)) + " " + formatDuration(time);
+  for (const auto& [name, time] : path.totals()) {
+    shares += separator + std::string(name) + " " + formatDuration(time);
     separator = ", ";
   }
   return text + foldedLine(shares, width) + "\n";
@@ -132,16 +133,31 @@ std::string planTitle(const Plan& plan) {
 }
 
 std::string planLine(const PlanFigures& figures) {
-  return "length " + formatDuration(figures.length) + ", bubble ratio " +
-         ratioText(figures.bubbleRatio) + ", span bubble " + ratioText(figures.spanBubble);
+  std::string text = "length " + formatDuration(figures.length);
+  if (figures.windows != figures.length) {
+    text += ", windows of steps " + formatDuration(figures.windows);
+  }
+  return text + ", bubble ratio " + ratioText(figures.bubbleRatio) + ", span bubble " +
+         ratioText(figures.spanBubble);
+}
+
+std::string faultsLine(const std::vector<std::string>& faults) {
+  std::string text = "with planted faults:";
+  const char* separator = " ";
+  for (const std::string& fault : faults) {
+    text += separator + fault;
+    separator = ", ";
+  }
+  return text;
 }
 
 std::string planText(const PlanReport& report, int width) {
   const auto columns = static_cast<std::size_t>(std::max(width, 0));
   std::string line = planLine(*report.figures);
   if (report.steps > 1) line += ", " + std::to_string(report.steps) + " steps";
-  std::string text = foldedLine(line, columns) + "\n\n" + rankTable(report) + "\n" +
-                     criticalPathText(report.figures->criticalPath, columns);
+  std::string text = foldedLine(line, columns) + "\n";
+  if (!report.faults.empty()) text += foldedLine(faultsLine(report.faults), columns) + "\n";
+  text += "\n" + rankTable(report) + "\n" + criticalPathText(report.figures->criticalPath, columns);
   if (report.figures->closedForm) text += theoryText(*report.figures->closedForm, columns);
   return text;
 }

@@ -60,6 +60,7 @@ void scale(const std::string& text, const Plan& plan, Costs& costs) {
   // Read digit by digit, in billionths.
   const auto factor = parseDecimalTime(std::string_view(text).substr(colon + 1), kNsPerSecond);
   if (!stage || !factor || *factor < 0) refuse(kScale, text, "write it as stage=2:1.3");
+  if (*factor == 0) refuse(kScale, text, "the factor is above 0");
   if (*stage < 0 || *stage >= plan.numStages) {
     refuse(kScale, text, fmt::format("the plan has stages 0 to {}", plan.numStages - 1));
   }
@@ -110,6 +111,21 @@ bool isIn(const Plan& plan, const Action& action) {
   });
 }
 
+/// The fused pair that the forward or backward is a part of, or null.
+const Action* pairWith(const Plan& plan, const Action& part) {
+  for (const auto& row : plan.ranks) {
+    for (const Action& each : row) {
+      if (each.kind != JobKind::kForwardBackward) continue;
+      const bool isForward = part.kind == JobKind::kForward && each.stage == part.stage &&
+                             each.microBatch == part.microBatch;
+      const bool isBackward = part.kind == JobKind::kBackward && each.backwardStage == part.stage &&
+                              each.backwardMicroBatch == part.microBatch;
+      if (isForward || isBackward) return &each;
+    }
+  }
+  return nullptr;
+}
+
 /// "1F4" or "1F4@2": a job, in every step or in one.
 Faults::Job jobOf(const char* option, const std::string& text, std::string name, const Plan& plan,
                   int steps) {
@@ -133,13 +149,41 @@ Faults::Job jobOf(const char* option, const std::string& text, std::string name,
   } catch (const Error&) {
     refuse(option, text, name + " is no job; write it as a plan does, as 1F4 or 2B0");
   }
-  if (!isCompute(job.action.kind) || !isIn(plan, job.action)) {
-    refuse(option, text, fmt::format("the plan has no job {}", name));
+  if (isCompute(job.action.kind) && isIn(plan, job.action)) return job;
+  if (const Action* const pair = pairWith(plan, job.action)) {
+    refuse(option, text,
+           fmt::format("{} is no job of its own in this plan; write the fused pair that holds it: "
+                       "'{}'",
+                       name, toText(*pair)));
   }
-  return job;
+  refuse(option, text, fmt::format("the plan has no job {}", name));
+}
+
+/// Throws Error for a second link between the same two ranks.
+void addLink(const std::string& text, const Plan& plan, Costs& costs) {
+  const Faults::Link added = link(text, plan);
+  for (const Faults::Link& other : costs.faults.links) {
+    if (std::minmax(other.rank, other.peer) != std::minmax(added.rank, added.peer)) continue;
+    refuse(kLink, text,
+           fmt::format("the link between ranks {} and {} is given twice; it is one for both ways",
+                       other.rank, other.peer));
+  }
+  costs.faults.links.push_back(added);
 }
 
 }  // namespace
+
+std::vector<std::string> FaultOptions::all() const {
+  std::vector<std::string> list;
+  const auto add = [&](const char* option, const std::vector<std::string>& texts) {
+    for (const std::string& text : texts) list.push_back(fmt::format("{} {}", option, text));
+  };
+  add(kScale, scales);
+  add(kLink, links);
+  add(kDelay, delays);
+  add(kLaunch, launches);
+  return list;
+}
 
 void addFaultOptions(CLI::App& app, FaultOptions& to) {
   const auto add = [&](const char* name, std::vector<std::string>& list, const char* type,
@@ -156,7 +200,7 @@ void addFaultOptions(CLI::App& app, FaultOptions& to) {
 
 Costs withFaults(const FaultOptions& options, const Plan& plan, int steps, Costs costs) {
   for (const std::string& text : options.scales) scale(text, plan, costs);
-  for (const std::string& text : options.links) costs.faults.links.push_back(link(text, plan));
+  for (const std::string& text : options.links) addLink(text, plan, costs);
   for (const std::string& text : options.delays) {
     const auto [name, time] = namedTime(kDelay, text, "1F4@2=30ms");
     costs.faults.jobs.push_back(jobOf(kDelay, text, name, plan, steps));

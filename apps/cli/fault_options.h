@@ -15,6 +15,9 @@ struct FaultOptions {
   std::vector<std::string> links;     ///< "1-2=4ms"
   std::vector<std::string> delays;    ///< "1F4@2=30ms"
   std::vector<std::string> launches;  ///< "2F5=15ms"
+
+  /// All of them with their options: "--scale stage=2:1.3".
+  std::vector<std::string> all() const;
 };
 
 /// Declares --scale, --link, --delay and --launch. `to` must outlive `app`.
@@ -22,7 +25,8 @@ void addFaultOptions(CLI::App& app, FaultOptions& to);
 
 /// The costs with the faults of a run of that number of steps. Throws Error, which names the
 /// option, for a text that is no such fault. It does so too for stages, ranks, jobs and steps that
-/// the plan does not have, and for links that no message takes.
+/// the plan does not have, for links that no message takes, and for a link given twice. Factors of
+/// one stage multiply; times of one job add up.
 Costs withFaults(const FaultOptions& options, const Plan& plan, int steps, Costs costs);
 
 }  // namespace pipetrace

@@ -47,10 +47,51 @@ TEST(FaultOptions, LinksDelaysAndLaunchesAreReadWithTheirUnits) {
   EXPECT_EQ(costs.faults.of({JobKind::kForward, 3, 0}, 1).late, 20);
 }
 
+TEST(FaultOptions, FactorsOfAStageMultiplyAndTimesOfAJobAddUp) {
+  const Costs costs = read({.scales = {"stage=2:1.5", "stage=2:2"},
+                            .delays = {"1F4=1ms", "1F4@2=2ms"},
+                            .launches = {"1F4=3ms", "1F4=4ms"}});
+  EXPECT_EQ(costs.stages[2].forward, 30);
+  EXPECT_EQ(costs.faults.of({JobKind::kForward, 1, 4}, 2).longer, 3 * kNsPerMs);
+  EXPECT_EQ(costs.faults.of({JobKind::kForward, 1, 4}, 0).longer, 1 * kNsPerMs);
+  EXPECT_EQ(costs.faults.of({JobKind::kForward, 1, 4}, 0).late, 7 * kNsPerMs);
+}
+
+TEST(FaultOptions, ALinkGivenTwiceIsAnErrorWhicheverRankComesFirst) {
+  EXPECT_EQ(
+      refusal({.links = {"1-2=4ms", "2-1=8ms"}}),
+      "--link 2-1=8ms: the link between ranks 1 and 2 is given twice; it is one for both ways");
+  EXPECT_EQ(read({.links = {"1-2=4ms", "2-3=8ms"}}).faults.links.size(), 2U);
+}
+
+TEST(FaultOptions, AJobInsideAFusedPairIsRefusedWithThePairsName) {
+  const Plan plan = dualPipeV(4, 10);
+  const Costs costs = Costs::equal(8, {10, 20});
+  const auto refusalOf = [&](const std::string& delay) -> std::string {
+    try {
+      withFaults({.delays = {delay}}, plan, 1, costs);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusalOf("0F7=30ms"),
+            "--delay 0F7=30ms: 0F7 is no job of its own in this plan; write the fused pair that "
+            "holds it: '(0F7;7B3)OVERLAP_F_B'");
+  EXPECT_THAT(refusalOf("7B3=30ms"), HasSubstr("'(0F7;7B3)OVERLAP_F_B'"));
+  EXPECT_EQ(refusalOf("(0F7;7B3)OVERLAP_F_B=30ms"), "");
+}
+
+TEST(FaultOptions, AllAreListedWithTheirOptions) {
+  const FaultOptions options{.scales = {"stage=2:1.3"}, .delays = {"1F4@2=30ms"}};
+  EXPECT_THAT(options.all(), testing::ElementsAre("--scale stage=2:1.3", "--delay 1F4@2=30ms"));
+}
+
 TEST(FaultOptions, FaultsThatThePlanCannotHaveAreErrorsThatSayWhy) {
   EXPECT_EQ(refusal({.scales = {"stage=4:2"}}), "--scale stage=4:2: the plan has stages 0 to 3");
   EXPECT_EQ(refusal({.scales = {"2:1.3"}}), "--scale 2:1.3: write it as stage=2:1.3");
   EXPECT_EQ(refusal({.scales = {"stage=2:-1"}}), "--scale stage=2:-1: write it as stage=2:1.3");
+  EXPECT_EQ(refusal({.scales = {"stage=2:0"}}), "--scale stage=2:0: the factor is above 0");
   EXPECT_EQ(refusal({.links = {"0-4=1ms"}}), "--link 0-4=1ms: the plan has ranks 0 to 3");
   EXPECT_EQ(refusal({.links = {"0-2=1ms"}}),
             "--link 0-2=1ms: no message moves between ranks 0 and 2");

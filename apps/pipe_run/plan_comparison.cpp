@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "analysis/run_summary.h"
@@ -23,22 +26,52 @@ T median(std::vector<T> values) {
   return (values[middle - 1] + values[middle]) / 2;
 }
 
-struct StepFigures {
-  Nanoseconds length = 0;
-  double bubble = 0;
-  int steps = 0;
-};
-
-StepFigures figuresOf(const Timeline& timeline) {
-  std::vector<Nanoseconds> lengths;
-  std::vector<double> bubbles;
-  for (const StepSummary& step : summarize(timeline).steps) {
-    lengths.push_back(step.duration());
-    bubbles.push_back(step.bubbleRatio);
+/// The steps of the run beside those of the simulation, by number.
+std::map<int, ComparedStep> stepsOf(const RunSummary& run, const RunSummary& plan) {
+  std::map<int, ComparedStep> steps;
+  const std::size_t count = std::min(run.steps.size(), plan.steps.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    const StepSummary& measured = run.steps[i];
+    const StepSummary& planned = plan.steps[i];
+    steps[measured.step] = {.measuredStep = measured.duration(),
+                            .plannedStep = planned.duration(),
+                            .measuredBubble = measured.bubbleRatio,
+                            .plannedBubble = planned.bubbleRatio};
   }
-  if (lengths.empty()) throw Error("the run holds no step to compare with its plan");
-  const int steps = static_cast<int>(lengths.size());
-  return {median(std::move(lengths)), median(std::move(bubbles)), steps};
+  return steps;
+}
+
+template <typename T>
+T medianOf(const std::map<int, ComparedStep>& steps, T ComparedStep::*figure) {
+  std::vector<T> values;
+  for (const auto& [number, step] : steps) values.push_back(step.*figure);
+  return median(std::move(values));
+}
+
+ComparedStep medianOf(const std::map<int, ComparedStep>& steps) {
+  return {.measuredStep = medianOf(steps, &ComparedStep::measuredStep),
+          .plannedStep = medianOf(steps, &ComparedStep::plannedStep),
+          .measuredBubble = medianOf(steps, &ComparedStep::measuredBubble),
+          .plannedBubble = medianOf(steps, &ComparedStep::plannedBubble)};
+}
+
+/// Takes the steps with faults of their own out of `steps`, and those that these hold up.
+std::map<int, ComparedStep> takeApart(std::map<int, ComparedStep>& steps, const Faults& faults) {
+  std::map<int, ComparedStep> apart;
+  for (const Faults::Job& job : faults.jobs) {
+    if (auto found = steps.extract(job.step)) apart.insert(std::move(found));
+  }
+  if (apart.empty() || steps.empty()) return apart;
+  std::vector<Nanoseconds> planned;
+  for (const auto& [number, step] : steps) planned.push_back(step.plannedStep);
+  std::sort(planned.begin(), planned.end());
+  const Nanoseconds usual = planned[(planned.size() - 1) / 2];
+  for (auto step = steps.begin(); step != steps.end();) {
+    const auto next = std::next(step);
+    if (step->second.plannedStep != usual) apart.insert(steps.extract(step));
+    step = next;
+  }
+  return apart;
 }
 
 std::vector<const Event*> workOf(const Track& track) {
@@ -82,63 +115,113 @@ std::string signedPercent(double share) {
   return fmt::format("{:+.2f}", std::round(share * kDecimals) / (kDecimals / 100) + 0.0);
 }
 
-std::string stepOffBy(const PlanComparison& comparison) {
-  const double deviation = comparison.stepDeviation();
+std::string stepOffBy(const ComparedStep& step) {
+  const double deviation = step.stepDeviation();
   if (std::isfinite(deviation)) return signedPercent(deviation) + " %";
-  return "+" + formatDuration(comparison.measuredStep - comparison.plannedStep);
+  return "+" + formatDuration(step.measuredStep - step.plannedStep);
 }
 
-std::string bubbleOffBy(const PlanComparison& comparison) {
-  return signedPercent(comparison.bubbleDifference()) + " points";
+std::string bubbleOffBy(const ComparedStep& step) {
+  return signedPercent(step.bubbleDifference()) + " points";
+}
+
+void addFindings(const ComparedStep& step, const std::string& which, double tolerance,
+                 std::vector<std::string>& found) {
+  if (std::abs(step.stepDeviation()) > tolerance) {
+    found.push_back(fmt::format("the step length{} is off the plan by {}; up to {:g} % are fine",
+                                which, stepOffBy(step), 100 * tolerance));
+  }
+  if (std::abs(step.bubbleDifference()) > tolerance) {
+    found.push_back(fmt::format("the bubble ratio{} is off the plan by {}; up to {:g} are fine",
+                                which, bubbleOffBy(step), 100 * tolerance));
+  }
+}
+
+/// The most steps that are listed one by one.
+constexpr std::size_t kMostRows = 10;
+
+std::string rowsOf(const ComparedStep& step, const std::string& length, const std::string& bubble,
+                   std::size_t width) {
+  return fmt::format("{:<{}}{:>12}{:>12}{:>15}\n", length, width, formatDuration(step.measuredStep),
+                     formatDuration(step.plannedStep), stepOffBy(step)) +
+         fmt::format("{:<{}}{:>12.4f}{:>12.4f}{:>15}\n", bubble, width, step.measuredBubble,
+                     step.plannedBubble, bubbleOffBy(step));
+}
+
+/// "median of 4 steps, without step 2"
+std::string countText(const PlanComparison& comparison) {
+  if (comparison.steps == 0) return "each step by itself";
+  std::string text = comparison.steps == 1 ? std::string("one step")
+                                           : fmt::format("median of {} steps", comparison.steps);
+  const char* separator = comparison.apart.size() == 1 ? ", without step " : ", without steps ";
+  std::size_t listed = 0;
+  for (const auto& [number, step] : comparison.apart) {
+    if (listed++ == kMostRows) return text + " ...";
+    text += fmt::format("{}{}", separator, number);
+    separator = ", ";
+  }
+  return text;
 }
 
 }  // namespace
 
-double PlanComparison::stepDeviation() const {
+double ComparedStep::stepDeviation() const {
   if (measuredStep == plannedStep) return 0;
   if (plannedStep == 0) return std::numeric_limits<double>::infinity();
   return static_cast<double>(measuredStep) / static_cast<double>(plannedStep) - 1;
 }
 
-double PlanComparison::bubbleDifference() const { return measuredBubble - plannedBubble; }
+double ComparedStep::bubbleDifference() const { return measuredBubble - plannedBubble; }
+
+double PlanComparison::stepDeviation() const {
+  double largest = steps > 0 ? median.stepDeviation() : 0;
+  for (const auto& [number, step] : apart) {
+    if (std::abs(step.stepDeviation()) > std::abs(largest)) largest = step.stepDeviation();
+  }
+  return largest;
+}
 
 std::vector<std::string> PlanComparison::findings(double tolerance) const {
   std::vector<std::string> found;
-  if (std::abs(stepDeviation()) > tolerance) {
-    found.push_back(fmt::format("the step length is off the plan by {}; up to {:g} % are fine",
-                                stepOffBy(*this), 100 * tolerance));
-  }
-  if (std::abs(bubbleDifference()) > tolerance) {
-    found.push_back(fmt::format("the bubble ratio is off the plan by {}; up to {:g} are fine",
-                                bubbleOffBy(*this), 100 * tolerance));
+  if (steps > 0) addFindings(median, "", tolerance, found);
+  for (const auto& [number, step] : apart) {
+    addFindings(step, fmt::format(" of step {}", number), tolerance, found);
   }
   if (!orderDeviation.empty()) found.push_back("not the order of the plan: " + orderDeviation);
   return found;
 }
 
 PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, const Costs& costs) {
-  const StepFigures measured = figuresOf(run);
-  const StepFigures planned = figuresOf(simulate(plan, costs, {.steps = measured.steps}).timeline);
-  PlanComparison comparison{.steps = measured.steps,
-                            .measuredStep = measured.length,
-                            .plannedStep = planned.length,
-                            .measuredBubble = measured.bubble,
-                            .plannedBubble = planned.bubble,
-                            .orderDeviation = orderDeviation(run, *plan)};
+  const RunSummary measured = summarize(run);
+  if (measured.steps.empty()) throw Error("the run holds no step to compare with its plan");
+  const int count = static_cast<int>(measured.steps.size());
+  std::map<int, ComparedStep> steps =
+      stepsOf(measured, summarize(simulate(plan, costs, {.steps = count}).timeline));
+  PlanComparison comparison{.orderDeviation = orderDeviation(run, *plan)};
+  if (count > 1) comparison.apart = takeApart(steps, costs.faults);
+  comparison.steps = static_cast<int>(steps.size());
+  if (!steps.empty()) comparison.median = medianOf(steps);
   for (const auto& [rank, info] : run.ranks) comparison.lateStarts += info.lateStarts;
   return comparison;
 }
 
 std::string toText(const PlanComparison& comparison) {
-  std::string text = fmt::format("{:<14}{:>12}{:>12}{:>15}\n", "", "measured", "planned", "off by");
-  text += fmt::format("{:<14}{:>12}{:>12}{:>15}\n", "step length",
-                      formatDuration(comparison.measuredStep),
-                      formatDuration(comparison.plannedStep), stepOffBy(comparison));
-  text += fmt::format("{:<14}{:>12.4f}{:>12.4f}{:>15}\n", "bubble ratio", comparison.measuredBubble,
-                      comparison.plannedBubble, bubbleOffBy(comparison));
-  text += fmt::format("{}; jobs that began more than 0.2 ms late: {}\n",
-                      comparison.steps == 1 ? std::string("one step")
-                                            : fmt::format("median of {} steps", comparison.steps),
+  const std::size_t width = comparison.apart.empty() ? 14 : 22;
+  std::string text =
+      fmt::format("{:<{}}{:>12}{:>12}{:>15}\n", "", width, "measured", "planned", "off by");
+  if (comparison.steps > 0) {
+    text += rowsOf(comparison.median, "step length", "bubble ratio", width);
+  }
+  std::size_t listed = 0;
+  for (const auto& [number, step] : comparison.apart) {
+    if (listed++ == kMostRows) {
+      text += fmt::format("and {} more steps\n", comparison.apart.size() - kMostRows);
+      break;
+    }
+    text += rowsOf(step, fmt::format("step {} length", number),
+                   fmt::format("step {} bubble ratio", number), width);
+  }
+  text += fmt::format("{}; jobs that began more than 0.2 ms late: {}\n", countText(comparison),
                       comparison.lateStarts);
   text += comparison.orderDeviation.empty()
               ? "every rank ran its jobs in the order of the plan\n"

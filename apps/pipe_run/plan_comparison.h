@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -10,24 +11,37 @@
 
 namespace pipetrace {
 
-/// A run compared with the simulation of the plan that it should have followed.
-struct PlanComparison {
-  int steps = 0;
-  Nanoseconds measuredStep = 0;  ///< median over the steps (even count: mean of the middle two)
+/// The length and bubble ratio of a step, or of most steps, beside what was planned.
+struct ComparedStep {
+  Nanoseconds measuredStep = 0;
   Nanoseconds plannedStep = 0;
-  double measuredBubble = 0;  ///< bubble ratio, median over the steps
+  double measuredBubble = 0;
   double plannedBubble = 0;
-  std::int64_t lateStarts = 0;
-  /// The first job that ran out of the plan's order ("rank 1, step 0: 1B0 ran where the plan has
-  /// 1F3"); empty: every rank ran its plan.
-  std::string orderDeviation;
 
   /// measured / planned - 1; infinite for a step that was planned to take no time and took some.
   double stepDeviation() const;
   /// measured - planned: a share of the step's window. It is not relative to the planned ratio,
   /// which is near 0 for a good schedule.
   double bubbleDifference() const;
-  /// Same order, and both at most `tolerance` either way.
+};
+
+/// A run compared with the simulation of the plan that it should have followed.
+struct PlanComparison {
+  /// The steps with the figures of `median`, those of `apart` not counted.
+  int steps = 0;
+  /// Medians over these steps (even count: mean of the middle two). Means nothing without any.
+  ComparedStep median;
+  /// By number: steps with a planted fault of their own, and steps that are planned to take another
+  /// time than those without, as the faults hold them up. Empty without such faults.
+  std::map<int, ComparedStep> apart;
+  std::int64_t lateStarts = 0;
+  /// The first job that ran out of the plan's order ("rank 1, step 0: 1B0 ran where the plan has
+  /// 1F3"); empty: every rank ran its plan.
+  std::string orderDeviation;
+
+  /// The largest of all steps, by its size.
+  double stepDeviation() const;
+  /// Same order, and both at most `tolerance` either way, in all steps.
   bool agrees(double tolerance = 0.01) const { return findings(tolerance).empty(); }
   /// The differences that are too large, a line for people each, without newlines.
   std::vector<std::string> findings(double tolerance = 0.01) const;

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "schedule/build_schedule.h"
+#include "schedule/simulate/simulate.h"
+
 namespace pipetrace {
 namespace {
 
@@ -13,10 +16,10 @@ using testing::Not;
 PlanComparison comparisonOf(Nanoseconds measured, Nanoseconds planned, double measuredBubble,
                             double plannedBubble) {
   return {.steps = 5,
-          .measuredStep = measured,
-          .plannedStep = planned,
-          .measuredBubble = measuredBubble,
-          .plannedBubble = plannedBubble};
+          .median = {.measuredStep = measured,
+                     .plannedStep = planned,
+                     .measuredBubble = measuredBubble,
+                     .plannedBubble = plannedBubble}};
 }
 
 TEST(PlanComparisonTest, TheBubbleIsJudgedAsAShareOfTheWindow) {
@@ -53,6 +56,64 @@ TEST(PlanComparisonTest, OneStepIsNoMedian) {
   EXPECT_THAT(toText(comparison), HasSubstr("median of 5 steps;"));
   comparison.steps = 1;
   EXPECT_THAT(toText(comparison), HasSubstr("one step;"));
+}
+
+/// A run of 1F1B over 4 ranks and 8 micro-batches with 10 and 20 ms, compared with its plan with
+/// other faults.
+PlanComparison simulatedRun(const Faults& run, const Faults& plan, int steps) {
+  const CheckedPlan schedule = buildSchedule("1F1B", 4, 8);
+  Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
+  costs.faults = run;
+  const Timeline timeline = simulate(schedule, costs, {.steps = steps}).timeline;
+  costs.faults = plan;
+  return compareWithPlan(timeline, schedule, costs);
+}
+
+Faults delay(int step) {
+  return {.jobs = {{.action = {JobKind::kForward, 1, 4}, .step = step, .longer = 30 * kNsPerMs}}};
+}
+
+TEST(PlanComparisonTest, StepWithAFaultOfItsOwnIsComparedByItself) {
+  const PlanComparison comparison = simulatedRun(delay(2), delay(2), 4);
+  EXPECT_EQ(comparison.steps, 3);
+  EXPECT_EQ(comparison.median.plannedStep, 330 * kNsPerMs);
+  ASSERT_EQ(comparison.apart.size(), 1U);
+  EXPECT_EQ(comparison.apart.begin()->first, 2);
+  EXPECT_EQ(comparison.apart.at(2).plannedStep, 360 * kNsPerMs);
+  EXPECT_THAT(toText(comparison),
+              AllOf(HasSubstr("median of 3 steps, without step 2;"),
+                    testing::ContainsRegex("step 2 length +360.0 ms +360.0 ms +\\+0.00 %\n")));
+  EXPECT_TRUE(comparison.agrees());
+}
+
+TEST(PlanComparisonTest, FaultThatARunLacksIsFoundInItsStep) {
+  const PlanComparison comparison = simulatedRun({}, delay(2), 4);
+  EXPECT_THAT(
+      comparison.findings(),
+      testing::Contains("the step length of step 2 is off the plan by -8.33 %; up to 1 % are "
+                        "fine"));
+  EXPECT_NEAR(comparison.stepDeviation(), -30.0 / 360, 1e-9);
+}
+
+TEST(PlanComparisonTest, FaultsOfAllStepsAndNoneLeaveTheMedianOverAll) {
+  EXPECT_THAT(simulatedRun({}, {}, 4).apart, IsEmpty());
+  const PlanComparison comparison =
+      simulatedRun(delay(Faults::kEveryStep), delay(Faults::kEveryStep), 4);
+  EXPECT_THAT(comparison.apart, IsEmpty());
+  EXPECT_EQ(comparison.steps, 4);
+  EXPECT_EQ(comparison.median.plannedStep, 360 * kNsPerMs);
+}
+
+TEST(PlanComparisonTest, NoMedianIsShownWhereEachStepHasItsOwnFault) {
+  Faults faults = delay(0);
+  faults.jobs.push_back(delay(1).jobs.front());
+  faults.jobs.back().longer = 50 * kNsPerMs;
+  const PlanComparison comparison = simulatedRun(faults, faults, 2);
+  EXPECT_EQ(comparison.steps, 0);
+  EXPECT_THAT(toText(comparison),
+              AllOf(HasSubstr("each step by itself;"), HasSubstr("step 0 length"),
+                    HasSubstr("step 1 length"), Not(HasSubstr("\nstep length"))));
+  EXPECT_TRUE(comparison.agrees());
 }
 
 }  // namespace

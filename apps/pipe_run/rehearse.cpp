@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "analysis/costs/given_costs.h"
+#include "analysis/report/plan_report.h"
 #include "apps/cli/costs.h"
 #include "apps/cli/print_diagnostics.h"
 #include "apps/pipe_run/plan_comparison.h"
@@ -127,8 +128,8 @@ int rehearseUntilStopped(RehearsalOptions& rehearsal) {
 }
 
 /// Prints the comparison and returns the exit code.
-int report(const PlanComparison& comparison, bool strict) {
-  writeWholeFile("-", toText(comparison));
+int report(const PlanComparison& comparison, const std::vector<std::string>& faults, bool strict) {
+  writeWholeFile("-", toText(comparison) + (faults.empty() ? "" : faultsLine(faults) + "\n"));
   if (std::abs(comparison.stepDeviation()) > kKeptUp) {
     say("pipe-run: this machine cannot keep up; take fewer ranks or longer jobs");
   }
@@ -156,7 +157,7 @@ int runRehearse(const RehearseOptions& options) {
     return 128 + signal;
   }
   return report(compareWithPlan(loadLogs(options.logDirectory), plan, rehearsal.costs),
-                options.strict);
+                options.faults.all(), options.strict);
 }
 
 }  // namespace pipetrace

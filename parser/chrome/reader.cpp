@@ -108,7 +108,9 @@ ReadOutcome ChromeJsonReader::read(ByteSource& source, const ReadRequest& reques
     }
   });
   if (splitter.cutOff()) {
-    note(diagnostics, source, 0, "the file ends before its JSON does",
+    note(diagnostics, source, 0,
+         splitter.cutInElement() ? "the file ends in the middle of an event, which was left out"
+                                 : "the file ends before its JSON does",
          "events are missing; copy or record it again");
   }
   if (request.run >= 0) {

@@ -100,7 +100,9 @@ TEST_F(ChromeJsonReaderTest, ACutOffProfileGivesItsEventsAndIsReported) {
     const Result r = readChrome(json.substr(0, size));
     ASSERT_GE(r.timeline.eventCount(), most);
     most = r.timeline.eventCount();
-    ASSERT_THAT(r.diagnostics, ElementsAre(HasSubstr("the file ends before its JSON does")));
+    ASSERT_THAT(r.diagnostics,
+                ElementsAre(AnyOf(HasSubstr("the file ends before its JSON does"),
+                                  HasSubstr("the file ends in the middle of an event"))));
   }
   EXPECT_EQ(most, whole);
 }

@@ -1,6 +1,7 @@
 #include "parser/device_time/launch_findings.h"
 
 #include <numeric>
+#include <string_view>
 
 namespace pipetrace {
 namespace {
@@ -9,6 +10,14 @@ void addReason(std::int64_t count, const char* reason, std::string& text) {
   if (count == 0) return;
   if (!text.empty()) text += ", ";
   text += std::to_string(count) + " " + reason;
+}
+
+/// Whether a name holds the text.
+bool holds(const StringTable& names, std::string_view text) {
+  for (StringId id = 0; id < names.size(); ++id) {
+    if (names[id].find(text) != std::string_view::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -74,15 +83,26 @@ void reportNoDevice(const std::string& file, Diagnostics& diagnostics) {
                    .advice = "--time host gives those of the annotations"});
 }
 
-void reportNoJobs(const std::string& file, Diagnostics& diagnostics) {
-  diagnostics.add(
-      {.severity = Severity::kWarning,
-       .file = file,
-       .message =
-           "the trace has sends and receives and no job: torch's Schedule1F1B annotates none",
-       .advice =
-           "add the eight lines of docs/inputs/torch.md (torch.distributed.pipelining) and record "
-           "again"});
+void reportNoJobs(const StringTable& names, const std::string& file, Diagnostics& diagnostics) {
+  const bool isTorch = holds(names, "torch/distributed/pipelining/");
+  const bool isDeepSpeed = holds(names, "deepspeed/runtime/pipe/");
+  std::string advice =
+      "add the lines of its page in docs/inputs.md (docs/inputs/torch.md, docs/inputs/deepspeed.md)"
+      " and record again";
+  std::string who = "some programs, as torch's Schedule1F1B and DeepSpeed, annotate none";
+  if (isTorch && !isDeepSpeed) {
+    who = "torch's Schedule1F1B annotates none";
+    advice =
+        "add the eight lines of docs/inputs/torch.md (torch.distributed.pipelining) and record"
+        " again";
+  } else if (isDeepSpeed) {
+    who = "DeepSpeed's pipeline annotates none";
+    advice = "add the lines of docs/inputs/deepspeed.md and record again";
+  }
+  diagnostics.add({.severity = Severity::kWarning,
+                   .file = file,
+                   .message = "the trace has sends and receives and no job: " + who,
+                   .advice = advice});
 }
 
 }  // namespace pipetrace

@@ -6,6 +6,7 @@
 
 #include "parser/device_time/launches.h"
 #include "trace/diagnostic.h"
+#include "trace/string_table.h"
 
 namespace pipetrace {
 
@@ -35,7 +36,8 @@ void reportNoLaunches(std::int64_t moved, std::int64_t jobs, const std::string& 
 /// The user asked for device times, and the trace has no work on a device.
 void reportNoDevice(const std::string& file, Diagnostics& diagnostics);
 
-/// The trace has messages between ranks, and no compute job.
-void reportNoJobs(const std::string& file, Diagnostics& diagnostics);
+/// The trace has messages between ranks, and no compute job. `names`: those in the trace. Where
+/// they tell the program (recorded `with_stack`), the report leads to its page.
+void reportNoJobs(const StringTable& names, const std::string& file, Diagnostics& diagnostics);
 
 }  // namespace pipetrace

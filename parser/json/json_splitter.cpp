@@ -120,13 +120,29 @@ JsonValueScanner::Result JsonSplitter::scan(std::size_t& length, bool keep) {
   }
 }
 
-/// Goes on after the first line end in an element that did not close.
-void JsonSplitter::skipBrokenLine(std::size_t scanned) {
+/// Goes on after an element that did not close. Its other lines are no elements of their own.
+void JsonSplitter::skipBrokenElement(std::size_t scanned) {
   lookedAtTwice_ += scanned;
   const char* const from = buffer_.data() + begin_;
   const void* found = std::memchr(from, '\n', scanned);
-  consume(found == nullptr ? std::max<std::size_t>(scanned, 1)
-                           : static_cast<std::size_t>(static_cast<const char*>(found) - from) + 1);
+  if (found == nullptr) return consume(std::max<std::size_t>(scanned, 1));
+  consume(static_cast<std::size_t>(static_cast<const char*>(found) - from) + 1);
+  while (!skipToElement()) continue;
+}
+
+/// Whether the line at begin_ begins with a bracket of an element or of the array's end, or the
+/// input has ended; else consumes the line.
+bool JsonSplitter::skipToElement() {
+  skipBlanks(true);
+  char c = 0;
+  if (!peekChar(c) || c == '{' || c == ']') return true;
+  while (peekChar(c) && c != '\n') {
+    const void* const end = std::memchr(buffer_.data() + begin_, '\n', end_ - begin_);
+    consume(end == nullptr ? end_ - begin_
+                           : static_cast<std::size_t>(static_cast<const char*>(end) -
+                                                      (buffer_.data() + begin_)));
+  }
+  return false;
 }
 
 bool JsonSplitter::nextElement(Piece& piece) {
@@ -149,9 +165,11 @@ bool JsonSplitter::nextElement(Piece& piece) {
   }
   const bool atEnd = result == Result::kMore && length <= kLargestPiece;
   piece.kind = Kind::kBroken;
-  skipBrokenLine(length);
-  if (lookedAtTwice_ > kMostLookedAtTwice || (atEnd && begin_ == end_)) {
+  skipBrokenElement(length);
+  const bool isCut = atEnd && begin_ == end_;
+  if (lookedAtTwice_ > kMostLookedAtTwice || isCut) {
     stopHere(true);
+    cutInElement_ = isCut;
     return !atEnd;  // an element that the end of the input cut shows in cutOff()
   }
   return true;

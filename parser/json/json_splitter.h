@@ -13,8 +13,8 @@ namespace pipetrace {
 /// level, or a field of a top-level object; other fields of that object are handed out by name. It
 /// knows only brackets and strings; the caller finds out whether a piece is good JSON.
 ///
-/// An element whose brackets or quotes do not close is lost alone: cutting goes on at the next
-/// line.
+/// An element whose brackets or quotes do not close is lost alone. Cutting goes on at the next line
+/// that begins as an element or the array's end does.
 class JsonSplitter {
  public:
   /// Larger elements are no events.
@@ -63,6 +63,9 @@ class JsonSplitter {
   /// without its last bracket is whole, as the format allows that.
   bool cutOff() const { return cutOff_; }
 
+  /// Whether it ended inside an element, which then was not handed out.
+  bool cutInElement() const { return cutInElement_; }
+
  private:
   enum class State : std::uint8_t { kStart, kObject, kArray, kDone };
 
@@ -74,7 +77,8 @@ class JsonSplitter {
   bool nextElement(Piece& piece);
   bool nextField(Piece& piece);
   bool takeKey();
-  void skipBrokenLine(std::size_t scanned);
+  void skipBrokenElement(std::size_t scanned);
+  bool skipToElement();
   bool stopHere(bool wasCutOff);
 
   ByteSource& source_;
@@ -87,6 +91,7 @@ class JsonSplitter {
   State state_ = State::kStart;
   bool inObject_ = false;  // the array is a field of an object
   bool cutOff_ = false;
+  bool cutInElement_ = false;
   std::size_t handedOn_ = 0;  // length of the piece that the caller still looks at
   std::string key_;
   std::uint64_t lookedAtTwice_ = 0;

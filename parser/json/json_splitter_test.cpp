@@ -13,6 +13,7 @@ using testing::IsEmpty;
 struct Cut {
   std::vector<std::string> pieces;
   bool cutOff = false;
+  bool cutInElement = false;
 };
 
 Cut cut(const std::string& json) {
@@ -33,6 +34,7 @@ Cut cut(const std::string& json) {
     }
   }
   result.cutOff = splitter.cutOff();
+  result.cutInElement = splitter.cutInElement();
   return result;
 }
 
@@ -88,6 +90,29 @@ TEST(JsonSplitterTest, AnElementThatDoesNotCloseCostsItsLine) {
               ElementsAre(R"({"a":1})", "broken:2", R"({"c":3})"));
   EXPECT_THAT(cut("[{\"a\":\"open},\n{\"c\":3}]").pieces, ElementsAre("broken:1", R"({"c":3})"));
   EXPECT_THAT(cut("[{\"a\":[1},\n{\"c\":3}]").pieces, ElementsAre("broken:1", R"({"c":3})"));
+}
+
+TEST(JsonSplitterTest, OtherLinesOfABrokenElementAreNoElements) {
+  const std::string element = "  {\n    \"a\": 1, \"b\": \"x\",\n    \"c\": { \"d\": 2 }\n  },\n";
+  const std::string broken = "  {\n    \"a\": [1, \"b\": \"x\",\n    \"c\": { \"d\": 2 }\n  },\n";
+  const Cut c = cut("{\"list\": [\n" + broken + element + "]}");
+  ASSERT_EQ(c.pieces.size(), 2U);
+  EXPECT_EQ(c.pieces[0], "broken:2");
+  EXPECT_TRUE(c.pieces[1].starts_with("{\n    \"a\": 1")) << c.pieces[1];
+  EXPECT_FALSE(c.cutOff);
+}
+
+TEST(JsonSplitterTest, AnElementThatTheEndCutsIsNotHandedOutHoweverManyLinesItHas) {
+  const std::string element = "  {\n    \"a\": 1, \"b\": \"x\",\n    \"c\": { \"d\": 2 }\n  },\n";
+  const std::string list = "{\"list\": [\n" + element;
+  for (std::size_t more = 3; more < element.size() - 3; ++more) {
+    const Cut c = cut(list + element.substr(0, more));
+    EXPECT_EQ(c.pieces.size(), 1U) << more;
+    EXPECT_TRUE(c.cutOff) << more;
+    EXPECT_TRUE(c.cutInElement) << more;
+  }
+  EXPECT_FALSE(cut(list).cutInElement);
+  EXPECT_TRUE(cut(list).cutOff);
 }
 
 TEST(JsonSplitterTest, ElementsThatAreNoObjectsAreHandedOut) {

@@ -1,6 +1,7 @@
 #include "schedule/simulate/critical_path.h"
 
 #include <algorithm>
+#include <map>
 
 #include "schedule/simulate/plan_timing.h"
 
@@ -81,8 +82,15 @@ class WayBack {
               .rank = position.rank,
               .cell = position.cell,
               .text = toText(timing_.action(number)),
-              .begin = timing_.span(number).begin - timing_.latenessOf(number),
+              .begin = timing_.span(number).begin,
               .reason = WaitReason::kRank};
+    if (const Nanoseconds late = timing_.latenessOf(number); late > 0) {
+      Link job = link;
+      job.reason = WaitReason::kLaunch;
+      add(std::move(job));
+      link.isLaunch = true;
+      link.begin -= late;
+    }
     const Nanoseconds free = freeBefore(position);
     int message = kNone;
     for (int which = 0; which < 2 && link.begin > free; ++which) {
@@ -177,13 +185,20 @@ std::string_view toText(WaitReason reason) {
     case WaitReason::kMaker: return "made then";
     case WaitReason::kLink: return "link was busy";
     case WaitReason::kReceive: return "receive was posted late";
+    case WaitReason::kLaunch: return "launched late";
   }
   return "";
 }
 
-std::map<JobKind, Nanoseconds> CriticalPath::totals() const {
-  std::map<JobKind, Nanoseconds> totals;
-  for (const Link& link : links) totals[link.kind] += link.end - link.begin;
+std::vector<std::pair<std::string_view, Nanoseconds>> CriticalPath::totals() const {
+  std::map<JobKind, Nanoseconds> kinds;
+  Nanoseconds launches = 0;
+  for (const Link& link : links) {
+    (link.isLaunch ? launches : kinds[link.kind]) += link.end - link.begin;
+  }
+  std::vector<std::pair<std::string_view, Nanoseconds>> totals;
+  for (const auto& [kind, time] : kinds) totals.emplace_back(logName(kind), time);
+  if (launches > 0) totals.emplace_back(Link{.isLaunch = true}.name(), launches);
   return totals;
 }
 

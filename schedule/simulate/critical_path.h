@@ -1,8 +1,8 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "schedule/costs.h"
@@ -22,6 +22,7 @@ enum class WaitReason {
   kMaker,      ///< a message: it is made by the link before
   kLink,       ///< a message: the message before it kept the link between the ranks busy
   kReceive,    ///< a message: its receive was posted late, after the link before
+  kLaunch,     ///< it was launched late, which is the link before
 };
 std::string_view toText(WaitReason reason);
 
@@ -37,12 +38,17 @@ struct CriticalPath {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     WaitReason reason = WaitReason::kStepBegin;
+    /// The time between when the job of `text` could have begun and its late launch.
+    bool isLaunch = false;
+
+    /// The kind, or "launch".
+    std::string_view name() const { return isLaunch ? "launch" : logName(kind); }
   };
   std::vector<Link> links;  ///< in time order
 
   Nanoseconds length() const { return links.empty() ? 0 : links.back().end - links.front().begin; }
-  /// How much of the length is spent on each kind; the sum is length().
-  std::map<JobKind, Nanoseconds> totals() const;
+  /// How much of the length is spent on each name() of a link, launches last. The sum is length().
+  std::vector<std::pair<std::string_view, Nanoseconds>> totals() const;
 };
 
 /// The critical path of the step that `timing` ran last. Rank r began that step at begins[r],

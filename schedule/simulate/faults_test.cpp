@@ -9,6 +9,8 @@ namespace pipetrace {
 namespace {
 
 using test::eventsOf;
+using testing::ElementsAre;
+using testing::Pair;
 
 /// Each forward takes 10, each backward 20, each message 1.
 Costs costsOf(int stages) {
@@ -44,16 +46,35 @@ TEST(SimulateFaults, JobThatIsLaunchedLateLeavesItsRankIdleInEveryStep) {
   EXPECT_EQ(eventsOf(result, 1)[0].duration(), 10);
 }
 
-TEST(SimulateFaults, CriticalPathCountsALateLaunchAsItsJobs) {
+TEST(SimulateFaults, CriticalPathHasALateLaunchBesideItsJob) {
   Costs costs = costsOf(2);
   costs.faults.jobs = {{.action = {JobKind::kForward, 1, 0}, .late = 3}};
-  const Simulation result = simulate(fThenB(2, 1), costs);
-  Nanoseconds sum = 0;
-  for (const CriticalPath::Link& link : result.criticalPath.links) {
-    EXPECT_EQ(link.end - link.begin, link.text == "1F0" ? 13 : link.end - link.begin);
-    sum += link.end - link.begin;
+  const CriticalPath path = simulate(fThenB(2, 1), costs).criticalPath;
+  std::vector<std::string> links;
+  for (const CriticalPath::Link& link : path.links) {
+    links.push_back(std::string(link.name()) + " " + link.text + " " + std::to_string(link.begin) +
+                    "-" + std::to_string(link.end) + " " + std::string(toText(link.reason)));
   }
-  EXPECT_EQ(sum, result.length);
+  EXPECT_THAT(links,
+              ElementsAre("forward 0F0 0-10 start of the step",
+                          "send_forward 0SEND_F0 10-11 made then", "launch 1F0 11-14 message",
+                          "forward 1F0 14-24 launched late", "backward 1B0 24-44 rank was busy",
+                          "send_backward 1SEND_B0 44-45 made then", "backward 0B0 45-65 message"));
+  EXPECT_THAT(path.totals(),
+              ElementsAre(Pair("forward", 20), Pair("backward", 40), Pair("send_forward", 1),
+                          Pair("send_backward", 1), Pair("launch", 3)));
+}
+
+TEST(SimulateFaults, CriticalPathBeginsWithTheLateLaunchOfTheFirstJob) {
+  Costs costs = costsOf(1);
+  costs.faults.jobs = {{.action = {JobKind::kForward, 0, 0}, .late = 3}};
+  const Simulation result = simulate(fThenB(1, 1), costs);
+  const auto& links = result.criticalPath.links;
+  ASSERT_EQ(links.size(), 3U);
+  EXPECT_TRUE(links[0].isLaunch);
+  EXPECT_EQ(links[0].reason, WaitReason::kStepBegin);
+  EXPECT_EQ(links[1].begin, 3);
+  EXPECT_EQ(result.criticalPath.length(), result.length);
 }
 
 TEST(SimulateFaults, SeveralFaultsOfAJobAddUp) {

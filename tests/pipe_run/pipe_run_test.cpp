@@ -106,6 +106,19 @@ TEST(PipeRunTest, RehearsePrintsMeasuredBesidePlanned) {
   EXPECT_FALSE(std::filesystem::exists(log.path(9)));
 }
 
+TEST(PipeRunTest, FaultOfOneStepIsShownInItsStepAndNamed) {
+  RecordedLog log;
+  const ProgramRun run = pipeRun(
+      rehearsal(log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2", "--steps", "3",
+                      "--forward-ms", "5", "--backward-ms", "10", "--delay", "1F0@1=30ms"}));
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  EXPECT_THAT(run.out,
+              AllOf(testing::ContainsRegex("step length +4[4-9]\\.[0-9]+ ms +45\\.00 ms"),
+                    testing::ContainsRegex("step 1 length +7[4-9]\\.[0-9]+ ms +75\\.00 ms"),
+                    HasSubstr("median of 2 steps, without step 1;"),
+                    HasSubstr("with planted faults: --delay 1F0@1=30ms\n")));
+}
+
 TEST(PipeRunTest, AnInterleavedScheduleIsRehearsedInChunks) {
   RecordedLog log;
   std::vector<std::string> arguments =

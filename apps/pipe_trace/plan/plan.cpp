@@ -115,7 +115,10 @@ int runCheck(const PlanInput& input, const PlanOptions& options) {
   const Plan& plan = input.source.plan;
   const std::vector<Problem> problems = check(input.source, input.checks);
   if (options.json) {
-    writeWholeFile("-", planJson({.plan = plan, .costs = &input.costs, .problems = problems}));
+    writeWholeFile("-", planJson({.plan = plan,
+                                  .costs = &input.costs,
+                                  .problems = problems,
+                                  .faults = options.faults.all()}));
   } else {
     std::string text;
     for (const Problem& problem : problems) {
@@ -165,7 +168,10 @@ int runPlan(const PlanOptions& options) {
   PlanOutputs outputs(options.outputs);
   PlanInput input = readInput(options);
   input.checks.costs = &input.costs;
-  if (options.check) return runCheck(input, options);
+  if (options.check) {
+    withFaults(options.faults, input.source.plan, options.steps, input.costs);
+    return runCheck(input, options);
+  }
   const CheckedPlan plan(std::move(input.source.plan));
   requireAskedSize(plan, input.checks);
 
@@ -176,11 +182,12 @@ int runPlan(const PlanOptions& options) {
     figures.closedForm = closedFormOf(options.schedule, options.size(), costs);
   }
   const PlanReport report{.plan = *plan,
-                          .costs = &costs,
+                          .costs = &input.costs,
                           .figures = &figures,
                           .steps = options.steps,
                           .hasMemory = input.given.hasMemory(),
-                          .problems = limitFindings(plan, input.checks)};
+                          .problems = limitFindings(plan, input.checks),
+                          .faults = options.faults.all()};
   appendBubbles(simulation.timeline, summarize(simulation.timeline));
   outputs.addRun(simulation.timeline, planLine(figures));
   if (!options.csv.empty()) outputs.addText(options.csv, toCsv(*plan));

@@ -124,6 +124,48 @@ TEST(KinetoMessages, MessagesOfNoJobStayOnTheirThread) {
   EXPECT_EQ(left, 1);
 }
 
+TEST(KinetoMessages, MessagesThatWouldCrossTheFirstStagesEdgeStayOnTheirThread) {
+  KinetoText trace;
+  trace
+      .receive({.posted = 2, .end = 500})  // torch connects the ranks
+      .annotation("PP:0F0", {.begin = 600, .length = 100})
+      .operation("aten::mm", {.begin = 600, .length = 100})
+      .send({.posted = 710, .end = 1500})
+      .receive({.posted = 720, .end = 1505})
+      .annotation("PP:0B0", {.begin = 1600, .length = 100})
+      .operation("aten::mm", {.begin = 1600, .length = 100})
+      .send({.posted = 1710, .end = 1800});
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(messages(r, kRecvLane), ElementsAre("recv_backward 0/0 of job 1: 720 to 1505"));
+  EXPECT_THAT(messages(r, kSendLane), ElementsAre("send_forward 0/0 of job 0: 710 to 1500"));
+}
+
+TEST(KinetoMessages, ReceiveOfTheSetUpIsNotThatOfAJobThatWaitsForItsOwn) {
+  KinetoText trace;
+  trace.receive({.posted = 2, .end = 500});  // torch connects the ranks
+  for (const std::int64_t begin : {1000, 2000}) {
+    trace.annotation("Forward " + std::to_string(begin / 1000), {.begin = begin, .length = 900})
+        .receive({.posted = begin + 10, .end = begin + 300})
+        .operation("aten::mm", {.begin = begin + 400, .length = 100});
+  }
+  EXPECT_THAT(messages(readKineto(trace), kRecvLane),
+              ElementsAre("recv_forward -1/1 of job 0: 1010 to 1300",
+                          "recv_forward -1/2 of job 1: 2010 to 2300"));
+}
+
+TEST(KinetoMessages, ReceiveOfTheSetUpIsNotThatOfJobsWhichDoNotReceive) {
+  KinetoText trace;
+  trace.receive({.posted = 2, .end = 500});
+  for (const std::int64_t begin : {1000, 2000, 3000, 4000}) {
+    trace.annotation("Forward " + std::to_string(begin / 1000), {.begin = begin, .length = 500})
+        .operation("aten::mm", {.begin = begin + 100, .length = 100})
+        .send({.posted = begin + 600, .end = begin + 700});
+  }
+  const test::Reading r = readKineto(trace);
+  EXPECT_THAT(messages(r, kRecvLane), IsEmpty());
+  EXPECT_THAT(messages(r, kSendLane), testing::SizeIs(4));
+}
+
 TEST(KinetoMessages, TraceWithADeviceHasNoSuchLanes) {
   KinetoText trace;
   trace.annotation("PP:1RECV_F3", {.begin = 0, .length = 10})

@@ -30,10 +30,7 @@ class HostOnlyPlacer {
 
   HostOnlyLanes place() {
     for (std::size_t i = 0; i < annotated_.size(); ++i) addJob(i);
-    const MessageJobs messageJobs(jobs_, work_);
-    for (const HostWork::Message& message : work_.messages) {
-      meanings_.push_back(messageJobs.of(message));
-    }
+    meanings_ = MessageJobs(jobs_, work_).ofAll();
     readReceives();
     cutPairs();
     placeJobs();
@@ -124,6 +121,7 @@ class HostOnlyPlacer {
     if (isAdjusted(i)) {
       const HostSpan rest{std::clamp(received_[i], job.span.begin, job.span.end), job.span.end};
       if (const auto found = work_.within(rest)) {
+        lanes_.shares.add(event, found->end - found->begin, rest.end - rest.begin);
         moveFromAnnotation(event, found->begin, found->end, timeline_);
       } else if (event.kind == JobKind::kBackwardInput && !work_.operators.empty()) {
         lanes_.noJobs.push_back(annotated.recorded);

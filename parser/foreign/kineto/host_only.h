@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "parser/foreign/kineto/host_work.h"
+#include "parser/foreign/kineto/operator_shares.h"
 
 namespace pipetrace {
 
@@ -19,6 +20,7 @@ struct HostOnlyLanes {
   std::vector<Event> sends;
   std::vector<Event> receives;
   std::vector<Event> noJobs;  ///< annotations of jobs that turned out to have done nothing
+  OperatorShares shares;      ///< of the jobs that have the times of their operators
 };
 
 /// Places the jobs of a thread where their operators ran, as a wait for a message is no work.

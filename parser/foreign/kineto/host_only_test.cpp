@@ -202,15 +202,86 @@ TEST(KinetoHostOnly, AnnotationsInsideASchedulesOwnAreTheJobsOnADeviceAsWell) {
   EXPECT_THAT(stageJobs(readKineto(trace)), ElementsAre("forward 2/3: 200 to 210"));
 }
 
-TEST(KinetoHostOnly, TraceWithMessagesAndWithoutAJobNamesThePageThatHelps) {
+/// Two micro-batches that wait for 4 ms and then take 20 ms, of which the operators take `filled`.
+KinetoText jobsFilledFor(std::int64_t filled) {
+  KinetoText trace;
+  for (const std::int64_t begin : {0, 30'000}) {
+    trace.annotation("PP:1F3", {.begin = begin, .length = 24'000})
+        .receive({.posted = begin + 2, .end = begin + 4000})
+        .operation("aten::mm", {.begin = begin + 4100, .length = filled});
+  }
+  return trace;
+}
+
+TEST(KinetoHostOnly, JobsThatOperatorsHardlyFillGetAWarningThatNamesTheOtherTimes) {
+  EXPECT_THAT(readKineto(jobsFilledFor(130)).diagnostics,
+              Contains(AllOf(HasSubstr("counts as idle time: stage 1 forward 0 %"),
+                             HasSubstr("--time host"))));
+  EXPECT_THAT(readKineto(jobsFilledFor(14'000)).diagnostics,
+              Contains(HasSubstr("stage 1 forward 70 %")));
+  KinetoText ofNoStage;
+  ofNoStage.rank(2, 4)
+      .annotation("Backward 3", {.begin = 0, .length = 10'000})
+      .operation("aten::mm", {.begin = 100, .length = 1000});
+  EXPECT_THAT(readKineto(ofNoStage).diagnostics, Contains(HasSubstr("rank 2 backward 10 %")));
+}
+
+TEST(KinetoHostOnly, JobsThatOperatorsFillExceptForPythonsShareGetNoWarning) {
+  const auto idle = HasSubstr("counts as idle time");
+  EXPECT_THAT(readKineto(jobsFilledFor(16'000)).diagnostics, Not(Contains(idle)))
+      << "80 % of what is left after the wait";
+  EXPECT_THAT(readKineto(jobsFilledFor(130), JobTime::kHost).diagnostics, Not(Contains(idle)));
+  KinetoText small;
+  small.annotation("PP:1F3", {.begin = 0, .length = 500})
+      .operation("aten::mm", {.begin = 200, .length = 100});
+  EXPECT_THAT(readKineto(small).diagnostics, Not(Contains(idle)));
+}
+
+KinetoText messagesWithoutAJob() {
   KinetoText trace;
   trace.receive({.posted = 2, .end = 300})
       .operation("aten::mm", {.begin = 400, .length = 10})
       .annotation("Optimizer.step#SGD.step", {.begin = 500, .length = 10});
-  EXPECT_THAT(readKineto(trace).diagnostics,
-              Contains(AllOf(HasSubstr("sends and receives and no job"),
-                             HasSubstr("docs/inputs/torch.md"))));
+  return trace;
+}
+
+TEST(KinetoHostOnly, TraceWithMessagesAndWithoutAJobNamesThePagesThatMayHelp) {
+  EXPECT_THAT(
+      readKineto(messagesWithoutAJob()).diagnostics,
+      Contains(AllOf(HasSubstr("sends and receives and no job"), HasSubstr("docs/inputs.md"),
+                     HasSubstr("docs/inputs/torch.md"), HasSubstr("docs/inputs/deepspeed.md"))));
   EXPECT_THAT(readKineto(jobWithAReceive()).diagnostics, Not(Contains(HasSubstr("no job"))));
+}
+
+TEST(KinetoHostOnly, TraceWithStacksAndWithoutAJobNamesThePageOfItsProgram) {
+  KinetoText deepSpeed = messagesWithoutAJob();
+  deepSpeed.operation("deepspeed/runtime/pipe/engine.py(1431): _exec_schedule",
+                      {.begin = 0, .length = 600});
+  EXPECT_THAT(readKineto(deepSpeed).diagnostics,
+              Contains(AllOf(HasSubstr("docs/inputs/deepspeed.md"), Not(HasSubstr("torch.md")))));
+  KinetoText torch = messagesWithoutAJob();
+  torch.operation("torch/distributed/pipelining/schedules.py(600): step",
+                  {.begin = 0, .length = 600});
+  EXPECT_THAT(readKineto(torch).diagnostics,
+              Contains(AllOf(HasSubstr("docs/inputs/torch.md"), Not(HasSubstr("deepspeed.md")))));
+}
+
+TEST(KinetoHostOnly, MarksOfCollectivesCountOnlyWhereSomethingIsSent) {
+  KinetoText trace;
+  trace.annotation("PP:1UNSHARD", {.begin = 0, .length = 10})
+      .annotation("PP:1F0", {.begin = 20, .length = 100})
+      .operation("aten::mm", {.begin = 30, .length = 80})
+      .annotation("PP:5UNSHARD", {.begin = 200, .length = 100})
+      .operation("c10d::_allgather_base_", {.begin = 210, .length = 80})
+      .annotation("PP:1REDUCE_GRAD", {.begin = 400, .length = 100})
+      .operation("aten::div_", {.begin = 410, .length = 10})
+      .operation("c10d::_reduce_scatter_base_", {.begin = 600, .length = 10});
+  std::vector<std::string> collectives;
+  const test::Reading r = readKineto(trace);
+  for (const Event& event : r.events(0, "thread 1")) {
+    if (isCollective(event.kind)) collectives.emplace_back(r.timeline.strings[event.name]);
+  }
+  EXPECT_THAT(collectives, ElementsAre("PP:5UNSHARD"));
 }
 
 }  // namespace

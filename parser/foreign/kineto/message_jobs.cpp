@@ -4,6 +4,12 @@
 #include <functional>
 
 namespace pipetrace {
+namespace {
+
+/// Where at most one job in four has a receive, these are no jobs that receive.
+constexpr std::int64_t kJobsPerStray = 4;
+
+}  // namespace
 
 MessageJobs::MessageJobs(const std::vector<HostOnlyJob>& jobs, const HostWork& work)
     : jobs_(jobs), work_(work) {
@@ -57,16 +63,36 @@ std::optional<std::size_t> MessageJobs::nextTo(const HostWork::Message& message)
   if (next == jobs_.end()) return std::nullopt;
   // Earlier messages, as those that tell the shapes of tensors, are no job's.
   const auto isNext = [&](const HostWork::Message& m) { return m.posted.begin >= time; };
-  const auto isBeforeTheJob = [&](const HostWork::Message& other) {
-    return other.posted.begin < next->scope.begin;
+  const auto isOfTheJob = [&](const HostWork::Message& other) {
+    return other.posted.begin < next->scope.begin || next->scope.holds(other.end);
   };
   bool isFollowed = false;
   for (auto other =
            std::partition_point(work_.messages.begin(), work_.messages.end(), std::not_fn(isNext));
-       other != work_.messages.end() && isBeforeTheJob(*other); ++other) {
-    isFollowed = isFollowed || !other->isSend;
+       other != work_.messages.end() && other->posted.begin <= next->scope.end; ++other) {
+    isFollowed = isFollowed || (!other->isSend && isOfTheJob(*other));
   }
   return isFollowed ? std::nullopt : std::optional(index);
+}
+
+std::vector<std::optional<MessageJobs::Meaning>> MessageJobs::ofAll() const {
+  using Group = std::pair<std::int32_t, JobKind>;  // by stage and kind
+  std::map<Group, std::int64_t> jobs;
+  for (const HostOnlyJob& job : jobs_) ++jobs[{job.event.stage, job.event.kind}];
+  std::vector<std::optional<Meaning>> meanings;
+  std::map<Group, std::vector<std::size_t>> guessed;  // receives
+  for (std::size_t i = 0; i < work_.messages.size(); ++i) {
+    const HostWork::Message& message = work_.messages[i];
+    meanings.push_back(of(message));
+    if (!meanings[i] || message.isSend || work_.noteOf(message) != nullptr) continue;
+    const Event& job = jobs_[*meanings[i]->job].event;
+    guessed[{job.stage, job.kind}].push_back(i);
+  }
+  for (const auto& [group, receives] : guessed) {
+    if (static_cast<std::int64_t>(receives.size()) * kJobsPerStray > jobs[group]) continue;
+    for (const std::size_t i : receives) meanings[i] = std::nullopt;
+  }
+  return meanings;
 }
 
 std::optional<MessageJobs::Meaning> MessageJobs::of(const HostWork::Message& message) const {
@@ -79,6 +105,9 @@ std::optional<MessageJobs::Meaning> MessageJobs::of(const HostWork::Message& mes
   const Event& event = jobs_[*job].event;
   const auto isForward = isForwardMessageOf(event.kind);
   if (!isForward) return std::nullopt;
+  // The first stage gets no message of a forward, and sends none of a backward: this one is of the
+  // set-up, as when torch's first step connects the ranks.
+  if (event.stage == 0 && *isForward != message.isSend) return std::nullopt;
   return Meaning{transferKind(message.isSend, *isForward), event.stage, event.microBatch, job};
 }
 

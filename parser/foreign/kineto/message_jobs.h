@@ -31,13 +31,16 @@ class MessageJobs {
     std::int32_t microBatch = kNotGiven;
     std::optional<std::size_t> job;  ///< index in `jobs`
   };
-  /// Nothing for a message that belongs to no job and that no annotation describes. `message` is
-  /// one of the thread's.
-  std::optional<Meaning> of(const HostWork::Message& message) const;
+  /// By message of the thread. Nothing for one that belongs to no job and that no annotation
+  /// describes. Messages of the set-up are such, as when torch's first step connects the ranks.
+  /// They are known as receives of the first stage's forwards, and as the few of jobs that do not
+  /// receive.
+  std::vector<std::optional<Meaning>> ofAll() const;
 
  private:
   using Key = std::tuple<bool, std::int32_t, std::int32_t>;  // is forward, stage, micro-batch
 
+  std::optional<Meaning> of(const HostWork::Message& message) const;
   std::optional<std::size_t> describedBy(const HostWork::Note& note,
                                          const HostWork::Message& message) const;
   std::optional<std::size_t> around(const HostWork::Message& message) const;

@@ -19,6 +19,15 @@ bool NestedJobs::areInside(const std::vector<Event>& events, const std::vector<s
   return false;
 }
 
+bool NestedJobs::isEmptyCollective(const std::vector<Event>& events, std::size_t index) const {
+  const Event& mark = events[index];
+  if (!isCollective(mark.kind) || !isScheduleName(timeline_.strings[mark.name])) return false;
+  for (++index; index < events.size() && events[index].begin < mark.end; ++index) {
+    if (words_.isOfProcessGroup(events[index])) return false;
+  }
+  return true;
+}
+
 void NestedJobs::takeNameOf(const Event& around, Event& job) {
   const JobName& outer = names_.known(around.name);
   const JobName& inner = names_.known(job.name);

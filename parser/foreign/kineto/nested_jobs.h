@@ -23,6 +23,11 @@ class NestedJobs {
   bool areInside(const std::vector<Event>& events, const std::vector<std::size_t>& named,
                  std::size_t n) const;
 
+  /// Whether events[index] is a schedule's mark of a collective (`PP:1UNSHARD`) in which nothing is
+  /// sent: torch writes it for stages without sharded weights as well. `events`: of a thread, in
+  /// order.
+  bool isEmptyCollective(const std::vector<Event>& events, std::size_t index) const;
+
   /// Gives the job the name and kind of the annotation around it, if both are of one stage and
   /// micro-batch: the schedule knows whether a backward is a half.
   void takeNameOf(const Event& around, Event& job);

@@ -48,7 +48,9 @@ class KinetoPlacer {
     splitLanes();
     nameProcess();
     readHost();
-    if (words_.hasMessages() && !hasComputeJob()) reportNoJobs(trace_.file, trace_.diagnostics);
+    if (words_.hasMessages() && !hasComputeJob()) {
+      reportNoJobs(timeline_.strings, trace_.file, trace_.diagnostics);
+    }
     if (!jobs_.empty() && wantsDeviceTime()) setJobTimes();
     if (devices_.empty() && isDeviceTimeAllowed()) placeWithoutDevice();
     describeDeviceEvents();
@@ -163,6 +165,7 @@ class KinetoPlacer {
         if (event.begin < jobEnd) inner_.push_back({asRecorded, hostJobs_.size() - 1});
         continue;
       }
+      if (nested_.isEmptyCollective(events, named[n])) event.kind = JobKind::kOther;
       if (!isJob) continue;
       if (!isInside && isDeviceTimeAllowed() && nested_.areInside(events, named, n)) {
         event.kind = JobKind::kOther;
@@ -196,6 +199,7 @@ class KinetoPlacer {
   void placeWithoutDevice() {
     std::vector<Event> all = std::exchange(jobs_, {});
     std::vector<AnnotatedJob> jobs;
+    OperatorShares shares;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const std::uint32_t thread = hostJobs_[static_cast<std::int32_t>(i)].thread;
       jobs.push_back({all[i], recorded_[i], scopes_[i]});
@@ -209,8 +213,10 @@ class KinetoPlacer {
       append(placed.sends, made_[kSendLane]);
       append(placed.receives, made_[kRecvLane]);
       append(placed.noJobs, events);
+      shares += placed.shares;
       jobs.clear();
     }
+    shares.report(rank_, trace_.file, trace_.diagnostics);
   }
 
   static void append(const std::vector<Event>& more, std::vector<Event>& events) {
