@@ -25,7 +25,8 @@ packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
   libgloo-dev
   libgtest-dev libgmock-dev)
 [ $tests = no ] || packages+=(chromium chromium-driver xvfb xauth
-  clang-format-14 clang-16 libclang-rt-16-dev codespell groff-base openssl util-linux procps zsh fish)
+  clang-format-14 clang-16 libclang-rt-16-dev codespell groff-base openssl util-linux procps
+  python3-jsonschema zsh fish)
 
 missing=()
 for package in "${packages[@]}"; do

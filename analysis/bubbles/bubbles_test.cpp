@@ -10,13 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "schedule/build_schedule.h"
-#include "schedule/simulate/simulate.h"
+#include "analysis/testing/faulty_run.h"
 
 namespace pipetrace {
 namespace {
 
-constexpr Nanoseconds kMs = 1'000'000;
+using test::costsOf;
+using test::scaleRank;
+
+constexpr Nanoseconds kMs = kNsPerMs;
 
 /// A simulated run with its bubbles.
 struct Classified {
@@ -32,10 +34,7 @@ struct Classified {
 
 Classified classify(const Plan& plan, const Costs& costs, int steps = 3) {
   Classified result;
-  result.timeline =
-      simulate(CheckedPlan(plan), costs, {.steps = steps, .stepsStartTogether = true}).timeline;
-  Diagnostics diagnostics;
-  completeTimeline(result.timeline, diagnostics);
+  result.timeline = test::completedRun(plan, costs, steps);
   result.summary = summarize(result.timeline);
   const JobGraph graph(result.timeline, topologyOf(result.timeline));
   const Bubbles bubbles = classifyBubbles(RunBasis(graph, result.summary));
@@ -52,28 +51,6 @@ Classified classify(const Plan& plan, const Costs& costs, int steps = 3) {
     EXPECT_EQ(sum, result.summary.ranks[r].idle) << "rank " << r;
   }
   return result;
-}
-
-/// F 10 ms, B 20 ms or halves of 10 ms, lr 0.1 ms, optimizer 2 ms, 4 ranks.
-Costs costsOf(const Plan& plan, double transferMs) {
-  Costs costs = Costs::equal(plan.numStages, {.forward = 10 * kMs,
-                                              .backward = 20 * kMs,
-                                              .backwardInput = 10 * kMs,
-                                              .backwardWeight = 10 * kMs});
-  costs.transfer = std::llround(transferMs * kMs);
-  costs.lr = kMs / 10;
-  costs.optimizer = 2 * kMs;
-  return costs;
-}
-
-void scaleRank(Costs& costs, const Plan& plan, int rank, double factor) {
-  for (const int stage : plan.stagesOfRank(rank)) {
-    StageCosts& each = costs.stages[static_cast<std::size_t>(stage)];
-    for (Nanoseconds* time :
-         {&each.forward, &each.backward, &each.backwardInput, &each.backwardWeight}) {
-      *time = std::llround(static_cast<double>(*time) * factor);
-    }
-  }
 }
 
 struct Case {

@@ -10,6 +10,15 @@ namespace {
 
 using Id = JobGraph::Id;
 
+/// Whether a job needs data of a rank that is missing.
+bool lacksInput(const JobGraph& graph, Id job) {
+  const JobGraph::Node& node = graph.node(job);
+  const auto comesFromNowhere = [&](Id input) {
+    return input != JobGraph::kNone && graph.node(input).lacksInput && graph.node(input).isMessage;
+  };
+  return node.lacksInput || comesFromNowhere(node.inputs[0]) || comesFromNowhere(node.inputs[1]);
+}
+
 /// By step: whether each rank has as many compute jobs as usual, or more.
 std::vector<char> wholeSteps(const StepJobs& jobs) {
   std::vector<char> whole(jobs.steps().size(), 1);
@@ -53,17 +62,18 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
     window.last = lastJobs[step];
     window.isWhole = whole[step] != 0;
     const auto ofStep = jobs.jobs(step);
-    window.hasPlan = std::none_of(ofStep.begin(), ofStep.end(),
-                                  [&](Id id) { return graph.node(id).lacksInput; });
-    for (const Id id : jobs.jobs(step)) {
-      const bool isLater = window.lastCompute == JobGraph::kNone ||
-                           graph.node(window.lastCompute).end < graph.node(id).end;
-      if (isLater) window.lastCompute = id;
-    }
+    window.hasPlan =
+        std::none_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
+  });
+  for (const Id id : jobs.jobs(step)) {
+    const bool isLater = window.lastCompute == JobGraph::kNone ||
+                         graph.node(window.lastCompute).end < graph.node(id).end;
+    if (isLater) window.lastCompute = id;
   }
-  std::stable_sort(windows.begin(), windows.end(),
-                   [](const auto& a, const auto& b) { return a.span.begin < b.span.begin; });
-  return windows;
+}
+std::stable_sort(windows.begin(), windows.end(),
+                 [](const auto& a, const auto& b) { return a.span.begin < b.span.begin; });
+return windows;
 }
 
 }  // namespace

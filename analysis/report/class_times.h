@@ -17,7 +17,7 @@ std::map<int, ClassTimes> classTimesOf(const Timeline& timeline);
 struct StageTimes {
   std::int32_t stage = 0;
   std::vector<int> ranks;  ///< that run it, ascending
-  /// The median by kind, in the order of kinds. Of an even count it is the mean of the middle two,
+  /// The median by kind, in the order of kinds; of an even count the mean of the middle two,
   /// rounded down.
   std::vector<std::pair<JobKind, Nanoseconds>> medians;
 

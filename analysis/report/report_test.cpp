@@ -47,7 +47,6 @@ TEST(TextReport, ClassesOfBubblesAreColumnsAndTheSlowestStageIsNamed) {
   Simulation run = simulate(oneFOneB(2, 3), costs);
   appendBubbles(run.timeline, summarize(run.timeline));
   const std::string text = textReport(run.timeline, summarize(run.timeline));
-  // Of the plan's 12 + 24 ms rank 0 has 24 of drain; stage 1 makes it wait for the rest.
   EXPECT_THAT(text, HasSubstr("  rank      busy      idle  bubble ratio   warm_up     drain  "));
   EXPECT_THAT(text, HasSubstr("stage 1 is the slowest: 1.20 times the median of stages\n"));
   const auto json = nlohmann::json::parse(jsonReport(run.timeline, summarize(run.timeline)));

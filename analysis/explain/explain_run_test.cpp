@@ -1,0 +1,291 @@
+// Findings, critical paths and efficiencies of runs with known faults.
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "analysis/explain/explanation.h"
+#include "analysis/testing/faulty_run.h"
+#include "analysis/testing/hand_made_timeline.h"
+
+namespace pipetrace {
+namespace {
+
+using test::completedRun;
+using test::costsOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A fault, and what the finding about it must say.
+struct Fault {
+  std::string name;
+  int slowRank = -1;
+  std::vector<Faults::Link> links;
+  std::vector<Faults::Job> jobs;
+  BubbleClass bubbleClass = BubbleClass::kUnknown;
+  int rank = -1;
+  int peer = -1;
+  std::string text;
+};
+void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.name; }
+
+const Fault kSlowStage{"slow_stage",
+                       2,
+                       {},
+                       {},
+                       BubbleClass::kImbalance,
+                       2,
+                       -1,
+                       "stage 2 (rank 2) takes 1.30 times as long"};
+const Fault kSlowLink{
+    "slow_link",
+    -1,
+    {{1, 2, 4 * kNsPerMs}},
+    {},
+    BubbleClass::kTransfer,
+    1,
+    2,
+    "messages between ranks 1 and 2 take 4.000 ms (median; other links 100.0 us)"};
+const Fault kLongJob{"long_job",
+                     -1,
+                     {},
+                     {{{JobKind::kForward, 1, 4}, 1, 30 * kNsPerMs, 0}},
+                     BubbleClass::kPeerWait,
+                     1,
+                     -1,
+                     "1F4 of rank 1 takes 40.00 ms in step 1 (median 10.00 ms)"};
+const Fault kLateLaunch{"late_launch",
+                        -1,
+                        {},
+                        {{{JobKind::kForward, 2, 5}, Faults::kEveryStep, 0, 15 * kNsPerMs}},
+                        BubbleClass::kLaunch,
+                        2,
+                        -1,
+                        "rank 2 begins 2F5 later than its inputs are there"};
+
+Timeline runWith(const std::vector<Fault>& faults, const std::string& schedule = "1F1B") {
+  const Plan plan = buildSchedule(schedule, {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  for (const Fault& fault : faults) {
+    if (fault.slowRank >= 0) test::scaleRank(costs, plan, fault.slowRank, 1.3);
+    costs.faults.links.insert(costs.faults.links.end(), fault.links.begin(), fault.links.end());
+    costs.faults.jobs.insert(costs.faults.jobs.end(), fault.jobs.begin(), fault.jobs.end());
+  }
+  return completedRun(plan, costs);
+}
+
+void expectNames(const Finding& finding, const Fault& fault) {
+  EXPECT_EQ(finding.bubbleClass, fault.bubbleClass);
+  EXPECT_EQ(finding.culprit.rank, fault.rank);
+  EXPECT_EQ(finding.culprit.peer, fault.peer);
+  EXPECT_THAT(finding.text, HasSubstr(fault.text));
+}
+
+class OneFault : public testing::TestWithParam<Fault> {};
+
+TEST_P(OneFault, IsNamedFirstWithItsCulpritAndItsShare) {
+  const Timeline timeline = runWith({GetParam()});
+  const Explanation run = explainRun(timeline, {});
+  ASSERT_FALSE(run.findings.empty());
+  expectNames(run.findings[0], GetParam());
+  Nanoseconds idle = 0;
+  Nanoseconds ofClass = 0;
+  for (const ExplainedRank& rank : run.ranks) {
+    idle += rank.idle;
+    ofClass += rank.bubbles[static_cast<std::size_t>(GetParam().bubbleClass)];
+  }
+  EXPECT_NEAR(run.findings[0].share, static_cast<double>(ofClass) / static_cast<double>(idle),
+              0.05 * run.findings[0].share);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OneFault,
+                         testing::Values(kSlowStage, kSlowLink, kLongJob, kLateLaunch),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(TwoFaults, AreNamedFirstAndSecond) {
+  const std::vector<Fault> all = {kSlowStage, kSlowLink, kLongJob, kLateLaunch};
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    for (std::size_t b = a + 1; b < all.size(); ++b) {
+      SCOPED_TRACE(all[a].name + " and " + all[b].name);
+      const Timeline timeline = runWith({all[a], all[b]});
+      const Explanation run = explainRun(timeline, {});
+      ASSERT_GE(run.findings.size(), 2U);
+      const bool isFirst = run.findings[0].bubbleClass == all[a].bubbleClass;
+      EXPECT_EQ(run.findings[0].bubbleClass, isFirst ? all[a].bubbleClass : all[b].bubbleClass);
+      EXPECT_EQ(run.findings[1].bubbleClass, isFirst ? all[b].bubbleClass : all[a].bubbleClass);
+      EXPECT_EQ(run.findings[0].culprit.rank, isFirst ? all[a].rank : all[b].rank);
+      EXPECT_EQ(run.findings[1].culprit.rank, isFirst ? all[b].rank : all[a].rank);
+    }
+  }
+}
+
+TEST(ExplainRun, SoundRunHasNoCulpritWorthAWarning) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const Timeline timeline = completedRun(plan, costsOf(plan, 0));
+  const Explanation run = explainRun(timeline, {});
+  for (const Finding& finding : run.findings) {
+    EXPECT_EQ(finding.severity, Severity::kNote) << finding.text;
+    EXPECT_EQ(finding.culprit.job, JobGraph::kNone) << finding.text;
+  }
+}
+
+TEST(ExplainRun, PauseBetweenStepsIsAFindingOfItsOwn) {
+  const Plan plan = buildSchedule("1F1B", {2, 4});
+  Timeline timeline = completedRun(plan, costsOf(plan, 0), 5);
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      if (event.step < 3) continue;
+      event.begin += 500 * kNsPerMs;
+      event.end += 500 * kNsPerMs;
+    }
+  }
+  const Explanation run = explainRun(timeline, {});
+  const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
+    return f.text.starts_with("the run stands still after step 2 for 500.1 ms");
+  });
+  EXPECT_NE(found, run.findings.end());
+}
+
+TEST(ExplainRun, EfficienciesMultiplyAndFollowTheirClosedForms) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0);
+  costs.lr = costs.optimizer = 0;
+  const Timeline timeline = completedRun(plan, costs);
+  const Explanation run = explainRun(timeline, {});
+  ASSERT_EQ(run.steps.size(), 3U);
+  EXPECT_FALSE(run.steps[0].isCounted) << "the first step is warm-up";
+  for (const ExplainedStep& step : run.steps) {
+    EXPECT_DOUBLE_EQ(step.efficiency.parallel, 8.0 / 11) << "m / (m + p - 1)";
+    EXPECT_DOUBLE_EQ(step.efficiency.loadBalance, 1);
+    EXPECT_DOUBLE_EQ(step.efficiency.communication, 8.0 / 11);
+    EXPECT_DOUBLE_EQ(step.efficiency.schedule, 1);
+    EXPECT_EQ(step.efficiency.planned, 11 * 30 * kNsPerMs);
+  }
+}
+
+TEST(ExplainRun, CriticalPathAddsUpToItsSteps) {
+  const Timeline timeline = runWith({kSlowStage, kSlowLink});
+  const Explanation run = explainRun(timeline, {});
+  Nanoseconds all = 0;
+  for (const auto& [kind, time] : run.pathShares.byKind) all += time;
+  Nanoseconds steps = 0;
+  for (const ExplainedStep& step : run.steps) {
+    if (step.isCounted) steps += step.summary.window();
+  }
+  EXPECT_EQ(all, steps);
+  // Stage 2 is hardly idle between its first forward and its last backward.
+  EXPECT_GT(run.pathShares.byStage.at(2), all / 2);
+  EXPECT_FALSE(run.pathShares.byKind.contains("before"));
+  Nanoseconds end = run.longestStep.links.front().begin;
+  for (const StepPath::Link& link : run.longestStep.links) {
+    EXPECT_EQ(link.begin, end + link.wait);
+    end = link.end;
+  }
+}
+
+/// Rank 1 has 5 ns less to do in its first forward than rank 0 gives it time for.
+TEST(ExplainRun, SlackIsTheTimeThatAJobMayBeLater) {
+  HandMadeTimeline made;
+  made.add(0, JobKind::kForward, 0, 10, 0, 0).stage = 0;
+  made.add(0, JobKind::kForward, 10, 20, 0, 1).stage = 0;
+  made.add(1, JobKind::kForward, 10, 15, 0, 0).stage = 1;
+  made.add(1, JobKind::kForward, 20, 25, 0, 1).stage = 1;
+  made.timeline.sort();
+  const RunSummary summary = summarize(made.timeline);
+  const JobGraph graph(made.timeline, topologyOf(made.timeline));
+  const RunBasis basis(graph, summary);
+  const PipelineBasis& pipeline = basis.pipelines().front();
+  EXPECT_THAT(slackOf(graph, pipeline, pipeline.windows.front()), testing::ElementsAre(0, 0, 5, 0));
+}
+
+TEST(ExplainRun, LogsOrTheUserGiveTokensAndOperations) {
+  const Plan plan = buildSchedule("1F1B", {2, 4});
+  Timeline timeline = completedRun(plan, costsOf(plan, 0), 4);
+  EXPECT_FALSE(explainRun(timeline, {}).tokensPerSecond.has_value());
+  timeline.ranks.at(0).tokensPerStep = 1000;
+  const Explanation run = explainRun(timeline, {.flopsPerStep = 1e12, .peakFlops = 1e13});
+  double seconds = 0;
+  for (const ExplainedStep& step : run.steps) {
+    if (!step.isCounted) continue;
+    seconds += static_cast<double>(step.summary.window() + step.summary.betweenSteps) / 1e9;
+  }
+  ASSERT_TRUE(run.tokensPerSecond.has_value());
+  EXPECT_DOUBLE_EQ(*run.tokensPerSecond, 3 * 1000 / seconds);
+  ASSERT_TRUE(run.modelFlopsUtilization.has_value());
+  EXPECT_DOUBLE_EQ(*run.modelFlopsUtilization, 3 * 1e12 / seconds / 2e13);
+}
+
+TEST(ExplainRun, OneJobHasNoIdleTime) {
+  HandMadeTimeline made;
+  made.add(0, JobKind::kForward, 0, 10, 0, 0).stage = 0;
+  made.timeline.sort();
+  const Explanation run = explainRun(made.timeline, {});
+  EXPECT_THAT(run.findings, IsEmpty());
+  ASSERT_EQ(run.steps.size(), 1U);
+  EXPECT_TRUE(run.steps[0].isCounted);
+  EXPECT_EQ(run.ranks[0].idle, 0);
+}
+
+TEST(ExplainRun, MissingRankLeavesItsCausesUnknown) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Timeline timeline = completedRun(plan, costsOf(plan, 0.1));
+  std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
+  const Explanation run = explainRun(timeline, {});
+  for (const ExplainedRank& rank : run.ranks) {
+    const Nanoseconds sum =
+        std::accumulate(rank.bubbles.begin(), rank.bubbles.end(), Nanoseconds{});
+    EXPECT_EQ(sum, rank.idle);
+    EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kWarmUp)], 0)
+        << "nobody knows the plan of a rank without a log";
+    EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kImbalance)], 0);
+  }
+  EXPECT_GT(run.ranks.back().bubbles[static_cast<std::size_t>(BubbleClass::kUnknown)], 0);
+}
+
+TEST(ExplainRun, StepThatIsCutOffHasOnlySyncAndUnknown) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Timeline timeline = completedRun(plan, costsOf(plan, 0.1), 4);
+  for (Track& track : timeline.tracks) {
+    std::erase_if(track.events,
+                  [](const Event& event) { return event.step == 3 && event.microBatch > 4; });
+  }
+  const Explanation run = explainRun(timeline, {});
+  EXPECT_FALSE(run.steps.back().isWhole);
+  for (const auto& bubbles : run.bubbles.byRank) {
+    for (const Bubble& bubble : bubbles) {
+      if (bubble.step != 3) continue;
+      EXPECT_TRUE(bubble.bubbleClass == BubbleClass::kSync ||
+                  bubble.bubbleClass == BubbleClass::kUnknown)
+          << bubbleClassName(bubble.bubbleClass);
+    }
+  }
+}
+
+TEST(ExplainRun, JobsWithoutMicroBatchesAreCounted) {
+  const Timeline given = runWith({kSlowStage});
+  Timeline counted = given;
+  for (Track& track : counted.tracks) {
+    if (track.lane != kComputeLane) continue;
+    for (Event& event : track.events) event.microBatch = kNotGiven;
+  }
+  const Explanation expected = explainRun(given, {});
+  const Explanation run = explainRun(counted, {});
+  EXPECT_EQ(run.graph->countedMicroBatches(), 4 * 16 * 3);
+  for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(run.ranks[r].bubbles, expected.ranks[r].bubbles);
+}
+
+TEST(ExplainRun, ThreadsMakeNoDifference) {
+  const Timeline timeline = runWith({kSlowStage, kLateLaunch}, "Interleaved1F1B");
+  const Explanation one = explainRun(timeline, {.threads = 1});
+  const Explanation four = explainRun(timeline, {.threads = 4});
+  ASSERT_EQ(one.findings.size(), four.findings.size());
+  for (std::size_t i = 0; i < one.findings.size(); ++i) {
+    EXPECT_EQ(one.findings[i].text, four.findings[i].text);
+  }
+  for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(one.ranks[r].bubbles, four.ranks[r].bubbles);
+}
+
+}  // namespace
+}  // namespace pipetrace

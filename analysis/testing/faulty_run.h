@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cmath>
+#include <string_view>
+
+#include "analysis/run_summary.h"
+#include "schedule/build_schedule.h"
+#include "schedule/simulate/simulate.h"
+
+namespace pipetrace::test {
+
+/// F 10 ms, B 20 ms or halves of 10 ms, lr 0.1 ms, optimizer 2 ms.
+inline Costs costsOf(const Plan& plan, double transferMs) {
+  Costs costs = Costs::equal(plan.numStages, {.forward = 10 * kNsPerMs,
+                                              .backward = 20 * kNsPerMs,
+                                              .backwardInput = 10 * kNsPerMs,
+                                              .backwardWeight = 10 * kNsPerMs});
+  costs.transfer = std::llround(transferMs * kNsPerMs);
+  costs.lr = kNsPerMs / 10;
+  costs.optimizer = 2 * kNsPerMs;
+  return costs;
+}
+
+inline void scaleRank(Costs& costs, const Plan& plan, int rank, double factor) {
+  for (const int stage : plan.stagesOfRank(rank)) {
+    StageCosts& each = costs.stages[static_cast<std::size_t>(stage)];
+    for (Nanoseconds* time :
+         {&each.forward, &each.backward, &each.backwardInput, &each.backwardWeight}) {
+      *time = std::llround(static_cast<double>(*time) * factor);
+    }
+  }
+}
+
+/// A completed run of the plan with these costs and their faults.
+inline Timeline completedRun(const Plan& plan, const Costs& costs, int steps = 3) {
+  Timeline timeline =
+      simulate(CheckedPlan(plan), costs, {.steps = steps, .stepsStartTogether = true}).timeline;
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  return timeline;
+}
+
+}  // namespace pipetrace::test
