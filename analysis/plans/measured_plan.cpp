@@ -193,7 +193,7 @@ class PlanMeasuring {
     std::set<int> taken;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       RankRow& row = rows_[i];
-      row.position = depth == present ? static_cast<int>(i) : topology_.places.at(row.rank).position;
+      row.position = depth == present ? static_cast<int>(i) : positionOf(row.rank, depth);
       const bool fits = row.position >= 0 && row.position < depth;
       if (!fits || !taken.insert(row.position).second) {
         return fail("only " + std::to_string(present) + " of the pipeline's " +
@@ -209,6 +209,13 @@ class PlanMeasuring {
       result_.rankNumbers[static_cast<std::size_t>(row.position)] = row.rank;
     }
     return true;
+  }
+
+  /// The place of a rank where others have no log; -1: not known.
+  int positionOf(int rank, int depth) const {
+    const auto info = timeline_.ranks.find(rank);
+    const bool isWholeRun = info != timeline_.ranks.end() && info->second.worldSize == depth;
+    return isWholeRun ? rank : topology_.places.at(rank).position;
   }
 
   bool giveStages() {

@@ -105,7 +105,9 @@ class Recognition {
       if (info.dependsOnCosts) continue;
       if (size_.chunks < info.leastChunks || size_.chunks > info.mostChunks) continue;
       const std::optional<Plan> least = built(info, 1);
-      if (least && isPlacedAlike(*least)) candidates_.push_back({&info, beginningOf(info)});
+      if (!least || !isPlacedAlike(*least)) continue;
+      const bool tells = info.mostChunks == info.leastChunks && !least->isBidirectional();
+      candidates_.push_back({&info, tells ? beginningOf(info) : 0});
     }
   }
 
@@ -127,14 +129,13 @@ class Recognition {
     return measured_.isBidirectional() == plan.isBidirectional() || !showsDirections;
   }
 
-  /// Compares the beginnings of rows with those of a plan of fewer micro-batches, where it begins
-  /// like one of many. Interleaved plans do not, as their rounds depend on the number of
-  /// micro-batches, nor do plans with two directions, whose second half begins with the middle one.
-  /// There, and where micro-batches are few, the result is 0.
+  /// Compares the beginnings of rows with those of a plan of fewer micro-batches; 0 where there are
+  /// few anyway. The schedule's plans must begin alike. Interleaved ones do not, as their rounds
+  /// depend on the number of micro-batches, nor do those with two directions, whose second half
+  /// begins with the middle one.
   double beginningOf(const ScheduleInfo& info) {
     const int few = 6 * size_.ranks;
     if (size_.microBatches < few + 2 * size_.ranks) return 0;
-    if (info.mostChunks > info.leastChunks || measured_.isBidirectional()) return 0;
     const std::optional<Plan> plan = built(info, few);
     if (!plan) return 1;
     const std::size_t length = 4 * static_cast<std::size_t>(size_.ranks);
