@@ -11,8 +11,8 @@ namespace pipetrace {
 std::size_t longestInOrder(std::span<const int> places);
 
 /// Which of the numbers make up the longest ascending subsequence. `places` holds 0 .. n - 1, each
-/// once. Of several longest ones, it is one with the most numbers that stand at their own place:
-/// in 2 1 0 the 1 stays, and 0 and 2 are taken to be swapped. O(n log n).
+/// once. Where several are the longest, one with the most numbers at their own place counts. In
+/// 2 1 0 the 1 stays, and 0 and 2 are taken to be swapped. O(n log n).
 std::vector<bool> stayInOrder(std::span<const int> places);
 
 }  // namespace pipetrace

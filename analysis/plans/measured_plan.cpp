@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "analysis/plans/missing_work.h"
+#include "analysis/plans/v_shape.h"
 #include "analysis/report/ranks_text.h"
 #include "analysis/steps/rank_jobs.h"
 #include "schedule/file/infer_placement.h"
@@ -118,7 +120,7 @@ class MicroBatchCount {
   int weightHalf(int given) {
     const auto found =
         given == kNotGiven ? halves_.begin() : std::find(halves_.begin(), halves_.end(), given);
-    if (found == halves_.end()) return given == kNotGiven ? backwardsSeen_ : given;
+    if (found == halves_.end()) return backward(given);  // the first stage may have no input half
     const int microBatch = *found;
     halves_.erase(found);
     return microBatch;
@@ -131,7 +133,7 @@ class MicroBatchCount {
   }
 
   std::vector<int> forwards_;
-  std::vector<int> halves_;  // input halves whose weight halves are to come
+  std::deque<int> halves_;  // input halves whose weight halves are to come
   int forwardsSeen_ = 0;
   int backwardsSeen_ = 0;
 };
@@ -240,7 +242,7 @@ class PlanMeasuring {
     }
     const bool isPair = action.kind == JobKind::kForwardBackward;
     if (!isPair || action.backwardStage != kNotGiven) return action.stage >= 0;
-    // Of two stages on a rank, a pair has one forward and the other backward.
+    // Where a rank has two stages, a pair has one forward and the other backward.
     if (stages.empty() || stages.size() > 2) return false;
     action.backwardStage = *stages.begin() == action.stage ? *stages.rbegin() : *stages.begin();
     return action.stage >= 0;
@@ -256,7 +258,8 @@ class PlanMeasuring {
       chunks = std::max(chunks, own.size());
       stages.insert(own.begin(), own.end());
       const auto info = timeline_.ranks.find(row.rank);
-      if (info != timeline_.ranks.end()) given = std::max(given, info->second.numStages.value_or(0));
+      if (info != timeline_.ranks.end())
+        given = std::max(given, info->second.numStages.value_or(0));
     }
     const std::size_t depth = result_.rankNumbers.size();
     const auto named = static_cast<std::size_t>(*stages.rbegin()) + 1;
@@ -274,15 +277,16 @@ class PlanMeasuring {
   }
 
   void giveMicroBatches() {
-    std::set<int> given;
+    auto& given = result_.microBatchNumbers;
     for (const RankRow& row : rows_) {
       for (const Job& job : row.jobs) {
         for (const int number : {job.action.microBatch, job.action.backwardMicroBatch}) {
-          if (number != kNotGiven) given.insert(number);
+          if (number != kNotGiven) given.push_back(number);
         }
       }
     }
-    result_.microBatchNumbers.assign(given.begin(), given.end());
+    std::sort(given.begin(), given.end());
+    given.erase(std::unique(given.begin(), given.end()), given.end());
     for (RankRow& row : rows_) {
       for (Job& job : row.jobs) {
         renumber(job.action.microBatch);
@@ -296,9 +300,7 @@ class PlanMeasuring {
         count = std::max({count, job.action.microBatch + 1, job.action.backwardMicroBatch + 1});
       }
     }
-    for (int m = static_cast<int>(given.size()); m < count; ++m) {
-      result_.microBatchNumbers.push_back(m);
-    }
+    for (int m = static_cast<int>(given.size()); m < count; ++m) given.push_back(m);
   }
 
   void renumber(int& microBatch) const {
@@ -357,6 +359,7 @@ class PlanMeasuring {
         result_.jobs[r].push_back(job.event);
       }
     }
+    result_.stagesFollowTimes = turnVShaped(result_);
     inferPlacement(plan);
   }
 

@@ -10,7 +10,7 @@
 
 namespace pipetrace {
 
-/// What one pipeline did in one step, as a plan.
+/// The work of one pipeline in one step, as a plan.
 struct MeasuredPlan {
   /// The compute jobs of each rank in the order of their begins; recomputations belong to their
   /// backward passes and are left out. Micro-batches are renumbered from 0 in the order of their
@@ -24,6 +24,9 @@ struct MeasuredPlan {
   /// Whether a job did not name its micro-batch. Then the n-th job of a stage and a pass on its
   /// rank is that of the n-th micro-batch; a weight half belongs to the oldest input half.
   bool countsMicroBatches = false;
+  /// Whether the jobs' times show a V-shaped pipeline where stage p + s would be on rank s. The
+  /// stages of the plan are then not those of the jobs.
+  bool stagesFollowTimes = false;
 
   std::vector<int> rankNumbers;  ///< by rank of the plan: the number in the logs; -1: has no log
   std::vector<std::int32_t> microBatchNumbers;  ///< by micro-batch: as jobs name it
@@ -35,8 +38,8 @@ struct MeasuredPlan {
 };
 
 /// The plan that the pipeline `replica` followed in `step`. `timeline` is completed
-/// (completeTimeline()) and stays as it is; `topology` is its topologyOf(). Of a job in sub-jobs
-/// the first counts. Linear in the events of the pipeline's ranks.
+/// (completeTimeline()) and stays as it is; `topology` is its topologyOf(). A job in sub-jobs
+/// begins with the first. Linear in the events of the pipeline's ranks.
 MeasuredPlan measuredPlan(const Timeline& timeline, const Topology& topology, int replica,
                           std::int32_t step);
 

@@ -95,8 +95,9 @@ TEST(MeasuredPlan, StepThatWasCutOffHasAPlanOfWhatThereIsAndSaysWhatLacks) {
   EXPECT_EQ(toText(recogniseSchedule(found.plan)), "like 1F1B");
   EXPECT_TRUE(measured(timeline, 0).isWhole());
 
-  eraseJobs(timeline,
-            [](const Track& track, const Event& event) { return event.step == 1 && track.rank == 2; });
+  eraseJobs(timeline, [](const Track& track, const Event& event) {
+    return event.step == 1 && track.rank == 2;
+  });
   EXPECT_EQ(measured(timeline).problem, "step 1 has no compute job on rank 2");
   EXPECT_FALSE(measured(timeline).exists());
 }
@@ -229,6 +230,45 @@ TEST(MeasuredPlan, FusedPairWithoutAnActionHasTheOtherStageBackward) {
   EXPECT_EQ(found.problem, "");
   EXPECT_TRUE(found.countsMicroBatches);
   EXPECT_TRUE(found.plan.ranks == plan.ranks);
+}
+
+// PaddlePaddle's logs name chunks and no stages.
+TEST(MeasuredPlan, TimesTellAVShapedPipelineFromALoopedOne) {
+  for (const char* name : {"ZBV", "V-Half", "V-Min", "DualPipeV"}) {
+    const Plan plan = buildSchedule(name, 4, 8);
+    Timeline timeline = simulated(plan);
+    for (Track& track : timeline.tracks) {
+      for (Event& event : track.events) {
+        event.stage = kNotGiven;
+        event.argumentCount = 0;
+      }
+    }
+    const MeasuredPlan found = measured(timeline);
+    EXPECT_EQ(found.problem, "") << name;
+    EXPECT_TRUE(found.stagesFollowTimes);
+    EXPECT_TRUE(found.plan.ranks == plan.ranks) << name;
+    EXPECT_THAT(found.plan.rankOfStage, ElementsAre(0, 1, 2, 3, 3, 2, 1, 0));
+  }
+  for (const char* name : {"Interleaved1F1B", "LoopedBFS", "InterleavedZeroBubble"}) {
+    Timeline timeline = simulated(buildSchedule(name, 4, 8));
+    EXPECT_FALSE(measured(timeline).stagesFollowTimes);
+  }
+}
+
+TEST(MeasuredPlan, FirstStageNeedsNoInputHalves) {
+  for (const char* name : {"ZBV", "ZB-H1", "DualPipeV"}) {
+    const Plan plan = buildSchedule(name, 4, 12);
+    Timeline timeline = simulated(plan);
+    eraseJobs(timeline, [](const Track&, const Event& event) {
+      return event.kind == kBackwardInput && event.stage == 0;
+    });
+    const MeasuredPlan found = measured(timeline);
+    EXPECT_EQ(found.problem, "") << name;
+    const RecognisedSchedule schedule = recogniseSchedule(found.plan);
+    EXPECT_TRUE(schedule.isExact);
+    EXPECT_EQ(schedule.names.front(), name);
+    EXPECT_TRUE(schedule.plan.ranks == found.plan.ranks);
+  }
 }
 
 TEST(MeasuredPlan, NumbersTooLargeToBeTrueTakeNoMemory) {

@@ -26,8 +26,8 @@ class WorkCheck {
   std::string run() {
     std::size_t actions = 0;
     for (const auto& row : plan_.ranks) actions += row.size();
-    const auto places = static_cast<std::size_t>(plan_.numStages) *
-                        static_cast<std::size_t>(plan_.numMicroBatches);
+    const auto places =
+        static_cast<std::size_t>(plan_.numStages) * static_cast<std::size_t>(plan_.numMicroBatches);
     if (places / 4 > actions) {
       return plan_.name + " lacks most of its work: " + std::to_string(plan_.numMicroBatches) +
              " micro-batches on " + std::to_string(plan_.numStages) + " stages have only " +
@@ -108,15 +108,17 @@ class WorkCheck {
   }
 
   void findMissing(int stage, int microBatch) {
-    // Of a bidirectional plan the other rank may be the one without a log.
+    // In a bidirectional plan the stage may be on another rank, which has a log.
     if (plan_.rankOf(stage, microBatch) < 0) return;
     const PassCounts& passes = at(stage, microBatch);
     const auto lacks = [&](const char* pass) {
       note(textOf(pass, stage, microBatch), missing_, missingCount_);
     };
     if (passes.forward == 0) lacks("forward pass");
-    if (passes.backward() == 0) lacks("backward pass");
     if (passes.input > passes.weight) lacks("weight half");
+    // The first stage has no gradient to send on, and may have no input half.
+    const bool isWeightHalfEnough = stage == 0 && passes.weight > 0;
+    if (passes.backward() == 0 && !isWeightHalfEnough) lacks("backward pass");
   }
 
   const MeasuredPlan& measured_;

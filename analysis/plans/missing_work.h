@@ -6,9 +6,9 @@ namespace pipetrace {
 
 struct MeasuredPlan;
 
-/// What is wrong with the work of a measured plan, as one sentence: passes that are not there, that
-/// stand twice, or a backward pass before its forward pass. Empty if every stage of a rank with a
-/// log has each of its passes once. Linear in the plan.
+/// One sentence about the work of a measured plan that cannot be right. It names passes that are
+/// not there or stand twice, or a backward pass before its forward pass. Empty if every stage of a
+/// rank with a log has each of its passes once. Linear in the plan.
 std::string missingWork(const MeasuredPlan& measured);
 
 }  // namespace pipetrace

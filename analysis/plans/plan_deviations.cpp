@@ -34,8 +34,8 @@ class RowComparison {
       : rank_(rank), measured_(measured), reference_(reference), found_(found) {}
 
   void run() {
-    const auto [m, r] = std::mismatch(measured_.begin(), measured_.end(), reference_.begin(),
-                                      reference_.end());
+    const auto [m, r] =
+        std::mismatch(measured_.begin(), measured_.end(), reference_.begin(), reference_.end());
     const auto begin = static_cast<std::size_t>(m - measured_.begin());
     std::size_t measuredEnd = measured_.size();
     std::size_t referenceEnd = reference_.size();
@@ -88,8 +88,8 @@ class RowComparison {
     std::vector<int> sorted = planned;
     std::sort(sorted.begin(), sorted.end());
     for (int& place : planned) {
-      place = static_cast<int>(std::lower_bound(sorted.begin(), sorted.end(), place) -
-                               sorted.begin());
+      place =
+          static_cast<int>(std::lower_bound(sorted.begin(), sorted.end(), place) - sorted.begin());
     }
     const std::vector<bool> stays = stayInOrder(planned);
     for (std::size_t i = 0; i < pairs_.size(); ++i) {

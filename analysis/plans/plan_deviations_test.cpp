@@ -4,6 +4,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
@@ -33,7 +34,8 @@ TEST(PlanDeviations, EqualPlansHaveNone) {
 }
 
 TEST(PlanDeviations, AJobThatRanLaterIsTheOnlyOneThatMoved) {
-  const auto found = between("0F0,0B0,0F2,0F3,0F1,0B1,0B2,0B3\n", "0F0,0B0,0F1,0F2,0F3,0B1,0B2,0B3\n");
+  const auto found =
+      between("0F0,0B0,0F2,0F3,0F1,0B1,0B2,0B3\n", "0F0,0B0,0F1,0F2,0F3,0B1,0B2,0B3\n");
   EXPECT_EQ(textsOf(found.moved), (Texts{"0F1 2>4 on rank 0"}));
   EXPECT_TRUE(found.missing.empty());
   EXPECT_TRUE(found.extra.empty());

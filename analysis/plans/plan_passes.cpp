@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::int64_t kMostPlaces = 20'000'000;  // three passes each; a plan has fewer actions
 
-enum Pass { kForwardPass, kBackwardPass, kWeightPass, kPassCount };
-
 std::size_t placeOf(const Plan& plan, int stage, int microBatch) {
   return static_cast<std::size_t>(stage) * static_cast<std::size_t>(plan.numMicroBatches) +
          static_cast<std::size_t>(microBatch);
@@ -45,6 +43,9 @@ class JobsOfPlan {
         backward_[placeOf(plan, action.stage, action.microBatch)] = kWhole;
       } else if (action.kind == JobKind::kBackwardInput) {
         backward_[placeOf(plan, action.stage, action.microBatch)] = kHalves;
+      } else if (action.kind == JobKind::kBackwardWeight && action.stage == 0) {
+        Job& job = backward_[placeOf(plan, action.stage, action.microBatch)];
+        if (job == kNone) job = kWeightHalf;
       }
     });
   }
@@ -52,6 +53,8 @@ class JobsOfPlan {
   bool hasHalves() const { return hasHalves_; }
   bool isWhole(const Action& backward) const { return jobOf(backward) == kWhole; }
   bool isInHalves(const Action& backward) const { return jobOf(backward) == kHalves; }
+  /// Whether that is all there is of a backward pass, as it may be on the first stage.
+  bool isWeightHalf(const Action& backward) const { return jobOf(backward) == kWeightHalf; }
   bool isPair(const Action& forward, const Action& backward) const {
     return forward.kind == JobKind::kForward && backward.kind == JobKind::kBackward &&
            partner_[placeOf(plan_, forward.stage, forward.microBatch)] ==
@@ -59,7 +62,7 @@ class JobsOfPlan {
   }
 
  private:
-  enum Job : char { kNone, kWhole, kHalves };
+  enum Job : char { kNone, kWhole, kHalves, kWeightHalf };
   static constexpr std::int64_t kNobody = -1;
 
   Job jobOf(const Action& action) const {
@@ -97,7 +100,12 @@ std::vector<Action> withBackwardsOf(const JobsOfPlan& jobs, const std::vector<Ac
   for (std::size_t i = 0; i < row.size(); ++i) {
     const Action& action = row[i];
     const Action whole{JobKind::kBackward, action.stage, action.microBatch};
-    if (action.kind == JobKind::kBackward && jobs.isInHalves(action)) {
+    const bool startsBackward =
+        action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput;
+    if (startsBackward && jobs.isWeightHalf(action)) {
+      if (action.kind == JobKind::kBackwardInput) continue;
+      result.push_back({JobKind::kBackwardWeight, action.stage, action.microBatch});
+    } else if (action.kind == JobKind::kBackward && jobs.isInHalves(action)) {
       result.push_back({JobKind::kBackwardInput, action.stage, action.microBatch});
       result.push_back({JobKind::kBackwardWeight, action.stage, action.microBatch});
     } else if (action.kind == JobKind::kBackwardInput && !jobs.hasHalves()) {
@@ -153,28 +161,50 @@ bool hasPassNumbers(const Plan& plan) {
   return fits;
 }
 
-std::vector<std::int32_t> passesOf(const Plan& plan, const std::vector<Action>& row,
-                                   bool inHalves) {
+PassRows::PassRows(const Plan& measured)
+    : measured_(measured),
+      inHalves_(hasHalves(measured)),
+      hasNoInputHalf_(static_cast<std::size_t>(measured.numMicroBatches), false) {
+  if (!inHalves_) return;
+  const JobsOfPlan jobs(measured);
+  for (int m = 0; m < measured.numMicroBatches; ++m) {
+    hasNoInputHalf_[static_cast<std::size_t>(m)] =
+        jobs.isWeightHalf({JobKind::kBackwardWeight, 0, m});
+  }
+}
+
+std::size_t PassRows::passCount() const {
+  return placeOf(measured_, measured_.numStages, 0) * kPassCount;
+}
+
+void PassRows::add(std::vector<std::int32_t>& passes, Pass pass, int stage, int microBatch) const {
+  if (pass == kBackwardPass && stage == 0 &&
+      hasNoInputHalf_[static_cast<std::size_t>(microBatch)]) {
+    return;
+  }
+  passes.push_back(static_cast<std::int32_t>(placeOf(measured_, stage, microBatch) * kPassCount) +
+                   pass);
+}
+
+std::vector<std::int32_t> PassRows::passesOf(const std::vector<Action>& row) const {
   std::vector<std::int32_t> passes;
   passes.reserve(row.size() * 2);
-  const auto add = [&](Pass pass, int stage, int microBatch) {
-    passes.push_back(static_cast<std::int32_t>(placeOf(plan, stage, microBatch) * kPassCount) +
-                     pass);
-  };
   const auto addBackward = [&](int stage, int microBatch) {
-    add(kBackwardPass, stage, microBatch);
-    if (inHalves) add(kWeightPass, stage, microBatch);
+    add(passes, kBackwardPass, stage, microBatch);
+    if (inHalves_) add(passes, kWeightPass, stage, microBatch);
   };
   for (const Action& action : row) {
     switch (action.kind) {
-      case JobKind::kForward: add(kForwardPass, action.stage, action.microBatch); break;
+      case JobKind::kForward: add(passes, kForwardPass, action.stage, action.microBatch); break;
       case JobKind::kBackward: addBackward(action.stage, action.microBatch); break;
-      case JobKind::kBackwardInput: add(kBackwardPass, action.stage, action.microBatch); break;
+      case JobKind::kBackwardInput:
+        add(passes, kBackwardPass, action.stage, action.microBatch);
+        break;
       case JobKind::kBackwardWeight:
-        if (inHalves) add(kWeightPass, action.stage, action.microBatch);
+        if (inHalves_) add(passes, kWeightPass, action.stage, action.microBatch);
         break;
       case JobKind::kForwardBackward:
-        add(kForwardPass, action.stage, action.microBatch);
+        add(passes, kForwardPass, action.stage, action.microBatch);
         addBackward(action.backwardStage, action.backwardMicroBatch);
         break;
       default: break;

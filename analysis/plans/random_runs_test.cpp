@@ -1,6 +1,7 @@
 // Simulated runs of random plans, measured and recognised again.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <random>
 
 #include "analysis/plans/measured_plan.h"
@@ -57,9 +58,7 @@ class RandomRuns {
 };
 
 /// Whether some job names its micro-batch in its action alone.
-bool hasPairs(const Plan& plan) {
-  return plan.name.starts_with("DualPipe");
-}
+bool hasPairs(const Plan& plan) { return plan.name.starts_with("DualPipe"); }
 
 /// All schedules that make exactly this plan, by comparing with each.
 std::vector<std::string> namesOf(const Plan& plan) {

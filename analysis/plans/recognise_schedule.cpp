@@ -22,10 +22,7 @@ using PassSpan = std::span<const std::int32_t>;
 /// Counts the passes by which a row differs from another.
 class RowDifference {
  public:
-  explicit RowDifference(const Plan& plan)
-      : places_(static_cast<std::size_t>(plan.numStages) *
-                    static_cast<std::size_t>(plan.numMicroBatches) * 3,
-                kNone) {}
+  explicit RowDifference(std::size_t passCount) : places_(passCount, kNone) {}
 
   /// PassRow of `mine` that are not in `theirs` or out of order there, and, if asked for, passes of
   /// `theirs` that `mine` lacks.
@@ -76,11 +73,11 @@ class Recognition {
  public:
   explicit Recognition(const Plan& measured)
       : measured_(measured),
-        inHalves_(hasHalves(measured)),
+        passRows_(measured),
         size_{measured.numRanks(), measured.numMicroBatches,
               measured.numStages / measured.numRanks()},
-        difference_(measured) {
-    for (const auto& row : measured_.ranks) rows_.push_back(passesOf(measured_, row, inHalves_));
+        difference_(passRows_.passCount()) {
+    for (const auto& row : measured_.ranks) rows_.push_back(passRows_.passesOf(row));
   }
 
   RecognisedSchedule run() {
@@ -144,7 +141,7 @@ class Recognition {
     bool isSame = true;
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       const PassSpan mine = PassSpan(rows_[r]).first(std::min(length, rows_[r].size()));
-      const PassRow theirs = passesOf(measured_, plan->ranks[r], inHalves_);
+      const PassRow theirs = passRows_.passesOf(plan->ranks[r]);
       isSame = isSame && mine.size() <= theirs.size() &&
                std::equal(mine.begin(), mine.end(), theirs.begin());
       different += difference_.between(mine, theirs, false);
@@ -193,12 +190,12 @@ class Recognition {
 
   bool hasSamePasses(const Plan& plan) const {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
-      if (!rows_[r].empty() && rows_[r] != passesOf(plan, plan.ranks[r], inHalves_)) return false;
+      if (!rows_[r].empty() && rows_[r] != passRows_.passesOf(plan.ranks[r])) return false;
     }
     return true;
   }
 
-  bool isRewritten(const Plan& plan) const { return !inHalves_ && hasHalves(plan); }
+  bool isRewritten(const Plan& plan) const { return !passRows_.inHalves() && hasHalves(plan); }
 
   /// The closest schedules, if they are near: all that are equally close.
   std::vector<Fit> nearFits() {
@@ -253,7 +250,7 @@ class Recognition {
     for (std::size_t r = 0; r < rows_.size(); ++r) {
       theirs.emplace_back();
       if (rows_[r].empty()) continue;
-      theirs.back() = passesOf(plan, plan.ranks[r], inHalves_);
+      theirs.back() = passRows_.passesOf(plan.ranks[r]);
       all += theirs.back().size();
     }
     std::size_t different = 0;
@@ -266,7 +263,7 @@ class Recognition {
   }
 
   const Plan& measured_;
-  bool inHalves_;
+  PassRows passRows_;
   PlanSize size_;
   RowDifference difference_;
   std::vector<PassRow> rows_;

@@ -17,7 +17,7 @@ struct RecognisedSchedule {
   bool isExact = false;
   /// The share of passes that are missing, extra or out of order; of an unknown order the whole: 1.
   double distance = 1;
-  /// What names[0] plans for a run of this size, in the kinds of jobs that the run has, to compare
+  /// The plan of names[0] for a run of this size, in the kinds of jobs that the run has, to compare
   /// with (findDeviations()). Empty where the order is unknown.
   Plan plan;
 };
@@ -29,14 +29,14 @@ inline constexpr double kMostDistance = 0.25;
 /// Finds the schedules of buildSchedule() that give the order of a measured plan (measuredPlan()):
 /// the same passes on each rank, in the same order. A backward pass may be one job in one of them
 /// and two halves in a row in the other, and a fused pair two jobs. Rows without actions are those
-/// of ranks without logs and are not compared. If none gives it, the closest that is like it counts.
-/// Schedules that search for given times are not tried; what they find is named after what it is
-/// or is like. A measured plan without halves can only be like a schedule with halves: there the
-/// input halves count as its backward passes.
+/// of ranks without logs and are not compared. If none gives it, the closest that is like it
+/// counts. Schedules that search for given times are not tried; what they find is named after what
+/// it is or is like. A measured plan without halves can only be like a schedule with halves: there
+/// the input halves count as its backward passes.
 ///
-/// Builds the schedules that have as many ranks, stages and micro-batches and the same placement,
-/// and compares each in linear time; one that is only like it in O(n log n). Where micro-batches
-/// are many it first compares the beginnings.
+/// Builds the schedules that have as many ranks, stages and micro-batches and the same placement.
+/// It compares each in linear time, one that is only like it in O(n log n). Where micro-batches are
+/// many it first compares the beginnings.
 RecognisedSchedule recogniseSchedule(const Plan& measured);
 
 /// "1F1B", "like 1F1B", "unknown order".

@@ -74,7 +74,7 @@ TEST(RecogniseSchedule, PlansOfTheSameSchedulesForOtherCostsAreLikeThem) {
 TEST(RecogniseSchedule, HalvesInARowAreAWholeBackwardPass) {
   const RecognisedSchedule whole = recognised("0F0,0F1,0B0,0F2,0B1,0B2\n1F0,1B0,1F1,1B1,1F2,1B2\n");
   EXPECT_THAT(whole.names, ElementsAre("1F1B", "PipeDream", "PipeDream-2BW"));
-  const std::string csv = 
+  const std::string csv =
       "0F0,0F1,0I0,0W0,0F2,0I1,0W1,0I2,0W2\n1F0,1I0,1W0,1F1,1I1,1W1,1F2,1I2,1W2\n";
   const RecognisedSchedule halves = recognised(csv);
   EXPECT_TRUE(halves.isExact);
