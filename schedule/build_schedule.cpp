@@ -152,7 +152,8 @@ const std::vector<Entry>& entries() {
         .aliases = {"automatic"},
         .mostChunks = kAnyNumber,
         .summary = "the shortest plan that a search finds for given times and a memory limit",
-        .splitsBackward = true},
+        .splitsBackward = true,
+        .dependsOnCosts = true},
        searched},
   };
   return kEntries;

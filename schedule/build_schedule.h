@@ -42,6 +42,7 @@ struct ScheduleInfo {
   std::string_view summary;  ///< one line without a full stop
   bool splitsBackward = false;
   bool isAsynchronous = false;
+  bool dependsOnCosts = false;  ///< its order follows from AutoInput
 };
 
 /// All that buildSchedule() knows, in the order in which lists show it.

@@ -64,16 +64,15 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
     const auto ofStep = jobs.jobs(step);
     window.hasPlan =
         std::none_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
-  });
-  for (const Id id : jobs.jobs(step)) {
-    const bool isLater = window.lastCompute == JobGraph::kNone ||
-                         graph.node(window.lastCompute).end < graph.node(id).end;
-    if (isLater) window.lastCompute = id;
+    for (const Id id : ofStep) {
+      const bool isLater = window.lastCompute == JobGraph::kNone ||
+                           graph.node(window.lastCompute).end < graph.node(id).end;
+      if (isLater) window.lastCompute = id;
+    }
   }
-}
-std::stable_sort(windows.begin(), windows.end(),
-                 [](const auto& a, const auto& b) { return a.span.begin < b.span.begin; });
-return windows;
+  std::stable_sort(windows.begin(), windows.end(),
+                   [](const auto& a, const auto& b) { return a.span.begin < b.span.begin; });
+  return windows;
 }
 
 }  // namespace

@@ -1,0 +1,382 @@
+#include "analysis/plans/measured_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analysis/plans/missing_work.h"
+#include "analysis/plans/v_shape.h"
+#include "analysis/report/ranks_text.h"
+#include "analysis/steps/rank_jobs.h"
+#include "schedule/file/infer_placement.h"
+#include "schedule/file/schedule_cell.h"
+#include "trace/log/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+bool isOfPlan(JobKind kind) { return isCompute(kind) && kind != JobKind::kRecompute; }
+bool isOfPlanOrUpdate(JobKind kind) { return isOfPlan(kind) || kind == JobKind::kOptimizer; }
+bool endsBackward(JobKind kind) {
+  return kind != JobKind::kForward && kind != JobKind::kBackwardInput;
+}
+
+/// A job with its numbers as the logs give them.
+struct Job {
+  const Event* event = nullptr;
+  Action action;  // numbers: kNotGiven where they are not given
+};
+
+/// One rank of the pipeline.
+struct RankRow {
+  int rank = 0;      // its number in the logs
+  int position = 0;  // in the pipeline
+  std::vector<Job> jobs;
+  int updatesEvery = 0;  // backward passes before an optimizer job that comes between jobs
+};
+
+/// The action that the log names for a job, such as "(0F7;7B3)OVERLAP_F_B".
+std::optional<Action> namedAction(const Timeline& timeline, const Event& event) {
+  for (const Argument& argument : timeline.argumentsOf(event)) {
+    if (argument.type != ArgumentType::kText) continue;
+    if (timeline.strings[argument.key] != log_format::kAction) continue;
+    return parseAction(timeline.strings[argument.text]);
+  }
+  return std::nullopt;
+}
+
+Job jobOf(const Timeline& timeline, const Event& event) {
+  Job job{&event, {event.kind, event.stage, event.microBatch, kNotGiven, kNotGiven}};
+  Action& action = job.action;
+  const bool isPair = event.kind == JobKind::kForwardBackward;
+  if (!isPair && event.stage != kNotGiven && event.microBatch != kNotGiven) return job;
+  const std::optional<Action> named = namedAction(timeline, event);
+  if (!named || named->kind != event.kind) return job;
+  if (action.stage == kNotGiven) action.stage = named->stage;
+  if (action.microBatch == kNotGiven) action.microBatch = named->microBatch;
+  action.backwardStage = named->backwardStage;
+  action.backwardMicroBatch = named->backwardMicroBatch;
+  return job;
+}
+
+/// The jobs of a rank in a step; of a job in sub-jobs, the first.
+RankRow rowOf(const Timeline& timeline, int rank, std::int32_t step) {
+  RankRow row{.rank = rank};
+  std::array<std::int16_t, kJobKindCount> firstParts;
+  firstParts.fill(kNotGiven);
+  int backwards = 0;
+  int beforeUpdate = 0;
+  RankJobs jobs(timeline, rank, isOfPlanOrUpdate);
+  while (const Event* const event = jobs.next()) {
+    if (event->step != step) continue;
+    if (event->kind == JobKind::kOptimizer) {
+      if (beforeUpdate == 0) beforeUpdate = backwards;
+      continue;
+    }
+    std::int16_t& firstPart = firstParts[static_cast<std::size_t>(event->kind)];
+    if (firstPart == kNotGiven) firstPart = event->part;
+    if (event->part != kNotGiven && event->part != firstPart) continue;
+    row.updatesEvery = beforeUpdate;
+    backwards += endsBackward(event->kind) ? 1 : 0;
+    row.jobs.push_back(jobOf(timeline, *event));
+  }
+  return row;
+}
+
+/// The stages that a rank's jobs name.
+std::set<int> stagesOf(const RankRow& row) {
+  std::set<int> stages;
+  for (const Job& job : row.jobs) {
+    for (const int stage : {job.action.stage, job.action.backwardStage}) {
+      if (stage != kNotGiven) stages.insert(stage);
+    }
+  }
+  return stages;
+}
+
+/// Gives the jobs of one rank and stage their micro-batches where they name none.
+class MicroBatchCount {
+ public:
+  void addForward(int microBatch) { forwards_.push_back(microBatch); }
+  void close() { std::sort(forwards_.begin(), forwards_.end()); }
+
+  int forward(int given) {
+    const int n = forwardsSeen_++;
+    return given == kNotGiven ? nth(n) : given;
+  }
+  int backward(int given) {
+    const int n = backwardsSeen_++;
+    return given == kNotGiven ? nth(n) : given;
+  }
+  int inputHalf(int given) {
+    halves_.push_back(backward(given));
+    return halves_.back();
+  }
+  int weightHalf(int given) {
+    const auto found =
+        given == kNotGiven ? halves_.begin() : std::find(halves_.begin(), halves_.end(), given);
+    if (found == halves_.end()) return backward(given);  // the first stage may have no input half
+    const int microBatch = *found;
+    halves_.erase(found);
+    return microBatch;
+  }
+
+ private:
+  /// The n-th of those whose forwards the rank ran, where these say so.
+  int nth(int n) const {
+    return n < std::ssize(forwards_) ? forwards_[static_cast<std::size_t>(n)] : n;
+  }
+
+  std::vector<int> forwards_;
+  std::deque<int> halves_;  // input halves whose weight halves are to come
+  int forwardsSeen_ = 0;
+  int backwardsSeen_ = 0;
+};
+
+class PlanMeasuring {
+ public:
+  PlanMeasuring(const Timeline& timeline, const Topology& topology, int replica, std::int32_t step)
+      : timeline_(timeline), topology_(topology), replica_(replica), step_(step) {}
+
+  MeasuredPlan run() {
+    result_.plan.name = "step " + std::to_string(step_);
+    const bool hasPlan = findRows() && placeRanks() && giveStages() && countStages();
+    if (!hasPlan) return std::move(result_);
+    giveMicroBatches();
+    fillPlan();
+    result_.problem = missingWork(result_);
+    return std::move(result_);
+  }
+
+ private:
+  bool fail(std::string problem) {
+    result_.problem = std::move(problem);
+    return false;
+  }
+
+  bool findRows() {
+    const auto replicas = topology_.replicas();
+    const auto members = replicas.find(replica_);
+    if (members == replicas.end()) {
+      return fail("the run has no pipeline " + std::to_string(replica_));
+    }
+    severalPipelines_ = replicas.size() > 1;
+    std::vector<int> idle;
+    for (const int rank : members->second) {
+      rows_.push_back(rowOf(timeline_, rank, step_));
+      if (rows_.back().jobs.empty()) idle.push_back(rank);
+    }
+    if (idle.size() == rows_.size()) {
+      return fail("step " + std::to_string(step_) + " has no compute job");
+    }
+    if (idle.empty()) return true;
+    return fail("step " + std::to_string(step_) + " has no compute job on " + ranksText(idle));
+  }
+
+  /// Finds the place of each rank in the pipeline, and how many ranks the pipeline has.
+  bool placeRanks() {
+    const int present = static_cast<int>(rows_.size());
+    int depth = present;
+    for (const RankRow& row : rows_) {
+      const Topology::Place& place = topology_.places.at(row.rank);
+      const auto info = timeline_.ranks.find(row.rank);
+      depth = std::max(depth, place.depth);
+      // With two directions a rank has two chunks of as many stages as there are ranks, and the
+      // topology's depth is half of it.
+      const bool isHalf = place.depth < present && !severalPipelines_;
+      if (!isHalf || info == timeline_.ranks.end()) continue;
+      depth = std::max(depth, std::min(info->second.worldSize.value_or(0), 2 * place.depth));
+    }
+    std::set<int> taken;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      RankRow& row = rows_[i];
+      row.position = depth == present ? static_cast<int>(i) : positionOf(row.rank, depth);
+      const bool fits = row.position >= 0 && row.position < depth;
+      if (!fits || !taken.insert(row.position).second) {
+        return fail("only " + std::to_string(present) + " of the pipeline's " +
+                    std::to_string(depth) + " ranks have logs, and which of them is not known");
+      }
+    }
+    if (2 * present < depth) {
+      return fail("only " + std::to_string(present) + " of the pipeline's " +
+                  std::to_string(depth) + " ranks have logs");
+    }
+    result_.rankNumbers.assign(static_cast<std::size_t>(depth), kNotGiven);
+    for (const RankRow& row : rows_) {
+      result_.rankNumbers[static_cast<std::size_t>(row.position)] = row.rank;
+    }
+    return true;
+  }
+
+  /// The place of a rank where others have no log; -1: not known.
+  int positionOf(int rank, int depth) const {
+    const auto info = timeline_.ranks.find(rank);
+    const bool isWholeRun = info != timeline_.ranks.end() && info->second.worldSize == depth;
+    return isWholeRun ? rank : topology_.places.at(rank).position;
+  }
+
+  bool giveStages() {
+    for (RankRow& row : rows_) {
+      std::set<int> stages = stagesOf(row);
+      if (stages.empty() && topology_.places.at(row.rank).chunks == 1) {
+        stages.insert(row.position);
+      }
+      for (Job& job : row.jobs) {
+        if (!giveStage(job.action, stages)) {
+          return fail("jobs of rank " + std::to_string(row.rank) + " name no stage");
+        }
+      }
+    }
+    return true;
+  }
+
+  static bool giveStage(Action& action, const std::set<int>& stages) {
+    if (action.stage == kNotGiven) {
+      if (stages.size() != 1) return false;
+      action.stage = *stages.begin();
+    }
+    const bool isPair = action.kind == JobKind::kForwardBackward;
+    if (!isPair || action.backwardStage != kNotGiven) return action.stage >= 0;
+    // Where a rank has two stages, a pair has one forward and the other backward.
+    if (stages.empty() || stages.size() > 2) return false;
+    action.backwardStage = *stages.begin() == action.stage ? *stages.rbegin() : *stages.begin();
+    return action.stage >= 0;
+  }
+
+  /// Every stage has jobs, so there are no more stages than jobs: a number too large is refused.
+  bool countStages() {
+    std::set<int> stages;
+    std::size_t chunks = 0;
+    int given = 0;
+    for (const RankRow& row : rows_) {
+      const std::set<int> own = stagesOf(row);
+      chunks = std::max(chunks, own.size());
+      stages.insert(own.begin(), own.end());
+      const auto info = timeline_.ranks.find(row.rank);
+      if (info != timeline_.ranks.end())
+        given = std::max(given, info->second.numStages.value_or(0));
+    }
+    const std::size_t depth = result_.rankNumbers.size();
+    const auto named = static_cast<std::size_t>(*stages.rbegin()) + 1;
+    result_.plan.numStages = static_cast<int>(named);
+    if (stages.size() == named && rows_.size() == depth) return true;
+    if (rows_.size() < depth) {
+      // The others are on the ranks without logs.
+      const std::size_t all = given > 0 ? static_cast<std::size_t>(given) : depth * chunks;
+      result_.plan.numStages = static_cast<int>(all);
+      if (named <= all && all <= depth * chunks) return true;
+    }
+    int missing = 0;
+    for (const int stage : stages) missing += stage == missing ? 1 : 0;
+    return fail("no log has a job of stage " + std::to_string(missing));
+  }
+
+  void giveMicroBatches() {
+    auto& given = result_.microBatchNumbers;
+    for (const RankRow& row : rows_) {
+      for (const Job& job : row.jobs) {
+        for (const int number : {job.action.microBatch, job.action.backwardMicroBatch}) {
+          if (number != kNotGiven) given.push_back(number);
+        }
+      }
+    }
+    std::sort(given.begin(), given.end());
+    given.erase(std::unique(given.begin(), given.end()), given.end());
+    for (RankRow& row : rows_) {
+      for (Job& job : row.jobs) {
+        renumber(job.action.microBatch);
+        renumber(job.action.backwardMicroBatch);
+      }
+      countMicroBatches(row);
+    }
+    int& count = result_.plan.numMicroBatches;
+    for (const RankRow& row : rows_) {
+      for (const Job& job : row.jobs) {
+        count = std::max({count, job.action.microBatch + 1, job.action.backwardMicroBatch + 1});
+      }
+    }
+    for (int m = static_cast<int>(given.size()); m < count; ++m) given.push_back(m);
+  }
+
+  void renumber(int& microBatch) const {
+    if (microBatch == kNotGiven) return;
+    const auto& numbers = result_.microBatchNumbers;
+    const auto found = std::lower_bound(numbers.begin(), numbers.end(), microBatch);
+    microBatch = static_cast<int>(found - numbers.begin());
+  }
+
+  void countMicroBatches(RankRow& row) {
+    const auto lacksOne = [](const Job& job) {
+      const bool isPair = job.action.kind == JobKind::kForwardBackward;
+      return job.action.microBatch == kNotGiven ||
+             (isPair && job.action.backwardMicroBatch == kNotGiven);
+    };
+    if (std::none_of(row.jobs.begin(), row.jobs.end(), lacksOne)) return;
+    result_.countsMicroBatches = true;
+    std::map<int, MicroBatchCount> counts;  // by stage
+    for (const Job& job : row.jobs) {
+      const bool isForward =
+          job.action.kind == JobKind::kForward || job.action.kind == JobKind::kForwardBackward;
+      if (!isForward || job.action.microBatch == kNotGiven) continue;
+      counts[job.action.stage].addForward(job.action.microBatch);
+    }
+    for (auto& [stage, count] : counts) count.close();
+    for (Job& job : row.jobs) count(job.action, counts);
+  }
+
+  static void count(Action& action, std::map<int, MicroBatchCount>& counts) {
+    MicroBatchCount& own = counts[action.stage];
+    int& microBatch = action.microBatch;
+    switch (action.kind) {
+      case JobKind::kForward: microBatch = own.forward(microBatch); break;
+      case JobKind::kBackward: microBatch = own.backward(microBatch); break;
+      case JobKind::kBackwardInput: microBatch = own.inputHalf(microBatch); break;
+      case JobKind::kBackwardWeight: microBatch = own.weightHalf(microBatch); break;
+      default:
+        microBatch = own.forward(microBatch);
+        action.backwardMicroBatch =
+            counts[action.backwardStage].backward(action.backwardMicroBatch);
+    }
+  }
+
+  void fillPlan() {
+    Plan& plan = result_.plan;
+    plan.ranks.resize(result_.rankNumbers.size());
+    result_.jobs.resize(plan.ranks.size());
+    const int every = rows_.front().updatesEvery;
+    const bool isAsynchronous = std::all_of(
+        rows_.begin(), rows_.end(), [&](const RankRow& row) { return row.updatesEvery == every; });
+    if (isAsynchronous) plan.updates.every = every;
+    for (const RankRow& row : rows_) {
+      const auto r = static_cast<std::size_t>(row.position);
+      for (const Job& job : row.jobs) {
+        plan.ranks[r].push_back(job.action);
+        result_.jobs[r].push_back(job.event);
+      }
+    }
+    result_.stagesFollowTimes = turnVShaped(result_);
+    inferPlacement(plan);
+  }
+
+  const Timeline& timeline_;
+  const Topology& topology_;
+  int replica_;
+  std::int32_t step_;
+  bool severalPipelines_ = false;
+  std::vector<RankRow> rows_;
+  MeasuredPlan result_;
+};
+
+}  // namespace
+
+MeasuredPlan measuredPlan(const Timeline& timeline, const Topology& topology, int replica,
+                          std::int32_t step) {
+  return PlanMeasuring(timeline, topology, replica, step).run();
+}
+
+}  // namespace pipetrace
