@@ -126,6 +126,7 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.graph = std::make_unique<JobGraph>(timeline, result.topology, options.threads);
   result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, options.threads);
   result.bubbles = classifyBubbles(*result.basis, options.threads);
+  result.schedule = followedSchedule(timeline, result.topology, *result.basis);
   explainRanks(result);
   explainSteps(result, options);
   result.culprits = culpritsOf(*result.graph, result.bubbles);

@@ -10,6 +10,7 @@
 #include "analysis/explain/culprits.h"
 #include "analysis/explain/efficiency.h"
 #include "analysis/explain/finding.h"
+#include "analysis/explain/followed_schedule.h"
 #include "analysis/run_summary.h"
 #include "analysis/steps/number_range.h"
 
@@ -52,6 +53,7 @@ struct Explanation {
   RunSummary summary;
   Topology topology;
   Bubbles bubbles;
+  FollowedSchedule schedule;
   std::vector<ExplainedRank> ranks;  ///< as JobGraph::ranks()
   std::vector<ExplainedStep> steps;  ///< by replica, then step
   Culprits culprits;

@@ -67,4 +67,11 @@ Arrangement arrangementOf(const Explanation& explanation) {
   return result;
 }
 
+std::string givenScheduleOf(const Timeline& timeline) {
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (!info.schedule.empty()) return info.schedule;
+  }
+  return {};
+}
+
 }  // namespace pipetrace

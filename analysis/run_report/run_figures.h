@@ -45,4 +45,7 @@ struct Arrangement {
 
 Arrangement arrangementOf(const Explanation& explanation);
 
+/// The schedule that the logs name; empty: none.
+std::string givenScheduleOf(const Timeline& timeline);
+
 }  // namespace pipetrace

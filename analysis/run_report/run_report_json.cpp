@@ -74,17 +74,11 @@ class RunJson {
                    {"jobs", arrangement.jobs},
                    {"clock_error_ns", clockError},
                    {"inferred", std::move(inferred)}};
-    const std::string& schedule = givenSchedule();
-    if (!schedule.empty()) object["schedule"] = schedule;
+    const std::string given = givenScheduleOf(report_.timeline);
+    if (!given.empty()) object["given_schedule"] = given;
+    object["schedule"] = toText(run_.schedule.recognised);
+    object["schedules"] = run_.schedule.recognised.names;
     return object;
-  }
-
-  const std::string& givenSchedule() const {
-    static const std::string none;
-    for (const auto& [rank, info] : report_.timeline.ranks) {
-      if (!info.schedule.empty()) return info.schedule;
-    }
-    return none;
   }
 
   Json jobJson(JobGraph::Id id) const {
@@ -260,9 +254,21 @@ class RunJson {
       const bool isKnown = step.isCounted && step.efficiency.planned > 0;
       if (isKnown) lengths.push_back(static_cast<double>(step.efficiency.planned));
     }
-    Json object = {{"schedule", nullptr}, {"length_ns", nullptr}, {"deviations", Json::array()}};
-    const std::string& schedule = givenSchedule();
-    if (!schedule.empty()) object["schedule"] = schedule;
+    Json object = {{"schedule", toText(run_.schedule.recognised)},
+                   {"length_ns", nullptr},
+                   {"deviations", Json::array()}};
+    if (!run_.schedule.problem.empty()) object["problem"] = run_.schedule.problem;
+    object["step"] = run_.schedule.step;
+    for (const FollowedSchedule::Deviation& each : run_.schedule.deviations) {
+      Json deviation = {{"rank", each.rank}, {"step", each.step}, {"job", each.job}};
+      const auto place = [&](const char* key, int position) {
+        deviation[key] = position < 0 ? Json() : Json(position);
+      };
+      place("planned_position", each.deviation.planned);
+      place("measured_position", each.deviation.measured);
+      object["deviations"].push_back(std::move(deviation));
+    }
+    object["deviation_count"] = run_.schedule.deviationCount;
     if (!lengths.empty()) {
       object["length_ns"] = static_cast<Nanoseconds>(distributionOf(std::move(lengths)).median);
     }

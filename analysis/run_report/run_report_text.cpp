@@ -20,18 +20,36 @@ std::string numbered(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
+/// "schedule 1F1B (as PipeDream)": recognised from the order of jobs.
+std::string scheduleLine(const RunReport& report) {
+  const FollowedSchedule& schedule = report.explanation.schedule;
+  std::string text = "schedule: " + toText(schedule.recognised);
+  const std::vector<std::string>& names = schedule.recognised.names;
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text += (i == 1 ? ", also the order of " : i + 1 == names.size() ? " and " : ", ") + names[i];
+  }
+  const std::string given = givenScheduleOf(report.timeline);
+  if (!given.empty() && (names.empty() || given != names.front())) {
+    text += "; the logs name " + given;
+  }
+  if (schedule.deviationCount > 0) {
+    text += "; " + numbered(static_cast<std::size_t>(schedule.deviationCount), "job", "jobs") +
+            " at other places, such as " + schedule.deviations.front().job + " of rank " +
+            std::to_string(schedule.deviations.front().rank) + " in step " +
+            std::to_string(schedule.deviations.front().step);
+  }
+  if (!schedule.problem.empty()) text += "; " + schedule.problem;
+  return text + "\n";
+}
+
 std::string headline(const RunReport& report) {
   const Arrangement run = arrangementOf(report.explanation);
   std::string text = numbered(run.ranks, "rank", "ranks");
   if (run.replicas > 1) text += " in " + std::to_string(run.replicas) + " pipelines";
   text += ", " + numbered(run.steps.size(), "step", "steps") + ", " +
           numbered(run.jobs, "compute job", "compute jobs");
-  for (const auto& [rank, info] : report.timeline.ranks) {
-    if (info.schedule.empty()) continue;
-    text += ", schedule " + info.schedule;
-    break;
-  }
-  return text + "\n";
+  text += "\n" + scheduleLine(report);
+  return text;
 }
 
 std::string findingsText(const Explanation& run) {
