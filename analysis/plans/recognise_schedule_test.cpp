@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -219,27 +218,6 @@ TEST(RecogniseSchedule, BeginningsOfLongPlansAreThoseOfShorterOnes) {
         EXPECT_TRUE(found.isExact);
         EXPECT_THAT(found.names, testing::Contains(info.name)) << ranks << " " << microBatches;
       }
-    }
-  }
-}
-
-TEST(RecogniseSchedule, TakesWellUnderATenthOfASecondForThousandsOfMicroBatches) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers have times of their own";
-#endif
-  for (const std::string& name : scheduleNames()) {
-    if (name == "auto") continue;
-    const Plan plan = buildSchedule(name, 16, 2000);
-    Plan like = plan;
-    for (auto& row : like.ranks) std::swap(row[row.size() / 2], row[row.size() / 2 + 3]);
-    for (const Plan* const run : {&plan, &std::as_const(like)}) {
-      double least = 1e9;
-      for (int i = 0; i < 3; ++i) {
-        const std::clock_t begin = std::clock();
-        EXPECT_FALSE(recogniseSchedule(*run).names.empty());
-        least = std::min(least, static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC);
-      }
-      EXPECT_LT(least, 0.1) << name;
     }
   }
 }
