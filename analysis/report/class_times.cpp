@@ -1,7 +1,5 @@
 #include "analysis/report/class_times.h"
 
-#include <set>
-
 #include "analysis/median.h"
 
 namespace pipetrace {
@@ -25,28 +23,32 @@ Nanoseconds StageTimes::sum() const {
 }
 
 std::vector<StageTimes> stageTimesOf(const Timeline& timeline) {
-  std::map<std::pair<std::int32_t, JobKind>, std::vector<Nanoseconds>> durations;
-  std::map<std::int32_t, std::set<int>> ranks;
+  std::map<std::int32_t, std::vector<const Track*>> tracks;  // with jobs of the stage
   for (const Track& track : timeline.tracks) {
-    std::pair<std::int32_t, JobKind> latest{kNotGiven, JobKind::kOther};
-    std::vector<Nanoseconds>* list = nullptr;
+    std::int32_t latest = kNotGiven;
     for (const Event& job : track.events) {
-      if (!isCompute(job.kind) || job.stage < 0) continue;
-      if (list == nullptr || latest != std::pair{job.stage, job.kind}) {
-        latest = {job.stage, job.kind};
-        list = &durations[latest];
-        ranks[job.stage].insert(track.rank);
-      }
-      list->push_back(job.duration());
+      if (job.stage == latest || job.stage < 0 || !isCompute(job.kind)) continue;
+      latest = job.stage;
+      std::vector<const Track*>& list = tracks[latest];
+      if (list.empty() || list.back() != &track) list.push_back(&track);
     }
   }
+  // Stage by stage: the lengths of all jobs at once would take an eighth of the run's memory.
   std::vector<StageTimes> stages;
-  for (auto& [key, values] : durations) {
-    if (stages.empty() || stages.back().stage != key.first) {
-      const std::set<int>& of = ranks.at(key.first);
-      stages.push_back({.stage = key.first, .ranks = {of.begin(), of.end()}});
+  for (const auto& [stage, list] : tracks) {
+    StageTimes& times = stages.emplace_back();
+    times.stage = stage;
+    std::map<JobKind, std::vector<Nanoseconds>> durations;
+    for (const Track* const track : list) {
+      if (times.ranks.empty() || times.ranks.back() != track->rank) {
+        times.ranks.push_back(track->rank);
+      }
+      for (const Event& job : track->events) {
+        if (job.stage == stage && isCompute(job.kind))
+          durations[job.kind].push_back(job.duration());
+      }
     }
-    stages.back().medians.emplace_back(key.second, medianOf(values));
+    for (auto& [kind, values] : durations) times.medians.emplace_back(kind, medianOf(values));
   }
   return stages;
 }

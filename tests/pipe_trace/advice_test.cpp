@@ -57,12 +57,12 @@ TEST_F(PipeTrace, MistypedAndMisplacedCommandsAreRecognized) {
 TEST_F(PipeTrace, CommandsThatOtherProgramsHaveAreExplained) {
   const std::string folder = logs(sample());
   expectError(run({"summary", folder}), "no command summary", "pipe-trace LOGS prints the summary");
-  expectError(run({"report", "--json"}), "no command report", "pipe-trace LOGS prints the summary");
+  expectError(run({"summary", "-q"}), "no command summary", "pipe-trace LOGS prints the summary");
   expectError(run({"convert", folder}), "no command convert", "pipe-trace LOGS -o NAME.json");
   // A folder of that name is read.
-  logs(sample(), "report");
+  logs(sample(), "summary");
   const auto inFolder = [this] { EXPECT_EQ(::chdir(folder_.c_str()), 0); };
-  EXPECT_EQ(run({"report"}, {.inChild = inFolder}).exitCode, 0);
+  EXPECT_EQ(run({"summary"}, {.inChild = inFolder}).exitCode, 0);
 }
 
 }  // namespace
