@@ -36,25 +36,29 @@ BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, std::
   jobs_ = endOfJobs - firstJob_;
   const auto [firstMessage, endOfMessages] = graph.messagesOf(pipeline);
   firstMessage_ = firstMessage;
-  entries_.resize(jobs_ + (endOfMessages - firstMessage));
+  messages_ = endOfMessages - firstMessage;
+}
+
+void BindingPaths::linkAll() const {
+  entries_.resize(jobs_ + messages_);
   std::vector<Id> waiting;
-  for (Id job = firstJob_; job < endOfJobs; ++job) {
+  for (Id job = firstJob_; job < firstJob_ + jobs_; ++job) {
     // Links of what comes before have to be there first.
     for (Id node = job; node != JobGraph::kNone && !entry(node).isKnown;) {
       waiting.push_back(node);
-      node = entries_[indexOf(node)].before = bindingOf(node);
+      node = entries_[indexOf(node)].before = predecessor(node);
     }
     for (; !waiting.empty(); waiting.pop_back()) link(waiting.back());
   }
 }
 
 bool BindingPaths::ends(Id node) const {
-  const JobKind kind = graph_.node(node).event->kind;
+  const JobKind kind = graph_.node(node).kind;
   return kind == JobKind::kLr || kind == JobKind::kOptimizer;
 }
 
 /// Only what began earlier counts, so that no path comes back, whatever the clocks say.
-JobGraph::Id BindingPaths::bindingOf(Id id) const {
+JobGraph::Id BindingPaths::predecessor(Id id) const {
   if (id < graph_.jobCount() && ends(id)) return JobGraph::kNone;
   const JobGraph::Node& node = graph_.node(id);
   const auto isEarlier = [&](Id other) {
@@ -80,7 +84,7 @@ std::uint64_t BindingPaths::bitOf(Id node) const {
   return std::uint64_t{1} << (static_cast<unsigned>(position) % 64U);
 }
 
-void BindingPaths::link(Id node) {
+void BindingPaths::link(Id node) const {
   Entry& entry = entries_[indexOf(node)];
   entry.isKnown = true;
   entry.positions = bitOf(node);
@@ -133,11 +137,11 @@ Collected BindingPaths::of(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
   if (node.isMessage) {
     collected.add(Cause::kTransfer, node.end - node.begin, id);
-  } else if (isCompute(node.event->kind)) {
+  } else if (isCompute(node.kind)) {
     const Nanoseconds median = times_.median(id);
     collected.add(Cause::kPeerWait, node.end - node.begin - median, id);
     collected.add(Cause::kImbalance, median - times_.balanced(id), id);
-  } else if (node.event->kind == JobKind::kData) {
+  } else if (node.kind == JobKind::kData) {
     collected.add(Cause::kLaunch, node.end - node.begin, id);
   }
   return collected;
@@ -145,11 +149,28 @@ Collected BindingPaths::of(Id id) const {
 
 Collected BindingPaths::upTo(Id node, std::uint32_t rank) const {
   Collected collected;
+  const auto isEnd = [&](Id at) {
+    return at == JobGraph::kNone ||
+           (at < graph_.jobCount() && (graph_.node(at).rank == rank || ends(at)));
+  };
+  // Walking all paths may take some steps a job; from then on links pay.
+  constexpr int kMostSteps = 64;
+  constexpr std::int64_t kStepsPerJob = 4;
+  Id at = predecessor(node);
+  if (steps_.load(std::memory_order_relaxed) < kStepsPerJob * static_cast<std::int64_t>(jobs_)) {
+    int steps = 0;
+    for (; !isEnd(at) && steps < kMostSteps; ++steps) {
+      collected.add(of(at));
+      at = predecessor(at);
+    }
+    steps_.fetch_add(steps, std::memory_order_relaxed);
+  }
+  if (isEnd(at)) return collected;
+  std::call_once(isLinked_, [this] { linkAll(); });
   const auto position = static_cast<unsigned>(graph_.ranks()[rank].position) % 64U;
   const std::uint64_t bit = std::uint64_t{1} << position;
-  for (Id at = predecessor(node); at != JobGraph::kNone;) {
+  while (!isEnd(at)) {
     const Entry& here = entry(at);
-    if (at < graph_.jobCount() && (graph_.node(at).rank == rank || ends(at))) break;
     if ((here.positions & bit) == 0) {
       collected.add(here.skipped);
       at = here.jump;

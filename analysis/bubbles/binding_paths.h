@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
@@ -31,9 +33,9 @@ struct Collected {
 /// predecessor of a job is the job before it on its rank or its data, the one that ended last; the
 /// one on its rank where they ended together. A path ends at an `lr` or `optimizer` job.
 ///
-/// Summing up a path takes as many steps as the logarithm of its length. For this each node has a
-/// second link, far back, with the sums of what it jumps over (Myers, "An applicative random-access
-/// stack", 1983).
+/// Short paths are walked. Where long ones are common, a path is summed up in as many steps as the
+/// logarithm of its length: each node then has a second link, far back, with the sums of what it
+/// jumps over (Myers, "An applicative random-access stack", 1983). Several threads may use it.
 class BindingPaths {
  public:
   using Id = JobGraph::Id;
@@ -50,7 +52,7 @@ class BindingPaths {
   Collected upTo(Id node, std::uint32_t rank) const;
 
   /// The node that it waited for; kNone: there is none.
-  Id predecessor(Id node) const { return entry(node).before; }
+  Id predecessor(Id node) const;
 
  private:
   struct Entry {
@@ -66,8 +68,8 @@ class BindingPaths {
     return node < graph_.jobCount() ? node - firstJob_ : jobs_ + (node - firstMessage_);
   }
   const Entry& entry(Id node) const { return entries_[indexOf(node)]; }
-  Id bindingOf(Id node) const;
-  void link(Id node);
+  void linkAll() const;
+  void link(Id node) const;
   bool ends(Id node) const;
   std::uint64_t bitOf(Id node) const;
 
@@ -76,7 +78,10 @@ class BindingPaths {
   Id firstJob_ = 0;
   std::size_t jobs_ = 0;
   Id firstMessage_ = 0;
-  std::vector<Entry> entries_;
+  std::size_t messages_ = 0;
+  mutable std::vector<Entry> entries_;  // empty until linked
+  mutable std::once_flag isLinked_;
+  mutable std::atomic<std::int64_t> steps_{0};  // walked up to now
 };
 
 }  // namespace pipetrace

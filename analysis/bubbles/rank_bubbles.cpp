@@ -30,11 +30,13 @@ std::vector<Bubble> RankBubbles::classify() {
   Id at = rank_.first;
   Id previous = JobGraph::kNone;
   Nanoseconds busyUpTo = kNsMin;
+  // Room that is not needed is never touched and takes no memory.
+  bubbles_.reserve(3 * static_cast<std::size_t>(rank_.end - rank_.first));
   for (const BubbleWindow& window : basis_.windows) {
     shortfall_ = 0;
     Nanoseconds free = std::max(window.span.begin, busyUpTo);
     while (true) {
-      while (at < rank_.end && !isCompute(graph_.node(at).event->kind)) ++at;
+      while (at < rank_.end && !isCompute(graph_.node(at).kind)) ++at;
       const bool isInside = at < rank_.end && graph_.node(at).begin < window.span.end;
       const Nanoseconds end = isInside ? graph_.node(at).begin : window.span.end;
       if (end > free) {
@@ -102,8 +104,8 @@ RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Nanoseconds lateFro
     const JobGraph::Node& node = graph_.node(id);
     const Nanoseconds begin = std::max(node.begin, upTo);
     const Nanoseconds end = std::min(node.end, gap.span.end);
-    if (isCompute(node.event->kind) || begin >= end) continue;
-    const bool isData = node.event->kind == JobKind::kData;
+    if (isCompute(node.kind) || begin >= end) continue;
+    const bool isData = node.kind == JobKind::kData;
     bubbles_.push_back(
         {begin, end, id, gap.window->step, isData ? BubbleClass::kLaunch : BubbleClass::kSync});
     work.all += end - begin;
@@ -153,6 +155,7 @@ void RankBubbles::fill(Interval gap, std::int32_t step) {
       at = end;
     }
   }
+  if (ownEnd == firstOfGap_) return;
   std::sort(bubbles_.begin() + static_cast<std::ptrdiff_t>(firstOfGap_), bubbles_.end(),
             [](const Bubble& a, const Bubble& b) { return a.begin < b.begin; });
 }
@@ -160,7 +163,7 @@ void RankBubbles::fill(Interval gap, std::int32_t step) {
 /// The schedule's own share of a gap with `open` time, cut to that.
 RankBubbles::Own RankBubbles::ownOf(const Gap& gap, Id endedBy, Nanoseconds open) {
   const auto position = static_cast<std::size_t>(rank_.position);
-  const auto stepOf = [&](Id job) { return graph_.node(job).event->step; };
+  const auto stepOf = [&](Id job) { return graph_.node(job).step; };
   const std::int32_t step = gap.window->step;
   Own own;
   if (endedBy == JobGraph::kNone || graph_.node(endedBy).begin > gap.span.end) {
@@ -183,14 +186,14 @@ RankBubbles::Own RankBubbles::ownOf(const Gap& gap, Id endedBy, Nanoseconds open
 
 /// The class of the schedule's own idle time before a job.
 BubbleClass RankBubbles::classBefore(Id job) {
-  const std::int32_t step = graph_.node(job).event->step;
+  const std::int32_t step = graph_.node(job).step;
   if (step < 0) return BubbleClass::kSteady;
   if (step != phasesOf_) {
     phasesOf_ = step;
     lastForward_ = firstOther_ = JobGraph::kNone;
     const StepJobs& jobs = basis_.jobs;
     for (const Id id : jobs.jobs(jobs.indexOf(step), static_cast<std::size_t>(rank_.position))) {
-      const JobKind kind = graph_.node(id).event->kind;
+      const JobKind kind = graph_.node(id).kind;
       if (kind == JobKind::kForward || kind == JobKind::kForwardBackward) lastForward_ = id;
       if (kind != JobKind::kForward && firstOther_ == JobGraph::kNone) firstOther_ = id;
     }

@@ -48,7 +48,7 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
   for (const std::uint32_t r : jobs.ranks()) {
     const JobGraph::Rank& rank = graph.ranks()[r];
     for (Id id = rank.first; id < rank.end; ++id) {
-      const Event& job = *graph.node(id).event;
+      const JobGraph::Node& job = graph.node(id);
       if (!isOfStep(job.kind) || job.step < 0) continue;
       const std::size_t step = jobs.indexOf(job.step);
       if (step == jobs.steps().size() || jobs.steps()[step] != job.step) continue;
@@ -85,7 +85,7 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
   const std::size_t count = graph.pipelines().size();
   pipelines_.reserve(count);
   for (std::size_t p = 0; p < count; ++p) pipelines_.emplace_back(graph, p);
-  // Three tasks for each pipeline, as many runs have only one.
+  // Several tasks for each pipeline, as many runs have only one.
   constexpr std::size_t kTasks = 3;
   inParallel(threads, count * kTasks, [&](std::size_t i) {
     PipelineBasis& pipeline = pipelines_[i / kTasks];

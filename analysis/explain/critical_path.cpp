@@ -11,7 +11,7 @@ using Id = JobGraph::Id;
 /// A job that ends a step may be an optimizer, where paths end otherwise.
 Id predecessorOf(const JobGraph& graph, const PipelineBasis& pipeline, Id node) {
   const Id before = pipeline.paths->predecessor(node);
-  const bool isOptimizer = graph.node(node).event->kind == JobKind::kOptimizer;
+  const bool isOptimizer = graph.node(node).kind == JobKind::kOptimizer;
   return before == JobGraph::kNone && isOptimizer ? graph.node(node).before : before;
 }
 
@@ -53,9 +53,9 @@ void PathShares::add(const JobGraph& graph, const StepPath& path) {
       byKind[isFirst ? "before" : link.waitsForMessage ? "transfer" : "launch"] += link.wait;
     }
     if (time == 0) continue;
-    byKind[node.isMessage ? "transfer" : std::string(logName(node.event->kind))] += time;
-    if (!node.isMessage && isCompute(node.event->kind) && node.event->stage >= 0) {
-      byStage[node.event->stage] += time;
+    byKind[node.isMessage ? "transfer" : std::string(logName(node.kind))] += time;
+    if (!node.isMessage && isCompute(node.kind) && node.stage >= 0) {
+      byStage[node.stage] += time;
     }
   }
 }

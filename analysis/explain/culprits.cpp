@@ -22,8 +22,8 @@ struct Collecting {
 };
 
 std::uint64_t kindOfJob(const JobGraph::Node& node) {
-  return (static_cast<std::uint64_t>(node.event->kind) << 56U) ^
-         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.event->stage)) << 32U) ^
+  return (static_cast<std::uint64_t>(node.kind) << 56U) ^
+         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.stage)) << 32U) ^
          static_cast<std::uint32_t>(node.microBatch);
 }
 
@@ -41,7 +41,7 @@ Key keyOf(const JobGraph& graph, const Bubble& bubble, Id culprit) {
   const JobGraph::Node& node = graph.node(culprit);
   const int rank = graph.ranks()[node.rank].number;
   switch (bubble.bubbleClass) {
-    case BubbleClass::kImbalance: return {bubble.bubbleClass, node.event->stage, -1};
+    case BubbleClass::kImbalance: return {bubble.bubbleClass, node.stage, -1};
     case BubbleClass::kTransfer: {
       const auto [from, to] = linkOf(graph, bubble);
       return {bubble.bubbleClass, std::min(from, to), std::max(from, to)};
@@ -75,7 +75,7 @@ CulpritGroup finished(const JobGraph& graph, Collecting& collecting) {
     group.timeOfStep = time;
     group.job = job;
   }
-  group.step = graph.node(group.job).event->step;
+  group.step = graph.node(group.job).step;
   return group;
 }
 
@@ -104,7 +104,7 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles) {
       group.time += time;
       if (bubble.bubbleClass == BubbleClass::kTransfer) group.peer = linkOf(graph, bubble).second;
       collecting.ranks[graph.node(job).rank] += time;
-      const std::int32_t stage = graph.node(job).event->stage;
+      const std::int32_t stage = graph.node(job).stage;
       if (stage >= 0) collecting.stages[static_cast<std::uint64_t>(stage)] += time;
       collecting.jobs[kindOfJob(graph.node(job))] += time;
       collecting.single[job] += time;

@@ -89,7 +89,7 @@ CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& grap
     std::vector<Interval> jobs;
     for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
       const JobGraph::Node& job = graph.node(id);
-      if (isCompute(job.event->kind)) jobs.push_back({job.begin, job.end});
+      if (isCompute(job.kind)) jobs.push_back({job.begin, job.end});
     }
     const std::vector<Interval> communication = unionOf(std::move(ofRank[r]));
     times[r].all = lengthOf(communication);

@@ -67,7 +67,7 @@ class SlowerStages {
     std::set<std::tuple<int, std::int32_t, JobKind>> known;
     for (const JobGraph::Rank& rank : graph.ranks()) {
       for (Id id = rank.first; id < rank.end; ++id) {
-        const Event& job = *graph.node(id).event;
+        const JobGraph::Node& job = graph.node(id);
         if (!isCompute(job.kind) || !known.insert({rank.number, job.stage, job.kind}).second) {
           continue;
         }
@@ -151,7 +151,7 @@ class FindingTexts {
     const JobGraph::Node& job = graph_.node(group.job);
     const std::string rank = "rank " + std::to_string(group.rank);
     std::string text = rank + " begins its jobs later than their inputs are there";
-    if (job.event->kind == JobKind::kData) {
+    if (job.kind == JobKind::kData) {
       text = rank + " loads data for " + formatDuration(job.end - job.begin) + " in step " +
              std::to_string(group.step);
     } else if (isOneJob(group)) {

@@ -18,8 +18,8 @@ std::uint64_t orderOf(const JobGraph& graph, const StepJobs& jobs, std::size_t s
     mix(position);
     for (const JobGraph::Id id : jobs.jobs(step, position)) {
       const JobGraph::Node& job = graph.node(id);
-      mix(static_cast<std::uint64_t>(job.event->kind));
-      mix(static_cast<std::uint32_t>(job.event->stage));
+      mix(static_cast<std::uint64_t>(job.kind));
+      mix(static_cast<std::uint32_t>(job.stage));
       mix(static_cast<std::uint32_t>(job.microBatch));
     }
   }

@@ -136,6 +136,9 @@ class JobGraphBuilder {
       node.event = &job;
       node.rank = r;
       node.microBatch = job.microBatch;
+      node.step = job.step;
+      node.stage = job.stage;
+      node.kind = job.kind;
       node.before = jobBefore(first, first + static_cast<Id>(i), job.begin);
       if (isCompute(job.kind) && job.microBatch < 0) {
         node.microBatch = counter.next(job);
@@ -168,14 +171,13 @@ class JobGraphBuilder {
   /// The forward and backward data that a job makes, by its own stage.
   template <typename Visit>
   void visitMade(const JobGraph::Node& node, const Visit& visit) const {
-    const Event& job = *node.event;
-    if (job.kind == JobKind::kForwardBackward) {
-      const auto pair = fusedPairOf(timeline_, job);
+    if (node.kind == JobKind::kForwardBackward) {
+      const auto pair = fusedPairOf(timeline_, *node.event);
       if (!pair) return;
-      visit(JobKey{job.step, pair->forwardStage, pair->forwardMicroBatch, true});
-      visit(JobKey{job.step, pair->backwardStage, pair->backwardMicroBatch, false});
-    } else if (isForwardPart(job.kind) || isBackwardPart(job.kind)) {
-      visit(JobKey{job.step, job.stage, node.microBatch, isForwardPart(job.kind)});
+      visit(JobKey{node.step, pair->forwardStage, pair->forwardMicroBatch, true});
+      visit(JobKey{node.step, pair->backwardStage, pair->backwardMicroBatch, false});
+    } else if (isForwardPart(node.kind) || isBackwardPart(node.kind)) {
+      visit(JobKey{node.step, node.stage, node.microBatch, isForwardPart(node.kind)});
     }
   }
 
@@ -281,6 +283,9 @@ class JobGraphBuilder {
     if (message.send != nullptr) node.begin = std::max(node.begin, message.send->begin);
     node.end = node.event->end;
     node.rank = pipeline.receivers[m];
+    node.step = node.step;
+    node.stage = node.stage;
+    node.kind = node.kind;
     node.microBatch = pipeline.keys[m].microBatch;
     const JobKey source = sourceOf(pipeline.keys[m], pipeline);
     if (source.isKnown()) node.inputs[0] = pipeline.jobs->find(source);

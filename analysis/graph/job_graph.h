@@ -36,6 +36,9 @@ class JobGraph {
     Id inputs[2] = {kNone, kNone};        ///< jobs on other ranks, or messages from them
     std::uint32_t rank = 0;               ///< index in ranks(); of a message: the receiver
     std::int32_t microBatch = kNotGiven;  ///< as given, else counted
+    std::int32_t step = kNotGiven;        ///< of the event, like the next two
+    std::int32_t stage = kNotGiven;
+    JobKind kind = JobKind::kOther;
     bool isMessage = false;
     bool lacksInput = false;  ///< it needs one that is missing, or that nobody knows
   };

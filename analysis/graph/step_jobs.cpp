@@ -10,7 +10,7 @@ StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline)
     for (std::size_t position = 0; position < ranks_.size(); ++position) {
       const JobGraph::Rank& rank = graph.ranks()[ranks_[position]];
       for (Id id = rank.first; id < rank.end; ++id) {
-        const Event& job = *graph.node(id).event;
+        const JobGraph::Node& job = graph.node(id);
         if (isCompute(job.kind) && job.step >= 0) use(position, id, job.step);
       }
     }

@@ -20,7 +20,7 @@ std::map<StageKind, std::vector<Id>> groupsOf(const JobGraph& graph, std::size_t
     // Most ranks have few groups.
     std::vector<std::pair<StageKind, std::vector<Id>*>> latest;
     for (Id id = rank.first; id < rank.end; ++id) {
-      const Event& job = *graph.node(id).event;
+      const JobGraph::Node& job = graph.node(id);
       if (!isCompute(job.kind)) continue;
       const StageKind key{job.stage, job.kind};
       std::vector<Id>* group = nullptr;

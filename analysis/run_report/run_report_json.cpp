@@ -85,7 +85,7 @@ class RunJson {
     const JobGraph::Node& node = graph_.node(id);
     Json job = {{"rank", graph_.ranks()[node.rank].number},
                 {"job", jobName(report_.timeline, node)}};
-    if (node.event->step >= 0) job["step"] = node.event->step;
+    if (node.step >= 0) job["step"] = node.step;
     if (node.event->job >= 0) job["id"] = node.event->job;
     return job;
   }
@@ -241,7 +241,7 @@ class RunJson {
     const JobGraph::Node& node = graph_.node(id);
     Json message = {
         {"rank", graph_.ranks()[node.rank].number},
-        {"job", std::string(logName(node.event->kind)) + " " + std::to_string(node.microBatch)}};
+        {"job", std::string(logName(node.kind)) + " " + std::to_string(node.microBatch)}};
     if (node.inputs[0] != JobGraph::kNone) {
       message["from"] = graph_.ranks()[graph_.node(node.inputs[0]).rank].number;
     }
