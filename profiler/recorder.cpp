@@ -156,6 +156,11 @@ DeviceStream& Recorder::stream(StreamId id) {
   return lane->stream();
 }
 
+DeviceStream::Mark Recorder::mark(StreamId stream) const noexcept {
+  Lane* const lane = isOn() ? impl_->state.lane(stream) : nullptr;
+  return lane == nullptr ? 0 : lane->stream().mark();
+}
+
 std::int64_t Recorder::openJob() const noexcept {
   if (!isOn()) return kNotGiven;
   const Lane* const compute = impl_->state.computeLane.load(std::memory_order_acquire);

@@ -97,6 +97,13 @@ class Recorder {
   void refuse(StreamId stream) noexcept {
     if (isOn()) state_->refuse(stream);
   }
+  /// A stamp of now, for beganAt(). The stream must not be asynchronous. Any thread.
+  DeviceStream::Mark mark(StreamId stream) const noexcept;
+  /// Says that the stream's open job began before begin() was called: at `mark`, of this stream and
+  /// taken by any thread. For work that is handed over on one thread and recorded on another.
+  void beganAt(StreamId stream, DeviceStream::Mark mark) noexcept {
+    if (isOn()) state_->beganAt(stream, mark);
+  }
   /// Closes the stream's open job. `bytes`, if given, replaces the job's.
   void end(StreamId stream, std::int64_t bytes = kNotGiven) noexcept {
     if (isOn()) state_->end(stream, bytes);

@@ -101,6 +101,13 @@ struct RecordingState {
     misuses.fetch_add(1, std::memory_order_relaxed);
     if (Lane* const at = lane(stream)) at->skip();
   }
+  void beganAt(int stream, DeviceStream::Mark mark) noexcept {
+    if (Lane* const at = lane(stream)) {
+      at->beganAt(mark);
+    } else {
+      misuses.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
   void end(int stream, std::int64_t bytes) noexcept {
     if (Lane* const at = lane(stream)) [[likely]] {
       at->end(bytes);

@@ -6,10 +6,10 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "profiler/cpu_stream.h"
 #include "profiler/emulated_stream.h"
 #include "profiler/recorder.h"
 #include "runtime/executor.h"
@@ -85,8 +85,12 @@ class RehearsedRank {
     EmulatedStream* const result = device.get();
     lanes_.recorder = &recorder_;
     lanes_.compute = recorder_.addStream(std::string(kComputeLane), std::move(device));
-    lanes_.send = recorder_.addStream(std::string(kSendLane), std::make_unique<CpuStream>(clock));
-    lanes_.recv = recorder_.addStream(std::string(kRecvLane), std::make_unique<CpuStream>(clock));
+    // Deadlines, at which sends begin, are of the clock of emulated devices.
+    const auto add = [&](std::string_view lane) {
+      return recorder_.addStream(std::string(lane), std::make_unique<EmulatedStream>(clock));
+    };
+    lanes_.send = add(kSendLane);
+    lanes_.recv = add(kRecvLane);
     return result;
   }
 
