@@ -62,7 +62,7 @@ class Recorder::Impl {
        Recorder& recorder)
       : source(ticks),
         state(options.ringFile ? logPath : "", Lane::roundedSlots(options.ringSlots), ticks,
-              options.steps),
+              options.steps, options.clock.value_or(WallClock::read())),
         path(logPath),
         info(completed(options.info, ticks)),
         log(path, info, options.holdLimit, options.giveWay, state),

@@ -31,6 +31,7 @@ struct RecorderOptions {
   /// Keep records in a file beside the log until they are written, so that they outlive the
   /// process.
   bool ringFile = true;
+  std::optional<WallClock> clock{};   ///< of all lines; not given: this host's
   std::optional<TickSource> ticks{};  ///< of CPU streams; not given: the best there is
   /// Called when another recorder of this process opens the same log, on that one's thread. It has
   /// to close this recorder; the other's run begins after it. None: the other recorder is refused.
