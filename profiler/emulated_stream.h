@@ -13,7 +13,8 @@ namespace pipetrace {
 /// Every job has a deadline, made from deadlines only:
 ///     max(the lane's previous deadline, the job's arrival deadline) + duration
 /// so waking up late shifts one logged time and no later one. Marks are read from the clock after
-/// the wait; a deadline is never logged.
+/// the wait. One deadline is logged, as the start of a send. The device hands a message over when
+/// its job was planned to end, even if no thread of this machine is awake then.
 ///
 /// All times are CLOCK_MONOTONIC ns, comparable between the processes of one host. One thread at a
 /// time calls mark(), run(), its halves and setOrigin().

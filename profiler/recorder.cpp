@@ -62,7 +62,7 @@ class Recorder::Impl {
        Recorder& recorder)
       : source(ticks),
         state(options.ringFile ? logPath : "", Lane::roundedSlots(options.ringSlots), ticks,
-              options.steps),
+              options.steps, options.clock.value_or(WallClock::read())),
         path(logPath),
         info(completed(options.info, ticks)),
         log(path, info, options.holdLimit, options.giveWay, state),
@@ -154,6 +154,11 @@ DeviceStream& Recorder::stream(StreamId id) {
   Lane* const lane = impl_->state.lane(id);
   assert(lane != nullptr);
   return lane->stream();
+}
+
+DeviceStream::Mark Recorder::mark(StreamId stream) const noexcept {
+  Lane* const lane = isOn() ? impl_->state.lane(stream) : nullptr;
+  return lane == nullptr ? 0 : lane->stream().mark();
 }
 
 std::int64_t Recorder::openJob() const noexcept {

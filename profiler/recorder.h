@@ -31,6 +31,7 @@ struct RecorderOptions {
   /// Keep records in a file beside the log until they are written, so that they outlive the
   /// process.
   bool ringFile = true;
+  std::optional<WallClock> clock{};   ///< of all lines; not given: this host's
   std::optional<TickSource> ticks{};  ///< of CPU streams; not given: the best there is
   /// Called when another recorder of this process opens the same log, on that one's thread. It has
   /// to close this recorder; the other's run begins after it. None: the other recorder is refused.
@@ -96,6 +97,13 @@ class Recorder {
   /// close.
   void refuse(StreamId stream) noexcept {
     if (isOn()) state_->refuse(stream);
+  }
+  /// A stamp of now, for beganAt(). The stream must not be asynchronous. Any thread.
+  DeviceStream::Mark mark(StreamId stream) const noexcept;
+  /// Says that the stream's open job began before begin() was called: at `mark`, of this stream and
+  /// taken by any thread. For work that is handed over on one thread and recorded on another.
+  void beganAt(StreamId stream, DeviceStream::Mark mark) noexcept {
+    if (isOn()) state_->beganAt(stream, mark);
   }
   /// Closes the stream's open job. `bytes`, if given, replaces the job's.
   void end(StreamId stream, std::int64_t bytes = kNotGiven) noexcept {

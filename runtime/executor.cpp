@@ -159,19 +159,28 @@ class Executor::Impl {
     const Message stub{.deadline = output.deadline};
     Job recorded = transferJob(index, to, true);
     recorded.bytes = output.bytes();
+    const DeviceStream::Mark issued = issuedAt(stub);
     // Issued here and now. If the lane issued it in its turn, a send could wait after one whose
     // receiver is itself waiting for this one.
     auto completion = transport_.send(to.rank, key, std::move(output));
     sends_.push_back(sendLane_->post(
-        [this, recorded, stub, receiver = to.rank, completion = std::move(completion)] {
+        [this, recorded, stub, issued, receiver = to.rank, completion = std::move(completion)] {
           work_.sending(stub);
           record(lanes_.send, recorded, [&] {
+            if (lanes_.recorder != nullptr) lanes_.recorder->beganAt(lanes_.send, issued);
             completion();
             work_.sent(stub, receiver);
             return recorded.bytes;
           });
           return Message{};
         }));
+  }
+
+  // When the transport gets the message, as a mark of the send lane.
+  DeviceStream::Mark issuedAt(const Message& message) const {
+    if (lanes_.recorder == nullptr) return 0;
+    return work_.runsBehind() ? static_cast<DeviceStream::Mark>(message.deadline)
+                              : lanes_.recorder->mark(lanes_.send);
   }
 
   Job transferJob(std::size_t index, const MessageEnd& end, bool isSend) const {

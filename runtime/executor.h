@@ -18,9 +18,9 @@ namespace pipetrace {
 ///
 /// If `lanes` has a recorder, each job is recorded on the compute lane. Each message is recorded on
 /// the send and receive lanes of the ranks at its ends, with the id of the compute job that made or
-/// needs it. A send lasts from when the lane takes it until the transport is done with it. A
-/// receive lasts from when it is posted and the lane is free until the message is there. The loss
-/// becomes counter "loss".
+/// needs it. A send lasts from when the transport gets it until the transport is done with it, so
+/// sends may overlap. A receive lasts from when it is posted and the lane is free until the message
+/// is there. The loss becomes counter "loss".
 ///
 /// Threads: one thread constructs it, runs all steps and destroys it; it has one thread of its own
 /// for each of the two lanes.

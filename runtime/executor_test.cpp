@@ -169,6 +169,44 @@ TEST(ExecutorTest, ASendThatNobodyTakesHoldsUpNoJob) {
   executor.finish();
 }
 
+/// The times of a job's line, in order: begin, end.
+std::pair<std::string, std::string> timesOf(const std::string& line) {
+  const auto after = [&](const std::string& mark) {
+    const std::size_t at = line.find(mark) + mark.size();
+    return line.substr(at, line.find_first_of(",\n", at) - at);
+  };
+  return {after("start_time = "), after("end_time = ")};
+}
+
+TEST(ExecutorTest, ASendBeginsWhenItIsHandedOverAndNotWhenItsLaneIsFree) {
+  ScriptedTransport transport(1, 3);
+  const CheckedPlan plan = buildSchedule("1F1B", 3, 4);
+  const RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, 1)});
+  {
+    ListedWork work;
+    Executor executor(plan, work, transport, addCpuLanes(recorder));
+    executor.runStep(0);
+    transport.release();  // until now the lane was busy with the first send
+    executor.finish();
+  }
+  recorder.close();
+  std::vector<std::pair<std::string, std::string>> jobs;
+  for (const std::string& line : log.lines("Profiler Info: ", 1)) jobs.push_back(timesOf(line));
+  const std::vector<std::string> sends = log.lines("Profiler Stream: ", 1);
+  ASSERT_EQ(jobs.size(), 10U);  // lr, four forwards, four backwards, optimizer
+  std::size_t found = 0;
+  for (const std::string& line : sends) {
+    if (line.find("type = send_") == std::string::npos) continue;
+    const auto [begin, end] = timesOf(line);
+    ++found;
+    EXPECT_GE(begin, jobs.at(found).second) << "sent after its job: " << line;
+    EXPECT_LE(begin, jobs.at(found + 1).first) << "and before the next: " << line;
+    EXPECT_GE(end, jobs.at(9).second) << "done when the transport was: " << line;
+  }
+  EXPECT_EQ(found, 8U);
+}
+
 TEST(ExecutorTest, AFailedJobStopsThePeersAndIsRethrown) {
   class FailingWork : public ListedWork {
    public:

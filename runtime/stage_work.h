@@ -38,7 +38,8 @@ class StageWork {
   virtual void launching(const Action& /*action*/, Message& /*input*/) {}
 
   /// Whether forward() and backward() return while the device still works. Their results are then
-  /// handed to the transport at once, and the job is recorded as ending when awaitJob() returns.
+  /// handed to the transport at once, and their sends are recorded as beginning at the messages'
+  /// deadlines. The job is recorded as ending when awaitJob() returns.
   virtual bool runsBehind() const { return false; }
   virtual void awaitJob() {}
 
@@ -47,8 +48,8 @@ class StageWork {
   /// + transfer time) and set its deadline to that. Messages that stay on a rank do not pass here.
   virtual void received(Message& /*message*/, int /*sender*/) {}
 
-  /// Called on the send lane's thread: the send of `message` (without its tensor) is recorded as
-  /// beginning when this returns. Emulated devices wait here until the job that made it has ended.
+  /// Called on the send lane's thread before the send of `message` (without its tensor) is
+  /// recorded. Emulated devices wait here until the job that made it has ended.
   virtual void sending(const Message& /*message*/) {}
 
   /// Called on the send lane's thread when the transport is done with `message` to rank `receiver`

@@ -33,9 +33,9 @@ struct Collected {
 /// predecessor of a job is the job before it on its rank or its data, the one that ended last; the
 /// one on its rank where they ended together. A path ends at an `lr` or `optimizer` job.
 ///
-/// Short paths are walked. Where long ones are common, a path is summed up in as many steps as the
-/// logarithm of its length: each node then has a second link, far back, with the sums of what it
-/// jumps over (Myers, "An applicative random-access stack", 1983). Several threads may use it.
+/// Short paths are walked. Where long ones are common, nodes get a second link: it leads far back,
+/// and has the sums of what it jumps over. A path then takes as many steps as the logarithm of its
+/// length (Myers, "An applicative random-access stack", 1983). Several threads may use it.
 class BindingPaths {
  public:
   using Id = JobGraph::Id;

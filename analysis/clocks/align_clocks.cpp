@@ -6,46 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/clocks/rank_clock.h"
+#include "analysis/clocks/move_times.h"
 #include "analysis/report/ranks_text.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {
-
-using Clocks = std::map<int, RankClock>;
-
-/// The first and the last instant of each rank.
-std::map<int, Timeline::Span> spansOf(const Timeline& timeline) {
-  std::map<int, Timeline::Span> spans;
-  const auto add = [&](int rank, Nanoseconds begin, Nanoseconds end) {
-    const auto [span, isNew] = spans.try_emplace(rank, Timeline::Span{begin, end});
-    span->second.begin = std::min(span->second.begin, begin);
-    span->second.end = std::max(span->second.end, end);
-  };
-  for (const Track& track : timeline.tracks) {
-    for (const Event& event : track.events) add(track.rank, event.begin, event.end);
-  }
-  for (const CounterSeries& series : timeline.counters) {
-    for (const CounterSample& sample : series.samples) add(series.rank, sample.time, sample.time);
-  }
-  return spans;
-}
-
-/// Whether all converted times, and the distances between them, fit 64 bits.
-bool fits(const Clocks& clocks, const std::map<int, Timeline::Span>& spans) {
-  Timeline::Span whole{kNsMax, kNsMin};
-  for (auto [rank, span] : spans) {
-    if (const auto clock = clocks.find(rank); clock != clocks.end()) {
-      span = {clock->second.toRankZero(span.begin), clock->second.toRankZero(span.end)};
-      if (span.begin == kNsMin || span.end == kNsMax) return false;
-    }
-    whole.begin = std::min(whole.begin, span.begin);
-    whole.end = std::max(whole.end, span.end);
-  }
-  Nanoseconds length = 0;
-  return spans.empty() || !__builtin_sub_overflow(whole.end, whole.begin, &length);
-}
 
 /// Warns of offsets in rank 0's log: other clocks are converted to rank 0's, which has none.
 void checkRankZero(const std::vector<ClockReading>& readings, Diagnostics& diagnostics) {
@@ -59,8 +25,8 @@ void checkRankZero(const std::vector<ClockReading>& readings, Diagnostics& diagn
 }
 
 /// The clocks of the ranks whose times are converted.
-Clocks clocksOf(const Timeline& timeline, Diagnostics& diagnostics) {
-  Clocks clocks;
+RankClocks clocksOf(const Timeline& timeline, Diagnostics& diagnostics) {
+  RankClocks clocks;
   std::vector<int> without;
   for (const auto& [rank, info] : timeline.ranks) {
     if (info.clockReadings.empty()) {
@@ -104,34 +70,18 @@ void noteSeveralHosts(const Timeline& timeline, Diagnostics& diagnostics) {
                               "shifted against each other"});
 }
 
-void move(Timeline& timeline, const Clocks& clocks) {
-  for (Track& track : timeline.tracks) {
-    const auto clock = clocks.find(track.rank);
-    if (clock == clocks.end()) continue;
-    for (Event& event : track.events) {
-      event.begin = clock->second.toRankZero(event.begin);
-      event.end = clock->second.toRankZero(event.end);
-    }
-  }
-  for (CounterSeries& series : timeline.counters) {
-    const auto clock = clocks.find(series.rank);
-    if (clock == clocks.end()) continue;
-    for (CounterSample& sample : series.samples) {
-      sample.time = clock->second.toRankZero(sample.time);
-    }
-  }
+/// The readings of ranks whose times were converted.
+void moveReadings(Timeline& timeline, const RankClocks& clocks) {
   for (const auto& [rank, clock] : clocks) {
-    for (Nanoseconds& begin : timeline.ranks.at(rank).partBegins) begin = clock.toRankZero(begin);
     std::vector<ClockReading>& readings = timeline.ranks.at(rank).clockReadings;
     readings = clock.readings();
     for (ClockReading& reading : readings) {
       reading = {.when = clock.toRankZero(reading.when), .offset = 0, .bound = reading.bound};
     }
   }
-  timeline.sort();  // events that began 1 ns apart may now begin at the same time
 }
 
-void reportMovedRanks(const Clocks& clocks, Diagnostics& diagnostics) {
+void reportMovedRanks(const RankClocks& clocks, Diagnostics& diagnostics) {
   std::vector<int> ranks;
   std::uint64_t farthest = 0;
   Nanoseconds bound = 0;
@@ -154,21 +104,21 @@ void reportMovedRanks(const Clocks& clocks, Diagnostics& diagnostics) {
 
 Timeline alignedByLog(Timeline timeline, Diagnostics& diagnostics) {
   noteSeveralHosts(timeline, diagnostics);
-  Clocks clocks = clocksOf(timeline, diagnostics);
+  RankClocks clocks = clocksOf(timeline, diagnostics);
   std::erase_if(clocks, [](const auto& entry) {
     const std::vector<ClockReading>& readings = entry.second.readings();
     return std::all_of(readings.begin(), readings.end(),
                        [](const ClockReading& reading) { return reading.offset == 0; });
   });
   if (clocks.empty()) return timeline;
-  if (!fits(clocks, spansOf(timeline))) {
+  if (!moveTimes(timeline, clocks)) {
     diagnostics.add(
         {.message = "with the offsets that the logs give, ranks would be 292 years "
                     "apart; no clock was aligned",
          .advice = "a `Profiler Clock:` line is wrong; --align none ignores such lines"});
     return timeline;
   }
-  move(timeline, clocks);
+  moveReadings(timeline, clocks);
   reportMovedRanks(clocks, diagnostics);
   return timeline;
 }

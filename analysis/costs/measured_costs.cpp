@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/matched_messages.h"
 #include "analysis/median.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
@@ -30,30 +31,13 @@ std::int32_t warmUpStep(const Timeline& timeline) {
   return first < last ? first : std::numeric_limits<std::int32_t>::min();
 }
 
-/// Identifies a message: the same key at both ends. Two ranks may exchange several messages of one
-/// key, one for each pair of their stages; these are matched in the order of their starts.
-struct MessageKey {
-  bool forward;
-  std::int32_t step;
-  int sender;
-  int receiver;
-  std::int32_t microBatch;
-
-  auto operator<=>(const MessageKey&) const = default;
-};
-
-struct Message {
-  std::vector<const Event*> sends;
-  std::vector<const Event*> receives;
-};
-
 class Measuring {
  public:
   explicit Measuring(const Timeline& timeline)
       : timeline_(timeline), warmUp_(warmUpStep(timeline)) {
     for (const Track& track : timeline.tracks) {
       for (const Event& event : track.events) {
-        if (event.step != warmUp_) add(event, track.rank);
+        if (event.step != warmUp_) add(event);
       }
     }
   }
@@ -83,7 +67,7 @@ class Measuring {
   }
 
  private:
-  void add(const Event& event, int rank) {
+  void add(const Event& event) {
     switch (event.kind) {
       case JobKind::kLr: lr_.push_back(event.duration()); break;
       case JobKind::kOptimizer: optimizer_.push_back(event.duration()); break;
@@ -93,12 +77,7 @@ class Measuring {
       case JobKind::kBackwardWeight: addToStage(3, event); break;
       case JobKind::kForwardBackward: addToStage(4, event); break;
       case JobKind::kSendForward:
-      case JobKind::kSendBackward:
-        messages_[keyOf(event, rank)].sends.push_back(&event);
-        addBytes(event);
-        break;
-      case JobKind::kRecvForward:
-      case JobKind::kRecvBackward: messages_[keyOf(event, rank)].receives.push_back(&event); break;
+      case JobKind::kSendBackward: addBytes(event); break;
       default: break;
     }
   }
@@ -120,23 +99,12 @@ class Measuring {
     }
   }
 
-  static MessageKey keyOf(const Event& event, int rank) {
-    const bool sends = isSend(event.kind);
-    const bool forward = event.kind == JobKind::kSendForward || event.kind == JobKind::kRecvForward;
-    return {forward, event.step, sends ? rank : event.peer, sends ? event.peer : rank,
-            event.microBatch};
-  }
-
-  Nanoseconds transfer() {
+  Nanoseconds transfer() const {
     Durations durations;
-    for (auto& [key, message] : messages_) {
-      const std::size_t pairs = std::min(message.sends.size(), message.receives.size());
-      for (std::size_t i = 0; i < pairs; ++i) {
-        const Event& send = *message.sends[i];
-        const Event& receive = *message.receives[i];
-        durations.push_back(
-            std::max<Nanoseconds>(0, receive.end - std::max(send.begin, receive.begin)));
-      }
+    const auto isMeasured = [&](const Event& event) { return event.step != warmUp_; };
+    for (const auto& [sender, receiver, send, receive] : matchedMessages(timeline_, isMeasured)) {
+      durations.push_back(
+          std::max<Nanoseconds>(0, receive->end - std::max(send->begin, receive->begin)));
     }
     return medianOf(durations);
   }
@@ -148,7 +116,6 @@ class Measuring {
   std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage
   Durations lr_;
   Durations optimizer_;
-  std::map<MessageKey, Message> messages_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -21,22 +22,28 @@ constexpr const char* kScale = "--scale";
 constexpr const char* kLink = "--link";
 constexpr const char* kDelay = "--delay";
 constexpr const char* kLaunch = "--launch";
+constexpr const char* kSkew = "--skew";
 constexpr const char* kGroup = "Faults (each may be given several times)";
 
 [[noreturn]] void refuse(const char* option, const std::string& text, const std::string& why) {
   throw Error(fmt::format("{} {}: {}", option, text, why));
 }
 
-/// "30ms", "1.5s", "500us", "20ns".
-std::optional<Nanoseconds> timeOf(std::string_view text) {
+/// "30ms", "1.5s", "-500us", "20ns".
+std::optional<Nanoseconds> signedTimeOf(std::string_view text) {
   constexpr std::pair<std::string_view, Nanoseconds> kUnits[] = {
       {"ns", 1}, {"us", kNsPerUs}, {"ms", kNsPerMs}, {"s", kNsPerSecond}};
   for (const auto& [unit, length] : kUnits) {
     if (!text.ends_with(unit)) continue;
     const auto time = parseDecimalTime(text.substr(0, text.size() - unit.size()), length);
-    if (time && *time >= 0) return time;
+    if (time) return time;
   }
   return std::nullopt;
+}
+
+std::optional<Nanoseconds> timeOf(std::string_view text) {
+  const auto time = signedTimeOf(text);
+  return time && *time >= 0 ? time : std::nullopt;
 }
 
 /// The two sides of the last `=`, the time after it.
@@ -171,6 +178,38 @@ void addLink(const std::string& text, const Plan& plan, Costs& costs) {
   costs.faults.links.push_back(added);
 }
 
+/// "20ppm" in thousandths of a ppm. Clocks that are off by over 1000 ppm are broken.
+std::optional<std::int64_t> driftOf(std::string_view text) {
+  constexpr std::string_view kUnit = "ppm";
+  constexpr std::int64_t kMost = 1'000'000;
+  if (!text.ends_with(kUnit)) return std::nullopt;
+  const auto drift = parseDecimalTime(text.substr(0, text.size() - kUnit.size()), 1000);
+  return drift && *drift <= kMost && *drift >= -kMost ? drift : std::nullopt;
+}
+
+bool isHostName(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+  });
+}
+
+MadeUpHost skewedHost(const std::string& text) {
+  // A day: clocks that are farther apart are not the same run's.
+  constexpr Nanoseconds kFarthest = 86'400 * kNsPerSecond;
+  const std::string_view all(text);
+  const std::size_t equals = std::min(all.find('='), all.size());
+  const std::size_t comma = std::min(all.find(',', equals), all.size());
+  const bool hasDrift = comma < all.size();
+  const auto offset = signedTimeOf(all.substr(std::min(equals + 1, comma), comma - equals - 1));
+  const auto drift = hasDrift ? driftOf(all.substr(comma + 1)) : 0;
+  if (equals == all.size() || !isHostName(all.substr(0, equals)) || !offset || !drift) {
+    refuse(kSkew, text,
+           "write it as host1=5ms or host1=-5ms,20ppm, with ns, us, ms or s and at most 1000 ppm");
+  }
+  if (*offset > kFarthest || *offset < -kFarthest) refuse(kSkew, text, "that is over a day");
+  return {std::string(all.substr(0, equals)), {.offset = *offset, .drift = *drift}};
+}
+
 }  // namespace
 
 std::vector<std::string> FaultOptions::all() const {
@@ -182,6 +221,7 @@ std::vector<std::string> FaultOptions::all() const {
   add(kLink, links);
   add(kDelay, delays);
   add(kLaunch, launches);
+  add(kSkew, skews);
   return list;
 }
 
@@ -196,6 +236,12 @@ void addFaultOptions(CLI::App& app, FaultOptions& to) {
       "A job takes TIME longer (1F4@2=30ms), in one step or in each");
   add(kLaunch, to.launches, "JOB[@STEP]=TIME",
       "A job begins TIME after it could (2F5=15ms), in one step or in each");
+  add(kSkew, to.skews, "HOST=TIME[,PPM]",
+      "Ranks of a made-up host log by a clock that is wrong (host1=5ms,20ppm); the hosts share the "
+      "ranks evenly, in their order");
+  app.add_flag("--no-exchange", to.withoutExchange, "The made-up hosts do not compare their clocks")
+      ->needs(app.get_option(kSkew))
+      ->group(kGroup);
 }
 
 Costs withFaults(const FaultOptions& options, const Plan& plan, int steps, Costs costs) {
@@ -212,6 +258,32 @@ Costs withFaults(const FaultOptions& options, const Plan& plan, int steps, Costs
     costs.faults.jobs.back().late = time;
   }
   return costs;
+}
+
+std::vector<MadeUpHost> madeUpHosts(const FaultOptions& options, int numRanks) {
+  std::vector<MadeUpHost> hosts;
+  if (options.skews.size() == 1) hosts.push_back({.name = "host0", .skew = {}});
+  for (const std::string& text : options.skews) {
+    hosts.push_back(skewedHost(text));
+    const auto isNamesake = [&](const MadeUpHost& host) { return host.name == hosts.back().name; };
+    if (std::count_if(hosts.begin(), hosts.end(), isNamesake) > 1) {
+      refuse(kSkew, text,
+             options.skews.size() == 1 ? "host0 is the one whose clock is right; take another name"
+                                       : "this host is there already");
+    }
+  }
+  if (hosts.empty()) return {};
+  if (std::cmp_greater(hosts.size(), numRanks)) {
+    refuse(kSkew, options.skews.back(),
+           fmt::format("there are {} hosts, and {} for them", hosts.size(),
+                       numRanks == 1 ? "1 rank" : fmt::format("{} ranks", numRanks)));
+  }
+  std::vector<MadeUpHost> byRank;
+  for (int rank = 0; rank < numRanks; ++rank) {
+    byRank.push_back(
+        hosts[static_cast<std::size_t>(rank) * hosts.size() / static_cast<std::size_t>(numRanks)]);
+  }
+  return byRank;
 }
 
 }  // namespace pipetrace

@@ -106,5 +106,41 @@ TEST(FaultOptions, FaultsThatThePlanCannotHaveAreErrorsThatSayWhy) {
               AllOf(StartsWith("--launch forward=1ms: "), HasSubstr("is no job")));
 }
 
+/// "host0 host1+5000000+20000": the hosts by rank, with offset and drift of their clocks.
+std::string hosts(const std::vector<std::string>& skews, int numRanks = 4) {
+  std::string text;
+  try {
+    for (const MadeUpHost& host : madeUpHosts({.skews = skews}, numRanks)) {
+      text += (text.empty() ? "" : " ") + host.name;
+      if (host.skew.isZero()) continue;
+      text += "+" + std::to_string(host.skew.offset) + "+" + std::to_string(host.skew.drift);
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return text;
+}
+
+TEST(FaultOptions, MadeUpHostsShareTheRanksEvenly) {
+  EXPECT_EQ(hosts({}), "");
+  EXPECT_EQ(hosts({"a=0ms", "b=5ms,20ppm"}), "a a b+5000000+20000 b+5000000+20000");
+  EXPECT_EQ(hosts({"a=-5us", "b=1s,-0.5ppm", "c=7ns"}),
+            "a+-5000+0 a+-5000+0 b+1000000000+-500 c+7+0");
+  EXPECT_EQ(hosts({"a=0ns", "b=0ns", "c=0ns"}, 8), "a a a b b b c c");
+  EXPECT_EQ(hosts({"far=5ms"}), "host0 host0 far+5000000+0 far+5000000+0")
+      << "the ranks before a single one have a clock that is right";
+}
+
+TEST(FaultOptions, SkewsThatMakeNoSenseAreErrorsThatSayWhy) {
+  for (const char* const text : {"host1", "=5ms", "a b=5ms", "a=5", "a=5ms,", "a=5ms,20",
+                                 "a=5ms,1001ppm", "a=,20ppm", "a=5ms,20ppm,"}) {
+    EXPECT_THAT(hosts({text}), StartsWith(std::string("--skew ") + text + ": write it as host1="));
+  }
+  EXPECT_EQ(hosts({"a=90000s"}), "--skew a=90000s: that is over a day");
+  EXPECT_EQ(hosts({"a=1ms", "a=2ms"}), "--skew a=2ms: this host is there already");
+  EXPECT_THAT(hosts({"host0=1ms"}), HasSubstr("take another name"));
+  EXPECT_EQ(hosts({"a=1ms"}, 1), "--skew a=1ms: there are 2 hosts, and 1 rank for them");
+}
+
 }  // namespace
 }  // namespace pipetrace

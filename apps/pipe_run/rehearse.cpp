@@ -146,6 +146,8 @@ int runRehearse(const RehearseOptions& options) {
       .plan = planOf(options), .steps = options.steps, .logDirectory = options.logDirectory};
   rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps,
                                costsOf(options, rehearsal.plan->numStages));
+  rehearsal.hosts = madeUpHosts(options.faults, rehearsal.plan->numRanks());
+  rehearsal.comparesClocks = !options.faults.withoutExchange;
   requireRehearsable(rehearsal);
   clearLogFolder(options.logDirectory);
   const CheckedPlan& plan = rehearsal.plan;

@@ -17,6 +17,13 @@ Nanoseconds now(clockid_t clock) noexcept {
 
 Nanoseconds monotonicNow() noexcept { return now(CLOCK_MONOTONIC); }
 
+WallClock WallClock::skewed(const ClockSkew& skew, Nanoseconds begin) const noexcept {
+  WallClock wrong = *this;
+  wrong.skew_ = skew;
+  wrong.skewBegin_ = begin;
+  return wrong;
+}
+
 WallClock WallClock::read() noexcept {
   WallClock best;
   Nanoseconds narrowest = kNsMax;

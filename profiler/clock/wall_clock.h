@@ -1,5 +1,6 @@
 #pragma once
 
+#include "trace/clock_skew.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -19,7 +20,15 @@ class WallClock {
   /// together.
   static WallClock read() noexcept;
 
-  Nanoseconds at(Nanoseconds monotonic) const noexcept { return monotonic + offset_; }
+  /// The same clock, wrong by `skew`, which counts from `begin` (CLOCK_MONOTONIC): for hosts that
+  /// are made up.
+  WallClock skewed(const ClockSkew& skew, Nanoseconds begin) const noexcept;
+
+  Nanoseconds at(Nanoseconds monotonic) const noexcept {
+    const Nanoseconds time = monotonic + offset_;
+    return skew_.isZero() ? time : time + skew_.after(monotonic - skewBegin_);
+  }
+  /// Without the skew.
   Nanoseconds offset() const noexcept { return offset_; }
   /// The relation is off by at most this much.
   Nanoseconds uncertainty() const noexcept { return uncertainty_; }
@@ -27,6 +36,8 @@ class WallClock {
  private:
   Nanoseconds offset_ = 0;
   Nanoseconds uncertainty_ = 0;
+  ClockSkew skew_;
+  Nanoseconds skewBegin_ = 0;
 };
 
 }  // namespace pipetrace

@@ -27,6 +27,15 @@ TEST(WallClockTest, RanksOfOneHostAgreeToTenMicroseconds) {
   }
 }
 
+TEST(WallClockTest, AWrongClockIsOffByItsSkew) {
+  const WallClock right = WallClock::read();
+  const Nanoseconds begin = monotonicNow();
+  const WallClock wrong = right.skewed({.offset = -5 * kNsPerMs, .drift = 20'000}, begin);
+  for (const Nanoseconds passed : {Nanoseconds{0}, kNsPerSecond, 3600 * kNsPerSecond}) {
+    EXPECT_EQ(wrong.at(begin + passed) - right.at(begin + passed), -5 * kNsPerMs + passed / 50'000);
+  }
+}
+
 TEST(CpuStreamTest, MarksAreReadingsOfTheRecordersClock) {
   HostClock clock;
   CpuStream stream(WallClock::read());

@@ -15,8 +15,8 @@
 namespace pipetrace {
 
 /// The recording side of one stream of a recorder: stamps its jobs, in the slots of its ring file
-/// (trace/log/ring_format.h). The thread that records the stream calls begin(), skip() and end(),
-/// the log thread front() to isCrowded(). Any thread may read the other counts.
+/// (trace/log/ring_format.h). The thread that records the stream calls begin(), skip(), beganAt()
+/// and end(), the log thread front() to isCrowded(). Any thread may read the other counts.
 ///
 /// Job n is in slot n % slots, which goes through these states:
 ///
@@ -56,6 +56,8 @@ class Lane {
   void begin(const Job& job, std::int64_t id, std::int32_t step) noexcept;
   /// begin() for a job that is not to be recorded.
   void skip() noexcept;
+  /// Replaces the start of the open job, if there is one.
+  void beganAt(DeviceStream::Mark mark) noexcept;
   void end(std::int64_t bytes) noexcept;
   /// An id out of a block that is this lane's alone, and is taken from `next`.
   std::int64_t drawId(std::atomic<std::int64_t>& next) noexcept;
@@ -225,6 +227,12 @@ inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noex
 inline void Lane::skip() noexcept {
   if (state_.load(std::memory_order_relaxed) != State::kIdle) add<std::int64_t>(misuses_, 1);
   state_.store(State::kSkipped, std::memory_order_relaxed);
+}
+
+inline void Lane::beganAt(DeviceStream::Mark mark) noexcept {
+  if (state_.load(std::memory_order_relaxed) == State::kOpen) {
+    put(slots_[(begun_ - 1) & mask_].begin, mark);
+  }
 }
 
 inline void Lane::end(std::int64_t bytes) noexcept {

@@ -31,12 +31,14 @@ struct RecordingState {
   static constexpr int kMaxLanes = static_cast<int>(ring_format::kMaxLanes);
 
   /// `ringPath`: the ring file's path without its suffix; empty for none. `laneSlots`: the slots of
-  /// each lane, a power of two. `stepRange`: the steps that are recorded.
+  /// each lane, a power of two. `stepRange`: the steps that are recorded. `wall`: the clock of
+  /// lines.
   RecordingState(const std::string& ringPath, std::size_t laneSlots, TickSource ticks,
-                 const StepRange& stepRange)
+                 const StepRange& stepRange, const WallClock& wall = WallClock::read())
       : slots(laneSlots),
         steps(stepRange),
         hasSteps(!(stepRange == StepRange())),
+        clock(wall),
         hostClock(ticks),
         file(ringPath, RingFile::spaceOf(ring_format::kFrontSize) +
                            RingFile::spaceOf(ring_format::laneSize(laneSlots))),
@@ -45,7 +47,7 @@ struct RecordingState {
   const std::size_t slots;
   const StepRange steps;
   const bool hasSteps;
-  WallClock clock = WallClock::read();
+  const WallClock clock;
   HostClock hostClock;  ///< the log thread's, but for its ticks
   RingFile file;
   RingFront front;
@@ -100,6 +102,13 @@ struct RecordingState {
   void refuse(int stream) noexcept {
     misuses.fetch_add(1, std::memory_order_relaxed);
     if (Lane* const at = lane(stream)) at->skip();
+  }
+  void beganAt(int stream, DeviceStream::Mark mark) noexcept {
+    if (Lane* const at = lane(stream)) {
+      at->beganAt(mark);
+    } else {
+      misuses.fetch_add(1, std::memory_order_relaxed);
+    }
   }
   void end(int stream, std::int64_t bytes) noexcept {
     if (Lane* const at = lane(stream)) [[likely]] {

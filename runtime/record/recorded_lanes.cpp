@@ -9,8 +9,9 @@
 namespace pipetrace {
 
 RecordedLanes addCpuLanes(Recorder& recorder) {
+  const WallClock clock = recorder.isOn() ? recorder.clock() : WallClock();  // one for all lanes
   const auto add = [&](std::string_view lane) {
-    return recorder.addStream(std::string(lane), std::make_unique<CpuStream>());
+    return recorder.addStream(std::string(lane), std::make_unique<CpuStream>(clock));
   };
   RecordedLanes lanes{.recorder = &recorder};
   lanes.compute = add(kComputeLane);

@@ -5,7 +5,9 @@
 
 namespace pipetrace {
 
-/// The streams of a recorder that an executor writes to. `recorder` null: nothing is recorded.
+/// The streams of a recorder that an executor writes to. `recorder` null: nothing is recorded. The
+/// send lane's stream is not asynchronous. Its marks are CLOCK_MONOTONIC, in ns, for work that
+/// runsBehind().
 struct RecordedLanes {
   Recorder* recorder = nullptr;
   StreamId compute = 0;

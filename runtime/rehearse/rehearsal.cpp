@@ -6,10 +6,11 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
-#include "profiler/cpu_stream.h"
+#include "profiler/clock/clock_comparison.h"
 #include "profiler/emulated_stream.h"
 #include "profiler/recorder.h"
 #include "runtime/executor.h"
@@ -42,9 +43,18 @@ class RehearsedRank {
   RehearsedRank(const RehearsalOptions& options, int rank, WallClock clock)
       : steps_(options.steps),
         stop_(options.stop),
-        recorder_(recorderOptions(options, rank)),
+        recorder_(recorderOptions(options, rank, clock)),
         device_(addLanes(clock)),
         work_(options.costs, rank, *device_) {}
+
+  /// Answers the other ranks' questions for the time, on a port of its own.
+  std::unique_ptr<ClockServer> serveClock() const {
+    return std::make_unique<ClockServer>(kHere, 0, ownClock());
+  }
+  /// Compares the clock with that of the rank whose server it is, now and at the end of run().
+  void compareClock(int port) {
+    comparison_ = std::make_unique<ClockComparison>(recorder_.logPath(), kHere, port, ownClock());
+  }
 
   /// The rank's own thread.
   void run(const CheckedPlan& plan, Transport& transport, Nanoseconds origin) {
@@ -53,13 +63,24 @@ class RehearsedRank {
     try {
       runSteps(plan, transport);
     } catch (...) {
-      recorder_.close();
+      close();
       throw;
     }
-    recorder_.close();
+    close();
   }
 
  private:
+  static constexpr const char* kHere = "127.0.0.1";
+
+  ClockFunction ownClock() const {
+    return [clock = recorder_.clock()] { return clock.at(monotonicNow()); };
+  }
+
+  void close() {
+    comparison_.reset();
+    recorder_.close();
+  }
+
   void runSteps(const CheckedPlan& plan, Transport& transport) {
     Executor executor(plan, work_, transport, lanes_);
     device_->awaitStart(EmulatedStream::kNoArrival);
@@ -72,11 +93,16 @@ class RehearsedRank {
     executor.finish();
   }
 
-  static RecorderOptions recorderOptions(const RehearsalOptions& options, int rank) {
+  static RecorderOptions recorderOptions(const RehearsalOptions& options, int rank,
+                                         const WallClock& clock) {
     RecorderOptions result;
     result.logDirectory = options.logDirectory;
     result.info = rankInfoOf(*options.plan, rank);
     result.info.device = "emulated";
+    result.clock = clock;
+    if (options.hosts.empty()) return result;
+    result.info.host = options.hosts.at(static_cast<std::size_t>(rank)).name;
+    result.ringFile = false;  // it says how right a clock is, and not how wrong
     return result;
   }
 
@@ -85,18 +111,30 @@ class RehearsedRank {
     EmulatedStream* const result = device.get();
     lanes_.recorder = &recorder_;
     lanes_.compute = recorder_.addStream(std::string(kComputeLane), std::move(device));
-    lanes_.send = recorder_.addStream(std::string(kSendLane), std::make_unique<CpuStream>(clock));
-    lanes_.recv = recorder_.addStream(std::string(kRecvLane), std::make_unique<CpuStream>(clock));
+    // Deadlines, at which sends begin, are of the clock of emulated devices.
+    const auto add = [&](std::string_view lane) {
+      return recorder_.addStream(std::string(lane), std::make_unique<EmulatedStream>(clock));
+    };
+    lanes_.send = add(kSendLane);
+    lanes_.recv = add(kRecvLane);
     return result;
   }
 
   const int steps_;
   const StopSignal* const stop_;
   Recorder recorder_;
+  std::unique_ptr<ClockComparison> comparison_;
   RecordedLanes lanes_;
   EmulatedStream* device_;  // the recorder's
   EmulatedWork work_;
 };
+
+/// The clock of a rank's host.
+WallClock clockOf(const RehearsalOptions& options, int rank, const WallClock& right,
+                  Nanoseconds begin) {
+  if (options.hosts.empty()) return right;
+  return right.skewed(options.hosts.at(static_cast<std::size_t>(rank)).skew, begin);
+}
 
 /// While it lives, a signal makes the transports give up.
 class AbortOnStop {
@@ -133,10 +171,19 @@ void rehearse(const RehearsalOptions& options) {
   requireRehearsable(options);
   const int numRanks = options.plan->numRanks();
   const WallClock clock = WallClock::read();
+  const Nanoseconds begin = monotonicNow();
   InProcessHub hub(numRanks);
+  std::unique_ptr<ClockServer> server;  // until the ranks have compared for the last time
   std::vector<std::unique_ptr<RehearsedRank>> ranks;
   for (int rank = 0; rank < numRanks; ++rank) {
-    ranks.push_back(std::make_unique<RehearsedRank>(options, rank, clock));
+    ranks.push_back(
+        std::make_unique<RehearsedRank>(options, rank, clockOf(options, rank, clock, begin)));
+    if (options.hosts.empty() || !options.comparesClocks) continue;
+    if (rank == 0) {
+      server = ranks.front()->serveClock();
+    } else {
+      ranks.back()->compareClock(server->port());
+    }
   }
   std::vector<std::unique_ptr<Transport>> transports;
   for (int rank = 0; rank < numRanks; ++rank) transports.push_back(hub.connect(rank));

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "schedule/check/checked_plan.h"
 #include "schedule/costs.h"
+#include "trace/clock_skew.h"
 
 namespace pipetrace {
 class StopSignal;
@@ -16,6 +18,12 @@ struct RehearsalOptions {
   Costs costs;  ///< of at least the plan's stages
   int steps = 1;
   std::string logDirectory;  ///< workerlog.<rank> of every rank in it is appended to
+  /// By rank: the host that its log names, in whose clock it logs. Empty: all ranks are on this
+  /// one.
+  std::vector<MadeUpHost> hosts{};
+  /// Whether the ranks of several hosts compare their clocks with rank 0's, as those of a training
+  /// do.
+  bool comparesClocks = true;
   /// Ends the rehearsal early when it receives a signal; null: nothing does.
   StopSignal* stop = nullptr;
 };

@@ -55,6 +55,37 @@ TEST_F(PlanCommand, ProfileIsThatOfTheLogs) {
   EXPECT_EQ(summaryOf(path("logs")), summaryOf(path("plan.json")));
 }
 
+TEST_F(PlanCommand, LogsAndProfilesOfHostsWithWrongClocksAreRightAgainByTheirComparisons) {
+  const std::vector<std::string> common = {"--transfer-ms", "0.5", "--steps", "5"};
+  const auto written = [&](const std::string& to, std::vector<std::string> more) {
+    more.insert(more.end(), common.begin(), common.end());
+    more.insert(more.end(), {"-o", path(to)});
+    const ProgramRun result = planOf("1F1B", more);
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    return result.out.substr(0, result.out.find("\nwrote "));
+  };
+  const std::vector<std::string> skews = {"--skew", "a=0ms", "--skew", "b=-5ms,20ppm"};
+  const std::string right = written("right/", {});
+  for (const char* const to : {"skewed/", "skewed.json", "skewed.sqlite"}) {
+    EXPECT_EQ(written(to, skews), right) << "the chart and the figures are those of the plan";
+    const json expected = summaryOf(path("right"));
+    const json summary = summaryOf(path(to));
+    // Right to the nanosecond or two of a reading.
+    for (const char* const key : {"bubble_ratio", "schedule_efficiency"}) {
+      if (!expected.contains(key)) continue;
+      EXPECT_NEAR(summary.at(key), expected.at(key), 1e-6) << to << " " << key;
+    }
+    EXPECT_EQ(summary.at("steps").size(), 5U);
+    const json info = json::parse(run({"info", path(to), "--json"}).out);
+    EXPECT_EQ(info.at("clock").at("aligned"), true) << to;
+    const json asLogged = json::parse(run({path(to), "--align", "none", "--json"}).out);
+    EXPECT_GT(std::abs(asLogged.at("bubble_ratio").get<double>() -
+                       expected.at("bubble_ratio").get<double>()),
+              0.004)
+        << to;
+  }
+}
+
 TEST_F(PlanCommand, EveryFormatOfProfilesIsWritten) {
   const std::vector<std::string> profiles = {path("a.json"), path("a.pftrace"), path("a.sqlite"),
                                              path("a.CSV")};

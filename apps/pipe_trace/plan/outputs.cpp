@@ -44,15 +44,16 @@ PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs) {
   }
 }
 
-void PlanOutputs::addRun(const Timeline& timeline, const std::string& caption) {
+void PlanOutputs::addRun(const Timeline& timeline, const Timeline& asLogged,
+                         const std::string& caption) {
   for (const auto& [path, format] : targets_) {
     if (!format) {
-      addLogs(path, timeline);
+      addLogs(path, asLogged);
       lines_ += fmt::format("wrote {}: logs of {} ranks\n", path, timeline.ranks.size());
     } else if (format == ProfileFormat::kSvg) {
       addText(path, pictureOf(timeline, {.caption = caption}));
     } else {
-      const ProfileSummary written = writeProfile(timeline, *format, {}, files_.add(path));
+      const ProfileSummary written = writeProfile(asLogged, *format, {}, files_.add(path));
       lines_ += fmt::format("wrote {}: {}\n", path, summaryText(written));
     }
   }

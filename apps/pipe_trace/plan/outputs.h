@@ -17,9 +17,10 @@ class PlanOutputs {
   /// Throws Error for an ending that is not supported, and for an output that is named twice.
   explicit PlanOutputs(const std::vector<std::string>& outputs);
 
-  /// `timeline` must have its bubbles; `caption` stands under the title of a picture. Throws Error
-  /// for a folder that holds the logs of a real run.
-  void addRun(const Timeline& timeline, const std::string& caption);
+  /// `timeline` must have its bubbles; `caption` stands under the title of a picture. Job logs and
+  /// profiles show it `asLogged`, in the clocks of its hosts. Throws Error for a folder that holds
+  /// the logs of a real run.
+  void addRun(const Timeline& timeline, const Timeline& asLogged, const std::string& caption);
   /// `path` may be - for standard output.
   void addText(const std::string& path, const std::string& text);
   /// A line "wrote NAME" for each file that was added.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "analysis/clocks/wrong_clocks.h"
 #include "analysis/costs/costs_file.h"
 #include "analysis/report/plan_report.h"
 #include "analysis/run_summary.h"
@@ -148,13 +149,19 @@ std::vector<Problem> limitFindings(const CheckedPlan& plan, const CheckOptions& 
   return problems;
 }
 
-Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps) {
-  Simulation simulation =
-      simulate(plan, costs, {.steps = steps, .begin = kBegin, .counters = true});
+/// No host may log times before 0.
+Nanoseconds beginFor(const std::vector<MadeUpHost>& hosts) {
+  Nanoseconds begin = kBegin;
+  for (const MadeUpHost& host : hosts) begin = std::max(begin, kBegin - host.skew.offset);
+  return begin;
+}
+
+Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nanoseconds begin) {
+  Simulation simulation = simulate(plan, costs, {.steps = steps, .begin = begin, .counters = true});
   // Times in a report count from the start of the plan.
   for (CriticalPath::Link& link : simulation.criticalPath.links) {
-    link.begin -= kBegin;
-    link.end -= kBegin;
+    link.begin -= begin;
+    link.end -= begin;
   }
   return simulation;
 }
@@ -176,7 +183,8 @@ int runPlan(const PlanOptions& options) {
   requireAskedSize(plan, input.checks);
 
   const Costs costs = withFaults(options.faults, *plan, options.steps, input.costs);
-  Simulation simulation = simulated(plan, costs, options.steps);
+  const std::vector<MadeUpHost> hosts = madeUpHosts(options.faults, plan->numRanks());
+  Simulation simulation = simulated(plan, costs, options.steps, beginFor(hosts));
   PlanFigures figures = planFigures(*plan, simulation);
   if (!options.schedule.empty()) {
     figures.closedForm = closedFormOf(options.schedule, options.size(), costs);
@@ -189,7 +197,13 @@ int runPlan(const PlanOptions& options) {
                           .problems = limitFindings(plan, input.checks),
                           .faults = options.faults.all()};
   appendBubbles(simulation.timeline, summarize(simulation.timeline));
-  outputs.addRun(simulation.timeline, planLine(figures));
+  if (hosts.empty()) {
+    outputs.addRun(simulation.timeline, simulation.timeline, planLine(figures));
+  } else {
+    outputs.addRun(simulation.timeline,
+                   loggedByHosts(simulation.timeline, hosts, !options.faults.withoutExchange),
+                   planLine(figures));
+  }
   if (!options.csv.empty()) outputs.addText(options.csv, toCsv(*plan));
   if (!options.costsOut.empty()) {
     outputs.addText(options.costsOut, toCostsFile(givenCosts(input.costs)));
