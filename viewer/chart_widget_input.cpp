@@ -101,8 +101,9 @@ void ChartWidget::mouseReleaseEvent(QMouseEvent* event) {
 
 void ChartWidget::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || model_ == nullptr) return;
+  // What the first click selected counts: the selection's pane may have moved the chart since.
   const QPoint position = event->position().toPoint();
-  select(hitAt(view(), position.x(), position.y()));
+  if (!selection_) select(hitAt(view(), position.x(), position.y()));
   showCulprit();
 }
 

@@ -165,6 +165,31 @@ TEST(MainWindowTest, AButtonLeadsFromABubbleToItsCulpritAndBack) {
   EXPECT_EQ(window.chart()->selection()->event, bubble);
 }
 
+TEST(MainWindowTest, ADoubleClickMeansTheBubbleThatItsFirstClickHit) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const ChartView view = window.chart()->view();
+  const LaneIndex& bubbles = view.model.rows()[0].bubbles[0];
+  const Event* bubble = nullptr;  // the last in view: the pane of the selection moves it
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    const bool isTransfer = bubbles[i].bubbleClass == BubbleClass::kTransfer;
+    if (isTransfer && bubbles[i].end < view.axis.end()) bubble = &bubbles[i];
+  }
+  ASSERT_NE(bubble, nullptr);
+  const QPoint middle(view.xOf(bubble->begin + bubble->duration() / 2),
+                      view.yOf(view.layout[0].top + 10));
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  QCoreApplication::processEvents();
+  ASSERT_LT(window.chart()->width(), window.width()) << "the pane is there";
+  ASSERT_EQ(window.chart()->selection()->event, bubble);
+  QTest::mouseDClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  EXPECT_EQ(window.chart()->selection()->event->job, bubble->job);
+  EXPECT_EQ(view.model.rows()[window.chart()->selection()->row].rank, bubble->peer);
+}
+
 TEST(MainWindowTest, AnUnreadableProfileCausesAMessageInTheWindow) {
   MainWindow window;
   window.show();
