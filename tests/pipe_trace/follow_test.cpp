@@ -1,13 +1,11 @@
 #include <fcntl.h>
 
-#include <cmath>
 #include <csignal>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
-#include "tests/pipe_trace/fixture.h"
+#include "tests/pipe_trace/follow_fixture.h"
 
 namespace pipetrace {
 namespace {
@@ -15,78 +13,10 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::AnyOf;
-using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::MatchesRegex;
 using testing::Not;
-
-/// Runs `pipe-trace --follow` on a folder `live` whose logs the test lets grow.
-class Follow : public PipeTrace {
- protected:
-  Follow() { fs::create_directory(path("live")); }
-
-  /// Whole lines of the log of a rank, of `folder`.
-  static std::vector<std::string> linesOf(const std::string& folder, int rank) {
-    std::vector<std::string> lines;
-    std::istringstream in(contents(folder + "/workerlog." + std::to_string(rank)));
-    for (std::string line; std::getline(in, line);) lines.push_back(line + "\n");
-    // Writes them as a running program does: step by step.
-    const std::regex step(" step = (\\d+)");
-    const auto stepOf = [&](const std::string& line) {
-      std::smatch match;
-      if (std::regex_search(line, match, step)) return std::stoi(match[1]);
-      return line.find("Profiler Meta") != std::string::npos ? -1 : 1 << 20;
-    };
-    std::stable_sort(lines.begin(), lines.end(), [&](const std::string& a, const std::string& b) {
-      return stepOf(a) < stepOf(b);
-    });
-    return lines;
-  }
-
-  void append(int rank, const std::string& text) const {
-    std::ofstream(path("live/workerlog." + std::to_string(rank)), std::ios::app | std::ios::binary)
-        << text;
-  }
-
-  /// Waits until `isTrue`; false when it never is.
-  static bool waitUntil(const std::function<bool()>& isTrue) {
-    for (int tries = 0; tries < 60'000; ++tries) {
-      if (isTrue()) return true;
-      ::usleep(1000);
-    }
-    return false;
-  }
-
-  std::string profile() const { return contents(path("live.json")); }
-
-  /// The steps of which something is in the profile so far, read as a viewer would.
-  std::set<int> stepsWritten() const {
-    std::set<int> steps;
-    std::string text = profile();
-    if (!text.ends_with("]\n")) text += "]";
-    const nlohmann::json events = nlohmann::json::parse(text, nullptr, false);
-    for (const auto& event : events) {
-      if (event.is_object() && event.value("ph", "") == "X" && event["args"].contains("step")) {
-        steps.insert(event["args"]["step"].get<int>());
-      }
-    }
-    return steps;
-  }
-
-  ProgramRun follow(const std::function<void(pid_t)>& meanwhile,
-                    std::vector<std::string> more = {}) const {
-    more.insert(more.begin(), {path("live"), "--follow", "-o", path("live.json")});
-    return run(more, {.meanwhile = meanwhile});
-  }
-
-  /// Every event of a profile or of logs, as a line of CSV.
-  std::string eventsOf(const std::string& input, std::vector<std::string> more = {}) const {
-    more.insert(more.begin(), {input, "-q", "-o", path("events.csv")});
-    EXPECT_EQ(run(more).exitCode, 0);
-    return contents(path("events.csv"));
-  }
-};
 
 TEST_F(Follow, GrowingLogsGiveTheSameEventsAsWholeOnes) {
   const std::string whole = logs(sample(5), "whole");
@@ -125,68 +55,6 @@ TEST_F(Follow, GrowingLogsGiveTheSameEventsAsWholeOnes) {
   for (const char* field : {"events", "jobs", "flows", "steps", "topology"}) {
     EXPECT_EQ(figuresIn(path("live.json"))[field], figuresIn(path("whole.json"))[field]) << field;
   }
-}
-
-/// The bubbles of a Chrome JSON: rank, step, begin from the first job on, length, class, culprit.
-std::set<std::string> bubblesIn(const std::string& json) {
-  const auto root = nlohmann::json::parse(json);
-  const nlohmann::json& events = root.is_array() ? root : root["traceEvents"];
-  const auto isSlice = [](const auto& event) { return event.value("ph", "") == "X"; };
-  const auto nsOf = [](const auto& time) {
-    return std::llround(time.template get<double>() * 1000);
-  };
-  long long first = std::numeric_limits<long long>::max();
-  for (const auto& event : events) {
-    if (isSlice(event)) first = std::min(first, nsOf(event["ts"]));
-  }
-  std::set<std::string> bubbles;
-  for (const auto& event : events) {
-    if (!isSlice(event) || event["cat"] != "bubble") continue;
-    bubbles.insert(event["pid"].dump() + " " + std::to_string(nsOf(event["ts"]) - first) + " " +
-                   std::to_string(nsOf(event["dur"])) + " " + event["args"].dump());
-  }
-  return bubbles;
-}
-
-TEST_F(Follow, BubblesHaveTheClassesAndCulpritsOfAWholeConversion) {
-  Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
-  costs.transfer = kNsPerMs / 20;
-  costs.lr = kNsPerMs / 10;
-  costs.optimizer = 2 * kNsPerMs;
-  costs.stages[2] = {13 * kNsPerMs, 26 * kNsPerMs};
-  costs.faults.links.push_back({.rank = 0, .peer = 1, .transfer = 3 * kNsPerMs});
-  costs.faults.jobs.push_back(
-      {.action = {JobKind::kForward, 1, 4}, .step = 1, .longer = 30 * kNsPerMs});
-  constexpr int kSteps = 4;
-  const std::string whole =
-      logs(simulate(oneFOneB(4, 8), costs, {.steps = kSteps, .begin = 1'697'793'307'213'760'986}),
-           "whole");
-  ASSERT_EQ(run({whole, "-o", path("whole.json")}).exitCode, 0);
-  const std::set<std::string> expected = bubblesIn(contents(path("whole.json")));
-  EXPECT_THAT(
-      expected,
-      AllOf(Contains(HasSubstr("\"imbalance\"")), Contains(HasSubstr("\"transfer\"")),
-            Contains(HasSubstr("\"peer_wait\"")), Contains(HasSubstr("\"culprit\":\"1F4\""))));
-  // Each step is added before the next is half written.
-  const auto grow = [&](pid_t) {
-    std::vector<std::vector<std::string>> lines;
-    for (int rank = 0; rank < 4; ++rank) lines.push_back(linesOf(whole, rank));
-    for (int part = 0; part < kSteps; ++part) {
-      for (int rank = 0; rank < 4; ++rank) {
-        const std::vector<std::string>& log = lines[rank];
-        const std::size_t until =
-            part + 1 == kSteps ? log.size() : log.size() * (2 * part + 3) / (2 * kSteps);
-        const std::size_t from = part == 0 ? 0 : log.size() * (2 * part + 1) / (2 * kSteps);
-        std::string text;
-        for (std::size_t i = from; i < until; ++i) text += log[i];
-        append(rank, text);
-      }
-      EXPECT_TRUE(waitUntil([&] { return stepsWritten().contains(part); }));
-    }
-  };
-  const ProgramRun result = follow(grow);
-  EXPECT_EQ(result.exitCode, 0) << result.err;
-  EXPECT_EQ(bubblesIn(profile()), expected);
 }
 
 TEST_F(Follow, OnlyFinishedStepsAreInItAndCtrlCEndsItCleanly) {
