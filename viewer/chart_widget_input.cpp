@@ -101,7 +101,7 @@ void ChartWidget::mouseReleaseEvent(QMouseEvent* event) {
 
 void ChartWidget::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || model_ == nullptr) return;
-  // What the first click selected counts: the selection's pane may have moved the chart since.
+  // The selection of the first click counts: its pane may have moved the chart since.
   const QPoint position = event->position().toPoint();
   if (!selection_) select(hitAt(view(), position.x(), position.y()));
   showCulprit();
