@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 
-#include <QPushButton>
 #include <QToolTip>
 
 #include "trace/bubble_arguments.h"
