@@ -49,9 +49,14 @@ std::optional<ChartHit> hitAt(const ChartView& view, int x, int y) {
       hit = hitIn(lanes.lanes[i], view, x - view.area.x);
     }
   }
-  for (std::size_t i = 0; i < lanes.bubbles.size() && !hit; ++i) {
-    hit = hitIn(lanes.bubbles[i], view, x - view.area.x);
+  const RowPlace& place = view.layout[*row];
+  const bool isInStrip = layoutY < place.top + RowLayout::idleStrip(lanes, place.height);
+  const bool isBehind = hit && isInStrip && !isCompute(hit->event->kind);
+  std::optional<ChartHit> bubble;
+  for (std::size_t i = 0; i < lanes.bubbles.size() && (!hit || isBehind) && !bubble; ++i) {
+    bubble = hitIn(lanes.bubbles[i], view, x - view.area.x);
   }
+  if (bubble) hit = bubble;
   if (hit) hit->row = *row;
   return hit;
 }

@@ -15,7 +15,8 @@ struct ChartHit {
   Nanoseconds span = 0;          ///< time that the pixel covers, if there are several
 };
 
-/// The job at (x, y) of the canvas, else the bubble there; nothing if there is neither.
+/// The job at (x, y) of the canvas, else the bubble there; nothing if there is neither. In the
+/// strip that RowLayout::idleStrip() leaves free, the bubble comes first.
 std::optional<ChartHit> hitAt(const ChartView& view, int x, int y);
 
 }  // namespace pipetrace

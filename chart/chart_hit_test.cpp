@@ -42,6 +42,31 @@ TEST(ChartHitTest, TheMiddleOfEveryWideJobHitsIt) {
   EXPECT_GT(hits, 64);
 }
 
+TEST(ChartHitTest, TheStripOverAnOptimizerIsItsBubble) {
+  Chart chart({.ranks = 1, .steps = 1});
+  Event& bubble = chart.timeline.track(0, kBubbleLane).events.emplace_back();
+  const std::vector<Event>& jobs = chart.timeline.findTrack(0, kComputeLane)->events;
+  const Event& optimizer = jobs.back();
+  const Event& backward = jobs[jobs.size() - 2];
+  ASSERT_EQ(optimizer.kind, JobKind::kOptimizer);
+  bubble.kind = JobKind::kBubble;
+  bubble.bubbleClass = BubbleClass::kSync;
+  bubble.begin = optimizer.begin;
+  bubble.end = optimizer.end;
+  const ChartModel model(chart.timeline);
+  const RowLayout layout(model.rows(), {.compute = 40});
+  const TimeAxis axis(backward.begin, optimizer.end, 400);
+  const ChartView view{model, layout, axis, {0, 0, 400, layout.height()}, 0};
+  const auto kindAt = [&](const Event& event, int y) {
+    const auto hit = hitAt(view, view.xOf(event.begin + event.duration() / 2), layout[0].top + y);
+    return hit ? hit->event->kind : JobKind::kOther;
+  };
+  EXPECT_EQ(RowLayout::idleStrip(model.rows()[0], 40), 10);
+  EXPECT_EQ(kindAt(optimizer, 9), JobKind::kBubble);
+  EXPECT_EQ(kindAt(optimizer, 10), JobKind::kOptimizer);
+  EXPECT_EQ(kindAt(backward, 2), JobKind::kBackward) << "work fills the row";
+}
+
 TEST(ChartHitTest, AnIdleStretchHitsItsBubble) {
   const Chart chart({.ranks = 4, .steps = 1});
   const ChartView view = chart.view();

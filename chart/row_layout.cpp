@@ -66,6 +66,12 @@ RowPlace RowLayout::subLane(const RowPlace& row, std::size_t lane, std::size_t c
   return {edge(lane), edge(lane + 1) - edge(lane) - gap};
 }
 
+int RowLayout::idleStrip(const ChartRow& row, int height) {
+  constexpr int kLowest = 12;
+  if (!row.isCompute || row.bubbles.empty() || row.lanes.size() != 1) return 0;
+  return height < kLowest ? 0 : height / 4;
+}
+
 std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, int available) {
   for (const bool hasLanes : {true, false}) {
     int fits = -1;

@@ -33,6 +33,11 @@ class RowLayout {
   /// The part of a row that belongs to one of its `count` sub-lanes.
   static RowPlace subLane(const RowPlace& row, std::size_t lane, std::size_t count);
 
+  /// The height of a strip at the top of a row that is `height` high. Jobs that are no work leave
+  /// it to the bubbles behind them, as they count as idle time. It is 0 in rows without bubbles or
+  /// with sub-lanes, and in low ones.
+  static int idleStrip(const ChartRow& row, int height);
+
  private:
   std::vector<RowPlace> places_;
   int height_ = 0;

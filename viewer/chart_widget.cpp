@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "chart/draw/draw_chart.h"
+#include "viewer/culprit.h"
 #include "viewer/legible_steps.h"
 #include "viewer/qt_canvas.h"
 
@@ -30,6 +31,8 @@ ChartWidget::ChartWidget(QWidget* parent) : QAbstractScrollArea(parent) {
 void ChartWidget::setModel(const ChartModel* model) {
   model_ = model;
   selection_.reset();
+  culprit_.reset();
+  bubble_.reset();
   pressedAt_.reset();
   isDragging_ = false;
   isFitted_ = true;
@@ -100,13 +103,18 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
 
 void ChartWidget::drawSelection(QPainter& painter) const {
   if (!selection_) return;
-  const ChartView seen = view();
-  const RowPlace place = layout_[selection_->row];
-  const int left = std::clamp(seen.xOf(selection_->event->begin), area_.x - 4, area_.right() + 4);
-  const int right = std::clamp(seen.xOf(selection_->event->end), area_.x - 4, area_.right() + 4);
   painter.setClipRect(area_.x, area_.y, area_.width, area_.height);
   painter.setBrush(Qt::NoBrush);
-  painter.setPen(QPen(toQColor(palette::kInk), 2));
+  outline(painter, *selection_, QPen(toQColor(palette::kInk), 2));
+  if (culprit_) outline(painter, *culprit_, QPen(toQColor(palette::kInk), 2, Qt::DotLine));
+}
+
+void ChartWidget::outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const {
+  const ChartView seen = view();
+  const RowPlace place = layout_[hit.row];
+  const int left = std::clamp(seen.xOf(hit.event->begin), area_.x - 4, area_.right() + 4);
+  const int right = std::clamp(seen.xOf(hit.event->end), area_.x - 4, area_.right() + 4);
+  painter.setPen(pen);
   painter.drawRect(left, seen.yOf(place.top), std::max(right - left, 2), place.height);
 }
 
@@ -154,12 +162,47 @@ void ChartWidget::showPreviousStep() {
   showTime(step.begin, step.end);
 }
 
-void ChartWidget::select(const std::optional<ChartHit>& hit) {
+void ChartWidget::select(const std::optional<ChartHit>& hit,
+                         const std::optional<ChartHit>& bubble) {
   selection_ = hit;
+  culprit_ = hit ? culpritOf(*model_, *hit->event) : std::nullopt;
+  bubble_ = bubble;
   viewport()->update();
   emit selectionChanged();
 }
 
 void ChartWidget::clearSelection() { select(std::nullopt); }
+
+void ChartWidget::showCulprit() {
+  if (!culprit_) return;
+  const ChartHit bubble = *selection_;
+  const ChartHit culprit = *culprit_;
+  select(culprit, bubble);
+  bringIntoView(culprit);
+}
+
+void ChartWidget::showBubble() {
+  if (!bubble_) return;
+  const ChartHit bubble = *bubble_;
+  select(bubble);
+  bringIntoView(bubble);
+}
+
+/// Brings an event into view. Moves the view, and zooms only for an event that is longer than it.
+void ChartWidget::bringIntoView(const ChartHit& hit) {
+  const Event& event = *hit.event;
+  if (event.duration() > axis_.span()) {
+    showTime(event.begin, event.end);
+  } else if (event.begin < axis_.begin() || event.end > axis_.end()) {
+    isFitted_ = false;
+    const Nanoseconds begin = event.begin - (axis_.span() - event.duration()) / 2;
+    axis_.show(begin, begin + axis_.span());
+  }
+  const RowPlace place = layout_[hit.row];
+  QScrollBar* bar = verticalScrollBar();
+  const int lowest = place.bottom() + kMargin - area_.height;
+  bar->setValue(std::min(std::max(bar->value(), lowest), place.top - kMargin));
+  viewHasChanged();
+}
 
 }  // namespace pipetrace

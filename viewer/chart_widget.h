@@ -12,7 +12,8 @@ namespace pipetrace {
 
 /// The Gantt chart: legend and time axis on top, row labels at the left, jobs and bubbles. The
 /// wheel and keys zoom around the cursor; dragging and keys pan. The event under the cursor has a
-/// tooltip. A click selects a job. docs/viewer.md lists all of this.
+/// tooltip. A click selects an event, a double click on a bubble its culprit. docs/viewer.md lists
+/// all of this.
 class ChartWidget : public QAbstractScrollArea {
   Q_OBJECT
 
@@ -29,6 +30,10 @@ class ChartWidget : public QAbstractScrollArea {
   ChartView view() const;
   bool isFitted() const { return isFitted_; }
   const std::optional<ChartHit>& selection() const { return selection_; }
+  /// The job that the selected bubble is blamed on; nothing if none is selected or known.
+  const std::optional<ChartHit>& culprit() const { return culprit_; }
+  /// Whether showBubble() has a bubble to go back to.
+  bool hasBubble() const { return bubble_.has_value(); }
 
  public slots:
   void fit();
@@ -42,6 +47,10 @@ class ChartWidget : public QAbstractScrollArea {
   /// Shows the last step that begins before the view. From the whole run it goes to the last step.
   void showPreviousStep();
   void clearSelection();
+  /// Selects the culprit of the selected bubble and brings it into view.
+  void showCulprit();
+  /// Goes back to the bubble from which showCulprit() came.
+  void showBubble();
 
  signals:
   void viewChanged();
@@ -55,6 +64,7 @@ class ChartWidget : public QAbstractScrollArea {
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;
   void mouseReleaseEvent(QMouseEvent* event) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
   bool viewportEvent(QEvent* event) override;
   void keyPressEvent(QKeyEvent* event) override;
 
@@ -66,9 +76,13 @@ class ChartWidget : public QAbstractScrollArea {
   void showTime(Nanoseconds begin, Nanoseconds end);
   void drag(QPoint position);
   void showTooltipAt(QPoint position, QPoint globalPosition);
-  void select(const std::optional<ChartHit>& hit);
+  /// `bubble`: the bubble whose culprit it is, if that is how it was reached.
+  void select(const std::optional<ChartHit>& hit,
+              const std::optional<ChartHit>& bubble = std::nullopt);
+  void bringIntoView(const ChartHit& hit);
   int zoomCenter() const;
   void drawSelection(QPainter& painter) const;
+  void outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const;
 
   const ChartModel* model_ = nullptr;
   RowLayout layout_;
@@ -79,6 +93,8 @@ class ChartWidget : public QAbstractScrollArea {
   mutable FontCache fonts_;
   bool isFitted_ = true;
   std::optional<ChartHit> selection_;
+  std::optional<ChartHit> culprit_;  // of the selection
+  std::optional<ChartHit> bubble_;   // from which the selection was reached
   std::optional<QPoint> pressedAt_;
   QPoint draggedFrom_;
   bool isDragging_ = false;

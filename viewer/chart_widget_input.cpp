@@ -99,6 +99,14 @@ void ChartWidget::mouseReleaseEvent(QMouseEvent* event) {
   viewport()->setCursor(Qt::ArrowCursor);
 }
 
+void ChartWidget::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || model_ == nullptr) return;
+  // The selection of the first click counts: its pane may have moved the chart since.
+  const QPoint position = event->position().toPoint();
+  if (!selection_) select(hitAt(view(), position.x(), position.y()));
+  showCulprit();
+}
+
 bool ChartWidget::viewportEvent(QEvent* event) {
   if (event->type() == QEvent::ToolTip) {
     const auto* help = static_cast<QHelpEvent*>(event);
@@ -136,6 +144,8 @@ void ChartWidget::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Home: return fit();
     case Qt::Key_BracketRight: return showNextStep();
     case Qt::Key_BracketLeft: return showPreviousStep();
+    case Qt::Key_C: return showCulprit();
+    case Qt::Key_Backspace: return showBubble();
     case Qt::Key_Escape: return clearSelection();
     default: QAbstractScrollArea::keyPressEvent(event);  // up, down and the page keys scroll
   }

@@ -1,9 +1,11 @@
 #include "viewer/job_fields.h"
 
 #include <QLocale>
+#include <algorithm>
 #include <utility>
 
-#include "trace/bubble_class.h"
+#include "chart/text/bubble_text.h"
+#include "trace/bubble_arguments.h"
 #include "trace/display_name.h"
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
@@ -58,12 +60,26 @@ QString durationText(Nanoseconds duration) {
 void addArguments(Fields& fields, const Timeline& timeline, const Event& event) {
   for (const Argument& argument : timeline.argumentsOf(event)) {
     const std::string_view key = timeline.strings[argument.key];
+    if (event.kind == JobKind::kBubble && key == bubble_arguments::kCulprit) continue;
     if (key == log_format::kBytes && argument.type == ArgumentType::kInteger) {
       fields.text("Bytes", bytesText(argument.integer));
     } else {
       fields.list.push_back({toQString(key), argumentText(timeline, argument)});
     }
   }
+}
+
+void addBubble(Fields& fields, const Timeline& timeline, const Event& bubble) {
+  fields.text("Class", toQString(bubbleClassWords(bubble.bubbleClass)));
+  fields.text("Meaning", toQString(bubbleClassMeaning(bubble.bubbleClass)));
+  fields.text("Culprit", toQString(BubbleText(timeline, bubble).culprit()));
+}
+
+/// Whether the profile has the culprit's rank: a tooltip has no time to look for the job itself.
+bool mayHaveCulprit(const ChartModel& model, const Event& event) {
+  return event.kind == JobKind::kBubble && event.peer != kNotGiven &&
+         std::any_of(model.rows().begin(), model.rows().end(),
+                     [&](const ChartRow& row) { return row.rank == event.peer; });
 }
 
 QString table(const std::vector<JobField>& fields) {
@@ -101,12 +117,13 @@ QString exactTime(Nanoseconds time) {
 std::vector<JobField> jobFields(const ChartModel& model, const ChartRow& row, const Event& event) {
   const Timeline& timeline = model.timeline();
   const Nanoseconds origin = model.span().begin;
+  const bool isBubble = event.kind == JobKind::kBubble;
   Fields fields;
   fields.text("Name", toQString(displayName(timeline, event)));
   fields.text("Kind", toQString(logName(event.kind)));
-  fields.text("Bubble", toQString(bubbleClassName(event.bubbleClass)));
+  if (isBubble) addBubble(fields, timeline, event);
   fields.number("Rank", row.rank);
-  fields.text("Lane", event.kind == JobKind::kBubble ? QString() : toQString(row.lane));
+  fields.text("Lane", isBubble ? QString() : toQString(row.lane));
   fields.number("Step", event.step);
   fields.number("Micro-batch", event.microBatch);
   fields.number("Stage", event.stage);
@@ -115,9 +132,9 @@ std::vector<JobField> jobFields(const ChartModel& model, const ChartRow& row, co
   fields.text("Start", exactTime(event.begin - origin));
   fields.text("End", exactTime(event.end - origin));
   fields.text("Duration", durationText(event.duration()));
-  fields.number("Peer", event.peer);
+  if (!isBubble) fields.number("Peer", event.peer);
   addArguments(fields, timeline, event);
-  fields.number(isComputeLane(event.kind) ? "Id" : "Job id", event.job);
+  if (!isBubble) fields.number(isComputeLane(event.kind) ? "Id" : "Job id", event.job);
   return std::move(fields.list);
 }
 
@@ -137,7 +154,8 @@ QString tooltipText(const ChartModel& model, const ChartHit& hit) {
   std::vector<JobField> fields = jobFields(model, model.rows()[hit.row], *hit.event);
   const QString name = shortened(fields.front().value).toHtmlEscaped();
   fields.erase(fields.begin());
-  return "<b>" + name + "</b>" + table(fields);
+  return "<b>" + name + "</b>" + table(fields) +
+         (mayHaveCulprit(model, *hit.event) ? "<i>double click: go to the culprit</i>" : "");
 }
 
 }  // namespace pipetrace

@@ -14,7 +14,8 @@ struct JobField {
 };
 
 /// All fields of the event that are known: name, kind, rank and lane, step, micro-batch, stage,
-/// start and end (from the model's first event), duration, peer, bytes, arguments.
+/// start and end (from the model's first event), duration, peer, bytes, arguments. A bubble has its
+/// class, with what that means, and its culprit.
 std::vector<JobField> jobFields(const ChartModel& model, const ChartRow& row, const Event& event);
 
 /// The fields as rich text for a tooltip. For a pixel with several events: their number, the share

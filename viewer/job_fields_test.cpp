@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "chart/testing/timelines.h"
+#include "trace/bubble_arguments.h"
 
 namespace pipetrace {
 namespace {
@@ -35,7 +36,8 @@ TEST(JobFieldsTest, AllKnownFieldsOfAJobAreListed) {
   EXPECT_EQ(valueOf(fields, "End"), "21.100000 ms");
   EXPECT_EQ(valueOf(fields, "Duration"), "10.00 ms (10000000 ns)");
   EXPECT_EQ(valueOf(fields, "Peer"), "(none)");
-  EXPECT_EQ(valueOf(fields, "Bubble"), "(none)");
+  EXPECT_EQ(valueOf(fields, "Class"), "(none)");
+  EXPECT_EQ(valueOf(fields, "Culprit"), "(none)");
 }
 
 TEST(JobFieldsTest, ATransferHasItsPeerAndBytes) {
@@ -54,7 +56,33 @@ TEST(JobFieldsTest, ABubbleHasItsClass) {
   const ChartModel model(timeline);
   const auto fields = jobFields(model, model.rows()[0], model.rows()[0].bubbles[0][0]);
   EXPECT_EQ(valueOf(fields, "Kind"), "bubble");
-  EXPECT_EQ(valueOf(fields, "Bubble"), "unknown");
+  EXPECT_EQ(valueOf(fields, "Class"), "unknown");
+  EXPECT_EQ(valueOf(fields, "Meaning"), "no cause was found");
+  EXPECT_EQ(valueOf(fields, "Culprit"), "(none)");
+}
+
+TEST(JobFieldsTest, ABubbleHasItsCulpritInsteadOfPeerAndJob) {
+  Timeline timeline = makeTestTimeline({});
+  Event& bubble = timeline.track(0, kBubbleLane).events.front();
+  bubble.bubbleClass = BubbleClass::kPeerWait;
+  bubble.peer = 2;
+  bubble.job = 77;
+  const auto culprit = [&] {
+    const ChartModel model(timeline);
+    return valueOf(jobFields(model, model.rows()[0], bubble), "Culprit");
+  };
+  EXPECT_EQ(culprit(), "rank 2");
+  const Argument name = Argument::ofText(timeline.strings.intern(bubble_arguments::kCulprit),
+                                         timeline.strings.intern("2F5"));
+  timeline.setArguments(bubble, {&name, 1});
+  EXPECT_EQ(culprit(), "2F5 on rank 2");
+  const ChartModel model(timeline);
+  const auto fields = jobFields(model, model.rows()[0], bubble);
+  EXPECT_EQ(valueOf(fields, "Class"), "peer wait");
+  EXPECT_EQ(valueOf(fields, "Meaning"), "a job took longer than its like");
+  for (const char* absent : {"Peer", "Job id", "culprit"}) {
+    EXPECT_EQ(valueOf(fields, absent), "(none)") << absent;
+  }
 }
 
 TEST(TooltipTest, NamesFromALogCannotBreakTheMarkup) {

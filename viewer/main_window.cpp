@@ -142,9 +142,11 @@ void MainWindow::updateSelection() {
   // The dock comes and goes with the selection. A user who closed it sees it again at the next one.
   if (selection.has_value() != hasSelection_) detailsDock_->setVisible(selection.has_value());
   hasSelection_ = selection.has_value();
+  goToCulprit_->setVisible(chart_->culprit().has_value());
+  goBack_->setVisible(chart_->hasBubble());
   if (!selection) {
     selected_->clear();
-    new QTreeWidgetItem(details_, {tr("Click a job to see what is known about it.")});
+    new QTreeWidgetItem(details_, {tr("Click a job or a bubble to see what is known about it.")});
     details_->setFirstColumnSpanned(0, {}, true);
     return;
   }

@@ -2,6 +2,7 @@
 
 #include <QLabel>
 #include <QMainWindow>
+#include <QPushButton>
 #include <QStackedWidget>
 #include <QTreeWidget>
 #include <memory>
@@ -54,6 +55,8 @@ class MainWindow : public QMainWindow {
   QWidget* busy_ = nullptr;
   ChartWidget* chart_ = nullptr;
   QTreeWidget* details_ = nullptr;
+  QPushButton* goToCulprit_ = nullptr;
+  QPushButton* goBack_ = nullptr;
   QDockWidget* detailsDock_ = nullptr;
   bool hasSelection_ = false;
   QLabel* summary_ = nullptr;

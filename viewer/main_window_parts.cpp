@@ -4,6 +4,7 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QProgressBar>
+#include <QPushButton>
 #include <QStatusBar>
 #include <QVBoxLayout>
 
@@ -48,7 +49,19 @@ void MainWindow::addPanes() {
   details_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
   detailsDock_ = new QDockWidget(tr("Selection"));
   detailsDock_->setObjectName(QStringLiteral("selection"));
-  detailsDock_->setWidget(details_);
+  goToCulprit_ = new QPushButton(tr("Go to the culprit (C)"));
+  goBack_ = new QPushButton(tr("Back to the bubble (Backspace)"));
+  auto* pane = new QWidget;
+  auto* paneColumn = new QVBoxLayout(pane);
+  paneColumn->setContentsMargins(0, 0, 0, 0);
+  paneColumn->addWidget(details_);
+  for (QPushButton* button : {goToCulprit_, goBack_}) {
+    button->setFocusPolicy(Qt::NoFocus);  // the chart keeps the keys
+    paneColumn->addWidget(button);
+  }
+  connect(goToCulprit_, &QPushButton::clicked, chart_, &ChartWidget::showCulprit);
+  connect(goBack_, &QPushButton::clicked, chart_, &ChartWidget::showBubble);
+  detailsDock_->setWidget(pane);
   addDockWidget(Qt::RightDockWidgetArea, detailsDock_);
   detailsDock_->hide();  // until something is selected
   detailsDock_->toggleViewAction()->setEnabled(false);
@@ -87,6 +100,9 @@ void MainWindow::addMenus() {
   view->addAction(tr("Next step\t]"), chart_, &ChartWidget::showNextStep);
   view->addAction(tr("Previous step\t["), chart_, &ChartWidget::showPreviousStep);
   view->addSeparator();
+  view->addAction(tr("Culprit of the bubble\tC"), chart_, &ChartWidget::showCulprit);
+  view->addAction(tr("Back to the bubble\tBackspace"), chart_, &ChartWidget::showBubble);
+  view->addSeparator();
   view->addAction(detailsDock_->toggleViewAction());
 
   QMenu* help = menuBar()->addMenu(tr("&Help"));
@@ -100,7 +116,9 @@ void MainWindow::showKeys() {
          "<tr><td>Wheel</td><td>zoom at the cursor; over the labels: scroll the rows</td></tr>"
          "<tr><td>Shift + wheel</td><td>move in time</td></tr>"
          "<tr><td>Drag</td><td>move in time, and over the rows</td></tr>"
-         "<tr><td>Click</td><td>select a job</td></tr>"
+         "<tr><td>Click</td><td>select a job or a bubble</td></tr>"
+         "<tr><td>Double click, C</td><td>from a bubble to its culprit</td></tr>"
+         "<tr><td>Backspace</td><td>back to the bubble</td></tr>"
          "<tr><td>W S, + −</td><td>zoom in and out</td></tr>"
          "<tr><td>A D, ← →</td><td>move in time</td></tr>"
          "<tr><td>↑ ↓, Page keys</td><td>scroll the rows</td></tr>"

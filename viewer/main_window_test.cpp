@@ -125,6 +125,71 @@ TEST(MainWindowTest, ASelectedJobIsDescribed) {
               HasSubstr("selected: forward 1, 10.00 ms"));
 }
 
+TEST(MainWindowTest, AButtonLeadsFromABubbleToItsCulpritAndBack) {
+  const TestLogs logs;  // its transfers of 1 ms are what ranks wait for
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const auto buttonOf = [&](const QString& text) -> QPushButton* {
+    for (QPushButton* button : window.findChildren<QPushButton*>()) {
+      if (button->text().contains(text)) return button;
+    }
+    return nullptr;
+  };
+  QPushButton* const go = buttonOf("Go to the culprit");
+  QPushButton* const back = buttonOf("Back");
+  ASSERT_TRUE(go != nullptr && back != nullptr);
+  const ChartView view = window.chart()->view();
+  const LaneIndex& bubbles = view.model.rows()[0].bubbles[0];
+  const Event* bubble = nullptr;
+  for (std::size_t i = 0; i < bubbles.size() && bubble == nullptr; ++i) {
+    const bool isTransfer = bubbles[i].bubbleClass == BubbleClass::kTransfer;
+    if (isTransfer && view.axis.begin() < bubbles[i].begin) bubble = &bubbles[i];
+  }
+  ASSERT_NE(bubble, nullptr);
+  const QPoint middle(view.xOf(bubble->begin + bubble->duration() / 2),
+                      view.yOf(view.layout[0].top + 10));
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  EXPECT_TRUE(go->isVisible());
+  EXPECT_FALSE(back->isVisible());
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(), HasSubstr("selected: bubble transfer"));
+  go->click();
+  ASSERT_TRUE(window.chart()->selection());
+  const ChartHit culprit = *window.chart()->selection();
+  EXPECT_EQ(view.model.rows()[culprit.row].rank, bubble->peer);
+  EXPECT_EQ(culprit.event->job, bubble->job);
+  EXPECT_FALSE(go->isVisible());
+  EXPECT_TRUE(back->isVisible());
+  back->click();
+  EXPECT_EQ(window.chart()->selection()->event, bubble);
+}
+
+TEST(MainWindowTest, ADoubleClickMeansTheBubbleThatItsFirstClickHit) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const ChartView view = window.chart()->view();
+  const LaneIndex& bubbles = view.model.rows()[0].bubbles[0];
+  const Event* bubble = nullptr;  // the last in view: the pane of the selection moves it
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    const bool isTransfer = bubbles[i].bubbleClass == BubbleClass::kTransfer;
+    if (isTransfer && bubbles[i].end < view.axis.end()) bubble = &bubbles[i];
+  }
+  ASSERT_NE(bubble, nullptr);
+  const QPoint middle(view.xOf(bubble->begin + bubble->duration() / 2),
+                      view.yOf(view.layout[0].top + 10));
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  QCoreApplication::processEvents();
+  ASSERT_LT(window.chart()->width(), window.width()) << "the pane is there";
+  ASSERT_EQ(window.chart()->selection()->event, bubble);
+  QTest::mouseDClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  EXPECT_EQ(window.chart()->selection()->event->job, bubble->job);
+  EXPECT_EQ(view.model.rows()[window.chart()->selection()->row].rank, bubble->peer);
+}
+
 TEST(MainWindowTest, AnUnreadableProfileCausesAMessageInTheWindow) {
   MainWindow window;
   window.show();
@@ -216,7 +281,7 @@ TEST(MainWindowTest, MenusHaveWhatTheDocumentationLists) {
   }
   const std::string all = entries.join('\n').toStdString();
   for (const char* entry :
-       {"&Open", "&Export", "&Quit", "Zoom in", "Next step", "Mouse and keys"}) {
+       {"&Open", "&Export", "&Quit", "Zoom in", "Next step", "Culprit", "Mouse and keys"}) {
     EXPECT_THAT(all, HasSubstr(entry));
   }
 }

@@ -12,7 +12,10 @@ namespace pipetrace {
 class ShownChart {
  public:
   explicit ShownChart(const TestRun& run = {}, QSize size = {1200, 640})
-      : timeline_(makeTestTimeline(run)) {
+      : ShownChart(makeTestTimeline(run), size) {}
+
+  explicit ShownChart(Timeline timeline, QSize size = {1200, 640})
+      : timeline_(std::move(timeline)) {
     widget_.resize(size);
     widget_.setModel(&model_);
     widget_.show();
@@ -22,6 +25,7 @@ class ShownChart {
   }
 
   ChartWidget& widget() { return widget_; }
+  const ChartWidget& widget() const { return widget_; }
   const ChartModel& model() const { return model_; }
   const TimeAxis& axis() const { return widget_.view().axis; }
 

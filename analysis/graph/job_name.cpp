@@ -7,15 +7,19 @@
 namespace pipetrace {
 
 std::string jobName(const Timeline& timeline, const JobGraph::Node& job) {
-  const Event& event = *job.event;
+  if (job.microBatch == job.event->microBatch) return jobName(timeline, *job.event);
+  Event named = *job.event;
+  named.microBatch = job.microBatch;
+  return jobName(timeline, named);
+}
+
+std::string jobName(const Timeline& timeline, const Event& event) {
   if (const auto pair = fusedPairOf(timeline, event)) {
     return toText(Action{event.kind, pair->forwardStage, pair->forwardMicroBatch,
                          pair->backwardStage, pair->backwardMicroBatch});
   }
   if (!isCompute(event.kind)) return displayName(timeline, event);
-  Event named = event;
-  named.microBatch = job.microBatch;
-  const std::string name = shortName(named);
+  const std::string name = shortName(event);
   return event.stage < 0 ? name : std::to_string(event.stage) + name;
 }
 

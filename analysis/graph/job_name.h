@@ -11,4 +11,7 @@ namespace pipetrace {
 /// name.
 std::string jobName(const Timeline& timeline, const JobGraph::Node& job);
 
+/// The same for a job outside of a graph, with the micro-batch that its event gives.
+std::string jobName(const Timeline& timeline, const Event& job);
+
 }  // namespace pipetrace

@@ -13,6 +13,7 @@
 #include "apps/pipe_trace/load_and_report.h"
 #include "apps/pipe_trace/shown_steps.h"
 #include "chart/text/text_chart.h"
+#include "ingest/load_run.h"
 #include "trace/files/output_file.h"
 
 namespace pipetrace {
@@ -28,7 +29,8 @@ void addShowOptions(CommandApp& app, ShowOptions& options) {
   app.description(
       "Draws the compute jobs of a step of a run, or of several (--steps), in characters: a row "
       "per\n"
-      "rank, F3 for the forward of micro-batch 3, - for idle time.");
+      "rank, F3 for the forward of micro-batch 3, - for the schedule's own idle time, and a mark\n"
+      "for each other cause of it, which the legend explains.");
   app.describeEnd(exitCodesOfReading(), {"pipe-trace show logs --step 3"});
   addLoadRunOptions(app, options.load);
   addStepOption(
@@ -52,12 +54,12 @@ int showCommand(int argc, char** argv) {
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
   Diagnostics diagnostics;
-  Timeline timeline = loadAndReport(options.load, diagnostics);
+  auto [timeline, whole] = withBubbles(loadAndReport(options.load, diagnostics), options.load);
   Selection selection = options.load.selection;
   if (options.step) selection.steps = {{*options.step, *options.step + 1}};
   const ShownSteps steps(timeline, selection.steps);
   selection.steps = steps.numbers();
-  const RunSummary summary = selected(summarize(timeline, options.load.reading.threads), selection);
+  const RunSummary summary = selected(std::move(whole), selection);
   selection.steps.clear();  // a rank that is already in the next step is not idle
   timeline = selected(std::move(timeline), selection);
   const int width = options.width.value_or(lineColumns());

@@ -18,8 +18,8 @@ int layOut(const TextMeasure& measure, const std::vector<LegendEntry>& legend, i
   int y = 0;
   for (const LegendEntry& entry : legend) {
     const int textWidth = measure(entry.label, kStyle);
-    const int entryWidth = kSwatchWidth + kSwatchGap + textWidth;
-    if (x > 0 && x + entryWidth > width) {
+    const int entryWidth = (entry.isHeading ? 0 : kSwatchWidth + kSwatchGap) + textWidth;
+    if (x > 0 && (entry.isHeading || x + entryWidth > width)) {
       x = 0;
       y += kLegendLineHeight;
     }
@@ -34,6 +34,10 @@ int layOut(const TextMeasure& measure, const std::vector<LegendEntry>& legend, i
 void drawLegend(Canvas& canvas, const std::vector<LegendEntry>& legend, PixelRect box) {
   layOut(canvas.measure(), legend, box.width,
          [&](const LegendEntry& entry, int x, int y, int textWidth) {
+           if (entry.isHeading) {
+             canvas.text({box.x + x, box.y + y, textWidth, kLegendLineHeight}, entry.label, kStyle);
+             return;
+           }
            const PixelRect swatch{box.x + x, box.y + y + (kLegendLineHeight - kSwatchHeight) / 2,
                                   kSwatchWidth, kSwatchHeight};
            if (entry.isHatched) {

@@ -15,6 +15,9 @@ constexpr int kLetterFrom = 36;    // least typical width of cells that name the
 constexpr int kLargestText = 12;
 constexpr int kSmallestText = 9;
 constexpr int kNumberPadding = 3;  // of both sides and the pixel between cells
+constexpr int kBubbleText = 11;    // largest text on a bubble
+constexpr int kLabelledFrom = 30;  // least width of a bubble with a text
+constexpr int kBubblePadding = 3;  // on each side of that text
 constexpr int kTolerance = 2;      // pixels that a cell with a number may be too narrow
 
 /// Draws the rows of one view; the vectors are reused from lane to lane.
@@ -31,7 +34,8 @@ class RowPainter {
     if (place.height <= 0) return;
     place.top = view_.yOf(place.top);
     canvas_.fill({view_.area.x, place.top, view_.area.width, place.height}, palette::kRowShade);
-    for (std::size_t i = 0; i < row.bubbles.size(); ++i) paintBubbles(row.bubbles[i], place);
+    for (const LaneIndex& bubbles : row.bubbles) paintBubbles(row, bubbles, place);
+    idleStrip_ = RowLayout::idleStrip(row, place.height);
     for (std::size_t i = 0; i < row.lanes.size(); ++i) {
       const RowPlace lane = RowLayout::subLane(place, i, row.lanes.size());
       if (lane.height > 0) paintJobs(row.lanes[i], lane);
@@ -97,18 +101,86 @@ class RowPainter {
     for (int x = rect.x; x < rect.right(); ++x) columns_.push_back({x, height, color});
   }
 
-  void paintBubbles(const LaneIndex& lane, const RowPlace& place) {
+  void paintBubbles(const ChartRow& row, const LaneIndex& lane, const RowPlace& place) {
     cut(lane);
-    for (const LanePiece& piece : pieces_) {
+    for (std::size_t i = 0; i < pieces_.size(); ++i) {
+      const LanePiece& piece = pieces_[i];
+      const Event& bubble = lane[piece.first];
       if (piece.isColumn) {
-        addColumns(piece, heightOf(piece, place.height), palette::kBubbleColumn);
+        addColumns(piece, heightOf(piece, place.height), piece.load.color);
       } else if (piece.right - piece.left < kHatchedFrom) {
-        addColumns(piece, place.height, palette::kBubbleColumn);
+        addColumns(piece, place.height, jobColor(bubble));
+      } else if (isHatched(bubble)) {
+        canvas_.hatch(rectOf(underColumns(lane, i), place));
       } else {
-        canvas_.hatch(rectOf(piece, place));
+        canvas_.fill(rectOf(underColumns(lane, i), place), jobColor(bubble));
+        labelBubble(row, bubble, place);
       }
     }
     canvas_.columns(place.top, place.height, ColumnEdge::kTop, columns_);
+  }
+
+  /// The piece, continued behind columns of bubbles that touch it: they do not fill their pixels.
+  LanePiece underColumns(const LaneIndex& lane, std::size_t i) const {
+    LanePiece piece = pieces_[i];
+    if (i > 0 && pieces_[i - 1].isColumn && pieces_[i - 1].right == piece.left &&
+        lane[piece.first - 1].end == lane[piece.first].begin) {
+      --piece.left;
+    }
+    if (i + 1 < pieces_.size() && pieces_[i + 1].isColumn && pieces_[i + 1].left == piece.right &&
+        lane[piece.first].end == lane[piece.first + 1].begin) {
+      ++piece.right;
+    }
+    return piece;
+  }
+
+  /// Writes class and culprit into the longest stretch of the bubble without a job in front of it.
+  void labelBubble(const ChartRow& row, const Event& bubble, const RowPlace& place) {
+    if (place.height < kSmallestText + 2 ||
+        view_.axis.durationOf(kLabelledFrom) > bubble.duration())
+      return;
+    const Timeline::Span free = longestFree(row, bubble);
+    const int left = std::max(view_.axis.xOf(free.begin), 0) + kBubblePadding;
+    const int right = std::min(view_.axis.xOf(free.end), view_.area.width) - kBubblePadding;
+    if (right <= left) return;
+    const Color color = jobColor(bubble);
+    const TextStyle style{std::clamp(place.height - 5, kSmallestText, kBubbleText), false,
+                          textColorOn(color), TextAlign::kCenter};
+    const std::string label =
+        cellLabel(view_.model.timeline(), bubble, form_, right - left,
+                  [&](std::string_view text) { return canvas_.textWidth(text, style); });
+    if (label.empty()) return;
+    canvas_.text({view_.area.x + left, place.top, right - left, place.height}, label, style);
+  }
+
+  /// The longest stretch of the bubble, as far as it is in view, in which the row has no job. It
+  /// looks at a limited number of jobs.
+  Timeline::Span longestFree(const ChartRow& row, const Event& bubble) const {
+    constexpr std::size_t kMostJobs = 64;
+    Timeline::Span seen{std::max(bubble.begin, view_.axis.begin()),
+                        std::min(bubble.end, view_.axis.end())};
+    for (const LaneIndex& lane : row.lanes) {
+      Timeline::Span longest{seen.begin, seen.begin};
+      Nanoseconds from = seen.begin;
+      const auto add = [&](Nanoseconds to) {
+        if (to - from > longest.end - longest.begin) longest = {from, to};
+      };
+      const std::size_t first = lane.firstEndingAfter(seen.begin);
+      std::size_t i = first;
+      for (; i < lane.size() && i < first + kMostJobs && lane[i].begin < seen.end; ++i) {
+        add(lane[i].begin);
+        from = lane[i].end;
+      }
+      if (i == lane.size() || lane[i].begin >= seen.end) add(seen.end);
+      seen = longest;
+    }
+    return seen;
+  }
+
+  /// The part of a row that the job fills: bubbles stay visible over a job that is no work.
+  RowPlace placeOf(const Event& job, RowPlace place) const {
+    if (isCompute(job.kind)) return place;
+    return {place.top + idleStrip_, place.height - idleStrip_};
   }
 
   void paintJobs(const LaneIndex& lane, const RowPlace& place) {
@@ -116,10 +188,14 @@ class RowPainter {
     for (const LanePiece& piece : pieces_) {
       if (piece.isColumn) {
         addColumns(piece, heightOf(piece, place.height), piece.load.color);
-      } else if (piece.right - piece.left < kSeparatedFrom) {
-        addColumns(piece, place.height, jobColor(lane[piece.first]));
+        continue;
+      }
+      const Event& job = lane[piece.first];
+      const RowPlace filled = placeOf(job, place);
+      if (piece.right - piece.left < kSeparatedFrom) {
+        addColumns(piece, filled.height, jobColor(job));
       } else {
-        paintCell(lane[piece.first], piece, place);
+        paintCell(job, piece, filled);
       }
     }
     canvas_.columns(place.top, place.height, ColumnEdge::kBottom, columns_);
@@ -156,6 +232,7 @@ class RowPainter {
   LabelForm form_ = LabelForm::kNumber;
   int textSize_ = kLargestText;
   std::array<bool, kJobKindCount> isNumbered_{};
+  int idleStrip_ = 0;  // of the row that is painted
   std::vector<LanePiece> pieces_;
   std::vector<Column> columns_;
 };

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "chart/draw/palette.h"
+#include "chart/text/bubble_text.h"
 
 namespace pipetrace {
 namespace {
@@ -25,24 +26,52 @@ LegendEntry entryOf(JobKind kind, int chunk) {
   return entry;
 }
 
+using Classes = std::array<bool, kBubbleClassCount>;
+
+void addBubbles(std::vector<LegendEntry>& entries, const Classes& classes) {
+  const std::size_t before = entries.size();
+  for (int i = 0; i < kBubbleClassCount; ++i) {
+    if (!classes[static_cast<std::size_t>(i)]) continue;
+    Event bubble;
+    bubble.kind = JobKind::kBubble;
+    bubble.bubbleClass = static_cast<BubbleClass>(i);
+    if (isHatched(bubble)) continue;
+    if (entries.size() == before) {
+      entries.push_back({JobKind::kBubble, "bubbles:", palette::kPaper, false, true});
+    }
+    entries.push_back(
+        {JobKind::kBubble, bubbleClassWords(bubble.bubbleClass), jobColor(bubble), false, false});
+  }
+  const bool hasUnknown = classes[static_cast<std::size_t>(BubbleClass::kUnknown)] ||
+                          classes[static_cast<std::size_t>(BubbleClass::kNone)];
+  if (!hasUnknown) return;
+  entries.push_back(entryOf(JobKind::kBubble, 0));
+  if (entries.size() > before + 1) entries.back().label = bubbleClassWords(BubbleClass::kUnknown);
+}
+
 }  // namespace
 
 std::vector<LegendEntry> legendOf(const Timeline& timeline) {
   std::array<int, kJobKindCount> lastChunk{};
   lastChunk.fill(kAbsent);
+  Classes classes{};
   for (const Track& track : timeline.tracks) {
     for (const Event& event : track.events) {
       int& last = lastChunk[static_cast<std::size_t>(event.kind)];
       last = std::max({last, 0, isCompute(event.kind) ? int{event.chunk} : 0});
+      if (event.kind == JobKind::kBubble) {
+        classes[static_cast<std::size_t>(event.bubbleClass)] = true;
+      }
     }
   }
   std::vector<LegendEntry> entries;
   for (int i = 0; i < kJobKindCount; ++i) {
     const int last = lastChunk[static_cast<std::size_t>(i)];
-    if (last == kAbsent) continue;
+    if (last == kAbsent || static_cast<JobKind>(i) == JobKind::kBubble) continue;
     entries.push_back(entryOf(static_cast<JobKind>(i), 0));
     if (last > 0) entries.push_back(entryOf(static_cast<JobKind>(i), last));
   }
+  addBubbles(entries, classes);
   return entries;
 }
 

@@ -12,11 +12,13 @@ struct LegendEntry {
   JobKind kind = JobKind::kOther;
   std::string label;
   Color color;
-  bool isHatched = false;  ///< bubbles
+  bool isHatched = false;  ///< bubbles of no known class
+  bool isHeading = false;  ///< a text that begins a line, without a colour
 };
 
 /// The entries for the kinds of events in the timeline, in the order of JobKind. A kind that runs
-/// in several chunks has two: one for the first chunk and one for the last.
+/// in several chunks has two: one for the first chunk and one for the last. Bubbles have a heading
+/// and an entry for each of their classes; a single one where none is classified.
 std::vector<LegendEntry> legendOf(const Timeline& timeline);
 
 }  // namespace pipetrace

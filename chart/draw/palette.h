@@ -21,8 +21,16 @@ inline constexpr Color kBubbleColumn{221, 225, 230};  ///< their mean, for colum
 /// The colour of an event, as in the papers of Megatron-LM, PipeDream and zero bubble. Forward is
 /// blue, backward green, its input half teal, its weight half a deeper green. Later chunks are
 /// darker. Transfers and collectives are muted. Kinds of the compute lane differ under protanopia
-/// and deuteranopia, too. Bubbles are palette::kBubble.
+/// and deuteranopia, too. A bubble has the tint of its class.
 Color jobColor(const Event& event);
+
+/// The tint of a bubble. The schedule's own are nearly grey, faults are stronger. Tints differ from
+/// each other and from the jobs of a schedule, under protanopia and deuteranopia, too. kUnknown and
+/// kNone: the mean of the hatching with which they are drawn.
+Color bubbleColor(BubbleClass bubbleClass);
+
+/// Whether the bubble is hatched: its cause is not known.
+bool isHatched(const Event& bubble);
 
 /// Black or white: the one that is easier to read on `background`.
 Color textColorOn(Color background);

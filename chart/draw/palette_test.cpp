@@ -107,6 +107,52 @@ TEST(PaletteTest, TheKindsOfAScheduleDifferForTheColourBlind) {
   }
 }
 
+Event bubbleOf(BubbleClass bubbleClass) {
+  Event event = jobOf(JobKind::kBubble);
+  event.bubbleClass = bubbleClass;
+  return event;
+}
+
+constexpr std::array<BubbleClass, 8> kTinted = {
+    BubbleClass::kWarmUp, BubbleClass::kSteady,   BubbleClass::kDrain,    BubbleClass::kSync,
+    BubbleClass::kLaunch, BubbleClass::kTransfer, BubbleClass::kPeerWait, BubbleClass::kImbalance};
+
+TEST(PaletteTest, ClassesOfBubblesDifferFromEachOtherAndFromJobsForTheColourBlind) {
+  for (const auto& sight : {kNormal, kProtanopia, kDeuteranopia}) {
+    for (const BubbleClass tinted : kTinted) {
+      const Color tint = jobColor(bubbleOf(tinted));
+      for (const BubbleClass other : kTinted) {
+        if (other == tinted) continue;
+        EXPECT_GT(distance(tint, bubbleColor(other), sight), 12)
+            << bubbleClassName(tinted) << " and " << bubbleClassName(other);
+      }
+      for (const JobKind kind :
+           {JobKind::kForward, JobKind::kBackward, JobKind::kBackwardInput,
+            JobKind::kBackwardWeight, JobKind::kForwardBackward, JobKind::kOptimizer}) {
+        EXPECT_GT(distance(tint, jobColor(jobOf(kind)), sight), 12)
+            << bubbleClassName(tinted) << " and " << logName(kind);
+      }
+      EXPECT_GT(distance(tint, palette::kRowShade, sight), 6) << bubbleClassName(tinted);
+      EXPECT_GE(contrast(textColorOn(tint), tint), 4.5) << bubbleClassName(tinted);
+    }
+  }
+}
+
+TEST(PaletteTest, TheSchedulesOwnBubblesAreCalmerThanFaults) {
+  const auto chroma = [](BubbleClass bubbleClass) {
+    const Color c = bubbleColor(bubbleClass);
+    const Triple lab = toLab({toLinear(c.red), toLinear(c.green), toLinear(c.blue)});
+    return std::hypot(lab[1], lab[2]);
+  };
+  for (const BubbleClass own : {BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain}) {
+    for (const BubbleClass fault : {BubbleClass::kLaunch, BubbleClass::kTransfer,
+                                    BubbleClass::kPeerWait, BubbleClass::kImbalance}) {
+      EXPECT_LT(chroma(own) + 10, chroma(fault))
+          << bubbleClassName(own) << " and " << bubbleClassName(fault);
+    }
+  }
+}
+
 TEST(ColorTest, ContrastEqualsThatOfWcag) {
   EXPECT_NEAR(contrast({0, 0, 0}, {255, 255, 255}), 21.0, 1e-9);
   EXPECT_NEAR(contrast({119, 119, 119}, {255, 255, 255}), 4.48, 0.005);  // #777 on white
@@ -121,6 +167,23 @@ TEST(LegendTest, NamesEachKindThatOccursOnce) {
   EXPECT_EQ(labels,
             (std::vector<std::string>{"lr", "forward", "backward", "optimizer", "send forward",
                                       "recv forward", "send backward", "recv backward", "bubble"}));
+}
+
+TEST(LegendTest, NamesEachClassOfBubblesThatOccurs) {
+  Timeline timeline;
+  for (const BubbleClass bubbleClass : {BubbleClass::kUnknown, BubbleClass::kPeerWait,
+                                        BubbleClass::kWarmUp, BubbleClass::kPeerWait}) {
+    timeline.track(0, kBubbleLane).events.push_back(bubbleOf(bubbleClass));
+  }
+  const auto legend = legendOf(timeline);
+  std::vector<std::string> labels;
+  for (const LegendEntry& entry : legend) labels.push_back(entry.label);
+  ASSERT_EQ(labels, (std::vector<std::string>{"bubbles:", "warm up", "peer wait", "unknown"}));
+  EXPECT_TRUE(legend[0].isHeading);
+  EXPECT_EQ(legend[1].color, bubbleColor(BubbleClass::kWarmUp));
+  EXPECT_EQ(legend[2].color, bubbleColor(BubbleClass::kPeerWait));
+  EXPECT_FALSE(legend[2].isHatched);
+  EXPECT_TRUE(legend[3].isHatched);
 }
 
 TEST(LegendTest, ShowsTheFirstAndTheLastChunkOfInterleavedRuns) {

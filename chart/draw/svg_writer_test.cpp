@@ -9,6 +9,7 @@
 #include "chart/draw/svg_canvas.h"
 #include "chart/testing/timelines.h"
 #include "chart/testing/xml_check.h"
+#include "trace/bubble_arguments.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -55,6 +56,65 @@ TEST(SvgWriterTest, AStepIsDrawnJobByJobWithItsNumbers) {
                                    "forward", "backward", "bubble", "0", "100 ms"}));
   EXPECT_THAT(texts, Contains("1F1B, 4 ranks, 8 micro-batches"));
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "F7"), 4);
+}
+
+/// A rank with a forward from 0 to 10 ms and an optimizer from 60 to 70 ms. Up to 50 ms there is
+/// imbalance due to 2F5, then sync.
+Timeline runWithClasses() {
+  Timeline timeline;
+  const auto ms = [](Nanoseconds time) { return time * kNsPerMs; };
+  timeline.track(0, kComputeLane).events = {
+      {.begin = 0, .end = ms(10), .microBatch = 0, .kind = JobKind::kForward},
+      {.begin = ms(60), .end = ms(70), .microBatch = 0, .kind = JobKind::kOptimizer}};
+  auto& bubbles = timeline.track(0, kBubbleLane).events;
+  bubbles = {{.begin = ms(10),
+              .end = ms(50),
+              .peer = 2,
+              .kind = JobKind::kBubble,
+              .bubbleClass = BubbleClass::kImbalance},
+             {.begin = ms(50),
+              .end = ms(70),
+              .kind = JobKind::kBubble,
+              .bubbleClass = BubbleClass::kSync}};
+  const Argument culprit = Argument::ofText(timeline.strings.intern(bubble_arguments::kCulprit),
+                                            timeline.strings.intern("2F5"));
+  timeline.setArguments(bubbles[0], {&culprit, 1});
+  return timeline;
+}
+
+TEST(SvgWriterTest, BubblesHaveTheTintAndTheNameOfTheirClass) {
+  const Timeline timeline = runWithClasses();
+  const auto elements = parseXml(renderSvg(timeline, {.width = 900}));
+  const int full = RowHeights{}.compute;
+  EXPECT_EQ(countFilled(elements, toHex(bubbleColor(BubbleClass::kImbalance)), full), 1U);
+  EXPECT_EQ(countFilled(elements, toHex(bubbleColor(BubbleClass::kSync)), full), 1U);
+  EXPECT_EQ(countFilled(elements, "url(#bubble)", full), 0U);
+  const auto texts = textsOf(elements);
+  EXPECT_THAT(texts, IsSupersetOf({"bubbles:", "imbalance", "sync", "imbalance, 2F5 on rank 2"}));
+  EXPECT_THAT(texts, Not(Contains("drain"))) << "it does not occur";
+}
+
+TEST(SvgWriterTest, AnOptimizerLeavesAStripToItsBubbleAndCoversNoText) {
+  const Timeline timeline = runWithClasses();
+  const auto elements = parseXml(renderSvg(timeline, {.width = 900}));
+  const int full = RowHeights{}.compute;
+  const std::string color = toHex(jobColor({.kind = JobKind::kOptimizer}));
+  EXPECT_EQ(countFilled(elements, color, full - full / 4), 1U);
+  EXPECT_EQ(countFilled(elements, toHex(jobColor({.kind = JobKind::kForward})), full), 1U);
+  int left = 0;
+  int textAt = 0;
+  for (const XmlElement& e : elements) {
+    const bool isJob = e.name == "rect" && e.attribute("fill") == color;
+    if (isJob && e.attribute("height") == std::to_string(full - full / 4)) {
+      left = std::stoi(e.attribute("x"));
+    }
+    if (e.text == "sync" && e.attribute("text-anchor") == "middle") {
+      textAt = std::stoi(e.attribute("x"));
+    }
+  }
+  SvgCanvas measure(1, 1, "");
+  ASSERT_GT(textAt, 0);
+  EXPECT_LE(textAt + measure.textWidth("sync", {.size = 11}) / 2, left);
 }
 
 TEST(SvgWriterTest, TitleCaptionAndRangeAreThoseOfTheOptions) {

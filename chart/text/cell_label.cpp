@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <optional>
 
+#include "chart/text/bubble_text.h"
 #include "trace/display_name.h"
 #include "trace/log/fused_pair.h"
 
@@ -39,7 +40,10 @@ std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm fo
     if (form == LabelForm::kNumber) return firstThatFits({number}, width, textWidth);
     return firstThatFits({shortName(event), number}, width, textWidth);
   }
-  if (event.kind == JobKind::kBubble) return {};
+  if (event.kind == JobKind::kBubble) {
+    const BubbleText text(timeline, event);
+    return firstThatFits({text.withCulprit(), text.withJob(), text.className()}, width, textWidth);
+  }
   const char* brief = event.kind == JobKind::kOptimizer ? "opt" : "";
   return firstThatFits({displayName(timeline, event), brief}, width, textWidth);
 }

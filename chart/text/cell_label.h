@@ -13,8 +13,8 @@ namespace pipetrace {
 enum class LabelForm : std::uint8_t { kNumber, kLetterAndNumber };
 
 /// The text in an event's cell of `width` pixels: the micro-batch ("3", "F3"), both of a fused pair
-/// ("3 + 1"), or the name of an event without a micro-batch. The longest form that fits; empty if
-/// none does.
+/// ("3 + 1"), or the name of an event without a micro-batch. A bubble has its class and its
+/// culprit. The longest form that fits; empty if none does.
 std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm form, int width,
                       const TextWidth& textWidth);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "trace/bubble_arguments.h"
 #include "trace/log/log_format.h"
 
 namespace pipetrace {
@@ -27,6 +28,28 @@ TEST(CellLabelTest, JobsWithoutAMicroBatchAreLabelledByName) {
   EXPECT_EQ(label(optimizer, LabelForm::kNumber, 30), "opt");
   EXPECT_EQ(label(optimizer, LabelForm::kNumber, 20), "");
   EXPECT_EQ(label({.kind = JobKind::kBubble}, LabelForm::kNumber, 500), "");
+}
+
+TEST(CellLabelTest, BubblesAreLabelledByClassAndCulprit) {
+  Timeline timeline;
+  Event bubble{.peer = 2, .kind = JobKind::kBubble, .bubbleClass = BubbleClass::kImbalance};
+  const auto fitting = [&](int width) {
+    return cellLabel(timeline, bubble, LabelForm::kNumber, width, sevenPixelsEach);
+  };
+  EXPECT_EQ(fitting(500), "imbalance, rank 2");
+  const Argument culprit = Argument::ofText(timeline.strings.intern(bubble_arguments::kCulprit),
+                                            timeline.strings.intern("2F5"));
+  timeline.setArguments(bubble, {&culprit, 1});
+  EXPECT_EQ(fitting(500), "imbalance, 2F5 on rank 2");
+  EXPECT_EQ(fitting(24 * 7 + 1), "imbalance, 2F5");
+  EXPECT_EQ(fitting(14 * 7 + 1), "imbalance");
+  EXPECT_EQ(fitting(9 * 7 + 1), "");
+  bubble.peer = kNotGiven;
+  bubble.argumentCount = 0;
+  bubble.bubbleClass = BubbleClass::kWarmUp;
+  EXPECT_EQ(fitting(500), "warm up");
+  bubble.bubbleClass = BubbleClass::kUnknown;
+  EXPECT_EQ(fitting(500), "") << "it is hatched";
 }
 
 TEST(CellLabelTest, FusedPairsShowBothNumbers) {

@@ -1,12 +1,16 @@
 #include "chart/text/text_chart.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "chart/text/bubble_text.h"
+#include "chart/text/idle_marks.h"
 #include "chart/text/job_text.h"
 #include "chart/text/text_row.h"
 #include "chart/text/text_scale.h"
@@ -56,7 +60,8 @@ Timeline::Span spanOf(const std::vector<const Track*>& tracks) {
 class TextChart {
  public:
   TextChart(const Timeline& timeline, const TextChartOptions& options)
-      : tracks_(workLanes(timeline)),
+      : timeline_(timeline),
+        tracks_(workLanes(timeline)),
         labels_(timeline),
         colors_(options.colors),
         width_(static_cast<std::size_t>(std::max(options.width, 0))) {
@@ -73,7 +78,10 @@ class TextChart {
 
   std::string run() const {
     std::vector<TextRow> rows;
-    for (const Track* track : tracks_) rows.push_back(textRow(*track, scale_, labels_));
+    for (const Track* track : tracks_) {
+      rows.push_back(
+          textRow(*track, timeline_.findTrack(track->rank, kBubbleLane), scale_, labels_));
+    }
     std::string text;
     for (int first = 0; first < scale_.columns; first += lineColumns_) {
       if (first > 0) text += "\n";
@@ -175,16 +183,22 @@ class TextChart {
     scale_.columns = static_cast<int>(cells * cell);
   }
 
-  static const char* colorOf(JobKind kind) {
+  static std::string_view colorOf(JobKind kind, BubbleClass bubbleClass) {
     switch (kind) {
       case JobKind::kForward: return "\x1b[1;34m";
       case JobKind::kBackward: return "\x1b[32m";
       case JobKind::kBackwardInput: return "\x1b[36m";
       case JobKind::kBackwardWeight: return "\x1b[32m";
       case JobKind::kForwardBackward: return "\x1b[35m";
-      case TextRow::kIdle: return "\x1b[2m";
+      case TextRow::kIdle: return isFault(bubbleClass) ? "\x1b[1;31m" : "\x1b[2m";
       default: return "\x1b[33m";
     }
+  }
+
+  static bool isFault(BubbleClass bubbleClass) {
+    using enum BubbleClass;
+    return bubbleClass == kLaunch || bubbleClass == kTransfer || bubbleClass == kPeerWait ||
+           bubbleClass == kImbalance;
   }
 
   std::string painted(const TextRow& row, std::size_t from, std::size_t count) const {
@@ -193,14 +207,36 @@ class TextChart {
     if (!colors_) return text;
     std::string colored;
     for (std::size_t i = 0; i < text.size(); ++i) {
-      const JobKind kind = row.kinds[from + i];
-      if (i == 0 || kind != row.kinds[from + i - 1]) {
+      const std::size_t at = from + i;
+      const std::string_view color = colorOf(row.kinds[at], row.classes[at]);
+      if (i == 0 || color != colorOf(row.kinds[at - 1], row.classes[at - 1])) {
         if (i > 0) colored += "\x1b[0m";
-        colored += colorOf(kind);
+        colored += color;
       }
       colored += text[i];
     }
     return colored + "\x1b[0m";
+  }
+
+  /// The marks of idle time with their meanings, and whether they occur.
+  static std::vector<std::pair<std::string, bool>> idleTimes(const std::vector<TextRow>& rows) {
+    std::array<bool, kBubbleClassCount> shown{};
+    for (const TextRow& row : rows) {
+      for (std::size_t i = 0; i < row.text.size(); ++i) {
+        const bool isMark = row.text[i] == idleMark(row.classes[i]) && !isCompute(row.kinds[i]);
+        if (isMark) shown[static_cast<std::size_t>(row.classes[i])] = true;
+      }
+    }
+    const auto shows = [&](BubbleClass c) { return shown[static_cast<std::size_t>(c)]; };
+    using enum BubbleClass;
+    const bool hasOwn = shows(kWarmUp) || shows(kSteady) || shows(kDrain);
+    std::vector<std::pair<std::string, bool>> times = {
+        {shows(kNone) ? "- idle" : "- idle by the schedule", shows(kNone) || hasOwn}};
+    for (const BubbleClass c : {kSync, kLaunch, kTransfer, kPeerWait, kImbalance, kUnknown}) {
+      const std::string what = c == kUnknown ? "idle, cause unknown" : bubbleClassWords(c);
+      times.emplace_back(std::string(1, idleMark(c)) + " " + what, shows(c));
+    }
+    return times;
   }
 
   /// Explains what occurs in the rows, and nothing else.
@@ -238,7 +274,7 @@ class TextChart {
     add(shows(kOptimizer, "O"), hasOpt ? "O or opt optimizer" : "O optimizer");
     add(hasOpt && !shows(kOptimizer, "O"), "opt optimizer");
     add(shows(kData, "D"), "D data");
-    add(shows(TextRow::kIdle, "-"), "- idle");
+    for (const auto& [what, isShown] : idleTimes(rows)) add(isShown, what);
     add(shows(TextRow::kIdle, std::string_view(&TextRow::kShortJobs, 1)),
         ": idle but for short jobs");
     std::string scale;
@@ -255,6 +291,7 @@ class TextChart {
     return foldedLine(text, width_) + "\n" + foldedLine(scale, width_) + "\n";
   }
 
+  const Timeline& timeline_;
   std::vector<const Track*> tracks_;
   JobText labels_;
   bool colors_;

@@ -22,10 +22,12 @@ struct TextChartOptions {
 ///     rank 0 F0 F1 -- -- B0=== F2
 ///
 /// A job is its text (JobText), filled up with '=', with a blank at the end where there is room.
-/// Idle time is '-', or "--" for each cell if there are cells. Jobs that are too short for a column
-/// share one: it shows the letter of the kind with the most time, or ':' if the column is mostly
-/// idle time. Every line ends with a newline. No line has trailing blanks or is wider than `width`.
-/// `timeline` must be sorted. Takes time linear in its events.
+/// Idle time is '-', or "--" for each cell if there are cells. Where the timeline has bubbles, idle
+/// time has the mark of its class (idleMark()), and time that belongs to no step is blank. A job
+/// that is no work is idle time, so its text is filled up with that mark. Jobs that are too short
+/// for a column share one: it shows the letter of the kind with the most time, or ':' if the column
+/// is mostly idle time. Every line ends with a newline. No line has trailing blanks or is wider
+/// than `width`. `timeline` must be sorted. Takes time linear in its events.
 ///
 /// If all times are multiples of one unit, a unit is a cell, in which every job has room for its
 /// text.

@@ -257,6 +257,71 @@ TEST(TextChart, OtherLanesAreLeftOut) {
   EXPECT_EQ(textChart(run, {}), before);
 }
 
+/// Adds a bubble of rank 0, in ms from 0.
+void addBubble(Timeline& run, Nanoseconds begin, Nanoseconds end, BubbleClass bubbleClass) {
+  run.track(0, kBubbleLane)
+      .events.push_back({.begin = begin * kNsPerMs,
+                         .end = end * kNsPerMs,
+                         .kind = JobKind::kBubble,
+                         .bubbleClass = bubbleClass});
+}
+
+TEST(TextChart, IdleTimeHasTheMarkOfItsClass) {
+  using enum BubbleClass;
+  Timeline run = timelineOf({{0, 0, 1}, {0, 9, 10, JobKind::kBackward}});
+  const std::vector<BubbleClass> classes = {kWarmUp,   kSteady,    kDrain,   kSync,
+                                            kTransfer, kImbalance, kPeerWait};
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto at = static_cast<Nanoseconds>(i) + 1;
+    addBubble(run, at, at + 1, classes[i]);
+  }
+  addBubble(run, 8, 9, kLaunch);
+  EXPECT_EQ(linesOf(textChart(run, {}))[1], "rank 0 F0 -- -- -- __ ~~ ## ** !! B0");
+  EXPECT_EQ(linesOf(textChart(run, {.width = 27}))[1], "rank 0 F0------__~~##**!!B0");
+  EXPECT_THAT(textChart(run, {.width = 120}),
+              HasSubstr("F forward, B backward, - idle by the schedule, _ sync, ! launch, "
+                        "~ transfer, * peer wait, # imbalance\n"));
+}
+
+TEST(TextChart, AColumnHasTheClassWithMostOfItsTime) {
+  Timeline run = timelineOf({{0, 0, 100}, {0, 300, 400}});
+  run.tracks[0].events.back().end += 1;  // no common unit
+  addBubble(run, 100, 132, BubbleClass::kTransfer);
+  addBubble(run, 132, 208, BubbleClass::kImbalance);
+  addBubble(run, 208, 300, BubbleClass::kUnknown);
+  const std::string text = textChart(run, {.width = 7 + 20});
+  EXPECT_EQ(linesOf(text)[1], "rank 0 F0== ~~###.....F0==") << "20 ms a column";
+  EXPECT_THAT(textChart(run, {}), HasSubstr(". idle, cause unknown"));
+}
+
+TEST(TextChart, JobsThatAreNoWorkAreFilledWithTheMarkOfTheirIdleTime) {
+  Timeline run = timelineOf({{0, 0, 1, JobKind::kLr},
+                             {0, 1, 3},
+                             {0, 4, 6, JobKind::kOptimizer},
+                             {0, 7, 8, JobKind::kForward, 1}});
+  addBubble(run, 3, 4, BubbleClass::kWarmUp);
+  addBubble(run, 4, 7, BubbleClass::kSync);
+  const std::string text = textChart(run, {});
+  EXPECT_EQ(linesOf(text)[1], "rank 0 lr F0=== -- opt__ __ F1") << "lr is in no step";
+  EXPECT_THAT(text, HasSubstr("opt optimizer, - idle by the schedule, _ sync\n"));
+}
+
+TEST(TextChart, TimeThatBelongsToNoStepIsBlankInARunWithBubbles) {
+  Timeline run = timelineOf({{0, 0, 1}, {0, 2, 3}, {0, 5, 6}});
+  addBubble(run, 1, 2, BubbleClass::kDrain);
+  EXPECT_EQ(linesOf(textChart(run, {}))[1], "rank 0 F0 -- F0       F0");
+}
+
+TEST(TextChart, WaitingForAFaultIsRedAndOtherIdleTimeFaint) {
+  Timeline run = timelineOf({{0, 0, 1}, {0, 3, 4}});
+  addBubble(run, 1, 2, BubbleClass::kWarmUp);
+  addBubble(run, 2, 3, BubbleClass::kImbalance);
+  const std::string colored = textChart(run, {.colors = true});
+  EXPECT_THAT(colored, HasSubstr("\x1b[1;31m##"));
+  EXPECT_THAT(colored, HasSubstr("\x1b[2m --"));
+  EXPECT_EQ(std::regex_replace(colored, std::regex("\x1b\\[[0-9;]*m"), ""), textChart(run, {}));
+}
+
 TEST(TextChart, ColorsAddNothingButEscapeSequences) {
   std::string colored = textChart(papersRun(), {.colors = true});
   EXPECT_THAT(colored, HasSubstr("\x1b[1;34mF0"));

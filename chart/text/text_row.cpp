@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "chart/text/idle_marks.h"
+
 namespace pipetrace {
 namespace {
 
@@ -31,11 +33,14 @@ class ShortJobs {
 
 class RowDrawing {
  public:
-  RowDrawing(const Track& track, const TextScale& scale, const JobText& labels)
-      : track_(track), scale_(scale), labels_(labels) {
-    const auto columns = static_cast<std::size_t>(scale.columns);
-    row_.text.assign(columns, '-');
-    row_.kinds.assign(columns, TextRow::kIdle);
+  RowDrawing(const Track& track, const Track* bubbles, const TextScale& scale,
+             const JobText& labels)
+      : track_(track), scale_(scale), labels_(labels), idle_(bubbles, scale) {
+    row_.kinds.assign(static_cast<std::size_t>(scale.columns), TextRow::kIdle);
+    for (int i = 0; i < scale.columns; ++i) {
+      row_.text += idle_.markAt(i);
+      row_.classes.push_back(idle_.classAt(i));
+    }
     if (scale.unit > 0) separateCells();
   }
 
@@ -73,11 +78,19 @@ class RowDrawing {
                                               !labels_.hasNumberIn(track_.rank, job, width));
     const int filled = hasBlank ? width - 1 : width;
     std::string text = labels_.fitting(track_.rank, job, filled);
-    text.resize(static_cast<std::size_t>(filled), '=');
+    while (static_cast<int>(text.size()) < filled) text += filling(job, left, text.size());
     if (hasBlank) text += ' ';
     row_.text.replace(static_cast<std::size_t>(left), text.size(), text);
     std::fill(row_.kinds.begin() + left, row_.kinds.begin() + left + filled, job.kind);
     if (hasBlank) row_.kinds[static_cast<std::size_t>(right - 1)] = TextRow::kIdle;
+  }
+
+  /// The character that fills up a job. A job that is no work has the mark of the idle time that it
+  /// is.
+  char filling(const Event& job, int left, std::size_t at) const {
+    const int column = left + static_cast<int>(at);
+    if (isCompute(job.kind) || idle_.classAt(column) == BubbleClass::kNone) return '=';
+    return idle_.markAt(column);
   }
 
   void addShort(const Event& job) {
@@ -90,14 +103,16 @@ class RowDrawing {
   const Track& track_;
   const TextScale& scale_;
   const JobText& labels_;
+  IdleMarks idle_;
   TextRow row_;
   std::map<int, ShortJobs> short_;  // by column
 };
 
 }  // namespace
 
-TextRow textRow(const Track& track, const TextScale& scale, const JobText& labels) {
-  return RowDrawing(track, scale, labels).run();
+TextRow textRow(const Track& track, const Track* bubbles, const TextScale& scale,
+                const JobText& labels) {
+  return RowDrawing(track, bubbles, scale, labels).run();
 }
 
 }  // namespace pipetrace

@@ -15,9 +15,13 @@ struct TextRow {
 
   std::string text;            ///< one character a column
   std::vector<JobKind> kinds;  ///< the kind in each column; kIdle: no job
+  /// The class of the idle time in each column, also behind jobs that are no work; kNone: of none.
+  std::vector<BubbleClass> classes;
 };
 
-/// Draws the jobs of `track` as described at textChart().
-TextRow textRow(const Track& track, const TextScale& scale, const JobText& labels);
+/// Draws the jobs of `track` as described at textChart(), with the rank's `bubbles` (nullptr: there
+/// are none) where it has none.
+TextRow textRow(const Track& track, const Track* bubbles, const TextScale& scale,
+                const JobText& labels);
 
 }  // namespace pipetrace

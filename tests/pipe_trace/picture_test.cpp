@@ -38,7 +38,7 @@ TEST_F(PictureOfARun, IsAChartOfTheLastCompleteStepThatShowDraws) {
   EXPECT_THAT(result.out, HasSubstr("wrote " + path("run.svg") + ": step 2 of 0 to 2\n"));
   const auto texts = textsOf(contents(path("run.svg")));
   EXPECT_THAT(texts, IsSupersetOf({"1F1B, 4 ranks, 8 micro-batches", "rank 0", "rank 3", "step 2",
-                                   "forward", "backward", "bubble"}));
+                                   "forward", "backward", "bubbles:", "warm up", "transfer"}));
   EXPECT_THAT(texts, Contains(captionOf({folder})));
   EXPECT_THAT(texts, Not(Contains("step 1")));
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "7"), 2 * 4);  // a forward and a backward a rank

@@ -31,7 +31,7 @@ TEST_F(PlanCommand, WithoutTimesTheChartIsThePapersPicture) {
           "-- B7=== -- -- -- --\n"
           "rank 3 -- -- -- F0 B0=== F1 B1=== F2 B2=== F3 B3=== F4 B4=== F5 B5=== F6 B6=== F7 "
           "B7=== -- -- -- -- -- --\n"
-          "F forward, B backward, - idle\n"
+          "F forward, B backward, - idle by the schedule\n"
           "one cell is 1.000 ms\n\n"));
 }
 

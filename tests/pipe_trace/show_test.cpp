@@ -43,7 +43,26 @@ TEST_F(ShowCommand, StepIsDrawnAsTheScheduleIs) {
               StartsWith("step 0, the only one: 33.00 ms, bubble ratio 0.2727\n       |0  "));
   EXPECT_THAT(result.out, HasSubstr("\nrank 2 -- -- F0 F1 -- -- B0=== F2 B1=== F3 B2=== F4 B3=== "
                                     "F5 B4=== F6 B5=== F7 B6=== -- B7=== -- -- -- --\n"));
-  EXPECT_THAT(result.out, HasSubstr("\nF forward, B backward, - idle\n"));
+  EXPECT_THAT(result.out, HasSubstr("\nF forward, B backward, - idle by the schedule\n"));
+}
+
+TEST_F(ShowCommand, CausesOfIdleTimeHaveMarks) {
+  // Stage 2 takes twice as long and the optimizer as long as a backward: the others wait for both.
+  Costs costs = Costs::equal(4, {kNsPerMs, 2 * kNsPerMs});
+  costs.stages[2].forward *= 2;
+  costs.stages[2].backward *= 2;
+  costs.optimizer = 2 * kNsPerMs;
+  const std::string folder =
+      logs(simulate(oneFOneB(4, 8), costs, {.steps = 3, .stepsStartTogether = true}));
+  const std::string out = show({folder, "--step", "1", "--width", "250"}).out;
+  EXPECT_THAT(out, AllOf(HasSubstr("##"), HasSubstr("opt__"), HasSubstr("- idle by the schedule"),
+                         HasSubstr("_ sync"), HasSubstr("# imbalance"), Not(HasSubstr("~"))));
+  std::istringstream lines(out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("rank 2")) {
+      EXPECT_THAT(line, Not(HasSubstr("#"))) << "it waits for nobody";
+    }
+  }
 }
 
 TEST_F(ShowCommand, TimesOfARunAreScaledToTheWidth) {

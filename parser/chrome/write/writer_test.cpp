@@ -233,9 +233,25 @@ TEST_F(ChromeWriterTest, ColoursAreThoseThatCatapultReserves) {
     add(t, 0, "compute", static_cast<JobKind>(i), i * 10, i * 10 + 10);
   }
   std::set<std::string> used;
-  for (const json& e : events(t, "X")) {
-    if (e.contains("cname")) used.insert(e["cname"].get<std::string>());
+  std::map<std::string, std::string> classOf;
+  for (int i = 1; i < kBubbleClassCount; ++i) {
+    add(t, 0, "bubbles", JobKind::kBubble, i * 10, i * 10 + 10).bubbleClass =
+        static_cast<BubbleClass>(i);
   }
+  for (const json& e : events(t, "X")) {
+    if (!e.contains("cname")) continue;
+    const auto color = e["cname"].get<std::string>();
+    used.insert(color);
+    if (e["args"].contains("class")) {
+      const auto [other, isNew] = classOf.emplace(color, e["args"]["class"]);
+      EXPECT_TRUE(isNew) << "no two classes look alike: " << e << " and " << other->second;
+    }
+  }
+  for (const json& e : events(t, "X")) {
+    if (e["cat"] == "bubble" || !e.contains("cname")) continue;
+    EXPECT_FALSE(classOf.contains(e["cname"])) << "no job looks like a bubble: " << e;
+  }
+  EXPECT_EQ(classOf.size(), static_cast<std::size_t>(kBubbleClassCount - 1));
   EXPECT_GT(used.size(), 5U);
   for (const std::string& name : used) EXPECT_TRUE(reserved.contains(name)) << name;
 }

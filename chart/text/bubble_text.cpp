@@ -1,0 +1,63 @@
+#include "chart/text/bubble_text.h"
+
+#include <algorithm>
+
+#include "trace/bubble_arguments.h"
+
+namespace pipetrace {
+
+std::string bubbleClassWords(BubbleClass bubbleClass) {
+  std::string words(bubbleClassName(bubbleClass));
+  std::replace(words.begin(), words.end(), '_', ' ');
+  return words;
+}
+
+const char* bubbleClassMeaning(BubbleClass bubbleClass) {
+  switch (bubbleClass) {
+    case BubbleClass::kNone: return "";
+    case BubbleClass::kWarmUp: return "the schedule's own, at the start";
+    case BubbleClass::kSteady: return "the schedule's own, in between";
+    case BubbleClass::kDrain: return "the schedule's own, at the end";
+    case BubbleClass::kSync: return "lr, optimizer, collectives";
+    case BubbleClass::kLaunch: return "a job began later than it could";
+    case BubbleClass::kTransfer: return "a message was on its way";
+    case BubbleClass::kPeerWait: return "a job took longer than its like";
+    case BubbleClass::kImbalance: return "a stage is slower than the others";
+    case BubbleClass::kUnknown: return "no cause was found";
+  }
+  return "";
+}
+
+std::string BubbleText::className() const {
+  return bubble_.bubbleClass == BubbleClass::kUnknown ? "" : bubbleClassWords(bubble_.bubbleClass);
+}
+
+std::string BubbleText::job() const {
+  for (const Argument& argument : timeline_.argumentsOf(bubble_)) {
+    if (argument.type != ArgumentType::kText) continue;
+    if (timeline_.strings[argument.key] != bubble_arguments::kCulprit) continue;
+    return std::string(timeline_.strings[argument.text]);
+  }
+  return {};
+}
+
+std::string BubbleText::culprit() const {
+  const std::string name = job();
+  if (bubble_.peer < 0) return name;
+  const std::string rank = "rank " + std::to_string(bubble_.peer);
+  return name.empty() ? rank : name + " on " + rank;
+}
+
+std::string BubbleText::withJob() const {
+  const std::string name = job();
+  const std::string first = className();
+  return name.empty() || first.empty() ? "" : first + ", " + name;
+}
+
+std::string BubbleText::withCulprit() const {
+  const std::string whom = culprit();
+  const std::string first = className();
+  return whom.empty() || first.empty() ? "" : first + ", " + whom;
+}
+
+}  // namespace pipetrace
