@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "analysis/clocks/align_clocks.h"
 #include "parser/job_log/job_log_reader.h"
 #include "parser/ring/ring_file_reader.h"
 
@@ -40,13 +39,13 @@ bool hasBubbles(const Timeline& timeline) {
 }  // namespace
 
 Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
-                 std::vector<LoadedFile>* files) {
+                 std::vector<LoadedFile>* files, Alignment* alignment) {
   std::vector<LoadedFile> read;
   Timeline timeline = loadTimeline(request.inputs, request.reading, diagnostics, &read);
   giveTopology(timeline, request.topology, diagnostics);
-  if (request.align && (hasRecords(read) || !request.profilesAsWritten)) {
-    timeline = alignedByLog(std::move(timeline), diagnostics);
-  }
+  const bool isKept = request.profilesAsWritten && !hasRecords(read);
+  timeline =
+      aligned(std::move(timeline), isKept ? AlignBy::kNone : request.align, diagnostics, alignment);
   completeTimeline(timeline, diagnostics, request.reading.threads);
   checkForJobs(timeline, diagnostics);
   checkSelection(timeline, request.selection, diagnostics);

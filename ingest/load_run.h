@@ -11,13 +11,13 @@
 namespace pipetrace {
 
 /// Reads a whole run, on request.reading.threads threads: loadTimeline(), giveTopology(),
-/// alignedByLog(), completeTimeline(). It warns in `diagnostics` where there is no compute job and
+/// aligned(), completeTimeline(). It warns in `diagnostics` where there is no compute job and
 /// where the selection names parts that the run lacks. readyToShow() applies the selection.
 ///
 /// `files` and the errors it throws are as for loadTimeline(); `diagnostics` holds the findings
 /// even when it throws.
 Timeline loadRun(const RunRequest& request, Diagnostics& diagnostics,
-                 std::vector<LoadedFile>* files = nullptr);
+                 std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
 
 /// A run with its bubbles, and its figures.
 struct ReadyRun {

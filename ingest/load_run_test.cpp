@@ -49,13 +49,13 @@ TEST_F(LoadRunTest, RunOfTwoHostsIsTheSameWhateverTheirClocksShow) {
   EXPECT_EQ(describe(load(skewed)), describe(run));
   EXPECT_EQ(describe(readyToShow(load(skewed), skewed).timeline),
             describe(readyToShow(run, request).timeline));
-  EXPECT_EQ(load({.inputs = {logs(kBehind)}, .align = false}).span().begin,
+  EXPECT_EQ(load({.inputs = {logs(kBehind)}, .align = AlignBy::kNone}).span().begin,
             run.span().begin - kBehind);
 }
 
 TEST_F(LoadRunTest, ProfilesClocksAreAlignedOnlyWhereItNeedNotStayAsWritten) {
   const std::string asLogged =
-      profile(load({.inputs = {logs(kBehind)}, .align = false}), "as logged.json");
+      profile(load({.inputs = {logs(kBehind)}, .align = AlignBy::kNone}), "as logged.json");
   const Nanoseconds begin = load({.inputs = {logs(0)}}).span().begin;
   EXPECT_EQ(load({.inputs = {asLogged}}).span().begin, begin);
   EXPECT_EQ(load({.inputs = {asLogged}, .profilesAsWritten = true}).span().begin, begin - kBehind);

@@ -11,7 +11,7 @@ LoadedProfile::LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnos
       model_(std::make_unique<const ChartModel>(run_.timeline)) {}
 
 std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs,
-                                                 bool align) {
+                                                 AlignBy align) {
   std::string name = inputs.empty() ? std::string() : inputs.front();
   if (inputs.size() > 1) name += " and " + std::to_string(inputs.size() - 1) + " more";
   RunRequest request{.inputs = inputs, .align = align, .profilesAsWritten = true};

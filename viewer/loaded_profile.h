@@ -35,6 +35,6 @@ class LoadedProfile {
 /// reads them, with `align` as its --align. Profiles keep the times and the bubbles that they were
 /// written with.
 std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs,
-                                                 bool align = true);
+                                                 AlignBy align = AlignBy::kBest);
 
 }  // namespace pipetrace

@@ -38,7 +38,7 @@ QString duration(Nanoseconds time) { return QString::fromStdString(formatDuratio
 
 }  // namespace
 
-MainWindow::MainWindow(bool align) : align_(align) {
+MainWindow::MainWindow(AlignBy align) : align_(align) {
   setWindowTitle(QStringLiteral("pipe-view"));
   resize(1400, 800);
   setAcceptDrops(true);

@@ -19,7 +19,7 @@ class MainWindow : public QMainWindow {
 
  public:
   /// `align` is as for loadProfile().
-  explicit MainWindow(bool align = true);
+  explicit MainWindow(AlignBy align = AlignBy::kBest);
 
   /// Reads files or folders as one profile, on another thread.
   void open(const QStringList& inputs);
@@ -65,7 +65,7 @@ class MainWindow : public QMainWindow {
   QLabel* findings_ = nullptr;
   QAction* export_ = nullptr;
   QString opening_;
-  bool align_;
+  AlignBy align_;
   ProfileLoader loader_;  // the last member, so that it stops first
 };
 

@@ -13,7 +13,7 @@ struct Outcome {
   QString error;  // empty: there is a profile
 };
 
-Outcome read(const QStringList& inputs, bool align) {
+Outcome read(const QStringList& inputs, AlignBy align) {
   std::vector<std::string> paths;
   for (const QString& input : inputs) paths.push_back(input.toStdString());
   try {
@@ -34,7 +34,7 @@ ProfileLoader::~ProfileLoader() {
   if (thread_) thread_->wait();
 }
 
-void ProfileLoader::load(const QStringList& inputs, bool align) {
+void ProfileLoader::load(const QStringList& inputs, AlignBy align) {
   if (isBusy()) return;
   auto outcome = std::make_shared<Outcome>();
   thread_.reset(QThread::create([outcome, inputs, align] { *outcome = read(inputs, align); }));

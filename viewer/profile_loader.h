@@ -19,7 +19,7 @@ class ProfileLoader : public QObject {
   ~ProfileLoader() override;
 
   /// Starts loadProfile(); ignored while isBusy().
-  void load(const QStringList& inputs, bool align);
+  void load(const QStringList& inputs, AlignBy align);
   bool isBusy() const { return thread_ != nullptr; }
 
  signals:

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/clocks/alignment.h"
 #include "viewer/export_options.h"
 
 namespace pipetrace {
@@ -10,8 +11,8 @@ namespace pipetrace {
 /// The task of pipe-view, as its command line gives it.
 struct ViewerOptions {
   std::vector<std::string> inputs;
-  bool align = true;      ///< as for loadProfile()
-  ExportOptions picture;  ///< picture.path is empty: open a window
+  AlignBy align = AlignBy::kBest;  ///< as for loadProfile()
+  ExportOptions picture;           ///< picture.path is empty: open a window
 };
 
 }  // namespace pipetrace

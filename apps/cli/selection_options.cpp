@@ -96,13 +96,18 @@ CLI::Option* addRanksOption(CLI::App& app, std::vector<NumberRange>& ranks) {
       ->allow_extra_args(false);
 }
 
-CLI::Option* addAlignOption(CLI::App& app, bool& align) {
+CLI::Option* addAlignOption(CLI::App& app, AlignBy& align) {
   return app
       .add_option_function<std::string>(
-          shared::kAlign.names, [&align](const std::string& how) { align = how == "log"; },
+          shared::kAlign.names,
+          [&align](const std::string& how) {
+            align = how == "none"  ? AlignBy::kNone
+                    : how == "log" ? AlignBy::kLog
+                                   : AlignBy::kCausal;
+          },
           shared::kAlign.help)
       ->type_name(shared::kAlign.value)
-      ->check(CLI::IsMember({"none", "log"}).description(""));
+      ->check(CLI::IsMember({"none", "log", "causal"}).description(""));
 }
 
 std::vector<NumberRange> rangesFrom(const std::vector<std::string>& list, const char* option) {

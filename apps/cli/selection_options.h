@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/clocks/alignment.h"
 #include "analysis/steps/number_range.h"
 
 namespace pipetrace {
@@ -21,7 +22,7 @@ CLI::Option* addStepsOption(CLI::App& app, std::function<void(const NumberRange&
 CLI::Option* addRanksOption(CLI::App& app, std::vector<NumberRange>& ranks);
 
 /// Declares --align, which sets `align`.
-CLI::Option* addAlignOption(CLI::App& app, bool& align);
+CLI::Option* addAlignOption(CLI::App& app, AlignBy& align);
 
 /// The ranges of the texts between the commas of 0,2,4-7. Throws CLI::ValidationError for any other
 /// text, which names the option.

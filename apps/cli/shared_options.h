@@ -25,8 +25,9 @@ inline constexpr SharedOption kSteps{
 inline constexpr SharedOption kRanks{"--ranks", "LIST",
                                      "Only these ranks, as in 0,2,4-7; may be given several times"};
 inline constexpr SharedOption kAlign{
-    "--align", "none|log",
-    "log: times in rank 0's clock, by what the logs know of it (default); none: as logged"};
+    "--align", "none|log|causal",
+    "Times in rank 0's clock, by what the logs know of it (log) or by the order of messages "
+    "(causal), or as logged (none). Default: log where the logs know it, else causal"};
 
 // A plan that is made.
 inline constexpr SharedOption kSchedule{

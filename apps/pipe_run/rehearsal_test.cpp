@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "analysis/clocks/alignment.h"
 #include "analysis/matched_messages.h"
 #include "analysis/run_summary.h"
 #include "apps/pipe_run/plan_comparison.h"
@@ -252,6 +253,41 @@ TEST(RehearsalTest, WithoutAnExchangeLogsOfMadeUpHostsHaveNoComparison) {
   const Nanoseconds first = run.findTrack(0, kComputeLane)->events.front().begin;
   const Nanoseconds second = run.findTrack(2, kComputeLane)->events.front().begin;
   EXPECT_NEAR(static_cast<double>(second - first), -50e6, 10e6);
+}
+
+TEST(RehearsalTest, ClocksOfMadeUpHostsAreFoundByTheirExchangeAndByTheOrderOfMessages) {
+  const ClockSkew left{.offset = -5 * kNsPerMs, .drift = -20'000};
+  const ClockSkew right{.offset = 5 * kNsPerMs, .drift = 20'000};
+  constexpr Nanoseconds kTransfer = kNsPerMs / 10;  // as rehearsedOnTwoHosts()
+  for (const bool comparesClocks : {true, false}) {
+    // Half of a message and its answer, where there is no comparison.
+    const Nanoseconds most = comparesClocks ? 50 * kNsPerUs : kTransfer + 20 * kNsPerUs;
+    for (int i = 0; i < kTries; ++i) {
+      const Timeline logged = rehearsedOnTwoHosts(left, right, comparesClocks);
+      Diagnostics diagnostics;
+      Alignment alignment;
+      const Timeline run = aligned(logged, AlignBy::kBest, diagnostics, &alignment);
+      EXPECT_EQ(alignment.by, comparesClocks ? AlignBy::kLog : AlignBy::kCausal);
+      ASSERT_EQ(alignment.hosts.size(), 2U);
+      EXPECT_GT(alignment.hosts[1].violationsBefore, 0);
+      EXPECT_EQ(alignment.hosts[1].violationsAfter, 0);
+      const Nanoseconds bound = alignment.hosts[1].bound;
+      const std::vector<Event>& before = logged.findTrack(3, kComputeLane)->events;
+      const std::vector<Event>& after = run.findTrack(3, kComputeLane)->events;
+      Nanoseconds error = 0;
+      for (std::size_t k = 0; k < before.size(); ++k) {
+        const Nanoseconds passed = before[k].begin - before.front().begin;
+        const Nanoseconds truth = before[k].begin - right.after(passed) + left.after(passed);
+        error = std::max(error, std::abs(after[k].begin - truth));
+      }
+      // The drift of 40 ppm began up to 100 ms before the first job.
+      EXPECT_LE(error, bound + 5 * kNsPerUs);
+      if (bound <= most || i + 1 == kTries) {
+        EXPECT_LE(bound, most);
+        break;
+      }
+    }
+  }
 }
 
 TEST(RehearsalTest, APlanThatCannotRunIsRefused) {

@@ -3,6 +3,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
+#include "apps/pipe_trace/align.h"
 #include "apps/pipe_trace/info.h"
 #include "apps/pipe_trace/open/open.h"
 #include "apps/pipe_trace/options.h"
@@ -55,6 +56,8 @@ Program makeProgram() {
       .run = readInputs,
       .commands =
           {
+              {"align", "puts the clocks of several hosts right, and says how", describeAlign,
+               alignCommand},
               {"info", "lists what is in logs and profiles", describeInfo, infoCommand},
               {"open", "shows a profile in Perfetto's UI", describeOpen, openCommand},
               {"plan", "builds or reads a schedule, checks, simulates and draws it", describePlan,

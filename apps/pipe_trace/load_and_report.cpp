@@ -10,13 +10,13 @@ namespace {
 
 /// The bar is gone when it returns, or throws.
 Timeline loadWithBar(const LoadRunOptions& options, Diagnostics& diagnostics,
-                     std::vector<LoadedFile>* files) {
+                     std::vector<LoadedFile>* files, Alignment* alignment) {
   LoadProgress progress;
   RunRequest request = options;
   request.reading.progress = &progress;
   const ProgressBar bar("reading", progress.bytesRead, progress.bytesInAll,
                         {.begin = options.begin, .quiet = options.quiet});
-  return loadRun(request, diagnostics, files);
+  return loadRun(request, diagnostics, files, alignment);
 }
 
 }  // namespace
@@ -31,10 +31,10 @@ int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics) {
 }
 
 Timeline loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
-                       std::vector<LoadedFile>* files) {
+                       std::vector<LoadedFile>* files, Alignment* alignment) {
   const Severity lowest = lowestSeverity(options);
   try {
-    Timeline timeline = loadWithBar(options, diagnostics, files);
+    Timeline timeline = loadWithBar(options, diagnostics, files, alignment);
     printDiagnostics(diagnostics, lowest);
     return timeline;
   } catch (...) {

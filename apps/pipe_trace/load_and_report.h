@@ -17,8 +17,8 @@ Severity lowestSeverity(const LoadRunOptions& options);
 int exitCodeOf(const LoadRunOptions& options, const Diagnostics& diagnostics);
 
 /// loadRun() with a progress bar. Prints the findings to standard error, even when loading fails.
-/// `files` is as for loadRun().
+/// `files` and `alignment` are as for loadRun().
 Timeline loadAndReport(const LoadRunOptions& options, Diagnostics& diagnostics,
-                       std::vector<LoadedFile>* files = nullptr);
+                       std::vector<LoadedFile>* files = nullptr, Alignment* alignment = nullptr);
 
 }  // namespace pipetrace

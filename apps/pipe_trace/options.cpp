@@ -104,16 +104,7 @@ void addFollow(CLI::App& app, PipeTraceOptions& options) {
 
 }  // namespace
 
-void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options) {
-  app.description(
-      "Reads the job logs of a pipeline-parallel run, sums it up, and writes profiles that\n"
-      "chrome://tracing, Perfetto and pipe-view open.\n\n"
-      "Other commands (each has its own --help; a folder of that name is read as ./plan):\n" +
-      pipeTrace().commandList());
-  app.describeEnd(exitCodesOfReading(), {"pipe-trace logs -o profile.json"});
-  addVersion(app);
-
-  addLoadRunOptions(app, options.load);
+void addProfileOptions(CLI::App& app, PipeTraceOptions& options) {
   app.add_option("-o,--output", options.outputs,
                  "Output to write: " + profileFormatList() +
                      ", or - for standard output; may be given several times. A chart shows the "
@@ -127,6 +118,27 @@ void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options) {
       ->check(CLI::IsMember(profileFormatNames()).description(""));
   addSwitch(app, "bubbles", options.load.bubbles,
             "Write profiles with lanes of idle time (default)", "... without them");
+  // Not in the help: tests see the advice without a large file.
+  app.add_option("--large-json", options.largeJson)->group("");
+  addSwitch(app, "flows", options.flows, "Write profiles with arrows between the jobs (default)",
+            "... without them");
+  app.add_flag(
+      "--absolute-time", options.absoluteTime,
+      "Write profiles whose times are those of the clock, not counted from the first event: "
+      "since the Unix epoch, in Chrome JSON since midnight (UTC)");
+}
+
+void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options) {
+  app.description(
+      "Reads the job logs of a pipeline-parallel run, sums it up, and writes profiles that\n"
+      "chrome://tracing, Perfetto and pipe-view open.\n\n"
+      "Other commands (each has its own --help; a folder of that name is read as ./plan):\n" +
+      pipeTrace().commandList());
+  app.describeEnd(exitCodesOfReading(), {"pipe-trace logs -o profile.json"});
+  addVersion(app);
+
+  addLoadRunOptions(app, options.load);
+  addProfileOptions(app, options);
   // Not in the help: the message says which program has it.
   app.add_flag_callback(
          "--visualize_pipline,--visualize-pipeline",
@@ -136,23 +148,15 @@ void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options) {
                "--visualize-pipeline -- PROGRAM; give pipe-trace the folder of its logs");
          })
       ->group("");
-  // Not in the help: tests see the advice without a large file.
-  app.add_option("--large-json", options.largeJson)->group("");
-  addSwitch(app, "flows", options.flows, "Write profiles with arrows between the jobs (default)",
-            "... without them");
-  app.add_flag(
-      "--absolute-time", options.absoluteTime,
-      "Write profiles whose times are those of the clock, not counted from the first event: "
-      "since the Unix epoch, in Chrome JSON since midnight (UTC)");
   app.add_flag("--json", options.json, "Print the summary as JSON");
   addFollow(app, options);
   adviseOnFormats(app);
   addPaddleOptions(app, options);
   app.callback([&app, &options] {
-    if (options.follow && options.load.align && app.count("--align") > 0) {
+    if (options.follow && options.load.align != AlignBy::kNone && app.count("--align") > 0) {
       throw CLI::ValidationError("--follow",
                                  "writes times as logged, since later readings of the clocks would "
-                                 "move what is written already: leave --align log out");
+                                 "move what is written already: leave --align out");
     }
     adviseOnCommands(options.load.inputs);
   });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct PipeTraceOptions {
   bool multiMachine = false;
   std::string paddleStyle;  ///< "2023", or empty for the current one
 };
+
+/// Declares -o and what the profiles of -o are like. `options` must outlive `app`.
+void addProfileOptions(CLI::App& app, PipeTraceOptions& options);
 
 /// Declares the arguments of pipe-trace without a command. `options` must outlive `app`.
 void addPipeTraceOptions(CommandApp& app, PipeTraceOptions& options);

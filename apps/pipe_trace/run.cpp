@@ -17,14 +17,8 @@
 
 namespace pipetrace {
 
-int runPipeTrace(const PipeTraceOptions& options) {
-  if (!options.devices.empty()) return runPaddleConversion(options);
-  if (options.follow) return runFollow(options);
-  checkOutputs(options);
-  Diagnostics diagnostics;
-  std::vector<LoadedFile> files;
-  Timeline whole = loadAndReport(options.load, diagnostics, &files);
-  checkOutputs(options, files);
+int writeAndReport(Timeline whole, const PipeTraceOptions& options, const Diagnostics& diagnostics,
+                   const SummaryText& report) {
   auto [timeline, summary] = withBubbles(std::move(whole), options.load);
   const Selection& selection = options.load.selection;
   Picture picture;
@@ -38,9 +32,9 @@ int runPipeTrace(const PipeTraceOptions& options) {
   const bool toStdout = std::find(outputs.begin(), outputs.end(), "-") != outputs.end();
   std::string results;
   if (options.json) {
-    results = jsonReport(timeline, summary);
+    results = report(timeline, summary);
   } else if (!toStdout && !options.load.quiet) {
-    results = textReport(timeline, summary) + (written.lines.empty() ? "" : "\n" + written.lines);
+    results = report(timeline, summary) + (written.lines.empty() ? "" : "\n" + written.lines);
   }
   if (!results.empty()) outputFiles.add("-", results);
   outputFiles.commit();
@@ -49,6 +43,21 @@ int runPipeTrace(const PipeTraceOptions& options) {
     if (toStdout || options.json) std::fputs(written.lines.c_str(), stderr);
   }
   return exitCodeOf(options.load, diagnostics);
+}
+
+int runPipeTrace(const PipeTraceOptions& options) {
+  if (!options.devices.empty()) return runPaddleConversion(options);
+  if (options.follow) return runFollow(options);
+  checkOutputs(options);
+  Diagnostics diagnostics;
+  std::vector<LoadedFile> files;
+  Timeline whole = loadAndReport(options.load, diagnostics, &files);
+  checkOutputs(options, files);
+  return writeAndReport(std::move(whole), options, diagnostics,
+                        [&](const Timeline& timeline, const RunSummary& summary) {
+                          return options.json ? jsonReport(timeline, summary)
+                                              : textReport(timeline, summary);
+                        });
 }
 
 }  // namespace pipetrace

@@ -109,7 +109,8 @@ TEST_F(ShellFiles, BashOffersNoFilesWhereTheWordsAreKnown) {
   EXPECT_THAT(offers({"pipe-trace", "help", "sh"}), ElementsAre("show"));
   EXPECT_THAT(offers({"pipe-trace", "completions", ""}),
               testing::UnorderedElementsAre("bash", "zsh", "fish"));
-  EXPECT_THAT(offers({"pipe-trace", "--align", ""}), testing::UnorderedElementsAre("none", "log"));
+  EXPECT_THAT(offers({"pipe-trace", "--align", ""}),
+              testing::UnorderedElementsAre("none", "log", "causal"));
   EXPECT_THAT(offers({"pipe-trace", "plan", "--buffers", ""}),
               testing::UnorderedElementsAre("unbounded", "blocking"));
   EXPECT_THAT(offers({"pipe-trace", "--paddle-style", ""}), ElementsAre("2023"));

@@ -1,0 +1,114 @@
+#include "analysis/clocks/alignment.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analysis/clocks/align_by_messages.h"
+#include "analysis/clocks/align_clocks.h"
+#include "analysis/clocks/host_clocks.h"
+
+namespace pipetrace {
+namespace {
+
+bool hasReadings(const Timeline& timeline) {
+  return std::any_of(timeline.ranks.begin(), timeline.ranks.end(), [](const auto& rank) {
+    return rank.first != 0 && !rank.second.clockReadings.empty();
+  });
+}
+
+bool namesSeveralHosts(const Timeline& timeline) {
+  std::set<std::string> names;
+  for (const auto& [rank, info] : timeline.ranks) {
+    if (!info.host.empty()) names.insert(info.host);
+  }
+  return names.size() > 1;
+}
+
+/// The clocks of a run before and after it is aligned.
+class ClockTable {
+ public:
+  explicit ClockTable(const Timeline& asLogged) : before_(clockHostsOf(asLogged)) {
+    for (const ClockHost& host : before_) {
+      table_.push_back({.host = host.text(), .ranks = host.ranks});
+    }
+    forEachCrossing(asLogged, before_, [](HostAlignment& host, Nanoseconds early) {
+      ++host.messages;
+      if (early > 0) ++host.violationsBefore;
+    });
+  }
+
+  std::vector<HostAlignment> after(const Timeline& aligned) {
+    const std::vector<ClockHost> after = clockHostsOf(aligned);
+    for (std::size_t i = 0; i < table_.size(); ++i) addMove(i, aligned, after[i]);
+    forEachCrossing(aligned, after, [](HostAlignment& host, Nanoseconds early) {
+      if (early > 0) ++host.violationsAfter;
+      host.residual = std::max(host.residual, early);
+    });
+    return std::move(table_);
+  }
+
+ private:
+  template <typename Visit>
+  void forEachCrossing(const Timeline& timeline, const std::vector<ClockHost>& hosts,
+                       const Visit& visit) {
+    for (const Crossing& each : crossingsOf(timeline, hosts)) {
+      for (const std::size_t host : {each.from, each.to}) {
+        visit(table_[host], each.sent - each.received);
+      }
+    }
+  }
+
+  void addMove(std::size_t i, const Timeline& aligned, const ClockHost& after) {
+    HostAlignment& host = table_[i];
+    const Timeline::Span& from = before_[i].span;
+    const Nanoseconds atBegin = after.span.begin - from.begin;
+    const Nanoseconds atEnd = after.span.end - from.end;
+    host.isMoved = atBegin != 0 || atEnd != 0;
+    host.offset = atBegin;
+    if (from.end > from.begin) {
+      constexpr double kMillion = 1e6;
+      host.drift = kMillion * static_cast<double>(atEnd - atBegin) /
+                   static_cast<double>(from.end - from.begin);
+    }
+    for (const int rank : host.ranks) {
+      const auto info = aligned.ranks.find(rank);
+      if (info == aligned.ranks.end()) continue;
+      for (const ClockReading& reading : info->second.clockReadings) {
+        host.bound = std::max(host.bound, reading.bound);
+      }
+    }
+  }
+
+  std::vector<ClockHost> before_;
+  std::vector<HostAlignment> table_;
+};
+
+}  // namespace
+
+Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignment* result) {
+  std::optional<ClockTable> table;
+  if (result != nullptr) table.emplace(timeline);
+  const bool asksMessages =
+      by == AlignBy::kCausal ||
+      (by == AlignBy::kBest && !hasReadings(timeline) && namesSeveralHosts(timeline));
+  AlignBy done = AlignBy::kNone;
+  auto byMessages = ByMessages::kNothing;
+  if (asksMessages) {
+    const bool isAsked = by == AlignBy::kCausal;
+    timeline = alignedByMessages(std::move(timeline), isAsked, diagnostics, byMessages);
+    if (byMessages == ByMessages::kAligned) done = AlignBy::kCausal;
+  }
+  const bool asksLog =
+      by == AlignBy::kLog || (by == AlignBy::kBest && byMessages == ByMessages::kNothing);
+  if (asksLog) {
+    if (hasReadings(timeline)) done = AlignBy::kLog;
+    timeline = alignedByLog(std::move(timeline), diagnostics);
+  }
+  if (result != nullptr) *result = {done, table->after(timeline)};
+  return timeline;
+}
+
+}  // namespace pipetrace

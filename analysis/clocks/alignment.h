@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "trace/diagnostic.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// How times of several hosts are put into one clock.
+enum class AlignBy : std::uint8_t {
+  kBest,    ///< the logs' comparisons of the clocks where there are any, else the order of messages
+  kNone,    ///< times stay as they were logged
+  kLog,     ///< by the logs' comparisons
+  kCausal,  ///< by the order of messages
+};
+
+/// The clock of a host, and how it was aligned.
+struct HostAlignment {
+  std::string host;        ///< "host1"; "rank 3" where the logs do not say it
+  std::vector<int> ranks;  ///< ascending
+  bool isMoved = false;    ///< the first host, whose clock all get, is not
+  Nanoseconds offset = 0;  ///< first host's clock - this one's, when this host's first event began
+  double drift = 0;        ///< how much the offset grows, ppm
+  Nanoseconds bound = 0;   ///< the times of this host are off by at most this
+  /// How long before it is sent a message of this host is still received, at most.
+  Nanoseconds residual = 0;
+  std::int64_t messages = 0;  ///< to and from other hosts; a collective is one for each pair
+  std::int64_t violationsBefore = 0;  ///< of these, received before they are sent, as logged
+  std::int64_t violationsAfter = 0;   ///< and once aligned
+};
+
+/// The clocks of a run.
+struct Alignment {
+  AlignBy by = AlignBy::kNone;       ///< what was done; kLog, kCausal or kNone
+  std::vector<HostAlignment> hosts;  ///< in the order of their lowest ranks
+};
+
+/// Puts the times of all ranks into the clock of rank 0 (of the lowest rank, where rank 0 is
+/// missing): alignedByLog() or alignedByMessages(). `result`, if given, is filled in.
+Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics,
+                 Alignment* result = nullptr);
+
+}  // namespace pipetrace

@@ -1,0 +1,71 @@
+#include "analysis/clocks/alignment_report.h"
+
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "analysis/report/text_table.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+std::string nameOf(AlignBy by) {
+  switch (by) {
+    case AlignBy::kLog: return "log";
+    case AlignBy::kCausal: return "causal";
+    default: return "none";
+  }
+}
+
+std::string sentence(const Alignment& alignment) {
+  if (alignment.hosts.size() < 2) return "all ranks are on one host";
+  const std::string first = "times are in the clock of " + alignment.hosts.front().host;
+  if (alignment.by == AlignBy::kLog) return first + ", by what the logs know of the clocks";
+  if (alignment.by == AlignBy::kCausal) return first + ", by the order of messages";
+  return "times are as logged";
+}
+
+std::string signedDuration(Nanoseconds time) {
+  return (time < 0 ? "-" : "") + formatDuration(std::abs(time));
+}
+
+std::string ppm(double drift) {
+  char text[32];
+  const double shown = std::abs(drift) < 0.005 ? 0 : drift;
+  std::snprintf(text, sizeof text, "%.2f ppm", shown);
+  return text;
+}
+
+}  // namespace
+
+std::string alignmentText(const Alignment& alignment) {
+  TextTable table({"host", "ranks", "offset", "drift", "exact to", "messages", "early as logged",
+                   "early now", "by up to"});
+  for (const HostAlignment& host : alignment.hosts) {
+    table.addRow({host.host, std::to_string(host.ranks.size()), signedDuration(host.offset),
+                  ppm(host.drift), formatDuration(host.bound), std::to_string(host.messages),
+                  std::to_string(host.violationsBefore), std::to_string(host.violationsAfter),
+                  formatDuration(host.residual)});
+  }
+  return table.toText() + sentence(alignment) + "\n";
+}
+
+std::string alignmentJson(const Alignment& alignment) {
+  nlohmann::ordered_json hosts = nlohmann::ordered_json::array();
+  for (const HostAlignment& host : alignment.hosts) {
+    hosts.push_back({{"host", host.host},
+                     {"ranks", host.ranks},
+                     {"offset_ns", host.offset},
+                     {"drift_ppm", host.drift},
+                     {"bound_ns", host.bound},
+                     {"messages", host.messages},
+                     {"early_as_logged", host.violationsBefore},
+                     {"early", host.violationsAfter},
+                     {"residual_ns", host.residual}});
+  }
+  const nlohmann::ordered_json whole = {{"by", nameOf(alignment.by)}, {"hosts", hosts}};
+  return whole.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace pipetrace

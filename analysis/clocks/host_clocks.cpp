@@ -1,0 +1,126 @@
+#include "analysis/clocks/host_clocks.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analysis/clocks/move_times.h"
+#include "analysis/matched_messages.h"
+#include "trace/log/log_format.h"
+
+namespace pipetrace {
+namespace {
+
+using HostsOfRanks = std::map<int, std::size_t>;
+
+/// One rank's collectives of a kind in a communicator, in their order.
+using Collectives =
+    std::map<std::pair<StringId, JobKind>, std::map<int, std::vector<const Event*>>>;
+
+Collectives collectivesOf(const Timeline& timeline) {
+  Collectives collectives;
+  const auto key = timeline.strings.find(log_format::kCommunicator);
+  if (!key) return collectives;
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (!isCollective(event.kind)) continue;
+      for (const Argument& argument : timeline.argumentsOf(event)) {
+        if (argument.key != *key || argument.type != ArgumentType::kText) continue;
+        collectives[{argument.text, event.kind}][track.rank].push_back(&event);
+      }
+    }
+  }
+  for (auto& [group, ranks] : collectives) {
+    for (auto& [rank, events] : ranks) {
+      std::stable_sort(events.begin(), events.end(),
+                       [](const Event* a, const Event* b) { return startsBefore(*a, *b); });
+    }
+  }
+  return collectives;
+}
+
+/// The members of one collective on one host: the last begin and the first end.
+struct OnHost {
+  std::pair<int, const Event*> last;
+  std::pair<int, const Event*> first;
+};
+
+void addCollective(const std::map<int, std::vector<const Event*>>& ranks, std::size_t n,
+                   const HostsOfRanks& hosts, std::vector<Crossing>& to) {
+  std::map<std::size_t, OnHost> members;
+  for (const auto& [rank, events] : ranks) {
+    const std::pair member(rank, events[n]);
+    const auto [at, isNew] = members.try_emplace(hosts.at(rank), OnHost{member, member});
+    if (events[n]->begin > at->second.last.second->begin) at->second.last = member;
+    if (events[n]->end < at->second.first.second->end) at->second.first = member;
+  }
+  for (const auto& [from, sender] : members) {
+    for (const auto& [host, receiver] : members) {
+      if (from == host) continue;
+      to.push_back({from, host, sender.last.second->begin, receiver.first.second->end,
+                    sender.last.first, receiver.first.first, sender.last.second});
+    }
+  }
+}
+
+}  // namespace
+
+std::string ClockHost::text() const {
+  return name.empty() ? "rank " + std::to_string(ranks.front()) : name;
+}
+
+std::string Crossing::text() const {
+  std::string what(logName(event->kind));
+  if (isTransfer(event->kind)) what = isForwardTransfer(event->kind) ? "F" : "B";
+  if (event->microBatch != kNotGiven && isTransfer(event->kind)) {
+    what += std::to_string(event->microBatch);
+  } else if (isTransfer(event->kind)) {
+    what = "a message";
+  }
+  if (event->step != kNotGiven) what += " of step " + std::to_string(event->step);
+  return what + " from rank " + std::to_string(sender) + " to rank " + std::to_string(receiver);
+}
+
+std::vector<ClockHost> clockHostsOf(const Timeline& timeline) {
+  std::vector<ClockHost> hosts;
+  std::map<std::string, std::size_t> places;
+  for (const auto& [rank, span] : spansOfRanks(timeline)) {
+    const auto info = timeline.ranks.find(rank);
+    const std::string name = info == timeline.ranks.end() ? "" : info->second.host;
+    const auto place = name.empty() ? places.end() : places.find(name);
+    if (place == places.end()) {
+      if (!name.empty()) places[name] = hosts.size();
+      hosts.push_back({name, {rank}, span});
+      continue;
+    }
+    ClockHost& host = hosts[place->second];
+    host.ranks.push_back(rank);
+    host.span.begin = std::min(host.span.begin, span.begin);
+    host.span.end = std::max(host.span.end, span.end);
+  }
+  return hosts;
+}
+
+std::vector<Crossing> crossingsOf(const Timeline& timeline, const std::vector<ClockHost>& hosts) {
+  HostsOfRanks hostOf;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    for (const int rank : hosts[i].ranks) hostOf[rank] = i;
+  }
+  std::vector<Crossing> crossings;
+  for (const auto& [sender, receiver, send, receive] : matchedMessages(timeline)) {
+    const std::size_t from = hostOf.at(sender);
+    const std::size_t to = hostOf.at(receiver);
+    if (from == to) continue;
+    crossings.push_back({from, to, send->begin, receive->end, sender, receiver, send});
+  }
+  for (const auto& [group, ranks] : collectivesOf(timeline)) {
+    const std::size_t count = ranks.begin()->second.size();
+    const bool haveAll = std::all_of(ranks.begin(), ranks.end(),
+                                     [&](const auto& rank) { return rank.second.size() == count; });
+    for (std::size_t n = 0; haveAll && n < count; ++n) addCollective(ranks, n, hostOf, crossings);
+  }
+  return crossings;
+}
+
+}  // namespace pipetrace
