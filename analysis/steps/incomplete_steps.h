@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"
@@ -14,5 +17,9 @@ namespace pipetrace {
 /// compared. Needs the steps that completeTimeline() gives. Uses that many threads.
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics);
+
+/// The steps that findIncompleteSteps() warns of, ascending.
+std::vector<std::int32_t> incompleteSteps(const Timeline& timeline, const Topology& topology,
+                                          int threads = 1);
 
 }  // namespace pipetrace
