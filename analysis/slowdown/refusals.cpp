@@ -45,8 +45,8 @@ std::string unlinked(const Timeline& timeline, const JobGraph& graph, const RunW
                    " are not known";
           }
           if (job.kind == JobKind::kForwardBackward && !fusedPairOf(timeline, job)) {
-            return "the halves of fused jobs on rank " +
-                   std::to_string(graph.ranks()[r].number) + " are not known";
+            return "the halves of fused jobs on rank " + std::to_string(graph.ranks()[r].number) +
+                   " are not known";
           }
         }
       }

@@ -154,9 +154,9 @@ void RunWork::findCollectives(int threads) {
 /// Whether it is part of a compute job, and of its time.
 bool RunWork::isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const {
   const auto nodes = graph_.nodes().begin();
-  const auto next = std::partition_point(
-      nodes + rank.first, nodes + rank.end,
-      [&](const JobGraph::Node& node) { return node.begin <= event.begin; });
+  const auto next =
+      std::partition_point(nodes + rank.first, nodes + rank.end,
+                           [&](const JobGraph::Node& node) { return node.begin <= event.begin; });
   return next != nodes + rank.first && isCompute(std::prev(next)->event->kind) &&
          std::prev(next)->end >= event.end;
 }
@@ -195,17 +195,10 @@ void RunWork::groupCollectives() {
       if (count == counts.end()) count = counts.insert(count, {same, 0});
       key.number = count->second++;
       switch (collectiveRuleOf(timeline_.strings[event.name]).members) {
-        case Members::kAlone:
-          key.scope = collectives_[c].rank;
-          break;
-        case Members::kReplicas:
-          key.scope = rank.position;
-          break;
-        case Members::kPipeline:
-          key.scope = rank.replica;
-          break;
-        case Members::kAll:
-          break;
+        case Members::kAlone: key.scope = collectives_[c].rank; break;
+        case Members::kReplicas: key.scope = rank.position; break;
+        case Members::kPipeline: key.scope = rank.replica; break;
+        case Members::kAll: break;
       }
       keys.push_back(key);
     }
@@ -290,9 +283,8 @@ void RunWork::chainCollectives(std::size_t cell) {
 void RunWork::placeCollectives(std::size_t cell) {
   const std::vector<Id>& chain = chains_[cell];
   const auto jobAt = [&](Nanoseconds time) {  // the first that begins then or later
-    return std::partition_point(
-        chain.begin(), chain.end(),
-        [&](Id job) { return graph_.node(job).event->begin < time; });
+    return std::partition_point(chain.begin(), chain.end(),
+                                [&](Id job) { return graph_.node(job).event->begin < time; });
   };
   for (std::size_t c = firstCollective_[cell]; c < firstCollective_[cell + 1]; ++c) {
     Collective& each = collectives_[c];
@@ -370,17 +362,18 @@ void RunWork::findPosting() {
 Id RunWork::postedAfter(Id message) const {
   const Event* const receive = graph_.message(message).receive;
   if (!arePosted_ || receive == nullptr) return kNone;
-  // It waited for the one before it on its lane.
-  const bool isFirst =
-      std::binary_search(firstOfTracks_.begin(), firstOfTracks_.end(), receive);
-  if (!isFirst && (receive - 1)->end >= receive->begin) return kNone;
   const JobGraph::Rank& rank = graph_.ranks()[graph_.node(message).rank];
   const auto nodes = graph_.nodes().begin();
   auto job = std::partition_point(
       nodes + rank.first, nodes + rank.end,
       [&](const JobGraph::Node& node) { return node.begin <= receive->begin; });
   while (job != nodes + rank.first) {
-    if ((--job)->end <= receive->begin) return static_cast<Id>(job - nodes);
+    if ((--job)->end > receive->begin) continue;
+    // It may as well have waited for the one before it on its lane.
+    const bool isFirst = std::binary_search(firstOfTracks_.begin(), firstOfTracks_.end(), receive);
+    const Nanoseconds laneFree = isFirst ? kNsMin : (receive - 1)->end;
+    if (laneFree <= receive->begin && laneFree > job->end) return kNone;
+    return static_cast<Id>(job - nodes);
   }
   return kNone;
 }
@@ -398,9 +391,8 @@ void RunWork::visitWorks(std::size_t rank, const Visit& visit) const {
 void RunWork::findKinds(int threads) {
   const std::size_t ranks = graph_.ranks().size();
   std::vector<WorkKinds> found(ranks, WorkKinds(timeline_));
-  inParallel(threads, ranks, [&](std::size_t r) {
-    visitWorks(r, [&](Id work) { found[r].add(event(work)); });
-  });
+  inParallel(threads, ranks,
+             [&](std::size_t r) { visitWorks(r, [&](Id work) { found[r].add(event(work)); }); });
   for (const WorkKinds& each : found) kinds_.add(each);
   for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
     if (stepOf(event(id).step) != kNoStep) kinds_.add(event(id));
@@ -436,8 +428,8 @@ void RunWork::findIdeals(int threads) {
     std::vector<double>& values = durations[k];
     if (values.empty()) return;
     if (!kinds_.isCommunication(static_cast<WorkKinds::Id>(k))) {
-      ideals_[k] = std::accumulate(values.begin(), values.end(), 0.0) /
-                   static_cast<double>(values.size());
+      ideals_[k] =
+          std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
       return;
     }
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

@@ -6,8 +6,8 @@
 
 #include "analysis/slowdown/refusals.h"
 #include "analysis/slowdown/run_work.h"
-#include "analysis/slowdown/what_if_times.h"
 #include "analysis/slowdown/usable_steps.h"
+#include "analysis/slowdown/what_if_times.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {

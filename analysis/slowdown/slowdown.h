@@ -30,10 +30,10 @@ struct Slowdown {
   /// fields are not set if there are none.
   std::string reason;
 
-  double tSim = 0;    ///< mean length of a step without launch delay, ns
-  double tIdeal = 0;  ///< mean length of a step with ideal durations, ns
-  double total = 1;   ///< S = tSim / tIdeal
-  double launch = 1;  ///< mean measured length over tSim
+  double tSim = 0;                  ///< mean length of a step without launch delay, ns
+  double tIdeal = 0;                ///< mean length of a step with ideal durations, ns
+  double total = 1;                 ///< S = tSim / tIdeal
+  double launch = 1;                ///< mean measured length over tSim
   std::map<int, double> byStage;    ///< S_X of each stage (virtual stage, where ranks have several)
   std::map<int, double> byReplica;  ///< S_X of each data-parallel index
   /// S_X of each kind: the name that the input gives its events, where they share one, else that of
@@ -42,10 +42,10 @@ struct Slowdown {
   std::map<std::string, double> byKind;
   /// M_X = (tSim − T with X ideal) / (tSim − tIdeal). It need not lie between 0 and 1. Not set
   /// where tSim is tIdeal.
-  std::optional<double> mS;      ///< X: the last stage
-  std::optional<double> mW;      ///< X: the worst 3 % of the ranks
-  std::vector<Rank> ranks;       ///< all, by number
-  std::vector<int> worstRanks;   ///< those of mW, the worst first; of equal ones the lower number
+  std::optional<double> mS;     ///< X: the last stage
+  std::optional<double> mW;     ///< X: the worst 3 % of the ranks
+  std::vector<Rank> ranks;      ///< all, by number
+  std::vector<int> worstRanks;  ///< those of mW, the worst first; of equal ones the lower number
   std::vector<std::int32_t> steps;  ///< that the numbers are of, ascending
 };
 

@@ -81,8 +81,7 @@ void StepOrder::addData(const JobGraph& graph, const RunWork& runWork, RunWork::
     RunWork::Id source = input;
     if (graph.node(input).isMessage) {
       source = runWork.waitsForSender(input) ? graph.node(input).inputs[0] : RunWork::kNone;
-      const RunWork::Id gate =
-          runWork.isNumbered() ? sameDirection : runWork.postedAfter(input);
+      const RunWork::Id gate = runWork.isNumbered() ? sameDirection : runWork.postedAfter(input);
       if (gate != RunWork::kNone && runWork.areInOneStep(gate, job)) {
         wait.gate = runWork.indexInStep(gate);
       }

@@ -76,55 +76,70 @@ WhatIfTimes::Lengths WhatIfTimes::run(const WhatIfs& whatIfs, std::span<const do
 }
 
 std::vector<double> WhatIfTimes::lengthsByReplica(std::span<const std::uint32_t> replicaOf,
-                                                std::size_t replicas) const {
+                                                  std::size_t replicas) const {
+  std::vector<double> lengths;
+  for (std::size_t first = 0; first < replicas; first += kReplicasAtOnce) {
+    const auto some = lengthsOfReplicas(replicaOf, first,
+                                        std::min<std::size_t>(kReplicasAtOnce, replicas - first));
+    lengths.insert(lengths.end(), some.begin(), some.end());
+  }
+  return lengths;
+}
+
+std::vector<double> WhatIfTimes::lengthsOfReplicas(std::span<const std::uint32_t> replicaOf,
+                                                   std::size_t first, std::size_t count) const {
   std::vector<std::uint32_t> rowOf(order_.works().size());
   std::uint32_t rows = 0;
   for (Index work = 0; work < rowOf.size(); ++work) {
     if (order_.isCoupled(work)) rowOf[work] = rows++;
   }
-  std::vector<double> ends(rows * replicas);  // of coupled works, by replica
+  std::vector<double> ends(rows * count);  // of coupled works, by replica
+  const auto placeOf = [&](const StepOrder::Work& work) {
+    return static_cast<std::size_t>(replicaOf[work.rank]) - first;  // count and more: none
+  };
   const auto takeEnd = [&](Index work, std::span<double> row) {
     if (order_.isCoupled(work)) {
-      const double* const other = ends.data() + rowOf[work] * replicas;
-      for (std::size_t d = 0; d < replicas; ++d) row[d] = std::max(row[d], other[d]);
+      const double* const other = ends.data() + rowOf[work] * count;
+      for (std::size_t d = 0; d < count; ++d) row[d] = std::max(row[d], other[d]);
       return;
     }
-    const std::uint32_t own = replicaOf[order_.works()[work].rank];
-    const double before = row[own];
+    const std::size_t own = placeOf(order_.works()[work]);
+    const double measured = own < count ? std::max(row[own], ends_[work][kAllMeasured]) : 0;
     for (double& value : row) value = std::max(value, ends_[work][kAllIdeal]);
-    row[own] = std::max(before, ends_[work][kAllMeasured]);
+    if (own < count) row[own] = measured;
   };
   const auto addDuration = [&](const StepOrder::Work& work, std::span<double> row) {
-    const std::uint32_t own = replicaOf[work.rank];
-    const double measured = row[own] + work.measured;
+    const std::size_t own = placeOf(work);
+    const double measured = own < count ? row[own] + work.measured : 0;
     for (double& value : row) value += work.ideal;
-    row[own] = measured;
+    if (own < count) row[own] = measured;
   };
-  std::vector<double> begin(replicas);
-  std::vector<double> message(replicas);
+  std::vector<double> begin(count);
+  std::vector<double> message(count);
+  const auto takeWait = [&](const StepOrder::Wait& wait) {
+    if (wait.message == StepOrder::kNone) {
+      if (wait.source != StepOrder::kNone) takeEnd(wait.source, begin);
+      return;
+    }
+    std::fill(message.begin(), message.end(), 0.0);
+    if (wait.source != StepOrder::kNone) takeEnd(wait.source, message);
+    if (wait.gate != StepOrder::kNone) takeEnd(wait.gate, message);
+    addDuration(order_.messages()[wait.message], message);
+    for (std::size_t d = 0; d < count; ++d) begin[d] = std::max(begin[d], message[d]);
+  };
   for (const StepOrder::Group& group : order_.groups()) {
     if (!group.isCoupled) continue;
     std::fill(begin.begin(), begin.end(), 0.0);
     for (const Index work : order_.members(group)) {
-      for (const StepOrder::Wait& wait : order_.waits(work)) {
-        if (wait.message == StepOrder::kNone) {
-          if (wait.source != StepOrder::kNone) takeEnd(wait.source, begin);
-          continue;
-        }
-        std::fill(message.begin(), message.end(), 0.0);
-        if (wait.source != StepOrder::kNone) takeEnd(wait.source, message);
-        if (wait.gate != StepOrder::kNone) takeEnd(wait.gate, message);
-        addDuration(order_.messages()[wait.message], message);
-        for (std::size_t d = 0; d < replicas; ++d) begin[d] = std::max(begin[d], message[d]);
-      }
+      for (const StepOrder::Wait& wait : order_.waits(work)) takeWait(wait);
     }
     for (const Index work : order_.members(group)) {
-      const std::span<double> row(ends.data() + rowOf[work] * replicas, replicas);
+      const std::span<double> row(ends.data() + rowOf[work] * count, count);
       std::copy(begin.begin(), begin.end(), row.begin());
       addDuration(order_.works()[work], row);
     }
   }
-  std::vector<double> lengths(replicas);
+  std::vector<double> lengths(count);
   for (const Index work : order_.lastJobs()) takeEnd(work, lengths);
   return lengths;
 }

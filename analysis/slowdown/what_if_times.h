@@ -23,8 +23,8 @@ struct WhatIfs {
       : byRank(ranks), byStage(stages + 1), bySet(sets) {}
 
   std::uint8_t measuredIn(const StepOrder::Work& work) const {
-    return static_cast<std::uint8_t>(
-        (byRank[work.rank] | byStage[work.stage] | bySet[work.set]) ^ inverted);
+    return static_cast<std::uint8_t>((byRank[work.rank] | byStage[work.stage] | bySet[work.set]) ^
+                                     inverted);
   }
 };
 
@@ -49,8 +49,11 @@ class WhatIfTimes {
                                        std::size_t replicas) const;
 
  private:
+  static constexpr std::size_t kReplicasAtOnce = 128;  // so that memory is bounded
   using Row = std::array<double, WhatIfs::kMost>;
 
+  std::vector<double> lengthsOfReplicas(std::span<const std::uint32_t> replicaOf, std::size_t first,
+                                        std::size_t count) const;
   static Row durations(const StepOrder::Work& work, std::uint8_t measured);
   Row startOf(StepOrder::Index work, const WhatIfs& whatIfs, double release) const;
 

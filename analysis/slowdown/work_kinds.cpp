@@ -7,6 +7,11 @@ namespace {
 
 constexpr std::size_t kMostNames = 16;
 
+/// Names with numbers say which job it is, not of what kind.
+bool isNameOfKind(std::string_view name) {
+  return !name.empty() && name.find_first_of("0123456789") == std::string_view::npos;
+}
+
 bool isToldApartByName(JobKind kind) {
   return isCollective(kind) || kind == JobKind::kData || kind == JobKind::kDefault;
 }
@@ -30,10 +35,9 @@ void WorkKinds::add(const WorkKinds& other) {
 
 std::uint16_t WorkKinds::setNamed(const std::string& name) {
   const auto found = std::find(setNames_.begin(), setNames_.end(), name);
+  const auto index = static_cast<std::uint16_t>(found - setNames_.begin());
   if (found == setNames_.end()) setNames_.push_back(name);
-  return static_cast<std::uint16_t>(
-      found == setNames_.end() ? setNames_.size() - 1
-                               : static_cast<std::size_t>(found - setNames_.begin()));
+  return index;
 }
 
 void WorkKinds::finish() {
@@ -53,8 +57,9 @@ void WorkKinds::finish() {
     if (isTransfer(kind)) {
       names.kind = addKind(isForwardTransfer(kind) ? "forward-pp-comm" : "backward-pp-comm");
     } else if (names.isOne) {
-      names.kind =
-          addKind(nameOf(names.kinds.size() == 1 ? names.kinds.begin()->first : StringId{0}));
+      const StringId name = names.kinds.begin()->first;
+      const bool isItsName = names.kinds.size() == 1 && isNameOfKind(timeline_.strings[name]);
+      names.kind = addKind(nameOf(isItsName ? name : StringId{0}));
     } else {
       for (auto& [name, id] : names.kinds) id = addKind(nameOf(name));
     }

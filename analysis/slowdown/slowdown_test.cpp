@@ -1,0 +1,170 @@
+// What-ifs of plans are compared with plans that are simulated with those costs, and with tables
+// made by hand.
+#include "analysis/slowdown/slowdown.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "analysis/run_summary.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "schedule/add_transfers.h"
+#include "schedule/build_schedule.h"
+#include "schedule/simulate/simulate.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Nanoseconds kMs = 1'000'000;
+constexpr double kClose = 1e-9;
+
+Slowdown slowdownIn(Timeline timeline, std::vector<std::int32_t> steps = {}, int threads = 1) {
+  timeline.sort();
+  for (const Track& track : timeline.tracks) timeline.ranks[track.rank].rank = track.rank;
+  Diagnostics diagnostics;
+  completeTimeline(timeline, diagnostics);
+  const Topology topology = topologyOf(timeline);
+  const JobGraph graph(timeline, topology);
+  return slowdownOf(timeline, graph, topology, steps, threads);
+}
+
+/// F 10 ms, B 20 ms or halves of 12 and 8 ms, lr 0.1 ms, optimizer 2 ms.
+Costs costsOf(const Plan& plan, Nanoseconds transfer) {
+  Costs costs = Costs::equal(plan.numStages, {.forward = 10 * kMs,
+                                              .backward = 20 * kMs,
+                                              .backwardInput = 12 * kMs,
+                                              .backwardWeight = 8 * kMs});
+  costs.transfer = transfer;
+  costs.lr = kMs / 10;
+  costs.optimizer = 2 * kMs;
+  return costs;
+}
+
+void scaleStage(Costs& costs, int stage, double factor) {
+  StageCosts& each = costs.stages[static_cast<std::size_t>(stage)];
+  for (Nanoseconds* time :
+       {&each.forward, &each.backward, &each.backwardInput, &each.backwardWeight}) {
+    *time = std::llround(static_cast<double>(*time) * factor);
+  }
+}
+
+void expectAllAre1(const Slowdown& slowdown, int ranks, int stages, const std::string& what) {
+  SCOPED_TRACE(what);
+  ASSERT_EQ(slowdown.reason, "");
+  EXPECT_NEAR(slowdown.total, 1, kClose);
+  EXPECT_NEAR(slowdown.launch, 1, kClose);
+  EXPECT_EQ(slowdown.byStage.size(), static_cast<std::size_t>(stages));
+  for (const auto& [stage, s] : slowdown.byStage) EXPECT_NEAR(s, 1, kClose) << "stage " << stage;
+  for (const auto& [replica, s] : slowdown.byReplica) EXPECT_NEAR(s, 1, kClose);
+  EXPECT_GE(slowdown.byKind.size(), 4U);
+  for (const auto& [kind, s] : slowdown.byKind) EXPECT_NEAR(s, 1, kClose) << kind;
+  EXPECT_EQ(slowdown.ranks.size(), static_cast<std::size_t>(ranks));
+  for (const Slowdown::Rank& rank : slowdown.ranks) EXPECT_NEAR(rank.score, 1, kClose);
+  EXPECT_EQ(slowdown.mS, std::nullopt) << "there is no slowdown to share";
+  EXPECT_EQ(slowdown.mW, std::nullopt);
+}
+
+class SlowdownOfSchedule : public testing::TestWithParam<std::string> {};
+
+TEST_P(SlowdownOfSchedule, IsNoneWithEqualCosts) {
+  for (const int ranks : {1, 2, 4, 6}) {
+    for (const int microBatches : {ranks * 2, ranks * 4}) {
+      const Plan plan = buildSchedule(GetParam(), {ranks, microBatches});
+      for (const Nanoseconds transfer : {Nanoseconds{0}, 3 * kMs}) {
+        for (const bool together : {true, false}) {
+          const Simulation run = simulate(CheckedPlan(plan), costsOf(plan, transfer),
+                                          {.steps = 3, .stepsStartTogether = together});
+          expectAllAre1(slowdownIn(run.timeline), ranks, plan.numStages,
+                        std::to_string(ranks) + " ranks, transfers of " + std::to_string(transfer) +
+                            (together ? ", together" : ""));
+        }
+      }
+    }
+  }
+}
+
+TEST_P(SlowdownOfSchedule, IsNoneWithTransfersThatArePlanned) {
+  for (const int credits : {0, 1, 3}) {
+    const Plan plan =
+        addTransfers(CheckedPlan(buildSchedule(GetParam(), {4, 8})), {.credits = credits});
+    const Simulation run = simulate(CheckedPlan(plan), costsOf(plan, 3 * kMs), {.steps = 2});
+    expectAllAre1(slowdownIn(run.timeline), 4, plan.numStages, std::to_string(credits));
+  }
+}
+
+/// The means of a plan's costs by kind, weighted by the number of its jobs, in the place of all.
+Costs idealOf(const Simulation& run, const Costs& costs) {
+  std::map<JobKind, std::pair<double, double>> sums;
+  for (const Track& track : run.timeline.tracks) {
+    for (const Event& event : track.events) {
+      auto& [sum, count] = sums[event.kind];
+      sum += static_cast<double>(event.duration());
+      ++count;
+    }
+  }
+  const auto mean = [&](JobKind kind) {
+    const auto& [sum, count] = sums[kind];
+    return count == 0 ? 0 : std::llround(sum / count);
+  };
+  Costs ideal = costs;
+  for (StageCosts& each : ideal.stages) {
+    each.forward = mean(JobKind::kForward);
+    each.backward = mean(JobKind::kBackward);
+    each.backwardInput = mean(JobKind::kBackwardInput);
+    each.backwardWeight = mean(JobKind::kBackwardWeight);
+    if (mean(JobKind::kForwardBackward) > 0) each.forwardBackward = mean(JobKind::kForwardBackward);
+  }
+  return ideal;
+}
+
+TEST_P(SlowdownOfSchedule, IsThatOfThePlanWithTheseCosts) {
+  for (const int slow : {0, 1, 3}) {
+    for (const Nanoseconds transfer : {Nanoseconds{0}, kMs}) {
+      SCOPED_TRACE("stage " + std::to_string(slow) + ", transfer " + std::to_string(transfer));
+      const CheckedPlan plan = buildSchedule(GetParam(), {4, 8});
+      Costs costs = costsOf(*plan, transfer);
+      // Pairs as long as they are given, so that their stage is no matter of their halves.
+      for (StageCosts& each : costs.stages) each.forwardBackward = 28 * kMs;
+      scaleStage(costs, slow, 1.3);
+      costs.stages[static_cast<std::size_t>(slow)].forwardBackward = 36 * kMs;
+      const Simulation run = simulate(plan, costs);
+      const Costs ideal = idealOf(run, costs);
+      const Slowdown slowdown = slowdownIn(run.timeline);
+      ASSERT_EQ(slowdown.reason, "");
+      const auto lengthOf = [&](const Costs& each) {
+        return static_cast<double>(simulate(plan, each).length);
+      };
+      // Means are whole nanoseconds in the plan: up to one on each job of a path.
+      EXPECT_NEAR(slowdown.tSim, lengthOf(costs), 1e-3);
+      EXPECT_NEAR(slowdown.tIdeal, lengthOf(ideal), 200);
+      EXPECT_NEAR(slowdown.total, lengthOf(costs) / lengthOf(ideal), 1e-6);
+      for (int stage = 0; stage < plan->numStages; ++stage) {
+        Costs onlyStage = ideal;
+        const auto s = static_cast<std::size_t>(stage);
+        onlyStage.stages[s] = costs.stages[s];
+        EXPECT_NEAR(slowdown.byStage.at(stage), lengthOf(onlyStage) / lengthOf(ideal), 1e-6)
+            << "stage " << stage;
+      }
+      const auto last = static_cast<std::size_t>(plan->numStages - 1);
+      Costs without = costs;
+      without.stages[last] = ideal.stages[last];
+      const double share =
+          (lengthOf(costs) - lengthOf(without)) / (lengthOf(costs) - lengthOf(ideal));
+      EXPECT_NEAR(slowdown.mS.value(), share, 1e-4 * std::max(1.0, std::abs(share)));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SlowdownOfSchedule, testing::ValuesIn(scheduleNames()),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace pipetrace
