@@ -78,6 +78,9 @@ std::string refusalOf(const Timeline& timeline, const JobGraph& graph, const Run
     std::set<std::size_t> sizes;
     for (const auto& pipeline : graph.pipelines()) sizes.insert(pipeline.size());
     if (sizes.size() > 1) return "ranks of some replicas are missing";
+    if (work.stages().back() + 1 > static_cast<std::int32_t>(work.stages().size())) {
+      return "ranks of some stages are missing";
+    }
     return {};
   }
   const std::int64_t lacking = countLacking(graph, work);

@@ -17,7 +17,7 @@ class WorkKinds {
  public:
   using Id = std::uint16_t;
 
-  /// Call add() for each event, then finish(), then the rest. The timeline must outlive it.
+  /// Call add() for each event, then finish(), then the others. The timeline must outlive it.
   explicit WorkKinds(const Timeline& timeline) : timeline_(timeline) {}
 
   void add(const Event& event);
