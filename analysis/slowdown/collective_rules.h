@@ -13,8 +13,8 @@ enum class Members : std::uint8_t {
   kAll,
 };
 
-/// What a collective of that name is. The names are those of Megatron-LM's timers, as the straggler
-/// study has them.
+/// Collectives of one name. The names are those of Megatron-LM's timers, as the straggler study has
+/// them.
 struct CollectiveRule {
   std::string_view name;
   Members members = Members::kReplicas;

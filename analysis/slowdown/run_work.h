@@ -38,7 +38,7 @@ class RunWork {
           int threads);
 
   /// Whether the jobs are numbered per rank, step and kind, as in the traces of the straggler
-  /// study. What waits for what is then as in the study.
+  /// study. Their works wait as those of the study do.
   bool isNumbered() const { return isNumbered_; }
 
   std::size_t rankCount() const { return graph_.ranks().size(); }

@@ -13,9 +13,9 @@
 
 namespace pipetrace {
 
-/// How much slower a run was than it would be if its work were as long everywhere, and whose work
-/// it was: the what-if analysis of Lin et al., "Understanding Stragglers in Large Model Training
-/// Using What-if Analysis", 2025 (docs/metrics.md, "Stragglers").
+/// How much slower a run was than its ideal, in which work of one kind is equally long everywhere,
+/// and whose work it was. This is the what-if analysis of Lin et al., "Understanding Stragglers in
+/// Large Model Training Using What-if Analysis", 2025 (docs/metrics.md, "Stragglers").
 struct Slowdown {
   /// A rank in the heat map of replicas and positions.
   struct Rank {

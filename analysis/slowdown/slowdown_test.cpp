@@ -1,5 +1,5 @@
-// What-ifs of plans are compared with plans that are simulated with those costs, and with tables
-// made by hand.
+// The tests compare what-ifs of plans with plans that are simulated with those costs, and runs of a
+// few jobs with tables made by hand.
 #include "analysis/slowdown/slowdown.h"
 
 #include <gmock/gmock.h>

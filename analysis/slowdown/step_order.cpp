@@ -71,8 +71,8 @@ void StepOrder::addWaits(const JobGraph& graph, const RunWork& runWork, std::siz
   firstWait_.push_back(static_cast<Index>(waits_.size()));
 }
 
-/// What a job waits for from other ranks. `sameDirection`: the job of its direction before it on
-/// its rank.
+/// Adds what a job waits for from other ranks. `sameDirection`: the job of its direction before it
+/// on its rank.
 void StepOrder::addData(const JobGraph& graph, const RunWork& runWork, RunWork::Id job,
                         RunWork::Id sameDirection) {
   for (const RunWork::Id input : graph.node(job).inputs) {

@@ -17,8 +17,8 @@ struct UsableSteps {
   std::string reason;               ///< why there are none
 };
 
-/// Of the steps that are `given`, or of all, those in which all ranks have compute jobs. Without
-/// given ones no rank may lack jobs.
+/// Finds the steps in which all ranks have compute jobs, of those that are `given`, or of all. With
+/// none given no rank may lack jobs.
 UsableSteps usableSteps(const Timeline& timeline, const JobGraph& graph, const Topology& topology,
                         std::span<const std::int32_t> given, int threads);
 

@@ -39,12 +39,12 @@ class WhatIfTimes {
   /// empty: at 0.
   Lengths run(const WhatIfs& whatIfs, std::span<const double> releases = {});
 
-  /// The lengths of the step where one replica is as measured and all others ideal, for each
-  /// replica: after a run() whose what-ifs 0 and 1 are everything measured and nothing.
-  /// `replicaOf`: the replica of each rank, numbered from 0 to `replicas` − 1.
+  /// The lengths of the step with one replica as measured and all others ideal, for each replica.
+  /// Comes after a run() whose what-ifs 0 and 1 are everything measured and nothing. `replicaOf`:
+  /// the replica of each rank, numbered from 0 to `replicas` − 1.
   ///
-  /// Most works depend on their own replica only and are as in one of these two. Only those that
-  /// wait for other replicas are computed anew.
+  /// Most works depend on their own replica only and are as in one of these two. Those that wait
+  /// for other replicas are the only ones to compute.
   std::vector<double> lengthsByReplica(std::span<const std::uint32_t> replicaOf,
                                        std::size_t replicas) const;
 

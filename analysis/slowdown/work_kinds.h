@@ -10,9 +10,9 @@
 
 namespace pipetrace {
 
-/// The kinds of work that the what-if analysis tells apart. Jobs and transfers are of their
-/// JobKind. Collectives, `data` and `default` jobs are told apart by their names too, as long as
-/// these are few: names that differ from event to event are no kinds.
+/// The kinds of work of the what-if analysis. Jobs and transfers are of their JobKind. Collectives,
+/// `data` and `default` jobs with different names are of different kinds, as long as these names
+/// are few: names that differ from event to event are no kinds.
 class WorkKinds {
  public:
   using Id = std::uint16_t;

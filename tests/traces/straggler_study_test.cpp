@@ -1,5 +1,6 @@
-// Slowdowns of the straggler study: of its real job against its own result, and of made-up jobs
-// against a prototype in Python that was written from the study's text, apart from this code.
+// The slowdowns of the straggler study's real job are those of its own result. Those of made-up
+// jobs are those of a prototype in Python, which was written from the study's text, apart from this
+// code.
 #include <gmock/gmock.h>
 
 #include <unistd.h>
