@@ -129,6 +129,15 @@ void collectLacks(const Timeline& timeline, const std::vector<int>& ranks, int t
   }
 }
 
+std::map<std::int32_t, Lack> lacksOf(const Timeline& timeline, const Topology& topology,
+                                     int threads) {
+  std::map<std::int32_t, Lack> lacks;
+  for (const auto& [replica, ranks] : topology.replicas()) {
+    collectLacks(timeline, ranks, threads, lacks);
+  }
+  return lacks;
+}
+
 std::string textOf(const Lack& lack) {
   if (lack.others == 0) return lack.first;
   return lack.first + ", and " + std::to_string(lack.others) +
@@ -181,9 +190,7 @@ std::int64_t usualCount(std::vector<std::int64_t>& counts) {
 
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics) {
-  std::map<std::int32_t, Lack> lacks;
-  for (const auto& [replica, ranks] : topology.replicas())
-    collectLacks(timeline, ranks, threads, lacks);
+  const std::map<std::int32_t, Lack> lacks = lacksOf(timeline, topology, threads);
   constexpr std::size_t kMostTold = 4;
   const std::vector<LackingSteps> groups = groupsOf(lacks);
   std::int64_t rest = 0;
@@ -198,6 +205,13 @@ void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int
   if (rest == 0) return;
   diagnostics.add({.message = std::to_string(rest) +
                               (rest == 1 ? " more step is" : " more steps are") + " incomplete"});
+}
+
+std::vector<std::int32_t> incompleteSteps(const Timeline& timeline, const Topology& topology,
+                                          int threads) {
+  std::vector<std::int32_t> steps;
+  for (const auto& [step, lack] : lacksOf(timeline, topology, threads)) steps.push_back(step);
+  return steps;
 }
 
 }  // namespace pipetrace

@@ -22,4 +22,8 @@ std::int64_t usualCount(std::vector<std::int64_t>& counts);
 void findIncompleteSteps(const Timeline& timeline, const Topology& topology, int threads,
                          Diagnostics& diagnostics);
 
+/// The steps that findIncompleteSteps() warns of, ascending.
+std::vector<std::int32_t> incompleteSteps(const Timeline& timeline, const Topology& topology,
+                                          int threads = 1);
+
 }  // namespace pipetrace

@@ -167,6 +167,21 @@ TEST(KnownTracesTest, LanesOfTheStragglerStudyNameRanksAndStages) {
   EXPECT_EQ(r.timeline.ranks.at(3).dataParallelIndex, 1);
 }
 
+TEST(KnownTracesTest, JobsOfTheStragglerStudyWithOneMicroBatchAreCounted) {
+  const Result r = readChrome(R"j([
+{"ph":"M","name":"thread_name","pid":0,"tid":0,"args":{"name":"PP rank 0, TP rank 0, compute"}},
+{"ph":"X","name":"forward-compute","pid":0,"tid":0,"ts":1,"dur":1,"args":{"step":1,"mb_id":0,"seq_id":0}},
+{"ph":"X","name":"forward-compute","pid":0,"tid":0,"ts":3,"dur":1,"args":{"step":1,"mb_id":0,"seq_id":1}},
+{"ph":"X","name":"backward-compute","pid":0,"tid":0,"ts":5,"dur":1,"args":{"step":1,"mb_id":0,"seq_id":0}},
+{"ph":"X","name":"backward-compute","pid":0,"tid":0,"ts":7,"dur":1,"args":{"step":1,"mb_id":0,"seq_id":1}}])j");
+  const auto& jobs = r.events(0, "compute");
+  ASSERT_THAT(jobs, SizeIs(4));
+  EXPECT_EQ(jobs[0].microBatch, 0);
+  EXPECT_EQ(jobs[1].microBatch, 1);
+  EXPECT_EQ(jobs[3].microBatch, 1);
+  EXPECT_EQ(r.timeline.ranks.at(0).numMicroBatches, 2);
+}
+
 TEST(KnownTracesTest, AStragglerStudyFileWithGapsInItsRanksClaimsNoWorldSize) {
   const auto twoRanks = [](const std::string& tidOfTheSecond) {
     return readChrome(R"j([

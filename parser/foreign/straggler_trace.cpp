@@ -56,6 +56,7 @@ class StragglerPlacer {
       }
     }
     giveRanks();
+    if (chunks_ == 1) countMicroBatches(trace_.timeline.strings.intern("seq_id"));
     for (std::size_t i = 0; i < places_.size(); ++i) describe(i);
     if (chunks_ == 1) giveMicroBatches();
   }
@@ -131,18 +132,42 @@ class StragglerPlacer {
     return kNotGiven;
   }
 
-  void giveMicroBatches() {
-    const StringId key = trace_.timeline.strings.intern("seq_id");
-    using Number =
-        std::tuple<int, std::int32_t, bool, std::int64_t>;  // rank, step, forward, seq_id
-    std::map<Number, std::int32_t> microBatches;
-    for (const ForeignTrace::Lane& lane : trace_.lanes) {
-      for (const Event& event : lane.thread->events) {
+  /// A rank, a step, whether forward, and a micro-batch or seq_id.
+  using Number = std::tuple<int, std::int32_t, bool, std::int64_t>;
+
+  template <typename Visit>
+  void visitJobs(const Visit& visit) {
+    for (ForeignTrace::Lane& lane : trace_.lanes) {
+      for (Event& event : lane.thread->events) {
         const bool isForward = event.kind == JobKind::kForward;
-        if (!isForward && event.kind != JobKind::kBackward) continue;
-        microBatches[{lane.rank, event.step, isForward, numberOf(event, key)}] = event.microBatch;
+        if (isForward || event.kind == JobKind::kBackward) visit(lane.rank, event, isForward);
       }
     }
+  }
+
+  /// Jobs whose `mb_id` does not tell them apart are of the micro-batch that `seq_id` counts.
+  void countMicroBatches(StringId key) {
+    std::set<Number> taken;
+    bool areApart = true;
+    visitJobs([&](int rank, const Event& event, bool isForward) {
+      const bool isNew = taken.insert({rank, event.step, isForward, event.microBatch}).second;
+      areApart = areApart && isNew && event.microBatch >= 0;
+    });
+    if (areApart) return;
+    visitJobs([&](int, Event& event, bool) {
+      const std::int64_t number = numberOf(event, key);
+      if (number < 0 || number >= kMostMicroBatches) return;
+      event.microBatch = static_cast<std::int32_t>(number);
+      lastMicroBatch_ = std::max(lastMicroBatch_, event.microBatch);
+    });
+  }
+
+  void giveMicroBatches() {
+    const StringId key = trace_.timeline.strings.intern("seq_id");
+    std::map<Number, std::int32_t> microBatches;
+    visitJobs([&](int rank, const Event& event, bool isForward) {
+      microBatches[{rank, event.step, isForward, numberOf(event, key)}] = event.microBatch;
+    });
     for (ForeignTrace::Lane& lane : trace_.lanes) {
       for (Event& event : lane.thread->events) {
         if (!isTransfer(event.kind) || event.microBatch != kNotGiven) continue;

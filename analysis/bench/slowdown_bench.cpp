@@ -1,0 +1,112 @@
+// How long the what-if analysis of a large run takes: 1F1B on 8 positions, with transfers and
+// collectives. Arguments: replicas, steps, threads. Most steps have 34 jobs a rank.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "analysis/run_summary.h"
+#include "analysis/slowdown/slowdown.h"
+#include "schedule/build_schedule.h"
+#include "schedule/simulate/simulate.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kPositions = 8;
+constexpr int kMicroBatches = 16;
+constexpr Nanoseconds kMs = 1'000'000;
+
+/// The simulated run once for each replica, each job up to 5 % shorter. Collectives take the
+/// places of `lr` and of half the optimizer.
+Timeline makeRun(int replicas, int steps) {
+  const CheckedPlan plan = buildSchedule("1F1B", kPositions, kMicroBatches);
+  Costs costs = Costs::equal(kPositions, {.forward = 10 * kMs, .backward = 20 * kMs});
+  costs.transfer = kMs;
+  costs.lr = 4 * kMs;
+  costs.optimizer = 8 * kMs;
+  const Timeline one = simulate(plan, costs, {.steps = steps, .stepsStartTogether = true}).timeline;
+  Timeline run;
+  std::mt19937_64 random(7);  // NOLINT: the same run every time
+  const auto shorter = [&](Event& event) {
+    event.end -= static_cast<Nanoseconds>(random() % (event.duration() / 20 + 1));
+  };
+  for (int replica = 0; replica < replicas; ++replica) {
+    for (const Track& track : one.tracks) {
+      const int rank = replica * kPositions + track.rank;
+      RankInfo& info = run.ranks[rank];
+      info = one.ranks.at(track.rank);
+      info.rank = rank;
+      info.worldSize = replicas * kPositions;
+      info.dataParallelIndex = replica;
+      std::vector<Event> events;
+      std::vector<Event> collectives;
+      for (Event event : track.events) {
+        event.argumentCount = 0;
+        event.peer = event.peer < 0 ? event.peer : replica * kPositions + event.peer;
+        if (event.kind == JobKind::kLr) {
+          event.kind = JobKind::kAllGather;
+          shorter(event);
+          collectives.push_back(event);
+          continue;
+        }
+        if (event.kind == JobKind::kOptimizer) {
+          Event sum = event;
+          event.begin += event.duration() / 2;
+          sum.kind = JobKind::kReduceScatter;
+          sum.end = event.begin;
+          shorter(sum);
+          collectives.push_back(sum);
+        }
+        if (isComputeLane(event.kind)) shorter(event);
+        events.push_back(event);
+      }
+      run.track(rank, track.lane).events = std::move(events);
+      if (!collectives.empty()) run.track(rank, "nccl").events = std::move(collectives);
+    }
+  }
+  run.sort();
+  return run;
+}
+
+void slowdown(benchmark::State& state) {
+  Timeline run = makeRun(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
+  const int threads = static_cast<int>(state.range(2));
+  Diagnostics diagnostics;
+  completeTimeline(run, diagnostics, threads);
+  const Topology topology = topologyOf(run, threads);
+  const JobGraph graph(run, topology, threads);
+  for (auto _ : state) {
+    const Slowdown result = slowdownOf(run, graph, topology, {}, threads);
+    if (!result.reason.empty()) state.SkipWithError(result.reason.c_str());
+    benchmark::DoNotOptimize(result.total);
+  }
+  state.counters["jobs"] = static_cast<double>(graph.jobCount());
+  state.counters["ranks"] = static_cast<double>(graph.ranks().size());
+}
+
+void jobGraph(benchmark::State& state) {
+  Timeline run = makeRun(static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
+  const int threads = static_cast<int>(state.range(2));
+  Diagnostics diagnostics;
+  completeTimeline(run, diagnostics, threads);
+  const Topology topology = topologyOf(run, threads);
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(JobGraph(run, topology, threads).jobCount());
+  }
+}
+
+BENCHMARK(slowdown)
+    ->Args({125, 31, 1})
+    ->Args({125, 31, 2})
+    ->Args({12, 310, 2})
+    ->Args({1, 31, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK(jobGraph)->Args({125, 31, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
+}  // namespace pipetrace
+
+BENCHMARK_MAIN();

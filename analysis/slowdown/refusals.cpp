@@ -1,0 +1,93 @@
+#include "analysis/slowdown/refusals.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "trace/log/fused_pair.h"
+
+namespace pipetrace {
+namespace {
+
+using Id = JobGraph::Id;
+
+/// Jobs, or messages that a job waits for, whose input is on a rank that is missing.
+std::int64_t countLacking(const JobGraph& graph, const RunWork& work) {
+  std::int64_t count = 0;
+  for (std::size_t step = 0; step < work.stepCount(); ++step) {
+    for (std::size_t r = 0; r < graph.ranks().size(); ++r) {
+      for (const Id id : work.chain(step, r)) {
+        if (work.isCollective(id)) continue;
+        const JobGraph::Node& node = graph.node(id);
+        bool lacks = node.lacksInput;
+        for (const Id input : node.inputs) {
+          if (input == JobGraph::kNone || !graph.node(input).isMessage) continue;
+          lacks = lacks || graph.node(input).lacksInput;
+        }
+        if (lacks) ++count;
+      }
+    }
+  }
+  return count;
+}
+
+/// Why the jobs of pipelines of several ranks cannot be linked.
+std::string unlinked(const Timeline& timeline, const JobGraph& graph, const RunWork& work) {
+  for (std::size_t step = 0; step < work.stepCount(); ++step) {
+    for (const auto& pipeline : graph.pipelines()) {
+      if (pipeline.size() < 2) continue;
+      for (const std::uint32_t r : pipeline) {
+        for (const Id id : work.chain(step, r)) {
+          const Event& job = work.event(id);
+          if (!isCompute(job.kind)) continue;
+          if (job.stage < 0) {
+            return "the stages of jobs on rank " + std::to_string(graph.ranks()[r].number) +
+                   " are not known";
+          }
+          if (job.kind == JobKind::kForwardBackward && !fusedPairOf(timeline, job)) {
+            return "the halves of fused jobs on rank " + std::to_string(graph.ranks()[r].number) +
+                   " are not known";
+          }
+        }
+      }
+    }
+  }
+  return {};
+}
+
+/// In numbered runs messages name no chunk.
+bool hasMessagesWithoutStage(const Timeline& timeline, std::span<const std::int32_t> steps) {
+  return std::any_of(timeline.tracks.begin(), timeline.tracks.end(), [&](const Track& track) {
+    return std::any_of(track.events.begin(), track.events.end(), [&](const Event& event) {
+      return isTransfer(event.kind) && (event.stage < 0 || event.microBatch < 0) &&
+             std::binary_search(steps.begin(), steps.end(), event.step);
+    });
+  });
+}
+
+}  // namespace
+
+std::string refusalOf(const Timeline& timeline, const JobGraph& graph, const RunWork& work,
+                      std::span<const std::int32_t> steps) {
+  const std::string reason = unlinked(timeline, graph, work);
+  if (!reason.empty()) return reason;
+  if (work.isNumbered()) {
+    if (hasMessagesWithoutStage(timeline, steps)) {
+      return "the messages do not name the chunks that they are for";
+    }
+    std::set<std::size_t> sizes;
+    for (const auto& pipeline : graph.pipelines()) sizes.insert(pipeline.size());
+    if (sizes.size() > 1) return "ranks of some replicas are missing";
+    if (work.stages().back() + 1 > static_cast<std::int32_t>(work.stages().size())) {
+      return "ranks of some stages are missing";
+    }
+    return {};
+  }
+  const std::int64_t lacking = countLacking(graph, work);
+  if (lacking == 0) return {};
+  return std::to_string(lacking) +
+         (lacking == 1 ? " job gets its input" : " jobs get their inputs") +
+         " from jobs that are missing: the logs of all ranks are needed";
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "analysis/graph/job_graph.h"
+#include "analysis/slowdown/run_work.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Why a what-if analysis of these steps would not be true, as a sentence without a full stop;
+/// empty: it is.
+std::string refusalOf(const Timeline& timeline, const JobGraph& graph, const RunWork& work,
+                      std::span<const std::int32_t> steps);
+
+}  // namespace pipetrace

@@ -1,0 +1,303 @@
+#include "analysis/slowdown/run_work.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "trace/per_step.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+using Id = RunWork::Id;
+
+/// As in the study: a time that is much below zero comes from clocks, not from work.
+constexpr Nanoseconds kNoWork = -10'000'000;
+
+double withoutWaiting(Nanoseconds time) { return time <= kNoWork ? 0 : static_cast<double>(time); }
+
+/// The first and the last of a step's compute jobs, counted on a rank.
+struct Stretch {
+  std::int64_t first = -1;
+  std::int64_t last = -1;
+};
+
+/// Pairs of steps that run into each other on a rank.
+std::vector<std::pair<std::int32_t, std::int32_t>> mixedSteps(const JobGraph& graph,
+                                                              const JobGraph::Rank& rank) {
+  PerStep<Stretch> stretches;
+  std::int64_t count = 0;
+  for (Id id = rank.first; id < rank.end; ++id) {
+    const Event& job = *graph.node(id).event;
+    if (!isCompute(job.kind) || job.step < 0) continue;
+    Stretch& stretch = stretches[job.step];
+    if (stretch.first < 0) stretch.first = count;
+    stretch.last = count++;
+  }
+  auto steps = stretches.take();
+  std::sort(steps.begin(), steps.end(),
+            [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+  std::vector<std::pair<std::int32_t, std::int32_t>> mixed;
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    if (steps[i].second.first > steps[i - 1].second.last) continue;
+    mixed.emplace_back(steps[i - 1].first, steps[i].first);
+    steps[i].second.last = std::max(steps[i].second.last, steps[i - 1].second.last);
+  }
+  return mixed;
+}
+
+}  // namespace
+
+RunWork::RunWork(const Timeline& timeline, const JobGraph& graph,
+                 std::span<const std::int32_t> steps, int threads)
+    : timeline_(timeline),
+      graph_(graph),
+      nodes_(static_cast<Id>(graph.nodes().size())),
+      numberKey_(timeline.strings.find("seq_id")),
+      kinds_(timeline) {
+  const auto firstJob =
+      std::find_if(graph.nodes().begin(), graph.nodes().end(),
+                   [](const JobGraph::Node& node) { return isCompute(node.event->kind); });
+  isNumbered_ = firstJob != graph.nodes().end() && hasNumber(*firstJob->event);
+  findSteps(steps, threads);
+  findCollectives(threads);
+  groupCollectives();
+  fillChains(threads);
+  numberWorks(threads);
+  findPosting();
+  findStages(threads);
+  findKinds(threads);
+  findIdeals(threads);
+  findSpans(threads);
+}
+
+bool RunWork::hasNumber(const Event& event) const {
+  if (!numberKey_) return false;
+  const auto arguments = timeline_.argumentsOf(event);
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [&](const Argument& argument) { return argument.key == *numberKey_; });
+}
+
+std::uint32_t RunWork::stepOf(std::int32_t number) const {
+  const auto found = std::partition_point(steps_.begin(), steps_.end(),
+                                          [&](const auto& step) { return step.first < number; });
+  return found != steps_.end() && found->first == number ? found->second : kNoStep;
+}
+
+void RunWork::findSteps(std::span<const std::int32_t> steps, int threads) {
+  const auto& ranks = graph_.ranks();
+  std::vector<std::vector<std::pair<std::int32_t, std::int32_t>>> mixed(ranks.size());
+  inParallel(threads, ranks.size(),
+             [&](std::size_t r) { mixed[r] = mixedSteps(graph_, ranks[r]); });
+  // Sets of steps that grow together, each known by its lowest.
+  std::vector<std::uint32_t> parent(steps.size());
+  std::iota(parent.begin(), parent.end(), 0U);
+  const auto lowestOf = [&](std::uint32_t i) {
+    while (parent[i] != i) i = parent[i] = parent[parent[i]];
+    return i;
+  };
+  for (std::uint32_t i = 0; i < steps.size(); ++i) steps_.emplace_back(steps[i], i);
+  for (const auto& pairs : mixed) {
+    for (const auto& [one, other] : pairs) {
+      const std::uint32_t a = stepOf(one);
+      const std::uint32_t b = stepOf(other);
+      if (a == kNoStep || b == kNoStep) continue;
+      const std::uint32_t low = lowestOf(a);
+      const std::uint32_t high = lowestOf(b);
+      parent[std::max(low, high)] = std::min(low, high);
+    }
+  }
+  std::vector<std::uint32_t> index(steps.size());
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    const std::uint32_t lowest = lowestOf(i);
+    index[i] = lowest == i ? static_cast<std::uint32_t>(stepCount_++) : index[lowest];
+    steps_[i].second = index[i];
+  }
+}
+
+void RunWork::fillChains(int threads) {
+  chains_.resize(stepCount_ * graph_.ranks().size());
+  inParallel(threads, graph_.ranks().size(), [&](std::size_t r) {
+    const JobGraph::Rank& rank = graph_.ranks()[r];
+    std::int32_t latest = -1;
+    std::uint32_t step = kNoStep;
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const std::int32_t number = graph_.node(id).event->step;
+      if (number != latest) step = stepOf(latest = number);
+      if (number >= 0 && step != kNoStep) chains_[cellOf(step, r)].push_back(id);
+    }
+    for (std::size_t s = 0; s < stepCount_; ++s) {
+      const std::size_t cell = cellOf(s, r);
+      if (isNumbered_) {
+        chainCollectives(cell);
+      } else {
+        placeCollectives(cell);
+      }
+    }
+  });
+}
+
+/// Numbers the works of each step.
+void RunWork::numberWorks(int threads) {
+  index_.resize(nodes_ + collectives_.size());
+  inParallel(threads, stepCount_, [&](std::size_t step) {
+    std::uint32_t next = 0;
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      for (const Id work : chain(step, r)) index_[work] = next++;
+      for (const Collective& each : collectives(step, r)) {
+        if (!each.isChained) index_[idOf(each)] = next++;
+      }
+    }
+  });
+}
+
+void RunWork::findStages(int threads) {
+  const auto& ranks = graph_.ranks();
+  std::vector<std::vector<std::int32_t>> found(ranks.size());
+  inParallel(threads, ranks.size(), [&](std::size_t r) {
+    for (Id id = ranks[r].first; id < ranks[r].end; ++id) {
+      const Event& job = *graph_.node(id).event;
+      if (!isCompute(job.kind) || job.stage < 0) continue;
+      if (std::find(found[r].begin(), found[r].end(), job.stage) == found[r].end()) {
+        found[r].push_back(job.stage);
+      }
+    }
+  });
+  for (const auto& each : found) {
+    onlyStage_.push_back(each.size() == 1 ? each.front() : kNotGiven);
+    stages_.insert(stages_.end(), each.begin(), each.end());
+  }
+  std::sort(stages_.begin(), stages_.end());
+  stages_.erase(std::unique(stages_.begin(), stages_.end()), stages_.end());
+}
+
+std::uint32_t RunWork::stageOf(Id work) const {
+  std::int32_t stage = event(work).stage;
+  if (stage < 0) stage = onlyStage_[rankOf(work)];
+  const auto found = std::lower_bound(stages_.begin(), stages_.end(), stage);
+  const bool isThere = found != stages_.end() && *found == stage;
+  return static_cast<std::uint32_t>((isThere ? found : stages_.end()) - stages_.begin());
+}
+
+void RunWork::findPosting() {
+  for (const Track& track : timeline_.tracks) {
+    if (!track.events.empty()) firstOfTracks_.push_back(track.events.data());
+  }
+  std::sort(firstOfTracks_.begin(), firstOfTracks_.end());
+  if (isNumbered_) return;
+  // Where a receive always begins with its send, as in plans, it says nothing about its rank.
+  for (Id id = static_cast<Id>(graph_.jobCount()); id < nodes_ && !arePosted_; ++id) {
+    const JobGraph::Message& message = graph_.message(id);
+    arePosted_ = message.send != nullptr && message.receive != nullptr &&
+                 message.receive->begin > message.send->begin;
+  }
+}
+
+Id RunWork::postedAfter(Id message) const {
+  const Event* const receive = graph_.message(message).receive;
+  if (!arePosted_ || receive == nullptr) return kNone;
+  const JobGraph::Rank& rank = graph_.ranks()[graph_.node(message).rank];
+  const auto nodes = graph_.nodes().begin();
+  auto job = std::partition_point(
+      nodes + rank.first, nodes + rank.end,
+      [&](const JobGraph::Node& node) { return node.begin <= receive->begin; });
+  while (job != nodes + rank.first) {
+    if ((--job)->end > receive->begin) continue;
+    // It may as well have waited for the one before it on its lane.
+    const bool isFirst = std::binary_search(firstOfTracks_.begin(), firstOfTracks_.end(), receive);
+    const Nanoseconds laneFree = isFirst ? kNsMin : (receive - 1)->end;
+    if (laneFree <= receive->begin && laneFree > job->end) return kNone;
+    return static_cast<Id>(job - nodes);
+  }
+  return kNone;
+}
+
+template <typename Visit>
+void RunWork::visitWorks(std::size_t rank, const Visit& visit) const {
+  for (std::size_t step = 0; step < stepCount_; ++step) {
+    for (const Id work : chain(step, rank)) {
+      if (!isCollective(work)) visit(work);
+    }
+    for (const Collective& each : collectives(step, rank)) visit(idOf(each));
+  }
+}
+
+void RunWork::findKinds(int threads) {
+  const std::size_t ranks = graph_.ranks().size();
+  std::vector<WorkKinds> found(ranks, WorkKinds(timeline_));
+  inParallel(threads, ranks,
+             [&](std::size_t r) { visitWorks(r, [&](Id work) { found[r].add(event(work)); }); });
+  for (const WorkKinds& each : found) kinds_.add(each);
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
+    if (stepOf(event(id).step) != kNoStep) kinds_.add(event(id));
+  }
+  kinds_.finish();
+  kindOf_.resize(nodes_ + collectives_.size());
+  inParallel(threads, ranks, [&](std::size_t r) {
+    visitWorks(r, [&](Id work) { kindOf_[work] = kinds_.of(event(work)); });
+  });
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
+    if (stepOf(event(id).step) != kNoStep) kindOf_[id] = kinds_.of(event(id));
+  }
+}
+
+double RunWork::measured(Id work) const {
+  if (isCollective(work)) {
+    const Collective& each = collective(work);
+    return withoutWaiting(each.event->end - latestBegin_[each.group]);
+  }
+  const JobGraph::Node& node = graph_.node(work);
+  return withoutWaiting(node.end - node.begin);
+}
+
+void RunWork::findIdeals(int threads) {
+  std::vector<std::vector<double>> durations(kinds_.count());
+  const auto add = [&](Id work) { durations[kindOf_[work]].push_back(measured(work)); };
+  for (std::size_t r = 0; r < graph_.ranks().size(); ++r) visitWorks(r, add);
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
+    if (stepOf(event(id).step) != kNoStep) add(id);
+  }
+  ideals_.assign(kinds_.count(), 0);
+  inParallel(threads, kinds_.count(), [&](std::size_t k) {
+    std::vector<double>& values = durations[k];
+    if (values.empty()) return;
+    if (!kinds_.isCommunication(static_cast<WorkKinds::Id>(k))) {
+      ideals_[k] =
+          std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+      return;
+    }
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    ideals_[k] = *middle;
+    if (values.size() % 2 == 0) {
+      ideals_[k] = (ideals_[k] + *std::max_element(values.begin(), middle)) / 2;
+    }
+  });
+}
+
+void RunWork::findSpans(int threads) {
+  spans_.resize(stepCount_, {kNsMax, kNsMin});
+  inParallel(threads, stepCount_, [&](std::size_t step) {
+    Span& span = spans_[step];
+    const auto widen = [&](Nanoseconds begin, Nanoseconds end) {
+      span.begin = std::min(span.begin, begin);
+      span.end = std::max(span.end, end);
+    };
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      for (const Id work : chain(step, r)) widen(event(work).begin, event(work).end);
+      for (const Collective& each : collectives(step, r)) {
+        if (each.next != kNone) widen(each.event->begin, each.event->end);
+      }
+    }
+  });
+}
+
+Nanoseconds RunWork::release(std::size_t step, std::size_t rank) const {
+  const auto works = chain(step, rank);
+  if (works.empty()) return 0;
+  const Id first = *std::min_element(works.begin(), works.end());
+  if (first == graph_.ranks()[rank].first) return 0;
+  return graph_.node(first - 1).end - spans_[step].begin;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,208 @@
+#include "analysis/slowdown/slowdown.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "analysis/slowdown/refusals.h"
+#include "analysis/slowdown/run_work.h"
+#include "analysis/slowdown/usable_steps.h"
+#include "analysis/slowdown/what_if_times.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+/// Computes the numbers of a run that has them.
+class Analysis {
+ public:
+  Analysis(const JobGraph& graph, const RunWork& work, int threads)
+      : graph_(graph), work_(work), threads_(threads) {
+    std::map<int, std::uint32_t> replicas;
+    for (const JobGraph::Rank& rank : graph.ranks()) replicas.try_emplace(rank.replica);
+    for (auto& [number, index] : replicas) {
+      index = static_cast<std::uint32_t>(replicas_.size());
+      replicas_.push_back(number);
+    }
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      replicaOf_.push_back(replicas.at(rank.replica));
+      positions_ = std::max(positions_, rank.position + 1);
+    }
+  }
+
+  void fill(Slowdown& result) {
+    addWhatIfs();
+    run();
+    result.tSim = lengths_[0];
+    result.tIdeal = lengths_[1];
+    if (result.tIdeal <= 0) {
+      result.reason = "the jobs take no time";
+      return;
+    }
+    const auto ratio = [&](double length) { return length / result.tIdeal; };
+    result.total = ratio(result.tSim);
+    result.launch = measured_ / released_;
+    for (std::size_t s = 0; s < work_.stages().size(); ++s) {
+      result.byStage[work_.stages()[s]] = ratio(lengths_[firstStage_ + s]);
+    }
+    for (std::size_t k = 0; k < work_.setNames().size(); ++k) {
+      result.byKind[work_.setNames()[k]] = ratio(lengths_[firstSet_ + k]);
+    }
+    for (std::size_t d = 0; d < replicas_.size(); ++d) {
+      result.byReplica[replicas_[d]] = ratio(byReplica_[d]);
+    }
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      const JobGraph::Rank& rank = graph_.ranks()[r];
+      const std::size_t position = firstPosition_ + static_cast<std::size_t>(rank.position);
+      result.ranks.push_back({rank.number, rank.replica, rank.position,
+                              ratio(std::min(byReplica_[replicaOf_[r]], lengths_[position]))});
+    }
+    std::sort(result.ranks.begin(), result.ranks.end(),
+              [](const auto& a, const auto& b) { return a.number < b.number; });
+    findShares(result);
+  }
+
+ private:
+  WhatIfs& whatIfsOf(std::size_t number) {
+    while (whatIfs_.size() <= number / WhatIfs::kMost) {
+      whatIfs_.emplace_back(graph_.ranks().size(), work_.stages().size(), work_.setNames().size());
+    }
+    return whatIfs_[number / WhatIfs::kMost];
+  }
+  static std::uint8_t bitOf(std::size_t number) {
+    return static_cast<std::uint8_t>(1U << number % WhatIfs::kMost);
+  }
+
+  /// Everything measured, nothing, then each stage, position and kind, then all but the last stage.
+  void addWhatIfs() {
+    whatIfsOf(0).inverted |= bitOf(0);
+    std::size_t next = 2;
+    firstStage_ = next;
+    for (std::size_t s = 0; s < work_.stages().size(); ++s, ++next) {
+      whatIfsOf(next).byStage[s] |= bitOf(next);
+    }
+    firstPosition_ = next;
+    next += static_cast<std::size_t>(positions_);
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      const auto number = firstPosition_ + static_cast<std::size_t>(graph_.ranks()[r].position);
+      whatIfsOf(number).byRank[r] |= bitOf(number);
+    }
+    firstSet_ = next;
+    for (std::size_t k = 0; k < work_.setNames().size(); ++k, ++next) {
+      whatIfsOf(next).bySet[k] |= bitOf(next);
+    }
+    allButLastStage_ = next;
+    WhatIfs& last = whatIfsOf(next);
+    last.inverted |= bitOf(next);
+    if (!work_.stages().empty()) last.byStage[work_.stages().size() - 1] |= bitOf(next);
+  }
+
+  /// The lengths of one step.
+  struct StepLengths {
+    std::vector<double> whatIfs;
+    std::vector<double> byReplica;
+    double released = 0;
+  };
+
+  void run() {
+    std::vector<StepLengths> steps(work_.stepCount());
+    inParallel(threads_, steps.size(), [&](std::size_t step) {
+      StepLengths& lengths = steps[step];
+      const StepOrder order(graph_, work_, step);
+      WhatIfTimes times(order);
+      for (const WhatIfs& each : whatIfs_) {
+        const WhatIfTimes::Lengths some = times.run(each);
+        lengths.whatIfs.insert(lengths.whatIfs.end(), some.begin(), some.end());
+        if (&each == whatIfs_.data()) {
+          lengths.byReplica = times.lengthsByReplica(replicaOf_, replicas_.size());
+        }
+      }
+      lengths.released = lengths.whatIfs[0];
+      std::vector<double> releases;
+      for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+        releases.push_back(static_cast<double>(std::max<Nanoseconds>(0, work_.release(step, r))));
+      }
+      if (*std::max_element(releases.begin(), releases.end()) > 0) {
+        lengths.released = times.run(whatIfs_[0], releases)[0];
+      }
+    });
+    // In the order of steps: the sums are the same for any number of threads.
+    const auto count = static_cast<double>(steps.size());
+    lengths_.assign(whatIfs_.size() * WhatIfs::kMost, 0);
+    byReplica_.assign(replicas_.size(), 0);
+    for (std::size_t step = 0; step < steps.size(); ++step) {
+      const StepLengths& lengths = steps[step];
+      for (std::size_t i = 0; i < lengths_.size(); ++i) lengths_[i] += lengths.whatIfs[i] / count;
+      for (std::size_t d = 0; d < byReplica_.size(); ++d) {
+        byReplica_[d] += lengths.byReplica[d] / count;
+      }
+      released_ += lengths.released / count;
+      measured_ += static_cast<double>(work_.measuredLength(step)) / count;
+    }
+  }
+
+  /// The mean length with everything but these ranks as measured.
+  double lengthWithout(const std::vector<int>& ranks) {
+    WhatIfs without(graph_.ranks().size(), work_.stages().size(), work_.setNames().size());
+    without.inverted = 1;
+    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+      const bool isOne =
+          std::find(ranks.begin(), ranks.end(), graph_.ranks()[r].number) != ranks.end();
+      without.byRank[r] = isOne ? 1 : 0;
+    }
+    std::vector<double> lengths(work_.stepCount());
+    inParallel(threads_, lengths.size(), [&](std::size_t step) {
+      const StepOrder order(graph_, work_, step);
+      lengths[step] = WhatIfTimes(order).run(without)[0];
+    });
+    return std::accumulate(lengths.begin(), lengths.end(), 0.0) /
+           static_cast<double>(lengths.size());
+  }
+
+  void findShares(Slowdown& result) {
+    std::vector<Slowdown::Rank> worst = result.ranks;
+    std::stable_sort(worst.begin(), worst.end(),
+                     [](const auto& a, const auto& b) { return a.score > b.score; });
+    worst.resize((3 * worst.size() + 99) / 100);
+    for (const Slowdown::Rank& rank : worst) result.worstRanks.push_back(rank.number);
+    const double excess = result.tSim - result.tIdeal;
+    if (std::abs(excess) <= 1e-9 * result.tIdeal) return;
+    const auto share = [&](double without) { return (result.tSim - without) / excess; };
+    if (!work_.stages().empty()) result.mS = share(lengths_[allButLastStage_]);
+    result.mW = share(lengthWithout(result.worstRanks));
+  }
+
+  const JobGraph& graph_;
+  const RunWork& work_;
+  int threads_;
+  std::vector<int> replicas_;
+  std::vector<std::uint32_t> replicaOf_;  // by rank
+  int positions_ = 0;
+  std::vector<WhatIfs> whatIfs_;
+  std::size_t firstStage_ = 0;
+  std::size_t firstPosition_ = 0;
+  std::size_t firstSet_ = 0;
+  std::size_t allButLastStage_ = 0;
+  std::vector<double> lengths_;  // by what-if, ns
+  std::vector<double> byReplica_;
+  double released_ = 0;
+  double measured_ = 0;
+};
+
+}  // namespace
+
+Slowdown slowdownOf(const Timeline& timeline, const JobGraph& graph, const Topology& topology,
+                    std::span<const std::int32_t> steps, int threads) {
+  Slowdown result;
+  const UsableSteps usable = usableSteps(timeline, graph, topology, steps, threads);
+  result.reason = usable.reason;
+  if (!result.reason.empty()) return result;
+  const RunWork work(timeline, graph, usable.steps, threads);
+  result.reason = refusalOf(timeline, graph, work, usable.steps);
+  if (!result.reason.empty()) return result;
+  result.steps = usable.steps;
+  Analysis(graph, work, threads).fill(result);
+  return result;
+}
+
+}  // namespace pipetrace
