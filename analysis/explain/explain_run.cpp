@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "analysis/explain/explanation.h"
@@ -91,6 +92,15 @@ void explainSteps(Explanation& result, const ExplainOptions& options) {
   }
 }
 
+/// The steps that the user asked for; empty: none in particular.
+std::vector<std::int32_t> chosenSteps(const Explanation& result, const ExplainOptions& options) {
+  std::set<std::int32_t> steps;
+  for (const ExplainedStep& step : result.steps) {
+    if (!options.steps.empty() && step.isCounted) steps.insert(step.summary.step);
+  }
+  return {steps.begin(), steps.end()};
+}
+
 /// Tokens a second and the use of the devices' peak, over the steps that count and the pauses
 /// between them.
 void addThroughput(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
@@ -133,6 +143,8 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.communication = communicationOf(timeline, *result.graph, options.threads);
   result.findings =
       findingsOf(timeline, *result.basis, result.bubbles, result.culprits, result.summary);
+  result.slowdown = slowdownOf(timeline, *result.graph, result.topology,
+                               chosenSteps(result, options), options.threads);
   addThroughput(timeline, options, result);
   return result;
 }

@@ -12,6 +12,7 @@
 #include "analysis/explain/finding.h"
 #include "analysis/explain/followed_schedule.h"
 #include "analysis/run_summary.h"
+#include "analysis/slowdown/slowdown.h"
 #include "analysis/steps/number_range.h"
 
 namespace pipetrace {
@@ -59,6 +60,7 @@ struct Explanation {
   Culprits culprits;
   std::vector<Finding> findings;
   CommunicationTime communication;
+  Slowdown slowdown;
   PathShares pathShares;  ///< of the steps that count
   StepPath longestStep;   ///< the path of the longest of them
   std::optional<double> tokensPerSecond;

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "analysis/clocks/alignment.h"
 #include "analysis/explain/explanation.h"
 #include "trace/diagnostic.h"
 
@@ -12,7 +13,8 @@ struct RunReport {
   const Timeline& timeline;
   const Explanation& explanation;
   const Diagnostics& diagnostics;
-  bool allBubbles = false;  ///< in JSON every bubble, else the largest
+  const Alignment* alignment = nullptr;  ///< null: not known
+  bool allBubbles = false;               ///< in JSON every bubble, else the largest
 };
 
 /// The report as text: findings first, then numbers. Ends with a newline.

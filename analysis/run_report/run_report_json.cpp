@@ -38,6 +38,7 @@ class RunJson {
     addBubbles(text);
     add(text, "who_costs_whom", costs());
     add(text, "critical_path", criticalPath());
+    add(text, "slowdown", slowdown());
     add(text, "expected", expected());
     add(text, "diagnostics", diagnostics());
     return text + "\n}\n";
@@ -59,10 +60,14 @@ class RunJson {
     if (run_.topology.inferred) inferred.push_back("topology");
     if (graph_.countedMicroBatches() > 0) inferred.push_back("micro_batches");
     Json clockError;
-    for (const auto& [rank, info] : report_.timeline.ranks) {
-      for (const ClockReading& reading : info.clockReadings) {
-        const Nanoseconds known = clockError.is_null() ? 0 : clockError.get<Nanoseconds>();
-        clockError = std::max(known, reading.bound);
+    if (report_.alignment != nullptr) {
+      const std::vector<HostAlignment>& hosts = report_.alignment->hosts;
+      const bool isKnown = hosts.size() < 2 || report_.alignment->by != AlignBy::kNone;
+      Nanoseconds error = 0;
+      for (const HostAlignment& host : hosts) error = std::max(error, host.bound);
+      if (isKnown) clockError = error;
+      if (hosts.size() > 1 && report_.alignment->by == AlignBy::kCausal) {
+        inferred.push_back("clocks");
       }
     }
     Json object = {{"ranks", arrangement.ranks},
@@ -235,6 +240,38 @@ class RunJson {
             {"step", run_.longestStep.step},
             {"dp", run_.longestStep.replica},
             {"jobs", std::move(jobs)}};
+  }
+
+  Json slowdown() const {
+    const Slowdown& slowdown = run_.slowdown;
+    if (!slowdown.reason.empty()) return {{"reason", slowdown.reason}};
+    const auto byNumber = [](const std::map<int, double>& numbers) {
+      Json object = Json::object();
+      for (const auto& [number, value] : numbers) object[std::to_string(number)] = value;
+      return object;
+    };
+    const auto orNull = [](const std::optional<double>& value) {
+      return value ? Json(*value) : Json();
+    };
+    Json ranks = Json::array();
+    for (const Slowdown::Rank& rank : slowdown.ranks) {
+      ranks.push_back({{"rank", rank.number},
+                       {"stage", rank.position},
+                       {"dp", rank.replica},
+                       {"score", rank.score}});
+    }
+    return {{"total", slowdown.total},
+            {"launch", slowdown.launch},
+            {"by_stage", byNumber(slowdown.byStage)},
+            {"by_dp", byNumber(slowdown.byReplica)},
+            {"by_kind", slowdown.byKind},
+            {"m_s", orNull(slowdown.mS)},
+            {"m_w", orNull(slowdown.mW)},
+            {"worst_ranks", slowdown.worstRanks},
+            {"ranks", std::move(ranks)},
+            {"step_ns", static_cast<Nanoseconds>(slowdown.tSim)},
+            {"ideal_step_ns", static_cast<Nanoseconds>(slowdown.tIdeal)},
+            {"steps", slowdown.steps.size()}};
   }
 
   Json messageJson(JobGraph::Id id) const {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <type_traits>
 
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
@@ -161,6 +162,33 @@ std::string pathText(const Explanation& run) {
   return text;
 }
 
+/// How much slower than its ideal, and the stage, replica and kind that cost most of it.
+std::string slowdownText(const Explanation& run) {
+  const Slowdown& slowdown = run.slowdown;
+  if (!slowdown.reason.empty()) return "slowdown is not known: " + slowdown.reason + "\n";
+  std::string text = "a step takes " + ratioText(slowdown.total) +
+                     " times as long as if work of one kind were equally long everywhere";
+  const auto most = [&](const auto& numbers, const std::string& what) {
+    if (numbers.size() < 2) return;
+    const auto largest =
+        std::max_element(numbers.begin(), numbers.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    std::string name;
+    if constexpr (std::is_same_v<decltype(largest->first), const int>) {
+      name = std::to_string(largest->first);
+    } else {
+      name = largest->first;
+    }
+    text += ", " + ratioText(largest->second) + " by " + what + " " + name + " alone";
+  };
+  if (slowdown.total > 1.005) {
+    most(slowdown.byStage, "stage");
+    most(slowdown.byReplica, "pipeline");
+    most(slowdown.byKind, "kind");
+  }
+  return text + "\n";
+}
+
 std::string communicationText(const Explanation& run) {
   std::string text;
   if (run.communication.all > 0) {
@@ -182,7 +210,7 @@ std::string communicationText(const Explanation& run) {
 std::string runReportText(const RunReport& report) {
   const Explanation& run = report.explanation;
   return headline(report) + findingsText(run) + rankTable(run) + costTable(run) + stepTable(run) +
-         pathText(run) + communicationText(run);
+         pathText(run) + slowdownText(run) + communicationText(run);
 }
 
 }  // namespace pipetrace

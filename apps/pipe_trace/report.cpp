@@ -57,7 +57,8 @@ int reportCommand(int argc, char** argv) {
   if (options.all && !options.json) throw Error("--all needs --json");
 
   Diagnostics diagnostics;
-  const Timeline timeline = loadAndReport(options.load, diagnostics);
+  Alignment alignment;
+  const Timeline timeline = loadAndReport(options.load, diagnostics, nullptr, &alignment);
   ExplainOptions choices{.steps = options.load.selection.steps,
                          .tokensPerStep = options.tokensPerStep,
                          .flopsPerStep = options.flopsPerStep,
@@ -68,7 +69,7 @@ int reportCommand(int argc, char** argv) {
   if (explanation.ranks.empty()) {
     throw Error("the inputs hold no compute job, so there is nothing to explain");
   }
-  const RunReport report{timeline, explanation, diagnostics, options.all};
+  const RunReport report{timeline, explanation, diagnostics, &alignment, options.all};
   if (options.json) {
     writeWholeFile("-", runReportJson(report));
   } else if (!options.load.quiet) {
