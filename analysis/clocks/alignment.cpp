@@ -27,6 +27,13 @@ bool namesSeveralHosts(const Timeline& timeline) {
   return names.size() > 1;
 }
 
+/// a - b; where that does not fit 64 bits, the nearest number of either sign that does.
+Nanoseconds difference(Nanoseconds a, Nanoseconds b) {
+  Nanoseconds result = 0;
+  if (__builtin_sub_overflow(a, b, &result)) result = a < b ? -kNsMax : kNsMax;
+  return std::max(result, -kNsMax);
+}
+
 /// The clocks of a run before and after it is aligned.
 class ClockTable {
  public:
@@ -56,7 +63,7 @@ class ClockTable {
                        const Visit& visit) {
     for (const Crossing& each : crossingsOf(timeline, hosts)) {
       for (const std::size_t host : {each.from, each.to}) {
-        visit(table_[host], each.sent - each.received);
+        visit(table_[host], difference(each.sent, each.received));
       }
     }
   }
@@ -64,14 +71,14 @@ class ClockTable {
   void addMove(std::size_t i, const Timeline& aligned, const ClockHost& after) {
     HostAlignment& host = table_[i];
     const Timeline::Span& from = before_[i].span;
-    const Nanoseconds atBegin = after.span.begin - from.begin;
-    const Nanoseconds atEnd = after.span.end - from.end;
+    const Nanoseconds atBegin = difference(after.span.begin, from.begin);
+    const Nanoseconds atEnd = difference(after.span.end, from.end);
     host.isMoved = atBegin != 0 || atEnd != 0;
     host.offset = atBegin;
     if (from.end > from.begin) {
       constexpr double kMillion = 1e6;
-      host.drift = kMillion * static_cast<double>(atEnd - atBegin) /
-                   static_cast<double>(from.end - from.begin);
+      host.drift = kMillion * static_cast<double>(difference(atEnd, atBegin)) /
+                   static_cast<double>(difference(from.end, from.begin));
     }
     for (const int rank : host.ranks) {
       const auto info = aligned.ranks.find(rank);

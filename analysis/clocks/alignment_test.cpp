@@ -252,6 +252,15 @@ TEST_F(AlignmentTest, CollectivesTieClocksInBothDirections) {
   EXPECT_EQ(result_.hosts[1].messages, 200);
 }
 
+TEST_F(AlignmentTest, TimesFromEndToEndOfAllAreLeftAsTheyAre) {
+  simulateRun("1F1B", {kLeft, kRight}, 2);
+  logged_.track(0, kSendLane).events.front().begin = kNsMin;
+  logged_.track(1, kRecvLane).events.back().end = kNsMax;
+  EXPECT_EQ(errorOf(align(), logged_), 0);
+  EXPECT_EQ(result_.by, AlignBy::kNone);
+  EXPECT_EQ(result_.hosts[1].offset, 0);
+}
+
 TEST_F(AlignmentTest, RanksWithoutAHostHaveAClockEachIfAsked) {
   simulateRun("1F1B", {{"", kLeft.skew}, {"", kRight.skew}}, 20);
   EXPECT_EQ(errorOf(align(), logged_), 0);

@@ -59,7 +59,7 @@ TEST_F(SameRunTest, ViewerShowsAProfileAtTheTimesThatItWasWrittenWith) {
 
 TEST_F(SameRunTest, AlignNoneShowsLogsAtTheTimesThatWereLogged) {
   const std::string asLogged = describe(written("p.json", {"--align", "none"}));
-  EXPECT_EQ(describe(loadProfile({logs()}, false)->timeline()), asLogged);
+  EXPECT_EQ(describe(loadProfile({logs()}, AlignBy::kNone)->timeline()), asLogged);
   EXPECT_NE(shown(logs()), asLogged);
   const ProgramRun result = runProgram(
       {PIPE_VIEW_PROGRAM, logs(), "--export", path("p.svg"), "--all", "--align", "none"});
