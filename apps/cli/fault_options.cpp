@@ -221,7 +221,6 @@ std::vector<std::string> FaultOptions::all() const {
   add(kLink, links);
   add(kDelay, delays);
   add(kLaunch, launches);
-  add(kSkew, skews);
   return list;
 }
 

@@ -19,7 +19,7 @@ struct FaultOptions {
   std::vector<std::string> skews;     ///< "host1=5ms,20ppm"
   bool withoutExchange = false;       ///< the hosts of `skews` do not compare their clocks
 
-  /// All of them with their options: "--scale stage=2:1.3".
+  /// Those that change the run with their options: "--scale stage=2:1.3".
   std::vector<std::string> all() const;
 };
 
