@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
              {kLateForward},
              BubbleClass::kLaunch,
              {45.0, 45.0, 45.0, 44.4}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& each) { return each.param.name; });
 
 TEST(Bubbles, SchedulesOwnShareIsThatOfItsPlan) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
@@ -215,8 +215,8 @@ TEST_P(PlanOfSchedule, WithEqualCostsHasOnlyTheSchedulesOwnBubbles) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PlanOfSchedule, testing::ValuesIn(scheduleNames()),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& each) {
+                           std::string name = each.param;
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
                            return name;
                          });

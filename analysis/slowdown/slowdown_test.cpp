@@ -162,8 +162,8 @@ TEST_P(SlowdownOfSchedule, IsThatOfThePlanWithTheseCosts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SlowdownOfSchedule, testing::ValuesIn(scheduleNames()),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& each) {
+                           std::string name = each.param;
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
                            return name;
                          });

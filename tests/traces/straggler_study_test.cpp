@@ -235,7 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
                         {"optimizer", 1.002674458},
                         {"optimizer-clip-main-grad", 1.000465221},
                         {"params-all-gather", 1.000654248}}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& each) { return each.param.name; });
 
 TEST(StragglerStudy, StepsThatAreNotNamedChangeEveryNumber) {
   const MadeUpStudyFile file(

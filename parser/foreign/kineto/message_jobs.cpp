@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "parser/device_time/host_jobs.h"
+
 namespace pipetrace {
 namespace {
 
