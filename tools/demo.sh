@@ -59,6 +59,9 @@ say "rehearsing the schedule on 4 emulated devices: each job waits for its measu
   --costs-from "$out/logs" --log-dir "$out/rehearsal"
 "$bin/pipe-trace" "$out/rehearsal" -o "$out/rehearsal.json" | tee "$out/rehearsal.txt"
 
+say "explaining the rehearsal"
+"$bin/pipe-trace" report "$out/rehearsal" | tee "$out/report.txt"
+
 say "drawing a picture of the rehearsal, without a display"
 "$bin/pipe-view" "$out/rehearsal.json" --export "$out/profile.png"
 
@@ -67,6 +70,7 @@ cat <<END
 Logs       $out/logs
 Profiles   $out/profile.json     the training: 4 processes sharing this machine's cores
            $out/rehearsal.json   the rehearsal: 4 devices
+Report     $out/report.txt       why the devices of the rehearsal were idle
 Picture    $out/profile.png      two steps of the rehearsal
 
 Open a profile

@@ -38,16 +38,23 @@ std::vector<StageTimes> stageTimesOf(const Timeline& timeline) {
   for (const auto& [stage, list] : tracks) {
     StageTimes& times = stages.emplace_back();
     times.stage = stage;
-    std::map<JobKind, std::vector<Nanoseconds>> durations;
+    const auto visit = [&](const auto& use) {
+      for (const Track* const track : list) {
+        for (const Event& job : track->events) {
+          if (job.stage == stage && isCompute(job.kind)) use(job);
+        }
+      }
+    };
     for (const Track* const track : list) {
       if (times.ranks.empty() || times.ranks.back() != track->rank) {
         times.ranks.push_back(track->rank);
       }
-      for (const Event& job : track->events) {
-        if (job.stage == stage && isCompute(job.kind))
-          durations[job.kind].push_back(job.duration());
-      }
     }
+    std::map<JobKind, std::size_t> counts;
+    visit([&](const Event& job) { ++counts[job.kind]; });
+    std::map<JobKind, std::vector<Nanoseconds>> durations;
+    for (const auto& [kind, count] : counts) durations[kind].reserve(count);
+    visit([&](const Event& job) { durations[job.kind].push_back(job.duration()); });
     for (auto& [kind, values] : durations) times.medians.emplace_back(kind, medianOf(values));
   }
   return stages;

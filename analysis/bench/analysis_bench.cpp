@@ -1,11 +1,14 @@
-// How long the what-if analysis of a large run takes: 1F1B on 8 positions, with transfers and
-// collectives. Arguments: replicas, steps, threads. Most steps have 34 jobs a rank.
+// How long the analysis of a large run takes: 1F1B with transfers and collectives. Arguments:
+// replicas, steps, threads; of the whole report also the positions and micro-batches before them.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <random>
+#include <string>
 
+#include "analysis/explain/explanation.h"
+#include "analysis/run_report/run_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/slowdown/slowdown.h"
 #include "schedule/build_schedule.h"
@@ -14,15 +17,13 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kPositions = 8;
-constexpr int kMicroBatches = 16;
-constexpr Nanoseconds kMs = 1'000'000;
+constexpr Nanoseconds kMs = kNsPerMs;
 
 /// The simulated run once for each replica, each job up to 5 % shorter. Collectives take the
 /// places of `lr` and of half the optimizer.
-Timeline makeRun(int replicas, int steps) {
-  const CheckedPlan plan = buildSchedule("1F1B", kPositions, kMicroBatches);
-  Costs costs = Costs::equal(kPositions, {.forward = 10 * kMs, .backward = 20 * kMs});
+Timeline makeRun(int replicas, int steps, int positions = 8, int microBatches = 16) {
+  const CheckedPlan plan = buildSchedule("1F1B", positions, microBatches);
+  Costs costs = Costs::equal(positions, {.forward = 10 * kMs, .backward = 20 * kMs});
   costs.transfer = kMs;
   costs.lr = 4 * kMs;
   costs.optimizer = 8 * kMs;
@@ -34,17 +35,17 @@ Timeline makeRun(int replicas, int steps) {
   };
   for (int replica = 0; replica < replicas; ++replica) {
     for (const Track& track : one.tracks) {
-      const int rank = replica * kPositions + track.rank;
+      const int rank = replica * positions + track.rank;
       RankInfo& info = run.ranks[rank];
       info = one.ranks.at(track.rank);
       info.rank = rank;
-      info.worldSize = replicas * kPositions;
+      info.worldSize = replicas * positions;
       info.dataParallelIndex = replica;
       std::vector<Event> events;
       std::vector<Event> collectives;
       for (Event event : track.events) {
         event.argumentCount = 0;
-        event.peer = event.peer < 0 ? event.peer : replica * kPositions + event.peer;
+        event.peer = event.peer < 0 ? event.peer : replica * positions + event.peer;
         if (event.kind == JobKind::kLr) {
           event.kind = JobKind::kAllGather;
           shorter(event);
@@ -97,6 +98,23 @@ void jobGraph(benchmark::State& state) {
   }
 }
 
+/// All that `pipe-trace report --json` does after the run is loaded.
+void wholeReport(benchmark::State& state) {
+  Timeline run = makeRun(static_cast<int>(state.range(2)), static_cast<int>(state.range(3)),
+                         static_cast<int>(state.range(0)), static_cast<int>(state.range(1)));
+  const int threads = static_cast<int>(state.range(4));
+  Diagnostics diagnostics;
+  completeTimeline(run, diagnostics, threads);
+  std::size_t jobs = 0;
+  for (auto _ : state) {
+    const Explanation explanation = explainRun(run, {.threads = threads});
+    jobs = explanation.graph->jobCount();
+    const std::string text = runReportJson({run, explanation, diagnostics});
+    benchmark::DoNotOptimize(text.data());
+  }
+  state.counters["jobs"] = static_cast<double>(jobs);
+}
+
 BENCHMARK(slowdown)
     ->Args({125, 31, 1})
     ->Args({125, 31, 2})
@@ -105,6 +123,12 @@ BENCHMARK(slowdown)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 BENCHMARK(jobGraph)->Args({125, 31, 2})->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(wholeReport)
+    ->Args({16, 128, 1, 244, 2})
+    ->Args({16, 128, 1, 24, 2})
+    ->Args({8, 16, 125, 31, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace pipetrace
