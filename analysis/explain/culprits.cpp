@@ -17,8 +17,8 @@ struct Collecting {
   CulpritGroup group;
   Share ranks;
   Share stages;
-  Share jobs;                                  // by what they are, over all steps
-  std::unordered_map<Id, Nanoseconds> single;  // jobs of single steps
+  Share jobs;                                      // by what they are, over all steps
+  std::vector<std::pair<Id, Nanoseconds>> single;  // jobs of single steps, each several times
 };
 
 std::uint64_t kindOfJob(const JobGraph::Node& node) {
@@ -69,9 +69,15 @@ CulpritGroup finished(const JobGraph& graph, Collecting& collecting) {
   }
   const auto most = largest(collecting.jobs);
   group.timeOfJob = most->second;
-  for (const auto& [job, time] : collecting.single) {
-    if (kindOfJob(graph.node(job)) != most->first) continue;
-    if (time < group.timeOfStep || (time == group.timeOfStep && job > group.job)) continue;
+  auto& single = collecting.single;
+  std::erase_if(single,
+                [&](const auto& each) { return kindOfJob(graph.node(each.first)) != most->first; });
+  std::sort(single.begin(), single.end());
+  for (std::size_t i = 0; i < single.size();) {
+    const Id job = single[i].first;
+    Nanoseconds time = 0;
+    for (; i < single.size() && single[i].first == job; ++i) time += single[i].second;
+    if (time <= group.timeOfStep) continue;
     group.timeOfStep = time;
     group.job = job;
   }
@@ -107,7 +113,7 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles) {
       const std::int32_t stage = graph.node(job).stage;
       if (stage >= 0) collecting.stages[static_cast<std::uint64_t>(stage)] += time;
       collecting.jobs[kindOfJob(graph.node(job))] += time;
-      collecting.single[job] += time;
+      collecting.single.emplace_back(job, time);
       addExample(group, rank, bubble);
     }
   }
