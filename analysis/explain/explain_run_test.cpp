@@ -1,6 +1,7 @@
 // Findings, critical paths and efficiencies of runs with known faults.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <numeric>
 #include <ostream>
 #include <string>
@@ -129,6 +130,20 @@ TEST(ExplainRun, SoundRunHasNoCulpritWorthAWarning) {
     EXPECT_EQ(finding.severity, Severity::kNote) << finding.text;
     EXPECT_EQ(finding.culprit.job, JobGraph::kNone) << finding.text;
   }
+}
+
+TEST(ExplainRun, LinksThatAreAllAlikeAreOneFinding) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const Timeline timeline = completedRun(plan, costsOf(plan, 5));
+  const Explanation run = explainRun(timeline, {});
+  const auto isTransfer = [](const Finding& f) { return f.bubbleClass == BubbleClass::kTransfer; };
+  ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isTransfer), 1);
+  EXPECT_THAT(run.findings[0].text, HasSubstr("messages take 5.000 ms on links like the others"));
+  Nanoseconds all = 0;
+  for (const ExplainedRank& rank : run.ranks) {
+    all += rank.bubbles[static_cast<std::size_t>(BubbleClass::kTransfer)];
+  }
+  EXPECT_EQ(run.findings[0].time, all);
 }
 
 TEST(ExplainRun, PauseBetweenStepsIsAFindingOfItsOwn) {

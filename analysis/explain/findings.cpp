@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -19,6 +20,8 @@ using Id = JobGraph::Id;
 /// to know.
 constexpr double kWarningShare = 0.05;
 constexpr double kLeastShare = 0.005;
+/// A link is slow if its messages take that many times as long as those of other links.
+constexpr double kSlowLink = 1.2;
 
 std::string factorText(double factor) {
   char text[32];
@@ -109,6 +112,14 @@ class FindingTexts {
     }
   }
 
+  /// Whether a group's link is as fast as the others, so that it is no culprit by itself.
+  bool isUsualLink(const CulpritGroup& group) const {
+    if (group.bubbleClass != BubbleClass::kTransfer) return false;
+    const std::pair<int, int> link{group.rank, group.peer};
+    const auto others = static_cast<double>(links_.ofOthers(link));
+    return others > 0 && static_cast<double>(links_.of(link)) < kSlowLink * others;
+  }
+
  private:
   std::string cost(const CulpritGroup& group) const {
     return formatDuration(group.time) + " of idle time, " + percentText(group.time, idle_) +
@@ -128,6 +139,10 @@ class FindingTexts {
 
   std::string transfer(const CulpritGroup& group) const {
     const std::pair<int, int> link{group.rank, group.peer};
+    if (isUsualLink(group)) {
+      return "messages take " + formatDuration(links_.of(link)) +
+             " on links like the others: transfers cost " + cost(group);
+    }
     const std::string who = group.rank < 0
                                 ? "messages from a rank that is not known"
                                 : "messages between ranks " + std::to_string(group.rank) + " and " +
@@ -189,6 +204,26 @@ class FindingTexts {
   Nanoseconds idle_;
 };
 
+/// The groups with those of links like the others as one, named after its largest; the largest
+/// first.
+std::vector<CulpritGroup> withOneOfUsualLinks(const std::vector<CulpritGroup>& groups,
+                                              const FindingTexts& texts) {
+  std::vector<CulpritGroup> result;
+  std::optional<std::size_t> usual;
+  for (const CulpritGroup& group : groups) {
+    const bool isUsual = texts.isUsualLink(group);
+    if (isUsual && usual) {
+      result[*usual].time += group.time;
+      continue;
+    }
+    if (isUsual) usual = result.size();
+    result.push_back(group);
+  }
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.time > b.time; });
+  return result;
+}
+
 /// Time that the run stood still between steps: the pauses that are longer than the others.
 void addPauses(const RunSummary& summary, std::vector<Finding>& findings) {
   std::vector<Nanoseconds> pauses;
@@ -241,7 +276,7 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
   const auto shareOf = [&](Nanoseconds time) {
     return idle > 0 ? static_cast<double>(time) / static_cast<double>(idle) : 0.0;
   };
-  for (const CulpritGroup& group : culprits.groups) {
+  for (const CulpritGroup& group : withOneOfUsualLinks(culprits.groups, texts)) {
     const double share = shareOf(group.time);
     if (share < kLeastShare) continue;
     findings.push_back({.severity = share < kWarningShare ? Severity::kNote : Severity::kWarning,
