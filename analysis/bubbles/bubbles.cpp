@@ -17,6 +17,8 @@ JobGraph::Id culpritOf(const JobGraph& graph, const Bubble& bubble) {
   if (bubble.cause == JobGraph::kNone) return JobGraph::kNone;
   const JobGraph::Node& cause = graph.node(bubble.cause);
   if (cause.isMessage) return cause.inputs[0];
+  if (cause.isCollective)
+    return cause.inputs[0] != JobGraph::kNone ? cause.inputs[0] : bubble.cause;
   if (bubble.bubbleClass != BubbleClass::kTransfer) return bubble.cause;
   const JobGraph::Id first = graph.producer(bubble.cause, 0);
   const JobGraph::Id second = graph.producer(bubble.cause, 1);
@@ -35,7 +37,7 @@ Bubbles classifyBubbles(const RunBasis& basis, int threads) {
   }
   inParallel(threads, bubbles.byRank.size(), [&](std::size_t r) {
     const auto rank = static_cast<std::uint32_t>(r);
-    bubbles.byRank[r] = RankBubbles(basis.graph(), *pipelineOf[r], rank).classify();
+    bubbles.byRank[r] = RankBubbles(basis, *pipelineOf[r], rank).classify();
   });
   return bubbles;
 }

@@ -20,8 +20,8 @@ struct Bubble {
   BubbleClass bubbleClass = BubbleClass::kUnknown;
 };
 
-/// The job that a bubble is blamed on: for a transfer the one that sent the message, else its
-/// cause. kNone where it is not known.
+/// The job that a bubble is blamed on. For a transfer it is the one that sent the message, for a
+/// collective the member that began last, else the cause. kNone where it is not known.
 JobGraph::Id culpritOf(const JobGraph& graph, const Bubble& bubble);
 
 /// The idle time of all ranks by class and culprit, as docs/metrics.md defines it.

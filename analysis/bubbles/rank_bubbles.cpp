@@ -12,10 +12,31 @@ constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer, Bubb
                                                     BubbleClass::kPeerWait, BubbleClass::kImbalance,
                                                     BubbleClass::kUnknown};
 
+/// Divides `time` by what was collected, rounded down; the largest cause gets the remainder.
+std::array<Nanoseconds, kCauseCount> divided(Nanoseconds time, const Collected& collected) {
+  __extension__ using Wide = __int128;
+  const Nanoseconds total = collected.total();
+  std::size_t most = 0;
+  Nanoseconds left = time;
+  std::array<Nanoseconds, kCauseCount> parts{};
+  for (std::size_t c = 0; c < kCauseCount; ++c) {
+    if (collected.sums[c] > collected.sums[most]) most = c;
+    parts[c] = static_cast<Nanoseconds>(Wide{time} * collected.sums[c] / total);
+    left -= parts[c];
+  }
+  parts[most] += left;
+  return parts;
+}
+
 }  // namespace
 
-RankBubbles::RankBubbles(const JobGraph& graph, const PipelineBasis& basis, std::uint32_t rank)
-    : graph_(graph), basis_(basis), number_(rank), rank_(graph.ranks()[rank]) {}
+RankBubbles::RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::uint32_t rank)
+    : graph_(run.graph()),
+      links_(run.paths()),
+      basis_(basis),
+      number_(rank),
+      rank_(graph_.ranks()[rank]),
+      paths_(links_, rank) {}
 
 /// The job after the gap, if it ends the gap.
 RankBubbles::Id RankBubbles::Gap::endedBy(const JobGraph& graph) const {
@@ -62,7 +83,7 @@ void RankBubbles::classify(const Gap& gap) {
     late.begin = std::clamp(graph_.node(window.lastCompute).end, gap.span.begin, gap.span.end);
   }
   shares_.clear();
-  const OwnWork ownWork = putOwnWork(gap, late.begin);
+  const OwnWork ownWork = putOwnWork(gap, endedBy, late.begin);
   const Nanoseconds open = gap.span.length() - ownWork.all;
   const Own own = window.isWhole && window.hasPlan ? ownOf(gap, endedBy, open) : Own{};
   Nanoseconds excess = open - own.drain - own.other;
@@ -82,52 +103,90 @@ void RankBubbles::classify(const Gap& gap) {
 }
 
 /// The causes of a gap's excess.
-Collected RankBubbles::collectedFor(const BubbleWindow& window, Id endedBy) const {
+Collected RankBubbles::collectedFor(const BubbleWindow& window, Id endedBy) {
   Collected collected;
   if (endedBy != JobGraph::kNone) {
-    collected = basis_.paths->lateness(endedBy);
-    collected.add(basis_.paths->upTo(endedBy, number_));
+    collected = links_.lateness(endedBy);
+    collected.add(paths_.upTo(endedBy));
   } else if (graph_.node(window.lastCompute).rank != number_) {
-    collected = basis_.paths->of(window.lastCompute);
-    collected.add(basis_.paths->upTo(window.lastCompute, number_));
+    collected = links_.of(window.lastCompute);
+    collected.add(paths_.upTo(window.lastCompute));
   }
   return collected;
 }
 
-/// Puts the rank's own lr, optimizer, default and data jobs in the gap at their own times.
-RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Nanoseconds lateFrom) {
+RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom) {
+  own_.clear();
+  findOwnWork(gap, endedBy, lateFrom);
   firstOfGap_ = bubbles_.size();
   Nanoseconds upTo = gap.span.begin;
   OwnWork work;
-  Id id = gap.previous == JobGraph::kNone ? rank_.first : gap.previous + 1;
-  for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
-    const JobGraph::Node& node = graph_.node(id);
-    const Nanoseconds begin = std::max(node.begin, upTo);
-    const Nanoseconds end = std::min(node.end, gap.span.end);
-    if (isCompute(node.kind) || begin >= end) continue;
-    const bool isData = node.kind == JobKind::kData;
-    bubbles_.push_back(
-        {begin, end, id, gap.window->step, isData ? BubbleClass::kLaunch : BubbleClass::kSync});
-    work.all += end - begin;
-    work.late += std::max<Nanoseconds>(0, end - std::max(begin, lateFrom));
-    upTo = end;
+  for (Bubble own : own_) {
+    own.begin = std::max(own.begin, upTo);
+    own.end = std::min(own.end, gap.span.end);
+    if (own.begin >= own.end) continue;
+    work.all += own.end - own.begin;
+    work.late += std::max<Nanoseconds>(0, own.end - std::max(own.begin, lateFrom));
+    upTo = own.end;
+    bubbles_.push_back(own);
   }
   return work;
 }
 
-/// Divides `excess` by what was collected, rounded down; the largest cause gets the remainder.
-void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
-  __extension__ using Wide = __int128;
-  const Nanoseconds total = collected.total();
-  std::size_t most = 0;
-  Nanoseconds left = excess;
-  std::array<Nanoseconds, kCauseCount> parts{};
-  for (std::size_t c = 0; c < kCauseCount; ++c) {
-    if (collected.sums[c] > collected.sums[most]) most = c;
-    parts[c] = static_cast<Nanoseconds>(Wide{excess} * collected.sums[c] / total);
-    left -= parts[c];
+/// Fills own_, in order; jobs before collectives.
+void RankBubbles::findOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom) {
+  Id id = gap.previous == JobGraph::kNone ? rank_.first : gap.previous + 1;
+  for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
+    const JobGraph::Node& node = graph_.node(id);
+    if (isCompute(node.kind) || node.end <= gap.span.begin) continue;
+    const bool isData = node.kind == JobKind::kData;
+    own_.push_back({node.begin, node.end, id, gap.window->step,
+                    isData ? BubbleClass::kLaunch : BubbleClass::kSync});
   }
-  parts[most] += left;
+  if (rank_.firstCollective == rank_.endOfCollectives) return;
+  const std::size_t jobs = own_.size();
+  for (std::size_t i = 0; i < jobs; ++i) addCollectives(gap, own_[i].cause, lateFrom);
+  if (endedBy != JobGraph::kNone) addCollectives(gap, endedBy, lateFrom);
+  std::stable_sort(own_.begin(), own_.end(),
+                   [](const Bubble& a, const Bubble& b) { return a.begin < b.begin; });
+}
+
+/// Adds the collectives that a job waited for last, from the end of its other inputs on. Up to its
+/// last member's begin a collective only waits.
+void RankBubbles::addCollectives(const Gap& gap, Id job, Nanoseconds lateFrom) {
+  const JobGraph::Node& node = graph_.node(job);
+  if (node.collective == JobGraph::kNone) return;
+  Nanoseconds ready = gap.span.begin;
+  for (const Id other : {node.before, node.inputs[0], node.inputs[1]}) {
+    if (other != JobGraph::kNone) ready = std::max(ready, graph_.node(other).end);
+  }
+  Id id = node.collective;
+  while (id != JobGraph::kNone && graph_.node(id).isCollective) {
+    const JobGraph::Node& collective = graph_.node(id);
+    if (collective.end <= ready) return;
+    const Nanoseconds begin = std::max(ready, collective.begin);
+    own_.push_back({begin, collective.end, id, gap.window->step, BubbleClass::kSync});
+    addWait(gap, id, {std::max({ready, collective.event->begin, lateFrom}), collective.begin});
+    id = collective.before;
+  }
+}
+
+/// Adds the wait for a collective's last member after the pipeline's last compute job.
+void RankBubbles::addWait(const Gap& gap, Id collective, Interval wait) {
+  if (wait.begin >= std::min(wait.end, gap.span.end) || !gap.window->isWhole) return;
+  const Collected collected = paths_.upTo(collective);
+  if (collected.total() == 0) return;
+  const auto parts = divided(wait.length(), collected);
+  Nanoseconds at = wait.begin;
+  for (std::size_t c = 0; c < kCauseCount; ++c) {
+    if (parts[c] == 0) continue;
+    own_.push_back({at, at + parts[c], collected.culprit[c], gap.window->step, kClassOfCause[c]});
+    at += parts[c];
+  }
+}
+
+void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
+  const auto parts = divided(excess, collected);
   for (std::size_t c = 0; c < kCauseCount; ++c) {
     add(kClassOfCause[c], parts[c], collected.culprit[c]);
   }

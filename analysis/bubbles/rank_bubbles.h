@@ -10,7 +10,7 @@ namespace pipetrace {
 class RankBubbles {
  public:
   /// Both must outlive it. `rank`: index in graph.ranks().
-  RankBubbles(const JobGraph& graph, const PipelineBasis& basis, std::uint32_t rank);
+  RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::uint32_t rank);
 
   std::vector<Bubble> classify();
 
@@ -32,7 +32,8 @@ class RankBubbles {
     Nanoseconds other = 0;
     BubbleClass otherClass = BubbleClass::kDrain;
   };
-  /// The rank's own lr, optimizer, default and data jobs in a gap.
+  /// The part of a gap that stays at its own times: the rank's own lr, optimizer, default and data
+  /// jobs. So do the collectives that these or the job after the gap waited for last.
   struct OwnWork {
     Nanoseconds all = 0;
     Nanoseconds late = 0;  ///< after the pipeline's last compute job
@@ -44,8 +45,11 @@ class RankBubbles {
   };
 
   void classify(const Gap& gap);
-  OwnWork putOwnWork(const Gap& gap, Nanoseconds lateFrom);
-  Collected collectedFor(const BubbleWindow& window, Id endedBy) const;
+  OwnWork putOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom);
+  void findOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom);
+  void addCollectives(const Gap& gap, Id job, Nanoseconds lateFrom);
+  void addWait(const Gap& gap, Id collective, Interval wait);
+  Collected collectedFor(const BubbleWindow& window, Id endedBy);
   void shareExcess(Nanoseconds excess, const Collected& collected);
   void fill(Interval gap, std::int32_t step);
   Own ownOf(const Gap& gap, Id endedBy, Nanoseconds open);
@@ -53,11 +57,14 @@ class RankBubbles {
   void add(BubbleClass bubbleClass, Nanoseconds time, Id culprit = JobGraph::kNone);
 
   const JobGraph& graph_;
+  const BindingPaths& links_;
   const PipelineBasis& basis_;
   std::uint32_t number_;
   const JobGraph::Rank& rank_;
+  PathsOfRank paths_;
   std::vector<Bubble> bubbles_;
   std::size_t firstOfGap_ = 0;  // in bubbles_: the rank's own work in the gap
+  std::vector<Bubble> own_;     // stays at its own times in the gap
   std::vector<Share> shares_;   // of the gap, in the order in which they are drawn
   Nanoseconds shortfall_ = 0;   // of earlier gaps of the window
   std::int32_t phasesOf_ = -1;  // the step of the next two

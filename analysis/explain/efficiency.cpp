@@ -71,7 +71,7 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
 CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& graph, int threads) {
   const std::size_t count = graph.ranks().size();
   std::vector<std::vector<Interval>> ofRank(count);
-  for (std::size_t id = graph.jobCount(); id < graph.nodes().size(); ++id) {
+  for (std::size_t id = graph.jobCount(); id < graph.messageEnd(); ++id) {
     const JobGraph::Node& message = graph.node(static_cast<JobGraph::Id>(id));
     ofRank[message.rank].push_back({message.begin, message.end});
     if (message.inputs[0] == JobGraph::kNone) continue;

@@ -65,7 +65,7 @@ PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipel
     step.isCounted =
         counts(options, window.step, summaries.begin()->first, summaries.rbegin()->first);
     if (!step.isCounted) continue;
-    StepPath path = criticalPathOf(*result.graph, pipeline, window);
+    StepPath path = criticalPathOf(*result.basis, pipeline, window);
     explained.shares.add(*result.graph, path);
     if (window.span.length() <= explained.length) continue;
     explained.length = window.span.length();

@@ -34,7 +34,7 @@ class LinkTimes {
  public:
   explicit LinkTimes(const JobGraph& graph) {
     std::map<std::pair<int, int>, std::vector<Nanoseconds>> lengths;
-    for (std::size_t id = graph.jobCount(); id < graph.nodes().size(); ++id) {
+    for (std::size_t id = graph.jobCount(); id < graph.messageEnd(); ++id) {
       const JobGraph::Node& node = graph.node(static_cast<Id>(id));
       if (node.inputs[0] == JobGraph::kNone) continue;
       const int to = graph.ranks()[node.rank].number;
