@@ -139,7 +139,7 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.schedule = followedSchedule(timeline, result.topology, *result.basis);
   explainRanks(result);
   explainSteps(result, options);
-  result.culprits = culpritsOf(*result.graph, result.bubbles);
+  result.culprits = culpritsOf(*result.graph, result.bubbles, options.threads);
   result.communication = communicationOf(timeline, *result.graph, options.threads);
   result.findings =
       findingsOf(timeline, *result.basis, result.bubbles, result.culprits, result.summary);
