@@ -11,12 +11,12 @@ bool endsPaths(JobKind kind) { return kind == JobKind::kLr || kind == JobKind::k
 
 }  // namespace
 
-void Collected::add(Cause cause, Nanoseconds time, JobGraph::Id job) {
+void Collected::add(Cause cause, Nanoseconds sum, Nanoseconds most, JobGraph::Id job) {
   const auto c = static_cast<std::size_t>(cause);
-  if (time <= 0) return;
-  sums[c] += time;
-  if (time <= largest[c]) return;
-  largest[c] = time;
+  if (sum <= 0) return;
+  sums[c] += sum;
+  if (most <= largest[c]) return;
+  largest[c] = most;
   culprit[c] = job;
 }
 
@@ -147,13 +147,14 @@ Collected BindingPaths::of(Id node) const {
   return collected;
 }
 
-Collected PathsOfRank::upTo(Id node) {
+PathsOfRank::Path PathsOfRank::upTo(Id node) {
   // Short paths are gone again each time; of long ones one node of that many has its sum kept.
   constexpr int kShort = 32;
   constexpr Id kStride = 32;
   segments_.clear();
   segments_.emplace_back(JobGraph::kNone, Collected{});
-  Id at = paths_.predecessor(node);
+  Path path;
+  Id& at = path.end = paths_.predecessor(node);
   if (at != JobGraph::kNone && paths_.links_[at].type == BindingPaths::Type::kCollective) {
     paths_.addLate(at, segments_.back().second);
     at = paths_.predecessor(at);
@@ -162,7 +163,8 @@ Collected PathsOfRank::upTo(Id node) {
     if (steps >= kShort && at % kStride == 0) {
       const auto found = known_.find(at);
       if (found != known_.end()) {
-        segments_.back().second.add(found->second);
+        segments_.back().second.add(found->second.collected);
+        path.end = found->second.end;
         break;
       }
       segments_.emplace_back(at, Collected{});
@@ -171,10 +173,11 @@ Collected PathsOfRank::upTo(Id node) {
     at = paths_.predecessor(at);
   }
   for (std::size_t i = segments_.size() - 1; i > 0; --i) {
-    known_.emplace(segments_[i]);
+    known_.try_emplace(segments_[i].first, Path{segments_[i].second, path.end});
     segments_[i - 1].second.add(segments_[i].second);
   }
-  return segments_.front().second;
+  path.collected = segments_.front().second;
+  return path;
 }
 
 }  // namespace pipetrace

@@ -25,7 +25,9 @@ struct Collected {
   std::array<JobGraph::Id, kCauseCount> culprit{JobGraph::kNone, JobGraph::kNone, JobGraph::kNone,
                                                 JobGraph::kNone, JobGraph::kNone};
 
-  void add(Cause cause, Nanoseconds time, JobGraph::Id job);
+  void add(Cause cause, Nanoseconds time, JobGraph::Id job) { add(cause, time, time, job); }
+  /// The sum of several jobs, of which `job` has the largest share.
+  void add(Cause cause, Nanoseconds sum, Nanoseconds most, JobGraph::Id job);
   void add(const Collected& other);
   Nanoseconds total() const;
 };
@@ -83,16 +85,20 @@ class PathsOfRank {
   /// `rank`: index in graph.ranks(). `paths` must outlive it.
   PathsOfRank(const BindingPaths& paths, std::uint32_t rank) : paths_(paths), rank_(rank) {}
 
+  struct Path {
+    Collected collected;
+    Id end = JobGraph::kNone;  ///< the job of the rank; kNone: the path has none
+  };
   /// The sum of what lies before `node` on its path, up to a job of the rank, which is not part of
   /// it. If `node` waited for a collective, only the lateness of that is.
-  Collected upTo(Id node);
+  Path upTo(Id node);
 
  private:
   bool isEnd(Id node) const { return node == JobGraph::kNone || paths_.links_[node].rank == rank_; }
 
   const BindingPaths& paths_;
   std::uint32_t rank_;
-  std::unordered_map<Id, Collected> known_;         // by the node where it begins
+  std::unordered_map<Id, Path> known_;              // by the node where it begins
   std::vector<std::pair<Id, Collected>> segments_;  // of the path that is gone now
 };
 

@@ -56,7 +56,7 @@ class CollectivesInBubbles : public testing::Test {
   std::vector<std::string> bubblesOf(std::uint32_t rank) const {
     std::vector<std::string> texts;
     for (const Bubble& each : bubbles_.byRank[rank]) {
-      const JobGraph::Id culprit = culpritOf(*graph_, each);
+      const JobGraph::Id culprit = each.culprit;
       std::string text{bubbleClassName(each.bubbleClass)};
       text += " " + std::to_string(each.begin) + "-" + std::to_string(each.end);
       if (culprit != JobGraph::kNone) {

@@ -1,18 +1,21 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
 
 namespace pipetrace {
 
-/// Classifies the idle time of one rank.
+/// Classifies the idle time of one rank, window after window.
 class RankBubbles {
  public:
   /// Both must outlive it. `rank`: index in graph.ranks().
   RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::uint32_t rank);
 
-  std::vector<Bubble> classify();
+  /// Goes on up to the window with that index in basis.windows; it is not included.
+  void classifyUpTo(std::size_t window);
+  std::vector<Bubble> take() { return std::move(bubbles_); }
 
  private:
   using Id = JobGraph::Id;
@@ -41,20 +44,24 @@ class RankBubbles {
   struct Share {
     BubbleClass bubbleClass = BubbleClass::kUnknown;
     Nanoseconds time = 0;
+    Id cause = JobGraph::kNone;
     Id culprit = JobGraph::kNone;
   };
 
+  void classifyWindow(const BubbleWindow& window);
   void classify(const Gap& gap);
   OwnWork putOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom);
   void findOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom);
   void addCollectives(const Gap& gap, Id job, Nanoseconds lateFrom);
   void addWait(const Gap& gap, Id collective, Interval wait);
-  Collected collectedFor(const BubbleWindow& window, Id endedBy);
+  Collected collectedFor(const Gap& gap, Id endedBy);
+  void addShortness(const Gap& gap, Id after, Collected& collected) const;
+  Id culpritOf(BubbleClass bubbleClass, Id cause) const;
   void shareExcess(Nanoseconds excess, const Collected& collected);
   void fill(Interval gap, std::int32_t step);
   Own ownOf(const Gap& gap, Id endedBy, Nanoseconds open);
   BubbleClass classBefore(Id job);
-  void add(BubbleClass bubbleClass, Nanoseconds time, Id culprit = JobGraph::kNone);
+  void add(BubbleClass bubbleClass, Nanoseconds time, Id cause = JobGraph::kNone);
 
   const JobGraph& graph_;
   const BindingPaths& links_;
@@ -63,6 +70,14 @@ class RankBubbles {
   const JobGraph::Rank& rank_;
   PathsOfRank paths_;
   std::vector<Bubble> bubbles_;
+  // Up to where it went.
+  std::size_t window_ = 0;
+  Id at_ = JobGraph::kNone;
+  Id previous_ = JobGraph::kNone;
+  Nanoseconds busyUpTo_ = kNsMin;
+  /// How much shorter than in the plan the rank's jobs usually are: the sum of those before each.
+  std::vector<Nanoseconds> shortness_;
+  Nanoseconds mostShort_ = 0;   // of one job
   std::size_t firstOfGap_ = 0;  // in bubbles_: the rank's own work in the gap
   std::vector<Bubble> own_;     // stays at its own times in the gap
   std::vector<Share> shares_;   // of the gap, in the order in which they are drawn

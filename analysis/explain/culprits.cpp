@@ -114,7 +114,7 @@ class RankCulprits {
   template <typename Use>
   void visit(const Use& use) const {
     for (const Bubble& bubble : bubbles_) {
-      const Id job = culpritOf(graph_, bubble);
+      const Id job = bubble.culprit;
       if (job != JobGraph::kNone) use(bubble, job);
     }
   }
@@ -168,7 +168,7 @@ CulpritGroup finished(const JobGraph& graph, const Key& key, Collecting& collect
 }  // namespace
 
 std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer) {
-  const Id sender = culpritOf(graph, transfer);
+  const Id sender = transfer.culprit;
   const auto numberOf = [&](Id node) { return graph.ranks()[graph.node(node).rank].number; };
   return {sender == JobGraph::kNone ? -1 : numberOf(sender),
           transfer.cause == JobGraph::kNone ? -1 : numberOf(transfer.cause)};
