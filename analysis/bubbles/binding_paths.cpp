@@ -11,15 +11,6 @@ bool endsPaths(JobKind kind) { return kind == JobKind::kLr || kind == JobKind::k
 
 }  // namespace
 
-void Collected::add(Cause cause, Nanoseconds sum, Nanoseconds most, JobGraph::Id job) {
-  const auto c = static_cast<std::size_t>(cause);
-  if (sum <= 0) return;
-  sums[c] += sum;
-  if (most <= largest[c]) return;
-  largest[c] = most;
-  culprit[c] = job;
-}
-
 void Collected::add(const Collected& other) {
   for (std::size_t c = 0; c < kCauseCount; ++c) {
     sums[c] += other.sums[c];
@@ -52,19 +43,23 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
   Link link;
   link.rank = node.rank;
-  link.work = node.end - node.begin;
+  link.isCollective = node.isCollective;
+  const Nanoseconds length = node.end - node.begin;
   if (node.isMessage || node.isCollective) {
-    link.type = node.isMessage ? Type::kMessage : Type::kCollective;
     link.rank = JobGraph::kNone;
+    link.workCause = Cause::kTransfer;
+    link.work = length;
   } else if (isCompute(node.kind)) {
-    link.type = Type::kCompute;
     link.group = times_.group(id);
-    link.work -= times_.median(id);
+    link.workCause = Cause::kPeerWait;
+    link.work = length - times_.median(id);
   } else if (node.kind == JobKind::kData) {
-    link.type = Type::kData;
+    link.workCause = Cause::kLaunch;
+    link.work = length;
   } else if (endsPaths(node.kind)) {
     return link;
   }
+  link.work = std::max<Nanoseconds>(0, link.work);
   link.before = bindingOf(id);
   // A collective is as late as its last member.
   const JobGraph::Node& late =
@@ -81,7 +76,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   };
   const bool needsMessage =
       !node.isMessage && !node.isCollective && (isJob(node.inputs[0]) || isJob(node.inputs[1]));
-  link.cause = node.lacksInput ? Cause::kUnknown : needsMessage ? Cause::kTransfer : Cause::kLaunch;
+  link.lateCause = node.lacksInput ? Cause::kUnknown : needsMessage ? Cause::kTransfer : Cause::kLaunch;
   return link;
 }
 
@@ -110,34 +105,24 @@ JobGraph::Id BindingPaths::bindingOf(Id id) const {
   return binding;
 }
 
-void BindingPaths::addLate(Id id, Collected& collected) const {
-  const Link& link = links_[id];
-  if (link.late == 0) return;
-  Id culprit = link.cause == Cause::kUnknown ? JobGraph::kNone : id;
-  if (link.type == Type::kCollective && graph_.node(id).inputs[0] != JobGraph::kNone) {
+void BindingPaths::addLate(Id id, const Link& link, Collected& collected) const {
+  Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : id;
+  if (link.isCollective && graph_.node(id).inputs[0] != JobGraph::kNone) {
     culprit = graph_.node(id).inputs[0];
   }
-  collected.add(link.cause, link.late, culprit);
+  collected.add(link.lateCause, link.late, culprit);
 }
 
 void BindingPaths::add(Id id, Collected& collected) const {
-  addLate(id, collected);
   const Link& link = links_[id];
-  switch (link.type) {
-    case Type::kCompute:
-      collected.add(Cause::kPeerWait, link.work, id);
-      collected.add(Cause::kImbalance, times_.imbalanceOf(link.group), id);
-      break;
-    case Type::kData: collected.add(Cause::kLaunch, link.work, id); break;
-    case Type::kMessage:
-    case Type::kCollective: collected.add(Cause::kTransfer, link.work, id); break;
-    case Type::kOther: break;
-  }
+  addLate(id, link, collected);
+  collected.add(link.workCause, link.work, id);
+  collected.add(Cause::kImbalance, std::max<Nanoseconds>(0, times_.imbalanceOf(link.group)), id);
 }
 
 Collected BindingPaths::lateness(Id node) const {
   Collected collected;
-  addLate(node, collected);
+  addLate(node, links_[node], collected);
   return collected;
 }
 
@@ -155,8 +140,8 @@ PathsOfRank::Path PathsOfRank::upTo(Id node) {
   segments_.emplace_back(JobGraph::kNone, Collected{});
   Path path;
   Id& at = path.end = paths_.predecessor(node);
-  if (at != JobGraph::kNone && paths_.links_[at].type == BindingPaths::Type::kCollective) {
-    paths_.addLate(at, segments_.back().second);
+  if (at != JobGraph::kNone && paths_.links_[at].isCollective) {
+    paths_.addLate(at, paths_.links_[at], segments_.back().second);
     at = paths_.predecessor(at);
   }
   for (int steps = 0; !isEnd(at); ++steps) {

@@ -25,9 +25,17 @@ struct Collected {
   std::array<JobGraph::Id, kCauseCount> culprit{JobGraph::kNone, JobGraph::kNone, JobGraph::kNone,
                                                 JobGraph::kNone, JobGraph::kNone};
 
+  /// `time` must not be negative.
   void add(Cause cause, Nanoseconds time, JobGraph::Id job) { add(cause, time, time, job); }
-  /// The sum of several jobs, of which `job` has the largest share.
-  void add(Cause cause, Nanoseconds sum, Nanoseconds most, JobGraph::Id job);
+  /// The sum of several jobs, of which `job` has the largest share. Without branches: this is what
+  /// the analysis does most.
+  void add(Cause cause, Nanoseconds sum, Nanoseconds most, JobGraph::Id job) {
+    const auto c = static_cast<std::size_t>(cause);
+    const bool isLarger = most > largest[c];
+    sums[c] += sum;
+    largest[c] = isLarger ? most : largest[c];
+    culprit[c] = isLarger ? job : culprit[c];
+  }
   void add(const Collected& other);
   Nanoseconds total() const;
 };
@@ -54,21 +62,21 @@ class BindingPaths {
  private:
   friend class PathsOfRank;
 
-  enum class Type : std::uint8_t { kCompute, kData, kOther, kMessage, kCollective };
   /// The part of a node that a path needs, in half a cache line.
   struct Link {
     Nanoseconds late = 0;
-    Nanoseconds work = 0;         // of compute jobs: what exceeds the median
+    Nanoseconds work = 0;         // its length as far as that is a cause; not below 0
     Id before = JobGraph::kNone;  // the predecessor
     std::uint32_t rank = 0;       // of jobs, as an index in ranks()
     std::uint32_t group = 0;      // of compute jobs, in UsualTimes
-    Cause cause = Cause::kUnknown;
-    Type type = Type::kOther;
+    Cause lateCause = Cause::kUnknown;
+    Cause workCause = Cause::kUnknown;
+    bool isCollective = false;
   };
 
   Link linkOf(Id node) const;
   Id bindingOf(Id node) const;
-  void addLate(Id node, Collected& collected) const;
+  void addLate(Id node, const Link& link, Collected& collected) const;
   void add(Id node, Collected& collected) const;
 
   const JobGraph& graph_;
