@@ -44,6 +44,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   Link link;
   link.rank = node.rank;
   link.isCollective = node.isCollective;
+  link.hasLastMember = node.isCollective && node.inputs[0] != JobGraph::kNone;
   const Nanoseconds length = node.end - node.begin;
   if (node.isMessage || node.isCollective) {
     link.rank = JobGraph::kNone;
@@ -61,9 +62,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   }
   link.work = std::max<Nanoseconds>(0, link.work);
   link.before = bindingOf(id);
-  // A collective is as late as its last member.
-  const JobGraph::Node& late =
-      node.isCollective && node.inputs[0] != JobGraph::kNone ? graph_.node(node.inputs[0]) : node;
+  const JobGraph::Node& late = link.hasLastMember ? graph_.node(node.inputs[0]) : node;
   Nanoseconds ready = kNsMin;
   for (const Id other : {late.before, late.collective, late.inputs[0], late.inputs[1]}) {
     if (other != JobGraph::kNone) ready = std::max(ready, graph_.node(other).end);
@@ -76,7 +75,9 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   };
   const bool needsMessage =
       !node.isMessage && !node.isCollective && (isJob(node.inputs[0]) || isJob(node.inputs[1]));
-  link.lateCause = node.lacksInput ? Cause::kUnknown : needsMessage ? Cause::kTransfer : Cause::kLaunch;
+  link.lateCause = node.lacksInput ? Cause::kUnknown
+                   : needsMessage  ? Cause::kTransfer
+                                   : Cause::kLaunch;
   return link;
 }
 
@@ -103,21 +104,6 @@ JobGraph::Id BindingPaths::bindingOf(Id id) const {
     }
   }
   return binding;
-}
-
-void BindingPaths::addLate(Id id, const Link& link, Collected& collected) const {
-  Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : id;
-  if (link.isCollective && graph_.node(id).inputs[0] != JobGraph::kNone) {
-    culprit = graph_.node(id).inputs[0];
-  }
-  collected.add(link.lateCause, link.late, culprit);
-}
-
-void BindingPaths::add(Id id, Collected& collected) const {
-  const Link& link = links_[id];
-  addLate(id, link, collected);
-  collected.add(link.workCause, link.work, id);
-  collected.add(Cause::kImbalance, std::max<Nanoseconds>(0, times_.imbalanceOf(link.group)), id);
 }
 
 Collected BindingPaths::lateness(Id node) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <unordered_map>
@@ -72,12 +73,23 @@ class BindingPaths {
     Cause lateCause = Cause::kUnknown;
     Cause workCause = Cause::kUnknown;
     bool isCollective = false;
+    bool hasLastMember = false;  // another one: a collective is as late as that
   };
 
   Link linkOf(Id node) const;
   Id bindingOf(Id node) const;
-  void addLate(Id node, const Link& link, Collected& collected) const;
-  void add(Id node, Collected& collected) const;
+  void addLate(Id node, const Link& link, Collected& collected) const {
+    Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : node;
+    if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
+    collected.add(link.lateCause, link.late, culprit);
+  }
+  void add(Id node, Collected& collected) const {
+    const Link& link = links_[node];
+    addLate(node, link, collected);
+    collected.add(link.workCause, link.work, node);
+    collected.add(Cause::kImbalance, std::max<Nanoseconds>(0, times_.imbalanceOf(link.group)),
+                  node);
+  }
 
   const JobGraph& graph_;
   const UsualTimes& times_;

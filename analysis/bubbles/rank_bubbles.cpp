@@ -39,7 +39,7 @@ RankBubbles::RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::u
       paths_(links_, rank),
       at_(rank_.first) {
   // Room that is not needed is never touched and takes no memory.
-  bubbles_.reserve(3 * static_cast<std::size_t>(rank_.end - rank_.first));
+  bubbles_.reserve(6 * static_cast<std::size_t>(rank_.end - rank_.first));
   for (Id id = rank_.first; id < rank_.end; ++id) {
     const Nanoseconds time = -run.times().imbalanceOf(run.times().group(id));
     if (time <= 0 && shortness_.empty()) continue;

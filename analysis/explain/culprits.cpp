@@ -1,8 +1,10 @@
 #include "analysis/explain/culprits.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "trace/threads/in_parallel.h"
 
@@ -14,12 +16,25 @@ using Id = JobGraph::Id;
 /// Idle time by rank, by stage, or by what jobs are, over all steps.
 using Shares = std::unordered_map<std::uint64_t, Nanoseconds>;
 
+/// A job of every step, and its rank.
+struct JobOfRank {
+  std::uint64_t kind = 0;  // kindOfJob
+  std::uint32_t rank = 0;
+
+  bool operator==(const JobOfRank&) const = default;
+};
+struct JobOfRankHash {
+  std::size_t operator()(const JobOfRank& job) const {
+    return (job.kind * 0x9e3779b97f4a7c15U) ^ job.rank;
+  }
+};
+using JobShares = std::unordered_map<JobOfRank, Nanoseconds, JobOfRankHash>;
+
 /// A group whose largest rank and job are not known yet.
 struct Collecting {
   CulpritGroup group;
-  Shares ranks;
-  Shares stages;
-  Shares jobs;
+  JobShares jobs;
+  std::pair<std::uint64_t, Nanoseconds> most;  // kindOfJob with most, over all ranks
 };
 
 /// Class, then a stage, a rank, or the two ranks of a link.
@@ -34,13 +49,20 @@ struct KeyHash {
 };
 using Groups = std::unordered_map<Key, Collecting, KeyHash>;
 
+constexpr unsigned kStageBits = 24;
+
+std::int32_t stageOf(std::uint64_t kindOfJob) {
+  const auto stage = static_cast<std::uint32_t>(kindOfJob >> 32U) & ((1U << kStageBits) - 1);
+  return stage == (1U << kStageBits) - 1 ? kNotGiven : static_cast<std::int32_t>(stage);
+}
+
 std::uint64_t kindOfJob(const JobGraph::Node& node) {
-  return (static_cast<std::uint64_t>(node.kind) << 56U) ^
-         (static_cast<std::uint64_t>(static_cast<std::uint32_t>(node.stage)) << 32U) ^
+  const std::uint64_t stage = static_cast<std::uint32_t>(node.stage) & ((1U << kStageBits) - 1);
+  return (static_cast<std::uint64_t>(node.kind) << 56U) | (stage << 32U) |
          static_cast<std::uint32_t>(node.microBatch);
 }
 
-Shares::value_type largest(const Shares& shares) {
+std::pair<std::uint64_t, Nanoseconds> largest(const Shares& shares) {
   return *std::max_element(shares.begin(), shares.end(), [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second < b.second : a.first > b.first;
   });
@@ -76,65 +98,74 @@ class RankCulprits {
   RankCulprits(const JobGraph& graph, const std::vector<Bubble>& bubbles, std::uint32_t rank)
       : graph_(graph), bubbles_(bubbles), rank_(rank) {}
 
-  /// By the culprit's rank.
+  /// By the culprit's rank. Complete once groups are added to it.
   Shares byRank;
   Groups groups;
 
-  void collect() {
-    visit([&](const Bubble& bubble, Id job) {
-      const JobGraph::Node& node = graph_.node(job);
+  /// Adds one of several parts, which follow each other in time.
+  void collect(std::size_t part, std::size_t parts) {
+    const std::size_t end = (part + 1) * bubbles_.size() / parts;
+    for (std::size_t i = part * bubbles_.size() / parts; i < end; ++i) {
+      const Bubble& bubble = bubbles_[i];
+      if (bubble.culprit == JobGraph::kNone) continue;
+      const JobGraph::Node& node = graph_.node(bubble.culprit);
       const Nanoseconds time = bubble.end - bubble.begin;
-      byRank[node.rank] += time;
-      if (bubble.bubbleClass == BubbleClass::kSync) return;
-      Collecting& collecting = groups[keyOf(graph_, bubble, job)];
+      if (bubble.bubbleClass == BubbleClass::kSync) {
+        byRank[node.rank] += time;
+        continue;
+      }
+      Collecting& collecting = groups[keyOf(graph_, bubble, bubble.culprit)];
       collecting.group.bubbleClass = bubble.bubbleClass;
       collecting.group.time += time;
-      collecting.ranks[node.rank] += time;
-      if (node.stage >= 0) collecting.stages[static_cast<std::uint64_t>(node.stage)] += time;
-      collecting.jobs[kindOfJob(node)] += time;
+      collecting.jobs[{kindOfJob(node), node.rank}] += time;
       addExample(collecting.group, rank_, bubble);
-    });
+    }
   }
 
   using Single = std::pair<Id, Nanoseconds>;
-  /// The jobs that are what each group has most of, each several times.
-  std::unordered_map<Key, std::vector<Single>, KeyHash> singles(
-      const std::unordered_map<Key, std::uint64_t, KeyHash>& most) const {
-    std::unordered_map<Key, std::vector<Single>, KeyHash> found;
-    visit([&](const Bubble& bubble, Id job) {
-      if (bubble.bubbleClass == BubbleClass::kSync) return;
+  using Singles = std::unordered_map<Key, std::vector<Single>, KeyHash>;
+  /// The jobs that are what each group has most of, each several times. `candidates`: by node,
+  /// whether it may be one.
+  Singles singles(const std::vector<char>& candidates,
+                  const std::unordered_map<Key, std::uint64_t, KeyHash>& most) const {
+    Singles found;
+    for (const Bubble& bubble : bubbles_) {
+      const Id job = bubble.culprit;
+      if (job == JobGraph::kNone || candidates[job] == 0) continue;
+      if (bubble.bubbleClass == BubbleClass::kSync) continue;
       const Key key = keyOf(graph_, bubble, job);
-      if (most.at(key) != kindOfJob(graph_.node(job))) return;
+      if (most.at(key) != kindOfJob(graph_.node(job))) continue;
       found[key].emplace_back(job, bubble.end - bubble.begin);
-    });
+    }
     return found;
   }
 
  private:
-  template <typename Use>
-  void visit(const Use& use) const {
-    for (const Bubble& bubble : bubbles_) {
-      const Id job = bubble.culprit;
-      if (job != JobGraph::kNone) use(bubble, job);
-    }
-  }
-
   const JobGraph& graph_;
   const std::vector<Bubble>& bubbles_;
   std::uint32_t rank_;
 };
 
-void add(Shares& sum, const Shares& shares) {
-  for (const auto& [what, time] : shares) sum[what] += time;
+/// By node: whether it is of one of these kinds.
+std::vector<char> nodesOf(const JobGraph& graph, const std::unordered_set<std::uint64_t>& kinds,
+                          int threads) {
+  std::vector<char> are(graph.nodes().size());
+  constexpr std::size_t kAtOnce = 65536;
+  inParallel(threads, are.size() / kAtOnce + 1, [&](std::size_t part) {
+    const std::size_t end = std::min(are.size(), (part + 1) * kAtOnce);
+    for (std::size_t id = part * kAtOnce; id < end; ++id) {
+      const JobGraph::Node& node = graph.node(static_cast<Id>(id));
+      are[id] = !node.isMessage && kinds.contains(kindOfJob(node)) ? 1 : 0;
+    }
+  });
+  return are;
 }
 
 void add(Collecting& sum, const Collecting& part) {
   sum.group.bubbleClass = part.group.bubbleClass;
   sum.group.time += part.group.time;
   for (const auto& [rank, bubble] : part.group.examples) addExample(sum.group, rank, bubble);
-  add(sum.ranks, part.ranks);
-  add(sum.stages, part.stages);
-  add(sum.jobs, part.jobs);
+  for (const auto& [job, time] : part.jobs) sum.jobs[job] += time;
 }
 
 /// Finds the job with most of a group among those that are alike in every step.
@@ -152,11 +183,15 @@ void findJob(CulpritGroup& group, std::vector<RankCulprits::Single>& singles) {
 
 CulpritGroup finished(const JobGraph& graph, const Key& key, Collecting& collecting) {
   CulpritGroup group = std::move(collecting.group);
-  group.rank = graph.ranks()[static_cast<std::size_t>(largest(collecting.ranks).first)].number;
-  if (collecting.stages.size() == 1) {
-    group.stage = static_cast<std::int32_t>(collecting.stages.begin()->first);
+  Shares ranks;
+  std::set<std::int32_t> stages;
+  for (const auto& [job, time] : collecting.jobs) {
+    ranks[job.rank] += time;
+    if (stageOf(job.kind) >= 0) stages.insert(stageOf(job.kind));
   }
-  group.timeOfJob = largest(collecting.jobs).second;
+  group.rank = graph.ranks()[static_cast<std::size_t>(largest(ranks).first)].number;
+  if (stages.size() == 1) group.stage = *stages.begin();
+  group.timeOfJob = collecting.most.second;
   group.step = graph.node(group.job).step;
   if (group.bubbleClass == BubbleClass::kTransfer) {
     group.rank = std::get<1>(key);
@@ -180,21 +215,38 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, int threads) 
   for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
     ranks.emplace_back(graph, bubbles.byRank[rank], rank);
   }
-  inParallel(threads, ranks.size(), [&](std::size_t r) { ranks[r].collect(); });
+  // Jobs of a few steps at once stay in the processor's caches.
+  constexpr std::size_t kJobsAtOnce = 8192;
+  const std::size_t parts =
+      1 + graph.jobCount() / (kJobsAtOnce * std::max<std::size_t>(1, graph.pipelines().size()));
+  for (std::size_t part = 0; part < parts; ++part) {
+    inParallel(threads, ranks.size(), [&](std::size_t r) { ranks[r].collect(part, parts); });
+  }
   Culprits culprits;
   std::map<Key, Collecting> groups;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    for (const auto& [key, collecting] : ranks[rank].groups) {
+      for (const auto& [job, time] : collecting.jobs) ranks[rank].byRank[job.rank] += time;
+      add(groups[key], collecting);
+    }
     for (const auto& [culprit, time] : ranks[rank].byRank) {
       culprits.byRanks[{rank, static_cast<std::uint32_t>(culprit)}] = time;
     }
-    for (const auto& [key, collecting] : ranks[rank].groups) add(groups[key], collecting);
     ranks[rank].groups.clear();
   }
   std::unordered_map<Key, std::uint64_t, KeyHash> most;
-  for (const auto& [key, collecting] : groups) most[key] = largest(collecting.jobs).first;
-  std::vector<std::unordered_map<Key, std::vector<RankCulprits::Single>, KeyHash>> found(
-      ranks.size());
-  inParallel(threads, ranks.size(), [&](std::size_t r) { found[r] = ranks[r].singles(most); });
+  std::unordered_set<std::uint64_t> kinds;
+  for (auto& [key, collecting] : groups) {
+    Shares ofAllRanks;
+    for (const auto& [job, time] : collecting.jobs) ofAllRanks[job.kind] += time;
+    collecting.most = largest(ofAllRanks);
+    most[key] = collecting.most.first;
+    kinds.insert(collecting.most.first);
+  }
+  const std::vector<char> candidates = nodesOf(graph, kinds, threads);
+  std::vector<RankCulprits::Singles> found(ranks.size());
+  inParallel(threads, ranks.size(),
+             [&](std::size_t r) { found[r] = ranks[r].singles(candidates, most); });
   for (auto& [key, collecting] : groups) {
     std::vector<RankCulprits::Single> singles;
     for (const auto& ofRank : found) {

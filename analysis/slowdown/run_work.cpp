@@ -161,6 +161,11 @@ void RunWork::findStages(int threads) {
 std::uint32_t RunWork::stageOf(Id work) const {
   std::int32_t stage = event(work).stage;
   if (stage < 0) stage = onlyStage_[rankOf(work)];
+  // Most runs have the stages 0, 1, 2, …
+  const auto guess = static_cast<std::size_t>(stage);
+  if (stage >= 0 && guess < stages_.size() && stages_[guess] == stage) {
+    return static_cast<std::uint32_t>(guess);
+  }
   const auto found = std::lower_bound(stages_.begin(), stages_.end(), stage);
   const bool isThere = found != stages_.end() && *found == stage;
   return static_cast<std::uint32_t>((isThere ? found : stages_.end()) - stages_.begin());
