@@ -156,6 +156,19 @@ void RunWork::findStages(int threads) {
   }
   std::sort(stages_.begin(), stages_.end());
   stages_.erase(std::unique(stages_.begin(), stages_.end()), stages_.end());
+  stagesArePositions_ = true;
+  std::size_t positions = 0;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto position = static_cast<std::size_t>(ranks[r].position);
+    positions = std::max(positions, position + 1);
+    if (position >= stages_.size() || onlyStage_[r] != stages_[position]) {
+      stagesArePositions_ = false;
+    }
+  }
+  if (positions != stages_.size()) stagesArePositions_ = false;
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_ && stagesArePositions_; ++id) {
+    stagesArePositions_ = graph_.node(id).stage == onlyStage_[graph_.node(id).rank];
+  }
 }
 
 std::uint32_t RunWork::stageOf(Id work) const {

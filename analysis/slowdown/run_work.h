@@ -73,6 +73,9 @@ class RunWork {
   /// The place of a job or collective among those of its step.
   std::uint32_t indexInStep(Id work) const { return index_[work]; }
   const std::vector<std::string>& setNames() const { return kinds_.setNames(); }
+  /// Whether stage i of stages() is all that ranks at position i have, messages included: what is
+  /// asked of a stage is asked of a position, too.
+  bool stagesArePositions() const { return stagesArePositions_; }
   /// The stages that jobs name, ascending.
   const std::vector<std::int32_t>& stages() const { return stages_; }
   /// The index of its stage in stages(); of what names none, the only stage of its rank; else
@@ -120,6 +123,7 @@ class RunWork {
   const JobGraph& graph_;
   Id nodes_ = 0;
   bool arePosted_ = false;
+  bool stagesArePositions_ = false;
   std::vector<const Event*> firstOfTracks_;                    // ascending
   std::vector<std::pair<std::int32_t, std::uint32_t>> steps_;  // number and index, ascending
   std::size_t stepCount_ = 0;
