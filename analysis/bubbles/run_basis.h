@@ -21,13 +21,14 @@ struct BubbleWindow {
   JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
   JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
   bool isWhole = true;                         ///< false: jobs of the step are missing
+  bool isWholeRun = false;                     ///< as of StepWindow
   bool hasPlan = true;  ///< false: a rank is missing, so that nobody knows the schedule's own share
 };
 
 /// A pipeline as the analyses need it.
 struct PipelineBasis {
   /// Finds its jobs; RunBasis does the rest.
-  PipelineBasis(const JobGraph& graph, std::size_t pipeline);
+  PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep);
 
   int replica = 0;
   StepJobs jobs;

@@ -58,7 +58,8 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
     result.parallel = 1 - step.bubbleRatio;
     result.communication = ratio(most, step.window());
     result.loadBalance = result.communication > 0 ? result.parallel / result.communication : 0;
-    if (!window.isWhole || !window.hasPlan) continue;
+    // The plan of an asynchronous run is longer than its window.
+    if (!window.isWhole || !window.hasPlan || window.isWholeRun) continue;
     order.run(
         window.index, [&](JobGraph::Id job) { return basis.times().median(job); },
         [](JobGraph::Id, Nanoseconds, Nanoseconds) {});

@@ -19,6 +19,7 @@ void addFigures(Json& object, const std::vector<SummaryFigure>& figures) {
 Json toJson(const StepSummary& step) {
   Json object = {{"step", step.step}, {"replica", step.replica}};
   addFigures(object, figuresOf(step));
+  if (step.isWholeRun) object["whole_run"] = true;
   Json& ranks = object["ranks"] = Json::array();
   for (const RankStep& rank : step.ranks) {
     ranks.push_back({{"rank", rank.rank}, {"busy_ns", rank.busy}, {"idle_ns", rank.idle}});

@@ -130,6 +130,7 @@ class RunJson {
       Json object = {{"step", step.summary.step},
                      {"dp", step.summary.replica},
                      {"begin_ns", step.summary.begin}};
+      if (step.summary.isWholeRun) object["whole_run"] = true;
       for (const StepFigure& figure : stepFigures()) {
         if (figure.needsWholeSteps && step.efficiency.planned == 0) {
           object[figure.key] = nullptr;

@@ -49,7 +49,7 @@ std::string headline(const RunReport& report) {
   if (run.replicas > 1) text += " in " + std::to_string(run.replicas) + " pipelines";
   text += ", " + numbered(run.steps.size(), "step", "steps") + ", " +
           numbered(run.jobs, "compute job", "compute jobs");
-  text += "\n" + scheduleLine(report);
+  text += "\n" + scheduleLine(report) + asynchronousLine(report.explanation.summary);
   return text;
 }
 
