@@ -141,6 +141,7 @@ RunSummary summarize(const Timeline& timeline, int threads) {
   RunSummary summary;
   const Topology topology = topologyOf(timeline, threads);
   summary.topologyInferred = topology.inferred;
+  summary.tensorRanks = topology.tensorRanks;
   for (const auto& [replica, ranks] : topology.replicas()) {
     addSteps(summary.steps, timeline, replica, ranks, threads);
   }

@@ -54,10 +54,15 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
     const StepSummary& step = *steps[i];
     const BubbleWindow& window = pipeline.windows[i];
     Nanoseconds most = 0;
-    for (const RankStep& rank : step.ranks) most = std::max(most, rank.busy);
+    double busy = 0;
+    for (const RankStep& rank : step.ranks) {
+      most = std::max(most, rank.busy);
+      busy += static_cast<double>(rank.busy);
+    }
     result.parallel = 1 - step.bubbleRatio;
     result.communication = ratio(most, step.window());
-    result.loadBalance = result.communication > 0 ? result.parallel / result.communication : 0;
+    result.loadBalance =
+        ratio(busy, static_cast<double>(most) * static_cast<double>(step.ranks.size()));
     if (!window.isWhole || !window.hasPlan) continue;
     order.run(
         window.index, [&](JobGraph::Id job) { return basis.times().median(job); },

@@ -79,11 +79,20 @@ class RunJson {
                    {"jobs", arrangement.jobs},
                    {"clock_error_ns", clockError},
                    {"inferred", std::move(inferred)}};
+    if (arrangement.tensorRanks > 1) object["tp"] = arrangement.tensorRanks;
     const std::string given = givenScheduleOf(report_.timeline);
     if (!given.empty()) object["given_schedule"] = given;
     object["schedule"] = toText(run_.schedule.recognised);
     object["schedules"] = run_.schedule.recognised.names;
     return object;
+  }
+
+  /// Which pipeline it is of: its data-parallel index, and its tensor-parallel one.
+  void addPipeline(Json& object, int replica) const {
+    object["dp"] = run_.topology.dataParallelIndex(replica);
+    if (run_.topology.tensorRanks > 1) {
+      object["tp"] = run_.topology.tensorParallelIndex(replica);
+    }
   }
 
   Json jobJson(JobGraph::Id id) const {
@@ -127,9 +136,9 @@ class RunJson {
   Json steps() const {
     Json list = Json::array();
     for (const ExplainedStep& step : run_.steps) {
-      Json object = {{"step", step.summary.step},
-                     {"dp", step.summary.replica},
-                     {"begin_ns", step.summary.begin}};
+      Json object = {{"step", step.summary.step}};
+      addPipeline(object, step.summary.replica);
+      object["begin_ns"] = step.summary.begin;
       for (const StepFigure& figure : stepFigures()) {
         if (figure.needsWholeSteps && step.efficiency.planned == 0) {
           object[figure.key] = nullptr;
@@ -171,13 +180,13 @@ class RunJson {
       for (const BubbleClass c : kReportedClasses) {
         classes[std::string(bubbleClassName(c))] = rank.bubbles[static_cast<std::size_t>(c)];
       }
-      list.push_back({{"rank", rank.rank},
-                      {"stage", rank.position},
-                      {"dp", rank.replica},
-                      {"busy_ns", rank.busy},
-                      {"idle_ns", rank.idle},
-                      {"launch_bound_ns", rank.launchBound},
-                      {"bubbles", std::move(classes)}});
+      Json object = {{"rank", rank.rank}, {"stage", rank.position}};
+      addPipeline(object, rank.replica);
+      object["busy_ns"] = rank.busy;
+      object["idle_ns"] = rank.idle;
+      object["launch_bound_ns"] = rank.launchBound;
+      object["bubbles"] = std::move(classes);
+      list.push_back(std::move(object));
     }
     return list;
   }
@@ -235,11 +244,12 @@ class RunJson {
       job["wait_ns"] = link.wait;
       jobs.push_back(std::move(job));
     }
-    return {{"by_kind", run_.pathShares.byKind},
-            {"by_stage", std::move(byStage)},
-            {"step", run_.longestStep.step},
-            {"dp", run_.longestStep.replica},
-            {"jobs", std::move(jobs)}};
+    Json object = {{"by_kind", run_.pathShares.byKind},
+                   {"by_stage", std::move(byStage)},
+                   {"step", run_.longestStep.step}};
+    addPipeline(object, run_.longestStep.replica);
+    object["jobs"] = std::move(jobs);
+    return object;
   }
 
   Json slowdown() const {

@@ -46,7 +46,11 @@ std::string scheduleLine(const RunReport& report) {
 std::string headline(const RunReport& report) {
   const Arrangement run = arrangementOf(report.explanation);
   std::string text = numbered(run.ranks, "rank", "ranks");
-  if (run.replicas > 1) text += " in " + std::to_string(run.replicas) + " pipelines";
+  if (run.pipelines > 1) text += " in " + std::to_string(run.pipelines) + " pipelines";
+  if (run.tensorRanks > 1) {
+    text += " (" + numbered(static_cast<std::size_t>(run.replicas), "replica", "replicas") +
+            " of " + std::to_string(run.tensorRanks) + " tensor-parallel ranks each)";
+  }
   text += ", " + numbered(run.steps.size(), "step", "steps") + ", " +
           numbered(run.jobs, "compute job", "compute jobs");
   text += "\n" + scheduleLine(report);
@@ -183,7 +187,7 @@ std::string slowdownText(const Explanation& run) {
   };
   if (slowdown.total > 1.005) {
     most(slowdown.byStage, "stage");
-    most(slowdown.byReplica, "pipeline");
+    most(slowdown.byReplica, run.topology.tensorRanks > 1 ? "replica" : "pipeline");
     most(slowdown.byKind, "kind");
   }
   return text + "\n";
