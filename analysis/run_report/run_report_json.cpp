@@ -104,6 +104,20 @@ class RunJson {
     return job;
   }
 
+  static Json pauseJson(const Pauses& pauses) {
+    Json object = {{"step", pauses.step},
+                   {"begin_ns", pauses.begin},
+                   {"end_ns", pauses.end},
+                   {"count", pauses.count},
+                   {"time_ns", pauses.time}};
+    if (pauses.reason == Pauses::Reason::kUnknown) return object;
+    object["reason"] = pauses.reason == Pauses::Reason::kData ? "data" : "checkpoint";
+    object["rank"] = pauses.rank;
+    object["work"] = pauses.work;
+    object["work_ns"] = pauses.workTime;
+    return object;
+  }
+
   Json findings() const {
     Json list = Json::array();
     for (const Finding& finding : run_.findings) {
@@ -126,6 +140,7 @@ class RunJson {
                               {"end_ns", bubble.end}});
         }
       }
+      if (finding.pauses) evidence["pause"] = pauseJson(*finding.pauses);
       list.push_back({{"severity", severityName(finding.severity)},
                       {"text", finding.text},
                       {"evidence", std::move(evidence)}});

@@ -138,6 +138,42 @@ TEST_F(ReportCommand, TensorParallelPeersAreNoReplicas) {
               StartsWith("8 ranks in 4 pipelines (2 replicas of 2 tensor-parallel ranks each), "));
 }
 
+TEST_F(ReportCommand, PauseThatALoadOfDataFillsNamesItsRank) {
+  Simulation simulation = sample(4, 2);
+  for (Track& track : simulation.timeline.tracks) {
+    for (Event& event : track.events) {
+      if (event.step < 2) continue;
+      event.begin += 500 * kNsPerMs;
+      event.end += 500 * kNsPerMs;
+    }
+  }
+  Track& lane = simulation.timeline.track(1, kComputeLane);
+  const Event& next = *std::find_if(lane.events.begin(), lane.events.end(),
+                                    [](const Event& event) { return event.step == 2; });
+  Event data;
+  data.kind = JobKind::kData;
+  data.begin = next.begin - 450 * kNsPerMs;
+  data.end = data.begin + 420 * kNsPerMs;
+  data.step = 2;
+  lane.events.push_back(data);
+  simulation.timeline.sort();
+  const ProgramRun result = report({logs(simulation), "--json"});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  expectValid(result.out);
+  const json run = json::parse(result.out);
+  const auto finding =
+      std::find_if(run["findings"].begin(), run["findings"].end(),
+                   [](const json& each) { return each["evidence"].contains("pause"); });
+  ASSERT_NE(finding, run["findings"].end()) << run["findings"];
+  EXPECT_THAT(finding->at("text").get<std::string>(),
+              HasSubstr("; rank 1 loads data for 420.0 ms of that"));
+  const json& pause = finding->at("evidence")["pause"];
+  EXPECT_EQ(pause["reason"], "data");
+  EXPECT_EQ(pause["rank"], 1);
+  EXPECT_EQ(pause["step"], 1);
+  EXPECT_EQ(pause["work_ns"], 420 * kNsPerMs);
+}
+
 TEST_F(ReportCommand, StepsChooseWhatMeansAreOver) {
   const std::string folder = slowLogs();
   EXPECT_EQ(reportOf({folder})["summary"]["steps"], 3);
