@@ -38,6 +38,10 @@ class RunJson {
     addBubbles(text);
     add(text, "who_costs_whom", costs());
     add(text, "critical_path", criticalPath());
+    if (report_.all) {
+      addKey(text, "slack");
+      addSlack(text);
+    }
     add(text, "slowdown", slowdown());
     add(text, "expected", expected());
     add(text, "diagnostics", diagnostics());
@@ -211,7 +215,7 @@ class RunJson {
     for (std::uint32_t r = 0; r < run_.bubbles.byRank.size(); ++r) {
       for (const Bubble& bubble : run_.bubbles.byRank[r]) list.emplace_back(r, &bubble);
     }
-    if (!report_.allBubbles && list.size() > kLargestBubbles) {
+    if (!report_.all && list.size() > kLargestBubbles) {
       const auto isLonger = [](const auto& a, const auto& b) {
         const Nanoseconds left = a.second->end - a.second->begin;
         const Nanoseconds right = b.second->end - b.second->begin;
@@ -264,7 +268,23 @@ class RunJson {
                    {"step", run_.longestStep.step}};
     addPipeline(object, run_.longestStep.replica);
     object["jobs"] = std::move(jobs);
+    Json& slack = object["slack_by_stage"] = Json::object();
+    for (const auto& [stage, each] : run_.slackByStage) {
+      slack[std::to_string(stage)] = {{"least_ns", each.least}, {"median_ns", each.median}};
+    }
     return object;
+  }
+
+  void addSlack(std::string& text) const {
+    text += '[';
+    for (JobGraph::Id id = 0; id < run_.slack.size(); ++id) {
+      if (run_.slack[id] < 0) continue;
+      Json job = jobJson(id);
+      job["slack_ns"] = run_.slack[id];
+      text += text.back() == '[' ? "\n " : ",\n ";
+      text += job.dump();
+    }
+    text += text.back() == '[' ? "]" : "\n]";
   }
 
   Json slowdown() const {

@@ -166,6 +166,18 @@ std::string pathText(const Explanation& run) {
   return text;
 }
 
+/// By how much jobs could have been later; empty where that is not known.
+std::string slackTable(const Explanation& run) {
+  if (run.slackByStage.empty() || run.slackByStage.size() > kMostRows) return {};
+  TextTable table({"stage", "least", "median"});
+  for (const auto& [stage, slack] : run.slackByStage) {
+    table.addRow(
+        {std::to_string(stage), formatDuration(slack.least), formatDuration(slack.median)});
+  }
+  return "\nslack of jobs: how much later they could end in a step of the same length\n" +
+         table.toText();
+}
+
 /// How much slower than its ideal, and the stage, replica and kind that cost most of it.
 std::string slowdownText(const Explanation& run) {
   const Slowdown& slowdown = run.slowdown;
@@ -214,7 +226,7 @@ std::string communicationText(const Explanation& run) {
 std::string runReportText(const RunReport& report) {
   const Explanation& run = report.explanation;
   return headline(report) + findingsText(run) + rankTable(run) + costTable(run) + stepTable(run) +
-         pathText(run) + slowdownText(run) + communicationText(run);
+         pathText(run) + slackTable(run) + "\n" + slowdownText(run) + communicationText(run);
 }
 
 }  // namespace pipetrace

@@ -174,6 +174,27 @@ TEST_F(ReportCommand, PauseThatALoadOfDataFillsNamesItsRank) {
   EXPECT_EQ(pause["work_ns"], 420 * kNsPerMs);
 }
 
+TEST_F(ReportCommand, SlackOfEveryJobOfTheStepsThatCountIsListedWithAll) {
+  const std::string folder = slowLogs();
+  EXPECT_FALSE(reportOf({folder}).contains("slack"));
+  const json run = reportOf({folder, "--all"});
+  ASSERT_EQ(run["slack"].size(), 3U * 64U);
+  std::map<std::string, Nanoseconds> least;
+  for (const json& job : run["slack"]) {
+    EXPECT_GE(job["step"], 1);
+    const std::string stage = job["job"].get<std::string>().substr(0, 1);
+    const auto slack = job["slack_ns"].get<Nanoseconds>();
+    const auto [found, isNew] = least.try_emplace(stage, slack);
+    found->second = std::min(found->second, slack);
+  }
+  ASSERT_EQ(least.size(), 4U);
+  const json& byStage = run["critical_path"]["slack_by_stage"];
+  for (const auto& [stage, slack] : least) EXPECT_EQ(byStage[stage]["least_ns"], slack);
+  EXPECT_EQ(byStage["2"]["median_ns"], 0) << "the slow stage holds every step up";
+  EXPECT_GT(byStage["0"]["median_ns"], 0);
+  EXPECT_THAT(report({folder}).out, HasSubstr("\nslack of jobs: how much later"));
+}
+
 TEST_F(ReportCommand, StepsChooseWhatMeansAreOver) {
   const std::string folder = slowLogs();
   EXPECT_EQ(reportOf({folder})["summary"]["steps"], 3);
