@@ -62,8 +62,9 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
     window.last = lastJobs[step];
     window.isWhole = whole[step] != 0;
     const auto ofStep = jobs.jobs(step);
-    window.hasPlan =
-        std::none_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
+    window.lacksRanks =
+        std::any_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
+    window.hasPlan = !window.lacksRanks;
     for (const Id id : ofStep) {
       const bool isLater = window.lastCompute == JobGraph::kNone ||
                            graph.node(window.lastCompute).end < graph.node(id).end;

@@ -41,7 +41,7 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
     result.communication = ratio(most, step.window());
     result.loadBalance =
         ratio(busy, static_cast<double>(most) * static_cast<double>(step.ranks.size()));
-    if (!window.isWhole || !window.hasPlan) continue;
+    if (!window.isWhole || window.lacksRanks) continue;
     order.run(
         window.index, [&](JobGraph::Id job) { return basis.times().median(job); },
         [](JobGraph::Id, Nanoseconds, Nanoseconds) {});

@@ -26,8 +26,9 @@ void explainRanks(Explanation& result) {
   for (std::uint32_t r = 0; r < result.graph->ranks().size(); ++r) {
     const JobGraph::Rank& rank = result.graph->ranks()[r];
     const RankSummary& summary = *summaries.at(rank.number);
+    const int place = result.topology.places.at(rank.number).position;
     result.ranks.push_back({.rank = rank.number,
-                            .position = rank.position,
+                            .position = place < 0 ? rank.position : place,
                             .replica = rank.replica,
                             .busy = summary.busy,
                             .idle = summary.idle,
@@ -68,7 +69,7 @@ PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipel
     if (!step.isCounted) continue;
     StepPath path = criticalPathOf(*result.basis, pipeline, window);
     explained.shares.add(*result.graph, path);
-    if (window.isWhole && window.hasPlan) explained.sound.push_back(&window);
+    if (window.isWhole && !window.lacksRanks) explained.sound.push_back(&window);
     if (window.span.length() <= explained.length) continue;
     explained.length = window.span.length();
     explained.longest = std::move(path);
@@ -155,6 +156,7 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.topology = topologyOf(timeline, options.threads);
   result.graph = std::make_unique<JobGraph>(timeline, result.topology, options.threads);
   result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, options.threads);
+  result.basis->planMissingRanks(timeline, result.topology, options.threads);
   result.bubbles = classifyBubbles(*result.basis, options.threads);
   result.schedule = followedSchedule(timeline, result.topology, *result.basis);
   explainRanks(result);

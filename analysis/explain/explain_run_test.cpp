@@ -228,22 +228,6 @@ TEST(ExplainRun, OneJobHasNoIdleTime) {
   EXPECT_EQ(run.ranks[0].idle, 0);
 }
 
-TEST(ExplainRun, MissingRankLeavesItsCausesUnknown) {
-  const Plan plan = buildSchedule("1F1B", {4, 8});
-  Timeline timeline = completedRun(plan, costsOf(plan, 0.1));
-  std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
-  const Explanation run = explainRun(timeline, {});
-  for (const ExplainedRank& rank : run.ranks) {
-    const Nanoseconds sum =
-        std::accumulate(rank.bubbles.begin(), rank.bubbles.end(), Nanoseconds{});
-    EXPECT_EQ(sum, rank.idle);
-    EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kWarmUp)], 0)
-        << "nobody knows the plan of a rank without a log";
-    EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kImbalance)], 0);
-  }
-  EXPECT_GT(run.ranks.back().bubbles[static_cast<std::size_t>(BubbleClass::kUnknown)], 0);
-}
-
 TEST(ExplainRun, StepThatIsCutOffHasOnlySyncAndUnknown) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Timeline timeline = completedRun(plan, costsOf(plan, 0.1), 4);

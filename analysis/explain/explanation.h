@@ -34,7 +34,8 @@ struct ExplainOptions {
 /// One rank over all steps.
 struct ExplainedRank {
   int rank = 0;
-  int position = 0;  ///< in its pipeline
+  int position = 0;  ///< in its pipeline; where ranks are missing and nobody knows which, among
+                     ///< those that are there
   int replica = 0;
   Nanoseconds busy = 0;
   Nanoseconds idle = 0;
