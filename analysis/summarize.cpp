@@ -163,6 +163,7 @@ RunSummary summarize(const Timeline& timeline, int threads) {
   RunSummary summary;
   const Topology topology = topologyOf(timeline, threads);
   summary.topologyInferred = topology.inferred;
+  summary.tensorRanks = topology.tensorRanks;
   for (const auto& [replica, ranks] : topology.replicas()) {
     const auto first = std::find_if(ranks.begin(), ranks.end(), [&](int rank) {
       return topology.places.at(rank).position == 0;

@@ -61,7 +61,7 @@ struct FullPipeline {
 /// those of two pipelines may.
 struct StepWindow {
   std::int32_t step = 0;
-  int replica = 0;               ///< data-parallel index of the pipeline
+  int replica = 0;               ///< the number of the pipeline, as in Topology
   Nanoseconds begin = 0;         ///< first start of its compute jobs, over the pipeline's ranks
   Nanoseconds end = 0;           ///< last end of its compute and optimizer jobs
   Nanoseconds windowEnd = 0;     ///< `end`, cut where the step that begins next begins

@@ -1,6 +1,7 @@
 #include "analysis/bubbles/run_basis.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/threads/in_parallel.h"
@@ -64,8 +65,9 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
     window.last = lastJobs[step];
     window.isWhole = whole[step] != 0;
     const auto ofStep = jobs.jobs(step);
-    window.hasPlan =
-        std::none_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
+    window.lacksRanks =
+        std::any_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
+    window.hasPlan = !window.lacksRanks;
     for (const Id id : ofStep) {
       const bool isLater = window.lastCompute == JobGraph::kNone ||
                            graph.node(window.lastCompute).end < graph.node(id).end;
@@ -86,13 +88,14 @@ PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool i
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
     : graph_(graph), times_(graph, threads), paths_(graph, times_, threads) {
   const std::size_t count = graph.pipelines().size();
+  std::set<int> asynchronous;  // replicas
+  for (const StepSummary& step : summary.steps) {
+    if (step.isWholeRun) asynchronous.insert(step.replica);
+  }
   pipelines_.reserve(count);
   for (std::size_t p = 0; p < count; ++p) {
     const int replica = graph.ranks()[graph.pipelines()[p].front()].replica;
-    const bool isOneStep = std::any_of(
-        summary.steps.begin(), summary.steps.end(),
-        [&](const StepSummary& step) { return step.replica == replica && step.isWholeRun; });
-    pipelines_.emplace_back(graph, p, isOneStep);
+    pipelines_.emplace_back(graph, p, asynchronous.contains(replica));
   }
   // Several tasks for each pipeline, as many runs have only one.
   constexpr std::size_t kTasks = 2;

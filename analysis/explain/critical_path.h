@@ -39,9 +39,4 @@ struct PathShares {
   void add(const JobGraph& graph, const StepPath& path);
 };
 
-/// How much later each job of a step could have ended without making the step longer: the least
-/// over what waited for it, all else as it was. By the jobs of StepJobs::jobs(window.index).
-std::vector<Nanoseconds> slackOf(const JobGraph& graph, const PipelineBasis& pipeline,
-                                 const BubbleWindow& window);
-
 }  // namespace pipetrace

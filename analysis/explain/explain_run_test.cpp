@@ -200,21 +200,6 @@ TEST(ExplainRun, CriticalPathAddsUpToItsSteps) {
   }
 }
 
-/// Rank 1 has 5 ns less to do in its first forward than rank 0 gives it time for.
-TEST(ExplainRun, SlackIsTheTimeThatAJobMayBeLater) {
-  HandMadeTimeline made;
-  made.add(0, JobKind::kForward, 0, 10, 0, 0).stage = 0;
-  made.add(0, JobKind::kForward, 10, 20, 0, 1).stage = 0;
-  made.add(1, JobKind::kForward, 10, 15, 0, 0).stage = 1;
-  made.add(1, JobKind::kForward, 20, 25, 0, 1).stage = 1;
-  made.timeline.sort();
-  const RunSummary summary = summarize(made.timeline);
-  const JobGraph graph(made.timeline, topologyOf(made.timeline));
-  const RunBasis basis(graph, summary);
-  const PipelineBasis& pipeline = basis.pipelines().front();
-  EXPECT_THAT(slackOf(graph, pipeline, pipeline.windows.front()), testing::ElementsAre(0, 0, 5, 0));
-}
-
 TEST(ExplainRun, LogsOrTheUserGiveTokensAndOperations) {
   const Plan plan = buildSchedule("1F1B", {2, 4});
   Timeline timeline = completedRun(plan, costsOf(plan, 0), 4);
@@ -241,22 +226,6 @@ TEST(ExplainRun, OneJobHasNoIdleTime) {
   ASSERT_EQ(run.steps.size(), 1U);
   EXPECT_TRUE(run.steps[0].isCounted);
   EXPECT_EQ(run.ranks[0].idle, 0);
-}
-
-TEST(ExplainRun, MissingRankLeavesItsCausesUnknown) {
-  const Plan plan = buildSchedule("1F1B", {4, 8});
-  Timeline timeline = completedRun(plan, costsOf(plan, 0.1));
-  std::erase_if(timeline.tracks, [](const Track& track) { return track.rank == 2; });
-  const Explanation run = explainRun(timeline, {});
-  for (const ExplainedRank& rank : run.ranks) {
-    const Nanoseconds sum =
-        std::accumulate(rank.bubbles.begin(), rank.bubbles.end(), Nanoseconds{});
-    EXPECT_EQ(sum, rank.idle);
-    EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kWarmUp)], 0)
-        << "nobody knows the plan of a rank without a log";
-    EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kImbalance)], 0);
-  }
-  EXPECT_GT(run.ranks.back().bubbles[static_cast<std::size_t>(BubbleClass::kUnknown)], 0);
 }
 
 TEST(ExplainRun, StepThatIsCutOffHasOnlySyncAndUnknown) {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/explain/culprits.h"
+#include "analysis/explain/pauses.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -14,9 +16,10 @@ struct Finding {
   Severity severity = Severity::kNote;
   std::string text;  ///< a sentence without a full stop
   BubbleClass bubbleClass = BubbleClass::kNone;
-  Nanoseconds time = 0;  ///< of idle time, over all ranks and steps
-  double share = 0;      ///< of the run's idle time
-  CulpritGroup culprit;  ///< job == kNone: nobody's
+  Nanoseconds time = 0;          ///< of idle time, over all ranks and steps
+  double share = 0;              ///< of the run's idle time
+  CulpritGroup culprit;          ///< job == kNone: nobody's
+  std::optional<Pauses> pauses;  ///< of a finding about them
 };
 
 /// The findings about the idle time: first those with a culprit, the largest first, then the

@@ -228,41 +228,6 @@ std::vector<CulpritGroup> withOneOfUsualLinks(const std::vector<CulpritGroup>& g
   return result;
 }
 
-/// Time that the run stood still between steps: the pauses that are longer than the others.
-void addPauses(const RunSummary& summary, std::vector<Finding>& findings) {
-  std::vector<Nanoseconds> pauses;
-  std::vector<Nanoseconds> lengths;
-  for (const StepSummary& step : summary.steps) {
-    if (step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
-    lengths.push_back(step.duration());
-  }
-  if (pauses.empty()) return;
-  const Nanoseconds usual = medianOf(pauses);
-  const Nanoseconds step = medianOf(lengths);
-  const StepSummary* longest = nullptr;
-  Nanoseconds all = 0;
-  int count = 0;
-  for (const StepSummary& each : summary.steps) {
-    const bool isStall =
-        each.betweenSteps > step / 10 && (each.betweenSteps > 3 * usual || usual > step / 10);
-    if (!isStall) continue;
-    ++count;
-    all += each.betweenSteps;
-    if (longest == nullptr || each.betweenSteps > longest->betweenSteps) longest = &each;
-  }
-  if (longest == nullptr) return;
-  Finding finding{.severity = Severity::kWarning};
-  finding.text = "the run stands still after step " + std::to_string(longest->step) + " for " +
-                 formatDuration(longest->betweenSteps);
-  if (count > 1) {
-    finding.text += ", and after " + std::to_string(count - 1) +
-                    (count == 2 ? " more step: " : " more steps: ") + formatDuration(all) +
-                    " in all";
-  }
-  finding.text += " (data, a checkpoint or an evaluation between steps)";
-  findings.push_back(std::move(finding));
-}
-
 }  // namespace
 
 std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
@@ -290,7 +255,10 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
                         .share = share,
                         .culprit = group});
   }
-  addPauses(summary, findings);
+  for (Pauses& pauses : pausesOf(timeline, summary)) {
+    findings.push_back({.severity = Severity::kWarning, .text = toText(pauses)});
+    findings.back().pauses = std::move(pauses);
+  }
   const auto addClass = [&](std::initializer_list<BubbleClass> classes, const std::string& text) {
     Finding finding{.bubbleClass = *classes.begin()};
     for (const BubbleClass c : classes) finding.time += times[static_cast<std::size_t>(c)];

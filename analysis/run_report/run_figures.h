@@ -37,8 +37,10 @@ std::optional<Distribution> overSteps(const Explanation& explanation, const Step
 struct Arrangement {
   std::size_t ranks = 0;
   int pipelineRanks = 0;  ///< of the largest pipeline
-  int replicas = 0;
-  int chunks = 0;  ///< most stages on a rank
+  int pipelines = 0;
+  int replicas = 0;     ///< data-parallel indices
+  int tensorRanks = 1;  ///< ranks that share the work of a stage
+  int chunks = 0;       ///< most stages on a rank
   std::set<std::int32_t> steps;
   std::size_t jobs = 0;  ///< compute jobs
 };

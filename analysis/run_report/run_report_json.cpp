@@ -38,6 +38,10 @@ class RunJson {
     addBubbles(text);
     add(text, "who_costs_whom", costs());
     add(text, "critical_path", criticalPath());
+    if (report_.all) {
+      addKey(text, "slack");
+      addSlack(text);
+    }
     add(text, "slowdown", slowdown());
     add(text, "expected", expected());
     add(text, "diagnostics", diagnostics());
@@ -79,11 +83,20 @@ class RunJson {
                    {"jobs", arrangement.jobs},
                    {"clock_error_ns", clockError},
                    {"inferred", std::move(inferred)}};
+    if (arrangement.tensorRanks > 1) object["tp"] = arrangement.tensorRanks;
     const std::string given = givenScheduleOf(report_.timeline);
     if (!given.empty()) object["given_schedule"] = given;
     object["schedule"] = toText(run_.schedule.recognised);
     object["schedules"] = run_.schedule.recognised.names;
     return object;
+  }
+
+  /// Which pipeline it is of: its data-parallel index, and its tensor-parallel one.
+  void addPipeline(Json& object, int replica) const {
+    object["dp"] = run_.topology.dataParallelIndex(replica);
+    if (run_.topology.tensorRanks > 1) {
+      object["tp"] = run_.topology.tensorParallelIndex(replica);
+    }
   }
 
   Json jobJson(JobGraph::Id id) const {
@@ -93,6 +106,20 @@ class RunJson {
     if (node.step >= 0) job["step"] = node.step;
     if (node.event->job >= 0) job["id"] = node.event->job;
     return job;
+  }
+
+  static Json pauseJson(const Pauses& pauses) {
+    Json object = {{"step", pauses.step},
+                   {"begin_ns", pauses.begin},
+                   {"end_ns", pauses.end},
+                   {"count", pauses.count},
+                   {"time_ns", pauses.time}};
+    if (pauses.reason == Pauses::Reason::kUnknown) return object;
+    object["reason"] = pauses.reason == Pauses::Reason::kData ? "data" : "checkpoint";
+    object["rank"] = pauses.rank;
+    object["work"] = pauses.work;
+    object["work_ns"] = pauses.workTime;
+    return object;
   }
 
   Json findings() const {
@@ -117,6 +144,7 @@ class RunJson {
                               {"end_ns", bubble.end}});
         }
       }
+      if (finding.pauses) evidence["pause"] = pauseJson(*finding.pauses);
       list.push_back({{"severity", severityName(finding.severity)},
                       {"text", finding.text},
                       {"evidence", std::move(evidence)}});
@@ -127,9 +155,9 @@ class RunJson {
   Json steps() const {
     Json list = Json::array();
     for (const ExplainedStep& step : run_.steps) {
-      Json object = {{"step", step.summary.step},
-                     {"dp", step.summary.replica},
-                     {"begin_ns", step.summary.begin}};
+      Json object = {{"step", step.summary.step}};
+      addPipeline(object, step.summary.replica);
+      object["begin_ns"] = step.summary.begin;
       if (step.summary.isWholeRun) object["whole_run"] = true;
       for (const StepFigure& figure : stepFigures()) {
         if (figure.needsWholeSteps && step.efficiency.planned == 0) {
@@ -172,13 +200,13 @@ class RunJson {
       for (const BubbleClass c : kReportedClasses) {
         classes[std::string(bubbleClassName(c))] = rank.bubbles[static_cast<std::size_t>(c)];
       }
-      list.push_back({{"rank", rank.rank},
-                      {"stage", rank.position},
-                      {"dp", rank.replica},
-                      {"busy_ns", rank.busy},
-                      {"idle_ns", rank.idle},
-                      {"launch_bound_ns", rank.launchBound},
-                      {"bubbles", std::move(classes)}});
+      Json object = {{"rank", rank.rank}, {"stage", rank.position}};
+      addPipeline(object, rank.replica);
+      object["busy_ns"] = rank.busy;
+      object["idle_ns"] = rank.idle;
+      object["launch_bound_ns"] = rank.launchBound;
+      object["bubbles"] = std::move(classes);
+      list.push_back(std::move(object));
     }
     return list;
   }
@@ -188,7 +216,7 @@ class RunJson {
     for (std::uint32_t r = 0; r < run_.bubbles.byRank.size(); ++r) {
       for (const Bubble& bubble : run_.bubbles.byRank[r]) list.emplace_back(r, &bubble);
     }
-    if (!report_.allBubbles && list.size() > kLargestBubbles) {
+    if (!report_.all && list.size() > kLargestBubbles) {
       const auto isLonger = [](const auto& a, const auto& b) {
         const Nanoseconds left = a.second->end - a.second->begin;
         const Nanoseconds right = b.second->end - b.second->begin;
@@ -236,11 +264,28 @@ class RunJson {
       job["wait_ns"] = link.wait;
       jobs.push_back(std::move(job));
     }
-    return {{"by_kind", run_.pathShares.byKind},
-            {"by_stage", std::move(byStage)},
-            {"step", run_.longestStep.step},
-            {"dp", run_.longestStep.replica},
-            {"jobs", std::move(jobs)}};
+    Json object = {{"by_kind", run_.pathShares.byKind},
+                   {"by_stage", std::move(byStage)},
+                   {"step", run_.longestStep.step}};
+    addPipeline(object, run_.longestStep.replica);
+    object["jobs"] = std::move(jobs);
+    Json& slack = object["slack_by_stage"] = Json::object();
+    for (const auto& [stage, each] : run_.slackByStage) {
+      slack[std::to_string(stage)] = {{"least_ns", each.least}, {"median_ns", each.median}};
+    }
+    return object;
+  }
+
+  void addSlack(std::string& text) const {
+    text += '[';
+    for (JobGraph::Id id = 0; id < run_.slack.size(); ++id) {
+      if (run_.slack[id] < 0) continue;
+      Json job = jobJson(id);
+      job["slack_ns"] = run_.slack[id];
+      text += text.back() == '[' ? "\n " : ",\n ";
+      text += job.dump();
+    }
+    text += text.back() == '[' ? "]" : "\n]";
   }
 
   Json slowdown() const {

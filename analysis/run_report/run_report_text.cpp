@@ -46,7 +46,11 @@ std::string scheduleLine(const RunReport& report) {
 std::string headline(const RunReport& report) {
   const Arrangement run = arrangementOf(report.explanation);
   std::string text = numbered(run.ranks, "rank", "ranks");
-  if (run.replicas > 1) text += " in " + std::to_string(run.replicas) + " pipelines";
+  if (run.pipelines > 1) text += " in " + std::to_string(run.pipelines) + " pipelines";
+  if (run.tensorRanks > 1) {
+    text += " (" + numbered(static_cast<std::size_t>(run.replicas), "replica", "replicas") +
+            " of " + std::to_string(run.tensorRanks) + " tensor-parallel ranks each)";
+  }
   text += ", " + numbered(run.steps.size(), "step", "steps") + ", " +
           numbered(run.jobs, "compute job", "compute jobs");
   text += "\n" + scheduleLine(report) + asynchronousLine(report.explanation.summary);
@@ -162,6 +166,18 @@ std::string pathText(const Explanation& run) {
   return text;
 }
 
+/// By how much jobs could have been later; empty where that is not known.
+std::string slackTable(const Explanation& run) {
+  if (run.slackByStage.empty() || run.slackByStage.size() > kMostRows) return {};
+  TextTable table({"stage", "least", "median"});
+  for (const auto& [stage, slack] : run.slackByStage) {
+    table.addRow(
+        {std::to_string(stage), formatDuration(slack.least), formatDuration(slack.median)});
+  }
+  return "\nslack of jobs: how much later they could end in a step of the same length\n" +
+         table.toText();
+}
+
 /// How much slower than its ideal, and the stage, replica and kind that cost most of it.
 std::string slowdownText(const Explanation& run) {
   const Slowdown& slowdown = run.slowdown;
@@ -183,7 +199,7 @@ std::string slowdownText(const Explanation& run) {
   };
   if (slowdown.total > 1.005) {
     most(slowdown.byStage, "stage");
-    most(slowdown.byReplica, "pipeline");
+    most(slowdown.byReplica, run.topology.tensorRanks > 1 ? "replica" : "pipeline");
     most(slowdown.byKind, "kind");
   }
   return text + "\n";
@@ -210,7 +226,7 @@ std::string communicationText(const Explanation& run) {
 std::string runReportText(const RunReport& report) {
   const Explanation& run = report.explanation;
   return headline(report) + findingsText(run) + rankTable(run) + costTable(run) + stepTable(run) +
-         pathText(run) + slowdownText(run) + communicationText(run);
+         pathText(run) + slackTable(run) + "\n" + slowdownText(run) + communicationText(run);
 }
 
 }  // namespace pipetrace
