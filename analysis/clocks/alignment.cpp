@@ -34,6 +34,18 @@ Nanoseconds difference(Nanoseconds a, Nanoseconds b) {
   return std::max(result, -kNsMax);
 }
 
+/// How far the times of a rank may be off, which readings say that need no further move.
+std::optional<Nanoseconds> boundOf(int rank, const Timeline& aligned) {
+  const auto info = aligned.ranks.find(rank);
+  if (info == aligned.ranks.end()) return std::nullopt;
+  std::optional<Nanoseconds> bound;
+  for (const ClockReading& reading : info->second.clockReadings) {
+    if (reading.offset != 0) return std::nullopt;
+    bound = std::max(bound, std::optional(reading.bound));
+  }
+  return bound;
+}
+
 /// The clocks of a run before and after it is aligned.
 class ClockTable {
  public:
@@ -80,12 +92,14 @@ class ClockTable {
       host.drift = kMillion * static_cast<double>(difference(atEnd, atBegin)) /
                    static_cast<double>(difference(from.end, from.begin));
     }
+    host.bound = 0;
     for (const int rank : host.ranks) {
-      const auto info = aligned.ranks.find(rank);
-      if (info == aligned.ranks.end()) continue;
-      for (const ClockReading& reading : info->second.clockReadings) {
-        host.bound = std::max(host.bound, reading.bound);
+      const std::optional<Nanoseconds> bound = boundOf(rank, aligned);
+      if (i > 0 && !bound) {
+        host.bound.reset();
+        return;
       }
+      host.bound = std::max(host.bound, bound);
     }
   }
 

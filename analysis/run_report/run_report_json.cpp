@@ -62,9 +62,10 @@ class RunJson {
     Json clockError;
     if (report_.alignment != nullptr) {
       const std::vector<HostAlignment>& hosts = report_.alignment->hosts;
-      const bool isKnown = hosts.size() < 2 || report_.alignment->by != AlignBy::kNone;
+      const bool isKnown =
+          std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.bound; });
       Nanoseconds error = 0;
-      for (const HostAlignment& host : hosts) error = std::max(error, host.bound);
+      for (const HostAlignment& host : hosts) error = std::max(error, host.bound.value_or(0));
       if (isKnown) clockError = error;
       if (hosts.size() > 1 && report_.alignment->by == AlignBy::kCausal) {
         inferred.push_back("clocks");
