@@ -41,7 +41,9 @@ struct Alignment {
 };
 
 /// Puts the times of all ranks into the clock of rank 0 (of the lowest rank, where rank 0 is
-/// missing): alignedByLog() or alignedByMessages(). `result`, if given, is filled in.
+/// missing): alignedByLog() or alignedByMessages(). `result`, if given, is filled in. Then messages
+/// that arrive before they are sent are a warning, if by more than the bounds of both clocks and
+/// kClockTolerance; these clocks have no bound.
 Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics,
                  Alignment* result = nullptr);
 

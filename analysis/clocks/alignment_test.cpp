@@ -185,6 +185,47 @@ TEST_F(AlignmentTest, AClockThatNothingBoundsIsExactToNobodyKnowsWhat) {
   expectUnknown(AlignBy::kBest);
 }
 
+TEST_F(AlignmentTest, MessagesThatContradictTheComparisonsAreAWarning) {
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5, true);
+  for (const int rank : {2, 3}) {
+    for (ClockReading& reading : logged_.ranks[rank].clockReadings) {
+      reading.offset -= 4 * kNsPerMs;
+    }
+  }
+  const Timeline run = align();
+  EXPECT_EQ(result_.by, AlignBy::kLog);
+  EXPECT_EQ(result_.hosts[1].violationsAfter, violationsOf(run));
+  EXPECT_NEAR(static_cast<double>(result_.hosts[1].residual), 4e6 - kTransfer, 5);
+  EXPECT_EQ(result_.hosts[0].bound, 1);
+  EXPECT_EQ(result_.hosts[1].bound, std::nullopt) << "the comparisons are not to be trusted";
+  EXPECT_THAT(textsOf(diagnostics_),
+              Contains(AllOf(HasSubstr("warning: messages arrive before they are sent, F"),
+                             HasSubstr("from rank 1 to rank 2 by 3.900 ms (40 times)"),
+                             HasSubstr("--align causal"))));
+}
+
+TEST_F(AlignmentTest, EarlyMessagesWithinTheBoundWidenItWithoutAWarning) {
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5, true);
+  for (const int rank : {2, 3}) {
+    for (ClockReading& reading : logged_.ranks[rank].clockReadings) {
+      reading.offset -= kTransfer + 9 * kNsPerUs;
+    }
+  }
+  align();
+  EXPECT_GT(result_.hosts[1].violationsAfter, 0);
+  EXPECT_NEAR(static_cast<double>(result_.hosts[1].residual), 9e3, 5);
+  EXPECT_EQ(result_.hosts[1].bound, result_.hosts[1].residual);
+  EXPECT_THAT(textsOf(diagnostics_), ElementsAre(HasSubstr("note: ")));
+}
+
+TEST_F(AlignmentTest, MessagesThatAreEarlyAsLoggedAreAWarning) {
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5);
+  align(AlignBy::kNone);
+  EXPECT_THAT(textsOf(diagnostics_),
+              ElementsAre(AllOf(HasSubstr("warning: messages arrive before they are sent, B"),
+                                HasSubstr("from rank 2 to rank 1 by 9.9"))));
+}
+
 TEST_F(AlignmentTest, ARunOfOneHostStaysAsItIs) {
   simulateRun("1F1B", {kRight, kRight, kRight, kRight}, 3);
   for (const AlignBy by : {AlignBy::kBest, AlignBy::kCausal, AlignBy::kLog}) {
