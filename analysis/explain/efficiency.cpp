@@ -57,7 +57,8 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
     for (const RankStep& rank : step.ranks) most = std::max(most, rank.busy);
     result.parallel = 1 - step.bubbleRatio;
     result.communication = ratio(most, step.window());
-    result.loadBalance = result.communication > 0 ? result.parallel / result.communication : 0;
+    // Where all ranks are equally busy, rounding may give more than 1.
+    result.loadBalance = std::min(1.0, ratio(result.parallel, result.communication));
     if (!window.isWhole || !window.hasPlan) continue;
     order.run(
         window.index, [&](JobGraph::Id job) { return basis.times().median(job); },

@@ -180,6 +180,17 @@ TEST(ExplainRun, EfficienciesMultiplyAndFollowTheirClosedForms) {
   }
 }
 
+/// In doubles, (1 - 2 / 6) / (2 / 3) is above 1.
+TEST(ExplainRun, LoadBalanceNeverExceedsOne) {
+  HandMadeTimeline made;
+  made.add(0, JobKind::kForward, 0, 2, 0, 0).stage = 0;
+  made.add(1, JobKind::kForward, 1, 3, 0, 0).stage = 1;
+  made.timeline.sort();
+  const Explanation run = explainRun(made.timeline, {});
+  EXPECT_LE(run.steps.at(0).efficiency.loadBalance, 1);
+  EXPECT_DOUBLE_EQ(run.steps.at(0).efficiency.loadBalance, 1);
+}
+
 TEST(ExplainRun, CriticalPathAddsUpToItsSteps) {
   const Timeline timeline = runWith({kSlowStage, kSlowLink});
   const Explanation run = explainRun(timeline, {});
@@ -257,6 +268,9 @@ TEST(ExplainRun, MissingRankLeavesItsCausesUnknown) {
     EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kImbalance)], 0);
   }
   EXPECT_GT(run.ranks.back().bubbles[static_cast<std::size_t>(BubbleClass::kUnknown)], 0);
+  // Nothing was launched late; what rank 3 waited for is not in the run.
+  EXPECT_GT(run.pathShares.byKind.at("unknown"), 0);
+  EXPECT_FALSE(run.pathShares.byKind.contains("launch"));
 }
 
 TEST(ExplainRun, StepThatIsCutOffHasOnlySyncAndUnknown) {
