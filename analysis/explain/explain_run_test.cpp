@@ -132,37 +132,6 @@ TEST(ExplainRun, SoundRunHasNoCulpritWorthAWarning) {
   }
 }
 
-TEST(ExplainRun, LinksThatAreAllAlikeAreOneFinding) {
-  const Plan plan = buildSchedule("1F1B", {4, 8});
-  const Timeline timeline = completedRun(plan, costsOf(plan, 5));
-  const Explanation run = explainRun(timeline, {});
-  const auto isTransfer = [](const Finding& f) { return f.bubbleClass == BubbleClass::kTransfer; };
-  ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isTransfer), 1);
-  EXPECT_THAT(run.findings[0].text, HasSubstr("messages take 5.000 ms on links like the others"));
-  Nanoseconds all = 0;
-  for (const ExplainedRank& rank : run.ranks) {
-    all += rank.bubbles[static_cast<std::size_t>(BubbleClass::kTransfer)];
-  }
-  EXPECT_EQ(run.findings[0].time, all);
-}
-
-TEST(ExplainRun, PauseBetweenStepsIsAFindingOfItsOwn) {
-  const Plan plan = buildSchedule("1F1B", {2, 4});
-  Timeline timeline = completedRun(plan, costsOf(plan, 0), 5);
-  for (Track& track : timeline.tracks) {
-    for (Event& event : track.events) {
-      if (event.step < 3) continue;
-      event.begin += 500 * kNsPerMs;
-      event.end += 500 * kNsPerMs;
-    }
-  }
-  const Explanation run = explainRun(timeline, {});
-  const auto found = std::find_if(run.findings.begin(), run.findings.end(), [](const Finding& f) {
-    return f.text.starts_with("the run stands still after step 2 for 500.1 ms");
-  });
-  EXPECT_NE(found, run.findings.end());
-}
-
 TEST(ExplainRun, EfficienciesMultiplyAndFollowTheirClosedForms) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 0);

@@ -100,8 +100,11 @@ class RunJson {
     Json list = Json::array();
     for (const Finding& finding : run_.findings) {
       Json evidence = Json::object();
-      if (finding.bubbleClass != BubbleClass::kNone) {
-        evidence["class"] = bubbleClassName(finding.bubbleClass);
+      if (!finding.classes.empty()) {
+        evidence["class"] = nullptr;
+        if (finding.classes.size() == 1) evidence["class"] = bubbleClassName(finding.bubbleClass);
+        Json& classes = evidence["classes"] = Json::array();
+        for (const BubbleClass c : finding.classes) classes.push_back(bubbleClassName(c));
         evidence["time_ns"] = finding.time;
         evidence["share_of_idle"] = finding.share;
       }
