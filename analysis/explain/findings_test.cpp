@@ -117,17 +117,7 @@ TEST(Findings, PauseOfAllPipelinesIsOnePause) {
   Timeline timeline = completedRun(plan, costsOf(plan, 0), 5);
   addPause(timeline, 1, 300 * kNsPerMs);
   addPause(timeline, 2, 500 * kNsPerMs);
-  const std::size_t tracks = timeline.tracks.size();
-  for (std::size_t t = 0; t < tracks; ++t) {
-    Track replica = timeline.tracks[t];
-    replica.rank += 2;
-    timeline.tracks.push_back(std::move(replica));
-  }
-  for (int rank = 0; rank < 4; ++rank) {
-    RankInfo& info = timeline.ranks[rank] = timeline.ranks[rank % 2];
-    info.dataParallelIndex = rank / 2;
-  }
-  EXPECT_THAT(sentencesOf(timeline),
+  EXPECT_THAT(sentencesOf(test::twice(timeline)),
               Contains(StartsWith("the run stands still after step 2 for 500.1 ms, and after 1 "
                                   "more step: 800.2 ms in all, in the median of pipelines (")));
 }

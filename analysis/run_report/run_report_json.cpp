@@ -149,9 +149,7 @@ class RunJson {
   }
 
   Json summary() const {
-    std::size_t counted = 0;
-    for (const ExplainedStep& step : run_.steps) counted += step.isCounted ? 1 : 0;
-    Json object = {{"steps", counted}};
+    Json object = {{"steps", countedSteps(run_)}};
     for (const StepFigure& figure : stepFigures()) {
       const auto over = overSteps(run_, figure);
       if (!over) {
