@@ -14,6 +14,22 @@ Id predecessorOf(const RunBasis& basis, Id id) {
   return node.collective != JobGraph::kNone ? node.collective : node.before;
 }
 
+Cause causeOfWait(const RunBasis& basis, Id id) {
+  const Collected late = basis.paths().lateness(id);
+  for (const Cause cause : {Cause::kTransfer, Cause::kUnknown}) {
+    if (late.sums[static_cast<std::size_t>(cause)] > 0) return cause;
+  }
+  return Cause::kLaunch;
+}
+
+const char* nameOfWait(Cause cause) {
+  switch (cause) {
+    case Cause::kTransfer: return "transfer";
+    case Cause::kUnknown: return "unknown";
+    default: return "launch";
+  }
+}
+
 }  // namespace
 
 StepPath criticalPathOf(const RunBasis& basis, const PipelineBasis& pipeline,
@@ -29,9 +45,7 @@ StepPath criticalPathOf(const RunBasis& basis, const PipelineBasis& pipeline,
       StepPath::Link& after = path.links.back();
       const Nanoseconds end = std::clamp(node.end, window.span.begin, upTo);
       after.wait = upTo - end;
-      const Collected late = basis.paths().lateness(after.node);
-      after.waitsForMessage = !graph.node(after.node).isMessage &&
-                              late.sums[static_cast<std::size_t>(Cause::kTransfer)] > 0;
+      after.cause = causeOfWait(basis, after.node);
       upTo = end;
     }
     const Nanoseconds begin = std::clamp(node.begin, window.span.begin, upTo);
@@ -49,7 +63,7 @@ void PathShares::add(const JobGraph& graph, const StepPath& path) {
     const Nanoseconds time = link.end - link.begin;
     if (link.wait > 0) {
       const bool isFirst = &link == &path.links.front();
-      byKind[isFirst ? "before" : link.waitsForMessage ? "transfer" : "launch"] += link.wait;
+      byKind[isFirst ? "before" : nameOfWait(link.cause)] += link.wait;
     }
     if (time == 0) continue;
     byKind[node.isMessage ? "transfer" : std::string(logName(node.kind))] += time;

@@ -47,6 +47,14 @@ std::optional<Distribution> overSteps(const Explanation& explanation, const Step
   return distributionOf(std::move(values));
 }
 
+std::size_t countedSteps(const Explanation& explanation) {
+  std::set<std::int32_t> steps;
+  for (const ExplainedStep& step : explanation.steps) {
+    if (step.isCounted) steps.insert(step.summary.step);
+  }
+  return steps.size();
+}
+
 Arrangement arrangementOf(const Explanation& explanation) {
   Arrangement result;
   result.ranks = explanation.ranks.size();

@@ -30,8 +30,12 @@ struct StepFigure {
 /// Those of the report, in their order.
 const std::vector<StepFigure>& stepFigures();
 
-/// The distribution of a figure over the steps that count; nothing if there is none.
+/// The distribution of a figure over the steps that count, those of each pipeline; nothing if there
+/// is none.
 std::optional<Distribution> overSteps(const Explanation& explanation, const StepFigure& figure);
+
+/// How many steps count; a step of several pipelines is one.
+std::size_t countedSteps(const Explanation& explanation);
 
 /// How the ranks of a run are arranged.
 struct Arrangement {

@@ -66,9 +66,10 @@ class RunJson {
     Json clockError;
     if (report_.alignment != nullptr) {
       const std::vector<HostAlignment>& hosts = report_.alignment->hosts;
-      const bool isKnown = hosts.size() < 2 || report_.alignment->by != AlignBy::kNone;
+      const bool isKnown =
+          std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.bound; });
       Nanoseconds error = 0;
-      for (const HostAlignment& host : hosts) error = std::max(error, host.bound);
+      for (const HostAlignment& host : hosts) error = std::max(error, host.bound.value_or(0));
       if (isKnown) clockError = error;
       if (hosts.size() > 1 && report_.alignment->by == AlignBy::kCausal) {
         inferred.push_back("clocks");
@@ -126,8 +127,11 @@ class RunJson {
     Json list = Json::array();
     for (const Finding& finding : run_.findings) {
       Json evidence = Json::object();
-      if (finding.bubbleClass != BubbleClass::kNone) {
-        evidence["class"] = bubbleClassName(finding.bubbleClass);
+      if (!finding.classes.empty()) {
+        evidence["class"] = nullptr;
+        if (finding.classes.size() == 1) evidence["class"] = bubbleClassName(finding.bubbleClass);
+        Json& classes = evidence["classes"] = Json::array();
+        for (const BubbleClass c : finding.classes) classes.push_back(bubbleClassName(c));
         evidence["time_ns"] = finding.time;
         evidence["share_of_idle"] = finding.share;
       }
@@ -174,9 +178,7 @@ class RunJson {
   }
 
   Json summary() const {
-    std::size_t counted = 0;
-    for (const ExplainedStep& step : run_.steps) counted += step.isCounted ? 1 : 0;
-    Json object = {{"steps", counted}};
+    Json object = {{"steps", countedSteps(run_)}};
     for (const StepFigure& figure : stepFigures()) {
       const auto over = overSteps(run_, figure);
       if (!over) {
