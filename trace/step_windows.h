@@ -61,12 +61,13 @@ struct FullPipeline {
 /// those of two pipelines may.
 struct StepWindow {
   std::int32_t step = 0;
-  int replica = 0;               ///< the number of the pipeline, as in Topology
-  Nanoseconds begin = 0;         ///< first start of its compute jobs, over the pipeline's ranks
-  Nanoseconds end = 0;           ///< last end of its compute and optimizer jobs
-  Nanoseconds windowEnd = 0;     ///< `end`, cut where the step that begins next begins
-  Nanoseconds betweenSteps = 0;  ///< from windowEnd to the next step's begin; 0 for a part's last
-  bool isWholeRun = false;       ///< all steps of an asynchronous run, while its pipeline is full
+  int replica = 0;            ///< the number of the pipeline, as in Topology
+  Nanoseconds begin = 0;      ///< first start of its compute jobs, over the pipeline's ranks
+  Nanoseconds end = 0;        ///< last end of its compute and optimizer jobs
+  Nanoseconds windowEnd = 0;  ///< `end`, cut where the step that begins next begins
+  /// From windowEnd to the start of the step with the next number; 0 where that is not there.
+  Nanoseconds betweenSteps = 0;
+  bool isWholeRun = false;  ///< all steps of an asynchronous run, while its pipeline is full
 
   Nanoseconds duration() const { return end - begin; }
   Nanoseconds window() const { return windowEnd - begin; }
@@ -104,7 +105,8 @@ std::vector<Step*> cutWindows(std::span<Step> steps, std::span<const Nanoseconds
     if (i + 1 == order.size()) break;
     const Nanoseconds next = order[i + 1]->begin;
     step.windowEnd = std::min(step.end, next);
-    if (partAt(partBegins, step.begin) != partAt(partBegins, next)) continue;
+    const bool follows = order[i + 1]->step == step.step + 1;  // else steps were not recorded
+    if (!follows || partAt(partBegins, step.begin) != partAt(partBegins, next)) continue;
     step.betweenSteps = next - step.windowEnd;
   }
   return order;

@@ -39,6 +39,14 @@ BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, int t
   });
 }
 
+/// Whether a time between two nodes of ranks with different clocks is shorter than these are exact.
+bool BindingPaths::isBelowClockBound(Id from, Id to, Nanoseconds time) const {
+  if (from == JobGraph::kNone) return false;
+  const JobGraph::Rank& a = graph_.ranks()[graph_.node(from).rank];
+  const JobGraph::Rank& b = graph_.ranks()[graph_.node(to).rank];
+  return a.clock != b.clock && time < a.clockBound + b.clockBound;
+}
+
 BindingPaths::Link BindingPaths::linkOf(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
   Link link;
@@ -50,7 +58,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     link.rank = JobGraph::kNone;
     // Nobody knows when a sender that is missing began.
     link.workCause = node.isMessage && node.lacksInput ? Cause::kUnknown : Cause::kTransfer;
-    link.work = length;
+    link.work = isBelowClockBound(node.inputs[0], id, length) ? 0 : length;
   } else if (isCompute(node.kind)) {
     link.group = times_.group(id);
     link.workCause = Cause::kPeerWait;
@@ -63,12 +71,17 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   }
   link.work = std::max<Nanoseconds>(0, link.work);
   link.before = bindingOf(id);
-  const JobGraph::Node& late = link.hasLastMember ? graph_.node(node.inputs[0]) : node;
+  const Id lateId = link.hasLastMember ? node.inputs[0] : id;
+  const JobGraph::Node& late = graph_.node(lateId);
   Nanoseconds ready = kNsMin;
+  Id last = JobGraph::kNone;
   for (const Id other : {late.before, late.collective, late.inputs[0], late.inputs[1]}) {
-    if (other != JobGraph::kNone) ready = std::max(ready, graph_.node(other).end);
+    if (other == JobGraph::kNone || graph_.node(other).end <= ready) continue;
+    ready = graph_.node(other).end;
+    last = other;
   }
-  if (ready == kNsMin || ready >= late.begin) return link;
+  if (last == JobGraph::kNone || ready >= late.begin) return link;
+  if (isBelowClockBound(last, lateId, late.begin - ready)) return link;
   link.late = late.begin - ready;
   // Where no message is logged, the time after the producer's end is the message's.
   const auto isJob = [&](Id input) {

@@ -78,6 +78,7 @@ class BindingPaths {
 
   Link linkOf(Id node) const;
   Id bindingOf(Id node) const;
+  bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;
   void addLate(Id node, const Link& link, Collected& collected) const {
     Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : node;
     if (link.hasLastMember) culprit = graph_.node(node).inputs[0];

@@ -7,10 +7,13 @@
 #include <cmath>
 #include <numeric>
 #include <ostream>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/testing/faulty_run.h"
+#include "analysis/testing/hand_made_timeline.h"
 
 namespace pipetrace {
 namespace {
@@ -237,6 +240,74 @@ INSTANTIATE_TEST_SUITE_P(All, PlanOfSchedule, testing::ValuesIn(scheduleNames())
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
                            return name;
                          });
+
+/// The transfers on each link that bubbles are blamed on: the rank that waits is not the sender's.
+std::set<std::pair<int, int>> blamedLinks(const Timeline& timeline) {
+  const JobGraph graph(timeline, topologyOf(timeline));
+  const Bubbles bubbles = classifyBubbles(RunBasis(graph, summarize(timeline)));
+  std::set<std::pair<int, int>> links;
+  for (const auto& ofRank : bubbles.byRank) {
+    for (const Bubble& bubble : ofRank) {
+      if (bubble.bubbleClass != BubbleClass::kTransfer) continue;
+      const JobGraph::Node& message = graph.node(bubble.cause);
+      const int from = graph.ranks()[graph.node(bubble.culprit).rank].number;
+      const int to = graph.ranks()[message.rank].number;
+      links.insert({std::min(from, to), std::max(from, to)});
+    }
+  }
+  return links;
+}
+
+/// Ranks 0 and 1 are of one host, 2 and 3 of another. Messages take 0.1 ms, on the link between the
+/// hosts 0.3 ms.
+TEST(Bubbles, TransfersShorterThanClocksOfTwoHostsAreExactAreNoCause) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  costs.faults.links = {{1, 2, 3 * kMs / 10}};
+  Timeline timeline = test::completedRun(plan, costs);
+  const auto giveBound = [&](Nanoseconds bound, const std::string& secondHost) {
+    for (auto& [rank, info] : timeline.ranks) {
+      info.host = rank < 2 ? "a" : secondHost;
+      info.clockReadings = {{0, 0, rank < 2 ? 0 : bound}};
+    }
+  };
+  const std::pair<int, int> between{1, 2};
+  giveBound(3 * kMs / 10, "b");
+  EXPECT_TRUE(blamedLinks(timeline).contains(between)) << "no shorter than the bound";
+  giveBound(3 * kMs / 10 + 1, "b");
+  const auto links = blamedLinks(timeline);
+  EXPECT_FALSE(links.contains(between));
+  EXPECT_FALSE(links.empty()) << "links inside a host need no clocks";
+  giveBound(3 * kMs / 10 + 1, "a");
+  EXPECT_TRUE(blamedLinks(timeline).contains(between)) << "all ranks have one clock";
+}
+
+/// Rank 0 begins its second job 4 ns late. No message is logged: rank 1 begins 4 ns after its data
+/// is made, on a host whose clock is off.
+TEST(Bubbles, WaitsForDataShorterThanClocksAreExactAreNoCause) {
+  HandMadeTimeline made;
+  made.add(0, JobKind::kForward, 0, 10, 0, 0).stage = 0;
+  made.add(0, JobKind::kForward, 14, 24, 0, 1).stage = 0;
+  made.add(1, JobKind::kForward, 10, 20, 0, 0).stage = 1;
+  made.add(1, JobKind::kForward, 28, 38, 0, 1).stage = 1;
+  for (const int rank : {0, 1}) made.timeline.ranks[rank].numStages = 2;
+  const auto timesOfRank1 = [&](Nanoseconds bound) {
+    for (auto& [rank, info] : made.timeline.ranks) {
+      info.host = rank == 0 ? "a" : "b";
+      info.clockReadings = {{0, 0, rank == 0 ? 0 : bound}};
+    }
+    const JobGraph graph(made.timeline, topologyOf(made.timeline));
+    return classifyBubbles(RunBasis(graph, summarize(made.timeline))).times(1);
+  };
+  const auto in = [](const ClassTimes& times, BubbleClass c) {
+    return times[static_cast<std::size_t>(c)];
+  };
+  made.timeline.sort();
+  EXPECT_EQ(in(timesOfRank1(4), BubbleClass::kTransfer), 4);
+  EXPECT_EQ(in(timesOfRank1(4), BubbleClass::kLaunch), 4);
+  EXPECT_EQ(in(timesOfRank1(5), BubbleClass::kTransfer), 0);
+  EXPECT_EQ(in(timesOfRank1(5), BubbleClass::kLaunch), 8);
+}
 
 }  // namespace
 }  // namespace pipetrace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <string>
 
 #include "analysis/graph/job_counter.h"
 #include "analysis/graph/job_graph_builder.h"
@@ -61,6 +62,23 @@ void JobGraphBuilder::forRanks(const ForRank& work) {
              [&](std::size_t r) { work(static_cast<std::uint32_t>(r), events_[r]); });
 }
 
+/// Sets which clock the ranks have, and how exact it was aligned with the others.
+void JobGraphBuilder::giveClocks() {
+  std::map<std::string, int> clocks;  // by host
+  int next = 0;
+  for (JobGraph::Rank& rank : graph_.ranks_) {
+    const auto info = timeline_.ranks.find(rank.number);
+    const bool hasInfo = info != timeline_.ranks.end();
+    const std::string host = hasInfo ? info->second.host : "";
+    rank.clock = host.empty() ? next : clocks.try_emplace(host, next).first->second;
+    ++next;
+    if (!hasInfo) continue;
+    for (const ClockReading& reading : info->second.clockReadings) {
+      if (reading.offset == 0) rank.clockBound = std::max(rank.clockBound, reading.bound);
+    }
+  }
+}
+
 void JobGraphBuilder::addRanks(const Topology& topology) {
   std::map<int, std::vector<int>> replicas = topology.replicas();
   for (auto& [replica, numbers] : replicas) {
@@ -76,6 +94,7 @@ void JobGraphBuilder::addRanks(const Topology& topology) {
                                .position = static_cast<int>(pipeline.size()) - 1});
     }
   }
+  giveClocks();
   events_.resize(graph_.ranks_.size());
   pipelines_.resize(graph_.pipelines_.size());
 }

@@ -79,6 +79,9 @@ class JobGraph {
     Id firstCollective = 0;  ///< its collectives are [firstCollective, endOfCollectives)
     Id endOfCollectives = 0;
     bool logsMessages = false;
+    /// Ranks with the same number share a clock: those of one host, else each rank by itself.
+    int clock = 0;
+    Nanoseconds clockBound = 0;  ///< its times are off by at most this, where they were aligned
   };
 
   /// `timeline` must be completed, and outlive the graph. Uses that many threads.

@@ -57,6 +57,7 @@ class JobGraphBuilder {
   };
   using ForRank = std::function<void(std::uint32_t rank, RankEvents& events)>;
 
+  void giveClocks();
   void forRanks(const ForRank& work);
 
   void addRanks(const Topology& topology);
