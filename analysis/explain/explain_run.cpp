@@ -92,6 +92,16 @@ void explainSteps(Explanation& result, const ExplainOptions& options) {
   }
 }
 
+/// The windows of the steps that count, by replica.
+std::map<int, std::vector<Interval>> countedWindows(const Explanation& result) {
+  std::map<int, std::vector<Interval>> windows;
+  for (const ExplainedStep& step : result.steps) {
+    if (!step.isCounted) continue;
+    windows[step.summary.replica].push_back({step.summary.begin, step.summary.windowEnd});
+  }
+  return windows;
+}
+
 /// The steps that the user asked for; empty: none in particular.
 std::vector<std::int32_t> chosenSteps(const Explanation& result, const ExplainOptions& options) {
   std::set<std::int32_t> steps;
@@ -140,7 +150,8 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   explainRanks(result);
   explainSteps(result, options);
   result.culprits = culpritsOf(*result.graph, result.bubbles);
-  result.communication = communicationOf(timeline, *result.graph, options.threads);
+  result.communication =
+      communicationOf(timeline, *result.graph, countedWindows(result), options.threads);
   result.findings =
       findingsOf(timeline, *result.basis, result.bubbles, result.culprits, result.summary);
   result.slowdown = slowdownOf(timeline, *result.graph, result.topology,
