@@ -37,11 +37,11 @@ typename Map::const_iterator largest(const Map& map) {
 /// Class, then a stage, a rank, or the two ranks of a link.
 using Key = std::tuple<BubbleClass, int, int>;
 
-Key keyOf(const JobGraph& graph, const Bubble& bubble, Id culprit) {
+Key keyOf(const JobGraph& graph, const Bubble& bubble, Id culprit, std::int32_t stage) {
   const JobGraph::Node& node = graph.node(culprit);
   const int rank = graph.ranks()[node.rank].number;
   switch (bubble.bubbleClass) {
-    case BubbleClass::kImbalance: return {bubble.bubbleClass, node.stage, -1};
+    case BubbleClass::kImbalance: return {bubble.bubbleClass, stage, -1};
     case BubbleClass::kTransfer: {
       const auto [from, to] = linkOf(graph, bubble);
       return {bubble.bubbleClass, std::min(from, to), std::max(from, to)};
@@ -94,7 +94,7 @@ std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer) {
           transfer.cause == JobGraph::kNone ? -1 : numberOf(transfer.cause)};
 }
 
-Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles) {
+Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerStages& stages) {
   Culprits culprits;
   std::map<Key, Collecting> groups;
   for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
@@ -104,13 +104,15 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles) {
       const Nanoseconds time = bubble.end - bubble.begin;
       culprits.byRanks[{rank, graph.node(job).rank}] += time;
       if (bubble.bubbleClass == BubbleClass::kSync) continue;
-      Collecting& collecting = groups[keyOf(graph, bubble, job)];
+      const std::int32_t stage = bubble.bubbleClass == BubbleClass::kImbalance
+                                     ? stages.toBlame(job)
+                                     : graph.node(job).stage;
+      Collecting& collecting = groups[keyOf(graph, bubble, job, stage)];
       CulpritGroup& group = collecting.group;
       group.bubbleClass = bubble.bubbleClass;
       group.time += time;
       if (bubble.bubbleClass == BubbleClass::kTransfer) group.peer = linkOf(graph, bubble).second;
       collecting.ranks[graph.node(job).rank] += time;
-      const std::int32_t stage = graph.node(job).stage;
       if (stage >= 0) collecting.stages[static_cast<std::uint64_t>(stage)] += time;
       collecting.jobs[kindOfJob(graph.node(job))] += time;
       collecting.single.emplace_back(job, time);

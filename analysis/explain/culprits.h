@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/slower_stages.h"
 
 namespace pipetrace {
 
@@ -32,7 +33,8 @@ struct Culprits {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Nanoseconds> byRanks;
 };
 
-Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles);
+/// Imbalance is blamed on the stages that `stages` says.
+Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerStages& stages);
 
 /// The ranks between which the message of a bubble of class transfer went: sender, receiver; −1
 /// where one is not known.

@@ -149,11 +149,12 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.schedule = followedSchedule(timeline, result.topology, *result.basis);
   explainRanks(result);
   explainSteps(result, options);
-  result.culprits = culpritsOf(*result.graph, result.bubbles);
+  const SlowerStages stages(timeline, *result.basis);
+  result.culprits = culpritsOf(*result.graph, result.bubbles, stages);
   result.communication =
       communicationOf(timeline, *result.graph, countedWindows(result), options.threads);
   result.findings =
-      findingsOf(timeline, *result.basis, result.bubbles, result.culprits, result.summary);
+      findingsOf(timeline, *result.basis, stages, result.bubbles, result.culprits, result.summary);
   result.slowdown = slowdownOf(timeline, *result.graph, result.topology,
                                chosenSteps(result, options), options.threads);
   addThroughput(timeline, options, result);
