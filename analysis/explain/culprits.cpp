@@ -68,11 +68,11 @@ std::pair<std::uint64_t, Nanoseconds> largest(const Shares& shares) {
   });
 }
 
-Key keyOf(const JobGraph& graph, const Bubble& bubble, Id culprit) {
+Key keyOf(const JobGraph& graph, const Bubble& bubble, Id culprit, std::int32_t stage) {
   const JobGraph::Node& node = graph.node(culprit);
   const int rank = graph.ranks()[node.rank].number;
   switch (bubble.bubbleClass) {
-    case BubbleClass::kImbalance: return {bubble.bubbleClass, node.stage, -1};
+    case BubbleClass::kImbalance: return {bubble.bubbleClass, stage, -1};
     case BubbleClass::kTransfer: {
       const auto [from, to] = linkOf(graph, bubble);
       return {bubble.bubbleClass, std::min(from, to), std::max(from, to)};
@@ -95,8 +95,9 @@ void addExample(CulpritGroup& group, std::uint32_t rank, const Bubble& bubble) {
 /// The bubbles that one rank waits in.
 class RankCulprits {
  public:
-  RankCulprits(const JobGraph& graph, const std::vector<Bubble>& bubbles, std::uint32_t rank)
-      : graph_(graph), bubbles_(bubbles), rank_(rank) {}
+  RankCulprits(const JobGraph& graph, const SlowerStages& stages,
+               const std::vector<Bubble>& bubbles, std::uint32_t rank)
+      : graph_(graph), stages_(stages), bubbles_(bubbles), rank_(rank) {}
 
   /// By the culprit's rank. Complete once groups are added to it.
   Shares byRank;
@@ -114,7 +115,7 @@ class RankCulprits {
         byRank[node.rank] += time;
         continue;
       }
-      Collecting& collecting = groups[keyOf(graph_, bubble, bubble.culprit)];
+      Collecting& collecting = groups[keyOf(bubble)];
       collecting.group.bubbleClass = bubble.bubbleClass;
       collecting.group.time += time;
       collecting.jobs[{kindOfJob(node), node.rank}] += time;
@@ -133,7 +134,7 @@ class RankCulprits {
       const Id job = bubble.culprit;
       if (job == JobGraph::kNone || candidates[job] == 0) continue;
       if (bubble.bubbleClass == BubbleClass::kSync) continue;
-      const Key key = keyOf(graph_, bubble, job);
+      const Key key = keyOf(bubble);
       if (most.at(key) != kindOfJob(graph_.node(job))) continue;
       found[key].emplace_back(job, bubble.end - bubble.begin);
     }
@@ -141,7 +142,14 @@ class RankCulprits {
   }
 
  private:
+  Key keyOf(const Bubble& bubble) const {
+    const bool isImbalance = bubble.bubbleClass == BubbleClass::kImbalance;
+    return pipetrace::keyOf(graph_, bubble, bubble.culprit,
+                            isImbalance ? stages_.toBlame(bubble.culprit) : kNotGiven);
+  }
+
   const JobGraph& graph_;
+  const SlowerStages& stages_;
   const std::vector<Bubble>& bubbles_;
   std::uint32_t rank_;
 };
@@ -191,6 +199,7 @@ CulpritGroup finished(const JobGraph& graph, const Key& key, Collecting& collect
   }
   group.rank = graph.ranks()[static_cast<std::size_t>(largest(ranks).first)].number;
   if (stages.size() == 1) group.stage = *stages.begin();
+  if (group.bubbleClass == BubbleClass::kImbalance) group.stage = std::get<1>(key);
   group.timeOfJob = collecting.most.second;
   group.step = graph.node(group.job).step;
   if (group.bubbleClass == BubbleClass::kTransfer) {
@@ -209,11 +218,12 @@ std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer) {
           transfer.cause == JobGraph::kNone ? -1 : numberOf(transfer.cause)};
 }
 
-Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, int threads) {
+Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerStages& stages,
+                    int threads) {
   std::vector<RankCulprits> ranks;
   ranks.reserve(bubbles.byRank.size());
   for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
-    ranks.emplace_back(graph, bubbles.byRank[rank], rank);
+    ranks.emplace_back(graph, stages, bubbles.byRank[rank], rank);
   }
   // Jobs of a few steps at once stay in the processor's caches.
   constexpr std::size_t kJobsAtOnce = 8192;

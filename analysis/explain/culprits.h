@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/slower_stages.h"
 
 namespace pipetrace {
 
@@ -32,8 +33,10 @@ struct Culprits {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Nanoseconds> byRanks;
 };
 
-/// Uses that many threads, which makes no difference to the result.
-Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, int threads = 1);
+/// Imbalance is blamed on the stages that `stages` says. Uses that many threads, which makes no
+/// difference to the result.
+Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerStages& stages,
+                    int threads = 1);
 
 /// The ranks between which the message of a bubble of class transfer went: sender, receiver; −1
 /// where one is not known.

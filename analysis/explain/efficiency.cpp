@@ -11,11 +11,11 @@ namespace pipetrace {
 namespace {
 
 /// The time that two lists of intervals share.
-Nanoseconds shared(const std::vector<Interval>& a, const std::vector<Interval>& b) {
-  Nanoseconds both = 0;
+std::vector<Interval> shared(const std::vector<Interval>& a, const std::vector<Interval>& b) {
+  std::vector<Interval> both;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    both +=
-        std::max<Nanoseconds>(0, std::min(a[i].end, b[j].end) - std::max(a[i].begin, b[j].begin));
+    const Interval common{std::max(a[i].begin, b[j].begin), std::min(a[i].end, b[j].end)};
+    if (common.end > common.begin) both.push_back(common);
     (a[i].end < b[j].end ? i : j)++;
   }
   return both;
@@ -52,7 +52,9 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
   return results;
 }
 
-CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& graph, int threads) {
+CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& graph,
+                                  const std::map<int, std::vector<Interval>>& windows,
+                                  int threads) {
   const std::size_t count = graph.ranks().size();
   // By part of the messages and by rank, so that several threads can fill them.
   const std::size_t parts = graph.messageEnd() - graph.jobCount() < 100'000 ? 1 : 8;
@@ -87,9 +89,12 @@ CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& grap
       const JobGraph::Node& job = graph.node(id);
       if (isCompute(job.kind)) jobs.push_back({job.begin, job.end});
     }
-    const std::vector<Interval> communication = unionOf(std::move(all));
+    const auto counted = windows.find(rank.replica);
+    if (counted == windows.end()) return;
+    const std::vector<Interval> communication =
+        shared(unionOf(std::move(all)), unionOf(counted->second));
     times[r].all = lengthOf(communication);
-    times[r].exposed = times[r].all - shared(communication, unionOf(std::move(jobs)));
+    times[r].exposed = times[r].all - lengthOf(shared(communication, unionOf(std::move(jobs))));
   });
   CommunicationTime sum;
   for (const CommunicationTime& each : times) {

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "analysis/bubbles/run_basis.h"
+#include "analysis/steps/interval.h"
 
 namespace pipetrace {
 
@@ -36,6 +38,9 @@ struct CommunicationTime {
   }
 };
 
-CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& graph, int threads = 1);
+/// The communication inside of windows. `windows`: of each replica, in any order.
+CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& graph,
+                                  const std::map<int, std::vector<Interval>>& windows,
+                                  int threads = 1);
 
 }  // namespace pipetrace

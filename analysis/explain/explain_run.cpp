@@ -113,6 +113,16 @@ void explainSteps(Explanation& result, const ExplainOptions& options) {
   }
 }
 
+/// The windows of the steps that count, by replica.
+std::map<int, std::vector<Interval>> countedWindows(const Explanation& result) {
+  std::map<int, std::vector<Interval>> windows;
+  for (const ExplainedStep& step : result.steps) {
+    if (!step.isCounted) continue;
+    windows[step.summary.replica].push_back({step.summary.begin, step.summary.windowEnd});
+  }
+  return windows;
+}
+
 /// The steps that the user asked for; empty: none in particular.
 std::vector<std::int32_t> chosenSteps(const Explanation& result, const ExplainOptions& options) {
   std::set<std::int32_t> steps;
@@ -161,10 +171,12 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.schedule = followedSchedule(timeline, result.topology, *result.basis);
   explainRanks(result);
   explainSteps(result, options);
-  result.culprits = culpritsOf(*result.graph, result.bubbles, options.threads);
-  result.communication = communicationOf(timeline, *result.graph, options.threads);
+  const SlowerStages stages(timeline, *result.basis);
+  result.culprits = culpritsOf(*result.graph, result.bubbles, stages, options.threads);
+  result.communication =
+      communicationOf(timeline, *result.graph, countedWindows(result), options.threads);
   result.findings =
-      findingsOf(timeline, *result.basis, result.bubbles, result.culprits, result.summary);
+      findingsOf(timeline, *result.basis, stages, result.bubbles, result.culprits, result.summary);
   result.slowdown = slowdownOf(timeline, *result.graph, result.topology,
                                chosenSteps(result, options), options.threads);
   addThroughput(timeline, options, result);

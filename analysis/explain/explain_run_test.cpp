@@ -160,6 +160,16 @@ TEST(ExplainRun, LoadBalanceNeverExceedsOne) {
   EXPECT_DOUBLE_EQ(run.steps.at(0).efficiency.loadBalance, 1);
 }
 
+/// A message of 5 ms counts at both ends. Each step has 8 of them.
+TEST(ExplainRun, CommunicationIsThatOfTheStepsThatCount) {
+  const Plan plan = buildSchedule("1F1B", {2, 4});
+  const Timeline timeline = completedRun(plan, costsOf(plan, 5), 5);
+  const Nanoseconds ofStep = 2 * 8 * 5 * kNsPerMs;
+  EXPECT_EQ(explainRun(timeline, {.steps = {{1, 2}}}).communication.all, ofStep);
+  EXPECT_EQ(explainRun(timeline, {.steps = {{1, 4}}}).communication.all, 3 * ofStep);
+  EXPECT_EQ(explainRun(timeline, {}).communication.all, 4 * ofStep);
+}
+
 TEST(ExplainRun, CriticalPathAddsUpToItsSteps) {
   const Timeline timeline = runWith({kSlowStage, kSlowLink});
   const Explanation run = explainRun(timeline, {});

@@ -62,7 +62,7 @@ struct Explanation {
   std::vector<ExplainedStep> steps;  ///< by replica, then step
   Culprits culprits;
   std::vector<Finding> findings;
-  CommunicationTime communication;
+  CommunicationTime communication;  ///< in the steps that count
   Slowdown slowdown;
   PathShares pathShares;  ///< of the steps that count
   StepPath longestStep;   ///< the path of the longest of them

@@ -7,6 +7,7 @@
 #include "analysis/bubbles/bubbles.h"
 #include "analysis/explain/culprits.h"
 #include "analysis/explain/pauses.h"
+#include "analysis/explain/slower_stages.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
@@ -27,7 +28,7 @@ struct Finding {
 /// culprit, the largest first. Pauses, the schedule's own share, other work, and what is not known
 /// come last.
 std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
-                                const Bubbles& bubbles, const Culprits& culprits,
-                                const RunSummary& summary);
+                                const SlowerStages& stages, const Bubbles& bubbles,
+                                const Culprits& culprits, const RunSummary& summary);
 
 }  // namespace pipetrace

@@ -53,45 +53,15 @@ void addEarlyMessages(const LinkTimes& links, std::vector<Finding>& findings) {
   findings.push_back(std::move(finding));
 }
 
-/// How much longer the jobs of each stage are than those of the others.
-class SlowerStages {
- public:
-  explicit SlowerStages(const RunBasis& basis) {
-    const JobGraph& graph = basis.graph();
-    std::set<std::tuple<int, std::int32_t, JobKind>> known;
-    for (const JobGraph::Rank& rank : graph.ranks()) {
-      for (Id id = rank.first; id < rank.end; ++id) {
-        const JobGraph::Node& job = graph.node(id);
-        if (!isCompute(job.kind) || !known.insert({rank.number, job.stage, job.kind}).second) {
-          continue;
-        }
-        Stage& stage = stages_[job.stage];
-        stage.own += static_cast<double>(basis.times().median(id));
-        stage.usual += static_cast<double>(basis.times().balanced(id));
-        stage.ranks.insert(rank.number);
-      }
-    }
-  }
-
-  struct Stage {
-    double own = 0;
-    double usual = 0;
-    std::set<int> ranks;
-  };
-  const Stage& of(std::int32_t stage) const { return stages_.at(stage); }
-
- private:
-  std::map<std::int32_t, Stage> stages_;
-};
-
 class FindingTexts {
  public:
-  FindingTexts(const Timeline& timeline, const RunBasis& basis, Nanoseconds idle)
+  FindingTexts(const Timeline& timeline, const RunBasis& basis, const SlowerStages& stages,
+               Nanoseconds idle)
       : timeline_(timeline),
         basis_(basis),
         graph_(basis.graph()),
         links_(basis.graph()),
-        stages_(basis),
+        stages_(stages),
         idle_(idle) {}
 
   const LinkTimes& links() const { return links_; }
@@ -202,7 +172,7 @@ class FindingTexts {
   const RunBasis& basis_;
   const JobGraph& graph_;
   LinkTimes links_;
-  SlowerStages stages_;
+  const SlowerStages& stages_;
   Nanoseconds idle_;
 };
 
@@ -245,8 +215,8 @@ RunSummary stepsOfWholePipelines(const RunBasis& basis, const RunSummary& summar
 }  // namespace
 
 std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
-                                const Bubbles& bubbles, const Culprits& culprits,
-                                const RunSummary& summary) {
+                                const SlowerStages& stages, const Bubbles& bubbles,
+                                const Culprits& culprits, const RunSummary& summary) {
   ClassTimes times{};
   for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
     const ClassTimes own = bubbles.times(rank);
@@ -255,7 +225,7 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
   Nanoseconds idle = 0;
   for (const Nanoseconds time : times) idle += time;
   std::vector<Finding> findings;
-  const FindingTexts texts(timeline, basis, idle);
+  const FindingTexts texts(timeline, basis, stages, idle);
   const auto shareOf = [&](Nanoseconds time) {
     return idle > 0 ? static_cast<double>(time) / static_cast<double>(idle) : 0.0;
   };

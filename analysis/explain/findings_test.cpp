@@ -52,6 +52,19 @@ std::vector<std::string> sentencesOf(const Timeline& timeline) {
   return texts;
 }
 
+/// Pairs of the slow stage 2 with stage 5 of the same rank count as the stage of their forward.
+TEST(Findings, SlowStageOfFusedPairsIsKnownByItsOtherJobs) {
+  const Plan plan = buildSchedule("DualPipeV", {4, 8});
+  Costs costs = costsOf(plan, 0);
+  for (Nanoseconds* time : {&costs.stages[2].forward, &costs.stages[2].backward,
+                            &costs.stages[2].backwardInput, &costs.stages[2].backwardWeight}) {
+    *time = *time * 13 / 10;
+  }
+  const std::vector<std::string> sentences = sentencesOf(completedRun(plan, costs));
+  EXPECT_THAT(sentences[0], StartsWith("stage 2 (rank 2) takes 1.30 times as long"));
+  EXPECT_THAT(sentences, Not(Contains(HasSubstr("stage 5"))));
+}
+
 TEST(Findings, LinkIsComparedWithTheMedianOfTheOtherLinks) {
   const Plan two = buildSchedule("1F1B", {2, 8});
   EXPECT_THAT(sentencesOf(completedRun(two, costsOf(two, 4))),

@@ -66,6 +66,18 @@ TEST_F(RunReportTest, TableOfCostsHasTheMostExpensiveRanks) {
               AllOf(HasSubstr("who costs whom"), Not(HasSubstr("these have most of it"))));
 }
 
+TEST_F(RunReportTest, MessagesOfTheCriticalPathHaveTheNameOfTheirKind) {
+  const Plan plan = buildSchedule("1F1B", {2, 4});
+  const json report = jsonOf(completedRun(plan, costsOf(plan, 5)));
+  int messages = 0;
+  for (const json& link : report["critical_path"]["jobs"]) {
+    if (!link.contains("from")) continue;
+    ++messages;
+    EXPECT_THAT(link["job"], testing::StartsWith("recv_"));
+  }
+  EXPECT_GT(messages, 0);
+}
+
 /// Two of three links are slow, so the ideal has the slow ones' median on all.
 TEST_F(RunReportTest, SlowdownBelowOneIsExplained) {
   const Plan plan = buildSchedule("1F1B", {4, 8});

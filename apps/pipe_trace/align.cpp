@@ -8,6 +8,7 @@
 #include "apps/pipe_trace/load_and_report.h"
 #include "apps/pipe_trace/outputs.h"
 #include "apps/pipe_trace/run.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -36,6 +37,12 @@ int alignCommand(int argc, char** argv) {
   addAlignOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
 
+  const bool choosesPart = !options.load.selection.isAll();
+  if (choosesPart && options.outputs.empty()) {
+    throw Error(
+        "--steps, --ranks and --skip choose what the profiles of -o hold; clocks are those "
+        "of all ranks and steps");
+  }
   checkOutputs(options);
   Diagnostics diagnostics;
   std::vector<LoadedFile> files;

@@ -40,6 +40,7 @@ void addTopologyOptions(CLI::App& app, GivenTopology& topology) {
 }  // namespace
 
 void addLoadRunOptions(CLI::App& app, LoadRunOptions& options) {
+  options.reading.program = app.get_name();
   app.add_option("INPUT", options.inputs,
                  "Folders with workerlog.<rank>, single logs, profiles; - is standard input")
       ->type_name("")

@@ -68,6 +68,30 @@ TEST_F(AlignCommand, TableSaysHowTheClocksWereAligned) {
   EXPECT_EQ(clocksOf(path("as logged.json"))["hosts"][1]["early_as_logged"], 160);
 }
 
+TEST_F(AlignCommand, ClockThatNothingBoundsIsNotSaidToBeExact) {
+  std::vector<std::string> options = kSkews;
+  options.emplace_back("--no-exchange");
+  const std::string logs = logsOn(options);
+  const ProgramRun none = run({"align", logs, "--align", "none", "--strict"});
+  EXPECT_EQ(none.exitCode, 1);
+  EXPECT_THAT(none.err, HasSubstr("warning: messages arrive before they are sent"));
+  EXPECT_THAT(none.out, HasSubstr("0 ns  0.00 ppm         -  "));
+  const json clocks = clocksOf(logs, {"--align", "none"});
+  EXPECT_EQ(clocks["hosts"][0]["bound_ns"], 0);
+  EXPECT_EQ(clocks["hosts"][1]["bound_ns"], nullptr);
+  const ProgramRun report = run({"report", logs, "--align", "none", "--strict"});
+  EXPECT_EQ(report.exitCode, 1);
+  EXPECT_THAT(report.out, HasSubstr("arrive before they are sent, by 9."));
+}
+
+TEST_F(AlignCommand, PartsOfARunAreForProfilesOnly) {
+  const std::string logs = logsOn(kSkews);
+  const ProgramRun alone = run({"align", logs, "--ranks", "2"});
+  EXPECT_EQ(alone.exitCode, 2);
+  EXPECT_THAT(alone.err, HasSubstr("--ranks and --skip choose what the profiles of -o hold"));
+  EXPECT_EQ(run({"align", logs, "--ranks", "2", "-o", path("part.json")}).exitCode, 0);
+}
+
 TEST_F(AlignCommand, ARunOfOneHostIsLeftAsItIs) {
   std::vector<std::string> options = {"--skew", "a=1s", "--skew", "b=1s"};
   const json several = clocksOf(logsOn(options));

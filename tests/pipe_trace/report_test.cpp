@@ -10,6 +10,7 @@ namespace {
 using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class ReportCommand : public PipeTrace {
@@ -84,7 +85,7 @@ TEST_F(ReportCommand, FindingsComeFirstAndNameTheSlowStage) {
 TEST_F(ReportCommand, JsonFollowsItsSchema) {
   const std::string folder = slowLogs();
   for (const std::vector<std::string>& more :
-       {std::vector<std::string>{}, {"--all"}, {"--tokens-per-step", "4096"}, {"--ranks", "0-2"}}) {
+       {std::vector<std::string>{}, {"--all"}, {"--tokens-per-step", "4096"}, {"--steps", "1:3"}}) {
     std::vector<std::string> arguments = {"report", folder, "--json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const ProgramRun result = run(arguments);
@@ -208,6 +209,37 @@ TEST_F(ReportCommand, RunWithoutJobsIsRefused) {
   const ProgramRun result = report({path("workerlog.0")});
   EXPECT_EQ(result.exitCode, 2);
   EXPECT_THAT(result.err, HasSubstr("no compute job, so there is nothing to explain"));
+}
+
+TEST_F(ReportCommand, OptionsThatChangeNothingAreRefused) {
+  const std::string folder = slowLogs();
+  for (const std::vector<std::string>& option :
+       {std::vector<std::string>{"--ranks", "2"}, {"--skip", "lr,optimizer"}}) {
+    const ProgramRun result = report({folder, option[0], option[1]});
+    EXPECT_EQ(result.exitCode, 2);
+    EXPECT_THAT(result.err, HasSubstr(option[0] + " makes no sense for a report"));
+  }
+  EXPECT_THAT(report({"--help"}).out, Not(HasSubstr("--ranks")));
+}
+
+TEST_F(ReportCommand, NumbersThatAreNotAboveZeroAreRefusedInFewWords) {
+  for (const char* const number : {"0", "-1", "nan", "inf", "many"}) {
+    const ProgramRun result = report({slowLogs(), "--tokens-per-step", number});
+    EXPECT_EQ(result.exitCode, 2);
+    EXPECT_THAT(result.err,
+                HasSubstr("--tokens-per-step: " + std::string(number) + " is no number above 0"));
+  }
+}
+
+TEST_F(ReportCommand, PeakWithoutOperationsIsAWarning) {
+  const std::string folder = slowLogs();
+  const ProgramRun result = report({folder, "--peak-tflops", "989", "--strict"});
+  EXPECT_EQ(result.exitCode, 1);
+  EXPECT_THAT(result.err, HasSubstr("warning: --peak-tflops has no effect"));
+  const ProgramRun known =
+      report({folder, "--peak-tflops", "989", "--flops-per-step", "1e12", "--strict"});
+  EXPECT_EQ(known.exitCode, 0) << known.err;
+  EXPECT_THAT(known.out, HasSubstr("model FLOPs utilization"));
 }
 
 TEST_F(ReportCommand, AllWithoutJsonIsRefused) {

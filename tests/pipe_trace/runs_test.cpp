@@ -97,6 +97,8 @@ TEST_F(PipeTraceRuns, EachCommandOfTheErrorReadsOneRunThroughTheShell) {
   }
   std::sort(ranks.begin(), ranks.end());
   EXPECT_THAT(ranks, testing::ElementsAre(1, 3, 3, 3)) << refused.err;
+  EXPECT_THAT(run({"report", path("all")}).err, HasSubstr("\n    pipe-trace report "))
+      << "the command that was asked for";
 }
 
 TEST_F(PipeTraceRuns, HostsWhoseClocksWereNotComparedAreNoted) {

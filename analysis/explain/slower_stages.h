@@ -1,0 +1,37 @@
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "analysis/bubbles/run_basis.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// How much longer the jobs of each stage are than those of the others. A fused pair is a forward
+/// of one stage and a backward of another: its length counts only for stages without other jobs.
+class SlowerStages {
+ public:
+  /// Both must outlive it.
+  SlowerStages(const Timeline& timeline, const RunBasis& basis);
+
+  /// Sums of medians over kinds and ranks.
+  struct Stage {
+    double own = 0;
+    double usual = 0;  ///< of the kinds' medians over stages
+    std::set<int> ranks;
+  };
+  const Stage& of(std::int32_t stage) const { return stages_.at(stage); }
+
+  /// The stage that makes a job long: of a fused pair the slower one by its other jobs, if both
+  /// stages have such, else the job's own.
+  std::int32_t toBlame(JobGraph::Id job) const;
+
+ private:
+  const Timeline& timeline_;
+  const RunBasis& basis_;
+  std::map<std::int32_t, Stage> stages_;
+  std::set<std::int32_t> unfused_;  // stages that have jobs other than pairs
+};
+
+}  // namespace pipetrace
