@@ -283,9 +283,9 @@ class JobGraphBuilder {
     if (message.send != nullptr) node.begin = std::max(node.begin, message.send->begin);
     node.end = node.event->end;
     node.rank = pipeline.receivers[m];
-    node.step = node.step;
-    node.stage = node.stage;
-    node.kind = node.kind;
+    node.step = node.event->step;
+    node.stage = node.event->stage;
+    node.kind = node.event->kind;
     node.microBatch = pipeline.keys[m].microBatch;
     const JobKey source = sourceOf(pipeline.keys[m], pipeline);
     if (source.isKnown()) node.inputs[0] = pipeline.jobs->find(source);

@@ -121,6 +121,16 @@ TEST(MeasuredPlan, RankWithoutALogHasAnEmptyRow) {
   EXPECT_EQ(measured(timeline).problem, "only 1 of the pipeline's 4 ranks have logs");
 }
 
+TEST(MeasuredPlan, StagesOfTheLastRankCountAlsoWithoutItsLog) {
+  Timeline timeline = simulated(buildSchedule("Interleaved1F1B", 4, 8));
+  eraseRank(timeline, 3);
+  const MeasuredPlan found = measured(timeline);
+  EXPECT_EQ(found.problem, "");
+  EXPECT_EQ(found.plan.numStages, 8) << "no job names stages 3 and 7";
+  EXPECT_THAT(found.plan.rankOfStage, ElementsAre(0, 1, 2, -1, 0, 1, 2, -1));
+  EXPECT_THAT(recogniseSchedule(found.plan).names, ElementsAre("Interleaved1F1B"));
+}
+
 TEST(MeasuredPlan, BothDirectionsAreMeasuredAlsoWithoutOneRank) {
   const Plan plan = buildSchedule("DualPipe", 6, 12);
   Timeline timeline = simulated(plan);

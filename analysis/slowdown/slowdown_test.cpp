@@ -244,6 +244,16 @@ TEST_F(SlowdownByHand, ACollectiveInsideAJobIsPartOfIt) {
   EXPECT_FALSE(s.byKind.contains("all_reduce"));
 }
 
+TEST_F(SlowdownByHand, ACollectiveThatBeginsDuringAJobFollowsTheJobBefore) {
+  place(1, 1);
+  add(0, JobKind::kForward, 0, 10);
+  add(0, JobKind::kBackward, 10, 30);
+  add(0, JobKind::kAllReduce, 25, 40, -1, 0, "nccl");
+  add(0, JobKind::kOptimizer, 40, 42);
+  // It may begin at 10, so it ends at 25, and the optimizer begins after the backward.
+  EXPECT_DOUBLE_EQ(slowdown().tSim, 32);
+}
+
 TEST_F(SlowdownByHand, AMessageWaitsForAReceiveThatIsPostedLate) {
   place(1, 2);
   add(0, JobKind::kForward, 0, 10, 0);
@@ -259,6 +269,26 @@ TEST_F(SlowdownByHand, AMessageWaitsForAReceiveThatIsPostedLate) {
   EXPECT_DOUBLE_EQ(s.total, 1);
   EXPECT_DOUBLE_EQ(s.launch, 1);
   EXPECT_DOUBLE_EQ(s.byKind.at("forward-pp-comm"), 1);
+}
+
+TEST_F(SlowdownByHand, InTracesOfTheStudyAMessageFollowsTheJobBeforeOfItsDirection) {
+  place(1, 2);
+  add(0, JobKind::kForward, 0, 10, 0);
+  add(0, JobKind::kForward, 10, 20, 1);
+  add(0, JobKind::kSendForward, 10, 12, 0, 0, kSendLane);
+  add(0, JobKind::kSendForward, 20, 72, 1, 0, kSendLane);
+  add(1, JobKind::kRecvForward, 0, 12, 0, 0, kRecvLane);
+  add(1, JobKind::kForward, 12, 22, 0);
+  add(1, JobKind::kBackward, 22, 42, 0);
+  add(1, JobKind::kRecvForward, 42, 72, 1, 0, kRecvLane);
+  add(1, JobKind::kForward, 72, 82, 1);
+  EXPECT_DOUBLE_EQ(slowdown().tSim, 82) << "the receive is posted after the backward";
+  Timeline& run = made_.timeline;
+  const Argument number = Argument::ofInteger(run.strings.intern("seq_id"), 0);
+  for (Track& track : run.tracks) {
+    for (Event& event : track.events) run.setArguments(event, {&number, 1});
+  }
+  EXPECT_DOUBLE_EQ(slowdown().tSim, 22 + 30 + 10) << "it follows forward 0, which ends at 22";
 }
 
 TEST_F(SlowdownByHand, LateJobsAreLaunchDelayAndNoSlowdown) {
