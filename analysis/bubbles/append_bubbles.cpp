@@ -53,7 +53,7 @@ std::vector<Event> eventsOf(const JobGraph& graph, const std::vector<Bubble>& bu
     event.step = bubble.step;
     event.kind = JobKind::kBubble;
     event.bubbleClass = bubble.bubbleClass;
-    const JobGraph::Id job = culpritOf(graph, bubble);
+    const JobGraph::Id job = bubble.culprit;
     if (job == JobGraph::kNone) continue;
     const JobGraph::Node& culprit = graph.node(job);
     event.peer = graph.ranks()[culprit.rank].number;
@@ -92,7 +92,7 @@ void appendBubbles(Timeline& timeline, const JobGraph& graph, const Bubbles& bub
   CulpritNames names(timeline);
   for (std::size_t r = 0; r < events.size(); ++r) {
     for (std::size_t i = 0; i < events[r].size(); ++i) {
-      const JobGraph::Id culprit = culpritOf(graph, bubbles.byRank[r][i]);
+      const JobGraph::Id culprit = bubbles.byRank[r][i].culprit;
       if (culprit != JobGraph::kNone) names.give(events[r][i], graph.node(culprit));
     }
     const int rank = graph.ranks()[r].number;

@@ -1,13 +1,15 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
-#include <mutex>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
 #include "analysis/graph/usual_times.h"
+#include "trace/threads/shared_array.h"
 
 namespace pipetrace {
 
@@ -24,64 +26,100 @@ struct Collected {
   std::array<JobGraph::Id, kCauseCount> culprit{JobGraph::kNone, JobGraph::kNone, JobGraph::kNone,
                                                 JobGraph::kNone, JobGraph::kNone};
 
-  void add(Cause cause, Nanoseconds time, JobGraph::Id job);
+  /// `time` must not be negative.
+  void add(Cause cause, Nanoseconds time, JobGraph::Id job) { add(cause, time, time, job); }
+  /// The sum of several jobs, of which `job` has the largest share. Without branches: this is what
+  /// the analysis does most.
+  void add(Cause cause, Nanoseconds sum, Nanoseconds most, JobGraph::Id job) {
+    const auto c = static_cast<std::size_t>(cause);
+    const bool isLarger = most > largest[c];
+    sums[c] += sum;
+    largest[c] = isLarger ? most : largest[c];
+    culprit[c] = isLarger ? job : culprit[c];
+  }
   void add(const Collected& other);
   Nanoseconds total() const;
 };
 
 /// The paths back from each job along what it waited for last (docs/metrics.md, "Bubbles"). The
-/// predecessor of a job is the job before it on its rank or its data, the one that ended last; the
-/// one on its rank where they ended together. A path ends at an `lr` or `optimizer` job.
-///
-/// Short paths are walked. Where long ones are common, nodes get a second link: it leads far back,
-/// and has the sums of what it jumps over. A path then takes as many steps as the logarithm of its
-/// length (Myers, "An applicative random-access stack", 1983). Several threads may use it.
+/// predecessor of a job is the job before it on its rank, a collective, or its data. It is the one
+/// that ended last; the one on its rank where they ended together. That of a collective is what its
+/// last member waited for, in another pipeline too. A path ends at an `lr` or `optimizer` job.
+/// Several threads may use it.
 class BindingPaths {
  public:
   using Id = JobGraph::Id;
 
-  /// Both must outlive it. Works on one pipeline (its index), and knows nothing of the others.
-  BindingPaths(const JobGraph& graph, const UsualTimes& times, std::size_t pipeline);
+  /// Both must outlive it.
+  BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads = 1);
 
-  /// The share of the job or message itself.
+  /// The share of the job, message or collective itself.
   Collected of(Id node) const;
-  /// The lateness of the job after its last input, without its own length.
-  Collected lateness(Id job) const;
-  /// The sum of what lies before `node` on its path, up to a job of the rank (index in
-  /// graph.ranks()), which is not part of it.
-  Collected upTo(Id node, std::uint32_t rank) const;
-
+  /// Its lateness after its last input, without its own length.
+  Collected lateness(Id node) const;
   /// The node that it waited for; kNone: there is none.
-  Id predecessor(Id node) const;
+  Id predecessor(Id node) const { return links_[node].before; }
 
  private:
-  struct Entry {
-    Id before = JobGraph::kNone;
-    Id jump = JobGraph::kNone;
-    std::uint32_t depth = 0;
-    bool isKnown = false;
-    std::uint64_t positions = 0;  // of jobs from this node to before `jump`: bit = position % 64
-    Collected skipped;            // by them
+  friend class PathsOfRank;
+
+  /// The part of a node that a path needs, in half a cache line.
+  struct Link {
+    Nanoseconds late = 0;
+    Nanoseconds work = 0;         // its length as far as that is a cause; not below 0
+    Id before = JobGraph::kNone;  // the predecessor
+    std::uint32_t rank = 0;       // of jobs, as an index in ranks()
+    std::uint32_t group = 0;      // of compute jobs, in UsualTimes
+    Cause lateCause = Cause::kUnknown;
+    Cause workCause = Cause::kUnknown;
+    bool isCollective = false;
+    bool hasLastMember = false;  // another one: a collective is as late as that
   };
 
-  std::size_t indexOf(Id node) const {
-    return node < graph_.jobCount() ? node - firstJob_ : jobs_ + (node - firstMessage_);
+  Link linkOf(Id node) const;
+  Id bindingOf(Id node) const;
+  void addLate(Id node, const Link& link, Collected& collected) const {
+    Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : node;
+    if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
+    collected.add(link.lateCause, link.late, culprit);
   }
-  const Entry& entry(Id node) const { return entries_[indexOf(node)]; }
-  void linkAll() const;
-  void link(Id node) const;
-  bool ends(Id node) const;
-  std::uint64_t bitOf(Id node) const;
+  void add(Id node, Collected& collected) const {
+    const Link& link = links_[node];
+    addLate(node, link, collected);
+    collected.add(link.workCause, link.work, node);
+    collected.add(Cause::kImbalance, std::max<Nanoseconds>(0, times_.imbalanceOf(link.group)),
+                  node);
+  }
 
   const JobGraph& graph_;
   const UsualTimes& times_;
-  Id firstJob_ = 0;
-  std::size_t jobs_ = 0;
-  Id firstMessage_ = 0;
-  std::size_t messages_ = 0;
-  mutable std::vector<Entry> entries_;  // empty until linked
-  mutable std::once_flag isLinked_;
-  mutable std::atomic<std::int64_t> steps_{0};  // walked up to now
+  SharedArray<Link> links_;
+};
+
+/// The paths that end at jobs of one rank. Long paths share most of their ways: what a path
+/// collected from some of its nodes on is kept for the next one, so that each way is gone once.
+class PathsOfRank {
+ public:
+  using Id = JobGraph::Id;
+
+  /// `rank`: index in graph.ranks(). `paths` must outlive it.
+  PathsOfRank(const BindingPaths& paths, std::uint32_t rank) : paths_(paths), rank_(rank) {}
+
+  struct Path {
+    Collected collected;
+    Id end = JobGraph::kNone;  ///< the job of the rank; kNone: the path has none
+  };
+  /// The sum of what lies before `node` on its path, up to a job of the rank, which is not part of
+  /// it. If `node` waited for a collective, only the lateness of that is.
+  Path upTo(Id node);
+
+ private:
+  bool isEnd(Id node) const { return node == JobGraph::kNone || paths_.links_[node].rank == rank_; }
+
+  const BindingPaths& paths_;
+  std::uint32_t rank_;
+  std::unordered_map<Id, Path> known_;              // by the node where it begins
+  std::vector<std::pair<Id, Collected>> segments_;  // of the path that is gone now
 };
 
 }  // namespace pipetrace

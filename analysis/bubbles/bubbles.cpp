@@ -1,5 +1,7 @@
 #include "analysis/bubbles/bubbles.h"
 
+#include <algorithm>
+
 #include "analysis/bubbles/rank_bubbles.h"
 #include "trace/threads/in_parallel.h"
 
@@ -13,30 +15,31 @@ ClassTimes Bubbles::times(std::uint32_t rank) const {
   return times;
 }
 
-JobGraph::Id culpritOf(const JobGraph& graph, const Bubble& bubble) {
-  if (bubble.cause == JobGraph::kNone) return JobGraph::kNone;
-  const JobGraph::Node& cause = graph.node(bubble.cause);
-  if (cause.isMessage) return cause.inputs[0];
-  if (bubble.bubbleClass != BubbleClass::kTransfer) return bubble.cause;
-  const JobGraph::Id first = graph.producer(bubble.cause, 0);
-  const JobGraph::Id second = graph.producer(bubble.cause, 1);
-  if (first == JobGraph::kNone || second == JobGraph::kNone) {
-    return first == JobGraph::kNone ? second : first;
-  }
-  return graph.node(first).end < graph.node(second).end ? second : first;
-}
-
 Bubbles classifyBubbles(const RunBasis& basis, int threads) {
-  Bubbles bubbles;
-  bubbles.byRank.resize(basis.graph().ranks().size());
-  std::vector<const PipelineBasis*> pipelineOf(bubbles.byRank.size(), nullptr);
+  const JobGraph& graph = basis.graph();
+  std::vector<const PipelineBasis*> pipelineOf(graph.ranks().size(), nullptr);
+  std::size_t windows = 0;
   for (const PipelineBasis& pipeline : basis.pipelines()) {
     for (const std::uint32_t rank : pipeline.jobs.ranks()) pipelineOf[rank] = &pipeline;
+    windows = std::max(windows, pipeline.windows.size());
   }
-  inParallel(threads, bubbles.byRank.size(), [&](std::size_t r) {
-    const auto rank = static_cast<std::uint32_t>(r);
-    bubbles.byRank[r] = RankBubbles(basis.graph(), *pipelineOf[r], rank).classify();
-  });
+  std::vector<RankBubbles> ranks;
+  ranks.reserve(pipelineOf.size());
+  for (std::uint32_t r = 0; r < pipelineOf.size(); ++r) {
+    ranks.emplace_back(basis, *pipelineOf[r], r);
+  }
+  // A few steps at once: what paths need of these stays in the processor's caches.
+  constexpr std::size_t kNodesAtOnce = 16384;
+  const std::size_t nodes = graph.nodes().size() / std::max<std::size_t>(1, pipelineOf.size()) + 1;
+  const std::size_t most =
+      basis.pipelines().empty() ? 1 : pipelineOf.size() / basis.pipelines().size() + 1;
+  const std::size_t atOnce = std::max<std::size_t>(1, windows * kNodesAtOnce / (nodes * most));
+  for (std::size_t first = 0; first < windows; first += atOnce) {
+    inParallel(threads, ranks.size(),
+               [&](std::size_t r) { ranks[r].classifyUpTo(first + atOnce); });
+  }
+  Bubbles bubbles;
+  for (RankBubbles& rank : ranks) bubbles.byRank.push_back(rank.take());
   return bubbles;
 }
 

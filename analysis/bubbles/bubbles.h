@@ -16,13 +16,12 @@ struct Bubble {
   /// The job or message that cost most; kNone: the schedule's own, or not known. A transfer that is
   /// not logged has the job that needs it.
   JobGraph::Id cause = JobGraph::kNone;
+  /// The job that is to blame; kNone where it is not known. For a transfer it is the one that sent
+  /// the message, for a collective the member that began last, else the cause.
+  JobGraph::Id culprit = JobGraph::kNone;
   std::int32_t step = kNotGiven;  ///< of the window
   BubbleClass bubbleClass = BubbleClass::kUnknown;
 };
-
-/// The job that a bubble is blamed on: for a transfer the one that sent the message, else its
-/// cause. kNone where it is not known.
-JobGraph::Id culpritOf(const JobGraph& graph, const Bubble& bubble);
 
 /// The idle time of all ranks by class and culprit, as docs/metrics.md defines it.
 struct Bubbles {

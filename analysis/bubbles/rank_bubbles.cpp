@@ -12,10 +12,42 @@ constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer, Bubb
                                                     BubbleClass::kPeerWait, BubbleClass::kImbalance,
                                                     BubbleClass::kUnknown};
 
+/// Divides `time` by what was collected, rounded down; the largest cause gets the remainder.
+std::array<Nanoseconds, kCauseCount> divided(Nanoseconds time, const Collected& collected) {
+  __extension__ using Wide = __int128;
+  const Nanoseconds total = collected.total();
+  std::size_t most = 0;
+  Nanoseconds left = time;
+  std::array<Nanoseconds, kCauseCount> parts{};
+  for (std::size_t c = 0; c < kCauseCount; ++c) {
+    if (collected.sums[c] > collected.sums[most]) most = c;
+    parts[c] = static_cast<Nanoseconds>(Wide{time} * collected.sums[c] / total);
+    left -= parts[c];
+  }
+  parts[most] += left;
+  return parts;
+}
+
 }  // namespace
 
-RankBubbles::RankBubbles(const JobGraph& graph, const PipelineBasis& basis, std::uint32_t rank)
-    : graph_(graph), basis_(basis), number_(rank), rank_(graph.ranks()[rank]) {}
+RankBubbles::RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::uint32_t rank)
+    : graph_(run.graph()),
+      links_(run.paths()),
+      basis_(basis),
+      number_(rank),
+      rank_(graph_.ranks()[rank]),
+      paths_(links_, rank),
+      at_(rank_.first) {
+  // Room that is not needed is never touched and takes no memory.
+  bubbles_.reserve(6 * static_cast<std::size_t>(rank_.end - rank_.first));
+  for (Id id = rank_.first; id < rank_.end; ++id) {
+    const Nanoseconds time = -run.times().imbalanceOf(run.times().group(id));
+    if (time <= 0 && shortness_.empty()) continue;
+    if (shortness_.empty()) shortness_.assign(id - rank_.first + 1, 0);
+    shortness_.push_back(shortness_.back() + std::max<Nanoseconds>(0, time));
+    mostShort_ = std::max(mostShort_, time);
+  }
+}
 
 /// The job after the gap, if it ends the gap.
 RankBubbles::Id RankBubbles::Gap::endedBy(const JobGraph& graph) const {
@@ -26,32 +58,29 @@ RankBubbles::Id RankBubbles::Gap::endedBy(const JobGraph& graph) const {
   return begin < graph.node(window->lastCompute).end ? next : JobGraph::kNone;
 }
 
-std::vector<Bubble> RankBubbles::classify() {
-  Id at = rank_.first;
-  Id previous = JobGraph::kNone;
-  Nanoseconds busyUpTo = kNsMin;
-  // Room that is not needed is never touched and takes no memory.
-  bubbles_.reserve(3 * static_cast<std::size_t>(rank_.end - rank_.first));
-  for (const BubbleWindow& window : basis_.windows) {
-    shortfall_ = 0;
-    Nanoseconds free = std::max(window.span.begin, busyUpTo);
-    while (true) {
-      while (at < rank_.end && !isCompute(graph_.node(at).kind)) ++at;
-      const bool isInside = at < rank_.end && graph_.node(at).begin < window.span.end;
-      const Nanoseconds end = isInside ? graph_.node(at).begin : window.span.end;
-      if (end > free) {
-        classify({{free, end}, at < rank_.end ? at : JobGraph::kNone, previous, &window});
-      } else if (isInside && window.isWhole && window.hasPlan) {
-        shortfall_ += basis_.planned->before(at);
-      }
-      if (!isInside) break;
-      previous = at;
-      busyUpTo = std::max(busyUpTo, graph_.node(at).end);
-      free = std::max(free, busyUpTo);
-      ++at;
+void RankBubbles::classifyUpTo(std::size_t window) {
+  const std::size_t end = std::min(window, basis_.windows.size());
+  for (; window_ < end; ++window_) classifyWindow(basis_.windows[window_]);
+}
+
+void RankBubbles::classifyWindow(const BubbleWindow& window) {
+  shortfall_ = 0;
+  Nanoseconds free = std::max(window.span.begin, busyUpTo_);
+  while (true) {
+    while (at_ < rank_.end && !isCompute(graph_.node(at_).kind)) ++at_;
+    const bool isInside = at_ < rank_.end && graph_.node(at_).begin < window.span.end;
+    const Nanoseconds end = isInside ? graph_.node(at_).begin : window.span.end;
+    if (end > free) {
+      classify({{free, end}, at_ < rank_.end ? at_ : JobGraph::kNone, previous_, &window});
+    } else if (isInside && window.isWhole && window.hasPlan) {
+      shortfall_ += basis_.planned->before(at_);
     }
+    if (!isInside) break;
+    previous_ = at_;
+    busyUpTo_ = std::max(busyUpTo_, graph_.node(at_).end);
+    free = std::max(free, busyUpTo_);
+    ++at_;
   }
-  return std::move(bubbles_);
 }
 
 void RankBubbles::classify(const Gap& gap) {
@@ -62,7 +91,7 @@ void RankBubbles::classify(const Gap& gap) {
     late.begin = std::clamp(graph_.node(window.lastCompute).end, gap.span.begin, gap.span.end);
   }
   shares_.clear();
-  const OwnWork ownWork = putOwnWork(gap, late.begin);
+  const OwnWork ownWork = putOwnWork(gap, endedBy, late.begin);
   const Nanoseconds open = gap.span.length() - ownWork.all;
   const Own own = window.isWhole && window.hasPlan ? ownOf(gap, endedBy, open) : Own{};
   Nanoseconds excess = open - own.drain - own.other;
@@ -70,7 +99,7 @@ void RankBubbles::classify(const Gap& gap) {
   const Nanoseconds others = std::min(excess, late.length() - ownWork.late);
   excess -= others;
   Collected collected;
-  if (excess > 0 && window.isWhole) collected = collectedFor(window, endedBy);
+  if (excess > 0 && window.isWhole) collected = collectedFor(gap, endedBy);
   const bool hasCause = collected.total() > 0;
   const Nanoseconds missed = hasCause ? 0 : std::min(excess, shortfall_);
   shortfall_ -= missed;
@@ -82,59 +111,131 @@ void RankBubbles::classify(const Gap& gap) {
 }
 
 /// The causes of a gap's excess.
-Collected RankBubbles::collectedFor(const BubbleWindow& window, Id endedBy) const {
-  Collected collected;
-  if (endedBy != JobGraph::kNone) {
-    collected = basis_.paths->lateness(endedBy);
-    collected.add(basis_.paths->upTo(endedBy, number_));
-  } else if (graph_.node(window.lastCompute).rank != number_) {
-    collected = basis_.paths->of(window.lastCompute);
-    collected.add(basis_.paths->upTo(window.lastCompute, number_));
-  }
+Collected RankBubbles::collectedFor(const Gap& gap, Id endedBy) {
+  const Id lastCompute = gap.window->lastCompute;
+  const bool isEnded = endedBy != JobGraph::kNone;
+  if (!isEnded && graph_.node(lastCompute).rank == number_) return {};
+  Collected collected = isEnded ? links_.lateness(endedBy) : links_.of(lastCompute);
+  const PathsOfRank::Path path = paths_.upTo(isEnded ? endedBy : lastCompute);
+  collected.add(path.collected);
+  addShortness(gap, path.end, collected);
   return collected;
 }
 
-/// Puts the rank's own lr, optimizer, default and data jobs in the gap at their own times.
-RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Nanoseconds lateFrom) {
+/// A rank that is faster than the others waits because of that: it did its own jobs since the end
+/// of the path in less time than the plan has.
+void RankBubbles::addShortness(const Gap& gap, Id after, Collected& collected) const {
+  if (mostShort_ <= 0 || gap.previous == JobGraph::kNone) return;
+  Id from = after == JobGraph::kNone ? JobGraph::kNone : after + 1;
+  if (after == JobGraph::kNone) {
+    const std::int32_t step = graph_.node(gap.previous).step;
+    if (step < 0) return;
+    const StepJobs& jobs = basis_.jobs;
+    from = jobs.jobs(jobs.indexOf(step), static_cast<std::size_t>(rank_.position)).front();
+  }
+  if (from > gap.previous) return;
+  const Nanoseconds time =
+      shortness_[gap.previous + 1 - rank_.first] - shortness_[from - rank_.first];
+  collected.add(Cause::kImbalance, time, mostShort_, gap.previous);
+}
+
+/// Puts what stays at its own times in the gap.
+RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom) {
+  own_.clear();
+  findOwnWork(gap, endedBy, lateFrom);
   firstOfGap_ = bubbles_.size();
   Nanoseconds upTo = gap.span.begin;
   OwnWork work;
-  Id id = gap.previous == JobGraph::kNone ? rank_.first : gap.previous + 1;
-  for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
-    const JobGraph::Node& node = graph_.node(id);
-    const Nanoseconds begin = std::max(node.begin, upTo);
-    const Nanoseconds end = std::min(node.end, gap.span.end);
-    if (isCompute(node.kind) || begin >= end) continue;
-    const bool isData = node.kind == JobKind::kData;
-    bubbles_.push_back(
-        {begin, end, id, gap.window->step, isData ? BubbleClass::kLaunch : BubbleClass::kSync});
-    work.all += end - begin;
-    work.late += std::max<Nanoseconds>(0, end - std::max(begin, lateFrom));
-    upTo = end;
+  for (Bubble own : own_) {
+    own.begin = std::max(own.begin, upTo);
+    own.end = std::min(own.end, gap.span.end);
+    if (own.begin >= own.end) continue;
+    work.all += own.end - own.begin;
+    work.late += std::max<Nanoseconds>(0, own.end - std::max(own.begin, lateFrom));
+    upTo = own.end;
+    own.culprit = culpritOf(own.bubbleClass, own.cause);
+    bubbles_.push_back(own);
   }
   return work;
 }
 
-/// Divides `excess` by what was collected, rounded down; the largest cause gets the remainder.
-void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
-  __extension__ using Wide = __int128;
-  const Nanoseconds total = collected.total();
-  std::size_t most = 0;
-  Nanoseconds left = excess;
-  std::array<Nanoseconds, kCauseCount> parts{};
-  for (std::size_t c = 0; c < kCauseCount; ++c) {
-    if (collected.sums[c] > collected.sums[most]) most = c;
-    parts[c] = static_cast<Nanoseconds>(Wide{excess} * collected.sums[c] / total);
-    left -= parts[c];
+/// Fills own_, in order; jobs before collectives.
+void RankBubbles::findOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom) {
+  Id id = gap.previous == JobGraph::kNone ? rank_.first : gap.previous + 1;
+  for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
+    const JobGraph::Node& node = graph_.node(id);
+    if (isCompute(node.kind) || node.end <= gap.span.begin) continue;
+    const bool isData = node.kind == JobKind::kData;
+    own_.push_back({node.begin, node.end, id, id, gap.window->step,
+                    isData ? BubbleClass::kLaunch : BubbleClass::kSync});
   }
-  parts[most] += left;
+  if (rank_.firstCollective == rank_.endOfCollectives) return;
+  const std::size_t jobs = own_.size();
+  for (std::size_t i = 0; i < jobs; ++i) addCollectives(gap, own_[i].cause, lateFrom);
+  if (endedBy != JobGraph::kNone) addCollectives(gap, endedBy, lateFrom);
+  std::stable_sort(own_.begin(), own_.end(),
+                   [](const Bubble& a, const Bubble& b) { return a.begin < b.begin; });
+}
+
+/// Adds the collectives that a job waited for last, from the end of its other inputs on. Up to its
+/// last member's begin a collective only waits.
+void RankBubbles::addCollectives(const Gap& gap, Id job, Nanoseconds lateFrom) {
+  const JobGraph::Node& node = graph_.node(job);
+  if (node.collective == JobGraph::kNone) return;
+  Nanoseconds ready = gap.span.begin;
+  for (const Id other : {node.before, node.inputs[0], node.inputs[1]}) {
+    if (other != JobGraph::kNone) ready = std::max(ready, graph_.node(other).end);
+  }
+  Id id = node.collective;
+  while (id != JobGraph::kNone && graph_.node(id).isCollective) {
+    const JobGraph::Node& collective = graph_.node(id);
+    if (collective.end <= ready) return;
+    const Nanoseconds begin = std::max(ready, collective.begin);
+    own_.push_back({begin, collective.end, id, id, gap.window->step, BubbleClass::kSync});
+    addWait(gap, id, {std::max({ready, collective.event->begin, lateFrom}), collective.begin});
+    id = collective.before;
+  }
+}
+
+/// Adds the wait for a collective's last member after the pipeline's last compute job.
+void RankBubbles::addWait(const Gap& gap, Id collective, Interval wait) {
+  if (wait.begin >= std::min(wait.end, gap.span.end) || !gap.window->isWhole) return;
+  const Collected collected = paths_.upTo(collective).collected;
+  if (collected.total() == 0) return;
+  const auto parts = divided(wait.length(), collected);
+  Nanoseconds at = wait.begin;
+  for (std::size_t c = 0; c < kCauseCount; ++c) {
+    if (parts[c] == 0) continue;
+    const Id cause = collected.culprit[c];
+    own_.push_back({at, at + parts[c], cause, cause, gap.window->step, kClassOfCause[c]});
+    at += parts[c];
+  }
+}
+
+void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
+  const auto parts = divided(excess, collected);
   for (std::size_t c = 0; c < kCauseCount; ++c) {
     add(kClassOfCause[c], parts[c], collected.culprit[c]);
   }
 }
 
-void RankBubbles::add(BubbleClass bubbleClass, Nanoseconds time, Id culprit) {
-  if (time > 0) shares_.push_back({bubbleClass, time, culprit});
+/// The job that is to blame for a bubble with that cause.
+RankBubbles::Id RankBubbles::culpritOf(BubbleClass bubbleClass, Id id) const {
+  if (id == JobGraph::kNone) return JobGraph::kNone;
+  const JobGraph::Node& cause = graph_.node(id);
+  if (cause.isMessage) return cause.inputs[0];
+  if (cause.isCollective) return cause.inputs[0] != JobGraph::kNone ? cause.inputs[0] : id;
+  if (bubbleClass != BubbleClass::kTransfer) return id;
+  const Id first = graph_.producer(id, 0);
+  const Id second = graph_.producer(id, 1);
+  if (first == JobGraph::kNone || second == JobGraph::kNone) {
+    return first == JobGraph::kNone ? second : first;
+  }
+  return graph_.node(first).end < graph_.node(second).end ? second : first;
+}
+
+void RankBubbles::add(BubbleClass bubbleClass, Nanoseconds time, Id cause) {
+  if (time > 0) shares_.push_back({bubbleClass, time, cause, culpritOf(bubbleClass, cause)});
 }
 
 /// Lays shares_ out in the gap, where the rank's own work leaves room.
@@ -150,7 +251,7 @@ void RankBubbles::fill(Interval gap, std::int32_t step) {
       }
       const Nanoseconds room = own < ownEnd ? bubbles_[own].begin : gap.end;
       const Nanoseconds end = std::min(at + share.time, room);
-      bubbles_.push_back({at, end, share.culprit, step, share.bubbleClass});
+      bubbles_.push_back({at, end, share.cause, share.culprit, step, share.bubbleClass});
       share.time -= end - at;
       at = end;
     }

@@ -1,18 +1,21 @@
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
 
 namespace pipetrace {
 
-/// Classifies the idle time of one rank.
+/// Classifies the idle time of one rank, window after window.
 class RankBubbles {
  public:
   /// Both must outlive it. `rank`: index in graph.ranks().
-  RankBubbles(const JobGraph& graph, const PipelineBasis& basis, std::uint32_t rank);
+  RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::uint32_t rank);
 
-  std::vector<Bubble> classify();
+  /// Goes on up to the window with that index in basis.windows; it is not included.
+  void classifyUpTo(std::size_t window);
+  std::vector<Bubble> take() { return std::move(bubbles_); }
 
  private:
   using Id = JobGraph::Id;
@@ -32,7 +35,8 @@ class RankBubbles {
     Nanoseconds other = 0;
     BubbleClass otherClass = BubbleClass::kDrain;
   };
-  /// The rank's own lr, optimizer, default and data jobs in a gap.
+  /// The part of a gap that stays at its own times: the rank's own lr, optimizer, default and data
+  /// jobs. So do the collectives that these or the job after the gap waited for last.
   struct OwnWork {
     Nanoseconds all = 0;
     Nanoseconds late = 0;  ///< after the pipeline's last compute job
@@ -40,24 +44,42 @@ class RankBubbles {
   struct Share {
     BubbleClass bubbleClass = BubbleClass::kUnknown;
     Nanoseconds time = 0;
+    Id cause = JobGraph::kNone;
     Id culprit = JobGraph::kNone;
   };
 
+  void classifyWindow(const BubbleWindow& window);
   void classify(const Gap& gap);
-  OwnWork putOwnWork(const Gap& gap, Nanoseconds lateFrom);
-  Collected collectedFor(const BubbleWindow& window, Id endedBy) const;
+  OwnWork putOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom);
+  void findOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom);
+  void addCollectives(const Gap& gap, Id job, Nanoseconds lateFrom);
+  void addWait(const Gap& gap, Id collective, Interval wait);
+  Collected collectedFor(const Gap& gap, Id endedBy);
+  void addShortness(const Gap& gap, Id after, Collected& collected) const;
+  Id culpritOf(BubbleClass bubbleClass, Id cause) const;
   void shareExcess(Nanoseconds excess, const Collected& collected);
   void fill(Interval gap, std::int32_t step);
   Own ownOf(const Gap& gap, Id endedBy, Nanoseconds open);
   BubbleClass classBefore(Id job);
-  void add(BubbleClass bubbleClass, Nanoseconds time, Id culprit = JobGraph::kNone);
+  void add(BubbleClass bubbleClass, Nanoseconds time, Id cause = JobGraph::kNone);
 
   const JobGraph& graph_;
+  const BindingPaths& links_;
   const PipelineBasis& basis_;
   std::uint32_t number_;
   const JobGraph::Rank& rank_;
+  PathsOfRank paths_;
   std::vector<Bubble> bubbles_;
+  // Up to where it went.
+  std::size_t window_ = 0;
+  Id at_ = JobGraph::kNone;
+  Id previous_ = JobGraph::kNone;
+  Nanoseconds busyUpTo_ = kNsMin;
+  /// How much shorter than in the plan the rank's jobs usually are: the sum of those before each.
+  std::vector<Nanoseconds> shortness_;
+  Nanoseconds mostShort_ = 0;   // of one job
   std::size_t firstOfGap_ = 0;  // in bubbles_: the rank's own work in the gap
+  std::vector<Bubble> own_;     // stays at its own times in the gap
   std::vector<Share> shares_;   // of the gap, in the order in which they are drawn
   Nanoseconds shortfall_ = 0;   // of earlier gaps of the window
   std::int32_t phasesOf_ = -1;  // the step of the next two

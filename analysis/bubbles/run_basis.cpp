@@ -81,18 +81,18 @@ PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline)
     : replica(graph.ranks()[graph.pipelines()[pipeline].front()].replica), jobs(graph, pipeline) {}
 
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
-    : graph_(graph), times_(graph, threads) {
+    : graph_(graph), times_(graph, threads), paths_(graph, times_, threads) {
   const std::size_t count = graph.pipelines().size();
   pipelines_.reserve(count);
   for (std::size_t p = 0; p < count; ++p) pipelines_.emplace_back(graph, p);
   // Several tasks for each pipeline, as many runs have only one.
-  constexpr std::size_t kTasks = 3;
+  constexpr std::size_t kTasks = 2;
   inParallel(threads, count * kTasks, [&](std::size_t i) {
     PipelineBasis& pipeline = pipelines_[i / kTasks];
-    switch (i % kTasks) {
-      case 0: pipeline.paths = std::make_unique<BindingPaths>(graph, times_, i / kTasks); break;
-      case 1: pipeline.planned = std::make_unique<PlannedIdle>(graph, pipeline.jobs, times_); break;
-      default: pipeline.windows = windowsOf(graph, pipeline.jobs, summary, pipeline.replica);
+    if (i % kTasks == 0) {
+      pipeline.planned = std::make_unique<PlannedIdle>(graph, pipeline.jobs, times_);
+    } else {
+      pipeline.windows = windowsOf(graph, pipeline.jobs, summary, pipeline.replica);
     }
   });
 }

@@ -31,7 +31,6 @@ struct PipelineBasis {
 
   int replica = 0;
   StepJobs jobs;
-  std::unique_ptr<BindingPaths> paths;
   std::unique_ptr<PlannedIdle> planned;
   std::vector<BubbleWindow> windows;  ///< in order, without overlap
 };
@@ -44,11 +43,13 @@ class RunBasis {
 
   const JobGraph& graph() const { return graph_; }
   const UsualTimes& times() const { return times_; }
+  const BindingPaths& paths() const { return paths_; }
   const std::vector<PipelineBasis>& pipelines() const { return pipelines_; }
 
  private:
   const JobGraph& graph_;
   UsualTimes times_;
+  BindingPaths paths_;
   std::vector<PipelineBasis> pipelines_;
 };
 

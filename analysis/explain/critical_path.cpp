@@ -9,28 +9,28 @@ namespace {
 using Id = JobGraph::Id;
 
 /// A job that ends a step may be an optimizer, where paths end otherwise.
-Id predecessorOf(const JobGraph& graph, const PipelineBasis& pipeline, Id node) {
-  const Id before = pipeline.paths->predecessor(node);
-  const bool isOptimizer = graph.node(node).kind == JobKind::kOptimizer;
-  return before == JobGraph::kNone && isOptimizer ? graph.node(node).before : before;
+Id predecessorOf(const RunBasis& basis, Id id) {
+  const JobGraph::Node& node = basis.graph().node(id);
+  if (node.kind != JobKind::kOptimizer) return basis.paths().predecessor(id);
+  return node.collective != JobGraph::kNone ? node.collective : node.before;
 }
 
 }  // namespace
 
-StepPath criticalPathOf(const JobGraph& graph, const PipelineBasis& pipeline,
+StepPath criticalPathOf(const RunBasis& basis, const PipelineBasis& pipeline,
                         const BubbleWindow& window) {
+  const JobGraph& graph = basis.graph();
   StepPath path{.replica = pipeline.replica, .step = window.step};
   Nanoseconds upTo = window.span.end;
   // A window that is cut ends in the middle of its step.
   Id at = window.last;
-  for (; at != JobGraph::kNone && upTo > window.span.begin;
-       at = predecessorOf(graph, pipeline, at)) {
+  for (; at != JobGraph::kNone && upTo > window.span.begin; at = predecessorOf(basis, at)) {
     const JobGraph::Node& node = graph.node(at);
     if (!path.links.empty()) {
       StepPath::Link& after = path.links.back();
       const Nanoseconds end = std::clamp(node.end, window.span.begin, upTo);
       after.wait = upTo - end;
-      const Collected late = pipeline.paths->lateness(after.node);
+      const Collected late = basis.paths().lateness(after.node);
       after.waitsForMessage = !graph.node(after.node).isMessage &&
                               late.sums[static_cast<std::size_t>(Cause::kTransfer)] > 0;
       upTo = end;
@@ -85,16 +85,27 @@ std::vector<Nanoseconds> slackOf(const JobGraph& graph, const PipelineBasis& pip
   };
   const auto pass = [&](Id node, Nanoseconds time) {
     const JobGraph::Node& later = graph.node(node);
-    for (const Id before : {later.before, later.inputs[0], later.inputs[1]}) {
+    // A collective waits for what its last member waited for.
+    const Id input = later.isCollective && later.inputs[0] != JobGraph::kNone
+                         ? graph.node(later.inputs[0]).before
+                         : later.inputs[0];
+    for (const Id before : {later.before, later.collective, input, later.inputs[1]}) {
       if (before == JobGraph::kNone) continue;
       const Nanoseconds wait = std::max<Nanoseconds>(0, later.begin - graph.node(before).end);
       lower(before, std::min(time + wait, end - graph.node(before).end));
+    }
+  };
+  const auto passOn = [&](Id node) {  // what is no job, up to the next job
+    while (node != JobGraph::kNone && graph.node(node).isCollective) {
+      pass(node, own(node));
+      node = graph.node(node).before;
     }
   };
   for (const Id job : order) {
     const Nanoseconds time = own(job);
     lower(job, time);
     pass(job, time);
+    passOn(graph.node(job).collective);
     for (const Id input : graph.node(job).inputs) {
       if (input != JobGraph::kNone && graph.node(input).isMessage) pass(input, own(input));
     }

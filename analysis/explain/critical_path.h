@@ -8,10 +8,10 @@
 
 namespace pipetrace {
 
-/// The chain of jobs and messages that a step's length consists of: from its last end back along
-/// what each waited for last. The times of a step add up to its window's length.
+/// The chain of jobs, messages and collectives that a step's length consists of: from its last end
+/// back along what each waited for last. The times of a step add up to its window's length.
 struct StepPath {
-  /// A job or message, and the part of the step that it takes.
+  /// A job, message or collective, and the part of the step that it takes.
   struct Link {
     JobGraph::Id node = JobGraph::kNone;
     Nanoseconds begin = 0;
@@ -26,7 +26,7 @@ struct StepPath {
 
 /// The path of a step that the window of `pipeline` describes. `begin` of the first link may lie
 /// before the window, where the path comes from the step before; that part is not counted.
-StepPath criticalPathOf(const JobGraph& graph, const PipelineBasis& pipeline,
+StepPath criticalPathOf(const RunBasis& basis, const PipelineBasis& pipeline,
                         const BubbleWindow& window);
 
 /// The time on critical paths, over steps.

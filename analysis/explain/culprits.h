@@ -32,7 +32,8 @@ struct Culprits {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Nanoseconds> byRanks;
 };
 
-Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles);
+/// Uses that many threads, which makes no difference to the result.
+Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, int threads = 1);
 
 /// The ranks between which the message of a bubble of class transfer went: sender, receiver; −1
 /// where one is not known.

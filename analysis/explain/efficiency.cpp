@@ -70,20 +70,32 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
 
 CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& graph, int threads) {
   const std::size_t count = graph.ranks().size();
-  std::vector<std::vector<Interval>> ofRank(count);
-  for (std::size_t id = graph.jobCount(); id < graph.nodes().size(); ++id) {
-    const JobGraph::Node& message = graph.node(static_cast<JobGraph::Id>(id));
-    ofRank[message.rank].push_back({message.begin, message.end});
-    if (message.inputs[0] == JobGraph::kNone) continue;
-    ofRank[graph.node(message.inputs[0]).rank].push_back({message.begin, message.end});
-  }
+  // By part of the messages and by rank, so that several threads can fill them.
+  const std::size_t parts = graph.messageEnd() - graph.jobCount() < 100'000 ? 1 : 8;
+  std::vector<std::vector<std::vector<Interval>>> messages(parts);
+  inParallel(threads, parts, [&](std::size_t part) {
+    messages[part].resize(count);
+    const std::size_t total = graph.messageEnd() - graph.jobCount();
+    const std::size_t end = graph.jobCount() + (part + 1) * total / parts;
+    for (std::size_t id = graph.jobCount() + part * total / parts; id < end; ++id) {
+      const JobGraph::Node& message = graph.node(static_cast<JobGraph::Id>(id));
+      messages[part][message.rank].push_back({message.begin, message.end});
+      if (message.inputs[0] == JobGraph::kNone) continue;
+      messages[part][graph.node(message.inputs[0]).rank].push_back({message.begin, message.end});
+    }
+  });
   std::vector<CommunicationTime> times(count);
   inParallel(threads, count, [&](std::size_t r) {
     const JobGraph::Rank& rank = graph.ranks()[r];
+    std::vector<Interval> all;
+    for (std::vector<std::vector<Interval>>& part : messages) {
+      all.insert(all.end(), part[r].begin(), part[r].end());
+      part[r] = {};
+    }
     for (const Track& track : timeline.tracks) {
       if (track.rank != rank.number) continue;
       for (const Event& event : track.events) {
-        if (isCollective(event.kind)) ofRank[r].push_back({event.begin, event.end});
+        if (isCollective(event.kind)) all.push_back({event.begin, event.end});
       }
     }
     std::vector<Interval> jobs;
@@ -91,7 +103,7 @@ CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& grap
       const JobGraph::Node& job = graph.node(id);
       if (isCompute(job.kind)) jobs.push_back({job.begin, job.end});
     }
-    const std::vector<Interval> communication = unionOf(std::move(ofRank[r]));
+    const std::vector<Interval> communication = unionOf(std::move(all));
     times[r].all = lengthOf(communication);
     times[r].exposed = times[r].all - shared(communication, unionOf(std::move(jobs)));
   });

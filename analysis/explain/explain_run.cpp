@@ -65,7 +65,7 @@ PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipel
     step.isCounted =
         counts(options, window.step, summaries.begin()->first, summaries.rbegin()->first);
     if (!step.isCounted) continue;
-    StepPath path = criticalPathOf(*result.graph, pipeline, window);
+    StepPath path = criticalPathOf(*result.basis, pipeline, window);
     explained.shares.add(*result.graph, path);
     if (window.span.length() <= explained.length) continue;
     explained.length = window.span.length();
@@ -139,7 +139,7 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.schedule = followedSchedule(timeline, result.topology, *result.basis);
   explainRanks(result);
   explainSteps(result, options);
-  result.culprits = culpritsOf(*result.graph, result.bubbles);
+  result.culprits = culpritsOf(*result.graph, result.bubbles, options.threads);
   result.communication = communicationOf(timeline, *result.graph, options.threads);
   result.findings =
       findingsOf(timeline, *result.basis, result.bubbles, result.culprits, result.summary);

@@ -34,12 +34,16 @@ class LinkTimes {
  public:
   explicit LinkTimes(const JobGraph& graph) {
     std::map<std::pair<int, int>, std::vector<Nanoseconds>> lengths;
-    for (std::size_t id = graph.jobCount(); id < graph.nodes().size(); ++id) {
+    std::vector<Nanoseconds>* latest = nullptr;  // most messages follow one of their link
+    std::pair<int, int> latestLink;
+    for (std::size_t id = graph.jobCount(); id < graph.messageEnd(); ++id) {
       const JobGraph::Node& node = graph.node(static_cast<Id>(id));
       if (node.inputs[0] == JobGraph::kNone) continue;
       const int to = graph.ranks()[node.rank].number;
       const int from = graph.ranks()[graph.node(node.inputs[0]).rank].number;
-      lengths[{std::min(from, to), std::max(from, to)}].push_back(node.end - node.begin);
+      const std::pair link{std::min(from, to), std::max(from, to)};
+      if (latest == nullptr || link != latestLink) latest = &lengths[latestLink = link];
+      latest->push_back(node.end - node.begin);
     }
     for (auto& [link, times] : lengths) medians_[link] = medianOf(times);
   }

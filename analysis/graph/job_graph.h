@@ -2,45 +2,66 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "analysis/run_summary.h"
+#include "trace/threads/shared_array.h"
 #include "trace/timeline.h"
 #include "trace/topology.h"
 
 namespace pipetrace {
 
-/// The jobs and messages of a run, and the jobs and messages that each of them waited for. Nodes
+/// The jobs, messages and collectives of a run, and which of these each of them waited for. Nodes
 /// are numbered: the jobs of the compute lanes first, rank after rank in the order of their begins,
-/// then messages.
+/// then messages, then collectives rank after rank.
 ///
-/// A job waits for the job before it on its rank, and for its data. A forward of stage s needs the
-/// forward of stage s − 1 with the same micro-batch. A backward, or its input half, needs the
-/// backward of stage s + 1. A fused pair needs both. Within a rank the order of jobs stands for
-/// such an edge. Between ranks the edge leads through the message, if the run has it.
+/// A job waits for the job before it on its rank, for a collective, and for its data. A forward of
+/// stage s needs the forward of stage s − 1 with the same micro-batch. A backward, or its input
+/// half, needs the backward of stage s + 1. A fused pair needs both. Within a rank the order of
+/// jobs stands for such an edge. Between ranks the edge leads through the message, if the run has
+/// it.
+///
+/// The first job that begins after the end of a collective on its rank waits for it. A collective
+/// waits for the last job of its rank that had ended when it began, for the one before it on its
+/// lane, and for its other members. The n-th of a name on each of the ranks that take part
+/// (collective_rules.h) are members of one if all of them overlap in time. Those inside a compute
+/// job are part of that job.
 class JobGraph {
  public:
   using Id = std::uint32_t;
   static constexpr Id kNone = ~Id{0};
 
   struct Node {
-    /// A message begins with the later of its two starts: before that, one of its ends only waits.
+    /// A message begins with the later of its two starts, a collective with the last of its
+    /// members': what comes before is waiting.
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
     const Event* event = nullptr;  ///< of a message: its receive; its send where that is missing
     /// The job before it on its rank: the last that had ended when it began. For a message it is
     /// what its sender or its receiver had to end before; the job that made the data is in
-    /// `inputs`.
+    /// `inputs`. For a collective it is a job or a collective of its rank.
     Id before = kNone;
-    Id inputs[2] = {kNone, kNone};        ///< jobs on other ranks, or messages from them
+    /// Jobs on other ranks, or messages from them. A collective has the member that began last,
+    /// unless it is that itself.
+    Id inputs[2] = {kNone, kNone};
+    /// The collective that a job waited for, if that ended later than `before`.
+    Id collective = kNone;
     std::uint32_t rank = 0;               ///< index in ranks(); of a message: the receiver
     std::int32_t microBatch = kNotGiven;  ///< as given, else counted
     std::int32_t step = kNotGiven;        ///< of the event, like the next two
     std::int32_t stage = kNotGiven;
     JobKind kind = JobKind::kOther;
     bool isMessage = false;
+    bool isCollective = false;
     bool lacksInput = false;  ///< it needs one that is missing, or that nobody knows
+  };
+
+  /// A collective has these beside its node.
+  struct Collective {
+    std::uint32_t track = 0;  ///< index in timeline.tracks
+    std::uint32_t group = 0;  ///< its members have the same one
   };
 
   /// The two ends of a message. One of them may be missing.
@@ -55,6 +76,8 @@ class JobGraph {
     int position = 0;  ///< in its pipeline, 0 .. depth − 1
     Id first = 0;      ///< its jobs are [first, end)
     Id end = 0;
+    Id firstCollective = 0;  ///< its collectives are [firstCollective, endOfCollectives)
+    Id endOfCollectives = 0;
     bool logsMessages = false;
   };
 
@@ -62,19 +85,26 @@ class JobGraph {
   JobGraph(const Timeline& timeline, const Topology& topology, int threads = 1);
 
   const Node& node(Id id) const { return nodes_[id]; }
-  const std::vector<Node>& nodes() const { return nodes_; }
+  std::span<const Node> nodes() const { return {nodes_.data(), nodeCount_}; }
+  /// Jobs are [0, jobCount()), messages [jobCount(), messageEnd()), then collectives.
   std::size_t jobCount() const { return jobCount_; }
+  std::size_t messageEnd() const { return messageEnd_; }
   const std::vector<Rank>& ranks() const { return ranks_; }
   /// The indices in ranks() of each pipeline, in the order of positions.
   const std::vector<std::vector<std::uint32_t>>& pipelines() const { return pipelines_; }
   /// The messages of a pipeline are [first, second).
   std::pair<Id, Id> messagesOf(std::size_t pipeline) const { return messageRanges_[pipeline]; }
   const Message& message(Id id) const { return messages_[id - jobCount_]; }
+  /// In the order of step and begin on each rank.
+  const Collective& collective(Id id) const { return collectives_[id - messageEnd_]; }
   /// The job that made the data of input `i` of a job; kNone: there is none, or it is missing.
   Id producer(Id job, int i) const {
     const Id input = nodes_[job].inputs[i];
     return input != kNone && nodes_[input].isMessage ? nodes_[input].inputs[0] : input;
   }
+  /// Whether the jobs are numbered per rank, step and kind, as in the traces of the straggler
+  /// study. Their collectives inside of jobs count, and members need not overlap.
+  bool isNumbered() const { return isNumbered_; }
   /// How many compute jobs had no micro-batch, so that the n-th of a rank's step, stage and kind
   /// counts as that of micro-batch n.
   std::int64_t countedMicroBatches() const { return counted_; }
@@ -82,13 +112,17 @@ class JobGraph {
  private:
   friend class JobGraphBuilder;
 
-  std::vector<Node> nodes_;
+  SharedArray<Node> nodes_;
+  std::size_t nodeCount_ = 0;
   std::size_t jobCount_ = 0;
+  std::size_t messageEnd_ = 0;
   std::vector<Rank> ranks_;
   std::vector<std::vector<std::uint32_t>> pipelines_;
   std::vector<Message> messages_;
+  std::vector<Collective> collectives_;
   std::vector<std::pair<Id, Id>> messageRanges_;  // by pipeline
   std::int64_t counted_ = 0;
+  bool isNumbered_ = false;
 };
 
 }  // namespace pipetrace

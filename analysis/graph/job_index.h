@@ -19,6 +19,16 @@ struct JobKey {
   bool isKnown() const { return step >= 0 && stage >= 0 && microBatch >= 0; }
 };
 
+/// Makes the range of numbers that keys have include those of `key`.
+inline void widen(const JobKey& key, JobKey& lowest, JobKey& highest) {
+  lowest.step = std::min(lowest.step, key.step);
+  lowest.stage = std::min(lowest.stage, key.stage);
+  lowest.microBatch = std::min(lowest.microBatch, key.microBatch);
+  highest.step = std::max(highest.step, key.step);
+  highest.stage = std::max(highest.stage, key.stage);
+  highest.microBatch = std::max(highest.microBatch, key.microBatch);
+}
+
 /// Finds a number by its JobKey. It is a flat array where the keys are dense, as they are in most
 /// runs.
 class JobIndex {

@@ -60,6 +60,10 @@ UsualTimes::UsualTimes(const JobGraph& graph, int threads)
   std::map<JobKind, std::vector<Nanoseconds>> ofKind;
   for (std::size_t g = 0; g < all.size(); ++g) ofKind[all[g].first].push_back(medians_[g + 1]);
   for (auto& [kind, medians] : ofKind) ofKind_[static_cast<std::size_t>(kind)] = medianOf(medians);
+  imbalances_.resize(medians_.size());
+  for (std::size_t g = 0; g < all.size(); ++g) {
+    imbalances_[g + 1] = medians_[g + 1] - ofKind_[static_cast<std::size_t>(all[g].first)];
+  }
 }
 
 }  // namespace pipetrace

@@ -17,6 +17,10 @@ class UsualTimes {
 
   /// The median of its pipeline's jobs of that stage and kind. 0 for other than compute jobs.
   Nanoseconds median(JobGraph::Id job) const { return medians_[group_[job]]; }
+  /// The number of its pipeline's jobs of that stage and kind; 0 for other than compute jobs.
+  std::uint32_t group(JobGraph::Id job) const { return group_[job]; }
+  /// The median of a group − that of a balanced run.
+  Nanoseconds imbalanceOf(std::uint32_t group) const { return imbalances_[group]; }
   /// The kind's median over the stages of all pipelines of each stage's median: a job that is
   /// like those of the other stages. 0 for other than compute jobs.
   Nanoseconds balanced(JobGraph::Id job) const {
@@ -25,8 +29,9 @@ class UsualTimes {
 
  private:
   const JobGraph& graph_;
-  std::vector<std::uint32_t> group_;  // by job; 0: no compute job
-  std::vector<Nanoseconds> medians_;  // by group
+  std::vector<std::uint32_t> group_;     // by job; 0: no compute job
+  std::vector<Nanoseconds> medians_;     // by group
+  std::vector<Nanoseconds> imbalances_;  // by group
   std::array<Nanoseconds, kJobKindCount> ofKind_{};
 };
 

@@ -102,7 +102,7 @@ TEST(DiagnosticLines, SeverityTellsApartAndLeavesOut) {
                           "workerlog.1:7: warning: a job has no end"));
 }
 
-TEST(DiagnosticLines, WhatIsAboutNoFileStaysALineOfItsOwn) {
+TEST(DiagnosticLines, RemarksAboutNoFileAreLinesOfTheirOwn) {
   Diagnostic ofTheRun = warningOf("");
   ofTheRun.line = 0;
   EXPECT_THAT(linesOf({warningOf("workerlog.0"), warningOf("workerlog.1"), warningOf("workerlog.2"),

@@ -201,7 +201,7 @@ class RunJson {
     text += '[';
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto& [rank, bubble] = list[i];
-      const JobGraph::Id culprit = culpritOf(graph_, *bubble);
+      const JobGraph::Id culprit = bubble->culprit;
       const Json object = {{"rank", graph_.ranks()[rank].number},
                            {"begin_ns", bubble->begin},
                            {"end_ns", bubble->end},

@@ -52,16 +52,10 @@ RunWork::RunWork(const Timeline& timeline, const JobGraph& graph,
                  std::span<const std::int32_t> steps, int threads)
     : timeline_(timeline),
       graph_(graph),
-      nodes_(static_cast<Id>(graph.nodes().size())),
-      numberKey_(timeline.strings.find("seq_id")),
+      nodes_(static_cast<Id>(graph.messageEnd())),
       kinds_(timeline) {
-  const auto firstJob =
-      std::find_if(graph.nodes().begin(), graph.nodes().end(),
-                   [](const JobGraph::Node& node) { return isCompute(node.event->kind); });
-  isNumbered_ = firstJob != graph.nodes().end() && hasNumber(*firstJob->event);
   findSteps(steps, threads);
-  findCollectives(threads);
-  groupCollectives();
+  findCollectives();
   fillChains(threads);
   numberWorks(threads);
   findPosting();
@@ -69,13 +63,6 @@ RunWork::RunWork(const Timeline& timeline, const JobGraph& graph,
   findKinds(threads);
   findIdeals(threads);
   findSpans(threads);
-}
-
-bool RunWork::hasNumber(const Event& event) const {
-  if (!numberKey_) return false;
-  const auto arguments = timeline_.argumentsOf(event);
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [&](const Argument& argument) { return argument.key == *numberKey_; });
 }
 
 std::uint32_t RunWork::stepOf(std::int32_t number) const {
@@ -128,7 +115,7 @@ void RunWork::fillChains(int threads) {
     }
     for (std::size_t s = 0; s < stepCount_; ++s) {
       const std::size_t cell = cellOf(s, r);
-      if (isNumbered_) {
+      if (isNumbered()) {
         chainCollectives(cell);
       } else {
         placeCollectives(cell);
@@ -169,11 +156,29 @@ void RunWork::findStages(int threads) {
   }
   std::sort(stages_.begin(), stages_.end());
   stages_.erase(std::unique(stages_.begin(), stages_.end()), stages_.end());
+  stagesArePositions_ = true;
+  std::size_t positions = 0;
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const auto position = static_cast<std::size_t>(ranks[r].position);
+    positions = std::max(positions, position + 1);
+    if (position >= stages_.size() || onlyStage_[r] != stages_[position]) {
+      stagesArePositions_ = false;
+    }
+  }
+  if (positions != stages_.size()) stagesArePositions_ = false;
+  for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_ && stagesArePositions_; ++id) {
+    stagesArePositions_ = graph_.node(id).stage == onlyStage_[graph_.node(id).rank];
+  }
 }
 
 std::uint32_t RunWork::stageOf(Id work) const {
   std::int32_t stage = event(work).stage;
   if (stage < 0) stage = onlyStage_[rankOf(work)];
+  // Most runs have the stages 0, 1, 2, …
+  const auto guess = static_cast<std::size_t>(stage);
+  if (stage >= 0 && guess < stages_.size() && stages_[guess] == stage) {
+    return static_cast<std::uint32_t>(guess);
+  }
   const auto found = std::lower_bound(stages_.begin(), stages_.end(), stage);
   const bool isThere = found != stages_.end() && *found == stage;
   return static_cast<std::uint32_t>((isThere ? found : stages_.end()) - stages_.begin());
@@ -184,7 +189,7 @@ void RunWork::findPosting() {
     if (!track.events.empty()) firstOfTracks_.push_back(track.events.data());
   }
   std::sort(firstOfTracks_.begin(), firstOfTracks_.end());
-  if (isNumbered_) return;
+  if (isNumbered()) return;
   // Where a receive always begins with its send, as in plans, it says nothing about its rank.
   for (Id id = static_cast<Id>(graph_.jobCount()); id < nodes_ && !arePosted_; ++id) {
     const JobGraph::Message& message = graph_.message(id);
@@ -242,11 +247,7 @@ void RunWork::findKinds(int threads) {
 }
 
 double RunWork::measured(Id work) const {
-  if (isCollective(work)) {
-    const Collective& each = collective(work);
-    return withoutWaiting(each.event->end - latestBegin_[each.group]);
-  }
-  const JobGraph::Node& node = graph_.node(work);
+  const JobGraph::Node& node = graph_.node(nodeOf(work));
   return withoutWaiting(node.end - node.begin);
 }
 
@@ -286,7 +287,8 @@ void RunWork::findSpans(int threads) {
     for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
       for (const Id work : chain(step, r)) widen(event(work).begin, event(work).end);
       for (const Collective& each : collectives(step, r)) {
-        if (each.next != kNone) widen(each.event->begin, each.event->end);
+        if (each.next != kNone)
+          widen(graph_.node(each.node).event->begin, graph_.node(each.node).end);
       }
     }
   });

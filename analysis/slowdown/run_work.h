@@ -17,16 +17,14 @@ namespace pipetrace {
 /// messages and the collectives. It knows what each waits for beside its data, and how long it is,
 /// measured and ideal.
 ///
-/// Works are numbered: jobs and messages as in the graph, then collectives.
+/// Works are numbered: jobs and messages as in the graph, then the collectives of the steps to use.
 class RunWork {
  public:
   using Id = JobGraph::Id;
   static constexpr Id kNone = JobGraph::kNone;
 
   struct Collective {
-    const Event* event = nullptr;
-    std::uint32_t rank = 0;         ///< index in graph.ranks()
-    std::uint32_t track = 0;        ///< index in timeline.tracks
+    Id node = kNone;                ///< in the graph
     std::uint32_t group = 0;        ///< its members begin together
     bool isChained = false;         ///< it is in the chain of its rank
     Id before[2] = {kNone, kNone};  ///< else: the job and the collective that it follows
@@ -37,9 +35,8 @@ class RunWork {
   RunWork(const Timeline& timeline, const JobGraph& graph, std::span<const std::int32_t> steps,
           int threads);
 
-  /// Whether the jobs are numbered per rank, step and kind, as in the traces of the straggler
-  /// study. Their works wait as those of the study do.
-  bool isNumbered() const { return isNumbered_; }
+  /// As of the graph. The works of numbered runs wait as those of the study do.
+  bool isNumbered() const { return graph_.isNumbered(); }
 
   std::size_t rankCount() const { return graph_.ranks().size(); }
   /// Steps that ran into each other on a rank count as one.
@@ -65,21 +62,20 @@ class RunWork {
 
   /// Whether a message begins after the job that made its data. In numbered runs its send says so.
   bool waitsForSender(Id message) const {
-    return !isNumbered_ || graph_.message(message).send != nullptr;
+    return !isNumbered() || graph_.message(message).send != nullptr;
   }
   bool areInOneStep(Id a, Id b) const {
     return event(a).step == event(b).step || stepOf(event(a).step) == stepOf(event(b).step);
   }
 
-  const Event& event(Id work) const {
-    return isCollective(work) ? *collective(work).event : *graph_.node(work).event;
-  }
-  std::uint32_t rankOf(Id work) const {
-    return isCollective(work) ? collective(work).rank : graph_.node(work).rank;
-  }
+  const Event& event(Id work) const { return *graph_.node(nodeOf(work)).event; }
+  std::uint32_t rankOf(Id work) const { return graph_.node(nodeOf(work)).rank; }
   /// The place of a job or collective among those of its step.
   std::uint32_t indexInStep(Id work) const { return index_[work]; }
   const std::vector<std::string>& setNames() const { return kinds_.setNames(); }
+  /// Whether stage i of stages() is all that ranks at position i have, messages included: what is
+  /// asked of a stage is asked of a position, too.
+  bool stagesArePositions() const { return stagesArePositions_; }
   /// The stages that jobs name, ascending.
   const std::vector<std::int32_t>& stages() const { return stages_; }
   /// The index of its stage in stages(); of what names none, the only stage of its rank; else
@@ -104,18 +100,16 @@ class RunWork {
   };
 
   static constexpr std::uint32_t kNoStep = ~std::uint32_t{0};
+  Id nodeOf(Id work) const { return isCollective(work) ? collective(work).node : work; }
   std::size_t cellOf(std::size_t step, std::size_t rank) const {
     return step * graph_.ranks().size() + rank;
   }
   std::uint32_t stepOf(std::int32_t number) const;
-  bool hasNumber(const Event& event) const;
   void findSteps(std::span<const std::int32_t> steps, int threads);
   void fillChains(int threads);
-  void findCollectives(int threads);
-  bool isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const;
+  void findCollectives();
   void chainCollectives(std::size_t cell);
   void placeCollectives(std::size_t cell);
-  void groupCollectives();
   void numberWorks(int threads);
   void findPosting();
   void findStages(int threads);
@@ -128,16 +122,14 @@ class RunWork {
   const Timeline& timeline_;
   const JobGraph& graph_;
   Id nodes_ = 0;
-  std::optional<StringId> numberKey_;
-  bool isNumbered_ = false;
   bool arePosted_ = false;
+  bool stagesArePositions_ = false;
   std::vector<const Event*> firstOfTracks_;                    // ascending
   std::vector<std::pair<std::int32_t, std::uint32_t>> steps_;  // number and index, ascending
   std::size_t stepCount_ = 0;
   std::vector<std::vector<Id>> chains_;       // by step and rank
   std::vector<Collective> collectives_;       // by step and rank
   std::vector<std::size_t> firstCollective_;  // by step and rank
-  std::vector<Nanoseconds> latestBegin_;      // by group
   std::vector<std::uint32_t> index_;          // by work
   std::vector<std::int32_t> stages_;
   std::vector<std::int32_t> onlyStage_;  // by rank; negative: it has several

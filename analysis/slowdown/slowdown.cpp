@@ -81,9 +81,9 @@ class Analysis {
     for (std::size_t s = 0; s < work_.stages().size(); ++s, ++next) {
       whatIfsOf(next).byStage[s] |= bitOf(next);
     }
-    firstPosition_ = next;
-    next += static_cast<std::size_t>(positions_);
-    for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
+    firstPosition_ = work_.stagesArePositions() ? firstStage_ : next;
+    if (!work_.stagesArePositions()) next += static_cast<std::size_t>(positions_);
+    for (std::size_t r = 0; r < graph_.ranks().size() && !work_.stagesArePositions(); ++r) {
       const auto number = firstPosition_ + static_cast<std::size_t>(graph_.ranks()[r].position);
       whatIfsOf(number).byRank[r] |= bitOf(number);
     }

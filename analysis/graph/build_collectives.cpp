@@ -1,0 +1,165 @@
+// The collectives of a run: who takes part, what they wait for, what waits for them.
+#include <algorithm>
+#include <tuple>
+
+#include "analysis/graph/collective_rules.h"
+#include "analysis/graph/job_graph_builder.h"
+
+namespace pipetrace {
+namespace {
+
+using Id = JobGraph::Id;
+using Name = std::tuple<std::int32_t, JobKind, StringId, std::int16_t>;
+
+Name nameOf(const Event& event) { return {event.step, event.kind, event.name, event.chunk}; }
+
+/// The members of a collective have the same one.
+struct GroupKey {
+  Name name;
+  std::int64_t scope = 0;
+  std::uint32_t number = 0;
+  Id id = 0;
+
+  auto common() const { return std::tie(name, scope, number); }
+};
+
+std::int64_t scopeOf(Members members, std::uint32_t r, const JobGraph::Rank& rank) {
+  switch (members) {
+    case Members::kAlone: return r;
+    case Members::kReplicas: return rank.position;
+    case Members::kPipeline: return rank.replica;
+    case Members::kAll: break;
+  }
+  return 0;
+}
+
+}  // namespace
+
+/// Leaves out what is part of a job, and counts the rest.
+void JobGraphBuilder::findCollectives(std::uint32_t r, RankEvents& events) const {
+  std::vector<Collective>& found = events.collectives;
+  if (!graph_.isNumbered_) {
+    std::erase_if(found, [&](const Collective& each) {
+      return isInsideOfJob(*each.event, graph_.ranks_[r]);
+    });
+  }
+  std::stable_sort(found.begin(), found.end(), [](const Collective& a, const Collective& b) {
+    return std::tie(a.event->step, a.event->begin) < std::tie(b.event->step, b.event->begin);
+  });
+  std::vector<std::pair<Name, std::uint32_t>> counts;  // of one step
+  for (Collective& each : found) {
+    const Name name = nameOf(*each.event);
+    if (!counts.empty() && std::get<0>(counts.back().first) != each.event->step) counts.clear();
+    auto count = std::find_if(counts.begin(), counts.end(),
+                              [&](const auto& other) { return other.first == name; });
+    if (count == counts.end()) count = counts.insert(count, {name, 0});
+    each.number = count->second++;
+  }
+}
+
+/// Whether it is part of a compute job, and of its time.
+bool JobGraphBuilder::isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const {
+  const JobGraph::Node* const first = graph_.nodes_.data() + rank.first;
+  const JobGraph::Node* const next =
+      std::partition_point(first, graph_.nodes_.data() + rank.end,
+                           [&](const JobGraph::Node& node) { return node.begin <= event.begin; });
+  return next != first && isCompute(std::prev(next)->kind) && std::prev(next)->end >= event.end;
+}
+
+void JobGraphBuilder::placeCollectives() {
+  forRanks([&](std::uint32_t r, RankEvents& events) { findCollectives(r, events); });
+  auto next = static_cast<Id>(graph_.messageEnd_);
+  for (std::size_t r = 0; r < events_.size(); ++r) {
+    graph_.ranks_[r].firstCollective = next;
+    next += static_cast<Id>(events_[r].collectives.size());
+    graph_.ranks_[r].endOfCollectives = next;
+  }
+  graph_.nodeCount_ = next;
+  if (next == graph_.messageEnd_) return;
+  graph_.collectives_.resize(next - graph_.messageEnd_);
+  forRanks([&](std::uint32_t r, RankEvents& events) { fillCollectives(r, events); });
+  groupCollectives();
+}
+
+/// Makes the nodes of a rank's collectives. They wait for the last job of their rank that had
+/// ended, or for the one before on their lane. The first job that begins after the end waits.
+void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events) {
+  const JobGraph::Rank& rank = graph_.ranks_[r];
+  std::vector<std::pair<std::uint32_t, Id>> latest;  // by track
+  for (std::size_t i = 0; i < events.collectives.size(); ++i) {
+    const Event& event = *events.collectives[i].event;
+    const std::uint32_t track = events.collectives[i].track;
+    const Id id = rank.firstCollective + static_cast<Id>(i);
+    graph_.collectives_[id - graph_.messageEnd_].track = track;
+    JobGraph::Node& node = graph_.nodes_.make(id);
+    node.isCollective = true;
+    node.event = &event;
+    node.begin = event.begin;
+    node.end = event.end;
+    node.rank = r;
+    node.step = event.step;
+    node.stage = event.stage;
+    node.kind = event.kind;
+    node.microBatch = event.microBatch;
+    takeLater(jobBefore(rank, node.begin), node);
+    auto before = std::find_if(latest.begin(), latest.end(),
+                               [&](const auto& each) { return each.first == track; });
+    if (before == latest.end()) {
+      latest.emplace_back(track, id);
+    } else {
+      if (graph_.nodes_[before->second].end <= node.begin) takeLater(before->second, node);
+      before->second = id;
+    }
+    JobGraph::Node* const jobs = &graph_.nodes_[0];
+    JobGraph::Node* const job =
+        std::partition_point(jobs + rank.first, jobs + rank.end,
+                             [&](const JobGraph::Node& each) { return each.begin < node.end; });
+    if (job == jobs + rank.end) continue;
+    const auto endsEarlier = [&](Id other) {
+      return other == JobGraph::kNone || graph_.nodes_[other].end < node.end;
+    };
+    if (endsEarlier(job->before) && endsEarlier(job->collective)) job->collective = id;
+  }
+}
+
+/// Finds the members of each group. Unless all of them overlap in time they are no group, and each
+/// is one for itself.
+void JobGraphBuilder::groupCollectives() {
+  std::vector<GroupKey> keys;
+  for (std::uint32_t r = 0; r < events_.size(); ++r) {
+    const JobGraph::Rank& rank = graph_.ranks_[r];
+    for (std::size_t i = 0; i < events_[r].collectives.size(); ++i) {
+      const Collective& each = events_[r].collectives[i];
+      const Members members = collectiveRuleOf(timeline_.strings[each.event->name]).members;
+      keys.push_back({nameOf(*each.event), scopeOf(members, r, rank), each.number,
+                      rank.firstCollective + static_cast<Id>(i)});
+    }
+  }
+  std::sort(keys.begin(), keys.end(), [](const GroupKey& a, const GroupKey& b) {
+    return std::tuple_cat(a.common(), std::tie(a.id)) < std::tuple_cat(b.common(), std::tie(b.id));
+  });
+  std::uint32_t group = 0;
+  for (std::size_t first = 0, end = 0; first < keys.size(); first = end) {
+    Id last = keys[first].id;
+    Nanoseconds earliestEnd = kNsMax;
+    for (end = first; end < keys.size() && keys[end].common() == keys[first].common(); ++end) {
+      const JobGraph::Node& member = graph_.nodes_[keys[end].id];
+      if (member.begin > graph_.nodes_[last].begin) last = keys[end].id;
+      earliestEnd = std::min(earliestEnd, member.end);
+    }
+    const Nanoseconds begin = graph_.nodes_[last].begin;
+    const bool hasStep = std::get<0>(keys[first].name) >= 0;
+    const bool isGroup = graph_.isNumbered_ || (hasStep && begin <= earliestEnd);
+    for (std::size_t k = first; k < end; ++k) {
+      const Id id = keys[k].id;
+      if (isGroup && id != last) {
+        graph_.nodes_[id].begin = begin;
+        graph_.nodes_[id].inputs[0] = last;
+      }
+      graph_.collectives_[id - graph_.messageEnd_].group = group;
+      if (!isGroup || k + 1 == end) ++group;
+    }
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,244 @@
+// The messages of a run: their two ends, which job made their data, and which waits for it.
+#include <algorithm>
+
+#include "analysis/graph/job_counter.h"
+#include "analysis/graph/job_graph_builder.h"
+#include "analysis/graph/made_data.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+/// The key of a message: the stage that it is for.
+JobKey keyOfMessage(const Event& end, std::int32_t microBatch) {
+  const bool isForward = isForwardTransfer(end.kind);
+  std::int32_t stage = end.stage;
+  if (isSend(end.kind) && stage >= 0) stage += isForward ? 1 : -1;
+  return {end.step, stage, microBatch, isForward};
+}
+
+/// The key of the data that the stage `key` gets its own from; not known at the pipeline's ends.
+JobKey sourceOf(const JobKey& key, std::int32_t stages) {
+  JobKey source = key;
+  source.stage += key.isForward ? -1 : 1;
+  if (source.stage >= stages) source.stage = -1;
+  return source;
+}
+
+}  // namespace
+
+bool JobGraphBuilder::isEarly(const Event& event) const {
+  if (!early_) return false;
+  for (const Argument& argument : timeline_.argumentsOf(event)) {
+    if (argument.key == early_->first && argument.type == ArgumentType::kText) {
+      return argument.text == early_->second;
+    }
+  }
+  return false;
+}
+
+/// Finds the ends of messages of a rank, and its collectives.
+void JobGraphBuilder::findEnds(std::uint32_t r, RankEvents& events) {
+  const int number = graph_.ranks_[r].number;
+  const auto info = timeline_.ranks.find(number);
+  if (info != timeline_.ranks.end()) events.stages = info->second.numStages.value_or(0);
+  const auto& tracks = timeline_.tracks;
+  auto track = std::partition_point(tracks.begin(), tracks.end(),
+                                    [&](const Track& each) { return each.rank < number; });
+  for (; track != tracks.end() && track->rank == number; ++track) {
+    const auto t = static_cast<std::uint32_t>(track - tracks.begin());
+    const std::size_t before = events.ends.size();
+    JobCounter counter;
+    for (const Event& event : track->events) {
+      if (isCollective(event.kind)) {
+        events.collectives.push_back({.event = &event, .track = t});
+      } else if (isTransfer(event.kind)) {
+        graph_.ranks_[r].logsMessages = true;
+        const JobKey key =
+            keyOfMessage(event, event.microBatch < 0 ? counter.next(event) : event.microBatch);
+        if (!key.isKnown() || isEarly(event)) continue;
+        if (events.ends.size() == before) events.ends.reserve(before + track->events.size());
+        events.ends.push_back({.event = &event, .key = key, .track = t});
+      }
+    }
+  }
+}
+
+void JobGraphBuilder::indexJobs(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline) {
+  JobKey lowest = events_[ranks.front()].lowest;
+  JobKey highest;
+  std::size_t count = 0;
+  for (const std::uint32_t r : ranks) {
+    const RankEvents& events = events_[r];
+    pipeline.stages = std::max(pipeline.stages, events.stages);
+    count += events.made;
+    if (events.made == 0) continue;
+    widen(events.lowest, lowest, highest);
+    widen(events.highest, lowest, highest);
+  }
+  pipeline.stages = std::max(pipeline.stages, highest.stage + 1);
+  pipeline.jobs.emplace(lowest, highest, count);
+  pipeline.arrived.emplace(lowest, highest, count);
+  for (const std::uint32_t r : ranks) {
+    const JobGraph::Rank& rank = graph_.ranks_[r];
+    for (Id id = rank.first; id < rank.end; ++id) {
+      const JobGraph::Node& node = graph_.nodes_[id];
+      visitMadeData(timeline_, node, [&](const JobKey& key) {
+        if (!key.isKnown()) return;
+        const Id other = pipeline.jobs->find(key);  // parts of a job: the last one counts
+        if (other == JobGraph::kNone || graph_.nodes_[other].end < node.end) {
+          pipeline.jobs->set(key, id);
+        }
+      });
+    }
+  }
+}
+
+void JobGraphBuilder::numberMessages(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline) {
+  for (const std::uint32_t r : ranks) {
+    for (End& end : events_[r].ends) {
+      Id number = pipeline.arrived->find(end.key);
+      if (number == JobGraph::kNone) {
+        number = static_cast<Id>(pipeline.messages.size());
+        pipeline.messages.emplace_back();
+        pipeline.keys.push_back(end.key);
+        pipeline.receivers.push_back(r);
+        pipeline.arrived->set(end.key, number);
+      }
+      JobGraph::Message& message = pipeline.messages[number];
+      const bool isReceive = isRecv(end.event->kind);
+      const Event*& known = isReceive ? message.receive : message.send;
+      // The last of several parts counts.
+      if (known == nullptr || known->end < end.event->end) known = end.event;
+      if (isReceive) pipeline.receivers[number] = r;
+      end.message = number;
+    }
+  }
+}
+
+/// Makes the nodes of messages, and connects them with jobs.
+void JobGraphBuilder::placeMessages() {
+  auto next = static_cast<Id>(graph_.jobCount_);
+  for (Pipeline& pipeline : pipelines_) {
+    pipeline.firstMessage = next;
+    next += static_cast<Id>(pipeline.messages.size());
+    graph_.messageRanges_.emplace_back(pipeline.firstMessage, next);
+  }
+  graph_.messageEnd_ = graph_.nodeCount_ = next;
+  graph_.messages_.resize(next - graph_.jobCount_);
+  struct Chunk {
+    std::size_t pipeline = 0;
+    std::size_t first = 0;
+  };
+  constexpr std::size_t kChunk = 16384;
+  std::vector<Chunk> chunks;
+  for (std::size_t p = 0; p < pipelines_.size(); ++p) {
+    for (std::size_t m = 0; m < pipelines_[p].messages.size(); m += kChunk) {
+      chunks.push_back({p, m});
+    }
+  }
+  inParallel(threads_, chunks.size(), [&](std::size_t c) {
+    const Pipeline& pipeline = pipelines_[chunks[c].pipeline];
+    const std::size_t end = std::min(chunks[c].first + kChunk, pipeline.messages.size());
+    for (std::size_t m = chunks[c].first; m < end; ++m) fillMessage(m, pipeline);
+  });
+  // The two ends of a message may both be what held it up: one direction after the other.
+  for (const bool areSends : {true, false}) {
+    forRanks([&](std::uint32_t r, RankEvents& events) { orderMessages(r, events, areSends); });
+  }
+  forRanks([&](std::uint32_t r, RankEvents& events) {
+    events.ends = {};
+    addInputs(r);
+  });
+}
+
+void JobGraphBuilder::fillMessage(std::size_t m, const Pipeline& pipeline) {
+  const JobGraph::Message& message = pipeline.messages[m];
+  const Id id = pipeline.firstMessage + static_cast<Id>(m);
+  graph_.messages_[id - graph_.jobCount_] = message;
+  JobGraph::Node& node = graph_.nodes_.make(id);
+  node.isMessage = true;
+  node.event = message.receive != nullptr ? message.receive : message.send;
+  node.begin = node.event->begin;
+  if (message.send != nullptr) node.begin = std::max(node.begin, message.send->begin);
+  node.end = node.event->end;
+  node.rank = pipeline.receivers[m];
+  node.step = node.event->step;
+  node.stage = node.event->stage;
+  node.kind = node.event->kind;
+  node.microBatch = pipeline.keys[m].microBatch;
+  const JobKey source = sourceOf(pipeline.keys[m], pipeline.stages);
+  if (source.isKnown()) node.inputs[0] = pipeline.jobs->find(source);
+  node.lacksInput = node.inputs[0] == JobGraph::kNone;
+}
+
+/// Finds what the ends of messages waited for on their own rank. Only the end that came last can
+/// have held its message up.
+void JobGraphBuilder::orderMessages(std::uint32_t r, const RankEvents& events, bool areSends) {
+  const Pipeline& pipeline = pipelines_[pipelineOf_[r]];
+  std::uint32_t track = ~std::uint32_t{0};
+  std::vector<Id> ended;  // messages of the track, in the order of their begins
+  for (const End& end : events.ends) {
+    if (end.track != track) ended.clear();
+    track = end.track;
+    const Id id = pipeline.firstMessage + end.message;
+    JobGraph::Node& node = graph_.nodes_[id];
+    const JobGraph::Message& message = pipeline.messages[end.message];
+    const bool counts = end.event == (areSends ? message.send : message.receive);
+    if (counts && end.event->begin == node.begin) {
+      constexpr std::size_t kMostOpen = 256;
+      const std::size_t most = std::min(ended.size(), kMostOpen);
+      for (std::size_t i = 1; i <= most; ++i) {
+        const Id other = ended[ended.size() - i];
+        if (graph_.nodes_[other].end > node.begin || other == id) continue;
+        takeLater(other, node);
+        break;
+      }
+      const bool isPostedLast = message.send == nullptr || message.send->begin < node.begin;
+      if (!areSends && isPostedLast) {
+        takeLater(jobBefore(graph_.ranks_[r], node.begin), node);
+      }
+    }
+    ended.push_back(id);
+  }
+}
+
+void JobGraphBuilder::takeLater(Id other, JobGraph::Node& node) const {
+  if (other == JobGraph::kNone) return;
+  const bool isLater =
+      node.before == JobGraph::kNone || graph_.nodes_[node.before].end < graph_.nodes_[other].end;
+  if (isLater) node.before = other;
+}
+
+void JobGraphBuilder::addInputs(std::uint32_t r) {
+  const Pipeline& pipeline = pipelines_[pipelineOf_[r]];
+  const JobGraph::Rank& rank = graph_.ranks_[r];
+  for (Id id = rank.first; id < rank.end; ++id) {
+    JobGraph::Node& node = graph_.nodes_[id];
+    int count = 0;
+    visitMadeData(timeline_, node,
+                  [&](const JobKey& key) { addInput(key, pipeline, node, count); });
+  }
+}
+
+void JobGraphBuilder::addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node,
+                               int& count) {
+  if (!key.isKnown()) {
+    node.lacksInput = true;  // nobody knows which it is
+    return;
+  }
+  const JobKey source = sourceOf(key, pipeline.stages);
+  if (!source.isKnown()) return;
+  const Id producer = pipeline.jobs->find(source);
+  if (producer != JobGraph::kNone && graph_.nodes_[producer].rank == node.rank) return;
+  const Id message = pipeline.arrived->find(key);
+  if (message != JobGraph::kNone) {
+    node.inputs[count++] = pipeline.firstMessage + message;
+  } else if (producer != JobGraph::kNone) {
+    node.inputs[count++] = producer;
+  } else {
+    node.lacksInput = true;
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "analysis/graph/job_graph.h"
+#include "analysis/graph/job_index.h"
+
+namespace pipetrace {
+
+/// Builds a graph. Most of it works on many ranks at once: each of them reads the nodes of others,
+/// and writes only its own.
+class JobGraphBuilder {
+ public:
+  using Id = JobGraph::Id;
+
+  JobGraphBuilder(const Timeline& timeline, JobGraph& graph, int threads);
+
+  void build(const Topology& topology);
+
+ private:
+  /// An end of a message on a lane.
+  struct End {
+    const Event* event = nullptr;
+    JobKey key;  // the stage that the message is for
+    std::uint32_t track = 0;
+    Id message = JobGraph::kNone;  // among those of the pipeline; kNone: it counts for nothing
+  };
+  struct Collective {
+    const Event* event = nullptr;
+    std::uint32_t track = 0;
+    std::uint32_t number = 0;  // among those of its name in its rank's step
+  };
+  /// The events of a rank.
+  struct RankEvents {
+    std::vector<const Event*> jobs;
+    std::vector<End> ends;  // by track, in order
+    std::vector<Collective> collectives;
+    std::int64_t counted = 0;  // jobs without a micro-batch
+    std::int32_t stages = 0;   // that the log says the run has
+    // The data that its jobs make has these keys.
+    JobKey lowest;
+    JobKey highest;
+    std::size_t made = 0;
+  };
+  struct Pipeline {
+    std::vector<JobGraph::Message> messages;
+    std::vector<JobKey> keys;              // of messages
+    std::vector<std::uint32_t> receivers;  // of messages, as indices in ranks()
+    Id firstMessage = 0;
+    std::optional<JobIndex> jobs;     // jobs that make data, by the stage that they are of
+    std::optional<JobIndex> arrived;  // messages, by the stage that they are for
+    std::int32_t stages = 0;
+  };
+  using ForRank = std::function<void(std::uint32_t rank, RankEvents& events)>;
+
+  void forRanks(const ForRank& work);
+
+  void addRanks(const Topology& topology);
+  void findJobs(std::uint32_t r, RankEvents& events) const;
+  void fillJobs(std::uint32_t r, RankEvents& events);
+  Id jobBefore(Id first, Id end, Nanoseconds time) const;
+  Id jobBefore(const JobGraph::Rank& rank, Nanoseconds time) const;
+  bool hasNumber(const Event& event) const;
+
+  void findEnds(std::uint32_t r, RankEvents& events);
+  void indexJobs(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline);
+  void numberMessages(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline);
+  void placeMessages();
+  bool isEarly(const Event& event) const;
+  void fillMessage(std::size_t m, const Pipeline& pipeline);
+  void orderMessages(std::uint32_t r, const RankEvents& events, bool areSends);
+  void takeLater(Id other, JobGraph::Node& node) const;
+  void addInputs(std::uint32_t r);
+  void addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node, int& count);
+
+  void findCollectives(std::uint32_t r, RankEvents& events) const;
+  bool isInsideOfJob(const Event& event, const JobGraph::Rank& rank) const;
+  void placeCollectives();
+  void fillCollectives(std::uint32_t r, const RankEvents& events);
+  void groupCollectives();
+
+  const Timeline& timeline_;
+  JobGraph& graph_;
+  int threads_;
+  std::optional<std::pair<StringId, StringId>> early_;  // key and value of such an argument
+  std::optional<StringId> numberKey_;
+  std::vector<RankEvents> events_;  // by rank
+  std::vector<Pipeline> pipelines_;
+  std::vector<std::uint32_t> pipelineOf_;  // by rank
+};
+
+}  // namespace pipetrace
