@@ -322,7 +322,7 @@ TEST_F(RunReportTest, BubblesNameTheirCulprits) {
   const JobGraph::Id culprit = job(1, JobKind::kBackward, 0);
   run_.bubbles.byRank = {{{.begin = 140 * kMs,
                            .end = 160 * kMs,
-                           .cause = culprit,
+                           .culprit = culprit,
                            .step = 1,
                            .bubbleClass = BubbleClass::kPeerWait}},
                          {}};
