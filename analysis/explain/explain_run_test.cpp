@@ -230,6 +230,9 @@ TEST(ExplainRun, LogsOrTheUserGiveTokensAndOperations) {
   EXPECT_DOUBLE_EQ(*run.tokensPerSecond, 3 * 1000 / seconds);
   ASSERT_TRUE(run.modelFlopsUtilization.has_value());
   EXPECT_DOUBLE_EQ(*run.modelFlopsUtilization, 3 * 1e12 / seconds / 2e13);
+  timeline.ranks.at(1).flopsPerStep = 5e12;
+  EXPECT_DOUBLE_EQ(explainRun(timeline, {.peakFlops = 1e13}).modelFlopsUtilization.value(),
+                   3 * 5e12 / seconds / 2e13);
 }
 
 TEST(ExplainRun, OneJobHasNoIdleTime) {

@@ -290,6 +290,18 @@ TEST(MeasuredPlan, NumbersTooLargeToBeTrueTakeNoMemory) {
   EXPECT_THAT(measured(made.timeline, 0).problem, HasSubstr("lacks most of its work"));
 }
 
+TEST(MeasuredPlan, ReplicasWithoutLogsAreNoPartOfThePipeline) {
+  Timeline timeline = simulated(buildSchedule("1F1B", 2, 4));
+  for (auto& [rank, info] : timeline.ranks) {
+    info.worldSize = 4;
+    info.dataParallelIndex = 0;
+  }
+  const MeasuredPlan found = measured(timeline);
+  EXPECT_EQ(found.problem, "");
+  EXPECT_THAT(found.rankNumbers, ElementsAre(0, 1));
+  EXPECT_EQ(recogniseSchedule(found.plan).names.front(), "1F1B");
+}
+
 TEST(MeasuredPlan, EachReplicaHasItsOwnPlan) {
   Timeline timeline = simulated(buildSchedule("1F1B", 2, 4));
   const Timeline other = simulated(buildSchedule("FThenB", 2, 4));

@@ -99,9 +99,10 @@ TEST_F(RunReportTest, TheHeadlineCountsPipelinesAndNamesTheSchedule) {
               HasSubstr("\nschedule: unknown order; the logs name 1F1B; step 2 was cut off\n"));
   for (auto& [rank, info] : timeline_.ranks) info.schedule.clear();
   run_.schedule.problem.clear();
-  run_.schedule.deviationCount = 1;
-  run_.schedule.deviations = {{.step = 7, .rank = 3, .job = "2F5"}};
-  EXPECT_THAT(text(), HasSubstr("\nschedule: unknown order; 1 job at other places, such as 2F5 of "
+  run_.schedule.deviationCount = 2;
+  run_.schedule.deviations = {{.step = 7, .rank = 3, .job = "2F5"},
+                              {.step = 8, .rank = 4, .job = "2F6"}};
+  EXPECT_THAT(text(), HasSubstr("\nschedule: unknown order; 2 jobs at other places, such as 2F5 of "
                                 "rank 3 in step 7\n"));
 }
 
