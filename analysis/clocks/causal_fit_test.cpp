@@ -9,12 +9,12 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-constexpr double kClose = 0.1;  // drifts of bounds of some ns
-constexpr Nanoseconds kLength = 1'000'000;
-
 /// Hosts of one rank each, and messages at the begin and at the end of spans.
 class CausalFitTest : public testing::Test {
  protected:
+  static constexpr double kClose = 0.1;  // drifts of bounds of some ns
+  static constexpr Nanoseconds kLength = 1'000'000;
+
   std::size_t addHost(Nanoseconds begin = 0) {
     const std::size_t host = hosts_.size();
     hosts_.push_back(

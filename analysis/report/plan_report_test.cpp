@@ -14,15 +14,13 @@ using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr Nanoseconds kMs = kNsPerMs;
-
 CriticalPath::Link job(int rank, const char* text, Nanoseconds begin, Nanoseconds end,
                        JobKind kind = JobKind::kForward) {
   return {.kind = kind,
           .rank = rank,
           .text = text,
-          .begin = begin * kMs,
-          .end = end * kMs,
+          .begin = begin * kNsPerMs,
+          .end = end * kNsPerMs,
           .reason = WaitReason::kRank};
 }
 
@@ -42,6 +40,8 @@ CriticalPath::Link launch(int rank, const char* text, Nanoseconds begin, Nanosec
 
 class PlanReportTest : public testing::Test {
  protected:
+  static constexpr Nanoseconds kMs = kNsPerMs;
+
   PlanReportTest() {
     figures_.length = figures_.windows = 10 * kMs;
     figures_.bubbleRatio = 0.25;

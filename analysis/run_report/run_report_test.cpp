@@ -16,12 +16,12 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr Nanoseconds kMs = kNsPerMs;
-
 /// 1F1B on 2 ranks with 3 micro-batches in 3 steps of 120 ms; F 10 ms, B 20 ms. In each step rank 0
 /// is idle from 20 to 40 and from 90 to 100 ms, rank 1 to 10 ms and from 100 ms.
 class RunReportTest : public testing::Test {
  protected:
+  static constexpr Nanoseconds kMs = kNsPerMs;
+
   RunReportTest() {
     const Plan plan = buildSchedule("1F1B", 2, 3);
     timeline_ = test::completedRun(plan, Costs::equal(2, {10 * kMs, 20 * kMs}));
