@@ -167,6 +167,14 @@ TEST(MeasuredPlan, UpdatesBetweenJobsAreThoseOfAnAsynchronousPlan) {
   }
 }
 
+TEST(MeasuredPlan, UpdatesOfOneRankMakeNoAsynchronousPlan) {
+  Timeline timeline = simulated(buildSchedule("PipeDream", 4, 16));
+  eraseJobs(timeline, [](const Track& track, const Event& event) {
+    return track.rank > 0 && event.kind == kOptimizer;
+  });
+  EXPECT_EQ(measured(timeline).plan.updates.every, 0);
+}
+
 TEST(MeasuredPlan, StepsThatRunIntoEachOtherAreReported) {
   Timeline timeline = simulated(buildSchedule("1F1B", 2, 8));
   for (Track& track : timeline.tracks) {
