@@ -83,6 +83,16 @@ TEST_F(MessageEnds, PeersThatTheLogNamesStay) {
   EXPECT_EQ(sends(0)[0].end, 900) << "the receive is of another message";
 }
 
+TEST_F(MessageEnds, TransfersOutsideOfTheLanesOfMessagesStay) {
+  job(0, kForward, 0, 0);
+  job(1, kForward, 1, 60);
+  message(0, kSendForward, 0, 10, 900);
+  made_.add(0, kSendForward, 30, 40, 0, 1, "stream 7").stage = 0;
+  complete();
+  EXPECT_EQ(made_.timeline.findTrack(0, "stream 7")->events[0].peer, kNotGiven);
+  EXPECT_EQ(sends(0)[0].peer, 1);
+}
+
 TEST_F(MessageEnds, BackwardGoesToTheStageBefore) {
   job(0, kForward, 3, 0);  // V: stages 2 and 3 are on ranks 1 and 0
   job(1, kForward, 2, 0);
