@@ -18,11 +18,11 @@ using testing::StartsWith;
 
 /// 1F1B on 2 ranks with 3 micro-batches in 3 steps of 120 ms; F 10 ms, B 20 ms. In each step rank 0
 /// is idle from 20 to 40 and from 90 to 100 ms, rank 1 to 10 ms and from 100 ms.
-class RunReportTest : public testing::Test {
+class ReportByHand : public testing::Test {
  protected:
   static constexpr Nanoseconds kMs = kNsPerMs;
 
-  RunReportTest() {
+  ReportByHand() {
     const Plan plan = buildSchedule("1F1B", 2, 3);
     timeline_ = test::completedRun(plan, Costs::equal(2, {10 * kMs, 20 * kMs}));
     run_ = explainRun(timeline_, {});
@@ -50,7 +50,7 @@ class RunReportTest : public testing::Test {
   Explanation run_;
 };
 
-TEST_F(RunReportTest, TextHasAllPartsOfARunWithoutFaults) {
+TEST_F(ReportByHand, TextHasAllPartsOfARunWithoutFaults) {
   // The path: F0 of rank 0, three F and three B of rank 1, B2 of rank 0.
   EXPECT_EQ(text(),
             "2 ranks, 3 steps, 36 compute jobs\n"
@@ -80,14 +80,14 @@ TEST_F(RunReportTest, TextHasAllPartsOfARunWithoutFaults) {
             "everywhere\n");
 }
 
-TEST_F(RunReportTest, FindingsAreNumbered) {
+TEST_F(ReportByHand, FindingsAreNumbered) {
   run_.findings.resize(2);
   run_.findings[0].text = "stage 1 is slow";
   run_.findings[1].text = "so is the link";
   EXPECT_THAT(text(), HasSubstr("\nfindings\n  1. stage 1 is slow\n  2. so is the link\n\nidle"));
 }
 
-TEST_F(RunReportTest, TheHeadlineCountsPipelinesAndNamesTheSchedule) {
+TEST_F(ReportByHand, TheHeadlineCountsPipelinesAndNamesTheSchedule) {
   run_.schedule.recognised.names = {"PipeDream"};
   EXPECT_THAT(text(), HasSubstr("\nschedule: PipeDream; the logs name 1F1B\n"));
   run_.schedule.recognised.names = {"1F1B", "A", "B", "C"};
@@ -106,7 +106,7 @@ TEST_F(RunReportTest, TheHeadlineCountsPipelinesAndNamesTheSchedule) {
                                 "rank 3 in step 7\n"));
 }
 
-TEST_F(RunReportTest, ReplicasAreCountedAsPipelines) {
+TEST_F(ReportByHand, ReplicasAreCountedAsPipelines) {
   // Each rank by itself runs a plan of one rank.
   Timeline alone = test::completedRun(buildSchedule("1F1B", 1, 2), Costs::equal(1, {10, 20}), 1);
   alone.ranks[0] = {.rank = 0, .worldSize = 2, .numStages = 1, .dataParallelIndex = 0};
@@ -128,7 +128,7 @@ TEST_F(RunReportTest, ReplicasAreCountedAsPipelines) {
   EXPECT_FALSE(profile.contains("given_schedule"));
 }
 
-TEST_F(RunReportTest, CostsOfRanksToEachOtherAreATable) {
+TEST_F(ReportByHand, CostsOfRanksToEachOtherAreATable) {
   EXPECT_THAT(text(), Not(HasSubstr("who costs whom")));
   run_.culprits.byRanks[{0, 1}] = 7 * kMs;
   run_.culprits.byRanks[{1, 1}] = 3 * kMs;
@@ -142,7 +142,7 @@ TEST_F(RunReportTest, CostsOfRanksToEachOtherAreATable) {
             json::parse(R"([{"rank": 0, "culprit": 1, "time_ns": 7000000}])"));
 }
 
-TEST_F(RunReportTest, TablesOfManyRanksAreCut) {
+TEST_F(ReportByHand, TablesOfManyRanksAreCut) {
   run_.culprits.byRanks[{0, 1}] = 7 * kMs;
   run_.ranks.resize(32, run_.ranks[1]);
   EXPECT_THAT(text(), Not(HasSubstr("more rank")));
@@ -158,7 +158,7 @@ TEST_F(RunReportTest, TablesOfManyRanksAreCut) {
   EXPECT_THAT(text(), Not(HasSubstr("who costs whom")));
 }
 
-TEST_F(RunReportTest, FiguresAreOverTheStepsThatCount) {
+TEST_F(ReportByHand, FiguresAreOverTheStepsThatCount) {
   run_.steps[0].summary.end += 900 * kMs;  // the first step does not count
   run_.steps[1].summary.end += 30 * kMs;
   run_.steps[1].efficiency.planned = 0;
@@ -180,7 +180,7 @@ TEST_F(RunReportTest, FiguresAreOverTheStepsThatCount) {
   EXPECT_EQ(report["summary"]["schedule_efficiency"], nullptr);
 }
 
-TEST_F(RunReportTest, TheSlowdownNamesTheWorstOfEach) {
+TEST_F(ReportByHand, TheSlowdownNamesTheWorstOfEach) {
   run_.slowdown.total = 1.005;
   run_.slowdown.byStage = {{0, 1.1}, {1, 1.25}, {2, 1.2}};
   EXPECT_THAT(text(), HasSubstr("\na step takes 1.0050 times as long as if work of one kind were "
@@ -198,7 +198,7 @@ TEST_F(RunReportTest, TheSlowdownNamesTheWorstOfEach) {
   EXPECT_EQ(toJson()["slowdown"], json::parse(R"({"reason": "jobs are missing"})"));
 }
 
-TEST_F(RunReportTest, CommunicationAndThroughputAreLinesWhereTheyAreKnown) {
+TEST_F(ReportByHand, CommunicationAndThroughputAreLinesWhereTheyAreKnown) {
   run_.communication = {.all = 40 * kMs, .exposed = 10 * kMs};
   run_.tokensPerSecond = 1234.5;
   run_.modelFlopsUtilization = 0.375;
@@ -213,7 +213,7 @@ TEST_F(RunReportTest, CommunicationAndThroughputAreLinesWhereTheyAreKnown) {
   EXPECT_EQ(summary["mfu"], 0.375);
 }
 
-TEST_F(RunReportTest, JsonHasTheRunAndItsRanks) {
+TEST_F(ReportByHand, JsonHasTheRunAndItsRanks) {
   const json report = toJson();
   EXPECT_EQ(report["profile"], json::parse(R"({"ranks": 2, "pp": 2, "dp": 1, "vpp": 1,
       "schedule": "1F1B", "steps": 3, "jobs": 36, "clock_error_ns": null, "inferred": [],
@@ -240,7 +240,7 @@ TEST_F(RunReportTest, JsonHasTheRunAndItsRanks) {
             json::parse(R"({"rank": 1, "stage": 1, "dp": 0, "score": 1.0})"));
 }
 
-TEST_F(RunReportTest, InferredNumbersAreListed) {
+TEST_F(ReportByHand, InferredNumbersAreListed) {
   run_.topology.inferred = true;
   Alignment alignment{.by = AlignBy::kNone, .hosts = {{.host = "a", .bound = 0}}};
   RunReport with{timeline_, run_, diagnostics_, &alignment};
@@ -257,7 +257,7 @@ TEST_F(RunReportTest, InferredNumbersAreListed) {
   EXPECT_EQ(profile()["inferred"], json::array({"topology", "clocks"}));
 }
 
-TEST_F(RunReportTest, JsonGivesTheEvidenceOfFindings) {
+TEST_F(ReportByHand, JsonGivesTheEvidenceOfFindings) {
   const JobGraph::Id culprit = job(0, JobKind::kForward, 2);
   ASSERT_NE(culprit, JobGraph::kNone);
   Finding plain;
@@ -283,7 +283,7 @@ TEST_F(RunReportTest, JsonGivesTheEvidenceOfFindings) {
                    "bubbles": [{"rank": 1, "begin_ns": 3000000, "end_ns": 8000000}]}})"));
 }
 
-TEST_F(RunReportTest, TheFiftyLongestBubblesAreListedUnlessAllAreWanted) {
+TEST_F(ReportByHand, TheFiftyLongestBubblesAreListedUnlessAllAreWanted) {
   run_.bubbles.byRank = {{}, {}};
   for (int i = 0; i < 30; ++i) {
     for (std::size_t r = 0; r < 2; ++r) {
@@ -319,7 +319,7 @@ TEST_F(RunReportTest, TheFiftyLongestBubblesAreListedUnlessAllAreWanted) {
   EXPECT_EQ(toJson()["bubbles"], json::array());
 }
 
-TEST_F(RunReportTest, BubblesNameTheirCulprits) {
+TEST_F(ReportByHand, BubblesNameTheirCulprits) {
   const JobGraph::Id culprit = job(1, JobKind::kBackward, 0);
   run_.bubbles.byRank = {{{.begin = 140 * kMs,
                            .end = 160 * kMs,
@@ -334,7 +334,7 @@ TEST_F(RunReportTest, BubblesNameTheirCulprits) {
   EXPECT_EQ(bubble["culprit"]["step"], 1);
 }
 
-TEST_F(RunReportTest, TheCriticalPathIsListedJobByJob) {
+TEST_F(ReportByHand, TheCriticalPathIsListedJobByJob) {
   const json path = toJson()["critical_path"];
   EXPECT_EQ(path["by_kind"], json::parse(R"({"backward": 160000000, "forward": 80000000})"));
   EXPECT_EQ(path["by_stage"], json::parse(R"({"0": 60000000, "1": 180000000})"));
@@ -352,7 +352,7 @@ TEST_F(RunReportTest, TheCriticalPathIsListedJobByJob) {
   EXPECT_EQ(end, 240 * kMs);
 }
 
-TEST_F(RunReportTest, MessagesOnTheCriticalPathNameWhatTheyCarryAndWhoSentThem) {
+TEST_F(ReportByHand, MessagesOnTheCriticalPathNameWhatTheyCarryAndWhoSentThem) {
   Costs costs = Costs::equal(2, {10 * kMs, 20 * kMs});
   costs.transfer = 3 * kMs;
   const Timeline timeline = test::completedRun(buildSchedule("1F1B", 2, 1), costs, 1);
@@ -367,7 +367,7 @@ TEST_F(RunReportTest, MessagesOnTheCriticalPathNameWhatTheyCarryAndWhoSentThem) 
   EXPECT_EQ(jobs[5]["end_ns"], 66 * kMs);
 }
 
-TEST_F(RunReportTest, TheExpectedOrderIsThatOfTheLastWholeStep) {
+TEST_F(ReportByHand, TheExpectedOrderIsThatOfTheLastWholeStep) {
   run_.steps[1].efficiency.planned = 100 * kMs;
   run_.schedule.deviations = {
       {.step = 2, .rank = 1, .job = "1F2", .deviation = {.planned = -1, .measured = 4}}};
@@ -384,7 +384,7 @@ TEST_F(RunReportTest, TheExpectedOrderIsThatOfTheLastWholeStep) {
   EXPECT_EQ(expected["problem"], "no step is whole");
 }
 
-TEST_F(RunReportTest, DiagnosticsAreListedWithWhatIsKnownOfThem) {
+TEST_F(ReportByHand, DiagnosticsAreListedWithWhatIsKnownOfThem) {
   diagnostics_.add({.severity = Severity::kNote, .message = "steps were inferred"});
   Diagnostic full{Severity::kError, "workerlog.0", 17, "no job", "look"};
   full.count = 3;
