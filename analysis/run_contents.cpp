@@ -26,8 +26,10 @@ std::optional<int> agreedOn(const Timeline& timeline, const Get& get) {
 
 std::optional<int> statedReplicas(const Timeline& timeline, const StatedTopology& topology) {
   const auto worldSize = agreedOn(timeline, [](const RankInfo& info) { return info.worldSize; });
-  if (worldSize && topology.pipelineRanks && *worldSize % *topology.pipelineRanks == 0) {
-    return *worldSize / *topology.pipelineRanks;
+  if (worldSize && topology.pipelineRanks) {
+    const std::int64_t ranks =
+        std::int64_t{*topology.pipelineRanks} * topology.tensorRanks.value_or(1);
+    if (*worldSize % ranks == 0) return static_cast<int>(*worldSize / ranks);
   }
   std::set<int> replicas;
   for (const auto& [rank, info] : timeline.ranks) {
@@ -36,6 +38,18 @@ std::optional<int> statedReplicas(const Timeline& timeline, const StatedTopology
   }
   if (replicas.empty()) return std::nullopt;
   return static_cast<int>(replicas.size());
+}
+
+/// The highest tensor-parallel index + 1, where all ranks have one.
+std::optional<int> statedTensorRanks(const Timeline& timeline) {
+  constexpr int kMost = 1'000'000;
+  std::optional<int> count;
+  for (const auto& [rank, info] : timeline.ranks) {
+    const int index = info.tensorParallelIndex.value_or(-1);
+    if (index < 0 || index >= kMost) return std::nullopt;
+    count = std::max(count.value_or(0), index + 1);
+  }
+  return count;
 }
 
 StatedClock statedClock(const Timeline& timeline) {
@@ -68,6 +82,7 @@ StatedTopology statedTopology(const Timeline& timeline) {
   if (stages && topology.chunks && *stages >= 1 && *stages % *topology.chunks == 0) {
     topology.pipelineRanks = *stages / *topology.chunks;
   }
+  topology.tensorRanks = statedTensorRanks(timeline);
   topology.replicas = statedReplicas(timeline, topology);
   return topology;
 }

@@ -12,10 +12,11 @@ namespace pipetrace {
 /// The arrangement of the ranks, as far as logs and options give it. Nothing in it is inferred.
 struct StatedTopology {
   std::optional<int> pipelineRanks;  ///< ranks of one pipeline: "pp"
-  std::optional<int> replicas;       ///< pipelines: "dp"
+  std::optional<int> replicas;       ///< data-parallel indices: "dp"
   std::optional<int> chunks;         ///< stages on one rank: "vpp"
+  std::optional<int> tensorRanks;    ///< ranks that share the work of a stage: "tp"
 
-  bool isUnknown() const { return !pipelineRanks && !replicas && !chunks; }
+  bool isUnknown() const { return !pipelineRanks && !replicas && !chunks && !tensorRanks; }
 };
 
 /// The clocks of a run's times, as far as its logs describe them.

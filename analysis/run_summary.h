@@ -27,7 +27,7 @@ struct StepSummary : StepWindow {
 /// One rank over all steps.
 struct RankSummary {
   int rank = 0;
-  int replica = 0;
+  int replica = 0;  ///< the number of its pipeline, as in Topology
   Nanoseconds busy = 0;
   Nanoseconds idle = 0;
   double bubbleRatio = 0;  ///< idle / (busy + idle)
@@ -39,6 +39,7 @@ struct RunSummary {
   std::vector<RankSummary> ranks;
   double bubbleRatio = 0;  ///< over all steps: 1 − Σ busy / Σ (ranks · window)
   bool topologyInferred = false;
+  int tensorRanks = 1;                      ///< as in Topology
   std::vector<StageDeviceWork> deviceWork;  ///< empty without times of a device
 };
 

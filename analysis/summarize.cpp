@@ -91,15 +91,28 @@ void fillRanks(const std::vector<StepSummary*>& order, const Timeline& timeline,
   }
 }
 
-/// Appends the steps of one pipeline.
+/// When the pipeline of that first rank is full.
+FullPipeline fullPipelineOf(const Timeline& timeline, int firstRank) {
+  FullPipeline full;
+  RankJobs jobs(timeline, firstRank, isCompute);
+  while (const Event* const job = jobs.next()) {
+    if (job->step != kNotGiven) full.add(*job);
+  }
+  return full;
+}
+
+/// Appends the steps of one pipeline. `firstRank`: at its position 0; −1: not known.
 void addSteps(std::vector<StepSummary>& steps, const Timeline& timeline, int replica,
-              const std::vector<int>& ranks, int threads) {
+              const std::vector<int>& ranks, int firstRank, int threads) {
   const std::size_t before = steps.size();
+  const std::vector<Nanoseconds> partBegins = partBeginsOf(timeline);
   {
+    bool isAsynchronous = false;
     const auto work = workOf(timeline, ranks, threads);
     steps.reserve(before + work.size());
     for (const auto& [number, step] : work) {
       if (!step.times.hasCompute) continue;
+      isAsynchronous = isAsynchronous || step.times.isAsynchronous;
       StepSummary& summary = steps.emplace_back();
       summary.step = number;
       summary.replica = replica;
@@ -107,10 +120,19 @@ void addSteps(std::vector<StepSummary>& steps, const Timeline& timeline, int rep
       summary.end = step.times.end;
       summary.spanBubble = ratio(step.longest - step.workOfThat, step.longest);
     }
+    if (isAsynchronous && firstRank >= 0) {
+      joinAsynchronousSteps(steps, before, fullPipelineOf(timeline, firstRank), partBegins);
+    }
   }
-  const std::vector<StepSummary*> order =
-      cutWindows(std::span(steps).subspan(before), partBeginsOf(timeline));
+  const std::vector<StepSummary*> order = cutWindows(std::span(steps).subspan(before), partBegins);
   fillRanks(order, timeline, ranks, threads);
+  for (StepSummary* const step : order) {
+    if (!step->isWholeRun) continue;
+    // The window is just the span of the first rank.
+    const auto first = std::find_if(step->ranks.begin(), step->ranks.end(),
+                                    [&](const RankStep& share) { return share.rank == firstRank; });
+    if (first != step->ranks.end()) step->spanBubble = ratio(first->idle, step->window());
+  }
 }
 
 void addRanks(RunSummary& summary, const Topology& topology) {
@@ -141,8 +163,12 @@ RunSummary summarize(const Timeline& timeline, int threads) {
   RunSummary summary;
   const Topology topology = topologyOf(timeline, threads);
   summary.topologyInferred = topology.inferred;
+  summary.tensorRanks = topology.tensorRanks;
   for (const auto& [replica, ranks] : topology.replicas()) {
-    addSteps(summary.steps, timeline, replica, ranks, threads);
+    const auto first = std::find_if(ranks.begin(), ranks.end(), [&](int rank) {
+      return topology.places.at(rank).position == 0;
+    });
+    addSteps(summary.steps, timeline, replica, ranks, first == ranks.end() ? -1 : *first, threads);
   }
   addRanks(summary, topology);
   summary.deviceWork = deviceWorkOf(timeline);

@@ -29,6 +29,7 @@ struct RankInfo {
   std::optional<int> firstStep;  ///< the first step of a log whose jobs name no steps
   std::string schedule;
   std::optional<int> dataParallelIndex;
+  std::optional<int> tensorParallelIndex;
   std::string clock;
   std::optional<double> flopsPerStep;
   std::optional<double> tokensPerStep;

@@ -44,6 +44,48 @@ TEST(StepWindows, AWindowIsCutWhereTheNextStepBegins) {
                                      {2, 0, 50, 60, 60, 0}}));
 }
 
+/// PipeDream on two ranks: weights change after every backward.
+RunOfRanks asynchronousRun() {
+  RunOfRanks run;
+  for (const std::int32_t step : {0, 1}) {
+    const Nanoseconds at = 100 * step;
+    run.add(0, kForward, at + 0, at + 10, step);
+    run.add(0, kForward, at + 10, at + 20, step);
+    run.add(1, kForward, at + 10, at + 20, step);
+    run.add(1, kBackward, at + 20, at + 30, step);
+    run.add(1, kOptimizer, at + 30, at + 32, step);
+    run.add(1, kForward, at + 32, at + 42, step);
+    run.add(0, kBackward, at + 30, at + 40, step);
+    run.add(0, kOptimizer, at + 40, at + 42, step);
+    run.add(0, kForward, at + 42, at + 52, step);
+    run.add(1, kBackward, at + 42, at + 52, step);
+    run.add(0, kBackward, at + 52, at + 62, step);
+  }
+  return run;
+}
+
+TEST(StepWindows, AnAsynchronousRunIsOneWindowWhileItsPipelineIsFull) {
+  EXPECT_EQ(asynchronousRun().windows(),
+            (std::vector<StepWindow>{
+                {.step = 0, .begin = 30, .end = 152, .windowEnd = 152, .isWholeRun = true}}));
+}
+
+TEST(StepWindows, AnUpdateAfterTheLastForwardOfAStepIsNotAsynchronous) {
+  RunOfRanks run;
+  run.add(0, kForward, 0, 10, 0);
+  run.add(0, kBackward, 10, 20, 0);
+  run.add(0, kOptimizer, 20, 22, 0);
+  run.add(1, kForward, 25, 30, 0);  // of another rank
+  run.add(0, kForward, 30, 40, 1);
+  EXPECT_EQ(run.windows().size(), 2U);
+}
+
+TEST(StepWindows, AnAsynchronousRunOfSeveralPartsKeepsItsSteps) {
+  RunOfRanks run = asynchronousRun();
+  for (const int rank : {0, 1}) run.timeline.ranks[rank].partBegins = {80};
+  EXPECT_EQ(run.windows().size(), 2U);
+}
+
 TEST(StepWindows, TheTimeBetweenTwoPartsOfARunIsBetweenNoSteps) {
   RunOfRanks run;
   for (const int rank : {0, 1}) {

@@ -121,6 +121,39 @@ bool replicasAreGiven(const Timeline& timeline, const std::vector<int>& ranks) {
   });
 }
 
+/// The number of tensor-parallel ranks, where each rank names its own; else 1.
+int tensorRanksIn(const Timeline& timeline, const std::vector<int>& ranks) {
+  constexpr int kMost = 1'000;  // times the next one fits an int
+  constexpr int kMostReplicas = 1'000'000;
+  int highest = 0;
+  for (const int rank : ranks) {
+    const RankInfo& info = infoOf(timeline, rank);
+    const int index = info.tensorParallelIndex.value_or(-1);
+    const int replica = info.dataParallelIndex.value_or(0);
+    const bool isPlausible = index < kMost && replica >= 0 && replica < kMostReplicas;
+    if (index < 0 || !isPlausible) return 1;
+    highest = std::max(highest, index);
+  }
+  return highest + 1;
+}
+
+/// Numbers inferred pipelines as Topology does. Returns false where one of them holds several
+/// tensor-parallel indices.
+bool separateTensorRanks(const Timeline& timeline, int tensorRanks, std::map<int, int>& replicas) {
+  std::map<int, int> indexOf;  // by pipeline
+  for (const auto& [rank, replica] : replicas) {
+    const int index = *infoOf(timeline, rank).tensorParallelIndex;
+    if (indexOf.try_emplace(replica, index).first->second != index) return false;
+  }
+  std::map<int, int> next;  // by tensor-parallel index
+  std::map<int, int> numbers;
+  for (const auto& [replica, index] : indexOf) {
+    numbers[replica] = next[index]++ * tensorRanks + index;
+  }
+  for (auto& [rank, replica] : replicas) replica = numbers.at(replica);
+  return true;
+}
+
 }  // namespace
 
 std::map<int, std::vector<int>> Topology::replicas() const {
@@ -141,11 +174,18 @@ Topology topologyOf(const Timeline& timeline, int threads) {
     const bool isNeeded = !given || !Shape(infoOf(timeline, ranks[i])).chunks;
     if (isNeeded) named[i] = namedBy(timeline, ranks[i]);
   });
-  const auto byMessages = given ? std::map<int, int>() : replicasByMessages(ranks, named);
+  topology.tensorRanks = tensorRanksIn(timeline, ranks);
+  const int tensorRanks = topology.tensorRanks;
+  auto byMessages = given ? std::map<int, int>() : replicasByMessages(ranks, named);
+  if (tensorRanks > 1 && !separateTensorRanks(timeline, tensorRanks, byMessages)) {
+    topology.tensorRanks = 1;
+  }
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     Topology::Place& place = topology.places[ranks[i]];
     const RankInfo& info = infoOf(timeline, ranks[i]);
-    place.replica = given ? info.dataParallelIndex.value_or(0) : byMessages.at(ranks[i]);
+    const int index = tensorRanks > 1 ? *info.tensorParallelIndex : 0;
+    place.replica =
+        given ? info.dataParallelIndex.value_or(0) * tensorRanks + index : byMessages.at(ranks[i]);
     const Shape shape(info);
     place.chunks = shape.chunks ? *shape.chunks : named[i].chunks;
     const bool chunksAreGiven = shape.chunks || (place.chunks == 1 && hasRankPerStage(info));

@@ -10,7 +10,7 @@ namespace pipetrace {
 /// Which ranks make up a pipeline, and in which order.
 struct Topology {
   struct Place {
-    int replica = 0;    ///< data-parallel index
+    int replica = 0;    ///< the number of its pipeline (Topology::dataParallelIndex())
     int position = -1;  ///< 0 .. depth - 1 in its pipeline; -1: not known
     int depth = 0;      ///< ranks of its pipeline
     int chunks = 1;     ///< stages per rank
@@ -21,14 +21,22 @@ struct Topology {
   /// Whether a part of it was not in the logs.
   bool inferred = false;
 
-  /// The ranks of each replica, ascending.
+  /// The ranks that share the work of one stage (tensor parallelism), as far as the logs name them.
+  /// Each tensor-parallel index has pipelines of its own: pipeline d · tensorRanks + t is that of
+  /// data-parallel index d and tensor-parallel index t.
+  int tensorRanks = 1;
+
+  /// The ranks of each pipeline, ascending.
   std::map<int, std::vector<int>> replicas() const;
+  int dataParallelIndex(int replica) const { return replica / tensorRanks; }
+  int tensorParallelIndex(int replica) const { return replica % tensorRanks; }
 };
 
 /// The topology that `Profiler Meta:` gives, where the logs have it. Else it is inferred:
 /// - ranks that send to each other make up a pipeline, if the pipelines are then of one size;
 ///   otherwise all ranks make up one pipeline;
-/// - replicas are numbered in the order of their lowest ranks;
+/// - replicas are numbered in the order of their lowest ranks, those of each tensor-parallel index
+///   by themselves;
 /// - chunks are those that the jobs name;
 /// - the ranks of a pipeline follow each other in the order of their numbers.
 /// Uses that many threads, which makes no difference to the result.

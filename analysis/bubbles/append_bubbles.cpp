@@ -80,9 +80,11 @@ void insert(Timeline& timeline, int rank, std::vector<Event> bubbles) {
 void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads) {
   std::erase_if(timeline.tracks, [](const Track& track) { return track.lane == kBubbleLane; });
   if (summary.steps.empty()) return;
-  const JobGraph graph(timeline, topologyOf(timeline, threads), threads);
-  appendBubbles(timeline, graph, classifyBubbles(RunBasis(graph, summary, threads), threads),
-                threads);
+  const Topology topology = topologyOf(timeline, threads);
+  const JobGraph graph(timeline, topology, threads);
+  RunBasis basis(graph, summary, threads);
+  basis.planMissingRanks(timeline, topology, threads);
+  appendBubbles(timeline, graph, classifyBubbles(basis, threads), threads);
 }
 
 void appendBubbles(Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles, int threads) {

@@ -48,7 +48,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   const Nanoseconds length = node.end - node.begin;
   if (node.isMessage || node.isCollective) {
     link.rank = JobGraph::kNone;
-    link.workCause = Cause::kTransfer;
+    // Nobody knows when a sender that is missing began.
+    link.workCause = node.isMessage && node.lacksInput ? Cause::kUnknown : Cause::kTransfer;
     link.work = length;
   } else if (isCompute(node.kind)) {
     link.group = times_.group(id);

@@ -22,6 +22,12 @@ class PlannedIdle {
   /// From the last job of the rank at `position` in a step to the plan's end. 0 where it has none.
   Nanoseconds after(std::int32_t step, std::size_t position) const;
 
+  /// For steps whose plan is another one.
+  void setBefore(Id job, Nanoseconds idle) { before_[job - firstJob_] = idle; }
+  void setAfter(std::size_t step, std::size_t position, Nanoseconds idle) {
+    after_[step * jobs_.rankCount() + position] = idle;
+  }
+
  private:
   const StepJobs& jobs_;
   Id firstJob_ = 0;

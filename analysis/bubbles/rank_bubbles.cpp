@@ -128,9 +128,9 @@ void RankBubbles::addShortness(const Gap& gap, Id after, Collected& collected) c
   if (mostShort_ <= 0 || gap.previous == JobGraph::kNone) return;
   Id from = after == JobGraph::kNone ? JobGraph::kNone : after + 1;
   if (after == JobGraph::kNone) {
-    const std::int32_t step = graph_.node(gap.previous).step;
-    if (step < 0) return;
     const StepJobs& jobs = basis_.jobs;
+    const std::int32_t step = jobs.stepOf(gap.previous);
+    if (step < 0) return;
     from = jobs.jobs(jobs.indexOf(step), static_cast<std::size_t>(rank_.position)).front();
   }
   if (from > gap.previous) return;
@@ -264,10 +264,11 @@ void RankBubbles::fill(Interval gap, std::int32_t step) {
 /// The schedule's own share of a gap with `open` time, cut to that.
 RankBubbles::Own RankBubbles::ownOf(const Gap& gap, Id endedBy, Nanoseconds open) {
   const auto position = static_cast<std::size_t>(rank_.position);
-  const auto stepOf = [&](Id job) { return graph_.node(job).step; };
+  const auto stepOf = [&](Id job) { return basis_.jobs.stepOf(job); };
   const std::int32_t step = gap.window->step;
   Own own;
-  if (endedBy == JobGraph::kNone || graph_.node(endedBy).begin > gap.span.end) {
+  const bool isCut = endedBy != JobGraph::kNone && graph_.node(endedBy).begin > gap.span.end;
+  if (endedBy == JobGraph::kNone || (isCut && stepOf(endedBy) != step)) {
     if (gap.previous == JobGraph::kNone || stepOf(gap.previous) == step) {
       own.drain = basis_.planned->after(step, position);
     }
@@ -287,7 +288,7 @@ RankBubbles::Own RankBubbles::ownOf(const Gap& gap, Id endedBy, Nanoseconds open
 
 /// The class of the schedule's own idle time before a job.
 BubbleClass RankBubbles::classBefore(Id job) {
-  const std::int32_t step = graph_.node(job).step;
+  const std::int32_t step = basis_.jobs.stepOf(job);
   if (step < 0) return BubbleClass::kSteady;
   if (step != phasesOf_) {
     phasesOf_ = step;

@@ -1,6 +1,7 @@
 #include "analysis/bubbles/run_basis.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/threads/in_parallel.h"
@@ -42,7 +43,8 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
   std::vector<BubbleWindow> windows;
   for (const StepSummary& step : summary.steps) {
     if (step.replica != replica) continue;
-    windows.push_back({{step.begin, step.windowEnd}, step.step});
+    windows.push_back(
+        {.span = {step.begin, step.windowEnd}, .step = step.step, .isWholeRun = step.isWholeRun});
   }
   std::vector<Id> lastJobs(jobs.steps().size(), JobGraph::kNone);
   for (const std::uint32_t r : jobs.ranks()) {
@@ -50,8 +52,9 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
     for (Id id = rank.first; id < rank.end; ++id) {
       const JobGraph::Node& job = graph.node(id);
       if (!isOfStep(job.kind) || job.step < 0) continue;
-      const std::size_t step = jobs.indexOf(job.step);
-      if (step == jobs.steps().size() || jobs.steps()[step] != job.step) continue;
+      const std::int32_t number = jobs.stepOf(id);
+      const std::size_t step = jobs.indexOf(number);
+      if (step == jobs.steps().size() || jobs.steps()[step] != number) continue;
       Id& last = lastJobs[step];
       if (last == JobGraph::kNone || graph.node(last).end < job.end) last = id;
     }
@@ -62,8 +65,9 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
     window.last = lastJobs[step];
     window.isWhole = whole[step] != 0;
     const auto ofStep = jobs.jobs(step);
-    window.hasPlan =
-        std::none_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
+    window.lacksRanks =
+        std::any_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
+    window.hasPlan = !window.lacksRanks;
     for (const Id id : ofStep) {
       const bool isLater = window.lastCompute == JobGraph::kNone ||
                            graph.node(window.lastCompute).end < graph.node(id).end;
@@ -77,14 +81,22 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
 
 }  // namespace
 
-PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline)
-    : replica(graph.ranks()[graph.pipelines()[pipeline].front()].replica), jobs(graph, pipeline) {}
+PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep)
+    : replica(graph.ranks()[graph.pipelines()[pipeline].front()].replica),
+      jobs(graph, pipeline, isOneStep) {}
 
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
     : graph_(graph), times_(graph, threads), paths_(graph, times_, threads) {
   const std::size_t count = graph.pipelines().size();
+  std::set<int> asynchronous;  // replicas
+  for (const StepSummary& step : summary.steps) {
+    if (step.isWholeRun) asynchronous.insert(step.replica);
+  }
   pipelines_.reserve(count);
-  for (std::size_t p = 0; p < count; ++p) pipelines_.emplace_back(graph, p);
+  for (std::size_t p = 0; p < count; ++p) {
+    const int replica = graph.ranks()[graph.pipelines()[p].front()].replica;
+    pipelines_.emplace_back(graph, p, asynchronous.contains(replica));
+  }
   // Several tasks for each pipeline, as many runs have only one.
   constexpr std::size_t kTasks = 2;
   inParallel(threads, count * kTasks, [&](std::size_t i) {

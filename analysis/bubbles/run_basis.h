@@ -21,13 +21,15 @@ struct BubbleWindow {
   JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
   JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
   bool isWhole = true;                         ///< false: jobs of the step are missing
-  bool hasPlan = true;  ///< false: a rank is missing, so that nobody knows the schedule's own share
+  bool isWholeRun = false;                     ///< as of StepWindow
+  bool lacksRanks = false;                     ///< jobs need data of ranks that are missing
+  bool hasPlan = true;                         ///< false: nobody knows the schedule's own share
 };
 
 /// A pipeline as the analyses need it.
 struct PipelineBasis {
   /// Finds its jobs; RunBasis does the rest.
-  PipelineBasis(const JobGraph& graph, std::size_t pipeline);
+  PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep);
 
   int replica = 0;
   StepJobs jobs;
@@ -40,6 +42,12 @@ class RunBasis {
  public:
   /// `graph` must outlive it; `summary` is that of the graph's timeline.
   RunBasis(const JobGraph& graph, const RunSummary& summary, int threads = 1);
+
+  /// Gives pipelines that lack ranks the plan of the schedule that their other ranks followed, if
+  /// one is recognised. All its jobs of a kind are equally long, as PlannedIdle has them.
+  /// `timeline` and `topology` are those of the graph. Recomputations and jobs in parts have no
+  /// such plan.
+  void planMissingRanks(const Timeline& timeline, const Topology& topology, int threads = 1);
 
   const JobGraph& graph() const { return graph_; }
   const UsualTimes& times() const { return times_; }

@@ -97,7 +97,7 @@ void reportMovedRanks(const RankClocks& clocks, Diagnostics& diagnostics) {
                    .message = "times of " + ranksText(ranks) +
                               " were moved into rank 0's clock, by up to " +
                               formatDuration(static_cast<Nanoseconds>(farthest)) +
-                              "; they are exact to within " + formatDuration(bound)});
+                              "; by the logs they are exact to within " + formatDuration(bound)});
 }
 
 }  // namespace

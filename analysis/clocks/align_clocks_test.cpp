@@ -51,7 +51,7 @@ TEST_F(AlignClocksTest, TimesOfEveryRankAreInRankZerosClock) {
   EXPECT_EQ(timeline.counters[0].samples[0].time, 1605);
   EXPECT_THAT(reported(),
               ElementsAre("note: times of rank 1 were moved into rank 0's clock, by up to "
-                          "110 ns; they are exact to within 9 ns"));
+                          "110 ns; by the logs they are exact to within 9 ns"));
 }
 
 TEST_F(AlignClocksTest, BeginsOfPartsMoveWithTheirRank) {

@@ -8,7 +8,9 @@
 
 #include "analysis/clocks/align_by_messages.h"
 #include "analysis/clocks/align_clocks.h"
+#include "analysis/clocks/causal_fit.h"
 #include "analysis/clocks/host_clocks.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 namespace {
@@ -34,6 +36,46 @@ Nanoseconds difference(Nanoseconds a, Nanoseconds b) {
   return std::max(result, -kNsMax);
 }
 
+/// How far the times of a rank may be off, which readings say that need no further move.
+std::optional<Nanoseconds> boundOf(int rank, const Timeline& aligned) {
+  const auto info = aligned.ranks.find(rank);
+  if (info == aligned.ranks.end()) return std::nullopt;
+  std::optional<Nanoseconds> bound;
+  for (const ClockReading& reading : info->second.clockReadings) {
+    if (reading.offset != 0) return std::nullopt;
+    bound = std::max(bound, std::optional(reading.bound));
+  }
+  return bound;
+}
+
+/// Messages that are received before they are sent, by more than the bounds of the clocks allow.
+struct EarlyMessages {
+  std::int64_t count = 0;
+  Nanoseconds mostEarly = 0;
+  std::string example;  // the message that is earliest
+
+  void add(const Crossing& message, Nanoseconds early) {
+    ++count;
+    if (early <= mostEarly) return;
+    mostEarly = early;
+    example = message.text();
+  }
+
+  void report(AlignBy done, AlignBy asked, Diagnostics& diagnostics) const {
+    if (count == 0) return;
+    std::string advice;
+    if (done == AlignBy::kLog) {
+      advice = "what the logs know of the clocks is wrong; --align causal goes by the messages";
+    } else if (done == AlignBy::kNone && asked != AlignBy::kCausal) {
+      advice = "--align causal puts the clocks right by the order of messages";
+    }
+    diagnostics.add({.message = "messages arrive before they are sent, " + example + " by " +
+                                formatDuration(mostEarly),
+                     .advice = std::move(advice),
+                     .count = count});
+  }
+};
+
 /// The clocks of a run before and after it is aligned.
 class ClockTable {
  public:
@@ -41,31 +83,43 @@ class ClockTable {
     for (const ClockHost& host : before_) {
       table_.push_back({.host = host.text(), .ranks = host.ranks});
     }
-    forEachCrossing(asLogged, before_, [](HostAlignment& host, Nanoseconds early) {
-      ++host.messages;
-      if (early > 0) ++host.violationsBefore;
-    });
+    for (const Crossing& each : crossingsOf(asLogged, before_)) {
+      for (const std::size_t host : {each.from, each.to}) {
+        ++table_[host].messages;
+        if (earlyBy(each) > 0) ++table_[host].violationsBefore;
+      }
+    }
   }
 
-  std::vector<HostAlignment> after(const Timeline& aligned) {
+  std::vector<HostAlignment> after(const Timeline& aligned, EarlyMessages& disproving) {
     const std::vector<ClockHost> after = clockHostsOf(aligned);
     for (std::size_t i = 0; i < table_.size(); ++i) addMove(i, aligned, after[i]);
-    forEachCrossing(aligned, after, [](HostAlignment& host, Nanoseconds early) {
-      if (early > 0) ++host.violationsAfter;
-      host.residual = std::max(host.residual, early);
-    });
+    std::vector<char> isDisproved(table_.size());
+    for (const Crossing& each : crossingsOf(aligned, after)) {
+      const Nanoseconds early = earlyBy(each);
+      if (early <= 0) continue;
+      Nanoseconds allowed = kClockTolerance;
+      for (const std::size_t host : {each.from, each.to}) {
+        ++table_[host].violationsAfter;
+        table_[host].residual = std::max(table_[host].residual, early);
+        allowed += table_[host].bound.value_or(0);
+      }
+      if (early <= allowed) continue;
+      disproving.add(each, early);
+      isDisproved[each.from] = isDisproved[each.to] = 1;
+    }
+    for (std::size_t i = 1; i < table_.size(); ++i) {
+      HostAlignment& host = table_[i];
+      if (isDisproved[i] != 0) host.bound.reset();
+      if (host.bound) host.bound = std::max(*host.bound, host.residual);
+    }
     return std::move(table_);
   }
 
  private:
-  template <typename Visit>
-  void forEachCrossing(const Timeline& timeline, const std::vector<ClockHost>& hosts,
-                       const Visit& visit) {
-    for (const Crossing& each : crossingsOf(timeline, hosts)) {
-      for (const std::size_t host : {each.from, each.to}) {
-        visit(table_[host], difference(each.sent, each.received));
-      }
-    }
+  /// How long before it is sent a message is received.
+  static Nanoseconds earlyBy(const Crossing& message) {
+    return difference(message.sent, message.received);
   }
 
   void addMove(std::size_t i, const Timeline& aligned, const ClockHost& after) {
@@ -80,12 +134,14 @@ class ClockTable {
       host.drift = kMillion * static_cast<double>(difference(atEnd, atBegin)) /
                    static_cast<double>(difference(from.end, from.begin));
     }
+    host.bound = 0;
     for (const int rank : host.ranks) {
-      const auto info = aligned.ranks.find(rank);
-      if (info == aligned.ranks.end()) continue;
-      for (const ClockReading& reading : info->second.clockReadings) {
-        host.bound = std::max(host.bound, reading.bound);
+      const std::optional<Nanoseconds> bound = boundOf(rank, aligned);
+      if (i > 0 && !bound) {
+        host.bound.reset();
+        return;
       }
+      host.bound = std::max(host.bound, bound);
     }
   }
 
@@ -114,7 +170,12 @@ Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignm
     if (hasReadings(timeline)) done = AlignBy::kLog;
     timeline = alignedByLog(std::move(timeline), diagnostics);
   }
-  if (result != nullptr) *result = {done, table->after(timeline)};
+  if (result != nullptr) {
+    EarlyMessages early;
+    *result = {done, table->after(timeline, early)};
+    // Where alignment was refused, a warning has said so.
+    if (byMessages != ByMessages::kRefused) early.report(done, by, diagnostics);
+  }
   return timeline;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,8 @@ struct HostAlignment {
   bool isMoved = false;    ///< the first host, whose clock all get, is not
   Nanoseconds offset = 0;  ///< first host's clock - this one's, when this host's first event began
   double drift = 0;        ///< how much the offset grows, ppm
-  Nanoseconds bound = 0;   ///< the times of this host are off by at most this
+  /// The times of this host are off by at most this. Empty: nobody knows.
+  std::optional<Nanoseconds> bound;
   /// How long before it is sent a message of this host is still received, at most.
   Nanoseconds residual = 0;
   std::int64_t messages = 0;  ///< to and from other hosts; a collective is one for each pair
@@ -39,7 +41,9 @@ struct Alignment {
 };
 
 /// Puts the times of all ranks into the clock of rank 0 (of the lowest rank, where rank 0 is
-/// missing): alignedByLog() or alignedByMessages(). `result`, if given, is filled in.
+/// missing): alignedByLog() or alignedByMessages(). `result`, if given, is filled in. Then messages
+/// that arrive before they are sent are a warning, if by more than the bounds of both clocks and
+/// kClockTolerance; these clocks have no bound.
 Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics,
                  Alignment* result = nullptr);
 

@@ -44,9 +44,9 @@ std::string alignmentText(const Alignment& alignment) {
                    "early now", "by up to"});
   for (const HostAlignment& host : alignment.hosts) {
     table.addRow({host.host, std::to_string(host.ranks.size()), signedDuration(host.offset),
-                  ppm(host.drift), formatDuration(host.bound), std::to_string(host.messages),
-                  std::to_string(host.violationsBefore), std::to_string(host.violationsAfter),
-                  formatDuration(host.residual)});
+                  ppm(host.drift), host.bound ? formatDuration(*host.bound) : "-",
+                  std::to_string(host.messages), std::to_string(host.violationsBefore),
+                  std::to_string(host.violationsAfter), formatDuration(host.residual)});
   }
   return table.toText() + sentence(alignment) + "\n";
 }
@@ -54,11 +54,13 @@ std::string alignmentText(const Alignment& alignment) {
 std::string alignmentJson(const Alignment& alignment) {
   nlohmann::ordered_json hosts = nlohmann::ordered_json::array();
   for (const HostAlignment& host : alignment.hosts) {
+    nlohmann::ordered_json bound;
+    if (host.bound) bound = *host.bound;
     hosts.push_back({{"host", host.host},
                      {"ranks", host.ranks},
                      {"offset_ns", host.offset},
                      {"drift_ppm", host.drift},
-                     {"bound_ns", host.bound},
+                     {"bound_ns", bound},
                      {"messages", host.messages},
                      {"early_as_logged", host.violationsBefore},
                      {"early", host.violationsAfter},

@@ -71,7 +71,8 @@ class AlignmentTest : public testing::Test {
     EXPECT_EQ(violationsOf(run), 0);
     Nanoseconds widest = 0;
     for (const HostAlignment& host : result_.hosts) {
-      widest = std::max(widest, host.bound);
+      ASSERT_TRUE(host.bound.has_value()) << host.host;
+      widest = std::max(widest, *host.bound);
       EXPECT_EQ(host.violationsAfter, 0);
       EXPECT_EQ(host.residual, 0);
     }
@@ -100,7 +101,7 @@ TEST_F(AlignmentTest, CausalityAloneFindsOffsetAndDriftToHalfARoundTrip) {
     const HostAlignment& right = result_.hosts[1];
     EXPECT_EQ(right.host, "right");
     EXPECT_THAT(right.ranks, ElementsAre(2, 3));
-    EXPECT_NEAR(static_cast<double>(right.offset), -10e6, static_cast<double>(right.bound));
+    EXPECT_NEAR(static_cast<double>(right.offset), -10e6, static_cast<double>(*right.bound));
     EXPECT_NEAR(right.drift, -40, 10) << schedule;
     EXPECT_GT(right.violationsBefore, 0);
     EXPECT_GT(right.messages, 2 * right.violationsBefore / 3);
@@ -137,8 +138,8 @@ TEST_F(AlignmentTest, HostsAreAlignedOverHostsBetweenThem) {
   // Each hop adds half a round trip.
   expectRight(run, 3 * (kTransfer + 20 * kNsPerUs));
   ASSERT_THAT(result_.hosts, SizeIs(4));
-  EXPECT_LE(result_.hosts[1].bound, kTransfer + 20 * kNsPerUs);
-  EXPECT_GT(result_.hosts[3].bound, result_.hosts[1].bound);
+  EXPECT_LE(*result_.hosts[1].bound, kTransfer + 20 * kNsPerUs);
+  EXPECT_GT(*result_.hosts[3].bound, *result_.hosts[1].bound);
 }
 
 TEST_F(AlignmentTest, OnARingOfHostsNoMessageIsLeftOutOfOrder) {
@@ -163,8 +164,66 @@ TEST_F(AlignmentTest, TransfersOfNanosecondsLeaveNoMessageOutOfOrder) {
     EXPECT_EQ(result_.by, AlignBy::kCausal) << transfer;
     // Times are whole nanoseconds: a strip as narrow as two of them may have no room for its line.
     EXPECT_LE(result_.hosts[1].residual, transfer < 10 ? 2 : 0) << transfer;
-    EXPECT_LE(result_.hosts[1].bound, transfer + 20 * kNsPerUs);
+    EXPECT_LE(*result_.hosts[1].bound, transfer + 20 * kNsPerUs);
   }
+}
+
+TEST_F(AlignmentTest, AClockThatNothingBoundsIsExactToNobodyKnowsWhat) {
+  const auto expectUnknown = [&](AlignBy by) {
+    align(by);
+    ASSERT_THAT(result_.hosts, SizeIs(2));
+    EXPECT_TRUE(result_.hosts[0].bound.has_value()) << "all times are in its clock";
+    EXPECT_EQ(result_.hosts[1].bound, std::nullopt);
+  };
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5);
+  for (const AlignBy by : {AlignBy::kNone, AlignBy::kLog}) expectUnknown(by);
+  logged_.ranks[2].clockReadings = {{.when = 0, .offset = 0, .bound = 5}};
+  expectUnknown(AlignBy::kNone);  // rank 3 has none
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5, true);
+  expectUnknown(AlignBy::kNone);  // the comparisons are not used
+  simulateRun("1F1B", {{"", kLeft.skew}, {"", kRight.skew}}, 5);
+  expectUnknown(AlignBy::kBest);
+}
+
+TEST_F(AlignmentTest, MessagesThatContradictTheComparisonsAreAWarning) {
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5, true);
+  for (const int rank : {2, 3}) {
+    for (ClockReading& reading : logged_.ranks[rank].clockReadings) {
+      reading.offset -= 4 * kNsPerMs;
+    }
+  }
+  const Timeline run = align();
+  EXPECT_EQ(result_.by, AlignBy::kLog);
+  EXPECT_EQ(result_.hosts[1].violationsAfter, violationsOf(run));
+  EXPECT_NEAR(static_cast<double>(result_.hosts[1].residual), 4e6 - kTransfer, 5);
+  EXPECT_EQ(result_.hosts[0].bound, 1);
+  EXPECT_EQ(result_.hosts[1].bound, std::nullopt) << "the comparisons are not to be trusted";
+  EXPECT_THAT(textsOf(diagnostics_),
+              Contains(AllOf(HasSubstr("warning: messages arrive before they are sent, F"),
+                             HasSubstr("from rank 1 to rank 2 by 3.900 ms (40 times)"),
+                             HasSubstr("--align causal"))));
+}
+
+TEST_F(AlignmentTest, EarlyMessagesWithinTheBoundWidenItWithoutAWarning) {
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5, true);
+  for (const int rank : {2, 3}) {
+    for (ClockReading& reading : logged_.ranks[rank].clockReadings) {
+      reading.offset -= kTransfer + 9 * kNsPerUs;
+    }
+  }
+  align();
+  EXPECT_GT(result_.hosts[1].violationsAfter, 0);
+  EXPECT_NEAR(static_cast<double>(result_.hosts[1].residual), 9e3, 5);
+  EXPECT_EQ(result_.hosts[1].bound, result_.hosts[1].residual);
+  EXPECT_THAT(textsOf(diagnostics_), ElementsAre(HasSubstr("note: ")));
+}
+
+TEST_F(AlignmentTest, MessagesThatAreEarlyAsLoggedAreAWarning) {
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5);
+  align(AlignBy::kNone);
+  EXPECT_THAT(textsOf(diagnostics_),
+              ElementsAre(AllOf(HasSubstr("warning: messages arrive before they are sent, B"),
+                                HasSubstr("from rank 2 to rank 1 by 9.9"))));
 }
 
 TEST_F(AlignmentTest, ARunOfOneHostStaysAsItIs) {
@@ -201,6 +260,7 @@ TEST_F(AlignmentTest, AClockThatWasSetDuringTheRunIsRefused) {
   EXPECT_EQ(errorOf(align(), logged_), 0) << "times stay as they are";
   EXPECT_EQ(result_.by, AlignBy::kNone);
   EXPECT_EQ(result_.hosts[1].violationsAfter, result_.hosts[1].violationsBefore);
+  EXPECT_EQ(result_.hosts[1].bound, std::nullopt);
   EXPECT_THAT(
       textsOf(diagnostics_),
       ElementsAre(AllOf(
@@ -248,7 +308,7 @@ TEST_F(AlignmentTest, CollectivesTieClocksInBothDirections) {
   EXPECT_EQ(result_.by, AlignBy::kCausal);
   EXPECT_NEAR(static_cast<double>(result_.hosts[1].offset), -1000, 2);
   // The last to begin and the first to end are 50 apart, in both directions.
-  EXPECT_NEAR(static_cast<double>(result_.hosts[1].bound), 50, 5);
+  EXPECT_NEAR(static_cast<double>(*result_.hosts[1].bound), 50, 5);
   EXPECT_EQ(result_.hosts[1].messages, 200);
 }
 

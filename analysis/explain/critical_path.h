@@ -16,8 +16,9 @@ struct StepPath {
     JobGraph::Id node = JobGraph::kNone;
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
-    Nanoseconds wait = 0;          ///< before it: its input was there, and it had not begun
-    bool waitsForMessage = false;  ///< the wait is for a message that is not logged
+    Nanoseconds wait = 0;  ///< before it: what it is known to have waited for had ended
+    /// The wait is for its launch, for a message that is not logged, or for nobody knows what.
+    Cause cause = Cause::kLaunch;
   };
   int replica = 0;
   std::int32_t step = 0;
@@ -31,17 +32,12 @@ StepPath criticalPathOf(const RunBasis& basis, const PipelineBasis& pipeline,
 
 /// The time on critical paths, over steps.
 struct PathShares {
-  /// By kind as logs name them; "transfer" for messages, "launch" for waits, "before" for the part
-  /// of a step whose reason is not in the run.
+  /// By kind as logs name them; "transfer" for messages, "launch" and "unknown" for waits. "before"
+  /// is the part of a step whose reason is not in the run.
   std::map<std::string, Nanoseconds> byKind;
   std::map<std::int32_t, Nanoseconds> byStage;  ///< of compute jobs whose stage is known
 
   void add(const JobGraph& graph, const StepPath& path);
 };
-
-/// How much later each job of a step could have ended without making the step longer: the least
-/// over what waited for it, all else as it was. By the jobs of StepJobs::jobs(window.index).
-std::vector<Nanoseconds> slackOf(const JobGraph& graph, const PipelineBasis& pipeline,
-                                 const BubbleWindow& window);
 
 }  // namespace pipetrace

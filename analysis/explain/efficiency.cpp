@@ -4,33 +4,11 @@
 
 #include "analysis/graph/order_times.h"
 #include "analysis/ratio.h"
-#include "analysis/steps/interval.h"
+#include "analysis/steps/interval_union.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
-
-/// Joins intervals that touch or overlap.
-std::vector<Interval> unionOf(std::vector<Interval> all) {
-  std::sort(all.begin(), all.end(),
-            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
-  std::vector<Interval> joined;
-  for (const Interval& each : all) {
-    if (each.end <= each.begin) continue;
-    if (!joined.empty() && each.begin <= joined.back().end) {
-      joined.back().end = std::max(joined.back().end, each.end);
-    } else {
-      joined.push_back(each);
-    }
-  }
-  return joined;
-}
-
-Nanoseconds lengthOf(const std::vector<Interval>& intervals) {
-  Nanoseconds length = 0;
-  for (const Interval& each : intervals) length += each.length();
-  return length;
-}
 
 /// The time that two lists of intervals share.
 Nanoseconds shared(const std::vector<Interval>& a, const std::vector<Interval>& b) {
@@ -54,11 +32,17 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
     const StepSummary& step = *steps[i];
     const BubbleWindow& window = pipeline.windows[i];
     Nanoseconds most = 0;
-    for (const RankStep& rank : step.ranks) most = std::max(most, rank.busy);
+    double busy = 0;
+    for (const RankStep& rank : step.ranks) {
+      most = std::max(most, rank.busy);
+      busy += static_cast<double>(rank.busy);
+    }
     result.parallel = 1 - step.bubbleRatio;
     result.communication = ratio(most, step.window());
-    result.loadBalance = result.communication > 0 ? result.parallel / result.communication : 0;
-    if (!window.isWhole || !window.hasPlan) continue;
+    result.loadBalance =
+        ratio(busy, static_cast<double>(most) * static_cast<double>(step.ranks.size()));
+    // The plan of an asynchronous run is longer than its window.
+    if (!window.isWhole || window.lacksRanks || window.isWholeRun) continue;
     order.run(
         window.index, [&](JobGraph::Id job) { return basis.times().median(job); },
         [](JobGraph::Id, Nanoseconds, Nanoseconds) {});

@@ -26,8 +26,9 @@ void explainRanks(Explanation& result) {
   for (std::uint32_t r = 0; r < result.graph->ranks().size(); ++r) {
     const JobGraph::Rank& rank = result.graph->ranks()[r];
     const RankSummary& summary = *summaries.at(rank.number);
+    const int place = result.topology.places.at(rank.number).position;
     result.ranks.push_back({.rank = rank.number,
-                            .position = rank.position,
+                            .position = place < 0 ? rank.position : place,
                             .replica = rank.replica,
                             .busy = summary.busy,
                             .idle = summary.idle,
@@ -41,7 +42,8 @@ struct PipelineSteps {
   std::vector<ExplainedStep> steps;  // by window
   PathShares shares;
   StepPath longest;
-  Nanoseconds length = -1;  // of that step
+  Nanoseconds length = -1;                 // of that step
+  std::vector<const BubbleWindow*> sound;  // those that count, with all jobs and ranks
 };
 
 PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipeline,
@@ -67,6 +69,7 @@ PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipel
     if (!step.isCounted) continue;
     StepPath path = criticalPathOf(*result.basis, pipeline, window);
     explained.shares.add(*result.graph, path);
+    if (window.isWhole && !window.lacksRanks) explained.sound.push_back(&window);
     if (window.span.length() <= explained.length) continue;
     explained.length = window.span.length();
     explained.longest = std::move(path);
@@ -76,11 +79,29 @@ PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipel
   return explained;
 }
 
+void findSlack(Explanation& result, const std::vector<PipelineSteps>& explained, int threads) {
+  const JobGraph& graph = *result.graph;
+  result.slack.assign(graph.jobCount(), -1);
+  // Several tasks for each pipeline, as many runs have only one.
+  constexpr std::size_t kTasks = 4;
+  inParallel(threads, explained.size() * kTasks, [&](std::size_t i) {
+    const std::size_t p = i / kTasks;
+    const std::vector<const BubbleWindow*>& windows = explained[p].sound;
+    if (i % kTasks >= windows.size()) return;
+    StepSlack slack(graph, result.basis->pipelines()[p].jobs, p);
+    for (std::size_t w = i % kTasks; w < windows.size(); w += kTasks) {
+      slack.find(*windows[w], result.slack);
+    }
+  });
+  result.slackByStage = slackByStage(graph, result.slack);
+}
+
 void explainSteps(Explanation& result, const ExplainOptions& options) {
   const std::vector<PipelineBasis>& pipelines = result.basis->pipelines();
   std::vector<PipelineSteps> explained(pipelines.size());
   inParallel(options.threads, pipelines.size(),
              [&](std::size_t p) { explained[p] = explainSteps(result, pipelines[p], options); });
+  findSlack(result, explained, options.threads);
   Nanoseconds longest = -1;
   for (PipelineSteps& each : explained) {
     for (ExplainedStep& step : each.steps) result.steps.push_back(std::move(step));
@@ -135,6 +156,7 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.topology = topologyOf(timeline, options.threads);
   result.graph = std::make_unique<JobGraph>(timeline, result.topology, options.threads);
   result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, options.threads);
+  result.basis->planMissingRanks(timeline, result.topology, options.threads);
   result.bubbles = classifyBubbles(*result.basis, options.threads);
   result.schedule = followedSchedule(timeline, result.topology, *result.basis);
   explainRanks(result);

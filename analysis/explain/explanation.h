@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "analysis/explain/efficiency.h"
 #include "analysis/explain/finding.h"
 #include "analysis/explain/followed_schedule.h"
+#include "analysis/explain/slack.h"
 #include "analysis/run_summary.h"
 #include "analysis/slowdown/slowdown.h"
 #include "analysis/steps/number_range.h"
@@ -32,7 +34,8 @@ struct ExplainOptions {
 /// One rank over all steps.
 struct ExplainedRank {
   int rank = 0;
-  int position = 0;  ///< in its pipeline
+  int position = 0;  ///< in its pipeline; where ranks are missing and nobody knows which, among
+                     ///< those that are there
   int replica = 0;
   Nanoseconds busy = 0;
   Nanoseconds idle = 0;
@@ -63,6 +66,10 @@ struct Explanation {
   Slowdown slowdown;
   PathShares pathShares;  ///< of the steps that count
   StepPath longestStep;   ///< the path of the longest of them
+  /// By job (JobGraph::Id), of compute jobs of the steps that count; -1 for all others. Steps that
+  /// lack jobs, or whose pipelines lack ranks, have none.
+  std::vector<Nanoseconds> slack;
+  std::map<std::int32_t, StageSlack> slackByStage;
   std::optional<double> tokensPerSecond;
   std::optional<double> modelFlopsUtilization;  ///< share of the devices' peak
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analysis/explain/finding.h"
+#include "analysis/explain/link_times.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/median.h"
 #include "trace/text/decimal_time.h"
@@ -22,6 +23,8 @@ constexpr double kWarningShare = 0.05;
 constexpr double kLeastShare = 0.005;
 /// A link is slow if its messages take that many times as long as those of other links.
 constexpr double kSlowLink = 1.2;
+/// Clocks are read less exactly than that.
+constexpr Nanoseconds kLeastEarly = 10 * kNsPerUs;
 
 std::string factorText(double factor) {
   char text[32];
@@ -29,42 +32,26 @@ std::string factorText(double factor) {
   return text;
 }
 
-/// How long the messages of each link are; lower rank first.
-class LinkTimes {
- public:
-  explicit LinkTimes(const JobGraph& graph) {
-    std::map<std::pair<int, int>, std::vector<Nanoseconds>> lengths;
-    std::vector<Nanoseconds>* latest = nullptr;  // most messages follow one of their link
-    std::pair<int, int> latestLink;
-    for (std::size_t id = graph.jobCount(); id < graph.messageEnd(); ++id) {
-      const JobGraph::Node& node = graph.node(static_cast<Id>(id));
-      if (node.inputs[0] == JobGraph::kNone) continue;
-      const int to = graph.ranks()[node.rank].number;
-      const int from = graph.ranks()[graph.node(node.inputs[0]).rank].number;
-      const std::pair link{std::min(from, to), std::max(from, to)};
-      if (latest == nullptr || link != latestLink) latest = &lengths[latestLink = link];
-      latest->push_back(node.end - node.begin);
-    }
-    for (auto& [link, times] : lengths) medians_[link] = medianOf(times);
-  }
+std::string betweenRanks(LinkTimes::Link link) {
+  return "messages between ranks " + std::to_string(link.first) + " and " +
+         std::to_string(link.second);
+}
 
-  bool empty() const { return medians_.empty(); }
-  Nanoseconds of(std::pair<int, int> link) const {
-    const auto found = medians_.find(link);
-    return found == medians_.end() ? 0 : found->second;
+/// Clocks that differ make all else doubtful.
+void addEarlyMessages(const LinkTimes& links, std::vector<Finding>& findings) {
+  const auto& early = links.early();
+  const auto most = std::max_element(
+      early.begin(), early.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == early.end() || most->second < kLeastEarly) return;
+  Finding finding{.severity = Severity::kWarning, .text = betweenRanks(most->first)};
+  if (early.size() > 1) {
+    finding.text += " and on " + std::to_string(early.size() - 1) + " more link" +
+                    (early.size() == 2 ? "" : "s");
   }
-  /// The median of the other links' medians.
-  Nanoseconds ofOthers(std::pair<int, int> link) const {
-    std::vector<Nanoseconds> others;
-    for (const auto& [each, median] : medians_) {
-      if (each != link) others.push_back(median);
-    }
-    return medianOf(others);
-  }
-
- private:
-  std::map<std::pair<int, int>, Nanoseconds> medians_;
-};
+  finding.text += " arrive before they are sent, by " + formatDuration(most->second) +
+                  " in the median: clocks differ, so that idle time may have the wrong culprits";
+  findings.push_back(std::move(finding));
+}
 
 /// How much longer the jobs of each stage are than those of the others.
 class SlowerStages {
@@ -107,6 +94,8 @@ class FindingTexts {
         stages_(basis),
         idle_(idle) {}
 
+  const LinkTimes& links() const { return links_; }
+
   std::string of(const CulpritGroup& group) const {
     switch (group.bubbleClass) {
       case BubbleClass::kImbalance: return imbalance(group);
@@ -120,8 +109,14 @@ class FindingTexts {
   bool isUsualLink(const CulpritGroup& group) const {
     if (group.bubbleClass != BubbleClass::kTransfer) return false;
     const std::pair<int, int> link{group.rank, group.peer};
-    const auto others = static_cast<double>(links_.ofOthers(link));
-    return others > 0 && static_cast<double>(links_.of(link)) < kSlowLink * others;
+    const auto others = static_cast<double>(links_.ofOthers(link).value_or(0));
+    const auto own = static_cast<double>(links_.of(link));
+    return others > 0 && !links_.isEarly(link) && own < kSlowLink * others;
+  }
+
+  /// Whether the messages of a group's link are received before they are sent.
+  bool isEarlyLink(const CulpritGroup& group) const {
+    return group.bubbleClass == BubbleClass::kTransfer && links_.isEarly({group.rank, group.peer});
   }
 
  private:
@@ -147,13 +142,16 @@ class FindingTexts {
       return "messages take " + formatDuration(links_.of(link)) +
              " on links like the others: transfers cost " + cost(group);
     }
-    const std::string who = group.rank < 0
-                                ? "messages from a rank that is not known"
-                                : "messages between ranks " + std::to_string(group.rank) + " and " +
-                                      std::to_string(group.peer);
+    const std::string who =
+        group.rank < 0 ? "messages from a rank that is not known" : betweenRanks(link);
     if (links_.empty()) return who + " cost " + cost(group) + " (inferred: none is logged)";
-    return who + " take " + formatDuration(links_.of(link)) + " (median; other links " +
-           formatDuration(links_.ofOthers(link)) + "): transfers cost " + cost(group);
+    if (isEarlyLink(group)) {
+      return who + " arrive before they are sent: transfers cost " + cost(group);
+    }
+    const std::optional<Nanoseconds> others = links_.ofOthers(link);
+    return who + " take " + formatDuration(links_.of(link)) + " (median" +
+           (others ? "; other links " + formatDuration(*others) : "") + "): transfers cost " +
+           cost(group);
   }
 
   /// One job has most of the time, in every step or in one.
@@ -228,39 +226,20 @@ std::vector<CulpritGroup> withOneOfUsualLinks(const std::vector<CulpritGroup>& g
   return result;
 }
 
-/// Time that the run stood still between steps: the pauses that are longer than the others.
-void addPauses(const RunSummary& summary, std::vector<Finding>& findings) {
-  std::vector<Nanoseconds> pauses;
-  std::vector<Nanoseconds> lengths;
+/// The steps of the pipelines that no rank is missing of. Where one is, the time between steps may
+/// be warm-up and drain.
+RunSummary stepsOfWholePipelines(const RunBasis& basis, const RunSummary& summary) {
+  std::set<int> whole;
+  for (const PipelineBasis& pipeline : basis.pipelines()) {
+    const bool isWhole = std::none_of(pipeline.windows.begin(), pipeline.windows.end(),
+                                      [](const BubbleWindow& window) { return window.lacksRanks; });
+    if (isWhole) whole.insert(pipeline.replica);
+  }
+  RunSummary steps;
   for (const StepSummary& step : summary.steps) {
-    if (step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
-    lengths.push_back(step.duration());
+    if (whole.contains(step.replica)) steps.steps.push_back(step);
   }
-  if (pauses.empty()) return;
-  const Nanoseconds usual = medianOf(pauses);
-  const Nanoseconds step = medianOf(lengths);
-  const StepSummary* longest = nullptr;
-  Nanoseconds all = 0;
-  int count = 0;
-  for (const StepSummary& each : summary.steps) {
-    const bool isStall =
-        each.betweenSteps > step / 10 && (each.betweenSteps > 3 * usual || usual > step / 10);
-    if (!isStall) continue;
-    ++count;
-    all += each.betweenSteps;
-    if (longest == nullptr || each.betweenSteps > longest->betweenSteps) longest = &each;
-  }
-  if (longest == nullptr) return;
-  Finding finding{.severity = Severity::kWarning};
-  finding.text = "the run stands still after step " + std::to_string(longest->step) + " for " +
-                 formatDuration(longest->betweenSteps);
-  if (count > 1) {
-    finding.text += ", and after " + std::to_string(count - 1) +
-                    (count == 2 ? " more step: " : " more steps: ") + formatDuration(all) +
-                    " in all";
-  }
-  finding.text += " (data, a checkpoint or an evaluation between steps)";
-  findings.push_back(std::move(finding));
+  return steps;
 }
 
 }  // namespace
@@ -280,22 +259,33 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
   const auto shareOf = [&](Nanoseconds time) {
     return idle > 0 ? static_cast<double>(time) / static_cast<double>(idle) : 0.0;
   };
+  addEarlyMessages(texts.links(), findings);
   for (const CulpritGroup& group : withOneOfUsualLinks(culprits.groups, texts)) {
     const double share = shareOf(group.time);
     if (share < kLeastShare) continue;
-    findings.push_back({.severity = share < kWarningShare ? Severity::kNote : Severity::kWarning,
+    const bool isWarning = share >= kWarningShare || texts.isEarlyLink(group);
+    findings.push_back({.severity = isWarning ? Severity::kWarning : Severity::kNote,
                         .text = texts.of(group),
                         .bubbleClass = group.bubbleClass,
+                        .classes = {group.bubbleClass},
                         .time = group.time,
                         .share = share,
                         .culprit = group});
   }
-  addPauses(summary, findings);
+  for (Pauses& pauses : pausesOf(timeline, stepsOfWholePipelines(basis, summary))) {
+    findings.push_back({.severity = Severity::kWarning, .text = toText(pauses)});
+    findings.back().pauses = std::move(pauses);
+  }
   const auto addClass = [&](std::initializer_list<BubbleClass> classes, const std::string& text) {
-    Finding finding{.bubbleClass = *classes.begin()};
-    for (const BubbleClass c : classes) finding.time += times[static_cast<std::size_t>(c)];
-    if (finding.time == 0) return;
+    Finding finding;
+    for (const BubbleClass c : classes) {
+      const Nanoseconds time = times[static_cast<std::size_t>(c)];
+      if (time > 0) finding.classes.push_back(c);
+      finding.time += time;
+    }
     finding.share = shareOf(finding.time);
+    if (finding.share < kLeastShare) return;
+    if (finding.classes.size() == 1) finding.bubbleClass = finding.classes.front();
     finding.text =
         text + " " + formatDuration(finding.time) + ", " + percentText(finding.time, idle);
     findings.push_back(std::move(finding));

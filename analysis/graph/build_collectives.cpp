@@ -23,10 +23,11 @@ struct GroupKey {
   auto common() const { return std::tie(name, scope, number); }
 };
 
-std::int64_t scopeOf(Members members, std::uint32_t r, const JobGraph::Rank& rank) {
+/// `tensor`: the rank's tensor-parallel index. Its peers are no replicas.
+std::int64_t scopeOf(Members members, std::uint32_t r, const JobGraph::Rank& rank, int tensor) {
   switch (members) {
     case Members::kAlone: return r;
-    case Members::kReplicas: return rank.position;
+    case Members::kReplicas: return (std::int64_t{tensor} << 32) + rank.position;
     case Members::kPipeline: return rank.replica;
     case Members::kAll: break;
   }
@@ -128,10 +129,13 @@ void JobGraphBuilder::groupCollectives() {
   std::vector<GroupKey> keys;
   for (std::uint32_t r = 0; r < events_.size(); ++r) {
     const JobGraph::Rank& rank = graph_.ranks_[r];
+    const auto info = timeline_.ranks.find(rank.number);
+    const bool hasInfo = info != timeline_.ranks.end();
+    const int tensor = hasInfo ? info->second.tensorParallelIndex.value_or(0) : 0;
     for (std::size_t i = 0; i < events_[r].collectives.size(); ++i) {
       const Collective& each = events_[r].collectives[i];
       const Members members = collectiveRuleOf(timeline_.strings[each.event->name]).members;
-      keys.push_back({nameOf(*each.event), scopeOf(members, r, rank), each.number,
+      keys.push_back({nameOf(*each.event), scopeOf(members, r, rank, tensor), each.number,
                       rank.firstCollective + static_cast<Id>(i)});
     }
   }

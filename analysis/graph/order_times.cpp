@@ -28,10 +28,10 @@ void OrderTimes::start(std::size_t step) {
 
 bool OrderTimes::isReady(JobGraph::Id job) {
   ready_ = free_[position_];
-  const std::int32_t step = graph_.node(job).step;
+  const std::int32_t step = jobs_.stepOf(job);
   for (int i = 0; i < 2; ++i) {
     const JobGraph::Id producer = graph_.producer(job, i);
-    if (producer == JobGraph::kNone || graph_.node(producer).step != step) continue;
+    if (producer == JobGraph::kNone || jobs_.stepOf(producer) != step) continue;
     const Nanoseconds end = ends_[producer - firstJob_];
     if (end < 0) return false;
     ready_ = std::max(ready_, end);

@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline)
-    : ranks_(graph.pipelines()[pipeline]) {
+StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep)
+    : graph_(graph), isOneStep_(isOneStep), ranks_(graph.pipelines()[pipeline]) {
   const auto visit = [&](const auto& use) {
     for (std::size_t position = 0; position < ranks_.size(); ++position) {
       const JobGraph::Rank& rank = graph.ranks()[ranks_[position]];
@@ -22,11 +22,12 @@ StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline)
   });
   std::sort(steps_.begin(), steps_.end());
   steps_.erase(std::unique(steps_.begin(), steps_.end()), steps_.end());
+  if (isOneStep && steps_.size() > 1) steps_.resize(1);
 
   // Counts, then places: a rank's jobs keep their order.
   std::size_t index = 0;
   const auto indexAt = [&](std::int32_t step) {
-    if (steps_[index] != step) index = indexOf(step);
+    if (!isOneStep_ && steps_[index] != step) index = indexOf(step);
     return index;
   };
   first_.assign(steps_.size() * ranks_.size() + 1, 0);

@@ -16,13 +16,19 @@ class StepJobs {
 
   /// `pipeline`: index in graph.pipelines(). The graph must outlive it. Jobs without a step are
   /// left out.
-  StepJobs(const JobGraph& graph, std::size_t pipeline);
+  /// `isOneStep`: all its steps count as the lowest, as in an asynchronous run.
+  StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep = false);
 
   std::size_t rankCount() const { return ranks_.size(); }
   /// Its ranks, as indices in graph.ranks(), by position.
   const std::vector<std::uint32_t>& ranks() const { return ranks_; }
   /// The steps with a compute job, ascending.
   const std::vector<std::int32_t>& steps() const { return steps_; }
+  /// The step that a job counts in; negative: none.
+  std::int32_t stepOf(Id job) const {
+    const std::int32_t step = graph_.node(job).step;
+    return isOneStep_ && step >= 0 ? steps_.front() : step;
+  }
   /// The index of `step` in steps(); it must be there.
   std::size_t indexOf(std::int32_t step) const;
 
@@ -38,6 +44,8 @@ class StepJobs {
   }
 
  private:
+  const JobGraph& graph_;
+  bool isOneStep_;
   std::vector<std::uint32_t> ranks_;
   std::vector<std::int32_t> steps_;
   std::vector<std::size_t> first_;  // by step and position

@@ -21,9 +21,11 @@ Json orNull(const std::optional<int>& number) { return number ? Json(*number) : 
 
 Json toJson(const StatedTopology& topology) {
   if (topology.isUnknown()) return kUnknown;
-  return {{"pp", orNull(topology.pipelineRanks)},
-          {"dp", orNull(topology.replicas)},
-          {"vpp", orNull(topology.chunks)}};
+  Json object = {{"pp", orNull(topology.pipelineRanks)},
+                 {"dp", orNull(topology.replicas)},
+                 {"vpp", orNull(topology.chunks)}};
+  if (topology.tensorRanks) object["tp"] = *topology.tensorRanks;
+  return object;
 }
 
 Json toJson(const StatedClock& clock) {
@@ -57,6 +59,7 @@ std::string toText(const StatedTopology& topology) {
   add("pp", topology.pipelineRanks);
   add("dp", topology.replicas);
   add("vpp", topology.chunks);
+  add("tp", topology.tensorRanks);
   return topology.isUnknown() ? kUnknown : joined(parts);
 }
 

@@ -16,9 +16,17 @@ void addFigures(Json& object, const std::vector<SummaryFigure>& figures) {
   }
 }
 
-Json toJson(const StepSummary& step) {
-  Json object = {{"step", step.step}, {"replica", step.replica}};
+/// Which pipeline it is of: its data-parallel index, and its tensor-parallel one.
+void addPipeline(Json& object, int number, int tensorRanks) {
+  object["replica"] = number / tensorRanks;
+  if (tensorRanks > 1) object["tensor_parallel_index"] = number % tensorRanks;
+}
+
+Json toJson(const StepSummary& step, int tensorRanks) {
+  Json object = {{"step", step.step}};
+  addPipeline(object, step.replica, tensorRanks);
   addFigures(object, figuresOf(step));
+  if (step.isWholeRun) object["whole_run"] = true;
   Json& ranks = object["ranks"] = Json::array();
   for (const RankStep& rank : step.ranks) {
     ranks.push_back({{"rank", rank.rank}, {"busy_ns", rank.busy}, {"idle_ns", rank.idle}});
@@ -26,8 +34,9 @@ Json toJson(const StepSummary& step) {
   return object;
 }
 
-Json toJson(const RankSummary& rank) {
-  Json object = {{"rank", rank.rank}, {"replica", rank.replica}};
+Json toJson(const RankSummary& rank, int tensorRanks) {
+  Json object = {{"rank", rank.rank}};
+  addPipeline(object, rank.replica, tensorRanks);
   addFigures(object, figuresOf(rank));
   return object;
 }
@@ -60,7 +69,7 @@ std::string jsonReport(const Timeline& timeline, const RunSummary& summary) {
   const std::map<int, ClassTimes> classes = classTimesOf(timeline);
   Json ranks = Json::array();
   for (const RankSummary& rank : summary.ranks) {
-    ranks.push_back(toJson(rank));
+    ranks.push_back(toJson(rank, summary.tensorRanks));
     const auto found = classes.find(rank.rank);
     if (found == classes.end()) continue;
     Json& bubbles = ranks.back()["bubbles"] = Json::object();
@@ -69,7 +78,7 @@ std::string jsonReport(const Timeline& timeline, const RunSummary& summary) {
     }
   }
   Json steps = Json::array();
-  for (const StepSummary& step : summary.steps) steps.push_back(toJson(step));
+  for (const StepSummary& step : summary.steps) steps.push_back(toJson(step, summary.tensorRanks));
   Json report = {{"bubble_ratio", summary.bubbleRatio},
                  {"topology_inferred", summary.topologyInferred},
                  {"ranks", ranks},

@@ -42,7 +42,7 @@ std::string headline(const Timeline& timeline, const RunSummary& summary) {
     text += ", " + counted(static_cast<std::size_t>(std::max(0, *info.numMicroBatches)),
                            "micro-batch", "micro-batches");
   }
-  return text + "\n";
+  return text + "\n" + asynchronousLine(summary);
 }
 
 /// The contents of a run in which nothing can be measured: "1 rank, 2 streams (recv, send), 480
@@ -203,6 +203,15 @@ std::string deviceTable(const RunSummary& summary) {
 }
 
 }  // namespace
+
+/// An asynchronous run has one window.
+std::string asynchronousLine(const RunSummary& summary) {
+  const bool is = std::any_of(summary.steps.begin(), summary.steps.end(),
+                              [](const StepSummary& step) { return step.isWholeRun; });
+  if (!is) return {};
+  return "weights change inside steps: the run counts as one step, from the first backward of its "
+         "first rank to its last forward\n";
+}
 
 std::string ratioText(double ratio) {
   char text[32];

@@ -57,7 +57,7 @@ TEST_F(ReportByHand, TextHasAllPartsOfARunWithoutFaults) {
             "schedule: 1F1B, also the order of PipeDream and PipeDream-2BW\n"
             "\n"
             "findings\n"
-            "  no idle time\n"
+            "  no cause of idle time has 0.5 % of it\n"
             "\n"
             "idle time of each rank, in shares of the steps' time\n"
             "  rank      busy      idle  warm_up   drain\n"
@@ -76,15 +76,14 @@ TEST_F(ReportByHand, TextHasAllPartsOfARunWithoutFaults) {
             "\n"
             "the critical path consists of backward 66.7 %, forward 33.3 %\n"
             "by stage: 0 25.0 %, 1 75.0 %\n"
+            "\n"
+            "slack of jobs: how much later they could end in a step of the same length\n"
+            "  stage  least  median\n"
+            "      0   0 ns    0 ns\n"
+            "      1   0 ns    0 ns\n"
+            "\n"
             "a step takes 1.0000 times as long as if work of one kind were equally long "
             "everywhere\n");
-}
-
-TEST_F(ReportByHand, FindingsAreNumbered) {
-  run_.findings.resize(2);
-  run_.findings[0].text = "stage 1 is slow";
-  run_.findings[1].text = "so is the link";
-  EXPECT_THAT(text(), HasSubstr("\nfindings\n  1. stage 1 is slow\n  2. so is the link\n\nidle"));
 }
 
 TEST_F(ReportByHand, TheHeadlineCountsPipelinesAndNamesTheSchedule) {
@@ -118,7 +117,7 @@ TEST_F(ReportByHand, ReplicasAreCountedAsPipelines) {
   const RunReport report{alone, explanation, diagnostics_};
   EXPECT_THAT(runReportText(report),
               StartsWith("2 ranks in 2 pipelines, 1 step, 8 compute jobs\n"));
-  EXPECT_THAT(runReportText(report), HasSubstr("\n2 steps count\n")) << "one of each pipeline";
+  EXPECT_THAT(runReportText(report), HasSubstr("\n1 step counts\n")) << "in both pipelines";
   const json profile = json::parse(runReportJson(report))["profile"];
   EXPECT_EQ(profile["ranks"], 2);
   EXPECT_EQ(profile["pp"], 1);
@@ -137,7 +136,7 @@ TEST_F(ReportByHand, CostsOfRanksToEachOtherAreATable) {
                                 "  rank 0    7.000 ms\n"
                                 "  rank 1    3.000 ms\n"));
   run_.culprits.byRanks.erase({1, 1});
-  EXPECT_THAT(text(), HasSubstr("\n  rank 1           -\n"));
+  EXPECT_THAT(text(), Not(HasSubstr("\n  rank 1           -\n"))) << "it waits for nobody";
   EXPECT_EQ(toJson()["who_costs_whom"],
             json::parse(R"([{"rank": 0, "culprit": 1, "time_ns": 7000000}])"));
 }
@@ -148,14 +147,13 @@ TEST_F(ReportByHand, TablesOfManyRanksAreCut) {
   EXPECT_THAT(text(), Not(HasSubstr("more rank")));
   EXPECT_THAT(text(), HasSubstr("who costs whom"));
   run_.ranks.push_back(run_.ranks[1]);
-  EXPECT_THAT(text(), HasSubstr("%\nand 1 more rank; --json has all\n\n2 steps"));
-  EXPECT_THAT(text(), Not(HasSubstr("who costs whom")));
+  EXPECT_THAT(text(), HasSubstr("%\nand 1 more rank; --json has all\n\nwho costs whom"));
   EXPECT_EQ(toJson()["ranks"].size(), 33U);
-  run_.ranks.resize(17);
   for (std::uint32_t r = 0; r < 16; ++r) run_.culprits.byRanks[{0, r}] = kMs;
-  EXPECT_THAT(text(), HasSubstr("who costs whom"));
-  run_.culprits.byRanks[{0, 16}] = kMs;
-  EXPECT_THAT(text(), Not(HasSubstr("who costs whom")));
+  EXPECT_THAT(text(), Not(HasSubstr("these have most of it")));
+  run_.culprits.byRanks[{1, 16}] = kMs;
+  EXPECT_THAT(text(), HasSubstr("\nthese have most of it, of 2 ranks that wait, for 17 ranks; "
+                                "--json has all\n"));
 }
 
 TEST_F(ReportByHand, FiguresAreOverTheStepsThatCount) {
@@ -247,8 +245,9 @@ TEST_F(ReportByHand, InferredNumbersAreListed) {
   const auto profile = [&] { return json::parse(runReportJson(with))["profile"]; };
   EXPECT_EQ(profile()["inferred"], json::array({"topology"}));
   EXPECT_EQ(profile()["clock_error_ns"], 0) << "one host has one clock";
-  alignment.hosts.push_back({.host = "b", .bound = 70});
-  EXPECT_EQ(profile()["clock_error_ns"], nullptr) << "nobody compared the clocks";
+  alignment.hosts.push_back({.host = "b"});
+  EXPECT_EQ(profile()["clock_error_ns"], nullptr) << "nothing bounds the second clock";
+  alignment.hosts[1].bound = 70;
   alignment.by = AlignBy::kLog;
   EXPECT_EQ(profile()["clock_error_ns"], 70);
   EXPECT_EQ(profile()["inferred"], json::array({"topology"}));
@@ -259,18 +258,19 @@ TEST_F(ReportByHand, InferredNumbersAreListed) {
 
 TEST_F(ReportByHand, JsonGivesTheEvidenceOfFindings) {
   const JobGraph::Id culprit = job(0, JobKind::kForward, 2);
-  ASSERT_NE(culprit, JobGraph::kNone);
   Finding plain;
   plain.text = "the schedule's own";
   Finding blamed;
   blamed.severity = Severity::kWarning;
   blamed.text = "a slow link";
   blamed.bubbleClass = BubbleClass::kTransfer;
+  blamed.classes = {BubbleClass::kTransfer};
   blamed.time = 5 * kMs;
   blamed.share = 0.5;
   blamed.culprit = {.rank = 0, .peer = 1, .stage = 0, .job = culprit};
   blamed.culprit.examples = {{1U, {.begin = 3 * kMs, .end = 8 * kMs}}};
   run_.findings = {plain, blamed};
+  EXPECT_THAT(text(), HasSubstr("\n  1. the schedule's own\n  2. a slow link\n\nidle"));
   json findings = toJson()["findings"];
   EXPECT_EQ(findings[0],
             json::parse(R"({"severity": "note", "text": "the schedule's own", "evidence": {}})"));
@@ -278,7 +278,7 @@ TEST_F(ReportByHand, JsonGivesTheEvidenceOfFindings) {
   EXPECT_TRUE(evidence["culprit"].contains("id"));
   evidence["culprit"].erase("id");
   EXPECT_EQ(findings[1], json::parse(R"({"severity": "warning", "text": "a slow link",
-      "evidence": {"class": "transfer", "time_ns": 5000000, "share_of_idle": 0.5,
+      "evidence": {"class": "transfer", "classes": ["transfer"], "time_ns": 5000000, "share_of_idle": 0.5,
                    "culprit": {"rank": 0, "job": "0F2", "step": 1, "peer": 1, "stage": 0},
                    "bubbles": [{"rank": 1, "begin_ns": 3000000, "end_ns": 8000000}]}})"));
 }
@@ -311,7 +311,7 @@ TEST_F(ReportByHand, TheFiftyLongestBubblesAreListedUnlessAllAreWanted) {
   }
   EXPECT_EQ(lengthOf(list[49]), 6) << "61 bubbles, of which the 11 shortest have up to 6 ns";
   RunReport all = report();
-  all.allBubbles = true;
+  all.all = true;
   list = json::parse(runReportJson(all))["bubbles"];
   ASSERT_EQ(list.size(), 61U);
   EXPECT_EQ(list[1]["begin_ns"], 100) << "rank by rank, in the order of time";

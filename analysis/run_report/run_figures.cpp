@@ -47,10 +47,24 @@ std::optional<Distribution> overSteps(const Explanation& explanation, const Step
   return distributionOf(std::move(values));
 }
 
+std::size_t countedSteps(const Explanation& explanation) {
+  std::set<std::int32_t> steps;
+  for (const ExplainedStep& step : explanation.steps) {
+    if (step.isCounted) steps.insert(step.summary.step);
+  }
+  return steps.size();
+}
+
 Arrangement arrangementOf(const Explanation& explanation) {
   Arrangement result;
   result.ranks = explanation.ranks.size();
-  result.replicas = static_cast<int>(explanation.basis->pipelines().size());
+  result.pipelines = static_cast<int>(explanation.basis->pipelines().size());
+  std::set<int> replicas;
+  for (const PipelineBasis& pipeline : explanation.basis->pipelines()) {
+    replicas.insert(explanation.topology.dataParallelIndex(pipeline.replica));
+  }
+  result.replicas = static_cast<int>(replicas.size());
+  result.tensorRanks = explanation.topology.tensorRanks;
   for (const auto& pipeline : explanation.graph->pipelines()) {
     result.pipelineRanks = std::max(result.pipelineRanks, static_cast<int>(pipeline.size()));
   }

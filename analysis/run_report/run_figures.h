@@ -30,15 +30,21 @@ struct StepFigure {
 /// Those of the report, in their order.
 const std::vector<StepFigure>& stepFigures();
 
-/// The distribution of a figure over the steps that count; nothing if there is none.
+/// The distribution of a figure over the steps that count, those of each pipeline; nothing if there
+/// is none.
 std::optional<Distribution> overSteps(const Explanation& explanation, const StepFigure& figure);
+
+/// How many steps count; a step of several pipelines is one.
+std::size_t countedSteps(const Explanation& explanation);
 
 /// How the ranks of a run are arranged.
 struct Arrangement {
   std::size_t ranks = 0;
   int pipelineRanks = 0;  ///< of the largest pipeline
-  int replicas = 0;
-  int chunks = 0;  ///< most stages on a rank
+  int pipelines = 0;
+  int replicas = 0;     ///< data-parallel indices
+  int tensorRanks = 1;  ///< ranks that share the work of a stage
+  int chunks = 0;       ///< most stages on a rank
   std::set<std::int32_t> steps;
   std::size_t jobs = 0;  ///< compute jobs
 };

@@ -14,7 +14,7 @@ struct RunReport {
   const Explanation& explanation;
   const Diagnostics& diagnostics;
   const Alignment* alignment = nullptr;  ///< null: not known
-  bool allBubbles = false;               ///< in JSON every bubble, else the largest
+  bool all = false;  ///< in JSON every bubble and slack, else the largest bubbles
 };
 
 /// The report as text: findings first, then numbers. Ends with a newline.

@@ -38,6 +38,10 @@ class RunJson {
     addBubbles(text);
     add(text, "who_costs_whom", costs());
     add(text, "critical_path", criticalPath());
+    if (report_.all) {
+      addKey(text, "slack");
+      addSlack(text);
+    }
     add(text, "slowdown", slowdown());
     add(text, "expected", expected());
     add(text, "diagnostics", diagnostics());
@@ -62,9 +66,10 @@ class RunJson {
     Json clockError;
     if (report_.alignment != nullptr) {
       const std::vector<HostAlignment>& hosts = report_.alignment->hosts;
-      const bool isKnown = hosts.size() < 2 || report_.alignment->by != AlignBy::kNone;
+      const bool isKnown =
+          std::all_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.bound; });
       Nanoseconds error = 0;
-      for (const HostAlignment& host : hosts) error = std::max(error, host.bound);
+      for (const HostAlignment& host : hosts) error = std::max(error, host.bound.value_or(0));
       if (isKnown) clockError = error;
       if (hosts.size() > 1 && report_.alignment->by == AlignBy::kCausal) {
         inferred.push_back("clocks");
@@ -79,11 +84,20 @@ class RunJson {
                    {"jobs", arrangement.jobs},
                    {"clock_error_ns", clockError},
                    {"inferred", std::move(inferred)}};
+    if (arrangement.tensorRanks > 1) object["tp"] = arrangement.tensorRanks;
     const std::string given = givenScheduleOf(report_.timeline);
     if (!given.empty()) object["given_schedule"] = given;
     object["schedule"] = toText(run_.schedule.recognised);
     object["schedules"] = run_.schedule.recognised.names;
     return object;
+  }
+
+  /// Which pipeline it is of: its data-parallel index, and its tensor-parallel one.
+  void addPipeline(Json& object, int replica) const {
+    object["dp"] = run_.topology.dataParallelIndex(replica);
+    if (run_.topology.tensorRanks > 1) {
+      object["tp"] = run_.topology.tensorParallelIndex(replica);
+    }
   }
 
   Json jobJson(JobGraph::Id id) const {
@@ -95,12 +109,29 @@ class RunJson {
     return job;
   }
 
+  static Json pauseJson(const Pauses& pauses) {
+    Json object = {{"step", pauses.step},
+                   {"begin_ns", pauses.begin},
+                   {"end_ns", pauses.end},
+                   {"count", pauses.count},
+                   {"time_ns", pauses.time}};
+    if (pauses.reason == Pauses::Reason::kUnknown) return object;
+    object["reason"] = pauses.reason == Pauses::Reason::kData ? "data" : "checkpoint";
+    object["rank"] = pauses.rank;
+    object["work"] = pauses.work;
+    object["work_ns"] = pauses.workTime;
+    return object;
+  }
+
   Json findings() const {
     Json list = Json::array();
     for (const Finding& finding : run_.findings) {
       Json evidence = Json::object();
-      if (finding.bubbleClass != BubbleClass::kNone) {
-        evidence["class"] = bubbleClassName(finding.bubbleClass);
+      if (!finding.classes.empty()) {
+        evidence["class"] = nullptr;
+        if (finding.classes.size() == 1) evidence["class"] = bubbleClassName(finding.bubbleClass);
+        Json& classes = evidence["classes"] = Json::array();
+        for (const BubbleClass c : finding.classes) classes.push_back(bubbleClassName(c));
         evidence["time_ns"] = finding.time;
         evidence["share_of_idle"] = finding.share;
       }
@@ -117,6 +148,7 @@ class RunJson {
                               {"end_ns", bubble.end}});
         }
       }
+      if (finding.pauses) evidence["pause"] = pauseJson(*finding.pauses);
       list.push_back({{"severity", severityName(finding.severity)},
                       {"text", finding.text},
                       {"evidence", std::move(evidence)}});
@@ -127,9 +159,10 @@ class RunJson {
   Json steps() const {
     Json list = Json::array();
     for (const ExplainedStep& step : run_.steps) {
-      Json object = {{"step", step.summary.step},
-                     {"dp", step.summary.replica},
-                     {"begin_ns", step.summary.begin}};
+      Json object = {{"step", step.summary.step}};
+      addPipeline(object, step.summary.replica);
+      object["begin_ns"] = step.summary.begin;
+      if (step.summary.isWholeRun) object["whole_run"] = true;
       for (const StepFigure& figure : stepFigures()) {
         if (figure.needsWholeSteps && step.efficiency.planned == 0) {
           object[figure.key] = nullptr;
@@ -145,9 +178,7 @@ class RunJson {
   }
 
   Json summary() const {
-    std::size_t counted = 0;
-    for (const ExplainedStep& step : run_.steps) counted += step.isCounted ? 1 : 0;
-    Json object = {{"steps", counted}};
+    Json object = {{"steps", countedSteps(run_)}};
     for (const StepFigure& figure : stepFigures()) {
       const auto over = overSteps(run_, figure);
       if (!over) {
@@ -171,13 +202,13 @@ class RunJson {
       for (const BubbleClass c : kReportedClasses) {
         classes[std::string(bubbleClassName(c))] = rank.bubbles[static_cast<std::size_t>(c)];
       }
-      list.push_back({{"rank", rank.rank},
-                      {"stage", rank.position},
-                      {"dp", rank.replica},
-                      {"busy_ns", rank.busy},
-                      {"idle_ns", rank.idle},
-                      {"launch_bound_ns", rank.launchBound},
-                      {"bubbles", std::move(classes)}});
+      Json object = {{"rank", rank.rank}, {"stage", rank.position}};
+      addPipeline(object, rank.replica);
+      object["busy_ns"] = rank.busy;
+      object["idle_ns"] = rank.idle;
+      object["launch_bound_ns"] = rank.launchBound;
+      object["bubbles"] = std::move(classes);
+      list.push_back(std::move(object));
     }
     return list;
   }
@@ -187,7 +218,7 @@ class RunJson {
     for (std::uint32_t r = 0; r < run_.bubbles.byRank.size(); ++r) {
       for (const Bubble& bubble : run_.bubbles.byRank[r]) list.emplace_back(r, &bubble);
     }
-    if (!report_.allBubbles && list.size() > kLargestBubbles) {
+    if (!report_.all && list.size() > kLargestBubbles) {
       const auto isLonger = [](const auto& a, const auto& b) {
         const Nanoseconds left = a.second->end - a.second->begin;
         const Nanoseconds right = b.second->end - b.second->begin;
@@ -235,11 +266,28 @@ class RunJson {
       job["wait_ns"] = link.wait;
       jobs.push_back(std::move(job));
     }
-    return {{"by_kind", run_.pathShares.byKind},
-            {"by_stage", std::move(byStage)},
-            {"step", run_.longestStep.step},
-            {"dp", run_.longestStep.replica},
-            {"jobs", std::move(jobs)}};
+    Json object = {{"by_kind", run_.pathShares.byKind},
+                   {"by_stage", std::move(byStage)},
+                   {"step", run_.longestStep.step}};
+    addPipeline(object, run_.longestStep.replica);
+    object["jobs"] = std::move(jobs);
+    Json& slack = object["slack_by_stage"] = Json::object();
+    for (const auto& [stage, each] : run_.slackByStage) {
+      slack[std::to_string(stage)] = {{"least_ns", each.least}, {"median_ns", each.median}};
+    }
+    return object;
+  }
+
+  void addSlack(std::string& text) const {
+    text += '[';
+    for (JobGraph::Id id = 0; id < run_.slack.size(); ++id) {
+      if (run_.slack[id] < 0) continue;
+      Json job = jobJson(id);
+      job["slack_ns"] = run_.slack[id];
+      text += text.back() == '[' ? "\n " : ",\n ";
+      text += job.dump();
+    }
+    text += text.back() == '[' ? "]" : "\n]";
   }
 
   Json slowdown() const {

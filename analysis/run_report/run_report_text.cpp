@@ -46,10 +46,14 @@ std::string scheduleLine(const RunReport& report) {
 std::string headline(const RunReport& report) {
   const Arrangement run = arrangementOf(report.explanation);
   std::string text = numbered(run.ranks, "rank", "ranks");
-  if (run.replicas > 1) text += " in " + std::to_string(run.replicas) + " pipelines";
+  if (run.pipelines > 1) text += " in " + std::to_string(run.pipelines) + " pipelines";
+  if (run.tensorRanks > 1) {
+    text += " (" + numbered(static_cast<std::size_t>(run.replicas), "replica", "replicas") +
+            " of " + std::to_string(run.tensorRanks) + " tensor-parallel ranks each)";
+  }
   text += ", " + numbered(run.steps.size(), "step", "steps") + ", " +
           numbered(run.jobs, "compute job", "compute jobs");
-  text += "\n" + scheduleLine(report);
+  text += "\n" + scheduleLine(report) + asynchronousLine(report.explanation.summary);
   return text;
 }
 
@@ -59,7 +63,11 @@ std::string findingsText(const Explanation& run) {
   for (const Finding& finding : run.findings) {
     text += "  " + std::to_string(++number) + ". " + finding.text + "\n";
   }
-  if (run.findings.empty()) text += "  no idle time\n";
+  if (run.findings.empty()) {
+    const bool isIdle = std::any_of(run.ranks.begin(), run.ranks.end(),
+                                    [](const ExplainedRank& rank) { return rank.idle > 0; });
+    text += isIdle ? "  no cause of idle time has 0.5 % of it\n" : "  no idle time\n";
+  }
   return text;
 }
 
@@ -99,17 +107,36 @@ std::string rankTable(const Explanation& run) {
   return text;
 }
 
+/// The ranks with the most time, at most that many, ascending.
+std::vector<std::uint32_t> mostExpensive(const std::map<std::uint32_t, Nanoseconds>& times,
+                                         std::size_t most) {
+  std::vector<std::pair<Nanoseconds, std::uint32_t>> byTime;
+  for (const auto& [rank, time] : times) byTime.emplace_back(-time, rank);
+  std::sort(byTime.begin(), byTime.end());
+  byTime.resize(std::min(byTime.size(), most));
+  std::vector<std::uint32_t> ranks;
+  for (const auto& [time, rank] : byTime) ranks.push_back(rank);
+  std::sort(ranks.begin(), ranks.end());
+  return ranks;
+}
+
 /// Rank by culprit; empty where nobody costs anybody anything.
 std::string costTable(const Explanation& run) {
-  std::set<std::uint32_t> culprits;
-  for (const auto& [pair, time] : run.culprits.byRanks) culprits.insert(pair.second);
-  if (culprits.empty() || culprits.size() > kMostColumns || run.ranks.size() > kMostRows) return {};
+  std::map<std::uint32_t, Nanoseconds> ofCulprit;
+  std::map<std::uint32_t, Nanoseconds> ofWaiting;
+  for (const auto& [pair, time] : run.culprits.byRanks) {
+    ofWaiting[pair.first] += time;
+    ofCulprit[pair.second] += time;
+  }
+  if (ofCulprit.empty()) return {};
+  const std::vector<std::uint32_t> culprits = mostExpensive(ofCulprit, kMostColumns);
+  const std::vector<std::uint32_t> waiting = mostExpensive(ofWaiting, kMostRows);
   std::vector<std::string> header = {"waits"};
   for (const std::uint32_t culprit : culprits) {
     header.push_back("for rank " + std::to_string(run.ranks[culprit].rank));
   }
   TextTable table(header);
-  for (std::uint32_t r = 0; r < run.ranks.size(); ++r) {
+  for (const std::uint32_t r : waiting) {
     std::vector<std::string> row = {"rank " + std::to_string(run.ranks[r].rank)};
     for (const std::uint32_t culprit : culprits) {
       const auto found = run.culprits.byRanks.find({r, culprit});
@@ -117,13 +144,16 @@ std::string costTable(const Explanation& run) {
     }
     table.addRow(std::move(row));
   }
-  return "\nwho costs whom: idle time with a culprit\n" + table.toText();
+  std::string text = "\nwho costs whom: idle time with a culprit\n" + table.toText();
+  if (culprits.size() < ofCulprit.size() || waiting.size() < ofWaiting.size()) {
+    text += "these have most of it, of " + numbered(ofWaiting.size(), "rank", "ranks") +
+            " that wait, for " + numbered(ofCulprit.size(), "rank", "ranks") + "; --json has all\n";
+  }
+  return text;
 }
 
 std::string stepTable(const Explanation& run) {
   TextTable table({"over steps", "mean", "median", "99 %"});
-  std::size_t counted = 0;
-  for (const ExplainedStep& step : run.steps) counted += step.isCounted ? 1 : 0;
   for (const StepFigure& figure : stepFigures()) {
     const auto over = overSteps(run, figure);
     if (!over) continue;
@@ -133,7 +163,7 @@ std::string stepTable(const Explanation& run) {
     };
     table.addRow({figure.heading, show(over->mean), show(over->median), show(over->p99)});
   }
-  return "\n" + numbered(counted, "step counts", "steps count") + "\n" + table.toText();
+  return "\n" + numbered(countedSteps(run), "step counts", "steps count") + "\n" + table.toText();
 }
 
 std::string pathText(const Explanation& run) {
@@ -162,6 +192,18 @@ std::string pathText(const Explanation& run) {
   return text;
 }
 
+/// By how much jobs could have been later; empty where that is not known.
+std::string slackTable(const Explanation& run) {
+  if (run.slackByStage.empty() || run.slackByStage.size() > kMostRows) return {};
+  TextTable table({"stage", "least", "median"});
+  for (const auto& [stage, slack] : run.slackByStage) {
+    table.addRow(
+        {std::to_string(stage), formatDuration(slack.least), formatDuration(slack.median)});
+  }
+  return "\nslack of jobs: how much later they could end in a step of the same length\n" +
+         table.toText();
+}
+
 /// How much slower than its ideal, and the stage, replica and kind that cost most of it.
 std::string slowdownText(const Explanation& run) {
   const Slowdown& slowdown = run.slowdown;
@@ -183,8 +225,13 @@ std::string slowdownText(const Explanation& run) {
   };
   if (slowdown.total > 1.005) {
     most(slowdown.byStage, "stage");
-    most(slowdown.byReplica, "pipeline");
+    most(slowdown.byReplica, run.topology.tensorRanks > 1 ? "replica" : "pipeline");
     most(slowdown.byKind, "kind");
+  }
+  if (slowdown.total < 0.995) {
+    text +=
+        ": it is faster than that ideal, which gives messages and collectives the median of "
+        "their kind; those that steps waited for may be shorter";
   }
   return text + "\n";
 }
@@ -210,7 +257,7 @@ std::string communicationText(const Explanation& run) {
 std::string runReportText(const RunReport& report) {
   const Explanation& run = report.explanation;
   return headline(report) + findingsText(run) + rankTable(run) + costTable(run) + stepTable(run) +
-         pathText(run) + slowdownText(run) + communicationText(run);
+         pathText(run) + slackTable(run) + "\n" + slowdownText(run) + communicationText(run);
 }
 
 }  // namespace pipetrace

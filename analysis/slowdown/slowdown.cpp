@@ -16,16 +16,19 @@ namespace {
 /// Computes the numbers of a run that has them.
 class Analysis {
  public:
-  Analysis(const JobGraph& graph, const RunWork& work, int threads)
-      : graph_(graph), work_(work), threads_(threads) {
+  Analysis(const JobGraph& graph, const Topology& topology, const RunWork& work, int threads)
+      : graph_(graph), topology_(topology), work_(work), threads_(threads) {
+    const auto indexOf = [&](const JobGraph::Rank& rank) {
+      return topology_.dataParallelIndex(rank.replica);
+    };
     std::map<int, std::uint32_t> replicas;
-    for (const JobGraph::Rank& rank : graph.ranks()) replicas.try_emplace(rank.replica);
+    for (const JobGraph::Rank& rank : graph.ranks()) replicas.try_emplace(indexOf(rank));
     for (auto& [number, index] : replicas) {
       index = static_cast<std::uint32_t>(replicas_.size());
       replicas_.push_back(number);
     }
     for (const JobGraph::Rank& rank : graph.ranks()) {
-      replicaOf_.push_back(replicas.at(rank.replica));
+      replicaOf_.push_back(replicas.at(indexOf(rank)));
       positions_ = std::max(positions_, rank.position + 1);
     }
   }
@@ -54,7 +57,7 @@ class Analysis {
     for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
       const JobGraph::Rank& rank = graph_.ranks()[r];
       const std::size_t position = firstPosition_ + static_cast<std::size_t>(rank.position);
-      result.ranks.push_back({rank.number, rank.replica, rank.position,
+      result.ranks.push_back({rank.number, replicas_[replicaOf_[r]], rank.position,
                               ratio(std::min(byReplica_[replicaOf_[r]], lengths_[position]))});
     }
     std::sort(result.ranks.begin(), result.ranks.end(),
@@ -173,6 +176,7 @@ class Analysis {
   }
 
   const JobGraph& graph_;
+  const Topology& topology_;
   const RunWork& work_;
   int threads_;
   std::vector<int> replicas_;
@@ -201,7 +205,7 @@ Slowdown slowdownOf(const Timeline& timeline, const JobGraph& graph, const Topol
   result.reason = refusalOf(timeline, graph, work, usable.steps);
   if (!result.reason.empty()) return result;
   result.steps = usable.steps;
-  Analysis(graph, work, threads).fill(result);
+  Analysis(graph, topology, work, threads).fill(result);
   return result;
 }
 

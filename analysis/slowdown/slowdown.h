@@ -20,7 +20,7 @@ struct Slowdown {
   /// A rank in the heat map of replicas and positions.
   struct Rank {
     int number = 0;
-    int replica = 0;
+    int replica = 0;   ///< data-parallel index
     int position = 0;  ///< in its pipeline
     /// The lower of two slowdowns: of its replica, and of all ranks at its position.
     double score = 1;

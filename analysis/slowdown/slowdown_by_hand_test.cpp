@@ -66,6 +66,29 @@ TEST_F(SlowdownByHand, ReplicasWaitForEachOtherInCollectives) {
   EXPECT_DOUBLE_EQ(s.ranks[1].score, 72.0 / 57);
 }
 
+TEST_F(SlowdownByHand, TensorParallelPeersTakeNoPartInCollectivesOfReplicas) {
+  place(4, 1);
+  for (int rank = 0; rank < 4; ++rank) {
+    RankInfo& info = made_.timeline.ranks[rank];
+    info.dataParallelIndex = rank / 2;
+    info.tensorParallelIndex = rank % 2;
+    const int slower = rank == 2 ? 2 : 1;
+    const int done = rank % 2 == 0 ? 70 : 40;
+    add(rank, JobKind::kForward, 0, 10 * slower);
+    add(rank, JobKind::kBackward, 10 * slower, 30 * slower);
+    add(rank, JobKind::kReduceScatter, 30 * slower, done, -1, 0, "nccl");
+    add(rank, JobKind::kOptimizer, done, done + 2);
+  }
+  const Slowdown s = slowdown();
+  ASSERT_EQ(s.reason, "");
+  EXPECT_DOUBLE_EQ(s.tSim, 72);
+  EXPECT_DOUBLE_EQ(s.tIdeal, 12.5 + 25 + 10 + 2);
+  ASSERT_EQ(s.byReplica.size(), 2U);
+  EXPECT_DOUBLE_EQ(s.byReplica.at(0), 1) << "rank 0 waits for rank 2 even if that is ideal";
+  EXPECT_DOUBLE_EQ(s.byReplica.at(1), 72.0 / s.tIdeal);
+  EXPECT_EQ(s.worstRanks, std::vector{2});
+}
+
 TEST_F(SlowdownByHand, CollectivesThatDoNotOverlapAreNotOne) {
   place(2, 1);
   for (const int replica : {0, 1}) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string_view>
+#include <utility>
 
 #include "analysis/run_summary.h"
 #include "schedule/build_schedule.h"
@@ -38,6 +39,23 @@ inline Timeline completedRun(const Plan& plan, const Costs& costs, int steps = 3
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
   return timeline;
+}
+
+/// The run, and the same once more as a second pipeline.
+inline Timeline twice(Timeline run) {
+  const std::size_t tracks = run.tracks.size();
+  const int ranks = static_cast<int>(run.ranks.size());
+  for (std::size_t t = 0; t < tracks; ++t) {
+    Track second = run.tracks[t];
+    second.rank += ranks;
+    run.tracks.push_back(std::move(second));
+  }
+  for (int rank = 0; rank < 2 * ranks; ++rank) {
+    RankInfo info = run.ranks[rank % ranks];
+    info.dataParallelIndex = rank / ranks;
+    run.ranks[rank] = std::move(info);
+  }
+  return run;
 }
 
 }  // namespace pipetrace::test

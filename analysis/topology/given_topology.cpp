@@ -45,21 +45,65 @@ int chunksNamedIn(const Timeline& timeline) {
   return chunks;
 }
 
-/// The replica of each rank.
-std::map<int, int> replicasOf(const Timeline& timeline, const std::vector<int>& ranks,
-                              int pipelineRanks, int replicas) {
-  const auto byMessages = topologyOf(timeline).replicas();
-  const bool fits = std::ssize(byMessages) == replicas &&
-                    std::all_of(byMessages.begin(), byMessages.end(), [&](const auto& group) {
-                      return std::ssize(group.second) == pipelineRanks;
-                    });
-  std::map<int, int> result;
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    result[ranks[i]] = static_cast<int>(i) / pipelineRanks;
+/// The ranks by the lowest stage that their jobs name, ascending. Empty where a rank names
+/// none, or stages have different numbers of ranks.
+std::map<int, std::vector<int>> ranksByStage(const Timeline& timeline,
+                                             const std::vector<int>& ranks) {
+  std::map<int, int> lowest;  // by rank
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (!isCompute(event.kind) || event.stage < 0) continue;
+      const auto [found, isNew] = lowest.try_emplace(track.rank, event.stage);
+      if (!isNew) found->second = std::min(found->second, event.stage);
+    }
   }
-  if (!fits) return result;
-  for (const auto& [replica, members] : byMessages) {
-    for (const int rank : members) result[rank] = replica;
+  std::map<int, std::vector<int>> result;
+  for (const int rank : ranks) {
+    const auto found = lowest.find(rank);
+    if (found == lowest.end()) return {};
+    result[found->second].push_back(rank);
+  }
+  const bool areAlike = std::all_of(result.begin(), result.end(), [&](const auto& stage) {
+    return stage.second.size() == result.begin()->second.size();
+  });
+  return areAlike ? result : std::map<int, std::vector<int>>();
+}
+
+/// Ranks and pipelines, as numbers that belong together.
+struct Shape {
+  int pipelineRanks = 1;
+  int replicas = 1;
+  int tensorRanks = 1;
+
+  int pipelines() const { return replicas * tensorRanks; }
+};
+
+/// The pipeline of each rank, numbered as Topology does.
+std::map<int, int> pipelinesOf(const Timeline& timeline, const std::vector<int>& ranks,
+                               const Shape& shape) {
+  std::map<int, int> result;
+  const auto byMessages = topologyOf(timeline).replicas();
+  const bool fits = std::ssize(byMessages) == shape.pipelines() &&
+                    std::all_of(byMessages.begin(), byMessages.end(), [&](const auto& group) {
+                      return std::ssize(group.second) == shape.pipelineRanks;
+                    });
+  if (fits) {
+    for (const auto& [pipeline, members] : byMessages) {
+      for (const int rank : members) result[rank] = pipeline;
+    }
+    return result;
+  }
+  const auto stages = ranksByStage(timeline, ranks);
+  if (std::ssize(stages) == shape.pipelineRanks) {
+    for (const auto& [stage, members] : stages) {
+      for (std::size_t i = 0; i < members.size(); ++i) result[members[i]] = static_cast<int>(i);
+    }
+    return result;
+  }
+  const int ofReplica = shape.pipelineRanks * shape.tensorRanks;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const int number = static_cast<int>(i);
+    result[ranks[i]] = number / ofReplica * shape.tensorRanks + number % shape.tensorRanks;
   }
   return result;
 }
@@ -68,13 +112,16 @@ class Completion {
  public:
   Completion(Timeline& timeline, const GivenTopology& given, Diagnostics& diagnostics)
       : timeline_(timeline), diagnostics_(diagnostics), ranks_(ranksWithEvents(timeline)) {
-    const StatedTopology logs = statedTopology(timeline);
+    StatedTopology logs = statedTopology(timeline);
     chunks_ = agreed(logs.chunks, given.chunks, "--vpp", diagnostics);
     pipelineRanks_ = agreed(logs.pipelineRanks, given.pipelineRanks, "--pp", diagnostics);
+    tensorRanks_ = agreed(logs.tensorRanks, given.tensorRanks, "--tp", diagnostics);
+    if (!logs.tensorRanks && tensorRanks_ && logs.replicas) divide(logs.replicas, given.replicas);
     replicas_ = agreed(logs.replicas, given.replicas, "--dp", diagnostics);
   }
 
   void run() {
+    if (tensorRanks_ && !pipelineRanks_ && !replicas_) inferPipelineRanks();
     const bool fits = completeNumbers();
     if (!chunks_ && fits && pipelineRanks_) chunks_ = chunksNamedIn(timeline_);
     for (const int rank : ranks_) {
@@ -84,46 +131,126 @@ class Completion {
       const std::int64_t stages = std::int64_t{*pipelineRanks_} * *info.numChunks;
       if (!info.numStages && stages <= kMostStages) info.numStages = static_cast<int>(stages);
     }
-    if (fits && pipelineRanks_ && replicas_) giveReplicas();
+    if (fits && pipelineRanks_ && replicas_) giveIndices();
   }
 
  private:
   static constexpr std::int64_t kMostStages = 1'000'000;
 
+  int tensorRanks() const { return tensorRanks_.value_or(1); }
+
+  /// Divides the pipelines that the logs name among the tensor-parallel ranks, unless the logs
+  /// count replicas, as the number of ranks shows.
+  void divide(std::optional<int>& named, const std::optional<int>& given) {
+    const std::int64_t count = std::ssize(ranks_);
+    const std::int64_t ranks = std::int64_t{pipelineRanks_.value_or(0)} * *named;
+    const bool countsReplicas = ranks > 0 ? ranks * tensorRanks() == count : named == given;
+    if (countsReplicas || *named % tensorRanks() != 0) return;
+    named = *named / tensorRanks();
+  }
+
+  void inferPipelineRanks() {
+    const std::int64_t count = std::ssize(ranks_);
+    const auto groups = topologyOf(timeline_).replicas();
+    const auto stages = ranksByStage(timeline_, ranks_);
+    std::int64_t pipelines = tensorRanks();
+    if (groups.size() > 1) {
+      pipelines = std::ssize(groups);
+    } else if (!stages.empty() && std::ssize(stages) < count) {
+      pipelines = count / std::ssize(stages);
+    }
+    if (count % pipelines == 0) pipelineRanks_ = static_cast<int>(count / pipelines);
+  }
+
   /// Whether the numbers fit the ranks.
   bool completeNumbers() {
     const std::int64_t count = std::ssize(ranks_);
     if (pipelineRanks_ && !replicas_) {
-      if (count % *pipelineRanks_ != 0) {
-        return refuse(counted(*pipelineRanks_, "rank") + " per pipeline do not divide the " +
-                      counted(count, "rank") + " of the input");
+      const std::int64_t ofReplica = std::int64_t{*pipelineRanks_} * tensorRanks();
+      if (count % ofReplica != 0) {
+        return refuse(counted(*pipelineRanks_, "rank") + " per pipeline" + byTensorRanks() +
+                      " do not divide the " + counted(count, "rank") + " of the input");
       }
-      replicas_ = static_cast<int>(count / *pipelineRanks_);
+      replicas_ = static_cast<int>(count / ofReplica);
     } else if (replicas_ && !pipelineRanks_) {
-      if (count % *replicas_ != 0) {
-        return refuse(counted(*replicas_, "pipeline") + " do not divide the " +
+      const std::int64_t pipelines = std::int64_t{*replicas_} * tensorRanks();
+      if (count % pipelines != 0) {
+        return refuse(counted(*replicas_, "pipeline") + byTensorRanks() + " do not divide the " +
                       counted(count, "rank") + " of the input");
       }
-      pipelineRanks_ = static_cast<int>(count / *replicas_);
-    } else if (pipelineRanks_ && std::int64_t{*pipelineRanks_} * *replicas_ != count) {
+      pipelineRanks_ = static_cast<int>(count / pipelines);
+    } else if (pipelineRanks_ &&
+               std::int64_t{*pipelineRanks_} * *replicas_ * tensorRanks() != count) {
       return refuse(counted(*replicas_, "pipeline") + " of " + counted(*pipelineRanks_, "rank") +
-                    " are not the " + counted(count, "rank") + " of the input");
+                    byTensorRanks() + " are not the " + counted(count, "rank") + " of the input");
+    } else if (!pipelineRanks_ && tensorRanks_) {
+      return refuse(counted(*tensorRanks_, "tensor-parallel rank") + " do not divide the " +
+                    counted(count, "rank") + " of the input");
     }
     return true;
   }
 
+  std::string byTensorRanks() const {
+    return tensorRanks_ ? " times " + counted(*tensorRanks_, "tensor-parallel rank") : "";
+  }
+
   /// Warns that the numbers are not used. Returns false.
   bool refuse(const std::string& what) {
-    diagnostics_.add({.message = what + "; --pp and --dp are not used",
+    const char* const names = tensorRanks_ ? "; --pp, --dp and --tp" : "; --pp and --dp";
+    diagnostics_.add({.message = what + names + " are not used",
                       .advice = "read the logs of all ranks together"});
     return false;
   }
 
-  void giveReplicas() {
-    const std::map<int, int> replicas = replicasOf(timeline_, ranks_, *pipelineRanks_, *replicas_);
-    for (const auto& [rank, replica] : replicas) {
+  void giveIndices() {
+    const Shape shape{*pipelineRanks_, *replicas_, tensorRanks()};
+    if (shape.tensorRanks > 1) divideIndices(shape);
+    const bool areReplicasNamed = std::all_of(ranks_.begin(), ranks_.end(), [&](int rank) {
+      return timeline_.ranks.at(rank).dataParallelIndex.has_value();
+    });
+    if (shape.tensorRanks > 1 && areReplicasNamed) return giveTensorIndices(shape);
+    for (const auto& [rank, pipeline] : pipelinesOf(timeline_, ranks_, shape)) {
       RankInfo& info = timeline_.ranks.at(rank);
-      if (!info.dataParallelIndex) info.dataParallelIndex = replica;
+      if (!info.dataParallelIndex) info.dataParallelIndex = pipeline / shape.tensorRanks;
+      if (tensorRanks_ && !info.tensorParallelIndex) {
+        info.tensorParallelIndex = pipeline % shape.tensorRanks;
+      }
+    }
+  }
+
+  /// Where the data-parallel indices of the logs count pipelines, the n-th is that of the n-th pair
+  /// of indices.
+  void divideIndices(const Shape& shape) {
+    std::map<int, int> numbers;  // by the index in the logs
+    for (const int rank : ranks_) {
+      const auto& index = timeline_.ranks.at(rank).dataParallelIndex;
+      if (index) numbers[*index];
+    }
+    if (std::ssize(numbers) != shape.pipelines()) return;
+    int next = 0;
+    for (auto& [index, number] : numbers) number = next++;
+    for (const int rank : ranks_) {
+      RankInfo& info = timeline_.ranks.at(rank);
+      if (!info.dataParallelIndex) continue;
+      const int number = numbers.at(*info.dataParallelIndex);
+      info.dataParallelIndex = number / shape.tensorRanks;
+      info.tensorParallelIndex = number % shape.tensorRanks;
+    }
+  }
+
+  /// The ranks of a replica whose data-parallel index the logs name, divided among the
+  /// tensor-parallel indices.
+  void giveTensorIndices(const Shape& shape) {
+    std::map<int, std::vector<int>> replicas;
+    for (const int rank : ranks_) {
+      replicas[*timeline_.ranks.at(rank).dataParallelIndex].push_back(rank);
+    }
+    const Shape ofReplica{shape.pipelineRanks, 1, shape.tensorRanks};
+    for (const auto& [replica, members] : replicas) {
+      for (const auto& [rank, pipeline] : pipelinesOf(timeline_, members, ofReplica)) {
+        auto& index = timeline_.ranks.at(rank).tensorParallelIndex;
+        if (!index) index = pipeline % shape.tensorRanks;
+      }
     }
   }
 
@@ -133,12 +260,13 @@ class Completion {
   std::optional<int> pipelineRanks_;
   std::optional<int> replicas_;
   std::optional<int> chunks_;
+  std::optional<int> tensorRanks_;
 };
 
 }  // namespace
 
 void giveTopology(Timeline& timeline, const GivenTopology& given, Diagnostics& diagnostics) {
-  if (!given.pipelineRanks && !given.replicas && !given.chunks) return;
+  if (!given.pipelineRanks && !given.replicas && !given.chunks && !given.tensorRanks) return;
   Completion(timeline, given, diagnostics).run();
 }
 

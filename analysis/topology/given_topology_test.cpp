@@ -15,6 +15,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Pair;
 using testing::SizeIs;
 
 class GivenTopologyTest : public testing::Test {
@@ -38,6 +39,21 @@ class GivenTopologyTest : public testing::Test {
       list.push_back(info.dataParallelIndex.value_or(-1));
     }
     return list;
+  }
+
+  std::vector<int> tensorIndices() {
+    std::vector<int> list;
+    for (const auto& [rank, info] : made_.timeline.ranks) {
+      list.push_back(info.tensorParallelIndex.value_or(-1));
+    }
+    return list;
+  }
+
+  /// A forward of each rank, of these stages.
+  void addStages(const std::vector<int>& stages) {
+    for (std::size_t rank = 0; rank < stages.size(); ++rank) {
+      made_.add(static_cast<int>(rank), JobKind::kForward, 10, 20, 0).stage = stages[rank];
+    }
   }
 
   std::vector<std::string> reported() const { return textsOf(diagnostics_); }
@@ -120,6 +136,97 @@ TEST_F(GivenTopologyTest, NumbersThatDoNotFitTheRanksAreReportedAndNotUsed) {
               AllOf(SizeIs(3), ElementsAre(HasSubstr("4 ranks per pipeline do not divide"),
                                            HasSubstr("4 pipelines do not divide the 6"),
                                            HasSubstr("2 pipelines of 4 ranks are not"))));
+}
+
+TEST_F(GivenTopologyTest, RanksOfOneStageAreInDifferentPipelines) {
+  addStages({0, 0, 1, 1});
+  give({.pipelineRanks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 1, 0, 1));
+}
+
+TEST_F(GivenTopologyTest, TensorParallelPeersInARowShareADataParallelIndex) {
+  addRanks(8);
+  give({.pipelineRanks = 2, .tensorRanks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+  EXPECT_THAT(tensorIndices(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+  const Topology topology = topologyOf(made_.timeline);
+  EXPECT_EQ(topology.tensorRanks, 2);
+  EXPECT_FALSE(topology.inferred);
+  EXPECT_THAT(topology.replicas(),
+              ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(1, 3)),
+                          Pair(2, ElementsAre(4, 6)), Pair(3, ElementsAre(5, 7))));
+  EXPECT_EQ(topology.dataParallelIndex(3), 1);
+  EXPECT_EQ(topology.tensorParallelIndex(3), 1);
+  EXPECT_EQ(topology.places.at(7).position, 1);
+  const StatedTopology stated = statedTopology(made_.timeline);
+  EXPECT_EQ(stated.replicas, 2);
+  EXPECT_EQ(stated.tensorRanks, 2);
+}
+
+TEST_F(GivenTopologyTest, StagesShowMegatronsOrderOfRanks) {
+  addStages({0, 0, 0, 0, 1, 1, 1, 1});  // tp first, then dp, then pp
+  give({.tensorRanks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 0, 1, 1, 0, 0, 1, 1));
+  EXPECT_THAT(tensorIndices(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+  EXPECT_EQ(statedTopology(made_.timeline).pipelineRanks, 2);
+}
+
+TEST_F(GivenTopologyTest, MessagesShowThePipelinesOfTensorParallelPeers) {
+  addRanks(8);
+  for (int rank = 0; rank < 4; ++rank) send(rank, rank + 4);
+  give({.tensorRanks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 0, 1, 1, 0, 0, 1, 1));
+  EXPECT_THAT(tensorIndices(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(reported(), IsEmpty());
+}
+
+TEST_F(GivenTopologyTest, PipelinesThatTheLogsNumberAreDividedAmongTensorParallelPeers) {
+  addStages({0, 0, 0, 0, 1, 1, 1, 1});
+  for (auto& [rank, info] : made_.timeline.ranks) {
+    info.numStages = 2;
+    info.numChunks = 1;
+    info.dataParallelIndex = rank % 4;
+  }
+  give({.replicas = 2, .tensorRanks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 0, 1, 1, 0, 0, 1, 1));
+  EXPECT_THAT(tensorIndices(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(reported(), IsEmpty());
+}
+
+TEST_F(GivenTopologyTest, ReplicasThatTheLogsNumberStayAndTheirRanksBecomePeers) {
+  addStages({0, 0, 1, 1, 0, 0, 1, 1});
+  for (auto& [rank, info] : made_.timeline.ranks) {
+    info.worldSize = 8;
+    info.numStages = 2;
+    info.numChunks = 1;
+    info.dataParallelIndex = rank / 4;
+  }
+  give({.tensorRanks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 0, 0, 0, 1, 1, 1, 1));
+  EXPECT_THAT(tensorIndices(), ElementsAre(0, 1, 0, 1, 0, 1, 0, 1));
+  EXPECT_THAT(reported(), IsEmpty());
+}
+
+TEST_F(GivenTopologyTest, TensorParallelIndicesOfTheLogsGoFirst) {
+  addRanks(4);
+  for (auto& [rank, info] : made_.timeline.ranks) {
+    info.dataParallelIndex = 0;
+    info.tensorParallelIndex = rank / 2;
+  }
+  give({.pipelineRanks = 2, .tensorRanks = 4});
+  EXPECT_THAT(tensorIndices(), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(reported(), ElementsAre(HasSubstr("--tp 4 is not used: the logs say 2")));
+}
+
+TEST_F(GivenTopologyTest, TensorParallelRanksThatDoNotFitAreReportedAndNotUsed) {
+  addRanks(6);
+  give({.pipelineRanks = 2, .tensorRanks = 2});
+  give({.tensorRanks = 4});
+  EXPECT_THAT(tensorIndices(), ElementsAre(-1, -1, -1, -1, -1, -1));
+  EXPECT_THAT(reported(),
+              ElementsAre(HasSubstr("2 ranks per pipeline times 2 tensor-parallel ranks do not "
+                                    "divide the 6 ranks of the input; --pp, --dp and --tp"),
+                          HasSubstr("4 tensor-parallel ranks do not divide the 6 ranks")));
 }
 
 TEST_F(GivenTopologyTest, MetricsCountEachPipelineByItself) {

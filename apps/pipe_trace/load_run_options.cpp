@@ -33,6 +33,8 @@ void addTopologyOptions(CLI::App& app, GivenTopology& topology) {
   add("--pp", topology.pipelineRanks, "Ranks of a pipeline, where the logs do not say it");
   add("--dp", topology.replicas, "Pipelines (data parallel), where the logs do not say it");
   add("--vpp", topology.chunks, "Stages on a rank, where the logs do not say it");
+  add("--tp", topology.tensorRanks,
+      "Ranks that share the work of a stage (tensor parallel), where the logs do not say it");
 }
 
 }  // namespace

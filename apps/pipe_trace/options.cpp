@@ -96,7 +96,7 @@ void addFollow(CLI::App& app, PipeTraceOptions& options) {
       "Follow job logs that still grow: NAME.json gets each step once every rank has finished it "
       "and can be opened at any time; ends with the run, or at Ctrl-C. Times are as logged "
       "(--align none), since later readings of the clocks would move what is written already");
-  for (const char* name : {"--json", "--run", "--pp", "--dp", "--vpp", "--absolute-time",
+  for (const char* name : {"--json", "--run", "--pp", "--dp", "--vpp", "--tp", "--absolute-time",
                            "--pattern", "--time-unit", "--kinds"}) {
     if (CLI::Option* const other = app.get_option_no_throw(name)) follow->excludes(other);
   }

@@ -27,7 +27,8 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
                   {"pipe-trace report logs", "pipe-trace report logs --json"});
   addLoadRunOptions(app, options.load);
   app.add_flag("--json", options.json, "Print it as JSON (docs/report.schema.json)");
-  app.add_flag("--all", options.all, "With --json: list every bubble, not only the largest");
+  app.add_flag("--all", options.all,
+               "With --json: list every bubble, not only the largest, and the slack of every job");
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")
       ->type_name("N")

@@ -6,6 +6,7 @@
 #include "parser/foreign/names/kinds_file.h"
 #include "parser/load_timeline.h"
 #include "parser/testing/read_chrome.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
@@ -15,6 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::Pair;
 using testing::SizeIs;
 
 using test::readChrome;
@@ -165,6 +167,27 @@ TEST(KnownTracesTest, LanesOfTheStragglerStudyNameRanksAndStages) {
   EXPECT_EQ(r.events(3, "compute").at(0).kind, JobKind::kDefault);
   EXPECT_EQ(r.timeline.ranks.at(3).numStages, 2);
   EXPECT_EQ(r.timeline.ranks.at(3).dataParallelIndex, 1);
+}
+
+TEST(KnownTracesTest, LanesOfTheStragglerStudyNameTensorParallelRanks) {
+  std::string lanes;
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string tid = std::to_string(rank * 5);
+    lanes += R"j({"ph":"M","name":"thread_name","pid":0,"tid":)j" + tid +
+             R"j(,"args":{"name":"PP rank )j" + std::to_string(rank / 2) + ", TP rank " +
+             std::to_string(rank % 2) +
+             R"j(, compute"}},{"ph":"X","name":"forward-compute","pid":0,"tid":)j" + tid +
+             R"j(,"ts":1,"dur":1,"args":{"step":1,"mb_id":0}},)j";
+  }
+  lanes.back() = ']';
+  const Result r = readChrome("[" + lanes);
+  EXPECT_EQ(r.timeline.ranks.at(2).tensorParallelIndex, 0);
+  EXPECT_EQ(r.timeline.ranks.at(3).tensorParallelIndex, 1);
+  const Topology topology = topologyOf(r.timeline);
+  EXPECT_THAT(topology.replicas(),
+              ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(1, 3))));
+  EXPECT_EQ(topology.places.at(3).position, 1);
+  EXPECT_FALSE(readChrome(kStudy).timeline.ranks.at(1).tensorParallelIndex);
 }
 
 TEST(KnownTracesTest, JobsOfTheStragglerStudyWithOneMicroBatchAreCounted) {

@@ -49,6 +49,7 @@ class StragglerPlacer {
     for (ForeignTrace::Lane& lane : trace_.lanes) {
       places_.push_back(*placeOf(lane.thread->name));
       depth_ = std::max(depth_, places_.back().stage + 1);
+      tensorRanks_ = std::max(tensorRanks_, places_.back().tensor + 1);
       lane.name = places_.back().lane;
       for (const Event& event : lane.thread->events) {
         chunks_ = std::max(chunks_, event.chunk + 1);
@@ -112,6 +113,7 @@ class StragglerPlacer {
     if (!pid.isText && pid.number >= 0 && pid.number <= kHighestRank) {
       info.dataParallelIndex = static_cast<int>(pid.number);
     }
+    if (tensorRanks_ > 1) info.tensorParallelIndex = place.tensor;
     for (Event& event : lane.thread->events) giveStage(event, lane.process, place);
   }
 
@@ -185,6 +187,7 @@ class StragglerPlacer {
   std::map<Group, int> ranks_;
   int highestRank_ = -1;
   int depth_ = 0;
+  int tensorRanks_ = 1;
   int chunks_ = 1;
   std::int32_t lastMicroBatch_ = kNotGiven;
 };

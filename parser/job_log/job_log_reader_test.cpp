@@ -205,7 +205,8 @@ TEST(JobLogReaderTest, MetaClockAndEndLinesFillTheInfoOfTheRank) {
   const LogResult r = readLog(
       "Profiler Meta: version = 1, rank = 3, world_size = 8, host = \"node a\", device = cuda:3, "
       "num_stages = 8, num_chunks = 2, num_micro_batches = 16, schedule = 1F1B, "
-      "data_parallel_index = 1, clock = realtime, flops_per_step = 1.5e18, tokens_per_step = "
+      "data_parallel_index = 1, tensor_parallel_index = 2, clock = realtime, flops_per_step = "
+      "1.5e18, tokens_per_step = "
       "4096, later_key = 1\n"
       "Profiler Clock: time = 5.000000, offset_ns = -17, bound_ns = 3\n" +
       jobLine(1, 2) +
@@ -220,6 +221,7 @@ TEST(JobLogReaderTest, MetaClockAndEndLinesFillTheInfoOfTheRank) {
   EXPECT_EQ(info.numMicroBatches, 16);
   EXPECT_EQ(info.schedule, "1F1B");
   EXPECT_EQ(info.dataParallelIndex, 1);
+  EXPECT_EQ(info.tensorParallelIndex, 2);
   EXPECT_EQ(info.clock, "realtime");
   EXPECT_EQ(info.flopsPerStep, 1.5e18);
   EXPECT_EQ(info.tokensPerStep, 4096);

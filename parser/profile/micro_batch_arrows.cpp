@@ -2,16 +2,18 @@
 
 #include <algorithm>
 #include <compare>
+#include <map>
 #include <numeric>
 #include <span>
 #include <tuple>
+#include <utility>
 
 namespace pipetrace {
 namespace {
 
 /// The fields that the links of a chain have in common.
 struct ChainKey {
-  std::int32_t replica = 0;
+  std::int32_t pipeline = 0;
   std::int32_t step = 0;
   std::int32_t microBatch = 0;
 
@@ -43,19 +45,33 @@ bool mayBeLink(const Event& event) {
   }
 }
 
+/// The pipeline of each rank, numbered by data-parallel and tensor-parallel index.
+std::map<int, std::int32_t> pipelinesOf(const Timeline& timeline) {
+  const auto indicesOf = [](const RankInfo& info) {
+    return std::pair(info.dataParallelIndex.value_or(0), info.tensorParallelIndex.value_or(0));
+  };
+  std::map<std::pair<int, int>, std::int32_t> numbers;
+  for (const auto& [rank, info] : timeline.ranks) numbers[indicesOf(info)];
+  std::int32_t next = 0;
+  for (auto& [indices, number] : numbers) number = next++;
+  std::map<int, std::int32_t> pipelines;
+  for (const auto& [rank, info] : timeline.ranks) pipelines[rank] = numbers.at(indicesOf(info));
+  return pipelines;
+}
+
 /// Calls `visit` with the chain and the candidate of each event that might be a link, by track and
 /// in the order of the track.
 template <typename Visit>
 void forEachCandidate(const Timeline& timeline, const Visit& visit) {
+  const std::map<int, std::int32_t> pipelines = pipelinesOf(timeline);
   for (std::uint32_t t = 0; t < timeline.tracks.size(); ++t) {
     const Track& track = timeline.tracks[t];
-    const auto info = timeline.ranks.find(track.rank);
-    const int replica =
-        info == timeline.ranks.end() ? 0 : info->second.dataParallelIndex.value_or(0);
+    const auto found = pipelines.find(track.rank);
+    const std::int32_t pipeline = found == pipelines.end() ? 0 : found->second;
     for (std::uint32_t e = 0; e < track.events.size(); ++e) {
       const Event& event = track.events[e];
       if (!mayBeLink(event)) continue;
-      visit(ChainKey{replica, event.step, event.microBatch},
+      visit(ChainKey{pipeline, event.step, event.microBatch},
             Candidate{event.begin, {t, e}, track.rank, event.kind});
     }
   }
@@ -69,16 +85,16 @@ class ChainNumbers {
     ChainKey last;
     forEachCandidate(timeline, [&](const ChainKey& key, const Candidate&) {
       if (candidates++ == 0) first_ = last = key;
-      first_.replica = std::min(first_.replica, key.replica);
+      first_.pipeline = std::min(first_.pipeline, key.pipeline);
       first_.step = std::min(first_.step, key.step);
       first_.microBatch = std::min(first_.microBatch, key.microBatch);
-      last.replica = std::max(last.replica, key.replica);
+      last.pipeline = std::max(last.pipeline, key.pipeline);
       last.step = std::max(last.step, key.step);
       last.microBatch = std::max(last.microBatch, key.microBatch);
     });
     steps_ = distance(first_.step, last.step) + 1;
     microBatches_ = distance(first_.microBatch, last.microBatch) + 1;
-    const double grid = static_cast<double>(distance(first_.replica, last.replica) + 1) *
+    const double grid = static_cast<double>(distance(first_.pipeline, last.pipeline) + 1) *
                         static_cast<double>(steps_) * static_cast<double>(microBatches_);
     constexpr double kMostGaps = 8;  // per candidate; a count is small beside one
     if (grid <= kMostGaps * static_cast<double>(candidates) + 1024) {
@@ -99,7 +115,7 @@ class ChainNumbers {
       const auto found = std::lower_bound(sparse_.begin(), sparse_.end(), key);
       return static_cast<std::size_t>(found - sparse_.begin());
     }
-    return (distance(first_.replica, key.replica) * steps_ + distance(first_.step, key.step)) *
+    return (distance(first_.pipeline, key.pipeline) * steps_ + distance(first_.step, key.step)) *
                microBatches_ +
            distance(first_.microBatch, key.microBatch);
   }

@@ -7,7 +7,7 @@
 namespace pipetrace {
 
 /// The arrows of a sorted timeline. The jobs and transfers of one micro-batch in one step and
-/// replica are a chain in order of their begin: forward through the stages, then back. Each link
+/// pipeline are a chain in order of their begin: forward through the stages, then back. Each link
 /// has an arrow to the next. Links are forward, fused, backward and input-gradient jobs, sends, and
 /// the receives that begin after the send to them. A receive that is posted earlier is no link
 /// between its neighbours.

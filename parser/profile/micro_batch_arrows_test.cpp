@@ -85,6 +85,16 @@ TEST(MicroBatchArrowsTest, StepsMicroBatchesAndReplicasAreChainsOfTheirOwn) {
   EXPECT_EQ(arrows(t).size(), 8U);  // 2 replicas, 2 steps, 2 micro-batches, one arrow each
 }
 
+TEST(MicroBatchArrowsTest, TensorParallelPeersHaveChainsOfTheirOwn) {
+  Timeline t;
+  for (int rank = 0; rank < 4; ++rank) {
+    t.ranks[rank].dataParallelIndex = 0;
+    t.ranks[rank].tensorParallelIndex = rank % 2;
+    add(t, rank, "compute", JobKind::kForward, rank / 2 * 20, rank / 2 * 20 + 10, 0, 0);
+  }
+  EXPECT_EQ(arrows(t).size(), 2U);  // from 0 to 2 and from 1 to 3
+}
+
 TEST(MicroBatchArrowsTest, WeightGradientsAndEventsWithoutMicroBatchAreNoLinks) {
   Timeline t;
   add(t, 0, "compute", JobKind::kForward, 0, 10);

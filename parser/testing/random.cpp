@@ -112,6 +112,7 @@ class Dice {
     if (chance()) info.numChunks = upTo(100);
     if (chance()) info.numMicroBatches = upTo(100);
     if (chance()) info.dataParallelIndex = upTo(3);
+    if (chance()) info.tensorParallelIndex = upTo(3);
     if (chance()) info.flopsPerStep = 1e18 / 3;
     if (chance()) info.tokensPerStep = 4096;
     info.host = word();

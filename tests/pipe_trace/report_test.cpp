@@ -35,6 +35,30 @@ class ReportCommand : public PipeTrace {
     return logs(simulate(oneFOneB(4, 8), costs, {.steps = 4, .stepsStartTogether = true}));
   }
 
+  /// Logs of the run, each rank `count` times, as rank r · count + c, c < count. They name no
+  /// topology.
+  std::string copiedLogs(const Simulation& simulation, int count) const {
+    Timeline copies;
+    copies.strings = simulation.timeline.strings;
+    copies.arguments = simulation.timeline.arguments;
+    for (const Track& track : simulation.timeline.tracks) {
+      for (int c = 0; c < count; ++c) {
+        const int rank = track.rank * count + c;
+        RankInfo& info = copies.ranks[rank];
+        info.rank = rank;
+        info.hasEnd = true;
+        std::vector<Event>& events = copies.track(rank, track.lane).events;
+        events = track.events;
+        for (Event& event : events) {
+          if (event.peer >= 0) event.peer = event.peer * count + c;
+        }
+      }
+    }
+    copies.sort();
+    writeJobLogs(copies, path("copies"));
+    return path("copies");
+  }
+
   static std::string shared(const std::string& name) {
     return PIPETRACE_SOURCE_DIR "/../shared/data/" + name;
   }
@@ -85,6 +109,90 @@ TEST_F(ReportCommand, BubblesOfARankAddUpToItsIdleTime) {
   }
   EXPECT_EQ(run["findings"][0]["evidence"]["culprit"]["rank"], 2);
   EXPECT_EQ(reportOf({slowLogs()})["bubbles"].size(), 50U);
+}
+
+TEST_F(ReportCommand, TensorParallelPeersAreNoReplicas) {
+  const std::string folder = copiedLogs(sample(3, 2), 4);
+  const json replicas = reportOf({folder, "--pp", "2"});
+  EXPECT_EQ(replicas["profile"]["dp"], 4);
+  EXPECT_FALSE(replicas["profile"].contains("tp"));
+  const ProgramRun result = report({folder, "--pp", "2", "--tp", "2", "--json"});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  expectValid(result.out);
+  const json run = json::parse(result.out);
+  EXPECT_EQ(run["profile"]["pp"], 2);
+  EXPECT_EQ(run["profile"]["dp"], 2);
+  EXPECT_EQ(run["profile"]["tp"], 2);
+  EXPECT_EQ(run["ranks"][7]["rank"], 7);
+  EXPECT_EQ(run["ranks"][7]["stage"], 1);
+  EXPECT_EQ(run["ranks"][7]["dp"], 1);
+  EXPECT_EQ(run["ranks"][7]["tp"], 1);
+  EXPECT_EQ(run["steps"].size(), 4U * 3U);
+  EXPECT_EQ(run["slowdown"]["by_dp"].size(), 2U);
+  // The numbers are those of one of the four pipelines.
+  const json one = reportOf({logs(sample(3, 2))});
+  EXPECT_EQ(run["summary"]["duration_ns"], one["summary"]["duration_ns"]);
+  EXPECT_EQ(run["summary"]["bubble_ratio"]["median"], one["summary"]["bubble_ratio"]["median"]);
+  EXPECT_EQ(run["slowdown"]["total"], one["slowdown"]["total"]);
+  EXPECT_THAT(report({folder, "--tp", "2"}).out,
+              StartsWith("8 ranks in 4 pipelines (2 replicas of 2 tensor-parallel ranks each), "));
+}
+
+TEST_F(ReportCommand, PauseThatALoadOfDataFillsNamesItsRank) {
+  Simulation simulation = sample(4, 2);
+  for (Track& track : simulation.timeline.tracks) {
+    for (Event& event : track.events) {
+      if (event.step < 2) continue;
+      event.begin += 500 * kNsPerMs;
+      event.end += 500 * kNsPerMs;
+    }
+  }
+  Track& lane = simulation.timeline.track(1, kComputeLane);
+  const Event& next = *std::find_if(lane.events.begin(), lane.events.end(),
+                                    [](const Event& event) { return event.step == 2; });
+  Event data;
+  data.kind = JobKind::kData;
+  data.begin = next.begin - 450 * kNsPerMs;
+  data.end = data.begin + 420 * kNsPerMs;
+  data.step = 2;
+  lane.events.push_back(data);
+  simulation.timeline.sort();
+  const ProgramRun result = report({logs(simulation), "--json"});
+  ASSERT_EQ(result.exitCode, 0) << result.err;
+  expectValid(result.out);
+  const json run = json::parse(result.out);
+  const auto finding =
+      std::find_if(run["findings"].begin(), run["findings"].end(),
+                   [](const json& each) { return each["evidence"].contains("pause"); });
+  ASSERT_NE(finding, run["findings"].end()) << run["findings"];
+  EXPECT_THAT(finding->at("text").get<std::string>(),
+              HasSubstr("; rank 1 loads data for 420.0 ms of that"));
+  const json& pause = finding->at("evidence")["pause"];
+  EXPECT_EQ(pause["reason"], "data");
+  EXPECT_EQ(pause["rank"], 1);
+  EXPECT_EQ(pause["step"], 1);
+  EXPECT_EQ(pause["work_ns"], 420 * kNsPerMs);
+}
+
+TEST_F(ReportCommand, SlackOfEveryJobOfTheStepsThatCountIsListedWithAll) {
+  const std::string folder = slowLogs();
+  EXPECT_FALSE(reportOf({folder}).contains("slack"));
+  const json run = reportOf({folder, "--all"});
+  ASSERT_EQ(run["slack"].size(), 3U * 64U);
+  std::map<std::string, Nanoseconds> least;
+  for (const json& job : run["slack"]) {
+    EXPECT_GE(job["step"], 1);
+    const std::string stage = job["job"].get<std::string>().substr(0, 1);
+    const auto slack = job["slack_ns"].get<Nanoseconds>();
+    const auto [found, isNew] = least.try_emplace(stage, slack);
+    found->second = std::min(found->second, slack);
+  }
+  ASSERT_EQ(least.size(), 4U);
+  const json& byStage = run["critical_path"]["slack_by_stage"];
+  for (const auto& [stage, slack] : least) EXPECT_EQ(byStage[stage]["least_ns"], slack);
+  EXPECT_EQ(byStage["2"]["median_ns"], 0) << "the slow stage holds every step up";
+  EXPECT_GT(byStage["0"]["median_ns"], 0);
+  EXPECT_THAT(report({folder}).out, HasSubstr("\nslack of jobs: how much later"));
 }
 
 TEST_F(ReportCommand, StepsChooseWhatMeansAreOver) {

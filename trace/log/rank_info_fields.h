@@ -62,6 +62,7 @@ constexpr void visitRankFields(const Visitor& visit) {
   visit(RankField<kFound, keys::kNone, kIfGiven>(), &RankInfo::firstStep);
   visit(RankField<kMeta, lf::kSchedule, kIfGiven>(), &RankInfo::schedule);
   visit(RankField<kMeta, lf::kDataParallelIndex, kIfGiven>(), &RankInfo::dataParallelIndex);
+  visit(RankField<kMeta, lf::kTensorParallelIndex, kIfGiven>(), &RankInfo::tensorParallelIndex);
   visit(RankField<kMeta, lf::kClockKey, kIfGiven>(), &RankInfo::clock);
   visit(RankField<kMeta, lf::kFlopsPerStep, kIfGiven>(), &RankInfo::flopsPerStep);
   visit(RankField<kMeta, lf::kTokensPerStep, kIfGiven>(), &RankInfo::tokensPerStep);

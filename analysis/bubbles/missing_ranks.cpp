@@ -1,0 +1,175 @@
+// The schedule's own idle time where ranks are missing: that of the schedule which the other ranks
+// followed.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "analysis/bubbles/run_basis.h"
+#include "analysis/plans/measured_plan.h"
+#include "analysis/plans/recognise_schedule.h"
+#include "schedule/simulate/simulate.h"
+#include "trace/error.h"
+#include "trace/threads/in_parallel.h"
+
+namespace pipetrace {
+namespace {
+
+using Id = JobGraph::Id;
+/// A compute job of a rank: its kind, stage and micro-batch.
+using PlannedJob = std::tuple<JobKind, std::int32_t, std::int32_t>;
+
+/// The idle time of a rank in a plan.
+struct PlannedRank {
+  std::map<PlannedJob, Nanoseconds> before;
+  Nanoseconds after = 0;
+};
+
+/// Makes the plan of one pipeline that lacks ranks.
+class MissingRanksPlan {
+ public:
+  MissingRanksPlan(const JobGraph& graph, const UsualTimes& times, PipelineBasis& pipeline)
+      : graph_(graph), jobs_(pipeline.jobs), times_(times), pipeline_(pipeline) {}
+
+  /// Leaves the pipeline as it is where no schedule is known to give its order.
+  void give(const Timeline& timeline, const Topology& topology) {
+    const BubbleWindow* whole = nullptr;
+    for (const BubbleWindow& window : pipeline_.windows) {
+      if (window.isWhole && window.lacksRanks) whole = &window;
+    }
+    if (whole == nullptr) return;
+    const MeasuredPlan measured = measuredPlan(timeline, topology, pipeline_.replica, whole->step);
+    if (!measured.exists() || !hasRowOfEachRank(measured, whole->index)) return;
+    const RecognisedSchedule schedule = recogniseSchedule(measured.plan);
+    if (schedule.names.empty() || !simulateWithUsualTimes(schedule.plan, measured)) return;
+    // The jobs of the step stand for those of all steps.
+    std::vector<PlannedRank> ranks(jobs_.rankCount());
+    for (std::size_t p = 0; p < ranks.size(); ++p) {
+      const auto ofStep = jobs_.jobs(whole->index, p);
+      const std::map<Id, std::int32_t> microBatches = microBatchesOf(whole->index);
+      const PlannedRank& planned = planned_[rows_[p]];
+      ranks[p].after = planned.after;
+      for (std::size_t i = 0; i < ofStep.size(); ++i) {
+        const Action& action = measured.plan.ranks[rows_[p]][i];
+        const auto found = planned.before.find({action.kind, action.stage, action.microBatch});
+        ranks[p].before[keyOf(ofStep[i], microBatches)] =
+            found == planned.before.end() ? 0 : found->second;
+      }
+    }
+    for (BubbleWindow& window : pipeline_.windows) giveWindow(window, ranks);
+  }
+
+ private:
+  /// Finds the rows of the plan that are those of the pipeline's ranks, and have as many jobs.
+  bool hasRowOfEachRank(const MeasuredPlan& measured, std::size_t step) {
+    for (std::size_t p = 0; p < jobs_.rankCount(); ++p) {
+      const auto row = std::find(measured.rankNumbers.begin(), measured.rankNumbers.end(),
+                                 graph_.ranks()[jobs_.ranks()[p]].number);
+      if (row == measured.rankNumbers.end()) return false;
+      rows_.push_back(static_cast<std::size_t>(row - measured.rankNumbers.begin()));
+      if (measured.plan.ranks[rows_.back()].size() != jobs_.jobs(step, p).size()) return false;
+    }
+    return measured.rankNumbers.size() > rows_.size();
+  }
+
+  /// The length of a kind in the plan of docs/metrics.md; 0: the run has none.
+  Nanoseconds usual(JobKind kind) const {
+    for (const std::uint32_t r : jobs_.ranks()) {
+      for (Id id = graph_.ranks()[r].first; id < graph_.ranks()[r].end; ++id) {
+        if (graph_.node(id).kind == kind) return times_.balanced(id);
+      }
+    }
+    return 0;
+  }
+
+  /// Sets planned_. Returns false where a kind of job has no length.
+  bool simulateWithUsualTimes(const Plan& plan, const MeasuredPlan& measured) {
+    StageCosts costs{.forward = usual(JobKind::kForward),
+                     .backward = usual(JobKind::kBackward),
+                     .backwardInput = usual(JobKind::kBackwardInput),
+                     .backwardWeight = usual(JobKind::kBackwardWeight)};
+    if (costs.backward == 0) costs.backward = costs.backwardInput + costs.backwardWeight;
+    if (const Nanoseconds pair = usual(JobKind::kForwardBackward); pair > 0) {
+      costs.forwardBackward = pair;
+    }
+    const Timeline run = simulate(CheckedPlan(plan), Costs::equal(plan.numStages, costs)).timeline;
+    planned_.resize(plan.ranks.size());
+    std::vector<Nanoseconds> ends(plan.ranks.size(), kNsMin);
+    Nanoseconds begin = kNsMax;
+    Nanoseconds end = 0;
+    // Windows begin and end with the jobs of the ranks that are there.
+    forEachJob(run, [&](std::size_t row, const Event& job) {
+      if (measured.rankNumbers[row] < 0) return;
+      begin = std::min(begin, job.begin);
+      end = std::max(end, job.end);
+    });
+    bool hasLengths = true;
+    forEachJob(run, [&](std::size_t row, const Event& job) {
+      hasLengths = hasLengths && job.end > job.begin;
+      const Nanoseconds free = ends[row] == kNsMin ? begin : ends[row];
+      planned_[row].before[{job.kind, job.stage, job.microBatch}] = job.begin - free;
+      ends[row] = job.end;
+      planned_[row].after = end - job.end;
+    });
+    return hasLengths;
+  }
+
+  template <typename Visit>
+  static void forEachJob(const Timeline& run, const Visit& visit) {
+    for (const Track& track : run.tracks) {
+      for (const Event& event : track.events) {
+        if (isCompute(event.kind)) visit(static_cast<std::size_t>(track.rank), event);
+      }
+    }
+  }
+
+  /// The micro-batches of a step's jobs, numbered from 0 in their order.
+  std::map<Id, std::int32_t> microBatchesOf(std::size_t step) const {
+    std::map<std::int32_t, std::int32_t> numbers;
+    for (const Id id : jobs_.jobs(step)) numbers[graph_.node(id).microBatch];
+    std::int32_t next = 0;
+    for (auto& [microBatch, number] : numbers) number = next++;
+    std::map<Id, std::int32_t> result;
+    for (const Id id : jobs_.jobs(step)) result[id] = numbers.at(graph_.node(id).microBatch);
+    return result;
+  }
+
+  PlannedJob keyOf(Id id, const std::map<Id, std::int32_t>& microBatches) const {
+    const JobGraph::Node& node = graph_.node(id);
+    return {node.kind, node.stage, microBatches.at(id)};
+  }
+
+  void giveWindow(BubbleWindow& window, const std::vector<PlannedRank>& ranks) {
+    if (!window.isWhole || !window.lacksRanks) return;
+    const std::map<Id, std::int32_t> microBatches = microBatchesOf(window.index);
+    for (std::size_t p = 0; p < ranks.size(); ++p) {
+      for (const Id id : jobs_.jobs(window.index, p)) {
+        const auto found = ranks[p].before.find(keyOf(id, microBatches));
+        pipeline_.planned->setBefore(id, found == ranks[p].before.end() ? 0 : found->second);
+      }
+      pipeline_.planned->setAfter(window.index, p, ranks[p].after);
+    }
+    window.hasPlan = true;
+  }
+
+  const JobGraph& graph_;
+  const StepJobs& jobs_;
+  const UsualTimes& times_;
+  PipelineBasis& pipeline_;
+  std::vector<std::size_t> rows_;     // of the plan, by rank of the pipeline
+  std::vector<PlannedRank> planned_;  // by row
+};
+
+}  // namespace
+
+void RunBasis::planMissingRanks(const Timeline& timeline, const Topology& topology, int threads) {
+  inParallel(threads, pipelines_.size(), [&](std::size_t p) {
+    try {
+      MissingRanksPlan(graph_, times_, pipelines_[p]).give(timeline, topology);
+    } catch (const Error&) {
+      // The schedule gives no plan that runs.
+    }
+  });
+}
+
+}  // namespace pipetrace

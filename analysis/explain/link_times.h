@@ -1,0 +1,35 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "analysis/graph/job_graph.h"
+
+namespace pipetrace {
+
+/// How long the messages of each link are, in the median. A link is a pair of ranks by their
+/// numbers, the lower one first.
+class LinkTimes {
+ public:
+  using Link = std::pair<int, int>;
+
+  explicit LinkTimes(const JobGraph& graph);
+
+  bool empty() const { return medians_.empty(); }
+  /// 0 where no message of the link is logged.
+  Nanoseconds of(Link link) const;
+  /// The median of the other links' medians; of an even count the lower of the middle two, so that
+  /// it is that of a link. Empty: there are no other links.
+  std::optional<Nanoseconds> ofOthers(Link link) const;
+  /// The links on which messages in one direction are received before they are sent, and by how
+  /// much. Their lengths are those of no message.
+  const std::map<Link, Nanoseconds>& early() const { return early_; }
+  bool isEarly(Link link) const { return early_.contains(link); }
+
+ private:
+  std::map<Link, Nanoseconds> medians_;
+  std::map<Link, Nanoseconds> early_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,143 @@
+// Runs of which some ranks have no logs: what is left to say about the others.
+#include <gmock/gmock.h>
+
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "analysis/explain/explanation.h"
+#include "analysis/testing/faulty_run.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::HasSubstr;
+
+Nanoseconds timeOf(const ExplainedRank& rank, BubbleClass c) {
+  return rank.bubbles[static_cast<std::size_t>(c)];
+}
+
+/// The schedule's own idle time.
+std::vector<Nanoseconds> ownOf(const ExplainedRank& rank) {
+  return {timeOf(rank, BubbleClass::kWarmUp), timeOf(rank, BubbleClass::kSteady),
+          timeOf(rank, BubbleClass::kDrain)};
+}
+
+Timeline without(Timeline timeline, int rank) {
+  std::erase_if(timeline.tracks, [&](const Track& track) { return track.rank == rank; });
+  timeline.ranks.erase(rank);
+  return timeline;
+}
+
+void expectWholeSums(const Explanation& run) {
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(std::accumulate(rank.bubbles.begin(), rank.bubbles.end(), Nanoseconds{}), rank.idle);
+  }
+}
+
+const ExplainedRank& rankOf(const Explanation& run, int number) {
+  return *std::find_if(run.ranks.begin(), run.ranks.end(),
+                       [&](const ExplainedRank& rank) { return rank.rank == number; });
+}
+
+class MissingRank : public testing::TestWithParam<const char*> {};
+
+/// The whole run is the judge. Its windows are those of the other ranks, as rank 0 begins and ends
+/// the steps.
+TEST_P(MissingRank, LeavesTheOthersTheSchedulesOwnShare) {
+  const Plan plan = buildSchedule(GetParam(), {4, 8});
+  const Timeline timeline = test::completedRun(plan, test::costsOf(plan, 0));
+  const Explanation whole = explainRun(timeline, {});
+  for (const int missing : {1, 2, 3}) {
+    SCOPED_TRACE("without rank " + std::to_string(missing));
+    const Timeline rest = without(timeline, missing);
+    const Explanation run = explainRun(rest, {});
+    EXPECT_EQ(run.steps.front().summary.window(), whole.steps.front().summary.window());
+    ASSERT_EQ(run.ranks.size(), 3U);
+    expectWholeSums(run);
+    for (const ExplainedRank& rank : run.ranks) {
+      EXPECT_EQ(rank.position, rank.rank);
+      EXPECT_EQ(ownOf(rank), ownOf(rankOf(whole, rank.rank))) << "rank " << rank.rank;
+      EXPECT_EQ(timeOf(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MissingRank,
+                         testing::Values("1F1B", "FThenB", "GPipe", "ZB-H1", "Interleaved1F1B"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
+                           return name;
+                         });
+
+/// Steps begin and end with rank 1 now: one forward later, one backward earlier.
+TEST(MissingRanks, FirstRankTakesItsPartOfTheStepWithIt) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 0);
+  const Explanation run = explainRun(timeline, {});
+  ASSERT_EQ(run.ranks.size(), 3U);
+  expectWholeSums(run);
+  for (const ExplainedRank& rank : run.ranks) {
+    const Nanoseconds own = 3 * (3 - 1) * 30 * kNsPerMs;  // three steps of a pipeline of three
+    const std::vector<Nanoseconds> classes = ownOf(rank);
+    EXPECT_EQ(std::accumulate(classes.begin(), classes.end(), Nanoseconds{}), own);
+    EXPECT_EQ(timeOf(rank, BubbleClass::kUnknown), 0);
+  }
+}
+
+/// Stage 2 is slow. Rank 0 waits for it through rank 1.
+TEST(MissingRanks, ExcessThatComesThroughThemIsUnknown) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  for (const double transferMs : {0.0, 0.1}) {
+    Costs costs = test::costsOf(plan, transferMs);
+    test::scaleRank(costs, plan, 2, 1.3);
+    const Timeline timeline = test::completedRun(plan, costs);
+    const Explanation whole = explainRun(timeline, {});
+    const Timeline rest = without(timeline, 1);
+    const Explanation run = explainRun(rest, {});
+    expectWholeSums(run);
+    const ExplainedRank& first = rankOf(run, 0);
+    EXPECT_EQ(ownOf(first), ownOf(rankOf(whole, 0)));
+    EXPECT_EQ(timeOf(first, BubbleClass::kImbalance), 0);
+    EXPECT_EQ(timeOf(first, BubbleClass::kTransfer), 0);
+    const Nanoseconds excess = timeOf(rankOf(whole, 0), BubbleClass::kImbalance) +
+                               timeOf(rankOf(whole, 0), BubbleClass::kTransfer);
+    EXPECT_EQ(timeOf(first, BubbleClass::kUnknown), excess);
+    EXPECT_GT(excess, 0);
+    for (const auto& bubbles : run.bubbles.byRank) {
+      for (const Bubble& bubble : bubbles) {
+        if (bubble.bubbleClass != BubbleClass::kUnknown) continue;
+        EXPECT_EQ(bubble.culprit, JobGraph::kNone);
+      }
+    }
+    // Rank 3 has the slow stage before it.
+    EXPECT_GT(timeOf(rankOf(run, 3), BubbleClass::kImbalance), 0);
+    EXPECT_EQ(ownOf(rankOf(run, 3)), ownOf(rankOf(whole, 3)));
+  }
+}
+
+TEST(MissingRanks, NobodyKnowsTheOwnShareOfAnOrderThatNoScheduleHas) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 2);
+  for (auto& [rank, info] : timeline.ranks) info.worldSize.reset();  // which rank is missing?
+  const Explanation run = explainRun(timeline, {});
+  expectWholeSums(run);
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(ownOf(rank), std::vector<Nanoseconds>(3, 0));
+    EXPECT_GT(timeOf(rank, BubbleClass::kUnknown), 0);
+  }
+  EXPECT_THAT(run.schedule.problem, HasSubstr("which of them is not known"));
+}
+
+TEST(MissingRanks, NumbersThatNeedThemAreLeftOut) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  const Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 1);
+  const Explanation run = explainRun(timeline, {});
+  for (const ExplainedStep& step : run.steps) EXPECT_EQ(step.efficiency.planned, 0);
+  EXPECT_THAT(run.slowdown.reason, HasSubstr("missing"));
+  EXPECT_EQ(toText(run.schedule.recognised), "1F1B");
+}
+
+}  // namespace
+}  // namespace pipetrace

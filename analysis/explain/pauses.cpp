@@ -1,0 +1,172 @@
+#include "analysis/explain/pauses.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <map>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "analysis/median.h"
+#include "analysis/steps/interval_union.h"
+#include "trace/display_name.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+using Reason = Pauses::Reason;
+
+/// Whether an event of this name saves a checkpoint.
+bool isCheckpointName(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (lower.find("checkpoint") != std::string::npos) return true;
+  if (lower.find("ckpt") != std::string::npos) return true;
+  const std::size_t save = lower.find("save");
+  return save != std::string::npos && !std::string_view(lower).substr(save).starts_with("saved");
+}
+
+/// The work of a rank in a pause, of one reason.
+struct PauseWork {
+  std::vector<Interval> parts;
+  const Event* longest = nullptr;
+  Nanoseconds time = 0;  // the union of the parts
+
+  void add(const Event& event, Interval part) {
+    parts.push_back(part);
+    if (longest == nullptr || longest->duration() < event.duration()) longest = &event;
+  }
+  void sumUp() { time = lengthOf(unionOf(std::move(parts))); }
+};
+
+/// One pause, and who did what in it.
+struct Stall {
+  std::int32_t step = 0;
+  Nanoseconds begin = 0;
+  Nanoseconds end = 0;
+  std::map<std::pair<int, Reason>, PauseWork> works;
+
+  Nanoseconds length() const { return end - begin; }
+};
+
+/// The pauses that stand out, in the order of time. Those that overlap are of several pipelines.
+std::vector<Stall> stallsOf(const RunSummary& summary) {
+  std::vector<Nanoseconds> pauses;
+  std::vector<Nanoseconds> lengths;
+  for (const StepSummary& step : summary.steps) {
+    if (step.betweenSteps > 0) pauses.push_back(step.betweenSteps);
+    lengths.push_back(step.duration());
+  }
+  if (pauses.empty()) return {};
+  const Nanoseconds usual = medianOf(pauses);
+  const Nanoseconds length = medianOf(lengths);
+  std::map<std::int32_t, Stall> byStep;
+  for (const StepSummary& each : summary.steps) {
+    const bool isStall =
+        each.betweenSteps > length / 10 && (each.betweenSteps > 3 * usual || usual > length / 10);
+    if (!isStall) continue;
+    Stall& stall = byStep[each.step];
+    if (stall.length() >= each.betweenSteps) continue;
+    stall = {each.step, each.windowEnd, each.windowEnd + each.betweenSteps, {}};
+  }
+  std::vector<Stall> stalls;
+  for (auto& [step, stall] : byStep) stalls.push_back(std::move(stall));
+  std::sort(stalls.begin(), stalls.end(),
+            [](const Stall& a, const Stall& b) { return a.begin < b.begin; });
+  return stalls;
+}
+
+/// Adds what ranks did in the stalls.
+void fillStalls(const Timeline& timeline, std::vector<Stall>& stalls) {
+  std::map<StringId, bool> known;  // by name
+  const auto reasonOf = [&](const Event& event) {
+    if (event.kind == JobKind::kData) return Reason::kData;
+    const bool mayBe = event.kind == JobKind::kDefault || event.kind == JobKind::kOther ||
+                       event.kind == JobKind::kCopy;
+    if (!mayBe || event.name == 0) return Reason::kUnknown;
+    const auto [found, isNew] = known.try_emplace(event.name, false);
+    if (isNew) found->second = isCheckpointName(timeline.strings[event.name]);
+    return found->second ? Reason::kCheckpoint : Reason::kUnknown;
+  };
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      const Reason reason = reasonOf(event);
+      if (reason == Reason::kUnknown) continue;
+      for (auto stall =
+               std::partition_point(stalls.begin(), stalls.end(),
+                                    [&](const Stall& each) { return each.end <= event.begin; });
+           stall != stalls.end() && stall->begin < event.end; ++stall) {
+        const Nanoseconds begin = std::max(event.begin, stall->begin);
+        const Nanoseconds end = std::min(event.end, stall->end);
+        if (2 * (end - begin) <= event.duration()) continue;
+        stall->works[{track.rank, reason}].add(event, {begin, end});
+      }
+    }
+  }
+  for (Stall& stall : stalls) {
+    for (auto& [who, work] : stall.works) work.sumUp();
+  }
+}
+
+}  // namespace
+
+std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary) {
+  std::vector<Stall> stalls = stallsOf(summary);
+  if (stalls.empty()) return {};
+  fillStalls(timeline, stalls);
+  std::map<std::tuple<Reason, int>, Pauses> groups;
+  for (const Stall& stall : stalls) {
+    Pauses pause{.step = stall.step, .begin = stall.begin, .end = stall.end};
+    const PauseWork* most = nullptr;
+    for (const auto& [who, work] : stall.works) {
+      if (2 * work.time <= stall.length() || (most != nullptr && most->time >= work.time)) continue;
+      most = &work;
+      std::tie(pause.rank, pause.reason) = who;
+    }
+    for (const auto& [who, work] : stall.works) {
+      pause.ranks += who.second == pause.reason && 2 * work.time > stall.length() ? 1 : 0;
+    }
+    Pauses& group = groups[{pause.reason, pause.rank}];
+    if (stall.length() > group.end - group.begin) {
+      pause.count = group.count;
+      pause.time = group.time;
+      pause.workTime = group.workTime;
+      if (most != nullptr) pause.work = displayName(timeline, *most->longest);
+      group = std::move(pause);
+    }
+    ++group.count;
+    group.time += stall.length();
+    if (most != nullptr) group.workTime += most->time;
+  }
+  std::vector<Pauses> result;
+  for (auto& [key, group] : groups) result.push_back(std::move(group));
+  std::stable_sort(result.begin(), result.end(),
+                   [](const Pauses& a, const Pauses& b) { return a.time > b.time; });
+  return result;
+}
+
+std::string toText(const Pauses& pauses) {
+  std::string text = "the run stands still after step " + std::to_string(pauses.step) + " for " +
+                     formatDuration(pauses.end - pauses.begin);
+  if (pauses.count > 1) {
+    text += ", and after " + std::to_string(pauses.count - 1) +
+            (pauses.count == 2 ? " more step: " : " more steps: ") + formatDuration(pauses.time) +
+            " in all";
+  }
+  if (pauses.reason == Reason::kUnknown) {
+    return text + " (data, a checkpoint or an evaluation between steps)";
+  }
+  const bool isData = pauses.reason == Reason::kData;
+  text += "; rank " + std::to_string(pauses.rank) +
+          (isData ? " loads data" : " saves a checkpoint (" + pauses.work + ")") + " for " +
+          formatDuration(pauses.workTime) + " of that";
+  if (pauses.ranks > 1) {
+    text += ", the longest of " + std::to_string(pauses.ranks) + " ranks that do";
+  }
+  return text;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/run_summary.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Time in which the run stood still between steps, for one reason.
+struct Pauses {
+  enum class Reason : std::uint8_t { kUnknown, kData, kCheckpoint };
+
+  std::int32_t step = 0;  ///< before the longest of them
+  Nanoseconds begin = 0;  ///< of that one
+  Nanoseconds end = 0;
+  int count = 0;
+  Nanoseconds time = 0;  ///< of all
+  Reason reason = Reason::kUnknown;
+  int rank = -1;             ///< the one that fills most of them with work of that reason; -1: none
+  int ranks = 0;             ///< how many fill more than half of the longest
+  Nanoseconds workTime = 0;  ///< of that rank, inside the pauses
+  std::string work;          ///< the name of the longest of its jobs
+};
+
+/// The pauses that stand out: longer than a tenth of a median step, and longer than three median
+/// pauses, unless the median pause is that long itself. Those of one reason and rank count
+/// together; the most expensive first. Pipelines pause together: a step's pause is that of the one
+/// that paused longest.
+///
+/// The reason is `data` jobs, or jobs and other events with "checkpoint", "ckpt" or "save" in their
+/// names, that fill more than half of a pause on one rank. Work that lies for the most part outside
+/// of the pause is none.
+std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary);
+
+/// A sentence without a full stop.
+std::string toText(const Pauses& pauses);
+
+}  // namespace pipetrace

@@ -1,0 +1,149 @@
+#include "analysis/explain/pauses.h"
+
+#include <gmock/gmock.h>
+
+#include "analysis/testing/hand_made_timeline.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+using Reason = Pauses::Reason;
+
+constexpr Nanoseconds kMs = kNsPerMs;
+
+/// Two ranks whose steps of 100 ms are `pause` apart, but after step 2, where they are 500 ms
+/// apart: from 100 · 3 + 2 · pause on. Times in ms.
+class PausesTest : public testing::Test {
+ protected:
+  explicit PausesTest(Nanoseconds pause = 1) : pause_(pause) { makeSteps(); }
+
+  void makeSteps() {
+    made_ = {};
+    for (int step = 0; step < 6; ++step) {
+      for (const int rank : {0, 1}) {
+        const Nanoseconds begin = beginOf(step) * kMs;
+        made_.add(rank, JobKind::kForward, begin, begin + 100 * kMs, step).stage = rank;
+      }
+    }
+  }
+
+  Nanoseconds beginOf(int step) const { return step * (100 + pause_) + (step > 2 ? 500 : 0); }
+  Nanoseconds stall() const { return beginOf(2) + 100; }  // its begin
+
+  Event& add(int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, const char* name = "",
+             const char* lane = kComputeLane.data()) {
+    Event& event = made_.add(rank, kind, begin * kMs, end * kMs, -1, -1, lane);
+    event.name = made_.timeline.strings.intern(name);
+    return event;
+  }
+
+  std::vector<Pauses> pauses() {
+    made_.timeline.sort();
+    return pausesOf(made_.timeline, summarize(made_.timeline));
+  }
+
+  Nanoseconds pause_;
+  HandMadeTimeline made_;
+};
+
+TEST_F(PausesTest, PauseWithoutAWordInTheLogHasNoReason) {
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].step, 2);
+  EXPECT_EQ(found[0].begin, stall() * kMs);
+  EXPECT_EQ(found[0].time, 501 * kMs);
+  EXPECT_EQ(found[0].reason, Reason::kUnknown);
+  EXPECT_EQ(toText(found[0]),
+            "the run stands still after step 2 for 501.0 ms (data, a checkpoint or an evaluation "
+            "between steps)");
+}
+
+TEST_F(PausesTest, RankThatLoadsDataIsNamed) {
+  add(0, JobKind::kData, stall(), stall() + 40);
+  add(1, JobKind::kData, stall() + 10, stall() + 490);
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].reason, Reason::kData);
+  EXPECT_EQ(toText(found[0]),
+            "the run stands still after step 2 for 501.0 ms; rank 1 loads data for 480.0 ms of "
+            "that");
+}
+
+TEST_F(PausesTest, EventsThatSaveACheckpointAreNamed) {
+  for (const char* name : {"Save_Checkpoint", "torch.save", "write_ckpt"}) {
+    for (const JobKind kind : {JobKind::kDefault, JobKind::kOther}) {
+      makeSteps();
+      add(0, kind, stall() + 1, stall() + 301, name, "host");
+      add(0, kind, stall() + 201, stall() + 401, "saved_tensors", "host");
+      const auto found = pauses();
+      ASSERT_THAT(found, SizeIs(1));
+      EXPECT_EQ(found[0].reason, Reason::kCheckpoint) << name;
+      EXPECT_EQ(found[0].rank, 0);
+      EXPECT_EQ(found[0].work, name);
+      EXPECT_EQ(found[0].workTime, 300 * kMs);
+    }
+  }
+}
+
+TEST_F(PausesTest, WorkCountsOnceAndNeedsMostOfThePause) {
+  add(0, JobKind::kOther, stall(), stall() + 200, "save", "host");
+  add(0, JobKind::kOther, stall() + 50, stall() + 200, "save", "disk");
+  EXPECT_EQ(pauses().at(0).reason, Reason::kUnknown) << "200 of 501 ms";
+  add(0, JobKind::kOther, stall() + 180, stall() + 260, "save", "disk");
+  EXPECT_EQ(pauses().at(0).workTime, 260 * kMs);
+}
+
+TEST_F(PausesTest, WorkThatGoesOnBeyondThePauseIsNoReason) {
+  add(0, JobKind::kOther, 0, beginOf(5) + 100, "train_and_save", "host");
+  EXPECT_EQ(pauses().at(0).reason, Reason::kUnknown);
+}
+
+TEST_F(PausesTest, LongestOfSeveralRanksIsNamed) {
+  add(0, JobKind::kOther, stall(), stall() + 400, "save", "host");
+  add(1, JobKind::kOther, stall(), stall() + 450, "save", "host");
+  EXPECT_EQ(toText(pauses().at(0)),
+            "the run stands still after step 2 for 501.0 ms; rank 1 saves a checkpoint (save) for "
+            "450.0 ms of that, the longest of 2 ranks that do");
+}
+
+TEST_F(PausesTest, ReplicasPauseOnce) {
+  for (auto& [rank, info] : made_.timeline.ranks) info.dataParallelIndex = rank;
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].count, 1);
+  EXPECT_EQ(found[0].time, 501 * kMs);
+}
+
+/// Each pause is long.
+class AllPausesTest : public PausesTest {
+ protected:
+  AllPausesTest() : PausesTest(50) {}
+};
+
+TEST_F(AllPausesTest, PausesWithOneReasonAreOneFinding) {
+  for (int step = 0; step < 5; ++step) {
+    const Nanoseconds end = beginOf(step) + 100;
+    if (step != 2) add(1, JobKind::kData, end, end + 40);
+  }
+  add(0, JobKind::kOther, stall(), stall() + 500, "save", "host");
+  const auto found = pauses();
+  ASSERT_THAT(found, SizeIs(2));
+  EXPECT_EQ(found[0].reason, Reason::kCheckpoint);
+  EXPECT_EQ(found[0].time, 550 * kMs);
+  EXPECT_EQ(toText(found[1]),
+            "the run stands still after step 0 for 50.00 ms, and after 3 more steps: 200.0 ms in "
+            "all; rank 1 loads data for 160.0 ms of that");
+}
+
+TEST(NoPauses, StepsThatFollowEachOtherHaveNone) {
+  HandMadeTimeline made;
+  for (int step = 0; step < 3; ++step) {
+    made.add(0, JobKind::kForward, step * 100, step * 100 + 95, step);
+  }
+  EXPECT_THAT(pausesOf(made.timeline, summarize(made.timeline)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace pipetrace
