@@ -87,6 +87,19 @@ TEST(CompleteTimeline, StepsThatAreCutCountOnInALaterPartWithOneNumberForAllRank
   EXPECT_THAT(stepsOf(made.timeline, 1), ElementsAre(0, 0, 1, 1, 3, 3));
 }
 
+TEST(CompleteTimeline, InARankWithoutAComputeLaneLanesWithComputeJobsAreCut) {
+  HandMadeTimeline made;
+  for (Nanoseconds now = 0; now < 4; ++now) {
+    const JobKind kind = now % 2 == 0 ? kForward : kBackward;
+    made.add(0, kind, now, now + 1, -1, 0, "stream 7");
+    made.add(1, kind, now, now + 1);
+    made.add(1, kind, now, now + 1, -1, 0, "stream 7");
+  }
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0, "stream 7"), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(stepsOf(made.timeline, 1), ElementsAre(0, 0, 1, 1));
+}
+
 TEST(CompleteTimeline, WithoutLrTheFirstForwardOpensAStep) {
   HandMadeTimeline made;
   const std::vector<std::pair<JobKind, int>> jobs = {{kForward, 0},  {kForward, 1}, {kBackward, 0},

@@ -54,6 +54,14 @@ TEST_F(AlignClocksTest, TimesOfEveryRankAreInRankZerosClock) {
                           "110 ns; by the logs they are exact to within 9 ns"));
 }
 
+TEST_F(AlignClocksTest, BeginsOfPartsMoveWithTheirRank) {
+  made_.timeline.ranks[0].partBegins = {1000, 2000};
+  made_.timeline.ranks[1].partBegins = {1000, 1500, 2000};
+  const Timeline timeline = aligned();
+  EXPECT_THAT(timeline.ranks.at(0).partBegins, ElementsAre(1000, 2000));
+  EXPECT_THAT(timeline.ranks.at(1).partBegins, ElementsAre(1100, 1605, 2110));
+}
+
 TEST_F(AlignClocksTest, AligningTwiceEqualsAligningOnce) {
   const Timeline once = aligned();
   Diagnostics again;

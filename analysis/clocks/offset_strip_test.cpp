@@ -47,6 +47,21 @@ TEST(OffsetStripTest, OneExchangeLeavesTheDriftToItsLimit) {
   EXPECT_NEAR(range->begin.high, 510, 1e-6);
 }
 
+TEST(OffsetStripTest, BoundsOutsideOfTheSpanLeaveTheDriftOfTheWholeWay) {
+  // Between 0 and 10 one span before the begin: 1000 ppm of one span, and of two, are 1000 and
+  // 2000.
+  const OffsetStrip before(kSpan, {{-1'000'000, 0, 0}}, {{-1'000'000, 10, 1}});
+  EXPECT_NEAR(before.range()->begin.low, -1000, 1e-6);
+  EXPECT_NEAR(before.range()->begin.high, 1010, 1e-6);
+  EXPECT_NEAR(before.range()->end.low, -2000, 1e-6);
+  EXPECT_NEAR(before.range()->end.high, 2010, 1e-6);
+  const OffsetStrip after(kSpan, {{2'000'000, 0, 0}}, {{2'000'000, 10, 1}});
+  EXPECT_NEAR(after.range()->begin.low, -2000, 1e-6);
+  EXPECT_NEAR(after.range()->begin.high, 2010, 1e-6);
+  EXPECT_NEAR(after.range()->end.low, -1000, 1e-6);
+  EXPECT_NEAR(after.range()->end.high, 1010, 1e-6);
+}
+
 TEST(OffsetStripTest, OffsetsOfYearsAreExactToTheNanosecond) {
   constexpr Nanoseconds kYear = 365 * 86'400 * kNsPerSecond;
   constexpr Nanoseconds kEpoch = 1'697'793'307'213'760'986;

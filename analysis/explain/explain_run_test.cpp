@@ -205,6 +205,20 @@ TEST(ExplainRun, LogsOrTheUserGiveTokensAndOperations) {
   EXPECT_DOUBLE_EQ(*run.tokensPerSecond, 3 * 1000 / seconds);
   ASSERT_TRUE(run.modelFlopsUtilization.has_value());
   EXPECT_DOUBLE_EQ(*run.modelFlopsUtilization, 3 * 1e12 / seconds / 2e13);
+  timeline.ranks.at(1).flopsPerStep = 5e12;
+  EXPECT_DOUBLE_EQ(explainRun(timeline, {.peakFlops = 1e13}).modelFlopsUtilization.value(),
+                   3 * 5e12 / seconds / 2e13);
+}
+
+TEST(ExplainRun, StepsThatAreAskedForCountInAllNumbers) {
+  const Plan plan = buildSchedule("1F1B", {2, 4});
+  const Timeline timeline = completedRun(plan, costsOf(plan, 0), 4);
+  EXPECT_THAT(explainRun(timeline, {}).slowdown.steps, testing::ElementsAre(0, 1, 2, 3));
+  const Explanation run = explainRun(timeline, {.steps = {{0, 1}, {3, 4}}});
+  EXPECT_THAT(run.slowdown.steps, testing::ElementsAre(0, 3));
+  std::vector<bool> counted;
+  for (const ExplainedStep& step : run.steps) counted.push_back(step.isCounted);
+  EXPECT_THAT(counted, testing::ElementsAre(true, false, false, true));
 }
 
 TEST(ExplainRun, OneJobHasNoIdleTime) {
@@ -258,6 +272,25 @@ TEST(ExplainRun, JobsWithoutMicroBatchesAreCounted) {
   const Explanation run = explainRun(counted, {});
   EXPECT_EQ(run.graph->countedMicroBatches(), 4 * 16 * 3);
   for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(run.ranks[r].bubbles, expected.ranks[r].bubbles);
+}
+
+TEST(ExplainRun, CulpritsOfALongRunAreThoseOfAllSteps) {
+  const Plan plan = buildSchedule("1F1B", {2, 64});
+  Costs costs = costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 1, 1.3);
+  const Timeline timeline = completedRun(plan, costs, 40);
+  const Explanation run = explainRun(timeline, {});
+  ASSERT_GT(run.graph->jobCount(), 10'000U);
+  Nanoseconds blamed = 0;
+  for (const auto& bubbles : run.bubbles.byRank) {
+    for (const Bubble& bubble : bubbles) {
+      if (bubble.culprit != JobGraph::kNone) blamed += bubble.end - bubble.begin;
+    }
+  }
+  Nanoseconds listed = 0;
+  for (const auto& [ranks, time] : run.culprits.byRanks) listed += time;
+  EXPECT_GT(blamed, 0);
+  EXPECT_EQ(listed, blamed);
 }
 
 TEST(ExplainRun, ThreadsMakeNoDifference) {

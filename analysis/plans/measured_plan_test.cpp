@@ -121,6 +121,16 @@ TEST(MeasuredPlan, RankWithoutALogHasAnEmptyRow) {
   EXPECT_EQ(measured(timeline).problem, "only 1 of the pipeline's 4 ranks have logs");
 }
 
+TEST(MeasuredPlan, StagesOfTheLastRankCountAlsoWithoutItsLog) {
+  Timeline timeline = simulated(buildSchedule("Interleaved1F1B", 4, 8));
+  eraseRank(timeline, 3);
+  const MeasuredPlan found = measured(timeline);
+  EXPECT_EQ(found.problem, "");
+  EXPECT_EQ(found.plan.numStages, 8) << "no job names stages 3 and 7";
+  EXPECT_THAT(found.plan.rankOfStage, ElementsAre(0, 1, 2, -1, 0, 1, 2, -1));
+  EXPECT_THAT(recogniseSchedule(found.plan).names, ElementsAre("Interleaved1F1B"));
+}
+
 TEST(MeasuredPlan, BothDirectionsAreMeasuredAlsoWithoutOneRank) {
   const Plan plan = buildSchedule("DualPipe", 6, 12);
   Timeline timeline = simulated(plan);
@@ -155,6 +165,14 @@ TEST(MeasuredPlan, UpdatesBetweenJobsAreThoseOfAnAsynchronousPlan) {
     EXPECT_TRUE(found.plan.ranks == plan.ranks);
     EXPECT_EQ(recogniseSchedule(found.plan).names.front(), name);
   }
+}
+
+TEST(MeasuredPlan, UpdatesOfOneRankMakeNoAsynchronousPlan) {
+  Timeline timeline = simulated(buildSchedule("PipeDream", 4, 16));
+  eraseJobs(timeline, [](const Track& track, const Event& event) {
+    return track.rank > 0 && event.kind == kOptimizer;
+  });
+  EXPECT_EQ(measured(timeline).plan.updates.every, 0);
 }
 
 TEST(MeasuredPlan, StepsThatRunIntoEachOtherAreReported) {
@@ -278,6 +296,18 @@ TEST(MeasuredPlan, NumbersTooLargeToBeTrueTakeNoMemory) {
   HandMadeTimeline made;
   for (int m = 0; m < 20000; ++m) made.add(m % 2, kForward, m, m + 1, 0, m).stage = m;
   EXPECT_THAT(measured(made.timeline, 0).problem, HasSubstr("lacks most of its work"));
+}
+
+TEST(MeasuredPlan, ReplicasWithoutLogsAreNoPartOfThePipeline) {
+  Timeline timeline = simulated(buildSchedule("1F1B", 2, 4));
+  for (auto& [rank, info] : timeline.ranks) {
+    info.worldSize = 4;
+    info.dataParallelIndex = 0;
+  }
+  const MeasuredPlan found = measured(timeline);
+  EXPECT_EQ(found.problem, "");
+  EXPECT_THAT(found.rankNumbers, ElementsAre(0, 1));
+  EXPECT_EQ(recogniseSchedule(found.plan).names.front(), "1F1B");
 }
 
 TEST(MeasuredPlan, EachReplicaHasItsOwnPlan) {

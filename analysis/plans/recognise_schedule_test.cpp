@@ -127,6 +127,11 @@ TEST(RecogniseSchedule, RanksWithoutLogsAreNotCompared) {
   const RecognisedSchedule found = recogniseSchedule(run);
   EXPECT_TRUE(found.isExact);
   EXPECT_THAT(found.names, ElementsAre("ZB-H2"));
+  run = buildSchedule("1F1B", 4, 8);
+  run.ranks[1].clear();
+  run.rankOfStage[1] = -1;
+  std::swap(run.ranks[0][0], run.ranks[0][1]);
+  EXPECT_EQ(recogniseSchedule(run).distance, 1.0 / (3 * 16)) << "one of the jobs with a log";
 }
 
 TEST(RecogniseSchedule, TwoJobsThatChangedPlacesMakeAPlanLikeTheSchedule) {

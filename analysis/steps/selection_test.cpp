@@ -124,6 +124,17 @@ TEST_F(SelectionTest, ASelectionOfNothingIsAnErrorThatListsWhatOccurs) {
               HasSubstr("copy, forward, mine, send_forward"));
 }
 
+TEST_F(SelectionTest, ARunWithoutStepsOrWithOneSaysSo) {
+  for (Track& track : made_.timeline.tracks) {
+    for (Event& event : track.events) event.step = kNotGiven;
+  }
+  EXPECT_EQ(refused({.steps = {{3, 4}}}),
+            "nothing is left of the input by --steps; the run has no steps");
+  made_.timeline.tracks[0].events[0].step = 7;
+  EXPECT_EQ(refused({.steps = {{3, 4}}}),
+            "nothing is left of the input by --steps; the run has step 7 only");
+}
+
 TEST_F(SelectionTest, NumbersOfAStepAreThoseOfTheWholeRun) {
   // Steps begin at 0 and 100; 50 of 51 or 54 ns are busy on each of three ranks.
   const RunSummary whole = summarize(made_.timeline);

@@ -53,6 +53,15 @@ TEST(StepCut, LowestMicroBatchOfTheFirstForwardsStageOpensAStep) {
               ElementsAre(0, 0, 0, 0, 1, 1));
 }
 
+TEST(StepCut, LowestMicroBatchMayComeLateAndJobsWithoutOneDoNotCount) {
+  EXPECT_THAT(stepsOf({{kForward, 4, 6},
+                       {kForward, 4, 5},
+                       {kForward, 4, kNotGiven},
+                       {kForward, 4, 6},
+                       {kForward, 4, 5}}),
+              ElementsAre(0, 0, 0, 0, 1));
+}
+
 TEST(StepCut, OptimizerBeforeTheFirstForwardOfATraceOpensNoStep) {
   EXPECT_THAT(stepsOf({{kOptimizer}, {kForward, 1, 0}, {kOptimizer}, {kForward, 1, 0}}),
               ElementsAre(0, 0, 0, 1));

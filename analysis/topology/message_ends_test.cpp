@@ -71,6 +71,28 @@ TEST_F(MessageEnds, SendEndsWithItsReceive) {
   EXPECT_FALSE(isEarly(sends(0)[0]));
 }
 
+TEST_F(MessageEnds, PeersThatTheLogNamesStay) {
+  job(0, kForward, 0, 0);
+  job(1, kForward, 1, 60);
+  message(0, kSendForward, 0, 10, 900).peer = 5;
+  message(1, kRecvForward, 1, 5, 50);
+  made_.add(0, kAllReduce, 20, 30, 0, 0, kSendLane).stage = 0;
+  complete();
+  EXPECT_EQ(sends(0)[0].peer, 5);
+  EXPECT_EQ(sends(0)[1].peer, kNotGiven) << "a collective has no single peer";
+  EXPECT_EQ(sends(0)[0].end, 900) << "the receive is of another message";
+}
+
+TEST_F(MessageEnds, TransfersOutsideOfTheLanesOfMessagesStay) {
+  job(0, kForward, 0, 0);
+  job(1, kForward, 1, 60);
+  message(0, kSendForward, 0, 10, 900);
+  made_.add(0, kSendForward, 30, 40, 0, 1, "stream 7").stage = 0;
+  complete();
+  EXPECT_EQ(made_.timeline.findTrack(0, "stream 7")->events[0].peer, kNotGiven);
+  EXPECT_EQ(sends(0)[0].peer, 1);
+}
+
 TEST_F(MessageEnds, BackwardGoesToTheStageBefore) {
   job(0, kForward, 3, 0);  // V: stages 2 and 3 are on ranks 1 and 0
   job(1, kForward, 2, 0);

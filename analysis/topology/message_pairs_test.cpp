@@ -91,6 +91,19 @@ TEST_F(MessagePairs, EndsThatOverlapBelongTogetherWhereATraceLacksSome) {
   EXPECT_TRUE(events(1, kRecvLane)[0].argumentCount == 0) << "its send is in no trace";
 }
 
+TEST_F(MessagePairs, EndsBeforeTheFirstMessageOfBothAreLeftOut) {
+  send(0, 1, 0, 5);
+  send(0, 1, 6, 9);
+  send(0, 1, 20, 25);
+  receive(1, 0, 10, 15);
+  receive(1, 0, 20, 25);
+  pair();
+  ASSERT_EQ(numbers(0, kSendLane).size(), 1U);
+  EXPECT_EQ(events(0, kSendLane)[2].argumentCount, 1);
+  EXPECT_EQ(events(1, kRecvLane)[1].argumentCount, 1);
+  EXPECT_EQ(numbers(1, kRecvLane), numbers(0, kSendLane));
+}
+
 TEST_F(MessagePairs, EqualCountsOfDifferentMessagesArePairedByTime) {
   send(0, 1, 30, 40);  // its receive is the second: the first send and the last receive are missing
   send(0, 1, 50, 60);

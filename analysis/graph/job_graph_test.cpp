@@ -1,0 +1,80 @@
+// Jobs, messages and collectives of small runs, and what each waited for.
+#include "analysis/graph/job_graph.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/testing/hand_made_timeline.h"
+
+namespace pipetrace {
+namespace {
+
+using enum JobKind;
+
+/// Ranks of one stage each, in one step.
+class JobGraphTest : public testing::Test {
+ protected:
+  using Id = JobGraph::Id;
+  static constexpr Id kNone = JobGraph::kNone;
+
+  Event& add(int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
+             std::int32_t microBatch = 0, std::string_view lane = kComputeLane) {
+    Event& event = made_.add(rank, kind, begin, end, 0, microBatch, lane);
+    event.stage = isCompute(kind) || isTransfer(kind) ? rank : kNotGiven;
+    return event;
+  }
+  JobGraph graph() {
+    made_.timeline.sort();
+    for (const Track& track : made_.timeline.tracks) {
+      made_.timeline.ranks[track.rank].rank = track.rank;
+    }
+    Diagnostics diagnostics;
+    completeTimeline(made_.timeline, diagnostics);
+    return {made_.timeline, topologyOf(made_.timeline)};
+  }
+
+  HandMadeTimeline made_;
+};
+
+TEST_F(JobGraphTest, ACollectiveHoldsUpTheNextJobOfItsRankAndNoOther) {
+  add(0, kForward, 0, 10);
+  add(0, kAllReduce, 12, 15, -1, "nccl");
+  add(0, kOptimizer, 16, 18);
+  add(0, kAllGather, 19, 22, -1, "nccl");
+  add(1, kForward, 25, 35);
+  const JobGraph found = graph();
+  ASSERT_EQ(found.jobCount(), 3U);
+  const Id reduce = found.ranks()[0].firstCollective;
+  EXPECT_EQ(found.node(reduce).before, 0U) << "the forward";
+  EXPECT_EQ(found.node(1).collective, reduce);
+  EXPECT_EQ(found.node(reduce + 1).before, 1U) << "the optimizer";
+  EXPECT_EQ(found.node(2).collective, kNone) << "another rank's";
+}
+
+TEST_F(JobGraphTest, AMessageWaitsForTheOneBeforeItThatHadEndedOnItsLane) {
+  add(0, kForward, 0, 10, 0);
+  add(0, kForward, 10, 20, 1);
+  add(0, kForward, 20, 30, 2);
+  add(0, kSendForward, 10, 24, 0, kSendLane).peer = 1;
+  add(0, kSendForward, 22, 32, 1, kSendLane).peer = 1;  // the first is still under way
+  add(0, kSendForward, 33, 36, 2, kSendLane).peer = 1;
+  add(1, kForward, 24, 34, 0);
+  add(1, kForward, 34, 44, 1);
+  add(1, kForward, 44, 54, 2);
+  const JobGraph found = graph();
+  const auto first = static_cast<Id>(found.jobCount());
+  ASSERT_EQ(found.messageEnd() - first, 3U);
+  const auto messageOf = [&](std::int32_t microBatch) {
+    Id id = first;
+    while (found.node(id).microBatch != microBatch) ++id;
+    return id;
+  };
+  EXPECT_EQ(found.node(messageOf(0)).inputs[0], 0U);
+  EXPECT_NE(found.node(messageOf(1)).before, messageOf(0));
+  EXPECT_EQ(found.node(messageOf(2)).before, messageOf(1));
+  EXPECT_EQ(found.node(messageOf(2)).kind, kSendForward) << "its receive is not logged";
+  EXPECT_EQ(found.node(found.jobCount() - 1).inputs[0], messageOf(2));
+  EXPECT_EQ(found.producer(static_cast<Id>(found.jobCount() - 1), 0), 2U);
+}
+
+}  // namespace
+}  // namespace pipetrace
