@@ -26,7 +26,7 @@ class CommunicationByHand : public testing::Test {
     Diagnostics diagnostics;
     completeTimeline(made_.timeline, diagnostics);
     const JobGraph graph(made_.timeline, topologyOf(made_.timeline));
-    return communicationOf(made_.timeline, graph, threads);
+    return communicationOf(made_.timeline, graph, {{0, {{0, 1000}}}}, threads);
   }
 
   HandMadeTimeline made_;

@@ -147,7 +147,8 @@ std::string costTable(const Explanation& run) {
   std::string text = "\nwho costs whom: idle time with a culprit\n" + table.toText();
   if (culprits.size() < ofCulprit.size() || waiting.size() < ofWaiting.size()) {
     text += "these have most of it, of " + numbered(ofWaiting.size(), "rank", "ranks") +
-            " that wait, for " + numbered(ofCulprit.size(), "rank", "ranks") + "; --json has all\n";
+            (ofWaiting.size() == 1 ? " that waits, for " : " that wait, for ") +
+            numbered(ofCulprit.size(), "rank", "ranks") + "; --json has all\n";
   }
   return text;
 }

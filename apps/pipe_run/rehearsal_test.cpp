@@ -271,7 +271,8 @@ TEST(RehearsalTest, ClocksOfMadeUpHostsAreFoundByTheirExchangeAndByTheOrderOfMes
       ASSERT_EQ(alignment.hosts.size(), 2U);
       EXPECT_GT(alignment.hosts[1].violationsBefore, 0);
       EXPECT_EQ(alignment.hosts[1].violationsAfter, 0);
-      const Nanoseconds bound = alignment.hosts[1].bound;
+      ASSERT_TRUE(alignment.hosts[1].bound);
+      const Nanoseconds bound = *alignment.hosts[1].bound;
       const std::vector<Event>& before = logged.findTrack(3, kComputeLane)->events;
       const std::vector<Event>& after = run.findTrack(3, kComputeLane)->events;
       Nanoseconds error = 0;

@@ -16,16 +16,37 @@ TEST(RankInfoFieldsTest, TheListHasEveryFieldOnceInTheOrderOfTheStruct) {
   visitRankFields([&](auto, auto member) { visited.push_back(&(info.*member)); });
   // Does not compile after a field is added to RankInfo: visitRankFields() needs it, too.
   const auto& [rank, worldSize, host, device, numStages, numChunks, numMicroBatches, firstStep,
-               schedule, dataParallelIndex, clock, flopsPerStep, tokensPerStep, clockReadings,
-               partBegins, runs, isRecording, isSelected, hasEnd, written, dropped, errors, misuses,
-               failedWrites, lateStarts, ownCost, logThreadCost] = info;
-  const std::vector<const void*> all = {
-      &rank,      &worldSize,       &host,          &device,        &numStages,
-      &numChunks, &numMicroBatches, &firstStep,     &schedule,      &dataParallelIndex,
-      &clock,     &flopsPerStep,    &tokensPerStep, &clockReadings, &partBegins,
-      &runs,      &isRecording,     &isSelected,    &hasEnd,        &written,
-      &dropped,   &errors,          &misuses,       &failedWrites,  &lateStarts,
-      &ownCost,   &logThreadCost};
+               schedule, dataParallelIndex, tensorParallelIndex, clock, flopsPerStep, tokensPerStep,
+               clockReadings, partBegins, runs, isRecording, isSelected, hasEnd, written, dropped,
+               errors, misuses, failedWrites, lateStarts, ownCost, logThreadCost] = info;
+  const std::vector<const void*> all = {&rank,
+                                        &worldSize,
+                                        &host,
+                                        &device,
+                                        &numStages,
+                                        &numChunks,
+                                        &numMicroBatches,
+                                        &firstStep,
+                                        &schedule,
+                                        &dataParallelIndex,
+                                        &tensorParallelIndex,
+                                        &clock,
+                                        &flopsPerStep,
+                                        &tokensPerStep,
+                                        &clockReadings,
+                                        &partBegins,
+                                        &runs,
+                                        &isRecording,
+                                        &isSelected,
+                                        &hasEnd,
+                                        &written,
+                                        &dropped,
+                                        &errors,
+                                        &misuses,
+                                        &failedWrites,
+                                        &lateStarts,
+                                        &ownCost,
+                                        &logThreadCost};
   EXPECT_THAT(visited, ElementsAreArray(all));
 }
 
