@@ -197,6 +197,22 @@ TEST(Bubbles, SchedulesOwnShareIsThatOfItsPlan) {
   }
 }
 
+TEST(Bubbles, AFastStageIsItselfTheCauseOfItsIdleTime) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  for (const double transferMs : {0.0, 0.05}) {
+    Costs costs = costsOf(plan, transferMs);
+    scaleRank(costs, plan, 3, 0.4);
+    const Classified result = classify(plan, costs);
+    const double own = 3 * 90;  // as in the case above
+    const double idle = static_cast<double>(result.summary.ranks[3].idle) / kMs;
+    const double excess = idle - own - result.ms(3, BubbleClass::kSync);
+    EXPECT_GT(excess, 300);
+    EXPECT_NEAR(result.ms(3, BubbleClass::kImbalance), excess, 0.02 * excess) << transferMs;
+    EXPECT_EQ(result.ms(3, BubbleClass::kUnknown), 0);
+    EXPECT_EQ(result.ms(0, BubbleClass::kImbalance), 0) << "it is like most stages";
+  }
+}
+
 TEST(Bubbles, AnAsynchronousRunWaitsForItsSlowStageOnceAMicroBatch) {
   const Plan plan = buildSchedule("PipeDream", {4, 24});
   Costs costs = costsOf(plan, 0);
