@@ -22,7 +22,7 @@ StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep)
   });
   std::sort(steps_.begin(), steps_.end());
   steps_.erase(std::unique(steps_.begin(), steps_.end()), steps_.end());
-  if (isOneStep && steps_.size() > 1) steps_.resize(1);
+  if (isOneStep && !steps_.empty()) steps_.erase(steps_.begin() + 1, steps_.end());
 
   // Counts, then places: a rank's jobs keep their order.
   std::size_t index = 0;
