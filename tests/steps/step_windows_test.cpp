@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -95,7 +96,8 @@ std::vector<Row> rowsOfSummary(const Timeline& timeline) {
 }
 
 std::vector<Row> rowsOfSqlite(const Timeline& timeline) {
-  const std::string path = testing::TempDir() + "steps.sqlite";
+  // ctest runs each test in its own process, several at once.
+  const std::string path = testing::TempDir() + "steps " + std::to_string(getpid()) + ".sqlite";
   OutputFile out(path);
   writeSqlite(timeline, out);
   out.commit();
