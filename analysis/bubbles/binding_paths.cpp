@@ -13,10 +13,10 @@ bool endsPaths(JobKind kind) { return kind == JobKind::kLr || kind == JobKind::k
 
 void Collected::add(const Collected& other) {
   for (std::size_t c = 0; c < kCauseCount; ++c) {
+    const bool isLarger = other.largest[c] > largest[c];
     sums[c] += other.sums[c];
-    if (other.largest[c] <= largest[c]) continue;
-    largest[c] = other.largest[c];
-    culprit[c] = other.culprit[c];
+    largest[c] = isLarger ? other.largest[c] : largest[c];
+    culprit[c] = isLarger ? other.culprit[c] : culprit[c];
   }
 }
 
@@ -27,8 +27,12 @@ Nanoseconds Collected::total() const {
 }
 
 BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, int threads)
-    : graph_(graph), times_(times), links_(graph.nodes().size()) {
+    : graph_(graph),
+      times_(times),
+      links_(graph.nodes().size()),
+      stretches_(graph.nodes().size() / kStride + 1) {
   constexpr std::size_t kChunk = 16384;
+  static_assert(kChunk % kStride == 0);
   const std::size_t count = graph.nodes().size();
   inParallel(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
     const std::size_t end = std::min(count, (chunk + 1) * kChunk);
@@ -37,6 +41,25 @@ BindingPaths::BindingPaths(const JobGraph& graph, const UsualTimes& times, int t
       links_.make(i, linkOf(id));
     }
   });
+  inParallel(threads, (count + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    const std::size_t end = std::min(count, (chunk + 1) * kChunk);
+    for (std::size_t i = chunk * kChunk; i < end; i += kStride) {
+      stretches_.make(i / kStride, stretchFrom(static_cast<Id>(i)));
+    }
+  });
+}
+
+BindingPaths::Stretch BindingPaths::stretchFrom(Id node) const {
+  constexpr int kMostNodes = 32;
+  Stretch stretch;
+  Id& at = stretch.next = node;
+  for (int nodes = 0; nodes < kMostNodes; ++nodes) {
+    if (links_[at].rank != JobGraph::kNone) stretch.ranks |= bitOf(links_[at].rank);
+    add(at, stretch.collected);
+    at = predecessor(at);
+    if (at == JobGraph::kNone || at % kStride == 0) break;
+  }
+  return stretch;
 }
 
 /// Whether a time between two nodes of ranks with different clocks is shorter than these are exact.
@@ -144,6 +167,7 @@ PathsOfRank::Path PathsOfRank::upTo(Id node) {
     paths_.addLate(at, paths_.links_[at], segments_.back().second);
     at = paths_.predecessor(at);
   }
+  const std::uint64_t ownRank = BindingPaths::bitOf(rank_);
   for (int steps = 0; !isEnd(at); ++steps) {
     if (steps >= kShort && at % kStride == 0) {
       const auto found = known_.find(at);
@@ -154,7 +178,16 @@ PathsOfRank::Path PathsOfRank::upTo(Id node) {
       }
       segments_.emplace_back(at, Collected{});
     }
-    paths_.add(at, segments_.back().second);
+    Collected& collected = segments_.back().second;
+    if (at % BindingPaths::kStride == 0) {
+      const BindingPaths::Stretch& stretch = paths_.stretches_[at / BindingPaths::kStride];
+      if ((stretch.ranks & ownRank) == 0) {
+        collected.add(stretch.collected);
+        at = stretch.next;
+        continue;
+      }
+    }
+    paths_.add(at, collected);
     at = paths_.predecessor(at);
   }
   for (std::size_t i = segments_.size() - 1; i > 0; --i) {

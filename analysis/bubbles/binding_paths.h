@@ -76,7 +76,17 @@ class BindingPaths {
     bool hasLastMember = false;  // another one: a collective is as late as that
   };
 
+  /// Every eighth node stands for the part of its path up to the next such node.
+  static constexpr Id kStride = 8;
+  struct Stretch {
+    Collected collected;                         // of its nodes
+    JobGraph::Id next = JobGraph::kNone;         // the node after them
+    std::uint64_t ranks = 0;                     // of its jobs: a bit for each, modulo 64
+  };
+  static std::uint64_t bitOf(std::uint32_t rank) { return std::uint64_t{1} << rank % 64U; }
+
   Link linkOf(Id node) const;
+  Stretch stretchFrom(Id node) const;
   Id bindingOf(Id node) const;
   bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;
   void addLate(Id node, const Link& link, Collected& collected) const {
@@ -95,6 +105,7 @@ class BindingPaths {
   const JobGraph& graph_;
   const UsualTimes& times_;
   SharedArray<Link> links_;
+  SharedArray<Stretch> stretches_;  // by node / kStride
 };
 
 /// The paths that end at jobs of one rank. Long paths share most of their ways: what a path

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "analysis/explain/alike_jobs.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -16,25 +17,11 @@ using Id = JobGraph::Id;
 /// Idle time by rank, by stage, or by what jobs are, over all steps.
 using Shares = std::unordered_map<std::uint64_t, Nanoseconds>;
 
-/// A job of every step, and its rank.
-struct JobOfRank {
-  std::uint64_t kind = 0;  // kindOfJob
-  std::uint32_t rank = 0;
-
-  bool operator==(const JobOfRank&) const = default;
-};
-struct JobOfRankHash {
-  std::size_t operator()(const JobOfRank& job) const {
-    return (job.kind * 0x9e3779b97f4a7c15U) ^ job.rank;
-  }
-};
-using JobShares = std::unordered_map<JobOfRank, Nanoseconds, JobOfRankHash>;
-
 /// A group whose largest rank and job are not known yet.
 struct Collecting {
   CulpritGroup group;
-  JobShares jobs;
-  std::pair<std::uint64_t, Nanoseconds> most;  // kindOfJob with most, over all ranks
+  std::map<AlikeJobs::Number, Nanoseconds> jobs;
+  std::pair<std::uint64_t, Nanoseconds> most;  // what most of it is, over all ranks
 };
 
 /// Class, then a stage, a rank, or the two ranks of a link.
@@ -48,19 +35,6 @@ struct KeyHash {
   }
 };
 using Groups = std::unordered_map<Key, Collecting, KeyHash>;
-
-constexpr unsigned kStageBits = 24;
-
-std::int32_t stageOf(std::uint64_t kindOfJob) {
-  const auto stage = static_cast<std::uint32_t>(kindOfJob >> 32U) & ((1U << kStageBits) - 1);
-  return stage == (1U << kStageBits) - 1 ? kNotGiven : static_cast<std::int32_t>(stage);
-}
-
-std::uint64_t kindOfJob(const JobGraph::Node& node) {
-  const std::uint64_t stage = static_cast<std::uint32_t>(node.stage) & ((1U << kStageBits) - 1);
-  return (static_cast<std::uint64_t>(node.kind) << 56U) | (stage << 32U) |
-         static_cast<std::uint32_t>(node.microBatch);
-}
 
 std::pair<std::uint64_t, Nanoseconds> largest(const Shares& shares) {
   return *std::max_element(shares.begin(), shares.end(), [](const auto& a, const auto& b) {
@@ -92,16 +66,60 @@ void addExample(CulpritGroup& group, std::uint32_t rank, const Bubble& bubble) {
                    [&](const auto& a, const auto& b) { return length(a) > length(b); });
 }
 
+/// A hash table of sums of times, for the many bubbles of long runs.
+class Sums {
+ public:
+  struct Entry {
+    std::uint64_t key = kFree;
+    Nanoseconds time = 0;
+    std::uint32_t group = 0;  ///< the caller's
+  };
+
+  /// The entry of a key, and whether it is new. Valid until the next call.
+  std::pair<Entry*, bool> of(std::uint64_t key) {
+    if (2 * (used_ + 1) > entries_.size()) grow();
+    Entry* const entry = find(key);
+    const bool isNew = entry->key == kFree;
+    if (isNew) {
+      entry->key = key;
+      ++used_;
+    }
+    return {entry, isNew};
+  }
+  template <typename Visit>
+  void visit(const Visit& visit) const {
+    for (const Entry& entry : entries_) {
+      if (entry.key != kFree) visit(entry);
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t kFree = ~std::uint64_t{0};
+
+  Entry* find(std::uint64_t key) {
+    const std::size_t mask = entries_.size() - 1;
+    std::size_t at = (key * 0x9e3779b97f4a7c15U) >> 20U & mask;
+    while (entries_[at].key != kFree && entries_[at].key != key) at = (at + 1) & mask;
+    return &entries_[at];
+  }
+  void grow() {
+    const std::vector<Entry> entries = std::move(entries_);
+    entries_.assign(std::max<std::size_t>(64, 2 * entries.size()), Entry{});
+    for (const Entry& entry : entries) {
+      if (entry.key != kFree) *find(entry.key) = entry;
+    }
+  }
+
+  std::vector<Entry> entries_;
+  std::size_t used_ = 0;
+};
+
 /// The bubbles that one rank waits in.
 class RankCulprits {
  public:
-  RankCulprits(const JobGraph& graph, const SlowerStages& stages,
+  RankCulprits(const JobGraph& graph, const AlikeJobs& alike, const SlowerStages& stages,
                const std::vector<Bubble>& bubbles, std::uint32_t rank)
-      : graph_(graph), stages_(stages), bubbles_(bubbles), rank_(rank) {}
-
-  /// By the culprit's rank. Complete once groups are added to it.
-  Shares byRank;
-  Groups groups;
+      : graph_(graph), alike_(alike), stages_(stages), bubbles_(bubbles), rank_(rank) {}
 
   /// Adds one of several parts, which follow each other in time.
   void collect(std::size_t part, std::size_t parts) {
@@ -109,39 +127,75 @@ class RankCulprits {
     for (std::size_t i = part * bubbles_.size() / parts; i < end; ++i) {
       const Bubble& bubble = bubbles_[i];
       if (bubble.culprit == JobGraph::kNone) continue;
-      const JobGraph::Node& node = graph_.node(bubble.culprit);
-      const Nanoseconds time = bubble.end - bubble.begin;
-      if (bubble.bubbleClass == BubbleClass::kSync) {
-        byRank[node.rank] += time;
-        continue;
-      }
-      Collecting& collecting = groups[keyOf(bubble)];
-      collecting.group.bubbleClass = bubble.bubbleClass;
-      collecting.group.time += time;
-      collecting.jobs[{kindOfJob(node), node.rank}] += time;
-      addExample(collecting.group, rank_, bubble);
+      const auto [entry, isNew] = sums_.of(sumOf(bubble));
+      entry->time += bubble.end - bubble.begin;
+      if (bubble.bubbleClass == BubbleClass::kSync) continue;
+      if (isNew) entry->group = groupOf(bubble);
+      addExample(groups_[entry->group].second, rank_, bubble);
     }
+  }
+
+  /// Adds what was collected. `byRank`: by the culprit's rank.
+  void addTo(std::map<Key, Collecting>& groups, std::map<std::uint32_t, Nanoseconds>& byRank) {
+    for (const auto& [key, group] : groups_) {
+      Collecting& sum = groups[key];
+      sum.group.bubbleClass = group.bubbleClass;
+      for (const auto& [rank, bubble] : group.examples) addExample(sum.group, rank, bubble);
+    }
+    sums_.visit([&](const Sums::Entry& entry) {
+      const auto job = static_cast<AlikeJobs::Number>(entry.key);
+      byRank[alike_.rankOf(job)] += entry.time;
+      if (static_cast<BubbleClass>(entry.key >> kClassShift) == BubbleClass::kSync) return;
+      Collecting& sum = groups[groups_[entry.group].first];
+      sum.group.time += entry.time;
+      sum.jobs[job] += entry.time;
+    });
+    sums_ = {};
   }
 
   using Single = std::pair<Id, Nanoseconds>;
   using Singles = std::unordered_map<Key, std::vector<Single>, KeyHash>;
-  /// The jobs that are what each group has most of, each several times. `candidates`: by node,
-  /// whether it may be one.
+  /// The jobs that are what each group has most of, each several times. `candidates`: by number of
+  /// alike jobs, whether they may be ones.
   Singles singles(const std::vector<char>& candidates,
                   const std::unordered_map<Key, std::uint64_t, KeyHash>& most) const {
     Singles found;
     for (const Bubble& bubble : bubbles_) {
       const Id job = bubble.culprit;
-      if (job == JobGraph::kNone || candidates[job] == 0) continue;
-      if (bubble.bubbleClass == BubbleClass::kSync) continue;
+      if (job == JobGraph::kNone || bubble.bubbleClass == BubbleClass::kSync) continue;
+      const AlikeJobs::Number number = alike_.of(job);
+      if (candidates[number] == 0) continue;
       const Key key = keyOf(bubble);
-      if (most.at(key) != kindOfJob(graph_.node(job))) continue;
+      if (most.at(key) != alike_.whatOf(number)) continue;
       found[key].emplace_back(job, bubble.end - bubble.begin);
     }
     return found;
   }
 
  private:
+  static constexpr unsigned kClassShift = 60;
+  static constexpr unsigned kPeerShift = 32;
+
+  /// Class, who is to blame beside the job, job. All bubbles with one number are of one group.
+  std::uint64_t sumOf(const Bubble& bubble) const {
+    std::uint64_t other = 0;
+    if (bubble.bubbleClass == BubbleClass::kTransfer && bubble.cause != JobGraph::kNone) {
+      other = std::uint64_t{graph_.node(bubble.cause).rank} + 1;
+    } else if (bubble.bubbleClass == BubbleClass::kImbalance) {
+      // Of alike fused pairs not all must have the same backward.
+      other = static_cast<std::uint32_t>(stages_.toBlame(bubble.culprit)) & 0xffffffU;
+    }
+    return (static_cast<std::uint64_t>(bubble.bubbleClass) << kClassShift) |
+           (other << kPeerShift) | alike_.of(bubble.culprit);
+  }
+
+  std::uint32_t groupOf(const Bubble& bubble) {
+    const auto next = static_cast<std::uint32_t>(groups_.size());
+    const auto [found, isNew] = known_.try_emplace(keyOf(bubble), next);
+    if (isNew) groups_.push_back({found->first, {.bubbleClass = bubble.bubbleClass}});
+    return found->second;
+  }
+
   Key keyOf(const Bubble& bubble) const {
     const bool isImbalance = bubble.bubbleClass == BubbleClass::kImbalance;
     return pipetrace::keyOf(graph_, bubble, bubble.culprit,
@@ -149,32 +203,14 @@ class RankCulprits {
   }
 
   const JobGraph& graph_;
+  const AlikeJobs& alike_;
   const SlowerStages& stages_;
   const std::vector<Bubble>& bubbles_;
   std::uint32_t rank_;
+  Sums sums_;
+  std::unordered_map<Key, std::uint32_t, KeyHash> known_;
+  std::vector<std::pair<Key, CulpritGroup>> groups_;
 };
-
-/// By node: whether it is of one of these kinds.
-std::vector<char> nodesOf(const JobGraph& graph, const std::unordered_set<std::uint64_t>& kinds,
-                          int threads) {
-  std::vector<char> are(graph.nodes().size());
-  constexpr std::size_t kAtOnce = 65536;
-  inParallel(threads, are.size() / kAtOnce + 1, [&](std::size_t part) {
-    const std::size_t end = std::min(are.size(), (part + 1) * kAtOnce);
-    for (std::size_t id = part * kAtOnce; id < end; ++id) {
-      const JobGraph::Node& node = graph.node(static_cast<Id>(id));
-      are[id] = !node.isMessage && kinds.contains(kindOfJob(node)) ? 1 : 0;
-    }
-  });
-  return are;
-}
-
-void add(Collecting& sum, const Collecting& part) {
-  sum.group.bubbleClass = part.group.bubbleClass;
-  sum.group.time += part.group.time;
-  for (const auto& [rank, bubble] : part.group.examples) addExample(sum.group, rank, bubble);
-  for (const auto& [job, time] : part.jobs) sum.jobs[job] += time;
-}
 
 /// Finds the job with most of a group among those that are alike in every step.
 void findJob(CulpritGroup& group, std::vector<RankCulprits::Single>& singles) {
@@ -189,13 +225,14 @@ void findJob(CulpritGroup& group, std::vector<RankCulprits::Single>& singles) {
   }
 }
 
-CulpritGroup finished(const JobGraph& graph, const Key& key, Collecting& collecting) {
+CulpritGroup finished(const JobGraph& graph, const AlikeJobs& alike, const Key& key,
+                      Collecting& collecting) {
   CulpritGroup group = std::move(collecting.group);
   Shares ranks;
   std::set<std::int32_t> stages;
   for (const auto& [job, time] : collecting.jobs) {
-    ranks[job.rank] += time;
-    if (stageOf(job.kind) >= 0) stages.insert(stageOf(job.kind));
+    ranks[alike.rankOf(job)] += time;
+    if (alike.stageOf(job) >= 0) stages.insert(alike.stageOf(job));
   }
   group.rank = graph.ranks()[static_cast<std::size_t>(largest(ranks).first)].number;
   if (stages.size() == 1) group.stage = *stages.begin();
@@ -220,10 +257,11 @@ std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer) {
 
 Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerStages& stages,
                     int threads) {
+  const AlikeJobs alike(graph, threads);
   std::vector<RankCulprits> ranks;
   ranks.reserve(bubbles.byRank.size());
   for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
-    ranks.emplace_back(graph, stages, bubbles.byRank[rank], rank);
+    ranks.emplace_back(graph, alike, stages, bubbles.byRank[rank], rank);
   }
   // Jobs of a few steps at once stay in the processor's caches.
   constexpr std::size_t kJobsAtOnce = 8192;
@@ -235,25 +273,23 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerS
   Culprits culprits;
   std::map<Key, Collecting> groups;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
-    for (const auto& [key, collecting] : ranks[rank].groups) {
-      for (const auto& [job, time] : collecting.jobs) ranks[rank].byRank[job.rank] += time;
-      add(groups[key], collecting);
-    }
-    for (const auto& [culprit, time] : ranks[rank].byRank) {
-      culprits.byRanks[{rank, static_cast<std::uint32_t>(culprit)}] = time;
-    }
-    ranks[rank].groups.clear();
+    std::map<std::uint32_t, Nanoseconds> byRank;
+    ranks[rank].addTo(groups, byRank);
+    for (const auto& [culprit, time] : byRank) culprits.byRanks[{rank, culprit}] = time;
   }
   std::unordered_map<Key, std::uint64_t, KeyHash> most;
   std::unordered_set<std::uint64_t> kinds;
   for (auto& [key, collecting] : groups) {
     Shares ofAllRanks;
-    for (const auto& [job, time] : collecting.jobs) ofAllRanks[job.kind] += time;
+    for (const auto& [job, time] : collecting.jobs) ofAllRanks[alike.whatOf(job)] += time;
     collecting.most = largest(ofAllRanks);
     most[key] = collecting.most.first;
     kinds.insert(collecting.most.first);
   }
-  const std::vector<char> candidates = nodesOf(graph, kinds, threads);
+  std::vector<char> candidates(alike.count());
+  for (AlikeJobs::Number job = 0; job < candidates.size(); ++job) {
+    candidates[job] = kinds.contains(alike.whatOf(job)) ? 1 : 0;
+  }
   std::vector<RankCulprits::Singles> found(ranks.size());
   inParallel(threads, ranks.size(),
              [&](std::size_t r) { found[r] = ranks[r].singles(candidates, most); });
@@ -265,7 +301,7 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerS
       singles.insert(singles.end(), list->second.begin(), list->second.end());
     }
     findJob(collecting.group, singles);
-    culprits.groups.push_back(finished(graph, key, collecting));
+    culprits.groups.push_back(finished(graph, alike, key, collecting));
   }
   std::stable_sort(culprits.groups.begin(), culprits.groups.end(),
                    [](const auto& a, const auto& b) { return a.time > b.time; });
