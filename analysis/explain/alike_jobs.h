@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/graph/job_graph.h"
+
+namespace pipetrace {
+
+/// Numbers the jobs and collectives that are alike in every step: those of a rank with the same
+/// kind, stage and micro-batch, such as forward 5 of stage 2 on rank 2. Numbers count from 0, rank
+/// after rank. Several threads may use it.
+class AlikeJobs {
+ public:
+  using Id = JobGraph::Id;
+  using Number = std::uint32_t;
+
+  explicit AlikeJobs(const JobGraph& graph, int threads = 1);
+
+  std::size_t count() const { return firsts_.size(); }
+  /// `node` must not be a message.
+  Number of(Id node) const {
+    return numbers_[node < jobs_ ? node : node - collectives_ + jobs_];
+  }
+  /// The rank of the jobs with that number, as an index in JobGraph::ranks().
+  std::uint32_t rankOf(Number number) const { return firsts_[number].rank; }
+  /// The stage of these; kNotGiven: they name none.
+  std::int32_t stageOf(Number number) const { return firsts_[number].stage; }
+  /// What they are, the same on all ranks and in the order of kind, stage and micro-batch.
+  std::uint64_t whatOf(Number number) const { return firsts_[number].what; }
+
+ private:
+  struct First {
+    std::uint64_t what = 0;
+    std::uint32_t rank = 0;
+    std::int32_t stage = kNotGiven;
+  };
+
+  Id jobs_ = 0;
+  Id collectives_ = 0;           // where they begin
+  std::vector<Number> numbers_;  // of jobs, then of collectives
+  std::vector<First> firsts_;    // by number
+};
+
+}  // namespace pipetrace
