@@ -5,6 +5,7 @@
 
 #include "analysis/explain/explanation.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
@@ -16,7 +17,7 @@ bool counts(const ExplainOptions& options, std::int32_t step, std::int32_t lowes
   return step > lowest || lowest == highest;
 }
 
-void explainRanks(Explanation& result) {
+void explainRanks(Explanation& result, int threads) {
   std::map<int, Nanoseconds> launchBound;
   for (const StageDeviceWork& work : result.summary.deviceWork) {
     launchBound[work.rank] += work.launchBound();
@@ -32,9 +33,11 @@ void explainRanks(Explanation& result) {
                             .replica = rank.replica,
                             .busy = summary.busy,
                             .idle = summary.idle,
-                            .launchBound = launchBound[rank.number],
-                            .bubbles = result.bubbles.times(r)});
+                            .launchBound = launchBound[rank.number]});
   }
+  inParallel(threads, result.ranks.size(), [&](std::size_t r) {
+    result.ranks[r].bubbles = result.bubbles.times(static_cast<std::uint32_t>(r));
+  });
 }
 
 /// The steps of one pipeline.
@@ -96,12 +99,12 @@ void findSlack(Explanation& result, const std::vector<PipelineSteps>& explained,
   result.slackByStage = slackByStage(graph, result.slack);
 }
 
-void explainSteps(Explanation& result, const ExplainOptions& options) {
+void explainSteps(Explanation& result, const ExplainOptions& options, int threads) {
   const std::vector<PipelineBasis>& pipelines = result.basis->pipelines();
   std::vector<PipelineSteps> explained(pipelines.size());
-  inParallel(options.threads, pipelines.size(),
+  inParallel(threads, pipelines.size(),
              [&](std::size_t p) { explained[p] = explainSteps(result, pipelines[p], options); });
-  findSlack(result, explained, options.threads);
+  findSlack(result, explained, threads);
   Nanoseconds longest = -1;
   for (PipelineSteps& each : explained) {
     for (ExplainedStep& step : each.steps) result.steps.push_back(std::move(step));
@@ -167,18 +170,25 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.graph = std::make_unique<JobGraph>(timeline, result.topology, options.threads);
   result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, options.threads);
   result.basis->planMissingRanks(timeline, result.topology, options.threads);
-  result.bubbles = classifyBubbles(*result.basis, options.threads);
-  result.schedule = followedSchedule(timeline, result.topology, *result.basis);
-  explainRanks(result);
-  explainSteps(result, options);
   const SlowerStages stages(timeline, *result.basis);
-  result.culprits = culpritsOf(*result.graph, result.bubbles, stages, options.threads);
-  result.communication =
-      communicationOf(timeline, *result.graph, countedWindows(result), options.threads);
-  result.findings =
-      findingsOf(timeline, *result.basis, stages, result.bubbles, result.culprits, result.summary);
-  result.slowdown = slowdownOf(timeline, *result.graph, result.topology,
-                               chosenSteps(result, options), options.threads);
+  // Two halves that need nothing of each other.
+  const int threads = (threadCount(options.threads) + 1) / 2;
+  inParallel(options.threads, 2, [&](std::size_t half) {
+    if (half == 0) {
+      result.bubbles = classifyBubbles(*result.basis, threads);
+      explainRanks(result, threads);
+      result.culprits = culpritsOf(*result.graph, result.bubbles, stages, threads);
+      result.findings = findingsOf(timeline, *result.basis, stages, result.bubbles, result.culprits,
+                                   result.summary);
+      return;
+    }
+    result.schedule = followedSchedule(timeline, result.topology, *result.basis);
+    explainSteps(result, options, threads);
+    result.communication =
+        communicationOf(timeline, *result.graph, countedWindows(result), threads);
+    result.slowdown = slowdownOf(timeline, *result.graph, result.topology,
+                                 chosenSteps(result, options), threads);
+  });
   addThroughput(timeline, options, result);
   return result;
 }
