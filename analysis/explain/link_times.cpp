@@ -10,12 +10,21 @@ namespace pipetrace {
 LinkTimes::LinkTimes(const JobGraph& graph) {
   using Id = JobGraph::Id;
   std::map<Link, std::vector<Nanoseconds>> directions;
+  // By receiver, as an index: its senders and their lists. Most ranks have few.
+  std::vector<std::vector<std::pair<std::uint32_t, std::vector<Nanoseconds>*>>> known(
+      graph.ranks().size());
   for (std::size_t id = graph.jobCount(); id < graph.messageEnd(); ++id) {
     const JobGraph::Node& node = graph.node(static_cast<Id>(id));
     if (node.inputs[0] == JobGraph::kNone) continue;
-    const int to = graph.ranks()[node.rank].number;
-    const int from = graph.ranks()[graph.node(node.inputs[0]).rank].number;
-    directions[{from, to}].push_back(node.end - node.begin);
+    const std::uint32_t sender = graph.node(node.inputs[0]).rank;
+    auto& senders = known[node.rank];
+    auto list = std::find_if(senders.begin(), senders.end(),
+                             [&](const auto& each) { return each.first == sender; });
+    if (list == senders.end()) {
+      const Link link(graph.ranks()[sender].number, graph.ranks()[node.rank].number);
+      list = senders.insert(list, {sender, &directions[link]});
+    }
+    list->second->push_back(node.end - node.begin);
   }
   std::map<Link, std::vector<Nanoseconds>> both;
   for (auto& [direction, times] : directions) {

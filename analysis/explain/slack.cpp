@@ -67,13 +67,16 @@ void StepSlack::collect(const BubbleWindow& window) {
   const auto isMember = [](const JobGraph::Node& node) {
     return node.isCollective && node.inputs[0] != JobGraph::kNone;
   };
-  std::sort(nodes_.begin(), nodes_.end(), [&](Id a, Id b) {
-    const JobGraph::Node& left = graph_.node(a);
-    const JobGraph::Node& right = graph_.node(b);
-    if (left.begin != right.begin) return left.begin > right.begin;
+  begins_.clear();
+  for (const Id id : nodes_) begins_.emplace_back(graph_.node(id).begin, id);
+  std::sort(begins_.begin(), begins_.end(), [&](const auto& a, const auto& b) {
+    if (a.first != b.first) return a.first > b.first;
+    const JobGraph::Node& left = graph_.node(a.second);
+    const JobGraph::Node& right = graph_.node(b.second);
     if (isMember(left) != isMember(right)) return isMember(left);
-    return left.end != right.end ? left.end > right.end : a > b;
+    return left.end != right.end ? left.end > right.end : a.second > b.second;
   });
+  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_[i] = begins_[i].second;
 }
 
 /// The slack of a node that nothing waits for.

@@ -3,6 +3,7 @@
 #include <array>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analysis/bubbles/run_basis.h"
@@ -44,6 +45,7 @@ class StepSlack {
   std::vector<Nanoseconds> slack_;  // kNsMax: not lowered yet
   std::vector<std::size_t> lowered_;
   std::vector<Id> nodes_;  // of the step, the last to begin first
+  std::vector<std::pair<Nanoseconds, Id>> begins_;  // of these
   std::int32_t step_ = 0;
   Nanoseconds end_ = 0;  // of the step
 };

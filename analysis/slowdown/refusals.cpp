@@ -38,13 +38,14 @@ std::string unlinked(const Timeline& timeline, const JobGraph& graph, const RunW
       if (pipeline.size() < 2) continue;
       for (const std::uint32_t r : pipeline) {
         for (const Id id : work.chain(step, r)) {
-          const Event& job = work.event(id);
+          if (work.isCollective(id)) continue;
+          const JobGraph::Node& job = graph.node(id);
           if (!isCompute(job.kind)) continue;
           if (job.stage < 0) {
             return "the stages of jobs on rank " + std::to_string(graph.ranks()[r].number) +
                    " are not known";
           }
-          if (job.kind == JobKind::kForwardBackward && !fusedPairOf(timeline, job)) {
+          if (job.kind == JobKind::kForwardBackward && !fusedPairOf(timeline, *job.event)) {
             return "the halves of fused jobs on rank " + std::to_string(graph.ranks()[r].number) +
                    " are not known";
           }

@@ -28,7 +28,7 @@ std::vector<std::pair<std::int32_t, std::int32_t>> mixedSteps(const JobGraph& gr
   PerStep<Stretch> stretches;
   std::int64_t count = 0;
   for (Id id = rank.first; id < rank.end; ++id) {
-    const Event& job = *graph.node(id).event;
+    const JobGraph::Node& job = graph.node(id);
     if (!isCompute(job.kind) || job.step < 0) continue;
     Stretch& stretch = stretches[job.step];
     if (stretch.first < 0) stretch.first = count;
@@ -109,7 +109,7 @@ void RunWork::fillChains(int threads) {
     std::int32_t latest = -1;
     std::uint32_t step = kNoStep;
     for (Id id = rank.first; id < rank.end; ++id) {
-      const std::int32_t number = graph_.node(id).event->step;
+      const std::int32_t number = graph_.node(id).step;
       if (number != latest) step = stepOf(latest = number);
       if (number >= 0 && step != kNoStep) chains_[cellOf(step, r)].push_back(id);
     }
@@ -143,7 +143,7 @@ void RunWork::findStages(int threads) {
   std::vector<std::vector<std::int32_t>> found(ranks.size());
   inParallel(threads, ranks.size(), [&](std::size_t r) {
     for (Id id = ranks[r].first; id < ranks[r].end; ++id) {
-      const Event& job = *graph_.node(id).event;
+      const JobGraph::Node& job = graph_.node(id);
       if (!isCompute(job.kind) || job.stage < 0) continue;
       if (std::find(found[r].begin(), found[r].end(), job.stage) == found[r].end()) {
         found[r].push_back(job.stage);
@@ -172,8 +172,8 @@ void RunWork::findStages(int threads) {
 }
 
 std::uint32_t RunWork::stageOf(Id work) const {
-  std::int32_t stage = event(work).stage;
-  if (stage < 0) stage = onlyStage_[rankOf(work)];
+  const JobGraph::Node& node = graph_.node(nodeOf(work));
+  const std::int32_t stage = node.stage < 0 ? onlyStage_[node.rank] : node.stage;
   // Most runs have the stages 0, 1, 2, …
   const auto guess = static_cast<std::size_t>(stage);
   if (stage >= 0 && guess < stages_.size() && stages_[guess] == stage) {
@@ -234,15 +234,17 @@ void RunWork::findKinds(int threads) {
              [&](std::size_t r) { visitWorks(r, [&](Id work) { found[r].add(event(work)); }); });
   for (const WorkKinds& each : found) kinds_.add(each);
   for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
-    if (stepOf(event(id).step) != kNoStep) kinds_.add(event(id));
+    if (stepOf(graph_.node(id).step) != kNoStep) kinds_.add(event(id));
   }
   kinds_.finish();
   kindOf_.resize(nodes_ + collectives_.size());
-  inParallel(threads, ranks, [&](std::size_t r) {
-    visitWorks(r, [&](Id work) { kindOf_[work] = kinds_.of(event(work)); });
-  });
+  const auto setKind = [&](Id work) {
+    const JobGraph::Node& node = graph_.node(nodeOf(work));
+    kindOf_[work] = kinds_.of(node.kind, *node.event);
+  };
+  inParallel(threads, ranks, [&](std::size_t r) { visitWorks(r, setKind); });
   for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
-    if (stepOf(event(id).step) != kNoStep) kindOf_[id] = kinds_.of(event(id));
+    if (stepOf(graph_.node(id).step) != kNoStep) setKind(id);
   }
 }
 
@@ -252,21 +254,27 @@ double RunWork::measured(Id work) const {
 }
 
 void RunWork::findIdeals(int threads) {
+  // Medians need all durations, means their sum.
   std::vector<std::vector<double>> durations(kinds_.count());
-  const auto add = [&](Id work) { durations[kindOf_[work]].push_back(measured(work)); };
+  std::vector<double> counts(kinds_.count());
+  ideals_.assign(kinds_.count(), 0);
+  const auto add = [&](Id work) {
+    const WorkKinds::Id kind = kindOf_[work];
+    if (kinds_.isCommunication(kind)) {
+      durations[kind].push_back(measured(work));
+    } else {
+      ideals_[kind] += measured(work);
+      ++counts[kind];
+    }
+  };
   for (std::size_t r = 0; r < graph_.ranks().size(); ++r) visitWorks(r, add);
   for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
-    if (stepOf(event(id).step) != kNoStep) add(id);
+    if (stepOf(graph_.node(id).step) != kNoStep) add(id);
   }
-  ideals_.assign(kinds_.count(), 0);
   inParallel(threads, kinds_.count(), [&](std::size_t k) {
+    if (counts[k] > 0) ideals_[k] /= counts[k];
     std::vector<double>& values = durations[k];
     if (values.empty()) return;
-    if (!kinds_.isCommunication(static_cast<WorkKinds::Id>(k))) {
-      ideals_[k] =
-          std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-      return;
-    }
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
     std::nth_element(values.begin(), middle, values.end());
     ideals_[k] = *middle;
@@ -285,7 +293,10 @@ void RunWork::findSpans(int threads) {
       span.end = std::max(span.end, end);
     };
     for (std::size_t r = 0; r < graph_.ranks().size(); ++r) {
-      for (const Id work : chain(step, r)) widen(event(work).begin, event(work).end);
+      for (const Id work : chain(step, r)) {
+        const JobGraph::Node& node = graph_.node(nodeOf(work));
+        widen(isCollective(work) ? node.event->begin : node.begin, node.end);
+      }
       for (const Collective& each : collectives(step, r)) {
         if (each.next != kNone)
           widen(graph_.node(each.node).event->begin, graph_.node(each.node).end);

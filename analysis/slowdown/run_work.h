@@ -65,7 +65,9 @@ class RunWork {
     return !isNumbered() || graph_.message(message).send != nullptr;
   }
   bool areInOneStep(Id a, Id b) const {
-    return event(a).step == event(b).step || stepOf(event(a).step) == stepOf(event(b).step);
+    const std::int32_t step = graph_.node(nodeOf(a)).step;
+    const std::int32_t other = graph_.node(nodeOf(b)).step;
+    return step == other || stepOf(step) == stepOf(other);
   }
 
   const Event& event(Id work) const { return *graph_.node(nodeOf(work)).event; }

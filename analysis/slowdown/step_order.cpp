@@ -54,7 +54,7 @@ void StepOrder::addWaits(const JobGraph& graph, const RunWork& runWork, std::siz
         if (each.next == work) waits_.push_back({.source = indexOf(runWork.idOf(each))});
       }
       if (runWork.isCollective(work)) continue;
-      const JobKind kind = graph.node(work).event->kind;
+      const JobKind kind = graph.node(work).kind;
       if (!isCompute(kind)) continue;
       RunWork::Id& sameDirection = latest[kind == JobKind::kForward ? 1 : 0];
       addData(graph, runWork, work, sameDirection);

@@ -19,7 +19,7 @@ UsableSteps usableSteps(const Timeline& timeline, const JobGraph& graph, const T
   inParallel(threads, found.size(), [&](std::size_t r) {
     const JobGraph::Rank& rank = graph.ranks()[r];
     for (JobGraph::Id id = rank.first; id < rank.end; ++id) {
-      const Event& job = *graph.node(id).event;
+      const JobGraph::Node& job = graph.node(id);
       if (!isCompute(job.kind) || job.step < 0) continue;
       if (found[r].empty() || found[r].back() != job.step) found[r].push_back(job.step);
     }

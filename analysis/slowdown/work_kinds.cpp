@@ -66,9 +66,4 @@ void WorkKinds::finish() {
   }
 }
 
-WorkKinds::Id WorkKinds::of(const Event& event) const {
-  const Names& names = names_[index(event.kind)];
-  return names.isOne ? names.kind : names.kinds.at(event.name);
-}
-
 }  // namespace pipetrace

@@ -25,7 +25,12 @@ class WorkKinds {
   void finish();
 
   std::size_t count() const { return kinds_.size(); }
-  Id of(const Event& event) const;
+  Id of(const Event& event) const { return of(event.kind, event); }
+  /// The same; `kind` is the event's, which need not be looked at in most cases.
+  Id of(JobKind kind, const Event& event) const {
+    const Names& names = names_[index(kind)];
+    return names.isOne ? names.kind : names.kinds.at(event.name);
+  }
   /// Whether its ideal is the median, not the mean: of transfers and collectives.
   bool isCommunication(Id kind) const { return kinds_[kind].isCommunication; }
   /// Index in setNames(): a send and its receive are in one.
