@@ -7,14 +7,6 @@
 
 namespace pipetrace {
 
-ClassTimes Bubbles::times(std::uint32_t rank) const {
-  ClassTimes times{};
-  for (const Bubble& bubble : byRank[rank]) {
-    times[static_cast<std::size_t>(bubble.bubbleClass)] += bubble.end - bubble.begin;
-  }
-  return times;
-}
-
 Bubbles classifyBubbles(const RunBasis& basis, int threads) {
   const JobGraph& graph = basis.graph();
   std::vector<const PipelineBasis*> pipelineOf(graph.ranks().size(), nullptr);
@@ -39,7 +31,10 @@ Bubbles classifyBubbles(const RunBasis& basis, int threads) {
                [&](std::size_t r) { ranks[r].classifyUpTo(first + atOnce); });
   }
   Bubbles bubbles;
-  for (RankBubbles& rank : ranks) bubbles.byRank.push_back(rank.take());
+  for (RankBubbles& rank : ranks) {
+    bubbles.times.push_back(rank.times());
+    bubbles.byRank.push_back(rank.take());
+  }
   return bubbles;
 }
 

@@ -27,8 +27,7 @@ struct Bubble {
 struct Bubbles {
   /// By index in JobGraph::ranks(), ascending and without overlap.
   std::vector<std::vector<Bubble>> byRank;
-
-  ClassTimes times(std::uint32_t rank) const;
+  std::vector<ClassTimes> times;  ///< their sums, by rank likewise
 };
 
 /// Gives each nanosecond of a step's window in which a rank ran no compute job a class. The classes

@@ -42,7 +42,7 @@ Classified classify(const Plan& plan, const Costs& costs, int steps = 3) {
   const JobGraph graph(result.timeline, topologyOf(result.timeline));
   const Bubbles bubbles = classifyBubbles(RunBasis(graph, result.summary));
   for (std::uint32_t r = 0; r < bubbles.byRank.size(); ++r) {
-    result.ranks.push_back(bubbles.times(r));
+    result.ranks.push_back(bubbles.times[r]);
     Nanoseconds sum = 0;
     Nanoseconds end = 0;
     for (const Bubble& bubble : bubbles.byRank[r]) {
@@ -313,7 +313,7 @@ TEST(Bubbles, WaitsForDataShorterThanClocksAreExactAreNoCause) {
       info.clockReadings = {{0, 0, rank == 0 ? 0 : bound}};
     }
     const JobGraph graph(made.timeline, topologyOf(made.timeline));
-    return classifyBubbles(RunBasis(graph, summarize(made.timeline))).times(1);
+    return classifyBubbles(RunBasis(graph, summarize(made.timeline))).times[1];
   };
   const auto in = [](const ClassTimes& times, BubbleClass c) {
     return times[static_cast<std::size_t>(c)];

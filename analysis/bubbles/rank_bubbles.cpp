@@ -21,7 +21,10 @@ std::array<Nanoseconds, kCauseCount> divided(Nanoseconds time, const Collected& 
   std::array<Nanoseconds, kCauseCount> parts{};
   for (std::size_t c = 0; c < kCauseCount; ++c) {
     if (collected.sums[c] > collected.sums[most]) most = c;
-    parts[c] = static_cast<Nanoseconds>(Wide{time} * collected.sums[c] / total);
+    Nanoseconds product = 0;  // of short times it fits
+    parts[c] = __builtin_mul_overflow(time, collected.sums[c], &product)
+                   ? static_cast<Nanoseconds>(Wide{time} * collected.sums[c] / total)
+                   : product / total;
     left -= parts[c];
   }
   parts[most] += left;
@@ -154,7 +157,7 @@ RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy, Nanosec
     work.late += std::max<Nanoseconds>(0, own.end - std::max(own.begin, lateFrom));
     upTo = own.end;
     own.culprit = culpritOf(own.bubbleClass, own.cause);
-    bubbles_.push_back(own);
+    put(own);
   }
   return work;
 }
@@ -251,7 +254,7 @@ void RankBubbles::fill(Interval gap, std::int32_t step) {
       }
       const Nanoseconds room = own < ownEnd ? bubbles_[own].begin : gap.end;
       const Nanoseconds end = std::min(at + share.time, room);
-      bubbles_.push_back({at, end, share.cause, share.culprit, step, share.bubbleClass});
+      put({at, end, share.cause, share.culprit, step, share.bubbleClass});
       share.time -= end - at;
       at = end;
     }

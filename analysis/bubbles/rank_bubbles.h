@@ -15,6 +15,8 @@ class RankBubbles {
 
   /// Goes on up to the window with that index in basis.windows; it is not included.
   void classifyUpTo(std::size_t window);
+  /// The sums of the bubbles.
+  const ClassTimes& times() const { return times_; }
   std::vector<Bubble> take() { return std::move(bubbles_); }
 
  private:
@@ -59,6 +61,10 @@ class RankBubbles {
   Id culpritOf(BubbleClass bubbleClass, Id cause) const;
   void shareExcess(Nanoseconds excess, const Collected& collected);
   void fill(Interval gap, std::int32_t step);
+  void put(const Bubble& bubble) {
+    times_[static_cast<std::size_t>(bubble.bubbleClass)] += bubble.end - bubble.begin;
+    bubbles_.push_back(bubble);
+  }
   Own ownOf(const Gap& gap, Id endedBy, Nanoseconds open);
   BubbleClass classBefore(Id job);
   void add(BubbleClass bubbleClass, Nanoseconds time, Id cause = JobGraph::kNone);
@@ -70,6 +76,7 @@ class RankBubbles {
   const JobGraph::Rank& rank_;
   PathsOfRank paths_;
   std::vector<Bubble> bubbles_;
+  ClassTimes times_{};
   // Up to where it went.
   std::size_t window_ = 0;
   Id at_ = JobGraph::kNone;

@@ -5,16 +5,12 @@
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
-namespace {
-
-std::uint64_t kindStageAndMicroBatch(const JobGraph::Node& node) {
+std::uint64_t AlikeJobs::whatOf(const JobGraph::Node& node) {
   constexpr std::uint64_t kStages = (std::uint64_t{1} << 24U) - 1;
-  return (static_cast<std::uint64_t>(node.kind) << 56U) |
+  return (static_cast<std::uint64_t>(node.kind) << kKindShift) |
          ((static_cast<std::uint32_t>(node.stage) & kStages) << 32U) |
          static_cast<std::uint32_t>(node.microBatch);
 }
-
-}  // namespace
 
 AlikeJobs::AlikeJobs(const JobGraph& graph, int threads)
     : jobs_(static_cast<Id>(graph.jobCount())),
@@ -35,7 +31,7 @@ AlikeJobs::AlikeJobs(const JobGraph& graph, int threads)
     Number latest = 0;
     visit(r, [&](Id id, Number& number) {
       const JobGraph::Node& node = graph.node(id);
-      const std::uint64_t what = kindStageAndMicroBatch(node);
+      const std::uint64_t what = whatOf(node);
       // Most steps have the order of the step before.
       if (!next.empty() && firsts[next[latest]].what == what) {
         number = next[latest];

@@ -26,10 +26,16 @@ class AlikeJobs {
   std::uint32_t rankOf(Number number) const { return firsts_[number].rank; }
   /// The stage of these; kNotGiven: they name none.
   std::int32_t stageOf(Number number) const { return firsts_[number].stage; }
+  bool areFusedPairs(Number number) const {
+    return static_cast<JobKind>(whatOf(number) >> kKindShift) == JobKind::kForwardBackward;
+  }
   /// What they are, the same on all ranks and in the order of kind, stage and micro-batch.
   std::uint64_t whatOf(Number number) const { return firsts_[number].what; }
 
  private:
+  static constexpr unsigned kKindShift = 56;
+  static std::uint64_t whatOf(const JobGraph::Node& node);
+
   struct First {
     std::uint64_t what = 0;
     std::uint32_t rank = 0;

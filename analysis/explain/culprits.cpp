@@ -178,15 +178,16 @@ class RankCulprits {
 
   /// Class, who is to blame beside the job, job. All bubbles with one number are of one group.
   std::uint64_t sumOf(const Bubble& bubble) const {
+    const AlikeJobs::Number number = alike_.of(bubble.culprit);
     std::uint64_t other = 0;
     if (bubble.bubbleClass == BubbleClass::kTransfer && bubble.cause != JobGraph::kNone) {
       other = std::uint64_t{graph_.node(bubble.cause).rank} + 1;
-    } else if (bubble.bubbleClass == BubbleClass::kImbalance) {
-      // Of alike fused pairs not all must have the same backward.
+    } else if (bubble.bubbleClass == BubbleClass::kImbalance && alike_.areFusedPairs(number)) {
+      // Of those that are alike not all must have the same backward.
       other = static_cast<std::uint32_t>(stages_.toBlame(bubble.culprit)) & 0xffffffU;
     }
     return (static_cast<std::uint64_t>(bubble.bubbleClass) << kClassShift) |
-           (other << kPeerShift) | alike_.of(bubble.culprit);
+           (other << kPeerShift) | number;
   }
 
   std::uint32_t groupOf(const Bubble& bubble) {

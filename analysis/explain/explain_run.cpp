@@ -17,7 +17,7 @@ bool counts(const ExplainOptions& options, std::int32_t step, std::int32_t lowes
   return step > lowest || lowest == highest;
 }
 
-void explainRanks(Explanation& result, int threads) {
+void explainRanks(Explanation& result) {
   std::map<int, Nanoseconds> launchBound;
   for (const StageDeviceWork& work : result.summary.deviceWork) {
     launchBound[work.rank] += work.launchBound();
@@ -33,11 +33,9 @@ void explainRanks(Explanation& result, int threads) {
                             .replica = rank.replica,
                             .busy = summary.busy,
                             .idle = summary.idle,
-                            .launchBound = launchBound[rank.number]});
+                            .launchBound = launchBound[rank.number],
+                            .bubbles = result.bubbles.times[r]});
   }
-  inParallel(threads, result.ranks.size(), [&](std::size_t r) {
-    result.ranks[r].bubbles = result.bubbles.times(static_cast<std::uint32_t>(r));
-  });
 }
 
 /// The steps of one pipeline.
@@ -176,7 +174,7 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   inParallel(options.threads, 2, [&](std::size_t half) {
     if (half == 0) {
       result.bubbles = classifyBubbles(*result.basis, threads);
-      explainRanks(result, threads);
+      explainRanks(result);
       result.culprits = culpritsOf(*result.graph, result.bubbles, stages, threads);
       result.findings = findingsOf(timeline, *result.basis, stages, result.bubbles, result.culprits,
                                    result.summary);

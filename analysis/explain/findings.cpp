@@ -219,7 +219,7 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
                                 const Culprits& culprits, const RunSummary& summary) {
   ClassTimes times{};
   for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
-    const ClassTimes own = bubbles.times(rank);
+    const ClassTimes& own = bubbles.times[rank];
     for (std::size_t c = 0; c < times.size(); ++c) times[c] += own[c];
   }
   Nanoseconds idle = 0;

@@ -1,6 +1,7 @@
 #include "analysis/explain/slower_stages.h"
 
-#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "analysis/ratio.h"
 #include "trace/log/fused_pair.h"
@@ -12,14 +13,15 @@ using Id = JobGraph::Id;
 SlowerStages::SlowerStages(const Timeline& timeline, const RunBasis& basis)
     : timeline_(timeline), basis_(basis) {
   const JobGraph& graph = basis.graph();
-  std::set<std::tuple<int, std::int32_t, JobKind>> known;
+  std::vector<int> latestOf;  // by group of jobs: the rank whose jobs of it came last
   std::map<std::int32_t, Stage> pairs;
   for (const JobGraph::Rank& rank : graph.ranks()) {
     for (Id id = rank.first; id < rank.end; ++id) {
       const JobGraph::Node& job = graph.node(id);
-      if (!isCompute(job.kind) || !known.insert({rank.number, job.stage, job.kind}).second) {
-        continue;
-      }
+      if (!isCompute(job.kind)) continue;
+      const std::uint32_t group = basis.times().group(id);
+      if (group >= latestOf.size()) latestOf.resize(group + 1, -1);
+      if (std::exchange(latestOf[group], rank.number) == rank.number) continue;
       const bool isPair = job.kind == JobKind::kForwardBackward;
       if (!isPair) unfused_.insert(job.stage);
       Stage& stage = isPair ? pairs[job.stage] : stages_[job.stage];

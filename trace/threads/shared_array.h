@@ -1,7 +1,10 @@
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -16,7 +19,7 @@ class SharedArray {
 
  public:
   SharedArray() = default;
-  explicit SharedArray(std::size_t size) : data_(std::allocator<T>().allocate(size), {size}) {}
+  explicit SharedArray(std::size_t size) : data_(allocate(size), {size}) {}
 
   /// Makes the element. It must not have been made before.
   template <typename... Args>
@@ -28,9 +31,24 @@ class SharedArray {
   const T* data() const { return data_.get(); }
 
  private:
+  // Large arrays are read here and there, so they are in pages of this size where the system has
+  // them.
+  static constexpr std::size_t kPage = std::size_t{1} << 21U;
+
+  static bool isLarge(std::size_t bytes) { return bytes >= 4 * kPage; }
+  static T* allocate(std::size_t size) {
+    const std::size_t bytes = size * sizeof(T);
+    if (!isLarge(bytes)) return std::allocator<T>().allocate(size);
+    void* const data = ::operator new(bytes, std::align_val_t{kPage});
+    madvise(data, bytes, MADV_HUGEPAGE);  // a hint: it may fail
+    return static_cast<T*>(data);
+  }
   struct Free {
     std::size_t size = 0;
-    void operator()(T* data) const { std::allocator<T>().deallocate(data, size); }
+    void operator()(T* data) const {
+      if (!isLarge(size * sizeof(T))) return std::allocator<T>().deallocate(data, size);
+      ::operator delete(data, std::align_val_t{kPage});
+    }
   };
   std::unique_ptr<T, Free> data_;
 };
