@@ -79,9 +79,9 @@ class BindingPaths {
   /// Every eighth node stands for the part of its path up to the next such node.
   static constexpr Id kStride = 8;
   struct Stretch {
-    Collected collected;                         // of its nodes
-    JobGraph::Id next = JobGraph::kNone;         // the node after them
-    std::uint64_t ranks = 0;                     // of its jobs: a bit for each, modulo 64
+    Collected collected;                  // of its nodes
+    JobGraph::Id next = JobGraph::kNone;  // the node after them
+    std::uint64_t ranks = 0;              // of its jobs: a bit for each, modulo 64
   };
   static std::uint64_t bitOf(std::uint32_t rank) { return std::uint64_t{1} << rank % 64U; }
 

@@ -1,7 +1,9 @@
 #include "analysis/bubbles/run_basis.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/steps/incomplete_steps.h"
 #include "trace/threads/in_parallel.h"
@@ -92,11 +94,13 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
   for (const StepSummary& step : summary.steps) {
     if (step.isWholeRun) asynchronous.insert(step.replica);
   }
-  pipelines_.reserve(count);
-  for (std::size_t p = 0; p < count; ++p) {
+  std::vector<std::optional<PipelineBasis>> made(count);
+  inParallel(threads, count, [&](std::size_t p) {
     const int replica = graph.ranks()[graph.pipelines()[p].front()].replica;
-    pipelines_.emplace_back(graph, p, asynchronous.contains(replica));
-  }
+    made[p].emplace(graph, p, asynchronous.contains(replica));
+  });
+  pipelines_.reserve(count);
+  for (std::optional<PipelineBasis>& each : made) pipelines_.push_back(std::move(*each));
   // Several tasks for each pipeline, as many runs have only one.
   constexpr std::size_t kTasks = 2;
   inParallel(threads, count * kTasks, [&](std::size_t i) {

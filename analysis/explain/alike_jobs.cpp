@@ -52,9 +52,8 @@ AlikeJobs::AlikeJobs(const JobGraph& graph, int threads)
     offsets.push_back(static_cast<Number>(firsts_.size()));
     firsts_.insert(firsts_.end(), firsts.begin(), firsts.end());
   }
-  inParallel(threads, ofRanks.size(), [&](std::size_t r) {
-    visit(r, [&](Id, Number& number) { number += offsets[r]; });
-  });
+  inParallel(threads, ofRanks.size(),
+             [&](std::size_t r) { visit(r, [&](Id, Number& number) { number += offsets[r]; }); });
 }
 
 }  // namespace pipetrace

@@ -19,9 +19,7 @@ class AlikeJobs {
 
   std::size_t count() const { return firsts_.size(); }
   /// `node` must not be a message.
-  Number of(Id node) const {
-    return numbers_[node < jobs_ ? node : node - collectives_ + jobs_];
-  }
+  Number of(Id node) const { return numbers_[node < jobs_ ? node : node - collectives_ + jobs_]; }
   /// The rank of the jobs with that number, as an index in JobGraph::ranks().
   std::uint32_t rankOf(Number number) const { return firsts_[number].rank; }
   /// The stage of these; kNotGiven: they name none.

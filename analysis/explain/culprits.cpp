@@ -186,8 +186,8 @@ class RankCulprits {
       // Of those that are alike not all must have the same backward.
       other = static_cast<std::uint32_t>(stages_.toBlame(bubble.culprit)) & 0xffffffU;
     }
-    return (static_cast<std::uint64_t>(bubble.bubbleClass) << kClassShift) |
-           (other << kPeerShift) | number;
+    return (static_cast<std::uint64_t>(bubble.bubbleClass) << kClassShift) | (other << kPeerShift) |
+           number;
   }
 
   std::uint32_t groupOf(const Bubble& bubble) {

@@ -178,14 +178,14 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
       result.culprits = culpritsOf(*result.graph, result.bubbles, stages, threads);
       result.findings = findingsOf(timeline, *result.basis, stages, result.bubbles, result.culprits,
                                    result.summary);
+      result.schedule = followedSchedule(timeline, result.topology, *result.basis);
       return;
     }
-    result.schedule = followedSchedule(timeline, result.topology, *result.basis);
     explainSteps(result, options, threads);
     result.communication =
         communicationOf(timeline, *result.graph, countedWindows(result), threads);
-    result.slowdown = slowdownOf(timeline, *result.graph, result.topology,
-                                 chosenSteps(result, options), threads);
+    result.slowdown =
+        slowdownOf(timeline, *result.graph, result.topology, chosenSteps(result, options), threads);
   });
   addThroughput(timeline, options, result);
   return result;

@@ -44,7 +44,7 @@ class StepSlack {
   std::array<Range, 3> ranges_;     // jobs, messages, collectives
   std::vector<Nanoseconds> slack_;  // kNsMax: not lowered yet
   std::vector<std::size_t> lowered_;
-  std::vector<Id> nodes_;  // of the step, the last to begin first
+  std::vector<Id> nodes_;                           // of the step, the last to begin first
   std::vector<std::pair<Nanoseconds, Id>> begins_;  // of these
   std::int32_t step_ = 0;
   Nanoseconds end_ = 0;  // of the step

@@ -64,7 +64,8 @@ void JobGraphBuilder::findEnds(std::uint32_t r, RankEvents& events) {
   }
 }
 
-void JobGraphBuilder::indexJobs(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline) {
+void JobGraphBuilder::makeIndices(const std::vector<std::uint32_t>& ranks,
+                                  Pipeline& pipeline) const {
   JobKey lowest = events_[ranks.front()].lowest;
   JobKey highest;
   std::size_t count = 0;
@@ -79,6 +80,9 @@ void JobGraphBuilder::indexJobs(const std::vector<std::uint32_t>& ranks, Pipelin
   pipeline.stages = std::max(pipeline.stages, highest.stage + 1);
   pipeline.jobs.emplace(lowest, highest, count);
   pipeline.arrived.emplace(lowest, highest, count);
+}
+
+void JobGraphBuilder::indexJobs(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline) {
   for (const std::uint32_t r : ranks) {
     const JobGraph::Rank& rank = graph_.ranks_[r];
     for (Id id = rank.first; id < rank.end; ++id) {

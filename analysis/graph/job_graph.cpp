@@ -49,9 +49,16 @@ void JobGraphBuilder::build(const Topology& topology) {
   graph_.nodes_ = SharedArray<JobGraph::Node>(most);
   forRanks([&](std::uint32_t r, RankEvents& events) { fillJobs(r, events); });
   for (const RankEvents& events : events_) graph_.counted_ += events.counted;
-  inParallel(threads_, pipelines_.size(), [&](std::size_t p) {
-    indexJobs(graph_.pipelines_[p], pipelines_[p]);
-    numberMessages(graph_.pipelines_[p], pipelines_[p]);
+  for (std::size_t p = 0; p < pipelines_.size(); ++p) {
+    makeIndices(graph_.pipelines_[p], pipelines_[p]);
+  }
+  inParallel(threads_, 2 * pipelines_.size(), [&](std::size_t i) {
+    const std::vector<std::uint32_t>& ranks = graph_.pipelines_[i / 2];
+    if (i % 2 == 0) {
+      indexJobs(ranks, pipelines_[i / 2]);
+    } else {
+      numberMessages(ranks, pipelines_[i / 2]);
+    }
   });
   placeMessages();
   placeCollectives();

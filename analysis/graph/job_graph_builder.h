@@ -68,6 +68,7 @@ class JobGraphBuilder {
   bool hasNumber(const Event& event) const;
 
   void findEnds(std::uint32_t r, RankEvents& events);
+  void makeIndices(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline) const;
   void indexJobs(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline);
   void numberMessages(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline);
   void placeMessages();

@@ -15,11 +15,20 @@ StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep)
       }
     }
   };
-  std::int32_t latest = -1;
-  visit([&](std::size_t, Id, std::int32_t step) {
-    if (step != latest) steps_.push_back(step);
-    latest = step;
+  // Jobs in a row of the same rank and step.
+  struct Row {
+    std::size_t position = 0;
+    std::int32_t step = 0;
+    std::size_t count = 0;
+  };
+  std::vector<Row> rows;
+  visit([&](std::size_t position, Id, std::int32_t step) {
+    if (rows.empty() || rows.back().step != step || rows.back().position != position) {
+      rows.push_back({position, step});
+    }
+    ++rows.back().count;
   });
+  for (const Row& row : rows) steps_.push_back(row.step);
   std::sort(steps_.begin(), steps_.end());
   steps_.erase(std::unique(steps_.begin(), steps_.end()), steps_.end());
   if (isOneStep && !steps_.empty()) steps_.erase(steps_.begin() + 1, steps_.end());
@@ -31,9 +40,9 @@ StepJobs::StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep)
     return index;
   };
   first_.assign(steps_.size() * ranks_.size() + 1, 0);
-  visit([&](std::size_t position, Id, std::int32_t step) {
-    ++first_[indexAt(step) * ranks_.size() + position + 1];
-  });
+  for (const Row& row : rows) {
+    first_[indexAt(row.step) * ranks_.size() + row.position + 1] += row.count;
+  }
   for (std::size_t cell = 1; cell < first_.size(); ++cell) first_[cell] += first_[cell - 1];
   ids_.resize(first_.back());
   std::vector<std::size_t> next(first_.begin(), first_.end() - 1);

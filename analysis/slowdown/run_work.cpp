@@ -229,12 +229,16 @@ void RunWork::visitWorks(std::size_t rank, const Visit& visit) const {
 
 void RunWork::findKinds(int threads) {
   const std::size_t ranks = graph_.ranks().size();
+  const auto add = [&](Id work, WorkKinds& kinds) {
+    const JobGraph::Node& node = graph_.node(nodeOf(work));
+    kinds.add(node.kind, *node.event);
+  };
   std::vector<WorkKinds> found(ranks, WorkKinds(timeline_));
   inParallel(threads, ranks,
-             [&](std::size_t r) { visitWorks(r, [&](Id work) { found[r].add(event(work)); }); });
+             [&](std::size_t r) { visitWorks(r, [&](Id work) { add(work, found[r]); }); });
   for (const WorkKinds& each : found) kinds_.add(each);
   for (auto id = static_cast<Id>(graph_.jobCount()); id < nodes_; ++id) {
-    if (stepOf(graph_.node(id).step) != kNoStep) kinds_.add(event(id));
+    if (stepOf(graph_.node(id).step) != kNoStep) add(id, kinds_);
   }
   kinds_.finish();
   kindOf_.resize(nodes_ + collectives_.size());

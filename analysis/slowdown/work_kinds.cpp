@@ -18,8 +18,10 @@ bool isToldApartByName(JobKind kind) {
 
 }  // namespace
 
-void WorkKinds::add(const Event& event) {
-  Names& names = names_[index(event.kind)];
+void WorkKinds::add(JobKind kind, const Event& event) {
+  Names& names = names_[index(kind)];
+  // Transfers are named by their direction.
+  if (isTransfer(kind) && !names.kinds.empty()) return;
   if (names.latest == event.name) return;
   names.latest = event.name;
   if (names.kinds.size() <= kMostNames) names.kinds.emplace(event.name, Id{0});

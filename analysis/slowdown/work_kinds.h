@@ -20,7 +20,9 @@ class WorkKinds {
   /// Call add() for each event, then finish(), then the others. The timeline must outlive it.
   explicit WorkKinds(const Timeline& timeline) : timeline_(timeline) {}
 
-  void add(const Event& event);
+  void add(const Event& event) { add(event.kind, event); }
+  /// The same; `kind` is the event's, which need not be looked at in many cases.
+  void add(JobKind kind, const Event& event);
   void add(const WorkKinds& other);
   void finish();
 

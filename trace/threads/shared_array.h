@@ -39,7 +39,7 @@ class SharedArray {
   static T* allocate(std::size_t size) {
     const std::size_t bytes = size * sizeof(T);
     if (!isLarge(bytes)) return std::allocator<T>().allocate(size);
-    void* const data = ::operator new(bytes, std::align_val_t{kPage});
+    void* const data = ::operator new (bytes, std::align_val_t{kPage});
     madvise(data, bytes, MADV_HUGEPAGE);  // a hint: it may fail
     return static_cast<T*>(data);
   }
@@ -47,7 +47,7 @@ class SharedArray {
     std::size_t size = 0;
     void operator()(T* data) const {
       if (!isLarge(size * sizeof(T))) return std::allocator<T>().deallocate(data, size);
-      ::operator delete(data, std::align_val_t{kPage});
+      ::operator delete (data, std::align_val_t{kPage});
     }
   };
   std::unique_ptr<T, Free> data_;
