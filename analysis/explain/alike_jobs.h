@@ -7,8 +7,8 @@
 
 namespace pipetrace {
 
-/// Numbers the jobs and collectives that are alike in every step: those of a rank with the same
-/// kind, stage and micro-batch, such as forward 5 of stage 2 on rank 2. Numbers count from 0, rank
+/// Numbers the jobs and collectives that are alike in every step, such as forward 5 of stage 2.
+/// Those are of one rank, and have the same kind, stage and micro-batch. Numbers count from 0, rank
 /// after rank. Several threads may use it.
 class AlikeJobs {
  public:
@@ -27,7 +27,8 @@ class AlikeJobs {
   bool areFusedPairs(Number number) const {
     return static_cast<JobKind>(whatOf(number) >> kKindShift) == JobKind::kForwardBackward;
   }
-  /// What they are, the same on all ranks and in the order of kind, stage and micro-batch.
+  /// A word that says what they are. It is the same on all ranks; words have the order of kind,
+  /// stage and micro-batch.
   std::uint64_t whatOf(Number number) const { return firsts_[number].what; }
 
  private:

@@ -183,7 +183,7 @@ class RankCulprits {
     if (bubble.bubbleClass == BubbleClass::kTransfer && bubble.cause != JobGraph::kNone) {
       other = std::uint64_t{graph_.node(bubble.cause).rank} + 1;
     } else if (bubble.bubbleClass == BubbleClass::kImbalance && alike_.areFusedPairs(number)) {
-      // Of those that are alike not all must have the same backward.
+      // Pairs that are alike by their forward may have different backwards.
       other = static_cast<std::uint32_t>(stages_.toBlame(bubble.culprit)) & 0xffffffU;
     }
     return (static_cast<std::uint64_t>(bubble.bubbleClass) << kClassShift) | (other << kPeerShift) |

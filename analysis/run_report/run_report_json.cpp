@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analysis/bubbles/largest_bubbles.h"
 #include "analysis/graph/job_name.h"
 #include "analysis/run_report/run_figures.h"
 #include "analysis/run_report/run_report.h"
@@ -213,46 +214,12 @@ class RunJson {
     return list;
   }
 
-  using ListedBubble = std::pair<std::uint32_t, const Bubble*>;  // rank, as an index
-
-  std::vector<ListedBubble> allBubbles() const {
-    std::vector<ListedBubble> list;
-    for (std::uint32_t r = 0; r < run_.bubbles.byRank.size(); ++r) {
+  void addBubbles(std::string& text) const {
+    std::vector<BubbleOfRank> list;
+    if (!report_.all) list = largestBubbles(run_.bubbles, kLargestBubbles);
+    for (std::uint32_t r = 0; r < run_.bubbles.byRank.size() && report_.all; ++r) {
       for (const Bubble& bubble : run_.bubbles.byRank[r]) list.emplace_back(r, &bubble);
     }
-    return list;
-  }
-
-  std::vector<ListedBubble> largestBubbles() const {
-    const auto length = [](const Bubble& bubble) { return bubble.end - bubble.begin; };
-    const auto isLonger = [&](const ListedBubble& a, const ListedBubble& b) {
-      if (length(*a.second) != length(*b.second)) return length(*a.second) > length(*b.second);
-      return a.first != b.first ? a.first < b.first : a.second->begin < b.second->begin;
-    };
-    // Candidates are cut to the largest whenever there are twice as many.
-    std::vector<ListedBubble> list;
-    Nanoseconds least = kNsMin;  // shorter ones are not among them
-    const auto cut = [&](std::size_t most) {
-      if (list.size() <= most) return;
-      const auto last = list.begin() + static_cast<std::ptrdiff_t>(most) - 1;
-      std::nth_element(list.begin(), last, list.end(), isLonger);
-      least = length(*last->second);
-      list.resize(most);
-    };
-    for (std::uint32_t r = 0; r < run_.bubbles.byRank.size(); ++r) {
-      for (const Bubble& bubble : run_.bubbles.byRank[r]) {
-        if (length(bubble) < least) continue;
-        list.emplace_back(r, &bubble);
-        if (list.size() == 2 * kLargestBubbles) cut(kLargestBubbles);
-      }
-    }
-    cut(kLargestBubbles);
-    std::sort(list.begin(), list.end(), isLonger);
-    return list;
-  }
-
-  void addBubbles(std::string& text) const {
-    const std::vector<ListedBubble> list = report_.all ? allBubbles() : largestBubbles();
     text += '[';
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto& [rank, bubble] = list[i];

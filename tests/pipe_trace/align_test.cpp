@@ -1,7 +1,7 @@
 // pipe-trace align, on runs of hosts whose clocks are wrong by a known time.
 #include <tuple>
 
-#include "tests/pipe_trace/plan_fixture.h"
+#include "tests/pipe_trace/plan/plan_fixture.h"
 
 namespace pipetrace {
 namespace {

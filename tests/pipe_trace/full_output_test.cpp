@@ -1,5 +1,5 @@
 // When what a command prints finds no room, the files that it would write stay as they are.
-#include "tests/pipe_trace/plan_fixture.h"
+#include "tests/pipe_trace/plan/plan_fixture.h"
 
 namespace pipetrace {
 namespace {

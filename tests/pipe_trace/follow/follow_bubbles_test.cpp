@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/pipe_trace/follow_fixture.h"
+#include "tests/pipe_trace/follow/follow_fixture.h"
 
 namespace pipetrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "schedule/build_schedule.h"
-#include "tests/pipe_trace/plan_fixture.h"
+#include "tests/pipe_trace/plan/plan_fixture.h"
 
 namespace pipetrace {
 namespace {

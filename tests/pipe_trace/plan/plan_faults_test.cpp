@@ -1,7 +1,7 @@
 // Planted faults of pipe-trace plan: what they do to its figures.
 #include <gmock/gmock.h>
 
-#include "tests/pipe_trace/plan_fixture.h"
+#include "tests/pipe_trace/plan/plan_fixture.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "parser/foreign/kineto/operator_shares.h"
+#include "parser/foreign/kineto/host/operator_shares.h"
 
 #include "trace/job_kind.h"
 

@@ -1,4 +1,4 @@
-#include "parser/foreign/kineto/message_jobs.h"
+#include "parser/foreign/kineto/host/message_jobs.h"
 
 #include <algorithm>
 #include <functional>

@@ -5,7 +5,7 @@
 #include <regex>
 #include <set>
 
-#include "tests/pipe_trace/follow_fixture.h"
+#include "tests/pipe_trace/follow/follow_fixture.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "parser/foreign/kineto/host_work.h"
+#include "parser/foreign/kineto/host/host_work.h"
 
 #include <algorithm>
 

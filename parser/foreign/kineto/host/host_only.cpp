@@ -1,11 +1,11 @@
-#include "parser/foreign/kineto/host_only.h"
+#include "parser/foreign/kineto/host/host_only.h"
 
 #include <algorithm>
 #include <array>
 #include <string>
 
 #include "parser/device_time/job_arguments.h"
-#include "parser/foreign/kineto/message_jobs.h"
+#include "parser/foreign/kineto/host/message_jobs.h"
 #include "parser/foreign/kineto/schedule_names.h"
 #include "trace/device_arguments.h"
 #include "trace/message_arguments.h"

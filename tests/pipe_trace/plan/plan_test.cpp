@@ -1,7 +1,7 @@
 // The output of pipe-trace plan, and the costs that it uses.
 #include "schedule/build_schedule.h"
 #include "schedule/file/paddle_job_list.h"
-#include "tests/pipe_trace/plan_fixture.h"
+#include "tests/pipe_trace/plan/plan_fixture.h"
 
 namespace pipetrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "parser/foreign/kineto/host_threads.h"
+#include "parser/foreign/kineto/host/host_threads.h"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // The files of pipe-trace plan: job logs, profiles, pictures, schedules.
 #include "schedule/build_schedule.h"
-#include "tests/pipe_trace/plan_fixture.h"
+#include "tests/pipe_trace/plan/plan_fixture.h"
 
 namespace pipetrace {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "parser/foreign/kineto/host_work.h"
-#include "parser/foreign/kineto/operator_shares.h"
+#include "parser/foreign/kineto/host/host_work.h"
+#include "parser/foreign/kineto/host/operator_shares.h"
 
 namespace pipetrace {
 

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "parser/foreign/kineto/host_work.h"
+#include "parser/foreign/kineto/host/host_work.h"
 
 namespace pipetrace {
 
