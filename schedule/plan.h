@@ -33,6 +33,20 @@ struct Plan {
   std::vector<int> rankOfStageReversed = {};
   int firstReversed = 0;
   WeightUpdates updates = {};
+  /// Holds back a rank that is faster than the next: the most forward messages of a channel (all
+  /// from one rank to one other, whatever their stages) that are sent and not acknowledged yet.
+  /// 0: any number.
+  ///
+  /// A receiver acknowledges a forward message when the action that needs it has ended, a forward
+  /// or a fused pair. The acknowledgement takes the way back to the sender. A rank that comes to
+  /// the send of a forward message (in a plan without sends: ends the action that makes it) first
+  /// waits until fewer than `credits` messages of the channel are not acknowledged; it does nothing
+  /// else before. The count goes on from step to step. Gradients take no credits.
+  ///
+  /// Source: run_ack() after run_forward() in validate(), PipeDream's runtime (Narayanan et al.
+  /// 2019). There every stage passes the acknowledgements of the last one on; here each is of the
+  /// next rank alone.
+  int credits = 0;
 
   int numRanks() const { return static_cast<int>(ranks.size()); }
   bool isBidirectional() const { return !rankOfStageReversed.empty(); }
@@ -50,6 +64,9 @@ struct Plan {
   int chunkOfStage(int stage) const;
   /// The number of stages of the rank that has most.
   int numChunks() const;
+  /// Whether it has no backward pass at all, nor a half of one (evaluation, inference). Looks at
+  /// actions up to the first backward pass.
+  bool isForwardOnly() const;
 };
 
 }  // namespace pipetrace

@@ -78,7 +78,7 @@ TEST_P(SlowdownOfSchedule, IsNoneWithEqualCosts) {
 TEST_P(SlowdownOfSchedule, IsNoneWithTransfersThatArePlanned) {
   for (const int credits : {0, 1, 3}) {
     const Plan plan =
-        addTransfers(CheckedPlan(buildSchedule(GetParam(), {4, 8})), {.credits = credits});
+        addTransfers(CheckedPlan(buildSchedule(GetParam(), {4, 8})), {.ahead = credits});
     const Simulation run = simulate(CheckedPlan(plan), costsOf(plan, 3 * kMs), {.steps = 2});
     expectAllAre1(test::slowdownIn(run.timeline), 4, plan.numStages, std::to_string(credits));
   }

@@ -28,7 +28,7 @@ TEST(ScheduleFuzzSeeds, EveryBuildersPlanPassesTheFuzzersChecks) {
   for (const std::string& name : scheduleNames()) {
     const Plan plan = buildSchedule(name, 3, 4);
     fuzz::readAsScheduleFile(toCsv(plan));
-    fuzz::readAsScheduleFile(toCsv(addTransfers(CheckedPlan(plan), {.credits = 2})));
+    fuzz::readAsScheduleFile(toCsv(addTransfers(CheckedPlan(plan), {.ahead = 2})));
   }
 }
 

@@ -74,7 +74,7 @@ void readAsScheduleFile(const std::string& bytes) {
   costs.bandwidth = 1e9;
   run(checked, costs);
   if (hasTransfers(plan)) return;
-  const Plan full = addTransfers(checked, {.credits = 1});
+  const Plan full = addTransfers(checked, {.ahead = 1});
   require(check(full).empty(), "a plan stays valid when its transfers are added");
   run(CheckedPlan(full), costs);
   writeAndReadAgain(full);

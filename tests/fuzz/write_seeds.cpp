@@ -21,7 +21,7 @@ std::vector<std::string> schedules() {
   for (const std::string& name : scheduleNames()) {
     const Plan plan = buildSchedule(name, 3, 4);
     texts.push_back(toCsv(plan));
-    texts.push_back(toCsv(addTransfers(CheckedPlan(plan), {.credits = 2})));
+    texts.push_back(toCsv(addTransfers(CheckedPlan(plan), {.ahead = 2})));
   }
   return texts;
 }

@@ -100,7 +100,7 @@ PlanInput readInput(const PlanOptions& options) {
   input.source = planOf(options, input.given, limit);
   Plan& plan = input.source.plan;
   if (options.transferCredits) {
-    plan = addTransfers(std::move(plan), {.credits = *options.transferCredits});
+    plan = addTransfers(std::move(plan), {.ahead = *options.transferCredits});
   }
   input.costs = completeCosts(input.given, plan.numStages);
   input.checks.buffers = buffersOf(options.buffers);
