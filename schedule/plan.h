@@ -33,15 +33,14 @@ struct Plan {
   std::vector<int> rankOfStageReversed = {};
   int firstReversed = 0;
   WeightUpdates updates = {};
-  /// Holds back a rank that is faster than the next: the most forward messages of a channel (all
-  /// from one rank to one other, whatever their stages) that are sent and not acknowledged yet.
-  /// 0: any number.
+  /// The most forward messages of a channel that are sent and not acknowledged yet. They hold a
+  /// fast rank back. A channel is all messages from one rank to one other. 0: any number.
   ///
   /// A receiver acknowledges a forward message when the action that needs it has ended, a forward
-  /// or a fused pair. The acknowledgement takes the way back to the sender. A rank that comes to
-  /// the send of a forward message (in a plan without sends: ends the action that makes it) first
-  /// waits until fewer than `credits` messages of the channel are not acknowledged; it does nothing
-  /// else before. The count goes on from step to step. Gradients take no credits.
+  /// or a fused pair. The acknowledgement takes the way back to the sender. A rank waits at the
+  /// send of a forward message until fewer than `credits` of its channel are not acknowledged. It
+  /// does nothing else until then. In a plan without sends, it waits at the end of the action that
+  /// makes the message. The count goes on from step to step. Gradients take no credits.
   ///
   /// Source: run_ack() after run_forward() in validate(), PipeDream's runtime (Narayanan et al.
   /// 2019). There every stage passes the acknowledgements of the last one on; here each is of the

@@ -9,12 +9,13 @@
 
 namespace pipetrace {
 
-/// What the activation of a forward is held for.
+/// The end of a forward's activation.
 enum class HeldFor {
-  kBackward,  ///< its backward pass, or the weight half
-  /// Of a forward-only plan: the next stage's forward where that is on the same rank, else nothing.
+  kBackward,  ///< for its backward pass, or the weight half
+  /// A forward-only plan: for the next stage's forward if that is on the same rank, else no longer
+  /// than its own.
   kNextForward,
-  kSend,  ///< the same, else the send of its output, which the plan has
+  kSend,  ///< the same with sends in the plan: if the next stage is elsewhere, for that send
 };
 HeldFor whatActivationsAreHeldFor(const Plan& plan);
 

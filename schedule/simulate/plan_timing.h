@@ -125,7 +125,7 @@ class PlanTiming {
   std::vector<char> half_;             // by message of a full plan: one of its ends is there
   std::vector<Nanoseconds> linkFree_;  // by sender and receiver; only with a bandwidth
 
-  // Of plans with credits only.
+  // Plans without credits have none of these.
   struct CreditChannel {
     std::vector<int> users;                  // numbers of actions, in the receiver's order
     Nanoseconds back = 0;                    // the time of an acknowledgement

@@ -72,6 +72,7 @@ std::string scheduleList() {
     text += fmt::format("{:<22} chunks per rank: {}", "", chunksText(info));
     if (info.splitsBackward) text += "; splits the backward";
     if (info.isAsynchronous) text += "; asynchronous";
+    if (info.isForwardOnly) text += "; forwards only";
     text += "\n";
     if (info.aliases.empty()) continue;
     text += fmt::format("{:<22} also called:", "");
