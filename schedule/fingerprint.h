@@ -21,8 +21,8 @@ namespace pipetrace {
 ///     mix(x) = x ^ x >> 31
 ///
 /// - The numbers of stages, of micro-batches and of ranks.
-/// - For each rank the number of its actions. Of each action its code, stage, micro-batch, backward
-///   stage and backward micro-batch.
+/// - For each rank the number of its actions, then each action: its code, stage, micro-batch,
+///   backward stage and backward micro-batch.
 /// - The length of rankOfStage, and its numbers; the same of rankOfStageReversed; firstReversed.
 /// - updates.every, updates.doubleBuffered (0 or 1), credits.
 ///

@@ -196,7 +196,7 @@ TEST(ForwardPart, EveryScheduleHasOneThatRuns) {
   }
 }
 
-TEST(ForwardPart, OfAFullPlanKeepsItsForwardMessages) {
+TEST(ForwardPart, MessagesOfAFullPlanStayWhereTheyAreForward) {
   const Plan full = readPlan(
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0I0,0W0,0RECV_B1,0B1\n"
       "1RECV_F0,1F0,1RECV_F1,(1F1;1B0)OVERLAP_F_B,1SEND_B0,1B1,1SEND_B1\n",
@@ -207,7 +207,7 @@ TEST(ForwardPart, OfAFullPlanKeepsItsForwardMessages) {
   EXPECT_EQ(forwardPart(part).name, part.name);
 }
 
-TEST(ForwardPart, OfAnAsynchronousPlanHasNoUpdates) {
+TEST(ForwardPart, UpdatesOfAnAsynchronousPlanAreDropped) {
   EXPECT_EQ(forwardPart(pipeDream2bw(4, 8)).updates, WeightUpdates{});
 }
 
