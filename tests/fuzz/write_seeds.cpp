@@ -10,6 +10,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/forward_part.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 
@@ -22,6 +23,9 @@ std::vector<std::string> schedules() {
     const Plan plan = buildSchedule(name, 3, 4);
     texts.push_back(toCsv(plan));
     texts.push_back(toCsv(addTransfers(CheckedPlan(plan), {.ahead = 2})));
+    Plan part = forwardPart(plan);
+    part.credits = 3;
+    texts.push_back(toCsv(part));
   }
   return texts;
 }
