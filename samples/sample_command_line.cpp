@@ -17,7 +17,8 @@ namespace {
 std::vector<std::string> trainableSchedules() {
   std::vector<std::string> names;
   for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.splitsBackward && !info.isAsynchronous) names.emplace_back(info.name);
+    if (!info.splitsBackward && !info.isAsynchronous && !info.isForwardOnly)
+      names.emplace_back(info.name);
   }
   return names;
 }

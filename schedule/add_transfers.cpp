@@ -1,5 +1,6 @@
 #include "schedule/add_transfers.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -18,7 +19,7 @@ struct Channel {
 
 class Pass {
  public:
-  Pass(const Plan& plan, int credits) : plan_(plan), credits_(credits), index_(plan) {
+  Pass(const Plan& plan, int ahead) : plan_(plan), ahead_(ahead), index_(plan) {
     channels_.resize(plan.ranks.size());
     for (int rank = 0; rank < plan.numRanks(); ++rank) {
       for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
@@ -51,17 +52,26 @@ class Pass {
         if (index_.crossesRanks(message)) postUpTo(message, channelOf(message, channels), row);
       }
       row.push_back(action);
+      // Where a send may wait for a credit, the messages that the end of this action lets in do
+      // not wait for that.
+      const bool postsFirst = plan_.credits > 0;
+      if (postsFirst) postNext(action, channels, row);
       for (const PlannedMessage& message : messagesFrom(action)) {
         if (index_.crossesRanks(message)) row.push_back(sendOf(message));
       }
-      for (const PlannedMessage& message : messagesTo(action)) {
-        if (!index_.crossesRanks(message)) continue;
-        Channel& channel = channelOf(message, channels);
-        --channel.outstanding;
-        postAhead(channel, row);
-      }
+      if (!postsFirst) postNext(action, channels, row);
     }
     return row;
+  }
+
+  /// Posts the receives for which the use of the messages of `action` makes room.
+  void postNext(const Action& action, Channels& channels, std::vector<Action>& row) const {
+    for (const PlannedMessage& message : messagesTo(action)) {
+      if (!index_.crossesRanks(message)) continue;
+      Channel& channel = channelOf(message, channels);
+      --channel.outstanding;
+      postAhead(channel, row);
+    }
   }
 
   Channel& channelOf(const PlannedMessage& message, Channels& channels) const {
@@ -74,7 +84,7 @@ class Pass {
   }
 
   void postAhead(Channel& channel, std::vector<Action>& row) const {
-    while (channel.outstanding < credits_ && channel.posted < channel.messages.size()) {
+    while (channel.outstanding < ahead_ && channel.posted < channel.messages.size()) {
       post(channel, row);
     }
   }
@@ -92,7 +102,7 @@ class Pass {
   }
 
   const Plan& plan_;
-  int credits_;
+  int ahead_;
   PlanIndex index_;
   std::vector<Channels> channels_;  // by receiver
 };
@@ -108,13 +118,16 @@ Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options) {
       }
     }
   }
-  if (options.credits < 0) {
-    throw Error("receives cannot be posted " + std::to_string(options.credits) +
-                " messages ahead; credits are 0 or more");
+  if (options.ahead == AddTransfersOptions::kAsCredits) {
+    return withTransfers(*plan, std::max(1, plan->credits));
   }
-  return withTransfers(*plan, options.credits);
+  if (options.ahead < 0) {
+    throw Error("receives cannot be posted " + std::to_string(options.ahead) +
+                " messages ahead; that is 0 or more");
+  }
+  return withTransfers(*plan, options.ahead);
 }
 
-Plan withTransfers(const Plan& plan, int credits) { return Pass(plan, credits).run(); }
+Plan withTransfers(const Plan& plan, int ahead) { return Pass(plan, ahead).run(); }
 
 }  // namespace pipetrace

@@ -5,24 +5,31 @@
 namespace pipetrace {
 
 struct AddTransfersOptions {
-  /// The number of receives of a channel (one rank to one other) that may be posted ahead of their
-  /// use. With 0 each is posted right before the action that needs its message.
-  int credits = 1;
+  /// As many receives ahead as the plan has credits, so that no message comes before its receive;
+  /// one where it has none.
+  static constexpr int kAsCredits = -1;
+
+  /// The number of receives of a channel (one rank to one other) that are posted ahead of their
+  /// use. With 0 each is posted right before the action that needs its message. That is about
+  /// memory of the receiver only: Plan::credits are what holds a sender back.
+  int ahead = kAsCredits;
 };
 
-/// The full plan of a compute-only plan (rules: check.h). A message from one rank to another is
-/// sent right after the action that makes it; a fused pair sends the activations first. Its receive
-/// is posted as soon as fewer than `credits` receives of its channel are posted whose messages are
-/// not used yet. It is posted right before the action that needs it at the latest, and in the order
-/// in which the messages are sent. A message that overtakes others in its use takes more credits
-/// than there are. A result that stays on its rank is handed over without a message.
+/// The full plan of a compute-only plan (rules: check.h), with its credits. A message from one rank
+/// to another is sent right after the action that makes it; a fused pair sends the activations
+/// first. Its receive is posted as soon as fewer than `ahead` receives of its channel are posted
+/// whose messages are not used yet. It is posted right before the action that needs it at the
+/// latest, and in the order in which the messages are sent. A message that overtakes others in its
+/// use is posted further ahead. A result that stays on its rank is handed over without a message.
 ///
 /// The result has no other deadlock than the plan itself under unbounded buffers, and with free
-/// transfers takes as long. Throws Error for a plan with transfers, and for negative credits.
+/// transfers takes as long. A forward-only plan with as many receives ahead as it has credits takes
+/// as long with any transfer time. Throws Error for a plan with transfers, and for less than 0
+/// ahead.
 Plan addTransfers(const CheckedPlan& plan, const AddTransfersOptions& options = {});
 
 /// addTransfers() for the check itself: `plan` has no transfers and runs with unbounded buffers,
-/// and `credits` is 0 or more.
-Plan withTransfers(const Plan& plan, int credits);
+/// and `ahead` is 0 or more.
+Plan withTransfers(const Plan& plan, int ahead);
 
 }  // namespace pipetrace

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 std::string withTransfers(std::string_view csv, int credits) {
-  return toCsv(addTransfers(readPlan(csv, "plan.csv"), {.credits = credits}));
+  return toCsv(addTransfers(readPlan(csv, "plan.csv"), {.ahead = credits}));
 }
 
 TEST(AddTransfers, SendsFollowTheirMakerAndReceivesPrecedeTheirUser) {
@@ -72,7 +72,7 @@ TEST(AddTransfers, EveryBuildersPlanStaysValidAndAsLong) {
       for (int credits = 0; credits <= 3; ++credits) {
         SCOPED_TRACE(name + " " + std::to_string(p) + " " + std::to_string(m) + " " +
                      std::to_string(credits));
-        const Plan full = addTransfers(CheckedPlan(plan), {.credits = credits});
+        const Plan full = addTransfers(CheckedPlan(plan), {.ahead = credits});
         const auto problems = check(full);
         ASSERT_TRUE(problems.empty()) << toText(problems.front());
         const DryRun after = dryRun(CheckedPlan(full), costs);
@@ -92,19 +92,19 @@ TEST(AddTransfers, EarlyReceivesTakeNoLongerThanThePlanWithoutThem) {
     Costs costs = Costs::equal(plan.numStages, {10, 20, 10, 10});
     costs.transfer = 3;
     const Nanoseconds length = dryRun(CheckedPlan(plan), costs).length;
-    const Nanoseconds late = dryRun(addTransfers(CheckedPlan(plan), {.credits = 0}), costs).length;
-    const Nanoseconds early =
-        dryRun(addTransfers(CheckedPlan(plan), {.credits = 16}), costs).length;
+    const Nanoseconds late = dryRun(addTransfers(CheckedPlan(plan), {.ahead = 0}), costs).length;
+    const Nanoseconds early = dryRun(addTransfers(CheckedPlan(plan), {.ahead = 16}), costs).length;
     EXPECT_EQ(early, length) << name;
     EXPECT_GE(late, length) << name;
   }
 }
 
 TEST(AddTransfers, PlansThatCannotRunOrHaveTransfersAreRefused) {
-  EXPECT_THAT([] { withTransfers("0F0\n", 1); }, ThrowsMessage<Error>(HasSubstr("0B0 is missing")));
+  EXPECT_THAT([] { withTransfers("0F0,0F1,0B0\n", 1); },
+              ThrowsMessage<Error>(HasSubstr("0B1 is missing")));
   EXPECT_THAT([] { addTransfers(addTransfers(oneFOneB(2, 2))); },
               ThrowsMessage<Error>(HasSubstr("sends and receives already")));
-  EXPECT_THROW(addTransfers(oneFOneB(2, 2), {.credits = -1}), Error);
+  EXPECT_THROW(addTransfers(oneFOneB(2, 2), {.ahead = -2}), Error);
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct ScheduleInfo {
   std::string_view summary;  ///< one line without a full stop
   bool splitsBackward = false;
   bool isAsynchronous = false;
+  bool isForwardOnly = false;   ///< it trains nothing
   bool dependsOnCosts = false;  ///< its order follows from AutoInput
 };
 

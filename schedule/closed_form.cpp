@@ -40,6 +40,12 @@ Nanoseconds flushedInLoops(const Given& given) {
   return flushed(given) + (given.v - 1) * std::max(given.m, given.p) * (given.f + given.b);
 }
 
+Formula forwardOnlyForm(const Given& given) {
+  const int loops = (given.v - 1) * std::max(given.m, given.p);
+  const int peak = given.p == 1 && given.v > 1 ? 2 : 1;
+  return form(given, (loops + given.m + given.p - 1) * given.f, [&](int) { return peak; });
+}
+
 Formula allForwards(const Given& given) {
   return form(given, flushedInLoops(given), [&](int) { return given.v * given.m; });
 }
@@ -124,6 +130,7 @@ std::optional<ClosedForm> closedForm(std::string_view name, const PlanSize& size
       .w = each.backwardWeight,
       .fb = each.forwardBackward < 0 ? each.forward + each.backward : each.forwardBackward};
   if (known == "FThenB" || known == "GPipe" || known == "LoopedBFS") return allForwards(given);
+  if (known == "ForwardOnly") return forwardOnlyForm(given);
   if (known == "1F1B" || known == "PipeDream" || known == "PipeDream-2BW") {
     return oneFOneBForm(given);
   }

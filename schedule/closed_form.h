@@ -42,6 +42,9 @@ struct ClosedForm {
 /// DualPipe, DualPipeV: 3 d F + 2 B + (2 d - 1) I + W + (2 n - d - 2) FB; peak 2 d + 1.
 ///     Where n >= 2 d, W <= I <= F, B = I + W, FB >= F, FB >= B; for DualPipe m is even.
 ///
+/// ForwardOnly: ((v - 1) max(m, p) + m + p - 1) F; peak 1, and 2 for p = 1 and v > 1. For one chunk
+///     the bubble ratio is (p - 1) / (m + p - 1).
+///
 /// d: ranks from an outer one to the innermost (DualPipe: half of p, rounded up; DualPipeV: p).
 /// n: micro-batches of a stream (DualPipe: m / 2; DualPipeV: m). FB: the fused pair. Where F = I
 /// that leaves the innermost ranks the (d - 1) (FB + B - 3 W) of bubble of DualPipe's README.

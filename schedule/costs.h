@@ -31,8 +31,8 @@ struct StageCosts {
 struct Costs {
   std::vector<StageCosts> stages;  ///< by virtual stage
   Nanoseconds transfer = 0;        ///< of one message between two ranks, however long
-  Nanoseconds lr = 0;              ///< per rank and step
-  Nanoseconds optimizer = 0;       ///< per rank and step (asynchronous plans: per update)
+  Nanoseconds lr = 0;              ///< per rank and step; none in a forward-only plan
+  Nanoseconds optimizer = 0;       ///< the same (asynchronous plans: per update)
   /// Bytes a second from one rank to another, in each direction, message after message. 0: any
   /// number of messages at once, none longer than `transfer`.
   double bandwidth = 0;

@@ -44,4 +44,12 @@ int Plan::numChunks() const {
   return static_cast<int>(chunks);
 }
 
+bool Plan::isForwardOnly() const {
+  return std::all_of(ranks.begin(), ranks.end(), [](const std::vector<Action>& actions) {
+    return std::all_of(actions.begin(), actions.end(), [](const Action& action) {
+      return action.kind == JobKind::kForward || !isCompute(action.kind);
+    });
+  });
+}
+
 }  // namespace pipetrace

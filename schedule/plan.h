@@ -33,6 +33,19 @@ struct Plan {
   std::vector<int> rankOfStageReversed = {};
   int firstReversed = 0;
   WeightUpdates updates = {};
+  /// The most forward messages of a channel that are sent and not acknowledged yet. They hold a
+  /// fast rank back. A channel is all messages from one rank to one other. 0: any number.
+  ///
+  /// A receiver acknowledges a forward message when the action that needs it has ended, a forward
+  /// or a fused pair. The acknowledgement takes the way back to the sender. A rank waits at the
+  /// send of a forward message until fewer than `credits` of its channel are not acknowledged. It
+  /// does nothing else until then. In a plan without sends, it waits at the end of the action that
+  /// makes the message. The count goes on from step to step. Gradients take no credits.
+  ///
+  /// Source: run_ack() after run_forward() in validate(), PipeDream's runtime (Narayanan et al.
+  /// 2019). There every stage passes the acknowledgements of the last one on; here each is of the
+  /// next rank alone.
+  int credits = 0;
 
   int numRanks() const { return static_cast<int>(ranks.size()); }
   bool isBidirectional() const { return !rankOfStageReversed.empty(); }
@@ -50,6 +63,9 @@ struct Plan {
   int chunkOfStage(int stage) const;
   /// The number of stages of the rank that has most.
   int numChunks() const;
+  /// Whether it has no backward pass at all, nor a half of one (evaluation, inference). Looks at
+  /// actions up to the first backward pass.
+  bool isForwardOnly() const;
 };
 
 }  // namespace pipetrace

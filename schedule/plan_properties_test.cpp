@@ -106,8 +106,8 @@ TEST(PlanProperties, DeadlocksOfBlockingAndBoundedBuffersAreThoseOfTheSecondOpin
   for (int round = 0; round < 300; ++round) {
     const Plan plan = random.computeOnly();
     const int credits = random.below(4);
-    const Plan full = addTransfers(CheckedPlan(plan), {.credits = credits});
-    const Plan lazy = addTransfers(CheckedPlan(plan), {.credits = 0});
+    const Plan full = addTransfers(CheckedPlan(plan), {.ahead = credits});
+    const Plan lazy = addTransfers(CheckedPlan(plan), {.ahead = 0});
     for (const int buffers : {kUnboundedBuffers, kBlocking, 1, 2, 3}) {
       const bool runs = check(full, {.buffers = buffers}).empty();
       ASSERT_EQ(runs, secondOpinion(full, buffers)) << buffers << "\n" << toCsv(full);
@@ -124,7 +124,7 @@ TEST(PlanProperties, DeadlocksOfBlockingAndBoundedBuffersAreThoseOfTheSecondOpin
 TEST(PlanProperties, MistakesUnderBoundedBuffersAreCaughtToo) {
   RandomPlans random(4);
   for (int round = 0; round < 2; ++round) {
-    const Plan plan = addTransfers(random.computeOnly(), {.credits = 1});
+    const Plan plan = addTransfers(random.computeOnly(), {.ahead = 1});
     forEachMistake(plan, random, [&](const Plan& mutated) {
       for (const int buffers : {kBlocking, 1}) {
         ASSERT_EQ(check(mutated, {.buffers = buffers}).empty(), secondOpinion(mutated, buffers))

@@ -16,10 +16,10 @@
 namespace pipetrace {
 namespace {
 
-const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
+const std::string kReferences = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
 
 Plan reference(const std::string& name) {
-  std::ifstream file(kFolder + name);
+  std::ifstream file(kReferences + name);
   std::stringstream text;
   text << file.rdbuf();
   return readPlan(text.str(), name);
@@ -28,7 +28,7 @@ Plan reference(const std::string& name) {
 class ReferenceSchedules : public testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kFolder)) GTEST_SKIP() << kFolder << " is not there";
+    if (!std::filesystem::exists(kReferences)) GTEST_SKIP() << kReferences << " is not there";
   }
 };
 
@@ -96,7 +96,7 @@ TEST_F(ReferenceSchedules, ZeroBubbleSchedulesHaveNoSpanBubble) {
 }
 
 TEST_F(ReferenceSchedules, FilesWhoseStagesHaveOneRankPassTheCheck) {
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kReferences)) {
     const std::string name = entry.path().filename();
     if (name.starts_with("DualPipe_")) continue;  // runs each stage on two ranks
     const auto problems = check(reference(name));
@@ -105,7 +105,7 @@ TEST_F(ReferenceSchedules, FilesWhoseStagesHaveOneRankPassTheCheck) {
 }
 
 TEST_F(ReferenceSchedules, WriterReproducesEveryFileExceptItsBlankCells) {
-  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+  for (const auto& entry : std::filesystem::directory_iterator(kReferences)) {
     const Plan plan = reference(entry.path().filename());
     EXPECT_EQ(readPlan(toCsv(plan), plan.name).ranks, plan.ranks);
   }

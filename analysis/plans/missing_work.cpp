@@ -21,7 +21,8 @@ struct PassCounts {
 
 class WorkCheck {
  public:
-  explicit WorkCheck(const MeasuredPlan& measured) : measured_(measured), plan_(measured.plan) {}
+  explicit WorkCheck(const MeasuredPlan& measured)
+      : measured_(measured), plan_(measured.plan), isForwardOnly_(plan_.isForwardOnly()) {}
 
   std::string run() {
     std::size_t actions = 0;
@@ -118,11 +119,13 @@ class WorkCheck {
     if (passes.input > passes.weight) lacks("weight half");
     // The first stage has no gradient to send on, and may have no input half.
     const bool isWeightHalfEnough = stage == 0 && passes.weight > 0;
-    if (passes.backward() == 0 && !isWeightHalfEnough) lacks("backward pass");
+    if (passes.backward() > 0 || isWeightHalfEnough || isForwardOnly_) return;
+    lacks("backward pass");
   }
 
   const MeasuredPlan& measured_;
   const Plan& plan_;
+  bool isForwardOnly_;
   std::vector<PassCounts> passes_;
   // The first of each, and how many there are.
   std::string missing_;

@@ -98,8 +98,9 @@ class Recognition {
 
  private:
   void findCandidates() {
+    const bool isForwardOnly = measured_.isForwardOnly();
     for (const ScheduleInfo& info : knownSchedules()) {
-      if (info.dependsOnCosts) continue;
+      if (info.dependsOnCosts || info.isForwardOnly != isForwardOnly) continue;
       if (size_.chunks < info.leastChunks || size_.chunks > info.mostChunks) continue;
       const std::optional<Plan> least = built(info, 1);
       if (!least || !isPlacedAlike(*least)) continue;

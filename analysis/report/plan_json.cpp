@@ -2,6 +2,7 @@
 
 #include "analysis/costs/costs_file.h"
 #include "analysis/report/plan_report.h"
+#include "schedule/fingerprint.h"
 
 namespace pipetrace {
 namespace {
@@ -23,6 +24,9 @@ Json scheduleJson(const Plan& plan) {
           {"micro_batches", plan.numMicroBatches},
           {"bidirectional", plan.isBidirectional()},
           {"updates_every", plan.updates.every},
+          {"forward_only", plan.isForwardOnly()},
+          {"credits", plan.credits},
+          {"fingerprint", fingerprintText(fingerprint(plan))},
           {"actions", actions}};
 }
 

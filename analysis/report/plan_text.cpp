@@ -60,7 +60,9 @@ std::vector<std::string> stationsOf(const CriticalPath& path) {
   const auto& links = path.links;
   for (std::size_t i = 0; i < links.size();) {
     if (isTransfer(links[i].kind)) {
-      stations.push_back("message to rank " + std::to_string(links[i].peer));
+      const char* const what =
+          links[i].isAcknowledgement ? "acknowledgement to rank " : "message to rank ";
+      stations.push_back(what + std::to_string(links[i].peer));
       ++i;
       continue;
     }
@@ -129,7 +131,8 @@ std::string planTitle(const Plan& plan) {
   } else if (const int chunks = plan.numChunks(); chunks > 1) {
     text += " of " + std::to_string(chunks) + " chunks";
   }
-  return text + ", " + counted(plan.numMicroBatches, "micro-batch", "micro-batches");
+  text += ", " + counted(plan.numMicroBatches, "micro-batch", "micro-batches");
+  return plan.credits > 0 ? text + ", " + counted(plan.credits, "credit", "credits") : text;
 }
 
 std::string planLine(const PlanFigures& figures) {

@@ -40,17 +40,17 @@ void scaleStage(Costs& costs, int stage, double factor) {
   }
 }
 
-void expectAllAre1(const Slowdown& slowdown, int ranks, int stages, const std::string& what) {
+void expectAllAre1(const Slowdown& slowdown, const Plan& plan, const std::string& what) {
   SCOPED_TRACE(what);
   ASSERT_EQ(slowdown.reason, "");
   EXPECT_NEAR(slowdown.total, 1, kClose);
   EXPECT_NEAR(slowdown.launch, 1, kClose);
-  EXPECT_EQ(slowdown.byStage.size(), static_cast<std::size_t>(stages));
+  EXPECT_EQ(slowdown.byStage.size(), static_cast<std::size_t>(plan.numStages));
   for (const auto& [stage, s] : slowdown.byStage) EXPECT_NEAR(s, 1, kClose) << "stage " << stage;
   for (const auto& [replica, s] : slowdown.byReplica) EXPECT_NEAR(s, 1, kClose);
-  EXPECT_GE(slowdown.byKind.size(), 4U);
+  EXPECT_GE(slowdown.byKind.size(), plan.isForwardOnly() ? 1U : 4U);
   for (const auto& [kind, s] : slowdown.byKind) EXPECT_NEAR(s, 1, kClose) << kind;
-  EXPECT_EQ(slowdown.ranks.size(), static_cast<std::size_t>(ranks));
+  EXPECT_EQ(slowdown.ranks.size(), plan.ranks.size());
   for (const Slowdown::Rank& rank : slowdown.ranks) EXPECT_NEAR(rank.score, 1, kClose);
   EXPECT_EQ(slowdown.mS, std::nullopt) << "there is no slowdown to share";
   EXPECT_EQ(slowdown.mW, std::nullopt);
@@ -66,7 +66,7 @@ TEST_P(SlowdownOfSchedule, IsNoneWithEqualCosts) {
         for (const bool together : {true, false}) {
           const Simulation run = simulate(CheckedPlan(plan), costsOf(plan, transfer),
                                           {.steps = 3, .stepsStartTogether = together});
-          expectAllAre1(test::slowdownIn(run.timeline), ranks, plan.numStages,
+          expectAllAre1(test::slowdownIn(run.timeline), plan,
                         std::to_string(ranks) + " ranks, transfers of " + std::to_string(transfer) +
                             (together ? ", together" : ""));
         }
@@ -76,11 +76,15 @@ TEST_P(SlowdownOfSchedule, IsNoneWithEqualCosts) {
 }
 
 TEST_P(SlowdownOfSchedule, IsNoneWithTransfersThatArePlanned) {
-  for (const int credits : {0, 1, 3}) {
-    const Plan plan =
-        addTransfers(CheckedPlan(buildSchedule(GetParam(), {4, 8})), {.credits = credits});
-    const Simulation run = simulate(CheckedPlan(plan), costsOf(plan, 3 * kMs), {.steps = 2});
-    expectAllAre1(test::slowdownIn(run.timeline), 4, plan.numStages, std::to_string(credits));
+  for (const int ahead : {0, 1, 3}) {
+    Plan plan = buildSchedule(GetParam(), {4, 8});
+    plan.credits = 0;  // late receives would use them up, which no log shows
+    plan = addTransfers(std::move(plan), {.ahead = ahead});
+    // Without backward passes ranks run into the next step, whose receives are not posted yet.
+    const bool together = plan.isForwardOnly();
+    const Simulation run = simulate(CheckedPlan(plan), costsOf(plan, 3 * kMs),
+                                    {.steps = 2, .stepsStartTogether = together});
+    expectAllAre1(test::slowdownIn(run.timeline), plan, std::to_string(ahead));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "apps/cli/command_app.h"
 #include "apps/cli/shared_options.h"
+#include "schedule/forward_part.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -33,6 +34,11 @@ void ScheduleOptions::requireSize() const {
                                          : "both are"));
 }
 
+void ScheduleOptions::change(Plan& plan) const {
+  if (forwardOnly) plan = forwardPart(plan);
+  if (credits) plan.credits = *credits;
+}
+
 ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
                                  const char* group) {
   ScheduleFlags flags;
@@ -55,6 +61,13 @@ ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostR
     return isMeant ? "--schedule " + argument : std::string();
   });
   return flags;
+}
+
+void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group) {
+  addShared(app, shared::kForwardOnly, to.forwardOnly)->group(group);
+  addShared(app, shared::kCredits, to.credits)
+      ->check(CLI::Range(0, kMostMicroBatches).description(""))
+      ->group(group);
 }
 
 }  // namespace pipetrace

@@ -18,10 +18,17 @@ struct ScheduleOptions {
   std::optional<int> microBatches;
   std::optional<int> chunks;  ///< virtual stages per rank; none: what the schedule usually has
 
+  // What addPlanChanges() declares.
+  bool forwardOnly = false;
+  std::optional<int> credits;  ///< none: those of the plan
+
   /// The size of a plan that is built.
   PlanSize size() const;
   /// Throws Error where the schedule is unknown, or its size is not given.
   void requireSize() const;
+  /// Takes the forward part of a plan and sets its credits, where that was asked for. The plan may
+  /// have problems.
+  void change(Plan& plan) const;
 };
 
 /// The options that addScheduleOptions() declares and others may exclude.
@@ -35,5 +42,9 @@ struct ScheduleFlags {
 /// must outlive `app`.
 ScheduleFlags addScheduleOptions(CommandApp& app, ScheduleOptions& to, int mostRanks,
                                  const char* group);
+
+/// Declares --forward-only and --credits, for a plan of a schedule and for one from a file. `to`
+/// must outlive `app`.
+void addPlanChanges(CommandApp& app, ScheduleOptions& to, const char* group);
 
 }  // namespace pipetrace

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace pipetrace {
 
@@ -41,6 +42,12 @@ inline constexpr SharedOption kMicroBatches{
     "--micro-batches", "M", "Micro-batches of a step; with --schedule-file: that it should have"};
 inline constexpr SharedOption kChunks{
     "--chunks", "V", "Virtual stages per rank (default: what the schedule usually has)"};
+inline constexpr SharedOption kForwardOnly{
+    "--forward-only", "", "Only the plan's forwards, in their order, as an evaluation runs them"};
+inline constexpr SharedOption kCredits{
+    "--credits", "N",
+    "Forward messages that a rank may have sent to another without their use being over; then it "
+    "waits (default: the plan's own; 0: any number)"};
 inline constexpr SharedOption kStepCount{"--steps", "N", "Steps to run"};
 
 // Costs of jobs.
@@ -64,10 +71,15 @@ inline constexpr SharedOption kWidth{"--width", "C",
 /// Whether an option's name ("--stages") is still understood, but no longer documented.
 bool isOldSpelling(std::string_view name);
 
-/// Declares an option that sets `to`. `more` is appended to its help.
+/// Declares an option that sets `to`, a flag where that is a bool. `more` is appended to its help.
 template <typename T>
 CLI::Option* addShared(CLI::App& app, const SharedOption& option, T& to, const char* more = "") {
-  return app.add_option(option.names, to, std::string(option.help) + more)->type_name(option.value);
+  const std::string help = std::string(option.help) + more;
+  if constexpr (std::is_same_v<T, bool>) {
+    return app.add_flag(option.names, to, help);
+  } else {
+    return app.add_option(option.names, to, help)->type_name(option.value);
+  }
 }
 
 }  // namespace pipetrace

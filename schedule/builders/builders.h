@@ -68,4 +68,10 @@ Plan pipeDream(int ranks, int microBatches);
 /// of them. Source: Narayanan et al. 2021, PipeDream-2BW.
 Plan pipeDream2bw(int ranks, int microBatches);
 
+/// Evaluation and inference: forwards alone, over several chunks in the order of Interleaved1F1B.
+/// It has 2 credits; with several chunks as many more as hold back nothing where all stages take as
+/// long. Sources: DeepSpeed's InferenceSchedule, which has two buffers; torch's
+/// _ScheduleForwardOnly; Megatron-LM's forward_only.
+Plan forwardOnly(int ranks, int microBatches, int chunks);
+
 }  // namespace pipetrace

@@ -70,26 +70,43 @@ void findTooEarly(const Plan& plan, const PlanIndex& index, ProblemList& problem
   }
 }
 
+void findWrongSettings(const Plan& plan, ProblemList& problems) {
+  if (plan.credits < 0) {
+    problems.add({.message = "the plan has " + std::to_string(plan.credits) +
+                             " credits; they are 1 or more, or 0 for any number"});
+  }
+  if (plan.updates.every > 0 && plan.isForwardOnly()) {
+    problems.add({.message = "the plan has no backward passes, so its weights do not change: it "
+                             "is not asynchronous"});
+  }
+}
+
 void compareSizes(int ranks, int microBatches, const CheckOptions& options, ProblemList& problems) {
   compareSize("rank", "ranks", ranks, options.ranks, problems);
   compareSize("micro-batch", "micro-batches", microBatches, options.microBatches, problems);
 }
 
-/// Finds the deadlock of a plan that runs with unbounded buffers but not with bounded ones.
-std::optional<Problem> bufferDeadlock(const Plan& plan, const PlanIndex& index, int buffers) {
-  if (index.hasTransfers()) return findDeadlock(plan, index, buffers);
+std::optional<Problem> fullPlanDeadlock(const Plan& full, const PlanIndex& index, int buffers,
+                                        bool ofComputeOnly = false) {
+  const CreditGivers credits(full, index);
+  return findDeadlock(full, index, WaitRules(full, index, buffers, &credits), ofComputeOnly);
+}
+
+/// Finds the deadlock of a plan that runs with unbounded buffers and any number of credits, but
+/// not with fewer.
+std::optional<Problem> boundedDeadlock(const Plan& plan, const PlanIndex& index, int buffers) {
+  if (index.hasTransfers()) return fullPlanDeadlock(plan, index, buffers);
   const Plan full = withTransfers(plan, 0);
-  return findDeadlock(full, PlanIndex(full), buffers, true);
+  return fullPlanDeadlock(full, PlanIndex(full), buffers, true);
 }
 
 std::optional<Problem> deadlockOf(const Plan& plan, const PlanIndex& index, int buffers) {
-  if (index.hasTransfers() || buffers == kUnboundedBuffers) {
-    return findDeadlock(plan, index, buffers);
-  }
-  if (auto problem = findDeadlock(plan, index, kUnboundedBuffers)) return problem;
+  if (index.hasTransfers()) return fullPlanDeadlock(plan, index, buffers);
+  if (auto problem = findDeadlock(plan, index, WaitRules(plan, index))) return problem;
+  if (buffers == kUnboundedBuffers && plan.credits == 0) return {};
   // A plan that needs weights too early is reported elsewhere, and has no transfers to stop at.
   if (!limitProblems(plan, {}).empty()) return {};
-  return bufferDeadlock(plan, index, buffers);
+  return boundedDeadlock(plan, index, buffers);
 }
 
 }  // namespace
@@ -104,6 +121,7 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   findMisplaced(plan, index, problems);
   problems.append(transferProblems(plan, index));
   findTooEarly(plan, index, problems);
+  findWrongSettings(plan, problems);
   if (problems.count() == sizeProblems) {  // a plan of another size can still run
     if (auto deadlock = deadlockOf(plan, index, options.buffers)) problems.add(*deadlock);
   }
@@ -124,7 +142,7 @@ std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& opti
 std::vector<Problem> checkLimits(const CheckedPlan& plan, const CheckOptions& options) {
   ProblemList problems;
   if (options.buffers != kUnboundedBuffers) {
-    if (auto deadlock = bufferDeadlock(*plan, PlanIndex(*plan), options.buffers)) {
+    if (auto deadlock = boundedDeadlock(*plan, PlanIndex(*plan), options.buffers)) {
       problems.add(*deadlock);
     }
   }

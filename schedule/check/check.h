@@ -37,9 +37,10 @@ struct CheckOptions {
 /// line that counts the rest. Empty: every rank can do its actions in order. Linear in the
 /// number of actions.
 /// Work that is missing, there twice or out of range; a stage on a rank that is not its own. Also a
-/// backward pass before its forward, and a weight half before its input half. A plan is as large as
-/// its numbers say. One exception: a last stage or micro-batch that has hardly any work is taken
-/// for a mistake in those cells, not for missing work (sizeWithoutStrays()).
+/// backward pass before its forward, and a weight half before its input half. A plan without any
+/// backward pass is forward-only and misses none; in others each forward has one. A plan is as
+/// large as its numbers say. One exception: a last stage or micro-batch that has hardly any work is
+/// taken for a mistake in those cells, not for missing work (sizeWithoutStrays()).
 ///
 /// Messages. A result that one rank makes and another needs is a message. A plan without sends and
 /// receives leaves open when messages move. In a plan that has any (a full plan), every message
@@ -52,12 +53,14 @@ struct CheckOptions {
 ///   receive is posted and the rank goes on. The action that needs the message waits for it.
 /// - All messages from one rank to one other are a channel, whatever their direction along the
 ///   stages. Its receives stand in the order of its sends, as transports match them so.
-/// - Unbounded buffers: a send never waits. With buffers for k messages a send waits while k
+/// - Unbounded buffers: a send waits for nothing but credits, if the plan has any (Plan::credits).
+///   With buffers for k messages a send waits while k
 ///   messages of its channel have been sent and their receives are not posted yet. Blocking: a send
 ///   waits until the other rank comes to the receive. A receive waits until the other rank comes to
 ///   the send.
+///   Buffers are what a transport can take, of messages in both directions; credits are the plan's.
 /// A plan without sends and receives uses buffers too. Each message is sent right after the action
-/// that makes it, and received right before the one that needs it (addTransfers() without credits).
+/// that makes it, and received right before the one that needs it (addTransfers() with none ahead).
 ///
 /// A plan without any of these faults is checked for a deadlock, which is reported as the cycle of
 /// actions that wait for each other. A plan whose work is all there once is checked for its limits,

@@ -18,14 +18,18 @@ class Cycle {
   Problem find() const {
     std::vector<char> seen(plan_.ranks.size(), 0);
     int rank = firstStuckRank();
-    while (seen[static_cast<std::size_t>(rank)]++ == 0) rank = waitsFor(stuckOn(rank)).rank;
+    while (seen[static_cast<std::size_t>(rank)]++ == 0) {
+      rank = waitsFor(stuckOn(rank)).position.rank;
+    }
 
     const Position first = stuckOn(rank);
     std::string text = "deadlock: ";
     Position position = first;
     do {
-      const Position needed = waitsFor(position);
-      text += named(position) + " waits for " + named(needed);
+      const WaitRules::Wait wait = waitsFor(position);
+      const Position needed = wait.position;
+      text += named(position) + (wait.isCredit ? " waits for a credit from " : " waits for ") +
+              named(needed);
       position = stuckOn(needed.rank);
       if (position != needed) text += ", which comes after " + toText(index_.at(position));
       text += "; ";
@@ -45,9 +49,9 @@ class Cycle {
     return rank;
   }
 
-  Position waitsFor(Position position) const {
+  WaitRules::Wait waitsFor(Position position) const {
     for (const WaitRules::Wait& wait : rules_.waitsOf(position)) {
-      if (done(wait.position.rank) < wait.doneNeeded()) return wait.position;
+      if (done(wait.position.rank) < wait.doneNeeded()) return wait;
     }
     return {};
   }
@@ -79,9 +83,8 @@ class Cycle {
 
 }  // namespace
 
-std::optional<Problem> findDeadlock(const Plan& plan, const PlanIndex& index, int buffers,
-                                    bool ofComputeOnly) {
-  const WaitRules rules(plan, index, buffers);
+std::optional<Problem> findDeadlock(const Plan& plan, const PlanIndex& index,
+                                    const WaitRules& rules, bool ofComputeOnly) {
   const PlanOrder order = planOrder(plan, rules);
   if (order.complete) return {};
   return Cycle(plan, index, rules, order, ofComputeOnly).find();

@@ -7,9 +7,9 @@
 namespace pipetrace {
 
 /// The cycle of actions that keeps a plan from its end. `plan` has no other problems, and
-/// `index` is its own. `ofComputeOnly`: its sends and receives have been added, and cells are
+/// `rules` are its own. `ofComputeOnly`: its sends and receives have been added, and cells are
 /// reported as those of the plan without them.
-std::optional<Problem> findDeadlock(const Plan& plan, const PlanIndex& index, int buffers,
-                                    bool ofComputeOnly = false);
+std::optional<Problem> findDeadlock(const Plan& plan, const PlanIndex& index,
+                                    const WaitRules& rules, bool ofComputeOnly = false);
 
 }  // namespace pipetrace

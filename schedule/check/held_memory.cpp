@@ -4,6 +4,16 @@
 
 namespace pipetrace {
 
+HeldFor whatActivationsAreHeldFor(const Plan& plan) {
+  if (!plan.isForwardOnly()) return HeldFor::kBackward;
+  for (const auto& actions : plan.ranks) {
+    for (const Action& action : actions) {
+      if (isTransfer(action.kind)) return HeldFor::kSend;
+    }
+  }
+  return HeldFor::kNextForward;
+}
+
 void HeldMemory::begin(const Action& action) {
   if (action.kind != JobKind::kForward && action.kind != JobKind::kForwardBackward) return;
   ++live_;
@@ -12,14 +22,14 @@ void HeldMemory::begin(const Action& action) {
 
 void HeldMemory::end(const Action& action) {
   switch (action.kind) {
-    case JobKind::kBackward:
-      --live_;
-      memory_ -= costsOf(action.stage).activation;
+    case JobKind::kForward:
+      if (heldFor_ != HeldFor::kBackward) endForward(action);
       break;
-    case JobKind::kForwardBackward:
-      --live_;
-      memory_ -= costsOf(action.backwardStage).activation;
+    case JobKind::kSendForward:
+      if (heldFor_ == HeldFor::kSend) free(action.stage);
       break;
+    case JobKind::kBackward: free(action.stage); break;
+    case JobKind::kForwardBackward: free(action.backwardStage); break;
     case JobKind::kBackwardInput: memory_ -= costsOf(action.stage).freedByInput; break;
     case JobKind::kBackwardWeight:
       --live_;
@@ -27,6 +37,20 @@ void HeldMemory::end(const Action& action) {
       break;
     default: break;
   }
+}
+
+/// A stage beside that of `forward`, for the same micro-batch.
+bool HeldMemory::isOnSameRank(const Action& forward, int otherStage) const {
+  return otherStage >= 0 && otherStage < plan_.numStages &&
+         plan_.rankOf(otherStage, forward.microBatch) ==
+             plan_.rankOf(forward.stage, forward.microBatch);
+}
+
+void HeldMemory::endForward(const Action& forward) {
+  if (isOnSameRank(forward, forward.stage - 1)) free(forward.stage - 1);
+  const bool isLast = forward.stage + 1 == plan_.numStages;
+  if (isOnSameRank(forward, forward.stage + 1)) return;
+  if (isLast || heldFor_ == HeldFor::kNextForward) free(forward.stage);
 }
 
 std::vector<std::int64_t> weightsByRank(const Plan& plan, const Costs& costs,
@@ -43,8 +67,9 @@ std::vector<std::int64_t> weightsByRank(const Plan& plan, const Costs& costs,
   return weights;
 }
 
-Peaks peaksOf(const Plan& plan, const Costs& costs, std::int64_t weights, int rank) {
-  HeldMemory held(costs, weights);
+Peaks peaksOf(const Plan& plan, HeldFor heldFor, const Costs& costs, std::int64_t weights,
+              int rank) {
+  HeldMemory held(plan, heldFor, costs, weights);
   Peaks peaks{.live = 0, .memory = weights};
   for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
     held.begin(action);

@@ -9,14 +9,27 @@
 
 namespace pipetrace {
 
+/// The end of a forward's activation.
+enum class HeldFor {
+  kBackward,  ///< for its backward pass, or the weight half
+  /// A forward-only plan: for the next stage's forward if that is on the same rank, else no longer
+  /// than its own.
+  kNextForward,
+  kSend,  ///< the same with sends in the plan: if the next stage is elsewhere, for that send
+};
+HeldFor whatActivationsAreHeldFor(const Plan& plan);
+
 /// The activations and the memory that a rank holds while it does its actions in order: call
 /// begin() and end() for each. A forward takes its activation when it begins. The input half gives
 /// back StageCosts::freedByInput of it when it ends, the weight half the rest. A whole backward
-/// pass gives back all of it. Transfers hold nothing.
+/// pass gives back all of it. In a forward-only plan an activation is given back when its output
+/// has been used or sent. Receives hold nothing.
 class HeldMemory {
  public:
-  /// `costs` has all stages and must outlive this; `weights` is what the rank's weights take.
-  HeldMemory(const Costs& costs, std::int64_t weights) : costs_(costs), memory_(weights) {}
+  /// `costs` has all stages; plan and costs must outlive this. `weights` is what the rank's weights
+  /// take.
+  HeldMemory(const Plan& plan, HeldFor heldFor, const Costs& costs, std::int64_t weights)
+      : plan_(plan), heldFor_(heldFor), costs_(costs), memory_(weights) {}
 
   void begin(const Action& action);
   void end(const Action& action);
@@ -29,6 +42,15 @@ class HeldMemory {
     return costs_.stages[static_cast<std::size_t>(stage)];
   }
 
+  bool isOnSameRank(const Action& forward, int otherStage) const;
+  void endForward(const Action& forward);
+  void free(int stage) {
+    --live_;
+    memory_ -= costsOf(stage).activation;
+  }
+
+  const Plan& plan_;
+  HeldFor heldFor_;
   const Costs& costs_;
   int live_ = 0;
   std::int64_t memory_;
@@ -43,6 +65,7 @@ struct Peaks {
   int live = 0;
   std::int64_t memory = 0;
 };
-Peaks peaksOf(const Plan& plan, const Costs& costs, std::int64_t weights, int rank);
+Peaks peaksOf(const Plan& plan, HeldFor heldFor, const Costs& costs, std::int64_t weights,
+              int rank);
 
 }  // namespace pipetrace

@@ -35,9 +35,10 @@ void findHeldTooMuch(const Plan& plan, const CheckOptions& options, const Weight
   const Costs unit = Costs::equal(plan.numStages, {});
   const Costs& costs = options.memoryLimit > 0 ? *options.costs : unit;
   const auto weights = weightsByRank(plan, costs, versions);
+  const HeldFor heldFor = whatActivationsAreHeldFor(plan);
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
     const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
-    HeldMemory held(costs, weights[static_cast<std::size_t>(rank)]);
+    HeldMemory held(plan, heldFor, costs, weights[static_cast<std::size_t>(rank)]);
     Excess live{.limit = options.mostLive};
     Excess memory{.limit = options.memoryLimit};
     std::int64_t liveThere = 0;

@@ -33,7 +33,10 @@ bool isAnywhere(const Plan& plan, const IsIt& isIt) {
 
 }  // namespace
 
-PlanIndex::PlanIndex(const Plan& plan) : plan_(plan), size_{plan.numStages, plan.numMicroBatches} {
+PlanIndex::PlanIndex(const Plan& plan)
+    : plan_(plan),
+      isForwardOnly_(plan.isForwardOnly()),
+      size_{plan.numStages, plan.numMicroBatches} {
   if (!hasPlaces()) return;
   if (isOfSaneSize()) {
     addAll();
@@ -182,6 +185,12 @@ void PlanIndex::addTransfer(const Action& action, Position position) {
   }
   if (transfers_.empty()) transfers_.resize(table_.size() / kPassCount * 4);
   const PlannedMessage message = messageOf(action);
+  if (isForwardOnly_ && !message.forward) {
+    problems_.add(position.rank, position.cell, [&] {
+      return toText(action) + " has no message to move: the plan has no backward passes";
+    });
+    return;
+  }
   if (crossesRanks(message)) {
     put(transfers_[transferCell(message, isSend(action.kind))], position);
     return;
@@ -282,6 +291,11 @@ void PlanIndex::findMissing(int stage, int m) {
     return;
 
   const int rank = plan_.rankOf(stage, m);
+  if (isForwardOnly_) {
+    if (find(kForwardPass, stage, m).exists()) return;
+    problems_.add(rank, -1, [&] { return work(stage, "F", m) + " is missing"; });
+    return;
+  }
   for (const Pass pass : {kForwardPass, kBackwardPass}) {
     if (find(pass, stage, m).exists()) continue;
     problems_.add(rank, -1, [&] { return work(stage, kPassLetters[pass], m) + " is missing"; });

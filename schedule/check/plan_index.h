@@ -54,6 +54,9 @@ class PlanIndex {
   };
   Inputs inputsOf(const Action& action) const;
 
+  /// Plan::isForwardOnly()
+  bool isForwardOnly() const { return isForwardOnly_; }
+
   /// Whether the plan says when messages are sent and received (a full plan), or leaves that open.
   bool hasTransfers() const { return !transfers_.empty(); }
 
@@ -95,6 +98,7 @@ class PlanIndex {
   void findMissing(int stage, int microBatch);
 
   const Plan& plan_;
+  bool isForwardOnly_;
   std::vector<Position> table_;      // by stage, micro-batch and pass
   std::vector<Position> transfers_;  // by making stage, micro-batch, direction, send or receive
   StagesAndMicroBatches size_;

@@ -79,7 +79,8 @@ class Walk {
 PlanOrder planOrder(const Plan& plan, const WaitRules& rules) { return Walk(plan, rules).run(); }
 
 PlanOrder planOrder(const Plan& plan, const PlanIndex& index) {
-  return planOrder(plan, WaitRules(plan, index));
+  const CreditGivers credits(plan, index);
+  return planOrder(plan, WaitRules(plan, index, kUnboundedBuffers, &credits));
 }
 
 }  // namespace pipetrace

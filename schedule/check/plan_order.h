@@ -18,6 +18,7 @@ struct PlanOrder {
 
 /// `index` must be that of `plan`, without problems. Linear in the number of actions.
 PlanOrder planOrder(const Plan& plan, const WaitRules& rules);
+/// With unbounded buffers and the plan's credits.
 PlanOrder planOrder(const Plan& plan, const PlanIndex& index);
 
 }  // namespace pipetrace

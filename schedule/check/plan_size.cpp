@@ -49,13 +49,14 @@ StagesAndMicroBatches sizeWithoutStrays(const Plan& plan) {
       }
     }
   }
-  const auto both = [](const Counts& others) {
-    return 2 * static_cast<std::int64_t>(others.passes.size());
+  const int passesOfEach = plan.isForwardOnly() ? 1 : 2;
+  const auto all = [&](const Counts& others) {
+    return passesOfEach * static_cast<std::int64_t>(others.passes.size());
   };
   StagesAndMicroBatches size;
-  size.stages = stages.withoutStrays(both(microBatches));
+  size.stages = stages.withoutStrays(all(microBatches));
   stages.passes.erase(stages.passes.lower_bound(size.stages), stages.passes.end());
-  size.microBatches = microBatches.withoutStrays(both(stages));
+  size.microBatches = microBatches.withoutStrays(all(stages));
   return size;
 }
 

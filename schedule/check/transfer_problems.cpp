@@ -72,6 +72,7 @@ ProblemList transferProblems(const Plan& plan, const PlanIndex& index) {
   for (int stage = 0; stage < index.size().stages; ++stage) {
     for (int m = 0; m < index.size().microBatches; ++m) {
       for (const bool forward : {true, false}) {
+        if (!forward && index.isForwardOnly()) continue;
         const PlannedMessage message{forward, stage, m};
         if (index.crossesRanks(message)) findUnmatched(message, index, problems);
       }

@@ -5,8 +5,12 @@
 
 namespace pipetrace {
 
-WaitRules::WaitRules(const Plan& plan, const PlanIndex& index, int buffers)
-    : plan_(plan), index_(index), buffers_(buffers) {
+WaitRules::WaitRules(const Plan& plan, const PlanIndex& index, int buffers,
+                     const CreditGivers* credits)
+    : plan_(plan),
+      index_(index),
+      buffers_(buffers),
+      credits_(credits != nullptr && !credits->channels().empty() ? credits : nullptr) {
   if (buffers_ > 0 && index_.hasTransfers()) findRoomMakers();
 }
 
@@ -55,6 +59,7 @@ void WaitRules::addSend(const Action& action, Position position, Waits& waits) c
   const PlannedMessage message = messageOf(action);
   const Position maker = index_.makerOf(message);
   if (maker.exists()) waits.add(maker);
+  if (credits_ != nullptr && message.forward) addCreditOf(maker, waits);
   if (buffers_ == kUnboundedBuffers) return;
   if (buffers_ == kBlocking) {
     const Position receive = index_.receiveAt(message);
@@ -66,11 +71,23 @@ void WaitRules::addSend(const Action& action, Position position, Waits& waits) c
   if (room.exists()) waits.add(room);
 }
 
+/// Without sends, all that follows from an action waits for the credit of its message.
+void WaitRules::addCreditOf(Position maker, Waits& waits) const {
+  const Position giver = credits_->giverOf(maker);
+  if (giver.exists()) waits.addCredit(giver);
+}
+
 void WaitRules::addInputs(const Action& action, Position position, Waits& waits) const {
   for (const Position& input : index_.inputsOf(action)) {
     if (input.rank == position.rank || !index_.hasTransfers()) waits.add(input);
+    const bool isSent = input.rank != position.rank && !index_.hasTransfers();
+    if (credits_ != nullptr && isSent) addCreditOf(input, waits);
   }
-  if (!index_.hasTransfers()) return;
+  if (!index_.hasTransfers()) {
+    const bool isFirst = position.cell == 0;
+    if (credits_ != nullptr && !isFirst) addCreditOf({position.rank, position.cell - 1}, waits);
+    return;
+  }
   for (const PlannedMessage& message : messagesTo(action)) {
     if (!index_.crossesRanks(message)) continue;
     for (const Position& moved : {index_.receiveAt(message), index_.sendAt(message)}) {

@@ -95,6 +95,9 @@ std::vector<PaddleJob> paddleJobList(const Plan& plan, int rank,
   if (plan.updates.every > 0 || plan.isBidirectional()) {
     throw Error(what + "they end with one optimizer job and know one direction only");
   }
+  if (plan.isForwardOnly()) {
+    throw Error(what + "its passes schedule training only, and the plan has no backward");
+  }
   const bool parts = options.backwardParts != 1 || options.forwardParts != 1;
   if (options.backwardParts < 1 || options.forwardParts < 1) {
     throw Error(what + "a job has at least one part");

@@ -36,7 +36,8 @@ struct PaddleJobListOptions {
 /// and ZBH1 in paddle/distributed/passes/pipeline_scheduler_pass, versions 2.5 to 3.3.1.
 ///
 /// Throws Error for a rank that the plan does not have, and for parts below 1 or together with
-/// transfers. Also for fused pairs and asynchronous plans, which those job lists cannot hold.
+/// transfers. Also for fused pairs, asynchronous and forward-only plans, which those job lists
+/// cannot hold.
 std::vector<PaddleJob> paddleJobList(const Plan& plan, int rank,
                                      const PaddleJobListOptions& options = {});
 

@@ -13,6 +13,7 @@ constexpr std::string_view kRanks = "ranks";
 constexpr std::string_view kMicroBatches = "micro_batches";
 constexpr std::string_view kUpdateEvery = "update_every";
 constexpr std::string_view kDoubleBuffered = "double_buffered";
+constexpr std::string_view kCredits = "credits";
 constexpr std::string_view kRankOfStage = "rank_of_stage";
 constexpr std::string_view kRankOfStageReversed = "rank_of_stage_reversed";
 constexpr std::string_view kFirstReversed = "first_reversed";
@@ -65,8 +66,8 @@ std::optional<Field> takeField(std::string_view& rest) {
 
 bool isKey(std::string_view key) {
   return key == kName || key == kRanks || key == kMicroBatches || key == kUpdateEvery ||
-         key == kDoubleBuffered || key == kRankOfStage || key == kRankOfStageReversed ||
-         key == kFirstReversed;
+         key == kDoubleBuffered || key == kCredits || key == kRankOfStage ||
+         key == kRankOfStageReversed || key == kFirstReversed;
 }
 
 std::optional<int> number(std::string_view text) {
@@ -134,6 +135,8 @@ std::string PlanHeader::read(std::string_view comment) {
     } else if (key == kDoubleBuffered) {
       isGood = value == "0" || value == "1";
       doubleBuffered = value == "1";
+    } else if (key == kCredits) {
+      isGood = (credits = number(value)).has_value();
     } else if (key == kRankOfStage) {
       isGood = (rankOfStage = numbers(value)).has_value();
     } else if (key == kRankOfStageReversed) {
@@ -142,8 +145,8 @@ std::string PlanHeader::read(std::string_view comment) {
       isGood = (firstReversed = number(value)).has_value();
     } else {
       return "a header has no field of that name; it has name, ranks, micro_batches, "
-             "update_every, double_buffered, rank_of_stage, rank_of_stage_reversed and "
-             "first_reversed";
+             "update_every, double_buffered, credits, rank_of_stage, rank_of_stage_reversed "
+             "and first_reversed";
     }
     if (!isGood) return "that is no value of " + key;
   }
@@ -167,6 +170,7 @@ std::string PlanHeader::applyTo(Plan& plan) const {
   if (microBatches) plan.numMicroBatches = *microBatches;
   if (updateEvery) plan.updates.every = *updateEvery;
   if (doubleBuffered) plan.updates.doubleBuffered = *doubleBuffered;
+  if (credits) plan.credits = *credits;
   if (rankOfStage) plan.rankOfStage = *rankOfStage;
   if (rankOfStage || rankOfStageReversed) {
     plan.rankOfStageReversed = rankOfStageReversed.value_or(std::vector<int>());
@@ -190,7 +194,7 @@ std::string headerFor(const Plan& plan) {
                           inferred.rankOfStageReversed == plan.rankOfStageReversed &&
                           (!plan.isBidirectional() || inferred.firstReversed == plan.firstReversed);
   const bool sameSize = plan.numMicroBatches < 1 || plan.numMicroBatches == microBatches;
-  if (samePlaces && sameSize && plan.updates == WeightUpdates{}) return "";
+  if (samePlaces && sameSize && plan.updates == WeightUpdates{} && plan.credits == 0) return "";
 
   std::string text = "#";
   const auto add = [&](std::string_view key, const std::string& value) {
@@ -204,6 +208,7 @@ std::string headerFor(const Plan& plan) {
     add(kUpdateEvery, std::to_string(plan.updates.every));
     add(kDoubleBuffered, plan.updates.doubleBuffered ? "1" : "0");
   }
+  if (plan.credits != 0) add(kCredits, std::to_string(plan.credits));
   if (!samePlaces) add(kRankOfStage, joined(plan.rankOfStage));
   if (!samePlaces && plan.isBidirectional()) {
     add(kRankOfStageReversed, joined(plan.rankOfStageReversed));

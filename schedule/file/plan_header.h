@@ -11,15 +11,16 @@ namespace pipetrace {
 /// The part of a plan that the cells of a schedule file cannot hold, from a comment such as `# name
 /// = PipeDream, update_every = 1, double_buffered = 1`. The keys ranks and micro_batches are the
 /// numbers that the plan should have, so that work missing at its end shows. The other keys are
-/// name, update_every, double_buffered (0 or 1), rank_of_stage and rank_of_stage_reversed (ranks
-/// with blanks between them), and first_reversed. A value that holds ", " or begins with '"' stands
-/// in double quotes, with \" and \\ in it.
+/// name, update_every, double_buffered (0 or 1), credits (Plan::credits), rank_of_stage and
+/// rank_of_stage_reversed (ranks with blanks between them), and first_reversed. A value that holds
+/// ", " or begins with '"' stands in double quotes, with \" and \\ in it.
 struct PlanHeader {
   std::optional<std::string> name;
   std::optional<int> ranks;
   std::optional<int> microBatches;
   std::optional<int> updateEvery;
   std::optional<bool> doubleBuffered;
+  std::optional<int> credits;
   std::optional<std::vector<int>> rankOfStage;
   std::optional<std::vector<int>> rankOfStageReversed;
   std::optional<int> firstReversed;

@@ -5,6 +5,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/forward_part.h"
 #include "schedule/fuzz/targets.h"
 
 namespace pipetrace {
@@ -28,7 +29,10 @@ TEST(ScheduleFuzzSeeds, EveryBuildersPlanPassesTheFuzzersChecks) {
   for (const std::string& name : scheduleNames()) {
     const Plan plan = buildSchedule(name, 3, 4);
     fuzz::readAsScheduleFile(toCsv(plan));
-    fuzz::readAsScheduleFile(toCsv(addTransfers(CheckedPlan(plan), {.credits = 2})));
+    Plan held = forwardPart(plan);
+    held.credits = 1;
+    fuzz::readAsScheduleFile(toCsv(held));
+    fuzz::readAsScheduleFile(toCsv(addTransfers(CheckedPlan(plan), {.ahead = 2})));
   }
 }
 
@@ -43,6 +47,8 @@ TEST(ScheduleFuzzSeeds, DamagedPlansBreakNothing) {
 TEST(ScheduleFuzzSeeds, OddInputsBreakNothing) {
   for (const char* text : {"", ",", "\n", "#", "# name = \"", "9999999F9999999", "0F9999999\n0B0",
                            "# update_every = 9999999\n0F0,0B0\n", "0RECV_F0\n", "0SEND_B0,0F0\n",
+                           "# credits = 9999999\n0F0\n", "# credits = 0\n0F0,0F1\n1F1,1F0\n",
+                           "# credits = 1\n0F0,0F1\n1F1,1F0\n", "# credits = -1\n0F0\n",
                            "# update_every = 1, rank_of_stage = 0 0\n0F0,1F0,1B0,0B0\n"}) {
     fuzz::readAsScheduleFile(text);
   }

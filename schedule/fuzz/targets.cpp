@@ -7,6 +7,7 @@
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/forward_part.h"
 #include "schedule/simulate/dry_run.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
@@ -37,6 +38,7 @@ void writeAndReadAgain(const Plan& plan) {
   require(again.rankOfStageReversed == plan.rankOfStageReversed,
           "a written plan has the same directions");
   require(again.updates == plan.updates, "a written plan has the same updates");
+  require(again.credits == plan.credits, "a written plan has the same credits");
   require(toCsv(again) == text, "a plan is written as it was");
 }
 
@@ -46,6 +48,25 @@ void run(const CheckedPlan& plan, const Costs& costs) {
   require(dry.length == simulation.length, "a dry run is as long as the simulation");
   require(simulation.criticalPath.length() == simulation.length,
           "the critical path is as long as the step");
+}
+
+Costs costsFor(const Plan& plan) {
+  Costs costs = Costs::equal(plan.numStages, {3, 7, 4, 3});
+  costs.stages.front().message = 5;
+  costs.transfer = 2;
+  costs.optimizer = 1;
+  return costs;
+}
+
+/// Without its credits, and with a single one. Returns whether it can run without.
+bool runWithOtherCredits(Plan plan) {
+  plan.credits = 0;
+  const bool isValid = check(plan).empty();
+  plan.credits = 1;
+  const bool runs = check(plan).empty();
+  require(isValid || !runs, "what cannot run cannot run with fewer credits");
+  if (runs) run(CheckedPlan(plan), costsFor(plan));
+  return isValid;
 }
 
 }  // namespace
@@ -64,20 +85,24 @@ void readAsScheduleFile(const std::string& bytes) {
     require(isValid || !runs, "what cannot run cannot run with fewer buffers");
   }
   check(plan, {.mostLive = 1, .mostVersions = 1, .mostDistance = 0});
+  const bool isValidWithoutCredits = runWithOtherCredits(plan);
+  require(isValidWithoutCredits || !isValid, "what cannot run cannot run with credits");
   if (!isValid) return;
   const CheckedPlan checked(plan);
-  Costs costs = Costs::equal(plan.numStages, {3, 7, 4, 3});
-  costs.stages.front().message = 5;
-  costs.transfer = 2;
-  costs.optimizer = 1;
+  Costs costs = costsFor(plan);
   run(checked, costs);
   costs.bandwidth = 1e9;
   run(checked, costs);
   if (hasTransfers(plan)) return;
-  const Plan full = addTransfers(checked, {.credits = 1});
+  const Plan full = addTransfers(checked);
   require(check(full).empty(), "a plan stays valid when its transfers are added");
   run(CheckedPlan(full), costs);
   writeAndReadAgain(full);
+  const Plan part = forwardPart(plan);
+  Plan unhindered = part;
+  unhindered.credits = 0;
+  require(check(unhindered).empty(), "the forward part of a plan can run");
+  writeAndReadAgain(part);
 }
 
 }  // namespace pipetrace::fuzz

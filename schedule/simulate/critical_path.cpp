@@ -21,7 +21,9 @@ class WayBack {
   CriticalPath from(int rank, Nanoseconds end) {
     const auto size = static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size());
     now_ = end;
-    if (plan_.updates.every == 0) addJob(JobKind::kOptimizer, rank, costs_.optimizer);
+    const bool isHeld = messageThatHeld(rank, size, now_ - timing_.optimizerAtEnd()) != kNone;
+    addJob(JobKind::kOptimizer, rank, timing_.optimizerAtEnd(),
+           isHeld ? WaitReason::kCredit : WaitReason::kRank);
     goBackOnRank(rank, size);
     while (next_ != kNone) {
       if (isMessage_) {
@@ -50,30 +52,70 @@ class WayBack {
          .reason = reason});
   }
 
-  /// Goes to the action that the rank did before `cell`. Updates of the weights come after the
-  /// sends of the backward pass that they follow.
-  void goBackOnRank(int rank, int cell, bool isForTransfer = false) {
-    isMessage_ = false;
-    next_ = kNone;
+  /// The compute action that the rank did last before `cell`; kNone: there is none.
+  int computeBefore(int rank, int cell) const {
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
-      if (isTransfer(timing_.action(number).kind)) continue;
-      next_ = number;
-      if (isForTransfer) return;
-      addJob(JobKind::kOptimizer, rank, timing_.updatesAfter(number) * costs_.optimizer);
-      return;
+      if (!isTransfer(timing_.action(number).kind)) return number;
     }
-    addJob(JobKind::kLr, rank, costs_.lr, WaitReason::kStepBegin);
+    return kNone;
+  }
+
+  /// The message for whose credit the rank waited until `time`, between the compute action before
+  /// `cell` and `cell`; kNone: there is none.
+  int messageThatHeld(int rank, int cell, Nanoseconds time) const {
+    if (plan_.credits <= 0) return kNone;
+    const auto held = [&](int message) {
+      const PlanTiming::Transfer& moved = timing_.transfer(message);
+      return moved.user != kNone && moved.waitedForCredit && moved.sent == time;
+    };
+    while (--cell >= 0) {
+      const int number = timing_.numberOf({rank, cell});
+      if (!isTransfer(timing_.action(number).kind)) {
+        return !timing_.hasTransfers() && held(2 * number) ? 2 * number : kNone;
+      }
+      if (!isSend(timing_.action(number).kind)) continue;
+      const int message = timing_.messageOfTransfer(number);
+      if (held(message)) return message;
+    }
+    return kNone;
+  }
+
+  /// Goes to what the rank did before `cell`. Updates of the weights come after the sends of the
+  /// backward pass that they follow.
+  void goBackOnRank(int rank, int cell, bool isForTransfer = false) {
+    isMessage_ = false;
+    next_ = computeBefore(rank, cell);
+    if (next_ == kNone) return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
+    if (!isForTransfer) {
+      const Nanoseconds updates = timing_.updatesAfter(next_) * costs_.optimizer;
+      const bool isHeld = messageThatHeld(rank, cell, now_ - updates) != kNone;
+      addJob(JobKind::kOptimizer, rank, updates, isHeld ? WaitReason::kCredit : WaitReason::kRank);
+    }
+    const int message = messageThatHeld(rank, cell, now_);
+    if (message != kNone) addAcknowledgement(message);
+  }
+
+  /// Goes to the action that gave the credit of a message.
+  void addAcknowledgement(int message) {
+    const int giver = timing_.transfer(message).giver;
+    isMessage_ = false;
+    next_ = giver;
+    if (giver == kNone) return;  // it was in the step before
+    add({.kind = JobKind::kRecvForward,
+         .rank = timing_.rankOf(giver),
+         .peer = timing_.rankOf(PlanTiming::makerOf(message)),
+         .text = toText(timing_.action(giver)),
+         .begin = timing_.span(giver).end,
+         .reason = WaitReason::kMaker,
+         .isAcknowledgement = true});
   }
 
   /// When the rank was free for the action.
   Nanoseconds freeBefore(PlanIndex::Position position) const {
-    for (int cell = position.cell - 1; cell >= 0; --cell) {
-      const int number = timing_.numberOf({position.rank, cell});
-      if (isTransfer(timing_.action(number).kind)) continue;
-      return timing_.span(number).end + timing_.updatesAfter(number) * costs_.optimizer;
-    }
-    return begins_[static_cast<std::size_t>(position.rank)] + costs_.lr;
+    const int number = computeBefore(position.rank, position.cell);
+    if (number == kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
+    return timing_.handedOverAt(number) + timing_.updatesAfter(number) * costs_.optimizer;
   }
 
   void visitAction(int number) {
@@ -99,12 +141,21 @@ class WayBack {
     }
     if (message != kNone) link.reason = WaitReason::kMessage;
     const bool isFirst =
-        message == kNone && costs_.lr == 0 && free == link.begin && isFirstOnRank(position);
+        message == kNone && timing_.lr() == 0 && free == link.begin && isFirstOnRank(position);
     if (isFirst) link.reason = WaitReason::kStepBegin;
+    const bool isHeld = message == kNone && updatesBefore(position) == 0 &&
+                        messageThatHeld(position.rank, position.cell, link.begin) != kNone;
+    if (isHeld) link.reason = WaitReason::kCredit;
     add(std::move(link));
     if (message == kNone) return goBackOnRank(position.rank, position.cell);
     isMessage_ = true;
     next_ = message;
+  }
+
+  /// The time of the updates of the weights right before an action.
+  Nanoseconds updatesBefore(PlanIndex::Position position) const {
+    const int number = computeBefore(position.rank, position.cell);
+    return number == kNone ? 0 : timing_.updatesAfter(number) * costs_.optimizer;
   }
 
   bool isFirstOnRank(PlanIndex::Position position) const {
@@ -125,20 +176,23 @@ class WayBack {
               .peer = receiver,
               .text = toText(send),
               .begin = moved.begin};
-    link.reason = moved.begin == moved.sent     ? WaitReason::kMaker
+    const bool isHeld = moved.begin == moved.sent && moved.waitedForCredit;
+    link.reason = isHeld                        ? WaitReason::kCredit
+                  : moved.begin == moved.sent   ? WaitReason::kMaker
                   : moved.begin == moved.posted ? WaitReason::kReceive
                                                 : WaitReason::kLink;
     const WaitReason reason = link.reason;
     add(std::move(link));
-    if (reason == WaitReason::kLink) {
+    if (reason == WaitReason::kCredit) {
+      addAcknowledgement(message);
+    } else if (reason == WaitReason::kLink) {
       next_ = messageBefore(message);
     } else if (reason == WaitReason::kReceive) {
       goBackOnRank(receiver, timing_.positionOf(moved.receive).cell, true);
     } else if (moved.send != kNone) {
       goBackOnRank(sender, timing_.positionOf(moved.send).cell, true);
     } else {
-      isMessage_ = false;
-      next_ = PlanTiming::makerOf(message);
+      goBackOnRank(sender, timing_.positionOf(PlanTiming::makerOf(message)).cell + 1, true);
     }
   }
 
@@ -186,6 +240,7 @@ std::string_view toText(WaitReason reason) {
     case WaitReason::kLink: return "link was busy";
     case WaitReason::kReceive: return "receive was posted late";
     case WaitReason::kLaunch: return "launched late";
+    case WaitReason::kCredit: return "waited for a credit";
   }
   return "";
 }
@@ -193,12 +248,19 @@ std::string_view toText(WaitReason reason) {
 std::vector<std::pair<std::string_view, Nanoseconds>> CriticalPath::totals() const {
   std::map<JobKind, Nanoseconds> kinds;
   Nanoseconds launches = 0;
+  Nanoseconds acknowledgements = 0;
   for (const Link& link : links) {
-    (link.isLaunch ? launches : kinds[link.kind]) += link.end - link.begin;
+    Nanoseconds& total = link.isLaunch            ? launches
+                         : link.isAcknowledgement ? acknowledgements
+                                                  : kinds[link.kind];
+    total += link.end - link.begin;
   }
   std::vector<std::pair<std::string_view, Nanoseconds>> totals;
   for (const auto& [kind, time] : kinds) totals.emplace_back(logName(kind), time);
   if (launches > 0) totals.emplace_back(Link{.isLaunch = true}.name(), launches);
+  if (acknowledgements > 0) {
+    totals.emplace_back(Link{.isAcknowledgement = true}.name(), acknowledgements);
+  }
   return totals;
 }
 

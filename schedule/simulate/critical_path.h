@@ -23,6 +23,7 @@ enum class WaitReason {
   kLink,       ///< a message: the message before it kept the link between the ranks busy
   kReceive,    ///< a message: its receive was posted late, after the link before
   kLaunch,     ///< it was launched late, which is the link before
+  kCredit,     ///< it, or what its rank had to send first, waited for the acknowledgement before it
 };
 std::string_view toText(WaitReason reason);
 
@@ -30,9 +31,10 @@ std::string_view toText(WaitReason reason);
 /// of the step, on the rank of the first link, to the end of the last job of all ranks.
 struct CriticalPath {
   struct Link {
-    JobKind kind = JobKind::kForward;  ///< a job of the compute lane, or send_* for a message
-    int rank = 0;                      ///< of a message: its sender
-    int peer = -1;                     ///< of a message: its receiver
+    /// A job of the compute lane, send_* for a message, or recv_forward for an acknowledgement.
+    JobKind kind = JobKind::kForward;
+    int rank = 0;      ///< of a message: its sender
+    int peer = -1;     ///< of a message: its receiver
     int cell = -1;     ///< of the action in the plan; -1: lr, optimizer or a message
     std::string text;  ///< its cell in schedule files; of a message that of its send
     Nanoseconds begin = 0;
@@ -40,20 +42,27 @@ struct CriticalPath {
     WaitReason reason = WaitReason::kStepBegin;
     /// The time between when the job of `text` could have begun and its late launch.
     bool isLaunch = false;
+    /// The acknowledgement that the job of `text` gives back (Plan::credits), on its way from
+    /// `rank` to `peer`.
+    bool isAcknowledgement = false;
 
-    /// The kind, or "launch".
-    std::string_view name() const { return isLaunch ? "launch" : logName(kind); }
+    /// The kind, or "launch" or "ack".
+    std::string_view name() const {
+      return isLaunch ? "launch" : isAcknowledgement ? "ack" : logName(kind);
+    }
   };
   std::vector<Link> links;  ///< in time order
 
   Nanoseconds length() const { return links.empty() ? 0 : links.back().end - links.front().begin; }
-  /// How much of the length is spent on each name() of a link, launches last. The sum is length().
+  /// How much of the length is spent on each name() of a link, launches and acknowledgements last.
+  /// The sum is length().
   std::vector<std::pair<std::string_view, Nanoseconds>> totals() const;
 };
 
 /// The critical path of the step that `timing` ran last. Rank r began that step at begins[r],
 /// before its `lr`, and ended it at ends[r], after its last `optimizer`. Where both the rank and a
-/// message held a job up, the rank counts.
+/// message held a job up, the rank counts. The path begins later where it meets a message or an
+/// acknowledgement of the step before.
 CriticalPath findCriticalPath(const Plan& plan, const Costs& costs, const PlanTiming& timing,
                               const std::vector<Nanoseconds>& begins,
                               const std::vector<Nanoseconds>& ends);

@@ -81,7 +81,7 @@ TEST(CriticalPath, HasNoGapsAndIsAsLongAsTheStep) {
   for (const std::string& name : scheduleNames()) {
     for (int round = 0; round < 8; ++round) {
       Plan plan = buildSchedule(name, 1 + below(5), 1 + below(9));
-      if (round % 2 == 1) plan = addTransfers(CheckedPlan(plan), {.credits = below(3)});
+      if (round % 2 == 1) plan = addTransfers(CheckedPlan(plan), {.ahead = below(3)});
       Costs costs;
       for (int s = 0; s < plan.numStages; ++s) {
         costs.stages.push_back({1 + below(9), 1 + below(20), 1 + below(9), 1 + below(9)});

@@ -27,20 +27,21 @@ DryRun::Rank timesOf(const std::vector<Action>& actions, const PlanTiming& timin
 }
 
 DryRun runOnce(const Plan& plan, const Costs& costs, PlanTiming timing) {
-  std::vector<Nanoseconds> free(plan.ranks.size(), costs.lr);
+  std::vector<Nanoseconds> free(plan.ranks.size(), timing.lr());
   timing.run(free);
   DryRun out;
   out.ranks.reserve(plan.ranks.size());
   const auto weights = weightsByRank(plan, costs, timing.versions());
+  const HeldFor heldFor = whatActivationsAreHeldFor(plan);
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
     const auto r = static_cast<std::size_t>(rank);
-    const Peaks peaks = peaksOf(plan, costs, weights[r], rank);
+    const Peaks peaks = peaksOf(plan, heldFor, costs, weights[r], rank);
     out.ranks.push_back(timesOf(plan.ranks[r], timing, rank));
     out.ranks.back().peakLive = peaks.live;
     out.ranks.back().peakMemory = peaks.memory;
   }
   out.length = *std::max_element(free.begin(), free.end());
-  if (plan.updates.every == 0) out.length += costs.optimizer;
+  out.length += timing.optimizerAtEnd();
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "schedule/check/plan_order.h"
 #include "trace/error.h"
@@ -22,7 +23,8 @@ void refuse(const Plan& plan) { CheckedPlan{plan}; }
 
 }  // namespace
 
-PlanTiming::PlanTiming(const Plan& plan, const Costs& costs) : plan_(plan), costs_(costs) {
+PlanTiming::PlanTiming(const Plan& plan, const Costs& costs)
+    : plan_(plan), costs_(costs), isForwardOnly_(plan.isForwardOnly()) {
   requireCosts(plan_, costs);
   const PlanIndex index(plan_);
   hasTransfers_ = index.hasTransfers();
@@ -33,6 +35,7 @@ PlanTiming::PlanTiming(const Plan& plan, const Costs& costs) : plan_(plan), cost
   order_.reserve(order.order.size());
   for (const PlanIndex::Position& position : order.order) order_.push_back(numberOf(position));
   connect(index);
+  if (plan_.credits > 0) takeUpCredits(index);
   versions_ = weightVersions(plan_);
   if (!versions_.updates.empty()) updatesAfter_.assign(actions_.size(), 0);
   for (const WeightVersions::Update& update : versions_.updates) {
@@ -135,14 +138,29 @@ void PlanTiming::run(std::vector<Nanoseconds>& free, int step) {
   step_ = step;
   std::fill(half_.begin(), half_.end(), 0);
   pendingUpdates_.assign(free.size(), 0);
+  lastCompute_.assign(free.size(), kNone);
+  pending_.assign(free.size(), kNone);
   for (const int number : order_) {
-    Nanoseconds& now = free[static_cast<std::size_t>(rankOf(number))];
+    const int rank = rankOf(number);
+    Nanoseconds& now = free[static_cast<std::size_t>(rank)];
     if (isTransfer(action(number).kind)) {
       runTransfer(number, now);
     } else {
+      for (int which = 0; which < 2 && !creditChannels_.empty(); ++which) {
+        const int input = inputOf(number, which);
+        if (input == kNone) continue;
+        const int sender = rankOf(makerOf(input));
+        const bool isPending = pending_[static_cast<std::size_t>(sender)] == makerOf(input);
+        if (isPending) handOverPending(sender, free[static_cast<std::size_t>(sender)]);
+      }
+      handOverPending(rank, now);
       runCompute(number, now);
     }
   }
+  for (int rank = 0; rank < plan_.numRanks(); ++rank) {
+    handOverPending(rank, free[static_cast<std::size_t>(rank)]);
+  }
+  keepAcknowledgements();
   for (std::size_t r = 0; r < free.size(); ++r) free[r] += pendingUpdates_[r] * costs_.optimizer;
 }
 
@@ -160,19 +178,94 @@ void PlanTiming::runCompute(int number, Nanoseconds& free) {
   if (!costs_.faults.jobs.empty()) {
     free = span.end += costs_.faults.of(action(number), step_).longer;
   }
-  for (int message = 2 * number; message < 2 * number + 2 && !hasTransfers_; ++message) {
+  const auto rank = static_cast<std::size_t>(rankOf(number));
+  lastCompute_[rank] = number;
+  if (!handedOver_.empty()) handedOver_[static_cast<std::size_t>(number)] = span.end;
+  if (hasTransfers_) return;
+  pending_[rank] = number;
+  // The action that gives a credit may still be to come here.
+  if (creditChannels_.empty()) handOverPending(rankOf(number), free);
+}
+
+/// Sends the messages of the last action of a rank, in a plan without transfers.
+void PlanTiming::handOverPending(int rank, Nanoseconds& free) {
+  const int number = std::exchange(pending_[static_cast<std::size_t>(rank)], kNone);
+  if (number == kNone) return;
+  for (int message = 2 * number; message < 2 * number + 2; ++message) {
     Transfer& made = transfers_[static_cast<std::size_t>(message)];
     if (made.user == kNone) continue;
-    made.sent = made.posted = span.end;
+    handOver(message, free);
+    made.posted = made.sent;
     move(message);
   }
 }
 
-void PlanTiming::runTransfer(int number, Nanoseconds now) {
-  spans_[static_cast<std::size_t>(number)] = {now, now};
+void PlanTiming::takeUpCredits(const PlanIndex& index) {
+  const CreditGivers credits(plan_, index);
+  for (const CreditGivers::Channel& channel : credits.channels()) {
+    CreditChannel& own = creditChannels_.emplace_back();
+    for (const PlanIndex::Position& user : channel.users) own.users.push_back(numberOf(user));
+    own.back = costs_.transferBetween(channel.receiver, channel.sender);
+  }
+  for (int number = 0; number < actionCount(); ++number) {
+    creditPlaces_.push_back(credits.placeOf(positionOf(number)));
+  }
+  handedOver_.resize(actions_.size());
+}
+
+/// Waits for the credit of a message, if it needs one, and sends it.
+void PlanTiming::handOver(int message, Nanoseconds& free) {
+  Transfer& sent = transfers_[static_cast<std::size_t>(message)];
+  sent.waitedForCredit = false;
+  if (!creditChannels_.empty() && isForward(message)) {
+    const auto place = creditPlaces_[static_cast<std::size_t>(makerOf(message))];
+    const CreditChannel& channel = creditChannels_[static_cast<std::size_t>(place.channel)];
+    const int before = place.number - plan_.credits;
+    const int known = static_cast<int>(channel.ofStepsBefore.size());
+    Nanoseconds given = free;
+    int giver = kNone;
+    if (before >= 0) {
+      giver = channel.users[static_cast<std::size_t>(before)];
+      given = spans_[static_cast<std::size_t>(giver)].end + channel.back;
+    } else if (known + before >= 0) {
+      given = channel.ofStepsBefore[static_cast<std::size_t>(known + before)];
+    }
+    if (given > free) {
+      sent.waitedForCredit = true;
+      sent.giver = giver;
+      free = given;
+    }
+  }
+  sent.sent = free;
+  const int maker = lastCompute_[static_cast<std::size_t>(rankOf(makerOf(message)))];
+  if (!handedOver_.empty()) handedOver_[static_cast<std::size_t>(maker)] = free;
+}
+
+/// The next step's first messages wait for them.
+void PlanTiming::keepAcknowledgements() {
+  for (CreditChannel& channel : creditChannels_) {
+    auto& kept = channel.ofStepsBefore;
+    for (const int user : channel.users) {
+      kept.push_back(spans_[static_cast<std::size_t>(user)].end + channel.back);
+    }
+    const auto most = static_cast<std::size_t>(plan_.credits);
+    if (kept.size() > most) {
+      kept.erase(kept.begin(), kept.end() - static_cast<std::ptrdiff_t>(most));
+    }
+  }
+}
+
+void PlanTiming::runTransfer(int number, Nanoseconds& free) {
+  Span& span = spans_[static_cast<std::size_t>(number)];
+  span.begin = free;
   const int message = messageOfTransfer(number);
   Transfer& moved = transfers_[static_cast<std::size_t>(message)];
-  (isSend(action(number).kind) ? moved.sent : moved.posted) = now;
+  if (isSend(action(number).kind)) {
+    handOver(message, free);
+  } else {
+    moved.posted = free;
+  }
+  span.end = free;
   char& half = half_[static_cast<std::size_t>(message)];
   if (half != 0) move(message);
   half = 1;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "schedule/check/checked_plan.h"
+#include "schedule/check/credit_givers.h"
 #include "schedule/check/plan_index.h"
 #include "schedule/check/weight_versions.h"
 #include "schedule/costs.h"
@@ -14,7 +15,7 @@ namespace pipetrace {
 /// after cell. A message has twice the number of the action that makes it, + 1 for a gradient.
 class PlanTiming {
  public:
-  /// The times of one action; of a transfer, when its rank came to it.
+  /// The times of one action; of a transfer, from when its rank came to it until it went on.
   struct Span {
     Nanoseconds begin = 0;
     Nanoseconds end = 0;
@@ -28,6 +29,8 @@ class PlanTiming {
     Nanoseconds end = 0;     ///< it is there
     int send = kNone;        ///< full plans: numbers of the actions that move it
     int receive = kNone;
+    bool waitedForCredit = false;  ///< from when its rank came to it until `sent`
+    int giver = kNone;  ///< number of the action that gave that credit; kNone: in an earlier step
   };
   static constexpr int kNone = -1;
 
@@ -76,6 +79,16 @@ class PlanTiming {
     return costs_.faults.jobs.empty() ? 0 : costs_.faults.of(action(number), step_).late;
   }
   const WeightVersions& versions() const { return versions_; }
+  /// When the messages of a compute action were handed over and its rank went on, in the last step.
+  /// Full plans: those of all sends up to the next compute action.
+  Nanoseconds handedOverAt(int number) const {
+    return handedOver_.empty() ? span(number).end : handedOver_[static_cast<std::size_t>(number)];
+  }
+  /// The time of each rank's `lr` and `optimizer` at the begin and the end of a step.
+  Nanoseconds lr() const { return isForwardOnly_ ? 0 : costs_.lr; }
+  Nanoseconds optimizerAtEnd() const {
+    return isForwardOnly_ || plan_.updates.every > 0 ? 0 : costs_.optimizer;
+  }
 
  private:
   PlanTiming(const Plan& plan, const Costs& costs);
@@ -87,11 +100,16 @@ class PlanTiming {
   Nanoseconds latencyOf(int message) const;
   Nanoseconds* linkOf(int message);
   void runCompute(int number, Nanoseconds& free);
-  void runTransfer(int number, Nanoseconds now);
+  void runTransfer(int number, Nanoseconds& free);
+  void takeUpCredits(const PlanIndex& index);
+  void handOver(int message, Nanoseconds& free);
+  void handOverPending(int rank, Nanoseconds& free);
+  void keepAcknowledgements();
   void move(int message);
 
   const Plan& plan_;
   const Costs& costs_;
+  bool isForwardOnly_;
   bool hasTransfers_ = false;
   int step_ = 0;
   WeightVersions versions_;
@@ -106,6 +124,19 @@ class PlanTiming {
   std::vector<Transfer> transfers_;
   std::vector<char> half_;             // by message of a full plan: one of its ends is there
   std::vector<Nanoseconds> linkFree_;  // by sender and receiver; only with a bandwidth
+
+  // Plans without credits have none of these.
+  struct CreditChannel {
+    std::vector<int> users;                  // numbers of actions, in the receiver's order
+    Nanoseconds back = 0;                    // the time of an acknowledgement
+    std::vector<Nanoseconds> ofStepsBefore;  // when acknowledgements arrived, the last ones
+  };
+  std::vector<CreditChannel> creditChannels_;
+  std::vector<CreditGivers::Place> creditPlaces_;  // by action
+  std::vector<Nanoseconds> handedOver_;            // by compute action
+  std::vector<int> lastCompute_;                   // by rank: the last one that ran; kNone: none
+  // Plans without transfers, by rank: the action whose messages are to be handed over; kNone: none.
+  std::vector<int> pending_;
 };
 
 }  // namespace pipetrace

@@ -37,8 +37,9 @@ void addSample(CounterSeries& series, Nanoseconds time, double value) {
 void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTiming& timing,
                            Timeline& timeline) {
   const auto weights = weightsByRank(plan, costs, timing.versions());
+  const HeldFor heldFor = whatActivationsAreHeldFor(plan);
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
-    HeldMemory held(costs, weights[static_cast<std::size_t>(rank)]);
+    HeldMemory held(plan, heldFor, costs, weights[static_cast<std::size_t>(rank)]);
     const std::size_t first = countersOf(rank, timeline);
     const auto sample = [&](Nanoseconds time) {
       addSample(timeline.counters[first], time, held.live());
@@ -116,7 +117,7 @@ class Run {
     }
     step_ = step;
     const std::vector<Nanoseconds> begins = free_;
-    if (costs_.lr > 0) addToAllRanks(JobKind::kLr, costs_.lr);
+    if (timing_.lr() > 0) addToAllRanks(JobKind::kLr, timing_.lr());
     firstId_ = nextId_;
     timing_.run(free_, step_);
     for (std::size_t r = 0; r < nextId_.size(); ++r) {
@@ -126,8 +127,8 @@ class Run {
     for (int message = 0; message < timing_.messageCount(); ++message) addMessage(message);
     if (plan_.updates.every > 0) {
       addUpdates();
-    } else if (costs_.optimizer > 0) {
-      addToAllRanks(JobKind::kOptimizer, costs_.optimizer);
+    } else if (timing_.optimizerAtEnd() > 0) {
+      addToAllRanks(JobKind::kOptimizer, timing_.optimizerAtEnd());
     }
     if (options_.counters) addHeldMemoryCounters(plan_, costs_, timing_, out_.timeline);
     if (step + 1 == options_.steps) {
@@ -162,7 +163,7 @@ class Run {
     Nanoseconds now = 0;
     for (const WeightVersions::Update& update : timing_.versions().updates) {
       const int number = timing_.numberOf(update.after);
-      if (number != previous) now = timing_.span(number).end;
+      if (number != previous) now = timing_.handedOverAt(number);
       previous = number;
       const int version = ++done[static_cast<std::size_t>(update.stage)];
       if (costs_.optimizer == 0) continue;
@@ -253,8 +254,9 @@ class Run {
 
   void findPeaks() {
     const auto weights = weightsByRank(plan_, costs_, timing_.versions());
+    const HeldFor heldFor = whatActivationsAreHeldFor(plan_);
     for (std::size_t r = 0; r < out_.ranks.size(); ++r) {
-      const Peaks peaks = peaksOf(plan_, costs_, weights[r], static_cast<int>(r));
+      const Peaks peaks = peaksOf(plan_, heldFor, costs_, weights[r], static_cast<int>(r));
       out_.ranks[r].peakLive = peaks.live;
       out_.ranks[r].peakMemory = peaks.memory;
       for (const int stage : stages_[r]) {

@@ -49,11 +49,13 @@ struct Simulation {
 ///
 /// Within one rank there is no message. A message between two ranks moves when it is made; in a
 /// full plan, when its rank has come to its send and the other to its receive (check.h). It arrives
-/// costs.transfer later. With costs.bandwidth the messages from one rank to one other move one
-/// after another, in the order in which they are made. Each begins when the bytes of the one before
-/// are through, and arrives costs.transfer after its own are. Each rank begins a step with `lr` and
-/// ends it with `optimizer`. In an asynchronous plan each update is an `optimizer` job, right after
-/// the backward pass that it follows. Faults of the costs change single jobs and links.
+/// costs.transfer later, and so does an acknowledgement, which takes no bandwidth. A rank that
+/// waits for a credit (Plan::credits) is idle until it has come. With costs.bandwidth the messages
+/// from one rank to one other move one after another, in the order in which they are made. Each
+/// begins when the bytes of the one before are through, and arrives costs.transfer after its own
+/// are. Each rank begins a step with `lr` and ends it with `optimizer`; a forward-only plan has
+/// neither. In an asynchronous plan each update is an `optimizer` job, right after the backward
+/// pass that it follows. Faults of the costs change single jobs and links.
 ///
 /// Throws Error for costs of fewer stages than the plan has. Linear in actions times steps.
 Simulation simulate(const CheckedPlan& plan, const Costs& costs, const SimulateOptions& = {});

@@ -44,7 +44,7 @@ TEST(SimulatePlans, MessagesTakeTurnsOnALinkAndCarryTheirBytes) {
 TEST(SimulatePlans, ReceiveStartsWhenItIsPostedAndSendWhenItIsHandedOver) {
   Costs costs = Costs::equal(2, {10, 20});
   costs.transfer = 5;
-  const Simulation result = simulate(addTransfers(oneFOneB(2, 2), {.credits = 2}), costs);
+  const Simulation result = simulate(addTransfers(oneFOneB(2, 2), {.ahead = 2}), costs);
   using Spans = std::vector<std::pair<Nanoseconds, Nanoseconds>>;
   EXPECT_EQ(spansOf(eventsOf(result, 0, kSendLane)), (Spans{{10, 15}, {20, 25}}));
   EXPECT_EQ(spansOf(eventsOf(result, 1, kRecvLane)), (Spans{{0, 15}, {0, 25}}));

@@ -38,6 +38,7 @@ class SecondOpinion {
 
   bool isValid() {
     collect();
+    if (plan_.credits < 0 || (!trains_ && plan_.updates.every > 0)) return false;
     return hasRightWork() && hasRightTransfers() && channelsAreInOrder() && runs();
   }
 
@@ -54,6 +55,8 @@ class SecondOpinion {
           all_.insert({item, r});
           ++count_;
           full_ = full_ || moves(item);
+          const char letter = std::get<0>(item);
+          trains_ = trains_ || letter == 'B' || letter == 'I' || letter == 'W';
         }
       }
     }
@@ -67,8 +70,8 @@ class SecondOpinion {
         const int r = home(s, m);
         const bool whole = has({'B', s, m}, r);
         const bool halves = has({'I', s, m}, r) && has({'W', s, m}, r);
-        if (!has({'F', s, m}, r) || whole == halves) return false;
-        work += whole ? 2 : 3;
+        if (!has({'F', s, m}, r) || (trains_ && whole == halves)) return false;
+        work += !trains_ ? 1 : whole ? 2 : 3;
       }
     }
     std::size_t transfers = 0;
@@ -86,6 +89,7 @@ class SecondOpinion {
         if (lower == upper) continue;
         expected.insert({{'s', s, m}, lower});
         expected.insert({{'r', s + 1, m}, upper});
+        if (!trains_) continue;
         expected.insert({{'S', s + 1, m}, upper});
         expected.insert({{'R', s, m}, lower});
       }
@@ -131,9 +135,10 @@ class SecondOpinion {
   bool arrived(bool forward, int s, int m) const {
     const int from = forward ? s - 1 : s + 1;
     if (from < 0 || from >= plan_.numStages) return true;
-    if (!full_ || home(from, m) == home(s, m)) {
+    if (home(from, m) == home(s, m) || (!full_ && plan_.credits == 0)) {
       return forward ? done('F', from, m) : gradientDone(from, m);
     }
+    if (!full_) return done(forward ? 's' : 'S', from, m);
     return forward ? done('s', from, m) && done('r', s, m) : done('S', from, m) && done('R', s, m);
   }
 
@@ -159,6 +164,9 @@ class SecondOpinion {
     const bool sends = letter == 's' || letter == 'S';
     const auto [other, peer] = partner(item);
     if (sends && !(letter == 's' ? done('F', s, m) : gradientDone(s, m))) return false;
+    if (letter == 's' && plan_.credits > 0 && unacknowledged(rank, peer) >= plan_.credits) {
+      return false;
+    }
     if (buffers_ == kBlocking) return done_.count(other) > 0 || meets(item, other, peer);
     if (!sends || buffers_ == kUnboundedBuffers) return true;
     int lying = 0;
@@ -171,6 +179,16 @@ class SecondOpinion {
     return lying < buffers_;
   }
 
+  /// Forward messages from a rank to a peer that are sent and whose use is not over.
+  int unacknowledged(int rank, int peer) const {
+    int count = 0;
+    for (const auto& [letter, s, m] : done_) {
+      if (letter == 's' && home(s, m) == rank && home(s + 1, m) == peer) ++count;
+      if (letter == 'F' && s > 0 && home(s - 1, m) == rank && home(s, m) == peer) --count;
+    }
+    return count;
+  }
+
   /// Both ranks stand at the two ends of one message, and there is something to send.
   bool meets(const Item& item, const Item& other, int peer) const {
     if (!isNext(other, peer)) return false;
@@ -180,12 +198,13 @@ class SecondOpinion {
 
   bool runs() {
     next_.assign(plan_.ranks.size(), 0);
+    unsent_.assign(plan_.ranks.size(), {});
     for (bool moved = true; moved;) {
       moved = false;
       for (int r = 0; r < plan_.numRanks(); ++r) moved = step(r) || moved;
     }
     for (std::size_t r = 0; r < next_.size(); ++r) {
-      if (next_[r] < plan_.ranks[r].size()) return false;
+      if (next_[r] < plan_.ranks[r].size() || !unsent_[r].empty()) return false;
     }
     return true;
   }
@@ -193,6 +212,13 @@ class SecondOpinion {
   bool step(int r) {
     const auto& actions = plan_.ranks[static_cast<std::size_t>(r)];
     std::size_t& at = next_[static_cast<std::size_t>(r)];
+    std::vector<Item>& unsent = unsent_[static_cast<std::size_t>(r)];
+    if (!unsent.empty()) {
+      if (!ready(unsent.front(), r)) return false;
+      done_.insert(unsent.front());
+      unsent.erase(unsent.begin());
+      return true;
+    }
     if (at == actions.size()) return false;
     const std::vector<Item> items = itemsOf(actions[at]);
     if (!std::all_of(items.begin(), items.end(), [&](const Item& i) { return ready(i, r); })) {
@@ -200,16 +226,28 @@ class SecondOpinion {
     }
     done_.insert(items.begin(), items.end());
     ++at;
+    if (!full_ && plan_.credits > 0) findUnsent(items);
     return true;
+  }
+
+  /// In a plan without sends each message is sent right after what makes it.
+  void findUnsent(const std::vector<Item>& items) {
+    for (const auto& [letter, s, m] : items) {
+      const int to = letter == 'F' ? s + 1 : letter == 'W' ? -1 : s - 1;
+      if (to < 0 || to >= plan_.numStages || home(to, m) == home(s, m)) continue;
+      unsent_[static_cast<std::size_t>(home(s, m))].push_back({letter == 'F' ? 's' : 'S', s, m});
+    }
   }
 
   const Plan& plan_;
   int buffers_;
   bool full_ = false;
+  bool trains_ = false;
   std::size_t count_ = 0;
   std::set<std::pair<Item, int>> all_;
   std::set<Item> done_;
   std::vector<std::size_t> next_;
+  std::vector<std::vector<Item>> unsent_;  // by rank
 };
 
 inline bool secondOpinion(const Plan& plan, int buffers = kUnboundedBuffers) {

@@ -10,6 +10,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/forward_part.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 
@@ -21,7 +22,10 @@ std::vector<std::string> schedules() {
   for (const std::string& name : scheduleNames()) {
     const Plan plan = buildSchedule(name, 3, 4);
     texts.push_back(toCsv(plan));
-    texts.push_back(toCsv(addTransfers(CheckedPlan(plan), {.credits = 2})));
+    texts.push_back(toCsv(addTransfers(CheckedPlan(plan), {.ahead = 2})));
+    Plan part = forwardPart(plan);
+    part.credits = 3;
+    texts.push_back(toCsv(part));
   }
   return texts;
 }

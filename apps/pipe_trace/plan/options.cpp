@@ -39,7 +39,8 @@ class PlanFlags {
     constexpr const char* kGroup = "Schedule";
     constexpr int kMostRanks = 4096;
     flags_ = addScheduleOptions(app_, to_, kMostRanks, kGroup);
-    value(kGroup, "--transfers", to_.transferCredits, "CREDITS",
+    addPlanChanges(app_, to_, kGroup);
+    value(kGroup, "--transfers", to_.transfersAhead, "AHEAD",
           "Write the sends and receives into the plan; receives are posted up to that many "
           "messages early (0: right before they are needed)")
         ->check(range(0, 1'000'000));
@@ -162,6 +163,7 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
        "      --backward-input-ms 18.1 --backward-weight-ms 9.3 --transfer-ms 0.6 -o plan.svg",
        "pipe-trace plan --schedule auto --ranks 4 --micro-batches 8 --activation-gb 1 --limit 4",
        "pipe-trace plan --schedule-file mine.csv --check --buffers blocking",
+       "pipe-trace plan --schedule ForwardOnly --ranks 4 --micro-batches 8 --credits 1",
        "pipe-trace plan --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs/ -o plan/"});
   PlanFlags(app, options).add();
   adviseOnFormats(app);

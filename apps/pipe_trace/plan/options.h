@@ -15,7 +15,7 @@ class CommandApp;
 
 /// The options of `pipe-trace plan`.
 struct PlanOptions : ScheduleOptions {
-  std::optional<int> transferCredits;
+  std::optional<int> transfersAhead;
   CostOptions costs;
   FaultOptions faults;
   std::string limitGb;

@@ -99,8 +99,9 @@ PlanInput readInput(const PlanOptions& options) {
   const std::int64_t limit = readLimit(options.limitGb, input.given);
   input.source = planOf(options, input.given, limit);
   Plan& plan = input.source.plan;
-  if (options.transferCredits) {
-    plan = addTransfers(std::move(plan), {.credits = *options.transferCredits});
+  options.change(plan);
+  if (options.transfersAhead) {
+    plan = addTransfers(std::move(plan), {.ahead = *options.transfersAhead});
   }
   input.costs = completeCosts(input.given, plan.numStages);
   input.checks.buffers = buffersOf(options.buffers);
@@ -186,7 +187,9 @@ int runPlan(const PlanOptions& options) {
   const std::vector<MadeUpHost> hosts = madeUpHosts(options.faults, plan->numRanks());
   Simulation simulation = simulated(plan, costs, options.steps, beginFor(hosts));
   PlanFigures figures = planFigures(*plan, simulation);
-  if (!options.schedule.empty()) {
+  // The formulas are those of whole plans which nothing holds back.
+  const bool isAsKnown = !options.forwardOnly && options.credits.value_or(0) == 0;
+  if (!options.schedule.empty() && isAsKnown) {
     figures.closedForm = closedFormOf(options.schedule, options.size(), costs);
   }
   const PlanReport report{.plan = *plan,

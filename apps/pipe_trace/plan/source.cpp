@@ -32,7 +32,9 @@ Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t lim
   const PlanSize size = options.size();
   const ScheduleInfo& info = scheduleInfo(options.schedule);
   const bool isAuto = info.name == "auto";
-  const std::int64_t jobsOfAPass = info.splitsBackward || isAuto ? 3 : 2;  // F, B; F, I, W
+  const std::int64_t jobsOfAPass = info.isForwardOnly              ? 1
+                                   : info.splitsBackward || isAuto ? 3  // F, I, W
+                                                                   : 2;
   const std::int64_t actions =
       jobsOfAPass * size.ranks * size.microBatches * std::max(1, size.chunks);
   if (actions * options.steps > kMostActions) {
@@ -72,6 +74,7 @@ std::string scheduleList() {
     text += fmt::format("{:<22} chunks per rank: {}", "", chunksText(info));
     if (info.splitsBackward) text += "; splits the backward";
     if (info.isAsynchronous) text += "; asynchronous";
+    if (info.isForwardOnly) text += "; forwards only";
     text += "\n";
     if (info.aliases.empty()) continue;
     text += fmt::format("{:<22} also called:", "");

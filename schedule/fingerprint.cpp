@@ -1,0 +1,77 @@
+#include "schedule/fingerprint.h"
+
+#include <cstdio>
+
+namespace pipetrace {
+namespace {
+
+class NumberHash {
+ public:
+  void add(std::int64_t number) {
+    // Each step is one to one in both: a single other number can not be made good by the rest.
+    state_ = mixed(state_ ^ static_cast<std::uint64_t>(number));
+  }
+  void add(const std::vector<int>& numbers) {
+    add(static_cast<std::int64_t>(numbers.size()));
+    for (const int number : numbers) add(number);
+  }
+  std::uint64_t value() const { return state_; }
+
+ private:
+  static std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+    return x ^ (x >> 31);
+  }
+
+  std::uint64_t state_ = 0x9e3779b97f4a7c15U;  // 2^64 divided by the golden ratio
+};
+
+/// The enumerators of JobKind may change, these not.
+int codeOf(JobKind kind) {
+  switch (kind) {
+    case JobKind::kForward: return 1;
+    case JobKind::kBackward: return 2;
+    case JobKind::kBackwardInput: return 3;
+    case JobKind::kBackwardWeight: return 4;
+    case JobKind::kForwardBackward: return 5;
+    case JobKind::kSendForward: return 6;
+    case JobKind::kRecvForward: return 7;
+    case JobKind::kSendBackward: return 8;
+    case JobKind::kRecvBackward: return 9;
+    default: return 0;  // no action of a plan
+  }
+}
+
+}  // namespace
+
+std::uint64_t fingerprint(const Plan& plan) {
+  NumberHash hash;
+  hash.add(plan.numStages);
+  hash.add(plan.numMicroBatches);
+  hash.add(plan.numRanks());
+  for (const auto& actions : plan.ranks) {
+    hash.add(static_cast<std::int64_t>(actions.size()));
+    for (const Action& action : actions) {
+      for (const int number : {codeOf(action.kind), action.stage, action.microBatch,
+                               action.backwardStage, action.backwardMicroBatch}) {
+        hash.add(number);
+      }
+    }
+  }
+  hash.add(plan.rankOfStage);
+  hash.add(plan.rankOfStageReversed);
+  hash.add(plan.firstReversed);
+  hash.add(plan.updates.every);
+  hash.add(plan.updates.doubleBuffered ? 1 : 0);
+  hash.add(plan.credits);
+  return hash.value();
+}
+
+std::string fingerprintText(std::uint64_t fingerprint) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(fingerprint));
+  return text;
+}
+
+}  // namespace pipetrace
