@@ -9,6 +9,7 @@
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/action.h"
+#include "trace/log/fused_pair.h"
 
 namespace pipetrace {
 namespace {
@@ -47,6 +48,20 @@ TEST(StepSlack, OptimizerThatEndsTheStepLeavesNone) {
   EXPECT_THAT(slackIn(made.timeline), ElementsAre(0, -1, 1, -1));
 }
 
+/// The next step begins at 12, before the optimizer of rank 1 has ended.
+TEST(StepSlack, StepEndsWithItsLastOptimizerThoughTheNextHasBegun) {
+  HandMadeTimeline made;
+  made.add(0, JobKind::kForward, 0, 10, 0, 0).stage = 0;
+  made.add(0, JobKind::kOptimizer, 10, 12, 0, -1);
+  made.add(0, JobKind::kForward, 12, 22, 1, 0).stage = 0;
+  made.add(1, JobKind::kForward, 10, 15, 0, 0).stage = 1;
+  made.add(1, JobKind::kOptimizer, 15, 40, 0, -1);
+  made.add(1, JobKind::kForward, 40, 45, 1, 0).stage = 1;
+  made.add(2, JobKind::kForward, 15, 16, 0, 0).stage = 2;
+  made.add(2, JobKind::kForward, 45, 46, 1, 0).stage = 2;
+  EXPECT_THAT(slackIn(made.timeline), ElementsAre(0, -1, -1, 0, -1, -1, 24, -1));
+}
+
 TEST(StepSlack, MembersOfACollectiveWaitForTheLast) {
   HandMadeTimeline made;
   for (const int rank : {0, 1}) {
@@ -61,8 +76,13 @@ TEST(StepSlack, MembersOfACollectiveWaitForTheLast) {
   EXPECT_THAT(slackIn(made.timeline), ElementsAre(20, -1, 0, -1));
 }
 
-std::string nameOf(const JobGraph::Node& job) {
-  return toText(Action{job.kind, job.stage, job.microBatch});
+Action actionOf(const Timeline& timeline, const JobGraph::Node& job) {
+  Action action{job.kind, job.stage, job.microBatch};
+  if (const auto pair = fusedPairOf(timeline, *job.event)) {
+    action.backwardStage = pair->backwardStage;
+    action.backwardMicroBatch = pair->backwardMicroBatch;
+  }
+  return action;
 }
 
 Timeline runWith(const Plan& plan, const Costs& costs) {
@@ -74,8 +94,8 @@ Nanoseconds lengthOf(const Timeline& timeline) { return summarize(timeline).step
 /// A plan that is simulated again with one job longer is the judge: it stays as long while the job
 /// takes up its slack, and no longer.
 TEST(StepSlack, IsHowMuchLongerAJobOfAPlanCanBe) {
-  for (const char* schedule : {"1F1B", "ZB-H1", "Interleaved1F1B", "FThenB"}) {
-    const Plan plan = buildSchedule(schedule, {4, 4});
+  for (const char* schedule : {"1F1B", "ZB-H1", "Interleaved1F1B", "FThenB", "DualPipeV"}) {
+    const Plan plan = buildSchedule(schedule, {4, schedule == std::string("DualPipeV") ? 8 : 4});
     Costs costs = test::costsOf(plan, 0.5);
     test::scaleRank(costs, plan, 2, 1.3);
     const Timeline timeline = runWith(plan, costs);
@@ -85,13 +105,13 @@ TEST(StepSlack, IsHowMuchLongerAJobOfAPlanCanBe) {
     for (JobGraph::Id id = 0; id < run.graph->jobCount(); ++id) {
       const JobGraph::Node& job = run.graph->node(id);
       if (!isCompute(job.kind)) continue;
-      SCOPED_TRACE(std::string(schedule) + " " + nameOf(job));
+      const Action action = actionOf(timeline, job);
+      SCOPED_TRACE(std::string(schedule) + " " + toText(action));
       ASSERT_GE(run.slack[id], 0);
       withSlack += run.slack[id] > 0 ? 1 : 0;
       for (const Nanoseconds more : {Nanoseconds{0}, Nanoseconds{1000}}) {
         Costs longer = costs;
-        longer.faults.jobs = {
-            {{job.kind, job.stage, job.microBatch}, Faults::kEveryStep, run.slack[id] + more, 0}};
+        longer.faults.jobs = {{action, Faults::kEveryStep, run.slack[id] + more, 0}};
         EXPECT_EQ(lengthOf(runWith(plan, longer)), length + more);
       }
     }
