@@ -20,9 +20,9 @@ using enum JobKind;
 /// Ranks of one stage each, in one step.
 class BubblesByHand : public testing::Test {
  protected:
-  void add(int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
-           std::int32_t microBatch = 0) {
-    made_.add(rank, kind, begin, end, 0, microBatch).stage = isCompute(kind) ? rank : kNotGiven;
+  void add(int rank, JobKind kind, Nanoseconds begin, Nanoseconds end, std::int32_t microBatch = 0,
+           std::int32_t step = 0) {
+    made_.add(rank, kind, begin, end, step, microBatch).stage = isCompute(kind) ? rank : kNotGiven;
   }
 
   /// By rank: "warm_up 0-10 by 0", the last word being the culprit's rank.
@@ -86,6 +86,35 @@ TEST_F(BubblesByHand, AStageThatIsFasterThanTheOthersWaitsBecauseOfThat) {
   // In the plan, where all forwards take 10, no rank waits between its jobs.
   EXPECT_THAT(bubbles()[2],
               ElementsAre("warm_up 0-20", "imbalance 25-30 by 2", "imbalance 35-40 by 2"));
+}
+
+/// Rank 1 waits 10 for its first forward in the plan.
+TEST_F(BubblesByHand, WhatAGapIsShorterThanPlannedMayComeLaterInTheStep) {
+  add(0, kForward, 0, 4, 0);
+  add(0, kLr, 4, 10, -1);  // where paths end
+  add(0, kForward, 10, 20, 1);
+  add(0, kForward, 20, 30, 2);
+  add(1, kForward, 4, 14, 0);
+  add(1, kForward, 20, 30, 1);
+  add(1, kForward, 30, 40, 2);
+  EXPECT_THAT(bubbles()[1], ElementsAre("warm_up 0-4", "warm_up 14-20"));
+}
+
+TEST_F(BubblesByHand, WhatAGapIsShorterThanPlannedCountsInItsStepOnly) {
+  add(0, kForward, 0, 4, 0);
+  add(0, kForward, 4, 14, 1);
+  add(0, kForward, 14, 24, 2);
+  add(1, kForward, 4, 14, 0);
+  add(1, kForward, 14, 24, 1);
+  add(1, kForward, 24, 34, 2);
+  add(0, kForward, 60, 70, 0, 1);
+  add(0, kLr, 70, 76, -1, 1);
+  add(0, kForward, 76, 86, 1, 1);
+  add(0, kForward, 86, 96, 2, 1);
+  add(1, kForward, 70, 80, 0, 1);
+  add(1, kForward, 86, 96, 1, 1);
+  add(1, kForward, 96, 106, 2, 1);
+  EXPECT_THAT(bubbles()[1], ElementsAre("warm_up 0-4", "warm_up 60-70", "unknown 80-86"));
 }
 
 TEST_F(BubblesByHand, RanksThatNeverWaitHaveNoBubbles) {

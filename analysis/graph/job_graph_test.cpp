@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "analysis/testing/hand_made_timeline.h"
+#include "trace/message_arguments.h"
 
 namespace pipetrace {
 namespace {
@@ -74,6 +77,55 @@ TEST_F(JobGraphTest, AMessageWaitsForTheOneBeforeItThatHadEndedOnItsLane) {
   EXPECT_EQ(found.node(messageOf(2)).kind, kSendForward) << "its receive is not logged";
   EXPECT_EQ(found.node(found.jobCount() - 1).inputs[0], messageOf(2));
   EXPECT_EQ(found.producer(static_cast<Id>(found.jobCount() - 1), 0), 2U);
+}
+
+TEST_F(JobGraphTest, AMessageWhoseReceiveWasPostedLastWaitsForTheJobBeforeThat) {
+  for (const bool isPostedLast : {true, false}) {
+    made_ = {};
+    add(0, kForward, 0, 10, 0);
+    add(0, kSendForward, isPostedLast ? 12 : 25, 35, 0, kSendLane).peer = 1;
+    add(1, kRecvForward, 22, 35, 0, kRecvLane).peer = 0;
+    add(1, kData, 0, 20, -1);
+    add(1, kForward, 35, 45, 0);
+    const JobGraph found = graph();
+    ASSERT_EQ(found.messageEnd() - found.jobCount(), 1U);
+    const JobGraph::Node& message = found.node(static_cast<Id>(found.jobCount()));
+    EXPECT_EQ(message.begin, isPostedLast ? 22 : 25);
+    EXPECT_EQ(message.before, isPostedLast ? found.ranks()[1].first : kNone);
+  }
+}
+
+TEST_F(JobGraphTest, MessagesThatCameEarlyHoldNothingUp) {
+  for (const char* arrived : {"early", "in time"}) {
+    made_ = {};
+    StringTable& strings = made_.timeline.strings;
+    add(0, kForward, 0, 10, 0);
+    add(1, kForward, 35, 45, 0);
+    Event& receive = add(1, kRecvForward, 12, 35, 0, kRecvLane);
+    receive.peer = 0;
+    const Argument arguments[] = {
+        Argument::ofText(strings.intern("note"), strings.intern("early")),
+        Argument::ofText(strings.intern(message_arguments::kArrived), strings.intern(arrived))};
+    strings.intern(message_arguments::kEarly);
+    made_.timeline.setArguments(receive, arguments);
+    const JobGraph found = graph();
+    EXPECT_EQ(found.messageEnd() - found.jobCount(), arrived == std::string("early") ? 0U : 1U);
+  }
+}
+
+TEST_F(JobGraphTest, RunsWithNumbersPerRankAreKnownByThoseWhateverElseJobsHave) {
+  for (const bool isNumbered : {true, false}) {
+    made_ = {};
+    StringTable& strings = made_.timeline.strings;
+    Event& job = add(0, kForward, 0, 10, 0);
+    const auto ofNumber = [&](const char* key) {
+      return Argument::ofInteger(strings.intern(key), 1);
+    };
+    strings.intern("seq_id");
+    const Argument arguments[] = {ofNumber("bytes"), ofNumber(isNumbered ? "seq_id" : "layers")};
+    made_.timeline.setArguments(job, arguments);
+    EXPECT_EQ(graph().isNumbered(), isNumbered);
+  }
 }
 
 }  // namespace
