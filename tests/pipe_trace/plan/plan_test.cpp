@@ -329,6 +329,13 @@ TEST_F(PlanCommand, CostsOfARunAreItsMedians) {
   EXPECT_EQ(jsonOf("ZB-H1", {"--costs-from", folder}).at("costs").at("backward_weight_ms"), 10);
 }
 
+TEST_F(PlanCommand, ARunWithoutBackwardPassesSaysNothingAboutTheirTimes) {
+  EXPECT_EQ(planOf("ForwardOnly", {"--forward-ms", "10", "-o", path("evaluated/")}).exitCode, 0);
+  const json costs = jsonOf("1F1B", {"--costs-from", path("evaluated")}).at("costs");
+  EXPECT_EQ(costs.at("forward_ms"), 10);
+  EXPECT_EQ(costs.at("backward_ms"), 20);  // twice the forward, as without any times
+}
+
 TEST_F(PlanCommand, AnExceededLimitIsReportedWithRankAndCell) {
   const std::vector<std::string> limit = {"--activation-gb", "1", "--limit", "3"};
   const ProgramRun drawn = planOf("1F1B", limit);
