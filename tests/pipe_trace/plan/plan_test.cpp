@@ -250,7 +250,7 @@ TEST_F(PlanCommand, AForwardOnlyPlanHasTheBubbleOfTheFormula) {
   EXPECT_EQ(jsonOf("ForwardOnly", {"--optimizer-ms", "5", "--lr-ms", "1"}).at("length_ns"),
             11'000'000);
   EXPECT_THAT(planOf("ForwardOnly").out,
-              StartsWith("ForwardOnly, 4 ranks, 8 micro-batches, 2 credits\n"));
+              StartsWith("ForwardOnly, 4 ranks, 8 micro-batches, forwards only, 2 credits\n"));
 }
 
 TEST_F(PlanCommand, TheForwardsOfAnyPlanAreAPlan) {
