@@ -233,6 +233,36 @@ TEST_F(CreditProperties, TimesAreThoseOfTheSecondClock) {
   EXPECT_GT(held, 50);
 }
 
+TEST_F(CreditProperties, TheCriticalPathLeavesNoTimeOut) {
+  int acknowledged = 0;
+  for (int round = 0; round < 1500; ++round) {
+    Plan plan = next();
+    if (!plan.isForwardOnly() && !plan.isBidirectional() && random_.below(2) == 0) {
+      plan.updates.every = 1 + random_.below(2);
+    }
+    if (!check(plan).empty()) continue;
+    Costs costs = costsFor(plan);
+    costs.lr = random_.below(2);
+    costs.optimizer = random_.below(3);
+    if (random_.below(2) == 0) costs.bandwidth = 1e9;
+    for (StageCosts& stage : costs.stages) stage.message = random_.below(4);
+    if (random_.below(2) == 0) {
+      costs.faults.links.push_back({.rank = 0, .peer = 1, .transfer = random_.below(9)});
+      costs.faults.jobs.push_back({.action = plan.ranks[0].back(), .late = random_.below(3)});
+    }
+    const Simulation simulation = simulate(CheckedPlan(plan), costs);
+    ASSERT_EQ(simulation.length, dryRun(CheckedPlan(plan), costs).length) << toCsv(plan);
+    Nanoseconds now = 0;
+    for (const CriticalPath::Link& link : simulation.criticalPath.links) {
+      ASSERT_EQ(link.begin, now) << link.text << "\n" << toCsv(plan);
+      now = link.end;
+      acknowledged += link.isAcknowledgement;
+    }
+    ASSERT_EQ(now, simulation.length) << toCsv(plan);
+  }
+  EXPECT_GT(acknowledged, 100);
+}
+
 TEST_F(CreditProperties, MoreCreditsNeverTakeLonger) {
   for (int round = 0; round < 300; ++round) {
     Plan plan = next();

@@ -19,8 +19,8 @@ struct PlanReport {
   std::vector<std::string> faults = {};  ///< planted, as they were typed; not in `costs`
 };
 
-/// A title such as "1F1B, 4 ranks, 8 micro-batches"; with the chunks of a rank if there are
-/// several, and with the credits if there are any.
+/// A title such as "1F1B, 4 ranks, 8 micro-batches". It has the chunks of a rank if there are
+/// several, "forwards only" where there is no backward pass, and the credits if there are any.
 std::string planTitle(const Plan& plan);
 /// One line: "length 33.00 ms, bubble ratio 0.2727, span bubble 0.2727". Where the windows of the
 /// steps, of which the ratio is a share, are not the whole length, they follow it.

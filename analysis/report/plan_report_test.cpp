@@ -38,6 +38,14 @@ CriticalPath::Link launch(int rank, const char* text, Nanoseconds begin, Nanosec
   return link;
 }
 
+CriticalPath::Link acknowledgement(int from, int to, const char* text, Nanoseconds begin,
+                                   Nanoseconds end) {
+  CriticalPath::Link link = job(from, text, begin, end, JobKind::kRecvForward);
+  link.peer = to;
+  link.isAcknowledgement = true;
+  return link;
+}
+
 class PlanReportTest : public testing::Test {
  protected:
   static constexpr Nanoseconds kMs = kNsPerMs;
@@ -55,6 +63,19 @@ class PlanReportTest : public testing::Test {
   Plan plan_ = buildSchedule("1F1B", 2, 3);
   PlanFigures figures_;
 };
+
+TEST_F(PlanReportTest, AnAcknowledgementIsNoMessageOnTheCriticalPath) {
+  CriticalPath::Link held = job(0, "0F2", 5, 10);
+  held.reason = WaitReason::kCredit;
+  figures_.criticalPath.links = {job(1, "1F0", 0, 4), acknowledgement(1, 0, "1F0", 4, 5), held};
+  EXPECT_THAT(planText(report()),
+              HasSubstr("critical path: rank 1 1F0, acknowledgement to rank 0, rank 0 0F2\n"
+                        "  of it forward 9.000 ms, ack 1.000 ms\n"));
+  const json path = json::parse(planJson(report())).at("critical_path");
+  EXPECT_EQ(path[1].at("kind"), "ack");
+  EXPECT_EQ(path[1].at("peer"), 0);
+  EXPECT_EQ(path[2].at("reason"), "waited for a credit");
+}
 
 TEST_F(PlanReportTest, FiguresAreALineAndARowForEachRank) {
   EXPECT_EQ(planText(report()),
@@ -149,6 +170,11 @@ TEST_F(PlanReportTest, TitlesCountRanksChunksAndMicroBatches) {
   EXPECT_EQ(planTitle(plan_), "1F1B, 2 ranks, 3 micro-batches");
   EXPECT_EQ(planTitle(buildSchedule("GPipe", 1, 1)), "GPipe, 1 rank, 1 micro-batch");
   EXPECT_EQ(planTitle(buildSchedule("ZBV", 2, 4)), "ZBV, 2 ranks of 2 chunks, 4 micro-batches");
+  EXPECT_EQ(planTitle(buildSchedule("ForwardOnly", 2, 3)),
+            "ForwardOnly, 2 ranks, 3 micro-batches, forwards only, 2 credits");
+  Plan held = plan_;
+  held.credits = 1;
+  EXPECT_EQ(planTitle(held), "1F1B, 2 ranks, 3 micro-batches, 1 credit");
   EXPECT_EQ(planTitle(buildSchedule("DualPipe", 2, 4)),
             "DualPipe, 2 ranks in both directions, 4 micro-batches");
 }
@@ -162,6 +188,7 @@ TEST_F(PlanReportTest, JsonHasEveryFigureUnderItsKey) {
   const json without = json::parse(planJson(full));
   EXPECT_EQ(without["schedule"], json::parse(R"({"name": "1F1B", "ranks": 2, "stages": 2,
       "micro_batches": 3, "bidirectional": false, "updates_every": 0,
+      "forward_only": false, "credits": 0, "fingerprint": "8efd352a921d1b8f",
       "actions": [["0F0", "0F1", "0B0", "0F2", "0B1", "0B2"],
                   ["1F0", "1B0", "1F1", "1B1", "1F2", "1B2"]]})"));
   EXPECT_FALSE(without.contains("costs"));

@@ -132,6 +132,8 @@ std::string planTitle(const Plan& plan) {
     text += " of " + std::to_string(chunks) + " chunks";
   }
   text += ", " + counted(plan.numMicroBatches, "micro-batch", "micro-batches");
+  // A file that has lost its backward passes is a plan, too.
+  if (plan.isForwardOnly()) text += ", forwards only";
   return plan.credits > 0 ? text + ", " + counted(plan.credits, "credit", "credits") : text;
 }
 

@@ -125,6 +125,8 @@ GivenCosts measured(const std::vector<std::string>& inputs) {
   if (isWhole) {  // the run did not split its backward passes
     costs.backwardInput.clear();
     costs.backwardWeight.clear();
+    // A forward-only run says nothing about backward passes.
+    if (std::all_of(costs.backward.begin(), costs.backward.end(), isZero)) costs.backward.clear();
   }
   return costs;
 }

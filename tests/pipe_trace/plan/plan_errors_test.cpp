@@ -129,6 +129,8 @@ TEST_F(PlanCommand, HelpListsEveryOptionAndExitCode) {
                            "--transfer-jobs",
                            "--width",
                            "--transfers",
+                           "--credits",
+                           "--forward-only",
                            "virtual stage",
                            "Exit codes",
                            "Examples"}) {
@@ -248,6 +250,8 @@ TEST_F(PlanCommand, TextsThatAreNoNumbersAreErrorsWithTheirOption) {
   expectError(planOf("1F1B", {"--check", "--buffers", "0"}), "--buffers 0", "at least 1");
   expectError(run({"plan", "--schedule", "1f1"}), "1f1", "1F1B");
   expectError(planOf("1F1B", {"--transfers", "-1"}), "--transfers", "");
+  expectError(planOf("1F1B", {"--credits", "-1"}), "--credits", "");
+  expectError(planOf("1F1B", {"--forward-only", "--job-list"}), "schedule training only", "");
 }
 
 TEST_F(PlanCommand, AFileThatCannotBeReadIsAnError) {

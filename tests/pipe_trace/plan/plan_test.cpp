@@ -1,6 +1,7 @@
 // The output of pipe-trace plan, and the costs that it uses.
 #include "schedule/build_schedule.h"
 #include "schedule/file/paddle_job_list.h"
+#include "schedule/fingerprint.h"
 #include "tests/pipe_trace/plan/plan_fixture.h"
 
 namespace pipetrace {
@@ -91,6 +92,10 @@ TEST_F(PlanCommand, JsonHasAllFigures) {
   EXPECT_EQ(plan.at("schedule").at("micro_batches"), 8);
   EXPECT_EQ(plan.at("schedule").at("bidirectional"), false);
   EXPECT_EQ(plan.at("schedule").at("updates_every"), 0);
+  EXPECT_EQ(plan.at("schedule").at("forward_only"), false);
+  EXPECT_EQ(plan.at("schedule").at("credits"), 0);
+  EXPECT_EQ(plan.at("schedule").at("fingerprint"),
+            fingerprintText(fingerprint(buildSchedule("1F1B", 4, 8))));
   EXPECT_EQ(plan.at("schedule").at("actions")[3][1], "3B0");
   EXPECT_EQ(plan.at("costs").at("forward_ms"), 1);
   EXPECT_EQ(plan.at("steps"), 1);
@@ -234,6 +239,61 @@ TEST_F(PlanCommand, TransfersCanBeWrittenIntoThePlan) {
               HasSubstr("\n1RECV_F0,1F0,1SEND_F0,1RECV_F1,1F1"));
 }
 
+TEST_F(PlanCommand, AForwardOnlyPlanHasTheBubbleOfTheFormula) {
+  const json plan = jsonOf("ForwardOnly", {"--activation-gb", "1"});
+  EXPECT_EQ(plan.at("schedule").at("forward_only"), true);
+  EXPECT_EQ(plan.at("schedule").at("credits"), 2);
+  EXPECT_EQ(plan.at("length_ns"), 11'000'000);
+  EXPECT_NEAR(plan.at("bubble_ratio"), 3.0 / 11, 1e-12);
+  EXPECT_EQ(plan.at("closed_form").at("length_ns"), 11'000'000);
+  EXPECT_EQ(plan.at("ranks")[2].at("peak_memory_bytes"), 1'000'000'000);
+  EXPECT_EQ(jsonOf("ForwardOnly", {"--optimizer-ms", "5", "--lr-ms", "1"}).at("length_ns"),
+            11'000'000);
+  EXPECT_THAT(planOf("ForwardOnly").out,
+              StartsWith("ForwardOnly, 4 ranks, 8 micro-batches, forwards only, 2 credits\n"));
+}
+
+TEST_F(PlanCommand, TheForwardsOfAnyPlanAreAPlan) {
+  const json plan = jsonOf("1F1B", {"--forward-only"});
+  EXPECT_EQ(plan.at("schedule").at("name"), "forward part of 1F1B");
+  EXPECT_EQ(plan.at("length_ns"), 11'000'000);
+  EXPECT_EQ(plan.at("closed_form"), nullptr);  // it is for the whole schedule
+  write("v.csv", "0F0,3F0,3B0,0B0\n1F0,2F0,2B0,1B0\n");
+  const ProgramRun result =
+      this->plan({"--schedule-file", path("v.csv"), "--forward-only", "--csv", "-"});
+  EXPECT_EQ(result.out, "0F0,3F0\n1F0,2F0\n") << result.err;
+}
+
+TEST_F(PlanCommand, CreditsHoldAFastRankBackAndStandInTheFile) {
+  const std::vector<std::string> slow = {"--forward-ms", "1,1,1,4", "--credits", "1"};
+  const json plan = jsonOf("ForwardOnly", slow);
+  // Rank 0 may send message n when 1F(n - 1) has ended. Rank 3 takes one every 4 ms.
+  EXPECT_EQ(plan.at("length_ns"), (3 + 8 * 4) * 1'000'000);
+  EXPECT_EQ(plan.at("critical_path").back().at("action"), "3F7");
+  const std::string file = planOf("ForwardOnly", {"--credits", "1", "--csv", "-"}).out;
+  EXPECT_THAT(file, StartsWith("# name = ForwardOnly, credits = 1\n"));
+  write("held.csv", file);
+  const ProgramRun again = this->plan({"--schedule-file", path("held.csv"), "--json"});
+  EXPECT_EQ(json::parse(again.out).at("schedule"), plan.at("schedule"));
+  EXPECT_EQ(jsonOf("ForwardOnly", {"--credits", "0"}).at("schedule").at("credits"), 0);
+}
+
+TEST_F(PlanCommand, TooFewCreditsAreADeadlockThatIsNamed) {
+  // Rank 0 sends all of chunk 0 before it comes to chunk 1, whose messages rank 1 sends meanwhile.
+  write("loops.csv", "0F0,0F1,0F2,0F3,2F0,2F1,2F2,2F3\n1F0,1F1,1F2,1F3,3F0,3F1,3F2,3F3\n");
+  const auto checked = [&](const char* credits) {
+    return this->plan({"--schedule-file", path("loops.csv"), "--check", "--credits", credits});
+  };
+  const ProgramRun stuck = checked("1");
+  EXPECT_EQ(stuck.exitCode, 1);
+  EXPECT_THAT(stuck.out, AllOf(HasSubstr("1SEND_F1 (rank 1, after cell 1) waits for a credit from "
+                                         "2F0 (rank 0, cell 4)"),
+                               HasSubstr("0SEND_F3 (rank 0, after cell 3) waits for a credit from "
+                                         "1F2 (rank 1, cell 2)"),
+                               HasSubstr("closes the cycle")));
+  EXPECT_EQ(checked("2").exitCode, 0) << checked("2").out;
+}
+
 // Costs.
 
 TEST_F(PlanCommand, TimesPerStageAreGivenWithCommas) {
@@ -267,6 +327,13 @@ TEST_F(PlanCommand, CostsOfARunAreItsMedians) {
   EXPECT_EQ(plan.at("length_ns").get<Nanoseconds>(), sample(1).length);
   // A run that did not split its backward passes still says how long they are.
   EXPECT_EQ(jsonOf("ZB-H1", {"--costs-from", folder}).at("costs").at("backward_weight_ms"), 10);
+}
+
+TEST_F(PlanCommand, ARunWithoutBackwardPassesSaysNothingAboutTheirTimes) {
+  EXPECT_EQ(planOf("ForwardOnly", {"--forward-ms", "10", "-o", path("evaluated/")}).exitCode, 0);
+  const json costs = jsonOf("1F1B", {"--costs-from", path("evaluated")}).at("costs");
+  EXPECT_EQ(costs.at("forward_ms"), 10);
+  EXPECT_EQ(costs.at("backward_ms"), 20);  // twice the forward, as without any times
 }
 
 TEST_F(PlanCommand, AnExceededLimitIsReportedWithRankAndCell) {
