@@ -325,5 +325,32 @@ TEST(Bubbles, WaitsForDataShorterThanClocksAreExactAreNoCause) {
   EXPECT_EQ(in(timesOfRank1(5), BubbleClass::kLaunch), 8);
 }
 
+/// A fused pair needs an activation and a gradient, each of another rank.
+TEST(Bubbles, ATransferThatIsNotLoggedIsBlamedOnTheSenderThatWasDoneLast) {
+  const Plan plan = buildSchedule("DualPipe", {4, 8});
+  Costs costs = costsOf(plan, 2);
+  Timeline timeline = test::completedRun(plan, costs);
+  for (Track& track : timeline.tracks) {
+    std::erase_if(track.events, [](const Event& event) { return isTransfer(event.kind); });
+  }
+  const JobGraph graph(timeline, topologyOf(timeline));
+  const Bubbles bubbles = classifyBubbles(RunBasis(graph, summarize(timeline)));
+  std::set<int> inputs;  // of two, which one came last
+  for (const auto& ofRank : bubbles.byRank) {
+    for (const Bubble& bubble : ofRank) {
+      if (bubble.bubbleClass != BubbleClass::kTransfer) continue;
+      const JobGraph::Node& job = graph.node(bubble.cause);
+      for (const int i : {0, 1}) {
+        if (job.inputs[i] == bubble.culprit && job.inputs[1 - i] != JobGraph::kNone) {
+          inputs.insert(i);
+        }
+        if (job.inputs[i] == JobGraph::kNone) continue;
+        EXPECT_GE(graph.node(bubble.culprit).end, graph.node(job.inputs[i]).end);
+      }
+    }
+  }
+  EXPECT_EQ(inputs, (std::set<int>{0, 1}));
+}
+
 }  // namespace
 }  // namespace pipetrace

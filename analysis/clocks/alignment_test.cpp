@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "analysis/clocks/wrong_clocks.h"
+#include "analysis/matched_messages.h"
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
-#include "analysis/matched_messages.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/log/log_format.h"

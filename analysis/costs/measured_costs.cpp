@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analysis/median.h"
 #include "analysis/matched_messages.h"
+#include "analysis/median.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 

@@ -65,6 +65,16 @@ TEST(Findings, SlowStageOfFusedPairsIsKnownByItsOtherJobs) {
   EXPECT_THAT(sentences, Not(Contains(HasSubstr("stage 5"))));
 }
 
+TEST(Findings, JobThatIsLateInOneStepOnlySaysInWhich) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  costs.faults.jobs = {{{JobKind::kForward, 2, 5}, 1, 0, 15 * kNsPerMs}};
+  const std::string text = "rank 2 begins 2F5 later than its inputs are there";
+  EXPECT_THAT(sentencesOf(completedRun(plan, costs)), Contains(StartsWith(text + ", in step 1: ")));
+  costs.faults.jobs[0].step = Faults::kEveryStep;
+  EXPECT_THAT(sentencesOf(completedRun(plan, costs)), Contains(StartsWith(text + ": ")));
+}
+
 TEST(Findings, LinkIsComparedWithTheMedianOfTheOtherLinks) {
   const Plan two = buildSchedule("1F1B", {2, 8});
   EXPECT_THAT(sentencesOf(completedRun(two, costsOf(two, 4))),

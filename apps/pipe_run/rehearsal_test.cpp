@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "analysis/clocks/alignment.h"
-#include "analysis/run_summary.h"
 #include "analysis/matched_messages.h"
+#include "analysis/run_summary.h"
 #include "apps/pipe_run/plan_comparison.h"
 #include "parser/load_timeline.h"
 #include "profiler/testing/recorded_log.h"
