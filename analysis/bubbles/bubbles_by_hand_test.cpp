@@ -89,7 +89,7 @@ TEST_F(BubblesByHand, AStageThatIsFasterThanTheOthersWaitsBecauseOfThat) {
 }
 
 /// Rank 1 waits 10 for its first forward in the plan.
-TEST_F(BubblesByHand, WhatAGapIsShorterThanPlannedMayComeLaterInTheStep) {
+TEST_F(BubblesByHand, AGapShorterThanPlannedMayMakeALaterOneLonger) {
   add(0, kForward, 0, 4, 0);
   add(0, kLr, 4, 10, -1);  // where paths end
   add(0, kForward, 10, 20, 1);
@@ -100,7 +100,7 @@ TEST_F(BubblesByHand, WhatAGapIsShorterThanPlannedMayComeLaterInTheStep) {
   EXPECT_THAT(bubbles()[1], ElementsAre("warm_up 0-4", "warm_up 14-20"));
 }
 
-TEST_F(BubblesByHand, WhatAGapIsShorterThanPlannedCountsInItsStepOnly) {
+TEST_F(BubblesByHand, AGapShorterThanPlannedCountsInItsStepOnly) {
   add(0, kForward, 0, 4, 0);
   add(0, kForward, 4, 14, 1);
   add(0, kForward, 14, 24, 2);

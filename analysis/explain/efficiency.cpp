@@ -78,9 +78,11 @@ CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& grap
       all.insert(all.end(), part[r].begin(), part[r].end());
       part[r] = {};
     }
-    for (const Track& track : timeline.tracks) {
-      if (track.rank != rank.number) continue;
-      for (const Event& event : track.events) {
+    const auto& tracks = timeline.tracks;  // in the order of ranks
+    auto track = std::partition_point(tracks.begin(), tracks.end(),
+                                      [&](const Track& each) { return each.rank < rank.number; });
+    for (; track != tracks.end() && track->rank == rank.number; ++track) {
+      for (const Event& event : track->events) {
         if (isCollective(event.kind)) all.push_back({event.begin, event.end});
       }
     }

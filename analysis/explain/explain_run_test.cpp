@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/graph/job_name.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
 
@@ -183,6 +184,9 @@ TEST(ExplainRun, CriticalPathAddsUpToItsSteps) {
   // Stage 2 is hardly idle between its first forward and its last backward.
   EXPECT_GT(run.pathShares.byStage.at(2), all / 2);
   EXPECT_FALSE(run.pathShares.byKind.contains("before"));
+  Nanoseconds stages = 0;
+  for (const auto& [stage, time] : run.pathShares.byStage) stages += time;
+  EXPECT_EQ(stages, run.pathShares.byKind.at("forward") + run.pathShares.byKind.at("backward"));
   Nanoseconds end = run.longestStep.links.front().begin;
   for (const StepPath::Link& link : run.longestStep.links) {
     EXPECT_EQ(link.begin, end + link.wait);
@@ -272,6 +276,13 @@ TEST(ExplainRun, JobsWithoutMicroBatchesAreCounted) {
   const Explanation run = explainRun(counted, {});
   EXPECT_EQ(run.graph->countedMicroBatches(), 4 * 16 * 3);
   for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(run.ranks[r].bubbles, expected.ranks[r].bubbles);
+  const auto isTheLast = [&](const JobGraph::Node& job) {
+    return job.kind == JobKind::kForward && job.stage == 2 && job.microBatch == 7;
+  };
+  const auto nodes = run.graph->nodes();
+  const auto job = std::find_if(nodes.begin(), nodes.end(), isTheLast);
+  ASSERT_NE(job, nodes.end());
+  EXPECT_EQ(jobName(counted, *job), "2F7");
 }
 
 TEST(ExplainRun, CulpritsOfALongRunAreThoseOfAllSteps) {

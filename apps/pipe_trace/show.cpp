@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/report/waits_report.h"
 #include "analysis/run_summary.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
@@ -30,7 +31,8 @@ void addShowOptions(CommandApp& app, ShowOptions& options) {
       "Draws the compute jobs of a step of a run, or of several (--steps), in characters: a row "
       "per\n"
       "rank, F3 for the forward of micro-batch 3, - for the schedule's own idle time, and a mark\n"
-      "for each other cause of it, which the legend explains.");
+      "for each other cause of it, which the legend explains. A table below says which rank waits\n"
+      "for which.");
   app.describeEnd(exitCodesOfReading(), {"pipe-trace show logs --step 3"});
   addLoadRunOptions(app, options.load);
   addStepOption(
@@ -65,7 +67,9 @@ int showCommand(int argc, char** argv) {
   const int width = options.width.value_or(lineColumns());
   const std::string chart =
       textChart(timeline, {.width = width, .range = steps.span(), .colors = showsColors()});
-  writeWholeFile("-", steps.headline(summary) + "\n" + chart);
+  const std::string waits = waitsReport(timeline, steps.span());
+  writeWholeFile("-", steps.headline(summary) + "\n" + chart +
+                          (waits.empty() ? "" : "\nidle time with a culprit\n" + waits));
   return exitCodeOf(options.load, diagnostics);
 }
 

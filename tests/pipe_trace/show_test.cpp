@@ -65,6 +65,24 @@ TEST_F(ShowCommand, CausesOfIdleTimeHaveMarks) {
   }
 }
 
+TEST_F(ShowCommand, CulpritsAreInATableBelowTheChart) {
+  Costs costs = Costs::equal(4, {kNsPerMs, 2 * kNsPerMs});
+  costs.stages[2].forward *= 2;
+  costs.stages[2].backward *= 2;
+  const std::string folder =
+      logs(simulate(oneFOneB(4, 8), costs, {.steps = 2, .stepsStartTogether = true}));
+  const std::string out = show({folder, "--step", "1"}).out;
+  const std::size_t table = out.find("\n\nidle time with a culprit\n   waits     for ");
+  ASSERT_NE(table, std::string::npos);
+  // Each of the others waits for stage 2 alone; rank 3 all along, the first two while it drains.
+  for (const char* row : {"rank 0  rank 2", "rank 1  rank 2", "rank 3  rank 2"}) {
+    EXPECT_NE(out.find(row, table), std::string::npos) << row;
+  }
+  EXPECT_EQ(out.find("for rank 3", table), std::string::npos);
+  const std::string without = show({folder, "--step", "1", "--no-bubbles"}).out;
+  EXPECT_THAT(without, Not(HasSubstr("culprit")));
+}
+
 TEST_F(ShowCommand, TimesOfARunAreScaledToTheWidth) {
   const ProgramRun result = show({logs(sample(2)), "--step", "1", "--width", "80"});
   EXPECT_EQ(result.exitCode, 0) << result.err;
