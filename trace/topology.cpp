@@ -154,6 +154,31 @@ bool separateTensorRanks(const Timeline& timeline, int tensorRanks, std::map<int
   return true;
 }
 
+/// The lowest stage that the compute jobs of a rank name; -1: they name none. It is the rank's
+/// place in its pipeline, whether further chunks follow in loops or in a V.
+int lowestStageOn(const Timeline& timeline, int rank) {
+  int lowest = -1;
+  for (const Track& track : timeline.tracks) {
+    if (track.rank != rank) continue;
+    for (const Event& event : track.events) {
+      const bool isLower = lowest < 0 || event.stage < lowest;
+      if (isCompute(event.kind) && event.stage >= 0 && isLower) lowest = event.stage;
+    }
+  }
+  return lowest;
+}
+
+/// Places the ranks of a pipeline that lacks some by their stages, if all of them can be.
+void placeByStages(const Timeline& timeline, const std::vector<int>& members, Topology& topology) {
+  std::map<int, int> rankAt;  // by position
+  for (const int rank : members) {
+    const int stage = lowestStageOn(timeline, rank);
+    const bool fits = stage >= 0 && stage < topology.places[rank].depth;
+    if (!fits || !rankAt.try_emplace(stage, rank).second) return;
+  }
+  for (const auto& [position, rank] : rankAt) topology.places[rank].position = position;
+}
+
 }  // namespace
 
 std::map<int, std::vector<int>> Topology::replicas() const {
@@ -204,6 +229,10 @@ Topology topologyOf(const Timeline& timeline, int threads) {
         place.position = members[i];  // some logs are missing, but there is one pipeline only
       }
     }
+    const bool isPlaced = std::all_of(members.begin(), members.end(), [&](int rank) {
+      return topology.places[rank].position >= 0;
+    });
+    if (!isPlaced) placeByStages(timeline, members, topology);
   }
   return topology;
 }

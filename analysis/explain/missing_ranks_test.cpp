@@ -71,6 +71,28 @@ INSTANTIATE_TEST_SUITE_P(All, MissingRank,
                            return name;
                          });
 
+/// One pipeline is whole; or both lack a rank, the same or another one.
+TEST_P(MissingRank, OfOneOfTwoPipelinesLeavesTheOthersTheSchedulesOwnShare) {
+  const Plan plan = buildSchedule(GetParam(), {4, 8});
+  Timeline timeline = test::twice(test::completedRun(plan, test::costsOf(plan, 0)));
+  for (auto& [rank, info] : timeline.ranks) info.worldSize = 8;
+  const Explanation whole = explainRun(timeline, {});
+  for (const std::vector<int>& missing : {std::vector{2}, {5}, {1, 5}, {3, 6}}) {
+    Timeline rest = timeline;
+    for (const int rank : missing) rest = without(std::move(rest), rank);
+    const Explanation run = explainRun(rest, {});
+    ASSERT_EQ(run.ranks.size(), 8 - missing.size());
+    expectWholeSums(run);
+    for (const ExplainedRank& rank : run.ranks) {
+      SCOPED_TRACE("rank " + std::to_string(rank.rank) + " without " +
+                   testing::PrintToString(missing));
+      EXPECT_EQ(rank.position, rank.rank % 4);
+      EXPECT_EQ(ownOf(rank), ownOf(rankOf(whole, rank.rank)));
+      EXPECT_EQ(timeOf(rank, BubbleClass::kUnknown), 0);
+    }
+  }
+}
+
 /// Steps begin and end with rank 1 now: one forward later, one backward earlier.
 TEST(MissingRanks, FirstRankTakesItsPartOfTheStepWithIt) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
@@ -121,6 +143,9 @@ TEST(MissingRanks, NobodyKnowsTheOwnShareOfAnOrderThatNoScheduleHas) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 2);
   for (auto& [rank, info] : timeline.ranks) info.worldSize.reset();  // which rank is missing?
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) event.stage = kNotGiven;
+  }
   const Explanation run = explainRun(timeline, {});
   expectWholeSums(run);
   for (const ExplainedRank& rank : run.ranks) {
