@@ -44,9 +44,9 @@ class MissingRanksPlan {
     if (schedule.names.empty() || !simulateWithUsualTimes(schedule.plan, measured)) return;
     // The jobs of the step stand for those of all steps.
     std::vector<PlannedRank> ranks(jobs_.rankCount());
+    const std::map<Id, std::int32_t> microBatches = microBatchesOf(whole->index);
     for (std::size_t p = 0; p < ranks.size(); ++p) {
       const auto ofStep = jobs_.jobs(whole->index, p);
-      const std::map<Id, std::int32_t> microBatches = microBatchesOf(whole->index);
       const PlannedRank& planned = planned_[rows_[p]];
       ranks[p].after = planned.after;
       for (std::size_t i = 0; i < ofStep.size(); ++i) {

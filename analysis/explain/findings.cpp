@@ -212,6 +212,20 @@ RunSummary stepsOfWholePipelines(const RunBasis& basis, const RunSummary& summar
   return steps;
 }
 
+/// Why more is unknown than the causes that were not found; empty: nothing is.
+std::string whyUnknown(const RunBasis& basis) {
+  for (const PipelineBasis& pipeline : basis.pipelines()) {
+    const bool lacksPlan = std::any_of(
+        pipeline.windows.begin(), pipeline.windows.end(),
+        [](const BubbleWindow& window) { return window.lacksRanks && !window.hasPlan; });
+    if (lacksPlan) {
+      return "; the schedule's own share is part of it, as ranks have no logs and the others "
+             "do not show the schedule";
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
@@ -246,7 +260,8 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
     findings.push_back({.severity = Severity::kWarning, .text = toText(pauses)});
     findings.back().pauses = std::move(pauses);
   }
-  const auto addClass = [&](std::initializer_list<BubbleClass> classes, const std::string& text) {
+  const auto addClass = [&](std::initializer_list<BubbleClass> classes, const std::string& text,
+                            const std::string& why = {}) {
     Finding finding;
     for (const BubbleClass c : classes) {
       const Nanoseconds time = times[static_cast<std::size_t>(c)];
@@ -257,13 +272,13 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
     if (finding.share < kLeastShare) return;
     if (finding.classes.size() == 1) finding.bubbleClass = finding.classes.front();
     finding.text =
-        text + " " + formatDuration(finding.time) + ", " + percentText(finding.time, idle);
+        text + " " + formatDuration(finding.time) + ", " + percentText(finding.time, idle) + why;
     findings.push_back(std::move(finding));
   };
   addClass({BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain},
            "of the idle time the schedule itself leaves");
   addClass({BubbleClass::kSync}, "of the idle time optimizers and collectives take");
-  addClass({BubbleClass::kUnknown}, "of the idle time no cause is known for");
+  addClass({BubbleClass::kUnknown}, "of the idle time no cause is known for", whyUnknown(basis));
   return findings;
 }
 

@@ -153,6 +153,33 @@ TEST(MissingRanks, NobodyKnowsTheOwnShareOfAnOrderThatNoScheduleHas) {
     EXPECT_GT(timeOf(rank, BubbleClass::kUnknown), 0);
   }
   EXPECT_THAT(run.schedule.problem, HasSubstr("which of them is not known"));
+  EXPECT_THAT(run.findings.back().text, HasSubstr("the schedule's own share is part of it"));
+}
+
+/// Each backward begins with the recomputation of its forward.
+TEST(MissingRanks, NobodyKnowsTheOwnShareWhereJobsAreRecomputed) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 2);
+  for (Track& track : timeline.tracks) {
+    std::vector<Event> events;
+    for (Event& event : track.events) {
+      if (event.kind == JobKind::kBackward) {
+        Event first = event;
+        first.kind = JobKind::kRecompute;
+        first.end = event.begin += 10 * kNsPerMs;
+        events.push_back(first);
+      }
+      events.push_back(event);
+    }
+    track.events = std::move(events);
+  }
+  const Explanation run = explainRun(timeline, {});
+  expectWholeSums(run);
+  for (const ExplainedRank& rank : run.ranks) {
+    EXPECT_EQ(ownOf(rank), std::vector<Nanoseconds>(3, 0));
+    EXPECT_GT(timeOf(rank, BubbleClass::kUnknown), 0);
+  }
+  EXPECT_THAT(run.findings.back().text, HasSubstr("the schedule's own share is part of it"));
 }
 
 TEST(MissingRanks, NumbersThatNeedThemAreLeftOut) {

@@ -158,6 +158,39 @@ TEST(UnusualRun, RecomputationsAreWorkThatWaitsForNobody) {
   EXPECT_DOUBLE_EQ(run.slowdown.total, 1);
 }
 
+/// As PyTorch's checkpoints do. The run without them, whose backward passes take both times, is the
+/// judge.
+TEST(UnusualRun, RecomputationsInBackwardPassesWaitForTheirGradients) {
+  for (const double transferMs : {0.0, 4.0}) {
+    for (const double factor : {1.0, 1.3}) {
+      const Plan plan = buildSchedule("1F1B", {4, 8});
+      Costs costs = test::costsOf(plan, transferMs);
+      test::scaleRank(costs, plan, 2, factor);
+      const Timeline together = test::completedRun(plan, costs);
+      Timeline apart = together;
+      for (Track& track : apart.tracks) {
+        std::vector<Event> events;
+        for (Event& event : track.events) {
+          if (event.kind == JobKind::kBackward) {
+            events.push_back(event);
+            events.back().kind = JobKind::kRecompute;
+            event.begin += event.duration() / 2;
+            events.back().end = event.begin;
+          }
+          events.push_back(event);
+        }
+        track.events = std::move(events);
+      }
+      const Explanation expected = explainRun(together, {});
+      const Explanation run = explainRun(apart, {});
+      for (std::size_t rank = 0; rank < 4; ++rank) {
+        EXPECT_EQ(run.ranks[rank].bubbles, expected.ranks[rank].bubbles)
+            << "rank " << rank << ", transfers of " << transferMs << " ms, factor " << factor;
+      }
+    }
+  }
+}
+
 TEST(UnusualRun, FusedPairsWithEqualCostsHaveOnlyTheSchedulesOwnIdleTime) {
   for (const char* schedule : {"DualPipe", "DualPipeV"}) {
     SCOPED_TRACE(schedule);

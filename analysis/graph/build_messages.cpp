@@ -223,6 +223,31 @@ void JobGraphBuilder::addInputs(std::uint32_t r) {
     visitMadeData(timeline_, node,
                   [&](const JobKey& key) { addInput(key, pipeline, node, count); });
   }
+  if (!graph_.isNumbered_) addInputsOfRecomputations(rank);
+}
+
+/// A recomputation needs no data of other ranks. But most programs recompute in the backward pass,
+/// once its gradient is there: then both waited for that.
+void JobGraphBuilder::addInputsOfRecomputations(const JobGraph::Rank& rank) {
+  const JobGraph::Node* backward = nullptr;  // the next other compute job
+  for (Id id = rank.end; id-- > rank.first;) {
+    JobGraph::Node& node = graph_.nodes_[id];
+    if (!isCompute(node.kind)) continue;
+    if (node.kind != JobKind::kRecompute) {
+      backward = &node;
+      continue;
+    }
+    const bool isItsOwn = backward != nullptr && backward->kind != JobKind::kForward &&
+                          backward->stage == node.stage && backward->step == node.step &&
+                          backward->microBatch == node.microBatch;
+    if (!isItsOwn) continue;
+    int count = 0;
+    for (const Id input : backward->inputs) {
+      if (input == JobGraph::kNone || graph_.nodes_[input].end > node.begin) continue;
+      node.inputs[count++] = input;
+    }
+    node.lacksInput = backward->lacksInput;
+  }
 }
 
 void JobGraphBuilder::addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node,

@@ -21,7 +21,8 @@ namespace pipetrace {
 /// stage s needs the forward of stage s − 1 with the same micro-batch. A backward, or its input
 /// half, needs the backward of stage s + 1. A fused pair needs both. Within a rank the order of
 /// jobs stands for such an edge. Between ranks the edge leads through the message, if the run has
-/// it.
+/// it. A recomputation right before its backward pass has the edges of that, from all that had
+/// ended when it began.
 ///
 /// The first job that begins after the end of a collective on its rank waits for it. A collective
 /// waits for the last job of its rank that had ended when it began, for the one before it on its

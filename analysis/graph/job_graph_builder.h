@@ -77,6 +77,7 @@ class JobGraphBuilder {
   void orderMessages(std::uint32_t r, const RankEvents& events, bool areSends);
   void takeLater(Id other, JobGraph::Node& node) const;
   void addInputs(std::uint32_t r);
+  void addInputsOfRecomputations(const JobGraph::Rank& rank);
   void addInput(const JobKey& key, const Pipeline& pipeline, JobGraph::Node& node, int& count);
 
   void findCollectives(std::uint32_t r, RankEvents& events) const;
