@@ -40,13 +40,14 @@ class MissingRanksPlan {
     if (whole == nullptr) return;
     const MeasuredPlan measured = measuredPlan(timeline, topology, pipeline_.replica, whole->step);
     if (!measured.exists() || !hasRowOfEachRank(measured, whole->index)) return;
+    if (recomputes_ && !allRecompute(whole->index)) return;
     const RecognisedSchedule schedule = recogniseSchedule(measured.plan);
     if (schedule.names.empty() || !simulateWithUsualTimes(schedule.plan, measured)) return;
     // The jobs of the step stand for those of all steps.
     std::vector<PlannedRank> ranks(jobs_.rankCount());
     const std::map<Id, std::int32_t> microBatches = microBatchesOf(whole->index);
     for (std::size_t p = 0; p < ranks.size(); ++p) {
-      const auto ofStep = jobs_.jobs(whole->index, p);
+      const std::vector<Id> ofStep = plannedJobs(whole->index, p);
       const PlannedRank& planned = planned_[rows_[p]];
       ranks[p].after = planned.after;
       for (std::size_t i = 0; i < ofStep.size(); ++i) {
@@ -67,9 +68,41 @@ class MissingRanksPlan {
                                  graph_.ranks()[jobs_.ranks()[p]].number);
       if (row == measured.rankNumbers.end()) return false;
       rows_.push_back(static_cast<std::size_t>(row - measured.rankNumbers.begin()));
-      if (measured.plan.ranks[rows_.back()].size() != jobs_.jobs(step, p).size()) return false;
+      if (measured.plan.ranks[rows_.back()].size() != plannedJobs(step, p).size()) return false;
+      recomputes_ = recomputes_ || plannedJobs(step, p).size() < jobs_.jobs(step, p).size();
     }
     return measured.rankNumbers.size() > rows_.size();
+  }
+
+  bool isRecomputation(Id job) const { return graph_.node(job).kind == JobKind::kRecompute; }
+
+  /// The jobs of a rank that are in plans: a recomputation is part of its backward pass.
+  std::vector<Id> plannedJobs(std::size_t step, std::size_t position) const {
+    std::vector<Id> planned;
+    for (const Id id : jobs_.jobs(step, position)) {
+      if (!isRecomputation(id)) planned.push_back(id);
+    }
+    return planned;
+  }
+
+  /// Whether each backward pass, or input half, comes right after its own recomputation, which
+  /// waits for what it waits for.
+  bool allRecompute(std::size_t step) const {
+    for (std::size_t p = 0; p < jobs_.rankCount(); ++p) {
+      Id previous = JobGraph::kNone;
+      for (const Id id : jobs_.jobs(step, p)) {
+        const JobGraph::Node& job = graph_.node(id);
+        const bool isOwn = previous != JobGraph::kNone && isRecomputation(previous) &&
+                           graph_.node(previous).stage == job.stage &&
+                           graph_.node(previous).microBatch == job.microBatch &&
+                           std::equal(job.inputs, job.inputs + 2, graph_.node(previous).inputs);
+        const bool recomputes =
+            job.kind == JobKind::kBackward || job.kind == JobKind::kBackwardInput;
+        if (!isRecomputation(id) && isOwn != recomputes) return false;
+        previous = id;
+      }
+    }
+    return true;
   }
 
   /// The length of a kind in the plan of docs/metrics.md; 0: the run has none.
@@ -88,7 +121,11 @@ class MissingRanksPlan {
                      .backward = usual(JobKind::kBackward),
                      .backwardInput = usual(JobKind::kBackwardInput),
                      .backwardWeight = usual(JobKind::kBackwardWeight)};
-    if (costs.backward == 0) costs.backward = costs.backwardInput + costs.backwardWeight;
+    if (recomputes_) {
+      costs.backward += usual(JobKind::kRecompute);
+      costs.backwardInput += usual(JobKind::kRecompute);
+    }
+    if (usual(JobKind::kBackward) == 0) costs.backward = costs.backwardInput + costs.backwardWeight;
     if (const Nanoseconds pair = usual(JobKind::kForwardBackward); pair > 0) {
       costs.forwardBackward = pair;
     }
@@ -143,9 +180,15 @@ class MissingRanksPlan {
     if (!window.isWhole || !window.lacksRanks) return;
     const std::map<Id, std::int32_t> microBatches = microBatchesOf(window.index);
     for (std::size_t p = 0; p < ranks.size(); ++p) {
-      for (const Id id : jobs_.jobs(window.index, p)) {
-        const auto found = ranks[p].before.find(keyOf(id, microBatches));
-        pipeline_.planned->setBefore(id, found == ranks[p].before.end() ? 0 : found->second);
+      const auto ofStep = jobs_.jobs(window.index, p);
+      for (std::size_t i = 0; i < ofStep.size(); ++i) {
+        // The idle time before a backward pass is before its recomputation.
+        const bool hasRecomputed = i > 0 && isRecomputation(ofStep[i - 1]);
+        const bool recomputes = isRecomputation(ofStep[i]) && i + 1 < ofStep.size();
+        const auto found =
+            ranks[p].before.find(keyOf(ofStep[recomputes ? i + 1 : i], microBatches));
+        const bool isIdle = found != ranks[p].before.end() && !hasRecomputed;
+        pipeline_.planned->setBefore(ofStep[i], isIdle ? found->second : 0);
       }
       pipeline_.planned->setAfter(window.index, p, ranks[p].after);
     }
@@ -156,6 +199,7 @@ class MissingRanksPlan {
   const StepJobs& jobs_;
   const UsualTimes& times_;
   PipelineBasis& pipeline_;
+  bool recomputes_ = false;
   std::vector<std::size_t> rows_;     // of the plan, by rank of the pipeline
   std::vector<PlannedRank> planned_;  // by row
 };

@@ -45,8 +45,8 @@ class RunBasis {
 
   /// Gives pipelines that lack ranks the plan of the schedule that their other ranks followed, if
   /// one is recognised. All its jobs of a kind are equally long, as PlannedIdle has them.
-  /// `timeline` and `topology` are those of the graph. Recomputations and jobs in parts have no
-  /// such plan.
+  /// `timeline` and `topology` are those of the graph. Jobs in parts have no such plan, nor have
+  /// runs that recompute for some backward passes only.
   void planMissingRanks(const Timeline& timeline, const Topology& topology, int threads = 1);
 
   const JobGraph& graph() const { return graph_; }

@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(All, MissingRank,
                          });
 
 /// One pipeline is whole; or both lack a rank, the same or another one.
-TEST_P(MissingRank, OfOneOfTwoPipelinesLeavesTheOthersTheSchedulesOwnShare) {
+TEST_P(MissingRank, LeavesTheOthersOfTwoPipelinesTheSchedulesOwnShare) {
   const Plan plan = buildSchedule(GetParam(), {4, 8});
   Timeline timeline = test::twice(test::completedRun(plan, test::costsOf(plan, 0)));
   for (auto& [rank, info] : timeline.ranks) info.worldSize = 8;
@@ -156,30 +156,27 @@ TEST(MissingRanks, NobodyKnowsTheOwnShareOfAnOrderThatNoScheduleHas) {
   EXPECT_THAT(run.findings.back().text, HasSubstr("the schedule's own share is part of it"));
 }
 
-/// Each backward begins with the recomputation of its forward.
-TEST(MissingRanks, NobodyKnowsTheOwnShareWhereJobsAreRecomputed) {
+TEST(MissingRanks, LeaveTheOwnShareWhereBackwardPassesRecompute) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
-  Timeline timeline = without(test::completedRun(plan, test::costsOf(plan, 0)), 2);
-  for (Track& track : timeline.tracks) {
-    std::vector<Event> events;
-    for (Event& event : track.events) {
-      if (event.kind == JobKind::kBackward) {
-        Event first = event;
-        first.kind = JobKind::kRecompute;
-        first.end = event.begin += 10 * kNsPerMs;
-        events.push_back(first);
-      }
-      events.push_back(event);
-    }
-    track.events = std::move(events);
-  }
-  const Explanation run = explainRun(timeline, {});
+  const Timeline timeline = test::recomputing(test::completedRun(plan, test::costsOf(plan, 0)));
+  const Explanation whole = explainRun(timeline, {});
+  const Timeline rest = without(timeline, 2);
+  const Explanation run = explainRun(rest, {});
   expectWholeSums(run);
   for (const ExplainedRank& rank : run.ranks) {
-    EXPECT_EQ(ownOf(rank), std::vector<Nanoseconds>(3, 0));
-    EXPECT_GT(timeOf(rank, BubbleClass::kUnknown), 0);
+    EXPECT_EQ(ownOf(rank), ownOf(rankOf(whole, rank.rank))) << "rank " << rank.rank;
+    EXPECT_EQ(timeOf(rank, BubbleClass::kUnknown), 0) << "rank " << rank.rank;
   }
-  EXPECT_THAT(run.findings.back().text, HasSubstr("the schedule's own share is part of it"));
+  // Where only some do, their plan is not known.
+  Timeline some = rest;
+  for (Track& track : some.tracks) {
+    std::erase_if(track.events, [](const Event& event) {
+      return event.kind == JobKind::kRecompute && event.microBatch == 3;
+    });
+  }
+  for (const ExplainedRank& rank : explainRun(some, {}).ranks) {
+    EXPECT_EQ(ownOf(rank), std::vector<Nanoseconds>(3, 0));
+  }
 }
 
 TEST(MissingRanks, NumbersThatNeedThemAreLeftOut) {

@@ -167,20 +167,7 @@ TEST(UnusualRun, RecomputationsInBackwardPassesWaitForTheirGradients) {
       Costs costs = test::costsOf(plan, transferMs);
       test::scaleRank(costs, plan, 2, factor);
       const Timeline together = test::completedRun(plan, costs);
-      Timeline apart = together;
-      for (Track& track : apart.tracks) {
-        std::vector<Event> events;
-        for (Event& event : track.events) {
-          if (event.kind == JobKind::kBackward) {
-            events.push_back(event);
-            events.back().kind = JobKind::kRecompute;
-            event.begin += event.duration() / 2;
-            events.back().end = event.begin;
-          }
-          events.push_back(event);
-        }
-        track.events = std::move(events);
-      }
+      const Timeline apart = test::recomputing(together);
       const Explanation expected = explainRun(together, {});
       const Explanation run = explainRun(apart, {});
       for (std::size_t rank = 0; rank < 4; ++rank) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analysis/run_summary.h"
 #include "schedule/build_schedule.h"
@@ -39,6 +40,24 @@ inline Timeline completedRun(const Plan& plan, const Costs& costs, int steps = 3
   Diagnostics diagnostics;
   completeTimeline(timeline, diagnostics);
   return timeline;
+}
+
+/// The run with the first half of each backward pass as the recomputation of its forward.
+inline Timeline recomputing(Timeline run) {
+  for (Track& track : run.tracks) {
+    std::vector<Event> events;
+    for (Event& event : track.events) {
+      if (event.kind == JobKind::kBackward) {
+        events.push_back(event);
+        events.back().kind = JobKind::kRecompute;
+        event.begin += event.duration() / 2;
+        events.back().end = event.begin;
+      }
+      events.push_back(event);
+    }
+    track.events = std::move(events);
+  }
+  return run;
 }
 
 /// The run, and the same once more as a second pipeline.
