@@ -152,8 +152,8 @@ class ClockTable {
 }  // namespace
 
 Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignment* result) {
-  std::optional<ClockTable> table;
-  if (result != nullptr) table.emplace(timeline);
+  std::optional<ClockTable> table;  // on one host no message can be early by its clock
+  if (result != nullptr || namesSeveralHosts(timeline)) table.emplace(timeline);
   const bool asksMessages =
       by == AlignBy::kCausal ||
       (by == AlignBy::kBest && !hasReadings(timeline) && namesSeveralHosts(timeline));
@@ -170,11 +170,12 @@ Timeline aligned(Timeline timeline, AlignBy by, Diagnostics& diagnostics, Alignm
     if (hasReadings(timeline)) done = AlignBy::kLog;
     timeline = alignedByLog(std::move(timeline), diagnostics);
   }
-  if (result != nullptr) {
+  if (table) {
     EarlyMessages early;
-    *result = {done, table->after(timeline, early)};
+    std::vector<HostAlignment> hosts = table->after(timeline, early);
     // Where alignment was refused, a warning has said so.
     if (byMessages != ByMessages::kRefused) early.report(done, by, diagnostics);
+    if (result != nullptr) *result = {done, std::move(hosts)};
   }
   return timeline;
 }

@@ -84,6 +84,24 @@ TEST_F(AlignCommand, ClockThatNothingBoundsIsNotSaidToBeExact) {
   EXPECT_THAT(report.out, HasSubstr("arrive before they are sent, by 9."));
 }
 
+TEST_F(AlignCommand, EveryCommandThatReadsARunWarnsOnceOfMessagesThatComeTooEarly) {
+  std::vector<std::string> options = kSkews;
+  options.emplace_back("--no-exchange");
+  const std::string logs = logsOn(options);
+  const std::string warning = "warning: messages arrive before they are sent";
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"show"}, {"report"}, {"-o", path("run.json")}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {logs, "--align", "none"});
+    const std::string err = run(arguments).err;
+    EXPECT_THAT(err, HasSubstr(warning)) << command.front();
+    EXPECT_EQ(err.find(warning), err.rfind(warning)) << command.front();
+    // Without the option their clocks are put right by the messages.
+    arguments.resize(arguments.size() - 2);
+    EXPECT_THAT(run(arguments).err, Not(HasSubstr(warning))) << command.front();
+  }
+}
+
 TEST_F(AlignCommand, PartsOfARunAreForProfilesOnly) {
   const std::string logs = logsOn(kSkews);
   const ProgramRun alone = run({"align", logs, "--ranks", "2"});
