@@ -5,8 +5,8 @@
 #include "analysis/clocks/alignment_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
-#include "apps/pipe_trace/load_and_report.h"
-#include "apps/pipe_trace/outputs.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
+#include "apps/pipe_trace/outputs/outputs.h"
 #include "apps/pipe_trace/run.h"
 #include "trace/error.h"
 

@@ -7,7 +7,7 @@
 #include "analysis/report/contents_report.h"
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
-#include "apps/pipe_trace/load_and_report.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
 #include "parser/profile/arrow.h"
 #include "trace/files/output_file.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "apps/cli/large_json.h"
-#include "apps/pipe_trace/load_run_options.h"
+#include "apps/pipe_trace/inputs/load_run_options.h"
 
 namespace pipetrace {
 

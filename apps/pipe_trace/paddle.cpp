@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "apps/cli/print_diagnostics.h"
-#include "apps/pipe_trace/load_and_report.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
 #include "parser/paddle/paddle_profile.h"
 #include "trace/files/output_set.h"
 

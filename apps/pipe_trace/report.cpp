@@ -8,7 +8,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"
-#include "apps/pipe_trace/load_and_report.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 

@@ -8,11 +8,11 @@
 #include "analysis/report/json_report.h"
 #include "analysis/report/text_report.h"
 #include "apps/pipe_trace/follow/follow.h"
-#include "apps/pipe_trace/load_and_report.h"
-#include "apps/pipe_trace/outputs.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
+#include "apps/pipe_trace/outputs/outputs.h"
+#include "apps/pipe_trace/outputs/picture.h"
+#include "apps/pipe_trace/outputs/write_profiles.h"
 #include "apps/pipe_trace/paddle.h"
-#include "apps/pipe_trace/picture.h"
-#include "apps/pipe_trace/write_profiles.h"
 #include "ingest/load_run.h"
 
 namespace pipetrace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "apps/pipe_trace/picture.h"
+#include "apps/pipe_trace/outputs/picture.h"
 #include "parser/find_logs.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/pipe_trace/load_run_options.h"
+#include "apps/pipe_trace/inputs/load_run_options.h"
 
 namespace pipetrace {
 

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "apps/pipe_trace/load_run_options.h"
+#include "apps/pipe_trace/inputs/load_run_options.h"
 #include "parser/load_timeline.h"
 #include "trace/diagnostic.h"
 #include "trace/timeline.h"

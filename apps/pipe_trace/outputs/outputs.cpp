@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/outputs.h"
+#include "apps/pipe_trace/outputs/outputs.h"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "apps/pipe_trace/load_run_options.h"
+#include "apps/pipe_trace/inputs/load_run_options.h"
 
 #include <CLI/CLI.hpp>
 #include <optional>
 
 #include "apps/cli/selection_options.h"
-#include "apps/pipe_trace/foreign_options.h"
+#include "apps/pipe_trace/inputs/foreign_options.h"
 
 namespace pipetrace {
 namespace {

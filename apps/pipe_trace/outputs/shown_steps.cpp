@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/shown_steps.h"
+#include "apps/pipe_trace/outputs/shown_steps.h"
 
 #include <fmt/format.h>
 

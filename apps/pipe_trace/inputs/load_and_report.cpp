@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/load_and_report.h"
+#include "apps/pipe_trace/inputs/load_and_report.h"
 
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"

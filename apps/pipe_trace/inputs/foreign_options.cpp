@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/foreign_options.h"
+#include "apps/pipe_trace/inputs/foreign_options.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

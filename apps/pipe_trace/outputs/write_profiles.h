@@ -3,7 +3,7 @@
 #include <string>
 
 #include "apps/pipe_trace/options.h"
-#include "apps/pipe_trace/picture.h"
+#include "apps/pipe_trace/outputs/picture.h"
 #include "trace/files/output_set.h"
 #include "trace/timeline.h"
 

@@ -1,9 +1,9 @@
-#include "apps/pipe_trace/picture.h"
+#include "apps/pipe_trace/outputs/picture.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "apps/pipe_trace/shown_steps.h"
+#include "apps/pipe_trace/outputs/shown_steps.h"
 #include "chart/chart_model.h"
 #include "chart/draw/svg_writer.h"
 

@@ -1,4 +1,4 @@
-#include "apps/pipe_trace/write_profiles.h"
+#include "apps/pipe_trace/outputs/write_profiles.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "apps/cli/large_json.h"
 #include "apps/cli/profile_format.h"
 #include "apps/cli/progress_bar.h"
-#include "apps/pipe_trace/outputs.h"
+#include "apps/pipe_trace/outputs/outputs.h"
 
 namespace pipetrace {
 namespace {
