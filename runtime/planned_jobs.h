@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/transport/message_key.h"
+#include "runtime/lanes/message_key.h"
 #include "schedule/plan.h"
 
 namespace pipetrace {

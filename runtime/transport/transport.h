@@ -3,8 +3,8 @@
 #include <functional>
 #include <string>
 
+#include "runtime/lanes/message_key.h"
 #include "runtime/transport/message.h"
-#include "runtime/transport/message_key.h"
 
 namespace pipetrace {
 

@@ -1,4 +1,4 @@
-#include "runtime/transport/message_key.h"
+#include "runtime/lanes/message_key.h"
 
 namespace pipetrace {
 
