@@ -10,8 +10,8 @@ namespace pipetrace {
 /// Compares the headers of one lane's messages with what must come.
 class HeaderCheck {
  public:
-  /// Throws Error that names rank, message and sender, for another message than `expected` (its
-  /// shape does not count), and for one whose shape does not go with the first to its stage.
+  /// Throws Error for another message than `expected` (its shape does not count), and for one whose
+  /// shape does not go with the first to its stage. It names rank, message and sender.
   void require(const MessageHeader& got, const MessageHeader& expected, int rank, int from);
 
  private:

@@ -25,7 +25,7 @@ class SendLane {
   virtual void send(const MessageKey& key, Payload&& message) = 0;
 
   /// The time at which the oldest send that was not asked for yet was done; none: it is not done
-  /// yet. Throws Error if it failed. Without a clock the time is 0.
+  /// yet. Throws Error if it failed. Only with a clock, and then for each send.
   virtual std::optional<std::uint64_t> nextDone() = 0;
 
   /// Waits until all sends are done.

@@ -28,8 +28,7 @@ struct RehearsalOptions {
   StopSignal* stop = nullptr;
 };
 
-/// Throws Error when the plan cannot be rehearsed (actions other than whole forwards and backwards)
-/// or the costs are not for its stages. Writes nothing.
+/// Throws Error when the costs are not for the plan's stages. Writes nothing.
 void requireRehearsable(const RehearsalOptions& options);
 
 /// Runs a plan on emulated devices, so that a few cores show the work of many devices. The executor
