@@ -33,15 +33,15 @@ std::string textOf(const std::exception_ptr& error) {
 }
 
 /// Throws Error for a plan that the transport cannot run, or the work.
-void requireFits(const CheckedPlan& plan, const StageWork& work, const Transport& transport,
-                 int credits) {
+void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& transport,
+                 int ahead) {
   if (plan->numRanks() != transport.worldSize()) {
     throw Error("the plan " + plan->name + " is for " + std::to_string(plan->numRanks()) +
                 " ranks, but " + std::to_string(transport.worldSize()) + " run");
   }
   work.accept(*plan);
   if (!transport.sendsBlock()) return;
-  const std::string stuck = stuckSend(fullPlan(plan, credits));
+  const std::string stuck = stuckSend(fullPlan(plan, ahead));
   if (stuck.empty()) return;
   throw Error("the plan " + plan->name +
               " cannot run where each send waits for its receive: " + stuck);
@@ -58,8 +58,8 @@ class Executor::Impl {
         planned_(work.plannedTransfers()),
         transport_(transport),
         lanes_(lanes),
-        program_((requireFits(plan, work, transport, options.credits),
-                  rankProgram(plan, rank_, options.credits))),
+        program_((requireFits(plan, work, transport, options.ahead),
+                  rankProgram(plan, rank_, options.ahead))),
         messages_(program_, transport, lanes, planned_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
@@ -104,7 +104,8 @@ class Executor::Impl {
 
   void runStepUnguarded(int step) {
     step_.store(step, std::memory_order_relaxed);
-    runEdge({.kind = JobKind::kLr}, [&] { work_.lr(step); });
+    work_.beginStep(step);
+    if (program_.opensWithLr) runEdge({.kind = JobKind::kLr}, [&] { work_.lr(step); });
     for (next_ = 0; next_ < program_.items.size();) {
       const RankProgram::Item item = program_.items[next_++];
       switch (item.kind) {
@@ -172,11 +173,14 @@ class Executor::Impl {
       keep(job, run(job.action, inputs));
       if (!work_.runsBehind()) return;
       // Peers then wait for the clock, and not for this thread to wake up.
-      while (next_ < program_.items.size() && program_.items[next_].kind == Kind::kSend) {
+      acknowledge(job);
+      while (next_ < program_.items.size() && program_.items[next_].kind == Kind::kSend &&
+             messages_.hasCredit(program_.items[next_].index)) {
         send(program_.items[next_++].index);
       }
       work_.awaitJob();
     });
+    if (!work_.runsBehind()) acknowledge(job);
     ended_.store(actionsEnded() + 1, std::memory_order_relaxed);
   }
 
@@ -215,6 +219,12 @@ class Executor::Impl {
         kept_[static_cast<std::size_t>(place.kept)] = std::move(outputs[i]);
       }
     }
+  }
+
+  /// Says that the job needs its activations no longer.
+  void acknowledge(const RankProgram::Job& job) {
+    if (program_.credits == 0 || job.inputs[0].transfer == RankProgram::kNone) return;
+    messages_.acknowledge(job.inputs[0].transfer);
   }
 
   void send(int transfer) {

@@ -12,17 +12,19 @@ namespace pipetrace {
 
 struct ExecutorOptions {
   /// Receives of a channel that are posted ahead of their use, for plans that leave that open
-  /// (addTransfers()).
-  int credits = 2;
+  /// (addTransfers()); in plans with credits no fewer than these.
+  int ahead = 2;
 };
 
 /// Walks one rank's actions of a plan, step after step.
 ///
-/// A step is: lr, the rank's actions in the plan's order, optimizer. Sends and receives are those
+/// A step is: lr, the rank's actions in the plan's order, optimizer; in forward-only plans the
+/// actions alone. Sends and receives are those
 /// of the plan; addTransfers() adds them to a plan without. A send hands the message to the
 /// transport and goes on, a receive is posted and goes on, and an action waits for its messages.
 /// In a plan without a flush each update is an optimizer job where the plan has it, and there is
-/// none at the end. Stages on two ranks add up their gradients before the optimizer.
+/// none at the end. Where a plan has credits, a rank acknowledges activations when the action that
+/// needs them has ended, and waits at a send until it has a credit. Stages on two ranks add up their gradients before the optimizer.
 ///
 /// A message is given up as soon as it was handed to the work or to the transport.
 ///

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <string>
@@ -15,6 +17,7 @@
 #include "runtime/transport/in_process.h"
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
+#include "schedule/forward_part.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -55,8 +58,9 @@ TEST(ExecutorTest, EveryRankRunsItsActionsInThePlansOrder) {
         if (!call.starts_with("update")) ran.push_back(call);
       }
       std::vector<std::string> expected = textsOf(*plan, rank);
-      expected.insert(expected.begin(), "lr 0");
-      if (plan->updates.every == 0) expected.emplace_back("optimizer");
+      const bool trains = !plan->isForwardOnly();
+      if (trains) expected.insert(expected.begin(), "lr 0");
+      if (trains && plan->updates.every == 0) expected.emplace_back("optimizer");
       EXPECT_EQ(ran, expected) << plan->name << " rank " << rank;
     }
   }
@@ -64,7 +68,7 @@ TEST(ExecutorTest, EveryRankRunsItsActionsInThePlansOrder) {
 
 TEST(ExecutorTest, SendsAndReceivesOfThePlanItselfAreRun) {
   const CheckedPlan plan = buildSchedule("1F1B", 3, 4);
-  const CheckedPlan full = addTransfers(plan, {.credits = 1});
+  const CheckedPlan full = addTransfers(plan, {.ahead = 1});
   const auto works = runListed(full, 2);
   const auto same = runListed(plan, 2);
   for (std::size_t rank = 0; rank < 3; ++rank) {
@@ -101,6 +105,7 @@ TEST(ExecutorTest, EveryJobGetsTheMessageThatIsForIt) {
         const bool isLast = stage == plan->numStages - 1;
         expected[toText(Action{JobKind::kForward, stage, mb})] =
             stage == 0 ? 0 : 1000 + 10 * (stage - 1) + mb;
+        if (plan->isForwardOnly()) continue;
         expected[toText(Action{JobKind::kBackward, stage, mb})] =
             isLast ? 0 : 2000 + 10 * (stage + 1) + mb;
       }
@@ -108,6 +113,60 @@ TEST(ExecutorTest, EveryJobGetsTheMessageThatIsForIt) {
     EXPECT_EQ(got, expected) << plan->name;
   }
 }
+
+/// A plan of two ranks that only runs forward.
+CheckedPlan forwardsOf(int microBatches, int credits) {
+  Plan plan = forwardPart(buildSchedule("1F1B", 2, microBatches));
+  plan.credits = credits;
+  return plan;
+}
+
+class CreditsTest : public ::testing::TestWithParam<Wiring> {};
+
+TEST_P(CreditsTest, ARankIsNoMoreThanItsCreditsAhead) {
+  constexpr int kCredits = 3;
+  static std::atomic<int> used;
+  static std::atomic<int> mostAhead;
+  class SlowLastStage : public ListedWork {
+   public:
+    Message forward(int stage, int microBatch, Message input) override {
+      Message result = ListedWork::forward(stage, microBatch, std::move(input));
+      if (stage == 1) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        ++used;
+      } else {
+        // This message waits for its credit after the job, so it is not counted.
+        mostAhead = std::max<int>(mostAhead, forwards_++ - used);
+      }
+      return result;
+    }
+
+   private:
+    int forwards_ = 0;
+  };
+  for (const int credits : {kCredits, 0, 100}) {
+    used = mostAhead = 0;
+    const CheckedPlan plan = forwardsOf(8, credits);
+    const auto errors = runConnected(GetParam(), 2, [&](Transport& transport) {
+      SlowLastStage work;
+      Executor executor(plan, work, transport);
+      for (int step = 0; step < 4; ++step) executor.runStep(step);
+      executor.finish();
+    });
+    EXPECT_EQ(errors[0] + errors[1], "");
+    EXPECT_EQ(used, 32);
+    if (credits == kCredits) {
+      EXPECT_LE(mostAhead, kCredits + 1) << "the last action may have ended and not be counted";
+    } else {
+      EXPECT_GE(mostAhead, 8 - 1);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CreditsTest, ::testing::Values(Wiring::kInProcess, Wiring::kGloo),
+                         [](const auto& test) {
+                           return test.param == Wiring::kGloo ? "Gloo" : "InProcess";
+                         });
 
 TEST(ExecutorTest, AReceiveIsPostedWhileTheActionBeforeRuns) {
   // Rank 1 of 2 under FThenB: 1F0 1F1 … The receive for 1F1 has to be posted before 1F0 runs.
@@ -119,7 +178,7 @@ TEST(ExecutorTest, AReceiveIsPostedWhileTheActionBeforeRuns) {
         return transport_.posted_.contains({.step = 0, .stage = 1, .microBatch = number});
       };
       EXPECT_TRUE(microBatch == 3 || isPosted(microBatch + 1)) << microBatch;
-      EXPECT_FALSE(isPosted(microBatch + 2)) << "two credits";
+      EXPECT_FALSE(isPosted(microBatch + 2)) << "two ahead";
       return ListedWork::forward(stage, microBatch, std::move(input));
     }
 
@@ -180,7 +239,7 @@ TEST(ExecutorTest, APlanThatWouldGetStuckWhereSendsWaitIsRefused) {
     EXPECT_NO_THROW(Executor(buildSchedule(name, 2, 6), work, transport)) << name;
   }
   // Receives posted at the last moment: both ranks send before they receive.
-  const Plan plan = addTransfers(buildSchedule("1F1B", 2, 2), {.credits = 0});
+  const Plan plan = addTransfers(buildSchedule("1F1B", 2, 2), {.ahead = 0});
   EXPECT_THROW(
       {
         try {

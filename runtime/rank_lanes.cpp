@@ -5,6 +5,12 @@
 
 namespace pipetrace {
 
+namespace {
+
+constexpr MessageKey kAcknowledgement{.direction = Direction::kAcknowledgement};
+
+}  // namespace
+
 RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
                      PlannedTransfers* planned)
     : program_(program), recorded_(recorded), planned_(planned) {
@@ -87,7 +93,9 @@ void RankLanes::send(int transfer, int step, std::int64_t job, Message message) 
   state.job.step = step;
   state.job.id = job;
   state.job.bytes = message.bytes();
-  End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
+  const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
+  End& end = ends_[lane];
+  if (program_.lanes[lane].back != RankProgram::kNone) awaitCredit(end, program_.lanes[lane]);
   if (planned_ != nullptr) {
     const PlannedTransfers::Span span = planned_->send(key, message, state.job.peer);
     end.send->send(key, std::move(message));
@@ -101,6 +109,35 @@ void RankLanes::send(int transfer, int step, std::int64_t job, Message message) 
   if (end.count == end.pending.size()) return;  // cannot be: the lane holds half as many
   end.pending[(end.first + end.count++) % end.pending.size()] = {.job = state.job, .begin = begin};
   collect(end);
+}
+
+bool RankLanes::hasCredit(int transfer) const {
+  const auto index = static_cast<std::size_t>(transfer);
+  const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
+  const int back = program_.lanes[lane].back;
+  const auto credits = static_cast<std::uint64_t>(program_.credits);
+  if (back == RankProgram::kNone || ends_[lane].sent < credits) return true;
+  return ends_[static_cast<std::size_t>(back)].receive->has(ends_[lane].sent - credits);
+}
+
+// The nth message waits for the acknowledgement of that many credits before.
+void RankLanes::awaitCredit(End& end, const RankProgram::Lane& lane) {
+  ReceiveLane<Message>& back = *ends_[static_cast<std::size_t>(lane.back)].receive;
+  const auto credits = static_cast<std::uint64_t>(program_.credits);
+  if (end.sent >= credits) {
+    const Message given = back.take(end.sent - credits, kAcknowledgement).message;
+    if (planned_ != nullptr) planned_->awaitCredit(lane.peer, given.deadline);
+  }
+  back.post(kAcknowledgement);
+  ++end.sent;
+}
+
+void RankLanes::acknowledge(int transfer) {
+  const auto index = static_cast<std::size_t>(transfer);
+  const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
+  const auto back = static_cast<std::size_t>(program_.lanes[lane].back);
+  ends_[back].send->send(kAcknowledgement,
+                         {.deadline = planned_ != nullptr ? planned_->now() : 0});
 }
 
 Message RankLanes::exchange(const RankProgram::Copy& copy, int step, Message sums) {
@@ -118,6 +155,15 @@ void RankLanes::collectSends() {
 }
 
 void RankLanes::awaitSends() {
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    const int back = program_.lanes[i].back;
+    if (!program_.lanes[i].sends || back == RankProgram::kNone) continue;
+    // No acknowledgement may come after the end.
+    const auto credits = static_cast<std::uint64_t>(program_.credits);
+    for (std::uint64_t n = ends_[i].sent - std::min(credits, ends_[i].sent); n < ends_[i].sent; ++n) {
+      ends_[static_cast<std::size_t>(back)].receive->take(n, kAcknowledgement);
+    }
+  }
   for (End& end : ends_) {
     if (end.send) end.send->awaitAll();
   }

@@ -29,8 +29,14 @@ class RankLanes {
   void post(int transfer, int step);
   /// Waits for the message of a receive that was posted. `job` is the id of the job that needs it.
   Message take(int transfer, int step, std::int64_t job);
-  /// `job` is the id of the job that made the message.
+  /// `job` is the id of the job that made the message. Where the plan has credits, it waits for
+  /// one.
   void send(int transfer, int step, std::int64_t job, Message message);
+
+  /// Says that the message of a receive was used, where the plan has credits.
+  void acknowledge(int transfer);
+  /// Whether send() would not wait for an acknowledgement.
+  bool hasCredit(int transfer) const;
 
   /// Sends a copy's sums, and returns the other copy's.
   Message exchange(const RankProgram::Copy& copy, int step, Message sums);
@@ -52,6 +58,7 @@ class RankLanes {
     std::vector<Pending> pending;
     std::size_t first = 0;
     std::size_t count = 0;
+    std::uint64_t sent = 0;  ///< messages of lanes with acknowledgements
   };
   /// A transfer's state in this step.
   struct State {
@@ -67,6 +74,7 @@ class RankLanes {
   void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
   void record(const Job& job, const PlannedTransfers::Span& span);
   void collect(End& end);
+  void awaitCredit(End& end, const RankProgram::Lane& lane);
 
   const RankProgram& program_;
   const RecordedLanes recorded_;

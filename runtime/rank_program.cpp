@@ -22,7 +22,9 @@ bool hasTransfers(const Plan& plan) {
 class Builder {
  public:
   Builder(const Plan& full, int rank) : plan_(full), rank_(rank), stages_(full.stagesOfRank(rank)) {
-    program_.updatesAtEnd = plan_.updates.every == 0;
+    program_.credits = plan_.credits;
+    program_.opensWithLr = !plan_.isForwardOnly();
+    program_.updatesAtEnd = program_.opensWithLr && plan_.updates.every == 0;
     for (const WeightVersions::Update& update : weightVersions(plan_).updates) {
       if (update.after.rank == rank_) updatesAfter_[update.after.cell].push_back(update.stage);
     }
@@ -49,6 +51,7 @@ class Builder {
     }
     addUpdates();
     addCopies();
+    addAcknowledgements();
     return std::move(program_);
   }
 
@@ -131,8 +134,23 @@ class Builder {
     }
   }
 
+  /// A lane back for each lane of activations.
+  void addAcknowledgements() {
+    if (plan_.credits == 0) return;
+    const std::size_t lanes = program_.lanes.size();
+    for (std::size_t i = 0; i < lanes; ++i) {
+      const RankProgram::Lane lane = program_.lanes[i];
+      if (lane.direction != Direction::kForward) continue;
+      const int back = laneOf(!lane.sends, lane.peer, Direction::kAcknowledgement);
+      // Up to `credits` of them are not looked at yet when a step ends.
+      program_.lanes[static_cast<std::size_t>(back)].messages =
+          lane.messages + static_cast<std::size_t>(plan_.credits);
+      program_.lanes[i].back = back;
+    }
+  }
+
   void addCopies() {
-    if (!plan_.isBidirectional()) return;
+    if (!plan_.isBidirectional() || !program_.opensWithLr) return;
     for (const int stage : stages_) {
       const auto s = static_cast<std::size_t>(stage);
       const int peer =
@@ -158,13 +176,13 @@ class Builder {
 
 }  // namespace
 
-CheckedPlan fullPlan(const CheckedPlan& plan, int credits) {
+CheckedPlan fullPlan(const CheckedPlan& plan, int ahead) {
   if (hasTransfers(*plan)) return plan;
-  return addTransfers(plan, {.credits = credits});
+  return addTransfers(plan, {.ahead = std::max(ahead, plan->credits)});
 }
 
-RankProgram rankProgram(const CheckedPlan& plan, int rank, int credits) {
-  const CheckedPlan full = fullPlan(plan, credits);
+RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead) {
+  const CheckedPlan full = fullPlan(plan, ahead);
   RankProgram program = Builder(*full, rank).build();
   program.postsAreOwn = hasTransfers(*plan);
   return program;

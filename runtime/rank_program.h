@@ -19,6 +19,7 @@ struct RankProgram {
     int peer = 0;
     Direction direction = Direction::kForward;
     std::size_t messages = 0;  ///< a step
+    int back = kNone;          ///< the lane of its acknowledgements; kNone: it has none
   };
 
   /// A send or a receive.
@@ -71,17 +72,19 @@ struct RankProgram {
   std::vector<Job> jobs;
   std::vector<Update> updates;
   std::vector<Copy> copies;
+  int credits = 0;             ///< Plan::credits
+  bool opensWithLr = true;     ///< forward-only plans do not
   int kept = 0;              ///< messages that stay on this rank
   bool updatesAtEnd = true;  ///< one optimizer step for all, after the last action
   bool postsAreOwn = false;  ///< the plan itself says when receives are posted
 };
 
 /// The program of `rank`. A plan without sends and receives gets those of addTransfers() with
-/// `credits`.
-RankProgram rankProgram(const CheckedPlan& plan, int rank, int credits);
+/// `ahead`.
+RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead);
 
 /// The plan whose sends and receives ranks run: `plan` itself, if it has any, else addTransfers()
 /// of it.
-CheckedPlan fullPlan(const CheckedPlan& plan, int credits);
+CheckedPlan fullPlan(const CheckedPlan& plan, int ahead);
 
 }  // namespace pipetrace

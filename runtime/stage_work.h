@@ -23,8 +23,11 @@ class PlannedTransfers {
 
   virtual ~PlannedTransfers() = default;
 
-  /// When the device is through with all that it was given: when a rank comes to a receive.
+  /// When the device is through with all that it was given: when a rank comes to a receive, and
+  /// acknowledges a message.
   virtual Nanoseconds now() = 0;
+  /// The rank waits for an acknowledgement of `receiver`, which was given at `given`.
+  virtual void awaitCredit(int receiver, Nanoseconds given) = 0;
   /// The rank comes to the send of `message`; sets its deadline to when it leaves.
   virtual Span send(const MessageKey& key, Message& message, int receiver) = 0;
   /// `message` was taken, whose receive was posted at `posted`. `waitsForPost`: it moves no earlier
@@ -35,17 +38,19 @@ class PlannedTransfers {
 };
 
 /// The work behind a rank's jobs: real training (TorchWork) or waiting in its place (rehearsals).
-/// The executor calls it in the order lr, the plan's actions, optimizerStep.
+/// The executor calls it in the order beginStep, lr, the plan's actions, optimizerStep.
 ///
 /// Threads: the compute thread.
 class StageWork {
  public:
   virtual ~StageWork() = default;
 
-  /// Throws Error for a plan that this work cannot do.
-  virtual void accept(const Plan& /*plan*/) const {}
+  /// Called once, before all else. Throws Error for a plan that this work cannot do.
+  virtual void accept(const Plan& /*plan*/) {}
 
   /// Opens a step.
+  virtual void beginStep(int /*step*/) {}
+  /// The first job of a step, but for plans that only run forward.
   virtual void lr(int step) = 0;
 
   /// Runs a forward. `input` has an undefined tensor for stage 0, which takes its data from

@@ -65,17 +65,21 @@ void TorchWork::load(const Batch& batch) {
   }
 }
 
-void TorchWork::accept(const Plan& plan) const {
+void TorchWork::accept(const Plan& plan) {
+  forwardOnly_ = plan.isForwardOnly();
   if (plan.updates.every == 0) return;
   throw Error("cannot train the plan " + plan.name +
               ": its weights change without a flush; training takes one optimizer step after all "
               "micro-batches (pipe-run rehearse runs such plans)");
 }
 
-void TorchWork::lr(int step) {
+void TorchWork::beginStep(int /*step*/) {
   loss_ = 0;
   lossCount_ = 0;
   live_.clear();
+}
+
+void TorchWork::lr(int step) {
   optimizer_->zero_grad();
   if (!options_.learningRate) return;
   const double rate = options_.learningRate(step);
@@ -105,6 +109,7 @@ at::Tensor TorchWork::scaledLoss(int microBatch, const at::Tensor& output) {
 }
 
 Message TorchWork::forward(int stage, int microBatch, Message input) {
+  const at::AutoGradMode gradients(!forwardOnly_);
   Live live;
   const at::Tensor in = inputOf(stage, microBatch, input);
   if (stage > 0) live.input = in;
@@ -116,6 +121,7 @@ Message TorchWork::forward(int stage, int microBatch, Message input) {
     result.tensor = output.detach();
     live.shape = shapeOf(result);
   }
+  if (forwardOnly_) return result;
   if (output.requires_grad()) live.output = torch::autograd::impl::gradient_edge(output);
   live_[{stage, microBatch}] = std::move(live);
   return result;

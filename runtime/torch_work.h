@@ -50,8 +50,9 @@ class TorchWork : public StageWork {
   /// micro-batches, or different numbers of rows in inputs and targets.
   void load(const Batch& batch);
 
-  /// Refuses plans without a flush.
-  void accept(const Plan& plan) const override;
+  /// Refuses plans without a flush. A forward-only plan keeps nothing for a backward.
+  void accept(const Plan& plan) override;
+  void beginStep(int step) override;
   void lr(int step) override;
   Message forward(int stage, int microBatch, Message input) override;
   Message backward(int stage, int microBatch, Message gradient) override;
@@ -86,6 +87,7 @@ class TorchWork : public StageWork {
   std::vector<at::Tensor> targets_;  // by micro-batch
   std::int64_t batchRows_ = 0;
   std::map<std::pair<int, int>, Live> live_;  // by (stage, micro-batch)
+  bool forwardOnly_ = false;
   double loss_ = 0;
   int lossCount_ = 0;
 };

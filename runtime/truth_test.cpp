@@ -32,7 +32,7 @@ const std::string kSchedules[] = {"FThenB", "GPipe", "1F1B"};
 std::vector<std::string> synchronousSchedules() {
   std::vector<std::string> names;
   for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.isAsynchronous) names.emplace_back(info.name);
+    if (!info.isAsynchronous && !info.isForwardOnly) names.emplace_back(info.name);
   }
   return names;
 }

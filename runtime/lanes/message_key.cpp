@@ -7,6 +7,7 @@ std::string toText(const MessageKey& key) {
     return "the other copy's gradients of stage " + std::to_string(key.stage) + " in step " +
            std::to_string(key.step);
   }
+  if (key.direction == Direction::kAcknowledgement) return "an acknowledgement";
   return std::string("the ") +
          (key.direction == Direction::kForward ? "activations" : "gradients") + " of micro-batch " +
          std::to_string(key.microBatch) + " for stage " + std::to_string(key.stage) + " in step " +

@@ -8,8 +8,7 @@ namespace pipetrace {
 EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device)
     : costs_(std::move(costs)), rank_(rank), device_(device) {}
 
-void EmulatedWork::lr(int step) {
-  step_ = step;
+void EmulatedWork::lr(int /*step*/) {
   device_.run(EmulatedStream::kNoArrival, costs_.lr);
 }
 
@@ -50,6 +49,10 @@ void EmulatedWork::optimizerStep() { device_.run(EmulatedStream::kNoArrival, cos
 void EmulatedWork::awaitJob() { device_.finish(); }
 
 Nanoseconds EmulatedWork::now() { return device_.deadline(); }
+
+void EmulatedWork::awaitCredit(int receiver, Nanoseconds given) {
+  device_.start(given + costs_.transferBetween(receiver, rank_), 0);
+}
 
 /// A message's bytes are those of the stage that makes the activations, and of the gradient that
 /// comes back to it.

@@ -24,6 +24,7 @@ class EmulatedWork : public StageWork, private PlannedTransfers {
   /// every stage of the rank.
   EmulatedWork(Costs costs, int rank, EmulatedStream& device);
 
+  void beginStep(int step) override { step_ = step; }
   void lr(int step) override;
   Message forward(int stage, int microBatch, Message input) override;
   Message backward(int stage, int microBatch, Message gradient) override;
@@ -40,6 +41,7 @@ class EmulatedWork : public StageWork, private PlannedTransfers {
  private:
   Message start(const Action& action);
   Nanoseconds now() override;
+  void awaitCredit(int receiver, Nanoseconds given) override;
   Span send(const MessageKey& key, Message& message, int receiver) override;
   Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
                bool waitsForPost) override;

@@ -73,11 +73,12 @@ at::Tensor lossTensor(double loss) { return torch::tensor(loss, torch::kDouble);
 class WatchedWork : public StageWork {
  public:
   WatchedWork(StageWork& inner, const BeforeBackward& watcher) : inner_(inner), watcher_(watcher) {}
-  void accept(const Plan& plan) const override { inner_.accept(plan); }
-  void lr(int step) override {
+  void accept(const Plan& plan) override { inner_.accept(plan); }
+  void beginStep(int step) override {
     step_ = step;
-    inner_.lr(step);
+    inner_.beginStep(step);
   }
+  void lr(int step) override { inner_.lr(step); }
   Message forward(int stage, int microBatch, Message input) override {
     return inner_.forward(stage, microBatch, std::move(input));
   }
