@@ -33,8 +33,7 @@ std::string textOf(const std::exception_ptr& error) {
 }
 
 /// Throws Error for a plan that the transport cannot run, or the work.
-void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& transport,
-                 int ahead) {
+void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& transport, int ahead) {
   if (plan->numRanks() != transport.worldSize()) {
     throw Error("the plan " + plan->name + " is for " + std::to_string(plan->numRanks()) +
                 " ranks, but " + std::to_string(transport.worldSize()) + " run");

@@ -24,7 +24,8 @@ struct ExecutorOptions {
 /// transport and goes on, a receive is posted and goes on, and an action waits for its messages.
 /// In a plan without a flush each update is an optimizer job where the plan has it, and there is
 /// none at the end. Where a plan has credits, a rank acknowledges activations when the action that
-/// needs them has ended, and waits at a send until it has a credit. Stages on two ranks add up their gradients before the optimizer.
+/// needs them has ended, and waits at a send until it has a credit. Stages on two ranks add up
+/// their gradients before the optimizer.
 ///
 /// A message is given up as soon as it was handed to the work or to the transport.
 ///

@@ -136,8 +136,7 @@ void RankLanes::acknowledge(int transfer) {
   const auto index = static_cast<std::size_t>(transfer);
   const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
   const auto back = static_cast<std::size_t>(program_.lanes[lane].back);
-  ends_[back].send->send(kAcknowledgement,
-                         {.deadline = planned_ != nullptr ? planned_->now() : 0});
+  ends_[back].send->send(kAcknowledgement, {.deadline = planned_ != nullptr ? planned_->now() : 0});
 }
 
 Message RankLanes::exchange(const RankProgram::Copy& copy, int step, Message sums) {
@@ -160,7 +159,8 @@ void RankLanes::awaitSends() {
     if (!program_.lanes[i].sends || back == RankProgram::kNone) continue;
     // No acknowledgement may come after the end.
     const auto credits = static_cast<std::uint64_t>(program_.credits);
-    for (std::uint64_t n = ends_[i].sent - std::min(credits, ends_[i].sent); n < ends_[i].sent; ++n) {
+    for (std::uint64_t n = ends_[i].sent - std::min(credits, ends_[i].sent); n < ends_[i].sent;
+         ++n) {
       ends_[static_cast<std::size_t>(back)].receive->take(n, kAcknowledgement);
     }
   }

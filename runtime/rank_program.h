@@ -72,8 +72,8 @@ struct RankProgram {
   std::vector<Job> jobs;
   std::vector<Update> updates;
   std::vector<Copy> copies;
-  int credits = 0;             ///< Plan::credits
-  bool opensWithLr = true;     ///< forward-only plans do not
+  int credits = 0;           ///< Plan::credits
+  bool opensWithLr = true;   ///< forward-only plans do not
   int kept = 0;              ///< messages that stay on this rank
   bool updatesAtEnd = true;  ///< one optimizer step for all, after the last action
   bool postsAreOwn = false;  ///< the plan itself says when receives are posted

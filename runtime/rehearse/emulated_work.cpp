@@ -8,9 +8,7 @@ namespace pipetrace {
 EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device)
     : costs_(std::move(costs)), rank_(rank), device_(device) {}
 
-void EmulatedWork::lr(int /*step*/) {
-  device_.run(EmulatedStream::kNoArrival, costs_.lr);
-}
+void EmulatedWork::lr(int /*step*/) { device_.run(EmulatedStream::kNoArrival, costs_.lr); }
 
 void EmulatedWork::launching(const Action& action, Nanoseconds arrival) {
   begin_ = std::max(arrival, device_.deadline()) + costs_.faults.of(action, step_).late;

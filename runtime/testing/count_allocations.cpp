@@ -8,9 +8,11 @@ namespace pipetrace::testing {
 namespace {
 
 std::atomic<std::int64_t> allocations = 0;
+thread_local std::int64_t ofThread = 0;
 
 void* counted(std::size_t size, std::size_t alignment) {
   allocations.fetch_add(1, std::memory_order_relaxed);
+  ++ofThread;
   const std::size_t whole = (size + alignment - 1) / alignment * alignment;
   void* const memory = std::aligned_alloc(alignment, whole == 0 ? alignment : whole);
   if (memory == nullptr) throw std::bad_alloc();
@@ -20,6 +22,7 @@ void* counted(std::size_t size, std::size_t alignment) {
 }  // namespace
 
 std::int64_t allocationCount() { return allocations.load(); }
+std::int64_t allocationsOfThread() { return ofThread; }
 
 }  // namespace pipetrace::testing
 

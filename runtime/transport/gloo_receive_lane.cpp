@@ -114,6 +114,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
       received.error = std::current_exception();
     }
     ++awaited_;
+    letter.payload = {};  // its buffer is the message's alone now
     return received_.put(header, std::move(received), clock_ ? clock_() : 0);
   }
 
