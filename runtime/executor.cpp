@@ -171,10 +171,11 @@ class Executor::Impl {
     record(recorded, [&] {
       keep(job, run(job.action, inputs));
       if (!work_.runsBehind()) return;
-      // Peers then wait for the clock, and not for this thread to wake up.
+      // Peers then wait for the clock, and not for this thread to wake up. A credit may come later
+      // than the job ends.
       acknowledge(job);
       while (next_ < program_.items.size() && program_.items[next_].kind == Kind::kSend &&
-             messages_.hasCredit(program_.items[next_].index)) {
+             !messages_.needsCredit(program_.items[next_].index)) {
         send(program_.items[next_++].index);
       }
       work_.awaitJob();

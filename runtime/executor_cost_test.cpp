@@ -1,4 +1,4 @@
-// What the executor does not do: start threads, pass messages from thread to thread, allocate.
+// The executor starts no threads, allocates nothing, and hands each message over once.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -35,8 +35,8 @@ class RankLanes {
 
   /// Says that the message of a receive was used, where the plan has credits.
   void acknowledge(int transfer);
-  /// Whether send() would not wait for an acknowledgement.
-  bool hasCredit(int transfer) const;
+  /// Whether the next send() of the transfer's lane takes an acknowledgement.
+  bool needsCredit(int transfer) const;
 
   /// Sends a copy's sums, and returns the other copy's.
   Message exchange(const RankProgram::Copy& copy, int step, Message sums);

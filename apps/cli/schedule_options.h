@@ -18,7 +18,7 @@ struct ScheduleOptions {
   std::optional<int> microBatches;
   std::optional<int> chunks;  ///< virtual stages per rank; none: what the schedule usually has
 
-  // What addPlanChanges() declares.
+  // Options that addPlanChanges() declares.
   bool forwardOnly = false;
   std::optional<int> credits;  ///< none: those of the plan
 

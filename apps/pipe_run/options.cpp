@@ -36,7 +36,8 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
        "pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs \\\n"
        "      --log-dir rehearsal"});
   addScheduleOptions(app, options, kMostRanks, "Schedule");
-  addTimeOptions(app, options.costs);
+  addPlanChanges(app, options, "Schedule");
+  addPlanTimeOptions(app, options.costs);
   addFaultOptions(app, options.faults);
   constexpr const char* kGroup = "Run";
   addShared(app, shared::kStepCount, options.steps, " (default: 5)")

@@ -50,9 +50,6 @@ class ReceiveLane {
   /// Posts the next receive and goes on. Returns its number, for take().
   virtual std::uint64_t post(const MessageKey& key) = 0;
 
-  /// Whether take() of a posted receive would not wait. False where that is not known.
-  virtual bool has(std::uint64_t number) const = 0;
-
   /// Waits for the message of a posted receive. Each is taken once, in any order. Throws Error that
   /// names the message if it is lost, doubled, overtaken by another or has the wrong type, and if
   /// the transport was aborted or the peer is gone.

@@ -98,7 +98,6 @@ class LocalReceiveLane : public ReceiveLane<Payload> {
       : group_(lanes.group()), box_(lanes.open(from, to, direction, slots)), from_(from), to_(to) {}
 
   std::uint64_t post(const MessageKey&) override { return posted_++; }
-  bool has(std::uint64_t number) const override { return box_.has(number); }
 
   Arrival take(std::uint64_t number, const MessageKey& key) override {
     typename Mailbox<Payload>::Letter letter;

@@ -56,7 +56,6 @@ class ScriptedTransport : public Transport {
       transport_.posted_.insert(key);
       return 0;
     }
-    bool has(std::uint64_t) const override { return true; }
     Arrival take(std::uint64_t, const MessageKey&) override { return {{.tensor = at::empty({2})}}; }
 
    private:

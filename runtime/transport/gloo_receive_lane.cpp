@@ -59,8 +59,6 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     return number;
   }
 
-  bool has(std::uint64_t number) const override { return received_.has(number); }
-
   Arrival take(std::uint64_t number, const MessageKey& key) override {
     // Without a thread of its own the lane receives here, in the order of the posts.
     while (!options_.background && awaited_ <= number) awaitNext();
