@@ -159,7 +159,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 }
 
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
-  const auto transport = connectGloo({.env = env, .overlaps = run.options.sendRecvOverlap});
+  const auto transport = connectGloo({.env = env, .overlaps = !run.options.noSendRecvOverlap});
   const StopGuard guard(stop, {transport.get()});
   trainRank(run, *transport);
 }

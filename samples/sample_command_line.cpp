@@ -53,9 +53,9 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "WORLD_SIZE, MASTER_ADDR and MASTER_PORT say which (default if they are set)")
       ->transform(CLI::CheckedTransformer(transports))
       ->option_text(launched ? "in-process|gloo [gloo]" : "in-process|gloo [in-process]");
-  app.add_flag("!--no-send-recv-overlap", options.sendRecvOverlap,
+  app.add_flag("--no-send-recv-overlap", options.noSendRecvOverlap,
                "over Gloo: receive on the thread that computes, and let it wait for its sends")
-      ->option_text(" ");
+      ->envname("PIPETRACE_NO_SEND_RECV_OVERLAP");
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,

@@ -231,6 +231,10 @@ PlanComparison compareWithPlan(const Timeline& run, const CheckedPlan& plan, con
   std::map<int, ComparedStep> steps =
       stepsOf(measured, summarize(simulate(plan, planned, {.steps = count}).timeline));
   PlanComparison comparison{.orderDeviation = orderDeviation(run, *plan)};
+  for (const auto& [number, step] : steps) {
+    const double deviation = step.stepDeviation();
+    if (std::abs(deviation) > std::abs(comparison.worstStep)) comparison.worstStep = deviation;
+  }
   if (steps.size() > 1) comparison.apart = takeApart(steps, costs.faults);
   comparison.steps = static_cast<int>(steps.size());
   if (!steps.empty()) comparison.median = medianOf(steps);

@@ -51,7 +51,7 @@ PlanComparison rehearsedUntil(const CheckedPlan& run, const CheckedPlan& plan, c
   return comparison;
 }
 
-class EqualTimes : public testing::TestWithParam<std::pair<int, int>> {};
+class EqualTimes : public ::testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(EqualTimes, StepAndBubbleAreThoseOfSimulationAndTheory) {
   const auto [forward, backward] = GetParam();
@@ -69,7 +69,7 @@ TEST_P(EqualTimes, StepAndBubbleAreThoseOfSimulationAndTheory) {
 }
 
 INSTANTIATE_TEST_SUITE_P(RehearsalTest, EqualTimes,
-                         testing::Values(std::pair{10, 10}, std::pair{10, 20}));
+                         ::testing::Values(std::pair{10, 10}, std::pair{10, 20}));
 
 TEST(RehearsalTest, SwappingTwoActionsOfOneRankIsNoticed) {
   const CheckedPlan plan = buildSchedule("1F1B", kRanks, kMicroBatches);

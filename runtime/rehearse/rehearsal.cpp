@@ -183,7 +183,8 @@ void rehearse(const RehearsalOptions& options) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     threads.emplace_back([&, i] {
       try {
-        ranks[i]->run(options.plan, *transports[i], origin);
+        const auto between = options.between ? options.between(*transports[i]) : nullptr;
+        ranks[i]->run(options.plan, between ? *between : *transports[i], origin);
       } catch (...) {
         transports[i]->abort("it ended early");
         const std::lock_guard lock(mutex);
