@@ -98,7 +98,12 @@ class Recorder {
   void refuse(StreamId stream) noexcept {
     if (isOn()) state_->refuse(stream);
   }
-  /// A stamp of now, for beganAt(). The stream must not be asynchronous. Any thread.
+  /// end() for a job that was over at `mark`: for work that is done on one thread and recorded on
+  /// another, once that knows.
+  void endAt(StreamId stream, DeviceStream::Mark mark, std::int64_t bytes = kNotGiven) noexcept {
+    if (isOn()) state_->endAt(stream, mark, bytes);
+  }
+  /// A stamp of now, for beganAt() and endAt(). The stream must not be asynchronous. Any thread.
   DeviceStream::Mark mark(StreamId stream) const noexcept;
   /// Says that the stream's open job began before begin() was called: at `mark`, of this stream and
   /// taken by any thread. For work that is handed over on one thread and recorded on another.

@@ -93,27 +93,27 @@ TEST(RecorderTest, ATransfersLineNamesPeerBytesAndItsJob) {
                           "step = 7, stage = 1"));
 }
 
-TEST(RecorderTest, AJobMayHaveBegunBeforeItWasRecorded) {
+TEST(RecorderTest, AJobMayHaveBegunOrEndedBeforeItWasRecorded) {
   RecordedLog log;
   Recorder recorder(optionsFor(log));
   const Scripted send(recorder, "send");
   send.stream->now = 1'000;
-  std::vector<DeviceStream::Mark> handedOver;
-  for (int i = 0; i < 2; ++i) {
-    handedOver.push_back(recorder.mark(send.id));
-    send.stream->now += 500;
-  }
-  for (const DeviceStream::Mark mark : handedOver) {
+  const DeviceStream::Mark first = recorder.mark(send.id);
+  send.stream->now += 500;
+  for (const DeviceStream::Mark mark : {first, recorder.mark(send.id)}) {
     recorder.begin(send.id, {.kind = JobKind::kSendForward, .step = 0});
     recorder.beganAt(send.id, mark);
     send.stream->now += 7'000;
     recorder.end(send.id);
   }
+  recorder.begin(send.id, {.kind = JobKind::kSendForward, .step = 0});
+  recorder.beganAt(send.id, 17'000);
+  recorder.endAt(send.id, 18'000);
   recorder.beganAt(send.id, 1);  // no job is open
   recorder.close();
-  EXPECT_THAT(log.lines(kStream),
-              ElementsAre(HasSubstr("start_time = 0.001000, end_time = 0.009000"),
-                          HasSubstr("start_time = 0.001500, end_time = 0.016000")));
+  EXPECT_THAT(log.lines(kStream), ElementsAre(HasSubstr("= 0.001000, end_time = 0.008500"),
+                                              HasSubstr("= 0.001500, end_time = 0.015500"),
+                                              HasSubstr("= 0.017000, end_time = 0.018000")));
 }
 
 TEST(RecorderTest, MetaComesFirstAndEndLast) {

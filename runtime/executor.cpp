@@ -2,15 +2,18 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <exception>
-#include <future>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "runtime/planned_jobs.h"
-#include "runtime/transport/transfer_lane.h"
+#include "runtime/blocking_sends.h"
+#include "runtime/lanes/header_check.h"
+#include "runtime/rank_lanes.h"
+#include "runtime/rank_program.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -29,30 +32,41 @@ std::string textOf(const std::exception_ptr& error) {
   }
 }
 
+/// Throws Error for a plan that the transport cannot run, or the work.
+void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& transport, int ahead) {
+  if (plan->numRanks() != transport.worldSize()) {
+    throw Error("the plan " + plan->name + " is for " + std::to_string(plan->numRanks()) +
+                " ranks, but " + std::to_string(transport.worldSize()) + " run");
+  }
+  work.accept(*plan);
+  if (!transport.sendsBlock()) return;
+  const std::string stuck = stuckSend(fullPlan(plan, ahead));
+  if (stuck.empty()) return;
+  throw Error("the plan " + plan->name +
+              " cannot run where each send waits for its receive: " + stuck);
+}
+
 }  // namespace
 
 class Executor::Impl {
  public:
-  Impl(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes)
-      : plan_(std::move(plan)),
-        rank_(transport.rank()),
+  Impl(const CheckedPlan& plan, StageWork& work, Transport& transport, RecordedLanes lanes,
+       const ExecutorOptions& options)
+      : rank_(transport.rank()),
         work_(work),
+        planned_(work.plannedTransfers()),
         transport_(transport),
-        lanes_(lanes) {
-    if (plan_->numRanks() != transport.worldSize()) {
-      throw Error("the plan " + plan_->name + " is for " + std::to_string(plan_->numRanks()) +
-                  " ranks, but " + std::to_string(transport.worldSize()) + " run");
-    }
-    jobs_ = plannedJobs(*plan_, rank_);
-    receives_.resize(jobs_.size());
-    ids_.resize(jobs_.size(), kNotGiven);
-  }
+        lanes_(lanes),
+        program_((requireFits(plan, work, transport, options.ahead),
+                  rankProgram(plan, rank_, options.ahead))),
+        messages_(program_, transport, lanes, planned_),
+        outgoing_(program_.transfers.size()),
+        kept_(static_cast<std::size_t>(program_.kept)),
+        ids_(program_.jobs.size(), kNotGiven) {}
 
   ~Impl() {
-    // Wakes the lanes, which otherwise might wait for a peer for as long as the transport allows.
+    // Wakes the transport's waits, which might otherwise last for as long as it allows.
     if (!finished_) transport_.abort("rank " + std::to_string(rank_) + " ended early");
-    recvLane_.reset();
-    sendLane_.reset();
     flushRecorder();
   }
 
@@ -62,172 +76,188 @@ class Executor::Impl {
 
   void finish() {
     guarded([&] {
-      awaitSends(sends_);
+      messages_.awaitSends();
       transport_.finish();
     });
     finished_ = true;
   }
 
+  std::string whereabouts() const {
+    const int item = item_.load();
+    const int awaited = awaited_.load();
+    std::string text = "step " + std::to_string(step_.load());
+    if (item == kAtEdge) return text;
+    text += ", " + program_.jobs[static_cast<std::size_t>(item)].text;
+    if (awaited == RankProgram::kNone) return text;
+    const RankProgram::Transfer& transfer = program_.transfers[static_cast<std::size_t>(awaited)];
+    return text + ", " +
+           waitingFor(messages_.keyOf(awaited, step_.load()),
+                      program_.lanes[static_cast<std::size_t>(transfer.lane)].peer);
+  }
+
+  std::uint64_t actionsEnded() const { return ended_.load(std::memory_order_relaxed); }
+
  private:
+  using Kind = RankProgram::Item::Kind;
+  static constexpr int kAtEdge = -1;
+
   void runStepUnguarded(int step) {
-    std::vector<std::future<Message>> earlierSends = std::exchange(sends_, {});
-    step_ = step;
-    const std::int64_t lrId = nextId();
-    for (std::int64_t& id : ids_) id = nextId();
-
-    postReceive(0);
-    runEdge(JobKind::kLr, lrId, [&] { work_.lr(step_); });
-    for (std::size_t i = 0; i < jobs_.size(); ++i) {
-      postReceive(i + 1);
-      runJob(i);
+    step_.store(step, std::memory_order_relaxed);
+    work_.beginStep(step);
+    if (program_.opensWithLr) runEdge({.kind = JobKind::kLr}, [&] { work_.lr(step); });
+    for (next_ = 0; next_ < program_.items.size();) {
+      const RankProgram::Item item = program_.items[next_++];
+      switch (item.kind) {
+        case Kind::kReceive: messages_.post(item.index, step); break;
+        case Kind::kSend: send(item.index); break;
+        case Kind::kJob: runJob(item.index); break;
+        case Kind::kUpdate: runUpdate(item.index); break;
+      }
     }
-    runEdge(JobKind::kOptimizer, nextId(), [&] { work_.optimizerStep(); });
-    if (lanes_.recorder != nullptr) {
-      if (const auto loss = work_.loss()) lanes_.recorder->counter("loss", *loss);
-      lanes_.recorder->endStep(step_);
+    if (program_.updatesAtEnd) {
+      addUpCopies();
+      runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
-    // Peers needed all of these messages before this step could end there, so this hardly waits.
-    awaitSends(earlierSends);
+    messages_.collectSends();
+    if (lanes_.recorder == nullptr) return;
+    if (const auto loss = work_.loss()) lanes_.recorder->counter("loss", *loss);
+    lanes_.recorder->endStep(step);
   }
 
-  // lr and optimizer: the jobs at a step's edges.
+  // lr and optimizer.
   template <typename Body>
-  void runEdge(JobKind kind, std::int64_t id, Body body) {
-    record(lanes_.compute, {.kind = kind, .microBatch = 0, .step = step_, .id = id}, [&] {
-      body();
-      return std::int64_t{kNotGiven};
-    });
+  void runEdge(Job job, Body body) {
+    item_.store(kAtEdge, std::memory_order_relaxed);
+    job.step = step_.load(std::memory_order_relaxed);
+    job.id = nextId();
+    record(job, body);
+    ended_.store(actionsEnded() + 1, std::memory_order_relaxed);
   }
 
-  void runJob(std::size_t index) {
-    const PlannedJob& job = jobs_[index];
-    Message input = takeInput(index);
-    work_.launching(job.action, input);
-    Message output;
+  void runUpdate(int index) {
+    const RankProgram::Update& update = program_.updates[static_cast<std::size_t>(index)];
+    runEdge({.kind = JobKind::kOptimizer, .stage = update.stage, .chunk = update.chunk},
+            [&] { work_.update(update.stage); });
+  }
+
+  void addUpCopies() {
+    if (!work_.hasSums()) return;
+    for (const RankProgram::Copy& copy : program_.copies) {
+      work_.addSums(copy.stage, messages_.exchange(copy, step_, work_.sumsOf(copy.stage)));
+    }
+  }
+
+  void runJob(int index) {
+    const auto at = static_cast<std::size_t>(index);
+    const RankProgram::Job& job = program_.jobs[at];
+    item_.store(index, std::memory_order_relaxed);
+    const std::int64_t id = ids_[at] = nextId();
+    std::array<Message, 2> inputs;
+    Nanoseconds arrival = kNsMin;
+    for (std::size_t i = 0; i < 2; ++i) {
+      const RankProgram::Place& place = job.inputs[i];
+      if (place.transfer == RankProgram::kNone && place.kept == RankProgram::kNone) continue;
+      inputs[i] = takeInput(place, id);
+      arrival = std::max(arrival, inputs[i].deadline);
+    }
+    work_.launching(job.action, arrival);
     const Job recorded{.kind = job.action.kind,
                        .microBatch = job.action.microBatch,
-                       .step = step_,
+                       .step = step_.load(std::memory_order_relaxed),
                        .stage = job.action.stage,
                        .chunk = job.chunk,
-                       .id = ids_[index],
+                       .id = id,
                        .action = job.text.c_str()};
-    record(lanes_.compute, recorded, [&] {
-      const auto run =
-          job.action.kind == JobKind::kForward ? &StageWork::forward : &StageWork::backward;
-      output = (work_.*run)(job.action.stage, job.action.microBatch, std::move(input));
-      if (work_.runsBehind()) {
-        handOver(index, std::move(output));
-        work_.awaitJob();
+    record(recorded, [&] {
+      keep(job, run(job.action, inputs));
+      if (!work_.runsBehind()) return;
+      // Peers then wait for the clock, and not for this thread to wake up. A credit may come later
+      // than the job ends.
+      acknowledge(job);
+      while (next_ < program_.items.size() && program_.items[next_].kind == Kind::kSend &&
+             !messages_.needsCredit(program_.items[next_].index)) {
+        send(program_.items[next_++].index);
       }
-      return std::int64_t{kNotGiven};
+      work_.awaitJob();
     });
-    if (!work_.runsBehind()) handOver(index, std::move(output));
+    if (!work_.runsBehind()) acknowledge(job);
+    ended_.store(actionsEnded() + 1, std::memory_order_relaxed);
   }
 
-  void postReceive(std::size_t index) {
-    if (index >= jobs_.size()) return;
-    const MessageEnd& from = jobs_[index].input;
-    if (!from.exists() || from.rank == rank_) return;
-    const MessageKey key = keyNow(from);
-    const Job recorded = transferJob(index, from, false);
-    receives_[index] = recvLane_->post([this, from, key, recorded] {
-      Message message;
-      record(lanes_.recv, recorded, [&] {
-        message = transport_.recv(from.rank, key);
-        work_.received(message, from.rank);
-        return message.bytes();
-      });
-      return message;
-    });
-  }
-
-  Message takeInput(std::size_t index) {
-    const MessageEnd& from = jobs_[index].input;
-    if (!from.exists()) return {};
-    if (from.rank != rank_) return receives_[index].get();
-    return std::move(kept_.extract(keyNow(from)).mapped());
-  }
-
-  void handOver(std::size_t index, Message output) {
-    const MessageEnd& to = jobs_[index].output;
-    if (!to.exists()) return;
-    const MessageKey key = keyNow(to);
-    if (to.rank == rank_) {
-      kept_.emplace(key, std::move(output));
-      return;
+  std::array<Message, 2> run(const Action& action, std::array<Message, 2>& inputs) {
+    const int stage = action.stage;
+    const int microBatch = action.microBatch;
+    switch (action.kind) {
+      case JobKind::kForward:
+        return {work_.forward(stage, microBatch, std::move(inputs[0])), Message{}};
+      case JobKind::kBackward:
+        return {Message{}, work_.backward(stage, microBatch, std::move(inputs[1]))};
+      case JobKind::kBackwardInput:
+        return {Message{}, work_.backwardInput(stage, microBatch, std::move(inputs[1]))};
+      case JobKind::kBackwardWeight: work_.backwardWeight(stage, microBatch); return {};
+      case JobKind::kForwardBackward: return work_.forwardBackward(action, std::move(inputs));
+      default: throw Error("the action " + toText(action) + " is none that a rank can run");
     }
-    const Message stub{.deadline = output.deadline};
-    Job recorded = transferJob(index, to, true);
-    recorded.bytes = output.bytes();
-    const DeviceStream::Mark issued = issuedAt(stub);
-    // Issued here and now. If the lane issued it in its turn, a send could wait after one whose
-    // receiver is itself waiting for this one.
-    auto completion = transport_.send(to.rank, key, std::move(output));
-    sends_.push_back(sendLane_->post(
-        [this, recorded, stub, issued, receiver = to.rank, completion = std::move(completion)] {
-          work_.sending(stub);
-          record(lanes_.send, recorded, [&] {
-            if (lanes_.recorder != nullptr) lanes_.recorder->beganAt(lanes_.send, issued);
-            completion();
-            work_.sent(stub, receiver);
-            return recorded.bytes;
-          });
-          return Message{};
-        }));
   }
 
-  // When the transport gets the message, as a mark of the send lane.
-  DeviceStream::Mark issuedAt(const Message& message) const {
-    if (lanes_.recorder == nullptr) return 0;
-    return work_.runsBehind() ? static_cast<DeviceStream::Mark>(message.deadline)
-                              : lanes_.recorder->mark(lanes_.send);
+  Message takeInput(const RankProgram::Place& place, std::int64_t id) {
+    if (place.transfer == RankProgram::kNone) {
+      return std::exchange(kept_[static_cast<std::size_t>(place.kept)], {});
+    }
+    awaited_.store(place.transfer, std::memory_order_relaxed);
+    Message message = messages_.take(place.transfer, step_, id);
+    awaited_.store(RankProgram::kNone, std::memory_order_relaxed);
+    return message;
   }
 
-  Job transferJob(std::size_t index, const MessageEnd& end, bool isSend) const {
-    return {.kind = transferKind(isSend, end.key.direction == Direction::kForward),
-            .microBatch = jobs_[index].action.microBatch,
-            .step = step_,
-            .stage = jobs_[index].action.stage,
-            .chunk = jobs_[index].chunk,
-            .peer = end.rank,
-            .id = ids_[index]};
+  void keep(const RankProgram::Job& job, std::array<Message, 2> outputs) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const RankProgram::Place& place = job.outputs[i];
+      if (place.transfer != RankProgram::kNone) {
+        outgoing_[static_cast<std::size_t>(place.transfer)] = std::move(outputs[i]);
+      } else if (place.kept != RankProgram::kNone) {
+        kept_[static_cast<std::size_t>(place.kept)] = std::move(outputs[i]);
+      }
+    }
   }
 
-  // Runs `body`, which returns the bytes it moved, as a job of `stream`. A body that throws ends
-  // its job as well: how long it waited in vain belongs into the log.
+  /// Says that the job needs its activations no longer.
+  void acknowledge(const RankProgram::Job& job) {
+    if (program_.credits == 0 || job.inputs[0].transfer == RankProgram::kNone) return;
+    messages_.acknowledge(job.inputs[0].transfer);
+  }
+
+  void send(int transfer) {
+    const auto at = static_cast<std::size_t>(transfer);
+    const std::int64_t job = ids_[static_cast<std::size_t>(program_.transfers[at].job)];
+    messages_.send(transfer, step_, job, std::exchange(outgoing_[at], {}));
+  }
+
+  // Runs `body` as a job of the compute lane. A body that throws ends its job as well.
   template <typename Body>
-  void record(StreamId stream, const Job& job, Body body) {
+  void record(const Job& job, Body body) {
     if (lanes_.recorder == nullptr) {
       body();
       return;
     }
-    JobTrack* const track = stream == lanes_.compute ? lanes_.track : nullptr;
-    lanes_.recorder->begin(stream, job);
-    if (track != nullptr) track->begin(job);
-    std::int64_t bytes = kNotGiven;
+    lanes_.recorder->begin(lanes_.compute, job);
+    if (lanes_.track != nullptr) lanes_.track->begin(job);
     try {
-      bytes = body();
+      body();
     } catch (...) {
-      if (track != nullptr) track->end();
-      lanes_.recorder->end(stream);
+      endRecord();
       throw;
     }
-    if (track != nullptr) track->end();
-    lanes_.recorder->end(stream, bytes);
+    endRecord();
   }
 
-  MessageKey keyNow(const MessageEnd& end) const {
-    MessageKey key = end.key;
-    key.step = step_;
-    return key;
+  void endRecord() {
+    if (lanes_.track != nullptr) lanes_.track->end();
+    lanes_.recorder->end(lanes_.compute);
   }
 
   std::int64_t nextId() {
     return lanes_.recorder != nullptr ? lanes_.recorder->nextJobId() : kNotGiven;
-  }
-
-  static void awaitSends(std::vector<std::future<Message>>& sends) {
-    for (auto& send : std::exchange(sends, {})) send.get();
   }
 
   template <typename Body>
@@ -250,29 +280,36 @@ class Executor::Impl {
     }
   }
 
-  const CheckedPlan plan_;
   const int rank_;
   StageWork& work_;
+  PlannedTransfers* const planned_;
   Transport& transport_;
   const RecordedLanes lanes_;
-  std::vector<PlannedJob> jobs_;
-  std::vector<std::int64_t> ids_;               // by job, of this step
-  std::vector<std::future<Message>> receives_;  // by job
-  std::vector<std::future<Message>> sends_;     // not yet waited for
-  std::map<MessageKey, Message> kept_;          // from a stage to another one of this rank
-  int step_ = kNotGiven;
+  const RankProgram program_;
+  RankLanes messages_;
+  std::vector<Message> outgoing_;  // by transfer: made and not sent yet
+  std::vector<Message> kept_;      // from a stage to another one of this rank
+  std::vector<std::int64_t> ids_;  // by job, of this step
+  std::size_t next_ = 0;           // item
   bool finished_ = false;
-  std::unique_ptr<TransferLane> sendLane_ = std::make_unique<TransferLane>();
-  std::unique_ptr<TransferLane> recvLane_ = std::make_unique<TransferLane>();
+  std::atomic<int> step_ = kNotGiven;
+  std::atomic<int> item_ = kAtEdge;  // job
+  std::atomic<int> awaited_ = RankProgram::kNone;
+  std::atomic<std::uint64_t> ended_ = 0;
 };
 
-Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes)
-    : impl_(std::make_unique<Impl>(std::move(plan), work, transport, lanes)) {}
+Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes,
+                   ExecutorOptions options)
+    : impl_(std::make_unique<Impl>(plan, work, transport, lanes, options)) {}
 
 Executor::~Executor() = default;
 
 void Executor::runStep(int step) { impl_->runStep(step); }
 
 void Executor::finish() { impl_->finish(); }
+
+std::string Executor::whereabouts() const { return impl_->whereabouts(); }
+
+std::uint64_t Executor::actionsEnded() const { return impl_->actionsEnded(); }
 
 }  // namespace pipetrace

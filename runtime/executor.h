@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "runtime/record/recorded_lanes.h"
 #include "runtime/stage_work.h"
@@ -9,30 +10,40 @@
 
 namespace pipetrace {
 
+struct ExecutorOptions {
+  /// Receives of a channel that are posted ahead of their use, for plans that leave that open
+  /// (addTransfers()); in plans with credits no fewer than these.
+  int ahead = 2;
+};
+
 /// Walks one rank's actions of a plan, step after step.
 ///
-/// A step is: lr, the rank's forward and backward actions in the plan's order, optimizer. Messages
-/// between ranks follow from the plan. A result is sent as soon as its job has ended, and the
-/// receive that the next action needs is posted when the action before it begins. Sends never hold
-/// up compute, so every checked plan runs to its end.
+/// A step is: lr, the rank's actions in the plan's order, optimizer; in forward-only plans the
+/// actions alone. Sends and receives are those
+/// of the plan; addTransfers() adds them to a plan without. A send hands the message to the
+/// transport and goes on, a receive is posted and goes on, and an action waits for its messages.
+/// In a plan without a flush each update is an optimizer job where the plan has it, and there is
+/// none at the end. Where a plan has credits, a rank acknowledges activations when the action that
+/// needs them has ended, and waits at a send until it has a credit. Stages on two ranks add up
+/// their gradients before the optimizer.
+///
+/// A message is given up as soon as it was handed to the work or to the transport.
 ///
 /// If `lanes` has a recorder, each job is recorded on the compute lane. Each message is recorded on
-/// the send and receive lanes of the ranks at its ends, with the id of the compute job that made or
-/// needs it. A send lasts from when the transport gets it until the transport is done with it, so
-/// sends may overlap. A receive lasts from when it is posted and the lane is free until the message
-/// is there. The loss becomes counter "loss".
+/// the lane of its direction at both its ends (RankLanes), with the id of the compute job that made
+/// or needs it. The loss becomes counter "loss".
 ///
-/// Threads: one thread constructs it, runs all steps and destroys it; it has one thread of its own
-/// for each of the two lanes.
+/// Threads: one thread constructs it, runs all steps and destroys it. It starts none.
 class Executor {
  public:
   /// `work`, `transport` and the recorder must outlive the executor. Throws Error if the plan
-  /// does not fit the transport's rank and world size, or if it has actions other than forward and
-  /// backward.
-  Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes = {});
+  /// does not fit the transport's rank and world size, or is one that the work or the transport
+  /// cannot run.
+  Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes = {},
+           ExecutorOptions options = {});
 
-  /// Waits for its lanes' threads, after abort() if a step or finish() has failed, and writes out
-  /// what the recorder still holds.
+  /// Calls abort() of the transport unless finish() was called, and writes out what the recorder
+  /// still holds.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -46,6 +57,13 @@ class Executor {
   /// Waits until all sent messages have arrived and all ranks are here. Call it after the last
   /// step.
   void finish();
+
+  /// Where the rank is, for reports of failures: "step 3, 1F2, waiting for the activations of …
+  /// from rank 0". Any thread.
+  std::string whereabouts() const;
+  /// Actions that have ended, over all steps: a rank that is not stuck has more of them from time
+  /// to time. Any thread.
+  std::uint64_t actionsEnded() const;
 
  private:
   class Impl;

@@ -1,21 +1,56 @@
 #pragma once
 
+#include <array>
 #include <optional>
 
+#include "runtime/lanes/message_key.h"
 #include "runtime/transport/message.h"
-#include "schedule/action.h"
+#include "schedule/plan.h"
 
 namespace pipetrace {
 
-/// The work behind a rank's jobs: real training (TorchWork) or waiting in its place (rehearsals).
-/// The executor calls it in the order lr, forward and backward as the plan says, optimizerStep.
+/// For work on emulated devices: says when transfers begin and end, in place of the clock. Times
+/// are CLOCK_MONOTONIC, in ns.
 ///
-/// Threads: the compute thread, except sent() and received().
+/// Threads: the compute thread.
+class PlannedTransfers {
+ public:
+  struct Span {
+    Nanoseconds begin = 0;
+    Nanoseconds end = 0;
+    std::int64_t bytes = 0;
+  };
+
+  virtual ~PlannedTransfers() = default;
+
+  /// When the device is through with all that it was given: when a rank comes to a receive, and
+  /// acknowledges a message.
+  virtual Nanoseconds now() = 0;
+  /// The rank waits for an acknowledgement of `receiver`, which was given at `given`.
+  virtual void awaitCredit(int receiver, Nanoseconds given) = 0;
+  /// The rank comes to the send of `message`; sets its deadline to when it leaves.
+  virtual Span send(const MessageKey& key, Message& message, int receiver) = 0;
+  /// `message` was taken, whose receive was posted at `posted`. `waitsForPost`: it moves no earlier
+  /// than that. Sets its deadline to when it arrives. Messages that stay on a rank do not pass
+  /// here.
+  virtual Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
+                       bool waitsForPost) = 0;
+};
+
+/// The work behind a rank's jobs: real training (TorchWork) or waiting in its place (rehearsals).
+/// The executor calls it in the order beginStep, lr, the plan's actions, optimizerStep.
+///
+/// Threads: the compute thread.
 class StageWork {
  public:
   virtual ~StageWork() = default;
 
+  /// Called once, before all else. Throws Error for a plan that this work cannot do.
+  virtual void accept(const Plan& /*plan*/) {}
+
   /// Opens a step.
+  virtual void beginStep(int /*step*/) {}
+  /// The first job of a step, but for plans that only run forward.
   virtual void lr(int step) = 0;
 
   /// Runs a forward. `input` has an undefined tensor for stage 0, which takes its data from
@@ -27,34 +62,48 @@ class StageWork {
   /// stage - 1; stage 0's is dropped.
   virtual Message backward(int stage, int microBatch, Message gradient) = 0;
 
-  /// Closes a step.
+  /// The halves of a backward, where a plan splits it: the gradient of the input (I), and later
+  /// those of the weights (W). As they stand, I does all of it and W nothing.
+  virtual Message backwardInput(int stage, int microBatch, Message gradient) {
+    return backward(stage, microBatch, std::move(gradient));
+  }
+  virtual void backwardWeight(int /*stage*/, int /*microBatch*/) {}
+
+  /// A forward and a backward fused into one action. Inputs and results: those of the forward, then
+  /// those of the backward. As it stands, one runs after the other.
+  virtual std::array<Message, 2> forwardBackward(const Action& pair,
+                                                 std::array<Message, 2> inputs) {
+    std::array<Message, 2> results;
+    results[0] = forward(pair.stage, pair.microBatch, std::move(inputs[0]));
+    results[1] = backward(pair.backwardStage, pair.backwardMicroBatch, std::move(inputs[1]));
+    return results;
+  }
+
+  /// Changes the weights: of all stages at the end of a step, or, in a plan without a flush, of one
+  /// stage within it.
   virtual void optimizerStep() = 0;
+  virtual void update(int /*stage*/) { optimizerStep(); }
+
+  /// Stages that stand on two ranks: the sums of this copy's gradients, to send to the other; and
+  /// its sums, to add. Called before optimizerStep(), unless hasSums() says that there are none.
+  virtual bool hasSums() const { return false; }
+  virtual Message sumsOf(int /*stage*/) { return {}; }
+  virtual void addSums(int /*stage*/, const Message& /*sums*/) {}
 
   /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
   virtual std::optional<double> loss() const { return std::nullopt; }
 
-  /// Called on the compute thread before a forward or backward is recorded as begun. Emulated
-  /// devices wait here where a job is to be launched late.
-  virtual void launching(const Action& /*action*/, Message& /*input*/) {}
+  /// Called before a compute action is recorded as begun. `arrival`: the latest deadline of its
+  /// inputs. Emulated devices wait here until the job may begin.
+  virtual void launching(const Action& /*action*/, Nanoseconds /*arrival*/) {}
 
-  /// Whether forward() and backward() return while the device still works. Their results are then
-  /// handed to the transport at once, and their sends are recorded as beginning at the messages'
-  /// deadlines. The job is recorded as ending when awaitJob() returns.
+  /// Whether jobs return while the device still works. The sends that follow are then issued at
+  /// once, and the job is recorded as ending when awaitJob() returns.
   virtual bool runsBehind() const { return false; }
   virtual void awaitJob() {}
 
-  /// Called on the receive lane's thread when `message` of rank `sender` is there; its receive is
-  /// recorded as ending when this returns. Emulated devices wait here until it may arrive (deadline
-  /// + transfer time) and set its deadline to that. Messages that stay on a rank do not pass here.
-  virtual void received(Message& /*message*/, int /*sender*/) {}
-
-  /// Called on the send lane's thread before the send of `message` (without its tensor) is
-  /// recorded. Emulated devices wait here until the job that made it has ended.
-  virtual void sending(const Message& /*message*/) {}
-
-  /// Called on the send lane's thread when the transport is done with `message` to rank `receiver`
-  /// (its tensor is gone by then). Its send is recorded as ending when this returns.
-  virtual void sent(const Message& /*message*/, int /*receiver*/) {}
+  /// Not null on emulated devices.
+  virtual PlannedTransfers* plannedTransfers() { return nullptr; }
 };
 
 }  // namespace pipetrace

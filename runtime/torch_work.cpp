@@ -1,5 +1,14 @@
 #include "runtime/torch_work.h"
 
+#include <ATen/ops/cat.h>
+#include <ATen/ops/ones_like.h>
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/engine.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/functions/utils.h>
+#include <torch/csrc/autograd/variable.h>
+
 #include <string>
 #include <utility>
 
@@ -56,10 +65,21 @@ void TorchWork::load(const Batch& batch) {
   }
 }
 
-void TorchWork::lr(int step) {
+void TorchWork::accept(const Plan& plan) {
+  forwardOnly_ = plan.isForwardOnly();
+  if (plan.updates.every == 0) return;
+  throw Error("cannot train the plan " + plan.name +
+              ": its weights change without a flush; training takes one optimizer step after all "
+              "micro-batches (pipe-run rehearse runs such plans)");
+}
+
+void TorchWork::beginStep(int /*step*/) {
   loss_ = 0;
   lossCount_ = 0;
   live_.clear();
+}
+
+void TorchWork::lr(int step) {
   optimizer_->zero_grad();
   if (!options_.learningRate) return;
   const double rate = options_.learningRate(step);
@@ -89,13 +109,20 @@ at::Tensor TorchWork::scaledLoss(int microBatch, const at::Tensor& output) {
 }
 
 Message TorchWork::forward(int stage, int microBatch, Message input) {
+  const at::AutoGradMode gradients(!forwardOnly_);
   Live live;
   const at::Tensor in = inputOf(stage, microBatch, input);
   if (stage > 0) live.input = in;
-  live.output = stages_.at(stage)->forward(in);
-  if (isLast(stage)) live.output = scaledLoss(microBatch, live.output);
+  at::Tensor output = stages_.at(stage)->forward(in);
   Message result;
-  if (!isLast(stage)) result.tensor = live.output.detach();
+  if (isLast(stage)) {
+    live.loss = output = scaledLoss(microBatch, output);
+  } else {
+    result.tensor = output.detach();
+    live.shape = shapeOf(result);
+  }
+  if (forwardOnly_) return result;
+  if (output.requires_grad()) live.output = torch::autograd::impl::gradient_edge(output);
   live_[{stage, microBatch}] = std::move(live);
   return result;
 }
@@ -108,7 +135,16 @@ Message TorchWork::backward(int stage, int microBatch, Message gradient) {
   const Live live = std::move(found->second);
   live_.erase(found);
   // Skips a first stage without parameters, which has nothing to learn.
-  if (live.output.requires_grad()) live.output.backward(gradient.tensor);
+  if (live.output.is_valid()) {
+    if (live.loss.defined()) {
+      gradient.tensor = at::ones_like(live.loss);
+    } else if (!(shapeOf(gradient) == live.shape)) {
+      throw Error("the gradient of " + describe(stage, microBatch) + " has the shape " +
+                  toText(shapeOf(gradient)) + ", but its output has " + toText(live.shape));
+    }
+    torch::autograd::Engine::get_default_engine().execute({live.output}, {gradient.tensor}, false,
+                                                          false, true);
+  }
   Message result;
   if (live.input.defined()) result.tensor = live.input.grad();
   return result;
@@ -116,7 +152,42 @@ Message TorchWork::backward(int stage, int microBatch, Message gradient) {
 
 void TorchWork::optimizerStep() { optimizer_->step(); }
 
+// In double, which holds every gradient's number exactly, so that one tensor has them all: the
+// loss, how many micro-batches are in it, the gradients.
+Message TorchWork::sumsOf(int stage) {
+  const double loss = isLast(stage) ? loss_ : 0;
+  const double count = isLast(stage) ? lossCount_ : 0;
+  std::vector<at::Tensor> parts{at::tensor({loss, count}, at::kDouble)};
+  for (const at::Tensor& parameter : stages_.at(stage)->parameters()) {
+    const at::Tensor& sum = parameter.grad();
+    parts.push_back((sum.defined() ? sum : at::zeros_like(parameter)).flatten().to(at::kDouble));
+  }
+  return {.tensor = at::cat(parts)};
+}
+
+void TorchWork::addSums(int stage, const Message& sums) {
+  const at::NoGradGuard noGrad;
+  if (isLast(stage)) {
+    loss_ += sums.tensor[0].item<double>();
+    lossCount_ += static_cast<int>(sums.tensor[1].item<double>());
+  }
+  std::int64_t offset = 2;
+  for (at::Tensor& parameter : stages_.at(stage)->parameters()) {
+    const at::Tensor other = sums.tensor.narrow(0, offset, parameter.numel())
+                                 .view(parameter.sizes())
+                                 .to(parameter.scalar_type());
+    offset += parameter.numel();
+    at::Tensor& sum = parameter.mutable_grad();
+    if (sum.defined()) {
+      sum.add_(other);
+    } else {
+      sum = other;
+    }
+  }
+}
+
 std::optional<double> TorchWork::loss() const {
+  if (!options_.reportsLoss) return std::nullopt;
   if (lossCount_ != options_.numMicroBatches) return std::nullopt;
   return loss_;
 }

@@ -68,7 +68,8 @@ TorchWork makeWork(const Run& run, int rank) {
                     .numMicroBatches = run.plan->numMicroBatches,
                     .loss = run.task.loss,
                     .optimizer = run.task.optimizer,
-                    .learningRate = run.task.learningRate},
+                    .learningRate = run.task.learningRate,
+                    .reportsLoss = run.plan->rankOfStage.back() == rank},
                    std::move(mine));
 }
 
@@ -158,7 +159,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 }
 
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
-  const auto transport = connectGloo({.env = env});
+  const auto transport = connectGloo({.env = env, .overlaps = !run.options.noSendRecvOverlap});
   const StopGuard guard(stop, {transport.get()});
   trainRank(run, *transport);
 }

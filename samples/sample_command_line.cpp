@@ -13,12 +13,11 @@
 namespace pipetrace {
 namespace {
 
-/// The schedules whose plans have forwards and whole backwards only, and one optimizer step.
+/// The schedules whose plans have one optimizer step after all micro-batches.
 std::vector<std::string> trainableSchedules() {
   std::vector<std::string> names;
   for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.splitsBackward && !info.isAsynchronous && !info.isForwardOnly)
-      names.emplace_back(info.name);
+    if (!info.isAsynchronous && !info.isForwardOnly) names.emplace_back(info.name);
   }
   return names;
 }
@@ -45,7 +44,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
       ->check(CLI::Range(0, 1024))
       ->excludes(file);
   app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
-      ->check(CLI::Range(1, 8191))
+      ->check(CLI::Range(1, 1 << 20))
       ->excludes(file);
   app.add_option("--steps", options.steps, "training steps")->check(CLI::Range(1, 1 << 30));
   app.add_option("--seed", options.seed, "of the initial weights and of the order of the data");
@@ -54,6 +53,9 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "WORLD_SIZE, MASTER_ADDR and MASTER_PORT say which (default if they are set)")
       ->transform(CLI::CheckedTransformer(transports))
       ->option_text(launched ? "in-process|gloo [gloo]" : "in-process|gloo [in-process]");
+  app.add_flag("--no-send-recv-overlap", options.noSendRecvOverlap,
+               "over Gloo: receive on the thread that computes, and let it wait for its sends")
+      ->envname("PIPETRACE_NO_SEND_RECV_OVERLAP");
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,

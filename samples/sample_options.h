@@ -17,6 +17,7 @@ struct SampleOptions {
   int steps = 1;
   std::uint64_t seed = 1;
   SampleTransport transport = SampleTransport::kInProcess;
+  bool noSendRecvOverlap = false;  ///< the reverse of GlooOptions::overlaps
   std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
   bool visualizePipeline = false;  ///< record, whatever the environment says
 };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -37,6 +38,27 @@ struct Costs {
   /// number of messages at once, none longer than `transfer`.
   double bandwidth = 0;
   Faults faults;
+
+  /// The time of a compute action, without faults.
+  Nanoseconds timeOf(const Action& action) const {
+    const StageCosts& stage = stages[static_cast<std::size_t>(action.stage)];
+    switch (action.kind) {
+      case JobKind::kForward: return stage.forward;
+      case JobKind::kBackward: return stage.backward;
+      case JobKind::kBackwardInput: return stage.backwardInput;
+      case JobKind::kBackwardWeight: return stage.backwardWeight;
+      case JobKind::kForwardBackward:
+        if (stage.forwardBackward >= 0) return stage.forwardBackward;
+        return stage.forward + stages[static_cast<std::size_t>(action.backwardStage)].backward;
+      default: return 0;
+    }
+  }
+
+  /// How long a message of that many bytes keeps its link.
+  Nanoseconds wireTimeOf(std::int64_t bytes) const {
+    if (bandwidth <= 0) return 0;
+    return std::llround(static_cast<double>(bytes) / bandwidth * 1e9);
+  }
 
   /// The time of one message from a rank to another, however long.
   Nanoseconds transferBetween(int from, int to) const {

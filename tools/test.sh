@@ -36,7 +36,7 @@ run() {
 }
 run viewer-asan -DPIPETRACE_UNITE=ON
 run core-tsan -DPIPETRACE_UNITE=ON -- threads \
-  trace_test parser_threads_test analysis_test profiler_test profiler_cuda_test clock_exchange_test
+  trace_test parser_threads_test analysis_test profiler_test profiler_cuda_test clock_exchange_test lanes_test
 run all -DPIPETRACE_UNITE=ON -DPIPETRACE_SANITIZED_TESTS=OFF
 
 say "done"

@@ -13,9 +13,22 @@ namespace pipetrace {
 inline constexpr std::string_view kComputeLane = "compute";
 inline constexpr std::string_view kSendLane = "send";
 inline constexpr std::string_view kRecvLane = "recv";
+/// Sends and receives of activations and of gradients apart, as the runtime records them.
+inline constexpr std::string_view kSendForwardLane = "send_forward";
+inline constexpr std::string_view kSendBackwardLane = "send_backward";
+inline constexpr std::string_view kRecvForwardLane = "recv_forward";
+inline constexpr std::string_view kRecvBackwardLane = "recv_backward";
 inline constexpr std::string_view kBubbleLane = "bubbles";
 /// The host's annotations of jobs whose times on the compute lane are the device's.
 inline constexpr std::string_view kHostLane = "host";
+
+/// Whether a lane of that name holds the sends, or the receives, between stages.
+constexpr bool isSendLane(std::string_view lane) {
+  return lane == kSendLane || lane == kSendForwardLane || lane == kSendBackwardLane;
+}
+constexpr bool isRecvLane(std::string_view lane) {
+  return lane == kRecvLane || lane == kRecvForwardLane || lane == kRecvBackwardLane;
+}
 
 /// One lane of one rank: the events of one stream.
 struct Track {

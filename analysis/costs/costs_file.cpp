@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "schedule/file/schedule_cell.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -13,6 +14,7 @@ namespace pipetrace {
 namespace {
 
 constexpr std::string_view kBandwidth = "bandwidth_gbs";
+constexpr std::string_view kJobs = "jobs_ms";
 constexpr double kGiga = 1e9;
 
 struct StageKey {
@@ -41,7 +43,7 @@ std::string knownKeys() {
   std::string text;
   for (const StageKey& key : kStageKeys) text += std::string(key.name) + ", ";
   for (const TimeKey& key : kTimeKeys) text += std::string(key.name) + ", ";
-  return text + std::string(kBandwidth);
+  return text + std::string(kBandwidth) + ", " + std::string(kJobs);
 }
 
 /// Milliseconds as text, such as "10" or "0.25".
@@ -79,11 +81,16 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool start_object(std::size_t) override {
+    if (hasObject_ && key_ == kJobs && !inArray_ && !inJobs_) return inJobs_ = true;
     if (hasObject_) return noNumber("an object");
     return hasObject_ = true;
   }
-  bool end_object() override { return true; }
+  bool end_object() override {
+    inJobs_ = false;
+    return true;
+  }
   bool key(string_t& key) override {
+    if (inJobs_) return jobKey(key);
     key_ = key;
     if (!seen_.insert(key).second) fail("occurs twice in the file");
     const auto isThis = [&](const auto& known) { return known.name == key; };
@@ -91,7 +98,7 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
     const auto timeKey = std::find_if(std::begin(kTimeKeys), std::end(kTimeKeys), isThis);
     values_ = stageKey == std::end(kStageKeys) ? nullptr : &(given_.*(stageKey->values));
     time_ = timeKey == std::end(kTimeKeys) ? nullptr : &(given_.*(timeKey->time));
-    if (values_ == nullptr && time_ == nullptr && key != kBandwidth) {
+    if (values_ == nullptr && time_ == nullptr && key != kBandwidth && key != kJobs) {
       fail("is not a key of costs; the keys are " + knownKeys());
     }
     return true;
@@ -131,7 +138,11 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   bool number(const std::string& text, double value) {
     if (!hasObject_ || key_.empty()) return noNumber("a number");
     if (value < 0) fail("is " + text + "; no cost is negative");
-    if (values_ != nullptr) {
+    if (inJobs_) {
+      given_.jobs.back().time = time(text);
+    } else if (key_ == kJobs) {
+      fail("is a number; it is an object like {\"2F5\": 7.5}");
+    } else if (values_ != nullptr) {
       values_->push_back(key_.ends_with("_ms") ? time(text) : bytes(text));
     } else if (time_ != nullptr) {
       *time_ = time(text);
@@ -141,6 +152,16 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
         fail("is " + text + "; a bandwidth is finite and above 0, or left out");
       }
     }
+    return true;
+  }
+  bool jobKey(const std::string& cell) {
+    key_ = cell;
+    const std::optional<Action> action = parseAction(cell);
+    if (!action || isTransfer(action->kind)) {
+      fail("is no job of a plan; those of jobs_ms are like 2F5, 2B5, 2I5, 2W5");
+    }
+    if (!seen_.insert(std::string(kJobs) + " " + cell).second) fail("occurs twice in jobs_ms");
+    given_.jobs.push_back({.action = *action});
     return true;
   }
   Nanoseconds time(const std::string& text) const {
@@ -166,6 +187,7 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
   GivenCosts given_;
   bool hasObject_ = false;
   bool inArray_ = false;
+  bool inJobs_ = false;
   std::string key_;
   std::set<std::string> seen_;
   GivenCosts::Values* values_ = nullptr;  // where the numbers of the key go; or
@@ -197,6 +219,12 @@ std::string toCostsFile(const GivenCosts& given) {
   for (const TimeKey& key : kTimeKeys) {
     if (given.*key.time != 0) add(key.name, milliseconds(given.*key.time));
   }
+  std::string jobs;
+  for (const GivenCosts::JobTime& job : given.jobs) {
+    jobs +=
+        (jobs.empty() ? "{" : ", ") + ("\"" + toText(job.action) + "\": ") + milliseconds(job.time);
+  }
+  if (!jobs.empty()) add(kJobs, jobs + "}");
   if (given.bandwidth != 0) add(kBandwidth, nlohmann::json(given.bandwidth / kGiga).dump());
   return text.empty() ? "{}\n" : text + "\n}\n";
 }

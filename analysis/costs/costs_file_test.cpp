@@ -155,5 +155,43 @@ TEST(CostsFile, SharedValuesAreWrittenOnce) {
       "  \"backward_weight_ms\": 0\n}\n");
 }
 
+TEST(CostsFileTest, SingleJobsMayHaveTimesOfTheirOwn) {
+  const GivenCosts given = readCostsFile(
+      R"({"forward_ms": 5, "backward_ms": 6, "jobs_ms": {"1F2": 7.5, "0B1": 2,
+          "(0F4;1B3)OVERLAP_F_B": 12.25}, "lr_ms": 1})",
+      "c.json");
+  const Costs costs = completeCosts(given, 2);
+  const auto timeOf = [&](const Action& action) {
+    return costs.timeOf(action) + costs.faults.of(action, 3).longer;
+  };
+  EXPECT_EQ(timeOf({JobKind::kForward, 1, 2}), 7'500'000);
+  EXPECT_EQ(timeOf({JobKind::kBackward, 0, 1}), 2'000'000) << "shorter than its stage's";
+  EXPECT_EQ(timeOf({JobKind::kForwardBackward, 0, 4, 1, 3}), 12'250'000);
+  EXPECT_EQ(timeOf({JobKind::kForward, 1, 3}), 5'000'000);
+  EXPECT_EQ(costs.lr, kNsPerMs);
+  const GivenCosts again = readCostsFile(toCostsFile(given), "again");
+  EXPECT_EQ(toCostsFile(again), toCostsFile(given));
+  EXPECT_EQ(again.jobs.size(), 3U);
+}
+
+TEST(CostsFileTest, WrongTimesOfJobsAreRefused) {
+  const auto refusal = [](const std::string& text) -> std::string {
+    try {
+      completeCosts(readCostsFile(text, "c.json"), 2);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal(R"({"jobs_ms": {"1X2": 7}})"), HasSubstr("1X2 is no job of a plan"));
+  EXPECT_THAT(refusal(R"({"jobs_ms": {"1SEND_F2": 7}})"), HasSubstr("is no job of a plan"));
+  EXPECT_THAT(refusal(R"({"jobs_ms": {"1F2": 7, "1F2": 8}})"), HasSubstr("1F2 occurs twice"));
+  EXPECT_THAT(refusal(R"({"jobs_ms": {"1F2": -7}})"), HasSubstr("no cost is negative"));
+  EXPECT_THAT(refusal(R"({"jobs_ms": 7})"), HasSubstr("it is an object like"));
+  EXPECT_THAT(refusal(R"({"jobs_ms": [7]})"), HasSubstr("is an array"));
+  EXPECT_THAT(refusal(R"({"jobs_ms": {"1F2": {"a": 1}}})"), HasSubstr("is an object"));
+  EXPECT_THAT(refusal(R"({"jobs_ms": {"2F0": 7}})"), HasSubstr("but the schedule has 2 stages"));
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -20,10 +20,20 @@ class Completion {
                 .optimizer = given_.optimizer,
                 .bandwidth = given_.bandwidth};
     for (int stage = 0; stage < numStages_; ++stage) costs.stages.push_back(stageCosts(stage));
+    for (const GivenCosts::JobTime& job : given_.jobs) addJob(costs, job);
     return costs;
   }
 
  private:
+  void addJob(Costs& costs, const GivenCosts::JobTime& job) const {
+    const Action& action = job.action;
+    if (std::max(action.stage, action.backwardStage) >= numStages_) {
+      throw Error("there is a time for " + toText(action) + ", but the schedule has " +
+                  std::to_string(numStages_) + " stages");
+    }
+    costs.faults.jobs.push_back({.action = action, .longer = job.time - costs.timeOf(action)});
+  }
+
   void checkTogether() const {
     if (!given_.weights.empty() && given_.activation.empty()) {
       throw Error("memory of weights is given, but not of activations; give both");

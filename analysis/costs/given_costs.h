@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "schedule/action.h"
 #include "schedule/costs.h"
 
 namespace pipetrace {
@@ -26,6 +27,13 @@ struct GivenCosts {
   Nanoseconds optimizer = 0;
   double bandwidth = 0;  ///< bytes a second
 
+  /// A compute action that takes another time than others of its stage, in every step.
+  struct JobTime {
+    Action action;
+    Nanoseconds time = 0;
+  };
+  std::vector<JobTime> jobs;
+
   /// Whether memory is in bytes; else Costs count activations.
   bool hasMemory() const { return !activation.empty() || !weights.empty(); }
 };
@@ -37,16 +45,18 @@ struct GivenCosts {
 /// - a fused pair: its two parts one after the other;
 /// - activation: 1; all others: 0.
 ///
+/// Jobs with times of their own become Costs::faults: as much longer or shorter than their stage's.
+///
 /// Throws Error for
-/// - values for another number of stages;
+/// - values for another number of stages, and jobs of stages that there are not;
 /// - a half longer than its backward;
 /// - an input half that frees more memory than the forward took;
 /// - weights without activations, or a bandwidth without messages;
 /// - a message that takes more than two hours on its link.
 Costs completeCosts(const GivenCosts& given, int numStages);
 
-/// The shortest GivenCosts that completeCosts() turns into `costs`: a value that all stages share
-/// is given once.
+/// The shortest GivenCosts that completeCosts() turns into `costs`, without their faults: a value
+/// that all stages share is given once.
 GivenCosts givenCosts(const Costs& costs);
 
 }  // namespace pipetrace

@@ -48,9 +48,7 @@ std::int32_t peerOf(const Event& transfer, int rank, const RanksOfStages& ranks)
   return other->second[static_cast<std::size_t>(place - own->second.begin())];
 }
 
-bool isTransferLane(const Track& track) {
-  return track.lane == kSendLane || track.lane == kRecvLane;
-}
+bool isTransferLane(const Track& track) { return isSendLane(track.lane) || isRecvLane(track.lane); }
 
 /// Whether any event may have the host's span; most runs have none.
 std::optional<StringId> hostEndKey(const Timeline& timeline) {
@@ -150,7 +148,7 @@ void endSendsWithReceives(Timeline& timeline) {
   if (!hostEnd) return;
   SendEnds(timeline, *hostEnd).end();
   for (Track& track : timeline.tracks) {
-    if (track.lane != kSendLane) continue;
+    if (!isSendLane(track.lane)) continue;
     if (std::is_sorted(track.events.begin(), track.events.end(), startsBefore)) continue;
     std::stable_sort(track.events.begin(), track.events.end(), startsBefore);
   }

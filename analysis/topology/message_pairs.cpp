@@ -76,8 +76,8 @@ void complete(Event& to, bool isSend, const Event& from) {
 std::map<std::pair<int, int>, Link> linksOf(Timeline& timeline) {
   std::map<std::pair<int, int>, Link> links;
   for (Track& track : timeline.tracks) {
-    const bool isSend = track.lane == kSendLane;
-    if (!isSend && track.lane != kRecvLane) continue;
+    const bool isSend = isSendLane(track.lane);
+    if (!isSend && !isRecvLane(track.lane)) continue;
     for (Event& event : track.events) {
       if (event.peer == kNotGiven) continue;
       if (isSend) {
@@ -101,7 +101,7 @@ void pairMessages(Timeline& timeline) {
   };
   bool isNeeded = false;
   for (const Track& track : timeline.tracks) {
-    if (track.lane != kSendLane && track.lane != kRecvLane) continue;
+    if (!isSendLane(track.lane) && !isRecvLane(track.lane)) continue;
     for (const Event& event : track.events) {
       if (event.peer == kNotGiven || isDescribed(event)) continue;
       if (hasNumber(event)) return;  // a profile, for which it was done

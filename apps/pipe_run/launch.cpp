@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "runtime/launch/launcher.h"
 #include "trace/error.h"
@@ -21,6 +22,8 @@ int runLaunch(const PipeRunOptions& options) {
   launchOptions.masterPort = options.masterPort;
   launchOptions.recording = options.recording;
   launchOptions.reasonDisplay = STDERR_FILENO;
+  // The ranks inherit it.
+  if (!options.sendRecvOverlap) setenv("PIPETRACE_NO_SEND_RECV_OVERLAP", "1", 1);
   const LaunchResult result = launch(launchOptions);
   for (const std::string& warning : result.warnings) {
     std::fputs(fmt::format("pipe-run: warning: {}\n", warning).c_str(), stderr);

@@ -36,7 +36,8 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
        "pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs \\\n"
        "      --log-dir rehearsal"});
   addScheduleOptions(app, options, kMostRanks, "Schedule");
-  addTimeOptions(app, options.costs);
+  addPlanChanges(app, options, "Schedule");
+  addPlanTimeOptions(app, options.costs);
   addFaultOptions(app, options.faults);
   constexpr const char* kGroup = "Run";
   addShared(app, shared::kStepCount, options.steps, " (default: 5)")
@@ -78,6 +79,10 @@ void addPipeRunOptions(CommandApp& app, PipeRunOptions& options) {
       "--visualize-pipeline,--visualize_pipline", options.recording,
       "Switch the recording of jobs on in programs that link the profiler (PIPETRACE=1); the "
       "second is PaddlePaddle's spelling");
+  app.add_flag_callback(
+      "--no-send-recv-overlap", [&options] { options.sendRecvOverlap = false; },
+      "Let ranks receive on the thread that computes, and wait there for their sends, in programs "
+      "that have this option or read PIPETRACE_NO_SEND_RECV_OVERLAP=1 as the samples do");
   app.add_option("--master-port", options.masterPort,
                  "Port of the ranks' rendezvous on 127.0.0.1 (default: a free one)")
       ->type_name("P")

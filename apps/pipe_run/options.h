@@ -26,6 +26,7 @@ struct PipeRunOptions {
   std::string logDirectory = "logs";
   int masterPort = 0;
   bool recording = false;            ///< PIPETRACE=1 for the ranks
+  bool sendRecvOverlap = true;       ///< else PIPETRACE_NO_SEND_RECV_OVERLAP=1 for the ranks
   std::vector<std::string> command;  ///< what follows "--"
 };
 

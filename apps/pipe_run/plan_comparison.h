@@ -34,6 +34,8 @@ struct PlanComparison {
   /// By number: steps with a planted fault of their own, and steps that are planned to take another
   /// time than those without, as the faults hold them up. Empty without such faults.
   std::map<int, ComparedStep> apart;
+  /// The deviation of the step that is off most, of all steps.
+  double worstStep = 0;
   std::int64_t lateStarts = 0;
   /// The first job that ran out of the plan's order ("rank 1, step 0: 1B0 ran where the plan has
   /// 1F3"); empty: every rank ran its plan.

@@ -8,10 +8,10 @@
 namespace pipetrace {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 
 PlanComparison comparisonOf(Nanoseconds measured, Nanoseconds planned, double measuredBubble,
                             double plannedBubble) {
@@ -82,7 +82,7 @@ TEST(PlanComparisonTest, StepWithAFaultOfItsOwnIsComparedByItself) {
   EXPECT_EQ(comparison.apart.at(2).plannedStep, 360 * kNsPerMs);
   EXPECT_THAT(toText(comparison),
               AllOf(HasSubstr("median of 3 steps, without step 2;"),
-                    testing::ContainsRegex("step 2 length +360.0 ms +360.0 ms +\\+0.00 %\n")));
+                    ::testing::ContainsRegex("step 2 length +360.0 ms +360.0 ms +\\+0.00 %\n")));
   EXPECT_TRUE(comparison.agrees());
 }
 
@@ -90,8 +90,8 @@ TEST(PlanComparisonTest, FaultThatARunLacksIsFoundInItsStep) {
   const PlanComparison comparison = simulatedRun({}, delay(2), 4);
   EXPECT_THAT(
       comparison.findings(),
-      testing::Contains("the step length of step 2 is off the plan by -8.33 %; up to 1 % are "
-                        "fine"));
+      ::testing::Contains("the step length of step 2 is off the plan by -8.33 %; up to 1 % are "
+                          "fine"));
   EXPECT_NEAR(comparison.stepDeviation(), -30.0 / 360, 1e-9);
 }
 

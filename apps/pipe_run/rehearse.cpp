@@ -45,20 +45,31 @@ void requireSame(const char* option, const std::optional<int>& given, int inFile
   }
 }
 
-CheckedPlan filePlan(const RehearseOptions& options) {
+Plan filePlan(const RehearseOptions& options) {
   Plan plan = readScheduleFile(options.scheduleFile);
   requireSame("--ranks", options.ranks, plan.numRanks(), options.scheduleFile);
   requireSame("--micro-batches", options.microBatches, plan.numMicroBatches, options.scheduleFile);
   return plan;
 }
 
-CheckedPlan planOf(const RehearseOptions& options) {
+Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
   if (!options.scheduleFile.empty()) return filePlan(options);
   if (options.schedule.empty()) {
     throw Error("no schedule to rehearse; give --schedule 1F1B or --schedule-file FILE.csv");
   }
   options.requireSize();
-  return buildSchedule(options.schedule, options.size());
+  AutoInput input;
+  if (scheduleInfo(options.schedule).dependsOnCosts) {
+    const PlanSize size = settledSize(options.schedule, options.size());
+    input.costs = completeCosts(given, size.ranks * size.chunks);
+  }
+  return buildSchedule(options.schedule, options.size(), input);
+}
+
+CheckedPlan planOf(const RehearseOptions& options, const GivenCosts& given) {
+  Plan plan = planFrom(options, given);
+  options.change(plan);
+  return plan;
 }
 
 std::filesystem::path canonicalFolder(const std::filesystem::path& folder) {
@@ -91,14 +102,23 @@ void requireElsewhere(const RehearseOptions& options) {
   }
 }
 
-Costs costsOf(const RehearseOptions& options, int numStages) {
-  const std::vector<std::string>& inputs = options.costs.measured;
-  if (inputs.empty() && (options.costs.forwardMs.empty() || options.costs.backwardMs.empty())) {
-    throw Error("how long do jobs take? Give --costs-from LOGS, or --forward-ms and --backward-ms");
+GivenCosts costsGiven(const RehearseOptions& options) {
+  const CostOptions& costs = options.costs;
+  const bool hasHalves = !costs.backwardInputMs.empty() && !costs.backwardWeightMs.empty();
+  const bool hasTimes =
+      !costs.forwardMs.empty() && (!costs.backwardMs.empty() || hasHalves || options.forwardOnly);
+  if (costs.measured.empty() && costs.file.empty() && !hasTimes) {
+    throw Error(
+        "how long do jobs take? Give --costs FILE, --costs-from LOGS, or --forward-ms and "
+        "--backward-ms");
   }
-  const GivenCosts given = readCosts(options.costs);
+  if (!costs.measured.empty()) requireElsewhere(options);
+  return readCosts(costs);
+}
+
+Costs costsOf(const RehearseOptions& options, const GivenCosts& given, int numStages) {
+  const std::vector<std::string>& inputs = options.costs.measured;
   if (!inputs.empty()) {
-    requireElsewhere(options);
     if (given.forward.size() != static_cast<std::size_t>(numStages)) {
       throw Error(fmt::format("{} is a run of {} stages, but the schedule has {}", inputs.front(),
                               given.forward.size(), numStages));
@@ -142,10 +162,11 @@ int report(const PlanComparison& comparison, const std::vector<std::string>& fau
 }  // namespace
 
 int runRehearse(const RehearseOptions& options) {
+  const GivenCosts given = costsGiven(options);
   RehearsalOptions rehearsal{
-      .plan = planOf(options), .steps = options.steps, .logDirectory = options.logDirectory};
+      .plan = planOf(options, given), .steps = options.steps, .logDirectory = options.logDirectory};
   rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps,
-                               costsOf(options, rehearsal.plan->numStages));
+                               costsOf(options, given, rehearsal.plan->numStages));
   rehearsal.hosts = madeUpHosts(options.faults, rehearsal.plan->numRanks());
   rehearsal.comparesClocks = !options.faults.withoutExchange;
   requireRehearsable(rehearsal);

@@ -7,13 +7,13 @@
 namespace pipetrace {
 namespace {
 
-/// Calls `visit` with the number and the place of each event of a lane that has one.
+/// Calls `visit` with the number and the place of each event of such lanes that has one.
 template <typename Visit>
-void forEachNumbered(const Timeline& timeline, std::string_view lane, StringId key,
+void forEachNumbered(const Timeline& timeline, bool (*isLane)(std::string_view), StringId key,
                      const Visit& visit) {
   for (std::uint32_t t = 0; t < timeline.tracks.size(); ++t) {
     const Track& track = timeline.tracks[t];
-    if (track.lane != lane) continue;
+    if (!isLane(track.lane)) continue;
     for (std::uint32_t e = 0; e < track.events.size(); ++e) {
       for (const Argument& argument : timeline.argumentsOf(track.events[e])) {
         if (argument.key != key || argument.type != ArgumentType::kInteger) continue;
@@ -34,10 +34,10 @@ std::vector<Arrow> findMessageArrows(const Timeline& timeline) {
   const auto key = timeline.strings.find(message_arguments::kMessage);
   if (!key) return arrows;
   std::unordered_map<std::int64_t, Arrow::Slice> sends;
-  forEachNumbered(timeline, kSendLane, *key, [&](std::int64_t number, const Arrow::Slice& slice) {
+  forEachNumbered(timeline, isSendLane, *key, [&](std::int64_t number, const Arrow::Slice& slice) {
     if (hasInside(eventAt(timeline, slice))) sends.try_emplace(number, slice);
   });
-  forEachNumbered(timeline, kRecvLane, *key, [&](std::int64_t number, const Arrow::Slice& slice) {
+  forEachNumbered(timeline, isRecvLane, *key, [&](std::int64_t number, const Arrow::Slice& slice) {
     const auto send = sends.find(number);
     if (send == sends.end() || !hasInside(eventAt(timeline, slice))) return;
     if (eventAt(timeline, send->second).begin < eventAt(timeline, slice).begin) {

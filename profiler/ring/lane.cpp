@@ -92,7 +92,7 @@ void Lane::beginTimed(Job job, std::int64_t id, std::int32_t step) noexcept {
 
 void Lane::endTimed(std::int64_t bytes) noexcept {
   const std::uint64_t start = ticksNow(source_);
-  close(bytes);
+  close(now(), bytes);
   addTimed(start);
   add<std::int64_t>(timedJobs_, 1);
 }

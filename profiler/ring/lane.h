@@ -59,6 +59,8 @@ class Lane {
   /// Replaces the start of the open job, if there is one.
   void beganAt(DeviceStream::Mark mark) noexcept;
   void end(std::int64_t bytes) noexcept;
+  /// end() for a job that was over at `mark`.
+  void endAt(DeviceStream::Mark mark, std::int64_t bytes) noexcept;
   /// An id out of a block that is this lane's alone, and is taken from `next`.
   std::int64_t drawId(std::atomic<std::int64_t>& next) noexcept;
 
@@ -115,7 +117,8 @@ class Lane {
   static std::int16_t narrow(std::int32_t chunk) noexcept;
 
   void open(const Job& job, std::int64_t id, std::int32_t step) noexcept;
-  void close(std::int64_t bytes) noexcept;
+  void close(DeviceStream::Mark mark, std::int64_t bytes) noexcept;
+  DeviceStream::Mark now() noexcept { return readsTicks_ ? ticksNow(source_) : stream_->mark(); }
   bool makeRoom() noexcept;
   // By value: a job whose address is passed on would have to be in memory. For the same reason the
   // caller builds a new one: a job that is copied as a whole is in memory even where the recorder
@@ -199,10 +202,10 @@ inline void Lane::open(const Job& job, std::int64_t id, std::int32_t step) noexc
   shared(header_->begun).store(number + 1, std::memory_order_release);
 }
 
-inline void Lane::close(std::int64_t bytes) noexcept {
+inline void Lane::close(DeviceStream::Mark mark, std::int64_t bytes) noexcept {
   const std::uint64_t begun = begun_;
   ring_format::Slot& slot = slots_[(begun - 1) & mask_];
-  put(slot.end, readsTicks_ ? ticksNow(source_) : stream_->mark());
+  put(slot.end, mark);
   if (bytes != kNotGiven) put(slot.bytes, bytes);
   state_.store(State::kIdle, std::memory_order_relaxed);
   shared(slot.sequence).store(static_cast<std::uint32_t>(begun), std::memory_order_release);
@@ -241,7 +244,15 @@ inline void Lane::end(std::int64_t bytes) noexcept {
   } else if (isTimed(begun_ - 1)) [[unlikely]] {
     endTimed(bytes);
   } else {
-    close(bytes);
+    close(now(), bytes);
+  }
+}
+
+inline void Lane::endAt(DeviceStream::Mark mark, std::int64_t bytes) noexcept {
+  if (state_.load(std::memory_order_relaxed) == State::kOpen) {
+    close(mark, bytes);
+  } else {
+    endOfNone();
   }
 }
 

@@ -117,6 +117,13 @@ struct RecordingState {
       misuses.fetch_add(1, std::memory_order_relaxed);
     }
   }
+  void endAt(int stream, DeviceStream::Mark mark, std::int64_t bytes) noexcept {
+    if (Lane* const at = lane(stream)) {
+      at->endAt(mark, bytes);
+    } else {
+      misuses.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
 };
 
 }  // namespace pipetrace

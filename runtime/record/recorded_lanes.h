@@ -1,22 +1,35 @@
 #pragma once
 
+#include <array>
+#include <functional>
+#include <memory>
+
 #include "profiler/recorder.h"
 #include "runtime/record/job_track.h"
+#include "trace/job_kind.h"
 
 namespace pipetrace {
 
 /// The streams of a recorder that an executor writes to. `recorder` null: nothing is recorded. The
-/// send lane's stream is not asynchronous. Its marks are CLOCK_MONOTONIC, in ns, for work that
-/// runsBehind().
+/// streams of transfers are not asynchronous, and their marks are of one clock. For work with
+/// PlannedTransfers that is CLOCK_MONOTONIC, in ns.
 struct RecordedLanes {
   Recorder* recorder = nullptr;
   StreamId compute = 0;
-  StreamId send = 0;
-  StreamId recv = 0;
+  std::array<StreamId, 2> send{};  ///< of activations, of gradients
+  std::array<StreamId, 2> recv{};
   JobTrack* track = nullptr;  ///< gets the compute jobs, too; null: there is none
+
+  StreamId of(JobKind transfer) const {
+    return (isSend(transfer) ? send : recv)[isForwardTransfer(transfer) ? 0 : 1];
+  }
 };
 
-/// Adds the three lanes with the host's clock as their stream: for stages that compute on the CPU.
+/// Adds the compute lane and the four of transfers; `stream` makes the stream of each.
+RecordedLanes addLanes(Recorder& recorder,
+                       const std::function<std::unique_ptr<DeviceStream>()>& stream);
+
+/// The same with the host's clock as their streams: for stages that compute on the CPU.
 RecordedLanes addCpuLanes(Recorder& recorder);
 
 }  // namespace pipetrace

@@ -8,48 +8,78 @@ namespace pipetrace {
 EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device)
     : costs_(std::move(costs)), rank_(rank), device_(device) {}
 
-void EmulatedWork::lr(int step) {
-  step_ = step;
-  device_.run(EmulatedStream::kNoArrival, costs_.lr);
+void EmulatedWork::lr(int /*step*/) { device_.run(EmulatedStream::kNoArrival, costs_.lr); }
+
+void EmulatedWork::launching(const Action& action, Nanoseconds arrival) {
+  begin_ = std::max(arrival, device_.deadline()) + costs_.faults.of(action, step_).late;
+  device_.awaitStart(begin_);
 }
 
-Nanoseconds EmulatedWork::durationOf(JobKind kind, int stage, int microBatch) const {
-  const StageCosts& costs = costs_.stages.at(static_cast<std::size_t>(stage));
-  const Action action{.kind = kind, .stage = stage, .microBatch = microBatch};
-  return (kind == JobKind::kForward ? costs.forward : costs.backward) +
-         costs_.faults.of(action, step_).longer;
+Message EmulatedWork::start(const Action& action) {
+  const Nanoseconds duration = costs_.timeOf(action) + costs_.faults.of(action, step_).longer;
+  return {.deadline = device_.start(begin_, std::max(duration, Nanoseconds{0}))};
 }
 
-void EmulatedWork::launching(const Action& action, Message& input) {
-  const Nanoseconds late = costs_.faults.of(action, step_).late;
-  if (late == 0) return;
-  input.deadline = std::max(input.deadline, device_.deadline()) + late;
-  EmulatedStream::waitUntil(input.deadline);
+Message EmulatedWork::forward(int stage, int microBatch, Message /*input*/) {
+  return start({JobKind::kForward, stage, microBatch});
 }
 
-Message EmulatedWork::forward(int stage, int microBatch, Message input) {
-  return {.deadline =
-              device_.start(input.deadline, durationOf(JobKind::kForward, stage, microBatch))};
+Message EmulatedWork::backward(int stage, int microBatch, Message /*gradient*/) {
+  return start({JobKind::kBackward, stage, microBatch});
 }
 
-Message EmulatedWork::backward(int stage, int microBatch, Message gradient) {
-  return {.deadline =
-              device_.start(gradient.deadline, durationOf(JobKind::kBackward, stage, microBatch))};
+Message EmulatedWork::backwardInput(int stage, int microBatch, Message /*gradient*/) {
+  return start({JobKind::kBackwardInput, stage, microBatch});
+}
+
+void EmulatedWork::backwardWeight(int stage, int microBatch) {
+  start({JobKind::kBackwardWeight, stage, microBatch});
+}
+
+std::array<Message, 2> EmulatedWork::forwardBackward(const Action& pair,
+                                                     std::array<Message, 2> /*inputs*/) {
+  const Message made = start(pair);
+  return {made, made};
 }
 
 void EmulatedWork::optimizerStep() { device_.run(EmulatedStream::kNoArrival, costs_.optimizer); }
 
 void EmulatedWork::awaitJob() { device_.finish(); }
 
-void EmulatedWork::received(Message& message, int sender) {
-  message.deadline += costs_.transferBetween(sender, rank_);
-  EmulatedStream::waitUntil(message.deadline);
+Nanoseconds EmulatedWork::now() { return device_.deadline(); }
+
+void EmulatedWork::awaitCredit(int receiver, Nanoseconds given) {
+  device_.start(given + costs_.transferBetween(receiver, rank_), 0);
 }
 
-void EmulatedWork::sending(const Message& message) { EmulatedStream::waitUntil(message.deadline); }
+/// A message's bytes are those of the stage that makes the activations, and of the gradient that
+/// comes back to it.
+std::int64_t EmulatedWork::bytesOf(const MessageKey& key) const {
+  const int stage = key.direction == Direction::kForward ? key.stage - 1 : key.stage;
+  return costs_.stages.at(static_cast<std::size_t>(stage)).message;
+}
 
-void EmulatedWork::sent(const Message& message, int receiver) {
-  EmulatedStream::waitUntil(message.deadline + costs_.transferBetween(rank_, receiver));
+PlannedTransfers::Span EmulatedWork::send(const MessageKey& key, Message& message, int receiver) {
+  Nanoseconds begin = device_.deadline();
+  const std::int64_t bytes = bytesOf(key);
+  message.deadline = begin;
+  if (costs_.bandwidth > 0) {
+    const auto to = static_cast<std::size_t>(receiver);
+    if (linkFree_.size() <= to) linkFree_.resize(to + 1, kNsMin);
+    begin = std::max(begin, linkFree_[to]);
+    message.deadline = linkFree_[to] = begin + costs_.wireTimeOf(bytes);
+  }
+  return {begin, message.deadline + costs_.transferBetween(rank_, receiver), bytes};
+}
+
+PlannedTransfers::Span EmulatedWork::receive(const MessageKey& key, Message& message, int sender,
+                                             Nanoseconds posted, bool waitsForPost) {
+  const std::int64_t bytes = bytesOf(key);
+  const Nanoseconds wire = costs_.wireTimeOf(bytes);
+  Nanoseconds begin = message.deadline - wire;
+  if (waitsForPost) begin = std::max(begin, posted);
+  message.deadline = begin + wire + costs_.transferBetween(sender, rank_);
+  return {std::min(posted, message.deadline), message.deadline, bytes};
 }
 
 }  // namespace pipetrace

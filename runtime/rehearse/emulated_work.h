@@ -1,5 +1,7 @@
 #pragma once
 
+#include <vector>
+
 #include "profiler/emulated_stream.h"
 #include "runtime/stage_work.h"
 #include "schedule/costs.h"
@@ -7,34 +9,50 @@
 namespace pipetrace {
 
 /// Jobs that take the time that `costs` says by waiting on an emulated device, and messages that
-/// take costs.transferBetween() two ranks. The costs' faults change single jobs and links. Tensors
-/// are passed on undefined. A message carries the deadline of the job that made it, so lateness of
-/// this machine is not handed on. It is sent as soon as the job begins, so that the peer waits for
-/// the clock and not for a thread of this rank to wake up.
-class EmulatedWork : public StageWork {
+/// take costs.transferBetween() two ranks, and their turn on a link with a bandwidth. The costs'
+/// faults change single jobs and links. Tensors are passed on undefined.
+///
+/// A message carries the time at which it was planned to leave, so lateness of this machine is not
+/// handed on. It is sent as soon as the job that makes it begins. So the peer waits for the clock
+/// and not for a thread of this rank to wake up.
+///
+/// Messages take their turns on a link in the order of their sends, before their receives are
+/// posted. A plan that posts receives late and has a bandwidth may differ from simulate() there.
+class EmulatedWork : public StageWork, private PlannedTransfers {
  public:
   /// `device` is the stream of the rank's compute lane; it must outlive the work. `costs` must have
   /// every stage of the rank.
   EmulatedWork(Costs costs, int rank, EmulatedStream& device);
 
+  void beginStep(int step) override { step_ = step; }
   void lr(int step) override;
   Message forward(int stage, int microBatch, Message input) override;
   Message backward(int stage, int microBatch, Message gradient) override;
+  Message backwardInput(int stage, int microBatch, Message gradient) override;
+  void backwardWeight(int stage, int microBatch) override;
+  std::array<Message, 2> forwardBackward(const Action& pair,
+                                         std::array<Message, 2> inputs) override;
   void optimizerStep() override;
   bool runsBehind() const override { return true; }
   void awaitJob() override;
-  void launching(const Action& action, Message& input) override;
-  void received(Message& message, int sender) override;
-  void sending(const Message& message) override;
-  void sent(const Message& message, int receiver) override;
+  void launching(const Action& action, Nanoseconds arrival) override;
+  PlannedTransfers* plannedTransfers() override { return this; }
 
  private:
-  Nanoseconds durationOf(JobKind kind, int stage, int microBatch) const;
+  Message start(const Action& action);
+  Nanoseconds now() override;
+  void awaitCredit(int receiver, Nanoseconds given) override;
+  Span send(const MessageKey& key, Message& message, int receiver) override;
+  Span receive(const MessageKey& key, Message& message, int sender, Nanoseconds posted,
+               bool waitsForPost) override;
+  std::int64_t bytesOf(const MessageKey& key) const;
 
   const Costs costs_;
   const int rank_;
   EmulatedStream& device_;
   int step_ = 0;
+  Nanoseconds begin_ = EmulatedStream::kNoArrival;  // of the job that was launched
+  std::vector<Nanoseconds> linkFree_;               // by receiver; only with a bandwidth
 };
 
 }  // namespace pipetrace

@@ -6,7 +6,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -15,13 +14,11 @@
 #include "profiler/recorder.h"
 #include "runtime/executor.h"
 #include "runtime/launch/stop_signal.h"
-#include "runtime/planned_jobs.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/recorded_lanes.h"
 #include "runtime/rehearse/emulated_work.h"
 #include "runtime/transport/in_process.h"
 #include "trace/error.h"
-#include "trace/track.h"
 
 namespace pipetrace {
 namespace {
@@ -44,7 +41,7 @@ class RehearsedRank {
       : steps_(options.steps),
         stop_(options.stop),
         recorder_(recorderOptions(options, rank, clock)),
-        device_(addLanes(clock)),
+        device_(makeLanes(clock)),
         work_(options.costs, rank, *device_) {}
 
   /// Answers the other ranks' questions for the time, on a port of its own.
@@ -106,18 +103,10 @@ class RehearsedRank {
     return result;
   }
 
-  EmulatedStream* addLanes(WallClock clock) {
-    auto device = std::make_unique<EmulatedStream>(clock);
-    EmulatedStream* const result = device.get();
-    lanes_.recorder = &recorder_;
-    lanes_.compute = recorder_.addStream(std::string(kComputeLane), std::move(device));
-    // Deadlines, at which sends begin, are of the clock of emulated devices.
-    const auto add = [&](std::string_view lane) {
-      return recorder_.addStream(std::string(lane), std::make_unique<EmulatedStream>(clock));
-    };
-    lanes_.send = add(kSendLane);
-    lanes_.recv = add(kRecvLane);
-    return result;
+  EmulatedStream* makeLanes(WallClock clock) {
+    // The times of transfers, which are planned, are of the clock of emulated devices.
+    lanes_ = addLanes(recorder_, [&] { return std::make_unique<EmulatedStream>(clock); });
+    return static_cast<EmulatedStream*>(&recorder_.stream(lanes_.compute));
   }
 
   const int steps_;
@@ -164,7 +153,6 @@ void requireRehearsable(const RehearsalOptions& options) {
                 " stages, but the plan " + options.plan->name + " has " +
                 std::to_string(options.plan->numStages));
   }
-  for (int rank = 0; rank < options.plan->numRanks(); ++rank) plannedJobs(*options.plan, rank);
 }
 
 void rehearse(const RehearsalOptions& options) {
@@ -195,7 +183,8 @@ void rehearse(const RehearsalOptions& options) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     threads.emplace_back([&, i] {
       try {
-        ranks[i]->run(options.plan, *transports[i], origin);
+        const auto between = options.between ? options.between(*transports[i]) : nullptr;
+        ranks[i]->run(options.plan, between ? *between : *transports[i], origin);
       } catch (...) {
         transports[i]->abort("it ended early");
         const std::lock_guard lock(mutex);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,7 +11,8 @@
 
 namespace pipetrace {
 class StopSignal;
-}
+class Transport;
+}  // namespace pipetrace
 
 namespace pipetrace {
 
@@ -24,12 +27,14 @@ struct RehearsalOptions {
   /// Whether the ranks of several hosts compare their clocks with rank 0's, as those of a training
   /// do.
   bool comparesClocks = true;
+  /// For tests of what a rehearsal shows: stands between the executor and its transport. Empty:
+  /// nothing does.
+  std::function<std::unique_ptr<Transport>(Transport&)> between{};
   /// Ends the rehearsal early when it receives a signal; null: nothing does.
   StopSignal* stop = nullptr;
 };
 
-/// Throws Error when the plan cannot be rehearsed (actions other than whole forwards and backwards)
-/// or the costs are not for its stages. Writes nothing.
+/// Throws Error when the costs are not for the plan's stages. Writes nothing.
 void requireRehearsable(const RehearsalOptions& options);
 
 /// Runs a plan on emulated devices, so that a few cores show the work of many devices. The executor

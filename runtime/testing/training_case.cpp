@@ -73,10 +73,12 @@ at::Tensor lossTensor(double loss) { return torch::tensor(loss, torch::kDouble);
 class WatchedWork : public StageWork {
  public:
   WatchedWork(StageWork& inner, const BeforeBackward& watcher) : inner_(inner), watcher_(watcher) {}
-  void lr(int step) override {
+  void accept(const Plan& plan) override { inner_.accept(plan); }
+  void beginStep(int step) override {
     step_ = step;
-    inner_.lr(step);
+    inner_.beginStep(step);
   }
+  void lr(int step) override { inner_.lr(step); }
   Message forward(int stage, int microBatch, Message input) override {
     return inner_.forward(stage, microBatch, std::move(input));
   }
@@ -85,6 +87,9 @@ class WatchedWork : public StageWork {
     return inner_.backward(stage, microBatch, std::move(gradient));
   }
   void optimizerStep() override { inner_.optimizerStep(); }
+  bool hasSums() const override { return inner_.hasSums(); }
+  Message sumsOf(int stage) override { return inner_.sumsOf(stage); }
+  void addSums(int stage, const Message& sums) override { inner_.addSums(stage, sums); }
   std::optional<double> loss() const override { return inner_.loss(); }
 
  private:
@@ -106,7 +111,8 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
   TorchWork torchWork({.numStages = training.numStages,
                        .numMicroBatches = training.microBatches,
                        .loss = meanLoss,
-                       .optimizer = makeOptimizer},
+                       .optimizer = makeOptimizer,
+                       .reportsLoss = plan->rankOfStage.back() == transport.rank()},
                       mine);
   WatchedWork work(torchWork, beforeBackward);
   Executor executor(plan, work, transport);
@@ -122,47 +128,123 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
   return result;
 }
 
+namespace {
+
+using Tensors = std::vector<at::Tensor>;
+
+/// The scaled loss of each micro-batch, and its gradient of each parameter.
+struct Examples {
+  std::vector<double> losses;
+  std::vector<Tensors> gradients;  // by micro-batch: of all stages, one after the other
+};
+
+Examples runEach(const TrainingCase& training, const std::vector<torch::nn::Sequential>& stages,
+                 const Tensors& parameters, int step) {
+  const Batch batch = batchOf(training, step);
+  const auto inputs = batch.inputs.tensor_split(training.microBatches);
+  const auto targets = batch.targets.tensor_split(training.microBatches);
+  Examples examples;
+  for (std::size_t mb = 0; mb < inputs.size(); ++mb) {
+    at::Tensor x = inputs[mb];
+    for (auto stage : stages) x = stage->forward(x);
+    const double rows = static_cast<double>(targets[mb].size(0));
+    const at::Tensor loss = meanLoss(x, targets[mb]) * (rows / training.rows);
+    examples.losses.push_back(loss.item<double>());
+    loss.backward();
+    Tensors gradients;
+    for (at::Tensor parameter : parameters) {
+      gradients.push_back(parameter.grad());
+      parameter.mutable_grad() = at::Tensor();
+    }
+    examples.gradients.push_back(std::move(gradients));
+  }
+  return examples;
+}
+
+/// The micro-batches of `rank` at a stage, in the order of its actions of that pass.
+std::vector<std::size_t> orderOf(const Plan& plan, int rank, int stage, bool backward) {
+  std::vector<std::size_t> order;
+  for (const Action& a : plan.ranks[static_cast<std::size_t>(rank)]) {
+    const bool isPair = a.kind == JobKind::kForwardBackward;
+    if (backward && isPair && a.backwardStage == stage) {
+      order.push_back(static_cast<std::size_t>(a.backwardMicroBatch));
+    }
+    if (a.stage != stage) continue;
+    const bool isBackward = a.kind == JobKind::kBackward || a.kind == JobKind::kBackwardInput;
+    const bool isForward = isPair || a.kind == JobKind::kForward;
+    if (backward ? isBackward : isForward) order.push_back(static_cast<std::size_t>(a.microBatch));
+  }
+  return order;
+}
+
+/// The ranks of a stage: one, or two in a bidirectional plan.
+std::vector<int> ranksOf(const Plan& plan, int stage) {
+  std::vector<int> ranks{plan.rankOfStage[static_cast<std::size_t>(stage)]};
+  if (plan.isBidirectional()) {
+    ranks.push_back(plan.rankOfStageReversed[static_cast<std::size_t>(stage)]);
+  }
+  return ranks;
+}
+
+/// A copy's sum, and then the sums of the copies.
+at::Tensor sumOf(const Plan& plan, int stage, const Examples& examples, std::size_t parameter) {
+  at::Tensor sum;
+  for (const int rank : ranksOf(plan, stage)) {
+    at::Tensor ofCopy;
+    for (const std::size_t mb : orderOf(plan, rank, stage, true)) {
+      const at::Tensor& gradient = examples.gradients[mb][parameter];
+      ofCopy = ofCopy.defined() ? ofCopy + gradient : gradient;
+    }
+    sum = sum.defined() ? sum + ofCopy : ofCopy;
+  }
+  return sum;
+}
+
+double lossOf(const Plan& plan, const Examples& examples) {
+  double loss = 0;
+  for (const int rank : ranksOf(plan, plan.numStages - 1)) {
+    double ofCopy = 0;
+    for (const std::size_t mb : orderOf(plan, rank, plan.numStages - 1, false)) {
+      ofCopy += examples.losses[mb];
+    }
+    loss += ofCopy;
+  }
+  return loss;
+}
+
+}  // namespace
+
 std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& plan) {
   torch::set_num_threads(1);
   const auto stages = makeStages(training);
-  std::vector<at::Tensor> parameters;
+  Tensors parameters;
   for (const auto& stage : stages) {
     for (const at::Tensor& parameter : stage->parameters()) parameters.push_back(parameter);
   }
   const auto optimizer = makeOptimizer(parameters);
   std::vector<RankResult> results(plan.ranks.size());
-  const int lastRank = plan.rankOfStage.back();
-  for (int step = 0; step < training.steps; ++step) {
-    optimizer->zero_grad();
-    const Batch batch = batchOf(training, step);
-    const auto inputs = batch.inputs.tensor_split(training.microBatches);
-    const auto targets = batch.targets.tensor_split(training.microBatches);
-    std::map<int, at::Tensor> losses;
-    double stepLoss = 0;
-    for (const Action& action : plan.ranks[static_cast<std::size_t>(lastRank)]) {
-      if (action.stage != training.numStages - 1) continue;
-      const auto mb = static_cast<std::size_t>(action.microBatch);
-      if (action.kind == JobKind::kForward) {
-        at::Tensor x = inputs[mb];
-        for (auto stage : stages) x = stage->forward(x);
-        const double rows = static_cast<double>(targets[mb].size(0));
-        losses[action.microBatch] = meanLoss(x, targets[mb]) * (rows / training.rows);
-        stepLoss += losses[action.microBatch].item<double>();
-      } else {
-        losses.at(action.microBatch).backward();
+  const auto append = [&](const auto& what) {
+    for (int rank = 0; rank < plan.numRanks(); ++rank) {
+      for (const int s : plan.stagesOfRank(rank)) {
+        what(results[static_cast<std::size_t>(rank)], stages[static_cast<std::size_t>(s)]);
       }
     }
-    results[static_cast<std::size_t>(lastRank)].push_back(lossTensor(stepLoss));
+  };
+  for (int step = 0; step < training.steps; ++step) {
+    const Examples examples = runEach(training, stages, parameters, step);
+    std::size_t next = 0;
     for (int s = 0; s < training.numStages; ++s) {
-      const int rank = plan.rankOfStage[static_cast<std::size_t>(s)];
-      appendGradients(results[static_cast<std::size_t>(rank)], stages[static_cast<std::size_t>(s)]);
+      for (at::Tensor parameter : stages[static_cast<std::size_t>(s)]->parameters()) {
+        parameter.mutable_grad() = sumOf(plan, s, examples, next++);
+      }
     }
+    results[static_cast<std::size_t>(plan.rankOfStage.back())].push_back(
+        lossTensor(lossOf(plan, examples)));
+    append(appendGradients);
     optimizer->step();
+    optimizer->zero_grad();
   }
-  for (int s = 0; s < training.numStages; ++s) {
-    const int rank = plan.rankOfStage[static_cast<std::size_t>(s)];
-    appendParameters(results[static_cast<std::size_t>(rank)], stages[static_cast<std::size_t>(s)]);
-  }
+  append(appendParameters);
   return results;
 }
 

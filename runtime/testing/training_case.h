@@ -31,8 +31,10 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
                      const BeforeBackward& beforeBackward = {});
 
 /// Trains the same model in one thread without pipeline, executor or TorchWork. The whole model
-/// runs forward and backward for one micro-batch at a time, in the order of the last rank's actions
-/// in `plan`. Returns by rank the result of trainRank().
+/// runs forward and backward for one micro-batch at a time. Then each parameter's gradients are
+/// added in the order in which `plan` runs the backwards of its stage. Where a stage stands on two
+/// ranks, each copy's are added first, then the two sums. Returns by rank the result of
+/// trainRank().
 std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& plan);
 
 /// "" if every tensor of `a` has the type, the shape and the bits of its counterpart in `b`; else

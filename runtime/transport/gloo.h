@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "runtime/launch/process_env.h"
+#include "runtime/transport/gloo_tags.h"
 #include "runtime/transport/transport.h"
 #include "trace/nanoseconds.h"
 
@@ -13,14 +14,18 @@ struct GlooOptions {
   Nanoseconds connectTimeout = 120 * kNsPerSecond;  ///< for all ranks to come together
   Nanoseconds waitTimeout =
       600 * kNsPerSecond;  ///< for a peer's message; a dead peer shows at once
+  /// Whether messages move while the rank computes. If not, the compute thread receives, and waits
+  /// for each of its sends (PaddlePaddle's enable_send_recv_overlap).
+  bool overlaps = true;
+  GlooTags tags{};
 };
 
 /// One process per rank, over c10d's Gloo on the CPU. Returns when all ranks are connected; throws
 /// Error if they do not come together in time.
 ///
-/// A message is a fixed header (step, stage, micro-batch, direction, deadline, type, shape) and the
-/// tensor's bytes, so receivers need not know shapes ahead and uneven micro-batches work. Keys
-/// are matched by tag: stage < 1024, micro-batch < 8192, tensors of at most 8 dimensions.
+/// A message is a fixed header (which message, deadline, type, shape) and the tensor's bytes
+/// (GlooLaneOptions), so receivers need not know shapes ahead and uneven micro-batches work.
+/// Tensors have at most 8 dimensions; any number of stages and micro-batches goes.
 std::unique_ptr<Transport> connectGloo(const GlooOptions& options);
 
 }  // namespace pipetrace

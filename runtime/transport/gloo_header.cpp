@@ -2,6 +2,7 @@
 
 #include <ATen/ops/empty.h>
 #include <c10/core/ScalarType.h>
+#include <c10/util/strides.h>
 
 #include <algorithm>
 #include <string>
@@ -18,76 +19,82 @@ enum Word {
   kStage,
   kMicroBatch,
   kDirection,
+  kSequence,
   kDeadline,
-  kType,  // kNoTensor, or the number of a c10::ScalarType
+  kType,
   kDimensions,
   kFirstSize,
 };
-static_assert(kFirstSize + GlooHeader::kMaxDimensions == GlooHeader::kWords);
+static_assert(kFirstSize + TensorShape::kMaxDimensions == GlooHeader::kWords);
 
-constexpr std::int64_t kMagicNumber = 0x5069'7065'5472'0001;  // "PipeTr", format 1
-constexpr std::int64_t kNoTensor = -1;
+constexpr std::int64_t kMagicNumber = 0x5069'7065'5472'0002;  // "PipeTr", format 2
+
+bool isSane(const TensorShape& shape) {
+  return shape.type >= TensorShape::kNoTensor &&
+         shape.type < static_cast<std::int64_t>(c10::ScalarType::Undefined) &&
+         shape.dimensions >= 0 && shape.dimensions <= TensorShape::kMaxDimensions &&
+         std::all_of(shape.sizes.begin(), shape.sizes.end(), [](auto n) { return n >= 0; });
+}
 
 }  // namespace
 
-GlooHeader::GlooHeader(const MessageKey& key, const Message& message) {
-  words_[kMagic] = kMagicNumber;
-  words_[kStep] = key.step;
-  words_[kStage] = key.stage;
-  words_[kMicroBatch] = key.microBatch;
-  words_[kDirection] = static_cast<std::int64_t>(key.direction);
-  words_[kDeadline] = message.deadline;
-  words_[kType] = kNoTensor;
-  if (!message.tensor.defined()) return;
-  const auto sizes = message.tensor.sizes();
-  if (sizes.size() > kMaxDimensions) {
-    throw Error("a message can have " + std::to_string(kMaxDimensions) + " dimensions, not " +
-                std::to_string(sizes.size()));
-  }
-  words_[kType] = static_cast<std::int64_t>(message.tensor.scalar_type());
-  words_[kDimensions] = static_cast<std::int64_t>(sizes.size());
-  std::copy(sizes.begin(), sizes.end(), words_.begin() + kFirstSize);
-}
-
-GlooHeader::GlooHeader(const at::Tensor& words) {
-  const std::int64_t* data = words.const_data_ptr<std::int64_t>();
-  std::copy(data, data + kWords, words_.begin());
-}
-
 at::Tensor GlooHeader::toTensor() const {
   at::Tensor tensor = at::empty({kWords}, at::kLong);
-  std::copy(words_.begin(), words_.end(), tensor.mutable_data_ptr<std::int64_t>());
+  auto* const words = tensor.mutable_data_ptr<std::int64_t>();
+  words[kMagic] = kMagicNumber;
+  words[kStep] = header.key.step;
+  words[kStage] = header.key.stage;
+  words[kMicroBatch] = header.key.microBatch;
+  words[kDirection] = static_cast<std::int64_t>(header.key.direction);
+  words[kSequence] = static_cast<std::int64_t>(header.sequence);
+  words[kDeadline] = deadline;
+  words[kType] = header.shape.type;
+  words[kDimensions] = header.shape.dimensions;
+  std::copy(header.shape.sizes.begin(), header.shape.sizes.end(), words + kFirstSize);
   return tensor;
 }
 
-MessageKey GlooHeader::key() const {
-  return {.step = static_cast<int>(words_[kStep]),
-          .stage = static_cast<int>(words_[kStage]),
-          .microBatch = static_cast<int>(words_[kMicroBatch]),
-          .direction = static_cast<Direction>(words_[kDirection])};
+GlooHeader GlooHeader::fromTensor(const at::Tensor& tensor) {
+  const auto* const words = tensor.const_data_ptr<std::int64_t>();
+  if (words[kMagic] != kMagicNumber) throw Error("what arrived is no message of this program");
+  GlooHeader result;
+  result.header.key = {.step = static_cast<int>(words[kStep]),
+                       .stage = static_cast<int>(words[kStage]),
+                       .microBatch = static_cast<int>(words[kMicroBatch]),
+                       .direction = static_cast<Direction>(words[kDirection])};
+  result.header.sequence = static_cast<std::uint64_t>(words[kSequence]);
+  result.deadline = words[kDeadline];
+  TensorShape& shape = result.header.shape;
+  shape.type = words[kType];
+  shape.dimensions = words[kDimensions];
+  std::copy(words + kFirstSize, words + kWords, shape.sizes.begin());
+  if (!isSane(shape)) throw Error("the header of " + toText(result.header.key) + " is damaged");
+  return result;
 }
 
-void GlooHeader::check(const MessageKey& expected) const {
-  if (words_[kMagic] != kMagicNumber) throw Error("what arrived is no message of this program");
-  if (key() != expected) {
-    throw Error("the peer sent " + toText(key()) + " instead of " + toText(expected) +
-                "; do all ranks run the same schedule?");
+std::int64_t GlooHeader::bytes() const {
+  const TensorShape& shape = header.shape;
+  if (shape.type == TensorShape::kNoTensor) return 0;
+  auto bytes =
+      static_cast<std::int64_t>(c10::elementSize(static_cast<c10::ScalarType>(shape.type)));
+  for (std::int64_t i = 0; i < shape.dimensions; ++i) {
+    bytes *= shape.sizes[static_cast<std::size_t>(i)];
   }
-  const auto sizes = words_.begin() + kFirstSize;
-  const bool sane = words_[kType] >= kNoTensor &&
-                    words_[kType] < static_cast<std::int64_t>(c10::ScalarType::Undefined) &&
-                    words_[kDimensions] >= 0 && words_[kDimensions] <= kMaxDimensions &&
-                    std::all_of(sizes, words_.end(), [](std::int64_t n) { return n >= 0; });
-  if (!sane) throw Error("the header of " + toText(expected) + " is damaged");
+  return bytes;
 }
 
-Message GlooHeader::makeMessage() const {
-  Message message;
-  message.deadline = words_[kDeadline];
-  if (words_[kType] == kNoTensor) return message;
-  const at::IntArrayRef sizes(words_.data() + kFirstSize,
-                              static_cast<std::size_t>(words_[kDimensions]));
-  message.tensor = at::empty(sizes, static_cast<c10::ScalarType>(words_[kType]));
+Message GlooHeader::makeMessage(const at::Tensor& buffer) const {
+  Message message{.deadline = deadline};
+  const TensorShape& shape = header.shape;
+  if (shape.type == TensorShape::kNoTensor) return message;
+  const at::IntArrayRef sizes(shape.sizes.data(), static_cast<std::size_t>(shape.dimensions));
+  const auto type = static_cast<c10::ScalarType>(shape.type);
+  if (bytes() == 0) {
+    message.tensor = at::empty(sizes, type);
+    return message;
+  }
+  message.tensor = at::empty({0}, type);
+  message.tensor.set_(buffer.storage(), 0, sizes, c10::contiguous_strides(sizes));
   return message;
 }
 

@@ -1,36 +1,29 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 
+#include "runtime/lanes/message_header.h"
 #include "runtime/transport/message.h"
-#include "runtime/transport/message_key.h"
 
 namespace pipetrace {
 
-/// The fixed-size part that travels before a message's bytes: its key, and what is needed to
-/// receive the bytes.
-class GlooHeader {
- public:
-  static constexpr int kWords = 16;
-  static constexpr int kMaxDimensions = 8;
+/// The fixed-size part that travels with a message's bytes: the message's header and deadline.
+struct GlooHeader {
+  static constexpr int kWords = 17;
 
-  /// Throws Error for tensors of more than kMaxDimensions.
-  GlooHeader(const MessageKey& key, const Message& message);
-  /// Takes the int64 tensor of kWords that was received.
-  explicit GlooHeader(const at::Tensor& words);
+  MessageHeader header;
+  Nanoseconds deadline = 0;
 
+  /// An int64 tensor of kWords, and back. Throws Error for words that are no header, or have a type
+  /// or sizes that cannot be.
   at::Tensor toTensor() const;
+  static GlooHeader fromTensor(const at::Tensor& words);
 
-  /// Throws Error unless it is a header of `expected`, with a type and shape that make sense.
-  void check(const MessageKey& expected) const;
-  /// An empty message of the announced type and shape, with the announced deadline.
-  Message makeMessage() const;
-
- private:
-  MessageKey key() const;
-
-  std::array<std::int64_t, kWords> words_{};
+  /// Bytes of the tensor that it announces.
+  std::int64_t bytes() const;
+  /// The announced message, with its tensor in the first bytes of `buffer` (undefined: it has
+  /// none).
+  Message makeMessage(const at::Tensor& buffer) const;
 };
 
 }  // namespace pipetrace

@@ -1,13 +1,14 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "runtime/transport/transport.h"
 
 namespace pipetrace {
 
-/// The ranks of one pipeline as threads of one process: mailboxes without a bound. Tensors are
-/// handed over, not copied.
+/// The ranks of one pipeline as threads of one process: the thread that sends a message puts it
+/// where the thread that needs it looks. Tensors are handed over, not copied.
 class InProcessHub {
  public:
   explicit InProcessHub(int worldSize);
@@ -18,6 +19,9 @@ class InProcessHub {
   /// The transport of one rank; the hub must outlive it. A transport that is destroyed without
   /// finish() counts as failed, so that the peers which wait for it wake up.
   std::unique_ptr<Transport> connect(int rank);
+
+  /// Messages that one thread handed to another, so far.
+  std::int64_t handOvers() const;
 
  private:
   friend class InProcessTransport;

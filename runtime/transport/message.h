@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "runtime/lanes/tensor_shape.h"
 #include "trace/event.h"
 
 namespace pipetrace {
@@ -12,13 +13,16 @@ namespace pipetrace {
 /// micro-batch. Copying it shares the tensor's storage.
 struct Message {
   at::Tensor tensor;  ///< detached from any graph; undefined where nothing but the order matters
-  /// Emulated devices only: CLOCK_MONOTONIC ns at which the job that made it was planned to end.
-  /// Once it has been received, the time at which it was planned to arrive. 0 on real devices.
+  /// Emulated devices only, CLOCK_MONOTONIC ns: when it was planned to leave its sender (if it
+  /// stays on a rank, to be made). Once it was received: to arrive. 0 on real devices.
   Nanoseconds deadline = 0;
 
   std::int64_t bytes() const {
     return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : 0;
   }
 };
+
+/// Throws Error for tensors of more than TensorShape::kMaxDimensions.
+TensorShape shapeOf(const Message& message);
 
 }  // namespace pipetrace

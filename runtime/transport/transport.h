@@ -1,36 +1,41 @@
 #pragma once
 
-#include <functional>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
+#include "runtime/lanes/lane.h"
 #include "runtime/transport/message.h"
-#include "runtime/transport/message_key.h"
 
 namespace pipetrace {
 
-/// Moves messages between the ranks of one pipeline. Messages are matched by key, so the order
-/// in which a rank sends and the order in which its peers receive are independent of each other.
+/// Moves messages between the ranks of one pipeline. Each direction from one rank to one other is a
+/// lane. Its receives are posted in the order of its sends, as check.h asks of a plan, so messages
+/// need no names to be matched.
 ///
-/// Threads: send() from one thread, recv() from one other, abort() from any.
+/// Threads: one, the rank's compute thread; abort() from any.
 class Transport {
  public:
-  /// Waits until the transport is done with a message; throws Error if it could not be delivered.
-  /// Call it once, from any one thread.
-  using SendCompletion = std::function<void()>;
-
   virtual ~Transport() = default;
 
   virtual int rank() const = 0;
   virtual int worldSize() const = 0;
 
-  /// Issues the message at once and returns without waiting for the peer. `to` is another rank: a
-  /// result that stays on a rank needs no message. Throws Error when the transport was aborted, the
-  /// peer is gone, or `key` is outside the range that the transport can address.
-  virtual SendCompletion send(int to, const MessageKey& key, Message message) = 0;
+  /// The clock that stamps sends and arrivals. Give it before lanes are opened; without one there
+  /// are no stamps. It is called on any thread until the lanes are gone.
+  void useClock(StampClock clock) { clock_ = std::move(clock); }
 
-  /// Waits for the message. Throws Error naming the peer when it has failed, was lost, or sent
-  /// another message than `key` names.
-  virtual Message recv(int from, const MessageKey& key) = 0;
+  /// Opens an end of a lane, once. `messages`: the most that are on their way at a time, the same
+  /// at both ends. Throws Error for a peer that is no other rank. The transport must outlive the
+  /// lane.
+  virtual std::unique_ptr<SendLane<Message>> openSend(int to, Direction direction,
+                                                      std::size_t messages) = 0;
+  virtual std::unique_ptr<ReceiveLane<Message>> openReceive(int from, Direction direction,
+                                                            std::size_t messages) = 0;
+
+  /// Whether a send waits until the other rank has posted its receive.
+  virtual bool sendsBlock() const { return false; }
 
   /// Gives up this rank: wakes its own waits with an Error that says `reason`. Peers that wait for
   /// this rank get an Error too, at the latest when this transport is destroyed.
@@ -39,6 +44,12 @@ class Transport {
   /// Ends in order: waits until all ranks are here, so that no message is cut off. Throws Error if
   /// a peer is gone.
   virtual void finish() = 0;
+
+ protected:
+  const StampClock& clock() const { return clock_; }
+
+ private:
+  StampClock clock_;
 };
 
 }  // namespace pipetrace

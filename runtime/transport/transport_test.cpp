@@ -6,21 +6,27 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "runtime/launch/local_port.h"
+#include "runtime/testing/passed_messages.h"
 #include "runtime/testing/run_ranks.h"
-#include "runtime/transport/gloo.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::numbers;
+using testing::passAll;
+using testing::receive;
+using testing::receiveFrom;
 using testing::runConnected;
+using testing::sendTo;
 using testing::Wiring;
 
 class TransportTest : public ::testing::TestWithParam<Wiring> {
@@ -40,18 +46,6 @@ INSTANTIATE_TEST_SUITE_P(All, TransportTest, ::testing::Values(Wiring::kInProces
                            return test.param == Wiring::kGloo ? "Gloo" : "InProcess";
                          });
 
-at::Tensor numbers(std::int64_t rows, c10::ScalarType type) {
-  return at::arange(rows * 3, at::kLong).reshape({rows, 3}).to(type);
-}
-
-void expectSame(const at::Tensor& a, const at::Tensor& b) {
-  ASSERT_EQ(a.defined(), b.defined());
-  if (!a.defined()) return;
-  EXPECT_EQ(a.scalar_type(), b.scalar_type());
-  ASSERT_EQ(a.sizes(), b.sizes());
-  EXPECT_TRUE(a.equal(b));
-}
-
 std::vector<Message> assortedMessages() {
   return {{.tensor = numbers(4, at::kFloat), .deadline = 1234567890123456789},
           {.tensor = numbers(1, at::kLong)},
@@ -66,48 +60,70 @@ std::vector<Message> assortedMessages() {
 
 TEST_P(TransportTest, MessagesOfAnyTypeAndShapeArriveWhole) {
   const std::vector<Message> messages = assortedMessages();
-  const auto keyOf = [](std::size_t i) {
-    return MessageKey{.step = 3, .stage = 1, .microBatch = static_cast<int>(i)};
-  };
+  std::vector<MessageKey> keys;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    keys.push_back({.step = 3, .stage = static_cast<int>(i)});
+  }
+  const auto pass = [&](Transport& transport) { passAll(transport, keys, messages, 2); };
+  runPair(pass, pass);
+}
+
+TEST_P(TransportTest, MicroBatchesOfOneStageMayHaveAnyNumberOfRows) {
+  // The first one says how much room later ones get: less, more, none, and the first none.
+  for (const std::vector<int>& rows : {std::vector{4, 3, 5, 0, 4, 9, 1}, std::vector{0, 3, 0, 2}}) {
+    for (const std::size_t ahead : {0, 3}) {
+      std::vector<Message> messages;
+      std::vector<MessageKey> keys;
+      for (const int count : rows) {
+        keys.push_back({.stage = 1, .microBatch = static_cast<int>(messages.size())});
+        messages.push_back({.tensor = numbers(count, at::kFloat)});
+      }
+      const auto pass = [&](Transport& transport) { passAll(transport, keys, messages, ahead); };
+      runPair(pass, pass);
+    }
+  }
+}
+
+TEST_P(TransportTest, MessagesOfOneDirectionDoNotWaitForThoseOfTheOther) {
   runPair(
       [&](Transport& transport) {
-        for (std::size_t i = 0; i < messages.size(); ++i) {
-          transport.send(1, keyOf(i), messages[i])();
-        }
+        const auto forward = sendTo(transport, 1);
+        const auto backward = sendTo(transport, 1, Direction::kBackward);
+        forward->send({.stage = 1}, {.tensor = numbers(1, at::kFloat)});
+        backward->send({.stage = 0, .direction = Direction::kBackward},
+                       {.tensor = numbers(2, at::kFloat)});
+        forward->awaitAll();
+        backward->awaitAll();
         transport.finish();
       },
       [&](Transport& transport) {
-        for (std::size_t i = 0; i < messages.size(); ++i) {
-          const Message got = transport.recv(0, keyOf(i));
-          expectSame(got.tensor, messages[i].tensor);
-          EXPECT_EQ(got.deadline, messages[i].deadline);
-        }
+        const auto forward = receiveFrom(transport, 0);
+        const auto backward = receiveFrom(transport, 0, Direction::kBackward);
+        const Message gradient =
+            receive(*backward, {.stage = 0, .direction = Direction::kBackward});
+        EXPECT_EQ(gradient.tensor.size(0), 2);
+        EXPECT_EQ(receive(*forward, {.stage = 1}).tensor.size(0), 1);
         transport.finish();
       });
 }
 
-TEST_P(TransportTest, MessagesAreMatchedByKeyNotByOrder) {
-  const MessageKey first{.step = 1, .stage = 1, .microBatch = 0};
-  std::vector<MessageKey> keys{first, first, first, first, first};
-  keys[1].microBatch = 1;
-  keys[2].stage = 2;
-  keys[3].step = 2;
-  keys[4].direction = Direction::kBackward;
+TEST_P(TransportTest, PostedMessagesMayBeUsedOutOfTheirOrder) {
+  const MessageKey first{.stage = 1, .microBatch = 0};
+  const MessageKey second{.stage = 1, .microBatch = 1};
   runPair(
       [&](Transport& transport) {
-        std::vector<Transport::SendCompletion> completions;
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-          completions.push_back(transport.send(
-              1, keys[i], {.tensor = numbers(static_cast<std::int64_t>(i) + 1, at::kFloat)}));
-        }
-        for (const auto& complete : completions) complete();
+        const auto lane = sendTo(transport, 1);
+        lane->send(first, {.tensor = numbers(1, at::kFloat)});
+        lane->send(second, {.tensor = numbers(2, at::kFloat)});
+        lane->awaitAll();
         transport.finish();
       },
       [&](Transport& transport) {
-        for (std::size_t i = keys.size(); i-- > 0;) {
-          const Message got = transport.recv(0, keys[i]);
-          EXPECT_EQ(got.tensor.size(0), static_cast<std::int64_t>(i) + 1);
-        }
+        const auto lane = receiveFrom(transport, 0);
+        const std::uint64_t one = lane->post(first);
+        const std::uint64_t two = lane->post(second);
+        EXPECT_EQ(lane->take(two, second).message.tensor.size(0), 2);
+        EXPECT_EQ(lane->take(one, first).message.tensor.size(0), 1);
         transport.finish();
       });
 }
@@ -117,22 +133,86 @@ TEST_P(TransportTest, SendReturnsBeforeThePeerReceives) {
   const MessageKey key{.stage = 1};
   runPair(
       [&](Transport& transport) {
+        const auto lane = sendTo(transport, 1);
         // 64 MiB: more than the sockets between the two can hold.
-        auto complete = transport.send(1, key, {.tensor = at::empty({1 << 24})});
+        lane->send(key, {.tensor = at::empty({1 << 24})});
         sent.set_value();
-        complete();
+        lane->awaitAll();
         transport.finish();
       },
       [&](Transport& transport) {
+        const auto lane = receiveFrom(transport, 0);
         ASSERT_EQ(sent.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
-        EXPECT_EQ(transport.recv(0, key).bytes(), std::int64_t{4} << 24);
+        EXPECT_EQ(receive(*lane, key).bytes(), std::int64_t{4} << 24);
         transport.finish();
       });
 }
 
+TEST_P(TransportTest, AMessageThatWasSentIsNotKept) {
+  std::promise<void> received;
+  runPair(
+      [&](Transport& transport) {
+        const auto lane = sendTo(transport, 1);
+        at::Tensor tensor = numbers(3, at::kFloat);
+        const c10::Storage watched = tensor.storage();
+        lane->send({.stage = 1}, {.tensor = std::move(tensor)});
+        lane->awaitAll();
+        received.get_future().wait();
+        EXPECT_EQ(watched.use_count(), 1U);
+        transport.finish();
+      },
+      [&](Transport& transport) {
+        receive(*receiveFrom(transport, 0), {.stage = 1});
+        received.set_value();
+        transport.finish();
+      });
+}
+
+TEST_P(TransportTest, SendsAndArrivalsAreStamped) {
+  std::promise<void> got;
+  runPair(
+      [&](Transport& transport) {
+        transport.useClock([] { return std::uint64_t{17}; });
+        const auto lane = sendTo(transport, 1);
+        lane->send({.stage = 1}, {});
+        lane->awaitAll();
+        EXPECT_EQ(lane->nextDone(), 17U);
+        transport.finish();
+      },
+      [&](Transport& transport) {
+        transport.useClock([] { return std::uint64_t{17}; });
+        const auto lane = receiveFrom(transport, 0);
+        EXPECT_EQ(lane->take(lane->post({.stage = 1}), {.stage = 1}).stamp, 17U);
+        transport.finish();
+      });
+}
+
+TEST_P(TransportTest, AnotherMessageThanThePlansIsNamed) {
+  const auto errors = runConnected(GetParam(), 2, [](Transport& transport) {
+    if (transport.rank() == 0) {
+      const auto lane = sendTo(transport, 1);
+      lane->send({.step = 4, .stage = 1}, {.tensor = at::empty({1})});
+      lane->awaitAll();
+      transport.finish();
+      return;
+    }
+    const auto lane = receiveFrom(transport, 0);
+    try {
+      receive(*lane, {.step = 3, .stage = 1});
+    } catch (...) {
+      transport.finish();
+      throw;
+    }
+  });
+  EXPECT_THAT(errors[1], HasSubstr("the peer sent the activations of micro-batch 0 for stage 1 in "
+                                   "step 4 instead of"));
+}
+
 TEST_P(TransportTest, APeerThatEndsEarlyIsNamed) {
   const auto errors = runConnected(GetParam(), 2, [](Transport& transport) {
-    if (transport.rank() == 0) transport.recv(1, {.stage = 0, .direction = Direction::kBackward});
+    if (transport.rank() == 1) return;
+    const auto lane = receiveFrom(transport, 1, Direction::kBackward);
+    receive(*lane, {.stage = 0, .direction = Direction::kBackward});
   });
   EXPECT_THAT(errors[0], HasSubstr("the gradients of micro-batch 0 for stage 0"));
   EXPECT_THAT(errors[0], HasSubstr("from rank 1"));
@@ -158,7 +238,8 @@ TEST_P(TransportTest, AbortWakesAWaitingReceiveWithItsReason) {
       transport.abort("stopped by SIGTERM");
     });
     try {
-      transport.recv(1, {});
+      const auto lane = receiveFrom(transport, 1);
+      receive(*lane, {});
     } catch (...) {
       stopper.join();
       otherDone.set_value();
@@ -173,8 +254,9 @@ TEST_P(TransportTest, AbortWakesAWaitingReceiveWithItsReason) {
 TEST_P(TransportTest, NothingIsSentAfterAbort) {
   const auto errors = runConnected(GetParam(), 2, [](Transport& transport) {
     if (transport.rank() == 1) return;
+    const auto lane = sendTo(transport, 1);
     transport.abort("enough");
-    transport.send(1, {.stage = 1}, {});
+    lane->send({.stage = 1}, {});
   });
   EXPECT_THAT(errors[0], HasSubstr("enough"));
 }
@@ -182,31 +264,12 @@ TEST_P(TransportTest, NothingIsSentAfterAbort) {
 TEST_P(TransportTest, AMessageToItselfOrToNobodyIsRefused) {
   const auto errors = runConnected(GetParam(), 2, [](Transport& transport) {
     const auto refuses = [&](int peer) {
-      EXPECT_THROW(transport.send(peer, {}, {}), Error) << peer;
-      EXPECT_THROW(transport.recv(peer, {}), Error) << peer;
+      EXPECT_THROW(sendTo(transport, peer), Error) << peer;
+      EXPECT_THROW(receiveFrom(transport, peer), Error) << peer;
     };
     refuses(transport.rank());
     refuses(2);
     refuses(-1);
-    transport.finish();
-  });
-  EXPECT_EQ(errors[0] + errors[1], "");
-}
-
-TEST(GlooTransportTest, RanksThatNeverComeAreReportedInTime) {
-  GlooOptions options{.env = {.worldSize = 2, .masterAddr = "127.0.0.1", .attempt = "0"}};
-  options.env.masterPort = freeLocalPort();
-  options.connectTimeout = 1500 * kNsPerMs;
-  const auto begin = std::chrono::steady_clock::now();
-  const auto errors = testing::runRanks(1, [&](int) { connectGloo(options); });
-  EXPECT_THAT(errors[0], HasSubstr("rank 0 of 2 could not connect to its peers at 127.0.0.1:"));
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
-}
-
-TEST(GlooTransportTest, AKeyThatNoTagCanHoldIsRefused) {
-  const auto errors = runConnected(Wiring::kGloo, 2, [](Transport& transport) {
-    EXPECT_THROW(transport.send(1 - transport.rank(), {.stage = 1024}, {}), Error);
-    EXPECT_THROW(transport.recv(1 - transport.rank(), {.microBatch = 8192}), Error);
     transport.finish();
   });
   EXPECT_EQ(errors[0] + errors[1], "");

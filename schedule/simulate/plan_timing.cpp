@@ -1,7 +1,6 @@
 #include "schedule/simulate/plan_timing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -94,20 +93,6 @@ void PlanTiming::connectInputs(const PlanIndex& index, int number) {
   }
 }
 
-Nanoseconds PlanTiming::costOf(const Action& action) const {
-  const StageCosts& stage = costs_.stages[static_cast<std::size_t>(action.stage)];
-  switch (action.kind) {
-    case JobKind::kForward: return stage.forward;
-    case JobKind::kBackward: return stage.backward;
-    case JobKind::kBackwardInput: return stage.backwardInput;
-    case JobKind::kBackwardWeight: return stage.backwardWeight;
-    case JobKind::kForwardBackward:
-      if (stage.forwardBackward >= 0) return stage.forwardBackward;
-      return stage.forward + costs_.stages[static_cast<std::size_t>(action.backwardStage)].backward;
-    default: return 0;
-  }
-}
-
 std::int64_t PlanTiming::bytesOf(int message) const {
   const Action& maker = action(makerOf(message));
   int stage = maker.stage;
@@ -115,12 +100,6 @@ std::int64_t PlanTiming::bytesOf(int message) const {
     stage = (maker.kind == JobKind::kForwardBackward ? maker.backwardStage : maker.stage) - 1;
   }
   return costs_.stages[static_cast<std::size_t>(stage)].message;
-}
-
-/// How long a message keeps its link.
-Nanoseconds PlanTiming::wireTimeOf(int message) const {
-  if (costs_.bandwidth <= 0) return 0;
-  return std::llround(static_cast<double>(bytesOf(message)) / costs_.bandwidth * 1e9);
 }
 
 Nanoseconds PlanTiming::latencyOf(int message) const {
@@ -174,7 +153,7 @@ void PlanTiming::runCompute(int number, Nanoseconds& free) {
     if (input != kNone) span.begin = std::max(span.begin, transfer(input).end);
   }
   span.begin += latenessOf(number);
-  free = span.end = span.begin + costOf(action(number));
+  free = span.end = span.begin + costs_.timeOf(action(number));
   if (!costs_.faults.jobs.empty()) {
     free = span.end += costs_.faults.of(action(number), step_).longer;
   }
@@ -280,7 +259,7 @@ void PlanTiming::move(int message) {
   }
   Nanoseconds& link = *linkOf(message);
   moved.begin = std::max(moved.begin, link);
-  link = moved.begin + wireTimeOf(message);
+  link = moved.begin + costs_.wireTimeOf(bytesOf(message));
   moved.end = link + latencyOf(message);
 }
 

@@ -95,8 +95,6 @@ class PlanTiming {
   void numberActions();
   void connect(const PlanIndex& index);
   void connectInputs(const PlanIndex& index, int number);
-  Nanoseconds costOf(const Action& action) const;
-  Nanoseconds wireTimeOf(int message) const;
   Nanoseconds latencyOf(int message) const;
   Nanoseconds* linkOf(int message);
   void runCompute(int number, Nanoseconds& free);

@@ -1,8 +1,13 @@
-#include "runtime/transport/message_key.h"
+#include "runtime/lanes/message_key.h"
 
 namespace pipetrace {
 
 std::string toText(const MessageKey& key) {
+  if (key.direction == Direction::kBetweenCopies) {
+    return "the other copy's gradients of stage " + std::to_string(key.stage) + " in step " +
+           std::to_string(key.step);
+  }
+  if (key.direction == Direction::kAcknowledgement) return "an acknowledgement";
   return std::string("the ") +
          (key.direction == Direction::kForward ? "activations" : "gradients") + " of micro-batch " +
          std::to_string(key.microBatch) + " for stage " + std::to_string(key.stage) + " in step " +

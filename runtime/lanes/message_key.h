@@ -5,13 +5,15 @@
 
 namespace pipetrace {
 
-enum class Direction { kForward, kBackward };
+/// Activations go forward, gradients backward. Between ranks that have a copy of the same stage go
+/// their sums of its gradients. Acknowledgements of activations go back to their sender.
+enum class Direction { kForward, kBackward, kBetweenCopies, kAcknowledgement };
 
 /// Names a message: there is exactly one per (step, stage, micro-batch, direction).
 struct MessageKey {
   int step = 0;
-  int stage = 0;  ///< virtual stage that the message is for
-  int microBatch = 0;
+  int stage = 0;       ///< virtual stage that the message is for
+  int microBatch = 0;  ///< 0 between copies; acknowledgements have neither stage nor micro-batch
   Direction direction = Direction::kForward;
 
   auto operator<=>(const MessageKey&) const = default;

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "trace/nanoseconds.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// How many compute jobs of a run began late.
+struct JobLateness {
+  std::int64_t jobs = 0;
+  std::int64_t late = 0;
+
+  double share() const {
+    return jobs == 0 ? 0 : static_cast<double>(late) / static_cast<double>(jobs);
+  }
+};
+
+/// Compares the start of each compute job with the end of its inputs: the job before it on its
+/// lane, and the receives that belong to it. It is late if it began more than `tolerance` after
+/// them. A rank's first job has none before it, and is not counted without a receive.
+JobLateness latenessOf(const Timeline& run, Nanoseconds tolerance);
+
+}  // namespace pipetrace

@@ -1,0 +1,195 @@
+#include "runtime/rank_lanes.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace pipetrace {
+
+namespace {
+
+constexpr MessageKey kAcknowledgement{.direction = Direction::kAcknowledgement};
+
+}  // namespace
+
+RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
+                     PlannedTransfers* planned)
+    : program_(program), recorded_(recorded), planned_(planned) {
+  if (records() && planned_ == nullptr) {
+    transport.useClock([recorder = recorded_.recorder, stream = recorded_.send[0]] {
+      return recorder->mark(stream);
+    });
+  }
+  for (const RankProgram::Lane& lane : program_.lanes) {
+    End end;
+    if (lane.sends) {
+      end.send = transport.openSend(lane.peer, lane.direction, lane.messages);
+      end.pending.resize(2 * lane.messages);
+    } else {
+      end.receive = transport.openReceive(lane.peer, lane.direction, lane.messages);
+    }
+    ends_.push_back(std::move(end));
+  }
+  for (const RankProgram::Transfer& transfer : program_.transfers) {
+    const RankProgram::Lane& lane = program_.lanes[static_cast<std::size_t>(transfer.lane)];
+    const RankProgram::Job& job = program_.jobs[static_cast<std::size_t>(transfer.job)];
+    const bool forward = transfer.key.direction == Direction::kForward;
+    const int stage = transfer.key.stage - (lane.sends ? (forward ? 1 : -1) : 0);
+    states_.push_back({.job = {.kind = transferKind(lane.sends, forward),
+                               .microBatch = transfer.key.microBatch,
+                               .stage = stage,
+                               .chunk = stage == job.action.stage ? job.chunk : job.backwardChunk,
+                               .peer = lane.peer}});
+  }
+}
+
+MessageKey RankLanes::keyOf(int transfer, int step) const {
+  MessageKey key = program_.transfers[static_cast<std::size_t>(transfer)].key;
+  key.step = step;
+  return key;
+}
+
+void RankLanes::post(int transfer, int step) {
+  const auto index = static_cast<std::size_t>(transfer);
+  State& state = states_[index];
+  End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
+  if (planned_ != nullptr) {
+    state.postedAt = static_cast<std::uint64_t>(planned_->now());
+  } else if (records()) {
+    state.postedAt = now(state.job);
+  }
+  state.number = end.receive->post(keyOf(transfer, step));
+}
+
+Message RankLanes::take(int transfer, int step, std::int64_t job) {
+  const auto index = static_cast<std::size_t>(transfer);
+  State& state = states_[index];
+  const MessageKey key = keyOf(transfer, step);
+  state.job.step = step;
+  state.job.id = job;
+  End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
+  ReceiveLane<Message>::Arrival arrival;
+  try {
+    arrival = end.receive->take(state.number, key);
+  } catch (...) {
+    // How long it waited in vain belongs into the log.
+    if (records()) record(state.job, state.postedAt, now(state.job), kNotGiven);
+    throw;
+  }
+  if (planned_ != nullptr) {
+    record(state.job,
+           planned_->receive(key, arrival.message, state.job.peer,
+                             static_cast<Nanoseconds>(state.postedAt), program_.postsAreOwn));
+  } else if (records()) {
+    const std::uint64_t arrived = arrival.stamp == 0 ? now(state.job) : arrival.stamp;
+    record(state.job, state.postedAt, std::max(arrived, state.postedAt), arrival.message.bytes());
+  }
+  return std::move(arrival.message);
+}
+
+void RankLanes::send(int transfer, int step, std::int64_t job, Message message) {
+  const auto index = static_cast<std::size_t>(transfer);
+  State& state = states_[index];
+  const MessageKey key = keyOf(transfer, step);
+  state.job.step = step;
+  state.job.id = job;
+  state.job.bytes = message.bytes();
+  const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
+  End& end = ends_[lane];
+  if (program_.lanes[lane].back != RankProgram::kNone) awaitCredit(end, program_.lanes[lane]);
+  if (planned_ != nullptr) {
+    const PlannedTransfers::Span span = planned_->send(key, message, state.job.peer);
+    end.send->send(key, std::move(message));
+    record(state.job, span);
+    return;
+  }
+  const std::uint64_t begin = records() ? now(state.job) : 0;
+  end.send->send(key, std::move(message));
+  if (!records()) return;
+  if (end.count == end.pending.size()) collect(end);
+  if (end.count == end.pending.size()) return;  // cannot be: the lane holds half as many
+  end.pending[(end.first + end.count++) % end.pending.size()] = {.job = state.job, .begin = begin};
+  collect(end);
+}
+
+bool RankLanes::needsCredit(int transfer) const {
+  const auto index = static_cast<std::size_t>(transfer);
+  const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
+  return program_.lanes[lane].back != RankProgram::kNone &&
+         ends_[lane].sent >= static_cast<std::uint64_t>(program_.credits);
+}
+
+// The nth message waits for the acknowledgement of that many credits before.
+void RankLanes::awaitCredit(End& end, const RankProgram::Lane& lane) {
+  ReceiveLane<Message>& back = *ends_[static_cast<std::size_t>(lane.back)].receive;
+  const auto credits = static_cast<std::uint64_t>(program_.credits);
+  if (end.sent >= credits) {
+    const Message given = back.take(end.sent - credits, kAcknowledgement).message;
+    if (planned_ != nullptr) planned_->awaitCredit(lane.peer, given.deadline);
+  }
+  back.post(kAcknowledgement);
+  ++end.sent;
+}
+
+void RankLanes::acknowledge(int transfer) {
+  const auto index = static_cast<std::size_t>(transfer);
+  const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
+  const auto back = static_cast<std::size_t>(program_.lanes[lane].back);
+  ends_[back].send->send(kAcknowledgement, {.deadline = planned_ != nullptr ? planned_->now() : 0});
+}
+
+Message RankLanes::exchange(const RankProgram::Copy& copy, int step, Message sums) {
+  const MessageKey key{.step = step, .stage = copy.stage, .direction = Direction::kBetweenCopies};
+  ReceiveLane<Message>& receive = *ends_[static_cast<std::size_t>(copy.receive)].receive;
+  const std::uint64_t number = receive.post(key);
+  ends_[static_cast<std::size_t>(copy.send)].send->send(key, std::move(sums));
+  return receive.take(number, key).message;
+}
+
+void RankLanes::collectSends() {
+  for (End& end : ends_) {
+    if (end.send) collect(end);
+  }
+}
+
+void RankLanes::awaitSends() {
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    const int back = program_.lanes[i].back;
+    if (!program_.lanes[i].sends || back == RankProgram::kNone) continue;
+    // No acknowledgement may come after the end.
+    const auto credits = static_cast<std::uint64_t>(program_.credits);
+    for (std::uint64_t n = ends_[i].sent - std::min(credits, ends_[i].sent); n < ends_[i].sent;
+         ++n) {
+      ends_[static_cast<std::size_t>(back)].receive->take(n, kAcknowledgement);
+    }
+  }
+  for (End& end : ends_) {
+    if (end.send) end.send->awaitAll();
+  }
+  collectSends();
+}
+
+void RankLanes::collect(End& end) {
+  while (end.count > 0) {
+    const std::optional<std::uint64_t> done = end.send->nextDone();
+    if (!done) return;
+    const End::Pending& pending = end.pending[end.first];
+    record(pending.job, pending.begin, std::max(*done, pending.begin), pending.job.bytes);
+    end.first = (end.first + 1) % end.pending.size();
+    --end.count;
+  }
+}
+
+void RankLanes::record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes) {
+  const StreamId stream = recorded_.of(job.kind);
+  recorded_.recorder->begin(stream, job);
+  recorded_.recorder->beganAt(stream, begin);
+  recorded_.recorder->endAt(stream, end, bytes);
+}
+
+void RankLanes::record(const Job& job, const PlannedTransfers::Span& span) {
+  if (!records()) return;
+  record(job, static_cast<std::uint64_t>(span.begin), static_cast<std::uint64_t>(span.end),
+         span.bytes);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/rank_program.h"
+#include "runtime/record/recorded_lanes.h"
+#include "runtime/stage_work.h"
+#include "runtime/transport/transport.h"
+
+namespace pipetrace {
+
+/// The messages of one rank's program: sends and receives them through a transport, and records
+/// them. A send lasts from when the transport gets it until the transport is done with it. A
+/// receive lasts from when it is posted until the message is there. Where transfers are planned,
+/// the plan says so instead.
+///
+/// Threads: the compute thread. Nothing is allocated once every lane has had a message.
+class RankLanes {
+ public:
+  /// All must outlive it. Throws Error for a transport that cannot open the lanes.
+  RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
+            PlannedTransfers* planned);
+
+  /// The message's key in that step.
+  MessageKey keyOf(int transfer, int step) const;
+
+  /// Posts the receive of a transfer.
+  void post(int transfer, int step);
+  /// Waits for the message of a receive that was posted. `job` is the id of the job that needs it.
+  Message take(int transfer, int step, std::int64_t job);
+  /// `job` is the id of the job that made the message. Where the plan has credits, it waits for
+  /// one.
+  void send(int transfer, int step, std::int64_t job, Message message);
+
+  /// Says that the message of a receive was used, where the plan has credits.
+  void acknowledge(int transfer);
+  /// Whether the next send() of the transfer's lane takes an acknowledgement.
+  bool needsCredit(int transfer) const;
+
+  /// Sends a copy's sums, and returns the other copy's.
+  Message exchange(const RankProgram::Copy& copy, int step, Message sums);
+
+  /// Records the sends that are done; and waits for all.
+  void collectSends();
+  void awaitSends();
+
+ private:
+  /// An end of a lane: one of the two is null.
+  struct End {
+    std::unique_ptr<SendLane<Message>> send;
+    std::unique_ptr<ReceiveLane<Message>> receive;
+    /// Sends that are not recorded yet, a ring of as many as there are messages in two steps.
+    struct Pending {
+      Job job;
+      std::uint64_t begin = 0;
+    };
+    std::vector<Pending> pending;
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::uint64_t sent = 0;  ///< messages of lanes with acknowledgements
+  };
+  /// A transfer's state in this step.
+  struct State {
+    Job job;  ///< as it is recorded
+    std::uint64_t number = 0;
+    std::uint64_t postedAt = 0;  ///< a mark; planned transfers: a time
+  };
+
+  bool records() const { return recorded_.recorder != nullptr; }
+  std::uint64_t now(const Job& job) const {
+    return recorded_.recorder->mark(recorded_.of(job.kind));
+  }
+  void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
+  void record(const Job& job, const PlannedTransfers::Span& span);
+  void collect(End& end);
+  void awaitCredit(End& end, const RankProgram::Lane& lane);
+
+  const RankProgram& program_;
+  const RecordedLanes recorded_;
+  PlannedTransfers* const planned_;
+  std::vector<End> ends_;      // by lane
+  std::vector<State> states_;  // by transfer
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <c10/util/Exception.h>
+
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <vector>
+
+#include "runtime/lanes/bell.h"
+#include "trace/error.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// The first line of what LibTorch says; it appends a backtrace.
+std::string firstLine(const std::exception& error);
+
+/// The process group as lanes use it: sends and receives that abort() ends.
+///
+/// Threads: any.
+class GlooGroup {
+ public:
+  using WorkPtr = c10::intrusive_ptr<c10d::Work>;
+
+  GlooGroup(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, Nanoseconds waitTimeout);
+
+  int rank() const { return group_->getRank(); }
+  int size() const { return group_->getSize(); }
+
+  /// Both keep the tensor until the work is dropped. Throw Error after abort().
+  WorkPtr send(const at::Tensor& tensor, int to, int tag);
+  WorkPtr receive(const at::Tensor& tensor, int from, int tag);
+  /// Waits. Throws what went wrong.
+  void await(const WorkPtr& work);
+
+  /// Ends all waits, also those at the bells of lanes.
+  void abort(const std::string& reason) noexcept;
+  void throwIfAborted() const;
+
+  /// Where the compute thread sleeps.
+  Bell& bell() { return bell_; }
+  /// abort() stops the bell too. A bell must outlive the group, or be removed.
+  void addBell(Bell& bell);
+  void removeBell(Bell& bell) noexcept;
+
+  /// Runs `action`. Its exceptions become Error "rank 1 gave up <doing>: …", which names `peer` if
+  /// the process group threw it.
+  void guarded(const std::string& doing, int peer, const std::function<void()>& action) const;
+
+  void barrier() { group_->barrier()->wait(); }
+
+ private:
+  WorkPtr add(WorkPtr work);
+
+  const c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
+  const std::chrono::milliseconds waitTimeout_;
+  Bell bell_;
+  mutable std::mutex mutex_;
+  std::vector<WorkPtr> inFlight_;
+  std::vector<Bell*> bells_;
+  std::string abortReason_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/lanes/lane.h"
+#include "runtime/transport/gloo_group.h"
+#include "runtime/transport/gloo_tags.h"
+#include "runtime/transport/message.h"
+
+namespace pipetrace {
+
+/// The two ends of a lane over Gloo. `group` and `clock` must outlive them.
+///
+/// A message is a header and the tensor's bytes, which travel apart. The first message to a stage
+/// says how long the body is. Later ones are received together with their header, in a buffer of
+/// that length: one round trip. A body that is longer than the first travels under a
+/// tag of its own, and one byte in its place.
+struct GlooLaneOptions {
+  int peer = 0;
+  Direction direction = Direction::kForward;
+  std::size_t messages = 1;  ///< the most that are on their way
+  GlooTags tags;
+  /// Whether a thread of the lane waits for the transfers, so that the compute thread does not.
+  /// Else a send waits until the peer has received it.
+  bool background = true;
+};
+
+std::unique_ptr<SendLane<Message>> makeGlooSendLane(GlooGroup& group,
+                                                    const GlooLaneOptions& options,
+                                                    const StampClock& clock);
+std::unique_ptr<ReceiveLane<Message>> makeGlooReceiveLane(GlooGroup& group,
+                                                          const GlooLaneOptions& options,
+                                                          const StampClock& clock);
+
+}  // namespace pipetrace

@@ -1,0 +1,164 @@
+#include <ATen/ops/empty.h>
+
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "runtime/lanes/header_check.h"
+#include "runtime/lanes/mailbox.h"
+#include "runtime/transport/gloo_header.h"
+#include "runtime/transport/gloo_lanes.h"
+
+namespace pipetrace {
+namespace {
+
+/// A receive that was posted.
+struct Posted {
+  MessageKey key;
+  at::Tensor header;
+  at::Tensor body;  ///< a buffer of the agreed length, if there is one yet
+  GlooGroup::WorkPtr headerWork;
+  GlooGroup::WorkPtr bodyWork;
+};
+
+struct Received {
+  Message message;
+  std::exception_ptr error;
+};
+
+class GlooReceiveLane : public ReceiveLane<Message> {
+ public:
+  GlooReceiveLane(GlooGroup& group, const GlooLaneOptions& options, const StampClock& clock)
+      : group_(group),
+        options_(options),
+        clock_(clock),
+        posted_(options.messages, group.bell(), bell_),
+        received_(options.messages, bell_, group.bell()) {
+    group_.addBell(bell_);
+    if (options_.background) thread_ = std::thread([this] { run(); });
+  }
+
+  ~GlooReceiveLane() override {
+    bell_.stop();
+    if (thread_.joinable()) thread_.join();
+    group_.removeBell(bell_);
+  }
+
+  std::uint64_t post(const MessageKey& key) override {
+    const std::uint64_t number = numbers_++;
+    Posted posted{.key = key, .header = at::empty({GlooHeader::kWords}, at::kLong)};
+    group_.guarded(waitingFor(key, options_.peer), options_.peer, [&] {
+      posted.headerWork = receive(posted.header, key, number, GlooPart::kHeader);
+      if (const std::int64_t bytes = agreedFor(key.stage); bytes > 0) {
+        posted.body = at::empty({bytes}, at::kByte);
+        posted.bodyWork = receive(posted.body, key, number, GlooPart::kBody);
+      }
+    });
+    if (!posted_.put({}, std::move(posted))) giveUp(key);
+    return number;
+  }
+
+  Arrival take(std::uint64_t number, const MessageKey& key) override {
+    // Without a thread of its own the lane receives here, in the order of the posts.
+    while (!options_.background && awaited_ <= number) awaitNext();
+    Mailbox<Received>::Letter letter;
+    if (!received_.take(number, letter)) giveUp(key);
+    if (letter.payload.error) std::rethrow_exception(letter.payload.error);
+    check_.require(letter.header, {.key = key, .sequence = number}, group_.rank(), options_.peer);
+    return {std::move(letter.payload.message), letter.stamp};
+  }
+
+ private:
+  static constexpr std::int64_t kUnknown = -1;
+
+  [[noreturn]] void giveUp(const MessageKey& key) const {
+    const std::string doing = waitingFor(key, options_.peer);
+    group_.guarded(doing, options_.peer, [&] { group_.throwIfAborted(); });
+    throw Error("a lane was ended while it was " + doing);
+  }
+
+  GlooGroup::WorkPtr receive(const at::Tensor& tensor, const MessageKey& key, std::uint64_t number,
+                             GlooPart part) {
+    return group_.receive(tensor, options_.peer, options_.tags.tag(key, number, part));
+  }
+
+  std::int64_t agreedFor(int stage) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = agreed_.find(stage);
+    return found == agreed_.end() ? kUnknown : found->second;
+  }
+
+  // The lane's thread.
+  void run() {
+    while (awaitNext()) {
+    }
+  }
+
+  bool awaitNext() {
+    Mailbox<Posted>::Letter letter;
+    if (!posted_.take(awaited_, letter)) return false;
+    Posted& posted = letter.payload;
+    Received received;
+    MessageHeader header;
+    try {
+      group_.guarded(waitingFor(posted.key, options_.peer), options_.peer, [&] {
+        group_.await(posted.headerWork);
+        const GlooHeader announced = GlooHeader::fromTensor(posted.header);
+        header = announced.header;
+        received.message = announced.makeMessage(awaitBody(posted, announced.bytes(), awaited_));
+      });
+    } catch (...) {
+      received.error = std::current_exception();
+    }
+    ++awaited_;
+    letter.payload = {};  // its buffer is the message's alone now
+    return received_.put(header, std::move(received), clock_ ? clock_() : 0);
+  }
+
+  /// Waits for the bytes that the header has announced, and returns a tensor that begins with them.
+  at::Tensor awaitBody(Posted& posted, std::int64_t bytes, std::uint64_t number) {
+    const MessageKey& key = posted.key;
+    const auto receiveNow = [&](std::int64_t length, GlooPart part) {
+      at::Tensor body = at::empty({length}, at::kByte);
+      group_.await(receive(body, key, number, part));
+      return body;
+    };
+    const std::int64_t agreed = agreedFor(key.stage);
+    if (agreed == kUnknown) {
+      const std::lock_guard lock(mutex_);
+      agreed_.emplace(key.stage, bytes);
+    }
+    if (agreed == kUnknown && bytes == 0) return {};
+    if (agreed == kUnknown) return receiveNow(bytes, GlooPart::kBody);
+    if (posted.bodyWork) {
+      group_.await(posted.bodyWork);
+    } else if (agreed > 0) {
+      posted.body = receiveNow(agreed, GlooPart::kBody);
+    }
+    return bytes > agreed ? receiveNow(bytes, GlooPart::kLongBody) : posted.body;
+  }
+
+  GlooGroup& group_;
+  const GlooLaneOptions options_;
+  const StampClock& clock_;
+  Bell bell_;
+  Mailbox<Posted> posted_;
+  Mailbox<Received> received_;
+  HeaderCheck check_;
+  std::uint64_t numbers_ = 0;  // posted
+  std::uint64_t awaited_ = 0;  // the lane's thread's
+  mutable std::mutex mutex_;
+  std::map<int, std::int64_t> agreed_;  // by stage: bytes of the first message
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<ReceiveLane<Message>> makeGlooReceiveLane(GlooGroup& group,
+                                                          const GlooLaneOptions& options,
+                                                          const StampClock& clock) {
+  return std::make_unique<GlooReceiveLane>(group, options, clock);
+}
+
+}  // namespace pipetrace

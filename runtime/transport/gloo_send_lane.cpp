@@ -1,0 +1,151 @@
+#include <ATen/ops/empty.h>
+
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/lanes/header_check.h"
+#include "runtime/lanes/mailbox.h"
+#include "runtime/transport/gloo_header.h"
+#include "runtime/transport/gloo_lanes.h"
+
+namespace pipetrace {
+namespace {
+
+/// A send that is under way. The works keep its tensors.
+struct Sending {
+  MessageKey key;
+  GlooGroup::WorkPtr works[3];
+};
+
+struct Sent {
+  std::exception_ptr error;
+};
+
+class GlooSendLane : public SendLane<Message> {
+ public:
+  GlooSendLane(GlooGroup& group, const GlooLaneOptions& options, const StampClock& clock)
+      : group_(group),
+        options_(options),
+        clock_(clock),
+        sendings_(options.messages, group.bell(), bell_),
+        sents_(options.messages, bell_, group.bell()) {
+    group_.addBell(bell_);
+    if (options_.background) thread_ = std::thread([this] { run(); });
+  }
+
+  ~GlooSendLane() override {
+    bell_.stop();
+    if (thread_.joinable()) thread_.join();
+    group_.removeBell(bell_);
+  }
+
+  void send(const MessageKey& key, Message&& message) override {
+    Sending sending{.key = key};
+    group_.guarded(doing(key), options_.peer, [&] { issue(sending, std::move(message)); });
+    ++sent_;
+    if (!options_.background) {
+      const std::exception_ptr error = await(sending);
+      if (error) std::rethrow_exception(error);
+      if (clock_) stamps_.push_back(clock_());
+      return;
+    }
+    // Room for the result, which the thread must be able to leave.
+    if (sent_ - done_ > options_.messages) keepDone();
+    if (!sendings_.put({.key = key}, std::move(sending))) giveUp(key);
+  }
+
+  std::optional<std::uint64_t> nextDone() override {
+    if (stamps_.empty() && options_.background && sents_.has(done_)) keepDone();
+    if (stamps_.empty()) return std::nullopt;
+    const std::uint64_t stamp = stamps_.front();
+    stamps_.erase(stamps_.begin());
+    return stamp;
+  }
+
+  void awaitAll() override {
+    while (options_.background && done_ < sent_) keepDone();
+  }
+
+ private:
+  std::string doing(const MessageKey& key) const { return sending(key, options_.peer); }
+
+  [[noreturn]] void giveUp(const MessageKey& key) const {
+    group_.guarded(doing(key), options_.peer, [&] { group_.throwIfAborted(); });
+    throw Error("a lane was ended while it was sending " + toText(key));
+  }
+
+  void issue(Sending& sending, Message&& message) {
+    const std::uint64_t number = sent_;
+    const GlooHeader header{
+        .header = {.key = sending.key, .sequence = number, .shape = shapeOf(message)},
+        .deadline = message.deadline};
+    const auto post = [&](int which, const at::Tensor& tensor, GlooPart part) {
+      sending.works[which] =
+          group_.send(tensor, options_.peer, options_.tags.tag(sending.key, number, part));
+    };
+    const std::int64_t bytes = message.bytes();
+    const auto [agreed, isFirst] = agreed_.emplace(sending.key.stage, bytes);
+    post(0, header.toTensor(), GlooPart::kHeader);
+    const bool fits = bytes > 0 && bytes <= agreed->second;
+    if (fits) post(1, message.tensor.contiguous(), GlooPart::kBody);
+    if (isFirst || fits) return;
+    if (agreed->second > 0) post(1, at::empty({1}, at::kByte), GlooPart::kBody);
+    if (bytes > 0) post(2, message.tensor.contiguous(), GlooPart::kLongBody);
+  }
+
+  std::exception_ptr await(const Sending& sending) const {
+    try {
+      group_.guarded(doing(sending.key), options_.peer, [&] {
+        for (const GlooGroup::WorkPtr& work : sending.works) {
+          if (work) group_.await(work);
+        }
+      });
+    } catch (...) {
+      return std::current_exception();
+    }
+    return nullptr;
+  }
+
+  /// Waits for the oldest send that is not known to be done.
+  void keepDone() {
+    Mailbox<Sent>::Letter letter;
+    if (!sents_.take(done_, letter)) giveUp({.direction = options_.direction});
+    ++done_;
+    if (letter.payload.error) std::rethrow_exception(letter.payload.error);
+    if (clock_) stamps_.push_back(letter.stamp);
+  }
+
+  // The lane's thread.
+  void run() {
+    Mailbox<Sending>::Letter letter;
+    for (std::uint64_t number = 0; sendings_.take(number, letter); ++number) {
+      Sent sent{await(letter.payload)};
+      letter.payload = {};  // the tensors are free now
+      if (!sents_.put({}, std::move(sent), clock_ ? clock_() : 0)) return;
+    }
+  }
+
+  GlooGroup& group_;
+  const GlooLaneOptions options_;
+  const StampClock& clock_;
+  Bell bell_;
+  Mailbox<Sending> sendings_;
+  Mailbox<Sent> sents_;
+  std::map<int, std::int64_t> agreed_;  // by stage: bytes of the first message
+  std::uint64_t sent_ = 0;
+  std::uint64_t done_ = 0;
+  std::vector<std::uint64_t> stamps_;  // of sends that are done, not asked for yet
+  std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<SendLane<Message>> makeGlooSendLane(GlooGroup& group,
+                                                    const GlooLaneOptions& options,
+                                                    const StampClock& clock) {
+  return std::make_unique<GlooSendLane>(group, options, clock);
+}
+
+}  // namespace pipetrace

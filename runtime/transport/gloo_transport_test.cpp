@@ -1,0 +1,101 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "runtime/launch/local_port.h"
+#include "runtime/testing/passed_messages.h"
+#include "runtime/testing/run_ranks.h"
+#include "runtime/transport/gloo.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::numbers;
+using testing::passAll;
+using testing::receive;
+using testing::receiveFrom;
+using testing::sendTo;
+
+TEST(GlooTransportTest, RanksThatNeverComeAreReportedInTime) {
+  GlooOptions options{.env = {.worldSize = 2, .masterAddr = "127.0.0.1", .attempt = "0"}};
+  options.env.masterPort = freeLocalPort();
+  options.connectTimeout = 1500 * kNsPerMs;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = testing::runRanks(1, [&](int) { connectGloo(options); });
+  EXPECT_THAT(errors[0], HasSubstr("rank 0 of 2 could not connect to its peers at 127.0.0.1:"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+/// Two ranks over Gloo with these options.
+std::vector<std::string> runGlooPair(GlooOptions options,
+                                     const std::function<void(Transport&)>& body) {
+  options.env = {
+      .worldSize = 2, .masterAddr = "127.0.0.1", .masterPort = freeLocalPort(), .attempt = "0"};
+  return testing::runRanks(2, [&](int rank) {
+    GlooOptions own = options;
+    own.env.rank = own.env.localRank = rank;
+    const auto transport = connectGloo(own);
+    body(*transport);
+  });
+}
+
+TEST(GlooTransportTest, NumbersInTagsWrapRound) {
+  std::vector<MessageKey> keys;
+  std::vector<Message> messages;
+  for (int i = 0; i < 60; ++i) {
+    keys.push_back({.step = i / 20, .stage = i % 5, .microBatch = i % 20});
+    messages.push_back({.tensor = numbers(1 + i % 3, at::kFloat)});
+  }
+  GlooOptions options;
+  options.tags = {.stageBits = 1, .numberBits = 1};
+  const auto errors =
+      runGlooPair(options, [&](Transport& transport) { passAll(transport, keys, messages, 4); });
+  EXPECT_EQ(errors[0] + errors[1], "");
+}
+
+TEST(GlooTransportTest, TenThousandMicroBatchesAndAnyStageHaveTags) {
+  const GlooTags tags;
+  for (const int stage : {0, 1023, 1024, 1 << 30}) {
+    for (const std::uint64_t number : {0, 8192, 10'000, 1 << 30}) {
+      EXPECT_GE(tags.tag({.stage = stage, .direction = Direction::kBetweenCopies}, number,
+                         GlooPart::kLongBody),
+                0);
+    }
+  }
+  EXPECT_NE(tags.tag({.stage = 1}, 10'000, GlooPart::kBody),
+            tags.tag({.stage = 1}, 10'000 - 8192, GlooPart::kBody));
+}
+
+TEST(GlooTransportTest, WithoutOverlapTheLaneReceivesAndSendsOnTheCallersThread) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  GlooOptions options;
+  options.overlaps = false;
+  const auto errors = runGlooPair(options, [&](Transport& transport) {
+    EXPECT_TRUE(transport.sendsBlock());
+    const auto before = threads();
+    if (transport.rank() == 0) {
+      const auto lane = sendTo(transport, 1);
+      lane->send({.stage = 1}, {.tensor = numbers(4, at::kFloat)});
+      EXPECT_EQ(threads(), before);
+    } else {
+      const auto lane = receiveFrom(transport, 0);
+      EXPECT_EQ(receive(*lane, {.stage = 1}).tensor.size(0), 4);
+      EXPECT_EQ(threads(), before);
+    }
+    transport.finish();
+  });
+  EXPECT_EQ(errors[0] + errors[1], "");
+}
+
+}  // namespace
+}  // namespace pipetrace
