@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app(
       "Trains one rank of a pipeline over Gloo and prints a line of JSON: milliseconds of each "
-      "step, processor time a step, and the losses on the rank with the last stage");
+      "step, processor time a step, losses. Only the rank with the last stage has losses.");
   pipetrace::bench::TrainingOptions options;
   pipetrace::bench::addOptions(app, options);
   try {
