@@ -13,8 +13,8 @@ The losses of all steps must be equal, bit for bit. Both sides start from the sa
 same operators of one LibTorch. Both add up the gradients in the order of the micro-batches. PipeTrace
 divides each loss by their number, torch the sum of gradients; dividing by 8 is exact.
 
-The other Python needs torch of the version that PROGRAM is linked with, and
-pip install filelock typing-extensions sympy networkx jinja2 fsspec numpy setuptools.
+The other Python needs torch of the version that the program is linked with:
+python3 -m venv torch-venv && torch-venv/bin/pip install torch==2.11.0 numpy
 
 Exit codes: 0 done; 1 losses differ; 2 could not run; 130 stopped by a signal.
 """
@@ -41,7 +41,6 @@ PROGRAM = HERE.parents[2] / "build/all/bin/pipelining_bench"
 RANKS = 4
 SCHEDULES = {1: "1F1B", 2: "Interleaved1F1B"}
 CHECK = "import torch, torch.distributed.pipelining; print(torch.__version__)"
-PACKAGES = "filelock typing-extensions sympy networkx jinja2 fsspec numpy setuptools"
 
 
 class CannotCompare(Exception):
@@ -125,7 +124,7 @@ class Comparison:
         if done.returncode != 0:
             last = (done.stderr.strip() or "it printed nothing").splitlines()[-1]
             raise CannotCompare(f"{python} cannot import torch.distributed.pipelining: {last}\n"
-                                f"It needs torch and: pip install {PACKAGES}")
+                                "torch-venv/bin/python of --help can")
         print(f"torch {done.stdout.strip()} of {python}")
 
     def command(self, side, model, v):

@@ -14,6 +14,7 @@
 #include "runtime/testing/rank_processes.h"
 #include "tests/bench/pipelining/encoder_layer.h"
 #include "tests/bench/pipelining/models.h"
+#include "trace/testing/file_text.h"
 
 namespace pipetrace::bench {
 namespace {
@@ -65,17 +66,18 @@ ModelSize smallSize(const std::string& model) {
   return size;
 }
 
-std::vector<pipetrace::testing::ProcessEnd> runSmall(const Case& c) {
+std::vector<pipetrace::testing::ProcessEnd> runSmall(const Case& c, const std::string& logs) {
   return pipetrace::testing::runProcesses(
       4, {PIPELINING_BENCH_PROGRAM, "--model", c.model, "--schedule", c.schedule, "--v",
           std::to_string(c.chunks), "--width", "16", "--rows", "2", "--tokens", "4", "--warm", "1",
-          "--steps", std::to_string(kSteps - 1)});
+          "--steps", std::to_string(kSteps - 1), "--log-dir", logs});
 }
 
 class PipeliningBenchTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(PipeliningBenchTest, LossesAreThoseOfOneProcess) {
-  const auto ends = runSmall(GetParam());
+  const pipetrace::testing::ScratchFolder logs;
+  const auto ends = runSmall(GetParam(), logs.path());
   for (const auto& end : ends) ASSERT_EQ(end.exitCode, 0) << end.output;
   const auto last = nlohmann::json::parse(ends.back().output);
   const auto losses = last["losses"].get<std::vector<double>>();
@@ -86,6 +88,10 @@ TEST_P(PipeliningBenchTest, LossesAreThoseOfOneProcess) {
   }
   EXPECT_LT(losses[1], losses[0]);
   EXPECT_THAT(last["step_ms"], SizeIs(kSteps - 1));
+  for (const char rank : {'0', '1', '2', '3'}) {
+    EXPECT_THAT(test::fileText(logs.path(std::string("workerlog.") + rank)),
+                HasSubstr("Profiler End:"));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, PipeliningBenchTest,

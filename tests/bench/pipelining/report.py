@@ -16,8 +16,12 @@ def interval_text(values):
     return f"{ratio:.3f}, 95 % interval {low:.3f} to {high:.3f}{few}", low, high
 
 
-def verdict(goal, words, is_reached):
-    return "" if goal is None else f"; goal {words}{goal:.2f}: {'reached' if is_reached else 'MISSED'}"
+def verdict(goal, words, is_reached, pairs):
+    """A goal is reached if the whole interval is. Few pairs say nothing."""
+    if goal is None:
+        return ""
+    return f"; goal {words}{goal:.2f}" + ("" if pairs < FEW_PAIRS else
+                                          ": reached" if is_reached else ": MISSED")
 
 
 def print_case(case, pairs, goal, losses_are_equal):
@@ -28,7 +32,7 @@ def print_case(case, pairs, goal, losses_are_equal):
     losses = pairs[0][OURS]["losses"]
     print(f"\n{model}, v = {v}, {pairs[0][OURS]['schedule']}, pairs: {len(pairs)}")
     print(f"  steps/s {1e3 / median[OURS, 'ms']:.3f}, torch {1e3 / median[TORCH, 'ms']:.3f}: ratio "
-          f"{text}{verdict(goal, '', goal and low >= goal)}")
+          f"{text}{verdict(goal, '', goal and low >= goal, len(pairs))}")
     print(f"  processor time a step, all ranks: {median[OURS, 'cpu_ms']:.0f} ms, torch "
           f"{median[TORCH, 'cpu_ms']:.0f} ms")
     if losses_are_equal:
@@ -43,7 +47,7 @@ def print_slowdown(model, side, ones, twos, goal):
         return
     text, _, high = interval_text(values)
     print(f"{model}, {side}: a step with v = 2 against v = 1: {text}"
-          f"{verdict(goal, 'at most ', goal and high <= goal)}")
+          f"{verdict(goal, 'at most ', goal and high <= goal, len(values))}")
 
 
 def print_report(pairs, differences, has_goals):
