@@ -8,6 +8,7 @@
 #include <torch/utils.h>
 
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <vector>
 
