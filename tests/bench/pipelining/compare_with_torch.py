@@ -112,6 +112,9 @@ class Comparison:
         if not os.access(program, os.X_OK):
             raise CannotCompare(f"no program {program}; build pipelining_bench with the preset all "
                                 "or runtime, or name it with --program")
+        if self.chosen.profile and any(self.chosen.profile.glob("*/workerlog.*")):
+            raise CannotCompare(f"{self.chosen.profile} holds logs of an earlier run; remove them "
+                                "or name another folder with --profile")
         if self.chosen.pairs > 0:
             self.check_python()
 

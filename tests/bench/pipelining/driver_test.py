@@ -121,11 +121,13 @@ class DriverTest(unittest.TestCase):
         self.assertIn("no whole number from 0 on", err)
 
     def test_a_profile_is_a_run_of_our_side_with_logs(self):
-        out, _ = self.compare(0, theirs={"no torch": True},
-                              more=["--pairs", "0", "--profile", str(self.folder / "logs")])
+        only_profile = ["--pairs", "0", "--profile", str(self.folder / "logs")]
+        out, _ = self.compare(0, theirs={"no torch": True}, more=only_profile)
         self.assertIn(f"pipe-trace report {self.folder}/logs/mlp-v1", out)
         for rank in range(4):
             self.assertTrue((self.folder / f"logs/mlp-v1/workerlog.{rank}").exists())
+        _, err = self.compare(2, more=only_profile)
+        self.assertIn("holds logs of an earlier run", err)
 
     def test_a_rank_that_dies_is_named_and_ends_the_others(self):
         dying = dict(GOOD, dies=2, hangs=0, pids=str(self.pids))
