@@ -62,6 +62,18 @@ void GlooGroup::removeBell(Bell& bell) noexcept {
   std::erase(bells_, &bell);
 }
 
+void GlooGroup::barrier() {
+  // LibTorch 2.11 notes collectives in a table of the process that nothing guards, and several
+  // ranks may be threads of this one.
+  static std::mutex issuing;
+  WorkPtr work;
+  {
+    const std::lock_guard lock(issuing);
+    work = group_->barrier();
+  }
+  work->wait();
+}
+
 void GlooGroup::guarded(const std::string& doing, int peer,
                         const std::function<void()>& action) const {
   const auto who = [&] { return "rank " + std::to_string(rank()) + " gave up " + doing + ": "; };

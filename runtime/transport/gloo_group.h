@@ -50,7 +50,8 @@ class GlooGroup {
   /// the process group threw it.
   void guarded(const std::string& doing, int peer, const std::function<void()>& action) const;
 
-  void barrier() { group_->barrier()->wait(); }
+  /// Waits until all ranks are here.
+  void barrier();
 
  private:
   WorkPtr add(WorkPtr work);

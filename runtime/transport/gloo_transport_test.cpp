@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <filesystem>
 #include <functional>
-#include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/launch/local_port.h"
@@ -74,27 +73,29 @@ TEST(GlooTransportTest, TenThousandMicroBatchesAndAnyStageHaveTags) {
 }
 
 TEST(GlooTransportTest, WithoutOverlapTheLaneReceivesAndSendsOnTheCallersThread) {
-  const auto threads = [] {
-    const std::filesystem::directory_iterator tasks("/proc/self/task");
-    return std::distance(begin(tasks), end(tasks));
-  };
-  GlooOptions options;
-  options.overlaps = false;
-  const auto errors = runGlooPair(options, [&](Transport& transport) {
-    EXPECT_TRUE(transport.sendsBlock());
-    const auto before = threads();
-    if (transport.rank() == 0) {
-      const auto lane = sendTo(transport, 1);
-      lane->send({.stage = 1}, {.tensor = numbers(4, at::kFloat)});
-      EXPECT_EQ(threads(), before);
-    } else {
-      const auto lane = receiveFrom(transport, 0);
-      EXPECT_EQ(receive(*lane, {.stage = 1}).tensor.size(0), 4);
-      EXPECT_EQ(threads(), before);
-    }
-    transport.finish();
-  });
-  EXPECT_EQ(errors[0] + errors[1], "");
+  for (const bool overlaps : {true, false}) {
+    GlooOptions options;
+    options.overlaps = overlaps;
+    const auto errors = runGlooPair(options, [&](Transport& transport) {
+      EXPECT_EQ(transport.sendsBlock(), !overlaps);
+      // The thread that waits for a transfer reads the clock.
+      std::thread::id waits;
+      transport.useClock([&] {
+        waits = std::this_thread::get_id();
+        return std::uint64_t{1};
+      });
+      if (transport.rank() == 0) {
+        const auto lane = sendTo(transport, 1);
+        lane->send({.stage = 1}, {.tensor = numbers(4, at::kFloat)});
+        lane->awaitAll();
+      } else {
+        EXPECT_EQ(receive(*receiveFrom(transport, 0), {.stage = 1}).tensor.size(0), 4);
+      }
+      EXPECT_EQ(waits == std::this_thread::get_id(), !overlaps);
+      transport.finish();
+    });
+    EXPECT_EQ(errors[0] + errors[1], "");
+  }
 }
 
 }  // namespace
