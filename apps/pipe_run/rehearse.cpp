@@ -52,6 +52,11 @@ Plan filePlan(const RehearseOptions& options) {
   return plan;
 }
 
+bool dependsOnCosts(const RehearseOptions& options) {
+  return options.scheduleFile.empty() && !options.schedule.empty() &&
+         scheduleInfo(options.schedule).dependsOnCosts;
+}
+
 Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
   if (!options.scheduleFile.empty()) return filePlan(options);
   if (options.schedule.empty()) {
@@ -59,7 +64,7 @@ Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
   }
   options.requireSize();
   AutoInput input;
-  if (scheduleInfo(options.schedule).dependsOnCosts) {
+  if (dependsOnCosts(options)) {
     const PlanSize size = settledSize(options.schedule, options.size());
     input.costs = completeCosts(given, size.ranks * size.chunks);
   }
@@ -162,24 +167,28 @@ int report(const PlanComparison& comparison, const std::vector<std::string>& fau
 }  // namespace
 
 int runRehearse(const RehearseOptions& options) {
+  // What is wrong with the plan is said first; but some plans follow from the costs.
+  std::optional<CheckedPlan> plan;
+  if (!dependsOnCosts(options)) plan = planOf(options, {});
   const GivenCosts given = costsGiven(options);
+  if (!plan) plan = planOf(options, given);
   RehearsalOptions rehearsal{
-      .plan = planOf(options, given), .steps = options.steps, .logDirectory = options.logDirectory};
+      .plan = *plan, .steps = options.steps, .logDirectory = options.logDirectory};
   rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps,
                                costsOf(options, given, rehearsal.plan->numStages));
   rehearsal.hosts = madeUpHosts(options.faults, rehearsal.plan->numRanks());
   rehearsal.comparesClocks = !options.faults.withoutExchange;
   requireRehearsable(rehearsal);
   clearLogFolder(options.logDirectory);
-  const CheckedPlan& plan = rehearsal.plan;
-  say(fmt::format("rehearsing {} on {}: {} of {}", plan->name,
-                  counted(plan->numRanks(), "emulated device"), counted(options.steps, "step"),
-                  counted(plan->numMicroBatches, "micro-batch", "es")));
+  const Plan& run = **plan;
+  say(fmt::format("rehearsing {} on {}: {} of {}", run.name,
+                  counted(run.numRanks(), "emulated device"), counted(options.steps, "step"),
+                  counted(run.numMicroBatches, "micro-batch", "es")));
   if (const int signal = rehearseUntilStopped(rehearsal)) {
     say("pipe-run: stopped by " + signalText(signal));
     return 128 + signal;
   }
-  return report(compareWithPlan(loadLogs(options.logDirectory), plan, rehearsal.costs),
+  return report(compareWithPlan(loadLogs(options.logDirectory), *plan, rehearsal.costs),
                 options.faults.all(), options.strict);
 }
 

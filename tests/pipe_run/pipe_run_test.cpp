@@ -195,12 +195,12 @@ TEST(PipeRunTest, ARehearsalThatIsRefusedLeavesOldLogsAlone) {
   const RecordedLog log;
   std::ofstream(log.path(5)) << "worth keeping\n";
   const RecordedLog plans;
-  const std::string split = plans.folder() + "/zb.csv";
-  std::ofstream(split) << "0F0,0I0,0W0\n";
+  const std::string stuck = plans.folder() + "/stuck.csv";
+  std::ofstream(stuck) << "0B0,0F0\n";
   const ProgramRun run = pipeRun(
-      rehearsal(log, {"--schedule-file", split, "--forward-ms", "1", "--backward-ms", "1"}));
+      rehearsal(log, {"--schedule-file", stuck, "--forward-ms", "1", "--backward-ms", "1"}));
   EXPECT_EQ(run.exitCode, 2);
-  EXPECT_THAT(run.err, HasSubstr("0I0; training and rehearsals run forward (F)"));
+  EXPECT_THAT(run.err, HasSubstr("0B0"));
   EXPECT_EQ(log.text(5), "worth keeping\n");
 }
 
