@@ -167,7 +167,7 @@ int report(const PlanComparison& comparison, const std::vector<std::string>& fau
 }  // namespace
 
 int runRehearse(const RehearseOptions& options) {
-  // What is wrong with the plan is said first; but some plans follow from the costs.
+  // Errors of the plan come before those of the costs, but some plans follow from the costs.
   std::optional<CheckedPlan> plan;
   if (!dependsOnCosts(options)) plan = planOf(options, {});
   const GivenCosts given = costsGiven(options);
