@@ -154,27 +154,35 @@ bool separateTensorRanks(const Timeline& timeline, int tensorRanks, std::map<int
   return true;
 }
 
-/// The lowest stage that the compute jobs of a rank name; -1: they name none. It is the rank's
-/// place in its pipeline, whether further chunks follow in loops or in a V.
-int lowestStageOn(const Timeline& timeline, int rank) {
-  int lowest = -1;
+/// The stages that the compute jobs of a rank name.
+std::set<int> stagesOn(const Timeline& timeline, int rank) {
+  std::set<int> stages;
   for (const Track& track : timeline.tracks) {
     if (track.rank != rank) continue;
     for (const Event& event : track.events) {
-      const bool isLower = lowest < 0 || event.stage < lowest;
-      if (isCompute(event.kind) && event.stage >= 0 && isLower) lowest = event.stage;
+      if (isCompute(event.kind) && event.stage >= 0) stages.insert(event.stage);
     }
   }
-  return lowest;
+  return stages;
 }
 
-/// Places the ranks of a pipeline that lacks some by their stages, if all of them can be.
+/// Whether the stages are those of that position, in loops or in a V.
+bool areOfPosition(const std::set<int>& stages, int position, int depth) {
+  return std::all_of(stages.begin(), stages.end(), [&](int stage) {
+    const int inWave = stage % (2 * depth);
+    return stage % depth == position || inWave == position || inWave == 2 * depth - 1 - position;
+  });
+}
+
+/// Places the ranks of a pipeline that lacks some by their lowest stages, if all of them can be.
 void placeByStages(const Timeline& timeline, const std::vector<int>& members, Topology& topology) {
   std::map<int, int> rankAt;  // by position
   for (const int rank : members) {
-    const int stage = lowestStageOn(timeline, rank);
-    const bool fits = stage >= 0 && stage < topology.places[rank].depth;
-    if (!fits || !rankAt.try_emplace(stage, rank).second) return;
+    const std::set<int> stages = stagesOn(timeline, rank);
+    const int depth = topology.places[rank].depth;
+    if (stages.empty() || *stages.begin() >= depth) return;
+    if (!areOfPosition(stages, *stages.begin(), depth)) return;
+    if (!rankAt.try_emplace(*stages.begin(), rank).second) return;
   }
   for (const auto& [position, rank] : rankAt) topology.places[rank].position = position;
 }
