@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "analysis/report/json_report.h"
+#include "analysis/report/text_report.h"
 #include "analysis/run_summary.h"
 #include "analysis/testing/hand_made_timeline.h"
 
@@ -44,13 +45,17 @@ std::string analysed(Timeline timeline, int threads) {
   completeTimeline(timeline, diagnostics, threads);
   for (const Diagnostic& diagnostic : diagnostics.list()) text << toText(diagnostic) << "\n";
   const RunSummary summary = summarize(timeline, threads);
-  text << jsonReport(timeline, summary);
   appendBubbles(timeline, summary, threads);
+  text << jsonReport(timeline, summary, threads) << textReport(timeline, summary, threads);
   for (const Track& track : timeline.tracks) {
     text << track.rank << " " << track.lane << "\n";
     for (const Event& e : track.events) {
       text << e.begin << " " << e.end << " " << e.step << " " << e.stage << " " << e.chunk << " "
-           << static_cast<int>(e.kind) << "\n";
+           << static_cast<int>(e.kind);
+      for (const Argument& argument : timeline.argumentsOf(e)) {
+        text << " " << timeline.strings[argument.text];  // culprits
+      }
+      text << "\n";
     }
   }
   return text.str();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -7,47 +8,35 @@
 #include "analysis/graph/job_name.h"
 #include "trace/bubble_arguments.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/threads/large_pages.h"
 
 namespace pipetrace {
 namespace {
 
-/// Gives bubbles the names of their culprits, each of which is made once.
-class CulpritNames {
- public:
-  explicit CulpritNames(Timeline& timeline)
-      : timeline_(timeline), key_(timeline.strings.intern(bubble_arguments::kCulprit)) {}
-
-  void give(Event& bubble, const JobGraph::Node& culprit) {
-    const Event& job = *culprit.event;
-    // Most names follow from these three.
-    const std::uint64_t numbers = (static_cast<std::uint64_t>(job.kind) << 56U) ^
-                                  (static_cast<std::uint64_t>(job.stage) << 32U) ^
-                                  static_cast<std::uint32_t>(culprit.microBatch);
-    if (job.kind == JobKind::kForwardBackward || !isComputeLane(job.kind)) {
-      add(bubble, timeline_.strings.intern(jobName(timeline_, culprit)));
-      return;
-    }
-    const auto [name, isNew] = names_.try_emplace(numbers);
-    if (isNew) name->second = timeline_.strings.intern(jobName(timeline_, culprit));
-    add(bubble, name->second);
-  }
-
- private:
-  void add(Event& bubble, StringId name) {
-    const Argument argument = Argument::ofText(key_, name);
-    timeline_.setArguments(bubble, {&argument, 1});
-  }
-
-  Timeline& timeline_;
-  StringId key_;
-  std::unordered_map<std::uint64_t, StringId> names_;
+/// The bubbles of a rank as events. Those with a culprit have its index in `culprits` for their
+/// first argument, until they get the argument with its name.
+struct RankEvents {
+  std::vector<Event> events;
+  std::vector<JobGraph::Id> culprits;  // one job for each name
 };
 
-std::vector<Event> eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
-  std::vector<Event> events(bubbles.size());
-  for (std::size_t i = 0; i < bubbles.size(); ++i) {
-    const Bubble& bubble = bubbles[i];
-    Event& event = events[i];
+/// What the name of a job follows from; of most jobs these three.
+std::uint64_t nameKeyOf(const JobGraph::Node& node, JobGraph::Id id) {
+  const Event& job = *node.event;
+  if (job.kind == JobKind::kForwardBackward || !isComputeLane(job.kind)) {
+    return (std::uint64_t{0xff} << 56U) ^ id;
+  }
+  return (static_cast<std::uint64_t>(job.kind) << 56U) ^
+         (static_cast<std::uint64_t>(job.stage) << 32U) ^
+         static_cast<std::uint32_t>(node.microBatch);
+}
+
+RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
+  RankEvents made;
+  reserveLarge(made.events, bubbles.size());
+  std::unordered_map<std::uint64_t, std::uint32_t> known;  // by name
+  for (const Bubble& bubble : bubbles) {
+    Event& event = made.events.emplace_back();
     event.begin = bubble.begin;
     event.end = bubble.end;
     event.step = bubble.step;
@@ -58,8 +47,26 @@ std::vector<Event> eventsOf(const JobGraph& graph, const std::vector<Bubble>& bu
     const JobGraph::Node& culprit = graph.node(job);
     event.peer = graph.ranks()[culprit.rank].number;
     event.job = culprit.event->job;
+    const auto next = static_cast<std::uint32_t>(made.culprits.size());
+    const auto [index, isNew] = known.try_emplace(nameKeyOf(culprit, job), next);
+    if (isNew) made.culprits.push_back(job);
+    event.firstArgument = index->second;
+    event.argumentCount = 1;
   }
-  return events;
+  return made;
+}
+
+/// Appends an argument with the name of each job to the timeline. Returns their indices.
+std::vector<std::uint32_t> nameArguments(Timeline& timeline, const JobGraph& graph,
+                                         const std::vector<JobGraph::Id>& culprits) {
+  const StringId key = timeline.strings.intern(bubble_arguments::kCulprit);
+  std::vector<std::uint32_t> indices;
+  for (const JobGraph::Id culprit : culprits) {
+    const StringId name = timeline.strings.intern(jobName(timeline, graph.node(culprit)));
+    indices.push_back(static_cast<std::uint32_t>(timeline.arguments.size()));
+    timeline.arguments.push_back(Argument::ofText(key, name));
+  }
+  return indices;
 }
 
 /// Inserts the bubbles where Timeline::sort() would put them; sorting would look at all events
@@ -88,17 +95,21 @@ void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads) {
 }
 
 void appendBubbles(Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles, int threads) {
-  std::vector<std::vector<Event>> events(bubbles.byRank.size());
-  inParallel(threads, events.size(),
-             [&](std::size_t r) { events[r] = eventsOf(graph, bubbles.byRank[r]); });
-  CulpritNames names(timeline);
-  for (std::size_t r = 0; r < events.size(); ++r) {
-    for (std::size_t i = 0; i < events[r].size(); ++i) {
-      const JobGraph::Id culprit = bubbles.byRank[r][i].culprit;
-      if (culprit != JobGraph::kNone) names.give(events[r][i], graph.node(culprit));
+  std::vector<RankEvents> made(bubbles.byRank.size());
+  inParallel(threads, made.size(),
+             [&](std::size_t r) { made[r] = eventsOf(graph, bubbles.byRank[r]); });
+  std::vector<std::vector<std::uint32_t>> names;
+  for (const RankEvents& each : made) {
+    names.push_back(nameArguments(timeline, graph, each.culprits));
+  }
+  inParallel(threads, made.size(), [&](std::size_t r) {
+    for (Event& event : made[r].events) {
+      if (event.argumentCount > 0) event.firstArgument = names[r][event.firstArgument];
     }
-    const int rank = graph.ranks()[r].number;
-    if (!events[r].empty()) insert(timeline, rank, std::move(events[r]));
+  });
+  for (std::size_t r = 0; r < made.size(); ++r) {
+    if (made[r].events.empty()) continue;
+    insert(timeline, graph.ranks()[r].number, std::move(made[r].events));
   }
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "trace/threads/large_pages.h"
+
 namespace pipetrace {
 namespace {
 
@@ -41,8 +43,7 @@ RankBubbles::RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::u
       rank_(graph_.ranks()[rank]),
       paths_(links_, rank),
       at_(rank_.first) {
-  // Room that is not needed is never touched and takes no memory.
-  bubbles_.reserve(6 * static_cast<std::size_t>(rank_.end - rank_.first));
+  reserveLarge(bubbles_, 6 * static_cast<std::size_t>(rank_.end - rank_.first));
   for (Id id = rank_.first; id < rank_.end; ++id) {
     const Nanoseconds time = -run.times().imbalanceOf(run.times().group(id));
     if (time <= 0 && shortness_.empty()) continue;

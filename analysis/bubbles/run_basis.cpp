@@ -49,13 +49,15 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
         {.span = {step.begin, step.windowEnd}, .step = step.step, .isWholeRun = step.isWholeRun});
   }
   std::vector<Id> lastJobs(jobs.steps().size(), JobGraph::kNone);
+  std::int32_t latest = kNotGiven;
+  std::size_t step = 0;
   for (const std::uint32_t r : jobs.ranks()) {
     const JobGraph::Rank& rank = graph.ranks()[r];
     for (Id id = rank.first; id < rank.end; ++id) {
       const JobGraph::Node& job = graph.node(id);
       if (!isOfStep(job.kind) || job.step < 0) continue;
       const std::int32_t number = jobs.stepOf(id);
-      const std::size_t step = jobs.indexOf(number);
+      if (number != latest) step = jobs.indexOf(latest = number);
       if (step == jobs.steps().size() || jobs.steps()[step] != number) continue;
       Id& last = lastJobs[step];
       if (last == JobGraph::kNone || graph.node(last).end < job.end) last = id;
@@ -83,9 +85,10 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
 
 }  // namespace
 
-PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep)
+PipelineBasis::PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep,
+                             int threads)
     : replica(graph.ranks()[graph.pipelines()[pipeline].front()].replica),
-      jobs(graph, pipeline, isOneStep) {}
+      jobs(graph, pipeline, isOneStep, threads) {}
 
 RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads)
     : graph_(graph), times_(graph, threads), paths_(graph, times_, threads) {
@@ -95,9 +98,10 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
     if (step.isWholeRun) asynchronous.insert(step.replica);
   }
   std::vector<std::optional<PipelineBasis>> made(count);
+  const int inside = count == 1 ? threads : 1;
   inParallel(threads, count, [&](std::size_t p) {
     const int replica = graph.ranks()[graph.pipelines()[p].front()].replica;
-    made[p].emplace(graph, p, asynchronous.contains(replica));
+    made[p].emplace(graph, p, asynchronous.contains(replica), inside);
   });
   pipelines_.reserve(count);
   for (std::optional<PipelineBasis>& each : made) pipelines_.push_back(std::move(*each));

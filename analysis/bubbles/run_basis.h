@@ -29,7 +29,7 @@ struct BubbleWindow {
 /// A pipeline as the analyses need it.
 struct PipelineBasis {
   /// Finds its jobs; RunBasis does the rest.
-  PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep);
+  PipelineBasis(const JobGraph& graph, std::size_t pipeline, bool isOneStep, int threads = 1);
 
   int replica = 0;
   StepJobs jobs;

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -47,26 +49,35 @@ struct PipelineSteps {
   std::vector<const BubbleWindow*> sound;  // those that count, with all jobs and ranks
 };
 
-PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipeline,
-                           const ExplainOptions& options) {
-  std::map<std::int32_t, const StepSummary*> summaries;
-  for (const StepSummary& step : result.summary.steps) {
-    if (step.replica == pipeline.replica) summaries[step.step] = &step;
+/// Which steps the pipelines have, and which of them count.
+std::vector<PipelineSteps> listSteps(const Explanation& result, const ExplainOptions& options) {
+  std::vector<PipelineSteps> listed;
+  for (const PipelineBasis& pipeline : result.basis->pipelines()) {
+    std::map<std::int32_t, const StepSummary*> summaries;
+    for (const StepSummary& step : result.summary.steps) {
+      if (step.replica == pipeline.replica) summaries[step.step] = &step;
+    }
+    PipelineSteps& steps = listed.emplace_back();
+    for (const BubbleWindow& window : pipeline.windows) {
+      ExplainedStep& step = steps.steps.emplace_back();
+      step.summary = *summaries.at(window.step);
+      step.isWhole = window.isWhole;
+      step.isCounted =
+          counts(options, window.step, summaries.begin()->first, summaries.rbegin()->first);
+    }
   }
-  std::vector<const StepSummary*> ofWindows;
-  for (const BubbleWindow& window : pipeline.windows) {
-    ofWindows.push_back(summaries.at(window.step));
-  }
-  const auto efficiency = efficiencyOf(*result.basis, pipeline, ofWindows);
-  PipelineSteps explained;
-  for (std::size_t i = 0; i < ofWindows.size(); ++i) {
+  return listed;
+}
+
+void explainSteps(const Explanation& result, const PipelineBasis& pipeline,
+                  PipelineSteps& explained) {
+  std::vector<const StepSummary*> summaries;
+  for (const ExplainedStep& step : explained.steps) summaries.push_back(&step.summary);
+  const auto efficiency = efficiencyOf(*result.basis, pipeline, summaries);
+  for (std::size_t i = 0; i < explained.steps.size(); ++i) {
     const BubbleWindow& window = pipeline.windows[i];
-    ExplainedStep& step = explained.steps.emplace_back();
-    step.summary = *ofWindows[i];
+    ExplainedStep& step = explained.steps[i];
     step.efficiency = efficiency[i];
-    step.isWhole = window.isWhole;
-    step.isCounted =
-        counts(options, window.step, summaries.begin()->first, summaries.rbegin()->first);
     if (!step.isCounted) continue;
     StepPath path = criticalPathOf(*result.basis, pipeline, window);
     explained.shares.add(*result.graph, path);
@@ -75,9 +86,6 @@ PipelineSteps explainSteps(const Explanation& result, const PipelineBasis& pipel
     explained.length = window.span.length();
     explained.longest = std::move(path);
   }
-  std::sort(explained.steps.begin(), explained.steps.end(),
-            [](const auto& a, const auto& b) { return a.summary.step < b.summary.step; });
-  return explained;
 }
 
 void findSlack(Explanation& result, const std::vector<PipelineSteps>& explained, int threads) {
@@ -97,14 +105,19 @@ void findSlack(Explanation& result, const std::vector<PipelineSteps>& explained,
   result.slackByStage = slackByStage(graph, result.slack);
 }
 
-void explainSteps(Explanation& result, const ExplainOptions& options, int threads) {
-  const std::vector<PipelineBasis>& pipelines = result.basis->pipelines();
-  std::vector<PipelineSteps> explained(pipelines.size());
-  inParallel(threads, pipelines.size(),
-             [&](std::size_t p) { explained[p] = explainSteps(result, pipelines[p], options); });
+/// Fills in what `explained` lacks, and the numbers of jobs.
+void explainSteps(Explanation& result, std::vector<PipelineSteps>& explained, int threads) {
+  inParallel(threads, explained.size(), [&](std::size_t p) {
+    explainSteps(result, result.basis->pipelines()[p], explained[p]);
+  });
   findSlack(result, explained, threads);
+}
+
+void takeSteps(Explanation& result, std::vector<PipelineSteps>& explained) {
   Nanoseconds longest = -1;
   for (PipelineSteps& each : explained) {
+    std::sort(each.steps.begin(), each.steps.end(),
+              [](const auto& a, const auto& b) { return a.summary.step < b.summary.step; });
     for (ExplainedStep& step : each.steps) result.steps.push_back(std::move(step));
     for (const auto& [kind, time] : each.shares.byKind) result.pathShares.byKind[kind] += time;
     for (const auto& [stage, time] : each.shares.byStage) result.pathShares.byStage[stage] += time;
@@ -115,20 +128,25 @@ void explainSteps(Explanation& result, const ExplainOptions& options, int thread
 }
 
 /// The windows of the steps that count, by replica.
-std::map<int, std::vector<Interval>> countedWindows(const Explanation& result) {
+std::map<int, std::vector<Interval>> countedWindows(const std::vector<PipelineSteps>& listed) {
   std::map<int, std::vector<Interval>> windows;
-  for (const ExplainedStep& step : result.steps) {
-    if (!step.isCounted) continue;
-    windows[step.summary.replica].push_back({step.summary.begin, step.summary.windowEnd});
+  for (const PipelineSteps& pipeline : listed) {
+    for (const ExplainedStep& step : pipeline.steps) {
+      if (!step.isCounted) continue;
+      windows[step.summary.replica].push_back({step.summary.begin, step.summary.windowEnd});
+    }
   }
   return windows;
 }
 
 /// The steps that the user asked for; empty: none in particular.
-std::vector<std::int32_t> chosenSteps(const Explanation& result, const ExplainOptions& options) {
+std::vector<std::int32_t> chosenSteps(const std::vector<PipelineSteps>& listed,
+                                      const ExplainOptions& options) {
   std::set<std::int32_t> steps;
-  for (const ExplainedStep& step : result.steps) {
-    if (!options.steps.empty() && step.isCounted) steps.insert(step.summary.step);
+  for (const PipelineSteps& pipeline : listed) {
+    for (const ExplainedStep& step : pipeline.steps) {
+      if (!options.steps.empty() && step.isCounted) steps.insert(step.summary.step);
+    }
   }
   return {steps.begin(), steps.end()};
 }
@@ -169,24 +187,29 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, options.threads);
   result.basis->planMissingRanks(timeline, result.topology, options.threads);
   const SlowerStages stages(timeline, *result.basis);
-  // Two halves that need nothing of each other.
+  std::vector<PipelineSteps> steps = listSteps(result, options);
+  const auto windows = countedWindows(steps);
+  const auto chosen = chosenSteps(steps, options);
+  // Parts that need nothing of each other, the longest first. Two run at once.
   const int threads = (threadCount(options.threads) + 1) / 2;
-  inParallel(options.threads, 2, [&](std::size_t half) {
-    if (half == 0) {
-      result.bubbles = classifyBubbles(*result.basis, threads);
-      explainRanks(result);
-      result.culprits = culpritsOf(*result.graph, result.bubbles, stages, threads);
-      result.findings = findingsOf(timeline, *result.basis, stages, result.bubbles, result.culprits,
-                                   result.summary);
-      result.schedule = followedSchedule(timeline, result.topology, *result.basis);
-      return;
-    }
-    explainSteps(result, options, threads);
-    result.communication =
-        communicationOf(timeline, *result.graph, countedWindows(result), threads);
-    result.slowdown =
-        slowdownOf(timeline, *result.graph, result.topology, chosenSteps(result, options), threads);
-  });
+  const std::function<void()> parts[] = {
+      [&] {
+        result.bubbles = classifyBubbles(*result.basis, threads);
+        explainRanks(result);
+        result.culprits = culpritsOf(*result.graph, result.bubbles, stages, threads);
+        result.findings = findingsOf(timeline, *result.basis, stages, result.bubbles,
+                                     result.culprits, result.summary);
+      },
+      [&] {
+        result.slowdown = slowdownOf(timeline, *result.graph, result.topology, chosen, threads);
+      },
+      [&] { explainSteps(result, steps, threads); },
+      [&] { result.communication = communicationOf(timeline, *result.graph, windows, threads); },
+      [&] { result.schedule = followedSchedule(timeline, result.topology, *result.basis); },
+  };
+  inParallel(std::min(2, threadCount(options.threads)), std::size(parts),
+             [&](std::size_t part) { parts[part](); });
+  takeSteps(result, steps);
   addThroughput(timeline, options, result);
   return result;
 }

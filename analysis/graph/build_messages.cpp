@@ -5,6 +5,7 @@
 #include "analysis/graph/job_graph_builder.h"
 #include "analysis/graph/made_data.h"
 #include "trace/threads/in_parallel.h"
+#include "trace/threads/large_pages.h"
 
 namespace pipetrace {
 namespace {
@@ -99,6 +100,11 @@ void JobGraphBuilder::indexJobs(const std::vector<std::uint32_t>& ranks, Pipelin
 }
 
 void JobGraphBuilder::numberMessages(const std::vector<std::uint32_t>& ranks, Pipeline& pipeline) {
+  std::size_t most = 0;
+  for (const std::uint32_t r : ranks) most += events_[r].ends.size();
+  reserveLarge(pipeline.messages, most);
+  reserveLarge(pipeline.keys, most);
+  reserveLarge(pipeline.receivers, most);
   for (const std::uint32_t r : ranks) {
     for (End& end : events_[r].ends) {
       Id number = pipeline.arrived->find(end.key);

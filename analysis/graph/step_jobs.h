@@ -17,7 +17,7 @@ class StepJobs {
   /// `pipeline`: index in graph.pipelines(). The graph must outlive it. Jobs without a step are
   /// left out.
   /// `isOneStep`: all its steps count as the lowest, as in an asynchronous run.
-  StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep = false);
+  StepJobs(const JobGraph& graph, std::size_t pipeline, bool isOneStep = false, int threads = 1);
 
   std::size_t rankCount() const { return ranks_.size(); }
   /// Its ranks, as indices in graph.ranks(), by position.

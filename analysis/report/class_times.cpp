@@ -1,17 +1,25 @@
 #include "analysis/report/class_times.h"
 
 #include "analysis/median.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 
-std::map<int, ClassTimes> classTimesOf(const Timeline& timeline) {
-  std::map<int, ClassTimes> times;
-  for (const Track& track : timeline.tracks) {
-    if (track.lane != kBubbleLane) continue;
-    ClassTimes& ofRank = times[track.rank];
-    for (const Event& bubble : track.events) {
-      ofRank[static_cast<std::size_t>(bubble.bubbleClass)] += bubble.duration();
+std::map<int, ClassTimes> classTimesOf(const Timeline& timeline, int threads) {
+  std::vector<ClassTimes> ofTracks(timeline.tracks.size());
+  inParallel(threads, ofTracks.size(), [&](std::size_t t) {
+    if (timeline.tracks[t].lane != kBubbleLane) return;
+    ClassTimes sums{};
+    for (const Event& bubble : timeline.tracks[t].events) {
+      sums[static_cast<std::size_t>(bubble.bubbleClass)] += bubble.duration();
     }
+    ofTracks[t] = sums;
+  });
+  std::map<int, ClassTimes> times;
+  for (std::size_t t = 0; t < ofTracks.size(); ++t) {
+    if (timeline.tracks[t].lane != kBubbleLane) continue;
+    ClassTimes& ofRank = times[timeline.tracks[t].rank];
+    for (std::size_t c = 0; c < ofRank.size(); ++c) ofRank[c] += ofTracks[t][c];
   }
   return times;
 }
@@ -22,41 +30,47 @@ Nanoseconds StageTimes::sum() const {
   return sum;
 }
 
-std::vector<StageTimes> stageTimesOf(const Timeline& timeline) {
-  std::map<std::int32_t, std::vector<const Track*>> tracks;  // with jobs of the stage
-  for (const Track& track : timeline.tracks) {
-    std::int32_t latest = kNotGiven;
+std::vector<StageTimes> stageTimesOf(const Timeline& timeline, int threads) {
+  using Counts = std::map<std::pair<std::int32_t, JobKind>, std::size_t>;  // by stage and kind
+  std::vector<Counts> ofTracks(timeline.tracks.size());
+  inParallel(threads, ofTracks.size(), [&](std::size_t t) {
+    const Track& track = timeline.tracks[t];
+    if (track.lane == kBubbleLane) return;
+    auto latest = ofTracks[t].end();
     for (const Event& job : track.events) {
-      if (job.stage == latest || job.stage < 0 || !isCompute(job.kind)) continue;
-      latest = job.stage;
-      std::vector<const Track*>& list = tracks[latest];
-      if (list.empty() || list.back() != &track) list.push_back(&track);
+      if (job.stage < 0 || !isCompute(job.kind)) continue;
+      const std::pair key(job.stage, job.kind);
+      if (latest == ofTracks[t].end() || latest->first != key) {
+        latest = ofTracks[t].try_emplace(key).first;
+      }
+      ++latest->second;
     }
+  });
+  std::map<std::int32_t, std::map<JobKind, std::size_t>> counts;
+  for (const Counts& each : ofTracks) {
+    for (const auto& [key, count] : each) counts[key.first][key.second] += count;
   }
-  // Stage by stage: the lengths of all jobs at once would take an eighth of the run's memory.
   std::vector<StageTimes> stages;
-  for (const auto& [stage, list] : tracks) {
-    StageTimes& times = stages.emplace_back();
-    times.stage = stage;
-    const auto visit = [&](const auto& use) {
-      for (const Track* const track : list) {
-        for (const Event& job : track->events) {
-          if (job.stage == stage && isCompute(job.kind)) use(job);
-        }
+  for (const auto& [stage, kinds] : counts) stages.emplace_back().stage = stage;
+  // Stage by stage: the lengths of all jobs at once would take an eighth of the run's memory.
+  inParallel(threads, stages.size(), [&](std::size_t s) {
+    StageTimes& times = stages[s];
+    std::map<JobKind, std::vector<Nanoseconds>> durations;
+    for (const auto& [kind, count] : counts.at(times.stage)) durations[kind].reserve(count);
+    for (std::size_t t = 0; t < ofTracks.size(); ++t) {
+      const Track& track = timeline.tracks[t];
+      const auto first = ofTracks[t].lower_bound({times.stage, JobKind{}});
+      if (first == ofTracks[t].end() || first->first.first != times.stage) continue;
+      if (times.ranks.empty() || times.ranks.back() != track.rank) {
+        times.ranks.push_back(track.rank);
       }
-    };
-    for (const Track* const track : list) {
-      if (times.ranks.empty() || times.ranks.back() != track->rank) {
-        times.ranks.push_back(track->rank);
+      for (const Event& job : track.events) {
+        if (job.stage != times.stage || !isCompute(job.kind)) continue;
+        durations[job.kind].push_back(job.duration());
       }
     }
-    std::map<JobKind, std::size_t> counts;
-    visit([&](const Event& job) { ++counts[job.kind]; });
-    std::map<JobKind, std::vector<Nanoseconds>> durations;
-    for (const auto& [kind, count] : counts) durations[kind].reserve(count);
-    visit([&](const Event& job) { durations[job.kind].push_back(job.duration()); });
     for (auto& [kind, values] : durations) times.medians.emplace_back(kind, medianOf(values));
-  }
+  });
   return stages;
 }
 

@@ -11,7 +11,7 @@
 namespace pipetrace {
 
 /// The bubbles of each rank that has some, summed up by class.
-std::map<int, ClassTimes> classTimesOf(const Timeline& timeline);
+std::map<int, ClassTimes> classTimesOf(const Timeline& timeline, int threads = 1);
 
 /// How long the compute jobs of a stage are.
 struct StageTimes {
@@ -26,6 +26,6 @@ struct StageTimes {
 };
 
 /// The stages that jobs name, ascending.
-std::vector<StageTimes> stageTimesOf(const Timeline& timeline);
+std::vector<StageTimes> stageTimesOf(const Timeline& timeline, int threads = 1);
 
 }  // namespace pipetrace

@@ -53,9 +53,9 @@ Json toJson(const StageDeviceWork& work) {
   return object;
 }
 
-Json stagesJson(const Timeline& timeline) {
+Json stagesJson(const Timeline& timeline, int threads) {
   Json list = Json::array();
-  for (const StageTimes& stage : stageTimesOf(timeline)) {
+  for (const StageTimes& stage : stageTimesOf(timeline, threads)) {
     Json medians = Json::object();
     for (const auto& [kind, median] : stage.medians) medians[std::string(logName(kind))] = median;
     list.push_back({{"stage", stage.stage}, {"ranks", stage.ranks}, {"medians_ns", medians}});
@@ -65,8 +65,8 @@ Json stagesJson(const Timeline& timeline) {
 
 }  // namespace
 
-std::string jsonReport(const Timeline& timeline, const RunSummary& summary) {
-  const std::map<int, ClassTimes> classes = classTimesOf(timeline);
+std::string jsonReport(const Timeline& timeline, const RunSummary& summary, int threads) {
+  const std::map<int, ClassTimes> classes = classTimesOf(timeline, threads);
   Json ranks = Json::array();
   for (const RankSummary& rank : summary.ranks) {
     ranks.push_back(toJson(rank, summary.tensorRanks));
@@ -82,7 +82,7 @@ std::string jsonReport(const Timeline& timeline, const RunSummary& summary) {
   Json report = {{"bubble_ratio", summary.bubbleRatio},
                  {"topology_inferred", summary.topologyInferred},
                  {"ranks", ranks},
-                 {"stages", stagesJson(timeline)},
+                 {"stages", stagesJson(timeline, threads)},
                  {"steps", steps}};
   if (!summary.deviceWork.empty()) {
     Json& work = report["device_work"] = Json::array();

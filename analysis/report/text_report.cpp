@@ -103,9 +103,9 @@ std::vector<BubbleClass> shownClasses(const std::map<int, ClassTimes>& classes) 
   return shown;
 }
 
-std::string rankTable(const Timeline& timeline, const RunSummary& summary) {
+std::string rankTable(const Timeline& timeline, const RunSummary& summary, int threads) {
   const bool replicas = replicaCount(summary) > 1;
-  const std::map<int, ClassTimes> classes = classTimesOf(timeline);
+  const std::map<int, ClassTimes> classes = classTimesOf(timeline, threads);
   const std::vector<BubbleClass> shown = shownClasses(classes);
   std::vector<std::string> header =
       tableRow("rank", replicas ? "pipeline" : "", figuresOf(RankSummary{}), headingOf);
@@ -127,9 +127,9 @@ std::string rankTable(const Timeline& timeline, const RunSummary& summary) {
 }
 
 /// A row for each stage with the medians of its kinds, and the slowest; empty for one stage.
-std::string stageTable(const Timeline& timeline) {
+std::string stageTable(const Timeline& timeline, int threads) {
   constexpr std::size_t kMostStages = 64;
-  const std::vector<StageTimes> stages = stageTimesOf(timeline);
+  const std::vector<StageTimes> stages = stageTimesOf(timeline, threads);
   if (stages.size() < 2 || stages.size() > kMostStages) return {};
   std::set<JobKind> kinds;
   std::vector<Nanoseconds> sums;
@@ -219,14 +219,15 @@ std::string ratioText(double ratio) {
   return text;
 }
 
-std::string textReport(const Timeline& timeline, const RunSummary& summary) {
+std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads) {
   if (summary.ranks.empty()) {
     return contentsLine(timeline) +
            "no forward or backward jobs, so there are no steps and nothing to measure\n";
   }
   std::string text = headline(timeline, summary);
   text += "bubble ratio " + ratioText(summary.bubbleRatio) + "\n\n";
-  text += rankTable(timeline, summary) + stageTable(timeline) + "\n" + stepTable(summary);
+  text += rankTable(timeline, summary, threads) + stageTable(timeline, threads) + "\n" +
+          stepTable(summary);
   if (!summary.deviceWork.empty()) text += "\n" + deviceTable(summary);
   if (summary.topologyInferred) {
     text += "\nThe logs do not say how the ranks are arranged: the pipelines were inferred.\n";

@@ -53,10 +53,11 @@ int runPipeTrace(const PipeTraceOptions& options) {
   std::vector<LoadedFile> files;
   Timeline whole = loadAndReport(options.load, diagnostics, &files);
   checkOutputs(options, files);
+  const int threads = options.load.reading.threads;
   return writeAndReport(std::move(whole), options, diagnostics,
                         [&](const Timeline& timeline, const RunSummary& summary) {
-                          return options.json ? jsonReport(timeline, summary)
-                                              : textReport(timeline, summary);
+                          return options.json ? jsonReport(timeline, summary, threads)
+                                              : textReport(timeline, summary, threads);
                         });
 }
 

@@ -1,17 +1,25 @@
 #include "parser/json/text_buffer.h"
 
-#include <algorithm>
 #include <string>
 
 #include "parser/json/json_string.h"
 
 namespace pipetrace {
 
+namespace {
+
+/// Without branches, as most strings are short and plain.
+bool isPlain(std::string_view text) {
+  bool isPlain = true;
+  for (const char c : text) isPlain &= isPlainInJson(c);
+  return isPlain;
+}
+
+}  // namespace
+
 void TextBuffer::addJson(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), isPlainInJson)) {
-    add('"');
-    add(text);
-    add('"');
+  if (isPlain(text)) {
+    addQuoted(text);
   } else {
     std::string json;
     appendJsonString(json, text);

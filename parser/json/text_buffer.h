@@ -53,6 +53,16 @@ class TextBuffer {
     size_ += 4;
   }
 
+  /// `text` in quotes, as it is, and then `after`.
+  void addQuoted(std::string_view text, std::string_view after = {}) {
+    char* const to = room(text.size() + 2 + after.size());
+    to[0] = '"';
+    std::memcpy(to + 1, text.data(), text.size());
+    to[text.size() + 1] = '"';
+    if (!after.empty()) std::memcpy(to + text.size() + 2, after.data(), after.size());
+    size_ += text.size() + 2 + after.size();
+  }
+
   /// A JSON string with its quotes, as appendJsonString() makes it.
   void addJson(std::string_view text);
 

@@ -91,8 +91,8 @@ class ProfileWriter {
       : timeline_(timeline),
         out_(out, threadCount(options.threads) > 1),
         reserved_(timeline.strings),
-        rows_(timeline) {
-    origin_ = profileOrigin(timeline, options.absoluteTime);
+        rows_(timeline, options.threads) {
+    origin_ = profileOrigin(timeline, options.absoluteTime, options.threads);
     if (options.flows) findFlows();
   }
 

@@ -66,6 +66,7 @@ void forEachCandidate(const Timeline& timeline, const Visit& visit) {
   const std::map<int, std::int32_t> pipelines = pipelinesOf(timeline);
   for (std::uint32_t t = 0; t < timeline.tracks.size(); ++t) {
     const Track& track = timeline.tracks[t];
+    if (track.lane == kBubbleLane) continue;  // may be longer than all others
     const auto found = pipelines.find(track.rank);
     const std::int32_t pipeline = found == pipelines.end() ? 0 : found->second;
     for (std::uint32_t e = 0; e < track.events.size(); ++e) {

@@ -4,8 +4,8 @@
 
 namespace pipetrace {
 
-Nanoseconds profileOrigin(const Timeline& timeline, bool absoluteTime) {
-  const Timeline::Span span = timeline.span();
+Nanoseconds profileOrigin(const Timeline& timeline, bool absoluteTime, int threads) {
+  const Timeline::Span span = timeline.span(threads);
   Nanoseconds length = 0;
   if (__builtin_sub_overflow(span.end, span.begin, &length)) {
     throw Error(

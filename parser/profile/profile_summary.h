@@ -27,6 +27,14 @@ struct ProfileSummary {
       ++others;
     }
   }
+  void add(const ProfileSummary& other) {
+    jobs += other.jobs;
+    transfers += other.transfers;
+    others += other.others;
+    bubbles += other.bubbles;
+    arrows += other.arrows;
+    counters += other.counters;
+  }
 };
 
 }  // namespace pipetrace

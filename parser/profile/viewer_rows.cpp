@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trace/sub_lanes.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -51,7 +52,9 @@ std::int64_t highestPid(const Timeline& timeline) {
 
 }  // namespace
 
-ViewerRows::ViewerRows(const Timeline& timeline) {
+ViewerRows::ViewerRows(const Timeline& timeline, int threads) : subLanes_(timeline.tracks.size()) {
+  inParallel(threads, subLanes_.size(),
+             [&](std::size_t t) { subLanes_[t] = packForViewer(timeline.tracks[t].events); });
   std::int64_t nextTid = highestPid(timeline) + 1;
   int sortIndex = 0;
   const Track* before = nullptr;
@@ -59,8 +62,7 @@ ViewerRows::ViewerRows(const Timeline& timeline) {
     if (before == nullptr || before->rank != track.rank) sortIndex = 0;
     before = &track;
     firstRow_.push_back(rows_.size());
-    subLanes_.push_back(packForViewer(track.events));
-    const std::uint32_t count = std::max(subLaneCount(subLanes_.back()), 1U);
+    const std::uint32_t count = std::max(subLaneCount(subLanes_[firstRow_.size() - 1]), 1U);
     for (std::uint32_t i = 0; i < count; ++i) {
       ViewerRow& row = rows_.emplace_back();
       row.pid = pidOf(track.rank);

@@ -23,7 +23,7 @@ struct ViewerRow {
 /// and shows it first. Every other tid is above every pid and used once.
 class ViewerRows {
  public:
-  explicit ViewerRows(const Timeline& timeline);
+  explicit ViewerRows(const Timeline& timeline, int threads = 1);
 
   /// Takes rows that were chosen elsewhere. `places` gives, by track and event, the position of its
   /// row in `rows`.

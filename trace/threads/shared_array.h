@@ -1,13 +1,13 @@
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstddef>
 #include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
 #include <utility>
+
+#include "trace/threads/large_pages.h"
 
 namespace pipetrace {
 
@@ -31,23 +31,19 @@ class SharedArray {
   const T* data() const { return data_.get(); }
 
  private:
-  // Large arrays are read here and there, so they are in pages of this size where the system has
-  // them.
-  static constexpr std::size_t kPage = std::size_t{1} << 21U;
-
-  static bool isLarge(std::size_t bytes) { return bytes >= 4 * kPage; }
+  static bool isLarge(std::size_t bytes) { return bytes >= 4 * kLargePage; }
   static T* allocate(std::size_t size) {
     const std::size_t bytes = size * sizeof(T);
     if (!isLarge(bytes)) return std::allocator<T>().allocate(size);
-    void* const data = ::operator new (bytes, std::align_val_t{kPage});
-    madvise(data, bytes, MADV_HUGEPAGE);  // a hint: it may fail
+    void* const data = ::operator new (bytes, std::align_val_t{kLargePage});
+    adviseLargePages(data, bytes);
     return static_cast<T*>(data);
   }
   struct Free {
     std::size_t size = 0;
     void operator()(T* data) const {
       if (!isLarge(size * sizeof(T))) return std::allocator<T>().deallocate(data, size);
-      ::operator delete (data, std::align_val_t{kPage});
+      ::operator delete (data, std::align_val_t{kLargePage});
     }
   };
   std::unique_ptr<T, Free> data_;

@@ -40,9 +40,7 @@ void addComma(TextBuffer& out, bool& first) {
 /// Adds `"key":`, after the separator from the field before.
 void addKey(TextBuffer& out, bool& first, std::string_view key) {
   addComma(out, first);
-  out.add('"');
-  out.add(key);
-  out.add("\":");
+  out.addQuoted(key, ":");
 }
 
 void addGiven(TextBuffer& out, bool& first, std::string_view key, std::int64_t value) {
@@ -116,19 +114,17 @@ void ChromeEventText::addEvent(TextBuffer& out, std::size_t track, std::size_t e
   const MadeUpName madeUp(e);
   const std::string_view name = e.name == 0 ? madeUp.text() : timeline_.strings[e.name];
   out.add(R"({"ph":"X","name":)");
-  out.addJson(name);
-  out.add(R"(,"cat":")");
-  out.add(logName(e.kind));
-  out.add('"');
+  e.name == 0 ? out.addQuoted(name) : out.addJson(name);
+  out.add(",\"cat\":");
+  out.addQuoted(logName(e.kind));
   out.add(idsOfRow_[rows_.rowIndex(track, event)]);
   out.add(",\"ts\":");
   out.addMicroseconds(e.begin - origin_);
   out.add(",\"dur\":");
   out.addMicroseconds(e.duration());
   if (const std::string_view color = chromeColor(e); !color.empty()) {
-    out.add(R"(,"cname":")");
-    out.add(color);
-    out.add('"');
+    out.add(",\"cname\":");
+    out.addQuoted(color);
   }
   out.add(",\"args\":{");
   addArguments(out, e, e.name != 0 && name == madeUp.text());
@@ -148,7 +144,7 @@ void ChromeEventText::addArguments(TextBuffer& out, const Event& event, bool own
   addGiven(out, first, cf::kPeer, event.peer);
   if (event.bubbleClass != BubbleClass::kNone) {
     addKey(out, first, cf::kClass);
-    out.addJson(bubbleClassName(event.bubbleClass));
+    out.addQuoted(bubbleClassName(event.bubbleClass));
   }
   if (ownName) addGiven(out, first, cf::kOwnName, 1);
   if (event.argumentCount > 0) addListed(out, event, first);

@@ -18,6 +18,7 @@
 #include "parser/profile/profile_metadata.h"
 #include "parser/profile/profile_origin.h"
 #include "parser/profile/viewer_rows.h"
+#include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"
 
 namespace pipetrace {
@@ -133,26 +134,34 @@ std::int64_t writeArrows(const Timeline& timeline, const std::vector<Arrow>& arr
 
 /// With `absoluteTime`, the start of the day (UTC). Times since the epoch itself are too large for
 /// the viewers, which keep microseconds as a double.
-Nanoseconds originOf(const Timeline& timeline, bool absoluteTime) {
-  if (!absoluteTime) return profileOrigin(timeline, false);
+Nanoseconds originOf(const Timeline& timeline, bool absoluteTime, int threads) {
+  if (!absoluteTime) return profileOrigin(timeline, false, threads);
   constexpr Nanoseconds kDay = 86'400 * kNsPerSecond;
-  profileOrigin(timeline, true);  // refuses what comes before the epoch
-  const Nanoseconds begin = timeline.span().begin;
+  profileOrigin(timeline, true, threads);  // refuses what comes before the epoch
+  const Nanoseconds begin = timeline.span(threads).begin;
   return begin - begin % kDay;
 }
 
-void count(ProfileSummary& summary, const Track& track) {
-  for (const Event& event : track.events) summary.add(track, event);
+ProfileSummary countEvents(const Timeline& timeline, int threads) {
+  std::vector<ProfileSummary> ofTracks(timeline.tracks.size());
+  inParallel(threads, ofTracks.size(), [&](std::size_t t) {
+    ProfileSummary sum;
+    for (const Event& event : timeline.tracks[t].events) sum.add(timeline.tracks[t], event);
+    ofTracks[t] = sum;
+  });
+  ProfileSummary summary;
+  for (const ProfileSummary& each : ofTracks) summary.add(each);
+  return summary;
 }
 
 }  // namespace
 
 ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& options,
                                OutputFile& out) {
-  const Nanoseconds origin = originOf(timeline, options.absoluteTime);
+  const Nanoseconds origin = originOf(timeline, options.absoluteTime, options.threads);
   auto arrows = arrowsOf(timeline, options);
-  const ViewerRows rows(timeline);
-  ProfileSummary summary;
+  const ViewerRows rows(timeline, options.threads);
+  ProfileSummary summary = countEvents(timeline, options.threads);
 
   std::string head = "{\"displayTimeUnit\":\"ns\",\"";
   if (options.absoluteTime) {
@@ -168,9 +177,7 @@ ProfileSummary writeChromeJson(const Timeline& timeline, const ChromeOptions& op
   const ChromeEventText text(timeline, rows, origin);
   const ElementWriter elements(out, threadCount(options.threads));
   for (std::size_t t = 0; t < timeline.tracks.size(); ++t) {
-    const Track& track = timeline.tracks[t];
-    count(summary, track);
-    elements.write(track.events.size(),
+    elements.write(timeline.tracks[t].events.size(),
                    [&](TextBuffer& block, std::size_t e) { text.addEvent(block, t, e); });
   }
   for (const CounterSeries& series : timeline.counters) {
