@@ -20,7 +20,7 @@ struct RankEvents {
   std::vector<JobGraph::Id> culprits;  // one job for each name
 };
 
-/// What the name of a job follows from; of most jobs these three.
+/// The same for jobs with the same name. The names of most follow from these three.
 std::uint64_t nameKeyOf(const JobGraph::Node& node, JobGraph::Id id) {
   const Event& job = *node.event;
   if (job.kind == JobKind::kForwardBackward || !isComputeLane(job.kind)) {
