@@ -24,8 +24,8 @@ Cause cycleOf(std::span<const int> path, std::span<const RankView> views) {
   });
   Cause cause = causeOf(CauseKind::kCycle, culprit, views[static_cast<std::size_t>(culprit)]);
   // Told from the culprit on, so that all ranks tell it alike.
-  const auto from = static_cast<std::size_t>(std::find(path.begin(), path.end(), culprit) -
-                                             path.begin());
+  const auto from =
+      static_cast<std::size_t>(std::find(path.begin(), path.end(), culprit) - path.begin());
   for (std::size_t i = 0; i < path.size(); ++i) {
     const int rank = path[(from + i) % path.size()];
     cause.cycle.push_back({.rank = rank, .status = views[static_cast<std::size_t>(rank)].status});
@@ -39,17 +39,21 @@ std::optional<Cause> rootOf(int start, std::span<const RankView> views, const St
   for (int rank = start;;) {
     const RankView& view = views[static_cast<std::size_t>(rank)];
     const ActionStatus& status = view.status;
-    if (status.idle < limits.stepTimeout) return std::nullopt;
-    if (view.silent >= limits.silence) return causeOf(CauseKind::kSilent, rank, view);
+    // What a rank says of itself is exact; it goes on only if the rank is silent for long.
+    const bool isSilent = view.silent >= limits.silence;
+    if (status.idle + (isSilent ? view.silent : 0) < limits.stepTimeout) return std::nullopt;
+    if (isSilent) return causeOf(CauseKind::kSilent, rank, view);
     if (!status.isWaiting()) return causeOf(CauseKind::kStalled, rank, view);
     const int peer = status.awaited.peer;
-    const bool isAnother = peer < static_cast<int>(views.size()) && peer != rank;
-    if (!isAnother) return causeOf(CauseKind::kMispaired, rank, view);
+    const bool isRight =
+        peer < static_cast<int>(views.size()) && peer != rank &&
+        (!words.isExpected || words.isExpected(rank, status.action, status.awaited));
+    if (!isRight) return causeOf(CauseKind::kMispaired, rank, view);
     path.push_back(rank);
     const RankView& sender = views[static_cast<std::size_t>(peer)];
-    const bool isOver = sender.status.finishing ||
-                        (words.isStillSent && sender.silent < limits.silence &&
-                         !words.isStillSent(rank, status.awaited, sender.status));
+    const bool isOver =
+        sender.status.finishing || (words.isStillSent && sender.silent < limits.silence &&
+                                    !words.isStillSent(rank, status.awaited, sender.status));
     if (isOver) return causeOf(CauseKind::kMispaired, rank, view);
     if (const auto met = std::find(path.begin(), path.end(), peer); met != path.end()) {
       return cycleOf({met, path.end()}, views);

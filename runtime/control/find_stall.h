@@ -10,13 +10,13 @@ namespace pipetrace {
 
 /// What one rank knows of another, or of itself, now.
 struct RankView {
-  ActionStatus status;     ///< `idle` counts up to now
+  ActionStatus status;     ///< as the rank last told it; `idle`, too
   Nanoseconds silent = 0;  ///< since when nothing was heard of it
 };
 
 struct StallLimits {
   Nanoseconds stepTimeout = 0;         ///< how long a rank may end no action; 0: for ever
-  Nanoseconds silence = kNsPerSecond;  ///< what a rank said before such a silence may be untrue now
+  Nanoseconds silence = kNsPerSecond;  ///< how old what a rank said may be and still count
 };
 
 /// Finds the rank because of which ranks stand still, if one has ended no action for the step

@@ -7,10 +7,7 @@ namespace pipetrace {
 
 Jury::Jury(int rank, int worldSize, const JuryLimits& limits, const PlanWords& words,
            Nanoseconds now)
-    : rank_(rank),
-      limits_(limits),
-      words_(words),
-      members_(static_cast<std::size_t>(worldSize)) {
+    : rank_(rank), limits_(limits), words_(words), members_(static_cast<std::size_t>(worldSize)) {
   for (Member& one : members_) one.heard = now;
 }
 
@@ -45,7 +42,7 @@ void Jury::heard(int from, const ControlMessage& message, Nanoseconds now) {
       break;
     case ControlWord::kBye:
       speaker.mayGo = true;
-      speaker.status.finishing = true;
+      for (Member& one : members_) one.status.finishing = true;  // else it would not leave
       break;
     case ControlWord::kHello: break;
   }
@@ -156,13 +153,9 @@ void Jury::lookForStall(Nanoseconds now) {
   std::vector<RankView> views;
   views.reserve(members_.size());
   for (const Member& one : members_) {
-    RankView view;
-    view.status = one.status;
-    view.silent = now - one.heard;
-    view.status.idle += view.silent;
-    views.push_back(view);
+    views.push_back({.status = one.status, .silent = now - one.heard});
   }
-  if (auto cause = findStall(views, limits_.stall, words_)) notice(std::move(*cause), now);
+  if (auto cause = stalls_.look(views, limits_.stall, words_, now)) notice(std::move(*cause), now);
 }
 
 bool Jury::isTimeToDecide(Nanoseconds now) const {

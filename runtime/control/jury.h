@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "runtime/control/control_message.h"
-#include "runtime/control/find_stall.h"
 #include "runtime/control/first_cause.h"
+#include "runtime/control/stall_watch.h"
 #include "runtime/control/verdict.h"
 #include "trace/nanoseconds.h"
 
@@ -54,6 +54,7 @@ class Jury {
   /// Messages for all other ranks.
   std::vector<ControlMessage> takeMessages();
 
+  const ActionStatus& ownStatus() const { return member(rank_).status; }
   const std::optional<Cause>& verdict() const { return verdict_; }
   /// Whether something was noticed: the next messages matter at once.
   bool isAlarmed() const { return !observations_.empty() || pendingSince_ != kNsMin; }
@@ -85,6 +86,7 @@ class Jury {
   const JuryLimits limits_;
   const PlanWords& words_;
   std::vector<Member> members_;
+  StallWatch stalls_;
   std::vector<Observation> observations_;  // of all ranks
   std::vector<ControlMessage> messages_;
   Nanoseconds alarmed_ = 0;  // since the first observation

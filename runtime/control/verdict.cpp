@@ -25,7 +25,7 @@ std::string cycleText(const Cause& cause, const PlanWords& words) {
   for (const Cause::Member& member : cause.cycle) {
     text += " " + rankName(member.rank) + " " + statusText(member.rank, member.status, words) + ";";
   }
-  return text + " " + rankName(cause.rank) + " stood still first";
+  return text + " " + rankName(cause.rank) + " stood still longest";
 }
 
 std::string causeText(const Cause& cause, const PlanWords& words) {

@@ -25,7 +25,7 @@ enum class CauseKind : std::uint8_t {
 /// What ended a run: the first cause, not what followed from it.
 struct Cause {
   CauseKind kind = CauseKind::kDied;
-  int rank = -1;           ///< the culprit; in a cycle, the rank that stood still first
+  int rank = -1;           ///< the culprit; in a cycle, the rank that stood still longest
   ActionStatus status;     ///< of the culprit, the latest that is known
   Nanoseconds lasted = 0;  ///< for how long it was silent, or stood still
   std::string reason;      ///< kFailed, kLostPeer: the text of the error
@@ -46,8 +46,11 @@ struct PlanWords {
   std::function<std::string(int rank, std::int64_t action)> action;
   /// What the message is: "the activation of micro-batch 3".
   std::function<std::string(int rank, const AwaitedMessage& awaited)> message;
+  /// Whether the plan of `rank` has it wait for that message in that action. Without it, a rank
+  /// that waits for a wrong message is one of a cycle.
+  std::function<bool(int rank, std::int64_t action, const AwaitedMessage& awaited)> isExpected;
   /// Whether the sender, from where it is in its plan, still sends the message for which `rank`
-  /// waits. Without it, only cycles and ranks that have ended all their actions tell.
+  /// waits. Without it, only ranks that have ended all their actions are known to send nothing.
   std::function<bool(int rank, const AwaitedMessage& awaited, const ActionStatus& sender)>
       isStillSent;
 };
