@@ -2,16 +2,16 @@
 pipetrace_library(
   control
   SOURCES control/control_mesh.cpp
-          control/control_message.cpp
+          control/verdict/control_message.cpp
           control/control_peers.cpp
           control/control_socket.cpp
-          control/find_stall.cpp
-          control/first_cause.cpp
-          control/jury.cpp
+          control/verdict/find_stall.cpp
+          control/verdict/first_cause.cpp
+          control/verdict/jury.cpp
           control/local_control.cpp
           control/run_end.cpp
-          control/stall_watch.cpp
-          control/verdict.cpp
+          control/verdict/stall_watch.cpp
+          control/verdict/verdict.cpp
   PUBLIC pipetrace::trace Threads::Threads)
 
 if(PIPETRACE_TESTS)
@@ -20,10 +20,10 @@ if(PIPETRACE_TESTS)
 endif()
 pipetrace_test(
   control_test
-  SOURCES control/control_message_test.cpp
-          control/find_stall_test.cpp
-          control/jury_test.cpp
-          control/verdict_test.cpp
+  SOURCES control/verdict/control_message_test.cpp
+          control/verdict/find_stall_test.cpp
+          control/verdict/jury_test.cpp
+          control/verdict/verdict_test.cpp
   LINK pipetrace::control
   LABELS runtime)
 # Ranks as threads, also under ThreadSanitizer.

@@ -5,9 +5,9 @@
 #include <functional>
 #include <string>
 
-#include "runtime/control/action_progress.h"
-#include "runtime/control/jury.h"
-#include "runtime/control/verdict.h"
+#include "runtime/control/verdict/action_progress.h"
+#include "runtime/control/verdict/jury.h"
+#include "runtime/control/verdict/verdict.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -24,7 +24,7 @@ struct ControlOptions {
   PlanWords words;
   /// Called once, with the text of the error, when the run has failed: it wakes what the compute
   /// thread may wait in (aborts the transport). Runs on the control thread and must not block.
-  std::function<void(const Cause& cause, const std::string& text)> onFailure;
+  std::function<void(const FailureCause& cause, const std::string& text)> onFailure;
   /// How long the compute thread has, after that, to learn of it: from check(), fail(), lostPeer(),
   /// finish() or by destroying the channel.
   Nanoseconds exitDelay = 2 * kNsPerSecond;

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "runtime/control/control_peers.h"
-#include "runtime/control/idle_watch.h"
 #include "runtime/control/run_end.h"
 #include "runtime/control/steady_time.h"
+#include "runtime/control/verdict/idle_watch.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -46,7 +46,7 @@ class ControlMesh final : public ControlChannel {
   void finish() override;
 
  private:
-  // What other threads ask of the control thread.
+  // Other threads ask this of the control thread.
   struct Requests {
     std::optional<std::string> failed;
     std::optional<std::string> lostPeer;
@@ -72,7 +72,7 @@ class ControlMesh final : public ControlChannel {
   Requests requests_;  // guarded by mutex_
   std::atomic<bool> isComplete_{false};
 
-  // Of the control thread, once it runs.
+  // The control thread owns these, once it runs.
   ControlPeers peers_;
   Jury jury_;
   IdleWatch watch_;

@@ -105,7 +105,7 @@ TEST(ControlMesh, ARankThatLeavesWithoutFinishingIsNamedByTheOthersInFinish) {
   EXPECT_THAT(errors[2], HasSubstr("this rank, 2, was after its last action"));
 }
 
-TEST(ControlMesh, ALostConnectionIsToldAsTheFailureFromWhichItFollows) {
+TEST(ControlMesh, ALostConnectionGivesWayToTheFailureFromWhichItFollows) {
   const auto errors = runMesh(3, [](int rank, ControlChannel& control) {
     if (rank == 0) throw Error(control.lostPeer("connection reset"));
     sleepMs(200);
@@ -145,7 +145,8 @@ TEST(ControlMesh, TellsOnceWhenTheRunFails) {
         workUntilFailure(control);
       },
       [&](ControlOptions& options) {
-        options.onFailure = [&calls, rank = options.rank](const Cause& cause, const std::string&) {
+        options.onFailure = [&calls, rank = options.rank](const FailureCause& cause,
+                                                          const std::string&) {
           EXPECT_EQ(cause.rank, 0);
           ++calls[static_cast<std::size_t>(rank)];
         };

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/control/control_message.h"
 #include "runtime/control/control_socket.h"
 #include "runtime/control/key_value.h"
+#include "runtime/control/verdict/control_message.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

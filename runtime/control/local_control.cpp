@@ -6,10 +6,10 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/control/idle_watch.h"
 #include "runtime/control/run_end.h"
-#include "runtime/control/stall_watch.h"
 #include "runtime/control/steady_time.h"
+#include "runtime/control/verdict/idle_watch.h"
+#include "runtime/control/verdict/stall_watch.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -18,7 +18,7 @@ namespace {
 
 constexpr Nanoseconds kRound = 50 * kNsPerMs;
 
-// What the ranks of one process share. A cause is final at once: all see it in the same order. Only
+// The ranks of one process share it. A cause is final at once: all see it in the same order. Only
 // a lost connection waits for a better one.
 class LocalRun {
  public:
@@ -53,7 +53,7 @@ class LocalRun {
   void fail(int rank, CauseKind kind, const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (cause_) return;
-    Cause cause;
+    FailureCause cause;
     cause.kind = kind;
     cause.rank = rank;
     cause.status = statusOf(static_cast<std::size_t>(rank), steadyTime());
@@ -112,7 +112,7 @@ class LocalRun {
   }
 
   // With the lock held. Delivery is the thread's work: it calls what the user gave.
-  void decide(Cause cause) {
+  void decide(FailureCause cause) {
     cause_ = std::move(cause);
     changed_.notify_all();
   }
@@ -172,7 +172,7 @@ class LocalRun {
   std::vector<bool> finishing_;
   std::vector<ActionStatus> last_;  // of ranks that have left
   std::vector<bool> isThere_;
-  std::optional<Cause> cause_;
+  std::optional<FailureCause> cause_;
   bool hasDelivered_ = false;
   bool isDelivering_ = false;
   bool isOver_ = false;

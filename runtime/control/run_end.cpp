@@ -6,7 +6,7 @@
 
 namespace pipetrace {
 
-void RunEnd::fail(const Cause& cause, const ActionStatus& own, Nanoseconds now) {
+void RunEnd::fail(const FailureCause& cause, const ActionStatus& own, Nanoseconds now) {
   const std::string text = verdictText(cause, options_.words, options_.rank, own);
   {
     const std::lock_guard lock(mutex_);

@@ -19,7 +19,7 @@ class RunEnd {
   explicit RunEnd(const ControlOptions& options) : options_(options) {}
 
   /// The run has failed. Calls onFailure. The first call counts.
-  void fail(const Cause& cause, const ActionStatus& own, Nanoseconds now);
+  void fail(const FailureCause& cause, const ActionStatus& own, Nanoseconds now);
   /// All ranks have finished.
   void finish();
 

@@ -137,7 +137,7 @@ ControlOptions optionsOf(const Arguments& a, Ring& ring) {
   options.words.isStillSent = [](int, const AwaitedMessage& awaited, const ActionStatus& sender) {
     return sender.ended < 2 * awaited.number + 2;
   };
-  options.onFailure = [&ring](const Cause&, const std::string&) { ring.abort(); };
+  options.onFailure = [&ring](const FailureCause&, const std::string&) { ring.abort(); };
   options.beforeExit = [](const std::string& text) {
     std::cout << "flushed: " << text << std::endl;
   };

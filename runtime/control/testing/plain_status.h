@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "runtime/control/action_progress.h"
+#include "runtime/control/verdict/action_progress.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace::testing {

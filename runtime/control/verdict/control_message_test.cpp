@@ -1,4 +1,4 @@
-#include "runtime/control/control_message.h"
+#include "runtime/control/verdict/control_message.h"
 
 #include <gmock/gmock.h>
 

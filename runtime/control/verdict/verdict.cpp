@@ -1,4 +1,4 @@
-#include "runtime/control/verdict.h"
+#include "runtime/control/verdict/verdict.h"
 
 #include "trace/text/decimal_time.h"
 
@@ -18,17 +18,17 @@ std::string messageText(int rank, const AwaitedMessage& awaited, const PlanWords
   return name + " from " + rankName(awaited.peer);
 }
 
-std::string forSoLong(const Cause& cause) { return " for " + formatDuration(cause.lasted); }
+std::string forSoLong(const FailureCause& cause) { return " for " + formatDuration(cause.lasted); }
 
-std::string cycleText(const Cause& cause, const PlanWords& words) {
+std::string cycleText(const FailureCause& cause, const PlanWords& words) {
   std::string text = "ranks wait for each other" + forSoLong(cause) + ":";
-  for (const Cause::Member& member : cause.cycle) {
+  for (const FailureCause::Member& member : cause.cycle) {
     text += " " + rankName(member.rank) + " " + statusText(member.rank, member.status, words) + ";";
   }
   return text + " " + rankName(cause.rank) + " stood still longest";
 }
 
-std::string causeText(const Cause& cause, const PlanWords& words) {
+std::string causeText(const FailureCause& cause, const PlanWords& words) {
   const std::string name = rankName(cause.rank);
   const std::string where = statusText(cause.rank, cause.status, words);
   switch (cause.kind) {
@@ -63,7 +63,7 @@ std::string statusText(int rank, const ActionStatus& status, const PlanWords& wo
   return text;
 }
 
-std::string verdictText(const Cause& cause, const PlanWords& words, int self,
+std::string verdictText(const FailureCause& cause, const PlanWords& words, int self,
                         const ActionStatus& own) {
   const std::string text = causeText(cause, words);
   if (self == cause.rank) return text + "; this is " + rankName(self);

@@ -1,9 +1,9 @@
-#include "runtime/control/verdict.h"
+#include "runtime/control/verdict/verdict.h"
 
 #include <gmock/gmock.h>
 
-#include "runtime/control/first_cause.h"
 #include "runtime/control/testing/plain_status.h"
+#include "runtime/control/verdict/first_cause.h"
 
 namespace pipetrace {
 namespace {
@@ -11,8 +11,8 @@ namespace {
 using testing::computing;
 using testing::waiting;
 
-Cause causeOf(CauseKind kind, int rank, const ActionStatus& status = {}) {
-  Cause cause;
+FailureCause causeOf(CauseKind kind, int rank, const ActionStatus& status = {}) {
+  FailureCause cause;
   cause.kind = kind;
   cause.rank = rank;
   cause.status = status;
@@ -25,7 +25,7 @@ PlanWords planWords() {
     return std::to_string(rank) + "F" + std::to_string(action);
   };
   words.message = [](int, const AwaitedMessage& awaited) {
-    return "the activation of micro-batch " + std::to_string(awaited.number);
+    return "activation " + std::to_string(awaited.number);
   };
   return words;
 }
@@ -33,9 +33,8 @@ PlanWords planWords() {
 TEST(Verdict, NamesTheRankItsActionAndWhatBothRanksWaitedFor) {
   EXPECT_EQ(
       verdictText(causeOf(CauseKind::kDied, 2, waiting(3, 1, 3)), planWords(), 0, waiting(5, 1, 4)),
-      "rank 2 died in 2F3 (3 actions ended), waiting for the activation of micro-batch 3 "
-      "from rank 1; this rank, 0, was in 0F5 (5 actions ended), waiting for the activation "
-      "of micro-batch 4 from rank 1");
+      "rank 2 died in 2F3 (3 actions ended), waiting for activation 3 from rank 1; "
+      "this rank, 0, was in 0F5 (5 actions ended), waiting for activation 4 from rank 1");
 }
 
 TEST(Verdict, IsReadableWithoutAPlan) {
@@ -47,24 +46,26 @@ TEST(Verdict, IsReadableWithoutAPlan) {
 }
 
 TEST(Verdict, TellsAFailureWithItsText) {
-  Cause cause = causeOf(CauseKind::kFailed, 1, computing(4));
+  FailureCause cause = causeOf(CauseKind::kFailed, 1, computing(4));
   cause.reason = "out of memory";
   EXPECT_EQ(verdictText(cause, {}, 1, computing(4)),
             "rank 1 failed in action 4 (4 actions ended): out of memory; this is rank 1");
 }
 
 TEST(Verdict, TellsWhoWaitsForWhomInACycle) {
-  Cause cause = causeOf(CauseKind::kCycle, 1, waiting(4, 0, 7));
+  FailureCause cause = causeOf(CauseKind::kCycle, 1, waiting(4, 0, 7));
   cause.lasted = 5 * kNsPerSecond;
   cause.cycle = {{.rank = 1, .status = waiting(4, 0, 7)}, {.rank = 0, .status = waiting(2, 1, 3)}};
   EXPECT_THAT(verdictText(cause, {}, 2, {}),
-              ::testing::StartsWith(
-                  "ranks wait for each other for 5.000 s: rank 1 in action 4 (4 actions ended), "
-                  "waiting for message 7 from rank 0; rank 0 in action 2 (2 actions ended), "
-                  "waiting for message 3 from rank 1; rank 1 stood still longest; this rank, 2,"));
+              ::testing::StartsWith("ranks wait for each other for 5.000 s: "
+                                    "rank 1 in action 4 (4 actions ended), waiting for message 7 "
+                                    "from rank 0; "
+                                    "rank 0 in action 2 (2 actions ended), waiting for message 3 "
+                                    "from rank 1; "
+                                    "rank 1 stood still longest; this rank, 2,"));
 }
 
-TEST(Verdict, OfSeveralCausesTheOneThatMostRanksNoticedFirstCounts) {
+TEST(Verdict, TheCauseThatMostRanksNoticedFirstCounts) {
   const std::vector<Observation> all{
       {.observer = 0, .noticed = 10, .cause = causeOf(CauseKind::kDied, 3)},
       {.observer = 0, .noticed = 12, .cause = causeOf(CauseKind::kDied, 2)},
@@ -75,7 +76,7 @@ TEST(Verdict, OfSeveralCausesTheOneThatMostRanksNoticedFirstCounts) {
   EXPECT_EQ(firstCause(all).rank, 3);
 }
 
-TEST(Verdict, OfCausesWithEqualVotesTheOldestCountsThenTheLowestRank) {
+TEST(Verdict, CausesWithEqualVotesCountByAgeThenByRank) {
   std::vector<Observation> all{
       {.observer = 0, .noticed = 10, .cause = causeOf(CauseKind::kDied, 3)},
       {.observer = 1, .noticed = 9, .cause = causeOf(CauseKind::kDied, 2)},
@@ -88,8 +89,8 @@ TEST(Verdict, OfCausesWithEqualVotesTheOldestCountsThenTheLowestRank) {
 }
 
 TEST(Verdict, HasTheLatestStatusThatAnyRankKnew) {
-  Cause old = causeOf(CauseKind::kDied, 2, computing(3));
-  Cause fresh = causeOf(CauseKind::kDied, 2, computing(5));
+  FailureCause old = causeOf(CauseKind::kDied, 2, computing(3));
+  FailureCause fresh = causeOf(CauseKind::kDied, 2, computing(5));
   fresh.status.sequence = 9;
   const std::vector<Observation> all{{.observer = 0, .noticed = 1, .cause = old},
                                      {.observer = 1, .noticed = 2, .cause = fresh}};

@@ -4,12 +4,12 @@
 #include <optional>
 #include <string>
 
-#include "runtime/control/verdict.h"
+#include "runtime/control/verdict/verdict.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
-/// What control threads tell each other.
+/// Control threads tell each other these.
 enum class ControlWord : std::uint8_t {
   kHello,     ///< who opens the connection; the first message on it
   kStatus,    ///< where I am in my plan; also says that I live
@@ -25,7 +25,7 @@ struct ControlMessage {
   int rank = -1;            ///< kHello: who speaks
   std::string token;        ///< kHello: what the address of the other side says
   ActionStatus status;      ///< kStatus, kFinished
-  Cause cause;              ///< kNoticed, kVerdict
+  FailureCause cause;       ///< kNoticed, kVerdict
   Nanoseconds noticed = 0;  ///< kNoticed: for how long the speaker has known it
 };
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/control/control_message.h"
-#include "runtime/control/first_cause.h"
-#include "runtime/control/stall_watch.h"
-#include "runtime/control/verdict.h"
+#include "runtime/control/verdict/control_message.h"
+#include "runtime/control/verdict/first_cause.h"
+#include "runtime/control/verdict/stall_watch.h"
+#include "runtime/control/verdict/verdict.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -34,7 +34,7 @@ class Jury {
   /// Everyone else counts as heard of at `now`. `words` must outlive it.
   Jury(int rank, int worldSize, const JuryLimits& limits, const PlanWords& words, Nanoseconds now);
 
-  /// What this rank does; `status.idle` is up to now.
+  /// This rank stands there; `status.idle` counts up to now.
   void own(const ActionStatus& status);
   /// A message of another rank; not kHello.
   void heard(int from, const ControlMessage& message, Nanoseconds now);
@@ -55,7 +55,7 @@ class Jury {
   std::vector<ControlMessage> takeMessages();
 
   const ActionStatus& ownStatus() const { return member(rank_).status; }
-  const std::optional<Cause>& verdict() const { return verdict_; }
+  const std::optional<FailureCause>& verdict() const { return verdict_; }
   /// Whether something was noticed: the next messages matter at once.
   bool isAlarmed() const { return !observations_.empty() || pendingSince_ != kNsMin; }
   /// Whether every rank has ended all its actions.
@@ -76,11 +76,11 @@ class Jury {
   bool hasNoticed(int observer, int culprit) const;
   void notice(CauseKind kind, int rank, Nanoseconds now, const std::string& reason = {},
               Nanoseconds lasted = 0);
-  void notice(Cause cause, Nanoseconds now);
+  void notice(FailureCause cause, Nanoseconds now);
   void lookForSilence(Nanoseconds now);
   void lookForStall(Nanoseconds now);
   bool isTimeToDecide(Nanoseconds now) const;
-  void decide(const Cause& cause);
+  void decide(const FailureCause& cause);
 
   const int rank_;
   const JuryLimits limits_;
@@ -92,7 +92,7 @@ class Jury {
   Nanoseconds alarmed_ = 0;  // since the first observation
   std::string pendingReason_;
   Nanoseconds pendingSince_ = kNsMin;
-  std::optional<Cause> verdict_;
+  std::optional<FailureCause> verdict_;
 };
 
 }  // namespace pipetrace

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// What a rank waits for: a message of another rank.
+/// A message of another rank, for which a rank waits.
 struct AwaitedMessage {
   int peer = -1;             ///< the rank that sends it; -1: the rank waits for nobody
   std::uint64_t number = 0;  ///< which message, below 2^48; PlanWords turns it into text
@@ -29,8 +29,8 @@ struct ActionStatus {
   bool operator==(const ActionStatus&) const = default;
 };
 
-/// What the compute thread of a rank publishes. Costs some relaxed stores, takes no lock, allocates
-/// nothing and reads no clock.
+/// The compute thread of a rank says here where it is. Costs some relaxed stores, takes no lock,
+/// allocates nothing and reads no clock.
 ///
 /// Threads: begin(), waitingFor(), waited() and ended() from the one compute thread; look() from
 /// any.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "runtime/control/action_progress.h"
+#include "runtime/control/verdict/action_progress.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {

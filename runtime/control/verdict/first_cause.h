@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "runtime/control/verdict.h"
+#include "runtime/control/verdict/verdict.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -11,13 +11,13 @@ namespace pipetrace {
 struct Observation {
   int observer = -1;
   Nanoseconds noticed = 0;  ///< when, on any clock that all observations share
-  Cause cause;
+  FailureCause cause;
 };
 
 /// The cause that came first, from what all ranks noticed. Hang-ups that follow from it reach some
-/// ranks sooner than itself, so the rank is told that most observers noticed first; then the one
+/// ranks sooner than itself, so it returns the rank that most observers noticed first; then the one
 /// noticed longest ago; then the lowest. Does not depend on the order of `all`, which has at least
 /// one observation.
-Cause firstCause(std::span<const Observation> all);
+FailureCause firstCause(std::span<const Observation> all);
 
 }  // namespace pipetrace

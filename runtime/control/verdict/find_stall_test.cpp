@@ -1,9 +1,9 @@
-#include "runtime/control/find_stall.h"
+#include "runtime/control/verdict/find_stall.h"
 
 #include <gmock/gmock.h>
 
-#include "runtime/control/stall_watch.h"
 #include "runtime/control/testing/plain_status.h"
+#include "runtime/control/verdict/stall_watch.h"
 
 namespace pipetrace {
 namespace {
@@ -15,8 +15,8 @@ using testing::waiting;
 constexpr Nanoseconds kTimeout = 5 * kNsPerSecond;
 constexpr Nanoseconds kLong = 6 * kNsPerSecond;
 
-std::optional<Cause> stallOf(const std::vector<ActionStatus>& statuses, const PlanWords& words = {},
-                             int silent = -1) {
+std::optional<FailureCause> stallOf(const std::vector<ActionStatus>& statuses,
+                                    const PlanWords& words = {}, int silent = -1) {
   std::vector<RankView> views;
   for (const ActionStatus& status : statuses) views.push_back({.status = status});
   if (silent >= 0) views[static_cast<std::size_t>(silent)].silent = 3 * kNsPerSecond;

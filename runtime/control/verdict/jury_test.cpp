@@ -1,4 +1,4 @@
-#include "runtime/control/jury.h"
+#include "runtime/control/verdict/jury.h"
 
 #include <gmock/gmock.h>
 

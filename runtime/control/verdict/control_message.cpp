@@ -1,4 +1,4 @@
-#include "runtime/control/control_message.h"
+#include "runtime/control/verdict/control_message.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -51,14 +51,14 @@ class ByteWriter {
     integer(s.idle);
     number(s.sequence);
   }
-  void cause(const Cause& c) {
+  void cause(const FailureCause& c) {
     number(static_cast<std::uint64_t>(c.kind));
     integer(c.rank);
     status(c.status);
     integer(c.lasted);
     text(std::string_view(c.reason).substr(0, kMostReason));
     number(c.cycle.size());
-    for (const Cause::Member& member : c.cycle) {
+    for (const FailureCause::Member& member : c.cycle) {
       integer(member.rank);
       status(member.status);
     }
@@ -90,8 +90,8 @@ class ByteReader {
     s.sequence = number();
     return s;
   }
-  Cause cause() {
-    Cause c;
+  FailureCause cause() {
+    FailureCause c;
     const std::uint64_t kind = number();
     if (kind > static_cast<std::uint64_t>(CauseKind::kCutOff)) throw notAMessage();
     c.kind = static_cast<CauseKind>(kind);
@@ -101,7 +101,7 @@ class ByteReader {
     c.reason = text();
     const std::uint64_t members = number();
     for (std::uint64_t i = 0; i < members; ++i) {
-      Cause::Member member;
+      FailureCause::Member member;
       member.rank = rank();
       member.status = status();
       c.cycle.push_back(member);

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "runtime/control/action_progress.h"
+#include "runtime/control/verdict/action_progress.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
-/// Why a run ends early. Where several are known of one rank, the first in this list is told.
+/// Why a run ends early. Where several are known of one rank, the first in this list counts.
 enum class CauseKind : std::uint8_t {
   kDied,       ///< its process ended without a word
   kFailed,     ///< its work threw an exception
@@ -22,8 +22,8 @@ enum class CauseKind : std::uint8_t {
   kCutOff,     ///< it heard nothing of any other rank
 };
 
-/// What ended a run: the first cause, not what followed from it.
-struct Cause {
+/// The first cause that ended a run, not what followed from it.
+struct FailureCause {
   CauseKind kind = CauseKind::kDied;
   int rank = -1;           ///< the culprit; in a cycle, the rank that stood still longest
   ActionStatus status;     ///< of the culprit, the latest that is known
@@ -37,14 +37,14 @@ struct Cause {
   };
   std::vector<Member> cycle;
 
-  bool operator==(const Cause&) const = default;
+  bool operator==(const FailureCause&) const = default;
 };
 
-/// What only the plan knows. All functions may be called by any thread; empty ones are allowed.
+/// Only the plan knows these. All functions may be called by any thread; empty ones are allowed.
 struct PlanWords {
   /// The name of an action of a rank, such as "1F3".
   std::function<std::string(int rank, std::int64_t action)> action;
-  /// What the message is: "the activation of micro-batch 3".
+  /// The name of the message: "the activation of micro-batch 3".
   std::function<std::string(int rank, const AwaitedMessage& awaited)> message;
   /// Whether the plan of `rank` has it wait for that message in that action. Without it, a rank
   /// that waits for a wrong message is one of a cycle.
@@ -55,9 +55,9 @@ struct PlanWords {
       isStillSent;
 };
 
-/// The cause in plain English, as `self` tells it: "rank 2 died in 1F3 (7 actions ended), waiting
-/// for the activation of micro-batch 3 from rank 1; this rank, 0, was in 0F5 (…)".
-std::string verdictText(const Cause& cause, const PlanWords& words, int self,
+/// Returns the cause in plain English, as `self` tells it: "rank 2 died in 1F3 (7 actions ended)",
+/// what it waited for, and where this rank was.
+std::string verdictText(const FailureCause& cause, const PlanWords& words, int self,
                         const ActionStatus& own);
 
 /// "in 1F3 (7 actions ended), waiting for message 5 from rank 1".

@@ -1,4 +1,4 @@
-#include "runtime/control/jury.h"
+#include "runtime/control/verdict/jury.h"
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +33,7 @@ void Jury::heard(int from, const ControlMessage& message, Nanoseconds now) {
       if (observations_.empty()) alarmed_ = now;
       observations_.push_back(
           {.observer = from, .noticed = now - message.noticed, .cause = message.cause});
-      // What a rank says of itself is certain: it counts as if this rank had noticed it.
+      // A rank knows for certain what it says of itself: this rank notices it, too.
       if (message.cause.rank == from) notice(message.cause, now);
       break;
     case ControlWord::kVerdict:
@@ -51,7 +51,7 @@ void Jury::heard(int from, const ControlMessage& message, Nanoseconds now) {
 void Jury::closed(int from, Nanoseconds now) {
   Member& gone = member(from);
   if (!std::exchange(gone.isOpen, false)) return;
-  // Who has said what ended the run may go. So may everyone once all have finished.
+  // A rank that has said what ended the run may go. So may all once all have finished.
   if (gone.mayGo || gone.hasSpoken || verdict_ || isFinished()) return;
   notice(CauseKind::kDied, from, now);
 }
@@ -111,7 +111,7 @@ bool Jury::hasNoticed(int observer, int culprit) const {
 
 void Jury::notice(CauseKind kind, int rank, Nanoseconds now, const std::string& reason,
                   Nanoseconds lasted) {
-  Cause cause;
+  FailureCause cause;
   cause.kind = kind;
   cause.rank = rank;
   cause.status = member(rank).status;
@@ -120,7 +120,7 @@ void Jury::notice(CauseKind kind, int rank, Nanoseconds now, const std::string& 
   notice(std::move(cause), now);
 }
 
-void Jury::notice(Cause cause, Nanoseconds now) {
+void Jury::notice(FailureCause cause, Nanoseconds now) {
   if (verdict_ || hasNoticed(rank_, cause.rank)) return;
   if (observations_.empty()) alarmed_ = now;
   ControlMessage message;
@@ -176,7 +176,7 @@ bool Jury::isTimeToDecide(Nanoseconds now) const {
   return haveAllSpoken || passed >= limits_.settle;
 }
 
-void Jury::decide(const Cause& cause) {
+void Jury::decide(const FailureCause& cause) {
   if (verdict_) return;
   verdict_ = cause;
   ControlMessage message;

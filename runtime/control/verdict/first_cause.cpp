@@ -1,4 +1,4 @@
-#include "runtime/control/first_cause.h"
+#include "runtime/control/verdict/first_cause.h"
 
 #include <algorithm>
 #include <cassert>
@@ -40,7 +40,7 @@ int firstRank(std::span<const Observation> all) {
 
 }  // namespace
 
-Cause firstCause(std::span<const Observation> all) {
+FailureCause firstCause(std::span<const Observation> all) {
   assert(!all.empty());
   const int rank = firstRank(all);
   const Observation* told = nullptr;
@@ -53,7 +53,7 @@ Cause firstCause(std::span<const Observation> all) {
       latest = &one.cause.status;
     }
   }
-  Cause cause = told->cause;
+  FailureCause cause = told->cause;
   cause.status = *latest;
   return cause;
 }

@@ -1,4 +1,4 @@
-#include "runtime/control/find_stall.h"
+#include "runtime/control/verdict/find_stall.h"
 
 #include <algorithm>
 #include <vector>
@@ -7,8 +7,8 @@ namespace pipetrace {
 
 namespace {
 
-Cause causeOf(CauseKind kind, int rank, const RankView& view) {
-  Cause cause;
+FailureCause causeOf(CauseKind kind, int rank, const RankView& view) {
+  FailureCause cause;
   cause.kind = kind;
   cause.rank = rank;
   cause.status = view.status;
@@ -17,12 +17,13 @@ Cause causeOf(CauseKind kind, int rank, const RankView& view) {
 }
 
 // Each rank of the path waits for the next one, the last one for the first.
-Cause cycleOf(std::span<const int> path, std::span<const RankView> views) {
+FailureCause cycleOf(std::span<const int> path, std::span<const RankView> views) {
   const auto idle = [&](int rank) { return views[static_cast<std::size_t>(rank)].status.idle; };
   const int culprit = *std::max_element(path.begin(), path.end(), [&](int a, int b) {
     return idle(a) != idle(b) ? idle(a) < idle(b) : a > b;
   });
-  Cause cause = causeOf(CauseKind::kCycle, culprit, views[static_cast<std::size_t>(culprit)]);
+  FailureCause cause =
+      causeOf(CauseKind::kCycle, culprit, views[static_cast<std::size_t>(culprit)]);
   // Told from the culprit on, so that all ranks tell it alike.
   const auto from =
       static_cast<std::size_t>(std::find(path.begin(), path.end(), culprit) - path.begin());
@@ -33,13 +34,13 @@ Cause cycleOf(std::span<const int> path, std::span<const RankView> views) {
   return cause;
 }
 
-std::optional<Cause> rootOf(int start, std::span<const RankView> views, const StallLimits& limits,
-                            const PlanWords& words) {
+std::optional<FailureCause> rootOf(int start, std::span<const RankView> views,
+                                   const StallLimits& limits, const PlanWords& words) {
   std::vector<int> path;
   for (int rank = start;;) {
     const RankView& view = views[static_cast<std::size_t>(rank)];
     const ActionStatus& status = view.status;
-    // What a rank says of itself is exact; it goes on only if the rank is silent for long.
+    // A rank measures its own idle time exactly; others add to it only after a long silence.
     const bool isSilent = view.silent >= limits.silence;
     if (status.idle + (isSilent ? view.silent : 0) < limits.stepTimeout) return std::nullopt;
     if (isSilent) return causeOf(CauseKind::kSilent, rank, view);
@@ -64,8 +65,8 @@ std::optional<Cause> rootOf(int start, std::span<const RankView> views, const St
 
 }  // namespace
 
-std::optional<Cause> findStall(std::span<const RankView> views, const StallLimits& limits,
-                               const PlanWords& words) {
+std::optional<FailureCause> findStall(std::span<const RankView> views, const StallLimits& limits,
+                                      const PlanWords& words) {
   if (limits.stepTimeout <= 0) return std::nullopt;
   for (std::size_t rank = 0; rank < views.size(); ++rank) {
     if (views[rank].status.finishing) continue;

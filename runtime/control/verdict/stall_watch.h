@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "runtime/control/find_stall.h"
+#include "runtime/control/verdict/find_stall.h"
 
 namespace pipetrace {
 
@@ -11,11 +11,11 @@ namespace pipetrace {
 /// vain for StallLimits::silence: what they wait for may be under way, and what they said is old.
 class StallWatch {
  public:
-  std::optional<Cause> look(std::span<const RankView> views, const StallLimits& limits,
-                            const PlanWords& words, Nanoseconds now);
+  std::optional<FailureCause> look(std::span<const RankView> views, const StallLimits& limits,
+                                   const PlanWords& words, Nanoseconds now);
 
  private:
-  std::optional<Cause> suspected_;
+  std::optional<FailureCause> suspected_;
   Nanoseconds since_ = 0;
 };
 

@@ -3,12 +3,12 @@
 #include <optional>
 #include <span>
 
-#include "runtime/control/verdict.h"
+#include "runtime/control/verdict/verdict.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
-/// What one rank knows of another, or of itself, now.
+/// One rank knows this of another, or of itself, now.
 struct RankView {
   ActionStatus status;     ///< as the rank last told it; `idle`, too
   Nanoseconds silent = 0;  ///< since when nothing was heard of it
@@ -24,7 +24,7 @@ struct StallLimits {
 ///
 /// A root that has ended an action since is slow, not at fault: then there is no stall yet. Ranks
 /// in finish() do not count as standing still.
-std::optional<Cause> findStall(std::span<const RankView> views, const StallLimits& limits,
-                               const PlanWords& words);
+std::optional<FailureCause> findStall(std::span<const RankView> views, const StallLimits& limits,
+                                      const PlanWords& words);
 
 }  // namespace pipetrace
