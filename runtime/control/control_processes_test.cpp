@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <iostream>
 #include <random>
+#include <set>
+#include <utility>
 
 #include "runtime/control/control_channel.h"
 #include "runtime/control/testing/ring_run.h"
@@ -72,6 +74,37 @@ TEST(ControlProcesses, KilledAtRandomMomentsARankIsNamedByAllOthersWithinASecond
   std::cout << times.size() << " kills; the last survivor ended after "
             << times[times.size() / 2] / kNsPerMs << " ms (median), " << times.back() / kNsPerMs
             << " ms (longest)\n";
+}
+
+TEST(ControlProcesses, OfTwoRanksKilledTogetherAllOthersNameTheSame) {
+  for (const auto& [first, second] : {std::pair(0, 1), std::pair(3, 0), std::pair(1, 3)}) {
+    RingRun run(5, kEndless);
+    run.awaitConnected();
+    run.signal(first, SIGKILL);
+    run.signal(second, SIGKILL);
+    const auto ends = run.await(10 * kNsPerSecond);
+    std::set<std::string> names;
+    for (int rank = 0; rank < 5; ++rank) {
+      if (rank == first || rank == second) continue;
+      const RingEnd& end = ends[static_cast<std::size_t>(rank)];
+      EXPECT_EQ(end.ending, "exited with status 3") << end.output;
+      EXPECT_LT(end.after, 2 * kNsPerSecond);
+      names.insert(end.output.substr(0, end.output.find(" died ")));
+    }
+    EXPECT_THAT(names, ::testing::SizeIs(1));
+    EXPECT_THAT(*names.begin(), ::testing::AnyOf("connected\nrank " + std::to_string(first),
+                                                 "connected\nrank " + std::to_string(second)));
+  }
+}
+
+TEST(ControlProcesses, ARankKilledWhileOthersWaitForItAtTheEndIsNamed) {
+  RingRun run(kRanks, {"--actions", "20", "--stall", "0:39"});  // the others pass the last token on
+  run.awaitConnected();
+  usleep(300'000);
+  run.signal(0, SIGKILL);
+  const auto ends = run.await(10 * kNsPerSecond);
+  expectAllName(ends, 0, "died in 0R19 (39 actions ended)");
+  EXPECT_THAT(ends[3].output, HasSubstr("was after its last action, waiting for the others"));
 }
 
 TEST(ControlProcesses, ARankThatExitsWithoutAWordIsNamed) {
