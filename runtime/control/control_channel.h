@@ -1,0 +1,84 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "runtime/control/verdict/action_progress.h"
+#include "runtime/control/verdict/jury.h"
+#include "runtime/control/verdict/verdict.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// The status with which a process ends itself when a run has failed and its compute thread does
+/// not come back: as timeout(1) does.
+inline constexpr int kStuckExitCode = 124;
+
+struct ControlOptions {
+  int rank = 0;
+  int worldSize = 1;  ///< at most 65534
+  /// Times after which ranks are given up. `stall.stepTimeout` is the user's step timeout.
+  JuryLimits limits;
+  PlanWords words;
+  /// Called once, with the text of the error, when the run has failed: it wakes what the compute
+  /// thread may wait in (aborts the transport). Runs on the control thread and must not block.
+  std::function<void(const FailureCause& cause, const std::string& text)> onFailure;
+  /// How long the compute thread has, after that, to learn of it: from check(), fail(), lostPeer(),
+  /// finish() or by destroying the channel.
+  Nanoseconds exitDelay = 2 * kNsPerSecond;
+  /// Runs on the control thread before it ends the process with kStuckExitCode: writes out logs.
+  std::function<void(const std::string& text)> beforeExit;
+};
+
+/// A rank's line to all others, beside the data. Each rank says in which action it is and what it
+/// waits for; when one dies, fails, stalls or waits in vain, every rank gets the same first cause.
+///
+/// Destroyed before finish() and without a failure, the rank counts as failed.
+///
+/// Threads: begin(), waitingFor(), waited() and ended() from the compute thread; they cost some
+/// stores. The rest from any thread. Destroyed when no call is under way.
+class ControlChannel {
+ public:
+  virtual ~ControlChannel() = default;
+  ControlChannel(const ControlChannel&) = delete;
+  ControlChannel& operator=(const ControlChannel&) = delete;
+
+  /// The rank begins an action, an index of its plan.
+  void begin(std::int64_t action) noexcept { progress_.begin(action); }
+  /// The action goes on when message `number` (below 2^48) of rank `peer` is there.
+  void waitingFor(int peer, std::uint64_t number) noexcept { progress_.waitingFor(peer, number); }
+  /// It is there.
+  void waited() noexcept { progress_.waited(); }
+  /// The action has ended.
+  void ended() noexcept { progress_.ended(); }
+
+  /// Throws Error with the text of the failure, if the run has failed. Costs one load.
+  void check() {
+    if (hasFailed_.load(std::memory_order_acquire)) raise();
+  }
+
+  /// This rank's work has failed. Tells the others, waits until all agree on what came first (well
+  /// under a second), and returns the text of that, for this rank's error.
+  virtual std::string fail(const std::string& reason) = 0;
+
+  /// The connection for data to another rank is broken. Waits until the reason is known, and
+  /// returns the text for this rank's error. If nothing else comes to light within
+  /// JuryLimits::lostPeer, this is the reason.
+  virtual std::string lostPeer(const std::string& reason) = 0;
+
+  /// This rank has ended all its actions. Waits until all have. Throws Error with the text of the
+  /// failure, if one fails before.
+  virtual void finish() = 0;
+
+ protected:
+  ControlChannel() = default;
+  /// Throws Error with the text of the failure.
+  [[noreturn]] virtual void raise() = 0;
+
+  ActionProgress progress_;
+  std::atomic<bool> hasFailed_{false};
+};
+
+}  // namespace pipetrace

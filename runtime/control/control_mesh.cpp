@@ -1,0 +1,238 @@
+#include "runtime/control/control_mesh.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/control/control_peers.h"
+#include "runtime/control/run_end.h"
+#include "runtime/control/steady_time.h"
+#include "runtime/control/verdict/idle_watch.h"
+#include "trace/error.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+
+namespace {
+
+constexpr Nanoseconds kAlarmedRound = 10 * kNsPerMs;
+constexpr Nanoseconds kLongPause = kNsPerSecond;    // a thread that slept so long was stopped
+constexpr Nanoseconds kLastWords = 200 * kNsPerMs;  // for closing connections in order
+
+Nanoseconds beatOf(const MeshOptions& mesh, int worldSize) {
+  if (mesh.beat > 0) return mesh.beat;
+  return std::clamp<Nanoseconds>(worldSize * 4 * kNsPerMs, 100 * kNsPerMs, kNsPerSecond);
+}
+
+// A silence counts only after several beats.
+JuryLimits limitsFor(JuryLimits limits, Nanoseconds beat) {
+  limits.stall.silence = std::max(limits.stall.silence, 5 * beat);
+  return limits;
+}
+
+class ControlMesh final : public ControlChannel {
+ public:
+  ControlMesh(ControlOptions options, const MeshOptions& mesh, KeyValue& store);
+  ~ControlMesh() override;
+
+  std::string fail(const std::string& reason) override;
+  std::string lostPeer(const std::string& reason) override;
+  void finish() override;
+
+ private:
+  // Other threads ask this of the control thread.
+  struct Requests {
+    std::optional<std::string> failed;
+    std::optional<std::string> lostPeer;
+    bool finish = false;
+    bool leave = false;
+  };
+
+  [[noreturn]] void raise() override;
+  template <typename Change>
+  void request(Change change);
+  bool awaitAll(Nanoseconds timeout);
+  void run();
+  bool round();
+  void takeRequests(Nanoseconds now);
+  void tellOthers(Nanoseconds now);
+  void deliver(Nanoseconds now);
+
+  const ControlOptions options_;
+  const Nanoseconds beat_;
+  RunEnd end_;
+  OwnedFd wake_;
+  std::mutex mutex_;
+  Requests requests_;  // guarded by mutex_
+  std::atomic<bool> isComplete_{false};
+
+  // The control thread owns these, once it runs.
+  ControlPeers peers_;
+  Jury jury_;
+  IdleWatch watch_;
+  Nanoseconds started_ = steadyTime();
+  Nanoseconds lastRound_ = started_;
+  Nanoseconds nextBeat_ = started_;
+  bool isWaitedFor_ = false;  // some thread waits for the end of the run
+  bool hasDelivered_ = false;
+  bool hasLeft_ = false;
+  std::thread thread_;
+};
+
+ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, KeyValue& store)
+    : options_(std::move(options)),
+      beat_(beatOf(mesh, options_.worldSize)),
+      end_(options_),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      peers_(options_.rank, options_.worldSize, mesh.host, store, mesh.connectTimeout),
+      jury_(options_.rank, options_.worldSize, limitsFor(options_.limits, beat_), options_.words,
+            steadyTime()),
+      watch_(steadyTime()) {
+  if (!wake_.isOpen()) throw Error("control connection: the system allows no more files");
+  thread_ = std::thread([this] { run(); });
+  try {
+    if (awaitAll(mesh.connectTimeout)) return;
+    end_.acknowledge();
+    request([](Requests& r) { r.leave = true; });
+    thread_.join();
+  } catch (...) {
+    end_.acknowledge();
+    request([](Requests& r) { r.leave = true; });
+    thread_.join();
+    throw;
+  }
+  throw Error(peers_.missingRanks() + " did not connect within " +
+              formatDuration(mesh.connectTimeout));
+}
+
+ControlMesh::~ControlMesh() {
+  end_.acknowledge();
+  request([](Requests& r) { r.leave = true; });
+  thread_.join();
+}
+
+template <typename Change>
+void ControlMesh::request(Change change) {
+  {
+    const std::lock_guard lock(mutex_);
+    change(requests_);
+  }
+  eventfd_write(wake_.get(), 1);
+}
+
+// Whether all have come. Throws Error if one fails before.
+bool ControlMesh::awaitAll(Nanoseconds timeout) {
+  const Nanoseconds end = steadyTime() + timeout;
+  while (!isComplete_.load(std::memory_order_acquire)) {
+    check();
+    if (steadyTime() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+std::string ControlMesh::fail(const std::string& reason) {
+  request([&](Requests& r) { r.failed = reason; });
+  return end_.awaitFailure();
+}
+
+std::string ControlMesh::lostPeer(const std::string& reason) {
+  request([&](Requests& r) { r.lostPeer = reason; });
+  return end_.awaitFailure();
+}
+
+void ControlMesh::finish() {
+  request([](Requests& r) { r.finish = true; });
+  end_.awaitFinish();
+}
+
+void ControlMesh::raise() { throw Error(end_.awaitFailure()); }
+
+void ControlMesh::run() {
+  while (round()) {
+  }
+  peers_.close(kLastWords);
+}
+
+// Whether there is another one.
+bool ControlMesh::round() {
+  const bool isAlert = jury_.isAlarmed() || isWaitedFor_ || !peers_.isComplete();
+  Nanoseconds pause = std::max<Nanoseconds>(nextBeat_ - steadyTime(), 0);
+  if (jury_.isAlarmed()) pause = std::min(pause, kAlarmedRound);
+  peers_.wait(wake_.get(), pause, isAlert);
+  eventfd_t ignored = 0;
+  eventfd_read(wake_.get(), &ignored);
+
+  const Nanoseconds now = steadyTime();
+  peers_.receive([&](int rank, const ControlMessage& m) { jury_.heard(rank, m, now); },
+                 [&](int rank) { jury_.closed(rank, now); });
+  const Nanoseconds slept = now - lastRound_ - pause;
+  if (slept > kLongPause) jury_.slept(slept);
+  lastRound_ = now;
+  if (peers_.isComplete() && !isComplete_.load(std::memory_order_relaxed)) {
+    jury_.slept(now - started_);  // silence and stalls count from here
+    watch_ = IdleWatch(now);
+    isComplete_.store(true, std::memory_order_release);
+  }
+  jury_.own(watch_.look(progress_, now));
+  takeRequests(now);
+  if (peers_.isComplete() || jury_.isAlarmed()) jury_.tick(now);
+  tellOthers(now);
+  deliver(now);
+  return !hasLeft_;
+}
+
+void ControlMesh::takeRequests(Nanoseconds now) {
+  const std::lock_guard lock(mutex_);
+  if (requests_.failed) jury_.failed(*std::exchange(requests_.failed, {}), now);
+  if (requests_.lostPeer) jury_.lostPeer(*std::exchange(requests_.lostPeer, {}), now);
+  if (requests_.finish) jury_.finish();
+  isWaitedFor_ = requests_.finish || requests_.leave;
+  if (!requests_.leave) return;
+  const bool hasEnded = jury_.verdict() || jury_.isFinished() || !peers_.isComplete();
+  if (hasEnded) {
+    hasLeft_ = true;
+  } else {
+    jury_.failed("it ended its work without finishing the run", now);
+  }
+}
+
+void ControlMesh::tellOthers(Nanoseconds now) {
+  for (const ControlMessage& message : jury_.takeMessages()) peers_.broadcast(message, false);
+  if (now < nextBeat_) return;
+  nextBeat_ = now + beat_;
+  ControlMessage status;
+  status.word = ControlWord::kStatus;
+  status.status = jury_.ownStatus();
+  peers_.broadcast(status, true);
+}
+
+void ControlMesh::deliver(Nanoseconds now) {
+  if (jury_.verdict()) {
+    if (!std::exchange(hasDelivered_, true)) {
+      hasFailed_.store(true, std::memory_order_release);
+      end_.fail(*jury_.verdict(), jury_.ownStatus(), now);
+    }
+    end_.exitIfStuck(now);
+  } else if (jury_.isFinished() && !std::exchange(hasDelivered_, true)) {
+    ControlMessage bye;
+    bye.word = ControlWord::kBye;
+    peers_.broadcast(bye, false);
+    end_.finish();
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ControlChannel> connectControlMesh(ControlOptions options, MeshOptions mesh,
+                                                   KeyValue& store) {
+  return std::make_unique<ControlMesh>(std::move(options), mesh, store);
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,175 @@
+#include "runtime/control/control_mesh.h"
+
+#include <gmock/gmock.h>
+
+#include <array>
+#include <thread>
+
+#include "runtime/control/steady_time.h"
+#include "runtime/control/testing/memory_key_value.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Body = std::function<void(int rank, ControlChannel& control)>;
+using Change = std::function<void(ControlOptions& options)>;
+
+// Each rank on a thread, connected by TCP; their errors, "" for none.
+std::vector<std::string> runMesh(int ranks, const Body& body, const Change& change = {}) {
+  testing::MemoryKeyValue store;
+  std::vector<std::string> errors(static_cast<std::size_t>(ranks));
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        ControlOptions options;
+        options.rank = rank;
+        options.worldSize = ranks;
+        if (change) change(options);
+        const auto control = connectControlMesh(std::move(options), {}, store);
+        body(rank, *control);
+      } catch (const Error& e) {
+        errors[static_cast<std::size_t>(rank)] = e.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+void sleepMs(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+// Acts as a rank that works until the run has failed.
+void workUntilFailure(ControlChannel& control) {
+  for (std::int64_t action = 0;; ++action) {
+    control.begin(action);
+    sleepMs(1);
+    control.ended();
+    control.check();
+  }
+}
+
+TEST(ControlMesh, EndsInOrderWhenAllRanksFinish) {
+  for (const int ranks : {1, 2, 5}) {
+    const auto errors = runMesh(ranks, [](int rank, ControlChannel& control) {
+      for (int action = 0; action < 20 * (rank + 1); ++action) {
+        control.begin(action);
+        control.ended();
+      }
+      sleepMs(20 * rank);
+      control.finish();
+    });
+    EXPECT_THAT(errors, ::testing::Each(""));
+  }
+}
+
+TEST(ControlMesh, AFailureReachesAllRanksWithItsText) {
+  std::array<Nanoseconds, 4> noticed{};
+  Nanoseconds failed = 0;
+  const auto errors = runMesh(4, [&](int rank, ControlChannel& control) {
+    if (rank != 2) {
+      try {
+        workUntilFailure(control);
+      } catch (const Error&) {
+        noticed[static_cast<std::size_t>(rank)] = steadyTime();
+        throw;
+      }
+    }
+    control.begin(7);
+    sleepMs(150);
+    failed = steadyTime();
+    throw Error(control.fail("out of memory"));
+  });
+  for (int rank = 0; rank < 4; ++rank) {
+    const std::string& error = errors[static_cast<std::size_t>(rank)];
+    EXPECT_THAT(error, HasSubstr("rank 2 failed in action 7 (0 actions ended): out of memory"));
+    if (rank == 2) continue;
+    EXPECT_THAT(error, HasSubstr("this rank, " + std::to_string(rank) + ", was "));
+    EXPECT_LT(noticed[static_cast<std::size_t>(rank)] - failed, 2 * kNsPerSecond);
+  }
+}
+
+TEST(ControlMesh, ARankThatLeavesWithoutFinishingIsNamedByTheOthersInFinish) {
+  const auto errors = runMesh(3, [](int rank, ControlChannel& control) {
+    if (rank != 1) control.finish();
+    sleepMs(100);
+  });
+  EXPECT_EQ(errors[1], "");
+  EXPECT_THAT(errors[0], HasSubstr("rank 1 failed before its first action"));
+  EXPECT_THAT(errors[2], HasSubstr("rank 1 failed before its first action"));
+  EXPECT_THAT(errors[2], HasSubstr("this rank, 2, was after its last action"));
+}
+
+TEST(ControlMesh, ALostConnectionGivesWayToTheFailureFromWhichItFollows) {
+  const auto errors = runMesh(3, [](int rank, ControlChannel& control) {
+    if (rank == 0) throw Error(control.lostPeer("connection reset"));
+    sleepMs(200);
+    if (rank == 1) throw Error(control.fail("bad loss"));
+    workUntilFailure(control);
+  });
+  for (const std::string& error : errors) EXPECT_THAT(error, HasSubstr("rank 1 failed"));
+}
+
+TEST(ControlMesh, TheRankForWhichAllWaitIsNamedAfterTheStepTimeout) {
+  const auto errors = runMesh(
+      3,
+      [](int rank, ControlChannel& control) {
+        control.begin(4);
+        if (rank != 1) control.waitingFor(rank == 0 ? 2 : 1, 5);
+        while (true) {
+          sleepMs(5);
+          control.check();
+        }
+      },
+      [](ControlOptions& options) {
+        options.limits.stall.stepTimeout = 400 * kNsPerMs;
+        options.limits.stall.silence = 30 * kNsPerSecond;  // the machine may be busy
+      });
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, ::testing::StartsWith("rank 1 stalled: it ended no action for"));
+  }
+  EXPECT_THAT(errors[0], HasSubstr("waiting for message 5 from rank 2"));
+}
+
+TEST(ControlMesh, TellsOnceWhenTheRunFails) {
+  std::array<int, 3> calls{};
+  runMesh(
+      3,
+      [](int rank, ControlChannel& control) {
+        if (rank == 0) throw Error(control.fail("bad loss"));
+        workUntilFailure(control);
+      },
+      [&](ControlOptions& options) {
+        options.onFailure = [&calls, rank = options.rank](const FailureCause& cause,
+                                                          const std::string&) {
+          EXPECT_EQ(cause.rank, 0);
+          ++calls[static_cast<std::size_t>(rank)];
+        };
+      });
+  EXPECT_THAT(calls, ::testing::Each(1));
+}
+
+TEST(ControlMesh, NamesTheRankThatDoesNotConnect) {
+  testing::MemoryKeyValue store;
+  ControlOptions options;
+  options.worldSize = 2;
+  MeshOptions mesh;
+  mesh.connectTimeout = 50 * kNsPerMs;
+  try {
+    connectControlMesh(options, mesh, store);
+    FAIL() << "nobody came";
+  } catch (const Error& e) {
+    EXPECT_STREQ(e.what(), "rank 1 did not connect within 50.00 ms");
+  }
+  options.rank = 1;
+  testing::MemoryKeyValue empty;
+  EXPECT_THROW(connectControlMesh(options, mesh, empty), Error);
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "runtime/control/control_channel.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// How a run ends for one rank: in order, or with the text of a failure. The control thread sets
+/// it, other threads wait for it.
+class RunEnd {
+ public:
+  /// `options` must outlive it.
+  explicit RunEnd(const ControlOptions& options) : options_(options) {}
+
+  /// The run has failed. Calls onFailure. The first call counts.
+  void fail(const FailureCause& cause, const ActionStatus& own, Nanoseconds now);
+  /// All ranks have finished.
+  void finish();
+
+  /// Waits for the failure; its text. The compute thread knows of it then.
+  std::string awaitFailure();
+  /// Waits for either end. Throws Error with the text of the failure.
+  void awaitFinish();
+  /// Someone who learned of the failure in another way no longer needs the process to be ended.
+  void acknowledge();
+  bool hasFailed() const;
+
+  /// Ends the process, after beforeExit, if it has failed and nobody has learned of it in time.
+  void exitIfStuck(Nanoseconds now);
+
+ private:
+  const ControlOptions& options_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<std::string> failure_;
+  Nanoseconds failed_ = 0;
+  bool isFinished_ = false;
+  bool isKnown_ = false;
+};
+
+}  // namespace pipetrace

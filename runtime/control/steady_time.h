@@ -1,0 +1,16 @@
+#pragma once
+
+#include <chrono>
+
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Nanoseconds of a clock that nobody sets.
+inline Nanoseconds steadyTime() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace pipetrace

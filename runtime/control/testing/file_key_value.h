@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+
+#include "runtime/control/key_value.h"
+
+namespace pipetrace::testing {
+
+/// Keys and values of processes on one host: files of a folder that exists.
+class FileKeyValue final : public KeyValue {
+ public:
+  explicit FileKeyValue(std::string folder) : folder_(std::move(folder)) {}
+  void set(const std::string& key, const std::string& value) override;
+  std::string get(const std::string& key, Nanoseconds timeout) override;
+
+ private:
+  std::string pathOf(const std::string& key) const;
+
+  std::string folder_;
+};
+
+}  // namespace pipetrace::testing

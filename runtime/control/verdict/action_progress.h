@@ -1,0 +1,81 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// A message of another rank, for which a rank waits.
+struct AwaitedMessage {
+  int peer = -1;             ///< the rank that sends it; -1: the rank waits for nobody
+  std::uint64_t number = 0;  ///< which message, below 2^48; PlanWords turns it into text
+
+  bool operator==(const AwaitedMessage&) const = default;
+};
+
+/// Where a rank is in its plan, as it was when somebody looked.
+struct ActionStatus {
+  std::int64_t action = -1;  ///< the action begun last, an index of the rank's plan; -1: none yet
+  bool inside = false;       ///< that action has not ended
+  bool finishing = false;    ///< the rank has ended all its actions and waits in finish()
+  AwaitedMessage awaited;
+  std::uint64_t ended = 0;     ///< actions that it has ended, over all steps
+  Nanoseconds idle = 0;        ///< for how long it had ended none
+  std::uint64_t sequence = 0;  ///< a later look has a higher number
+
+  bool isWaiting() const { return awaited.peer >= 0; }
+  bool operator==(const ActionStatus&) const = default;
+};
+
+/// The compute thread of a rank says here where it is. Costs some relaxed stores, takes no lock,
+/// allocates nothing and reads no clock.
+///
+/// Threads: begin(), waitingFor(), waited() and ended() from the one compute thread; look() from
+/// any.
+class ActionProgress {
+ public:
+  /// The rank begins an action, an index of its plan from 0.
+  void begin(std::int64_t action) noexcept {
+    awaited_.store(0, std::memory_order_relaxed);
+    action_.store(2 * action + 1, std::memory_order_relaxed);
+  }
+  /// The rank waits for a message from now on, until the next call of any of these functions.
+  /// `number` is below 2^48, `peer` below 2^16 - 1.
+  void waitingFor(int peer, std::uint64_t number) noexcept {
+    const auto sender = static_cast<std::uint64_t>(peer + 1);
+    awaited_.store(sender << 48 | (number & kNumberMask), std::memory_order_relaxed);
+  }
+  /// The wait is over, the action goes on.
+  void waited() noexcept { awaited_.store(0, std::memory_order_relaxed); }
+  /// The rank has ended its action.
+  void ended() noexcept {
+    awaited_.store(0, std::memory_order_relaxed);
+    action_.store(action_.load(std::memory_order_relaxed) & ~std::int64_t{1},
+                  std::memory_order_relaxed);
+    ended_.store(ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  /// A status without `idle`, `finishing` and `sequence`. The words of a rank that runs on may be
+  /// of different moments; those of one that stands still are exact.
+  ActionStatus look() const noexcept {
+    ActionStatus status;
+    const std::int64_t action = action_.load(std::memory_order_relaxed);
+    const std::uint64_t awaited = awaited_.load(std::memory_order_relaxed);
+    status.action = action >> 1;
+    status.inside = action >= 0 && (action & 1) != 0;
+    status.awaited = {.peer = static_cast<int>(awaited >> 48) - 1, .number = awaited & kNumberMask};
+    status.ended = ended_.load(std::memory_order_relaxed);
+    return status;
+  }
+
+ private:
+  static constexpr std::uint64_t kNumberMask = (std::uint64_t{1} << 48) - 1;
+
+  alignas(64) std::atomic<std::int64_t> action_{-2};  // twice its index, plus 1 inside
+  std::atomic<std::uint64_t> awaited_{0};             // peer + 1 in the upper 16 bits
+  std::atomic<std::uint64_t> ended_{0};
+};
+
+}  // namespace pipetrace

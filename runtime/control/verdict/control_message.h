@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "runtime/control/verdict/verdict.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Control threads tell each other these.
+enum class ControlWord : std::uint8_t {
+  kHello,     ///< who opens the connection; the first message on it
+  kStatus,    ///< where I am in my plan; also says that I live
+  kNoticed,   ///< something that ends the run
+  kVerdict,   ///< what ended the run; I end, too
+  kFinished,  ///< I am in finish()
+  kBye,       ///< I leave, because all have finished
+};
+
+/// One message. Which fields count depends on `word`.
+struct ControlMessage {
+  ControlWord word = ControlWord::kStatus;
+  int rank = -1;            ///< kHello: who speaks
+  std::string token;        ///< kHello: what the address of the other side says
+  ActionStatus status;      ///< kStatus, kFinished
+  FailureCause cause;       ///< kNoticed, kVerdict
+  Nanoseconds noticed = 0;  ///< kNoticed: for how long the speaker has known it
+};
+
+/// The message as bytes, its length first.
+std::string encode(const ControlMessage& message);
+
+/// Takes the first message off `bytes`. Returns nothing while it is not complete. Throws Error for
+/// bytes that are no message.
+std::optional<ControlMessage> takeMessage(std::string& bytes);
+
+}  // namespace pipetrace

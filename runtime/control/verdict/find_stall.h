@@ -1,0 +1,30 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "runtime/control/verdict/verdict.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// One rank knows this of another, or of itself, now.
+struct RankView {
+  ActionStatus status;     ///< as the rank last told it; `idle`, too
+  Nanoseconds silent = 0;  ///< since when nothing was heard of it
+};
+
+struct StallLimits {
+  Nanoseconds stepTimeout = 0;         ///< how long a rank may end no action; 0: for ever
+  Nanoseconds silence = kNsPerSecond;  ///< how old what a rank said may be and still count
+};
+
+/// Finds the rank because of which ranks stand still, if one has ended no action for the step
+/// timeout: follows who waits for whom to the root. `views` holds all ranks.
+///
+/// A root that has ended an action since is slow, not at fault: then there is no stall yet. Ranks
+/// in finish() do not count as standing still.
+std::optional<FailureCause> findStall(std::span<const RankView> views, const StallLimits& limits,
+                                      const PlanWords& words);
+
+}  // namespace pipetrace

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/control/verdict/control_message.h"
+#include "runtime/control/verdict/first_cause.h"
+#include "runtime/control/verdict/stall_watch.h"
+#include "runtime/control/verdict/verdict.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+struct JuryLimits {
+  StallLimits stall;
+  Nanoseconds silence = 8 * kNsPerSecond;  ///< a rank that says nothing for so long; 0: no limit
+  /// For how long other causes may still come in before the lowest rank that lives decides.
+  Nanoseconds settle = 300 * kNsPerMs;
+  /// After so long a rank decides alone: the one that should have is gone, too.
+  Nanoseconds alone = 800 * kNsPerMs;
+  /// How long a lost connection may turn out to be the consequence of something else.
+  Nanoseconds lostPeer = 1500 * kNsPerMs;
+};
+
+/// One rank's part in finding, together with the others, what ended the run: all end with the same
+/// cause. Every rank tells all others what it notices; the lowest rank that nobody suspects takes
+/// the first cause of all and tells it.
+///
+/// Knows no sockets and no clock. Times are of one clock, and do not go back. After each call the
+/// caller sends takeMessages() to all ranks. Threads: one at a time.
+class Jury {
+ public:
+  /// Everyone else counts as heard of at `now`. `words` must outlive it.
+  Jury(int rank, int worldSize, const JuryLimits& limits, const PlanWords& words, Nanoseconds now);
+
+  /// This rank stands there; `status.idle` counts up to now.
+  void own(const ActionStatus& status);
+  /// A message of another rank; not kHello.
+  void heard(int from, const ControlMessage& message, Nanoseconds now);
+  /// The connection to a rank has ended.
+  void closed(int from, Nanoseconds now);
+  /// This rank's work has failed.
+  void failed(const std::string& reason, Nanoseconds now);
+  /// This rank lost a connection, which follows from another cause if one comes to light.
+  void lostPeer(const std::string& reason, Nanoseconds now);
+  /// This rank has ended all its actions.
+  void finish();
+  /// This rank's control thread did not run for so long: nobody else is to blame for it.
+  void slept(Nanoseconds time);
+  /// Looks for silence and stalls, and decides when it is time.
+  void tick(Nanoseconds now);
+
+  /// Messages for all other ranks.
+  std::vector<ControlMessage> takeMessages();
+
+  const ActionStatus& ownStatus() const { return member(rank_).status; }
+  const std::optional<FailureCause>& verdict() const { return verdict_; }
+  /// Whether something was noticed: the next messages matter at once.
+  bool isAlarmed() const { return !observations_.empty() || pendingSince_ != kNsMin; }
+  /// Whether every rank has ended all its actions.
+  bool isFinished() const;
+
+ private:
+  struct Member {
+    ActionStatus status;
+    Nanoseconds heard = 0;
+    bool isOpen = true;      // the connection
+    bool mayGo = false;      // it said why it ends
+    bool hasSpoken = false;  // it has noticed something
+  };
+
+  Member& member(int rank) { return members_[static_cast<std::size_t>(rank)]; }
+  const Member& member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
+  bool isSuspected(int rank) const;
+  bool hasNoticed(int observer, int culprit) const;
+  void notice(CauseKind kind, int rank, Nanoseconds now, const std::string& reason = {},
+              Nanoseconds lasted = 0);
+  void notice(FailureCause cause, Nanoseconds now);
+  void lookForSilence(Nanoseconds now);
+  void lookForStall(Nanoseconds now);
+  bool isTimeToDecide(Nanoseconds now) const;
+  void decide(const FailureCause& cause);
+
+  const int rank_;
+  const JuryLimits limits_;
+  const PlanWords& words_;
+  std::vector<Member> members_;
+  StallWatch stalls_;
+  std::vector<Observation> observations_;  // of all ranks
+  std::vector<ControlMessage> messages_;
+  Nanoseconds alarmed_ = 0;  // since the first observation
+  std::string pendingReason_;
+  Nanoseconds pendingSince_ = kNsMin;
+  std::optional<FailureCause> verdict_;
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,73 @@
+#include "runtime/control/verdict/verdict.h"
+
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+
+namespace {
+
+std::string rankName(int rank) { return "rank " + std::to_string(rank); }
+
+std::string actionName(int rank, std::int64_t action, const PlanWords& words) {
+  return words.action ? words.action(rank, action) : "action " + std::to_string(action);
+}
+
+std::string messageText(int rank, const AwaitedMessage& awaited, const PlanWords& words) {
+  const std::string name =
+      words.message ? words.message(rank, awaited) : "message " + std::to_string(awaited.number);
+  return name + " from " + rankName(awaited.peer);
+}
+
+std::string forSoLong(const FailureCause& cause) { return " for " + formatDuration(cause.lasted); }
+
+std::string cycleText(const FailureCause& cause, const PlanWords& words) {
+  std::string text = "ranks wait for each other" + forSoLong(cause) + ":";
+  for (const FailureCause::Member& member : cause.cycle) {
+    text += " " + rankName(member.rank) + " " + statusText(member.rank, member.status, words) + ";";
+  }
+  return text + " " + rankName(cause.rank) + " stood still longest";
+}
+
+std::string causeText(const FailureCause& cause, const PlanWords& words) {
+  const std::string name = rankName(cause.rank);
+  const std::string where = statusText(cause.rank, cause.status, words);
+  switch (cause.kind) {
+    case CauseKind::kDied: return name + " died " + where;
+    case CauseKind::kFailed: return name + " failed " + where + ": " + cause.reason;
+    case CauseKind::kSilent:
+      return name + " has not been heard of" + forSoLong(cause) +
+             " (its process is stopped, or its host is gone), last seen " + where;
+    case CauseKind::kStalled:
+      return name + " stalled: it ended no action" + forSoLong(cause) + ", " + where;
+    case CauseKind::kMispaired:
+      return name + " waits for a message that nobody sends: it stands" + forSoLong(cause) + " " +
+             where;
+    case CauseKind::kCycle: return cycleText(cause, words);
+    case CauseKind::kLostPeer: return name + " lost a connection " + where + ": " + cause.reason;
+    case CauseKind::kCutOff: return name + " no longer hears of any other rank, " + where;
+  }
+  return name;
+}
+
+}  // namespace
+
+std::string statusText(int rank, const ActionStatus& status, const PlanWords& words) {
+  if (status.finishing) return "after its last action, waiting for the others to finish";
+  std::string text = "before its first action";
+  if (status.action >= 0) {
+    text = (status.inside ? "in " : "after ") + actionName(rank, status.action, words);
+  }
+  text += " (" + std::to_string(status.ended) + (status.ended == 1 ? " action" : " actions") +
+          " ended)";
+  if (status.isWaiting()) text += ", waiting for " + messageText(rank, status.awaited, words);
+  return text;
+}
+
+std::string verdictText(const FailureCause& cause, const PlanWords& words, int self,
+                        const ActionStatus& own) {
+  const std::string text = causeText(cause, words);
+  if (self == cause.rank) return text + "; this is " + rankName(self);
+  return text + "; this rank, " + std::to_string(self) + ", was " + statusText(self, own, words);
+}
+
+}  // namespace pipetrace

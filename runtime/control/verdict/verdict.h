@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runtime/control/verdict/action_progress.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// Why a run ends early. Where several are known of one rank, the first in this list counts.
+enum class CauseKind : std::uint8_t {
+  kDied,       ///< its process ended without a word
+  kFailed,     ///< its work threw an exception
+  kSilent,     ///< nothing was heard of it: its host is gone, or it was stopped
+  kStalled,    ///< it has ended no action for too long, and waits for nobody
+  kMispaired,  ///< it waits for a message that its sender does not send (any more)
+  kCycle,      ///< ranks wait for each other
+  kLostPeer,   ///< it lost the connection to another rank, which lives
+  kCutOff,     ///< it heard nothing of any other rank
+};
+
+/// The first cause that ended a run, not what followed from it.
+struct FailureCause {
+  CauseKind kind = CauseKind::kDied;
+  int rank = -1;           ///< the culprit; in a cycle, the rank that stood still longest
+  ActionStatus status;     ///< of the culprit, the latest that is known
+  Nanoseconds lasted = 0;  ///< for how long it was silent, or stood still
+  std::string reason;      ///< kFailed, kLostPeer: the text of the error
+  /// kCycle: the ranks, each of which waits for the next one, and the last one for the first.
+  struct Member {
+    int rank = -1;
+    ActionStatus status;
+    bool operator==(const Member&) const = default;
+  };
+  std::vector<Member> cycle;
+
+  bool operator==(const FailureCause&) const = default;
+};
+
+/// Only the plan knows these. All functions may be called by any thread; empty ones are allowed.
+struct PlanWords {
+  /// The name of an action of a rank, such as "1F3".
+  std::function<std::string(int rank, std::int64_t action)> action;
+  /// The name of the message: "the activation of micro-batch 3".
+  std::function<std::string(int rank, const AwaitedMessage& awaited)> message;
+  /// Whether the plan of `rank` has it wait for that message in that action. Without it, a rank
+  /// that waits for a wrong message is one of a cycle.
+  std::function<bool(int rank, std::int64_t action, const AwaitedMessage& awaited)> isExpected;
+  /// Whether the sender, from where it is in its plan, still sends the message for which `rank`
+  /// waits. Without it, only ranks that have ended all their actions are known to send nothing.
+  std::function<bool(int rank, const AwaitedMessage& awaited, const ActionStatus& sender)>
+      isStillSent;
+};
+
+/// Returns the cause in plain English, as `self` tells it: "rank 2 died in 1F3 (7 actions ended)",
+/// what it waited for, and where this rank was.
+std::string verdictText(const FailureCause& cause, const PlanWords& words, int self,
+                        const ActionStatus& own);
+
+/// "in 1F3 (7 actions ended), waiting for message 5 from rank 1".
+std::string statusText(int rank, const ActionStatus& status, const PlanWords& words);
+
+}  // namespace pipetrace
