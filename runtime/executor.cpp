@@ -4,14 +4,14 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "runtime/blocking_sends.h"
-#include "runtime/lanes/header_check.h"
+#include "runtime/lanes/peer_lost.h"
+#include "runtime/plan_words.h"
 #include "runtime/rank_lanes.h"
 #include "runtime/rank_program.h"
 #include "trace/error.h"
@@ -59,7 +59,8 @@ class Executor::Impl {
         lanes_(lanes),
         program_((requireFits(plan, work, transport, options.ahead),
                   rankProgram(plan, rank_, options.ahead))),
-        messages_(program_, transport, lanes, planned_),
+        control_(options.control),
+        messages_(program_, transport, lanes, planned_, control_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {}
@@ -77,35 +78,20 @@ class Executor::Impl {
   void finish() {
     guarded([&] {
       messages_.awaitSends();
+      if (control_ != nullptr) control_->finish();
       transport_.finish();
     });
     finished_ = true;
   }
 
-  std::string whereabouts() const {
-    const int item = item_.load();
-    const int awaited = awaited_.load();
-    std::string text = "step " + std::to_string(step_.load());
-    if (item == kAtEdge) return text;
-    text += ", " + program_.jobs[static_cast<std::size_t>(item)].text;
-    if (awaited == RankProgram::kNone) return text;
-    const RankProgram::Transfer& transfer = program_.transfers[static_cast<std::size_t>(awaited)];
-    return text + ", " +
-           waitingFor(messages_.keyOf(awaited, step_.load()),
-                      program_.lanes[static_cast<std::size_t>(transfer.lane)].peer);
-  }
-
-  std::uint64_t actionsEnded() const { return ended_.load(std::memory_order_relaxed); }
-
  private:
   using Kind = RankProgram::Item::Kind;
-  static constexpr int kAtEdge = -1;
-
   void runStepUnguarded(int step) {
-    step_.store(step, std::memory_order_relaxed);
+    step_ = step;
+    next_ = 0;
     work_.beginStep(step);
     if (program_.opensWithLr) runEdge({.kind = JobKind::kLr}, [&] { work_.lr(step); });
-    for (next_ = 0; next_ < program_.items.size();) {
+    while (next_ < program_.items.size()) {
       const RankProgram::Item item = program_.items[next_++];
       switch (item.kind) {
         case Kind::kReceive: messages_.post(item.index, step); break;
@@ -116,6 +102,7 @@ class Executor::Impl {
     }
     if (program_.updatesAtEnd) {
       addUpCopies();
+      ++next_;
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
     messages_.collectSends();
@@ -127,11 +114,11 @@ class Executor::Impl {
   // lr and optimizer.
   template <typename Body>
   void runEdge(Job job, Body body) {
-    item_.store(kAtEdge, std::memory_order_relaxed);
-    job.step = step_.load(std::memory_order_relaxed);
+    begin();
+    job.step = step_;
     job.id = nextId();
     record(job, body);
-    ended_.store(actionsEnded() + 1, std::memory_order_relaxed);
+    end();
   }
 
   void runUpdate(int index) {
@@ -142,15 +129,16 @@ class Executor::Impl {
 
   void addUpCopies() {
     if (!work_.hasSums()) return;
-    for (const RankProgram::Copy& copy : program_.copies) {
-      work_.addSums(copy.stage, messages_.exchange(copy, step_, work_.sumsOf(copy.stage)));
+    for (std::size_t i = 0; i < program_.copies.size(); ++i) {
+      const int stage = program_.copies[i].stage;
+      work_.addSums(stage, messages_.exchange(i, step_, work_.sumsOf(stage)));
     }
   }
 
   void runJob(int index) {
     const auto at = static_cast<std::size_t>(index);
     const RankProgram::Job& job = program_.jobs[at];
-    item_.store(index, std::memory_order_relaxed);
+    begin();
     const std::int64_t id = ids_[at] = nextId();
     std::array<Message, 2> inputs;
     Nanoseconds arrival = kNsMin;
@@ -163,7 +151,7 @@ class Executor::Impl {
     work_.launching(job.action, arrival);
     const Job recorded{.kind = job.action.kind,
                        .microBatch = job.action.microBatch,
-                       .step = step_.load(std::memory_order_relaxed),
+                       .step = step_,
                        .stage = job.action.stage,
                        .chunk = job.chunk,
                        .id = id,
@@ -181,7 +169,17 @@ class Executor::Impl {
       work_.awaitJob();
     });
     if (!work_.runsBehind()) acknowledge(job);
-    ended_.store(actionsEnded() + 1, std::memory_order_relaxed);
+    end();
+  }
+
+  // The item before next_ begins.
+  void begin() {
+    if (control_ == nullptr) return;
+    control_->check();
+    control_->begin(numberOfItem(step_, next_));
+  }
+  void end() {
+    if (control_ != nullptr) control_->ended();
   }
 
   std::array<Message, 2> run(const Action& action, std::array<Message, 2>& inputs) {
@@ -204,10 +202,7 @@ class Executor::Impl {
     if (place.transfer == RankProgram::kNone) {
       return std::exchange(kept_[static_cast<std::size_t>(place.kept)], {});
     }
-    awaited_.store(place.transfer, std::memory_order_relaxed);
-    Message message = messages_.take(place.transfer, step_, id);
-    awaited_.store(RankProgram::kNone, std::memory_order_relaxed);
-    return message;
+    return messages_.take(place.transfer, step_, id);
   }
 
   void keep(const RankProgram::Job& job, std::array<Message, 2> outputs) {
@@ -264,10 +259,20 @@ class Executor::Impl {
   void guarded(Body body) {
     try {
       body();
+    } catch (const PeerLost& e) {
+      giveUp(e.what(), &ControlChannel::lostPeer);
+      throw;
     } catch (...) {
-      transport_.abort(textOf(std::current_exception()));
+      giveUp(textOf(std::current_exception()), &ControlChannel::fail);
       throw;
     }
+  }
+
+  // All ranks agree on what ended the run before this one wakes its peers.
+  void giveUp(std::string reason, std::string (ControlChannel::*tell)(const std::string&)) {
+    if (control_ != nullptr) reason = (control_->*tell)(reason);
+    transport_.abort(reason);
+    if (control_ != nullptr) throw Error(reason);
   }
 
   // The recorder's log thread reads the actions' texts, which end with this object.
@@ -286,16 +291,14 @@ class Executor::Impl {
   Transport& transport_;
   const RecordedLanes lanes_;
   const RankProgram program_;
+  ControlChannel* const control_;
   RankLanes messages_;
   std::vector<Message> outgoing_;  // by transfer: made and not sent yet
   std::vector<Message> kept_;      // from a stage to another one of this rank
   std::vector<std::int64_t> ids_;  // by job, of this step
   std::size_t next_ = 0;           // item
   bool finished_ = false;
-  std::atomic<int> step_ = kNotGiven;
-  std::atomic<int> item_ = kAtEdge;  // job
-  std::atomic<int> awaited_ = RankProgram::kNone;
-  std::atomic<std::uint64_t> ended_ = 0;
+  int step_ = kNotGiven;
 };
 
 Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes,
@@ -307,9 +310,5 @@ Executor::~Executor() = default;
 void Executor::runStep(int step) { impl_->runStep(step); }
 
 void Executor::finish() { impl_->finish(); }
-
-std::string Executor::whereabouts() const { return impl_->whereabouts(); }
-
-std::uint64_t Executor::actionsEnded() const { return impl_->actionsEnded(); }
 
 }  // namespace pipetrace

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
+#include "runtime/control/control_channel.h"
 #include "runtime/record/recorded_lanes.h"
 #include "runtime/stage_work.h"
 #include "runtime/transport/transport.h"
@@ -14,6 +14,9 @@ struct ExecutorOptions {
   /// Receives of a channel that are posted ahead of their use, for plans that leave that open
   /// (addTransfers()); in plans with credits no fewer than these.
   int ahead = 2;
+  /// Hears where the rank is, and ends the run with the others when one dies, fails or stalls. It
+  /// has wordsOf() that plan, and must outlive the executor. Null: there is none.
+  ControlChannel* control = nullptr;
 };
 
 /// Walks one rank's actions of a plan, step after step.
@@ -51,19 +54,13 @@ class Executor {
   /// Runs one step. `step` must differ from that of the step before, and be the same on all ranks.
   /// Returns when the optimizer job has ended; sends may still be under way. Throws the errors of
   /// the work and the transport, after it has aborted the transport so that the peers stop; the
-  /// executor is of no use then.
+  /// executor is of no use then. With a control channel the error says what ended the run, on
+  /// whichever rank that was.
   void runStep(int step);
 
   /// Waits until all sent messages have arrived and all ranks are here. Call it after the last
   /// step.
   void finish();
-
-  /// Where the rank is, for reports of failures: "step 3, 1F2, waiting for the activations of …
-  /// from rank 0". Any thread.
-  std::string whereabouts() const;
-  /// Actions that have ended, over all steps: a rank that is not stuck has more of them from time
-  /// to time. Any thread.
-  std::uint64_t actionsEnded() const;
 
  private:
   class Impl;

@@ -254,25 +254,5 @@ TEST(ExecutorTest, APlanThatWouldGetStuckWhereSendsWaitIsRefused) {
       Error);
 }
 
-TEST(ExecutorTest, TheRankSaysWhereItIs) {
-  const CheckedPlan plan = buildSchedule("1F1B", 2, 2);
-  InProcessHub hub(2);
-  const auto first = hub.connect(0);
-  const auto second = hub.connect(1);
-  ListedWork work;
-  Executor executor(plan, work, *second);
-  EXPECT_EQ(executor.actionsEnded(), 0U);
-  std::thread rank([&] { EXPECT_THROW(executor.runStep(7), Error); });
-  const std::string waits =
-      "step 7, 1F0, waiting for the activations of micro-batch 0 for stage 1 in step 7 from rank 0";
-  for (int i = 0; i < 2000 && executor.whereabouts() != waits; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  EXPECT_EQ(executor.whereabouts(), waits);
-  EXPECT_EQ(executor.actionsEnded(), 1U) << "lr";
-  first->abort("the test is over");
-  rank.join();
-}
-
 }  // namespace
 }  // namespace pipetrace

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/plan_words.h"
+
 namespace pipetrace {
 
 namespace {
@@ -12,8 +14,8 @@ constexpr MessageKey kAcknowledgement{.direction = Direction::kAcknowledgement};
 }  // namespace
 
 RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
-                     PlannedTransfers* planned)
-    : program_(program), recorded_(recorded), planned_(planned) {
+                     PlannedTransfers* planned, ControlChannel* control)
+    : program_(program), recorded_(recorded), planned_(planned), control_(control) {
   if (records() && planned_ == nullptr) {
     transport.useClock([recorder = recorded_.recorder, stream = recorded_.send[0]] {
       return recorder->mark(stream);
@@ -48,6 +50,15 @@ MessageKey RankLanes::keyOf(int transfer, int step) const {
   return key;
 }
 
+/// Waits, and tells the control channel meanwhile what for. It stays told if the wait fails.
+template <typename Wait>
+auto RankLanes::waitFor(int peer, std::uint64_t number, const Wait& wait) {
+  if (control_ != nullptr) control_->waitingFor(peer, number);
+  auto result = wait();
+  if (control_ != nullptr) control_->waited();
+  return result;
+}
+
 void RankLanes::post(int transfer, int step) {
   const auto index = static_cast<std::size_t>(transfer);
   State& state = states_[index];
@@ -69,7 +80,8 @@ Message RankLanes::take(int transfer, int step, std::int64_t job) {
   End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
   ReceiveLane<Message>::Arrival arrival;
   try {
-    arrival = end.receive->take(state.number, key);
+    arrival = waitFor(state.job.peer, numberOfAwaited(step, Awaited::kMessage, transfer),
+                      [&] { return end.receive->take(state.number, key); });
   } catch (...) {
     // How long it waited in vain belongs into the log.
     if (records()) record(state.job, state.postedAt, now(state.job), kNotGiven);
@@ -95,15 +107,21 @@ void RankLanes::send(int transfer, int step, std::int64_t job, Message message) 
   state.job.bytes = message.bytes();
   const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
   End& end = ends_[lane];
-  if (program_.lanes[lane].back != RankProgram::kNone) awaitCredit(end, program_.lanes[lane]);
+  if (program_.lanes[lane].back != RankProgram::kNone) awaitCredit(transfer, step);
+  const auto handOver = [&] {
+    waitFor(state.job.peer, numberOfAwaited(step, Awaited::kReceipt, transfer), [&] {
+      end.send->send(key, std::move(message));
+      return true;
+    });
+  };
   if (planned_ != nullptr) {
     const PlannedTransfers::Span span = planned_->send(key, message, state.job.peer);
-    end.send->send(key, std::move(message));
+    handOver();
     record(state.job, span);
     return;
   }
   const std::uint64_t begin = records() ? now(state.job) : 0;
-  end.send->send(key, std::move(message));
+  handOver();
   if (!records()) return;
   if (end.count == end.pending.size()) collect(end);
   if (end.count == end.pending.size()) return;  // cannot be: the lane holds half as many
@@ -119,11 +137,18 @@ bool RankLanes::needsCredit(int transfer) const {
 }
 
 // The nth message waits for the acknowledgement of that many credits before.
-void RankLanes::awaitCredit(End& end, const RankProgram::Lane& lane) {
+void RankLanes::awaitCredit(int transfer, int step) {
+  const auto at =
+      static_cast<std::size_t>(program_.transfers[static_cast<std::size_t>(transfer)].lane);
+  const RankProgram::Lane& lane = program_.lanes[at];
+  End& end = ends_[at];
   ReceiveLane<Message>& back = *ends_[static_cast<std::size_t>(lane.back)].receive;
   const auto credits = static_cast<std::uint64_t>(program_.credits);
   if (end.sent >= credits) {
-    const Message given = back.take(end.sent - credits, kAcknowledgement).message;
+    const Message given =
+        waitFor(lane.peer, numberOfAwaited(step, Awaited::kCredit, transfer), [&] {
+          return back.take(end.sent - credits, kAcknowledgement);
+        }).message;
     if (planned_ != nullptr) planned_->awaitCredit(lane.peer, given.deadline);
   }
   back.post(kAcknowledgement);
@@ -137,12 +162,16 @@ void RankLanes::acknowledge(int transfer) {
   ends_[back].send->send(kAcknowledgement, {.deadline = planned_ != nullptr ? planned_->now() : 0});
 }
 
-Message RankLanes::exchange(const RankProgram::Copy& copy, int step, Message sums) {
+Message RankLanes::exchange(std::size_t index, int step, Message sums) {
+  const RankProgram::Copy& copy = program_.copies[index];
   const MessageKey key{.step = step, .stage = copy.stage, .direction = Direction::kBetweenCopies};
   ReceiveLane<Message>& receive = *ends_[static_cast<std::size_t>(copy.receive)].receive;
   const std::uint64_t number = receive.post(key);
   ends_[static_cast<std::size_t>(copy.send)].send->send(key, std::move(sums));
-  return receive.take(number, key).message;
+  const int peer = program_.lanes[static_cast<std::size_t>(copy.receive)].peer;
+  return waitFor(peer, numberOfAwaited(step, Awaited::kSums, static_cast<int>(index)),
+                 [&] { return receive.take(number, key); })
+      .message;
 }
 
 void RankLanes::collectSends() {
@@ -159,11 +188,17 @@ void RankLanes::awaitSends() {
     const auto credits = static_cast<std::uint64_t>(program_.credits);
     for (std::uint64_t n = ends_[i].sent - std::min(credits, ends_[i].sent); n < ends_[i].sent;
          ++n) {
-      ends_[static_cast<std::size_t>(back)].receive->take(n, kAcknowledgement);
+      waitFor(program_.lanes[i].peer, numberOfAwaited(0, Awaited::kCredit, 0), [&] {
+        return ends_[static_cast<std::size_t>(back)].receive->take(n, kAcknowledgement);
+      });
     }
   }
-  for (End& end : ends_) {
-    if (end.send) end.send->awaitAll();
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    if (!ends_[i].send) continue;
+    waitFor(program_.lanes[i].peer, numberOfAwaited(0, Awaited::kReceipt, 0), [&] {
+      ends_[i].send->awaitAll();
+      return true;
+    });
   }
   collectSends();
 }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/control/control_channel.h"
 #include "runtime/rank_program.h"
 #include "runtime/record/recorded_lanes.h"
 #include "runtime/stage_work.h"
@@ -18,9 +19,10 @@ namespace pipetrace {
 /// Threads: the compute thread. Nothing is allocated once every lane has had a message.
 class RankLanes {
  public:
-  /// All must outlive it. Throws Error for a transport that cannot open the lanes.
+  /// All must outlive it. `control` hears what the rank waits for; null: nobody does. Throws Error
+  /// for a transport that cannot open the lanes.
   RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
-            PlannedTransfers* planned);
+            PlannedTransfers* planned, ControlChannel* control);
 
   /// The message's key in that step.
   MessageKey keyOf(int transfer, int step) const;
@@ -38,8 +40,8 @@ class RankLanes {
   /// Whether the next send() of the transfer's lane takes an acknowledgement.
   bool needsCredit(int transfer) const;
 
-  /// Sends a copy's sums, and returns the other copy's.
-  Message exchange(const RankProgram::Copy& copy, int step, Message sums);
+  /// Sends the sums of a copy (its index), and returns the other copy's.
+  Message exchange(std::size_t copy, int step, Message sums);
 
   /// Records the sends that are done; and waits for all.
   void collectSends();
@@ -74,11 +76,14 @@ class RankLanes {
   void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
   void record(const Job& job, const PlannedTransfers::Span& span);
   void collect(End& end);
-  void awaitCredit(End& end, const RankProgram::Lane& lane);
+  void awaitCredit(int transfer, int step);
+  template <typename Wait>
+  auto waitFor(int peer, std::uint64_t number, const Wait& wait);
 
   const RankProgram& program_;
   const RecordedLanes recorded_;
   PlannedTransfers* const planned_;
+  ControlChannel* const control_;
   std::vector<End> ends_;      // by lane
   std::vector<State> states_;  // by transfer
 };

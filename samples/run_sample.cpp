@@ -1,5 +1,8 @@
 #include "samples/run_sample.h"
 
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/utils.h>
 
 #include <cmath>
@@ -17,12 +20,14 @@
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
 #include "runtime/executor.h"
+#include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "samples/loss_report.h"
 #include "samples/sample_plan.h"
+#include "schedule/fingerprint.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -73,35 +78,33 @@ TorchWork makeWork(const Run& run, int rank) {
                    std::move(mine));
 }
 
-void requireFinite(double loss, int step, Transport& transport) {
+void requireFinite(double loss, int step) {
   if (std::isfinite(loss)) return;
-  const std::string reason = "the loss of step " + std::to_string(step) +
-                             " is no finite number; training has failed, a smaller learning rate "
-                             "may help";
-  transport.abort(reason);  // so that the rank that reports first knows why
-  throw Error(reason);
+  throw Error("the loss of step " + std::to_string(step) +
+              " is no finite number; training has failed, a smaller learning rate may help");
 }
 
-void trainSteps(const Run& run, Transport& transport, RecordedLanes lanes) {
+void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
+                RecordedLanes lanes) {
   TorchWork work = makeWork(run, transport.rank());
-  Executor executor(run.plan, work, transport, lanes);
+  Executor executor(run.plan, work, transport, lanes, {.control = &control});
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
     work.load(run.task.batch(step));
     executor.runStep(step);
     if (const auto loss = work.loss()) {
-      requireFinite(*loss, step, transport);
+      requireFinite(*loss, step);
       run.report.add(step, *loss);
     }
   }
   executor.finish();
 }
 
-void trainRank(const Run& run, Transport& transport) {
+void recordAndTrain(const Run& run, Transport& transport, ControlChannel& control) {
   // Ranks share the machine's cores; and with one thread the bits do not depend on their number.
   torch::set_num_threads(1);
   if (run.logDirectory.empty()) {
-    trainSteps(run, transport, {});
+    trainSteps(run, transport, control, {});
     return;
   }
   RankRecording recording({.logDirectory = run.logDirectory,
@@ -110,8 +113,43 @@ void trainRank(const Run& run, Transport& transport) {
                            .env = run.env});
   // When training throws, the destructor closes the log; an error of its own must not replace what
   // went wrong.
-  trainSteps(run, transport, recording.lanes());
+  trainSteps(run, transport, control, recording.lanes());
   recording.close();
+}
+
+/// Throws Error with what ended the run, on whichever rank that was.
+void trainRank(const Run& run, Transport& transport, ControlChannel& control) {
+  try {
+    recordAndTrain(run, transport, control);
+  } catch (const c10::Error& e) {  // what() would add a backtrace
+    throw Error(control.fail(e.what_without_backtrace()));
+  } catch (const std::exception& e) {
+    throw Error(control.fail(e.what()));
+  }
+}
+
+ControlOptions controlOptions(const Run& run) {
+  ControlOptions options;
+  options.limits.stall.stepTimeout = static_cast<Nanoseconds>(run.options.stepTimeout * 1e9);
+  options.words = wordsOf(run.plan, ExecutorOptions{}.ahead);
+  options.beforeExit = [](const std::string& text) { fmt::print(stderr, "error: {}\n", text); };
+  return options;
+}
+
+/// What all ranks must have in common.
+RunFacts factsOf(const Run& run) {
+  std::string partition;
+  for (const torch::nn::Sequential& stage : run.stages) {
+    for (const auto& parameter : stage->named_parameters()) {
+      partition += fmt::format("{} {};", parameter.key(), parameter.value().sizes());
+    }
+    partition += '|';
+  }
+  return {
+      {"plan", fmt::format("of {} ranks and {} micro-batches, fingerprint {}", run.plan->numRanks(),
+                           run.plan->numMicroBatches, fingerprintText(fingerprint(*run.plan)))},
+      {"partition of the model", fingerprintText(std::hash<std::string>()(partition))},
+      {"seed", std::to_string(run.options.seed)}};
 }
 
 // While it lives, a signal makes the transports give up.
@@ -138,6 +176,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
   for (int rank = 0; rank < ranks; ++rank) {
     pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
   }
+  const auto controls = controlInProcess(controlOptions(run), pointers);
   const StopGuard guard(stop, pointers);
   // The first to fail is the one to report; the others fail because of it.
   std::mutex mutex;
@@ -146,7 +185,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
   for (Transport* transport : pointers) {
     threads.emplace_back([&, transport] {
       try {
-        trainRank(run, *transport);
+        trainRank(run, *transport, *controls[static_cast<std::size_t>(transport->rank())]);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!firstError) firstError = std::current_exception();
@@ -159,9 +198,10 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 }
 
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
-  const auto transport = connectGloo({.env = env, .overlaps = !run.options.noSendRecvOverlap});
-  const StopGuard guard(stop, {transport.get()});
-  trainRank(run, *transport);
+  const GlooRun connected = connectGlooRun({.env = env, .overlaps = !run.options.noSendRecvOverlap},
+                                           controlOptions(run), factsOf(run));
+  const StopGuard guard(stop, {connected.transport.get()});
+  trainRank(run, *connected.transport, *connected.control);
 }
 
 }  // namespace

@@ -56,6 +56,9 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_flag("--no-send-recv-overlap", options.noSendRecvOverlap,
                "over Gloo: receive on the thread that computes, and let it wait for its sends")
       ->envname("PIPETRACE_NO_SEND_RECV_OVERLAP");
+  app.add_option("--step-timeout", options.stepTimeout,
+                 "end the run when a rank has ended no action for so many seconds (0: never)")
+      ->check(CLI::Range(0.0, 1e9));
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,

@@ -18,6 +18,7 @@ struct SampleOptions {
   std::uint64_t seed = 1;
   SampleTransport transport = SampleTransport::kInProcess;
   bool noSendRecvOverlap = false;  ///< the reverse of GlooOptions::overlaps
+  double stepTimeout = 600;        ///< seconds without the end of an action; 0: no limit
   std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
   bool visualizePipeline = false;  ///< record, whatever the environment says
 };

@@ -30,6 +30,7 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
       {{"0", "done"},
        {"1", "done, with --strict and off the plan"},
        {"2", "could not"},
+       {"124", "a rank stalled"},
        {"128 + n", "stopped by signal n"}},
       {"pipe-run rehearse --schedule 1F1B --ranks 4 --micro-batches 8 --forward-ms 10 \\\n"
        "      --backward-ms 20 --log-dir rehearsal",
@@ -48,6 +49,12 @@ void addRehearseOptions(CommandApp& app, RehearseOptions& options) {
       ->type_name("DIR")
       ->check(kNotEmpty)
       ->required()
+      ->group(kGroup);
+  app.add_option(
+         "--step-timeout", options.stepTimeout,
+         "End the rehearsal when a rank has ended no action for so long (default: 0, never)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9).description(""))
       ->group(kGroup);
   app.add_flag("--strict", options.strict,
                "Exit with 1 if the length of a step is off the plan by over 1 %, the bubble ratio "

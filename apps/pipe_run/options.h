@@ -17,6 +17,7 @@ struct RehearseOptions : ScheduleOptions {
   CostOptions costs;
   FaultOptions faults;
   std::string logDirectory;
+  double stepTimeout = 0;  ///< seconds; 0: no limit
   bool strict = false;
 };
 

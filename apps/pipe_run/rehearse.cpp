@@ -177,6 +177,7 @@ int runRehearse(const RehearseOptions& options) {
   rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps,
                                costsOf(options, given, rehearsal.plan->numStages));
   rehearsal.hosts = madeUpHosts(options.faults, rehearsal.plan->numRanks());
+  rehearsal.stepTimeout = static_cast<Nanoseconds>(options.stepTimeout * kNsPerSecond);
   rehearsal.comparesClocks = !options.faults.withoutExchange;
   requireRehearsable(rehearsal);
   clearLogFolder(options.logDirectory);

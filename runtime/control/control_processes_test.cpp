@@ -66,7 +66,7 @@ TEST(ControlProcesses, KilledAtRandomMomentsARankIsNamedByAllOthersWithinASecond
     usleep(std::uniform_int_distribution<useconds_t>(0, 250'000)(random));
     run.signal(killed, SIGKILL);
     const auto ends = run.await(10 * kNsPerSecond);
-    times.push_back(expectAllName(ends, killed, "died "));
+    times.push_back(expectAllName(ends, killed, "died, last seen "));
     EXPECT_LT(times.back(), kNsPerSecond) << "kill " << i;
     if (HasFailure()) break;
   }
@@ -89,7 +89,7 @@ TEST(ControlProcesses, OfTwoRanksKilledTogetherAllOthersNameTheSame) {
       const RingEnd& end = ends[static_cast<std::size_t>(rank)];
       EXPECT_EQ(end.ending, "exited with status 3") << end.output;
       EXPECT_LT(end.after, 2 * kNsPerSecond);
-      names.insert(end.output.substr(0, end.output.find(" died ")));
+      names.insert(end.output.substr(0, end.output.find(" died, ")));
     }
     EXPECT_THAT(names, ::testing::SizeIs(1));
     EXPECT_THAT(*names.begin(), ::testing::AnyOf("connected\nrank " + std::to_string(first),
@@ -103,14 +103,14 @@ TEST(ControlProcesses, ARankKilledWhileOthersWaitForItAtTheEndIsNamed) {
   usleep(300'000);
   run.signal(0, SIGKILL);
   const auto ends = run.await(10 * kNsPerSecond);
-  expectAllName(ends, 0, "died in 0R19 (39 actions ended)");
+  expectAllName(ends, 0, "died, last seen in 0R19 (39 actions ended)");
   EXPECT_THAT(ends[3].output, HasSubstr("was after its last action, waiting for the others"));
 }
 
 TEST(ControlProcesses, ARankThatExitsWithoutAWordIsNamed) {
   RingRun run(kRanks, endlessWith({"--exit", "2:41"}));
   const auto ends = run.await(10 * kNsPerSecond);
-  expectAllName(ends, 2, "died ");
+  expectAllName(ends, 2, "died, last seen ");
   EXPECT_EQ(ends[2].ending, "exited with status 1");
 }
 

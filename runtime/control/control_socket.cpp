@@ -117,6 +117,23 @@ OwnedFd connectTo(const std::string& host, int port, Nanoseconds timeout) {
   throw socketError("cannot connect to " + host + ", port " + std::to_string(port));
 }
 
+std::string addressTowards(const std::string& host, int port) {
+  const Addresses addresses = addressesOf(host, port);
+  for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
+    // Nothing is sent: the system only looks up the way.
+    const OwnedFd fd(socket(one->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    sockaddr_storage own{};
+    socklen_t size = sizeof own;
+    std::array<char, NI_MAXHOST> text{};
+    const bool isFound = fd.isOpen() && connect(fd.get(), one->ai_addr, one->ai_addrlen) == 0 &&
+                         getsockname(fd.get(), reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+                         getnameinfo(reinterpret_cast<sockaddr*>(&own), size, text.data(),
+                                     text.size(), nullptr, 0, NI_NUMERICHOST) == 0;
+    if (isFound) return text.data();
+  }
+  throw socketError("there is no way to " + host);
+}
+
 void ControlSocket::send(const std::string& bytes) {
   if (!isOpen()) return;
   unsent_ += bytes;

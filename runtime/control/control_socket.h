@@ -34,6 +34,9 @@ OwnedFd acceptFrom(const OwnedFd& listener);
 /// `timeout`.
 OwnedFd connectTo(const std::string& host, int port, Nanoseconds timeout);
 
+/// The address of this host, as text, from which it reaches that one. Throws Error if it does not.
+std::string addressTowards(const std::string& host, int port);
+
 /// A connection that carries bytes both ways and never blocks.
 class ControlSocket {
  public:

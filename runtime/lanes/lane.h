@@ -21,7 +21,7 @@ class SendLane {
   virtual ~SendLane() = default;
 
   /// Hands the message over and goes on, unless the lane holds as many as it can. Throws Error when
-  /// the transport was aborted or the peer is gone.
+  /// the transport was aborted, and PeerLost when the peer is gone.
   virtual void send(const MessageKey& key, Payload&& message) = 0;
 
   /// The time at which the oldest send that was not asked for yet was done; none: it is not done
@@ -52,7 +52,7 @@ class ReceiveLane {
 
   /// Waits for the message of a posted receive. Each is taken once, in any order. Throws Error that
   /// names the message if it is lost, doubled, overtaken by another or has the wrong type, and if
-  /// the transport was aborted or the peer is gone.
+  /// the transport was aborted; PeerLost if the peer is gone.
   virtual Arrival take(std::uint64_t number, const MessageKey& key) = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/lanes/rank_group.h"
 
+#include "runtime/lanes/peer_lost.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -24,8 +25,8 @@ void RankGroup::throwIfFailed(int rank, const std::string& doing) const {
   const std::string who = "rank " + std::to_string(rank) + " gave up " + doing + ": ";
   if (const auto own = failures_.find(rank); own != failures_.end()) throw Error(who + own->second);
   if (firstFailed_ < 0) return;
-  throw Error(who + "rank " + std::to_string(firstFailed_) +
-              " failed: " + failures_.at(firstFailed_));
+  throw PeerLost(who + "rank " + std::to_string(firstFailed_) +
+                 " failed: " + failures_.at(firstFailed_));
 }
 
 void RankGroup::finish(int rank) {

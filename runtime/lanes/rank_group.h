@@ -27,7 +27,8 @@ class RankGroup {
   void fail(int rank, const std::string& reason) noexcept;
   bool hasFailed() const noexcept { return hasFailed_.load(std::memory_order_acquire); }
 
-  /// Throws Error "rank 1 gave up <doing>: <reason>": its own, else that of the first that failed.
+  /// Throws Error "rank 1 gave up <doing>: <reason>" with its own reason, else PeerLost with that
+  /// of the first that failed.
   void throwIfFailed(int rank, const std::string& doing) const;
 
   /// Waits until all ranks have called it. Throws as throwIfFailed().

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <cstdio>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "profiler/recorder.h"
 #include "runtime/executor.h"
 #include "runtime/launch/stop_signal.h"
+#include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/recorded_lanes.h"
 #include "runtime/rehearse/emulated_work.h"
@@ -54,17 +56,21 @@ class RehearsedRank {
   }
 
   /// The rank's own thread.
-  void run(const CheckedPlan& plan, Transport& transport, Nanoseconds origin) {
+  void run(const CheckedPlan& plan, Transport& transport, ControlChannel& control,
+           Nanoseconds origin) {
     preferThisThread();
     device_->setOrigin(origin);
     try {
-      runSteps(plan, transport);
+      runSteps(plan, transport, control);
     } catch (...) {
       close();
       throw;
     }
     close();
   }
+
+  /// Writes out what the log holds, while the rank's own thread stands still.
+  void flush() { recorder_.flush(); }
 
  private:
   static constexpr const char* kHere = "127.0.0.1";
@@ -78,8 +84,8 @@ class RehearsedRank {
     recorder_.close();
   }
 
-  void runSteps(const CheckedPlan& plan, Transport& transport) {
-    Executor executor(plan, work_, transport, lanes_);
+  void runSteps(const CheckedPlan& plan, Transport& transport, ControlChannel& control) {
+    Executor executor(plan, work_, transport, lanes_, {.control = &control});
     device_->awaitStart(EmulatedStream::kNoArrival);
     for (int step = 0; step < steps_; ++step) {
       if (stop_ != nullptr && stop_->received() != 0) {
@@ -145,6 +151,18 @@ class AbortOnStop {
   StopSignal* const stop_;
 };
 
+ControlOptions controlOptions(const RehearsalOptions& options,
+                              std::vector<std::unique_ptr<RehearsedRank>>& ranks) {
+  ControlOptions control;
+  control.limits.stall.stepTimeout = options.stepTimeout;
+  control.words = wordsOf(options.plan, ExecutorOptions{}.ahead);
+  control.beforeExit = [&ranks](const std::string& text) {
+    std::fprintf(stderr, "error: %s\n", text.c_str());
+    for (const auto& rank : ranks) rank->flush();
+  };
+  return control;
+}
+
 }  // namespace
 
 void requireRehearsable(const RehearsalOptions& options) {
@@ -175,6 +193,9 @@ void rehearse(const RehearsalOptions& options) {
   }
   std::vector<std::unique_ptr<Transport>> transports;
   for (int rank = 0; rank < numRanks; ++rank) transports.push_back(hub.connect(rank));
+  std::vector<Transport*> pointers;
+  for (const auto& transport : transports) pointers.push_back(transport.get());
+  const auto controls = controlInProcess(controlOptions(options, ranks), pointers);
   const AbortOnStop abortOnStop(options.stop, transports);
   std::mutex mutex;
   std::exception_ptr firstError;
@@ -184,11 +205,12 @@ void rehearse(const RehearsalOptions& options) {
     threads.emplace_back([&, i] {
       try {
         const auto between = options.between ? options.between(*transports[i]) : nullptr;
-        ranks[i]->run(options.plan, between ? *between : *transports[i], origin);
-      } catch (...) {
-        transports[i]->abort("it ended early");
+        ranks[i]->run(options.plan, between ? *between : *transports[i], *controls[i], origin);
+      } catch (const std::exception& e) {
+        const std::string text = controls[i]->fail(e.what());
+        transports[i]->abort(text);
         const std::lock_guard lock(mutex);
-        if (!firstError) firstError = std::current_exception();
+        if (!firstError) firstError = std::make_exception_ptr(Error(text));
       }
     });
   }

@@ -30,6 +30,8 @@ struct RehearsalOptions {
   /// For tests of what a rehearsal shows: stands between the executor and its transport. Empty:
   /// nothing does.
   std::function<std::unique_ptr<Transport>(Transport&)> between{};
+  /// A rank that has ended no action for so long ends the rehearsal; 0: none does.
+  Nanoseconds stepTimeout = 0;
   /// Ends the rehearsal early when it receives a signal; null: nothing does.
   StopSignal* stop = nullptr;
 };
@@ -41,7 +43,9 @@ void requireRehearsable(const RehearsalOptions& options);
 /// is the one that also trains, with a thread per rank of this process. Jobs take their time by
 /// waiting, and each rank writes a job log. All ranks start together; each goes on to the next step
 /// by itself. Returns when all steps have run. Throws Error when the plan cannot be rehearsed, a
-/// log cannot be written, or a signal came; the logs are closed first.
+/// log cannot be written, a rank stalls, or a signal came; the logs are closed first. A thread that
+/// stalls cannot be ended: then the error goes to stderr, the logs are written out, and the process
+/// ends with kStuckExitCode.
 void rehearse(const RehearsalOptions& options);
 
 }  // namespace pipetrace

@@ -8,8 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/control/control_mesh.h"
+#include "runtime/control/control_socket.h"
+#include "runtime/lanes/peer_lost.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_lanes.h"
+#include "runtime/transport/gloo_store.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -22,6 +26,8 @@ std::chrono::milliseconds toMilliseconds(Nanoseconds time) {
 
 class GlooTransport : public Transport {
  public:
+  c10::intrusive_ptr<c10d::Store> store() const { return store_; }
+
   GlooTransport(c10::intrusive_ptr<c10d::Store> store,
                 c10::intrusive_ptr<c10d::ProcessGroupGloo> group, const GlooOptions& options)
       : store_(std::move(store)),
@@ -49,8 +55,8 @@ class GlooTransport : public Transport {
     try {
       group_.barrier();
     } catch (const std::exception& e) {
-      throw Error("rank " + std::to_string(rank()) +
-                  " waited for the others to finish, but one is gone: " + firstLine(e));
+      throw PeerLost("rank " + std::to_string(rank()) +
+                     " waited for the others to finish, but one is gone: " + firstLine(e));
     }
   }
 
@@ -98,9 +104,7 @@ c10::intrusive_ptr<c10d::Store> openStore(const GlooOptions& options) {
   return c10::make_intrusive<c10d::PrefixStore>("pipetrace/" + options.env.attempt, store);
 }
 
-}  // namespace
-
-std::unique_ptr<Transport> connectGloo(const GlooOptions& options) {
+std::unique_ptr<GlooTransport> connect(const GlooOptions& options) {
   const ProcessEnv& env = options.env;
   try {
     auto store = openStore(options);
@@ -117,6 +121,31 @@ std::unique_ptr<Transport> connectGloo(const GlooOptions& options) {
                 std::to_string(env.masterPort) + ": " + firstLine(e) +
                 "; are all ranks running, with the same MASTER_ADDR and MASTER_PORT?");
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> connectGloo(const GlooOptions& options) { return connect(options); }
+
+GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFacts& facts) {
+  constexpr Nanoseconds kNoLimit = 30 * 24 * 3600 * kNsPerSecond;
+  options.waitTimeout = kNoLimit;
+  const ProcessEnv& env = options.env;
+  auto transport = connect(options);
+  GlooStore store(transport->store());
+  requireSameRun(store, env.rank, env.worldSize, facts, options.connectTimeout);
+  control.rank = env.rank;
+  control.worldSize = env.worldSize;
+  control.onFailure = [own = transport.get()](const FailureCause&, const std::string& text) {
+    own->abort(text);
+  };
+  MeshOptions mesh;
+  mesh.host = addressTowards(env.masterAddr, env.masterPort);
+  mesh.connectTimeout = options.connectTimeout;
+  GlooRun run;
+  run.control = connectControlMesh(std::move(control), mesh, store);
+  run.transport = std::move(transport);
+  return run;
 }
 
 }  // namespace pipetrace

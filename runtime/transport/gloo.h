@@ -2,7 +2,9 @@
 
 #include <memory>
 
+#include "runtime/control/control_channel.h"
 #include "runtime/launch/process_env.h"
+#include "runtime/same_run.h"
 #include "runtime/transport/gloo_tags.h"
 #include "runtime/transport/transport.h"
 #include "trace/nanoseconds.h"
@@ -27,5 +29,17 @@ struct GlooOptions {
 /// (GlooLaneOptions), so receivers need not know shapes ahead and uneven micro-batches work.
 /// Tensors have at most 8 dimensions; any number of stages and micro-batches goes.
 std::unique_ptr<Transport> connectGloo(const GlooOptions& options);
+
+/// A rank's connections. The control channel goes first.
+struct GlooRun {
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<ControlChannel> control;
+};
+
+/// connectGloo(), then compares `facts` with the other ranks' (requireSameRun()), then connects the
+/// control channel. `control` needs no rank, world size and onFailure: when the run fails, the
+/// transport is aborted. Messages are then waited for without a limit: the control channel knows
+/// better. Throws Error as these three do.
+GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFacts& facts);
 
 }  // namespace pipetrace

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "runtime/lanes/peer_lost.h"
+
 namespace pipetrace {
 
 std::string firstLine(const std::exception& error) {
@@ -82,8 +84,8 @@ void GlooGroup::guarded(const std::string& doing, int peer,
   } catch (const Error& e) {
     throw Error(who() + e.what());
   } catch (const std::exception& e) {
-    throw Error(who() + "rank " + std::to_string(peer) + " is gone or does not answer (" +
-                firstLine(e) + ")");
+    throw PeerLost(who() + "rank " + std::to_string(peer) + " is gone or does not answer (" +
+                   firstLine(e) + ")");
   }
 }
 

@@ -1,5 +1,8 @@
 #include "runtime/transport/in_process.h"
 
+#include <utility>
+
+#include "runtime/control/local_control.h"
 #include "runtime/lanes/local_lanes.h"
 
 namespace pipetrace {
@@ -58,5 +61,19 @@ std::unique_ptr<Transport> InProcessHub::connect(int rank) {
 }
 
 std::int64_t InProcessHub::handOvers() const { return state_->lanes.handOvers(); }
+
+std::vector<std::unique_ptr<ControlChannel>> controlInProcess(
+    const ControlOptions& options, const std::vector<Transport*>& transports) {
+  std::vector<ControlOptions> ofRanks;
+  for (Transport* const transport : transports) {
+    ControlOptions& own = ofRanks.emplace_back(options);
+    own.rank = transport->rank();
+    own.worldSize = transport->worldSize();
+    own.onFailure = [transport](const FailureCause&, const std::string& text) {
+      transport->abort(text);
+    };
+  }
+  return makeLocalControl(std::move(ofRanks));
+}
 
 }  // namespace pipetrace

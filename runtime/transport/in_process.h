@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "runtime/control/control_channel.h"
 #include "runtime/transport/transport.h"
 
 namespace pipetrace {
@@ -28,5 +30,11 @@ class InProcessHub {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The control channels of the ranks of a hub, by rank. `options` is for all of them, and needs no
+/// rank, world size and onFailure: when the run fails, the transports, which must outlive the
+/// channels, are aborted.
+std::vector<std::unique_ptr<ControlChannel>> controlInProcess(
+    const ControlOptions& options, const std::vector<Transport*>& transports);
 
 }  // namespace pipetrace

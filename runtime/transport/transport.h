@@ -41,8 +41,8 @@ class Transport {
   /// this rank get an Error too, at the latest when this transport is destroyed.
   virtual void abort(const std::string& reason) noexcept = 0;
 
-  /// Ends in order: waits until all ranks are here, so that no message is cut off. Throws Error if
-  /// a peer is gone.
+  /// Ends in order: waits until all ranks are here, so that no message is cut off. Throws PeerLost
+  /// if one is gone.
   virtual void finish() = 0;
 
  protected:

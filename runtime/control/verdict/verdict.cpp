@@ -32,7 +32,7 @@ std::string causeText(const FailureCause& cause, const PlanWords& words) {
   const std::string name = rankName(cause.rank);
   const std::string where = statusText(cause.rank, cause.status, words);
   switch (cause.kind) {
-    case CauseKind::kDied: return name + " died " + where;
+    case CauseKind::kDied: return name + " died, last seen " + where;
     case CauseKind::kFailed: return name + " failed " + where + ": " + cause.reason;
     case CauseKind::kSilent:
       return name + " has not been heard of" + forSoLong(cause) +

@@ -55,8 +55,8 @@ struct PlanWords {
       isStillSent;
 };
 
-/// Returns the cause in plain English, as `self` tells it: "rank 2 died in 1F3 (7 actions ended)",
-/// what it waited for, and where this rank was.
+/// Returns the cause in plain English, as `self` tells it: "rank 2 died, last seen in 1F3 (7
+/// actions ended)", what it waited for, and where this rank was.
 std::string verdictText(const FailureCause& cause, const PlanWords& words, int self,
                         const ActionStatus& own);
 

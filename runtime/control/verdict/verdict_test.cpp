@@ -34,7 +34,7 @@ TEST(Verdict, NamesTheRankItsActionAndWhatBothRanksWaitedFor) {
   const std::string text =
       verdictText(causeOf(CauseKind::kDied, 2, waiting(3, 1, 3)), planWords(), 0, waiting(5, 1, 4));
   const std::string culprit =
-      "rank 2 died in 2F3 (3 actions ended), waiting for activation 3 from rank 1";
+      "rank 2 died, last seen in 2F3 (3 actions ended), waiting for activation 3 from rank 1";
   const std::string own =
       "this rank, 0, was in 0F5 (5 actions ended), waiting for activation 4 from rank 1";
   EXPECT_EQ(text, culprit + "; " + own);

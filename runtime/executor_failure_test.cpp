@@ -1,0 +1,241 @@
+// A rank that fails, stalls or waits in vain ends the run for all, and all name it.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include "runtime/control/testing/memory_key_value.h"
+#include "runtime/executor.h"
+#include "runtime/launch/local_port.h"
+#include "runtime/plan_words.h"
+#include "runtime/same_run.h"
+#include "runtime/testing/listed_work.h"
+#include "runtime/testing/run_ranks.h"
+#include "runtime/transport/gloo.h"
+#include "runtime/transport/in_process.h"
+#include "schedule/build_schedule.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using testing::ListedWork;
+using testing::Wiring;
+
+/// Does something else in one job of step 1.
+class FaultyWork : public ListedWork {
+ public:
+  explicit FaultyWork(std::function<void()> fault) : fault_(std::move(fault)) {}
+
+  void beginStep(int step) override { step_ = step; }
+  Message forward(int stage, int microBatch, Message input) override {
+    if (step_ == 1 && microBatch == 2) fault_();
+    return ListedWork::forward(stage, microBatch, std::move(input));
+  }
+
+ private:
+  const std::function<void()> fault_;
+  int step_ = 0;
+};
+
+/// A transport that loses messages on their way.
+class LossyTransport : public Transport {
+ public:
+  LossyTransport(Transport& inner, MessageKey lost) : inner_(inner), lost_(lost) {}
+
+  int rank() const override { return inner_.rank(); }
+  int worldSize() const override { return inner_.worldSize(); }
+  std::unique_ptr<SendLane<Message>> openSend(int to, Direction direction,
+                                              std::size_t messages) override {
+    return std::make_unique<LossyLane>(inner_.openSend(to, direction, messages), lost_);
+  }
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, Direction direction,
+                                                    std::size_t messages) override {
+    return inner_.openReceive(from, direction, messages);
+  }
+  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
+  void finish() override { inner_.finish(); }
+
+ private:
+  // From the lost message on it sends nothing, as a wire that is cut.
+  class LossyLane : public SendLane<Message> {
+   public:
+    LossyLane(std::unique_ptr<SendLane<Message>> inner, MessageKey lost)
+        : inner_(std::move(inner)), lost_(lost) {}
+    void send(const MessageKey& key, Message&& message) override {
+      isCut_ = isCut_ || key == lost_;
+      if (!isCut_) inner_->send(key, std::move(message));
+    }
+    std::optional<std::uint64_t> nextDone() override { return inner_->nextDone(); }
+    void awaitAll() override { inner_->awaitAll(); }
+
+   private:
+    const std::unique_ptr<SendLane<Message>> inner_;
+    const MessageKey lost_;
+    bool isCut_ = false;
+  };
+
+  Transport& inner_;
+  const MessageKey lost_;
+};
+
+struct FaultyRun {
+  Wiring wiring = Wiring::kInProcess;
+  int faulty = 1;
+  std::function<void()> fault = [] {};
+  std::optional<MessageKey> lost{};  ///< by rank `faulty`
+  Nanoseconds stepTimeout = 0;
+  int ranks = 3;
+};
+
+/// The error of each rank of 1F1B with four micro-batches and three steps.
+std::vector<std::string> errorsOf(const FaultyRun& run) {
+  const CheckedPlan plan = buildSchedule("1F1B", run.ranks, 4);
+  ControlOptions control;
+  control.limits.stall.stepTimeout = run.stepTimeout;
+  control.words = wordsOf(plan, ExecutorOptions{}.ahead);
+  control.exitDelay = 60 * kNsPerSecond;  // this process is to live on
+  const auto train = [&](Transport& transport, ControlChannel& channel) {
+    const bool isFaulty = transport.rank() == run.faulty;
+    LossyTransport lossy(transport, run.lost.value_or(MessageKey{.step = -1}));
+    FaultyWork work(isFaulty ? run.fault : [] {});
+    Executor executor(plan, work, isFaulty ? static_cast<Transport&>(lossy) : transport, {},
+                      {.control = &channel});
+    for (int step = 0; step < 3; ++step) executor.runStep(step);
+    executor.finish();
+  };
+  if (run.wiring == Wiring::kGloo) {
+    const int port = freeLocalPort();
+    return testing::runRanks(run.ranks, [&](int rank) {
+      const GlooRun connected = connectGlooRun({.env = {.rank = rank,
+                                                        .localRank = rank,
+                                                        .worldSize = run.ranks,
+                                                        .masterAddr = "127.0.0.1",
+                                                        .masterPort = port,
+                                                        .attempt = "0"}},
+                                               control, {{"seed", "1"}});
+      train(*connected.transport, *connected.control);
+    });
+  }
+  InProcessHub hub(run.ranks);
+  std::vector<std::unique_ptr<Transport>> transports;
+  std::vector<Transport*> pointers;
+  for (int rank = 0; rank < run.ranks; ++rank) {
+    pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
+  }
+  const auto channels = controlInProcess(control, pointers);
+  return testing::runRanks(run.ranks, [&](int rank) {
+    const auto i = static_cast<std::size_t>(rank);
+    train(*transports[i], *channels[i]);
+  });
+}
+
+void expectAll(const std::vector<std::string>& errors, const std::string& text) {
+  for (std::size_t rank = 0; rank < errors.size(); ++rank) {
+    EXPECT_THAT(errors[rank], HasSubstr(text)) << "rank " << rank;
+  }
+}
+
+class ExecutorFailureTest : public ::testing::TestWithParam<Wiring> {};
+
+TEST_P(ExecutorFailureTest, ARunWithoutFaultsEndsInOrder) {
+  const auto errors = errorsOf({.wiring = GetParam(), .stepTimeout = 5 * kNsPerSecond});
+  EXPECT_EQ(errors, std::vector<std::string>(3));
+}
+
+TEST_P(ExecutorFailureTest, AnExceptionIsReportedByAllRanksWithItsAction) {
+  for (const int faulty : {0, 1, 2}) {
+    const auto errors = errorsOf({.wiring = GetParam(), .faulty = faulty, .fault = [] {
+                                    throw Error("the matrix has no inverse");
+                                  }});
+    const std::string rank = std::to_string(faulty);
+    expectAll(errors, "rank " + rank + " failed in " + rank + "F2 of step 1 (");
+    expectAll(errors, "the matrix has no inverse");
+    EXPECT_THAT(errors[static_cast<std::size_t>(faulty)], HasSubstr("this is rank " + rank));
+  }
+}
+
+TEST_P(ExecutorFailureTest, ARankThatStallsIsReportedByAllOnceTheTimeIsOver) {
+  const auto errors =
+      errorsOf({.wiring = GetParam(),
+                .faulty = 2,
+                .fault = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); },
+                .stepTimeout = kNsPerSecond / 2});
+  expectAll(errors, "rank 2 stalled: it ended no action for ");
+  expectAll(errors, "in 2F2 of step 1 (");
+  EXPECT_THAT(errors[1], HasSubstr("waiting for the gradients of micro-batch 2 for stage 1 in step "
+                                   "1 from rank 2"));
+}
+
+TEST_P(ExecutorFailureTest, ARankThatWaitsForALostMessageIsReportedWithThatMessage) {
+  const auto errors = errorsOf({.wiring = GetParam(),
+                                .faulty = 0,
+                                .lost = MessageKey{.step = 1, .stage = 1, .microBatch = 3},
+                                .stepTimeout = kNsPerSecond / 2,
+                                .ranks = 2});
+  expectAll(errors, "rank 1 waits for a message that nobody sends: it stands for ");
+  expectAll(errors,
+            " in 1F3 of step 1 (17 actions ended), waiting for the activations of micro-batch 3 "
+            "for stage 1 in step 1 from rank 0");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ExecutorFailureTest,
+                         ::testing::Values(Wiring::kInProcess, Wiring::kGloo),
+                         [](const auto& info) {
+                           return info.param == Wiring::kGloo ? "Gloo" : "InProcess";
+                         });
+
+TEST(PlanWordsTest, ASenderThatIsPastItsSendSendsTheMessageNoMore) {
+  const CheckedPlan plan = buildSchedule("1F1B", 2, 2);
+  const PlanWords words = wordsOf(plan, 2);
+  // Rank 1 waits for the activations of micro-batch 1, the first or second receive of its program.
+  AwaitedMessage awaited{.peer = 0};
+  for (int transfer = 0; transfer < 8; ++transfer) {
+    awaited.number = numberOfAwaited(5, Awaited::kMessage, transfer);
+    if (words.message(1, awaited).find("activations of micro-batch 1") != std::string::npos) break;
+  }
+  EXPECT_EQ(words.message(1, awaited), "the activations of micro-batch 1 for stage 1 in step 5");
+  const auto isSentFrom = [&](int step, const std::string& action) {
+    for (std::size_t item = 0; item < 20; ++item) {
+      const std::int64_t number = numberOfItem(step, item);
+      if (words.action(0, number) != action + " of step " + std::to_string(step)) continue;
+      return words.isStillSent(1, awaited, {.action = number});
+    }
+    ADD_FAILURE() << action;
+    return false;
+  };
+  EXPECT_TRUE(words.isStillSent(1, awaited, {}));
+  EXPECT_TRUE(isSentFrom(4, "the optimizer"));
+  EXPECT_TRUE(isSentFrom(5, "lr"));
+  EXPECT_TRUE(isSentFrom(5, "0F1"));
+  EXPECT_FALSE(isSentFrom(5, "0B0"));
+  EXPECT_FALSE(isSentFrom(5, "the optimizer"));
+  EXPECT_FALSE(isSentFrom(6, "lr"));
+}
+
+TEST(SameRunTest, RanksThatDifferAreNamedByAll) {
+  const auto errorsFor = [](const std::vector<RunFacts>& facts) {
+    testing::MemoryKeyValue store;
+    const int ranks = static_cast<int>(facts.size());
+    return testing::runRanks(ranks, [&](int rank) {
+      requireSameRun(store, rank, ranks, facts[static_cast<std::size_t>(rank)], kNsPerSecond);
+    });
+  };
+  const RunFacts usual = {{"plan", "A"}, {"seed", "1"}};
+  EXPECT_EQ(errorsFor({usual, usual, usual}), std::vector<std::string>(3));
+  const auto first = errorsFor({{{"plan", "B"}, {"seed", "1"}}, usual, usual});
+  expectAll(first, "rank 0 has the plan B, where the others have A");
+  const auto several = errorsFor(
+      {usual, {{"plan", "B"}, {"seed", "2"}}, usual, {{"plan", "B"}, {"seed", "1"}}, usual});
+  expectAll(several,
+            "ranks 1, 3 have the plan B, where the others have A; rank 1 has the seed 2, "
+            "where the others have 1");
+  const auto two = errorsFor({usual, {{"plan", "A"}, {"seed", "2"}}});
+  expectAll(two, "rank 1 has the seed 2, where the others have 1");
+}
+
+}  // namespace
+}  // namespace pipetrace

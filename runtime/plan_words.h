@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/control/control_channel.h"
+#include "schedule/check/checked_plan.h"
+
+namespace pipetrace {
+
+/// What a rank waits for, in AwaitedMessage::number.
+enum class Awaited : std::uint8_t {
+  kMessage,  ///< of a receive; an index of RankProgram::transfers
+  kCredit,   ///< an acknowledgement of a send; the same
+  kReceipt,  ///< that the peer takes the messages of a send; the same
+  kSums,     ///< the gradients of a stage's copy; an index of RankProgram::copies
+};
+
+/// The number by which the control channel knows an item of a rank's program: 0 is lr, then come
+/// RankProgram::items, then the optimizer.
+std::int64_t numberOfItem(int step, std::size_t item);
+/// The number of what a rank waits for. Of the step it keeps 24 bits, of the index 22.
+std::uint64_t numberOfAwaited(int step, Awaited kind, int index);
+
+/// Says where ranks are and what they wait for, in the words of the plan that all of them run with
+/// that `ahead` (ExecutorOptions).
+PlanWords wordsOf(const CheckedPlan& plan, int ahead);
+
+}  // namespace pipetrace

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <torch/csrc/distributed/c10d/Store.hpp>
+
+#include "runtime/control/key_value.h"
+
+namespace pipetrace {
+
+/// Keys and values of a run in LibTorch's store.
+class GlooStore : public KeyValue {
+ public:
+  explicit GlooStore(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
+
+  void set(const std::string& key, const std::string& value) override;
+  std::string get(const std::string& key, Nanoseconds timeout) override;
+
+ private:
+  const c10::intrusive_ptr<c10d::Store> store_;
+};
+
+}  // namespace pipetrace

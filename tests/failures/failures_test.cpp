@@ -1,0 +1,100 @@
+// A rank of a training that is killed or stopped ends the run for all, and all name it.
+// PIPETRACE_KILLS=50 kills that many times (tools/kill_ranks.sh).
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <random>
+
+#include "ingest/load_run.h"
+#include "runtime/testing/rank_processes.h"
+#include "tests/failures/training_ranks.h"
+
+namespace pipetrace {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::HasSubstr;
+using testing::ScratchFolder;
+
+constexpr int kRanks = 4;
+constexpr milliseconds kLongest{10'000};
+
+int killCount() {
+  const char* const text = std::getenv("PIPETRACE_KILLS");
+  return text == nullptr ? 8 : std::atoi(text);
+}
+
+void expectSurvivorsName(const testing::TrainingEnd& end, int culprit, const std::string& what) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    if (rank == culprit) continue;
+    const std::string& output = end.outputs[static_cast<std::size_t>(rank)];
+    const std::size_t at = output.rfind("error: ");
+    ASSERT_NE(at, std::string::npos) << "rank " << rank << ": " << output.substr(0, 2000);
+    const std::string error = output.substr(at);
+    EXPECT_THAT(error, HasSubstr("rank " + std::to_string(culprit) + " " + what));
+    EXPECT_THAT(error, HasSubstr("; this rank, " + std::to_string(rank) + ", was "));
+  }
+  EXPECT_LT(end.after, kLongest);
+}
+
+/// Every rank's log, the killed one's too, has jobs up to then.
+void expectReadableLogs(const std::string& folder) {
+  Diagnostics diagnostics;
+  const Timeline timeline = loadRun({.inputs = {folder}}, diagnostics);
+  std::set<int> ranks;
+  for (const Track& track : timeline.tracks) {
+    if (track.lane == kComputeLane && track.events.size() >= 16) ranks.insert(track.rank);
+  }
+  EXPECT_THAT(ranks, ::testing::ElementsAre(0, 1, 2, 3));
+  for (const Diagnostic& one : diagnostics.list()) {
+    EXPECT_NE(one.severity, Severity::kError) << toText(one);
+  }
+}
+
+TEST(Failures, AKilledRankIsNamedByAllOthersWithAndWithoutALauncher) {
+  std::mt19937 random(static_cast<unsigned>(getpid()));
+  std::vector<milliseconds> times;
+  for (int i = 0; i < killCount() && !HasFailure(); ++i) {
+    const ScratchFolder folder;
+    const bool launched = i % 2 == 1;
+    const testing::Fault fault{
+        .rank = i / 2 % kRanks,
+        .signal = SIGKILL,
+        .delay = milliseconds(std::uniform_int_distribution(0, 250)(random))};
+    const testing::TrainingEnd end = testing::trainUntil(fault, folder.path(), launched);
+    expectSurvivorsName(end, fault.rank, "died, last seen ");
+    expectReadableLogs(folder.path());
+    times.push_back(end.after);
+  }
+  std::sort(times.begin(), times.end());
+  std::cout << times.size() << " kills; the last survivor had ended after "
+            << times[times.size() / 2].count() << " ms (median), " << times.back().count()
+            << " ms (longest)\n";
+}
+
+TEST(Failures, AStoppedRankEndsTheRunByTheStepTimeout) {
+  const ScratchFolder folder;
+  const testing::TrainingEnd end = testing::trainUntil(
+      {.rank = 2, .signal = SIGSTOP}, folder.path(), false, {"--step-timeout", "1.5"});
+  expectSurvivorsName(end, 2, "has not been heard of for ");
+  EXPECT_LT(end.after, milliseconds(4500));
+  expectReadableLogs(folder.path());
+}
+
+TEST(Failures, ARankThatWasStartedOtherwiseIsNamedBeforeTheFirstStep) {
+  const ScratchFolder folder;
+  const auto ends =
+      testing::runProcesses(3, {"/bin/sh", "-c",
+                                std::string("exec \"") + TRAINING_PROGRAM +
+                                    "\" --stages 3 --steps 1 --seed $((RANK == 1 ? 8 : 7))"});
+  for (const testing::ProcessEnd& end : ends) {
+    EXPECT_EQ(end.exitCode, 2);
+    EXPECT_THAT(end.output, HasSubstr("the ranks were not started alike: rank 1 has the seed 8, "
+                                      "where the others have 7"));
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace
