@@ -2,14 +2,11 @@
 #include <gmock/gmock.h>
 
 #include <chrono>
-#include <mutex>
 #include <thread>
 
-#include "runtime/control/testing/memory_key_value.h"
 #include "runtime/executor.h"
 #include "runtime/launch/local_port.h"
 #include "runtime/plan_words.h"
-#include "runtime/same_run.h"
 #include "runtime/testing/listed_work.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/gloo.h"
@@ -214,27 +211,6 @@ TEST(PlanWordsTest, ASenderThatIsPastItsSendSendsTheMessageNoMore) {
   EXPECT_FALSE(isSentFrom(5, "0B0"));
   EXPECT_FALSE(isSentFrom(5, "the optimizer"));
   EXPECT_FALSE(isSentFrom(6, "lr"));
-}
-
-TEST(SameRunTest, RanksThatDifferAreNamedByAll) {
-  const auto errorsFor = [](const std::vector<RunFacts>& facts) {
-    testing::MemoryKeyValue store;
-    const int ranks = static_cast<int>(facts.size());
-    return testing::runRanks(ranks, [&](int rank) {
-      requireSameRun(store, rank, ranks, facts[static_cast<std::size_t>(rank)], kNsPerSecond);
-    });
-  };
-  const RunFacts usual = {{"plan", "A"}, {"seed", "1"}};
-  EXPECT_EQ(errorsFor({usual, usual, usual}), std::vector<std::string>(3));
-  const auto first = errorsFor({{{"plan", "B"}, {"seed", "1"}}, usual, usual});
-  expectAll(first, "rank 0 has the plan B, where the others have A");
-  const auto several = errorsFor(
-      {usual, {{"plan", "B"}, {"seed", "2"}}, usual, {{"plan", "B"}, {"seed", "1"}}, usual});
-  expectAll(several,
-            "ranks 1, 3 have the plan B, where the others have A; rank 1 has the seed 2, "
-            "where the others have 1");
-  const auto two = errorsFor({usual, {{"plan", "A"}, {"seed", "2"}}});
-  expectAll(two, "rank 1 has the seed 2, where the others have 1");
 }
 
 }  // namespace

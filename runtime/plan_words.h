@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// What a rank waits for, in AwaitedMessage::number.
+/// Says what a rank waits for, in AwaitedMessage::number.
 enum class Awaited : std::uint8_t {
   kMessage,  ///< of a receive; an index of RankProgram::transfers
   kCredit,   ///< an acknowledgement of a send; the same
@@ -19,7 +19,7 @@ enum class Awaited : std::uint8_t {
 /// The number by which the control channel knows an item of a rank's program: 0 is lr, then come
 /// RankProgram::items, then the optimizer.
 std::int64_t numberOfItem(int step, std::size_t item);
-/// The number of what a rank waits for. Of the step it keeps 24 bits, of the index 22.
+/// The number of what a rank waits for. It keeps 24 bits of the step, and 22 of the index.
 std::uint64_t numberOfAwaited(int step, Awaited kind, int index);
 
 /// Says where ranks are and what they wait for, in the words of the plan that all of them run with

@@ -136,7 +136,7 @@ ControlOptions controlOptions(const Run& run) {
   return options;
 }
 
-/// What all ranks must have in common.
+/// These must be the same on all ranks.
 RunFacts factsOf(const Run& run) {
   std::string partition;
   for (const torch::nn::Sequential& stage : run.stages) {

@@ -57,7 +57,7 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                "over Gloo: receive on the thread that computes, and let it wait for its sends")
       ->envname("PIPETRACE_NO_SEND_RECV_OVERLAP");
   app.add_option("--step-timeout", options.stepTimeout,
-                 "end the run when a rank has ended no action for so many seconds (0: never)")
+                 "end the run when a rank ends no action for that many seconds (0: never)")
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");

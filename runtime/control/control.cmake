@@ -10,6 +10,7 @@ pipetrace_library(
           control/verdict/jury.cpp
           control/local_control.cpp
           control/run_end.cpp
+          control/same_run.cpp
           control/verdict/stall_watch.cpp
           control/verdict/verdict.cpp
   PUBLIC pipetrace::trace Threads::Threads)
@@ -30,6 +31,7 @@ pipetrace_test(
 pipetrace_test(
   control_threads_test
   SOURCES control/control_mesh_test.cpp control/local_control_test.cpp
+          control/same_run_test.cpp
   LINK pipetrace::control
   LABELS threads)
 # Ranks as processes that are killed and stopped.

@@ -76,7 +76,7 @@ TEST(ControlProcesses, KilledAtRandomMomentsARankIsNamedByAllOthersWithinASecond
             << " ms (longest)\n";
 }
 
-TEST(ControlProcesses, OfTwoRanksKilledTogetherAllOthersNameTheSame) {
+TEST(ControlProcesses, AllOthersNameTheSameOfTwoRanksKilledTogether) {
   for (const auto& [first, second] : {std::pair(0, 1), std::pair(3, 0), std::pair(1, 3)}) {
     RingRun run(5, kEndless);
     run.awaitConnected();

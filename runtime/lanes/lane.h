@@ -51,8 +51,8 @@ class ReceiveLane {
   virtual std::uint64_t post(const MessageKey& key) = 0;
 
   /// Waits for the message of a posted receive. Each is taken once, in any order. Throws Error that
-  /// names the message if it is lost, doubled, overtaken by another or has the wrong type, and if
-  /// the transport was aborted; PeerLost if the peer is gone.
+  /// names the message if it is lost, doubled, overtaken by another or has the wrong type. Throws
+  /// Error if the transport was aborted, and PeerLost if the peer is gone.
   virtual Arrival take(std::uint64_t number, const MessageKey& key) = 0;
 };
 

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "runtime/control/control_channel.h"
+#include "runtime/control/same_run.h"
 #include "runtime/launch/process_env.h"
-#include "runtime/same_run.h"
 #include "runtime/transport/gloo_tags.h"
 #include "runtime/transport/transport.h"
 #include "trace/nanoseconds.h"

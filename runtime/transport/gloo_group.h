@@ -46,8 +46,8 @@ class GlooGroup {
   void addBell(Bell& bell);
   void removeBell(Bell& bell) noexcept;
 
-  /// Runs `action`. Its exceptions become Error "rank 1 gave up <doing>: …". What the process group
-  /// throws becomes PeerLost, which names `peer`.
+  /// Runs `action`. Its exceptions become Error "rank 1 gave up <doing>: …". Those of the process
+  /// group become PeerLost, which names `peer`.
   void guarded(const std::string& doing, int peer, const std::function<void()>& action) const;
 
   /// Waits until all ranks are here.

@@ -43,9 +43,10 @@ TEST(Verdict, NamesTheRankItsActionAndWhatBothRanksWaitedFor) {
 TEST(Verdict, IsReadableWithoutAPlan) {
   ActionStatus between = computing(1);
   between.inside = false;
-  EXPECT_EQ(verdictText(causeOf(CauseKind::kDied, 2), {}, 0, between),
-            "rank 2 died before its first action (0 actions ended); this rank, 0, was after "
-            "action 1 (1 action ended)");
+  EXPECT_EQ(
+      verdictText(causeOf(CauseKind::kDied, 2), {}, 0, between),
+      "rank 2 died, last seen before its first action (0 actions ended); this rank, 0, was after "
+      "action 1 (1 action ended)");
 }
 
 TEST(Verdict, TellsAFailureWithItsText) {

@@ -11,11 +11,13 @@
 #include <utility>
 
 #include "runtime/executor.h"
+#include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
 #include "runtime/torch_work.h"
 #include "runtime/transport/gloo.h"
 #include "schedule/build_schedule.h"
+#include "schedule/fingerprint.h"
 #include "tests/bench/pipelining/barrier.h"
 #include "tests/bench/pipelining/models.h"
 #include "trace/error.h"
@@ -95,10 +97,15 @@ TrainingResult train(const TrainingOptions& options, const ProcessEnv& env) {
                                            .env = env});
   }
   Barrier barrier(env, options.barrierPort);
-  const auto transport = connectGloo({.env = env});
+  ControlOptions control;
+  control.words = wordsOf(plan, ExecutorOptions{}.ahead);
+  const GlooRun connected =
+      connectGlooRun({.env = env}, control, {{"plan", fingerprintText(fingerprint(*plan))}});
   TrainingResult result;
   {
-    Executor executor(plan, work, *transport, recording ? recording->lanes() : RecordedLanes{});
+    Executor executor(plan, work, *connected.transport,
+                      recording ? recording->lanes() : RecordedLanes{},
+                      {.control = connected.control.get()});
     result = trainSteps(options, batch, work, executor, barrier);
     executor.finish();
   }

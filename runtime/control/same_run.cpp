@@ -1,4 +1,4 @@
-#include "runtime/same_run.h"
+#include "runtime/control/same_run.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kSame = "same";
 
-std::string keyOf(int rank) { return "facts/" + std::to_string(rank); }
+std::string factsKeyOf(int rank) { return "facts/" + std::to_string(rank); }
 
 std::string linesOf(const RunFacts& facts) {
   std::string lines;
@@ -78,11 +78,11 @@ void requireSameRun(KeyValue& store, int rank, int worldSize, const RunFacts& fa
   if (rank == 0) {
     std::vector<std::vector<std::string>> byRank = {valuesIn(linesOf(facts))};
     for (int other = 1; other < worldSize; ++other) {
-      byRank.push_back(valuesIn(store.get(keyOf(other), timeout)));
+      byRank.push_back(valuesIn(store.get(factsKeyOf(other), timeout)));
     }
     store.set(verdictKey, verdictOf(byRank, facts));
   } else {
-    store.set(keyOf(rank), linesOf(facts));
+    store.set(factsKeyOf(rank), linesOf(facts));
   }
   const std::string verdict = store.get(verdictKey, timeout);
   if (verdict != kSame) throw Error("the ranks were not started alike: " + verdict);

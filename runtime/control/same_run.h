@@ -9,8 +9,8 @@
 
 namespace pipetrace {
 
-/// What all ranks of a run must have in common, as names and values: {"seed", "7"}. Both without
-/// line breaks, the names in the same order everywhere.
+/// Names and values that are the same on all ranks of a run: {"seed", "7"}. They have no line
+/// breaks, and the names have the same order everywhere.
 using RunFacts = std::vector<std::pair<std::string, std::string>>;
 
 /// Compares the facts of all ranks, which must all call it, and waits for them. Throws Error on all
