@@ -7,10 +7,13 @@
 #include <cstdio>
 #include <exception>
 
+#include "runtime/reuse_memory.h"
+
 namespace pipetrace {
 
 int sampleMain(const std::function<void(StopSignal& stop)>& body) {
   std::signal(SIGPIPE, SIG_IGN);
+  reuseFreedMemory();
   StopSignal stop;
   try {
     body(stop);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "runtime/launch/process_env.h"
+#include "runtime/reuse_memory.h"
 #include "tests/bench/pipelining/train.h"
 
 namespace pipetrace::bench {
@@ -56,6 +57,7 @@ int run(TrainingOptions options) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  pipetrace::reuseFreedMemory();
   CLI::App app(
       "Trains one rank of a pipeline over Gloo and prints a line of JSON: milliseconds of each "
       "step, processor time a step, losses. Only the rank with the last stage has losses.");
