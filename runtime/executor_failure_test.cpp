@@ -22,19 +22,23 @@ using ::testing::HasSubstr;
 using testing::ListedWork;
 using testing::Wiring;
 
-/// Does something else in one job of step 1.
+/// Does something else in one job of step 1, or `atEnd` in the last optimizer job.
 class FaultyWork : public ListedWork {
  public:
-  explicit FaultyWork(std::function<void()> fault) : fault_(std::move(fault)) {}
+  FaultyWork(std::function<void()> fault, bool atEnd) : fault_(std::move(fault)), atEnd_(atEnd) {}
 
   void beginStep(int step) override { step_ = step; }
   Message forward(int stage, int microBatch, Message input) override {
-    if (step_ == 1 && microBatch == 2) fault_();
+    if (!atEnd_ && step_ == 1 && microBatch == 2) fault_();
     return ListedWork::forward(stage, microBatch, std::move(input));
+  }
+  void optimizerStep() override {
+    if (atEnd_ && step_ == 2) fault_();
   }
 
  private:
   const std::function<void()> fault_;
+  const bool atEnd_;
   int step_ = 0;
 };
 
@@ -83,6 +87,7 @@ struct FaultyRun {
   Wiring wiring = Wiring::kInProcess;
   int faulty = 1;
   std::function<void()> fault = [] {};
+  bool atEnd = false;
   std::optional<MessageKey> lost{};  ///< by rank `faulty`
   Nanoseconds stepTimeout = 0;
   int ranks = 3;
@@ -98,7 +103,8 @@ std::vector<std::string> errorsOf(const FaultyRun& run) {
   const auto train = [&](Transport& transport, ControlChannel& channel) {
     const bool isFaulty = transport.rank() == run.faulty;
     LossyTransport lossy(transport, run.lost.value_or(MessageKey{.step = -1}));
-    FaultyWork work(isFaulty ? run.fault : [] {});
+    FaultyWork work(
+        isFaulty ? run.fault : [] {}, run.atEnd);
     Executor executor(plan, work, isFaulty ? static_cast<Transport&>(lossy) : transport, {},
                       {.control = &channel});
     for (int step = 0; step < 3; ++step) executor.runStep(step);
@@ -165,6 +171,18 @@ TEST_P(ExecutorFailureTest, ARankThatStallsIsReportedByAllOnceTheTimeIsOver) {
   expectAll(errors, "in 2F2 of step 1 (");
   EXPECT_THAT(errors[1], HasSubstr("waiting for the gradients of micro-batch 2 for stage 1 in step "
                                    "1 from rank 2"));
+}
+
+TEST_P(ExecutorFailureTest, ARankThatStallsWhileOthersWaitForTheEndIsReported) {
+  const auto errors =
+      errorsOf({.wiring = GetParam(),
+                .faulty = 0,
+                .fault = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); },
+                .atEnd = true,
+                .stepTimeout = kNsPerSecond / 2});
+  expectAll(errors, "rank 0 stalled: it ended no action for ");
+  expectAll(errors, "in the optimizer of step 2 (");
+  EXPECT_THAT(errors[2], HasSubstr("was after its last action, waiting for the others to finish"));
 }
 
 TEST_P(ExecutorFailureTest, ARankThatWaitsForALostMessageIsReportedWithThatMessage) {

@@ -25,11 +25,10 @@ constexpr int kMostTries = 5;
 struct Result {
   PlanComparison comparison;
   JobLateness lateness;
-  int credits = 0;
 
   bool keepsToThePlan() const {
     return std::abs(comparison.worstStep) <= 0.01 && comparison.orderDeviation.empty() &&
-           (credits > 0 || lateness.share() <= 0.01);
+           lateness.share() <= 0.01;
   }
 };
 
@@ -38,8 +37,7 @@ Result tryToKeep(const RehearsalOptions& run, const CheckedPlan& plan) {
   Result result;
   for (int i = 0; i < kMostTries; ++i) {
     const Timeline timeline = testing::rehearsed(run);
-    result = {compareWithPlan(timeline, plan, run.costs), latenessOf(timeline, 2 * kNsPerMs),
-              run.plan->credits};
+    result = {compareWithPlan(timeline, plan, run.costs), latenessOf(timeline, 2 * kNsPerMs)};
     if (result.keepsToThePlan()) break;
   }
   return result;
@@ -50,8 +48,7 @@ void expectKept(const CheckedPlan& plan, const Costs& costs, int steps = 2) {
   EXPECT_LE(std::abs(result.comparison.worstStep), 0.01) << toText(result.comparison);
   EXPECT_EQ(result.comparison.orderDeviation, "");
   EXPECT_GE(result.lateness.jobs, steps * plan->numMicroBatches);
-  // A rank that waits for a credit is not late.
-  EXPECT_LE(plan->credits == 0 ? result.lateness.share() : 0, 0.01);
+  EXPECT_LE(result.lateness.share(), 0.01);
 }
 
 TEST(EveryPlanRehearsalTest, HalvesOfSeveralStagesOnARank) {

@@ -8,11 +8,15 @@ namespace pipetrace {
 
 JobLateness latenessOf(const Timeline& run, Nanoseconds tolerance) {
   std::map<std::pair<int, std::int64_t>, Nanoseconds> received;  // by rank and job
+  std::map<std::pair<int, std::int64_t>, Nanoseconds> sent;
+  const auto takeLater = [](Nanoseconds time, Nanoseconds& latest) {
+    latest = std::max(latest, time);
+  };
   for (const Track& track : run.tracks) {
     for (const Event& event : track.events) {
-      if (!isRecv(event.kind)) continue;
-      Nanoseconds& end = received.try_emplace({track.rank, event.job}, kNsMin).first->second;
-      end = std::max(end, event.end);
+      const std::pair key(track.rank, event.job);
+      if (isRecv(event.kind)) takeLater(event.end, received.try_emplace(key, kNsMin).first->second);
+      if (isSend(event.kind)) takeLater(event.begin, sent.try_emplace(key, kNsMin).first->second);
     }
   }
   JobLateness lateness;
@@ -22,6 +26,9 @@ JobLateness latenessOf(const Timeline& run, Nanoseconds tolerance) {
     for (const Event& job : track.events) {
       Nanoseconds inputs = before;
       before = job.end;
+      if (const auto found = sent.find({track.rank, job.job}); found != sent.end()) {
+        before = std::max(before, found->second);
+      }
       if (!isCompute(job.kind)) continue;
       if (const auto found = received.find({track.rank, job.job}); found != received.end()) {
         inputs = std::max(inputs, found->second);

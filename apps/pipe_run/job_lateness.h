@@ -18,7 +18,8 @@ struct JobLateness {
 };
 
 /// Compares the start of each compute job with the end of its inputs: the job before it on its
-/// lane, and the receives that belong to it. It is late if it began more than `tolerance` after
+/// lane, the begin of that job's sends, which may wait for a credit, and the receives that belong
+/// to it. It is late if it began more than `tolerance` after
 /// them. A rank's first job has none before it, and is not counted without a receive.
 JobLateness latenessOf(const Timeline& run, Nanoseconds tolerance);
 

@@ -106,6 +106,31 @@ TEST(PipeRunTest, RehearsePrintsMeasuredBesidePlanned) {
   EXPECT_FALSE(std::filesystem::exists(log.path(9)));
 }
 
+TEST(PipeRunTest, CostsOfSingleJobsInAFileAreRehearsed) {
+  RecordedLog log;
+  const std::string costs = log.folder() + "/costs of jobs.json";
+  std::ofstream(costs) << R"({"forward_ms": 5, "backward_ms": 10, "jobs_ms": {"1F0": 15}})";
+  const ProgramRun run = pipeRun(rehearsal(
+      log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2", "--costs", costs}));
+  EXPECT_EQ(run.exitCode, 0) << run.err;
+  // Rank 1: F 5 to 20, B to 30, F to 35, B to 45; rank 0: B 30 to 40, B 45 to 55.
+  EXPECT_THAT(run.out, testing::ContainsRegex("step length +5[4-9]\\.[0-9]+ ms +55\\.00 ms"));
+}
+
+TEST(PipeRunTest, ARehearsedRankThatStallsIsNamedAndTheLogsAreReadable) {
+  RecordedLog log;
+  const ProgramRun run =
+      pipeRun(rehearsal(log, {"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "2",
+                              "--steps", "2", "--forward-ms", "5", "--backward-ms", "10", "--delay",
+                              "1F1@1=60s", "--step-timeout", "0.3"}));
+  EXPECT_EQ(run.exitCode, 124);
+  EXPECT_THAT(run.err, AllOf(HasSubstr("error: rank 1 stalled: it ended no action for "),
+                             HasSubstr(", in 1F1 of step 1 (9 actions ended)")));
+  // Both have written step 0, and rank 0 what it did of step 1.
+  EXPECT_THAT(log.lines("Profiler Info: ", 1), SizeIs(testing::Ge(6U)));
+  EXPECT_THAT(log.lines("Profiler Info: ", 0), SizeIs(testing::Ge(6U)));
+}
+
 TEST(PipeRunTest, FaultOfOneStepIsShownInItsStepAndNamed) {
   RecordedLog log;
   const ProgramRun run = pipeRun(
