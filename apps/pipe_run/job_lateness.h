@@ -17,10 +17,10 @@ struct JobLateness {
   }
 };
 
-/// Compares the start of each compute job with the end of its inputs: the job before it on its
-/// lane, the begin of that job's sends, which may wait for a credit, and the receives that belong
-/// to it. It is late if it began more than `tolerance` after
-/// them. A rank's first job has none before it, and is not counted without a receive.
+/// Compares when each compute job began with when it could: after the job before it on its lane,
+/// after that one's sends had begun, which may wait for a credit, and after its own receives. It is
+/// late if it began more than `tolerance` after them. A rank's first job has none before it, and is
+/// not counted without a receive.
 JobLateness latenessOf(const Timeline& run, Nanoseconds tolerance);
 
 }  // namespace pipetrace

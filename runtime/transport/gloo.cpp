@@ -1,6 +1,11 @@
 #include "runtime/transport/gloo.h"
 
+#include <sched.h>
+
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -79,6 +84,31 @@ class GlooTransport : public Transport {
   const bool overlaps_;
 };
 
+/// The threads of this process.
+std::set<int> threadsNow() {
+  std::set<int> threads;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+    threads.insert(std::atoi(entry.path().filename().c_str()));
+  }
+  return threads;
+}
+
+/// Has the threads that `start` begins wait for their turn when they wake up. Gloo's thread would
+/// else interrupt the one that is just sending, and then ask again and again, for as long as the
+/// scheduler lets it, whether that is done.
+template <typename Start>
+auto patient(const Start& start) {
+  const std::set<int> before = threadsNow();
+  auto result = start();
+  for (const int thread : threadsNow()) {
+    if (before.contains(thread)) continue;
+    const sched_param parameters{};
+    sched_setscheduler(thread, SCHED_BATCH, &parameters);  // it may be refused
+  }
+  return result;
+}
+
 bool isLoopback(const std::string& address) {
   return address == "localhost" || address == "::1" || address.starts_with("127.");
 }
@@ -110,7 +140,7 @@ std::unique_ptr<GlooTransport> connect(const GlooOptions& options) {
     auto store = openStore(options);
     auto groupOptions =
         c10d::ProcessGroupGloo::Options::create(toMilliseconds(options.connectTimeout));
-    groupOptions->devices.push_back(deviceFor(env));
+    groupOptions->devices.push_back(patient([&] { return deviceFor(env); }));
     auto group =
         c10::make_intrusive<c10d::ProcessGroupGloo>(store, env.rank, env.worldSize, groupOptions);
     group->setTimeout(toMilliseconds(options.waitTimeout));
