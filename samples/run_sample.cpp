@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -34,6 +35,45 @@ namespace pipetrace {
 
 namespace {
 
+/// The recorders of this process that are open now.
+///
+/// Threads: any.
+class OpenLogs {
+ public:
+  void add(Recorder& recorder) {
+    const std::lock_guard lock(mutex_);
+    recorders_.insert(&recorder);
+  }
+  void remove(Recorder& recorder) {
+    const std::lock_guard lock(mutex_);
+    recorders_.erase(&recorder);
+  }
+  /// Writes out what they hold, while their ranks' own threads stand still.
+  void flush() {
+    const std::lock_guard lock(mutex_);
+    for (Recorder* const recorder : recorders_) recorder->flush();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<Recorder*> recorders_;
+};
+
+/// Is among the open logs while it lives.
+class OpenLog {
+ public:
+  OpenLog(OpenLogs& logs, Recorder& recorder) : logs_(logs), recorder_(recorder) {
+    logs_.add(recorder_);
+  }
+  ~OpenLog() { logs_.remove(recorder_); }
+  OpenLog(const OpenLog&) = delete;
+  OpenLog& operator=(const OpenLog&) = delete;
+
+ private:
+  OpenLogs& logs_;
+  Recorder& recorder_;
+};
+
 // The state that the ranks of this process share; only read once the first of them has started.
 struct Run {
   const SampleOptions& options;
@@ -45,6 +85,7 @@ struct Run {
   const std::optional<ProcessEnv> env;
   const std::string logDirectory;  // empty: nothing is recorded
   const StepRange steps;
+  OpenLogs& logs;
 };
 
 /// Where to record; empty: not at all.
@@ -113,7 +154,10 @@ void recordAndTrain(const Run& run, Transport& transport, ControlChannel& contro
                            .env = run.env});
   // When training throws, the destructor closes the log; an error of its own must not replace what
   // went wrong.
-  trainSteps(run, transport, control, recording.lanes());
+  {
+    const OpenLog open(run.logs, *recording.lanes().recorder);
+    trainSteps(run, transport, control, recording.lanes());
+  }
   recording.close();
 }
 
@@ -131,8 +175,12 @@ void trainRank(const Run& run, Transport& transport, ControlChannel& control) {
 ControlOptions controlOptions(const Run& run) {
   ControlOptions options;
   options.limits.stall.stepTimeout = static_cast<Nanoseconds>(run.options.stepTimeout * 1e9);
+  if (run.options.stepTimeout == 0) options.limits.silence = 0;  // somebody debugs a rank
   options.words = wordsOf(run.plan, ExecutorOptions{}.ahead);
-  options.beforeExit = [](const std::string& text) { fmt::print(stderr, "error: {}\n", text); };
+  options.beforeExit = [&logs = run.logs](const std::string& text) {
+    fmt::print(stderr, "error: {}\n", text);
+    logs.flush();
+  };
   return options;
 }
 
@@ -220,6 +268,7 @@ std::vector<double> runSample(const SampleOptions& options,
   SampleTask task = makeTask();
   auto stages = cutIntoStages(task.layers, plan->numStages);
   LossReport report;
+  OpenLogs logs;
   const Switches switches = Switches::fromEnvironment();
   const Run run{options,
                 std::move(plan),
@@ -229,7 +278,8 @@ std::vector<double> runSample(const SampleOptions& options,
                 report,
                 env,
                 logDirectoryOf(options, switches),
-                switches.steps};
+                switches.steps,
+                logs};
   useStaticNcclPlugin();
   if (env) {
     trainOverGloo(run, *env, stop);

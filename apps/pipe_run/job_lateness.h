@@ -17,10 +17,10 @@ struct JobLateness {
   }
 };
 
-/// Compares when each compute job began with when it could: after the job before it on its lane,
-/// after that one's sends had begun, which may wait for a credit, and after its own receives. It is
-/// late if it began more than `tolerance` after them. A rank's first job has none before it, and is
-/// not counted without a receive.
+/// Compares when each compute job began with when it could. That is after the job before it on its
+/// lane, after that job's sends had begun (they may wait for a credit), and after its own receives.
+/// It is late if it began more than `tolerance` after them. A rank's first job has none before it,
+/// and is not counted without a receive.
 JobLateness latenessOf(const Timeline& run, Nanoseconds tolerance);
 
 }  // namespace pipetrace

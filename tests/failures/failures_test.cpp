@@ -79,7 +79,6 @@ TEST(Failures, AStoppedRankEndsTheRunByTheStepTimeout) {
   const testing::TrainingEnd end = testing::trainUntil(
       {.rank = 2, .signal = SIGSTOP}, folder.path(), false, {"--step-timeout", "1.5"});
   expectSurvivorsName(end, 2, "has not been heard of for ");
-  EXPECT_LT(end.after, milliseconds(4500));
   expectReadableLogs(folder.path());
 }
 

@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr int kRanks = 4;
-constexpr int kLogsAreThere = 1500;  // looks, 20 ms apart
+constexpr int kMostLooks = 1500;  // 20 ms apart
 
 std::string logOf(const std::string& folder, int rank) {
   return folder + "/workerlog." + std::to_string(rank);
@@ -33,7 +33,7 @@ void awaitTraining(const std::string& folder) {
     };
     int looks = 0;
     while (!trains()) {
-      if (++looks > kLogsAreThere) throw Error("rank " + std::to_string(rank) + " never trained");
+      if (++looks > kMostLooks) throw Error("rank " + std::to_string(rank) + " never trained");
       std::this_thread::sleep_for(milliseconds(20));
     }
   }
@@ -46,6 +46,13 @@ int rankOfProcess(int pid) {
     if (variable.starts_with("RANK=")) return std::stoi(variable.substr(5));
   }
   return -1;
+}
+
+/// Whether a process has ended, waited for or not.
+bool hasEnded(int pid) {
+  const std::string stat = test::fileText("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name = stat.rfind(')');  // the state comes after the name
+  return name == std::string::npos || stat.substr(name + 2, 1) == "Z";
 }
 
 /// The process of a rank among the children of pipe-run.
@@ -77,8 +84,14 @@ TrainingEnd trainUntil(const Fault& fault, const std::string& folder, bool launc
     happened = Clock::now();
     kill(pid, fault.signal);
     if (fault.signal != SIGSTOP) return;
-    stopped = std::thread([pid] {  // it never ends by itself
-      std::this_thread::sleep_for(std::chrono::seconds(5));
+    stopped = std::thread([pid, pids] {  // it never ends by itself
+      const auto isLast = [&] {
+        return std::all_of(pids.begin(), pids.end(),
+                           [&](int other) { return other == pid || hasEnded(other); });
+      };
+      for (int i = 0; i < kMostLooks && !isLast(); ++i) {
+        std::this_thread::sleep_for(milliseconds(20));
+      }
       kill(pid, SIGKILL);
     });
   };
