@@ -200,22 +200,6 @@ RunFacts factsOf(const Run& run) {
       {"seed", std::to_string(run.options.seed)}};
 }
 
-// While it lives, a signal makes the transports give up.
-class StopGuard {
- public:
-  StopGuard(StopSignal& stop, std::vector<Transport*> transports) : stop_(stop) {
-    stop_.onStop([transports = std::move(transports)](const std::string& reason) {
-      for (Transport* transport : transports) transport->abort(reason);
-    });
-  }
-  ~StopGuard() { stop_.onStop({}); }
-  StopGuard(const StopGuard&) = delete;
-  StopGuard& operator=(const StopGuard&) = delete;
-
- private:
-  StopSignal& stop_;
-};
-
 void trainInThreads(const Run& run, StopSignal& stop) {
   const int ranks = run.plan->numRanks();
   InProcessHub hub(ranks);
@@ -225,7 +209,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
     pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
   }
   const auto controls = controlInProcess(controlOptions(run), pointers);
-  const StopGuard guard(stop, pointers);
+  const StopCallback onStop(&stop, [&](const std::string& why) { controls[0]->stop(why); });
   // The first to fail is the one to report; the others fail because of it.
   std::mutex mutex;
   std::exception_ptr firstError;
@@ -248,7 +232,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
   const GlooRun connected = connectGlooRun({.env = env, .overlaps = !run.options.noSendRecvOverlap},
                                            controlOptions(run), factsOf(run));
-  const StopGuard guard(stop, {connected.transport.get()});
+  const StopCallback onStop(&stop, [&](const std::string& why) { connected.control->stop(why); });
   trainRank(run, *connected.transport, *connected.control);
 }
 

@@ -68,6 +68,10 @@ class ControlChannel {
   /// JuryLimits::lostPeer, this is the reason.
   virtual std::string lostPeer(const std::string& reason) = 0;
 
+  /// This rank is asked to stop, for `reason` ("stopped by SIGTERM"). The run ends for all ranks,
+  /// as if it had failed; if something else comes to light, that is the reason. Does not wait.
+  virtual void stop(const std::string& reason) = 0;
+
   /// This rank has ended all its actions. Waits until all have. Throws Error with the text of the
   /// failure, if one fails before.
   virtual void finish() = 0;

@@ -43,6 +43,7 @@ class ControlMesh final : public ControlChannel {
 
   std::string fail(const std::string& reason) override;
   std::string lostPeer(const std::string& reason) override;
+  void stop(const std::string& reason) override;
   void finish() override;
 
  private:
@@ -50,6 +51,7 @@ class ControlMesh final : public ControlChannel {
   struct Requests {
     std::optional<std::string> failed;
     std::optional<std::string> lostPeer;
+    std::optional<std::string> stopped;
     bool finish = false;
     bool leave = false;
   };
@@ -147,6 +149,10 @@ std::string ControlMesh::lostPeer(const std::string& reason) {
   return end_.awaitFailure();
 }
 
+void ControlMesh::stop(const std::string& reason) {
+  request([&](Requests& r) { r.stopped = reason; });
+}
+
 void ControlMesh::finish() {
   request([](Requests& r) { r.finish = true; });
   end_.awaitFinish();
@@ -190,6 +196,7 @@ bool ControlMesh::round() {
 
 void ControlMesh::takeRequests(Nanoseconds now) {
   const std::lock_guard lock(mutex_);
+  if (requests_.stopped) jury_.stopped(*std::exchange(requests_.stopped, {}), now);
   if (requests_.failed) jury_.failed(*std::exchange(requests_.failed, {}), now);
   if (requests_.lostPeer) jury_.lostPeer(*std::exchange(requests_.lostPeer, {}), now);
   if (requests_.finish) jury_.finish();

@@ -68,6 +68,18 @@ TEST(ControlMesh, EndsInOrderWhenAllRanksFinish) {
   }
 }
 
+TEST(ControlMesh, AStopEndsTheRunForAllRanksAtOnce) {
+  const Nanoseconds start = steadyTime();
+  const auto errors = runMesh(3, [](int rank, ControlChannel& control) {
+    if (rank == 1) control.stop("stopped by SIGTERM");
+    workUntilFailure(control);
+  });
+  EXPECT_LT(steadyTime() - start, 2 * kNsPerSecond);
+  EXPECT_EQ(errors[1], "stopped by SIGTERM");
+  EXPECT_EQ(errors[0], "rank 1 was stopped by SIGTERM");
+  EXPECT_EQ(errors[2], "rank 1 was stopped by SIGTERM");
+}
+
 TEST(ControlMesh, AFailureReachesAllRanksWithItsText) {
   std::array<Nanoseconds, 4> noticed{};
   Nanoseconds failed = 0;

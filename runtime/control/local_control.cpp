@@ -155,7 +155,9 @@ class LocalRun {
     for (std::size_t rank = 0; rank < options_.size(); ++rank) {
       if (!isThere[rank]) continue;
       progress_[rank].hasFailed->store(true, std::memory_order_release);
-      ends_[rank]->fail(*cause_, statuses[rank], now);
+      FailureCause cause = *cause_;
+      if (cause.kind == CauseKind::kStopped) cause.rank = static_cast<int>(rank);  // one process
+      ends_[rank]->fail(cause, statuses[rank], now);
     }
     lock.lock();
     isDelivering_ = false;
@@ -194,6 +196,7 @@ class LocalControl final : public ControlChannel {
     run_->lostPeer(rank_, reason);
     return run_->end(rank_).awaitFailure();
   }
+  void stop(const std::string& reason) override { run_->fail(rank_, CauseKind::kStopped, reason); }
   void finish() override {
     run_->finish(rank_);
     run_->end(rank_).awaitFinish();

@@ -73,6 +73,14 @@ TEST(LocalControl, AFailureReachesAllRanksAlsoInFinish) {
   EXPECT_THAT(errors[0], HasSubstr("waiting for the others to finish"));
 }
 
+TEST(LocalControl, AStopEndsTheRunForAllRanksInAFewWords) {
+  const auto errors = runThreads(3, [](int rank, ControlChannel& control) {
+    if (rank == 1) control.stop("stopped by SIGINT");
+    awaitFailure(control);
+  });
+  EXPECT_THAT(errors, ::testing::Each("stopped by SIGINT"));
+}
+
 TEST(LocalControl, ARankThatLeavesWithoutFinishingIsNamed) {
   const auto errors = runThreads(3, [](int rank, ControlChannel& control) {
     if (rank != 1) control.finish();

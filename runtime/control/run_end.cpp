@@ -13,6 +13,7 @@ void RunEnd::fail(const FailureCause& cause, const ActionStatus& own, Nanosecond
     if (failure_ || isFinished_) return;
     failure_ = text;
     failed_ = now;
+    isStop_ = cause.kind == CauseKind::kStopped;
   }
   changed_.notify_all();
   if (options_.onFailure) options_.onFailure(cause, text);
@@ -54,7 +55,7 @@ void RunEnd::exitIfStuck(Nanoseconds now) {
   std::string text;
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_ || isKnown_ || now - failed_ < options_.exitDelay) return;
+    if (!failure_ || isStop_ || isKnown_ || now - failed_ < options_.exitDelay) return;
     text = *failure_;
   }
   if (options_.beforeExit) options_.beforeExit(text);

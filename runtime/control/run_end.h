@@ -32,6 +32,7 @@ class RunEnd {
   bool hasFailed() const;
 
   /// Ends the process, after beforeExit, if it has failed and nobody has learned of it in time.
+  /// A run that was stopped goes on to the end of its jobs: whoever stopped it can kill it.
   void exitIfStuck(Nanoseconds now);
 
  private:
@@ -40,6 +41,7 @@ class RunEnd {
   std::condition_variable changed_;
   std::optional<std::string> failure_;
   Nanoseconds failed_ = 0;
+  bool isStop_ = false;
   bool isFinished_ = false;
   bool isKnown_ = false;
 };

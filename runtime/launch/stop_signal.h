@@ -4,6 +4,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 namespace pipetrace {
 
@@ -36,6 +37,24 @@ class StopSignal {
   int received_ = 0;
   bool ending_ = false;
   std::thread thread_;
+};
+
+/// The callback of a signal, for as long as this lives.
+class StopCallback {
+ public:
+  /// `stop` must outlive it; null: there is none.
+  StopCallback(StopSignal* stop, std::function<void(const std::string& reason)> callback)
+      : stop_(stop) {
+    if (stop_ != nullptr) stop_->onStop(std::move(callback));
+  }
+  ~StopCallback() {
+    if (stop_ != nullptr) stop_->onStop({});
+  }
+  StopCallback(const StopCallback&) = delete;
+  StopCallback& operator=(const StopCallback&) = delete;
+
+ private:
+  StopSignal* const stop_;
 };
 
 }  // namespace pipetrace

@@ -131,26 +131,6 @@ WallClock clockOf(const RehearsalOptions& options, int rank, const WallClock& ri
   return right.skewed(options.hosts.at(static_cast<std::size_t>(rank)).skew, begin);
 }
 
-/// While it lives, a signal makes the transports give up.
-class AbortOnStop {
- public:
-  AbortOnStop(StopSignal* stop, const std::vector<std::unique_ptr<Transport>>& transports)
-      : stop_(stop) {
-    if (stop_ == nullptr) return;
-    stop_->onStop([&transports](const std::string& reason) {
-      for (const auto& transport : transports) transport->abort(reason);
-    });
-  }
-  ~AbortOnStop() {
-    if (stop_ != nullptr) stop_->onStop({});
-  }
-  AbortOnStop(const AbortOnStop&) = delete;
-  AbortOnStop& operator=(const AbortOnStop&) = delete;
-
- private:
-  StopSignal* const stop_;
-};
-
 ControlOptions controlOptions(const RehearsalOptions& options,
                               std::vector<std::unique_ptr<RehearsedRank>>& ranks) {
   ControlOptions control;
@@ -196,7 +176,7 @@ void rehearse(const RehearsalOptions& options) {
   std::vector<Transport*> pointers;
   for (const auto& transport : transports) pointers.push_back(transport.get());
   const auto controls = controlInProcess(controlOptions(options, ranks), pointers);
-  const AbortOnStop abortOnStop(options.stop, transports);
+  const StopCallback onStop(options.stop, [&](const std::string& why) { controls[0]->stop(why); });
   std::mutex mutex;
   std::exception_ptr firstError;
   const Nanoseconds origin = monotonicNow() + kStartDelay;

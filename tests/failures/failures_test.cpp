@@ -82,6 +82,18 @@ TEST(Failures, AStoppedRankEndsTheRunByTheStepTimeout) {
   expectReadableLogs(folder.path());
 }
 
+TEST(Failures, ASignalToOneRankEndsTheRunForAllInAFewWords) {
+  const ScratchFolder folder;
+  const testing::TrainingEnd end =
+      testing::trainUntil({.rank = 1, .signal = SIGTERM}, folder.path(), false);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const std::string text = rank == 1 ? "stopped by SIGTERM" : "rank 1 was stopped by SIGTERM";
+    EXPECT_THAT(end.outputs[static_cast<std::size_t>(rank)],
+                ::testing::EndsWith("error: " + text + "\n"));
+  }
+  expectReadableLogs(folder.path());
+}
+
 TEST(Failures, ARankThatWasStartedOtherwiseIsNamedBeforeTheFirstStep) {
   const ScratchFolder folder;
   const auto ends =

@@ -93,7 +93,7 @@ class ByteReader {
   FailureCause cause() {
     FailureCause c;
     const std::uint64_t kind = number();
-    if (kind > static_cast<std::uint64_t>(CauseKind::kCutOff)) throw notAMessage();
+    if (kind > static_cast<std::uint64_t>(CauseKind::kStopped)) throw notAMessage();
     c.kind = static_cast<CauseKind>(kind);
     c.rank = rank();
     c.status = status();

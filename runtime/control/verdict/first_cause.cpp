@@ -20,10 +20,15 @@ struct Votes {
   Nanoseconds noticed = kNsMax;
 };
 
+bool isStop(const Observation& one) { return one.cause.kind == CauseKind::kStopped; }
+
 int firstRank(std::span<const Observation> all) {
+  // Launchers stop the other ranks when one has died.
+  const bool haveAllStopped = std::all_of(all.begin(), all.end(), isStop);
   std::map<int, const Observation*> firsts;  // by observer
   std::map<int, Votes> votes;                // by culprit
   for (const Observation& one : all) {
+    if (isStop(one) && !haveAllStopped) continue;
     const Observation*& first = firsts[one.observer];
     if (first == nullptr || isBefore(one, *first)) first = &one;
     Votes& culprit = votes[one.cause.rank];

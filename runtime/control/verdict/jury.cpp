@@ -66,6 +66,10 @@ void Jury::lostPeer(const std::string& reason, Nanoseconds now) {
   pendingSince_ = now;
 }
 
+void Jury::stopped(const std::string& reason, Nanoseconds now) {
+  notice(CauseKind::kStopped, rank_, now, reason);
+}
+
 void Jury::finish() {
   if (std::exchange(member(rank_).status.finishing, true)) return;
   ControlMessage message;

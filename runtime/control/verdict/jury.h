@@ -44,6 +44,8 @@ class Jury {
   void failed(const std::string& reason, Nanoseconds now);
   /// This rank lost a connection, which follows from another cause if one comes to light.
   void lostPeer(const std::string& reason, Nanoseconds now);
+  /// This rank was asked to stop: "stopped by SIGTERM".
+  void stopped(const std::string& reason, Nanoseconds now);
   /// This rank has ended all its actions.
   void finish();
   /// This rank's control thread did not run for so long: nobody else is to blame for it.

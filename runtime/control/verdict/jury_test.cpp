@@ -192,6 +192,44 @@ TEST(Jury, ALostConnectionBetweenRanksThatLiveIsTheCauseInTheEnd) {
   EXPECT_EQ(network.jury(0).verdict()->reason, "the socket broke");
 }
 
+TEST(Jury, ARankThatIsStoppedEndsTheRunForAll) {
+  Network network(4, 3, 30);
+  network.run(200);
+  network.jury(2).stopped("stopped by SIGTERM", network.now());
+  const int took = network.awaitVerdicts(1000);
+  EXPECT_GE(took, 0);
+  EXPECT_LT(took, 100);
+  EXPECT_EQ(network.culprit(), 2);
+  EXPECT_EQ(network.jury(0).verdict()->kind, CauseKind::kStopped);
+}
+
+TEST(Jury, ARunWhoseRanksAreAllStoppedEndsAtOnce) {
+  Network network(4, 3, 30);
+  network.run(200);
+  network.each([&](int rank) { network.jury(rank).stopped("stopped by SIGINT", network.now()); });
+  const int took = network.awaitVerdicts(1000);
+  EXPECT_GE(took, 0);
+  EXPECT_LT(took, 100);
+}
+
+TEST(Jury, ADeathIsTheCauseAlthoughALauncherStopsTheOthersBeforeTheyNoticeIt) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    Network network(6, seed, 30);
+    network.run(200);
+    const int dead = static_cast<int>(seed % 6);
+    network.die(dead);
+    network.each([&](int rank) {
+      if (seed % 3 != 2 || rank % 2 == 0) {
+        network.jury(rank).stopped("stopped by SIGTERM", network.now());
+      }
+    });
+    ASSERT_GE(network.awaitVerdicts(1000), 0) << seed;
+    ASSERT_EQ(network.culprit(), dead) << seed;
+    network.each(
+        [&](int rank) { ASSERT_EQ(network.jury(rank).verdict()->kind, CauseKind::kDied) << seed; });
+  }
+}
+
 TEST(Jury, AHostThatVanishesIsNoticedWithin10Seconds) {
   for (int silent = 0; silent < 4; ++silent) {
     Network network(4, 3, 30);

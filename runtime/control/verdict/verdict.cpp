@@ -45,6 +45,7 @@ std::string causeText(const FailureCause& cause, const PlanWords& words) {
     case CauseKind::kCycle: return cycleText(cause, words);
     case CauseKind::kLostPeer: return name + " lost a connection " + where + ": " + cause.reason;
     case CauseKind::kCutOff: return name + " no longer hears of any other rank, " + where;
+    case CauseKind::kStopped: return name + " was " + cause.reason;
   }
   return name;
 }
@@ -66,6 +67,7 @@ std::string statusText(int rank, const ActionStatus& status, const PlanWords& wo
 std::string verdictText(const FailureCause& cause, const PlanWords& words, int self,
                         const ActionStatus& own) {
   const std::string text = causeText(cause, words);
+  if (cause.kind == CauseKind::kStopped) return self == cause.rank ? cause.reason : text;
   if (self == cause.rank) return text + "; this is " + rankName(self);
   return text + "; this rank, " + std::to_string(self) + ", was " + statusText(self, own, words);
 }

@@ -20,6 +20,7 @@ enum class CauseKind : std::uint8_t {
   kCycle,      ///< ranks wait for each other
   kLostPeer,   ///< it lost the connection to another rank, which lives
   kCutOff,     ///< it heard nothing of any other rank
+  kStopped,    ///< somebody asked it to stop; a consequence if anything else is known of any rank
 };
 
 /// The first cause that ended a run, not what followed from it.
@@ -28,7 +29,7 @@ struct FailureCause {
   int rank = -1;           ///< the culprit; in a cycle, the rank that stood still longest
   ActionStatus status;     ///< of the culprit, the latest that is known
   Nanoseconds lasted = 0;  ///< for how long it was silent, or stood still
-  std::string reason;      ///< kFailed, kLostPeer: the text of the error
+  std::string reason;      ///< kFailed, kLostPeer: the text of the error; kStopped: by what
   /// kCycle: the ranks, each of which waits for the next one, and the last one for the first.
   struct Member {
     int rank = -1;

@@ -56,6 +56,24 @@ TEST(Verdict, TellsAFailureWithItsText) {
             "rank 1 failed in action 4 (4 actions ended): out of memory; this is rank 1");
 }
 
+TEST(Verdict, SaysBrieflyThatARankWasStopped) {
+  FailureCause cause = causeOf(CauseKind::kStopped, 1, computing(4));
+  cause.reason = "stopped by SIGINT";
+  EXPECT_EQ(verdictText(cause, {}, 1, computing(4)), "stopped by SIGINT");
+  EXPECT_EQ(verdictText(cause, {}, 2, computing(5)), "rank 1 was stopped by SIGINT");
+}
+
+TEST(Verdict, AStopCountsOnlyIfNothingElseHappened) {
+  std::vector<Observation> all{
+      {.observer = 0, .noticed = 10, .cause = causeOf(CauseKind::kStopped, 0)},
+      {.observer = 1, .noticed = 10, .cause = causeOf(CauseKind::kStopped, 0)},
+      {.observer = 1, .noticed = 12, .cause = causeOf(CauseKind::kDied, 2)},
+  };
+  EXPECT_EQ(firstCause(all).rank, 2);
+  all.pop_back();
+  EXPECT_EQ(firstCause(all).rank, 0);
+}
+
 TEST(Verdict, TellsWhoWaitsForWhomInACycle) {
   FailureCause cause = causeOf(CauseKind::kCycle, 1, waiting(4, 0, 7));
   cause.lasted = 5 * kNsPerSecond;
