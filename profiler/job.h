@@ -21,6 +21,9 @@ struct Job {
   /// The plan's cell ("1F2"); null for none. Must stay as it is until the recorder is closed; see
   /// Recorder::text().
   const char* action = nullptr;
+  /// Compute lane: the part of the micro-batch (sub-job), up to 32767. A larger one is left out.
+  std::int32_t part = kNotGiven;
+  std::int32_t version = kNotGiven;  ///< compute lane: of the weights that the job uses
 };
 
 }  // namespace pipetrace

@@ -75,6 +75,9 @@ constexpr std::size_t kOptions01 = sizeOf01<pipetrace_options>(
     offsetof(pipetrace_options, ring_slots), sizeof(pipetrace_options::ring_slots));
 constexpr std::size_t kJob01 =
     sizeOf01<pipetrace_job>(offsetof(pipetrace_job, action), sizeof(pipetrace_job::action));
+/// The least size of a caller's job that has `part` and `version`.
+constexpr std::size_t kJobWithPart =
+    offsetof(pipetrace_job, version) + sizeof(pipetrace_job::version);
 
 std::string text(const char* given) { return given == nullptr ? "" : given; }
 
@@ -157,7 +160,9 @@ void pipetrace_job_init_sized(pipetrace_job* job, size_t size, int32_t kind) {
          .peer = PIPETRACE_NOT_GIVEN,
          .bytes = PIPETRACE_NOT_GIVEN,
          .id = PIPETRACE_NOT_GIVEN,
-         .action = nullptr});
+         .action = nullptr,
+         .part = PIPETRACE_NOT_GIVEN,
+         .version = PIPETRACE_NOT_GIVEN});
 }
 
 // The names are in brackets, so that these are no uses of the macros.
@@ -208,6 +213,7 @@ int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
     recorder->recorder.refuse(stream);
     return PIPETRACE_NOT_GIVEN;
   }
+  const bool hasPart = job->size >= kJobWithPart;
   return recorder->recorder.begin(stream, {.kind = kindOf(job->kind),
                                            .microBatch = job->micro_batch,
                                            .step = job->step,
@@ -216,7 +222,9 @@ int64_t pipetrace_begin(pipetrace_recorder* recorder, int stream,
                                            .peer = job->peer,
                                            .bytes = job->bytes,
                                            .id = job->id,
-                                           .action = job->action});
+                                           .action = job->action,
+                                           .part = hasPart ? job->part : kNotGiven,
+                                           .version = hasPart ? job->version : kNotGiven});
 }
 
 int64_t pipetrace_next_job_id(pipetrace_recorder* recorder) noexcept {

@@ -93,6 +93,8 @@ typedef struct pipetrace_job {
   int64_t id;         /* compute jobs: PIPETRACE_NOT_GIVEN, or from pipetrace_next_job_id();
                          transfers: the id of the compute job that they belong to */
   const char* action; /* the plan's cell ("1F2"); stays as it is until pipetrace_close() */
+  int32_t part;       /* compute jobs: part of the micro-batch, up to 32767. After version 0.1 */
+  int32_t version;    /* compute jobs: of the weights that the job uses. After version 0.1 */
 } pipetrace_job;
 
 /* Starts options and jobs with nothing given. `size` is that of the caller's struct, which may come

@@ -90,7 +90,7 @@ class Recorder {
 
   /// Opens a job on a stream that has none open: jobs do not nest. A job that is open is lost and
   /// counted as an error. Returns the new job's id; kNotGiven if it has none, or is not recorded.
-  std::int64_t begin(StreamId stream, const Job& job) noexcept {
+  [[gnu::always_inline]] std::int64_t begin(StreamId stream, const Job& job) noexcept {
     return isOn() ? state_->begin(stream, job) : kNotGiven;
   }
   /// In place of begin(), for an argument that is no job: counts an error, and end() has nothing to

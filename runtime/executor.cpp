@@ -58,7 +58,7 @@ class Executor::Impl {
         transport_(transport),
         lanes_(lanes),
         program_((requireFits(plan, work, transport, options.ahead),
-                  rankProgram(plan, rank_, options.ahead))),
+                  rankProgram(plan, rank_, options.ahead, {work.routes(*plan), work.ties()}))),
         control_(options.control),
         messages_(program_, transport, lanes, planned_, control_),
         outgoing_(program_.transfers.size()),
@@ -90,6 +90,10 @@ class Executor::Impl {
     step_ = step;
     next_ = 0;
     work_.beginStep(step);
+    if (work_.hasData()) {
+      runEdge(
+          {.kind = JobKind::kData}, [&] { work_.awaitData(step); }, numberOfData(step));
+    }
     if (program_.opensWithLr) runEdge({.kind = JobKind::kLr}, [&] { work_.lr(step); });
     while (next_ < program_.items.size()) {
       const RankProgram::Item item = program_.items[next_++];
@@ -102,6 +106,7 @@ class Executor::Impl {
     }
     if (program_.updatesAtEnd) {
       addUpCopies();
+      addUpTies();
       ++next_;
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
@@ -111,10 +116,14 @@ class Executor::Impl {
     lanes_.recorder->endStep(step);
   }
 
-  // lr and optimizer.
+  // data, lr and optimizer.
   template <typename Body>
   void runEdge(Job job, Body body) {
-    begin();
+    runEdge(job, body, numberOfItem(step_, next_));
+  }
+  template <typename Body>
+  void runEdge(Job job, Body body, std::int64_t number) {
+    begin(number);
     job.step = step_;
     job.id = nextId();
     record(job, body);
@@ -123,7 +132,11 @@ class Executor::Impl {
 
   void runUpdate(int index) {
     const RankProgram::Update& update = program_.updates[static_cast<std::size_t>(index)];
-    runEdge({.kind = JobKind::kOptimizer, .stage = update.stage, .chunk = update.chunk},
+    const Action action{.kind = JobKind::kOptimizer, .stage = update.stage};
+    runEdge({.kind = JobKind::kOptimizer,
+             .stage = update.stage,
+             .chunk = update.chunk,
+             .version = work_.versionOf(action)},
             [&] { work_.update(update.stage); });
   }
 
@@ -135,19 +148,22 @@ class Executor::Impl {
     }
   }
 
+  void addUpTies() {
+    for (const RankProgram::TiedSum& own : program_.tiedSends) {
+      messages_.sendSum(own.sum, step_, work_.tiedSumOf(own.tie, own.use));
+    }
+    for (const RankProgram::TiedSum& other : program_.tiedReceives) {
+      work_.takeTiedSum(other.tie, other.use, messages_.receiveSum(other.sum, step_));
+    }
+    work_.addTiedSums();
+  }
+
   void runJob(int index) {
     const auto at = static_cast<std::size_t>(index);
     const RankProgram::Job& job = program_.jobs[at];
-    begin();
+    begin(numberOfItem(step_, next_));
     const std::int64_t id = ids_[at] = nextId();
-    std::array<Message, 2> inputs;
-    Nanoseconds arrival = kNsMin;
-    for (std::size_t i = 0; i < 2; ++i) {
-      const RankProgram::Place& place = job.inputs[i];
-      if (place.transfer == RankProgram::kNone && place.kept == RankProgram::kNone) continue;
-      inputs[i] = takeInput(place, id);
-      arrival = std::max(arrival, inputs[i].deadline);
-    }
+    const Nanoseconds arrival = takeInputs(job, id);
     work_.launching(job.action, arrival);
     const Job recorded{.kind = job.action.kind,
                        .microBatch = job.action.microBatch,
@@ -155,9 +171,11 @@ class Executor::Impl {
                        .stage = job.action.stage,
                        .chunk = job.chunk,
                        .id = id,
-                       .action = job.text.c_str()};
+                       .action = job.text.c_str(),
+                       .version = work_.versionOf(job.action)};
     record(recorded, [&] {
-      keep(job, run(job.action, inputs));
+      run(job.action);
+      keep(job);
       if (!work_.runsBehind()) return;
       // Peers then wait for the clock, and not for this thread to wake up. A credit may come later
       // than the job ends.
@@ -172,30 +190,48 @@ class Executor::Impl {
     end();
   }
 
-  // The item before next_ begins.
-  void begin() {
+  // `number`: numberOfItem() of next_, whose item is the one before it; or numberOfData().
+  void begin(std::int64_t number) {
     if (control_ == nullptr) return;
     control_->check();
-    control_->begin(numberOfItem(step_, next_));
+    control_->begin(number);
   }
   void end() {
     if (control_ != nullptr) control_->ended();
   }
 
-  std::array<Message, 2> run(const Action& action, std::array<Message, 2>& inputs) {
+  void run(const Action& action) {
     const int stage = action.stage;
     const int microBatch = action.microBatch;
     switch (action.kind) {
-      case JobKind::kForward:
-        return {work_.forward(stage, microBatch, std::move(inputs[0])), Message{}};
-      case JobKind::kBackward:
-        return {Message{}, work_.backward(stage, microBatch, std::move(inputs[1]))};
-      case JobKind::kBackwardInput:
-        return {Message{}, work_.backwardInput(stage, microBatch, std::move(inputs[1]))};
-      case JobKind::kBackwardWeight: work_.backwardWeight(stage, microBatch); return {};
-      case JobKind::kForwardBackward: return work_.forwardBackward(action, std::move(inputs));
+      case JobKind::kForward: work_.runForward(stage, microBatch, messagesOf(0)); break;
+      case JobKind::kBackward: work_.runBackward(stage, microBatch, messagesOf(1)); break;
+      case JobKind::kBackwardInput: work_.runBackwardInput(stage, microBatch, messagesOf(1)); break;
+      case JobKind::kBackwardWeight: work_.backwardWeight(stage, microBatch); break;
+      case JobKind::kRecompute: work_.recompute(stage, microBatch); break;
+      case JobKind::kForwardBackward:
+        work_.runForwardBackward(action, messagesOf(0), messagesOf(1));
+        break;
       default: throw Error("the action " + toText(action) + " is none that a rank can run");
     }
+  }
+
+  JobMessages messagesOf(std::size_t part) { return {inputs_[part], outputs_[part]}; }
+
+  /// Fills the inputs of both parts. Returns the latest of their deadlines.
+  Nanoseconds takeInputs(const RankProgram::Job& job, std::int64_t id) {
+    Nanoseconds arrival = kNsMin;
+    for (std::size_t part = 0; part < 2; ++part) {
+      const RankProgram::Places& places = job.places[part];
+      inputs_[part].resize(places.inputs.size());
+      outputs_[part].resize(places.outputs.size());
+      for (std::size_t i = 0; i < places.inputs.size(); ++i) {
+        Message& input = inputs_[part][i];
+        input = takeInput(places.inputs[i], id);
+        arrival = std::max(arrival, input.deadline);
+      }
+    }
+    return arrival;
   }
 
   Message takeInput(const RankProgram::Place& place, std::int64_t id) {
@@ -205,21 +241,27 @@ class Executor::Impl {
     return messages_.take(place.transfer, step_, id);
   }
 
-  void keep(const RankProgram::Job& job, std::array<Message, 2> outputs) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const RankProgram::Place& place = job.outputs[i];
-      if (place.transfer != RankProgram::kNone) {
-        outgoing_[static_cast<std::size_t>(place.transfer)] = std::move(outputs[i]);
-      } else if (place.kept != RankProgram::kNone) {
-        kept_[static_cast<std::size_t>(place.kept)] = std::move(outputs[i]);
+  /// Takes over what the job has made, and gives up what it needed.
+  void keep(const RankProgram::Job& job) {
+    for (std::size_t part = 0; part < 2; ++part) {
+      const RankProgram::Places& places = job.places[part];
+      for (Message& input : inputs_[part]) input = {};
+      for (std::size_t i = 0; i < places.outputs.size(); ++i) {
+        const RankProgram::Place& place = places.outputs[i];
+        Message output = std::exchange(outputs_[part][i], {});
+        if (place.transfer != RankProgram::kNone) {
+          outgoing_[static_cast<std::size_t>(place.transfer)] = std::move(output);
+        } else if (place.kept != RankProgram::kNone) {
+          kept_[static_cast<std::size_t>(place.kept)] = std::move(output);
+        }
       }
     }
   }
 
   /// Says that the job needs its activations no longer.
   void acknowledge(const RankProgram::Job& job) {
-    if (program_.credits == 0 || job.inputs[0].transfer == RankProgram::kNone) return;
-    messages_.acknowledge(job.inputs[0].transfer);
+    if (program_.credits == 0 || job.credit == RankProgram::kNone) return;
+    messages_.acknowledge(job.credit);
   }
 
   void send(int transfer) {
@@ -293,6 +335,8 @@ class Executor::Impl {
   const RankProgram program_;
   ControlChannel* const control_;
   RankLanes messages_;
+  std::array<std::vector<Message>, 2> inputs_;  // of the job that runs: forward, backward part
+  std::array<std::vector<Message>, 2> outputs_;
   std::vector<Message> outgoing_;  // by transfer: made and not sent yet
   std::vector<Message> kept_;      // from a stage to another one of this rank
   std::vector<std::int64_t> ids_;  // by job, of this step

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "profiler/testing/recorded_log.h"
+#include "runtime/chain_work.h"
 #include "runtime/executor.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/testing/count_allocations.h"
@@ -21,7 +22,7 @@ namespace pipetrace {
 namespace {
 
 // Stages that do nothing.
-class NoWork : public StageWork {
+class NoWork : public ChainWork {
  public:
   void lr(int) override {}
   Message forward(int, int, Message) override { return {}; }

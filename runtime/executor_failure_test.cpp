@@ -22,23 +22,29 @@ using ::testing::HasSubstr;
 using testing::ListedWork;
 using testing::Wiring;
 
-/// Does something else in one job of step 1, or `atEnd` in the last optimizer job.
+enum class FaultAt : std::uint8_t { kForward, kData, kEnd };
+
+/// Does something else in a forward or the data of step 1, or in the last optimizer job.
 class FaultyWork : public ListedWork {
  public:
-  FaultyWork(std::function<void()> fault, bool atEnd) : fault_(std::move(fault)), atEnd_(atEnd) {}
+  FaultyWork(std::function<void()> fault, FaultAt at) : fault_(std::move(fault)), at_(at) {}
 
   void beginStep(int step) override { step_ = step; }
+  bool hasData() const override { return at_ == FaultAt::kData; }
+  void awaitData(int step) override {
+    if (step == 1) fault_();
+  }
   Message forward(int stage, int microBatch, Message input) override {
-    if (!atEnd_ && step_ == 1 && microBatch == 2) fault_();
+    if (at_ == FaultAt::kForward && step_ == 1 && microBatch == 2) fault_();
     return ListedWork::forward(stage, microBatch, std::move(input));
   }
   void optimizerStep() override {
-    if (atEnd_ && step_ == 2) fault_();
+    if (at_ == FaultAt::kEnd && step_ == 2) fault_();
   }
 
  private:
   const std::function<void()> fault_;
-  const bool atEnd_;
+  const FaultAt at_;
   int step_ = 0;
 };
 
@@ -49,13 +55,13 @@ class LossyTransport : public Transport {
 
   int rank() const override { return inner_.rank(); }
   int worldSize() const override { return inner_.worldSize(); }
-  std::unique_ptr<SendLane<Message>> openSend(int to, Direction direction,
+  std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override {
-    return std::make_unique<LossyLane>(inner_.openSend(to, direction, messages), lost_);
+    return std::make_unique<LossyLane>(inner_.openSend(to, name, messages), lost_);
   }
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, Direction direction,
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
                                                     std::size_t messages) override {
-    return inner_.openReceive(from, direction, messages);
+    return inner_.openReceive(from, name, messages);
   }
   void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
   void finish() override { inner_.finish(); }
@@ -87,7 +93,7 @@ struct FaultyRun {
   Wiring wiring = Wiring::kInProcess;
   int faulty = 1;
   std::function<void()> fault = [] {};
-  bool atEnd = false;
+  FaultAt at = FaultAt::kForward;
   std::optional<MessageKey> lost{};  ///< by rank `faulty`
   Nanoseconds stepTimeout = 0;
   int ranks = 3;
@@ -104,7 +110,7 @@ std::vector<std::string> errorsOf(const FaultyRun& run) {
     const bool isFaulty = transport.rank() == run.faulty;
     LossyTransport lossy(transport, run.lost.value_or(MessageKey{.step = -1}));
     FaultyWork work(
-        isFaulty ? run.fault : [] {}, run.atEnd);
+        isFaulty ? run.fault : [] {}, run.at);
     Executor executor(plan, work, isFaulty ? static_cast<Transport&>(lossy) : transport, {},
                       {.control = &channel});
     for (int step = 0; step < 3; ++step) executor.runStep(step);
@@ -178,11 +184,22 @@ TEST_P(ExecutorFailureTest, ARankThatStallsWhileOthersWaitForTheEndIsReported) {
       errorsOf({.wiring = GetParam(),
                 .faulty = 0,
                 .fault = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); },
-                .atEnd = true,
+                .at = FaultAt::kEnd,
                 .stepTimeout = kNsPerSecond / 2});
   expectAll(errors, "rank 0 stalled: it ended no action for ");
   expectAll(errors, "in the optimizer of step 2 (");
   EXPECT_THAT(errors[2], HasSubstr("was after its last action, waiting for the others to finish"));
+}
+
+TEST_P(ExecutorFailureTest, ARankWhoseDataDoNotComeIsReported) {
+  const auto errors =
+      errorsOf({.wiring = GetParam(),
+                .faulty = 0,
+                .fault = [] { std::this_thread::sleep_for(std::chrono::milliseconds(1500)); },
+                .at = FaultAt::kData,
+                .stepTimeout = kNsPerSecond / 2});
+  expectAll(errors, "rank 0 stalled: it ended no action for ");
+  expectAll(errors, "in data loading of step 1 (");
 }
 
 TEST_P(ExecutorFailureTest, ARankThatWaitsForALostMessageIsReportedWithThatMessage) {
@@ -224,6 +241,9 @@ TEST(PlanWordsTest, ASenderThatIsPastItsSendSendsTheMessageNoMore) {
   };
   EXPECT_TRUE(words.isStillSent(1, awaited, {}));
   EXPECT_TRUE(isSentFrom(4, "the optimizer"));
+  EXPECT_EQ(words.action(0, numberOfData(5)), "data loading of step 5");
+  EXPECT_TRUE(words.isStillSent(1, awaited, {.action = numberOfData(5)}));
+  EXPECT_FALSE(words.isStillSent(1, awaited, {.action = numberOfData(6)}));
   EXPECT_TRUE(isSentFrom(5, "lr"));
   EXPECT_TRUE(isSentFrom(5, "0F1"));
   EXPECT_FALSE(isSentFrom(5, "0B0"));

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -15,15 +16,27 @@
 #include "runtime/testing/run_ranks.h"
 #include "runtime/testing/scripted_transport.h"
 #include "schedule/build_schedule.h"
+#include "schedule/forward_part.h"
 
 namespace pipetrace {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::ListedWork;
 using testing::runConnected;
 using testing::ScriptedTransport;
 using testing::textsOf;
 using testing::Wiring;
+
+/// The text after "key = " up to the next comma; "" if the key is missing.
+std::string value(const std::string& line, const std::string& key) {
+  const std::string mark = key + " = ";
+  auto at = line.starts_with(mark) ? 0 : line.find(", " + mark);
+  if (at == std::string::npos) return "";
+  if (at != 0) at += 2;
+  at += mark.size();
+  return line.substr(at, line.find(',', at) - at);
+}
 
 /// The times of a job's line, in order: begin, end.
 std::pair<std::string, std::string> timesOf(const std::string& line) {
@@ -63,6 +76,60 @@ TEST(ExecutorRecordTest, ASendBeginsWhenItIsHandedOverAndNotWhenItsLaneIsFree) {
   EXPECT_EQ(found, 8U);
 }
 
+/// Rank 0 loads data.
+class LoadingWork : public ListedWork {
+ public:
+  explicit LoadingWork(int rank) : rank_(rank) {}
+  bool hasData() const override { return rank_ == 0; }
+  void awaitData(int step) override { list_.push_back("data " + std::to_string(step)); }
+
+ private:
+  const int rank_;
+};
+
+/// The jobs in the logs of two ranks and two steps: "data 0" has the type data and is of step 0.
+std::vector<std::vector<std::string>> jobsWithData(const CheckedPlan& plan) {
+  const RecordedLog log;
+  const auto errors = runConnected(Wiring::kInProcess, 2, [&](Transport& transport) {
+    const int rank = transport.rank();
+    Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, rank)});
+    LoadingWork work(rank);
+    {
+      Executor executor(plan, work, transport, addCpuLanes(recorder));
+      for (int step = 0; step < 2; ++step) executor.runStep(step);
+      executor.finish();
+    }
+    EXPECT_EQ(std::count(work.list_.begin(), work.list_.end(), "data 1"), rank == 0 ? 1 : 0);
+    recorder.close();
+  });
+  EXPECT_EQ(errors, std::vector<std::string>(2));
+  std::vector<std::vector<std::string>> jobs(2);
+  for (int rank = 0; rank < 2; ++rank) {
+    for (const std::string& line : log.lines("Profiler Info: ", rank)) {
+      jobs[static_cast<std::size_t>(rank)].push_back(value(line, "type") + " " +
+                                                     value(line, "step"));
+      if (value(line, "type") != "data") continue;
+      EXPECT_EQ(value(line, "micro_batch_id"), "0");
+      EXPECT_EQ(value(line, "stream"), "compute");
+    }
+  }
+  return jobs;
+}
+
+TEST(RecordedDataTest, AStepOpensWithItsDataOnTheRanksThatLoadSome) {
+  const auto jobs = jobsWithData(buildSchedule("1F1B", 2, 1));
+  EXPECT_THAT(jobs[0], ElementsAre("data 0", "lr 0", "forward 0", "backward 0", "optimizer 0",
+                                   "data 1", "lr 1", "forward 1", "backward 1", "optimizer 1"));
+  EXPECT_THAT(jobs[1], ElementsAre("lr 0", "forward 0", "backward 0", "optimizer 0",  //
+                                   "lr 1", "forward 1", "backward 1", "optimizer 1"));
+}
+
+TEST(RecordedDataTest, AStepThatOnlyRunsForwardOpensWithItsDataToo) {
+  const auto jobs = jobsWithData(CheckedPlan(forwardPart(buildSchedule("1F1B", 2, 1))));
+  EXPECT_THAT(jobs[0], ElementsAre("data 0", "forward 0", "data 1", "forward 1"));
+  EXPECT_THAT(jobs[1], ElementsAre("forward 0", "forward 1"));
+}
+
 class RecordedExecutorTest : public ::testing::Test {
  protected:
   static constexpr int kRanks = 3;
@@ -82,16 +149,6 @@ class RecordedExecutorTest : public ::testing::Test {
       recorder.close();
     });
     for (const std::string& error : errors) ASSERT_EQ(error, "");
-  }
-
-  // The text after "key = " up to the next comma; "" if the key is missing.
-  static std::string value(const std::string& line, const std::string& key) {
-    const std::string mark = key + " = ";
-    auto at = line.starts_with(mark) ? 0 : line.find(", " + mark);
-    if (at == std::string::npos) return "";
-    if (at != 0) at += 2;
-    at += mark.size();
-    return line.substr(at, line.find(',', at) - at);
   }
 
   const CheckedPlan plan_ = buildSchedule("1F1B", kRanks, kMicroBatches);

@@ -18,6 +18,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"
+#include "schedule/with_recompute.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -31,10 +32,16 @@ using testing::ScriptedTransport;
 using testing::textsOf;
 using testing::Wiring;
 
-/// All schedules, with ranks and micro-batches that each of them can have.
+/// All schedules, with ranks and micro-batches that each of them can have. The stages of every
+/// other plan but the first recompute.
 std::vector<CheckedPlan> allPlans() {
   std::vector<CheckedPlan> plans;
-  for (const std::string& name : scheduleNames()) plans.emplace_back(buildSchedule(name, 4, 8));
+  for (const std::string& name : scheduleNames()) {
+    const Plan plan = buildSchedule(name, 4, 8);
+    std::vector<bool> recomputed(static_cast<std::size_t>(plan.numStages), plans.size() % 2 == 1);
+    recomputed[0] = false;
+    plans.emplace_back(withRecompute(plan, recomputed));
+  }
   return plans;
 }
 

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "runtime/executor.h"
-#include "runtime/stage_module.h"
 #include "runtime/testing/run_ranks.h"
-#include "runtime/torch_work.h"
+#include "runtime/train/torch_work.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"
 
@@ -34,26 +33,24 @@ class WatchingWork : public StageWork {
   void accept(const Plan& plan) override { inner_.accept(plan); }
   void beginStep(int step) override { inner_.beginStep(step); }
   void lr(int step) override { inner_.lr(step); }
-  Message forward(int stage, int microBatch, Message input) override {
-    if (input.tensor.defined()) inputs_[microBatch] = input.tensor.storage();
-    Message output = inner_.forward(stage, microBatch, std::move(input));
-    if (output.tensor.defined()) outputs_[microBatch] = output.tensor.storage();
-    return output;
+  void runForward(int stage, int microBatch, JobMessages messages) override {
+    keep(messages.inputs, microBatch, inputs_);
+    inner_.runForward(stage, microBatch, messages);
+    keep(messages.outputs, microBatch, outputs_);
   }
-  Message backward(int stage, int microBatch, Message gradient) override {
+  void runBackward(int stage, int microBatch, JobMessages messages) override {
     if (outputs_.contains(microBatch)) {
       // The gradient could come only after the output had arrived.
       outputsKept_ += outputs_.at(microBatch).use_count() > watchers_;
     }
-    if (gradient.tensor.defined()) gradients_[microBatch] = gradient.tensor.storage();
-    Message result = inner_.backward(stage, microBatch, std::move(gradient));
+    keep(messages.inputs, microBatch, gradients_);
+    inner_.runBackward(stage, microBatch, messages);
     if (inputs_.contains(microBatch)) {
       inputsKept_ += inputs_.at(microBatch).use_count() > watchers_;
     }
     if (gradients_.contains(microBatch)) {
       gradientsKept_ += gradients_.at(microBatch).use_count() > 1;
     }
-    return result;
   }
   void optimizerStep() override { inner_.optimizerStep(); }
 
@@ -65,6 +62,12 @@ class WatchingWork : public StageWork {
   int gradientsKept_ = 0;
 
  private:
+  static void keep(std::span<Message> messages, int microBatch,
+                   std::map<int, c10::Storage>& storages) {
+    if (messages.empty() || !messages[0].tensor.defined()) return;
+    storages[microBatch] = messages[0].tensor.storage();
+  }
+
   TorchWork& inner_;
   const std::size_t watchers_;
 };
@@ -74,25 +77,25 @@ constexpr int kMicroBatches = 6;
 /// Runs a step of `plan` with a linear layer on each of two ranks, and then `look` at each.
 void runWatched(Wiring wiring, const CheckedPlan& plan,
                 const std::function<void(int rank, WatchingWork& work, TorchWork& torch)>& look) {
-  const std::vector<Layer> layers{{torch::nn::AnyModule(torch::nn::Linear(3, 4))},
-                                  {torch::nn::AnyModule(torch::nn::Linear(4, 2))}};
-  const auto stages = cutIntoStages(layers, 2);
-  const Batch batch{at::ones({12, 3}), at::ones({12, 2})};
+  const Model model =
+      chainModel({[] { return std::vector{torch::nn::AnyModule(torch::nn::Linear(3, 4))}; },
+                  [] { return std::vector{torch::nn::AnyModule(torch::nn::Linear(4, 2))}; }},
+                 [](const at::Tensor& output, const at::Tensor& targets) {
+                   return torch::nn::functional::mse_loss(output, targets);
+                 });
+  const Batch batch{{"inputs", at::ones({12, 3})}, {"targets", at::ones({12, 2})}};
   const auto errors = runConnected(wiring, 2, [&](Transport& transport) {
     torch::set_num_threads(1);
     const int rank = transport.rank();
-    TorchWork torchWork({.numStages = 2,
+    TorchWork torchWork({.model = model,
+                         .partition = {.blocks = {1, 1}},
                          .numMicroBatches = kMicroBatches,
-                         .loss =
-                             [](const at::Tensor& output, const at::Tensor& targets) {
-                               return torch::nn::functional::mse_loss(output, targets);
-                             },
                          .optimizer =
                              [](std::vector<at::Tensor> parameters) {
                                return std::make_unique<torch::optim::SGD>(std::move(parameters),
                                                                           0.1);
                              }},
-                        {{rank, stages[static_cast<std::size_t>(rank)]}});
+                        {rank});
     WatchingWork work(torchWork, wiring);
     Executor executor(plan, work, transport);
     torchWork.load(batch);
@@ -112,7 +115,7 @@ TEST_P(MemoryTest, ReceivedTensorsAreFreeAfterTheJobThatNeedsThemLast) {
                EXPECT_EQ(work.gradients_.size(), rank == 0 ? 6U : 0U);
                EXPECT_EQ(work.inputsKept_, 0);
                EXPECT_EQ(work.gradientsKept_, 0);
-               EXPECT_EQ(torch.liveMicroBatches(), 0);
+               EXPECT_TRUE(torch.liveMicroBatches().empty());
              });
 }
 
@@ -130,7 +133,7 @@ TEST_P(MemoryTest, AnOutputIsFreeOnceItsSendIsDone) {
 TEST_P(MemoryTest, AForwardOnlyPlanKeepsNothing) {
   runWatched(GetParam(), forwardPart(buildSchedule("1F1B", 2, kMicroBatches)),
              [](int rank, const WatchingWork& work, const TorchWork& torch) {
-               EXPECT_EQ(torch.liveMicroBatches(), 0);
+               EXPECT_TRUE(torch.liveMicroBatches().empty());
                EXPECT_EQ(torch.loss().has_value(), rank == 1);
                for (const auto& [microBatch, storage] : work.inputs_) {
                  EXPECT_LE(storage.use_count(), GetParam() == Wiring::kGloo ? 1U : 2U);

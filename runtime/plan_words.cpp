@@ -17,15 +17,19 @@ constexpr unsigned kIndexBits = 22;
 constexpr unsigned kKindBits = 2;
 constexpr std::uint64_t kStepMask = (std::uint64_t{1} << 24U) - 1;
 
+// Data has 0 in the bits of the item, an item one more than its own number.
 struct Place {
   int step = 0;
-  std::size_t item = 0;
+  std::size_t item = 0;  // of data, 0 as well
+  bool isData = false;
 };
 
 Place placeOf(std::int64_t number) {
   constexpr std::int64_t kMask = (std::int64_t{1} << kItemBits) - 1;
+  const auto place = static_cast<std::size_t>(number & kMask);
   return {.step = static_cast<int>(number >> kItemBits),
-          .item = static_cast<std::size_t>(number & kMask)};
+          .item = place == 0 ? 0 : place - 1,
+          .isData = place == 0};
 }
 
 struct AwaitedPlace {
@@ -53,23 +57,27 @@ std::int64_t stepsBetween(int from, std::uint64_t to) {
 /// The programs of all ranks, each made when it is asked for.
 class Programs {
  public:
-  Programs(CheckedPlan plan, int ahead) : plan_(std::move(plan)), ahead_(ahead) {}
+  Programs(CheckedPlan plan, int ahead, WorkFlow flow)
+      : plan_(std::move(plan)), ahead_(ahead), flow_(std::move(flow)) {}
 
   const RankProgram& of(int rank) {
     const std::lock_guard lock(mutex_);
     const auto found = programs_.find(rank);
     if (found != programs_.end()) return found->second;
-    return programs_.emplace(rank, rankProgram(plan_, rank, ahead_)).first->second;
+    return programs_.emplace(rank, rankProgram(plan_, rank, ahead_, flow_)).first->second;
   }
 
  private:
   const CheckedPlan plan_;
   const int ahead_;
+  const WorkFlow flow_;
   std::mutex mutex_;
   std::map<int, RankProgram> programs_;
 };
 
-std::string textOfItem(const RankProgram& program, std::size_t item) {
+std::string textOfItem(const RankProgram& program, const Place& place) {
+  if (place.isData) return "data loading";
+  const std::size_t item = place.item;
   if (item == 0) return "lr";
   if (item > program.items.size()) return "the optimizer";
   const RankProgram::Item& at = program.items[item - 1];
@@ -80,7 +88,7 @@ std::string textOfItem(const RankProgram& program, std::size_t item) {
 std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaited, int step) {
   if (awaited.kind == Awaited::kCredit) return "an acknowledgement of activations";
   if (awaited.kind == Awaited::kReceipt) return "the receipt of its messages";
-  if (awaited.kind == Awaited::kSums) return "the gradients of the same stage";
+  if (awaited.kind == Awaited::kSums) return "the gradients of the same weights";
   if (awaited.index >= program.transfers.size()) return "a message";
   MessageKey key = program.transfers[awaited.index].key;
   key.step = step;
@@ -116,8 +124,10 @@ bool isStillSent(Programs& programs, int rank, const AwaitedMessage& awaited,
 }  // namespace
 
 std::int64_t numberOfItem(int step, std::size_t item) {
-  return std::int64_t{step} << kItemBits | static_cast<std::int64_t>(item);
+  return numberOfData(step) + 1 + static_cast<std::int64_t>(item);
 }
+
+std::int64_t numberOfData(int step) { return std::int64_t{step} << kItemBits; }
 
 std::uint64_t numberOfAwaited(int step, Awaited kind, int index) {
   const auto place = static_cast<std::uint64_t>(kind) << kIndexBits |
@@ -125,12 +135,12 @@ std::uint64_t numberOfAwaited(int step, Awaited kind, int index) {
   return (static_cast<std::uint64_t>(step) & kStepMask) << (kIndexBits + kKindBits) | place;
 }
 
-PlanWords wordsOf(const CheckedPlan& plan, int ahead) {
-  const auto programs = std::make_shared<Programs>(plan, ahead);
+PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow) {
+  const auto programs = std::make_shared<Programs>(plan, ahead, flow);
   PlanWords words;
   words.action = [programs](int rank, std::int64_t action) {
     const Place place = placeOf(action);
-    return textOfItem(programs->of(rank), place.item) + " of step " + std::to_string(place.step);
+    return textOfItem(programs->of(rank), place) + " of step " + std::to_string(place.step);
   };
   words.message = [programs](int rank, const AwaitedMessage& awaited) {
     const AwaitedPlace place = placeOf(awaited);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "runtime/control/control_channel.h"
+#include "runtime/rank_program.h"
 #include "schedule/check/checked_plan.h"
 
 namespace pipetrace {
@@ -13,17 +14,19 @@ enum class Awaited : std::uint8_t {
   kMessage,  ///< of a receive; an index of RankProgram::transfers
   kCredit,   ///< an acknowledgement of a send; the same
   kReceipt,  ///< that the peer takes the messages of a send; the same
-  kSums,     ///< the gradients of a stage's copy; an index of RankProgram::copies
+  kSums,     ///< the gradients of a stage's copy; the number of the stage
 };
 
 /// The number by which the control channel knows an item of a rank's program: 0 is lr, then come
 /// RankProgram::items, then the optimizer.
 std::int64_t numberOfItem(int step, std::size_t item);
+/// The number of the job that waits for a step's data, before lr.
+std::int64_t numberOfData(int step);
 /// The number of what a rank waits for. It keeps 24 bits of the step, and 22 of the index.
 std::uint64_t numberOfAwaited(int step, Awaited kind, int index);
 
 /// Says where ranks are and what they wait for, in the words of the plan that all of them run with
-/// that `ahead` (ExecutorOptions).
-PlanWords wordsOf(const CheckedPlan& plan, int ahead);
+/// that `ahead` (ExecutorOptions) and work.
+PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow = {});
 
 }  // namespace pipetrace

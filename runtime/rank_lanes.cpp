@@ -24,10 +24,10 @@ RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedL
   for (const RankProgram::Lane& lane : program_.lanes) {
     End end;
     if (lane.sends) {
-      end.send = transport.openSend(lane.peer, lane.direction, lane.messages);
+      end.send = transport.openSend(lane.peer, lane.name, lane.messages);
       end.pending.resize(2 * lane.messages);
     } else {
-      end.receive = transport.openReceive(lane.peer, lane.direction, lane.messages);
+      end.receive = transport.openReceive(lane.peer, lane.name, lane.messages);
     }
     ends_.push_back(std::move(end));
   }
@@ -35,7 +35,7 @@ RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedL
     const RankProgram::Lane& lane = program_.lanes[static_cast<std::size_t>(transfer.lane)];
     const RankProgram::Job& job = program_.jobs[static_cast<std::size_t>(transfer.job)];
     const bool forward = transfer.key.direction == Direction::kForward;
-    const int stage = transfer.key.stage - (lane.sends ? (forward ? 1 : -1) : 0);
+    const int stage = transfer.stage;
     states_.push_back({.job = {.kind = transferKind(lane.sends, forward),
                                .microBatch = transfer.key.microBatch,
                                .stage = stage,
@@ -164,13 +164,33 @@ void RankLanes::acknowledge(int transfer) {
 
 Message RankLanes::exchange(std::size_t index, int step, Message sums) {
   const RankProgram::Copy& copy = program_.copies[index];
-  const MessageKey key{.step = step, .stage = copy.stage, .direction = Direction::kBetweenCopies};
-  ReceiveLane<Message>& receive = *ends_[static_cast<std::size_t>(copy.receive)].receive;
-  const std::uint64_t number = receive.post(key);
-  ends_[static_cast<std::size_t>(copy.send)].send->send(key, std::move(sums));
-  const int peer = program_.lanes[static_cast<std::size_t>(copy.receive)].peer;
-  return waitFor(peer, numberOfAwaited(step, Awaited::kSums, static_cast<int>(index)),
-                 [&] { return receive.take(number, key); })
+  const std::uint64_t number = postSum(copy.receive, step);
+  sendSum(copy.send, step, std::move(sums));
+  return takeSum(copy.receive, number, step);
+}
+
+void RankLanes::sendSum(const RankProgram::Sum& sum, int step, Message message) {
+  MessageKey key = sum.key;
+  key.step = step;
+  ends_[static_cast<std::size_t>(sum.lane)].send->send(key, std::move(message));
+}
+
+Message RankLanes::receiveSum(const RankProgram::Sum& sum, int step) {
+  return takeSum(sum, postSum(sum, step), step);
+}
+
+std::uint64_t RankLanes::postSum(const RankProgram::Sum& sum, int step) {
+  MessageKey key = sum.key;
+  key.step = step;
+  return ends_[static_cast<std::size_t>(sum.lane)].receive->post(key);
+}
+
+Message RankLanes::takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step) {
+  MessageKey key = sum.key;
+  key.step = step;
+  const auto lane = static_cast<std::size_t>(sum.lane);
+  return waitFor(program_.lanes[lane].peer, numberOfAwaited(step, Awaited::kSums, key.stage),
+                 [&] { return ends_[lane].receive->take(number, key); })
       .message;
 }
 

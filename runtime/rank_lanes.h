@@ -42,6 +42,9 @@ class RankLanes {
 
   /// Sends the sums of a copy (its index), and returns the other copy's.
   Message exchange(std::size_t copy, int step, Message sums);
+  /// Sends a sum; and waits for one.
+  void sendSum(const RankProgram::Sum& sum, int step, Message message);
+  Message receiveSum(const RankProgram::Sum& sum, int step);
 
   /// Records the sends that are done; and waits for all.
   void collectSends();
@@ -76,6 +79,8 @@ class RankLanes {
   void record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes);
   void record(const Job& job, const PlannedTransfers::Span& span);
   void collect(End& end);
+  std::uint64_t postSum(const RankProgram::Sum& sum, int step);
+  Message takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step);
   void awaitCredit(int transfer, int step);
   template <typename Wait>
   auto waitFor(int peer, std::uint64_t number, const Wait& wait);

@@ -8,6 +8,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/check/weight_versions.h"
 #include "schedule/planned_message.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -19,9 +20,70 @@ bool hasTransfers(const Plan& plan) {
   });
 }
 
+/// Whether the action runs that pass of a stage.
+bool runs(const Action& action, bool forward, int stage) {
+  const bool isPair = action.kind == JobKind::kForwardBackward;
+  if (forward) return (isPair || action.kind == JobKind::kForward) && action.stage == stage;
+  if (isPair) return action.backwardStage == stage;
+  const bool isBackward =
+      action.kind == JobKind::kBackward || action.kind == JobKind::kBackwardInput;
+  return isBackward && action.stage == stage;
+}
+
+int microBatchOf(const Action& action, bool forward) {
+  const bool isPair = action.kind == JobKind::kForwardBackward;
+  return isPair && !forward ? action.backwardMicroBatch : action.microBatch;
+}
+
+/// The routes of a pipeline, with the numbers of their lanes.
+class NumberedRoutes {
+ public:
+  struct Route : TensorRoute {
+    int tensor = 0;  ///< LaneName::tensor
+  };
+
+  NumberedRoutes(const TensorRoutes& routes, int numStages) {
+    std::vector<bool> isLinked(static_cast<std::size_t>(numStages));
+    for (const TensorRoute& route : routes) {
+      if (route.from < 0 || route.to <= route.from || route.to >= numStages) {
+        throw Error("a tensor cannot go from stage " + std::to_string(route.from) + " to stage " +
+                    std::to_string(route.to) + " of " + std::to_string(numStages));
+      }
+      const auto from = static_cast<std::size_t>(route.from);
+      const bool isPlanned = route.to == route.from + 1 && route.hasGradient && !isLinked[from];
+      if (isPlanned) isLinked[from] = true;
+      routes_.push_back({route, isPlanned ? 0 : ++others_});
+    }
+    for (int stage = 0; stage + 1 < numStages; ++stage) {
+      if (isLinked[static_cast<std::size_t>(stage)]) continue;
+      throw Error("no tensor with a gradient goes from stage " + std::to_string(stage) +
+                  " to stage " + std::to_string(stage + 1));
+    }
+  }
+
+  const std::vector<Route>& all() const { return routes_; }
+
+  /// The route of a plan's message.
+  std::size_t planned(int from, int to) const {
+    const auto found = std::find_if(routes_.begin(), routes_.end(), [&](const Route& route) {
+      return route.from == from && route.to == to && route.tensor == 0;
+    });
+    return static_cast<std::size_t>(found - routes_.begin());
+  }
+
+ private:
+  std::vector<Route> routes_;
+  int others_ = 0;
+};
+
 class Builder {
  public:
-  Builder(const Plan& full, int rank) : plan_(full), rank_(rank), stages_(full.stagesOfRank(rank)) {
+  Builder(const Plan& full, int rank, const WorkFlow& flow)
+      : plan_(full),
+        rank_(rank),
+        flow_(flow),
+        routes_(flow.routes.empty() ? chainRoutes(full.numStages) : flow.routes, full.numStages),
+        stages_(full.stagesOfRank(rank)) {
     program_.credits = plan_.credits;
     program_.opensWithLr = !plan_.isForwardOnly();
     program_.updatesAtEnd = program_.opensWithLr && plan_.updates.every == 0;
@@ -43,104 +105,186 @@ class Builder {
         addTransfer(action);
         continue;
       }
+      addOtherSends();
       addUpdates();
-      program_.items.push_back({RankProgram::Item::Kind::kJob, job++});
+      postOthersOf(job);
+      postOthersOf(job + 1);
+      program_.items.push_back({Kind::kJob, job});
+      sendsDue_ = othersMadeBy_[static_cast<std::size_t>(job++)];
       if (const auto due = updatesAfter_.find(static_cast<int>(cell)); due != updatesAfter_.end()) {
         pending_ = due->second;
       }
     }
+    addOtherSends();
     addUpdates();
     addCopies();
+    addTies();
     addAcknowledgements();
     return std::move(program_);
   }
 
  private:
-  using Message = std::tuple<bool, int, int>;  // forward, from, micro-batch
-  static Message nameOf(const PlannedMessage& message) {
-    return {message.forward, message.from, message.microBatch};
-  }
+  using Kind = RankProgram::Item::Kind;
+
+  /// A tensor of one micro-batch, or its gradient.
+  struct Tensor {
+    bool forward = true;
+    std::size_t route = 0;
+    int microBatch = 0;
+    auto operator<=>(const Tensor&) const = default;
+  };
+  /// Where a job has it.
+  struct End {
+    int job = 0;
+    std::size_t slot = 0;
+  };
 
   int chunkOf(int stage) const {
     return static_cast<int>(std::lower_bound(stages_.begin(), stages_.end(), stage) -
                             stages_.begin());
   }
 
-  bool exists(const PlannedMessage& message) const {
-    const auto isStage = [&](int stage) { return stage >= 0 && stage < plan_.numStages; };
-    return isStage(message.from) && isStage(message.to());
-  }
-
   void addJob(const Action& action) {
     const int index = static_cast<int>(program_.jobs.size());
     RankProgram::Job job{.action = action, .text = toText(action), .chunk = chunkOf(action.stage)};
-    if (action.kind == JobKind::kForwardBackward) job.backwardChunk = chunkOf(action.backwardStage);
-    for (const PlannedMessage& message : messagesTo(action)) {
-      if (!exists(message)) continue;
-      if (plan_.rankOf(message.from, message.microBatch) == rank_) {
-        job.inputs[message.forward ? 0 : 1].kept = keptOf(message);
-      } else {
-        userOf_[nameOf(message)] = index;
-      }
-    }
-    for (const PlannedMessage& message : messagesFrom(action)) {
-      if (!exists(message)) continue;
-      if (plan_.rankOf(message.to(), message.microBatch) == rank_) {
-        job.outputs[message.forward ? 0 : 1].kept = keptOf(message);
-      } else {
-        makerOf_[nameOf(message)] = index;
-      }
-    }
+    const bool isPair = action.kind == JobKind::kForwardBackward;
+    if (isPair) job.backwardChunk = chunkOf(action.backwardStage);
     program_.jobs.push_back(std::move(job));
+    othersFor_.emplace_back();
+    othersMadeBy_.emplace_back();
+    for (const bool forward : {true, false}) {
+      const int stage = isPair && !forward ? action.backwardStage : action.stage;
+      if (runs(action, forward, stage)) addPlaces(index, forward, stage);
+    }
   }
 
-  int keptOf(const PlannedMessage& message) {
-    const auto [found, isNew] = kept_.emplace(nameOf(message), program_.kept);
+  void addPlaces(int index, bool forward, int stage) {
+    RankProgram::Job& job = program_.jobs[static_cast<std::size_t>(index)];
+    RankProgram::Places& places = job.places[forward ? 0 : 1];
+    const int microBatch = microBatchOf(job.action, forward);
+    for (std::size_t r = 0; r < routes_.all().size(); ++r) {
+      const NumberedRoutes::Route& route = routes_.all()[r];
+      if (!forward && !route.hasGradient) continue;
+      const Tensor tensor{forward, r, microBatch};
+      const int maker = forward ? route.from : route.to;
+      const int user = forward ? route.to : route.from;
+      const bool isOther = route.tensor != 0;
+      if (user == stage) {
+        const End end{index, places.inputs.size()};
+        places.inputs.push_back({.kept = keptIf(plan_.rankOf(maker, microBatch), tensor)});
+        if (places.inputs.back().kept != RankProgram::kNone) continue;
+        userOf_[tensor] = end;
+        if (isOther) othersFor_[static_cast<std::size_t>(index)].push_back(tensor);
+      } else if (maker == stage) {
+        const End end{index, places.outputs.size()};
+        places.outputs.push_back({.kept = keptIf(plan_.rankOf(user, microBatch), tensor)});
+        if (places.outputs.back().kept != RankProgram::kNone) continue;
+        makerOf_[tensor] = end;
+        if (isOther) othersMadeBy_[static_cast<std::size_t>(index)].push_back(tensor);
+      }
+    }
+  }
+
+  /// The number of a tensor that stays on this rank.
+  int keptIf(int otherRank, const Tensor& tensor) {
+    if (otherRank != rank_) return RankProgram::kNone;
+    const auto [found, isNew] = kept_.emplace(tensor, program_.kept);
     if (isNew) ++program_.kept;
     return found->second;
   }
 
-  int laneOf(bool sends, int peer, Direction direction) {
-    const auto [found, isNew] = laneOf_.emplace(std::tuple(sends, peer, direction),
-                                                static_cast<int>(program_.lanes.size()));
-    if (isNew) program_.lanes.push_back({.sends = sends, .peer = peer, .direction = direction});
+  int laneOf(bool sends, int peer, const LaneName& name) {
+    const auto [found, isNew] =
+        laneOf_.emplace(std::tuple(sends, peer, name), static_cast<int>(program_.lanes.size()));
+    if (isNew) program_.lanes.push_back({.sends = sends, .peer = peer, .name = name});
     ++program_.lanes[static_cast<std::size_t>(found->second)].messages;
     return found->second;
   }
 
+  /// The plan's own message.
   void addTransfer(const Action& action) {
     const PlannedMessage message = messageOf(action);
-    const bool sends = isSend(action.kind);
-    const int peer = plan_.rankOf(sends ? message.to() : message.from, message.microBatch);
-    const Direction direction = message.forward ? Direction::kForward : Direction::kBackward;
+    const std::size_t route = message.forward ? routes_.planned(message.from, message.to())
+                                              : routes_.planned(message.to(), message.from);
+    addTransfer(isSend(action.kind), {message.forward, route, message.microBatch});
+  }
+
+  void addTransfer(bool sends, const Tensor& tensor) {
+    const NumberedRoutes::Route& route = routes_.all()[tensor.route];
+    const int maker = tensor.forward ? route.from : route.to;
+    const int user = tensor.forward ? route.to : route.from;
+    const int peer = plan_.rankOf(sends ? user : maker, tensor.microBatch);
+    const Direction direction = tensor.forward ? Direction::kForward : Direction::kBackward;
     const int index = static_cast<int>(program_.transfers.size());
-    const int job = (sends ? makerOf_ : userOf_).at(nameOf(message));
-    RankProgram::Job& end = program_.jobs[static_cast<std::size_t>(job)];
-    (sends ? end.outputs : end.inputs)[message.forward ? 0 : 1].transfer = index;
-    program_.transfers.push_back(
-        {.lane = laneOf(sends, peer, direction),
-         .key = {.stage = message.to(), .microBatch = message.microBatch, .direction = direction},
-         .job = job});
-    using Kind = RankProgram::Item::Kind;
+    const End end = (sends ? makerOf_ : userOf_).at(tensor);
+    RankProgram::Job& job = program_.jobs[static_cast<std::size_t>(end.job)];
+    RankProgram::Places& places = job.places[tensor.forward ? 0 : 1];
+    (sends ? places.outputs : places.inputs)[end.slot].transfer = index;
+    if (!sends && tensor.forward && route.tensor == 0) job.credit = index;
+    program_.transfers.push_back({.lane = laneOf(sends, peer, {direction, route.tensor}),
+                                  .key = {.stage = user,
+                                          .microBatch = tensor.microBatch,
+                                          .direction = direction,
+                                          .tensor = route.tensor},
+                                  .job = end.job,
+                                  .stage = sends ? maker : user});
     program_.items.push_back({sends ? Kind::kSend : Kind::kReceive, index});
+  }
+
+  void addOtherSends() {
+    for (const Tensor& tensor : std::exchange(sendsDue_, {})) addTransfer(true, tensor);
+  }
+
+  /// Posts the receives of a job's tensors beside the plan's. Those that their lane brings before
+  /// come first: a sender's order need not be that of this rank.
+  void postOthersOf(int job) {
+    if (job >= static_cast<int>(program_.jobs.size())) return;
+    for (const Tensor& tensor : othersFor_[static_cast<std::size_t>(job)]) {
+      OtherLane& lane = otherLane(tensor);
+      const auto due = std::find(lane.order.begin(), lane.order.end(), tensor.microBatch);
+      const auto number = static_cast<std::size_t>(due - lane.order.begin());
+      while (lane.posted <= number) {
+        addTransfer(false, {tensor.forward, tensor.route, lane.order[lane.posted++]});
+      }
+    }
+  }
+
+  /// A lane brings these micro-batches of a tensor, in the order in which they are sent.
+  struct OtherLane {
+    std::vector<int> order;
+    std::size_t posted = 0;
+  };
+  OtherLane& otherLane(const Tensor& tensor) {
+    const NumberedRoutes::Route& route = routes_.all()[tensor.route];
+    const int maker = tensor.forward ? route.from : route.to;
+    const int user = tensor.forward ? route.to : route.from;
+    const int sender = plan_.rankOf(maker, tensor.microBatch);
+    const auto [found, isNew] =
+        otherLanes_.try_emplace(std::tuple(sender, tensor.forward, tensor.route));
+    if (!isNew) return found->second;
+    for (const Action& action : plan_.ranks[static_cast<std::size_t>(sender)]) {
+      if (!runs(action, tensor.forward, maker)) continue;
+      const int microBatch = microBatchOf(action, tensor.forward);
+      if (plan_.rankOf(user, microBatch) == rank_) found->second.order.push_back(microBatch);
+    }
+    return found->second;
   }
 
   /// Updates follow the sends of the backward pass that they follow.
   void addUpdates() {
     for (const int stage : std::exchange(pending_, {})) {
-      program_.items.push_back(
-          {RankProgram::Item::Kind::kUpdate, static_cast<int>(program_.updates.size())});
+      program_.items.push_back({Kind::kUpdate, static_cast<int>(program_.updates.size())});
       program_.updates.push_back({.stage = stage, .chunk = chunkOf(stage)});
     }
   }
 
-  /// A lane back for each lane of activations.
+  /// A lane back for each lane of activations that the plan sends.
   void addAcknowledgements() {
     if (plan_.credits == 0) return;
     const std::size_t lanes = program_.lanes.size();
     for (std::size_t i = 0; i < lanes; ++i) {
       const RankProgram::Lane lane = program_.lanes[i];
-      if (lane.direction != Direction::kForward) continue;
+      if (lane.name != LaneName(Direction::kForward)) continue;
       const int back = laneOf(!lane.sends, lane.peer, Direction::kAcknowledgement);
       // Up to `credits` of them are not looked at yet when a step ends.
       program_.lanes[static_cast<std::size_t>(back)].messages =
@@ -156,22 +300,64 @@ class Builder {
       const int peer =
           plan_.rankOfStage[s] == rank_ ? plan_.rankOfStageReversed[s] : plan_.rankOfStage[s];
       if (peer == rank_) continue;
-      program_.copies.push_back({.stage = stage,
-                                 .send = laneOf(true, peer, Direction::kBetweenCopies),
-                                 .receive = laneOf(false, peer, Direction::kBetweenCopies)});
+      const MessageKey key{.stage = stage, .direction = Direction::kBetweenCopies};
+      program_.copies.push_back(
+          {.stage = stage,
+           .send = {.lane = laneOf(true, peer, Direction::kBetweenCopies), .key = key},
+           .receive = {.lane = laneOf(false, peer, Direction::kBetweenCopies), .key = key}});
     }
+  }
+
+  bool holds(int rank, int stage) const {
+    const auto s = static_cast<std::size_t>(stage);
+    return plan_.rankOfStage[s] == rank ||
+           (plan_.isBidirectional() && plan_.rankOfStageReversed[s] == rank);
+  }
+
+  /// The rank that runs a use forward sends its sum to all ranks that have another use only.
+  void addTies() {
+    if (!program_.opensWithLr) return;
+    for (std::size_t tie = 0; tie < flow_.ties.size(); ++tie) {
+      const std::vector<int>& uses = flow_.ties[tie];
+      for (std::size_t use = 0; use < uses.size(); ++use) {
+        for (int to = 0; to < plan_.numRanks(); ++to) addTiedSum(tie, use, to);
+      }
+    }
+  }
+
+  void addTiedSum(std::size_t tie, std::size_t use, int to) {
+    const std::vector<int>& uses = flow_.ties[tie];
+    const auto isHeld = [&](int stage) { return holds(to, stage); };
+    if (isHeld(uses[use]) || std::none_of(uses.begin(), uses.end(), isHeld)) return;
+    const int from = plan_.rankOfStage[static_cast<std::size_t>(uses[use])];
+    if (from != rank_ && to != rank_) return;
+    const LaneName name(Direction::kBetweenCopies, static_cast<int>(tie) + 1);
+    RankProgram::TiedSum sum{.tie = static_cast<int>(tie), .use = static_cast<int>(use)};
+    sum.sum.lane = laneOf(from == rank_, from == rank_ ? to : from, name);
+    sum.sum.key = {.stage = uses[use],
+                   .microBatch = sum.use,
+                   .direction = name.direction,
+                   .tensor = name.tensor};
+    (from == rank_ ? program_.tiedSends : program_.tiedReceives).push_back(sum);
   }
 
   const Plan& plan_;
   const int rank_;
+  const WorkFlow& flow_;
+  const NumberedRoutes routes_;
   const std::vector<int> stages_;
   RankProgram program_;
   std::map<int, std::vector<int>> updatesAfter_;  // by cell: stages
   std::vector<int> pending_;                      // stages whose update is due
-  std::map<Message, int> kept_;
-  std::map<Message, int> makerOf_;  // jobs of this rank
-  std::map<Message, int> userOf_;
-  std::map<std::tuple<bool, int, Direction>, int> laneOf_;
+  std::map<Tensor, int> kept_;
+  std::map<Tensor, End> makerOf_;  // jobs of this rank
+  std::map<Tensor, End> userOf_;
+  // Beside the plan's own, by job.
+  std::vector<std::vector<Tensor>> othersFor_;
+  std::vector<std::vector<Tensor>> othersMadeBy_;
+  std::vector<Tensor> sendsDue_;
+  std::map<std::tuple<int, bool, std::size_t>, OtherLane> otherLanes_;
+  std::map<std::tuple<bool, int, LaneName>, int> laneOf_;
 };
 
 }  // namespace
@@ -181,9 +367,9 @@ CheckedPlan fullPlan(const CheckedPlan& plan, int ahead) {
   return addTransfers(plan, {.ahead = std::max(ahead, plan->credits)});
 }
 
-RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead) {
+RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow) {
   const CheckedPlan full = fullPlan(plan, ahead);
-  RankProgram program = Builder(*full, rank).build();
+  RankProgram program = Builder(*full, rank, flow).build();
   program.postsAreOwn = hasTransfers(*plan);
   return program;
 }

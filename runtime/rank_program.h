@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "runtime/lanes/message_key.h"
+#include "runtime/tensor_routes.h"
 #include "schedule/check/checked_plan.h"
 
 namespace pipetrace {
@@ -13,11 +14,11 @@ namespace pipetrace {
 struct RankProgram {
   static constexpr int kNone = -1;
 
-  /// One end of a lane: the messages of one direction to or from one other rank.
+  /// One end of a lane to or from one other rank.
   struct Lane {
     bool sends = false;
     int peer = 0;
-    Direction direction = Direction::kForward;
+    LaneName name = Direction::kForward;
     std::size_t messages = 0;  ///< a step
     int back = kNone;          ///< the lane of its acknowledgements; kNone: it has none
   };
@@ -27,24 +28,30 @@ struct RankProgram {
     int lane = 0;
     MessageKey key;  ///< its step is filled in when it runs
     int job = 0;     ///< that makes or needs the message
+    int stage = 0;   ///< of that job's part
   };
 
-  /// The place of a message at a job: in a transfer, in the hands of this rank (made and needed
+  /// The place of a tensor at a job: in a transfer, in the hands of this rank (made and needed
   /// here), or nowhere.
   struct Place {
     int transfer = kNone;
     int kept = kNone;
   };
 
-  /// A compute action. Its messages are those of the forward part ([0], activations) and of the
-  /// backward part ([1], a gradient).
+  /// The places of a forward's or a backward's tensors, as in JobMessages.
+  struct Places {
+    std::vector<Place> inputs;
+    std::vector<Place> outputs;
+  };
+
+  /// A compute action. Places: of its forward part ([0]) and of its backward part ([1]).
   struct Job {
     Action action;
     std::string text;  ///< toText(action)
     int chunk = 0;
     int backwardChunk = 0;  ///< of a fused pair
-    std::array<Place, 2> inputs;
-    std::array<Place, 2> outputs;
+    int credit = kNone;     ///< the transfer that it acknowledges
+    std::array<Places, 2> places;
   };
 
   /// A change of a stage's weights without a flush.
@@ -59,11 +66,22 @@ struct RankProgram {
     int index = 0;  ///< of the transfer, the job or the update
   };
 
+  /// A sum of gradients that goes to or comes from another rank.
+  struct Sum {
+    int lane = 0;
+    MessageKey key;
+  };
   /// A stage of this rank with a copy on another one.
   struct Copy {
     int stage = 0;
-    int send = 0;  ///< lanes
-    int receive = 0;
+    Sum send;
+    Sum receive;
+  };
+  /// The sum of one use of tied weights (StageWork::ties()).
+  struct TiedSum {
+    int tie = 0;
+    int use = 0;
+    Sum sum;
   };
 
   std::vector<Item> items;  ///< in the plan's order
@@ -72,6 +90,8 @@ struct RankProgram {
   std::vector<Job> jobs;
   std::vector<Update> updates;
   std::vector<Copy> copies;
+  std::vector<TiedSum> tiedSends;
+  std::vector<TiedSum> tiedReceives;
   int credits = 0;           ///< Plan::credits
   bool opensWithLr = true;   ///< forward-only plans do not
   int kept = 0;              ///< messages that stay on this rank
@@ -79,9 +99,17 @@ struct RankProgram {
   bool postsAreOwn = false;  ///< the plan itself says when receives are posted
 };
 
+/// The work adds this to a plan.
+struct WorkFlow {
+  TensorRoutes routes;                 ///< StageWork::routes(); empty: chainRoutes()
+  std::vector<std::vector<int>> ties;  ///< StageWork::ties()
+};
+
 /// The program of `rank`. A plan without sends and receives gets those of addTransfers() with
-/// `ahead`.
-RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead);
+/// `ahead`. Tensors beside the plan's own are sent after the job that makes them, and their
+/// receives are posted a job before the one that needs them. Throws Error for routes that lead out
+/// of the pipeline or backwards.
+RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow = {});
 
 /// The plan whose sends and receives ranks run: `plan` itself, if it has any, else addTransfers()
 /// of it.

@@ -1,9 +1,11 @@
 #pragma once
 
-#include <array>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "runtime/lanes/message_key.h"
+#include "runtime/tensor_routes.h"
 #include "runtime/transport/message.h"
 #include "schedule/plan.h"
 
@@ -37,8 +39,18 @@ class PlannedTransfers {
                        bool waitsForPost) = 0;
 };
 
-/// The work behind a rank's jobs: real training (TorchWork) or waiting in its place (rehearsals).
-/// The executor calls it in the order beginStep, lr, the plan's actions, optimizerStep.
+/// The messages that an action gets, and those that it makes. A forward gets the tensors of the
+/// stage's incoming routes and makes those of the outgoing ones (TensorRoute), in the order of the
+/// routes. A backward gets the gradients of the outgoing routes and makes those of the incoming
+/// ones, without the routes that have no gradient. Inputs may be moved from.
+struct JobMessages {
+  std::span<Message> inputs;
+  std::span<Message> outputs;
+};
+
+/// The work behind a rank's jobs: real training (TorchWork) or waiting in its place (rehearsals,
+/// ChainWork). The executor calls it in the order beginStep, awaitData, lr, the plan's actions,
+/// optimizerStep.
 ///
 /// Threads: the compute thread.
 class StageWork {
@@ -47,36 +59,39 @@ class StageWork {
 
   /// Called once, before all else. Throws Error for a plan that this work cannot do.
   virtual void accept(const Plan& /*plan*/) {}
+  /// The tensors that go from stage to stage, of the whole pipeline; the same on all ranks.
+  virtual TensorRoutes routes(const Plan& plan) const { return chainRoutes(plan.numStages); }
 
   /// Opens a step.
   virtual void beginStep(int /*step*/) {}
-  /// The first job of a step, but for plans that only run forward.
+  /// Whether each step opens with a job that waits for its data, awaitData(); also in plans that
+  /// only run forward.
+  virtual bool hasData() const { return false; }
+  virtual void awaitData(int /*step*/) {}
+  /// The job before the plan's actions, but for plans that only run forward.
   virtual void lr(int step) = 0;
 
-  /// Runs a forward. `input` has an undefined tensor for stage 0, which takes its data from
-  /// elsewhere. The result goes to stage + 1; the last stage's is dropped.
-  virtual Message forward(int stage, int microBatch, Message input) = 0;
-
-  /// Runs a backward. `gradient` is that of the stage's output; its tensor is undefined for the
-  /// last stage, which starts from its loss. The result, the gradient of the stage's input, goes to
-  /// stage - 1; stage 0's is dropped.
-  virtual Message backward(int stage, int microBatch, Message gradient) = 0;
+  /// Runs a forward. The work takes the batch from elsewhere.
+  virtual void runForward(int stage, int microBatch, JobMessages messages) = 0;
+  /// Runs a backward. The last stage starts from its loss.
+  virtual void runBackward(int stage, int microBatch, JobMessages messages) = 0;
 
   /// The halves of a backward, where a plan splits it: the gradient of the input (I), and later
   /// those of the weights (W). As they stand, I does all of it and W nothing.
-  virtual Message backwardInput(int stage, int microBatch, Message gradient) {
-    return backward(stage, microBatch, std::move(gradient));
+  virtual void runBackwardInput(int stage, int microBatch, JobMessages messages) {
+    runBackward(stage, microBatch, messages);
   }
   virtual void backwardWeight(int /*stage*/, int /*microBatch*/) {}
 
-  /// A forward and a backward fused into one action. Inputs and results: those of the forward, then
-  /// those of the backward. As it stands, one runs after the other.
-  virtual std::array<Message, 2> forwardBackward(const Action& pair,
-                                                 std::array<Message, 2> inputs) {
-    std::array<Message, 2> results;
-    results[0] = forward(pair.stage, pair.microBatch, std::move(inputs[0]));
-    results[1] = backward(pair.backwardStage, pair.backwardMicroBatch, std::move(inputs[1]));
-    return results;
+  /// Runs a forward again, before the backward that needs it, where a plan says so. As it stands,
+  /// it does nothing: for work that keeps its activations, or recomputes within its backward.
+  virtual void recompute(int /*stage*/, int /*microBatch*/) {}
+
+  /// A forward and a backward fused into one action. As it stands, one runs after the other.
+  virtual void runForwardBackward(const Action& pair, JobMessages ofForward,
+                                  JobMessages ofBackward) {
+    runForward(pair.stage, pair.microBatch, ofForward);
+    runBackward(pair.backwardStage, pair.backwardMicroBatch, ofBackward);
   }
 
   /// Changes the weights: of all stages at the end of a step, or, in a plan without a flush, of one
@@ -89,6 +104,19 @@ class StageWork {
   virtual bool hasSums() const { return false; }
   virtual Message sumsOf(int /*stage*/) { return {}; }
   virtual void addSums(int /*stage*/, const Message& /*sums*/) {}
+
+  /// Weights that several stages have in common: for each, the stages of its uses, in the order of
+  /// the model. Each use has a sum of gradients of its own. Before optimizerStep(), sums go to the
+  /// ranks of the other uses (tiedSumOf(), takeTiedSum()), and then addTiedSums() is called.
+  virtual std::vector<std::vector<int>> ties() const { return {}; }
+  virtual Message tiedSumOf(int /*tie*/, int /*use*/) { return {}; }
+  virtual void takeTiedSum(int /*tie*/, int /*use*/, Message /*sum*/) {}
+  virtual void addTiedSums() {}
+
+  /// In plans without a flush, for the job log: the version of its weights with which a compute
+  /// action runs, or, of JobKind::kOptimizer, which the update of a stage makes. Versions count
+  /// over all steps. Else kNotGiven.
+  virtual std::int32_t versionOf(const Action& /*action*/) const { return kNotGiven; }
 
   /// The loss of the step, once all its forwards have run, on the rank that has the last stage.
   virtual std::optional<double> loss() const { return std::nullopt; }

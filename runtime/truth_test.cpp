@@ -232,15 +232,6 @@ TEST_P(EveryScheduleTruthTest, GradientsAreThoseOfThePlainOrderUpToRounding) {
 INSTANTIATE_TEST_SUITE_P(All, EveryScheduleTruthTest, ::testing::ValuesIn(synchronousSchedules()),
                          [](const auto& test) { return asTestName(test.param); });
 
-TEST(TruthCheckTest, APlanWithoutAFlushIsNotTrained) {
-  const TrainingCase training;
-  const CheckedPlan plan = buildSchedule("PipeDream", 4, 8);
-  const auto errors = runConnected(
-      Wiring::kInProcess, 4, [&](Transport& transport) { trainRank(training, plan, transport); });
-  EXPECT_THAT(errors[0], ::testing::HasSubstr("cannot train the plan PipeDream: its weights change "
-                                              "without a flush"));
-}
-
 TEST(PeerFailureTest, AProcessThatDiesEndsTheOthersWithItsName) {
   const testing::ScratchFolder folder;
   const auto ends = testing::runProcesses(
@@ -266,6 +257,48 @@ TEST(PeerFailureTest, AThreadThatFailsEndsTheOthersWithItsReason) {
     EXPECT_THAT(errors[rank], ::testing::HasSubstr("rank 2 failed: disk on fire"));
   }
 }
+
+struct RichCase {
+  Wiring wiring;
+  std::string schedule;
+  double recompute;
+};
+
+std::string nameOf(const RichCase& rich) {
+  return std::string(rich.wiring == Wiring::kGloo ? "Gloo" : "InProcess") +
+         asTestName(rich.schedule) + "Recomputes" +
+         std::to_string(static_cast<int>(100 * rich.recompute));
+}
+
+void PrintTo(const RichCase& rich, std::ostream* out) { *out << nameOf(rich); }
+
+class RichModelTest : public ::testing::TestWithParam<RichCase> {};
+
+// Three inputs, a mask for every stage, tied embeddings, skips, dropout, layer norms.
+TEST_P(RichModelTest, HasTheBitsOfOneProcess) {
+  const auto& [wiring, name, recompute] = GetParam();
+  const CheckedPlan plan = buildSchedule(name, 4, 8);
+  const TrainingCase training{.numStages = plan->numStages,
+                              .microBatches = 8,
+                              .rows = 19,
+                              .steps = 2,
+                              .model = testing::CaseModel::kRich,
+                              .recompute = recompute};
+  EXPECT_EQ(firstDifference(train(wiring, training, plan), trainAlone(training, *plan)), "");
+}
+
+std::vector<RichCase> richCases() {
+  std::vector<RichCase> all;
+  for (const Wiring wiring : {Wiring::kInProcess, Wiring::kGloo}) {
+    for (const char* const name : {"1F1B", "Interleaved1F1B", "ZB-H1", "ZBV", "DualPipe"}) {
+      for (const double recompute : {0.0, 0.5, 1.0}) all.push_back({wiring, name, recompute});
+    }
+  }
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RichModelTest, ::testing::ValuesIn(richCases()),
+                         [](const auto& test) { return nameOf(test.param); });
 
 }  // namespace
 }  // namespace pipetrace

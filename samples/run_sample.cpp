@@ -24,6 +24,7 @@
 #include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
+#include "runtime/train/empty_halves.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "samples/loss_report.h"
@@ -79,7 +80,7 @@ struct Run {
   const SampleOptions& options;
   const CheckedPlan plan;
   const SampleTask task;
-  const std::vector<torch::nn::Sequential> stages;
+  const Partition partition;
   const StopSignal& stop;
   LossReport& report;  // written by the one rank that has the last stage
   const std::optional<ProcessEnv> env;
@@ -106,17 +107,18 @@ void requireAlone() {
 }
 
 TorchWork makeWork(const Run& run, int rank) {
-  std::map<int, torch::nn::Sequential> mine;
-  for (const int s : run.plan->stagesOfRank(rank)) {
-    mine.emplace(s, run.stages[static_cast<std::size_t>(s)]);
-  }
-  return TorchWork({.numStages = run.plan->numStages,
-                    .numMicroBatches = run.plan->numMicroBatches,
-                    .loss = run.task.loss,
-                    .optimizer = run.task.optimizer,
-                    .learningRate = run.task.learningRate,
-                    .reportsLoss = run.plan->rankOfStage.back() == rank},
-                   std::move(mine));
+  return TorchWork(
+      {.model = run.task.model,
+       .partition = run.partition,
+       .numMicroBatches = run.plan->numMicroBatches,
+       .seed = run.options.seed,
+       .optimizer = run.task.optimizer,
+       .learningRate = run.task.learningRate,
+       .stashUpdate = run.options.updatesOldest ? StashUpdate::kOldest : StashUpdate::kNewest,
+       .reportsLoss = run.plan->rankOfStage.back() == rank,
+       .batch = run.task.batch,
+       .steps = run.options.steps},
+      run.plan->stagesOfRank(rank));
 }
 
 void requireFinite(double loss, int step) {
@@ -125,14 +127,18 @@ void requireFinite(double loss, int step) {
               " is no finite number; training has failed, a smaller learning rate may help");
 }
 
+void note(const std::string& text) {
+  if (!text.empty()) fmt::print(stderr, "note: {}\n", text);
+}
+
 void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
                 RecordedLanes lanes) {
   TorchWork work = makeWork(run, transport.rank());
   Executor executor(run.plan, work, transport, lanes, {.control = &control});
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
-    work.load(run.task.batch(step));
     executor.runStep(step);
+    if (step == 0) note(noteOfEmptyHalves(run.plan, work.emptyHalves()));
     if (const auto loss = work.loss()) {
       requireFinite(*loss, step);
       run.report.add(step, *loss);
@@ -176,7 +182,8 @@ ControlOptions controlOptions(const Run& run) {
   ControlOptions options;
   options.limits.stall.stepTimeout = static_cast<Nanoseconds>(run.options.stepTimeout * 1e9);
   if (run.options.stepTimeout == 0) options.limits.silence = 0;  // somebody debugs a rank
-  options.words = wordsOf(run.plan, ExecutorOptions{}.ahead);
+  options.words = wordsOf(run.plan, ExecutorOptions{}.ahead,
+                          workFlowOf(cutModel(run.task.model, run.partition, run.plan->numStages)));
   options.beforeExit = [&logs = run.logs](const std::string& text) {
     fmt::print(stderr, "error: {}\n", text);
     logs.flush();
@@ -184,20 +191,20 @@ ControlOptions controlOptions(const Run& run) {
   return options;
 }
 
+std::string partitionText(const Partition& partition) {
+  std::string text = fmt::format("of {} blocks", fmt::join(partition.blocks, ", "));
+  if (partition.recomputeRatio.empty()) return text;
+  return text + fmt::format(", recomputed {}", fmt::join(partition.recomputeRatio, ", "));
+}
+
 /// These must be the same on all ranks.
 RunFacts factsOf(const Run& run) {
-  std::string partition;
-  for (const torch::nn::Sequential& stage : run.stages) {
-    for (const auto& parameter : stage->named_parameters()) {
-      partition += fmt::format("{} {};", parameter.key(), parameter.value().sizes());
-    }
-    partition += '|';
-  }
   return {
       {"plan", fmt::format("of {} ranks and {} micro-batches, fingerprint {}", run.plan->numRanks(),
                            run.plan->numMicroBatches, fingerprintText(fingerprint(*run.plan)))},
-      {"partition of the model", fingerprintText(std::hash<std::string>()(partition))},
-      {"seed", std::to_string(run.options.seed)}};
+      {"partition of the model", partitionText(run.partition)},
+      {"seed", std::to_string(run.options.seed)},
+      {"--stash-update", run.options.updatesOldest ? "oldest" : "newest"}};
 }
 
 void trainInThreads(const Run& run, StopSignal& stop) {
@@ -250,14 +257,15 @@ std::vector<double> runSample(const SampleOptions& options,
   if (env) requireWorldSize(*plan, env->worldSize);
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
-  auto stages = cutIntoStages(task.layers, plan->numStages);
+  Partition partition = samplePartition(options, task.model, plan->numStages);
+  plan = withRecomputes(std::move(plan), partition);
   LossReport report;
   OpenLogs logs;
   const Switches switches = Switches::fromEnvironment();
   const Run run{options,
                 std::move(plan),
                 std::move(task),
-                std::move(stages),
+                std::move(partition),
                 stop,
                 report,
                 env,

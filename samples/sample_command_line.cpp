@@ -13,11 +13,11 @@
 namespace pipetrace {
 namespace {
 
-/// The schedules whose plans have one optimizer step after all micro-batches.
+/// The schedules that have a backward.
 std::vector<std::string> trainableSchedules() {
   std::vector<std::string> names;
   for (const ScheduleInfo& info : knownSchedules()) {
-    if (!info.isAsynchronous && !info.isForwardOnly) names.emplace_back(info.name);
+    if (!info.isForwardOnly) names.emplace_back(info.name);
   }
   return names;
 }
@@ -43,9 +43,19 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
                  "parts of the model per stage, for interleaved schedules (0: the usual number)")
       ->check(CLI::Range(0, 1024))
       ->excludes(file);
+  app.add_option("--partition", options.partitionFile,
+                 "a JSON file: how many blocks of the model each stage has, and what share of them "
+                 "runs again before its backward; default: as equal numbers as possible, none")
+      ->option_text("FILE");
   app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
       ->check(CLI::Range(1, 1 << 20))
       ->excludes(file);
+  app.add_option("--stash-update", options.updatesOldest,
+                 "in plans without a flush, what an update changes: the newest version of the "
+                 "weights (PipeDream), or the oldest, which the micro-batch's forward used (VPipe)")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, bool>{{"newest", false}, {"oldest", true}}))
+      ->option_text("newest|oldest [newest]");
   app.add_option("--steps", options.steps, "training steps")->check(CLI::Range(1, 1 << 30));
   app.add_option("--seed", options.seed, "of the initial weights and of the order of the data");
   app.add_option("--transport", options.transport,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "runtime/train/model.h"
+#include "runtime/train/partition.h"
 #include "samples/sample_options.h"
 #include "schedule/check/checked_plan.h"
 
@@ -8,6 +10,14 @@ namespace pipetrace {
 /// The plan that the options ask for, by name or from a file. Throws Error if the file cannot be
 /// read or is no plan that can run.
 CheckedPlan samplePlan(const SampleOptions& options);
+
+/// How the model is spread over the stages: as --partition says, else evenly. Throws Error if that
+/// does not fit.
+Partition samplePartition(const SampleOptions& options, const Model& model, int numStages);
+
+/// The plan with a recompute before the backwards of stages that recompute some of their blocks. A
+/// forward-only plan, and one that has recomputes itself, stay as they are.
+CheckedPlan withRecomputes(CheckedPlan plan, const Partition& partition);
 
 /// Throws Error if the number of processes is not that of the plan's ranks.
 void requireWorldSize(const Plan& plan, int worldSize);

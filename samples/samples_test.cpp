@@ -39,29 +39,41 @@ double mean(std::vector<double>::const_iterator from, std::vector<double>::const
   return std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
 }
 
-std::vector<at::Tensor> parametersOf(const std::vector<Layer>& layers) {
+using Blocks = std::vector<std::shared_ptr<BlockModule>>;
+
+Blocks blocksOf(const Model& model, std::uint64_t seed) {
+  Blocks blocks;
+  for (std::size_t i = 0; i < model.blocks.size(); ++i) {
+    blocks.push_back(makeBlock(model, static_cast<int>(i), seed));
+  }
+  return blocks;
+}
+
+std::vector<at::Tensor> parametersOf(const Blocks& blocks) {
   std::vector<at::Tensor> all;
-  for (const Layer& layer : layers) {
-    for (const auto& block : layer) {
-      for (const at::Tensor& p : block.ptr()->parameters()) all.push_back(p);
-    }
+  for (const auto& block : blocks) {
+    for (const at::Tensor& p : block->parameters()) all.push_back(p);
   }
   return all;
 }
 
+at::Tensor run(const Blocks& blocks, const at::Tensor& input) {
+  Tensors x{input};
+  for (const auto& block : blocks) x = block->run(x);
+  return x[0];
+}
+
 // The exercise written out: 8 forwards, 8 backwards newest first, one step of SGD.
-double trainMlpAlone(const SampleTask& task, torch::optim::Optimizer& optimizer) {
+double trainMlpAlone(const SampleTask& task, const Blocks& blocks,
+                     torch::optim::Optimizer& optimizer) {
   optimizer.zero_grad();
   const Batch batch = task.batch(0);
-  const auto inputs = batch.inputs.split(2);
-  const auto targets = batch.targets.split(2);
+  const auto inputs = batch.at("inputs").split(2);
+  const auto targets = batch.at("targets").split(2);
   std::vector<at::Tensor> losses;
   for (std::size_t mb = 0; mb < 8; ++mb) {
-    at::Tensor x = inputs[mb];
-    for (const Layer& layer : task.layers) {
-      for (torch::nn::AnyModule block : layer) x = block.forward(x);
-    }
-    losses.push_back(torch::nn::functional::cross_entropy(x, targets[mb]) * 0.125);
+    const at::Tensor output = run(blocks, inputs[mb]);
+    losses.push_back(torch::nn::functional::cross_entropy(output, targets[mb]) * 0.125);
   }
   double sum = 0;
   for (const at::Tensor& loss : losses) sum += loss.item<double>();
@@ -73,31 +85,28 @@ double trainMlpAlone(const SampleTask& task, torch::optim::Optimizer& optimizer)
 TEST(GpipeMlpTest, PipelineTrainsLikeTheExerciseWrittenOut) {
   constexpr int kSteps = 20;
   StopSignal stop;
-  SampleTask piped;
   const SampleOptions options{.schedule = "GPipe", .steps = kSteps, .seed = 7};
-  const auto losses = runSample(
-      options, [&] { return piped = makeMlpTask(); }, stop);
+  const auto losses = runSample(options, makeMlpTask, stop);
 
   torch::manual_seed(7);
   const SampleTask alone = makeMlpTask();
-  const auto optimizer = alone.optimizer(parametersOf(alone.layers));
+  const Blocks blocks = blocksOf(alone.model, 7);
+  const auto optimizer = alone.optimizer(parametersOf(blocks));
   for (int step = 0; step < kSteps; ++step) {
-    EXPECT_EQ(losses.at(static_cast<std::size_t>(step)), trainMlpAlone(alone, *optimizer));
+    EXPECT_EQ(losses.at(static_cast<std::size_t>(step)), trainMlpAlone(alone, blocks, *optimizer));
   }
-  const auto a = parametersOf(piped.layers);
-  const auto b = parametersOf(alone.layers);
-  ASSERT_EQ(a.size(), 8U);
-  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_TRUE(a[i].equal(b[i])) << i;
   EXPECT_LT(losses.back(), losses.front());
 }
 
 TEST(GpipeMlpTest, TheModelIsThatOfTheExercise) {
-  const auto parameters = parametersOf(makeMlpTask().layers);
+  const Blocks blocks = blocksOf(makeMlpTask().model, 1);
+  const auto parameters = parametersOf(blocks);
   const std::int64_t widths[] = {10, 20, 30, 20, 5};
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(parameters[2 * i].sizes(), (std::vector<std::int64_t>{widths[i + 1], widths[i]}));
   }
-  EXPECT_EQ(makeMlpTask().layers[3].size(), 1U);  // no ReLU after the last
+  EXPECT_EQ(blocks[2]->children().size(), 2U);
+  EXPECT_EQ(blocks[3]->children().size(), 1U);  // no ReLU after the last
 }
 
 TEST(CharTransformerTest, LossFallsToSevenTenths) {
@@ -110,19 +119,13 @@ TEST(CharTransformerTest, LossFallsToSevenTenths) {
 }
 
 TEST(CharTransformerTest, NoCharacterSeesThoseAfterIt) {
-  torch::manual_seed(1);
-  const auto layers = makeCharModel({.vocabulary = 7, .context = 6, .width = 8, .heads = 2});
-  const auto run = [&](at::Tensor x) {
-    for (const Layer& layer : layers) {
-      for (torch::nn::AnyModule block : layer) x = block.forward(x);
-    }
-    return x;
-  };
+  const Blocks blocks =
+      blocksOf(makeCharModel({.vocabulary = 7, .context = 6, .width = 8, .heads = 2}), 1);
   const at::Tensor text = torch::tensor({{1, 2, 3, 4, 5, 6}});
   at::Tensor changed = text.clone();
   changed[0][3] = 0;
-  const at::Tensor a = run(text);
-  const at::Tensor b = run(changed);
+  const at::Tensor a = run(blocks, text);
+  const at::Tensor b = run(blocks, changed);
   EXPECT_EQ(a.sizes(), (std::vector<std::int64_t>{1, 6, 7}));
   EXPECT_TRUE(a.slice(1, 0, 3).allclose(b.slice(1, 0, 3)));
   EXPECT_FALSE(a.slice(1, 3, 4).allclose(b.slice(1, 3, 4)));
@@ -135,11 +138,11 @@ TEST(CharTextTest, TargetsAreTheCharactersAfterTheInputs) {
   const CharText text(folder.path("text"));
   EXPECT_EQ(text.vocabulary(), 3);
   const Batch batch = text.windows(1, 0, 20, 4);
-  EXPECT_EQ(batch.inputs.sizes(), (std::vector<std::int64_t>{20, 4}));
-  EXPECT_TRUE(batch.targets.equal((batch.inputs + 1) % 3));
-  EXPECT_TRUE(batch.inputs.equal(text.windows(1, 0, 20, 4).inputs));
-  EXPECT_FALSE(batch.inputs.equal(text.windows(1, 1, 20, 4).inputs));
-  EXPECT_FALSE(batch.inputs.equal(text.windows(2, 0, 20, 4).inputs));
+  EXPECT_EQ(batch.at("inputs").sizes(), (std::vector<std::int64_t>{20, 4}));
+  EXPECT_TRUE(batch.at("targets").equal((batch.at("inputs") + 1) % 3));
+  EXPECT_TRUE(batch.at("inputs").equal(text.windows(1, 0, 20, 4).at("inputs")));
+  EXPECT_FALSE(batch.at("inputs").equal(text.windows(1, 1, 20, 4).at("inputs")));
+  EXPECT_FALSE(batch.at("inputs").equal(text.windows(2, 0, 20, 4).at("inputs")));
 }
 
 TEST(CharTextTest, AMissingOrShortTextIsReported) {
@@ -156,7 +159,7 @@ TEST(RunSampleTest, ALossThatIsNoNumberEndsTheTraining) {
   StopSignal stop;
   const auto makeTask = [] {
     SampleTask task = makeMlpTask();
-    task.loss = [](const at::Tensor& output, const at::Tensor&) { return (output / 0 * 0).sum(); };
+    task.model.loss = [](const Tensors& inputs) { return (inputs[0] / 0 * 0).sum(); };
     return task;
   };
   try {
@@ -219,6 +222,8 @@ TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
     EXPECT_THAT(log, HasSubstr("schedule = GPipe"));
     EXPECT_THAT(log, HasSubstr("type = optimizer"));
     EXPECT_THAT(log, HasSubstr("Profiler End: "));
+    const bool loads = rank == 0 || rank == 3;
+    EXPECT_EQ(log.find("type = data") != std::string::npos, loads) << "rank " << rank;
     EXPECT_EQ(log.find("name = loss") != std::string::npos, rank == 3) << "rank " << rank;
   }
 }
@@ -334,7 +339,7 @@ std::vector<BadRun> badRuns() {
       {"RateIsNegative", {kTransformer, "--learning-rate", "-1"}, {}, "no positive number"},
       {"TooWide", {kTransformer, "--width", "1000000000"}, {}, "1000000000 not in range"},
       {"WrongWorldSize", {kMlp}, threeRanks, "WORLD_SIZE is 3, but the plan GPipe is for 4"},
-      {"TooManyStages", {kMlp, "--stages", "5"}, {}, "4 layers cannot be cut into 5 stages"},
+      {"TooManyStages", {kMlp, "--stages", "5"}, {}, "4 blocks cannot be cut into 5 stages"},
       {"TooManyMicroBatches",
        {kMlp, "--micro-batches", "17"},
        {},

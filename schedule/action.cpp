@@ -11,6 +11,7 @@ const char* letters(JobKind kind) {
     case JobKind::kBackward: return "B";
     case JobKind::kBackwardInput: return "I";
     case JobKind::kBackwardWeight: return "W";
+    case JobKind::kRecompute: return "R";
     case JobKind::kSendForward: return "SEND_F";
     case JobKind::kRecvForward: return "RECV_F";
     case JobKind::kSendBackward: return "SEND_B";

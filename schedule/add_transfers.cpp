@@ -47,9 +47,14 @@ class Pass {
     std::vector<Action> row;
     row.reserve(actions.size() * 3);
     for (auto& [sender, channel] : channels) postAhead(channel, row);
-    for (const Action& action : actions) {
-      for (const PlannedMessage& message : messagesTo(action)) {
-        if (index_.crossesRanks(message)) postUpTo(message, channelOf(message, channels), row);
+    for (auto at = actions.begin(); at != actions.end(); ++at) {
+      const Action& action = *at;
+      postFor(action, channels, row);
+      // The gradient is on its way while its rank recomputes.
+      const bool isFirst = at == actions.begin() || !isRecompute(at[-1]);
+      if (isFirst && isRecompute(action)) {
+        const auto user = std::find_if_not(at, actions.end(), isRecompute);
+        if (user != actions.end()) postFor(*user, channels, row);
       }
       row.push_back(action);
       // Where a send may wait for a credit, the messages that the end of this action lets in do
@@ -62,6 +67,15 @@ class Pass {
       if (!postsFirst) postNext(action, channels, row);
     }
     return row;
+  }
+
+  static bool isRecompute(const Action& action) { return action.kind == JobKind::kRecompute; }
+
+  /// Posts the receives of what an action needs, if they are not posted yet.
+  void postFor(const Action& action, Channels& channels, std::vector<Action>& row) const {
+    for (const PlannedMessage& message : messagesTo(action)) {
+      if (index_.crossesRanks(message)) postUpTo(message, channelOf(message, channels), row);
+    }
   }
 
   /// Posts the receives for which the use of the messages of `action` makes room.

@@ -19,8 +19,10 @@ struct AddTransfersOptions {
 /// to another is sent right after the action that makes it; a fused pair sends the activations
 /// first. Its receive is posted as soon as fewer than `ahead` receives of its channel are posted
 /// whose messages are not used yet. It is posted right before the action that needs it at the
-/// latest, and in the order in which the messages are sent. A message that overtakes others in its
-/// use is posted further ahead. A result that stays on its rank is handed over without a message.
+/// latest, and in the order in which the messages are sent. Recomputes right before that action
+/// stand between the two, so that they run while the message is on its way. A message that
+/// overtakes others in its use is posted further ahead. A result that stays on its rank is handed
+/// over without a message.
 ///
 /// The result has no other deadlock than the plan itself under unbounded buffers, and with free
 /// transfers takes as long. A forward-only plan with as many receives ahead as it has credits takes

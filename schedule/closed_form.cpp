@@ -19,6 +19,7 @@ struct Given {
   Nanoseconds i;
   Nanoseconds w;
   Nanoseconds fb;
+  Nanoseconds r;
 };
 
 /// `peak` gives the peak of a rank.
@@ -33,7 +34,11 @@ int largestRound(const Given& given) {
   return interleavedOrder(given.p, given.m, given.v).firstRound;
 }
 
-Nanoseconds flushed(const Given& given) { return (given.m + given.p - 1) * (given.f + given.b); }
+/// The last rank does its recomputes one by one. The others run while their ranks wait for the
+/// gradient that they are for.
+Nanoseconds flushed(const Given& given) {
+  return (given.m + given.p - 1) * (given.f + given.b) + given.m * given.r;
+}
 
 /// On a chunk, fewer micro-batches than ranks take as long as p micro-batches do.
 Nanoseconds flushedInLoops(const Given& given) {
@@ -128,7 +133,11 @@ std::optional<ClosedForm> closedForm(std::string_view name, const PlanSize& size
       .b = each.backward,
       .i = each.backwardInput,
       .w = each.backwardWeight,
-      .fb = each.forwardBackward < 0 ? each.forward + each.backward : each.forwardBackward};
+      .fb = each.forwardBackward < 0 ? each.forward + each.backward : each.forwardBackward,
+      .r = each.recompute};
+  const bool isFlushed = known == "FThenB" || known == "GPipe" || known == "1F1B" ||
+                         known == "Eager1F1B" || known == "PipeDream" || known == "PipeDream-2BW";
+  if (given.r > 0 && !isFlushed) return {};
   if (known == "FThenB" || known == "GPipe" || known == "LoopedBFS") return allForwards(given);
   if (known == "ForwardOnly") return forwardOnlyForm(given);
   if (known == "1F1B" || known == "PipeDream" || known == "PipeDream-2BW") {

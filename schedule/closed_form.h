@@ -23,7 +23,10 @@ struct ClosedForm {
 /// I, W are the times per stage: B of the whole backward, I and W of its halves. Length and peak of
 /// rank s are:
 ///
-/// FThenB, GPipe: (m + p - 1) (F + B); peak m.
+/// R is the time of a recompute on every stage. Where it is above 0, only the schedules of the
+/// first three lines have a formula.
+///
+/// FThenB, GPipe: (m + p - 1) (F + B) + m R; peak m.
 /// 1F1B, PipeDream, PipeDream-2BW: the same length; peak min(m, p - s).
 /// Eager1F1B: the same length; peak min(m, 2 (p - s) - 1).
 /// Interleaved1F1B: ((v - 1) max(m, p) + m + p - 1) (F + B);

@@ -17,11 +17,15 @@ struct StageCosts {
   Nanoseconds backwardWeight = 0;
   /// A fused pair whose forward is of this stage; negative: as long as its two parts.
   Nanoseconds forwardBackward = -1;
+  Nanoseconds recompute = 0;  ///< a forward that is run again for its backward
 
   // Memory, in bytes (or in any unit; as they stand, memory counts activations).
   std::int64_t activation = 1;    ///< what a forward takes, until the backward pass is done
   std::int64_t freedByInput = 0;  ///< of it, what the input half gives back already
-  std::int64_t weights = 0;       ///< one version of the weights, and all memory that comes with it
+  /// The part of it that a forward gives back at its end where the plan recomputes it. The
+  /// recompute takes it again when it begins, until the backward frees it.
+  std::int64_t recomputed = 0;
+  std::int64_t weights = 0;  ///< one version of the weights, and all memory that comes with it
 
   /// The size of the output that a micro-batch sends on, and of its gradient sent back to this
   /// stage.
@@ -47,6 +51,7 @@ struct Costs {
       case JobKind::kBackward: return stage.backward;
       case JobKind::kBackwardInput: return stage.backwardInput;
       case JobKind::kBackwardWeight: return stage.backwardWeight;
+      case JobKind::kRecompute: return stage.recompute;
       case JobKind::kForwardBackward:
         if (stage.forwardBackward >= 0) return stage.forwardBackward;
         return stage.forward + stages[static_cast<std::size_t>(action.backwardStage)].backward;

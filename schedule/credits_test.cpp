@@ -170,7 +170,8 @@ class CreditProperties : public testing::Test {
       stage = {.forward = random_.below(5),
                .backward = random_.below(8),
                .backwardInput = random_.below(5),
-               .backwardWeight = random_.below(4)};
+               .backwardWeight = random_.below(4),
+               .recompute = random_.below(5)};
     }
     costs.transfer = random_.below(4);
     return costs;

@@ -39,6 +39,7 @@ int codeOf(JobKind kind) {
     case JobKind::kRecvForward: return 7;
     case JobKind::kSendBackward: return 8;
     case JobKind::kRecvBackward: return 9;
+    case JobKind::kRecompute: return 10;
     default: return 0;  // no action of a plan
   }
 }

@@ -26,7 +26,7 @@ namespace pipetrace {
 /// - The length of rankOfStage, and its numbers; the same of rankOfStageReversed; firstReversed.
 /// - updates.every, updates.doubleBuffered (0 or 1), credits.
 ///
-/// Codes: F 1, B 2, I 3, W 4, a fused pair 5, SEND_F 6, RECV_F 7, SEND_B 8, RECV_B 9.
+/// Codes: F 1, B 2, I 3, W 4, a fused pair 5, SEND_F 6, RECV_F 7, SEND_B 8, RECV_B 9, R 10.
 std::uint64_t fingerprint(const Plan& plan);
 
 /// As 16 hexadecimal digits, lower case.

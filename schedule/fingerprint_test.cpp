@@ -14,7 +14,7 @@
 namespace pipetrace {
 namespace {
 
-// The two numbers come from a script that follows the header's text, in another language.
+// The numbers come from a script that follows the header's text, in another language.
 TEST(Fingerprint, KnownPlansHaveKnownFingerprints) {
   EXPECT_EQ(fingerprintText(fingerprint(readPlan("0F0,0B0\n", "one"))), "ebf15d39f0e5f2ad");
   const char* const full =
@@ -22,6 +22,7 @@ TEST(Fingerprint, KnownPlansHaveKnownFingerprints) {
       "0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0I0,0W0,0RECV_B1,0B1\n"
       "1RECV_F0,1F0,1RECV_F1,(1F1;1B0)OVERLAP_F_B,1SEND_B0,1B1,1SEND_B1\n";
   EXPECT_EQ(fingerprintText(fingerprint(readPlan(full, "two"))), "4e9c37722452793b");
+  EXPECT_EQ(fingerprintText(fingerprint(readPlan("0F0,0R0,0B0\n", "three"))), "f308dbe57674a8a9");
   EXPECT_EQ(fingerprintText(0x2a), "000000000000002a");
 }
 

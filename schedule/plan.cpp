@@ -47,8 +47,16 @@ int Plan::numChunks() const {
 bool Plan::isForwardOnly() const {
   return std::all_of(ranks.begin(), ranks.end(), [](const std::vector<Action>& actions) {
     return std::all_of(actions.begin(), actions.end(), [](const Action& action) {
-      return action.kind == JobKind::kForward || !isCompute(action.kind);
+      return action.kind == JobKind::kForward || action.kind == JobKind::kRecompute ||
+             !isCompute(action.kind);
     });
+  });
+}
+
+bool Plan::hasRecomputes() const {
+  return std::any_of(ranks.begin(), ranks.end(), [](const std::vector<Action>& actions) {
+    return std::any_of(actions.begin(), actions.end(),
+                       [](const Action& action) { return action.kind == JobKind::kRecompute; });
   });
 }
 

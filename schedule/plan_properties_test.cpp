@@ -21,10 +21,11 @@ using test::secondOpinion;
 /// Calls visit(plan) for every single mistake of each action of the plan.
 template <typename Visit>
 void forEachMistake(const Plan& plan, RandomPlans& random, const Visit& visit) {
-  constexpr JobKind kKinds[] = {
-      JobKind::kForward,        JobKind::kBackward,     JobKind::kBackwardInput,
-      JobKind::kBackwardWeight, JobKind::kSendForward,  JobKind::kRecvForward,
-      JobKind::kSendBackward,   JobKind::kRecvBackward, JobKind::kForwardBackward};
+  constexpr JobKind kKinds[] = {JobKind::kForward,         JobKind::kBackward,
+                                JobKind::kBackwardInput,   JobKind::kBackwardWeight,
+                                JobKind::kSendForward,     JobKind::kRecvForward,
+                                JobKind::kSendBackward,    JobKind::kRecvBackward,
+                                JobKind::kForwardBackward, JobKind::kRecompute};
   for (std::size_t r = 0; r < plan.ranks.size(); ++r) {
     const auto size = static_cast<int>(plan.ranks[r].size());
     for (int cell = 0; cell < size; ++cell) {

@@ -301,7 +301,8 @@ BubbleClass RankBubbles::classBefore(Id job) {
     for (const Id id : jobs.jobs(jobs.indexOf(step), static_cast<std::size_t>(rank_.position))) {
       const JobKind kind = graph_.node(id).kind;
       if (kind == JobKind::kForward || kind == JobKind::kForwardBackward) lastForward_ = id;
-      if (kind != JobKind::kForward && firstOther_ == JobGraph::kNone) firstOther_ = id;
+      const bool runsForward = kind == JobKind::kForward || kind == JobKind::kRecompute;
+      if (!runsForward && firstOther_ == JobGraph::kNone) firstOther_ = id;
     }
   }
   if (lastForward_ == JobGraph::kNone || job > lastForward_) return BubbleClass::kDrain;

@@ -26,8 +26,10 @@ constexpr StageKey kStageKeys[] = {{"forward_ms", &GivenCosts::forward},
                                    {"backward_input_ms", &GivenCosts::backwardInput},
                                    {"backward_weight_ms", &GivenCosts::backwardWeight},
                                    {"forward_backward_ms", &GivenCosts::forwardBackward},
+                                   {"recompute_ms", &GivenCosts::recompute},
                                    {"activation_bytes", &GivenCosts::activation},
                                    {"freed_by_input_bytes", &GivenCosts::freedByInput},
+                                   {"recomputed_bytes", &GivenCosts::recomputed},
                                    {"weights_bytes", &GivenCosts::weights},
                                    {"message_bytes", &GivenCosts::message}};
 
@@ -158,7 +160,7 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
     key_ = cell;
     const std::optional<Action> action = parseAction(cell);
     if (!action || isTransfer(action->kind)) {
-      fail("is no job of a plan; those of jobs_ms are like 2F5, 2B5, 2I5, 2W5");
+      fail("is no job of a plan; those of jobs_ms are like 2F5, 2B5, 2I5, 2W5, 2R5");
     }
     if (!seen_.insert(std::string(kJobs) + " " + cell).second) fail("occurs twice in jobs_ms");
     given_.jobs.push_back({.action = *action});

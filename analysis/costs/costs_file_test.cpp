@@ -44,6 +44,19 @@ TEST(CostsFile, OneNumberIsForAllStagesAndAnArrayForEach) {
   EXPECT_DOUBLE_EQ(costs.bandwidth, 12.5e9);
 }
 
+TEST(CostsFile, RecomputesHaveATimeAndAPartOfTheActivation) {
+  const Costs costs = costsOf(R"({"recompute_ms": [0, 2.5], "activation_bytes": 100,
+                                  "recomputed_bytes": 90, "jobs_ms": {"1R0": 3}})");
+  EXPECT_EQ(costs.stages[0].recompute, 0);
+  EXPECT_EQ(costs.stages[1].recompute, 2'500'000);
+  EXPECT_EQ(costs.stages[1].recomputed, 90);
+  EXPECT_EQ(costs.faults.of({JobKind::kRecompute, 1, 0}, 0).longer, 500'000);
+  EXPECT_EQ(costsOf("{}").stages[0].recompute, 0);
+  EXPECT_THAT(errorOf(R"({"recomputed_bytes": 1})"), HasSubstr("activation it is part of"));
+  EXPECT_THAT(errorOf(R"({"recomputed_bytes": 2, "activation_bytes": 1})"),
+              HasSubstr("stage 0: more memory is recomputed than the forward takes"));
+}
+
 TEST(CostsFile, TimesAreReadToTheNanosecond) {
   // As a double, times 1e6, it would be 528107675.
   EXPECT_EQ(costsOf(R"({"forward_ms": 528.107676})").stages[0].forward, 528'107'676);
@@ -118,8 +131,10 @@ TEST(CostsFile, WrittenCostsReadBackToTheSame) {
                                  .backward = 20'500'000,
                                  .backwardInput = 12,
                                  .backwardWeight = 13,
+                                 .recompute = 14,
                                  .activation = 201'216,
-                                 .freedByInput = 127'488});
+                                 .freedByInput = 127'488,
+                                 .recomputed = 15});
   costs.stages[1].forward = 7;
   costs.stages[2].weights = 9;
   costs.stages[0].forwardBackward = 3;
@@ -138,6 +153,8 @@ TEST(CostsFile, WrittenCostsReadBackToTheSame) {
     EXPECT_EQ(back.stages[i].backwardInput, costs.stages[i].backwardInput);
     EXPECT_EQ(back.stages[i].backwardWeight, costs.stages[i].backwardWeight);
     EXPECT_EQ(back.stages[i].forwardBackward, costs.stages[i].forwardBackward);
+    EXPECT_EQ(back.stages[i].recompute, costs.stages[i].recompute);
+    EXPECT_EQ(back.stages[i].recomputed, costs.stages[i].recomputed);
     EXPECT_EQ(back.stages[i].activation, costs.stages[i].activation);
     EXPECT_EQ(back.stages[i].freedByInput, costs.stages[i].freedByInput);
     EXPECT_EQ(back.stages[i].weights, costs.stages[i].weights);

@@ -42,6 +42,9 @@ class Completion {
       throw Error(
           "the memory that the input half frees is given, but not the activation it is part of");
     }
+    if (!given_.recomputed.empty() && given_.activation.empty()) {
+      throw Error("the memory that is recomputed is given, but not the activation it is part of");
+    }
     if (given_.bandwidth > 0 && given_.message.empty()) {
       throw Error("a bandwidth is given, but not the bytes of messages; give both");
     }
@@ -72,13 +75,19 @@ class Completion {
     costs.forward = of(given_.forward, "forward", stage).value_or(kNsPerMs);
     addBackward(costs, stage);
     costs.forwardBackward = of(given_.forwardBackward, "forward_backward", stage).value_or(-1);
+    costs.recompute = of(given_.recompute, "recompute", stage).value_or(0);
     costs.activation = of(given_.activation, "activation", stage).value_or(1);
     costs.freedByInput = of(given_.freedByInput, "freed_by_input", stage).value_or(0);
+    costs.recomputed = of(given_.recomputed, "recomputed", stage).value_or(0);
     costs.weights = of(given_.weights, "weights", stage).value_or(0);
     costs.message = of(given_.message, "message", stage).value_or(0);
     if (costs.freedByInput > costs.activation) {
       throw Error("stage " + std::to_string(stage) +
                   ": the input half frees more memory than the forward takes");
+    }
+    if (costs.recomputed > costs.activation) {
+      throw Error("stage " + std::to_string(stage) +
+                  ": more memory is recomputed than the forward takes");
     }
     return costs;
   }
@@ -124,8 +133,10 @@ GivenCosts givenCosts(const Costs& costs) {
                    .backwardInput = shared(costs, &StageCosts::backwardInput),
                    .backwardWeight = shared(costs, &StageCosts::backwardWeight),
                    .forwardBackward = shared(costs, &StageCosts::forwardBackward),
+                   .recompute = shared(costs, &StageCosts::recompute),
                    .activation = shared(costs, &StageCosts::activation),
                    .freedByInput = shared(costs, &StageCosts::freedByInput),
+                   .recomputed = shared(costs, &StageCosts::recomputed),
                    .weights = shared(costs, &StageCosts::weights),
                    .message = shared(costs, &StageCosts::message),
                    .transfer = costs.transfer,
@@ -136,10 +147,14 @@ GivenCosts givenCosts(const Costs& costs) {
     if (values == GivenCosts::Values{value}) values.clear();
   };
   dropIfAll(given.forwardBackward, -1);
+  dropIfAll(given.recompute, 0);
   dropIfAll(given.freedByInput, 0);
+  dropIfAll(given.recomputed, 0);
   dropIfAll(given.weights, 0);
   dropIfAll(given.message, 0);
-  if (given.weights.empty() && given.freedByInput.empty()) dropIfAll(given.activation, 1);
+  const bool isCounted =
+      given.weights.empty() && given.freedByInput.empty() && given.recomputed.empty();
+  if (isCounted) dropIfAll(given.activation, 1);
   return given;
 }
 

@@ -18,8 +18,10 @@ struct GivenCosts {
   Values backwardInput;
   Values backwardWeight;
   Values forwardBackward;
+  Values recompute;
   Values activation;  ///< memory in bytes
   Values freedByInput;
+  Values recomputed;
   Values weights;
   Values message;
   Nanoseconds transfer = 0;
@@ -50,7 +52,7 @@ struct GivenCosts {
 /// Throws Error for
 /// - values for another number of stages, and jobs of stages that there are not;
 /// - a half longer than its backward;
-/// - an input half that frees more memory than the forward took;
+/// - an input half that frees more memory than the forward took, or a recompute that takes more;
 /// - weights without activations, or a bandwidth without messages;
 /// - a message that takes more than two hours on its link.
 Costs completeCosts(const GivenCosts& given, int numStages);

@@ -48,7 +48,7 @@ class Measuring {
     costs.optimizer = medianOf(optimizer_);
     costs.transfer = transfer();
     for (auto& [number, durations] : stages_) {
-      auto& [forward, backward, input, weight, fused] = durations;
+      auto& [forward, backward, input, weight, fused, recompute] = durations;
       const auto next = static_cast<std::int32_t>(costs.stages.size());
       if (number != next || forward.empty()) {
         throw Error("cannot measure the costs of stage " + std::to_string(next) +
@@ -57,6 +57,7 @@ class Measuring {
       StageCosts stage{medianOf(forward), medianOf(backward), medianOf(input), medianOf(weight)};
       if (backward.empty()) stage.backward = stage.backwardInput + stage.backwardWeight;
       if (!fused.empty()) stage.forwardBackward = medianOf(fused);
+      stage.recompute = medianOf(recompute);
       stage.message = medianOf(bytes_[number]);
       costs.stages.push_back(stage);
     }
@@ -76,6 +77,7 @@ class Measuring {
       case JobKind::kBackwardInput: addToStage(2, event); break;
       case JobKind::kBackwardWeight: addToStage(3, event); break;
       case JobKind::kForwardBackward: addToStage(4, event); break;
+      case JobKind::kRecompute: addToStage(5, event); break;
       case JobKind::kSendForward:
       case JobKind::kSendBackward: addBytes(event); break;
       default: break;
@@ -111,8 +113,8 @@ class Measuring {
 
   const Timeline& timeline_;
   std::int32_t warmUp_;
-  // By stage: durations of forward, backward, its halves, fused pairs.
-  std::map<std::int32_t, std::array<Durations, 5>> stages_;
+  // By stage: durations of forward, backward, its halves, fused pairs, recomputes.
+  std::map<std::int32_t, std::array<Durations, 6>> stages_;
   std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage
   Durations lr_;
   Durations optimizer_;

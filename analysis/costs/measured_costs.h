@@ -9,7 +9,8 @@ namespace pipetrace {
 /// micro-batches and steps. The median of an even count is the mean of the middle two, rounded
 /// down. The first step is left out, unless it is the only one.
 ///
-/// - A stage has the costs of its forward, backward, input-half and weight-half jobs. Where a run
+/// - A stage has the costs of its forward, backward, input-half, weight-half and recompute jobs.
+/// Where a run
 ///   has only the halves, the whole is their sum. A kind that the run does not have costs 0.
 /// - Fused pairs count for the stage of their forward. A stage without any has no forwardBackward
 ///   (-1).

@@ -55,6 +55,16 @@ TEST(MeasuredCosts, WholeBackwardIsTheSumOfTheHalves) {
   EXPECT_EQ(costs.stages[0].backward, 13);
 }
 
+TEST(MeasuredCosts, RecomputesAreMeasuredApartFromTheirBackwards) {
+  HandMadeTimeline made;
+  made.add(0, kForward, 0, 12, 0).stage = 0;
+  made.add(0, kRecompute, 12, 22, 0).stage = 0;
+  made.add(0, kBackward, 22, 40, 0).stage = 0;
+  const Costs costs = measuredCosts(made.timeline);
+  EXPECT_EQ(costs.stages[0].recompute, 10);
+  EXPECT_EQ(costs.stages[0].backward, 18);
+}
+
 TEST(MeasuredCosts, WaitingForTheOtherEndIsNoTransferTime) {
   HandMadeTimeline made;
   made.add(0, kForward, 0, 12, 0).stage = 0;

@@ -11,6 +11,7 @@
 #include "analysis/explain/explanation.h"
 #include "analysis/testing/faulty_run.h"
 #include "analysis/testing/hand_made_timeline.h"
+#include "schedule/with_recompute.h"
 
 namespace pipetrace {
 namespace {
@@ -156,6 +157,27 @@ TEST(UnusualRun, RecomputationsAreWorkThatWaitsForNobody) {
   EXPECT_DOUBLE_EQ(run.steps[1].efficiency.parallel, 0.6);
   EXPECT_DOUBLE_EQ(run.steps[1].efficiency.schedule, 1);
   EXPECT_DOUBLE_EQ(run.slowdown.total, 1);
+}
+
+TEST(UnusualRun, RecomputesOfAPlanLeaveTheScheduleItsNameAndItsIdleTime) {
+  for (const std::string& name : scheduleNames()) {
+    if (name == "auto") continue;
+    SCOPED_TRACE(name);
+    const Plan plan = buildSchedule(name, 4, 8);
+    const Plan recomputed =
+        withRecompute(plan, std::vector<bool>(static_cast<std::size_t>(plan.numStages), true));
+    Costs costs = workOnly(plan);
+    for (StageCosts& stage : costs.stages) stage.recompute = 7 * kNsPerMs;
+    const Explanation run = explainRun(test::completedRun(recomputed, costs), {});
+    EXPECT_THAT(run.schedule.recognised.names, testing::Contains(name));
+    EXPECT_TRUE(run.schedule.recognised.isExact);
+    EXPECT_EQ(run.schedule.deviationCount, 0);
+    expectOwnAnd(run, {});
+    if (name != "1F1B") continue;
+    for (const ExplainedRank& rank : run.ranks) {
+      EXPECT_EQ(timeIn(rank, BubbleClass::kSteady), 0) << "waits after its first R are warm-up";
+    }
+  }
 }
 
 /// As PyTorch's checkpoints do. The run without them, whose backward passes take both times, is the

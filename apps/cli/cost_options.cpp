@@ -52,6 +52,8 @@ CLI::Option* addPlanTimeOptions(CLI::App& app, CostOptions& to) {
   time(kBackwardInputMs, to.backwardInputMs);
   time(kBackwardWeightMs, to.backwardWeightMs);
   time(kFusedMs, to.fusedMs);
+  time(shared::kRecomputeMs, to.recomputeMs,
+       " (default: 0; a forward's, where a schedule file has recomputes)");
   time(shared::kTransferMs, to.transferMs);
   time(shared::kLrMs, to.lrMs);
   time(shared::kOptimizerMs, to.optimizerMs);

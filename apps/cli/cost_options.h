@@ -17,11 +17,13 @@ struct CostOptions {
   std::string backwardInputMs;
   std::string backwardWeightMs;
   std::string fusedMs;
+  std::string recomputeMs;
   std::string transferMs;  ///< this and the next two are one number
   std::string lrMs;
   std::string optimizerMs;
   std::string activationGb;
   std::string freedByInputGb;
+  std::string recomputedGb;
   std::string weightsGb;
   std::string messageMb;
   std::optional<double> bandwidthGbs;

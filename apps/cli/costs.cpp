@@ -19,6 +19,7 @@
 #include "apps/cli/print_diagnostics.h"
 #include "ingest/load_run.h"
 #include "parser/job_log/job_log_reader.h"
+#include "schedule/with_recompute.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -161,11 +162,13 @@ GivenCosts readCosts(const CostOptions& options) {
   read(costs.backwardInput, "--backward-input-ms", options.backwardInputMs, kMs);
   read(costs.backwardWeight, "--backward-weight-ms", options.backwardWeightMs, kMs);
   read(costs.forwardBackward, "--fused-ms", options.fusedMs, kMs);
+  read(costs.recompute, "--recompute-ms", options.recomputeMs, kMs);
   readTime(costs.transfer, "--transfer-ms", options.transferMs);
   readTime(costs.lr, "--lr-ms", options.lrMs);
   readTime(costs.optimizer, "--optimizer-ms", options.optimizerMs);
   read(costs.activation, "--activation-gb", options.activationGb, kGb);
   read(costs.freedByInput, "--freed-by-input-gb", options.freedByInputGb, kGb);
+  read(costs.recomputed, "--recomputed-gb", options.recomputedGb, kGb);
   read(costs.weights, "--weights-gb", options.weightsGb, kGb);
   read(costs.message, "--message-mb", options.messageMb, kMb);
   if (options.bandwidthGbs) {
@@ -176,6 +179,21 @@ GivenCosts readCosts(const CostOptions& options) {
                       "for messages that take no time on their links",
                       *options.bandwidthGbs));
     }
+  }
+  return costs;
+}
+
+Costs completeWithRecompute(GivenCosts& given, Plan& plan) {
+  const bool hasOwn = plan.hasRecomputes();
+  if (hasOwn && given.recompute.empty()) {
+    given.recompute = given.forward.empty() ? GivenCosts::Values{kNsPerMs} : given.forward;
+  }
+  Costs costs = completeCosts(given, plan.numStages);
+  if (hasOwn) return costs;
+  std::vector<bool> stages;
+  for (const StageCosts& stage : costs.stages) stages.push_back(stage.recompute > 0);
+  if (std::find(stages.begin(), stages.end(), true) != stages.end()) {
+    plan = withRecompute(plan, stages);
   }
   return costs;
 }

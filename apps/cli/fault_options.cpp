@@ -76,8 +76,8 @@ void scale(const std::string& text, const Plan& plan, Costs& costs) {
     if (time <= 0) return;
     time = std::llround(static_cast<double>(time) * static_cast<double>(*factor) / kNsPerSecond);
   };
-  for (Nanoseconds* const time :
-       {&of.forward, &of.backward, &of.backwardInput, &of.backwardWeight, &of.forwardBackward}) {
+  for (Nanoseconds* const time : {&of.forward, &of.backward, &of.backwardInput, &of.backwardWeight,
+                                  &of.forwardBackward, &of.recompute}) {
     scaled(*time);
   }
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "schedule/builders/builders.h"
+#include "schedule/with_recompute.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -14,7 +15,9 @@ using testing::SizeIs;
 using testing::StartsWith;
 
 Costs read(const FaultOptions& options) {
-  return withFaults(options, oneFOneB(4, 8), 3, Costs::equal(4, {10, 20}));
+  const Plan plan = withRecompute(oneFOneB(4, 8), {false, false, true});
+  return withFaults(options, plan, 3,
+                    Costs::equal(4, {.forward = 10, .backward = 20, .recompute = 10}));
 }
 
 std::string refusal(const FaultOptions& options) {
@@ -30,13 +33,14 @@ TEST(FaultOptions, ScaleMultipliesTheTimesOfItsStage) {
   const Costs costs = read({.scales = {"stage=2:1.3"}});
   EXPECT_EQ(costs.stages[2].forward, 13);
   EXPECT_EQ(costs.stages[2].backward, 26);
+  EXPECT_EQ(costs.stages[2].recompute, 13);
   EXPECT_EQ(costs.stages[2].forwardBackward, -1) << "as long as its parts, which are scaled";
   EXPECT_EQ(costs.stages[1].forward, 10);
 }
 
 TEST(FaultOptions, LinksDelaysAndLaunchesAreReadWithTheirUnits) {
   const Costs costs =
-      read({.links = {"2-1=4ms"}, .delays = {"1F4@2=1.5s"}, .launches = {"2B5=15us", "3F0=20ns"}});
+      read({.links = {"2-1=4ms"}, .delays = {"1F4@2=1.5s"}, .launches = {"2B5=15us", "2R0=20ns"}});
   EXPECT_EQ(costs.transferBetween(1, 2), 4 * kNsPerMs);
   EXPECT_EQ(costs.transferBetween(2, 1), 4 * kNsPerMs);
   EXPECT_EQ(costs.transferBetween(0, 1), 0);
@@ -44,7 +48,7 @@ TEST(FaultOptions, LinksDelaysAndLaunchesAreReadWithTheirUnits) {
   EXPECT_EQ(costs.faults.of({JobKind::kForward, 1, 4}, 2).longer, 1500 * kNsPerMs);
   EXPECT_EQ(costs.faults.of({JobKind::kForward, 1, 4}, 1).longer, 0);
   EXPECT_EQ(costs.faults.of({JobKind::kBackward, 2, 5}, 0).late, 15 * kNsPerUs);
-  EXPECT_EQ(costs.faults.of({JobKind::kForward, 3, 0}, 1).late, 20);
+  EXPECT_EQ(costs.faults.of({JobKind::kRecompute, 2, 0}, 1).late, 20);
 }
 
 TEST(FaultOptions, FactorsOfAStageMultiplyAndTimesOfAJobAddUp) {

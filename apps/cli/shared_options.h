@@ -55,6 +55,9 @@ inline constexpr SharedOption kCostsFrom{
     "--costs-from", "INPUT", "Times from the logs or a profile of a run: medians of its jobs"};
 inline constexpr SharedOption kForwardMs{"--forward-ms", "MS", "A forward"};
 inline constexpr SharedOption kBackwardMs{"--backward-ms", "MS", "A whole backward"};
+inline constexpr SharedOption kRecomputeMs{
+    "--recompute-ms", "MS",
+    "A forward that is run again right before its backward; 0: that stage is not recomputed"};
 inline constexpr SharedOption kTransferMs{"--transfer-ms", "MS",
                                           "A message between two ranks (default: 0)"};
 inline constexpr SharedOption kLrMs{"--lr-ms", "MS", "lr, which opens each step (default: 0)"};

@@ -130,13 +130,13 @@ class OneLane : public Transport {
   OneLane(Transport& inner, Nanoseconds transfer) : inner_(inner), transfer_(transfer) {}
   int rank() const override { return inner_.rank(); }
   int worldSize() const override { return inner_.worldSize(); }
-  std::unique_ptr<SendLane<Message>> openSend(int to, Direction direction,
+  std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override {
-    return std::make_unique<End>(*this, inner_.openSend(to, direction, messages));
+    return std::make_unique<End>(*this, inner_.openSend(to, name, messages));
   }
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, Direction direction,
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
                                                     std::size_t messages) override {
-    return inner_.openReceive(from, direction, messages);
+    return inner_.openReceive(from, name, messages);
   }
   void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
   void finish() override { inner_.finish(); }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/clocks/alignment.h"
+#include "analysis/explain/explanation.h"
 #include "analysis/matched_messages.h"
 #include "analysis/run_summary.h"
 #include "apps/pipe_run/plan_comparison.h"
@@ -17,6 +18,7 @@
 #include "profiler/testing/recorded_log.h"
 #include "schedule/build_schedule.h"
 #include "schedule/simulate/simulate.h"
+#include "schedule/with_recompute.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -103,16 +105,45 @@ TEST(RehearsalTest, ASwapThatCostsNoTimeIsNoticedByTheOrder) {
   EXPECT_FALSE(comparison.agrees(1e9));
 }
 
-TEST(RehearsalTest, TransfersAndTheStepsEdgesTakeTheirTime) {
-  const CheckedPlan plan = buildSchedule("1F1B", kRanks, kMicroBatches);
+TEST(RehearsalTest, TransfersRecomputesAndTheStepsEdgesTakeTheirTime) {
+  const Plan without = buildSchedule("1F1B", kRanks, kMicroBatches);
+  const CheckedPlan plan(withRecompute(without, {true, true, false, true}));
   Costs costs = equalCosts(10, 10);
+  for (StageCosts& stage : costs.stages) stage.recompute = 6 * kNsPerMs;
   costs.stages[2].backward = 14 * kNsPerMs;
   costs.transfer = 3 * kNsPerMs;
   costs.lr = 2 * kNsPerMs;
   costs.optimizer = 5 * kNsPerMs;
+  ASSERT_GT(simulate(plan, costs).length, simulate(CheckedPlan(without), costs).length);
   const PlanComparison comparison =
       rehearsedUntil(plan, plan, costs, [](const PlanComparison& c) { return c.agrees(); });
   EXPECT_TRUE(comparison.agrees()) << toText(comparison);
+}
+
+TEST(RehearsalTest, ARunThatRecomputesIsReportedAsItsSchedule) {
+  for (const char* const name : {"1F1B", "ZB-H1"}) {
+    SCOPED_TRACE(name);
+    const CheckedPlan plan(withRecompute(buildSchedule(name, 3, 4), {true, true, true}));
+    const Costs costs = Costs::equal(3, {.forward = 5 * kNsPerMs,
+                                         .backward = 10 * kNsPerMs,
+                                         .backwardInput = 5 * kNsPerMs,
+                                         .backwardWeight = 5 * kNsPerMs,
+                                         .recompute = 5 * kNsPerMs});
+    const Timeline run = rehearsed(plan, costs, 2);
+    int recomputes = 0;
+    for (const Event& job : run.findTrack(0, kComputeLane)->events) {
+      recomputes += job.kind == JobKind::kRecompute;
+    }
+    EXPECT_EQ(recomputes, 2 * 4);
+    EXPECT_EQ(compareWithPlan(run, plan, costs).orderDeviation, "");
+    const Explanation found = explainRun(run, {});
+    EXPECT_EQ(found.schedule.recognised.names.front(), name);
+    EXPECT_TRUE(found.schedule.recognised.isExact);
+    EXPECT_EQ(found.schedule.deviationCount, 0);
+    for (const ExplainedRank& rank : found.ranks) {
+      EXPECT_EQ(rank.bubbles[static_cast<std::size_t>(BubbleClass::kUnknown)], 0);
+    }
+  }
 }
 
 TEST(RehearsalTest, FaultsOfJobsAndLinksTakeTheirTime) {

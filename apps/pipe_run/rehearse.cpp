@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "analysis/costs/given_costs.h"
 #include "analysis/report/plan_report.h"
@@ -20,6 +21,7 @@
 #include "runtime/rehearse/rehearsal.h"
 #include "schedule/build_schedule.h"
 #include "schedule/file/schedule_reader.h"
+#include "schedule/with_recompute.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 
@@ -66,7 +68,7 @@ Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
   AutoInput input;
   if (dependsOnCosts(options)) {
     const PlanSize size = settledSize(options.schedule, options.size());
-    input.costs = completeCosts(given, size.ranks * size.chunks);
+    input.costs = withRecomputeInBackwards(completeCosts(given, size.ranks * size.chunks));
   }
   return buildSchedule(options.schedule, options.size(), input);
 }
@@ -121,7 +123,9 @@ GivenCosts costsGiven(const RehearseOptions& options) {
   return readCosts(costs);
 }
 
-Costs costsOf(const RehearseOptions& options, const GivenCosts& given, int numStages) {
+/// Also adds the recomputes to the plan.
+Costs costsOf(const RehearseOptions& options, GivenCosts& given, CheckedPlan& plan) {
+  const int numStages = plan->numStages;
   const std::vector<std::string>& inputs = options.costs.measured;
   if (!inputs.empty()) {
     if (given.forward.size() != static_cast<std::size_t>(numStages)) {
@@ -129,7 +133,10 @@ Costs costsOf(const RehearseOptions& options, const GivenCosts& given, int numSt
                               given.forward.size(), numStages));
     }
   }
-  return completeCosts(given, numStages);
+  Plan run = *plan;
+  Costs costs = completeWithRecompute(given, run);
+  plan = CheckedPlan(std::move(run));
+  return costs;
 }
 
 void say(const std::string& line) { std::fputs((line + "\n").c_str(), stderr); }
@@ -170,12 +177,12 @@ int runRehearse(const RehearseOptions& options) {
   // Errors of the plan come before those of the costs, but some plans follow from the costs.
   std::optional<CheckedPlan> plan;
   if (!dependsOnCosts(options)) plan = planOf(options, {});
-  const GivenCosts given = costsGiven(options);
+  GivenCosts given = costsGiven(options);
   if (!plan) plan = planOf(options, given);
+  const Costs costs = costsOf(options, given, *plan);
   RehearsalOptions rehearsal{
       .plan = *plan, .steps = options.steps, .logDirectory = options.logDirectory};
-  rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps,
-                               costsOf(options, given, rehearsal.plan->numStages));
+  rehearsal.costs = withFaults(options.faults, *rehearsal.plan, options.steps, costs);
   rehearsal.hosts = madeUpHosts(options.faults, rehearsal.plan->numRanks());
   rehearsal.stepTimeout = static_cast<Nanoseconds>(options.stepTimeout * kNsPerSecond);
   rehearsal.comparesClocks = !options.faults.withoutExchange;

@@ -93,13 +93,14 @@ class RingReader {
     return time;
   }
 
-  StreamLine lineOf(const rf::Slot& slot, std::string_view lane) const {
+  static StreamLine lineOf(const rf::LaneHeader& lane, std::string_view name,
+                           const rf::Slot& slot) {
     const int kind = std::min<int>(slot.kind, kJobKindCount - 1);
     return {.type = logName(static_cast<JobKind>(kind)),
             .microBatch = slot.microBatch,
-            .stream = lane,
+            .stream = name,
             .peer = slot.peer,
-            .bytes = slot.bytes,
+            .bytes = lane.isCompute != 0 ? kNotGiven : slot.bytesOrPart,
             .job = slot.id,
             .step = slot.step,
             .stage = slot.stage,
@@ -139,8 +140,12 @@ class RingReader {
               const rf::Times* times) {
     RingContents::Job job{.isCompute = lane.isCompute != 0,
                           .isInLogPossibly = times != nullptr,
-                          .line = lineOf(slot, name),
+                          .line = lineOf(lane, name, slot),
                           .action = textAt(slot.action)};
+    if (job.isCompute && header_.version > rf::kOldestVersion) {
+      job.part = rf::partOf(slot.bytesOrPart);
+      job.version = rf::versionOf(slot.bytesOrPart);
+    }
     if (times != nullptr && times->begin != kNsMin && times->end != kNsMin) {
       job.line.begin = times->begin;
       job.line.end = times->end;
@@ -157,7 +162,7 @@ class RingReader {
 
   void addOpen(const rf::LaneHeader& lane, std::string_view name, const rf::Slot& slot) {
     RingContents::OpenJob open{.isCompute = lane.isCompute != 0,
-                               .line = lineOf(slot, name),
+                               .line = lineOf(lane, name, slot),
                                .action = textAt(slot.action)};
     const auto begin = timeOf(lane, slot.begin);
     if (!begin) return;
@@ -208,11 +213,12 @@ bool readRingHeader(std::string_view bytes, rf::FileHeader& header, std::string&
     return false;
   }
   const bool isOurs =
-      header.version == rf::kVersion && header.headerSize == sizeof(rf::FileHeader) &&
-      header.textSize == sizeof(rf::Text) && header.texts == rf::kTexts &&
-      header.counterSize == sizeof(rf::CounterSlot) && header.counters == rf::kCounters &&
-      header.laneHeaderSize == sizeof(rf::LaneHeader) && header.slotSize == sizeof(rf::Slot) &&
-      header.timesSize == sizeof(rf::Times) && std::has_single_bit(header.slots);
+      header.version >= rf::kOldestVersion && header.version <= rf::kVersion &&
+      header.headerSize == sizeof(rf::FileHeader) && header.textSize == sizeof(rf::Text) &&
+      header.texts == rf::kTexts && header.counterSize == sizeof(rf::CounterSlot) &&
+      header.counters == rf::kCounters && header.laneHeaderSize == sizeof(rf::LaneHeader) &&
+      header.slotSize == sizeof(rf::Slot) && header.timesSize == sizeof(rf::Times) &&
+      std::has_single_bit(header.slots);
   if (!isOurs) whyNot = "its layout is not the one of this version";
   return isOurs;
 }

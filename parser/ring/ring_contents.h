@@ -19,9 +19,11 @@ struct RingContents {
     bool isInLogPossibly = false;  ///< its line was made; it is not known whether it was written
     /// It is known when the job was queued, but not when it ran.
     bool isUntimed = false;
-    /// For compute jobs, `job` is the id, and `action` may be given.
+    /// For compute jobs, `job` is the id, and the rest may be given.
     StreamLine line;
     std::string_view action;
+    std::int16_t part = kNotGiven;
+    std::int32_t version = kNotGiven;  ///< of the weights
   };
   /// A job that had begun and not ended.
   struct OpenJob {

@@ -89,7 +89,9 @@ class LineAdder {
                                     .stage = from.stage,
                                     .chunk = from.chunk,
                                     .stream = from.stream,
-                                    .action = job.action});
+                                    .action = job.action,
+                                    .part = job.part,
+                                    .version = job.version});
     } else {
       writer_.append(line_, job.line);
     }

@@ -39,18 +39,23 @@ StreamLineWriter& PendingLines::writerOf(std::int32_t lane) {
 void PendingLines::add(const TimedJob& timed) {
   const Lane& lane = state_.laneAt(timed.lane);
   const ring_format::Slot& job = lane.slot(timed.slot);
-  writerOf(timed.lane)
-      .append(text_, {.kind = static_cast<JobKind>(std::min<int>(job.kind, kJobKindCount - 1)),
-                      .chunk = job.chunk,
-                      .microBatch = job.microBatch,
-                      .step = job.step,
-                      .stage = job.stage,
-                      .begin = timed.begin,
-                      .end = timed.end,
-                      .id = job.id,
-                      .peer = job.peer,
-                      .bytes = job.bytes,
-                      .action = textAt(job.action)});
+  StreamJob line{.kind = static_cast<JobKind>(std::min<int>(job.kind, kJobKindCount - 1)),
+                 .chunk = job.chunk,
+                 .microBatch = job.microBatch,
+                 .step = job.step,
+                 .stage = job.stage,
+                 .begin = timed.begin,
+                 .end = timed.end,
+                 .id = job.id,
+                 .peer = job.peer,
+                 .action = textAt(job.action)};
+  if (lane.isCompute()) {
+    line.part = ring_format::partOf(job.bytesOrPart);
+    line.version = ring_format::versionOf(job.bytesOrPart);
+  } else {
+    line.bytes = job.bytesOrPart;
+  }
+  writerOf(timed.lane).append(text_, line);
   places_.push_back({.lane = timed.lane, .slot = timed.slot});
   addLine();
 }

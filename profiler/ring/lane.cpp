@@ -41,6 +41,7 @@ Lane::Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFil
       slots_(reinterpret_cast<rf::Slot*>(piece_.memory + sizeof(rf::LaneHeader))),
       source_(options.source),
       readsTicks_(stream_->marksTicks() && !stream_->isAsynchronous()),
+      isCompute_(options.isCompute),
       released_(mask_ / kBits + 1) {
   options_.name.copy(header_->name.data(), header_->name.size() - 1);
   header_->isCompute = options.isCompute ? 1 : 0;

@@ -47,13 +47,13 @@ class Lane {
   Lane(const Options& options, std::unique_ptr<DeviceStream> stream, RingFile& file);
 
   const std::string& name() const { return options_.name; }
-  bool isCompute() const { return options_.isCompute; }
+  bool isCompute() const { return isCompute_; }
   DeviceStream& stream() { return *stream_; }
   /// Where the lane is in its file; 0: it is in none.
   std::uint64_t offsetInFile() const { return piece_.isInFile ? piece_.offset : 0; }
 
   /// Opens `job` under this id and step, in place of its own.
-  void begin(const Job& job, std::int64_t id, std::int32_t step) noexcept;
+  [[gnu::always_inline]] void begin(const Job& job, std::int64_t id, std::int32_t step) noexcept;
   /// begin() for a job that is not to be recorded.
   void skip() noexcept;
   /// Replaces the start of the open job, if there is one.
@@ -114,9 +114,10 @@ class Lane {
   static constexpr std::uint64_t kTimedEvery = 64;
   static constexpr std::size_t kBits = 64;  // of each of released_
   static bool isTimed(std::uint64_t number) noexcept;
-  static std::int16_t narrow(std::int32_t chunk) noexcept;
+  /// A chunk or part, or kNotGiven if it is too large for a slot.
+  static std::int16_t narrow(std::int32_t number) noexcept;
 
-  void open(const Job& job, std::int64_t id, std::int32_t step) noexcept;
+  [[gnu::always_inline]] void open(const Job& job, std::int64_t id, std::int32_t step) noexcept;
   void close(DeviceStream::Mark mark, std::int64_t bytes) noexcept;
   DeviceStream::Mark now() noexcept { return readsTicks_ ? ticksNow(source_) : stream_->mark(); }
   bool makeRoom() noexcept;
@@ -145,6 +146,7 @@ class Lane {
   std::atomic<std::uint64_t> finished_ = 0;
   const TickSource source_;
   const bool readsTicks_;  // marks the stream's jobs without a call of the stream
+  const bool isCompute_;
   std::atomic<State> state_ = State::kIdle;
 
   // The recording thread's as well.
@@ -160,15 +162,18 @@ class Lane {
   std::vector<std::uint64_t> released_;  // a bit for each slot
 };
 
-// The recording path is here, so that it becomes one piece of code with its caller.
+// The recording path is here, so that it becomes one piece of code with its caller. Each function
+// on it that takes a job is always inlined, up to Recorder::begin(). A call would put the job into
+// memory, with all fields that the caller does not give, even where the recorder is off.
 
 inline bool Lane::isTimed(std::uint64_t number) noexcept {
   // The first one is not timed: it meets cold caches, and would stand for 63 warm ones.
   return number % kTimedEvery == kTimedEvery / 2;
 }
 
-inline std::int16_t Lane::narrow(std::int32_t chunk) noexcept {
-  return chunk == static_cast<std::int16_t>(chunk) ? static_cast<std::int16_t>(chunk) : kNotGiven;
+inline std::int16_t Lane::narrow(std::int32_t number) noexcept {
+  const auto narrowed = static_cast<std::int16_t>(number);
+  return number == narrowed ? narrowed : kNotGiven;
 }
 
 inline std::int64_t Lane::drawId(std::atomic<std::int64_t>& next) noexcept {
@@ -192,7 +197,8 @@ inline void Lane::open(const Job& job, std::int64_t id, std::int32_t step) noexc
   put(slot.chunk, narrow(job.chunk));
   put(slot.id, id);
   put(slot.action, static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(job.action)));
-  put(slot.bytes, job.bytes);
+  put(slot.bytesOrPart,
+      isCompute_ ? ring_format::partAndVersion(narrow(job.part), job.version) : job.bytes);
   put(slot.microBatch, job.microBatch);
   put(slot.step, step);
   put(slot.stage, job.stage);
@@ -206,7 +212,7 @@ inline void Lane::close(DeviceStream::Mark mark, std::int64_t bytes) noexcept {
   const std::uint64_t begun = begun_;
   ring_format::Slot& slot = slots_[(begun - 1) & mask_];
   put(slot.end, mark);
-  if (bytes != kNotGiven) put(slot.bytes, bytes);
+  if (bytes != kNotGiven && !isCompute_) put(slot.bytesOrPart, bytes);
   state_.store(State::kIdle, std::memory_order_relaxed);
   shared(slot.sequence).store(static_cast<std::uint32_t>(begun), std::memory_order_release);
   finished_.store(begun, std::memory_order_release);
@@ -220,7 +226,9 @@ inline void Lane::begin(const Job& job, std::int64_t id, std::int32_t step) noex
                 .chunk = job.chunk,
                 .peer = job.peer,
                 .bytes = job.bytes,
-                .action = job.action},
+                .action = job.action,
+                .part = job.part,
+                .version = job.version},
                id, step);
   } else {
     open(job, id, step);

@@ -81,7 +81,7 @@ struct RecordingState {
   }
 
   /// Recorder::begin() and end(), here so that they are inlined into their caller.
-  std::int64_t begin(int stream, const Job& job) noexcept {
+  [[gnu::always_inline]] std::int64_t begin(int stream, const Job& job) noexcept {
     Lane* const at = lane(stream);
     if (at == nullptr) [[unlikely]] {
       misuses.fetch_add(1, std::memory_order_relaxed);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "profiler/testing/recorded_log.h"
+#include "runtime/chain_work.h"
 #include "runtime/executor.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/transport/in_process.h"
@@ -27,7 +28,7 @@ Nanoseconds read(clockid_t clock) {
   return time.tv_sec * kNsPerSecond + time.tv_nsec;
 }
 
-class EmptyWork : public StageWork {
+class EmptyWork : public ChainWork {
  public:
   void lr(int) override {}
   Message forward(int, int, Message) override { return {}; }

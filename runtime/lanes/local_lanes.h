@@ -26,9 +26,9 @@ class LocalLanes {
 
   /// The mailbox of a lane, which both ends open in any order. `slots`: the most messages on the
   /// way. Throws Error if the other end asked for another number: its plan differs.
-  Mailbox<Payload>& open(int from, int to, Direction direction, std::size_t slots) {
+  Mailbox<Payload>& open(int from, int to, const LaneName& name, std::size_t slots) {
     const std::lock_guard lock(mutex_);
-    auto& box = boxes_[{from, to, direction}];
+    auto& box = boxes_[{from, to, name}];
     if (!box) {
       box = std::make_unique<Mailbox<Payload>>(slots, group_.bell(from), group_.bell(to));
     } else if (box->slots() != slots) {
@@ -50,17 +50,17 @@ class LocalLanes {
  private:
   RankGroup group_;
   mutable std::mutex mutex_;
-  std::map<std::tuple<int, int, Direction>, std::unique_ptr<Mailbox<Payload>>> boxes_;
+  std::map<std::tuple<int, int, LaneName>, std::unique_ptr<Mailbox<Payload>>> boxes_;
 };
 
 /// The sending end of a local lane. A send is done when the message is in the mailbox.
 template <typename Payload>
 class LocalSendLane : public SendLane<Payload> {
  public:
-  LocalSendLane(LocalLanes<Payload>& lanes, int from, int to, Direction direction,
+  LocalSendLane(LocalLanes<Payload>& lanes, int from, int to, const LaneName& name,
                 std::size_t slots, const StampClock& clock)
       : group_(lanes.group()),
-        box_(lanes.open(from, to, direction, slots)),
+        box_(lanes.open(from, to, name, slots)),
         from_(from),
         to_(to),
         clock_(clock) {}
@@ -93,9 +93,9 @@ class LocalReceiveLane : public ReceiveLane<Payload> {
  public:
   using Arrival = typename ReceiveLane<Payload>::Arrival;
 
-  LocalReceiveLane(LocalLanes<Payload>& lanes, int from, int to, Direction direction,
+  LocalReceiveLane(LocalLanes<Payload>& lanes, int from, int to, const LaneName& name,
                    std::size_t slots)
-      : group_(lanes.group()), box_(lanes.open(from, to, direction, slots)), from_(from), to_(to) {}
+      : group_(lanes.group()), box_(lanes.open(from, to, name, slots)), from_(from), to_(to) {}
 
   std::uint64_t post(const MessageKey&) override { return posted_++; }
 

@@ -8,10 +8,10 @@ std::string toText(const MessageKey& key) {
            std::to_string(key.step);
   }
   if (key.direction == Direction::kAcknowledgement) return "an acknowledgement";
-  return std::string("the ") +
-         (key.direction == Direction::kForward ? "activations" : "gradients") + " of micro-batch " +
-         std::to_string(key.microBatch) + " for stage " + std::to_string(key.stage) + " in step " +
-         std::to_string(key.step);
+  const std::string which = key.tensor == 0 ? "" : "tensor " + std::to_string(key.tensor) + " of ";
+  return which + "the " + (key.direction == Direction::kForward ? "activations" : "gradients") +
+         " of micro-batch " + std::to_string(key.microBatch) + " for stage " +
+         std::to_string(key.stage) + " in step " + std::to_string(key.step);
 }
 
 }  // namespace pipetrace

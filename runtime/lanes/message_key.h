@@ -9,12 +9,25 @@ namespace pipetrace {
 /// their sums of its gradients. Acknowledgements of activations go back to their sender.
 enum class Direction { kForward, kBackward, kBetweenCopies, kAcknowledgement };
 
-/// Names a message: there is exactly one per (step, stage, micro-batch, direction).
+/// Names a lane between two ranks: one for each direction, and more for tensors beside those that
+/// the plan itself sends.
+struct LaneName {
+  Direction direction = Direction::kForward;
+  int tensor = 0;  ///< 0: the plan's own; else its number among the others
+
+  // NOLINTNEXTLINE(google-explicit-constructor): the plan's own lanes are named by their direction
+  LaneName(Direction itsDirection, int itsTensor = 0)
+      : direction(itsDirection), tensor(itsTensor) {}
+  auto operator<=>(const LaneName&) const = default;
+};
+
+/// Names a message: there is exactly one per (step, stage, micro-batch, direction, tensor).
 struct MessageKey {
   int step = 0;
   int stage = 0;       ///< virtual stage that the message is for
   int microBatch = 0;  ///< 0 between copies; acknowledgements have neither stage nor micro-batch
   Direction direction = Direction::kForward;
+  int tensor = 0;  ///< LaneName::tensor
 
   auto operator<=>(const MessageKey&) const = default;
 };

@@ -8,6 +8,11 @@ namespace pipetrace {
 EmulatedWork::EmulatedWork(Costs costs, int rank, EmulatedStream& device)
     : costs_(std::move(costs)), rank_(rank), device_(device) {}
 
+void EmulatedWork::beginStep(int step) {
+  step_ = step;
+  versions_->beginStep();
+}
+
 void EmulatedWork::lr(int /*step*/) { device_.run(EmulatedStream::kNoArrival, costs_.lr); }
 
 void EmulatedWork::launching(const Action& action, Nanoseconds arrival) {
@@ -36,6 +41,10 @@ void EmulatedWork::backwardWeight(int stage, int microBatch) {
   start({JobKind::kBackwardWeight, stage, microBatch});
 }
 
+void EmulatedWork::recompute(int stage, int microBatch) {
+  start({JobKind::kRecompute, stage, microBatch});
+}
+
 std::array<Message, 2> EmulatedWork::forwardBackward(const Action& pair,
                                                      std::array<Message, 2> /*inputs*/) {
   const Message made = start(pair);
@@ -43,6 +52,11 @@ std::array<Message, 2> EmulatedWork::forwardBackward(const Action& pair,
 }
 
 void EmulatedWork::optimizerStep() { device_.run(EmulatedStream::kNoArrival, costs_.optimizer); }
+
+void EmulatedWork::update(int stage) {
+  optimizerStep();
+  versions_->update(stage);
+}
 
 void EmulatedWork::awaitJob() { device_.finish(); }
 

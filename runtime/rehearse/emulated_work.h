@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "profiler/emulated_stream.h"
-#include "runtime/stage_work.h"
+#include "runtime/chain_work.h"
+#include "runtime/version_count.h"
 #include "schedule/costs.h"
 
 namespace pipetrace {
@@ -18,21 +20,25 @@ namespace pipetrace {
 ///
 /// Messages take their turns on a link in the order of their sends, before their receives are
 /// posted. A plan that posts receives late and has a bandwidth may differ from simulate() there.
-class EmulatedWork : public StageWork, private PlannedTransfers {
+class EmulatedWork : public ChainWork, private PlannedTransfers {
  public:
   /// `device` is the stream of the rank's compute lane; it must outlive the work. `costs` must have
   /// every stage of the rank.
   EmulatedWork(Costs costs, int rank, EmulatedStream& device);
 
-  void beginStep(int step) override { step_ = step; }
+  void accept(const Plan& plan) override { versions_.emplace(plan); }
+  void beginStep(int step) override;
   void lr(int step) override;
   Message forward(int stage, int microBatch, Message input) override;
   Message backward(int stage, int microBatch, Message gradient) override;
   Message backwardInput(int stage, int microBatch, Message gradient) override;
   void backwardWeight(int stage, int microBatch) override;
+  void recompute(int stage, int microBatch) override;
   std::array<Message, 2> forwardBackward(const Action& pair,
                                          std::array<Message, 2> inputs) override;
   void optimizerStep() override;
+  void update(int stage) override;
+  std::int32_t versionOf(const Action& action) const override { return versions_->of(action); }
   bool runsBehind() const override { return true; }
   void awaitJob() override;
   void launching(const Action& action, Nanoseconds arrival) override;
@@ -51,6 +57,7 @@ class EmulatedWork : public StageWork, private PlannedTransfers {
   const int rank_;
   EmulatedStream& device_;
   int step_ = 0;
+  std::optional<VersionCount> versions_;
   Nanoseconds begin_ = EmulatedStream::kNoArrival;  // of the job that was launched
   std::vector<Nanoseconds> linkFree_;               // by receiver; only with a bandwidth
 };

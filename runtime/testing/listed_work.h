@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/stage_work.h"
+#include "runtime/chain_work.h"
 
 namespace pipetrace::testing {
 
 /// Keeps a list of the calls it got; its messages have 8 bytes and say which they are.
-class ListedWork : public StageWork {
+class ListedWork : public ChainWork {
  public:
   void lr(int step) override { list_.push_back("lr " + std::to_string(step)); }
   Message forward(int stage, int microBatch, Message input) override {
@@ -28,9 +28,12 @@ class ListedWork : public StageWork {
   void backwardWeight(int stage, int microBatch) override {
     list_.push_back(toText(Action{JobKind::kBackwardWeight, stage, microBatch}));
   }
+  void recompute(int stage, int microBatch) override {
+    list_.push_back(toText(Action{JobKind::kRecompute, stage, microBatch}));
+  }
   std::array<Message, 2> forwardBackward(const Action& pair,
                                          std::array<Message, 2> inputs) override {
-    auto results = StageWork::forwardBackward(pair, std::move(inputs));
+    auto results = ChainWork::forwardBackward(pair, std::move(inputs));
     list_.pop_back();
     list_.back() = toText(pair);
     return results;

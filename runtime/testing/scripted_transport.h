@@ -19,10 +19,10 @@ class ScriptedTransport : public Transport {
   ScriptedTransport(int rank, int worldSize) : rank_(rank), worldSize_(worldSize) {}
   int rank() const override { return rank_; }
   int worldSize() const override { return worldSize_; }
-  std::unique_ptr<SendLane<Message>> openSend(int, Direction, std::size_t) override {
+  std::unique_ptr<SendLane<Message>> openSend(int, const LaneName&, std::size_t) override {
     return std::make_unique<Sends>(*this);
   }
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int, Direction, std::size_t) override {
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int, const LaneName&, std::size_t) override {
     return std::make_unique<Receives>(*this);
   }
   bool sendsBlock() const override { return blocks_; }

@@ -1,53 +1,43 @@
 #include "runtime/testing/training_case.h"
 
-#include <torch/nn/functional/loss.h>
-#include <torch/nn/modules/activation.h>
-#include <torch/nn/modules/linear.h>
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/ops/randint.h>
+#include <ATen/ops/randn.h>
 #include <torch/optim/adam.h>
 #include <torch/utils.h>
 
 #include <cstring>
 #include <map>
-#include <mutex>
 
 #include "runtime/executor.h"
-#include "runtime/stage_module.h"
-#include "runtime/torch_work.h"
+#include "runtime/train/random_numbers.h"
+#include "runtime/train/torch_work.h"
+#include "trace/error.h"
 
 namespace pipetrace::testing {
 
 namespace {
 
-constexpr int kFeatures = 12;
-constexpr int kWidth = 16;
-constexpr int kClasses = 5;
-
-// The random generator is the process's: one rank at a time draws from it.
-std::mutex randomMutex;
-
-std::vector<torch::nn::Sequential> makeStages(const TrainingCase& training) {
-  const std::lock_guard lock(randomMutex);
-  torch::manual_seed(1234);
-  std::vector<Layer> layers;
-  for (int s = 0; s < training.numStages; ++s) {
-    const bool last = s == training.numStages - 1;
-    Layer layer{torch::nn::AnyModule(
-        torch::nn::Linear(s == 0 ? kFeatures : kWidth, last ? kClasses : kWidth))};
-    if (!last) layer.emplace_back(torch::nn::Tanh());
-    layers.push_back(std::move(layer));
-  }
-  return cutIntoStages(layers, training.numStages);
-}
+constexpr std::uint64_t kSeed = 1234;
 
 Batch batchOf(const TrainingCase& training, int step) {
-  const std::lock_guard lock(randomMutex);
-  torch::manual_seed(99 + static_cast<std::uint64_t>(step));
-  return {.inputs = torch::randn({training.rows, kFeatures}),
-          .targets = torch::randint(kClasses, {training.rows}, torch::kLong)};
-}
-
-at::Tensor meanLoss(const at::Tensor& output, const at::Tensor& targets) {
-  return torch::nn::functional::cross_entropy(output, targets);
+  at::Generator random =
+      at::make_generator<at::CPUGeneratorImpl>(99 + static_cast<std::uint64_t>(step));
+  const auto tokens = [&](std::int64_t most, at::IntArrayRef sizes) {
+    return at::randint(most, sizes, random, at::kLong);
+  };
+  const std::int64_t rows = training.rows;
+  Batch batch;
+  if (training.model == CaseModel::kMlp) {
+    batch["inputs"] = at::randn({rows, 12}, random);
+    batch["targets"] = tokens(5, {rows});
+    return batch;
+  }
+  batch["tokens"] = tokens(7, {rows, 3});
+  batch["features"] = at::randn({rows, 12}, random);
+  batch["gains"] = at::randn({rows, 1, 1}, random);
+  batch["targets"] = tokens(7, {rows, 3});
+  return batch;
 }
 
 std::unique_ptr<torch::optim::Optimizer> makeOptimizer(std::vector<at::Tensor> parameters) {
@@ -55,16 +45,12 @@ std::unique_ptr<torch::optim::Optimizer> makeOptimizer(std::vector<at::Tensor> p
                                               torch::optim::AdamOptions(0.01));
 }
 
-void appendGradients(RankResult& result, const torch::nn::Sequential& stage) {
-  for (const at::Tensor& parameter : stage->parameters()) {
-    result.push_back(parameter.grad().clone());
-  }
+void appendGradients(RankResult& result, const Tensors& parameters) {
+  for (const at::Tensor& parameter : parameters) result.push_back(parameter.grad().clone());
 }
 
-void appendParameters(RankResult& result, const torch::nn::Sequential& stage) {
-  for (const at::Tensor& parameter : stage->parameters()) {
-    result.push_back(parameter.detach().clone());
-  }
+void appendParameters(RankResult& result, const Tensors& parameters) {
+  for (const at::Tensor& parameter : parameters) result.push_back(parameter.detach().clone());
 }
 
 at::Tensor lossTensor(double loss) { return torch::tensor(loss, torch::kDouble); }
@@ -72,28 +58,41 @@ at::Tensor lossTensor(double loss) { return torch::tensor(loss, torch::kDouble);
 // Passes everything on, and says before each backward where it is.
 class WatchedWork : public StageWork {
  public:
-  WatchedWork(StageWork& inner, const BeforeBackward& watcher) : inner_(inner), watcher_(watcher) {}
+  WatchedWork(TorchWork& inner, const BeforeBackward& watcher) : inner_(inner), watcher_(watcher) {}
   void accept(const Plan& plan) override { inner_.accept(plan); }
+  TensorRoutes routes(const Plan& plan) const override { return inner_.routes(plan); }
+  std::vector<std::vector<int>> ties() const override { return inner_.ties(); }
   void beginStep(int step) override {
     step_ = step;
     inner_.beginStep(step);
   }
   void lr(int step) override { inner_.lr(step); }
-  Message forward(int stage, int microBatch, Message input) override {
-    return inner_.forward(stage, microBatch, std::move(input));
+  void runForward(int stage, int microBatch, JobMessages messages) override {
+    inner_.runForward(stage, microBatch, messages);
   }
-  Message backward(int stage, int microBatch, Message gradient) override {
+  void runBackward(int stage, int microBatch, JobMessages messages) override {
     if (watcher_) watcher_(step_, microBatch);
-    return inner_.backward(stage, microBatch, std::move(gradient));
+    inner_.runBackward(stage, microBatch, messages);
+  }
+  void runBackwardInput(int stage, int microBatch, JobMessages messages) override {
+    inner_.runBackwardInput(stage, microBatch, messages);
+  }
+  void backwardWeight(int stage, int microBatch) override {
+    inner_.backwardWeight(stage, microBatch);
   }
   void optimizerStep() override { inner_.optimizerStep(); }
   bool hasSums() const override { return inner_.hasSums(); }
   Message sumsOf(int stage) override { return inner_.sumsOf(stage); }
   void addSums(int stage, const Message& sums) override { inner_.addSums(stage, sums); }
+  Message tiedSumOf(int tie, int use) override { return inner_.tiedSumOf(tie, use); }
+  void takeTiedSum(int tie, int use, Message sum) override {
+    inner_.takeTiedSum(tie, use, std::move(sum));
+  }
+  void addTiedSums() override { inner_.addTiedSums(); }
   std::optional<double> loss() const override { return inner_.loss(); }
 
  private:
-  StageWork& inner_;
+  TorchWork& inner_;
   const BeforeBackward& watcher_;
   int step_ = 0;
 };
@@ -103,17 +102,13 @@ class WatchedWork : public StageWork {
 RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
                      const BeforeBackward& beforeBackward) {
   torch::set_num_threads(1);
-  const auto all = makeStages(training);
-  std::map<int, torch::nn::Sequential> mine;
-  for (const int s : plan->stagesOfRank(transport.rank())) {
-    mine.emplace(s, all[static_cast<std::size_t>(s)]);
-  }
-  TorchWork torchWork({.numStages = training.numStages,
+  TorchWork torchWork({.model = modelOf(training),
+                       .partition = partitionOf(training),
                        .numMicroBatches = training.microBatches,
-                       .loss = meanLoss,
+                       .seed = kSeed,
                        .optimizer = makeOptimizer,
                        .reportsLoss = plan->rankOfStage.back() == transport.rank()},
-                      mine);
+                      plan->stagesOfRank(transport.rank()));
   WatchedWork work(torchWork, beforeBackward);
   Executor executor(plan, work, transport);
   RankResult result;
@@ -121,58 +116,124 @@ RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Tran
     torchWork.load(batchOf(training, step));
     executor.runStep(step);
     if (const auto loss = torchWork.loss()) result.push_back(lossTensor(*loss));
-    for (const auto& [s, stage] : mine) appendGradients(result, stage);
+    appendGradients(result, torchWork.parameters());
+    if (!torchWork.liveMicroBatches().empty()) throw Error("micro-batches are left over");
   }
   executor.finish();
-  for (const auto& [s, stage] : mine) appendParameters(result, stage);
+  appendParameters(result, torchWork.parameters());
   return result;
 }
 
 namespace {
 
-using Tensors = std::vector<at::Tensor>;
+/// The whole model in one process.
+class AloneModel {
+ public:
+  explicit AloneModel(const TrainingCase& training)
+      : training_(training), model_(modelOf(training)) {
+    const Partition partition = partitionOf(training);
+    int stage = 0;
+    int inStage = 0;
+    for (std::size_t b = 0; b < model_.blocks.size(); ++b) {
+      torch::manual_seed(weightSeed(kSeed, static_cast<int>(b)));
+      blocks_.push_back(model_.blocks[b].make());
+      if (inStage == partition.blocks[static_cast<std::size_t>(stage)]) {
+        ++stage;
+        inStage = 0;
+      }
+      ++inStage;
+      stageOf_.push_back(stage);
+    }
+    const at::NoGradGuard noGrad;
+    for (const auto& tie : model_.ties) {
+      for (const BlockParameter& use : tie) find(use).copy_(find(tie[0]));
+    }
+  }
 
-/// The scaled loss of each micro-batch, and its gradient of each parameter.
-struct Examples {
-  std::vector<double> losses;
-  std::vector<Tensors> gradients;  // by micro-batch: of all stages, one after the other
+  Tensors parametersOf(int stage) const {
+    Tensors all;
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      if (stageOf_[b] != stage) continue;
+      for (const at::Tensor& parameter : blocks_[b]->parameters()) all.push_back(parameter);
+    }
+    return all;
+  }
+
+  Tensors parameters() const {
+    Tensors all;
+    for (int stage = 0; stage < training_.numStages; ++stage) {
+      for (const at::Tensor& parameter : parametersOf(stage)) all.push_back(parameter);
+    }
+    return all;
+  }
+
+  void forgetGradients() const {
+    for (at::Tensor parameter : parameters()) parameter.mutable_grad() = at::Tensor();
+  }
+
+  /// The scaled loss of a micro-batch.
+  at::Tensor lossOf(const Batch& batch, int step, int microBatch) const {
+    std::map<std::string, at::Tensor> tensors;
+    for (const auto& [name, tensor] : batch) {
+      tensors[name] =
+          tensor.tensor_split(training_.microBatches)[static_cast<std::size_t>(microBatch)];
+    }
+    const auto take = [&](const std::vector<std::string>& names) {
+      Tensors taken;
+      // The gradients of each block are added up before those of another.
+      for (const std::string& name : names) {
+        const at::Tensor& tensor = tensors.at(name);
+        taken.push_back(tensor.requires_grad() ? tensor.view_as(tensor) : tensor);
+      }
+      return taken;
+    };
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      const RandomNumbersAt place({kSeed, step, microBatch, static_cast<int>(b)});
+      const Tensors outputs = blocks_[b]->run(take(model_.blocks[b].inputs));
+      for (std::size_t i = 0; i < outputs.size(); ++i) {
+        tensors[model_.blocks[b].outputs[i].name] = outputs[i];
+      }
+    }
+    const double rows = static_cast<double>(tensors.at("targets").size(0));
+    return model_.loss(take(model_.lossInputs)) * (rows / training_.rows);
+  }
+
+  void addTied() {
+    for (const auto& tie : model_.ties) {
+      at::Tensor sum;
+      for (const BlockParameter& use : tie) {
+        sum = sum.defined() ? sum + find(use).grad() : find(use).grad();
+      }
+      for (const BlockParameter& use : tie) find(use).mutable_grad() = sum.clone();
+    }
+  }
+
+ private:
+  at::Tensor find(const BlockParameter& use) const {
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      if (model_.blocks[b].name == use.block) return blocks_[b]->named_parameters()[use.parameter];
+    }
+    return {};
+  }
+
+  const TrainingCase& training_;
+  const Model model_;
+  std::vector<std::shared_ptr<BlockModule>> blocks_;
+  std::vector<int> stageOf_;
 };
 
-Examples runEach(const TrainingCase& training, const std::vector<torch::nn::Sequential>& stages,
-                 const Tensors& parameters, int step) {
-  const Batch batch = batchOf(training, step);
-  const auto inputs = batch.inputs.tensor_split(training.microBatches);
-  const auto targets = batch.targets.tensor_split(training.microBatches);
-  Examples examples;
-  for (std::size_t mb = 0; mb < inputs.size(); ++mb) {
-    at::Tensor x = inputs[mb];
-    for (auto stage : stages) x = stage->forward(x);
-    const double rows = static_cast<double>(targets[mb].size(0));
-    const at::Tensor loss = meanLoss(x, targets[mb]) * (rows / training.rows);
-    examples.losses.push_back(loss.item<double>());
-    loss.backward();
-    Tensors gradients;
-    for (at::Tensor parameter : parameters) {
-      gradients.push_back(parameter.grad());
-      parameter.mutable_grad() = at::Tensor();
-    }
-    examples.gradients.push_back(std::move(gradients));
-  }
-  return examples;
-}
-
 /// The micro-batches of `rank` at a stage, in the order of its actions of that pass.
-std::vector<std::size_t> orderOf(const Plan& plan, int rank, int stage, bool backward) {
-  std::vector<std::size_t> order;
+std::vector<int> orderOf(const Plan& plan, int rank, int stage, bool backward) {
+  std::vector<int> order;
   for (const Action& a : plan.ranks[static_cast<std::size_t>(rank)]) {
     const bool isPair = a.kind == JobKind::kForwardBackward;
     if (backward && isPair && a.backwardStage == stage) {
-      order.push_back(static_cast<std::size_t>(a.backwardMicroBatch));
+      order.push_back(a.backwardMicroBatch);
     }
     if (a.stage != stage) continue;
     const bool isBackward = a.kind == JobKind::kBackward || a.kind == JobKind::kBackwardInput;
     const bool isForward = isPair || a.kind == JobKind::kForward;
-    if (backward ? isBackward : isForward) order.push_back(static_cast<std::size_t>(a.microBatch));
+    if (backward ? isBackward : isForward) order.push_back(a.microBatch);
   }
   return order;
 }
@@ -186,26 +247,33 @@ std::vector<int> ranksOf(const Plan& plan, int stage) {
   return ranks;
 }
 
-/// A copy's sum, and then the sums of the copies.
-at::Tensor sumOf(const Plan& plan, int stage, const Examples& examples, std::size_t parameter) {
-  at::Tensor sum;
+/// The gradients of a stage's parameters: each copy's sum, and then the sum of the copies.
+Tensors gradientsOf(const AloneModel& model, const Plan& plan, int stage, const Batch& batch,
+                    int step) {
+  Tensors sums;
   for (const int rank : ranksOf(plan, stage)) {
-    at::Tensor ofCopy;
-    for (const std::size_t mb : orderOf(plan, rank, stage, true)) {
-      const at::Tensor& gradient = examples.gradients[mb][parameter];
-      ofCopy = ofCopy.defined() ? ofCopy + gradient : gradient;
+    model.forgetGradients();
+    for (const int mb : orderOf(plan, rank, stage, true)) model.lossOf(batch, step, mb).backward();
+    Tensors ofCopy;
+    for (const at::Tensor& parameter : model.parametersOf(stage)) {
+      ofCopy.push_back(parameter.grad().clone());
     }
-    sum = sum.defined() ? sum + ofCopy : ofCopy;
+    if (sums.empty()) {
+      sums = ofCopy;
+      continue;
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = sums[i] + ofCopy[i];
   }
-  return sum;
+  return sums;
 }
 
-double lossOf(const Plan& plan, const Examples& examples) {
+double lossOf(const AloneModel& model, const Plan& plan, const Batch& batch, int step) {
+  const at::NoGradGuard noGrad;
   double loss = 0;
   for (const int rank : ranksOf(plan, plan.numStages - 1)) {
     double ofCopy = 0;
-    for (const std::size_t mb : orderOf(plan, rank, plan.numStages - 1, false)) {
-      ofCopy += examples.losses[mb];
+    for (const int mb : orderOf(plan, rank, plan.numStages - 1, false)) {
+      ofCopy += model.lossOf(batch, step, mb).item<double>();
     }
     loss += ofCopy;
   }
@@ -216,33 +284,33 @@ double lossOf(const Plan& plan, const Examples& examples) {
 
 std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& plan) {
   torch::set_num_threads(1);
-  const auto stages = makeStages(training);
-  Tensors parameters;
-  for (const auto& stage : stages) {
-    for (const at::Tensor& parameter : stage->parameters()) parameters.push_back(parameter);
-  }
-  const auto optimizer = makeOptimizer(parameters);
+  AloneModel model(training);
+  const auto optimizer = makeOptimizer(model.parameters());
   std::vector<RankResult> results(plan.ranks.size());
   const auto append = [&](const auto& what) {
     for (int rank = 0; rank < plan.numRanks(); ++rank) {
       for (const int s : plan.stagesOfRank(rank)) {
-        what(results[static_cast<std::size_t>(rank)], stages[static_cast<std::size_t>(s)]);
+        what(results[static_cast<std::size_t>(rank)], model.parametersOf(s));
       }
     }
   };
   for (int step = 0; step < training.steps; ++step) {
-    const Examples examples = runEach(training, stages, parameters, step);
-    std::size_t next = 0;
+    const Batch batch = batchOf(training, step);
+    std::vector<Tensors> gradients;
     for (int s = 0; s < training.numStages; ++s) {
-      for (at::Tensor parameter : stages[static_cast<std::size_t>(s)]->parameters()) {
-        parameter.mutable_grad() = sumOf(plan, s, examples, next++);
+      gradients.push_back(gradientsOf(model, plan, s, batch, step));
+    }
+    for (int s = 0; s < training.numStages; ++s) {
+      const Tensors parameters = model.parametersOf(s);
+      for (std::size_t i = 0; i < parameters.size(); ++i) {
+        at::Tensor(parameters[i]).mutable_grad() = gradients[static_cast<std::size_t>(s)][i];
       }
     }
+    model.addTied();
     results[static_cast<std::size_t>(plan.rankOfStage.back())].push_back(
-        lossTensor(lossOf(plan, examples)));
+        lossTensor(lossOf(model, plan, batch, step)));
     append(appendGradients);
     optimizer->step();
-    optimizer->zero_grad();
   }
   append(appendParameters);
   return results;
@@ -259,7 +327,10 @@ std::string firstDifference(const RankResult& a, const RankResult& b) {
         std::memcmp(x.const_data_ptr(), y.const_data_ptr(), x.nbytes()) == 0) {
       continue;
     }
-    return "tensor " + std::to_string(i) + " differs";
+    const at::Tensor difference = (x.to(at::kDouble) - y.to(at::kDouble)).norm();
+    return "tensor " + std::to_string(i) + " of " + std::to_string(a.size()) + " differs by " +
+           std::to_string(difference.item<double>()) + " of " +
+           std::to_string(y.to(at::kDouble).norm().item<double>());
   }
   return "";
 }

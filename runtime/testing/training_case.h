@@ -6,18 +6,33 @@
 #include <string>
 #include <vector>
 
+#include "runtime/train/batch.h"
+#include "runtime/train/model.h"
+#include "runtime/train/partition.h"
 #include "runtime/transport/transport.h"
 #include "schedule/check/checked_plan.h"
 
 namespace pipetrace::testing {
 
-/// A small training run: an MLP of numStages layers on random data, cross-entropy, Adam.
+enum class CaseModel {
+  kMlp,  ///< a layer a stage
+  /// Eight blocks: three inputs, a mask that every block uses, tied embeddings, skips, dropout of
+  /// 0.1, layer norms, linear layers of the runtime and of torch.
+  kRich,
+};
+
+/// A small training run on random data: cross-entropy, Adam.
 struct TrainingCase {
   int numStages = 4;
   int microBatches = 8;
   int rows = 32;
   int steps = 3;
+  CaseModel model = CaseModel::kMlp;
+  double recompute = 0;  ///< of each stage's blocks
 };
+
+Model modelOf(const TrainingCase& training);
+Partition partitionOf(const TrainingCase& training);
 
 /// The results of a rank. For each step: the loss, if it has the last stage, and the gradient of
 /// every parameter of its stages. Then the parameters at the end.
@@ -30,11 +45,11 @@ using BeforeBackward = std::function<void(int step, int microBatch)>;
 RankResult trainRank(const TrainingCase& training, const CheckedPlan& plan, Transport& transport,
                      const BeforeBackward& beforeBackward = {});
 
-/// Trains the same model in one thread without pipeline, executor or TorchWork. The whole model
-/// runs forward and backward for one micro-batch at a time. Then each parameter's gradients are
-/// added in the order in which `plan` runs the backwards of its stage. Where a stage stands on two
-/// ranks, each copy's are added first, then the two sums. Returns by rank the result of
-/// trainRank().
+/// Trains the same model in one thread without pipeline, executor or TorchWork. For each
+/// stage the whole model runs forward and backward for one micro-batch at a time, in the order in
+/// which `plan` runs the backwards of that stage. Autograd adds its gradients up. Where a stage
+/// stands on two ranks, each copy's are added first, then the two sums; then those of tied
+/// parameters. Returns by rank the result of trainRank().
 std::vector<RankResult> trainAlone(const TrainingCase& training, const Plan& plan);
 
 /// "" if every tensor of `a` has the type, the shape and the bits of its counterpart in `b`; else

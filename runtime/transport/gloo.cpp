@@ -43,13 +43,13 @@ class GlooTransport : public Transport {
   int rank() const override { return group_.rank(); }
   int worldSize() const override { return group_.size(); }
 
-  std::unique_ptr<SendLane<Message>> openSend(int to, Direction direction,
+  std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override {
-    return makeGlooSendLane(group_, laneOptions(to, direction, messages), clock());
+    return makeGlooSendLane(group_, laneOptions(to, name, messages), clock());
   }
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, Direction direction,
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
                                                     std::size_t messages) override {
-    return makeGlooReceiveLane(group_, laneOptions(from, direction, messages), clock());
+    return makeGlooReceiveLane(group_, laneOptions(from, name, messages), clock());
   }
 
   bool sendsBlock() const override { return !overlaps_; }
@@ -66,16 +66,17 @@ class GlooTransport : public Transport {
   }
 
  private:
-  GlooLaneOptions laneOptions(int peer, Direction direction, std::size_t messages) const {
+  GlooLaneOptions laneOptions(int peer, const LaneName& name, std::size_t messages) const {
     if (peer < 0 || peer >= worldSize() || peer == rank()) {
       throw Error("rank " + std::to_string(rank()) + " has no peer " + std::to_string(peer) +
                   " among " + std::to_string(worldSize()) + " ranks");
     }
     return {.peer = peer,
-            .direction = direction,
+            .name = name,
             .messages = messages,
             .tags = tags_,
-            .background = overlaps_};
+            // The plan says nothing of when other tensors are sent, so nobody may wait for them.
+            .background = overlaps_ || name.tensor != 0};
   }
 
   c10::intrusive_ptr<c10d::Store> store_;

@@ -19,6 +19,7 @@ enum Word {
   kStage,
   kMicroBatch,
   kDirection,
+  kTensor,
   kSequence,
   kDeadline,
   kType,
@@ -27,7 +28,7 @@ enum Word {
 };
 static_assert(kFirstSize + TensorShape::kMaxDimensions == GlooHeader::kWords);
 
-constexpr std::int64_t kMagicNumber = 0x5069'7065'5472'0002;  // "PipeTr", format 2
+constexpr std::int64_t kMagicNumber = 0x5069'7065'5472'0003;  // "PipeTr", format 3
 
 bool isSane(const TensorShape& shape) {
   return shape.type >= TensorShape::kNoTensor &&
@@ -46,6 +47,7 @@ at::Tensor GlooHeader::toTensor() const {
   words[kStage] = header.key.stage;
   words[kMicroBatch] = header.key.microBatch;
   words[kDirection] = static_cast<std::int64_t>(header.key.direction);
+  words[kTensor] = header.key.tensor;
   words[kSequence] = static_cast<std::int64_t>(header.sequence);
   words[kDeadline] = deadline;
   words[kType] = header.shape.type;
@@ -61,7 +63,8 @@ GlooHeader GlooHeader::fromTensor(const at::Tensor& tensor) {
   result.header.key = {.step = static_cast<int>(words[kStep]),
                        .stage = static_cast<int>(words[kStage]),
                        .microBatch = static_cast<int>(words[kMicroBatch]),
-                       .direction = static_cast<Direction>(words[kDirection])};
+                       .direction = static_cast<Direction>(words[kDirection]),
+                       .tensor = static_cast<int>(words[kTensor])};
   result.header.sequence = static_cast<std::uint64_t>(words[kSequence]);
   result.deadline = words[kDeadline];
   TensorShape& shape = result.header.shape;

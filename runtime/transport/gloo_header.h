@@ -9,7 +9,7 @@ namespace pipetrace {
 
 /// The fixed-size part that travels with a message's bytes: the message's header and deadline.
 struct GlooHeader {
-  static constexpr int kWords = 17;
+  static constexpr int kWords = 18;
 
   MessageHeader header;
   Nanoseconds deadline = 0;

@@ -58,11 +58,11 @@ TEST(GlooHeaderTest, ADamagedHeaderIsRefused) {
     return refusal(words);
   };
   EXPECT_THAT(damaged(0, 1), HasSubstr("no message of this program"));
-  EXPECT_THAT(damaged(7, 1000), HasSubstr("damaged"));  // type
-  EXPECT_THAT(damaged(7, -2), HasSubstr("damaged"));
-  EXPECT_THAT(damaged(8, 9), HasSubstr("damaged"));  // dimensions
-  EXPECT_THAT(damaged(8, -1), HasSubstr("damaged"));
-  EXPECT_THAT(damaged(9, -4), HasSubstr("damaged"));  // a size
+  EXPECT_THAT(damaged(8, 1000), HasSubstr("damaged"));  // type
+  EXPECT_THAT(damaged(8, -2), HasSubstr("damaged"));
+  EXPECT_THAT(damaged(9, 9), HasSubstr("damaged"));  // dimensions
+  EXPECT_THAT(damaged(9, -1), HasSubstr("damaged"));
+  EXPECT_THAT(damaged(10, -4), HasSubstr("damaged"));  // a size
 }
 
 TEST(GlooHeaderTest, NineDimensionsAreRefused) {

@@ -17,7 +17,7 @@ namespace pipetrace {
 /// tag of its own, and one byte in its place.
 struct GlooLaneOptions {
   int peer = 0;
-  Direction direction = Direction::kForward;
+  LaneName name = Direction::kForward;
   std::size_t messages = 1;  ///< the most that are on their way
   GlooTags tags;
   /// Whether a thread of the lane waits for the transfers, so that the compute thread does not.

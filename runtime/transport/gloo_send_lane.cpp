@@ -111,7 +111,8 @@ class GlooSendLane : public SendLane<Message> {
   /// Waits for the oldest send that is not known to be done.
   void keepDone() {
     Mailbox<Sent>::Letter letter;
-    if (!sents_.take(done_, letter)) giveUp({.direction = options_.direction});
+    if (!sents_.take(done_, letter))
+      giveUp({.direction = options_.name.direction, .tensor = options_.name.tensor});
     ++done_;
     if (letter.payload.error) std::rethrow_exception(letter.payload.error);
     if (clock_) stamps_.push_back(letter.stamp);

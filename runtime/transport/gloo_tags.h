@@ -7,11 +7,12 @@ namespace pipetrace {
 /// The parts of a message, which travel on their own.
 enum class GlooPart { kHeader, kBody, kLongBody };
 
-/// How a message gets its tag, of 31 bits. Stage and number wrap round: messages of equal tags
-/// between two ranks arrive in their order, and the header says which one came.
+/// How a message gets its tag, of 31 bits. Stage, tensor and number wrap round: messages of equal
+/// tags between two ranks arrive in their order, and the header says which one came.
 struct GlooTags {
   int stageBits = 10;
-  int numberBits = 17;
+  int tensorBits = 8;
+  int numberBits = 9;
 
   /// `number`: the messages of the lane before it.
   int tag(const MessageKey& key, std::uint64_t number, GlooPart part) const {
@@ -19,6 +20,7 @@ struct GlooTags {
       return value & ((std::uint64_t{1} << bits) - 1);
     };
     std::uint64_t tag = low(static_cast<std::uint64_t>(key.stage), stageBits);
+    tag = tag << tensorBits | low(static_cast<std::uint64_t>(key.tensor), tensorBits);
     tag = tag << numberBits | low(number, numberBits);
     tag = tag << 2 | static_cast<std::uint64_t>(key.direction);
     return static_cast<int>(tag << 2 | static_cast<std::uint64_t>(part));

@@ -53,7 +53,7 @@ TEST(GlooTransportTest, NumbersInTagsWrapRound) {
     messages.push_back({.tensor = numbers(1 + i % 3, at::kFloat)});
   }
   GlooOptions options;
-  options.tags = {.stageBits = 1, .numberBits = 1};
+  options.tags = {.stageBits = 1, .tensorBits = 1, .numberBits = 1};
   const auto errors =
       runGlooPair(options, [&](Transport& transport) { passAll(transport, keys, messages, 4); });
   EXPECT_EQ(errors[0] + errors[1], "");
@@ -68,8 +68,10 @@ TEST(GlooTransportTest, TenThousandMicroBatchesAndAnyStageHaveTags) {
                 0);
     }
   }
-  EXPECT_NE(tags.tag({.stage = 1}, 10'000, GlooPart::kBody),
-            tags.tag({.stage = 1}, 10'000 - 8192, GlooPart::kBody));
+  const int tag = tags.tag({.stage = 1}, 10'000, GlooPart::kBody);
+  EXPECT_NE(tag, tags.tag({.stage = 1}, 9999, GlooPart::kBody));
+  EXPECT_NE(tag, tags.tag({.stage = 2}, 10'000, GlooPart::kBody));
+  EXPECT_NE(tag, tags.tag({.stage = 1, .tensor = 3}, 10'000, GlooPart::kBody));
 }
 
 TEST(GlooTransportTest, WithoutOverlapTheLaneReceivesAndSendsOnTheCallersThread) {

@@ -24,17 +24,16 @@ class InProcessTransport : public Transport {
   int rank() const override { return rank_; }
   int worldSize() const override { return group_.size(); }
 
-  std::unique_ptr<SendLane<Message>> openSend(int to, Direction direction,
+  std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                               std::size_t messages) override {
     group_.requirePeer(rank_, to);
-    return std::make_unique<LocalSendLane<Message>>(lanes_, rank_, to, direction, messages,
-                                                    clock());
+    return std::make_unique<LocalSendLane<Message>>(lanes_, rank_, to, name, messages, clock());
   }
 
-  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, Direction direction,
+  std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
                                                     std::size_t messages) override {
     group_.requirePeer(rank_, from);
-    return std::make_unique<LocalReceiveLane<Message>>(lanes_, from, rank_, direction, messages);
+    return std::make_unique<LocalReceiveLane<Message>>(lanes_, from, rank_, name, messages);
   }
 
   void abort(const std::string& reason) noexcept override { group_.fail(rank_, reason); }

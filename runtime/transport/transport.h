@@ -11,8 +11,8 @@
 namespace pipetrace {
 
 /// Moves messages between the ranks of one pipeline. Each direction from one rank to one other is a
-/// lane. Its receives are posted in the order of its sends, as check.h asks of a plan, so messages
-/// need no names to be matched.
+/// lane (LaneName). Its receives are posted in the order of its sends, as check.h asks of a plan,
+/// so messages need no names to be matched.
 ///
 /// Threads: one, the rank's compute thread; abort() from any.
 class Transport {
@@ -29,9 +29,9 @@ class Transport {
   /// Opens an end of a lane, once. `messages`: the most that are on their way at a time, the same
   /// at both ends. Throws Error for a peer that is no other rank. The transport must outlive the
   /// lane.
-  virtual std::unique_ptr<SendLane<Message>> openSend(int to, Direction direction,
+  virtual std::unique_ptr<SendLane<Message>> openSend(int to, const LaneName& name,
                                                       std::size_t messages) = 0;
-  virtual std::unique_ptr<ReceiveLane<Message>> openReceive(int from, Direction direction,
+  virtual std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
                                                             std::size_t messages) = 0;
 
   /// Whether a send waits until the other rank has posted its receive.

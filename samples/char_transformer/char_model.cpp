@@ -3,6 +3,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <torch/nn/functional/loss.h>
 #include <torch/nn/init.h>
 
 #include "trace/error.h"
@@ -34,13 +35,11 @@ at::Tensor CharEmbeddingImpl::forward(const at::Tensor& characters) {
 DecoderLayerImpl::DecoderLayerImpl(const CharModelOptions& options)
     : heads_(options.heads),
       attentionNorm_(register_module("attention_norm", norm(options.width))),
-      queryKeyValue_(
-          register_module("query_key_value", torch::nn::Linear(options.width, 3 * options.width))),
-      attentionOut_(
-          register_module("attention_out", torch::nn::Linear(options.width, options.width))),
+      queryKeyValue_(register_module("query_key_value", Linear(options.width, 3 * options.width))),
+      attentionOut_(register_module("attention_out", Linear(options.width, options.width))),
       mlpNorm_(register_module("mlp_norm", norm(options.width))),
-      mlpIn_(register_module("mlp_in", torch::nn::Linear(options.width, 4 * options.width))),
-      mlpOut_(register_module("mlp_out", torch::nn::Linear(4 * options.width, options.width))) {}
+      mlpIn_(register_module("mlp_in", Linear(options.width, 4 * options.width))),
+      mlpOut_(register_module("mlp_out", Linear(4 * options.width, options.width))) {}
 
 at::Tensor DecoderLayerImpl::attend(const at::Tensor& x) {
   const std::int64_t rows = x.size(0);
@@ -64,11 +63,11 @@ at::Tensor DecoderLayerImpl::forward(const at::Tensor& x) {
 
 CharHeadImpl::CharHeadImpl(const CharModelOptions& options)
     : norm_(register_module("norm", norm(options.width))),
-      out_(register_module("out", torch::nn::Linear(options.width, options.vocabulary))) {}
+      out_(register_module("out", Linear(options.width, options.vocabulary))) {}
 
 at::Tensor CharHeadImpl::forward(const at::Tensor& x) { return out_(norm_(x)); }
 
-std::vector<Layer> makeCharModel(const CharModelOptions& options) {
+Model makeCharModel(const CharModelOptions& options) {
   if (options.vocabulary < 1 || options.context < 1 || options.heads < 1 || options.layers < 1 ||
       options.width < 1 || options.width % options.heads != 0) {
     throw Error(
@@ -76,11 +75,19 @@ std::vector<Layer> makeCharModel(const CharModelOptions& options) {
         "heads, not width " +
         std::to_string(options.width) + " for " + std::to_string(options.heads) + " heads");
   }
-  std::vector<Layer> layers(static_cast<std::size_t>(options.layers));
-  layers.front().emplace_back(CharEmbedding(options));
-  for (Layer& layer : layers) layer.emplace_back(DecoderLayer(options));
-  layers.back().emplace_back(CharHead(options));
-  return layers;
+  std::vector<LayerMaker> layers;
+  for (int i = 0; i < options.layers; ++i) {
+    layers.emplace_back([options, i] {
+      std::vector<torch::nn::AnyModule> modules;
+      if (i == 0) modules.emplace_back(CharEmbedding(options));
+      modules.emplace_back(DecoderLayer(options));
+      if (i + 1 == options.layers) modules.emplace_back(CharHead(options));
+      return modules;
+    });
+  }
+  return chainModel(layers, [](const at::Tensor& output, const at::Tensor& targets) {
+    return torch::nn::functional::cross_entropy(output.flatten(0, 1), targets.flatten());
+  });
 }
 
 }  // namespace pipetrace

@@ -2,13 +2,13 @@
 
 #include <torch/nn/module.h>
 #include <torch/nn/modules/embedding.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
 
 #include <vector>
 
-#include "runtime/stage_module.h"
+#include "runtime/train/linear.h"
+#include "runtime/train/model.h"
 
 namespace pipetrace {
 
@@ -44,11 +44,11 @@ class DecoderLayerImpl : public torch::nn::Module {
 
   std::int64_t heads_;
   torch::nn::LayerNorm attentionNorm_;
-  torch::nn::Linear queryKeyValue_;
-  torch::nn::Linear attentionOut_;
+  Linear queryKeyValue_;
+  Linear attentionOut_;
   torch::nn::LayerNorm mlpNorm_;
-  torch::nn::Linear mlpIn_;
-  torch::nn::Linear mlpOut_;
+  Linear mlpIn_;
+  Linear mlpOut_;
 };
 TORCH_MODULE(DecoderLayer);
 
@@ -60,12 +60,13 @@ class CharHeadImpl : public torch::nn::Module {
 
  private:
   torch::nn::LayerNorm norm_;
-  torch::nn::Linear out_;
+  Linear out_;
 };
 TORCH_MODULE(CharHead);
 
-/// The decoder layers; the embedding stays with the first of them, the head with the last. Throws
-/// Error for sizes below 1 and a width that the heads do not divide.
-std::vector<Layer> makeCharModel(const CharModelOptions& options);
+/// The decoder layers, a block each; the embedding is in the block of the first, the head in that
+/// of the last. The loss is the cross-entropy of the next character. Throws Error for sizes below 1
+/// and a width that the heads do not divide.
+Model makeCharModel(const CharModelOptions& options);
 
 }  // namespace pipetrace

@@ -1,6 +1,5 @@
 #include "samples/char_transformer/char_task.h"
 
-#include <torch/nn/functional/loss.h>
 #include <torch/optim/adamw.h>
 
 #include <algorithm>
@@ -9,14 +8,6 @@
 
 namespace pipetrace {
 
-namespace {
-
-at::Tensor nextCharacterLoss(const at::Tensor& output, const at::Tensor& targets) {
-  return torch::nn::functional::cross_entropy(output.flatten(0, 1), targets.flatten());
-}
-
-}  // namespace
-
 SampleTask makeCharTask(const CharTaskOptions& options) {
   const CharText text(options.data);
   const std::int64_t context = options.model.context;
@@ -24,11 +15,10 @@ SampleTask makeCharTask(const CharTaskOptions& options) {
   CharModelOptions model = options.model;
   model.vocabulary = text.vocabulary();
   SampleTask task;
-  task.layers = makeCharModel(model);
+  task.model = makeCharModel(model);
   task.batch = [text, options, context](int step) {
     return text.windows(options.seed, step, options.rows, context);
   };
-  task.loss = nextCharacterLoss;
   task.optimizer = [rate = options.learningRate](std::vector<at::Tensor> parameters) {
     return std::make_unique<torch::optim::AdamW>(std::move(parameters),
                                                  torch::optim::AdamWOptions(rate));

@@ -44,7 +44,7 @@ Batch CharText::windows(std::uint64_t seed, int step, std::int64_t rows,
     inputs.push_back(numbers_.slice(0, at, at + context));
     targets.push_back(numbers_.slice(0, at + 1, at + 1 + context));
   }
-  return {.inputs = at::stack(inputs), .targets = at::stack(targets)};
+  return {{"inputs", at::stack(inputs)}, {"targets", at::stack(targets)}};
 }
 
 }  // namespace pipetrace

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/batch.h"
+#include "runtime/train/batch.h"
 
 namespace pipetrace {
 

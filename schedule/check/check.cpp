@@ -70,6 +70,23 @@ void findTooEarly(const Plan& plan, const PlanIndex& index, ProblemList& problem
   }
 }
 
+/// A recompute is for the backward that comes after it.
+void findLateRecomputes(const Plan& plan, const PlanIndex& index, ProblemList& problems) {
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (actions[i].kind != JobKind::kRecompute) continue;
+      const int cell = static_cast<int>(i);
+      const PlanIndex::Position backward = index.backwardOf(actions[i]);
+      if (backward.rank != rank || backward.cell > cell) continue;
+      problems.add(rank, cell, [&] {
+        return toText(actions[i]) + " comes after " + toText(index.at(backward)) + " (cell " +
+               std::to_string(backward.cell) + "), which needs it";
+      });
+    }
+  }
+}
+
 void findWrongSettings(const Plan& plan, ProblemList& problems) {
   if (plan.credits < 0) {
     problems.add({.message = "the plan has " + std::to_string(plan.credits) +
@@ -121,6 +138,7 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   findMisplaced(plan, index, problems);
   problems.append(transferProblems(plan, index));
   findTooEarly(plan, index, problems);
+  findLateRecomputes(plan, index, problems);
   findWrongSettings(plan, problems);
   if (problems.count() == sizeProblems) {  // a plan of another size can still run
     if (auto deadlock = deadlockOf(plan, index, options.buffers)) problems.add(*deadlock);

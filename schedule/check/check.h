@@ -37,8 +37,9 @@ struct CheckOptions {
 /// line that counts the rest. Empty: every rank can do its actions in order. Linear in the
 /// number of actions.
 /// Work that is missing, there twice or out of range; a stage on a rank that is not its own. Also a
-/// backward pass before its forward, and a weight half before its input half. A plan without any
-/// backward pass is forward-only and misses none; in others each forward has one. A plan is as
+/// backward pass before its forward, and a weight half before its input half. A forward may be run
+/// again once (a recompute), after it and before its backward pass or input half. A plan without
+/// any backward pass is forward-only and misses none; in others each forward has one. A plan is as
 /// large as its numbers say. One exception: a last stage or micro-batch that has hardly any work is
 /// taken for a mistake in those cells, not for missing work (sizeWithoutStrays()).
 ///

@@ -14,13 +14,32 @@ HeldFor whatActivationsAreHeldFor(const Plan& plan) {
   return HeldFor::kNextForward;
 }
 
+HeldMemory::HeldMemory(const Plan& plan, HeldFor heldFor, const Costs& costs, std::int64_t weights,
+                       int rank)
+    : plan_(plan), heldFor_(heldFor), costs_(costs), memory_(weights) {
+  for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
+    if (action.kind != JobKind::kRecompute) continue;
+    recomputed_.emplace_back(action.stage, action.microBatch);
+  }
+  std::sort(recomputed_.begin(), recomputed_.end());
+}
+
+bool HeldMemory::isRecomputed(const Action& forward) const {
+  return std::binary_search(recomputed_.begin(), recomputed_.end(),
+                            std::pair(forward.stage, forward.microBatch));
+}
+
 void HeldMemory::begin(const Action& action) {
+  if (action.kind == JobKind::kRecompute) memory_ += costsOf(action.stage).recomputed;
   if (action.kind != JobKind::kForward && action.kind != JobKind::kForwardBackward) return;
   ++live_;
   memory_ += costsOf(action.stage).activation;
 }
 
 void HeldMemory::end(const Action& action) {
+  const bool hasForward =
+      action.kind == JobKind::kForward || action.kind == JobKind::kForwardBackward;
+  if (hasForward && isRecomputed(action)) memory_ -= costsOf(action.stage).recomputed;
   switch (action.kind) {
     case JobKind::kForward:
       if (heldFor_ != HeldFor::kBackward) endForward(action);
@@ -69,7 +88,7 @@ std::vector<std::int64_t> weightsByRank(const Plan& plan, const Costs& costs,
 
 Peaks peaksOf(const Plan& plan, HeldFor heldFor, const Costs& costs, std::int64_t weights,
               int rank) {
-  HeldMemory held(plan, heldFor, costs, weights);
+  HeldMemory held(plan, heldFor, costs, weights, rank);
   Peaks peaks{.live = 0, .memory = weights};
   for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
     held.begin(action);

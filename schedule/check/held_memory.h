@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "schedule/check/weight_versions.h"
@@ -22,14 +23,15 @@ HeldFor whatActivationsAreHeldFor(const Plan& plan);
 /// The activations and the memory that a rank holds while it does its actions in order: call
 /// begin() and end() for each. A forward takes its activation when it begins. The input half gives
 /// back StageCosts::freedByInput of it when it ends, the weight half the rest. A whole backward
-/// pass gives back all of it. In a forward-only plan an activation is given back when its output
-/// has been used or sent. Receives hold nothing.
+/// pass gives back all of it. A forward that the rank recomputes gives back StageCosts::recomputed
+/// when it ends, and the recompute takes it again; it counts as held all the time. In a
+/// forward-only plan an activation is given back when its output has been used or sent. Receives
+/// hold nothing.
 class HeldMemory {
  public:
   /// `costs` has all stages; plan and costs must outlive this. `weights` is what the rank's weights
   /// take.
-  HeldMemory(const Plan& plan, HeldFor heldFor, const Costs& costs, std::int64_t weights)
-      : plan_(plan), heldFor_(heldFor), costs_(costs), memory_(weights) {}
+  HeldMemory(const Plan& plan, HeldFor heldFor, const Costs& costs, std::int64_t weights, int rank);
 
   void begin(const Action& action);
   void end(const Action& action);
@@ -43,6 +45,7 @@ class HeldMemory {
   }
 
   bool isOnSameRank(const Action& forward, int otherStage) const;
+  bool isRecomputed(const Action& forward) const;
   void endForward(const Action& forward);
   void free(int stage) {
     --live_;
@@ -52,6 +55,7 @@ class HeldMemory {
   const Plan& plan_;
   HeldFor heldFor_;
   const Costs& costs_;
+  std::vector<std::pair<int, int>> recomputed_;  // stages and micro-batches, sorted
   int live_ = 0;
   std::int64_t memory_;
 };

@@ -38,7 +38,7 @@ void findHeldTooMuch(const Plan& plan, const CheckOptions& options, const Weight
   const HeldFor heldFor = whatActivationsAreHeldFor(plan);
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
     const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
-    HeldMemory held(plan, heldFor, costs, weights[static_cast<std::size_t>(rank)]);
+    HeldMemory held(plan, heldFor, costs, weights[static_cast<std::size_t>(rank)], rank);
     Excess live{.limit = options.mostLive};
     Excess memory{.limit = options.memoryLimit};
     std::int64_t liveThere = 0;

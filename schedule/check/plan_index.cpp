@@ -131,6 +131,10 @@ PlanIndex::Position PlanIndex::userOf(const PlannedMessage& message) const {
   return find(message.forward ? kForwardPass : kBackwardPass, message.to(), message.microBatch);
 }
 
+PlanIndex::Position PlanIndex::backwardOf(const Action& recompute) const {
+  return find(kBackwardPass, recompute.stage, recompute.microBatch);
+}
+
 bool PlanIndex::crossesRanks(const PlannedMessage& message) const {
   return inRange(message.from, message.microBatch) && inRange(message.to(), message.microBatch) &&
          plan_.rankOf(message.from, message.microBatch) !=
@@ -213,6 +217,7 @@ void PlanIndex::addAction(const Action& action, Position position) {
     case JobKind::kBackwardWeight:
       addWork(kWeightPass, action.stage, action.microBatch, position);
       break;
+    case JobKind::kRecompute: addRecompute(action, position); break;
     case JobKind::kForwardBackward:
       addWork(kForwardPass, action.stage, action.microBatch, position);
       addWork(kBackwardPass, action.backwardStage, action.backwardMicroBatch, position);
@@ -222,6 +227,15 @@ void PlanIndex::addAction(const Action& action, Position position) {
       problems_.add(position.rank, position.cell,
                     [&] { return std::string(logName(action.kind)) + " is no action of a plan"; });
   }
+}
+
+void PlanIndex::addRecompute(const Action& action, Position position) {
+  if (!isForwardOnly_) {
+    return addWork(kRecomputePass, action.stage, action.microBatch, position);
+  }
+  problems_.add(position.rank, position.cell, [&] {
+    return toText(action) + " has no backward to recompute for: the plan has no backward passes";
+  });
 }
 
 bool PlanIndex::hasAny(int stage, int microBatch) const {
@@ -324,6 +338,9 @@ PlanIndex::Inputs PlanIndex::inputsOf(const Action& action) const {
       break;
     case JobKind::kBackward:
     case JobKind::kBackwardInput: addBackward(action.stage, action.microBatch); break;
+    case JobKind::kRecompute:
+      inputs.add(find(kForwardPass, action.stage, action.microBatch));
+      break;
     case JobKind::kBackwardWeight:
       inputs.add(find(kBackwardPass, action.stage, action.microBatch));
       break;

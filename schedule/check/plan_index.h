@@ -66,11 +66,13 @@ class PlanIndex {
   Position userOf(const PlannedMessage& message) const;
   Position sendAt(const PlannedMessage& message) const;
   Position receiveAt(const PlannedMessage& message) const;
+  /// The backward pass, its input half or the fused pair that a recompute is for.
+  Position backwardOf(const Action& recompute) const;
   /// Whether both its stages are stages of the plan, on two different ranks.
   bool crossesRanks(const PlannedMessage& message) const;
 
  private:
-  enum Pass { kForwardPass, kBackwardPass, kWeightPass, kPassCount };
+  enum Pass { kForwardPass, kBackwardPass, kWeightPass, kRecomputePass, kPassCount };
 
   std::size_t cellOf(int stage, int microBatch) const {
     return static_cast<std::size_t>(stage) * static_cast<std::size_t>(size_.microBatches) +
@@ -89,6 +91,7 @@ class PlanIndex {
   void addAction(const Action& action, Position position);
   void addWork(Pass pass, int stage, int microBatch, Position position);
   void addTransfer(const Action& action, Position position);
+  void addRecompute(const Action& action, Position position);
   void put(Position& slot, Position position);
   std::string whyOutOfRange(int stage, int microBatch) const;
   bool hasAny(int stage, int microBatch) const;

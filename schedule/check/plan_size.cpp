@@ -43,7 +43,8 @@ StagesAndMicroBatches sizeWithoutStrays(const Plan& plan) {
   for (const auto& actions : plan.ranks) {
     for (const Action& action : actions) {
       add(action.stage, action.microBatch,
-          !isTransfer(action.kind) && action.kind != JobKind::kBackwardWeight);
+          !isTransfer(action.kind) && action.kind != JobKind::kBackwardWeight &&
+              action.kind != JobKind::kRecompute);
       if (action.kind == JobKind::kForwardBackward) {
         add(action.backwardStage, action.backwardMicroBatch, true);
       }

@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-const std::string kFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
+const std::string kPlansFolder = PIPETRACE_SOURCE_DIR "/../shared/data/schedules/";
 
 // Two ranks, each with both stages: micro-batch 0 from rank 0 on, 1 from rank 1 on.
 constexpr const char* kTwoDirections = "0F0,1F1,1B1,0B0\n0F1,1F0,1B0,0B1\n";
@@ -32,7 +32,7 @@ TEST(InferPlacement, APlanWithEachStageOnTwoRanksRunsInTwoDirections) {
 }
 
 TEST(InferPlacement, ReferenceFileOfDualPipeHasTwoDirections) {
-  const std::string path = kFolder + "DualPipe_p4_m8.csv";
+  const std::string path = kPlansFolder + "DualPipe_p4_m8.csv";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
   std::stringstream text;
   text << std::ifstream(path).rdbuf();

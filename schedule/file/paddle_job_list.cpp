@@ -46,6 +46,7 @@ class JobList {
         break;
       case JobKind::kBackwardInput: add("backward_b", action); break;
       case JobKind::kBackwardWeight: add("backward_w", action); break;
+      case JobKind::kRecompute: break;  // operators inside the backward's job
       default:
         // Sends and receives are no jobs here but operators inside them.
         if (isTransfer(action.kind)) break;

@@ -32,8 +32,9 @@ struct PaddleJobListOptions {
 /// A rank's row of a plan as PaddlePaddle's pipeline passes list it: `lr`, the warm-up's forwards,
 /// the stable phase's backward and forward in turns, the other backwards, `optimizer`. Halves of a
 /// backward pass are `backward_b` and `backward_w`; with several chunks on a rank a job's type ends
-/// with its chunk's number. Source: `_create_job_list` of the passes FThenB, 1F1B, Eager1F1B, VPP
-/// and ZBH1 in paddle/distributed/passes/pipeline_scheduler_pass, versions 2.5 to 3.3.1.
+/// with its chunk's number. A recompute is a part of its backward there. Source: `_create_job_list`
+/// of the passes FThenB, 1F1B, Eager1F1B, VPP and ZBH1 in
+/// paddle/distributed/passes/pipeline_scheduler_pass, versions 2.5 to 3.3.1.
 ///
 /// Throws Error for a rank that the plan does not have, and for parts below 1 or together with
 /// transfers. Also for fused pairs, asynchronous and forward-only plans, which those job lists

@@ -10,14 +10,15 @@ struct Letters {
   std::string_view text;
   JobKind kind;
 };
-constexpr std::array<Letters, 8> kLetters = {{{"SEND_F", JobKind::kSendForward},
+constexpr std::array<Letters, 9> kLetters = {{{"SEND_F", JobKind::kSendForward},
                                               {"RECV_F", JobKind::kRecvForward},
                                               {"SEND_B", JobKind::kSendBackward},
                                               {"RECV_B", JobKind::kRecvBackward},
                                               {"F", JobKind::kForward},
                                               {"B", JobKind::kBackward},
                                               {"I", JobKind::kBackwardInput},
-                                              {"W", JobKind::kBackwardWeight}}};
+                                              {"W", JobKind::kBackwardWeight},
+                                              {"R", JobKind::kRecompute}}};
 
 bool take(std::string_view& rest, std::string_view text) {
   if (!rest.starts_with(text)) return false;

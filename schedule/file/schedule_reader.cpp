@@ -112,8 +112,8 @@ class Reading {
       fail(line, column,
            {plan_.numRanks() - 1, number,
             shown(cell) +
-                " is no action; cells look like 0F3, 0B3, 0I3, 0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 "
-                "and 1RECV_F3"});
+                " is no action; cells look like 0F3, 0B3, 0I3, 0W3, 0R3, (0F3;1B2)OVERLAP_F_B, "
+                "0SEND_F3 and 1RECV_F3"});
       return;
     }
     ++actionCount_;

@@ -76,9 +76,9 @@ TEST(ScheduleReader, AllBadCellsAreListedAtOnce) {
       errorOf("0F0,oops,0B0\n,1F\n"),
       std::string(
           "plan.csv:1:5: rank 0, cell 1: \"oops\" is no action; cells look like 0F3, 0B3, 0I3, "
-          "0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3\n") +
+          "0W3, 0R3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3\n") +
           "plan.csv:2:2: rank 1, cell 0: \"1F\" is no action; cells look like 0F3, 0B3, 0I3, "
-          "0W3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3");
+          "0W3, 0R3, (0F3;1B2)OVERLAP_F_B, 0SEND_F3 and 1RECV_F3");
 }
 
 TEST(ScheduleReader, LongListsOfErrorsAreCutShort) {

@@ -7,6 +7,7 @@
 #include "schedule/file/schedule_writer.h"
 #include "schedule/forward_part.h"
 #include "schedule/fuzz/targets.h"
+#include "schedule/with_recompute.h"
 
 namespace pipetrace {
 namespace {
@@ -19,7 +20,7 @@ std::string mutated(std::string text, std::mt19937& random) {
       case 0: text[at] = static_cast<char>(random() % 256); break;
       case 1: text.erase(at, random() % 12); break;
       case 2: text.insert(at, text.substr(random() % text.size(), random() % 12)); break;
-      default: text.insert(at, 1, "0123FBIW,;()#= \n"[random() % 16]); break;
+      default: text.insert(at, 1, "0123FBIWR,;()#= \n"[random() % 17]); break;
     }
   }
   return text;
@@ -33,6 +34,7 @@ TEST(ScheduleFuzzSeeds, EveryBuildersPlanPassesTheFuzzersChecks) {
     held.credits = 1;
     fuzz::readAsScheduleFile(toCsv(held));
     fuzz::readAsScheduleFile(toCsv(addTransfers(CheckedPlan(plan), {.ahead = 2})));
+    fuzz::readAsScheduleFile(toCsv(withRecompute(plan, {true, false, true})));
   }
 }
 

@@ -39,7 +39,7 @@ void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTimin
   const auto weights = weightsByRank(plan, costs, timing.versions());
   const HeldFor heldFor = whatActivationsAreHeldFor(plan);
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
-    HeldMemory held(plan, heldFor, costs, weights[static_cast<std::size_t>(rank)]);
+    HeldMemory held(plan, heldFor, costs, weights[static_cast<std::size_t>(rank)], rank);
     const std::size_t first = countersOf(rank, timeline);
     const auto sample = [&](Nanoseconds time) {
       addSample(timeline.counters[first], time, held.live());

@@ -60,6 +60,7 @@ class RandomPlans {
   void fill() {
     done_.clear();
     split_ = below(3);  // no backward pass in halves, some, all
+    recomputes_ = below(3) == 0;
     for (;;) {
       std::vector<Action> ready;
       for (int s = 0; s < plan_.numStages; ++s) {
@@ -81,6 +82,7 @@ class RandomPlans {
     } else if (isForwardOnly_) {
       return;
     } else if (!has('B', s, m) && !has('I', s, m)) {
+      if (recomputes_ && !has('C', s, m)) ready.push_back({JobKind::kRecompute, s, m});
       const bool halves = split_ == 2 || (split_ == 1 && (s * 7 + m * 3) % 2 == 0);
       if (gotGradient) {
         ready.push_back({halves ? JobKind::kBackwardInput : JobKind::kBackward, s, m});
@@ -114,6 +116,7 @@ class RandomPlans {
   Plan plan_;
   std::set<Item> done_;
   int split_ = 0;
+  bool recomputes_ = false;
   bool isForwardOnly_ = false;
 };
 

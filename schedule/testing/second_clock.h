@@ -142,7 +142,7 @@ class SecondClock {
     length_ = now_;
     const int step = stepOf(r, number);
     for (const auto& [letter, s, m] : itemsOf(at(r, number))) {
-      if (letter == 'W') continue;
+      if (letter == 'W' || letter == 'C') continue;
       const char made = letter == 'F' ? 'F' : 'B';
       done_.insert({step, made, s, m});
       if (made == 'F' && s > 0 && home(s - 1, m) != r) {
@@ -161,6 +161,7 @@ class SecondClock {
       case JobKind::kBackward: return stage.backward;
       case JobKind::kBackwardInput: return stage.backwardInput;
       case JobKind::kBackwardWeight: return stage.backwardWeight;
+      case JobKind::kRecompute: return stage.recompute;
       default:
         return stage.forward +
                costs_.stages[static_cast<std::size_t>(action.backwardStage)].backward;

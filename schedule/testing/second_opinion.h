@@ -12,7 +12,8 @@
 
 namespace pipetrace::test {
 
-using Item = std::tuple<char, int, int>;  // F, B, I, W and s, r (forward), S, R (backward)
+using Item =
+    std::tuple<char, int, int>;  // F, B, I, W, C (recompute) and s, r (forward), S, R (backward)
 
 inline std::vector<Item> itemsOf(const Action& a) {
   switch (a.kind) {
@@ -20,6 +21,7 @@ inline std::vector<Item> itemsOf(const Action& a) {
     case JobKind::kBackward: return {{'B', a.stage, a.microBatch}};
     case JobKind::kBackwardInput: return {{'I', a.stage, a.microBatch}};
     case JobKind::kBackwardWeight: return {{'W', a.stage, a.microBatch}};
+    case JobKind::kRecompute: return {{'C', a.stage, a.microBatch}};
     case JobKind::kForwardBackward:
       return {{'F', a.stage, a.microBatch}, {'B', a.backwardStage, a.backwardMicroBatch}};
     case JobKind::kSendForward: return {{'s', a.stage, a.microBatch}};
@@ -72,6 +74,9 @@ class SecondOpinion {
         const bool halves = has({'I', s, m}, r) && has({'W', s, m}, r);
         if (!has({'F', s, m}, r) || (trains_ && whole == halves)) return false;
         work += !trains_ ? 1 : whole ? 2 : 3;
+        if (!has({'C', s, m}, r)) continue;
+        if (!trains_) return false;
+        ++work;
       }
     }
     std::size_t transfers = 0;
@@ -155,6 +160,7 @@ class SecondOpinion {
       case 'B':
       case 'I': return done('F', s, m) && arrived(false, s, m);
       case 'W': return done('I', s, m);
+      case 'C': return done('F', s, m) && !gradientDone(s, m);
       default: return readyToMove(item, rank);
     }
   }
@@ -233,7 +239,7 @@ class SecondOpinion {
   /// In a plan without sends each message is sent right after what makes it.
   void findUnsent(const std::vector<Item>& items) {
     for (const auto& [letter, s, m] : items) {
-      const int to = letter == 'F' ? s + 1 : letter == 'W' ? -1 : s - 1;
+      const int to = letter == 'F' ? s + 1 : letter == 'W' || letter == 'C' ? -1 : s - 1;
       if (to < 0 || to >= plan_.numStages || home(to, m) == home(s, m)) continue;
       unsent_[static_cast<std::size_t>(home(s, m))].push_back({letter == 'F' ? 's' : 'S', s, m});
     }

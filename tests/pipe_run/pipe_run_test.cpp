@@ -106,6 +106,30 @@ TEST(PipeRunTest, RehearsePrintsMeasuredBesidePlanned) {
   EXPECT_FALSE(std::filesystem::exists(log.path(9)));
 }
 
+TEST(PipeRunTest, RecomputesOfAnOptionOrAFileAreRehearsed) {
+  RecordedLog log;
+  const std::vector<std::string> times = {"--steps",       "1",  "--forward-ms",  "5",
+                                          "--backward-ms", "10", "--recompute-ms"};
+  const auto with = [&](std::vector<std::string> arguments, const char* recompute) {
+    arguments.insert(arguments.end(), times.begin(), times.end());
+    arguments.emplace_back(recompute);
+    return pipeRun(rehearsal(log, arguments));
+  };
+  const ProgramRun built =
+      with({"--schedule", "1F1B", "--ranks", "2", "--micro-batches", "3"}, "0,4");
+  EXPECT_EQ(built.exitCode, 0) << built.err;
+  // (m + p - 1) (F + B) + m R, as the last rank is the one that recomputes.
+  EXPECT_THAT(built.out, testing::ContainsRegex("step length +[67][0-9]\\.[0-9]+ ms +72\\.00 ms"));
+  EXPECT_THAT(log.text(0), Not(HasSubstr("type = recompute")));
+  EXPECT_THAT(log.text(1), HasSubstr("type = recompute, micro_batch_id = 2,"));
+  const std::string file = log.folder() + "/plan.csv";
+  std::ofstream(file) << "0F0,0F1,0B0,0R1,0B1\n1F0,1R0,1B0,1F1,1B1\n";
+  const ProgramRun read = with({"--schedule-file", file}, "3");
+  EXPECT_EQ(read.exitCode, 0) << read.err;
+  // Rank 1: F 5, R 10, B 13 to 23, F 23, B 28 to 38; rank 0: B 23 to 33, R to 36, B 38 to 48.
+  EXPECT_THAT(read.out, HasSubstr("48.00 ms"));
+}
+
 TEST(PipeRunTest, CostsOfSingleJobsInAFileAreRehearsed) {
   RecordedLog log;
   const std::string costs = log.folder() + "/costs of jobs.json";

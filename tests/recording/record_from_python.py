@@ -15,6 +15,10 @@ class Job(ctypes.Structure):
                 ("bytes", ctypes.c_int64), ("id", ctypes.c_int64), ("action", ctypes.c_char_p)]
 
 
+class LaterJob(Job):  # with the fields that came after version 0.1
+    _fields_ = [("part", ctypes.c_int32), ("version", ctypes.c_int32)]
+
+
 class Options(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("enabled", ctypes.c_int32), ("rank", ctypes.c_int32),
                 ("rest", ctypes.c_int32 * 4), ("device", ctypes.c_char_p),
@@ -52,13 +56,22 @@ def main():
         numbers.append(library.pipetrace_begin(recorder, compute, ctypes.byref(job)))
         assert given in (-1, numbers[-1]), (given, numbers)
         library.pipetrace_end(recorder, compute)
+    for version in (-1, 12):
+        job = LaterJob()
+        library.pipetrace_job_init_sized(ctypes.byref(job), ctypes.c_size_t(ctypes.sizeof(job)), 2)
+        assert (job.part, job.version) == (-1, -1), "the struct of the C header is another one"
+        job.version = version
+        library.pipetrace_begin(recorder, compute, ctypes.byref(job))
+        library.pipetrace_end(recorder, compute)
     assert len(set(numbers)) == 3 and min(numbers) >= 0, numbers
     assert library.pipetrace_close(recorder) == 0, library.pipetrace_error()
 
     text = (folder / "workerlog.3").read_text()
     for step in range(3):
         assert f"Job ({step + 10}), type = forward" in text, text
-    assert "written = 3, dropped = 0, errors = 0" in text, text
+    assert text.count("type = backward") == 2 and text.count(", version = 12\n") == 1, text
+    assert ", part = " not in text, text
+    assert "written = 5, dropped = 0, errors = 0" in text, text
 
 
 if __name__ == "__main__":

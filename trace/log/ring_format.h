@@ -19,7 +19,10 @@
 namespace pipetrace::ring_format {
 
 inline constexpr std::array<char, 8> kMagic = {'P', 'T', 'r', 'i', 'n', 'g', '\r', '\n'};
-inline constexpr std::uint32_t kVersion = 1;
+/// Files of version 1 have the same layout. Their jobs have no part and version, and `bytes` on
+/// every lane.
+inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kOldestVersion = 1;  ///< that is read
 inline constexpr std::string_view kFileSuffix = ".ring";
 
 inline constexpr std::size_t kMaxLanes = 64;
@@ -106,13 +109,25 @@ struct Slot {
   std::uint64_t begin;  ///< mark
   std::uint64_t end;    ///< mark; on an asynchronous lane it may be the start's mark plus one
   std::int64_t id;
-  std::uint64_t action;  ///< address of its text, or 0
-  std::int64_t bytes;
+  std::uint64_t action;      ///< address of its text, or 0
+  std::int64_t bytesOrPart;  ///< compute lane: partAndVersion(); other lanes: bytes
   std::int32_t microBatch;
   std::int32_t step;
   std::int32_t stage;
   std::int32_t peer;
 };
+
+/// The part and version of a compute job in one number, which is kNotGiven (-1) if neither is
+/// given.
+constexpr std::int64_t partAndVersion(std::int16_t part, std::int32_t version) {
+  return std::int64_t{version} << 32 | static_cast<std::uint32_t>(std::int32_t{part});
+}
+constexpr std::int16_t partOf(std::int64_t partAndVersion) {
+  return static_cast<std::int16_t>(partAndVersion);
+}
+constexpr std::int32_t versionOf(std::int64_t partAndVersion) {
+  return static_cast<std::int32_t>(partAndVersion >> 32);
+}
 
 /// The times of the job in the slot of the same index, as far as the log thread knows them.
 struct Times {
@@ -129,7 +144,7 @@ static_assert(sizeof(LaneHeader) == 512 && offsetof(LaneHeader, begun) == 256 &&
               "each side writes its own cache lines");
 static_assert(sizeof(Text) == 64);
 static_assert(sizeof(FileHeader) == 3672 && sizeof(CounterSlot) == 40,
-              "files of version 1 are laid out so");
+              "files of versions 1 and 2 are laid out so");
 
 inline constexpr std::size_t kTextsAt = sizeof(FileHeader);
 inline constexpr std::size_t kCountersAt = kTextsAt + kTexts * sizeof(Text);

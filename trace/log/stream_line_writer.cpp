@@ -103,6 +103,10 @@ void StreamLineWriter::appendCompute(InPlaceText& out, const StreamJob& job) {
   fields.kept(place.text.data(), place.size);
   fields.kept(stream_.data(), streamSize_);
   fields.givenText(kLogKey<lf::kAction>, job.action);
+  if (job.part != kNotGiven || job.version != kNotGiven) [[unlikely]] {
+    fields.givenNumber(kLogKey<lf::kPart>, job.part);
+    fields.givenNumber(kLogKey<lf::kVersionKey>, job.version);
+  }
   fields.endLine();
 }
 

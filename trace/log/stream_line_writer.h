@@ -25,7 +25,9 @@ struct StreamJob {
   std::int64_t id = kNotGiven;
   std::int32_t peer = kNotGiven;   ///< not on a compute lane
   std::int64_t bytes = kNotGiven;  ///< not on a compute lane
-  std::string_view action;         ///< on a compute lane only
+  std::string_view action;         ///< on a compute lane only, as the rest
+  std::int16_t part = kNotGiven;
+  std::int32_t version = kNotGiven;  ///< of the weights
 };
 
 /// Formats the lines of one stream's jobs, with the same characters as LogWriter in half the time:

@@ -30,7 +30,9 @@ std::string byLogWriter(const StreamJob& job, std::string_view stream, bool isCo
                                .stage = job.stage,
                                .chunk = job.chunk,
                                .stream = stream,
-                               .action = job.action});
+                               .action = job.action,
+                               .part = job.part,
+                               .version = job.version});
   } else {
     writer.append(out, StreamLine{.type = logName(job.kind),
                                   .microBatch = job.microBatch,
@@ -69,7 +71,9 @@ class StreamLineWriterTest : public testing::TestWithParam<bool> {
                   .id = any<std::int64_t>(),
                   .peer = any<std::int32_t>(),
                   .bytes = any<std::int64_t>(),
-                  .action = actions_[random_() % actions_.size()]};
+                  .action = actions_[random_() % actions_.size()],
+                  .part = any<std::int16_t>(),
+                  .version = any<std::int32_t>()};
     job.end = job.begin + any<std::int32_t>();
     return job;
   }
@@ -130,8 +134,9 @@ TEST_P(StreamLineWriterTest, IdsThatCountUpAreWrittenWithAllTheirDigits) {
 
 TEST_P(StreamLineWriterTest, TheLongestNumbersAreWrittenWhole) {
   StreamJob job{.kind = JobKind::kReduceScatter};
-  job.chunk = std::numeric_limits<std::int16_t>::min();
+  job.chunk = job.part = std::numeric_limits<std::int16_t>::min();
   job.microBatch = job.step = job.stage = job.peer = std::numeric_limits<std::int32_t>::min();
+  job.version = std::numeric_limits<std::int32_t>::min();
   job.id = job.bytes = job.begin = job.end = std::numeric_limits<std::int64_t>::min();
   LogWriter writer(17);
   writer.setNow(kNow);

@@ -61,6 +61,10 @@ class PlanFlags {
     memory("--freed-by-input-gb", to_.costs.freedByInputGb,
            "The part of it that the input half gives back already (default: 0)")
         ->needs(activation);
+    memory("--recomputed-gb", to_.costs.recomputedGb,
+           "The part of it that a forward gives back at its end where it is recomputed (default: "
+           "0)")
+        ->needs(activation);
     memory("--weights-gb", to_.costs.weightsGb,
            "One version of a virtual stage's weights, with all that goes with it (default: 0)")
         ->needs(activation);

@@ -100,10 +100,10 @@ PlanInput readInput(const PlanOptions& options) {
   input.source = planOf(options, input.given, limit);
   Plan& plan = input.source.plan;
   options.change(plan);
+  input.costs = completeWithRecompute(input.given, plan);
   if (options.transfersAhead) {
     plan = addTransfers(std::move(plan), {.ahead = *options.transfersAhead});
   }
-  input.costs = completeCosts(input.given, plan.numStages);
   input.checks.buffers = buffersOf(options.buffers);
   input.checks.memoryLimit = limit;
   input.checks.mostVersions = options.mostVersions;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <string_view>
 
+#include "schedule/with_recompute.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -35,8 +36,10 @@ Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t lim
   const std::int64_t jobsOfAPass = info.isForwardOnly              ? 1
                                    : info.splitsBackward || isAuto ? 3  // F, I, W
                                                                    : 2;
-  const std::int64_t actions =
-      jobsOfAPass * size.ranks * size.microBatches * std::max(1, size.chunks);
+  const auto isPositive = [](std::int64_t time) { return time > 0; };
+  const bool recomputes = std::any_of(costs.recompute.begin(), costs.recompute.end(), isPositive);
+  const std::int64_t actions = (jobsOfAPass + (recomputes ? 1 : 0)) * size.ranks *
+                               size.microBatches * std::max(1, size.chunks);
   if (actions * options.steps > kMostActions) {
     throw Error(
         fmt::format("{} ranks, {} micro-batches, {} chunks and {} steps make over {} "
@@ -46,7 +49,8 @@ Plan built(const PlanOptions& options, const GivenCosts& costs, std::int64_t lim
   }
   AutoInput input{.memoryLimit = limit};
   if (isAuto) {
-    input.costs = completeCosts(costs, size.ranks * std::max(1, size.chunks));
+    input.costs =
+        withRecomputeInBackwards(completeCosts(costs, size.ranks * std::max(1, size.chunks)));
   }
   return buildSchedule(options.schedule, size, input);
 }

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/dropout.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/linear.h>
 #include <ATen/ops/relu.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <torch/nn/init.h>
@@ -17,11 +16,6 @@ torch::nn::LayerNorm norm(std::int64_t width) {
   return torch::nn::LayerNorm(torch::nn::LayerNormOptions({width}));
 }
 
-// torch::nn::Linear multiplies and adds in two operators where Python's layer has one.
-at::Tensor linear(const torch::nn::Linear& layer, const at::Tensor& x) {
-  return at::linear(x, layer->weight, layer->bias);
-}
-
 // Rate 0 returns its input, as in the Python layer, which calls it all the same.
 at::Tensor noDropout(const at::Tensor& x) { return at::dropout(x, 0.0, /*train=*/true); }
 
@@ -32,12 +26,12 @@ EncoderLayerImpl::EncoderLayerImpl(std::int64_t width, std::int64_t heads) : hea
   queryKeyValueWeight_ =
       register_parameter("query_key_value_weight", at::empty({3 * width, width}));
   queryKeyValueBias_ = register_parameter("query_key_value_bias", at::empty({3 * width}));
-  attentionOut_ = register_module("attention_out", torch::nn::Linear(width, width));
+  attentionOut_ = register_module("attention_out", Linear(width, width));
   torch::nn::init::xavier_uniform_(queryKeyValueWeight_);
   torch::nn::init::zeros_(queryKeyValueBias_);
   torch::nn::init::zeros_(attentionOut_->bias);
-  in_ = register_module("in", torch::nn::Linear(width, kWiderInside * width));
-  out_ = register_module("out", torch::nn::Linear(kWiderInside * width, width));
+  in_ = register_module("in", Linear(width, kWiderInside * width));
+  out_ = register_module("out", Linear(kWiderInside * width, width));
   attentionNorm_ = register_module("attention_norm", norm(width));
   feedForwardNorm_ = register_module("feed_forward_norm", norm(width));
 }
@@ -48,12 +42,13 @@ at::Tensor EncoderLayerImpl::attend(const at::Tensor& x) {
   const std::int64_t tokens = tokensFirst.size(0);
   const std::int64_t rows = tokensFirst.size(1);
   const std::int64_t width = tokensFirst.size(2);
-  const at::Tensor packed = at::linear(tokensFirst, queryKeyValueWeight_, queryKeyValueBias_)
-                                .unflatten(-1, {3, width})
-                                .unsqueeze(0)
-                                .transpose(0, -2)
-                                .squeeze(-2)
-                                .contiguous();
+  const at::Tensor packed =
+      linearWithWeightHalf(tokensFirst, queryKeyValueWeight_, queryKeyValueBias_)
+          .unflatten(-1, {3, width})
+          .unsqueeze(0)
+          .transpose(0, -2)
+          .squeeze(-2)
+          .contiguous();
   const at::Tensor parts[] = {packed.select(0, 0), packed.select(0, 1), packed.select(0, 2)};
   at::Tensor byHead[3];
   for (int i = 0; i < 3; ++i) {
@@ -62,11 +57,11 @@ at::Tensor EncoderLayerImpl::attend(const at::Tensor& x) {
   for (at::Tensor& part : byHead) part = part.view({rows, heads_, tokens, width / heads_});
   const at::Tensor mixed = at::scaled_dot_product_attention(byHead[0], byHead[1], byHead[2]);
   const at::Tensor flat = mixed.permute({2, 0, 1, 3}).contiguous().view({rows * tokens, width});
-  return linear(attentionOut_, flat).view({tokens, rows, width}).transpose(1, 0);
+  return attentionOut_(flat).view({tokens, rows, width}).transpose(1, 0);
 }
 
 at::Tensor EncoderLayerImpl::feedForward(const at::Tensor& x) {
-  return noDropout(linear(out_, noDropout(at::relu(linear(in_, x)))));
+  return noDropout(out_(noDropout(at::relu(in_(x)))));
 }
 
 at::Tensor EncoderLayerImpl::forward(const at::Tensor& x) {

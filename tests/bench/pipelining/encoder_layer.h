@@ -1,9 +1,10 @@
 #pragma once
 
 #include <torch/nn/module.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/nn/modules/normalization.h>
 #include <torch/nn/pimpl.h>
+
+#include "runtime/train/linear.h"
 
 namespace pipetrace::bench {
 
@@ -24,9 +25,9 @@ class EncoderLayerImpl : public torch::nn::Module {
   const std::int64_t heads_;
   at::Tensor queryKeyValueWeight_;
   at::Tensor queryKeyValueBias_;
-  torch::nn::Linear attentionOut_{nullptr};
-  torch::nn::Linear in_{nullptr};
-  torch::nn::Linear out_{nullptr};
+  Linear attentionOut_{nullptr};
+  Linear in_{nullptr};
+  Linear out_{nullptr};
   torch::nn::LayerNorm attentionNorm_{nullptr};
   torch::nn::LayerNorm feedForwardNorm_{nullptr};
 };

@@ -4,10 +4,10 @@
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/randn.h>
 #include <torch/nn/modules/activation.h>
-#include <torch/nn/modules/linear.h>
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
 
+#include "runtime/train/linear.h"
 #include "tests/bench/pipelining/encoder_layer.h"
 #include "trace/error.h"
 
@@ -19,11 +19,11 @@ constexpr std::uint64_t kModelSeed = 0;
 constexpr std::uint64_t kDataSeed = 1;
 constexpr double kLearningRate = 0.01;
 
-Layer makeLayer(const ModelSize& size) {
+std::vector<torch::nn::AnyModule> makeLayer(const ModelSize& size) {
   if (size.isTransformer) {
     return {torch::nn::AnyModule(EncoderLayer(size.width, size.heads))};
   }
-  return {torch::nn::AnyModule(torch::nn::Linear(size.width, size.width)),
+  return {torch::nn::AnyModule(Linear(size.width, size.width)),
           torch::nn::AnyModule(torch::nn::ReLU())};
 }
 
@@ -35,11 +35,19 @@ ModelSize modelSize(const std::string& name) {
   throw Error("there is no model " + name + "; the models are mlp and xfmr");
 }
 
-std::vector<Layer> makeModel(const ModelSize& size) {
-  torch::manual_seed(kModelSeed);
-  std::vector<Layer> layers;
-  for (int i = 0; i < size.layers; ++i) layers.push_back(makeLayer(size));
-  return layers;
+Model makeModel(const ModelSize& size) {
+  std::vector<LayerMaker> layers;
+  for (int i = 0; i < size.layers; ++i) {
+    layers.emplace_back([size, i] {
+      // Python draws one layer's weights after the other's, so those before are drawn, too.
+      torch::manual_seed(kModelSeed);
+      for (int before = 0; before < i; ++before) makeLayer(size);
+      return makeLayer(size);
+    });
+  }
+  return chainModel(layers, [](const at::Tensor& output, const at::Tensor& targets) {
+    return at::mse_loss(output, targets);
+  });
 }
 
 Batch makeBatch(const ModelSize& size, int microBatches) {
@@ -48,13 +56,9 @@ Batch makeBatch(const ModelSize& size, int microBatches) {
   if (size.isTransformer) shape.push_back(size.tokens);
   shape.push_back(size.width);
   Batch batch;
-  batch.inputs = at::randn(shape, generator);
-  batch.targets = at::randn(shape, generator);
+  batch["inputs"] = at::randn(shape, generator);
+  batch["targets"] = at::randn(shape, generator);
   return batch;
-}
-
-at::Tensor meanSquareLoss(const at::Tensor& output, const at::Tensor& targets) {
-  return at::mse_loss(output, targets);
 }
 
 std::unique_ptr<torch::optim::Optimizer> makeSgd(std::vector<at::Tensor> parameters) {

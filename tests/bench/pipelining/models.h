@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/batch.h"
-#include "runtime/stage_module.h"
+#include "runtime/train/batch.h"
+#include "runtime/train/model.h"
 
 namespace pipetrace::bench {
 
@@ -25,14 +25,12 @@ struct ModelSize {
 /// The sizes of the comparison: `mlp` or `xfmr`. Throws Error for another name.
 ModelSize modelSize(const std::string& name);
 
-/// The layers with the weights that Python draws after torch.manual_seed(0).
-std::vector<Layer> makeModel(const ModelSize& size);
+/// The layers with the weights that Python draws after torch.manual_seed(0). The loss is the mean
+/// of the squares of all differences.
+Model makeModel(const ModelSize& size);
 
 /// The one batch of all steps: inputs, then targets, drawn by a generator seeded with 1.
 Batch makeBatch(const ModelSize& size, int microBatches);
-
-/// The mean of the squares of all differences.
-at::Tensor meanSquareLoss(const at::Tensor& output, const at::Tensor& targets);
 
 /// SGD with learning rate 0.01.
 std::unique_ptr<torch::optim::Optimizer> makeSgd(std::vector<at::Tensor> parameters);

@@ -4,7 +4,6 @@
 #include <ATen/record_function.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <torch/nn/modules/container/sequential.h>
 #include <torch/utils.h>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "runtime/testing/rank_processes.h"
+#include "runtime/train/stage.h"
 #include "tests/bench/pipelining/encoder_layer.h"
 #include "tests/bench/pipelining/models.h"
 #include "trace/testing/file_text.h"
@@ -30,17 +30,25 @@ constexpr int kSteps = 2;
 // The first of each step's losses is of weights that nothing has changed.
 std::vector<double> lossesOfOneProcess(const ModelSize& size) {
   torch::set_num_threads(1);
-  torch::nn::Sequential model = cutIntoStages(makeModel(size), 1).front();
-  const auto optimizer = makeSgd(model->parameters());
+  const Model model = makeModel(size);
+  std::vector<std::shared_ptr<BlockModule>> blocks;
+  std::vector<at::Tensor> parameters;
+  for (int i = 0; i < size.layers; ++i) {
+    blocks.push_back(makeBlock(model, i, 0));
+    for (const at::Tensor& parameter : blocks.back()->parameters()) parameters.push_back(parameter);
+  }
+  const auto optimizer = makeSgd(parameters);
   const Batch batch = makeBatch(size, kMicroBatches);
-  const auto inputs = batch.inputs.chunk(kMicroBatches);
-  const auto targets = batch.targets.chunk(kMicroBatches);
+  const auto inputs = batch.at("inputs").chunk(kMicroBatches);
+  const auto targets = batch.at("targets").chunk(kMicroBatches);
   std::vector<double> losses;
   for (int step = 0; step < kSteps; ++step) {
     optimizer->zero_grad();
     double sum = 0;
     for (std::size_t m = 0; m < kMicroBatches; ++m) {
-      const at::Tensor loss = (model->forward(inputs[m]) - targets[m]).square().mean();
+      Tensors x{inputs[m]};
+      for (const auto& block : blocks) x = block->run(x);
+      const at::Tensor loss = (x[0] - targets[m]).square().mean();
       sum += loss.item<double>() / kMicroBatches;
       (loss / kMicroBatches).backward();
     }

@@ -5,7 +5,7 @@ import statistics
 from ratios import median_interval
 
 OURS, TORCH = "PipeTrace", "torch"
-GOALS = {("mlp", 1): 1.10, ("xfmr", 1): 1.04}  # steps per second against torch
+GOALS = {("mlp", 1): 1.25, ("xfmr", 1): 1.04}  # steps per second against torch
 SLOWER_GOAL = {"mlp": 1.05}  # a step with 2 stages a rank against one with 1
 FEW_PAIRS = 10
 
@@ -36,7 +36,7 @@ def print_case(case, pairs, goal, losses_are_equal):
     print(f"  processor time a step, all ranks: {median[OURS, 'cpu_ms']:.0f} ms, torch "
           f"{median[TORCH, 'cpu_ms']:.0f} ms")
     if losses_are_equal:
-        print(f"  losses equal bit for bit, steps: {len(losses)}, from {losses[0]:.7f} to "
+        print(f"  losses equal up to rounding, steps: {len(losses)}, from {losses[0]:.7f} to "
               f"{losses[-1]:.7f}")
 
 

@@ -5,7 +5,6 @@
 #include <torch/version.h>
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -14,7 +13,7 @@
 #include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
-#include "runtime/torch_work.h"
+#include "runtime/train/torch_work.h"
 #include "runtime/transport/gloo.h"
 #include "schedule/build_schedule.h"
 #include "schedule/fingerprint.h"
@@ -38,17 +37,12 @@ ModelSize sizeOf(const TrainingOptions& options) {
   return size;
 }
 
-TorchWork makeWork(const Plan& plan, const std::vector<Layer>& layers, int rank) {
-  const auto stages = cutIntoStages(layers, plan.numStages);
-  std::map<int, torch::nn::Sequential> mine;
-  for (const int s : plan.stagesOfRank(rank)) {
-    mine.emplace(s, stages[static_cast<std::size_t>(s)]);
-  }
-  return TorchWork({.numStages = plan.numStages,
+TorchWork makeWork(const Plan& plan, const ModelSize& size, int rank) {
+  return TorchWork({.model = makeModel(size),
+                    .partition = evenPartition(size.layers, plan.numStages),
                     .numMicroBatches = plan.numMicroBatches,
-                    .loss = meanSquareLoss,
                     .optimizer = makeSgd},
-                   std::move(mine));
+                   plan.stagesOfRank(rank));
 }
 
 double cpuMs() {
@@ -87,7 +81,7 @@ TrainingResult train(const TrainingOptions& options, const ProcessEnv& env) {
   const ModelSize size = sizeOf(options);
   const CheckedPlan plan = buildSchedule(
       options.schedule, PlanSize{env.worldSize, options.microBatches, options.chunks});
-  TorchWork work = makeWork(*plan, makeModel(size), env.rank);
+  TorchWork work = makeWork(*plan, size, env.rank);
   const Batch batch = makeBatch(size, options.microBatches);
   std::optional<RankRecording> recording;
   if (!options.logDirectory.empty()) {

@@ -1,0 +1,119 @@
+#include "runtime/train/partition.h"
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+
+namespace {
+
+std::string counted(int number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+template <typename Number>
+std::vector<Number> numbersOf(const nlohmann::json& file, const std::string& key,
+                              bool (*fits)(const nlohmann::json&), const std::string& what) {
+  std::vector<Number> numbers;
+  const nlohmann::json& list = file.at(key);
+  if (!list.is_array()) throw Error("\"" + key + "\" is no list");
+  for (const nlohmann::json& number : list) {
+    if (!fits(number)) throw Error("\"" + key + "\" has " + number.dump() + ", which is " + what);
+    numbers.push_back(number.get<Number>());
+  }
+  return numbers;
+}
+
+bool isBlockCount(const nlohmann::json& number) {
+  return number.is_number_integer() && number.get<double>() >= 1 && number.get<double>() <= 1e6;
+}
+
+bool isRatio(const nlohmann::json& number) {
+  return number.is_number() && number.get<double>() >= 0 && number.get<double>() <= 1;
+}
+
+Partition parse(std::istream& in) {
+  const nlohmann::json file = nlohmann::json::parse(in);
+  if (!file.is_object()) throw Error("it is no JSON object");
+  for (const auto& [key, value] : file.items()) {
+    if (key != "partition" && key != "recompute_ratio") {
+      throw Error("unknown key \"" + key +
+                  "\"; the keys are \"partition\" and \"recompute_ratio\"");
+    }
+  }
+  if (!file.contains("partition")) throw Error("it has no \"partition\"");
+  Partition partition;
+  partition.blocks =
+      numbersOf<int>(file, "partition", isBlockCount, "no number of blocks (1 or more)");
+  if (!file.contains("recompute_ratio")) return partition;
+  partition.recomputeRatio =
+      numbersOf<double>(file, "recompute_ratio", isRatio, "no share from 0 to 1");
+  if (partition.recomputeRatio.size() != partition.blocks.size()) {
+    throw Error("\"recompute_ratio\" is of " +
+                counted(static_cast<int>(partition.recomputeRatio.size()), "stage") +
+                ", but \"partition\" of " + std::to_string(partition.blocks.size()));
+  }
+  return partition;
+}
+
+}  // namespace
+
+int Partition::recomputed(int stage) const {
+  if (recomputeRatio.empty()) return 0;
+  const auto s = static_cast<std::size_t>(stage);
+  return static_cast<int>(recomputeRatio[s] * blocks[s]);
+}
+
+Partition evenPartition(int numBlocks, int numStages) {
+  if (numStages < 1 || numBlocks < numStages) {
+    throw Error("a model of " + counted(numBlocks, "block") + " cannot be cut into " +
+                counted(numStages, "stage") + "; use fewer stages or more blocks");
+  }
+  Partition partition;
+  for (int s = 0; s < numStages; ++s) {
+    partition.blocks.push_back(numBlocks / numStages + (s < numBlocks % numStages ? 1 : 0));
+  }
+  return partition;
+}
+
+void requireFits(const Partition& partition, int numBlocks, int numStages) {
+  if (partition.numStages() != numStages) {
+    throw Error("the partition is for " + counted(partition.numStages(), "stage") +
+                ", but the plan has " + std::to_string(numStages));
+  }
+  for (int s = 0; s < numStages; ++s) {
+    if (partition.blocks[static_cast<std::size_t>(s)] < 1) {
+      throw Error("the partition gives stage " + std::to_string(s) + " no block");
+    }
+  }
+  const int sum = std::accumulate(partition.blocks.begin(), partition.blocks.end(), 0);
+  if (sum != numBlocks) {
+    throw Error("the partition adds up to " + counted(sum, "block") + ", but the model has " +
+                std::to_string(numBlocks));
+  }
+  const auto isRatioOfNone = [](double ratio) { return !(ratio >= 0 && ratio <= 1); };
+  if (!partition.recomputeRatio.empty() &&
+      (partition.recomputeRatio.size() != partition.blocks.size() ||
+       std::any_of(partition.recomputeRatio.begin(), partition.recomputeRatio.end(),
+                   isRatioOfNone))) {
+    throw Error("a partition needs a recompute ratio from 0 to 1 for each of its stages");
+  }
+}
+
+Partition readPartition(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw Error("cannot read the partition " + path);
+  try {
+    return parse(in);
+  } catch (const nlohmann::json::exception& e) {
+    throw Error("the partition " + path + " is no JSON: " + e.what());
+  } catch (const Error& e) {
+    throw Error("the partition " + path + ": " + e.what());
+  }
+}
+
+}  // namespace pipetrace

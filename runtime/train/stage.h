@@ -1,0 +1,100 @@
+#pragma once
+
+#include <torch/csrc/autograd/edge.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/stage_work.h"
+#include "runtime/train/linear.h"
+#include "runtime/train/model_cut.h"
+
+namespace pipetrace {
+
+/// Makes a block of the model (by its number) with weights that depend on that and the seed alone.
+/// Any thread, one call at a time; the others wait. Seeds LibTorch's default generator.
+std::shared_ptr<BlockModule> makeBlock(const Model& model, int number, std::uint64_t seed);
+
+/// The blocks of one stage, with their weights, and what it keeps of micro-batches between their
+/// forward and their backward.
+///
+/// From the forward to the backward of a micro-batch a stage holds its inputs and what autograd has
+/// saved, not its outputs. It holds only the inputs of blocks that run again, until they do.
+///
+/// Threads: one.
+class Stage {
+ public:
+  /// Makes the blocks, with weights that depend on the seed and the block alone. `model` and `cut`
+  /// must outlive it.
+  Stage(const Model& model, const StageCut& cut, std::uint64_t seed);
+
+  struct Forward {
+    int step = 0;
+    int microBatch = 0;
+    const Tensors* batch = nullptr;  ///< of the micro-batch, by index in Model::batch
+    double lossShare = 1;            ///< the loss is multiplied by it
+    bool keepsNothing = false;       ///< there is no backward
+  };
+  /// Throws Error that names the block if it fails, or makes another number of tensors than its
+  /// definition says. Throws the same if a tensor has another type or shape than for the
+  /// micro-batches before; only the number of rows may differ.
+  void forward(const Forward& at, JobMessages messages);
+  /// The loss of the last forward, on the last stage.
+  const at::Tensor& loss() const { return loss_; }
+
+  /// Runs the blocks again that the forward keeps nothing of. A backward does it itself otherwise.
+  void recompute(int microBatch);
+  void backward(int microBatch, JobMessages messages);
+  /// The halves of backward().
+  void backwardInput(int microBatch, JobMessages messages);
+  /// Returns whether there was anything to do.
+  bool backwardWeight(int microBatch);
+
+  /// Forgets all micro-batches.
+  void clear() { live_.clear(); }
+  /// Micro-batches of which it keeps something for a backward, or a half of it; ascending.
+  std::vector<int> liveMicroBatches() const;
+
+  /// By block of the model and name: {"3.weight", …}.
+  std::vector<std::pair<std::string, at::Tensor>> namedParameters() const;
+  std::vector<at::Tensor> parameters() const;
+  /// A parameter of a block of this stage. Throws Error if the block has none of that name.
+  at::Tensor parameter(int block, const std::string& name) const;
+  const StageCut& cut() const { return cut_; }
+
+ private:
+  struct Live {
+    Forward at;
+    Tensors incoming;  // leaves of this stage's own graph
+    Tensors boundary;  // what the blocks that run again need
+    Tensors batch;     // for them
+    // Where the backward begins; by outgoing route. The outputs themselves are not kept.
+    std::vector<torch::autograd::Edge> outgoing;
+    torch::autograd::Edge loss;
+    Tensors again;  // the leaves from which the recomputed blocks start, by boundary
+    bool isRecomputed = false;
+    std::unique_ptr<WeightHalf> weights;  // what the input half has left
+    bool isThrough = false;               // the input half has run
+  };
+
+  void runBlocks(int first, int last, const Forward& at, Tensors& slots) const;
+  at::Tensor lossOf(const Tensors& slots, const Forward& at) const;
+  void keepEdges(Live& live, const Tensors& slots, bool ofRecomputed) const;
+  bool isRecomputed(const StageCut::End& outgoing) const;
+  void requireSameShape(std::size_t route, const at::Tensor& output);
+  Live& liveOf(int microBatch);
+  void runBackward(Live& live, JobMessages messages);
+  void propagate(Live& live, const Tensors& gradients);
+
+  const Model& model_;
+  const StageCut& cut_;
+  const std::uint64_t seed_;
+  std::vector<std::shared_ptr<BlockModule>> blocks_;
+  std::map<int, Live> live_;  // by micro-batch
+  at::Tensor loss_;
+  std::vector<std::optional<TensorShape>> shapes_;  // of the first output, by outgoing route
+};
+
+}  // namespace pipetrace

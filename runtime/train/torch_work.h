@@ -1,0 +1,148 @@
+#pragma once
+
+#include <torch/optim/optimizer.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/stage_work.h"
+#include "runtime/train/batch.h"
+#include "runtime/train/data_loader.h"
+#include "runtime/train/model.h"
+#include "runtime/train/partition.h"
+#include "runtime/train/stage.h"
+#include "runtime/train/weight_stash.h"
+#include "runtime/version_count.h"
+
+namespace pipetrace {
+
+struct TorchWorkOptions {
+  Model model;
+  Partition partition;  ///< over all stages of the pipeline
+  int numMicroBatches = 1;
+  std::uint64_t seed = 0;  ///< of initial weights and dropout
+  /// Made once, over the parameters of the rank's stages in the order of the stages.
+  /// Plans without a flush have an optimizer for each stage.
+  OptimizerMaker optimizer;
+  /// The learning rate of a step; empty: as the optimizer was made.
+  std::function<double(int step)> learningRate;
+  /// For plans without a flush.
+  StashUpdate stashUpdate = StashUpdate::kNewest;
+  /// Whether loss() is to be reported by this rank. A last stage on two ranks gives it on both.
+  bool reportsLoss = true;
+  /// Makes the examples of a step, in place of load(). A DataLoader calls it ahead, on its thread,
+  /// and each step waits for its own examples in a job `data`. Not called on ranks that need
+  /// nothing of the batch. Empty: load() gives the examples.
+  std::function<Batch(int step)> batch;
+  int steps = 0;         ///< with `batch`: how many steps there are, the first of them step 0
+  int batchesAhead = 1;  ///< with `batch`: 0 makes each batch when its step begins
+};
+
+/// Trains the stages of one rank with the blocks of a model and autograd on the CPU.
+///
+/// A batch of B rows is split into micro-batches of floor(B/m) or ceil(B/m) rows, the longer ones
+/// first. A micro-batch's loss counts with its share of the rows (1/m if they are even). So the
+/// gradients, added up over the micro-batches, are those of the mean over the batch. They are added
+/// in the order in which the plan runs the backwards; floating-point sums depend on it. Stages that
+/// stand on two ranks add their two sums, then tied parameters add the sums of their uses in the
+/// order of Model::ties.
+///
+/// In a plan without a flush a stage keeps as many versions of its weights as the plan needs, and
+/// each job has the version that its micro-batch's forward used. The loss of a micro-batch counts
+/// with its share of the rows of its update. So each update follows the mean over its rows. loss()
+/// is the mean over all rows of the step.
+///
+/// The weight half of a backward makes the weight gradients of the runtime's linear layers
+/// (linear.h). All other gradients come with the input half.
+class TorchWork : public StageWork {
+ public:
+  /// Makes the blocks of `stages`. Throws Error for a model or partition that does not fit
+  /// (cutModel()), a stage out of range, a missing optimizer, or batches without steps. Begins to
+  /// load data, if the options have `batch`.
+  TorchWork(TorchWorkOptions options, const std::vector<int>& stages);
+
+  /// The names of the batch's tensors that this rank's blocks need.
+  std::vector<std::string> neededOfBatch() const;
+
+  /// The next step's examples, before runStep(), where the options have no `batch`. A rank keeps
+  /// those that its blocks need. Throws Error for a tensor that is missing, for fewer rows than
+  /// micro-batches, or different numbers of rows.
+  void load(const Batch& batch);
+
+  /// A forward-only plan keeps nothing for a backward. Refuses plans without a flush for models
+  /// with tied parameters.
+  void accept(const Plan& plan) override;
+  TensorRoutes routes(const Plan& plan) const override;
+  std::vector<std::vector<int>> ties() const override;
+  void beginStep(int step) override;
+  bool hasData() const override { return data_ != nullptr; }
+  /// Throws what the options' `batch` threw for that step, and as load() does.
+  void awaitData(int step) override;
+  void lr(int step) override;
+  void runForward(int stage, int microBatch, JobMessages messages) override;
+  void runBackward(int stage, int microBatch, JobMessages messages) override;
+  void runBackwardInput(int stage, int microBatch, JobMessages messages) override;
+  void backwardWeight(int stage, int microBatch) override;
+  void recompute(int stage, int microBatch) override;
+  void optimizerStep() override;
+  void update(int stage) override;
+  std::int32_t versionOf(const Action& action) const override;
+  bool hasSums() const override { return true; }
+  Message sumsOf(int stage) override;
+  void addSums(int stage, const Message& sums) override;
+  Message tiedSumOf(int tie, int use) override;
+  void takeTiedSum(int tie, int use, Message sum) override;
+  void addTiedSums() override;
+  std::optional<double> loss() const override;
+
+  const Stage& stage(int stage) const { return *stages_.at(stage); }
+  /// The parameters of the rank's stages, in the order of the stages.
+  std::vector<at::Tensor> parameters() const;
+  /// The same with their names: block of the model and name, "3.weight".
+  std::vector<std::pair<std::string, at::Tensor>> namedParameters() const;
+  /// Stages whose weight halves had nothing to do so far.
+  const std::set<int>& emptyHalves() const { return emptyHalves_; }
+  /// The versions of a stage's weights, in a plan without a flush.
+  const WeightStash& stash(int stage) const { return *stashes_.at(stage); }
+  /// The stages and micro-batches of which something is kept for a backward, or a half of it;
+  /// ascending.
+  std::vector<std::pair<int, int>> liveMicroBatches() const;
+
+ private:
+  Stage& at(int stage);
+  bool isLast(int stage) const { return stage == options_.partition.numStages() - 1; }
+  /// A stage that takes tensors of the batch, or shares of its rows.
+  bool needsBatch(int stage) const;
+  void copyTiedWeights();
+  bool isAsynchronous() const { return !stashes_.empty(); }
+  /// Points a stage's parameters at the version for that micro-batch.
+  void useVersionFor(int stage, int microBatch);
+  void releaseVersionOf(int stage, int microBatch);
+  std::pair<std::int64_t, std::int64_t> rowsOf(int microBatch) const;
+  double lossShareOf(int microBatch) const;
+
+  const TorchWorkOptions options_;
+  const ModelCut cut_;
+  std::map<int, std::unique_ptr<Stage>> stages_;
+  std::unique_ptr<torch::optim::Optimizer> optimizer_;
+  std::map<int, std::unique_ptr<WeightStash>> stashes_;  // by stage, in plans without a flush
+  std::optional<VersionCount> versions_;
+  int updateEvery_ = 0;                             // micro-batches
+  std::map<int, int> lastVersion_;                  // by stage: of the last backward
+  Tensors batch_;                                   // by Model::batch; undefined what is not needed
+  std::int64_t batchRows_ = 0;                      // 0: not loaded
+  std::map<std::pair<int, int>, at::Tensor> tied_;  // by tie and use: sums of other ranks
+  int step_ = 0;
+  bool forwardOnly_ = false;
+  std::set<int> emptyHalves_;
+  double loss_ = 0;
+  int lossCount_ = 0;
+  std::unique_ptr<DataLoader> data_;  // null: load() gives the batch, or none is needed
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,206 @@
+#include "runtime/train/weight_stash.h"
+
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <gmock/gmock.h>
+#include <torch/optim/adam.h>
+#include <torch/optim/adamw.h>
+#include <torch/optim/rmsprop.h>
+#include <torch/optim/sgd.h>
+#include <torch/utils.h>
+
+#include "runtime/version_count.h"
+#include "schedule/build_schedule.h"
+#include "schedule/check/checked_plan.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using ::testing::ElementsAre;
+
+OptimizerMaker sgdOf(double rate) {
+  return [rate](std::vector<at::Tensor> parameters) {
+    return std::make_unique<torch::optim::SGD>(std::move(parameters),
+                                               torch::optim::SGDOptions(rate));
+  };
+}
+
+/// The weights that the micro-batches of a stage saw.
+struct Seen {
+  std::vector<double> byForward;  ///< the weight's value, by micro-batch
+  std::vector<double> byBackward;
+  double last = 0;
+  int mostHeld = 0;
+  std::int64_t copiedBytes = 0;
+};
+
+/// Runs a stage of `plan` with one weight that is 0 at first, whose every gradient is 1, learning
+/// rate 1: version n of the newest rule is -n.
+Seen runStage(const CheckedPlan& plan, int stage, StashUpdate rule, int steps = 1,
+              const OptimizerMaker& maker = sgdOf(1)) {
+  const at::Tensor handle = at::zeros({1}).requires_grad_();
+  WeightStash stash({handle}, maker, rule);
+  VersionCount count(*plan);
+  Seen seen;
+  for (int step = 0; step < steps; ++step) {
+    count.beginStep();
+    stash.beginStep(count.usesOf(stage));
+    int done = 0;
+    const int rank = plan->rankOfStage[static_cast<std::size_t>(stage)];
+    for (const Action& action : plan->ranks[static_cast<std::size_t>(rank)]) {
+      if (action.stage != stage) continue;
+      const int version = count.usedBy(stage, action.microBatch);
+      stash.use(version);
+      const bool isForward = action.kind == JobKind::kForward;
+      (isForward ? seen.byForward : seen.byBackward).push_back(handle.item<double>());
+      if (isForward) continue;
+      at::Tensor(handle).mutable_grad() = at::ones({1});
+      stash.release(version);
+      if (++done % plan->updates.every == 0) stash.update(version);
+    }
+  }
+  seen.last = handle.item<double>();
+  seen.mostHeld = stash.mostHeld();
+  seen.copiedBytes = stash.copiedBytes();
+  return seen;
+}
+
+// PipeDream, 4 stages, 8 micro-batches, worked out by hand. Stage s has 4 - s micro-batches in
+// flight, so forward i comes right after backward i - (4 - s): at stage 0, F0 F1 F2 F3 B0 F4 B1 F5.
+TEST(WeightStash, TheNewestVersionIsUpdatedAsInTheTableOfPipeDream) {
+  const CheckedPlan plan = buildSchedule("PipeDream", 4, 8);
+  const Seen first = runStage(plan, 0, StashUpdate::kNewest);
+  EXPECT_THAT(first.byForward, ElementsAre(0, 0, 0, 0, -1, -2, -3, -4));
+  EXPECT_THAT(first.byBackward, ElementsAre(0, 0, 0, 0, -1, -2, -3, -4)) << "the forward's weights";
+  EXPECT_EQ(first.last, -8);
+  EXPECT_EQ(first.mostHeld, 4);
+  const Seen third = runStage(plan, 2, StashUpdate::kNewest);
+  EXPECT_THAT(third.byForward, ElementsAre(0, 0, -1, -2, -3, -4, -5, -6));
+  EXPECT_EQ(third.mostHeld, 2);
+  const Seen last = runStage(plan, 3, StashUpdate::kNewest);
+  EXPECT_THAT(last.byForward, ElementsAre(0, -1, -2, -3, -4, -5, -6, -7));
+  EXPECT_EQ(last.mostHeld, 1);
+}
+
+// The same with VPipe's rule: version i + 1 is made of the version that micro-batch i used. Stage
+// 0: 1 to 4 are made of 0, 5 of 1, 6 of 2, 7 of 3, 8 of 4.
+TEST(WeightStash, TheOldestVersionIsUpdatedAsInTheTableOfVPipe) {
+  const CheckedPlan plan = buildSchedule("PipeDream", 4, 8);
+  const Seen first = runStage(plan, 0, StashUpdate::kOldest);
+  EXPECT_THAT(first.byForward, ElementsAre(0, 0, 0, 0, -1, -1, -1, -1));
+  EXPECT_THAT(first.byBackward, ElementsAre(0, 0, 0, 0, -1, -1, -1, -1));
+  EXPECT_EQ(first.last, -2);
+  // Stage 2: 1 and 2 of 0, 3 of 1, 4 of 2, …
+  const Seen third = runStage(plan, 2, StashUpdate::kOldest);
+  EXPECT_THAT(third.byForward, ElementsAre(0, 0, -1, -1, -2, -2, -3, -3));
+  EXPECT_EQ(third.last, -4);
+  EXPECT_THAT(runStage(plan, 3, StashUpdate::kOldest).byForward,
+              ElementsAre(0, -1, -2, -3, -4, -5, -6, -7));
+}
+
+TEST(WeightStash, TwoBuffersAreEnoughFor2bw) {
+  // Groups of 4: micro-batches 0 to 7 use version 0, 8 to 11 version 1, 12 to 15 version 2.
+  const CheckedPlan plan = buildSchedule("PipeDream-2BW", 4, 16);
+  for (int stage = 0; stage < 4; ++stage) {
+    const Seen seen = runStage(plan, stage, StashUpdate::kNewest);
+    EXPECT_THAT(seen.byForward,
+                ElementsAre(0, 0, 0, 0, 0, 0, 0, 0, -1, -1, -1, -1, -2, -2, -2, -2));
+    EXPECT_EQ(seen.byBackward, seen.byForward);
+    EXPECT_EQ(seen.mostHeld, 2);
+    EXPECT_EQ(seen.last, -4);
+  }
+}
+
+TEST(WeightStash, AsManyVersionsAreHeldAsThePlanNeedsAndTheyGoOnOverSteps) {
+  for (const int ranks : {1, 2, 5}) {
+    const CheckedPlan plan = buildSchedule("PipeDream", ranks, 7);
+    const WeightVersions versions = weightVersions(*plan);
+    for (int stage = 0; stage < ranks; ++stage) {
+      const Seen seen = runStage(plan, stage, StashUpdate::kNewest, 3);
+      EXPECT_EQ(seen.mostHeld, versions.stages[static_cast<std::size_t>(stage)].held);
+      EXPECT_EQ(seen.last, -21);
+      EXPECT_EQ(seen.byForward[7], -7) << "the first of the second step";
+    }
+  }
+}
+
+TEST(WeightStash, OnlyOtherOptimizersCopyAndOnlyWhereSeveralVersionsAreHeld) {
+  const auto rmsprop = [](std::vector<at::Tensor> parameters) {
+    return std::make_unique<torch::optim::RMSprop>(std::move(parameters), 0.1);
+  };
+  const auto adamw = [](std::vector<at::Tensor> parameters) {
+    return std::make_unique<torch::optim::AdamW>(std::move(parameters), 0.1);
+  };
+  const CheckedPlan plan = buildSchedule("PipeDream", 3, 10);
+  for (int stage = 0; stage < 3; ++stage) {
+    EXPECT_EQ(runStage(plan, stage, StashUpdate::kNewest).copiedBytes, 0);
+    EXPECT_EQ(runStage(plan, stage, StashUpdate::kNewest, 1, adamw).copiedBytes, 0);
+  }
+  // Stage 0 has 3 versions: all updates but the last find users of the newest. Stage 2 has one.
+  EXPECT_EQ(runStage(plan, 2, StashUpdate::kNewest, 1, rmsprop).copiedBytes, 0);
+  const std::int64_t copied = runStage(plan, 0, StashUpdate::kNewest, 1, rmsprop).copiedBytes;
+  EXPECT_GT(copied, 0);
+  EXPECT_LE(copied, 10 * 4) << "one copy of the 4 bytes an update";
+}
+
+TEST(WeightStash, AVersionThatIsNotKeptIsReported) {
+  WeightStash stash({at::zeros({2}).requires_grad_()}, sgdOf(1), StashUpdate::kNewest);
+  stash.beginStep({1});
+  EXPECT_THROW(stash.use(3), Error);
+}
+
+/// The bits of several updates by WeightStash and by the optimizer alone.
+void expectSameBits(const OptimizerMaker& maker, const std::string& what) {
+  torch::manual_seed(5);
+  const at::Tensor start = at::randn({37});
+  const at::Tensor handle = start.clone().requires_grad_();
+  const at::Tensor alone = start.clone().requires_grad_();
+  const auto optimizer = maker({alone});
+  WeightStash stash({handle}, maker, StashUpdate::kNewest);
+  stash.beginStep({2, 2, 2, 2, 2, 2});  // two each, and none is ever released: each stays
+  for (int i = 0; i < 6; ++i) {
+    const at::Tensor gradient = at::randn({37});
+    at::Tensor(handle).mutable_grad() = gradient.clone();
+    at::Tensor(alone).mutable_grad() = gradient.clone();
+    stash.update(i);
+    optimizer->step();
+    stash.use(i + 1);
+    EXPECT_TRUE(handle.equal(alone)) << what << " " << i;
+  }
+  EXPECT_EQ(stash.held(), 7);
+  EXPECT_EQ(stash.copiedBytes(), 0) << what;
+  stash.use(0);
+  EXPECT_TRUE(handle.equal(start)) << "the old one is as it was";
+}
+
+TEST(WeightStash, NewVersionsHaveTheBitsOfTheOptimizerAlone) {
+  const auto sgd = [](torch::optim::SGDOptions options) {
+    return [options](std::vector<at::Tensor> parameters) {
+      return std::make_unique<torch::optim::SGD>(std::move(parameters), options);
+    };
+  };
+  using torch::optim::SGDOptions;
+  expectSameBits(sgd(SGDOptions(0.1)), "SGD");
+  expectSameBits(sgd(SGDOptions(0.1).weight_decay(0.02)), "SGD with decay");
+  expectSameBits(sgd(SGDOptions(0.1).momentum(0.9).dampening(0.1)), "SGD with momentum");
+  expectSameBits(sgd(SGDOptions(0.1).momentum(0.9).nesterov(true).weight_decay(0.01)), "Nesterov");
+  for (const double decay : {0.0, 0.05}) {
+    expectSameBits(
+        [decay](std::vector<at::Tensor> parameters) {
+          return std::make_unique<torch::optim::Adam>(
+              std::move(parameters), torch::optim::AdamOptions(0.01).weight_decay(decay));
+        },
+        "Adam");
+    expectSameBits(
+        [decay](std::vector<at::Tensor> parameters) {
+          return std::make_unique<torch::optim::AdamW>(
+              std::move(parameters), torch::optim::AdamWOptions(0.01).weight_decay(decay));
+        },
+        "AdamW");
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedule/check/weight_versions.h"
+#include "schedule/plan.h"
+
+namespace pipetrace {
+
+/// Counts the versions of weights over the steps of a plan without a flush.
+///
+/// Threads: one.
+class VersionCount {
+ public:
+  explicit VersionCount(const Plan& plan);
+
+  void beginStep() { before_ = made_; }
+  void update(int stage) { ++made_[static_cast<std::size_t>(stage)]; }
+
+  /// As StageWork::versionOf(); kNotGiven throughout for plans with a flush.
+  std::int32_t of(const Action& action) const;
+  /// The version that a micro-batch uses at a stage, counted from 0 in each step.
+  int usedBy(int stage, int microBatch) const;
+  /// By version counted so: how many micro-batches of a step use it at the stage.
+  std::vector<int> usesOf(int stage) const;
+  /// The most versions at once of a stage, as the plan has it.
+  int heldOf(int stage) const { return versions_.stages[static_cast<std::size_t>(stage)].held; }
+
+ private:
+  int numMicroBatches_ = 0;
+  WeightVersions versions_;
+  std::vector<std::int32_t> before_;  // by stage: versions made in earlier steps
+  std::vector<std::int32_t> made_;
+};
+
+}  // namespace pipetrace
