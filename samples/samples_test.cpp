@@ -182,6 +182,26 @@ TEST(SampleMainTest, ErrorsOfLibTorchAreShownWithoutBacktrace) {
 
 // From here on: the programs themselves.
 
+TEST(RunSampleTest, APartitionThatRecomputesGivesTheLossesOfTheEvenOne) {
+  const ScratchFolder folder;
+  std::ofstream(folder.path("partition.json"))
+      << R"({"partition": [2, 1], "recompute_ratio": [0.5, 1]})";
+  CharTaskOptions task;
+  task.model.layers = 3;
+  task.model.width = 16;
+  const auto lossesWith = [&](const std::string& partition, const std::string& logs) {
+    StopSignal stop;
+    const SampleOptions options{
+        .partitionFile = partition, .stages = 2, .steps = 3, .logDir = logs};
+    return runSample(
+        options, [&] { return makeCharTask(task); }, stop);
+  };
+  EXPECT_EQ(lossesWith(folder.path("partition.json"), folder.path("logs")), lossesWith("", ""));
+  const std::string log = test::fileText(folder.path("logs/workerlog.0"));
+  EXPECT_THAT(log, HasSubstr("type = recompute"));
+  EXPECT_THAT(log, HasSubstr("action = 0R3"));
+}
+
 TEST(SampleProgramTest, NoShareOfTheLossIsPrintedForATextWithNothingToLearn) {
   const ScratchFolder folder;
   std::ofstream(folder.path("text")) << std::string(500, 'a');
@@ -339,6 +359,7 @@ std::vector<BadRun> badRuns() {
       {"RateIsNegative", {kTransformer, "--learning-rate", "-1"}, {}, "no positive number"},
       {"TooWide", {kTransformer, "--width", "1000000000"}, {}, "1000000000 not in range"},
       {"WrongWorldSize", {kMlp}, threeRanks, "WORLD_SIZE is 3, but the plan GPipe is for 4"},
+      {"NoPartition", {kMlp, "--partition", "/nowhere/p.json"}, {}, "cannot read the partition"},
       {"TooManyStages", {kMlp, "--stages", "5"}, {}, "4 blocks cannot be cut into 5 stages"},
       {"TooManyMicroBatches",
        {kMlp, "--micro-batches", "17"},
