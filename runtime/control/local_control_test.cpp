@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <thread>
 
 #include "trace/error.h"
@@ -61,9 +62,15 @@ TEST(LocalControl, EndsInOrderWhenAllRanksFinish) {
 }
 
 TEST(LocalControl, AFailureReachesAllRanksAlsoInFinish) {
-  const auto errors = runThreads(3, [](int rank, ControlChannel& control) {
-    if (rank == 0) control.finish();
+  std::atomic<bool> finishes{false};
+  const auto errors = runThreads(3, [&](int rank, ControlChannel& control) {
+    if (rank == 0) {
+      finishes = true;
+      control.finish();
+    }
     if (rank == 1) awaitFailure(control);
+    while (!finishes) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it is in finish()
     throw Error(control.fail("out of memory"));
   });
   for (const std::string& error : errors) {
