@@ -107,18 +107,18 @@ void requireAlone() {
 }
 
 TorchWork makeWork(const Run& run, int rank) {
-  return TorchWork(
-      {.model = run.task.model,
-       .partition = run.partition,
-       .numMicroBatches = run.plan->numMicroBatches,
-       .seed = run.options.seed,
-       .optimizer = run.task.optimizer,
-       .learningRate = run.task.learningRate,
-       .stashUpdate = run.options.updatesOldest ? StashUpdate::kOldest : StashUpdate::kNewest,
-       .reportsLoss = run.plan->rankOfStage.back() == rank,
-       .batch = run.task.batch,
-       .steps = run.options.steps},
-      run.plan->stagesOfRank(rank));
+  return TorchWork({.model = run.task.model,
+                    .partition = run.partition,
+                    .numMicroBatches = run.plan->numMicroBatches,
+                    .seed = run.options.seed,
+                    .optimizer = run.task.optimizer,
+                    .learningRate = run.task.learningRate,
+                    .stashUpdate = run.options.stashUpdate == "oldest" ? StashUpdate::kOldest
+                                                                       : StashUpdate::kNewest,
+                    .reportsLoss = run.plan->rankOfStage.back() == rank,
+                    .batch = run.task.batch,
+                    .steps = run.options.steps},
+                   run.plan->stagesOfRank(rank));
 }
 
 void requireFinite(double loss, int step) {
@@ -204,7 +204,7 @@ RunFacts factsOf(const Run& run) {
                            run.plan->numMicroBatches, fingerprintText(fingerprint(*run.plan)))},
       {"partition of the model", partitionText(run.partition)},
       {"seed", std::to_string(run.options.seed)},
-      {"--stash-update", run.options.updatesOldest ? "oldest" : "newest"}};
+      {"--stash-update", run.options.stashUpdate}};
 }
 
 void trainInThreads(const Run& run, StopSignal& stop) {
@@ -255,6 +255,11 @@ std::vector<double> runSample(const SampleOptions& options,
   }
   CheckedPlan plan = samplePlan(options);
   if (env) requireWorldSize(*plan, env->worldSize);
+  if (options.stashUpdate != "newest" && plan->updates.every == 0) {
+    throw Error("--stash-update " + options.stashUpdate +
+                " is for plans that change weights without a flush, as PipeDream does; " +
+                plan->name + " has one version of them");
+  }
   torch::manual_seed(options.seed);
   SampleTask task = makeTask();
   Partition partition = samplePartition(options, task.model, plan->numStages);

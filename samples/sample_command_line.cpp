@@ -50,11 +50,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_option("--micro-batches", options.microBatches, "micro-batches per step")
       ->check(CLI::Range(1, 1 << 20))
       ->excludes(file);
-  app.add_option("--stash-update", options.updatesOldest,
+  app.add_option("--stash-update", options.stashUpdate,
                  "in plans without a flush, what an update changes: the newest version of the "
                  "weights (PipeDream), or the oldest, which the micro-batch's forward used (VPipe)")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, bool>{{"newest", false}, {"oldest", true}}))
+      ->check(CLI::IsMember({"newest", "oldest"}).description(""))
       ->option_text("newest|oldest [newest]");
   app.add_option("--steps", options.steps, "training steps")->check(CLI::Range(1, 1 << 30));
   app.add_option("--seed", options.seed, "of the initial weights and of the order of the data");

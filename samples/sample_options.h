@@ -10,11 +10,11 @@ enum class SampleTransport { kInProcess, kGloo };
 /// The options of a sample program's command line.
 struct SampleOptions {
   std::string schedule = "1F1B";
-  std::string scheduleFile;    ///< a plan as CSV; replaces schedule, stages and microBatches
-  std::string partitionFile;   ///< JSON; empty: blocks are spread evenly over the stages
-  int stages = 4;              ///< pipeline ranks
-  int chunks = 0;              ///< stages of the model per rank; 0: what the schedule usually has
-  bool updatesOldest = false;  ///< StashUpdate::kOldest
+  std::string scheduleFile;   ///< a plan as CSV; replaces schedule, stages and microBatches
+  std::string partitionFile;  ///< JSON; empty: blocks are spread evenly over the stages
+  int stages = 4;             ///< pipeline ranks
+  int chunks = 0;             ///< stages of the model per rank; 0: what the schedule usually has
+  std::string stashUpdate = "newest";  ///< or oldest: StashUpdate
   int microBatches = 8;
   int steps = 1;
   std::uint64_t seed = 1;

@@ -359,6 +359,8 @@ std::vector<BadRun> badRuns() {
       {"RateIsNegative", {kTransformer, "--learning-rate", "-1"}, {}, "no positive number"},
       {"TooWide", {kTransformer, "--width", "1000000000"}, {}, "1000000000 not in range"},
       {"WrongWorldSize", {kMlp}, threeRanks, "WORLD_SIZE is 3, but the plan GPipe is for 4"},
+      {"StashUpdate", {kMlp, "--stash-update", "newestt"}, {}, "newestt not in {newest,oldest}"},
+      {"NothingStashed", {kMlp, "--stash-update", "oldest"}, {}, "GPipe has one version"},
       {"NoPartition", {kMlp, "--partition", "/nowhere/p.json"}, {}, "cannot read the partition"},
       {"TooManyStages", {kMlp, "--stages", "5"}, {}, "4 blocks cannot be cut into 5 stages"},
       {"TooManyMicroBatches",

@@ -1,6 +1,9 @@
 #include "runtime/train/partition.h"
 
-#include <cmath>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -105,12 +108,15 @@ void requireFits(const Partition& partition, int numBlocks, int numStages) {
 }
 
 Partition readPartition(const std::string& path) {
+  const std::string failed = "cannot read the partition " + path + ": ";
+  if (std::filesystem::is_directory(path)) throw Error(failed + "it is a folder");
   std::ifstream in(path);
-  if (!in) throw Error("cannot read the partition " + path);
+  if (!in) throw Error(failed + std::strerror(errno));
   try {
     return parse(in);
   } catch (const nlohmann::json::exception& e) {
-    throw Error("the partition " + path + " is no JSON: " + e.what());
+    const std::string text = e.what();  // "[json.exception.parse_error.101] parse error at …"
+    throw Error("the partition " + path + " is no JSON: " + text.substr(text.find("] ") + 2));
   } catch (const Error& e) {
     throw Error("the partition " + path + ": " + e.what());
   }

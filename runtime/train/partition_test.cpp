@@ -57,7 +57,8 @@ TEST(Partition, AFileThatIsNoneIsRefusedWithItsNameAndTheReason) {
               HasSubstr("\"recompute_ratio\" is of 1 stage, but \"partition\" of 2"));
   EXPECT_THAT(refused(R"({"partitions":[1]})"), HasSubstr("unknown key \"partitions\""));
   EXPECT_THAT(errorOf([&] { readPartition(folder.path("none.json")); }),
-              HasSubstr("cannot read the partition"));
+              AllOf(HasSubstr("cannot read the partition"), HasSubstr("No such file")));
+  EXPECT_THAT(errorOf([&] { readPartition(folder.path()); }), HasSubstr("it is a folder"));
 }
 
 }  // namespace
