@@ -24,8 +24,6 @@ class VersionCount {
   int usedBy(int stage, int microBatch) const;
   /// By version counted so: how many micro-batches of a step use it at the stage.
   std::vector<int> usesOf(int stage) const;
-  /// The most versions at once of a stage, as the plan has it.
-  int heldOf(int stage) const { return versions_.stages[static_cast<std::size_t>(stage)].held; }
 
  private:
   int numMicroBatches_ = 0;

@@ -203,6 +203,7 @@ RunFacts factsOf(const Run& run) {
       {"plan", fmt::format("of {} ranks and {} micro-batches, fingerprint {}", run.plan->numRanks(),
                            run.plan->numMicroBatches, fingerprintText(fingerprint(*run.plan)))},
       {"partition of the model", partitionText(run.partition)},
+      {"model", run.task.sizes.empty() ? "of its only sizes" : "of " + run.task.sizes},
       {"seed", std::to_string(run.options.seed)},
       {"--stash-update", run.options.stashUpdate}};
 }

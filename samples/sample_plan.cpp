@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
 #include "schedule/build_schedule.h"
@@ -31,12 +30,7 @@ Partition samplePartition(const SampleOptions& options, const Model& model, int 
 }
 
 CheckedPlan withRecomputes(CheckedPlan plan, const Partition& partition) {
-  const auto isRecompute = [](const Action& action) { return action.kind == JobKind::kRecompute; };
-  const bool hasSome =
-      std::any_of(plan->ranks.begin(), plan->ranks.end(), [&](const std::vector<Action>& actions) {
-        return std::any_of(actions.begin(), actions.end(), isRecompute);
-      });
-  if (hasSome || plan->isForwardOnly()) return plan;
+  if (plan->hasRecomputes() || plan->isForwardOnly()) return plan;
   std::vector<bool> stages;
   for (int stage = 0; stage < partition.numStages(); ++stage) {
     stages.push_back(partition.recomputed(stage) > 0);

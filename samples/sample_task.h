@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "runtime/train/torch_work.h"
 
@@ -9,6 +10,7 @@ namespace pipetrace {
 /// The model and the data that a sample trains with.
 struct SampleTask {
   Model model;
+  std::string sizes;  ///< of the model, compared between ranks: "width 128, …"
   /// The examples of a step: the same on every rank. Called ahead of the step, on a thread of each
   /// rank that needs them, so from several threads at a time.
   std::function<Batch(int step)> batch;

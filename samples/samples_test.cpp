@@ -232,6 +232,17 @@ TEST(SampleProgramTest, FourProcessesPrintTheLossesThatOneProcessPrints) {
   }
 }
 
+TEST(SampleProgramTest, ARankWithAnotherModelIsNamedBeforeTheFirstStep) {
+  const auto ends = runProcesses(
+      2, {"/bin/sh", "-c",
+          "exec " + kTransformer + " --stages 2 --steps 1 --width $((RANK == 1 ? 64 : 32))"});
+  for (const ProcessEnd& end : ends) {
+    EXPECT_EQ(end.exitCode, 2);
+    EXPECT_THAT(end.output, HasSubstr("the ranks were not started alike"));
+    EXPECT_THAT(end.output, HasSubstr("width 64"));
+  }
+}
+
 TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
   const ScratchFolder folder;
   const auto ends = runProcesses(4, {kMlp, "--steps", "2"},

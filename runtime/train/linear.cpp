@@ -83,13 +83,4 @@ void WeightHalf::run() {
   products_.clear();
 }
 
-std::vector<at::Tensor> WeightHalf::tensors() const {
-  std::vector<at::Tensor> all;
-  for (const Product& product : products_) {
-    all.push_back(product.gradient);
-    all.push_back(product.input);
-  }
-  return all;
-}
-
 }  // namespace pipetrace

@@ -43,8 +43,6 @@ class WeightHalf {
   /// Adds the gradients, in the order in which they were left, and forgets them.
   void run();
   bool isEmpty() const { return products_.empty(); }
-  /// The tensors that it keeps.
-  std::vector<at::Tensor> tensors() const;
 
   /// weight.grad() += gradient^T x input
   struct Product {

@@ -177,7 +177,7 @@ void Stage::forward(const Forward& at, JobMessages messages) {
     live.incoming.emplace_back();
     if (end.slot == StageCut::kNone) continue;
     if (!input.tensor.defined()) {
-      throw Error("stage got no tensor of " + blockName(model_, end.block));
+      throw Error("no tensor came from " + blockName(model_, end.block));
     }
     at::Tensor& leaf = slots[static_cast<std::size_t>(end.slot)];
     leaf = leafOf(input.tensor, end.hasGradient && !at.keepsNothing);

@@ -31,7 +31,6 @@ int WeightStash::usesOf(int version) const {
 }
 
 void WeightStash::beginStep(std::vector<int> uses) {
-  updatesBefore_ += newest_;
   Version last = std::move(versions_.at(newest_));
   versions_.erase(newest_);
   // After a step that was given up others may be left.

@@ -46,8 +46,6 @@ class WeightStash {
 
   torch::optim::Optimizer& optimizer() { return *optimizer_; }
   int newest() const { return newest_; }
-  /// Updates before this step.
-  int updatesBefore() const { return updatesBefore_; }
   /// Versions kept now, and the most so far.
   int held() const { return static_cast<int>(versions_.size()); }
   int mostHeld() const { return mostHeld_; }
@@ -73,7 +71,6 @@ class WeightStash {
   std::vector<int> uses_;
   int used_ = 0;  // by the handles
   int newest_ = 0;
-  int updatesBefore_ = 0;
   int mostHeld_ = 1;
   std::int64_t copiedBytes_ = 0;
 };

@@ -1,5 +1,6 @@
 #include "samples/char_transformer/char_task.h"
 
+#include <fmt/format.h>
 #include <torch/optim/adamw.h>
 
 #include <algorithm>
@@ -16,6 +17,8 @@ SampleTask makeCharTask(const CharTaskOptions& options) {
   model.vocabulary = text.vocabulary();
   SampleTask task;
   task.model = makeCharModel(model);
+  task.sizes = fmt::format("vocabulary {}, context {}, width {}, heads {}, {} layers",
+                           model.vocabulary, model.context, model.width, model.heads, model.layers);
   task.batch = [text, options, context](int step) {
     return text.windows(options.seed, step, options.rows, context);
   };
