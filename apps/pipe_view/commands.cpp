@@ -12,7 +12,7 @@
 #include "apps/cli/common_commands.h"
 #include "apps/cli/selection_options.h"
 #include "chart/draw/chart_picture.h"
-#include "viewer/run_viewer.h"
+#include "viewer/window/run_viewer.h"
 
 namespace pipetrace {
 namespace {

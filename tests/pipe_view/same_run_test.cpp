@@ -6,7 +6,7 @@
 #include "parser/testing/files.h"
 #include "tests/testing/program_run.h"
 #include "trace/log/write_job_logs.h"
-#include "viewer/loaded_profile.h"
+#include "viewer/run/loaded_profile.h"
 
 namespace pipetrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <QApplication>
 #include <QImage>
 
-#include "viewer/shown_chart.h"
+#include "viewer/testing/shown_chart.h"
 
 namespace pipetrace {
 namespace {

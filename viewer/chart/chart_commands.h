@@ -1,0 +1,21 @@
+#pragma once
+
+#include <QAction>
+#include <QList>
+
+namespace pipetrace {
+
+class ChartWidget;
+
+/// Gives the chart its commands: an action for each, with its keys. Menus, the list of keys and the
+/// chart's own keys come from these. QObject::objectName() is the command's name; its data() is the
+/// menu it stands in.
+void addCommands(ChartWidget& chart);
+
+/// Where a chart's command stands in the menus.
+enum class CommandMenu { kView, kGo };
+
+/// The chart's commands of a menu, in their order.
+QList<QAction*> commandsOf(const ChartWidget& chart, CommandMenu menu);
+
+}  // namespace pipetrace

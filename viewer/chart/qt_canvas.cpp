@@ -1,0 +1,94 @@
+#include "viewer/chart/qt_canvas.h"
+
+#include <QImage>
+#include <QPen>
+#include <algorithm>
+
+namespace pipetrace {
+namespace {
+
+constexpr int kTile = 6;
+
+QBrush hatchBrush() {
+  QImage tile(kTile, kTile, QImage::Format_RGB32);
+  tile.fill(toQColor(palette::kBubble));
+  QPainter painter(&tile);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(QPen(toQColor(palette::kBubbleStroke), 1.0));
+  // Three lines, so that they meet at the edges of the tile.
+  for (const int x : {-kTile, 0, kTile}) {
+    painter.drawLine(QPointF(x - 1, kTile + 1), QPointF(x + kTile + 1, -1));
+  }
+  painter.end();
+  return QBrush(tile);
+}
+
+QRect toQRect(PixelRect r) { return {r.x, r.y, r.width, r.height}; }
+
+}  // namespace
+
+QtCanvas::QtCanvas(QPainter& painter, FontCache& fonts)
+    : painter_(painter), fonts_(fonts), hatch_(hatchBrush()) {
+  painter_.setPen(toQColor(pen_));
+}
+
+void QtCanvas::fill(PixelRect rect, Color color) {
+  painter_.fillRect(toQRect(rect), toQColor(color));
+}
+
+void QtCanvas::hatch(PixelRect rect) { painter_.fillRect(toQRect(rect), hatch_); }
+
+void QtCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
+  if (columns.empty() || height <= 0) return;
+  // Setting thousands of pixels is cheaper than painting them.
+  const int left = columns.front().x;
+  QImage image(columns.back().x - left + 1, height, QImage::Format_ARGB32_Premultiplied);
+  image.fill(Qt::transparent);
+  for (int y = 0; y < height; ++y) {
+    auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
+    const int fromEdge = edge == ColumnEdge::kTop ? y : height - 1 - y;
+    for (const Column& column : columns) {
+      if (fromEdge >= column.height) continue;
+      line[column.x - left] = qRgb(column.color.red, column.color.green, column.color.blue);
+    }
+  }
+  painter_.drawImage(left, top, image);
+}
+
+void QtCanvas::text(PixelRect box, std::string_view text, const TextStyle& style) {
+  if (text.empty()) return;
+  const FontCache::Entry& entry = fonts_.entry(style);
+  if (font_ != &entry) {
+    painter_.setFont(entry.font);
+    font_ = &entry;
+  }
+  if (pen_ != style.color) {
+    painter_.setPen(toQColor(style.color));
+    pen_ = style.color;
+  }
+  int x = box.x;
+  if (style.align == TextAlign::kCenter) x += (box.width - textWidth(text, style)) / 2;
+  if (style.align == TextAlign::kRight) x += box.width - textWidth(text, style);
+  const int baseline = box.y + (box.height + entry.metrics.capHeight()) / 2;
+  painter_.drawText(x, baseline,
+                    QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size())));
+}
+
+int QtCanvas::textWidth(std::string_view text, const TextStyle& style) {
+  return fonts_.width(text, style);
+}
+
+void QtCanvas::pushClip(PixelRect rect) {
+  painter_.save();
+  painter_.setClipRect(toQRect(rect), Qt::IntersectClip);
+}
+
+void QtCanvas::popClip() {
+  painter_.restore();
+  // restore() brought back an older font and pen.
+  font_ = nullptr;
+  pen_ = {};
+  painter_.setPen(toQColor(pen_));
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <QPainter>
+
+#include "chart/draw/canvas.h"
+#include "viewer/chart/font_cache.h"
+
+namespace pipetrace {
+
+/// Draws with a QPainter. The painter must be active; painter and fonts must outlive the canvas.
+class QtCanvas final : public Canvas {
+ public:
+  QtCanvas(QPainter& painter, FontCache& fonts);
+
+  void fill(PixelRect rect, Color color) override;
+  void hatch(PixelRect rect) override;
+  void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
+  void text(PixelRect box, std::string_view text, const TextStyle& style) override;
+  int textWidth(std::string_view text, const TextStyle& style) override;
+  void pushClip(PixelRect rect) override;
+  void popClip() override;
+
+ private:
+  QPainter& painter_;
+  FontCache& fonts_;
+  QBrush hatch_;
+  const FontCache::Entry* font_ = nullptr;  // the font that the painter has
+  Color pen_;
+};
+
+inline QColor toQColor(Color color) { return {color.red, color.green, color.blue}; }
+
+}  // namespace pipetrace

@@ -1,0 +1,25 @@
+#include "viewer/run/loaded_profile.h"
+
+#include <utility>
+
+namespace pipetrace {
+
+LoadedProfile::LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnostics)
+    : name_(std::move(name)),
+      run_(std::move(run)),
+      diagnostics_(std::move(diagnostics)),
+      model_(std::make_unique<const ChartModel>(run_.timeline)) {}
+
+std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs,
+                                                 AlignBy align) {
+  std::string name = inputs.empty() ? std::string() : inputs.front();
+  if (inputs.size() > 1) name += " and " + std::to_string(inputs.size() - 1) + " more";
+  RunRequest request{.inputs = inputs, .align = align, .profilesAsWritten = true};
+  request.reading.program = "pipe-view";
+  Diagnostics diagnostics;
+  ReadyRun run = readyToShow(loadRun(request, diagnostics), request);
+  return std::make_unique<const LoadedProfile>(std::move(name), std::move(run),
+                                               std::move(diagnostics));
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,185 @@
+#include "viewer/window/main_window.h"
+
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QStatusBar>
+#include <algorithm>
+#include <utility>
+
+#include "analysis/report/diagnostic_lines.h"
+#include "chart/legible_steps.h"
+#include "chart/time_ticks.h"
+#include "trace/error.h"
+#include "trace/text/decimal_time.h"
+#include "viewer/export/export_picture.h"
+
+namespace pipetrace {
+namespace {
+
+QStringList filesOf(const QMimeData* data) {
+  QStringList files;
+  for (const QUrl& url : data->urls()) {
+    if (url.isLocalFile()) files.push_back(url.toLocalFile());
+  }
+  return files;
+}
+
+QString countedText(std::size_t count, const QString& what) {
+  return QString::number(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+QString duration(Nanoseconds time) { return QString::fromStdString(formatDuration(time)); }
+
+}  // namespace
+
+MainWindow::MainWindow(AlignBy align) : align_(align) {
+  setWindowTitle(QStringLiteral("pipe-view"));
+  resize(1400, 800);
+  setAcceptDrops(true);
+  addPanes();
+  addPanels();
+  addMenus();
+  connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
+  connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
+  connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
+  connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
+  connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
+  showMessage(tr("Open a profile or a folder of job logs with File › Open, or drop it here."),
+              false);
+  updateSelection();
+}
+
+QString MainWindow::message() const {
+  return pages_->currentWidget() == messagePage_ ? message_->text() : QString();
+}
+
+void MainWindow::open(const QStringList& inputs) {
+  if (inputs.isEmpty()) return;
+  if (loader_.isBusy()) {
+    statusBar()->showMessage(tr("Still opening %1").arg(opening_), 5000);
+    return;
+  }
+  opening_ = inputs.size() == 1 ? inputs.front()
+                                : tr("%1 and %2 more").arg(inputs.front()).arg(inputs.size() - 1);
+  showMessage(tr("Opening %1 …").arg(opening_), true);
+  loader_.load(inputs, align_);
+}
+
+void MainWindow::showMessage(const QString& text, bool isBusy) {
+  message_->setText(text);
+  busy_->setVisible(isBusy);
+  pages_->setCurrentWidget(messagePage_);
+}
+
+void MainWindow::showFailure(const QString& message) {
+  // The profile that was open stays.
+  if (profile_) {
+    pages_->setCurrentWidget(chart_);
+    QMessageBox* box =
+        new QMessageBox(QMessageBox::Warning, tr("pipe-view"), message, QMessageBox::Ok, this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->open();
+    return;
+  }
+  showMessage(tr("The profile could not be opened.\n\n%1").arg(message), false);
+}
+
+void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
+  explanation_.reset();
+  chart_->setModel(&profile->model());
+  profile_ = std::move(profile);  // the old one's model is no longer shown
+  pages_->setCurrentWidget(chart_);
+  if (!profile_->model().steps().empty()) {
+    chart_->showSteps(legibleSteps(profile_->model(), chart_->viewport()->width()));
+  }
+  chart_->setFocus();
+  export_->setEnabled(true);
+  detailsDock_->toggleViewAction()->setEnabled(true);
+  setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
+                                                          : QFileInfo(opening_).fileName());
+  setWindowFilePath(opening_);
+
+  const ChartModel& model = profile_->model();
+  QString text = QString::fromStdString(titleOf(model)) + "   " +
+                 countedText(model.steps().size(), tr("step")) + ", " +
+                 countedText(model.jobCount(), tr("job")) + ", " +
+                 countedText(model.transferCount(), tr("transfer"));
+  if (!profile_->summary().steps.empty()) {
+    text +=
+        tr("   bubble ratio of the run %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
+  }
+  summary_->setText(text);
+
+  QStringList lines;
+  for (const std::string& line : diagnosticLines(profile_->diagnostics())) {
+    lines.push_back(QString::fromStdString(line));
+  }
+  findings_->setVisible(!lines.isEmpty());
+  findings_->setText(countedText(static_cast<std::size_t>(lines.size()), tr("note")) +
+                     tr(" on the input"));
+  findings_->setToolTip("<pre>" + lines.join('\n').toHtmlEscaped() + "</pre>");
+}
+
+void MainWindow::showExplanation(std::shared_ptr<const Explanation> explanation) {
+  explanation_ = std::move(explanation);
+}
+
+void MainWindow::updateRange() {
+  if (chart_->model() == nullptr) return;
+  const ChartView view = chart_->view();
+  const Nanoseconds origin = chart_->model()->span().begin;
+  // Times are cut to a thousandth of the view. Its margins are outside the run.
+  const Nanoseconds from = std::max<Nanoseconds>(view.axis.begin() - origin, 0);
+  const Nanoseconds to = std::min(view.axis.end(), chart_->model()->span().end) - origin;
+  const auto text = [&](Nanoseconds time) {
+    return QString::fromStdString(timeLabel(time, to, view.axis.span() / 1000));
+  };
+  range_->setText(tr("view %1 to %2 (%3)").arg(text(from), text(to), duration(to - from)));
+}
+
+void MainWindow::updateSelection() {
+  const bool hasSelection = chart_->selection().has_value();
+  // The dock comes and goes with the selection. A user who closed it sees it again at the next one.
+  if (hasSelection != hasSelection_) detailsDock_->setVisible(hasSelection);
+  hasSelection_ = hasSelection;
+  selected_->setText(hasSelection ? tr("selected: %1").arg(details_->summary()) : QString());
+}
+
+void MainWindow::chooseFile() {
+  open(QFileDialog::getOpenFileNames(this, tr("Open profiles or job logs")));
+}
+
+void MainWindow::chooseFolder() {
+  const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a folder of job logs"));
+  if (!folder.isEmpty()) open({folder});
+}
+
+void MainWindow::chooseExport() {
+  if (!profile_) return;
+  const QString path =
+      QFileDialog::getSaveFileName(this, tr("Export the part in view"),
+                                   QStringLiteral("profile.png"), tr("Pictures (*.png *.svg)"));
+  if (path.isEmpty()) return;
+  try {
+    exportView(*profile_, chart_->view(), path.toStdString());
+    statusBar()->showMessage(tr("Exported to %1").arg(path), 5000);
+  } catch (const Error& error) {
+    QMessageBox::warning(this, tr("pipe-view"), QString::fromUtf8(error.what()));
+  }
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+  if (!filesOf(event->mimeData()).isEmpty()) event->acceptProposedAction();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+  event->acceptProposedAction();
+  open(filesOf(event->mimeData()));
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,303 @@
+#include "viewer/window/main_window.h"
+
+#include <gmock/gmock.h>
+
+#include <QApplication>
+#include <QDockWidget>
+#include <QDropEvent>
+#include <QFile>
+#include <QMenuBar>
+#include <QMimeData>
+#include <QPushButton>
+#include <QStatusBar>
+#include <QTest>
+#include <QTreeWidget>
+
+#include "viewer/testing/profile.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+QString allTexts(const QWidget* parent) {
+  QString text;
+  for (const QLabel* label : parent->findChildren<QLabel*>()) text += label->text() + "\n";
+  return text;
+}
+
+bool opens(MainWindow& window) {
+  return QTest::qWaitFor([&] { return window.profile() != nullptr; }, 20'000);
+}
+
+TEST(MainWindowTest, LogsAreReadOnAnotherThreadAndShown) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  EXPECT_THAT(window.message().toStdString(), HasSubstr("Opening " + logs.path()));
+  EXPECT_EQ(window.profile(), nullptr) << "the window does not wait";
+  ASSERT_TRUE(opens(window));
+  EXPECT_EQ(window.message(), "");
+  const ChartModel& model = *window.chart()->model();
+  EXPECT_EQ(model.rankCount(), 4U);
+  EXPECT_EQ(model.steps().size(), 3U);
+  EXPECT_GT(model.rows()[0].bubbles.at(0).size(), 0U);
+  EXPECT_THAT(window.windowTitle().toStdString(),
+              HasSubstr(QString::fromStdString(logs.path()).section('/', -1).toStdString()));
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(),
+              AllOf(HasSubstr("1F1B, 4 ranks, 8 micro-batches"), HasSubstr("3 steps"),
+                    HasSubstr("216 jobs, 288 transfers"),  // 4 x 3 x 18; 3 x 3 x 2 x 8 x 2
+                    HasSubstr("bubble ratio of the run 3")));
+}
+
+TEST(MainWindowTest, ALongRunOpensAtAFewLegibleSteps) {
+  const TestLogs logs({.steps = 12});
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const std::vector<StepSpan>& steps = window.profile()->model().steps();
+  const auto shows = [&](std::size_t first, std::size_t last) {
+    const TimeAxis axis = window.chart()->view().axis;
+    return steps[first - 1].end >= axis.begin() && axis.begin() <= steps[first].begin &&
+           steps[last].end <= axis.end() && axis.end() < steps[last + 1].end;
+  };
+  EXPECT_TRUE(shows(1, 2));
+  QTest::keyClick(window.chart(), Qt::Key_F);
+  EXPECT_TRUE(window.chart()->isFitted());
+  EXPECT_GT(window.chart()->view().axis.span(), steps.back().end - steps.front().begin);
+}
+
+TEST(MainWindowTest, AShortRunOpensWhole) {
+  const TestLogs logs({.microBatches = 4, .steps = 2});
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  EXPECT_TRUE(window.chart()->isFitted());
+}
+
+TEST(MainWindowTest, TheDetailsTakeNoRoomWithoutASelection) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const auto* dock = window.findChild<QDockWidget*>();
+  ASSERT_NE(dock, nullptr);
+  EXPECT_FALSE(dock->isVisible());
+  EXPECT_EQ(window.chart()->width(), window.width());
+  const ChartView view = window.chart()->view();
+  const Event& job = view.model.rows()[0].lanes[0][2];
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier,
+                    QPoint(view.xOf(job.begin) + 3, view.yOf(view.layout[0].top + 4)));
+  EXPECT_TRUE(dock->isVisible());
+  QTest::keyClick(window.chart(), Qt::Key_Escape);
+  EXPECT_FALSE(dock->isVisible());
+}
+
+TEST(MainWindowTest, TheStatusBarFollowsTheView) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const QString before = allTexts(window.statusBar());
+  QTest::keyClick(window.chart(), Qt::Key_W);
+  EXPECT_NE(allTexts(window.statusBar()), before);
+}
+
+TEST(MainWindowTest, ASelectedJobIsDescribed) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const ChartView view = window.chart()->view();
+  const Event& job = view.model.rows()[0].lanes[0][2];
+  const QPoint middle(view.xOf(job.begin + job.duration() / 2), view.yOf(view.layout[0].top + 10));
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  const auto* details = window.findChild<QTreeWidget*>();
+  ASSERT_NE(details, nullptr);
+  ASSERT_GT(details->topLevelItemCount(), 8);
+  EXPECT_EQ(details->topLevelItem(0)->text(1), "forward 1");
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(),
+              HasSubstr("selected: forward 1, 10.00 ms"));
+}
+
+TEST(MainWindowTest, AButtonLeadsFromABubbleToItsCulpritAndBack) {
+  const TestLogs logs;  // its transfers of 1 ms are what ranks wait for
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const auto buttonOf = [&](const QString& text) -> QPushButton* {
+    for (QPushButton* button : window.findChildren<QPushButton*>()) {
+      if (button->text().contains(text)) return button;
+    }
+    return nullptr;
+  };
+  QPushButton* const go = buttonOf("Go to the culprit");
+  QPushButton* const back = buttonOf("Back");
+  ASSERT_TRUE(go != nullptr && back != nullptr);
+  const ChartView view = window.chart()->view();
+  const LaneIndex& bubbles = view.model.rows()[0].bubbles[0];
+  const Event* bubble = nullptr;
+  for (std::size_t i = 0; i < bubbles.size() && bubble == nullptr; ++i) {
+    const bool isTransfer = bubbles[i].bubbleClass == BubbleClass::kTransfer;
+    if (isTransfer && view.axis.begin() < bubbles[i].begin) bubble = &bubbles[i];
+  }
+  ASSERT_NE(bubble, nullptr);
+  const QPoint middle(view.xOf(bubble->begin + bubble->duration() / 2),
+                      view.yOf(view.layout[0].top + 10));
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  EXPECT_TRUE(go->isVisible());
+  EXPECT_FALSE(back->isVisible());
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(), HasSubstr("selected: bubble transfer"));
+  go->click();
+  ASSERT_TRUE(window.chart()->selection());
+  const ChartHit culprit = *window.chart()->selection();
+  EXPECT_EQ(view.model.rows()[culprit.row].rank, bubble->peer);
+  EXPECT_EQ(culprit.event->job, bubble->job);
+  EXPECT_FALSE(go->isVisible());
+  EXPECT_TRUE(back->isVisible());
+  back->click();
+  EXPECT_EQ(window.chart()->selection()->event, bubble);
+}
+
+TEST(MainWindowTest, ADoubleClickMeansTheBubbleThatItsFirstClickHit) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const ChartView view = window.chart()->view();
+  const LaneIndex& bubbles = view.model.rows()[0].bubbles[0];
+  const Event* bubble = nullptr;  // the last in view: the pane of the selection moves it
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    const bool isTransfer = bubbles[i].bubbleClass == BubbleClass::kTransfer;
+    if (isTransfer && bubbles[i].end < view.axis.end()) bubble = &bubbles[i];
+  }
+  ASSERT_NE(bubble, nullptr);
+  const QPoint middle(view.xOf(bubble->begin + bubble->duration() / 2),
+                      view.yOf(view.layout[0].top + 10));
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  QCoreApplication::processEvents();
+  ASSERT_LT(window.chart()->width(), window.width()) << "the pane is there";
+  ASSERT_EQ(window.chart()->selection()->event, bubble);
+  QTest::mouseDClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
+  EXPECT_EQ(window.chart()->selection()->event->job, bubble->job);
+  EXPECT_EQ(view.model.rows()[window.chart()->selection()->row].rank, bubble->peer);
+}
+
+TEST(MainWindowTest, AnUnreadableProfileCausesAMessageInTheWindow) {
+  MainWindow window;
+  window.show();
+  window.open({"/nonexistent/profile.json"});
+  ASSERT_TRUE(
+      QTest::qWaitFor([&] { return window.message().contains("could not be opened"); }, 20'000));
+  EXPECT_THAT(window.message().toStdString(), HasSubstr("/nonexistent/profile.json"));
+  EXPECT_EQ(window.profile(), nullptr);
+  const TestLogs logs;
+  window.open({QString::fromStdString(logs.path())});
+  EXPECT_TRUE(opens(window)) << "and another profile opens afterwards";
+}
+
+TEST(MainWindowTest, AFailedOpenKeepsTheProfileOnTheScreen) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const LoadedProfile* shown = window.profile();
+  window.open({"/nonexistent/profile.json"});
+  QWidget* box = nullptr;
+  ASSERT_TRUE(QTest::qWaitFor([&] { return (box = QApplication::activeModalWidget()) != nullptr; },
+                              20'000));
+  EXPECT_THAT(allTexts(box).toStdString(), HasSubstr("/nonexistent/profile.json"));
+  box->close();
+  EXPECT_EQ(window.profile(), shown);
+  EXPECT_EQ(window.message(), "");
+}
+
+TEST(MainWindowTest, ADroppedFolderIsOpened) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(QString::fromStdString(logs.path()))});
+  QDragEnterEvent enter(QPoint(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &enter);
+  EXPECT_TRUE(enter.isAccepted());
+  QDropEvent drop(QPointF(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &drop);
+  EXPECT_TRUE(opens(window));
+}
+
+TEST(MainWindowTest, AnotherProfileReplacesTheFirst) {
+  const TestLogs first({.ranks = 2});
+  const TestLogs second({.ranks = 3});
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(first.path())});
+  ASSERT_TRUE(opens(window));
+  const ChartView view = window.chart()->view();
+  const Event& job = view.model.rows()[0].lanes[0][1];
+  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier,
+                    QPoint(view.xOf(job.begin) + 2, view.yOf(view.layout[0].top + 4)));
+  ASSERT_TRUE(window.chart()->selection());
+  window.open({QString::fromStdString(second.path())});
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.profile()->model().rankCount() == 3; }, 20'000));
+  EXPECT_FALSE(window.chart()->selection()) << "its job is gone";
+  EXPECT_FALSE(window.grab().isNull());
+}
+
+TEST(MainWindowTest, ClosingWhileReadingIsSafe) {
+  const TestLogs logs({.ranks = 8, .steps = 30});
+  auto window = std::make_unique<MainWindow>();
+  window->show();
+  window->open({QString::fromStdString(logs.path())});
+  window.reset();
+}
+
+TEST(MainWindowTest, TheReasonsForIdleTimeComeAfterThePicture) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.explanation() != nullptr; }, 20'000));
+  EXPECT_EQ(window.explanation()->ranks.size(), 4U);
+  EXPECT_FALSE(window.explanation()->findings.empty());
+}
+
+TEST(MainWindowTest, ALogThatIsCutOffOpensWithANote) {
+  const TestLogs logs;
+  QFile file(QString::fromStdString(logs.file("workerlog.2")));
+  ASSERT_TRUE(file.open(QIODevice::ReadWrite));
+  ASSERT_TRUE(file.resize(file.size() - 200));
+  file.close();
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  EXPECT_THAT(allTexts(window.statusBar()).toStdString(), HasSubstr("on the input"));
+}
+
+TEST(MainWindowTest, MenusHaveWhatTheDocumentationLists) {
+  MainWindow window;
+  QStringList entries;
+  for (const QAction* menu : window.menuBar()->actions()) {
+    for (const QAction* action : menu->menu()->actions()) entries.push_back(action->text());
+  }
+  const std::string all = entries.join('\n').toStdString();
+  for (const char* entry :
+       {"&Open", "&Export", "&Quit", "Zoom in", "Next step", "Culprit", "Mouse and keys"}) {
+    EXPECT_THAT(all, HasSubstr(entry));
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace
