@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// What the time of a rank went to, in the windows of some steps. All parts add up to `window`.
+/// The time of a rank in the windows of some steps, by its use. All parts add up to `window`.
 struct StepShares {
   std::array<Nanoseconds, kJobKindCount> busy{};  ///< compute jobs by kind; of two at once, the
                                                   ///< one that began first

@@ -28,7 +28,7 @@ class ExportDialog : public QDialog {
   ExportDialog(std::shared_ptr<const LoadedProfile> profile, Timeline::Span seen,
                const QString& folder, QWidget* parent = nullptr);
 
-  /// What the fields ask for.
+  /// The export that the fields ask for.
   ExportOptions options() const;
 
  public slots:

@@ -37,7 +37,7 @@ class RecentFiles : public QObject {
   QList<QStringList> entries_;
 };
 
-/// What the file system says about some inputs.
+/// Facts of the file system about some inputs.
 struct InputFacts {
   bool isThere = false;  ///< all of them
   QDateTime changed;     ///< the latest change of a file; of a folder, of a file in it

@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-/// What the window shows while nothing is open: ways to open something, the files that were open
+/// The page of the window while nothing is open: ways to open something, the files that were open
 /// last, and what went wrong. Files that are gone are grey and say so.
 class StartPage : public QWidget {
   Q_OBJECT

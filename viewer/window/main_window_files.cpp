@@ -14,7 +14,7 @@
 #include "viewer/start/sample_run.h"
 #include "viewer/window/main_window.h"
 
-// What the window opens, what it writes, and what it remembers.
+// The window opens inputs, writes pictures, and remembers.
 namespace pipetrace {
 
 void MainWindow::addStart() {

@@ -10,8 +10,8 @@
 
 namespace pipetrace {
 
-/// What a window remembers from one start of the program to the next: its place and its docks, and
-/// for each input what was seen of it. On the GUI thread.
+/// The memory of a window from one start of the program to the next: its place and its docks, and
+/// for each input the part that was in view. On the GUI thread.
 class WindowMemory {
  public:
   /// The part of a run that was in view. Times count from the run's first event.
@@ -38,7 +38,7 @@ class WindowMemory {
   /// Gives the window its place and its docks of the last time.
   void restoreWindow(QMainWindow& window) const;
 
-  /// `inputs`: absolute paths. What was seen of them counts until one of them changes.
+  /// `inputs`: absolute paths. The entry counts until one of them changes.
   void saveSeen(const QStringList& inputs, const Seen& seen);
   std::optional<Seen> seenOf(const QStringList& inputs) const;
 
