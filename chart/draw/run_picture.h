@@ -6,7 +6,7 @@
 #include "chart/chart_model.h"
 #include "chart/draw/chart_picture.h"
 #include "chart/draw/drawing.h"
-#include "chart/step_grid.h"
+#include "chart/steps/step_grid.h"
 
 namespace pipetrace {
 

@@ -1,5 +1,5 @@
 // The shares of a whole run's picture are those of the summary, to the nanosecond.
-#include "chart/step_grid.h"
+#include "chart/steps/step_grid.h"
 
 #include <gmock/gmock.h>
 

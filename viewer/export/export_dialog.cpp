@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <array>
 
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "trace/error.h"
 #include "viewer/export/export_picture.h"
 

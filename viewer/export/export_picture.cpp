@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "chart/draw/run_picture.h"
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 

@@ -26,7 +26,7 @@ constexpr int kPause = 2;
 
 }  // namespace
 
-/// What the two threads share.
+/// The state that the two threads share.
 struct RunWatcher::Shared {
   using Profile = std::shared_ptr<const LoadedProfile>;
 
@@ -56,7 +56,7 @@ struct RunWatcher::Shared {
   }
 };
 
-/// What is said on the GUI thread.
+/// Calls functions on the GUI thread.
 class RunWatcher::Voice {
  public:
   Voice(RunWatcher& watcher, std::shared_ptr<Shared> shared)

@@ -86,7 +86,7 @@ TEST_F(RunWatcherTest, NothingIsHeardAfterStop) {
   EXPECT_FALSE(watcher_.isRunning());
 }
 
-TEST_F(RunWatcherTest, WhatCannotGrowIsRefused) {
+TEST_F(RunWatcherTest, AFolderThatIsNotThereIsRefused) {
   EXPECT_THROW(watcher_.start({.inputs = {"/nonexistent/logs"}}), Error);
   EXPECT_FALSE(watcher_.isRunning());
 }

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "analysis/report/diagnostic_lines.h"
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
 #include "trace/text/decimal_time.h"
 

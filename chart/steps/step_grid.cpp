@@ -1,11 +1,11 @@
-#include "chart/step_grid.h"
+#include "chart/steps/step_grid.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <span>
 
-#include "chart/step_span.h"
+#include "chart/steps/step_span.h"
 #include "trace/step_windows.h"
 #include "trace/topology.h"
 
