@@ -15,6 +15,7 @@ struct ChartView {
   const TimeAxis& axis;
   PixelRect area;
   int scrollY = 0;
+  bool showsClasses = true;  ///< bubbles have tints and texts of their classes, or are plain idle
 
   int xOf(Nanoseconds time) const { return area.x + axis.xOf(time); }
   int yOf(int layoutY) const { return area.y + layoutY - scrollY; }

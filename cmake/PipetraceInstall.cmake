@@ -88,6 +88,19 @@ if(shell_outputs)
   add_custom_target(shell_files ALL DEPENDS ${shell_outputs})
 endif()
 
+# The viewer in menus and file managers.
+if(TARGET pipe-view)
+  set(desktop "${PROJECT_SOURCE_DIR}/viewer/desktop")
+  install(FILES "${desktop}/pipe-view.desktop"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")
+  install(FILES "${desktop}/pipe-view.svg"
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps")
+  install(FILES "${desktop}/pipe-view-mime.xml" RENAME pipe-view.xml
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/mime/packages")
+  install(FILES "${desktop}/pipe-view.metainfo.xml" RENAME org.pipetrace.pipe_view.metainfo.xml
+          DESTINATION "${CMAKE_INSTALL_DATADIR}/metainfo")
+endif()
+
 set(pipetrace_package "${CMAKE_INSTALL_LIBDIR}/cmake/pipetrace")
 install(EXPORT pipetraceTargets NAMESPACE pipetrace:: DESTINATION "${pipetrace_package}")
 configure_package_config_file(

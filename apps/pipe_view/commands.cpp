@@ -12,6 +12,7 @@
 #include "apps/cli/common_commands.h"
 #include "apps/cli/selection_options.h"
 #include "chart/draw/chart_picture.h"
+#include "trace/error.h"
 #include "viewer/window/run_viewer.h"
 
 namespace pipetrace {
@@ -48,19 +49,30 @@ StepChoice choiceOf(const NumberRange& steps) {
   return {static_cast<std::int32_t>(steps.begin), static_cast<std::int32_t>(last)};
 }
 
-void addPicture(CommandApp& app, CLI::Option* inputs, ExportOptions& to) {
+void addPicture(CommandApp& app, ExportOptions& to) {
   CLI::Option* picture = app.add_option("--export", to.path,
-                                        "Write a picture, NAME.png or NAME.svg, instead of opening "
-                                        "a window; needs no display")
+                                        "Write a picture, NAME.png, NAME.pdf or NAME.svg, instead "
+                                        "of opening a window; needs no display")
                              ->type_name("FILE")
-                             ->needs(inputs)
                              ->excludes("--follow");
   app.add_option_function<std::string>(
          "--size", [&to](const std::string& text) { readSize(text, to); },
          "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")
       ->type_name("WxH")
       ->needs(picture);
-  CLI::Option* all = app.add_flag("--all", to.isAll, "Export the whole run")->needs(picture);
+  app.add_option("--scale", to.scale,
+                 "Pixels of a PNG for each pixel of the size, such as 2 for screens of high "
+                 "resolution (default: 1)")
+      ->type_name("N")
+      ->check(CLI::Range(kLeastScale, kMostScale))
+      ->needs(picture);
+  app.add_flag("--classes,!--no-classes", to.showsClasses,
+               "Bubbles with tints and texts of their classes (default), or as plain idle time")
+      ->needs(picture);
+  CLI::Option* all = app.add_flag("--all", to.isAll,
+                                  "Export the whole run; where steps would be too narrow to read, "
+                                  "a column for each step")
+                         ->needs(picture);
   CLI::Option* step = addStepOption(
                           app,
                           [&to](int number) {
@@ -92,7 +104,10 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
   app.add_flag("--follow", options.follow,
                "Show a run that goes on: the chart grows with the job logs until they are closed")
       ->needs(inputs);
-  addPicture(app, inputs, options.picture);
+  app.add_flag("--sample", options.isSample, "Open a simulated run with planted faults")
+      ->excludes(inputs);
+  app.add_flag("--fresh", options.isFresh, "Open the window as if it was the first time");
+  addPicture(app, options.picture);
   app.adviseOn([](const std::string& argument) -> std::string {
     return argument.starts_with("-o") || argument.starts_with("--out") ? "--export" : "";
   });
@@ -108,6 +123,9 @@ int viewInputs(int argc, char** argv) {
   CommandApp app("pipe-view");
   addPipeViewOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
+  if (!options.picture.path.empty() && options.inputs.empty() && !options.isSample) {
+    throw Error("nothing to export; name a profile or a folder of job logs, or give --sample");
+  }
   return runViewer(options, argv[0]);
 }
 

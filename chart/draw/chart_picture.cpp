@@ -57,6 +57,7 @@ ChartPicture::ChartPicture(const ChartModel& model, PictureOptions options)
   checkSide("wide", options_.width, kMinPictureWidth);
   if (options_.height) checkSide("high", *options_.height, 1);
   if (options_.title.empty()) options_.title = titleOf(model);
+  if (!options_.showsClasses) legend_ = withoutClasses(std::move(legend_));
   breakLines(mostLines_);
   chooseHeights();
   layout_ = RowLayout(model_.rows(), heights_);
@@ -143,7 +144,7 @@ void ChartPicture::draw(Canvas& canvas) const {
                        height() - kMargin - top};
   const Timeline::Span range = options_.range.value_or(model_.span());
   const TimeAxis axis(range.begin, range.end, area.width);
-  const ChartView view{model_, layout_, axis, area, 0};
+  const ChartView view{model_, layout_, axis, area, 0, options_.showsClasses};
   drawTimeAxis(canvas, view, {area.x, top - kTimeAxisHeight, area.width, kTimeAxisHeight});
   drawRows(canvas, view);
   drawRowLabels(canvas, view, {kMargin, top, labels, area.height});

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "chart/chart_model.h"
-#include "chart/draw/canvas.h"
+#include "chart/draw/drawing.h"
 #include "chart/row_layout.h"
 
 namespace pipetrace {
@@ -13,8 +13,9 @@ struct PictureOptions {
   int width = 1600;                     ///< pixels, at least kMinPictureWidth
   std::optional<int> height;            ///< pixels; not given: as high as the rows need
   std::optional<Timeline::Span> range;  ///< the part of the run; not given: all of it
-  std::string title;    ///< empty: schedule and ranks, as far as the timeline has them
-  std::string caption;  ///< a smaller line under it; may be empty
+  std::string title;         ///< empty: schedule and ranks, as far as the timeline has them
+  std::string caption;       ///< a smaller line under it; may be empty
+  bool showsClasses = true;  ///< bubbles have tints and texts of their classes, or are plain idle
 };
 
 inline constexpr int kMinPictureWidth = 320;
@@ -23,14 +24,14 @@ inline constexpr int kMaxPictureSide = 20'000;
 /// A complete chart: title, legend, axis, row labels and rows. If it would be very high, rows are
 /// lower, and only compute lanes are drawn (the caption says so). Long titles and captions are
 /// broken into lines if there is room. Refers to the model.
-class ChartPicture {
+class ChartPicture final : public Drawing {
  public:
   /// Throws Error when the size is out of range, or too small for the rows.
   ChartPicture(const ChartModel& model, PictureOptions options);
 
-  int width() const { return options_.width; }
-  int height() const { return height_; }
-  void draw(Canvas& canvas) const;
+  int width() const override { return options_.width; }
+  int height() const override { return height_; }
+  void draw(Canvas& canvas) const override;
 
  private:
   int headHeight() const;

@@ -107,10 +107,12 @@ class RowPainter {
       const LanePiece& piece = pieces_[i];
       const Event& bubble = lane[piece.first];
       if (piece.isColumn) {
-        addColumns(piece, heightOf(piece, place.height), piece.load.color);
+        addColumns(piece, heightOf(piece, place.height),
+                   view_.showsClasses ? piece.load.color : bubbleColor(BubbleClass::kNone));
       } else if (piece.right - piece.left < kHatchedFrom) {
-        addColumns(piece, place.height, jobColor(bubble));
-      } else if (isHatched(bubble)) {
+        addColumns(piece, place.height,
+                   view_.showsClasses ? jobColor(bubble) : bubbleColor(BubbleClass::kNone));
+      } else if (!view_.showsClasses || isHatched(bubble)) {
         canvas_.hatch(rectOf(underColumns(lane, i), place));
       } else {
         canvas_.fill(rectOf(underColumns(lane, i), place), jobColor(bubble));

@@ -75,4 +75,11 @@ std::vector<LegendEntry> legendOf(const Timeline& timeline) {
   return entries;
 }
 
+std::vector<LegendEntry> withoutClasses(std::vector<LegendEntry> legend) {
+  const auto removed = std::erase_if(
+      legend, [](const LegendEntry& entry) { return entry.kind == JobKind::kBubble; });
+  if (removed > 0) legend.push_back(entryOf(JobKind::kBubble, 0));
+  return legend;
+}
+
 }  // namespace pipetrace

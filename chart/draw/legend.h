@@ -21,4 +21,7 @@ struct LegendEntry {
 /// and an entry for each of their classes; a single one where none is classified.
 std::vector<LegendEntry> legendOf(const Timeline& timeline);
 
+/// The legend of a chart that does not show the classes of bubbles: one entry for all of them.
+std::vector<LegendEntry> withoutClasses(std::vector<LegendEntry> legend);
+
 }  // namespace pipetrace

@@ -4,12 +4,15 @@
 
 namespace pipetrace {
 
-std::string renderSvg(const ChartModel& model, const PictureOptions& options) {
-  const ChartPicture picture(model, options);
-  SvgCanvas canvas(picture.width(), picture.height(),
-                   options.title.empty() ? titleOf(model) : options.title);
-  picture.draw(canvas);
+std::string renderSvg(const Drawing& drawing, const std::string& title) {
+  SvgCanvas canvas(drawing.width(), drawing.height(), title);
+  drawing.draw(canvas);
   return canvas.finish();
+}
+
+std::string renderSvg(const ChartModel& model, const PictureOptions& options) {
+  return renderSvg(ChartPicture(model, options),
+                   options.title.empty() ? titleOf(model) : options.title);
 }
 
 std::string renderSvg(const Timeline& timeline, const PictureOptions& options) {

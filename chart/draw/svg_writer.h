@@ -6,6 +6,9 @@
 
 namespace pipetrace {
 
+/// Returns a picture as an SVG file. `title`: of the document.
+std::string renderSvg(const Drawing& drawing, const std::string& title);
+
 /// Returns the chart as an SVG file. Throws Error for sizes that ChartPicture refuses.
 std::string renderSvg(const ChartModel& model, const PictureOptions& options);
 

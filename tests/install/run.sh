@@ -25,6 +25,21 @@ for program in pipe-trace pipe-run pipe-view; do
     grep -q $program "$work/prefix/share/$file"
   done
 done
+if test -e "$work/prefix/bin/pipe-view"; then
+  share=$work/prefix/share
+  grep -q '^Exec=pipe-view' "$share/applications/pipe-view.desktop"
+  grep -q '<svg' "$share/icons/hicolor/scalable/apps/pipe-view.svg"
+  # Each of these tools says nothing of what is right. Where one is missing, that is said.
+  checked() {
+    if command -v "$1" > /dev/null; then "$@" > "$work/desktop.txt" || { cat "$work/desktop.txt" >&2; exit 1; }
+    else echo "skipped: no $1 on this system"; fi
+  }
+  checked desktop-file-validate "$share/applications/pipe-view.desktop"
+  checked appstreamcli validate --no-net "$share/metainfo/org.pipetrace.pipe_view.metainfo.xml"
+  mkdir -p "$work/mime/packages"
+  cp "$share/mime/packages/pipe-view.xml" "$work/mime/packages"
+  checked update-mime-database "$work/mime"
+fi
 test -e "$(find "$work/prefix" -name libnccl-profiler-pipetrace.so)"
 # Every header finds its includes: none is a header of the tests, which are not installed.
 (

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -84,6 +85,59 @@ TEST_F(PipeViewTest, ExportsAnSvgThatSaysWhichStepsItShows) {
   EXPECT_THAT(test::fileText(out("c.svg")), HasSubstr("steps 1 to 3 of 0 to 4"));
   ASSERT_EQ(run({logs(), "--export", out("d.svg"), "--all"}).exitCode, 0);
   EXPECT_THAT(test::fileText(out("d.svg")), HasSubstr("steps 0 to 4,"));
+}
+
+TEST_F(PipeViewTest, ExportsAPdfIntoAPathWithBlanks) {
+  const ProgramRun result =
+      run({logs(), "--export", out("my run.pdf"), "--step", "2", "--size", "800x400"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(result.out, "wrote " + out("my run.pdf") + "\n");
+  EXPECT_THAT(test::fileText(out("my run.pdf")),
+              AllOf(StartsWith("%PDF-"), HasSubstr("/MediaBox [0 0 600"), HasSubstr("/FontFile")));
+}
+
+TEST_F(PipeViewTest, TheScaleMultipliesThePixelsOfAPng) {
+  ASSERT_EQ(run({logs(), "--export", out("a.png"), "--size", "500x300", "--scale", "1.5"}).exitCode,
+            0);
+  const std::string png = test::fileText(out("a.png"));
+  EXPECT_EQ(pngNumber(png, 16), 750);
+  EXPECT_EQ(pngNumber(png, 20), 450);
+}
+
+TEST_F(PipeViewTest, ClassesOfBubblesCanBeLeftOut) {
+  ASSERT_EQ(run({logs(), "--export", out("a.svg"), "--step", "2", "--classes"}).exitCode, 0);
+  EXPECT_THAT(test::fileText(out("a.svg")), HasSubstr(">drain<"));
+  ASSERT_EQ(run({logs(), "--export", out("a.svg"), "--step", "2", "--no-classes"}).exitCode, 0);
+  EXPECT_THAT(test::fileText(out("a.svg")), testing::Not(HasSubstr(">drain<")));
+}
+
+TEST_F(PipeViewTest, ALongRunIsDrawnAStepAColumn) {
+  const std::string folder = out("long");
+  fs::create_directories(folder);
+  writeTestLogs(makeTestTimeline({.steps = 90}), folder);
+  ASSERT_EQ(run({folder, "--export", out("a.svg"), "--all"}).exitCode, 0);
+  EXPECT_THAT(test::fileText(out("a.svg")),
+              AllOf(HasSubstr("steps 0 to 89"), HasSubstr("a column is a step")));
+  ASSERT_EQ(run({folder, "--export", out("a.svg"), "--all", "--size", "20000x800"}).exitCode, 0);
+  EXPECT_THAT(test::fileText(out("a.svg")), testing::Not(HasSubstr("a column is a step")))
+      << "wide enough for jobs";
+}
+
+TEST_F(PipeViewTest, TheSampleIsExportedWithoutAnInput) {
+  const ProgramRun result = run({"--sample", "--export", out("a.svg"), "--step", "3"});
+  EXPECT_EQ(result.exitCode, 0) << result.err;
+  EXPECT_EQ(result.err, "");
+  EXPECT_THAT(test::fileText(out("a.svg")),
+              AllOf(HasSubstr("step 3 of 0 to 5"), HasSubstr("1F5 on rank 1")));
+}
+
+TEST_F(PipeViewTest, AFolderThatMayNotBeWrittenIsNamed) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everywhere";
+  fs::permissions(out(""), fs::perms::owner_read | fs::perms::owner_exec);
+  const ProgramRun result = run({logs(), "--export", out("a.pdf")});
+  fs::permissions(out(""), fs::perms::owner_all);
+  EXPECT_EQ(result.exitCode, 2);
+  EXPECT_THAT(result.err, AllOf(HasSubstr("a.pdf"), HasSubstr("ermission")));
 }
 
 TEST_F(PipeViewTest, StepsAreHalfOpenAndMayBeOpenOrOne) {
@@ -218,6 +272,8 @@ TEST_F(PipeViewTest, OptionsThatMakeNoSenseAreRefused) {
         Arguments{logs(), "--export", png, "--steps", "1", "--step", "1"},
         Arguments{logs(), "--align", "clock"}, Arguments{"completions", "tcsh"},
         Arguments{"help", "nothing"}, Arguments{logs(), "--export", png, "--step", "1", "--all"},
+        Arguments{logs(), "--export", png, "--scale", "0"}, Arguments{logs(), "--scale", "2"},
+        Arguments{logs(), "--no-classes"}, Arguments{logs(), "--sample"},
         Arguments{logs(), "--export", png, "--step", "-1"}, Arguments{logs(), "--frobnicate"}}) {
     const ProgramRun result = run(arguments);
     EXPECT_EQ(result.exitCode, 2) << testing::PrintToString(arguments);

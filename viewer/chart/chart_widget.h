@@ -35,6 +35,8 @@ class ChartWidget : public QAbstractScrollArea {
 
   /// Shows these steps; the whole run if they are all steps.
   void showSteps(const StepChoice& steps);
+  /// Shows this time, without a margin.
+  void showSpan(Nanoseconds begin, Nanoseconds end);
   /// The visible part of the chart, in pixels of viewport(). There must be a model.
   ChartView view() const;
   bool isFitted() const { return isFitted_; }

@@ -22,6 +22,13 @@ void ChartWidget::showTime(Nanoseconds begin, Nanoseconds end) {
   viewHasChanged();
 }
 
+void ChartWidget::showSpan(Nanoseconds begin, Nanoseconds end) {
+  if (model_ == nullptr) return;
+  isFitted_ = false;
+  axis_.show(begin, end);
+  viewHasChanged();
+}
+
 void ChartWidget::showSteps(const StepChoice& steps) {
   if (model_ == nullptr || model_->steps().empty()) return;
   if (isWholeRun(*model_, steps)) return fit();

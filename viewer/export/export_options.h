@@ -4,16 +4,23 @@
 #include <string>
 
 #include "chart/steps/step_choice.h"
+#include "trace/timeline.h"
 
 namespace pipetrace {
 
-/// The part to export, and the size of the picture.
+/// The part to export, and the form of the picture.
 struct ExportOptions {
-  std::string path;                 ///< ends in .png or .svg
+  std::string path;                 ///< ends in .png, .pdf or .svg
   std::optional<int> width;         ///< pixels
   std::optional<int> height;        ///< pixels; not given: as high as the rows need
   std::optional<StepChoice> steps;  ///< not given: a few, so that the micro-batches are legible
   bool isAll = false;               ///< the whole run
+  std::optional<Timeline::Span> time = {};  ///< this stretch of time, instead of steps
+  double scale = 1;                         ///< a PNG has that many pixels in a pixel of the size
+  bool showsClasses = true;                 ///< as PictureOptions::showsClasses
 };
+
+inline constexpr double kLeastScale = 0.25;
+inline constexpr double kMostScale = 8;
 
 }  // namespace pipetrace

@@ -1,29 +1,18 @@
 #include "viewer/export/export_picture.h"
 
-#include <QBuffer>
-#include <QImage>
-#include <QPainter>
+#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdio>
-#include <filesystem>
 #include <limits>
+#include <utility>
 
-#include "chart/draw/svg_writer.h"
+#include "chart/draw/run_picture.h"
 #include "chart/steps/legible_steps.h"
 #include "trace/error.h"
-#include "trace/files/output_file.h"
 #include "trace/text/decimal_time.h"
-#include "viewer/chart/qt_canvas.h"
 
 namespace pipetrace {
 namespace {
-
-std::string endingOf(const std::string& path) {
-  std::string ending = std::filesystem::path(path).extension().string();
-  for (char& c : ending) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return ending;
-}
 
 std::optional<double> bubbleRatioOf(const RunSummary& summary, const StepChoice& steps) {
   // Doubles, as in summarize(): the sums of times of many ranks may not fit 64 bits.
@@ -63,46 +52,37 @@ std::string captionOf(const LoadedProfile& profile, const StepChoice& chosen,
            std::to_string(whole.last) + " (bubble ratio of the whole run " +
            percent(profile.summary().bubbleRatio) + ")";
   }
-  text += ", " + formatDuration(span.end - span.begin);
-  return text + ", times from the start of the run";
+  return text + ", " + formatDuration(span.end - span.begin);
 }
 
-QByteArray pngOf(const ChartModel& model, const PictureOptions& options) {
-  const ChartPicture picture(model, options);
-  QImage image(picture.width(), picture.height(), QImage::Format_RGB32);
-  if (image.isNull()) throw Error("not enough memory for the picture; choose a smaller --size");
-  FontCache fonts;
-  QPainter painter(&image);
-  QtCanvas canvas(painter, fonts);
-  picture.draw(canvas);
-  painter.end();
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  buffer.open(QIODevice::WriteOnly);
-  if (!image.save(&buffer, "PNG")) throw Error("Qt could not write a PNG; try .svg");
-  return bytes;
+/// Whether the picture has a column for each step, rather than an axis of time.
+bool isStepByStep(const LoadedProfile& profile, const ExportOptions& options) {
+  const int width = options.width.value_or(PictureOptions().width);
+  return options.isAll && !options.time && RunPicture::isBetterFor(profile.model(), width);
 }
 
-/// The bytes of the file `path`.
-std::string fileOf(const ChartModel& model, const PictureOptions& picture,
-                   const std::string& path) {
-  return endingOf(path) == ".svg" ? renderSvg(model, picture) : pngOf(model, picture).toStdString();
+/// The caption of a stretch of time that is not cut at steps.
+std::string captionOf(const LoadedProfile& profile, const Timeline::Span& time) {
+  const Nanoseconds origin = profile.model().span().begin;
+  return "from " + formatDuration(std::max<Nanoseconds>(time.begin - origin, 0)) + " to " +
+         formatDuration(std::min(time.end, profile.model().span().end) - origin) +
+         " after the start of the run";
 }
 
 }  // namespace
-
-void checkExportName(const std::string& path) {
-  const std::string ending = endingOf(path);
-  if (ending == ".png" || ending == ".svg") return;
-  throw Error("cannot export to " + path + ": the name has to end in .png or .svg");
-}
 
 PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options) {
   const ChartModel& model = profile.model();
   PictureOptions picture;
   if (options.width) picture.width = *options.width;
   picture.height = options.height;
+  picture.showsClasses = options.showsClasses;
   picture.title = titleOf(model);
+  if (options.time) {
+    picture.range = options.time;
+    picture.caption = captionOf(profile, *options.time);
+    return picture;
+  }
   if (model.steps().empty()) {
     if (options.steps) throw Error(profile.name() + " has no steps; leave out --step");
     return picture;
@@ -119,29 +99,29 @@ PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& opti
     picture.title += ", bubble ratio " + percent(*ratio);
   }
   picture.caption = captionOf(profile, chosen, whole, *picture.range);
+  if (!isStepByStep(profile, options)) picture.caption += ", times from the start of the run";
   return picture;
+}
+
+std::unique_ptr<Drawing> drawingOf(const LoadedProfile& profile, const ExportOptions& options) {
+  PictureOptions picture = pictureOf(profile, options);
+  if (isStepByStep(profile, options)) {
+    return std::make_unique<RunPicture>(profile.model(), std::move(picture));
+  }
+  return std::make_unique<ChartPicture>(profile.model(), std::move(picture));
 }
 
 void addPicture(const LoadedProfile& profile, const ExportOptions& options, OutputSet& files) {
   checkExportName(options.path);
-  files.add(options.path, fileOf(profile.model(), pictureOf(profile, options), options.path));
+  files.add(options.path,
+            pictureFile(*drawingOf(profile, options), pictureOf(profile, options).title,
+                        options.path, options.scale));
 }
 
 void exportPicture(const LoadedProfile& profile, const ExportOptions& options) {
   OutputSet files;
   addPicture(profile, options, files);
   files.commit();
-}
-
-void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path) {
-  checkExportName(path);
-  const Nanoseconds origin = profile.model().span().begin;
-  PictureOptions picture;
-  picture.range = Timeline::Span{view.axis.begin(), view.axis.end()};
-  picture.title = titleOf(profile.model());
-  picture.caption = "from " + formatDuration(view.axis.begin() - origin) + " to " +
-                    formatDuration(view.axis.end() - origin) + " after the start of the run";
-  writeWholeFile(path, fileOf(profile.model(), picture, path));
 }
 
 }  // namespace pipetrace

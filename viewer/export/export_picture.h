@@ -1,9 +1,11 @@
 #pragma once
 
-#include "chart/chart_view.h"
+#include <memory>
+
 #include "chart/draw/chart_picture.h"
 #include "trace/files/output_set.h"
 #include "viewer/export/export_options.h"
+#include "viewer/export/picture_file.h"
 #include "viewer/run/loaded_profile.h"
 
 namespace pipetrace {
@@ -12,18 +14,16 @@ namespace pipetrace {
 /// profile has none of the steps.
 PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options);
 
-/// Adds the picture to `files`, under the name options.path. PNG needs a QGuiApplication. Throws
-/// Error for a name that ends in neither .png nor .svg, for impossible steps and sizes, and when
-/// writing fails.
+/// The picture that `options` ask for: a Gantt chart; for a whole run of many steps, a step a
+/// column. Refers to the profile. Throws Error for impossible steps and sizes.
+std::unique_ptr<Drawing> drawingOf(const LoadedProfile& profile, const ExportOptions& options);
+
+/// Adds the picture to `files`, under the name options.path. PNG and PDF need a QGuiApplication.
+/// Throws Error for a name that does not end as a picture does, for impossible steps and sizes, and
+/// when writing fails.
 void addPicture(const LoadedProfile& profile, const ExportOptions& options, OutputSet& files);
 
 /// Writes that picture to options.path, whole or not at all.
 void exportPicture(const LoadedProfile& profile, const ExportOptions& options);
-
-/// Writes a picture of the time that `view` shows, with all rows.
-void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path);
-
-/// Throws Error unless `path` ends in .png or .svg.
-void checkExportName(const std::string& path);
 
 }  // namespace pipetrace

@@ -160,7 +160,7 @@ TEST(ExportPictureTest, AnUnknownEndingIsRefusedWithTheKnownOnes) {
   const LoadedProfile profile = profileOf({.steps = 1});
   for (const char* path : {"out.gif", "out", "png", ".png"}) {
     EXPECT_THAT([&] { exportPicture(profile, {.path = path}); },
-                ThrowsMessage<Error>(AllOf(HasSubstr(path), HasSubstr(".png or .svg"))));
+                ThrowsMessage<Error>(AllOf(HasSubstr(path), HasSubstr(".png, .pdf or .svg"))));
   }
 }
 

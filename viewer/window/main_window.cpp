@@ -3,7 +3,6 @@
 #include <QDockWidget>
 #include <QDragEnterEvent>
 #include <QDropEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QMessageBox>
 #include <QMimeData>
@@ -14,9 +13,7 @@
 #include "analysis/report/diagnostic_lines.h"
 #include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
-#include "trace/error.h"
 #include "trace/text/decimal_time.h"
-#include "viewer/export/export_picture.h"
 
 namespace pipetrace {
 namespace {
@@ -43,11 +40,13 @@ QString duration(Nanoseconds time) { return QString::fromStdString(formatDuratio
 
 }  // namespace
 
-MainWindow::MainWindow(AlignBy align) : align_(align) {
+MainWindow::MainWindow(AlignBy align, WindowMemory memory)
+    : memory_(std::move(memory)), recent_(memory_.settings()), align_(align) {
   setWindowTitle(QStringLiteral("pipe-view"));
   resize(1400, 800);
   setAcceptDrops(true);
   addPanes();
+  addStart();
   addPanels();
   addMenus();
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
@@ -56,12 +55,14 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   connectWatcher();
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
-  showMessage(tr("Open a profile or a folder of job logs with File › Open, or drop it here."),
-              false);
+  showStart({});
   updateSelection();
+  memory_.restoreWindow(*this);
+  detailsDock_->hide();  // nothing is selected
 }
 
 QString MainWindow::message() const {
+  if (pages_->currentWidget() == start_) return start_->problem();
   return pages_->currentWidget() == messagePage_ ? message_->text() : QString();
 }
 
@@ -72,6 +73,7 @@ void MainWindow::open(const QStringList& inputs) {
     return;
   }
   opening_ = nameOf(inputs);
+  openingInputs_ = absolutePaths(inputs);
   showMessage(tr("Opening %1 …").arg(opening_), true);
   watcher_.stop();
   loader_.load(inputs, align_);
@@ -93,10 +95,16 @@ void MainWindow::showFailure(const QString& message) {
     box->open();
     return;
   }
-  showMessage(tr("The profile could not be opened.\n\n%1").arg(message), false);
+  showStart(tr("%1 could not be opened.\n\n%2").arg(opening_, message));
 }
 
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
+  if (profile->model().rows().empty()) {
+    return showFailure(
+        tr("There are no jobs in it. Open the folder with the job logs of a run, or "
+           "a profile that pipe-trace wrote."));
+  }
+  rememberSeen();
   explanation_.reset();
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
@@ -104,7 +112,9 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   if (!profile_->model().steps().empty()) {
     chart_->showSteps(legibleSteps(profile_->model(), chart_->viewport()->width()));
   }
+  showAsRemembered();
   chart_->setFocus();
+  copyPicture_->setEnabled(true);
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
   describeProfile();
@@ -160,29 +170,6 @@ void MainWindow::updateSelection() {
   if (hasSelection != hasSelection_) detailsDock_->setVisible(hasSelection);
   hasSelection_ = hasSelection;
   selected_->setText(hasSelection ? tr("selected: %1").arg(details_->summary()) : QString());
-}
-
-void MainWindow::chooseFile() {
-  open(QFileDialog::getOpenFileNames(this, tr("Open profiles or job logs")));
-}
-
-void MainWindow::chooseFolder() {
-  const QString folder = QFileDialog::getExistingDirectory(this, tr("Open a folder of job logs"));
-  if (!folder.isEmpty()) open({folder});
-}
-
-void MainWindow::chooseExport() {
-  if (!profile_) return;
-  const QString path =
-      QFileDialog::getSaveFileName(this, tr("Export the part in view"),
-                                   QStringLiteral("profile.png"), tr("Pictures (*.png *.svg)"));
-  if (path.isEmpty()) return;
-  try {
-    exportView(*profile_, chart_->view(), path.toStdString());
-    statusBar()->showMessage(tr("Exported to %1").arg(path), 5000);
-  } catch (const Error& error) {
-    QMessageBox::warning(this, tr("pipe-view"), QString::fromUtf8(error.what()));
-  }
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -3,23 +3,27 @@
 #include <QLabel>
 #include <QMainWindow>
 #include <QStackedWidget>
+#include <QTemporaryDir>
 #include <memory>
 
 #include "viewer/chart/chart_widget.h"
 #include "viewer/panels/details_panel.h"
 #include "viewer/run/profile_loader.h"
 #include "viewer/run/run_watcher.h"
+#include "viewer/start/start_page.h"
+#include "viewer/window/elided_label.h"
+#include "viewer/window/window_memory.h"
 
 namespace pipetrace {
 
-/// The window of pipe-view: the chart, the selected job, a status bar. A message takes the place of
-/// the chart while there is no profile, or when none could be read.
+/// The window of pipe-view: the chart, the selected job, a status bar. While there is no profile,
+/// or when none could be read, the start page takes the place of the chart, or a message.
 class MainWindow : public QMainWindow {
   Q_OBJECT
 
  public:
-  /// `align` is as for loadProfile().
-  explicit MainWindow(AlignBy align = AlignBy::kBest);
+  /// `align` is as for loadProfile(). The window comes back as `memory` has it.
+  explicit MainWindow(AlignBy align = AlignBy::kBest, WindowMemory memory = {});
 
   /// Reads files or folders as one profile, on another thread.
   void open(const QStringList& inputs);
@@ -30,6 +34,8 @@ class MainWindow : public QMainWindow {
 
   ChartWidget* chart() const { return chart_; }
   const LoadedProfile* profile() const { return profile_.get(); }
+  std::shared_ptr<const LoadedProfile> sharedProfile() const { return profile_; }
+  RecentFiles& recentFiles() { return recent_; }
   /// The reasons for the profile's idle time; null until they are found.
   const Explanation* explanation() const { return explanation_.get(); }
   /// The message in the chart's place; empty while there is a chart.
@@ -39,8 +45,13 @@ class MainWindow : public QMainWindow {
   void chooseFile();
   void chooseFolder();
   void chooseExport();
+  /// Opens a simulated run, to try the viewer with.
+  void openSample();
+  /// Puts what is seen of the chart on the clipboard, at the resolution of the screen.
+  void copyPicture();
 
  protected:
+  void closeEvent(QCloseEvent* event) override;
   void dragEnterEvent(QDragEnterEvent* event) override;
   void dropEvent(QDropEvent* event) override;
 
@@ -48,7 +59,12 @@ class MainWindow : public QMainWindow {
   void addMenus();
   void addPanes();
   void addPanels();
+  void addStart();
+  void fillRecentMenu();
+  void rememberSeen();
+  void showAsRemembered();
   void showMessage(const QString& text, bool isBusy);
+  void showStart(const QString& problem);
   void showProfile(std::shared_ptr<const LoadedProfile> profile);
   void describeProfile();
   void showExplanation(std::shared_ptr<const Explanation> explanation);
@@ -72,12 +88,20 @@ class MainWindow : public QMainWindow {
   bool hasSelection_ = false;
   bool isLive_ = false;    // the profile is of a run that goes on
   bool hasGrown_ = false;  // the run that is followed has a profile
-  QLabel* summary_ = nullptr;
+  ElidedLabel* summary_ = nullptr;
   QLabel* selected_ = nullptr;
   QLabel* range_ = nullptr;
   QLabel* findings_ = nullptr;
   QAction* export_ = nullptr;
+  QAction* copyPicture_ = nullptr;
+  QMenu* recentMenu_ = nullptr;
+  StartPage* start_ = nullptr;
   QString opening_;
+  QStringList openingInputs_;
+  QStringList shownInputs_;
+  WindowMemory memory_;
+  RecentFiles recent_;
+  std::unique_ptr<QTemporaryDir> sample_;  // its logs, while the window lives
   AlignBy align_;
   RunWatcher watcher_;
   ProfileLoader loader_;  // the last member, so that it stops first

@@ -40,15 +40,15 @@ void MainWindow::addPanes() {
   pages_->addWidget(chart_);
   setCentralWidget(pages_);
 
-  summary_ = new QLabel;
+  summary_ = new ElidedLabel;
   selected_ = new QLabel;
   range_ = new QLabel;
   findings_ = new QLabel;
   findings_->hide();
-  for (QLabel* label : {summary_, findings_, selected_, range_}) {
+  for (QLabel* label : {static_cast<QLabel*>(summary_), findings_, selected_, range_}) {
     label->setContentsMargins(8, 0, 8, 0);
   }
-  statusBar()->addWidget(summary_);
+  statusBar()->addWidget(summary_, 1);
   statusBar()->addWidget(findings_);
   statusBar()->addPermanentWidget(selected_);
   statusBar()->addPermanentWidget(range_);
@@ -69,11 +69,21 @@ void MainWindow::addMenus() {
   QMenu* file = menuBar()->addMenu(tr("&File"));
   file->addAction(tr("&Open …"), QKeySequence::Open, this, &MainWindow::chooseFile);
   file->addAction(tr("Open &folder …"), this, &MainWindow::chooseFolder);
+  recentMenu_ = file->addMenu(tr("Open &recent"));
+  fillRecentMenu();
+  file->addAction(tr("Open a &sample"), this, &MainWindow::openSample);
+  file->addSeparator();
   export_ = file->addAction(tr("&Export …"), QKeySequence(Qt::CTRL | Qt::Key_E), this,
                             &MainWindow::chooseExport);
   export_->setEnabled(false);
   file->addSeparator();
   file->addAction(tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
+
+  QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+  copyPicture_ =
+      edit->addAction(tr("Copy as &picture"), QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_C), this,
+                      &MainWindow::copyPicture);
+  copyPicture_->setEnabled(false);
 
   QMenu* view = menuBar()->addMenu(tr("&View"));
   view->addActions(commandsOf(*chart_, CommandMenu::kView));

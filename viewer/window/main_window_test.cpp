@@ -119,7 +119,7 @@ TEST(MainWindowTest, ASelectedJobIsDescribed) {
   const Event& job = view.model.rows()[0].lanes[0][2];
   const QPoint middle(view.xOf(job.begin + job.duration() / 2), view.yOf(view.layout[0].top + 10));
   QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, middle);
-  const auto* details = window.findChild<QTreeWidget*>();
+  const auto* details = window.findChild<DetailsPanel*>()->findChild<QTreeWidget*>();
   ASSERT_NE(details, nullptr);
   ASSERT_GT(details->topLevelItemCount(), 8);
   EXPECT_EQ(details->topLevelItem(0)->text(1), "forward 1");

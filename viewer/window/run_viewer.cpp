@@ -2,12 +2,15 @@
 
 #include <QApplication>
 #include <QStyleFactory>
+#include <QTemporaryDir>
 #include <cstdio>
 #include <cstdlib>
 
 #include "analysis/report/diagnostic_lines.h"
 #include "trace/error.h"
 #include "viewer/export/export_picture.h"
+#include "viewer/start/sample_run.h"
+#include "viewer/window/app_icon.h"
 #include "viewer/window/main_window.h"
 
 namespace pipetrace {
@@ -37,7 +40,13 @@ void onQtMessage(QtMsgType type, const QMessageLogContext& /*context*/, const QS
 
 int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   checkExportName(options.picture.path);
-  const auto profile = loadProfile(options.inputs, options.align);
+  std::vector<std::string> inputs = options.inputs;
+  const QTemporaryDir folder;
+  if (options.isSample) {
+    inputs = {folder.filePath(QStringLiteral("sample run")).toStdString()};
+    writeSampleLogs(inputs.front());
+  }
+  const auto profile = loadProfile(inputs, options.align);
   for (const std::string& line : diagnosticLines(profile->diagnostics())) {
     std::fprintf(stderr, "pipe-view: %s\n", line.c_str());
   }
@@ -61,11 +70,18 @@ int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   if (!isChosen && !isGiven("DISPLAY") && !isGiven("WAYLAND_DISPLAY")) throw Error(kNoDisplay);
   const QApplication application(argc, argv);
   useLightStyle();
-  MainWindow window(options.align);
+  QApplication::setWindowIcon(appIcon());
+  MainWindow window(options.align, WindowMemory(WindowMemory::usersSettings(), options.isFresh));
   QStringList inputs;
   for (const std::string& input : options.inputs) inputs.push_back(QString::fromStdString(input));
   window.show();
-  options.follow ? window.follow(inputs) : window.open(inputs);
+  if (options.isSample) {
+    window.openSample();
+  } else if (options.follow) {
+    window.follow(inputs);
+  } else {
+    window.open(inputs);
+  }
   return QApplication::exec();
 }
 
@@ -77,6 +93,7 @@ int runViewer(const ViewerOptions& options, const char* program) {
   int argc = 1;
   qInstallMessageHandler(onQtMessage);
   QGuiApplication::setApplicationDisplayName(QStringLiteral("pipe-view"));
+  QGuiApplication::setDesktopFileName(QStringLiteral("pipe-view"));
   return options.picture.path.empty() ? openWindow(options, argc, argv)
                                       : exportOnly(options, argc, argv);
 }

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "viewer/chart/qt_canvas.h"
+
+namespace pipetrace {
+
+/// Draws with lines and areas only, where QtCanvas sets pixels: for files of vectors. The painter
+/// must be active; painter and fonts must outlive the canvas.
+class PdfCanvas final : public Canvas {
+ public:
+  PdfCanvas(QPainter& painter, FontCache& fonts) : painter_(painter), areas_(painter, fonts) {}
+
+  void fill(PixelRect rect, Color color) override { areas_.fill(rect, color); }
+  void hatch(PixelRect rect) override;
+  void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
+  void text(PixelRect box, std::string_view text, const TextStyle& style) override {
+    areas_.text(box, text, style);
+  }
+  int textWidth(std::string_view text, const TextStyle& style) override {
+    return areas_.textWidth(text, style);
+  }
+  void pushClip(PixelRect rect) override { areas_.pushClip(rect); }
+  void popClip() override { areas_.popClip(); }
+
+ private:
+  QPainter& painter_;
+  QtCanvas areas_;
+};
+
+}  // namespace pipetrace
