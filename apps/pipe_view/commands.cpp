@@ -48,7 +48,7 @@ StepChoice choiceOf(const NumberRange& steps) {
   return {static_cast<std::int32_t>(steps.begin), static_cast<std::int32_t>(last)};
 }
 
-void addPicture(CommandApp& app, CLI::Option* inputs, ExportOptions& to) {
+void addPicture(CommandApp& app, CLI::Option* inputs, CLI::Option* find, ExportOptions& to) {
   CLI::Option* picture = app.add_option("--export", to.path,
                                         "Write a picture, NAME.png or NAME.svg, instead of opening "
                                         "a window; needs no display")
@@ -59,7 +59,8 @@ void addPicture(CommandApp& app, CLI::Option* inputs, ExportOptions& to) {
          "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")
       ->type_name("WxH")
       ->needs(picture);
-  CLI::Option* all = app.add_flag("--all", to.isAll, "Export the whole run")->needs(picture);
+  CLI::Option* all =
+      app.add_flag("--all", to.isAll, "Export the whole run")->needs(picture)->excludes(find);
   CLI::Option* step = addStepOption(
                           app,
                           [&to](int number) {
@@ -67,11 +68,13 @@ void addPicture(CommandApp& app, CLI::Option* inputs, ExportOptions& to) {
                           },
                           " (default: a few steps, so that micro-batch numbers are legible)")
                           ->needs(picture)
-                          ->excludes(all);
+                          ->excludes(all)
+                          ->excludes(find);
   addStepsOption(app, [&to](const NumberRange& steps) { to.steps = choiceOf(steps); })
       ->needs(picture)
       ->excludes(all)
-      ->excludes(step);
+      ->excludes(step)
+      ->excludes(find);
 }
 
 void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
@@ -81,14 +84,21 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
       "Other commands (each has its own --help; a file of that name is read as ./man):\n" +
       pipeView().commandList());
   app.describeEnd({{"0", "done"}, {"2", "could not"}},
-                  {"pipe-view profile.json", "pipe-view logs --export step.png --step 3"});
+                  {"pipe-view profile.json", "pipe-view logs --export step.png --step 3",
+                   "pipe-view logs --find 'step:12 rank:3 mb:2'"});
   addVersion(app);
   CLI::Option* inputs =
       app.add_option("INPUT", options.inputs,
                      "Profiles, job logs or folders of them, shown as one profile")
           ->type_name("");
   addAlignOption(app, options.align);
-  addPicture(app, inputs, options.picture);
+  CLI::Option* find =
+      app.add_option("--find", options.find,
+                     "Show the first job or bubble that matches, as in the search of the window: "
+                     "'step:12 rank:3 mb:2'; with --export: its step")
+          ->type_name("QUERY")
+          ->needs(inputs);
+  addPicture(app, inputs, find, options.picture);
   app.adviseOn([](const std::string& argument) -> std::string {
     return argument.starts_with("-o") || argument.starts_with("--out") ? "--export" : "";
   });

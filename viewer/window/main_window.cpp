@@ -43,6 +43,7 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   setAcceptDrops(true);
   addPanes();
   addPanels();
+  addSearch();
   addMenus();
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);

@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "viewer/chart/chart_widget.h"
+#include "viewer/commands/picker.h"
 #include "viewer/panels/details_panel.h"
 #include "viewer/run/profile_loader.h"
+#include "viewer/search/search_bar.h"
 
 namespace pipetrace {
 
@@ -22,6 +24,9 @@ class MainWindow : public QMainWindow {
 
   /// Reads files or folders as one profile, on another thread.
   void open(const QStringList& inputs);
+
+  /// Searches for `query` and goes to its first match, as soon as there is a profile.
+  void find(const QString& query);
 
   ChartWidget* chart() const { return chart_; }
   const LoadedProfile* profile() const { return profile_.get(); }
@@ -43,6 +48,10 @@ class MainWindow : public QMainWindow {
   void addMenus();
   void addPanes();
   void addPanels();
+  void addSearch();
+  void addSearchCommands(QMenu* edit);
+  void addPlaceCommands(QMenu* go);
+  void addHelpCommands(QMenu* help);
   void showMessage(const QString& text, bool isBusy);
   void showProfile(std::shared_ptr<const LoadedProfile> profile);
   void showExplanation(std::shared_ptr<const Explanation> explanation);
@@ -60,6 +69,9 @@ class MainWindow : public QMainWindow {
   ChartWidget* chart_ = nullptr;
   DetailsPanel* details_ = nullptr;
   QDockWidget* detailsDock_ = nullptr;
+  ChartSearch* search_ = nullptr;
+  SearchBar* searchBar_ = nullptr;
+  Picker* picker_ = nullptr;
   bool hasSelection_ = false;
   QLabel* summary_ = nullptr;
   QLabel* selected_ = nullptr;

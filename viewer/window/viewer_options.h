@@ -12,6 +12,7 @@ namespace pipetrace {
 struct ViewerOptions {
   std::vector<std::string> inputs;
   AlignBy align = AlignBy::kBest;  ///< as for loadProfile()
+  std::string find;                ///< a query (parseQuery()) whose first match is shown; or empty
   ExportOptions picture;           ///< picture.path is empty: open a window
 };
 
