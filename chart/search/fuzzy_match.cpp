@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kLetter = 4;
 constexpr int kBeginning = 12;  // more, at the beginning of a word
-constexpr int kSideBySide = 10;
+constexpr int kSideBySide = 14;
 constexpr int kNone = -1'000'000;
 constexpr std::size_t kLongest = 400;  // characters that are looked at
 
