@@ -20,8 +20,9 @@ struct Finding {
   std::vector<BubbleClass> classes;              ///< all that `time` is of
   Nanoseconds time = 0;                          ///< of idle time, over all ranks and steps
   double share = 0;                              ///< of the run's idle time
-  CulpritGroup culprit;                          ///< job == kNone: nobody's
-  std::optional<Pauses> pauses;                  ///< of a finding about them
+  /// job == kNone: nobody's. A finding about early messages has their two ranks here.
+  CulpritGroup culprit;
+  std::optional<Pauses> pauses;  ///< of a finding about them
 };
 
 /// The findings about the idle time: first clocks that make the others doubtful, then those with a

@@ -50,6 +50,8 @@ void addEarlyMessages(const LinkTimes& links, std::vector<Finding>& findings) {
   }
   finding.text += " arrive before they are sent, by " + formatDuration(most->second) +
                   " in the median: clocks differ, so that idle time may have the wrong culprits";
+  finding.culprit.rank = most->first.first;
+  finding.culprit.peer = most->first.second;
   findings.push_back(std::move(finding));
 }
 

@@ -15,6 +15,9 @@ struct RunReport {
   const Diagnostics& diagnostics;
   const Alignment* alignment = nullptr;  ///< null: not known
   bool all = false;  ///< in JSON every bubble and slack, else the largest bubbles
+  /// The command that shows the run, such as "pipe-view logs". The text names it with each finding,
+  /// with a query that finds the evidence. Empty: there is none.
+  std::string viewCommand = {};
 };
 
 /// The report as text: findings first, then numbers. Ends with a newline.

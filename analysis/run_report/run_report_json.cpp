@@ -3,6 +3,7 @@
 
 #include "analysis/bubbles/largest_bubbles.h"
 #include "analysis/graph/job_name.h"
+#include "analysis/run_report/find_query.h"
 #include "analysis/run_report/run_figures.h"
 #include "analysis/run_report/run_report.h"
 
@@ -153,6 +154,8 @@ class RunJson {
       list.push_back({{"severity", severityName(finding.severity)},
                       {"text", finding.text},
                       {"evidence", std::move(evidence)}});
+      const std::string query = findQueryOf(report_, finding);
+      if (!query.empty()) list.back()["find"] = query;
     }
     return list;
   }

@@ -5,10 +5,12 @@
 
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
+#include "analysis/run_report/find_query.h"
 #include "analysis/run_report/run_figures.h"
 #include "analysis/run_report/run_report.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
+#include "trace/text/shell_word.h"
 
 namespace pipetrace {
 namespace {
@@ -57,11 +59,16 @@ std::string headline(const RunReport& report) {
   return text;
 }
 
-std::string findingsText(const Explanation& run) {
+std::string findingsText(const RunReport& report) {
+  const Explanation& run = report.explanation;
   std::string text = "\nfindings\n";
   int number = 0;
   for (const Finding& finding : run.findings) {
     text += "  " + std::to_string(++number) + ". " + finding.text + "\n";
+    const std::string query = report.viewCommand.empty() ? "" : findQueryOf(report, finding);
+    if (!query.empty()) {
+      text += "     " + report.viewCommand + " --find " + shellWord(query) + "\n";
+    }
   }
   if (run.findings.empty()) {
     const bool isIdle = std::any_of(run.ranks.begin(), run.ranks.end(),
@@ -257,8 +264,9 @@ std::string communicationText(const Explanation& run) {
 
 std::string runReportText(const RunReport& report) {
   const Explanation& run = report.explanation;
-  return headline(report) + findingsText(run) + rankTable(run) + costTable(run) + stepTable(run) +
-         pathText(run) + slackTable(run) + "\n" + slowdownText(run) + communicationText(run);
+  return headline(report) + findingsText(report) + rankTable(run) + costTable(run) +
+         stepTable(run) + pathText(run) + slackTable(run) + "\n" + slowdownText(run) +
+         communicationText(run);
 }
 
 }  // namespace pipetrace

@@ -9,6 +9,7 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
+#include "apps/pipe_trace/inputs/view_command.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 
@@ -111,7 +112,8 @@ int reportCommand(int argc, char** argv) {
     printDiagnostics(late, lowestSeverity(options.load));
     diagnostics.add(late.list().front());
   }
-  const RunReport report{timeline, explanation, diagnostics, &alignment, options.all};
+  const RunReport report{timeline,   explanation, diagnostics,
+                         &alignment, options.all, viewCommandOf(options.load)};
   if (options.json) {
     writeWholeFile("-", runReportJson(report));
   } else if (!options.load.quiet) {

@@ -49,7 +49,7 @@ StepChoice choiceOf(const NumberRange& steps) {
   return {static_cast<std::int32_t>(steps.begin), static_cast<std::int32_t>(last)};
 }
 
-void addPicture(CommandApp& app, ExportOptions& to) {
+void addPicture(CommandApp& app, CLI::Option* find, ExportOptions& to) {
   CLI::Option* picture = app.add_option("--export", to.path,
                                         "Write a picture, NAME.png, NAME.pdf or NAME.svg, instead "
                                         "of opening a window; needs no display")
@@ -72,7 +72,8 @@ void addPicture(CommandApp& app, ExportOptions& to) {
   CLI::Option* all = app.add_flag("--all", to.isAll,
                                   "Export the whole run; where steps would be too narrow to read, "
                                   "a column for each step")
-                         ->needs(picture);
+                         ->needs(picture)
+                         ->excludes(find);
   CLI::Option* step = addStepOption(
                           app,
                           [&to](int number) {
@@ -80,11 +81,13 @@ void addPicture(CommandApp& app, ExportOptions& to) {
                           },
                           " (default: a few steps, so that micro-batch numbers are legible)")
                           ->needs(picture)
-                          ->excludes(all);
+                          ->excludes(all)
+                          ->excludes(find);
   addStepsOption(app, [&to](const NumberRange& steps) { to.steps = choiceOf(steps); })
       ->needs(picture)
       ->excludes(all)
-      ->excludes(step);
+      ->excludes(step)
+      ->excludes(find);
 }
 
 void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
@@ -94,7 +97,8 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
       "Other commands (each has its own --help; a file of that name is read as ./man):\n" +
       pipeView().commandList());
   app.describeEnd({{"0", "done"}, {"2", "could not"}},
-                  {"pipe-view profile.json", "pipe-view logs --export step.png --step 3"});
+                  {"pipe-view profile.json", "pipe-view logs --export step.png --step 3",
+                   "pipe-view logs --find 'step:12 rank:3 mb:2'"});
   addVersion(app);
   CLI::Option* inputs =
       app.add_option("INPUT", options.inputs,
@@ -107,7 +111,13 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
   app.add_flag("--sample", options.isSample, "Open a simulated run with planted faults")
       ->excludes(inputs);
   app.add_flag("--fresh", options.isFresh, "Open the window as if it was the first time");
-  addPicture(app, options.picture);
+  CLI::Option* find =
+      app.add_option("--find", options.find,
+                     "Show the first job or bubble that matches, as in the search of the window: "
+                     "'step:12 rank:3 mb:2'; with --export: its step")
+          ->type_name("QUERY")
+          ->needs(inputs);
+  addPicture(app, find, options.picture);
   app.adviseOn([](const std::string& argument) -> std::string {
     return argument.starts_with("-o") || argument.starts_with("--out") ? "--export" : "";
   });

@@ -190,6 +190,18 @@ TEST_F(PipeViewTest, AStepThatTheRunDoesNotHaveIsAnError) {
   EXPECT_THAT(result.err, AllOf(HasSubstr("no step 17"), HasSubstr("steps 0 to 4")));
 }
 
+TEST_F(PipeViewTest, AFoundJobIsExportedWithItsStep) {
+  ASSERT_EQ(run({logs(), "--export", out("a.svg"), "--find", "step:3 rank:2 mb:1"}).exitCode, 0);
+  EXPECT_THAT(test::fileText(out("a.svg")), HasSubstr("step 3 of 0 to 4"));
+  const ProgramRun none = run({logs(), "--export", out("b.svg"), "--find", "rank:77"});
+  EXPECT_EQ(none.exitCode, 2);
+  EXPECT_THAT(none.err, AllOf(HasSubstr("matches 'rank:77'"), HasSubstr("logs")));
+  const ProgramRun bad = run({logs(), "--export", out("b.svg"), "--find", "rnk:7"});
+  EXPECT_EQ(bad.exitCode, 2);
+  EXPECT_THAT(bad.err, AllOf(HasSubstr("'rnk:7'"), HasSubstr("rank")));
+  EXPECT_THAT(written(), testing::ElementsAre("a.svg"));
+}
+
 TEST_F(PipeViewTest, AFullDiskLeavesNothingBehind) {
   ProgramSetting setting;
   setting.inChild = [] {

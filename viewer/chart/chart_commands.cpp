@@ -1,23 +1,31 @@
 #include "viewer/chart/chart_commands.h"
 
 #include <QCoreApplication>
+#include <QVariant>
 
+#include "chart/steps/notable_steps.h"
 #include "viewer/chart/chart_widget.h"
+#include "viewer/chart/held_keys.h"
 
 namespace pipetrace {
 namespace {
+
+constexpr const char* kMoreKeys = "moreKeys";  // a property of actions
+constexpr double kZoomSpeed = 10;              // notches of the wheel a second
+constexpr double kPanStep = 0.1;               // widths of the view
+constexpr double kPanSpeed = 1.2;              // widths of the view a second
 
 QString text(const char* words) { return QCoreApplication::translate("ChartCommands", words); }
 
 /// Adds actions to one chart.
 class Adder {
  public:
-  explicit Adder(ChartWidget& chart) : chart_(chart) {}
+  explicit Adder(ChartWidget& chart) : chart_(chart), held_(*new HeldKeys(&chart)) {}
 
   /// The command works wherever the focus is in the window. A field for text keeps its letters.
   template <typename Do>
-  void add(const char* name, CommandMenu menu, const char* words, const QList<QKeySequence>& keys,
-           Do what) {
+  QAction* add(const char* name, CommandMenu menu, const char* words,
+               const QList<QKeySequence>& keys, Do what) {
     auto* action = new QAction(text(words), &chart_);
     action->setObjectName(QString::fromLatin1(name));
     action->setData(static_cast<int>(menu));
@@ -25,49 +33,109 @@ class Adder {
     action->setShortcutContext(Qt::WindowShortcut);
     QObject::connect(action, &QAction::triggered, &chart_, what);
     chart_.addAction(action);
+    return action;
+  }
+
+  /// A command that takes a step, and goes on smoothly while its key is held.
+  template <typename Do, typename Move>
+  QAction* addHeld(const char* name, const char* words, const QList<QKeySequence>& keys, Do step,
+                   Move move) {
+    HeldKeys* held = &held_;
+    const auto what = [held, step, move] {
+      step();
+      held->holdOn(move);
+    };
+    QAction* action = add(name, CommandMenu::kView, words, keys, what);
+    action->setAutoRepeat(false);
+    return action;
   }
 
   /// The same command, by a key that means something else outside the chart.
-  template <typename Do>
-  void addKey(QKeySequence key, Do what) {
+  void addKey(QKeySequence key, QAction* command) {
     auto* action = new QAction(&chart_);
     action->setData(-1);
     action->setShortcut(key);
     action->setShortcutContext(Qt::WidgetWithChildrenShortcut);
-    QObject::connect(action, &QAction::triggered, &chart_, what);
+    action->setAutoRepeat(command->autoRepeat());
+    QObject::connect(action, &QAction::triggered, command, &QAction::trigger);
     chart_.addAction(action);
+    command->setProperty(kMoreKeys, command->property(kMoreKeys).toStringList()
+                                        << key.toString(QKeySequence::NativeText));
   }
 
  private:
   ChartWidget& chart_;
+  HeldKeys& held_;  // a child of the chart
 };
+
+/// "Undo zoom" names what it would take back.
+void followHistory(ChartWidget* c, QAction* undo, QAction* redo) {
+  const auto update = [c, undo, redo] {
+    const auto name = [](QAction* action, const QString& word, const QString& what) {
+      action->setText(what.isEmpty() ? word : word + " " + what);
+      action->setEnabled(!what.isEmpty());
+    };
+    name(undo, text("&Undo"), c->history().undoText());
+    name(redo, text("&Redo"), c->history().redoText());
+  };
+  QObject::connect(&c->history(), &ViewHistory::changed, undo, update);
+  update();
+}
+
+void showStep(ChartWidget* c, const std::optional<StepSpan>& step) {
+  if (step) c->showTime(step->begin, step->end);
+}
+
+std::vector<StepSpan> stepsOf(const ChartWidget* c) {
+  return c->model() == nullptr ? std::vector<StepSpan>{} : c->model()->steps();
+}
 
 }  // namespace
 
 void addCommands(ChartWidget& chart) {
   ChartWidget* c = &chart;
-  const auto earlier = [c] { c->panBy(-1); };
-  const auto later = [c] { c->panBy(1); };
-  const auto in = [c] { c->zoomIn(); };
-  const auto out = [c] { c->zoomOut(); };
-  const auto fit = [c] { c->fit(); };
   using enum CommandMenu;
   Adder adder(chart);
-  adder.add("zoom-in", kView, "Zoom in", {Qt::Key_W, Qt::Key_Plus, Qt::Key_Equal}, in);
-  adder.add("zoom-out", kView, "Zoom out", {Qt::Key_S, Qt::Key_Minus}, out);
-  adder.add("earlier", kView, "Move to earlier times", {Qt::Key_A}, earlier);
-  adder.add("later", kView, "Move to later times", {Qt::Key_D}, later);
-  adder.add("whole-run", kView, "Whole run", {Qt::Key_F}, fit);
-  adder.add("next-step", kGo, "Next step", {Qt::Key_BracketRight}, [c] { c->showNextStep(); });
-  adder.add("previous-step", kGo, "Previous step", {Qt::Key_BracketLeft},
-            [c] { c->showPreviousStep(); });
-  adder.add("culprit", kGo, "Culprit of the bubble", {Qt::Key_C}, [c] { c->showCulprit(); });
-  adder.add("back-to-bubble", kGo, "Back to the bubble", {Qt::Key_Backspace},
-            [c] { c->showBubble(); });
+  QAction* undo =
+      adder.add("undo", kEdit, "&Undo", {QKeySequence("Ctrl+Z")}, [c] { c->history().undo(); });
+  QAction* redo =
+      adder.add("redo", kEdit, "&Redo", {QKeySequence("Ctrl+Shift+Z"), QKeySequence("Ctrl+Y")},
+                [c] { c->history().redo(); });
+  followHistory(c, undo, redo);
+  adder.add("undo-view", kEdit, "Undo the last zoom or move", {Qt::Key_Backspace},
+            [c] { c->history().undoView(); });
+  adder.addKey(Qt::Key_Escape, adder.add("clear-selection", kEdit, "Select nothing", {},
+                                         [c] { c->clearSelection(); }));
+
+  adder.addHeld(
+      "zoom-in", "Zoom in", {Qt::Key_W, Qt::Key_Plus, Qt::Key_Equal}, [c] { c->zoomBy(1); },
+      [c](double s) { c->zoomBy(kZoomSpeed * s); });
+  adder.addHeld(
+      "zoom-out", "Zoom out", {Qt::Key_S, Qt::Key_Minus}, [c] { c->zoomBy(-1); },
+      [c](double s) { c->zoomBy(-kZoomSpeed * s); });
+  QAction* earlier = adder.addHeld(
+      "earlier", "Move to earlier times", {Qt::Key_A}, [c] { c->panBy(-kPanStep); },
+      [c](double s) { c->panBy(-kPanSpeed * s); });
+  QAction* later = adder.addHeld(
+      "later", "Move to later times", {Qt::Key_D}, [c] { c->panBy(kPanStep); },
+      [c](double s) { c->panBy(kPanSpeed * s); });
   adder.addKey(Qt::Key_Left, earlier);
   adder.addKey(Qt::Key_Right, later);
-  adder.addKey(Qt::Key_Home, fit);
-  adder.addKey(Qt::Key_Escape, [c] { c->clearSelection(); });
+  adder.add("fit", kView, "Fit the selection; again: the whole run", {Qt::Key_F},
+            [c] { c->fitSelection(); });
+  adder.addKey(Qt::Key_Home,
+               adder.add("whole-run", kView, "Whole run", {Qt::Key_0}, [c] { c->fit(); }));
+
+  adder.addKey(Qt::Key_PageDown,
+               adder.add("next-step", kGo, "Next step", {Qt::Key_N}, [c] { c->showNextStep(); }));
+  adder.addKey(Qt::Key_PageUp, adder.add("previous-step", kGo, "Previous step", {Qt::Key_P},
+                                         [c] { c->showPreviousStep(); }));
+  adder.add("median-step", kGo, "Step of median length", {},
+            [c] { showStep(c, medianStep(stepsOf(c))); });
+  adder.add("slowest-step", kGo, "Slowest step", {}, [c] { showStep(c, slowestStep(stepsOf(c))); });
+  adder.add("culprit", kGo, "Culprit of the bubble", {Qt::Key_C}, [c] { c->showCulprit(); });
+  adder.add("back-to-bubble", kGo, "Back to the bubble", {QKeySequence("Shift+C")},
+            [c] { c->showBubble(); });
 }
 
 QList<QAction*> commandsOf(const ChartWidget& chart, CommandMenu menu) {
@@ -76,6 +144,15 @@ QList<QAction*> commandsOf(const ChartWidget& chart, CommandMenu menu) {
     if (action->data().toInt() == static_cast<int>(menu)) found.push_back(action);
   }
   return found;
+}
+
+QStringList keysOf(const QAction& action) {
+  QStringList keys;
+  for (const QKeySequence& key : action.shortcuts()) {
+    const QString text = key.toString(QKeySequence::NativeText);
+    if (!keys.contains(text)) keys.push_back(text);
+  }
+  return keys + action.property(kMoreKeys).toStringList();
 }
 
 }  // namespace pipetrace

@@ -89,7 +89,7 @@ TEST(ChartInputTest, KeysZoomPanAndFit) {
     chart.key(out);
     EXPECT_GT(chart.axis().span(), span);
   }
-  for (const Qt::Key fit : {Qt::Key_F, Qt::Key_Home}) {
+  for (const Qt::Key fit : {Qt::Key_F, Qt::Key_Home, Qt::Key_0}) {
     chart.key(Qt::Key_W);
     EXPECT_FALSE(chart.widget().isFitted());
     chart.key(fit);
@@ -98,7 +98,7 @@ TEST(ChartInputTest, KeysZoomPanAndFit) {
   }
 }
 
-TEST(ChartInputTest, BracketsWalkThroughTheSteps) {
+TEST(ChartInputTest, NAndPWalkThroughTheSteps) {
   ShownChart chart({.steps = 5});
   const auto& steps = chart.model().steps();
   const auto isShown = [&](std::size_t step) {
@@ -106,17 +106,17 @@ TEST(ChartInputTest, BracketsWalkThroughTheSteps) {
            chart.axis().span() < (steps[step].end - steps[step].begin) * 11 / 10;
   };
   for (std::size_t step = 0; step < 5; ++step) {
-    chart.key(Qt::Key_BracketRight);
+    chart.key(step % 2 == 0 ? Qt::Key_N : Qt::Key_PageDown);
     EXPECT_TRUE(isShown(step)) << step;
   }
-  chart.key(Qt::Key_BracketRight);
+  chart.key(Qt::Key_N);
   EXPECT_TRUE(isShown(4)) << "the last step stays";
   for (std::size_t step = 4; step-- > 0;) {
-    chart.key(Qt::Key_BracketLeft);
+    chart.key(step % 2 == 0 ? Qt::Key_P : Qt::Key_PageUp);
     EXPECT_TRUE(isShown(step)) << step;
   }
   chart.key(Qt::Key_F);
-  chart.key(Qt::Key_BracketLeft);
+  chart.key(Qt::Key_P);
   EXPECT_TRUE(isShown(4)) << "from the whole run to the last step";
 }
 
@@ -181,7 +181,8 @@ TEST(ChartInputTest, NothingHappensWithoutAModel) {
   widget.show();
   QTest::mouseClick(widget.viewport(), Qt::LeftButton, Qt::NoModifier, QPoint(300, 200));
   QTest::mouseMove(widget.viewport(), QPoint(310, 200));
-  for (const Qt::Key key : {Qt::Key_W, Qt::Key_A, Qt::Key_F, Qt::Key_BracketRight, Qt::Key_Down}) {
+  for (const Qt::Key key :
+       {Qt::Key_W, Qt::Key_A, Qt::Key_F, Qt::Key_N, Qt::Key_Down, Qt::Key_Backspace}) {
     QTest::keyClick(&widget, key);
   }
   EXPECT_FALSE(widget.selection());

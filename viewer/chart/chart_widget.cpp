@@ -18,12 +18,14 @@ constexpr int kScrollStep = 40;
 
 }  // namespace
 
-ChartWidget::ChartWidget(QWidget* parent) : QAbstractScrollArea(parent) {
+ChartWidget::ChartWidget(QWidget* parent)
+    : QAbstractScrollArea(parent), history_(new ViewHistory(*this)) {
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setFocusPolicy(Qt::StrongFocus);
   setMinimumSize(360, 200);
   viewport()->setMouseTracking(true);
+  viewport()->grabGesture(Qt::PinchGesture);
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
   viewport()->setCursor(Qt::ArrowCursor);
   setAccessibleName(tr("Chart"));

@@ -10,18 +10,19 @@
 #include "chart/steps/step_choice.h"
 #include "viewer/chart/chart_overlay.h"
 #include "viewer/chart/font_cache.h"
+#include "viewer/chart/view_history.h"
 
 namespace pipetrace {
 
 /// The Gantt chart: legend and time axis on top, row labels at the left, jobs and bubbles. The
 /// wheel and keys zoom around the cursor; dragging and keys pan. The event under the cursor has a
-/// tooltip. A click selects an event, a double click on a bubble its culprit. docs/viewer.md lists
-/// all of this.
+/// tooltip. A click selects an event, a double click zooms to it. docs/viewer.md lists all of this.
 class ChartWidget : public QAbstractScrollArea {
   Q_OBJECT
 
  public:
-  static constexpr int kMargin = 8;  ///< pixels around the parts of the chart
+  static constexpr int kMargin = 8;          ///< pixels around the parts of the chart
+  static constexpr double kZoomStep = 1.25;  ///< of a notch of the wheel
 
   explicit ChartWidget(QWidget* parent = nullptr);
 
@@ -45,15 +46,31 @@ class ChartWidget : public QAbstractScrollArea {
   const std::optional<ChartHit>& culprit() const { return culprit_; }
   /// Whether showBubble() has a bubble to go back to.
   bool hasBubble() const { return bubble_.has_value(); }
+  /// Selects the job or bubble and brings it into view.
+  void goTo(const ChartHit& hit);
+  /// Scrolls to a row of the model.
+  void showRow(std::size_t row);
+  /// Shows [begin, end) with a small margin.
+  void showTime(Nanoseconds begin, Nanoseconds end);
+  /// Brings the time into the middle of the view.
+  void showInstant(Nanoseconds time);
+  /// Zooms as that many turns of the wheel do; in, if `steps` is positive.
+  void zoomBy(double steps);
+  /// Moves the view forward by that many times its width.
+  void panBy(double widths);
+  ViewState viewState() const;
+  void restore(const ViewState& state);
+  /// The views before this one.
+  ViewHistory& history() const { return *history_; }
   /// Draws `overlay` over the rows from now on, after those that were added before.
   void addOverlay(std::unique_ptr<ChartOverlay> overlay);
 
  public slots:
   void fit();
-  void zoomIn();
-  void zoomOut();
-  /// Moves the view by tenths of its width; forward in time if `tenths` is positive.
-  void panBy(int tenths);
+  /// Zooms to the selected event, with some time around it.
+  void zoomToSelection();
+  /// The same; the whole run, if nothing is selected or the view already is there.
+  void fitSelection();
   /// Shows the first step that begins after the view's begin. From the whole run it goes to the
   /// first step.
   void showNextStep();
@@ -85,7 +102,7 @@ class ChartWidget : public QAbstractScrollArea {
   void viewHasChanged();
   void zoomAt(int viewportX, double steps);
   void pan(int pixels);
-  void showTime(Nanoseconds begin, Nanoseconds end);
+  bool zoomByGesture(QEvent* event);
   void drag(QPoint position);
   void showTooltipAt(QPoint position, QPoint globalPosition);
   /// `bubble`: the bubble whose culprit it is, if that is how it was reached.
@@ -111,7 +128,9 @@ class ChartWidget : public QAbstractScrollArea {
   std::optional<QPoint> pressedAt_;
   QPoint draggedFrom_;
   bool isDragging_ = false;
-  int wheelRest_ = 0;  // rest of a vertical scroll, in eighths of a degree
+  int wheelRest_ = 0;     // rest of a vertical scroll, in eighths of a degree
+  double panRest_ = 0;    // rest of a pan, in pixels
+  ViewHistory* history_;  // a child
 };
 
 }  // namespace pipetrace

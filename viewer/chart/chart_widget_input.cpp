@@ -3,7 +3,6 @@
 #include <QMouseEvent>
 #include <QScrollBar>
 #include <QToolTip>
-#include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
 
@@ -14,8 +13,6 @@
 namespace pipetrace {
 namespace {
 
-constexpr double kZoomStep = 1.25;
-constexpr int kWheelNotch = 120;  // eighths of a degree
 constexpr int kRatio = 1'000'000;
 
 }  // namespace
@@ -40,26 +37,6 @@ int ChartWidget::zoomCenter() const {
   const QPoint cursor = viewport()->mapFromGlobal(QCursor::pos());
   if (viewport()->underMouse() && area_.contains(cursor.x(), cursor.y())) return cursor.x();
   return area_.x + area_.width / 2;
-}
-
-void ChartWidget::zoomIn() { zoomAt(zoomCenter(), 1); }
-void ChartWidget::zoomOut() { zoomAt(zoomCenter(), -1); }
-void ChartWidget::panBy(int tenths) { pan(-axis_.width() * tenths / 10); }
-
-void ChartWidget::wheelEvent(QWheelEvent* event) {
-  const QPoint delta = event->angleDelta();
-  const int x = static_cast<int>(event->position().x());
-  const bool isSideways = delta.y() == 0 || (event->modifiers() & Qt::ShiftModifier) != 0;
-  event->accept();
-  if (isSideways) {
-    const int notches = delta.y() == 0 ? delta.x() : delta.y();
-    return pan(notches * axis_.width() / (10 * kWheelNotch));
-  }
-  if (x >= area_.x) return zoomAt(x, static_cast<double>(delta.y()) / kWheelNotch);
-  // Over the labels the wheel scrolls the rows.
-  wheelRest_ += delta.y() * verticalScrollBar()->singleStep();
-  verticalScrollBar()->setValue(verticalScrollBar()->value() - wheelRest_ / kWheelNotch);
-  wheelRest_ %= kWheelNotch;
 }
 
 void ChartWidget::mousePressEvent(QMouseEvent* event) {
@@ -103,7 +80,7 @@ void ChartWidget::mouseDoubleClickEvent(QMouseEvent* event) {
   // The selection of the first click counts: its pane may have moved the chart since.
   const QPoint position = event->position().toPoint();
   if (!selection_) select(hitAt(view(), position.x(), position.y()));
-  showCulprit();
+  zoomToSelection();
 }
 
 bool ChartWidget::viewportEvent(QEvent* event) {
@@ -112,6 +89,7 @@ bool ChartWidget::viewportEvent(QEvent* event) {
     showTooltipAt(help->pos(), help->globalPos());
     return true;
   }
+  if (zoomByGesture(event)) return true;
   if (event->type() == QEvent::Leave) QToolTip::hideText();
   return QAbstractScrollArea::viewportEvent(event);
 }

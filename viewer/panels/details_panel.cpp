@@ -12,7 +12,7 @@ DetailsPanel::DetailsPanel(ChartWidget& chart)
     : chart_(chart),
       fields_(new QTreeWidget),
       goToCulprit_(new QPushButton(tr("Go to the culprit (C)"))),
-      goBack_(new QPushButton(tr("Back to the bubble (Backspace)"))) {
+      goBack_(new QPushButton(tr("Back to the bubble (Shift+C)"))) {
   fields_->setHeaderHidden(true);
   fields_->setColumnCount(2);
   fields_->setRootIsDecorated(false);

@@ -1,12 +1,15 @@
 #pragma once
 
-#include <QString>
+#include <QDialog>
 
-#include "viewer/chart/chart_widget.h"
+#include "viewer/commands/command_groups.h"
 
 namespace pipetrace {
 
-/// The list of mouse buttons and keys as rich text. The keys are those of the chart's commands.
-QString keysHelp(const ChartWidget& chart);
+/// The list of mouse buttons and keys as rich text. The keys are those of the commands.
+QString keysHelp(const QList<CommandGroup>& groups);
+
+/// A window with that list, which is deleted when it is closed.
+QDialog* makeKeysHelp(const QList<CommandGroup>& groups, QWidget* parent);
 
 }  // namespace pipetrace

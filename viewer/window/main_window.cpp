@@ -26,12 +26,6 @@ QStringList filesOf(const QMimeData* data) {
   return files;
 }
 
-QString nameOf(const QStringList& inputs) {
-  std::vector<std::string> paths;
-  for (const QString& input : inputs) paths.push_back(input.toStdString());
-  return QString::fromStdString(profileName(paths));
-}
-
 QString countedText(std::size_t count, const QString& what) {
   return QString::number(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -48,6 +42,7 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
   addPanes();
   addStart();
   addPanels();
+  addSearch();
   addMenus();
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);

@@ -7,9 +7,11 @@
 #include <memory>
 
 #include "viewer/chart/chart_widget.h"
+#include "viewer/commands/picker.h"
 #include "viewer/panels/details_panel.h"
 #include "viewer/run/profile_loader.h"
 #include "viewer/run/run_watcher.h"
+#include "viewer/search/search_bar.h"
 #include "viewer/start/start_page.h"
 #include "viewer/window/elided_label.h"
 #include "viewer/window/window_memory.h"
@@ -31,6 +33,8 @@ class MainWindow : public QMainWindow {
   /// Shows a run that goes on, whose logs are these files or in these folders. It replaces the
   /// profile once the run has a step. Shows a message where they cannot be followed.
   void follow(const QStringList& inputs);
+  /// Searches for `query` and goes to its first match, as soon as there is a profile.
+  void find(const QString& query);
 
   ChartWidget* chart() const { return chart_; }
   const LoadedProfile* profile() const { return profile_.get(); }
@@ -63,6 +67,10 @@ class MainWindow : public QMainWindow {
   void fillRecentMenu();
   void rememberSeen();
   void showAsRemembered();
+  void addSearch();
+  void addSearchCommands(QMenu* edit);
+  void addPlaceCommands(QMenu* go);
+  void addHelpCommands(QMenu* help);
   void showMessage(const QString& text, bool isBusy);
   void showStart(const QString& problem);
   void showProfile(std::shared_ptr<const LoadedProfile> profile);
@@ -85,6 +93,9 @@ class MainWindow : public QMainWindow {
   ChartWidget* chart_ = nullptr;
   DetailsPanel* details_ = nullptr;
   QDockWidget* detailsDock_ = nullptr;
+  ChartSearch* search_ = nullptr;
+  SearchBar* searchBar_ = nullptr;
+  Picker* picker_ = nullptr;
   bool hasSelection_ = false;
   bool isLive_ = false;    // the profile is of a run that goes on
   bool hasGrown_ = false;  // the run that is followed has a profile

@@ -1,13 +1,11 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QProgressBar>
 #include <QStatusBar>
 #include <QVBoxLayout>
 
 #include "viewer/chart/chart_commands.h"
-#include "viewer/window/keys_help.h"
 #include "viewer/window/main_window.h"
 
 // The parts of the window.
@@ -85,22 +83,18 @@ void MainWindow::addMenus() {
                       &MainWindow::copyPicture);
   copyPicture_->setEnabled(false);
 
+  edit->addActions(commandsOf(*chart_, CommandMenu::kEdit));
+  addSearchCommands(edit);
   QMenu* view = menuBar()->addMenu(tr("&View"));
   view->addActions(commandsOf(*chart_, CommandMenu::kView));
   view->addSeparator();
   view->addAction(detailsDock_->toggleViewAction());
   QMenu* go = menuBar()->addMenu(tr("&Go"));
   go->addActions(commandsOf(*chart_, CommandMenu::kGo));
+  addPlaceCommands(go);
 
   QMenu* help = menuBar()->addMenu(tr("&Help"));
-  help->addAction(tr("Mouse and keys"), QKeySequence::HelpContents, this, &MainWindow::showKeys);
-}
-
-void MainWindow::showKeys() {
-  QMessageBox* box = new QMessageBox(QMessageBox::NoIcon, tr("Mouse and keys"), keysHelp(*chart_),
-                                     QMessageBox::Close, this);
-  box->setAttribute(Qt::WA_DeleteOnClose);
-  box->open();
+  addHelpCommands(help);
 }
 
 }  // namespace pipetrace

@@ -7,6 +7,8 @@
 #include <cstdlib>
 
 #include "analysis/report/diagnostic_lines.h"
+#include "chart/search/job_search.h"
+#include "chart/search/parse_query.h"
 #include "trace/error.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/start/sample_run.h"
@@ -38,6 +40,22 @@ void onQtMessage(QtMsgType type, const QMessageLogContext& /*context*/, const QS
   if (type == QtCriticalMsg) std::fprintf(stderr, "pipe-view: Qt: %s\n", qPrintable(text));
 }
 
+/// The step of the first match, which a picture shows.
+StepChoice stepOfMatch(const LoadedProfile& profile, const std::string& query) {
+  const ChartModel& model = profile.model();
+  const auto hit = firstMatch(model, parseQuery(query));
+  if (!hit) throw Error("nothing in " + profile.name() + " matches '" + query + "'");
+  std::int32_t number = hit->event->step;
+  for (const StepSpan& step : model.steps()) {
+    const bool isInside = step.begin <= hit->event->begin && hit->event->begin < step.end;
+    if (number == kNotGiven && isInside) number = step.step;
+  }
+  if (number == kNotGiven) {
+    throw Error("what matches '" + query + "' lies in no step; leave out --find, and add --all");
+  }
+  return {number, number};
+}
+
 int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   checkExportName(options.picture.path);
   std::vector<std::string> inputs = options.inputs;
@@ -50,10 +68,12 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   for (const std::string& line : diagnosticLines(profile->diagnostics())) {
     std::fprintf(stderr, "pipe-view: %s\n", line.c_str());
   }
+  ExportOptions picture = options.picture;
+  if (!options.find.empty()) picture.steps = stepOfMatch(*profile, options.find);
   if (!isGiven("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QGuiApplication application(argc, argv);
   OutputSet files;
-  addPicture(*profile, options.picture, files);
+  addPicture(*profile, picture, files);
   files.add("-", "wrote " + options.picture.path + "\n");
   files.commit();
   return 0;
@@ -74,6 +94,7 @@ int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   MainWindow window(options.align, WindowMemory(WindowMemory::usersSettings(), options.isFresh));
   QStringList inputs;
   for (const std::string& input : options.inputs) inputs.push_back(QString::fromStdString(input));
+  if (!options.find.empty()) window.find(QString::fromStdString(options.find));
   window.show();
   if (options.isSample) {
     window.openSample();
@@ -91,6 +112,7 @@ int runViewer(const ViewerOptions& options, const char* program) {
   std::string name = program;
   char* argv[] = {name.data(), nullptr};
   int argc = 1;
+  if (!options.find.empty()) parseQuery(options.find);  // throws before anything is read
   qInstallMessageHandler(onQtMessage);
   QGuiApplication::setApplicationDisplayName(QStringLiteral("pipe-view"));
   QGuiApplication::setDesktopFileName(QStringLiteral("pipe-view"));

@@ -13,6 +13,7 @@ struct ViewerOptions {
   std::vector<std::string> inputs;
   AlignBy align = AlignBy::kBest;  ///< as for loadProfile()
   bool follow = false;             ///< the run goes on
+  std::string find;                ///< a query (parseQuery()) whose first match is shown; or empty
   ExportOptions picture;           ///< picture.path is empty: open a window
   bool isSample = false;           ///< a simulated run in place of inputs
   bool isFresh = false;            ///< the window does not come back as it was left

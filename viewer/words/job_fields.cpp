@@ -155,7 +155,7 @@ QString tooltipText(const ChartModel& model, const ChartHit& hit) {
   const QString name = shortened(fields.front().value).toHtmlEscaped();
   fields.erase(fields.begin());
   return "<b>" + name + "</b>" + table(fields) +
-         (mayHaveCulprit(model, *hit.event) ? "<i>double click: go to the culprit</i>" : "");
+         (mayHaveCulprit(model, *hit.event) ? "<i>C: go to the culprit</i>" : "");
 }
 
 }  // namespace pipetrace

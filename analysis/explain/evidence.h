@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/explain/explanation.h"
+
+namespace pipetrace {
+
+/// The bubble or the job that shows best what a finding is about.
+struct Evidence {
+  int rank = 0;
+  std::string lane;
+  Event event;  ///< a bubble may lack what appendBubbles() adds, the culprit
+};
+
+/// The evidence of a finding of the run: of idle time its longest bubble, of pauses the work in the
+/// longest of them or the first job after it, of early messages the earliest. Nothing where there
+/// is none. `timeline` is the one that was explained.
+std::optional<Evidence> evidenceOf(const Timeline& timeline, const Explanation& run,
+                                   const Finding& finding);
+
+}  // namespace pipetrace

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "chart/search/search_query.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// The begin of a run: the first begin of its events, which are sorted. Queries count times from
+/// it, as the axis of a chart does.
+Nanoseconds beginOf(const Timeline& timeline);
+
+/// Tells which events a query allows. Refers to the timeline, which must be sorted and stay as it
+/// is. Keeps what it knows of names, so each thread needs its own.
+class JobMatcher {
+ public:
+  JobMatcher(const Timeline& timeline, SearchQuery query);
+
+  /// Whether an event of this lane can match.
+  bool allowsLane(int rank, std::string_view lane) const;
+  /// Whether an event of such a lane matches.
+  bool matches(const Event& event);
+  /// The instant at which a match lasts, where the query gives one.
+  std::optional<Nanoseconds> instant() const { return instant_; }
+
+ private:
+  /// A word such as "2F5".
+  struct Action {
+    JobKind kind = JobKind::kOther;
+    std::int64_t stage = kNotGiven;
+    std::int64_t microBatch = kNotGiven;
+  };
+  static std::optional<Action> actionOf(std::string_view word);
+
+  bool allowsNumbers(const Event& event) const;
+  bool allowsTimes(const Event& event) const;
+  bool allowsTexts(const Event& event);
+  std::uint64_t textsIn(std::string_view lowerName) const;
+  std::uint64_t textsInName(const Event& event);
+
+  const Timeline& timeline_;
+  SearchQuery query_;
+  std::optional<Nanoseconds> instant_;
+  // Bit n: the n-th of the words, then of the names.
+  std::vector<std::string> texts_;
+  std::uint64_t all_ = 0;
+  std::array<std::uint64_t, kJobKindCount> inKind_{};
+  std::vector<std::optional<Action>> actions_;
+  std::vector<std::uint64_t> inName_;  // by StringId
+  std::vector<bool> isKnown_;          // likewise
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,222 @@
+#include "chart/search/parse_query.h"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "chart/search/lower_case.h"
+#include "trace/bubble_class.h"
+#include "trace/error.h"
+#include "trace/job_kind.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+struct Token {
+  std::string key;  // empty: a word
+  std::string value;
+  std::string whole;  // as it was written
+};
+
+/// Cuts at blanks outside of quotes. A colon outside of quotes ends the key.
+std::vector<Token> tokensOf(std::string_view text) {
+  std::vector<Token> tokens;
+  std::size_t i = 0;
+  while (i < text.size()) {
+    if (text[i] == ' ' || text[i] == '\t') {
+      ++i;
+      continue;
+    }
+    Token token;
+    const std::size_t begin = i;
+    bool isQuoted = false;
+    bool hasKey = false;
+    for (; i < text.size() && (isQuoted || (text[i] != ' ' && text[i] != '\t')); ++i) {
+      if (text[i] == '"') {
+        isQuoted = !isQuoted;
+      } else if (text[i] == ':' && !isQuoted && !hasKey && text[begin] != '"') {
+        hasKey = true;
+        token.key = lowerCase(token.value);
+        token.value.clear();
+      } else {
+        token.value += text[i];
+      }
+    }
+    token.whole = std::string(text.substr(begin, i - begin));
+    if (isQuoted) throw Error("the quote of " + token.whole + " has no end");
+    if (hasKey && token.key.empty()) token.key = ":";  // is no key
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+std::vector<std::string> listOf(const std::string& text) {
+  std::vector<std::string> list(1);
+  for (const char c : text) {
+    if (c == ',') {
+      list.emplace_back();
+    } else {
+      list.back() += c;
+    }
+  }
+  return list;
+}
+
+std::optional<std::int64_t> numberOf(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// "3", "3..5", "3..", "..5".
+std::optional<NumberSpan> spanOf(const std::string& text) {
+  const std::size_t dots = text.find("..");
+  if (dots == std::string::npos) {
+    const auto number = numberOf(text);
+    if (!number) return std::nullopt;
+    return NumberSpan{*number, *number};
+  }
+  const std::string from = text.substr(0, dots);
+  const std::string to = text.substr(dots + 2);
+  if (from.empty() && to.empty()) return std::nullopt;
+  NumberSpan span;
+  if (!from.empty()) {
+    const auto first = numberOf(from);
+    if (!first) return std::nullopt;
+    span.first = *first;
+  }
+  if (!to.empty()) {
+    const auto last = numberOf(to);
+    if (!last || *last < span.first) return std::nullopt;
+    span.last = *last;
+  }
+  return span;
+}
+
+NumberSpans spansOf(const Token& token) {
+  NumberSpans spans;
+  for (const std::string& part : listOf(token.value)) {
+    const auto span = spanOf(part);
+    if (!span) {
+      throw Error("'" + token.whole + "' is no number; write " + token.key + ":3, " + token.key +
+                  ":3..5, " + token.key + ":8.. or " + token.key + ":0,2");
+    }
+    spans.push_back(*span);
+  }
+  return spans;
+}
+
+Nanoseconds timeOf(const Token& token) {
+  const auto time = parseDuration(token.value);
+  if (!time) {
+    throw Error("'" + token.whole + "' has no time; write it with its unit, like " + token.key +
+                ":2ms (ns, us, ms, s)");
+  }
+  return *time;
+}
+
+/// The bits of the values that a list names.
+template <typename NameOf>
+std::uint32_t bitsOf(const Token& token, int first, int count, NameOf nameOf) {
+  std::uint32_t bits = 0;
+  for (const std::string& part : listOf(lowerCase(token.value))) {
+    std::uint32_t bit = 0;
+    std::string names;
+    for (int i = first; i < count; ++i) {
+      const std::string name(nameOf(i));
+      if (name == part) bit = 1U << static_cast<unsigned>(i);
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    if (bit == 0) {
+      throw Error("'" + token.whole + "': there is no " + token.key + " '" + part + "'; choose " +
+                  names);
+    }
+    bits |= bit;
+  }
+  return bits;
+}
+
+struct NumberKey {
+  std::string_view key;
+  NumberSpans SearchQuery::*member;
+};
+
+constexpr std::array kNumberKeys = {
+    NumberKey{"step", &SearchQuery::steps},      NumberKey{"rank", &SearchQuery::ranks},
+    NumberKey{"mb", &SearchQuery::microBatches}, NumberKey{"stage", &SearchQuery::stages},
+    NumberKey{"chunk", &SearchQuery::chunks},    NumberKey{"peer", &SearchQuery::peers},
+    NumberKey{"id", &SearchQuery::jobs}};
+
+constexpr const char* kKeys =
+    "kind, class, lane, name, step, rank, mb, stage, chunk, peer, id, longer, shorter, at";
+
+void addPart(SearchQuery& query, const Token& token) {
+  const std::string& key = token.key;
+  if (token.value.empty()) {
+    throw Error("'" + token.whole + "' has no value; write it right after the colon");
+  }
+  for (const NumberKey& number : kNumberKeys) {
+    if (number.key == key) {
+      query.*number.member = spansOf(token);
+      return;
+    }
+  }
+  if (key == "kind") {
+    query.kinds = bitsOf(token, 0, kJobKindCount,
+                         [](int kind) { return logName(static_cast<JobKind>(kind)); });
+  } else if (key == "class") {
+    query.classes = bitsOf(token, 1, kBubbleClassCount, [](int bubbleClass) {
+      return bubbleClassName(static_cast<BubbleClass>(bubbleClass));
+    });
+  } else if (key == "lane") {
+    query.lanes = listOf(lowerCase(token.value));
+  } else if (key == "name") {
+    query.names.push_back(lowerCase(token.value));
+  } else if (key == "longer") {
+    query.longerThan = timeOf(token);
+  } else if (key == "shorter") {
+    query.shorterThan = timeOf(token);
+  } else if (key == "at") {
+    query.at = timeOf(token);
+  } else {
+    throw Error("'" + token.whole + "': a query has no '" + key + ":'; it has " + kKeys +
+                ". Write \"" + token.whole + "\" with quotes to find that text");
+  }
+}
+
+}  // namespace
+
+std::optional<Nanoseconds> parseDuration(std::string_view text) {
+  struct Unit {
+    std::string_view name;
+    Nanoseconds length;
+  };
+  // A unit that ends in another one comes before it.
+  constexpr std::array kUnits = {Unit{"ns", 1},          Unit{"us", kNsPerUs},
+                                 Unit{"µs", kNsPerUs},   Unit{"μs", kNsPerUs},
+                                 Unit{"ms", kNsPerMs},   Unit{"min", 60 * kNsPerSecond},
+                                 Unit{"s", kNsPerSecond}};
+  for (const Unit& unit : kUnits) {
+    if (!text.ends_with(unit.name)) continue;
+    text.remove_suffix(unit.name.size());
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return parseDecimalTime(text, unit.length);
+  }
+  return std::nullopt;
+}
+
+SearchQuery parseQuery(std::string_view text) {
+  SearchQuery query;
+  for (const Token& token : tokensOf(text)) {
+    if (!token.key.empty()) {
+      addPart(query, token);
+    } else if (!token.value.empty()) {
+      query.words.push_back(lowerCase(token.value));
+    }
+  }
+  return query;
+}
+
+}  // namespace pipetrace

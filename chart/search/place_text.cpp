@@ -1,0 +1,44 @@
+#include "chart/search/place_text.h"
+
+#include <charconv>
+#include <string>
+
+#include "chart/search/lower_case.h"
+#include "chart/search/parse_query.h"
+
+namespace pipetrace {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+std::optional<TypedPlace> placeOf(std::string_view text) {
+  const std::string lower = lowerCase(trimmed(text));
+  std::string_view rest = lower;
+  TypedPlace place;
+  if (rest.starts_with("step")) rest = trimmed(rest.substr(4));
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), place.step);
+  const bool isNumber = error == std::errc() && end == rest.data() + rest.size();
+  if (isNumber && !rest.starts_with('-')) {
+    place.kind = TypedPlace::Kind::kStep;
+    return place;
+  }
+  if (rest.size() != trimmed(lower).size()) return std::nullopt;  // "step" and no number
+  const bool isBack = rest.starts_with('-');
+  if (isBack || rest.starts_with('+')) {
+    place.kind = TypedPlace::Kind::kMove;
+    rest = trimmed(rest.substr(1));
+    if (rest.starts_with('-')) return std::nullopt;
+  }
+  const auto time = parseDuration(rest);
+  if (!time) return std::nullopt;
+  place.time = isBack ? -*time : *time;
+  return place;
+}
+
+}  // namespace pipetrace

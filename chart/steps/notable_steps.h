@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "chart/steps/step_span.h"
+
+namespace pipetrace {
+
+/// The longest step, the first of several; nothing without steps.
+std::optional<StepSpan> slowestStep(const std::vector<StepSpan>& steps);
+
+/// The step whose length is the median of all lengths; of an even number of steps the shorter of
+/// the middle two. Nothing without steps.
+std::optional<StepSpan> medianStep(const std::vector<StepSpan>& steps);
+
+}  // namespace pipetrace

@@ -1,0 +1,71 @@
+#include <QScrollBar>
+#include <algorithm>
+
+#include "viewer/chart/chart_widget.h"
+
+// Going to places, and back to where the chart was.
+namespace pipetrace {
+
+void ChartWidget::goTo(const ChartHit& hit) {
+  select(hit);
+  bringIntoView(hit);
+}
+
+void ChartWidget::showRow(std::size_t row) {
+  if (model_ == nullptr || row >= layout_.size()) return;
+  const RowPlace place = layout_[row];
+  verticalScrollBar()->setValue(place.top - (area_.height - place.height) / 2);
+  viewHasChanged();
+}
+
+void ChartWidget::showInstant(Nanoseconds time) {
+  if (model_ == nullptr) return;
+  isFitted_ = false;
+  const Nanoseconds begin = time - axis_.span() / 2;
+  axis_.show(begin, begin + axis_.span());
+  viewHasChanged();
+}
+
+void ChartWidget::zoomToSelection() {
+  if (!selection_) return;
+  const Event& event = *selection_->event;
+  const Nanoseconds margin = std::max<Nanoseconds>(event.duration() / 4, TimeAxis::kMinSpan);
+  showTime(event.begin - margin, event.end + margin);
+  bringIntoView(*selection_);
+}
+
+void ChartWidget::fitSelection() {
+  if (model_ == nullptr) return;
+  const TimeAxis before = axis_;
+  zoomToSelection();
+  if (before.begin() == axis_.begin() && before.end() == axis_.end()) fit();
+}
+
+void ChartWidget::zoomBy(double steps) { zoomAt(zoomCenter(), steps); }
+
+void ChartWidget::panBy(double widths) {
+  panRest_ -= widths * axis_.width();
+  const int pixels = static_cast<int>(panRest_);
+  panRest_ -= pixels;
+  pan(pixels);
+}
+
+ViewState ChartWidget::viewState() const {
+  return {.begin = axis_.begin(),
+          .end = axis_.end(),
+          .isFitted = isFitted_,
+          .scrollY = verticalScrollBar()->value(),
+          .selection = selection_};
+}
+
+void ChartWidget::restore(const ViewState& state) {
+  if (model_ == nullptr) return;
+  isFitted_ = state.isFitted;
+  axis_.show(state.begin, state.end);
+  if (isFitted_) axis_.fit();
+  verticalScrollBar()->setValue(state.scrollY);
+  if (!state.hasSelectionOf(viewState())) select(state.selection);
+  viewHasChanged();
+}
+
+}  // namespace pipetrace

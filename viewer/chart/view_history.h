@@ -1,0 +1,67 @@
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QString>
+#include <QTimer>
+#include <vector>
+
+#include "viewer/chart/view_state.h"
+
+namespace pipetrace {
+
+class ChartWidget;
+
+/// The views that a chart had, to go back to. What one key, click or drag changes is one entry, and
+/// so is a burst of turns of the wheel. A new model begins a new history. On the GUI thread.
+class ViewHistory : public QObject {
+  Q_OBJECT
+
+ public:
+  /// Watches `chart`, which must outlive it.
+  explicit ViewHistory(ChartWidget& chart);
+
+  /// What undo() takes back: "zoom", "move", "selection"; empty if there is nothing.
+  QString undoText() const;
+  /// What redo() brings back.
+  QString redoText() const;
+
+ public slots:
+  void undo();
+  void redo();
+  /// Takes back the last zoom or move. What has been selected since stays selected.
+  void undoView();
+
+ signals:
+  /// The texts have changed.
+  void changed();
+
+ protected:
+  bool eventFilter(QObject* watched, QEvent* event) override;
+
+ private:
+  enum class Change { kZoom, kMove, kSelection };
+  struct Entry {
+    ViewState state;  // before the change; in redo_ after it
+    Change change;
+  };
+  static QString textOf(const std::vector<Entry>& entries);
+
+  void record();
+  bool joinsLast(Change change) const;
+  void show(const ViewState& state);
+  void moveLast(std::vector<Entry>& from, std::vector<Entry>& to);
+
+  ChartWidget& chart_;
+  const void* model_ = nullptr;
+  QSize size_;
+  ViewState current_;
+  std::vector<Entry> undo_;
+  std::vector<Entry> redo_;
+  QTimer record_;
+  QElapsedTimer sinceLast_;
+  bool isPressed_ = false;    // a button of the mouse is down
+  bool isSamePress_ = false;  // and was when the last entry was made
+};
+
+}  // namespace pipetrace

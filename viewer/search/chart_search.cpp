@@ -1,0 +1,115 @@
+#include "viewer/search/chart_search.h"
+
+#include <utility>
+
+#include "chart/search/parse_query.h"
+#include "trace/error.h"
+#include "viewer/search/match_overlay.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kEvents = 20'000;  // looked at between two looks at the clock
+constexpr qint64 kSlice = 4;             // ms; a frame has 16
+constexpr qint64 kReport = 100;          // ms between two reports of a search that goes on
+
+}  // namespace
+
+ChartSearch::ChartSearch(ChartWidget& chart) : QObject(&chart), chart_(chart) {
+  chart.addOverlay(std::make_unique<MatchOverlay>(*this));
+  connect(&slices_, &QTimer::timeout, this, &ChartSearch::look);
+  connect(&chart, &ChartWidget::selectionChanged, this, [this] {
+    if (chart_.model() != model_) restart();
+  });
+}
+
+void ChartSearch::start(const QString& query) {
+  query_ = query.trimmed();
+  isFirstWanted_ = false;
+  restart();
+}
+
+void ChartSearch::restart() {
+  model_ = chart_.model();
+  current_.reset();
+  search_.reset();
+  problem_.clear();
+  slices_.stop();
+  if (!query_.isEmpty()) {
+    try {
+      SearchQuery parsed = parseQuery(query_.toStdString());
+      if (model_ != nullptr) search_ = std::make_unique<JobSearch>(*model_, std::move(parsed));
+    } catch (const Error& error) {
+      problem_ = QString::fromUtf8(error.what());
+    }
+  }
+  if (search_) {
+    sinceChanged_.start();
+    slices_.start(0);
+  }
+  chart_.viewport()->update();
+  emit changed();
+}
+
+void ChartSearch::look() {
+  QElapsedTimer slice;
+  slice.start();
+  bool isDone = false;
+  do {
+    isDone = search_->advance(kEvents);
+  } while (!isDone && slice.elapsed() < kSlice);
+  if (isDone) {
+    slices_.stop();
+    if (isFirstWanted_ && count() > 0) {
+      isFirstWanted_ = false;
+      return goTo(search_->matches().firstFrom({kNsMin, 0, 0}));
+    }
+  }
+  if (!isDone && sinceChanged_.elapsed() < kReport) return;
+  sinceChanged_.start();
+  chart_.viewport()->update();
+  emit changed();
+}
+
+const MatchList* ChartSearch::matches() const { return search_ ? &search_->matches() : nullptr; }
+
+std::size_t ChartSearch::count() const { return search_ ? search_->matches().size() : 0; }
+
+std::size_t ChartSearch::current() const {
+  return current_ ? search_->matches().countBefore(*current_) + 1 : 0;
+}
+
+void ChartSearch::goToFirst() {
+  isFirstWanted_ = true;
+  if (search_ && !isBusy()) slices_.start(0);
+}
+
+void ChartSearch::goTo(const std::optional<MatchPlace>& place) {
+  current_ = place;
+  if (place) chart_.goTo(search_->matches().hitOf(*place));
+  chart_.viewport()->update();
+  emit changed();
+}
+
+void ChartSearch::next() {
+  if (count() == 0) return;
+  const MatchList& matches = search_->matches();
+  MatchPlace from{chart_.viewState().begin, 0, 0};
+  if (current_) {
+    from = *current_;
+    ++from.position;
+  }
+  auto place = matches.firstFrom(from);
+  if (!place) place = matches.firstFrom({kNsMin, 0, 0});
+  goTo(place);
+}
+
+void ChartSearch::previous() {
+  if (count() == 0) return;
+  const MatchList& matches = search_->matches();
+  auto place = matches.lastBefore(current_.value_or(MatchPlace{chart_.viewState().end, 0, 0}));
+  if (!place) place = matches.lastBefore({kNsMax, 0, 0});
+  goTo(place);
+}
+
+}  // namespace pipetrace
