@@ -26,8 +26,7 @@ QString keyOf(const QStringList& inputs) {
 }  // namespace
 
 std::unique_ptr<QSettings> WindowMemory::usersSettings() {
-  return std::make_unique<QSettings>(QSettings::IniFormat, QSettings::UserScope,
-                                     QStringLiteral("PipeTrace"), QStringLiteral("pipe-view"));
+  return std::make_unique<QSettings>(QStringLiteral("PipeTrace"), QStringLiteral("pipe-view"));
 }
 
 void WindowMemory::saveWindow(const QMainWindow& window) {
