@@ -53,7 +53,8 @@ void addPicture(CommandApp& app, ExportOptions& to) {
   CLI::Option* picture = app.add_option("--export", to.path,
                                         "Write a picture, NAME.png, NAME.pdf or NAME.svg, instead "
                                         "of opening a window; needs no display")
-                             ->type_name("FILE");
+                             ->type_name("FILE")
+                             ->excludes("--follow");
   app.add_option_function<std::string>(
          "--size", [&to](const std::string& text) { readSize(text, to); },
          "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")
@@ -100,6 +101,9 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
                      "Profiles, job logs or folders of them, shown as one profile")
           ->type_name("");
   addAlignOption(app, options.align);
+  app.add_flag("--follow", options.follow,
+               "Show a run that goes on: the chart grows with the job logs until they are closed")
+      ->needs(inputs);
   app.add_flag("--sample", options.isSample, "Open a simulated run with planted faults")
       ->excludes(inputs);
   app.add_flag("--fresh", options.isFresh, "Open the window as if it was the first time");

@@ -153,7 +153,7 @@ void StartPage::fill() {
     const InputFacts facts = factsOf(inputs);
     auto* item = new QTreeWidgetItem(list_);
     item->setData(kName, kInputs, inputs);
-    item->setText(kName, nameOf(inputs));
+    item->setText(kName, shortNameOf(inputs));
     item->setText(kFolder, shortFolder(inputs));
     item->setToolTip(kName, inputs.join('\n').toHtmlEscaped());
     item->setTextAlignment(kSize, Qt::AlignRight | Qt::AlignVCenter);

@@ -37,7 +37,7 @@ void MainWindow::fillRecentMenu() {
   for (const QStringList& inputs : recent_.entries()) {
     const bool isThere = factsOf(inputs).isThere;
     const QString folder = QDir::toNativeSeparators(QFileInfo(inputs.front()).path());
-    QString text = nameOf(inputs) + "   " + folder;
+    QString text = shortNameOf(inputs) + "   " + folder;
     if (!isThere) text += tr("   (no longer there)");
     QAction* action = recentMenu_->addAction(text.replace('&', QStringLiteral("&&")), this,
                                              [this, inputs] { open(inputs); });

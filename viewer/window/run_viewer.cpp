@@ -78,7 +78,7 @@ int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   if (options.isSample) {
     window.openSample();
   } else {
-    window.open(inputs);
+    options.follow ? window.follow(inputs) : window.open(inputs);
   }
   return QApplication::exec();
 }
