@@ -57,8 +57,7 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   showStart({});
   updateSelection();
-  memory_.restoreWindow(*this);
-  detailsDock_->hide();  // nothing is selected
+  memory_.restorePlace(*this);
 }
 
 QString MainWindow::message() const {
@@ -105,12 +104,17 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
            "a profile that pipe-trace wrote."));
   }
   rememberSeen();
+  const bool isFirst = profile_ == nullptr;
   explanation_.reset();
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
   if (!profile_->model().steps().empty()) {
     chart_->showSteps(legibleSteps(profile_->model(), chart_->viewport()->width()));
+  }
+  if (isFirst) {
+    memory_.restoreDocks(*this);
+    detailsDock_->hide();  // nothing is selected
   }
   showAsRemembered();
   chart_->setFocus();

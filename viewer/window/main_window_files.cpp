@@ -117,7 +117,8 @@ void MainWindow::showAsRemembered() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   rememberSeen();
-  memory_.saveWindow(*this);
+  memory_.savePlace(*this);
+  if (profile_) memory_.saveDocks(*this);  // without one, panels are hidden
   QMainWindow::closeEvent(event);
 }
 

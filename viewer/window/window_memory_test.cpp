@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
+#include <QDockWidget>
 #include <QDropEvent>
 #include <QFile>
 #include <QMenu>
@@ -73,6 +74,26 @@ TEST_F(WindowMemoryTest, TheWindowComesBackWithItsSizeAndTheTimeInView) {
   EXPECT_NE(fresh.size(), QSize(1111, 666));
   openLogs(fresh, logs);
   EXPECT_NE(seen(fresh).begin, left.begin);
+}
+
+TEST_F(WindowMemoryTest, PanelsComeBackWhereTheyWere) {
+  const TestLogs logs;
+  const auto dockOf = [](MainWindow& window) {
+    return window.findChild<QDockWidget*>("selection");
+  };
+  {
+    MainWindow window(AlignBy::kBest, memory());
+    openLogs(window, logs);
+    window.addDockWidget(Qt::LeftDockWidgetArea, dockOf(window));
+    window.close();
+  }
+  MainWindow again(AlignBy::kBest, memory());
+  again.show();
+  again.close();  // without a run nothing is known of panels
+  MainWindow third(AlignBy::kBest, memory());
+  openLogs(third, logs);
+  EXPECT_EQ(third.dockWidgetArea(dockOf(third)), Qt::LeftDockWidgetArea);
+  EXPECT_FALSE(dockOf(third)->isVisible()) << "nothing is selected";
 }
 
 TEST_F(WindowMemoryTest, ARunThatHasChangedOpensAsIfNew) {
