@@ -7,6 +7,7 @@
 #include <QLocale>
 #include <QMenu>
 #include <QPushButton>
+#include <QStyle>
 
 namespace pipetrace {
 namespace {
@@ -93,9 +94,15 @@ void StartPage::addButtons(QVBoxLayout* column) {
       &StartPage::sampleWanted);
   row->addStretch();
   column->addLayout(row);
-  auto* hint = new QLabel(tr("Files and folders can also be dropped here."));
-  hint->setForegroundRole(QPalette::PlaceholderText);
-  column->addWidget(hint);
+  auto* zone = new QLabel(tr("or drop files and folders here"));
+  zone->setAlignment(Qt::AlignCenter);
+  zone->setMinimumHeight(56);
+  zone->setStyleSheet(QStringLiteral(
+      "QLabel { border: 1px dashed palette(mid); border-radius: 6px; color: palette(mid); }"
+      "QLabel[isTarget=\"true\"] { border: 2px solid palette(highlight);"
+      " color: palette(window-text); }"));
+  dropZone_ = zone;
+  column->addWidget(zone);
 }
 
 void StartPage::addList(QVBoxLayout* column) {
@@ -133,6 +140,12 @@ void StartPage::addList(QVBoxLayout* column) {
   column->addSpacing(8);
   column->addWidget(heading_);
   column->addWidget(list_, 1000);
+}
+
+void StartPage::showDropTarget(bool isTarget) {
+  dropZone_->setProperty("isTarget", isTarget);
+  dropZone_->style()->unpolish(dropZone_);  // so that the sheet is applied again
+  dropZone_->style()->polish(dropZone_);
 }
 
 void StartPage::showProblem(const QString& text) {

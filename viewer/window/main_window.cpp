@@ -177,11 +177,16 @@ void MainWindow::updateSelection() {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  if (!filesOf(event->mimeData()).isEmpty()) event->acceptProposedAction();
+  if (filesOf(event->mimeData()).isEmpty()) return;
+  event->acceptProposedAction();
+  start_->showDropTarget(true);
 }
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent* /*event*/) { start_->showDropTarget(false); }
 
 void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
+  start_->showDropTarget(false);
   open(filesOf(event->mimeData()));
 }
 

@@ -13,7 +13,9 @@
 #include <QMimeData>
 #include <QStatusBar>
 #include <QTest>
+#include <QTimer>
 
+#include "viewer/export/export_dialog.h"
 #include "viewer/testing/profile.h"
 #include "viewer/window/app_icon.h"
 #include "viewer/window/main_window.h"
@@ -203,6 +205,47 @@ TEST_F(WindowMemoryTest, TheChartIsCopiedAsItIsSeen) {
   ASSERT_EQ(copied.size(), shown.size());
   EXPECT_EQ(copied.convertToFormat(QImage::Format_RGB32),
             shown.convertToFormat(QImage::Format_RGB32));
+}
+
+TEST_F(WindowMemoryTest, AnExportRemembersItsFolder) {
+  const TestLogs logs;
+  QDir(folder_.path()).mkdir("pictures");
+  {
+    MainWindow window(AlignBy::kBest, memory());
+    openLogs(window, logs);
+    QTimer::singleShot(200, &window, [&] {
+      auto* dialog = qobject_cast<ExportDialog*>(QApplication::activeModalWidget());
+      ASSERT_NE(dialog, nullptr);
+      auto* file = dialog->findChild<QLineEdit*>("file");
+      file->selectAll();
+      QTest::keyClicks(file, folder_.filePath("pictures/a.svg"));
+      QTest::keyClick(dialog, Qt::Key_Return);
+    });
+    QTest::keyClick(&window, Qt::Key_E, Qt::ControlModifier);
+    EXPECT_TRUE(QFile::exists(folder_.filePath("pictures/a.svg")));
+    EXPECT_THAT(window.statusBar()->currentMessage().toStdString(), HasSubstr("a.svg"));
+  }
+  EXPECT_EQ(memory().exportFolder(), folder_.filePath("pictures"));
+}
+
+TEST_F(WindowMemoryTest, TheDropZoneShowsThatFilesMayBeDropped) {
+  MainWindow window;
+  window.show();
+  const QImage before = window.grab().toImage();
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(folder_.path())});
+  QDragEnterEvent enter(QPoint(100, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &enter);
+  EXPECT_NE(window.grab().toImage(), before);
+  QDragLeaveEvent leave;
+  QCoreApplication::sendEvent(&window, &leave);
+  EXPECT_EQ(window.grab().toImage(), before);
+  QMimeData text;
+  text.setText("no file");
+  QDragEnterEvent other(QPoint(100, 300), Qt::CopyAction, &text, Qt::LeftButton, Qt::NoModifier);
+  other.ignore();
+  QCoreApplication::sendEvent(&window, &other);
+  EXPECT_FALSE(other.isAccepted());
 }
 
 TEST_F(WindowMemoryTest, FilesCanBeDroppedOnTheStartPage) {
