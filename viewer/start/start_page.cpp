@@ -98,9 +98,9 @@ void StartPage::addButtons(QVBoxLayout* column) {
   zone->setAlignment(Qt::AlignCenter);
   zone->setMinimumHeight(56);
   zone->setStyleSheet(QStringLiteral(
-      "QLabel { border: 1px dashed palette(mid); border-radius: 6px; color: palette(mid); }"
+      "QLabel { border: 1px dashed palette(mid); border-radius: 6px; color: palette(window-text); }"
       "QLabel[isTarget=\"true\"] { border: 2px solid palette(highlight);"
-      " color: palette(window-text); }"));
+      " color: palette(highlight); }"));
   dropZone_ = zone;
   column->addWidget(zone);
 }
