@@ -26,7 +26,8 @@ packages=(g++ cmake ninja-build pkg-config python3 python3-venv ca-certificates
   libgtest-dev libgmock-dev)
 [ $tests = no ] || packages+=(chromium chromium-driver xvfb xauth
   clang-format-14 clang-16 libclang-rt-16-dev codespell groff-base openssl util-linux procps
-  python3-jsonschema zsh fish)
+  python3-jsonschema zsh fish
+  desktop-file-utils appstream shared-mime-info poppler-utils)
 
 missing=()
 for package in "${packages[@]}"; do

@@ -147,6 +147,11 @@ void ChartPicture::draw(Canvas& canvas) const {
   const ChartView view{model_, layout_, axis, area, 0, options_.showsClasses};
   drawTimeAxis(canvas, view, {area.x, top - kTimeAxisHeight, area.width, kTimeAxisHeight});
   drawRows(canvas, view);
+  if (options_.over) {
+    canvas.pushClip(view.area);
+    options_.over(canvas, view);
+    canvas.popClip();
+  }
   drawRowLabels(canvas, view, {kMargin, top, labels, area.height});
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
-#include "chart/chart_model.h"
+#include "chart/chart_view.h"
 #include "chart/draw/drawing.h"
 #include "chart/row_layout.h"
 
@@ -13,8 +14,9 @@ struct PictureOptions {
   int width = 1600;                     ///< pixels, at least kMinPictureWidth
   std::optional<int> height;            ///< pixels; not given: as high as the rows need
   std::optional<Timeline::Span> range;  ///< the part of the run; not given: all of it
-  std::string title;         ///< empty: schedule and ranks, as far as the timeline has them
-  std::string caption;       ///< a smaller line under it; may be empty
+  std::string title;    ///< empty: schedule and ranks, as far as the timeline has them
+  std::string caption;  ///< a smaller line under it; may be empty
+  std::function<void(Canvas&, const ChartView&)> over;  ///< draws over the rows; may be empty
   bool showsClasses = true;  ///< bubbles have tints and texts of their classes, or are plain idle
 };
 

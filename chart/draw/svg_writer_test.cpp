@@ -58,6 +58,24 @@ TEST(SvgWriterTest, AStepIsDrawnJobByJobWithItsNumbers) {
   EXPECT_EQ(std::count(texts.begin(), texts.end(), "F7"), 4);
 }
 
+TEST(SvgWriterTest, APictureCanHaveSomethingDrawnOverItsRows) {
+  const Timeline timeline = makeTestTimeline({.steps = 1});
+  const Color mark{1, 2, 3};
+  PictureOptions options;
+  options.over = [&](Canvas& canvas, const ChartView& view) {
+    canvas.fill({view.xOf(view.model.steps()[0].begin), view.yOf(view.layout[0].top), 5, 7}, mark);
+  };
+  const auto elements = parseXml(renderSvg(timeline, options));
+  const auto isMark = [&](const XmlElement& e) { return e.attribute("fill") == toHex(mark); };
+  const auto found = std::find_if(elements.begin(), elements.end(), isMark);
+  ASSERT_NE(found, elements.end());
+  EXPECT_EQ(found->attribute("height"), "7");
+  const auto isJob = [](const XmlElement& e) {
+    return e.attribute("fill") == toHex(jobColor({.kind = JobKind::kBackward}));
+  };
+  EXPECT_TRUE(std::none_of(found, elements.end(), isJob)) << "it comes after all jobs";
+}
+
 /// A rank with a forward from 0 to 10 ms and an optimizer from 60 to 70 ms. Up to 50 ms there is
 /// imbalance due to 2F5, then sync.
 Timeline runWithClasses() {

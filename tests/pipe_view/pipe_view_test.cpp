@@ -94,6 +94,10 @@ TEST_F(PipeViewTest, ExportsAPdfIntoAPathWithBlanks) {
   EXPECT_EQ(result.out, "wrote " + out("my run.pdf") + "\n");
   EXPECT_THAT(test::fileText(out("my run.pdf")),
               AllOf(StartsWith("%PDF-"), HasSubstr("/MediaBox [0 0 600"), HasSubstr("/FontFile")));
+  if (!fs::exists("/usr/bin/pdftotext")) GTEST_SKIP() << "no pdftotext (poppler-utils)";
+  const ProgramRun text = runProgram({"/usr/bin/pdftotext", "-raw", out("my run.pdf"), "-"});
+  EXPECT_THAT(text.out, AllOf(HasSubstr("1F1B, 4 ranks, 8 micro-batches"), HasSubstr("rank 3"),
+                              HasSubstr("step 2 of 0 to 4"), HasSubstr("backward")));
 }
 
 TEST_F(PipeViewTest, TheScaleMultipliesThePixelsOfAPng) {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <utility>
 
-#include "chart/draw/run_picture.h"
 #include "chart/steps/legible_steps.h"
+#include "chart/steps/run_picture.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 

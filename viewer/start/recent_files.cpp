@@ -86,7 +86,7 @@ InputFacts factsOf(const QStringList& inputs) {
   return facts;
 }
 
-QString nameOf(const QStringList& inputs) {
+QString shortNameOf(const QStringList& inputs) {
   if (inputs.isEmpty()) return {};
   const QString name = QFileInfo(inputs.front()).fileName();
   const QString first = name.isEmpty() ? inputs.front() : name;

@@ -48,7 +48,7 @@ struct InputFacts {
 InputFacts factsOf(const QStringList& inputs);
 
 /// "logs", or "logs and 2 more".
-QString nameOf(const QStringList& inputs);
+QString shortNameOf(const QStringList& inputs);
 
 /// The paths, absolute and clean.
 QStringList absolutePaths(const QStringList& inputs);

@@ -7,6 +7,7 @@
 #include <QLocale>
 #include <QMenu>
 #include <QPushButton>
+#include <QStyle>
 
 namespace pipetrace {
 namespace {
@@ -93,9 +94,15 @@ void StartPage::addButtons(QVBoxLayout* column) {
       &StartPage::sampleWanted);
   row->addStretch();
   column->addLayout(row);
-  auto* hint = new QLabel(tr("Files and folders can also be dropped here."));
-  hint->setForegroundRole(QPalette::PlaceholderText);
-  column->addWidget(hint);
+  auto* zone = new QLabel(tr("or drop files and folders here"));
+  zone->setAlignment(Qt::AlignCenter);
+  zone->setMinimumHeight(56);
+  zone->setStyleSheet(QStringLiteral(
+      "QLabel { border: 1px dashed palette(mid); border-radius: 6px; color: palette(window-text); }"
+      "QLabel[isTarget=\"true\"] { border: 2px solid palette(highlight);"
+      " color: palette(highlight); }"));
+  dropZone_ = zone;
+  column->addWidget(zone);
 }
 
 void StartPage::addList(QVBoxLayout* column) {
@@ -135,6 +142,12 @@ void StartPage::addList(QVBoxLayout* column) {
   column->addWidget(list_, 1000);
 }
 
+void StartPage::showDropTarget(bool isTarget) {
+  dropZone_->setProperty("isTarget", isTarget);
+  dropZone_->style()->unpolish(dropZone_);  // so that the sheet is applied again
+  dropZone_->style()->polish(dropZone_);
+}
+
 void StartPage::showProblem(const QString& text) {
   problem_->setText(text);
   problem_->setVisible(!text.isEmpty());
@@ -153,7 +166,7 @@ void StartPage::fill() {
     const InputFacts facts = factsOf(inputs);
     auto* item = new QTreeWidgetItem(list_);
     item->setData(kName, kInputs, inputs);
-    item->setText(kName, nameOf(inputs));
+    item->setText(kName, shortNameOf(inputs));
     item->setText(kFolder, shortFolder(inputs));
     item->setToolTip(kName, inputs.join('\n').toHtmlEscaped());
     item->setTextAlignment(kSize, Qt::AlignRight | Qt::AlignVCenter);

@@ -20,6 +20,8 @@ class StartPage : public QWidget {
 
   /// Shows a text over the list, such as why a file could not be opened; nothing for an empty one.
   void showProblem(const QString& text);
+  /// Shows whether something that hangs on the mouse may be dropped.
+  void showDropTarget(bool isTarget);
   QString problem() const { return problem_->text(); }
 
  signals:
@@ -42,6 +44,7 @@ class StartPage : public QWidget {
 
   RecentFiles& recent_;
   QLabel* problem_;
+  QLabel* dropZone_;
   QLabel* heading_;
   QTreeWidget* list_;
 };

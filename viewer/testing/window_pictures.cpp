@@ -90,6 +90,8 @@ const std::vector<WindowPicture>& windowPictures() {
       {"sample", {1120, 560}, true, true, sample},
       {"selected-bubble", {1120, 560}, true, false, selectedBubble},
       {"export", {1120, 560}, true, false, exportOfTheStep},
+      {"small-window", {1280, 720}, false, false, selectedBubble},
+      {"large-window", {2560, 1440}, false, false, selectedBubble},
   };
   return pictures;
 }

@@ -2,6 +2,7 @@
 
 #include <QSize>
 #include <functional>
+#include <ostream>
 #include <vector>
 
 #include "viewer/window/main_window.h"
@@ -18,6 +19,9 @@ struct WindowPicture {
   /// what is drawn: the window, or a dialog of it.
   std::function<QWidget*(MainWindow&)> prepare;
 };
+
+/// In messages of tests.
+inline void PrintTo(const WindowPicture& picture, std::ostream* out) { *out << picture.name; }
 
 /// All of them. To add one, add a line. They show the sample run.
 const std::vector<WindowPicture>& windowPictures();

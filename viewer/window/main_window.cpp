@@ -26,6 +26,13 @@ QStringList filesOf(const QMimeData* data) {
   return files;
 }
 
+/// The name of their profile, with the folder.
+QString pathNameOf(const QStringList& inputs) {
+  std::vector<std::string> paths;
+  for (const QString& input : inputs) paths.push_back(input.toStdString());
+  return QString::fromStdString(profileName(paths));
+}
+
 QString countedText(std::size_t count, const QString& what) {
   return QString::number(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -52,8 +59,7 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   showStart({});
   updateSelection();
-  memory_.restoreWindow(*this);
-  detailsDock_->hide();  // nothing is selected
+  memory_.restorePlace(*this);
 }
 
 QString MainWindow::message() const {
@@ -67,7 +73,7 @@ void MainWindow::open(const QStringList& inputs) {
     statusBar()->showMessage(tr("Still opening %1").arg(opening_), 5000);
     return;
   }
-  opening_ = nameOf(inputs);
+  opening_ = pathNameOf(inputs);
   openingInputs_ = absolutePaths(inputs);
   showMessage(tr("Opening %1 …").arg(opening_), true);
   watcher_.stop();
@@ -100,12 +106,17 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
            "a profile that pipe-trace wrote."));
   }
   rememberSeen();
+  const bool isFirst = profile_ == nullptr;
   explanation_.reset();
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
   if (!profile_->model().steps().empty()) {
     chart_->showSteps(legibleSteps(profile_->model(), chart_->viewport()->width()));
+  }
+  if (isFirst) {
+    memory_.restoreDocks(*this);
+    detailsDock_->hide();  // nothing is selected
   }
   showAsRemembered();
   chart_->setFocus();
@@ -168,11 +179,16 @@ void MainWindow::updateSelection() {
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
-  if (!filesOf(event->mimeData()).isEmpty()) event->acceptProposedAction();
+  if (filesOf(event->mimeData()).isEmpty()) return;
+  event->acceptProposedAction();
+  start_->showDropTarget(true);
 }
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent* /*event*/) { start_->showDropTarget(false); }
 
 void MainWindow::dropEvent(QDropEvent* event) {
   event->acceptProposedAction();
+  start_->showDropTarget(false);
   open(filesOf(event->mimeData()));
 }
 

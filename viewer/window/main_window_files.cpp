@@ -37,7 +37,7 @@ void MainWindow::fillRecentMenu() {
   for (const QStringList& inputs : recent_.entries()) {
     const bool isThere = factsOf(inputs).isThere;
     const QString folder = QDir::toNativeSeparators(QFileInfo(inputs.front()).path());
-    QString text = nameOf(inputs) + "   " + folder;
+    QString text = shortNameOf(inputs) + "   " + folder;
     if (!isThere) text += tr("   (no longer there)");
     QAction* action = recentMenu_->addAction(text.replace('&', QStringLiteral("&&")), this,
                                              [this, inputs] { open(inputs); });
@@ -117,7 +117,8 @@ void MainWindow::showAsRemembered() {
 
 void MainWindow::closeEvent(QCloseEvent* event) {
   rememberSeen();
-  memory_.saveWindow(*this);
+  memory_.savePlace(*this);
+  if (profile_) memory_.saveDocks(*this);  // without one, panels are hidden
   QMainWindow::closeEvent(event);
 }
 

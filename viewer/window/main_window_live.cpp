@@ -24,6 +24,7 @@ void MainWindow::follow(const QStringList& inputs) {
   for (const QString& input : inputs) request.inputs.push_back(input.toStdString());
   request.reading.program = "pipe-view";
   opening_ = QString::fromStdString(profileName(request.inputs));
+  openingInputs_ = absolutePaths(inputs);
   showMessage(
       tr("Following %1 …\n\nThe chart appears once every rank has finished a step.").arg(opening_),
       true);

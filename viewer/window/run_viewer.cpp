@@ -1,6 +1,7 @@
 #include "viewer/window/run_viewer.h"
 
 #include <QApplication>
+#include <QScreen>
 #include <QStyleFactory>
 #include <QTemporaryDir>
 #include <cstdio>
@@ -95,6 +96,7 @@ int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   QStringList inputs;
   for (const std::string& input : options.inputs) inputs.push_back(QString::fromStdString(input));
   if (!options.find.empty()) window.find(QString::fromStdString(options.find));
+  window.resize(window.size().boundedTo(window.screen()->availableSize() * 0.95));
   window.show();
   if (options.isSample) {
     window.openSample();

@@ -26,19 +26,24 @@ QString keyOf(const QStringList& inputs) {
 }  // namespace
 
 std::unique_ptr<QSettings> WindowMemory::usersSettings() {
-  return std::make_unique<QSettings>(QSettings::IniFormat, QSettings::UserScope,
-                                     QStringLiteral("PipeTrace"), QStringLiteral("pipe-view"));
+  return std::make_unique<QSettings>(QStringLiteral("PipeTrace"), QStringLiteral("pipe-view"));
 }
 
-void WindowMemory::saveWindow(const QMainWindow& window) {
-  if (!settings_) return;
-  settings_->setValue(kGeometry, window.saveGeometry());
-  settings_->setValue(kDocks, window.saveState(kDocksVersion));
+void WindowMemory::savePlace(const QMainWindow& window) {
+  if (settings_) settings_->setValue(kGeometry, window.saveGeometry());
 }
 
-void WindowMemory::restoreWindow(QMainWindow& window) const {
+void WindowMemory::restorePlace(QMainWindow& window) const {
   if (!settings_ || isFresh_) return;
   window.restoreGeometry(settings_->value(kGeometry).toByteArray());
+}
+
+void WindowMemory::saveDocks(const QMainWindow& window) {
+  if (settings_) settings_->setValue(kDocks, window.saveState(kDocksVersion));
+}
+
+void WindowMemory::restoreDocks(QMainWindow& window) const {
+  if (!settings_ || isFresh_) return;
   window.restoreState(settings_->value(kDocks).toByteArray(), kDocksVersion);
 }
 

@@ -34,9 +34,12 @@ class WindowMemory {
 
   QSettings* settings() const { return settings_.get(); }
 
-  void saveWindow(const QMainWindow& window);
-  /// Gives the window its place and its docks of the last time.
-  void restoreWindow(QMainWindow& window) const;
+  void savePlace(const QMainWindow& window);
+  /// Gives the window its place on the screen of the last time.
+  void restorePlace(QMainWindow& window) const;
+  void saveDocks(const QMainWindow& window);
+  /// Gives the window its docks of the last time.
+  void restoreDocks(QMainWindow& window) const;
 
   /// `inputs`: absolute paths. The entry counts until one of them changes.
   void saveSeen(const QStringList& inputs, const Seen& seen);

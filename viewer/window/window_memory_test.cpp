@@ -5,6 +5,7 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QDir>
+#include <QDockWidget>
 #include <QDropEvent>
 #include <QFile>
 #include <QMenu>
@@ -12,7 +13,9 @@
 #include <QMimeData>
 #include <QStatusBar>
 #include <QTest>
+#include <QTimer>
 
+#include "viewer/export/export_dialog.h"
 #include "viewer/testing/profile.h"
 #include "viewer/window/app_icon.h"
 #include "viewer/window/main_window.h"
@@ -35,6 +38,8 @@ class WindowMemoryTest : public testing::Test {
 
 void openLogs(MainWindow& window, const TestLogs& logs) {
   window.show();
+  window.activateWindow();  // on an X server without a window manager nobody else does
+  ASSERT_TRUE(QTest::qWaitForWindowActive(&window));
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.message().isEmpty(); }, 20'000));
   ASSERT_NE(window.profile(), nullptr);
@@ -59,9 +64,11 @@ TEST_F(WindowMemoryTest, TheWindowComesBackWithItsSizeAndTheTimeInView) {
     MainWindow window(AlignBy::kBest, memory());
     window.resize(1111, 666);
     openLogs(window, logs);
+    const Timeline::Span opened = seen(window);
     for (int i = 0; i < 5; ++i) QTest::keyClick(window.chart(), Qt::Key_W);
     QTest::keyClick(window.chart(), Qt::Key_D);
     left = seen(window);
+    ASSERT_LT(left.end - left.begin, (opened.end - opened.begin) / 2);
     window.close();
   }
   MainWindow again(AlignBy::kBest, memory());
@@ -73,6 +80,26 @@ TEST_F(WindowMemoryTest, TheWindowComesBackWithItsSizeAndTheTimeInView) {
   EXPECT_NE(fresh.size(), QSize(1111, 666));
   openLogs(fresh, logs);
   EXPECT_NE(seen(fresh).begin, left.begin);
+}
+
+TEST_F(WindowMemoryTest, PanelsComeBackWhereTheyWere) {
+  const TestLogs logs;
+  const auto dockOf = [](MainWindow& window) {
+    return window.findChild<QDockWidget*>("selection");
+  };
+  {
+    MainWindow window(AlignBy::kBest, memory());
+    openLogs(window, logs);
+    window.addDockWidget(Qt::LeftDockWidgetArea, dockOf(window));
+    window.close();
+  }
+  MainWindow again(AlignBy::kBest, memory());
+  again.show();
+  again.close();  // without a run nothing is known of panels
+  MainWindow third(AlignBy::kBest, memory());
+  openLogs(third, logs);
+  EXPECT_EQ(third.dockWidgetArea(dockOf(third)), Qt::LeftDockWidgetArea);
+  EXPECT_FALSE(dockOf(third)->isVisible()) << "nothing is selected";
 }
 
 TEST_F(WindowMemoryTest, ARunThatHasChangedOpensAsIfNew) {
@@ -178,6 +205,47 @@ TEST_F(WindowMemoryTest, TheChartIsCopiedAsItIsSeen) {
   ASSERT_EQ(copied.size(), shown.size());
   EXPECT_EQ(copied.convertToFormat(QImage::Format_RGB32),
             shown.convertToFormat(QImage::Format_RGB32));
+}
+
+TEST_F(WindowMemoryTest, AnExportRemembersItsFolder) {
+  const TestLogs logs;
+  QDir(folder_.path()).mkdir("pictures");
+  {
+    MainWindow window(AlignBy::kBest, memory());
+    openLogs(window, logs);
+    QTimer::singleShot(200, &window, [&] {
+      auto* dialog = qobject_cast<ExportDialog*>(QApplication::activeModalWidget());
+      ASSERT_NE(dialog, nullptr);
+      auto* file = dialog->findChild<QLineEdit*>("file");
+      file->selectAll();
+      QTest::keyClicks(file, folder_.filePath("pictures/a.svg"));
+      QTest::keyClick(dialog, Qt::Key_Return);
+    });
+    QTest::keyClick(&window, Qt::Key_E, Qt::ControlModifier);
+    EXPECT_TRUE(QFile::exists(folder_.filePath("pictures/a.svg")));
+    EXPECT_THAT(window.statusBar()->currentMessage().toStdString(), HasSubstr("a.svg"));
+  }
+  EXPECT_EQ(memory().exportFolder(), folder_.filePath("pictures"));
+}
+
+TEST_F(WindowMemoryTest, TheDropZoneShowsThatFilesMayBeDropped) {
+  MainWindow window;
+  window.show();
+  const QImage before = window.grab().toImage();
+  QMimeData data;
+  data.setUrls({QUrl::fromLocalFile(folder_.path())});
+  QDragEnterEvent enter(QPoint(100, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QCoreApplication::sendEvent(&window, &enter);
+  EXPECT_NE(window.grab().toImage(), before);
+  QDragLeaveEvent leave;
+  QCoreApplication::sendEvent(&window, &leave);
+  EXPECT_EQ(window.grab().toImage(), before);
+  QMimeData text;
+  text.setText("no file");
+  QDragEnterEvent other(QPoint(100, 300), Qt::CopyAction, &text, Qt::LeftButton, Qt::NoModifier);
+  other.ignore();
+  QCoreApplication::sendEvent(&window, &other);
+  EXPECT_FALSE(other.isAccepted());
 }
 
 TEST_F(WindowMemoryTest, FilesCanBeDroppedOnTheStartPage) {

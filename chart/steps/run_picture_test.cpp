@@ -1,4 +1,4 @@
-#include "chart/draw/run_picture.h"
+#include "chart/steps/run_picture.h"
 
 #include <gmock/gmock.h>
 
