@@ -53,7 +53,8 @@ void addPicture(CommandApp& app, CLI::Option* inputs, CLI::Option* find, ExportO
                                         "Write a picture, NAME.png or NAME.svg, instead of opening "
                                         "a window; needs no display")
                              ->type_name("FILE")
-                             ->needs(inputs);
+                             ->needs(inputs)
+                             ->excludes("--follow");
   app.add_option_function<std::string>(
          "--size", [&to](const std::string& text) { readSize(text, to); },
          "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")
@@ -98,6 +99,9 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
                      "'step:12 rank:3 mb:2'; with --export: its step")
           ->type_name("QUERY")
           ->needs(inputs);
+  app.add_flag("--follow", options.follow,
+               "Show a run that goes on: the chart grows with the job logs until they are closed")
+      ->needs(inputs);
   addPicture(app, inputs, find, options.picture);
   app.adviseOn([](const std::string& argument) -> std::string {
     return argument.starts_with("-o") || argument.starts_with("--out") ? "--export" : "";

@@ -3,7 +3,7 @@
 #include <QCoreApplication>
 #include <QVariant>
 
-#include "chart/notable_steps.h"
+#include "chart/steps/notable_steps.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/chart/held_keys.h"
 

@@ -3,8 +3,8 @@
 #include <QCoreApplication>
 #include <algorithm>
 
-#include "chart/notable_steps.h"
 #include "chart/search/place_text.h"
+#include "chart/steps/notable_steps.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/commands/command_groups.h"

@@ -60,6 +60,7 @@ void ChartSearch::look() {
   } while (!isDone && slice.elapsed() < kSlice);
   if (isDone) {
     slices_.stop();
+    findCurrent();
     if (isFirstWanted_ && count() > 0) {
       isFirstWanted_ = false;
       return goTo(search_->matches().firstFrom({kNsMin, 0, 0}));
@@ -69,6 +70,21 @@ void ChartSearch::look() {
   sinceChanged_.start();
   chart_.viewport()->update();
   emit changed();
+}
+
+/// After a search of another model the selected match is the current one again.
+void ChartSearch::findCurrent() {
+  if (current_ || !chart_.selection()) return;
+  const MatchList& matches = search_->matches();
+  const Event* selected = chart_.selection()->event;
+  auto place = matches.firstFrom({selected->begin, 0, 0});
+  for (; place && place->begin == selected->begin; place = matches.firstFrom(*place)) {
+    if (matches.hitOf(*place).event == selected) {
+      current_ = place;
+      return;
+    }
+    ++place->position;
+  }
 }
 
 const MatchList* ChartSearch::matches() const { return search_ ? &search_->matches() : nullptr; }

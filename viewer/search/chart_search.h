@@ -52,6 +52,7 @@ class ChartSearch : public QObject {
  private:
   void restart();
   void look();
+  void findCurrent();
   void goTo(const std::optional<MatchPlace>& place);
 
   ChartWidget& chart_;

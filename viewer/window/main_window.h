@@ -9,6 +9,7 @@
 #include "viewer/commands/picker.h"
 #include "viewer/panels/details_panel.h"
 #include "viewer/run/profile_loader.h"
+#include "viewer/run/run_watcher.h"
 #include "viewer/search/search_bar.h"
 
 namespace pipetrace {
@@ -27,6 +28,9 @@ class MainWindow : public QMainWindow {
 
   /// Searches for `query` and goes to its first match, as soon as there is a profile.
   void find(const QString& query);
+  /// Shows a run that goes on, whose logs are these files or in these folders. It replaces the
+  /// profile once the run has a step. Shows a message where they cannot be followed.
+  void follow(const QStringList& inputs);
 
   ChartWidget* chart() const { return chart_; }
   const LoadedProfile* profile() const { return profile_.get(); }
@@ -54,11 +58,15 @@ class MainWindow : public QMainWindow {
   void addHelpCommands(QMenu* help);
   void showMessage(const QString& text, bool isBusy);
   void showProfile(std::shared_ptr<const LoadedProfile> profile);
+  void describeProfile();
   void showExplanation(std::shared_ptr<const Explanation> explanation);
   void showFailure(const QString& message);
   void updateRange();
   void updateSelection();
   void showKeys();
+  void connectWatcher();
+  void showGrown();
+  void showEndOfRun(const QString& error);
 
   std::shared_ptr<const LoadedProfile> profile_;
   std::shared_ptr<const Explanation> explanation_;  // refers to the profile
@@ -73,6 +81,8 @@ class MainWindow : public QMainWindow {
   SearchBar* searchBar_ = nullptr;
   Picker* picker_ = nullptr;
   bool hasSelection_ = false;
+  bool isLive_ = false;    // the profile is of a run that goes on
+  bool hasGrown_ = false;  // the run that is followed has a profile
   QLabel* summary_ = nullptr;
   QLabel* selected_ = nullptr;
   QLabel* range_ = nullptr;
@@ -80,6 +90,7 @@ class MainWindow : public QMainWindow {
   QAction* export_ = nullptr;
   QString opening_;
   AlignBy align_;
+  RunWatcher watcher_;
   ProfileLoader loader_;  // the last member, so that it stops first
 };
 

@@ -86,7 +86,7 @@ int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   for (const std::string& input : options.inputs) inputs.push_back(QString::fromStdString(input));
   if (!options.find.empty()) window.find(QString::fromStdString(options.find));
   window.show();
-  window.open(inputs);
+  options.follow ? window.follow(inputs) : window.open(inputs);
   return QApplication::exec();
 }
 

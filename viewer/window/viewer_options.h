@@ -13,6 +13,7 @@ struct ViewerOptions {
   std::vector<std::string> inputs;
   AlignBy align = AlignBy::kBest;  ///< as for loadProfile()
   std::string find;                ///< a query (parseQuery()) whose first match is shown; or empty
+  bool follow = false;             ///< the run goes on
   ExportOptions picture;           ///< picture.path is empty: open a window
 };
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "chart/step_span.h"
+#include "chart/steps/step_span.h"
 
 namespace pipetrace {
 

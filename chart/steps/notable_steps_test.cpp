@@ -1,4 +1,4 @@
-#include "chart/notable_steps.h"
+#include "chart/steps/notable_steps.h"
 
 #include <gtest/gtest.h>
 
