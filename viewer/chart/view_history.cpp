@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "chart/same_event.h"
-
 #include "viewer/chart/chart_widget.h"
 
 namespace pipetrace {

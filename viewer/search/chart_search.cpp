@@ -19,7 +19,11 @@ ChartSearch::ChartSearch(ChartWidget& chart) : QObject(&chart), chart_(chart) {
   chart.addOverlay(std::make_unique<MatchOverlay>(*this));
   connect(&slices_, &QTimer::timeout, this, &ChartSearch::look);
   connect(&chart, &ChartWidget::selectionChanged, this, [this] {
-    if (chart_.model() != model_) restart();
+    if (chart_.model() == model_) return;
+    restart();
+    // A run that grows is searched again and again: a short search is over before the chart is
+    // painted. The window still moves the view of a run that it opens.
+    if (search_ && !isFirstWanted_) look();
   });
 }
 
