@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kPause = 600;  // ms of no typing, after which a query is taken as meant
+constexpr int kTypingPause = 600;  // ms of no typing, after which a query is taken as meant
 
 QString numberText(std::size_t number) {
   return QLocale::c().toString(static_cast<qulonglong>(number)).replace(',', QChar(0x202F));
@@ -71,7 +71,7 @@ SearchBar::SearchBar(ChartSearch& search)
     search_.start(text);
   });
   typing_.setSingleShot(true);
-  typing_.setInterval(kPause);
+  typing_.setInterval(kTypingPause);
   connect(&typing_, &QTimer::timeout, this, &SearchBar::update);
   connect(&search_, &ChartSearch::changed, this, &SearchBar::update);
   update();
