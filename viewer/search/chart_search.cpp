@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kEvents = 20'000;  // looked at between two looks at the clock
 constexpr qint64 kSlice = 4;             // ms; a frame has 16
-constexpr qint64 kReport = 100;          // ms between two reports of a search that goes on
+constexpr qint64 kReport = 400;          // ms between two reports of a search that goes on
 
 }  // namespace
 
@@ -47,6 +47,7 @@ void ChartSearch::restart() {
       problem_ = QString::fromUtf8(error.what());
     }
   }
+  reported_ = 0;
   if (search_) {
     sinceChanged_.start();
     slices_.start(0);
@@ -70,9 +71,13 @@ void ChartSearch::look() {
       return goTo(search_->matches().firstFrom({kNsMin, 0, 0}));
     }
   }
-  if (!isDone && sinceChanged_.elapsed() < kReport) return;
+  // A report paints the chart, so it comes with the first match, then now and then.
+  const bool isNew = count() != reported_;
+  const bool isDue = reported_ == 0 || sinceChanged_.elapsed() >= kReport;
+  if (!isDone && !(isNew && isDue)) return;
+  reported_ = count();
   sinceChanged_.start();
-  chart_.viewport()->update();
+  if (isNew) chart_.viewport()->update();
   emit changed();
 }
 

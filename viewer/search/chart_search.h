@@ -62,6 +62,7 @@ class ChartSearch : public QObject {
   std::unique_ptr<JobSearch> search_;
   std::optional<MatchPlace> current_;
   bool isFirstWanted_ = false;
+  std::size_t reported_ = 0;  // matches when changed() came last
   QTimer slices_;
   QElapsedTimer sinceChanged_;
 };
