@@ -30,6 +30,7 @@ ChartSearch::ChartSearch(ChartWidget& chart) : QObject(&chart), chart_(chart) {
 void ChartSearch::start(const QString& query) {
   query_ = query.trimmed();
   isFirstWanted_ = false;
+  isNextWanted_ = false;
   restart();
 }
 
@@ -71,6 +72,7 @@ void ChartSearch::look() {
       return goTo(search_->matches().firstFrom({kNsMin, 0, 0}));
     }
   }
+  if (isNextWanted_ && count() > 0) return next();
   // A report paints the chart, so it comes with the first match, then now and then.
   const bool isNew = count() != reported_;
   const bool isDue = reported_ == 0 || sinceChanged_.elapsed() >= kReport;
@@ -117,6 +119,7 @@ void ChartSearch::goTo(const std::optional<MatchPlace>& place) {
 }
 
 void ChartSearch::next() {
+  isNextWanted_ = count() == 0 && isBusy();
   if (count() == 0) return;
   const MatchList& matches = search_->matches();
   MatchPlace from{chart_.viewState().begin, 0, 0};
