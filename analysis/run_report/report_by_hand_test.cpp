@@ -278,6 +278,7 @@ TEST_F(ReportByHand, JsonGivesTheEvidenceOfFindings) {
   EXPECT_TRUE(evidence["culprit"].contains("id"));
   evidence["culprit"].erase("id");
   EXPECT_EQ(findings[1], json::parse(R"({"severity": "warning", "text": "a slow link",
+      "find": "rank:1 class:unknown at:5ms",
       "evidence": {"class": "transfer", "classes": ["transfer"], "time_ns": 5000000, "share_of_idle": 0.5,
                    "culprit": {"rank": 0, "job": "0F2", "step": 1, "peer": 1, "stage": 0},
                    "bubbles": [{"rank": 1, "begin_ns": 3000000, "end_ns": 8000000}]}})"));

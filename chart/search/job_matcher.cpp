@@ -11,6 +11,7 @@ namespace pipetrace {
 namespace {
 
 constexpr std::size_t kMostTexts = 64;
+constexpr std::int64_t kMostMicroBatches = 10'000;  // whose names are kept
 
 }  // namespace
 
@@ -38,7 +39,6 @@ JobMatcher::JobMatcher(const Timeline& timeline, SearchQuery query)
   }
   for (const std::string& word : query_.words) actions_.push_back(actionOf(word));
   inName_.resize(timeline.strings.size());
-  isKnown_.resize(timeline.strings.size());
 }
 
 std::optional<JobMatcher::Action> JobMatcher::actionOf(std::string_view word) {
@@ -98,12 +98,24 @@ std::uint64_t JobMatcher::textsIn(std::string_view lowerName) const {
 }
 
 std::uint64_t JobMatcher::textsInName(const Event& event) {
-  if (event.name == 0) return textsIn(MadeUpName(event).text());
-  if (!isKnown_[event.name]) {
-    inName_[event.name] = textsIn(lowerCase(timeline_.strings[event.name]));
-    isKnown_[event.name] = true;
-  }
-  return inName_[event.name];
+  if (event.name == 0) return textsInMadeUpName(event);
+  KnownTexts& known = inName_[event.name];
+  if (!known) known = textsIn(lowerCase(timeline_.strings[event.name]));
+  return *known;
+}
+
+/// Such a name says the kind, and the micro-batch or the class of a bubble.
+std::uint64_t JobMatcher::textsInMadeUpName(const Event& event) {
+  const auto of = [&] { return textsIn(MadeUpName(event).text()); };
+  const std::int64_t key = event.kind == JobKind::kBubble
+                               ? static_cast<std::int64_t>(event.bubbleClass)
+                               : std::int64_t{event.microBatch} + 1;
+  if (key < 0 || key >= kMostMicroBatches) return of();
+  const auto index = static_cast<std::size_t>(key);
+  std::vector<KnownTexts>& names = inMadeUp_[static_cast<std::size_t>(event.kind)];
+  if (names.size() <= index) names.resize(index + 1);
+  if (!names[index]) names[index] = of();
+  return *names[index];
 }
 
 bool JobMatcher::allowsTexts(const Event& event) {

@@ -42,6 +42,7 @@ class JobMatcher {
   bool allowsTexts(const Event& event);
   std::uint64_t textsIn(std::string_view lowerName) const;
   std::uint64_t textsInName(const Event& event);
+  std::uint64_t textsInMadeUpName(const Event& event);
 
   const Timeline& timeline_;
   SearchQuery query_;
@@ -51,8 +52,10 @@ class JobMatcher {
   std::uint64_t all_ = 0;
   std::array<std::uint64_t, kJobKindCount> inKind_{};
   std::vector<std::optional<Action>> actions_;
-  std::vector<std::uint64_t> inName_;  // by StringId
-  std::vector<bool> isKnown_;          // likewise
+  /// The texts in a name, once they are known.
+  using KnownTexts = std::optional<std::uint64_t>;
+  std::vector<KnownTexts> inName_;                               // by StringId
+  std::array<std::vector<KnownTexts>, kJobKindCount> inMadeUp_;  // by micro-batch + 1, or class
 };
 
 }  // namespace pipetrace

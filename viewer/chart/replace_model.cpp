@@ -27,6 +27,7 @@ void ChartWidget::replaceModel(const ChartModel* model) {
   verticalScrollBar()->setValue(scroll);
   if (selection) select(selection, bubble);
   viewHasChanged();
+  history_->followModel(old);
 }
 
 }  // namespace pipetrace

@@ -3,6 +3,7 @@
 #include <QEvent>
 #include <utility>
 
+#include "chart/same_event.h"
 #include "viewer/chart/chart_widget.h"
 
 namespace pipetrace {
@@ -50,6 +51,21 @@ bool ViewHistory::joinsLast(Change change) const {
   if (isPressed_ && isSamePress_) return true;
   return change != Change::kSelection && undo_.back().change == change && !isPressed_ &&
          sinceLast_.elapsed() < kBurst;
+}
+
+void ViewHistory::followModel(const ChartModel& old) {
+  if (model_ == &old) {
+    for (std::vector<Entry>* entries : {&undo_, &redo_}) {
+      for (Entry& entry : *entries) {
+        std::optional<ChartHit>& selection = entry.state.selection;
+        if (selection) selection = sameEvent(*selection, old, *chart_.model());
+      }
+    }
+    model_ = chart_.model();
+  }
+  record_.stop();
+  if (model_ != chart_.model()) return record();
+  current_ = chart_.viewState();
 }
 
 void ViewHistory::record() {

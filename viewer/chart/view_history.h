@@ -6,6 +6,7 @@
 #include <QTimer>
 #include <vector>
 
+#include "chart/chart_model.h"
 #include "viewer/chart/view_state.h"
 
 namespace pipetrace {
@@ -13,7 +14,8 @@ namespace pipetrace {
 class ChartWidget;
 
 /// The views that a chart had, to go back to. What one key, click or drag changes is one entry, and
-/// so is a burst of turns of the wheel. A new model begins a new history. On the GUI thread.
+/// so is a burst of turns of the wheel. A model of another run begins a new history. On the GUI
+/// thread.
 class ViewHistory : public QObject {
   Q_OBJECT
 
@@ -25,6 +27,8 @@ class ViewHistory : public QObject {
   QString undoText() const;
   /// What redo() brings back.
   QString redoText() const;
+  /// The chart has another model of the same run, and `old` still lives: the entries stay.
+  void followModel(const ChartModel& old);
 
  public slots:
   void undo();
@@ -53,7 +57,7 @@ class ViewHistory : public QObject {
   void moveLast(std::vector<Entry>& from, std::vector<Entry>& to);
 
   ChartWidget& chart_;
-  const void* model_ = nullptr;
+  const ChartModel* model_ = nullptr;
   QSize size_;
   ViewState current_;
   std::vector<Entry> undo_;

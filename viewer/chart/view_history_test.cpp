@@ -161,6 +161,29 @@ TEST(ViewHistoryTest, AnotherModelBeginsAnotherHistory) {
   chart.widget().setModel(nullptr);
 }
 
+TEST(ViewHistoryTest, ARunThatGrowsKeepsItsHistory) {
+  Watched chart({.steps = 3});
+  const Event& job = chart.job(1, JobKind::kForward, 5, 2);
+  const ViewState whole = chart.state();
+  chart.click(1, job);
+  chart.turnWheel({0, 120});
+  chart.click(2, chart.job(2, JobKind::kForward, 1, 1));
+  const Timeline timeline = makeTestTimeline({.steps = 5});
+  const ChartModel grown(timeline);
+  chart.widget().replaceModel(&grown);
+  QCoreApplication::processEvents();
+  EXPECT_EQ(chart.command("undo")->text(), "&Undo selection") << "growing is no entry";
+  chart.undo();
+  ASSERT_TRUE(chart.widget().selection());
+  const Event* selected = chart.widget().selection()->event;
+  EXPECT_NE(selected, &job) << "it is the event of the new model";
+  EXPECT_EQ(selected->begin, job.begin);
+  chart.undo();
+  EXPECT_TRUE(chart.widget().isFitted());
+  EXPECT_GT(chart.axis().span(), whole.end - whole.begin);
+  chart.widget().setModel(nullptr);
+}
+
 TEST(ViewHistoryTest, AllOfARandomWalkIsTakenBackAndBroughtBack) {
   Watched chart({.ranks = 24, .steps = 3});
   const ViewState first = chart.state();

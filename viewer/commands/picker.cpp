@@ -31,6 +31,7 @@ Picker::Picker(QWidget* window) : QFrame(window), typed_(new QLineEdit), list_(n
   list_->setFocusPolicy(Qt::NoFocus);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setAllColumnsShowFocus(true);
+  list_->setStyleSheet(QStringLiteral("QTreeWidget::item { padding: 3px 2px; }"));
   list_->header()->setStretchLastSection(false);
   list_->header()->setSectionResizeMode(0, QHeaderView::Stretch);
   list_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
@@ -79,7 +80,7 @@ void Picker::fill() {
   list_->clear();
   for (const PickerEntry& entry : shown_) {
     auto* item = new QTreeWidgetItem(list_, {entry.text, entry.detail});
-    item->setForeground(1, palette().brush(QPalette::Disabled, QPalette::Text));
+    item->setForeground(1, palette().brush(QPalette::PlaceholderText));
     item->setTextAlignment(1, Qt::AlignRight | Qt::AlignVCenter);
   }
   if (shown_.empty()) {

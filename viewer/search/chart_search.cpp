@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kEvents = 20'000;  // looked at between two looks at the clock
 constexpr qint64 kSlice = 4;             // ms; a frame has 16
-constexpr qint64 kReport = 100;          // ms between two reports of a search that goes on
+constexpr qint64 kReport = 400;          // ms between two reports of a search that goes on
 
 }  // namespace
 
@@ -19,13 +19,18 @@ ChartSearch::ChartSearch(ChartWidget& chart) : QObject(&chart), chart_(chart) {
   chart.addOverlay(std::make_unique<MatchOverlay>(*this));
   connect(&slices_, &QTimer::timeout, this, &ChartSearch::look);
   connect(&chart, &ChartWidget::selectionChanged, this, [this] {
-    if (chart_.model() != model_) restart();
+    if (chart_.model() == model_) return;
+    restart();
+    // A run that grows is searched again and again: a short search is over before the chart is
+    // painted. The window still moves the view of a run that it opens.
+    if (search_ && !isFirstWanted_) look();
   });
 }
 
 void ChartSearch::start(const QString& query) {
   query_ = query.trimmed();
   isFirstWanted_ = false;
+  isNextWanted_ = false;
   restart();
 }
 
@@ -43,6 +48,7 @@ void ChartSearch::restart() {
       problem_ = QString::fromUtf8(error.what());
     }
   }
+  reported_ = 0;
   if (search_) {
     sinceChanged_.start();
     slices_.start(0);
@@ -60,15 +66,36 @@ void ChartSearch::look() {
   } while (!isDone && slice.elapsed() < kSlice);
   if (isDone) {
     slices_.stop();
+    findCurrent();
     if (isFirstWanted_ && count() > 0) {
       isFirstWanted_ = false;
       return goTo(search_->matches().firstFrom({kNsMin, 0, 0}));
     }
   }
-  if (!isDone && sinceChanged_.elapsed() < kReport) return;
+  if (isNextWanted_ && count() > 0) return next();
+  // A report paints the chart, so it comes with the first match, then now and then.
+  const bool isNew = count() != reported_;
+  const bool isDue = reported_ == 0 || sinceChanged_.elapsed() >= kReport;
+  if (!isDone && !(isNew && isDue)) return;
+  reported_ = count();
   sinceChanged_.start();
-  chart_.viewport()->update();
+  if (isNew) chart_.viewport()->update();
   emit changed();
+}
+
+/// After a search of another model the selected match is the current one again.
+void ChartSearch::findCurrent() {
+  if (current_ || !chart_.selection()) return;
+  const MatchList& matches = search_->matches();
+  const Event* selected = chart_.selection()->event;
+  auto place = matches.firstFrom({selected->begin, 0, 0});
+  for (; place && place->begin == selected->begin; place = matches.firstFrom(*place)) {
+    if (matches.hitOf(*place).event == selected) {
+      current_ = place;
+      return;
+    }
+    ++place->position;
+  }
 }
 
 const MatchList* ChartSearch::matches() const { return search_ ? &search_->matches() : nullptr; }
@@ -92,6 +119,7 @@ void ChartSearch::goTo(const std::optional<MatchPlace>& place) {
 }
 
 void ChartSearch::next() {
+  isNextWanted_ = count() == 0 && isBusy();
   if (count() == 0) return;
   const MatchList& matches = search_->matches();
   MatchPlace from{chart_.viewState().begin, 0, 0};

@@ -38,7 +38,7 @@ class ChartSearch : public QObject {
 
  public slots:
   /// Goes to the next match after the last one that it went to, else to the first one in view or
-  /// after it. After the last match comes the first.
+  /// after it. After the last match comes the first. Waits for a match of a search that goes on.
   void next();
   void previous();
   /// Goes to the first match of the run once the search is done, also if that is in a later model.
@@ -52,6 +52,7 @@ class ChartSearch : public QObject {
  private:
   void restart();
   void look();
+  void findCurrent();
   void goTo(const std::optional<MatchPlace>& place);
 
   ChartWidget& chart_;
@@ -61,6 +62,8 @@ class ChartSearch : public QObject {
   std::unique_ptr<JobSearch> search_;
   std::optional<MatchPlace> current_;
   bool isFirstWanted_ = false;
+  bool isNextWanted_ = false;  // as soon as there is a match
+  std::size_t reported_ = 0;   // matches when changed() came last
   QTimer slices_;
   QElapsedTimer sinceChanged_;
 };

@@ -61,6 +61,15 @@ TEST(ChartSearchTest, EnterWalksThroughTheMatchesAndRound) {
   EXPECT_EQ(chart.selected(), &chart.job(1, JobKind::kForward, 5, 2)) << "back round";
 }
 
+TEST(ChartSearchTest, EnterWaitsForTheFirstMatch) {
+  SearchedChart chart({.steps = 3});
+  QTest::keyClicks(chart.field, "kind:forward mb:5 rank:1");
+  ASSERT_EQ(chart.search.count(), 0U) << "nothing was looked at yet";
+  chart.enter();
+  ASSERT_TRUE(QTest::qWaitFor([&] { return chart.selected() != nullptr; }));
+  EXPECT_EQ(chart.selected(), &chart.job(1, JobKind::kForward, 5, 0));
+}
+
 TEST(ChartSearchTest, TheFirstMatchIsTheFirstInView) {
   SearchedChart chart({.steps = 3});
   const StepSpan second = chart.model().steps()[1];

@@ -10,6 +10,21 @@ namespace {
 constexpr int kLeastWidth = 2;
 constexpr int kFramedWidth = 5;
 
+using Position = std::vector<std::uint32_t>::const_iterator;
+
+/// The first match from `at` on that ends after `time`. It is near: steps double from there.
+Position firstEndingAfter(const MatchList::Lane& lane, Position at, Nanoseconds time) {
+  const LaneIndex& events = *lane.index;
+  const Position end = lane.positions.end();
+  std::ptrdiff_t step = 1;
+  while (step < end - at && events[at[step]].end <= time) {
+    at += step;
+    step *= 2;
+  }
+  return std::partition_point(at, at + std::min(step, end - at),
+                              [&](std::uint32_t position) { return events[position].end <= time; });
+}
+
 }  // namespace
 
 void MatchOverlay::paint(QPainter& painter, const ChartView& view) {
@@ -37,27 +52,28 @@ void MatchOverlay::paintLane(QPainter& painter, const ChartView& view, const Mat
     return events[position].end < view.axis.begin();
   });
   const int top = view.yOf(place.top);
+  QRect marked(view.area.x, top, 0, place.height);  // narrow matches side by side
   while (at != end && events[*at].begin <= view.axis.end()) {
     const Event& event = events[*at];
     const int left = std::max(view.xOf(event.begin), view.area.x - kFramedWidth);
     const int right = std::min(std::max(view.xOf(event.end), left + kLeastWidth),
                                view.area.right() + kFramedWidth);
-    const QRect box(left, top, right - left, place.height);
-    if (box.width() < kFramedWidth) {
-      painter.fillRect(box, mark);
-    } else {
+    ++at;
+    if (right - left >= kFramedWidth) {
+      const QRect box(left, top, right - left, place.height);
       painter.fillRect(box, fill);
       painter.setPen(QPen(mark, 2));
       painter.drawRect(box.adjusted(1, 1, -1, -1));
+      continue;
     }
-    // All that fall into pixels that are painted are passed over at once.
-    const Nanoseconds next = view.axis.timeAt(right - view.area.x);
-    ++at;
-    if (box.width() <= kLeastWidth) {
-      at = std::partition_point(
-          at, end, [&](std::uint32_t position) { return events[position].end <= next; });
+    if (left > marked.right() + 1) {
+      painter.fillRect(marked, mark);
+      marked.setLeft(left);
     }
+    marked.setRight(std::max(marked.right(), right - 1));
+    at = firstEndingAfter(lane, at, view.axis.timeAt(marked.right() + 1 - view.area.x));
   }
+  painter.fillRect(marked, mark);
 }
 
 }  // namespace pipetrace

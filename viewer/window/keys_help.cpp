@@ -34,8 +34,9 @@ QString heading(const QString& title) {
 }
 
 QString line(const QString& keys, const QString& what) {
-  return "<tr><td>" + keys.toHtmlEscaped() + "&nbsp;&nbsp;&nbsp;</td><td>" + what.toHtmlEscaped() +
-         "</td></tr>";
+  QString spaced = keys.toHtmlEscaped();
+  spaced.replace(QStringLiteral("  "), QStringLiteral("&nbsp;&nbsp; "));
+  return "<tr><td>" + spaced + "&nbsp;&nbsp;&nbsp;</td><td>" + what.toHtmlEscaped() + "</td></tr>";
 }
 
 }  // namespace
