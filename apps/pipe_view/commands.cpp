@@ -64,7 +64,7 @@ void addPicture(CommandApp& app, CLI::Option* find, ExportOptions& to) {
                  "Pixels of a PNG for each pixel of the size, such as 2 for screens of high "
                  "resolution (default: 1)")
       ->type_name("N")
-      ->check(CLI::Range(kLeastScale, kMostScale))
+      ->check(CLI::Range(kLeastScale, kMostScale).description(""))
       ->needs(picture);
   app.add_flag("--classes,!--no-classes", to.showsClasses,
                "Bubbles with tints and texts of their classes (default), or as plain idle time")

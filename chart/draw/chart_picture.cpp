@@ -147,9 +147,9 @@ void ChartPicture::draw(Canvas& canvas) const {
   const ChartView view{model_, layout_, axis, area, 0, options_.showsClasses};
   drawTimeAxis(canvas, view, {area.x, top - kTimeAxisHeight, area.width, kTimeAxisHeight});
   drawRows(canvas, view);
-  if (options_.over) {
+  if (options_.overRows) {
     canvas.pushClip(view.area);
-    options_.over(canvas, view);
+    options_.overRows(canvas, view);
     canvas.popClip();
   }
   drawRowLabels(canvas, view, {kMargin, top, labels, area.height});

@@ -16,7 +16,8 @@ struct PictureOptions {
   std::optional<Timeline::Span> range;  ///< the part of the run; not given: all of it
   std::string title;    ///< empty: schedule and ranks, as far as the timeline has them
   std::string caption;  ///< a smaller line under it; may be empty
-  std::function<void(Canvas&, const ChartView&)> over;  ///< draws over the rows; may be empty
+  /// Draws over the rows, such as critical paths; empty: nothing.
+  std::function<void(Canvas&, const ChartView&)> overRows = {};
   bool showsClasses = true;  ///< bubbles have tints and texts of their classes, or are plain idle
 };
 

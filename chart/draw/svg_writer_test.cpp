@@ -62,7 +62,7 @@ TEST(SvgWriterTest, APictureCanHaveSomethingDrawnOverItsRows) {
   const Timeline timeline = makeTestTimeline({.steps = 1});
   const Color mark{1, 2, 3};
   PictureOptions options;
-  options.over = [&](Canvas& canvas, const ChartView& view) {
+  options.overRows = [&](Canvas& canvas, const ChartView& view) {
     canvas.fill({view.xOf(view.model.steps()[0].begin), view.yOf(view.layout[0].top), 5, 7}, mark);
   };
   const auto elements = parseXml(renderSvg(timeline, options));

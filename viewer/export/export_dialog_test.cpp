@@ -173,6 +173,7 @@ TEST_F(ExportDialogTest, APngOfTwiceTheScaleHasTwiceThePixelsOfTheSamePicture) {
   exportPicture(*profile_, {.path = path, .width = 800, .height = 500, .scale = 2});
   const QImage two(folder_.filePath("a.png"));
   EXPECT_EQ(two.size(), 2 * one.size());
+  EXPECT_NEAR(two.dotsPerMeterX(), 2 * 96 / 0.0254, 1) << "so that programs show it as large";
   const Color forward = jobColor({.kind = JobKind::kForward});
   ASSERT_GT(countOf(one, forward), 1000);
   EXPECT_NEAR(1.0 * countOf(two, forward) / countOf(one, forward), 4.0, 0.2);

@@ -67,6 +67,9 @@ QImage imageOf(const Drawing& drawing, double scale) {
   if (image.isNull()) {
     throw Error("not enough memory for the picture; choose a smaller --size or --scale");
   }
+  const int dots = static_cast<int>(std::lround(scale * kPixelsPerInch / 0.0254));  // in a metre
+  image.setDotsPerMeterX(dots);
+  image.setDotsPerMeterY(dots);
   image.fill(Qt::white);
   FontCache fonts;
   QPainter painter(&image);

@@ -80,14 +80,13 @@ void StartPage::addButtons(QVBoxLayout* column) {
     auto* button = new QPushButton(text);
     button->setToolTip(tip);
     button->setMinimumSize(button->sizeHint().width() + 24, 34);
+    button->setAutoDefault(true);  // Enter presses it, too
     connect(button, &QPushButton::clicked, this, signal);
     row->addWidget(button);
-    return button;
   };
   add(tr("&Open a file …"),
       tr("a profile, a job log, or a trace of another program; several at once are one run"),
-      &StartPage::fileWanted)
-      ->setDefault(true);
+      &StartPage::fileWanted);
   add(tr("Open a &folder …"), tr("the folder with the job logs of all ranks"),
       &StartPage::folderWanted);
   add(tr("Open a &sample"), tr("a simulated run with a slow stage, a slow link and a late job"),

@@ -110,7 +110,9 @@ TEST_F(StartPageTest, ButtonsAskForAFileAFolderAndTheSample) {
   QSignalSpy sample(&page, &StartPage::sampleWanted);
   const auto buttons = page.findChildren<QPushButton*>();
   ASSERT_EQ(buttons.size(), 3);
-  for (QPushButton* button : buttons) QTest::mouseClick(button, Qt::LeftButton);
+  QTest::keyClick(buttons[0], Qt::Key_Return);
+  QTest::keyClick(buttons[1], Qt::Key_Space);
+  QTest::mouseClick(buttons[2], Qt::LeftButton);
   EXPECT_EQ(file.size(), 1);
   EXPECT_EQ(folder.size(), 1);
   EXPECT_EQ(sample.size(), 1);

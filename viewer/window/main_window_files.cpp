@@ -24,7 +24,10 @@ void MainWindow::addStart() {
   connect(start_, &StartPage::folderWanted, this, &MainWindow::chooseFolder);
   connect(start_, &StartPage::sampleWanted, this, &MainWindow::openSample);
   connect(start_, &StartPage::opened, this, &MainWindow::open);
+  recentMenu_ = new QMenu(tr("Open &recent"), this);
+  connect(recentMenu_, &QMenu::aboutToShow, this, &MainWindow::fillRecentMenu);
   connect(&recent_, &RecentFiles::changed, this, &MainWindow::fillRecentMenu);
+  fillRecentMenu();
 }
 
 void MainWindow::showStart(const QString& problem) {

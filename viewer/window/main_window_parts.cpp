@@ -67,8 +67,7 @@ void MainWindow::addMenus() {
   QMenu* file = menuBar()->addMenu(tr("&File"));
   file->addAction(tr("&Open …"), QKeySequence::Open, this, &MainWindow::chooseFile);
   file->addAction(tr("Open &folder …"), this, &MainWindow::chooseFolder);
-  recentMenu_ = file->addMenu(tr("Open &recent"));
-  fillRecentMenu();
+  file->addMenu(recentMenu_);
   file->addAction(tr("Open a &sample"), this, &MainWindow::openSample);
   file->addSeparator();
   export_ = file->addAction(tr("&Export …"), QKeySequence(Qt::CTRL | Qt::Key_E), this,
