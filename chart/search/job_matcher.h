@@ -11,7 +11,7 @@
 
 namespace pipetrace {
 
-/// The first begin of the run's events, which are sorted. Queries count times from
+/// The time at which the first event begins. Tracks must be sorted. Queries count times from
 /// it, as the axis of a chart does.
 Nanoseconds beginOf(const Timeline& timeline);
 
