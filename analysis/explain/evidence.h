@@ -14,9 +14,9 @@ struct Evidence {
   Event event;  ///< a bubble may lack what appendBubbles() adds, the culprit
 };
 
-/// The evidence of a finding of the run: of idle time its longest bubble, of pauses the work in the
-/// longest of them or the first job after it, of early messages the earliest. Nothing where there
-/// is none. `timeline` is the one that was explained.
+/// The evidence of a finding of the run. Idle time has its longest bubble. Pauses have the work in
+/// the longest of them, or the first job after it. Early messages have the earliest. Nothing where
+/// there is none. `timeline` is the one that was explained.
 std::optional<Evidence> evidenceOf(const Timeline& timeline, const Explanation& run,
                                    const Finding& finding);
 

@@ -11,7 +11,7 @@
 
 namespace pipetrace {
 
-/// The begin of a run: the first begin of its events, which are sorted. Queries count times from
+/// The time at which the first event begins. Tracks must be sorted. Queries count times from
 /// it, as the axis of a chart does.
 Nanoseconds beginOf(const Timeline& timeline);
 

@@ -32,7 +32,7 @@ void JobSearch::addLanes(std::size_t row, const std::vector<LaneIndex>& lanes, b
 void JobSearch::beginLane() {
   position_ = 0;
   if (isDone() || !matcher_.instant()) return;
-  // Of several events at one instant the first may have ended just there.
+  // One event may end where the next one begins, and both may be short.
   position_ = lanes_[lane_].index->firstEndingAfter(*matcher_.instant() - 1);
 }
 

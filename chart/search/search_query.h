@@ -28,7 +28,7 @@ inline bool allows(const NumberSpans& spans, std::int64_t number) {
          });
 }
 
-/// What a search looks for. A job or a bubble matches if all parts that are given allow it.
+/// The parts of a query. A job or a bubble matches if all parts that are given allow it.
 struct SearchQuery {
   std::vector<std::string> words;  ///< lower case; each is in the name or in the kind
   std::vector<std::string> names;  ///< lower case; each is in the name

@@ -74,6 +74,22 @@ class ReportCommand : public PipeTrace {
   }
 };
 
+TEST_F(ReportCommand, EachFindingHasTheCommandThatShowsIt) {
+  const std::string folder = slowLogs();
+  ASSERT_THAT(folder, testing::EndsWith("my logs")) << "a name that shells would cut";
+  const std::string command = "\n     pipe-view '" + folder + "' --find 'rank:";
+  EXPECT_THAT(report({folder}).out, HasSubstr(command));
+  EXPECT_THAT(report({folder, "--align", "none"}).out,
+              HasSubstr("\n     pipe-view --align none '" + folder + "' --find 'rank:"));
+  EXPECT_THAT(report({folder, "--pp", "4"}).out, Not(HasSubstr("--find")))
+      << "pipe-view has no such option";
+  const json run = reportOf({folder, "--pp", "4"});
+  for (const json& finding : run["findings"]) {
+    EXPECT_THAT(finding["find"].get<std::string>(), StartsWith("rank:")) << finding;
+  }
+  expectValid(run.dump());
+}
+
 TEST_F(ReportCommand, FindingsComeFirstAndNameTheSlowStage) {
   const ProgramRun result = report({slowLogs()});
   EXPECT_EQ(result.exitCode, 0) << result.err;

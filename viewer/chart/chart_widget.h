@@ -46,7 +46,7 @@ class ChartWidget : public QAbstractScrollArea {
   const std::optional<ChartHit>& culprit() const { return culprit_; }
   /// Whether showBubble() has a bubble to go back to.
   bool hasBubble() const { return bubble_.has_value(); }
-  /// Selects the job or bubble and brings it into view.
+  /// Selects an event of the model, and brings it into view.
   void goTo(const ChartHit& hit);
   /// Scrolls to a row of the model.
   void showRow(std::size_t row);

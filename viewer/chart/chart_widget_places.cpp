@@ -6,11 +6,6 @@
 // Going to places, and back to where the chart was.
 namespace pipetrace {
 
-void ChartWidget::goTo(const ChartHit& hit) {
-  select(hit);
-  bringIntoView(hit);
-}
-
 void ChartWidget::showRow(std::size_t row) {
   if (model_ == nullptr || row >= layout_.size()) return;
   const RowPlace place = layout_[row];

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// Goes on with a movement for as long as its key is held, frame by frame, as the repeats of a
+/// Goes on with a movement for as long as its key is held, frame by frame. The repeats of a
 /// keyboard are too few and too late for the eye. On the GUI thread.
 class HeldKeys : public QObject {
   Q_OBJECT

@@ -13,8 +13,8 @@ namespace pipetrace {
 
 class ChartWidget;
 
-/// The views that a chart had, to go back to. What one key, click or drag changes is one entry, and
-/// so is a burst of turns of the wheel. A model of another run begins a new history. On the GUI
+/// The views that a chart had, to go back to. Each key, click or drag makes one entry, and so
+/// does a burst of turns of the wheel. A model of another run begins a new history. On the GUI
 /// thread.
 class ViewHistory : public QObject {
   Q_OBJECT
@@ -23,9 +23,9 @@ class ViewHistory : public QObject {
   /// Watches `chart`, which must outlive it.
   explicit ViewHistory(ChartWidget& chart);
 
-  /// What undo() takes back: "zoom", "move", "selection"; empty if there is nothing.
+  /// Says what undo() takes back: "zoom", "move", "selection"; empty if there is nothing.
   QString undoText() const;
-  /// What redo() brings back.
+  /// Says what redo() brings back.
   QString redoText() const;
   /// The chart has another model of the same run, and `old` still lives: the entries stay.
   void followModel(const ChartModel& old);
@@ -33,7 +33,7 @@ class ViewHistory : public QObject {
  public slots:
   void undo();
   void redo();
-  /// Takes back the last zoom or move. What has been selected since stays selected.
+  /// Takes back the last zoom or move. The selection stays as it is.
   void undoView();
 
  signals:

@@ -67,7 +67,7 @@ void Picker::fill() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const QString whole = entries_[i].text + ' ' + entries_[i].detail;
     auto score = fuzzyMatch(letters, entries_[i].text.toStdString());
-    // What stands at the right counts too, but less.
+    // The text at the right counts too, but less.
     if (!score && (score = fuzzyMatch(letters, whole.toStdString()))) *score -= 100;
     if (score) fitting.emplace_back(-*score, i);
   }

@@ -26,7 +26,7 @@ class ChartSearch : public QObject {
   const QString& query() const { return query_; }
   /// The model that is searched; null without one.
   const ChartModel* model() const { return model_; }
-  /// What is wrong with the query; empty if it is fine.
+  /// Says what is wrong with the query; empty if it is fine.
   const QString& problem() const { return problem_; }
   /// Whether there are events yet to look at.
   bool isBusy() const { return slices_.isActive(); }

@@ -18,7 +18,7 @@ class SearchBar : public QToolBar {
   /// The search must outlive it.
   explicit SearchBar(ChartSearch& search);
 
-  /// Shows the bar and takes the keys. What was looked for before is selected, ready to be typed
+  /// Shows the bar and takes the keys. The last query is selected, ready to be typed
   /// over.
   void open();
   /// Shows the bar with this query and goes to its first match. Leaves the keys where they are.
