@@ -17,6 +17,7 @@
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/export/export_picture.h"
+#include "viewer/run/bubble_ratios.h"
 
 namespace pipetrace {
 namespace {
@@ -49,9 +50,14 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
+  connect(chart_, &ChartWidget::areaChanged, this, &MainWindow::updateArea);
   showMessage(tr("Open a profile or a folder of job logs with File › Open, or drop it here."),
               false);
   updateSelection();
+}
+
+MainWindow::~MainWindow() {
+  chart_->setModel(nullptr);  // before the profile goes: threads may read it
 }
 
 QString MainWindow::message() const {
@@ -92,6 +98,7 @@ void MainWindow::showFailure(const QString& message) {
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   explanation_.reset();
   chart_->setModel(&profile->model());
+  chart_->setBubbleRatios(bubbleRatiosOf(profile->summary()));
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
   if (!profile_->model().steps().empty()) {
@@ -100,6 +107,7 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   chart_->setFocus();
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
+  statisticsDock_->toggleViewAction()->setEnabled(true);
   setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
@@ -148,6 +156,14 @@ void MainWindow::updateSelection() {
   if (hasSelection != hasSelection_) detailsDock_->setVisible(hasSelection);
   hasSelection_ = hasSelection;
   selected_->setText(hasSelection ? tr("selected: %1").arg(details_->summary()) : QString());
+}
+
+void MainWindow::updateArea() {
+  // The dock would move the rows away from the pointer that drags.
+  if (chart_->isDraggingArea()) return;
+  const bool hasArea = chart_->area().has_value();
+  if (hasArea != hasArea_) statisticsDock_->setVisible(hasArea);
+  hasArea_ = hasArea;
 }
 
 void MainWindow::chooseFile() {

@@ -7,6 +7,7 @@
 
 #include "viewer/chart/chart_widget.h"
 #include "viewer/panels/details_panel.h"
+#include "viewer/panels/statistics_panel.h"
 #include "viewer/run/profile_loader.h"
 
 namespace pipetrace {
@@ -19,6 +20,7 @@ class MainWindow : public QMainWindow {
  public:
   /// `align` is as for loadProfile().
   explicit MainWindow(AlignBy align = AlignBy::kBest);
+  ~MainWindow() override;
 
   /// Reads files or folders as one profile, on another thread.
   void open(const QStringList& inputs);
@@ -49,6 +51,7 @@ class MainWindow : public QMainWindow {
   void showFailure(const QString& message);
   void updateRange();
   void updateSelection();
+  void updateArea();
   void showKeys();
 
   std::shared_ptr<const LoadedProfile> profile_;
@@ -61,6 +64,8 @@ class MainWindow : public QMainWindow {
   DetailsPanel* details_ = nullptr;
   QDockWidget* detailsDock_ = nullptr;
   bool hasSelection_ = false;
+  QDockWidget* statisticsDock_ = nullptr;
+  bool hasArea_ = false;
   QLabel* summary_ = nullptr;
   QLabel* selected_ = nullptr;
   QLabel* range_ = nullptr;

@@ -1,0 +1,63 @@
+// Measures the statistics of an area over ten million jobs on 64 ranks: the index that the first
+// area makes, counts, sums and means, and exact percentiles by kind and by rank.
+#include <benchmark/benchmark.h>
+
+#include "chart/statistics/percentiles.h"
+#include "chart/testing/timelines.h"
+
+namespace pipetrace {
+namespace {
+
+const std::atomic<bool> kGoOn{false};
+
+struct LargeRun {
+  Timeline timeline =
+      makeTestTimeline({.ranks = 64, .microBatches = 128, .steps = 600, .hasTransfers = false});
+  ChartModel model{timeline};
+  ChartArea area{{model.span().begin + kNsPerMs, model.span().end - kNsPerMs}, {}};
+
+  LargeRun() {
+    for (std::size_t row = 0; row < model.rows().size(); ++row) area.rows.push_back(row);
+  }
+};
+
+const LargeRun& largeRun() {
+  static const LargeRun run;
+  return run;
+}
+
+void makeTheIndex(benchmark::State& state) {
+  const LargeRun& run = largeRun();
+  for (auto _ : state) benchmark::DoNotOptimize(StatisticsIndex(run.timeline));
+  state.counters["events"] = static_cast<double>(run.timeline.eventCount());
+}
+BENCHMARK(makeTheIndex)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+void sumTheArea(benchmark::State& state) {
+  const LargeRun& run = largeRun();
+  const StatisticsIndex index(run.timeline);
+  const AreaTracks area = tracksOf(run.model, run.area);
+  for (auto _ : state) {
+    const AreaSums sums = sumsOf(index, area, 0, kGoOn);
+    benchmark::DoNotOptimize(linesOf(sums, StatisticsBy::kKind));
+  }
+}
+BENCHMARK(sumTheArea)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+/// The argument is what the lines are.
+void findThePercentiles(benchmark::State& state) {
+  const LargeRun& run = largeRun();
+  const StatisticsIndex index(run.timeline);
+  const AreaSums sums = sumsOf(index, tracksOf(run.model, run.area), 0, kGoOn);
+  const auto by = static_cast<StatisticsBy>(state.range(0));
+  for (auto _ : state) {
+    findPercentiles(index, sums, by, 0, kGoOn,
+                    [](const LinePercentiles& line) { benchmark::DoNotOptimize(line.median); });
+  }
+}
+BENCHMARK(findThePercentiles)->DenseRange(0, 3)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
+}  // namespace pipetrace
+
+BENCHMARK_MAIN();
