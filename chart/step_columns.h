@@ -18,7 +18,7 @@ struct StepColumn {
   std::size_t count = 0;    ///< its steps follow each other
   std::size_t longest = 0;  ///< position of the longest step, of several the first
   Nanoseconds mean = 0;     ///< of the durations
-  /// Of the steps that have one, weighted by their durations.
+  /// The mean of the steps that have one, weighted by their durations.
   std::optional<double> bubbleRatio;
 };
 

@@ -13,8 +13,8 @@ constexpr int kTickMark = 5;
 constexpr int kStepGap = 12;
 constexpr int kTextGap = 12;
 constexpr int kShadedFrom = 4;         // least width of a step with a shade
-constexpr int kSlowerBy = 10;          // a step is slow if it takes longer than a median step,
-constexpr Color kSlow{248, 214, 160};  // by one part in so many
+constexpr int kSlowerBy = 10;          // a slow step is longer than the median by a tenth or more
+constexpr Color kSlow{248, 214, 160};  // its tint
 constexpr TextStyle kTimeStyle{11, false, palette::kFaintInk, TextAlign::kCenter};
 constexpr TextStyle kStepStyle{11, true, palette::kInk, TextAlign::kCenter};
 

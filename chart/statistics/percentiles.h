@@ -12,7 +12,7 @@ namespace pipetrace {
 /// How long the events of a line are. Whole durations, also of events that are partly in the area.
 struct LinePercentiles {
   std::optional<std::int32_t> line;  ///< as in StatisticsLine; nothing: all lines together
-  /// Of an even count the mean of the middle two, rounded down.
+  /// Is the mean of the middle two, rounded down, if the count is even.
   Nanoseconds median = 0;
   /// The shortest duration that 90 % (99 %) of the events do not exceed.
   Nanoseconds p90 = 0;
@@ -20,9 +20,9 @@ struct LinePercentiles {
   DurationHistogram histogram;
 };
 
-/// Finds the exact percentiles of each line of linesOf(sums, by), then those of all lines together,
-/// and calls `found` with each as soon as it is known, on one thread at a time. Takes eight bytes
-/// of memory per event. Uses that many threads (0: one per core). Ends early once `stop` is set.
+/// Finds the exact percentiles of each line of linesOf(sums, by), then those of all lines together.
+/// Calls `found` with each as soon as it is known, on one thread at a time. Takes eight bytes of
+/// memory per event. Uses that many threads (0: one per core). Ends early once `stop` is set.
 void findPercentiles(const StatisticsIndex& index, const AreaSums& sums, StatisticsBy by,
                      int threads, const std::atomic<bool>& stop,
                      const std::function<void(LinePercentiles)>& found);

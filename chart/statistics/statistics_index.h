@@ -23,8 +23,7 @@ class StatisticsIndex {
     Nanoseconds firstBegin = 0;
     Nanoseconds lastEnd = 0;                                ///< the latest end
     std::vector<std::pair<std::uint64_t, EventSums>> sums;  ///< by sumsKey()
-    // Of the compute jobs of the track before the block: the length of their union, and where that
-    // ends.
+    // The compute jobs before the block cover busyBefore, and none ends after busyUpTo.
     Nanoseconds busyBefore = 0;
     Nanoseconds busyUpTo = kNsMin;
 

@@ -8,10 +8,10 @@
 
 namespace pipetrace {
 
-/// What the lines of a table of statistics are.
+/// Says what the lines of a table of statistics are.
 enum class StatisticsBy : std::uint8_t { kKind, kStage, kRank, kBubbleClass };
 
-/// What events are summed up by: kind, bubble class and stage in one number.
+/// Events with one key are summed up together. It holds kind, bubble class and stage.
 constexpr std::uint64_t sumsKey(JobKind kind, BubbleClass bubbleClass, std::int32_t stage) {
   return static_cast<std::uint64_t>(kind) << 40U | static_cast<std::uint64_t>(bubbleClass) << 32U |
          static_cast<std::uint32_t>(stage);
@@ -22,7 +22,7 @@ constexpr std::uint64_t sumsKey(JobKind kind, BubbleClass bubbleClass, std::int3
 /// not count in the lines of ranks, either, so that these say how long the ranks did something.
 std::optional<std::int32_t> lineOf(StatisticsBy by, std::uint64_t key, int rank);
 
-/// What to call a line: "backward input", "stage 3", "no stage", "rank 3", "peer wait".
+/// Returns the name of a line: "backward input", "stage 3", "no stage", "rank 3", "peer wait".
 std::string lineName(StatisticsBy by, std::int32_t line);
 
 }  // namespace pipetrace

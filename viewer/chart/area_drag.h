@@ -52,7 +52,7 @@ class AreaDrag : public QObject {
   QTimer scrolling_;
   bool isActive_ = false;
   QPoint position_;  // of the pointer
-  // What the pointer moves. The other side of the area stays at the anchor.
+  // The pointer moves one side of the area; the other one stays at the anchor.
   bool movesTime_ = true;
   bool movesRows_ = true;
   bool isEdge_ = false;

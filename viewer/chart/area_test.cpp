@@ -125,7 +125,6 @@ TEST(AreaTest, DraggingBeyondTheRowsScrolls) {
   chart.dragWithoutRelease(from, QPoint(widget.viewport()->width() + 30, 900));
   EXPECT_TRUE(QTest::qWaitFor(
       [&] { return chart.axis().begin() > end && widget.verticalScrollBar()->value() > 200; }));
-  std::cerr << chart.axis().begin() - end << " " << widget.verticalScrollBar()->value() << "\n";
   EXPECT_GT(widget.area()->time.end, end);
   EXPECT_LT(widget.area()->time.begin, end) << "the other edge stays where it was";
   EXPECT_GT(widget.area()->rows.size(), 20U);

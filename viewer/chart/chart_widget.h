@@ -59,7 +59,7 @@ class ChartWidget : public QAbstractScrollArea {
   QString stepText(const StepSpan& step) const;
   /// Shows this stretch of time, without a margin.
   void showSpan(const Timeline::Span& span);
-  /// Moves the chart by so many pixels, as if it was dragged.
+  /// Moves the chart by that many pixels, as if it was dragged.
   void scrollBy(QPoint pixels);
   /// Draws `overlay` over the rows from now on, after those that were added before.
   void addOverlay(std::unique_ptr<ChartOverlay> overlay);

@@ -10,8 +10,8 @@ Nanoseconds durationOf(const StepSpan& step) { return step.end - step.begin; }
 
 }  // namespace
 
-/// The step at the begin of the view: the last one that begins before a tenth of it; nothing
-/// before the first.
+/// The step at the left of the view: the last one that begins before a tenth of it. There is none
+/// before the first step.
 std::optional<std::size_t> ChartWidget::stepInView() const {
   const auto& steps = model_->steps();
   const Nanoseconds from = axis_.begin() + axis_.span() / 10;

@@ -11,8 +11,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// Steps of one rank that take so many milliseconds each: a forward and an optimizer, with a pause
-/// of a millisecond between them.
+/// Steps of one rank that take that many milliseconds each: a forward and an optimizer. Between
+/// them is a pause of a millisecond.
 Timeline stepsOf(const std::vector<int>& milliseconds) {
   Timeline timeline;
   Nanoseconds begin = kTestEpoch;

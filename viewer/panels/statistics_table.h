@@ -7,8 +7,8 @@
 
 namespace pipetrace {
 
-/// The statistics of an area as a table: a line for each kind, stage, rank or bubble class, and at
-/// the end, however it is sorted, one for all of them. On the GUI thread.
+/// The statistics of an area as a table: a line for each kind, stage, rank or bubble class. The
+/// last line, however the table is sorted, is for all of them. On the GUI thread.
 class StatisticsTable : public QAbstractTableModel {
   Q_OBJECT
 
