@@ -214,6 +214,22 @@ TEST(AreaTest, ANewModelHasNoArea) {
   EXPECT_EQ(changes.count(), 1);
 }
 
+TEST(AreaTest, AModelOfTheGrownRunHasTheAreaInTheSameLanes) {
+  ShownChart chart({.ranks = 2, .steps = 2, .hasTransfers = false});
+  const Timeline grown = makeTestTimeline({.ranks = 2, .steps = 3});
+  const ChartModel model(grown);
+  const Event& job = chart.job(1, JobKind::kForward, 2);
+  chart.widget().setArea(ChartArea{{job.begin, job.end}, {1}});
+  const QSignalSpy changes(&chart.widget(), &ChartWidget::areaChanged);
+  chart.widget().replaceModel(&model);
+  ASSERT_TRUE(chart.widget().area());
+  EXPECT_EQ(chart.widget().area()->time.begin, job.begin);
+  EXPECT_THAT(chart.widget().area()->rows, ElementsAre(3)) << "rank 0 has two more lanes now";
+  EXPECT_EQ(model.rows()[3].rank, 1);
+  EXPECT_EQ(changes.count(), 1) << "it does not go and come back";
+  chart.widget().setModel(nullptr);
+}
+
 TEST(AreaTest, TheAreaIsTintedAndTheRestIsNot) {
   ShownChart chart({.steps = 1});
   const auto picture = [&] { return chart.widget().viewport()->grab().toImage(); };

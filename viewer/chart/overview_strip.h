@@ -3,7 +3,7 @@
 #include <QWidget>
 #include <optional>
 
-#include "chart/step_columns.h"
+#include "chart/steps/step_columns.h"
 
 namespace pipetrace {
 

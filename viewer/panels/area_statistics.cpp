@@ -25,12 +25,14 @@ AreaStatistics::AreaStatistics(ChartWidget& chart) : chart_(chart) {
 
 AreaStatistics::~AreaStatistics() = default;
 
-/// The old model goes: nothing may read it any more.
+/// The old model goes: nothing may read it any more. What is shown stays until the area changes.
 void AreaStatistics::forget() {
   percentilesWork_.stop();
   sumsWork_.stop();
   index_.reset();
-  updateSums();
+  ++asked_;  // what is on its way is of the old model
+  ++askedPercentiles_;
+  areOfModel_ = false;
 }
 
 void AreaStatistics::setBy(StatisticsBy by) {
@@ -60,6 +62,7 @@ void AreaStatistics::updateSums() {
           [this, sums, number] {
             if (number != asked_) return;
             sums_ = sums;
+            areOfModel_ = true;
             updatePercentiles();
           },
           Qt::QueuedConnection);
@@ -74,7 +77,7 @@ void AreaStatistics::updatePercentiles() {
   emit sumsChanged();
   const std::uint64_t number = ++askedPercentiles_;
   // While an area is dragged its sums are enough.
-  if (!sums_ || chart_.isDraggingArea()) return percentilesWork_.stop();
+  if (!sums_ || !areOfModel_ || chart_.isDraggingArea()) return percentilesWork_.stop();
   percentilesWork_.start(
       [this, index = index_, sums = sums_, by = by_, number](const std::atomic<bool>& stop) {
         std::vector<LinePercentiles> found;

@@ -49,6 +49,7 @@ class AreaStatistics : public QObject {
   std::shared_ptr<Index> index_;  // made on the thread of the sums
   std::shared_ptr<const AreaSums> sums_;
   std::map<std::optional<std::int32_t>, LinePercentiles> percentiles_;
+  bool areOfModel_ = false;  // the sums, not of a model before
   std::uint64_t asked_ = 0;  // number of the latest area
   std::uint64_t askedPercentiles_ = 0;
   LatestWork sumsWork_;  // the last members, so that they stop first

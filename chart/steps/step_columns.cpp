@@ -1,4 +1,4 @@
-#include "chart/step_columns.h"
+#include "chart/steps/step_columns.h"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "chart/step_span.h"
+#include "chart/steps/step_span.h"
 #include "chart/time_axis.h"
 
 namespace pipetrace {
