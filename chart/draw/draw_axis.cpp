@@ -12,7 +12,7 @@ constexpr int kStepBand = 19;
 constexpr int kTickMark = 5;
 constexpr int kStepGap = 12;
 constexpr int kTextGap = 12;
-constexpr int kShadedFrom = 4;         // least width of a step with a shade
+constexpr int kShadedFrom = 12;        // least width of a step with a shade
 constexpr int kSlowerBy = 10;          // a slow step is longer than the median by a tenth or more
 constexpr Color kSlow{248, 214, 160};  // its tint
 constexpr TextStyle kTimeStyle{11, false, palette::kFaintInk, TextAlign::kCenter};

@@ -40,7 +40,7 @@ ChartWidget::~ChartWidget() = default;
 
 void ChartWidget::setBubbleRatios(std::map<std::int32_t, double> ratios) {
   bubbleRatios_ = std::move(ratios);
-  strip_->update();
+  strip_->updateSteps();
 }
 
 /// Puts the strip above the viewport, if there are steps to choose from.

@@ -36,6 +36,7 @@ OverviewStrip::OverviewStrip(ChartWidget& chart) : QWidget(&chart), chart_(chart
   setMouseTracking(true);
   setAccessibleName(tr("Overview of the run"));
   setAccessibleDescription(tr("A bar for each step, as high as the step is long"));
+  connect(&chart, &ChartWidget::modelChanged, this, &OverviewStrip::updateSteps);
   connect(&chart, &ChartWidget::viewChanged, this, qOverload<>(&QWidget::update));
   hide();
 }
@@ -50,8 +51,18 @@ TimeAxis OverviewStrip::axis() const {
   return {run.begin, run.end, bars().width()};
 }
 
-std::vector<StepColumn> OverviewStrip::columns() const {
-  return stepColumns(chart_.model()->steps(), chart_.bubbleRatios(), axis());
+void OverviewStrip::updateSteps() {
+  columnsWidth_ = -1;
+  update();
+}
+
+const std::vector<StepColumn>& OverviewStrip::columns() const {
+  const TimeAxis whole = axis();
+  if (columnsWidth_ != whole.width()) {
+    columns_ = stepColumns(chart_.model()->steps(), chart_.bubbleRatios(), whole);
+    columnsWidth_ = whole.width();
+  }
+  return columns_;
 }
 
 Nanoseconds OverviewStrip::fullHeight(const std::vector<StepColumn>& columns) const {
@@ -79,7 +90,7 @@ void OverviewStrip::paintBars(QPainter& painter) const {
   const QColor busy = blend(paper, accent, 0.85);
   const QColor idle = blend(paper, accent, 0.4);
   const QColor above = blend(paper, accent, 0.2);
-  const std::vector<StepColumn> all = columns();
+  const std::vector<StepColumn>& all = columns();
   const Nanoseconds full = fullHeight(all);
   const auto pixels = [&](double duration) {
     const double share = std::min(duration / static_cast<double>(full), 1.0);
@@ -110,18 +121,18 @@ void OverviewStrip::paintBars(QPainter& painter) const {
   const QRect label(8, 0, box.x() - 16, height() / 2);
   const QFontMetrics metrics(font);
   const QString count = tr("%1 steps").arg(chart_.model()->steps().size());
-  const QString scale = tr("up to %1").arg(lengthText(full));
+  const QString scale = lengthText(full);  // of the highest bar
   painter.drawText(label.translated(0, 2), Qt::AlignRight | Qt::AlignVCenter,
-                   metrics.elidedText(count, Qt::ElideRight, label.width()));
-  painter.drawText(label.translated(0, height() / 2 - 3), Qt::AlignRight | Qt::AlignVCenter,
                    metrics.elidedText(scale, Qt::ElideRight, label.width()));
+  painter.drawText(label.translated(0, height() / 2 - 3), Qt::AlignRight | Qt::AlignVCenter,
+                   metrics.elidedText(count, Qt::ElideRight, label.width()));
 }
 
 void OverviewStrip::paintBracket(QPainter& painter) const {
   const QRect box = bars().adjusted(0, -kAbove + 1, 0, kBelow - 1);
   const QRect seen = bracket();
   QColor veil = palette().color(QPalette::Base);
-  veil.setAlpha(150);
+  veil.setAlpha(120);
   painter.fillRect(QRect(QPoint(box.left(), box.top()), QPoint(seen.left() - 1, box.bottom())),
                    veil);
   painter.fillRect(QRect(QPoint(seen.right() + 1, box.top()), box.bottomRight()), veil);
@@ -131,7 +142,9 @@ void OverviewStrip::paintBracket(QPainter& painter) const {
   painter.setRenderHint(QPainter::Antialiasing);
   painter.setPen(Qt::NoPen);
   painter.setBrush(blend(palette().color(QPalette::Base), line, 0.7));
-  for (const int x : {seen.left(), seen.right()}) {
+  // The handles of a narrow bracket stand outside of it.
+  const int apart = seen.width() < 4 * kHandleWidth ? kHandleWidth / 2 : 0;
+  for (const int x : {seen.left() - apart, seen.right() + apart}) {
     painter.drawRoundedRect(
         QRectF(x - kHandleWidth / 2.0 + 0.5, seen.center().y() - 8, kHandleWidth, 17), 2, 2);
   }
@@ -182,7 +195,7 @@ void OverviewStrip::mouseMoveEvent(QMouseEvent* event) {
   setCursor(isSide                   ? Qt::SizeHorCursor
             : grip == Grip::kBracket ? Qt::OpenHandCursor
                                      : Qt::ArrowCursor);
-  const auto all = columns();
+  const auto& all = columns();
   const StepColumn* const column = columnAt(all, position);
   QToolTip::showText(event->globalPosition().toPoint(), column == nullptr ? "" : textOf(*column),
                      this);
@@ -219,7 +232,7 @@ void OverviewStrip::drag(QPoint position) {
 void OverviewStrip::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || chart_.model() == nullptr) return;
   if (!isDragging_ && grip_ != Grip::kNone) {
-    const auto all = columns();
+    const auto& all = columns();
     const StepColumn* const column = columnAt(all, event->position().toPoint());
     if (column != nullptr) chart_.showStep(chart_.model()->steps()[column->longest].step);
   }

@@ -21,6 +21,9 @@ class OverviewStrip : public QWidget {
   /// The chart is its parent.
   explicit OverviewStrip(ChartWidget& chart);
 
+  /// Takes over the steps and the bubble ratios of the chart.
+  void updateSteps();
+
  protected:
   void paintEvent(QPaintEvent* event) override;
   void mousePressEvent(QMouseEvent* event) override;
@@ -34,7 +37,8 @@ class OverviewStrip : public QWidget {
   /// The pixels of the bars: along the rows of the chart.
   QRect bars() const;
   TimeAxis axis() const;
-  std::vector<StepColumn> columns() const;
+  /// The bars, which are kept from frame to frame.
+  const std::vector<StepColumn>& columns() const;
   /// The duration that a bar of full height has: the longest, or a few times the median where one
   /// is much longer.
   Nanoseconds fullHeight(const std::vector<StepColumn>& columns) const;
@@ -47,7 +51,9 @@ class OverviewStrip : public QWidget {
   void paintBracket(QPainter& painter) const;
 
   ChartWidget& chart_;
-  Grip grip_ = Grip::kNone;  // that is held
+  mutable std::vector<StepColumn> columns_;
+  mutable int columnsWidth_ = -1;  // for which they are; -1: none
+  Grip grip_ = Grip::kNone;        // that is held
   QPoint pressedAt_;
   bool isDragging_ = false;
   Timeline::Span held_;  // the view as the button was pressed

@@ -25,7 +25,7 @@ AreaStatistics::AreaStatistics(ChartWidget& chart) : chart_(chart) {
 
 AreaStatistics::~AreaStatistics() = default;
 
-/// The old model goes: nothing may read it any more. What is shown stays until the area changes.
+/// The old model goes: nothing may read it any more. The table stays as it is until the area changes.
 void AreaStatistics::forget() {
   percentilesWork_.stop();
   sumsWork_.stop();

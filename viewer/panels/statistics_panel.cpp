@@ -80,8 +80,8 @@ QString StatisticsPanel::summary() const {
   if (sums == nullptr) return {};
   const Nanoseconds length = sums->area.time.end - sums->area.time.begin;
   const std::size_t rows = chart_.area() ? chart_.area()->rows.size() : 0;
-  QString text = rows == 1 ? tr("%1 in 1 row") : tr("%1 in %2 rows").arg("%1").arg(rows);
-  text = text.arg(QString::fromStdString(formatDuration(length)));
+  const QString time = QString::fromStdString(formatDuration(length));
+  QString text = rows == 1 ? tr("%1 in 1 row").arg(time) : tr("%1 in %2 rows").arg(time).arg(rows);
   if (sums->area.computeRows == 0) return text;
   const double whole =
       static_cast<double>(length) * static_cast<double>(sums->area.computeRows) / 100;

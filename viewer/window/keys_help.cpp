@@ -28,7 +28,8 @@ QString keysHelp(const ChartWidget& chart) {
   html +=
       line(translated("Wheel"), translated("zoom at the cursor; over the labels: scroll the rows"));
   html += line(translated("Shift + wheel"), translated("move in time"));
-  html += line(translated("Drag"), translated("move in time, and over the rows"));
+  html += line(translated("Drag"), translated("select an area; drag its edges to change it"));
+  html += line(translated("Shift + drag"), translated("move in time, and over the rows"));
   html += line(translated("Click"), translated("select a job or a bubble"));
   html += line(translated("Double click"), translated("from a bubble to its culprit"));
   for (const CommandMenu menu : {CommandMenu::kView, CommandMenu::kGo}) {
