@@ -43,7 +43,7 @@ void makeTheIndex(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(StatisticsIndex(run.timeline));
   state.counters["events"] = static_cast<double>(run.timeline.eventCount());
 }
-BENCHMARK(makeTheIndex)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(makeTheIndex)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
 void sumTheArea(benchmark::State& state) {
   const LargeRun& run = largeRun();
@@ -54,7 +54,7 @@ void sumTheArea(benchmark::State& state) {
     benchmark::DoNotOptimize(linesOf(sums, StatisticsBy::kKind));
   }
 }
-BENCHMARK(sumTheArea)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(sumTheArea)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
 /// The argument is what the lines are.
 void findThePercentiles(benchmark::State& state) {
@@ -67,7 +67,7 @@ void findThePercentiles(benchmark::State& state) {
                     [](const LinePercentiles& line) { benchmark::DoNotOptimize(line.median); });
   }
 }
-BENCHMARK(findThePercentiles)->DenseRange(0, 3)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(findThePercentiles)->DenseRange(0, 3)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
 
 }  // namespace
 }  // namespace pipetrace
