@@ -40,7 +40,8 @@ StatisticsIndex::Block blockOf(std::span<const Event> events) {
 
 }  // namespace
 
-StatisticsIndex::StatisticsIndex(const Timeline& timeline, int threads)
+StatisticsIndex::StatisticsIndex(const Timeline& timeline, int threads,
+                                 const std::atomic<bool>* stop)
     : timeline_(&timeline), tracks_(timeline.tracks.size()) {
   std::vector<std::pair<std::size_t, std::size_t>> pieces;  // track, first block
   for (std::size_t t = 0; t < tracks_.size(); ++t) {
@@ -48,6 +49,7 @@ StatisticsIndex::StatisticsIndex(const Timeline& timeline, int threads)
     for (std::size_t b = 0; b < tracks_[t].size(); b += kBlocksAtOnce) pieces.emplace_back(t, b);
   }
   inParallel(threads, pieces.size(), [&](std::size_t i) {
+    if (stop != nullptr && *stop) return;
     const auto [track, first] = pieces[i];
     const std::size_t last = std::min(first + kBlocksAtOnce, tracks_[track].size());
     const std::span<const Event> events(timeline.tracks[track].events);
@@ -56,6 +58,7 @@ StatisticsIndex::StatisticsIndex(const Timeline& timeline, int threads)
       tracks_[track][b] = blockOf(events.subspan(from, to - from));
     }
   });
+  if (stop != nullptr && *stop) return;
   inParallel(threads, tracks_.size(), [&](std::size_t t) { addBusy(t); });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -16,8 +17,10 @@ class StatisticsIndex {
  public:
   static constexpr std::size_t kBlock = 512;  ///< events of a block
 
-  /// `threads`: 0 for one per core.
-  explicit StatisticsIndex(const Timeline& timeline, int threads = 0);
+  /// `threads`: 0 for one per core. Once `stop` is set, the index is made no further and must not
+  /// be used.
+  explicit StatisticsIndex(const Timeline& timeline, int threads = 0,
+                           const std::atomic<bool>* stop = nullptr);
 
   struct Block {
     Nanoseconds firstBegin = 0;

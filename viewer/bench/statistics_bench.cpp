@@ -67,7 +67,11 @@ void findThePercentiles(benchmark::State& state) {
                     [](const LinePercentiles& line) { benchmark::DoNotOptimize(line.median); });
   }
 }
-BENCHMARK(findThePercentiles)->DenseRange(0, 3)->Unit(benchmark::kMillisecond)->MeasureProcessCPUTime()->UseRealTime();
+BENCHMARK(findThePercentiles)
+    ->DenseRange(0, 3)
+    ->Unit(benchmark::kMillisecond)
+    ->MeasureProcessCPUTime()
+    ->UseRealTime();
 
 }  // namespace
 }  // namespace pipetrace

@@ -16,6 +16,7 @@ constexpr auto kBetweenMessages = std::chrono::milliseconds(40);
 /// Sums over the blocks of a run, made when the first area asks for them.
 struct AreaStatistics::Index {
   std::unique_ptr<const StatisticsIndex> blocks;
+  std::atomic<bool> isUnwanted = false;  // the model goes
 };
 
 AreaStatistics::AreaStatistics(ChartWidget& chart) : chart_(chart) {
@@ -25,8 +26,11 @@ AreaStatistics::AreaStatistics(ChartWidget& chart) : chart_(chart) {
 
 AreaStatistics::~AreaStatistics() = default;
 
-/// The old model goes: nothing may read it any more. The table stays as it is until the area changes.
+/// The old model goes: nothing may read it any more. The table stays as it is until the area
+/// changes.
 void AreaStatistics::forget() {
+  // Another area does not stop the making of the index: the next one needs it.
+  if (index_) index_->isUnwanted = true;
   percentilesWork_.stop();
   sumsWork_.stop();
   index_.reset();
@@ -44,7 +48,7 @@ void AreaStatistics::setBy(StatisticsBy by) {
 void AreaStatistics::updateSums() {
   ++asked_;
   if (!chart_.area()) {
-    sumsWork_.stop();
+    sumsWork_.cancel();
     sums_.reset();
     return updatePercentiles();
   }
@@ -53,7 +57,11 @@ void AreaStatistics::updateSums() {
   sumsWork_.start([this, index = index_, timeline = &model.timeline(), number = asked_,
                    area = tracksOf(model, *chart_.area())](const std::atomic<bool>& stop) {
     try {
-      if (!index->blocks) index->blocks = std::make_unique<const StatisticsIndex>(*timeline);
+      if (!index->blocks) {
+        auto blocks = std::make_unique<const StatisticsIndex>(*timeline, 0, &index->isUnwanted);
+        if (index->isUnwanted) return;
+        index->blocks = std::move(blocks);
+      }
       if (stop) return;
       auto sums = std::make_shared<const AreaSums>(sumsOf(*index->blocks, area, 0, stop));
       if (stop) return;
@@ -77,7 +85,7 @@ void AreaStatistics::updatePercentiles() {
   emit sumsChanged();
   const std::uint64_t number = ++askedPercentiles_;
   // While an area is dragged its sums are enough.
-  if (!sums_ || !areOfModel_ || chart_.isDraggingArea()) return percentilesWork_.stop();
+  if (!sums_ || !areOfModel_ || chart_.isDraggingArea()) return percentilesWork_.cancel();
   percentilesWork_.start(
       [this, index = index_, sums = sums_, by = by_, number](const std::atomic<bool>& stop) {
         std::vector<LinePercentiles> found;

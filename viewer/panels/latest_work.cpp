@@ -26,6 +26,12 @@ void LatestWork::start(Work work) {
   if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
 }
 
+void LatestWork::cancel() {
+  const std::lock_guard lock(mutex_);
+  next_.reset();
+  if (running_) running_->stop = true;
+}
+
 void LatestWork::stop() {
   std::unique_lock lock(mutex_);
   next_.reset();

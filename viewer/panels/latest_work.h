@@ -24,7 +24,9 @@ class LatestWork {
   ~LatestWork();
 
   void start(Work work);
-  /// Drops all work, and waits for the end of the one that runs.
+  /// Drops all work, without a wait for the end of the one that runs.
+  void cancel();
+  /// As cancel(), and waits.
   void stop();
 
  private:

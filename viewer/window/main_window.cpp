@@ -30,6 +30,12 @@ QStringList filesOf(const QMimeData* data) {
   return files;
 }
 
+QString nameOf(const QStringList& inputs) {
+  std::vector<std::string> paths;
+  for (const QString& input : inputs) paths.push_back(input.toStdString());
+  return QString::fromStdString(profileName(paths));
+}
+
 QString countedText(std::size_t count, const QString& what) {
   return QString::number(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -48,6 +54,7 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
+  connectWatcher();
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   connect(chart_, &ChartWidget::areaChanged, this, &MainWindow::updateArea);
@@ -70,9 +77,9 @@ void MainWindow::open(const QStringList& inputs) {
     statusBar()->showMessage(tr("Still opening %1").arg(opening_), 5000);
     return;
   }
-  opening_ = inputs.size() == 1 ? inputs.front()
-                                : tr("%1 and %2 more").arg(inputs.front()).arg(inputs.size() - 1);
+  opening_ = nameOf(inputs);
   showMessage(tr("Opening %1 …").arg(opening_), true);
+  watcher_.stop();
   loader_.load(inputs, align_);
 }
 
@@ -98,7 +105,6 @@ void MainWindow::showFailure(const QString& message) {
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   explanation_.reset();
   chart_->setModel(&profile->model());
-  chart_->setBubbleRatios(bubbleRatiosOf(profile->summary()));
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
   if (!profile_->model().steps().empty()) {
@@ -108,6 +114,12 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
   statisticsDock_->toggleViewAction()->setEnabled(true);
+  describeProfile();
+}
+
+/// Says what the profile is, in the title and in the status bar.
+void MainWindow::describeProfile() {
+  chart_->setBubbleRatios(bubbleRatiosOf(profile_->summary()));
   setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
