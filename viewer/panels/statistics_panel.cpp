@@ -33,6 +33,8 @@ StatisticsPanel::StatisticsPanel(ChartWidget& chart)
   view_->verticalHeader()->hide();
   view_->verticalHeader()->setDefaultSectionSize(fontMetrics().height() + 6);
   view_->horizontalHeader()->setHighlightSections(false);
+  view_->horizontalHeader()->setMinimumSectionSize(fontMetrics().horizontalAdvance("000.00 ms") +
+                                                   16);
   view_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   view_->horizontalHeader()->setSortIndicator(StatisticsTable::kTime, Qt::DescendingOrder);
   view_->setSortingEnabled(true);
