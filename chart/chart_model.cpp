@@ -86,6 +86,7 @@ ChartModel::ChartModel(const Timeline& timeline)
   }
   if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis
 
+  medianStep_ = medianDuration(steps_);
   measureJobs();
   for (std::size_t first = 0; first < tracks.size();) {
     std::size_t last = first + 1;

@@ -22,6 +22,8 @@ class ChartModel {
   const std::vector<ChartRow>& rows() const { return rows_; }
   const std::vector<StepSpan>& steps() const { return steps_; }
   const std::vector<LegendEntry>& legend() const { return legend_; }
+  /// The median duration of the steps, of an even count the lower one; 0 without steps.
+  Nanoseconds medianStep() const { return medianStep_; }
   /// From the first begin to the last end of the events.
   Timeline::Span span() const { return span_; }
   /// The number of events of the compute lanes.
@@ -51,6 +53,7 @@ class ChartModel {
   std::size_t jobCount_ = 0;
   std::size_t transferCount_ = 0;
   std::size_t rankCount_ = 0;
+  Nanoseconds medianStep_ = 0;
   Nanoseconds typicalJob_ = 0;
   std::array<Nanoseconds, kJobKindCount> usualDurations_{};
   std::int32_t largestMicroBatch_ = 0;

@@ -12,6 +12,9 @@ constexpr int kStepBand = 19;
 constexpr int kTickMark = 5;
 constexpr int kStepGap = 12;
 constexpr int kTextGap = 12;
+constexpr int kShadedFrom = 12;        // least width of a step with a shade
+constexpr int kSlowerBy = 10;          // a slow step is longer than the median by a tenth or more
+constexpr Color kSlow{248, 214, 160};  // its tint
 constexpr TextStyle kTimeStyle{11, false, palette::kFaintInk, TextAlign::kCenter};
 constexpr TextStyle kStepStyle{11, true, palette::kInk, TextAlign::kCenter};
 
@@ -43,6 +46,7 @@ class StepBand {
 
   void draw() {
     if (first_ == last_) return;
+    shade();
     const int width = std::max(right(last_ - 1) - view_.xOf(steps_[first_].begin), 1);
     const auto count = static_cast<int>(last_ - first_);
     const std::string largest = std::to_string(largest_);
@@ -58,6 +62,23 @@ class StepBand {
  private:
   int right(std::size_t i) const {
     return view_.xOf(i + 1 < steps_.size() ? steps_[i + 1].begin : steps_[i].end);
+  }
+
+  /// Shades every other step, and tints those that take clearly longer than a median step.
+  void shade() {
+    const Nanoseconds median = view_.model.medianStep();
+    int free = view_.area.x;  // the first pixel without a tint
+    for (std::size_t i = first_; i < last_; ++i) {
+      const int left = std::max(view_.xOf(steps_[i].begin), free);
+      const int end = std::min(std::max(view_.xOf(steps_[i].end), left + 1), view_.area.right());
+      if (left >= end) continue;
+      const bool isSlow =
+          steps_.size() > 2 && steps_[i].end - steps_[i].begin > median + median / kSlowerBy;
+      if (!isSlow && (i % 2 == 0 || end - left < kShadedFrom)) continue;
+      canvas_.fill({left, box_.y, end - left, kStepBand},
+                   isSlow ? kSlow : mix(palette::kPaper, palette::kGrid, 180));
+      free = end;
+    }
   }
 
   void drawLine(int x, PixelRect across) {

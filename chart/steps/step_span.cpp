@@ -26,6 +26,16 @@ std::vector<StepSpan> stepSpans(const Timeline& timeline) {
   return steps;
 }
 
+Nanoseconds medianDuration(const std::vector<StepSpan>& steps) {
+  if (steps.empty()) return 0;
+  std::vector<Nanoseconds> durations;
+  durations.reserve(steps.size());
+  for (const StepSpan& step : steps) durations.push_back(step.end - step.begin);
+  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>((durations.size() - 1) / 2);
+  std::nth_element(durations.begin(), middle, durations.end());
+  return *middle;
+}
+
 std::optional<Timeline::Span> spanOfSteps(const std::vector<StepSpan>& steps, std::int32_t first,
                                           std::int32_t last) {
   std::optional<Timeline::Span> span;

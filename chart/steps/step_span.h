@@ -26,4 +26,7 @@ std::vector<StepSpan> stepSpans(const Timeline& timeline);
 std::optional<Timeline::Span> spanOfSteps(const std::vector<StepSpan>& steps, std::int32_t first,
                                           std::int32_t last);
 
+/// The median duration of the steps, of an even count the lower one; 0 without steps.
+Nanoseconds medianDuration(const std::vector<StepSpan>& steps);
+
 }  // namespace pipetrace

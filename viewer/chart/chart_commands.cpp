@@ -3,7 +3,6 @@
 #include <QCoreApplication>
 #include <QVariant>
 
-#include "chart/steps/notable_steps.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/chart/held_keys.h"
 
@@ -82,14 +81,6 @@ void followHistory(ChartWidget* c, QAction* undo, QAction* redo) {
   update();
 }
 
-void showStep(ChartWidget* c, const std::optional<StepSpan>& step) {
-  if (step) c->showTime(step->begin, step->end);
-}
-
-std::vector<StepSpan> stepsOf(const ChartWidget* c) {
-  return c->model() == nullptr ? std::vector<StepSpan>{} : c->model()->steps();
-}
-
 }  // namespace
 
 void addCommands(ChartWidget& chart) {
@@ -131,8 +122,10 @@ void addCommands(ChartWidget& chart) {
   adder.addKey(Qt::Key_PageUp, adder.add("previous-step", kGo, "Previous step", {Qt::Key_P},
                                          [c] { c->showPreviousStep(); }));
   adder.add("median-step", kGo, "Step of median length", {},
-            [c] { showStep(c, medianStep(stepsOf(c))); });
-  adder.add("slowest-step", kGo, "Slowest step", {}, [c] { showStep(c, slowestStep(stepsOf(c))); });
+            [c] { c->showMedianStep(); });
+  adder.add("slowest-step", kGo, "Slowest step", {}, [c] { c->showSlowestStep(); });
+  adder.add("area-of-job", kEdit, "Select the area of the job", {Qt::Key_R},
+            [c] { c->selectAreaOfJob(); });
   adder.add("culprit", kGo, "Culprit of the bubble", {Qt::Key_C}, [c] { c->showCulprit(); });
   adder.add("back-to-bubble", kGo, "Back to the bubble", {QKeySequence("Shift+C")},
             [c] { c->showBubble(); });

@@ -59,7 +59,7 @@ TEST(ChartInputTest, DraggingPansWithTheCursorAndSelectsNothing) {
   const QPoint from = chart.middleOf(1, chart.job(1, JobKind::kBackward, 4, 1));
   const QPoint to = from - QPoint(60, 0);
   const Nanoseconds held = chart.axis().timeAt(from.x() - chart.widget().view().area.x);
-  chart.drag(from, to);
+  chart.drag(from, to, Qt::ShiftModifier);
   EXPECT_LE(std::abs(chart.widget().view().xOf(held) - to.x()), 2);
   EXPECT_FALSE(chart.widget().selection());
 }
@@ -165,7 +165,7 @@ TEST(ChartInputTest, RowsScrollWhenTheyAreHigherThanTheWindow) {
   EXPECT_EQ(bar->value(), bar->singleStep());
   chart.key(Qt::Key_Down);
   EXPECT_EQ(bar->value(), 2 * bar->singleStep());
-  chart.drag({700, 500}, {700, 400});
+  chart.drag({700, 500}, {700, 400}, Qt::ShiftModifier);
   EXPECT_EQ(bar->value(), 2 * bar->singleStep() + 100);
   bar->setValue(bar->maximum());
   const Event& job = chart.job(31, JobKind::kForward, 0);

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "chart/draw/draw_chart.h"
+#include "viewer/chart/area_drag.h"
+#include "viewer/chart/area_overlay.h"
 #include "viewer/chart/chart_commands.h"
+#include "viewer/chart/overview_strip.h"
 #include "viewer/chart/qt_canvas.h"
 
 namespace pipetrace {
@@ -29,7 +32,25 @@ ChartWidget::ChartWidget(QWidget* parent)
   viewport()->setAttribute(Qt::WA_OpaquePaintEvent);
   viewport()->setCursor(Qt::ArrowCursor);
   setAccessibleName(tr("Chart"));
+  areaDrag_ = std::make_unique<AreaDrag>(*this);
+  addOverlay(std::make_unique<AreaOverlay>(*this));
+  strip_ = new OverviewStrip(*this);
   addCommands(*this);
+}
+
+ChartWidget::~ChartWidget() = default;
+
+void ChartWidget::setBubbleRatios(std::map<std::int32_t, double> ratios) {
+  bubbleRatios_ = std::move(ratios);
+  strip_->updateSteps();
+}
+
+/// Puts the strip above the viewport, if there are steps to choose from.
+void ChartWidget::placeStrip() {
+  const bool isShown = model_ != nullptr && model_->steps().size() > 1;
+  setViewportMargins(0, isShown ? OverviewStrip::kHeight : 0, 0, 0);
+  strip_->setGeometry(viewport()->x(), 0, viewport()->width(), OverviewStrip::kHeight);
+  strip_->setVisible(isShown);
 }
 
 void ChartWidget::addOverlay(std::unique_ptr<ChartOverlay> overlay) {
@@ -38,7 +59,9 @@ void ChartWidget::addOverlay(std::unique_ptr<ChartOverlay> overlay) {
 }
 
 void ChartWidget::setModel(const ChartModel* model) {
+  clearArea();
   model_ = model;
+  bubbleRatios_.clear();
   selection_.reset();
   culprit_.reset();
   bubble_.reset();
@@ -50,6 +73,8 @@ void ChartWidget::setModel(const ChartModel* model) {
     axis_ = TimeAxis(model_->span().begin, model_->span().end, 1);
   }
   verticalScrollBar()->setValue(0);
+  emit modelChanged();
+  placeStrip();
   layOut();
   viewHasChanged();
   emit selectionChanged();
@@ -90,6 +115,7 @@ void ChartWidget::viewHasChanged() {
 
 void ChartWidget::resizeEvent(QResizeEvent* event) {
   QAbstractScrollArea::resizeEvent(event);
+  placeStrip();
   layOut();
   viewHasChanged();
 }

@@ -2,10 +2,12 @@
 
 #include <QAbstractScrollArea>
 #include <QPoint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "chart/chart_area.h"
 #include "chart/chart_hit.h"
 #include "chart/steps/step_choice.h"
 #include "viewer/chart/chart_overlay.h"
@@ -14,9 +16,13 @@
 
 namespace pipetrace {
 
+class AreaDrag;
+class OverviewStrip;
+
 /// The Gantt chart: legend and time axis on top, row labels at the left, jobs and bubbles. The
-/// wheel and keys zoom around the cursor; dragging and keys pan. The event under the cursor has a
-/// tooltip. A click selects an event, a double click zooms to it. docs/viewer.md lists all of this.
+/// wheel and keys zoom around the cursor; keys pan, dragging selects an area. The event under the
+/// cursor has a tooltip. A click selects an event, a double click on a bubble its culprit. Above
+/// the chart of several steps is a strip of the whole run. docs/viewer.md lists all of this.
 class ChartWidget : public QAbstractScrollArea {
   Q_OBJECT
 
@@ -25,6 +31,7 @@ class ChartWidget : public QAbstractScrollArea {
   static constexpr double kZoomStep = 1.25;  ///< of a notch of the wheel
 
   explicit ChartWidget(QWidget* parent = nullptr);
+  ~ChartWidget() override;
 
   /// Shows all of `model`, which must live until the next call; nothing for nullptr.
   void setModel(const ChartModel* model);
@@ -62,6 +69,20 @@ class ChartWidget : public QAbstractScrollArea {
   void restore(const ViewState& state);
   /// The views before this one.
   ViewHistory& history() const { return *history_; }
+  /// The area that was dragged over the rows, a step's, or a job's.
+  const std::optional<ChartArea>& area() const { return marked_; }
+  void setArea(std::optional<ChartArea> area);
+  /// Whether the area is being dragged: then it changes often.
+  bool isDraggingArea() const;
+  /// Whether dragging moves the chart and Shift + dragging selects an area, instead of the reverse.
+  bool dragPans() const { return dragPans_; }
+  /// The bubble ratios of the steps, by their numbers; the strip and the step ruler show them.
+  void setBubbleRatios(std::map<std::int32_t, double> ratios);
+  const std::map<std::int32_t, double>& bubbleRatios() const { return bubbleRatios_; }
+  /// A step in words, with its duration.
+  QString stepText(const StepSpan& step) const;
+  /// Moves the chart by that many pixels, as if it was dragged.
+  void scrollBy(QPoint pixels);
   /// Draws `overlay` over the rows from now on, after those that were added before.
   void addOverlay(std::unique_ptr<ChartOverlay> overlay);
 
@@ -69,20 +90,33 @@ class ChartWidget : public QAbstractScrollArea {
   void fit();
   /// Zooms to the selected event, with some time around it.
   void zoomToSelection();
-  /// The same; the whole run, if nothing is selected or the view already is there.
-  void fitSelection();
-  /// Shows the first step that begins after the view's begin. From the whole run it goes to the
-  /// first step.
+  /// Shows the next step at the same zoom, its start where that of the step before was. From the
+  /// whole run it goes to the first step.
   void showNextStep();
-  /// Shows the last step that begins before the view. From the whole run it goes to the last step.
+  /// The same with the step before. From the whole run it goes to the last step.
   void showPreviousStep();
+  /// Shows the step with this number, if there is one.
+  void showStep(int number);
+  /// Shows the step of median duration; of an even count the lower one.
+  void showMedianStep();
+  void showSlowestStep();
+  /// Selects neither an event nor an area.
   void clearSelection();
+  /// Makes the time and the row of the selected event the area.
+  void selectAreaOfJob();
+  /// Shows the time of the area, else that of the selected event. The whole run if there is
+  /// neither, or if the view already is there.
+  void fitSelection();
+  void setDragPans(bool pans) { dragPans_ = pans; }
   /// Selects the culprit of the selected bubble and brings it into view.
   void showCulprit();
   /// Goes back to the bubble from which showCulprit() came.
   void showBubble();
 
  signals:
+  /// Comes before the old model goes.
+  void modelChanged();
+  void areaChanged();
   void viewChanged();
   void selectionChanged();
 
@@ -104,6 +138,15 @@ class ChartWidget : public QAbstractScrollArea {
   void pan(int pixels);
   bool zoomByGesture(QEvent* event);
   void drag(QPoint position);
+  void click(QPoint position);
+  void endAreaDrag();
+  void clearArea();
+  void placeStrip();
+  std::optional<std::size_t> stepInView() const;
+  void showAligned(std::size_t step);
+  /// The step whose time is above the rows at that position; null elsewhere.
+  const StepSpan* rulerStepAt(QPoint position) const;
+  void selectStep(const StepSpan& step);
   void showTooltipAt(QPoint position, QPoint globalPosition);
   /// `bubble`: the bubble whose culprit it is, if that is how it was reached.
   void select(const std::optional<ChartHit>& hit,
@@ -125,6 +168,12 @@ class ChartWidget : public QAbstractScrollArea {
   std::optional<ChartHit> selection_;
   std::optional<ChartHit> culprit_;  // of the selection
   std::optional<ChartHit> bubble_;   // from which the selection was reached
+  std::optional<ChartArea> marked_;
+  std::unique_ptr<AreaDrag> areaDrag_;
+  OverviewStrip* strip_ = nullptr;
+  std::map<std::int32_t, double> bubbleRatios_;
+  bool dragPans_ = false;
+  bool isPanning_ = false;  // while the button is down
   std::optional<QPoint> pressedAt_;
   QPoint draggedFrom_;
   bool isDragging_ = false;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "viewer/chart/area_drag.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/words/job_fields.h"
 
@@ -43,6 +44,10 @@ void ChartWidget::mousePressEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || model_ == nullptr) return;
   pressedAt_ = draggedFrom_ = event->position().toPoint();
   isDragging_ = false;
+  const bool isShift = (event->modifiers() & Qt::ShiftModifier) != 0;
+  const bool isEdge = areaDrag_->edgeAt(*pressedAt_) != AreaEdge::kNone;
+  // Over the labels there is no time to select.
+  isPanning_ = pressedAt_->x() < area_.x || (isShift != dragPans_ && !isEdge);
   QToolTip::hideText();
 }
 
@@ -51,6 +56,7 @@ void ChartWidget::mouseMoveEvent(QMouseEvent* event) {
   if (pressedAt_ && (event->buttons() & Qt::LeftButton) != 0) {
     drag(position);
   } else {
+    viewport()->setCursor(AreaDrag::cursorOf(areaDrag_->edgeAt(position)));
     showTooltipAt(position, event->globalPosition().toPoint());
   }
 }
@@ -58,27 +64,42 @@ void ChartWidget::mouseMoveEvent(QMouseEvent* event) {
 void ChartWidget::drag(QPoint position) {
   const int distance = (position - *pressedAt_).manhattanLength();
   if (!isDragging_ && distance < QApplication::startDragDistance()) return;
+  if (!isDragging_ && !isPanning_) areaDrag_->start(*pressedAt_);
   isDragging_ = true;
+  if (!isPanning_) return areaDrag_->moveTo(position);
   viewport()->setCursor(Qt::ClosedHandCursor);
   const QPoint moved = position - draggedFrom_;
   draggedFrom_ = position;
-  verticalScrollBar()->setValue(verticalScrollBar()->value() - moved.y());
-  pan(moved.x());
+  scrollBy(moved);
+}
+
+void ChartWidget::scrollBy(QPoint pixels) {
+  verticalScrollBar()->setValue(verticalScrollBar()->value() - pixels.y());
+  pan(pixels.x());
 }
 
 void ChartWidget::mouseReleaseEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || !pressedAt_) return;
   const QPoint position = event->position().toPoint();
-  if (!isDragging_ && model_ != nullptr) select(hitAt(view(), position.x(), position.y()));
+  if (!isDragging_ && model_ != nullptr) click(position);
+  endAreaDrag();
   pressedAt_.reset();
   isDragging_ = false;
   viewport()->setCursor(Qt::ArrowCursor);
+}
+
+void ChartWidget::click(QPoint position) {
+  if (const StepSpan* const step = rulerStepAt(position)) return selectStep(*step);
+  const auto hit = hitAt(view(), position.x(), position.y());
+  if (!hit) clearArea();
+  select(hit);
 }
 
 void ChartWidget::mouseDoubleClickEvent(QMouseEvent* event) {
   if (event->button() != Qt::LeftButton || model_ == nullptr) return;
   // The selection of the first click counts: its pane may have moved the chart since.
   const QPoint position = event->position().toPoint();
+  if (const StepSpan* const step = rulerStepAt(position)) return showStep(step->step);
   if (!selection_) select(hitAt(view(), position.x(), position.y()));
   zoomToSelection();
 }
@@ -99,6 +120,8 @@ void ChartWidget::showTooltipAt(QPoint position, QPoint globalPosition) {
   QString text;
   if (const auto hit = hitAt(view(), position.x(), position.y())) {
     text = tooltipText(*model_, *hit);
+  } else if (const StepSpan* const step = rulerStepAt(position)) {
+    text = stepText(*step);
   } else if (position.x() < area_.x && position.y() >= area_.y) {
     const auto row = layout_.rowAt(position.y() - area_.y + verticalScrollBar()->value());
     if (row) text = tooltipText(model_->rows()[*row]);

@@ -36,29 +36,6 @@ void ChartWidget::showSteps(const StepChoice& steps) {
   showTime(time.begin, time.end);
 }
 
-void ChartWidget::showNextStep() {
-  if (model_ == nullptr || model_->steps().empty()) return;
-  const auto& steps = model_->steps();
-  if (isFitted_) return showTime(steps.front().begin, steps.front().end);
-  // The step that this function showed last begins a margin after the view does.
-  const Nanoseconds from = axis_.begin() + axis_.span() / 10;
-  const auto next = std::find_if(steps.begin(), steps.end(),
-                                 [from](const StepSpan& s) { return s.begin > from; });
-  const StepSpan& step = next == steps.end() ? steps.back() : *next;
-  showTime(step.begin, step.end);
-}
-
-void ChartWidget::showPreviousStep() {
-  if (model_ == nullptr || model_->steps().empty()) return;
-  const auto& steps = model_->steps();
-  if (isFitted_) return showTime(steps.back().begin, steps.back().end);
-  const Nanoseconds before = axis_.begin();
-  const auto last = std::find_if(steps.rbegin(), steps.rend(),
-                                 [before](const StepSpan& s) { return s.begin < before; });
-  const StepSpan& step = last == steps.rend() ? steps.front() : *last;
-  showTime(step.begin, step.end);
-}
-
 void ChartWidget::select(const std::optional<ChartHit>& hit,
                          const std::optional<ChartHit>& bubble) {
   selection_ = hit;
@@ -68,7 +45,10 @@ void ChartWidget::select(const std::optional<ChartHit>& hit,
   emit selectionChanged();
 }
 
-void ChartWidget::clearSelection() { select(std::nullopt); }
+void ChartWidget::clearSelection() {
+  clearArea();
+  select(std::nullopt);
+}
 
 void ChartWidget::showCulprit() {
   if (!culprit_) return;

@@ -29,13 +29,6 @@ void ChartWidget::zoomToSelection() {
   bringIntoView(*selection_);
 }
 
-void ChartWidget::fitSelection() {
-  if (model_ == nullptr) return;
-  const TimeAxis before = axis_;
-  zoomToSelection();
-  if (before.begin() == axis_.begin() && before.end() == axis_.end()) fit();
-}
-
 void ChartWidget::zoomBy(double steps) { zoomAt(zoomCenter(), steps); }
 
 void ChartWidget::panBy(double widths) {
@@ -50,7 +43,8 @@ ViewState ChartWidget::viewState() const {
           .end = axis_.end(),
           .isFitted = isFitted_,
           .scrollY = verticalScrollBar()->value(),
-          .selection = selection_};
+          .selection = selection_,
+          .area = marked_};
 }
 
 void ChartWidget::restore(const ViewState& state) {
@@ -60,6 +54,7 @@ void ChartWidget::restore(const ViewState& state) {
   if (isFitted_) axis_.fit();
   verticalScrollBar()->setValue(state.scrollY);
   if (!state.hasSelectionOf(viewState())) select(state.selection);
+  setArea(state.area);
   viewHasChanged();
 }
 

@@ -21,6 +21,7 @@ ViewHistory::ViewHistory(ChartWidget& chart) : QObject(&chart), chart_(chart) {
   connect(&record_, &QTimer::timeout, this, &ViewHistory::record);
   connect(&chart, &ChartWidget::viewChanged, &record_, qOverload<>(&QTimer::start));
   connect(&chart, &ChartWidget::selectionChanged, &record_, qOverload<>(&QTimer::start));
+  connect(&chart, &ChartWidget::areaChanged, &record_, qOverload<>(&QTimer::start));
   chart.viewport()->installEventFilter(this);
 }
 

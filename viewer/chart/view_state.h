@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "chart/chart_hit.h"
+#include "chart/chart_area.h"
 
 namespace pipetrace {
 
@@ -14,6 +15,7 @@ struct ViewState {
   bool isFitted = true;  ///< the whole run, also when the run grows
   int scrollY = 0;       ///< pixels
   std::optional<ChartHit> selection;
+  std::optional<ChartArea> area;
 
   bool hasSelectionOf(const ViewState& other) const {
     if (!selection || !other.selection) return selection.has_value() == other.selection.has_value();
@@ -21,7 +23,8 @@ struct ViewState {
   }
   bool hasTimeOf(const ViewState& other) const { return begin == other.begin && end == other.end; }
   bool operator==(const ViewState& other) const {
-    return hasTimeOf(other) && scrollY == other.scrollY && hasSelectionOf(other);
+    return hasTimeOf(other) && scrollY == other.scrollY && area == other.area &&
+           hasSelectionOf(other);
   }
 };
 

@@ -55,12 +55,16 @@ class ShownChart {
     QCoreApplication::sendEvent(viewport, &event);
   }
 
-  void drag(QPoint from, QPoint to) {
-    QWidget* viewport = widget_.viewport();
-    QTest::mousePress(viewport, Qt::LeftButton, Qt::NoModifier, from);
+  void drag(QPoint from, QPoint to, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    dragWithoutRelease(from, to, modifiers);
+    QTest::mouseRelease(widget_.viewport(), Qt::LeftButton, modifiers, to);
+  }
+
+  void dragWithoutRelease(QPoint from, QPoint to,
+                          Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QTest::mousePress(widget_.viewport(), Qt::LeftButton, modifiers, from);
     sendMove((from + to) / 2);
     sendMove(to);
-    QTest::mouseRelease(viewport, Qt::LeftButton, Qt::NoModifier, to);
   }
 
   void key(Qt::Key key) { QTest::keyClick(&widget_, key); }

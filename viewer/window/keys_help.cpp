@@ -22,8 +22,9 @@ constexpr std::array kMouse = {
     MouseAction{"Shift + wheel, sideways wheel", "move in time"},
     MouseAction{"Two fingers on a trackpad", "move in time and over the rows"},
     MouseAction{"Pinch, Ctrl + two fingers", "zoom"},
-    MouseAction{"Drag", "move in time, and over the rows"},
-    MouseAction{"Click", "select a job or a bubble"},
+    MouseAction{"Drag", "select an area; drag its edges to change it"},
+    MouseAction{"Shift + drag", "move in time, and over the rows"},
+    MouseAction{"Click", "select a job, a bubble, or above the rows a step"},
     MouseAction{"Double click", "zoom to the job or the bubble"},
 };
 

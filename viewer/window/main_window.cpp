@@ -14,6 +14,7 @@
 #include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
 #include "trace/text/decimal_time.h"
+#include "viewer/run/bubble_ratios.h"
 
 namespace pipetrace {
 namespace {
@@ -58,8 +59,13 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   showStart({});
+  connect(chart_, &ChartWidget::areaChanged, this, &MainWindow::updateArea);
   updateSelection();
   memory_.restorePlace(*this);
+}
+
+MainWindow::~MainWindow() {
+  chart_->setModel(nullptr);  // before the profile goes: threads may read it
 }
 
 QString MainWindow::message() const {
@@ -123,11 +129,13 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   copyPicture_->setEnabled(true);
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
+  statisticsDock_->toggleViewAction()->setEnabled(true);
   describeProfile();
 }
 
 /// Says what the profile is, in the title and in the status bar.
 void MainWindow::describeProfile() {
+  chart_->setBubbleRatios(bubbleRatiosOf(profile_->summary()));
   setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
@@ -176,6 +184,14 @@ void MainWindow::updateSelection() {
   if (hasSelection != hasSelection_) detailsDock_->setVisible(hasSelection);
   hasSelection_ = hasSelection;
   selected_->setText(hasSelection ? tr("selected: %1").arg(details_->summary()) : QString());
+}
+
+void MainWindow::updateArea() {
+  // The dock would move the rows away from the pointer that drags.
+  if (chart_->isDraggingArea()) return;
+  const bool hasArea = chart_->area().has_value();
+  if (hasArea != hasArea_) statisticsDock_->setVisible(hasArea);
+  hasArea_ = hasArea;
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

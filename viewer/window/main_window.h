@@ -9,6 +9,7 @@
 #include "viewer/chart/chart_widget.h"
 #include "viewer/commands/picker.h"
 #include "viewer/panels/details_panel.h"
+#include "viewer/panels/statistics_panel.h"
 #include "viewer/run/profile_loader.h"
 #include "viewer/run/run_watcher.h"
 #include "viewer/search/search_bar.h"
@@ -26,6 +27,7 @@ class MainWindow : public QMainWindow {
  public:
   /// `align` is as for loadProfile(). The window comes back as `memory` has it.
   explicit MainWindow(AlignBy align = AlignBy::kBest, WindowMemory memory = {});
+  ~MainWindow() override;
 
   /// Reads files or folders as one profile, on another thread.
   void open(const QStringList& inputs);
@@ -70,6 +72,7 @@ class MainWindow : public QMainWindow {
   void showAsRemembered();
   void addSearch();
   void addSearchCommands(QMenu* edit);
+  void addDragSwitch(QMenu* view);
   void addPlaceCommands(QMenu* go);
   void addHelpCommands(QMenu* help);
   void showMessage(const QString& text, bool isBusy);
@@ -80,6 +83,7 @@ class MainWindow : public QMainWindow {
   void showFailure(const QString& message);
   void updateRange();
   void updateSelection();
+  void updateArea();
   void showKeys();
   void connectWatcher();
   void showGrown();
@@ -98,6 +102,8 @@ class MainWindow : public QMainWindow {
   SearchBar* searchBar_ = nullptr;
   Picker* picker_ = nullptr;
   bool hasSelection_ = false;
+  QDockWidget* statisticsDock_ = nullptr;
+  bool hasArea_ = false;
   bool isLive_ = false;    // the profile is of a run that goes on
   bool hasGrown_ = false;  // the run that is followed has a profile
   ElidedLabel* summary_ = nullptr;

@@ -24,6 +24,18 @@ void MainWindow::addSearchCommands(QMenu* edit) {
                   &ChartSearch::previous);
 }
 
+void MainWindow::addDragSwitch(QMenu* view) {
+  const QString key = QStringLiteral("dragMovesChart");
+  QAction* action = view->addAction(tr("Drag moves the chart, Shift + drag selects an area"));
+  action->setCheckable(true);
+  QSettings* const settings = memory_.settings();
+  connect(action, &QAction::toggled, this, [this, settings, key](bool isOn) {
+    chart_->setDragPans(isOn);
+    if (settings != nullptr) settings->setValue(key, isOn);
+  });
+  action->setChecked(settings != nullptr && settings->value(key).toBool());
+}
+
 void MainWindow::addPlaceCommands(QMenu* go) {
   go->addSeparator();
   go->addAction(tr("Go to &row …"), QKeySequence(Qt::CTRL | Qt::Key_P), this, [this] {

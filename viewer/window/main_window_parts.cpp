@@ -61,6 +61,14 @@ void MainWindow::addPanels() {
   detailsDock_->hide();  // until something is selected
   detailsDock_->toggleViewAction()->setEnabled(false);
   resizeDocks({detailsDock_}, {290}, Qt::Horizontal);
+
+  statisticsDock_ = new QDockWidget(tr("Statistics of the area"));
+  statisticsDock_->setObjectName(QStringLiteral("statistics"));
+  statisticsDock_->setWidget(new StatisticsPanel(*chart_));
+  addDockWidget(Qt::BottomDockWidgetArea, statisticsDock_);
+  statisticsDock_->hide();  // until there is an area
+  statisticsDock_->toggleViewAction()->setEnabled(false);
+  resizeDocks({statisticsDock_}, {220}, Qt::Vertical);
 }
 
 void MainWindow::addMenus() {
@@ -87,7 +95,10 @@ void MainWindow::addMenus() {
   QMenu* view = menuBar()->addMenu(tr("&View"));
   view->addActions(commandsOf(*chart_, CommandMenu::kView));
   view->addSeparator();
+  addDragSwitch(view);
+  view->addSeparator();
   view->addAction(detailsDock_->toggleViewAction());
+  view->addAction(statisticsDock_->toggleViewAction());
   QMenu* go = menuBar()->addMenu(tr("&Go"));
   go->addActions(commandsOf(*chart_, CommandMenu::kGo));
   addPlaceCommands(go);

@@ -8,6 +8,7 @@
 #include <QFile>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QMouseEvent>
 #include <QPushButton>
 #include <QStatusBar>
 #include <QTest>
@@ -299,6 +300,46 @@ TEST(MainWindowTest, MenusHaveWhatTheDocumentationLists) {
   for (const char* entry :
        {"&Open", "&Export", "&Quit", "Zoom in", "Next step", "Culprit", "Mouse and keys"}) {
     EXPECT_THAT(all, HasSubstr(entry));
+  }
+}
+
+TEST(MainWindowTest, TheStatisticsComeWithAnAreaAndGoWithIt) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  auto* const dock = window.findChild<QDockWidget*>("statistics");
+  EXPECT_FALSE(dock->isVisible());
+  ChartWidget& chart = *window.chart();
+  const ChartView view = chart.view();
+  const QPoint from(view.area.x + 100, view.area.y + 20);
+  const QPoint to = from + QPoint(200, 60);
+  const auto move = [&](QPoint position) {
+    QMouseEvent event(QEvent::MouseMove, position, chart.viewport()->mapToGlobal(position),
+                      Qt::NoButton, Qt::LeftButton, Qt::NoModifier);
+    QCoreApplication::sendEvent(chart.viewport(), &event);
+  };
+  QTest::mousePress(chart.viewport(), Qt::LeftButton, Qt::NoModifier, from);
+  move(to);
+  EXPECT_TRUE(chart.area());
+  EXPECT_FALSE(dock->isVisible()) << "the rows do not move under the pointer";
+  QTest::mouseRelease(chart.viewport(), Qt::LeftButton, Qt::NoModifier, to);
+  EXPECT_TRUE(dock->isVisible());
+  QTest::keyClick(&chart, Qt::Key_Escape);
+  EXPECT_FALSE(dock->isVisible());
+}
+
+TEST(MainWindowTest, StepsOfTheStripHaveTheReportsBubbleRatios) {
+  const TestLogs logs({.steps = 4});
+  MainWindow window;
+  window.show();
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  const auto& ratios = window.chart()->bubbleRatios();
+  ASSERT_EQ(ratios.size(), 4U);
+  for (const StepSummary& step : window.profile()->summary().steps) {
+    EXPECT_NEAR(ratios.at(step.step), step.bubbleRatio, 1e-12);
   }
 }
 

@@ -1,0 +1,187 @@
+#include "chart/statistics/percentiles.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "chart/statistics/key_table.h"
+#include "trace/threads/in_parallel.h"
+#include "trace/threads/shared_array.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr std::size_t kBlocksOfPiece = 128;
+
+/// Blocks of a track, and how many events of each line they have in the area.
+struct Piece {
+  std::size_t track = 0;
+  std::size_t firstBlock = 0;
+  std::size_t lastBlock = 0;
+  std::map<std::int32_t, std::size_t> counts;  // then: where the durations of the line go
+};
+
+/// The durations of the events in an area, line after line.
+class Durations {
+ public:
+  Durations(const StatisticsIndex& index, const AreaSums& sums, StatisticsBy by, int threads,
+            const std::atomic<bool>& stop)
+      : index_(index), time_(sums.area.time), by_(by), stop_(stop) {
+    for (const std::size_t track : sums.area.tracks) addPieces(track);
+    inParallel(threads, pieces_.size(), [&](std::size_t i) { count(pieces_[i]); });
+    std::size_t size = 0;
+    for (const StatisticsLine& line : linesOf(sums, by)) {
+      begins_[line.line] = size;
+      size += line.sums.count;
+    }
+    size_ = size;
+    if (stop_) return;
+    std::map<std::int32_t, std::size_t> next = begins_;
+    for (Piece& piece : pieces_) {
+      for (auto& [line, count] : piece.counts)
+        count = std::exchange(next[line], next[line] + count);
+    }
+    durations_ = SharedArray<Nanoseconds>(std::max<std::size_t>(size, 1));
+    inParallel(threads, pieces_.size(), [&](std::size_t i) { fill(pieces_[i]); });
+  }
+
+  std::span<Nanoseconds> of(const StatisticsLine& line) {
+    return all().subspan(begins_.at(line.line), line.sums.count);
+  }
+  std::span<Nanoseconds> all() { return {size_ == 0 ? nullptr : &durations_[0], size_}; }
+
+ private:
+  void addPieces(std::size_t track) {
+    const auto& blocks = index_.blocks(track);
+    std::size_t end = 0;
+    while (end < blocks.size() && blocks[end].firstBegin < time_.end) ++end;
+    std::size_t first = 0;
+    while (first < end && !blocks[first].meets(time_)) ++first;
+    for (; first < end; first += kBlocksOfPiece) {
+      pieces_.push_back({track, first, std::min(first + kBlocksOfPiece, end), {}});
+    }
+  }
+
+  /// Calls `use` with each event of the block that is in the area.
+  template <typename Use>
+  void forEach(std::size_t track, std::size_t block, Use use) const {
+    const auto [from, to] = index_.eventsOf(track, block);
+    const std::vector<Event>& events = index_.timeline().tracks[track].events;
+    for (std::size_t i = from; i < to; ++i) {
+      if (isIn(events[i], time_.begin, time_.end)) use(events[i]);
+    }
+  }
+
+  static std::uint64_t keyOf(const Event& event) {
+    return sumsKey(event.kind, event.bubbleClass, event.stage);
+  }
+
+  void count(Piece& piece) const {
+    KeyTable<std::size_t> counts;
+    for (std::size_t b = piece.firstBlock; b < piece.lastBlock && !stop_; ++b) {
+      const StatisticsIndex::Block& block = index_.blocks(piece.track)[b];
+      if (!block.meets(time_)) continue;
+      if (block.isInside(time_)) {
+        for (const auto& [key, sums] : block.sums) counts[key] += sums.count;
+      } else {
+        forEach(piece.track, b, [&](const Event& event) { ++counts[keyOf(event)]; });
+      }
+    }
+    const int rank = index_.timeline().tracks[piece.track].rank;
+    for (const auto& [key, count] : counts.entries()) {
+      if (const auto line = lineOf(by_, key, rank)) piece.counts[*line] += count;
+    }
+  }
+
+  /// Several keys may be of one line: they share its cursor.
+  void fill(Piece& piece) {
+    const int rank = index_.timeline().tracks[piece.track].rank;
+    KeyTable<std::size_t*> cursors;
+    std::size_t unwanted = 0;
+    for (std::size_t b = piece.firstBlock; b < piece.lastBlock && !stop_; ++b) {
+      if (!index_.blocks(piece.track)[b].meets(time_)) continue;
+      forEach(piece.track, b, [&](const Event& event) {
+        std::size_t*& cursor = cursors[keyOf(event)];
+        if (cursor == nullptr) {
+          const auto line = lineOf(by_, keyOf(event), rank);
+          cursor = line ? &piece.counts.at(*line) : &unwanted;
+        }
+        if (cursor != &unwanted) durations_.make((*cursor)++, event.duration());
+      });
+    }
+  }
+
+  const StatisticsIndex& index_;
+  Timeline::Span time_;
+  StatisticsBy by_;
+  const std::atomic<bool>& stop_;
+  std::vector<Piece> pieces_;
+  std::map<std::int32_t, std::size_t> begins_;
+  std::size_t size_ = 0;
+  SharedArray<Nanoseconds> durations_;
+};
+
+/// The value at the position `at` of the sorted values, which are sorted as far as it takes. Those
+/// before `from` are known to be less or equal.
+Nanoseconds nth(std::span<Nanoseconds> values, std::size_t from, std::size_t at) {
+  std::nth_element(values.begin() + static_cast<std::ptrdiff_t>(from),
+                   values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+/// Reorders the durations; there is at least one.
+LinePercentiles percentilesOf(std::optional<std::int32_t> line, const EventSums& sums,
+                              std::span<Nanoseconds> durations, const std::atomic<bool>& stop) {
+  LinePercentiles found{line, 0, 0, 0, histogramBins(sums.shortest, sums.longest)};
+  countInto(found.histogram, durations);
+  const std::size_t count = durations.size();
+  const auto positionOf = [&](std::size_t percent) { return (count * percent + 99) / 100 - 1; };
+  if (stop) return found;
+  const std::size_t middle = count / 2;
+  found.median = nth(durations, 0, middle);
+  if (count % 2 == 0) {
+    const Nanoseconds lower = *std::max_element(
+        durations.begin(), durations.begin() + static_cast<std::ptrdiff_t>(middle));
+    found.median = lower + (found.median - lower) / 2;
+  }
+  if (stop) return found;
+  const std::size_t at90 = positionOf(90);
+  found.p90 = nth(durations, std::min(middle, at90), at90);
+  found.p99 = nth(durations, at90, positionOf(99));
+  return found;
+}
+
+}  // namespace
+
+void findPercentiles(const StatisticsIndex& index, const AreaSums& sums, StatisticsBy by,
+                     int threads, const std::atomic<bool>& stop,
+                     const std::function<void(LinePercentiles)>& found) {
+  std::vector<StatisticsLine> lines = linesOf(sums, by);
+  if (lines.empty()) return;
+  Durations durations(index, sums, by, threads, stop);
+  // The largest first: then no thread is left with it at the end.
+  std::sort(lines.begin(), lines.end(), [](const StatisticsLine& a, const StatisticsLine& b) {
+    return a.sums.count > b.sums.count;
+  });
+  EventSums all;
+  for (const StatisticsLine& line : lines) all.add(line.sums);
+  std::mutex mutex;
+  inParallel(threads, lines.size(), [&](std::size_t i) {
+    if (stop) return;
+    LinePercentiles ofLine =
+        percentilesOf(lines[i].line, lines[i].sums, durations.of(lines[i]), stop);
+    const std::lock_guard lock(mutex);
+    if (stop) return;
+    found(ofLine);
+    if (lines.size() > 1) return;
+    ofLine.line.reset();  // all lines together are this one
+    found(std::move(ofLine));
+  });
+  if (stop || lines.size() == 1) return;
+  LinePercentiles ofAll = percentilesOf(std::nullopt, all, durations.all(), stop);
+  if (!stop) found(std::move(ofAll));
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,177 @@
+#include "viewer/chart/area_drag.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "viewer/chart/area_overlay.h"
+#include "viewer/chart/chart_widget.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kEdgeReach = 4;  // pixels at which an edge is held
+constexpr int kSnap = 5;       // pixels from the edge of a job
+constexpr int kScrollMs = 20;  // between two steps of scrolling
+constexpr int kFastest = 40;   // pixels a step
+
+/// How far `value` is outside of [from, to).
+int beyond(int value, int from, int to) {
+  if (value < from) return value - from;
+  return value >= to ? value - to + 1 : 0;
+}
+
+}  // namespace
+
+AreaDrag::AreaDrag(ChartWidget& chart) : chart_(chart) {
+  scrolling_.setInterval(kScrollMs);
+  connect(&scrolling_, &QTimer::timeout, this, &AreaDrag::scroll);
+}
+
+AreaEdge AreaDrag::edgeAt(QPoint position) const {
+  if (chart_.model() == nullptr || !chart_.area()) return AreaEdge::kNone;
+  const ChartView view = chart_.view();
+  if (!view.area.contains(position.x(), position.y())) return AreaEdge::kNone;
+  const PixelRect rect = rectOf(view, *chart_.area());
+  if (rect.height == 0) return AreaEdge::kNone;
+  const auto isNear = [](int a, int b) { return std::abs(a - b) <= kEdgeReach; };
+  const bool isBeside =
+      position.y() >= rect.y - kEdgeReach && position.y() < rect.bottom() + kEdgeReach;
+  if (isBeside && isNear(position.x(), rect.right())) return AreaEdge::kEnd;
+  if (isBeside && isNear(position.x(), rect.x)) return AreaEdge::kBegin;
+  if (position.x() < rect.x || position.x() >= rect.right()) return AreaEdge::kNone;
+  if (isNear(position.y(), rect.bottom())) return AreaEdge::kBottom;
+  if (isNear(position.y(), rect.y)) return AreaEdge::kTop;
+  return AreaEdge::kNone;
+}
+
+Qt::CursorShape AreaDrag::cursorOf(AreaEdge edge) {
+  switch (edge) {
+    case AreaEdge::kBegin:
+    case AreaEdge::kEnd: return Qt::SizeHorCursor;
+    case AreaEdge::kTop:
+    case AreaEdge::kBottom: return Qt::SizeVerCursor;
+    case AreaEdge::kNone: break;
+  }
+  return Qt::ArrowCursor;
+}
+
+void AreaDrag::start(QPoint pressedAt) {
+  const AreaEdge edge = edgeAt(pressedAt);
+  const ChartView view = chart_.view();
+  isActive_ = true;
+  isEdge_ = edge != AreaEdge::kNone;
+  position_ = pressedAt;
+  movesTime_ = edge != AreaEdge::kTop && edge != AreaEdge::kBottom;
+  movesRows_ = edge != AreaEdge::kBegin && edge != AreaEdge::kEnd;
+  if (isEdge_) {
+    area_ = *chart_.area();
+    const Nanoseconds time = edge == AreaEdge::kBegin ? area_.time.end : area_.time.begin;
+    anchorTime_ = {time, time};
+    const PixelRect rect = rectOf(view, area_);
+    anchorY_ = (edge == AreaEdge::kTop ? rect.bottom() - 1 : rect.y) - view.yOf(0);
+    return;
+  }
+  anchorTime_ = timeAt(pressedAt);
+  anchorY_ = pressedAt.y() - view.yOf(0);
+  if (pressedAt.y() >= view.area.y) return;
+  movesRows_ = false;
+  area_.rows = rowsBetween(0, view.layout.height());
+}
+
+void AreaDrag::moveTo(QPoint position) {
+  if (!isActive_) return;
+  position_ = position;
+  const PixelRect rows = chart_.view().area;
+  const bool isOutside = (movesTime_ && beyond(position.x(), rows.x, rows.right()) != 0) ||
+                         (movesRows_ && beyond(position.y(), rows.y, rows.bottom()) != 0);
+  if (!isOutside) {
+    scrolling_.stop();
+  } else if (!scrolling_.isActive()) {
+    scrolling_.start();
+  }
+  update();
+}
+
+void AreaDrag::stop() {
+  scrolling_.stop();
+  isActive_ = false;
+}
+
+void AreaDrag::scroll() {
+  const PixelRect rows = chart_.view().area;
+  const auto speed = [](int pixels) { return std::clamp(pixels / 2, -kFastest, kFastest); };
+  const int x = movesTime_ ? speed(beyond(position_.x(), rows.x, rows.right())) : 0;
+  const int y = movesRows_ ? speed(beyond(position_.y(), rows.y, rows.bottom())) : 0;
+  chart_.scrollBy({-x, -y});
+  update();
+}
+
+/// The time of the pixel; of an edge the instant at which it is drawn.
+AreaDrag::Reach AreaDrag::timeAt(QPoint position) const {
+  const ChartView view = chart_.view();
+  const Timeline::Span run = view.model.span();
+  const int x = std::clamp(position.x() - view.area.x, 0, view.area.width - 1);
+  const Nanoseconds time = view.axis.timeAt(x);
+  const Nanoseconds near = snapped(time, position.y());
+  if (isEdge_ || near != time) {
+    const Nanoseconds at = std::clamp(near, run.begin, run.end);
+    return {at, at};
+  }
+  return {std::clamp(time, run.begin, run.end),
+          std::clamp(view.axis.timeAt(x + 1), run.begin, run.end)};
+}
+
+/// The begin or end of a job in the row at height `y` that is next to `time`; else `time`.
+Nanoseconds AreaDrag::snapped(Nanoseconds time, int y) const {
+  const ChartView view = chart_.view();
+  const auto row = view.layout.rowAt(y - view.yOf(0));
+  if (!row || !view.area.contains(view.area.x, y)) return time;
+  Nanoseconds nearest = time;
+  Nanoseconds distance = view.axis.durationOf(kSnap);
+  const auto tryTime = [&](Nanoseconds edge) {
+    const Nanoseconds away = edge < time ? time - edge : edge - time;
+    if (away >= distance) return;
+    distance = away;
+    nearest = edge;
+  };
+  for (const LaneIndex& lane : view.model.rows()[*row].lanes) {
+    const std::size_t i = lane.firstEndingAfter(time);
+    if (i > 0) tryTime(lane[i - 1].end);
+    if (i >= lane.size()) continue;
+    tryTime(lane[i].begin);
+    tryTime(lane[i].end);
+  }
+  return nearest;
+}
+
+/// The rows between two heights of the layout; the next one if there is none.
+std::vector<std::size_t> AreaDrag::rowsBetween(int y, int otherY) const {
+  const RowLayout& layout = chart_.view().layout;
+  const int top = std::min(y, otherY);
+  const int bottom = std::max(y, otherY) + 1;
+  std::vector<std::size_t> rows;
+  for (std::size_t row = 0; row < layout.size(); ++row) {
+    const RowPlace& place = layout[row];
+    if (place.height > 0 && place.top < bottom && place.bottom() > top) rows.push_back(row);
+  }
+  if (rows.empty() && layout.size() > 0) {
+    rows.push_back(std::min(layout.firstBelow(top), layout.size() - 1));
+  }
+  return rows;
+}
+
+void AreaDrag::update() {
+  const ChartView view = chart_.view();
+  if (movesTime_) {
+    const Reach reach = timeAt(position_);
+    area_.time.begin = std::min(anchorTime_.begin, reach.begin);
+    area_.time.end = std::max({anchorTime_.end, reach.end, area_.time.begin + 1});
+  }
+  if (movesRows_) {
+    const int y = std::clamp(position_.y(), view.area.y, view.area.bottom() - 1);
+    area_.rows = rowsBetween(anchorY_, y - view.yOf(0));
+  }
+  chart_.setArea(area_);
+}
+
+}  // namespace pipetrace

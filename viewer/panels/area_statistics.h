@@ -1,0 +1,59 @@
+#pragma once
+
+#include <QObject>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "chart/statistics/percentiles.h"
+#include "viewer/chart/chart_widget.h"
+#include "viewer/panels/latest_work.h"
+
+namespace pipetrace {
+
+/// The statistics of a chart's area, found on threads of their own: sums first, then percentiles as
+/// they come. A new area or another choice of lines ends what is under way. Used on the GUI thread.
+class AreaStatistics : public QObject {
+  Q_OBJECT
+
+ public:
+  /// The chart must outlive it.
+  explicit AreaStatistics(ChartWidget& chart);
+  ~AreaStatistics() override;
+
+  StatisticsBy by() const { return by_; }
+  void setBy(StatisticsBy by);
+  /// Null while there is no area, or its sums are not known yet. While an area is dragged, they may
+  /// be those of a moment ago.
+  const AreaSums* sums() const { return sums_.get(); }
+  /// Those that are known already, by line; nothing: of all lines together. None while the area is
+  /// being dragged.
+  const std::map<std::optional<std::int32_t>, LinePercentiles>& percentiles() const {
+    return percentiles_;
+  }
+
+ signals:
+  /// The percentiles are not known yet.
+  void sumsChanged();
+  void percentilesChanged();
+
+ private:
+  struct Index;
+
+  void forget();
+  void updateSums();
+  void updatePercentiles();
+
+  ChartWidget& chart_;
+  StatisticsBy by_ = StatisticsBy::kKind;
+  std::shared_ptr<Index> index_;  // made on the thread of the sums
+  std::shared_ptr<const AreaSums> sums_;
+  std::map<std::optional<std::int32_t>, LinePercentiles> percentiles_;
+  bool areOfModel_ = false;  // the sums, not of a model before
+  std::uint64_t asked_ = 0;  // number of the latest area
+  std::uint64_t askedPercentiles_ = 0;
+  LatestWork sumsWork_;  // the last members, so that they stop first
+  LatestWork percentilesWork_;
+};
+
+}  // namespace pipetrace
