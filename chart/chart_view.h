@@ -19,6 +19,8 @@ struct ChartView {
 
   int xOf(Nanoseconds time) const { return area.x + axis.xOf(time); }
   int yOf(int layoutY) const { return area.y + layoutY - scrollY; }
+  /// The pixel of the layout that is at `y` of the canvas.
+  int layoutYAt(int y) const { return y - area.y + scrollY; }
 };
 
 }  // namespace pipetrace

@@ -12,9 +12,9 @@ constexpr int kStepBand = 19;
 constexpr int kTickMark = 5;
 constexpr int kStepGap = 12;
 constexpr int kTextGap = 12;
-constexpr int kShadedFrom = 12;        // least width of a step with a shade
-constexpr int kSlowerBy = 10;          // a slow step is longer than the median by a tenth or more
-constexpr Color kSlow{248, 214, 160};  // its tint
+constexpr int kShadedFrom = 12;       // least width of a step with a shade
+constexpr int kSlowerBy = 10;         // a slow step is longer than the median by a tenth or more
+constexpr Color kSlow{240, 160, 50};  // what tints the paper there
 constexpr TextStyle kTimeStyle{11, false, palette::kFaintInk, TextAlign::kCenter};
 constexpr TextStyle kStepStyle{11, true, palette::kInk, TextAlign::kCenter};
 
@@ -75,8 +75,9 @@ class StepBand {
       const bool isSlow =
           steps_.size() > 2 && steps_[i].end - steps_[i].begin > median + median / kSlowerBy;
       if (!isSlow && (i % 2 == 0 || end - left < kShadedFrom)) continue;
-      canvas_.fill({left, box_.y, end - left, kStepBand},
-                   isSlow ? kSlow : mix(palette::kPaper, palette::kGrid, 180));
+      canvas_.fill(
+          {left, box_.y, end - left, kStepBand},
+          isSlow ? mix(palette::kPaper, kSlow, 110) : mix(palette::kPaper, palette::kGrid, 180));
       free = end;
     }
   }

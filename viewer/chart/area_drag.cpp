@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "viewer/chart/area_overlay.h"
 #include "viewer/chart/chart_widget.h"
@@ -68,11 +69,11 @@ void AreaDrag::start(QPoint pressedAt) {
     const Nanoseconds time = edge == AreaEdge::kBegin ? area_.time.end : area_.time.begin;
     anchorTime_ = {time, time};
     const PixelRect rect = rectOf(view, area_);
-    anchorY_ = (edge == AreaEdge::kTop ? rect.bottom() - 1 : rect.y) - view.yOf(0);
+    anchorY_ = view.layoutYAt(edge == AreaEdge::kTop ? rect.bottom() - 1 : rect.y);
     return;
   }
   anchorTime_ = timeAt(pressedAt);
-  anchorY_ = pressedAt.y() - view.yOf(0);
+  anchorY_ = view.layoutYAt(pressedAt.y());
   if (pressedAt.y() >= view.area.y) return;
   movesRows_ = false;
   area_.rows = rowsBetween(0, view.layout.height());
@@ -124,7 +125,7 @@ AreaDrag::Reach AreaDrag::timeAt(QPoint position) const {
 /// The begin or end of a job in the row at height `y` that is next to `time`; else `time`.
 Nanoseconds AreaDrag::snapped(Nanoseconds time, int y) const {
   const ChartView view = chart_.view();
-  const auto row = view.layout.rowAt(y - view.yOf(0));
+  const auto row = view.layout.rowAt(view.layoutYAt(y));
   if (!row || !view.area.contains(view.area.x, y)) return time;
   Nanoseconds nearest = time;
   Nanoseconds distance = view.axis.durationOf(kSnap);
@@ -144,18 +145,22 @@ Nanoseconds AreaDrag::snapped(Nanoseconds time, int y) const {
   return nearest;
 }
 
-/// The rows between two heights of the layout; the next one if there is none.
+/// The rows between two heights of the layout; the nearest if there is none. Rows without a height
+/// stand for nothing at the top, and elsewhere are inside of another row.
 std::vector<std::size_t> AreaDrag::rowsBetween(int y, int otherY) const {
   const RowLayout& layout = chart_.view().layout;
   const int top = std::min(y, otherY);
   const int bottom = std::max(y, otherY) + 1;
   std::vector<std::size_t> rows;
+  int nearest = std::numeric_limits<int>::max();
   for (std::size_t row = 0; row < layout.size(); ++row) {
     const RowPlace& place = layout[row];
-    if (place.height > 0 && place.top < bottom && place.bottom() > top) rows.push_back(row);
-  }
-  if (rows.empty() && layout.size() > 0) {
-    rows.push_back(std::min(layout.firstBelow(top), layout.size() - 1));
+    if (place.bottom() == 0) continue;
+    const int away = std::max({place.top - bottom + 1, top - place.bottom() + 1, 0});
+    if (away > nearest) continue;
+    if (away < nearest) rows.clear();
+    nearest = away;
+    rows.push_back(row);
   }
   return rows;
 }
@@ -169,7 +174,7 @@ void AreaDrag::update() {
   }
   if (movesRows_) {
     const int y = std::clamp(position_.y(), view.area.y, view.area.bottom() - 1);
-    area_.rows = rowsBetween(anchorY_, y - view.yOf(0));
+    area_.rows = rowsBetween(anchorY_, view.layoutYAt(y));
   }
   chart_.setArea(area_);
 }

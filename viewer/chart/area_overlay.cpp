@@ -1,6 +1,7 @@
 #include "viewer/chart/area_overlay.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "trace/text/decimal_time.h"
 #include "viewer/chart/chart_widget.h"
@@ -12,22 +13,38 @@ constexpr int kAreaTint = 52;  // of 255
 constexpr int kAroundText = 6;
 constexpr int kLengthSize = 12;
 
+/// The places of the area's rows on the canvas, from the top. A row inside of a folded one has no
+/// height of its own; it is shown as a narrow band there.
+std::vector<RowPlace> placesOf(const ChartView& view, const ChartArea& area) {
+  constexpr int kBand = 12;
+  std::vector<RowPlace> places;
+  for (const std::size_t row : area.rows) {
+    if (row >= view.layout.size() || view.layout[row].bottom() == 0) continue;
+    const RowPlace& place = view.layout[row];
+    if (place.height > 0) {
+      places.push_back({view.yOf(place.top), place.height});
+    } else {
+      places.push_back({view.yOf(place.top) - kBand / 2, kBand});
+    }
+  }
+  std::sort(places.begin(), places.end(),
+            [](const RowPlace& a, const RowPlace& b) { return a.top < b.top; });
+  return places;
+}
+
 }  // namespace
 
 PixelRect rectOf(const ChartView& view, const ChartArea& area) {
-  int top = 0;
+  const std::vector<RowPlace> places = placesOf(view, area);
   int bottom = 0;
-  for (const std::size_t row : area.rows) {
-    if (row >= view.layout.size() || view.layout[row].height <= 0) continue;
-    const RowPlace& place = view.layout[row];
-    top = top == bottom ? place.top : std::min(top, place.top);
-    bottom = std::max(bottom, place.bottom());
-  }
+  for (const RowPlace& place : places) bottom = std::max(bottom, place.bottom());
   const auto x = [&](Nanoseconds time) {
     return std::clamp(view.xOf(time), view.area.x - 20, view.area.right() + 20);
   };
   const int left = x(area.time.begin);
-  return {left, view.yOf(top), std::max(x(area.time.end) - left, 1), bottom - top};
+  const int width = std::max(x(area.time.end) - left, 1);
+  if (places.empty()) return {left, view.area.y, width, 0};
+  return {left, places.front().top, width, bottom - places.front().top};
 }
 
 void AreaOverlay::paint(QPainter& painter, const ChartView& view) {
@@ -39,26 +56,17 @@ void AreaOverlay::paint(QPainter& painter, const ChartView& view) {
   const QColor edge = tint;
   tint.setAlpha(kAreaTint);
   // Rows that stand side by side are one block; between others the area is only outlined.
-  int from = 0;
-  int to = 0;
-  const auto fill = [&] {
-    if (to > from) painter.fillRect(rect.x, view.yOf(from), rect.width, to - from, tint);
-  };
-  std::vector<RowPlace> places;
-  for (const std::size_t row : area->rows) {
-    if (row < view.layout.size() && view.layout[row].height > 0) {
-      places.push_back(view.layout[row]);
-    }
-  }
-  std::sort(places.begin(), places.end(),
-            [](const RowPlace& a, const RowPlace& b) { return a.top < b.top; });
   constexpr int kLargestGap = 16;
+  const std::vector<RowPlace> places = placesOf(view, *area);
+  int from = places.front().top;
+  int to = from;
+  const auto fill = [&] { painter.fillRect(rect.x, from, rect.width, to - from, tint); };
   for (const RowPlace& place : places) {
-    if (to == 0 || place.top - to > kLargestGap) {
+    if (place.top - to > kLargestGap) {
       fill();
-      from = place.top;
+      from = to = place.top;
     }
-    to = place.bottom();
+    to = std::max(to, place.bottom());
   }
   fill();
   painter.setBrush(Qt::NoBrush);

@@ -61,7 +61,7 @@ const StepSpan* ChartWidget::rulerStepAt(QPoint position) const {
 void ChartWidget::selectStep(const StepSpan& step) {
   ChartArea area{{step.begin, std::max(step.end, step.begin + 1)}, {}};
   for (std::size_t row = 0; row < layout_.size(); ++row) {
-    if (layout_[row].height > 0) area.rows.push_back(row);
+    if (layout_[row].bottom() > 0) area.rows.push_back(row);
   }
   setArea(std::move(area));
 }
