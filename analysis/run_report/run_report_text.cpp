@@ -63,11 +63,7 @@ std::string findingsText(const Explanation& run) {
   for (const Finding& finding : run.findings) {
     text += "  " + std::to_string(++number) + ". " + finding.text + "\n";
   }
-  if (run.findings.empty()) {
-    const bool isIdle = std::any_of(run.ranks.begin(), run.ranks.end(),
-                                    [](const ExplainedRank& rank) { return rank.idle > 0; });
-    text += isIdle ? "  no cause of idle time has 0.5 % of it\n" : "  no idle time\n";
-  }
+  if (run.findings.empty()) text += std::string("  ") + noFindingsText(run.bubbles) + "\n";
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "chart/draw/svg_canvas.h"
 
+#include <cmath>
 #include <initializer_list>
 #include <utility>
 
@@ -17,6 +18,34 @@ void appendNumbers(std::string& out,
     out += name;
     out += "=\"" + std::to_string(value) + '"';
   }
+}
+
+/// Appends a number with at most two decimals.
+void appendDecimal(std::string& out, double value) {
+  const auto hundredths = static_cast<long long>(std::llround(value * 100));
+  const long long size = std::llabs(hundredths);
+  if (hundredths < 0) out += '-';
+  out += std::to_string(size / 100);
+  if (size % 100 == 0) return;
+  out += '.';
+  out += static_cast<char>('0' + size / 10 % 10);
+  if (size % 10 != 0) out += static_cast<char>('0' + size % 10);
+}
+
+void appendPoint(std::string& out, const PixelPoint& point) {
+  appendDecimal(out, point.x);
+  out += ' ';
+  appendDecimal(out, point.y);
+}
+
+/// Path data: "M1 2L3 4".
+std::string linesThrough(std::span<const PixelPoint> points) {
+  std::string data;
+  for (const PixelPoint& point : points) {
+    data += data.empty() ? 'M' : 'L';
+    appendPoint(data, point);
+  }
+  return data;
 }
 
 bool isXmlCharacter(char32_t c) {
@@ -77,14 +106,55 @@ SvgCanvas::SvgCanvas(int width, int height, std::string_view title) {
           toHex(palette::kBubbleStroke) + "\" shape-rendering=\"auto\"/></pattern></defs>\n";
 }
 
-void SvgCanvas::rect(PixelRect rect, std::string_view fill) {
+void SvgCanvas::rect(PixelRect rect, std::string_view fill, double opacity) {
   if (rect.width <= 0 || rect.height <= 0) return;
   out_ += "<rect";
   appendNumbers(out_,
                 {{"x", rect.x}, {"y", rect.y}, {"width", rect.width}, {"height", rect.height}});
   out_ += " fill=\"";
   out_ += fill;
+  if (opacity < 1) {
+    out_ += "\" fill-opacity=\"";
+    appendDecimal(out_, opacity);
+  }
   out_ += "\"/>\n";
+}
+
+void SvgCanvas::path(std::string_view data, const Stroke& stroke) {
+  out_ += "<path d=\"";
+  out_ += data;
+  out_ += "\" fill=\"none\" stroke=\"" + toHex(stroke.color) + "\" stroke-width=\"";
+  appendDecimal(out_, stroke.width);
+  if (stroke.opacity < 1) {
+    out_ += "\" stroke-opacity=\"";
+    appendDecimal(out_, stroke.opacity);
+  }
+  if (stroke.isDashed) out_ += "\" stroke-dasharray=\"4 3";
+  out_ += "\" stroke-linejoin=\"round\" shape-rendering=\"auto\"/>\n";
+}
+
+void SvgCanvas::line(std::span<const PixelPoint> points, const Stroke& stroke) {
+  if (points.size() > 1) path(linesThrough(points), stroke);
+}
+
+void SvgCanvas::curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) {
+  std::string data = "M";
+  appendPoint(data, points[0]);
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    data += i == 1 ? 'C' : ' ';
+    appendPoint(data, points[i]);
+  }
+  path(data, stroke);
+}
+
+void SvgCanvas::polygon(std::span<const PixelPoint> corners, Color color) {
+  if (corners.size() < 3) return;
+  out_ += "<path d=\"" + linesThrough(corners) + "Z\" fill=\"" + toHex(color) +
+          "\" shape-rendering=\"auto\"/>\n";
+}
+
+void SvgCanvas::veil(PixelRect rect, Color color, double opacity) {
+  this->rect(rect, toHex(color), opacity);
 }
 
 void SvgCanvas::fill(PixelRect rect, Color color) { this->rect(rect, toHex(color)); }

@@ -16,8 +16,8 @@ class Adder {
 
   /// The command works wherever the focus is in the window. A field for text keeps its letters.
   template <typename Do>
-  void add(const char* name, CommandMenu menu, const char* words, const QList<QKeySequence>& keys,
-           Do what) {
+  QAction* add(const char* name, CommandMenu menu, const char* words,
+               const QList<QKeySequence>& keys, Do what) {
     auto* action = new QAction(text(words), &chart_);
     action->setObjectName(QString::fromLatin1(name));
     action->setData(static_cast<int>(menu));
@@ -25,6 +25,7 @@ class Adder {
     action->setShortcutContext(Qt::WindowShortcut);
     QObject::connect(action, &QAction::triggered, &chart_, what);
     chart_.addAction(action);
+    return action;
   }
 
   /// The same command, by a key that means something else outside the chart.
@@ -58,9 +59,20 @@ void addCommands(ChartWidget& chart) {
   adder.add("earlier", kView, "Move to earlier times", {Qt::Key_A}, earlier);
   adder.add("later", kView, "Move to later times", {Qt::Key_D}, later);
   adder.add("whole-run", kView, "Whole run", {Qt::Key_F}, fit);
-  adder.add("next-step", kGo, "Next step", {Qt::Key_BracketRight}, [c] { c->showNextStep(); });
-  adder.add("previous-step", kGo, "Previous step", {Qt::Key_BracketLeft},
-            [c] { c->showPreviousStep(); });
+  adder
+      .add("critical-path", kView, "Critical path", {Qt::SHIFT | Qt::Key_P},
+           [c](bool isShown) { emit c->criticalPathWanted(isShown); })
+      ->setCheckable(true);
+  adder.add("next-step", kGo, "Next step", {Qt::Key_N}, [c] { c->showNextStep(); });
+  adder.add("previous-step", kGo, "Previous step", {Qt::Key_P}, [c] { c->showPreviousStep(); });
+  adder.add("waited-for", kGo, "What it waited for last", {Qt::Key_BracketLeft},
+            [c] { emit c->waitedForWanted(); });
+  adder.add("waiting", kGo, "What waited for it first", {Qt::Key_BracketRight},
+            [c] { emit c->waitingWanted(); });
+  adder.add("previous-in-lane", kGo, "Previous job of the lane", {Qt::Key_Comma},
+            [c] { c->goToPreviousInLane(); });
+  adder.add("next-in-lane", kGo, "Next job of the lane", {Qt::Key_Period},
+            [c] { c->goToNextInLane(); });
   adder.add("culprit", kGo, "Culprit of the bubble", {Qt::Key_C}, [c] { c->showCulprit(); });
   adder.add("back-to-bubble", kGo, "Back to the bubble", {Qt::Key_Backspace},
             [c] { c->showBubble(); });

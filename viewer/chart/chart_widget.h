@@ -39,6 +39,8 @@ class ChartWidget : public QAbstractScrollArea {
   const std::optional<ChartHit>& culprit() const { return culprit_; }
   /// Whether showBubble() has a bubble to go back to.
   bool hasBubble() const { return bubble_.has_value(); }
+  /// Selects an event of the model, and brings it into view.
+  void goTo(const ChartHit& hit);
   /// Draws `overlay` over the rows from now on, after those that were added before.
   void addOverlay(std::unique_ptr<ChartOverlay> overlay);
 
@@ -58,10 +60,18 @@ class ChartWidget : public QAbstractScrollArea {
   void showCulprit();
   /// Goes back to the bubble from which showCulprit() came.
   void showBubble();
+  /// Selects the next event of the selected one's lane; without a selection the first one in view.
+  void goToNextInLane();
+  void goToPreviousInLane();
 
  signals:
   void viewChanged();
   void selectionChanged();
+  /// The user wants to see what the selected job waited for, what waited for it, and the critical
+  /// path or no longer. Those who know answer (viewer/causes).
+  void waitedForWanted();
+  void waitingWanted();
+  void criticalPathWanted(bool isShown);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -86,6 +96,7 @@ class ChartWidget : public QAbstractScrollArea {
   void select(const std::optional<ChartHit>& hit,
               const std::optional<ChartHit>& bubble = std::nullopt);
   void bringIntoView(const ChartHit& hit);
+  void goAlongLane(bool isForward);
   int zoomCenter() const;
   void drawSelection(QPainter& painter) const;
   void outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const;

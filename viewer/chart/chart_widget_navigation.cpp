@@ -78,6 +78,11 @@ void ChartWidget::showBubble() {
   bringIntoView(bubble);
 }
 
+void ChartWidget::goTo(const ChartHit& hit) {
+  select(hit);
+  bringIntoView(hit);
+}
+
 /// Brings an event into view. Moves the view, and zooms only for an event that is longer than it.
 void ChartWidget::bringIntoView(const ChartHit& hit) {
   const Event& event = *hit.event;

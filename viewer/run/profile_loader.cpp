@@ -27,11 +27,19 @@ Outcome read(const QStringList& inputs, AlignBy align) {
   }
 }
 
+/// An explanation, and the profile that it refers to.
+struct ExplainedProfile {
+  std::shared_ptr<const LoadedProfile> profile;
+  Explanation explanation;
+};
+
 /// Null where the run cannot be explained: the profile is shown all the same.
-std::shared_ptr<const Explanation> explanationOf(const LoadedProfile& profile) {
+std::shared_ptr<const Explanation> explanationOf(std::shared_ptr<const LoadedProfile> profile) {
   try {
-    return std::make_shared<const Explanation>(
-        explainRun(profile.timeline(), {.steps = {}, .threads = 0}));
+    auto explained = std::make_shared<ExplainedProfile>();
+    explained->explanation = explainRun(profile->timeline(), {.steps = {}, .threads = 0});
+    explained->profile = std::move(profile);
+    return {explained, &explained->explanation};
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -68,11 +76,11 @@ void ProfileLoader::load(const QStringList& inputs, AlignBy align) {
       if (work == work_) finishReading();
     });
     if (work->outcome.profile && work->isWanted) {
-      work->explanation = explanationOf(*work->outcome.profile);
+      work->explanation = explanationOf(work->outcome.profile);
     }
   }));
   connect(thread_.get(), &QThread::finished, this, [this, work] {
-    if (work == work_ && work->explanation) emit explained(work->explanation);
+    if (work == work_ && work->outcome.profile) emit explained(work->explanation);
   });
   thread_->start();
 }

@@ -91,6 +91,9 @@ void MainWindow::showFailure(const QString& message) {
 
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   explanation_.reset();
+  causes_->show(nullptr);
+  findingsPanel_->showWaiting();
+  findingsDock_->setVisible(profile_ ? findingsDock_->isVisible() : true);
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
@@ -127,6 +130,8 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
 
 void MainWindow::showExplanation(std::shared_ptr<const Explanation> explanation) {
   explanation_ = std::move(explanation);
+  causes_->show(explanation_);
+  findingsPanel_->showFindings();
 }
 
 void MainWindow::updateRange() {

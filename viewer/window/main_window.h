@@ -5,8 +5,10 @@
 #include <QStackedWidget>
 #include <memory>
 
+#include "viewer/causes/causes.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/panels/details_panel.h"
+#include "viewer/panels/findings_panel.h"
 #include "viewer/run/profile_loader.h"
 
 namespace pipetrace {
@@ -58,7 +60,10 @@ class MainWindow : public QMainWindow {
   QLabel* message_ = nullptr;
   QWidget* busy_ = nullptr;
   ChartWidget* chart_ = nullptr;
+  Causes* causes_ = nullptr;
   DetailsPanel* details_ = nullptr;
+  FindingsPanel* findingsPanel_ = nullptr;
+  QDockWidget* findingsDock_ = nullptr;
   QDockWidget* detailsDock_ = nullptr;
   bool hasSelection_ = false;
   QLabel* summary_ = nullptr;

@@ -85,7 +85,7 @@ TEST(MainWindowTest, TheDetailsTakeNoRoomWithoutASelection) {
   window.show();
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
-  const auto* dock = window.findChild<QDockWidget*>();
+  const auto* dock = window.findChild<QDockWidget*>("selection");
   ASSERT_NE(dock, nullptr);
   EXPECT_FALSE(dock->isVisible());
   EXPECT_EQ(window.chart()->width(), window.width());

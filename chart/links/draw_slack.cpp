@@ -1,0 +1,70 @@
+#include <algorithm>
+#include <string>
+
+#include "chart/lane_piece.h"
+#include "chart/links/draw_path.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kLeastWidth = 6;    // of a job that gets paler
+constexpr double kPalest = 0.72;  // opacity of the veil over a job with endless slack
+constexpr int kNamedFrom = 30;    // least height of a row in which jobs name their slack
+constexpr TextStyle kSlackStyle{9, false, palette::kInk, TextAlign::kCenter};
+
+class SlackPainter {
+ public:
+  SlackPainter(Canvas& canvas, const ChartView& view, const SlackOf& slackOf)
+      : canvas_(canvas), view_(view), slackOf_(slackOf) {}
+
+  void paint(std::size_t row) {
+    const ChartRow& lanes = view_.model.rows()[row];
+    for (std::size_t i = 0; i < lanes.lanes.size(); ++i) {
+      pieces_.clear();
+      cutIntoPieces(lanes.lanes[i], view_.axis, pieces_);
+      const RowPlace place = RowLayout::subLane(view_.layout[row], i, lanes.lanes.size());
+      for (const LanePiece& piece : pieces_) {
+        if (piece.isColumn || piece.right - piece.left < kLeastWidth) continue;
+        const Event& job = lanes.lanes[i][piece.first];
+        if (isCompute(job.kind)) veil(slackOf_(row, job), piece, place);
+      }
+    }
+  }
+
+ private:
+  void veil(Nanoseconds slack, const LanePiece& piece, const RowPlace& place) {
+    if (slack <= 0) return;
+    const int left = std::max(piece.left, 0);
+    const int right = std::min(piece.right, view_.area.width) - 1;
+    if (right <= left) return;
+    const auto usual = static_cast<double>(std::max<Nanoseconds>(view_.model.typicalJob(), 1));
+    const auto time = static_cast<double>(slack);
+    const PixelRect rect{view_.area.x + left, view_.yOf(place.top), right - left, place.height};
+    canvas_.veil(rect, palette::kPaper, kPalest * time / (time + usual));
+    if (rect.height < kNamedFrom) return;
+    const std::string text = "slack " + formatDuration(slack);
+    if (canvas_.textWidth(text, kSlackStyle) + 6 > rect.width) return;
+    canvas_.text({rect.x, rect.bottom() - 13, rect.width, 12}, text, kSlackStyle);
+  }
+
+  Canvas& canvas_;
+  const ChartView& view_;
+  const SlackOf& slackOf_;
+  std::vector<LanePiece> pieces_;
+};
+
+}  // namespace
+
+void drawSlack(Canvas& canvas, const ChartView& view, const SlackOf& slackOf) {
+  canvas.pushClip(view.area);
+  SlackPainter painter(canvas, view, slackOf);
+  const int end = view.scrollY + view.area.height;
+  for (std::size_t i = view.layout.firstBelow(view.scrollY); i < view.layout.size(); ++i) {
+    if (view.layout[i].top >= end) break;
+    if (view.layout[i].height > 0 && view.model.rows()[i].isCompute) painter.paint(i);
+  }
+  canvas.popClip();
+}
+
+}  // namespace pipetrace
