@@ -146,6 +146,7 @@ void ChartPicture::draw(Canvas& canvas) const {
   const ChartView view{model_, layout_, axis, area, 0};
   drawTimeAxis(canvas, view, {area.x, top - kTimeAxisHeight, area.width, kTimeAxisHeight});
   drawRows(canvas, view);
+  if (options_.overRows) options_.overRows(canvas, view);
   drawRowLabels(canvas, view, {kMargin, top, labels, area.height});
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
-#include "chart/chart_model.h"
+#include "chart/chart_view.h"
 #include "chart/draw/canvas.h"
 #include "chart/row_layout.h"
 
@@ -15,6 +16,8 @@ struct PictureOptions {
   std::optional<Timeline::Span> range;  ///< the part of the run; not given: all of it
   std::string title;    ///< empty: schedule and ranks, as far as the timeline has them
   std::string caption;  ///< a smaller line under it; may be empty
+  /// Draws over the rows, such as critical paths; empty: nothing.
+  std::function<void(Canvas&, const ChartView&)> overRows = {};
 };
 
 inline constexpr int kMinPictureWidth = 320;

@@ -107,7 +107,7 @@ class LinkPainter {
     return upright({x, edgeOf(from, isDown)}, {end, edgeOf(to, !isDown)});
   }
 
-  /// From the end of a job to the begin of a later one.
+  /// From where a job ends to where a later one begins.
   Curve flow(const EventBox& from, const EventBox& to) const {
     const double inset = std::min(kInset, from.rect.width / 2.0);
     const double x = from.rect.right() - inset;

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// What an arrow between two events says.
+/// Says what an arrow between two events means.
 enum class LinkKind : std::uint8_t {
   kChain,   ///< the second job needed data of the first
   kDirect,  ///< the same, at the selected job
@@ -22,9 +22,9 @@ struct JobLink {
 };
 
 /// Draws the arrows in view.area, those of LinkKind::kChain below the others. An arrow leads from
-/// the end of a job to the begin of the next. If an end of a direct or a culprit's arrow is out of
-/// view, the arrow ends at the edge, where a note names the job. If its row is not shown, the arrow
-/// ends where the row would be.
+/// where a job ends to where the next one begins. If an end of a direct or a culprit's arrow is out
+/// of view, the arrow ends at the edge, where a note names the job. If its row is not shown, the
+/// arrow ends where the row would be.
 void drawLinks(Canvas& canvas, const ChartView& view, std::span<const JobLink> links);
 
 }  // namespace pipetrace

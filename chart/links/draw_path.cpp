@@ -98,15 +98,14 @@ class PathPainter {
   }
 
   void outline(const PixelRect& rect) {
-    // Inside of the job, so that it is not cut off at the next one.
-    const double left = rect.x + 1;
-    const double right = rect.right() - 1;
-    const double top = rect.y + 1;
-    const double bottom = rect.bottom() - 1;
-    const std::array<PixelPoint, 5> corners = {PixelPoint{left, top}, PixelPoint{right, top},
-                                               PixelPoint{right, bottom}, PixelPoint{left, bottom},
-                                               PixelPoint{left, top}};
-    canvas_.line(corners, kPathLine);
+    // Inside of the job, so that it is not cut off at the next one. Whole pixels are cheap to draw.
+    constexpr int kFrame = 2;
+    const Color color = link_colors::kPath;
+    const int inner = std::max(rect.height - 2 * kFrame, 0);
+    canvas_.fill({rect.x, rect.y, rect.width, kFrame}, color);
+    canvas_.fill({rect.x, rect.bottom() - kFrame, rect.width, kFrame}, color);
+    canvas_.fill({rect.x, rect.y + kFrame, kFrame, inner}, color);
+    canvas_.fill({rect.right() - kFrame, rect.y + kFrame, kFrame, inner}, color);
   }
 
   void go(const PixelPoint& to) {

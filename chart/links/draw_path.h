@@ -24,11 +24,11 @@ struct ChartPath {
   std::vector<PathPart> parts;
 };
 
-/// The most parts of paths that are drawn at once; more of them could not be told apart.
+/// The most parts of paths that are drawn at once; nobody could see more of them.
 inline constexpr std::size_t kMostPathParts = 20'000;
 
-/// Draws critical paths in view.area: an outline around each job and message of them, lines from
-/// one to the next, and dashed lines where a job waited, with the cause where there is room. Parts
+/// Draws critical paths in view.area. Their jobs and messages have outlines, and lines lead from
+/// one to the next. A line is dashed where a job waited, with the cause where there is room. Parts
 /// in rows that are not shown are left out. Draws nothing if more than kMostPathParts are in view.
 void drawCriticalPath(Canvas& canvas, const ChartView& view,
                       std::span<const ChartPath* const> paths);

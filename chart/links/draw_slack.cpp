@@ -59,10 +59,11 @@ class SlackPainter {
 void drawSlack(Canvas& canvas, const ChartView& view, const SlackOf& slackOf) {
   canvas.pushClip(view.area);
   SlackPainter painter(canvas, view, slackOf);
-  const int end = view.scrollY + view.area.height;
-  for (std::size_t i = view.layout.firstBelow(view.scrollY); i < view.layout.size(); ++i) {
-    if (view.layout[i].top >= end) break;
-    if (view.layout[i].height > 0 && view.model.rows()[i].isCompute) painter.paint(i);
+  for (std::size_t row = 0; row < view.layout.size(); ++row) {
+    const RowPlace place = view.layout[row];
+    const int top = view.yOf(place.top);
+    const bool isInView = top < view.area.bottom() && top + place.height > view.area.y;
+    if (place.height > 0 && isInView && view.model.rows()[row].isCompute) painter.paint(row);
   }
   canvas.popClip();
 }

@@ -66,7 +66,7 @@ TEST(CausesTest, BracketsWalkAlongDependencies) {
   }
   chart.key(Qt::Key_BracketLeft);
   EXPECT_EQ(chart.selected(), "lr") << "the beginning";
-  // What waited first: the next job of the rank, as soon as the one before has ended.
+  // The next job of the rank waited first: it began as soon as the one before had ended.
   for (const char* name : {"0F0", "0F1", "0F2", "0F3"}) {
     chart.key(Qt::Key_BracketRight);
     EXPECT_EQ(chart.selected(), name);
@@ -244,7 +244,7 @@ TEST(CausesTest, WithoutAnExplanationTheKeysDoNothing) {
   EXPECT_FALSE(chart.widget().grab().isNull());
 }
 
-TEST(CausesTest, MoreStepsThanCanBeToldApartHaveNoPath) {
+TEST(CausesTest, TooManyStepsHaveNoPath) {
   ExplainedChart chart(makeTestTimeline({.ranks = 2, .microBatches = 2, .steps = 100}));
   EXPECT_TRUE(chart.causes().areTooMany(chart.widget().view()));
   EXPECT_THAT(chart.causes().pathsIn(chart.widget().view()), IsEmpty());

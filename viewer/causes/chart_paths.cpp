@@ -51,12 +51,15 @@ std::optional<std::vector<StepOfPipeline>> stepsIn(const Explanation& explanatio
   return steps;
 }
 
-std::vector<ChartPath> chartPathsIn(const GraphPlaces& places, Nanoseconds begin, Nanoseconds end) {
+void drawCriticalPath(Canvas& canvas, const ChartView& view, const Explanation& explanation) {
+  const auto steps = stepsIn(explanation, view.axis.begin(), view.axis.end(), kMostSteps);
+  if (!steps) return;
+  const GraphPlaces places(explanation, view.model);
   std::vector<ChartPath> paths;
-  const auto steps = stepsIn(places.explanation(), begin, end, kMostSteps);
-  if (!steps) return paths;
   for (const StepOfPipeline& step : *steps) paths.push_back(chartPathOf(places, step));
-  return paths;
+  std::vector<const ChartPath*> all;
+  for (const ChartPath& path : paths) all.push_back(&path);
+  drawCriticalPath(canvas, view, all);
 }
 
 }  // namespace pipetrace

@@ -24,11 +24,11 @@ std::optional<std::vector<StepOfPipeline>> stepsIn(const Explanation& explanatio
                                                    Nanoseconds begin, Nanoseconds end,
                                                    std::size_t most);
 
-/// The critical paths of the steps with a part in [begin, end), all pipelines, for a picture of
-/// them; none if there are more than kMostSteps.
-std::vector<ChartPath> chartPathsIn(const GraphPlaces& places, Nanoseconds begin, Nanoseconds end);
-
 /// The most steps whose paths are drawn at once.
 inline constexpr std::size_t kMostSteps = 64;
+
+/// Draws the critical paths of the steps in view, of all pipelines; nothing if there are more than
+/// kMostSteps. It computes them, so it is for pictures; the window has Causes::pathsIn().
+void drawCriticalPath(Canvas& canvas, const ChartView& view, const Explanation& explanation);
 
 }  // namespace pipetrace

@@ -117,7 +117,7 @@ JobRelations::Id JobRelations::waitingFirst(Id node) const {
   return all.empty() ? JobGraph::kNone : all.front().job;
 }
 
-/// What is made of the job's micro-batches in its step.
+/// Finds what the jobs of its step make of the job's micro-batches.
 std::vector<JobRelations::Made> JobRelations::madeAround(Id job) const {
   const std::vector<Made> own = madeBy(job);
   std::vector<std::int32_t> microBatches;

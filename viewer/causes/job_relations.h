@@ -16,7 +16,7 @@ struct Relation {
   JobGraph::Id job = JobGraph::kNone;
   JobGraph::Id message = JobGraph::kNone;  ///< that brought the data, if it is logged
   Kind kind = Kind::kLane;
-  /// Of what a job waited for: it ended last of these. Of what waited: it did so for this job last.
+  /// The second job waited for the first one last.
   bool isLast = false;
 };
 
@@ -27,7 +27,7 @@ struct ChainLink {
   JobGraph::Id message = JobGraph::kNone;
 };
 
-/// What the jobs of a graph have to do with each other. Looks at no more than kMostJobs jobs around
+/// Finds what jobs of a graph waited for. Looks at no more than kMostJobs jobs around
 /// a job: in huge steps some that waited for it may be missing. Several threads may use it.
 class JobRelations {
  public:
@@ -37,13 +37,13 @@ class JobRelations {
   /// Must outlive it.
   explicit JobRelations(const GraphPlaces& places) : places_(places), graph_(places.graph()) {}
 
-  /// What a job or message waited for; that before it on its rank comes first.
+  /// Returns what a job or message waited for. The job before it on its rank comes first.
   std::vector<Relation> waitedFor(Id node) const;
-  /// What waited for a job or message, in the order of begins.
+  /// Returns the jobs that waited for a job or message, in the order of their begins.
   std::vector<Relation> waiting(Id node) const;
   /// The job that it waited for last; messages and collectives on the way are skipped. kNone: none.
   Id waitedForLast(Id node) const;
-  /// Of the jobs that waited for it last, the one that began first; where there are none, the first
+  /// Returns the job that waited for it last and began first. Where there is none, it is the first
   /// of all that waited. kNone: none.
   Id waitingFirst(Id node) const;
   /// The way of the job's micro-batches through all stages, forward and back; of a fused pair both.

@@ -6,7 +6,7 @@
 namespace pipetrace {
 namespace {
 
-/// Of all paths that are kept: some 100 MB.
+/// The most parts of paths that are kept; they take some 100 MB.
 constexpr std::size_t kMostParts = 2'000'000;
 
 }  // namespace

@@ -20,7 +20,7 @@ class PathCache : public QObject {
   explicit PathCache(QObject* parent = nullptr);
   ~PathCache() override;
 
-  /// Begins anew, with the steps of another explanation; without any for nullptr. `keepsAlive` is
+  /// Forgets all paths. Those of `places` are next; none for nullptr. `keepsAlive` is
   /// held as long as the thread may need `places`.
   void clear(std::shared_ptr<const GraphPlaces> places, std::shared_ptr<const void> keepsAlive);
   /// The path of a step; null until it is computed, which begins now if it has not yet. Valid until

@@ -17,6 +17,16 @@ std::optional<std::size_t> positionOf(const LaneIndex& lane, const Event& event)
   return std::nullopt;
 }
 
+/// The first row of jobs that is wholly in view.
+std::optional<std::size_t> firstRowInView(const ChartView& view) {
+  for (std::size_t row = 0; row < view.layout.size(); ++row) {
+    const RowPlace& place = view.layout[row];
+    const bool isJobs = view.model.rows()[row].isCompute && place.height > 0;
+    if (isJobs && view.yOf(place.top) >= view.area.y) return row;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 void ChartWidget::goToNextInLane() { goAlongLane(true); }
@@ -28,11 +38,11 @@ void ChartWidget::goAlongLane(bool isForward) {
     goTo({.row = row, .event = &event, .count = 1, .load = {}, .span = 0});
   };
   if (!selection_) {
-    const std::size_t row = layout_.firstBelow(view().scrollY);
-    if (row >= layout_.size()) return;
-    for (const LaneIndex& lane : model_->rows()[row].lanes) {
+    const std::optional<std::size_t> row = firstRowInView(view());
+    if (!row) return;
+    for (const LaneIndex& lane : model_->rows()[*row].lanes) {
       const std::size_t first = lane.firstBeginningAt(axis_.begin());
-      if (first < lane.size()) return go(row, lane[first]);
+      if (first < lane.size()) return go(*row, lane[first]);
     }
     return;
   }

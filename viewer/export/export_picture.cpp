@@ -8,12 +8,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <limits>
+#include <memory>
 
 #include "chart/draw/svg_writer.h"
 #include "chart/legible_steps.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 #include "trace/text/decimal_time.h"
+#include "viewer/causes/chart_paths.h"
 #include "viewer/chart/qt_canvas.h"
 
 namespace pipetrace {
@@ -89,15 +91,18 @@ std::string fileOf(const ChartModel& model, const PictureOptions& picture,
   return endingOf(path) == ".svg" ? renderSvg(model, picture) : pngOf(model, picture).toStdString();
 }
 
-}  // namespace
-
-void checkExportName(const std::string& path) {
-  const std::string ending = endingOf(path);
-  if (ending == ".png" || ending == ".svg") return;
-  throw Error("cannot export to " + path + ": the name has to end in .png or .svg");
+/// Has the picture show critical paths.
+void addCriticalPath(const LoadedProfile& profile, PictureOptions& picture) {
+  const auto explanation = std::make_shared<const Explanation>(
+      explainRun(profile.timeline(), {.steps = {}, .threads = 0}));
+  picture.overRows = [explanation](Canvas& canvas, const ChartView& view) {
+    drawCriticalPath(canvas, view, *explanation);
+  };
+  picture.caption += ", the critical path has outlines";
 }
 
-PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options) {
+/// The part of the run, title and caption.
+PictureOptions partOf(const LoadedProfile& profile, const ExportOptions& options) {
   const ChartModel& model = profile.model();
   PictureOptions picture;
   if (options.width) picture.width = *options.width;
@@ -119,6 +124,20 @@ PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& opti
     picture.title += ", bubble ratio " + percent(*ratio);
   }
   picture.caption = captionOf(profile, chosen, whole, *picture.range);
+  return picture;
+}
+
+}  // namespace
+
+void checkExportName(const std::string& path) {
+  const std::string ending = endingOf(path);
+  if (ending == ".png" || ending == ".svg") return;
+  throw Error("cannot export to " + path + ": the name has to end in .png or .svg");
+}
+
+PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options) {
+  PictureOptions picture = partOf(profile, options);
+  if (options.showsCriticalPath) addCriticalPath(profile, picture);
   return picture;
 }
 

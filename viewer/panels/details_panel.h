@@ -10,7 +10,7 @@
 namespace pipetrace {
 
 /// All that is known about the selected job or bubble of a chart: its fields, and the ways to its
-/// culprit and back. Of a job, also what it waited for, and what waited for it. Lines that lead
+/// culprit and back. A job also has what it waited for, and what waited for it. Lines that lead
 /// somewhere are links: a click or Enter goes there. Ctrl+C copies the chosen lines, or all.
 class DetailsPanel : public QWidget {
   Q_OBJECT

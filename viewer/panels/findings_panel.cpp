@@ -41,8 +41,8 @@ FindingsPanel::FindingsPanel(Causes& causes)
   const auto isChosen = [this](QListWidgetItem* item) { choose(list_->row(item)); };
   connect(list_, &QListWidget::itemClicked, this, isChosen);
   connect(list_, &QListWidget::itemActivated, this, isChosen);
-  connect(previous_, &QToolButton::clicked, this, [this] { show(at_ - 1); });
-  connect(next_, &QToolButton::clicked, this, [this] { show(at_ + 1); });
+  connect(previous_, &QToolButton::clicked, this, [this] { showPlace(at_ - 1); });
+  connect(next_, &QToolButton::clicked, this, [this] { showPlace(at_ + 1); });
   showText(tr("Open a profile to see why its ranks are idle."));
 }
 
@@ -88,10 +88,10 @@ void FindingsPanel::showFindings() {
 void FindingsPanel::choose(int finding) {
   if (finding < 0 || static_cast<std::size_t>(finding) >= evidence_.size()) return;
   finding_ = finding;
-  show(0);
+  showPlace(0);
 }
 
-void FindingsPanel::show(int place) {
+void FindingsPanel::showPlace(int place) {
   at_ = place;
   updateButtons();
   if (finding_ < 0) return;

@@ -20,7 +20,7 @@ class FindingsPanel : public QWidget {
   /// `causes` must outlive it.
   explicit FindingsPanel(Causes& causes);
 
-  /// What the list says while there is no explanation: causes are looked for, or none can be found.
+  /// These say that causes are looked for, and that none can be found.
   void showWaiting();
   void showFailure();
   /// Lists the findings of causes.places().
@@ -29,7 +29,7 @@ class FindingsPanel : public QWidget {
  private:
   void showText(const QString& text);
   void choose(int finding);
-  void show(int place);
+  void showPlace(int place);
   void updateButtons();
 
   Causes& causes_;
