@@ -29,13 +29,27 @@ Causes::Causes(ChartWidget& chart) : chart_(chart) {
 
 Causes::~Causes() = default;
 
-void Causes::show(std::shared_ptr<const Explanation> explanation) {
-  explanation_ = std::move(explanation);
+void Causes::show(std::shared_ptr<const Explanation> explanation,
+                  std::shared_ptr<const void> timelineOwner) {
+  clear();
+  if (!explanation || chart_.model() == nullptr) return;
+  // The places need the other two.
+  struct Owned {
+    std::shared_ptr<const void> timeline;
+    std::shared_ptr<const Explanation> explanation;
+    GraphPlaces places;
+  };
+  const Explanation& explained = *explanation;
+  const auto owned = std::make_shared<const Owned>(Owned{
+      std::move(timelineOwner), std::move(explanation), GraphPlaces(explained, *chart_.model())});
+  places_ = {owned, &owned->places};
+  paths_.clear(places_);
+  findLinks();
+}
+
+void Causes::clear() {
   places_.reset();
-  if (explanation_ && chart_.model() != nullptr) {
-    places_ = std::make_shared<const GraphPlaces>(*explanation_, *chart_.model());
-  }
-  paths_.clear(places_, explanation_);
+  paths_.clear(nullptr);
   findLinks();
 }
 

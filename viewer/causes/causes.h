@@ -22,9 +22,12 @@ class Causes : public QObject {
   explicit Causes(ChartWidget& chart);
   ~Causes() override;
 
-  /// Takes the explanation of the timeline that the chart shows, and keeps it; none for nullptr.
-  /// Call it with nullptr before the chart gets another model.
-  void show(std::shared_ptr<const Explanation> explanation);
+  /// Takes the explanation of the timeline that the chart shows. `timelineOwner` keeps that and the
+  /// chart's model.
+  void show(std::shared_ptr<const Explanation> explanation,
+            std::shared_ptr<const void> timelineOwner);
+  /// Forgets the explanation. Call it before the chart gets another model.
+  void clear();
   /// Null while there is no explanation.
   const GraphPlaces* places() const { return places_.get(); }
 
@@ -58,7 +61,6 @@ class Causes : public QObject {
   void goToNode(JobGraph::Id node);
 
   ChartWidget& chart_;
-  std::shared_ptr<const Explanation> explanation_;
   std::shared_ptr<const GraphPlaces> places_;
   PathCache paths_;
   std::vector<JobLink> links_;

@@ -231,6 +231,51 @@ TEST(CausesTest, TheFirstFindingLeadsToItsLongestBubbleAndItsCulprit) {
   }
 }
 
+/// A replica's rank with one job, an all-reduce over two ranks, and an optimizer that waits for it.
+Timeline runWithACollective() {
+  Timeline timeline;
+  const auto ms = [](Nanoseconds time) { return time * kNsPerMs; };
+  for (int rank = 0; rank < 2; ++rank) {
+    timeline.ranks[rank].dataParallelIndex = rank;
+    const Nanoseconds late = rank == 0 ? 0 : ms(5);
+    const auto event = [&](JobKind kind, Nanoseconds begin, Nanoseconds end) {
+      return Event{.begin = begin,
+                   .end = end,
+                   .job = begin,
+                   .step = 0,
+                   .microBatch = 0,
+                   .stage = 0,
+                   .kind = kind};
+    };
+    timeline.track(rank, kComputeLane).events = {event(JobKind::kForward, 0, ms(10)),
+                                                 event(JobKind::kBackward, ms(10), ms(30) + late),
+                                                 event(JobKind::kOptimizer, ms(40), ms(42))};
+    timeline.track(rank, "all_reduce").events = {event(JobKind::kAllReduce, ms(30) + late, ms(40))};
+  }
+  timeline.sort();
+  return timeline;
+}
+
+TEST(CausesTest, ACollectiveLeadsToTheJobsAroundIt) {
+  ExplainedChart chart(runWithACollective());
+  const GraphPlaces& places = *chart.causes().places();
+  const Event& reduce = chart.model().timeline().findTrack(0, "all_reduce")->events.front();
+  std::optional<EventSpot> spot;
+  for (std::size_t row = 0; row < chart.model().rows().size() && !spot; ++row) {
+    if (chart.model().rows()[row].lane == "all_reduce") spot = EventSpot{row, &reduce};
+  }
+  ASSERT_TRUE(spot);
+  ASSERT_NE(places.nodeOf(*spot), JobGraph::kNone);
+  chart.causes().goTo(*spot);
+  chart.key(Qt::Key_BracketRight);
+  EXPECT_EQ(chart.selected(), "optimizer");
+  chart.causes().goTo(*spot);
+  chart.key(Qt::Key_BracketLeft);
+  EXPECT_EQ(chart.selected(), "0B0");
+  EXPECT_EQ(chart.model().rows()[chart.widget().selection()->row].rank, 1)
+      << "the backward of the member that began last";
+}
+
 TEST(CausesTest, WithoutAnExplanationTheKeysDoNothing) {
   ShownChart chart;
   Causes causes(chart.widget());

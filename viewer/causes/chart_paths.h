@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "chart/links/draw_path.h"
-#include "chart/step_choice.h"
 #include "viewer/causes/graph_places.h"
 
 namespace pipetrace {

@@ -52,11 +52,13 @@ class Details {
   void addSlack(JobGraph::Id node) {
     const Nanoseconds slack = places_.slackOf(node);
     if (slack < 0) return;
-    rows_.push_back(
-        {QStringLiteral("Slack"),
-         slack == 0 ? QStringLiteral("none: a delay makes the step longer") : lengthText(slack),
-         {},
-         QStringLiteral("How much later it could end in a step of the same length")});
+    const bool isNone = slack == 0;
+    rows_.push_back({QStringLiteral("Slack"),
+                     isNone ? QStringLiteral("none") : lengthText(slack),
+                     {},
+                     isNone ? QStringLiteral("If it ended later, the step would be longer")
+                            : QStringLiteral("It could end that much later in a step of the same "
+                                             "length")});
   }
 
   void addPath() {

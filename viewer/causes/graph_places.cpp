@@ -48,6 +48,11 @@ GraphPlaces::Id GraphPlaces::nodeOf(const EventSpot& spot) const {
   };
   if (isComputeLane(event.kind)) return search(of.first, of.end);
   if (isTransfer(event.kind)) return messageOf(event, *rank);
+  if (isCollective(event.kind)) {
+    for (Id id = of.firstCollective; id < of.endOfCollectives; ++id) {
+      if (graph().node(id).event == &event) return id;
+    }
+  }
   return JobGraph::kNone;
 }
 

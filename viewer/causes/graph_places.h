@@ -22,8 +22,8 @@ class GraphPlaces {
   const JobGraph& graph() const { return *explanation_.graph; }
   const ChartModel& model() const { return model_; }
 
-  /// The job of the graph that the event is; a send or receive gives its message, if a job near it
-  /// needs that. kNone for all else.
+  /// The job or collective of the graph that the event is. A send or receive gives its message, if
+  /// a job near it needs that. kNone for all else.
   Id nodeOf(const EventSpot& spot) const;
   /// Where a job, a collective or a message is; a message is where its receive is, else its send.
   std::optional<EventSpot> spotOf(Id node) const;

@@ -84,6 +84,7 @@ std::vector<Relation> JobRelations::waiting(Id id) const {
       if (input == JobGraph::kNone || (input != id && graph_.producer(other, i) != id)) continue;
       return add(Relation::Kind::kData, graph_.node(input).isMessage ? input : JobGraph::kNone);
     }
+    if (node.collective == id) return add(Relation::Kind::kCollective, JobGraph::kNone);
     if (node.before == id) add(Relation::Kind::kLane, JobGraph::kNone);
   });
   // The next step's first job waits for the last one of this step.

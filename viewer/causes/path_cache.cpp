@@ -18,11 +18,9 @@ PathCache::~PathCache() {
   thread_.waitForDone();
 }
 
-void PathCache::clear(std::shared_ptr<const GraphPlaces> places,
-                      std::shared_ptr<const void> keepsAlive) {
+void PathCache::clear(std::shared_ptr<const GraphPlaces> places) {
   thread_.clear();
   places_ = std::move(places);
-  keepsAlive_ = std::move(keepsAlive);
   paths_.clear();
   asked_.clear();
   parts_ = 0;
@@ -36,7 +34,7 @@ const ChartPath* PathCache::find(const StepOfPipeline& step) {
     return kept->second.path.get();
   }
   if (!asked_.insert(step).second) return nullptr;
-  thread_.start([this, step, places = places_, alive = keepsAlive_] {
+  thread_.start([this, step, places = places_] {
     auto path = std::make_shared<const ChartPath>(chartPathOf(*places, step));
     QMetaObject::invokeMethod(this, [this, step, places, path] {
       if (places == places_) keep(step, path);

@@ -20,9 +20,9 @@ class PathCache : public QObject {
   explicit PathCache(QObject* parent = nullptr);
   ~PathCache() override;
 
-  /// Forgets all paths. Those of `places` are next; none for nullptr. `keepsAlive` is
-  /// held as long as the thread may need `places`.
-  void clear(std::shared_ptr<const GraphPlaces> places, std::shared_ptr<const void> keepsAlive);
+  /// Forgets all paths. Those of `places` are next; none for nullptr. The thread may hold the older
+  /// ones a little longer.
+  void clear(std::shared_ptr<const GraphPlaces> places);
   /// The path of a step; null until it is computed, which begins now if it has not yet. Valid until
   /// the next call.
   const ChartPath* find(const StepOfPipeline& step);
@@ -40,7 +40,6 @@ class PathCache : public QObject {
   void keep(const StepOfPipeline& step, std::shared_ptr<const ChartPath> path);
 
   std::shared_ptr<const GraphPlaces> places_;
-  std::shared_ptr<const void> keepsAlive_;
   std::map<StepOfPipeline, Kept> paths_;
   std::set<StepOfPipeline> asked_;
   std::size_t parts_ = 0;  // of all paths

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "chart/draw/svg_writer.h"
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 #include "trace/text/decimal_time.h"

@@ -55,7 +55,11 @@ void FindingsPanel::showText(const QString& text) {
   updateButtons();
 }
 
-void FindingsPanel::showWaiting() { showText(tr("Looking for causes …")); }
+void FindingsPanel::showWaiting(bool isLive) {
+  showText(isLive ? tr("Causes are looked for once the run has ended.")
+                  : tr("Looking for causes …"));
+}
+
 void FindingsPanel::showFailure() { showText(tr("No causes can be found in this profile.")); }
 
 void FindingsPanel::showFindings() {

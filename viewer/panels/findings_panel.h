@@ -20,8 +20,9 @@ class FindingsPanel : public QWidget {
   /// `causes` must outlive it.
   explicit FindingsPanel(Causes& causes);
 
-  /// These say that causes are looked for, and that none can be found.
-  void showWaiting();
+  /// These say that causes are looked for (`isLive`: once the run has ended), and that none can be
+  /// found.
+  void showWaiting(bool isLive = false);
   void showFailure();
   /// Lists the findings of causes.places().
   void showFindings();

@@ -27,19 +27,11 @@ Outcome read(const QStringList& inputs, AlignBy align) {
   }
 }
 
-/// An explanation, and the profile that it refers to.
-struct ExplainedProfile {
-  std::shared_ptr<const LoadedProfile> profile;
-  Explanation explanation;
-};
-
 /// Null where the run cannot be explained: the profile is shown all the same.
-std::shared_ptr<const Explanation> explanationOf(std::shared_ptr<const LoadedProfile> profile) {
+std::shared_ptr<const Explanation> explanationOf(const LoadedProfile& profile) {
   try {
-    auto explained = std::make_shared<ExplainedProfile>();
-    explained->explanation = explainRun(profile->timeline(), {.steps = {}, .threads = 0});
-    explained->profile = std::move(profile);
-    return {explained, &explained->explanation};
+    return std::make_shared<const Explanation>(
+        explainRun(profile.timeline(), {.steps = {}, .threads = 0}));
   } catch (const std::exception&) {
     return nullptr;
   }
@@ -76,7 +68,7 @@ void ProfileLoader::load(const QStringList& inputs, AlignBy align) {
       if (work == work_) finishReading();
     });
     if (work->outcome.profile && work->isWanted) {
-      work->explanation = explanationOf(work->outcome.profile);
+      work->explanation = explanationOf(*work->outcome.profile);
     }
   }));
   connect(thread_.get(), &QThread::finished, this, [this, work] {

@@ -23,7 +23,7 @@ class ExplainedChart : public ShownChart {
  public:
   explicit ExplainedChart(Timeline timeline, QSize size = {1200, 640})
       : ShownChart(withBubbles(std::move(timeline)), size), causes_(widget()) {
-    causes_.show(std::make_shared<const Explanation>(explainRun(model().timeline(), {})));
+    causes_.show(std::make_shared<const Explanation>(explainRun(model().timeline(), {})), nullptr);
   }
 
   Causes& causes() { return causes_; }
