@@ -1,9 +1,11 @@
 #include "chart/draw/svg_canvas.h"
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <utility>
 
+#include "chart/draw/clip_shapes.h"
 #include "chart/draw/text_width.h"
 #include "trace/text/utf8.h"
 
@@ -133,11 +135,25 @@ void SvgCanvas::path(std::string_view data, const Stroke& stroke) {
   out_ += "\" stroke-linejoin=\"round\" shape-rendering=\"auto\"/>\n";
 }
 
+/// Lines are cut off here: not every renderer draws a line under a clip path.
+PixelRect SvgCanvas::clipOfLines() const {
+  constexpr int kEndless = 1 << 20;
+  if (areas_.empty()) return {-kEndless, -kEndless, 2 * kEndless, 2 * kEndless};
+  return areas_.back();
+}
+
 void SvgCanvas::line(std::span<const PixelPoint> points, const Stroke& stroke) {
-  if (points.size() > 1) path(linesThrough(points), stroke);
+  for (const PixelPoints& part : lineInside(points, clipOfLines())) {
+    path(linesThrough(part), stroke);
+  }
 }
 
 void SvgCanvas::curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) {
+  const PixelRect clip = clipOfLines();
+  const bool isInside = std::all_of(points.begin(), points.end(), [&](const PixelPoint& p) {
+    return p.x >= clip.x && p.x <= clip.right() && p.y >= clip.y && p.y <= clip.bottom();
+  });
+  if (!isInside) return line(pointsAlong(points), stroke);
   std::string data = "M";
   appendPoint(data, points[0]);
   for (std::size_t i = 1; i < points.size(); ++i) {
@@ -148,8 +164,9 @@ void SvgCanvas::curve(const std::array<PixelPoint, 4>& points, const Stroke& str
 }
 
 void SvgCanvas::polygon(std::span<const PixelPoint> corners, Color color) {
-  if (corners.size() < 3) return;
-  out_ += "<path d=\"" + linesThrough(corners) + "Z\" fill=\"" + toHex(color) +
+  const PixelPoints inside = polygonInside(corners, clipOfLines());
+  if (inside.empty()) return;
+  out_ += "<path d=\"" + linesThrough(inside) + "Z\" fill=\"" + toHex(color) +
           "\" shape-rendering=\"auto\"/>\n";
 }
 
@@ -195,6 +212,11 @@ int SvgCanvas::textWidth(std::string_view text, const TextStyle& style) {
 }
 
 void SvgCanvas::pushClip(PixelRect rect) {
+  const PixelRect outer = clipOfLines();
+  const int x = std::max(rect.x, outer.x);
+  const int y = std::max(rect.y, outer.y);
+  areas_.push_back({x, y, std::max(std::min(rect.right(), outer.right()) - x, 0),
+                    std::max(std::min(rect.bottom(), outer.bottom()) - y, 0)});
   const std::string id = "clip" + std::to_string(clips_++);
   out_ += "<clipPath id=\"" + id + "\"><rect";
   appendNumbers(out_,
@@ -202,7 +224,10 @@ void SvgCanvas::pushClip(PixelRect rect) {
   out_ += "/></clipPath>\n<g clip-path=\"url(#" + id + ")\">\n";
 }
 
-void SvgCanvas::popClip() { out_ += "</g>\n"; }
+void SvgCanvas::popClip() {
+  areas_.pop_back();
+  out_ += "</g>\n";
+}
 
 std::string SvgCanvas::finish() {
   out_ += "</svg>\n";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chart/draw/canvas.h"
 
@@ -31,9 +32,11 @@ class SvgCanvas final : public Canvas {
  private:
   void rect(PixelRect rect, std::string_view fill, double opacity = 1);
   void path(std::string_view data, const Stroke& stroke);
+  PixelRect clipOfLines() const;
 
   std::string out_;
   int clips_ = 0;
+  std::vector<PixelRect> areas_;  // the clips that hold, each within the one before
 };
 
 /// Appends `text` as XML character data, also for attributes. Escapes `&`, `<`, `>` and quotes.

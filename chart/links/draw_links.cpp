@@ -24,11 +24,11 @@ struct Looks {
   bool hasHalo = true;
 };
 
-Looks looksOf(LinkKind kind) {
+Looks looksOf(LinkKind kind, const LinkColors& colors) {
   switch (kind) {
-    case LinkKind::kChain: return {{palette::kInk, 1.2, 0.55}, 6, false};
-    case LinkKind::kDirect: return {{palette::kInk, 2}, 9, true};
-    case LinkKind::kCulprit: return {{link_colors::kCulprit, 2}, 9, true};
+    case LinkKind::kChain: return {{colors.ink, 1.2, 0.55}, 6, false};
+    case LinkKind::kDirect: return {{colors.ink, 2}, 9, true};
+    case LinkKind::kCulprit: return {{colors.culprit, 2}, 9, true};
   }
   return {};
 }
@@ -53,14 +53,15 @@ std::array<PixelPoint, 3> headOf(const PixelPoint& tip, const PixelPoint& along,
 
 class LinkPainter {
  public:
-  LinkPainter(Canvas& canvas, const ChartView& view) : canvas_(canvas), view_(view) {}
+  LinkPainter(Canvas& canvas, const ChartView& view)
+      : canvas_(canvas), view_(view), colors_(linkColorsOf(view.model)) {}
 
   void paint(const JobLink& link) {
     const EventBox from = boxOf(view_, link.from);
     const EventBox to = boxOf(view_, link.to);
     if (isOutside(from, to)) return;
     const Curve curve = link.kind == LinkKind::kCulprit ? blame(from, to) : flow(from, to);
-    const Looks looks = looksOf(link.kind);
+    const Looks looks = looksOf(link.kind, colors_);
     draw(curve, looks);
     if (link.kind == LinkKind::kChain) return;
     note(link.from, from, curve[0], looks);
@@ -137,13 +138,13 @@ class LinkPainter {
     line[3].x -= along.x * looks.head * 0.8;
     line[3].y -= along.y * looks.head * 0.8;
     if (looks.hasHalo) {
-      canvas_.curve(line, {palette::kPaper, looks.stroke.width + kArrowHalo, 0.85});
+      canvas_.curve(line, {colors_.paper, looks.stroke.width + kArrowHalo, 0.85});
       const PixelPoint tip{curve[3].x + along.x * 2, curve[3].y + along.y * 2};
-      canvas_.polygon(headOf(tip, along, looks.head + 4), palette::kPaper);
+      canvas_.polygon(headOf(tip, along, looks.head + 4), colors_.paper);
     }
     canvas_.curve(line, looks.stroke);
-    const Color color = looks.stroke.opacity < 1 ? mix(palette::kPaper, looks.stroke.color, 200)
-                                                 : looks.stroke.color;
+    const Color color =
+        looks.stroke.opacity < 1 ? mix(colors_.paper, looks.stroke.color, 200) : looks.stroke.color;
     canvas_.polygon(headOf(curve[3], along, looks.head), color);
   }
 
@@ -164,12 +165,13 @@ class LinkPainter {
                              area.bottom() - kNoteHeight - 2);
     const PixelRect rect{x, y, width, kNoteHeight};
     canvas_.fill({rect.x - 1, rect.y - 1, rect.width + 2, rect.height + 2}, looks.stroke.color);
-    canvas_.fill(rect, palette::kPaper);
+    canvas_.fill(rect, colors_.paper);
     canvas_.text(rect, text, style);
   }
 
   Canvas& canvas_;
   const ChartView& view_;
+  LinkColors colors_;
 };
 
 }  // namespace

@@ -86,18 +86,19 @@ class LinksTest : public testing::Test {
   Timeline timeline_;
   ChartModel model_;
   RowLayout layout_;
+  LinkColors colors_ = linkColorsOf(model_);
   TimeAxis axis_{0, 40 * kNsPerMs, 40};
 };
 
 TEST_F(LinksTest, AnArrowLeadsFromWhereAJobEndsToWhereTheNextBegins) {
   const JobLink link{spot(0), spot(1), LinkKind::kDirect};
   const auto elements = drawn([&](Canvas& canvas) { drawLinks(canvas, view(200), {&link, 1}); });
-  const auto lines = paths(elements, "stroke", palette::kInk);
+  const auto lines = paths(elements, "stroke", colors_.ink);
   ASSERT_THAT(lines, SizeIs(1));
   // Rank 0 is at pixels 100 to 110 by 56 to 94; rank 1 begins at 110 by 106.
   EXPECT_NEAR(lines[0].front().x, 108, 4);
   EXPECT_NEAR(lines[0].front().y, 94, 1);
-  const auto heads = paths(elements, "fill", palette::kInk);
+  const auto heads = paths(elements, "fill", colors_.ink);
   ASSERT_THAT(heads, SizeIs(1));
   EXPECT_NEAR(heads[0].front().x, 112, 4) << "the tip";
   EXPECT_NEAR(heads[0].front().y, 106, 1);
@@ -107,7 +108,7 @@ TEST_F(LinksTest, AnArrowLeadsFromWhereAJobEndsToWhereTheNextBegins) {
 TEST_F(LinksTest, AnArrowToARowBelowTheViewEndsAtTheEdgeAndNamesTheJob) {
   const JobLink link{spot(0), spot(3), LinkKind::kDirect};
   const auto elements = drawn([&](Canvas& canvas) { drawLinks(canvas, view(60), {&link, 1}); });
-  const auto heads = paths(elements, "fill", palette::kInk);
+  const auto heads = paths(elements, "fill", colors_.ink);
   ASSERT_THAT(heads, SizeIs(1));
   EXPECT_NEAR(heads[0].front().y, 110, 2) << "the lower edge of the view";
   // The view is too narrow for the note; in a wider one it is there.
@@ -124,7 +125,7 @@ TEST_F(LinksTest, AnArrowBetweenRowsAboveTheViewIsNotDrawn) {
   const auto elements = drawn([&](Canvas& canvas) {
     drawLinks(canvas, view(60, 120), {&link, 1});
   });
-  EXPECT_THAT(paths(elements, "stroke", palette::kInk), IsEmpty());
+  EXPECT_THAT(paths(elements, "stroke", colors_.ink), IsEmpty());
 }
 
 TEST_F(LinksTest, AnArrowToARowThatIsLeftOutEndsWhereTheRowWouldBe) {
@@ -152,7 +153,7 @@ TEST_F(LinksTest, EachPartOfAPathIsOutlinedAndAWaitIsDashed) {
   const auto elements = drawn([&](Canvas& canvas) { drawCriticalPath(canvas, view(200), all); });
   std::vector<std::string> tops;  // of the outlines
   for (const XmlElement& e : elements) {
-    const bool isTop = e.attribute("fill") == toHex(link_colors::kPath) &&
+    const bool isTop = e.attribute("fill") == toHex(colors_.path) &&
                        (e.attribute("y") == "56" || e.attribute("y") == "106");
     if (isTop) tops.push_back(e.attribute("x") + " + " + e.attribute("width"));
   }

@@ -11,9 +11,6 @@ namespace {
 
 constexpr int kOutlinedFrom = 4;  // least width of a part with an outline
 constexpr double kPathWidth = 2;
-constexpr Stroke kPathLine{link_colors::kPath, kPathWidth};
-constexpr Stroke kPathHalo{palette::kPaper, kPathWidth + 2, 0.8};
-constexpr Stroke kWaitLine{link_colors::kPath, kPathWidth, 1, true};
 
 /// The parts of a path that the view shows, and one on each side of them.
 std::span<const PathPart> inView(const ChartPath& path, const TimeAxis& axis) {
@@ -29,7 +26,12 @@ std::span<const PathPart> inView(const ChartPath& path, const TimeAxis& axis) {
 
 class PathPainter {
  public:
-  PathPainter(Canvas& canvas, const ChartView& view) : canvas_(canvas), view_(view) {}
+  PathPainter(Canvas& canvas, const ChartView& view)
+      : canvas_(canvas),
+        view_(view),
+        colors_(linkColorsOf(view.model)),
+        line_{colors_.path, kPathWidth},
+        halo_{colors_.paper, kPathWidth + 2, 0.8} {}
 
   void paint(std::span<const PathPart> parts) {
     bool isFirst = true;
@@ -84,23 +86,23 @@ class PathPainter {
     const std::array<PixelPoint, 2> line = {PixelPoint{from, middle},
                                             PixelPoint{static_cast<double>(rect.x), middle}};
     if (rect.x - from < 2) return;
-    canvas_.line(line, kPathHalo);
-    canvas_.line(line, kWaitLine);
+    canvas_.line(line, halo_);
+    canvas_.line(line, {colors_.path, kPathWidth, 1, true});
     const std::string text = std::string(part.waitWords) + " " + formatDuration(part.wait);
-    const TextStyle style{10, false, link_colors::kPath, TextAlign::kCenter};
+    const TextStyle style{10, false, colors_.path, TextAlign::kCenter};
     const int width = canvas_.textWidth(text, style) + 6;
     const int left = std::max(static_cast<int>(from), view_.area.x);
     const int right = std::min(rect.x, view_.area.right());
     if (right - left < width + 8 || rect.height < 14) return;
     const PixelRect box{(left + right - width) / 2, rect.y + rect.height / 2 - 7, width, 14};
-    canvas_.fill(box, palette::kPaper);
+    canvas_.fill(box, colors_.paper);
     canvas_.text(box, text, style);
   }
 
   void outline(const PixelRect& rect) {
     // Inside of the job, so that it is not cut off at the next one. Whole pixels are cheap to draw.
     constexpr int kFrame = 2;
-    const Color color = link_colors::kPath;
+    const Color color = colors_.path;
     const int inner = std::max(rect.height - 2 * kFrame, 0);
     canvas_.fill({rect.x, rect.y, rect.width, kFrame}, color);
     canvas_.fill({rect.x, rect.bottom() - kFrame, rect.width, kFrame}, color);
@@ -115,14 +117,17 @@ class PathPainter {
 
   void flush() {
     if (points_.size() > 1) {
-      canvas_.line(points_, kPathHalo);
-      canvas_.line(points_, kPathLine);
+      canvas_.line(points_, halo_);
+      canvas_.line(points_, line_);
     }
     points_.clear();
   }
 
   Canvas& canvas_;
   const ChartView& view_;
+  LinkColors colors_;
+  Stroke line_;
+  Stroke halo_;
   PixelRect last_;
   std::vector<PixelPoint> points_;
 };

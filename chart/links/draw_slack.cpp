@@ -3,6 +3,7 @@
 
 #include "chart/lane_piece.h"
 #include "chart/links/draw_path.h"
+#include "chart/links/link_colors.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -11,12 +12,15 @@ namespace {
 constexpr int kLeastWidth = 6;    // of a job that gets paler
 constexpr double kPalest = 0.72;  // opacity of the veil over a job with endless slack
 constexpr int kNamedFrom = 30;    // least height of a row in which jobs name their slack
-constexpr TextStyle kSlackStyle{9, false, palette::kInk, TextAlign::kCenter};
 
 class SlackPainter {
  public:
   SlackPainter(Canvas& canvas, const ChartView& view, const SlackOf& slackOf)
-      : canvas_(canvas), view_(view), slackOf_(slackOf) {}
+      : canvas_(canvas),
+        view_(view),
+        slackOf_(slackOf),
+        colors_(linkColorsOf(view.model)),
+        style_{9, false, colors_.ink, TextAlign::kCenter} {}
 
   void paint(std::size_t row) {
     const ChartRow& lanes = view_.model.rows()[row];
@@ -41,16 +45,18 @@ class SlackPainter {
     const auto usual = static_cast<double>(std::max<Nanoseconds>(view_.model.typicalJob(), 1));
     const auto time = static_cast<double>(slack);
     const PixelRect rect{view_.area.x + left, view_.yOf(place.top), right - left, place.height};
-    canvas_.veil(rect, palette::kPaper, kPalest * time / (time + usual));
+    canvas_.veil(rect, colors_.paper, kPalest * time / (time + usual));
     if (rect.height < kNamedFrom) return;
     const std::string text = "slack " + formatDuration(slack);
-    if (canvas_.textWidth(text, kSlackStyle) + 6 > rect.width) return;
-    canvas_.text({rect.x, rect.bottom() - 13, rect.width, 12}, text, kSlackStyle);
+    if (canvas_.textWidth(text, style_) + 6 > rect.width) return;
+    canvas_.text({rect.x, rect.bottom() - 13, rect.width, 12}, text, style_);
   }
 
   Canvas& canvas_;
   const ChartView& view_;
   const SlackOf& slackOf_;
+  LinkColors colors_;
+  TextStyle style_;
   std::vector<LanePiece> pieces_;
 };
 

@@ -1,12 +1,19 @@
 #pragma once
 
-#include "chart/draw/color.h"
+#include "chart/chart_model.h"
 
-namespace pipetrace::link_colors {
+namespace pipetrace {
 
-/// An arrow to a culprit.
-inline constexpr Color kCulprit{150, 16, 44};
-/// The critical path.
-inline constexpr Color kPath{200, 0, 96};
+/// The colours of what is drawn over rows.
+struct LinkColors {
+  Color paper;    ///< under lines, so that they stand out from jobs; of veils and notes
+  Color ink;      ///< arrows between jobs, texts
+  Color edge;     ///< of notes
+  Color culprit;  ///< arrows to culprits
+  Color path;     ///< critical paths
+};
 
-}  // namespace pipetrace::link_colors
+/// Those that suit the model's paper.
+LinkColors linkColorsOf(const ChartModel& model);
+
+}  // namespace pipetrace

@@ -1,6 +1,7 @@
 #include "viewer/causes/causes_overlay.h"
 
 #include "chart/links/draw_links.h"
+#include "chart/links/link_colors.h"
 #include "viewer/chart/qt_canvas.h"
 
 namespace pipetrace {
@@ -25,12 +26,14 @@ class SlackFinder {
   JobGraph::Id next_ = 0;
 };
 
-void drawNote(Canvas& canvas, const PixelRect& area, std::string_view text) {
-  const TextStyle style{12, false, palette::kInk, TextAlign::kCenter};
+void drawNote(Canvas& canvas, const ChartView& view, std::string_view text) {
+  const LinkColors colors = linkColorsOf(view.model);
+  const PixelRect& area = view.area;
+  const TextStyle style{12, false, colors.ink, TextAlign::kCenter};
   const int width = canvas.textWidth(text, style) + 20;
   const PixelRect box{area.x + (area.width - width) / 2, area.y + 8, width, 22};
-  canvas.fill({box.x - 1, box.y - 1, box.width + 2, box.height + 2}, palette::kStepLine);
-  canvas.fill(box, palette::kPaper);
+  canvas.fill({box.x - 1, box.y - 1, box.width + 2, box.height + 2}, colors.edge);
+  canvas.fill(box, colors.paper);
   canvas.text(box, text, style);
 }
 
@@ -47,7 +50,7 @@ void CausesOverlay::paintPath(Canvas& canvas, const ChartView& view) {
   const GraphPlaces* places = causes_->places();
   if (places == nullptr) return;
   if (causes_->areTooMany(view)) {
-    drawNote(canvas, view.area, "Zoom in to see the critical paths: too many steps are in view");
+    drawNote(canvas, view, "Zoom in to see the critical paths: too many steps are in view");
     return;
   }
   SlackFinder finder(*places);

@@ -170,8 +170,8 @@ TEST(ExportPictureTest, TheCriticalPathOfTheStepsIsOutlinedOnRequest) {
     while (!xml.atEnd()) {
       if (xml.readNext() != QXmlStreamReader::StartElement) continue;
       const auto fill = xml.attributes().value("fill").toString().toStdString();
-      const bool isTop =
-          fill == toHex(link_colors::kPath) && xml.attributes().value("width").toInt() > 30;
+      const bool isTop = fill == toHex(linkColorsOf(profile.model()).path) &&
+                         xml.attributes().value("width").toInt() > 30;
       if (isTop) jobs.insert(xml.attributes().value("x").toString());
     }
     return jobs.size();
