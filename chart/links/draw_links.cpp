@@ -120,8 +120,11 @@ class LinkPainter {
     if (distance < kSideways || !areInView) {
       return upright({x, edgeOf(from, isDown)}, {end, edgeOf(to, !isDown)});
     }
-    const PixelPoint begin{static_cast<double>(from.rect.right()), from.middleY()};
-    const PixelPoint tip{static_cast<double>(to.rect.x), to.middleY()};
+    // Beside the texts in the middle of rows.
+    const double side = isDown ? 0.25 : -0.25;
+    const PixelPoint begin{static_cast<double>(from.rect.right()),
+                           from.middleY() + side * from.rect.height};
+    const PixelPoint tip{static_cast<double>(to.rect.x), to.middleY() - side * to.rect.height};
     const double pull = std::min(distance / 2, 60.0);
     return {begin, PixelPoint{begin.x + pull, begin.y}, PixelPoint{tip.x - pull, tip.y}, tip};
   }

@@ -163,7 +163,7 @@ TEST_F(LinksTest, EachPartOfAPathIsOutlinedAndAWaitIsDashed) {
   };
   const auto dashed = std::find_if(elements.begin(), elements.end(), isDashed);
   ASSERT_NE(dashed, elements.end());
-  EXPECT_EQ(dashed->attribute("d"), "M110 125L115 125") << "in the middle of rank 1's row";
+  EXPECT_EQ(dashed->attribute("d"), "M110 139L115 139") << "near the lower edge of rank 1's row";
 }
 
 TEST_F(LinksTest, AJobWithMoreSlackIsPaler) {

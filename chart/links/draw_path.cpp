@@ -10,6 +10,8 @@ namespace pipetrace {
 namespace {
 
 constexpr int kOutlinedFrom = 4;  // least width of a part with an outline
+constexpr int kLeastWait = 2;     // pixels
+constexpr int kTextAbove = 36;    // least height of a row with room for a wait below its texts
 constexpr double kPathWidth = 2;
 
 /// The parts of a path that the view shows, and one on each side of them.
@@ -43,8 +45,9 @@ class PathPainter {
       const double middle = box.middleY();
       const auto waitFrom = static_cast<double>(
           std::clamp(view_.xOf(part.begin - part.wait), view_.area.x - kBeyond, rect.x));
-      if (!isFirst) connect(rect, middle, waitFrom);
-      if (part.wait > 0) paintWait(part, rect, waitFrom);
+      const bool isWait = rect.x - waitFrom >= kLeastWait;
+      if (!isFirst) connect(rect, isWait ? waitHeight(rect) : middle, waitFrom);
+      if (isWait) paintWait(part, rect, waitFrom);
       isFirst = false;
       last_ = rect;
       if (rect.width >= kOutlinedFrom) {
@@ -63,8 +66,13 @@ class PathPainter {
     return isTransfer(part.spot.event->kind) && box.rect.width < kOutlinedFrom;
   }
 
-  /// From the part before to where this one begins to wait.
-  void connect(const PixelRect& rect, double middle, double waitFrom) {
+  /// The height of the line of a wait: below the texts of bubbles.
+  static double waitHeight(const PixelRect& rect) {
+    return rect.height < kTextAbove ? rect.y + rect.height / 2.0 : rect.bottom() - 5.0;
+  }
+
+  /// From the part before to where this one begins to wait, which is at that height.
+  void connect(const PixelRect& rect, double height, double waitFrom) {
     if (points_.empty()) {
       const double x = last_.right() - (last_.width >= kOutlinedFrom ? 1.0 : 0.5);
       const bool isDown = rect.y > last_.y;
@@ -72,29 +80,28 @@ class PathPainter {
                           : isDown                    ? last_.bottom()
                                                       : last_.y;
       if (last_.y == rect.y && waitFrom - x < 2 && rect.width >= kOutlinedFrom) return;
-      go({x, last_.y == rect.y ? middle : from});
+      go({x, last_.y == rect.y ? height : from});
     }
     const bool isAlone = rect.width >= kOutlinedFrom && waitFrom >= rect.x && rect.y != last_.y;
-    go({waitFrom + (isAlone ? 1 : 0.5), !isAlone           ? middle
+    go({waitFrom + (isAlone ? 1 : 0.5), !isAlone           ? height
                                         : rect.y > last_.y ? rect.y
                                                            : rect.bottom()});
   }
 
   void paintWait(const PathPart& part, const PixelRect& rect, double from) {
     flush();
-    const double middle = rect.y + rect.height / 2.0;
-    const std::array<PixelPoint, 2> line = {PixelPoint{from, middle},
-                                            PixelPoint{static_cast<double>(rect.x), middle}};
-    if (rect.x - from < 2) return;
+    const double height = waitHeight(rect);
+    const std::array<PixelPoint, 2> line = {PixelPoint{from, height},
+                                            PixelPoint{static_cast<double>(rect.x), height}};
     canvas_.line(line, halo_);
     canvas_.line(line, {colors_.path, kPathWidth, 1, true});
     const std::string text = std::string(part.waitWords) + " " + formatDuration(part.wait);
-    const TextStyle style{10, false, colors_.path, TextAlign::kCenter};
+    const TextStyle style{9, false, colors_.path, TextAlign::kCenter};
     const int width = canvas_.textWidth(text, style) + 6;
     const int left = std::max(static_cast<int>(from), view_.area.x);
     const int right = std::min(rect.x, view_.area.right());
-    if (right - left < width + 8 || rect.height < 14) return;
-    const PixelRect box{(left + right - width) / 2, rect.y + rect.height / 2 - 7, width, 14};
+    if (right - left < width + 8 || rect.height < kTextAbove) return;
+    const PixelRect box{(left + right - width) / 2, rect.bottom() - 12, width, 11};
     canvas_.fill(box, colors_.paper);
     canvas_.text(box, text, style);
   }
