@@ -49,7 +49,7 @@ class SlackPainter {
     if (rect.height < kNamedFrom) return;
     const std::string text = "slack " + formatDuration(slack);
     if (canvas_.textWidth(text, style_) + 6 > rect.width) return;
-    canvas_.text({rect.x, rect.bottom() - 13, rect.width, 12}, text, style_);
+    canvas_.text({rect.x, rect.bottom() - 14, rect.width, 12}, text, style_);
   }
 
   Canvas& canvas_;

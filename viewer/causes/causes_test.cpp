@@ -7,7 +7,7 @@
 #include "analysis/testing/faulty_run.h"
 #include "trace/text/decimal_time.h"
 #include "viewer/causes/detail_rows.h"
-#include "viewer/causes/evidence.h"
+#include "viewer/causes/finding_places.h"
 #include "viewer/testing/explained_chart.h"
 
 namespace pipetrace {
@@ -214,7 +214,7 @@ TEST(CausesTest, TheFirstFindingLeadsToItsLongestBubbleAndItsCulprit) {
   SlowStage chart;
   const Finding& finding = chart.explanation().findings.front();
   EXPECT_THAT(finding.text, StartsWith("stage 2 (rank 2) takes 1.30 times as long"));
-  const std::vector<Evidence> evidence = evidenceFor(finding, *chart.causes().places());
+  const std::vector<FindingPlace> evidence = placesOfFinding(finding, *chart.causes().places());
   ASSERT_THAT(evidence, SizeIs(4));
   Nanoseconds longest = 0;
   for (int rank = 0; rank < 4; ++rank) {
@@ -227,7 +227,7 @@ TEST(CausesTest, TheFirstFindingLeadsToItsLongestBubbleAndItsCulprit) {
   EXPECT_EQ(evidence[0].spot.event->duration(), longest);
   EXPECT_EQ(evidence[3].spot.event->stage, 2);
   for (const Finding& each : chart.explanation().findings) {
-    EXPECT_FALSE(evidenceFor(each, *chart.causes().places()).empty()) << each.text;
+    EXPECT_FALSE(placesOfFinding(each, *chart.causes().places()).empty()) << each.text;
   }
 }
 

@@ -81,7 +81,7 @@ void FindingsPanel::showFindings() {
                                          .arg(evidence_.size() + 1)
                                          .arg(QString::fromStdString(finding.text)),
                                      list_);
-    evidence_.push_back(evidenceFor(finding, *places));
+    evidence_.push_back(placesOfFinding(finding, *places));
     item->setToolTip(evidence_.back().empty() ? tr("It has no place of its own in the chart")
                                               : tr("Click to see it in the chart"));
   }

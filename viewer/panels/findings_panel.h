@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "viewer/causes/causes.h"
-#include "viewer/causes/evidence.h"
+#include "viewer/causes/finding_places.h"
 
 namespace pipetrace {
 
@@ -38,9 +38,9 @@ class FindingsPanel : public QWidget {
   QLabel* place_;
   QToolButton* previous_;
   QToolButton* next_;
-  std::vector<std::vector<Evidence>> evidence_;  // by finding
-  int finding_ = -1;                             // whose evidence is shown
-  int at_ = 0;                                   // in its evidence
+  std::vector<std::vector<FindingPlace>> evidence_;  // by finding
+  int finding_ = -1;                                 // whose evidence is shown
+  int at_ = 0;                                       // in its evidence
 };
 
 }  // namespace pipetrace

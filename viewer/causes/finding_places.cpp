@@ -1,4 +1,4 @@
-#include "viewer/causes/evidence.h"
+#include "viewer/causes/finding_places.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ QString stepText(std::int32_t step) {
   return step >= 0 ? QStringLiteral(", step %1").arg(step) : QString();
 }
 
-Evidence bubbleEvidence(const EventSpot& spot, int rank, const Bubble& bubble) {
+FindingPlace bubblePlace(const EventSpot& spot, int rank, const Bubble& bubble) {
   return {spot, QStringLiteral("bubble of %1 on rank %2%3")
                     .arg(lengthText(bubble.end - bubble.begin))
                     .arg(rank)
@@ -52,7 +52,7 @@ std::optional<EventSpot> firstAfter(const ChartModel& model, Nanoseconds time) {
   return first;
 }
 
-Evidence pauseEvidence(const EventSpot& spot, const ChartModel& model, const char* words) {
+FindingPlace pausePlace(const EventSpot& spot, const ChartModel& model, const char* words) {
   return {spot, QStringLiteral("%1 on rank %2, %3")
                     .arg(QString::fromStdString(displayName(model.timeline(), *spot.event)))
                     .arg(model.rows()[spot.row].rank)
@@ -61,11 +61,11 @@ Evidence pauseEvidence(const EventSpot& spot, const ChartModel& model, const cha
 
 }  // namespace
 
-std::vector<Evidence> evidenceFor(const Finding& finding, const GraphPlaces& places) {
-  std::vector<Evidence> found;
+std::vector<FindingPlace> placesOfFinding(const Finding& finding, const GraphPlaces& places) {
+  std::vector<FindingPlace> found;
   for (const auto& [rank, bubble] : finding.examples) {
     const auto spot = places.spotOf(rank, bubble);
-    if (spot) found.push_back(bubbleEvidence(*spot, places.graph().ranks()[rank].number, bubble));
+    if (spot) found.push_back(bubblePlace(*spot, places.graph().ranks()[rank].number, bubble));
   }
   if (const JobGraph::Id job = finding.culprit.job; job != JobGraph::kNone) {
     const QString words =
@@ -76,10 +76,10 @@ std::vector<Evidence> evidenceFor(const Finding& finding, const GraphPlaces& pla
   if (finding.pauses) {
     const ChartModel& model = places.model();
     if (const auto spot = longestIn(model, *finding.pauses)) {
-      found.push_back(pauseEvidence(*spot, model, "in the pause"));
+      found.push_back(pausePlace(*spot, model, "in the pause"));
     }
     if (const auto spot = firstAfter(model, finding.pauses->end)) {
-      found.push_back(pauseEvidence(*spot, model, "after the pause"));
+      found.push_back(pausePlace(*spot, model, "after the pause"));
     }
   }
   return found;
