@@ -73,6 +73,9 @@ void addPicture(CommandApp& app, CLI::Option* inputs, ExportOptions& to) {
       ->needs(picture)
       ->excludes(all)
       ->excludes(step);
+  app.add_flag("--critical-path", to.showsCriticalPath,
+               "Outline the jobs on the critical paths of the steps shown, at most 64")
+      ->needs(picture);
 }
 
 void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {

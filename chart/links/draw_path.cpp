@@ -142,10 +142,10 @@ class PathPainter {
 }  // namespace
 
 void drawCriticalPath(Canvas& canvas, const ChartView& view,
-                      std::span<const ChartPath* const> paths) {
+                      std::span<const ChartPath* const> paths, std::size_t most) {
   std::size_t count = 0;
   for (const ChartPath* path : paths) count += inView(*path, view.axis).size();
-  if (count == 0 || count > kMostPathParts) return;
+  if (count == 0 || count > most) return;
   canvas.pushClip(view.area);
   for (const ChartPath* path : paths) {
     PathPainter(canvas, view).paint(inView(*path, view.axis));

@@ -29,9 +29,9 @@ inline constexpr std::size_t kMostPathParts = 20'000;
 
 /// Draws critical paths in view.area. Their jobs and messages have outlines, and lines lead from
 /// one to the next. A line is dashed where a job waited, with the cause where there is room. Parts
-/// in rows that are not shown are left out. Draws nothing if more than kMostPathParts are in view.
+/// in rows that are not shown are left out. Draws nothing if more than `most` parts are in view.
 void drawCriticalPath(Canvas& canvas, const ChartView& view,
-                      std::span<const ChartPath* const> paths);
+                      std::span<const ChartPath* const> paths, std::size_t most = kMostPathParts);
 
 /// By how much a job could have ended later, in nanoseconds; negative where nobody knows. Called
 /// for the jobs of a row in the order of time.

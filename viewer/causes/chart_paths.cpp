@@ -1,6 +1,7 @@
 #include "viewer/causes/chart_paths.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace pipetrace {
 namespace {
@@ -52,14 +53,14 @@ std::optional<std::vector<StepOfPipeline>> stepsIn(const Explanation& explanatio
 }
 
 void drawCriticalPath(Canvas& canvas, const ChartView& view, const Explanation& explanation) {
-  const auto steps = stepsIn(explanation, view.axis.begin(), view.axis.end(), kMostSteps);
-  if (!steps) return;
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  const auto steps = stepsIn(explanation, view.axis.begin(), view.axis.end(), kAll);
   const GraphPlaces places(explanation, view.model);
   std::vector<ChartPath> paths;
   for (const StepOfPipeline& step : *steps) paths.push_back(chartPathOf(places, step));
   std::vector<const ChartPath*> all;
   for (const ChartPath& path : paths) all.push_back(&path);
-  drawCriticalPath(canvas, view, all);
+  drawCriticalPath(canvas, view, all, kAll);
 }
 
 }  // namespace pipetrace

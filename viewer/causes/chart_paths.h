@@ -26,8 +26,8 @@ std::optional<std::vector<StepOfPipeline>> stepsIn(const Explanation& explanatio
 /// The most steps whose paths are drawn at once.
 inline constexpr std::size_t kMostSteps = 64;
 
-/// Draws the critical paths of the steps in view, of all pipelines; nothing if there are more than
-/// kMostSteps. It computes them, so it is for pictures; the window has Causes::pathsIn().
+/// Draws the critical paths of all steps in view, of all pipelines. It computes them, so it is for
+/// pictures; the window has Causes::pathsIn().
 void drawCriticalPath(Canvas& canvas, const ChartView& view, const Explanation& explanation);
 
 }  // namespace pipetrace

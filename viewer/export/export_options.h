@@ -14,7 +14,7 @@ struct ExportOptions {
   std::optional<int> height;        ///< pixels; not given: as high as the rows need
   std::optional<StepChoice> steps;  ///< not given: a few, so that the micro-batches are legible
   bool isAll = false;               ///< the whole run
-  bool showsCriticalPath = false;   ///< over the jobs; of up to 64 steps
+  bool showsCriticalPath = false;   ///< outlines of the jobs on it
 };
 
 }  // namespace pipetrace

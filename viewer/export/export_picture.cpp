@@ -95,6 +95,11 @@ std::string fileOf(const ChartModel& model, const PictureOptions& picture,
 void addCriticalPath(const LoadedProfile& profile, PictureOptions& picture) {
   const auto explanation = std::make_shared<const Explanation>(
       explainRun(profile.timeline(), {.steps = {}, .threads = 0}));
+  const Timeline::Span range = picture.range.value_or(profile.model().span());
+  if (!stepsIn(*explanation, range.begin, range.end, kMostSteps)) {
+    throw Error("critical paths of more than " + std::to_string(kMostSteps) +
+                " steps could not be read; choose fewer steps with --steps");
+  }
   picture.overRows = [explanation](Canvas& canvas, const ChartView& view) {
     drawCriticalPath(canvas, view, *explanation);
   };

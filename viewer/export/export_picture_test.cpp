@@ -180,6 +180,12 @@ TEST(ExportPictureTest, TheCriticalPathOfTheStepsIsOutlinedOnRequest) {
   EXPECT_EQ(outlined(false), 0U);
 }
 
+TEST(ExportPictureTest, TooManyCriticalPathsAreRefused) {
+  const LoadedProfile profile = profileOf({.ranks = 2, .microBatches = 1, .steps = 70});
+  EXPECT_THAT([&] { pictureOf(profile, {.isAll = true, .showsCriticalPath = true}); },
+              ThrowsMessage<Error>(HasSubstr("--steps")));
+}
+
 TEST(ExportPictureTest, AnUnknownEndingIsRefusedWithTheKnownOnes) {
   const LoadedProfile profile = profileOf({.steps = 1});
   for (const char* path : {"out.gif", "out", "png", ".png"}) {
