@@ -65,10 +65,10 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
   }
   const std::vector<char> whole = wholeSteps(jobs);
   for (BubbleWindow& window : windows) {
-    const std::size_t step = window.index = jobs.indexOf(window.step);
-    window.last = lastJobs[step];
-    window.isWhole = whole[step] != 0;
-    const auto ofStep = jobs.jobs(step);
+    window.index = jobs.indexOf(window.step);
+    window.last = lastJobs[window.index];
+    window.isWhole = whole[window.index] != 0;
+    const auto ofStep = jobs.jobs(window.index);
     window.lacksRanks =
         std::any_of(ofStep.begin(), ofStep.end(), [&](Id id) { return lacksInput(graph, id); });
     window.hasPlan = !window.lacksRanks;

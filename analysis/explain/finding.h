@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
@@ -22,8 +24,16 @@ struct Finding {
   double share = 0;                              ///< of the run's idle time
   /// job == kNone: nobody's. A finding about early messages has their two ranks here.
   CulpritGroup culprit;
+  /// The longest bubbles of it, at most kMostExamples, with their ranks (indices in
+  /// JobGraph::ranks()); the longest first.
+  std::vector<std::pair<std::uint32_t, Bubble>> examples;
   std::optional<Pauses> pauses;  ///< of a finding about them
 };
+
+inline constexpr std::size_t kMostExamples = 3;
+
+/// Returns what a report says where there are no findings. It is a sentence without a full stop.
+const char* noFindingsText(const Bubbles& bubbles);
 
 /// The findings about the idle time: first clocks that make the others doubtful, then those with a
 /// culprit, the largest first. Pauses, the schedule's own share, other work, and what is not known

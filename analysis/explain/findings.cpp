@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -214,6 +215,26 @@ RunSummary stepsOfWholePipelines(const RunBasis& basis, const RunSummary& summar
   return steps;
 }
 
+using Examples = std::vector<std::pair<std::uint32_t, Bubble>>;
+
+/// The longest bubbles of each class.
+std::array<Examples, kBubbleClassCount> longestOfClasses(const Bubbles& bubbles) {
+  std::array<Examples, kBubbleClassCount> longest;
+  const auto length = [](const auto& example) { return example.second.end - example.second.begin; };
+  for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
+    for (const Bubble& bubble : bubbles.byRank[rank]) {
+      Examples& examples = longest[static_cast<std::size_t>(bubble.bubbleClass)];
+      const bool isFull = examples.size() == kMostExamples;
+      if (isFull && bubble.end - bubble.begin <= length(examples.back())) continue;
+      if (isFull) examples.pop_back();
+      examples.emplace_back(rank, bubble);
+      std::stable_sort(examples.begin(), examples.end(),
+                       [&](const auto& a, const auto& b) { return length(a) > length(b); });
+    }
+  }
+  return longest;
+}
+
 /// Why more is unknown than the causes that were not found; empty: nothing is.
 std::string whyUnknown(const RunBasis& basis) {
   for (const PipelineBasis& pipeline : basis.pipelines()) {
@@ -229,6 +250,12 @@ std::string whyUnknown(const RunBasis& basis) {
 }
 
 }  // namespace
+
+const char* noFindingsText(const Bubbles& bubbles) {
+  const bool isIdle = std::any_of(bubbles.byRank.begin(), bubbles.byRank.end(),
+                                  [](const auto& ofRank) { return !ofRank.empty(); });
+  return isIdle ? "no cause of idle time has 0.5 % of it" : "no idle time";
+}
 
 std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
                                 const SlowerStages& stages, const Bubbles& bubbles,
@@ -256,12 +283,14 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
                         .classes = {group.bubbleClass},
                         .time = group.time,
                         .share = share,
-                        .culprit = group});
+                        .culprit = group,
+                        .examples = group.examples});
   }
   for (Pauses& pauses : pausesOf(timeline, stepsOfWholePipelines(basis, summary))) {
     findings.push_back({.severity = Severity::kWarning, .text = toText(pauses)});
     findings.back().pauses = std::move(pauses);
   }
+  const auto longest = longestOfClasses(bubbles);
   const auto addClass = [&](std::initializer_list<BubbleClass> classes, const std::string& text,
                             const std::string& why = {}) {
     Finding finding;
@@ -270,6 +299,15 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
       if (time > 0) finding.classes.push_back(c);
       finding.time += time;
     }
+    for (const BubbleClass c : finding.classes) {
+      const Examples& own = longest[static_cast<std::size_t>(c)];
+      finding.examples.insert(finding.examples.end(), own.begin(), own.end());
+    }
+    std::stable_sort(finding.examples.begin(), finding.examples.end(),
+                     [](const auto& a, const auto& b) {
+                       return a.second.end - a.second.begin > b.second.end - b.second.begin;
+                     });
+    finding.examples.resize(std::min(finding.examples.size(), kMostExamples));
     finding.share = shareOf(finding.time);
     if (finding.share < kLeastShare) return;
     if (finding.classes.size() == 1) finding.bubbleClass = finding.classes.front();

@@ -46,6 +46,33 @@ TEST(Findings, LinksThatAreAllAlikeAreOneFinding) {
   EXPECT_EQ(run.findings[0].time, all);
 }
 
+TEST(Findings, EachHasTheLongestBubblesOfItsClasses) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 1);
+  test::scaleRank(costs, plan, 2, 1.3);
+  const Timeline timeline = completedRun(plan, costs);
+  const Explanation run = explainRun(timeline, {});
+  ASSERT_GE(run.findings.size(), 3U);
+  for (const Finding& finding : run.findings) {
+    std::vector<Nanoseconds> lengths;
+    for (const auto& ofRank : run.bubbles.byRank) {
+      for (const Bubble& bubble : ofRank) {
+        const bool isOfIt =
+            std::count(finding.classes.begin(), finding.classes.end(), bubble.bubbleClass) > 0;
+        if (isOfIt) lengths.push_back(bubble.end - bubble.begin);
+      }
+    }
+    std::sort(lengths.rbegin(), lengths.rend());
+    lengths.resize(kMostExamples);
+    std::vector<Nanoseconds> given;
+    for (const auto& [rank, bubble] : finding.examples) given.push_back(bubble.end - bubble.begin);
+    // Transfers are of one of several links that are alike.
+    const bool isOfAll = finding.bubbleClass != BubbleClass::kTransfer;
+    EXPECT_TRUE(!isOfAll || given == lengths) << finding.text;
+    EXPECT_EQ(given.size(), kMostExamples);
+  }
+}
+
 std::vector<std::string> sentencesOf(const Timeline& timeline) {
   std::vector<std::string> texts;
   for (const Finding& finding : explainRun(timeline, {}).findings) texts.push_back(finding.text);

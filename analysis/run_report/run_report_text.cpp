@@ -70,11 +70,7 @@ std::string findingsText(const RunReport& report) {
       text += "     " + report.viewCommand + " --find " + shellWord(query) + "\n";
     }
   }
-  if (run.findings.empty()) {
-    const bool isIdle = std::any_of(run.ranks.begin(), run.ranks.end(),
-                                    [](const ExplainedRank& rank) { return rank.idle > 0; });
-    text += isIdle ? "  no cause of idle time has 0.5 % of it\n" : "  no idle time\n";
-  }
+  if (run.findings.empty()) text += std::string("  ") + noFindingsText(run.bubbles) + "\n";
   return text;
 }
 

@@ -88,6 +88,9 @@ void addPicture(CommandApp& app, CLI::Option* find, ExportOptions& to) {
       ->excludes(all)
       ->excludes(step)
       ->excludes(find);
+  app.add_flag("--critical-path", to.showsCriticalPath,
+               "Outline the jobs on the critical paths of the steps shown, at most 64")
+      ->needs(picture);
 }
 
 void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {

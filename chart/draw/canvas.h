@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,6 +21,20 @@ struct Column {
 
 /// The edge of the row on which columns stand.
 enum class ColumnEdge : std::uint8_t { kTop, kBottom };
+
+/// A point of a canvas, which need not be a whole pixel.
+struct PixelPoint {
+  double x = 0;
+  double y = 0;
+};
+
+/// How a line is drawn.
+struct Stroke {
+  Color color;
+  double width = 1;    ///< pixels
+  double opacity = 1;  ///< 0 .. 1
+  bool isDashed = false;
+};
 
 /// A surface to draw a chart on: a window, an image, an SVG file. Pixels count from the upper left
 /// corner. Not thread-safe.
@@ -42,6 +57,15 @@ class Canvas {
   TextMeasure measure() {
     return [this](std::string_view text, const TextStyle& style) { return textWidth(text, style); };
   }
+
+  /// Draws the lines from point to point. These and the next two are smooth at their edges, unlike
+  /// all else.
+  virtual void line(std::span<const PixelPoint> points, const Stroke& stroke) = 0;
+  /// Draws a cubic curve from the first point to the last; the two between pull it.
+  virtual void curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) = 0;
+  virtual void polygon(std::span<const PixelPoint> corners, Color color) = 0;
+  /// Lays a colour over what is there. `opacity`: 0 .. 1.
+  virtual void veil(PixelRect rect, Color color, double opacity) = 0;
 
   /// Nothing outside `rect` is drawn until the matching popClip().
   virtual void pushClip(PixelRect rect) = 0;

@@ -1,8 +1,11 @@
 #include "chart/draw/svg_canvas.h"
 
+#include <algorithm>
+#include <cmath>
 #include <initializer_list>
 #include <utility>
 
+#include "chart/draw/clip_shapes.h"
 #include "chart/draw/text_width.h"
 #include "trace/text/utf8.h"
 
@@ -17,6 +20,34 @@ void appendNumbers(std::string& out,
     out += name;
     out += "=\"" + std::to_string(value) + '"';
   }
+}
+
+/// Appends a number with at most two decimals.
+void appendDecimal(std::string& out, double value) {
+  const auto hundredths = static_cast<long long>(std::llround(value * 100));
+  const long long size = std::llabs(hundredths);
+  if (hundredths < 0) out += '-';
+  out += std::to_string(size / 100);
+  if (size % 100 == 0) return;
+  out += '.';
+  out += static_cast<char>('0' + size / 10 % 10);
+  if (size % 10 != 0) out += static_cast<char>('0' + size % 10);
+}
+
+void appendPoint(std::string& out, const PixelPoint& point) {
+  appendDecimal(out, point.x);
+  out += ' ';
+  appendDecimal(out, point.y);
+}
+
+/// Path data: "M1 2L3 4".
+std::string linesThrough(std::span<const PixelPoint> points) {
+  std::string data;
+  for (const PixelPoint& point : points) {
+    data += data.empty() ? 'M' : 'L';
+    appendPoint(data, point);
+  }
+  return data;
 }
 
 bool isXmlCharacter(char32_t c) {
@@ -77,14 +108,70 @@ SvgCanvas::SvgCanvas(int width, int height, std::string_view title) {
           toHex(palette::kBubbleStroke) + "\" shape-rendering=\"auto\"/></pattern></defs>\n";
 }
 
-void SvgCanvas::rect(PixelRect rect, std::string_view fill) {
+void SvgCanvas::rect(PixelRect rect, std::string_view fill, double opacity) {
   if (rect.width <= 0 || rect.height <= 0) return;
   out_ += "<rect";
   appendNumbers(out_,
                 {{"x", rect.x}, {"y", rect.y}, {"width", rect.width}, {"height", rect.height}});
   out_ += " fill=\"";
   out_ += fill;
+  if (opacity < 1) {
+    out_ += "\" fill-opacity=\"";
+    appendDecimal(out_, opacity);
+  }
   out_ += "\"/>\n";
+}
+
+void SvgCanvas::path(std::string_view data, const Stroke& stroke) {
+  out_ += "<path d=\"";
+  out_ += data;
+  out_ += "\" fill=\"none\" stroke=\"" + toHex(stroke.color) + "\" stroke-width=\"";
+  appendDecimal(out_, stroke.width);
+  if (stroke.opacity < 1) {
+    out_ += "\" stroke-opacity=\"";
+    appendDecimal(out_, stroke.opacity);
+  }
+  if (stroke.isDashed) out_ += "\" stroke-dasharray=\"4 3";
+  out_ += "\" stroke-linejoin=\"round\" shape-rendering=\"auto\"/>\n";
+}
+
+/// Lines are cut off here: not every renderer draws a line under a clip path.
+PixelRect SvgCanvas::clipOfLines() const {
+  constexpr int kEndless = 1 << 20;
+  if (areas_.empty()) return {-kEndless, -kEndless, 2 * kEndless, 2 * kEndless};
+  return areas_.back();
+}
+
+void SvgCanvas::line(std::span<const PixelPoint> points, const Stroke& stroke) {
+  for (const PixelPoints& part : lineInside(points, clipOfLines())) {
+    path(linesThrough(part), stroke);
+  }
+}
+
+void SvgCanvas::curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) {
+  const PixelRect clip = clipOfLines();
+  const bool isInside = std::all_of(points.begin(), points.end(), [&](const PixelPoint& p) {
+    return p.x >= clip.x && p.x <= clip.right() && p.y >= clip.y && p.y <= clip.bottom();
+  });
+  if (!isInside) return line(pointsAlong(points), stroke);
+  std::string data = "M";
+  appendPoint(data, points[0]);
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    data += i == 1 ? 'C' : ' ';
+    appendPoint(data, points[i]);
+  }
+  path(data, stroke);
+}
+
+void SvgCanvas::polygon(std::span<const PixelPoint> corners, Color color) {
+  const PixelPoints inside = polygonInside(corners, clipOfLines());
+  if (inside.empty()) return;
+  out_ += "<path d=\"" + linesThrough(inside) + "Z\" fill=\"" + toHex(color) +
+          "\" shape-rendering=\"auto\"/>\n";
+}
+
+void SvgCanvas::veil(PixelRect rect, Color color, double opacity) {
+  this->rect(rect, toHex(color), opacity);
 }
 
 void SvgCanvas::fill(PixelRect rect, Color color) { this->rect(rect, toHex(color)); }
@@ -125,6 +212,11 @@ int SvgCanvas::textWidth(std::string_view text, const TextStyle& style) {
 }
 
 void SvgCanvas::pushClip(PixelRect rect) {
+  const PixelRect outer = clipOfLines();
+  const int x = std::max(rect.x, outer.x);
+  const int y = std::max(rect.y, outer.y);
+  areas_.push_back({x, y, std::max(std::min(rect.right(), outer.right()) - x, 0),
+                    std::max(std::min(rect.bottom(), outer.bottom()) - y, 0)});
   const std::string id = "clip" + std::to_string(clips_++);
   out_ += "<clipPath id=\"" + id + "\"><rect";
   appendNumbers(out_,
@@ -132,7 +224,10 @@ void SvgCanvas::pushClip(PixelRect rect) {
   out_ += "/></clipPath>\n<g clip-path=\"url(#" + id + ")\">\n";
 }
 
-void SvgCanvas::popClip() { out_ += "</g>\n"; }
+void SvgCanvas::popClip() {
+  areas_.pop_back();
+  out_ += "</g>\n";
+}
 
 std::string SvgCanvas::finish() {
   out_ += "</svg>\n";

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chart/draw/canvas.h"
 
@@ -18,6 +19,10 @@ class SvgCanvas final : public Canvas {
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
   void text(PixelRect box, std::string_view text, const TextStyle& style) override;
   int textWidth(std::string_view text, const TextStyle& style) override;
+  void line(std::span<const PixelPoint> points, const Stroke& stroke) override;
+  void curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) override;
+  void polygon(std::span<const PixelPoint> corners, Color color) override;
+  void veil(PixelRect rect, Color color, double opacity) override;
   void pushClip(PixelRect rect) override;
   void popClip() override;
 
@@ -25,10 +30,13 @@ class SvgCanvas final : public Canvas {
   std::string finish();
 
  private:
-  void rect(PixelRect rect, std::string_view fill);
+  void rect(PixelRect rect, std::string_view fill, double opacity = 1);
+  void path(std::string_view data, const Stroke& stroke);
+  PixelRect clipOfLines() const;
 
   std::string out_;
   int clips_ = 0;
+  std::vector<PixelRect> areas_;  // the clips that hold, each within the one before
 };
 
 /// Appends `text` as XML character data, also for attributes. Escapes `&`, `<`, `>` and quotes.

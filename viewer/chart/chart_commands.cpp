@@ -117,15 +117,27 @@ void addCommands(ChartWidget& chart) {
   adder.addKey(Qt::Key_Home,
                adder.add("whole-run", kView, "Whole run", {Qt::Key_0}, [c] { c->fit(); }));
 
+  adder
+      .add("critical-path", kView, "Critical path", {Qt::SHIFT | Qt::Key_P},
+           [c](bool isShown) { emit c->criticalPathWanted(isShown); })
+      ->setCheckable(true);
+
   adder.addKey(Qt::Key_PageDown,
                adder.add("next-step", kGo, "Next step", {Qt::Key_N}, [c] { c->showNextStep(); }));
   adder.addKey(Qt::Key_PageUp, adder.add("previous-step", kGo, "Previous step", {Qt::Key_P},
                                          [c] { c->showPreviousStep(); }));
-  adder.add("median-step", kGo, "Step of median length", {},
-            [c] { c->showMedianStep(); });
+  adder.add("median-step", kGo, "Step of median length", {}, [c] { c->showMedianStep(); });
   adder.add("slowest-step", kGo, "Slowest step", {}, [c] { c->showSlowestStep(); });
   adder.add("area-of-job", kEdit, "Select the area of the job", {Qt::Key_R},
             [c] { c->selectAreaOfJob(); });
+  adder.add("waited-for", kGo, "What it waited for last", {Qt::Key_BracketLeft},
+            [c] { emit c->waitedForWanted(); });
+  adder.add("waiting", kGo, "What waited for it first", {Qt::Key_BracketRight},
+            [c] { emit c->waitingWanted(); });
+  adder.add("previous-in-lane", kGo, "Previous job of the lane", {Qt::Key_Comma},
+            [c] { c->goToPreviousInLane(); });
+  adder.add("next-in-lane", kGo, "Next job of the lane", {Qt::Key_Period},
+            [c] { c->goToNextInLane(); });
   adder.add("culprit", kGo, "Culprit of the bubble", {Qt::Key_C}, [c] { c->showCulprit(); });
   adder.add("back-to-bubble", kGo, "Back to the bubble", {QKeySequence("Shift+C")},
             [c] { c->showBubble(); });

@@ -112,6 +112,9 @@ class ChartWidget : public QAbstractScrollArea {
   void showCulprit();
   /// Goes back to the bubble from which showCulprit() came.
   void showBubble();
+  /// Selects the next event of the selected one's lane; without a selection the first one in view.
+  void goToNextInLane();
+  void goToPreviousInLane();
 
  signals:
   /// Comes before the old model goes.
@@ -119,6 +122,11 @@ class ChartWidget : public QAbstractScrollArea {
   void areaChanged();
   void viewChanged();
   void selectionChanged();
+  /// The user wants to see what the selected job waited for, what waited for it, and the critical
+  /// path or no longer. Those who know answer (viewer/causes).
+  void waitedForWanted();
+  void waitingWanted();
+  void criticalPathWanted(bool isShown);
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -152,6 +160,7 @@ class ChartWidget : public QAbstractScrollArea {
   void select(const std::optional<ChartHit>& hit,
               const std::optional<ChartHit>& bubble = std::nullopt);
   void bringIntoView(const ChartHit& hit);
+  void goAlongLane(bool isForward);
   int zoomCenter() const;
   void drawSelection(QPainter& painter) const;
   void outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const;

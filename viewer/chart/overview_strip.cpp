@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "trace/text/decimal_time.h"
 #include "viewer/chart/chart_widget.h"
+#include "viewer/words/job_fields.h"
 
 namespace pipetrace {
 namespace {
@@ -20,10 +20,6 @@ constexpr int kHandle = 5;       // pixels on each side of a bracket's end
 constexpr int kCutOff = 4;       // medians: longer bars are cut off
 constexpr int kScaleText = 11;   // pixels
 constexpr int kHandleWidth = 5;  // as it is drawn
-
-QString lengthText(Nanoseconds duration) {
-  return QString::fromStdString(formatDuration(duration));
-}
 
 QColor blend(const QColor& a, const QColor& b, double share) {
   const auto part = [&](int x, int y) { return static_cast<int>(x + (y - x) * share); };

@@ -23,6 +23,8 @@ QBrush hatchBrush() {
   return QBrush(tile);
 }
 
+QPointF toQPoint(const PixelPoint& point) { return {point.x, point.y}; }
+
 QRect toQRect(PixelRect r) { return {r.x, r.y, r.width, r.height}; }
 
 }  // namespace
@@ -76,6 +78,47 @@ void QtCanvas::text(PixelRect box, std::string_view text, const TextStyle& style
 
 int QtCanvas::textWidth(std::string_view text, const TextStyle& style) {
   return fonts_.width(text, style);
+}
+
+void QtCanvas::stroke(const QPainterPath& path, const Stroke& stroke) {
+  QColor color = toQColor(stroke.color);
+  color.setAlphaF(static_cast<float>(stroke.opacity));
+  QPen pen(color, stroke.width, Qt::SolidLine, Qt::FlatCap, Qt::RoundJoin);
+  // Dashes of 4 and 3 pixels; a pen counts them in its widths.
+  if (stroke.isDashed) pen.setDashPattern({4 / stroke.width, 3 / stroke.width});
+  painter_.save();  // font and pen stay those of texts
+  painter_.setRenderHint(QPainter::Antialiasing);
+  painter_.strokePath(path, pen);
+  painter_.restore();
+}
+
+void QtCanvas::line(std::span<const PixelPoint> points, const Stroke& stroke) {
+  if (points.size() < 2) return;
+  QPainterPath path(toQPoint(points.front()));
+  for (const PixelPoint& point : points.subspan(1)) path.lineTo(toQPoint(point));
+  this->stroke(path, stroke);
+}
+
+void QtCanvas::curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) {
+  QPainterPath path(toQPoint(points[0]));
+  path.cubicTo(toQPoint(points[1]), toQPoint(points[2]), toQPoint(points[3]));
+  this->stroke(path, stroke);
+}
+
+void QtCanvas::polygon(std::span<const PixelPoint> corners, Color color) {
+  if (corners.size() < 3) return;
+  QPainterPath path(toQPoint(corners.front()));
+  for (const PixelPoint& corner : corners.subspan(1)) path.lineTo(toQPoint(corner));
+  painter_.save();
+  painter_.setRenderHint(QPainter::Antialiasing);
+  painter_.fillPath(path, toQColor(color));
+  painter_.restore();
+}
+
+void QtCanvas::veil(PixelRect rect, Color color, double opacity) {
+  QColor veil = toQColor(color);
+  veil.setAlphaF(static_cast<float>(opacity));
+  painter_.fillRect(toQRect(rect), veil);
 }
 
 void QtCanvas::pushClip(PixelRect rect) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QPainter>
+#include <QPainterPath>
 
 #include "chart/draw/canvas.h"
 #include "viewer/chart/font_cache.h"
@@ -17,10 +18,16 @@ class QtCanvas final : public Canvas {
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
   void text(PixelRect box, std::string_view text, const TextStyle& style) override;
   int textWidth(std::string_view text, const TextStyle& style) override;
+  void line(std::span<const PixelPoint> points, const Stroke& stroke) override;
+  void curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) override;
+  void polygon(std::span<const PixelPoint> corners, Color color) override;
+  void veil(PixelRect rect, Color color, double opacity) override;
   void pushClip(PixelRect rect) override;
   void popClip() override;
 
  private:
+  void stroke(const QPainterPath& path, const Stroke& stroke);
+
   QPainter& painter_;
   FontCache& fonts_;
   QBrush hatch_;

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "chart/chart_hit.h"
 #include "chart/chart_area.h"
+#include "chart/chart_hit.h"
 
 namespace pipetrace {
 

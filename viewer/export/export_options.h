@@ -18,6 +18,7 @@ struct ExportOptions {
   std::optional<Timeline::Span> time = {};  ///< this stretch of time, instead of steps
   double scale = 1;                         ///< a PNG has that many pixels in a pixel of the size
   bool showsClasses = true;                 ///< as PictureOptions::showsClasses
+  bool showsCriticalPath = false;           ///< outlines of the jobs on it
 };
 
 inline constexpr double kLeastScale = 0.25;

@@ -4,12 +4,14 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "chart/steps/legible_steps.h"
 #include "chart/steps/run_picture.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
+#include "viewer/causes/chart_paths.h"
 
 namespace pipetrace {
 namespace {
@@ -69,9 +71,23 @@ std::string captionOf(const LoadedProfile& profile, const Timeline::Span& time) 
          " after the start of the run";
 }
 
-}  // namespace
+/// Has the picture show critical paths.
+void addCriticalPath(const LoadedProfile& profile, PictureOptions& picture) {
+  const auto explanation = std::make_shared<const Explanation>(
+      explainRun(profile.timeline(), {.steps = {}, .threads = 0}));
+  const Timeline::Span range = picture.range.value_or(profile.model().span());
+  if (!stepsIn(*explanation, range.begin, range.end, kMostSteps)) {
+    throw Error("critical paths of more than " + std::to_string(kMostSteps) +
+                " steps could not be read; choose fewer steps with --steps");
+  }
+  picture.overRows = [explanation](Canvas& canvas, const ChartView& view) {
+    drawCriticalPath(canvas, view, *explanation);
+  };
+  picture.caption += ", the critical path has outlines";
+}
 
-PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options) {
+/// The part of the run, title and caption.
+PictureOptions partOf(const LoadedProfile& profile, const ExportOptions& options) {
   const ChartModel& model = profile.model();
   PictureOptions picture;
   if (options.width) picture.width = *options.width;
@@ -100,6 +116,20 @@ PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& opti
   }
   picture.caption = captionOf(profile, chosen, whole, *picture.range);
   if (!isStepByStep(profile, options)) picture.caption += ", times from the start of the run";
+  return picture;
+}
+
+}  // namespace
+
+PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options) {
+  PictureOptions picture = partOf(profile, options);
+  if (!options.showsCriticalPath) return picture;
+  if (isStepByStep(profile, options)) {
+    throw Error(
+        "a picture with a column for each step has no critical paths; choose fewer steps "
+        "with --steps");
+  }
+  addCriticalPath(profile, picture);
   return picture;
 }
 

@@ -6,7 +6,10 @@
 #include <QFile>
 #include <QImage>
 #include <QXmlStreamReader>
+#include <set>
 
+#include "chart/draw/svg_writer.h"
+#include "chart/links/link_colors.h"
 #include "chart/testing/gpipe_timeline.h"
 #include "trace/error.h"
 #include "viewer/chart/qt_canvas.h"
@@ -154,6 +157,33 @@ TEST(ExportPictureTest, TheStepsOfTheOptionAreShown) {
         pictureOf(profile, {.steps = StepChoice{9, 9}});
       },
       ThrowsMessage<Error>(HasSubstr("has no step 9; it holds steps 0 to 5")));
+}
+
+/// One micro-batch on two ranks: 0F0, 1F0, 1B0, 0B0 and an optimizer are the path.
+TEST(ExportPictureTest, TheCriticalPathOfTheStepsIsOutlinedOnRequest) {
+  const LoadedProfile profile = profileOf({.ranks = 2, .microBatches = 1, .steps = 1});
+  const auto outlined = [&](bool isAsked) {
+    const PictureOptions picture = pictureOf(profile, {.showsCriticalPath = isAsked});
+    EXPECT_EQ(picture.caption.find("critical path") != std::string::npos, isAsked);
+    QXmlStreamReader xml(QByteArray::fromStdString(renderSvg(profile.model(), picture)));
+    std::set<QString> jobs;  // by the left edges of their outlines
+    while (!xml.atEnd()) {
+      if (xml.readNext() != QXmlStreamReader::StartElement) continue;
+      const auto fill = xml.attributes().value("fill").toString().toStdString();
+      const bool isTop = fill == toHex(linkColorsOf(profile.model()).path) &&
+                         xml.attributes().value("width").toInt() > 30;
+      if (isTop) jobs.insert(xml.attributes().value("x").toString());
+    }
+    return jobs.size();
+  };
+  EXPECT_EQ(outlined(true), 5U);
+  EXPECT_EQ(outlined(false), 0U);
+}
+
+TEST(ExportPictureTest, TooManyCriticalPathsAreRefused) {
+  const LoadedProfile profile = profileOf({.ranks = 2, .microBatches = 1, .steps = 70});
+  EXPECT_THAT([&] { pictureOf(profile, {.isAll = true, .showsCriticalPath = true}); },
+              ThrowsMessage<Error>(HasSubstr("--steps")));
 }
 
 TEST(ExportPictureTest, AnUnknownEndingIsRefusedWithTheKnownOnes) {

@@ -19,6 +19,18 @@ class PdfCanvas final : public Canvas {
   int textWidth(std::string_view text, const TextStyle& style) override {
     return areas_.textWidth(text, style);
   }
+  void line(std::span<const PixelPoint> points, const Stroke& stroke) override {
+    areas_.line(points, stroke);
+  }
+  void curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) override {
+    areas_.curve(points, stroke);
+  }
+  void polygon(std::span<const PixelPoint> corners, Color color) override {
+    areas_.polygon(corners, color);
+  }
+  void veil(PixelRect rect, Color color, double opacity) override {
+    areas_.veil(rect, color, opacity);
+  }
   void pushClip(PixelRect rect) override { areas_.pushClip(rect); }
   void popClip() override { areas_.popClip(); }
 

@@ -4,30 +4,36 @@
 #include <QTreeWidget>
 #include <QWidget>
 
+#include "viewer/causes/causes.h"
 #include "viewer/chart/chart_widget.h"
 
 namespace pipetrace {
 
-/// All that is known about the selected job or bubble of a chart, and the ways to its culprit and
-/// back.
+/// All that is known about the selected job or bubble of a chart: its fields, and the ways to its
+/// culprit and back. A job also has what it waited for, and what waited for it. Lines that lead
+/// somewhere are links: a click or Enter goes there. Ctrl+C copies the chosen lines, or all.
 class DetailsPanel : public QWidget {
   Q_OBJECT
 
  public:
-  /// The chart must outlive it.
-  explicit DetailsPanel(ChartWidget& chart);
+  /// Both must outlive it.
+  DetailsPanel(ChartWidget& chart, Causes& causes);
 
   /// The selection in a few words: "forward 1, 10.00 ms"; empty without one.
   const QString& summary() const { return summary_; }
 
  private:
   void update();
+  void go(QTreeWidgetItem* item);
+  void copy();
 
   ChartWidget& chart_;
+  Causes& causes_;
   QTreeWidget* fields_;
   QPushButton* goToCulprit_;
   QPushButton* goBack_;
   QString summary_;
+  std::vector<std::optional<EventSpot>> links_;  // by line
 };
 
 }  // namespace pipetrace

@@ -72,7 +72,7 @@ void ProfileLoader::load(const QStringList& inputs, AlignBy align) {
     }
   }));
   connect(thread_.get(), &QThread::finished, this, [this, work] {
-    if (work == work_ && work->explanation) emit explained(work->explanation);
+    if (work == work_ && work->outcome.profile) emit explained(work->explanation);
   });
   thread_->start();
 }

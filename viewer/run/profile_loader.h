@@ -28,6 +28,7 @@ class ProfileLoader : public QObject {
  signals:
   void loaded(std::shared_ptr<const pipetrace::LoadedProfile> profile);
   /// Comes some time after loaded(), unless another profile was asked for. Refers to the profile.
+  /// Null where the run cannot be explained.
   void explained(std::shared_ptr<const pipetrace::Explanation> explanation);
   /// `message` says what failed and what to try.
   void failed(QString message);

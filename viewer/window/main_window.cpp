@@ -113,7 +113,8 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   }
   rememberSeen();
   const bool isFirst = profile_ == nullptr;
-  explanation_.reset();
+  forgetExplanation();
+  findingsDock_->setVisible(profile_ ? findingsDock_->isVisible() : true);
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
@@ -163,6 +164,14 @@ void MainWindow::describeProfile() {
 
 void MainWindow::showExplanation(std::shared_ptr<const Explanation> explanation) {
   explanation_ = std::move(explanation);
+  causes_->show(explanation_, profile_);
+  findingsPanel_->showFindings();
+}
+
+void MainWindow::forgetExplanation() {
+  explanation_.reset();
+  causes_->clear();
+  findingsPanel_->showWaiting(isLive_ && watcher_.isRunning());
 }
 
 void MainWindow::updateRange() {

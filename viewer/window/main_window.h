@@ -6,9 +6,11 @@
 #include <QTemporaryDir>
 #include <memory>
 
+#include "viewer/causes/causes.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/commands/picker.h"
 #include "viewer/panels/details_panel.h"
+#include "viewer/panels/findings_panel.h"
 #include "viewer/panels/statistics_panel.h"
 #include "viewer/run/profile_loader.h"
 #include "viewer/run/run_watcher.h"
@@ -79,6 +81,7 @@ class MainWindow : public QMainWindow {
   void showStart(const QString& problem);
   void showProfile(std::shared_ptr<const LoadedProfile> profile);
   void describeProfile();
+  void forgetExplanation();
   void showExplanation(std::shared_ptr<const Explanation> explanation);
   void showFailure(const QString& message);
   void updateRange();
@@ -96,7 +99,10 @@ class MainWindow : public QMainWindow {
   QLabel* message_ = nullptr;
   QWidget* busy_ = nullptr;
   ChartWidget* chart_ = nullptr;
+  Causes* causes_ = nullptr;
   DetailsPanel* details_ = nullptr;
+  FindingsPanel* findingsPanel_ = nullptr;
+  QDockWidget* findingsDock_ = nullptr;
   QDockWidget* detailsDock_ = nullptr;
   ChartSearch* search_ = nullptr;
   SearchBar* searchBar_ = nullptr;

@@ -44,7 +44,7 @@ void MainWindow::showGrown() {
     hasGrown_ = true;
     return showProfile(std::move(profile));
   }
-  explanation_.reset();
+  forgetExplanation();
   chart_->replaceModel(&profile->model());
   watcher_.giveBack(std::exchange(profile_, std::move(profile)));
   describeProfile();
@@ -53,6 +53,8 @@ void MainWindow::showGrown() {
 void MainWindow::showEndOfRun(const QString& error) {
   isLive_ = false;
   showGrown();
+  if (!explanation_ && error.isEmpty()) findingsPanel_->showWaiting();
+  if (!explanation_ && !error.isEmpty()) findingsPanel_->showFailure();
   if (!error.isEmpty()) return showFailure(error);
   statusBar()->showMessage(tr("The run has ended"), 10'000);
 }

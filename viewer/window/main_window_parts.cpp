@@ -53,7 +53,17 @@ void MainWindow::addPanes() {
 }
 
 void MainWindow::addPanels() {
-  details_ = new DetailsPanel(*chart_);
+  causes_ = new Causes(*chart_);
+  causes_->setParent(this);
+  findingsPanel_ = new FindingsPanel(*causes_);
+  findingsDock_ = new QDockWidget(tr("Findings"));
+  findingsDock_->setObjectName(QStringLiteral("findings"));
+  findingsDock_->setWidget(findingsPanel_);
+  addDockWidget(Qt::BottomDockWidgetArea, findingsDock_);
+  findingsDock_->hide();  // until there is a profile
+  resizeDocks({findingsDock_}, {150}, Qt::Vertical);
+
+  details_ = new DetailsPanel(*chart_, *causes_);
   detailsDock_ = new QDockWidget(tr("Selection"));
   detailsDock_->setObjectName(QStringLiteral("selection"));
   detailsDock_->setWidget(details_);
@@ -99,6 +109,7 @@ void MainWindow::addMenus() {
   view->addSeparator();
   view->addAction(detailsDock_->toggleViewAction());
   view->addAction(statisticsDock_->toggleViewAction());
+  view->addAction(findingsDock_->toggleViewAction());
   QMenu* go = menuBar()->addMenu(tr("&Go"));
   go->addActions(commandsOf(*chart_, CommandMenu::kGo));
   addPlaceCommands(go);

@@ -6,6 +6,7 @@
 #include <QDockWidget>
 #include <QDropEvent>
 #include <QFile>
+#include <QListWidget>
 #include <QMenuBar>
 #include <QMimeData>
 #include <QMouseEvent>
@@ -86,7 +87,7 @@ TEST(MainWindowTest, TheDetailsTakeNoRoomWithoutASelection) {
   window.show();
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
-  const auto* dock = window.findChild<QDockWidget*>();
+  const auto* dock = window.findChild<QDockWidget*>("selection");
   ASSERT_NE(dock, nullptr);
   EXPECT_FALSE(dock->isVisible());
   EXPECT_EQ(window.chart()->width(), window.width());
@@ -275,6 +276,28 @@ TEST(MainWindowTest, TheReasonsForIdleTimeComeAfterThePicture) {
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.explanation() != nullptr; }, 20'000));
   EXPECT_EQ(window.explanation()->ranks.size(), 4U);
   EXPECT_FALSE(window.explanation()->findings.empty());
+}
+
+TEST(MainWindowTest, FindingsAreListedBelowTheChart) {
+  const TestLogs logs;
+  MainWindow window;
+  window.show();
+  auto* dock = window.findChild<QDockWidget*>("findings");
+  ASSERT_NE(dock, nullptr);
+  EXPECT_FALSE(dock->isVisible()) << "there is no profile";
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  EXPECT_TRUE(dock->isVisible());
+  auto* list = dock->findChild<QListWidget*>();
+  if (window.explanation() == nullptr) {
+    EXPECT_EQ(list->item(0)->text(), "Looking for causes …");
+  }
+  ASSERT_TRUE(QTest::qWaitFor([&] { return window.explanation() != nullptr; }, 20'000));
+  ASSERT_EQ(static_cast<std::size_t>(list->count()), window.explanation()->findings.size());
+  QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                    list->visualItemRect(list->item(0)).center());
+  ASSERT_TRUE(window.chart()->selection());
+  EXPECT_EQ(window.chart()->selection()->event->kind, JobKind::kBubble);
 }
 
 TEST(MainWindowTest, ALogThatIsCutOffOpensWithANote) {

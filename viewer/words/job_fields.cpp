@@ -108,6 +108,8 @@ QString sharedPixelText(const ChartModel& model, const ChartHit& hit) {
 
 }  // namespace
 
+QString lengthText(Nanoseconds time) { return toQString(formatDuration(time)); }
+
 QString exactTime(Nanoseconds time) {
   std::string text;
   appendMilliseconds(text, time);

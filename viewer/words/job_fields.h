@@ -25,6 +25,9 @@ QString tooltipText(const ChartModel& model, const ChartHit& hit);
 /// The tooltip of the row label under the cursor.
 QString tooltipText(const ChartRow& row);
 
+/// A length of time in a few digits: "12.30 ms".
+QString lengthText(Nanoseconds time);
+
 /// A time as text, exact to the nanosecond: "123.456789 ms".
 QString exactTime(Nanoseconds time);
 

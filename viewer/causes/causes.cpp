@@ -1,0 +1,173 @@
+#include "viewer/causes/causes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "viewer/causes/causes_overlay.h"
+
+namespace pipetrace {
+namespace {
+
+std::optional<EventSpot> spotOf(const std::optional<ChartHit>& hit) {
+  if (!hit) return std::nullopt;
+  return EventSpot{hit->row, hit->event};
+}
+
+}  // namespace
+
+Causes::Causes(ChartWidget& chart) : chart_(chart) {
+  chart.addOverlay(std::make_unique<CausesOverlay>(*this));
+  connect(&chart, &ChartWidget::selectionChanged, this, &Causes::findLinks);
+  connect(&chart, &ChartWidget::waitedForWanted, this, &Causes::goToWaitedFor);
+  connect(&chart, &ChartWidget::waitingWanted, this, &Causes::goToWaiting);
+  connect(&chart, &ChartWidget::criticalPathWanted, this, &Causes::showCriticalPath);
+  connect(&paths_, &PathCache::found, this, [this] {
+    chart_.viewport()->update();
+    emit changed();
+  });
+}
+
+Causes::~Causes() = default;
+
+void Causes::show(std::shared_ptr<const Explanation> explanation,
+                  std::shared_ptr<const void> timelineOwner) {
+  clear();
+  if (!explanation || chart_.model() == nullptr) return;
+  // The places need the other two.
+  struct Owned {
+    std::shared_ptr<const void> timeline;
+    std::shared_ptr<const Explanation> explanation;
+    GraphPlaces places;
+  };
+  const Explanation& explained = *explanation;
+  const auto owned = std::make_shared<const Owned>(Owned{
+      std::move(timelineOwner), std::move(explanation), GraphPlaces(explained, *chart_.model())});
+  places_ = {owned, &owned->places};
+  paths_.clear(places_);
+  findLinks();
+}
+
+void Causes::clear() {
+  places_.reset();
+  paths_.clear(nullptr);
+  findLinks();
+}
+
+void Causes::findLinks() {
+  links_.clear();
+  const auto selected = spotOf(chart_.selection());
+  if (selected && selected->event->kind == JobKind::kBubble) {
+    addBubbleLinks(*selected);
+  } else if (selected && places_) {
+    const JobRelations relations(*places_);
+    const JobGraph::Id node = selectedNode();
+    const bool isMessage = node != JobGraph::kNone && places_->graph().node(node).isMessage;
+    JobGraph::Id job = node;
+    if (isMessage) {
+      const auto waiting = relations.waiting(node);
+      job = waiting.empty() ? places_->graph().node(node).inputs[0] : waiting.front().job;
+    }
+    if (job != JobGraph::kNone) {
+      for (const ChainLink& link : relations.chainOf(job)) {
+        const auto from = places_->spotOf(link.from);
+        const auto to = places_->spotOf(link.to);
+        if (!from || !to) continue;
+        const bool isDirect =
+            isMessage ? link.message == node : link.from == node || link.to == node;
+        links_.push_back({*from, *to, isDirect ? LinkKind::kDirect : LinkKind::kChain});
+      }
+    }
+  }
+  chart_.viewport()->update();
+  emit changed();
+}
+
+/// From the bubble to its culprit; through the message, where that is what it waited for.
+void Causes::addBubbleLinks(const EventSpot& bubble) {
+  const auto culprit = spotOf(chart_.culprit());
+  if (!culprit) return;
+  EventSpot from = bubble;
+  const Bubble* known = places_ ? places_->bubbleOf(bubble) : nullptr;
+  if (known != nullptr && known->cause != JobGraph::kNone &&
+      places_->graph().node(known->cause).isMessage) {
+    if (const auto message = places_->spotOf(known->cause)) {
+      links_.push_back({from, *message, LinkKind::kCulprit});
+      from = *message;
+    }
+  }
+  links_.push_back({from, *culprit, LinkKind::kCulprit});
+}
+
+JobGraph::Id Causes::selectedNode() const {
+  const auto selected = spotOf(chart_.selection());
+  return selected && places_ ? places_->nodeOf(*selected) : JobGraph::kNone;
+}
+
+void Causes::goTo(const EventSpot& spot) {
+  chart_.goTo({.row = spot.row, .event = spot.event, .count = 1, .load = {}, .span = 0});
+}
+
+void Causes::goToNode(JobGraph::Id node) {
+  if (const auto spot = places_->spotOf(node)) goTo(*spot);
+}
+
+void Causes::goToWaitedFor() {
+  if (chart_.culprit()) return chart_.showCulprit();
+  const JobGraph::Id node = selectedNode();
+  if (node == JobGraph::kNone) return;
+  goToNode(JobRelations(*places_).waitedForLast(node));
+}
+
+void Causes::goToWaiting() {
+  const auto selected = spotOf(chart_.selection());
+  if (!selected || !places_) return;
+  if (selected->event->kind == JobKind::kBubble) {
+    const auto& lanes = chart_.model()->rows()[selected->row].lanes;
+    const std::size_t at = lanes.front().firstBeginningAt(selected->event->end);
+    if (at < lanes.front().size()) goTo({selected->row, &lanes.front()[at]});
+    return;
+  }
+  const JobGraph::Id node = selectedNode();
+  if (node != JobGraph::kNone) goToNode(JobRelations(*places_).waitingFirst(node));
+}
+
+void Causes::showCriticalPath(bool isShown) {
+  isPathShown_ = isShown;
+  chart_.viewport()->update();
+}
+
+bool Causes::areTooMany(const ChartView& view) const {
+  return places_ &&
+         !stepsIn(places_->explanation(), view.axis.begin(), view.axis.end(), kMostSteps);
+}
+
+std::vector<const ChartPath*> Causes::pathsIn(const ChartView& view) {
+  std::vector<const ChartPath*> paths;
+  if (!places_) return paths;
+  const auto steps =
+      stepsIn(places_->explanation(), view.axis.begin(), view.axis.end(), kMostSteps);
+  if (!steps) return paths;
+  for (const StepOfPipeline& step : *steps) {
+    if (const ChartPath* path = paths_.find(step)) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::optional<bool> Causes::isOnPath(const EventSpot& spot) {
+  const JobGraph::Id node = places_ ? places_->nodeOf(spot) : JobGraph::kNone;
+  if (node == JobGraph::kNone) return std::nullopt;
+  const BubbleWindow* window = places_->windowOf(node);
+  if (window == nullptr) return std::nullopt;
+  const std::size_t pipeline = places_->pipelineOf(places_->graph().node(node).rank);
+  const auto& windows = places_->explanation().basis->pipelines()[pipeline].windows;
+  const ChartPath* path =
+      paths_.find({pipeline, static_cast<std::size_t>(window - windows.data())});
+  if (path == nullptr) return std::nullopt;
+  // A message is on the path with one of its two ends.
+  const auto spotOfNode = places_->spotOf(node);
+  return std::any_of(path->parts.begin(), path->parts.end(), [&](const PathPart& part) {
+    return part.spot.event != nullptr && spotOfNode && part.spot.event == spotOfNode->event;
+  });
+}
+
+}  // namespace pipetrace

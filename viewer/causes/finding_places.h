@@ -1,0 +1,20 @@
+#pragma once
+
+#include <QString>
+#include <vector>
+
+#include "viewer/causes/graph_places.h"
+
+namespace pipetrace {
+
+/// A place in the chart where a finding can be seen.
+struct FindingPlace {
+  EventSpot spot;
+  QString words;  ///< "bubble of 12.30 ms on rank 0, step 3"
+};
+
+/// The evidence for a finding: its longest bubbles, then the job that is to blame; of a pause what
+/// fills it, or what follows. Empty where there is none in the chart.
+std::vector<FindingPlace> placesOfFinding(const Finding& finding, const GraphPlaces& places);
+
+}  // namespace pipetrace

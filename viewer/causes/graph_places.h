@@ -1,0 +1,57 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "analysis/explain/explanation.h"
+#include "chart/chart_model.h"
+#include "chart/links/event_box.h"
+
+namespace pipetrace {
+
+/// Where the jobs, messages and bubbles of an explanation are in a chart, and the other way round.
+/// Jobs and bubbles are found in logarithmic time. Immutable: several threads may use it.
+class GraphPlaces {
+ public:
+  using Id = JobGraph::Id;
+
+  /// Both are of one timeline, and must outlive it.
+  GraphPlaces(const Explanation& explanation, const ChartModel& model);
+
+  const Explanation& explanation() const { return explanation_; }
+  const JobGraph& graph() const { return *explanation_.graph; }
+  const ChartModel& model() const { return model_; }
+
+  /// The job or collective of the graph that the event is. A send or receive gives its message, if
+  /// a job near it needs that. kNone for all else.
+  Id nodeOf(const EventSpot& spot) const;
+  /// Where a job, a collective or a message is; a message is where its receive is, else its send.
+  std::optional<EventSpot> spotOf(Id node) const;
+  /// The bubble that an event of a chart is; null where it is none, or cut in another way.
+  const Bubble* bubbleOf(const EventSpot& spot) const;
+  /// Where a bubble of the rank (an index in ranks()) is.
+  std::optional<EventSpot> spotOf(std::uint32_t rank, const Bubble& bubble) const;
+  /// The index in ranks() of the rank that a row is of; nothing where the graph lacks it.
+  std::optional<std::uint32_t> rankOf(std::size_t row) const;
+  /// The pipeline (an index) that a rank (an index) is in.
+  std::size_t pipelineOf(std::uint32_t rank) const { return pipelineOf_[rank]; }
+  /// The step's window that a job counts in; null where it is in none.
+  const BubbleWindow* windowOf(Id job) const;
+  /// The slack of a compute job; negative where nobody knows.
+  Nanoseconds slackOf(Id job) const {
+    return job < explanation_.slack.size() ? explanation_.slack[job] : -1;
+  }
+  /// A job as plans name it, and its rank: "2F5 on rank 2".
+  std::string nameOf(Id node) const;
+
+ private:
+  std::optional<EventSpot> spotOf(const Event* event, std::uint32_t rank) const;
+  Id messageOf(const Event& event, std::uint32_t rank) const;
+
+  const Explanation& explanation_;
+  const ChartModel& model_;
+  std::vector<std::vector<std::size_t>> rows_;  // by rank (an index)
+  std::vector<std::size_t> pipelineOf_;         // by rank
+};
+
+}  // namespace pipetrace

@@ -1,0 +1,125 @@
+#include "viewer/panels/findings_panel.h"
+
+#include <QHBoxLayout>
+#include <QStyle>
+#include <QVBoxLayout>
+
+namespace pipetrace {
+
+FindingsPanel::FindingsPanel(Causes& causes)
+    : causes_(causes),
+      list_(new QListWidget),
+      place_(new QLabel),
+      previous_(new QToolButton),
+      next_(new QToolButton) {
+  list_->setAccessibleName(tr("Findings"));
+  list_->setWordWrap(true);
+  list_->setResizeMode(QListView::Adjust);
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  list_->setAlternatingRowColors(true);
+  list_->setFrameShape(QFrame::NoFrame);
+  list_->setIconSize({16, 16});
+  place_->setContentsMargins(6, 0, 6, 0);
+  place_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+  previous_->setArrowType(Qt::LeftArrow);
+  previous_->setToolTip(tr("Previous place of this finding"));
+  previous_->setAccessibleName(tr("Previous evidence"));
+  next_->setArrowType(Qt::RightArrow);
+  next_->setToolTip(tr("Next place of this finding"));
+  next_->setAccessibleName(tr("Next evidence"));
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(0, 0, 4, 2);
+  line->addWidget(place_, 1);
+  line->addWidget(previous_);
+  line->addWidget(next_);
+  auto* column = new QVBoxLayout(this);
+  column->setContentsMargins(0, 0, 0, 0);
+  column->setSpacing(2);
+  column->addWidget(list_, 1);
+  column->addLayout(line);
+  const auto isChosen = [this](QListWidgetItem* item) { choose(list_->row(item)); };
+  connect(list_, &QListWidget::itemClicked, this, isChosen);
+  connect(list_, &QListWidget::itemActivated, this, isChosen);
+  connect(previous_, &QToolButton::clicked, this, [this] { showPlace(at_ - 1); });
+  connect(next_, &QToolButton::clicked, this, [this] { showPlace(at_ + 1); });
+  showText(tr("Open a profile to see why its ranks are idle."));
+}
+
+void FindingsPanel::showText(const QString& text) {
+  list_->clear();
+  evidence_.clear();
+  finding_ = -1;
+  auto* item = new QListWidgetItem(text, list_);
+  item->setFlags(Qt::ItemIsEnabled);
+  updateButtons();
+}
+
+void FindingsPanel::showWaiting(bool isLive) {
+  showText(isLive ? tr("Causes are looked for once the run has ended.")
+                  : tr("Looking for causes …"));
+}
+
+void FindingsPanel::showFailure() { showText(tr("No causes can be found in this profile.")); }
+
+void FindingsPanel::showFindings() {
+  const GraphPlaces* places = causes_.places();
+  if (places == nullptr) return showFailure();
+  const std::vector<Finding>& findings = places->explanation().findings;
+  if (findings.empty()) {
+    return showText(QString::fromUtf8(noFindingsText(places->explanation().bubbles)));
+  }
+  list_->clear();
+  evidence_.clear();
+  finding_ = -1;
+  for (const Finding& finding : findings) {
+    const bool isWarning = finding.severity != Severity::kNote;
+    const QIcon icon = style()->standardIcon(isWarning ? QStyle::SP_MessageBoxWarning
+                                                       : QStyle::SP_MessageBoxInformation);
+    auto* item = new QListWidgetItem(icon,
+                                     QStringLiteral("%1. %2")
+                                         .arg(evidence_.size() + 1)
+                                         .arg(QString::fromStdString(finding.text)),
+                                     list_);
+    evidence_.push_back(placesOfFinding(finding, *places));
+    item->setToolTip(evidence_.back().empty() ? tr("It has no place of its own in the chart")
+                                              : tr("Click to see it in the chart"));
+  }
+  list_->setCurrentRow(0, QItemSelectionModel::NoUpdate);
+  updateButtons();
+}
+
+void FindingsPanel::choose(int finding) {
+  if (finding < 0 || static_cast<std::size_t>(finding) >= evidence_.size()) return;
+  finding_ = finding;
+  showPlace(0);
+}
+
+void FindingsPanel::showPlace(int place) {
+  at_ = place;
+  updateButtons();
+  if (finding_ < 0) return;
+  const auto& places = evidence_[static_cast<std::size_t>(finding_)];
+  if (place < 0 || static_cast<std::size_t>(place) >= places.size()) return;
+  causes_.goTo(places[static_cast<std::size_t>(place)].spot);
+}
+
+void FindingsPanel::updateButtons() {
+  const int count =
+      finding_ < 0 ? 0 : static_cast<int>(evidence_[static_cast<std::size_t>(finding_)].size());
+  previous_->setEnabled(at_ > 0 && at_ <= count);
+  next_->setEnabled(at_ + 1 < count);
+  if (finding_ < 0) {
+    place_->setText(evidence_.empty() ? QString() : tr("Click a finding to see it in the chart."));
+  } else if (count == 0) {
+    place_->setText(tr("This finding has no place of its own in the chart."));
+  } else {
+    const auto& places = evidence_[static_cast<std::size_t>(finding_)];
+    place_->setText(tr("%1 of %2: %3")
+                        .arg(at_ + 1)
+                        .arg(count)
+                        .arg(places[static_cast<std::size_t>(at_)].words));
+  }
+}
+
+}  // namespace pipetrace
