@@ -9,9 +9,10 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kOutlinedFrom = 4;  // least width of a part with an outline
-constexpr int kLeastWait = 2;     // pixels
-constexpr int kTextAbove = 36;    // least height of a row with room for a wait below its texts
+constexpr int kOutlinedFrom = 4;          // least width of a part with an outline
+constexpr std::size_t kCalmParts = 2000;  // lines of more parts have no rim: it takes time
+constexpr int kLeastWait = 2;             // pixels
+constexpr int kTextAbove = 36;  // least height of a row with room for a wait below its texts
 constexpr double kPathWidth = 2;
 
 /// The parts of a path that the view shows, and one on each side of them.
@@ -28,12 +29,13 @@ std::span<const PathPart> inView(const ChartPath& path, const TimeAxis& axis) {
 
 class PathPainter {
  public:
-  PathPainter(Canvas& canvas, const ChartView& view)
+  PathPainter(Canvas& canvas, const ChartView& view, bool hasHalo)
       : canvas_(canvas),
         view_(view),
         colors_(linkColorsOf(view.model)),
         line_{colors_.path, kPathWidth},
-        halo_{colors_.paper, kPathWidth + 2, 0.8} {}
+        halo_{colors_.paper, kPathWidth + 2, 0.8},
+        hasHalo_(hasHalo) {}
 
   void paint(std::span<const PathPart> parts) {
     bool isFirst = true;
@@ -93,7 +95,7 @@ class PathPainter {
     const double height = waitHeight(rect);
     const std::array<PixelPoint, 2> line = {PixelPoint{from, height},
                                             PixelPoint{static_cast<double>(rect.x), height}};
-    canvas_.line(line, halo_);
+    if (hasHalo_) canvas_.line(line, halo_);
     canvas_.line(line, {colors_.path, kPathWidth, 1, true});
     const std::string text = std::string(part.waitWords) + " " + formatDuration(part.wait);
     const TextStyle style{9, false, colors_.path, TextAlign::kCenter};
@@ -124,7 +126,7 @@ class PathPainter {
 
   void flush() {
     if (points_.size() > 1) {
-      canvas_.line(points_, halo_);
+      if (hasHalo_) canvas_.line(points_, halo_);
       canvas_.line(points_, line_);
     }
     points_.clear();
@@ -135,22 +137,24 @@ class PathPainter {
   LinkColors colors_;
   Stroke line_;
   Stroke halo_;
+  bool hasHalo_;
   PixelRect last_;
   std::vector<PixelPoint> points_;
 };
 
 }  // namespace
 
-void drawCriticalPath(Canvas& canvas, const ChartView& view,
+bool drawCriticalPath(Canvas& canvas, const ChartView& view,
                       std::span<const ChartPath* const> paths, std::size_t most) {
   std::size_t count = 0;
   for (const ChartPath* path : paths) count += inView(*path, view.axis).size();
-  if (count == 0 || count > most) return;
+  if (count > most) return false;
   canvas.pushClip(view.area);
   for (const ChartPath* path : paths) {
-    PathPainter(canvas, view).paint(inView(*path, view.axis));
+    PathPainter(canvas, view, count < kCalmParts).paint(inView(*path, view.axis));
   }
   canvas.popClip();
+  return true;
 }
 
 }  // namespace pipetrace

@@ -25,12 +25,13 @@ struct ChartPath {
 };
 
 /// The most parts of paths that are drawn at once; nobody could see more of them.
-inline constexpr std::size_t kMostPathParts = 20'000;
+inline constexpr std::size_t kMostPathParts = 10'000;
 
 /// Draws critical paths in view.area. Their jobs and messages have outlines, and lines lead from
 /// one to the next. A line is dashed where a job waited, with the cause where there is room. Parts
-/// in rows that are not shown are left out. Draws nothing if more than `most` parts are in view.
-void drawCriticalPath(Canvas& canvas, const ChartView& view,
+/// in rows that are not shown are left out. Draws nothing, and returns false, if more
+/// than `most` parts are in view.
+bool drawCriticalPath(Canvas& canvas, const ChartView& view,
                       std::span<const ChartPath* const> paths, std::size_t most = kMostPathParts);
 
 /// By how much a job could have ended later, in nanoseconds; negative where nobody knows. Called

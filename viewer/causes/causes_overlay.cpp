@@ -49,14 +49,12 @@ void CausesOverlay::paint(QPainter& painter, const ChartView& view) {
 void CausesOverlay::paintPath(Canvas& canvas, const ChartView& view) {
   const GraphPlaces* places = causes_->places();
   if (places == nullptr) return;
-  if (causes_->areTooMany(view)) {
-    drawNote(canvas, view, "Zoom in to see the critical paths: too many steps are in view");
-    return;
-  }
+  constexpr const char* kTooMany = "Zoom in to see the critical paths: too many steps are in view";
+  if (causes_->areTooMany(view)) return drawNote(canvas, view, kTooMany);
   SlackFinder finder(*places);
   drawSlack(canvas, view, std::ref(finder));
   const std::vector<const ChartPath*> paths = causes_->pathsIn(view);
-  drawCriticalPath(canvas, view, paths);
+  if (!drawCriticalPath(canvas, view, paths)) drawNote(canvas, view, kTooMany);
 }
 
 }  // namespace pipetrace
