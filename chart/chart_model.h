@@ -5,6 +5,7 @@
 
 #include "chart/chart_row.h"
 #include "chart/draw/legend.h"
+#include "chart/rows/row_tree.h"
 #include "chart/step_span.h"
 #include "trace/timeline.h"
 
@@ -22,6 +23,11 @@ class ChartModel {
   const std::vector<ChartRow>& rows() const { return rows_; }
   const std::vector<StepSpan>& steps() const { return steps_; }
   const std::vector<LegendEntry>& legend() const { return legend_; }
+  /// The rows as a tree. Indices of its nodes are those of rows() and counters().
+  const RowTree& rowTree(RowGrouping grouping) const {
+    return grouping == RowGrouping::kByStage ? byStage_ : byRank_;
+  }
+  const std::vector<CounterIndex>& counters() const { return counters_; }
   /// From the first begin to the last end of the events.
   Timeline::Span span() const { return span_; }
   /// The number of events of the compute lanes.
@@ -42,9 +48,13 @@ class ChartModel {
  private:
   void measureJobs();
   void addRank(std::size_t firstTrack, std::size_t lastTrack);
+  void addTrees(const RunShape& shape);
 
   const Timeline* timeline_;
   std::vector<ChartRow> rows_;
+  std::vector<CounterIndex> counters_;
+  RowTree byRank_;
+  RowTree byStage_;
   std::vector<StepSpan> steps_;
   std::vector<LegendEntry> legend_;
   Timeline::Span span_;

@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 
 #include "viewer/chart/chart_widget.h"
+#include "viewer/chart/row_commands.h"
 
 namespace pipetrace {
 namespace {
@@ -64,6 +65,7 @@ void addCommands(ChartWidget& chart) {
   adder.add("culprit", kGo, "Culprit of the bubble", {Qt::Key_C}, [c] { c->showCulprit(); });
   adder.add("back-to-bubble", kGo, "Back to the bubble", {Qt::Key_Backspace},
             [c] { c->showBubble(); });
+  addRowCommands(chart);
   adder.addKey(Qt::Key_Left, earlier);
   adder.addKey(Qt::Key_Right, later);
   adder.addKey(Qt::Key_Home, fit);

@@ -13,7 +13,7 @@ class ChartWidget;
 void addCommands(ChartWidget& chart);
 
 /// Where a chart's command stands in the menus.
-enum class CommandMenu { kView, kGo };
+enum class CommandMenu { kView, kGo, kRows };
 
 /// The chart's commands of a menu, in their order.
 QList<QAction*> commandsOf(const ChartWidget& chart, CommandMenu menu);

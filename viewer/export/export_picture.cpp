@@ -133,10 +133,12 @@ void exportPicture(const LoadedProfile& profile, const ExportOptions& options) {
   files.commit();
 }
 
-void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path) {
+void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path,
+                const RowState& rows) {
   checkExportName(path);
   const Nanoseconds origin = profile.model().span().begin;
   PictureOptions picture;
+  picture.rows = rows;
   picture.range = Timeline::Span{view.axis.begin(), view.axis.end()};
   picture.title = titleOf(profile.model());
   picture.caption = "from " + formatDuration(view.axis.begin() - origin) + " to " +

@@ -20,8 +20,9 @@ void addPicture(const LoadedProfile& profile, const ExportOptions& options, Outp
 /// Writes that picture to options.path, whole or not at all.
 void exportPicture(const LoadedProfile& profile, const ExportOptions& options);
 
-/// Writes a picture of the time that `view` shows, with all rows.
-void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path);
+/// Writes a picture of the time that `view` shows, with the rows of that state, in view or not.
+void exportView(const LoadedProfile& profile, const ChartView& view, const std::string& path,
+                const RowState& rows = {});
 
 /// Throws Error unless `path` ends in .png or .svg.
 void checkExportName(const std::string& path);

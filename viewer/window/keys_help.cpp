@@ -31,9 +31,9 @@ QString keysHelp(const ChartWidget& chart) {
   html += line(translated("Drag"), translated("move in time, and over the rows"));
   html += line(translated("Click"), translated("select a job or a bubble"));
   html += line(translated("Double click"), translated("from a bubble to its culprit"));
-  for (const CommandMenu menu : {CommandMenu::kView, CommandMenu::kGo}) {
+  for (const CommandMenu menu : {CommandMenu::kView, CommandMenu::kGo, CommandMenu::kRows}) {
     for (const QAction* action : commandsOf(chart, menu)) {
-      html += line(keysOf(*action), action->text());
+      if (!action->shortcuts().isEmpty()) html += line(keysOf(*action), action->text());
     }
   }
   html += line(translated("Up  Down  PgUp  PgDown"), translated("scroll the rows"));

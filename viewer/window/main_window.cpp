@@ -166,7 +166,7 @@ void MainWindow::chooseExport() {
                                    QStringLiteral("profile.png"), tr("Pictures (*.png *.svg)"));
   if (path.isEmpty()) return;
   try {
-    exportView(*profile_, chart_->view(), path.toStdString());
+    exportView(*profile_, chart_->view(), path.toStdString(), chart_->rowState());
     statusBar()->showMessage(tr("Exported to %1").arg(path), 5000);
   } catch (const Error& error) {
     QMessageBox::warning(this, tr("pipe-view"), QString::fromUtf8(error.what()));

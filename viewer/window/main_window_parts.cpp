@@ -77,6 +77,7 @@ void MainWindow::addMenus() {
 
   QMenu* view = menuBar()->addMenu(tr("&View"));
   view->addActions(commandsOf(*chart_, CommandMenu::kView));
+  view->addMenu(tr("&Rows"))->addActions(commandsOf(*chart_, CommandMenu::kRows));
   view->addSeparator();
   view->addAction(detailsDock_->toggleViewAction());
   QMenu* go = menuBar()->addMenu(tr("&Go"));
