@@ -117,6 +117,17 @@ RowState withMovedNextTo(RowState state, const RowTree& tree, std::size_t node, 
   return state;
 }
 
+RowState withSameFolds(RowState state, const RowTree& from, const RowTree& to) {
+  for (std::size_t node = 0; node < from.size(); ++node) {
+    const std::size_t same = to.find(from[node].key);
+    if (same == RowNode::kNone || from[node].startsFolded == to[same].startsFolded) continue;
+    const bool wasFolded = isFolded(from, state, node);
+    state.folded.erase(from[node].key);
+    if (wasFolded != to[same].startsFolded) state.folded[from[node].key] = wasFolded;
+  }
+  return state;
+}
+
 RowState withRevealed(RowState state, const RowTree& tree, std::size_t row) {
   const std::size_t node = tree.nodeOf(row);
   for (std::size_t at = node; at != RowNode::kNone; at = tree[at].parent) {

@@ -24,6 +24,10 @@ RowState withMoved(RowState state, const RowTree& tree, std::size_t node, int pl
 RowState withMovedNextTo(RowState state, const RowTree& tree, std::size_t node, std::size_t other,
                          bool isAfter);
 
+/// The state for another tree of the same run, in which rows may start folded that did not in
+/// `from`: what was folded stays folded, what was not does not.
+RowState withSameFolds(RowState state, const RowTree& from, const RowTree& to);
+
 /// Unfolds and shows what hides a row of the chart; removes the filter only if that hides it.
 RowState withRevealed(RowState state, const RowTree& tree, std::size_t row);
 

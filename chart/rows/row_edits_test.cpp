@@ -66,6 +66,20 @@ TEST_F(RowEditsTest, PinnedRowsMoveAmongThemselves) {
   EXPECT_EQ(withPin(state, tree, node("rank 3/send"), false), RowState{});
 }
 
+TEST_F(RowEditsTest, RowsStayFoldedOrUnfoldedWhenAnotherReplicaBecomesTheSlowest) {
+  Timeline grown = timeline;
+  for (int rank = 0; rank < 3; ++rank) {  // replica 0 becomes far slower
+    for (Event& event : grown.track(rank, kComputeLane).events) event.end += kNsPerMs;
+    grown.track(rank, kComputeLane).events.back().end += 1000 * kNsPerMs;
+  }
+  const ChartModel other(grown);
+  const RowTree& to = other.rowTree(RowGrouping::kByRank);
+  ASSERT_FALSE(to[to.find("replica 0")].startsFolded);
+  const RowState state = withSameFolds({}, tree, to);
+  EXPECT_EQ(rowsText(shownRows(to, state)), text({}));
+  EXPECT_EQ(withSameFolds(state, to, tree), RowState{});
+}
+
 TEST_F(RowEditsTest, ARevealedRowIsShownWhateverHidIt) {
   const std::size_t row = tree[node("rank 1/send")].row;
   const auto isShown = [&](const RowState& state) {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/chart/culprit.h"
 

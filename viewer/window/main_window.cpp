@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "analysis/report/diagnostic_lines.h"
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
