@@ -5,6 +5,7 @@
 
 #include "chart/chart_row.h"
 #include "chart/draw/legend.h"
+#include "chart/loads/load_cache.h"
 #include "chart/rows/row_tree.h"
 #include "chart/steps/step_span.h"
 #include "trace/timeline.h"
@@ -28,6 +29,8 @@ class ChartModel {
     return grouping == RowGrouping::kByStage ? byStage_ : byRank_;
   }
   const std::vector<CounterIndex>& counters() const { return counters_; }
+  /// The loads of folded rows.
+  const LoadCache& loads() const { return loads_; }
   /// From the first begin to the last end of the events.
   Timeline::Span span() const { return span_; }
   /// The number of events of the compute lanes.
@@ -53,6 +56,7 @@ class ChartModel {
   const Timeline* timeline_;
   std::vector<ChartRow> rows_;
   std::vector<CounterIndex> counters_;
+  LoadCache loads_;
   RowTree byRank_;
   RowTree byStage_;
   std::vector<StepSpan> steps_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "chart/draw/draw_folded.h"
-#include "chart/draw/folded_load.h"
+#include "chart/loads/pixel_load.h"
 #include "viewer/words/job_fields.h"
 
 namespace pipetrace {

@@ -15,6 +15,7 @@ struct PixelLoad {
   double blue = 0;
   bool isEmpty = true;  ///< no event, not even one of no length
 
+  /// The mean of the colours; black where nothing is busy.
   Color color() const;
 };
 

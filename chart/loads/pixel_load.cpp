@@ -1,8 +1,6 @@
-#include "chart/draw/folded_load.h"
+#include "chart/loads/pixel_load.h"
 
 #include <algorithm>
-
-#include "chart/draw/palette.h"
 
 namespace pipetrace {
 namespace {
@@ -19,7 +17,7 @@ void add(PixelLoad& pixel, Nanoseconds busy, Color color) {
 }  // namespace
 
 Color PixelLoad::color() const {
-  if (busy <= 0) return palette::kFaintInk;
+  if (busy <= 0) return {};
   const auto mean = [this](double sum) { return static_cast<std::uint8_t>(sum / busy + 0.5); };
   return {mean(red), mean(green), mean(blue)};
 }
@@ -37,7 +35,8 @@ void addLoad(const LaneIndex& lane, const TimeAxis& axis, std::vector<PixelLoad>
     x = std::max(x, axis.xOf(event.begin));
     PixelTime time = pixelTime(axis, x);
     if (event.begin <= time.begin && event.end >= time.end && event.duration() > 0) {
-      const Color color = jobColor(event);  // it fills its pixels
+      // It fills its pixels.
+      const Color color = lane.load(i, i + 1, event.begin, event.end).color;
       while (x < axis.width() && event.end >= time.end) {
         add(pixels[static_cast<std::size_t>(x)], time.span(), color);
         time = pixelTime(axis, ++x);

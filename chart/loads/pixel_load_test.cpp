@@ -1,10 +1,11 @@
-#include "chart/draw/folded_load.h"
+#include "chart/loads/pixel_load.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "chart/draw/draw_folded.h"
+#include "chart/loads/load_cache.h"
 #include "chart/testing/replicas.h"
 
 namespace pipetrace {
@@ -43,6 +44,70 @@ TEST(FoldedLoadTest, LoadsAreThoseOfEveryEventByItselfAtAnyZoom) {
     for (std::size_t x = 0; x < 700; ++x) ASSERT_EQ(pixels[x].busy, slow[x]) << zoom << " " << x;
     axis.zoom(static_cast<int>(random() % 700), 2, 3);
   }
+}
+
+TEST(LoadSumsTest, LoadsAreThoseOfTheLanesOneByOneAtAnyZoom) {
+  std::mt19937 random(11);
+  std::vector<std::vector<Event>> events(7);
+  Nanoseconds longest = 0;
+  for (auto& lane : events) {
+    Nanoseconds time = static_cast<Nanoseconds>(random() % 1000);
+    for (int i = 0; i < 900; ++i) {
+      time += random() % 3 == 0 ? static_cast<Nanoseconds>(random() % 400) : 0;
+      if (i == 500) time += 10'000'000'000;  // further than a block's offsets reach
+      const auto length = static_cast<Nanoseconds>(random() % (i % 50 == 0 ? 30'000 : 60));
+      lane.push_back({.begin = time, .end = time + length, .kind = JobKind::kForward});
+      time += length;
+    }
+    longest = std::max(longest, time);
+  }
+  std::vector<LaneIndex> lanes(events.begin(), events.end());
+  std::vector<const LaneIndex*> pointers;
+  for (const LaneIndex& lane : lanes) pointers.push_back(&lane);
+  const LoadCache cache;
+  EXPECT_EQ(cache.find("a", pointers), nullptr) << "not yet";
+  cache.wait();
+  const auto sums = cache.find("a", pointers);
+  ASSERT_NE(sums, nullptr);
+  TimeAxis axis(0, longest + 500, 600);
+  for (int zoom = 0; zoom < 60; ++zoom) {
+    std::vector<PixelLoad> pixels(600);
+    std::vector<PixelLoad> oneByOne(600);
+    sums->addTo(axis, pixels);
+    for (const LaneIndex& lane : lanes) addLoad(lane, axis, oneByOne);
+    for (std::size_t x = 0; x < 600; ++x) {
+      ASSERT_EQ(pixels[x].busy, oneByOne[x].busy) << zoom << " " << x;
+      ASSERT_EQ(pixels[x].color(), oneByOne[x].color());
+    }
+    axis.zoom(static_cast<int>(random() % 600), 2, 3);
+  }
+}
+
+TEST(LoadSumsTest, ColoursAreThoseOfTheJobs) {
+  std::vector<Event> forward{{.begin = 0, .end = 600, .kind = JobKind::kForward}};
+  std::vector<Event> backward{{.begin = 0, .end = 300, .kind = JobKind::kBackward}};
+  const LaneIndex a(forward);
+  const LaneIndex b(backward);
+  const std::vector<const LaneIndex*> lanes{&a, &b};
+  const std::atomic<bool> isStopped = false;
+  const LoadSums sums(lanes, isStopped);
+  TimeAxis axis(0, 600, 1);
+  axis.show(0, 600);
+  std::vector<PixelLoad> pixels(1);
+  std::vector<PixelLoad> oneByOne(1);
+  sums.addTo(axis, pixels);
+  addLoad(a, axis, oneByOne);
+  addLoad(b, axis, oneByOne);
+  EXPECT_EQ(pixels[0].color(), oneByOne[0].color());
+  EXPECT_EQ(pixels[0].busy, 900);
+}
+
+TEST(LoadCacheTest, ACacheThatGoesAwayStopsItsThread) {
+  const Timeline timeline = makeReplicas(2, {.ranks = 4, .microBatches = 200, .steps = 20});
+  const ChartModel model(timeline);
+  const std::vector<const LaneIndex*> lanes(2000, &model.rows()[0].lanes[0]);
+  const LoadCache cache;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(cache.find(std::to_string(i), lanes), nullptr);
 }
 
 TEST(FoldedLoadTest, AFoldedReplicaShowsTheShareOfItsRanksThatCompute) {
