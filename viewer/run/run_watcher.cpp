@@ -89,6 +89,8 @@ class RunWatcher::Watch {
     follower_.finish();
     report();
     if (hasNew_) publish();
+    voice_.say([](RunWatcher& watcher) { emit watcher.ended({}); });
+    explain();
   }
 
  private:
@@ -136,18 +138,32 @@ class RunWatcher::Watch {
     whole_.sort();
     Timeline copy = whole_;
     RunSummary summary = summarize(copy);
-    const bool isFirst = shared_.publish(std::make_shared<const LoadedProfile>(
-        profileName(request_.inputs), ReadyRun{std::move(copy), std::move(summary)}, diagnostics_));
+    last_ = std::make_shared<const LoadedProfile>(
+        profileName(request_.inputs), ReadyRun{std::move(copy), std::move(summary)}, diagnostics_);
+    const bool isFirst = shared_.publish(last_);
     if (isFirst) voice_.say([](RunWatcher& watcher) { emit watcher.grew(); });
     hasNew_ = false;
     const auto end = Clock::now();
     due_ = end + kPause * (end - begin);
   }
 
+  void explain() {
+    if (!last_) return;
+    std::shared_ptr<const Explanation> explanation;
+    try {
+      explanation = std::make_shared<const Explanation>(
+          explainRun(last_->timeline(), {.steps = {}, .threads = request_.reading.threads}));
+    } catch (const std::exception&) {
+      return;  // the run is shown all the same
+    }
+    voice_.say([explanation](RunWatcher& watcher) { emit watcher.explained(explanation); });
+  }
+
   Shared& shared_;
   const Voice& voice_;
   const RunRequest& request_;
   Timeline whole_;
+  Shared::Profile last_;
   bool hasNew_ = false;
   Diagnostics diagnostics_;
   std::string waits_;
@@ -189,13 +205,13 @@ void RunWatcher::start(const RunRequest& request) {
   stop();
   shared_ = std::make_shared<Shared>();
   thread_.reset(QThread::create([shared = shared_, voice = Voice(*this, shared_), request] {
-    QString error;
     try {
       Watch(*shared, voice, request).run();
     } catch (const std::exception& e) {
-      error = QString::fromUtf8(e.what());
+      voice.say([error = QString::fromUtf8(e.what())](RunWatcher& watcher) {
+        emit watcher.ended(error);
+      });
     }
-    voice.say([error](RunWatcher& watcher) { emit watcher.ended(error); });
   }));
   thread_->start();
 }

@@ -4,6 +4,7 @@
 #include <QThread>
 #include <memory>
 
+#include "analysis/explain/explanation.h"
 #include "ingest/run_request.h"
 #include "trace/diagnostic.h"
 #include "viewer/run/loaded_profile.h"
@@ -40,6 +41,8 @@ class RunWatcher : public QObject {
   void grew();
   /// The run waits for these logs: "ranks 2, 3". Empty: all are there.
   void waitsFor(QString what);
+  /// The reasons for the idle time of the last profile, after the run's end. Refers to it.
+  void explained(std::shared_ptr<const pipetrace::Explanation> explanation);
   /// No more steps will come after the profile that may still wait. `error` is empty where the run
   /// is over, else says why it cannot be followed any more.
   void ended(QString error);

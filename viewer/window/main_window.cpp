@@ -29,6 +29,12 @@ QStringList filesOf(const QMimeData* data) {
   return files;
 }
 
+QString nameOf(const QStringList& inputs) {
+  std::vector<std::string> paths;
+  for (const QString& input : inputs) paths.push_back(input.toStdString());
+  return QString::fromStdString(profileName(paths));
+}
+
 QString countedText(std::size_t count, const QString& what) {
   return QString::number(count) + " " + what + (count == 1 ? "" : "s");
 }
@@ -47,6 +53,7 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
+  connectWatcher();
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   showMessage(tr("Open a profile or a folder of job logs with File › Open, or drop it here."),
@@ -64,9 +71,9 @@ void MainWindow::open(const QStringList& inputs) {
     statusBar()->showMessage(tr("Still opening %1").arg(opening_), 5000);
     return;
   }
-  opening_ = inputs.size() == 1 ? inputs.front()
-                                : tr("%1 and %2 more").arg(inputs.front()).arg(inputs.size() - 1);
+  opening_ = nameOf(inputs);
   showMessage(tr("Opening %1 …").arg(opening_), true);
+  watcher_.stop();
   loader_.load(inputs, align_);
 }
 
@@ -100,6 +107,11 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   chart_->setFocus();
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
+  describeProfile();
+}
+
+/// Says what the profile is, in the title and in the status bar.
+void MainWindow::describeProfile() {
   setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
