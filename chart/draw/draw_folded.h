@@ -5,8 +5,8 @@
 
 namespace pipetrace {
 
-/// Draws the load of the rows below a folded one: the height of a pixel column is the share of its
-/// time that they are busy, its colour the mean of their jobs'. `place` is on the canvas.
+/// Draws the load of the rows below a folded one. The height of a pixel column is the share of its
+/// time that they are busy, and its colour the mean of their jobs'. `place` is on the canvas.
 void drawFoldedRow(Canvas& canvas, const ChartView& view, const RowNode& node, RowPlace place);
 
 /// Draws a header that is not folded: a line across the view.

@@ -9,7 +9,7 @@
 
 namespace pipetrace {
 
-/// What the rows of a chart are sorted by.
+/// How the rows of a chart are sorted.
 enum class RowGrouping : std::uint8_t { kByRank, kByStage };
 
 /// Which rows of a run are shown, and in which order. A plain value. Rows are named by the keys of

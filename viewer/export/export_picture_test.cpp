@@ -8,7 +8,9 @@
 #include <QXmlStreamReader>
 
 #include "chart/testing/gpipe_timeline.h"
+#include "chart/testing/replicas.h"
 #include "trace/error.h"
+#include "viewer/chart/chart_widget.h"
 #include "viewer/chart/qt_canvas.h"
 #include "viewer/testing/profile.h"
 
@@ -154,6 +156,27 @@ TEST(ExportPictureTest, TheStepsOfTheOptionAreShown) {
         pictureOf(profile, {.steps = StepChoice{9, 9}});
       },
       ThrowsMessage<Error>(HasSubstr("has no step 9; it holds steps 0 to 5")));
+}
+
+TEST(ExportPictureTest, APictureOfTheViewHasTheRowsOfTheWindow) {
+  const QTemporaryDir folder;
+  const std::string path = folder.filePath("view.svg").toStdString();
+  const LoadedProfile profile = profileOf(makeReplicas(2, {.ranks = 2, .steps = 1}));
+  ChartWidget chart;
+  chart.setModel(&profile.model());
+  const auto textsOf = [&](const RowState& rows) {
+    exportView(profile, chart.view(), path, rows);
+    QFile file(QString::fromStdString(path));
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return QString::fromUtf8(file.readAll()).toStdString();
+  };
+  const std::string opened = textsOf({});
+  EXPECT_THAT(opened, AllOf(HasSubstr(">replica 0<"), HasSubstr(">rank 2<"), HasSubstr(">send<")));
+  EXPECT_THAT(opened, Not(HasSubstr(">rank 0<"))) << "its replica starts folded";
+  const std::string changed = textsOf({.folded = {{"replica 0", false}}, .hidden = {"rank 2"}});
+  EXPECT_THAT(changed, AllOf(HasSubstr(">rank 0<"), HasSubstr(">rank 3<")));
+  EXPECT_THAT(changed, Not(HasSubstr(">rank 2<")));
+  chart.setModel(nullptr);
 }
 
 TEST(ExportPictureTest, AnUnknownEndingIsRefusedWithTheKnownOnes) {
