@@ -49,7 +49,7 @@ void ChartWidget::setModel(const ChartModel* model) {
   isDragging_ = false;
   isFitted_ = true;
   layout_ = {};  // it refers to the model
-  rows_ = {};
+  rows_ = std::exchange(rowsOfNextModel_, {});
   labels_->setVisible(model_ != nullptr);
   filter_->setVisible(model_ != nullptr);
   if (model_ != nullptr) {

@@ -116,6 +116,7 @@ class ChartWidget : public QAbstractScrollArea {
   static constexpr int kLeastLabels = 110;
 
   RowState rows_;
+  RowState rowsOfNextModel_;
   RowLabels* labels_ = nullptr;
   RowFilter* filter_ = nullptr;
   RowLayout layout_;

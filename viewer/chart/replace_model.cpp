@@ -1,5 +1,4 @@
 #include <QScrollBar>
-#include <utility>
 
 #include "chart/rows/row_edits.h"
 #include "chart/same_event.h"
@@ -21,10 +20,8 @@ void ChartWidget::replaceModel(const ChartModel* model) {
   const auto selection = moved(selection_);
   const auto bubble = moved(bubble_);
   const RowGrouping grouping = rows_.grouping;
-  RowState rows = withSameFolds(rows_, old.rowTree(grouping), model->rowTree(grouping));
+  rowsOfNextModel_ = withSameFolds(rows_, old.rowTree(grouping), model->rowTree(grouping));
   setModel(model);
-  rows_ = std::move(rows);
-  rowsHaveChanged();
   if (!wasFitted) {
     const Nanoseconds later = showedTheEnd ? model->span().end - old.span().end : 0;
     isFitted_ = false;

@@ -53,10 +53,15 @@ std::optional<std::size_t> RowLabels::shownIndexOf(std::size_t node) const {
 
 void RowLabels::setCurrent(std::size_t node) {
   if (tree() == nullptr || node == RowNode::kNone) return;
+  mark(node);
+  const auto shown = shownIndexOf(node);
+  if (shown) chart_.bringRowIntoView(chart_.view().layout.placeOf(*shown));
+}
+
+void RowLabels::mark(std::size_t node) {
   const RowNode& at = (*tree())[node];
   current_ = at.key;
   const auto shown = shownIndexOf(node);
-  if (shown) chart_.bringRowIntoView(chart_.view().layout.placeOf(*shown));
   QString text = QString::fromStdString(at.label + (at.detail.empty() ? "" : ", " + at.detail));
   if (shown && chart_.view().layout.shown()[*shown].isFolded) text += tr(", folded");
   setAccessibleDescription(text);

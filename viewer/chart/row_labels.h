@@ -63,6 +63,8 @@ class RowLabels : public QWidget {
   std::optional<std::size_t> shownIndexOf(std::size_t node) const;
   bool isOnTriangle(const ShownRow& row, int x) const;
   std::optional<Drop> dropAt(int y) const;
+  /// Makes a row the current one, and scrolls nothing.
+  void mark(std::size_t node);
   void fold(std::size_t node, bool isFolded);
   void moveTo(std::ptrdiff_t shown);
   void showTip(QPoint position, QPoint globalPosition);

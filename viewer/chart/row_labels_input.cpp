@@ -68,7 +68,7 @@ void RowLabels::mousePressEvent(QMouseEvent* event) {
   QToolTip::hideText();
   if (!shown) return;
   const ShownRow row = chart_.view().layout.shown()[*shown];
-  setCurrent(row.node);
+  mark(row.node);  // a row that is partly in view stays under the pointer
   if (event->button() != Qt::LeftButton) return;
   if (isOnTriangle(row, position.x())) return fold(row.node, !row.isFolded);
   pressedAt_ = position;
@@ -166,7 +166,8 @@ void RowLabels::leaveEvent(QEvent* event) {
 }
 
 void RowLabels::focusInEvent(QFocusEvent* event) {
-  if (!shownIndexOf(current())) {
+  const bool isClick = event->reason() == Qt::MouseFocusReason;  // which chooses a row
+  if (!isClick && !shownIndexOf(current())) {
     const auto first = shownAt(chart_.view().layout.pinnedHeight() + kScrollEdge);
     moveTo(static_cast<std::ptrdiff_t>(first.value_or(0)));
   }

@@ -13,6 +13,7 @@
 #include "chart/testing/rows_text.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/chart/row_filter.h"
+#include "viewer/run/loaded_profile.h"
 #include "viewer/testing/shown_chart.h"
 
 namespace pipetrace {
@@ -92,6 +93,15 @@ TEST(RowLabelsTest, AClickOnTheNameOfAReplicaUnfoldsIt) {
   EXPECT_THAT(rows.text(), testing::StartsWith("- replica 0\n  - rank 0\n"));
   rows.click("replica 0", 60);
   EXPECT_EQ(rows.state(), RowState{});
+}
+
+TEST(RowLabelsTest, AClickOnARowThatIsPartlyInViewFoldsThatRow) {
+  Rows rows(makeReplicas(20, {.ranks = 2, .steps = 1}));
+  rows.chart.widget().verticalScrollBar()->setValue(20);
+  const QPoint top(60, 3);  // replica 0 reaches above the view
+  QTest::mouseClick(&rows.labels(), Qt::LeftButton, Qt::NoModifier, top);
+  EXPECT_EQ(rows.current(), "replica 0");
+  EXPECT_EQ(rows.state().folded, (std::map<std::string, bool>{{"replica 0", false}}));
 }
 
 TEST(RowLabelsTest, KeysWalkAndFold) {
@@ -268,6 +278,16 @@ TEST(ChartRowsTest, GoingToACulpritUnfoldsItsRow) {
   EXPECT_EQ(widget.selection()->event->job, job.job);
   EXPECT_TRUE(widget.view().layout.isShown(widget.selection()->row));
   EXPECT_EQ(rows.state(), RowState{});
+}
+
+TEST(ChartRowsTest, ThreadsOfATorchTraceStartAsOneRowUnderTheirRank) {
+  const auto profile =
+      loadProfile({PIPETRACE_SOURCE_DIR "/parser/testing/torch_gloo/1f1b"}, AlignBy::kNone);
+  std::string expected;
+  for (const char* rank : {"0", "1", "2", "3"}) {
+    expected += std::string("- rank ") + rank + "\n  . recv\n  . send\n  + 2 other lanes\n";
+  }
+  EXPECT_EQ(rowsText(profile->model()), expected);
 }
 
 TEST(ChartRowsTest, FiveThousandRowsAreLaidOutInLessThanFiveMilliseconds) {
