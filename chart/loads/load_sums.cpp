@@ -7,7 +7,8 @@
 namespace pipetrace {
 namespace {
 
-constexpr std::size_t kPointsOfABlock = 16;
+constexpr std::size_t kPointsOfABlock = 32;
+constexpr std::int32_t kMostChange = 32'767;
 constexpr std::size_t kStopChecks = 1 << 16;
 
 /// A begin or an end of an event.
@@ -94,7 +95,7 @@ LoadSums::LoadSums(std::span<const LaneIndex* const> lanes, const std::atomic<bo
     advance(time);
     const std::int32_t before = busy;
     const bool isFull =
-        blocks_.empty() || offsets_.size() - blocks_.back().firstPoint == kPointsOfABlock;
+        blocks_.empty() || offsets_.size() - blocks_.back().firstPoint >= kPointsOfABlock;
     const bool isFar =
         !isFull && between(blocks_.back().begin, time) > std::numeric_limits<std::uint32_t>::max();
     if (isFull || isFar) addBlock(time);
@@ -105,9 +106,13 @@ LoadSums::LoadSums(std::span<const LaneIndex* const> lanes, const std::atomic<bo
       green += edge.change * edge.color.green;
       blue += edge.change * edge.color.blue;
     }
-    if (busy == before) continue;  // one event follows another
-    offsets_.push_back(static_cast<std::uint32_t>(between(blocks_.back().begin, time)));
-    changes_.push_back(busy - before);
+    // No point where one event follows another; several where very many begin at once.
+    for (std::int32_t rest = busy - before; rest != 0;) {
+      const std::int32_t change = std::clamp(rest, -kMostChange, kMostChange);
+      offsets_.push_back(static_cast<std::uint32_t>(between(blocks_.back().begin, time)));
+      changes_.push_back(static_cast<std::int16_t>(change));
+      rest -= change;
+    }
   }
   addBlock(last);
   blocks_.shrink_to_fit();

@@ -10,8 +10,9 @@
 namespace pipetrace {
 
 /// The load of several lanes together, summed up over time: the load of any stretch of time costs
-/// the same whatever the number of lanes and of events. About 10 bytes an event. Does not refer to
-/// the lanes. Immutable: several threads may read it.
+/// the same whatever the number of lanes and of events. It takes 8 bytes for each instant at which
+/// the number of busy lanes changes. Does not refer to the lanes. Immutable: several threads may
+/// read it.
 class LoadSums {
  public:
   LoadSums() = default;
@@ -45,7 +46,7 @@ class LoadSums {
 
   std::vector<Block> blocks_;           // the last one ends the list; it has no points
   std::vector<std::uint32_t> offsets_;  // of the points, ns after their block's begin
-  std::vector<std::int32_t> changes_;   // of the number of busy lanes there
+  std::vector<std::int16_t> changes_;   // of the number of busy lanes there
 };
 
 }  // namespace pipetrace

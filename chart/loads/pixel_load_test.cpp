@@ -83,6 +83,20 @@ TEST(LoadSumsTest, LoadsAreThoseOfTheLanesOneByOneAtAnyZoom) {
   }
 }
 
+TEST(LoadSumsTest, FortyThousandLanesMayBeginAtOnce) {
+  const std::vector<Event> events{{.begin = 100, .end = 200, .kind = JobKind::kForward}};
+  const LaneIndex lane(events);
+  const std::vector<const LaneIndex*> lanes(40'000, &lane);
+  const LoadSums sums(lanes, std::atomic<bool>(false));
+  TimeAxis axis(0, 400, 4);
+  axis.show(0, 400);
+  std::vector<PixelLoad> pixels(4);
+  sums.addTo(axis, pixels);
+  EXPECT_EQ(pixels[0].busy, 0);
+  EXPECT_EQ(pixels[1].busy, 40'000.0 * 100);
+  EXPECT_EQ(pixels[2].busy, 0);
+}
+
 TEST(LoadSumsTest, ColoursAreThoseOfTheJobs) {
   std::vector<Event> forward{{.begin = 0, .end = 600, .kind = JobKind::kForward}};
   std::vector<Event> backward{{.begin = 0, .end = 300, .kind = JobKind::kBackward}};
