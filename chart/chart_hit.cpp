@@ -38,7 +38,7 @@ std::optional<ChartHit> hitIn(const LaneIndex& lane, const ChartView& view, int 
 
 std::optional<ChartHit> hitAt(const ChartView& view, int x, int y) {
   if (!view.area.contains(x, y)) return std::nullopt;
-  const int layoutY = y - view.area.y + view.scrollY;
+  const int layoutY = view.layoutYAt(y);
   const std::optional<std::size_t> row = view.layout.rowAt(layoutY);
   if (!row) return std::nullopt;
   const ChartRow& lanes = view.model.rows()[*row];

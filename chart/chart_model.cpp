@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -33,30 +33,6 @@ std::vector<LaneIndex> indexOf(const std::vector<Event>& events) {
   return lanes;
 }
 
-/// "stage 2", "stages 0, 4", "stages 0 to 7" of the compute jobs; empty if they have none.
-std::string stagesOf(std::span<const Track> tracks) {
-  std::set<std::int32_t> stages;
-  for (const Track& track : tracks) {
-    std::int32_t last = kNotGiven;
-    for (const Event& event : track.events) {
-      if (event.stage == last || !isCompute(event.kind) || event.stage < 0) continue;
-      last = event.stage;
-      stages.insert(last);
-    }
-  }
-  if (stages.empty()) return {};
-  if (stages.size() == 1) return "stage " + std::to_string(*stages.begin());
-  if (stages.size() > 3) {
-    return "stages " + std::to_string(*stages.begin()) + " … " + std::to_string(*stages.rbegin());
-  }
-  std::string text = "stages ";
-  for (const std::int32_t stage : stages) {
-    if (stage != *stages.begin()) text += ", ";
-    text += std::to_string(stage);
-  }
-  return text;
-}
-
 /// The quantile numerator / denominator of the values. Sorts a part of them.
 Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
                      std::size_t denominator) {
@@ -69,10 +45,9 @@ Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
 }  // namespace
 
 ChartModel::ChartModel(const Timeline& timeline)
-    : timeline_(&timeline),
-      steps_(stepSpans(timeline)),
-      legend_(legendOf(timeline)),
-      span_{kNsMax, kNsMin} {
+    : timeline_(&timeline), legend_(legendOf(timeline)), span_{kNsMax, kNsMin} {
+  const std::vector<StepWindow> windows = stepWindows(timeline);
+  steps_ = stepSpans(windows);
   const std::vector<Track>& tracks = timeline.tracks;
   for (const Track& track : tracks) {
     if (track.lane != kBubbleLane) {
@@ -94,6 +69,18 @@ ChartModel::ChartModel(const Timeline& timeline)
     addRank(first, last);
     first = last;
   }
+  addTrees(runShapeOf(timeline, windows));
+}
+
+void ChartModel::addTrees(const RunShape& shape) {
+  for (const CounterSeries& series : timeline_->counters) counters_.emplace_back(series);
+  std::map<int, std::string> details;
+  for (const RankShape& rank : shape.ranks) details[rank.rank] = stagesText(rank.stages);
+  for (ChartRow& row : rows_) {
+    if (!row.rankLabel.empty()) row.rankDetail = rankDetail(row, details[row.rank]);
+  }
+  byRank_ = RowTree(rows_, counters_, shape, RowGrouping::kByRank);
+  byStage_ = RowTree(rows_, counters_, shape, RowGrouping::kByStage);
 }
 
 void ChartModel::measureJobs() {
@@ -134,7 +121,6 @@ void ChartModel::addRank(std::size_t firstTrack, std::size_t lastTrack) {
     }
   }
   rows_[firstRow].rankLabel = "rank " + std::to_string(rank);
-  rows_[firstRow].rankDetail = stagesOf(tracks);
 }
 
 }  // namespace pipetrace

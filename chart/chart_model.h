@@ -5,6 +5,8 @@
 
 #include "chart/chart_row.h"
 #include "chart/draw/legend.h"
+#include "chart/loads/load_cache.h"
+#include "chart/rows/row_tree.h"
 #include "chart/steps/step_span.h"
 #include "trace/timeline.h"
 
@@ -24,6 +26,13 @@ class ChartModel {
   const std::vector<LegendEntry>& legend() const { return legend_; }
   /// The median duration of the steps, of an even count the lower one; 0 without steps.
   Nanoseconds medianStep() const { return medianStep_; }
+  /// The rows as a tree. Indices of its nodes are those of rows() and counters().
+  const RowTree& rowTree(RowGrouping grouping) const {
+    return grouping == RowGrouping::kByStage ? byStage_ : byRank_;
+  }
+  const std::vector<CounterIndex>& counters() const { return counters_; }
+  /// The loads of folded rows.
+  const LoadCache& loads() const { return loads_; }
   /// From the first begin to the last end of the events.
   Timeline::Span span() const { return span_; }
   /// The number of events of the compute lanes.
@@ -44,9 +53,14 @@ class ChartModel {
  private:
   void measureJobs();
   void addRank(std::size_t firstTrack, std::size_t lastTrack);
+  void addTrees(const RunShape& shape);
 
   const Timeline* timeline_;
   std::vector<ChartRow> rows_;
+  std::vector<CounterIndex> counters_;
+  LoadCache loads_;
+  RowTree byRank_;
+  RowTree byStage_;
   std::vector<StepSpan> steps_;
   std::vector<LegendEntry> legend_;
   Timeline::Span span_;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "chart/chart_model.h"
 #include "chart/pixel_rect.h"
 #include "chart/row_layout.h"
@@ -7,8 +10,15 @@
 
 namespace pipetrace {
 
+/// A row in view: its place on the canvas, which may reach beyond the view.
+struct RowInView {
+  const ShownRow* row = nullptr;
+  RowPlace place;
+  bool isPinned = false;
+};
+
 /// The visible part of a model: the axis lies along `area`, and the rows begin at pixel `scrollY`
-/// of the layout. Refers to model, axis and layout.
+/// of the layout. Pinned rows stay on top of it. Refers to model, axis and layout.
 struct ChartView {
   const ChartModel& model;
   const RowLayout& layout;
@@ -18,9 +28,33 @@ struct ChartView {
   bool showsClasses = true;  ///< bubbles have tints and texts of their classes, or are plain idle
 
   int xOf(Nanoseconds time) const { return area.x + axis.xOf(time); }
-  int yOf(int layoutY) const { return area.y + layoutY - scrollY; }
+  int yOf(int layoutY) const {
+    return area.y + layoutY - (layoutY < layout.pinnedHeight() ? 0 : scrollY);
+  }
   /// The pixel of the layout that is at `y` of the canvas.
-  int layoutYAt(int y) const { return y - area.y + scrollY; }
+  int layoutYAt(int y) const {
+    return y - area.y + (y - area.y < layout.pinnedHeight() ? 0 : scrollY);
+  }
+  /// The part of the area that pinned rows leave.
+  PixelRect scrolledArea() const {
+    const int pinned = std::min(layout.pinnedHeight(), area.height);
+    return {area.x, area.y + pinned, area.width, area.height - pinned};
+  }
+  /// The rows that are at least partly in view, from the top.
+  std::vector<RowInView> rowsInView() const {
+    std::vector<RowInView> rows;
+    for (std::size_t i = 0; i < layout.pinnedCount(); ++i) {
+      const RowPlace place = layout.placeOf(i);
+      rows.push_back({&layout.shown()[i], {area.y + place.top, place.height}, true});
+    }
+    const std::size_t count = layout.shown().size();
+    for (std::size_t i = layout.firstBelow(scrollY + layout.pinnedHeight()); i < count; ++i) {
+      const RowPlace place = layout.placeOf(i);
+      if (place.top >= scrollY + area.height) break;
+      rows.push_back({&layout.shown()[i], {area.y + place.top - scrollY, place.height}, false});
+    }
+    return rows;
+  }
 };
 
 }  // namespace pipetrace

@@ -1,6 +1,7 @@
 #include "chart/row_layout.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pipetrace {
 namespace {
@@ -12,11 +13,35 @@ constexpr int kScaleOne = 64;
 constexpr int kLargestScale = 3 * kScaleOne;
 constexpr int kLargestCompute = 3 * RowHeights{}.compute;
 
+constexpr int kLanesAtFullHeight = 15;
+constexpr int kLowestHeader = 14;
+
+/// Sub-lanes get lower where there are many, so that their row stays in sight of its neighbours.
 int heightOf(const ChartRow& row, const RowHeights& heights) {
   const int base = row.isCompute ? heights.compute : heights.lane;
-  const int lanes = static_cast<int>(std::min<std::size_t>(row.lanes.size(), 10'000));
+  const int lanes = static_cast<int>(std::min<std::size_t>(row.lanes.size(), 1'000'000));
   if (lanes <= 1 || base == 0) return base;
-  return std::max(base, lanes * std::max(heights.lane * 2 / 3, kMinLaneHeight));
+  const int full = std::max(heights.lane * 2 / 3, kMinLaneHeight);
+  const int fair = kLanesAtFullHeight * full / lanes;
+  return std::max(base, lanes * std::clamp(fair, lanes > 300 ? 1 : 2, full));
+}
+
+int heightOf(const ShownRow& shown, const std::vector<ChartRow>& rows, const RowHeights& heights) {
+  if (holdsRanks(shown.kind)) {
+    const int lowest = std::min(heights.compute, kLowestHeader);
+    return std::max(shown.isLoad ? heights.compute * 2 / 3 : heights.lane, lowest);
+  }
+  if (shown.kind == RowKind::kCounter) return heights.lane * 5 / 3;
+  if (shown.row == RowNode::kNone || shown.isLoad) return heights.lane;
+  return heightOf(rows[shown.row], heights);
+}
+
+/// The gap between a row and the one above it.
+int gapBetween(const ShownRow& above, const ShownRow& row, const RowHeights& heights) {
+  if (row.kind >= RowKind::kLane) return heights.laneGap;
+  if (holdsRanks(above.kind) && above.depth < row.depth) return heights.laneGap;
+  if (holdsRanks(above.kind) && holdsRanks(row.kind)) return (heights.rankGap + 1) / 2;
+  return heights.rankGap;
 }
 
 RowHeights scaled(int scale, bool hasLanes) {
@@ -35,14 +60,45 @@ RowHeights scaled(int scale, bool hasLanes) {
 
 }  // namespace
 
-RowLayout::RowLayout(const std::vector<ChartRow>& rows, const RowHeights& heights) {
+RowLayout::RowLayout(const std::vector<ChartRow>& rows, const RowHeights& heights)
+    : RowLayout(rows, plainRows(rows), heights) {}
+
+RowLayout::RowLayout(const std::vector<ChartRow>& rows, ShownRows shown, const RowHeights& heights,
+                     int mostPinned)
+    : shown_(std::move(shown)) {
   int y = kGap;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i > 0) y += rows[i].rank == rows[i - 1].rank ? heights.laneGap : heights.rankGap;
-    places_.push_back({y, heightOf(rows[i], heights)});
+  places_.reserve(shown_.rows.size());
+  for (std::size_t i = 0; i < shown_.rows.size(); ++i) {
+    if (i == shown_.pinned && i > 0) {
+      y += kGap;
+      pinnedCount_ = i;
+      pinnedHeight_ = y;
+      y += kGap;
+    } else if (i > 0) {
+      y += gapBetween(shown_.rows[i - 1], shown_.rows[i], heights);
+    }
+    places_.push_back({y, heightOf(shown_.rows[i], rows, heights)});
     y = places_.back().bottom();
   }
   height_ = y + kGap;
+  if (shown_.pinned > 0 && shown_.pinned == shown_.rows.size()) {
+    pinnedCount_ = shown_.pinned;
+    pinnedHeight_ = height_;
+  }
+  if (pinnedHeight_ > mostPinned) pinnedCount_ = pinnedHeight_ = 0;
+  placeRows(rows.size());
+}
+
+void RowLayout::placeRows(std::size_t count) {
+  rowPlaces_.resize(count);
+  isShown_.resize(count);
+  for (std::size_t row = 0; row < count; ++row) {
+    const std::size_t as = shown_.shownAs[row];
+    if (as == RowNode::kNone) continue;
+    isShown_[row] = shown_.rows[as].row == row && !shown_.rows[as].isLoad;
+    const RowPlace& place = places_[as];
+    rowPlaces_[row] = isShown_[row] ? place : RowPlace{place.top + place.height / 2, 0};
+  }
 }
 
 std::size_t RowLayout::firstBelow(int y) const {
@@ -51,10 +107,18 @@ std::size_t RowLayout::firstBelow(int y) const {
   return static_cast<std::size_t>(place - places_.begin());
 }
 
+std::optional<std::size_t> RowLayout::shownAt(int y) const {
+  const std::size_t shown = firstBelow(y);
+  if (shown == places_.size() || places_[shown].top > y) return std::nullopt;
+  return shown;
+}
+
 std::optional<std::size_t> RowLayout::rowAt(int y) const {
-  const std::size_t row = firstBelow(y);
-  if (row == size() || places_[row].top > y) return std::nullopt;
-  return row;
+  const std::optional<std::size_t> at = shownAt(y);
+  if (!at || shown_.rows[*at].row == RowNode::kNone || shown_.rows[*at].isLoad) {
+    return std::nullopt;
+  }
+  return shown_.rows[*at].row;
 }
 
 RowPlace RowLayout::subLane(const RowPlace& row, std::size_t lane, std::size_t count) {
@@ -73,18 +137,24 @@ int RowLayout::idleStrip(const ChartRow& row, int height) {
 }
 
 std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, int available) {
+  return fittingHeights(rows, plainRows(rows), available);
+}
+
+std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, const ShownRows& shown,
+                                         int available) {
   for (const bool hasLanes : {true, false}) {
     int fits = -1;
     int tooLarge = kLargestScale + 1;
     while (tooLarge - fits > 1) {
       const int scale = fits + (tooLarge - fits) / 2;
-      (RowLayout(rows, scaled(scale, hasLanes)).height() <= available ? fits : tooLarge) = scale;
+      (RowLayout(rows, shown, scaled(scale, hasLanes)).height() <= available ? fits : tooLarge) =
+          scale;
     }
     if (fits < 0) continue;
     RowHeights heights = scaled(fits, hasLanes);
     while (heights.compute < kLargestCompute) {
       ++heights.compute;  // pixels that rounding left over
-      if (RowLayout(rows, heights).height() > available) {
+      if (RowLayout(rows, shown, heights).height() > available) {
         --heights.compute;
         break;
       }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "chart/chart_row.h"
 #include "chart/row_heights.h"
+#include "chart/rows/shown_rows.h"
 
 namespace pipetrace {
 
@@ -15,20 +17,39 @@ struct RowPlace {
   int bottom() const { return top + height; }
 };
 
-/// Stacks rows. Lanes of one rank are close together; ranks are further apart. A row is higher the
-/// more sub-lanes it has.
+/// Stacks the rows that a chart shows. Lanes of one rank are close together; ranks are further
+/// apart. A row is higher the more sub-lanes it has. Refers to the tree of the shown rows.
 class RowLayout {
  public:
   RowLayout() = default;
+  /// All rows, without headers.
   RowLayout(const std::vector<ChartRow>& rows, const RowHeights& heights);
+  /// Pinned rows that are together higher than `mostPinned` are on top, but scroll with the others.
+  RowLayout(const std::vector<ChartRow>& rows, ShownRows shown, const RowHeights& heights,
+            int mostPinned = std::numeric_limits<int>::max());
 
   int height() const { return height_; }
-  std::size_t size() const { return places_.size(); }
-  const RowPlace& operator[](std::size_t row) const { return places_[row]; }
-  /// The row at height `y`; nothing in a gap.
-  std::optional<std::size_t> rowAt(int y) const;
-  /// The first row that ends below `y`; size() if none.
+  /// The tree that the shown rows are of; null where there is none.
+  const RowTree* tree() const { return shown_.tree; }
+  /// The rows from the top to the bottom, and their places.
+  const std::vector<ShownRow>& shown() const { return shown_.rows; }
+  const RowPlace& placeOf(std::size_t shown) const { return places_[shown]; }
+  /// The shown row at height `y`; nothing in a gap.
+  std::optional<std::size_t> shownAt(int y) const;
+  /// The first shown row that ends below `y`; the number of shown rows if none.
   std::size_t firstBelow(int y) const;
+  /// The shown rows from the first one on that stay on top, and the height that they take.
+  std::size_t pinnedCount() const { return pinnedCount_; }
+  int pinnedHeight() const { return pinnedHeight_; }
+
+  /// The number of the chart's rows, shown or not.
+  std::size_t size() const { return rowPlaces_.size(); }
+  /// The place of one of the chart's rows. One that is not shown is 0 high; it lies in the middle
+  /// of the folded row above it.
+  const RowPlace& operator[](std::size_t row) const { return rowPlaces_[row]; }
+  bool isShown(std::size_t row) const { return isShown_[row]; }
+  /// The chart's row whose events are at height `y`; nothing in a gap or a header.
+  std::optional<std::size_t> rowAt(int y) const;
 
   /// The part of a row that belongs to one of its `count` sub-lanes.
   static RowPlace subLane(const RowPlace& row, std::size_t lane, std::size_t count);
@@ -39,13 +60,23 @@ class RowLayout {
   static int idleStrip(const ChartRow& row, int height);
 
  private:
-  std::vector<RowPlace> places_;
+  void placeRows(std::size_t count);
+
+  ShownRows shown_;
+  std::vector<RowPlace> places_;     // of the shown rows
+  std::vector<RowPlace> rowPlaces_;  // of the chart's rows
+  std::vector<bool> isShown_;        // by the chart's rows
+  std::size_t pinnedCount_ = 0;
+  int pinnedHeight_ = 0;
   int height_ = 0;
 };
 
-/// The largest heights at which `rows` are at most `available` pixels high, in the proportions of
-/// the default heights. The other lanes are left out if compute rows would else be lower than
-/// kLegibleComputeHeight. Nothing if even the compute rows do not fit.
+/// The largest heights at which the shown rows are at most `available` pixels high, in the
+/// proportions of the default heights. The other lanes are left out if compute rows would else be
+/// lower than kLegibleComputeHeight. Nothing if even the compute rows do not fit.
+std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, const ShownRows& shown,
+                                         int available);
+/// The same for all rows.
 std::optional<RowHeights> fittingHeights(const std::vector<ChartRow>& rows, int available);
 
 inline constexpr int kLegibleComputeHeight = 16;

@@ -1,5 +1,10 @@
 #include "chart/same_event.h"
 
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
 namespace pipetrace {
 namespace {
 
@@ -32,6 +37,21 @@ std::optional<ChartHit> sameEvent(const ChartHit& hit, const ChartModel& from,
     return ChartHit{.row = i, .event = found, .count = 1, .load = {}, .span = 0};
   }
   return std::nullopt;
+}
+
+std::vector<std::size_t> sameRows(const std::vector<std::size_t>& rows, const ChartModel& from,
+                                  const ChartModel& in) {
+  std::map<std::pair<int, std::string_view>, std::size_t> rowOf;
+  for (std::size_t row = 0; row < in.rows().size(); ++row) {
+    rowOf[{in.rows()[row].rank, in.rows()[row].lane}] = row;
+  }
+  std::vector<std::size_t> same;
+  for (const std::size_t row : rows) {
+    const auto found = rowOf.find({from.rows()[row].rank, from.rows()[row].lane});
+    if (found != rowOf.end()) same.push_back(found->second);
+  }
+  std::sort(same.begin(), same.end());
+  return same;
 }
 
 }  // namespace pipetrace

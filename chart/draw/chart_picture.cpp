@@ -19,9 +19,9 @@ constexpr RowHeights kCompactHeights{20, 0, 0, 4};
 constexpr TextStyle kTitleStyle{18, true, palette::kInk, TextAlign::kLeft};
 constexpr TextStyle kCaptionStyle{12, false, palette::kFaintInk, TextAlign::kLeft};
 
-bool hasOtherLanes(const ChartModel& model) {
-  return std::any_of(model.rows().begin(), model.rows().end(),
-                     [](const ChartRow& row) { return !row.isCompute; });
+bool hasOtherLanes(const ShownRows& shown) {
+  return std::any_of(shown.rows.begin(), shown.rows.end(),
+                     [](const ShownRow& row) { return row.kind >= RowKind::kLane; });
 }
 
 void checkSide(const char* what, int pixels, int smallest) {
@@ -54,14 +54,15 @@ std::string titleOf(const ChartModel& model) {
 
 ChartPicture::ChartPicture(const ChartModel& model, PictureOptions options)
     : model_(model), options_(std::move(options)), legend_(model.legend()) {
+  shown_ = shownRows(model_.rowTree(options_.rows.grouping), options_.rows);
   checkSide("wide", options_.width, kMinPictureWidth);
   if (options_.height) checkSide("high", *options_.height, 1);
   if (options_.title.empty()) options_.title = titleOf(model);
   if (!options_.showsClasses) legend_ = withoutClasses(std::move(legend_));
   breakLines(mostLines_);
   chooseHeights();
-  layout_ = RowLayout(model_.rows(), heights_);
-  if (heights_.lane == 0 && hasOtherLanes(model_)) leaveOutLanes();
+  layout_ = RowLayout(model_.rows(), shown_, heights_);
+  if (heights_.lane == 0 && hasOtherLanes(shown_)) leaveOutLanes();
   height_ = options_.height.value_or(layout_.height() + headHeight() + kMargin);
 }
 
@@ -103,13 +104,13 @@ void ChartPicture::chooseHeights() {
   const auto& rows = model_.rows();
   const int around = aroundRows();
   if (!options_.height) {
-    if (RowLayout(rows, heights_).height() + around <= kHighPicture) return;
-    const auto fitting = fittingHeights(rows, kHighPicture - around);
+    if (RowLayout(rows, shown_, heights_).height() + around <= kHighPicture) return;
+    const auto fitting = fittingHeights(rows, shown_, kHighPicture - around);
     heights_ = fitting && fitting->lane > 0 ? *fitting : kCompactHeights;
-    if (RowLayout(rows, heights_).height() + around <= kMaxPictureSide) return;
+    if (RowLayout(rows, shown_, heights_).height() + around <= kMaxPictureSide) return;
   }
   const int available = options_.height.value_or(kMaxPictureSide) - around;
-  const std::optional<RowHeights> fitting = fittingHeights(rows, available);
+  const std::optional<RowHeights> fitting = fittingHeights(rows, shown_, available);
   if (!fitting && mostLines_ > 1) {  // rows matter more than the whole text
     breakLines(1);
     return chooseHeights();
@@ -139,7 +140,7 @@ void ChartPicture::draw(Canvas& canvas) const {
   y += kGap;
   drawLegend(canvas, legend_, {kMargin, y, inner, top - kTimeAxisHeight - y});
 
-  const int labels = rowLabelWidth(estimatedTextWidth, model_);
+  const int labels = rowLabelWidth(estimatedTextWidth, shown_);
   const PixelRect area{kMargin + labels, top, width() - 2 * kMargin - labels,
                        height() - kMargin - top};
   const Timeline::Span range = options_.range.value_or(model_.span());

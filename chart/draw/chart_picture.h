@@ -14,6 +14,7 @@ struct PictureOptions {
   int width = 1600;                     ///< pixels, at least kMinPictureWidth
   std::optional<int> height;            ///< pixels; not given: as high as the rows need
   std::optional<Timeline::Span> range;  ///< the part of the run; not given: all of it
+  RowState rows;                        ///< which rows, and their order
   std::string title;    ///< empty: schedule and ranks, as far as the timeline has them
   std::string caption;  ///< a smaller line under it; may be empty
   /// Draws over the rows, such as critical paths; empty: nothing.
@@ -46,6 +47,7 @@ class ChartPicture final : public Drawing {
 
   const ChartModel& model_;
   PictureOptions options_;
+  ShownRows shown_;
   RowHeights heights_;
   RowLayout layout_;
   std::vector<std::string> title_;  // lines

@@ -16,12 +16,17 @@ void drawRows(Canvas& canvas, const ChartView& view);
 /// Times count from the model's first event.
 void drawTimeAxis(Canvas& canvas, const ChartView& view, PixelRect box);
 
-/// Draws the names of ranks and lanes in `box`, which is left of view.area and as high. Long names
-/// end in an ellipsis.
-void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box);
+/// Draws the names of the rows in `box`, which is left of view.area and as high. Long names end in
+/// an ellipsis. `gutter`: pixels that are left free before each name.
+void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box, int gutter = 0);
 
-/// The width that drawRowLabels() needs, within sensible limits.
-int rowLabelWidth(const TextMeasure& measure, const ChartModel& model);
+/// The width that drawRowLabels() needs, within sensible limits. It counts rows that are folded or
+/// hidden, so that it stays; lanes without pipeline work only if they are shown. The rows must be
+/// of a tree.
+int rowLabelWidth(const TextMeasure& measure, const ShownRows& shown, int gutter = 0);
+
+/// Where the name of a row at that depth of the tree begins, from the left of the labels.
+int rowLabelX(int depth, int gutter);
 
 /// Draws the legend from the upper left corner of `box` on, in as many lines as its width requires.
 void drawLegend(Canvas& canvas, const std::vector<LegendEntry>& legend, PixelRect box);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "chart/draw/draw_chart.h"
 
@@ -7,83 +8,103 @@ namespace pipetrace {
 namespace {
 
 constexpr int kPadding = 8;
-constexpr int kLargestRankWidth = 110;
-constexpr int kLargestLaneWidth = 130;
+constexpr int kIndent = 12;
+constexpr int kLargestWidth = 190;
 constexpr int kTwoLinesFrom = 28;
 constexpr int kSmallestLegible = 9;  // row height
 constexpr int kLabelHeight = 12;
-constexpr TextStyle kRankStyle{12, true, palette::kInk, TextAlign::kLeft};
+constexpr int kWordGap = 6;
+constexpr TextStyle kNameStyle{12, true, palette::kInk, TextAlign::kLeft};
 constexpr TextStyle kDetailStyle{10, false, palette::kFaintInk, TextAlign::kLeft};
-constexpr TextStyle kLaneStyle{10, false, palette::kFaintInk, TextAlign::kRight};
+constexpr TextStyle kLaneStyle{10, false, palette::kFaintInk, TextAlign::kLeft};
 
-int rankWidth(const TextMeasure& measure, const ChartModel& model) {
-  int width = 0;
-  for (const ChartRow& row : model.rows()) {
-    width = std::max(
-        {width, measure(row.rankLabel, kRankStyle), measure(row.rankDetail, kDetailStyle)});
-  }
-  return std::min(width, kLargestRankWidth);
+const TextStyle& nameStyle(RowKind kind) {
+  return kind <= RowKind::kRank ? kNameStyle : kLaneStyle;
 }
 
-/// The label of a row. Compute rows have none: they are the high ones.
-const std::string& laneLabel(const ChartRow& row) {
-  static const std::string none;
-  return row.isCompute ? none : row.lane;
-}
-
-/// Draws a line of text no higher than its row, shortened to the width of `box`.
-void drawLine(Canvas& canvas, PixelRect box, const std::string& text, TextStyle style) {
-  if (text.empty() || box.height < kSmallestLegible) return;
+/// Draws a line of text no higher than its row, shortened to the width of `box`. Returns its width.
+int drawLine(Canvas& canvas, PixelRect box, std::string_view text, TextStyle style) {
+  if (text.empty() || box.height < kSmallestLegible || box.width <= 0) return 0;
   style.size = std::min(style.size, box.height);
-  canvas.text(box, elided(canvas.measure(), text, style, box.width), style);
+  const std::string shown = elided(canvas.measure(), text, style, box.width);
+  canvas.text(box, shown, style);
+  return canvas.textWidth(shown, style);
 }
 
-void drawRank(Canvas& canvas, const ChartRow& row, PixelRect box) {
-  if (box.height < kTwoLinesFrom || row.rankDetail.empty()) {
-    drawLine(canvas, box, row.rankLabel, kRankStyle);
+void drawLabel(Canvas& canvas, const ShownRow& row, PixelRect box) {
+  const auto drawWord = [&](std::string_view word, const TextStyle& style) {
+    const int width = drawLine(canvas, box, word, style);
+    if (width == 0) return;
+    box.x += width + kWordGap;
+    box.width -= width + kWordGap;
+  };
+  if (row.isOneLine || row.detail.empty() || box.height < kTwoLinesFrom) {
+    drawWord(row.prefix, kNameStyle);
+    drawWord(row.label, nameStyle(row.kind));
+    if (row.isOneLine) drawWord(row.detail, kDetailStyle);
     return;
   }
   constexpr int kLines = 15 + 12;
-  const int top = box.y + (box.height - kLines) / 2;
-  drawLine(canvas, {box.x, top, box.width, 15}, row.rankLabel, kRankStyle);
-  drawLine(canvas, {box.x, top + 15, box.width, 12}, row.rankDetail, kDetailStyle);
+  const PixelRect whole = box;
+  box.y += (box.height - kLines) / 2;
+  box.height = 15;
+  drawWord(row.prefix, kNameStyle);
+  drawWord(row.label, nameStyle(row.kind));
+  drawLine(canvas, {whole.x, box.y + 15, whole.width, 12}, row.detail, kDetailStyle);
+}
+
+int widthOf(const TextMeasure& measure, const RowNode& node) {
+  const int name = measure(node.label, nameStyle(node.kind));
+  const int detail = node.detail.empty() ? 0 : measure(node.detail, kDetailStyle);
+  return node.isOneLine ? name + kWordGap + detail : std::max(name, detail);
 }
 
 }  // namespace
 
-int rowLabelWidth(const TextMeasure& measure, const ChartModel& model) {
-  int lane = 0;
-  for (const ChartRow& row : model.rows()) {
-    lane = std::max(lane, measure(laneLabel(row), kLaneStyle));
+int rowLabelX(int depth, int gutter) { return kPadding + gutter + depth * kIndent; }
+
+int rowLabelWidth(const TextMeasure& measure, const ShownRows& shown, int gutter) {
+  const RowTree& tree = *shown.tree;
+  int width = 0;
+  std::vector<int> depths(tree.size());
+  const auto add = [&](std::size_t node) {
+    width = std::max(width, rowLabelX(depths[node], gutter) + widthOf(measure, tree[node]));
+  };
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    const std::size_t parent = tree[i].parent;
+    depths[i] = parent == RowNode::kNone ? 0 : depths[parent] + 1;
+    const bool isOther = parent != RowNode::kNone && tree[parent].kind == RowKind::kOtherLanes;
+    if (!isOther) add(i);
   }
-  lane = std::min(lane, kLargestLaneWidth);
-  return kPadding + rankWidth(measure, model) + (lane > 0 ? 2 * kPadding + lane : kPadding);
+  for (const ShownRow& row : shown.rows) add(row.node);
+  return std::min(width, gutter + kLargestWidth) + kPadding;
 }
 
-void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box) {
+void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box, int gutter) {
   canvas.fill(box, palette::kPaper);
-  canvas.pushClip(box);
-  const int rankRight = box.x + kPadding + rankWidth(canvas.measure(), view.model);
-  int freeFrom = std::numeric_limits<int>::min();
-  const int end = view.scrollY + view.area.height;
-  for (std::size_t i = view.layout.firstBelow(view.scrollY); i < view.layout.size(); ++i) {
-    const RowPlace place = view.layout[i];
-    if (place.top >= end) break;
-    const ChartRow& row = view.model.rows()[i];
-    const int top = view.yOf(place.top);
-    if (!row.rankLabel.empty() && place.height > 0) {
-      const int height = std::max(place.height, kLabelHeight);
-      const int labelTop = top + (place.height - height) / 2;
-      if (labelTop >= freeFrom) {  // where rows are lower than labels, some have none
-        drawRank(canvas, row, {box.x + kPadding, labelTop, rankRight - box.x - kPadding, height});
-        freeFrom = labelTop + height;
+  const int pinned = std::min(view.layout.pinnedHeight(), box.height);
+  for (const bool isPinned : {true, false}) {
+    canvas.pushClip(isPinned ? PixelRect{box.x, box.y, box.width, pinned}
+                             : PixelRect{box.x, box.y + pinned, box.width, box.height - pinned});
+    int freeFrom = std::numeric_limits<int>::min();
+    for (const RowInView& each : view.rowsInView()) {
+      if (each.isPinned != isPinned || each.place.height <= 0) continue;
+      const ShownRow& row = *each.row;
+      const int left = box.x + rowLabelX(row.depth, gutter);
+      const int top = each.place.top - view.area.y + box.y;
+      const int width = box.right() - kPadding / 2 - left;
+      if (row.kind >= RowKind::kLane) {
+        drawLabel(canvas, row, {left, top, width, each.place.height});
+        continue;
       }
+      const int height = std::max(each.place.height, kLabelHeight);
+      const int labelTop = top + (each.place.height - height) / 2;
+      if (labelTop < freeFrom) continue;  // where rows are lower than labels, some have none
+      drawLabel(canvas, row, {left, labelTop, width, height});
+      freeFrom = labelTop + height;
     }
-    const int left = rankRight + kPadding;
-    drawLine(canvas, {left, top, box.right() - kPadding - left, place.height}, laneLabel(row),
-             kLaneStyle);
+    canvas.popClip();
   }
-  canvas.popClip();
 }
 
 }  // namespace pipetrace

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "chart/draw/draw_chart.h"
+#include "chart/draw/draw_folded.h"
 #include "chart/lane_piece.h"
 #include "chart/text/cell_label.h"
 
@@ -30,9 +31,18 @@ class RowPainter {
     chooseNumberedKinds();
   }
 
-  void paint(const ChartRow& row, RowPlace place) {
+  /// `place` is on the canvas.
+  void paint(const ShownRow& shown, const RowPlace& place) {
+    if (shown.row != RowNode::kNone && !shown.isLoad) {
+      paint(view_.model.rows()[shown.row], place);
+    } else {
+      drawRowWithoutLanes(canvas_, view_, shown, place);
+    }
+  }
+
+ private:
+  void paint(const ChartRow& row, const RowPlace& place) {
     if (place.height <= 0) return;
-    place.top = view_.yOf(place.top);
     canvas_.fill({view_.area.x, place.top, view_.area.width, place.height}, palette::kRowShade);
     for (const LaneIndex& bubbles : row.bubbles) paintBubbles(row, bubbles, place);
     idleStrip_ = RowLayout::idleStrip(row, place.height);
@@ -42,7 +52,6 @@ class RowPainter {
     }
   }
 
- private:
   /// The shortest job that has room for every micro-batch number.
   Nanoseconds numberDuration(int textSize) const {
     const std::string number = std::to_string(view_.model.largestMicroBatch());
@@ -242,14 +251,17 @@ class RowPainter {
 }  // namespace
 
 void drawRows(Canvas& canvas, const ChartView& view) {
-  canvas.pushClip(view.area);
   RowPainter painter(canvas, view);
-  const int end = view.scrollY + view.area.height;
-  for (std::size_t i = view.layout.firstBelow(view.scrollY); i < view.layout.size(); ++i) {
-    if (view.layout[i].top >= end) break;
-    painter.paint(view.model.rows()[i], view.layout[i]);
+  for (const bool isPinned : {true, false}) {
+    PixelRect clip = view.scrolledArea();
+    if (isPinned) clip = {clip.x, view.area.y, clip.width, clip.y - view.area.y};
+    canvas.pushClip(clip);
+    for (const RowInView& each : view.rowsInView()) {
+      if (each.isPinned == isPinned) painter.paint(*each.row, each.place);
+    }
+    canvas.popClip();
   }
-  canvas.popClip();
+  if (view.layout.pinnedCount() > 0) drawPinnedEdge(canvas, view);
 }
 
 }  // namespace pipetrace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "chart/search/lower_case.h"
+#include "trace/text/typed_text.h"
 
 namespace pipetrace {
 namespace {

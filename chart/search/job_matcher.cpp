@@ -3,9 +3,9 @@
 #include <charconv>
 #include <utility>
 
-#include "chart/search/lower_case.h"
 #include "trace/error.h"
 #include "trace/text/made_up_name.h"
+#include "trace/text/typed_text.h"
 
 namespace pipetrace {
 namespace {

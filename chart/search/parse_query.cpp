@@ -4,11 +4,11 @@
 #include <charconv>
 #include <utility>
 
-#include "chart/search/lower_case.h"
 #include "trace/bubble_class.h"
 #include "trace/error.h"
 #include "trace/job_kind.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/typed_text.h"
 
 namespace pipetrace {
 namespace {

@@ -3,20 +3,10 @@
 #include <charconv>
 #include <string>
 
-#include "chart/search/lower_case.h"
 #include "chart/search/parse_query.h"
+#include "trace/text/typed_text.h"
 
 namespace pipetrace {
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
-
-}  // namespace
-
 std::optional<TypedPlace> placeOf(std::string_view text) {
   const std::string lower = lowerCase(trimmed(text));
   std::string_view rest = lower;

@@ -4,13 +4,15 @@
 #include <map>
 #include <tuple>
 
-#include "trace/step_windows.h"
-
 namespace pipetrace {
 
 std::vector<StepSpan> stepSpans(const Timeline& timeline) {
+  return stepSpans(stepWindows(timeline));
+}
+
+std::vector<StepSpan> stepSpans(const std::vector<StepWindow>& windows) {
   std::map<std::int32_t, StepSpan> byNumber;
-  for (const StepWindow& window : stepWindows(timeline)) {
+  for (const StepWindow& window : windows) {
     const auto [at, isNew] =
         byNumber.try_emplace(window.step, StepSpan{window.step, window.begin, window.windowEnd});
     if (isNew) continue;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "trace/step_windows.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -20,6 +21,8 @@ struct StepSpan {
 
 /// The steps that have compute jobs, in the order of their begins.
 std::vector<StepSpan> stepSpans(const Timeline& timeline);
+/// The same, given stepWindows() of the timeline.
+std::vector<StepSpan> stepSpans(const std::vector<StepWindow>& windows);
 
 /// From the first begin to the last end of the steps numbered `first` to `last`; nothing if there
 /// are none.

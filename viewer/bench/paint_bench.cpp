@@ -4,6 +4,7 @@
 #include <QApplication>
 #include <QImage>
 
+#include "chart/testing/replicas.h"
 #include "viewer/testing/shown_chart.h"
 
 namespace pipetrace {
@@ -19,6 +20,24 @@ void paintAMillionJobs(benchmark::State& state) {
       static_cast<double>(chart.model().jobCount() + chart.model().transferCount());
 }
 BENCHMARK(paintAMillionJobs)->DenseRange(0, 60, 10)->Unit(benchmark::kMillisecond);
+
+/// 16 folded replicas of 64 ranks each, a million jobs; the argument is as above.
+void paintFoldedReplicas(benchmark::State& state) {
+  ShownChart chart(makeReplicas(16, {.ranks = 64,
+                                     .microBatches = 32,
+                                     .steps = 15,
+                                     .hasTransfers = false,
+                                     .hasBubbles = false}),
+                   {1920, 1080});
+  chart.widget().foldAllRows(true);
+  for (int i = 0; i < state.range(0); ++i) chart.wheel({900, 400}, {0, 120});
+  QImage image(chart.widget().viewport()->size(), QImage::Format_RGB32);
+  chart.widget().viewport()->render(&image);
+  chart.model().loads().wait();
+  for (auto _ : state) chart.widget().viewport()->render(&image);
+  state.counters["jobs"] = static_cast<double>(chart.model().jobCount());
+}
+BENCHMARK(paintFoldedReplicas)->DenseRange(0, 60, 20)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace pipetrace

@@ -5,6 +5,7 @@
 
 #include "viewer/chart/chart_widget.h"
 #include "viewer/chart/held_keys.h"
+#include "viewer/chart/row_commands.h"
 
 namespace pipetrace {
 namespace {
@@ -110,6 +111,7 @@ void addCommands(ChartWidget& chart) {
   QAction* later = adder.addHeld(
       "later", "Move to later times", {Qt::Key_D}, [c] { c->panBy(kPanStep); },
       [c](double s) { c->panBy(kPanSpeed * s); });
+  addRowCommands(chart);
   adder.addKey(Qt::Key_Left, earlier);
   adder.addKey(Qt::Key_Right, later);
   adder.add("fit", kView, "Fit the selection; again: the whole run", {Qt::Key_F},

@@ -14,7 +14,7 @@ class ChartWidget;
 void addCommands(ChartWidget& chart);
 
 /// Where a chart's command stands in the menus.
-enum class CommandMenu { kEdit, kView, kGo };
+enum class CommandMenu { kEdit, kView, kGo, kRows };
 
 /// The chart's commands of a menu, in their order.
 QList<QAction*> commandsOf(const ChartWidget& chart, CommandMenu menu);

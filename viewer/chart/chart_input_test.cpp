@@ -5,6 +5,7 @@
 #include <QToolTip>
 #include <cstdlib>
 
+#include "viewer/chart/row_labels.h"
 #include "viewer/testing/shown_chart.h"
 
 namespace pipetrace {
@@ -151,7 +152,7 @@ TEST(ChartInputTest, HoveringShowsTheNameOfTheJob) {
 TEST(ChartInputTest, HoveringOverALabelShowsItsWholeName) {
   ShownChart chart;
   const ChartView view = chart.widget().view();
-  QTest::mouseMove(chart.widget().viewport(), QPoint(10, view.yOf(view.layout[2].top + 3)));
+  QTest::mouseMove(chart.widget().rowLabels(), QPoint(10, view.layout[2].top + 3));
   EXPECT_THAT(QToolTip::text().toStdString(), AllOf(HasSubstr("Lane"), HasSubstr("send")));
 }
 

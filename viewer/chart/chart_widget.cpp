@@ -12,6 +12,8 @@
 #include "viewer/chart/chart_commands.h"
 #include "viewer/chart/overview_strip.h"
 #include "viewer/chart/qt_canvas.h"
+#include "viewer/chart/row_filter.h"
+#include "viewer/chart/row_labels.h"
 
 namespace pipetrace {
 namespace {
@@ -35,6 +37,9 @@ ChartWidget::ChartWidget(QWidget* parent)
   areaDrag_ = std::make_unique<AreaDrag>(*this);
   addOverlay(std::make_unique<AreaOverlay>(*this));
   strip_ = new OverviewStrip(*this);
+  labels_ = new RowLabels(*this);
+  filter_ = new RowFilter(*this);
+  setTabOrder(filter_, labels_);
   addCommands(*this);
 }
 
@@ -68,14 +73,21 @@ void ChartWidget::setModel(const ChartModel* model) {
   pressedAt_.reset();
   isDragging_ = false;
   isFitted_ = true;
+  layout_ = {};  // it refers to the model
+  rows_ = std::exchange(rowsOfNextModel_, {});
+  labels_->setVisible(model_ != nullptr);
+  filter_->setVisible(model_ != nullptr);
   if (model_ != nullptr) {
-    labelWidth_ = rowLabelWidth(fonts_.measure(), *model_);
     axis_ = TimeAxis(model_->span().begin, model_->span().end, 1);
   }
   verticalScrollBar()->setValue(0);
   emit modelChanged();
   placeStrip();
-  layOut();
+  if (model_ != nullptr) {
+    rowsHaveChanged();
+  } else {
+    layOut();
+  }
   viewHasChanged();
   emit selectionChanged();
 }
@@ -97,12 +109,7 @@ void ChartWidget::layOut() {
   area_ = {labelWidth_, top, std::max(width - labelWidth_ - kMargin, 1), std::max(height - top, 1)};
   axis_.setWidth(area_.width);
   if (isFitted_) axis_.fit();
-  layout_ = RowLayout(model_->rows(), RowHeights{});
-  if (layout_.height() < area_.height) {
-    // A few rows get more room; many rows can be scrolled.
-    const auto heights = fittingHeights(model_->rows(), area_.height);
-    if (heights && heights->lane > 0) layout_ = RowLayout(model_->rows(), *heights);
-  }
+  layOutRows();
   verticalScrollBar()->setPageStep(area_.height);
   verticalScrollBar()->setSingleStep(kScrollStep);
   verticalScrollBar()->setRange(0, std::max(layout_.height() - area_.height, 0));
@@ -110,6 +117,7 @@ void ChartWidget::layOut() {
 
 void ChartWidget::viewHasChanged() {
   viewport()->update();
+  labels_->update();
   emit viewChanged();
 }
 
@@ -132,7 +140,11 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
   drawLegend(canvas, model_->legend(), legend_);
   drawTimeAxis(canvas, seen, {area_.x, legend_.bottom(), area_.width, kTimeAxisHeight});
   drawRows(canvas, seen);
-  drawRowLabels(canvas, seen, {0, area_.y, labelWidth_, area_.height});
+  if (layout_.shown().empty()) {
+    constexpr TextStyle kStyle{13, false, palette::kFaintInk, TextAlign::kCenter};
+    canvas.text({area_.x, area_.y, area_.width, std::min(area_.height, 120)},
+                tr("No row is left. Clear the filter, or show all rows.").toStdString(), kStyle);
+  }
   painter.setClipRect(area_.x, area_.y, area_.width, area_.height);
   for (const auto& overlay : overlays_) overlay->paint(painter, seen);
   drawSelection(painter);
@@ -146,8 +158,12 @@ void ChartWidget::drawSelection(QPainter& painter) const {
 }
 
 void ChartWidget::outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const {
+  if (!layout_.isShown(hit.row)) return;
   const ChartView seen = view();
   const RowPlace place = layout_[hit.row];
+  const bool isPinned = place.top < layout_.pinnedHeight();
+  const PixelRect clip = isPinned ? area_ : seen.scrolledArea();
+  painter.setClipRect(clip.x, clip.y, clip.width, clip.height);
   const int left = std::clamp(seen.xOf(hit.event->begin), area_.x - 4, area_.right() + 4);
   const int right = std::clamp(seen.xOf(hit.event->end), area_.x - 4, area_.right() + 4);
   painter.setPen(pen);

@@ -9,6 +9,7 @@
 
 #include "chart/chart_area.h"
 #include "chart/chart_hit.h"
+#include "chart/rows/row_state.h"
 #include "chart/steps/step_choice.h"
 #include "viewer/chart/chart_overlay.h"
 #include "viewer/chart/font_cache.h"
@@ -18,6 +19,8 @@ namespace pipetrace {
 
 class AreaDrag;
 class OverviewStrip;
+class RowFilter;
+class RowLabels;
 
 /// The Gantt chart: legend and time axis on top, row labels at the left, jobs and bubbles. The
 /// wheel and keys zoom around the cursor; keys pan, dragging selects an area. The event under the
@@ -47,6 +50,15 @@ class ChartWidget : public QAbstractScrollArea {
   void showSpan(Nanoseconds begin, Nanoseconds end);
   /// The visible part of the chart, in pixels of viewport(). There must be a model.
   ChartView view() const;
+  /// Which rows are shown. setModel() shows them as a run is opened; nothing changes without a
+  /// model.
+  const RowState& rowState() const { return rows_; }
+  void setRowState(RowState state);
+  void foldAllRows(bool isFolded);
+  RowLabels* rowLabels() const { return labels_; }
+  RowFilter* rowFilter() const { return filter_; }
+  /// Scrolls the rows as far as needed to see that place of the layout.
+  void bringRowIntoView(const RowPlace& place);
   bool isFitted() const { return isFitted_; }
   const std::optional<ChartHit>& selection() const { return selection_; }
   /// The job that the selected bubble is blamed on; nothing if none is selected or known.
@@ -127,6 +139,7 @@ class ChartWidget : public QAbstractScrollArea {
   void waitedForWanted();
   void waitingWanted();
   void criticalPathWanted(bool isShown);
+  void rowsChanged();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -141,6 +154,10 @@ class ChartWidget : public QAbstractScrollArea {
 
  private:
   void layOut();
+  void layOutRows();
+  void rowsHaveChanged();
+  /// Unfolds and shows what hides a row of the model.
+  void revealRow(std::size_t row);
   void viewHasChanged();
   void zoomAt(int viewportX, double steps);
   void pan(int pixels);
@@ -166,6 +183,12 @@ class ChartWidget : public QAbstractScrollArea {
   void outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const;
 
   const ChartModel* model_ = nullptr;
+  static constexpr int kLeastLabels = 110;
+
+  RowState rows_;
+  RowState rowsOfNextModel_;
+  RowLabels* labels_ = nullptr;
+  RowFilter* filter_ = nullptr;
   RowLayout layout_;
   TimeAxis axis_{0, 1, 1};
   PixelRect area_;  // of the rows

@@ -9,6 +9,7 @@
 #include "viewer/chart/area_drag.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/words/job_fields.h"
+#include "viewer/words/row_words.h"
 
 // The answers of the chart to the mouse.
 namespace pipetrace {
@@ -122,9 +123,9 @@ void ChartWidget::showTooltipAt(QPoint position, QPoint globalPosition) {
     text = tooltipText(*model_, *hit);
   } else if (const StepSpan* const step = rulerStepAt(position)) {
     text = stepText(*step);
-  } else if (position.x() < area_.x && position.y() >= area_.y) {
-    const auto row = layout_.rowAt(position.y() - area_.y + verticalScrollBar()->value());
-    if (row) text = tooltipText(model_->rows()[*row]);
+  } else if (area_.contains(position.x(), position.y())) {
+    const auto shown = layout_.shownAt(view().layoutYAt(position.y()));
+    if (shown) text = rowTip(view(), layout_.shown()[*shown], position.x());
   }
   QToolTip::showText(globalPosition, text, viewport());
 }

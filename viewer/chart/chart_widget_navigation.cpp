@@ -1,4 +1,3 @@
-#include <QScrollBar>
 #include <algorithm>
 
 #include "chart/steps/legible_steps.h"
@@ -80,10 +79,8 @@ void ChartWidget::bringIntoView(const ChartHit& hit) {
     const Nanoseconds begin = event.begin - (axis_.span() - event.duration()) / 2;
     axis_.show(begin, begin + axis_.span());
   }
-  const RowPlace place = layout_[hit.row];
-  QScrollBar* bar = verticalScrollBar();
-  const int lowest = place.bottom() + kMargin - area_.height;
-  bar->setValue(std::min(std::max(bar->value(), lowest), place.top - kMargin));
+  revealRow(hit.row);
+  bringRowIntoView(layout_[hit.row]);
   viewHasChanged();
 }
 

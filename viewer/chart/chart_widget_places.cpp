@@ -8,7 +8,9 @@ namespace pipetrace {
 
 void ChartWidget::showRow(std::size_t row) {
   if (model_ == nullptr || row >= layout_.size()) return;
+  revealRow(row);
   const RowPlace place = layout_[row];
+  if (place.top < layout_.pinnedHeight()) return;
   verticalScrollBar()->setValue(place.top - (area_.height - place.height) / 2);
   viewHasChanged();
 }
@@ -44,7 +46,8 @@ ViewState ChartWidget::viewState() const {
           .isFitted = isFitted_,
           .scrollY = verticalScrollBar()->value(),
           .selection = selection_,
-          .area = marked_};
+          .area = marked_,
+          .rows = rows_};
 }
 
 void ChartWidget::restore(const ViewState& state) {
@@ -52,6 +55,7 @@ void ChartWidget::restore(const ViewState& state) {
   isFitted_ = state.isFitted;
   axis_.show(state.begin, state.end);
   if (isFitted_) axis_.fit();
+  setRowState(state.rows);
   verticalScrollBar()->setValue(state.scrollY);
   if (!state.hasSelectionOf(viewState())) select(state.selection);
   setArea(state.area);

@@ -1,34 +1,12 @@
 #include <QScrollBar>
-#include <algorithm>
-#include <map>
-#include <string_view>
 #include <utility>
 
+#include "chart/rows/row_edits.h"
 #include "chart/same_event.h"
 #include "viewer/chart/chart_widget.h"
 
 // Another model of the same run.
 namespace pipetrace {
-namespace {
-
-/// The rows of the other model that show the same lanes.
-std::vector<std::size_t> sameRows(const std::vector<std::size_t>& rows, const ChartModel& from,
-                                  const ChartModel& in) {
-  std::map<std::pair<int, std::string_view>, std::size_t> rowOf;
-  for (std::size_t row = 0; row < in.rows().size(); ++row) {
-    rowOf[{in.rows()[row].rank, in.rows()[row].lane}] = row;
-  }
-  std::vector<std::size_t> same;
-  for (const std::size_t row : rows) {
-    const auto found = rowOf.find({from.rows()[row].rank, from.rows()[row].lane});
-    if (found != rowOf.end()) same.push_back(found->second);
-  }
-  std::sort(same.begin(), same.end());
-  return same;
-}
-
-}  // namespace
-
 void ChartWidget::replaceModel(const ChartModel* model) {
   if (model_ == nullptr || model == nullptr) return setModel(model);
   const ChartModel& old = *model_;
@@ -44,6 +22,8 @@ void ChartWidget::replaceModel(const ChartModel* model) {
   // Without a signal: the area only moves to the other model.
   const std::optional<ChartArea> area = std::exchange(marked_, std::nullopt);
   auto ratios = bubbleRatios_;
+  const RowGrouping grouping = rows_.grouping;
+  rowsOfNextModel_ = withSameFolds(rows_, old.rowTree(grouping), model->rowTree(grouping));
   setModel(model);
   setBubbleRatios(std::move(ratios));
   if (area) {

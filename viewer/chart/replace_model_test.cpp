@@ -2,6 +2,7 @@
 
 #include <QScrollBar>
 
+#include "viewer/chart/row_filter.h"
 #include "viewer/testing/shown_chart.h"
 
 namespace pipetrace {
@@ -41,6 +42,29 @@ TEST_F(ReplaceModelTest, AViewOfAStepAndItsScrollAndSelectionStay) {
   EXPECT_EQ(selection.event->begin, job.begin);
   EXPECT_EQ(selection.event->microBatch, 3);
   EXPECT_EQ(model_.rows()[selection.row].rank, 2);
+}
+
+TEST_F(ReplaceModelTest, TypingIntoTheFilterGoesOn) {
+  RowFilter& filter = *chart_.widget().rowFilter();
+  filter.setFocus();
+  QTest::keyClicks(&filter, "rak 3");
+  filter.setCursorPosition(2);
+  chart_.widget().replaceModel(&model_);
+  QTest::keyClick(&filter, Qt::Key_N);
+  EXPECT_EQ(chart_.widget().rowState().filter, "rank 3");
+  EXPECT_EQ(chart_.widget().view().layout.shown().size(), 3U);
+  chart_.widget().setModel(nullptr);
+}
+
+TEST_F(ReplaceModelTest, FoldedAndFilteredRowsStay) {
+  RowState rows;
+  rows.folded = {{"rank 3", true}};
+  rows.filter = "rank";
+  chart_.widget().setRowState(rows);
+  chart_.widget().replaceModel(&model_);
+  EXPECT_EQ(chart_.widget().rowState(), rows);
+  EXPECT_EQ(chart_.widget().view().layout.shown().size(), kLanes + 2U * (kLanes - 1));
+  chart_.widget().setModel(nullptr);
 }
 
 TEST_F(ReplaceModelTest, AViewOfTheEndMovesOnWithTheRun) {

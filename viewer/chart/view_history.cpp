@@ -21,6 +21,7 @@ ViewHistory::ViewHistory(ChartWidget& chart) : QObject(&chart), chart_(chart) {
   connect(&record_, &QTimer::timeout, this, &ViewHistory::record);
   connect(&chart, &ChartWidget::viewChanged, &record_, qOverload<>(&QTimer::start));
   connect(&chart, &ChartWidget::selectionChanged, &record_, qOverload<>(&QTimer::start));
+  connect(&chart, &ChartWidget::rowsChanged, &record_, qOverload<>(&QTimer::start));
   connect(&chart, &ChartWidget::areaChanged, &record_, qOverload<>(&QTimer::start));
   chart.viewport()->installEventFilter(this);
 }
@@ -31,6 +32,7 @@ QString ViewHistory::textOf(const std::vector<Entry>& entries) {
     case Change::kZoom: return tr("zoom");
     case Change::kMove: return tr("move");
     case Change::kSelection: return tr("selection");
+    case Change::kRows: return tr("change of rows");
   }
   return {};
 }
@@ -50,7 +52,7 @@ bool ViewHistory::eventFilter(QObject* watched, QEvent* event) {
 bool ViewHistory::joinsLast(Change change) const {
   if (undo_.empty() || !redo_.empty() || !sinceLast_.isValid()) return false;
   if (isPressed_ && isSamePress_) return true;
-  return change != Change::kSelection && undo_.back().change == change && !isPressed_ &&
+  return isOfTime(change) && undo_.back().change == change && !isPressed_ &&
          sinceLast_.elapsed() < kBurst;
 }
 
@@ -60,6 +62,8 @@ void ViewHistory::followModel(const ChartModel& old) {
       for (Entry& entry : *entries) {
         std::optional<ChartHit>& selection = entry.state.selection;
         if (selection) selection = sameEvent(*selection, old, *chart_.model());
+        std::optional<ChartArea>& area = entry.state.area;
+        if (area) area->rows = sameRows(area->rows, old, *chart_.model());
       }
     }
     model_ = chart_.model();
@@ -90,7 +94,8 @@ void ViewHistory::record() {
   }
   const bool hasSameSpan = state.end - state.begin == current_.end - current_.begin;
   const bool isSelection = hasSameTime && state.scrollY == current_.scrollY;
-  const Change change = isSelection                  ? Change::kSelection
+  const Change change = state.rows != current_.rows  ? Change::kRows
+                        : isSelection                ? Change::kSelection
                         : hasSameTime || hasSameSpan ? Change::kMove
                                                      : Change::kZoom;
   if (!joinsLast(change)) {
@@ -137,13 +142,17 @@ void ViewHistory::redo() {
 void ViewHistory::undoView() {
   record();
   std::size_t last = undo_.size();
-  while (last > 0 && undo_[last - 1].change == Change::kSelection) --last;
+  while (last > 0 && !isOfTime(undo_[last - 1].change)) --last;
   if (last == 0) return;
   const bool isTop = last == undo_.size();
-  const std::optional<ChartHit> selection = current_.selection;
+  const ViewState before = current_;
   while (undo_.size() >= last) moveLast(undo_, redo_);
   ViewState state = current_;
-  if (!isTop) state.selection = selection;
+  if (!isTop) {
+    state.selection = before.selection;
+    state.area = before.area;
+    state.rows = before.rows;
+  }
   show(state);
 }
 

@@ -23,7 +23,8 @@ class ViewHistory : public QObject {
   /// Watches `chart`, which must outlive it.
   explicit ViewHistory(ChartWidget& chart);
 
-  /// Says what undo() takes back: "zoom", "move", "selection"; empty if there is nothing.
+  /// Says what undo() takes back: "zoom", "move", "selection", "change of rows"; empty if there is
+  /// nothing.
   QString undoText() const;
   /// Says what redo() brings back.
   QString redoText() const;
@@ -44,7 +45,8 @@ class ViewHistory : public QObject {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  enum class Change { kZoom, kMove, kSelection };
+  enum class Change { kZoom, kMove, kSelection, kRows };
+  static bool isOfTime(Change change) { return change == Change::kZoom || change == Change::kMove; }
   struct Entry {
     ViewState state;  // before the change; in redo_ after it
     Change change;

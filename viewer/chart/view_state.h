@@ -4,6 +4,7 @@
 
 #include "chart/chart_area.h"
 #include "chart/chart_hit.h"
+#include "chart/rows/row_state.h"
 
 namespace pipetrace {
 
@@ -16,6 +17,7 @@ struct ViewState {
   int scrollY = 0;       ///< pixels
   std::optional<ChartHit> selection;
   std::optional<ChartArea> area;
+  RowState rows;
 
   bool hasSelectionOf(const ViewState& other) const {
     if (!selection || !other.selection) return selection.has_value() == other.selection.has_value();
@@ -24,7 +26,7 @@ struct ViewState {
   bool hasTimeOf(const ViewState& other) const { return begin == other.begin && end == other.end; }
   bool operator==(const ViewState& other) const {
     return hasTimeOf(other) && scrollY == other.scrollY && area == other.area &&
-           hasSelectionOf(other);
+           rows == other.rows && hasSelectionOf(other);
   }
 };
 

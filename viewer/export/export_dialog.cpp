@@ -218,6 +218,7 @@ ExportOptions ExportDialog::options() const {
   if (height_->value() > 0) options.height = height_->value();
   options.scale = scale_->currentData().toInt();
   options.showsClasses = classes_->isChecked();
+  options.rows = rows_;
   switch (static_cast<What>(what_->currentData().toInt())) {
     case What::kView: options.time = seen_; break;
     case What::kStep: options.steps = StepChoice{first_->value(), first_->value()}; break;

@@ -27,6 +27,8 @@ class ExportDialog : public QDialog {
   /// `seen`: the stretch of time that the chart shows. `folder`: where files go at first.
   ExportDialog(std::shared_ptr<const LoadedProfile> profile, Timeline::Span seen,
                const QString& folder, QWidget* parent = nullptr);
+  /// Pictures have these rows; without a call those with which a run is opened.
+  void setRows(RowState rows) { rows_ = std::move(rows); }
 
   /// The export that the fields ask for.
   ExportOptions options() const;
@@ -44,6 +46,7 @@ class ExportDialog : public QDialog {
 
   std::shared_ptr<const LoadedProfile> profile_;
   Timeline::Span seen_;
+  RowState rows_;
   QComboBox* what_;
   QSpinBox* first_;
   QSpinBox* last_;

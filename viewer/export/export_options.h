@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "chart/rows/row_state.h"
 #include "chart/steps/step_choice.h"
 #include "trace/timeline.h"
 
@@ -15,6 +16,7 @@ struct ExportOptions {
   std::optional<int> height;        ///< pixels; not given: as high as the rows need
   std::optional<StepChoice> steps;  ///< not given: a few, so that the micro-batches are legible
   bool isAll = false;               ///< the whole run
+  RowState rows = {};               ///< which rows, and their order
   std::optional<Timeline::Span> time = {};  ///< this stretch of time, instead of steps
   double scale = 1;                         ///< a PNG has that many pixels in a pixel of the size
   bool showsClasses = true;                 ///< as PictureOptions::showsClasses

@@ -93,6 +93,7 @@ PictureOptions partOf(const LoadedProfile& profile, const ExportOptions& options
   if (options.width) picture.width = *options.width;
   picture.height = options.height;
   picture.showsClasses = options.showsClasses;
+  picture.rows = options.rows;
   picture.title = titleOf(model);
   if (options.time) {
     picture.range = options.time;

@@ -11,7 +11,9 @@
 #include "chart/draw/svg_writer.h"
 #include "chart/links/link_colors.h"
 #include "chart/testing/gpipe_timeline.h"
+#include "chart/testing/replicas.h"
 #include "trace/error.h"
+#include "viewer/chart/chart_widget.h"
 #include "viewer/chart/qt_canvas.h"
 #include "viewer/testing/profile.h"
 
@@ -184,6 +186,28 @@ TEST(ExportPictureTest, TooManyCriticalPathsAreRefused) {
   const LoadedProfile profile = profileOf({.ranks = 2, .microBatches = 1, .steps = 70});
   EXPECT_THAT([&] { pictureOf(profile, {.isAll = true, .showsCriticalPath = true}); },
               ThrowsMessage<Error>(HasSubstr("--steps")));
+}
+
+TEST(ExportPictureTest, APictureOfTheViewHasTheRowsOfTheWindow) {
+  const QTemporaryDir folder;
+  const std::string path = folder.filePath("view.svg").toStdString();
+  const LoadedProfile profile = profileOf(makeReplicas(2, {.ranks = 2, .steps = 1}));
+  ChartWidget chart;
+  chart.setModel(&profile.model());
+  const auto textsOf = [&](const RowState& rows) {
+    const TimeAxis axis = chart.view().axis;
+    exportPicture(profile, {.path = path, .rows = rows, .time = {{axis.begin(), axis.end()}}});
+    QFile file(QString::fromStdString(path));
+    EXPECT_TRUE(file.open(QIODevice::ReadOnly));
+    return QString::fromUtf8(file.readAll()).toStdString();
+  };
+  const std::string opened = textsOf({});
+  EXPECT_THAT(opened, AllOf(HasSubstr(">replica 0<"), HasSubstr(">rank 2<"), HasSubstr(">send<")));
+  EXPECT_THAT(opened, Not(HasSubstr(">rank 0<"))) << "its replica starts folded";
+  const std::string changed = textsOf({.folded = {{"replica 0", false}}, .hidden = {"rank 2"}});
+  EXPECT_THAT(changed, AllOf(HasSubstr(">rank 0<"), HasSubstr(">rank 3<")));
+  EXPECT_THAT(changed, Not(HasSubstr(">rank 2<")));
+  chart.setModel(nullptr);
 }
 
 TEST(ExportPictureTest, AnUnknownEndingIsRefusedWithTheKnownOnes) {

@@ -79,6 +79,7 @@ void MainWindow::chooseExport() {
   if (folder.isEmpty() || !QFileInfo(folder).isDir()) folder = QDir::currentPath();
   const TimeAxis axis = chart_->view().axis;
   ExportDialog dialog(profile_, {axis.begin(), axis.end()}, folder, this);
+  dialog.setRows(chart_->rowState());
   if (dialog.exec() != QDialog::Accepted) return;
   const QString path = QString::fromStdString(dialog.options().path);
   memory_.saveExportFolder(QFileInfo(path).absolutePath());

@@ -104,6 +104,7 @@ void MainWindow::addMenus() {
   addSearchCommands(edit);
   QMenu* view = menuBar()->addMenu(tr("&View"));
   view->addActions(commandsOf(*chart_, CommandMenu::kView));
+  view->addMenu(tr("&Rows"))->addActions(commandsOf(*chart_, CommandMenu::kRows));
   view->addSeparator();
   addDragSwitch(view);
   view->addSeparator();

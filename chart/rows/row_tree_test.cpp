@@ -1,0 +1,188 @@
+#include "chart/rows/row_tree.h"
+
+#include <gtest/gtest.h>
+
+#include "chart/testing/replicas.h"
+#include "chart/testing/rows_text.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr TestRun kTwoStages{.ranks = 2, .steps = 1};
+
+std::string withoutLanes(const ChartModel& model, RowState state = {}) {
+  state.filter = "rank, replica, host, stage";
+  for (const ChartRow& row : model.rows()) state.folded["rank " + std::to_string(row.rank)] = true;
+  return rowsText(model, state);
+}
+
+void addOther(Timeline& timeline, int rank, const std::string& lane, int count, int deep = 1) {
+  for (int i = 0; i < count; ++i) {
+    for (int k = 0; k < deep; ++k) {
+      timeline.track(rank, lane)
+          .events.push_back({.begin = kTestEpoch + 10 * i,
+                             .end = kTestEpoch + 10 * i + 5,
+                             .kind = JobKind::kOther});
+    }
+  }
+}
+
+TEST(RowTreeTest, OneHostAndOneReplicaHaveNoHeader) {
+  Timeline timeline = makeTestTimeline(kTwoStages);
+  for (auto& [rank, info] : timeline.ranks) info.host = "node-a";
+  const ChartModel model(timeline);
+  EXPECT_EQ(rowsText(model),
+            "- rank 0\n"
+            "  . recv\n"
+            "  . send\n"
+            "- rank 1\n"
+            "  . recv\n"
+            "  . send\n");
+}
+
+TEST(RowTreeTest, AllReplicasButTheSlowestStartFolded) {
+  const Timeline timeline = makeReplicas(3, {.ranks = 2, .steps = 2, .hasTransfers = false});
+  const ChartModel model(timeline);
+  EXPECT_EQ(rowsText(model),
+            "+ replica 0\n"
+            "+ replica 1\n"
+            "- replica 2\n"
+            "  . rank 4\n"
+            "  . rank 5\n");
+}
+
+TEST(RowTreeTest, HostsHoldTheReplicasThatRunOnThem) {
+  Timeline timeline = makeReplicas(4, kTwoStages);
+  for (auto& [rank, info] : timeline.ranks) info.host = rank < 4 ? "a" : "b";
+  const ChartModel model(timeline);
+  RowState state;
+  state.folded = {{"host a", false}, {"host a/replica 1", false}};
+  EXPECT_EQ(withoutLanes(model, state),
+            "- host a\n"
+            "  + replica 0\n"
+            "  - replica 1\n"
+            "    + rank 2\n"
+            "    + rank 3\n"
+            "- host b\n"
+            "  + replica 2\n"
+            "  - replica 3\n"
+            "    + rank 6\n"
+            "    + rank 7\n");
+}
+
+TEST(RowTreeTest, AReplicaThatRunsOnSeveralHostsHoldsThem) {
+  Timeline timeline = makeReplicas(2, kTwoStages);
+  for (auto& [rank, info] : timeline.ranks) info.host = rank % 2 == 0 ? "a" : "b";
+  const ChartModel model(timeline);
+  EXPECT_EQ(withoutLanes(model),
+            "+ replica 0\n"
+            "- replica 1\n"
+            "  - host a\n"
+            "    + rank 2\n"
+            "  - host b\n"
+            "    + rank 3\n");
+}
+
+TEST(RowTreeTest, ByStageTheRanksOfAStageStandTogether) {
+  const Timeline timeline = makeReplicas(2, kTwoStages);
+  const ChartModel model(timeline);
+  EXPECT_EQ(withoutLanes(model, {.grouping = RowGrouping::kByStage}),
+            "- stage 0\n"
+            "  + rank 0\n"
+            "  + rank 2\n"
+            "- stage 1\n"
+            "  + rank 1\n"
+            "  + rank 3\n");
+}
+
+TEST(RowTreeTest, ByStageARankWithSeveralChunksStandsOnceUnderItsFirstStage) {
+  Timeline timeline;
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int chunk = 0; chunk < 2; ++chunk) {  // rank 0 has stages 1 and 3, rank 1 has 0 and 2
+      timeline.track(rank, kComputeLane)
+          .events.push_back({.begin = 10 * chunk,
+                             .end = 10 * chunk + 5,
+                             .stage = 1 - rank + 2 * chunk,
+                             .kind = JobKind::kForward});
+    }
+  }
+  timeline.sort();
+  const ChartModel model(timeline);
+  EXPECT_EQ(rowsText(model, {.grouping = RowGrouping::kByStage}),
+            ". stages 0, 2\n"
+            ". stages 1, 3\n");
+}
+
+TEST(RowTreeTest, StagesOfManyRanksStartFolded) {
+  const Timeline timeline = makeReplicas(9, kTwoStages);
+  const ChartModel model(timeline);
+  EXPECT_EQ(rowsText(model, {.grouping = RowGrouping::kByStage}), "+ stage 0\n+ stage 1\n");
+}
+
+TEST(RowTreeTest, LanesWithoutPipelineWorkStartAsOneRow) {
+  Timeline timeline = makeTestTimeline({.ranks = 1, .steps = 1, .hasTransfers = false});
+  addOther(timeline, 0, "gloo:1", 3);
+  addOther(timeline, 0, "gloo:2", 3);
+  addOther(timeline, 0, "host", 3);
+  timeline.track(0, "nccl").events.push_back(
+      {.begin = kTestEpoch, .end = kTestEpoch + 5, .kind = JobKind::kAllReduce});
+  timeline.sort();
+  const ChartModel model(timeline);
+  EXPECT_EQ(rowsText(model),
+            "- rank 0\n"
+            "  . nccl\n"
+            "  + 3 other lanes\n");
+  RowState state;
+  state.folded["rank 0//other lanes"] = false;
+  EXPECT_EQ(rowsText(model, state),
+            "- rank 0\n"
+            "  . nccl\n"
+            "  - 3 other lanes\n"
+            "    . gloo:1\n"
+            "    . gloo:2\n"
+            "    . host\n");
+}
+
+TEST(RowTreeTest, OneDeepLaneWithoutPipelineWorkStartsFolded) {
+  Timeline timeline = makeTestTimeline({.ranks = 1, .steps = 1, .hasTransfers = false});
+  addOther(timeline, 0, "gloo", 2, 30);
+  timeline.sort();
+  const ChartModel model(timeline);
+  ASSERT_EQ(model.rows()[1].lanes.size(), 30U);
+  EXPECT_EQ(rowsText(model), "- rank 0\n  + gloo\n");
+}
+
+TEST(RowTreeTest, CountersStandUnderTheirRank) {
+  Timeline timeline = makeTestTimeline({.ranks = 2, .steps = 1, .hasTransfers = false});
+  timeline.counters.push_back({1, "memory", "bytes", {{kTestEpoch, 1024}, {kTestEpoch + 5, 4096}}});
+  timeline.counters.push_back({7, "loss", "", {}});  // of a rank that has nothing else
+  const ChartModel model(timeline);
+  EXPECT_EQ(rowsText(model),
+            ". rank 0\n"
+            "- rank 1\n"
+            "  . memory\n"
+            "- rank 7\n"
+            "  . loss\n");
+  const RowTree& tree = model.rowTree(RowGrouping::kByRank);
+  EXPECT_EQ(tree[tree.find("rank 1//counter/memory")].detail, "1 KiB to 4 KiB");
+}
+
+TEST(RowTreeTest, EveryRowOfTheChartHasOneNodeWithAKeyOfItsOwn) {
+  Timeline timeline = makeReplicas(3, {.ranks = 4, .steps = 1});
+  addOther(timeline, 5, "x", 1);
+  addOther(timeline, 5, "y", 1);
+  timeline.sort();
+  const ChartModel model(timeline);
+  for (const RowGrouping grouping : {RowGrouping::kByRank, RowGrouping::kByStage}) {
+    const RowTree& tree = model.rowTree(grouping);
+    for (std::size_t row = 0; row < model.rows().size(); ++row) {
+      EXPECT_EQ(tree[tree.nodeOf(row)].row, row);
+    }
+    for (std::size_t node = 0; node < tree.size(); ++node) {
+      EXPECT_EQ(tree.find(tree[node].key), node) << tree[node].key;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pipetrace

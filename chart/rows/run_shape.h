@@ -1,0 +1,33 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trace/step_windows.h"
+#include "trace/timeline.h"
+
+namespace pipetrace {
+
+/// Where a rank stands in its run, as far as the run knows.
+struct RankShape {
+  int rank = 0;
+  std::string host;         ///< empty: not known
+  int replica = 0;          ///< the number of its pipeline, as in Topology
+  std::vector<int> stages;  ///< of its compute jobs, ascending
+};
+
+/// The ranks of a run, ascending: those that have a track or a counter.
+struct RunShape {
+  std::vector<RankShape> ranks;
+  int tensorRanks = 1;                ///< as in Topology
+  std::optional<int> slowestReplica;  ///< whose steps last longest in sum; of several the first
+};
+
+/// `windows`: stepWindows(timeline).
+RunShape runShapeOf(const Timeline& timeline, const std::vector<StepWindow>& windows);
+
+/// "stage 2", "stages 0, 4", "stages 0 … 7"; empty for none. Ascending.
+std::string stagesText(const std::vector<int>& stages);
+
+}  // namespace pipetrace
