@@ -11,13 +11,13 @@ namespace {
 using testing::ElementsAre;
 using testing::IsSupersetOf;
 
-constexpr Nanoseconds kEpoch = 1'697'793'307'213'760'986;
+constexpr Nanoseconds kTickEpoch = 1'697'793'307'213'760'986;
 constexpr int kGap = 10;
 
 int sevenPixelsEach(std::string_view text) { return 7 * static_cast<int>(text.size()); }
 
 std::vector<Tick> ticksOf(const TimeAxis& axis) {
-  return timeTicks(axis, kEpoch, sevenPixelsEach, kGap);
+  return timeTicks(axis, kTickEpoch, sevenPixelsEach, kGap);
 }
 
 std::vector<std::string> labels(const std::vector<Tick>& ticks) {
@@ -39,21 +39,21 @@ double valueOf(const std::string& label) {
 }
 
 TEST(TimeTicksTest, AreRoundTimesFromTheOrigin) {
-  TimeAxis axis(kEpoch, kEpoch + 100 * kNsPerMs, 1000);
+  TimeAxis axis(kTickEpoch, kTickEpoch + 100 * kNsPerMs, 1000);
   EXPECT_THAT(labels(ticksOf(axis)), ElementsAre("0", "10 ms", "20 ms", "30 ms", "40 ms", "50 ms",
                                                  "60 ms", "70 ms", "80 ms", "90 ms", ""))
       << "the last label would stick out";
 }
 
 TEST(TimeTicksTest, AllLabelsHaveOneUnitAndTheDecimalsOfTheirDistance) {
-  TimeAxis axis(kEpoch, kEpoch + 1'100 * kNsPerMs, 1000);
+  TimeAxis axis(kTickEpoch, kTickEpoch + 1'100 * kNsPerMs, 1000);
   EXPECT_THAT(labels(ticksOf(axis)), IsSupersetOf({"0.2 s", "0.6 s", "1.0 s"}));
-  axis.show(kEpoch + 1'000'000'500, kEpoch + 1'000'000'900);
+  axis.show(kTickEpoch + 1'000'000'500, kTickEpoch + 1'000'000'900);
   EXPECT_THAT(labels(ticksOf(axis)), IsSupersetOf({"1.00000060 s", "1.00000085 s"}));
 }
 
 TEST(TimeTicksTest, AtEveryZoomTheyAscendWithTrueLabelsThatDoNotTouch) {
-  TimeAxis axis(kEpoch, kEpoch + 7'213 * kNsPerMs, 1234);
+  TimeAxis axis(kTickEpoch, kTickEpoch + 7'213 * kNsPerMs, 1234);
   std::set<Nanoseconds> mantissas;
   for (int zooms = 0; zooms < 90; ++zooms) {
     const auto ticks = ticksOf(axis);
@@ -66,7 +66,7 @@ TEST(TimeTicksTest, AtEveryZoomTheyAscendWithTrueLabelsThatDoNotTouch) {
       }
       EXPECT_EQ(ticks[i].x, axis.xOf(ticks[i].time));
       if (ticks[i].label.empty()) continue;
-      EXPECT_NEAR(valueOf(ticks[i].label), static_cast<double>(ticks[i].time - kEpoch), 0.5);
+      EXPECT_NEAR(valueOf(ticks[i].label), static_cast<double>(ticks[i].time - kTickEpoch), 0.5);
       const int width = sevenPixelsEach(ticks[i].label);
       EXPECT_GE(ticks[i].x - width / 2, freeFrom);
       freeFrom = ticks[i].x - width / 2 + width + kGap;
@@ -90,9 +90,9 @@ TEST(TimeLabelTest, HasTheDecimalsOfTheResolution) {
 }
 
 TEST(TimeTicksTest, ANarrowAxisHasFewAndAWideOneMany) {
-  EXPECT_LE(ticksOf(TimeAxis(kEpoch, kEpoch + kNsPerSecond, 120)).size(), 3U);
-  EXPECT_GE(ticksOf(TimeAxis(kEpoch, kEpoch + kNsPerSecond, 4000)).size(), 20U);
-  ticksOf(TimeAxis(kEpoch, kEpoch + kNsPerSecond, 1));  // does not hang
+  EXPECT_LE(ticksOf(TimeAxis(kTickEpoch, kTickEpoch + kNsPerSecond, 120)).size(), 3U);
+  EXPECT_GE(ticksOf(TimeAxis(kTickEpoch, kTickEpoch + kNsPerSecond, 4000)).size(), 20U);
+  ticksOf(TimeAxis(kTickEpoch, kTickEpoch + kNsPerSecond, 1));  // does not hang
 }
 
 TEST(TimeTicksTest, TheLargestTimesDoNotOverflow) {

@@ -11,6 +11,7 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
 #include "apps/cli/selection_options.h"
+#include "apps/cli/theme_options.h"
 #include "chart/draw/chart_picture.h"
 #include "viewer/window/run_viewer.h"
 
@@ -59,6 +60,7 @@ void addPicture(CommandApp& app, CLI::Option* inputs, ExportOptions& to) {
          "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")
       ->type_name("WxH")
       ->needs(picture);
+  addThemeOptions(app, picture, to.theme, to.isDark);
   CLI::Option* all = app.add_flag("--all", to.isAll, "Export the whole run")->needs(picture);
   CLI::Option* step = addStepOption(
                           app,

@@ -12,8 +12,8 @@ constexpr int kStepBand = 19;
 constexpr int kTickMark = 5;
 constexpr int kStepGap = 12;
 constexpr int kTextGap = 12;
-constexpr TextStyle kTimeStyle{11, false, palette::kFaintInk, TextAlign::kCenter};
-constexpr TextStyle kStepStyle{11, true, palette::kInk, TextAlign::kCenter};
+constexpr TextStyle kTimeStyle{11, false, {}, TextAlign::kCenter};
+constexpr TextStyle kStepStyle{11, true, {}, TextAlign::kCenter};
 
 /// The first step that may be visible: the last one that begins before the view.
 std::size_t firstStepInView(const std::vector<StepSpan>& steps, Nanoseconds begin) {
@@ -32,7 +32,11 @@ int gridHeight(const ChartView& view) {
 class StepBand {
  public:
   StepBand(Canvas& canvas, const ChartView& view, PixelRect box)
-      : canvas_(canvas), view_(view), box_(box), steps_(view.model.steps()) {
+      : canvas_(canvas),
+        view_(view),
+        theme_(view.model.theme()),
+        box_(box),
+        steps_(view.model.steps()) {
     first_ = firstStepInView(steps_, view.axis.begin());
     last_ = first_;
     while (last_ < steps_.size() && steps_[last_].begin < view.axis.end()) {
@@ -61,7 +65,7 @@ class StepBand {
   }
 
   void drawLine(int x, PixelRect across) {
-    if (x >= view_.area.x) canvas_.fill({x, across.y, 1, across.height}, palette::kStepLine);
+    if (x >= view_.area.x) canvas_.fill({x, across.y, 1, across.height}, theme_.stepLine);
   }
 
   void drawEach(const std::string& word) {
@@ -73,7 +77,7 @@ class StepBand {
       const int to = std::min(right(i), view_.area.right());
       const std::string label = word + std::to_string(steps_[i].step);
       if (canvas_.textWidth(label, kStepStyle) > to - from) continue;
-      canvas_.text({from, box_.y, to - from, kStepBand}, label, kStepStyle);
+      canvas_.text({from, box_.y, to - from, kStepBand}, label, kStepStyle.in(theme_.ink));
     }
   }
 
@@ -86,7 +90,7 @@ class StepBand {
       const int left = view_.xOf(steps_[i].begin);
       if (steps_[i].step % n != 0 || left < freeFrom) continue;
       const std::string label = "step " + std::to_string(steps_[i].step);
-      TextStyle style = kStepStyle;
+      TextStyle style = kStepStyle.in(theme_.ink);
       style.align = TextAlign::kLeft;
       const int width = canvas_.textWidth(label, style);
       if (left + 4 + width > box_.right()) break;
@@ -98,6 +102,7 @@ class StepBand {
 
   Canvas& canvas_;
   const ChartView& view_;
+  const Theme& theme_;
   PixelRect box_;
   const std::vector<StepSpan>& steps_;
   std::size_t first_ = 0;
@@ -108,7 +113,8 @@ class StepBand {
 }  // namespace
 
 void drawTimeAxis(Canvas& canvas, const ChartView& view, PixelRect box) {
-  canvas.fill(box, palette::kPaper);
+  const Theme& theme = view.model.theme();
+  canvas.fill(box, theme.paper);
   canvas.pushClip({box.x, box.y, box.width, view.area.bottom() - box.y});
   const auto ticks = timeTicks(
       view.axis, view.model.span().begin,
@@ -116,14 +122,14 @@ void drawTimeAxis(Canvas& canvas, const ChartView& view, PixelRect box) {
   const int baseline = box.bottom() - 1;
   for (const Tick& tick : ticks) {
     const int x = box.x + tick.x;
-    canvas.fill({x, view.area.y, 1, gridHeight(view)}, palette::kGrid);
-    canvas.fill({x, baseline - kTickMark, 1, kTickMark}, palette::kStepLine);
+    canvas.fill({x, view.area.y, 1, gridHeight(view)}, theme.grid);
+    canvas.fill({x, baseline - kTickMark, 1, kTickMark}, theme.stepLine);
     const int half = canvas.textWidth(tick.label, kTimeStyle) / 2 + 1;
     canvas.text({x - half, box.y + kStepBand, 2 * half, box.height - kStepBand - kTickMark - 1},
-                tick.label, kTimeStyle);
+                tick.label, kTimeStyle.in(theme.faintInk));
   }
   StepBand(canvas, view, box).draw();
-  canvas.fill({box.x, baseline, box.width, 1}, palette::kStepLine);
+  canvas.fill({box.x, baseline, box.width, 1}, theme.stepLine);
   canvas.popClip();
 }
 

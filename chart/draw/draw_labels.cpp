@@ -12,9 +12,9 @@ constexpr int kLargestLaneWidth = 130;
 constexpr int kTwoLinesFrom = 28;
 constexpr int kSmallestLegible = 9;  // row height
 constexpr int kLabelHeight = 12;
-constexpr TextStyle kRankStyle{12, true, palette::kInk, TextAlign::kLeft};
-constexpr TextStyle kDetailStyle{10, false, palette::kFaintInk, TextAlign::kLeft};
-constexpr TextStyle kLaneStyle{10, false, palette::kFaintInk, TextAlign::kRight};
+constexpr TextStyle kRankStyle{12, true, {}, TextAlign::kLeft};
+constexpr TextStyle kDetailStyle{10, false, {}, TextAlign::kLeft};
+constexpr TextStyle kLaneStyle{10, false, {}, TextAlign::kRight};
 
 int rankWidth(const TextMeasure& measure, const ChartModel& model) {
   int width = 0;
@@ -38,15 +38,16 @@ void drawLine(Canvas& canvas, PixelRect box, const std::string& text, TextStyle 
   canvas.text(box, elided(canvas.measure(), text, style, box.width), style);
 }
 
-void drawRank(Canvas& canvas, const ChartRow& row, PixelRect box) {
+void drawRank(Canvas& canvas, const Theme& theme, const ChartRow& row, PixelRect box) {
   if (box.height < kTwoLinesFrom || row.rankDetail.empty()) {
-    drawLine(canvas, box, row.rankLabel, kRankStyle);
+    drawLine(canvas, box, row.rankLabel, kRankStyle.in(theme.ink));
     return;
   }
   constexpr int kLines = 15 + 12;
   const int top = box.y + (box.height - kLines) / 2;
-  drawLine(canvas, {box.x, top, box.width, 15}, row.rankLabel, kRankStyle);
-  drawLine(canvas, {box.x, top + 15, box.width, 12}, row.rankDetail, kDetailStyle);
+  drawLine(canvas, {box.x, top, box.width, 15}, row.rankLabel, kRankStyle.in(theme.ink));
+  drawLine(canvas, {box.x, top + 15, box.width, 12}, row.rankDetail,
+           kDetailStyle.in(theme.faintInk));
 }
 
 }  // namespace
@@ -61,7 +62,8 @@ int rowLabelWidth(const TextMeasure& measure, const ChartModel& model) {
 }
 
 void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box) {
-  canvas.fill(box, palette::kPaper);
+  const Theme& theme = view.model.theme();
+  canvas.fill(box, theme.paper);
   canvas.pushClip(box);
   const int rankRight = box.x + kPadding + rankWidth(canvas.measure(), view.model);
   int freeFrom = std::numeric_limits<int>::min();
@@ -75,13 +77,14 @@ void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box) {
       const int height = std::max(place.height, kLabelHeight);
       const int labelTop = top + (place.height - height) / 2;
       if (labelTop >= freeFrom) {  // where rows are lower than labels, some have none
-        drawRank(canvas, row, {box.x + kPadding, labelTop, rankRight - box.x - kPadding, height});
+        drawRank(canvas, theme, row,
+                 {box.x + kPadding, labelTop, rankRight - box.x - kPadding, height});
         freeFrom = labelTop + height;
       }
     }
     const int left = rankRight + kPadding;
     drawLine(canvas, {left, top, box.right() - kPadding - left, place.height}, laneLabel(row),
-             kLaneStyle);
+             kLaneStyle.in(theme.faintInk));
   }
   canvas.popClip();
 }

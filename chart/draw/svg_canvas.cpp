@@ -1,5 +1,6 @@
 #include "chart/draw/svg_canvas.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -67,29 +68,43 @@ SvgCanvas::SvgCanvas(int width, int height, std::string_view title) {
   appendNumbers(out_, {{"width", width}, {"height", height}});
   out_ += " viewBox=\"0 0 " + std::to_string(width) + ' ' + std::to_string(height) +
           "\" font-family=\"DejaVu Sans, Verdana, Helvetica, Arial, sans-serif\"";
-  out_ += " shape-rendering=\"crispEdges\">\n<title>";
+  // Without stroke="none" ImageMagick gives everything a black outline.
+  out_ += " shape-rendering=\"crispEdges\" stroke=\"none\">\n<title>";
   appendXmlText(out_, title);
-  out_ += "</title>\n<defs><pattern id=\"bubble\" width=\"6\" height=\"6\" ";
-  out_ += "patternUnits=\"userSpaceOnUse\"><rect width=\"6\" height=\"6\" fill=\"" +
-          toHex(palette::kBubble) + "\"/>";
-  // Three strokes, so that the lines meet at the edges of the tile.
-  out_ += "<path d=\"M-1.5 1.5l3 -3M0 6l6 -6M4.5 7.5l3 -3\" stroke=\"" +
-          toHex(palette::kBubbleStroke) + "\" shape-rendering=\"auto\"/></pattern></defs>\n";
+  out_ += "</title>\n";
 }
 
-void SvgCanvas::rect(PixelRect rect, std::string_view fill) {
+PixelRect SvgCanvas::clipped(const PixelRect& rect) const {
+  return clips_.empty() ? rect : intersection(rect, clips_.back());
+}
+
+void SvgCanvas::fill(PixelRect rect, Color color) {
+  rect = clipped(rect);
   if (rect.width <= 0 || rect.height <= 0) return;
   out_ += "<rect";
   appendNumbers(out_,
                 {{"x", rect.x}, {"y", rect.y}, {"width", rect.width}, {"height", rect.height}});
-  out_ += " fill=\"";
-  out_ += fill;
-  out_ += "\"/>\n";
+  out_ += " fill=\"" + toHex(color) + "\"/>\n";
 }
 
-void SvgCanvas::fill(PixelRect rect, Color color) { this->rect(rect, toHex(color)); }
-
-void SvgCanvas::hatch(PixelRect rect) { this->rect(rect, "url(#bubble)"); }
+void SvgCanvas::hatch(PixelRect rect, const Hatching& hatching) {
+  fill(rect, hatching.ground);
+  rect = clipped(rect);
+  if (rect.width <= 0 || rect.height <= 0) return;
+  // Lines x + y = c, for all multiples c of the spacing that meet the rectangle.
+  const int from = rect.x + rect.y;
+  const int to = rect.right() + rect.bottom();
+  std::string lines;
+  for (int c = (from / kHatchSpacing + 1) * kHatchSpacing; c < to; c += kHatchSpacing) {
+    const int left = std::max(rect.x, c - rect.bottom());
+    const int right = std::min(rect.right(), c - rect.y);
+    lines += 'M' + std::to_string(left) + ' ' + std::to_string(c - left) + 'L' +
+             std::to_string(right) + ' ' + std::to_string(c - right);
+  }
+  if (lines.empty()) return;
+  out_ += "<path d=\"" + lines + "\" fill=\"none\" stroke=\"" + toHex(hatching.stroke) +
+          "\" stroke-width=\"1\" shape-rendering=\"auto\"/>\n";
+}
 
 void SvgCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
   for (std::size_t i = 0; i < columns.size();) {
@@ -107,35 +122,32 @@ void SvgCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Co
 
 void SvgCanvas::text(PixelRect box, std::string_view text, const TextStyle& style) {
   if (text.empty()) return;
+  const int anchor = anchorX(box, style.align);
+  const int middle = box.y + box.height / 2;
+  if (!clips_.empty() && !clips_.back().contains(box.x + box.width / 2, middle)) return;
   // The baseline that centres capitals and digits, which are 0.73 of the size high.
   const int y = box.y + (box.height * 100 + style.size * 73 + 100) / 200;
-  out_ += "<text";
-  appendNumbers(out_, {{"x", anchorX(box, style.align)}, {"y", y}, {"font-size", style.size}});
+  texts_ += "<text";
+  appendNumbers(texts_, {{"x", anchor}, {"y", y}, {"font-size", style.size}});
   if (style.align != TextAlign::kLeft) {
-    out_ += std::string(" text-anchor=\"") + anchorOf(style.align) + '"';
+    texts_ += std::string(" text-anchor=\"") + anchorOf(style.align) + '"';
   }
-  if (style.bold) out_ += " font-weight=\"bold\"";
-  out_ += " fill=\"" + toHex(style.color) + "\">";
-  appendXmlText(out_, text);
-  out_ += "</text>\n";
+  if (style.bold) texts_ += " font-weight=\"bold\"";
+  texts_ += " fill=\"" + toHex(style.color) + "\">";
+  appendXmlText(texts_, text);
+  texts_ += "</text>\n";
 }
 
 int SvgCanvas::textWidth(std::string_view text, const TextStyle& style) {
   return estimatedTextWidth(text, style);
 }
 
-void SvgCanvas::pushClip(PixelRect rect) {
-  const std::string id = "clip" + std::to_string(clips_++);
-  out_ += "<clipPath id=\"" + id + "\"><rect";
-  appendNumbers(out_,
-                {{"x", rect.x}, {"y", rect.y}, {"width", rect.width}, {"height", rect.height}});
-  out_ += "/></clipPath>\n<g clip-path=\"url(#" + id + ")\">\n";
-}
+void SvgCanvas::pushClip(PixelRect rect) { clips_.push_back(clipped(rect)); }
 
-void SvgCanvas::popClip() { out_ += "</g>\n"; }
+void SvgCanvas::popClip() { clips_.pop_back(); }
 
 std::string SvgCanvas::finish() {
-  out_ += "</svg>\n";
+  out_ += std::exchange(texts_, {}) + "</svg>\n";
   return std::exchange(out_, {});
 }
 

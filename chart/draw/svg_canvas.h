@@ -1,20 +1,24 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "chart/draw/canvas.h"
 
 namespace pipetrace {
 
-/// Draws into the text of an SVG 1.1 file. Texts may hold any bytes: those that XML cannot carry
-/// are replaced. Widths of texts are upper estimates.
+/// Draws into the text of an SVG 1.1 file, for any renderer: plain shapes with plain attributes.
+/// Cuts shapes off at the clip itself, and has texts last, because ImageMagick's own renderer draws
+/// no shape under a clip path, and none after a text whose font it lacks. A text whose middle is
+/// outside the clip is left out; others are not cut off. Texts may hold any bytes: those that XML
+/// cannot carry are replaced. Widths of texts are upper estimates.
 class SvgCanvas final : public Canvas {
  public:
   /// `title`: the title of the document, which browsers show as its name.
   SvgCanvas(int width, int height, std::string_view title);
 
   void fill(PixelRect rect, Color color) override;
-  void hatch(PixelRect rect) override;
+  void hatch(PixelRect rect, const Hatching& hatching) override;
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
   void text(PixelRect box, std::string_view text, const TextStyle& style) override;
   int textWidth(std::string_view text, const TextStyle& style) override;
@@ -25,10 +29,11 @@ class SvgCanvas final : public Canvas {
   std::string finish();
 
  private:
-  void rect(PixelRect rect, std::string_view fill);
+  PixelRect clipped(const PixelRect& rect) const;
 
   std::string out_;
-  int clips_ = 0;
+  std::string texts_;
+  std::vector<PixelRect> clips_;  // each within the one before
 };
 
 /// Appends `text` as XML character data, also for attributes. Escapes `&`, `<`, `>` and quotes.

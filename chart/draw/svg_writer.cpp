@@ -12,8 +12,8 @@ std::string renderSvg(const ChartModel& model, const PictureOptions& options) {
   return canvas.finish();
 }
 
-std::string renderSvg(const Timeline& timeline, const PictureOptions& options) {
-  return renderSvg(ChartModel(timeline), options);
+std::string renderSvg(const Timeline& timeline, const PictureOptions& options, const Theme& theme) {
+  return renderSvg(ChartModel(timeline, theme), options);
 }
 
 }  // namespace pipetrace

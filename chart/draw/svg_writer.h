@@ -10,6 +10,7 @@ namespace pipetrace {
 std::string renderSvg(const ChartModel& model, const PictureOptions& options);
 
 /// The same for a sorted timeline of which one picture is drawn.
-std::string renderSvg(const Timeline& timeline, const PictureOptions& options);
+std::string renderSvg(const Timeline& timeline, const PictureOptions& options,
+                      const Theme& theme = themeOf(ThemeName::kPaper));
 
 }  // namespace pipetrace

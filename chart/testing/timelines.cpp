@@ -10,14 +10,14 @@ constexpr Nanoseconds kLr = kNsPerMs / 10;
 constexpr Nanoseconds kOptimizer = 2 * kNsPerMs;
 constexpr Nanoseconds kTransfer = kNsPerMs;
 
-struct Job {
+struct PlannedJob {
   bool isForward;
   int microBatch;
 };
 
-std::vector<Job> orderOf(const TestRun& run, int rank) {
+std::vector<PlannedJob> orderOf(const TestRun& run, int rank) {
   const int warmUp = std::min(run.ranks - rank - 1, run.microBatches);
-  std::vector<Job> order;
+  std::vector<PlannedJob> order;
   int forward = 0;
   while (forward < warmUp) order.push_back({true, forward++});
   for (int backward = 0; backward < run.microBatches; ++backward) {
@@ -75,14 +75,14 @@ class Builder {
   }
 
   /// The time at which the input of a job is there; kNsMax while that is not known.
-  Nanoseconds inputOf(int rank, const Job& job, Nanoseconds begin) const {
+  Nanoseconds inputOf(int rank, const PlannedJob& job, Nanoseconds begin) const {
     const auto r = static_cast<std::size_t>(rank);
     const auto mb = static_cast<std::size_t>(job.microBatch);
     if (job.isForward) return rank == 0 ? begin : forwardEnd_[r - 1][mb];
     return rank == run_.ranks - 1 ? forwardEnd_[r][mb] : backwardEnd_[r + 1][mb];
   }
 
-  void addJob(int rank, const Job& job, Nanoseconds begin) {
+  void addJob(int rank, const PlannedJob& job, Nanoseconds begin) {
     const Nanoseconds duration = job.isForward ? run_.forward : run_.backward;
     const int to = job.isForward ? rank + 1 : rank - 1;
     Event& event = add(rank, kComputeLane, job.isForward ? JobKind::kForward : JobKind::kBackward,
@@ -101,7 +101,7 @@ class Builder {
     const std::vector<Nanoseconds> unknown(static_cast<std::size_t>(run_.microBatches), kNsMax);
     forwardEnd_.assign(ranks, unknown);
     backwardEnd_.assign(ranks, unknown);
-    std::vector<std::vector<Job>> orders;
+    std::vector<std::vector<PlannedJob>> orders;
     for (int rank = 0; rank < run_.ranks; ++rank) {
       orders.push_back(orderOf(run_, rank));
       add(rank, kComputeLane, JobKind::kLr, begin, kLr).microBatch = 0;
@@ -112,7 +112,7 @@ class Builder {
       moved = false;
       for (std::size_t r = 0; r < ranks; ++r) {
         if (next[r] == orders[r].size()) continue;
-        const Job job = orders[r][next[r]];
+        const PlannedJob job = orders[r][next[r]];
         const Nanoseconds input = inputOf(static_cast<int>(r), job, begin);
         if (input == kNsMax) continue;
         const Nanoseconds start = std::max(free[r], input);

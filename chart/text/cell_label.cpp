@@ -10,7 +10,8 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kPadding = 1;  // on each side
+constexpr int kPadding = 1;     // on each side
+constexpr int kActionRoom = 4;  // on both sides, beyond the padding
 
 std::string firstThatFits(std::initializer_list<std::string> forms, int width,
                           const TextWidth& textWidth) {
@@ -22,7 +23,7 @@ std::string firstThatFits(std::initializer_list<std::string> forms, int width,
 
 }  // namespace
 
-std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm form, int width,
+std::string cellLabel(const Timeline& timeline, const Event& event, int width,
                       const TextWidth& textWidth) {
   if (width < 6) return {};
   const bool isNumbered =
@@ -30,19 +31,22 @@ std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm fo
   if (const std::optional<FusedPair> pair = fusedPairOf(timeline, event)) {
     const std::string forward = std::to_string(pair->forwardMicroBatch);
     const std::string backward = std::to_string(pair->backwardMicroBatch);
-    std::string letters;
-    if (form == LabelForm::kLetterAndNumber) letters = "F" + forward + " B" + backward;
-    return firstThatFits({letters, forward + " + " + backward, forward + "+" + backward, forward},
+    const std::string actions = actionName(pair->forwardStage, "F" + forward) + " " +
+                                actionName(pair->backwardStage, "B" + backward);
+    return firstThatFits({actions, forward + " + " + backward, forward + "+" + backward, forward},
                          width, textWidth);
   }
   if (isNumbered) {
     const std::string number = std::to_string(event.microBatch);
-    if (form == LabelForm::kNumber) return firstThatFits({number}, width, textWidth);
-    return firstThatFits({shortName(event), number}, width, textWidth);
+    // Actions have more room, so that rows of them stay easy to read.
+    const std::string action = firstThatFits({actionName(event)}, width - kActionRoom, textWidth);
+    return action.empty() ? firstThatFits({number}, width, textWidth) : action;
   }
   if (event.kind == JobKind::kBubble) {
     const BubbleText text(timeline, event);
-    return firstThatFits({text.withCulprit(), text.withJob(), text.className()}, width, textWidth);
+    return firstThatFits(
+        {text.withLengthAndCulprit(), text.withCulprit(), text.withLength(), text.className()},
+        width, textWidth);
   }
   const char* brief = event.kind == JobKind::kOptimizer ? "opt" : "";
   return firstThatFits({displayName(timeline, event), brief}, width, textWidth);

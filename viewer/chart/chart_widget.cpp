@@ -53,6 +53,8 @@ void ChartWidget::setModel(const ChartModel* model) {
   emit selectionChanged();
 }
 
+void ChartWidget::redraw() { viewport()->update(); }
+
 ChartView ChartWidget::view() const {
   return {*model_, layout_, axis_, area_, verticalScrollBar()->value()};
 }
@@ -97,11 +99,11 @@ void ChartWidget::scrollContentsBy(int /*dx*/, int /*dy*/) { viewHasChanged(); }
 void ChartWidget::paintEvent(QPaintEvent* event) {
   QPainter painter(viewport());
   painter.setClipRect(event->rect());
-  painter.fillRect(event->rect(), toQColor(palette::kPaper));
-  if (model_ == nullptr) return;
+  if (model_ == nullptr) return painter.fillRect(event->rect(), palette().base());
+  painter.fillRect(event->rect(), toQColor(model_->theme().paper));
   QtCanvas canvas(painter, fonts_);
   const ChartView seen = view();
-  drawLegend(canvas, model_->legend(), legend_);
+  drawLegend(canvas, model_->legend(), model_->colors(), legend_);
   drawTimeAxis(canvas, seen, {area_.x, legend_.bottom(), area_.width, kTimeAxisHeight});
   drawRows(canvas, seen);
   drawRowLabels(canvas, seen, {0, area_.y, labelWidth_, area_.height});
@@ -113,8 +115,9 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
 void ChartWidget::drawSelection(QPainter& painter) const {
   if (!selection_) return;
   painter.setBrush(Qt::NoBrush);
-  outline(painter, *selection_, QPen(toQColor(palette::kInk), 2));
-  if (culprit_) outline(painter, *culprit_, QPen(toQColor(palette::kInk), 2, Qt::DotLine));
+  const QColor ink = toQColor(model_->theme().ink);
+  outline(painter, *selection_, QPen(ink, 2));
+  if (culprit_) outline(painter, *culprit_, QPen(ink, 2, Qt::DotLine));
 }
 
 void ChartWidget::outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const {

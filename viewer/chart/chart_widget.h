@@ -28,6 +28,8 @@ class ChartWidget : public QAbstractScrollArea {
   /// Shows all of `model`, which must live until the next call; nothing for nullptr.
   void setModel(const ChartModel* model);
   const ChartModel* model() const { return model_; }
+  /// Draws everything again, after the model's colours have changed.
+  void redraw();
 
   /// Shows these steps; the whole run if they are all steps.
   void showSteps(const StepChoice& steps);

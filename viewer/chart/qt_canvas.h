@@ -1,6 +1,8 @@
 #pragma once
 
 #include <QPainter>
+#include <utility>
+#include <vector>
 
 #include "chart/draw/canvas.h"
 #include "viewer/chart/font_cache.h"
@@ -13,7 +15,7 @@ class QtCanvas final : public Canvas {
   QtCanvas(QPainter& painter, FontCache& fonts);
 
   void fill(PixelRect rect, Color color) override;
-  void hatch(PixelRect rect) override;
+  void hatch(PixelRect rect, const Hatching& hatching) override;
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
   void text(PixelRect box, std::string_view text, const TextStyle& style) override;
   int textWidth(std::string_view text, const TextStyle& style) override;
@@ -23,8 +25,8 @@ class QtCanvas final : public Canvas {
  private:
   QPainter& painter_;
   FontCache& fonts_;
-  QBrush hatch_;
-  const FontCache::Entry* font_ = nullptr;  // the font that the painter has
+  std::vector<std::pair<Hatching, QBrush>> brushes_;  // those used so far
+  const FontCache::Entry* font_ = nullptr;            // the font that the painter has
   Color pen_;
 };
 

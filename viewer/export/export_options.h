@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "chart/colors/theme.h"
 #include "chart/step_choice.h"
 
 namespace pipetrace {
@@ -14,6 +15,8 @@ struct ExportOptions {
   std::optional<int> height;        ///< pixels; not given: as high as the rows need
   std::optional<StepChoice> steps;  ///< not given: a few, so that the micro-batches are legible
   bool isAll = false;               ///< the whole run
+  ThemeName theme = ThemeName::kPaper;
+  bool isDark = false;
 };
 
 }  // namespace pipetrace

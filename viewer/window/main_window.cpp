@@ -47,6 +47,7 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
+  connect(&themes_, &ThemeChoice::changed, this, &MainWindow::updateTheme);
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   showMessage(tr("Open a profile or a folder of job logs with File › Open, or drop it here."),
@@ -91,6 +92,7 @@ void MainWindow::showFailure(const QString& message) {
 
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   explanation_.reset();
+  if (!(profile->model().theme() == themes_.theme())) profile->setTheme(themes_.theme());
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
@@ -127,6 +129,12 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
 
 void MainWindow::showExplanation(std::shared_ptr<const Explanation> explanation) {
   explanation_ = std::move(explanation);
+}
+
+void MainWindow::updateTheme() {
+  if (!profile_) return;
+  profile_->setTheme(themes_.theme());
+  chart_->redraw();
 }
 
 void MainWindow::updateRange() {

@@ -8,6 +8,7 @@
 #include "viewer/chart/chart_widget.h"
 #include "viewer/panels/details_panel.h"
 #include "viewer/run/profile_loader.h"
+#include "viewer/window/theme_choice.h"
 
 namespace pipetrace {
 
@@ -49,6 +50,7 @@ class MainWindow : public QMainWindow {
   void showFailure(const QString& message);
   void updateRange();
   void updateSelection();
+  void updateTheme();
   void showKeys();
 
   std::shared_ptr<const LoadedProfile> profile_;
@@ -68,6 +70,7 @@ class MainWindow : public QMainWindow {
   QAction* export_ = nullptr;
   QString opening_;
   AlignBy align_;
+  ThemeChoice themes_;
   ProfileLoader loader_;  // the last member, so that it stops first
 };
 

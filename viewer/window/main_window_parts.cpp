@@ -79,6 +79,7 @@ void MainWindow::addMenus() {
   view->addActions(commandsOf(*chart_, CommandMenu::kView));
   view->addSeparator();
   view->addAction(detailsDock_->toggleViewAction());
+  themes_.addTo(*view->addMenu(tr("&Theme")));
   QMenu* go = menuBar()->addMenu(tr("&Go"));
   go->addActions(commandsOf(*chart_, CommandMenu::kGo));
 

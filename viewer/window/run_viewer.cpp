@@ -43,6 +43,7 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   }
   if (!isGiven("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QGuiApplication application(argc, argv);
+  profile->setTheme(themeOf(options.picture.theme, options.picture.isDark));
   OutputSet files;
   addPicture(*profile, options.picture, files);
   files.add("-", "wrote " + options.picture.path + "\n");
@@ -50,17 +51,12 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   return 0;
 }
 
-/// Sets a light style, whatever the desktop has: the chart's colours are made for white paper.
-void useLightStyle() {
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-  QApplication::setPalette(QApplication::style()->standardPalette());
-}
-
 int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   const bool isChosen = isGiven("QT_QPA_PLATFORM");
   if (!isChosen && !isGiven("DISPLAY") && !isGiven("WAYLAND_DISPLAY")) throw Error(kNoDisplay);
   const QApplication application(argc, argv);
-  useLightStyle();
+  // The one style that follows the palette of ThemeChoice in all its parts.
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   MainWindow window(options.align);
   QStringList inputs;
   for (const std::string& input : options.inputs) inputs.push_back(QString::fromStdString(input));
