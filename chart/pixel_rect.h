@@ -18,7 +18,7 @@ struct PixelRect {
   }
 };
 
-/// What two rectangles share; a width or height of 0 if nothing.
+/// The part that two rectangles share. Its width or height is 0 if there is none.
 inline PixelRect intersection(const PixelRect& a, const PixelRect& b) {
   const int left = std::max(a.x, b.x);
   const int top = std::max(a.y, b.y);

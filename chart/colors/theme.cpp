@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, kThemeCount> kNames = {"paper", "paddle",
 
 // Lightness of CIE L*a*b*.
 constexpr double kChunkStep = 26;  // between two chunks, where there is room
-constexpr double kDarkestShade = 22;
+constexpr double kDarkestShade = 30;
 constexpr double kDarkestOnDark = 34;  // a job must not vanish on dark paper
 constexpr double kLightestShade = 88;
 

@@ -7,10 +7,9 @@
 
 namespace pipetrace {
 
-/// The text in an event's cell of `width` pixels: the action ("1F3") or the micro-batch ("3"), both
-/// halves of a fused pair ("0F3 7B1", "3 + 1"), or the name of an event without a micro-batch. A
-/// bubble has its class, its length and its culprit. The longest form that fits; empty if none
-/// does.
+/// The text in an event's cell of `width` pixels: the longest form that fits, empty if none does. A
+/// job has its action ("1F3") or its micro-batch ("3"). A fused pair has both ("0F3 7B1", "3 + 1").
+/// An event without a micro-batch has its name. A bubble has its class, its length and its culprit.
 std::string cellLabel(const Timeline& timeline, const Event& event, int width,
                       const TextWidth& textWidth);
 

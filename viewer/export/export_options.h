@@ -4,7 +4,7 @@
 #include <string>
 
 #include "chart/colors/theme.h"
-#include "chart/step_choice.h"
+#include "chart/steps/step_choice.h"
 
 namespace pipetrace {
 

@@ -35,6 +35,9 @@ class LoadedProfile {
   std::unique_ptr<ChartModel> model_;
 };
 
+/// The name of a profile of these inputs: "logs", "logs and 2 more".
+std::string profileName(const std::vector<std::string>& inputs);
+
 /// Reads files or folders with loadRun(), and throws the same Errors. Logs are read as pipe-trace
 /// reads them, with `align` as its --align. Profiles keep the times and the bubbles that they were
 /// written with.

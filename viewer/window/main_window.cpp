@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "analysis/report/diagnostic_lines.h"
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
@@ -27,6 +27,12 @@ QStringList filesOf(const QMimeData* data) {
     if (url.isLocalFile()) files.push_back(url.toLocalFile());
   }
   return files;
+}
+
+QString nameOf(const QStringList& inputs) {
+  std::vector<std::string> paths;
+  for (const QString& input : inputs) paths.push_back(input.toStdString());
+  return QString::fromStdString(profileName(paths));
 }
 
 QString countedText(std::size_t count, const QString& what) {
@@ -48,6 +54,7 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
   connect(&themes_, &ThemeChoice::changed, this, &MainWindow::updateTheme);
+  connectWatcher();
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   showMessage(tr("Open a profile or a folder of job logs with File › Open, or drop it here."),
@@ -65,9 +72,9 @@ void MainWindow::open(const QStringList& inputs) {
     statusBar()->showMessage(tr("Still opening %1").arg(opening_), 5000);
     return;
   }
-  opening_ = inputs.size() == 1 ? inputs.front()
-                                : tr("%1 and %2 more").arg(inputs.front()).arg(inputs.size() - 1);
+  opening_ = nameOf(inputs);
   showMessage(tr("Opening %1 …").arg(opening_), true);
+  watcher_.stop();
   loader_.load(inputs, align_);
 }
 
@@ -92,7 +99,7 @@ void MainWindow::showFailure(const QString& message) {
 
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   explanation_.reset();
-  if (!(profile->model().theme() == themes_.theme())) profile->setTheme(themes_.theme());
+  useTheme(*profile);
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
@@ -102,6 +109,11 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   chart_->setFocus();
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
+  describeProfile();
+}
+
+/// Says what the profile is, in the title and in the status bar.
+void MainWindow::describeProfile() {
   setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
@@ -133,8 +145,12 @@ void MainWindow::showExplanation(std::shared_ptr<const Explanation> explanation)
 
 void MainWindow::updateTheme() {
   if (!profile_) return;
-  profile_->setTheme(themes_.theme());
+  useTheme(*profile_);
   chart_->redraw();
+}
+
+void MainWindow::useTheme(const LoadedProfile& profile) const {
+  if (!(profile.model().theme() == themes_.theme())) profile.setTheme(themes_.theme());
 }
 
 void MainWindow::updateRange() {
