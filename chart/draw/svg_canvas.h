@@ -8,10 +8,10 @@
 namespace pipetrace {
 
 /// Draws into the text of an SVG 1.1 file, for any renderer: plain shapes with plain attributes.
-/// Cuts shapes off at the clip itself, and has texts last, because ImageMagick's own renderer draws
-/// no shape under a clip path, and none after a text whose font it lacks. A text whose middle is
-/// outside the clip is left out; others are not cut off. Texts may hold any bytes: those that XML
-/// cannot carry are replaced. Widths of texts are upper estimates.
+/// It cuts shapes off at the clip itself, and puts texts last. The reason is ImageMagick's own
+/// renderer, which draws no shape under a clip path, and none after a text whose font it lacks. A
+/// text whose middle is outside the clip is left out; others are not cut off. Texts may hold any
+/// bytes: those that XML cannot carry are replaced. Widths of texts are upper estimates.
 class SvgCanvas final : public Canvas {
  public:
   /// `title`: the title of the document, which browsers show as its name.

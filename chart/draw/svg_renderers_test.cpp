@@ -1,4 +1,4 @@
-// What renderers of SVG other than browsers make of a chart. Each test needs a program and is
+// Tests what renderers of SVG other than browsers make of a chart. Each test needs a program and is
 // skipped without it.
 #include <gtest/gtest.h>
 #include <unistd.h>
