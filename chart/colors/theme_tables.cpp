@@ -186,7 +186,7 @@ constexpr Theme colourBlindLight() {
       {0, 114, 178},    // forward: blue
       {230, 159, 0},    // backward: orange
       {240, 228, 66},   // backward_input: yellow
-      {213, 94, 0},     // backward_weight: vermillion
+      {213, 94, 0},     // backward_weight: vermilion
       {204, 121, 167},  // forward_backward: reddish purple
       {128, 184, 216},  // recompute
       {86, 180, 233},   // optimizer: sky blue
@@ -226,7 +226,7 @@ constexpr Theme colourBlindDark() {
       {30, 130, 196},   // forward: blue
       {230, 159, 0},    // backward: orange
       {240, 228, 66},   // backward_input: yellow
-      {213, 94, 0},     // backward_weight: vermillion
+      {213, 94, 0},     // backward_weight: vermilion
       {204, 121, 167},  // forward_backward: reddish purple
       {120, 172, 204},  // recompute
       {100, 190, 240},  // optimizer: sky blue

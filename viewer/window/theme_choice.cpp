@@ -6,6 +6,7 @@
 #include <QSettings>
 #include <QToolTip>
 #include <array>
+#include <utility>
 
 #include "viewer/chart/qt_canvas.h"
 
@@ -17,14 +18,6 @@ constexpr const char* kBrightnessKey = "brightness";
 constexpr std::array<const char*, 3> kBrightnessNames = {"desktop", "light", "dark"};
 
 QSettings settings() { return QSettings("PipeTrace", "pipe-view"); }
-
-/// Asks the palette that the platform gives: Qt has no question for it before 6.5.
-bool isDesktopDark() {
-  QApplication::setPalette(QPalette());
-  const QPalette palette = QApplication::palette();
-  return palette.color(QPalette::Window).lightness() <
-         palette.color(QPalette::WindowText).lightness();
-}
 
 /// The palette of the program's windows. The chart's own colours are the theme's.
 QPalette paletteOf(const Theme& theme) {
@@ -53,7 +46,16 @@ QPalette paletteOf(const Theme& theme) {
 
 }  // namespace
 
-ThemeChoice::ThemeChoice(QObject* parent) : QObject(parent) {
+bool isDesktopDark() {
+  // Qt has no question for it before 6.5.
+  QApplication::setPalette(QPalette());
+  const QPalette palette = QApplication::palette();
+  return palette.color(QPalette::Window).lightness() <
+         palette.color(QPalette::WindowText).lightness();
+}
+
+ThemeChoice::ThemeChoice(QObject* parent, std::function<bool()> askDesktop)
+    : QObject(parent), askDesktop_(std::move(askDesktop)) {
   const QString theme = settings().value(kThemeKey).toString();
   name_ = themeNamed(theme.toStdString()).value_or(ThemeName::kPaper);
   const QString brightness = settings().value(kBrightnessKey).toString();
@@ -79,8 +81,7 @@ void ThemeChoice::choose(Brightness brightness) {
 
 void ThemeChoice::apply() {
   isApplying_ = true;
-  isDark_ =
-      brightness_ == Brightness::kDesktop ? isDesktopDark() : brightness_ == Brightness::kDark;
+  isDark_ = brightness_ == Brightness::kDesktop ? askDesktop_() : brightness_ == Brightness::kDark;
   const QPalette palette = paletteOf(theme());
   QApplication::setPalette(palette);
   QToolTip::setPalette(palette);

@@ -3,6 +3,7 @@
 #include <QActionGroup>
 #include <QMenu>
 #include <QObject>
+#include <functional>
 
 #include "chart/colors/theme.h"
 
@@ -10,6 +11,9 @@ namespace pipetrace {
 
 /// Whether the program is light or dark.
 enum class Brightness { kDesktop, kLight, kDark };
+
+/// Whether the palette that the platform gives is dark. Sets the application's palette to that one.
+bool isDesktopDark();
 
 /// The colours that the user chose: the theme of charts, and light or dark for the whole program.
 /// Sets the application's palette. Remembers the choice in QSettings("PipeTrace", "pipe-view"). On
@@ -19,7 +23,8 @@ class ThemeChoice : public QObject {
 
  public:
   /// Makes the remembered choice; at first the theme `paper`, light or dark as the desktop is.
-  explicit ThemeChoice(QObject* parent = nullptr);
+  /// `askDesktop`: whether it is dark; asked again whenever the desktop may have changed.
+  explicit ThemeChoice(QObject* parent = nullptr, std::function<bool()> askDesktop = isDesktopDark);
 
   const Theme& theme() const { return themeOf(name_, isDark_); }
   Brightness brightness() const { return brightness_; }
@@ -41,6 +46,7 @@ class ThemeChoice : public QObject {
                  Choice choice, bool isChosen);
   void apply();
 
+  std::function<bool()> askDesktop_;
   ThemeName name_ = ThemeName::kPaper;
   Brightness brightness_ = Brightness::kDesktop;
   bool isDark_ = false;

@@ -4,7 +4,6 @@
 
 #include <QApplication>
 #include <QMenu>
-#include <QMenuBar>
 #include <QSettings>
 #include <QTest>
 #include <QToolTip>
@@ -46,6 +45,30 @@ TEST_F(ThemeChoiceTest, AtFirstItIsPaperLikeTheDesktop) {
   EXPECT_EQ(choice.theme().name, ThemeName::kPaper);
   EXPECT_EQ(choice.brightness(), Brightness::kDesktop);
   EXPECT_FALSE(choice.theme().isDark) << "the offscreen platform is light";
+}
+
+TEST_F(ThemeChoiceTest, ItFollowsTheDesktopUnlessLightOrDarkIsChosen) {
+  bool isDesktopDark = true;
+  ThemeChoice choice(nullptr, [&] { return isDesktopDark; });
+  EXPECT_TRUE(choice.theme().isDark);
+  EXPECT_TRUE(isDark(QApplication::palette()));
+  int changes = 0;
+  QObject::connect(&choice, &ThemeChoice::changed, [&] { ++changes; });
+  const auto changeDesktop = [&](bool dark) {
+    isDesktopDark = dark;
+    QEvent news(QEvent::ThemeChange);
+    QCoreApplication::sendEvent(qApp, &news);
+  };
+  changeDesktop(false);
+  EXPECT_FALSE(choice.theme().isDark);
+  EXPECT_FALSE(isDark(QApplication::palette()));
+  changeDesktop(false);
+  EXPECT_EQ(changes, 1) << "the second change changes nothing";
+  choice.choose(Brightness::kLight);
+  changeDesktop(true);
+  EXPECT_FALSE(choice.theme().isDark);
+  choice.choose(Brightness::kDesktop);
+  EXPECT_TRUE(choice.theme().isDark);
 }
 
 TEST_F(ThemeChoiceTest, AChoiceIsRememberedAndTheMenuShowsIt) {
