@@ -84,6 +84,7 @@ ChartModel::ChartModel(const Timeline& timeline, const Theme& theme)
       span_.begin = std::min(span_.begin, event.begin);
       span_.end = std::max(span_.end, event.end);
       largestMicroBatch_ = std::max(largestMicroBatch_, event.microBatch);
+      largestStage_ = std::max(largestStage_, event.stage);
     }
   }
   if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis

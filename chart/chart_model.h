@@ -45,6 +45,8 @@ class ChartModel {
   }
   /// The largest micro-batch number; 0 if there is none.
   std::int32_t largestMicroBatch() const { return largestMicroBatch_; }
+  /// The largest stage number; -1 if there is none.
+  std::int32_t largestStage() const { return largestStage_; }
 
  private:
   void measureJobs();
@@ -62,6 +64,7 @@ class ChartModel {
   Nanoseconds typicalJob_ = 0;
   std::array<Nanoseconds, kJobKindCount> usualDurations_{};
   std::int32_t largestMicroBatch_ = 0;
+  std::int32_t largestStage_ = kNotGiven;
 };
 
 }  // namespace pipetrace

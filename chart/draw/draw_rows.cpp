@@ -4,6 +4,7 @@
 #include "chart/draw/draw_chart.h"
 #include "chart/lane_piece.h"
 #include "chart/text/cell_label.h"
+#include "trace/display_name.h"
 
 namespace pipetrace {
 namespace {
@@ -28,6 +29,7 @@ class RowPainter {
           return canvas_.textWidth(text, {.size = textSize_});
         }) {
     chooseTextSize();
+    measureActions();
   }
 
   void paint(const ChartRow& row, RowPlace place) {
@@ -65,6 +67,20 @@ class RowPainter {
     }
     textSize_ = kLargestText;
     while (textSize_ > kSmallestText && numberDuration(textSize_) > shortest) --textSize_;
+  }
+
+  /// Measures the widest action that the run may have.
+  void measureActions() {
+    const ChartModel& model = view_.model;
+    for (int i = 0; i < kJobKindCount; ++i) {
+      const auto kind = static_cast<JobKind>(i);
+      if (!isCompute(kind) || model.usualDuration(kind) == 0) continue;
+      const Event widest{
+          .microBatch = model.largestMicroBatch(), .stage = model.largestStage(), .kind = kind};
+      if (kind != JobKind::kForwardBackward) {
+        actionWidth_ = std::max(actionWidth_, measure_(actionName(widest)));
+      }
+    }
   }
 
   /// The rectangle of the piece on the canvas, cut off at the sides of the view.
@@ -203,7 +219,8 @@ class RowPainter {
     if (isTransfer(event.kind) && !hasTransferNumbers_) return;
     style.color = textColorOn(color);
     style.align = TextAlign::kCenter;
-    const std::string label = cellLabel(view_.model.timeline(), event, rect.width, measure_);
+    const std::string label =
+        cellLabel(view_.model.timeline(), event, rect.width, measure_, actionWidth_);
     if (!label.empty()) canvas_.text(rect, label, style);
   }
 
@@ -217,7 +234,8 @@ class RowPainter {
   const ChartView& view_;
   const JobColors& colors_;
   int textSize_ = kLargestText;
-  TextWidth measure_;  // of texts in cells
+  TextWidth measure_;    // of texts in cells
+  int actionWidth_ = 0;  // of the widest action
   bool hasTransferNumbers_ = true;
   int idleStrip_ = 0;  // of the row that is painted
   std::vector<LanePiece> pieces_;

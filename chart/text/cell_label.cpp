@@ -24,22 +24,25 @@ std::string firstThatFits(std::initializer_list<std::string> forms, int width,
 }  // namespace
 
 std::string cellLabel(const Timeline& timeline, const Event& event, int width,
-                      const TextWidth& textWidth) {
+                      const TextWidth& textWidth, int actionWidth) {
   if (width < 6) return {};
   const bool isNumbered =
       event.microBatch >= 0 && (isCompute(event.kind) || isTransfer(event.kind));
   if (const std::optional<FusedPair> pair = fusedPairOf(timeline, event)) {
     const std::string forward = std::to_string(pair->forwardMicroBatch);
     const std::string backward = std::to_string(pair->backwardMicroBatch);
-    const std::string actions = actionName(pair->forwardStage, "F" + forward) + " " +
-                                actionName(pair->backwardStage, "B" + backward);
+    std::string actions = actionName(pair->forwardStage, "F" + forward) + " " +
+                          actionName(pair->backwardStage, "B" + backward);
+    if (2 * actionWidth + textWidth(" ") + kActionRoom > width) actions.clear();
     return firstThatFits({actions, forward + " + " + backward, forward + "+" + backward, forward},
                          width, textWidth);
   }
   if (isNumbered) {
     const std::string number = std::to_string(event.microBatch);
     // Actions have more room, so that rows of them stay easy to read.
-    const std::string action = firstThatFits({actionName(event)}, width - kActionRoom, textWidth);
+    const int forAction =
+        actionWidth + 2 * kPadding > width - kActionRoom ? 0 : width - kActionRoom;
+    const std::string action = firstThatFits({actionName(event)}, forAction, textWidth);
     return action.empty() ? firstThatFits({number}, width, textWidth) : action;
   }
   if (event.kind == JobKind::kBubble) {

@@ -23,6 +23,15 @@ TEST(CellLabelTest, TheActionIsWrittenWhereItFitsElseTheMicroBatch) {
   EXPECT_EQ(label({.microBatch = 13, .kind = JobKind::kBackwardInput}, 100), "I13");
 }
 
+TEST(CellLabelTest, AnActionIsWrittenOnlyWhereTheWidestOneWouldFit) {
+  const Event forward{.microBatch = 3, .stage = 2, .kind = JobKind::kForward};
+  const auto labelWith = [&](int width) {
+    return cellLabel(Timeline(), forward, width, sevenPixelsEach, 5 * 7);
+  };
+  EXPECT_EQ(labelWith(5 * 7 + 6), "2F3");
+  EXPECT_EQ(labelWith(5 * 7 + 5), "3") << "a job of this width may be another's 2W13";
+}
+
 TEST(CellLabelTest, JobsWithoutAMicroBatchAreLabelledByName) {
   const Event optimizer{.microBatch = 0, .kind = JobKind::kOptimizer};
   EXPECT_EQ(label(optimizer, 100), "optimizer");
