@@ -281,6 +281,36 @@ TEST(ChartPictureTest, AWideJobIsLabelledAlthoughItsLikeAreNarrow) {
   EXPECT_FALSE(middling.contains("3F56"));
 }
 
+TEST(ChartPictureTest, CellsOfOneWidthHaveLabelsOfOneForm) {
+  Timeline timeline;
+  for (int i = 0; i < 40; ++i) {
+    timeline.track(0, kComputeLane)
+        .events.push_back({.begin = i * kNsPerMs,
+                           .end = (i + 1) * kNsPerMs,
+                           .microBatch = i / 2,
+                           .stage = i % 3,
+                           .kind = i % 2 == 0 ? JobKind::kBackwardInput  // narrow and wide letters
+                                              : JobKind::kBackwardWeight});
+  }
+  const ChartModel model(timeline);
+  bool hasActions = false;
+  bool hasNumbers = false;
+  for (int width = 1000; width < 2600; width += 40) {
+    int actions = 0;
+    int numbers = 0;
+    for (const auto& [text, count] : cellTexts(model, width)) {
+      const bool isAction = text.find_first_of("IW") != std::string::npos;
+      (isAction ? actions : numbers) += count;
+    }
+    // Cells differ by a pixel, so there may be some of each only where the form changes.
+    hasActions = hasActions || numbers == 0;
+    hasNumbers = hasNumbers || actions == 0;
+    const bool isBetween = actions > 0 && numbers > 0;
+    EXPECT_FALSE(isBetween && hasActions) << "wider cells have actions, too, at " << width;
+  }
+  EXPECT_TRUE(hasActions && hasNumbers) << "both sides of the threshold were seen";
+}
+
 TEST(ChartPictureTest, NoLabelIsWiderThanItsCell) {
   const Timeline timeline = makeTestTimeline({.ranks = 4, .microBatches = 12, .steps = 2});
   const ChartModel model(timeline);
