@@ -19,9 +19,9 @@ constexpr double kLightestShade = 88;
 constexpr int kStroke = 44;         // of 256, from the tint to black or white
 constexpr int kUnknownStroke = 90;  // the same, where no cause is known
 
-/// Sets one channel of both colours: lines a `share` of 256 of the way from `mean` to `end`, and
-/// the ground so far on the other side that the mean stays. Fainter lines where it cannot be so
-/// far.
+/// Sets one channel of both colours. The lines are a `share` of 256 of the way from `mean` to
+/// `end`. The ground is on the other side, as far as the mean asks for. Where that is too far,
+/// lines are fainter.
 void hatchChannel(int mean, int end, int share, std::uint8_t& ground, std::uint8_t& stroke) {
   constexpr int kGroundShare = 256 - kStrokeShare;
   const int room = (end == 0 ? 255 - mean : mean) * kGroundShare / kStrokeShare;
