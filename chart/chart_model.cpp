@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "trace/sub_lanes.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -18,10 +19,10 @@ bool overlaps(const std::vector<Event>& events) {
   return false;
 }
 
-std::vector<LaneIndex> indexOf(const std::vector<Event>& events) {
+std::vector<LaneIndex> indexOf(const std::vector<Event>& events, const JobColors& colors) {
   std::vector<LaneIndex> lanes;
   if (!overlaps(events)) {
-    lanes.emplace_back(events);
+    lanes.emplace_back(events, colors);
     return lanes;
   }
   const std::vector<std::uint32_t> laneOf = packSubLanes(events);
@@ -29,7 +30,7 @@ std::vector<LaneIndex> indexOf(const std::vector<Event>& events) {
   for (std::size_t i = 0; i < laneOf.size(); ++i) {
     members[laneOf[i]].push_back(static_cast<std::uint32_t>(i));
   }
-  for (auto& lane : members) lanes.emplace_back(events, std::move(lane));
+  for (auto& lane : members) lanes.emplace_back(events, std::move(lane), colors);
   return lanes;
 }
 
@@ -44,8 +45,11 @@ Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
 
 }  // namespace
 
-ChartModel::ChartModel(const Timeline& timeline)
-    : timeline_(&timeline), legend_(legendOf(timeline)), span_{kNsMax, kNsMin} {
+ChartModel::ChartModel(const Timeline& timeline, const Theme& theme)
+    : timeline_(&timeline),
+      legend_(legendOf(timeline)),
+      colors_(std::make_unique<JobColors>(theme, chunksOf(legend_))),
+      span_{kNsMax, kNsMin} {
   const std::vector<StepWindow> windows = stepWindows(timeline);
   steps_ = stepSpans(windows);
   const std::vector<Track>& tracks = timeline.tracks;
@@ -57,6 +61,7 @@ ChartModel::ChartModel(const Timeline& timeline)
       span_.begin = std::min(span_.begin, event.begin);
       span_.end = std::max(span_.end, event.end);
       largestMicroBatch_ = std::max(largestMicroBatch_, event.microBatch);
+      largestStage_ = std::max(largestStage_, event.stage);
     }
   }
   if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis
@@ -81,6 +86,20 @@ void ChartModel::addTrees(const RunShape& shape) {
   }
   byRank_ = RowTree(rows_, counters_, shape, RowGrouping::kByRank);
   byStage_ = RowTree(rows_, counters_, shape, RowGrouping::kByStage);
+}
+
+void ChartModel::setTheme(const Theme& theme) {
+  loads_ = LoadCache();  // its thread reads lanes, and its sums have the old colours
+  *colors_ = JobColors(theme, colors_->chunks());
+  std::vector<LaneIndex*> lanes;
+  for (ChartRow& row : rows_) {
+    for (LaneIndex& lane : row.lanes) lanes.push_back(&lane);
+    for (LaneIndex& lane : row.bubbles) lanes.push_back(&lane);
+  }
+  // The longest first, so that no thread is left with one of them at the end.
+  std::sort(lanes.begin(), lanes.end(),
+            [](const LaneIndex* a, const LaneIndex* b) { return a->size() > b->size(); });
+  inParallel(0, lanes.size(), [&](std::size_t i) { lanes[i]->recolor(); });
 }
 
 void ChartModel::measureJobs() {
@@ -114,10 +133,15 @@ void ChartModel::addRank(std::size_t firstTrack, std::size_t lastTrack) {
         rows_.push_back(
             {rank, std::string(kComputeLane), true, std::vector<LaneIndex>(1), {}, {}, {}});
       }
-      rows_[firstRow].bubbles = indexOf(track.events);
+      rows_[firstRow].bubbles = indexOf(track.events, *colors_);
     } else {
-      rows_.push_back(
-          {rank, track.lane, track.lane == kComputeLane, indexOf(track.events), {}, {}, {}});
+      rows_.push_back({rank,
+                       track.lane,
+                       track.lane == kComputeLane,
+                       indexOf(track.events, *colors_),
+                       {},
+                       {},
+                       {}});
     }
   }
   rows_[firstRow].rankLabel = "rank " + std::to_string(rank);

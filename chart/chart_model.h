@@ -1,9 +1,11 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <vector>
 
 #include "chart/chart_row.h"
+#include "chart/colors/job_colors.h"
 #include "chart/draw/legend.h"
 #include "chart/loads/load_cache.h"
 #include "chart/rows/row_tree.h"
@@ -15,10 +17,10 @@ namespace pipetrace {
 /// The contents of a chart, whatever its size on the screen: rows in the order of rank and lane,
 /// each with its index, and the steps and the legend. Building it takes time proportional to the
 /// number of events; drawing from it does not. Refers to the timeline, which must be sorted,
-/// outlive the model and stay as it is. Immutable.
+/// outlive the model and stay as it is. Immutable but for its colours.
 class ChartModel {
  public:
-  explicit ChartModel(const Timeline& timeline);
+  explicit ChartModel(const Timeline& timeline, const Theme& theme = themeOf(ThemeName::kPaper));
 
   const Timeline& timeline() const { return *timeline_; }
   const std::vector<ChartRow>& rows() const { return rows_; }
@@ -33,6 +35,11 @@ class ChartModel {
   const std::vector<CounterIndex>& counters() const { return counters_; }
   /// The loads of folded rows.
   const LoadCache& loads() const { return loads_; }
+  const JobColors& colors() const { return *colors_; }
+  const Theme& theme() const { return colors_->theme(); }
+  /// Gives all events the colours of another theme; everything else stays. Takes time proportional
+  /// to the number of events, on all cores. Not while another thread asks lanes for their loads.
+  void setTheme(const Theme& theme);
   /// From the first begin to the last end of the events.
   Timeline::Span span() const { return span_; }
   /// The number of events of the compute lanes.
@@ -49,6 +56,8 @@ class ChartModel {
   }
   /// The largest micro-batch number; 0 if there is none.
   std::int32_t largestMicroBatch() const { return largestMicroBatch_; }
+  /// The largest stage number; -1 if there is none.
+  std::int32_t largestStage() const { return largestStage_; }
 
  private:
   void measureJobs();
@@ -63,6 +72,7 @@ class ChartModel {
   RowTree byStage_;
   std::vector<StepSpan> steps_;
   std::vector<LegendEntry> legend_;
+  std::unique_ptr<JobColors> colors_;  // the lanes refer to it
   Timeline::Span span_;
   std::size_t jobCount_ = 0;
   std::size_t transferCount_ = 0;
@@ -71,6 +81,7 @@ class ChartModel {
   Nanoseconds typicalJob_ = 0;
   std::array<Nanoseconds, kJobKindCount> usualDurations_{};
   std::int32_t largestMicroBatch_ = 0;
+  std::int32_t largestStage_ = kNotGiven;
 };
 
 }  // namespace pipetrace

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "chart/draw/palette.h"
-
 namespace pipetrace {
 namespace {
 
@@ -16,11 +14,25 @@ std::uint8_t mean(std::uint64_t sum, std::uint64_t busy) {
 
 }  // namespace
 
-LaneIndex::LaneIndex(std::span<const Event> events) : events_(events) { build(); }
-
-LaneIndex::LaneIndex(std::span<const Event> events, std::vector<std::uint32_t> members)
-    : events_(members.empty() ? std::span<const Event>{} : events), members_(std::move(members)) {
+LaneIndex::LaneIndex(std::span<const Event> events, const JobColors& colors)
+    : colors_(&colors), events_(events) {
   build();
+}
+
+LaneIndex::LaneIndex(std::span<const Event> events, std::vector<std::uint32_t> members,
+                     const JobColors& colors)
+    : colors_(&colors),
+      events_(members.empty() ? std::span<const Event>{} : events),
+      members_(std::move(members)) {
+  build();
+}
+
+void LaneIndex::recolor() {
+  Sums sums;
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (i % kBlock == 0) blockSums_[i / kBlock] = sums;
+    addEvent(sums, i, kNsMin, kNsMax);
+  }
 }
 
 void LaneIndex::build() {
@@ -43,7 +55,7 @@ void LaneIndex::addEvent(Sums& sums, std::size_t i, Nanoseconds begin, Nanosecon
   const Nanoseconds to = std::min(event.end, end);
   if (to <= from) return;
   const auto time = static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
-  const Color color = jobColor(event);
+  const Color color = colors_->of(event);
   sums.busy += time;
   sums.red += time * color.red;
   sums.green += time * color.green;
@@ -102,7 +114,7 @@ LaneLoad LaneIndex::load(std::size_t first, std::size_t last, Nanoseconds begin,
   } else {
     for (std::size_t i = first + 1; i + 1 < last; ++i) addEvent(sums, i, kNsMin, kNsMax);
   }
-  if (sums.busy == 0) return {0, jobColor((*this)[first])};
+  if (sums.busy == 0) return {0, colors_->of((*this)[first])};
   return {static_cast<Nanoseconds>(sums.busy),
           {mean(sums.red, sums.busy), mean(sums.green, sums.busy), mean(sums.blue, sums.busy)}};
 }

@@ -4,13 +4,13 @@
 #include <span>
 #include <vector>
 
-#include "chart/draw/color.h"
+#include "chart/colors/job_colors.h"
 #include "trace/event.h"
 
 namespace pipetrace {
 
 /// The load of a stretch of time in a lane: the time that events cover, and their mean colour,
-/// weighted by time (paper white if there are none).
+/// weighted by time (white if there are none).
 struct LaneLoad {
   Nanoseconds busy = 0;
   Color color{255, 255, 255};
@@ -22,10 +22,14 @@ struct LaneLoad {
 class LaneIndex {
  public:
   LaneIndex() = default;
-  /// Indexes all of `events`, which are in startsBefore order.
-  explicit LaneIndex(std::span<const Event> events);
+  /// Indexes all of `events`, which are in startsBefore order. Refers to `colors`, too.
+  LaneIndex(std::span<const Event> events, const JobColors& colors);
   /// Indexes the `events` at the positions `members`, which ascend.
-  LaneIndex(std::span<const Event> events, std::vector<std::uint32_t> members);
+  LaneIndex(std::span<const Event> events, std::vector<std::uint32_t> members,
+            const JobColors& colors);
+
+  /// Sums up again, after the colours have changed. Not while another thread asks for loads.
+  void recolor();
 
   std::size_t size() const { return members_.empty() ? events_.size() : members_.size(); }
   const Event& operator[](std::size_t i) const {
@@ -56,6 +60,7 @@ class LaneIndex {
   void addEvent(Sums& sums, std::size_t i, Nanoseconds begin, Nanoseconds end) const;
   Sums sumsBefore(std::size_t i) const;
 
+  const JobColors* colors_ = nullptr;  // null only without events
   std::span<const Event> events_;
   std::vector<std::uint32_t> members_;    // empty: all events
   std::vector<Sums> blockSums_;           // of all events before the block

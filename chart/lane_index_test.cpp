@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <random>
 
-#include "chart/draw/palette.h"
+#include "chart/testing/paper_colors.h"
 
 namespace pipetrace {
 namespace {
@@ -39,7 +39,7 @@ double redByHand(const std::vector<Event>& events, Nanoseconds begin, Nanosecond
   double red = 0;
   for (const Event& e : events) {
     const auto part = std::max<Nanoseconds>(std::min(e.end, end) - std::max(e.begin, begin), 0);
-    red += static_cast<double>(part) * jobColor(e).red;
+    red += static_cast<double>(part) * kPaperColors.of(e).red;
   }
   return red / static_cast<double>(busyByHand(events, begin, end));
 }
@@ -47,7 +47,7 @@ double redByHand(const std::vector<Event>& events, Nanoseconds begin, Nanosecond
 TEST(LaneIndexTest, LoadEqualsTheSumOverAllEvents) {
   for (const std::size_t count : {1U, 7U, 8U, 9U, 33U, 1000U}) {
     const std::vector<Event> events = randomLane(count, 7);
-    const LaneIndex lane(events);
+    const LaneIndex lane(events, kPaperColors);
     std::mt19937 random(3);
     const auto length = static_cast<unsigned>(events.back().end + 200);
     for (int i = 0; i < 2000; ++i) {
@@ -64,7 +64,7 @@ TEST(LaneIndexTest, LoadEqualsTheSumOverAllEvents) {
 
 TEST(LaneIndexTest, SearchesFindTheSameAsAScan) {
   const std::vector<Event> events = randomLane(500, 11);
-  const LaneIndex lane(events);
+  const LaneIndex lane(events, kPaperColors);
   for (Nanoseconds t = 900; t < events.back().end + 20; ++t) {
     std::size_t begins = 0;
     while (begins < events.size() && events[begins].begin < t) ++begins;
@@ -86,7 +86,7 @@ TEST(LaneIndexTest, ASubLaneHoldsItsMembersOnly) {
     members.push_back(i);
     chosen.push_back(events[i]);
   }
-  const LaneIndex lane(events, members);
+  const LaneIndex lane(events, members, kPaperColors);
   ASSERT_EQ(lane.size(), chosen.size());
   EXPECT_EQ(lane.load(0, 100'000).busy, busyByHand(chosen, 0, 100'000));
   EXPECT_EQ(lane.load(1'100, 1'900).busy, busyByHand(chosen, 1'100, 1'900));
@@ -98,7 +98,7 @@ TEST(LaneIndexTest, AnEmptyLaneIsIdle) {
   EXPECT_EQ(lane.firstBeginningAt(5), 0U);
   EXPECT_EQ(lane.firstEndingAfter(5), 0U);
   EXPECT_EQ(lane.load(0, 100).busy, 0);
-  EXPECT_EQ(LaneIndex(randomLane(3, 1), {}).size(), 0U) << "no members";
+  EXPECT_EQ(LaneIndex(randomLane(3, 1), {}, kPaperColors).size(), 0U) << "no members";
 }
 
 TEST(LaneIndexTest, SumsOverYearsAreExactToTheNanosecond) {
@@ -109,10 +109,10 @@ TEST(LaneIndexTest, SumsOverYearsAreExactToTheNanosecond) {
     events[i].begin = static_cast<Nanoseconds>(i) * (kNsMax / 100);
     events[i].end = events[i].begin + kNsMax / 100 - 3;
   }
-  const LaneIndex lane(events);
+  const LaneIndex lane(events, kPaperColors);
   const Nanoseconds from = events[40].end - 5;
   EXPECT_EQ(lane.load(from, from + 9).busy, 6);
-  EXPECT_EQ(lane.load(from, from + 9).color, jobColor(events[0]));
+  EXPECT_EQ(lane.load(from, from + 9).color, kPaperColors.of(events[0]));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <random>
 #include <vector>
 
+#include "chart/testing/paper_colors.h"
+
 namespace pipetrace {
 namespace {
 
@@ -17,7 +19,7 @@ Event job(Nanoseconds begin, Nanoseconds end, JobKind kind = JobKind::kForward) 
 }
 
 std::vector<LanePiece> piecesOf(const std::vector<Event>& events, const TimeAxis& axis) {
-  const LaneIndex lane(events);
+  const LaneIndex lane(events, kPaperColors);
   std::vector<LanePiece> pieces;
   cutIntoPieces(lane, axis, pieces);
   return pieces;

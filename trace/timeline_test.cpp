@@ -84,6 +84,9 @@ TEST(TimelineTest, AMadeUpNameHasTheKindFirstAndNumbersAfterIt) {
   e.microBatch = 3;
   EXPECT_EQ(displayName(t, e), "forward 3");
   EXPECT_EQ(shortName(e), "F3");
+  EXPECT_EQ(actionName(e), "F3");
+  e.stage = 12;
+  EXPECT_EQ(actionName(e), "12F3");
   e.kind = JobKind::kBubble;
   e.bubbleClass = BubbleClass::kWarmUp;
   EXPECT_EQ(displayName(t, e), "bubble warm_up");

@@ -19,8 +19,7 @@ std::string jobName(const Timeline& timeline, const Event& event) {
                          pair->backwardStage, pair->backwardMicroBatch});
   }
   if (!isCompute(event.kind)) return displayName(timeline, event);
-  const std::string name = shortName(event);
-  return event.stage < 0 ? name : std::to_string(event.stage) + name;
+  return actionName(event);
 }
 
 }  // namespace pipetrace

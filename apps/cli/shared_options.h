@@ -65,6 +65,10 @@ inline constexpr SharedOption kOptimizerMs{"--optimizer-ms", "MS",
                                            "The optimizer, which closes each step (default: 0)"};
 
 // Output.
+inline constexpr SharedOption kTheme{"--theme", "paper|paddle|colour-blind",
+                                     "Colours of the picture: of the papers (default), of Chrome's "
+                                     "viewer for PaddlePaddle, or safe for the colour-blind"};
+inline constexpr SharedOption kDark{"--dark", "", "The dark form of the theme"};
 inline constexpr SharedOption kWidth{"--width", "C",
                                      "Columns of the chart in characters (default: those of the "
                                      "terminal, else COLUMNS, else 100)"};

@@ -9,6 +9,7 @@
 #include "apps/cli/common_commands.h"
 #include "apps/cli/profile_format.h"
 #include "apps/cli/selection_options.h"
+#include "apps/cli/theme_options.h"
 #include "apps/pipe_trace/commands.h"
 #include "trace/error.h"
 
@@ -105,13 +106,16 @@ void addFollow(CLI::App& app, PipeTraceOptions& options) {
 }  // namespace
 
 void addProfileOptions(CLI::App& app, PipeTraceOptions& options) {
-  app.add_option("-o,--output", options.outputs,
-                 "Output to write: " + profileFormatList() +
-                     ", or - for standard output; may be given several times. A chart shows the "
-                     "last complete step, or those of --steps")
-      ->type_name("FILE")
-      ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
-      ->allow_extra_args(false);
+  CLI::Option* const output =
+      app.add_option(
+             "-o,--output", options.outputs,
+             "Output to write: " + profileFormatList() +
+                 ", or - for standard output; may be given several times. A chart shows the "
+                 "last complete step, or those of --steps")
+          ->type_name("FILE")
+          ->transform([](const std::string& name) { return name == "/dev/stdout" ? "-" : name; })
+          ->allow_extra_args(false);
+  addThemeOptions(app, output, options.theme, options.isDark);
   app.add_option("--format", options.format,
                  "Format of outputs whose name does not say it, as of -")
       ->type_name(fmt::format("{}", fmt::join(profileFormatNames(), "|")))

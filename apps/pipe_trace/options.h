@@ -6,6 +6,7 @@
 
 #include "apps/cli/large_json.h"
 #include "apps/pipe_trace/inputs/load_run_options.h"
+#include "chart/colors/theme.h"
 
 namespace pipetrace {
 
@@ -18,6 +19,8 @@ struct PipeTraceOptions {
   std::string format;  ///< of outputs whose name has no ending; empty: Chrome JSON for "-" only
   bool json = false;
   bool flows = true;
+  ThemeName theme = ThemeName::kPaper;  ///< of pictures
+  bool isDark = false;                  ///< the dark form of the theme
   bool absoluteTime = false;  ///< profiles count from the epoch, not from their first event
   bool follow = false;
   std::int64_t largeJson = kLargeJson;  ///< bytes from which a JSON output gets advice

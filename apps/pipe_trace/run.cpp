@@ -22,7 +22,8 @@ int writeAndReport(Timeline whole, const PipeTraceOptions& options, const Diagno
   auto [timeline, summary] = withBubbles(std::move(whole), options.load);
   const Selection& selection = options.load.selection;
   Picture picture;
-  if (wantsPicture(options)) picture = pictureOfSteps(timeline, summary, selection);
+  if (wantsPicture(options))
+    picture = pictureOfSteps(timeline, summary, selection, themeOf(options.theme, options.isDark));
   timeline = selected(std::move(timeline), selection);
   summary = selected(std::move(summary), selection);
   OutputSet outputFiles;

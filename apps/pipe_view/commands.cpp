@@ -11,6 +11,7 @@
 #include "apps/cli/command_line.h"
 #include "apps/cli/common_commands.h"
 #include "apps/cli/selection_options.h"
+#include "apps/cli/theme_options.h"
 #include "chart/draw/chart_picture.h"
 #include "trace/error.h"
 #include "viewer/window/run_viewer.h"
@@ -60,6 +61,7 @@ void addPicture(CommandApp& app, CLI::Option* find, ExportOptions& to) {
          "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")
       ->type_name("WxH")
       ->needs(picture);
+  addThemeOptions(app, picture, to.theme, to.isDark);
   app.add_option("--scale", to.scale,
                  "Pixels of a PNG for each pixel of the size, such as 2 for screens of high "
                  "resolution (default: 1)")

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chart/colors/theme.h"
 #include "chart/draw/text_style.h"
 #include "chart/pixel_rect.h"
 
@@ -46,8 +47,8 @@ class Canvas {
   virtual ~Canvas() = default;
 
   virtual void fill(PixelRect rect, Color color) = 0;
-  /// Draws idle time: grey with diagonal lines.
-  virtual void hatch(PixelRect rect) = 0;
+  /// Draws diagonal lines, kHatchSpacing apart. They go on from one rectangle into the next.
+  virtual void hatch(PixelRect rect, const Hatching& hatching) = 0;
   /// Draws columns, x ascending, each at most `height` high, inside the row [top, top + height).
   virtual void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) = 0;
   /// Draws one line of text, centred vertically in `box`, not cut off at its sides.

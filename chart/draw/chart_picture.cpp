@@ -16,8 +16,8 @@ constexpr int kCaptionHeight = 20;
 constexpr int kGap = 8;
 constexpr int kHighPicture = 1200;
 constexpr RowHeights kCompactHeights{20, 0, 0, 4};
-constexpr TextStyle kTitleStyle{18, true, palette::kInk, TextAlign::kLeft};
-constexpr TextStyle kCaptionStyle{12, false, palette::kFaintInk, TextAlign::kLeft};
+constexpr TextStyle kTitleStyle{18, true, {}, TextAlign::kLeft};
+constexpr TextStyle kCaptionStyle{12, false, {}, TextAlign::kLeft};
 
 bool hasOtherLanes(const ShownRows& shown) {
   return std::any_of(shown.rows.begin(), shown.rows.end(),
@@ -124,7 +124,8 @@ void ChartPicture::chooseHeights() {
 }
 
 void ChartPicture::draw(Canvas& canvas) const {
-  canvas.fill({0, 0, width(), height()}, palette::kPaper);
+  const Theme& theme = model_.theme();
+  canvas.fill({0, 0, width(), height()}, theme.paper);
   const int inner = width() - 2 * kMargin;
   const int top = headHeight();
   int y = kMargin;
@@ -135,10 +136,10 @@ void ChartPicture::draw(Canvas& canvas) const {
       y += height;
     }
   };
-  drawLines(title_, kTitleStyle, kTitleHeight);
-  drawLines(caption_, kCaptionStyle, kCaptionHeight);
+  drawLines(title_, kTitleStyle.in(theme.ink), kTitleHeight);
+  drawLines(caption_, kCaptionStyle.in(theme.faintInk), kCaptionHeight);
   y += kGap;
-  drawLegend(canvas, legend_, {kMargin, y, inner, top - kTimeAxisHeight - y});
+  drawLegend(canvas, legend_, model_.colors(), {kMargin, y, inner, top - kTimeAxisHeight - y});
 
   const int labels = rowLabelWidth(estimatedTextWidth, shown_);
   const PixelRect area{kMargin + labels, top, width() - 2 * kMargin - labels,

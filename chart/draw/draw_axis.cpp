@@ -15,8 +15,8 @@ constexpr int kTextGap = 12;
 constexpr int kShadedFrom = 12;       // least width of a step with a shade
 constexpr int kSlowerBy = 10;         // a slow step is longer than the median by a tenth or more
 constexpr Color kSlow{240, 160, 50};  // what tints the paper there
-constexpr TextStyle kTimeStyle{11, false, palette::kFaintInk, TextAlign::kCenter};
-constexpr TextStyle kStepStyle{11, true, palette::kInk, TextAlign::kCenter};
+constexpr TextStyle kTimeStyle{11, false, {}, TextAlign::kCenter};
+constexpr TextStyle kStepStyle{11, true, {}, TextAlign::kCenter};
 
 /// The first step that may be visible: the last one that begins before the view.
 std::size_t firstStepInView(const std::vector<StepSpan>& steps, Nanoseconds begin) {
@@ -35,7 +35,11 @@ int gridHeight(const ChartView& view) {
 class StepBand {
  public:
   StepBand(Canvas& canvas, const ChartView& view, PixelRect box)
-      : canvas_(canvas), view_(view), box_(box), steps_(view.model.steps()) {
+      : canvas_(canvas),
+        view_(view),
+        theme_(view.model.theme()),
+        box_(box),
+        steps_(view.model.steps()) {
     first_ = firstStepInView(steps_, view.axis.begin());
     last_ = first_;
     while (last_ < steps_.size() && steps_[last_].begin < view.axis.end()) {
@@ -75,15 +79,14 @@ class StepBand {
       const bool isSlow =
           steps_.size() > 2 && steps_[i].end - steps_[i].begin > median + median / kSlowerBy;
       if (!isSlow && (i % 2 == 0 || end - left < kShadedFrom)) continue;
-      canvas_.fill(
-          {left, box_.y, end - left, kStepBand},
-          isSlow ? mix(palette::kPaper, kSlow, 110) : mix(palette::kPaper, palette::kGrid, 180));
+      canvas_.fill({left, box_.y, end - left, kStepBand},
+                   isSlow ? mix(theme_.paper, kSlow, 110) : mix(theme_.paper, theme_.grid, 180));
       free = end;
     }
   }
 
   void drawLine(int x, PixelRect across) {
-    if (x >= view_.area.x) canvas_.fill({x, across.y, 1, across.height}, palette::kStepLine);
+    if (x >= view_.area.x) canvas_.fill({x, across.y, 1, across.height}, theme_.stepLine);
   }
 
   void drawEach(const std::string& word) {
@@ -95,7 +98,7 @@ class StepBand {
       const int to = std::min(right(i), view_.area.right());
       const std::string label = word + std::to_string(steps_[i].step);
       if (canvas_.textWidth(label, kStepStyle) > to - from) continue;
-      canvas_.text({from, box_.y, to - from, kStepBand}, label, kStepStyle);
+      canvas_.text({from, box_.y, to - from, kStepBand}, label, kStepStyle.in(theme_.ink));
     }
   }
 
@@ -108,7 +111,7 @@ class StepBand {
       const int left = view_.xOf(steps_[i].begin);
       if (steps_[i].step % n != 0 || left < freeFrom) continue;
       const std::string label = "step " + std::to_string(steps_[i].step);
-      TextStyle style = kStepStyle;
+      TextStyle style = kStepStyle.in(theme_.ink);
       style.align = TextAlign::kLeft;
       const int width = canvas_.textWidth(label, style);
       if (left + 4 + width > box_.right()) break;
@@ -120,6 +123,7 @@ class StepBand {
 
   Canvas& canvas_;
   const ChartView& view_;
+  const Theme& theme_;
   PixelRect box_;
   const std::vector<StepSpan>& steps_;
   std::size_t first_ = 0;
@@ -130,7 +134,8 @@ class StepBand {
 }  // namespace
 
 void drawTimeAxis(Canvas& canvas, const ChartView& view, PixelRect box) {
-  canvas.fill(box, palette::kPaper);
+  const Theme& theme = view.model.theme();
+  canvas.fill(box, theme.paper);
   canvas.pushClip({box.x, box.y, box.width, view.area.bottom() - box.y});
   const auto ticks = timeTicks(
       view.axis, view.model.span().begin,
@@ -138,14 +143,14 @@ void drawTimeAxis(Canvas& canvas, const ChartView& view, PixelRect box) {
   const int baseline = box.bottom() - 1;
   for (const Tick& tick : ticks) {
     const int x = box.x + tick.x;
-    canvas.fill({x, view.area.y, 1, gridHeight(view)}, palette::kGrid);
-    canvas.fill({x, baseline - kTickMark, 1, kTickMark}, palette::kStepLine);
+    canvas.fill({x, view.area.y, 1, gridHeight(view)}, theme.grid);
+    canvas.fill({x, baseline - kTickMark, 1, kTickMark}, theme.stepLine);
     const int half = canvas.textWidth(tick.label, kTimeStyle) / 2 + 1;
     canvas.text({x - half, box.y + kStepBand, 2 * half, box.height - kStepBand - kTickMark - 1},
-                tick.label, kTimeStyle);
+                tick.label, kTimeStyle.in(theme.faintInk));
   }
   StepBand(canvas, view, box).draw();
-  canvas.fill({box.x, baseline, box.width, 1}, palette::kStepLine);
+  canvas.fill({box.x, baseline, box.width, 1}, theme.stepLine);
   canvas.popClip();
 }
 

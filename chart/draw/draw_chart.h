@@ -29,7 +29,8 @@ int rowLabelWidth(const TextMeasure& measure, const ShownRows& shown, int gutter
 int rowLabelX(int depth, int gutter);
 
 /// Draws the legend from the upper left corner of `box` on, in as many lines as its width requires.
-void drawLegend(Canvas& canvas, const std::vector<LegendEntry>& legend, PixelRect box);
+void drawLegend(Canvas& canvas, const std::vector<LegendEntry>& legend, const JobColors& colors,
+                PixelRect box);
 
 /// The height of the legend when it is `width` wide.
 int legendHeight(const TextMeasure& measure, const std::vector<LegendEntry>& legend, int width);

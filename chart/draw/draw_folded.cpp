@@ -8,8 +8,8 @@
 namespace pipetrace {
 namespace {
 
-constexpr Color kCurve{84, 110, 150};
-constexpr Color kUnderCurve{214, 223, 236};
+constexpr int kCurveShare = 90;        // of 256, of paper in the ink of a curve
+constexpr int kUnderCurveShare = 205;  // and in what is under it
 // Fewer are summed up lane by lane as fast.
 constexpr std::size_t kManyLanes = 4;
 constexpr std::size_t kManyEvents = 5000;
@@ -67,7 +67,8 @@ double foldedShare(const ChartView& view, const RowNode& node, int x) {
 
 void drawFoldedRow(Canvas& canvas, const ChartView& view, const RowNode& node, RowPlace place) {
   if (place.height <= 0) return;
-  canvas.fill({view.area.x, place.top, view.area.width, place.height}, palette::kRowShade);
+  const Theme& theme = view.model.theme();
+  canvas.fill({view.area.x, place.top, view.area.width, place.height}, theme.rowShade);
   const std::vector<PixelLoad> pixels = loadOf(view, node, view.axis);
   std::vector<Column> columns;
   for (int x = 0; x < static_cast<int>(pixels.size()); ++x) {
@@ -76,20 +77,24 @@ void drawFoldedRow(Canvas& canvas, const ChartView& view, const RowNode& node, R
     const double share = shareOf(pixel, node, pixelTime(view.axis, x).span());
     const int height = static_cast<int>(share * place.height + 0.5);
     columns.push_back({view.area.x + x, std::clamp(height, 1, place.height),
-                       pixel.busy > 0 ? pixel.color() : palette::kFaintInk});
+                       pixel.busy > 0 ? pixel.color() : theme.faintInk});
   }
   canvas.columns(place.top, place.height, ColumnEdge::kBottom, columns);
 }
 
 void drawHeaderRow(Canvas& canvas, const ChartView& view, RowPlace place) {
   if (place.height <= 0) return;
-  canvas.fill({view.area.x, place.top + place.height / 2, view.area.width, 1}, palette::kGrid);
+  const Theme& theme = view.model.theme();
+  canvas.fill({view.area.x, place.top + place.height / 2, view.area.width, 1}, theme.grid);
 }
 
 void drawCounterRow(Canvas& canvas, const ChartView& view, const CounterIndex& counter,
                     RowPlace place) {
   if (place.height <= 0) return;
-  canvas.fill({view.area.x, place.top, view.area.width, place.height}, palette::kRowShade);
+  const Theme& theme = view.model.theme();
+  canvas.fill({view.area.x, place.top, view.area.width, place.height}, theme.rowShade);
+  const Color curve = mix(theme.ink, theme.paper, kCurveShare);
+  const Color underCurve = mix(theme.ink, theme.paper, kUnderCurveShare);
   const ValueRange scale = scaleOf(counter);
   const auto heightOf = [&](double value) {
     const double share = (value - scale.least) / (scale.greatest - scale.least);
@@ -106,7 +111,7 @@ void drawCounterRow(Canvas& canvas, const ChartView& view, const CounterIndex& c
     if (!range) continue;
     const int low = heightOf(range->least);
     const int high = heightOf(range->greatest);
-    if (high > 0) under.push_back({view.area.x + x, high, kUnderCurve});
+    if (high > 0) under.push_back({view.area.x + x, high, underCurve});
     bars.push_back({x, low, high});
   }
   canvas.columns(place.top, place.height, ColumnEdge::kBottom, under);
@@ -120,10 +125,10 @@ void drawCounterRow(Canvas& canvas, const ChartView& view, const CounterIndex& c
     const bool follows = i > 0 && bars[i - 1].x + 1 == bars[i].x;
     const int low = follows ? std::min(bars[i].low, bars[i - 1].high) : bars[i].low;
     const int high = follows ? std::max(bars[i].high, bars[i - 1].low) : bars[i].high;
-    canvas.fill({view.area.x + bars[i].x, place.bottom() - 1 - high, 1, high - low + 1}, kCurve);
+    canvas.fill({view.area.x + bars[i].x, place.bottom() - 1 - high, 1, high - low + 1}, curve);
     canvas.fill({view.area.x + bars[i].x, place.bottom() - 1 - bars[i].high,
                  static_cast<int>(last - i), bars[i].high - bars[i].low + 1},
-                kCurve);
+                curve);
     i = last;
   }
 }
@@ -142,8 +147,9 @@ void drawRowWithoutLanes(Canvas& canvas, const ChartView& view, const ShownRow& 
 }
 
 void drawPinnedEdge(Canvas& canvas, const ChartView& view) {
+  const Theme& theme = view.model.theme();
   const int y = view.area.y + view.layout.pinnedHeight() - 1;
-  canvas.fill({view.area.x, y, view.area.width, 1}, palette::kStepLine);
+  canvas.fill({view.area.x, y, view.area.width, 1}, theme.stepLine);
 }
 
 }  // namespace pipetrace

@@ -14,13 +14,11 @@ constexpr int kTwoLinesFrom = 28;
 constexpr int kSmallestLegible = 9;  // row height
 constexpr int kLabelHeight = 12;
 constexpr int kWordGap = 6;
-constexpr TextStyle kNameStyle{12, true, palette::kInk, TextAlign::kLeft};
-constexpr TextStyle kDetailStyle{10, false, palette::kFaintInk, TextAlign::kLeft};
-constexpr TextStyle kLaneStyle{10, false, palette::kFaintInk, TextAlign::kLeft};
+constexpr TextStyle kNameStyle{12, true, {}, TextAlign::kLeft};
+constexpr TextStyle kDetailStyle{10, false, {}, TextAlign::kLeft};
+constexpr TextStyle kLaneStyle{10, false, {}, TextAlign::kLeft};
 
-const TextStyle& nameStyle(RowKind kind) {
-  return kind <= RowKind::kRank ? kNameStyle : kLaneStyle;
-}
+TextStyle nameStyle(RowKind kind) { return kind <= RowKind::kRank ? kNameStyle : kLaneStyle; }
 
 /// Draws a line of text no higher than its row, shortened to the width of `box`. Returns its width.
 int drawLine(Canvas& canvas, PixelRect box, std::string_view text, TextStyle style) {
@@ -31,9 +29,12 @@ int drawLine(Canvas& canvas, PixelRect box, std::string_view text, TextStyle sty
   return canvas.textWidth(shown, style);
 }
 
-void drawLabel(Canvas& canvas, const ShownRow& row, PixelRect box) {
+void drawLabel(Canvas& canvas, const Theme& theme, const ShownRow& row, PixelRect box) {
+  const auto inked = [&](const TextStyle& style) {
+    return style.in(style.bold ? theme.ink : theme.faintInk);
+  };
   const auto drawWord = [&](std::string_view word, const TextStyle& style) {
-    const int width = drawLine(canvas, box, word, style);
+    const int width = drawLine(canvas, box, word, inked(style));
     if (width == 0) return;
     box.x += width + kWordGap;
     box.width -= width + kWordGap;
@@ -50,7 +51,7 @@ void drawLabel(Canvas& canvas, const ShownRow& row, PixelRect box) {
   box.height = 15;
   drawWord(row.prefix, kNameStyle);
   drawWord(row.label, nameStyle(row.kind));
-  drawLine(canvas, {whole.x, box.y + 15, whole.width, 12}, row.detail, kDetailStyle);
+  drawLine(canvas, {whole.x, box.y + 15, whole.width, 12}, row.detail, inked(kDetailStyle));
 }
 
 int widthOf(const TextMeasure& measure, const RowNode& node) {
@@ -81,7 +82,8 @@ int rowLabelWidth(const TextMeasure& measure, const ShownRows& shown, int gutter
 }
 
 void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box, int gutter) {
-  canvas.fill(box, palette::kPaper);
+  const Theme& theme = view.model.theme();
+  canvas.fill(box, theme.paper);
   const int pinned = std::min(view.layout.pinnedHeight(), box.height);
   for (const bool isPinned : {true, false}) {
     canvas.pushClip(isPinned ? PixelRect{box.x, box.y, box.width, pinned}
@@ -94,13 +96,13 @@ void drawRowLabels(Canvas& canvas, const ChartView& view, PixelRect box, int gut
       const int top = each.place.top - view.area.y + box.y;
       const int width = box.right() - kPadding / 2 - left;
       if (row.kind >= RowKind::kLane) {
-        drawLabel(canvas, row, {left, top, width, each.place.height});
+        drawLabel(canvas, theme, row, {left, top, width, each.place.height});
         continue;
       }
       const int height = std::max(each.place.height, kLabelHeight);
       const int labelTop = top + (each.place.height - height) / 2;
       if (labelTop < freeFrom) continue;  // where rows are lower than labels, some have none
-      drawLabel(canvas, row, {left, labelTop, width, height});
+      drawLabel(canvas, theme, row, {left, labelTop, width, height});
       freeFrom = labelTop + height;
     }
     canvas.popClip();

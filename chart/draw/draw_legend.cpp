@@ -7,7 +7,7 @@ constexpr int kSwatchWidth = 18;
 constexpr int kSwatchHeight = 12;
 constexpr int kSwatchGap = 6;
 constexpr int kEntryGap = 18;
-constexpr TextStyle kStyle{11, false, palette::kInk, TextAlign::kLeft};
+constexpr TextStyle kStyle{11, false, {}, TextAlign::kLeft};
 
 /// Calls `place(entry, x, y, textWidth)` for each entry, x and y from the legend's corner; returns
 /// the height of all lines.
@@ -31,22 +31,25 @@ int layOut(const TextMeasure& measure, const std::vector<LegendEntry>& legend, i
 
 }  // namespace
 
-void drawLegend(Canvas& canvas, const std::vector<LegendEntry>& legend, PixelRect box) {
+void drawLegend(Canvas& canvas, const std::vector<LegendEntry>& legend, const JobColors& colors,
+                PixelRect box) {
+  const TextStyle style = kStyle.in(colors.theme().ink);
   layOut(canvas.measure(), legend, box.width,
          [&](const LegendEntry& entry, int x, int y, int textWidth) {
            if (entry.isHeading) {
-             canvas.text({box.x + x, box.y + y, textWidth, kLegendLineHeight}, entry.label, kStyle);
+             canvas.text({box.x + x, box.y + y, textWidth, kLegendLineHeight}, entry.label, style);
              return;
            }
            const PixelRect swatch{box.x + x, box.y + y + (kLegendLineHeight - kSwatchHeight) / 2,
                                   kSwatchWidth, kSwatchHeight};
-           if (entry.isHatched) {
-             canvas.hatch(swatch);
+           if (entry.kind == JobKind::kBubble) {
+             canvas.hatch(swatch, colors.theme().hatchingOf(entry.bubbleClass));
            } else {
-             canvas.fill(swatch, entry.color);
+             canvas.fill(swatch, colors.of({.chunk = static_cast<std::int16_t>(entry.chunk),
+                                            .kind = entry.kind}));
            }
            canvas.text({swatch.right() + kSwatchGap, box.y + y, textWidth, kLegendLineHeight},
-                       entry.label, kStyle);
+                       entry.label, style);
          });
 }
 

@@ -1,34 +1,36 @@
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/draw_folded.h"
 #include "chart/lane_piece.h"
 #include "chart/text/cell_label.h"
+#include "trace/display_name.h"
 
 namespace pipetrace {
 namespace {
 
 constexpr int kSeparatedFrom = 4;  // least width of a cell that leaves a pixel before the next
 constexpr int kHatchedFrom = 4;    // least width of a bubble with hatching
-constexpr int kLetterFrom = 36;    // least typical width of cells that name their kind
 constexpr int kLargestText = 12;
 constexpr int kSmallestText = 9;
 constexpr int kNumberPadding = 3;  // of both sides and the pixel between cells
 constexpr int kBubbleText = 11;    // largest text on a bubble
 constexpr int kLabelledFrom = 30;  // least width of a bubble with a text
 constexpr int kBubblePadding = 3;  // on each side of that text
-constexpr int kTolerance = 2;      // pixels that a cell with a number may be too narrow
 
 /// Draws the rows of one view; the vectors are reused from lane to lane.
 class RowPainter {
  public:
-  RowPainter(Canvas& canvas, const ChartView& view) : canvas_(canvas), view_(view) {
-    const bool isWide = view.model.typicalJob() >= view.axis.durationOf(kLetterFrom);
-    form_ = isWide ? LabelForm::kLetterAndNumber : LabelForm::kNumber;
+  RowPainter(Canvas& canvas, const ChartView& view)
+      : canvas_(canvas),
+        view_(view),
+        colors_(view.model.colors()),
+        measure_([this](std::string_view text) {
+          return canvas_.textWidth(text, {.size = textSize_});
+        }) {
     chooseTextSize();
-    chooseNumberedKinds();
+    measureActions();
   }
 
   /// `place` is on the canvas.
@@ -43,7 +45,8 @@ class RowPainter {
  private:
   void paint(const ChartRow& row, const RowPlace& place) {
     if (place.height <= 0) return;
-    canvas_.fill({view_.area.x, place.top, view_.area.width, place.height}, palette::kRowShade);
+    canvas_.fill({view_.area.x, place.top, view_.area.width, place.height},
+                 colors_.theme().rowShade);
     for (const LaneIndex& bubbles : row.bubbles) paintBubbles(row, bubbles, place);
     idleStrip_ = RowLayout::idleStrip(row, place.height);
     for (std::size_t i = 0; i < row.lanes.size(); ++i) {
@@ -59,36 +62,34 @@ class RowPainter {
   }
 
   /// Chooses one size for all cells: the largest at which as many kinds of compute jobs have room
-  /// for their numbers as at the smallest size.
+  /// for their numbers as at the smallest size. Transfers have numbers only where all these have:
+  /// alone they would draw the attention.
   void chooseTextSize() {
     const Nanoseconds least = numberDuration(kSmallestText);
     Nanoseconds shortest = kNsMax;
     for (int i = 0; i < kJobKindCount; ++i) {
       const auto kind = static_cast<JobKind>(i);
       const Nanoseconds usual = view_.model.usualDuration(kind);
-      if (isCompute(kind) && usual >= least) shortest = std::min(shortest, usual);
+      if (!isCompute(kind) || usual == 0) continue;
+      if (usual >= least) shortest = std::min(shortest, usual);
+      hasTransferNumbers_ = hasTransferNumbers_ && usual >= least;
     }
     textSize_ = kLargestText;
     while (textSize_ > kSmallestText && numberDuration(textSize_) > shortest) --textSize_;
   }
 
-  /// Chooses the kinds with numbers. Either all jobs of a kind have numbers or none has, however
-  /// their edges fall on pixels.
-  void chooseNumberedKinds() {
-    const Nanoseconds needed = numberDuration(textSize_);
-    const auto choose = [&](bool compute) {
-      bool all = true;
-      for (int i = 0; i < kJobKindCount; ++i) {
-        const auto kind = static_cast<JobKind>(i);
-        const Nanoseconds usual = view_.model.usualDuration(kind);
-        if (isCompute(kind) != compute || usual == 0) continue;
-        isNumbered_[static_cast<std::size_t>(i)] = usual >= needed;
-        all = all && usual >= needed;
+  /// Measures the widest action that the run may have.
+  void measureActions() {
+    const ChartModel& model = view_.model;
+    for (int i = 0; i < kJobKindCount; ++i) {
+      const auto kind = static_cast<JobKind>(i);
+      if (!isCompute(kind) || model.usualDuration(kind) == 0) continue;
+      const Event widest{
+          .microBatch = model.largestMicroBatch(), .stage = model.largestStage(), .kind = kind};
+      if (kind != JobKind::kForwardBackward) {
+        actionWidth_ = std::max(actionWidth_, measure_(actionName(widest)));
       }
-      return all;
-    };
-    // Transfers with numbers under compute jobs without any would draw the attention.
-    if (choose(true)) choose(false);
+    }
   }
 
   /// The rectangle of the piece on the canvas, cut off at the sides of the view.
@@ -110,6 +111,11 @@ class RowPainter {
     for (int x = rect.x; x < rect.right(); ++x) columns_.push_back({x, height, color});
   }
 
+  BubbleClass classOf(const Event& bubble) const {
+    return view_.showsClasses ? bubble.bubbleClass : BubbleClass::kNone;
+  }
+  Color tintOf(const Event& bubble) const { return colors_.theme().tintOf(classOf(bubble)); }
+
   void paintBubbles(const ChartRow& row, const LaneIndex& lane, const RowPlace& place) {
     cut(lane);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
@@ -117,15 +123,13 @@ class RowPainter {
       const Event& bubble = lane[piece.first];
       if (piece.isColumn) {
         addColumns(piece, heightOf(piece, place.height),
-                   view_.showsClasses ? piece.load.color : bubbleColor(BubbleClass::kNone));
+                   view_.showsClasses ? piece.load.color : tintOf(bubble));
       } else if (piece.right - piece.left < kHatchedFrom) {
-        addColumns(piece, place.height,
-                   view_.showsClasses ? jobColor(bubble) : bubbleColor(BubbleClass::kNone));
-      } else if (!view_.showsClasses || isHatched(bubble)) {
-        canvas_.hatch(rectOf(underColumns(lane, i), place));
+        addColumns(piece, place.height, tintOf(bubble));
       } else {
-        canvas_.fill(rectOf(underColumns(lane, i), place), jobColor(bubble));
-        labelBubble(row, bubble, place);
+        const Hatching hatching = colors_.theme().hatchingOf(classOf(bubble));
+        canvas_.hatch(rectOf(underColumns(lane, i), place), hatching);
+        if (view_.showsClasses) labelBubble(row, bubble, hatching, place);
       }
     }
     canvas_.columns(place.top, place.height, ColumnEdge::kTop, columns_);
@@ -145,8 +149,10 @@ class RowPainter {
     return piece;
   }
 
-  /// Writes class and culprit into the longest stretch of the bubble without a job in front of it.
-  void labelBubble(const ChartRow& row, const Event& bubble, const RowPlace& place) {
+  /// Writes class, length and culprit into the longest stretch of the bubble without a job in front
+  /// of it, on a ground without lines.
+  void labelBubble(const ChartRow& row, const Event& bubble, const Hatching& hatching,
+                   const RowPlace& place) {
     if (place.height < kSmallestText + 2 ||
         view_.axis.durationOf(kLabelledFrom) > bubble.duration())
       return;
@@ -154,14 +160,18 @@ class RowPainter {
     const int left = std::max(view_.axis.xOf(free.begin), 0) + kBubblePadding;
     const int right = std::min(view_.axis.xOf(free.end), view_.area.width) - kBubblePadding;
     if (right <= left) return;
-    const Color color = jobColor(bubble);
     const TextStyle style{std::clamp(place.height - 5, kSmallestText, kBubbleText), false,
-                          textColorOn(color), TextAlign::kCenter};
-    const std::string label =
-        cellLabel(view_.model.timeline(), bubble, form_, right - left,
-                  [&](std::string_view text) { return canvas_.textWidth(text, style); });
+                          textColorOn(hatching.ground), TextAlign::kCenter};
+    const auto measure = [&](std::string_view text) { return canvas_.textWidth(text, style); };
+    const std::string label = cellLabel(view_.model.timeline(), bubble, right - left, measure);
     if (label.empty()) return;
-    canvas_.text({view_.area.x + left, place.top, right - left, place.height}, label, style);
+    const int width = measure(label);
+    const int height = std::min(style.size + 4, place.height);
+    const int x = view_.area.x + left + (right - left - width) / 2;
+    canvas_.fill({x - kBubblePadding, place.top + (place.height - height) / 2,
+                  width + 2 * kBubblePadding, height},
+                 hatching.ground);
+    canvas_.text({x, place.top, width, place.height}, label, style);
   }
 
   /// The longest stretch of the bubble, as far as it is in view, in which the row has no job. It
@@ -204,7 +214,7 @@ class RowPainter {
       const Event& job = lane[piece.first];
       const RowPlace filled = placeOf(job, place);
       if (piece.right - piece.left < kSeparatedFrom) {
-        addColumns(piece, filled.height, jobColor(job));
+        addColumns(piece, filled.height, colors_.of(job));
       } else {
         paintCell(job, piece, filled);
       }
@@ -215,20 +225,17 @@ class RowPainter {
   void paintCell(const Event& event, const LanePiece& piece, const RowPlace& place) {
     PixelRect rect = rectOf(piece, place);
     if (rect.width <= 0) return;
-    const Color color = jobColor(event);
+    const Color color = colors_.of(event);
     if (rect.width >= kSeparatedFrom && piece.right <= view_.area.width) --rect.width;
     canvas_.fill(rect, color);
     TextStyle style;
     style.size = std::min(textSize_, std::max(place.height - 5, kSmallestText));
     if (place.height < style.size + 2) return;
-    const bool mayBeNumbered = isCompute(event.kind) || isTransfer(event.kind);
-    const bool isNumbered = isNumbered_[static_cast<std::size_t>(event.kind)];
-    if (event.microBatch >= 0 && mayBeNumbered && !isNumbered) return;
+    if (isTransfer(event.kind) && !hasTransferNumbers_) return;
     style.color = textColorOn(color);
     style.align = TextAlign::kCenter;
     const std::string label =
-        cellLabel(view_.model.timeline(), event, form_, rect.width + (isNumbered ? kTolerance : 0),
-                  [&](std::string_view text) { return canvas_.textWidth(text, style); });
+        cellLabel(view_.model.timeline(), event, rect.width, measure_, actionWidth_);
     if (!label.empty()) canvas_.text(rect, label, style);
   }
 
@@ -240,9 +247,11 @@ class RowPainter {
 
   Canvas& canvas_;
   const ChartView& view_;
-  LabelForm form_ = LabelForm::kNumber;
+  const JobColors& colors_;
   int textSize_ = kLargestText;
-  std::array<bool, kJobKindCount> isNumbered_{};
+  TextWidth measure_;    // of texts in cells
+  int actionWidth_ = 0;  // of the widest action
+  bool hasTransferNumbers_ = true;
   int idleStrip_ = 0;  // of the row that is painted
   std::vector<LanePiece> pieces_;
   std::vector<Column> columns_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "chart/draw/palette.h"
 #include "chart/text/bubble_text.h"
 
 namespace pipetrace {
@@ -18,10 +17,7 @@ std::string labelOf(JobKind kind) {
 }
 
 LegendEntry entryOf(JobKind kind, int chunk) {
-  Event event;
-  event.kind = kind;
-  event.chunk = static_cast<std::int16_t>(chunk);
-  LegendEntry entry{kind, labelOf(kind), jobColor(event), kind == JobKind::kBubble};
+  LegendEntry entry{.kind = kind, .label = labelOf(kind), .chunk = chunk};
   if (chunk > 0) entry.label += ", chunk " + std::to_string(chunk);
   return entry;
 }
@@ -32,20 +28,20 @@ void addBubbles(std::vector<LegendEntry>& entries, const Classes& classes) {
   const std::size_t before = entries.size();
   for (int i = 0; i < kBubbleClassCount; ++i) {
     if (!classes[static_cast<std::size_t>(i)]) continue;
-    Event bubble;
-    bubble.kind = JobKind::kBubble;
-    bubble.bubbleClass = static_cast<BubbleClass>(i);
-    if (isHatched(bubble)) continue;
+    const auto bubbleClass = static_cast<BubbleClass>(i);
+    if (bubbleClass == BubbleClass::kUnknown || bubbleClass == BubbleClass::kNone) continue;
     if (entries.size() == before) {
-      entries.push_back({JobKind::kBubble, "bubbles:", palette::kPaper, false, true});
+      entries.push_back({.kind = JobKind::kBubble, .label = "bubbles:", .isHeading = true});
     }
-    entries.push_back(
-        {JobKind::kBubble, bubbleClassWords(bubble.bubbleClass), jobColor(bubble), false, false});
+    entries.push_back({.kind = JobKind::kBubble,
+                       .label = bubbleClassWords(bubbleClass),
+                       .bubbleClass = bubbleClass});
   }
   const bool hasUnknown = classes[static_cast<std::size_t>(BubbleClass::kUnknown)] ||
                           classes[static_cast<std::size_t>(BubbleClass::kNone)];
   if (!hasUnknown) return;
   entries.push_back(entryOf(JobKind::kBubble, 0));
+  entries.back().bubbleClass = BubbleClass::kUnknown;
   if (entries.size() > before + 1) entries.back().label = bubbleClassWords(BubbleClass::kUnknown);
 }
 
@@ -80,6 +76,12 @@ std::vector<LegendEntry> withoutClasses(std::vector<LegendEntry> legend) {
       legend, [](const LegendEntry& entry) { return entry.kind == JobKind::kBubble; });
   if (removed > 0) legend.push_back(entryOf(JobKind::kBubble, 0));
   return legend;
+}
+
+int chunksOf(const std::vector<LegendEntry>& legend) {
+  int chunks = 1;
+  for (const LegendEntry& entry : legend) chunks = std::max(chunks, entry.chunk + 1);
+  return chunks;
 }
 
 }  // namespace pipetrace

@@ -3,17 +3,17 @@
 #include <string>
 #include <vector>
 
-#include "chart/draw/color.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
 
+/// A line of the legend. The theme has its colour.
 struct LegendEntry {
   JobKind kind = JobKind::kOther;
   std::string label;
-  Color color;
-  bool isHatched = false;  ///< bubbles of no known class
-  bool isHeading = false;  ///< a text that begins a line, without a colour
+  int chunk = 0;
+  BubbleClass bubbleClass = BubbleClass::kNone;  ///< of bubbles
+  bool isHeading = false;                        ///< a text that begins a line, without a colour
 };
 
 /// The entries for the kinds of events in the timeline, in the order of JobKind. A kind that runs
@@ -23,5 +23,8 @@ std::vector<LegendEntry> legendOf(const Timeline& timeline);
 
 /// The legend of a chart that does not show the classes of bubbles: one entry for all of them.
 std::vector<LegendEntry> withoutClasses(std::vector<LegendEntry> legend);
+
+/// The largest number of chunks that a kind has in the legend; 1 without chunks.
+int chunksOf(const std::vector<LegendEntry>& legend);
 
 }  // namespace pipetrace

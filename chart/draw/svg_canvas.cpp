@@ -98,23 +98,27 @@ SvgCanvas::SvgCanvas(int width, int height, std::string_view title) {
   appendNumbers(out_, {{"width", width}, {"height", height}});
   out_ += " viewBox=\"0 0 " + std::to_string(width) + ' ' + std::to_string(height) +
           "\" font-family=\"DejaVu Sans, Verdana, Helvetica, Arial, sans-serif\"";
-  out_ += " shape-rendering=\"crispEdges\">\n<title>";
+  // Without stroke="none" ImageMagick gives everything a black outline.
+  out_ += " shape-rendering=\"crispEdges\" stroke=\"none\">\n<title>";
   appendXmlText(out_, title);
-  out_ += "</title>\n<defs><pattern id=\"bubble\" width=\"6\" height=\"6\" ";
-  out_ += "patternUnits=\"userSpaceOnUse\"><rect width=\"6\" height=\"6\" fill=\"" +
-          toHex(palette::kBubble) + "\"/>";
-  // Three strokes, so that the lines meet at the edges of the tile.
-  out_ += "<path d=\"M-1.5 1.5l3 -3M0 6l6 -6M4.5 7.5l3 -3\" stroke=\"" +
-          toHex(palette::kBubbleStroke) + "\" shape-rendering=\"auto\"/></pattern></defs>\n";
+  out_ += "</title>\n";
 }
 
-void SvgCanvas::rect(PixelRect rect, std::string_view fill, double opacity) {
+PixelRect SvgCanvas::clip() const {
+  constexpr int kEndless = 1 << 20;
+  if (clips_.empty()) return {-kEndless, -kEndless, 2 * kEndless, 2 * kEndless};
+  return clips_.back();
+}
+
+PixelRect SvgCanvas::clipped(const PixelRect& rect) const { return intersection(rect, clip()); }
+
+void SvgCanvas::rect(PixelRect rect, Color color, double opacity) {
+  rect = clipped(rect);
   if (rect.width <= 0 || rect.height <= 0) return;
   out_ += "<rect";
   appendNumbers(out_,
                 {{"x", rect.x}, {"y", rect.y}, {"width", rect.width}, {"height", rect.height}});
-  out_ += " fill=\"";
-  out_ += fill;
+  out_ += " fill=\"" + toHex(color);
   if (opacity < 1) {
     out_ += "\" fill-opacity=\"";
     appendDecimal(out_, opacity);
@@ -135,21 +139,14 @@ void SvgCanvas::path(std::string_view data, const Stroke& stroke) {
   out_ += "\" stroke-linejoin=\"round\" shape-rendering=\"auto\"/>\n";
 }
 
-/// Lines are cut off here: not every renderer draws a line under a clip path.
-PixelRect SvgCanvas::clipOfLines() const {
-  constexpr int kEndless = 1 << 20;
-  if (areas_.empty()) return {-kEndless, -kEndless, 2 * kEndless, 2 * kEndless};
-  return areas_.back();
-}
-
 void SvgCanvas::line(std::span<const PixelPoint> points, const Stroke& stroke) {
-  for (const PixelPoints& part : lineInside(points, clipOfLines())) {
+  for (const PixelPoints& part : lineInside(points, clip())) {
     path(linesThrough(part), stroke);
   }
 }
 
 void SvgCanvas::curve(const std::array<PixelPoint, 4>& points, const Stroke& stroke) {
-  const PixelRect clip = clipOfLines();
+  const PixelRect clip = this->clip();
   const bool isInside = std::all_of(points.begin(), points.end(), [&](const PixelPoint& p) {
     return p.x >= clip.x && p.x <= clip.right() && p.y >= clip.y && p.y <= clip.bottom();
   });
@@ -164,19 +161,36 @@ void SvgCanvas::curve(const std::array<PixelPoint, 4>& points, const Stroke& str
 }
 
 void SvgCanvas::polygon(std::span<const PixelPoint> corners, Color color) {
-  const PixelPoints inside = polygonInside(corners, clipOfLines());
+  const PixelPoints inside = polygonInside(corners, clip());
   if (inside.empty()) return;
   out_ += "<path d=\"" + linesThrough(inside) + "Z\" fill=\"" + toHex(color) +
           "\" shape-rendering=\"auto\"/>\n";
 }
 
 void SvgCanvas::veil(PixelRect rect, Color color, double opacity) {
-  this->rect(rect, toHex(color), opacity);
+  this->rect(rect, color, opacity);
 }
 
-void SvgCanvas::fill(PixelRect rect, Color color) { this->rect(rect, toHex(color)); }
+void SvgCanvas::fill(PixelRect rect, Color color) { this->rect(rect, color); }
 
-void SvgCanvas::hatch(PixelRect rect) { this->rect(rect, "url(#bubble)"); }
+void SvgCanvas::hatch(PixelRect rect, const Hatching& hatching) {
+  fill(rect, hatching.ground);
+  rect = clipped(rect);
+  if (rect.width <= 0 || rect.height <= 0) return;
+  // Lines x + y = c, for all multiples c of the spacing that meet the rectangle.
+  const int from = rect.x + rect.y;
+  const int to = rect.right() + rect.bottom();
+  std::string lines;
+  for (int c = (from / kHatchSpacing + 1) * kHatchSpacing; c < to; c += kHatchSpacing) {
+    const int left = std::max(rect.x, c - rect.bottom());
+    const int right = std::min(rect.right(), c - rect.y);
+    lines += 'M' + std::to_string(left) + ' ' + std::to_string(c - left) + 'L' +
+             std::to_string(right) + ' ' + std::to_string(c - right);
+  }
+  if (lines.empty()) return;
+  out_ += "<path d=\"" + lines + "\" fill=\"none\" stroke=\"" + toHex(hatching.stroke) +
+          "\" stroke-width=\"1\" shape-rendering=\"auto\"/>\n";
+}
 
 void SvgCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
   for (std::size_t i = 0; i < columns.size();) {
@@ -194,43 +208,32 @@ void SvgCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Co
 
 void SvgCanvas::text(PixelRect box, std::string_view text, const TextStyle& style) {
   if (text.empty()) return;
+  const int anchor = anchorX(box, style.align);
+  const int middle = box.y + box.height / 2;
+  if (!clips_.empty() && !clips_.back().contains(box.x + box.width / 2, middle)) return;
   // The baseline that centres capitals and digits, which are 0.73 of the size high.
   const int y = box.y + (box.height * 100 + style.size * 73 + 100) / 200;
-  out_ += "<text";
-  appendNumbers(out_, {{"x", anchorX(box, style.align)}, {"y", y}, {"font-size", style.size}});
+  texts_ += "<text";
+  appendNumbers(texts_, {{"x", anchor}, {"y", y}, {"font-size", style.size}});
   if (style.align != TextAlign::kLeft) {
-    out_ += std::string(" text-anchor=\"") + anchorOf(style.align) + '"';
+    texts_ += std::string(" text-anchor=\"") + anchorOf(style.align) + '"';
   }
-  if (style.bold) out_ += " font-weight=\"bold\"";
-  out_ += " fill=\"" + toHex(style.color) + "\">";
-  appendXmlText(out_, text);
-  out_ += "</text>\n";
+  if (style.bold) texts_ += " font-weight=\"bold\"";
+  texts_ += " fill=\"" + toHex(style.color) + "\">";
+  appendXmlText(texts_, text);
+  texts_ += "</text>\n";
 }
 
 int SvgCanvas::textWidth(std::string_view text, const TextStyle& style) {
   return estimatedTextWidth(text, style);
 }
 
-void SvgCanvas::pushClip(PixelRect rect) {
-  const PixelRect outer = clipOfLines();
-  const int x = std::max(rect.x, outer.x);
-  const int y = std::max(rect.y, outer.y);
-  areas_.push_back({x, y, std::max(std::min(rect.right(), outer.right()) - x, 0),
-                    std::max(std::min(rect.bottom(), outer.bottom()) - y, 0)});
-  const std::string id = "clip" + std::to_string(clips_++);
-  out_ += "<clipPath id=\"" + id + "\"><rect";
-  appendNumbers(out_,
-                {{"x", rect.x}, {"y", rect.y}, {"width", rect.width}, {"height", rect.height}});
-  out_ += "/></clipPath>\n<g clip-path=\"url(#" + id + ")\">\n";
-}
+void SvgCanvas::pushClip(PixelRect rect) { clips_.push_back(clipped(rect)); }
 
-void SvgCanvas::popClip() {
-  areas_.pop_back();
-  out_ += "</g>\n";
-}
+void SvgCanvas::popClip() { clips_.pop_back(); }
 
 std::string SvgCanvas::finish() {
-  out_ += "</svg>\n";
+  out_ += std::exchange(texts_, {}) + "</svg>\n";
   return std::exchange(out_, {});
 }
 

@@ -7,15 +7,18 @@
 
 namespace pipetrace {
 
-/// Draws into the text of an SVG 1.1 file. Texts may hold any bytes: those that XML cannot carry
-/// are replaced. Widths of texts are upper estimates.
+/// Draws into the text of an SVG 1.1 file, for any renderer: plain shapes with plain attributes.
+/// It cuts shapes off at the clip itself, and puts texts last. The reason is ImageMagick's own
+/// renderer, which draws no shape under a clip path, and none after a text whose font it lacks. A
+/// text whose middle is outside the clip is left out; others are not cut off. Texts may hold any
+/// bytes: those that XML cannot carry are replaced. Widths of texts are upper estimates.
 class SvgCanvas final : public Canvas {
  public:
   /// `title`: the title of the document, which browsers show as its name.
   SvgCanvas(int width, int height, std::string_view title);
 
   void fill(PixelRect rect, Color color) override;
-  void hatch(PixelRect rect) override;
+  void hatch(PixelRect rect, const Hatching& hatching) override;
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
   void text(PixelRect box, std::string_view text, const TextStyle& style) override;
   int textWidth(std::string_view text, const TextStyle& style) override;
@@ -30,13 +33,14 @@ class SvgCanvas final : public Canvas {
   std::string finish();
 
  private:
-  void rect(PixelRect rect, std::string_view fill, double opacity = 1);
+  void rect(PixelRect rect, Color color, double opacity = 1);
   void path(std::string_view data, const Stroke& stroke);
-  PixelRect clipOfLines() const;
+  PixelRect clip() const;
+  PixelRect clipped(const PixelRect& rect) const;
 
   std::string out_;
-  int clips_ = 0;
-  std::vector<PixelRect> areas_;  // the clips that hold, each within the one before
+  std::string texts_;
+  std::vector<PixelRect> clips_;  // each within the one before
 };
 
 /// Appends `text` as XML character data, also for attributes. Escapes `&`, `<`, `>` and quotes.

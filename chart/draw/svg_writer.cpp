@@ -15,8 +15,8 @@ std::string renderSvg(const ChartModel& model, const PictureOptions& options) {
                    options.title.empty() ? titleOf(model) : options.title);
 }
 
-std::string renderSvg(const Timeline& timeline, const PictureOptions& options) {
-  return renderSvg(ChartModel(timeline), options);
+std::string renderSvg(const Timeline& timeline, const PictureOptions& options, const Theme& theme) {
+  return renderSvg(ChartModel(timeline, theme), options);
 }
 
 }  // namespace pipetrace

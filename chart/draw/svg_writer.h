@@ -13,6 +13,7 @@ std::string renderSvg(const Drawing& drawing, const std::string& title);
 std::string renderSvg(const ChartModel& model, const PictureOptions& options);
 
 /// The same for a sorted timeline of which one picture is drawn.
-std::string renderSvg(const Timeline& timeline, const PictureOptions& options);
+std::string renderSvg(const Timeline& timeline, const PictureOptions& options,
+                      const Theme& theme = themeOf(ThemeName::kPaper));
 
 }  // namespace pipetrace

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "chart/draw/palette.h"
 #include "chart/draw/svg_canvas.h"
+#include "chart/testing/paper_colors.h"
 #include "chart/testing/timelines.h"
 #include "chart/testing/xml_check.h"
 #include "trace/bubble_arguments.h"
@@ -16,7 +16,6 @@ namespace pipetrace {
 namespace {
 
 using testing::AllOf;
-using testing::AnyOf;
 using testing::Contains;
 using testing::Ge;
 using testing::HasSubstr;
@@ -42,20 +41,28 @@ std::size_t countFilled(const std::vector<XmlElement>& elements, const std::stri
       }));
 }
 
+std::string groundOf(BubbleClass bubbleClass) {
+  return toHex(kPaperTheme.hatchingOf(bubbleClass).ground);
+}
+
 TEST(SvgWriterTest, AStepIsDrawnJobByJobWithItsNumbers) {
   const Timeline timeline = makeTestTimeline({.ranks = 4, .microBatches = 8, .steps = 1});
   const auto elements = parseXml(renderSvg(timeline, {}));
   const RowHeights heights;
-  EXPECT_EQ(countFilled(elements, toHex(jobColor({.kind = JobKind::kForward})), heights.compute),
-            4U * 8U);
-  EXPECT_EQ(countFilled(elements, toHex(jobColor({.kind = JobKind::kBackward})), heights.compute),
-            4U * 8U);
-  EXPECT_GT(countFilled(elements, "url(#bubble)", heights.compute), 4U);
+  EXPECT_EQ(
+      countFilled(elements, toHex(kPaperColors.of({.kind = JobKind::kForward})), heights.compute),
+      4U * 8U);
+  EXPECT_EQ(
+      countFilled(elements, toHex(kPaperColors.of({.kind = JobKind::kBackward})), heights.compute),
+      4U * 8U);
+  EXPECT_GT(countFilled(elements, groundOf(BubbleClass::kUnknown), heights.compute), 4U);
   const auto texts = textsOf(elements);
   EXPECT_THAT(texts, IsSupersetOf({"rank 0", "rank 3", "stage 3", "recv", "send", "step 0", "lr",
                                    "forward", "backward", "bubble", "0", "100 ms"}));
   EXPECT_THAT(texts, Contains("1F1B, 4 ranks, 8 micro-batches"));
-  EXPECT_EQ(std::count(texts.begin(), texts.end(), "F7"), 4);
+  for (const char* action : {"0F7", "1F7", "2F7", "3F7", "3B0"}) {
+    EXPECT_EQ(std::count(texts.begin(), texts.end(), action), 1) << action;
+  }
 }
 
 TEST(SvgWriterTest, APictureCanHaveSomethingDrawnOverItsRows) {
@@ -71,7 +78,7 @@ TEST(SvgWriterTest, APictureCanHaveSomethingDrawnOverItsRows) {
   ASSERT_NE(found, elements.end());
   EXPECT_EQ(found->attribute("height"), "7");
   const auto isJob = [](const XmlElement& e) {
-    return e.attribute("fill") == toHex(jobColor({.kind = JobKind::kBackward}));
+    return e.attribute("fill") == toHex(kPaperColors.of({.kind = JobKind::kBackward}));
   };
   EXPECT_TRUE(std::none_of(found, elements.end(), isJob)) << "it comes after all jobs";
 }
@@ -100,15 +107,22 @@ Timeline runWithClasses() {
   return timeline;
 }
 
-TEST(SvgWriterTest, BubblesHaveTheTintAndTheNameOfTheirClass) {
+TEST(SvgWriterTest, BubblesAreHatchedInTheTintOfTheirClassAndNamed) {
   const Timeline timeline = runWithClasses();
   const auto elements = parseXml(renderSvg(timeline, {.width = 900}));
   const int full = RowHeights{}.compute;
-  EXPECT_EQ(countFilled(elements, toHex(bubbleColor(BubbleClass::kImbalance)), full), 1U);
-  EXPECT_EQ(countFilled(elements, toHex(bubbleColor(BubbleClass::kSync)), full), 1U);
-  EXPECT_EQ(countFilled(elements, "url(#bubble)", full), 0U);
+  EXPECT_EQ(countFilled(elements, groundOf(BubbleClass::kImbalance), full), 1U);
+  EXPECT_EQ(countFilled(elements, groundOf(BubbleClass::kSync), full), 1U);
+  for (const BubbleClass hatched : {BubbleClass::kImbalance, BubbleClass::kSync}) {
+    const std::string stroke = toHex(kPaperTheme.hatchingOf(hatched).stroke);
+    EXPECT_EQ(std::count_if(elements.begin(), elements.end(),
+                            [&](const XmlElement& e) { return e.attribute("stroke") == stroke; }),
+              2)
+        << "the bubble and the legend";
+  }
   const auto texts = textsOf(elements);
-  EXPECT_THAT(texts, IsSupersetOf({"bubbles:", "imbalance", "sync", "imbalance, 2F5 on rank 2"}));
+  EXPECT_THAT(texts,
+              IsSupersetOf({"bubbles:", "imbalance", "sync", "imbalance 40 ms, 2F5 on rank 2"}));
   EXPECT_THAT(texts, Not(Contains("drain"))) << "it does not occur";
 }
 
@@ -116,9 +130,9 @@ TEST(SvgWriterTest, AnOptimizerLeavesAStripToItsBubbleAndCoversNoText) {
   const Timeline timeline = runWithClasses();
   const auto elements = parseXml(renderSvg(timeline, {.width = 900}));
   const int full = RowHeights{}.compute;
-  const std::string color = toHex(jobColor({.kind = JobKind::kOptimizer}));
+  const std::string color = toHex(kPaperColors.of({.kind = JobKind::kOptimizer}));
   EXPECT_EQ(countFilled(elements, color, full - full / 4), 1U);
-  EXPECT_EQ(countFilled(elements, toHex(jobColor({.kind = JobKind::kForward})), full), 1U);
+  EXPECT_EQ(countFilled(elements, toHex(kPaperColors.of({.kind = JobKind::kForward})), full), 1U);
   int left = 0;
   int textAt = 0;
   for (const XmlElement& e : elements) {
@@ -126,13 +140,11 @@ TEST(SvgWriterTest, AnOptimizerLeavesAStripToItsBubbleAndCoversNoText) {
     if (isJob && e.attribute("height") == std::to_string(full - full / 4)) {
       left = std::stoi(e.attribute("x"));
     }
-    if (e.text == "sync" && e.attribute("text-anchor") == "middle") {
-      textAt = std::stoi(e.attribute("x"));
-    }
+    if (e.text == "sync 20 ms") textAt = std::stoi(e.attribute("x"));
   }
   SvgCanvas measure(1, 1, "");
   ASSERT_GT(textAt, 0);
-  EXPECT_LE(textAt + measure.textWidth("sync", {.size = 11}) / 2, left);
+  EXPECT_LE(textAt + measure.textWidth("sync 20 ms", {.size = 11}) / 2, left);
 }
 
 TEST(SvgWriterTest, TitleCaptionAndRangeAreThoseOfTheOptions) {
@@ -184,9 +196,9 @@ TEST(SvgWriterTest, ASingleEventOfNoLengthIsVisible) {
   timeline.track(0, kComputeLane)
       .events.push_back({.begin = kTestEpoch, .end = kTestEpoch, .kind = JobKind::kForward});
   const auto elements = parseXml(renderSvg(timeline, {}));
-  EXPECT_EQ(
-      countFilled(elements, toHex(jobColor({.kind = JobKind::kForward})), RowHeights{}.compute),
-      1U);
+  EXPECT_EQ(countFilled(elements, toHex(kPaperColors.of({.kind = JobKind::kForward})),
+                        RowHeights{}.compute),
+            1U);
 }
 
 TEST(SvgWriterTest, TheFileOfAMillionJobsIsLimitedByItsPixels) {
@@ -235,78 +247,11 @@ TEST(ChartPictureTest, GridLinesEndWithTheRows) {
   for (const XmlElement& e : elements) {
     if (e.name != "rect" || e.attribute("y").empty()) continue;
     const int bottom = std::stoi(e.attribute("y")) + std::stoi(e.attribute("height"));
-    if (e.attribute("fill") == toHex(palette::kRowShade)) rowsEnd = std::max(rowsEnd, bottom);
-    if (e.attribute("fill") == toHex(palette::kGrid)) gridEnd = std::max(gridEnd, bottom);
+    if (e.attribute("fill") == toHex(kPaperTheme.rowShade)) rowsEnd = std::max(rowsEnd, bottom);
+    if (e.attribute("fill") == toHex(kPaperTheme.grid)) gridEnd = std::max(gridEnd, bottom);
   }
   ASSERT_GT(rowsEnd, 0);
   EXPECT_THAT(gridEnd, AllOf(Ge(rowsEnd), Le(rowsEnd + 10)));
-}
-
-/// A rank with `count` forwards of 10 ms and a few of 9.9 ms among them, and a recv lane.
-Timeline jobsOfNearlyOneLength(int count) {
-  Timeline timeline;
-  for (int i = 0; i < count; ++i) {
-    const Nanoseconds begin = i * 11 * kNsPerMs;
-    const Nanoseconds length = 10 * kNsPerMs - (i % 8 == 0 ? kNsPerMs / 10 : 0);
-    timeline.track(0, kComputeLane)
-        .events.push_back(
-            {.begin = begin, .end = begin + length, .microBatch = i, .kind = JobKind::kForward});
-    timeline.track(0, kRecvLane)
-        .events.push_back({.begin = begin,
-                           .end = begin + 11 * kNsPerMs,
-                           .microBatch = i,
-                           .kind = JobKind::kRecvForward});
-  }
-  return timeline;
-}
-
-TEST(ChartPictureTest, AllCellsOfAKindHaveNumbersOrNone) {
-  constexpr int kCount = 90;
-  const Timeline timeline = jobsOfNearlyOneLength(kCount);
-  const ChartModel model(timeline);
-  bool hasSome = false;
-  bool hasNone = false;
-  for (int width = 1000; width < 2600; width += 40) {
-    std::map<std::string, int> numbers;  // by the y of the row
-    for (const XmlElement& e : parseXml(renderSvg(model, {.width = width}))) {
-      if (e.name != "text" || e.attribute("text-anchor") != "middle") continue;
-      if (e.text.size() > 2 || e.attribute("font-weight") == "bold") continue;
-      ++numbers[e.attribute("y")];
-    }
-    std::erase_if(numbers, [](const auto& row) { return row.second < 5; });  // labels of the axis
-    hasNone = hasNone || numbers.empty();
-    hasSome = hasSome || !numbers.empty();
-    EXPECT_THAT(numbers.size(), AnyOf(0U, 2U)) << "recv only where forward, at " << width;
-    for (const auto& [y, count] : numbers) EXPECT_EQ(count, kCount) << y << " at " << width;
-  }
-  EXPECT_TRUE(hasSome && hasNone) << "both sides of the threshold were seen";
-}
-
-TEST(ChartPictureTest, NumbersGetSmallerBeforeTheyAreLeftOut) {
-  Timeline timeline;
-  for (int i = 0; i < 30; ++i) {
-    const Nanoseconds begin = i * 11 * kNsPerMs;
-    timeline.track(0, kComputeLane)
-        .events.insert(
-            timeline.track(0, kComputeLane).events.end(),
-            {{.begin = begin, .end = begin + kNsPerMs, .microBatch = i, .kind = JobKind::kForward},
-             {.begin = begin + kNsPerMs,
-              .end = begin + 11 * kNsPerMs,
-              .microBatch = i,
-              .kind = JobKind::kBackward}});
-  }
-  const ChartModel model(timeline);
-  std::string smallest = "none";
-  for (int width = 900; smallest == "none" && width > 320; width -= 10) {
-    std::map<std::string, int> sizes;
-    for (const XmlElement& e : parseXml(renderSvg(model, {.width = width}))) {
-      if (e.name == "text" && e.text == "29") ++sizes[e.attribute("font-size")];
-    }
-    if (sizes.empty()) break;
-    ASSERT_EQ(sizes.size(), 1U);
-    if (sizes.begin()->first == "9") smallest = "9";
-  }
-  EXPECT_EQ(smallest, "9") << "forwards are too short at any size and do not count";
 }
 
 TEST(ChartPictureTest, ImpossibleSizesAreRefusedWithAdvice) {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string_view>
 
-#include "chart/draw/palette.h"
+#include "chart/colors/color.h"
 
 namespace pipetrace {
 
@@ -13,8 +13,11 @@ enum class TextAlign : std::uint8_t { kLeft, kCenter, kRight };
 struct TextStyle {
   int size = 12;  ///< font size in pixels
   bool bold = false;
-  Color color = palette::kInk;
+  Color color{};
   TextAlign align = TextAlign::kLeft;
+
+  /// The same in another colour.
+  TextStyle in(Color another) const { return {size, bold, another, align}; }
 };
 
 /// Returns the width of a text in pixels.

@@ -6,6 +6,7 @@
 
 #include "chart/draw/draw_folded.h"
 #include "chart/loads/load_cache.h"
+#include "chart/testing/paper_colors.h"
 #include "chart/testing/replicas.h"
 
 namespace pipetrace {
@@ -35,7 +36,7 @@ TEST(FoldedLoadTest, LoadsAreThoseOfEveryEventByItselfAtAnyZoom) {
     events.push_back({.begin = time, .end = time + length, .kind = JobKind::kForward});
     time += length;
   }
-  const LaneIndex lane(events);
+  const LaneIndex lane(events, kPaperColors);
   TimeAxis axis(0, time + 500, 700);
   for (int zoom = 0; zoom < 24; ++zoom) {
     std::vector<PixelLoad> pixels(700);
@@ -61,7 +62,8 @@ TEST(LoadSumsTest, LoadsAreThoseOfTheLanesOneByOneAtAnyZoom) {
     }
     longest = std::max(longest, time);
   }
-  std::vector<LaneIndex> lanes(events.begin(), events.end());
+  std::vector<LaneIndex> lanes;
+  for (const auto& lane : events) lanes.emplace_back(lane, kPaperColors);
   std::vector<const LaneIndex*> pointers;
   for (const LaneIndex& lane : lanes) pointers.push_back(&lane);
   const LoadCache cache;
@@ -85,7 +87,7 @@ TEST(LoadSumsTest, LoadsAreThoseOfTheLanesOneByOneAtAnyZoom) {
 
 TEST(LoadSumsTest, FortyThousandLanesMayBeginAtOnce) {
   const std::vector<Event> events{{.begin = 100, .end = 200, .kind = JobKind::kForward}};
-  const LaneIndex lane(events);
+  const LaneIndex lane(events, kPaperColors);
   const std::vector<const LaneIndex*> lanes(40'000, &lane);
   const LoadSums sums(lanes, std::atomic<bool>(false));
   TimeAxis axis(0, 400, 4);
@@ -100,8 +102,8 @@ TEST(LoadSumsTest, FortyThousandLanesMayBeginAtOnce) {
 TEST(LoadSumsTest, ColoursAreThoseOfTheJobs) {
   std::vector<Event> forward{{.begin = 0, .end = 600, .kind = JobKind::kForward}};
   std::vector<Event> backward{{.begin = 0, .end = 300, .kind = JobKind::kBackward}};
-  const LaneIndex a(forward);
-  const LaneIndex b(backward);
+  const LaneIndex a(forward, kPaperColors);
+  const LaneIndex b(backward, kPaperColors);
   const std::vector<const LaneIndex*> lanes{&a, &b};
   const std::atomic<bool> isStopped = false;
   const LoadSums sums(lanes, isStopped);
@@ -150,7 +152,7 @@ TEST(FoldedLoadTest, AFoldedReplicaShowsTheShareOfItsRanksThatCompute) {
 class ColumnCanvas : public Canvas {
  public:
   void fill(PixelRect rect, Color /*color*/) override { fills.push_back(rect); }
-  void hatch(PixelRect /*rect*/) override {}
+  void hatch(PixelRect, const Hatching&) override {}
   void columns(int, int, ColumnEdge, std::span<const Column> drawn) override {
     all.insert(all.end(), drawn.begin(), drawn.end());
   }

@@ -29,11 +29,11 @@ constexpr int kUsualRow = 26;
 constexpr int kLeastRow = 6;
 constexpr int kTallPicture = 1200;
 constexpr int kSmallLabel = 11;
-constexpr TextStyle kHeadlineStyle{18, true, palette::kInk, TextAlign::kLeft};
-constexpr TextStyle kNoteStyle{12, false, palette::kFaintInk, TextAlign::kLeft};
-constexpr TextStyle kRowStyle{12, true, palette::kInk, TextAlign::kLeft};
-constexpr TextStyle kSmallStyle{11, false, palette::kFaintInk, TextAlign::kLeft};
-constexpr TextStyle kNumberStyle{11, false, palette::kInk, TextAlign::kRight};
+constexpr TextStyle kHeadlineStyle{18, true, {}, TextAlign::kLeft};
+constexpr TextStyle kNoteStyle{12, false, {}, TextAlign::kLeft};
+constexpr TextStyle kRowStyle{12, true, {}, TextAlign::kLeft};
+constexpr TextStyle kSmallStyle{11, false, {}, TextAlign::kLeft};
+constexpr TextStyle kNumberStyle{11, false, {}, TextAlign::kRight};
 
 /// Idle time from the top of a cell down: what faults cost comes first.
 constexpr std::array kFromTheTop = {
@@ -155,23 +155,26 @@ void RunPicture::drawHead(Canvas& canvas) const {
   const int inner = width() - 2 * kEdge;
   int y = kEdge;
   canvas.text({kEdge, y, inner, kHeadline},
-              elided(canvas.measure(), options_.title, kHeadlineStyle, inner), kHeadlineStyle);
+              elided(canvas.measure(), options_.title, kHeadlineStyle.in(theme().ink), inner),
+              kHeadlineStyle.in(theme().ink));
   y += kHeadline;
   for (const std::string& line : caption_) {
-    canvas.text({kEdge, y, inner, kCaptionLine}, elided(canvas.measure(), line, kNoteStyle, inner),
-                kNoteStyle);
+    canvas.text({kEdge, y, inner, kCaptionLine},
+                elided(canvas.measure(), line, kNoteStyle.in(theme().faintInk), inner),
+                kNoteStyle.in(theme().faintInk));
     y += kCaptionLine;
   }
   y += kPartGap;
   const int height = legendHeight(estimatedTextWidth, legend_, inner);
-  drawLegend(canvas, legend_, {kEdge, y, inner, height});
+  drawLegend(canvas, legend_, model_.colors(), {kEdge, y, inner, height});
 }
 
 void RunPicture::drawSteps(Canvas& canvas, int top) const {
-  canvas.text({kEdge, top, labelWidth_, kStepLine}, "step", kSmallStyle);
+  canvas.text({kEdge, top, labelWidth_, kStepLine}, "step", kSmallStyle.in(theme().faintInk));
   int widest = 1;
   for (const StepGrid::Column& column : grid_.columns) {
-    widest = std::max(widest, canvas.textWidth(nameOf(column), kSmallStyle) + 10);
+    widest =
+        std::max(widest, canvas.textWidth(nameOf(column), kSmallStyle.in(theme().faintInk)) + 10);
   }
   const std::size_t count = grid_.columns.size();
   const int room = std::max(left(count) - left(0), 1);
@@ -181,8 +184,8 @@ void RunPicture::drawSteps(Canvas& canvas, int top) const {
   for (std::size_t i = 0; i < count; i += each) {
     const PixelRect below = columnRect(i, top, kStepLine);
     const std::string text = nameOf(grid_.columns[i]);
-    const int wide = canvas.textWidth(text, kSmallStyle);
-    TextStyle style = kSmallStyle;
+    const int wide = canvas.textWidth(text, kSmallStyle.in(theme().faintInk));
+    TextStyle style = kSmallStyle.in(theme().faintInk);
     style.align = TextAlign::kCenter;
     const int x = std::clamp(below.x + below.width / 2 - wide / 2, left(0),
                              std::max(left(count) - wide, left(0)));
@@ -193,15 +196,17 @@ void RunPicture::drawSteps(Canvas& canvas, int top) const {
 void RunPicture::drawDurations(Canvas& canvas, PixelRect strip) const {
   Nanoseconds longest = 1;
   for (const StepGrid::Column& column : grid_.columns) longest = std::max(longest, column.longest);
-  canvas.text({kEdge, strip.y, labelWidth_, 14}, "step time", kRowStyle);
-  canvas.text({kEdge, strip.y + 15, labelWidth_ - 6, 14}, "up to", kSmallStyle);
-  canvas.text({kEdge, strip.y + 29, labelWidth_ - 6, 14}, formatDuration(longest), kSmallStyle);
+  canvas.text({kEdge, strip.y, labelWidth_, 14}, "step time", kRowStyle.in(theme().ink));
+  canvas.text({kEdge, strip.y + 15, labelWidth_ - 6, 14}, "up to",
+              kSmallStyle.in(theme().faintInk));
+  canvas.text({kEdge, strip.y + 29, labelWidth_ - 6, 14}, formatDuration(longest),
+              kSmallStyle.in(theme().faintInk));
   const auto heightOf = [&](double duration) {
     return static_cast<int>(
         std::lround(duration / static_cast<double>(longest) * (strip.height - 4)));
   };
-  const Color dark = mix(palette::kFaintInk, palette::kPaper, 70);
-  const Color light = mix(palette::kFaintInk, palette::kPaper, 170);
+  const Color dark = mix(theme().faintInk, theme().paper, 70);
+  const Color light = mix(theme().faintInk, theme().paper, 170);
   for (std::size_t i = 0; i < grid_.columns.size(); ++i) {
     const StepGrid::Column& column = grid_.columns[i];
     const auto bar = [&](double duration, Color color) {
@@ -211,19 +216,20 @@ void RunPicture::drawDurations(Canvas& canvas, PixelRect strip) const {
     if (column.steps > 1) bar(static_cast<double>(column.longest), light);
     bar(column.steps > 1 ? column.meanDuration : static_cast<double>(column.longest), dark);
   }
-  canvas.fill({strip.x, strip.bottom(), strip.width, 1}, palette::kStepLine);
+  canvas.fill({strip.x, strip.bottom(), strip.width, 1}, theme().stepLine);
 }
 
 void RunPicture::drawRatios(Canvas& canvas, int top) const {
-  TextStyle heading = kSmallStyle;
+  TextStyle heading = kSmallStyle.in(theme().faintInk);
   heading.align = TextAlign::kRight;
   canvas.text({left(grid_.columns.size()), top, kRatioWidth, kRatioLine}, "bubble ratio", heading);
-  TextStyle style = kSmallStyle;
+  TextStyle style = kSmallStyle.in(theme().faintInk);
   style.align = TextAlign::kCenter;
-  style.color = palette::kInk;
+  style.color = theme().ink;
   const int widest = canvas.textWidth("100 %", style) + 2;
   if (grid_.columns.empty() || columnRect(0, top, 0).width < widest) return;
-  canvas.text({kEdge, top, labelWidth_, kRatioLine}, "bubble ratio", kSmallStyle);
+  canvas.text({kEdge, top, labelWidth_, kRatioLine}, "bubble ratio",
+              kSmallStyle.in(theme().faintInk));
   for (std::size_t i = 0; i < grid_.columns.size(); ++i) {
     const PixelRect below = columnRect(i, top, kRatioLine);
     canvas.text(below, percent(grid_.columns[i].all.bubbleRatio(), 0), style);
@@ -244,7 +250,7 @@ void RunPicture::drawShares(Canvas& canvas, const StepShares& shares, PixelRect 
     below += shares.busy[i];
     const int to = heightOf(below);
     canvas.fill({cell.x, cell.bottom() - to, cell.width, to - from},
-                jobColor({.kind = static_cast<JobKind>(i)}));
+                model_.colors().of({.kind = static_cast<JobKind>(i)}));
   }
   Nanoseconds above = 0;
   for (const BubbleClass cause : kFromTheTop) {
@@ -254,20 +260,13 @@ void RunPicture::drawShares(Canvas& canvas, const StepShares& shares, PixelRect 
     above += idle;
     const int to = cell.height - heightOf(shares.window - above);
     const PixelRect part{cell.x, cell.y + from, cell.width, to - from};
-    Event bubble;
-    bubble.kind = JobKind::kBubble;
-    bubble.bubbleClass = options_.showsClasses ? cause : BubbleClass::kNone;
-    if (isHatched(bubble) && cell.width >= kLeastColumn) {
-      canvas.hatch(part);
-    } else {
-      canvas.fill(part, jobColor(bubble));
-    }
+    canvas.fill(part, theme().tintOf(options_.showsClasses ? cause : BubbleClass::kNone));
   }
 }
 
 void RunPicture::drawRatioOf(Canvas& canvas, const StepShares& shares, int top, int height) const {
   canvas.text({left(grid_.columns.size()) + 4, top, kRatioWidth - 4, height},
-              percent(shares.bubbleRatio(), 1), kNumberStyle);
+              percent(shares.bubbleRatio(), 1), kNumberStyle.in(theme().ink));
 }
 
 void RunPicture::drawRanks(Canvas& canvas) const {
@@ -282,7 +281,7 @@ void RunPicture::drawRanks(Canvas& canvas) const {
     const int top = row.y + (row.height - kSmallLabel) / 2;
     if (top < freeFrom) continue;  // rows are lower than labels: some have none
     freeFrom = top + kSmallLabel + 1;
-    TextStyle style = kRowStyle;
+    TextStyle style = kRowStyle.in(theme().ink);
     style.size = kSmallLabel;
     canvas.text({kEdge, top, labelWidth_ - 6, kSmallLabel},
                 elided(canvas.measure(), rankName(grid_.ranks[rank]), style, labelWidth_ - 6),
@@ -292,7 +291,7 @@ void RunPicture::drawRanks(Canvas& canvas) const {
 }
 
 void RunPicture::draw(Canvas& canvas) const {
-  canvas.fill({0, 0, width(), height()}, palette::kPaper);
+  canvas.fill({0, 0, width(), height()}, theme().paper);
   drawHead(canvas);
   int y = headHeight() - 2 * kPartGap - kAllRanks - kRatioLine - kDurations - kStepLine;
   drawSteps(canvas, y);
@@ -302,7 +301,7 @@ void RunPicture::draw(Canvas& canvas) const {
   y += kDurations;
   drawRatios(canvas, y);
   y += kRatioLine;
-  canvas.text({kEdge, y, labelWidth_, kAllRanks}, "all ranks", kRowStyle);
+  canvas.text({kEdge, y, labelWidth_, kAllRanks}, "all ranks", kRowStyle.in(theme().ink));
   StepShares ofRun;
   for (std::size_t i = 0; i < count; ++i) {
     drawShares(canvas, grid_.columns[i].all, columnRect(i, y, kAllRanks));

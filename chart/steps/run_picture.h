@@ -35,6 +35,7 @@ class RunPicture final : public Drawing {
   PixelRect cellOf(std::size_t column, std::size_t rank) const;
 
  private:
+  const Theme& theme() const { return model_.theme(); }
   int headHeight() const;
   void chooseRowHeight();
   int left(std::size_t column) const;

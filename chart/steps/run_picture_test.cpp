@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "chart/draw/svg_writer.h"
+#include "chart/testing/paper_colors.h"
 #include "chart/testing/timelines.h"
 #include "chart/testing/xml_check.h"
 #include "trace/error.h"
@@ -57,7 +58,7 @@ Color bubble(BubbleClass cause) {
   Event event;
   event.kind = JobKind::kBubble;
   event.bubbleClass = cause;
-  return jobColor(event);
+  return kPaperColors.of(event);
 }
 
 std::vector<std::string> textsIn(const std::vector<XmlElement>& elements) {
@@ -78,13 +79,13 @@ TEST(RunPictureTest, ACellIsStackedByTheSharesOfTheStep) {
   const auto expectShare = [&](PixelRect cell, Color color, double share) {
     EXPECT_NEAR(heightIn(elements, cell, color), share * cell.height, 1) << toHex(color);
   };
-  expectShare(first, jobColor({.kind = JobKind::kForward}), 0.3);
-  expectShare(first, jobColor({.kind = JobKind::kBackward}), 0.2);
+  expectShare(first, kPaperColors.of({.kind = JobKind::kForward}), 0.3);
+  expectShare(first, kPaperColors.of({.kind = JobKind::kBackward}), 0.2);
   expectShare(first, bubble(BubbleClass::kImbalance), 0.4);
   expectShare(first, bubble(BubbleClass::kDrain), 0.1);
   const PixelRect second = picture.cellOf(1, 0);
-  expectShare(second, jobColor({.kind = JobKind::kForward}), 0.25);
-  expectShare(second, jobColor({.kind = JobKind::kBackward}), 0.75);
+  expectShare(second, kPaperColors.of({.kind = JobKind::kForward}), 0.25);
+  expectShare(second, kPaperColors.of({.kind = JobKind::kBackward}), 0.75);
   expectShare(second, bubble(BubbleClass::kImbalance), 0);
 }
 

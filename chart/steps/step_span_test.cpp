@@ -6,6 +6,7 @@
 
 #include "chart/draw/svg_writer.h"
 #include "chart/testing/gpipe_timeline.h"
+#include "chart/testing/paper_colors.h"
 #include "chart/testing/xml_check.h"
 
 namespace pipetrace {
@@ -45,8 +46,8 @@ TEST(StepSpanTest, MarksAreDrawnAtTheFirstForward) {
   const ChartModel model(timeline);
   const auto elements = parseXml(renderSvg(model, {}));
   // The mark of step 1 is where rank 0's first forward of step 1 has its left edge.
-  const std::string mark = toHex(palette::kStepLine);
-  const std::string forward = toHex(jobColor({.kind = JobKind::kForward}));
+  const std::string mark = toHex(kPaperTheme.stepLine);
+  const std::string forward = toHex(kPaperColors.of({.kind = JobKind::kForward}));
   std::vector<int> marks;
   std::vector<int> forwards;
   int top = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "trace/bubble_arguments.h"
+#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 
@@ -28,10 +29,6 @@ const char* bubbleClassMeaning(BubbleClass bubbleClass) {
   return "";
 }
 
-std::string BubbleText::className() const {
-  return bubble_.bubbleClass == BubbleClass::kUnknown ? "" : bubbleClassWords(bubble_.bubbleClass);
-}
-
 std::string BubbleText::job() const {
   for (const Argument& argument : timeline_.argumentsOf(bubble_)) {
     if (argument.type != ArgumentType::kText) continue;
@@ -48,10 +45,15 @@ std::string BubbleText::culprit() const {
   return name.empty() ? rank : name + " on " + rank;
 }
 
-std::string BubbleText::withJob() const {
-  const std::string name = job();
+std::string BubbleText::withLength() const {
   const std::string first = className();
-  return name.empty() || first.empty() ? "" : first + ", " + name;
+  return first.empty() ? "" : first + " " + shortDuration(bubble_.duration());
+}
+
+std::string BubbleText::withLengthAndCulprit() const {
+  const std::string whom = culprit();
+  const std::string first = withLength();
+  return whom.empty() || first.empty() ? "" : first + ", " + whom;
 }
 
 std::string BubbleText::withCulprit() const {

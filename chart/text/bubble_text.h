@@ -18,10 +18,12 @@ class BubbleText {
   BubbleText(const Timeline& timeline, const Event& bubble)
       : timeline_(timeline), bubble_(bubble) {}
 
-  /// "imbalance"; empty where the class is not known, as that is hatched.
-  std::string className() const;
-  /// "imbalance, 2F5"; empty without a name of the culprit.
-  std::string withJob() const;
+  /// "imbalance", "unknown"; empty for a bubble without a class.
+  std::string className() const { return bubbleClassWords(bubble_.bubbleClass); }
+  /// "imbalance 3.2 ms"; empty without a class.
+  std::string withLength() const;
+  /// "imbalance 3.2 ms, 2F5 on rank 2"; empty without a culprit.
+  std::string withLengthAndCulprit() const;
   /// "imbalance, 2F5 on rank 2"; empty without a culprit.
   std::string withCulprit() const;
   /// "2F5 on rank 2", "rank 2" where the job has no name; empty without a culprit.

@@ -10,7 +10,8 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kPadding = 1;  // on each side
+constexpr int kPadding = 1;     // on each side
+constexpr int kActionRoom = 4;  // on both sides, beyond the padding
 
 std::string firstThatFits(std::initializer_list<std::string> forms, int width,
                           const TextWidth& textWidth) {
@@ -22,27 +23,33 @@ std::string firstThatFits(std::initializer_list<std::string> forms, int width,
 
 }  // namespace
 
-std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm form, int width,
-                      const TextWidth& textWidth) {
+std::string cellLabel(const Timeline& timeline, const Event& event, int width,
+                      const TextWidth& textWidth, int actionWidth) {
   if (width < 6) return {};
   const bool isNumbered =
       event.microBatch >= 0 && (isCompute(event.kind) || isTransfer(event.kind));
   if (const std::optional<FusedPair> pair = fusedPairOf(timeline, event)) {
     const std::string forward = std::to_string(pair->forwardMicroBatch);
     const std::string backward = std::to_string(pair->backwardMicroBatch);
-    std::string letters;
-    if (form == LabelForm::kLetterAndNumber) letters = "F" + forward + " B" + backward;
-    return firstThatFits({letters, forward + " + " + backward, forward + "+" + backward, forward},
+    std::string actions = actionName(pair->forwardStage, "F" + forward) + " " +
+                          actionName(pair->backwardStage, "B" + backward);
+    if (2 * actionWidth + textWidth(" ") + kActionRoom > width) actions.clear();
+    return firstThatFits({actions, forward + " + " + backward, forward + "+" + backward, forward},
                          width, textWidth);
   }
   if (isNumbered) {
     const std::string number = std::to_string(event.microBatch);
-    if (form == LabelForm::kNumber) return firstThatFits({number}, width, textWidth);
-    return firstThatFits({shortName(event), number}, width, textWidth);
+    // Actions have more room, so that rows of them stay easy to read.
+    const int forAction =
+        actionWidth + 2 * kPadding > width - kActionRoom ? 0 : width - kActionRoom;
+    const std::string action = firstThatFits({actionName(event)}, forAction, textWidth);
+    return action.empty() ? firstThatFits({number}, width, textWidth) : action;
   }
   if (event.kind == JobKind::kBubble) {
     const BubbleText text(timeline, event);
-    return firstThatFits({text.withCulprit(), text.withJob(), text.className()}, width, textWidth);
+    return firstThatFits(
+        {text.withLengthAndCulprit(), text.withCulprit(), text.withLength(), text.className()},
+        width, textWidth);
   }
   const char* brief = event.kind == JobKind::kOptimizer ? "opt" : "";
   return firstThatFits({displayName(timeline, event), brief}, width, textWidth);

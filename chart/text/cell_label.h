@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "chart/time_ticks.h"
@@ -8,14 +7,12 @@
 
 namespace pipetrace {
 
-/// Whether jobs show only their micro-batch number, as in the papers' charts, or the letter of
-/// their kind as well.
-enum class LabelForm : std::uint8_t { kNumber, kLetterAndNumber };
-
-/// The text in an event's cell of `width` pixels: the micro-batch ("3", "F3"), both of a fused pair
-/// ("3 + 1"), or the name of an event without a micro-batch. A bubble has its class and its
-/// culprit. The longest form that fits; empty if none does.
-std::string cellLabel(const Timeline& timeline, const Event& event, LabelForm form, int width,
-                      const TextWidth& textWidth);
+/// The text in an event's cell of `width` pixels: the longest form that fits, empty if none does. A
+/// job has its action ("1F3") or its micro-batch ("3"). A fused pair has both ("0F3 7B1", "3 + 1").
+/// An event without a micro-batch has its name. A bubble has its class, its length and its culprit.
+/// An action is written only where one of `actionWidth` would fit: with the width of the run's
+/// widest action, cells of one width have labels of one form.
+std::string cellLabel(const Timeline& timeline, const Event& event, int width,
+                      const TextWidth& textWidth, int actionWidth = 0);
 
 }  // namespace pipetrace

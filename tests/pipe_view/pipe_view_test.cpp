@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "chart/colors/theme.h"
 #include "chart/testing/logs.h"
 #include "chart/testing/timelines.h"
 #include "tests/testing/program_run.h"
@@ -142,6 +143,19 @@ TEST_F(PipeViewTest, AFolderThatMayNotBeWrittenIsNamed) {
   fs::permissions(out(""), fs::perms::owner_all);
   EXPECT_EQ(result.exitCode, 2);
   EXPECT_THAT(result.err, AllOf(HasSubstr("a.pdf"), HasSubstr("ermission")));
+}
+
+TEST_F(PipeViewTest, ExportsInAThemeAndItsDarkForm) {
+  ASSERT_EQ(run({logs(), "--export", out("a.svg"), "--theme", "paddle", "--dark"}).exitCode, 0);
+  const std::string svg = test::fileText(out("a.svg"));
+  const std::string forward = toHex({126, 200, 148});  // Catapult's thread_state_running
+  EXPECT_THAT(svg, HasSubstr("fill=\"" + forward + '"'));
+  EXPECT_THAT(svg, HasSubstr("fill=\"" + toHex(themeOf(ThemeName::kPaddle, true).paper) + '"'));
+  ASSERT_EQ(run({logs(), "--export", out("a.svg")}).exitCode, 0);
+  EXPECT_THAT(test::fileText(out("a.svg")), testing::Not(HasSubstr(forward)));
+  const ProgramRun wrong = run({logs(), "--export", out("a.svg"), "--theme", "pink"});
+  EXPECT_EQ(wrong.exitCode, 2);
+  EXPECT_THAT(wrong.err, AllOf(HasSubstr("--theme"), HasSubstr("colour-blind")));
 }
 
 TEST_F(PipeViewTest, StepsAreHalfOpenAndMayBeOpenOrOne) {

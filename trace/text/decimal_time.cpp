@@ -109,7 +109,12 @@ void appendMicroseconds(std::string& out, Nanoseconds time) {
   out.append(text.data(), printFixed<kNsPerUs, 3>(text.data(), time));
 }
 
-std::string formatDuration(Nanoseconds duration) {
+namespace {
+
+/// `decimals`: how many a number of that size has. `least`: where numbers of a unit begin, as a
+/// smaller one is printed in the next unit.
+template <typename Decimals>
+std::string durationText(Nanoseconds duration, double least, Decimals decimalsOf) {
   struct Unit {
     double ns;
     const char* name;
@@ -119,16 +124,27 @@ std::string formatDuration(Nanoseconds duration) {
   const double magnitude = value < 0 ? -value : value;
   std::array<char, 48> text{};
   for (const Unit& unit : kUnits) {
-    // 999.95 of the next smaller unit already prints as 1.000 of this one.
-    if (magnitude < unit.ns * 0.99995) continue;
+    if (magnitude < unit.ns * least) continue;
     const double scaled = value / unit.ns;
-    const double size = magnitude / unit.ns;
-    const int decimals = size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95 ? 1 : 0;
+    const int decimals = decimalsOf(magnitude / unit.ns);
     std::snprintf(text.data(), text.size(), "%.*f %s", decimals, scaled, unit.name);
     return text.data();
   }
   std::snprintf(text.data(), text.size(), "%lld ns", static_cast<long long>(duration));
   return text.data();
+}
+
+}  // namespace
+
+std::string formatDuration(Nanoseconds duration) {
+  // 999.95 of the next smaller unit already prints as 1.000 of this one.
+  return durationText(duration, 0.99995, [](double size) {
+    return size < 9.9995 ? 3 : size < 99.995 ? 2 : size < 999.95 ? 1 : 0;
+  });
+}
+
+std::string shortDuration(Nanoseconds duration) {
+  return durationText(duration, 0.9995, [](double size) { return size < 9.95 ? 1 : 0; });
 }
 
 std::string percentText(Nanoseconds part, Nanoseconds whole) {

@@ -28,6 +28,9 @@ void appendMicroseconds(std::string& out, Nanoseconds time);
 /// digits, rounded half up.
 std::string formatDuration(Nanoseconds duration);
 
+/// The same with two significant digits, and no decimals from 10 on: "873 ns", "12 us", "4.6 ms".
+std::string shortDuration(Nanoseconds duration);
+
 /// A share for people to read: "12.5 %". 0 of a whole of 0.
 std::string percentText(Nanoseconds part, Nanoseconds whole);
 

@@ -67,6 +67,18 @@ TEST(DecimalTime, PrintsTheDigitsThatWereRead) {
   EXPECT_EQ(microseconds(kNsMin), "-9223372036854775.808");
 }
 
+TEST(DecimalTime, AShortDurationHasTwoDigits) {
+  EXPECT_EQ(shortDuration(0), "0 ns");
+  EXPECT_EQ(shortDuration(873), "873 ns");
+  EXPECT_EQ(shortDuration(12'346), "12 us");
+  EXPECT_EQ(shortDuration(999'999), "1.0 ms");
+  EXPECT_EQ(shortDuration(3'214'000), "3.2 ms");
+  EXPECT_EQ(shortDuration(9'949'000), "9.9 ms");
+  EXPECT_EQ(shortDuration(9'960'000), "10 ms");
+  EXPECT_EQ(shortDuration(317'400'000), "317 ms");
+  EXPECT_EQ(shortDuration(-4'600'000), "-4.6 ms");
+}
+
 TEST(DecimalTime, DurationsThatDifferInTheFourthDigitLookDifferent) {
   EXPECT_EQ(formatDuration(0), "0 ns");
   EXPECT_EQ(formatDuration(873), "873 ns");

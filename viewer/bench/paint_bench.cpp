@@ -1,4 +1,5 @@
 // Measures the time of a frame: a million jobs on 4 ranks in 1920x1080 pixels, at several zooms.
+// And how long the window stands still when another theme is chosen for ten million events.
 #include <benchmark/benchmark.h>
 
 #include <QApplication>
@@ -38,6 +39,20 @@ void paintFoldedReplicas(benchmark::State& state) {
   state.counters["jobs"] = static_cast<double>(chart.model().jobCount());
 }
 BENCHMARK(paintFoldedReplicas)->DenseRange(0, 60, 20)->Unit(benchmark::kMillisecond);
+void changeTheThemeOfTenMillionEvents(benchmark::State& state) {
+  ShownChart chart({.ranks = 16, .microBatches = 64, .steps = 1320}, {1920, 1080});
+  bool isDark = false;
+  QImage image(chart.widget().viewport()->size(), QImage::Format_RGB32);
+  for (auto _ : state) {
+    isDark = !isDark;
+    chart.setTheme(themeOf(ThemeName::kPaddle, isDark));
+    chart.widget().viewport()->render(&image);
+  }
+  std::size_t events = 0;
+  for (const Track& track : chart.model().timeline().tracks) events += track.events.size();
+  state.counters["events"] = static_cast<double>(events);
+}
+BENCHMARK(changeTheThemeOfTenMillionEvents)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace
 }  // namespace pipetrace

@@ -92,6 +92,8 @@ void ChartWidget::setModel(const ChartModel* model) {
   emit selectionChanged();
 }
 
+void ChartWidget::redraw() { viewport()->update(); }
+
 ChartView ChartWidget::view() const {
   return {*model_, layout_, axis_, area_, verticalScrollBar()->value()};
 }
@@ -133,17 +135,17 @@ void ChartWidget::scrollContentsBy(int /*dx*/, int /*dy*/) { viewHasChanged(); }
 void ChartWidget::paintEvent(QPaintEvent* event) {
   QPainter painter(viewport());
   painter.setClipRect(event->rect());
-  painter.fillRect(event->rect(), toQColor(palette::kPaper));
-  if (model_ == nullptr) return;
+  if (model_ == nullptr) return painter.fillRect(event->rect(), palette().base());
+  painter.fillRect(event->rect(), toQColor(model_->theme().paper));
   QtCanvas canvas(painter, fonts_);
   const ChartView seen = view();
-  drawLegend(canvas, model_->legend(), legend_);
+  drawLegend(canvas, model_->legend(), model_->colors(), legend_);
   drawTimeAxis(canvas, seen, {area_.x, legend_.bottom(), area_.width, kTimeAxisHeight});
   drawRows(canvas, seen);
   if (layout_.shown().empty()) {
-    constexpr TextStyle kStyle{13, false, palette::kFaintInk, TextAlign::kCenter};
+    const TextStyle style{13, false, model_->theme().faintInk, TextAlign::kCenter};
     canvas.text({area_.x, area_.y, area_.width, std::min(area_.height, 120)},
-                tr("No row is left. Clear the filter, or show all rows.").toStdString(), kStyle);
+                tr("No row is left. Clear the filter, or show all rows.").toStdString(), style);
   }
   painter.setClipRect(area_.x, area_.y, area_.width, area_.height);
   for (const auto& overlay : overlays_) overlay->paint(painter, seen);
@@ -153,8 +155,9 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
 void ChartWidget::drawSelection(QPainter& painter) const {
   if (!selection_) return;
   painter.setBrush(Qt::NoBrush);
-  outline(painter, *selection_, QPen(toQColor(palette::kInk), 2));
-  if (culprit_) outline(painter, *culprit_, QPen(toQColor(palette::kInk), 2, Qt::DotLine));
+  const QColor ink = toQColor(model_->theme().ink);
+  outline(painter, *selection_, QPen(ink, 2));
+  if (culprit_) outline(painter, *culprit_, QPen(ink, 2, Qt::DotLine));
 }
 
 void ChartWidget::outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const {

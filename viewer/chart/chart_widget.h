@@ -43,6 +43,8 @@ class ChartWidget : public QAbstractScrollArea {
   /// whole run, or of its end, goes on to show that.
   void replaceModel(const ChartModel* model);
   const ChartModel* model() const { return model_; }
+  /// Draws everything again, after the model's colours have changed.
+  void redraw();
 
   /// Shows these steps; the whole run if they are all steps.
   void showSteps(const StepChoice& steps);

@@ -4,6 +4,7 @@
 
 #include <QImage>
 
+#include "chart/testing/paper_colors.h"
 #include "viewer/chart/qt_canvas.h"
 #include "viewer/testing/shown_chart.h"
 
@@ -24,26 +25,43 @@ TEST(ChartWidgetTest, JobsHaveTheColourOfTheirKind) {
   for (const JobKind kind : {JobKind::kForward, JobKind::kBackward}) {
     for (int rank = 0; rank < 4; ++rank) {
       const Event& job = chart.job(rank, kind, 3);
-      EXPECT_EQ(cellColor(chart, rank, job), toQColor(jobColor(job)));
+      EXPECT_EQ(cellColor(chart, rank, job), toQColor(kPaperColors.of(job)));
     }
   }
 }
 
-TEST(ChartWidgetTest, BubblesAreHatched) {
-  ShownChart chart({.steps = 1});
-  const Event& bubble = chart.model().rows()[0].bubbles[0][0];
+TEST(ChartWidgetTest, BubblesAreHatchedInTheTintOfTheirClass) {
+  Timeline timeline = makeTestTimeline({.steps = 1});
+  int next = 0;
+  for (Event& bubble : timeline.track(0, kBubbleLane).events) {
+    bubble.bubbleClass = static_cast<BubbleClass>(1 + next++ % (kBubbleClassCount - 1));
+  }
+  ShownChart chart(std::move(timeline), {3000, 640});
   const QImage image = picture(chart);
   const ChartView view = chart.widget().view();
-  const int y = view.yOf(view.layout[0].top + 10);
-  bool hasLight = false;
-  bool hasStroke = false;
-  for (int x = view.xOf(bubble.begin) + 2; x < view.xOf(bubble.end) - 2; ++x) {
-    const int grey = image.pixelColor(x, y).lightness();
-    hasLight = hasLight || grey > 230;
-    hasStroke = hasStroke || grey < 222;
+  int seen = 0;
+  const LaneIndex& bubbles = chart.model().rows()[0].bubbles[0];
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    const int left = view.xOf(bubbles[i].begin) + 1;
+    // Whole periods of the hatching, above the text.
+    const int width = (view.xOf(bubbles[i].end) - 1 - left) / kHatchSpacing * kHatchSpacing;
+    if (width < kHatchSpacing) continue;
+    ++seen;
+    const int top = view.yOf(view.layout[0].top) + 1;
+    double red = 0;
+    bool hasGround = false;
+    const Hatching hatching = kPaperTheme.hatchingOf(bubbles[i].bubbleClass);
+    for (int x = left; x < left + width; ++x) {
+      for (int y = top; y < top + kHatchSpacing; ++y) {
+        red += image.pixelColor(x, y).red();
+        hasGround = hasGround || image.pixelColor(x, y) == toQColor(hatching.ground);
+      }
+    }
+    EXPECT_TRUE(hasGround);
+    EXPECT_NEAR(red / (width * kHatchSpacing), kPaperTheme.tintOf(bubbles[i].bubbleClass).red, 4)
+        << bubbleClassName(bubbles[i].bubbleClass);
   }
-  EXPECT_TRUE(hasLight);
-  EXPECT_TRUE(hasStroke);
+  EXPECT_GT(seen, 3);
 }
 
 TEST(ChartWidgetTest, MicroBatchNumbersAreWrittenInTheCells) {
@@ -82,6 +100,37 @@ TEST(ChartWidgetTest, ZoomedOutColumnsAreAsHighAsTheirShare) {
   }
   const auto span = static_cast<double>(view.axis.timeAt(column + 1) - view.axis.timeAt(column));
   EXPECT_NEAR(filled, static_cast<double>(load.busy) / span * height, 1.0);
+}
+
+TEST(ChartWidgetTest, IdleTimeInColumnsIsAsHighAsItsShareInEveryTheme) {
+  // Every step has 8 idle ms of 18, all of it one class.
+  Timeline timeline = makeTestTimeline({.ranks = 2,
+                                        .microBatches = 1,
+                                        .steps = 2000,
+                                        .forward = 3 * kNsPerMs,
+                                        .backward = 3 * kNsPerMs,
+                                        .hasTransfers = false});
+  for (Event& bubble : timeline.track(0, kBubbleLane).events) {
+    bubble.bubbleClass = BubbleClass::kImbalance;
+  }
+  ShownChart chart(std::move(timeline));
+  for (const Theme& theme : {themeOf(ThemeName::kColourBlind), themeOf(ThemeName::kPaddle, true)}) {
+    chart.setTheme(theme);
+    const ChartView view = chart.widget().view();
+    const QImage image = picture(chart);
+    const int column = view.area.width / 3;
+    const auto load = chart.model().rows()[0].bubbles[0].load(view.axis.timeAt(column),
+                                                              view.axis.timeAt(column + 1));
+    EXPECT_EQ(load.color, theme.tintOf(BubbleClass::kImbalance));
+    const int top = view.yOf(view.layout[0].top);
+    const int height = view.layout[0].height;
+    int filled = 0;
+    for (int y = top; y < top + height; ++y) {
+      if (image.pixelColor(view.area.x + column, y) == toQColor(load.color)) ++filled;
+    }
+    const auto span = static_cast<double>(view.axis.timeAt(column + 1) - view.axis.timeAt(column));
+    EXPECT_NEAR(filled, static_cast<double>(load.busy) / span * height, 1.0);
+  }
 }
 
 TEST(ChartWidgetTest, ASelectedJobIsOutlined) {
@@ -123,7 +172,7 @@ TEST(ChartWidgetTest, HighResolutionScreensShowTheSameChart) {
   const Event& job = chart.job(0, JobKind::kForward, 1);
   const ChartView view = chart.widget().view();
   const QPoint corner(view.xOf(job.begin) + 2, view.yOf(view.layout[0].top + 2));
-  EXPECT_EQ(image.pixelColor(corner * 2), toQColor(jobColor(job)));
+  EXPECT_EQ(image.pixelColor(corner * 2), toQColor(kPaperColors.of(job)));
 }
 
 }  // namespace

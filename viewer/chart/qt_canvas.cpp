@@ -7,20 +7,26 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kTile = 6;
-
-QBrush hatchBrush() {
-  QImage tile(kTile, kTile, QImage::Format_RGB32);
-  tile.fill(toQColor(palette::kBubble));
+/// `pixels`: of the device, per pixel of the chart.
+QBrush hatchBrush(const Hatching& hatching, double pixels) {
+  const int size = qRound(kHatchSpacing * pixels);
+  QImage tile(size, size, QImage::Format_RGB32);
+  tile.fill(toQColor(hatching.ground));
   QPainter painter(&tile);
   painter.setRenderHint(QPainter::Antialiasing);
-  painter.setPen(QPen(toQColor(palette::kBubbleStroke), 1.0));
+  painter.scale(1.0 * size / kHatchSpacing, 1.0 * size / kHatchSpacing);
+  painter.setPen(QPen(toQColor(hatching.stroke), 1.0));
   // Three lines, so that they meet at the edges of the tile.
-  for (const int x : {-kTile, 0, kTile}) {
-    painter.drawLine(QPointF(x - 1, kTile + 1), QPointF(x + kTile + 1, -1));
+  for (const int x : {-kHatchSpacing, 0, kHatchSpacing}) {
+    painter.drawLine(QPointF(x - 1, kHatchSpacing + 1), QPointF(x + kHatchSpacing + 1, -1));
   }
   painter.end();
-  return QBrush(tile);
+  QBrush brush(tile);
+  if (size != kHatchSpacing) {
+    brush.setTransform(
+        QTransform::fromScale(1.0 * kHatchSpacing / size, 1.0 * kHatchSpacing / size));
+  }
+  return brush;
 }
 
 QPointF toQPoint(const PixelPoint& point) { return {point.x, point.y}; }
@@ -29,8 +35,7 @@ QRect toQRect(PixelRect r) { return {r.x, r.y, r.width, r.height}; }
 
 }  // namespace
 
-QtCanvas::QtCanvas(QPainter& painter, FontCache& fonts)
-    : painter_(painter), fonts_(fonts), hatch_(hatchBrush()) {
+QtCanvas::QtCanvas(QPainter& painter, FontCache& fonts) : painter_(painter), fonts_(fonts) {
   painter_.setPen(toQColor(pen_));
 }
 
@@ -38,7 +43,15 @@ void QtCanvas::fill(PixelRect rect, Color color) {
   painter_.fillRect(toQRect(rect), toQColor(color));
 }
 
-void QtCanvas::hatch(PixelRect rect) { painter_.fillRect(toQRect(rect), hatch_); }
+void QtCanvas::hatch(PixelRect rect, const Hatching& hatching) {
+  auto known = std::find_if(brushes_.begin(), brushes_.end(),
+                            [&](const auto& brush) { return brush.first == hatching; });
+  if (known == brushes_.end()) {
+    brushes_.emplace_back(hatching, hatchBrush(hatching, painter_.device()->devicePixelRatioF()));
+    known = brushes_.end() - 1;
+  }
+  painter_.fillRect(toQRect(rect), known->second);
+}
 
 void QtCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
   if (columns.empty() || height <= 0) return;

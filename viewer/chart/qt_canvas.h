@@ -2,6 +2,8 @@
 
 #include <QPainter>
 #include <QPainterPath>
+#include <utility>
+#include <vector>
 
 #include "chart/draw/canvas.h"
 #include "viewer/chart/font_cache.h"
@@ -14,7 +16,7 @@ class QtCanvas final : public Canvas {
   QtCanvas(QPainter& painter, FontCache& fonts);
 
   void fill(PixelRect rect, Color color) override;
-  void hatch(PixelRect rect) override;
+  void hatch(PixelRect rect, const Hatching& hatching) override;
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
   void text(PixelRect box, std::string_view text, const TextStyle& style) override;
   int textWidth(std::string_view text, const TextStyle& style) override;
@@ -30,8 +32,8 @@ class QtCanvas final : public Canvas {
 
   QPainter& painter_;
   FontCache& fonts_;
-  QBrush hatch_;
-  const FontCache::Entry* font_ = nullptr;  // the font that the painter has
+  std::vector<std::pair<Hatching, QBrush>> brushes_;  // those used so far
+  const FontCache::Entry* font_ = nullptr;            // the font that the painter has
   Color pen_;
 };
 

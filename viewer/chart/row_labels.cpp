@@ -17,8 +17,8 @@ namespace {
 constexpr int kTriangle = 8;        // pixels, its longer side
 constexpr int kLowestTriangle = 7;  // height of a row
 
-QColor shade(int alpha) {
-  QColor color = toQColor(palette::kInk);
+QColor shade(const ChartView& view, int alpha) {
+  QColor color = toQColor(view.model.theme().ink);
   color.setAlpha(alpha);
   return color;
 }
@@ -135,8 +135,8 @@ void RowLabels::moveTo(std::ptrdiff_t shown) {
 void RowLabels::paintEvent(QPaintEvent* event) {
   QPainter painter(this);
   painter.setClipRect(event->rect());
-  painter.fillRect(event->rect(), toQColor(palette::kPaper));
-  if (tree() == nullptr) return;
+  if (tree() == nullptr) return painter.fillRect(event->rect(), palette().base());
+  painter.fillRect(event->rect(), toQColor(chart_.model()->theme().paper));
   const ChartView view = chart_.view();
   {
     QtCanvas canvas(painter, fonts_);
@@ -155,17 +155,18 @@ void RowLabels::paintMarks(QPainter& painter, const ChartView& view) const {
     painter.setClipRect(each.isPinned ? QRect(0, 0, width(), pinned)
                                       : QRect(0, pinned, width(), height() - pinned));
     const QRect box(0, top, width(), each.place.height);
-    if (each.row->node == hovered_) painter.fillRect(box, shade(18));
+    if (each.row->node == hovered_) painter.fillRect(box, shade(view, 18));
     if (each.row->node == marked && hasFocus()) {
-      painter.fillRect(box, shade(28));
+      painter.fillRect(box, shade(view, 28));
       painter.fillRect(QRect(0, top, 3, each.place.height), palette().color(QPalette::Highlight));
     } else if (each.row->node == marked) {
-      painter.fillRect(QRect(0, top, 3, each.place.height), shade(60));
+      painter.fillRect(QRect(0, top, 3, each.place.height), shade(view, 60));
     }
     if (each.row->canFold) paintTriangle(painter, each);
   }
   painter.setClipping(false);
-  if (pinned > 0) painter.fillRect(0, pinned - 1, width(), 1, toQColor(palette::kStepLine));
+  if (pinned > 0)
+    painter.fillRect(0, pinned - 1, width(), 1, toQColor(view.model.theme().stepLine));
   if (drop_) painter.fillRect(0, drop_->y - 1, width(), 2, palette().color(QPalette::Highlight));
 }
 
@@ -185,7 +186,8 @@ void RowLabels::paintTriangle(QPainter& painter, const RowInView& row) const {
   }
   painter.setPen(Qt::NoPen);
   const bool isHovered = row.row->node == hovered_;
-  painter.setBrush(toQColor(isHovered ? palette::kInk : palette::kFaintInk));
+  const Theme& theme = chart_.model()->theme();
+  painter.setBrush(toQColor(isHovered ? theme.ink : theme.faintInk));
   painter.drawPolygon(triangle);
 }
 

@@ -14,13 +14,13 @@ namespace {
 
 QString pickerText(const char* words) { return QCoreApplication::translate("Picker", words); }
 
-QString shortDuration(Nanoseconds time) { return QString::fromStdString(formatDuration(time)); }
+QString lengthOf(Nanoseconds time) { return QString::fromStdString(formatDuration(time)); }
 
 PickerEntry stepEntry(ChartWidget& chart, const StepSpan& step, const QString& text) {
   const Nanoseconds origin = chart.model()->span().begin;
   const QString detail = pickerText("at %1, %2 long")
-                             .arg(shortDuration(std::max<Nanoseconds>(step.begin - origin, 0)),
-                                  shortDuration(step.end - step.begin));
+                             .arg(lengthOf(std::max<Nanoseconds>(step.begin - origin, 0)),
+                                  lengthOf(step.end - step.begin));
   return {text, detail, [c = &chart, step] { c->showTime(step.begin, step.end); }};
 }
 
@@ -92,13 +92,13 @@ std::vector<PickerEntry> placeEntries(ChartWidget& chart, const QString& typed) 
     const QString text = isBack ? pickerText("Move %1 back") : pickerText("Move %1 on");
     const ViewState now = chart.viewState();
     const Nanoseconds middle = now.begin + (now.end - now.begin) / 2 + place->time;
-    return {{text.arg(shortDuration(isBack ? -place->time : place->time)), {}, [c, middle] {
+    return {{text.arg(lengthOf(isBack ? -place->time : place->time)), {}, [c, middle] {
                c->showInstant(middle);
              }}};
   }
   const Nanoseconds time = model.span().begin + place->time;
   const bool isOutside = time > model.span().end;
-  return {{pickerText("Go to %1").arg(shortDuration(place->time)),
+  return {{pickerText("Go to %1").arg(lengthOf(place->time)),
            isOutside ? pickerText("after the end of the run") : QString(),
            [c, time] { c->showInstant(time); }}};
 }

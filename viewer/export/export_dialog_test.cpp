@@ -10,6 +10,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "chart/testing/paper_colors.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/testing/profile.h"
 
@@ -174,7 +175,7 @@ TEST_F(ExportDialogTest, APngOfTwiceTheScaleHasTwiceThePixelsOfTheSamePicture) {
   const QImage two(folder_.filePath("a.png"));
   EXPECT_EQ(two.size(), 2 * one.size());
   EXPECT_NEAR(two.dotsPerMeterX(), 2 * 96 / 0.0254, 1) << "so that programs show it as large";
-  const Color forward = jobColor({.kind = JobKind::kForward});
+  const Color forward = kPaperColors.of({.kind = JobKind::kForward});
   ASSERT_GT(countOf(one, forward), 1000);
   EXPECT_NEAR(1.0 * countOf(two, forward) / countOf(one, forward), 4.0, 0.2);
 }
@@ -182,10 +183,7 @@ TEST_F(ExportDialogTest, APngOfTwiceTheScaleHasTwiceThePixelsOfTheSamePicture) {
 TEST_F(ExportDialogTest, WithoutClassesNeitherTintsNorTextsNorTheLegendNameThem) {
   const std::string path = folder_.filePath("a.svg").toStdString();
   const StepChoice step{2, 2};
-  Event drain;
-  drain.kind = JobKind::kBubble;
-  drain.bubbleClass = BubbleClass::kDrain;
-  const std::string tint = toHex(jobColor(drain));
+  const std::string tint = toHex(kPaperTheme.hatchingOf(BubbleClass::kDrain).ground);
   exportPicture(*profile_, {.path = path, .steps = step});
   EXPECT_THAT(contents("a.svg").toStdString(), AllOf(HasSubstr(">drain<"), HasSubstr(tint)));
   exportPicture(*profile_, {.path = path, .steps = step, .showsClasses = false});

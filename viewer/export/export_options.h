@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "chart/colors/theme.h"
 #include "chart/rows/row_state.h"
 #include "chart/steps/step_choice.h"
 #include "trace/timeline.h"
@@ -21,6 +22,8 @@ struct ExportOptions {
   double scale = 1;                         ///< a PNG has that many pixels in a pixel of the size
   bool showsClasses = true;                 ///< as PictureOptions::showsClasses
   bool showsCriticalPath = false;           ///< outlines of the jobs on it
+  ThemeName theme = ThemeName::kPaper;
+  bool isDark = false;
 };
 
 inline constexpr double kLeastScale = 0.25;

@@ -11,6 +11,7 @@
 #include "chart/draw/svg_writer.h"
 #include "chart/links/link_colors.h"
 #include "chart/testing/gpipe_timeline.h"
+#include "chart/testing/paper_colors.h"
 #include "chart/testing/replicas.h"
 #include "trace/error.h"
 #include "viewer/chart/chart_widget.h"
@@ -51,11 +52,11 @@ TEST(ExportPictureTest, APngHasTheSizeAndTheColoursOfTheRun) {
   exportPicture(profile, {.path = path, .width = 1200, .height = 500});
   const QImage image(QString::fromStdString(path));
   ASSERT_EQ(image.size(), QSize(1200, 500));
-  const int forward = countColor(image, jobColor({.kind = JobKind::kForward}));
-  const int backward = countColor(image, jobColor({.kind = JobKind::kBackward}));
+  const int forward = countColor(image, kPaperColors.of({.kind = JobKind::kForward}));
+  const int backward = countColor(image, kPaperColors.of({.kind = JobKind::kBackward}));
   EXPECT_GT(forward, 10'000);
   EXPECT_NEAR(static_cast<double>(backward) / forward, 2.0, 0.25) << "backward takes twice as long";
-  EXPECT_GT(countColor(image, palette::kPaper), 50'000);
+  EXPECT_GT(countColor(image, kPaperTheme.paper), 50'000);
   EXPECT_EQ(QDir(folder.path()).entryList(QDir::Files).size(), 1) << "no other file is left";
 }
 

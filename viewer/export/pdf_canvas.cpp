@@ -6,28 +6,22 @@
 #include <algorithm>
 
 namespace pipetrace {
-namespace {
-
-constexpr int kBetweenLines = 6;  // as on the screen and in SVG
-
-}  // namespace
-
-void PdfCanvas::hatch(PixelRect rect) {
+void PdfCanvas::hatch(PixelRect rect, const Hatching& hatching) {
   if (rect.width <= 0 || rect.height <= 0) return;
-  areas_.fill(rect, palette::kBubble);
+  areas_.fill(rect, hatching.ground);
   // Lines from the lower left to the upper right, on one grid for all areas, cut at the edges.
   const int bottom = rect.bottom();
-  const int first = (rect.x + rect.y) / kBetweenLines;
-  const int last = (rect.right() + bottom) / kBetweenLines;
+  const int first = (rect.x + rect.y) / kHatchSpacing;
+  const int last = (rect.right() + bottom) / kHatchSpacing;
   QList<QLineF> lines;
   for (int i = first; i <= last; ++i) {
-    const double sum = i * kBetweenLines;  // x + y on this line
+    const double sum = i * kHatchSpacing;  // x + y on this line
     const double left = std::max<double>(rect.x, sum - bottom);
     const double right = std::min<double>(rect.right(), sum - rect.y);
     if (left < right) lines.push_back({left, sum - left, right, sum - right});
   }
   painter_.save();
-  painter_.setPen(QPen(toQColor(palette::kBubbleStroke), 1.0, Qt::SolidLine, Qt::FlatCap));
+  painter_.setPen(QPen(toQColor(hatching.stroke), 1.0, Qt::SolidLine, Qt::FlatCap));
   painter_.drawLines(lines);
   painter_.restore();
 }

@@ -11,7 +11,7 @@ class PdfCanvas final : public Canvas {
   PdfCanvas(QPainter& painter, FontCache& fonts) : painter_(painter), areas_(painter, fonts) {}
 
   void fill(PixelRect rect, Color color) override { areas_.fill(rect, color); }
-  void hatch(PixelRect rect) override;
+  void hatch(PixelRect rect, const Hatching& hatching) override;
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
   void text(PixelRect box, std::string_view text, const TextStyle& style) override {
     areas_.text(box, text, style);

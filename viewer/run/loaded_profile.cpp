@@ -8,7 +8,7 @@ LoadedProfile::LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnos
     : name_(std::move(name)),
       run_(std::move(run)),
       diagnostics_(std::move(diagnostics)),
-      model_(std::make_unique<const ChartModel>(run_.timeline)) {}
+      model_(std::make_unique<ChartModel>(run_.timeline)) {}
 
 std::string profileName(const std::vector<std::string>& inputs) {
   if (inputs.size() < 2) return inputs.empty() ? std::string() : inputs.front();

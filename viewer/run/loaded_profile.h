@@ -10,7 +10,8 @@
 
 namespace pipetrace {
 
-/// A run that is ready to be drawn. Immutable, so the loading thread may hand it to the GUI thread.
+/// A run that is ready to be drawn. Immutable but for its colours, so the loading thread may hand
+/// it to the GUI thread.
 class LoadedProfile {
  public:
   LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnostics);
@@ -23,12 +24,15 @@ class LoadedProfile {
   const RunSummary& summary() const { return run_.summary; }
   const Diagnostics& diagnostics() const { return diagnostics_; }
   const ChartModel& model() const { return *model_; }
+  /// Draws the run in other colours, which are no part of it. On the thread that draws it, while no
+  /// other thread asks the model for loads.
+  void setTheme(const Theme& theme) const { model_->setTheme(theme); }
 
  private:
   std::string name_;
   ReadyRun run_;
   Diagnostics diagnostics_;
-  std::unique_ptr<const ChartModel> model_;
+  std::unique_ptr<ChartModel> model_;
 };
 
 /// The name of a profile of these inputs: "logs", "logs and 2 more".

@@ -27,6 +27,10 @@ class ShownChart {
   ChartWidget& widget() { return widget_; }
   const ChartWidget& widget() const { return widget_; }
   const ChartModel& model() const { return model_; }
+  void setTheme(const Theme& theme) {
+    model_.setTheme(theme);
+    widget_.redraw();
+  }
   const TimeAxis& axis() const { return widget_.view().axis; }
 
   /// The i-th job of kind `kind` on the rank's compute lane.

@@ -55,6 +55,7 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
+  connect(&themes_, &ThemeChoice::changed, this, &MainWindow::updateTheme);
   connectWatcher();
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
@@ -115,6 +116,7 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   const bool isFirst = profile_ == nullptr;
   forgetExplanation();
   findingsDock_->setVisible(profile_ ? findingsDock_->isVisible() : true);
+  useTheme(*profile);
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
   pages_->setCurrentWidget(chart_);
@@ -172,6 +174,16 @@ void MainWindow::forgetExplanation() {
   explanation_.reset();
   causes_->clear();
   findingsPanel_->showWaiting(isLive_ && watcher_.isRunning());
+}
+
+void MainWindow::updateTheme() {
+  if (!profile_) return;
+  useTheme(*profile_);
+  chart_->redraw();
+}
+
+void MainWindow::useTheme(const LoadedProfile& profile) const {
+  if (!(profile.model().theme() == themes_.theme())) profile.setTheme(themes_.theme());
 }
 
 void MainWindow::updateRange() {

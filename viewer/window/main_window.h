@@ -17,6 +17,7 @@
 #include "viewer/search/search_bar.h"
 #include "viewer/start/start_page.h"
 #include "viewer/window/elided_label.h"
+#include "viewer/window/theme_choice.h"
 #include "viewer/window/window_memory.h"
 
 namespace pipetrace {
@@ -87,6 +88,8 @@ class MainWindow : public QMainWindow {
   void updateRange();
   void updateSelection();
   void updateArea();
+  void updateTheme();
+  void useTheme(const LoadedProfile& profile) const;
   void showKeys();
   void connectWatcher();
   void showGrown();
@@ -127,6 +130,7 @@ class MainWindow : public QMainWindow {
   RecentFiles recent_;
   std::unique_ptr<QTemporaryDir> sample_;  // its logs, while the window lives
   AlignBy align_;
+  ThemeChoice themes_;
   RunWatcher watcher_;
   ProfileLoader loader_;  // the last member, so that it stops first
 };

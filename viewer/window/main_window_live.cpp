@@ -45,6 +45,7 @@ void MainWindow::showGrown() {
     return showProfile(std::move(profile));
   }
   forgetExplanation();
+  useTheme(*profile);
   chart_->replaceModel(&profile->model());
   watcher_.giveBack(std::exchange(profile_, std::move(profile)));
   describeProfile();

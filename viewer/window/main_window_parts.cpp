@@ -111,6 +111,7 @@ void MainWindow::addMenus() {
   view->addAction(detailsDock_->toggleViewAction());
   view->addAction(statisticsDock_->toggleViewAction());
   view->addAction(findingsDock_->toggleViewAction());
+  themes_.addTo(*view->addMenu(tr("&Theme")));
   QMenu* go = menuBar()->addMenu(tr("&Go"));
   go->addActions(commandsOf(*chart_, CommandMenu::kGo));
   addPlaceCommands(go);

@@ -73,6 +73,7 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   if (!options.find.empty()) picture.steps = stepOfMatch(*profile, options.find);
   if (!isGiven("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QGuiApplication application(argc, argv);
+  profile->setTheme(themeOf(options.picture.theme, options.picture.isDark));
   OutputSet files;
   addPicture(*profile, picture, files);
   files.add("-", "wrote " + options.picture.path + "\n");
@@ -80,17 +81,12 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   return 0;
 }
 
-/// Sets a light style, whatever the desktop has: the chart's colours are made for white paper.
-void useLightStyle() {
-  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
-  QApplication::setPalette(QApplication::style()->standardPalette());
-}
-
 int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   const bool isChosen = isGiven("QT_QPA_PLATFORM");
   if (!isChosen && !isGiven("DISPLAY") && !isGiven("WAYLAND_DISPLAY")) throw Error(kNoDisplay);
   const QApplication application(argc, argv);
-  useLightStyle();
+  // The one style that follows the palette of ThemeChoice in all its parts.
+  QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   QApplication::setWindowIcon(appIcon());
   MainWindow window(options.align, WindowMemory(WindowMemory::usersSettings(), options.isFresh));
   QStringList inputs;

@@ -22,14 +22,14 @@ int widthFor(const ChartModel& model, const Timeline::Span& range) {
 
 }  // namespace
 
-std::string pictureOf(const Timeline& timeline, PictureOptions options) {
-  const ChartModel model(timeline);
+std::string pictureOf(const Timeline& timeline, PictureOptions options, const Theme& theme) {
+  const ChartModel model(timeline, theme);
   options.width = widthFor(model, options.range.value_or(model.span()));
   return renderSvg(model, options);
 }
 
 Picture pictureOfSteps(const Timeline& timeline, const RunSummary& summary,
-                       const Selection& selection) {
+                       const Selection& selection, const Theme& theme) {
   const ShownSteps steps(timeline, selection.steps);  // windows are those of the whole run
   const Selection anyStep{
       .steps = {}, .ranks = selection.ranks, .skippedTypes = selection.skippedTypes};
@@ -38,7 +38,7 @@ Picture pictureOfSteps(const Timeline& timeline, const RunSummary& summary,
   const RunSummary shown =
       selected(summary, {.steps = steps.numbers(), .ranks = selection.ranks, .skippedTypes = {}});
   const std::string caption = steps.headline(shown) + ", times from the start of the run";
-  return {.svg = pictureOf(drawn, {.range = steps.span(), .caption = caption}),
+  return {.svg = pictureOf(drawn, {.range = steps.span(), .caption = caption}, theme),
           .what = steps.names()};
 }
 

@@ -19,9 +19,9 @@ struct Picture {
 /// that it leaves. `timeline` and `summary` must be of the whole run: jobs of other steps may reach
 /// into those that are drawn. Throws Error when there is no such step.
 Picture pictureOfSteps(const Timeline& timeline, const RunSummary& summary,
-                       const Selection& selection);
+                       const Selection& selection, const Theme& theme);
 
 /// The SVG file of options.range, as wide as the numbers of its short jobs need, within limits.
-std::string pictureOf(const Timeline& timeline, PictureOptions options);
+std::string pictureOf(const Timeline& timeline, PictureOptions options, const Theme& theme);
 
 }  // namespace pipetrace

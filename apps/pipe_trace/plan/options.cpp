@@ -5,6 +5,7 @@
 #include "apps/cli/command_app.h"
 #include "apps/cli/profile_format.h"
 #include "apps/cli/shared_options.h"
+#include "apps/cli/theme_options.h"
 #include "chart/text/text_chart.h"
 
 namespace pipetrace {
@@ -80,6 +81,7 @@ class PlanFlags {
                   ", or DIR/ (workerlog.<rank>, which pipe-trace and pipe-view read); may be given "
                   "several times")
             ->allow_extra_args(false);
+    addThemeOptions(app_, output_, to_.theme, to_.isDark);
     addShared(app_, shared::kStepCount, to_.steps,
               " (default: 1); every plan drains at the end of a step, also one that is "
               "asynchronous: more micro-batches make its run longer")

@@ -7,6 +7,7 @@
 #include "apps/cli/cost_options.h"
 #include "apps/cli/fault_options.h"
 #include "apps/cli/schedule_options.h"
+#include "chart/colors/theme.h"
 #include "schedule/file/paddle_job_list.h"
 
 namespace pipetrace {
@@ -32,6 +33,8 @@ struct PlanOptions : ScheduleOptions {
   std::string csv;
   std::string costsOut;
   std::vector<std::string> outputs;
+  ThemeName theme = ThemeName::kPaper;  ///< of pictures
+  bool isDark = false;                  ///< the dark form of the theme
   std::optional<int> width;
 
   /// Whether something else than the chart takes standard output.

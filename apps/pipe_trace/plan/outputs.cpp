@@ -28,7 +28,8 @@ bool isOfAPlan(const fs::path& log) {
 
 }  // namespace
 
-PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs) {
+PlanOutputs::PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme)
+    : theme_(theme) {
   OutputNames names;
   for (const std::string& path : outputs) {
     std::error_code error;
@@ -51,7 +52,7 @@ void PlanOutputs::addRun(const Timeline& timeline, const Timeline& asLogged,
       addLogs(path, asLogged);
       lines_ += fmt::format("wrote {}: logs of {} ranks\n", path, timeline.ranks.size());
     } else if (format == ProfileFormat::kSvg) {
-      addText(path, pictureOf(timeline, {.caption = caption}));
+      addText(path, pictureOf(timeline, {.caption = caption}, theme_));
     } else {
       const ProfileSummary written = writeProfile(asLogged, *format, {}, files_.add(path));
       lines_ += fmt::format("wrote {}: {}\n", path, summaryText(written));

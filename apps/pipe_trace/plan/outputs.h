@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/cli/profile_format.h"
+#include "chart/colors/theme.h"
 #include "trace/files/output_set.h"
 #include "trace/timeline.h"
 
@@ -14,8 +15,9 @@ namespace pipetrace {
 /// add functions, then commit.
 class PlanOutputs {
  public:
-  /// Throws Error for an ending that is not supported, and for an output that is named twice.
-  explicit PlanOutputs(const std::vector<std::string>& outputs);
+  /// Pictures have the colours of `theme`, which must outlive this. Throws Error for an ending that
+  /// is not supported, and for an output that is named twice.
+  PlanOutputs(const std::vector<std::string>& outputs, const Theme& theme);
 
   /// `timeline` must have its bubbles; `caption` stands under the title of a picture. Job logs and
   /// profiles show it `asLogged`, in the clocks of its hosts. Throws Error for a folder that holds
@@ -36,6 +38,7 @@ class PlanOutputs {
 
   void addLogs(const std::string& folder, const Timeline& timeline);
 
+  const Theme& theme_;
   std::vector<Target> targets_;
   OutputSet files_;
   std::string lines_;

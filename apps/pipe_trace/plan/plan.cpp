@@ -173,7 +173,7 @@ int runPlan(const PlanOptions& options) {
     writeWholeFile("-", scheduleList());
     return 0;
   }
-  PlanOutputs outputs(options.outputs);
+  PlanOutputs outputs(options.outputs, themeOf(options.theme, options.isDark));
   PlanInput input = readInput(options);
   input.checks.costs = &input.costs;
   if (options.check) {

@@ -1,4 +1,4 @@
-#include "chart/draw/color.h"
+#include "chart/colors/color.h"
 
 #include <algorithm>
 #include <array>
@@ -33,6 +33,11 @@ std::string toHex(Color color) {
   std::array<char, 8> text{};
   std::snprintf(text.data(), text.size(), "#%02x%02x%02x", color.red, color.green, color.blue);
   return text.data();
+}
+
+double lightness(Color color) {
+  const double y = luminance(color);
+  return y > 216.0 / 24389 ? 116 * std::cbrt(y) - 16 : y * 24389 / 27;
 }
 
 double contrast(Color a, Color b) {

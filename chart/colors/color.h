@@ -20,6 +20,9 @@ Color mix(Color from, Color to, int share);
 /// The colour as text: "#4c78a8".
 std::string toHex(Color color);
 
+/// The lightness L* of CIE L*a*b*: 0 is black, 100 is white.
+double lightness(Color color);
+
 /// The contrast ratio of WCAG 2, 1 to 21.
 double contrast(Color a, Color b);
 

@@ -1,0 +1,23 @@
+#include "chart/colors/job_colors.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+namespace {
+
+constexpr int kMostChunks = 32;  // later ones have the colour of the last
+
+}  // namespace
+
+JobColors::JobColors(const Theme& theme, int chunks)
+    : theme_(theme), chunks_(std::clamp(chunks, 1, kMostChunks)) {
+  for (int kind = 0; kind < kJobKindCount; ++kind) {
+    const Color color = theme.jobs[static_cast<std::size_t>(kind)];
+    const bool isShaded = isCompute(static_cast<JobKind>(kind));
+    for (int chunk = 0; chunk < chunks_; ++chunk) {
+      shades_.push_back(isShaded ? shadeOfChunk(theme, color, chunk, chunks_) : color);
+    }
+  }
+}
+
+}  // namespace pipetrace

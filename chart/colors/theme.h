@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "chart/colors/color.h"
+#include "trace/event.h"
+
+namespace pipetrace {
+
+/// paper: the colours of the papers of Megatron-LM, PipeDream and zero bubble. paddle: those of
+/// Catapult's viewer for the profiles that PaddlePaddle writes. colour-blind: after Okabe and Ito.
+enum class ThemeName : std::uint8_t { kPaper, kPaddle, kColourBlind };
+inline constexpr int kThemeCount = 3;
+
+/// "paper", "paddle", "colour-blind": the name in command lines and settings.
+std::string_view nameOf(ThemeName theme);
+std::optional<ThemeName> themeNamed(std::string_view name);
+/// "paper, paddle, colour-blind"
+std::string themeList();
+
+/// The two colours of diagonal lines on a ground, whose mean is the tint of the bubble.
+struct Hatching {
+  Color ground;
+  Color stroke;
+
+  friend bool operator==(const Hatching&, const Hatching&) = default;
+};
+
+/// The share of a hatched area that its lines cover, of 256: lines 1 pixel wide, 6 pixels apart
+/// along the row.
+inline constexpr int kHatchSpacing = 6;  ///< pixels
+inline constexpr int kStrokeShare = 60;
+
+/// All colours of a chart. A value; themeOf() has the known ones.
+struct Theme {
+  ThemeName name = ThemeName::kPaper;
+  bool isDark = false;
+  Color paper;  ///< behind everything
+  Color ink;    ///< text, and the outline of the selection
+  Color faintInk;
+  Color grid;
+  Color stepLine;
+  Color rowShade;                                ///< a row where nothing runs
+  std::array<Color, kJobKindCount> jobs{};       ///< by kind; that of bubbles is not used
+  std::array<Color, kBubbleClassCount> tints{};  ///< by class, the mean of its hatching
+
+  /// The tint of a bubble: of its column, and the mean of its hatching.
+  Color tintOf(BubbleClass bubbleClass) const {
+    return tints[static_cast<std::size_t>(bubbleClass)];
+  }
+  /// The hatching of a bubble. That of bubbles without a known cause is stronger.
+  Hatching hatchingOf(BubbleClass bubbleClass) const;
+
+  /// The same name and the same form: there are no others that would differ.
+  friend bool operator==(const Theme& a, const Theme& b) {
+    return a.name == b.name && a.isDark == b.isDark;
+  }
+};
+
+/// The theme of that name, in its light or its dark form. Both have kinds of jobs that differ for
+/// people with protanopia and deuteranopia, and classes of bubbles that also do with tritanopia.
+/// The kinds of the colour-blind theme do with tritanopia, too.
+const Theme& themeOf(ThemeName name, bool isDark = false);
+
+/// The colour of a job in chunk `chunk` of `chunks` on its rank. Later chunks are darker;
+/// neighbours differ the more the fewer there are. `color`: the colour of a job without chunks.
+Color shadeOfChunk(const Theme& theme, Color color, int chunk, int chunks);
+
+/// Black or white: the one that is easier to read on `background`.
+Color textColorOn(Color background);
+
+}  // namespace pipetrace
