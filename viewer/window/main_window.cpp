@@ -124,6 +124,7 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
     chart_->showSteps(legibleSteps(profile_->model(), chart_->viewport()->width()));
   }
   if (isFirst) {
+    resizeDocks({findingsDock_}, {150}, Qt::Vertical);  // has no effect before it is shown
     memory_.restoreDocks(*this);
     detailsDock_->hide();  // nothing is selected
   }

@@ -61,7 +61,6 @@ void MainWindow::addPanels() {
   findingsDock_->setWidget(findingsPanel_);
   addDockWidget(Qt::BottomDockWidgetArea, findingsDock_);
   findingsDock_->hide();  // until there is a profile
-  resizeDocks({findingsDock_}, {150}, Qt::Vertical);
 
   details_ = new DetailsPanel(*chart_, *causes_);
   detailsDock_ = new QDockWidget(tr("Selection"));
