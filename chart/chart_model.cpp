@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "trace/sub_lanes.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -33,17 +34,20 @@ std::vector<LaneIndex> indexOf(const std::vector<Event>& events) {
   return lanes;
 }
 
-/// "stage 2", "stages 0, 4", "stages 0 to 7" of the compute jobs; empty if they have none.
-std::string stagesOf(std::span<const Track> tracks) {
+/// The stages of the compute jobs.
+std::set<std::int32_t> stagesOf(const std::vector<Event>& events) {
   std::set<std::int32_t> stages;
-  for (const Track& track : tracks) {
-    std::int32_t last = kNotGiven;
-    for (const Event& event : track.events) {
-      if (event.stage == last || !isCompute(event.kind) || event.stage < 0) continue;
-      last = event.stage;
-      stages.insert(last);
-    }
+  std::int32_t last = kNotGiven;
+  for (const Event& event : events) {
+    if (event.stage == last || !isCompute(event.kind) || event.stage < 0) continue;
+    last = event.stage;
+    stages.insert(last);
   }
+  return stages;
+}
+
+/// "stage 2", "stages 0, 4", "stages 0 … 7"; empty without any.
+std::string stagesText(const std::set<std::int32_t>& stages) {
   if (stages.empty()) return {};
   if (stages.size() == 1) return "stage " + std::to_string(*stages.begin());
   if (stages.size() > 3) {
@@ -68,21 +72,44 @@ Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
 
 }  // namespace
 
-ChartModel::ChartModel(const Timeline& timeline)
-    : timeline_(&timeline),
-      steps_(stepSpans(timeline)),
-      legend_(legendOf(timeline)),
-      span_{kNsMax, kNsMin} {
-  const std::vector<Track>& tracks = timeline.tracks;
-  for (const Track& track : tracks) {
-    if (track.lane != kBubbleLane) {
-      (track.lane == kComputeLane ? jobCount_ : transferCount_) += track.events.size();
-    }
+/// What the model has to know of a track.
+struct ChartModel::TrackFacts {
+  std::vector<LaneIndex> lanes;
+  std::set<std::int32_t> stages;
+  Timeline::Span span{kNsMax, kNsMin};
+  std::int32_t largestMicroBatch = 0;
+  bool computes = false;
+
+  void find(const Track& track) {
+    lanes = indexOf(track.events);
+    stages = stagesOf(track.events);
     for (const Event& event : track.events) {
-      span_.begin = std::min(span_.begin, event.begin);
-      span_.end = std::max(span_.end, event.end);
-      largestMicroBatch_ = std::max(largestMicroBatch_, event.microBatch);
+      span.begin = std::min(span.begin, event.begin);
+      span.end = std::max(span.end, event.end);
+      largestMicroBatch = std::max(largestMicroBatch, event.microBatch);
+      computes = computes || isCompute(event.kind);
     }
+  }
+};
+
+ChartModel::ChartModel(const Timeline& timeline)
+    : timeline_(&timeline), legend_(legendOf(timeline)), span_{kNsMax, kNsMin} {
+  const std::vector<Track>& tracks = timeline.tracks;
+  std::vector<TrackFacts> facts(tracks.size());
+  inParallel(0, tracks.size() + 1, [&](std::size_t i) {
+    if (i == 0) {
+      steps_ = stepSpans(timeline);  // on one core, so it begins first
+    } else {
+      facts[i - 1].find(tracks[i - 1]);
+    }
+  });
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    if (tracks[i].lane != kBubbleLane) {
+      (tracks[i].lane == kComputeLane ? jobCount_ : transferCount_) += tracks[i].events.size();
+    }
+    span_.begin = std::min(span_.begin, facts[i].span.begin);
+    span_.end = std::max(span_.end, facts[i].span.end);
+    largestMicroBatch_ = std::max(largestMicroBatch_, facts[i].largestMicroBatch);
   }
   if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis
 
@@ -90,9 +117,29 @@ ChartModel::ChartModel(const Timeline& timeline)
   for (std::size_t first = 0; first < tracks.size();) {
     std::size_t last = first + 1;
     while (last < tracks.size() && tracks[last].rank == tracks[first].rank) ++last;
-    addRank(first, last);
+    addRank(std::span(tracks).subspan(first, last - first),
+            std::span(facts).subspan(first, last - first));
     first = last;
   }
+}
+
+ChartModel::IndexedBubbles ChartModel::indexed(const std::vector<Track>& bubbles) {
+  std::vector<std::vector<LaneIndex>> lanes(bubbles.size());
+  inParallel(0, bubbles.size(), [&](std::size_t i) { lanes[i] = indexOf(bubbles[i].events); });
+  IndexedBubbles result;
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    result.byRank[bubbles[i].rank] = std::move(lanes[i]);
+  }
+  result.legend = legendOfBubbles(bubbles);
+  return result;
+}
+
+void ChartModel::add(IndexedBubbles bubbles) {
+  for (ChartRow& row : rows_) {
+    const auto found = bubbles.byRank.find(row.rank);
+    if (row.isCompute && found != bubbles.byRank.end()) row.bubbles = std::move(found->second);
+  }
+  for (LegendEntry& entry : bubbles.legend) legend_.push_back(std::move(entry));
 }
 
 void ChartModel::measureJobs() {
@@ -114,26 +161,29 @@ void ChartModel::measureJobs() {
   }
 }
 
-void ChartModel::addRank(std::size_t firstTrack, std::size_t lastTrack) {
+void ChartModel::addRank(std::span<const Track> tracks, std::span<TrackFacts> facts) {
   const std::size_t firstRow = rows_.size();
-  const auto tracks = std::span(timeline_->tracks).subspan(firstTrack, lastTrack - firstTrack);
   const int rank = tracks.front().rank;
   ++rankCount_;
-  for (const Track& track : tracks) {
+  // A rank whose jobs are on lanes of other names gets a compute row for its bubbles.
+  const bool computes =
+      std::any_of(facts.begin(), facts.end(), [](const TrackFacts& f) { return f.computes; });
+  if (tracks.front().lane == kBubbleLane || (computes && tracks.front().lane != kComputeLane)) {
+    rows_.push_back({rank, std::string(kComputeLane), true, std::vector<LaneIndex>(1), {}, {}, {}});
+  }
+  std::set<std::int32_t> stages;
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    const Track& track = tracks[i];
+    stages.merge(facts[i].stages);
     if (track.lane == kBubbleLane) {
-      // Sorted after "compute": a rank that has bubbles and no jobs still gets its compute row.
-      if (rows_.size() == firstRow) {
-        rows_.push_back(
-            {rank, std::string(kComputeLane), true, std::vector<LaneIndex>(1), {}, {}, {}});
-      }
-      rows_[firstRow].bubbles = indexOf(track.events);
+      rows_[firstRow].bubbles = std::move(facts[i].lanes);
     } else {
       rows_.push_back(
-          {rank, track.lane, track.lane == kComputeLane, indexOf(track.events), {}, {}, {}});
+          {rank, track.lane, track.lane == kComputeLane, std::move(facts[i].lanes), {}, {}, {}});
     }
   }
   rows_[firstRow].rankLabel = "rank " + std::to_string(rank);
-  rows_[firstRow].rankDetail = stagesOf(tracks);
+  rows_[firstRow].rankDetail = stagesText(stages);
 }
 
 }  // namespace pipetrace

@@ -19,6 +19,7 @@ constexpr int kBubbleText = 11;    // largest text on a bubble
 constexpr int kLabelledFrom = 30;  // least width of a bubble with a text
 constexpr int kBubblePadding = 3;  // on each side of that text
 constexpr int kTolerance = 2;      // pixels that a cell with a number may be too narrow
+constexpr int kNeighbours = 4;     // pixels beside a part that its pieces may depend on
 
 /// Draws the rows of one view; the vectors are reused from lane to lane.
 class RowPainter {
@@ -30,10 +31,13 @@ class RowPainter {
     chooseNumberedKinds();
   }
 
-  void paint(const ChartRow& row, RowPlace place) {
+  /// Paints the pixels [from, to) of the row.
+  void paint(const ChartRow& row, RowPlace place, int from, int to) {
     if (place.height <= 0) return;
+    from_ = std::max(from - kNeighbours, 0);
+    to_ = std::min(to + kNeighbours, view_.area.width);
     place.top = view_.yOf(place.top);
-    canvas_.fill({view_.area.x, place.top, view_.area.width, place.height}, palette::kRowShade);
+    canvas_.fill({view_.area.x + from, place.top, to - from, place.height}, palette::kRowShade);
     for (const LaneIndex& bubbles : row.bubbles) paintBubbles(row, bubbles, place);
     idleStrip_ = RowLayout::idleStrip(row, place.height);
     for (std::size_t i = 0; i < row.lanes.size(); ++i) {
@@ -84,16 +88,18 @@ class RowPainter {
 
   /// The rectangle of the piece on the canvas, cut off at the sides of the view.
   PixelRect rectOf(const LanePiece& piece, const RowPlace& place) const {
+    // Limits that do not depend on the part: cells are labelled in the middle of what is in view.
     const int left = std::max(piece.left, 0);
     const int right = std::min(piece.right, view_.area.width);
     return {view_.area.x + left, place.top, right - left, place.height};
   }
 
-  /// A column's height: its share of the row, and at least one pixel if anything is in it.
+  /// A column's height: its share of the row, and at least one pixel if anything is in it. So it is
+  /// off by one pixel at most.
   static int heightOf(const LanePiece& piece, int full) {
     if (piece.span <= 0) return full;
     const double share = static_cast<double>(piece.load.busy) / static_cast<double>(piece.span);
-    return std::clamp(static_cast<int>(share * full + 0.5), std::min(2, full), full);
+    return std::clamp(static_cast<int>(share * full + 0.5), std::min(1, full), full);
   }
 
   void addColumns(const LanePiece& piece, int height, Color color) {
@@ -190,9 +196,14 @@ class RowPainter {
         addColumns(piece, heightOf(piece, place.height), piece.load.color);
         continue;
       }
+      const bool isNarrow = piece.right - piece.left < kSeparatedFrom;
+      if (isNarrow && idleStrip_ == 0) {
+        addColumns(piece, place.height, lane.colorOf(piece.first));  // without fetching the job
+        continue;
+      }
       const Event& job = lane[piece.first];
       const RowPlace filled = placeOf(job, place);
-      if (piece.right - piece.left < kSeparatedFrom) {
+      if (isNarrow) {
         addColumns(piece, filled.height, jobColor(job));
       } else {
         paintCell(job, piece, filled);
@@ -224,7 +235,7 @@ class RowPainter {
   void cut(const LaneIndex& lane) {
     pieces_.clear();
     columns_.clear();
-    cutIntoPieces(lane, view_.axis, pieces_);
+    cutIntoPieces(lane, view_.axis, from_, to_, pieces_);
   }
 
   Canvas& canvas_;
@@ -233,6 +244,8 @@ class RowPainter {
   int textSize_ = kLargestText;
   std::array<bool, kJobKindCount> isNumbered_{};
   int idleStrip_ = 0;  // of the row that is painted
+  int from_ = 0;       // the part of it that is cut into pieces
+  int to_ = 0;
   std::vector<LanePiece> pieces_;
   std::vector<Column> columns_;
 };
@@ -245,8 +258,15 @@ void drawRows(Canvas& canvas, const ChartView& view) {
   const int end = view.scrollY + view.area.height;
   for (std::size_t i = view.layout.firstBelow(view.scrollY); i < view.layout.size(); ++i) {
     if (view.layout[i].top >= end) break;
-    painter.paint(view.model.rows()[i], view.layout[i]);
+    painter.paint(view.model.rows()[i], view.layout[i], 0, view.area.width);
   }
+  canvas.popClip();
+}
+
+void drawRow(Canvas& canvas, const ChartView& view, std::size_t row, int from, int to) {
+  const RowPlace& place = view.layout[row];
+  canvas.pushClip({view.area.x + from, view.yOf(place.top), to - from, place.height});
+  RowPainter(canvas, view).paint(view.model.rows()[row], place, from, to);
   canvas.popClip();
 }
 

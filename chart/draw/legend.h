@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,5 +21,8 @@ struct LegendEntry {
 /// in several chunks has two: one for the first chunk and one for the last. Bubbles have a heading
 /// and an entry for each of their classes; a single one where none is classified.
 std::vector<LegendEntry> legendOf(const Timeline& timeline);
+
+/// The entries that legendOf() would add at its end if the timeline had these lanes of bubbles.
+std::vector<LegendEntry> legendOfBubbles(std::span<const Track> bubbles);
 
 }  // namespace pipetrace

@@ -43,6 +43,7 @@ void ChartWidget::setModel(const ChartModel* model) {
   pressedAt_.reset();
   isDragging_ = false;
   isFitted_ = true;
+  tiles_.clear();
   if (model_ != nullptr) {
     labelWidth_ = rowLabelWidth(fonts_.measure(), *model_);
     axis_ = TimeAxis(model_->span().begin, model_->span().end, 1);
@@ -51,6 +52,12 @@ void ChartWidget::setModel(const ChartModel* model) {
   layOut();
   viewHasChanged();
   emit selectionChanged();
+}
+
+void ChartWidget::modelHasChanged() {
+  tiles_.clear();
+  layOut();
+  viewHasChanged();
 }
 
 ChartView ChartWidget::view() const {
@@ -82,6 +89,7 @@ void ChartWidget::layOut() {
 }
 
 void ChartWidget::viewHasChanged() {
+  if (!isFitted_) axis_.alignToPixels();
   viewport()->update();
   emit viewChanged();
 }
@@ -103,7 +111,7 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
   const ChartView seen = view();
   drawLegend(canvas, model_->legend(), legend_);
   drawTimeAxis(canvas, seen, {area_.x, legend_.bottom(), area_.width, kTimeAxisHeight});
-  drawRows(canvas, seen);
+  tiles_.paint(painter, seen, fonts_);
   drawRowLabels(canvas, seen, {0, area_.y, labelWidth_, area_.height});
   painter.setClipRect(area_.x, area_.y, area_.width, area_.height);
   for (const auto& overlay : overlays_) overlay->paint(painter, seen);

@@ -10,6 +10,7 @@
 #include "chart/step_choice.h"
 #include "viewer/chart/chart_overlay.h"
 #include "viewer/chart/font_cache.h"
+#include "viewer/chart/row_tiles.h"
 
 namespace pipetrace {
 
@@ -28,6 +29,8 @@ class ChartWidget : public QAbstractScrollArea {
   /// Shows all of `model`, which must live until the next call; nothing for nullptr.
   void setModel(const ChartModel* model);
   const ChartModel* model() const { return model_; }
+  /// The model has got more: bubbles that were added, say. View and selection stay.
+  void modelHasChanged();
 
   /// Shows these steps; the whole run if they are all steps.
   void showSteps(const StepChoice& steps);
@@ -97,6 +100,7 @@ class ChartWidget : public QAbstractScrollArea {
   PixelRect legend_;
   int labelWidth_ = 0;
   mutable FontCache fonts_;
+  RowTiles tiles_;
   std::vector<std::unique_ptr<ChartOverlay>> overlays_;
   bool isFitted_ = true;
   std::optional<ChartHit> selection_;

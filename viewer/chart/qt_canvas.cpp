@@ -36,7 +36,10 @@ void QtCanvas::fill(PixelRect rect, Color color) {
   painter_.fillRect(toQRect(rect), toQColor(color));
 }
 
-void QtCanvas::hatch(PixelRect rect) { painter_.fillRect(toQRect(rect), hatch_); }
+void QtCanvas::hatch(PixelRect rect) {
+  painter_.setBrushOrigin(rect.x, rect.y);  // the lines move with their bubble
+  painter_.fillRect(toQRect(rect), hatch_);
+}
 
 void QtCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
   if (columns.empty() || height <= 0) return;

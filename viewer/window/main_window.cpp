@@ -45,6 +45,7 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   addPanels();
   addMenus();
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
+  connect(&loader_, &ProfileLoader::classified, this, &MainWindow::showBubbles);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
@@ -60,10 +61,6 @@ QString MainWindow::message() const {
 
 void MainWindow::open(const QStringList& inputs) {
   if (inputs.isEmpty()) return;
-  if (loader_.isBusy()) {
-    statusBar()->showMessage(tr("Still opening %1").arg(opening_), 5000);
-    return;
-  }
   opening_ = inputs.size() == 1 ? inputs.front()
                                 : tr("%1 and %2 more").arg(inputs.front()).arg(inputs.size() - 1);
   showMessage(tr("Opening %1 …").arg(opening_), true);
@@ -104,17 +101,7 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
 
-  const ChartModel& model = profile_->model();
-  QString text = QString::fromStdString(titleOf(model)) + "   " +
-                 countedText(model.steps().size(), tr("step")) + ", " +
-                 countedText(model.jobCount(), tr("job")) + ", " +
-                 countedText(model.transferCount(), tr("transfer"));
-  if (!profile_->summary().steps.empty()) {
-    text +=
-        tr("   bubble ratio of the run %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
-  }
-  summary_->setText(text);
-
+  showSummary();
   QStringList lines;
   for (const std::string& line : diagnosticLines(profile_->diagnostics())) {
     lines.push_back(QString::fromStdString(line));
@@ -123,6 +110,43 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   findings_->setText(countedText(static_cast<std::size_t>(lines.size()), tr("note")) +
                      tr(" on the input"));
   findings_->setToolTip("<pre>" + lines.join('\n').toHtmlEscaped() + "</pre>");
+}
+
+void MainWindow::showSummary() {
+  const ChartModel& model = profile_->model();
+  QString text = QString::fromStdString(titleOf(model)) + "   " +
+                 countedText(model.steps().size(), tr("step")) + ", " +
+                 countedText(model.jobCount(), tr("job")) + ", " +
+                 countedText(model.transferCount(), tr("transfer"));
+  if (!profile_->summary().steps.empty()) {
+    text +=
+        tr("   bubble ratio of the run %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
+  } else if (!profile_->isClassified()) {
+    text += tr("   finding the causes of idle time …");
+  }
+  summary_->setText(text);
+}
+
+/// The profile on the screen has got its bubbles.
+void MainWindow::showBubbles() {
+  chart_->modelHasChanged();
+  showSummary();
+}
+
+/// Gives up the profile that is being read. The one that was open before stays.
+void MainWindow::cancelLoading() {
+  if (!loader_.isBusy()) return;
+  loader_.cancel();
+  if (profile_) {
+    pages_->setCurrentWidget(chart_);
+    chart_->setFocus();
+    statusBar()->showMessage(tr("Opening %1 was cancelled").arg(opening_), 5000);
+  } else {
+    showMessage(tr("Opening %1 was cancelled. Open a profile or a folder of job logs with "
+                   "File › Open, or drop it here.")
+                    .arg(opening_),
+                false);
+  }
 }
 
 void MainWindow::showExplanation(std::shared_ptr<const Explanation> explanation) {

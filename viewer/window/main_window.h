@@ -45,6 +45,9 @@ class MainWindow : public QMainWindow {
   void addPanels();
   void showMessage(const QString& text, bool isBusy);
   void showProfile(std::shared_ptr<const LoadedProfile> profile);
+  void showBubbles();
+  void showSummary();
+  void cancelLoading();
   void showExplanation(std::shared_ptr<const Explanation> explanation);
   void showFailure(const QString& message);
   void updateRange();

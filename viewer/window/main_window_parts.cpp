@@ -2,12 +2,12 @@
 #include <QDockWidget>
 #include <QMenuBar>
 #include <QMessageBox>
-#include <QProgressBar>
 #include <QStatusBar>
 #include <QVBoxLayout>
 
 #include "viewer/chart/chart_commands.h"
 #include "viewer/window/keys_help.h"
+#include "viewer/window/loading_bar.h"
 #include "viewer/window/main_window.h"
 
 // The parts of the window.
@@ -21,10 +21,8 @@ void MainWindow::addPanes() {
   message_->setWordWrap(true);
   message_->setTextFormat(Qt::PlainText);
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  auto* progress = new QProgressBar;
-  progress->setRange(0, 0);  // busy, without a known end
-  progress->setTextVisible(false);
-  progress->setFixedWidth(240);
+  auto* progress = new LoadingBar(loader_);
+  connect(progress, &LoadingBar::cancelled, this, &MainWindow::cancelLoading);
   busy_ = progress;
   messagePage_ = new QWidget;
   auto* column = new QVBoxLayout(messagePage_);
