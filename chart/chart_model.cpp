@@ -72,7 +72,7 @@ Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
 
 }  // namespace
 
-/// What the model has to know of a track.
+/// The contents of a track, as far as the model needs them.
 struct ChartModel::TrackFacts {
   std::vector<LaneIndex> lanes;
   std::set<std::int32_t> stages;

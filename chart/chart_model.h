@@ -7,7 +7,7 @@
 
 #include "chart/chart_row.h"
 #include "chart/draw/legend.h"
-#include "chart/step_span.h"
+#include "chart/steps/step_span.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

@@ -56,8 +56,8 @@ std::int32_t lastFinished(const Timeline& timeline, bool isEnd) {
 
 }  // namespace
 
-RunFollower::RunFollower(RunRequest request, bool flows, GrowingChromeJson& profile)
-    : request_(std::move(request)), flows_(flows), profile_(profile) {
+RunFollower::RunFollower(RunRequest request, TakeSteps take)
+    : request_(std::move(request)), take_(std::move(take)) {
   findNewLogs();
 }
 
@@ -86,7 +86,7 @@ void RunFollower::findNewLogs() {
 
 void RunFollower::look() {
   for (Log& log : logs_) readNew(log);
-  write(false);
+  handOn(false);
 }
 
 void RunFollower::lookAtRecorders() {
@@ -114,7 +114,7 @@ void RunFollower::finish() {
          .message = "no Profiler End line: the program ended without closing its log",
          .advice = "convert the logs again, without --follow: that reads ring files, too"});
   }
-  write(true);
+  handOn(true);
 }
 
 void RunFollower::readNew(Log& log) {
@@ -129,9 +129,10 @@ void RunFollower::readNew(Log& log) {
 
 void RunFollower::stopAt(Log& log, const std::string& why) {
   log.isDone = true;
-  diagnostics_.add({.file = log.tail.path(),
-                    .message = why + ": a new run has begun, which is not in the profile",
-                    .advice = "start pipe-trace --follow again to follow that one"});
+  diagnostics_.add(
+      {.file = log.tail.path(),
+       .message = why + ": a new run has begun, which is not in the profile",
+       .advice = "start " + request_.reading.program + " --follow again to follow that one"});
 }
 
 void RunFollower::addText(Log& log, std::string text) {
@@ -263,13 +264,13 @@ Timeline RunFollower::completed() const {
   return timeline;
 }
 
-bool RunFollower::isInProfile(int rank, const Event& event) const {
-  if (event.kind == JobKind::kBubble) return event.step <= written_;
-  return inProfile_.contains(
+bool RunFollower::isHandedOn(int rank, const Event& event) const {
+  if (event.kind == JobKind::kBubble) return event.step <= lastHandedOn_;
+  return handedOn_.contains(
       {rank, event.kind, event.begin, event.end, event.job, event.microBatch});
 }
 
-void RunFollower::write(bool isEnd) {
+void RunFollower::handOn(bool isEnd) {
   const bool everything = isOver();
   if (!isEnd && (!hasNew_ || !allRanksAreThere())) return;
   hasNew_ = false;
@@ -278,35 +279,37 @@ void RunFollower::write(bool isEnd) {
   Timeline timeline = completed();
   const std::int32_t last = lastFinished(timeline, isEnd);
   const bool hasLast = everything || (isEnd && !pending_.counters.empty());
-  if (!hasLast && (last == kNotGiven || last == written_)) return;
+  if (!hasLast && (last == kNotGiven || last == lastHandedOn_)) return;
   Steps steps;
   for (const Track& track : timeline.tracks) {
     auto& ofTrack = steps.emplace_back();
     for (const Event& event : track.events) ofTrack.push_back(event.step);
   }
-  addToProfile(std::move(timeline), last, everything);
+  handOn(std::move(timeline), last, everything);
   std::set<std::int32_t> added;
   for (const auto& ofTrack : steps) added.insert(ofTrack.begin(), ofTrack.end());
   steps_ += std::count_if(added.begin(), added.end(), [&](std::int32_t step) {
-    return step != kNotGiven && step > written_ && step <= last &&
+    return step != kNotGiven && step > lastHandedOn_ && step <= last &&
            request_.selection.wantsStep(step);
   });
-  written_ = std::max(written_, last);
+  lastHandedOn_ = std::max(lastHandedOn_, last);
   forget(steps, last);
   if (everything) pending_.tracks.clear();
 }
 
-void RunFollower::addToProfile(Timeline timeline, std::int32_t last, bool everything) {
+void RunFollower::handOn(Timeline timeline, std::int32_t last, bool everything) {
   if (request_.bubbles) appendBubbles(timeline, summarize(timeline));
   for (Track& track : timeline.tracks) {
     std::erase_if(track.events, [&](const Event& event) {
       const bool isFinished = event.step != kNotGiven && event.step <= last;
-      return !(isFinished || everything) || isInProfile(track.rank, event);
+      return !(isFinished || everything) || isHandedOn(track.rank, event);
     });
   }
   std::erase_if(timeline.tracks, [](const Track& track) { return track.events.empty(); });
   select(timeline);
-  profile_.add(timeline, flows_);
+  if (timeline.eventCount() == 0 && timeline.counters.empty()) return;
+  hasHandedOn_ = true;
+  take_(timeline);
 }
 
 void RunFollower::select(Timeline& timeline) {
@@ -340,7 +343,7 @@ void RunFollower::selectSamples(Timeline& timeline) {
 
 /// Keeps the events that are not in the profile, and its last step: its jobs reach into the next.
 void RunFollower::forget(const Steps& steps, std::int32_t last) {
-  inProfile_.clear();
+  handedOn_.clear();
   std::vector<Argument> arguments;
   std::swap(arguments, pending_.arguments);
   for (std::size_t t = 0; t < pending_.tracks.size(); ++t) {
@@ -351,7 +354,7 @@ void RunFollower::forget(const Steps& steps, std::int32_t last) {
       if (step != kNotGiven && step < last) continue;
       Event event = track.events[e];
       if (step == last) {
-        inProfile_.insert(
+        handedOn_.insert(
             {track.rank, event.kind, event.begin, event.end, event.job, event.microBatch});
       }
       const auto from = arguments.begin() + event.firstArgument;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "ingest/run_request.h"
-#include "parser/chrome/write/growing_json.h"
 #include "parser/find_logs.h"
 #include "parser/job_log/log_tail.h"
 #include "parser/ring/recorder_state.h"
@@ -17,18 +17,21 @@
 
 namespace pipetrace {
 
-/// Follows the job logs of a run that goes on, and hands each step on to a profile once every rank
-/// has finished it. It reads only what is new, and keeps only what is not finished. Logs that
-/// appear later are picked up.
+/// Follows the job logs of a run that goes on, and hands each step on once every rank has finished
+/// it. It reads only what is new, and keeps only what is not finished. Logs that appear later are
+/// picked up. For one thread at a time.
 class RunFollower {
  public:
-  /// Takes `inputs` (folders, which are searched again, and single logs), `bubbles` and `selection`
-  /// of the request; times are as logged. With `flows` the profile gets the arrows between the
-  /// jobs. The profile must outlive this.
-  RunFollower(RunRequest request, bool flows, GrowingChromeJson& profile);
+  /// Gets finished steps: sorted, completed, with bubbles if they are asked for, never empty. The
+  /// events of a later call may begin before the last end of an earlier one.
+  using TakeSteps = std::function<void(const Timeline& steps)>;
 
-  /// Reads the new lines and writes the steps that they finish. Throws Error when an input cannot
-  /// be read or the profile cannot be written.
+  /// Takes `inputs` (folders, which are searched again, and single logs), `bubbles` and `selection`
+  /// of the request; times are as logged.
+  RunFollower(RunRequest request, TakeSteps take);
+
+  /// Reads the new lines and hands on the steps that they finish. Throws Error when an input cannot
+  /// be read, and whatever TakeSteps throws.
   void look();
 
   /// Looks for logs that were not there before.
@@ -41,7 +44,7 @@ class RunFollower {
   /// "ranks 2, 3". Lists only ranks that no earlier call has named; empty: there are none.
   std::string newlyOutOfSight();
 
-  /// Writes the other finished steps: those that every rank with a log has ended.
+  /// Hands on the other finished steps: those that every rank with a log has ended.
   void finish();
 
   /// Whether every rank of the run has closed its log, or its recorder is gone.
@@ -52,10 +55,10 @@ class RunFollower {
   std::string waitsFor() const;
 
   /// Whether steps are finished but the selection has left nothing of them.
-  bool hasNothingSelected() const { return written_ != kNotGiven && profile_.isEmpty(); }
+  bool hasNothingSelected() const { return lastHandedOn_ != kNotGiven && !hasHandedOn_; }
 
   std::size_t logCount() const { return logs_.size(); }
-  /// The number of steps in the profile.
+  /// The number of steps that were handed on.
   std::int64_t stepCount() const { return steps_; }
   /// The findings since the last call.
   Diagnostics takeDiagnostics();
@@ -82,26 +85,26 @@ class RunFollower {
   void forgetRank(int rank);
   void keep(Timeline part);
   Timeline completed() const;
-  void write(bool isEnd);
-  void addToProfile(Timeline timeline, std::int32_t last, bool everything);
+  void handOn(bool isEnd);
+  void handOn(Timeline timeline, std::int32_t last, bool everything);
   void select(Timeline& timeline);
   void selectSamples(Timeline& timeline);
   void forget(const Steps& steps, std::int32_t last);
-  bool isInProfile(int rank, const Event& event) const;
+  bool isHandedOn(int rank, const Event& event) const;
   int worldSize() const;
   bool allRanksAreThere() const;
   bool isClosed(const Log& log) const;
 
   RunRequest request_;
-  bool flows_;
-  GrowingChromeJson& profile_;
+  TakeSteps take_;
   std::vector<Log> logs_;
   std::set<std::string> known_;  // paths
-  Timeline pending_;             // read and not yet in the profile, and the last step that is
+  Timeline pending_;             // read and not yet handed on, and the last step that is
   bool hasNew_ = false;
-  std::set<Identity> inProfile_;      // the events of pending_ that are in the profile
-  std::int32_t written_ = kNotGiven;  // the last step that is in the profile
-  std::int32_t firstKept_ = 0;        // the step that pending_ begins with
+  bool hasHandedOn_ = false;
+  std::set<Identity> handedOn_;            // the events of pending_ that were handed on
+  std::int32_t lastHandedOn_ = kNotGiven;  // the last step that was handed on
+  std::int32_t firstKept_ = 0;             // the step that pending_ begins with
   std::int64_t steps_ = 0;
   Timeline::Span selected_{kNsMax, kNsMin};  // of the written events of the selected steps
   Diagnostics diagnostics_;

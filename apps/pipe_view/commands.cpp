@@ -53,7 +53,8 @@ void addPicture(CommandApp& app, CLI::Option* inputs, ExportOptions& to) {
                                         "Write a picture, NAME.png or NAME.svg, instead of opening "
                                         "a window; needs no display")
                              ->type_name("FILE")
-                             ->needs(inputs);
+                             ->needs(inputs)
+                             ->excludes("--follow");
   app.add_option_function<std::string>(
          "--size", [&to](const std::string& text) { readSize(text, to); },
          "Size of the picture in pixels (default: 1600 wide, as high as the rows need)")
@@ -88,6 +89,9 @@ void addPipeViewOptions(CommandApp& app, ViewerOptions& options) {
                      "Profiles, job logs or folders of them, shown as one profile")
           ->type_name("");
   addAlignOption(app, options.align);
+  app.add_flag("--follow", options.follow,
+               "Show a run that goes on: the chart grows with the job logs until they are closed")
+      ->needs(inputs);
   addPicture(app, inputs, options.picture);
   app.adviseOn([](const std::string& argument) -> std::string {
     return argument.starts_with("-o") || argument.starts_with("--out") ? "--export" : "";

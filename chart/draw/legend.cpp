@@ -50,7 +50,7 @@ void addBubbles(std::vector<LegendEntry>& entries, const Classes& classes) {
   if (entries.size() > before + 1) entries.back().label = bubbleClassWords(BubbleClass::kUnknown);
 }
 
-/// What a track has.
+/// The kinds and classes of some events.
 struct Contents {
   std::array<int, kJobKindCount> lastChunk{};
   Classes classes{};

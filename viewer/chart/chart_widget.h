@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "chart/chart_hit.h"
-#include "chart/step_choice.h"
+#include "chart/steps/step_choice.h"
 #include "viewer/chart/chart_overlay.h"
 #include "viewer/chart/font_cache.h"
 #include "viewer/chart/row_tiles.h"
@@ -28,6 +28,10 @@ class ChartWidget : public QAbstractScrollArea {
 
   /// Shows all of `model`, which must live until the next call; nothing for nullptr.
   void setModel(const ChartModel* model);
+  /// Shows `model`, another one of the same run: it has grown, or has other colours. The model that
+  /// was shown must still live. The time in view, the scroll and the selection stay. A chart of the
+  /// whole run, or of its end, goes on to show that.
+  void replaceModel(const ChartModel* model);
   const ChartModel* model() const { return model_; }
   /// The model has got more: bubbles that were added, say. View and selection stay.
   void modelHasChanged();

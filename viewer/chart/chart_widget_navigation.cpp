@@ -1,7 +1,7 @@
 #include <QScrollBar>
 #include <algorithm>
 
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "viewer/chart/chart_widget.h"
 #include "viewer/chart/culprit.h"
 

@@ -35,7 +35,7 @@ Timeline randomJobs(Nanoseconds longest, std::size_t count) {
   return timeline;
 }
 
-/// What the jobs of one row make of one pixel column.
+/// One pixel column of a row, as its jobs say.
 struct Truth {
   double share = 0;
   bool hasEdgeOfCell = false;  ///< a job of two pixels or more begins or ends in it or beside it

@@ -114,13 +114,12 @@ void RowTiles::addJob(const ChartView& view, std::size_t row, const QTransform& 
                        tile.span == axis.span() && tile.width == axis.width() &&
                        tile.height == place.height;
   const std::optional<int> moved = isAlike ? shiftOf(axis, tile.begin) : std::nullopt;
-  // At 1.5, a pixel of the chart has one or two of the device, which its columns would show.
-  const bool isWholeScale = std::abs(device.m11() - std::round(device.m11())) < kRounding;
-  if (!moved || (*moved != 0 && !isWholeScale)) {
+  const double onDevice = moved.value_or(0) * device.m11();
+  if (!moved || std::abs(onDevice - std::round(onDevice)) > kRounding) {
     if (tile.image.size() != size) tile.image = QImage(size, QImage::Format_RGB32);
     job.ranges.push_back({0, axis.width()});
   } else if (*moved != 0) {
-    shift(tile.image, static_cast<int>(std::lround(*moved * device.m11())));
+    shift(tile.image, static_cast<int>(std::lround(onDevice)));
     const auto add = [&](int from, int to) {
       const Range range{std::max(from - kLabelMargin, 0),
                         std::min(to + kLabelMargin, axis.width())};

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "chart/draw/svg_writer.h"
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 #include "trace/text/decimal_time.h"

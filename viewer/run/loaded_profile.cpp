@@ -31,6 +31,11 @@ LoadedProfile::LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnos
   isClassified_ = true;
 }
 
+std::string profileName(const std::vector<std::string>& inputs) {
+  if (inputs.size() < 2) return inputs.empty() ? std::string() : inputs.front();
+  return inputs.front() + " and " + std::to_string(inputs.size() - 1) + " more";
+}
+
 void LoadedProfile::add(FoundBubbles found) {
   summary_ = std::move(found.summary);
   isClassified_ = true;
@@ -41,14 +46,12 @@ void LoadedProfile::add(FoundBubbles found) {
 
 std::unique_ptr<LoadedProfile> readProfile(const std::vector<std::string>& inputs, AlignBy align,
                                            LoadProgress* progress) {
-  std::string name = inputs.empty() ? std::string() : inputs.front();
-  if (inputs.size() > 1) name += " and " + std::to_string(inputs.size() - 1) + " more";
   RunRequest request{.inputs = inputs, .align = align, .profilesAsWritten = true};
   request.reading.program = "pipe-view";
   request.reading.progress = progress;
   Diagnostics diagnostics;
   Timeline timeline = loadRun(request, diagnostics);
-  return std::make_unique<LoadedProfile>(std::move(name), std::move(timeline),
+  return std::make_unique<LoadedProfile>(profileName(inputs), std::move(timeline),
                                          std::move(diagnostics));
 }
 

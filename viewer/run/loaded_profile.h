@@ -53,6 +53,9 @@ class LoadedProfile {
   bool isClassified_ = false;
 };
 
+/// The name of a profile of these inputs: "logs", "logs and 2 more".
+std::string profileName(const std::vector<std::string>& inputs);
+
 /// Reads files or folders with loadRun(), and throws the same Errors. Logs are read as pipe-trace
 /// reads them, with `align` as its --align. Profiles keep the times and the bubbles that they were
 /// written with. The result is not classified. `progress`, if given, must outlive the call.

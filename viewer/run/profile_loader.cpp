@@ -34,8 +34,7 @@ struct ProfileLoader::Work {
 ProfileLoader::ProfileLoader(QObject* parent) : QObject(parent) {}
 
 ProfileLoader::~ProfileLoader() {
-  drop(next_);
-  drop(shown_);
+  stop();
   for (Runner& runner : runners_) runner.thread.join();
 }
 
@@ -50,6 +49,11 @@ void ProfileLoader::load(const QStringList& inputs, AlignBy align) {
 }
 
 void ProfileLoader::cancel() { drop(next_); }
+
+void ProfileLoader::stop() {
+  drop(next_);
+  drop(shown_);
+}
 
 ProfileLoader::Progress ProfileLoader::progress() const {
   const std::shared_ptr<Work>& work = next_ ? next_ : shown_;

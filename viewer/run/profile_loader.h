@@ -13,7 +13,7 @@
 
 namespace pipetrace {
 
-/// What a loader is doing.
+/// The work of a loader.
 enum class LoadStage : std::uint8_t { kReading, kClassifying, kExplaining, kDone };
 
 /// Reads profiles on threads of its own, and then finds their idle time and explains it. Used on
@@ -38,6 +38,8 @@ class ProfileLoader : public QObject {
   void load(const QStringList& inputs, AlignBy align);
   /// Gives up a profile that was not loaded() yet, without a signal.
   void cancel();
+  /// The same, and no signals come any more for the one that was loaded().
+  void stop();
   /// Whether a profile is being read that was not loaded() yet.
   bool isBusy() const { return next_ != nullptr; }
   Progress progress() const;

@@ -11,7 +11,7 @@
 namespace pipetrace {
 namespace {
 
-/// What a loader says, in order.
+/// The signals of a loader, in order.
 class Listener : public QObject {
  public:
   explicit Listener(ProfileLoader& loader) {

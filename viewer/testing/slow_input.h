@@ -10,7 +10,7 @@
 
 namespace pipetrace {
 
-/// A pipe in the file system that looks like a log which is still being copied: who reads it waits
+/// A pipe in the file system that looks like a log which is still being copied. Reading it waits
 /// until the destructor.
 class SlowInput {
  public:

@@ -7,7 +7,7 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kBetweenLooks = 100;  // milliseconds
+constexpr int kRefresh = 100;  // milliseconds
 constexpr int kThousandths = 1000;
 
 QString megabytes(std::int64_t bytes) {
@@ -40,7 +40,7 @@ LoadingBar::LoadingBar(const ProfileLoader& loader, QWidget* parent)
 void LoadingBar::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   look();
-  timer_.start(kBetweenLooks);
+  timer_.start(kRefresh);
   cancel_->setFocus();  // so that the keyboard reaches this
 }
 
@@ -66,7 +66,9 @@ void LoadingBar::look() {
     return;
   }
   bar_->setRange(0, 0);  // busy, without a known end
-  if (!isReading) {
+  if (!loader_.isBusy()) {
+    text_->clear();  // it waits for a run that goes on
+  } else if (!isReading) {
     text_->setText(tr("Finding the causes of idle time"));
   } else {
     text_->setText(read > 0 ? tr("Indexing the jobs") : tr("Looking for files"));

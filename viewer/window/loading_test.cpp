@@ -70,7 +70,6 @@ TEST_F(LoadingTest, ASecondFileTakesThePlaceOfOneThatIsBeingRead) {
 }
 
 TEST_F(LoadingTest, TheBarShowsHowMuchIsRead) {
-  const TestLogs logs;
   ProfileLoader loader;
   LoadingBar bar(loader);
   bar.show();

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "analysis/report/diagnostic_lines.h"
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
@@ -27,6 +27,12 @@ QStringList filesOf(const QMimeData* data) {
     if (url.isLocalFile()) files.push_back(url.toLocalFile());
   }
   return files;
+}
+
+QString nameOf(const QStringList& inputs) {
+  std::vector<std::string> paths;
+  for (const QString& input : inputs) paths.push_back(input.toStdString());
+  return QString::fromStdString(profileName(paths));
 }
 
 QString countedText(std::size_t count, const QString& what) {
@@ -48,6 +54,7 @@ MainWindow::MainWindow(AlignBy align) : align_(align) {
   connect(&loader_, &ProfileLoader::classified, this, &MainWindow::showBubbles);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
+  connectWatcher();
   connect(chart_, &ChartWidget::viewChanged, this, &MainWindow::updateRange);
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   showMessage(tr("Open a profile or a folder of job logs with File › Open, or drop it here."),
@@ -61,9 +68,9 @@ QString MainWindow::message() const {
 
 void MainWindow::open(const QStringList& inputs) {
   if (inputs.isEmpty()) return;
-  opening_ = inputs.size() == 1 ? inputs.front()
-                                : tr("%1 and %2 more").arg(inputs.front()).arg(inputs.size() - 1);
+  opening_ = nameOf(inputs);
   showMessage(tr("Opening %1 …").arg(opening_), true);
+  watcher_.stop();
   loader_.load(inputs, align_);
 }
 
@@ -97,6 +104,11 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   chart_->setFocus();
   export_->setEnabled(true);
   detailsDock_->toggleViewAction()->setEnabled(true);
+  describeProfile();
+}
+
+/// Says what the profile is, in the title and in the status bar.
+void MainWindow::describeProfile() {
   setWindowTitle(QFileInfo(opening_).fileName().isEmpty() ? opening_
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
@@ -133,10 +145,13 @@ void MainWindow::showBubbles() {
   showSummary();
 }
 
-/// Gives up the profile that is being read. The one that was open before stays.
+/// Gives up the profile that is being read, or the run that has no step yet. The profile that was
+/// open before stays.
 void MainWindow::cancelLoading() {
-  if (!loader_.isBusy()) return;
+  const bool waitsForRun = watcher_.isRunning() && !hasGrown_;
+  if (!loader_.isBusy() && !waitsForRun) return;
   loader_.cancel();
+  if (waitsForRun) watcher_.stop();
   if (profile_) {
     pages_->setCurrentWidget(chart_);
     chart_->setFocus();

@@ -8,6 +8,7 @@
 #include "viewer/chart/chart_widget.h"
 #include "viewer/panels/details_panel.h"
 #include "viewer/run/profile_loader.h"
+#include "viewer/run/run_watcher.h"
 
 namespace pipetrace {
 
@@ -22,6 +23,10 @@ class MainWindow : public QMainWindow {
 
   /// Reads files or folders as one profile, on another thread.
   void open(const QStringList& inputs);
+
+  /// Shows a run that goes on, whose logs are these files or in these folders. It replaces the
+  /// profile once the run has a step. Shows a message where they cannot be followed.
+  void follow(const QStringList& inputs);
 
   ChartWidget* chart() const { return chart_; }
   const LoadedProfile* profile() const { return profile_.get(); }
@@ -48,11 +53,15 @@ class MainWindow : public QMainWindow {
   void showBubbles();
   void showSummary();
   void cancelLoading();
+  void describeProfile();
   void showExplanation(std::shared_ptr<const Explanation> explanation);
   void showFailure(const QString& message);
   void updateRange();
   void updateSelection();
   void showKeys();
+  void connectWatcher();
+  void showGrown();
+  void showEndOfRun(const QString& error);
 
   std::shared_ptr<const LoadedProfile> profile_;
   std::shared_ptr<const Explanation> explanation_;  // refers to the profile
@@ -64,6 +73,8 @@ class MainWindow : public QMainWindow {
   DetailsPanel* details_ = nullptr;
   QDockWidget* detailsDock_ = nullptr;
   bool hasSelection_ = false;
+  bool isLive_ = false;    // the profile is of a run that goes on
+  bool hasGrown_ = false;  // the run that is followed has a profile
   QLabel* summary_ = nullptr;
   QLabel* selected_ = nullptr;
   QLabel* range_ = nullptr;
@@ -71,6 +82,7 @@ class MainWindow : public QMainWindow {
   QAction* export_ = nullptr;
   QString opening_;
   AlignBy align_;
+  RunWatcher watcher_;
   ProfileLoader loader_;  // the last member, so that it stops first
 };
 

@@ -65,7 +65,7 @@ int openWindow(const ViewerOptions& options, int& argc, char** argv) {
   QStringList inputs;
   for (const std::string& input : options.inputs) inputs.push_back(QString::fromStdString(input));
   window.show();
-  window.open(inputs);
+  options.follow ? window.follow(inputs) : window.open(inputs);
   return QApplication::exec();
 }
 

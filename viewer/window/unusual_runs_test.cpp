@@ -50,7 +50,7 @@ class UnusualRunsTest : public testing::Test {
         << window_.message().toStdString();
   }
 
-  /// What a user does with a chart: zooms to the limit and back, pans, points, clicks, walks.
+  /// Uses the chart: zooms to the limit and back, pans, points, clicks, walks.
   void use() {
     ChartWidget& chart = *window_.chart();
     std::mt19937 random(3);

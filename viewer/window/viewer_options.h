@@ -12,6 +12,7 @@ namespace pipetrace {
 struct ViewerOptions {
   std::vector<std::string> inputs;
   AlignBy align = AlignBy::kBest;  ///< as for loadProfile()
+  bool follow = false;             ///< the run goes on
   ExportOptions picture;           ///< picture.path is empty: open a window
 };
 

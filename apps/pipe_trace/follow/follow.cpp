@@ -5,17 +5,15 @@
 
 #include <csignal>
 #include <ctime>
-#include <filesystem>
 
 #include "apps/cli/command_line.h"
 #include "apps/cli/print_diagnostics.h"
 #include "apps/cli/profile_format.h"
 #include "apps/pipe_trace/inputs/load_and_report.h"
 #include "apps/pipe_trace/outputs/outputs.h"
+#include "ingest/followable.h"
 #include "ingest/run_follower.h"
-#include "parser/byte_source.h"
-#include "parser/job_log/job_log_reader.h"
-#include "parser/reader_registry.h"
+#include "parser/chrome/write/growing_json.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
 
@@ -72,33 +70,6 @@ const std::string& outputOf(const PipeTraceOptions& options) {
   return output;
 }
 
-/// Throws Error for a file that is no job log: no other file grows.
-void checkGrows(const std::string& input) {
-  const std::string advice =
-      " cannot be followed, only job logs that still grow; leave out --follow";
-  if (input.ends_with(".gz")) throw Error(input + " (compressed)" + advice);
-  ByteSource source(input);
-  const std::string_view head = source.peek(TraceReader::kProbeSize);
-  const auto readers = makeTraceReaders();
-  const TraceReader* const reader = chooseReader(readers, head);
-  // A file that is only likely to be a log may be the output of a program that logs later.
-  const bool isProfile = reader != nullptr && reader->formatName() != JobLogReader().formatName() &&
-                         reader->probe(head) == FormatMatch::kCertain;
-  if (isProfile) throw Error(fmt::format("{} ({}){}", input, reader->formatName(), advice));
-}
-
-void checkInputs(const PipeTraceOptions& options) {
-  for (const std::string& input : options.load.inputs) {
-    std::error_code error;
-    if (input == "-") throw Error("--follow reads files, not standard input");
-    if (!std::filesystem::exists(input, error)) {
-      throw Error("cannot follow " + input +
-                  ": it is not there; make the folder, or check the name");
-    }
-    if (std::filesystem::is_regular_file(input, error)) checkGrows(input);
-  }
-}
-
 void reportWaiting(const RunFollower& follower) {
   const std::string what = follower.waitsFor();
   if (!what.empty()) fmt::print(stderr, "pipe-trace: waiting for {}\n", what);
@@ -118,10 +89,11 @@ void reportOutOfSight(RunFollower& follower) {
 int runFollow(const PipeTraceOptions& options) {
   const std::string& output = outputOf(options);
   checkOutputs(options);
-  checkInputs(options);
+  checkFollowable(options.load.inputs);
   const StopSignals signals;
   GrowingChromeJson profile(output);
-  RunFollower follower(options.load, options.flows, profile);
+  RunFollower follower(options.load,
+                       [&](const Timeline& steps) { profile.add(steps, options.flows); });
   bool hasFindings = false;
   const auto report = [&] {
     const Diagnostics found = follower.takeDiagnostics();

@@ -6,7 +6,7 @@
 
 #include "analysis/run_summary.h"
 #include "analysis/steps/number_range.h"
-#include "chart/step_span.h"
+#include "chart/steps/step_span.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {

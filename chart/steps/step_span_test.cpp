@@ -1,4 +1,4 @@
-#include "chart/step_span.h"
+#include "chart/steps/step_span.h"
 
 #include <gtest/gtest.h>
 

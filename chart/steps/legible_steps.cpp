@@ -1,4 +1,4 @@
-#include "chart/legible_steps.h"
+#include "chart/steps/legible_steps.h"
 
 #include <algorithm>
 #include <limits>
