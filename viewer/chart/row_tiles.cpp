@@ -81,7 +81,8 @@ void RowTiles::paint(QPainter& painter, const ChartView& view, FontCache& fonts)
     }
     const QTransform whole = QTransform::fromTranslate(job.origin.x(), job.origin.y());
     painter.setWorldTransform(whole * device.inverted() * world);
-    painter.drawImage(0, 0, job.tile->image);
+    // Half a pixel at an edge is not the row's.
+    painter.drawImage(job.covered.topLeft(), job.tile->image, job.covered);
     painter.setWorldTransform(world);
   }
   painter.restore();
@@ -96,7 +97,9 @@ void RowTiles::addJob(const ChartView& view, std::size_t row, const QTransform& 
       device.mapRect(QRectF(view.area.x, view.yOf(place.top), view.area.width, place.height));
   const QPoint origin(static_cast<int>(std::floor(box.left() + kRounding)),
                       static_cast<int>(std::floor(box.top() + kRounding)));
-  Job job{row, nullptr, origin, {}};
+  const QPoint first(qRound(box.left()), qRound(box.top()));
+  const QPoint last(qRound(box.right()) - 1, qRound(box.bottom()) - 1);
+  Job job{row, nullptr, origin, QRect(first, last).translated(-origin), {}};
   if (place.height > kTallest || device.type() > QTransform::TxScale) {
     job.ranges.push_back({0, axis.width()});
     jobs_.push_back(std::move(job));

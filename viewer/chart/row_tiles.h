@@ -48,6 +48,7 @@ class RowTiles {
     std::size_t row = 0;
     Tile* tile = nullptr;
     QPoint origin;  // of the tile, in pixels of the device
+    QRect covered;  // by the row, in pixels of the tile
     std::vector<Range> ranges;
   };
 
