@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "trace/sub_lanes.h"
+#include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
 namespace {
@@ -44,20 +45,46 @@ Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
 
 }  // namespace
 
+/// The contents of a track, as far as the model needs them.
+struct ChartModel::TrackFacts {
+  std::vector<LaneIndex> lanes;
+  Timeline::Span span{kNsMax, kNsMin};
+  std::int32_t largestMicroBatch = 0;
+  bool computes = false;
+
+  void find(const Track& track) {
+    lanes = indexOf(track.events);
+    for (const Event& event : track.events) {
+      span.begin = std::min(span.begin, event.begin);
+      span.end = std::max(span.end, event.end);
+      largestMicroBatch = std::max(largestMicroBatch, event.microBatch);
+      computes = computes || isCompute(event.kind);
+    }
+  }
+};
+
 ChartModel::ChartModel(const Timeline& timeline)
     : timeline_(&timeline), legend_(legendOf(timeline)), span_{kNsMax, kNsMin} {
-  const std::vector<StepWindow> windows = stepWindows(timeline);
-  steps_ = stepSpans(windows);
   const std::vector<Track>& tracks = timeline.tracks;
-  for (const Track& track : tracks) {
-    if (track.lane != kBubbleLane) {
-      (track.lane == kComputeLane ? jobCount_ : transferCount_) += track.events.size();
+  std::vector<TrackFacts> facts(tracks.size());
+  RunShape shape;
+  inParallel(0, tracks.size() + 1, [&](std::size_t i) {
+    if (i == 0) {
+      // Mostly on one core, so it begins first.
+      const std::vector<StepWindow> windows = stepWindows(timeline);
+      steps_ = stepSpans(windows);
+      shape = runShapeOf(timeline, windows);
+    } else {
+      facts[i - 1].find(tracks[i - 1]);
     }
-    for (const Event& event : track.events) {
-      span_.begin = std::min(span_.begin, event.begin);
-      span_.end = std::max(span_.end, event.end);
-      largestMicroBatch_ = std::max(largestMicroBatch_, event.microBatch);
+  });
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    if (tracks[i].lane != kBubbleLane) {
+      (tracks[i].lane == kComputeLane ? jobCount_ : transferCount_) += tracks[i].events.size();
     }
+    span_.begin = std::min(span_.begin, facts[i].span.begin);
+    span_.end = std::max(span_.end, facts[i].span.end);
+    largestMicroBatch_ = std::max(largestMicroBatch_, facts[i].largestMicroBatch);
   }
   if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis
 
@@ -66,10 +93,11 @@ ChartModel::ChartModel(const Timeline& timeline)
   for (std::size_t first = 0; first < tracks.size();) {
     std::size_t last = first + 1;
     while (last < tracks.size() && tracks[last].rank == tracks[first].rank) ++last;
-    addRank(first, last);
+    addRank(std::span(tracks).subspan(first, last - first),
+            std::span(facts).subspan(first, last - first));
     first = last;
   }
-  addTrees(runShapeOf(timeline, windows));
+  addTrees(shape);
 }
 
 void ChartModel::addTrees(const RunShape& shape) {
@@ -81,6 +109,25 @@ void ChartModel::addTrees(const RunShape& shape) {
   }
   byRank_ = RowTree(rows_, counters_, shape, RowGrouping::kByRank);
   byStage_ = RowTree(rows_, counters_, shape, RowGrouping::kByStage);
+}
+
+ChartModel::IndexedBubbles ChartModel::indexed(const std::vector<Track>& bubbles) {
+  std::vector<std::vector<LaneIndex>> lanes(bubbles.size());
+  inParallel(0, bubbles.size(), [&](std::size_t i) { lanes[i] = indexOf(bubbles[i].events); });
+  IndexedBubbles result;
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    result.byRank[bubbles[i].rank] = std::move(lanes[i]);
+  }
+  result.legend = legendOfBubbles(bubbles);
+  return result;
+}
+
+void ChartModel::add(IndexedBubbles bubbles) {
+  for (ChartRow& row : rows_) {
+    const auto found = bubbles.byRank.find(row.rank);
+    if (row.isCompute && found != bubbles.byRank.end()) row.bubbles = std::move(found->second);
+  }
+  for (LegendEntry& entry : bubbles.legend) legend_.push_back(std::move(entry));
 }
 
 void ChartModel::measureJobs() {
@@ -102,22 +149,23 @@ void ChartModel::measureJobs() {
   }
 }
 
-void ChartModel::addRank(std::size_t firstTrack, std::size_t lastTrack) {
+void ChartModel::addRank(std::span<const Track> tracks, std::span<TrackFacts> facts) {
   const std::size_t firstRow = rows_.size();
-  const auto tracks = std::span(timeline_->tracks).subspan(firstTrack, lastTrack - firstTrack);
   const int rank = tracks.front().rank;
   ++rankCount_;
-  for (const Track& track : tracks) {
+  // A rank whose jobs are on lanes of other names gets a compute row for its bubbles.
+  const bool computes =
+      std::any_of(facts.begin(), facts.end(), [](const TrackFacts& f) { return f.computes; });
+  if (tracks.front().lane == kBubbleLane || (computes && tracks.front().lane != kComputeLane)) {
+    rows_.push_back({rank, std::string(kComputeLane), true, std::vector<LaneIndex>(1), {}, {}, {}});
+  }
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    const Track& track = tracks[i];
     if (track.lane == kBubbleLane) {
-      // Sorted after "compute": a rank that has bubbles and no jobs still gets its compute row.
-      if (rows_.size() == firstRow) {
-        rows_.push_back(
-            {rank, std::string(kComputeLane), true, std::vector<LaneIndex>(1), {}, {}, {}});
-      }
-      rows_[firstRow].bubbles = indexOf(track.events);
+      rows_[firstRow].bubbles = std::move(facts[i].lanes);
     } else {
       rows_.push_back(
-          {rank, track.lane, track.lane == kComputeLane, indexOf(track.events), {}, {}, {}});
+          {rank, track.lane, track.lane == kComputeLane, std::move(facts[i].lanes), {}, {}, {}});
     }
   }
   rows_[firstRow].rankLabel = "rank " + std::to_string(rank);

@@ -1,14 +1,15 @@
 #include "chart/lane_index.h"
 
 #include <algorithm>
+#include <cassert>
+#include <limits>
 #include <utility>
 
 #include "chart/draw/palette.h"
+#include "trace/threads/large_pages.h"
 
 namespace pipetrace {
 namespace {
-
-constexpr std::size_t kBlock = 8;
 
 std::uint8_t mean(std::uint64_t sum, std::uint64_t busy) {
   return static_cast<std::uint8_t>(std::min<std::uint64_t>((sum + busy / 2) / busy, 255));
@@ -23,38 +24,62 @@ LaneIndex::LaneIndex(std::span<const Event> events, std::vector<std::uint32_t> m
   build();
 }
 
+/// The number of a colour in colors_. There are few: a kind has at most five shades.
+std::uint8_t LaneIndex::colorNumber(Color color) {
+  const auto found = std::find(colors_.begin(), colors_.end(), color);
+  const auto number = static_cast<std::size_t>(found - colors_.begin());
+  assert(number <= std::numeric_limits<std::uint8_t>::max());
+  if (found == colors_.end()) colors_.push_back(color);
+  return static_cast<std::uint8_t>(number);
+}
+
 void LaneIndex::build() {
   const std::size_t blocks = (size() + kBlock - 1) / kBlock;
-  blockSums_.reserve(blocks);
+  reserveLarge(blocks_, blocks);
   blockBegins_.reserve(blocks);
   Sums sums;
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (i % kBlock == 0) {
-      blockSums_.push_back(sums);
-      blockBegins_.push_back((*this)[i].begin);
+  for (std::size_t first = 0; first < size(); first += kBlock) {
+    const std::size_t last = std::min(first + kBlock, size());
+    const Nanoseconds begin = (*this)[first].begin;
+    Block& block = blocks_.emplace_back();
+    blockBegins_.push_back(begin);
+    block.before = sums;
+    // Events of a lane do not overlap, so that the last one ends last.
+    block.isLong =
+        static_cast<std::uint64_t>((*this)[last - 1].end) - static_cast<std::uint64_t>(begin) >
+        std::numeric_limits<std::uint32_t>::max();
+    for (std::size_t i = first; i < last; ++i) {
+      const Event& event = (*this)[i];
+      block.colors[i - first] = colorNumber(jobColor(event));
+      if (block.isLong) continue;
+      block.begins[i - first] = static_cast<std::uint32_t>(event.begin - begin);
+      block.ends[i - first] = static_cast<std::uint32_t>(event.end - begin);
     }
-    addEvent(sums, i, kNsMin, kNsMax);
+    addWhole(sums, first, last);
   }
 }
 
-void LaneIndex::addEvent(Sums& sums, std::size_t i, Nanoseconds begin, Nanoseconds end) const {
-  const Event& event = (*this)[i];
-  const Nanoseconds from = std::max(event.begin, begin);
-  const Nanoseconds to = std::min(event.end, end);
+/// Adds the part of an event that is in [begin, end).
+void LaneIndex::addPart(Sums& sums, std::size_t i, Nanoseconds begin, Nanoseconds end) const {
+  const Nanoseconds from = std::max(beginOf(i), begin);
+  const Nanoseconds to = std::min(endOf(i), end);
   if (to <= from) return;
-  const auto time = static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
-  const Color color = jobColor(event);
-  sums.busy += time;
-  sums.red += time * color.red;
-  sums.green += time * color.green;
-  sums.blue += time * color.blue;
+  sums.add(static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from), colorOf(i));
+}
+
+/// Adds the events at positions [first, last).
+void LaneIndex::addWhole(Sums& sums, std::size_t first, std::size_t last) const {
+  for (std::size_t i = first; i < last; ++i) {
+    sums.add(static_cast<std::uint64_t>(endOf(i)) - static_cast<std::uint64_t>(beginOf(i)),
+             colorOf(i));
+  }
 }
 
 LaneIndex::Sums LaneIndex::sumsBefore(std::size_t i) const {
   if (i == 0) return {};
   const std::size_t block = (i - 1) / kBlock;
-  Sums sums = blockSums_[block];
-  for (std::size_t k = block * kBlock; k < i; ++k) addEvent(sums, k, kNsMin, kNsMax);
+  Sums sums = blocks_[block].before;
+  addWhole(sums, block * kBlock, i);
   return sums;
 }
 
@@ -74,14 +99,14 @@ std::size_t LaneIndex::firstBeginningAt(Nanoseconds time, std::size_t from) cons
   block = static_cast<std::size_t>(after - begins) - 1;
   std::size_t i = std::max(from, block * kBlock);
   const std::size_t last = std::min((block + 1) * kBlock, size());
-  while (i < last && (*this)[i].begin < time) ++i;
+  while (i < last && beginOf(i) < time) ++i;
   return i;
 }
 
 std::size_t LaneIndex::firstEndingAfter(Nanoseconds time) const {
   std::size_t i = firstBeginningAt(time);
-  while (i > 0 && (*this)[i - 1].end > time) --i;
-  while (i < size() && (*this)[i].end <= time) ++i;
+  while (i > 0 && endOf(i - 1) > time) --i;
+  while (i < size() && endOf(i) <= time) ++i;
   return i;
 }
 
@@ -90,8 +115,8 @@ LaneLoad LaneIndex::load(std::size_t first, std::size_t last, Nanoseconds begin,
   if (first >= last) return {};
   Sums sums;
   // Only the first and the last event can reach beyond [begin, end).
-  addEvent(sums, first, begin, end);
-  if (last - first > 1) addEvent(sums, last - 1, begin, end);
+  addPart(sums, first, begin, end);
+  if (last - first > 1) addPart(sums, last - 1, begin, end);
   if (last - first > 2 * kBlock) {
     const Sums to = sumsBefore(last - 1);
     const Sums from = sumsBefore(first + 1);
@@ -99,10 +124,10 @@ LaneLoad LaneIndex::load(std::size_t first, std::size_t last, Nanoseconds begin,
     sums.red += to.red - from.red;
     sums.green += to.green - from.green;
     sums.blue += to.blue - from.blue;
-  } else {
-    for (std::size_t i = first + 1; i + 1 < last; ++i) addEvent(sums, i, kNsMin, kNsMax);
+  } else if (last - first > 2) {
+    addWhole(sums, first + 1, last - 1);
   }
-  if (sums.busy == 0) return {0, jobColor((*this)[first])};
+  if (sums.busy == 0) return {0, colorOf(first)};
   return {static_cast<Nanoseconds>(sums.busy),
           {mean(sums.red, sums.busy), mean(sums.green, sums.busy), mean(sums.blue, sums.busy)}};
 }

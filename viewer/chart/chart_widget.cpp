@@ -77,6 +77,7 @@ void ChartWidget::setModel(const ChartModel* model) {
   rows_ = std::exchange(rowsOfNextModel_, {});
   labels_->setVisible(model_ != nullptr);
   filter_->setVisible(model_ != nullptr);
+  tiles_.clear();
   if (model_ != nullptr) {
     axis_ = TimeAxis(model_->span().begin, model_->span().end, 1);
   }
@@ -90,6 +91,14 @@ void ChartWidget::setModel(const ChartModel* model) {
   }
   viewHasChanged();
   emit selectionChanged();
+}
+
+void ChartWidget::modelHasChanged() {
+  tiles_.clear();
+  layOut();
+  emit modelExtended();
+  if (marked_) emit areaChanged();
+  viewHasChanged();
 }
 
 ChartView ChartWidget::view() const {
@@ -139,7 +148,7 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
   const ChartView seen = view();
   drawLegend(canvas, model_->legend(), legend_);
   drawTimeAxis(canvas, seen, {area_.x, legend_.bottom(), area_.width, kTimeAxisHeight});
-  drawRows(canvas, seen);
+  tiles_.paint(painter, seen, fonts_);
   if (layout_.shown().empty()) {
     constexpr TextStyle kStyle{13, false, palette::kFaintInk, TextAlign::kCenter};
     canvas.text({area_.x, area_.y, area_.width, std::min(area_.height, 120)},
