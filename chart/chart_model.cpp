@@ -45,24 +45,52 @@ Nanoseconds quantile(std::vector<Nanoseconds>& values, std::size_t numerator,
 
 }  // namespace
 
+/// The contents of a track, as far as the model needs them.
+struct ChartModel::TrackFacts {
+  std::vector<LaneIndex> lanes;
+  Timeline::Span span{kNsMax, kNsMin};
+  std::int32_t largestMicroBatch = 0;
+  std::int32_t largestStage = kNotGiven;
+  bool computes = false;
+
+  void find(const Track& track, const JobColors& colors) {
+    lanes = indexOf(track.events, colors);
+    for (const Event& event : track.events) {
+      span.begin = std::min(span.begin, event.begin);
+      span.end = std::max(span.end, event.end);
+      largestMicroBatch = std::max(largestMicroBatch, event.microBatch);
+      largestStage = std::max(largestStage, event.stage);
+      computes = computes || isCompute(event.kind);
+    }
+  }
+};
+
 ChartModel::ChartModel(const Timeline& timeline, const Theme& theme)
     : timeline_(&timeline),
       legend_(legendOf(timeline)),
       colors_(std::make_unique<JobColors>(theme, chunksOf(legend_))),
       span_{kNsMax, kNsMin} {
-  const std::vector<StepWindow> windows = stepWindows(timeline);
-  steps_ = stepSpans(windows);
   const std::vector<Track>& tracks = timeline.tracks;
-  for (const Track& track : tracks) {
-    if (track.lane != kBubbleLane) {
-      (track.lane == kComputeLane ? jobCount_ : transferCount_) += track.events.size();
+  std::vector<TrackFacts> facts(tracks.size());
+  RunShape shape;
+  inParallel(0, tracks.size() + 1, [&](std::size_t i) {
+    if (i == 0) {
+      // Mostly on one core, so it begins first.
+      const std::vector<StepWindow> windows = stepWindows(timeline);
+      steps_ = stepSpans(windows);
+      shape = runShapeOf(timeline, windows);
+    } else {
+      facts[i - 1].find(tracks[i - 1], *colors_);
     }
-    for (const Event& event : track.events) {
-      span_.begin = std::min(span_.begin, event.begin);
-      span_.end = std::max(span_.end, event.end);
-      largestMicroBatch_ = std::max(largestMicroBatch_, event.microBatch);
-      largestStage_ = std::max(largestStage_, event.stage);
+  });
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    if (tracks[i].lane != kBubbleLane) {
+      (tracks[i].lane == kComputeLane ? jobCount_ : transferCount_) += tracks[i].events.size();
     }
+    span_.begin = std::min(span_.begin, facts[i].span.begin);
+    span_.end = std::max(span_.end, facts[i].span.end);
+    largestMicroBatch_ = std::max(largestMicroBatch_, facts[i].largestMicroBatch);
+    largestStage_ = std::max(largestStage_, facts[i].largestStage);
   }
   if (span_.begin > span_.end) span_ = {0, kNsPerMs};  // an empty chart still has an axis
 
@@ -71,10 +99,11 @@ ChartModel::ChartModel(const Timeline& timeline, const Theme& theme)
   for (std::size_t first = 0; first < tracks.size();) {
     std::size_t last = first + 1;
     while (last < tracks.size() && tracks[last].rank == tracks[first].rank) ++last;
-    addRank(first, last);
+    addRank(std::span(tracks).subspan(first, last - first),
+            std::span(facts).subspan(first, last - first));
     first = last;
   }
-  addTrees(runShapeOf(timeline, windows));
+  addTrees(shape);
 }
 
 void ChartModel::addTrees(const RunShape& shape) {
@@ -102,6 +131,32 @@ void ChartModel::setTheme(const Theme& theme) {
   inParallel(0, lanes.size(), [&](std::size_t i) { lanes[i]->recolor(); });
 }
 
+ChartModel::IndexedBubbles ChartModel::indexed(const std::vector<Track>& bubbles) {
+  // Another thread may give the model another theme meanwhile; add() looks after that.
+  static const JobColors kColors(themeOf(ThemeName::kPaper));
+  std::vector<std::vector<LaneIndex>> lanes(bubbles.size());
+  inParallel(0, bubbles.size(),
+             [&](std::size_t i) { lanes[i] = indexOf(bubbles[i].events, kColors); });
+  IndexedBubbles result;
+  for (std::size_t i = 0; i < bubbles.size(); ++i) {
+    result.byRank[bubbles[i].rank] = std::move(lanes[i]);
+  }
+  result.legend = legendOfBubbles(bubbles);
+  return result;
+}
+
+void ChartModel::add(IndexedBubbles bubbles) {
+  std::vector<LaneIndex*> lanes;
+  for (ChartRow& row : rows_) {
+    const auto found = bubbles.byRank.find(row.rank);
+    if (!row.isCompute || found == bubbles.byRank.end()) continue;
+    row.bubbles = std::move(found->second);
+    for (LaneIndex& lane : row.bubbles) lanes.push_back(&lane);
+  }
+  inParallel(0, lanes.size(), [&](std::size_t i) { lanes[i]->setColors(*colors_); });
+  for (LegendEntry& entry : bubbles.legend) legend_.push_back(std::move(entry));
+}
+
 void ChartModel::measureJobs() {
   constexpr std::size_t kSamplesPerTrack = 1000;
   std::array<std::vector<Nanoseconds>, kJobKindCount> durations;
@@ -121,27 +176,23 @@ void ChartModel::measureJobs() {
   }
 }
 
-void ChartModel::addRank(std::size_t firstTrack, std::size_t lastTrack) {
+void ChartModel::addRank(std::span<const Track> tracks, std::span<TrackFacts> facts) {
   const std::size_t firstRow = rows_.size();
-  const auto tracks = std::span(timeline_->tracks).subspan(firstTrack, lastTrack - firstTrack);
   const int rank = tracks.front().rank;
   ++rankCount_;
-  for (const Track& track : tracks) {
+  // A rank whose jobs are on lanes of other names gets a compute row for its bubbles.
+  const bool computes =
+      std::any_of(facts.begin(), facts.end(), [](const TrackFacts& f) { return f.computes; });
+  if (tracks.front().lane == kBubbleLane || (computes && tracks.front().lane != kComputeLane)) {
+    rows_.push_back({rank, std::string(kComputeLane), true, std::vector<LaneIndex>(1), {}, {}, {}});
+  }
+  for (std::size_t i = 0; i < tracks.size(); ++i) {
+    const Track& track = tracks[i];
     if (track.lane == kBubbleLane) {
-      // Sorted after "compute": a rank that has bubbles and no jobs still gets its compute row.
-      if (rows_.size() == firstRow) {
-        rows_.push_back(
-            {rank, std::string(kComputeLane), true, std::vector<LaneIndex>(1), {}, {}, {}});
-      }
-      rows_[firstRow].bubbles = indexOf(track.events, *colors_);
+      rows_[firstRow].bubbles = std::move(facts[i].lanes);
     } else {
-      rows_.push_back({rank,
-                       track.lane,
-                       track.lane == kComputeLane,
-                       indexOf(track.events, *colors_),
-                       {},
-                       {},
-                       {}});
+      rows_.push_back(
+          {rank, track.lane, track.lane == kComputeLane, std::move(facts[i].lanes), {}, {}, {}});
     }
   }
   rows_[firstRow].rankLabel = "rank " + std::to_string(rank);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "chart/chart_row.h"
@@ -16,11 +18,25 @@ namespace pipetrace {
 
 /// The contents of a chart, whatever its size on the screen: rows in the order of rank and lane,
 /// each with its index, and the steps and the legend. Building it takes time proportional to the
-/// number of events; drawing from it does not. Refers to the timeline, which must be sorted,
-/// outlive the model and stay as it is. Immutable but for its colours.
+/// number of events, on all cores; drawing from it does not. Refers to the timeline, which must be
+/// sorted and outlive the model. It stays as it is, apart from its colours, and from bubbles
+/// that come later (add()).
 class ChartModel {
  public:
   explicit ChartModel(const Timeline& timeline, const Theme& theme = themeOf(ThemeName::kPaper));
+
+  /// Bubbles that are ready to be added to a model.
+  struct IndexedBubbles {
+    std::map<int, std::vector<LaneIndex>> byRank;
+    std::vector<LegendEntry> legend;
+  };
+  /// Indexes lanes of bubbles, on all cores. The result refers to the events of `bubbles`. Other
+  /// threads may draw a model meanwhile.
+  static IndexedBubbles indexed(const std::vector<Track>& bubbles);
+  /// Adds bubbles to a model that has none. Their events have to be in the timeline. Takes time
+  /// proportional to the number of ranks. Nobody may read the model meanwhile; all references to
+  /// rows and events stay valid, and rows keep their places.
+  void add(IndexedBubbles bubbles);
 
   const Timeline& timeline() const { return *timeline_; }
   const std::vector<ChartRow>& rows() const { return rows_; }
@@ -60,8 +76,10 @@ class ChartModel {
   std::int32_t largestStage() const { return largestStage_; }
 
  private:
+  struct TrackFacts;
+
   void measureJobs();
-  void addRank(std::size_t firstTrack, std::size_t lastTrack);
+  void addRank(std::span<const Track> tracks, std::span<TrackFacts> facts);
   void addTrees(const RunShape& shape);
 
   const Timeline* timeline_;

@@ -40,6 +40,11 @@ struct ChartView {
     const int pinned = std::min(layout.pinnedHeight(), area.height);
     return {area.x, area.y + pinned, area.width, area.height - pinned};
   }
+  /// The part of the area in which pinned rows, or the others, are drawn.
+  PixelRect clipOf(bool isPinned) const {
+    const PixelRect scrolled = scrolledArea();
+    return isPinned ? PixelRect{area.x, area.y, area.width, scrolled.y - area.y} : scrolled;
+  }
   /// The rows that are at least partly in view, from the top.
   std::vector<RowInView> rowsInView() const {
     std::vector<RowInView> rows;

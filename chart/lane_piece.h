@@ -28,4 +28,9 @@ inline constexpr int kMinCellWidth = 2;
 /// are at most two pieces per pixel, whatever the number of events. No event in view is left out.
 void cutIntoPieces(const LaneIndex& lane, const TimeAxis& axis, std::vector<LanePiece>& pieces);
 
+/// The same for the pixels [from, to) of the axis. It gives the pieces of the whole axis that touch
+/// these.
+void cutIntoPieces(const LaneIndex& lane, const TimeAxis& axis, int from, int to,
+                   std::vector<LanePiece>& pieces);
+
 }  // namespace pipetrace

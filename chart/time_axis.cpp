@@ -73,6 +73,12 @@ void TimeAxis::pan(int pixels) {
   show(saturated(begin), saturated(begin + span_));
 }
 
+void TimeAxis::alignToPixels() {
+  const Nanoseconds pixel = (span_ + width_ / 2) / width_;
+  if (span_ == limitSpan_ || pixel < width_) return;
+  show(begin_, begin_ + pixel * width_);
+}
+
 int TimeAxis::xOf(Nanoseconds time) const {
   const Wide x = floorDiv((Wide{time} - begin_) * width_, span_);
   return static_cast<int>(std::clamp<Wide>(x, -kFar, kFar));

@@ -30,6 +30,10 @@ class TimeAxis {
   /// Moves the chart by `pixels` to the right, so the view goes back in time.
   void pan(int pixels);
 
+  /// Makes each pixel cover a whole number of nanoseconds, where that changes the span by less than
+  /// a pixel. From then on pan() moves what is drawn by whole pixels. Not for a view of all.
+  void alignToPixels();
+
   /// The pixel that holds `time`; outside the view it is negative or >= width().
   int xOf(Nanoseconds time) const;
   /// The first instant of pixel `x`.

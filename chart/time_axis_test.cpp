@@ -125,5 +125,27 @@ TEST(TimeAxisTest, AnotherWidthKeepsTheTimes) {
   EXPECT_EQ(axis.xOf(end), 311);
 }
 
+TEST(TimeAxisTest, AnAlignedViewIsPannedByWholePixels) {
+  TimeAxis axis(0, 100 * kNsPerMs, 997);
+  axis.zoom(300, 1, 7);
+  const Nanoseconds before = axis.span();
+  axis.alignToPixels();
+  EXPECT_EQ(axis.span() % axis.width(), 0);
+  EXPECT_LT(std::abs(axis.span() - before), before / axis.width());
+  const TimeAxis unmoved = axis;
+  axis.pan(-123);
+  for (const int x : {0, 1, 500, 873}) EXPECT_EQ(axis.timeAt(x), unmoved.timeAt(x + 123));
+  axis.pan(123);
+  EXPECT_EQ(axis.begin(), unmoved.begin());
+}
+
+TEST(TimeAxisTest, AViewOfNanosecondsIsNotAligned) {
+  TimeAxis axis(0, 100'000, 997);
+  axis.zoom(300, 1, 7);
+  const Nanoseconds before = axis.span();
+  axis.alignToPixels();
+  EXPECT_EQ(axis.span(), before) << "rounding would change it by more than a pixel";
+}
+
 }  // namespace
 }  // namespace pipetrace

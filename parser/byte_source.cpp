@@ -1,6 +1,7 @@
 #include "parser/byte_source.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -106,6 +107,7 @@ std::size_t ByteSource::readRaw(char* to, std::size_t room) {
     return n;
   }
   while (true) {
+    if (isCancelled_ != nullptr) awaitInput();
     const ssize_t n = ::read(fd_, to, room);
     if (n >= 0) {
       count(static_cast<std::size_t>(n));
@@ -113,6 +115,15 @@ std::size_t ByteSource::readRaw(char* to, std::size_t room) {
     }
     if (errno != EINTR) fail("read", name_, errno);
   }
+}
+
+/// Waits until there is something to read, as a pipe may never bring anything.
+void ByteSource::awaitInput() const {
+  constexpr int kBetweenLooks = 50;  // milliseconds
+  pollfd input{.fd = fd_, .events = POLLIN, .revents = 0};
+  do {
+    count(0);
+  } while (::poll(&input, 1, kBetweenLooks) == 0);
 }
 
 std::optional<std::size_t> ByteSource::plainSize() {
@@ -146,8 +157,10 @@ std::size_t ByteSource::readAt(std::size_t offset, char* to, std::size_t room) c
   return done;
 }
 
+/// Throws Error when reading was cancelled.
 void ByteSource::count(std::size_t bytes) const {
   if (counter_ != nullptr) counter_->fetch_add(static_cast<std::int64_t>(bytes));
+  if (isCancelled_ != nullptr && *isCancelled_) throw Error("reading " + name_ + " was cancelled");
 }
 
 bool ByteSource::fillWindow() {

@@ -47,6 +47,10 @@ class ByteSource {
   /// `counter`, which must outlive it.
   void countInto(std::atomic<std::int64_t>* counter) { counter_ = counter; }
 
+  /// From now on reading throws Error once `isCancelled`, which must outlive it, is true; also
+  /// while it waits for a pipe.
+  void endWhen(const std::atomic<bool>* isCancelled) { isCancelled_ = isCancelled; }
+
   /// Why compressed data ended before its end; empty when it did not.
   const std::string& damage() const { return damage_; }
 
@@ -54,6 +58,7 @@ class ByteSource {
   struct Inflater;
 
   std::size_t readRaw(char* to, std::size_t room);
+  void awaitInput() const;
   std::size_t readInflated(char* to, std::size_t room);
   std::size_t readDecoded(char* to, std::size_t room);
   void start();
@@ -63,6 +68,7 @@ class ByteSource {
 
   std::string name_;
   std::atomic<std::int64_t>* counter_ = nullptr;
+  const std::atomic<bool>* isCancelled_ = nullptr;
   bool isStandardInput_ = false;
   int fd_ = -1;
   std::string memory_;  // all of it when there is no file

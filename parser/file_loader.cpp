@@ -52,7 +52,10 @@ FileReading FileLoader::load(const FoundLog& file, int nextRank) const {
   FileReading reading;
   ByteSource source(file.path);
   reading.name = source.name();
-  if (options_.progress != nullptr) source.countInto(&options_.progress->bytesRead);
+  if (options_.progress != nullptr) {
+    source.countInto(&options_.progress->bytesRead);
+    source.endWhen(&options_.progress->isCancelled);
+  }
   const std::string_view head = source.peek(TraceReader::kProbeSize);
   reading.isOwnProfile = isOwnProfile(head);
   reading.isLeftOut =

@@ -14,10 +14,13 @@
 
 namespace pipetrace {
 
-/// The progress of loading, which another thread may read meanwhile.
+/// The progress of loading. Another thread may read it meanwhile, and may ask loadTimeline() to end
+/// early.
 struct LoadProgress {
   std::atomic<std::int64_t> bytesRead{0};
   std::atomic<std::int64_t> bytesInAll{0};  ///< of the files to read; 0: not known
+  /// Once it is true, loadTimeline() throws Error at its next look at a file.
+  std::atomic<bool> isCancelled{false};
 };
 
 /// One input of loadTimeline(), and how it was read.

@@ -341,5 +341,13 @@ TEST_F(LoadTimelineTest, ProgressEndsWithAllBytesRead) {
   EXPECT_GE(progress.bytesRead, size);
 }
 
+TEST_F(LoadTimelineTest, ACancelledLoadEndsWithAnError) {
+  const std::string folder = writeLogs(test::oneFOneB(3, 8, 2), "logs");
+  LoadProgress progress;
+  progress.isCancelled = true;
+  EXPECT_THAT([&] { load({folder}, {.progress = &progress}); },
+              ThrowsMessage<Error>(HasSubstr("was cancelled")));
+}
+
 }  // namespace
 }  // namespace pipetrace

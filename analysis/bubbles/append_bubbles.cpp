@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -56,30 +58,15 @@ RankEvents eventsOf(const JobGraph& graph, const std::vector<Bubble>& bubbles) {
   return made;
 }
 
-/// Appends an argument with the name of each job to the timeline. Returns their indices.
-std::vector<std::uint32_t> nameArguments(Timeline& timeline, const JobGraph& graph,
-                                         const std::vector<JobGraph::Id>& culprits) {
-  const StringId key = timeline.strings.intern(bubble_arguments::kCulprit);
-  std::vector<std::uint32_t> indices;
-  for (const JobGraph::Id culprit : culprits) {
-    const StringId name = timeline.strings.intern(jobName(timeline, graph.node(culprit)));
-    indices.push_back(static_cast<std::uint32_t>(timeline.arguments.size()));
-    timeline.arguments.push_back(Argument::ofText(key, name));
-  }
-  return indices;
-}
-
 /// Inserts the bubbles where Timeline::sort() would put them; sorting would look at all events
 /// again.
-void insert(Timeline& timeline, int rank, std::vector<Event> bubbles) {
+void insert(Timeline& timeline, Track bubbles) {
   const auto at =
       std::partition_point(timeline.tracks.begin(), timeline.tracks.end(), [&](const Track& track) {
-        return track.rank != rank ? track.rank < rank : laneComesBefore(track.lane, kBubbleLane);
+        return track.rank != bubbles.rank ? track.rank < bubbles.rank
+                                          : laneComesBefore(track.lane, kBubbleLane);
       });
-  Track& track = *timeline.tracks.emplace(at);
-  track.rank = rank;
-  track.lane = kBubbleLane;
-  track.events = std::move(bubbles);
+  timeline.tracks.insert(at, std::move(bubbles));
 }
 
 }  // namespace
@@ -91,26 +78,48 @@ void appendBubbles(Timeline& timeline, const RunSummary& summary, int threads) {
   const JobGraph graph(timeline, topology, threads);
   RunBasis basis(graph, summary, threads);
   basis.planMissingRanks(timeline, topology, threads);
-  appendBubbles(timeline, graph, classifyBubbles(basis, threads), threads);
+  joinBubbles(timeline, bubbleLanes(timeline, graph, classifyBubbles(basis, threads), threads));
 }
 
-void appendBubbles(Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles, int threads) {
+BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
+                        int threads) {
   std::vector<RankEvents> made(bubbles.byRank.size());
   inParallel(threads, made.size(),
              [&](std::size_t r) { made[r] = eventsOf(graph, bubbles.byRank[r]); });
-  std::vector<std::vector<std::uint32_t>> names;
-  for (const RankEvents& each : made) {
-    names.push_back(nameArguments(timeline, graph, each.culprits));
+  BubbleLanes lanes;
+  lanes.firstArgument = timeline.arguments.size();
+  std::unordered_map<std::string, std::uint32_t> known;  // arguments by name
+  std::vector<std::vector<std::uint32_t>> arguments(made.size());
+  for (std::size_t r = 0; r < made.size(); ++r) {
+    for (const JobGraph::Id culprit : made[r].culprits) {
+      const auto next = static_cast<std::uint32_t>(lanes.firstArgument + known.size());
+      const auto [name, isNew] = known.try_emplace(jobName(timeline, graph.node(culprit)), next);
+      if (isNew) lanes.culprits.push_back(name->first);
+      arguments[r].push_back(name->second);
+    }
   }
   inParallel(threads, made.size(), [&](std::size_t r) {
     for (Event& event : made[r].events) {
-      if (event.argumentCount > 0) event.firstArgument = names[r][event.firstArgument];
+      if (event.argumentCount > 0) event.firstArgument = arguments[r][event.firstArgument];
     }
   });
   for (std::size_t r = 0; r < made.size(); ++r) {
     if (made[r].events.empty()) continue;
-    insert(timeline, graph.ranks()[r].number, std::move(made[r].events));
+    Track& track = lanes.tracks.emplace_back();
+    track.rank = graph.ranks()[r].number;
+    track.lane = kBubbleLane;
+    track.events = std::move(made[r].events);
   }
+  return lanes;
+}
+
+void joinBubbles(Timeline& timeline, BubbleLanes lanes) {
+  assert(timeline.arguments.size() == lanes.firstArgument);
+  const StringId key = timeline.strings.intern(bubble_arguments::kCulprit);
+  for (const std::string& culprit : lanes.culprits) {
+    timeline.arguments.push_back(Argument::ofText(key, timeline.strings.intern(culprit)));
+  }
+  for (Track& track : lanes.tracks) insert(timeline, std::move(track));
 }
 
 }  // namespace pipetrace

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "analysis/bubbles/run_basis.h"
@@ -35,9 +37,23 @@ struct Bubbles {
 /// result.
 Bubbles classifyBubbles(const RunBasis& basis, int threads = 1);
 
-/// Appends bubbles as appendBubbles() of run_summary.h does. `graph` is that of
-/// `timeline`.
-void appendBubbles(Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
-                   int threads = 1);
+/// Bubbles as events that are ready to join their timeline. Others may read the timeline while they
+/// are made.
+struct BubbleLanes {
+  std::vector<Track> tracks;  ///< one of each rank that has any
+  /// The names of culprits. Bubbles have them as arguments, which begin at `firstArgument` of the
+  /// timeline.
+  std::vector<std::string> culprits;
+  std::size_t firstArgument = 0;
+};
+
+/// Makes the events of `bubbles`. `graph` is that of `timeline`, which must not get other arguments
+/// before joinBubbles().
+BubbleLanes bubbleLanes(const Timeline& timeline, const JobGraph& graph, const Bubbles& bubbles,
+                        int threads = 1);
+
+/// Adds the lanes to their timeline, which has no bubbles. Takes time proportional to the number of
+/// lanes and names. References to events stay valid; nobody may read anything else meanwhile.
+void joinBubbles(Timeline& timeline, BubbleLanes lanes);
 
 }  // namespace pipetrace

@@ -179,13 +179,18 @@ void addThroughput(const Timeline& timeline, const ExplainOptions& options, Expl
 
 }  // namespace
 
-Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) {
+Explanation classifiedRun(const Timeline& timeline, int threads) {
   Explanation result;
-  result.summary = summarize(timeline, options.threads);
-  result.topology = topologyOf(timeline, options.threads);
-  result.graph = std::make_unique<JobGraph>(timeline, result.topology, options.threads);
-  result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, options.threads);
-  result.basis->planMissingRanks(timeline, result.topology, options.threads);
+  result.summary = summarize(timeline, threads);
+  result.topology = topologyOf(timeline, threads);
+  result.graph = std::make_unique<JobGraph>(timeline, result.topology, threads);
+  result.basis = std::make_unique<RunBasis>(*result.graph, result.summary, threads);
+  result.basis->planMissingRanks(timeline, result.topology, threads);
+  result.bubbles = classifyBubbles(*result.basis, threads);
+  return result;
+}
+
+void explain(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
   const SlowerStages stages(timeline, *result.basis);
   std::vector<PipelineSteps> steps = listSteps(result, options);
   const auto windows = countedWindows(steps);
@@ -193,17 +198,16 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
   // Parts that need nothing of each other, the longest first. Two run at once.
   const int threads = (threadCount(options.threads) + 1) / 2;
   const std::function<void()> parts[] = {
+      [&] { explainSteps(result, steps, threads); },
       [&] {
-        result.bubbles = classifyBubbles(*result.basis, threads);
+        result.slowdown = slowdownOf(timeline, *result.graph, result.topology, chosen, threads);
+      },
+      [&] {
         explainRanks(result);
         result.culprits = culpritsOf(*result.graph, result.bubbles, stages, threads);
         result.findings = findingsOf(timeline, *result.basis, stages, result.bubbles,
                                      result.culprits, result.summary);
       },
-      [&] {
-        result.slowdown = slowdownOf(timeline, *result.graph, result.topology, chosen, threads);
-      },
-      [&] { explainSteps(result, steps, threads); },
       [&] { result.communication = communicationOf(timeline, *result.graph, windows, threads); },
       [&] { result.schedule = followedSchedule(timeline, result.topology, *result.basis); },
   };
@@ -211,6 +215,11 @@ Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) 
              [&](std::size_t part) { parts[part](); });
   takeSteps(result, steps);
   addThroughput(timeline, options, result);
+}
+
+Explanation explainRun(const Timeline& timeline, const ExplainOptions& options) {
+  Explanation result = classifiedRun(timeline, options.threads);
+  explain(timeline, options, result);
   return result;
 }
 

@@ -78,4 +78,11 @@ struct Explanation {
 /// is. Linear in jobs and messages, apart from sorting.
 Explanation explainRun(const Timeline& timeline, const ExplainOptions& options);
 
+/// The first part of explainRun(): summary, topology, graph, basis and bubbles.
+Explanation classifiedRun(const Timeline& timeline, int threads);
+
+/// The other part. `result` is what classifiedRun() made of the same timeline; joinBubbles() may
+/// have come in between.
+void explain(const Timeline& timeline, const ExplainOptions& options, Explanation& result);
+
 }  // namespace pipetrace

@@ -127,10 +127,12 @@ class FindingTexts {
            cost(group);
   }
 
+  /// Whether a part is at least four fifths. Products of long times would overflow.
+  static bool isMost(Nanoseconds part, Nanoseconds whole) { return part >= whole - whole / 5; }
   /// One job has most of the time, in every step or in one.
-  bool isOneJob(const CulpritGroup& group) const { return 5 * group.timeOfJob >= 4 * group.time; }
+  bool isOneJob(const CulpritGroup& group) const { return isMost(group.timeOfJob, group.time); }
   bool isOneStep(const CulpritGroup& group) const {
-    return isOneJob(group) && 5 * group.timeOfStep >= 4 * group.timeOfJob;
+    return isOneJob(group) && isMost(group.timeOfStep, group.timeOfJob);
   }
 
   std::string jobOf(const CulpritGroup& group) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "chart/colors/theme.h"
@@ -17,16 +18,22 @@ class JobColors {
   int chunks() const { return chunks_; }
 
   /// The colour of a job; the tint of a bubble.
-  Color of(const Event& event) const {
-    if (event.kind == JobKind::kBubble) return theme_.tintOf(event.bubbleClass);
+  Color of(const Event& event) const { return ofSlot(slotOf(event)); }
+
+  /// A number for all that the colour depends on; the same in all themes. Bubbles have the same
+  /// numbers whatever the number of chunks.
+  std::uint16_t slotOf(const Event& event) const {
+    if (event.kind == JobKind::kBubble) return static_cast<std::uint16_t>(event.bubbleClass);
     const int chunk = event.chunk <= 0 ? 0 : event.chunk < chunks_ ? event.chunk : chunks_ - 1;
-    return shades_[static_cast<std::size_t>(static_cast<int>(event.kind) * chunks_ + chunk)];
+    return static_cast<std::uint16_t>(kBubbleClassCount + static_cast<int>(event.kind) * chunks_ +
+                                      chunk);
   }
+  Color ofSlot(std::uint16_t slot) const { return slots_[slot]; }
 
  private:
   Theme theme_;
   int chunks_;
-  std::vector<Color> shades_;  // by kind, then chunk
+  std::vector<Color> slots_;  // by class of bubbles; then by kind and chunk
 };
 
 }  // namespace pipetrace

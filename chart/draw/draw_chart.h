@@ -12,6 +12,10 @@ inline constexpr int kLegendLineHeight = 20;
 /// view.area.
 void drawRows(Canvas& canvas, const ChartView& view);
 
+/// Draws the pixels [from, to) of one of the model's rows, whose lanes are shown, exactly as
+/// drawRows() does, and nothing outside of them. The row need not be in view.
+void drawRow(Canvas& canvas, const ChartView& view, std::size_t row, int from, int to);
+
 /// Draws steps and times in `box`, which is above or below view.area and kTimeAxisHeight high.
 /// Times count from the model's first event.
 void drawTimeAxis(Canvas& canvas, const ChartView& view, PixelRect box);

@@ -18,6 +18,7 @@ constexpr int kNumberPadding = 3;  // of both sides and the pixel between cells
 constexpr int kBubbleText = 11;    // largest text on a bubble
 constexpr int kLabelledFrom = 30;  // least width of a bubble with a text
 constexpr int kBubblePadding = 3;  // on each side of that text
+constexpr int kNeighbours = 4;     // pixels beside a part that its pieces may depend on
 
 /// Draws the rows of one view; the vectors are reused from lane to lane.
 class RowPainter {
@@ -33,19 +34,12 @@ class RowPainter {
     measureActions();
   }
 
-  /// `place` is on the canvas.
-  void paint(const ShownRow& shown, const RowPlace& place) {
-    if (shown.row != RowNode::kNone && !shown.isLoad) {
-      paint(view_.model.rows()[shown.row], place);
-    } else {
-      drawRowWithoutLanes(canvas_, view_, shown, place);
-    }
-  }
-
- private:
-  void paint(const ChartRow& row, const RowPlace& place) {
+  /// Paints the pixels [from, to) of a row of lanes. `place` is on the canvas.
+  void paint(const ChartRow& row, const RowPlace& place, int from, int to) {
     if (place.height <= 0) return;
-    canvas_.fill({view_.area.x, place.top, view_.area.width, place.height},
+    from_ = std::max(from - kNeighbours, 0);
+    to_ = std::min(to + kNeighbours, view_.area.width);
+    canvas_.fill({view_.area.x + from, place.top, to - from, place.height},
                  colors_.theme().rowShade);
     for (const LaneIndex& bubbles : row.bubbles) paintBubbles(row, bubbles, place);
     idleStrip_ = RowLayout::idleStrip(row, place.height);
@@ -55,6 +49,7 @@ class RowPainter {
     }
   }
 
+ private:
   /// The shortest job that has room for every micro-batch number.
   Nanoseconds numberDuration(int textSize) const {
     const std::string number = std::to_string(view_.model.largestMicroBatch());
@@ -94,16 +89,18 @@ class RowPainter {
 
   /// The rectangle of the piece on the canvas, cut off at the sides of the view.
   PixelRect rectOf(const LanePiece& piece, const RowPlace& place) const {
+    // Limits that do not depend on the part: cells are labelled in the middle of what is in view.
     const int left = std::max(piece.left, 0);
     const int right = std::min(piece.right, view_.area.width);
     return {view_.area.x + left, place.top, right - left, place.height};
   }
 
-  /// A column's height: its share of the row, and at least one pixel if anything is in it.
+  /// A column's height: its share of the row, and at least one pixel if anything is in it. So it is
+  /// off by one pixel at most.
   static int heightOf(const LanePiece& piece, int full) {
     if (piece.span <= 0) return full;
     const double share = static_cast<double>(piece.load.busy) / static_cast<double>(piece.span);
-    return std::clamp(static_cast<int>(share * full + 0.5), std::min(2, full), full);
+    return std::clamp(static_cast<int>(share * full + 0.5), std::min(1, full), full);
   }
 
   void addColumns(const LanePiece& piece, int height, Color color) {
@@ -211,9 +208,14 @@ class RowPainter {
         addColumns(piece, heightOf(piece, place.height), piece.load.color);
         continue;
       }
+      const bool isNarrow = piece.right - piece.left < kSeparatedFrom;
+      if (isNarrow && idleStrip_ == 0) {
+        addColumns(piece, place.height, lane.colorOf(piece.first));  // without fetching the job
+        continue;
+      }
       const Event& job = lane[piece.first];
       const RowPlace filled = placeOf(job, place);
-      if (piece.right - piece.left < kSeparatedFrom) {
+      if (isNarrow) {
         addColumns(piece, filled.height, colors_.of(job));
       } else {
         paintCell(job, piece, filled);
@@ -242,7 +244,7 @@ class RowPainter {
   void cut(const LaneIndex& lane) {
     pieces_.clear();
     columns_.clear();
-    cutIntoPieces(lane, view_.axis, pieces_);
+    cutIntoPieces(lane, view_.axis, from_, to_, pieces_);
   }
 
   Canvas& canvas_;
@@ -253,6 +255,8 @@ class RowPainter {
   int actionWidth_ = 0;  // of the widest action
   bool hasTransferNumbers_ = true;
   int idleStrip_ = 0;  // of the row that is painted
+  int from_ = 0;       // the part of it that is cut into pieces
+  int to_ = 0;
   std::vector<LanePiece> pieces_;
   std::vector<Column> columns_;
 };
@@ -262,15 +266,26 @@ class RowPainter {
 void drawRows(Canvas& canvas, const ChartView& view) {
   RowPainter painter(canvas, view);
   for (const bool isPinned : {true, false}) {
-    PixelRect clip = view.scrolledArea();
-    if (isPinned) clip = {clip.x, view.area.y, clip.width, clip.y - view.area.y};
-    canvas.pushClip(clip);
+    canvas.pushClip(view.clipOf(isPinned));
     for (const RowInView& each : view.rowsInView()) {
-      if (each.isPinned == isPinned) painter.paint(*each.row, each.place);
+      if (each.isPinned != isPinned) continue;
+      if (each.row->showsLanes()) {
+        painter.paint(view.model.rows()[each.row->row], each.place, 0, view.area.width);
+      } else {
+        drawRowWithoutLanes(canvas, view, *each.row, each.place);
+      }
     }
     canvas.popClip();
   }
   if (view.layout.pinnedCount() > 0) drawPinnedEdge(canvas, view);
+}
+
+void drawRow(Canvas& canvas, const ChartView& view, std::size_t row, int from, int to) {
+  RowPlace place = view.layout[row];
+  place.top = view.yOf(place.top);
+  canvas.pushClip({view.area.x + from, place.top, to - from, place.height});
+  RowPainter(canvas, view).paint(view.model.rows()[row], place, from, to);
+  canvas.popClip();
 }
 
 }  // namespace pipetrace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ std::vector<LegendEntry> legendOf(const Timeline& timeline);
 
 /// The legend of a chart that does not show the classes of bubbles: one entry for all of them.
 std::vector<LegendEntry> withoutClasses(std::vector<LegendEntry> legend);
+
+/// The entries that legendOf() would add at its end if the timeline had these lanes of bubbles.
+std::vector<LegendEntry> legendOfBubbles(std::span<const Track> bubbles);
 
 /// The largest number of chunks that a kind has in the legend; 1 without chunks.
 int chunksOf(const std::vector<LegendEntry>& legend);

@@ -21,6 +21,9 @@ struct ShownRow {
   std::string_view prefix;  ///< "rank 3" of a pinned lane, which stands without its rank
   std::string_view label;
   std::string_view detail;
+
+  /// Whether it shows the lanes of `row`: it is neither folded, a header nor a counter.
+  bool showsLanes() const { return row != RowNode::kNone && !isLoad; }
 };
 
 /// The rows that a chart shows, from the top: first the pinned ones.

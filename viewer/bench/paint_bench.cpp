@@ -1,4 +1,5 @@
-// Measures the time of a frame: a million jobs on 4 ranks in 1920x1080 pixels, at several zooms.
+// Measures the time of a frame of folded rows, at several zooms. tests/bench/viewer_bench measures
+// those of rows with lanes.
 // And how long the window stands still when another theme is chosen for ten million events.
 #include <benchmark/benchmark.h>
 
@@ -11,18 +12,8 @@
 namespace pipetrace {
 namespace {
 
-/// The argument is the number of notches that the wheel has zoomed in; 0 shows the whole run.
-void paintAMillionJobs(benchmark::State& state) {
-  ShownChart chart({.ranks = 4, .microBatches = 32, .steps = 1544}, {1920, 1080});
-  for (int i = 0; i < state.range(0); ++i) chart.wheel({900, 400}, {0, 120});
-  QImage image(chart.widget().viewport()->size(), QImage::Format_RGB32);
-  for (auto _ : state) chart.widget().viewport()->render(&image);
-  state.counters["jobs"] =
-      static_cast<double>(chart.model().jobCount() + chart.model().transferCount());
-}
-BENCHMARK(paintAMillionJobs)->DenseRange(0, 60, 10)->Unit(benchmark::kMillisecond);
-
-/// 16 folded replicas of 64 ranks each, a million jobs; the argument is as above.
+/// 16 folded replicas of 64 ranks each, a million jobs. The argument is the
+/// number of notches that the wheel has zoomed in; 0 shows the whole run.
 void paintFoldedReplicas(benchmark::State& state) {
   ShownChart chart(makeReplicas(16, {.ranks = 64,
                                      .microBatches = 32,

@@ -77,6 +77,7 @@ void ChartWidget::setModel(const ChartModel* model) {
   rows_ = std::exchange(rowsOfNextModel_, {});
   labels_->setVisible(model_ != nullptr);
   filter_->setVisible(model_ != nullptr);
+  tiles_.clear();
   if (model_ != nullptr) {
     axis_ = TimeAxis(model_->span().begin, model_->span().end, 1);
   }
@@ -92,7 +93,18 @@ void ChartWidget::setModel(const ChartModel* model) {
   emit selectionChanged();
 }
 
-void ChartWidget::redraw() { viewport()->update(); }
+void ChartWidget::redraw() {
+  tiles_.clear();
+  viewport()->update();
+}
+
+void ChartWidget::modelHasChanged() {
+  tiles_.clear();
+  layOut();
+  emit modelExtended();
+  if (marked_) emit areaChanged();
+  viewHasChanged();
+}
 
 ChartView ChartWidget::view() const {
   return {*model_, layout_, axis_, area_, verticalScrollBar()->value()};
@@ -141,7 +153,7 @@ void ChartWidget::paintEvent(QPaintEvent* event) {
   const ChartView seen = view();
   drawLegend(canvas, model_->legend(), model_->colors(), legend_);
   drawTimeAxis(canvas, seen, {area_.x, legend_.bottom(), area_.width, kTimeAxisHeight});
-  drawRows(canvas, seen);
+  tiles_.paint(painter, seen, fonts_);
   if (layout_.shown().empty()) {
     const TextStyle style{13, false, model_->theme().faintInk, TextAlign::kCenter};
     canvas.text({area_.x, area_.y, area_.width, std::min(area_.height, 120)},

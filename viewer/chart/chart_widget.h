@@ -13,6 +13,7 @@
 #include "chart/steps/step_choice.h"
 #include "viewer/chart/chart_overlay.h"
 #include "viewer/chart/font_cache.h"
+#include "viewer/chart/row_tiles.h"
 #include "viewer/chart/view_history.h"
 
 namespace pipetrace {
@@ -45,6 +46,10 @@ class ChartWidget : public QAbstractScrollArea {
   const ChartModel* model() const { return model_; }
   /// Draws everything again, after the model's colours have changed.
   void redraw();
+  /// Call it before ChartModel::add(): it stops the threads that read the model.
+  void modelWillChange() { emit modelChanged(); }
+  /// The model has got more. View, selection and area stay.
+  void modelHasChanged();
 
   /// Shows these steps; the whole run if they are all steps.
   void showSteps(const StepChoice& steps);
@@ -131,8 +136,10 @@ class ChartWidget : public QAbstractScrollArea {
   void goToPreviousInLane();
 
  signals:
-  /// Comes before the old model goes.
+  /// Comes before the old model goes, or before it gets more.
   void modelChanged();
+  /// The same model has more than before.
+  void modelExtended();
   void areaChanged();
   void viewChanged();
   void selectionChanged();
@@ -197,6 +204,7 @@ class ChartWidget : public QAbstractScrollArea {
   PixelRect legend_;
   int labelWidth_ = 0;
   mutable FontCache fonts_;
+  RowTiles tiles_;
   std::vector<std::unique_ptr<ChartOverlay>> overlays_;
   bool isFitted_ = true;
   std::optional<ChartHit> selection_;

@@ -25,12 +25,14 @@ void ChartWidget::zoomAt(int viewportX, double steps) {
   steps = std::clamp(steps, -20.0, 20.0);
   axis_.zoom(viewportX - area_.x,
              static_cast<int>(std::lround(std::pow(kZoomStep, -steps) * kRatio)), kRatio);
+  axis_.alignToPixels();
   viewHasChanged();
 }
 
 void ChartWidget::pan(int pixels) {
   if (model_ == nullptr || pixels == 0) return;
   isFitted_ = false;
+  axis_.alignToPixels();  // so that tiles can be used again
   axis_.pan(pixels);
   viewHasChanged();
 }

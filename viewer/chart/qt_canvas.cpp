@@ -1,6 +1,7 @@
 #include "viewer/chart/qt_canvas.h"
 
 #include <QImage>
+#include <QPaintEngine>
 #include <QPen>
 #include <algorithm>
 
@@ -30,6 +31,29 @@ QBrush hatchBrush(const Hatching& hatching, double pixels) {
 }
 
 QPointF toQPoint(const PixelPoint& point) { return {point.x, point.y}; }
+/// The columns on a transparent image with the pixels of the device, as far as they need.
+QImage columnImage(int top, int height, ColumnEdge edge, std::span<const Column> columns,
+                   const QTransform& device) {
+  const auto xOf = [&](int x) { return qRound(x * device.m11() + device.dx()); };
+  const auto yOf = [&](int y) { return qRound(y * device.m22() + device.dy()); };
+  const int left = xOf(columns.front().x);
+  const int first = yOf(top);
+  QImage image(xOf(columns.back().x + 1) - left, yOf(top + height) - first,
+               QImage::Format_ARGB32_Premultiplied);
+  image.fill(Qt::transparent);
+  for (int y = 0; y < height; ++y) {
+    const int fromEdge = edge == ColumnEdge::kTop ? y : height - 1 - y;
+    for (int line = yOf(top + y) - first; line < yOf(top + y + 1) - first; ++line) {
+      auto* const pixels = reinterpret_cast<QRgb*>(image.scanLine(line));
+      for (const Column& column : columns) {
+        if (fromEdge >= column.height) continue;
+        std::fill(pixels + xOf(column.x) - left, pixels + xOf(column.x + 1) - left,
+                  qRgb(column.color.red, column.color.green, column.color.blue));
+      }
+    }
+  }
+  return image;
+}
 
 QRect toQRect(PixelRect r) { return {r.x, r.y, r.width, r.height}; }
 
@@ -47,27 +71,31 @@ void QtCanvas::hatch(PixelRect rect, const Hatching& hatching) {
   auto known = std::find_if(brushes_.begin(), brushes_.end(),
                             [&](const auto& brush) { return brush.first == hatching; });
   if (known == brushes_.end()) {
-    brushes_.emplace_back(hatching, hatchBrush(hatching, painter_.device()->devicePixelRatioF()));
+    brushes_.emplace_back(hatching, hatchBrush(hatching, painter_.deviceTransform().m11()));
     known = brushes_.end() - 1;
   }
+  painter_.setBrushOrigin(rect.x, rect.y);  // the lines move with their bubble
   painter_.fillRect(toQRect(rect), known->second);
 }
 
 void QtCanvas::columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) {
   if (columns.empty() || height <= 0) return;
-  // Setting thousands of pixels is cheaper than painting them.
-  const int left = columns.front().x;
-  QImage image(columns.back().x - left + 1, height, QImage::Format_ARGB32_Premultiplied);
-  image.fill(Qt::transparent);
-  for (int y = 0; y < height; ++y) {
-    auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
-    const int fromEdge = edge == ColumnEdge::kTop ? y : height - 1 - y;
-    for (const Column& column : columns) {
-      if (fromEdge >= column.height) continue;
-      line[column.x - left] = qRgb(column.color.red, column.color.green, column.color.blue);
-    }
+  // Setting thousands of pixels is cheaper than painting them. On a scaled image these are its own
+  // pixels: scaling a picture of columns would show where it begins.
+  const bool isImage = painter_.paintEngine()->type() == QPaintEngine::Raster;
+  const QTransform device = isImage ? painter_.deviceTransform() : QTransform();
+  if (device.type() > QTransform::TxTranslate && device.type() <= QTransform::TxScale) {
+    const QTransform world = painter_.worldTransform();
+    const QPoint origin = device.map(QPointF(columns.front().x, top)).toPoint();
+    const QImage image = columnImage(top, height, edge, columns, device);
+    painter_.setWorldTransform(QTransform::fromTranslate(origin.x(), origin.y()) *
+                               device.inverted() * world);
+    painter_.drawImage(0, 0, image);
+    painter_.setWorldTransform(world);
+    return;
   }
-  painter_.drawImage(left, top, image);
+  const QImage image = columnImage(top, height, edge, columns, QTransform());
+  painter_.drawImage(columns.front().x, top, image);
 }
 
 void QtCanvas::text(PixelRect box, std::string_view text, const TextStyle& style) {

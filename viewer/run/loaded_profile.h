@@ -4,35 +4,56 @@
 #include <string>
 #include <vector>
 
+#include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/explanation.h"
 #include "chart/chart_model.h"
 #include "ingest/load_run.h"
 #include "trace/diagnostic.h"
 
 namespace pipetrace {
 
-/// A run that is ready to be drawn. Immutable but for its colours, so the loading thread may hand
-/// it to the GUI thread.
+/// The idle time of a run, ready to be added to its profile.
+struct FoundBubbles {
+  RunSummary summary;
+  BubbleLanes lanes;  ///< empty if the run came with bubbles
+  ChartModel::IndexedBubbles indexed;
+};
+
+/// A run that is ready to be drawn. The picture comes first, its bubbles later: it stays as it is
+/// apart from add(). One thread may make it and hand it to the GUI thread.
 class LoadedProfile {
  public:
+  /// `timeline` is what loadRun() gave.
+  LoadedProfile(std::string name, Timeline timeline, Diagnostics diagnostics);
+  /// The same for a run that has its bubbles already.
   LoadedProfile(std::string name, ReadyRun run, Diagnostics diagnostics);
   LoadedProfile(const LoadedProfile&) = delete;
   LoadedProfile& operator=(const LoadedProfile&) = delete;
 
   /// The name of its input, for titles.
   const std::string& name() const { return name_; }
-  const Timeline& timeline() const { return run_.timeline; }
-  const RunSummary& summary() const { return run_.summary; }
+  const Timeline& timeline() const { return timeline_; }
+  /// Empty before isClassified().
+  const RunSummary& summary() const { return summary_; }
   const Diagnostics& diagnostics() const { return diagnostics_; }
   const ChartModel& model() const { return *model_; }
   /// Draws the run in other colours, which are no part of it. On the thread that draws it, while no
   /// other thread asks the model for loads.
   void setTheme(const Theme& theme) const { model_->setTheme(theme); }
+  /// Whether its idle time has been added.
+  bool isClassified() const { return isClassified_; }
+
+  /// Adds the idle time that findBubbles() found in it. On the thread that uses the profile, while
+  /// no other one reads it. Pointers to events, and references to rows, stay valid.
+  void add(FoundBubbles found);
 
  private:
   std::string name_;
-  ReadyRun run_;
+  Timeline timeline_;
+  RunSummary summary_;
   Diagnostics diagnostics_;
   std::unique_ptr<ChartModel> model_;
+  bool isClassified_ = false;
 };
 
 /// The name of a profile of these inputs: "logs", "logs and 2 more".
@@ -40,7 +61,15 @@ std::string profileName(const std::vector<std::string>& inputs);
 
 /// Reads files or folders with loadRun(), and throws the same Errors. Logs are read as pipe-trace
 /// reads them, with `align` as its --align. Profiles keep the times and the bubbles that they were
-/// written with.
+/// written with. The result is not classified. `progress`, if given, must outlive the call.
+std::unique_ptr<LoadedProfile> readProfile(const std::vector<std::string>& inputs, AlignBy align,
+                                           LoadProgress* progress = nullptr);
+
+/// Finds the idle time of a profile, on all cores; others may read the profile meanwhile. The first
+/// part of its explanation is a by-product, which explain() completes.
+FoundBubbles findBubbles(const LoadedProfile& profile, Explanation& explanation);
+
+/// A profile with all its bubbles: readProfile(), findBubbles() and LoadedProfile::add().
 std::unique_ptr<const LoadedProfile> loadProfile(const std::vector<std::string>& inputs,
                                                  AlignBy align = AlignBy::kBest);
 

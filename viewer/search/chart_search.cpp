@@ -18,12 +18,15 @@ constexpr qint64 kReport = 400;          // ms between two reports of a search t
 ChartSearch::ChartSearch(ChartWidget& chart) : QObject(&chart), chart_(chart) {
   chart.addOverlay(std::make_unique<MatchOverlay>(*this));
   connect(&slices_, &QTimer::timeout, this, &ChartSearch::look);
-  connect(&chart, &ChartWidget::selectionChanged, this, [this] {
-    if (chart_.model() == model_) return;
+  const auto searchAgain = [this] {
     restart();
     // A run that grows is searched again and again: a short search is over before the chart is
     // painted. The window still moves the view of a run that it opens.
     if (search_ && !isFirstWanted_) look();
+  };
+  connect(&chart, &ChartWidget::modelExtended, this, searchAgain);
+  connect(&chart, &ChartWidget::selectionChanged, this, [this, searchAgain] {
+    if (chart_.model() != model_) searchAgain();
   });
 }
 

@@ -53,6 +53,8 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
   addSearch();
   addMenus();
   connect(&loader_, &ProfileLoader::loaded, this, &MainWindow::showProfile);
+  connect(&loader_, &ProfileLoader::classifying, chart_, &ChartWidget::modelWillChange);
+  connect(&loader_, &ProfileLoader::classified, this, &MainWindow::showBubbles);
   connect(&loader_, &ProfileLoader::explained, this, &MainWindow::showExplanation);
   connect(&loader_, &ProfileLoader::failed, this, &MainWindow::showFailure);
   connect(&themes_, &ThemeChoice::changed, this, &MainWindow::updateTheme);
@@ -76,10 +78,6 @@ QString MainWindow::message() const {
 
 void MainWindow::open(const QStringList& inputs) {
   if (inputs.isEmpty()) return;
-  if (loader_.isBusy()) {
-    statusBar()->showMessage(tr("Still opening %1").arg(opening_), 5000);
-    return;
-  }
   opening_ = pathNameOf(inputs);
   openingInputs_ = absolutePaths(inputs);
   showMessage(tr("Opening %1 …").arg(opening_), true);
@@ -108,6 +106,7 @@ void MainWindow::showFailure(const QString& message) {
 
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   if (profile->model().rows().empty()) {
+    loader_.stop();  // nothing of it is shown
     return showFailure(
         tr("There are no jobs in it. Open the folder with the job logs of a run, or "
            "a profile that pipe-trace wrote."));
@@ -144,17 +143,7 @@ void MainWindow::describeProfile() {
                                                           : QFileInfo(opening_).fileName());
   setWindowFilePath(opening_);
 
-  const ChartModel& model = profile_->model();
-  QString text = QString::fromStdString(titleOf(model)) + "   " +
-                 countedText(model.steps().size(), tr("step")) + ", " +
-                 countedText(model.jobCount(), tr("job")) + ", " +
-                 countedText(model.transferCount(), tr("transfer"));
-  if (!profile_->summary().steps.empty()) {
-    text +=
-        tr("   bubble ratio of the run %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
-  }
-  summary_->setText(text);
-
+  showSummary();
   QStringList lines;
   for (const std::string& line : diagnosticLines(profile_->diagnostics())) {
     lines.push_back(QString::fromStdString(line));
@@ -163,6 +152,44 @@ void MainWindow::describeProfile() {
   findings_->setText(countedText(static_cast<std::size_t>(lines.size()), tr("note")) +
                      tr(" on the input"));
   findings_->setToolTip("<pre>" + lines.join('\n').toHtmlEscaped() + "</pre>");
+}
+
+void MainWindow::showSummary() {
+  const ChartModel& model = profile_->model();
+  QString text = QString::fromStdString(titleOf(model)) + "   " +
+                 countedText(model.steps().size(), tr("step")) + ", " +
+                 countedText(model.jobCount(), tr("job")) + ", " +
+                 countedText(model.transferCount(), tr("transfer"));
+  if (!profile_->summary().steps.empty()) {
+    text +=
+        tr("   bubble ratio of the run %1 %").arg(profile_->summary().bubbleRatio * 100, 0, 'f', 1);
+  } else if (!profile_->isClassified()) {
+    text += tr("   finding the causes of idle time …");
+  }
+  summary_->setText(text);
+}
+
+/// The profile on the screen has got its bubbles.
+void MainWindow::showBubbles() {
+  chart_->modelHasChanged();
+  chart_->setBubbleRatios(bubbleRatiosOf(profile_->summary()));
+  showSummary();
+}
+
+/// Gives up the profile that is being read, or the run that has no step yet. The profile that was
+/// open before stays.
+void MainWindow::cancelLoading() {
+  const bool waitsForRun = watcher_.isRunning() && !hasGrown_;
+  if (!loader_.isBusy() && !waitsForRun) return;
+  loader_.cancel();
+  if (waitsForRun) watcher_.stop();
+  if (profile_) {
+    pages_->setCurrentWidget(chart_);
+    chart_->setFocus();
+    statusBar()->showMessage(tr("Opening %1 was cancelled").arg(opening_), 5000);
+  } else {
+    showStart(tr("Opening %1 was cancelled.").arg(opening_));
+  }
 }
 
 void MainWindow::showExplanation(std::shared_ptr<const Explanation> explanation) {

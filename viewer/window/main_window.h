@@ -81,6 +81,9 @@ class MainWindow : public QMainWindow {
   void showMessage(const QString& text, bool isBusy);
   void showStart(const QString& problem);
   void showProfile(std::shared_ptr<const LoadedProfile> profile);
+  void showBubbles();
+  void showSummary();
+  void cancelLoading();
   void describeProfile();
   void forgetExplanation();
   void showExplanation(std::shared_ptr<const Explanation> explanation);

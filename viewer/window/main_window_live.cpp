@@ -30,6 +30,7 @@ void MainWindow::follow(const QStringList& inputs) {
       true);
   try {
     watcher_.start(request);
+    loader_.stop();
     isLive_ = true;
     hasGrown_ = false;
   } catch (const Error& error) {

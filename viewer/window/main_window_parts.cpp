@@ -1,11 +1,11 @@
 #include <QApplication>
 #include <QDockWidget>
 #include <QMenuBar>
-#include <QProgressBar>
 #include <QStatusBar>
 #include <QVBoxLayout>
 
 #include "viewer/chart/chart_commands.h"
+#include "viewer/window/loading_bar.h"
 #include "viewer/window/main_window.h"
 
 // The parts of the window.
@@ -19,10 +19,8 @@ void MainWindow::addPanes() {
   message_->setWordWrap(true);
   message_->setTextFormat(Qt::PlainText);
   message_->setTextInteractionFlags(Qt::TextSelectableByMouse);
-  auto* progress = new QProgressBar;
-  progress->setRange(0, 0);  // busy, without a known end
-  progress->setTextVisible(false);
-  progress->setFixedWidth(240);
+  auto* progress = new LoadingBar(loader_);
+  connect(progress, &LoadingBar::cancelled, this, &MainWindow::cancelLoading);
   busy_ = progress;
   messagePage_ = new QWidget;
   auto* column = new QVBoxLayout(messagePage_);

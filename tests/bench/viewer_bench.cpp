@@ -1,0 +1,225 @@
+// Drives the window of pipe-view with real events, offscreen or on the display that DISPLAY names,
+// and prints its figures beside their goals. Logs are made in --folder if they are not there.
+//
+//     viewer_bench [--folder FOLDER] [start] [small] [memory] [large] [rows]
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <QApplication>
+#include <QTest>
+#include <QTimer>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/bench/bench_data.h"
+#include "tests/bench/viewer_frames.h"
+#include "tests/bench/viewer_table.h"
+
+namespace pipetrace::bench {
+namespace {
+
+constexpr QSize kScreen{1920, 1080};
+constexpr std::int64_t kSmall = 1'000'000;
+constexpr std::int64_t kLarge = 10'000'000;
+constexpr int kFrames = 500;
+
+double secondsNow() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double cpuSeconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto of = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
+double residentBytes() {
+  std::ifstream file("/proc/self/statm");
+  double pages = 0;
+  file >> pages >> pages;
+  return pages * static_cast<double>(::sysconf(_SC_PAGESIZE));
+}
+
+std::string cpuNote(double since) {
+  char text[64];
+  std::snprintf(text, sizeof text, "CPU %.2f s", cpuSeconds() - since);
+  return text;
+}
+
+/// A window that opens a run.
+class Opening {
+ public:
+  Opening(const std::string& folder, std::string name, bool isLarge)
+      : name_(std::move(name)), isLarge_(isLarge) {
+    window_.resize(kScreen);
+    window_.show();
+    QTest::qWait(200);
+    before_ = residentBytes();
+    cpu_ = cpuSeconds();
+    begin_ = secondsNow();
+    window_.open({QString::fromStdString(folder)});
+  }
+
+  MainWindow& window() { return window_; }
+
+  void untilExplained() {
+    await([&] { return window_.profile() != nullptr; });
+    report("to the first frame", isLarge_ ? 2.5 : 0, isLarge_ ? 1.5 : 0);
+    await([&] { return window_.profile()->isClassified(); });
+    report("to the first frame with classes", isLarge_ ? 8 : 0.6, isLarge_ ? 4 : 0.3);
+    await([&] { return window_.explanation() != nullptr; });
+    report("to the explanation", 0, 0);
+    const auto events = static_cast<double>(window_.profile()->timeline().eventCount());
+    print({"memory of " + name_ + " with the explanation", (residentBytes() - before_) / events,
+           "bytes", std::nullopt, std::nullopt, "an event"});
+  }
+
+ private:
+  template <typename Condition>
+  void await(const Condition& isThere) {
+    QTimer timer;  // so that it looks now and then
+    timer.start(2);
+    while (!isThere()) QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
+    window_.chart()->viewport()->repaint();
+  }
+
+  void report(const std::string& what, double must, double beyond) {
+    const auto goal = [](double value) { return value > 0 ? std::optional(value) : std::nullopt; };
+    print({"open " + name_ + " " + what, secondsNow() - begin_, "s", goal(must), goal(beyond),
+           cpuNote(cpu_)});
+  }
+
+  std::string name_;
+  bool isLarge_;
+  MainWindow window_;
+  double before_ = 0;
+  double cpu_ = 0;
+  double begin_ = 0;
+};
+
+std::string logsOf(const std::string& folder, int devices, std::int64_t jobs) {
+  const std::string path =
+      folder + "/" + std::to_string(devices) + "x" + std::to_string(jobs / devices);
+  makeLogs(path, {.devices = devices, .jobsPerDevice = jobs / devices});
+  return path;
+}
+
+void measureFrames(MainWindow& window, const std::string& name) {
+  FrameDriver driver(window);
+  printFrames("zoom, pan, " + name + ", tiles cold", driver.zoomAndPan(kFrames), 16.7, 8);
+  printFrames("pan by a tenth, " + name, driver.panOn(kFrames), 16.7, 8);
+  printFrames("scroll, " + name, driver.scroll(kFrames), 16.7, 8);
+  printFrames("hover, " + name, driver.hover(kFrames), 16.7, 0);
+  printFrames("click, " + name, driver.click(kFrames), 16.7, 0);
+}
+
+void openSmall(const std::string& folder) {
+  Opening opening(logsOf(folder, 4, kSmall), "1 000 000 jobs of 4 ranks", false);
+  opening.untilExplained();
+}
+
+void openLarge(const std::string& folder, int ranks) {
+  const std::string name = "10 000 000 jobs of " + std::to_string(ranks) + " ranks";
+  Opening opening(logsOf(folder, ranks, kLarge), name, true);
+  opening.untilExplained();
+  measureFrames(opening.window(), std::to_string(ranks) + " rows");
+}
+
+/// The memory of what the chart draws, bubbles included.
+void holdLarge(const std::string& folder) {
+  const std::string path = logsOf(folder, 64, kLarge);
+  const double before = residentBytes();
+  const auto profile = loadProfile({path});
+  ::malloc_trim(0);
+  const double bytes = residentBytes() - before;
+  const auto events = static_cast<double>(profile->timeline().eventCount());
+  char note[64];
+  std::snprintf(note, sizeof note, "%.1f million events; %.0f a job", events / 1e6,
+                bytes / static_cast<double>(kLarge));
+  print({"memory of 10 000 000 jobs an event", bytes / events, "bytes", 80, std::nullopt, note});
+}
+
+/// From the start of a program to the first frame of its window. `begin` is from before exec().
+int showWindow(double begin, int argc, char** argv) {
+  const QApplication application(argc, argv);
+  MainWindow window;
+  window.resize(kScreen);
+  window.show();
+  QCoreApplication::processEvents();
+  window.repaint();
+  print({"start to window", (secondsNow() - begin) * 1e3, "ms", 300, std::nullopt, cpuNote(0)});
+  return 0;
+}
+
+/// Runs each part in a process of its own.
+void runApart(const std::string& self, const std::vector<std::string>& arguments) {
+  const std::string begin = std::to_string(secondsNow());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::vector<char*> words;
+    std::vector<std::string> texts = {self, "--begin", begin};
+    texts.insert(texts.end(), arguments.begin(), arguments.end());
+    for (std::string& text : texts) words.push_back(text.data());
+    words.push_back(nullptr);
+    ::execv(self.c_str(), words.data());
+    std::_Exit(1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (status != 0) std::printf("%s failed\n", arguments.back().c_str());
+}
+
+int runPart(const std::string& part, const std::string& folder, double begin, int argc,
+            char** argv) {
+  if (part == "start") return showWindow(begin, argc, argv);
+  const QApplication application(argc, argv);
+  if (part == "small") openSmall(folder);
+  if (part == "large") openLarge(folder, 64);
+  if (part == "memory") holdLarge(folder);
+  if (part == "rows") openLarge(folder, 1000);
+  return 0;
+}
+
+int run(int argc, char** argv) {
+  std::string folder = "viewer_bench_data";
+  double begin = -1;
+  std::vector<std::string> parts;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--folder") == 0 && i + 1 < argc) {
+      folder = argv[++i];
+    } else if (std::strcmp(argv[i], "--begin") == 0 && i + 1 < argc) {
+      begin = std::atof(argv[++i]);
+    } else {
+      parts.push_back(argv[i]);
+    }
+  }
+  const char* const display = std::getenv("DISPLAY");
+  const bool hasDisplay = display != nullptr && *display != '\0';
+  if (!hasDisplay) qputenv("QT_QPA_PLATFORM", "offscreen");
+  qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
+  if (begin >= 0) return runPart(parts.back(), folder, begin, argc, argv);
+  if (parts.empty()) parts = {"start", "small", "memory", "large", "rows"};
+  std::printf("%s, %dx%d, %ld cores\n", hasDisplay ? "on a display" : "offscreen", kScreen.width(),
+              kScreen.height(), ::sysconf(_SC_NPROCESSORS_ONLN));
+  printHeading();
+  std::fflush(stdout);
+  for (const std::string& part : parts) {
+    runApart("/proc/self/exe", {"--folder", folder, part});
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace pipetrace::bench
+
+int main(int argc, char** argv) { return pipetrace::bench::run(argc, argv); }
