@@ -290,7 +290,7 @@ TEST(ChartRowsTest, ThreadsOfATorchTraceStartAsOneRowUnderTheirRank) {
   EXPECT_EQ(rowsText(profile->model()), expected);
 }
 
-TEST(ChartRowsTest, OfFiveThousandRowsOnlyThoseInViewArePainted) {
+TEST(ChartRowsTest, AChartOfFiveThousandRowsPaintsThoseInView) {
   Rows rows(makeTestTimeline({.ranks = 1700, .microBatches = 2, .steps = 1}));
   ASSERT_GT(rows.chart.model().rows().size(), 5000U);
   ChartWidget& widget = rows.chart.widget();
