@@ -55,8 +55,8 @@ BindingPaths::Stretch BindingPaths::stretchFrom(Id node) const {
   Id& at = stretch.next = node;
   for (int nodes = 0; nodes < kMostNodes; ++nodes) {
     if (links_[at].rank != JobGraph::kNone) stretch.ranks |= bitOf(links_[at].rank);
-    add(at, stretch.collected);
-    at = predecessor(at);
+    add(at, links_[at], stretch.collected);
+    at = links_[at].before;
     if (at == JobGraph::kNone || at % kStride == 0) break;
   }
   return stretch;
@@ -143,15 +143,21 @@ JobGraph::Id BindingPaths::bindingOf(Id id) const {
   return binding;
 }
 
+void BindingPaths::freeTables() {
+  hasTables_ = false;
+  links_ = {};
+  stretches_ = {};
+}
+
 Collected BindingPaths::lateness(Id node) const {
   Collected collected;
-  addLate(node, links_[node], collected);
+  addLate(node, hasTables_ ? links_[node] : linkOf(node), collected);
   return collected;
 }
 
 Collected BindingPaths::of(Id node) const {
   Collected collected;
-  add(node, collected);
+  add(node, hasTables_ ? links_[node] : linkOf(node), collected);
   return collected;
 }
 
@@ -162,10 +168,11 @@ PathsOfRank::Path PathsOfRank::upTo(Id node) {
   segments_.clear();
   segments_.emplace_back(JobGraph::kNone, Collected{});
   Path path;
-  Id& at = path.end = paths_.predecessor(node);
-  if (at != JobGraph::kNone && paths_.links_[at].isCollective) {
-    paths_.addLate(at, paths_.links_[at], segments_.back().second);
-    at = paths_.predecessor(at);
+  const auto& links = paths_.links_;
+  Id& at = path.end = links[node].before;
+  if (at != JobGraph::kNone && links[at].isCollective) {
+    paths_.addLate(at, links[at], segments_.back().second);
+    at = links[at].before;
   }
   const std::uint64_t ownRank = BindingPaths::bitOf(rank_);
   for (int steps = 0; !isEnd(at); ++steps) {
@@ -187,8 +194,8 @@ PathsOfRank::Path PathsOfRank::upTo(Id node) {
         continue;
       }
     }
-    paths_.add(at, collected);
-    at = paths_.predecessor(at);
+    paths_.add(at, links[at], collected);
+    at = links[at].before;
   }
   for (std::size_t i = segments_.size() - 1; i > 0; --i) {
     known_.try_emplace(segments_[i].first, Path{segments_[i].second, path.end});

@@ -58,7 +58,10 @@ class BindingPaths {
   /// Its lateness after its last input, without its own length.
   Collected lateness(Id node) const;
   /// The node that it waited for; kNone: there is none.
-  Id predecessor(Id node) const { return links_[node].before; }
+  Id predecessor(Id node) const { return hasTables_ ? links_[node].before : linkOf(node).before; }
+  /// Frees what PathsOfRank needs, three quarters of the memory of a node of the graph. All else
+  /// works on, more slowly. Nobody may use it meanwhile.
+  void freeTables();
 
  private:
   friend class PathsOfRank;
@@ -94,8 +97,7 @@ class BindingPaths {
     if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
     collected.add(link.lateCause, link.late, culprit);
   }
-  void add(Id node, Collected& collected) const {
-    const Link& link = links_[node];
+  void add(Id node, const Link& link, Collected& collected) const {
     addLate(node, link, collected);
     collected.add(link.workCause, link.work, node);
     collected.add(Cause::kImbalance, std::max<Nanoseconds>(0, times_.imbalanceOf(link.group)),
@@ -106,10 +108,12 @@ class BindingPaths {
   const UsualTimes& times_;
   SharedArray<Link> links_;
   SharedArray<Stretch> stretches_;  // by node / kStride
+  bool hasTables_ = true;
 };
 
-/// The paths that end at jobs of one rank. Long paths share most of their ways: what a path
-/// collected from some of its nodes on is kept for the next one, so that each way is gone once.
+/// The paths that end at jobs of one rank, while the BindingPaths have their tables. Long paths
+/// share most of their ways: what a path collected from some of its nodes on is kept for the next
+/// one, so that each way is gone once.
 class PathsOfRank {
  public:
   using Id = JobGraph::Id;

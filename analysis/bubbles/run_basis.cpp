@@ -117,4 +117,9 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
   });
 }
 
+void RunBasis::freeTables() {
+  paths_.freeTables();
+  for (PipelineBasis& pipeline : pipelines_) pipeline.planned.reset();
+}
+
 }  // namespace pipetrace

@@ -33,8 +33,8 @@ struct PipelineBasis {
 
   int replica = 0;
   StepJobs jobs;
-  std::unique_ptr<PlannedIdle> planned;
-  std::vector<BubbleWindow> windows;  ///< in order, without overlap
+  std::unique_ptr<PlannedIdle> planned;  ///< null after RunBasis::freeTables()
+  std::vector<BubbleWindow> windows;     ///< in order, without overlap
 };
 
 /// A run as the analyses need it. Made once, then read by several threads.
@@ -48,6 +48,10 @@ class RunBasis {
   /// `timeline` and `topology` are those of the graph. Jobs in parts have no such plan, nor have
   /// runs that recompute for some backward passes only.
   void planMissingRanks(const Timeline& timeline, const Topology& topology, int threads = 1);
+
+  /// Frees what only classifyBubbles() needs, about as much memory as the graph has. Nobody may use
+  /// the basis meanwhile.
+  void freeTables();
 
   const JobGraph& graph() const { return graph_; }
   const UsualTimes& times() const { return times_; }

@@ -1,23 +1,25 @@
 #pragma once
 
-#include <optional>
-#include <string>
+#include <cstdint>
+#include <vector>
 
 #include "analysis/explain/explanation.h"
 
 namespace pipetrace {
 
-/// The bubble or the job that shows best what a finding is about.
+/// A bubble, a job or a message that shows what a finding is about.
 struct Evidence {
+  enum class Role : std::uint8_t { kBubble, kCulprit, kInPause, kAfterPause, kEarlyMessage };
+
+  Role role = Role::kBubble;
   int rank = 0;
-  std::string lane;
-  Event event;  ///< a bubble may lack what appendBubbles() adds, the culprit
+  Bubble bubble;                 ///< of the role kBubble
+  const Event* event = nullptr;  ///< of the other roles; in the timeline that was explained
 };
 
-/// The evidence of a finding of the run. Idle time has its longest bubble. Pauses have the work in
-/// the longest of them, or the first job after it. Early messages have the earliest. Nothing where
-/// there is none. `timeline` is the one that was explained.
-std::optional<Evidence> evidenceOf(const Timeline& timeline, const Explanation& run,
-                                   const Finding& finding);
+/// What shows a finding of the run, the best first. Idle time has its longest bubbles, then the job
+/// that is to blame. Pauses have the longest work in the longest of them, then the first job after
+/// it. Early messages have the earliest. Empty where there is none.
+std::vector<Evidence> evidenceOf(const Explanation& run, const Finding& finding);
 
 }  // namespace pipetrace

@@ -315,5 +315,30 @@ TEST(ExplainRun, ThreadsMakeNoDifference) {
   for (std::size_t r = 0; r < 4; ++r) EXPECT_EQ(one.ranks[r].bubbles, four.ranks[r].bubbles);
 }
 
+TEST(ExplainRunTest, CriticalPathsStayTheSameWithoutTheTablesOfTheBasis) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 1);
+  costs.faults.links = kSlowLink.links;
+  costs.faults.jobs = kLongJob.jobs;
+  const Timeline run = completedRun(plan, costs);
+  const Explanation explanation = explainRun(run, {});
+  const PipelineBasis& pipeline = explanation.basis->pipelines().front();
+  std::vector<StepPath> paths;
+  for (const BubbleWindow& window : pipeline.windows) {
+    paths.push_back(criticalPathOf(*explanation.basis, pipeline, window));
+  }
+  explanation.basis->freeTables();
+  ASSERT_EQ(paths.size(), 3U);
+  for (std::size_t w = 0; w < paths.size(); ++w) {
+    const StepPath later = criticalPathOf(*explanation.basis, pipeline, pipeline.windows[w]);
+    ASSERT_EQ(later.links.size(), paths[w].links.size());
+    for (std::size_t i = 0; i < later.links.size(); ++i) {
+      EXPECT_EQ(later.links[i].node, paths[w].links[i].node);
+      EXPECT_EQ(later.links[i].wait, paths[w].links[i].wait);
+      EXPECT_EQ(later.links[i].cause, paths[w].links[i].cause);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -24,6 +24,7 @@ struct Finding {
   double share = 0;                              ///< of the run's idle time
   /// job == kNone: nobody's. A finding about early messages has their two ranks here.
   CulpritGroup culprit;
+  JobGraph::Id earliestMessage = JobGraph::kNone;  ///< of a finding about early messages
   /// The longest bubbles of it, at most kMostExamples, with their ranks (indices in
   /// JobGraph::ranks()); the longest first.
   std::vector<std::pair<std::uint32_t, Bubble>> examples;

@@ -38,8 +38,25 @@ std::string betweenRanks(LinkTimes::Link link) {
          std::to_string(link.second);
 }
 
+/// The message between two ranks that is received longest before it is sent.
+Id earliestMessage(const JobGraph& graph, LinkTimes::Link link) {
+  Id earliest = JobGraph::kNone;
+  Nanoseconds least = kNsMax;
+  for (auto id = static_cast<Id>(graph.jobCount()); id < graph.messageEnd(); ++id) {
+    const JobGraph::Node& node = graph.node(id);
+    if (node.inputs[0] == JobGraph::kNone || node.end - node.begin >= least) continue;
+    const int from = graph.ranks()[graph.node(node.inputs[0]).rank].number;
+    const int to = graph.ranks()[node.rank].number;
+    if (std::pair(std::min(from, to), std::max(from, to)) != link) continue;
+    earliest = id;
+    least = node.end - node.begin;
+  }
+  return earliest;
+}
+
 /// Clocks that differ make all else doubtful.
-void addEarlyMessages(const LinkTimes& links, std::vector<Finding>& findings) {
+void addEarlyMessages(const JobGraph& graph, const LinkTimes& links,
+                      std::vector<Finding>& findings) {
   const auto& early = links.early();
   const auto most = std::max_element(
       early.begin(), early.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -53,6 +70,7 @@ void addEarlyMessages(const LinkTimes& links, std::vector<Finding>& findings) {
                   " in the median: clocks differ, so that idle time may have the wrong culprits";
   finding.culprit.rank = most->first.first;
   finding.culprit.peer = most->first.second;
+  finding.earliestMessage = earliestMessage(graph, most->first);
   findings.push_back(std::move(finding));
 }
 
@@ -274,7 +292,7 @@ std::vector<Finding> findingsOf(const Timeline& timeline, const RunBasis& basis,
   const auto shareOf = [&](Nanoseconds time) {
     return idle > 0 ? static_cast<double>(time) / static_cast<double>(idle) : 0.0;
   };
-  addEarlyMessages(texts.links(), findings);
+  addEarlyMessages(basis.graph(), texts.links(), findings);
   for (const CulpritGroup& group : withOneOfUsualLinks(culprits.groups, texts)) {
     const double share = shareOf(group.time);
     if (share < kLeastShare) continue;

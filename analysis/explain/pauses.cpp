@@ -111,6 +111,19 @@ void fillStalls(const Timeline& timeline, std::vector<Stall>& stalls) {
   }
 }
 
+void findNext(const Timeline& timeline, Pauses& pauses) {
+  for (const Track& track : timeline.tracks) {
+    const auto& events = track.events;
+    auto event = std::partition_point(events.begin(), events.end(),
+                                      [&](const Event& each) { return each.begin < pauses.end; });
+    while (event != events.end() && !isCompute(event->kind)) ++event;
+    if (event == events.end()) continue;
+    if (pauses.next != nullptr && pauses.next->begin <= event->begin) continue;
+    pauses.next = &*event;
+    pauses.rankOfNext = track.rank;
+  }
+}
+
 }  // namespace
 
 std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary) {
@@ -134,7 +147,10 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
       pause.count = group.count;
       pause.time = group.time;
       pause.workTime = group.workTime;
-      if (most != nullptr) pause.work = displayName(timeline, *most->longest);
+      if (most != nullptr) {
+        pause.longestWork = most->longest;
+        pause.work = displayName(timeline, *most->longest);
+      }
       group = std::move(pause);
     }
     ++group.count;
@@ -142,7 +158,10 @@ std::vector<Pauses> pausesOf(const Timeline& timeline, const RunSummary& summary
     if (most != nullptr) group.workTime += most->time;
   }
   std::vector<Pauses> result;
-  for (auto& [key, group] : groups) result.push_back(std::move(group));
+  for (auto& [key, group] : groups) {
+    findNext(timeline, group);
+    result.push_back(std::move(group));
+  }
   std::stable_sort(result.begin(), result.end(),
                    [](const Pauses& a, const Pauses& b) { return a.time > b.time; });
   return result;

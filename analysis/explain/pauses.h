@@ -22,7 +22,12 @@ struct Pauses {
   int rank = -1;             ///< the one that fills most of them with work of that reason; -1: none
   int ranks = 0;             ///< how many fill more than half of the longest
   Nanoseconds workTime = 0;  ///< of that rank, inside the pauses
-  std::string work;          ///< the name of the longest of its jobs
+  std::string work;          ///< the name of its longest job there
+  /// That job in the longest of them, and the first compute job after that pause, in the timeline;
+  /// null where there is none.
+  const Event* longestWork = nullptr;
+  const Event* next = nullptr;
+  int rankOfNext = -1;
 };
 
 /// The pauses that stand out: longer than a tenth of a median step, and longer than three median

@@ -80,23 +80,7 @@ TEST(FindQueryTest, EachQueryOfTheReportFindsExactlyItsEvidence) {
 }
 
 TEST(FindQueryTest, PausesAndEarlyMessagesHaveEvidenceToo) {
-  Timeline run = faultyRun();
-  // Step 3 begins a second later, and messages to rank 3 seem to arrive early.
-  Nanoseconds later = kNsMax;
-  for (const Track& track : run.tracks) {
-    for (const Event& event : track.events) {
-      if (event.step == 3) later = std::min(later, event.begin);
-    }
-  }
-  for (Track& track : run.tracks) {
-    for (Event& event : track.events) {
-      const Nanoseconds shift =
-          (event.begin >= later ? kNsPerSecond : 0) - (track.rank == 3 ? 30 * kNsPerMs : 0);
-      event.begin += shift;
-      event.end += shift;
-    }
-  }
-  run.sort();
+  const Timeline run = test::withPauseAndEarlyMessages(faultyRun());
   const Explanation explanation = explainRun(run, {});
   Timeline shown = run;
   appendBubbles(shown, explanation.summary);

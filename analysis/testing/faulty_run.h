@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -57,6 +58,27 @@ inline Timeline recomputing(Timeline run) {
     }
     track.events = std::move(events);
   }
+  return run;
+}
+
+/// The run with a pause of a second before step 3, and with messages to rank 3 that are received
+/// 30 ms too early.
+inline Timeline withPauseAndEarlyMessages(Timeline run) {
+  Nanoseconds later = kNsMax;
+  for (const Track& track : run.tracks) {
+    for (const Event& event : track.events) {
+      if (event.step == 3) later = std::min(later, event.begin);
+    }
+  }
+  for (Track& track : run.tracks) {
+    for (Event& event : track.events) {
+      const Nanoseconds shift =
+          (event.begin >= later ? kNsPerSecond : 0) - (track.rank == 3 ? 30 * kNsPerMs : 0);
+      event.begin += shift;
+      event.end += shift;
+    }
+  }
+  run.sort();
   return run;
 }
 

@@ -1,7 +1,7 @@
 // Drives the window of pipe-view with real events, offscreen or on the display that DISPLAY names,
 // and prints its figures beside their goals. Logs are made in --folder if they are not there.
 //
-//     viewer_bench [--folder FOLDER] [start] [small] [memory] [large] [rows]
+//     viewer_bench [--folder FOLDER] [start] [small] [memory] [large] [rows] [follow] [follow64]
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -10,15 +10,18 @@
 #include <QApplication>
 #include <QTest>
 #include <QTimer>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "tests/bench/bench_data.h"
+#include "tests/bench/log_replay.h"
 #include "tests/bench/viewer_frames.h"
 #include "tests/bench/viewer_table.h"
 
@@ -149,6 +152,37 @@ void holdLarge(const std::string& folder) {
   print({"memory of 10 000 000 jobs an event", bytes / events, "bytes", 80, std::nullopt, note});
 }
 
+/// Follows a run that writes 100 000 jobs a second, for half a minute.
+void followRun(const std::string& folder, int ranks, int argc, char** argv) {
+  constexpr int kJobsPerSecond = 100'000;
+  constexpr std::int64_t kJobs = 4'000'000;
+  constexpr int kEvents = 1800;
+  const std::vector<std::string> logs =
+      makeLogs(folder + "/" + std::to_string(ranks) + "x" + std::to_string(kJobs / ranks),
+               {.devices = ranks, .jobsPerDevice = kJobs / ranks});
+  const std::string growing = folder + "/growing";
+  const LogReplay replay(logs, growing, kJobsPerSecond);
+  const QApplication application(argc, argv);
+  MainWindow window;
+  window.resize(kScreen);
+  window.show();
+  window.follow({QString::fromStdString(growing)});
+  const double begin = secondsNow();
+  if (!QTest::qWaitFor([&] { return window.profile() != nullptr; }, 10'000)) {
+    throw std::runtime_error("the run does not show");
+  }
+  const FrameTimes frames = FrameDriver(window).live(kEvents);
+  const double seconds = secondsNow() - begin;
+  const auto jobs = static_cast<double>(countsOf(window.profile()->timeline()).jobs);
+  char note[128];
+  std::snprintf(note, sizeof note, "%.0f jobs shown after %.0f s, %.0f a second", jobs, seconds,
+                jobs / seconds);
+  const std::string name = "100 000 jobs a second of " + std::to_string(ranks) + " ranks";
+  print({"follow " + name + ", longest frame",
+         *std::max_element(frames.wall.begin(), frames.wall.end()), "ms", 50, std::nullopt, note});
+  printFrames("follow " + name, frames, 0, 0);
+}
+
 /// From the start of a program to the first frame of its window. `begin` is from before exec().
 int showWindow(double begin, int argc, char** argv) {
   const QApplication application(argc, argv);
@@ -182,6 +216,14 @@ void runApart(const std::string& self, const std::vector<std::string>& arguments
 int runPart(const std::string& part, const std::string& folder, double begin, int argc,
             char** argv) {
   if (part == "start") return showWindow(begin, argc, argv);
+  if (part == "follow") {
+    followRun(folder, 4, argc, argv);
+    return 0;
+  }
+  if (part == "follow64") {
+    followRun(folder, 64, argc, argv);
+    return 0;
+  }
   const QApplication application(argc, argv);
   if (part == "small") openSmall(folder);
   if (part == "large") openLarge(folder, 64);
@@ -208,7 +250,7 @@ int run(int argc, char** argv) {
   if (!hasDisplay) qputenv("QT_QPA_PLATFORM", "offscreen");
   qInstallMessageHandler([](QtMsgType, const QMessageLogContext&, const QString&) {});
   if (begin >= 0) return runPart(parts.back(), folder, begin, argc, argv);
-  if (parts.empty()) parts = {"start", "small", "memory", "large", "rows"};
+  if (parts.empty()) parts = {"start", "small", "memory", "large", "rows", "follow", "follow64"};
   std::printf("%s, %dx%d, %ld cores\n", hasDisplay ? "on a display" : "offscreen", kScreen.width(),
               kScreen.height(), ::sysconf(_SC_NPROCESSORS_ONLN));
   printHeading();

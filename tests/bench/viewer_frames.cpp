@@ -3,6 +3,7 @@
 #include <QMouseEvent>
 #include <QScrollBar>
 #include <QTest>
+#include <QTimer>
 #include <QWheelEvent>
 #include <algorithm>
 #include <chrono>
@@ -124,6 +125,36 @@ FrameTimes FrameDriver::click(int events) {
   return time(events, true, [&](int /*i*/) {
     QTest::mouseClick(window_.chart()->viewport(), Qt::LeftButton, Qt::NoModifier, randomPoint());
   });
+}
+
+FrameTimes FrameDriver::live(int events) {
+  constexpr std::chrono::milliseconds kBetweenEvents{16};
+  FrameTimes times;
+  PaintCount painted(window_.chart()->viewport());
+  QTimer wake;  // so that processEvents() comes back in time
+  wake.start(1);
+  auto due = Clock::now();
+  for (int i = 0; i < events; ++i) {
+    due = std::max(due + kBetweenEvents, Clock::now() - kBetweenEvents);
+    while (Clock::now() < due) {
+      QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents);
+    }
+    painted.count = 0;
+    const double cpu = cpuMilliseconds();
+    if (i % 40 == 0) {
+      QTest::keyClick(window_.chart(), Qt::Key_Home);
+    } else if (i % 40 < 20) {
+      wheel({0, 120}, Qt::ControlModifier);
+    } else {
+      wheel({0, i % 2 == 0 ? 120 : -120}, Qt::ShiftModifier);
+    }
+    while (painted.count == 0 && Clock::now() < due + std::chrono::seconds(1)) {
+      QCoreApplication::processEvents();
+    }
+    times.wall.push_back(std::chrono::duration<double, std::milli>(Clock::now() - due).count());
+    times.cpu.push_back(cpuMilliseconds() - cpu);
+  }
+  return times;
 }
 
 void printFrames(const std::string& what, FrameTimes times, double must, double beyond) {

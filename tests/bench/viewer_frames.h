@@ -27,6 +27,9 @@ class FrameDriver {
   FrameTimes scroll(int events);
   FrameTimes hover(int events);
   FrameTimes click(int events);
+  /// Zooms, pans, and shows the whole run again in turns, an event every 16 ms, while the chart
+  /// grows. A frame's time is from when its event is due: it has what holds up the event loop.
+  FrameTimes live(int events);
 
  private:
   FrameTimes time(int events, bool paints, const std::function<void(int)>& send);
@@ -36,8 +39,8 @@ class FrameDriver {
   MainWindow& window_;
 };
 
-/// Prints the 99th percentiles and the medians of frames. `must` and `beyond` in milliseconds; 0:
-/// no goal.
+/// Prints the 99th percentiles, medians and maxima of frames. `must` and `beyond` in milliseconds;
+/// 0: no goal.
 void printFrames(const std::string& what, FrameTimes times, double must, double beyond);
 
 }  // namespace pipetrace::bench

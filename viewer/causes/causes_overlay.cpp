@@ -2,7 +2,7 @@
 
 #include "chart/links/draw_links.h"
 #include "chart/links/link_colors.h"
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
 namespace {

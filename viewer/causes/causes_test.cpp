@@ -231,6 +231,22 @@ TEST(CausesTest, TheFirstFindingLeadsToItsLongestBubbleAndItsCulprit) {
   }
 }
 
+TEST(CausesTest, FindingsAboutPausesAndEarlyMessagesHavePlaces) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  ExplainedChart chart(
+      test::withPauseAndEarlyMessages(test::completedRun(plan, test::costsOf(plan, 0.1), 4)));
+  std::vector<std::string> words;
+  for (const Finding& finding : chart.explanation().findings) {
+    if (!finding.classes.empty()) continue;
+    for (const FindingPlace& place : placesOfFinding(finding, *chart.causes().places())) {
+      words.push_back(place.words.toStdString());
+      if (finding.pauses) EXPECT_GE(place.spot.event->begin, finding.pauses->end);
+    }
+  }
+  EXPECT_THAT(words, ElementsAre(testing::EndsWith("on rank 3, received before it is sent"),
+                                 testing::EndsWith("on rank 0, after the pause")));
+}
+
 /// A replica's rank with one job, an all-reduce over two ranks, and an optimizer that waits for it.
 Timeline runWithACollective() {
   Timeline timeline;

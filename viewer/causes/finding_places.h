@@ -13,8 +13,7 @@ struct FindingPlace {
   QString words;  ///< "bubble of 12.30 ms on rank 0, step 3"
 };
 
-/// The evidence for a finding: its longest bubbles, then the job that is to blame; of a pause what
-/// fills it, or what follows. Empty where there is none in the chart.
+/// Where the evidence of a finding (evidenceOf()) is. Empty where none of it is in the chart.
 std::vector<FindingPlace> placesOfFinding(const Finding& finding, const GraphPlaces& places);
 
 }  // namespace pipetrace

@@ -80,12 +80,26 @@ GraphPlaces::Id GraphPlaces::messageOf(const Event& event, std::uint32_t rank) c
   return JobGraph::kNone;
 }
 
+std::optional<EventSpot> GraphPlaces::spotIn(std::size_t row, const Event* event) const {
+  for (const LaneIndex& lane : model_.rows()[row].lanes) {
+    if (holds(lane, event)) return EventSpot{row, event};
+  }
+  return std::nullopt;
+}
+
+std::optional<EventSpot> GraphPlaces::spotIn(std::size_t row, const Bubble& bubble) const {
+  for (const LaneIndex& lane : model_.rows()[row].bubbles) {
+    // A profile may have bubbles that are cut in another way: the one that begins there.
+    const std::size_t at = lane.firstEndingAfter(bubble.begin);
+    if (at < lane.size() && lane[at].begin < bubble.end) return EventSpot{row, &lane[at]};
+  }
+  return std::nullopt;
+}
+
 std::optional<EventSpot> GraphPlaces::spotOf(const Event* event, std::uint32_t rank) const {
   if (event == nullptr) return std::nullopt;
   for (const std::size_t row : rows_[rank]) {
-    for (const LaneIndex& lane : model_.rows()[row].lanes) {
-      if (holds(lane, event)) return EventSpot{row, event};
-    }
+    if (const auto spot = spotIn(row, event)) return spot;
   }
   return std::nullopt;
 }
@@ -113,13 +127,12 @@ const Bubble* GraphPlaces::bubbleOf(const EventSpot& spot) const {
   return isIt ? &*bubble : nullptr;
 }
 
-std::optional<EventSpot> GraphPlaces::spotOf(std::uint32_t rank, const Bubble& bubble) const {
-  for (const std::size_t row : rows_[rank]) {
-    for (const LaneIndex& lane : model_.rows()[row].bubbles) {
-      // A profile may have bubbles that are cut in another way: the one that begins there.
-      const std::size_t at = lane.firstEndingAfter(bubble.begin);
-      if (at < lane.size() && lane[at].begin < bubble.end) return EventSpot{row, &lane[at]};
-    }
+std::optional<EventSpot> GraphPlaces::spotOf(const Evidence& evidence) const {
+  for (std::size_t row = 0; row < model_.rows().size(); ++row) {
+    if (model_.rows()[row].rank != evidence.rank) continue;
+    const auto spot =
+        evidence.event != nullptr ? spotIn(row, evidence.event) : spotIn(row, evidence.bubble);
+    if (spot) return spot;
   }
   return std::nullopt;
 }

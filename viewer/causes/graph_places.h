@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "analysis/explain/evidence.h"
 #include "analysis/explain/explanation.h"
 #include "chart/chart_model.h"
 #include "chart/links/event_box.h"
@@ -29,8 +30,8 @@ class GraphPlaces {
   std::optional<EventSpot> spotOf(Id node) const;
   /// The bubble that an event of a chart is; null where it is none, or cut in another way.
   const Bubble* bubbleOf(const EventSpot& spot) const;
-  /// Where a bubble of the rank (an index in ranks()) is.
-  std::optional<EventSpot> spotOf(std::uint32_t rank, const Bubble& bubble) const;
+  /// Where the evidence of a finding is.
+  std::optional<EventSpot> spotOf(const Evidence& evidence) const;
   /// The index in ranks() of the rank that a row is of; nothing where the graph lacks it.
   std::optional<std::uint32_t> rankOf(std::size_t row) const;
   /// The pipeline (an index) that a rank (an index) is in.
@@ -46,6 +47,8 @@ class GraphPlaces {
 
  private:
   std::optional<EventSpot> spotOf(const Event* event, std::uint32_t rank) const;
+  std::optional<EventSpot> spotIn(std::size_t row, const Event* event) const;
+  std::optional<EventSpot> spotIn(std::size_t row, const Bubble& bubble) const;
   Id messageOf(const Event& event, std::uint32_t rank) const;
 
   const Explanation& explanation_;

@@ -11,9 +11,9 @@
 #include "viewer/chart/area_overlay.h"
 #include "viewer/chart/chart_commands.h"
 #include "viewer/chart/overview_strip.h"
-#include "viewer/chart/qt_canvas.h"
 #include "viewer/chart/row_filter.h"
 #include "viewer/chart/row_labels.h"
+#include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
 namespace {

@@ -12,9 +12,9 @@
 #include "chart/rows/row_state.h"
 #include "chart/steps/step_choice.h"
 #include "viewer/chart/chart_overlay.h"
-#include "viewer/chart/font_cache.h"
-#include "viewer/chart/row_tiles.h"
 #include "viewer/chart/view_history.h"
+#include "viewer/paint/font_cache.h"
+#include "viewer/paint/row_tiles.h"
 
 namespace pipetrace {
 

@@ -5,7 +5,7 @@
 #include <QImage>
 
 #include "chart/testing/paper_colors.h"
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 #include "viewer/testing/shown_chart.h"
 
 namespace pipetrace {

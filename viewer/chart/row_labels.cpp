@@ -9,7 +9,7 @@
 #include "chart/draw/draw_chart.h"
 #include "chart/rows/row_edits.h"
 #include "viewer/chart/chart_widget.h"
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "chart/chart_view.h"
-#include "viewer/chart/font_cache.h"
+#include "viewer/paint/font_cache.h"
 
 namespace pipetrace {
 

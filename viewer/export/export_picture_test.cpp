@@ -15,7 +15,7 @@
 #include "chart/testing/replicas.h"
 #include "trace/error.h"
 #include "viewer/chart/chart_widget.h"
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 #include "viewer/testing/profile.h"
 
 namespace pipetrace {

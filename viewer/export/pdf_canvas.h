@@ -1,6 +1,6 @@
 #pragma once
 
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
 

@@ -140,6 +140,7 @@ void ProfileLoader::run(const std::shared_ptr<Work>& work) {
     if (show(work) && addBubbles(work)) {
       work->stage = LoadStage::kExplaining;
       explain(work->profile->timeline(), {.steps = {}, .threads = 0}, *work->explanation);
+      work->explanation->basis->freeTables();
       post(work, &ProfileLoader::takeExplanation);
     }
   } catch (const std::bad_alloc&) {

@@ -8,7 +8,7 @@
 #include <array>
 #include <utility>
 
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
 namespace {

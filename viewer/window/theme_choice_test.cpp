@@ -8,7 +8,7 @@
 #include <QTest>
 #include <QToolTip>
 
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 #include "viewer/testing/profile.h"
 #include "viewer/window/main_window.h"
 

@@ -1,4 +1,4 @@
-#include "viewer/chart/font_cache.h"
+#include "viewer/paint/font_cache.h"
 
 #include <QGuiApplication>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "chart/draw/canvas.h"
-#include "viewer/chart/font_cache.h"
+#include "viewer/paint/font_cache.h"
 
 namespace pipetrace {
 

@@ -2,7 +2,7 @@
 
 #include <QImage>
 
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 
 namespace pipetrace {
 

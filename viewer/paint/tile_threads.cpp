@@ -1,4 +1,4 @@
-#include "viewer/chart/tile_threads.h"
+#include "viewer/paint/tile_threads.h"
 
 #include <algorithm>
 #include <system_error>

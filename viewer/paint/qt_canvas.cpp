@@ -1,4 +1,4 @@
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 
 #include <QImage>
 #include <QPaintEngine>

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "viewer/chart/font_cache.h"
+#include "viewer/paint/font_cache.h"
 
 namespace pipetrace {
 

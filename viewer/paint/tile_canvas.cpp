@@ -1,4 +1,4 @@
-#include "viewer/chart/tile_canvas.h"
+#include "viewer/paint/tile_canvas.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "viewer/chart/row_tiles.h"
+#include "viewer/paint/row_tiles.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/draw_folded.h"
-#include "viewer/chart/qt_canvas.h"
-#include "viewer/chart/tile_canvas.h"
+#include "viewer/paint/qt_canvas.h"
+#include "viewer/paint/tile_canvas.h"
 
 namespace pipetrace {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "chart/chart_view.h"
 #include "chart/draw/canvas.h"
-#include "viewer/chart/font_cache.h"
-#include "viewer/chart/tile_threads.h"
+#include "viewer/paint/font_cache.h"
+#include "viewer/paint/tile_threads.h"
 
 namespace pipetrace {
 

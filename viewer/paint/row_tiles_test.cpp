@@ -1,4 +1,4 @@
-#include "viewer/chart/row_tiles.h"
+#include "viewer/paint/row_tiles.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 
 #include "chart/draw/draw_chart.h"
 #include "chart/testing/replicas.h"
-#include "viewer/chart/qt_canvas.h"
+#include "viewer/paint/qt_canvas.h"
 #include "viewer/testing/shown_chart.h"
 
 namespace pipetrace {
