@@ -268,7 +268,7 @@ TEST_F(ReportByHand, JsonGivesTheEvidenceOfFindings) {
   blamed.time = 5 * kMs;
   blamed.share = 0.5;
   blamed.culprit = {.rank = 0, .peer = 1, .stage = 0, .job = culprit};
-  blamed.culprit.examples = {{1U, {.begin = 3 * kMs, .end = 8 * kMs}}};
+  blamed.examples = {{1U, {.begin = 3 * kMs, .end = 8 * kMs}}};
   run_.findings = {plain, blamed};
   EXPECT_THAT(text(), HasSubstr("\n  1. the schedule's own\n  2. a slow link\n\nidle"));
   json findings = toJson()["findings"];

@@ -143,12 +143,11 @@ class RunJson {
         evidence["culprit"]["rank"] = culprit.rank;
         if (culprit.peer >= 0) evidence["culprit"]["peer"] = culprit.peer;
         if (culprit.stage >= 0) evidence["culprit"]["stage"] = culprit.stage;
-        Json& examples = evidence["bubbles"] = Json::array();
-        for (const auto& [rank, bubble] : culprit.examples) {
-          examples.push_back({{"rank", graph_.ranks()[rank].number},
-                              {"begin_ns", bubble.begin},
-                              {"end_ns", bubble.end}});
-        }
+      }
+      for (const auto& [rank, bubble] : finding.examples) {
+        evidence["bubbles"].push_back({{"rank", graph_.ranks()[rank].number},
+                                       {"begin_ns", bubble.begin},
+                                       {"end_ns", bubble.end}});
       }
       if (finding.pauses) evidence["pause"] = pauseJson(*finding.pauses);
       list.push_back({{"severity", severityName(finding.severity)},

@@ -173,7 +173,7 @@ void followRun(const std::string& folder, int ranks, int argc, char** argv) {
   }
   const FrameTimes frames = FrameDriver(window).live(kEvents);
   const double seconds = secondsNow() - begin;
-  const auto jobs = static_cast<double>(countsOf(window.profile()->timeline()).jobs);
+  const auto jobs = static_cast<double>(window.profile()->model().jobCount());
   char note[128];
   std::snprintf(note, sizeof note, "%.0f jobs shown after %.0f s, %.0f a second", jobs, seconds,
                 jobs / seconds);

@@ -240,7 +240,8 @@ TEST(CausesTest, FindingsAboutPausesAndEarlyMessagesHavePlaces) {
     if (!finding.classes.empty()) continue;
     for (const FindingPlace& place : placesOfFinding(finding, *chart.causes().places())) {
       words.push_back(place.words.toStdString());
-      if (finding.pauses) EXPECT_GE(place.spot.event->begin, finding.pauses->end);
+      if (!finding.pauses) continue;
+      EXPECT_GE(place.spot.event->begin, finding.pauses->end);
     }
   }
   EXPECT_THAT(words, ElementsAre(testing::EndsWith("on rank 3, received before it is sent"),
