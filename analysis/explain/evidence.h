@@ -17,9 +17,9 @@ struct Evidence {
   const Event* event = nullptr;  ///< of the other roles; in the timeline that was explained
 };
 
-/// What shows a finding of the run, the best first. Idle time has its longest bubbles, then the job
-/// that is to blame. Pauses have the longest work in the longest of them, then the first job after
-/// it. Early messages have the earliest. Empty where there is none.
+/// Returns what shows a finding of the run, the best first. Idle time has its longest bubbles, then
+/// the job that is to blame. Pauses have the longest work in the longest of them, then the first
+/// job after it. Early messages have the earliest. Empty where there is none.
 std::vector<Evidence> evidenceOf(const Explanation& run, const Finding& finding);
 
 }  // namespace pipetrace

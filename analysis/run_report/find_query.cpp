@@ -11,7 +11,7 @@ namespace pipetrace {
 
 namespace {
 
-/// What joinBubbles() makes of the bubble, but for its culprit.
+/// Returns the event that joinBubbles() makes of the bubble, but for its culprit.
 Event eventOf(const Bubble& bubble) {
   Event event;
   event.begin = bubble.begin;

@@ -11,7 +11,7 @@ QString stepText(std::int32_t step) {
   return step >= 0 ? QStringLiteral(", step %1").arg(step) : QString();
 }
 
-/// What the place of a piece of evidence is called.
+/// Returns the text that names the place of a piece of evidence.
 QString wordsFor(const Evidence& evidence, const Finding& finding, const GraphPlaces& places) {
   const auto onRank = [&](const char* after) {
     return QStringLiteral("%1 on rank %2, %3")
