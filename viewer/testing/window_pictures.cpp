@@ -1,36 +1,17 @@
 #include "viewer/testing/window_pictures.h"
 
+#include <QApplication>
 #include <QDir>
+#include <QDockWidget>
 #include <QFile>
 #include <QTest>
 #include <stdexcept>
 
 #include "viewer/export/export_dialog.h"
+#include "viewer/testing/prepared_windows.h"
 
 namespace pipetrace {
 namespace {
-
-void openSample(MainWindow& window) {
-  window.openSample();
-  const bool isThere = QTest::qWaitFor([&] { return window.explanation() != nullptr; }, 60'000);
-  if (!isThere) throw std::runtime_error("the sample did not open");
-}
-
-/// The first bubble of a class that is in view, on the screen.
-QPoint bubbleIn(const MainWindow& window, BubbleClass cause) {
-  const ChartView view = window.chart()->view();
-  for (std::size_t i = 0; i < view.model.rows().size(); ++i) {
-    for (const LaneIndex& lane : view.model.rows()[i].bubbles) {
-      for (std::size_t b = 0; b < lane.size(); ++b) {
-        const bool isSeen = lane[b].begin > view.axis.begin() && lane[b].end < view.axis.end();
-        if (lane[b].bubbleClass != cause || !isSeen) continue;
-        return {view.xOf(lane[b].begin + lane[b].duration() / 2),
-                view.yOf(view.layout[i].top + view.layout[i].height / 2)};
-      }
-    }
-  }
-  throw std::runtime_error("no such bubble in view");
-}
 
 /// Files in the home folder that were opened before; the last one is gone.
 QWidget* started(MainWindow& window) {
@@ -66,9 +47,90 @@ QWidget* sample(MainWindow& window) {
 
 QWidget* selectedBubble(MainWindow& window) {
   openSample(window);
-  QTest::mouseClick(window.chart()->viewport(), Qt::LeftButton, Qt::NoModifier,
-                    bubbleIn(window, BubbleClass::kImbalance));
+  selectBubble(window, BubbleClass::kImbalance);
   return &window;
+}
+
+/// The chart with a selected bubble in the colours of that theme.
+std::function<QWidget*(MainWindow&)> chartIn(const char* theme, const char* brightness) {
+  return [theme, brightness](MainWindow& window) -> QWidget* {
+    run(window, theme);
+    run(window, brightness);
+    selectedBubble(window);
+    return window.chart();
+  };
+}
+
+QWidget* darkWindow(MainWindow& window) {
+  run(window, "theme-colour-blind");
+  run(window, "brightness-dark");
+  openSample(window);
+  selectJob(window, 2, JobKind::kForward, 5);
+  return &window;
+}
+
+QWidget* findings(MainWindow& window) {
+  openSample(window);
+  return &partOf<QDockWidget>(window, "findings");
+}
+
+QWidget* detailsOfABubble(MainWindow& window) {
+  selectedBubble(window);
+  return &partOf<QDockWidget>(window, "selection");
+}
+
+QWidget* detailsOfAJob(MainWindow& window) {
+  openSample(window);
+  selectJob(window, 2, JobKind::kForward, 5);
+  return &partOf<QDockWidget>(window, "selection");
+}
+
+QWidget* statistics(MainWindow& window) {
+  openSample(window);
+  dragArea(window, {0.2, 0.0}, {0.8, 0.9});
+  return &window;
+}
+
+QWidget* found(MainWindow& window) {
+  openSample(window);
+  find(window, "kind:backward mb:2,3");
+  return &window;
+}
+
+QWidget* criticalPath(MainWindow& window) {
+  openSample(window);
+  showCriticalPath(window);
+  return window.chart();
+}
+
+QWidget* steps(MainWindow& window) {
+  openSample(window);
+  press(window, Qt::Key_Home);
+  return window.chart();
+}
+
+QWidget* rows(MainWindow& window) {
+  openReplicas(window);
+  return window.chart();
+}
+
+QWidget* rowsByStage(MainWindow& window) {
+  openReplicas(window);
+  run(window, "rows-by-stage");
+  return window.chart();
+}
+
+QWidget* commands(MainWindow& window) {
+  openSample(window);
+  press(window, Qt::Key_P, Qt::ControlModifier | Qt::ShiftModifier);
+  QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("step"));
+  return &window;
+}
+
+QWidget* keys(MainWindow& window) {
+  openSample(window);
+  press(window, Qt::Key_Question);
+  return QApplication::activeModalWidget();
 }
 
 QWidget* exportOfTheStep(MainWindow& window) {
@@ -82,6 +144,8 @@ QWidget* exportOfTheStep(MainWindow& window) {
   return dialog;
 }
 
+constexpr QSize kChart{900, 480};  // of the window around it
+
 }  // namespace
 
 const std::vector<WindowPicture>& windowPictures() {
@@ -92,6 +156,25 @@ const std::vector<WindowPicture>& windowPictures() {
       {"export", {1120, 560}, true, false, exportOfTheStep},
       {"small-window", {1280, 720}, false, false, selectedBubble},
       {"large-window", {2560, 1440}, false, false, selectedBubble},
+      {"dark", {1120, 560}, true, false, darkWindow},
+      {"theme-paper-dark", kChart, false, true, chartIn("theme-paper", "brightness-dark")},
+      {"theme-paddle", kChart, false, true, chartIn("theme-paddle", "brightness-light")},
+      {"theme-paddle-dark", kChart, false, true, chartIn("theme-paddle", "brightness-dark")},
+      {"theme-colour-blind", kChart, false, true,
+       chartIn("theme-colour-blind", "brightness-light")},
+      {"theme-colour-blind-dark", kChart, false, true,
+       chartIn("theme-colour-blind", "brightness-dark")},
+      {"findings", {900, 560}, false, true, findings},
+      {"bubble-details", {900, 640}, false, true, detailsOfABubble},
+      {"job-details", {900, 640}, false, true, detailsOfAJob},
+      {"statistics", {1120, 640}, true, true, statistics},
+      {"search", {1120, 560}, true, true, found},
+      {"critical-path", {1120, 700}, true, true, criticalPath},
+      {"steps", {1120, 560}, true, true, steps},
+      {"rows", {1120, 700}, true, true, rows},
+      {"rows-by-stage", {1120, 700}, false, true, rowsByStage},
+      {"commands", {960, 480}, false, true, commands},
+      {"keys", {960, 480}, false, true, keys},
   };
   return pictures;
 }

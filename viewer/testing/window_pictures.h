@@ -23,7 +23,7 @@ struct WindowPicture {
 /// In messages of tests.
 inline void PrintTo(const WindowPicture& picture, std::ostream* out) { *out << picture.name; }
 
-/// All of them. To add one, add a line. They show the sample run.
+/// All of them. To add one, add a line.
 const std::vector<WindowPicture>& windowPictures();
 
 }  // namespace pipetrace

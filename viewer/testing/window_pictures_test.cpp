@@ -5,6 +5,7 @@
 
 #include <QApplication>
 #include <QFontDatabase>
+#include <QSettings>
 #include <QStyleFactory>
 #include <QTemporaryDir>
 #include <QTest>
@@ -34,6 +35,7 @@ TEST_P(WindowPicturesTest, ThePictureIsAsCommitted) {
     GTEST_SKIP() << "the font DejaVu Sans is not installed (fonts-dejavu-core)";
   }
   const WindowPicture& picture = GetParam();
+  QSettings(QStringLiteral("PipeTrace"), QStringLiteral("pipe-view")).clear();  // the theme
   MainWindow window;
   const double scale = window.devicePixelRatioF();
   if (scale != 1 && !picture.isScaled) GTEST_SKIP() << "compared at 1x only";

@@ -114,7 +114,7 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
   rememberSeen();
   const bool isFirst = profile_ == nullptr;
   forgetExplanation();
-  findingsDock_->setVisible(profile_ ? findingsDock_->isVisible() : true);
+  if (profile_ == nullptr) findingsDock_->show();
   useTheme(*profile);
   chart_->setModel(&profile->model());
   profile_ = std::move(profile);  // the old one's model is no longer shown
@@ -126,6 +126,7 @@ void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
     resizeDocks({findingsDock_}, {150}, Qt::Vertical);  // has no effect before it is shown
     memory_.restoreDocks(*this);
     detailsDock_->hide();  // nothing is selected
+    statisticsDock_->hide();
   }
   showAsRemembered();
   chart_->setFocus();
@@ -240,6 +241,14 @@ void MainWindow::updateArea() {
   if (chart_->isDraggingArea()) return;
   const bool hasArea = chart_->area().has_value();
   if (hasArea != hasArea_) statisticsDock_->setVisible(hasArea);
+  if (hasArea && !hasArea_) {
+    statisticsDock_->raise();  // it shares its place with the findings
+    constexpr int kLegible = 210;  // of the table and its histogram, in pixels
+    const bool isFirst = !std::exchange(hasShownStatistics_, true);
+    if (isFirst && findingsDock_->height() < kLegible) {
+      resizeDocks({statisticsDock_}, {kLegible}, Qt::Vertical);
+    }
+  }
   hasArea_ = hasArea;
 }
 

@@ -116,6 +116,7 @@ class MainWindow : public QMainWindow {
   bool hasSelection_ = false;
   QDockWidget* statisticsDock_ = nullptr;
   bool hasArea_ = false;
+  bool hasShownStatistics_ = false;
   bool isLive_ = false;    // the profile is of a run that goes on
   bool hasGrown_ = false;  // the run that is followed has a profile
   ElidedLabel* summary_ = nullptr;

@@ -72,7 +72,7 @@ void MainWindow::addPanels() {
   statisticsDock_ = new QDockWidget(tr("Statistics of the area"));
   statisticsDock_->setObjectName(QStringLiteral("statistics"));
   statisticsDock_->setWidget(new StatisticsPanel(*chart_));
-  addDockWidget(Qt::BottomDockWidgetArea, statisticsDock_);
+  tabifyDockWidget(findingsDock_, statisticsDock_);
   statisticsDock_->hide();  // until there is an area
   statisticsDock_->toggleViewAction()->setEnabled(false);
   resizeDocks({statisticsDock_}, {220}, Qt::Vertical);

@@ -349,8 +349,13 @@ TEST(MainWindowTest, TheStatisticsComeWithAnAreaAndGoWithIt) {
   EXPECT_FALSE(dock->isVisible()) << "the rows do not move under the pointer";
   QTest::mouseRelease(chart.viewport(), Qt::LeftButton, Qt::NoModifier, to);
   EXPECT_TRUE(dock->isVisible());
+  auto* const findings = window.findChild<QDockWidget*>("findings");
+  EXPECT_EQ(window.tabifiedDockWidgets(findings), QList<QDockWidget*>{dock});
+  EXPECT_TRUE(QTest::qWaitFor([&] { return findings->visibleRegion().isEmpty(); }));
+  EXPECT_TRUE(QTest::qWaitFor([&] { return dock->height() > 180; })) << "the table is cramped";
   QTest::keyClick(&chart, Qt::Key_Escape);
   EXPECT_FALSE(dock->isVisible());
+  EXPECT_TRUE(QTest::qWaitFor([&] { return !findings->visibleRegion().isEmpty(); }));
 }
 
 TEST(MainWindowTest, StepsOfTheStripHaveTheReportsBubbleRatios) {

@@ -84,6 +84,14 @@ void ThemeChoice::apply() {
   isDark_ = brightness_ == Brightness::kDesktop ? askDesktop_() : brightness_ == Brightness::kDark;
   const QPalette palette = paletteOf(theme());
   QApplication::setPalette(palette);
+  if (isDark_) {
+    // The style's frame of a field is darker than the window: it would not be seen.
+    QPalette fields = palette;
+    fields.setColor(QPalette::Base, palette.color(QPalette::Button));
+    for (const char* widget : {"QLineEdit", "QAbstractSpinBox"}) {
+      QApplication::setPalette(fields, widget);
+    }
+  }
   QToolTip::setPalette(palette);
   isApplying_ = false;
 }

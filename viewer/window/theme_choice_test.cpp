@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <QApplication>
+#include <QLineEdit>
 #include <QMenu>
 #include <QSettings>
 #include <QTest>
@@ -45,6 +46,19 @@ TEST_F(ThemeChoiceTest, AtFirstItIsPaperLikeTheDesktop) {
   EXPECT_EQ(choice.theme().name, ThemeName::kPaper);
   EXPECT_EQ(choice.brightness(), Brightness::kDesktop);
   EXPECT_FALSE(choice.theme().isDark) << "the offscreen platform is light";
+}
+
+TEST_F(ThemeChoiceTest, FieldsStandOutFromThePaper) {
+  const auto difference = [](ThemeChoice& choice, Brightness brightness) {
+    choice.choose(brightness);
+    QLineEdit field;
+    field.ensurePolished();
+    return std::abs(field.palette().color(QPalette::Base).lightness() -
+                    toQColor(choice.theme().paper).lightness());
+  };
+  ThemeChoice choice;
+  EXPECT_GE(difference(choice, Brightness::kDark), 20);
+  EXPECT_EQ(difference(choice, Brightness::kLight), 0) << "a frame is enough";
 }
 
 TEST_F(ThemeChoiceTest, ItFollowsTheDesktopUnlessLightOrDarkIsChosen) {

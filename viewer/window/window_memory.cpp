@@ -12,7 +12,7 @@ constexpr const char* kGeometry = "window/geometry";
 constexpr const char* kDocks = "window/docks";
 constexpr const char* kExports = "window/exports";
 constexpr const char* kSeenList = "seen/list";
-constexpr int kDocksVersion = 1;
+constexpr int kDocksVersion = 2;
 
 /// A name for inputs as they are now: another one when a file has changed.
 QString keyOf(const QStringList& inputs) {
