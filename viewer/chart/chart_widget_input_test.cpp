@@ -7,6 +7,7 @@
 
 #include "viewer/chart/row_labels.h"
 #include "viewer/testing/shown_chart.h"
+#include "viewer/testing/shown_window.h"
 
 namespace pipetrace {
 namespace {
@@ -142,8 +143,8 @@ TEST(ChartInputTest, HoveringShowsTheNameOfTheJob) {
   ShownChart chart;
   const Event& job = chart.job(2, JobKind::kBackward, 6, 1);
   QTest::mouseMove(chart.widget().viewport(), chart.middleOf(2, job));
-  EXPECT_THAT(QToolTip::text().toStdString(), AllOf(HasSubstr("backward 6"), HasSubstr("20.00 ms"),
-                                                    HasSubstr("Stage"), HasSubstr("Micro-batch")));
+  EXPECT_THAT(awaitToolTip("backward 6"), AllOf(HasSubstr("backward 6"), HasSubstr("20.00 ms"),
+                                                HasSubstr("Stage"), HasSubstr("Micro-batch")));
   QTest::mouseMove(chart.widget().viewport(), QPoint(600, 4));
   QTest::qWait(400);  // Qt hides a tooltip after a moment
   EXPECT_FALSE(QToolTip::isVisible());
@@ -153,7 +154,7 @@ TEST(ChartInputTest, HoveringOverALabelShowsItsWholeName) {
   ShownChart chart;
   const ChartView view = chart.widget().view();
   QTest::mouseMove(chart.widget().rowLabels(), QPoint(10, view.layout[2].top + 3));
-  EXPECT_THAT(QToolTip::text().toStdString(), AllOf(HasSubstr("Lane"), HasSubstr("send")));
+  EXPECT_THAT(awaitToolTip("Lane"), AllOf(HasSubstr("Lane"), HasSubstr("send")));
 }
 
 TEST(ChartInputTest, RowsScrollWhenTheyAreHigherThanTheWindow) {

@@ -4,6 +4,7 @@
 
 #include "viewer/chart/overview_strip.h"
 #include "viewer/testing/shown_chart.h"
+#include "viewer/testing/shown_window.h"
 
 namespace pipetrace {
 namespace {
@@ -110,8 +111,7 @@ TEST(StepsTest, TheRulerNamesSlowSteps) {
     return QPoint(view.xOf(span.begin + (span.end - span.begin) / 4), view.area.y - 38);
   };
   QTest::mouseMove(chart.widget().viewport(), ruler(2));
-  EXPECT_THAT(QToolTip::text().toStdString(),
-              AllOf(HasSubstr("step 12"), HasSubstr("25.0 % longer")));
+  EXPECT_THAT(awaitToolTip("step 12"), AllOf(HasSubstr("step 12"), HasSubstr("25.0 % longer")));
   const QImage image = chart.widget().viewport()->grab().toImage();
   const QColor slow = image.pixelColor(ruler(2));
   EXPECT_NE(slow, image.pixelColor(ruler(0)));
@@ -206,7 +206,7 @@ TEST(OverviewStripTest, HoveringNamesTheStepAndItsBubbleRatio) {
   chart.widget().setBubbleRatios({{11, 0.25}});
   const StepSpan& step = chart.model().steps()[1];
   QTest::mouseMove(&stripOf(chart), inStrip(chart, step.begin + 10 * kNsPerMs));
-  EXPECT_THAT(QToolTip::text().toStdString(),
+  EXPECT_THAT(awaitToolTip("step 11"),
               AllOf(HasSubstr("step 11"), HasSubstr("130.0 ms"), HasSubstr("bubble ratio 25.0 %")));
 }
 

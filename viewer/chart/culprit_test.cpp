@@ -6,6 +6,7 @@
 
 #include "trace/bubble_arguments.h"
 #include "viewer/testing/shown_chart.h"
+#include "viewer/testing/shown_window.h"
 
 namespace pipetrace {
 namespace {
@@ -161,7 +162,7 @@ TEST(CulpritTest, TheTooltipOfABubbleNamesClassLengthAndCulprit) {
   ShownChart chart(runWithACulprit());
   QTest::mouseMove(chart.widget().viewport(), chart.middleOf(0, bubbleOf(chart.model())));
   EXPECT_THAT(
-      QToolTip::text().toStdString(),
+      awaitToolTip("bubble imbalance"),
       AllOf(HasSubstr("bubble imbalance"), HasSubstr("a stage is slower"), HasSubstr("Culprit"),
             HasSubstr("2B3 on rank 2"), HasSubstr("Duration"), HasSubstr("go to the culprit"),
             Not(HasSubstr("Peer")), Not(HasSubstr("Job id"))));

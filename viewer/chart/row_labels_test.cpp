@@ -14,6 +14,7 @@
 #include "viewer/chart/row_filter.h"
 #include "viewer/run/loaded_profile.h"
 #include "viewer/testing/shown_chart.h"
+#include "viewer/testing/shown_window.h"
 
 namespace pipetrace {
 namespace {
@@ -212,7 +213,7 @@ TEST(RowLabelsTest, TheMenuOfARowHasItsCommandsByMouseAndByKey) {
 TEST(RowLabelsTest, HoveringALabelShowsWhatTheRowHolds) {
   Rows rows(twoReplicas());
   QTest::mouseMove(&rows.labels(), rows.at("replica 0"));
-  EXPECT_THAT(QToolTip::text().toStdString(), HasSubstr("2 ranks"));
+  EXPECT_THAT(awaitToolTip("2 ranks"), HasSubstr("2 ranks"));
 }
 
 TEST(RowLabelsTest, HoveringAFoldedReplicaShowsItsShare) {
@@ -222,7 +223,7 @@ TEST(RowLabelsTest, HoveringAFoldedReplicaShowsItsShare) {
   const Event& job = rows.chart.job(0, JobKind::kForward, 0);  // rank 1 does nothing yet
   QTest::mouseMove(rows.chart.widget().viewport(),
                    QPoint(view.xOf(job.begin + job.duration() / 2), view.yOf(place.top + 4)));
-  EXPECT_THAT(QToolTip::text().toStdString(), HasSubstr("50.0 % of 2 ranks"));
+  EXPECT_THAT(awaitToolTip("50.0 % of 2 ranks"), HasSubstr("50.0 % of 2 ranks"));
 }
 
 TEST(RowLabelsTest, HoveringACounterShowsItsValue) {
@@ -233,7 +234,7 @@ TEST(RowLabelsTest, HoveringACounterShowsItsValue) {
   const ChartView view = rows.chart.widget().view();
   const int y = rows.at("rank 0//counter/memory").y() + view.area.y;
   QTest::mouseMove(rows.chart.widget().viewport(), QPoint(view.area.x + 300, y));
-  EXPECT_THAT(QToolTip::text().toStdString(), HasSubstr("3 MiB"));
+  EXPECT_THAT(awaitToolTip("3 MiB"), HasSubstr("3 MiB"));
 }
 
 TEST(RowFilterTest, TypingFiltersAndEscapeShowsAllAgain) {

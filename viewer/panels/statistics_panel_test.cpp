@@ -10,6 +10,7 @@
 #include <QToolTip>
 
 #include "viewer/testing/shown_chart.h"
+#include "viewer/testing/shown_window.h"
 
 namespace pipetrace {
 namespace {
@@ -151,7 +152,7 @@ TEST(StatisticsPanelTest, TheHistogramIsThatOfTheSelectedLine) {
   QMouseEvent move(QEvent::MouseMove, middle, histogram->mapToGlobal(middle), Qt::NoButton,
                    Qt::NoButton, Qt::NoModifier);
   QCoreApplication::sendEvent(histogram, &move);
-  EXPECT_THAT(QToolTip::text().toStdString(), HasSubstr(" to "));
+  EXPECT_THAT(awaitToolTip(" to "), HasSubstr(" to "));
 }
 
 TEST(StatisticsPanelTest, ADragShowsSumsAsItGoesAndPercentilesAtItsEnd) {

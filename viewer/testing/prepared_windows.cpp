@@ -163,13 +163,10 @@ void dragArea(MainWindow& window, QPointF from, QPointF to) {
 }
 
 void press(MainWindow& window, Qt::Key key, Qt::KeyboardModifiers modifiers) {
-  window.activateWindow();
   window.chart()->setFocus();
   QTest::keyClick(window.chart(), key, modifiers);
 }
 
-void run(MainWindow& window, const char* command) {
-  partOf<QAction>(window, command).trigger();
-}
+void run(MainWindow& window, const char* command) { partOf<QAction>(window, command).trigger(); }
 
 }  // namespace pipetrace

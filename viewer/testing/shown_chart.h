@@ -5,6 +5,7 @@
 
 #include "chart/testing/timelines.h"
 #include "viewer/chart/chart_widget.h"
+#include "viewer/testing/shown_window.h"
 
 namespace pipetrace {
 
@@ -18,8 +19,7 @@ class ShownChart {
       : timeline_(std::move(timeline)) {
     widget_.resize(size);
     widget_.setModel(&model_);
-    widget_.show();
-    widget_.activateWindow();
+    showActive(widget_);
     widget_.setFocus();
     QCoreApplication::processEvents();
   }

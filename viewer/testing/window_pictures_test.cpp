@@ -14,6 +14,7 @@
 #include "schedule/simulate/simulate.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/testing/compared_picture.h"
+#include "viewer/testing/shown_window.h"
 #include "viewer/window/app_icon.h"
 
 namespace pipetrace {
@@ -40,8 +41,7 @@ TEST_P(WindowPicturesTest, ThePictureIsAsCommitted) {
   const double scale = window.devicePixelRatioF();
   if (scale != 1 && !picture.isScaled) GTEST_SKIP() << "compared at 1x only";
   window.resize(picture.size);
-  window.show();
-  QCoreApplication::processEvents();
+  showActive(window);
   QWidget* const drawn = picture.prepare(window);
   QCoreApplication::processEvents();
   EXPECT_TRUE(isAsCommitted(drawn->grab().toImage(), fileOf(picture, scale)));
@@ -101,7 +101,9 @@ TEST(ComparedPictureTest, APictureOfWhichOneInAHundredPixelsDiffersIsNotAlike) {
 int main(int argc, char** argv) {
   testing::InitGoogleMock(&argc, argv);
   // Pictures must not depend on who makes them.
-  qputenv("QT_QPA_PLATFORM", "offscreen");
+  if (qEnvironmentVariable("PIPETRACE_WINDOWS") != QStringLiteral("real")) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+  }
   qputenv("TZ", "UTC");
   QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
   const QTemporaryDir home;

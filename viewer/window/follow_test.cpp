@@ -4,6 +4,7 @@
 #include <QTest>
 
 #include "viewer/testing/growing_logs.h"
+#include "viewer/testing/shown_window.h"
 #include "viewer/window/main_window.h"
 
 namespace pipetrace {
@@ -14,7 +15,7 @@ using testing::HasSubstr;
 class FollowWindowTest : public testing::Test {
  protected:
   FollowWindowTest() {
-    window_.show();
+    showActive(window_);
     window_.follow({QString::fromStdString(live_.path())});
   }
   bool hasSteps(std::size_t steps) {
@@ -69,7 +70,7 @@ TEST_F(FollowWindowTest, AnotherProfileEndsTheFollowing) {
 
 TEST(FollowTest, AFolderThatIsNotThereIsAMessage) {
   MainWindow window;
-  window.show();
+  showActive(window);
   window.follow({"/nonexistent/logs"});
   EXPECT_THAT(window.message().toStdString(), HasSubstr("cannot follow /nonexistent/logs"));
 }

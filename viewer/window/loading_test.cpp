@@ -6,6 +6,7 @@
 #include <QTest>
 
 #include "viewer/testing/profile.h"
+#include "viewer/testing/shown_window.h"
 #include "viewer/testing/slow_input.h"
 #include "viewer/window/loading_bar.h"
 #include "viewer/window/main_window.h"
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 class LoadingTest : public testing::Test {
  protected:
   LoadingTest() {
-    window_.show();
+    showActive(window_);
     window_.activateWindow();
     QCoreApplication::processEvents();
   }

@@ -242,7 +242,7 @@ void MainWindow::updateArea() {
   const bool hasArea = chart_->area().has_value();
   if (hasArea != hasArea_) statisticsDock_->setVisible(hasArea);
   if (hasArea && !hasArea_) {
-    statisticsDock_->raise();  // it shares its place with the findings
+    statisticsDock_->raise();      // it shares its place with the findings
     constexpr int kLegible = 210;  // of the table and its histogram, in pixels
     const bool isFirst = !std::exchange(hasShownStatistics_, true);
     if (isFirst && findingsDock_->height() < kLegible) {

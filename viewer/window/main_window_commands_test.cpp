@@ -8,6 +8,7 @@
 #include "viewer/chart/chart_commands.h"
 #include "viewer/commands/command_groups.h"
 #include "viewer/testing/profile.h"
+#include "viewer/testing/shown_window.h"
 #include "viewer/window/keys_help.h"
 #include "viewer/window/main_window.h"
 
@@ -22,7 +23,7 @@ using testing::Not;
 class WindowCommandsTest : public testing::Test {
  protected:
   WindowCommandsTest() {
-    window_.show();
+    showActive(window_);
     window_.activateWindow();
     window_.open({QString::fromStdString(logs_.path())});
     EXPECT_TRUE(QTest::qWaitFor([&] { return window_.profile() != nullptr; }, 20'000));
@@ -198,7 +199,7 @@ TEST_F(WindowCommandsTest, NoTwoCommandsShareAKey) {
 TEST(FindTest, AQueryFromTheCommandLineIsShownOnceTheProfileIsThere) {
   const TestLogs logs({.steps = 12});
   MainWindow window;
-  window.show();
+  showActive(window);
   window.find("step:9 rank:3 kind:backward mb:2");
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(QTest::qWaitFor(
@@ -216,7 +217,7 @@ TEST(FindTest, AQueryFromTheCommandLineIsShownOnceTheProfileIsThere) {
 TEST(FindTest, WithoutAMatchTheBarSaysSo) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.find("step:99");
   window.open({QString::fromStdString(logs.path())});
   const auto isSaid = [&] {

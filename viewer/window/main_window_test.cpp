@@ -16,6 +16,7 @@
 #include <QTreeWidget>
 
 #include "viewer/testing/profile.h"
+#include "viewer/testing/shown_window.h"
 
 namespace pipetrace {
 namespace {
@@ -36,7 +37,7 @@ bool opens(MainWindow& window) {
 TEST(MainWindowTest, LogsAreReadOnAnotherThreadAndShown) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   EXPECT_THAT(window.message().toStdString(), HasSubstr("Opening " + logs.path()));
   EXPECT_EQ(window.profile(), nullptr) << "the window does not wait";
@@ -57,7 +58,7 @@ TEST(MainWindowTest, LogsAreReadOnAnotherThreadAndShown) {
 TEST(MainWindowTest, ALongRunOpensAtAFewLegibleSteps) {
   const TestLogs logs({.steps = 12});
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   const std::vector<StepSpan>& steps = window.profile()->model().steps();
@@ -75,7 +76,7 @@ TEST(MainWindowTest, ALongRunOpensAtAFewLegibleSteps) {
 TEST(MainWindowTest, AShortRunOpensWhole) {
   const TestLogs logs({.microBatches = 4, .steps = 2});
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   EXPECT_TRUE(window.chart()->isFitted());
@@ -84,7 +85,7 @@ TEST(MainWindowTest, AShortRunOpensWhole) {
 TEST(MainWindowTest, TheDetailsTakeNoRoomWithoutASelection) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   const auto* dock = window.findChild<QDockWidget*>("selection");
@@ -103,7 +104,7 @@ TEST(MainWindowTest, TheDetailsTakeNoRoomWithoutASelection) {
 TEST(MainWindowTest, TheStatusBarFollowsTheView) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   const QString before = allTexts(window.statusBar());
@@ -114,7 +115,7 @@ TEST(MainWindowTest, TheStatusBarFollowsTheView) {
 TEST(MainWindowTest, ASelectedJobIsDescribed) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   const ChartView view = window.chart()->view();
@@ -132,7 +133,7 @@ TEST(MainWindowTest, ASelectedJobIsDescribed) {
 TEST(MainWindowTest, AButtonLeadsFromABubbleToItsCulpritAndBack) {
   const TestLogs logs;  // its transfers of 1 ms are what ranks wait for
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   const auto buttonOf = [&](const QString& text) -> QPushButton* {
@@ -172,7 +173,7 @@ TEST(MainWindowTest, AButtonLeadsFromABubbleToItsCulpritAndBack) {
 TEST(MainWindowTest, ADoubleClickMeansTheBubbleThatItsFirstClickHit) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   const ChartView view = window.chart()->view();
@@ -199,7 +200,7 @@ TEST(MainWindowTest, ADoubleClickMeansTheBubbleThatItsFirstClickHit) {
 
 TEST(MainWindowTest, AnUnreadableProfileCausesAMessageInTheWindow) {
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({"/nonexistent/profile.json"});
   ASSERT_TRUE(
       QTest::qWaitFor([&] { return window.message().contains("could not be opened"); }, 20'000));
@@ -213,7 +214,7 @@ TEST(MainWindowTest, AnUnreadableProfileCausesAMessageInTheWindow) {
 TEST(MainWindowTest, AFailedOpenKeepsTheProfileOnTheScreen) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   const LoadedProfile* shown = window.profile();
@@ -230,7 +231,7 @@ TEST(MainWindowTest, AFailedOpenKeepsTheProfileOnTheScreen) {
 TEST(MainWindowTest, ADroppedFolderIsOpened) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   QMimeData data;
   data.setUrls({QUrl::fromLocalFile(QString::fromStdString(logs.path()))});
   QDragEnterEvent enter(QPoint(300, 300), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
@@ -245,7 +246,7 @@ TEST(MainWindowTest, AnotherProfileReplacesTheFirst) {
   const TestLogs first({.ranks = 2});
   const TestLogs second({.ranks = 3});
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(first.path())});
   ASSERT_TRUE(opens(window));
   const ChartView view = window.chart()->view();
@@ -270,7 +271,7 @@ TEST(MainWindowTest, ClosingWhileReadingIsSafe) {
 TEST(MainWindowTest, TheReasonsForIdleTimeComeAfterThePicture) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.explanation() != nullptr; }, 20'000));
@@ -281,7 +282,7 @@ TEST(MainWindowTest, TheReasonsForIdleTimeComeAfterThePicture) {
 TEST(MainWindowTest, FindingsAreListedBelowTheChart) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   auto* dock = window.findChild<QDockWidget*>("findings");
   ASSERT_NE(dock, nullptr);
   EXPECT_FALSE(dock->isVisible()) << "there is no profile";
@@ -307,7 +308,7 @@ TEST(MainWindowTest, ALogThatIsCutOffOpensWithANote) {
   ASSERT_TRUE(file.resize(file.size() - 200));
   file.close();
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   EXPECT_THAT(allTexts(window.statusBar()).toStdString(), HasSubstr("on the input"));
@@ -329,7 +330,7 @@ TEST(MainWindowTest, MenusHaveWhatTheDocumentationLists) {
 TEST(MainWindowTest, TheStatisticsComeWithAnAreaAndGoWithIt) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   auto* const dock = window.findChild<QDockWidget*>("statistics");
@@ -361,7 +362,7 @@ TEST(MainWindowTest, TheStatisticsComeWithAnAreaAndGoWithIt) {
 TEST(MainWindowTest, StepsOfTheStripHaveTheReportsBubbleRatios) {
   const TestLogs logs({.steps = 4});
   MainWindow window;
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(opens(window));
   const auto& ratios = window.chart()->bubbleRatios();

@@ -11,6 +11,7 @@
 
 #include "viewer/paint/qt_canvas.h"
 #include "viewer/testing/profile.h"
+#include "viewer/testing/shown_window.h"
 #include "viewer/window/main_window.h"
 
 namespace pipetrace {
@@ -147,7 +148,7 @@ TEST_F(ThemeChoiceTest, AnotherThemeKeepsViewSelectionAndRows) {
   const TestLogs logs;
   MainWindow window;
   window.resize(1200, 700);
-  window.show();
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.profile() != nullptr; }, 20'000));
   ChartWidget& chart = *window.chart();

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "viewer/testing/profile.h"
+#include "viewer/testing/shown_window.h"
 #include "viewer/window/main_window.h"
 
 // Runs that nobody would record on purpose: they open or say why not, and can be looked at.
@@ -22,7 +23,7 @@ class UnusualRunsTest : public testing::Test {
  protected:
   UnusualRunsTest() {
     window_.resize(1100, 700);
-    window_.show();
+    showActive(window_);
   }
 
   QString fileOf(const QByteArray& contents, const QString& name = "run.json") const {

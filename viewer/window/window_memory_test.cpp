@@ -17,6 +17,7 @@
 
 #include "viewer/export/export_dialog.h"
 #include "viewer/testing/profile.h"
+#include "viewer/testing/shown_window.h"
 #include "viewer/window/app_icon.h"
 #include "viewer/window/main_window.h"
 
@@ -37,9 +38,7 @@ class WindowMemoryTest : public testing::Test {
 };
 
 void openLogs(MainWindow& window, const TestLogs& logs) {
-  window.show();
-  window.activateWindow();  // on an X server without a window manager nobody else does
-  ASSERT_TRUE(QTest::qWaitForWindowActive(&window));
+  showActive(window);
   window.open({QString::fromStdString(logs.path())});
   ASSERT_TRUE(QTest::qWaitFor([&] { return window.message().isEmpty(); }, 20'000));
   ASSERT_NE(window.profile(), nullptr);
@@ -178,7 +177,7 @@ TEST_F(WindowMemoryTest, OpenedFilesAreInTheMenuUntilItIsCleared) {
 
 TEST_F(WindowMemoryTest, TheSampleOpensFromTheStartPageAndIsNotRemembered) {
   MainWindow window(AlignBy::kBest, memory());
-  window.show();
+  showActive(window);
   for (QPushButton* button : window.findChildren<QPushButton*>()) {
     if (button->text().contains("sample")) QTest::mouseClick(button, Qt::LeftButton);
   }
@@ -230,7 +229,7 @@ TEST_F(WindowMemoryTest, AnExportRemembersItsFolder) {
 
 TEST_F(WindowMemoryTest, TheDropZoneShowsThatFilesMayBeDropped) {
   MainWindow window;
-  window.show();
+  showActive(window);
   const QImage before = window.grab().toImage();
   QMimeData data;
   data.setUrls({QUrl::fromLocalFile(folder_.path())});
@@ -251,7 +250,7 @@ TEST_F(WindowMemoryTest, TheDropZoneShowsThatFilesMayBeDropped) {
 TEST_F(WindowMemoryTest, FilesCanBeDroppedOnTheStartPage) {
   const TestLogs logs;
   MainWindow window;
-  window.show();
+  showActive(window);
   auto* page = window.findChild<QWidget*>("start page");
   ASSERT_NE(page, nullptr);
   ASSERT_TRUE(page->isVisible());
@@ -280,7 +279,7 @@ TEST_F(WindowMemoryTest, AFileThatCannotBeReadLeavesTheStartPageWithAReason) {
   QDir(folder_.path()).mkdir("nothing");
   for (const QString& input : {text.fileName(), empty.fileName(), folder_.filePath("nothing")}) {
     MainWindow window;
-    window.show();
+    showActive(window);
     window.open({input});
     ASSERT_TRUE(QTest::qWaitFor([&] { return window.message().contains("could not be"); }, 20'000))
         << input.toStdString();
