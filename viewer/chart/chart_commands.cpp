@@ -140,6 +140,10 @@ void addCommands(ChartWidget& chart) {
             [c] { c->goToPreviousInLane(); });
   adder.add("next-in-lane", kGo, "Next job of the lane", {Qt::Key_Period},
             [c] { c->goToNextInLane(); });
+  adder.add("longest-bubble", kGo, "Longest bubble; again: the next one", {Qt::Key_B},
+            [c] { c->goToShorterBubble(); });
+  adder.add("longer-bubble", kGo, "The longer bubble before", {QKeySequence("Shift+B")},
+            [c] { c->goToLongerBubble(); });
   adder.add("culprit", kGo, "Culprit of the bubble", {Qt::Key_C}, [c] { c->showCulprit(); });
   adder.add("back-to-bubble", kGo, "Back to the bubble", {QKeySequence("Shift+C")},
             [c] { c->showBubble(); });

@@ -77,6 +77,34 @@ TEST(ChartKeysTest, FShowsTheSelectionAndThenTheRun) {
   EXPECT_LT(chart.axis().span(), 2 * job.duration()) << "and back";
 }
 
+TEST(ChartKeysTest, BGoesFromTheLongestBubbleToShorterOnesAndShiftBBack) {
+  ShownChart chart;
+  Nanoseconds longest = 0;
+  for (const ChartRow& row : chart.model().rows()) {
+    for (const LaneIndex& lane : row.bubbles) {
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        longest = std::max(longest, lane[i].duration());
+      }
+    }
+  }
+  ASSERT_GT(longest, 0);
+  chart.widget().showTime(0, 5 * kNsPerMs);
+  chart.key(Qt::Key_B);
+  ASSERT_TRUE(chart.widget().selection());
+  const Event* const first = chart.widget().selection()->event;
+  EXPECT_EQ(first->duration(), longest);
+  EXPECT_LE(chart.axis().begin(), first->begin) << "it is in view";
+  EXPECT_GE(chart.axis().end(), first->end);
+  chart.key(Qt::Key_B);
+  const Event* const second = chart.widget().selection()->event;
+  EXPECT_NE(second, first);
+  EXPECT_LE(second->duration(), longest);
+  chart.key(Qt::Key_B, Qt::ShiftModifier);
+  EXPECT_EQ(chart.widget().selection()->event, first);
+  chart.key(Qt::Key_B, Qt::ShiftModifier);
+  EXPECT_EQ(chart.widget().selection()->event, first) << "nothing is longer";
+}
+
 TEST(ChartKeysTest, ADoubleClickZoomsToTheJob) {
   ShownChart chart;
   const Event& job = chart.job(2, JobKind::kBackward, 3, 1);

@@ -10,6 +10,7 @@
 #include "chart/chart_area.h"
 #include "chart/chart_hit.h"
 #include "chart/rows/row_state.h"
+#include "chart/search/bubble_by_length.h"
 #include "chart/steps/step_choice.h"
 #include "viewer/chart/chart_overlay.h"
 #include "viewer/chart/view_history.h"
@@ -131,6 +132,10 @@ class ChartWidget : public QAbstractScrollArea {
   void showCulprit();
   /// Goes back to the bubble from which showCulprit() came.
   void showBubble();
+  /// Selects the longest bubble of the area, else of the run; from a bubble the next shorter one.
+  void goToShorterBubble();
+  /// Selects the next longer bubble; without a bubble the shortest.
+  void goToLongerBubble();
   /// Selects the next event of the selected one's lane; without a selection the first one in view.
   void goToNextInLane();
   void goToPreviousInLane();
@@ -187,6 +192,7 @@ class ChartWidget : public QAbstractScrollArea {
               const std::optional<ChartHit>& bubble = std::nullopt);
   void bringIntoView(const ChartHit& hit);
   void goAlongLane(bool isForward);
+  void goToBubble(LengthOrder order);
   int zoomCenter() const;
   void drawSelection(QPainter& painter) const;
   void outline(QPainter& painter, const ChartHit& hit, const QPen& pen) const;

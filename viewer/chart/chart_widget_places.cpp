@@ -31,6 +31,15 @@ void ChartWidget::zoomToSelection() {
   bringIntoView(*selection_);
 }
 
+void ChartWidget::goToShorterBubble() { goToBubble(LengthOrder::kShorter); }
+void ChartWidget::goToLongerBubble() { goToBubble(LengthOrder::kLonger); }
+
+void ChartWidget::goToBubble(LengthOrder order) {
+  if (model_ == nullptr) return;
+  const Event* const from = selection_ ? selection_->event : nullptr;
+  if (const auto bubble = bubbleByLength(*model_, marked_, from, order)) goTo(*bubble);
+}
+
 void ChartWidget::zoomBy(double steps) { zoomAt(zoomCenter(), steps); }
 
 void ChartWidget::panBy(double widths) {

@@ -71,7 +71,9 @@ class ShownChart {
     sendMove(to);
   }
 
-  void key(Qt::Key key) { QTest::keyClick(&widget_, key); }
+  void key(Qt::Key key, Qt::KeyboardModifiers modifiers = Qt::NoModifier) {
+    QTest::keyClick(&widget_, key, modifiers);
+  }
 
  private:
   // QTest::mouseMove() has no pressed buttons, so it cannot drag.
