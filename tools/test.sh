@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds, and runs every test:
 #    1. tests without LibTorch, under AddressSanitizer and UBSan (preset viewer-asan)
-#    2. tests with several threads, under ThreadSanitizer (preset core-tsan)
+#    2. tests with several threads, under ThreadSanitizer (preset viewer-tsan)
 #    3. all other tests, optimized: training, the demo, the real front ends, the recorder, tests
 #       that need a GPU (preset all)
 # Tests show as skipped if this machine lacks something that they need (a GPU, reference data).
@@ -35,8 +35,9 @@ run() {
   ctest --preset "$preset" "${label[@]}" --parallel "$(($(nproc) + 1))" --no-tests=error || failed+=("$preset")
 }
 run viewer-asan -DPIPETRACE_UNITE=ON
-run core-tsan -DPIPETRACE_UNITE=ON -- threads \
-  trace_test parser_threads_test analysis_test profiler_test profiler_cuda_test clock_exchange_test lanes_test
+run viewer-tsan -DPIPETRACE_UNITE=ON -- threads \
+  trace_test parser_threads_test analysis_test profiler_test profiler_cuda_test clock_exchange_test lanes_test \
+  viewer_test
 run all -DPIPETRACE_UNITE=ON -DPIPETRACE_SANITIZED_TESTS=OFF
 
 say "done"

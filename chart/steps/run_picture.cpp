@@ -4,10 +4,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <map>
+#include <numeric>
 #include <utility>
 
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/text_width.h"
+#include "chart/rows/shown_rows.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -59,6 +62,26 @@ std::size_t roundNumber(std::size_t least) {
 /// The name of a column: its first step.
 std::string nameOf(const StepGrid::Column& column) { return std::to_string(column.first); }
 
+/// The indices of the ranks that a state of the rows shows, in its order. A rank in a folded row is
+/// shown.
+std::vector<std::size_t> linesOf(const std::vector<int>& ranks, const ChartModel& model,
+                                 const RowState& state) {
+  std::vector<std::size_t> lines(ranks.size());
+  std::iota(lines.begin(), lines.end(), 0);
+  if (state == RowState()) return lines;
+  const ShownRows shown = shownRows(model.rowTree(state.grouping), state);
+  std::map<int, std::size_t> places;
+  for (std::size_t row = 0; row < model.rows().size(); ++row) {
+    if (!model.rows()[row].isCompute || shown.shownAs[row] == RowNode::kNone) continue;
+    places.try_emplace(model.rows()[row].rank, shown.shownAs[row]);
+  }
+  std::erase_if(lines, [&](std::size_t line) { return !places.contains(ranks[line]); });
+  std::stable_sort(lines.begin(), lines.end(), [&](std::size_t a, std::size_t b) {
+    return places.at(ranks[a]) < places.at(ranks[b]);
+  });
+  return lines;
+}
+
 void refuse(const char* what, int pixels, int smallest) {
   throw Error(std::string("a picture cannot be ") + std::to_string(pixels) + " pixels " + what +
               "; choose " + std::to_string(smallest) + " to " + std::to_string(kMaxPictureSide));
@@ -86,6 +109,7 @@ RunPicture::RunPicture(const ChartModel& model, PictureOptions options)
   const std::size_t most = static_cast<std::size_t>(room / kLeastColumn);
   const std::size_t together = roundNumber((model.steps().size() + most - 1) / most);
   grid_ = stepGridOf(model.timeline(), static_cast<int>(together));
+  lines_ = linesOf(grid_.ranks, model, options_.rows);
   // Legend and cells know the work and the idle time, no more.
   std::erase_if(legend_, [](const LegendEntry& entry) {
     return !isCompute(entry.kind) && entry.kind != JobKind::kBubble;
@@ -94,9 +118,14 @@ RunPicture::RunPicture(const ChartModel& model, PictureOptions options)
                                   ? "a column is a step"
                                   : "a column is " + std::to_string(together) +
                                         " steps (light: the longest of them, dark: their mean)";
-  const std::string note =
+  const std::size_t notShown = grid_.ranks.size() - lines_.size();
+  std::string note =
       options_.caption + (options_.caption.empty() ? "" : "; ") + columns +
       "; in it, from below, the work of the rank by kind, from above its idle time by cause";
+  if (notShown > 0) {
+    note += "; " + std::to_string(notShown) + (notShown == 1 ? " rank has" : " ranks have") +
+            " no line";
+  }
   caption_ = wrapped(estimatedTextWidth, note, kNoteStyle, width() - 2 * kEdge, 3);
   chooseRowHeight();
 }
@@ -109,7 +138,7 @@ int RunPicture::headHeight() const {
 
 void RunPicture::chooseRowHeight() {
   const int around = headHeight() + kEdge;
-  const int count = std::max(static_cast<int>(grid_.ranks.size()), 1);
+  const int count = std::max(static_cast<int>(lines_.size()), 1);
   const int room = options_.height.value_or(kTallPicture) - around;
   const int each = room / count;
   const auto gapOf = [](int height) { return height >= 12 ? 3 : height >= 6 ? 1 : 0; };
@@ -146,8 +175,8 @@ PixelRect RunPicture::columnRect(std::size_t column, int top, int height) const 
   return {from, top, wide >= kSeparateColumns ? wide - 1 : wide, height};
 }
 
-PixelRect RunPicture::cellOf(std::size_t column, std::size_t rank) const {
-  const int top = headHeight() + static_cast<int>(rank) * (rowHeight_ + rowGap_);
+PixelRect RunPicture::cellOf(std::size_t column, std::size_t line) const {
+  const int top = headHeight() + static_cast<int>(line) * (rowHeight_ + rowGap_);
   return columnRect(column, top, rowHeight_);
 }
 
@@ -271,13 +300,14 @@ void RunPicture::drawRatioOf(Canvas& canvas, const StepShares& shares, int top, 
 
 void RunPicture::drawRanks(Canvas& canvas) const {
   int freeFrom = 0;
-  for (std::size_t rank = 0; rank < grid_.ranks.size(); ++rank) {
+  for (std::size_t line = 0; line < lines_.size(); ++line) {
+    const std::size_t rank = lines_[line];
     StepShares ofRun;
     for (std::size_t i = 0; i < grid_.columns.size(); ++i) {
-      drawShares(canvas, grid_.columns[i].ranks[rank], cellOf(i, rank));
+      drawShares(canvas, grid_.columns[i].ranks[rank], cellOf(i, line));
       ofRun += grid_.columns[i].ranks[rank];
     }
-    const PixelRect row = cellOf(0, rank);
+    const PixelRect row = cellOf(0, line);
     const int top = row.y + (row.height - kSmallLabel) / 2;
     if (top < freeFrom) continue;  // rows are lower than labels: some have none
     freeFrom = top + kSmallLabel + 1;

@@ -23,7 +23,8 @@ class RunPicture final : public Drawing {
   /// Whether a chart of the whole run, `width` pixels wide, would have steps that are too narrow.
   static bool isBetterFor(const ChartModel& model, int width);
 
-  /// Ignores options.range. Throws Error when the size is out of range, or too small for the ranks.
+  /// Ranks that options.rows do not show have no line, but count among all ranks. Ignores
+  /// options.range. Throws Error when the size is out of range, or too small for the ranks.
   RunPicture(const ChartModel& model, PictureOptions options);
 
   int width() const override { return options_.width; }
@@ -31,8 +32,10 @@ class RunPicture final : public Drawing {
   void draw(Canvas& canvas) const override;
 
   const StepGrid& grid() const { return grid_; }
-  /// The place of a cell: of the column and the line of `rank`, an index of grid().ranks.
-  PixelRect cellOf(std::size_t column, std::size_t rank) const;
+  /// The ranks that have a line, from the top, as indices of grid().ranks.
+  const std::vector<std::size_t>& lines() const { return lines_; }
+  /// The place of a cell, of a column and a line.
+  PixelRect cellOf(std::size_t column, std::size_t line) const;
 
  private:
   const Theme& theme() const { return model_.theme(); }
@@ -53,6 +56,7 @@ class RunPicture final : public Drawing {
   std::vector<std::string> caption_;  // lines
   std::vector<LegendEntry> legend_;
   StepGrid grid_;
+  std::vector<std::size_t> lines_;
   int labelWidth_ = 0;
   int rowHeight_ = 0;
   int rowGap_ = 0;

@@ -157,6 +157,30 @@ TEST(RunPictureTest, AShortRunIsBetterDrawnWithItsJobs) {
   EXPECT_TRUE(RunPicture::isBetterFor(ChartModel(timeline), 400));
 }
 
+TEST(RunPictureTest, RanksStandAsInTheWindowAndHiddenOnesHaveNoLine) {
+  const Timeline timeline = makeTestTimeline({.ranks = 4, .steps = 3});
+  const ChartModel model(timeline);
+  const auto labels = [&](const RowState& rows) {
+    const RunPicture picture(model, {.width = 700, .rows = rows});
+    std::vector<std::string> ranks;
+    for (const std::string& text : textsIn(parseXml(renderSvg(picture, "run")))) {
+      if (text.starts_with("rank ")) ranks.push_back(text);
+      if (text.find("no line") != std::string::npos) ranks.push_back("note");
+    }
+    return ranks;
+  };
+  using Labels = std::vector<std::string>;
+  EXPECT_EQ(labels({}), (Labels{"rank 0", "rank 1", "rank 2", "rank 3"}));
+  EXPECT_EQ(labels({.filter = "rank 2, rank 0"}), (Labels{"note", "rank 0", "rank 2"}));
+  RowState moved;
+  moved.hidden = {"rank 1"};
+  moved.order[""] = {"rank 3", "rank 0"};
+  EXPECT_EQ(labels(moved), (Labels{"note", "rank 3", "rank 0", "rank 2"}));
+  moved = {};
+  moved.folded["rank 1"] = true;
+  EXPECT_EQ(labels(moved).size(), 4U) << "a folded rank is shown";
+}
+
 TEST(RunPictureTest, AHeightThatIsTooSmallForTheRanksNamesOneThatIsNot) {
   const Timeline timeline = makeTestTimeline({.ranks = 64, .microBatches = 64, .steps = 3});
   const ChartModel model(timeline);

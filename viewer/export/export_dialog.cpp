@@ -3,7 +3,6 @@
 #include <QDialogButtonBox>
 #include <QFileDialog>
 #include <QFileInfo>
-#include <QFormLayout>
 #include <QHBoxLayout>
 #include <QMessageBox>
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "chart/steps/legible_steps.h"
 #include "trace/error.h"
 #include "viewer/export/export_picture.h"
+#include "viewer/words/theme_words.h"
 
 namespace pipetrace {
 namespace {
@@ -97,8 +97,21 @@ ExportDialog::ExportDialog(std::shared_ptr<const LoadedProfile> profile, Timelin
   what_->setFocus();
 }
 
+void ExportDialog::setExplanation(std::shared_ptr<const Explanation> explanation) {
+  explanation_ = std::move(explanation);
+  path_->setEnabled(explanation_ != nullptr);
+}
+
 void ExportDialog::addFields(QVBoxLayout* column) {
   auto* fields = new QFormLayout;
+  addPart(fields);
+  addForm(fields);
+  addLooks(fields);
+  column->addLayout(fields);
+}
+
+/// The part of the run.
+void ExportDialog::addPart(QFormLayout* fields) {
   what_ = new QComboBox;
   what_->setObjectName(QStringLiteral("what"));
   what_->addItem(tr("The time in view"), static_cast<int>(What::kView));
@@ -130,7 +143,14 @@ void ExportDialog::addFields(QVBoxLayout* column) {
   steps->addWidget(last_);
   addRow(fields, tr("&What"), what_, steps);
   what_->setAccessibleName(tr("What"));
+  connect(what_, &QComboBox::currentIndexChanged, this, &ExportDialog::fieldsChanged);
+  for (QSpinBox* box : {first_, last_}) {
+    connect(box, &QSpinBox::valueChanged, this, &ExportDialog::fieldsChanged);
+  }
+}
 
+/// Size and format.
+void ExportDialog::addForm(QFormLayout* fields) {
   width_ = pixels(kMinPictureWidth, PictureOptions().width, tr("Width in pixels"));
   width_->setObjectName(QStringLiteral("width"));
   height_ = pixels(0, 0, tr("Height in pixels"));
@@ -158,13 +178,9 @@ void ExportDialog::addFields(QVBoxLayout* column) {
   addRow(fields, tr("&Format"), format_, format);
   format_->setAccessibleName(tr("Format"));
 
-  classes_ = new QCheckBox(tr("&Classes of bubbles"));
-  classes_->setObjectName(QStringLiteral("classes"));
-  classes_->setChecked(true);
-  fields->addRow(QString(), classes_);
-  column->addLayout(fields);
-
-  connect(what_, &QComboBox::currentIndexChanged, this, &ExportDialog::fieldsChanged);
+  for (QSpinBox* box : {width_, height_}) {
+    connect(box, &QSpinBox::valueChanged, this, &ExportDialog::fieldsChanged);
+  }
   connect(format_, &QComboBox::currentIndexChanged, this, [this](int index) {
     const QFileInfo info(file_->text());
     file_->setText(info.path() + "/" + info.completeBaseName() +
@@ -172,9 +188,39 @@ void ExportDialog::addFields(QVBoxLayout* column) {
     fieldsChanged();
   });
   connect(scale_, &QComboBox::currentIndexChanged, this, &ExportDialog::fieldsChanged);
-  connect(classes_, &QCheckBox::toggled, this, &ExportDialog::fieldsChanged);
-  for (QSpinBox* box : {first_, last_, width_, height_}) {
-    connect(box, &QSpinBox::valueChanged, this, &ExportDialog::fieldsChanged);
+}
+
+/// Colours, and what is drawn.
+void ExportDialog::addLooks(QFormLayout* fields) {
+  const Theme& shown = profile_->model().theme();
+  theme_ = new QComboBox;
+  theme_->setObjectName(QStringLiteral("theme"));
+  for (int i = 0; i < kThemeCount; ++i) {
+    theme_->addItem(themeText(static_cast<ThemeName>(i)).remove('&'), i);
+  }
+  theme_->setCurrentIndex(static_cast<int>(shown.name));
+  dark_ = new QCheckBox(tr("&Dark"));
+  dark_->setObjectName(QStringLiteral("dark"));
+  dark_->setChecked(shown.isDark);
+  auto* colours = new QHBoxLayout;
+  colours->addWidget(theme_, 1);
+  colours->addWidget(dark_);
+  addRow(fields, tr("&Theme"), theme_, colours);
+  theme_->setAccessibleName(tr("Theme"));
+
+  classes_ = new QCheckBox(tr("&Classes of bubbles"));
+  classes_->setObjectName(QStringLiteral("classes"));
+  classes_->setChecked(true);
+  fields->addRow(QString(), classes_);
+  path_ = new QCheckBox(tr("Critical &path"));
+  path_->setObjectName(QStringLiteral("critical path"));
+  path_->setToolTip(tr("known as soon as the findings are"));
+  path_->setEnabled(false);  // until there is an explanation
+  fields->addRow(QString(), path_);
+
+  connect(theme_, &QComboBox::currentIndexChanged, this, &ExportDialog::fieldsChanged);
+  for (QCheckBox* box : {dark_, classes_, path_}) {
+    connect(box, &QCheckBox::toggled, this, &ExportDialog::fieldsChanged);
   }
 }
 
@@ -218,6 +264,10 @@ ExportOptions ExportDialog::options() const {
   if (height_->value() > 0) options.height = height_->value();
   options.scale = scale_->currentData().toInt();
   options.showsClasses = classes_->isChecked();
+  options.showsCriticalPath = path_->isChecked();
+  options.explanation = explanation_;
+  options.theme = static_cast<ThemeName>(theme_->currentData().toInt());
+  options.isDark = dark_->isChecked();
   options.rows = rows_;
   switch (static_cast<What>(what_->currentData().toInt())) {
     case What::kView: options.time = seen_; break;
@@ -249,6 +299,7 @@ void ExportDialog::drawPreview() {
   delay_.stop();
   try {
     const ExportOptions wanted = options();
+    const ColoursForExport colours(*profile_, wanted);
     const auto picture = drawingOf(*profile_, wanted);
     preview_->setPixmap(QPixmap::fromImage(previewOf(*picture, devicePixelRatioF())));
     const bool isPng = format_->currentIndex() == 0;

@@ -3,6 +3,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialog>
+#include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
@@ -30,6 +31,9 @@ class ExportDialog : public QDialog {
   /// Pictures have these rows; without a call those with which a run is opened.
   void setRows(RowState rows) { rows_ = std::move(rows); }
 
+  /// Pictures can show critical paths; without a call, or with null, they cannot.
+  void setExplanation(std::shared_ptr<const Explanation> explanation);
+
   /// The export that the fields ask for.
   ExportOptions options() const;
 
@@ -38,6 +42,9 @@ class ExportDialog : public QDialog {
 
  private:
   void addFields(QVBoxLayout* column);
+  void addPart(QFormLayout* fields);
+  void addForm(QFormLayout* fields);
+  void addLooks(QFormLayout* fields);
   void addFile(QVBoxLayout* column, const QString& folder);
   void browse();
   void fieldsChanged();
@@ -47,6 +54,7 @@ class ExportDialog : public QDialog {
   std::shared_ptr<const LoadedProfile> profile_;
   Timeline::Span seen_;
   RowState rows_;
+  std::shared_ptr<const Explanation> explanation_;
   QComboBox* what_;
   QSpinBox* first_;
   QSpinBox* last_;
@@ -55,7 +63,10 @@ class ExportDialog : public QDialog {
   QSpinBox* width_;
   QSpinBox* height_;
   QComboBox* scale_;
+  QComboBox* theme_;
+  QCheckBox* dark_;
   QCheckBox* classes_;
+  QCheckBox* path_;
   QLineEdit* file_;
   QLabel* preview_;
   QLabel* size_;

@@ -10,6 +10,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "analysis/explain/explanation.h"
 #include "chart/testing/paper_colors.h"
 #include "viewer/export/export_picture.h"
 #include "viewer/testing/profile.h"
@@ -96,6 +97,35 @@ TEST_F(ExportDialogTest, TheWholeRunOfManyStepsIsAColumnForEachStep) {
   EXPECT_THAT(contents(only()).toStdString(),
               AllOf(HasSubstr("steps 0 to 29"), HasSubstr("a column is a step"),
                     HasSubstr("step time"), HasSubstr("all ranks")));
+}
+
+TEST_F(ExportDialogTest, ThemeAndDarkAreThoseOfThePictureAndNotOfTheChart) {
+  profile_->setTheme(themeOf(ThemeName::kPaddle));
+  ExportDialog dialog(profile_, seen(), folder_.path());
+  dialog.show();
+  EXPECT_EQ(dialog.options().theme, ThemeName::kPaddle) << "at first it is the chart's";
+  EXPECT_FALSE(dialog.options().isDark);
+  QTest::keyClick(field<QComboBox>(dialog, "theme"), Qt::Key_End);
+  QTest::keyClick(field<QCheckBox>(dialog, "dark"), Qt::Key_Space);
+  QTest::keyClick(field<QComboBox>(dialog, "format"), Qt::Key_End);
+  QTest::qWait(200);  // the preview, too, leaves the chart its colours
+  QTest::keyClick(&dialog, Qt::Key_Return);
+  const Theme& wanted = themeOf(ThemeName::kColourBlind, true);
+  EXPECT_THAT(contents(only()).toStdString(), HasSubstr(toHex(wanted.paper)));
+  EXPECT_EQ(profile_->model().theme(), themeOf(ThemeName::kPaddle));
+}
+
+TEST_F(ExportDialogTest, CriticalPathsCanBeShownOnceTheRunIsExplained) {
+  ExportDialog dialog(profile_, seen(), folder_.path());
+  dialog.show();
+  auto* const path = field<QCheckBox>(dialog, "critical path");
+  EXPECT_FALSE(path->isEnabled());
+  dialog.setExplanation(std::make_shared<const Explanation>(explainRun(profile_->timeline(), {})));
+  ASSERT_TRUE(path->isEnabled());
+  QTest::keyClick(path, Qt::Key_Space);
+  QTest::keyClick(field<QComboBox>(dialog, "format"), Qt::Key_End);
+  QTest::keyClick(&dialog, Qt::Key_Return);
+  EXPECT_THAT(contents(only()).toStdString(), HasSubstr("the critical path has outlines"));
 }
 
 TEST_F(ExportDialogTest, APictureThatIsTooLowIsRefusedBeforeItIsWritten) {

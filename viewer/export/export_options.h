@@ -1,8 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "analysis/explain/explanation.h"
 #include "chart/colors/theme.h"
 #include "chart/rows/row_state.h"
 #include "chart/steps/step_choice.h"
@@ -22,6 +24,8 @@ struct ExportOptions {
   double scale = 1;                         ///< a PNG has that many pixels in a pixel of the size
   bool showsClasses = true;                 ///< as PictureOptions::showsClasses
   bool showsCriticalPath = false;           ///< outlines of the jobs on it
+  /// Of the profile; for critical paths, which else have it made.
+  std::shared_ptr<const Explanation> explanation = {};
   ThemeName theme = ThemeName::kPaper;
   bool isDark = false;
 };

@@ -72,13 +72,16 @@ std::string captionOf(const LoadedProfile& profile, const Timeline::Span& time) 
 }
 
 /// Has the picture show critical paths.
-void addCriticalPath(const LoadedProfile& profile, PictureOptions& picture) {
-  const auto explanation = std::make_shared<const Explanation>(
-      explainRun(profile.timeline(), {.steps = {}, .threads = 0}));
+void addCriticalPath(const LoadedProfile& profile, std::shared_ptr<const Explanation> explanation,
+                     PictureOptions& picture) {
+  if (!explanation) {
+    explanation = std::make_shared<const Explanation>(
+        explainRun(profile.timeline(), {.steps = {}, .threads = 0}));
+  }
   const Timeline::Span range = picture.range.value_or(profile.model().span());
   if (!stepsIn(*explanation, range.begin, range.end, kMostSteps)) {
     throw Error("critical paths of more than " + std::to_string(kMostSteps) +
-                " steps could not be read; choose fewer steps with --steps");
+                " steps could not be read; choose fewer steps");
   }
   picture.overRows = [explanation](Canvas& canvas, const ChartView& view) {
     drawCriticalPath(canvas, view, *explanation);
@@ -122,15 +125,23 @@ PictureOptions partOf(const LoadedProfile& profile, const ExportOptions& options
 
 }  // namespace
 
+ColoursForExport::ColoursForExport(const LoadedProfile& profile, const ExportOptions& options)
+    : profile_(profile), own_(profile.model().theme()) {
+  const Theme& wanted = themeOf(options.theme, options.isDark);
+  if (!(wanted == own_)) profile.setTheme(wanted);
+}
+
+ColoursForExport::~ColoursForExport() {
+  if (!(profile_.model().theme() == own_)) profile_.setTheme(own_);
+}
+
 PictureOptions pictureOf(const LoadedProfile& profile, const ExportOptions& options) {
   PictureOptions picture = partOf(profile, options);
   if (!options.showsCriticalPath) return picture;
   if (isStepByStep(profile, options)) {
-    throw Error(
-        "a picture with a column for each step has no critical paths; choose fewer steps "
-        "with --steps");
+    throw Error("a picture with a column for each step has no critical paths; choose fewer steps");
   }
-  addCriticalPath(profile, picture);
+  addCriticalPath(profile, options.explanation, picture);
   return picture;
 }
 
@@ -144,6 +155,7 @@ std::unique_ptr<Drawing> drawingOf(const LoadedProfile& profile, const ExportOpt
 
 void addPicture(const LoadedProfile& profile, const ExportOptions& options, OutputSet& files) {
   checkExportName(options.path);
+  const ColoursForExport colours(profile, options);
   files.add(options.path,
             pictureFile(*drawingOf(profile, options), pictureOf(profile, options).title,
                         options.path, options.scale));

@@ -186,7 +186,7 @@ TEST(ExportPictureTest, TheCriticalPathOfTheStepsIsOutlinedOnRequest) {
 TEST(ExportPictureTest, TooManyCriticalPathsAreRefused) {
   const LoadedProfile profile = profileOf({.ranks = 2, .microBatches = 1, .steps = 70});
   EXPECT_THAT([&] { pictureOf(profile, {.isAll = true, .showsCriticalPath = true}); },
-              ThrowsMessage<Error>(HasSubstr("--steps")));
+              ThrowsMessage<Error>(HasSubstr("choose fewer steps")));
 }
 
 TEST(ExportPictureTest, APictureOfTheViewHasTheRowsOfTheWindow) {

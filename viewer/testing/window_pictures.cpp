@@ -138,6 +138,8 @@ QWidget* exportOfTheStep(MainWindow& window) {
   const TimeAxis axis = window.chart()->view().axis;
   auto* dialog = new ExportDialog(window.sharedProfile(), {axis.begin(), axis.end()},
                                   QStringLiteral("/home/me/paper"), &window);
+  dialog->setExplanation(
+      std::shared_ptr<const Explanation>(window.sharedProfile(), window.explanation()));
   dialog->show();
   QTest::keyClick(dialog->findChild<QComboBox*>(QStringLiteral("what")), Qt::Key_Down);
   QTest::qWait(400);  // until the preview is drawn

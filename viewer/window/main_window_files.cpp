@@ -80,6 +80,7 @@ void MainWindow::chooseExport() {
   const TimeAxis axis = chart_->view().axis;
   ExportDialog dialog(profile_, {axis.begin(), axis.end()}, folder, this);
   dialog.setRows(chart_->rowState());
+  dialog.setExplanation(explanation_);
   if (dialog.exec() != QDialog::Accepted) return;
   const QString path = QString::fromStdString(dialog.options().path);
   memory_.saveExportFolder(QFileInfo(path).absolutePath());

@@ -73,7 +73,6 @@ int exportOnly(const ViewerOptions& options, int& argc, char** argv) {
   if (!options.find.empty()) picture.steps = stepOfMatch(*profile, options.find);
   if (!isGiven("QT_QPA_PLATFORM")) qputenv("QT_QPA_PLATFORM", "offscreen");
   const QGuiApplication application(argc, argv);
-  profile->setTheme(themeOf(options.picture.theme, options.picture.isDark));
   OutputSet files;
   addPicture(*profile, picture, files);
   files.add("-", "wrote " + options.picture.path + "\n");

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "viewer/paint/qt_canvas.h"
+#include "viewer/words/theme_words.h"
 
 namespace pipetrace {
 namespace {
@@ -119,12 +120,11 @@ void ThemeChoice::addAction(QMenu& menu, QActionGroup& group, const char* name, 
 
 void ThemeChoice::addTo(QMenu& menu) {
   auto* themes = new QActionGroup(&menu);
-  const auto add = [&](const char* name, const QString& text, ThemeName theme) {
-    addAction(menu, *themes, name, text, theme, theme == name_);
-  };
-  add("theme-paper", tr("&Paper"), ThemeName::kPaper);
-  add("theme-paddle", tr("P&addlePaddle"), ThemeName::kPaddle);
-  add("theme-colour-blind", tr("&Colour-blind safe"), ThemeName::kColourBlind);
+  for (int i = 0; i < kThemeCount; ++i) {
+    const auto theme = static_cast<ThemeName>(i);
+    const std::string name = "theme-" + std::string(nameOf(theme));
+    addAction(menu, *themes, name.c_str(), themeText(theme), theme, theme == name_);
+  }
   menu.addSeparator();
   auto* forms = new QActionGroup(&menu);
   const auto addForm = [&](const char* name, const QString& text, Brightness brightness) {
