@@ -120,7 +120,7 @@ class ChartWidget : public QAbstractScrollArea {
   /// Shows the step of median duration; of an even count the lower one.
   void showMedianStep();
   void showSlowestStep();
-  /// Selects neither an event nor an area.
+  /// Selects neither an event nor an area; emits nothingToClear() if neither was selected.
   void clearSelection();
   /// Makes the time and the row of the selected event the area.
   void selectAreaOfJob();
@@ -148,6 +148,7 @@ class ChartWidget : public QAbstractScrollArea {
   void areaChanged();
   void viewChanged();
   void selectionChanged();
+  void nothingToClear();
   /// The user wants to see what the selected job waited for, what waited for it, and the critical
   /// path or no longer. Those who know answer (viewer/causes).
   void waitedForWanted();

@@ -45,6 +45,7 @@ void ChartWidget::select(const std::optional<ChartHit>& hit,
 }
 
 void ChartWidget::clearSelection() {
+  if (!selection_ && !marked_) emit nothingToClear();
   clearArea();
   select(std::nullopt);
 }

@@ -24,7 +24,7 @@ struct ExportOptions {
   double scale = 1;                         ///< a PNG has that many pixels in a pixel of the size
   bool showsClasses = true;                 ///< as PictureOptions::showsClasses
   bool showsCriticalPath = false;           ///< outlines of the jobs on it
-  /// Of the profile; for critical paths, which else have it made.
+  /// That of the profile. Critical paths need one: without it, they make it.
   std::shared_ptr<const Explanation> explanation = {};
   ThemeName theme = ThemeName::kPaper;
   bool isDark = false;

@@ -93,6 +93,11 @@ void ProfileLoader::post(const std::shared_ptr<Work>& work, void (ProfileLoader:
 void ProfileLoader::read(Work& work) {
   auto profile =
       std::shared_ptr<LoadedProfile>(readProfile(work.inputs, work.align, &work.progress));
+  if (profile->model().rows().empty()) {
+    throw Error(
+        "There are no jobs in it. Open the folder with the job logs of a run, or a profile that "
+        "pipe-trace wrote.");
+  }
   const std::lock_guard lock(work.mutex);
   work.profile = std::move(profile);
 }

@@ -54,7 +54,7 @@ class ProfileLoader : public QObject {
   /// Comes last, and not if another profile was loaded before. Refers to the profile. Null where
   /// the run cannot be explained.
   void explained(std::shared_ptr<const pipetrace::Explanation> explanation);
-  /// `message` says what failed and what to try.
+  /// `message` says what failed and what to try. A profile without jobs fails, too.
   void failed(QString message);
 
  private:

@@ -93,6 +93,7 @@ void SearchBar::find(const QString& query) {
 }
 
 void SearchBar::close() {
+  if (!isVisible()) return;
   hide();
   search_.clear();
   emit closed();

@@ -21,6 +21,8 @@ class SearchBar : public QToolBar {
   /// Shows the bar and takes the keys. The last query is selected, ready to be typed
   /// over.
   void open();
+  /// Ends the search, if there is one.
+  void close();
   /// Shows the bar with this query and goes to its first match. Leaves the keys where they are.
   void find(const QString& query);
 
@@ -32,7 +34,6 @@ class SearchBar : public QToolBar {
   bool eventFilter(QObject* watched, QEvent* event) override;
 
  private:
-  void close();
   void update();
   QString countText() const;
 

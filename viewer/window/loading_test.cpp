@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 
+#include <QFile>
 #include <QLabel>
+#include <QMessageBox>
+#include <QPointer>
 #include <QProgressBar>
 #include <QPushButton>
 #include <QTest>
@@ -18,11 +21,7 @@ using testing::HasSubstr;
 
 class LoadingTest : public testing::Test {
  protected:
-  LoadingTest() {
-    showActive(window_);
-    window_.activateWindow();
-    QCoreApplication::processEvents();
-  }
+  LoadingTest() { showActive(window_); }
 
   void open(const TestLogs& logs) {
     window_.open({QString::fromStdString(logs.path())});
@@ -69,6 +68,24 @@ TEST_F(LoadingTest, ASecondFileTakesThePlaceOfOneThatIsBeingRead) {
   open(TestLogs({.ranks = 5}));
   EXPECT_EQ(window_.profile()->model().rankCount(), 5U);
   EXPECT_EQ(message(), "");
+}
+
+TEST_F(LoadingTest, AnInputWithoutJobsLeavesTheRunThatIsShownItsExplanation) {
+  const TestLogs logs({.ranks = 8, .steps = 40});
+  open(logs);
+  const LoadedProfile* const old = window_.profile();
+  QTemporaryDir folder;
+  QFile file(folder.filePath("empty.json"));
+  ASSERT_TRUE(file.open(QIODevice::WriteOnly));
+  file.write(R"({"traceEvents": [{"ph": "C", "pid": 0, "name": "m", "ts": 1, "args": {"a": 1}}]})");
+  file.close();
+  window_.open({file.fileName()});
+  QPointer<QMessageBox> box;
+  ASSERT_TRUE(QTest::qWaitFor([&] { return (box = window_.findChild<QMessageBox*>()); }, 20'000));
+  EXPECT_THAT(box->text().toStdString(), HasSubstr("no job"));
+  box->close();
+  EXPECT_EQ(window_.profile(), old);
+  EXPECT_TRUE(QTest::qWaitFor([&] { return window_.explanation() != nullptr; }, 20'000));
 }
 
 TEST_F(LoadingTest, TheBarShowsHowMuchIsRead) {

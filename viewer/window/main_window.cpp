@@ -105,12 +105,6 @@ void MainWindow::showFailure(const QString& message) {
 }
 
 void MainWindow::showProfile(std::shared_ptr<const LoadedProfile> profile) {
-  if (profile->model().rows().empty()) {
-    loader_.stop();  // nothing of it is shown
-    return showFailure(
-        tr("There are no jobs in it. Open the folder with the job logs of a run, or "
-           "a profile that pipe-trace wrote."));
-  }
   rememberSeen();
   const bool isFirst = profile_ == nullptr;
   forgetExplanation();

@@ -12,6 +12,7 @@ void MainWindow::addSearch() {
   searchBar_ = new SearchBar(*search_);
   addToolBar(Qt::TopToolBarArea, searchBar_);
   connect(searchBar_, &SearchBar::closed, chart_, qOverload<>(&QWidget::setFocus));
+  connect(chart_, &ChartWidget::nothingToClear, searchBar_, &SearchBar::close);
   picker_ = new Picker(this);
 }
 

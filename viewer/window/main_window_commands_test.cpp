@@ -141,6 +141,19 @@ TEST_F(WindowCommandsTest, TimesAndStepsAreTyped) {
   press(Qt::Key_Escape);
 }
 
+TEST_F(WindowCommandsTest, EscapeInTheChartEndsTheSearchOnceNothingIsSelected) {
+  press(Qt::Key_Slash);
+  type("kind:forward");
+  press(Qt::Key_Return);
+  ASSERT_TRUE(QTest::qWaitFor([&] { return chart().selection().has_value(); }));
+  chart().setFocus();
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(chart().selection());
+  EXPECT_TRUE(bar().isVisible());
+  press(Qt::Key_Escape);
+  EXPECT_FALSE(bar().isVisible());
+}
+
 TEST_F(WindowCommandsTest, ASlashSearchesAndEscapeGivesTheKeysBack) {
   press(Qt::Key_Slash);
   ASSERT_TRUE(bar().isVisible());

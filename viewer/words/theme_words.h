@@ -6,7 +6,7 @@
 
 namespace pipetrace {
 
-/// What menus and lists call a theme. An ampersand stands before the letter that chooses it.
+/// The name of a theme in menus and lists. An ampersand stands before the letter that chooses it.
 QString themeText(ThemeName theme);
 
 }  // namespace pipetrace
