@@ -105,8 +105,8 @@ class RowTreeBuilder {
     for (const auto& [stage, ranks] : byStage) {
       std::size_t parent = RowNode::kNone;
       if (hasHeaders) {
-        const std::string name = stage == kNoStage ? "no stage" : "stage " + std::to_string(stage);
-        parent = addHeader(RowKind::kStage, name, name, RowNode::kNone, ranks);
+        const std::string key = stage == kNoStage ? "no stage" : "stage " + std::to_string(stage);
+        parent = addHeader(RowKind::kStage, key, stageName(key, ranks), RowNode::kNone, ranks);
         tree_.nodes_[parent].startsFolded = ranks_.size() > kManyRanks;
       }
       for (const Rank* rank : ranks) addRank(*rank, parent, true);
@@ -127,6 +127,15 @@ class RowTreeBuilder {
     Ranks ranks;
     for (const Rank& rank : ranks_) ranks.push_back(&rank);
     return ranks;
+  }
+
+  /// All stages of the ranks, if they have the same ones.
+  static std::string stageName(const std::string& key, const Ranks& ranks) {
+    const std::vector<int>& stages = ranks.front()->shape->stages;
+    const bool areSame = std::all_of(ranks.begin(), ranks.end(), [&](const Rank* rank) {
+      return rank->shape->stages == stages;
+    });
+    return areSame && !stages.empty() ? stagesText(stages) : key;
   }
 
   std::string replicaName(const RankShape& rank) const {

@@ -113,6 +113,25 @@ TEST(RowTreeTest, ByStageARankWithSeveralChunksStandsOnceUnderItsFirstStage) {
             ". stages 1, 3\n");
 }
 
+TEST(RowTreeTest, AHeaderNamesAllStagesOfItsRanks) {
+  Timeline timeline;
+  for (int rank = 0; rank < 4; ++rank) {  // of two replicas, each with the stages 0 to 3
+    timeline.ranks[rank].dataParallelIndex = rank / 2;
+    for (int chunk = 0; chunk < 2; ++chunk) {
+      timeline.track(rank, kComputeLane)
+          .events.push_back({.begin = 10 * chunk,
+                             .end = 10 * chunk + 5,
+                             .stage = rank % 2 + 2 * chunk,
+                             .kind = JobKind::kForward});
+    }
+  }
+  timeline.sort();
+  const ChartModel model(timeline);
+  const std::string text = withoutLanes(model, {.grouping = RowGrouping::kByStage});
+  EXPECT_NE(text.find("- stages 0, 2\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("- stages 1, 3\n"), std::string::npos) << text;
+}
+
 TEST(RowTreeTest, StagesOfManyRanksStartFolded) {
   const Timeline timeline = makeReplicas(9, kTwoStages);
   const ChartModel model(timeline);

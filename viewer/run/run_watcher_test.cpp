@@ -54,6 +54,14 @@ TEST_F(RunWatcherTest, ProfilesGrowWithTheLogsUpToTheWholeRun) {
   const auto early = profileWith(1);
   ASSERT_NE(early, nullptr);
   EXPECT_LE(early->model().steps().size(), 2U);
+  std::set<BubbleClass> classes;
+  for (const Track& track : early->timeline().tracks) {
+    for (const Event& event : track.events) {
+      if (event.kind == JobKind::kBubble) classes.insert(event.bubbleClass);
+    }
+  }
+  EXPECT_TRUE(classes.contains(BubbleClass::kDrain)) << "causes are known while the run goes on";
+  EXPECT_FALSE(classes.contains(BubbleClass::kNone));
   live_.growTo(6);
   live_.close();
   ASSERT_TRUE(QTest::qWaitFor([&] { return ended.count() == 1; }, 20'000));
