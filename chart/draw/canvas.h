@@ -46,6 +46,11 @@ class Canvas {
   Canvas& operator=(const Canvas&) = delete;
   virtual ~Canvas() = default;
 
+  /// Whether its pixels are seen as such: a window, an image. There the pixel columns at the edges
+  /// of jobs are as high as their shares. Elsewhere jobs have sharp edges at whole pixels, and a
+  /// pixel between each other.
+  virtual bool hasPixels() const { return false; }
+
   virtual void fill(PixelRect rect, Color color) = 0;
   /// Draws diagonal lines, kHatchSpacing apart. They go on from one rectangle into the next.
   virtual void hatch(PixelRect rect, const Hatching& hatching) = 0;

@@ -5,6 +5,10 @@
 
 namespace pipetrace {
 
+/// Where pixels are seen, a job that is shorter than its pixel and alone has a pale mark of the
+/// row's height above its share. This is the share of the row's ground in it, of 256.
+inline constexpr int kLoneMarkGround = 128;
+
 inline constexpr int kTimeAxisHeight = 42;
 inline constexpr int kLegendLineHeight = 20;
 

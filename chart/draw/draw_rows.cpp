@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "chart/draw/draw_chart.h"
 #include "chart/draw/draw_folded.h"
+#include "chart/draw/exact_columns.h"
 #include "chart/lane_piece.h"
 #include "chart/text/cell_label.h"
 #include "trace/display_name.h"
@@ -45,7 +47,12 @@ class RowPainter {
     idleStrip_ = RowLayout::idleStrip(row, place.height);
     for (std::size_t i = 0; i < row.lanes.size(); ++i) {
       const RowPlace lane = RowLayout::subLane(place, i, row.lanes.size());
-      if (lane.height > 0) paintJobs(row.lanes[i], lane);
+      if (lane.height <= 0) continue;
+      if (canvas_.hasPixels()) {
+        paintExactJobs(row.lanes[i], lane);
+      } else {
+        paintJobs(row.lanes[i], lane);
+      }
     }
   }
 
@@ -95,6 +102,15 @@ class RowPainter {
     return {view_.area.x + left, place.top, right - left, place.height};
   }
 
+  /// The share of the pixel `x` that the event takes, 0 .. 1.
+  double shareOf(const LaneIndex& lane, std::size_t event, int x) const {
+    const Nanoseconds from = view_.axis.timeAt(x);
+    const Nanoseconds to = view_.axis.timeAt(x + 1);
+    if (from == to) return 1;
+    const Nanoseconds part = std::min(lane.endOf(event), to) - std::max(lane.beginOf(event), from);
+    return static_cast<double>(std::max<Nanoseconds>(part, 0)) / static_cast<double>(to - from);
+  }
+
   /// A column's height: its share of the row, and at least one pixel if anything is in it. So it is
   /// off by one pixel at most.
   static int heightOf(const LanePiece& piece, int full) {
@@ -116,8 +132,13 @@ class RowPainter {
   void paintBubbles(const ChartRow& row, const LaneIndex& lane, const RowPlace& place) {
     cut(lane);
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
-      const LanePiece& piece = pieces_[i];
+      LanePiece& piece = pieces_[i];
       const Event& bubble = lane[piece.first];
+      // Jobs in front of it leave a part of its last pixel free.
+      if (!piece.isColumn && canvas_.hasPixels() &&
+          view_.axis.timeAt(piece.right) < lane.endOf(piece.first)) {
+        ++piece.right;
+      }
       if (piece.isColumn) {
         addColumns(piece, heightOf(piece, place.height),
                    view_.showsClasses ? piece.load.color : tintOf(bubble));
@@ -227,14 +248,76 @@ class RowPainter {
   void paintCell(const Event& event, const LanePiece& piece, const RowPlace& place) {
     PixelRect rect = rectOf(piece, place);
     if (rect.width <= 0) return;
-    const Color color = colors_.of(event);
     if (rect.width >= kSeparatedFrom && piece.right <= view_.area.width) --rect.width;
-    canvas_.fill(rect, color);
+    canvas_.fill(rect, colors_.of(event));
+    labelCell(event, rect, place);
+  }
+
+  /// The same with every pixel column as high as its share.
+  void paintExactJobs(const LaneIndex& lane, const RowPlace& place) {
+    cut(lane);
+    loneMarks_.clear();
+    ExactColumns columns(place.height, columns_);
+    const Nanoseconds leastCell = view_.axis.durationOf(kMinCellWidth);
+    std::optional<int> endOfWide;
+    for (const LanePiece& piece : pieces_) {
+      const std::size_t job = piece.first;
+      if (piece.isColumn) {
+        const double share =
+            piece.span > 0 ? static_cast<double>(piece.load.busy) / static_cast<double>(piece.span)
+                           : 1;
+        columns.add(view_.area.x + piece.left, share * place.height, piece.load.color);
+        continue;
+      }
+      const RowPlace filled = idleStrip_ == 0 ? place : placeOf(lane[job], place);
+      const Color color = lane.colorOf(job);
+      if (lane.endOf(job) - lane.beginOf(job) < leastCell) {
+        for (int x = std::max(piece.left, 0); x < std::min(piece.right, view_.area.width); ++x) {
+          loneMarks_.push_back({view_.area.x + x, filled.height,
+                                mix(color, colors_.theme().rowShade, kLoneMarkGround)});
+          columns.add(view_.area.x + x, shareOf(lane, job, x) * filled.height, color);
+        }
+        continue;
+      }
+      const bool touches = endOfWide == piece.left;
+      const bool isWide = piece.right - piece.left >= kSeparatedFrom;
+      endOfWide = isWide ? std::optional(piece.right) : std::nullopt;
+      paintExactCell(lane, piece, filled, touches, isWide, columns);
+    }
+    columns.finish();
+    canvas_.columns(place.top, place.height, ColumnEdge::kBottom, loneMarks_);
+    canvas_.columns(place.top, place.height, ColumnEdge::kBottom, columns_);
+  }
+
+  /// `touches`: a line separates it from the wide cell before.
+  void paintExactCell(const LaneIndex& lane, const LanePiece& piece, const RowPlace& place,
+                      bool touches, bool isWide, ExactColumns& columns) {
+    const std::size_t job = piece.first;
+    const Color color = lane.colorOf(job);
+    const auto addPart = [&](int x) {
+      if (x < 0 || x >= view_.area.width) return;
+      const double share = shareOf(lane, job, x);
+      if (share > 0) columns.add(view_.area.x + x, share * place.height, color);
+    };
+    if (touches) columns.separate(view_.area.x + piece.left, colors_.theme().paper);
+    addPart(piece.left);
+    const int left = std::max(piece.left + 1, 0);
+    const int right = std::min(piece.right, view_.area.width);
+    if (!isWide) {
+      for (int x = left; x < right; ++x) addPart(x);
+    } else if (left < right) {
+      canvas_.fill({view_.area.x + left, place.top, right - left, place.height}, color);
+      labelCell(lane[job], {view_.area.x + left, place.top, right - left, place.height}, place);
+    }
+    addPart(piece.right);
+  }
+
+  void labelCell(const Event& event, const PixelRect& rect, const RowPlace& place) {
     TextStyle style;
     style.size = std::min(textSize_, std::max(place.height - 5, kSmallestText));
     if (place.height < style.size + 2) return;
     if (isTransfer(event.kind) && !hasTransferNumbers_) return;
-    style.color = textColorOn(color);
+    style.color = textColorOn(colors_.of(event));
     style.align = TextAlign::kCenter;
     const std::string label =
         cellLabel(view_.model.timeline(), event, rect.width, measure_, actionWidth_);
@@ -259,6 +342,7 @@ class RowPainter {
   int to_ = 0;
   std::vector<LanePiece> pieces_;
   std::vector<Column> columns_;
+  std::vector<Column> loneMarks_;
 };
 
 }  // namespace

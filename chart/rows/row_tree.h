@@ -57,8 +57,8 @@ struct RowNode {
 ///
 /// By rank, replicas hold ranks; hosts hold replicas, or replicas hold hosts where a replica runs
 /// on several. All replicas but the slowest start folded. By stage, a stage holds its ranks of all
-/// replicas and hosts; a rank with several stages stands once, in the place of its first one, and
-/// the header names all of them. Where no stage has several ranks, the ranks stand alone, in the
+/// replicas and hosts; a rank with several stages stands once, in the place of its first one. The
+/// header names all stages. Where no stage has several ranks, the ranks stand alone, in the
 /// order of their stages; where there are many ranks, stages start folded.
 ///
 /// Under a rank stand its other lanes and its counters. Two or more lanes that hold no pipeline

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "chart/draw/draw_chart.h"
 #include "chart/testing/paper_colors.h"
 #include "viewer/testing/shown_chart.h"
 
@@ -35,69 +36,57 @@ Timeline randomJobs(Nanoseconds longest, std::size_t count) {
   return timeline;
 }
 
-/// One pixel column of a row, as its jobs say.
-struct Truth {
-  double share = 0;
-  bool hasEdgeOfCell = false;  ///< a job of two pixels or more begins or ends in it or beside it
-  bool hasLoneJob = false;     ///< a short job with its pixels to itself, which is drawn whole
-};
-
-std::vector<Truth> truthOf(const std::vector<Event>& jobs, const TimeAxis& axis) {
-  std::vector<Truth> columns(static_cast<std::size_t>(axis.width()));
-  const Nanoseconds cell = axis.durationOf(2);
-  for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Event& job = jobs[i];
+/// The share of each pixel column that the jobs take.
+std::vector<double> sharesOf(const std::vector<Event>& jobs, const TimeAxis& axis) {
+  std::vector<double> shares(static_cast<std::size_t>(axis.width()));
+  for (const Event& job : jobs) {
     if (job.end < axis.begin() || job.begin >= axis.end()) continue;
-    const int first = axis.xOf(job.begin);
-    const int last = axis.xOf(std::max(job.end - 1, job.begin));
-    const auto mark = [&](int x, bool Truth::*what) {
-      if (x >= 0 && x < axis.width()) columns[static_cast<std::size_t>(x)].*what = true;
-    };
-    if (job.duration() >= cell) {
-      // Cells have whole pixels, and leave the last one free if they are wide.
-      for (const int x : {first, axis.xOf(job.end) - 1, axis.xOf(job.end)}) {
-        mark(x, &Truth::hasEdgeOfCell);
-      }
-    } else {
-      const bool isNextFar = i + 1 == jobs.size() || axis.xOf(jobs[i + 1].begin) > last + 2;
-      const bool isLastFar =
-          i == 0 || axis.xOf(std::max(jobs[i - 1].end - 1, jobs[i - 1].begin)) < first - 2;
-      for (int x = first; x <= last && isNextFar && isLastFar; ++x) mark(x, &Truth::hasLoneJob);
-    }
-    for (int x = std::max(first, 0); x <= std::min(last, axis.width() - 1); ++x) {
+    const int first = std::max(axis.xOf(job.begin), 0);
+    const int last = std::min(axis.xOf(std::max(job.end - 1, job.begin)), axis.width() - 1);
+    for (int x = first; x <= last; ++x) {
       const Nanoseconds from = axis.timeAt(x);
       const Nanoseconds to = axis.timeAt(x + 1);
       const Nanoseconds part = std::min(job.end, to) - std::max(job.begin, from);
       if (part <= 0) continue;
-      columns[static_cast<std::size_t>(x)].share +=
+      shares[static_cast<std::size_t>(x)] +=
           static_cast<double>(part) / static_cast<double>(to - from);
     }
   }
-  return columns;
+  return shares;
 }
 
-/// Compares all rows; adds to `checked` the columns for which that was possible.
+/// Whether a pixel of a row is the ground, or the pale mark over a short job that stands alone.
+bool isIdle(QRgb pixel) {
+  const auto is = [pixel](Color color) {
+    return pixel == qRgb(color.red, color.green, color.blue);
+  };
+  const Color ground = kPaperTheme.rowShade;
+  const auto markOf = [&](JobKind kind) {
+    return mix(kPaperColors.of({.kind = kind}), ground, kLoneMarkGround);
+  };
+  return is(ground) || is(markOf(JobKind::kForward)) || is(markOf(JobKind::kBackward));
+}
+
+/// Compares all columns of all rows; adds to `checked` how many, and to `partly` how many of them
+/// are neither idle nor full.
 void compare(ShownChart& chart, const Timeline& timeline, std::int64_t& checked,
              std::int64_t& partly) {
   const ChartView view = chart.widget().view();
   const QImage picture = chart.widget().viewport()->grab().toImage();
-  const QRgb idle =
-      qRgb(kPaperTheme.rowShade.red, kPaperTheme.rowShade.green, kPaperTheme.rowShade.blue);
   for (std::size_t row = 0; row < view.layout.size(); ++row) {
     const RowPlace place = view.layout[row];
-    const std::vector<Truth> truth = truthOf(timeline.tracks[row].events, view.axis);
+    const std::vector<double> shares = sharesOf(timeline.tracks[row].events, view.axis);
     for (int x = 0; x < view.area.width; ++x) {
-      const Truth& column = truth[static_cast<std::size_t>(x)];
-      if (column.hasEdgeOfCell || column.hasLoneJob) continue;
+      const double share = shares[static_cast<std::size_t>(x)];
       if (view.axis.timeAt(x) == view.axis.timeAt(x + 1)) continue;  // less than a nanosecond
       int busy = 0;
       for (int y = 0; y < place.height; ++y) {
-        busy += picture.pixel(view.area.x + x, view.yOf(place.top) + y) != idle ? 1 : 0;
+        busy += isIdle(picture.pixel(view.area.x + x, view.yOf(place.top) + y)) ? 0 : 1;
       }
-      ASSERT_LE(std::abs(busy - column.share * place.height), 1.0)
+      ASSERT_LE(std::abs(busy - share * place.height), 1.0)
           << "row " << row << ", pixel " << x << ", a view of " << view.axis.span() << " ns";
       ++checked;
-      partly += column.share > 0.02 && column.share < 0.98 ? 1 : 0;
+      partly += share > 0.02 && share < 0.98 ? 1 : 0;
     }
   }
 }

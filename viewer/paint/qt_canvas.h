@@ -15,6 +15,7 @@ class QtCanvas final : public Canvas {
  public:
   QtCanvas(QPainter& painter, FontCache& fonts);
 
+  bool hasPixels() const override { return true; }
   void fill(PixelRect rect, Color color) override;
   void hatch(PixelRect rect, const Hatching& hatching) override;
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;

@@ -14,6 +14,7 @@ class TileCanvas final : public Canvas {
   /// the image in the chart's pixels. All must outlive the canvas.
   TileCanvas(QImage& image, QPoint origin, QPainter& painter, FontCache& fonts);
 
+  bool hasPixels() const override { return true; }
   void fill(PixelRect rect, Color color) override;
   void hatch(PixelRect rect, const Hatching& hatching) override { painted_.hatch(rect, hatching); }
   void columns(int top, int height, ColumnEdge edge, std::span<const Column> columns) override;
