@@ -19,15 +19,14 @@ OrderTimes::OrderTimes(const JobGraph& graph, const StepJobs& jobs)
 void OrderTimes::start(std::size_t step) {
   step_ = step;
   position_ = 0;
-  stuck_ = 0;
   isDone_ = jobs_.jobs(step).empty();
   std::fill(at_.begin(), at_.end(), 0);
   std::fill(free_.begin(), free_.end(), 0);
   for (const JobGraph::Id job : jobs_.jobs(step)) ends_[job - firstJob_] = -1;
 }
 
-bool OrderTimes::isReady(JobGraph::Id job) {
-  ready_ = free_[position_];
+bool OrderTimes::isReady(std::size_t position, JobGraph::Id job) {
+  ready_ = free_[position];
   const std::int32_t step = jobs_.stepOf(job);
   for (int i = 0; i < 2; ++i) {
     const JobGraph::Id producer = graph_.producer(job, i);
@@ -39,14 +38,24 @@ bool OrderTimes::isReady(JobGraph::Id job) {
   return true;
 }
 
+/// The rank to look at after so many others: from that of the last job outwards, on both sides. A
+/// job mostly lets its own rank or one beside it go on.
+std::size_t OrderTimes::near(std::size_t tries) const {
+  const std::size_t count = jobs_.rankCount();
+  const std::size_t away = (tries + 1) / 2;
+  const std::size_t place = position_ + (tries % 2 == 1 ? away : count - away);
+  return place < count ? place : place - count;
+}
+
 /// The next job that can run; ready_ becomes its begin.
 OrderTimes::Head OrderTimes::next() {
   const std::size_t count = jobs_.rankCount();
-  for (; stuck_ < count; ++stuck_, position_ = (position_ + 1) % count) {
-    const auto jobs = jobs_.jobs(step_, position_);
-    if (at_[position_] == jobs.size() || !isReady(jobs[at_[position_]])) continue;
-    stuck_ = 0;
-    return {position_, jobs[at_[position_]]};
+  for (std::size_t tries = 0; tries < count; ++tries) {
+    const std::size_t position = near(tries);
+    const auto jobs = jobs_.jobs(step_, position);
+    if (at_[position] == jobs.size() || !isReady(position, jobs[at_[position]])) continue;
+    position_ = position;
+    return {position, jobs[at_[position]]};
   }
   // None can: all are done, or they wait for each other.
   Head first;
@@ -60,7 +69,6 @@ OrderTimes::Head OrderTimes::next() {
     first = {p, jobs[at_[p]]};
   }
   isDone_ = earliest == nullptr;
-  stuck_ = 0;
   position_ = first.position;
   ready_ = free_[position_];
   return first;

@@ -46,13 +46,13 @@ class OrderTimes {
   void start(std::size_t step);
   Head next();
   void finish(const Head& head, Nanoseconds end);
-  bool isReady(JobGraph::Id job);
+  std::size_t near(std::size_t tries) const;
+  bool isReady(std::size_t position, JobGraph::Id job);
 
   const JobGraph& graph_;
   const StepJobs& jobs_;
   std::size_t step_ = 0;
-  std::size_t position_ = 0;
-  std::size_t stuck_ = 0;  // ranks in a row that cannot go on
+  std::size_t position_ = 0;  // of the last job
   bool isDone_ = true;
   Nanoseconds ready_ = 0;
   std::vector<std::size_t> at_;    // by position

@@ -54,8 +54,9 @@ testing::AssertionResult isAsCommitted(const QImage& seen, const std::string& pa
     if (save(seen, committed)) return testing::AssertionSuccess();
     return testing::AssertionFailure() << "cannot write " << committed.toStdString();
   }
-  const QString left =
-      QStringLiteral(PIPETRACE_BINARY_DIR "/pictures/") + QFileInfo(committed).fileName();
+  const QFileInfo file(committed);
+  const QString left = QStringLiteral(PIPETRACE_BINARY_DIR "/pictures/%1/%2")
+                           .arg(file.dir().dirName(), file.fileName());
   save(seen, left);
   return testing::AssertionFailure()
          << path << ": " << result.message() << "; see " << left.toStdString()

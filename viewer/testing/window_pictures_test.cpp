@@ -20,13 +20,13 @@
 namespace pipetrace {
 namespace {
 
+/// Those of the documentation at 1x are its own; all others lie in a folder for each scale.
 std::string fileOf(const WindowPicture& picture, double scale) {
-  if (scale == 1) {
-    return (picture.isInDocs ? "docs/pictures/" : "viewer/testing/pictures/") +
-           std::string(picture.name) + ".png";
-  }
-  return "viewer/testing/pictures/" + std::string(picture.name) + "@" +
-         QString::number(scale).toStdString() + "x.png";
+  const std::string folder =
+      scale == 1 && picture.isInDocs
+          ? "docs/pictures/"
+          : "viewer/testing/pictures/" + QString::number(scale).toStdString() + "x/";
+  return folder + picture.name + ".png";
 }
 
 class WindowPicturesTest : public testing::TestWithParam<WindowPicture> {};
