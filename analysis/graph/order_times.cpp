@@ -38,7 +38,7 @@ bool OrderTimes::isReady(std::size_t position, JobGraph::Id job) {
   return true;
 }
 
-/// The rank to look at after so many others: from that of the last job outwards, on both sides. A
+/// The rank to look at after `tries` others: from that of the last job outwards, on both sides. A
 /// job mostly lets its own rank or one beside it go on.
 std::size_t OrderTimes::near(std::size_t tries) const {
   const std::size_t count = jobs_.rankCount();

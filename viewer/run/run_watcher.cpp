@@ -1,5 +1,7 @@
 #include "viewer/run/run_watcher.h"
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <exception>
@@ -23,6 +25,13 @@ constexpr int kLooksBetweenSearches = 10;
 constexpr int kLooksBeforeWaiting = 14;
 /// Making a profile is followed by a pause of this many times its duration.
 constexpr int kPause = 2;
+
+/// The calling thread, and those that it starts, give way to the window's thread. On Linux the
+/// priority is a thread's own.
+void yieldToTheWindow() {
+  constexpr int kNice = 10;
+  (void)::setpriority(PRIO_PROCESS, 0, kNice);
+}
 
 }  // namespace
 
@@ -84,6 +93,7 @@ class RunWatcher::Watch {
         follower_(request, [this](const Timeline& steps) { add(steps); }) {}
 
   void run() {
+    yieldToTheWindow();
     do look();
     while (!follower_.isOver() && shared_.pause());
     follower_.finish();
