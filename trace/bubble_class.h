@@ -22,6 +22,12 @@ enum class BubbleClass : std::uint8_t {
   kUnknown,
 };
 
+/// Whether the schedule itself has such bubbles, so that no job is to blame for them.
+constexpr bool isOfSchedule(BubbleClass bubbleClass) {
+  return bubbleClass == BubbleClass::kWarmUp || bubbleClass == BubbleClass::kSteady ||
+         bubbleClass == BubbleClass::kDrain;
+}
+
 inline constexpr int kBubbleClassCount = static_cast<int>(BubbleClass::kUnknown) + 1;
 
 /// Idle time by class, in nanoseconds. Index: BubbleClass.

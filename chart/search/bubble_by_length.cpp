@@ -32,6 +32,22 @@ std::optional<std::size_t> rowOf(const ChartModel& model, const Event& bubble) {
   return std::nullopt;
 }
 
+/// Calls visit(row, lane, i) for all bubbles that are at least partly in the area.
+template <typename Visit>
+void visitBubbles(const ChartModel& model, const std::optional<ChartArea>& area,
+                  const Visit& visit) {
+  for (std::size_t row = 0; row < model.rows().size(); ++row) {
+    if (area && !std::binary_search(area->rows.begin(), area->rows.end(), row)) continue;
+    for (const LaneIndex& lane : model.rows()[row].bubbles) {
+      for (std::size_t i = 0; i < lane.size(); ++i) {
+        const bool isOutside =
+            area && (lane.beginOf(i) >= area->time.end || lane.endOf(i) <= area->time.begin);
+        if (!isOutside) visit(row, lane, i);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<ChartHit> bubbleByLength(const ChartModel& model,
@@ -42,22 +58,20 @@ std::optional<ChartHit> bubbleByLength(const ChartModel& model,
   if (from != nullptr) {
     if (const auto row = rowOf(model, *from)) last = rankOf(*row, from->begin, from->end);
   }
+  bool hasOthers = false;
+  visitBubbles(model, area, [&](std::size_t, const LaneIndex& lane, std::size_t i) {
+    hasOthers = hasOthers || !isOfSchedule(lane[i].bubbleClass);
+  });
   std::optional<Rank> best;
   std::optional<ChartHit> found;
-  for (std::size_t row = 0; row < model.rows().size(); ++row) {
-    if (area && !std::binary_search(area->rows.begin(), area->rows.end(), row)) continue;
-    for (const LaneIndex& lane : model.rows()[row].bubbles) {
-      for (std::size_t i = 0; i < lane.size(); ++i) {
-        const Rank rank = rankOf(row, lane.beginOf(i), lane.endOf(i));
-        const bool isAfter = !last || (isShorter ? rank > *last : rank < *last);
-        const bool isBetter = !best || (isShorter ? rank < *best : rank > *best);
-        if (!isAfter || !isBetter) continue;
-        if (area && (rank.begin >= area->time.end || lane.endOf(i) <= area->time.begin)) continue;
-        best = rank;
-        found = ChartHit{.row = row, .event = &lane[i], .count = 1, .load = {}, .span = 0};
-      }
-    }
-  }
+  visitBubbles(model, area, [&](std::size_t row, const LaneIndex& lane, std::size_t i) {
+    const Rank rank = rankOf(row, lane.beginOf(i), lane.endOf(i));
+    const bool isAfter = !last || (isShorter ? rank > *last : rank < *last);
+    const bool isBetter = !best || (isShorter ? rank < *best : rank > *best);
+    if (!isAfter || !isBetter || (hasOthers && isOfSchedule(lane[i].bubbleClass))) return;
+    best = rank;
+    found = ChartHit{.row = row, .event = &lane[i], .count = 1, .load = {}, .span = 0};
+  });
   return found;
 }
 

@@ -76,6 +76,18 @@ TEST_F(BubbleByLengthTest, InAnAreaOnlyItsBubblesCountButWithTheirWholeLength) {
   EXPECT_EQ(walk(LengthOrder::kShorter, later), (std::vector<Place>{{1, 1}}));
 }
 
+TEST_F(BubbleByLengthTest, BubblesOfTheScheduleCountOnlyWhereThereAreNoOthers) {
+  for (Event& bubble : timeline_.track(0, kBubbleLane).events) {
+    bubble.bubbleClass = BubbleClass::kWarmUp;
+  }
+  const std::vector<Place> others = {{1, 2}, {1, 0}, {1, 1}};
+  EXPECT_EQ(walk(LengthOrder::kShorter), others);
+  for (Event& bubble : timeline_.track(1, kBubbleLane).events) {
+    bubble.bubbleClass = BubbleClass::kDrain;
+  }
+  EXPECT_EQ(walk(LengthOrder::kShorter).size(), 6U);
+}
+
 TEST_F(BubbleByLengthTest, AJobIsNoStart) {
   const Event& job = timeline_.findTrack(0, kComputeLane)->events.front();
   const auto hit = bubbleByLength(model_, std::nullopt, &job, LengthOrder::kShorter);

@@ -133,6 +133,7 @@ class ChartWidget : public QAbstractScrollArea {
   /// Goes back to the bubble from which showCulprit() came.
   void showBubble();
   /// Selects the longest bubble of the area, else of the run; from a bubble the next shorter one.
+  /// Those that the schedule itself has count only where there are no others.
   void goToShorterBubble();
   /// Selects the next longer bubble; without a bubble the shortest.
   void goToLongerBubble();
@@ -149,6 +150,8 @@ class ChartWidget : public QAbstractScrollArea {
   void viewChanged();
   void selectionChanged();
   void nothingToClear();
+  /// showCulprit() has none to go to: a bubble is selected that has none, or no bubble is selected.
+  void culpritMissing(bool isOfBubble);
   /// The user wants to see what the selected job waited for, what waited for it, and the critical
   /// path or no longer. Those who know answer (viewer/causes).
   void waitedForWanted();

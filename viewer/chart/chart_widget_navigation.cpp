@@ -51,7 +51,10 @@ void ChartWidget::clearSelection() {
 }
 
 void ChartWidget::showCulprit() {
-  if (!culprit_) return;
+  if (!culprit_) {
+    emit culpritMissing(selection_ && selection_->event->kind == JobKind::kBubble);
+    return;
+  }
   const ChartHit bubble = *selection_;
   const ChartHit culprit = *culprit_;
   select(culprit, bubble);

@@ -63,6 +63,11 @@ MainWindow::MainWindow(AlignBy align, WindowMemory memory)
   connect(chart_, &ChartWidget::selectionChanged, this, &MainWindow::updateSelection);
   showStart({});
   connect(chart_, &ChartWidget::areaChanged, this, &MainWindow::updateArea);
+  connect(chart_, &ChartWidget::culpritMissing, this, [this](bool isOfBubble) {
+    statusBar()->showMessage(isOfBubble ? tr("No job is to blame for this bubble")
+                                        : tr("Select a bubble first; B goes to the longest"),
+                             5000);
+  });
   updateSelection();
   memory_.restorePlace(*this);
 }

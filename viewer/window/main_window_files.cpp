@@ -10,6 +10,7 @@
 #include <QStatusBar>
 
 #include "trace/error.h"
+#include "viewer/chart/row_filter.h"
 #include "viewer/export/export_dialog.h"
 #include "viewer/start/sample_run.h"
 #include "viewer/window/main_window.h"
@@ -89,7 +90,12 @@ void MainWindow::chooseExport() {
 
 void MainWindow::copyPicture() {
   if (!profile_) return;
+  QWidget* const field = chart_->rowFilter();
+  const bool hadFocus = field->hasFocus();
+  field->hide();  // it is no part of a picture
   QApplication::clipboard()->setPixmap(chart_->viewport()->grab());
+  field->show();
+  if (hadFocus) field->setFocus();
   statusBar()->showMessage(tr("Copied the chart as a picture"), 5000);
 }
 

@@ -82,6 +82,22 @@ TEST(MainWindowTest, AShortRunOpensWhole) {
   EXPECT_TRUE(window.chart()->isFitted());
 }
 
+TEST(MainWindowTest, ABubbleWithoutACulpritIsReportedAsSuch) {
+  const TestLogs logs;
+  MainWindow window;
+  showActive(window);
+  window.open({QString::fromStdString(logs.path())});
+  ASSERT_TRUE(opens(window));
+  QTest::keyClick(window.chart(), Qt::Key_C);
+  EXPECT_THAT(window.statusBar()->currentMessage().toStdString(), HasSubstr("Select a bubble"));
+  const LaneIndex& bubbles = window.profile()->model().rows()[0].bubbles[0];
+  std::size_t own = 0;
+  while (!isOfSchedule(bubbles[own].bubbleClass)) ++own;
+  window.chart()->goTo({.row = 0, .event = &bubbles[own], .count = 1, .load = {}, .span = 0});
+  QTest::keyClick(window.chart(), Qt::Key_C);
+  EXPECT_EQ(window.statusBar()->currentMessage(), "No job is to blame for this bubble");
+}
+
 TEST(MainWindowTest, TheDetailsTakeNoRoomWithoutASelection) {
   const TestLogs logs;
   MainWindow window;

@@ -15,6 +15,7 @@
 #include <QTest>
 #include <QTimer>
 
+#include "viewer/chart/row_filter.h"
 #include "viewer/export/export_dialog.h"
 #include "viewer/testing/profile.h"
 #include "viewer/testing/shown_window.h"
@@ -194,12 +195,17 @@ TEST_F(WindowMemoryTest, TheSampleOpensFromTheStartPageAndIsNotRemembered) {
   EXPECT_GE(classes.size(), 5U);
 }
 
-TEST_F(WindowMemoryTest, TheChartIsCopiedAsItIsSeen) {
+TEST_F(WindowMemoryTest, TheChartIsCopiedAsItIsSeenWithoutTheFieldOverTheNames) {
   const TestLogs logs;
   MainWindow window;
   openLogs(window, logs);
   QTest::keyClick(&window, Qt::Key_C, Qt::ControlModifier | Qt::ShiftModifier);
   const QImage copied = QApplication::clipboard()->image();
+  QWidget* const field = window.chart()->rowFilter();
+  EXPECT_TRUE(field->isVisible());
+  EXPECT_NE(copied.convertToFormat(QImage::Format_RGB32),
+            window.chart()->viewport()->grab().toImage().convertToFormat(QImage::Format_RGB32));
+  field->hide();
   const QImage shown = window.chart()->viewport()->grab().toImage();
   ASSERT_EQ(copied.size(), shown.size());
   EXPECT_EQ(copied.convertToFormat(QImage::Format_RGB32),
