@@ -23,14 +23,15 @@ void cut(std::vector<BubbleOfRank>& list, std::size_t most) {
 
 }  // namespace
 
-std::vector<BubbleOfRank> largestBubbles(const Bubbles& bubbles, std::size_t most) {
+std::vector<BubbleOfRank> largestBubbles(const Bubbles& bubbles, std::size_t most,
+                                         const CountedSteps& counted) {
   std::vector<BubbleOfRank> list;
   if (most == 0) return list;
   // A long run has millions: they are cut to the largest whenever there are twice as many.
   Nanoseconds least = kNsMin;  // shorter ones are not among these
   for (std::uint32_t r = 0; r < bubbles.byRank.size(); ++r) {
     for (const Bubble& bubble : bubbles.byRank[r]) {
-      if (bubble.end - bubble.begin < least) continue;
+      if (bubble.end - bubble.begin < least || !counted.contains(bubble.step)) continue;
       list.emplace_back(r, &bubble);
       if (list.size() < 2 * most) continue;
       cut(list, most);

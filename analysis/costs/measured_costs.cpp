@@ -2,42 +2,40 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "analysis/matched_messages.h"
 #include "analysis/median.h"
+#include "analysis/steps/counted_steps.h"
+#include "analysis/steps/incomplete_steps.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
+#include "trace/topology.h"
 
 namespace pipetrace {
 namespace {
 
 using Durations = std::vector<Nanoseconds>;
 
-/// The first step if there are others; else no step.
-std::int32_t warmUpStep(const Timeline& timeline) {
-  std::int32_t first = std::numeric_limits<std::int32_t>::max();
-  std::int32_t last = kNotGiven;
-  for (const Track& track : timeline.tracks) {
-    for (const Event& event : track.events) {
-      if (!isCompute(event.kind)) continue;
-      first = std::min(first, event.step);
-      last = std::max(last, event.step);
-    }
+CountedSteps countedStepsOf(const Timeline& timeline) {
+  const std::vector<std::int32_t> incomplete = incompleteSteps(timeline, topologyOf(timeline));
+  std::vector<CountedSteps::Step> steps;
+  for (const StepWindow& step : stepWindows(timeline)) {
+    const bool isWhole = !std::binary_search(incomplete.begin(), incomplete.end(), step.step);
+    steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
   }
-  return first < last ? first : std::numeric_limits<std::int32_t>::min();
+  return {{}, steps};
 }
 
 class Measuring {
  public:
   explicit Measuring(const Timeline& timeline)
-      : timeline_(timeline), warmUp_(warmUpStep(timeline)) {
+      : timeline_(timeline), counted_(countedStepsOf(timeline)) {
     for (const Track& track : timeline.tracks) {
       for (const Event& event : track.events) {
-        if (event.step != warmUp_) add(event);
+        if (counted_.contains(event.step)) add(event);
       }
     }
   }
@@ -103,7 +101,7 @@ class Measuring {
 
   Nanoseconds transfer() const {
     Durations durations;
-    const auto isMeasured = [&](const Event& event) { return event.step != warmUp_; };
+    const auto isMeasured = [&](const Event& event) { return counted_.contains(event.step); };
     for (const auto& [sender, receiver, send, receive] : matchedMessages(timeline_, isMeasured)) {
       durations.push_back(
           std::max<Nanoseconds>(0, receive->end - std::max(send->begin, receive->begin)));
@@ -112,7 +110,7 @@ class Measuring {
   }
 
   const Timeline& timeline_;
-  std::int32_t warmUp_;
+  CountedSteps counted_;
   // By stage: durations of forward, backward, its halves, fused pairs, recomputes.
   std::map<std::int32_t, std::array<Durations, 6>> stages_;
   std::map<std::int32_t, std::vector<std::int64_t>> bytes_;  // of messages, by stage

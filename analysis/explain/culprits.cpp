@@ -24,14 +24,14 @@ struct Collecting {
   std::pair<std::uint64_t, Nanoseconds> most;  // what most of it is, over all ranks
 };
 
-/// Class, then a stage, a rank, or the two ranks of a link.
-using Key = std::tuple<BubbleClass, int, int>;
+/// Class, a stage, a rank, or the two ranks of a link, and whether it is of outliers.
+using Key = std::tuple<BubbleClass, int, int, bool>;
 
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
     const auto word = [](auto value) { return static_cast<std::uint64_t>(value); };
     const std::uint64_t ranks = (word(std::get<1>(key)) << 32U) ^ word(std::get<2>(key));
-    return (ranks * 0x9e3779b97f4a7c15U) ^ word(std::get<0>(key));
+    return (ranks * 0x9e3779b97f4a7c15U) ^ (2 * word(std::get<0>(key)) + word(std::get<3>(key)));
   }
 };
 using Groups = std::unordered_map<Key, Collecting, KeyHash>;
@@ -42,25 +42,24 @@ std::pair<std::uint64_t, Nanoseconds> largest(const Shares& shares) {
   });
 }
 
-Key keyOf(const JobGraph& graph, const Bubble& bubble, Id culprit, std::int32_t stage) {
-  const JobGraph::Node& node = graph.node(culprit);
+Key keyOf(const JobGraph& graph, const Bubble& bubble, std::int32_t stage, bool isOutlier) {
+  const JobGraph::Node& node = graph.node(bubble.culprit);
   const int rank = graph.ranks()[node.rank].number;
   switch (bubble.bubbleClass) {
-    case BubbleClass::kImbalance: return {bubble.bubbleClass, stage, -1};
+    case BubbleClass::kImbalance: return {bubble.bubbleClass, stage, -1, isOutlier};
     case BubbleClass::kTransfer: {
       const auto [from, to] = linkOf(graph, bubble);
-      return {bubble.bubbleClass, std::min(from, to), std::max(from, to)};
+      return {bubble.bubbleClass, std::min(from, to), std::max(from, to), isOutlier};
     }
-    default: return {bubble.bubbleClass, rank, -1};
+    default: return {bubble.bubbleClass, rank, -1, isOutlier};
   }
 }
 
 void addExample(CulpritGroup& group, std::uint32_t rank, const Bubble& bubble) {
-  constexpr std::size_t kMost = 3;
   const auto length = [](const auto& example) { return example.second.end - example.second.begin; };
   auto& examples = group.examples;
-  if (examples.size() == kMost && bubble.end - bubble.begin <= length(examples.back())) return;
-  if (examples.size() == kMost) examples.pop_back();
+  if (examples.size() == kMostExamples && bubble.end - bubble.begin <= length(examples.back())) return;
+  if (examples.size() == kMostExamples) examples.pop_back();
   examples.emplace_back(rank, bubble);
   std::stable_sort(examples.begin(), examples.end(),
                    [&](const auto& a, const auto& b) { return length(a) > length(b); });
@@ -118,20 +117,30 @@ class Sums {
 class RankCulprits {
  public:
   RankCulprits(const JobGraph& graph, const AlikeJobs& alike, const SlowerStages& stages,
+               const Outliers& outliers, const CountedSteps& counted,
                const std::vector<Bubble>& bubbles, std::uint32_t rank)
-      : graph_(graph), alike_(alike), stages_(stages), bubbles_(bubbles), rank_(rank) {}
+      : graph_(graph),
+        alike_(alike),
+        stages_(stages),
+        outliers_(outliers),
+        counted_(counted),
+        bubbles_(bubbles),
+        rank_(rank) {}
 
   /// Adds one of several parts, which follow each other in time.
   void collect(std::size_t part, std::size_t parts) {
     const std::size_t end = (part + 1) * bubbles_.size() / parts;
     for (std::size_t i = part * bubbles_.size() / parts; i < end; ++i) {
       const Bubble& bubble = bubbles_[i];
-      if (bubble.culprit == JobGraph::kNone) continue;
-      const auto [entry, isNew] = sums_.of(sumOf(bubble));
+      if (bubble.culprit == JobGraph::kNone || !counted_.contains(bubble.step)) continue;
+      const Id outlier = outliers_.of(bubble);
+      const auto [entry, isNew] = sums_.of(sumOf(bubble, outlier != JobGraph::kNone));
       entry->time += bubble.end - bubble.begin;
       if (bubble.bubbleClass == BubbleClass::kSync) continue;
-      if (isNew) entry->group = groupOf(bubble);
-      addExample(groups_[entry->group].second, rank_, bubble);
+      if (isNew) entry->group = groupOf(bubble, outlier != JobGraph::kNone);
+      CulpritGroup& group = groups_[entry->group].second;
+      addExample(group, rank_, bubble);
+      if (outlier != JobGraph::kNone) group.outliers.push_back(outlier);
     }
   }
 
@@ -141,6 +150,8 @@ class RankCulprits {
       Collecting& sum = groups[key];
       sum.group.bubbleClass = group.bubbleClass;
       for (const auto& [rank, bubble] : group.examples) addExample(sum.group, rank, bubble);
+      sum.group.outliers.insert(sum.group.outliers.end(), group.outliers.begin(),
+                                group.outliers.end());
     }
     sums_.visit([&](const Sums::Entry& entry) {
       const auto job = static_cast<AlikeJobs::Number>(entry.key);
@@ -164,8 +175,8 @@ class RankCulprits {
       const Id job = bubble.culprit;
       if (job == JobGraph::kNone || bubble.bubbleClass == BubbleClass::kSync) continue;
       const AlikeJobs::Number number = alike_.of(job);
-      if (candidates[number] == 0) continue;
-      const Key key = keyOf(bubble);
+      if (candidates[number] == 0 || !counted_.contains(bubble.step)) continue;
+      const Key key = keyOf(bubble, outliers_.of(bubble) != JobGraph::kNone);
       if (most.at(key) != alike_.whatOf(number)) continue;
       found[key].emplace_back(job, bubble.end - bubble.begin);
     }
@@ -174,10 +185,12 @@ class RankCulprits {
 
  private:
   static constexpr unsigned kClassShift = 60;
+  static constexpr unsigned kOutlierShift = 59;
   static constexpr unsigned kPeerShift = 32;
 
-  /// Class, who is to blame beside the job, job. All bubbles with one number are of one group.
-  std::uint64_t sumOf(const Bubble& bubble) const {
+  /// Class, whether it is of an outlier, who is to blame beside the job, job. All bubbles with one
+  /// number are of one group.
+  std::uint64_t sumOf(const Bubble& bubble, bool isOutlier) const {
     const AlikeJobs::Number number = alike_.of(bubble.culprit);
     std::uint64_t other = 0;
     if (bubble.bubbleClass == BubbleClass::kTransfer && bubble.cause != JobGraph::kNone) {
@@ -186,26 +199,28 @@ class RankCulprits {
       // Pairs that are alike by their forward may have different backwards.
       other = static_cast<std::uint32_t>(stages_.toBlame(bubble.culprit)) & 0xffffffU;
     }
-    return (static_cast<std::uint64_t>(bubble.bubbleClass) << kClassShift) | (other << kPeerShift) |
-           number;
+    return (static_cast<std::uint64_t>(bubble.bubbleClass) << kClassShift) |
+           (std::uint64_t{isOutlier} << kOutlierShift) | (other << kPeerShift) | number;
   }
 
-  std::uint32_t groupOf(const Bubble& bubble) {
+  std::uint32_t groupOf(const Bubble& bubble, bool isOutlier) {
     const auto next = static_cast<std::uint32_t>(groups_.size());
-    const auto [found, isNew] = known_.try_emplace(keyOf(bubble), next);
+    const auto [found, isNew] = known_.try_emplace(keyOf(bubble, isOutlier), next);
     if (isNew) groups_.push_back({found->first, {.bubbleClass = bubble.bubbleClass}});
     return found->second;
   }
 
-  Key keyOf(const Bubble& bubble) const {
+  Key keyOf(const Bubble& bubble, bool isOutlier) const {
     const bool isImbalance = bubble.bubbleClass == BubbleClass::kImbalance;
-    return pipetrace::keyOf(graph_, bubble, bubble.culprit,
-                            isImbalance ? stages_.toBlame(bubble.culprit) : kNotGiven);
+    return pipetrace::keyOf(graph_, bubble,
+                            isImbalance ? stages_.toBlame(bubble.culprit) : kNotGiven, isOutlier);
   }
 
   const JobGraph& graph_;
   const AlikeJobs& alike_;
   const SlowerStages& stages_;
+  const Outliers& outliers_;
+  const CountedSteps& counted_;
   const std::vector<Bubble>& bubbles_;
   std::uint32_t rank_;
   Sums sums_;
@@ -244,6 +259,9 @@ CulpritGroup finished(const JobGraph& graph, const AlikeJobs& alike, const Key& 
     group.rank = std::get<1>(key);
     group.peer = std::get<2>(key);
   }
+  std::sort(group.outliers.begin(), group.outliers.end());
+  group.outliers.erase(std::unique(group.outliers.begin(), group.outliers.end()),
+                       group.outliers.end());
   return group;
 }
 
@@ -257,12 +275,12 @@ std::pair<int, int> linkOf(const JobGraph& graph, const Bubble& transfer) {
 }
 
 Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerStages& stages,
-                    int threads) {
+                    const Outliers& outliers, const CountedSteps& counted, int threads) {
   const AlikeJobs alike(graph, threads);
   std::vector<RankCulprits> ranks;
   ranks.reserve(bubbles.byRank.size());
   for (std::uint32_t rank = 0; rank < bubbles.byRank.size(); ++rank) {
-    ranks.emplace_back(graph, alike, stages, bubbles.byRank[rank], rank);
+    ranks.emplace_back(graph, alike, stages, outliers, counted, bubbles.byRank[rank], rank);
   }
   // Jobs of a few steps at once stay in the processor's caches.
   constexpr std::size_t kJobsAtOnce = 8192;
@@ -307,6 +325,24 @@ Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerS
   std::stable_sort(culprits.groups.begin(), culprits.groups.end(),
                    [](const auto& a, const auto& b) { return a.time > b.time; });
   return culprits;
+}
+
+const CulpritGroup* groupOf(const JobGraph& graph, const Culprits& culprits, const Bubble& bubble) {
+  if (bubble.culprit == JobGraph::kNone) return nullptr;
+  const JobGraph::Node& culprit = graph.node(bubble.culprit);
+  const Key key = keyOf(graph, bubble, culprit.stage, false);
+  const CulpritGroup* found = nullptr;
+  for (const CulpritGroup& group : culprits.groups) {
+    const bool isTransfer = group.bubbleClass == BubbleClass::kTransfer;
+    const int first = group.bubbleClass == BubbleClass::kImbalance ? group.stage : group.rank;
+    if (Key{group.bubbleClass, first, isTransfer ? group.peer : -1, false} != key) continue;
+    const auto has = [&](Id id) {
+      return std::binary_search(group.outliers.begin(), group.outliers.end(), id);
+    };
+    if (has(bubble.cause) || has(bubble.culprit)) return &group;
+    if (group.outliers.empty()) found = &group;
+  }
+  return found;
 }
 
 }  // namespace pipetrace

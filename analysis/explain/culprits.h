@@ -6,9 +6,13 @@
 #include <vector>
 
 #include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/outliers.h"
 #include "analysis/explain/slower_stages.h"
+#include "analysis/steps/counted_steps.h"
 
 namespace pipetrace {
+
+inline constexpr std::size_t kMostExamples = 3;
 
 /// Idle time of one class that one stage, link or rank caused.
 struct CulpritGroup {
@@ -22,7 +26,10 @@ struct CulpritGroup {
   JobGraph::Id job = JobGraph::kNone;  ///< that job in one step, the one with most
   std::int32_t step = -1;              ///< that step
   Nanoseconds timeOfStep = 0;          ///< what that job costs in that step
-  std::vector<std::pair<std::uint32_t, Bubble>> examples;  ///< the longest three, with their ranks
+  std::vector<std::pair<std::uint32_t, Bubble>> examples;  ///< the longest, with their ranks
+  /// Not empty: the group is of these messages or jobs alone, ascending (Outliers). The others of
+  /// their link or rank are a group by themselves.
+  std::vector<JobGraph::Id> outliers;
 };
 
 /// Idle time by who caused it.
@@ -33,10 +40,13 @@ struct Culprits {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Nanoseconds> byRanks;
 };
 
-/// Imbalance is blamed on the stages that `stages` says. Uses that many threads, which makes no
-/// difference to the result.
+/// The culprits of the bubbles in the steps that count. Imbalance is blamed on the stages that
+/// `stages` says. Uses that many threads, which makes no difference to the result.
 Culprits culpritsOf(const JobGraph& graph, const Bubbles& bubbles, const SlowerStages& stages,
-                    int threads = 1);
+                    const Outliers& outliers, const CountedSteps& counted, int threads = 1);
+
+/// The group that a bubble belongs to; null where it has no culprit, or its step does not count.
+const CulpritGroup* groupOf(const JobGraph& graph, const Culprits& culprits, const Bubble& bubble);
 
 /// The ranks between which the message of a bubble of class transfer went: sender, receiver; −1
 /// where one is not known.

@@ -6,37 +6,59 @@
 #include <utility>
 
 #include "analysis/explain/explanation.h"
+#include "analysis/explain/link_times.h"
+#include "analysis/explain/outliers.h"
+#include "analysis/explain/slower_ranks.h"
+#include "analysis/median.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/threads/turns.h"
 
 namespace pipetrace {
 namespace {
 
-/// The steps that count: those asked for, else all but the lowest.
-bool counts(const ExplainOptions& options, std::int32_t step, std::int32_t lowest,
-            std::int32_t highest) {
-  if (!options.steps.empty()) return isIn(options.steps, step);
-  return step > lowest || lowest == highest;
+CountedSteps countedStepsOf(const Explanation& result, const ExplainOptions& options) {
+  std::vector<CountedSteps::Step> steps;
+  for (const PipelineBasis& pipeline : result.basis->pipelines()) {
+    std::map<std::int32_t, const BubbleWindow*> windows;
+    for (const BubbleWindow& window : pipeline.windows) windows[window.step] = &window;
+    for (const StepSummary& step : result.summary.steps) {
+      if (step.replica != pipeline.replica) continue;
+      const auto window = windows.find(step.step);
+      const bool isWhole = window != windows.end() && window->second->isWhole;
+      steps.push_back({step.step, step.duration(), isWhole, step.isWholeRun});
+    }
+  }
+  return {options.steps, steps};
 }
 
 void explainRanks(Explanation& result) {
-  std::map<int, Nanoseconds> launchBound;
+  std::map<int, ExplainedRank> byNumber;
   for (const StageDeviceWork& work : result.summary.deviceWork) {
-    launchBound[work.rank] += work.launchBound();
+    const bool counts = work.step == kNotGiven ? result.counted.areAll()
+                                               : result.counted.contains(work.step);
+    if (counts) byNumber[work.rank].launchBound += work.launchBound();
   }
-  std::map<int, const RankSummary*> summaries;
-  for (const RankSummary& rank : result.summary.ranks) summaries[rank.rank] = &rank;
+  for (const StepSummary& step : result.summary.steps) {
+    if (!result.counted.contains(step.step)) continue;
+    for (const RankStep& rank : step.ranks) {
+      byNumber[rank.rank].busy += rank.busy;
+      byNumber[rank.rank].idle += rank.idle;
+    }
+  }
   for (std::uint32_t r = 0; r < result.graph->ranks().size(); ++r) {
     const JobGraph::Rank& rank = result.graph->ranks()[r];
-    const RankSummary& summary = *summaries.at(rank.number);
     const int place = result.topology.places.at(rank.number).position;
-    result.ranks.push_back({.rank = rank.number,
-                            .position = place < 0 ? rank.position : place,
-                            .replica = rank.replica,
-                            .busy = summary.busy,
-                            .idle = summary.idle,
-                            .launchBound = launchBound[rank.number],
-                            .bubbles = result.bubbles.times[r]});
+    ExplainedRank& explained = result.ranks.emplace_back(byNumber[rank.number]);
+    explained.rank = rank.number;
+    explained.position = place < 0 ? rank.position : place;
+    explained.replica = rank.replica;
+    explained.bubbles =
+        result.counted.areAll() ? result.bubbles.times[r] : ClassTimes{};
+    if (result.counted.areAll()) continue;
+    for (const Bubble& bubble : result.bubbles.byRank[r]) {
+      if (!result.counted.contains(bubble.step)) continue;
+      explained.bubbles[static_cast<std::size_t>(bubble.bubbleClass)] += bubble.end - bubble.begin;
+    }
   }
 }
 
@@ -50,7 +72,7 @@ struct PipelineSteps {
 };
 
 /// Which steps the pipelines have, and which of them count.
-std::vector<PipelineSteps> listSteps(const Explanation& result, const ExplainOptions& options) {
+std::vector<PipelineSteps> listSteps(const Explanation& result) {
   std::vector<PipelineSteps> listed;
   for (const PipelineBasis& pipeline : result.basis->pipelines()) {
     std::map<std::int32_t, const StepSummary*> summaries;
@@ -62,8 +84,7 @@ std::vector<PipelineSteps> listSteps(const Explanation& result, const ExplainOpt
       ExplainedStep& step = steps.steps.emplace_back();
       step.summary = *summaries.at(window.step);
       step.isWhole = window.isWhole;
-      step.isCounted =
-          counts(options, window.step, summaries.begin()->first, summaries.rbegin()->first);
+      step.isCounted = result.counted.contains(window.step);
     }
   }
   return listed;
@@ -139,16 +160,48 @@ std::map<int, std::vector<Interval>> countedWindows(const std::vector<PipelineSt
   return windows;
 }
 
-/// The steps that the user asked for; empty: none in particular.
-std::vector<std::int32_t> chosenSteps(const std::vector<PipelineSteps>& listed,
-                                      const ExplainOptions& options) {
+/// The steps that the slowdown is of; empty: all.
+std::vector<std::int32_t> stepsOfSlowdown(const std::vector<PipelineSteps>& listed,
+                                          const CountedSteps& counted) {
   std::set<std::int32_t> steps;
   for (const PipelineSteps& pipeline : listed) {
     for (const ExplainedStep& step : pipeline.steps) {
-      if (!options.steps.empty() && step.isCounted) steps.insert(step.summary.step);
+      // Of those that were chosen also those that lack jobs.
+      const bool isUsed = step.isCounted && (step.isWhole || !counted.leftOut());
+      if (isUsed && !counted.areAll()) steps.insert(step.summary.step);
     }
   }
   return {steps.begin(), steps.end()};
+}
+
+/// The median length of the steps that count.
+Nanoseconds usualLength(const Explanation& result) {
+  std::vector<Nanoseconds> lengths;
+  for (const StepSummary& step : result.summary.steps) {
+    if (result.counted.contains(step.step)) lengths.push_back(step.duration());
+  }
+  return medianOf(lengths);
+}
+
+void findCauses(const Timeline& timeline, const SlowerStages& stages, int threads,
+                Explanation& result) {
+  const JobGraph& graph = *result.graph;
+  const UsualTimes& times = result.basis->times();
+  const LinkTimes links(graph, result.counted);
+  const SlowerRanks ranks(graph, result.counted, threads);
+  const Outliers outliers(graph, times, links, usualLength(result));
+  result.culprits =
+      culpritsOf(graph, result.bubbles, stages, outliers, result.counted, threads);
+  result.findings = findingsOf({.timeline = timeline,
+                                .basis = *result.basis,
+                                .times = times,
+                                .stages = stages,
+                                .ranks = ranks,
+                                .links = links,
+                                .counted = result.counted,
+                                .bubbles = result.bubbles,
+                                .culprits = result.culprits,
+                                .summary = result.summary});
 }
 
 /// Tokens a second and the use of the devices' peak, over the steps that count and the pauses
@@ -192,21 +245,21 @@ Explanation classifiedRun(const Timeline& timeline, int threads) {
 
 void explain(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
   const SlowerStages stages(timeline, *result.basis);
-  std::vector<PipelineSteps> steps = listSteps(result, options);
+  result.counted = countedStepsOf(result, options);
+  std::vector<PipelineSteps> steps = listSteps(result);
   const auto windows = countedWindows(steps);
-  const auto chosen = chosenSteps(steps, options);
+  const auto slowdownSteps = stepsOfSlowdown(steps, result.counted);
   // Parts that need nothing of each other, the longest first. Two run at once.
   const int threads = (threadCount(options.threads) + 1) / 2;
   const std::function<void()> parts[] = {
       [&] { explainSteps(result, steps, threads); },
       [&] {
-        result.slowdown = slowdownOf(timeline, *result.graph, result.topology, chosen, threads);
+        result.slowdown =
+            slowdownOf(timeline, *result.graph, result.topology, slowdownSteps, threads);
       },
       [&] {
         explainRanks(result);
-        result.culprits = culpritsOf(*result.graph, result.bubbles, stages, threads);
-        result.findings = findingsOf(timeline, *result.basis, stages, result.bubbles,
-                                     result.culprits, result.summary);
+        findCauses(timeline, stages, threads, result);
       },
       [&] { result.communication = communicationOf(timeline, *result.graph, windows, threads); },
       [&] { result.schedule = followedSchedule(timeline, result.topology, *result.basis); },

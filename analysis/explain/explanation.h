@@ -15,14 +15,15 @@
 #include "analysis/explain/slack.h"
 #include "analysis/run_summary.h"
 #include "analysis/slowdown/slowdown.h"
+#include "analysis/steps/counted_steps.h"
 #include "analysis/steps/number_range.h"
 
 namespace pipetrace {
 
 /// Choices of explainRun().
 struct ExplainOptions {
-  /// The steps that means, medians and shares of critical paths are over. Empty: all but the first,
-  /// which is warm-up, or the only one.
+  /// The steps that all figures and findings are about. Empty: all but a long first one
+  /// (CountedSteps).
   std::vector<NumberRange> steps;
   /// These are for logs that do not know them: of the whole run in one step, and of one device.
   std::optional<double> tokensPerStep;
@@ -31,7 +32,7 @@ struct ExplainOptions {
   int threads = 1;
 };
 
-/// One rank over all steps.
+/// One rank over the steps that count.
 struct ExplainedRank {
   int rank = 0;
   int position = 0;  ///< in its pipeline; where ranks are missing and nobody knows which, among
@@ -47,16 +48,18 @@ struct ExplainedStep {
   StepSummary summary;
   StepEfficiency efficiency;
   bool isWhole = true;    ///< false: jobs of the step are missing
-  bool isCounted = true;  ///< among ExplainOptions::steps
+  bool isCounted = true;  ///< as CountedSteps says
 };
 
-/// The reasons for a run's idle time. It points into the timeline that it was made of.
+/// The reasons for a run's idle time. It points into the timeline that it was made of. All but the
+/// summary, the bubbles and the list of steps are about the steps that count.
 struct Explanation {
   std::unique_ptr<JobGraph> graph;
   std::unique_ptr<RunBasis> basis;
   RunSummary summary;
   Topology topology;
-  Bubbles bubbles;
+  Bubbles bubbles;  ///< of all steps
+  CountedSteps counted;
   FollowedSchedule schedule;
   std::vector<ExplainedRank> ranks;  ///< as JobGraph::ranks()
   std::vector<ExplainedStep> steps;  ///< by replica, then step

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-LinkTimes::LinkTimes(const JobGraph& graph) {
+LinkTimes::LinkTimes(const JobGraph& graph, const CountedSteps& counted) {
   using Id = JobGraph::Id;
   std::map<Link, std::vector<Nanoseconds>> directions;
   // By receiver, as an index: its senders and their lists. Most ranks have few.
@@ -15,7 +15,7 @@ LinkTimes::LinkTimes(const JobGraph& graph) {
       graph.ranks().size());
   for (std::size_t id = graph.jobCount(); id < graph.messageEnd(); ++id) {
     const JobGraph::Node& node = graph.node(static_cast<Id>(id));
-    if (node.inputs[0] == JobGraph::kNone) continue;
+    if (node.inputs[0] == JobGraph::kNone || !counted.contains(node.step)) continue;
     const std::uint32_t sender = graph.node(node.inputs[0]).rank;
     auto& senders = known[node.rank];
     auto list = std::find_if(senders.begin(), senders.end(),

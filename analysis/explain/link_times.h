@@ -5,16 +5,17 @@
 #include <utility>
 
 #include "analysis/graph/job_graph.h"
+#include "analysis/steps/counted_steps.h"
 
 namespace pipetrace {
 
-/// How long the messages of each link are, in the median. A link is a pair of ranks by their
-/// numbers, the lower one first.
+/// How long the messages of each link are, in the median over the steps that count. A link is a pair
+/// of ranks by their numbers, the lower one first.
 class LinkTimes {
  public:
   using Link = std::pair<int, int>;
 
-  explicit LinkTimes(const JobGraph& graph);
+  explicit LinkTimes(const JobGraph& graph, const CountedSteps& counted = {});
 
   bool empty() const { return medians_.empty(); }
   /// 0 where no message of the link is logged.

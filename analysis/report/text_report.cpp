@@ -11,6 +11,7 @@
 #include "analysis/report/summary_figures.h"
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/factor_text.h"
 
 namespace pipetrace {
 namespace {
@@ -162,10 +163,8 @@ std::string stageTable(const Timeline& timeline, int threads) {
   constexpr double kAlike = 1.02;
   const double factor = ratio(slowest->sum(), usual);
   if (factor < kAlike) return text;
-  char times[32];
-  std::snprintf(times, sizeof times, "%.2f", factor);
-  return text + "stage " + std::to_string(slowest->stage) + " is the slowest: " + times +
-         " times the median of stages\n";
+  return text + "stage " + std::to_string(slowest->stage) + " is the slowest: " +
+         factorText(factor) + " times the median of stages\n";
 }
 
 std::string stepTable(const RunSummary& summary) {

@@ -14,7 +14,9 @@ struct RunReport {
   const Explanation& explanation;
   const Diagnostics& diagnostics;
   const Alignment* alignment = nullptr;  ///< null: not known
-  bool all = false;  ///< in JSON every bubble and slack, else the largest bubbles
+  /// Every finding; in JSON also every bubble and slack. Else the most expensive findings and, in
+  /// JSON, the largest bubbles.
+  bool all = false;
   /// The command that shows the run, such as "pipe-view logs". The text names it with each finding,
   /// with a query that finds the evidence. Empty: there is none.
   std::string viewCommand = {};

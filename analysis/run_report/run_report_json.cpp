@@ -128,6 +128,7 @@ class RunJson {
   Json findings() const {
     Json list = Json::array();
     for (const Finding& finding : run_.findings) {
+      if (finding.isMinor && !report_.all) continue;
       Json evidence = Json::object();
       if (!finding.classes.empty()) {
         evidence["class"] = nullptr;
@@ -136,6 +137,7 @@ class RunJson {
         for (const BubbleClass c : finding.classes) classes.push_back(bubbleClassName(c));
         evidence["time_ns"] = finding.time;
         evidence["share_of_idle"] = finding.share;
+        evidence["share_of_steps"] = finding.shareOfSteps;
       }
       const CulpritGroup& culprit = finding.culprit;
       if (culprit.job != JobGraph::kNone) {
@@ -143,6 +145,9 @@ class RunJson {
         evidence["culprit"]["rank"] = culprit.rank;
         if (culprit.peer >= 0) evidence["culprit"]["peer"] = culprit.peer;
         if (culprit.stage >= 0) evidence["culprit"]["stage"] = culprit.stage;
+      }
+      for (const auto& [rank, time] : finding.ranks) {
+        evidence["ranks"].push_back({{"rank", rank}, {"time_ns", time}});
       }
       for (const auto& [rank, bubble] : finding.examples) {
         evidence["bubbles"].push_back({{"rank", graph_.ranks()[rank].number},
@@ -152,6 +157,8 @@ class RunJson {
       if (finding.pauses) evidence["pause"] = pauseJson(*finding.pauses);
       list.push_back({{"severity", severityName(finding.severity)},
                       {"text", finding.text},
+                      {"advice", finding.advice},
+                      {"minor", finding.isMinor},
                       {"evidence", std::move(evidence)}});
       const std::string query = findQueryOf(report_, finding);
       if (!query.empty()) list.back()["find"] = query;
@@ -165,6 +172,7 @@ class RunJson {
       Json object = {{"step", step.summary.step}};
       addPipeline(object, step.summary.replica);
       object["begin_ns"] = step.summary.begin;
+      object["counted"] = step.isCounted;
       if (step.summary.isWholeRun) object["whole_run"] = true;
       for (const StepFigure& figure : stepFigures()) {
         if (figure.needsWholeSteps && step.efficiency.planned == 0) {
@@ -182,6 +190,11 @@ class RunJson {
 
   Json summary() const {
     Json object = {{"steps", countedSteps(run_)}};
+    if (const auto& leftOut = run_.counted.leftOut()) {
+      object["left_out"] = {{"step", leftOut->step},
+                            {"duration_ns", leftOut->length},
+                            {"usual_duration_ns", leftOut->usual}};
+    }
     for (const StepFigure& figure : stepFigures()) {
       const auto over = overSteps(run_, figure);
       if (!over) {
@@ -218,9 +231,11 @@ class RunJson {
 
   void addBubbles(std::string& text) const {
     std::vector<BubbleOfRank> list;
-    if (!report_.all) list = largestBubbles(run_.bubbles, kLargestBubbles);
+    if (!report_.all) list = largestBubbles(run_.bubbles, kLargestBubbles, run_.counted);
     for (std::uint32_t r = 0; r < run_.bubbles.byRank.size() && report_.all; ++r) {
-      for (const Bubble& bubble : run_.bubbles.byRank[r]) list.emplace_back(r, &bubble);
+      for (const Bubble& bubble : run_.bubbles.byRank[r]) {
+        if (run_.counted.contains(bubble.step)) list.emplace_back(r, &bubble);
+      }
     }
     text += '[';
     for (std::size_t i = 0; i < list.size(); ++i) {

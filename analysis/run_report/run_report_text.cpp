@@ -18,6 +18,8 @@ namespace {
 /// More ranks make tables that nobody reads; the JSON report has all.
 constexpr std::size_t kMostRows = 32;
 constexpr std::size_t kMostColumns = 16;
+/// Without --all.
+constexpr std::size_t kMostFindings = 8;
 
 std::string numbered(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -45,6 +47,17 @@ std::string scheduleLine(const RunReport& report) {
   return text + "\n";
 }
 
+/// Which steps count, where not all do.
+std::string countedLine(const Explanation& run, std::size_t steps) {
+  if (run.counted.areAll()) return {};
+  if (run.counted.leftOut()) {
+    return run.counted.leftOutText() + " of all figures and findings; --steps " +
+           std::to_string(run.counted.leftOut()->step) + ": has it\n";
+  }
+  return "all figures and findings are about " + std::to_string(countedSteps(run)) + " of " +
+         numbered(steps, "step", "steps") + "\n";
+}
+
 std::string headline(const RunReport& report) {
   const Arrangement run = arrangementOf(report.explanation);
   std::string text = numbered(run.ranks, "rank", "ranks");
@@ -56,22 +69,34 @@ std::string headline(const RunReport& report) {
   text += ", " + numbered(run.steps.size(), "step", "steps") + ", " +
           numbered(run.jobs, "compute job", "compute jobs");
   text += "\n" + scheduleLine(report) + asynchronousLine(report.explanation.summary);
-  return text;
+  return text + countedLine(report.explanation, run.steps.size());
 }
 
 std::string findingsText(const RunReport& report) {
   const Explanation& run = report.explanation;
   std::string text = "\nfindings\n";
-  int number = 0;
+  std::size_t shown = 0;
+  std::size_t left = 0;
+  Nanoseconds idle = 0;
+  for (const ExplainedRank& rank : run.ranks) idle += rank.idle;
   for (const Finding& finding : run.findings) {
-    text += "  " + std::to_string(++number) + ". " + finding.text + "\n";
+    if (!report.all && finding.isMinor) continue;
+    if (!report.all && shown == kMostFindings) {
+      ++left;
+      continue;
+    }
+    text += "  " + std::to_string(++shown) + ". " + finding.text + "\n";
+    text += "     next: " + finding.advice + "\n";
     const std::string query = report.viewCommand.empty() ? "" : findQueryOf(report, finding);
     if (!query.empty()) {
       text += "     " + report.viewCommand + " --find " + shellWord(query) + "\n";
     }
   }
-  if (run.findings.empty()) text += std::string("  ") + noFindingsText(run.bubbles) + "\n";
-  return text;
+  if (shown == 0) text += std::string("  ") + noFindingsText(idle) + "\n";
+  if (report.all) return text;
+  if (left > 0) text += "  " + numbered(left, "more finding", "more findings") + ": --all\n";
+  const std::string minor = minorFindingsText(run.findings);
+  return minor.empty() ? text : text + "  " + minor + ": --all\n";
 }
 
 std::string shareText(Nanoseconds part, Nanoseconds whole) {

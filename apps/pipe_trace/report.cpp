@@ -34,7 +34,7 @@ void refuseParts(CommandApp& app) {
            [name](const std::string&) {
              throw Error(std::string(name) +
                          " makes no sense for a report, as ranks wait for all work of the others; "
-                         "--steps chooses what its means are over");
+                         "--steps chooses the steps that it is about");
            })
         ->group("");
   }
@@ -63,7 +63,7 @@ void addReportOptions(CommandApp& app, ReportOptions& options) {
   refuseParts(app);
   app.add_flag("--json", options.json, "Print it as JSON (docs/report.schema.json)");
   app.add_flag("--all", options.all,
-               "With --json: list every bubble, not only the largest, and the slack of every job");
+               "List every finding; with --json also every bubble, and the slack of every job");
   app.add_option("--tokens-per-step", options.tokensPerStep,
                  "Tokens of the whole run in one step, where logs do not know")
       ->type_name("N")
@@ -90,7 +90,6 @@ int reportCommand(int argc, char** argv) {
   CommandApp app("pipe-trace report");
   addReportOptions(app, options);
   if (const auto code = parseCommandLine(app, argc, argv)) return *code;
-  if (options.all && !options.json) throw Error("--all needs --json");
 
   Diagnostics diagnostics;
   Alignment alignment;

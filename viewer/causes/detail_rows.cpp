@@ -39,11 +39,12 @@ class Details {
                            .arg(graph.ranks()[message.rank].number),
                        places_.spotOf(bubble->cause)});
     }
-    if (const CulpritGroup* group = groupOf(*bubble)) {
+    if (const CulpritGroup* group = groupOf(graph, places_.explanation().culprits, *bubble)) {
       rows_.push_back({QStringLiteral("Costs in all"),
                        QStringLiteral("%1 of idle time").arg(lengthText(group->time)),
                        {},
-                       QStringLiteral("All bubbles with this cause, over all ranks and steps")});
+                       QStringLiteral("All bubbles with this cause, over all ranks and the steps "
+                                      "that count")});
     }
     return std::move(rows_);
   }
@@ -127,29 +128,6 @@ class Details {
                       : QStringLiteral(" (which waited for this job last)");
     }
     return text;
-  }
-
-  const CulpritGroup* groupOf(const Bubble& bubble) const {
-    if (bubble.culprit == JobGraph::kNone) return nullptr;
-    const JobGraph::Node& culprit = places_.graph().node(bubble.culprit);
-    const int rank = places_.graph().ranks()[culprit.rank].number;
-    const auto link = linkOf(places_.graph(), bubble);
-    for (const CulpritGroup& group : places_.explanation().culprits.groups) {
-      if (group.bubbleClass != bubble.bubbleClass) continue;
-      switch (group.bubbleClass) {
-        case BubbleClass::kImbalance:
-          if (group.stage == culprit.stage) return &group;
-          break;
-        case BubbleClass::kTransfer:
-          if (std::minmax(group.rank, group.peer) == std::minmax(link.first, link.second)) {
-            return &group;
-          }
-          break;
-        default:
-          if (group.rank == rank) return &group;
-      }
-    }
-    return nullptr;
   }
 
   Causes& causes_;

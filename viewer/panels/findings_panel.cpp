@@ -50,9 +50,14 @@ void FindingsPanel::showText(const QString& text) {
   list_->clear();
   evidence_.clear();
   finding_ = -1;
+  addLine(text);
+  updateButtons();
+}
+
+void FindingsPanel::addLine(const QString& text) {
+  if (text.isEmpty()) return;
   auto* item = new QListWidgetItem(text, list_);
   item->setFlags(Qt::ItemIsEnabled);
-  updateButtons();
 }
 
 void FindingsPanel::showWaiting(bool isLive) {
@@ -65,14 +70,12 @@ void FindingsPanel::showFailure() { showText(tr("No causes can be found in this 
 void FindingsPanel::showFindings() {
   const GraphPlaces* places = causes_.places();
   if (places == nullptr) return showFailure();
-  const std::vector<Finding>& findings = places->explanation().findings;
-  if (findings.empty()) {
-    return showText(QString::fromUtf8(noFindingsText(places->explanation().bubbles)));
-  }
+  const Explanation& run = places->explanation();
   list_->clear();
   evidence_.clear();
   finding_ = -1;
-  for (const Finding& finding : findings) {
+  for (const Finding& finding : run.findings) {
+    if (finding.isMinor) continue;
     const bool isWarning = finding.severity != Severity::kNote;
     const QIcon icon = style()->standardIcon(isWarning ? QStyle::SP_MessageBoxWarning
                                                        : QStyle::SP_MessageBoxInformation);
@@ -82,9 +85,15 @@ void FindingsPanel::showFindings() {
                                          .arg(QString::fromStdString(finding.text)),
                                      list_);
     evidence_.push_back(placesOfFinding(finding, *places));
-    item->setToolTip(evidence_.back().empty() ? tr("It has no place of its own in the chart")
-                                              : tr("Click to see it in the chart"));
+    item->setToolTip(tr("Next: %1").arg(QString::fromStdString(finding.advice)) + '\n' +
+                     (evidence_.back().empty() ? tr("It has no place of its own in the chart")
+                                               : tr("Click to see it in the chart")));
   }
+  Nanoseconds idle = 0;
+  for (const ExplainedRank& rank : run.ranks) idle += rank.idle;
+  if (evidence_.empty()) addLine(QString::fromUtf8(noFindingsText(idle)));
+  addLine(QString::fromStdString(minorFindingsText(run.findings)));
+  addLine(QString::fromStdString(run.counted.leftOutText()));
   list_->setCurrentRow(0, QItemSelectionModel::NoUpdate);
   updateButtons();
 }

@@ -29,6 +29,7 @@ class FindingsPanel : public QWidget {
 
  private:
   void showText(const QString& text);
+  void addLine(const QString& text);  // no finding; nothing if it is empty
   void choose(int finding);
   void showPlace(int place);
   void updateButtons();

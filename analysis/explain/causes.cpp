@@ -1,0 +1,125 @@
+#include "analysis/explain/causes.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <tuple>
+
+namespace pipetrace {
+namespace {
+
+using Kind = IdleCause::Kind;
+
+/// A link is slow if its messages take that many times as long as those of other links.
+constexpr double kSlowLink = 1.2;
+
+/// Products of long times would overflow.
+bool isMost(Nanoseconds part, Nanoseconds whole) { return part >= whole - whole / 5; }
+
+Kind transferKind(const CulpritGroup& group, const LinkTimes& links) {
+  if (!group.outliers.empty()) return Kind::kLongMessages;
+  const LinkTimes::Link link{group.rank, group.peer};
+  if (group.rank < 0) return Kind::kUnknownSender;
+  if (links.empty()) return Kind::kUnloggedMessages;
+  if (links.isEarly(link)) return Kind::kEarlyLink;
+  const auto others = static_cast<double>(links.ofOthers(link).value_or(0));
+  const bool isUsual = others > 0 && static_cast<double>(links.of(link)) < kSlowLink * others;
+  return isUsual ? Kind::kMessages : Kind::kSlowLink;
+}
+
+Kind kindOf(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks,
+            const LinkTimes& links) {
+  switch (group.bubbleClass) {
+    case BubbleClass::kImbalance: return Kind::kSlowStages;
+    case BubbleClass::kTransfer: return transferKind(group, links);
+    case BubbleClass::kLaunch:
+      if (graph.node(group.job).kind == JobKind::kData) return Kind::kData;
+      return isOneJob(group) ? Kind::kLateJob : Kind::kLateJobs;
+    default:
+      if (!group.outliers.empty()) return Kind::kLongJobs;
+      if (isOneJob(group)) return Kind::kLongJob;
+      return ranks.isSlow(group.rank) ? Kind::kSlowRank : Kind::kUnsteadyJobs;
+  }
+}
+
+/// Groups with equal keys have one cause.
+using Key = std::tuple<Kind, int, int, std::vector<int>>;
+
+Key keyOf(const IdleCause& cause, const SlowerStages& stages, const SlowerRanks& ranks, int number) {
+  switch (cause.kind) {
+    case Kind::kSlowStages: {
+      if (cause.group.stage < 0) break;
+      const std::set<int>& all = stages.of(cause.group.stage).ranks;
+      return {cause.kind, 0, 0, {all.begin(), all.end()}};
+    }
+    case Kind::kSlowRank:
+      // Ranks that all became slow at one time are one cause.
+      if (const auto& change = ranks.of(cause.group.rank).change;
+          change && !change->isBesidePeers) {
+        return {cause.kind, change->first, change->last, {}};
+      }
+      break;
+    case Kind::kUnsteadyJobs:
+    case Kind::kData:
+    case Kind::kLateJobs:
+    case Kind::kMessages:
+    case Kind::kUnloggedMessages: return {cause.kind, 0, 0, {}};
+    default: break;
+  }
+  return {cause.kind, 1, number, {}};
+}
+
+void join(IdleCause& into, const IdleCause& cause) {
+  into.group.time += cause.group.time;
+  auto& examples = into.group.examples;
+  examples.insert(examples.end(), cause.group.examples.begin(), cause.group.examples.end());
+  into.ranks.insert(into.ranks.end(), cause.ranks.begin(), cause.ranks.end());
+  into.links.insert(into.links.end(), cause.links.begin(), cause.links.end());
+  into.stages.insert(into.stages.end(), cause.stages.begin(), cause.stages.end());
+}
+
+}  // namespace
+
+bool isOneJob(const CulpritGroup& group) { return isMost(group.timeOfJob, group.time); }
+
+bool isOneStep(const CulpritGroup& group) {
+  return isOneJob(group) && isMost(group.timeOfStep, group.timeOfJob);
+}
+
+std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
+                            const SlowerStages& stages, const SlowerRanks& ranks,
+                            const LinkTimes& links) {
+  std::vector<IdleCause> causes;
+  std::map<Key, std::size_t> known;
+  int number = 0;
+  for (const CulpritGroup& group : culprits.groups) {  // the largest first
+    IdleCause cause{.kind = kindOf(graph, group, ranks, links), .group = group};
+    if (group.bubbleClass == BubbleClass::kTransfer) {
+      cause.links = {{{group.rank, group.peer}, group.time}};
+    } else {
+      cause.ranks = {{group.rank, group.time}};
+    }
+    if (cause.kind == Kind::kSlowStages) cause.stages = {group.stage};
+    const auto [place, isNew] =
+        known.try_emplace(keyOf(cause, stages, ranks, number++), causes.size());
+    if (isNew) {
+      causes.push_back(std::move(cause));
+    } else {
+      join(causes[place->second], cause);
+    }
+  }
+  const auto length = [](const auto& example) { return example.second.end - example.second.begin; };
+  for (IdleCause& cause : causes) {
+    auto& examples = cause.group.examples;
+    std::stable_sort(examples.begin(), examples.end(),
+                     [&](const auto& a, const auto& b) { return length(a) > length(b); });
+    examples.resize(std::min(examples.size(), kMostExamples));
+    std::sort(cause.stages.begin(), cause.stages.end());
+  }
+  std::stable_sort(causes.begin(), causes.end(), [](const IdleCause& a, const IdleCause& b) {
+    return a.group.time > b.group.time;
+  });
+  return causes;
+}
+
+}  // namespace pipetrace

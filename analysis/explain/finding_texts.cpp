@@ -1,0 +1,326 @@
+#include "analysis/explain/finding_texts.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "analysis/graph/job_name.h"
+#include "trace/text/decimal_time.h"
+#include "trace/text/factor_text.h"
+
+namespace pipetrace {
+namespace {
+
+using Id = JobGraph::Id;
+using Kind = IdleCause::Kind;
+
+/// "2", "2 and 6", "2, 4 and 6"; of more than `most` numbers the rest is counted.
+template <typename Numbers>
+std::string listText(const Numbers& numbers, std::size_t most = 8) {
+  std::string text;
+  std::size_t at = 0;
+  for (const auto number : numbers) {
+    const bool isLast = ++at == numbers.size();
+    if (at > most) return text + " and " + std::to_string(numbers.size() - most) + " more";
+    text += (at == 1 ? "" : isLast ? " and " : ", ") + std::to_string(number);
+  }
+  return text;
+}
+
+/// "rank 2", "ranks 2 and 3".
+template <typename Numbers>
+std::string named(const char* one, const Numbers& numbers) {
+  return one + std::string(numbers.size() == 1 ? " " : "s ") + listText(numbers);
+}
+
+std::string ranksOf(const IdleCause& cause) {
+  std::set<int> ranks;
+  for (const auto& [rank, time] : cause.ranks) ranks.insert(rank);
+  return named("rank", ranks);
+}
+
+bool isOneRank(const IdleCause& cause) { return cause.ranks.size() == 1; }
+
+/// ", from step 120 on"; empty for all steps.
+std::string stretchText(const SlowerRanks::Change& change) {
+  const std::string first = std::to_string(change.first);
+  const std::string last = std::to_string(change.last);
+  if (change.isFirstOfRun) return " until step " + last;
+  if (change.isLastOfRun) return " from step " + first + " on";
+  return " from step " + first + " to step " + last;
+}
+
+}  // namespace
+
+std::string betweenRanks(LinkTimes::Link link) {
+  return "messages between ranks " + std::to_string(link.first) + " and " +
+         std::to_string(link.second);
+}
+
+std::string adviceFor(const Pauses& pauses) {
+  switch (pauses.reason) {
+    case Pauses::Reason::kData:
+      return "load batches ahead of the step that needs them: more workers, faster storage";
+    case Pauses::Reason::kCheckpoint:
+      return "save checkpoints less often, or from a copy while training goes on";
+    default: return "see what the program does between these steps: record it as jobs, or look "
+                    "at its output";
+  }
+}
+
+FindingTexts::FindingTexts(const Timeline& timeline, const JobGraph& graph,
+                           const UsualTimes& times, const SlowerStages& stages,
+                           const SlowerRanks& ranks, const LinkTimes& links,
+                           const CountedSteps& counted, Nanoseconds idle)
+    : timeline_(timeline),
+      graph_(graph),
+      times_(times),
+      stages_(stages),
+      ranks_(ranks),
+      links_(links),
+      counted_(counted),
+      idle_(idle) {}
+
+FindingText FindingTexts::of(const IdleCause& cause) const {
+  switch (cause.kind) {
+    case Kind::kSlowStages: return slowStages(cause);
+    case Kind::kSlowRank: return slowRank(cause);
+    case Kind::kLongJob: return longJob(cause);
+    case Kind::kLongJobs: return longJobs(cause);
+    case Kind::kUnsteadyJobs:
+      return {"jobs of " + ranksOf(cause) + " now and then take longer than their medians: " +
+                  "waiting for them costs " + cost(cause) + shares(cause),
+              "see why jobs vary: other processes on the hosts, inputs of different lengths, "
+              "clocks of GPUs that change"};
+    case Kind::kData: return data(cause);
+    case Kind::kLateJob:
+    case Kind::kLateJobs: return lateJobs(cause);
+    case Kind::kLongMessages: return longMessages(cause);
+    case Kind::kMessages:
+      return {"ranks wait while messages are on their way, on links that are all alike: transfers "
+              "cost " + cost(cause) + shares(cause),
+              "see whether messages can be smaller, the network faster, or a schedule that sends "
+              "less often"};
+    default: return link(cause);
+  }
+}
+
+std::string FindingTexts::cost(const IdleCause& cause) const {
+  return formatDuration(cause.group.time) + " of idle time, " +
+         percentText(cause.group.time, idle_) + " of all";
+}
+
+/// " (rank 0: 40.0 %, rank 3: 30.0 %)", shares of the cause; empty for one rank or link.
+std::string FindingTexts::shares(const IdleCause& cause) const {
+  std::vector<std::pair<std::string, Nanoseconds>> shares;
+  for (const auto& [rank, time] : cause.ranks) shares.emplace_back("rank " + std::to_string(rank), time);
+  for (const auto& [link, time] : cause.links) {
+    shares.emplace_back("ranks " + std::to_string(link.first) + " and " + std::to_string(link.second), time);
+  }
+  constexpr std::size_t kMost = 4;
+  if (shares.size() < 2) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min(shares.size(), kMost); ++i) {
+    text += (i == 0 ? " (" : ", ") + shares[i].first + ": " +
+            percentText(shares[i].second, cause.group.time);
+  }
+  if (shares.size() > kMost) text += ", and " + std::to_string(shares.size() - kMost) + " more";
+  return text + ")";
+}
+
+std::string FindingTexts::jobOf(const CulpritGroup& group) const {
+  return jobName(timeline_, graph_.node(group.job));
+}
+
+bool FindingTexts::isOnlyStep() const {
+  std::optional<std::int32_t> only;
+  for (const JobGraph::Node& job : graph_.nodes().first(graph_.jobCount())) {
+    if (!isCompute(job.kind) || !counted_.contains(job.step)) continue;
+    if (only && *only != job.step) return false;
+    only = job.step;
+  }
+  return true;
+}
+
+/// " in step 7", where one step has nearly all of it; else empty.
+std::string FindingTexts::inStep(const CulpritGroup& group) const {
+  if (!isOneStep(group) || isOnlyStep()) return {};
+  return " in step " + std::to_string(group.step);
+}
+
+Id FindingTexts::longest(const CulpritGroup& group) const {
+  return *std::max_element(group.outliers.begin(), group.outliers.end(), [&](Id a, Id b) {
+    return graph_.node(a).end - graph_.node(a).begin < graph_.node(b).end - graph_.node(b).begin;
+  });
+}
+
+/// "stage 2 (rank 2) takes 1.30 times as long as the median of stages".
+FindingText FindingTexts::slowStages(const IdleCause& cause) const {
+  const bool isKnown = cause.group.stage >= 0;
+  double own = 0;
+  double usual = 0;
+  std::set<int> ranks;
+  for (const std::int32_t number : cause.stages) {
+    const SlowerStages::Stage& stage = stages_.of(number);
+    own += stage.own;
+    usual += stage.usual;
+    ranks.insert(stage.ranks.begin(), stage.ranks.end());
+  }
+  const bool isOne = cause.stages.size() == 1;
+  std::string who = isKnown ? named("stage", cause.stages) : "a stage";
+  if (ranks.size() == 1) who += " (rank " + std::to_string(*ranks.begin()) + ")";
+  std::string text = who + (isOne ? " takes " : " take ");
+  text += usual > 0 ? factorText(own / usual) + " times as long as the median of stages"
+                    : "longer than others";
+  const auto& change = ranks_.of(cause.group.rank).change;
+  if (ranks.size() == 1 && change && !change->isBesidePeers) text += stretchText(*change);
+  text += ": imbalance costs " + cost(cause);
+  if (ranks.size() > 1) {
+    return {std::move(text),
+            "all its " + std::to_string(ranks.size()) +
+                " ranks are alike, so give " + (isOne ? "that stage" : "these stages") +
+                " fewer layers"};
+  }
+  return {std::move(text),
+          std::string("give ") + (isOne ? "that stage" : "these stages") +
+              " fewer layers; if it has no more work than the others, look at the GPU of its "
+              "rank: clocks, power, temperature, other processes"};
+}
+
+/// "rank 6 takes 1.30 times as long as the other ranks of stage 2 from step 120 on".
+FindingText FindingTexts::slowRank(const IdleCause& cause) const {
+  const SlowerRanks::Rank& rank = ranks_.of(cause.group.rank);
+  const bool isOne = isOneRank(cause);
+  std::string text = ranksOf(cause) + (isOne ? " takes " : " take ");
+  if (!rank.change || rank.change->isBesidePeers) {
+    text += factorText(rank.change ? rank.change->factor : rank.factor) +
+            " times as long as the other ranks of " + named("stage", rank.stages);
+  } else {
+    text += factorText(rank.change->factor) + " times as long as in other steps";
+  }
+  if (rank.change) text += stretchText(*rank.change);
+  text += ": waiting for " + std::string(isOne ? "it" : "them") + " costs " + cost(cause) +
+          shares(cause);
+  return {std::move(text), std::string("look at the GPU and the host of ") +
+                               (isOne ? "that rank" : "these ranks") +
+                               ": clocks, power, temperature, memory errors, other processes" +
+                               (rank.change ? ", and what changed at that step" : "")};
+}
+
+FindingText FindingTexts::longJob(const IdleCause& cause) const {
+  const CulpritGroup& group = cause.group;
+  const JobGraph::Node& job = graph_.node(group.job);
+  const std::string who = jobOf(group) + " of rank " + std::to_string(group.rank);
+  if (isOneStep(group)) {
+    return {who + " takes " + formatDuration(job.end - job.begin) + " in step " +
+                std::to_string(group.step) + " (median " +
+                formatDuration(times_.median(group.job)) + "): waiting for it costs " +
+                cost(cause),
+            "see what that rank did then: memory that was freed or compiled kernels, a "
+            "checkpoint, another process on its host"};
+  }
+  return {who + " often takes longer than " + formatDuration(times_.median(group.job)) +
+              ", the median of its stage: waiting for it costs " + cost(cause),
+          "see what is different about that micro-batch: its input, or what the program does "
+          "beside it"};
+}
+
+/// A few jobs that take many times as long as the others.
+FindingText FindingTexts::longJobs(const IdleCause& cause) const {
+  const CulpritGroup& group = cause.group;
+  const Id id = longest(group);
+  const JobGraph::Node& job = graph_.node(id);
+  std::string text = jobName(timeline_, job) + " of rank " + std::to_string(group.rank) +
+                     " takes " + formatDuration(job.end - job.begin) + " in step " +
+                     std::to_string(job.step) + " (median " + formatDuration(times_.median(id)) +
+                     ")";
+  const std::size_t more = group.outliers.size() - 1;
+  if (more > 0) {
+    text += ", and " + std::to_string(more) + " more job" + (more == 1 ? "" : "s") +
+            " of it " + (more == 1 ? "takes" : "take") + " at least " +
+            std::to_string(Outliers::kManyTimes) + " times as long as usual";
+  }
+  return {text + ": waiting for " + (more > 0 ? "them" : "it") + " costs " + cost(cause),
+          "see what that rank did then: memory that was freed or compiled kernels, a "
+          "checkpoint, another process on its host"};
+}
+
+FindingText FindingTexts::data(const IdleCause& cause) const {
+  const CulpritGroup& group = cause.group;
+  const JobGraph::Node& job = graph_.node(group.job);
+  std::string text = ranksOf(cause) + (isOneRank(cause) ? " loads" : " load") + " data for " +
+                     formatDuration(job.end - job.begin);
+  text += isOneRank(cause) ? " in step " + std::to_string(group.step)
+                           : " and more, as in step " + std::to_string(group.step);
+  return {text + ": launches cost " + cost(cause) + shares(cause),
+          "load batches ahead of the step that needs them: more workers, faster storage"};
+}
+
+FindingText FindingTexts::lateJobs(const IdleCause& cause) const {
+  const CulpritGroup& group = cause.group;
+  const bool isOne = isOneRank(cause);
+  std::string text = ranksOf(cause) + (isOne ? " begins " : " begin ");
+  if (cause.kind == Kind::kLateJob) {
+    text += jobOf(group) + " later than its inputs are there";
+    if (const std::string step = inStep(group); !step.empty()) text += "," + step;
+  } else {
+    text += std::string(isOne ? "its" : "their") + " jobs later than their inputs are there";
+  }
+  return {text + ": launches cost " + cost(cause) + shares(cause),
+          "see what the host does before it launches: calls that wait for the device, Python "
+          "between jobs, a busy processor"};
+}
+
+FindingText FindingTexts::link(const IdleCause& cause) const {
+  const CulpritGroup& group = cause.group;
+  const LinkTimes::Link link{group.rank, group.peer};
+  if (cause.kind == Kind::kUnloggedMessages) {
+    return {"ranks wait for data of other ranks, and no message is logged: transfers cost " +
+                cost(cause) + shares(cause),
+            "record messages too: then slow links and late jobs can be told apart"};
+  }
+  if (cause.kind == Kind::kUnknownSender) {
+    return {"messages from a rank that is not known cost " + cost(cause),
+            "give the logs of all ranks together"};
+  }
+  const std::string who = betweenRanks(link);
+  if (cause.kind == Kind::kEarlyLink) {
+    return {who + " arrive before they are sent: transfers cost " + cost(cause),
+            "compare the clocks of the hosts; --align causal moves them"};
+  }
+  const std::optional<Nanoseconds> others = links_.ofOthers(link);
+  return {who + " take " + formatDuration(links_.of(link)) + " (median" +
+              (others ? "; other links " + formatDuration(*others) : "") + "): transfers cost " +
+              cost(cause),
+          others ? "look at that link: its route, its network card, other traffic on it"
+                 : "see whether messages can be smaller, or the link faster"};
+}
+
+/// "a message from rank 5 to rank 6 takes 4.001 s in step 7 (median of the link 1.156 ms)".
+FindingText FindingTexts::longMessages(const IdleCause& cause) const {
+  const CulpritGroup& group = cause.group;
+  const Id id = longest(group);
+  const JobGraph::Node& message = graph_.node(id);
+  const int from = graph_.ranks()[graph_.node(message.inputs[0]).rank].number;
+  const int to = graph_.ranks()[message.rank].number;
+  std::set<std::int32_t> steps;
+  for (const Id each : group.outliers) steps.insert(graph_.node(each).step);
+  std::string text = "a message from rank " + std::to_string(from) + " to rank " +
+                     std::to_string(to) + " takes " +
+                     formatDuration(message.end - message.begin) + " in step " +
+                     std::to_string(message.step) + " (" +
+                     jobName(timeline_, graph_.node(message.inputs[0])) +
+                     "; median of the link " + formatDuration(links_.of({group.rank, group.peer})) +
+                     ")";
+  const std::size_t more = group.outliers.size() - 1;
+  if (more > 0) {
+    text += ", and " + std::to_string(more) + " more there " + (more == 1 ? "takes" : "take") +
+            " at least " + std::to_string(Outliers::kManyTimes) + " times as long as usual";
+    if (steps.size() > 1) text += ", in steps " + listText(steps);
+  }
+  return {text + ": waiting for " + (more > 0 ? "them" : "it") + " costs " + cost(cause),
+          "look at the network and at both hosts at that time: a connection that was cut, a "
+          "process that was stopped"};
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "analysis/bubbles/bubbles.h"
+#include "analysis/explain/link_times.h"
+#include "analysis/graph/usual_times.h"
+
+namespace pipetrace {
+
+/// Finds the messages and jobs that are so long that they say nothing about the others of their
+/// link, or of their stage and kind: at least kManyTimes as long as their median, and longer than a
+/// tenth of a median step. A link that was cut once makes such messages.
+class Outliers {
+ public:
+  static constexpr Nanoseconds kManyTimes = 10;
+
+  /// All must outlive it. `stepLength`: the median of the steps that count.
+  Outliers(const JobGraph& graph, const UsualTimes& times, const LinkTimes& links,
+           Nanoseconds stepLength)
+      : graph_(graph), times_(times), links_(links), least_(stepLength / 10) {}
+
+  /// The message or job that makes the bubble's cause one of its own; else kNone.
+  JobGraph::Id of(const Bubble& bubble) const;
+
+ private:
+  const JobGraph& graph_;
+  const UsualTimes& times_;
+  const LinkTimes& links_;
+  Nanoseconds least_;
+};
+
+}  // namespace pipetrace
