@@ -113,7 +113,8 @@ void RankBubbles::classify(const Gap& gap) {
   } else {
     addCause(Cause::kUnknown, excess - missed, JobGraph::kNone);
   }
-  for (const Cause cause : {Cause::kTransfer, Cause::kLaunch, Cause::kPeerWait, Cause::kImbalance}) {
+  for (const Cause cause :
+       {Cause::kTransfer, Cause::kLaunch, Cause::kPeerWait, Cause::kImbalance}) {
     addShareOf(cause);
   }
   add(BubbleClass::kSync, sync,
@@ -149,10 +150,10 @@ PathsOfRank::Path RankBubbles::pathFrom(Id job) {
   return path;
 }
 
-/// Shares out what a gap after the rank's last job has of the time after the pipeline's last compute
-/// job, as that time divides into its parts. Returns how much of the excess it took, and sets its
-/// `sync`. The rank's own collectives, which have their time, count in that: it reduces gradients
-/// while the others do.
+/// Shares out what a gap after the rank's last job has of the time after the pipeline's last
+/// compute job, as that time divides into its parts. Returns how much of the excess it took, and
+/// sets its `sync`. The rank's own collectives, which have their time, count in that: it reduces
+/// gradients while the others do.
 Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, Nanoseconds ownCollectives,
                                    Nanoseconds& sync) {
   const StepTail& tail = gap.window->tail;

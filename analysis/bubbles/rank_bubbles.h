@@ -101,13 +101,13 @@ class RankBubbles {
   Nanoseconds busyUpTo_ = kNsMin;
   /// How much shorter than in the plan the rank's jobs usually are: the sum of those before each.
   std::vector<Nanoseconds> shortness_;
-  Nanoseconds mostShort_ = 0;   // of one job
-  std::size_t firstOfGap_ = 0;  // in bubbles_: the rank's own work in the gap
-  std::vector<Bubble> own_;     // stays at its own times in the gap
-  std::vector<Share> shares_;   // of the gap, in the order in which they are drawn
+  Nanoseconds mostShort_ = 0;                   // of one job
+  std::size_t firstOfGap_ = 0;                  // in bubbles_: the rank's own work in the gap
+  std::vector<Bubble> own_;                     // stays at its own times in the gap
+  std::vector<Share> shares_;                   // of the gap, in the order in which they are drawn
   std::array<CauseShare, kCauseCount> causes_;  // of the gap, by Cause
-  Nanoseconds shortfall_ = 0;   // of earlier gaps of the window
-  std::int32_t phasesOf_ = -1;  // the step of the next two
+  Nanoseconds shortfall_ = 0;                   // of earlier gaps of the window
+  std::int32_t phasesOf_ = -1;                  // the step of the next two
   Id lastForward_ = JobGraph::kNone;
   Id firstOther_ = JobGraph::kNone;
 };

@@ -151,9 +151,9 @@ void JobGraphBuilder::groupCollectives() {
     for (std::size_t i = 0; i < events_[r].collectives.size(); ++i) {
       const Collective& each = events_[r].collectives[i];
       const Members members = collectiveRuleOf(timeline_.strings[each.event->name]).members;
-      keys.push_back(
-          {nameOf(*each.event), scopeOf(members, r, rank.replica, place.tensor, place.position),
-           each.number, rank.firstCollective + static_cast<Id>(i), lacksMembers(members, r)});
+      keys.push_back({nameOf(*each.event),
+                      scopeOf(members, r, rank.replica, place.tensor, place.position), each.number,
+                      rank.firstCollective + static_cast<Id>(i), lacksMembers(members, r)});
     }
   }
   std::sort(keys.begin(), keys.end(), [](const GroupKey& a, const GroupKey& b) {
