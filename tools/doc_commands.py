@@ -10,6 +10,7 @@ A block is marked by the words after its three back quotes, which no reader of t
 
   sh runnable              runs as it stands, in order, in one empty folder for each document
   sh runnable in-tree      runs in the root of the repository
+  sh runnable exit-1       ends with this exit code
   sh runnable slow         takes more than some seconds; --quick leaves it out
   sh runnable needs-torch  also needs-cuda: left out, with a line, where this machine has none
   sh example: REASON       runs nowhere, for that reason
@@ -49,6 +50,8 @@ class Block:
         self.language = words[0] if words else ""
         self.marks = set(words[1:]) if "example:" not in words else {"example:"}
         named = [w for w in words if w.startswith("file=")]
+        codes = [m[len("exit-"):] for m in self.marks if m.startswith("exit-")]
+        self.exit_code = int(codes[0]) if codes else 0
         self.file = named[0][len("file="):] if named else None
 
     @property
@@ -115,7 +118,7 @@ def check():
     findings = []
     for document in all_documents():
         for block in blocks(document):
-            wrong = block.marks - MARKS - {"example:", "output"} - {f"file={block.file}"}
+            wrong = {m for m in block.marks if not re.fullmatch(r"exit-\d+", m)} - MARKS - {"example:", "output"} - {f"file={block.file}"}
             if block.language == "sh" and "example:" in block.marks:
                 if not block.info.partition("example:")[2].strip():
                     findings.append(f"{block.place}: an example without a reason")
@@ -210,7 +213,7 @@ class Runner:
                                       stderr=subprocess.STDOUT, text=True, errors="replace",
                                       timeout=3600)
                 out = done.stdout
-                why = f"exit code {done.returncode}" if done.returncode else None
+                why = None if done.returncode == block.exit_code else f"exit code {done.returncode}"
             except subprocess.TimeoutExpired as end:
                 out, why = str(end.stdout or ""), "it did not end within an hour"
         lines = out.rstrip("\n").split("\n")

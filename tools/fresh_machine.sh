@@ -42,13 +42,13 @@ what=${what:-demo}
 for program in mmdebstrap git unshare python3; do
   command -v "$program" >/dev/null || die "needs $program: apt-get install mmdebstrap git util-linux python3"
 done
-# What needs root runs in namespaces: mounts and processes are gone when their first process ends.
+# All work happens in namespaces: mounts and processes are gone when their first process ends.
 enter=(unshare --mount --pid --fork --kill-child)
-mode=root
+make=("${enter[@]}" mmdebstrap --mode=root)
 if [ "$(id -u)" != 0 ]; then
   command -v newuidmap >/dev/null || die "without root it needs newuidmap: apt-get install uidmap"
   enter+=(--user --map-auto --map-root-user)
-  mode=unshare
+  make=(mmdebstrap --mode=unshare) # it makes its own
 fi
 "${enter[@]}" true 2>/dev/null || die "this system lets $(id -un) make no namespaces (unshare --mount --pid); try as root"
 
@@ -79,15 +79,18 @@ child=
 clean() {
   local first
   if [ -n "$child" ] && kill -0 "$child" 2>/dev/null; then
-    for first in $(cat "/proc/$child/task/$child/children" 2>/dev/null); do
-      # mmdebstrap removes its own files when it is asked to end.
-      if [ "$(cat "/proc/$child/comm")" = unshare ]; then kill -KILL "$first"; fi
-    done
-    kill "$child" 2>/dev/null || true
+    if [ "$(cat "/proc/$child/comm" 2>/dev/null)" = unshare ]; then
+      for first in $(cat "/proc/$child/task/$child/children" 2>/dev/null); do
+        kill -KILL "$first" 2>/dev/null || true
+      done
+    else
+      kill "$child" 2>/dev/null || true
+    fi
     wait "$child" 2>/dev/null || true
   fi
   child=
-  rm -rf "$base"/{base.tar,clone.bundle,times}
+  # What mmdebstrap leaves when it is killed has the owners of the machine's files.
+  "${enter[@]}" rm -rf --one-file-system "$base"/{base.tar,clone.bundle,apt.conf,times} "$base"/mmdebstrap.* || true
   if [ $keep = no ] && [ -e "$machine" ]; then
     if grep -qF " ${machine// /\\040}/" /proc/self/mountinfo; then
       printf 'fresh_machine: something is mounted in %s, which is left as it is\n' "$machine" >&2
@@ -123,7 +126,7 @@ make_base() {
     > "$base/apt.conf" || true
   options=(--include="sudo$( case $locales in *_*) printf ,locales ;; esac )$( case $lines in *https:*) printf ,ca-certificates ;; esac )")
   # As a tar file, so that owners are the same whoever makes it.
-  TMPDIR=$base wait_for mmdebstrap --quiet --mode=$mode --variant=minbase --aptopt="$base/apt.conf" \
+  TMPDIR=$base wait_for "${make[@]}" --quiet --variant=minbase --aptopt="$base/apt.conf" \
     "${options[@]}" --format=tar bookworm "$base/base.tar" - <<< "$lines"
 }
 
@@ -167,7 +170,7 @@ inside() {
       [ ! -e "$name" ] || { mkdir -p "$machine$home/.config/pip"; cp "$name" "$machine$home/.config/pip/pip.conf"; }
     done
     mkdir "$machine$home/a folder"
-    git clone --quiet "$base/clone.bundle" "$machine$tree"
+    git -c advice.detachedHead=false clone --quiet "$base/clone.bundle" "$machine$tree"
   else
     git -c safe.directory='*' -C "$machine$tree" fetch --quiet "$base/clone.bundle" HEAD
     git -c safe.directory='*' -C "$machine$tree" reset --quiet --hard FETCH_HEAD
