@@ -84,7 +84,7 @@ clean() {
         kill -KILL "$first" 2>/dev/null || true
       done
     else
-      kill "$child" 2>/dev/null || true
+      kill -- "-$child" 2>/dev/null || true
     fi
     wait "$child" 2>/dev/null || true
   fi
@@ -107,7 +107,7 @@ trap 'exit 143' TERM HUP
 
 # wait_for COMMAND...: runs it so that a signal to this script is answered at once.
 wait_for() {
-  "$@" <&0 &
+  setsid "$@" <&0 & # a process group of its own
   child=$!
   local status=0
   wait "$child" || status=$?
