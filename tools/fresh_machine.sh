@@ -42,7 +42,7 @@ what=${what:-demo}
 for program in mmdebstrap git unshare python3; do
   command -v "$program" >/dev/null || die "needs $program: apt-get install mmdebstrap git util-linux python3"
 done
-# All work happens in namespaces: mounts and processes are gone when their first process ends.
+# All work is done in namespaces: mounts and processes are gone when their first process ends.
 enter=(unshare --mount --pid --fork --kill-child)
 make=("${enter[@]}" mmdebstrap --mode=root)
 if [ "$(id -u)" != 0 ]; then
@@ -89,7 +89,7 @@ clean() {
     wait "$child" 2>/dev/null || true
   fi
   child=
-  # What mmdebstrap leaves when it is killed has the owners of the machine's files.
+  # When mmdebstrap is killed, it leaves files that have the owners of the machine's.
   "${enter[@]}" rm -rf --one-file-system "$base"/{base.tar,clone.bundle,apt.conf,times} "$base"/mmdebstrap.* || true
   if [ $keep = no ] && [ -e "$machine" ]; then
     if grep -qF " ${machine// /\\040}/" /proc/self/mountinfo; then
@@ -97,6 +97,8 @@ clean() {
     else
       "${enter[@]}" rm -rf --one-file-system "$machine"
     fi
+  fi
+  if [ ! -e "$machine" ]; then
     rm -f "$base/lock"
     rmdir "$base" 2>/dev/null || true
   fi
