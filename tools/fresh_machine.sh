@@ -20,6 +20,92 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 say() { printf '\n== %s\n' "$*"; }
 die() { printf 'fresh_machine: %s\n' "$*" >&2; exit 2; }
 
+# Runs in the namespaces, as their first process. $1: the machine's folder; $2: locales. Standard
+# input: the commands, a line each.
+inside() {
+  local machine=$1 locales=$2 base name language
+  base=$(dirname "$machine")
+  if [ -e "$base/base.tar" ]; then
+    mkdir -p "$machine"
+    tar -x -C "$machine" --numeric-owner --exclude='./dev/*' -f "$base/base.tar"
+  fi
+  mount -t proc proc "$machine/proc"
+  mount --rbind /sys "$machine/sys"
+  mount -t tmpfs -o mode=755 tmpfs "$machine/dev"
+  mkdir "$machine/dev/pts" "$machine/dev/shm"
+  mount -t tmpfs -o mode=1777 tmpfs "$machine/dev/shm"
+  mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$machine/dev/pts"
+  for name in null zero full random urandom tty; do
+    : > "$machine/dev/$name"
+    mount --bind "/dev/$name" "$machine/dev/$name"
+  done
+  ln -s pts/ptmx "$machine/dev/ptmx"
+  ln -s /proc/self/fd "$machine/dev/fd"
+  for name in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${name%:*}" "$machine/dev/${name#*:}"; done
+  # The network of this machine, and whom it trusts there.
+  cp -L /etc/resolv.conf /etc/hosts "$machine/etc/" 2>/dev/null || true
+  mkdir -p "$machine/usr/local/share/ca-certificates"
+  cp -r /usr/local/share/ca-certificates/. "$machine/usr/local/share/ca-certificates/" 2>/dev/null || true
+  cp -r /etc/apt/trusted.gpg.d/. "$machine/etc/apt/trusted.gpg.d/" 2>/dev/null || true
+  [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$machine/etc/pip.conf"
+
+  in_machine() { chroot "$machine" "$@"; }
+  local home=/home/visitor
+  local tree="$home/a folder/pipetrace"
+  if [ ! -e "$machine$home" ]; then
+    in_machine useradd --create-home --shell /bin/bash visitor
+    echo 'visitor ALL=(ALL) NOPASSWD: ALL' > "$machine/etc/sudoers.d/visitor"
+    for name in "$HOME/.config/pip/pip.conf" "$HOME/.pip/pip.conf"; do
+      [ ! -e "$name" ] || { mkdir -p "$machine$home/.config/pip"; cp "$name" "$machine$home/.config/pip/pip.conf"; }
+    done
+    mkdir "$machine$home/a folder"
+    git -c advice.detachedHead=false clone --quiet "$base/clone.bundle" "$machine$tree"
+  else
+    git -c safe.directory='*' -C "$machine$tree" fetch --quiet "$base/clone.bundle" HEAD
+    git -c safe.directory='*' -C "$machine$tree" reset --quiet --hard FETCH_HEAD
+  fi
+  in_machine chown -R visitor: "$home"
+  for language in $locales; do
+    case $language in
+      C|C.UTF-8|POSIX) ;;
+      *) in_machine localedef -i "${language%.*}" -f "${language#*.}" "$language" ;;
+    esac
+  done
+
+  # Proxies and the settings of pip. A path that is not in the machine is left out, such as a folder
+  # of packages.
+  local kept=() value
+  while IFS='=' read -r -d '' name value; do
+    case $name in
+      http_proxy|https_proxy|no_proxy|all_proxy|HTTP_PROXY|HTTPS_PROXY|NO_PROXY|ALL_PROXY|PIP_*|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)
+        case $value in
+          /etc/ssl/*) ;; # the package ca-certificates brings it
+          /*) [ -e "$machine$value" ] || continue ;;
+        esac
+        kept+=("$name=$value") ;;
+    esac
+  done < <(env -0)
+
+  local command begin status
+  while IFS= read -r command; do
+    language=${locales%% *}
+    case $command in @*) language=${command%%:*} language=${language#@} command=${command#*:} ;; esac
+    printf '\n== %s$ %s\n' "$language" "$command"
+    begin=$SECONDS status=0
+    # setsid: no terminal.
+    setsid --wait chroot "$machine" env -i "${kept[@]}" HOME=$home USER=visitor LOGNAME=visitor \
+      PATH=/usr/local/bin:/usr/bin:/bin SHELL=/bin/bash LANG="$language" \
+      setpriv --reuid visitor --regid visitor --init-groups \
+      bash -c 'cd "$1" && exec bash -c "$2"' bash "$tree" "$command" </dev/null || status=$?
+    echo "$((SECONDS - begin)) $status $command" >> "$base/times"
+    [ $status = 0 ] || exit 1
+  done
+}
+if [ "${1:-}" = --inside ]; then # this script, started again by itself
+  inside "${@:2}"
+  exit 0
+fi
+
 what= locale= keep=no base=$root/build/fresh-machine
 while [ $# -gt 0 ]; do
   case $1 in
@@ -132,90 +218,6 @@ make_base() {
     "${options[@]}" --format=tar bookworm "$base/base.tar" - <<< "$lines"
 }
 
-# Runs as the first process of the namespaces. $1: the machine's folder; $2: locales; $3: what.
-# Standard input: the commands, a line each.
-inside() {
-  set -euo pipefail
-  local machine=$1 locales=$2 what=$3 base name language
-  base=$(dirname "$machine")
-  if [ -e "$base/base.tar" ]; then
-    mkdir -p "$machine"
-    tar -x -C "$machine" --numeric-owner --exclude='./dev/*' -f "$base/base.tar"
-  fi
-  mount -t proc proc "$machine/proc"
-  mount --rbind /sys "$machine/sys"
-  mount -t tmpfs -o mode=755 tmpfs "$machine/dev"
-  mkdir "$machine/dev/pts" "$machine/dev/shm"
-  mount -t tmpfs -o mode=1777 tmpfs "$machine/dev/shm"
-  mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$machine/dev/pts"
-  for name in null zero full random urandom tty; do
-    : > "$machine/dev/$name"
-    mount --bind "/dev/$name" "$machine/dev/$name"
-  done
-  ln -s pts/ptmx "$machine/dev/ptmx"
-  ln -s /proc/self/fd "$machine/dev/fd"
-  for name in 0:stdin 1:stdout 2:stderr; do ln -s "/proc/self/fd/${name%:*}" "$machine/dev/${name#*:}"; done
-  # The network of this machine, and whom it trusts there.
-  cp -L /etc/resolv.conf /etc/hosts "$machine/etc/" 2>/dev/null || true
-  mkdir -p "$machine/usr/local/share/ca-certificates"
-  cp -r /usr/local/share/ca-certificates/. "$machine/usr/local/share/ca-certificates/" 2>/dev/null || true
-  cp -r /etc/apt/trusted.gpg.d/. "$machine/etc/apt/trusted.gpg.d/" 2>/dev/null || true
-  [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$machine/etc/pip.conf"
-
-  in_machine() { chroot "$machine" "$@"; }
-  local home=/home/visitor
-  local tree="$home/a folder/pipetrace"
-  if [ ! -e "$machine$home" ]; then
-    in_machine useradd --create-home --shell /bin/bash visitor
-    echo 'visitor ALL=(ALL) NOPASSWD: ALL' > "$machine/etc/sudoers.d/visitor"
-    for name in "$HOME/.config/pip/pip.conf" "$HOME/.pip/pip.conf"; do
-      [ ! -e "$name" ] || { mkdir -p "$machine$home/.config/pip"; cp "$name" "$machine$home/.config/pip/pip.conf"; }
-    done
-    mkdir "$machine$home/a folder"
-    git -c advice.detachedHead=false clone --quiet "$base/clone.bundle" "$machine$tree"
-  else
-    git -c safe.directory='*' -C "$machine$tree" fetch --quiet "$base/clone.bundle" HEAD
-    git -c safe.directory='*' -C "$machine$tree" reset --quiet --hard FETCH_HEAD
-  fi
-  in_machine chown -R visitor: "$home"
-  for language in $locales; do
-    case $language in
-      C|C.UTF-8|POSIX) ;;
-      *) in_machine localedef -i "${language%.*}" -f "${language#*.}" "$language" ;;
-    esac
-  done
-
-  # Proxies and the settings of pip. A path that is not in the machine is left out, such as a folder
-  # of packages.
-  local kept=() value
-  while IFS='=' read -r -d '' name value; do
-    case $name in
-      http_proxy|https_proxy|no_proxy|all_proxy|HTTP_PROXY|HTTPS_PROXY|NO_PROXY|ALL_PROXY|PIP_*|SSL_CERT_FILE|REQUESTS_CA_BUNDLE)
-        case $value in
-          /etc/ssl/*) ;; # the package ca-certificates brings it
-          /*) [ -e "$machine$value" ] || continue ;;
-        esac
-        kept+=("$name=$value") ;;
-    esac
-  done < <(env -0)
-
-  local command begin status number=0
-  while IFS= read -r command; do
-    number=$((number + 1))
-    language=${locales%% *}
-    case $command in @*) language=${command%%:*} language=${language#@} command=${command#*:} ;; esac
-    printf '\n== %s$ %s\n' "$language" "$command"
-    begin=$SECONDS status=0
-    # setsid: no terminal.
-    setsid --wait chroot "$machine" env -i "${kept[@]}" HOME=$home USER=visitor LOGNAME=visitor \
-      PATH=/usr/local/bin:/usr/bin:/bin SHELL=/bin/bash LANG="$language" \
-      setpriv --reuid visitor --regid visitor --init-groups \
-      bash -c 'cd "$1" && exec bash -c "$2"' bash "$tree" "$command" </dev/null || status=$?
-    echo "$((SECONDS - begin)) $status $command" >> "$base/times"
-    [ $status = 0 ] || return 1
-  done
-}
-
 if [ -e "$machine" ]; then
   say "going on with the machine in $machine"
   [ $keep = yes ] || die "$machine is a kept machine: go on with --keep, or remove it with sudo rm -rf --one-file-system"
@@ -235,7 +237,7 @@ fi
 exec {out}> >(cat)
 printer=$!
 status=0
-wait_for "${enter[@]}" bash -c "$(declare -f inside); inside \"\$@\"" inside "$machine" "$locales" "$what" \
+wait_for "${enter[@]}" bash "${BASH_SOURCE[0]}" --inside "$machine" "$locales" \
   <<< "$commands" >&"$out" 2>&1 || status=$?
 exec {out}>&-
 wait "$printer" || true
