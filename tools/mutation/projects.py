@@ -15,6 +15,8 @@ from .commands import run, run_together
 
 BUILD_LIMIT = 3600
 TEST_SUITE = re.compile(r"^\s*TEST(?:_F|_P)?\(\s*(\w+)\s*,", re.M)
+# Of a compiler or linker, not of Ninja or CMake, which a mutant cannot disturb.
+COMPILER_ERROR = re.compile(r"^(?!ninja).*\berror: ", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", re.M)
 
 
@@ -164,7 +166,10 @@ class CMakeProject:
         return list(dict.fromkeys(suites))
 
     def judge(self, mutant):
-        if self._build().code != 0:
+        ended = self._build()
+        if ended.code != 0:
+            if not COMPILER_ERROR.search(ended.output) or "No space left" in ended.output:
+                raise CannotTest(f"the build does not work any more:\n{ended.output[-4000:]}")
             return Verdict("broken")
         programs, beside = self._changed_programs(), self._suites_beside(mutant.path)
         for suites in ([beside] if beside else []) + [None]:
