@@ -6,6 +6,7 @@
 
 #include "analysis/bubbles/binding_paths.h"
 #include "analysis/bubbles/planned_idle.h"
+#include "analysis/bubbles/step_tail.h"
 #include "analysis/graph/step_jobs.h"
 #include "analysis/graph/usual_times.h"
 #include "analysis/run_summary.h"
@@ -20,6 +21,7 @@ struct BubbleWindow {
   std::size_t index = 0;                       ///< of the step in StepJobs
   JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
   JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
+  StepTail tail;                               ///< from the one's end to the other's
   bool isWhole = true;                         ///< false: jobs of the step are missing
   bool isWholeRun = false;                     ///< as of StepWindow
   bool lacksRanks = false;                     ///< jobs need data of ranks that are missing
