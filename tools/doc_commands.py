@@ -113,10 +113,10 @@ def all_documents():
     return sorted(found)
 
 
-def check():
+def check(documents):
     """Prints every block that looks like commands and has no mark, and every mark that is none."""
     findings = []
-    for document in all_documents():
+    for document in documents:
         for block in blocks(document):
             wrong = {m for m in block.marks if not re.fullmatch(r"exit-\d+", m)} - MARKS - {"example:", "output"} - {f"file={block.file}"}
             if block.language == "sh" and "example:" in block.marks:
@@ -151,7 +151,7 @@ class Runner:
 
     def __init__(self, programs, work, quick):
         self.work, self.quick = work, quick
-        self.environment = dict(os.environ, PATH=programs + os.pathsep + os.environ["PATH"])
+        self.environment = dict(os.environ, PATH=os.path.abspath(programs) + os.pathsep + os.environ["PATH"])
         # Settings and files that were opened last are those of a new user.
         self.environment["XDG_CONFIG_HOME"] = os.path.join(work, "config")
         self.failed, self.ran, self.skipped = 0, 0, 0
@@ -258,7 +258,7 @@ def main():
         print(__doc__.strip())
         return 0
     if options.check:
-        return check()
+        return check(all_documents())
     documents = [os.path.abspath(d) for d in options.documents]
     if options.list:
         return list_commands(documents, options.section)

@@ -76,11 +76,10 @@ class Screen:
                         "--micro-batches", "1", "-o", picture],
                        env=self.environment, check=True, stdout=subprocess.DEVNULL)
         with open(picture, encoding="utf-8") as file:
-            fills = re.findall(r'<rect [^>]*height="(\d+)"[^>]*fill="#(\w{6})"', file.read())
-        colors = [c for _, c in fills if c[0:2] < c[4:6]]  # forwards are blue in the theme paper
-        if not colors:
-            raise NoScreen(f"no forward in {picture}")
-        return bytes.fromhex(max(set(colors), key=colors.count))[::-1]
+            fills = re.findall(r'<rect [^>]*fill="#(\w{6})"', file.read())
+        # Nothing else in that picture is as colourful.
+        colors = [bytes.fromhex(fill)[::-1] for fill in fills]
+        return max(colors, key=lambda color: max(color) - min(color))
 
     def show(self, command, folder):
         """Runs a command that opens a window until it shows jobs. Returns what went wrong."""

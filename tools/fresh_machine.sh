@@ -68,7 +68,9 @@ inside() {
   for language in $locales; do
     case $language in
       C|C.UTF-8|POSIX) ;;
-      *) in_machine localedef -i "${language%.*}" -f "${language#*.}" "$language" ;;
+      *) [ -e "$machine/usr/share/i18n/charmaps" ] \
+           || in_machine bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq locales' >/dev/null 2>&1
+         in_machine localedef -i "${language%.*}" -f "${language#*.}" "$language" ;;
     esac
   done
 
@@ -212,7 +214,7 @@ make_base() {
   # Proxies and the like. Which lists are fetched is left to the machine.
   apt-config dump | grep -E '^Acquire::[^ ]+ ".+"' | grep -vE '^Acquire::(IndexTargets|Changelogs|GzipIndexes|CompressionTypes|cdrom)' \
     > "$base/apt.conf" || true
-  options=(--include="sudo$( case $locales in *_*) printf ,locales ;; esac )$( case $lines in *https:*) printf ,ca-certificates ;; esac )")
+  options=(--include="sudo$( case $lines in *https:*) printf ,ca-certificates ;; esac )")
   # As a tar file, so that owners are the same whoever makes it.
   TMPDIR=$base wait_for "${make[@]}" --quiet --variant=minbase --aptopt="$base/apt.conf" \
     "${options[@]}" --format=tar bookworm "$base/base.tar" - <<< "$lines"

@@ -1,4 +1,5 @@
 """What programs and scripts say of themselves: options, defaults, exit codes."""
+import functools
 import os
 import re
 import subprocess
@@ -7,6 +8,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9_-]*")
 EXIT_CODES = re.compile(r"Exit codes?: (0 .*?)(?:\.(?=\s|$)|\n\n|\Z)", re.S)
 
 
+@functools.cache
 def run(*command):
     environment = dict(os.environ, LC_ALL="C.UTF-8", COLUMNS="100")
     environment.pop("WORLD_SIZE", None)
@@ -45,6 +47,9 @@ class Help:
     def default(self, option):
         """The text of "(default: …)", or what stands before "(default)"; "" if there is none."""
         entry = self.options[option]
+        value = re.search(r"^\s*\S+ [A-Z]+(?:\S* in \[.*?\]|\S*?)=(\S+)", entry)  # as CLI11 writes it
+        if value:
+            return value[1]
         found = re.search(r"\(?[Dd]efault:? ([^);]+)", entry)
         if found:
             return found[1]
@@ -72,7 +77,7 @@ def helps_of_scripts(root):
         if not name.endswith((".sh", ".py")):
             continue
         with open(path, encoding="utf-8") as file:
-            if "--help" not in file.read():
+            if not re.search("--help|argparse", file.read()):
                 continue
         text = run("bash" if name.endswith(".sh") else "python3", path, "--help")
         found[f"tools/{name}"] = Help(text)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Tests check_documents.py: each mistake that is put into a document is found.
+"""Compares documents with programs, and tests the comparison: each mistake that is put into a document
+is found.
 
-  self_test.py BIN      BIN: the folder of the built programs
+  facts_test.py BIN      BIN: the folder of the built programs
 """
 import os
 import sys
@@ -46,7 +47,10 @@ def findings(documents, helps, folder):
 def main():
     folder = sys.argv[1]
     helps = {**helps_of(folder), **helps_of_scripts(ROOT)}
-    failed = 0
+    wrong = findings(check.Documents(ROOT), helps, folder)
+    for finding in wrong:
+        print(finding)
+    failed = len(wrong)
     for path, there, instead, expected in MISTAKES:
         documents = check.Documents(ROOT)
         if there not in documents.texts[path]:
@@ -57,7 +61,7 @@ def main():
         if not any(expected in finding for finding in findings(documents, helps, folder)):
             print(f"{path}: {instead!r} instead of {there!r} is not found")
             failed += 1
-    print(f"{len(MISTAKES)} mistakes, {failed} not found")
+    print(f"{len(wrong)} findings; {len(MISTAKES)} mistakes, {failed - len(wrong)} not found")
     return 1 if failed else 0
 
 
