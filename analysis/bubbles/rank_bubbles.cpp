@@ -39,7 +39,8 @@ std::array<Nanoseconds, N> divided(Nanoseconds time, const std::array<Nanosecond
 }  // namespace
 
 RankBubbles::RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::uint32_t rank)
-    : graph_(run.graph()),
+    : run_(run),
+      graph_(run.graph()),
       links_(run.paths()),
       basis_(basis),
       number_(rank),
@@ -139,6 +140,13 @@ Collected RankBubbles::collectedFor(const Gap& gap, Id endedBy) {
   return collected;
 }
 
+/// The causes of the wait for a job of another pipeline.
+Collected RankBubbles::collectedForWait(Id job) {
+  const WaitPath& path = run_.waitPath(job);
+  const bool isOnIt = std::binary_search(path.ranks.begin(), path.ranks.end(), number_);
+  return path.isWhole && !isOnIt ? path.collected : paths_.from(job).collected;
+}
+
 /// Shares out what a gap after the rank's last job has of the time after the pipeline's last
 /// compute job, as that time divides into its parts. Returns how much of the excess it took, and
 /// sets its `sync`. The rank's own collectives, which have their time, count in that: it reduces
@@ -149,10 +157,10 @@ Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, Nanosecon
   const Nanoseconds from = graph_.node(gap.window->lastCompute).end;
   const Nanoseconds late = gap.span.end - std::clamp(from, gap.span.begin, gap.span.end);
   const Nanoseconds time = std::min(excess + ownCollectives, late);
-  if (time <= 0) return 0;
+  if (excess <= 0 || late <= 0) return 0;
   const bool isWhole = gap.window->isWhole;
   Collected waits;
-  if (isWhole && tail.wait.time > 0) waits = paths_.from(tail.wait.cause).collected;
+  if (isWhole && tail.wait.time > 0) waits = collectedForWait(tail.wait.cause);
   const bool isCaused = waits.total() > 0;
   enum : std::size_t { kSync, kLaunch, kUnknown, kWait, kParts };
   std::array<Nanoseconds, kParts> weights{};

@@ -66,6 +66,7 @@ class RankBubbles {
   Nanoseconds shareTail(const Gap& gap, Nanoseconds excess, Nanoseconds ownCollectives,
                         Nanoseconds& sync);
   Collected collectedFor(const Gap& gap, Id endedBy);
+  Collected collectedForWait(Id job);
   void addShortness(const Gap& gap, Id after, Collected& collected) const;
   Id culpritOf(BubbleClass bubbleClass, Id cause) const;
   void shareExcess(Nanoseconds excess, const Collected& collected);
@@ -85,6 +86,7 @@ class RankBubbles {
   }
   void addShareOf(Cause cause);
 
+  const RunBasis& run_;
   const JobGraph& graph_;
   const BindingPaths& links_;
   const PipelineBasis& basis_;

@@ -116,10 +116,18 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
       pipeline.windows = windowsOf(graph, paths_, pipeline.jobs, summary, pipeline.replica);
     }
   });
+  for (const PipelineBasis& pipeline : pipelines_) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      const Id job = window.tail.wait.cause;
+      if (job == JobGraph::kNone || waitPaths_.contains(job)) continue;
+      waitPaths_.emplace(job, waitPathOf(graph, paths_, job));
+    }
+  }
 }
 
 void RunBasis::freeTables() {
   paths_.freeTables();
+  waitPaths_ = {};
   for (PipelineBasis& pipeline : pipelines_) pipeline.planned.reset();
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/bubbles/binding_paths.h"
@@ -59,12 +60,15 @@ class RunBasis {
   const UsualTimes& times() const { return times_; }
   const BindingPaths& paths() const { return paths_; }
   const std::vector<PipelineBasis>& pipelines() const { return pipelines_; }
+  /// That of a job which the tail of a window waits for. Not after freeTables().
+  const WaitPath& waitPath(JobGraph::Id job) const { return waitPaths_.at(job); }
 
  private:
   const JobGraph& graph_;
   UsualTimes times_;
   BindingPaths paths_;
   std::vector<PipelineBasis> pipelines_;
+  std::unordered_map<JobGraph::Id, WaitPath> waitPaths_;
 };
 
 }  // namespace pipetrace

@@ -43,4 +43,19 @@ StepTail tailOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id l
   return tail;
 }
 
+WaitPath waitPathOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id job) {
+  constexpr int kMostNodes = 4096;
+  WaitPath path;
+  int nodes = 0;
+  for (JobGraph::Id at = job; at != JobGraph::kNone; at = paths.predecessor(at)) {
+    if (++nodes > kMostNodes) return {.isWhole = false};
+    path.collected.add(paths.of(at));
+    const JobGraph::Node& node = graph.node(at);
+    if (!node.isMessage && !node.isCollective) path.ranks.push_back(node.rank);
+  }
+  std::sort(path.ranks.begin(), path.ranks.end());
+  path.ranks.erase(std::unique(path.ranks.begin(), path.ranks.end()), path.ranks.end());
+  return path;
+}
+
 }  // namespace pipetrace

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "analysis/bubbles/binding_paths.h"
 
 namespace pipetrace {
@@ -29,5 +32,14 @@ struct StepTail {
 /// window, which ends at `end`.
 StepTail tailOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id lastCompute,
                 JobGraph::Id last, Nanoseconds end);
+
+/// The path of a job, itself included, as all ranks see it that are not on it. Many windows end
+/// with a wait for the same job.
+struct WaitPath {
+  Collected collected;
+  std::vector<std::uint32_t> ranks;  ///< of its jobs, ascending
+  bool isWhole = true;               ///< false: it is longer, each rank has to follow it
+};
+WaitPath waitPathOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id job);
 
 }  // namespace pipetrace
