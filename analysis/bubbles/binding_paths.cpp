@@ -161,18 +161,24 @@ Collected BindingPaths::of(Id node) const {
 }
 
 PathsOfRank::Path PathsOfRank::upTo(Id node) {
+  Collected late;
+  Id at = paths_.links_[node].before;
+  if (at != JobGraph::kNone && paths_.links_[at].isCollective) {
+    paths_.addLate(at, paths_.links_[at], late);
+    at = paths_.links_[at].before;
+  }
+  return walk(at, late);
+}
+
+PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
   // Short paths are gone again each time; of long ones one node of that many has its sum kept.
   constexpr int kShort = 32;
   constexpr Id kStride = 32;
   segments_.clear();
-  segments_.emplace_back(JobGraph::kNone, Collected{});
+  segments_.emplace_back(JobGraph::kNone, first);
   Path path;
   const auto& links = paths_.links_;
-  Id& at = path.end = links[node].before;
-  if (at != JobGraph::kNone && links[at].isCollective) {
-    paths_.addLate(at, links[at], segments_.back().second);
-    at = links[at].before;
-  }
+  Id& at = path.end = from;
   const std::uint64_t ownRank = BindingPaths::bitOf(rank_);
   for (int steps = 0; !isEnd(at); ++steps) {
     if (steps >= kShort && at % kStride == 0) {

@@ -131,8 +131,12 @@ class PathsOfRank {
   /// The sum of what lies before `node` on its path, up to a job of the rank, which is not part of
   /// it. If `node` waited for a collective, only the lateness of that is.
   Path upTo(Id node);
+  /// The same with `node` itself, and with all of a collective that it waited for. A job of the
+  /// rank is its own end, with nothing before it.
+  Path from(Id node) { return walk(node, {}); }
 
  private:
+  Path walk(Id from, const Collected& first);
   bool isEnd(Id node) const { return node == JobGraph::kNone || paths_.links_[node].rank == rank_; }
 
   const BindingPaths& paths_;

@@ -126,7 +126,7 @@ void RankBubbles::classify(const Gap& gap) {
 /// The causes of a gap's excess.
 Collected RankBubbles::collectedFor(const Gap& gap, Id endedBy) {
   if (endedBy == JobGraph::kNone) {
-    PathsOfRank::Path path = pathFrom(gap.window->lastCompute);
+    PathsOfRank::Path path = paths_.from(gap.window->lastCompute);
     if (graph_.node(gap.window->lastCompute).rank != number_) {
       addShortness(gap, path.end, path.collected);
     }
@@ -137,17 +137,6 @@ Collected RankBubbles::collectedFor(const Gap& gap, Id endedBy) {
   collected.add(path.collected);
   addShortness(gap, path.end, collected);
   return collected;
-}
-
-/// The path that a compute job of another rank ends, with the job itself. A job of the rank has
-/// nothing on it.
-PathsOfRank::Path RankBubbles::pathFrom(Id job) {
-  if (graph_.node(job).rank == number_) return {{}, job};
-  PathsOfRank::Path path{links_.of(job), JobGraph::kNone};
-  const PathsOfRank::Path before = paths_.upTo(job);
-  path.collected.add(before.collected);
-  path.end = before.end;
-  return path;
 }
 
 /// Shares out what a gap after the rank's last job has of the time after the pipeline's last
@@ -163,7 +152,7 @@ Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, Nanosecon
   if (time <= 0) return 0;
   const bool isWhole = gap.window->isWhole;
   Collected waits;
-  if (isWhole && tail.wait.time > 0) waits = pathFrom(tail.wait.cause).collected;
+  if (isWhole && tail.wait.time > 0) waits = paths_.from(tail.wait.cause).collected;
   const bool isCaused = waits.total() > 0;
   enum : std::size_t { kSync, kLaunch, kUnknown, kWait, kParts };
   std::array<Nanoseconds, kParts> weights{};

@@ -63,7 +63,6 @@ class RankBubbles {
   OwnWork putOwnWork(const Gap& gap, Id endedBy);
   void findOwnWork(const Gap& gap, Id endedBy);
   void addCollectives(const Gap& gap, Id job);
-  PathsOfRank::Path pathFrom(Id job);
   Nanoseconds shareTail(const Gap& gap, Nanoseconds excess, Nanoseconds ownCollectives,
                         Nanoseconds& sync);
   Collected collectedFor(const Gap& gap, Id endedBy);

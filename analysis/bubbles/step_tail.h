@@ -4,10 +4,10 @@
 
 namespace pipetrace {
 
-/// What a step's window has after the step's last compute job, walked back from the event that ends
-/// the window. Jobs and collectives explain their own times. The first compute job on the way ends
-/// the walk: the rest is a wait for that job, in another pipeline mostly. All times together are
-/// those from the last compute job's end to the window's.
+/// The part of a step's window after the step's last compute job, walked back from the event that
+/// ends the window. Jobs and collectives explain their own times. The first compute job on the way
+/// ends the walk: the rest is a wait for that job, in another pipeline mostly. All times together
+/// are those from the last compute job's end to the window's.
 struct StepTail {
   using Id = JobGraph::Id;
 

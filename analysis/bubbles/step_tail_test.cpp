@@ -1,4 +1,4 @@
-// What ends a step is followed back from the end of its window. All times are worked out by hand,
+// The end of a step is followed back from the end of its window. All times are worked out by hand,
 // in whole nanoseconds; forwards usually take 10, backwards 20.
 #include "analysis/bubbles/step_tail.h"
 
@@ -36,10 +36,10 @@ class StepTails : public test::CollectivesInBubbles {
 };
 
 /// The backward pass of rank 3 takes 30, so that its pipeline is 10 late. Ranks 0 and 2 reduce
-/// gradients from 70 on, when rank 2 is there; the step ends at 80. Of the 20 after rank 0's last
-/// backward, 10 are sync (8 + 2) and 10 the wait for rank 2's, which waited for rank 3. Ranks 0 and
-/// 1 have 18 besides their optimizers and the schedule's 20 of rank 1: 9 are sync, of which their
-/// own collectives are 8, and 9 are rank 3's.
+/// gradients from 70 on, when rank 2 is there; the step ends at 80. After rank 0's last backward
+/// there are 20: 10 of sync (8 + 2), and 10 of waiting for rank 2's, which waited for rank 3. Ranks
+/// 0 and 1 have 18 besides their optimizers and the schedule's 20 of rank 1. The sync is 9, of
+/// which their own collectives are 8. The other 9 are rank 3's.
 TEST_F(StepTails, AReplicaThatIsLateIsToBlameForTheEndOfTheOthersSteps) {
   place(2, 2);
   addPipeline(0);
@@ -61,10 +61,10 @@ TEST_F(StepTails, AReplicaThatIsLateIsToBlameForTheEndOfTheOthersSteps) {
 }
 
 /// Rank 0's optimizer waits for the clipping of all ranks, whose last member is rank 2: that one
-/// reduced from 70 to 79, and its backward pass took 10 longer. Of the 25 after rank 0's last
-/// backward 9 + 4 + 2 are sync and 10 the wait. Rank 0 has 23 besides its optimizer: 14 sync, of
-/// which its own collectives are 12, and 9 the wait. Nothing but 15 of sync is after rank 2's last
-/// backward. Rank 3 has all of that, 12 of it its own, and 8 before it.
+/// reduced from 70 to 79, and its backward pass took 10 longer. There are 25 after rank
+/// 0's last backward: 9 + 4 + 2 of sync, and 10 of waiting. Rank 0 has 23 besides its optimizer: 14
+/// sync, of which its own collectives are 12, and 9 the wait. Nothing but 15 of sync is after rank
+/// 2's last backward. Rank 3 has all of that, 12 of it its own, and 8 before it.
 TEST_F(StepTails, TheWalkGoesThroughClippingAndReductionToTheReplicaThatIsLate) {
   place(2, 2);
   addPipeline(0);
@@ -96,9 +96,9 @@ TEST_F(StepTails, TheWalkGoesThroughClippingAndReductionToTheReplicaThatIsLate) 
 }
 
 /// Rank 0 waits for rank 1's backward pass (10 too long), which waited for an all-reduce (4), whose
-/// last member is rank 2: its forward took 20 too long. Of the 18 after rank 0's last backward 8
-/// are sync and 10 the wait. Rank 0 has 16 besides its optimizer: 7 sync, of which its own
-/// collective is 6, and 9 the wait. Of that, 4 of 34 are the all-reduce.
+/// last member is rank 2: its forward took 20 too long. There are 18 after rank 0's last
+/// backward: 8 of sync and 10 of waiting. Rank 0 has 16 besides its optimizer: 7 sync, of which its
+/// own collective is 6, and 9 the wait. The all-reduce is 4 of 34 of that.
 TEST_F(StepTails, TheWalkGoesOnThroughCollectivesOfSeveralPipelines) {
   place(3, 1);
   for (const int rank : {0, 1, 2}) {

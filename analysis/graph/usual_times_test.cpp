@@ -46,22 +46,22 @@ class UsualTimesOfReplicas : public testing::Test {
   int replicas_ = 0;
 };
 
-/// The medians of the ranks are 11 (10, 12) and 30. Of all jobs together it would be 21. The stages
+/// The medians of the ranks are 11 (10, 12) and 30. All jobs together would give 21. The stages
 /// have 11 and 40: their median is 25, rounded down.
-TEST_F(UsualTimesOfReplicas, OfTwoRanksTheFasterCounts) {
+TEST_F(UsualTimesOfReplicas, TheFasterOfTwoRanksCounts) {
   addReplica({30, 30, 30});
   addReplica({10, 12, 10, 12});
   expectUsual(11, 11 - 25);
 }
 
-TEST_F(UsualTimesOfReplicas, OfThreeRanksTheMiddleOneCounts) {
+TEST_F(UsualTimesOfReplicas, TheMiddleOneOfThreeRanksCounts) {
   addReplica({50});
   addReplica({10, 90, 14});
   addReplica({20, 20, 20, 20, 20, 20, 20});
   expectUsual(20, -10);
 }
 
-TEST_F(UsualTimesOfReplicas, OfFourRanksTheLowerMiddleOneCounts) {
+TEST_F(UsualTimesOfReplicas, TheLowerMiddleOneOfFourRanksCounts) {
   addReplica({50});
   addReplica({10});
   addReplica({20});

@@ -121,16 +121,6 @@ TEST(MeasuredPlan, RankWithoutALogHasAnEmptyRow) {
   EXPECT_EQ(measured(timeline).problem, "only 1 of the pipeline's 4 ranks have logs");
 }
 
-TEST(MeasuredPlan, RanksWithoutLogsHaveAsManyStagesAsTheOthersWhereNoLogCountsThem) {
-  Timeline timeline = simulated(buildSchedule("Interleaved1F1B", 4, 8));
-  eraseRank(timeline, 2);
-  for (auto& [rank, info] : timeline.ranks) info.numStages.reset();
-  const MeasuredPlan found = measured(timeline);
-  EXPECT_EQ(found.problem, "");
-  EXPECT_EQ(found.plan.numStages, 8);
-  EXPECT_THAT(found.plan.rankOfStage, ElementsAre(0, 1, -1, 3, 0, 1, -1, 3));
-}
-
 TEST(MeasuredPlan, StagesOfTheLastRankCountAlsoWithoutItsLog) {
   Timeline timeline = simulated(buildSchedule("Interleaved1F1B", 4, 8));
   eraseRank(timeline, 3);
