@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lists or runs the commands of documents, which stand in fenced blocks.
 
-  doc_commands.py [--bin FOLDER] [--work FOLDER] [--quick] [DOCUMENT ...]
+  doc_commands.py [--bin FOLDER] [--python PYTHON] [--work FOLDER] [--quick] [DOCUMENT ...]
                                  runs them; default: the documents of docs/ that have any
   doc_commands.py --list [--section HEADING] DOCUMENT ...     prints them, a line each
   doc_commands.py --check        whether every block of commands in every document is marked
@@ -17,13 +17,15 @@ A block is marked by the words after its three back quotes, which no reader of t
   text output              lines that the command before prints, in this order
   LANGUAGE file=NAME       is written to the file NAME of that folder
 
---bin has the built programs (default: build/all/bin). A window of pipe-view opens in Xvfb, and is
+--bin has the built programs (default: build/all/bin). --python is what python3 means in the commands.
+A window of pipe-view opens in Xvfb, and is
 closed when it shows jobs; without Xvfb it opens nowhere. Exit code 0: all ran, 1: a command failed
 or a block has no mark, 2: could not begin.
 """
 import argparse
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -157,6 +159,15 @@ class Runner:
         self.failed, self.ran, self.skipped = 0, 0, 0
         self.screen = None
 
+    def use_python(self, python):
+        folder = os.path.join(self.work, "python")
+        os.makedirs(folder, exist_ok=True)
+        wrapper = os.path.join(folder, "python3")
+        with open(wrapper, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\nexec {shlex.quote(shutil.which(python) or python)} "$@"\n')
+        os.chmod(wrapper, 0o755)
+        self.environment["PATH"] = folder + os.pathsep + self.environment["PATH"]
+
     def missing(self, block):
         """Why this machine cannot run a block; None if it can."""
         if "slow" in block.marks and self.quick:
@@ -251,6 +262,7 @@ def main():
     parser.add_argument("--section")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build/all/bin"))
     parser.add_argument("--work")
+    parser.add_argument("--python")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("documents", nargs="*")
     options = parser.parse_args()
@@ -274,6 +286,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="doc commands ") as temporary:
         runner = Runner(programs, os.path.abspath(options.work or temporary), options.quick)
         os.makedirs(runner.work, exist_ok=True)
+        if options.python:
+            runner.use_python(options.python)
         try:
             for document in documents:
                 runner.document(document)

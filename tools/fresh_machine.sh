@@ -65,6 +65,7 @@ inside() {
     git -c safe.directory='*' -C "$machine$tree" reset --quiet --hard FETCH_HEAD
   fi
   in_machine chown -R visitor: "$home"
+  : > "$base/ready"
   for language in $locales; do
     case $language in
       C|C.UTF-8|POSIX) ;;
@@ -99,10 +100,12 @@ inside() {
       PATH=/usr/local/bin:/usr/bin:/bin SHELL=/bin/bash LANG="$language" \
       setpriv --reuid visitor --regid visitor --init-groups \
       bash -c 'cd "$1" && exec bash -c "$2"' bash "$tree" "$command" </dev/null || status=$?
+    [ "$language" = C ] || command="LANG=$language $command"
     echo "$((SECONDS - begin)) $status $command" >> "$base/times"
     [ $status = 0 ] || exit 1
   done
 }
+
 if [ "${1:-}" = --inside ]; then # this script, started again by itself
   inside "${@:2}"
   exit 0
@@ -153,13 +156,13 @@ case $what in
   *) locales=${locale:-C} ;;
 esac
 
-mkdir -p "$base" || die "cannot make $base"
+mkdir -p "$base" 2>/dev/null && [ -w "$base" ] || die "cannot write to $base; try --folder"
 exec {lock}> "$base/lock"
 flock --nonblock "$lock" || die "another run uses $base; take another --folder"
 machine=$base/machine
 # du of the machine at its end: demo 4.5 GB, test and build more.
 case $what in demo|docs) need=8 ;; *) need=20 ;; esac
-free=$(df --output=avail -B1G "$base" | tail -n 1)
+free=$(df --output=avail -B1G "$base" | tail -n 1 | tr -d " ")
 [ -e "$machine" ] || [ "$free" -ge "$need" ] || die "$base has $free GB free, $what needs $need GB; try --folder"
 
 child=
@@ -187,7 +190,7 @@ clean() {
     fi
   fi
   if [ ! -e "$machine" ]; then
-    rm -f "$base/lock"
+    rm -f "$base"/{lock,ready}
     rmdir "$base" 2>/dev/null || true
   fi
 }
@@ -220,9 +223,16 @@ make_base() {
     "${options[@]}" --format=tar bookworm "$base/base.tar" - <<< "$lines"
 }
 
+if [ -e "$machine" ] && [ $keep = no ]; then
+  keep=yes # not this run's to remove
+  die "$machine is a kept machine: go on with --keep, or remove it with rm -rf --one-file-system as root"
+fi
+if [ -e "$machine" ] && [ ! -e "$base/ready" ]; then
+  say "removing a machine that was not finished"
+  wait_for "${enter[@]}" rm -rf --one-file-system "$machine" || die "cannot remove $machine"
+fi
 if [ -e "$machine" ]; then
   say "going on with the machine in $machine"
-  [ $keep = yes ] || die "$machine is a kept machine: go on with --keep, or remove it with sudo rm -rf --one-file-system"
 else
   say "making a bare Debian 12 in $machine"
   make_base || { full && die "the disk of $base is full"; die "mmdebstrap could not make the machine"; }
@@ -252,4 +262,5 @@ if [ $status != 0 ]; then
   printf '\nfresh_machine: %s failed in %s s (%s)\n' "$what" "$SECONDS" "$details"
   exit 1
 fi
+[ $keep = no ] || say "the machine is kept in $machine"
 printf '\nfresh_machine: %s passed in %s s (%s)\n' "$what" "$SECONDS" "$details"

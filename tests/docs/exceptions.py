@@ -35,7 +35,7 @@ OWN_DOCUMENTS = {
 UNDOCUMENTED = {
     "tools/compare_builds.py": "--jobs --programs --runs --seed --timeout",
     "tools/demo.sh": "--bin",
-    "tools/doc_commands.py": "--bin --list --quick --section --work",
+    "tools/doc_commands.py": "--bin --list --python --quick --section --work",
     "tools/english.py": "--count",
     "tools/fresh_machine.sh": "--folder --locale",
     "tools/fuzz.sh": "--build-jobs --clean --jobs --only --sanitize --seconds",
