@@ -38,7 +38,7 @@ if [ -z "$bin" ]; then
   say "building (the first time takes some minutes)"
   cd "$root"
   # The same options as in tools/test.sh, so that both share the build.
-  cmake --preset all -DPIPETRACE_UNITE=ON -DPIPETRACE_SANITIZED_TESTS=OFF >/dev/null
+  cmake --preset all -DPIPETRACE_SANITIZED_TESTS=OFF >/dev/null
   cmake --build --preset all --target pipe-run pipe-trace pipe-view sample-char-transformer
   bin=$root/build/all/bin
 fi

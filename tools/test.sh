@@ -34,11 +34,11 @@ run() {
   # alone (RUN_SERIAL).
   ctest --preset "$preset" "${label[@]}" --parallel "$(($(nproc) + 1))" --no-tests=error || failed+=("$preset")
 }
-run viewer-asan -DPIPETRACE_UNITE=ON
-run viewer-tsan -DPIPETRACE_UNITE=ON -- threads \
+run viewer-asan
+run viewer-tsan -- threads \
   trace_test parser_threads_test analysis_test profiler_test profiler_cuda_test clock_exchange_test lanes_test \
   viewer_test
-run all -DPIPETRACE_UNITE=ON -DPIPETRACE_SANITIZED_TESTS=OFF
+run all -DPIPETRACE_SANITIZED_TESTS=OFF
 
 say "done"
 [ ${#failed[@]} = 0 ] && exit 0

@@ -62,7 +62,6 @@ BindingPaths::Stretch BindingPaths::stretchFrom(Id node) const {
   return stretch;
 }
 
-/// Whether a time between two nodes of ranks with different clocks is shorter than these are exact.
 bool BindingPaths::isBelowClockBound(Id from, Id to, Nanoseconds time) const {
   if (from == JobGraph::kNone) return false;
   const JobGraph::Rank& a = graph_.ranks()[graph_.node(from).rank];
@@ -79,8 +78,8 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
   const Nanoseconds length = node.end - node.begin;
   if (node.isMessage || node.isCollective) {
     link.rank = JobGraph::kNone;
-    // Nobody knows when a sender that is missing began.
-    link.workCause = node.isMessage && node.lacksInput ? Cause::kUnknown : Cause::kTransfer;
+    // Nobody knows when a sender or a member that is missing began.
+    link.workCause = node.lacksInput ? Cause::kUnknown : Cause::kTransfer;
     link.work = isBelowClockBound(node.inputs[0], id, length) ? 0 : length;
   } else if (isCompute(node.kind)) {
     link.group = times_.group(id);
@@ -93,7 +92,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
     return link;
   }
   link.work = std::max<Nanoseconds>(0, link.work);
-  link.before = bindingOf(id);
+  link.before = waitedFor(id);
   const Id lateId = link.hasLastMember ? node.inputs[0] : id;
   const JobGraph::Node& late = graph_.node(lateId);
   Nanoseconds ready = kNsMin;
@@ -119,7 +118,7 @@ BindingPaths::Link BindingPaths::linkOf(Id id) const {
 }
 
 /// Only what began earlier counts, so that no path comes back, whatever the clocks say.
-JobGraph::Id BindingPaths::bindingOf(Id id) const {
+JobGraph::Id BindingPaths::waitedFor(Id id) const {
   const JobGraph::Node& node = graph_.node(id);
   const auto isEarlier = [&](Id other) {
     const JobGraph::Node& n = graph_.node(other);
@@ -162,18 +161,24 @@ Collected BindingPaths::of(Id node) const {
 }
 
 PathsOfRank::Path PathsOfRank::upTo(Id node) {
+  Collected late;
+  Id at = paths_.links_[node].before;
+  if (at != JobGraph::kNone && paths_.links_[at].isCollective) {
+    paths_.addLate(at, paths_.links_[at], late);
+    at = paths_.links_[at].before;
+  }
+  return walk(at, late);
+}
+
+PathsOfRank::Path PathsOfRank::walk(Id from, const Collected& first) {
   // Short paths are gone again each time; of long ones one node of that many has its sum kept.
   constexpr int kShort = 32;
   constexpr Id kStride = 32;
   segments_.clear();
-  segments_.emplace_back(JobGraph::kNone, Collected{});
+  segments_.emplace_back(JobGraph::kNone, first);
   Path path;
   const auto& links = paths_.links_;
-  Id& at = path.end = links[node].before;
-  if (at != JobGraph::kNone && links[at].isCollective) {
-    paths_.addLate(at, links[at], segments_.back().second);
-    at = links[at].before;
-  }
+  Id& at = path.end = from;
   const std::uint64_t ownRank = BindingPaths::bitOf(rank_);
   for (int steps = 0; !isEnd(at); ++steps) {
     if (steps >= kShort && at % kStride == 0) {

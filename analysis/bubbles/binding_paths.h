@@ -59,6 +59,11 @@ class BindingPaths {
   Collected lateness(Id node) const;
   /// The node that it waited for; kNone: there is none.
   Id predecessor(Id node) const { return hasTables_ ? links_[node].before : linkOf(node).before; }
+  /// The same of any node, whether paths end there or not.
+  Id waitedFor(Id node) const;
+  /// Whether a time between two nodes of ranks with different clocks is shorter than these are
+  /// exact. `from` may be kNone.
+  bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;
   /// Frees what PathsOfRank needs, three quarters of the memory of a node of the graph. All else
   /// works on, more slowly. Nobody may use it meanwhile.
   void freeTables();
@@ -90,8 +95,6 @@ class BindingPaths {
 
   Link linkOf(Id node) const;
   Stretch stretchFrom(Id node) const;
-  Id bindingOf(Id node) const;
-  bool isBelowClockBound(Id from, Id to, Nanoseconds time) const;
   void addLate(Id node, const Link& link, Collected& collected) const {
     Id culprit = link.lateCause == Cause::kUnknown ? JobGraph::kNone : node;
     if (link.hasLastMember) culprit = graph_.node(node).inputs[0];
@@ -128,8 +131,12 @@ class PathsOfRank {
   /// The sum of what lies before `node` on its path, up to a job of the rank, which is not part of
   /// it. If `node` waited for a collective, only the lateness of that is.
   Path upTo(Id node);
+  /// The same with `node` itself, and with all of a collective that it waited for. A job of the
+  /// rank is its own end, with nothing before it.
+  Path from(Id node) { return walk(node, {}); }
 
  private:
+  Path walk(Id from, const Collected& first);
   bool isEnd(Id node) const { return node == JobGraph::kNone || paths_.links_[node].rank == rank_; }
 
   const BindingPaths& paths_;

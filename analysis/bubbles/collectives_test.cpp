@@ -1,15 +1,8 @@
 // Collectives cause idle time. All times are worked out by hand, in whole nanoseconds.
 #include <gmock/gmock.h>
 
-#include <map>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "analysis/bubbles/bubbles.h"
 #include "analysis/explain/critical_path.h"
-#include "analysis/run_summary.h"
-#include "analysis/testing/hand_made_timeline.h"
+#include "analysis/testing/collectives_in_bubbles.h"
 
 namespace pipetrace {
 namespace {
@@ -17,63 +10,7 @@ namespace {
 using testing::ElementsAre;
 using testing::Pair;
 
-class CollectivesInBubbles : public testing::Test {
- protected:
-  Event& add(int rank, JobKind kind, Nanoseconds begin, Nanoseconds end,
-             std::string_view lane = kComputeLane) {
-    Event& event = made_.add(rank, kind, begin, end, 0, isCompute(kind) ? 0 : -1, lane);
-    event.stage = isCompute(kind) ? stageOf_[rank] : kNotGiven;
-    return event;
-  }
-  void addCollective(int rank, JobKind kind, Nanoseconds begin, Nanoseconds end) {
-    add(rank, kind, begin, end, "nccl");
-  }
-  /// Ranks of `replicas` pipelines, of `positions` each.
-  void place(int replicas, int positions) {
-    for (int rank = 0; rank < replicas * positions; ++rank) {
-      RankInfo& info = made_.timeline.ranks[rank];
-      info.dataParallelIndex = rank / positions;
-      info.numStages = positions;
-      info.worldSize = replicas * positions;
-      stageOf_[rank] = rank % positions;
-    }
-  }
-  void classify() {
-    made_.timeline.sort();
-    Diagnostics diagnostics;
-    completeTimeline(made_.timeline, diagnostics);
-    summary_ = summarize(made_.timeline);
-    graph_ = std::make_unique<JobGraph>(made_.timeline, topologyOf(made_.timeline));
-    basis_ = std::make_unique<RunBasis>(*graph_, summary_);
-    bubbles_ = classifyBubbles(*basis_);
-    for (std::uint32_t r = 0; r < bubbles_.byRank.size(); ++r) {
-      Nanoseconds sum = 0;
-      for (const Bubble& each : bubbles_.byRank[r]) sum += each.end - each.begin;
-      EXPECT_EQ(sum, summary_.ranks[r].idle) << "rank " << r;
-    }
-  }
-  /// The bubbles of a rank in order: class, begin, end, culprit's rank.
-  std::vector<std::string> bubblesOf(std::uint32_t rank) const {
-    std::vector<std::string> texts;
-    for (const Bubble& each : bubbles_.byRank[rank]) {
-      const JobGraph::Id culprit = each.culprit;
-      std::string text{bubbleClassName(each.bubbleClass)};
-      text += " " + std::to_string(each.begin) + "-" + std::to_string(each.end);
-      if (culprit != JobGraph::kNone) {
-        text += " by " + std::to_string(graph_->ranks()[graph_->node(culprit).rank].number);
-      }
-      texts.push_back(text);
-    }
-    return texts;
-  }
-
-  HandMadeTimeline made_;
-  std::map<int, std::int32_t> stageOf_;
-  RunSummary summary_;
-  std::unique_ptr<JobGraph> graph_;
-  std::unique_ptr<RunBasis> basis_;
-  Bubbles bubbles_;
-};
+class CollectivesInBubbles : public test::CollectivesInBubbles {};
 
 TEST_F(CollectivesInBubbles, ASlowReplicaIsToBlameForTheWaitBeforeTheOptimizer) {
   place(2, 1);
@@ -85,8 +22,10 @@ TEST_F(CollectivesInBubbles, ASlowReplicaIsToBlameForTheWaitBeforeTheOptimizer) 
     add(replica, JobKind::kOptimizer, 70, 72);
   }
   classify();
-  EXPECT_THAT(bubblesOf(0),
-              ElementsAre("imbalance 30-60 by 1", "sync 60-70 by 1", "sync 70-72 by 0"));
+  // After the last backward of rank 0, 12 of 42 are the collective and the optimizer, 30 are the
+  // wait for rank 1. Rank 0 has 40 besides its own optimizer: 11 are sync, 10 of them its own.
+  EXPECT_THAT(bubblesOf(0), ElementsAre("peer_wait 30-59 by 1", "sync 59-60 by 1",
+                                        "sync 60-70 by 1", "sync 70-72 by 0"));
   EXPECT_THAT(bubblesOf(1), ElementsAre("sync 60-70 by 1", "sync 70-72 by 1"));
 }
 
@@ -115,7 +54,7 @@ TEST_F(CollectivesInBubbles, TheWaitForTheLastMemberInsideAStepIsThatMembers) {
     add(replica, JobKind::kBackward, 40, 60);
   }
   classify();
-  EXPECT_THAT(bubblesOf(0), ElementsAre("imbalance 10-30 by 1", "sync 30-40 by 1"));
+  EXPECT_THAT(bubblesOf(0), ElementsAre("peer_wait 10-30 by 1", "sync 30-40 by 1"));
   EXPECT_THAT(bubblesOf(1), ElementsAre("sync 30-40 by 1"));
 }
 

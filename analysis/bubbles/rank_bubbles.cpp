@@ -14,20 +14,23 @@ constexpr BubbleClass kClassOfCause[kCauseCount] = {BubbleClass::kTransfer, Bubb
                                                     BubbleClass::kPeerWait, BubbleClass::kImbalance,
                                                     BubbleClass::kUnknown};
 
-/// Divides `time` by what was collected, rounded down; the largest cause gets the remainder.
-std::array<Nanoseconds, kCauseCount> divided(Nanoseconds time, const Collected& collected) {
+/// Divides `time` by the weights, of which one is not 0; rounded down, the largest gets the
+/// remainder.
+template <std::size_t N>
+std::array<Nanoseconds, N> divided(Nanoseconds time, const std::array<Nanoseconds, N>& weights) {
   __extension__ using Wide = __int128;
-  const Nanoseconds total = collected.total();
+  Nanoseconds total = 0;
+  for (const Nanoseconds weight : weights) total += weight;
   std::size_t most = 0;
   Nanoseconds left = time;
-  std::array<Nanoseconds, kCauseCount> parts{};
-  for (std::size_t c = 0; c < kCauseCount; ++c) {
-    if (collected.sums[c] > collected.sums[most]) most = c;
+  std::array<Nanoseconds, N> parts{};
+  for (std::size_t i = 0; i < N; ++i) {
+    if (weights[i] > weights[most]) most = i;
     Nanoseconds product = 0;  // of short times it fits
-    parts[c] = __builtin_mul_overflow(time, collected.sums[c], &product)
-                   ? static_cast<Nanoseconds>(Wide{time} * collected.sums[c] / total)
+    parts[i] = __builtin_mul_overflow(time, weights[i], &product)
+                   ? static_cast<Nanoseconds>(Wide{time} * weights[i] / total)
                    : product / total;
-    left -= parts[c];
+    left -= parts[i];
   }
   parts[most] += left;
   return parts;
@@ -36,7 +39,8 @@ std::array<Nanoseconds, kCauseCount> divided(Nanoseconds time, const Collected& 
 }  // namespace
 
 RankBubbles::RankBubbles(const RunBasis& run, const PipelineBasis& basis, std::uint32_t rank)
-    : graph_(run.graph()),
+    : run_(run),
+      graph_(run.graph()),
       links_(run.paths()),
       basis_(basis),
       number_(rank),
@@ -90,40 +94,96 @@ void RankBubbles::classifyWindow(const BubbleWindow& window) {
 void RankBubbles::classify(const Gap& gap) {
   const BubbleWindow& window = *gap.window;
   const Id endedBy = gap.endedBy(graph_);
-  Interval late{gap.span.end, gap.span.end};  // others end the step
-  if (endedBy == JobGraph::kNone) {
-    late.begin = std::clamp(graph_.node(window.lastCompute).end, gap.span.begin, gap.span.end);
-  }
   shares_.clear();
-  const OwnWork ownWork = putOwnWork(gap, endedBy, late.begin);
+  causes_ = {};
+  const OwnWork ownWork = putOwnWork(gap, endedBy);
   const Nanoseconds open = gap.span.length() - ownWork.all;
   const Own own = window.isWhole && window.hasPlan ? ownOf(gap, endedBy, open) : Own{};
   Nanoseconds excess = open - own.drain - own.other;
   add(BubbleClass::kDrain, own.drain);
-  const Nanoseconds others = std::min(excess, late.length() - ownWork.late);
-  excess -= others;
+  Nanoseconds sync = 0;
+  if (endedBy == JobGraph::kNone) excess -= shareTail(gap, excess, ownWork.collectives, sync);
   Collected collected;
   if (excess > 0 && window.isWhole) collected = collectedFor(gap, endedBy);
   const bool hasCause = collected.total() > 0;
   const Nanoseconds missed = hasCause ? 0 : std::min(excess, shortfall_);
   shortfall_ -= missed;
   add(own.otherClass, own.other + missed);
-  if (hasCause) shareExcess(excess, collected);
-  add(BubbleClass::kSync, others, window.last);
-  if (!hasCause) add(BubbleClass::kUnknown, excess - missed);
+  if (hasCause) {
+    shareExcess(excess, collected);
+  } else {
+    addCause(Cause::kUnknown, excess - missed, JobGraph::kNone);
+  }
+  for (const Cause cause :
+       {Cause::kTransfer, Cause::kLaunch, Cause::kPeerWait, Cause::kImbalance}) {
+    addShareOf(cause);
+  }
+  add(BubbleClass::kSync, sync,
+      window.tail.sync.cause != JobGraph::kNone ? window.tail.sync.cause : window.last);
+  addShareOf(Cause::kUnknown);
   fill(gap.span, window.step);
 }
 
 /// The causes of a gap's excess.
 Collected RankBubbles::collectedFor(const Gap& gap, Id endedBy) {
-  const Id lastCompute = gap.window->lastCompute;
-  const bool isEnded = endedBy != JobGraph::kNone;
-  if (!isEnded && graph_.node(lastCompute).rank == number_) return {};
-  Collected collected = isEnded ? links_.lateness(endedBy) : links_.of(lastCompute);
-  const PathsOfRank::Path path = paths_.upTo(isEnded ? endedBy : lastCompute);
+  if (endedBy == JobGraph::kNone) {
+    PathsOfRank::Path path = paths_.from(gap.window->lastCompute);
+    if (graph_.node(gap.window->lastCompute).rank != number_) {
+      addShortness(gap, path.end, path.collected);
+    }
+    return path.collected;
+  }
+  Collected collected = links_.lateness(endedBy);
+  const PathsOfRank::Path path = paths_.upTo(endedBy);
   collected.add(path.collected);
   addShortness(gap, path.end, collected);
   return collected;
+}
+
+/// The causes of the wait for a job of another pipeline.
+Collected RankBubbles::collectedForWait(Id job) {
+  const WaitPath& path = run_.waitPath(job);
+  const bool isOnIt = std::binary_search(path.ranks.begin(), path.ranks.end(), number_);
+  return path.isWhole && !isOnIt ? path.collected : paths_.from(job).collected;
+}
+
+/// Shares out what a gap after the rank's last job has of the time after the pipeline's last
+/// compute job, as that time divides into its parts. Returns how much of the excess it took, and
+/// sets its `sync`. The rank's own collectives, which have their time, count in that: it reduces
+/// gradients while the others do.
+Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, Nanoseconds ownCollectives,
+                                   Nanoseconds& sync) {
+  const StepTail& tail = gap.window->tail;
+  const Nanoseconds from = graph_.node(gap.window->lastCompute).end;
+  const Nanoseconds late = gap.span.end - std::clamp(from, gap.span.begin, gap.span.end);
+  const Nanoseconds time = std::min(excess + ownCollectives, late);
+  if (excess <= 0 || late <= 0) return 0;
+  const bool isWhole = gap.window->isWhole;
+  Collected waits;
+  if (isWhole && tail.wait.time > 0) waits = collectedForWait(tail.wait.cause);
+  const bool isCaused = waits.total() > 0;
+  enum : std::size_t { kSync, kLaunch, kUnknown, kWait, kParts };
+  std::array<Nanoseconds, kParts> weights{};
+  if (isWhole) {
+    weights = {tail.sync.time, tail.launch.time, tail.unknown.time, tail.wait.time};
+    if (!isCaused) weights[kSync] += std::exchange(weights[kWait], 0);
+  } else {
+    weights[kSync] = late;
+  }
+  auto parts = divided(time, weights);
+  const Nanoseconds own = std::min(ownCollectives, parts[kSync]);
+  parts[kSync] -= own;
+  const Nanoseconds used = std::min(excess, time - own);
+  if (used < time - own) {
+    // Its collectives took more time than the part that is sync.
+    weights[kSync] = 0;
+    parts = divided(used, weights);
+  }
+  sync = parts[kSync];
+  addCause(Cause::kLaunch, parts[kLaunch], tail.launch.cause);
+  addCause(Cause::kUnknown, parts[kUnknown], JobGraph::kNone);
+  if (isCaused) shareExcess(parts[kWait], waits);
+  return used;
 }
 
 /// A rank that is faster than the others waits because of that: it did its own jobs since the end
@@ -144,9 +204,9 @@ void RankBubbles::addShortness(const Gap& gap, Id after, Collected& collected) c
 }
 
 /// Puts what stays at its own times in the gap.
-RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom) {
+RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy) {
   own_.clear();
-  findOwnWork(gap, endedBy, lateFrom);
+  findOwnWork(gap, endedBy);
   firstOfGap_ = bubbles_.size();
   Nanoseconds upTo = gap.span.begin;
   OwnWork work;
@@ -155,7 +215,7 @@ RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy, Nanosec
     own.end = std::min(own.end, gap.span.end);
     if (own.begin >= own.end) continue;
     work.all += own.end - own.begin;
-    work.late += std::max<Nanoseconds>(0, own.end - std::max(own.begin, lateFrom));
+    if (graph_.node(own.cause).isCollective) work.collectives += own.end - own.begin;
     upTo = own.end;
     own.culprit = culpritOf(own.bubbleClass, own.cause);
     put(own);
@@ -164,7 +224,7 @@ RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy, Nanosec
 }
 
 /// Fills own_, in order; jobs before collectives.
-void RankBubbles::findOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom) {
+void RankBubbles::findOwnWork(const Gap& gap, Id endedBy) {
   Id id = gap.previous == JobGraph::kNone ? rank_.first : gap.previous + 1;
   for (; id < rank_.end && graph_.node(id).begin < gap.span.end; ++id) {
     const JobGraph::Node& node = graph_.node(id);
@@ -175,15 +235,15 @@ void RankBubbles::findOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom) 
   }
   if (rank_.firstCollective == rank_.endOfCollectives) return;
   const std::size_t jobs = own_.size();
-  for (std::size_t i = 0; i < jobs; ++i) addCollectives(gap, own_[i].cause, lateFrom);
-  if (endedBy != JobGraph::kNone) addCollectives(gap, endedBy, lateFrom);
+  for (std::size_t i = 0; i < jobs; ++i) addCollectives(gap, own_[i].cause);
+  if (endedBy != JobGraph::kNone) addCollectives(gap, endedBy);
   std::stable_sort(own_.begin(), own_.end(),
                    [](const Bubble& a, const Bubble& b) { return a.begin < b.begin; });
 }
 
 /// Adds the collectives that a job waited for last, from the end of its other inputs on. Up to its
 /// last member's begin a collective only waits.
-void RankBubbles::addCollectives(const Gap& gap, Id job, Nanoseconds lateFrom) {
+void RankBubbles::addCollectives(const Gap& gap, Id job) {
   const JobGraph::Node& node = graph_.node(job);
   if (node.collective == JobGraph::kNone) return;
   Nanoseconds ready = gap.span.begin;
@@ -196,30 +256,14 @@ void RankBubbles::addCollectives(const Gap& gap, Id job, Nanoseconds lateFrom) {
     if (collective.end <= ready) return;
     const Nanoseconds begin = std::max(ready, collective.begin);
     own_.push_back({begin, collective.end, id, id, gap.window->step, BubbleClass::kSync});
-    addWait(gap, id, {std::max({ready, collective.event->begin, lateFrom}), collective.begin});
     id = collective.before;
   }
 }
 
-/// Adds the wait for a collective's last member after the pipeline's last compute job.
-void RankBubbles::addWait(const Gap& gap, Id collective, Interval wait) {
-  if (wait.begin >= std::min(wait.end, gap.span.end) || !gap.window->isWhole) return;
-  const Collected collected = paths_.upTo(collective).collected;
-  if (collected.total() == 0) return;
-  const auto parts = divided(wait.length(), collected);
-  Nanoseconds at = wait.begin;
-  for (std::size_t c = 0; c < kCauseCount; ++c) {
-    if (parts[c] == 0) continue;
-    const Id cause = collected.culprit[c];
-    own_.push_back({at, at + parts[c], cause, cause, gap.window->step, kClassOfCause[c]});
-    at += parts[c];
-  }
-}
-
 void RankBubbles::shareExcess(Nanoseconds excess, const Collected& collected) {
-  const auto parts = divided(excess, collected);
+  const auto parts = divided(excess, collected.sums);
   for (std::size_t c = 0; c < kCauseCount; ++c) {
-    add(kClassOfCause[c], parts[c], collected.culprit[c]);
+    addCause(static_cast<Cause>(c), parts[c], collected.culprit[c]);
   }
 }
 
@@ -240,6 +284,11 @@ RankBubbles::Id RankBubbles::culpritOf(BubbleClass bubbleClass, Id id) const {
 
 void RankBubbles::add(BubbleClass bubbleClass, Nanoseconds time, Id cause) {
   if (time > 0) shares_.push_back({bubbleClass, time, cause, culpritOf(bubbleClass, cause)});
+}
+
+void RankBubbles::addShareOf(Cause cause) {
+  const CauseShare& share = causes_[static_cast<std::size_t>(cause)];
+  add(kClassOfCause[static_cast<std::size_t>(cause)], share.time, share.job);
 }
 
 /// Lays shares_ out in the gap, where the rank's own work leaves room.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -41,7 +43,13 @@ class RankBubbles {
   /// jobs. So do the collectives that these or the job after the gap waited for last.
   struct OwnWork {
     Nanoseconds all = 0;
-    Nanoseconds late = 0;  ///< after the pipeline's last compute job
+    Nanoseconds collectives = 0;
+  };
+  /// The excess of a gap that has a cause, and the job that caused most of it.
+  struct CauseShare {
+    Nanoseconds time = 0;
+    Nanoseconds largest = 0;
+    Id job = JobGraph::kNone;
   };
   struct Share {
     BubbleClass bubbleClass = BubbleClass::kUnknown;
@@ -52,11 +60,13 @@ class RankBubbles {
 
   void classifyWindow(const BubbleWindow& window);
   void classify(const Gap& gap);
-  OwnWork putOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom);
-  void findOwnWork(const Gap& gap, Id endedBy, Nanoseconds lateFrom);
-  void addCollectives(const Gap& gap, Id job, Nanoseconds lateFrom);
-  void addWait(const Gap& gap, Id collective, Interval wait);
+  OwnWork putOwnWork(const Gap& gap, Id endedBy);
+  void findOwnWork(const Gap& gap, Id endedBy);
+  void addCollectives(const Gap& gap, Id job);
+  Nanoseconds shareTail(const Gap& gap, Nanoseconds excess, Nanoseconds ownCollectives,
+                        Nanoseconds& sync);
   Collected collectedFor(const Gap& gap, Id endedBy);
+  Collected collectedForWait(Id job);
   void addShortness(const Gap& gap, Id after, Collected& collected) const;
   Id culpritOf(BubbleClass bubbleClass, Id cause) const;
   void shareExcess(Nanoseconds excess, const Collected& collected);
@@ -68,7 +78,15 @@ class RankBubbles {
   Own ownOf(const Gap& gap, Id endedBy, Nanoseconds open);
   BubbleClass classBefore(Id job);
   void add(BubbleClass bubbleClass, Nanoseconds time, Id cause = JobGraph::kNone);
+  void addCause(Cause cause, Nanoseconds time, Id job) {
+    CauseShare& share = causes_[static_cast<std::size_t>(cause)];
+    share.job = time > share.largest ? job : share.job;
+    share.largest = std::max(share.largest, time);
+    share.time += time;
+  }
+  void addShareOf(Cause cause);
 
+  const RunBasis& run_;
   const JobGraph& graph_;
   const BindingPaths& links_;
   const PipelineBasis& basis_;
@@ -84,12 +102,13 @@ class RankBubbles {
   Nanoseconds busyUpTo_ = kNsMin;
   /// How much shorter than in the plan the rank's jobs usually are: the sum of those before each.
   std::vector<Nanoseconds> shortness_;
-  Nanoseconds mostShort_ = 0;   // of one job
-  std::size_t firstOfGap_ = 0;  // in bubbles_: the rank's own work in the gap
-  std::vector<Bubble> own_;     // stays at its own times in the gap
-  std::vector<Share> shares_;   // of the gap, in the order in which they are drawn
-  Nanoseconds shortfall_ = 0;   // of earlier gaps of the window
-  std::int32_t phasesOf_ = -1;  // the step of the next two
+  Nanoseconds mostShort_ = 0;                   // of one job
+  std::size_t firstOfGap_ = 0;                  // in bubbles_: the rank's own work in the gap
+  std::vector<Bubble> own_;                     // stays at its own times in the gap
+  std::vector<Share> shares_;                   // of the gap, in the order in which they are drawn
+  std::array<CauseShare, kCauseCount> causes_;  // of the gap, by Cause
+  Nanoseconds shortfall_ = 0;                   // of earlier gaps of the window
+  std::int32_t phasesOf_ = -1;                  // the step of the next two
   Id lastForward_ = JobGraph::kNone;
   Id firstOther_ = JobGraph::kNone;
 };

@@ -40,8 +40,8 @@ std::vector<char> wholeSteps(const StepJobs& jobs) {
 }
 
 /// The windows of a pipeline in order, with the jobs that end them.
-std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
-                                    const RunSummary& summary, int replica) {
+std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const BindingPaths& paths,
+                                    const StepJobs& jobs, const RunSummary& summary, int replica) {
   std::vector<BubbleWindow> windows;
   for (const StepSummary& step : summary.steps) {
     if (step.replica != replica) continue;
@@ -77,6 +77,7 @@ std::vector<BubbleWindow> windowsOf(const JobGraph& graph, const StepJobs& jobs,
                            graph.node(window.lastCompute).end < graph.node(id).end;
       if (isLater) window.lastCompute = id;
     }
+    window.tail = tailOf(graph, paths, window.lastCompute, window.last, window.span.end);
   }
   std::stable_sort(windows.begin(), windows.end(),
                    [](const auto& a, const auto& b) { return a.span.begin < b.span.begin; });
@@ -112,13 +113,21 @@ RunBasis::RunBasis(const JobGraph& graph, const RunSummary& summary, int threads
     if (i % kTasks == 0) {
       pipeline.planned = std::make_unique<PlannedIdle>(graph, pipeline.jobs, times_);
     } else {
-      pipeline.windows = windowsOf(graph, pipeline.jobs, summary, pipeline.replica);
+      pipeline.windows = windowsOf(graph, paths_, pipeline.jobs, summary, pipeline.replica);
     }
   });
+  for (const PipelineBasis& pipeline : pipelines_) {
+    for (const BubbleWindow& window : pipeline.windows) {
+      const Id job = window.tail.wait.cause;
+      if (job == JobGraph::kNone || waitPaths_.contains(job)) continue;
+      waitPaths_.emplace(job, waitPathOf(graph, paths_, job));
+    }
+  }
 }
 
 void RunBasis::freeTables() {
   paths_.freeTables();
+  waitPaths_ = {};
   for (PipelineBasis& pipeline : pipelines_) pipeline.planned.reset();
 }
 

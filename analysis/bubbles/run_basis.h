@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "analysis/bubbles/binding_paths.h"
 #include "analysis/bubbles/planned_idle.h"
+#include "analysis/bubbles/step_tail.h"
 #include "analysis/graph/step_jobs.h"
 #include "analysis/graph/usual_times.h"
 #include "analysis/run_summary.h"
@@ -20,6 +22,7 @@ struct BubbleWindow {
   std::size_t index = 0;                       ///< of the step in StepJobs
   JobGraph::Id lastCompute = JobGraph::kNone;  ///< the compute job that ended last
   JobGraph::Id last = JobGraph::kNone;         ///< the compute job or optimizer that did
+  StepTail tail;                               ///< from the one's end to the other's
   bool isWhole = true;                         ///< false: jobs of the step are missing
   bool isWholeRun = false;                     ///< as of StepWindow
   bool lacksRanks = false;                     ///< jobs need data of ranks that are missing
@@ -57,12 +60,15 @@ class RunBasis {
   const UsualTimes& times() const { return times_; }
   const BindingPaths& paths() const { return paths_; }
   const std::vector<PipelineBasis>& pipelines() const { return pipelines_; }
+  /// That of a job which the tail of a window waits for. Not after freeTables().
+  const WaitPath& waitPath(JobGraph::Id job) const { return waitPaths_.at(job); }
 
  private:
   const JobGraph& graph_;
   UsualTimes times_;
   BindingPaths paths_;
   std::vector<PipelineBasis> pipelines_;
+  std::unordered_map<JobGraph::Id, WaitPath> waitPaths_;
 };
 
 }  // namespace pipetrace

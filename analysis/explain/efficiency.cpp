@@ -53,11 +53,11 @@ std::vector<StepEfficiency> efficiencyOf(const RunBasis& basis, const PipelineBa
 }
 
 CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& graph,
-                                  const std::map<int, std::vector<Interval>>& windows,
-                                  int threads) {
+                                  const std::map<int, std::vector<Interval>>& windows, int threads,
+                                  std::size_t manyMessages) {
   const std::size_t count = graph.ranks().size();
   // By part of the messages and by rank, so that several threads can fill them.
-  const std::size_t parts = graph.messageEnd() - graph.jobCount() < 100'000 ? 1 : 8;
+  const std::size_t parts = graph.messageEnd() - graph.jobCount() < manyMessages ? 1 : 8;
   std::vector<std::vector<std::vector<Interval>>> messages(parts);
   inParallel(threads, parts, [&](std::size_t part) {
     messages[part].resize(count);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <vector>
 
@@ -38,9 +39,10 @@ struct CommunicationTime {
   }
 };
 
-/// The communication inside of windows. `windows`: of each replica, in any order.
+/// The communication inside of windows. `windows`: of each replica, in any order. Several threads
+/// share the messages if there are at least `manyMessages`.
 CommunicationTime communicationOf(const Timeline& timeline, const JobGraph& graph,
                                   const std::map<int, std::vector<Interval>>& windows,
-                                  int threads = 1);
+                                  int threads = 1, std::size_t manyMessages = 100'000);
 
 }  // namespace pipetrace

@@ -18,7 +18,7 @@ class CommunicationByHand : public testing::Test {
     made_.add(rank, kind, begin, end, 0, microBatch, lane).stage =
         isCompute(kind) || isTransfer(kind) ? rank : kNotGiven;
   }
-  CommunicationTime communication(int threads = 1) {
+  CommunicationTime communication(int threads = 1, std::size_t manyMessages = 100) {
     made_.timeline.sort();
     for (const Track& track : made_.timeline.tracks) {
       made_.timeline.ranks[track.rank].rank = track.rank;
@@ -26,7 +26,7 @@ class CommunicationByHand : public testing::Test {
     Diagnostics diagnostics;
     completeTimeline(made_.timeline, diagnostics);
     const JobGraph graph(made_.timeline, topologyOf(made_.timeline));
-    return communicationOf(made_.timeline, graph, {{0, {{0, 1000}}}}, threads);
+    return communicationOf(made_.timeline, graph, {{0, {{0, 1000}}}}, threads, manyMessages);
   }
 
   HandMadeTimeline made_;
@@ -59,6 +59,21 @@ TEST_F(CommunicationByHand, OverlapsOnARankCountOnce) {
   const CommunicationTime time = communication();
   EXPECT_EQ(time.all, 30 - 5);
   EXPECT_EQ(time.exposed, (20 - 10) + (30 - 28)) << "an optimizer is no compute job";
+}
+
+TEST_F(CommunicationByHand, MessagesThatThreadsShareCountAsThoseOfOne) {
+  for (int m = 0; m < 16; ++m) {
+    const Nanoseconds begin = 10 * m;
+    add(0, kForward, begin, begin + 10, m);
+    add(0, kSendForward, begin + 10, begin + 14, m, kSendLane);
+    add(1, kRecvForward, begin + 10, begin + 14, m, kRecvLane);
+    add(1, kForward, begin + 14, begin + 20, m);
+  }
+  for (const std::size_t manyMessages : {17, 16}) {
+    const CommunicationTime time = communication(2, manyMessages);
+    EXPECT_EQ(time.all, 2 * 4 * 16);
+    EXPECT_EQ(time.exposed, 4 + 4 * 16) << "rank 0: after its last job; rank 1: all";
+  }
 }
 
 TEST_F(CommunicationByHand, WithoutAnyNothingOverlaps) {

@@ -19,16 +19,17 @@ struct GroupKey {
   std::int64_t scope = 0;
   std::uint32_t number = 0;
   Id id = 0;
+  bool lacksMembers = false;
 
   auto common() const { return std::tie(name, scope, number); }
 };
 
-/// `tensor`: the rank's tensor-parallel index. Its peers are no replicas.
-std::int64_t scopeOf(Members members, std::uint32_t r, const JobGraph::Rank& rank, int tensor) {
+/// Tensor-parallel peers, which have other indices, are no replicas.
+std::int64_t scopeOf(Members members, std::uint32_t r, int replica, int tensor, int position) {
   switch (members) {
     case Members::kAlone: return r;
-    case Members::kReplicas: return (std::int64_t{tensor} << 32) + rank.position;
-    case Members::kPipeline: return rank.replica;
+    case Members::kReplicas: return (std::int64_t{tensor} << 32) + position;
+    case Members::kPipeline: return replica;
     case Members::kAll: break;
   }
   return 0;
@@ -123,20 +124,36 @@ void JobGraphBuilder::fillCollectives(std::uint32_t r, const RankEvents& events)
   }
 }
 
+/// Whether a collective of that rank has members of which there is no log.
+bool JobGraphBuilder::lacksMembers(Members members, std::uint32_t r) const {
+  const Place& place = places_[r];
+  switch (members) {
+    case Members::kAlone: return false;
+    case Members::kReplicas: return place.present < place.expected;
+    case Members::kPipeline: {
+      // Its first and its last rank take part.
+      const std::vector<std::uint32_t>& ranks = graph_.pipelines_[pipelineOf_[r]];
+      return places_[ranks.front()].position > 0 ||
+             places_[ranks.back()].position + 1 < place.depth;
+    }
+    case Members::kAll: break;
+  }
+  return graph_.ranks_.size() < static_cast<std::size_t>(worldSize_);
+}
+
 /// Finds the members of each group. Unless all of them overlap in time they are no group, and each
 /// is one for itself.
 void JobGraphBuilder::groupCollectives() {
   std::vector<GroupKey> keys;
   for (std::uint32_t r = 0; r < events_.size(); ++r) {
     const JobGraph::Rank& rank = graph_.ranks_[r];
-    const auto info = timeline_.ranks.find(rank.number);
-    const bool hasInfo = info != timeline_.ranks.end();
-    const int tensor = hasInfo ? info->second.tensorParallelIndex.value_or(0) : 0;
+    const Place& place = places_[r];
     for (std::size_t i = 0; i < events_[r].collectives.size(); ++i) {
       const Collective& each = events_[r].collectives[i];
       const Members members = collectiveRuleOf(timeline_.strings[each.event->name]).members;
-      keys.push_back({nameOf(*each.event), scopeOf(members, r, rank, tensor), each.number,
-                      rank.firstCollective + static_cast<Id>(i)});
+      keys.push_back({nameOf(*each.event),
+                      scopeOf(members, r, rank.replica, place.tensor, place.position), each.number,
+                      rank.firstCollective + static_cast<Id>(i), lacksMembers(members, r)});
     }
   }
   std::sort(keys.begin(), keys.end(), [](const GroupKey& a, const GroupKey& b) {
@@ -156,6 +173,7 @@ void JobGraphBuilder::groupCollectives() {
     const bool isGroup = graph_.isNumbered_ || (hasStep && begin <= earliestEnd);
     for (std::size_t k = first; k < end; ++k) {
       const Id id = keys[k].id;
+      graph_.nodes_[id].lacksInput = isGroup && keys[k].lacksMembers;
       if (isGroup && id != last) {
         graph_.nodes_[id].begin = begin;
         graph_.nodes_[id].inputs[0] = last;

@@ -102,8 +102,33 @@ void JobGraphBuilder::addRanks(const Topology& topology) {
     }
   }
   giveClocks();
+  addPlaces(topology);
   events_.resize(graph_.ranks_.size());
   pipelines_.resize(graph_.pipelines_.size());
+}
+
+void JobGraphBuilder::addPlaces(const Topology& topology) {
+  int worldSize = 0;
+  std::map<std::pair<int, int>, int> present;  // by tensor-parallel index and position
+  for (const JobGraph::Rank& rank : graph_.ranks_) {
+    const Topology::Place& given = topology.places.at(rank.number);
+    Place place{.position = given.position < 0 ? rank.position : given.position,
+                .depth = given.depth};
+    const auto info = timeline_.ranks.find(rank.number);
+    if (info != timeline_.ranks.end()) {
+      place.tensor = info->second.tensorParallelIndex.value_or(0);
+      worldSize = std::max(worldSize, info->second.worldSize.value_or(0));
+    }
+    ++present[{place.tensor, place.position}];
+    places_.push_back(place);
+  }
+  const bool lacksRanks = static_cast<std::size_t>(worldSize) > graph_.ranks_.size();
+  for (Place& place : places_) {
+    place.present = place.expected = present.at({place.tensor, place.position});
+    const int ofReplica = std::max(1, place.depth * topology.tensorRanks);
+    if (lacksRanks) place.expected = std::max(place.expected, worldSize / ofReplica);
+  }
+  worldSize_ = worldSize;
 }
 
 bool JobGraphBuilder::hasNumber(const Event& event) const {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/graph/collective_rules.h"
 #include "analysis/graph/job_graph.h"
 #include "analysis/graph/job_index.h"
 
@@ -46,6 +47,14 @@ class JobGraphBuilder {
     JobKey highest;
     std::size_t made = 0;
   };
+  /// Where a rank is in the run, ranks without a log included.
+  struct Place {
+    int tensor = 0;    // its tensor-parallel index
+    int position = 0;  // in its pipeline
+    int depth = 0;     // of its pipeline
+    int present = 0;   // ranks with its tensor-parallel index and position that have a log
+    int expected = 0;  // ranks with these
+  };
   struct Pipeline {
     std::vector<JobGraph::Message> messages;
     std::vector<JobKey> keys;              // of messages
@@ -58,6 +67,7 @@ class JobGraphBuilder {
   using ForRank = std::function<void(std::uint32_t rank, RankEvents& events)>;
 
   void giveClocks();
+  void addPlaces(const Topology& topology);
   void forRanks(const ForRank& work);
 
   void addRanks(const Topology& topology);
@@ -85,6 +95,7 @@ class JobGraphBuilder {
   void placeCollectives();
   void fillCollectives(std::uint32_t r, const RankEvents& events);
   void groupCollectives();
+  bool lacksMembers(Members members, std::uint32_t r) const;
 
   const Timeline& timeline_;
   JobGraph& graph_;
@@ -94,6 +105,8 @@ class JobGraphBuilder {
   std::vector<RankEvents> events_;  // by rank
   std::vector<Pipeline> pipelines_;
   std::vector<std::uint32_t> pipelineOf_;  // by rank
+  std::vector<Place> places_;              // by rank
+  int worldSize_ = 0;                      // 0: not known
 };
 
 }  // namespace pipetrace

@@ -128,5 +128,24 @@ TEST_F(JobGraphTest, RunsWithNumbersPerRankAreKnownByThoseWhateverElseJobsHave) 
   }
 }
 
+TEST_F(JobGraphTest, ClocksAreThoseOfHostsAndAsExactAsTheWorstComparisonWithTheFirst) {
+  for (const int rank : {0, 1, 2, 3}) add(rank, kForward, 10 * rank, 10 * rank + 10);
+  made_.timeline.sort();
+  auto& ranks = made_.timeline.ranks;  // nobody knows where rank 0 ran
+  ranks[1].host = ranks[3].host = "a";
+  ranks[1].clockReadings = {{.offset = 0, .bound = 5},
+                            {.offset = 0, .bound = 7},
+                            {.offset = 0, .bound = 6},
+                            {.offset = 1, .bound = 90}};
+  const JobGraph found(made_.timeline, topologyOf(made_.timeline));
+  ASSERT_EQ(found.ranks().size(), 4U);
+  EXPECT_EQ(found.ranks()[1].clock, found.ranks()[3].clock);
+  EXPECT_NE(found.ranks()[0].clock, found.ranks()[1].clock);
+  EXPECT_NE(found.ranks()[0].clock, found.ranks()[2].clock);
+  EXPECT_EQ(found.ranks()[0].clockBound, 0);
+  EXPECT_EQ(found.ranks()[1].clockBound, 7);
+  EXPECT_EQ(found.ranks()[3].clockBound, 0);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -1,5 +1,6 @@
 #include "analysis/graph/usual_times.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -12,57 +13,70 @@ namespace {
 using Id = JobGraph::Id;
 using StageKind = std::pair<std::int32_t, JobKind>;
 
-/// The jobs of each stage and kind of a pipeline.
-std::map<StageKind, std::vector<Id>> groupsOf(const JobGraph& graph, std::size_t pipeline) {
-  std::map<StageKind, std::vector<Id>> groups;
-  for (const std::uint32_t r : graph.pipelines()[pipeline]) {
-    const JobGraph::Rank& rank = graph.ranks()[r];
-    // Most ranks have few groups.
-    std::vector<std::pair<StageKind, std::vector<Id>*>> latest;
-    for (Id id = rank.first; id < rank.end; ++id) {
-      const JobGraph::Node& job = graph.node(id);
-      if (!isCompute(job.kind)) continue;
-      const StageKind key{job.stage, job.kind};
-      std::vector<Id>* group = nullptr;
-      for (std::size_t i = 0; i < latest.size() && group == nullptr && i < 16; ++i) {
-        if (latest[i].first == key) group = latest[i].second;
-      }
-      if (group == nullptr) {
-        group = &groups[key];
-        latest.emplace_back(key, group);
-      }
-      group->push_back(id);
-    }
+/// The jobs of one stage and kind on a rank.
+struct JobsOfStage {
+  StageKind key;
+  std::vector<Id> jobs;
+  Nanoseconds median = 0;
+};
+
+std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank& rank) {
+  constexpr std::size_t kFew = 16;  // most ranks have no more stages and kinds
+  std::vector<JobsOfStage> found;
+  std::map<StageKind, std::size_t> places;
+  for (Id id = rank.first; id < rank.end; ++id) {
+    const JobGraph::Node& job = graph.node(id);
+    if (!isCompute(job.kind)) continue;
+    const StageKind key{job.stage, job.kind};
+    std::size_t place = 0;
+    while (place < found.size() && place < kFew && found[place].key != key) ++place;
+    if (place == kFew) place = places.try_emplace(key, found.size()).first->second;
+    if (place == found.size()) found.push_back({.key = key});
+    found[place].jobs.push_back(id);
   }
-  return groups;
+  std::vector<Nanoseconds> durations;
+  for (JobsOfStage& each : found) {
+    durations.clear();
+    for (const Id id : each.jobs) durations.push_back(graph.node(id).end - graph.node(id).begin);
+    each.median = medianOf(durations);
+  }
+  return found;
+}
+
+Nanoseconds lowerMedianOf(std::vector<Nanoseconds>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 }  // namespace
 
 UsualTimes::UsualTimes(const JobGraph& graph, int threads)
     : graph_(graph), group_(graph.jobCount()), medians_(1) {
-  std::vector<std::map<StageKind, std::vector<Id>>> pipelines(graph.pipelines().size());
-  inParallel(threads, pipelines.size(), [&](std::size_t p) { pipelines[p] = groupsOf(graph, p); });
-  std::vector<std::pair<JobKind, const std::vector<Id>*>> all;
-  for (const auto& groups : pipelines) {
-    for (const auto& [key, jobs] : groups) all.emplace_back(key.second, &jobs);
+  std::vector<std::vector<JobsOfStage>> ranks(graph.ranks().size());
+  inParallel(threads, ranks.size(),
+             [&](std::size_t r) { ranks[r] = jobsOfRank(graph, graph.ranks()[r]); });
+  std::map<StageKind, std::vector<Nanoseconds>> ofRanks;
+  for (const auto& ofRank : ranks) {
+    for (const JobsOfStage& each : ofRank) ofRanks[each.key].push_back(each.median);
   }
-  medians_.resize(all.size() + 1);
-  inParallel(threads, all.size(), [&](std::size_t g) {
-    std::vector<Nanoseconds> durations;
-    durations.reserve(all[g].second->size());
-    for (const Id job : *all[g].second) {
-      durations.push_back(graph.node(job).end - graph.node(job).begin);
-      group_[job] = static_cast<std::uint32_t>(g + 1);
-    }
-    medians_[g + 1] = medianOf(durations);
-  });
+  std::map<StageKind, std::uint32_t> groups;
   std::map<JobKind, std::vector<Nanoseconds>> ofKind;
-  for (std::size_t g = 0; g < all.size(); ++g) ofKind[all[g].first].push_back(medians_[g + 1]);
+  for (auto& [key, medians] : ofRanks) {
+    groups[key] = static_cast<std::uint32_t>(medians_.size());
+    medians_.push_back(lowerMedianOf(medians));
+    ofKind[key.second].push_back(medians_.back());
+  }
+  inParallel(threads, ranks.size(), [&](std::size_t r) {
+    for (const JobsOfStage& each : ranks[r]) {
+      const std::uint32_t group = groups.at(each.key);
+      for (const Id job : each.jobs) group_[job] = group;
+    }
+  });
   for (auto& [kind, medians] : ofKind) ofKind_[static_cast<std::size_t>(kind)] = medianOf(medians);
   imbalances_.resize(medians_.size());
-  for (std::size_t g = 0; g < all.size(); ++g) {
-    imbalances_[g + 1] = medians_[g + 1] - ofKind_[static_cast<std::size_t>(all[g].first)];
+  for (const auto& [key, group] : groups) {
+    imbalances_[group] = medians_[group] - ofKind_[static_cast<std::size_t>(key.second)];
   }
 }
 

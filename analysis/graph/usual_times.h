@@ -8,21 +8,23 @@
 
 namespace pipetrace {
 
-/// How long the compute jobs of a run usually are. Medians are over all steps; of an even count it
-/// is the mean of the middle two, rounded down.
+/// How long the compute jobs of a run usually are, by stage and kind. A rank has the median of its
+/// jobs over all steps; of an even count it is the mean of the middle two, rounded down. A stage
+/// has the lower median of its ranks: replicas, tensor-parallel peers and all others that run it.
+/// So what all of them have in common is the stage's, and what one rank has alone is its own.
 class UsualTimes {
  public:
   /// The graph must outlive it.
   explicit UsualTimes(const JobGraph& graph, int threads = 1);
 
-  /// The median of its pipeline's jobs of that stage and kind. 0 for other than compute jobs.
+  /// That of the job's stage and kind. 0 for other than compute jobs.
   Nanoseconds median(JobGraph::Id job) const { return medians_[group_[job]]; }
-  /// The number of its pipeline's jobs of that stage and kind; 0 for other than compute jobs.
+  /// The number of its stage and kind; 0 for other than compute jobs.
   std::uint32_t group(JobGraph::Id job) const { return group_[job]; }
   /// The median of a group − that of a balanced run.
   Nanoseconds imbalanceOf(std::uint32_t group) const { return imbalances_[group]; }
-  /// The kind's median over the stages of all pipelines of each stage's median: a job that is
-  /// like those of the other stages. 0 for other than compute jobs.
+  /// The kind's median over the stages: a job that is like those of the other stages. 0 for other
+  /// than compute jobs.
   Nanoseconds balanced(JobGraph::Id job) const {
     return ofKind_[static_cast<std::size_t>(graph_.node(job).event->kind)];
   }

@@ -32,9 +32,9 @@ class Reader {
     std::optional<std::int64_t> comm;
     for (const Argument& argument : timeline_.argumentsOf(job)) {
       if (argument.type != ArgumentType::kInteger) continue;
-      if (argument.key == *kernels_) kernels = argument.integer;
-      if (argument.key == *busy_) busy = argument.integer;
-      if (argument.key == *comm_) comm = argument.integer;
+      if (argument.key == kernels_) kernels = argument.integer;
+      if (argument.key == busy_) busy = argument.integer;
+      if (argument.key == comm_) comm = argument.integer;
     }
     if (!kernels || !busy || !comm) return;
     StageDeviceWork& work = to[{rank, job.stage, job.step}];

@@ -96,6 +96,23 @@ TEST(DeviceWork, SumsAreOverTheStepsAndRanksThatAreLeft) {
   EXPECT_EQ(lengthIn({.ranks = {{3, 4}}}), 0);
 }
 
+TEST(DeviceWork, JobsThatLackOneOfTheTimesDoNotCount) {
+  for (const std::string_view missing : {keys::kKernels, keys::kDeviceBusy, keys::kCommInside}) {
+    Timeline timeline;
+    std::vector<std::pair<std::string_view, std::int64_t>> arguments;
+    for (const std::string_view key : {keys::kKernels, keys::kDeviceBusy, keys::kCommInside}) {
+      if (key != missing) arguments.emplace_back(key, 1);
+    }
+    addJob(timeline, 0, 0, 100, arguments);
+    EXPECT_THAT(deviceWorkOf(timeline), IsEmpty()) << "no job of the run has " << missing;
+    addJob(timeline, 1, 200, 300,
+           {{keys::kKernels, 1}, {keys::kDeviceBusy, 60}, {keys::kCommInside, 0}});
+    const auto work = deviceWorkOf(timeline);
+    ASSERT_THAT(work, SizeIs(1)) << missing;
+    EXPECT_EQ(work[0].stage, 1);
+  }
+}
+
 TEST(DeviceWork, RunWithoutDeviceTimesHasNoSuchTable) {
   Timeline timeline;
   addJob(timeline, 0, 0, 100, {});

@@ -20,5 +20,9 @@ TEST(FoldedLine, AWordThatIsTooLongHasALineOfItsOwn) {
   EXPECT_EQ(foldedLine("supercalifragilistic", 6), "supercalifragilistic");
 }
 
+TEST(FoldedLine, ABlankInFrontIsNoPlaceToBreak) {
+  EXPECT_EQ(foldedLine(" supercalifragilistic b", 6), " supercalifragilistic\n  b");
+}
+
 }  // namespace
 }  // namespace pipetrace

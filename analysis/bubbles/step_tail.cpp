@@ -1,0 +1,61 @@
+#include "analysis/bubbles/step_tail.h"
+
+#include <algorithm>
+
+namespace pipetrace {
+
+void StepTail::Part::add(Nanoseconds more, Id node) {
+  time += more;
+  if (more <= largest) return;
+  largest = more;
+  cause = node;
+}
+
+StepTail tailOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id lastCompute,
+                JobGraph::Id last, Nanoseconds end) {
+  using Id = JobGraph::Id;
+  StepTail tail;
+  if (lastCompute == JobGraph::kNone) return tail;
+  const Nanoseconds begin = graph.node(lastCompute).end;
+  Nanoseconds upTo = end;
+  const auto goBackTo = [&](Nanoseconds time, StepTail::Part& part, Id cause) {
+    const Nanoseconds from = std::clamp(time, begin, std::max(begin, upTo));
+    if (from < upTo) part.add(upTo - from, cause);
+    upTo = std::min(upTo, from);
+  };
+  Id later = last;
+  for (Id at = last; at != JobGraph::kNone && upTo > begin; at = paths.waitedFor(at)) {
+    const JobGraph::Node& node = graph.node(at);
+    // Nobody logs all that a program does between its last backward and its optimizer.
+    const bool isLate = graph.node(later).isCollective;
+    goBackTo(node.end, isLate ? tail.launch : tail.sync, later);
+    if (isCompute(node.kind)) {
+      const bool isExact = !paths.isBelowClockBound(lastCompute, at, upTo - begin);
+      goBackTo(begin, isExact ? tail.wait : tail.sync, isExact ? at : later);
+      return tail;
+    }
+    const bool lacksMembers = node.isCollective && node.lacksInput;
+    const bool isData = node.kind == JobKind::kData;
+    goBackTo(node.begin, lacksMembers ? tail.unknown : isData ? tail.launch : tail.sync, at);
+    later = at;
+  }
+  goBackTo(begin, tail.sync, later);
+  return tail;
+}
+
+WaitPath waitPathOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id job) {
+  constexpr int kMostNodes = 4096;
+  WaitPath path;
+  int nodes = 0;
+  for (JobGraph::Id at = job; at != JobGraph::kNone; at = paths.predecessor(at)) {
+    if (++nodes > kMostNodes) return {.isWhole = false};
+    path.collected.add(paths.of(at));
+    const JobGraph::Node& node = graph.node(at);
+    if (!node.isMessage && !node.isCollective) path.ranks.push_back(node.rank);
+  }
+  std::sort(path.ranks.begin(), path.ranks.end());
+  path.ranks.erase(std::unique(path.ranks.begin(), path.ranks.end()), path.ranks.end());
+  return path;
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analysis/bubbles/binding_paths.h"
+
+namespace pipetrace {
+
+/// The part of a step's window after the step's last compute job, walked back from the event that
+/// ends the window. Jobs and collectives explain their own times. The first compute job on the way
+/// ends the walk: the rest is a wait for that job, in another pipeline mostly. All times together
+/// are those from the last compute job's end to the window's.
+struct StepTail {
+  using Id = JobGraph::Id;
+
+  struct Part {
+    Nanoseconds time = 0;
+    Nanoseconds largest = 0;
+    Id cause = JobGraph::kNone;  ///< the job or collective with the largest share
+
+    void add(Nanoseconds more, Id node);
+  };
+
+  Part sync;     ///< jobs that are no compute jobs, and collectives from their last members on
+  Part launch;   ///< `data` jobs, and collectives that began later than their last input
+  Part unknown;  ///< collectives with members that no log has
+  Part wait;     ///< for the compute job that is its cause
+};
+
+/// `lastCompute`: the compute job of the step that ended last; `last`: the event that ended its
+/// window, which ends at `end`.
+StepTail tailOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id lastCompute,
+                JobGraph::Id last, Nanoseconds end);
+
+/// The path of a job, itself included, as all ranks see it that are not on it. Many windows end
+/// with a wait for the same job.
+struct WaitPath {
+  Collected collected;
+  std::vector<std::uint32_t> ranks;  ///< of its jobs, ascending
+  bool isWhole = true;               ///< false: it is longer, each rank has to follow it
+};
+WaitPath waitPathOf(const JobGraph& graph, const BindingPaths& paths, JobGraph::Id job);
+
+}  // namespace pipetrace

@@ -1,0 +1,73 @@
+#include "analysis/graph/usual_times.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/run_summary.h"
+#include "analysis/testing/hand_made_timeline.h"
+#include "trace/topology.h"
+
+namespace pipetrace {
+namespace {
+
+/// Replicas of a pipeline of two ranks. Forwards of stage 1 take 40.
+class UsualTimesOfReplicas : public testing::Test {
+ protected:
+  /// The forwards of stage 0 take this long on the first rank of the next replica.
+  void addReplica(const std::vector<Nanoseconds>& lengths) {
+    const int first = 2 * replicas_;
+    for (const int position : {0, 1}) {
+      RankInfo& info = made_.timeline.ranks[first + position];
+      info.dataParallelIndex = replicas_;
+      info.numStages = 2;
+      Nanoseconds at = 100 * position;
+      std::int32_t microBatch = 0;
+      for (const Nanoseconds length : lengths) {
+        const Nanoseconds end = at + (position == 0 ? length : 40);
+        made_.add(first + position, JobKind::kForward, at, end, 0, microBatch++).stage = position;
+        at = end;
+      }
+    }
+    ++replicas_;
+  }
+  /// The usual length of the first job of stage 0, and what the stage usually takes longer.
+  void expectUsual(Nanoseconds median, Nanoseconds imbalance) {
+    made_.timeline.sort();
+    const JobGraph graph(made_.timeline, topologyOf(made_.timeline));
+    const UsualTimes times(graph);
+    for (const JobGraph::Rank& rank : graph.ranks()) {
+      if (rank.position != 0) continue;
+      EXPECT_EQ(times.median(rank.first), median) << "rank " << rank.number;
+      EXPECT_EQ(times.imbalanceOf(times.group(rank.first)), imbalance);
+      EXPECT_EQ(times.balanced(rank.first), median - imbalance);
+    }
+  }
+
+  HandMadeTimeline made_;
+  int replicas_ = 0;
+};
+
+/// The medians of the ranks are 11 (10, 12) and 30. All jobs together would give 21. The stages
+/// have 11 and 40: their median is 25, rounded down.
+TEST_F(UsualTimesOfReplicas, TheFasterOfTwoRanksCounts) {
+  addReplica({30, 30, 30});
+  addReplica({10, 12, 10, 12});
+  expectUsual(11, 11 - 25);
+}
+
+TEST_F(UsualTimesOfReplicas, TheMiddleOneOfThreeRanksCounts) {
+  addReplica({50});
+  addReplica({10, 90, 14});
+  addReplica({20, 20, 20, 20, 20, 20, 20});
+  expectUsual(20, -10);
+}
+
+TEST_F(UsualTimesOfReplicas, TheLowerMiddleOneOfFourRanksCounts) {
+  addReplica({50});
+  addReplica({10});
+  addReplica({20});
+  addReplica({30});
+  expectUsual(20, -10);
+}
+
+}  // namespace
+}  // namespace pipetrace

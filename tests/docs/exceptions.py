@@ -1,0 +1,51 @@
+"""What check_documents.py passes over, and why."""
+
+# Options of other programs, by program.
+FOREIGN_OPTIONS = {
+    "cmake and ctest": "--build --install --output-on-failure --parallel --prefix --preset",
+    "GoogleTest, Google Benchmark, gdb":
+        "--args --benchmark_filter --gtest_break_on_failure --gtest_filter --gtest_repeat",
+    "our benchmarks": "--large --profile --python",
+    "Nsight Systems": "--capture-range --trace --type",
+    "torchrun": "--no-python --nproc-per-node",
+    "Megatron-LM":
+        "--nvtx-ranges --overlap-moe-expert-parallel-comm --profile-ranks --profile-step-end"
+        " --profile-step-start --tensorboard-dir --timing-log-level --use-pytorch-profiler",
+    "torchtitan": "--profiler",
+    "PaddlePaddle":
+        "--gpus --job_schedule_profiler_end --job_schedule_profiler_start --parallel_mode"
+        " --pipeline_parallel_degree",
+}
+
+FOREIGN_VARIABLES = {"CMAKE_PREFIX_PATH": "CMake", "DS_ACCELERATOR": "DeepSpeed", "NCCL_DEBUG": "NCCL"}
+
+# The documents in which all options of a program or a command have to be. Others: any document.
+RECORDING = ["docs/running.md", "docs/runtime.md", "docs/schedules.md"]
+READING = ["docs/pipe-trace.md", "docs/inputs.md", "docs/viewer.md", "docs/profile-format.md"]
+OWN_DOCUMENTS = {
+    "pipe-run": RECORDING,
+    "pipe-trace": READING,
+    "pipe-trace plan": ["docs/schedules.md", "docs/pipe-trace.md"],
+    "pipe-view": ["docs/viewer.md", "docs/pipe-trace.md"],
+    "sample-char-transformer": ["docs/runtime.md"],
+    "sample-gpipe-mlp": ["docs/runtime.md"],
+}
+
+# Options that their --help alone explains, by program; each is for those who work on PipeTrace.
+UNDOCUMENTED = {
+    "tools/compare_builds.py": "--jobs --programs --runs --seed --timeout",
+    "tools/demo.sh": "--bin",
+    "tools/doc_commands.py": "--bin --list --python --quick --section --work",
+    "tools/english.py": "--count",
+    "tools/fresh_machine.sh": "--folder --locale",
+    "tools/fuzz.sh": "--build-jobs --clean --jobs --only --sanitize --seconds",
+    "tools/gpu_check.sh": "--bin --libs",
+    "tools/lint.sh": "--jobs --presets --torch",
+    "tools/mutants.py": "--build-with --equivalent --jobs --root --test-with",
+}
+
+# A default that the help says in other words.
+DEFAULTS_IN_WORDS = {("--theme", "paper"): "of the papers"}
+
+# English words that a schedule is named after.
+WORDS_LIKE_SCHEDULES = {"Forward-only"}
