@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/median.h"
+
 namespace pipetrace {
 namespace {
 
@@ -45,12 +47,6 @@ std::pair<std::size_t, std::size_t> largestSum(const std::vector<double>& values
   return best;
 }
 
-double medianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// The stretch and its medians, if both sides have enough values.
 std::optional<HighStretch> measured(std::span<const double> values,
                                     std::pair<std::size_t, std::size_t> stretch) {
@@ -61,7 +57,7 @@ std::optional<HighStretch> measured(std::span<const double> values,
                              values.begin() + static_cast<std::ptrdiff_t>(end));
   std::vector<double> outside(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(begin));
   outside.insert(outside.end(), values.begin() + static_cast<std::ptrdiff_t>(end), values.end());
-  return HighStretch{begin, end, medianOf(std::move(inside)), medianOf(std::move(outside))};
+  return HighStretch{begin, end, lowerMedianOf(inside), lowerMedianOf(outside)};
 }
 
 }  // namespace

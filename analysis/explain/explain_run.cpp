@@ -2,6 +2,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -183,10 +184,12 @@ Nanoseconds usualLength(const Explanation& result) {
   return medianOf(lengths);
 }
 
-void findCauses(const Timeline& timeline, const SlowerStages& stages, int threads,
-                Explanation& result) {
+void findCauses(const Timeline& timeline, int threads, Explanation& result) {
   const JobGraph& graph = *result.graph;
-  const UsualTimes& times = result.basis->times();
+  std::optional<UsualTimes> own;
+  if (!result.counted.areAll()) own.emplace(graph, threads, result.counted);
+  const UsualTimes& times = own ? *own : result.basis->times();
+  const SlowerStages stages(timeline, graph, times);
   const LinkTimes links(graph, result.counted);
   const SlowerRanks ranks(graph, result.counted, threads);
   const Outliers outliers(graph, times, links, usualLength(result));
@@ -244,7 +247,6 @@ Explanation classifiedRun(const Timeline& timeline, int threads) {
 }
 
 void explain(const Timeline& timeline, const ExplainOptions& options, Explanation& result) {
-  const SlowerStages stages(timeline, *result.basis);
   result.counted = countedStepsOf(result, options);
   std::vector<PipelineSteps> steps = listSteps(result);
   const auto windows = countedWindows(steps);
@@ -259,7 +261,7 @@ void explain(const Timeline& timeline, const ExplainOptions& options, Explanatio
       },
       [&] {
         explainRanks(result);
-        findCauses(timeline, stages, threads, result);
+        findCauses(timeline, threads, result);
       },
       [&] { result.communication = communicationOf(timeline, *result.graph, windows, threads); },
       [&] { result.schedule = followedSchedule(timeline, result.topology, *result.basis); },

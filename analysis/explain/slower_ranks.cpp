@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analysis/explain/change_point.h"
+#include "analysis/median.h"
 #include "trace/threads/in_parallel.h"
 
 namespace pipetrace {
@@ -52,12 +53,6 @@ Cells cellsOf(const JobGraph& graph, const JobGraph::Rank& rank,
   return cells;
 }
 
-double lowerMedian(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// A figure of a rank, where it is known, with the indices of its steps.
 struct Series {
   std::vector<double> values;
@@ -85,7 +80,7 @@ class RankSeries {
       const Series beside = besidePeers(r, rank.stages);
       if (!beside.values.empty()) {
         std::vector<double> values = beside.values;
-        rank.factor = lowerMedian(values);
+        rank.factor = lowerMedianOf(values);
       }
       rank.change = changeIn(beside, true);
       if (rank.change || rank.factor >= SlowerRanks::kSlow) return rank;
@@ -111,7 +106,7 @@ class RankSeries {
         const Cell& cell = ranks_[r].at(stage)[step];
         if (peers.empty() || cell.count == 0) continue;
         own += cell.mean();
-        others += lowerMedian(peers);
+        others += lowerMedianOf(peers);
       }
       if (own <= 0 || others <= 0) continue;
       series.values.push_back(own / others);

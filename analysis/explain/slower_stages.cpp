@@ -10,23 +10,24 @@ namespace pipetrace {
 
 using Id = JobGraph::Id;
 
-SlowerStages::SlowerStages(const Timeline& timeline, const RunBasis& basis)
-    : timeline_(timeline), basis_(basis) {
-  const JobGraph& graph = basis.graph();
+SlowerStages::SlowerStages(const Timeline& timeline, const JobGraph& graph,
+                           const UsualTimes& times)
+    : timeline_(timeline), graph_(graph) {
   std::vector<int> latestOf;  // by group of jobs: the rank whose jobs of it came last
   std::map<std::int32_t, Stage> pairs;
   for (const JobGraph::Rank& rank : graph.ranks()) {
     for (Id id = rank.first; id < rank.end; ++id) {
       const JobGraph::Node& job = graph.node(id);
       if (!isCompute(job.kind)) continue;
-      const std::uint32_t group = basis.times().group(id);
+      const std::uint32_t group = times.group(id);
+      if (group == 0) continue;
       if (group >= latestOf.size()) latestOf.resize(group + 1, -1);
       if (std::exchange(latestOf[group], rank.number) == rank.number) continue;
       const bool isPair = job.kind == JobKind::kForwardBackward;
       if (!isPair) unfused_.insert(job.stage);
       Stage& stage = isPair ? pairs[job.stage] : stages_[job.stage];
-      stage.own += static_cast<double>(basis.times().median(id));
-      stage.usual += static_cast<double>(basis.times().balanced(id));
+      stage.own += static_cast<double>(times.median(id));
+      stage.usual += static_cast<double>(times.balanced(id));
       stage.ranks.insert(rank.number);
     }
   }
@@ -36,8 +37,14 @@ SlowerStages::SlowerStages(const Timeline& timeline, const RunBasis& basis)
   }
 }
 
+const SlowerStages::Stage& SlowerStages::of(std::int32_t stage) const {
+  static const Stage none;
+  const auto found = stages_.find(stage);
+  return found == stages_.end() ? none : found->second;
+}
+
 std::int32_t SlowerStages::toBlame(Id id) const {
-  const JobGraph::Node& job = basis_.graph().node(id);
+  const JobGraph::Node& job = graph_.node(id);
   if (job.kind != JobKind::kForwardBackward) return job.stage;
   const auto pair = fusedPairOf(timeline_, *job.event);
   if (!pair || !unfused_.contains(pair->forwardStage) || !unfused_.contains(pair->backwardStage)) {

@@ -3,7 +3,8 @@
 #include <map>
 #include <set>
 
-#include "analysis/bubbles/run_basis.h"
+#include "analysis/graph/job_graph.h"
+#include "analysis/graph/usual_times.h"
 #include "trace/timeline.h"
 
 namespace pipetrace {
@@ -12,8 +13,8 @@ namespace pipetrace {
 /// of one stage and a backward of another: its length counts only for stages without other jobs.
 class SlowerStages {
  public:
-  /// Both must outlive it.
-  SlowerStages(const Timeline& timeline, const RunBasis& basis);
+  /// All must outlive it. `times`: of the steps that it is about.
+  SlowerStages(const Timeline& timeline, const JobGraph& graph, const UsualTimes& times);
 
   /// Sums of medians over kinds and ranks.
   struct Stage {
@@ -21,7 +22,8 @@ class SlowerStages {
     double usual = 0;  ///< of the kinds' medians over stages
     std::set<int> ranks;
   };
-  const Stage& of(std::int32_t stage) const { return stages_.at(stage); }
+  /// Of a stage without jobs in these steps, 0.
+  const Stage& of(std::int32_t stage) const;
 
   /// The stage that makes a job long: of a fused pair the slower one by its other jobs, if both
   /// stages have such, else the job's own.
@@ -29,7 +31,7 @@ class SlowerStages {
 
  private:
   const Timeline& timeline_;
-  const RunBasis& basis_;
+  const JobGraph& graph_;
   std::map<std::int32_t, Stage> stages_;
   std::set<std::int32_t> unfused_;  // stages that have jobs other than pairs
 };

@@ -1,6 +1,5 @@
 #include "analysis/graph/usual_times.h"
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -20,13 +19,14 @@ struct JobsOfStage {
   Nanoseconds median = 0;
 };
 
-std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank& rank) {
+std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank& rank,
+                                    const CountedSteps& counted) {
   constexpr std::size_t kFew = 16;  // most ranks have no more stages and kinds
   std::vector<JobsOfStage> found;
   std::map<StageKind, std::size_t> places;
   for (Id id = rank.first; id < rank.end; ++id) {
     const JobGraph::Node& job = graph.node(id);
-    if (!isCompute(job.kind)) continue;
+    if (!isCompute(job.kind) || !counted.contains(job.step)) continue;
     const StageKind key{job.stage, job.kind};
     std::size_t place = 0;
     while (place < found.size() && place < kFew && found[place].key != key) ++place;
@@ -43,19 +43,13 @@ std::vector<JobsOfStage> jobsOfRank(const JobGraph& graph, const JobGraph::Rank&
   return found;
 }
 
-Nanoseconds lowerMedianOf(std::vector<Nanoseconds>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 }  // namespace
 
-UsualTimes::UsualTimes(const JobGraph& graph, int threads)
+UsualTimes::UsualTimes(const JobGraph& graph, int threads, const CountedSteps& counted)
     : graph_(graph), group_(graph.jobCount()), medians_(1) {
   std::vector<std::vector<JobsOfStage>> ranks(graph.ranks().size());
   inParallel(threads, ranks.size(),
-             [&](std::size_t r) { ranks[r] = jobsOfRank(graph, graph.ranks()[r]); });
+             [&](std::size_t r) { ranks[r] = jobsOfRank(graph, graph.ranks()[r], counted); });
   std::map<StageKind, std::vector<Nanoseconds>> ofRanks;
   for (const auto& ofRank : ranks) {
     for (const JobsOfStage& each : ofRank) ofRanks[each.key].push_back(each.median);

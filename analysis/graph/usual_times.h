@@ -5,19 +5,20 @@
 #include <vector>
 
 #include "analysis/graph/job_graph.h"
+#include "analysis/steps/counted_steps.h"
 
 namespace pipetrace {
 
 /// How long the compute jobs of a run usually are, by stage and kind. A rank has the median of its
-/// jobs over all steps; of an even count it is the mean of the middle two, rounded down. A stage
+/// jobs over the steps that count; of an even count it is the mean of the middle two, rounded down. A stage
 /// has the lower median of its ranks: replicas, tensor-parallel peers and all others that run it.
 /// So what all of them have in common is the stage's, and what one rank has alone is its own.
 class UsualTimes {
  public:
   /// The graph must outlive it.
-  explicit UsualTimes(const JobGraph& graph, int threads = 1);
+  explicit UsualTimes(const JobGraph& graph, int threads = 1, const CountedSteps& counted = {});
 
-  /// That of the job's stage and kind. 0 for other than compute jobs.
+  /// That of the job's stage and kind. 0 for other than compute jobs in steps that count.
   Nanoseconds median(JobGraph::Id job) const { return medians_[group_[job]]; }
   /// The number of its stage and kind; 0 for other than compute jobs.
   std::uint32_t group(JobGraph::Id job) const { return group_[job]; }
