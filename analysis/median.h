@@ -18,7 +18,8 @@ inline Nanoseconds medianOf(std::vector<Nanoseconds>& values) {
   return lower + (*middle - lower) / 2;
 }
 
-/// The median; of an even count the lower one of the middle two. There must be a value. Reorders them.
+/// The median; of an even count the lower one of the middle two. There must be a value. Reorders
+/// them.
 template <typename Value>
 Value lowerMedianOf(std::vector<Value>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);

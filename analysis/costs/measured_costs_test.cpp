@@ -13,9 +13,9 @@ namespace {
 
 using enum JobKind;
 
-TEST(MeasuredCosts, CostsAreMediansPerStageAndKindWithoutTheFirstStep) {
+TEST(MeasuredCosts, CostsAreMediansPerStageAndKindWithoutALongFirstStep) {
   HandMadeTimeline made;
-  made.add(0, kForward, 0, 1000, 0).stage = 0;  // warm-up
+  made.add(0, kForward, 0, 9000, 0).stage = 0;  // the other step takes 5011
   made.add(0, kLr, 0, 900, 0);
   const std::vector<Nanoseconds> durations = {7, 3, 100, 4};  // median (4 + 7) / 2 = 5
   Nanoseconds now = 1000;
@@ -25,7 +25,7 @@ TEST(MeasuredCosts, CostsAreMediansPerStageAndKindWithoutTheFirstStep) {
     now += 1000;
   }
   made.add(0, kLr, 0, 9, 1);
-  made.add(0, kOptimizer, 0, 11, 1);
+  made.add(0, kOptimizer, 5000, 5011, 1);
   made.add(1, kForward, 0, 8, 1).stage = 1;
   const Costs costs = measuredCosts(made.timeline);
   ASSERT_EQ(costs.stages.size(), 2U);

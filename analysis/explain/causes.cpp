@@ -45,7 +45,8 @@ Kind kindOf(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks&
 /// Groups with equal keys have one cause.
 using Key = std::tuple<Kind, int, int, std::vector<int>>;
 
-Key keyOf(const IdleCause& cause, const SlowerStages& stages, const SlowerRanks& ranks, int number) {
+Key keyOf(const IdleCause& cause, const SlowerStages& stages, const SlowerRanks& ranks,
+          int number) {
   switch (cause.kind) {
     case Kind::kSlowStages: {
       if (cause.group.stage < 0) break;
@@ -87,8 +88,8 @@ bool isOneStep(const CulpritGroup& group) {
 }
 
 std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
-                            const SlowerStages& stages, const SlowerRanks& ranks,
-                            const LinkTimes& links) {
+                                const SlowerStages& stages, const SlowerRanks& ranks,
+                                const LinkTimes& links) {
   std::vector<IdleCause> causes;
   std::map<Key, std::size_t> known;
   int number = 0;

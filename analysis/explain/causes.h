@@ -13,18 +13,18 @@ namespace pipetrace {
 /// Idle time that one thing caused, which a finding is about.
 struct IdleCause {
   enum class Kind : std::uint8_t {
-    kSlowStages,       ///< all ranks of these stages take longer than other stages
-    kSlowRank,         ///< a rank takes longer than its peers, or than at another time
-    kLongJob,          ///< a job takes longer than its median, in one step or in each
-    kLongJobs,         ///< a few jobs take many times as long as theirs
-    kUnsteadyJobs,     ///< many jobs of these ranks do, now and then
-    kData,             ///< ranks load data
-    kLateJob,          ///< a job begins late, in one step or in each
-    kLateJobs,         ///< many jobs of these ranks do
-    kSlowLink,         ///< its messages take longer than those of others
-    kEarlyLink,        ///< its messages arrive before they are sent
-    kLongMessages,     ///< a few messages of a link take many times as long as its others
-    kMessages,         ///< messages on links that are alike
+    kSlowStages,        ///< all ranks of these stages take longer than other stages
+    kSlowRank,          ///< a rank takes longer than its peers, or than at another time
+    kLongJob,           ///< a job takes longer than its median, in one step or in each
+    kLongJobs,          ///< a few jobs take many times as long as theirs
+    kUnsteadyJobs,      ///< many jobs of these ranks do, now and then
+    kData,              ///< ranks load data
+    kLateJob,           ///< a job begins late, in one step or in each
+    kLateJobs,          ///< many jobs of these ranks do
+    kSlowLink,          ///< its messages take longer than those of others
+    kEarlyLink,         ///< its messages arrive before they are sent
+    kLongMessages,      ///< a few messages of a link take many times as long as its others
+    kMessages,          ///< messages on links that are alike
     kUnloggedMessages,  ///< waits for data; the run has no messages
     kUnknownSender      ///< messages from a rank that nobody knows
   };
@@ -40,8 +40,8 @@ struct IdleCause {
 /// The causes of the groups, the most expensive first. Groups with one cause are one: the stages of
 /// the same ranks, ranks that all begin their jobs late, links that are alike.
 std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
-                            const SlowerStages& stages, const SlowerRanks& ranks,
-                            const LinkTimes& links);
+                                const SlowerStages& stages, const SlowerRanks& ranks,
+                                const LinkTimes& links);
 
 /// Whether one job has at least four fifths of the group's time, over all steps.
 bool isOneJob(const CulpritGroup& group);

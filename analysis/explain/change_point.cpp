@@ -10,24 +10,6 @@
 namespace pipetrace {
 namespace {
 
-/// Twice the rank of each value − (n + 1); equal values share the mean of their ranks. The numbers
-/// add up to 0.
-std::vector<double> centredRanks(std::span<const double> values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
-  std::vector<double> ranks(values.size());
-  const auto count = static_cast<double>(values.size());
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    const auto sumOfEnds = static_cast<double>(i + end);  // first and last rank, from 0 and from 1
-    for (; i < end; ++i) ranks[order[i]] = sumOfEnds + 1 - (count + 1);
-  }
-  return ranks;
-}
-
 /// The stretch with the largest sum.
 std::pair<std::size_t, std::size_t> largestSum(const std::vector<double>& values) {
   std::pair<std::size_t, std::size_t> best{0, 0};
@@ -60,14 +42,46 @@ std::optional<HighStretch> measured(std::span<const double> values,
   return HighStretch{begin, end, lowerMedianOf(inside), lowerMedianOf(outside)};
 }
 
+/// The stretch that holds most of the values above a threshold, and few others. It is that of the
+/// threshold that parts the values best.
+std::pair<std::size_t, std::size_t> roughStretch(std::span<const double> values) {
+  constexpr std::size_t kThresholds = 32;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t most = values.size() - kLeastCount;
+  const std::size_t stride = 1 + (most - kLeastCount) / kThresholds;
+  const auto count = static_cast<double>(values.size());
+  std::pair<std::size_t, std::size_t> best{0, 0};
+  double largest = 0;
+  std::vector<double> scores(values.size());
+  for (std::size_t k = kLeastCount; k <= most; k += stride) {
+    const double threshold = sorted[k - 1];
+    const auto isAbove = [&](double value) { return value > threshold; };
+    const double above =
+        static_cast<double>(std::count_if(values.begin(), values.end(), isAbove)) / count;
+    if (above == 0) break;
+    // They add up to 0 over all values, and to the most that is possible over a stretch that has
+    // all values above the threshold and no others.
+    std::transform(values.begin(), values.end(), scores.begin(),
+                   [&](double value) { return isAbove(value) ? 1 - above : -above; });
+    const auto stretch = largestSum(scores);
+    const auto first = scores.begin() + static_cast<std::ptrdiff_t>(stretch.first);
+    const auto end = scores.begin() + static_cast<std::ptrdiff_t>(stretch.second);
+    const double share = std::accumulate(first, end, 0.0) / (count * above * (1 - above));
+    if (share <= largest) continue;
+    largest = share;
+    best = stretch;
+  }
+  return best;
+}
+
 }  // namespace
 
 std::optional<HighStretch> highStretchOf(std::span<const double> values) {
   if (values.size() < 2 * kLeastCount) return std::nullopt;
-  const auto rough = measured(values, largestSum(centredRanks(values)));
+  const auto rough = measured(values, roughStretch(values));
   if (!rough) return std::nullopt;
-  // Ranks are many inside a long stretch, and its first values may have low ones. Only the side of
-  // the middle counts now.
+  // The threshold was one of the values; the middle parts them as well as it can be done.
   const double middle = (rough->inside + rough->outside) / 2;
   std::vector<double> sides;
   for (const double value : values) sides.push_back(value > middle ? 1 : -1);
@@ -85,8 +99,7 @@ std::optional<HighStretch> highStretchOf(std::span<const double> values) {
   }
   const std::size_t count = found->end - found->begin;
   const std::size_t aboveOutside = above - aboveInside;
-  const bool isClear =
-      10 * aboveInside >= 9 * count && 10 * aboveOutside <= values.size() - count;
+  const bool isClear = 10 * aboveInside >= 9 * count && 10 * aboveOutside <= values.size() - count;
   return isClear ? found : std::nullopt;
 }
 

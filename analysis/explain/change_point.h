@@ -18,9 +18,9 @@ struct HighStretch {
 /// inside and outside, medians that differ by kLeastFactor, and nine tenths of either side on their
 /// own side of the middle between the medians. Without one that is as clear there is none.
 ///
-/// It is the stretch with the largest sum of centred ranks: the rank statistic of Pettitt, "A
-/// Non-Parametric Approach to the Change-Point Problem", 1979, for two changes instead of one. So a
-/// few values of any size do not make one. Takes time n log n.
+/// Values count by the side of a threshold they are on, so a few of any size do not make a stretch.
+/// (For one change this is the idea of Pettitt, "A Non-Parametric Approach to the Change-Point
+/// Problem", 1979.) Takes time n log n.
 std::optional<HighStretch> highStretchOf(std::span<const double> values);
 
 inline constexpr std::size_t kLeastCount = 4;

@@ -58,7 +58,8 @@ Key keyOf(const JobGraph& graph, const Bubble& bubble, std::int32_t stage, bool 
 void addExample(CulpritGroup& group, std::uint32_t rank, const Bubble& bubble) {
   const auto length = [](const auto& example) { return example.second.end - example.second.begin; };
   auto& examples = group.examples;
-  if (examples.size() == kMostExamples && bubble.end - bubble.begin <= length(examples.back())) return;
+  if (examples.size() == kMostExamples && bubble.end - bubble.begin <= length(examples.back()))
+    return;
   if (examples.size() == kMostExamples) examples.pop_back();
   examples.emplace_back(rank, bubble);
   std::stable_sort(examples.begin(), examples.end(),

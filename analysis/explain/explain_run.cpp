@@ -35,8 +35,8 @@ CountedSteps countedStepsOf(const Explanation& result, const ExplainOptions& opt
 void explainRanks(Explanation& result) {
   std::map<int, ExplainedRank> byNumber;
   for (const StageDeviceWork& work : result.summary.deviceWork) {
-    const bool counts = work.step == kNotGiven ? result.counted.areAll()
-                                               : result.counted.contains(work.step);
+    const bool counts =
+        work.step == kNotGiven ? result.counted.areAll() : result.counted.contains(work.step);
     if (counts) byNumber[work.rank].launchBound += work.launchBound();
   }
   for (const StepSummary& step : result.summary.steps) {
@@ -53,8 +53,7 @@ void explainRanks(Explanation& result) {
     explained.rank = rank.number;
     explained.position = place < 0 ? rank.position : place;
     explained.replica = rank.replica;
-    explained.bubbles =
-        result.counted.areAll() ? result.bubbles.times[r] : ClassTimes{};
+    explained.bubbles = result.counted.areAll() ? result.bubbles.times[r] : ClassTimes{};
     if (result.counted.areAll()) continue;
     for (const Bubble& bubble : result.bubbles.byRank[r]) {
       if (!result.counted.contains(bubble.step)) continue;
@@ -193,8 +192,7 @@ void findCauses(const Timeline& timeline, int threads, Explanation& result) {
   const LinkTimes links(graph, result.counted);
   const SlowerRanks ranks(graph, result.counted, threads);
   const Outliers outliers(graph, times, links, usualLength(result));
-  result.culprits =
-      culpritsOf(graph, result.bubbles, stages, outliers, result.counted, threads);
+  result.culprits = culpritsOf(graph, result.bubbles, stages, outliers, result.counted, threads);
   result.findings = findingsOf({.timeline = timeline,
                                 .basis = *result.basis,
                                 .times = times,

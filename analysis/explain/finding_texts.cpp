@@ -63,15 +63,15 @@ std::string adviceFor(const Pauses& pauses) {
       return "load batches ahead of the step that needs them: more workers, faster storage";
     case Pauses::Reason::kCheckpoint:
       return "save checkpoints less often, or from a copy while training goes on";
-    default: return "see what the program does between these steps: record it as jobs, or look "
-                    "at its output";
+    default:
+      return "see what the program does between these steps: record it as jobs, or look "
+             "at its output";
   }
 }
 
-FindingTexts::FindingTexts(const Timeline& timeline, const JobGraph& graph,
-                           const UsualTimes& times, const SlowerStages& stages,
-                           const SlowerRanks& ranks, const LinkTimes& links,
-                           const CountedSteps& counted, Nanoseconds idle)
+FindingTexts::FindingTexts(const Timeline& timeline, const JobGraph& graph, const UsualTimes& times,
+                           const SlowerStages& stages, const SlowerRanks& ranks,
+                           const LinkTimes& links, const CountedSteps& counted, Nanoseconds idle)
     : timeline_(timeline),
       graph_(graph),
       times_(times),
@@ -97,10 +97,12 @@ FindingText FindingTexts::of(const IdleCause& cause) const {
     case Kind::kLateJobs: return lateJobs(cause);
     case Kind::kLongMessages: return longMessages(cause);
     case Kind::kMessages:
-      return {"ranks wait while messages are on their way, on links that are all alike: transfers "
-              "cost " + cost(cause) + shares(cause),
-              "see whether messages can be smaller, the network faster, or a schedule that sends "
-              "less often"};
+      return {
+          "ranks wait while messages are on their way, on links that are all alike: transfers "
+          "cost " +
+              cost(cause) + shares(cause),
+          "see whether messages can be smaller, the network faster, or a schedule that sends "
+          "less often"};
     default: return link(cause);
   }
 }
@@ -113,9 +115,11 @@ std::string FindingTexts::cost(const IdleCause& cause) const {
 /// " (rank 0: 40.0 %, rank 3: 30.0 %)", shares of the cause; empty for one rank or link.
 std::string FindingTexts::shares(const IdleCause& cause) const {
   std::vector<std::pair<std::string, Nanoseconds>> shares;
-  for (const auto& [rank, time] : cause.ranks) shares.emplace_back("rank " + std::to_string(rank), time);
+  for (const auto& [rank, time] : cause.ranks)
+    shares.emplace_back("rank " + std::to_string(rank), time);
   for (const auto& [link, time] : cause.links) {
-    shares.emplace_back("ranks " + std::to_string(link.first) + " and " + std::to_string(link.second), time);
+    shares.emplace_back(
+        "ranks " + std::to_string(link.first) + " and " + std::to_string(link.second), time);
   }
   constexpr std::size_t kMost = 4;
   if (shares.size() < 2) return {};
@@ -176,10 +180,9 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
   if (ranks.size() == 1 && change && !change->isBesidePeers) text += stretchText(*change);
   text += ": imbalance costs " + cost(cause);
   if (ranks.size() > 1) {
-    return {std::move(text),
-            "all its " + std::to_string(ranks.size()) +
-                " ranks are alike, so give " + (isOne ? "that stage" : "these stages") +
-                " fewer layers"};
+    return {std::move(text), "all its " + std::to_string(ranks.size()) +
+                                 " ranks are alike, so give " +
+                                 (isOne ? "that stage" : "these stages") + " fewer layers"};
   }
   return {std::move(text),
           std::string("give ") + (isOne ? "that stage" : "these stages") +
@@ -214,8 +217,7 @@ FindingText FindingTexts::longJob(const IdleCause& cause) const {
   if (isOneStep(group)) {
     return {who + " takes " + formatDuration(job.end - job.begin) + " in step " +
                 std::to_string(group.step) + " (median " +
-                formatDuration(times_.median(group.job)) + "): waiting for it costs " +
-                cost(cause),
+                formatDuration(times_.median(group.job)) + "): waiting for it costs " + cost(cause),
             "see what that rank did then: memory that was freed or compiled kernels, a "
             "checkpoint, another process on its host"};
   }
@@ -236,9 +238,9 @@ FindingText FindingTexts::longJobs(const IdleCause& cause) const {
                      ")";
   const std::size_t more = group.outliers.size() - 1;
   if (more > 0) {
-    text += ", and " + std::to_string(more) + " more job" + (more == 1 ? "" : "s") +
-            " of it " + (more == 1 ? "takes" : "take") + " at least " +
-            std::to_string(Outliers::kManyTimes) + " times as long as usual";
+    text += ", and " + std::to_string(more) + " more job" + (more == 1 ? "" : "s") + " of it " +
+            (more == 1 ? "takes" : "take") + " at least " + std::to_string(Outliers::kManyTimes) +
+            " times as long as usual";
   }
   return {text + ": waiting for " + (more > 0 ? "them" : "it") + " costs " + cost(cause),
           "see what that rank did then: memory that was freed or compiled kernels, a "
@@ -306,12 +308,10 @@ FindingText FindingTexts::longMessages(const IdleCause& cause) const {
   std::set<std::int32_t> steps;
   for (const Id each : group.outliers) steps.insert(graph_.node(each).step);
   std::string text = "a message from rank " + std::to_string(from) + " to rank " +
-                     std::to_string(to) + " takes " +
-                     formatDuration(message.end - message.begin) + " in step " +
-                     std::to_string(message.step) + " (" +
-                     jobName(timeline_, graph_.node(message.inputs[0])) +
-                     "; median of the link " + formatDuration(links_.of({group.rank, group.peer})) +
-                     ")";
+                     std::to_string(to) + " takes " + formatDuration(message.end - message.begin) +
+                     " in step " + std::to_string(message.step) + " (" +
+                     jobName(timeline_, graph_.node(message.inputs[0])) + "; median of the link " +
+                     formatDuration(links_.of({group.rank, group.peer})) + ")";
   const std::size_t more = group.outliers.size() - 1;
   if (more > 0) {
     text += ", and " + std::to_string(more) + " more there " + (more == 1 ? "takes" : "take") +

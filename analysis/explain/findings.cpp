@@ -49,7 +49,8 @@ RunSummary stepsOfWholePipelines(const FindingInputs& run) {
   }
   RunSummary steps;
   for (const StepSummary& step : run.summary.steps) {
-    if (whole.contains(step.replica) && run.counted.contains(step.step)) steps.steps.push_back(step);
+    if (whole.contains(step.replica) && run.counted.contains(step.step))
+      steps.steps.push_back(step);
   }
   return steps;
 }
@@ -182,9 +183,8 @@ class Findings {
 
   void addPauses() {
     for (Pauses& pauses : pausesOf(run_.timeline, stepsOfWholePipelines(run_))) {
-      findings_.push_back({.severity = Severity::kWarning,
-                           .text = toText(pauses),
-                           .advice = adviceFor(pauses)});
+      findings_.push_back(
+          {.severity = Severity::kWarning, .text = toText(pauses), .advice = adviceFor(pauses)});
       findings_.back().pauses = std::move(pauses);
     }
   }
@@ -202,9 +202,9 @@ class Findings {
       examples.insert(examples.end(), own.begin(), own.end());
     }
     if (time == 0) return;
-    Finding& finding =
-        add({text + " " + formatDuration(time) + ", " + percentText(time, sums_.idle) + why, advice},
-            time);
+    Finding& finding = add(
+        {text + " " + formatDuration(time) + ", " + percentText(time, sums_.idle) + why, advice},
+        time);
     finding.severity = Severity::kNote;
     if (present.size() == 1) finding.bubbleClass = present.front();
     finding.classes = std::move(present);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,8 @@ TEST(Findings, LinksThatAreAllAlikeAreOneFinding) {
   const Explanation run = explainRun(timeline, {});
   const auto isTransfer = [](const Finding& f) { return f.bubbleClass == BubbleClass::kTransfer; };
   ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isTransfer), 1);
-  EXPECT_THAT(run.findings[0].text, HasSubstr("messages take 5.000 ms on links like the others"));
+  EXPECT_THAT(run.findings[0].text,
+              HasSubstr("messages are on their way, on links that are all alike: transfers cost "));
   Nanoseconds all = 0;
   for (const ExplainedRank& rank : run.ranks) {
     all += rank.bubbles[static_cast<std::size_t>(BubbleClass::kTransfer)];
@@ -140,7 +142,10 @@ TEST(Findings, IdleTimeOfTheScheduleIsOfSeveralClasses) {
   costs.optimizer = kNsPerMs / 10;
   const Explanation run = explainRun(completedRun(plan, costs), {});
   // The optimizers have 0.1 ms of the 90 ms that a step leaves idle, which nobody wants to know.
-  ASSERT_EQ(run.findings.size(), 1U);
+  ASSERT_EQ(run.findings.size(), 2U);
+  EXPECT_FALSE(run.findings[0].isMinor);
+  EXPECT_TRUE(run.findings[1].isMinor);
+  EXPECT_EQ(minorFindingsText(run.findings), "1 more cause costs 0.0 % of the steps' time");
   EXPECT_THAT(run.findings[0].text, HasSubstr("the schedule itself leaves"));
   EXPECT_EQ(run.findings[0].bubbleClass, BubbleClass::kNone);
   EXPECT_THAT(run.findings[0].classes, ElementsAre(BubbleClass::kWarmUp, BubbleClass::kDrain));
@@ -170,6 +175,201 @@ TEST(Findings, PauseOfAllPipelinesIsOnePause) {
   EXPECT_THAT(sentencesOf(test::twice(timeline)),
               Contains(StartsWith("the run stands still after step 2 for 500.1 ms, and after 1 "
                                   "more step: 800.2 ms in all (")));
+}
+
+/// Every rank of the second pipeline as it is but rank 2 + 4, which takes 1.3 times as long.
+Timeline withSlowReplica(int steps, int firstSlow, int endOfSlow) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  const Timeline fast = completedRun(plan, costs, steps);
+  test::scaleRank(costs, plan, 2, 1.3);
+  Timeline run = test::twice(fast);
+  const Timeline slow = completedRun(plan, costs, steps);
+  // Steps are 400 ms apart in both, so that slow and fast ones can be mixed.
+  const auto place = [](Timeline timeline) {
+    std::map<std::int32_t, Nanoseconds> begins;
+    for (const Track& track : timeline.tracks) {
+      for (const Event& event : track.events) {
+        const auto [begin, isNew] = begins.try_emplace(event.step, event.begin);
+        begin->second = std::min(begin->second, event.begin);
+      }
+    }
+    for (Track& track : timeline.tracks) {
+      for (Event& event : track.events) {
+        const Nanoseconds by = event.step * 600 * kNsPerMs - begins.at(event.step);
+        event.begin += by;
+        event.end += by;
+      }
+    }
+    return timeline;
+  };
+  const Timeline slowPlaced = place(slow);
+  run = place(run);
+  for (std::size_t t = 0; t < slowPlaced.tracks.size(); ++t) {
+    const Track& from = slowPlaced.tracks[t];
+    for (Track& to : run.tracks) {
+      if (to.rank != from.rank + 4 || to.lane != from.lane) continue;
+      for (std::size_t i = 0; i < to.events.size(); ++i) {
+        const std::int32_t step = to.events[i].step;
+        if (step < firstSlow || step >= endOfSlow) continue;
+        to.events[i].begin = from.events[i].begin;
+        to.events[i].end = from.events[i].end;
+      }
+    }
+  }
+  run.sort();
+  return run;
+}
+
+TEST(Findings, RankThatIsSlowerThanItsPeersIsNamedAndNotItsStage) {
+  const std::vector<std::string> sentences = sentencesOf(withSlowReplica(4, 0, 4));
+  EXPECT_THAT(sentences[0],
+              StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2: waiting "
+                         "for it costs "));
+  EXPECT_THAT(sentences, Not(Contains(HasSubstr("median of stages"))));
+}
+
+TEST(Findings, StageWhoseRanksAreAllSlowIsNamed) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  test::scaleRank(costs, plan, 2, 1.3);
+  const Explanation run = explainRun(test::twice(completedRun(plan, costs)), {});
+  EXPECT_THAT(run.findings[0].text, StartsWith("stage 2 takes 1.30 times as long as the median"));
+  EXPECT_THAT(run.findings[0].advice, HasSubstr("all its 2 ranks are alike"));
+}
+
+TEST(Findings, RankThatBecameSlowIsNamedWithTheStep) {
+  EXPECT_THAT(sentencesOf(withSlowReplica(20, 12, 20)),
+              Contains(StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2 "
+                                  "from step 12 on: ")));
+  EXPECT_THAT(sentencesOf(withSlowReplica(20, 0, 5)),
+              Contains(StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2 "
+                                  "until step 4: ")));
+  EXPECT_THAT(sentencesOf(withSlowReplica(20, 5, 10)),
+              Contains(StartsWith("rank 6 takes 1.30 times as long as the other ranks of stage 2 "
+                                  "from step 5 to step 9: ")));
+}
+
+TEST(Findings, RanksThatBeginTheirJobsLateAreOneFinding) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  for (int mb = 0; mb < 8; ++mb) {
+    for (int stage = 0; stage < 4; ++stage) {
+      costs.faults.jobs.push_back(
+          {{JobKind::kForward, stage, mb}, Faults::kEveryStep, 0, 5 * kNsPerMs});
+    }
+  }
+  const Explanation run = explainRun(completedRun(plan, costs), {});
+  const auto isLaunch = [](const Finding& f) { return f.bubbleClass == BubbleClass::kLaunch; };
+  ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isLaunch), 1);
+  const Finding& finding = run.findings[0];
+  EXPECT_THAT(finding.text,
+              StartsWith("ranks 0, 1, 2 and 3 begin their jobs later than their inputs are there: "
+                         "launches cost "));
+  EXPECT_THAT(finding.text, HasSubstr(" of all (rank "));
+  Nanoseconds all = 0;
+  for (const auto& [rank, time] : finding.ranks) all += time;
+  EXPECT_EQ(finding.ranks.size(), 4U);
+  EXPECT_EQ(all, finding.time);
+  EXPECT_THAT(finding.advice, HasSubstr("host"));
+}
+
+/// The last message of a step from rank 1 to rank 2 takes 4 s, so all that comes later is 4 s late.
+TEST(Findings, OneMessageOfSecondsIsNamedApartFromTheOthersOfItsLink) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.5);
+  costs.faults.links = {{1, 2, 2 * kNsPerMs}};
+  Timeline timeline = completedRun(plan, costs, 5);
+  Nanoseconds cut = 0;
+  for (const Track& track : timeline.tracks) {
+    for (const Event& event : track.events) {
+      const bool isCut = track.rank == 2 && event.kind == JobKind::kRecvForward &&
+                         event.step == 3 && event.microBatch == 5;
+      if (isCut) cut = event.end;
+    }
+  }
+  ASSERT_GT(cut, 0);
+  for (Track& track : timeline.tracks) {
+    for (Event& event : track.events) {
+      const Nanoseconds by = 4 * kNsPerSecond;
+      const bool isCut = event.step == 3 && event.microBatch == 5 &&
+                         ((track.rank == 2 && event.kind == JobKind::kRecvForward) ||
+                          (track.rank == 1 && event.kind == JobKind::kSendForward));
+      if (isCut) {
+        event.end += by;
+      } else if (event.begin >= cut) {
+        event.begin += by;
+        event.end += by;
+      }
+    }
+  }
+  timeline.sort();
+  const std::vector<std::string> sentences = sentencesOf(timeline);
+  EXPECT_THAT(sentences[0],
+              StartsWith("a message from rank 1 to rank 2 takes 4.002 s in step 3 (1F5; median of "
+                         "the link 2.000 ms)"));
+  EXPECT_THAT(sentences, Contains(StartsWith("messages between ranks 1 and 2 take 2.000 ms "
+                                             "(median; other links 500.0 us): transfers cost ")));
+}
+
+TEST(Findings, EachSaysWhatToLookAtNext) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 1);
+  test::scaleRank(costs, plan, 2, 1.3);
+  costs.faults.links = {{0, 1, 4 * kNsPerMs}};
+  costs.faults.jobs = {{{JobKind::kForward, 1, 4}, 1, 30 * kNsPerMs, 0},
+                       {{JobKind::kForward, 3, 5}, Faults::kEveryStep, 0, 15 * kNsPerMs}};
+  for (const Finding& finding :
+       explainRun(test::withPauseAndEarlyMessages(completedRun(plan, costs, 5)), {}).findings) {
+    EXPECT_NE(finding.advice, "") << finding.text;
+  }
+}
+
+TEST(Findings, TheyAreAboutTheChosenSteps) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  costs.faults.jobs = {{{JobKind::kForward, 1, 4}, 1, 30 * kNsPerMs, 0}};
+  const Timeline timeline = completedRun(plan, costs, 4);
+  const Explanation all = explainRun(timeline, {});
+  const Explanation chosen = explainRun(timeline, {.steps = {{2, 4}}});
+  const auto texts = [](const Explanation& run) {
+    std::string text;
+    for (const Finding& finding : run.findings) text += finding.text + "\n";
+    return text;
+  };
+  EXPECT_THAT(texts(all), HasSubstr("1F4 of rank 1 takes 40.00 ms in step 1"));
+  EXPECT_THAT(texts(chosen), Not(HasSubstr("1F4")));
+  // Of four steps two count, which have no more than the schedule's own and what all steps have.
+  Nanoseconds idle = 0;
+  for (const StepSummary& step : chosen.summary.steps) {
+    if (step.step < 2) continue;
+    for (const RankStep& rank : step.ranks) idle += rank.idle;
+  }
+  Nanoseconds ofFindings = 0;
+  for (const Finding& finding : chosen.findings) ofFindings += finding.time;
+  EXPECT_EQ(ofFindings, idle);
+  Nanoseconds ofRanks = 0;
+  for (const ExplainedRank& rank : chosen.ranks) {
+    Nanoseconds classes = 0;
+    for (const Nanoseconds time : rank.bubbles) classes += time;
+    EXPECT_EQ(classes, rank.idle);
+    ofRanks += rank.idle;
+  }
+  EXPECT_EQ(ofRanks, idle);
+}
+
+TEST(Findings, FirstStepThatCompilesIsInNone) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  costs.faults.jobs = {{{JobKind::kForward, 1, 4}, 0, kNsPerSecond, 0}};
+  const Timeline timeline = completedRun(plan, costs, 4);
+  const std::string first = "1F4 of rank 1 takes 1.010 s in step 0";
+  EXPECT_THAT(sentencesOf(timeline), Not(Contains(StartsWith(first))));
+  std::vector<std::string> withFirst;
+  for (const Finding& finding : explainRun(timeline, {.steps = {{0}}}).findings) {
+    withFirst.push_back(finding.text);
+  }
+  EXPECT_THAT(withFirst, Contains(StartsWith(first)));
 }
 
 }  // namespace

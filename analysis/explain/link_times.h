@@ -9,8 +9,8 @@
 
 namespace pipetrace {
 
-/// How long the messages of each link are, in the median over the steps that count. A link is a pair
-/// of ranks by their numbers, the lower one first.
+/// How long the messages of each link are, in the median over the steps that count. A link is a
+/// pair of ranks by their numbers, the lower one first.
 class LinkTimes {
  public:
   using Link = std::pair<int, int>;

@@ -134,13 +134,13 @@ class RankSeries {
   std::optional<SlowerRanks::Change> changeIn(const Series& series, bool isBesidePeers) const {
     const std::optional<HighStretch> stretch = highStretchOf(series.values);
     if (!stretch) return std::nullopt;
-    return SlowerRanks::Change{.first = steps_[series.steps[stretch->begin]],
-                               .last = steps_[series.steps[stretch->end - 1]],
-                               .isFirstOfRun = stretch->begin == 0,
-                               .isLastOfRun = stretch->end == series.values.size(),
-                               .factor = isBesidePeers ? stretch->inside
-                                                       : stretch->inside / stretch->outside,
-                               .isBesidePeers = isBesidePeers};
+    return SlowerRanks::Change{
+        .first = steps_[series.steps[stretch->begin]],
+        .last = steps_[series.steps[stretch->end - 1]],
+        .isFirstOfRun = stretch->begin == 0,
+        .isLastOfRun = stretch->end == series.values.size(),
+        .factor = isBesidePeers ? stretch->inside : stretch->inside / stretch->outside,
+        .isBesidePeers = isBesidePeers};
   }
 
   const std::vector<std::int32_t>& steps_;

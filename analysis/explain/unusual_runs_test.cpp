@@ -66,7 +66,7 @@ TEST(UnusualRun, OneRankWaitsForItselfOnly) {
   EXPECT_DOUBLE_EQ(run.steps[1].efficiency.loadBalance, 1);
   EXPECT_DOUBLE_EQ(run.steps[1].efficiency.schedule, 30.0 / 35);
   EXPECT_THAT(run.pathShares.byKind,
-              UnorderedElementsAre(Pair("forward", 20), Pair("backward", 40), Pair("launch", 10)));
+              UnorderedElementsAre(Pair("forward", 30), Pair("backward", 60), Pair("launch", 15)));
   EXPECT_DOUBLE_EQ(run.slowdown.total, 1);
   EXPECT_DOUBLE_EQ(run.slowdown.launch, 35.0 / 30);
 }
@@ -89,7 +89,7 @@ TEST(UnusualRun, StepsThatWereNotRecordedAreNoPause) {
     const bool isFollowed = step.summary.step != 2 && step.summary.step != 8;
     EXPECT_EQ(step.summary.betweenSteps, isFollowed ? kNsPerMs / 10 : 0);
   }
-  EXPECT_NEAR(run.tokensPerSecond.value(), 4 * 1000 / (4 * 0.152 + 2 * 0.0001), 1e-6);
+  EXPECT_NEAR(run.tokensPerSecond.value(), 5 * 1000 / (5 * 0.152 + 3 * 0.0001), 1e-6);
 }
 
 TEST(UnusualRun, RankWithoutAStepLeavesThatStepWithoutCauses) {

@@ -10,9 +10,10 @@
 namespace pipetrace {
 
 /// How long the compute jobs of a run usually are, by stage and kind. A rank has the median of its
-/// jobs over the steps that count; of an even count it is the mean of the middle two, rounded down. A stage
-/// has the lower median of its ranks: replicas, tensor-parallel peers and all others that run it.
-/// So what all of them have in common is the stage's, and what one rank has alone is its own.
+/// jobs over the steps that count; of an even count it is the mean of the middle two, rounded down.
+/// A stage has the lower median of its ranks: replicas, tensor-parallel peers and all others that
+/// run it. So what all of them have in common is the stage's, and what one rank has alone is its
+/// own.
 class UsualTimes {
  public:
   /// The graph must outlive it.

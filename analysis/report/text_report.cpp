@@ -163,8 +163,8 @@ std::string stageTable(const Timeline& timeline, int threads) {
   constexpr double kAlike = 1.02;
   const double factor = ratio(slowest->sum(), usual);
   if (factor < kAlike) return text;
-  return text + "stage " + std::to_string(slowest->stage) + " is the slowest: " +
-         factorText(factor) + " times the median of stages\n";
+  return text + "stage " + std::to_string(slowest->stage) +
+         " is the slowest: " + factorText(factor) + " times the median of stages\n";
 }
 
 std::string stepTable(const RunSummary& summary) {

@@ -45,7 +45,8 @@ Timeline faultyRun() {
 TEST(FindQueryTest, EachQueryOfTheReportFindsExactlyItsEvidence) {
   const Timeline run = faultyRun();
   const Explanation explanation = explainRun(run, {});
-  const RunReport report{run, explanation, Diagnostics{}};
+  RunReport report{run, explanation, Diagnostics{}};
+  report.all = true;
   Timeline shown = run;
   appendBubbles(shown, explanation.summary);
   const ChartModel model(shown);
@@ -99,9 +100,11 @@ TEST(FindQueryTest, TheTextHasTheCommandUnderEachFinding) {
   RunReport report{run, explanation, Diagnostics{}};
   EXPECT_THAT(runReportText(report), testing::Not(HasSubstr("--find")));
   report.viewCommand = "pipe-view 'my logs'";
+  report.all = true;
   const std::string text = runReportText(report);
   for (const Finding& finding : explanation.findings) {
-    EXPECT_THAT(text, HasSubstr(finding.text + "\n     pipe-view 'my logs' --find " +
+    EXPECT_THAT(text, HasSubstr(finding.text + "\n     next: " + finding.advice +
+                                "\n     pipe-view 'my logs' --find " +
                                 shellWord(findQueryOf(report, finding)) + "\n"));
   }
 }

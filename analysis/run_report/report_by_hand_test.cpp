@@ -17,7 +17,8 @@ using testing::Not;
 using testing::StartsWith;
 
 /// 1F1B on 2 ranks with 3 micro-batches in 3 steps of 120 ms; F 10 ms, B 20 ms. In each step rank 0
-/// is idle from 20 to 40 and from 90 to 100 ms, rank 1 to 10 ms and from 100 ms.
+/// is idle from 20 to 40 and from 90 to 100 ms, rank 1 to 10 ms and from 100 ms. The first step
+/// does not count.
 class ReportByHand : public testing::Test {
  protected:
   static constexpr Nanoseconds kMs = kNsPerMs;
@@ -25,7 +26,7 @@ class ReportByHand : public testing::Test {
   ReportByHand() {
     const Plan plan = buildSchedule("1F1B", 2, 3);
     timeline_ = test::completedRun(plan, Costs::equal(2, {10 * kMs, 20 * kMs}));
-    run_ = explainRun(timeline_, {});
+    run_ = explainRun(timeline_, {.steps = {{1}}});
     run_.findings.clear();
   }
 
@@ -55,14 +56,15 @@ TEST_F(ReportByHand, TextHasAllPartsOfARunWithoutFaults) {
   EXPECT_EQ(text(),
             "2 ranks, 3 steps, 36 compute jobs\n"
             "schedule: 1F1B, also the order of PipeDream and PipeDream-2BW\n"
+            "all figures and findings are about 2 of 3 steps\n"
             "\n"
             "findings\n"
-            "  no cause of idle time has 0.5 % of it\n"
+            "  no cause of idle time takes 1 % of the steps' time\n"
             "\n"
             "idle time of each rank, in shares of the steps' time\n"
             "  rank      busy      idle  warm_up   drain\n"
-            "     0  270.0 ms  90.00 ms   16.7 %   8.3 %\n"
-            "     1  270.0 ms  90.00 ms    8.3 %  16.7 %\n"
+            "     0  180.0 ms  60.00 ms   16.7 %   8.3 %\n"
+            "     1  180.0 ms  60.00 ms    8.3 %  16.7 %\n"
             "\n"
             "2 steps count\n"
             "                over steps      mean    median      99 %\n"
@@ -222,18 +224,19 @@ TEST_F(ReportByHand, JsonHasTheRunAndItsRanks) {
   EXPECT_EQ(report["steps"][1], json::parse(R"({"step": 1, "dp": 0, "begin_ns": 120000000,
       "duration_ns": 120000000, "bubble_ratio": 0.25, "span_bubble": 0.25,
       "parallel_efficiency": 0.75, "load_balance": 1.0, "communication_efficiency": 0.75,
-      "schedule_efficiency": 1.0})"));
+      "schedule_efficiency": 1.0, "counted": true})"));
+  EXPECT_EQ(report["steps"][0]["counted"], false);
   ASSERT_EQ(report["ranks"].size(), 2U);
   EXPECT_EQ(report["ranks"][1], json::parse(R"({"rank": 1, "stage": 1, "dp": 0,
-      "busy_ns": 270000000, "idle_ns": 90000000, "launch_bound_ns": 0,
-      "bubbles": {"warm_up": 30000000, "steady": 0, "drain": 60000000, "transfer": 0, "launch": 0,
+      "busy_ns": 180000000, "idle_ns": 60000000, "launch_bound_ns": 0,
+      "bubbles": {"warm_up": 20000000, "steady": 0, "drain": 40000000, "transfer": 0, "launch": 0,
                   "peer_wait": 0, "imbalance": 0, "sync": 0, "unknown": 0}})"));
   EXPECT_EQ(report["slowdown"]["total"], 1);
   EXPECT_EQ(report["slowdown"]["by_dp"], json::parse(R"({"0": 1.0})"));
   EXPECT_EQ(report["slowdown"]["m_s"], nullptr);
   EXPECT_EQ(report["slowdown"]["step_ns"], 120 * kMs);
   EXPECT_EQ(report["slowdown"]["ideal_step_ns"], 120 * kMs);
-  EXPECT_EQ(report["slowdown"]["steps"], 3);
+  EXPECT_EQ(report["slowdown"]["steps"], 2);
   EXPECT_EQ(report["slowdown"]["ranks"][1],
             json::parse(R"({"rank": 1, "stage": 1, "dp": 0, "score": 1.0})"));
 }
@@ -260,9 +263,13 @@ TEST_F(ReportByHand, JsonGivesTheEvidenceOfFindings) {
   const JobGraph::Id culprit = job(0, JobKind::kForward, 2);
   Finding plain;
   plain.text = "the schedule's own";
+  plain.advice = "look here";
   Finding blamed;
   blamed.severity = Severity::kWarning;
   blamed.text = "a slow link";
+  blamed.advice = "look there";
+  blamed.shareOfSteps = 0.25;
+  blamed.ranks = {{1, 3 * kMs}};
   blamed.bubbleClass = BubbleClass::kTransfer;
   blamed.classes = {BubbleClass::kTransfer};
   blamed.time = 5 * kMs;
@@ -270,16 +277,19 @@ TEST_F(ReportByHand, JsonGivesTheEvidenceOfFindings) {
   blamed.culprit = {.rank = 0, .peer = 1, .stage = 0, .job = culprit};
   blamed.examples = {{1U, {.begin = 3 * kMs, .end = 8 * kMs}}};
   run_.findings = {plain, blamed};
-  EXPECT_THAT(text(), HasSubstr("\n  1. the schedule's own\n  2. a slow link\n\nidle"));
+  EXPECT_THAT(text(), HasSubstr("\n  1. the schedule's own\n     next: look here\n"
+                                "  2. a slow link\n     next: look there\n\nidle"));
   json findings = toJson()["findings"];
   EXPECT_EQ(findings[0],
-            json::parse(R"({"severity": "note", "text": "the schedule's own", "evidence": {}})"));
+            json::parse(R"({"severity": "note", "text": "the schedule's own", "advice": "look here",
+                            "minor": false, "evidence": {}})"));
   json& evidence = findings[1]["evidence"];
   EXPECT_TRUE(evidence["culprit"].contains("id"));
   evidence["culprit"].erase("id");
   EXPECT_EQ(findings[1], json::parse(R"({"severity": "warning", "text": "a slow link",
-      "find": "rank:1 class:unknown at:5ms",
+      "advice": "look there", "minor": false, "find": "rank:1 class:unknown at:5ms",
       "evidence": {"class": "transfer", "classes": ["transfer"], "time_ns": 5000000, "share_of_idle": 0.5,
+                   "share_of_steps": 0.25, "ranks": [{"rank": 1, "time_ns": 3000000}],
                    "culprit": {"rank": 0, "job": "0F2", "step": 1, "peer": 1, "stage": 0},
                    "bubbles": [{"rank": 1, "begin_ns": 3000000, "end_ns": 8000000}]}})"));
 }
@@ -296,7 +306,12 @@ TEST_F(ReportByHand, TheFiftyLongestBubblesAreListedUnlessAllAreWanted) {
                                         .bubbleClass = BubbleClass::kSync});
     }
   }
-  run_.bubbles.byRank[1].push_back({.begin = 5000, .end = 5030, .bubbleClass = BubbleClass::kSync});
+  run_.bubbles.byRank[1].push_back(
+      {.begin = 5000, .end = 5030, .step = 2, .bubbleClass = BubbleClass::kSync});
+  run_.bubbles.byRank[1].push_back({.begin = 6000,
+                                    .end = 6100,
+                                    .step = 0,
+                                    .bubbleClass = BubbleClass::kSync});  // does not count
   json list = toJson()["bubbles"];
   ASSERT_EQ(list.size(), 50U);
   EXPECT_EQ(list[0], json::parse(R"({"rank": 0, "begin_ns": 0, "end_ns": 30, "step": 2,
