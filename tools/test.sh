@@ -49,7 +49,9 @@ for preset in "${failed[@]}"; do
   echo "failed in preset $preset:"
   cat "$log/LastTestsFailed.log"
   while IFS=: read -r number _; do
-    awk -v start="^$number/[0-9]+ Test: " '/^[0-9]+\/[0-9]+ Test: / { on = $0 ~ start } on' "$log/LastTest.log" | head -n 60
+    # Reads to the end: head would end awk with a signal, and with it this script.
+    awk -v start="^$number/[0-9]+ Test: " \
+      '/^[0-9]+\/[0-9]+ Test: / { on = $0 ~ start } on && ++lines <= 60' "$log/LastTest.log"
   done < <(head -n 20 "$log/LastTestsFailed.log")
 done
 exit 1
