@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "analysis/graph/job_name.h"
 #include "trace/text/decimal_time.h"
@@ -14,15 +15,23 @@ namespace {
 using Id = JobGraph::Id;
 using Kind = IdleCause::Kind;
 
-/// "2", "2 and 6", "2, 4 and 6"; of more than `most` numbers the rest is counted.
+/// "2", "2 and 6", "0 to 3, 6 and 9" of ascending numbers; after eight parts the rest is counted.
 template <typename Numbers>
-std::string listText(const Numbers& numbers, std::size_t most = 8) {
+std::string listText(const Numbers& ascending) {
+  const std::vector<int> numbers(ascending.begin(), ascending.end());
+  constexpr std::size_t kMost = 8;
   std::string text;
-  std::size_t at = 0;
-  for (const auto number : numbers) {
-    const bool isLast = ++at == numbers.size();
-    if (at > most) return text + " and " + std::to_string(numbers.size() - most) + " more";
-    text += (at == 1 ? "" : isLast ? " and " : ", ") + std::to_string(number);
+  std::size_t parts = 0;
+  for (std::size_t at = 0; at < numbers.size();) {
+    if (parts == kMost) return text + " and " + std::to_string(numbers.size() - at) + " more";
+    std::size_t last = at;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    const bool isRange = last - at >= 2;
+    if (!isRange) last = at;
+    text += ++parts == 1 ? "" : last + 1 == numbers.size() ? " and " : ", ";
+    text += std::to_string(numbers[at]);
+    if (isRange) text += " to " + std::to_string(numbers[last]);
+    at = last + 1;
   }
   return text;
 }
@@ -186,8 +195,9 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
   }
   return {std::move(text),
           std::string("give ") + (isOne ? "that stage" : "these stages") +
-              " fewer layers; if it has no more work than the others, look at the GPU of its "
-              "rank: clocks, power, temperature, other processes"};
+              " fewer layers; if " + (isOne ? "it has" : "they have") +
+              " no more work than the others, look at the GPU of the rank: clocks, power, "
+              "temperature, other processes"};
 }
 
 /// "rank 6 takes 1.30 times as long as the other ranks of stage 2 from step 120 on".

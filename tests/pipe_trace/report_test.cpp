@@ -9,6 +9,7 @@ namespace {
 
 using nlohmann::json;
 using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -195,10 +196,9 @@ TEST_F(ReportCommand, SlackOfEveryJobOfTheStepsThatCountIsListedWithAll) {
   const std::string folder = slowLogs();
   EXPECT_FALSE(reportOf({folder}).contains("slack"));
   const json run = reportOf({folder, "--all"});
-  ASSERT_EQ(run["slack"].size(), 3U * 64U);
+  ASSERT_EQ(run["slack"].size(), 4U * 64U);
   std::map<std::string, Nanoseconds> least;
   for (const json& job : run["slack"]) {
-    EXPECT_GE(job["step"], 1);
     const std::string stage = job["job"].get<std::string>().substr(0, 1);
     const auto slack = job["slack_ns"].get<Nanoseconds>();
     const auto [found, isNew] = least.try_emplace(stage, slack);
@@ -212,10 +212,24 @@ TEST_F(ReportCommand, SlackOfEveryJobOfTheStepsThatCountIsListedWithAll) {
   EXPECT_THAT(report({folder}).out, HasSubstr("\nslack of jobs: how much later"));
 }
 
-TEST_F(ReportCommand, StepsChooseWhatMeansAreOver) {
+TEST_F(ReportCommand, StepsChooseWhatEverythingIsAbout) {
   const std::string folder = slowLogs();
-  EXPECT_EQ(reportOf({folder})["summary"]["steps"], 3);
-  EXPECT_EQ(reportOf({folder, "--steps", "1:3"})["summary"]["steps"], 2);
+  const json all = reportOf({folder});
+  const json some = reportOf({folder, "--steps", "1:3"});
+  EXPECT_EQ(all["summary"]["steps"], 4);
+  EXPECT_EQ(some["summary"]["steps"], 2);
+  EXPECT_EQ(some["steps"].size(), 4U);
+  EXPECT_EQ(some["steps"][0]["counted"], false);
+  // The steps are alike, so two have half of what four have.
+  EXPECT_EQ(2 * some["findings"][0]["evidence"]["time_ns"].get<Nanoseconds>(),
+            all["findings"][0]["evidence"]["time_ns"].get<Nanoseconds>());
+  EXPECT_EQ(2 * some["ranks"][0]["idle_ns"].get<Nanoseconds>(),
+            all["ranks"][0]["idle_ns"].get<Nanoseconds>());
+  for (const json& bubble : some["bubbles"]) {
+    EXPECT_THAT(bubble["step"].get<int>(), testing::AnyOf(1, 2));
+  }
+  EXPECT_THAT(report({folder, "--steps", "1:3"}).out,
+              HasSubstr("\nall figures and findings are about 2 of 4 steps\n"));
 }
 
 TEST_F(ReportCommand, RunWithoutJobsIsRefused) {
@@ -258,10 +272,59 @@ TEST_F(ReportCommand, PeakWithoutOperationsIsAWarning) {
   EXPECT_THAT(known.out, HasSubstr("model FLOPs utilization"));
 }
 
-TEST_F(ReportCommand, AllWithoutJsonIsRefused) {
-  const ProgramRun result = report({slowLogs(), "--all"});
-  EXPECT_EQ(result.exitCode, 2);
-  EXPECT_THAT(result.err, HasSubstr("--json"));
+TEST_F(ReportCommand, MinorFindingsAreOneLineUnlessAllAreWanted) {
+  const std::string folder = slowLogs();
+  const std::string some = report({folder}).out;
+  const std::string all = report({folder, "--all"}).out;
+  EXPECT_THAT(some, ContainsRegex("\n  [0-9]+ more causes? costs? .*% .*: --all\n"));
+  EXPECT_THAT(all, Not(HasSubstr(": --all\n")));
+  const auto count = [](const std::string& text) {
+    std::size_t findings = 0;
+    for (std::size_t at = 0; (at = text.find("\n     next: ", at)) != std::string::npos; ++at) {
+      ++findings;
+    }
+    return findings;
+  };
+  const std::size_t whole = reportOf({folder, "--all"})["findings"].size();
+  EXPECT_EQ(count(all), whole);
+  EXPECT_LT(count(some), whole);
+  EXPECT_EQ(count(some), reportOf({folder})["findings"].size());
+}
+
+/// Step 0 takes five times as long as the others, as where it compiles.
+TEST_F(ReportCommand, LongFirstStepIsLeftOutOfEverythingAndStepsHaveIt) {
+  Costs costs = Costs::equal(4, {10 * kNsPerMs, 20 * kNsPerMs});
+  costs.stages[2] = {13 * kNsPerMs, 26 * kNsPerMs};
+  Simulation run = simulate(oneFOneB(4, 8), costs, {.steps = 4, .stepsStartTogether = true});
+  Nanoseconds first = kNsMax;
+  for (const Track& track : run.timeline.tracks) {
+    for (const Event& event : track.events) {
+      if (event.step == 1) first = std::min(first, event.begin);
+    }
+  }
+  for (Track& track : run.timeline.tracks) {
+    for (Event& event : track.events) {
+      event.begin = event.step == 0 ? 5 * event.begin : event.begin + 4 * first;
+      event.end = event.step == 0 ? 5 * event.end : event.end + 4 * first;
+    }
+  }
+  const std::string folder = logs(run);
+  EXPECT_THAT(report({folder}).out, HasSubstr("\nstep 0 takes "));
+  EXPECT_THAT(report({folder}).out,
+              HasSubstr("5.00 times the median of the others, and is left out of all figures and "
+                        "findings; --steps 0: has it\n\nfindings\n"));
+  const json byRule = reportOf({folder});
+  expectValid(byRule.dump());
+  EXPECT_EQ(byRule["summary"]["left_out"]["step"], 0);
+  const json chosen = reportOf({folder, "--steps", "1:"});
+  for (const char* const part : {"findings", "ranks", "bubbles", "who_costs_whom", "slowdown"}) {
+    EXPECT_EQ(byRule[part], chosen[part]) << part;
+  }
+  const json all = reportOf({folder, "--steps", "0:"});
+  EXPECT_FALSE(all["summary"].contains("left_out"));
+  // Step 0 is as long as five others, and there are three of these.
+  EXPECT_EQ(3 * all["ranks"][1]["idle_ns"].get<Nanoseconds>(),
+            8 * chosen["ranks"][1]["idle_ns"].get<Nanoseconds>());
 }
 
 /// ../shared/data/README.md: iterations 1 to 19 last 1307.5 ms in the mean, parallel efficiency
