@@ -194,8 +194,8 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
                                  (isOne ? "that stage" : "these stages") + " fewer layers"};
   }
   return {std::move(text),
-          std::string("give ") + (isOne ? "that stage" : "these stages") +
-              " fewer layers; if " + (isOne ? "it has" : "they have") +
+          std::string("give ") + (isOne ? "that stage" : "these stages") + " fewer layers; if " +
+              (isOne ? "it has" : "they have") +
               " no more work than the others, look at the GPU of the rank: clocks, power, "
               "temperature, other processes"};
 }

@@ -1,5 +1,5 @@
-// The text of reports on a run whose times are known by hand. Findings are made up: their wording is
-// tested where they are made.
+// The text of reports on a run whose times are known by hand. Findings are made up: their wording
+// is tested where they are made.
 #include "analysis/testing/report_by_hand.h"
 
 namespace pipetrace {

@@ -1,5 +1,5 @@
-// The JSON of reports on a run whose times are known by hand. Findings are made up: their wording is
-// tested where they are made.
+// The JSON of reports on a run whose times are known by hand. Findings are made up: their wording
+// is tested where they are made.
 #include "analysis/testing/report_by_hand.h"
 
 namespace pipetrace {
