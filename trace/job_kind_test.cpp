@@ -36,6 +36,40 @@ TEST(JobKindTest, ComputeKindsAreThoseThatEndABubble) {
   EXPECT_FALSE(isComputeLane(JobKind::kSendForward));
 }
 
+TEST(JobKindTest, EachKindIsOfItsGroups) {
+  using enum JobKind;
+  const auto kindsOf = [](auto isOne) {
+    std::set<JobKind> kinds;
+    for (int i = 0; i < kJobKindCount; ++i) {
+      if (isOne(static_cast<JobKind>(i))) kinds.insert(static_cast<JobKind>(i));
+    }
+    return kinds;
+  };
+  using Kinds = std::set<JobKind>;
+  EXPECT_EQ(kindsOf(isCompute), (Kinds{kForward, kBackward, kBackwardInput, kBackwardWeight,
+                                       kForwardBackward, kRecompute}));
+  EXPECT_EQ(kindsOf(isSend), (Kinds{kSendForward, kSendBackward}));
+  EXPECT_EQ(kindsOf(isRecv), (Kinds{kRecvForward, kRecvBackward}));
+  EXPECT_EQ(kindsOf(isTransfer),
+            (Kinds{kSendForward, kSendBackward, kRecvForward, kRecvBackward}));
+  EXPECT_EQ(kindsOf(isForwardTransfer), (Kinds{kSendForward, kRecvForward}));
+  EXPECT_EQ(kindsOf(isCollective), (Kinds{kAllReduce, kAllGather, kReduceScatter}));
+  for (const JobKind kind : kindsOf(isTransfer)) {
+    EXPECT_EQ(transferKind(isSend(kind), isForwardTransfer(kind)), kind);
+  }
+}
+
+TEST(BubbleClassTest, WarmUpSteadyStateAndDrainAreOfTheSchedule) {
+  std::set<BubbleClass> found;
+  for (int i = 0; i < kBubbleClassCount; ++i) {
+    if (isOfSchedule(static_cast<BubbleClass>(i))) found.insert(static_cast<BubbleClass>(i));
+  }
+  EXPECT_EQ(found, (std::set{BubbleClass::kWarmUp, BubbleClass::kSteady, BubbleClass::kDrain}));
+  std::set<BubbleClass> reported(kReportedClasses.begin(), kReportedClasses.end());
+  EXPECT_EQ(reported.size() + 1, static_cast<std::size_t>(kBubbleClassCount));
+  EXPECT_FALSE(reported.contains(BubbleClass::kNone));
+}
+
 TEST(BubbleClassTest, EveryClassReadsBackFromItsName) {
   for (int i = 0; i < kBubbleClassCount; ++i) {
     const auto c = static_cast<BubbleClass>(i);

@@ -31,6 +31,13 @@ TEST(InferPlacement, APlanWithEachStageOnTwoRanksRunsInTwoDirections) {
   EXPECT_TRUE(check(plan).empty());
 }
 
+TEST(InferPlacement, OneJobOnItsWayBackShowsTheSecondDirection) {
+  Plan plan = readPlan("0F0\n1F0,0F1\n", "plan.csv");
+  EXPECT_THAT(plan.rankOfStage, ElementsAre(0, 1));
+  EXPECT_THAT(plan.rankOfStageReversed, ElementsAre(1, 0));
+  EXPECT_EQ(plan.firstReversed, 1);
+}
+
 TEST(InferPlacement, ReferenceFileOfDualPipeHasTwoDirections) {
   const std::string path = kPlansFolder + "DualPipe_p4_m8.csv";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";

@@ -66,6 +66,8 @@ TEST(SimulatePlans, AsynchronousPlanHasAnOptimizerJobAtEachUpdateAndVersions) {
     EXPECT_EQ(events[i + 2].kind, JobKind::kOptimizer);
     EXPECT_EQ(events[i + 2].begin, events[i + 1].end);
     EXPECT_EQ(events[i + 2].duration(), 3);
+    EXPECT_EQ(events[i + 2].stage, 1);
+    EXPECT_EQ(events[i + 2].chunk, events[i].chunk);
     EXPECT_EQ(integerOf(result.timeline, events[i + 2], "version"), micro + 1);
   }
   EXPECT_EQ(result.ranks[0].versions, 2);
