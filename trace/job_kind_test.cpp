@@ -50,8 +50,7 @@ TEST(JobKindTest, EachKindIsOfItsGroups) {
                                        kForwardBackward, kRecompute}));
   EXPECT_EQ(kindsOf(isSend), (Kinds{kSendForward, kSendBackward}));
   EXPECT_EQ(kindsOf(isRecv), (Kinds{kRecvForward, kRecvBackward}));
-  EXPECT_EQ(kindsOf(isTransfer),
-            (Kinds{kSendForward, kSendBackward, kRecvForward, kRecvBackward}));
+  EXPECT_EQ(kindsOf(isTransfer), (Kinds{kSendForward, kSendBackward, kRecvForward, kRecvBackward}));
   EXPECT_EQ(kindsOf(isForwardTransfer), (Kinds{kSendForward, kRecvForward}));
   EXPECT_EQ(kindsOf(isCollective), (Kinds{kAllReduce, kAllGather, kReduceScatter}));
   for (const JobKind kind : kindsOf(isTransfer)) {

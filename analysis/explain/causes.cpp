@@ -8,7 +8,7 @@
 namespace pipetrace {
 namespace {
 
-using Kind = IdleCause::Kind;
+using CauseKind = IdleCause::Kind;
 
 /// A link is slow if its messages take that many times as long as those of other links.
 constexpr double kSlowLink = 1.2;
@@ -16,55 +16,55 @@ constexpr double kSlowLink = 1.2;
 /// Products of long times would overflow.
 bool isMost(Nanoseconds part, Nanoseconds whole) { return part >= whole - whole / 5; }
 
-Kind transferKind(const CulpritGroup& group, const LinkTimes& links) {
-  if (!group.outliers.empty()) return Kind::kLongMessages;
+CauseKind messageCauseOf(const CulpritGroup& group, const LinkTimes& links) {
+  if (!group.outliers.empty()) return CauseKind::kLongMessages;
   const LinkTimes::Link link{group.rank, group.peer};
-  if (group.rank < 0) return Kind::kUnknownSender;
-  if (links.empty()) return Kind::kUnloggedMessages;
-  if (links.isEarly(link)) return Kind::kEarlyLink;
+  if (group.rank < 0) return CauseKind::kUnknownSender;
+  if (links.empty()) return CauseKind::kUnloggedMessages;
+  if (links.isEarly(link)) return CauseKind::kEarlyLink;
   const auto others = static_cast<double>(links.ofOthers(link).value_or(0));
   const bool isUsual = others > 0 && static_cast<double>(links.of(link)) < kSlowLink * others;
-  return isUsual ? Kind::kMessages : Kind::kSlowLink;
+  return isUsual ? CauseKind::kMessages : CauseKind::kSlowLink;
 }
 
-Kind kindOf(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks,
-            const LinkTimes& links) {
+CauseKind causeKindOf(const JobGraph& graph, const CulpritGroup& group, const SlowerRanks& ranks,
+                      const LinkTimes& links) {
   switch (group.bubbleClass) {
-    case BubbleClass::kImbalance: return Kind::kSlowStages;
-    case BubbleClass::kTransfer: return transferKind(group, links);
+    case BubbleClass::kImbalance: return CauseKind::kSlowStages;
+    case BubbleClass::kTransfer: return messageCauseOf(group, links);
     case BubbleClass::kLaunch:
-      if (graph.node(group.job).kind == JobKind::kData) return Kind::kData;
-      return isOneJob(group) ? Kind::kLateJob : Kind::kLateJobs;
+      if (graph.node(group.job).kind == JobKind::kData) return CauseKind::kData;
+      return isOneJob(group) ? CauseKind::kLateJob : CauseKind::kLateJobs;
     default:
-      if (!group.outliers.empty()) return Kind::kLongJobs;
-      if (isOneJob(group)) return Kind::kLongJob;
-      return ranks.isSlow(group.rank) ? Kind::kSlowRank : Kind::kUnsteadyJobs;
+      if (!group.outliers.empty()) return CauseKind::kLongJobs;
+      if (isOneJob(group)) return CauseKind::kLongJob;
+      return ranks.isSlow(group.rank) ? CauseKind::kSlowRank : CauseKind::kUnsteadyJobs;
   }
 }
 
 /// Groups with equal keys have one cause.
-using Key = std::tuple<Kind, int, int, std::vector<int>>;
+using CauseKey = std::tuple<CauseKind, int, int, std::vector<int>>;
 
-Key keyOf(const IdleCause& cause, const SlowerStages& stages, const SlowerRanks& ranks,
-          int number) {
+CauseKey causeKeyOf(const IdleCause& cause, const SlowerStages& stages, const SlowerRanks& ranks,
+                    int number) {
   switch (cause.kind) {
-    case Kind::kSlowStages: {
+    case CauseKind::kSlowStages: {
       if (cause.group.stage < 0) break;
       const std::set<int>& all = stages.of(cause.group.stage).ranks;
       return {cause.kind, 0, 0, {all.begin(), all.end()}};
     }
-    case Kind::kSlowRank:
+    case CauseKind::kSlowRank:
       // Ranks that all became slow at one time are one cause.
       if (const auto& change = ranks.of(cause.group.rank).change;
           change && !change->isBesidePeers) {
         return {cause.kind, change->first, change->last, {}};
       }
       break;
-    case Kind::kUnsteadyJobs:
-    case Kind::kData:
-    case Kind::kLateJobs:
-    case Kind::kMessages:
-    case Kind::kUnloggedMessages: return {cause.kind, 0, 0, {}};
+    case CauseKind::kUnsteadyJobs:
+    case CauseKind::kData:
+    case CauseKind::kLateJobs:
+    case CauseKind::kMessages:
+    case CauseKind::kUnloggedMessages: return {cause.kind, 0, 0, {}};
     default: break;
   }
   return {cause.kind, 1, number, {}};
@@ -91,18 +91,18 @@ std::vector<IdleCause> causesOf(const JobGraph& graph, const Culprits& culprits,
                                 const SlowerStages& stages, const SlowerRanks& ranks,
                                 const LinkTimes& links) {
   std::vector<IdleCause> causes;
-  std::map<Key, std::size_t> known;
+  std::map<CauseKey, std::size_t> known;
   int number = 0;
   for (const CulpritGroup& group : culprits.groups) {  // the largest first
-    IdleCause cause{.kind = kindOf(graph, group, ranks, links), .group = group};
+    IdleCause cause{.kind = causeKindOf(graph, group, ranks, links), .group = group};
     if (group.bubbleClass == BubbleClass::kTransfer) {
       cause.links = {{{group.rank, group.peer}, group.time}};
     } else {
       cause.ranks = {{group.rank, group.time}};
     }
-    if (cause.kind == Kind::kSlowStages) cause.stages = {group.stage};
+    if (cause.kind == CauseKind::kSlowStages) cause.stages = {group.stage};
     const auto [place, isNew] =
-        known.try_emplace(keyOf(cause, stages, ranks, number++), causes.size());
+        known.try_emplace(causeKeyOf(cause, stages, ranks, number++), causes.size());
     if (isNew) {
       causes.push_back(std::move(cause));
     } else {

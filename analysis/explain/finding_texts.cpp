@@ -13,7 +13,7 @@ namespace pipetrace {
 namespace {
 
 using Id = JobGraph::Id;
-using Kind = IdleCause::Kind;
+using CauseKind = IdleCause::Kind;
 
 /// "2", "2 and 6", "0 to 3, 6 and 9" of ascending numbers; after eight parts the rest is counted.
 template <typename Numbers>
@@ -92,20 +92,20 @@ FindingTexts::FindingTexts(const Timeline& timeline, const JobGraph& graph, cons
 
 FindingText FindingTexts::of(const IdleCause& cause) const {
   switch (cause.kind) {
-    case Kind::kSlowStages: return slowStages(cause);
-    case Kind::kSlowRank: return slowRank(cause);
-    case Kind::kLongJob: return longJob(cause);
-    case Kind::kLongJobs: return longJobs(cause);
-    case Kind::kUnsteadyJobs:
+    case CauseKind::kSlowStages: return slowStages(cause);
+    case CauseKind::kSlowRank: return slowRank(cause);
+    case CauseKind::kLongJob: return longJob(cause);
+    case CauseKind::kLongJobs: return longJobs(cause);
+    case CauseKind::kUnsteadyJobs:
       return {"jobs of " + ranksOf(cause) + " now and then take longer than their medians: " +
                   "waiting for them costs " + cost(cause) + shares(cause),
               "see why jobs vary: other processes on the hosts, inputs of different lengths, "
               "clocks of GPUs that change"};
-    case Kind::kData: return data(cause);
-    case Kind::kLateJob:
-    case Kind::kLateJobs: return lateJobs(cause);
-    case Kind::kLongMessages: return longMessages(cause);
-    case Kind::kMessages:
+    case CauseKind::kData: return data(cause);
+    case CauseKind::kLateJob:
+    case CauseKind::kLateJobs: return lateJobs(cause);
+    case CauseKind::kLongMessages: return longMessages(cause);
+    case CauseKind::kMessages:
       return {
           "ranks wait while messages are on their way, on links that are all alike: transfers "
           "cost " +
@@ -272,7 +272,7 @@ FindingText FindingTexts::lateJobs(const IdleCause& cause) const {
   const CulpritGroup& group = cause.group;
   const bool isOne = isOneRank(cause);
   std::string text = ranksOf(cause) + (isOne ? " begins " : " begin ");
-  if (cause.kind == Kind::kLateJob) {
+  if (cause.kind == CauseKind::kLateJob) {
     text += jobOf(group) + " later than its inputs are there";
     if (const std::string step = inStep(group); !step.empty()) text += "," + step;
   } else {
@@ -286,17 +286,17 @@ FindingText FindingTexts::lateJobs(const IdleCause& cause) const {
 FindingText FindingTexts::link(const IdleCause& cause) const {
   const CulpritGroup& group = cause.group;
   const LinkTimes::Link link{group.rank, group.peer};
-  if (cause.kind == Kind::kUnloggedMessages) {
+  if (cause.kind == CauseKind::kUnloggedMessages) {
     return {"ranks wait for data of other ranks, and no message is logged: transfers cost " +
                 cost(cause) + shares(cause),
             "record messages too: then slow links and late jobs can be told apart"};
   }
-  if (cause.kind == Kind::kUnknownSender) {
+  if (cause.kind == CauseKind::kUnknownSender) {
     return {"messages from a rank that is not known cost " + cost(cause),
             "give the logs of all ranks together"};
   }
   const std::string who = betweenRanks(link);
-  if (cause.kind == Kind::kEarlyLink) {
+  if (cause.kind == CauseKind::kEarlyLink) {
     return {who + " arrive before they are sent: transfers cost " + cost(cause),
             "compare the clocks of the hosts; --align causal moves them"};
   }
