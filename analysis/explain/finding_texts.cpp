@@ -167,7 +167,7 @@ Id FindingTexts::longest(const CulpritGroup& group) const {
   });
 }
 
-/// "stage 2 (rank 2) takes 1.30 times as long as the median of stages".
+/// "stage 2 (ranks 2 and 6) takes 1.30 times as long as the median of stages".
 FindingText FindingTexts::slowStages(const IdleCause& cause) const {
   const bool isKnown = cause.group.stage >= 0;
   double own = 0;
@@ -181,7 +181,7 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
   }
   const bool isOne = cause.stages.size() == 1;
   std::string who = isKnown ? named("stage", cause.stages) : "a stage";
-  if (ranks.size() == 1) who += " (rank " + std::to_string(*ranks.begin()) + ")";
+  if (!ranks.empty()) who += " (" + named("rank", ranks) + ")";
   std::string text = who + (isOne ? " takes " : " take ");
   text += usual > 0 ? factorText(own / usual) + " times as long as the median of stages"
                     : "longer than others";

@@ -234,7 +234,7 @@ TEST(Findings, StageWhoseRanksAreAllSlowIsNamed) {
   Costs costs = costsOf(plan, 0.1);
   test::scaleRank(costs, plan, 2, 1.3);
   const Explanation run = explainRun(test::twice(completedRun(plan, costs)), {});
-  EXPECT_THAT(run.findings[0].text, StartsWith("stage 2 takes 1.30 times as long as the median"));
+  EXPECT_THAT(run.findings[0].text, StartsWith("stage 2 (ranks 2 and 6) takes 1.30 times as long as the median"));
   EXPECT_THAT(run.findings[0].advice, HasSubstr("all its 2 ranks are alike"));
 }
 
@@ -264,7 +264,7 @@ TEST(Findings, RanksThatBeginTheirJobsLateAreOneFinding) {
   ASSERT_EQ(std::count_if(run.findings.begin(), run.findings.end(), isLaunch), 1);
   const Finding& finding = run.findings[0];
   EXPECT_THAT(finding.text,
-              StartsWith("ranks 0, 1, 2 and 3 begin their jobs later than their inputs are there: "
+              StartsWith("ranks 0 to 3 begin their jobs later than their inputs are there: "
                          "launches cost "));
   EXPECT_THAT(finding.text, HasSubstr(" of all (rank "));
   Nanoseconds all = 0;

@@ -103,6 +103,15 @@ TEST_F(ReportByHand, CostsOfRanksToEachOtherAreATable) {
             json::parse(R"([{"rank": 0, "culprit": 1, "time_ns": 7000000}])"));
 }
 
+TEST_F(ReportByHand, RanksAreInTheOrderOfTheirNumbers) {
+  run_.culprits.byRanks[{0, 1}] = 7 * kMs;
+  run_.culprits.byRanks[{1, 0}] = 3 * kMs;
+  std::swap(run_.ranks[0].rank, run_.ranks[1].rank);
+  EXPECT_THAT(text(), HasSubstr("drain\n     0  180.0 ms  60.00 ms    8.3 %  16.7 %\n"));
+  EXPECT_THAT(text(), HasSubstr("   waits  for rank 0  for rank 1\n"
+                                "  rank 0           -    3.000 ms\n"));
+}
+
 TEST_F(ReportByHand, TablesOfManyRanksAreCut) {
   run_.culprits.byRanks[{0, 1}] = 7 * kMs;
   run_.ranks.resize(32, run_.ranks[1]);

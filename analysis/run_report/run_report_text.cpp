@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <type_traits>
 
@@ -103,6 +104,14 @@ std::string shareText(Nanoseconds part, Nanoseconds whole) {
   return part == 0 ? "-" : percentText(part, whole);
 }
 
+/// Indices of the ranks in the order of their numbers.
+std::vector<std::uint32_t> ascending(const Explanation& run, std::vector<std::uint32_t> ranks) {
+  std::sort(ranks.begin(), ranks.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return run.ranks[a].rank < run.ranks[b].rank;
+  });
+  return ranks;
+}
+
 std::string rankTable(const Explanation& run) {
   std::set<BubbleClass> seen;
   for (const ExplainedRank& rank : run.ranks) {
@@ -115,7 +124,11 @@ std::string rankTable(const Explanation& run) {
     if (seen.contains(c)) header.emplace_back(bubbleClassName(c));
   }
   TextTable table(header);
-  for (std::size_t i = 0; i < std::min(run.ranks.size(), kMostRows); ++i) {
+  std::vector<std::uint32_t> rows(run.ranks.size());
+  std::iota(rows.begin(), rows.end(), 0U);
+  rows = ascending(run, std::move(rows));
+  rows.resize(std::min(rows.size(), kMostRows));
+  for (const std::uint32_t i : rows) {
     const ExplainedRank& rank = run.ranks[i];
     const Nanoseconds whole = rank.busy + rank.idle;
     std::vector<std::string> row = {std::to_string(rank.rank), formatDuration(rank.busy),
@@ -135,8 +148,9 @@ std::string rankTable(const Explanation& run) {
   return text;
 }
 
-/// The ranks with the most time, at most that many, ascending.
-std::vector<std::uint32_t> mostExpensive(const std::map<std::uint32_t, Nanoseconds>& times,
+/// The ranks with the most time, at most that many.
+std::vector<std::uint32_t> mostExpensive(const Explanation& run,
+                                         const std::map<std::uint32_t, Nanoseconds>& times,
                                          std::size_t most) {
   std::vector<std::pair<Nanoseconds, std::uint32_t>> byTime;
   for (const auto& [rank, time] : times) byTime.emplace_back(-time, rank);
@@ -144,8 +158,7 @@ std::vector<std::uint32_t> mostExpensive(const std::map<std::uint32_t, Nanosecon
   byTime.resize(std::min(byTime.size(), most));
   std::vector<std::uint32_t> ranks;
   for (const auto& [time, rank] : byTime) ranks.push_back(rank);
-  std::sort(ranks.begin(), ranks.end());
-  return ranks;
+  return ascending(run, std::move(ranks));
 }
 
 /// Rank by culprit; empty where nobody costs anybody anything.
@@ -157,8 +170,8 @@ std::string costTable(const Explanation& run) {
     ofCulprit[pair.second] += time;
   }
   if (ofCulprit.empty()) return {};
-  const std::vector<std::uint32_t> culprits = mostExpensive(ofCulprit, kMostColumns);
-  const std::vector<std::uint32_t> waiting = mostExpensive(ofWaiting, kMostRows);
+  const std::vector<std::uint32_t> culprits = mostExpensive(run, ofCulprit, kMostColumns);
+  const std::vector<std::uint32_t> waiting = mostExpensive(run, ofWaiting, kMostRows);
   std::vector<std::string> header = {"waits"};
   for (const std::uint32_t culprit : culprits) {
     header.push_back("for rank " + std::to_string(run.ranks[culprit].rank));
