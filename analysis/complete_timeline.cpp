@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "analysis/report/ranks_text.h"
 #include "analysis/run_summary.h"
 #include "analysis/steps/incomplete_steps.h"
 #include "analysis/steps/step_cut.h"
@@ -13,6 +12,7 @@
 #include "analysis/topology/message_pairs.h"
 #include "analysis/topology/rank_agreement.h"
 #include "trace/run_parts.h"
+#include "trace/text/ranks_text.h"
 #include "trace/threads/in_parallel.h"
 #include "trace/topology.h"
 

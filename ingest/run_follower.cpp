@@ -7,7 +7,6 @@
 #include <sstream>
 #include <utility>
 
-#include "analysis/report/ranks_text.h"
 #include "analysis/run_summary.h"
 #include "parser/job_log/job_log_reader.h"
 #include "parser/job_log/lines/log_events.h"
@@ -18,6 +17,7 @@
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 #include "trace/log/rank_info_fields.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

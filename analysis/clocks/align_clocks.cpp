@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analysis/clocks/move_times.h"
-#include "analysis/report/ranks_text.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

@@ -234,7 +234,8 @@ TEST(Findings, StageWhoseRanksAreAllSlowIsNamed) {
   Costs costs = costsOf(plan, 0.1);
   test::scaleRank(costs, plan, 2, 1.3);
   const Explanation run = explainRun(test::twice(completedRun(plan, costs)), {});
-  EXPECT_THAT(run.findings[0].text, StartsWith("stage 2 (ranks 2 and 6) takes 1.30 times as long as the median"));
+  EXPECT_THAT(run.findings[0].text,
+              StartsWith("stage 2 (ranks 2 and 6) takes 1.30 times as long as the median"));
   EXPECT_THAT(run.findings[0].advice, HasSubstr("all its 2 ranks are alike"));
 }
 

@@ -11,11 +11,11 @@
 
 #include "analysis/plans/missing_work.h"
 #include "analysis/plans/v_shape.h"
-#include "analysis/report/ranks_text.h"
 #include "analysis/steps/rank_jobs.h"
 #include "schedule/file/infer_placement.h"
 #include "schedule/file/schedule_cell.h"
 #include "trace/log/log_format.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/ranks_text.h"
 #include "trace/log/log_format.h"
 #include "trace/text/log_numbers.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/ranks_text.h"
 #include "analysis/steps/selection.h"
 #include "analysis/steps/skipped_types.h"
 #include "trace/error.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

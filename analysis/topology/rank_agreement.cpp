@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/report/ranks_text.h"
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <gmock/gmock.h>
 
-#include "analysis/report/ranks_text.h"
 #include "analysis/run_summary.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {

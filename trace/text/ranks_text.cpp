@@ -1,4 +1,4 @@
-#include "analysis/report/ranks_text.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 
