@@ -14,9 +14,10 @@ struct HighStretch {
   double outside = 0;   ///< that of the others
 };
 
-/// Finds the stretch whose values are clearly higher than all others: at least kLeastCount values
-/// inside and outside, medians that differ by kLeastFactor, and nine tenths of either side on their
-/// own side of the middle between the medians. Without one that is as clear there is none.
+/// Finds the stretch whose values are clearly higher than all others. It has at least kLeastCount
+/// values inside and outside, and the medians differ by kLeastFactor. Nine tenths of the values
+/// inside are above the middle between the medians, and nine tenths of those outside below it. If
+/// no stretch is as clear, there is none.
 ///
 /// Values count by the side of a threshold they are on, so a few of any size do not make a stretch.
 /// (For one change this is the idea of Pettitt, "A Non-Parametric Approach to the Change-Point

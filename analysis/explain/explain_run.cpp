@@ -166,7 +166,7 @@ std::vector<std::int32_t> stepsOfSlowdown(const std::vector<PipelineSteps>& list
   std::set<std::int32_t> steps;
   for (const PipelineSteps& pipeline : listed) {
     for (const ExplainedStep& step : pipeline.steps) {
-      // Of those that were chosen also those that lack jobs.
+      // Steps that were chosen count even if they lack jobs.
       const bool isUsed = step.isCounted && (step.isWhole || !counted.leftOut());
       if (isUsed && !counted.areAll()) steps.insert(step.summary.step);
     }

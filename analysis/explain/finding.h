@@ -40,7 +40,7 @@ struct Finding {
 
 inline constexpr double kMinorShare = 0.01;
 
-/// What findingsOf() needs. All must outlive the call.
+/// The inputs of findingsOf(). All must outlive the call.
 struct FindingInputs {
   const Timeline& timeline;
   const RunBasis& basis;
@@ -59,8 +59,8 @@ struct FindingInputs {
 /// work, and what is not known come next, those that are minor last.
 std::vector<Finding> findingsOf(const FindingInputs& run);
 
-/// What a report says where no finding is more than minor. `idle`: of all ranks, in the steps that
-/// count. A sentence without a full stop.
+/// The line of a report where no finding is more than minor. `idle`: of all ranks, in the steps
+/// that count. A sentence without a full stop.
 const char* noFindingsText(Nanoseconds idle);
 
 /// "3 more causes cost less than 1 % of the steps' time each, 1.2 % together"; empty: there are

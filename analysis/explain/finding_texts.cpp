@@ -289,7 +289,7 @@ FindingText FindingTexts::link(const IdleCause& cause) const {
   if (cause.kind == CauseKind::kUnloggedMessages) {
     return {"ranks wait for data of other ranks, and no message is logged: transfers cost " +
                 cost(cause) + shares(cause),
-            "record messages too: then slow links and late jobs can be told apart"};
+            "record messages too: slow links then differ from late jobs"};
   }
   if (cause.kind == CauseKind::kUnknownSender) {
     return {"messages from a rank that is not known cost " + cost(cause),

@@ -7,7 +7,7 @@
 
 namespace pipetrace {
 
-/// What a finding says. Both are sentences without a full stop.
+/// The words of a finding. Both are sentences without a full stop.
 struct FindingText {
   std::string text;
   std::string advice;  ///< what to look at next
@@ -53,7 +53,7 @@ class FindingTexts {
 /// "messages between ranks 0 and 1".
 std::string betweenRanks(LinkTimes::Link link);
 
-/// What to look at where the run stands still.
+/// The advice for a run that stands still.
 std::string adviceFor(const Pauses& pauses);
 
 }  // namespace pipetrace

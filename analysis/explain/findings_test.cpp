@@ -340,7 +340,7 @@ TEST(Findings, TheyAreAboutTheChosenSteps) {
   };
   EXPECT_THAT(texts(all), HasSubstr("1F4 of rank 1 takes 40.00 ms in step 1"));
   EXPECT_THAT(texts(chosen), Not(HasSubstr("1F4")));
-  // Of four steps two count, which have no more than the schedule's own and what all steps have.
+  // Two of four steps count. They have only the schedule's own idle time and what all steps have.
   Nanoseconds idle = 0;
   for (const StepSummary& step : chosen.summary.steps) {
     if (step.step < 2) continue;

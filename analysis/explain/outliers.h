@@ -6,9 +6,9 @@
 
 namespace pipetrace {
 
-/// Finds the messages and jobs that are so long that they say nothing about the others of their
-/// link, or of their stage and kind: at least kManyTimes as long as their median, and longer than a
-/// tenth of a median step. A link that was cut once makes such messages.
+/// Finds the messages and jobs that are too long to say anything about the others of their link, or
+/// of their stage and kind. They take at least kManyTimes their median, and more than a tenth of a
+/// median step. A link that was cut once makes such messages.
 class Outliers {
  public:
   static constexpr Nanoseconds kManyTimes = 10;

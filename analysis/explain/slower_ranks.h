@@ -12,8 +12,8 @@ namespace pipetrace {
 
 /// How long the compute jobs of each rank take beside those of its peers, the other ranks of its
 /// stages (replicas, tensor-parallel peers), and beside its own at other times. A step's figure is
-/// the mean length of the rank's jobs of a stage over that of its peers: of several peers the
-/// median, of an even number the lower one. Over stages it is the ratio of sums.
+/// the mean length of the rank's jobs of a stage over that of its peers. Several peers have the
+/// median of theirs, the lower one of an even number. Over stages it is the ratio of sums.
 class SlowerRanks {
  public:
   /// From this factor on a rank is slower than its peers.

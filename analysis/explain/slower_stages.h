@@ -22,7 +22,7 @@ class SlowerStages {
     double usual = 0;  ///< of the kinds' medians over stages
     std::set<int> ranks;
   };
-  /// Of a stage without jobs in these steps, 0.
+  /// A stage without jobs in these steps has 0.
   const Stage& of(std::int32_t stage) const;
 
   /// The stage that makes a job long: of a fused pair the slower one by its other jobs, if both
