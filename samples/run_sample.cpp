@@ -29,6 +29,7 @@
 #include "runtime/transport/in_process.h"
 #include "samples/loss_report.h"
 #include "samples/sample_plan.h"
+#include "samples/sample_task.h"
 #include "schedule/fingerprint.h"
 #include "trace/error.h"
 

@@ -5,9 +5,10 @@
 
 #include "runtime/launch/stop_signal.h"
 #include "samples/sample_options.h"
-#include "samples/sample_task.h"
 
 namespace pipetrace {
+
+struct SampleTask;
 
 /// Trains the pipeline that `options` ask for: with Gloo the rank of this process, else all ranks
 /// as threads. The rank with the last stage prints `step 12 loss 2.3105` to standard output, and at

@@ -15,11 +15,13 @@
 #include <thread>
 
 #include "runtime/testing/rank_processes.h"
+#include "samples/char_transformer/char_model.h"
 #include "samples/char_transformer/char_task.h"
 #include "samples/char_transformer/char_text.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_main.h"
+#include "samples/sample_task.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
 

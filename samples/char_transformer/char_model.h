@@ -9,16 +9,9 @@
 
 #include "runtime/train/linear.h"
 #include "runtime/train/model.h"
+#include "samples/char_transformer/char_model_options.h"
 
 namespace pipetrace {
-
-struct CharModelOptions {
-  std::int64_t vocabulary = 0;
-  std::int64_t context = 64;  ///< characters that the model sees at a time, at most
-  std::int64_t width = 128;   ///< of the vectors between layers; a multiple of heads
-  std::int64_t heads = 4;
-  int layers = 4;
-};
 
 /// Characters [rows, length] to vectors [rows, length, width]: the character's plus its position's.
 class CharEmbeddingImpl : public torch::nn::Module {

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "samples/char_transformer/char_model.h"
 #include "samples/char_transformer/char_text.h"
+#include "samples/sample_task.h"
 
 namespace pipetrace {
 
@@ -31,6 +33,10 @@ SampleTask makeCharTask(const CharTaskOptions& options) {
     return options.learningRate * std::min(share, 1.0);
   };
   return task;
+}
+
+std::function<SampleTask()> charTaskMaker(const CharTaskOptions& options) {
+  return [options] { return makeCharTask(options); };
 }
 
 }  // namespace pipetrace

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
-#include "samples/char_transformer/char_model.h"
-#include "samples/sample_task.h"
+#include "samples/char_transformer/char_model_options.h"
 
 namespace pipetrace {
+
+struct SampleTask;
 
 struct CharTaskOptions {
   std::string data = "/usr/share/common-licenses/GPL-3";
@@ -20,5 +22,8 @@ struct CharTaskOptions {
 /// Learns to predict the next character of the text: cross-entropy, AdamW. Throws Error if the text
 /// cannot be read or is too short.
 SampleTask makeCharTask(const CharTaskOptions& options);
+
+/// makeCharTask() for runSample(), in a file that does not include LibTorch.
+std::function<SampleTask()> charTaskMaker(const CharTaskOptions& options);
 
 }  // namespace pipetrace

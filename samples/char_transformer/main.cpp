@@ -45,7 +45,6 @@ int main(int argc, char** argv) {
   }
   task.seed = options.seed;
   return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
-    pipetrace::runSample(
-        options, [&] { return pipetrace::makeCharTask(task); }, stop);
+    pipetrace::runSample(options, pipetrace::charTaskMaker(task), stop);
   });
 }

@@ -15,6 +15,6 @@ int main(int argc, char** argv) {
     return app.exit(e) == 0 ? 0 : 2;
   }
   return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
-    pipetrace::runSample(options, pipetrace::makeMlpTask, stop);
+    pipetrace::runSample(options, pipetrace::mlpTaskMaker(), stop);
   });
 }

@@ -7,6 +7,7 @@
 #include <torch/optim/sgd.h>
 
 #include "runtime/train/linear.h"
+#include "samples/sample_task.h"
 
 namespace pipetrace {
 
@@ -46,5 +47,7 @@ SampleTask makeMlpTask() {
   };
   return task;
 }
+
+std::function<SampleTask()> mlpTaskMaker() { return makeMlpTask; }
 
 }  // namespace pipetrace
