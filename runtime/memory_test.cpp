@@ -72,7 +72,7 @@ class WatchingWork : public StageWork {
   const std::size_t watchers_;
 };
 
-constexpr int kMicroBatches = 6;
+constexpr int kWatchedMicroBatches = 6;
 
 /// Runs a step of `plan` with a linear layer on each of two ranks, and then `look` at each.
 void runWatched(Wiring wiring, const CheckedPlan& plan,
@@ -89,7 +89,7 @@ void runWatched(Wiring wiring, const CheckedPlan& plan,
     const int rank = transport.rank();
     TorchWork torchWork({.model = model,
                          .partition = {.blocks = {1, 1}},
-                         .numMicroBatches = kMicroBatches,
+                         .numMicroBatches = kWatchedMicroBatches,
                          .optimizer =
                              [](std::vector<at::Tensor> parameters) {
                                return std::make_unique<torch::optim::SGD>(std::move(parameters),
@@ -109,7 +109,7 @@ void runWatched(Wiring wiring, const CheckedPlan& plan,
 class MemoryTest : public ::testing::TestWithParam<Wiring> {};
 
 TEST_P(MemoryTest, ReceivedTensorsAreFreeAfterTheJobThatNeedsThemLast) {
-  runWatched(GetParam(), buildSchedule("FThenB", 2, kMicroBatches),
+  runWatched(GetParam(), buildSchedule("FThenB", 2, kWatchedMicroBatches),
              [](int rank, const WatchingWork& work, const TorchWork& torch) {
                EXPECT_EQ(work.inputs_.size(), rank == 0 ? 0U : 6U);
                EXPECT_EQ(work.gradients_.size(), rank == 0 ? 6U : 0U);
@@ -120,7 +120,7 @@ TEST_P(MemoryTest, ReceivedTensorsAreFreeAfterTheJobThatNeedsThemLast) {
 }
 
 TEST_P(MemoryTest, AnOutputIsFreeOnceItsSendIsDone) {
-  runWatched(GetParam(), buildSchedule("FThenB", 2, kMicroBatches),
+  runWatched(GetParam(), buildSchedule("FThenB", 2, kWatchedMicroBatches),
              [](int rank, const WatchingWork& work, const TorchWork&) {
                if (rank != 0) return;
                EXPECT_EQ(work.outputs_.size(), 6U);
@@ -131,7 +131,7 @@ TEST_P(MemoryTest, AnOutputIsFreeOnceItsSendIsDone) {
 }
 
 TEST_P(MemoryTest, AForwardOnlyPlanKeepsNothing) {
-  runWatched(GetParam(), forwardPart(buildSchedule("1F1B", 2, kMicroBatches)),
+  runWatched(GetParam(), forwardPart(buildSchedule("1F1B", 2, kWatchedMicroBatches)),
              [](int rank, const WatchingWork& work, const TorchWork& torch) {
                EXPECT_TRUE(torch.liveMicroBatches().empty());
                EXPECT_EQ(torch.loss().has_value(), rank == 1);
