@@ -146,17 +146,6 @@ TEST(MeasuredPlan, BothDirectionsAreMeasuredAlsoWithoutOneRank) {
   EXPECT_THAT(recogniseSchedule(found.plan).names, ElementsAre("DualPipe"));
 }
 
-TEST(MeasuredPlan, BothDirectionsAreMeasuredWithoutOneRankWhereNoLogCountsTheStages) {
-  const Plan plan = buildSchedule("DualPipe", 6, 12);
-  Timeline timeline = simulated(plan);
-  eraseRank(timeline, 4);
-  for (auto& [rank, info] : timeline.ranks) info.numStages.reset();
-  const MeasuredPlan found = measured(timeline);
-  EXPECT_EQ(found.problem, "");
-  EXPECT_EQ(found.plan.numStages, 6);
-  EXPECT_THAT(recogniseSchedule(found.plan).names, ElementsAre("DualPipe"));
-}
-
 TEST(MeasuredPlan, MissingRankThatNobodyKnowsOfLeavesAStageWithoutJobs) {
   Timeline timeline = simulated(buildSchedule("1F1B", 4, 8));
   eraseRank(timeline, 1);
