@@ -103,6 +103,19 @@ TEST_F(ReportByHand, CostsOfRanksToEachOtherAreATable) {
             json::parse(R"([{"rank": 0, "culprit": 1, "time_ns": 7000000}])"));
 }
 
+TEST_F(ReportByHand, EightFindingsArePrintedUnlessAllAreWanted) {
+  for (int i = 1; i <= 10; ++i) {
+    run_.findings.push_back({.text = "finding " + std::to_string(i), .advice = "look"});
+  }
+  run_.findings.back().isMinor = true;
+  run_.findings.back().shareOfSteps = 0.004;
+  EXPECT_THAT(text(), HasSubstr("\n  8. finding 8\n     next: look\n  1 more finding: --all\n"
+                                "  1 more cause costs 0.4 % of the steps' time: --all\n\nidle"));
+  RunReport all = report();
+  all.all = true;
+  EXPECT_THAT(runReportText(all), HasSubstr("\n  10. finding 10\n     next: look\n\nidle"));
+}
+
 TEST_F(ReportByHand, RanksAreInTheOrderOfTheirNumbers) {
   run_.culprits.byRanks[{0, 1}] = 7 * kMs;
   run_.culprits.byRanks[{1, 0}] = 3 * kMs;
