@@ -1,13 +1,17 @@
-# PIPETRACE_FUZZERS: a fuzzer sees which lines an input reaches only if the libraries are compiled
-# for it. So fuzzers have a build folder of their own (tools/fuzz.sh).
+# PIPETRACE_FUZZERS: a fuzzer sees which lines an input reaches only if the libraries that read it are
+# compiled for it. Those of tools/fuzz.sh are optimized, in a build folder of their own.
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "PIPETRACE_FUZZERS=ON needs clang: apt-get install clang-16, and configure "
                       "with -DCMAKE_CXX_COMPILER=clang++-16")
 endif()
 add_custom_target(fuzzers) # all of them
-# Left out: these checks are much of the code, and their findings end a program anyway, or
-  # AddressSanitizer reports them.
-target_compile_options(pipetrace_flags INTERFACE -fno-sanitize=null,vptr,object-size)
+
+# pipetrace_fuzzed(LIBRARY ...): compiled for fuzzers.
+function(pipetrace_fuzzed)
+  foreach(library ${ARGN})
+    target_compile_options(pipetrace_${library} PRIVATE -fsanitize=fuzzer-no-link)
+  endforeach()
+endfunction()
 
 # pipetrace_fuzzer(NAME SOURCES ... LINK ...): program fuzz_NAME, which gives each input to the target
 # NAME of fuzz/targets.h.
@@ -15,6 +19,7 @@ function(pipetrace_fuzzer NAME)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
   pipetrace_program(fuzz_${NAME} SOURCES ${ARG_SOURCES} LINK ${ARG_LINK})
   target_compile_definitions(fuzz_${NAME} PRIVATE PIPETRACE_FUZZ_TARGET="${NAME}")
+  target_compile_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer-no-link)
   target_link_options(fuzz_${NAME} PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers fuzz_${NAME})
 endfunction()

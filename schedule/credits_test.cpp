@@ -104,11 +104,11 @@ TEST(Credits, ADeadlockIsNamedWithTheCreditThatNeverComes) {
   // Rank 1 uses message 1 first, which cannot leave before a message is used.
   Plan plan = readPlan("0F0,0F1\n1F1,1F0\n", "crossed");
   plan.credits = 1;
-  const char* const cycle[] = {
-      "rank 0, cell 1: deadlock: 0SEND_F1 (rank 0, after cell 1) waits for a credit from 1F1 (rank "
-      "1, cell 0); ",
-      "1F1 (rank 1, cell 0) waits for 0SEND_F1 (rank 0, after cell 1); ", "that closes the cycle"};
-  EXPECT_THAT(test::problemsOf(plan), ElementsAre(std::string(cycle[0]) + cycle[1] + cycle[2]));
+  const std::string send = "0SEND_F1 (rank 0, after cell 1)";
+  const std::string job = "1F1 (rank 1, cell 0)";
+  EXPECT_THAT(test::problemsOf(plan),
+              ElementsAre("rank 0, cell 1: deadlock: " + send + " waits for a credit from " + job +
+                          "; " + job + " waits for " + send + "; that closes the cycle"));
   plan.credits = 2;
   EXPECT_THAT(test::problemsOf(plan), ElementsAre());
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # Builds the libFuzzer programs with clang 16, AddressSanitizer and UBSan into build/fuzz, and runs
 # each with its seeds. Exit code 1 when one found something.
-#    fuzz.sh [--seconds N] [--jobs N] [--only NAME]... [--sanitize LIST]
+#    fuzz.sh [--seconds N] [--jobs N] [--only NAME]... [--sanitize LIST | --built FOLDER]
 #    --seconds N      how long each runs (default 600)
 #    --jobs N         how many run at a time (default: one per core)
 #    --build-jobs N   how many are compiled at a time (default: one per core)
 #    --only NAME      run this one, for example job_log; may be given several times
 #    --sanitize LIST  other sanitizers, or none (default address,undefined); has its own build
+#    --built FOLDER   take the fuzzers of this build folder, as they are
 #    --clean          begin with the seeds alone, without the inputs that earlier runs collected
 # Inputs that reached new code stay in build/fuzz/corpus/NAME. Findings, with the output of the
 # program, stay in build/fuzz/found/NAME.
@@ -21,6 +22,7 @@ jobs=$(nproc)
 build_jobs=$jobs
 only=()
 sanitize=address,undefined
+built=
 clean=no
 while [ $# -gt 0 ]; do
   case $1 in
@@ -29,39 +31,48 @@ while [ $# -gt 0 ]; do
     --build-jobs) number "$@"; build_jobs=$2; shift ;;
     --only) [ $# -gt 1 ] || die "--only needs a name"; only+=("$2"); shift ;;
     --sanitize) [ $# -gt 1 ] || die "--sanitize needs a list"; sanitize=$2; shift ;;
+    --built) [ -x "${2:-}/bin/write_seeds" ] || die "--built needs a folder with fuzzers"; built=$2; shift ;;
     --clean) clean=yes ;;
-    -h|--help) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
+    -h|--help) sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"; exit 0 ;;
     *) die "unknown option $1 (try --help)" ;;
   esac
   shift
 done
 
-compiler=$(command -v clang++-16 || true)
-if [ -z "$compiler" ]; then
-  echo "skipped: clang++-16 is missing: apt-get install clang-16"
-  exit 77
-fi
+# Builds the fuzzers, and sets `folder`.
+build() {
+  local compiler flags log
+  compiler=$(command -v clang++-16 || true)
+  if [ -z "$compiler" ]; then
+    echo "skipped: clang++-16 is missing: apt-get install clang-16"
+    exit 77
+  fi
 
-folder=$root/build/fuzz
-flags=fuzzer-no-link
-if [ "$sanitize" = none ]; then
-  folder=$folder-plain
-elif [ "$sanitize" = address,undefined ]; then
-  flags+=,$sanitize
+  folder=$root/build/fuzz
+  flags=$sanitize
+  if [ "$sanitize" = none ]; then
+    folder=$folder-plain
+    flags=
+  elif [ "$sanitize" != address,undefined ]; then
+    folder=$folder-${sanitize//,/-}
+  fi
+
+  log=$folder/build.txt
+  mkdir -p "$folder"
+  {
+    cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
+      -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
+      -DPIPETRACE_FUZZERS=ON -DPIPETRACE_TESTS=ON -DPIPETRACE_SANITIZE="$flags" -DPIPETRACE_WERROR=ON \
+      -DPIPETRACE_VIEWER=OFF -DPIPETRACE_RUNTIME=OFF -DPIPETRACE_CUDA=OFF &&
+      cmake --build "$folder" --target fuzzers --parallel "$build_jobs"
+  } > "$log" 2>&1 || { tail -n 40 "$log" >&2; die "could not build; the whole output is in $log"; }
+}
+
+if [ -n "$built" ]; then
+  folder=$(cd "$built" && pwd)
 else
-  folder=$folder-${sanitize//,/-}
-  flags+=,$sanitize
+  build
 fi
-
-log=$folder/build.txt
-mkdir -p "$folder"
-{
-  cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
-    -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" \
-    -DPIPETRACE_FUZZERS=ON -DPIPETRACE_TESTS=ON -DPIPETRACE_SANITIZE="$flags" -DPIPETRACE_WERROR=ON \
-    -DPIPETRACE_VIEWER=OFF -DPIPETRACE_RUNTIME=OFF -DPIPETRACE_CUDA=OFF &&
-    cmake --build "$folder" --target fuzzers --parallel "$build_jobs"
-} > "$log" 2>&1 || { tail -n 40 "$log" >&2; die "could not build; the whole output is in $log"; }
 
 programs=()
 for program in "$folder"/bin/fuzz_*; do

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs missing packages, builds, and runs every test:
-#    1. tests without LibTorch, under AddressSanitizer and UBSan (preset viewer-asan)
+#    1. tests without LibTorch, and the fuzzers, under AddressSanitizer and UBSan (preset viewer-asan)
 #    2. tests with several threads, under ThreadSanitizer (preset viewer-tsan)
 #    3. all other tests, optimized: training, the demo, the real front ends, the recorder, tests
 #       that need a GPU (preset all)
@@ -34,9 +34,10 @@ run() {
   # alone (RUN_SERIAL).
   ctest --preset "$preset" "${label[@]}" --parallel "$(($(nproc) + 1))" --no-tests=error || failed+=("$preset")
 }
-run viewer-asan
+run viewer-asan -DPIPETRACE_FUZZERS=ON
 run viewer-tsan -- threads \
-  trace_test parser_threads_test analysis_test profiler_test profiler_cuda_test clock_exchange_test lanes_test \
+  trace_threads_test parser_threads_test analysis_threads_test profiler_test profiler_cuda_test \
+  clock_exchange_test lanes_test \
   viewer_test
 run all -DPIPETRACE_SANITIZED_TESTS=OFF
 

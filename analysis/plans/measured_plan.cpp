@@ -266,8 +266,9 @@ class PlanMeasuring {
     result_.plan.numStages = static_cast<int>(named);
     if (stages.size() == named && rows_.size() == depth) return true;
     if (rows_.size() < depth) {
-      // The others are on the ranks without logs.
-      const std::size_t all = given > 0 ? static_cast<std::size_t>(given) : depth * chunks;
+      // The others are on the ranks without logs. Only a given number of stages tells of such
+      // ranks.
+      const auto all = static_cast<std::size_t>(given);
       result_.plan.numStages = static_cast<int>(all);
       if (named <= all && all <= depth * chunks) return true;
     }

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kMostSockets = 4096;
 // A request is one byte; the answer, the server's time, eight in network order.
 constexpr std::size_t kAnswer = 8;
-constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
+constexpr timeval kSocketLimit{.tv_sec = 1, .tv_usec = 0};
 
 std::string nameOf(const std::string& address, int port) {
   return address + ":" + std::to_string(port);
@@ -47,8 +47,8 @@ sockaddr_in addressOf(const std::string& address, int port) {
 void prepare(int connection) {
   const int yes = 1;
   setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &kSocketLimit, sizeof kSocketLimit);
+  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &kSocketLimit, sizeof kSocketLimit);
 }
 
 bool sendAll(int connection, const char* bytes, std::size_t size) {

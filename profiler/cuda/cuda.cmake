@@ -1,10 +1,6 @@
 # Recording CUDA streams. All but the calls of CUDA itself is built and tested everywhere.
-target_sources(pipetrace_profiler PRIVATE cuda/clock.cpp cuda/device.cpp cuda/driver.cpp
-                                          kernels/cuda_kernel_log.cpp cuda/stream.cpp kernels/cupti_collector.cpp
-                                          cuda/event_pool.cpp)
-
 pipetrace_test(
-  profiler_cuda_test
+  profiler_cuda_test SANITIZED
   LABELS threads
   SOURCES cuda/clock_test.cpp
           cuda/device_test.cpp
@@ -25,7 +21,7 @@ if(PIPETRACE_TESTS)
                         LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/fake-driver")
   target_link_libraries(fake_cuda_driver PRIVATE pipetrace_flags)
   target_include_directories(fake_cuda_driver PRIVATE "${PROJECT_SOURCE_DIR}")
-  pipetrace_test(cuda_driver_test LABELS threads SOURCES cuda/driver_test.cpp
+  pipetrace_test(cuda_driver_test SANITIZED LABELS threads SOURCES cuda/driver_test.cpp
                  LINK pipetrace::profiler fake_cuda_driver)
 endif()
 

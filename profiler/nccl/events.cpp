@@ -10,7 +10,7 @@ namespace {
 
 // A thread holds a slot while it copies some hundred bytes. If it was stopped just then, nobody
 // waits for it.
-constexpr int kTries = 1000;
+constexpr int kLockTries = 1000;
 
 template <std::size_t kSize>
 void copyText(std::array<char, kSize>& to, const char* from) noexcept {
@@ -38,7 +38,7 @@ class NcclEvents::Held {
  public:
   Held() = default;
   explicit Held(Slot& slot) noexcept {
-    for (int i = 0; i < kTries; ++i) {
+    for (int i = 0; i < kLockTries; ++i) {
       if (!slot.busy.exchange(true, std::memory_order_acquire)) {
         slot_ = &slot;
         return;

@@ -26,7 +26,7 @@ namespace pipetrace {
 namespace {
 
 // A reader takes the lock for a moment to see whether the log is still written.
-constexpr int kTries = 100;
+constexpr int kClaimTries = 100;
 constexpr std::chrono::milliseconds kPause{5};
 
 /// The process that has locked the file; 0: not known.
@@ -108,7 +108,7 @@ void LogFile::claim(std::function<void()> giveWay) {
   Claim claim = tryToClaim();
   FileLock holder;
   bool hasAsked = false;
-  for (int i = 0; i < kTries && claim == Claim::kTaken; ++i) {
+  for (int i = 0; i < kClaimTries && claim == Claim::kTaken; ++i) {
     holder = holderOf(fd_);
     if (holder.isShared && holder.process == getpid()) {
       if (std::exchange(hasAsked, true)) break;

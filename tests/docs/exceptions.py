@@ -38,7 +38,7 @@ UNDOCUMENTED = {
     "tools/doc_commands.py": "--bin --list --python --quick --section --work",
     "tools/english.py": "--count",
     "tools/fresh_machine.sh": "--folder --locale",
-    "tools/fuzz.sh": "--build-jobs --clean --jobs --only --sanitize --seconds",
+    "tools/fuzz.sh": "--build-jobs --built --clean --jobs --only --sanitize --seconds",
     "tools/gpu_check.sh": "--bin --libs",
     "tools/lint.sh": "--jobs --presets --torch",
     "tools/mutants.py": "--build-with --equivalent --jobs --root --test-with",

@@ -4,7 +4,11 @@
 // device, or no libtorch_cuda.so beside it.
 #include <c10/cuda/CUDAStream.h>
 #include <dlfcn.h>
-#include <torch/torch.h>
+#include <torch/cuda.h>
+#include <torch/nn/modules/transformercoder.h>
+#include <torch/nn/modules/transformerlayer.h>
+#include <torch/optim/adamw.h>
+#include <torch/utils.h>
 
 #include <algorithm>
 #include <cstdio>

@@ -14,7 +14,7 @@ without=()
 for package in PkgConfig nlohmann_json fmt CLI11 ZLIB SQLite3 GTest Qt6 CUDAToolkit; do
   without+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
 done
-"$cmake" -S "$here/../.." -B "$work/build" --no-warn-unused-cli -DPIPETRACE_PROFILER_ONLY=ON \
+"$cmake" -S "$here/../.." -B "$work/build" --no-warn-unused-cli -DPIPETRACE_PROFILER_ONLY=ON -DPIPETRACE_UNITE=ON \
   -DCMAKE_BUILD_TYPE=Debug -DPIPETRACE_WERROR=ON "${without[@]}" > "$work/configure.txt"
 "$cmake" --build "$work/build" -j "$(nproc)" > "$work/build.txt" || { tail -n 40 "$work/build.txt" >&2; exit 1; }
 "$cmake" --install "$work/build" --prefix "$work/the prefix" > "$work/install.txt"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # The profiler as another project finds it. Installs this build, then builds and runs the programs
 # beside this script, which are those of docs/profiler.md, and reads the logs that they write.
-#   run.sh CMAKE BUILD_DIR WORK_DIR SANITIZERS [cuda]
+#   run.sh CMAKE BUILD_DIR WORK_DIR [cuda]
 set -euo pipefail
-cmake=$1 build=$2 work=$3 sanitizers=$4 cuda=${5:-}
+cmake=$1 build=$2 work=$3 cuda=${4:-}
 here=$(cd "$(dirname "$0")" && pwd)
 
 page=$here/../../docs/profiler.md
@@ -13,7 +13,9 @@ documented() { awk -v fence="\`\`\`$1" -v wanted="$2" \
 
 # The programs are built by what built this tree, as there may be nothing else.
 CMAKE_GENERATOR=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
-export CMAKE_GENERATOR
+CXX=$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+CC=$(sed -n 's/^CMAKE_C_COMPILER:[A-Z]*=//p' "$build/CMakeCache.txt")
+export CMAKE_GENERATOR CXX CC
 
 rm -rf "$work"
 mkdir -p "$work"
@@ -62,8 +64,7 @@ for language in cpp c $cuda; do
   esac
   documented $fence 1 | diff -u - "$here/$language/record.$suffix"
   "$cmake" -S "$here/$language" -B "$work/$language" -DCMAKE_PREFIX_PATH="$work/prefix" \
-    ${without:+--no-warn-unused-cli -DCMAKE_DISABLE_FIND_PACKAGE_$without=ON} \
-    ${sanitizers:+-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=$sanitizers} > "$work/$language.txt"
+    ${without:+--no-warn-unused-cli -DCMAKE_DISABLE_FIND_PACKAGE_$without=ON} > "$work/$language.txt"
   "$cmake" --build "$work/$language" >> "$work/$language.txt"
   logs=$work/$language-logs
   (cd "$work" && "./$language/record" 2> "$work/stderr.txt")

@@ -95,6 +95,8 @@ class CMakeProject:
         torch = self.tree.source / ".deps" / "torch"
         if runtime and torch.is_dir():
             options["PIPETRACE_TORCH_DIR"] = str(torch)
+        if shutil.which("clang++-16"):  # compiles in half the time
+            options |= {"CMAKE_CXX_COMPILER": "clang++-16", "CMAKE_C_COMPILER": "clang-16"}
         if shutil.which("ld.mold") or shutil.which("ld.lld"):
             linker = "mold" if shutil.which("ld.mold") else "lld"
             options["CMAKE_EXE_LINKER_FLAGS"] = f"-fuse-ld={linker}"

@@ -228,13 +228,13 @@ TEST_F(Follow, MissingRanksAreNamedOnce) {
   const std::string whole = logs(sample(2), "whole");
   write("err", "");
   const std::string errorFile = path("err");
+  const auto appendAll = [&](int rank) {
+    for (const std::string& line : linesOf(whole, rank)) append(rank, line);
+  };
+  for (int rank = 0; rank < 3; ++rank) appendAll(rank);
   const auto grow = [&](pid_t) {
-    for (int rank = 0; rank < 4; ++rank) {
-      if (rank == 3) {
-        EXPECT_TRUE(waitUntil([&] { return !contents(errorFile).empty(); }));
-      }
-      for (const std::string& line : linesOf(whole, rank)) append(rank, line);
-    }
+    EXPECT_TRUE(waitUntil([&] { return !contents(errorFile).empty(); }));
+    appendAll(3);
   };
   const auto errorsToFile = [&] {
     ::dup2(::open(errorFile.c_str(), O_WRONLY | O_APPEND), STDERR_FILENO);
