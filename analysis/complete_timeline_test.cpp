@@ -229,7 +229,7 @@ TEST(CompleteTimeline, WithoutMetaAllRanksAreOnePipelineAndANoteSaysSo) {
   ASSERT_EQ(diagnostics.list().size(), 1U);
   EXPECT_EQ(diagnostics.list()[0].severity, Severity::kNote);
   EXPECT_THAT(diagnostics.list()[0].message,
-              testing::HasSubstr("1 pipeline of ranks 0, 1, 2 in this order"));
+              testing::HasSubstr("1 pipeline of ranks 0 to 2 in this order"));
   EXPECT_TRUE(summarize(made.timeline).topologyInferred);
 }
 
@@ -245,7 +245,7 @@ TEST(CompleteTimeline, EverythingThatWasInferredIsReportedInOneNote) {
       textsOf(complete(made.timeline)),
       ElementsAre(testing::AllOf(
           testing::StartsWith("note: inferred, as the logs do not say it: steps of ranks "),
-          testing::HasSubstr("; 1 pipeline of ranks 0, 1 in this order; "),
+          testing::HasSubstr("; 1 pipeline of ranks 0 and 1 in this order; "),
           testing::EndsWith("stages (chunk c of pipeline rank r of p is stage c * p + r)"))));
 }
 

@@ -41,7 +41,7 @@ class RunFollower {
   void lookAtRecorders();
 
   /// The ranks whose recorders are on another host, so that their end cannot be seen, such as
-  /// "ranks 2, 3". Lists only ranks that no earlier call has named; empty: there are none.
+  /// "ranks 2 and 3". Lists only ranks that no earlier call has named; empty: there are none.
   std::string newlyOutOfSight();
 
   /// Hands on the other finished steps: those that every rank with a log has ended.
@@ -50,8 +50,8 @@ class RunFollower {
   /// Whether every rank of the run has closed its log, or its recorder is gone.
   bool isOver() const;
 
-  /// The logs that have to appear before anything is written, such as "ranks 2, 3"; empty when all
-  /// are there.
+  /// The logs that have to appear before anything is written, such as "ranks 2 and 3"; empty when
+  /// all are there.
   std::string waitsFor() const;
 
   /// Whether steps are finished but the selection has left nothing of them.

@@ -102,7 +102,7 @@ void RankBubbles::classify(const Gap& gap) {
   Nanoseconds excess = open - own.drain - own.other;
   add(BubbleClass::kDrain, own.drain);
   Nanoseconds sync = 0;
-  if (endedBy == JobGraph::kNone) excess -= shareTail(gap, excess, ownWork.collectives, sync);
+  if (endedBy == JobGraph::kNone) excess -= shareTail(gap, excess, ownWork, sync);
   Collected collected;
   if (excess > 0 && window.isWhole) collected = collectedFor(gap, endedBy);
   const bool hasCause = collected.total() > 0;
@@ -149,14 +149,14 @@ Collected RankBubbles::collectedForWait(Id job) {
 
 /// Shares out what a gap after the rank's last job has of the time after the pipeline's last
 /// compute job, as that time divides into its parts. Returns how much of the excess it took, and
-/// sets its `sync`. The rank's own collectives, which have their time, count in that: it reduces
-/// gradients while the others do.
-Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, Nanoseconds ownCollectives,
+/// sets its `sync`. The rank's own collectives, which have their time, count in it, or in what is
+/// unknown: the rank reduces gradients while the others do.
+Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, const OwnWork& ownWork,
                                    Nanoseconds& sync) {
   const StepTail& tail = gap.window->tail;
   const Nanoseconds from = graph_.node(gap.window->lastCompute).end;
   const Nanoseconds late = gap.span.end - std::clamp(from, gap.span.begin, gap.span.end);
-  const Nanoseconds time = std::min(excess + ownCollectives, late);
+  const Nanoseconds time = std::min(excess + ownWork.collectives + ownWork.unknown, late);
   if (excess <= 0 || late <= 0) return 0;
   const bool isWhole = gap.window->isWhole;
   Collected waits;
@@ -171,14 +171,16 @@ Nanoseconds RankBubbles::shareTail(const Gap& gap, Nanoseconds excess, Nanosecon
     weights[kSync] = late;
   }
   auto parts = divided(time, weights);
-  const Nanoseconds own = std::min(ownCollectives, parts[kSync]);
-  parts[kSync] -= own;
-  const Nanoseconds used = std::min(excess, time - own);
-  if (used < time - own) {
-    // Its collectives took more time than the part that is sync.
-    weights[kSync] = 0;
-    parts = divided(used, weights);
+  Nanoseconds left = time;
+  for (const auto& [part, own] :
+       {std::pair(kSync, ownWork.collectives), std::pair(kUnknown, ownWork.unknown)}) {
+    if (own > parts[part]) weights[part] = 0;
+    left -= std::min(own, parts[part]);
+    parts[part] -= std::min(own, parts[part]);
   }
+  const Nanoseconds used = std::min(excess, left);
+  // Its collectives took more time than their part.
+  if (used < left) parts = divided(used, weights);
   sync = parts[kSync];
   addCause(Cause::kLaunch, parts[kLaunch], tail.launch.cause);
   addCause(Cause::kUnknown, parts[kUnknown], JobGraph::kNone);
@@ -215,9 +217,12 @@ RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy) {
     own.end = std::min(own.end, gap.span.end);
     if (own.begin >= own.end) continue;
     work.all += own.end - own.begin;
-    if (graph_.node(own.cause).isCollective) work.collectives += own.end - own.begin;
+    const bool isUnknown = own.bubbleClass == BubbleClass::kUnknown;
+    if (graph_.node(own.cause).isCollective) {
+      (isUnknown ? work.unknown : work.collectives) += own.end - own.begin;
+    }
     upTo = own.end;
-    own.culprit = culpritOf(own.bubbleClass, own.cause);
+    own.culprit = isUnknown ? JobGraph::kNone : culpritOf(own.bubbleClass, own.cause);
     put(own);
   }
   return work;
@@ -242,7 +247,7 @@ void RankBubbles::findOwnWork(const Gap& gap, Id endedBy) {
 }
 
 /// Adds the collectives that a job waited for last, from the end of its other inputs on. Up to its
-/// last member's begin a collective only waits.
+/// last member's begin a collective only waits. Nobody knows when a member without a log began.
 void RankBubbles::addCollectives(const Gap& gap, Id job) {
   const JobGraph::Node& node = graph_.node(job);
   if (node.collective == JobGraph::kNone) return;
@@ -255,7 +260,8 @@ void RankBubbles::addCollectives(const Gap& gap, Id job) {
     const JobGraph::Node& collective = graph_.node(id);
     if (collective.end <= ready) return;
     const Nanoseconds begin = std::max(ready, collective.begin);
-    own_.push_back({begin, collective.end, id, id, gap.window->step, BubbleClass::kSync});
+    own_.push_back({begin, collective.end, id, id, gap.window->step,
+                    collective.lacksInput ? BubbleClass::kUnknown : BubbleClass::kSync});
     id = collective.before;
   }
 }

@@ -43,7 +43,8 @@ class RankBubbles {
   /// jobs. So do the collectives that these or the job after the gap waited for last.
   struct OwnWork {
     Nanoseconds all = 0;
-    Nanoseconds collectives = 0;
+    Nanoseconds collectives = 0;  ///< but those that are unknown
+    Nanoseconds unknown = 0;
   };
   /// The excess of a gap that has a cause, and the job that caused most of it.
   struct CauseShare {
@@ -63,7 +64,7 @@ class RankBubbles {
   OwnWork putOwnWork(const Gap& gap, Id endedBy);
   void findOwnWork(const Gap& gap, Id endedBy);
   void addCollectives(const Gap& gap, Id job);
-  Nanoseconds shareTail(const Gap& gap, Nanoseconds excess, Nanoseconds ownCollectives,
+  Nanoseconds shareTail(const Gap& gap, Nanoseconds excess, const OwnWork& ownWork,
                         Nanoseconds& sync);
   Collected collectedFor(const Gap& gap, Id endedBy);
   Collected collectedForWait(Id job);

@@ -128,8 +128,9 @@ TEST_F(StepTails, ACollectiveWithMembersThatHaveNoLogIsUnknown) {
   addEnd(0, 60, 70);
   addEnd(1, 40, 40);
   classify();
-  EXPECT_THAT(bubblesOf(1), ElementsAre("warm_up 0-10", "sync 40-48 by 1", "sync 48-50 by 1",
-                                        "drain 50-70", "unknown 70-80"));
+  EXPECT_THAT(bubblesOf(0), ElementsAre("drain 10-40", "unknown 60-78", "sync 78-80 by 0"));
+  EXPECT_THAT(bubblesOf(1), ElementsAre("warm_up 0-10", "unknown 40-48", "sync 48-50 by 1",
+                                        "drain 50-70", "sync 70-71 by 0", "unknown 71-80"));
 }
 
 TEST_F(StepTails, ACollectiveOfARunWithOneReplicaIsSync) {

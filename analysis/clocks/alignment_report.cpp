@@ -1,11 +1,11 @@
 #include "analysis/clocks/alignment_report.h"
 
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fixed_text.h"
 
 namespace pipetrace {
 namespace {
@@ -31,10 +31,8 @@ std::string signedDuration(Nanoseconds time) {
 }
 
 std::string ppm(double drift) {
-  char text[32];
   const double shown = std::abs(drift) < 0.005 ? 0 : drift;
-  std::snprintf(text, sizeof text, "%.2f ppm", shown);
-  return text;
+  return fixedText(shown, 2) + " ppm";
 }
 
 }  // namespace

@@ -107,9 +107,10 @@ TEST_F(AlignmentTest, CausalityAloneFindsOffsetAndDriftToHalfARoundTrip) {
     EXPECT_GT(right.messages, 2 * right.violationsBefore / 3);
     EXPECT_FALSE(result_.hosts[0].isMoved);
     EXPECT_EQ(result_.hosts[0].bound, 0);
-    EXPECT_THAT(textsOf(diagnostics_),
-                ElementsAre(HasSubstr("note: times of ranks 2, 3 were moved into the clock of left "
-                                      "by the order of messages, by up to 10")));
+    EXPECT_THAT(
+        textsOf(diagnostics_),
+        ElementsAre(HasSubstr("note: times of ranks 2 and 3 were moved into the clock of left "
+                              "by the order of messages, by up to 10")));
   }
 }
 
@@ -285,7 +286,7 @@ TEST_F(AlignmentTest, HostsThatMessagesReachInOneDirectionOnlyStayAsTheyAre) {
   EXPECT_THAT(
       textsOf(diagnostics_),
       ElementsAre(HasSubstr("warning: no messages in both directions tie the clock of right "
-                            "to that of left; times of ranks 2, 3 stay")));
+                            "to that of left; times of ranks 2 and 3 stay")));
 }
 
 TEST_F(AlignmentTest, CollectivesTieClocksInBothDirections) {

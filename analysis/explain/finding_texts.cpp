@@ -8,6 +8,7 @@
 #include "analysis/graph/job_name.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 namespace {
@@ -15,31 +16,11 @@ namespace {
 using Id = JobGraph::Id;
 using CauseKind = IdleCause::Kind;
 
-/// "2", "2 and 6", "0 to 3, 6 and 9" of ascending numbers; after eight parts the rest is counted.
-template <typename Numbers>
-std::string listText(const Numbers& ascending) {
-  const std::vector<int> numbers(ascending.begin(), ascending.end());
-  constexpr std::size_t kMost = 8;
-  std::string text;
-  std::size_t parts = 0;
-  for (std::size_t at = 0; at < numbers.size();) {
-    if (parts == kMost) return text + " and " + std::to_string(numbers.size() - at) + " more";
-    std::size_t last = at;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    const bool isRange = last - at >= 2;
-    if (!isRange) last = at;
-    text += ++parts == 1 ? "" : last + 1 == numbers.size() ? " and " : ", ";
-    text += std::to_string(numbers[at]);
-    if (isRange) text += " to " + std::to_string(numbers[last]);
-    at = last + 1;
-  }
-  return text;
-}
-
 /// "rank 2", "ranks 2 and 3".
 template <typename Numbers>
 std::string named(const char* one, const Numbers& numbers) {
-  return one + std::string(numbers.size() == 1 ? " " : "s ") + listText(numbers);
+  return one + std::string(numbers.size() == 1 ? " " : "s ") +
+         numbersText({numbers.begin(), numbers.end()});
 }
 
 std::string ranksOf(const IdleCause& cause) {
@@ -180,17 +161,23 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
     ranks.insert(stage.ranks.begin(), stage.ranks.end());
   }
   const bool isOne = cause.stages.size() == 1;
+  // One that rounds to 1.00.
+  const bool isSlowerInAll = usual <= 0 || own / usual >= 1.005;
   std::string who = isKnown ? named("stage", cause.stages) : "a stage";
   if (!ranks.empty()) who += " (" + named("rank", ranks) + ")";
   std::string text = who + (isOne ? " takes " : " take ");
+  if (!isSlowerInAll) {
+    text += "as long as the median of stages, but not with each kind of job: imbalance costs ";
+    return {text + cost(cause),
+            "compare forward and backward passes: pipe-trace --json has their medians by stage"};
+  }
   text += usual > 0 ? factorText(own / usual) + " times as long as the median of stages"
                     : "longer than others";
   const auto& change = ranks_.of(cause.group.rank).change;
   if (ranks.size() == 1 && change && !change->isBesidePeers) text += stretchText(*change);
   text += ": imbalance costs " + cost(cause);
   if (ranks.size() > 1) {
-    return {std::move(text), "all its " + std::to_string(ranks.size()) +
-                                 " ranks are alike, so give " +
+    return {std::move(text), std::string("all ranks there are alike, so give ") +
                                  (isOne ? "that stage" : "these stages") + " fewer layers"};
   }
   return {std::move(text),
@@ -326,7 +313,7 @@ FindingText FindingTexts::longMessages(const IdleCause& cause) const {
   if (more > 0) {
     text += ", and " + std::to_string(more) + " more there " + (more == 1 ? "takes" : "take") +
             " at least " + std::to_string(Outliers::kManyTimes) + " times as long as usual";
-    if (steps.size() > 1) text += ", in steps " + listText(steps);
+    if (steps.size() > 1) text += ", in steps " + numbersText({steps.begin(), steps.end()});
   }
   return {text + ": waiting for " + (more > 0 ? "them" : "it") + " costs " + cost(cause),
           "look at the network and at both hosts at that time: a connection that was cut, a "

@@ -48,6 +48,21 @@ TEST(Findings, LinksThatAreAllAlikeAreOneFinding) {
   EXPECT_EQ(run.findings[0].time, all);
 }
 
+TEST(Findings, AStageWithOneLongAndOneShortKindOfJobIsNotCalledSlow) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0);
+  costs.stages[2].forward = 13 * kNsPerMs;
+  costs.stages[2].backward = 17 * kNsPerMs;
+  const Timeline timeline = completedRun(plan, costs);
+  const Explanation run = explainRun(timeline, {});
+  ASSERT_FALSE(run.findings.empty());
+  EXPECT_THAT(
+      run.findings[0].text,
+      StartsWith("stage 2 (rank 2) takes as long as the median of stages, but not with each "
+                 "kind of job: imbalance costs "));
+  EXPECT_THAT(run.findings[0].advice, HasSubstr("medians by stage"));
+}
+
 TEST(Findings, EachHasTheLongestBubblesOfItsClasses) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 1);
@@ -236,7 +251,8 @@ TEST(Findings, StageWhoseRanksAreAllSlowIsNamed) {
   const Explanation run = explainRun(test::twice(completedRun(plan, costs)), {});
   EXPECT_THAT(run.findings[0].text,
               StartsWith("stage 2 (ranks 2 and 6) takes 1.30 times as long as the median"));
-  EXPECT_THAT(run.findings[0].advice, HasSubstr("all its 2 ranks are alike"));
+  EXPECT_THAT(run.findings[0].advice,
+              HasSubstr("all ranks there are alike, so give that stage fewer layers"));
 }
 
 TEST(Findings, RankThatBecameSlowIsNamedWithTheStep) {

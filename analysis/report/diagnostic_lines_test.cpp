@@ -28,11 +28,11 @@ TEST(DiagnosticLines, ThreeFilesOfRanksShareALine) {
                           "logs/workerlog.1:7: warning: a job has no end"));
   EXPECT_THAT(linesOf({warningOf("logs/workerlog.0"), warningOf("other", "is empty"),
                        warningOf("logs/workerlog.1"), warningOf("logs/workerlog.2")}),
-              ElementsAre("logs/workerlog.* (ranks 0, 1, 2): warning: a job has no end",
+              ElementsAre("logs/workerlog.* (ranks 0 to 2): warning: a job has no end",
                           "other:7: warning: is empty"));
   EXPECT_THAT(linesOf({warningOf("workerlog.0.ring"), warningOf("workerlog.2.ring"),
                        warningOf("workerlog.5.ring")}),
-              ElementsAre("workerlog.*.ring (ranks 0, 2, 5): warning: a job has no end"));
+              ElementsAre("workerlog.*.ring (ranks 0, 2 and 5): warning: a job has no end"));
 }
 
 TEST(DiagnosticLines, FilesThatAreNotOfRanksOfOneFolderAreCounted) {
@@ -52,7 +52,7 @@ TEST(DiagnosticLines, CasesOfAllFilesAreCountedTogether) {
   for (const int rank : {0, 1, 2}) list.push_back(warningOf("workerlog." + std::to_string(rank)));
   list[1].count = 3;
   EXPECT_THAT(linesOf(list),
-              ElementsAre("workerlog.* (ranks 0, 1, 2): warning: a job has no end (5 times)"));
+              ElementsAre("workerlog.* (ranks 0 to 2): warning: a job has no end (5 times)"));
 }
 
 TEST(DiagnosticLines, AdviceIsKeptWhereItIsTheSameForAll) {
@@ -62,9 +62,9 @@ TEST(DiagnosticLines, AdviceIsKeptWhereItIsTheSameForAll) {
     list.back().advice = "try --run 0";
   }
   EXPECT_THAT(linesOf(list),
-              ElementsAre("workerlog.* (ranks 0, 1, 2): warning: a job has no end; try --run 0"));
+              ElementsAre("workerlog.* (ranks 0 to 2): warning: a job has no end; try --run 0"));
   list[1].advice = "try --run 1";
-  EXPECT_THAT(linesOf(list), ElementsAre("workerlog.* (ranks 0, 1, 2): warning: a job has no end"));
+  EXPECT_THAT(linesOf(list), ElementsAre("workerlog.* (ranks 0 to 2): warning: a job has no end"));
 }
 
 TEST(DiagnosticLines, PartsThatDifferFollowTheMessageForSeveral) {
@@ -107,7 +107,7 @@ TEST(DiagnosticLines, RemarksAboutNoFileAreLinesOfTheirOwn) {
   ofTheRun.line = 0;
   EXPECT_THAT(linesOf({warningOf("workerlog.0"), warningOf("workerlog.1"), warningOf("workerlog.2"),
                        ofTheRun}),
-              ElementsAre("workerlog.* (ranks 0, 1, 2): warning: a job has no end",
+              ElementsAre("workerlog.* (ranks 0 to 2): warning: a job has no end",
                           "warning: a job has no end"));
 }
 

@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <cstdio>
 
 #include "analysis/report/plan_report.h"
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fixed_text.h"
 #include "trace/text/folded_line.h"
 
 namespace pipetrace {
@@ -21,11 +21,9 @@ std::string bytesText(std::int64_t bytes) {
     const char* name;
   };
   constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
-  char text[32];
   for (const Unit& unit : kUnits) {
     if (static_cast<double>(bytes) < unit.size) continue;
-    std::snprintf(text, sizeof text, "%.2f %s", static_cast<double>(bytes) / unit.size, unit.name);
-    return text;
+    return fixedText(static_cast<double>(bytes) / unit.size, 2) + " " + unit.name;
   }
   return std::to_string(bytes) + " B";
 }

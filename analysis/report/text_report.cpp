@@ -1,7 +1,6 @@
 #include "analysis/report/text_report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <set>
 
@@ -12,6 +11,7 @@
 #include "analysis/report/text_table.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/factor_text.h"
+#include "trace/text/fixed_text.h"
 
 namespace pipetrace {
 namespace {
@@ -212,11 +212,7 @@ std::string asynchronousLine(const RunSummary& summary) {
          "first rank to its last forward\n";
 }
 
-std::string ratioText(double ratio) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4f", ratio);
-  return text;
-}
+std::string ratioText(double ratio) { return fixedText(ratio, 4); }
 
 std::string textReport(const Timeline& timeline, const RunSummary& summary, int threads) {
   if (summary.ranks.empty()) {

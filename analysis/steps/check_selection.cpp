@@ -63,9 +63,11 @@ std::string stepsIn(const Occurring& occurring) {
   if (occurring.steps.size() == 1) {
     return "the run has step " + std::to_string(*occurring.steps.begin()) + " only";
   }
-  return "the run has " + std::to_string(occurring.steps.size()) + " steps from " +
-         std::to_string(*occurring.steps.begin()) + " to " +
-         std::to_string(*occurring.steps.rbegin());
+  const std::vector<int> steps(occurring.steps.begin(), occurring.steps.end());
+  const std::string text = "the run has " + std::to_string(steps.size()) + " steps";
+  const bool hasGaps = static_cast<std::size_t>(steps.back() - steps.front()) >= steps.size();
+  if (hasGaps) return text + ": " + numbersText(steps);
+  return text + " from " + std::to_string(steps.front()) + " to " + std::to_string(steps.back());
 }
 
 std::string ranksIn(const Occurring& occurring) {

@@ -104,11 +104,18 @@ TEST_F(SelectionTest, ASelectionThatOccursCausesNoWarning) {
 TEST_F(SelectionTest, SelectedNumbersAndTypesThatDoNotOccurAreReported) {
   EXPECT_THAT(
       reported({.steps = {{1, 7}}, .ranks = {{1, 2}, {7, 8}}, .skippedTypes = {"lr", "typo"}}),
-      ElementsAre("warning: --steps names steps 1 to 6, of which not all occur: the run has 3 "
-                  "steps from 0 to 2",
-                  "warning: --ranks names rank 7, which does not occur: the run has ranks 0, 1, 4",
-                  AllOf(HasSubstr("--skip names the type lr"), HasSubstr("copy, forward, mine")),
-                  HasSubstr("--skip names the type typo")));
+      ElementsAre(
+          "warning: --steps names steps 1 to 6, of which not all occur: the run has 3 "
+          "steps from 0 to 2",
+          "warning: --ranks names rank 7, which does not occur: the run has ranks 0, 1 and 4",
+          AllOf(HasSubstr("--skip names the type lr"), HasSubstr("copy, forward, mine")),
+          HasSubstr("--skip names the type typo")));
+}
+
+TEST_F(SelectionTest, StepsWithGapsAreListed) {
+  made_.add(0, JobKind::kForward, 700, 750, 7);
+  made_.timeline.sort();
+  EXPECT_THAT(refused({.steps = {{3, 4}}}), HasSubstr("; the run has 4 steps: 0 to 2 and 7"));
 }
 
 TEST_F(SelectionTest, ASelectionOfNothingIsAnErrorThatListsWhatOccurs) {
@@ -119,7 +126,7 @@ TEST_F(SelectionTest, ASelectionOfNothingIsAnErrorThatListsWhatOccurs) {
               HasSubstr("by --steps, --ranks and --skip; "));
   EXPECT_THAT(reported({.ranks = {{0, 1}, {6, 8}}}),
               ElementsAre(HasSubstr("--ranks names ranks 6 to 7, none of which occurs: ")));
-  EXPECT_THAT(refused({.ranks = {{2, 4}}}), HasSubstr("ranks 0, 1, 4"));
+  EXPECT_THAT(refused({.ranks = {{2, 4}}}), HasSubstr("ranks 0, 1 and 4"));
   EXPECT_THAT(refused({.steps = {{0, 1}}, .skippedTypes = {"forward", "send_forward", "mine"}}),
               HasSubstr("copy, forward, mine, send_forward"));
 }

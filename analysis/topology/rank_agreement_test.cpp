@@ -66,9 +66,10 @@ TEST(RankAgreement, LogsOfAnOlderRunAmongTheOthersAreReported) {
   EXPECT_THAT(
       warningsOf(timeline),
       ElementsAre(
-          AllOf(HasSubstr("the ranks disagree about world_size: 2 (ranks 0, 1), 4 (ranks 2, 3)"),
+          AllOf(HasSubstr(
+                    "the ranks disagree about world_size: 2 (ranks 0 and 1), 4 (ranks 2 and 3)"),
                 EndsWith("remove the logs of older runs, or give those of one run only")),
-          HasSubstr("the ranks disagree about num_stages: 2 (ranks 0, 1), 4 (ranks 2, 3)")));
+          HasSubstr("the ranks disagree about num_stages: 2 (ranks 0 and 1), 4 (ranks 2 and 3)")));
 }
 
 TEST(RankAgreement, DifferentMicroBatchesAndSchedulesAreReported) {
@@ -77,8 +78,8 @@ TEST(RankAgreement, DifferentMicroBatchesAndSchedulesAreReported) {
   timeline.ranks[1].schedule = "GPipe";
   EXPECT_THAT(
       warningsOf(timeline),
-      ElementsAre(HasSubstr("num_micro_batches: 8 (ranks 0, 1, 2), 16 (rank 3)"),
-                  HasSubstr("disagree about schedule: 1F1B (ranks 0, 2, 3), GPipe (rank 1)")));
+      ElementsAre(HasSubstr("num_micro_batches: 8 (ranks 0 to 2), 16 (rank 3)"),
+                  HasSubstr("disagree about schedule: 1F1B (ranks 0, 2 and 3), GPipe (rank 1)")));
 }
 
 TEST(RankAgreement, ARankPastTheWorldSizeIsReported) {
@@ -92,7 +93,7 @@ TEST(RankAgreement, MissingRanksAreReported) {
   EXPECT_THAT(warningsOf(run({0, 2, 3})),
               ElementsAre(StartsWith("warning: 3 of 4 ranks are there: rank 1 is missing")));
   EXPECT_THAT(warningsOf(run({2})),
-              ElementsAre(HasSubstr("1 of 4 ranks is there: ranks 0, 1, 3 are missing")));
+              ElementsAre(HasSubstr("1 of 4 ranks is there: ranks 0, 1 and 3 are missing")));
 }
 
 TEST(RankAgreement, RanksThatWereLeftOutOnPurposeAreNotMissing) {
@@ -100,7 +101,7 @@ TEST(RankAgreement, RanksThatWereLeftOutOnPurposeAreNotMissing) {
   for (auto& [rank, info] : timeline.ranks) info.isSelected = true;
   EXPECT_THAT(warningsOf(timeline), IsEmpty());
   timeline.ranks[2].isSelected = false;  // from a log beside that profile
-  EXPECT_THAT(warningsOf(timeline), ElementsAre(HasSubstr("ranks 1, 3 are missing")));
+  EXPECT_THAT(warningsOf(timeline), ElementsAre(HasSubstr("ranks 1 and 3 are missing")));
 }
 
 TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreReported) {
@@ -116,10 +117,10 @@ TEST(RankAgreement, RanksThatHadEndedBeforeTheOthersBeganAreReported) {
   const auto ms = [](int n) { return n * kNsPerMs; };
   EXPECT_THAT(warningsOf(runFrom({ms(3010), ms(3011), ms(3012), ms(0)}, JobKind::kBackward)),
               ElementsAre(AllOf(HasSubstr("rank 3 had ended 3"),
-                                HasSubstr(" before ranks 0, 1, 2 began: the logs are of several"),
+                                HasSubstr(" before ranks 0 to 2 began: the logs are of several"),
                                 EndsWith("give those of one run only"))));
   EXPECT_THAT(warningsOf(runFrom({ms(20), ms(0), ms(21), ms(1)}, JobKind::kBackwardInput)),
-              ElementsAre(HasSubstr("ranks 1, 3 had ended")));
+              ElementsAre(HasSubstr("ranks 1 and 3 had ended")));
   // Ranks that touch in time, or one that works while the others take turns.
   EXPECT_THAT(warningsOf(runFrom({ms(0), ms(10), ms(20), ms(5)}, JobKind::kBackward)), IsEmpty());
   EXPECT_THAT(warningsOf(runFrom({ms(0), ms(20), ms(40), ms(60)}, JobKind::kForward)), IsEmpty());

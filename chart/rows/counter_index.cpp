@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 namespace pipetrace {
@@ -24,8 +24,10 @@ ValueRange rangeOf(const CounterSample& sample) {
 
 std::string shortNumber(double value) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
+  // As "%.4g", but with a point in every locale.
+  const auto [end, error] =
+      std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::general, 4);
+  return {text.data(), end};
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <numeric>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "chart/rows/shown_rows.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fixed_text.h"
 
 namespace pipetrace {
 namespace {
@@ -44,11 +44,7 @@ constexpr std::array kFromTheTop = {
     BubbleClass::kSync,      BubbleClass::kUnknown,  BubbleClass::kNone,     BubbleClass::kDrain,
     BubbleClass::kSteady,    BubbleClass::kWarmUp};
 
-std::string percent(double share, int digits) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.*f %%", digits, share * 100);
-  return text.data();
-}
+std::string percent(double share, int digits) { return fixedText(share * 100, digits) + " %"; }
 
 std::string rankName(int rank) { return "rank " + std::to_string(rank); }
 

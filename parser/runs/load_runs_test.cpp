@@ -132,7 +132,7 @@ TEST_F(LoadRunsTest, TwoExperimentsInOneFolderAreAnErrorWithACommandForEach) {
       [&] { load({all()}); },
       ThrowsMessage<Error>(AllOf(
           HasSubstr("the inputs hold 2 runs, which are not merged"),
-          HasSubstr("ranks 0 to 1 of 2 in 2 files, from 2026-03-01 10:00:00 UTC, 20.00 ms long:\n"
+          HasSubstr("ranks 0 and 1 of 2 in 2 files, from 2026-03-01 10:00:00 UTC, 20.00 ms long:\n"
                     "    pipe-trace '" +
                     path("exp a") + "'\n"),
           HasSubstr("from 2026-03-01 11:00:00 UTC, 20.00 ms long:\n    pipe-trace '" +

@@ -10,6 +10,7 @@
 
 #include "trace/log/log_format.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/ranks_text.h"
 #include "trace/text/shell_word.h"
 
 namespace pipetrace {
@@ -20,20 +21,6 @@ namespace fs = std::filesystem;
 /// A path as an argument: a leading `-` would make it an option.
 std::string argument(const std::string& path) {
   return shellWord(path.starts_with('-') && path != "-" ? "./" + path : path);
-}
-
-/// "rank 3", "ranks 0 to 3, 6".
-std::string ranksText(const std::set<int>& ranks) {
-  std::string text;
-  for (auto rank = ranks.begin(); rank != ranks.end();) {
-    auto last = rank;
-    auto next = std::next(rank);
-    for (; next != ranks.end() && *next == *last + 1; ++next) last = next;
-    text += (text.empty() ? "" : ", ") + std::to_string(*rank);
-    if (last != rank) text += " to " + std::to_string(*last);
-    rank = next;
-  }
-  return (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
 /// "2026-03-01 12:00:01 UTC".
@@ -89,7 +76,8 @@ class RunText {
       for (const auto& [rank, span] : file->ranks) ranks.insert(rank);
       if (file->worldSize) worldSize = file->worldSize;
     }
-    return ranksText(ranks) + (worldSize ? " of " + std::to_string(*worldSize) : "");
+    return ranksText({ranks.begin(), ranks.end()}) +
+           (worldSize ? " of " + std::to_string(*worldSize) : "");
   }
 
   /// The folder of its files, if the search in it finds no file of another run.

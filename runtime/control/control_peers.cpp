@@ -7,6 +7,7 @@
 
 #include "runtime/control/steady_time.h"
 #include "trace/error.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 
@@ -80,11 +81,11 @@ ControlPeers::ControlPeers(int rank, int worldSize, const std::string& host, Key
 }
 
 std::string ControlPeers::missingRanks() const {
-  std::string list;
+  std::vector<int> missing;
   for (std::size_t rank = 0; rank < isKnown_.size(); ++rank) {
-    if (!isKnown_[rank]) list += (list.empty() ? "" : ", ") + std::to_string(rank);
+    if (!isKnown_[rank]) missing.push_back(static_cast<int>(rank));
   }
-  return (missing_ == 1 ? "rank " : "ranks ") + list;
+  return ranksText(missing);
 }
 
 void ControlPeers::broadcast(const ControlMessage& message, bool mayWait) {

@@ -23,7 +23,7 @@ class ControlPeers {
 
   /// Whether every rank has a connection, or had one.
   bool isComplete() const { return missing_ == 0; }
-  /// The ranks without one, for people: "rank 3", "ranks 3, 5".
+  /// The ranks without one, for people: "rank 3", "ranks 3 and 5".
   std::string missingRanks() const;
 
   /// Sends the message to all. `mayWait`: those who have not taken the last one do not get it.

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "trace/error.h"
+#include "trace/text/ranks_text.h"
 
 namespace pipetrace {
 
@@ -27,14 +28,6 @@ std::vector<std::string> valuesIn(const std::string& lines) {
   return values;
 }
 
-std::string namesOf(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  }
-  return text;
-}
-
 /// The value that most ranks have; of several, that of the lowest rank.
 std::string usualOf(const std::vector<std::string>& byRank) {
   return *std::max_element(byRank.begin(), byRank.end(),
@@ -53,7 +46,7 @@ std::string differenceIn(const std::string& name, const std::vector<std::string>
   }
   std::string text;
   for (const auto& [value, ranks] : others) {
-    text += (text.empty() ? "" : "; ") + namesOf(ranks) + (ranks.size() == 1 ? " has" : " have") +
+    text += (text.empty() ? "" : "; ") + ranksText(ranks) + (ranks.size() == 1 ? " has" : " have") +
             " the " + name + " " + (value.empty() ? "none" : value);
   }
   return text.empty() ? text : text + ", where the others have " + usual;

@@ -52,7 +52,7 @@ TEST(SameRun, TheRankThatDiffersIsNamedByAllAlsoRankZero) {
 
 TEST(SameRun, SeveralRanksAndFactsAreNamed) {
   EXPECT_THAT(errorsOf({kUsual, kOther, kUsual, kOtherPlan, kUsual}),
-              Each(HasSubstr("ranks 1, 3 have the plan B, where the others have A; "
+              Each(HasSubstr("ranks 1 and 3 have the plan B, where the others have A; "
                              "rank 1 has the seed 2, where the others have 1")));
 }
 

@@ -1,8 +1,7 @@
 #include "runtime/train/empty_halves.h"
 
-#include <cstdio>
-
 #include "schedule/simulate/simulate.h"
+#include "trace/text/factor_text.h"
 
 namespace pipetrace {
 
@@ -22,9 +21,7 @@ std::string noteOfEmptyHalves(const CheckedPlan& plan, const std::set<int>& stag
   }
   const Nanoseconds length = simulate(plan, costs).length;
   if (length <= planned) return "";
-  char ratio[32];
-  std::snprintf(ratio, sizeof ratio, "%.2f",
-                static_cast<double>(length) / static_cast<double>(planned));
+  const std::string ratio = factorText(static_cast<double>(length) / static_cast<double>(planned));
   return list + (stages.size() == 1 ? " has" : " have") +
          " nothing to do in the weight half of a backward, as there is no pipetrace::Linear; a "
          "step "

@@ -94,7 +94,7 @@ TEST_F(PipeTrace, LogsOfAnOlderRunAmongTheOthersAreAnErrorThatNamesBothRuns) {
   const Simulation smaller = simulate(oneFOneB(2, 8), Costs::equal(2, {10, 20}));
   for (const int rank : {0, 1}) fs::remove(folder + "/workerlog." + std::to_string(rank));
   writeJobLogs(smaller.timeline, folder);
-  expectError(run({folder}), "ranks 0 to 1 of 2 in 2 files", "ranks 2 to 3 of 4 in 2 files");
+  expectError(run({folder}), "ranks 0 and 1 of 2 in 2 files", "ranks 2 and 3 of 4 in 2 files");
   const ProgramRun one = run({folder + "/workerlog.0", folder + "/workerlog.1", "--strict"});
   EXPECT_EQ(one.exitCode, 0) << one.err;
 }

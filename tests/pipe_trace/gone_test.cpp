@@ -91,7 +91,7 @@ class GonePrograms : public PipeTrace {
 TEST_F(GonePrograms, AFindingOfManyRanksIsOneLine) {
   const std::string folder = killedLogs();
   const ProgramRun result = run({folder});
-  const std::string warning = folder + "/workerlog.* (ranks 0, 1, 2, 3): warning: ";
+  const std::string warning = folder + "/workerlog.* (ranks 0 to 3): warning: ";
   const std::string end = "no Profiler End line: the program ended without closing its log; ";
   const std::string rest =
       "the records that it had not written are read from its ring file; only jobs that were open "
@@ -153,7 +153,7 @@ TEST_F(GonePrograms, FollowingThemEndsAndSaysSo) {
   const ProgramRun result = run({folder, "--follow", "-o", path("live.json"), "--strict"});
   EXPECT_EQ(result.exitCode, 1);
   EXPECT_THAT(result.err,
-              HasSubstr("(ranks 0, 1, 2, 3): warning: no Profiler End line: the program ended "
+              HasSubstr("(ranks 0 to 3): warning: no Profiler End line: the program ended "
                         "without closing its log; convert the logs again, without --follow"));
   EXPECT_THAT(result.out, HasSubstr("216 jobs"));
   EXPECT_TRUE(nlohmann::json::accept(contents(path("live.json"))));
@@ -180,7 +180,7 @@ TEST_F(GonePrograms, RanksOfAnotherHostWhoseEndCannotBeSeenAreNamedOnce) {
     return false;
   };
   const auto meanwhile = [&](pid_t program) {
-    EXPECT_TRUE(await("(ranks 0, 1, 2)"));
+    EXPECT_TRUE(await("(ranks 0 to 2)"));
     std::filesystem::rename(path("late"), folder + "/workerlog.3");
     EXPECT_TRUE(await("(rank 3)"));
     ::kill(program, SIGINT);
@@ -196,7 +196,7 @@ TEST_F(GonePrograms, RanksOfAnotherHostWhoseEndCannotBeSeenAreNamedOnce) {
       "Ctrl-C\n";
   EXPECT_EQ(contents(errors),
             "pipe-trace: waiting for rank 3\n"
-            "pipe-trace: logs of another host (ranks 0, 1, 2)" +
+            "pipe-trace: logs of another host (ranks 0 to 2)" +
                 rest + "pipe-trace: logs of another host (rank 3)" + rest);
 }
 

@@ -100,7 +100,7 @@ TEST_F(InfoCommand, AllRunsOfALogAreCounted) {
   EXPECT_EQ(infoOf({folder})["runs"], 3);
   EXPECT_EQ(infoOf({folder, "--run", "1"})["runs"], 3);
   const ProgramRun report = run({folder});
-  EXPECT_THAT(report.err, HasSubstr("(ranks 0, 1, 2, 3): note: it holds 3 runs"));
+  EXPECT_THAT(report.err, HasSubstr("(ranks 0 to 3): note: it holds 3 runs"));
   EXPECT_THAT(info({folder}).out, HasSubstr("runs      3\n"));
 }
 

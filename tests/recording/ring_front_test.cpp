@@ -58,8 +58,8 @@ TEST(RingFrontTest, UnresolvedTimesFollowTheComparisonsOfClocks) {
 }
 
 TEST(RingFrontTest, ATextWhoseAddressWasReusedIsTheNewText) {
+  std::string action = "1F2";  // the recorder may read it until it closes
   LeftOver left;
-  std::string action = "1F2";
   const auto record = [&](std::int64_t id) {
     left.recorder.begin(left.compute, {.id = id, .action = action.c_str()});
     left.recorder.end(left.compute);

@@ -2,8 +2,9 @@
 
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
+
+#include "trace/text/fixed_text.h"
 
 namespace pipetrace {
 namespace {
@@ -122,16 +123,13 @@ std::string durationText(Nanoseconds duration, double least, Decimals decimalsOf
   static constexpr Unit kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
   const double value = static_cast<double>(duration);
   const double magnitude = value < 0 ? -value : value;
-  std::array<char, 48> text{};
   for (const Unit& unit : kUnits) {
     if (magnitude < unit.ns * least) continue;
     const double scaled = value / unit.ns;
     const int decimals = decimalsOf(magnitude / unit.ns);
-    std::snprintf(text.data(), text.size(), "%.*f %s", decimals, scaled, unit.name);
-    return text.data();
+    return fixedText(scaled, decimals) + " " + unit.name;
   }
-  std::snprintf(text.data(), text.size(), "%lld ns", static_cast<long long>(duration));
-  return text.data();
+  return std::to_string(duration) + " ns";
 }
 
 }  // namespace
@@ -149,9 +147,7 @@ std::string shortDuration(Nanoseconds duration) {
 
 std::string percentText(Nanoseconds part, Nanoseconds whole) {
   const double share = whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f %%", 100 * share);
-  return text.data();
+  return fixedText(100 * share, 1) + " %";
 }
 
 }  // namespace pipetrace

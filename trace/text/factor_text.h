@@ -1,15 +1,12 @@
 #pragma once
 
-#include <cstdio>
 #include <string>
+
+#include "trace/text/fixed_text.h"
 
 namespace pipetrace {
 
 /// A factor for people to read, with two decimals: "1.30".
-inline std::string factorText(double factor) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.2f", factor);
-  return text;
-}
+inline std::string factorText(double factor) { return fixedText(factor, 2); }
 
 }  // namespace pipetrace

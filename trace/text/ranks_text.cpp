@@ -2,16 +2,28 @@
 
 namespace pipetrace {
 
-std::string ranksText(const std::vector<int>& ranks) {
-  constexpr std::size_t kShown = 8;
-  std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  // "and 1 more" is no shorter than the number of that one rank.
-  const std::size_t shown = ranks.size() > kShown + 1 ? kShown : ranks.size();
-  for (std::size_t i = 0; i < shown; ++i) {
-    text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]);
+std::string numbersText(const std::vector<int>& numbers) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  std::size_t parts = 0;
+  for (std::size_t at = 0; at < numbers.size();) {
+    const std::size_t left = numbers.size() - at;
+    // "and 1 more" is no shorter than that one number.
+    if (parts >= kMost && left > 1) return text + " and " + std::to_string(left) + " more";
+    std::size_t last = at;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    const bool isRange = last - at >= 2;
+    if (!isRange) last = at;
+    text += ++parts == 1 ? "" : last + 1 == numbers.size() ? " and " : ", ";
+    text += std::to_string(numbers[at]);
+    if (isRange) text += " to " + std::to_string(numbers[last]);
+    at = last + 1;
   }
-  if (shown < ranks.size()) text += " and " + std::to_string(ranks.size() - shown) + " more";
   return text;
+}
+
+std::string ranksText(const std::vector<int>& ranks) {
+  return (ranks.size() == 1 ? "rank " : "ranks ") + numbersText(ranks);
 }
 
 }  // namespace pipetrace

@@ -5,13 +5,28 @@
 namespace pipetrace {
 namespace {
 
-TEST(RanksText, ManyRanksAreCutShort) {
-  std::vector<int> ranks;
-  for (int rank = 0; rank < 100; ++rank) ranks.push_back(rank);
-  EXPECT_EQ(ranksText(ranks), "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 92 more");
-  ranks.resize(9);
-  EXPECT_EQ(ranksText(ranks), "ranks 0, 1, 2, 3, 4, 5, 6, 7, 8");
+TEST(RanksText, OneRankAndSeveralAreNamed) {
   EXPECT_EQ(ranksText({4}), "rank 4");
+  EXPECT_EQ(ranksText({4, 5}), "ranks 4 and 5");
+  EXPECT_EQ(ranksText({4, 6, 9}), "ranks 4, 6 and 9");
+}
+
+TEST(RanksText, ThreeOrMoreInARowAreARange) {
+  EXPECT_EQ(numbersText({0, 1, 2}), "0 to 2");
+  EXPECT_EQ(numbersText({0, 1, 2, 3, 6, 9}), "0 to 3, 6 and 9");
+  EXPECT_EQ(numbersText({0, 1, 3, 4, 5}), "0, 1 and 3 to 5");
+}
+
+TEST(RanksText, OtherOrdersStayAsTheyAre) { EXPECT_EQ(numbersText({3, 2, 1}), "3, 2 and 1"); }
+
+TEST(RanksText, NumbersAfterEightPartsAreCounted) {
+  std::vector<int> numbers;
+  for (int number = 0; number < 200; number += 2) numbers.push_back(number);
+  EXPECT_EQ(numbersText(numbers), "0, 2, 4, 6, 8, 10, 12, 14 and 92 more");
+  numbers.resize(9);
+  EXPECT_EQ(numbersText(numbers), "0, 2, 4, 6, 8, 10, 12, 14 and 16");
+  numbers.resize(8);
+  EXPECT_EQ(numbersText(numbers), "0, 2, 4, 6, 8, 10, 12 and 14");
 }
 
 }  // namespace

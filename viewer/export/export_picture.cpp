@@ -1,8 +1,6 @@
 #include "viewer/export/export_picture.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -11,6 +9,7 @@
 #include "chart/steps/run_picture.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/fixed_text.h"
 #include "viewer/causes/chart_paths.h"
 
 namespace pipetrace {
@@ -31,11 +30,7 @@ std::optional<double> bubbleRatioOf(const RunSummary& summary, const StepChoice&
   return idle / (busy + idle);
 }
 
-std::string percent(double share) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f %%", share * 100);
-  return text.data();
-}
+std::string percent(double share) { return fixedText(share * 100, 1) + " %"; }
 
 std::string stepsText(const StepChoice& chosen) {
   if (chosen.first == chosen.last) return "step " + std::to_string(chosen.first);

@@ -105,6 +105,18 @@ TEST_F(FindingsPanelTest, ItSaysThatCausesAreLookedFor) {
   EXPECT_FALSE(chart_.widget().selection());
 }
 
+TEST(FindingsPanelOfALongFirstStep, ItsLastLineSaysThatTheStepIsLeftOut) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = test::costsOf(plan, 1);
+  costs.faults.jobs = {{{JobKind::kForward, 1, 4}, 1, 400 * kNsPerMs, 0}};
+  ExplainedChart chart(test::completedRun(plan, costs));
+  FindingsPanel panel(chart.causes());
+  panel.showFindings();
+  const auto* list = panel.findChild<QListWidget*>();
+  EXPECT_THAT(list->item(list->count() - 1)->text().toStdString(),
+              AllOf(testing::StartsWith("step 0 takes "), HasSubstr("and is left out")));
+}
+
 TEST(DetailsPanelTest, LinksLeadToTheJobsThatItWaitedFor) {
   ExplainedChart chart(makeTestTimeline({.steps = 2}));
   DetailsPanel panel(chart.widget(), chart.causes());

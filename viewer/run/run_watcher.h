@@ -39,7 +39,7 @@ class RunWatcher : public QObject {
  signals:
   /// There is a profile to take. Comes once until it is taken.
   void grew();
-  /// The run waits for these logs: "ranks 2, 3". Empty: all are there.
+  /// The run waits for these logs: "ranks 2 and 3". Empty: all are there.
   void waitsFor(QString what);
   /// The reasons for the idle time of the last profile, after the run's end. Refers to it.
   void explained(std::shared_ptr<const pipetrace::Explanation> explanation);

@@ -287,7 +287,7 @@ TEST_F(PlanCommand, CostsOfSeveralRunsAreAnError) {
     std::filesystem::copy_file(first + log, path("mixed") + log);
   }
   expectError(planOf("1F1B", {"--costs-from", path("mixed")}),
-              "the inputs hold 2 runs, which are not merged", "ranks 2 to 3 of 4 in 2 files");
+              "the inputs hold 2 runs, which are not merged", "ranks 2 and 3 of 4 in 2 files");
 }
 
 TEST_F(PlanCommand, CostsOfALogWithTwoRunsAreThoseOfTheLastWithAWarning) {
