@@ -161,21 +161,26 @@ FindingText FindingTexts::slowStages(const IdleCause& cause) const {
     ranks.insert(stage.ranks.begin(), stage.ranks.end());
   }
   const bool isOne = cause.stages.size() == 1;
-  // One that rounds to 1.00.
-  const bool isSlowerInAll = usual <= 0 || own / usual >= 1.005;
+  const double factor = usual > 0 ? own / usual : 2;
+  const bool isFaster = factor < 0.995;  // than what is printed as 1.00
+  const bool isSlower = factor >= 1.005;
   std::string who = isKnown ? named("stage", cause.stages) : "a stage";
   if (!ranks.empty()) who += " (" + named("rank", ranks) + ")";
   std::string text = who + (isOne ? " takes " : " take ");
-  if (!isSlowerInAll) {
+  if (!isFaster && !isSlower) {
     text += "as long as the median of stages, but not with each kind of job: imbalance costs ";
     return {text + cost(cause),
             "compare forward and backward passes: pipe-trace --json has their medians by stage"};
   }
-  text += usual > 0 ? factorText(own / usual) + " times as long as the median of stages"
+  text += usual > 0 ? factorText(factor) + " times as long as the median of stages"
                     : "longer than others";
   const auto& change = ranks_.of(cause.group.rank).change;
   if (ranks.size() == 1 && change && !change->isBesidePeers) text += stretchText(*change);
   text += ": imbalance costs " + cost(cause);
+  if (isFaster) {
+    return {std::move(text), std::string("a faster stage waits for the others: give ") +
+                                 (isOne ? "that stage" : "these stages") + " more layers"};
+  }
   if (ranks.size() > 1) {
     return {std::move(text), std::string("all ranks there are alike, so give ") +
                                  (isOne ? "that stage" : "these stages") + " fewer layers"};

@@ -108,7 +108,7 @@ TEST_F(FindingsPanelTest, ItSaysThatCausesAreLookedFor) {
 TEST(FindingsPanelOfALongFirstStep, ItsLastLineSaysThatTheStepIsLeftOut) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = test::costsOf(plan, 1);
-  costs.faults.jobs = {{{JobKind::kForward, 1, 4}, 1, 400 * kNsPerMs, 0}};
+  costs.faults.jobs = {{{JobKind::kForward, 1, 4}, 0, 400 * kNsPerMs, 0}};
   ExplainedChart chart(test::completedRun(plan, costs));
   FindingsPanel panel(chart.causes());
   panel.showFindings();
