@@ -48,14 +48,17 @@ TEST(Findings, LinksThatAreAllAlikeAreOneFinding) {
   EXPECT_EQ(run.findings[0].time, all);
 }
 
-TEST(Findings, AStageWithOneLongAndOneShortKindOfJobIsNotCalledSlow) {
+/// The second finding of a run in which all stages but stage 2 take 10 and 20 ms.
+Finding withStageTwo(int forwardMs, int backwardMs) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 0);
-  costs.stages[2].forward = 13 * kNsPerMs;
-  costs.stages[2].backward = 17 * kNsPerMs;
-  const Timeline timeline = completedRun(plan, costs);
-  const Explanation run = explainRun(timeline, {});
-  const Finding& finding = run.findings.at(1);
+  costs.stages[2].forward = forwardMs * kNsPerMs;
+  costs.stages[2].backward = backwardMs * kNsPerMs;
+  return explainRun(completedRun(plan, costs), {}).findings.at(1);
+}
+
+TEST(Findings, AStageWithOneLongAndOneShortKindOfJobIsNotCalledSlow) {
+  const Finding finding = withStageTwo(13, 17);
   EXPECT_THAT(finding.text,
               StartsWith("stage 2 (rank 2) takes as long as the median of stages, but "
                          "not with each kind of job: imbalance costs "));
@@ -63,15 +66,8 @@ TEST(Findings, AStageWithOneLongAndOneShortKindOfJobIsNotCalledSlow) {
 }
 
 TEST(Findings, AFasterStageThatWaitsIsToGetMoreLayers) {
-  const Plan plan = buildSchedule("1F1B", {4, 8});
-  Costs costs = costsOf(plan, 0);
-  costs.stages[2].forward = 12 * kNsPerMs;
-  costs.stages[2].backward = 17 * kNsPerMs;
-  const Timeline timeline = completedRun(plan, costs);
-  const Explanation run = explainRun(timeline, {});
-  const Finding& finding = run.findings.at(1);
-  EXPECT_THAT(finding.text, StartsWith("stage 2 (rank 2) takes 0.97 times as long as the median of "
-                                       "stages: imbalance costs "));
+  const Finding finding = withStageTwo(12, 17);
+  EXPECT_THAT(finding.text, StartsWith("stage 2 (rank 2) takes 0.97 times as long as the median"));
   EXPECT_EQ(finding.advice, "a faster stage waits for the others: give that stage more layers");
 }
 
