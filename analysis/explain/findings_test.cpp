@@ -52,8 +52,7 @@ TEST(Findings, LinksThatAreAllAlikeAreOneFinding) {
 Finding withStageTwo(int forwardMs, int backwardMs) {
   const Plan plan = buildSchedule("1F1B", {4, 8});
   Costs costs = costsOf(plan, 0);
-  costs.stages[2].forward = forwardMs * kNsPerMs;
-  costs.stages[2].backward = backwardMs * kNsPerMs;
+  costs.stages[2] = {.forward = forwardMs * kNsPerMs, .backward = backwardMs * kNsPerMs};
   return explainRun(completedRun(plan, costs), {}).findings.at(1);
 }
 
