@@ -6,10 +6,12 @@ if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
 endif()
 add_custom_target(fuzzers) # all of them
 
-# pipetrace_fuzzed(LIBRARY ...): compiled for fuzzers.
+# pipetrace_fuzzed(LIBRARY ...): compiled for fuzzers. Programs that are none link what counts lines,
+# which is in no library without a sanitizer.
 function(pipetrace_fuzzed)
   foreach(library ${ARGN})
     target_compile_options(pipetrace_${library} PRIVATE -fsanitize=fuzzer-no-link)
+    target_link_options(pipetrace_${library} INTERFACE -fsanitize=fuzzer-no-link)
   endforeach()
 endfunction()
 

@@ -222,7 +222,8 @@ RankBubbles::OwnWork RankBubbles::putOwnWork(const Gap& gap, Id endedBy) {
       (isUnknown ? work.unknown : work.collectives) += own.end - own.begin;
     }
     upTo = own.end;
-    own.culprit = isUnknown ? JobGraph::kNone : culpritOf(own.bubbleClass, own.cause);
+    if (isUnknown) own.cause = JobGraph::kNone;
+    own.culprit = culpritOf(own.bubbleClass, own.cause);
     put(own);
   }
   return work;
