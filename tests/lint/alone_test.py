@@ -65,6 +65,13 @@ class AloneTest(unittest.TestCase):
         self.assertEqual(code, 1, said)
         self.assertIn("failed: lacks.cpp", said)
 
+    def test_precompiled_header_of_clang_is_left_out(self):
+        words = ("-include-pch", "cmake_pch.hxx.pch", "-include", "cmake_pch.hxx")
+        options = [part for word in words for part in ("-Xclang", word)]
+        self.source("fine.cpp", FINE, options)
+        code, said = self.check()
+        self.assertEqual(code, 0, said)
+
     def test_header_that_lacks_an_include_is_found(self):
         self.write("lacks.h", "#pragma once\n\ninline int lacks() { return fine(1); }\n")
         self.source("uses.cpp", '#include "fine.h"\n#include "lacks.h"\n\nint uses() { return lacks(); }\n')

@@ -31,12 +31,13 @@ import time
 # made, or library headers.
 COUNTS_IF = (
     (re.compile(r"-DNDEBUG$"), re.compile(r"\bassert\b|\bNDEBUG\b")),
-    (re.compile(r"-fsanitize="), re.compile(r"__SANITIZE_|__has_feature")),
+    (re.compile(r"-fsanitize=|-D__SANITIZE_"), re.compile(r"__SANITIZE_|__has_feature")),
 )
 # Options about outputs, precompiled headers, optimization and debug information.
 DROPPED = re.compile(r"-(?:M[DP]|Winvalid-pch|O.|g\d?|fPIE|fPIC|fno-omit-frame-pointer|"
-                     r"fno-sanitize.*|c)$")
-DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-MQ")
+                     r"fno-sanitize.*|fsanitize-address-.*|c)$")
+# CMake gives clang its precompiled header by -Xclang, and nothing else.
+DROPPED_WITH_VALUE = ("-o", "-MF", "-MT", "-MQ", "-Xclang")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 SEARCH = ("-isystem", "-I", "-iquote")
 
