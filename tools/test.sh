@@ -52,7 +52,7 @@ for preset in "${failed[@]}"; do
   while IFS=: read -r number _; do
     # Reads to the end: head would end awk with a signal, and with it this script.
     awk -v start="^$number/[0-9]+ Test: " \
-      '/^[0-9]+\/[0-9]+ Test: / { on = $0 ~ start } on && ++lines <= 60' "$log/LastTest.log"
+      '/^[0-9]+\/[0-9]+ Test(ing)?: / { on = $0 ~ start } on && ++lines <= 60' "$log/LastTest.log"
   done < <(head -n 20 "$log/LastTestsFailed.log")
 done
 exit 1

@@ -223,8 +223,24 @@ FindingText FindingTexts::longJob(const IdleCause& cause) const {
             "see what that rank did then: memory that was freed or compiled kernels, a "
             "checkpoint, another process on its host"};
   }
-  return {who + " often takes longer than " + formatDuration(times_.median(group.job)) +
-              ", the median of its stage: waiting for it costs " + cost(cause),
+  // The jobs that are alike in all steps that count: whose is the longest, and how many are longer.
+  const Nanoseconds usual = times_.median(group.job);
+  const JobGraph::Rank& rank = graph_.ranks()[job.rank];
+  int all = 0;
+  int longer = 0;
+  const JobGraph::Node* longest = &job;
+  for (const JobGraph::Node& each : graph_.nodes().subspan(rank.first, rank.end - rank.first)) {
+    const bool isAlike = each.kind == job.kind && each.stage == job.stage &&
+                         each.microBatch == job.microBatch && counted_.contains(each.step);
+    if (!isAlike) continue;
+    ++all;
+    if (each.end - each.begin > usual) ++longer;
+    if (each.end - each.begin > longest->end - longest->begin) longest = &each;
+  }
+  return {who + " takes longer than " + formatDuration(usual) + ", the median of its stage, in " +
+              std::to_string(longer) + " of " + std::to_string(all) + " steps, up to " +
+              formatDuration(longest->end - longest->begin) + " in step " +
+              std::to_string(longest->step) + ": waiting for it costs " + cost(cause),
           "see what is different about that micro-batch: its input, or what the program does "
           "beside it"};
 }

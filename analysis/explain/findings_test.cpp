@@ -126,6 +126,17 @@ TEST(Findings, JobThatIsLateInOneStepOnlySaysInWhich) {
   EXPECT_THAT(sentencesOf(completedRun(plan, costs)), Contains(StartsWith(text + ": ")));
 }
 
+TEST(Findings, JobThatIsLongInSeveralStepsSaysInHowManyAndHowLong) {
+  const Plan plan = buildSchedule("1F1B", {4, 8});
+  Costs costs = costsOf(plan, 0.1);
+  costs.faults.jobs = {{{JobKind::kBackward, 1, 3}, 1, 20 * kNsPerMs, 0},
+                       {{JobKind::kBackward, 1, 3}, 3, 30 * kNsPerMs, 0}};
+  EXPECT_THAT(sentencesOf(completedRun(plan, costs, 5)),
+              Contains(StartsWith("1B3 of rank 1 takes longer than 20.00 ms, the median of its "
+                                  "stage, in 2 of 5 steps, up to 50.00 ms in step 3: waiting for "
+                                  "it costs ")));
+}
+
 TEST(Findings, LinkIsComparedWithTheMedianOfTheOtherLinks) {
   const Plan two = buildSchedule("1F1B", {2, 8});
   EXPECT_THAT(sentencesOf(completedRun(two, costsOf(two, 4))),

@@ -171,10 +171,21 @@ TEST_F(ReportByHand, TheSlowdownNamesTheWorstOfEach) {
   run_.slowdown.total = 1.5;
   run_.slowdown.byReplica = {{0, 1.5}};
   run_.slowdown.byKind = {{"backward", 1.4}, {"forward", 1.05}};
-  EXPECT_THAT(text(), HasSubstr(" everywhere, 1.2500 by stage 1 alone, 1.4000 by kind backward "
-                                "alone\n"));
+  run_.slowdown.mW.reset();
+  EXPECT_THAT(text(),
+              HasSubstr(" everywhere\n  alone, stage 1 makes it 1.2500, kind backward makes "
+                        "it 1.4000\n"));
   run_.slowdown.byReplica[3] = 1.6;
-  EXPECT_THAT(text(), HasSubstr(", 1.6000 by pipeline 3 alone, "));
+  run_.slowdown.ranks = {
+      {.number = 4, .replica = 0}, {.number = 6, .replica = 3}, {.number = 7, .replica = 3}};
+  EXPECT_THAT(text(), HasSubstr(", pipeline 3 (ranks 6 and 7) makes it 1.6000, kind backward makes "
+                                "it 1.4000 (more than all together: other work is shorter than "
+                                "its ideal)\n"));
+  run_.slowdown.mW = 0.8;
+  run_.slowdown.worstRanks = {6};
+  EXPECT_THAT(text(), HasSubstr("\n  without what is special about rank 6 it would be 1.1000\n"));
+  run_.slowdown.worstRanks = {6, 4, 7};
+  EXPECT_THAT(text(), Not(HasSubstr("special"))) << "all of them";
   run_.slowdown.reason = "jobs are missing";
   EXPECT_THAT(text(), HasSubstr("\nslowdown is not known: jobs are missing\n"));
   EXPECT_EQ(toJson()["slowdown"], json::parse(R"({"reason": "jobs are missing"})"));

@@ -2,7 +2,6 @@
 #include <map>
 #include <numeric>
 #include <set>
-#include <type_traits>
 
 #include "analysis/report/text_report.h"
 #include "analysis/report/text_table.h"
@@ -11,6 +10,7 @@
 #include "analysis/run_report/run_report.h"
 #include "trace/text/decimal_time.h"
 #include "trace/text/folded_line.h"
+#include "trace/text/ranks_text.h"
 #include "trace/text/shell_word.h"
 
 namespace pipetrace {
@@ -246,29 +246,44 @@ std::string slackTable(const Explanation& run) {
          table.toText();
 }
 
-/// How much slower than its ideal, and the stage, replica and kind that cost most of it.
+/// "2", "1 (ranks 4 to 7)".
+std::string replicaText(const Slowdown& slowdown, int replica) {
+  std::vector<int> ranks;
+  for (const Slowdown::Rank& rank : slowdown.ranks) {
+    if (rank.replica == replica) ranks.push_back(rank.number);
+  }
+  return std::to_string(replica) + (ranks.empty() ? "" : " (" + ranksText(ranks) + ")");
+}
+
+/// How much slower than its ideal, the stage, replica and kind that cost most of it, and what the
+/// slowest ranks cost.
 std::string slowdownText(const Explanation& run) {
   const Slowdown& slowdown = run.slowdown;
   if (!slowdown.reason.empty()) return "slowdown is not known: " + slowdown.reason + "\n";
   std::string text = "a step takes " + ratioText(slowdown.total) +
                      " times as long as if work of one kind were equally long everywhere";
-  const auto most = [&](const auto& numbers, const std::string& what) {
+  bool isFirst = true;
+  bool isMoreThanAll = false;
+  const auto most = [&](const auto& numbers, const std::string& what, const auto& nameOf) {
     if (numbers.size() < 2) return;
     const auto largest =
         std::max_element(numbers.begin(), numbers.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    std::string name;
-    if constexpr (std::is_same_v<decltype(largest->first), const int>) {
-      name = std::to_string(largest->first);
-    } else {
-      name = largest->first;
-    }
-    text += ", " + ratioText(largest->second) + " by " + what + " " + name + " alone";
+    text += (isFirst ? "\n  alone, " : ", ") + what + " " + nameOf(largest->first) + " makes it " +
+            ratioText(largest->second);
+    isFirst = false;
+    isMoreThanAll = isMoreThanAll || largest->second > slowdown.total;
   };
   if (slowdown.total > 1.005) {
-    most(slowdown.byStage, "stage");
-    most(slowdown.byReplica, run.topology.tensorRanks > 1 ? "replica" : "pipeline");
-    most(slowdown.byKind, "kind");
+    most(slowdown.byStage, "stage", [](int stage) { return std::to_string(stage); });
+    most(slowdown.byReplica, run.topology.tensorRanks > 1 ? "replica" : "pipeline",
+         [&](int replica) { return replicaText(slowdown, replica); });
+    most(slowdown.byKind, "kind", [](const std::string& kind) { return kind; });
+    if (isMoreThanAll) text += " (more than all together: other work is shorter than its ideal)";
+    if (slowdown.mW && slowdown.worstRanks.size() < slowdown.ranks.size()) {
+      text += "\n  without what is special about " + ranksText(slowdown.worstRanks) +
+              " it would be " + ratioText(slowdown.total - *slowdown.mW * (slowdown.total - 1));
+    }
   }
   if (slowdown.total < 0.995) {
     text +=

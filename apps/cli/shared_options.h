@@ -28,7 +28,8 @@ inline constexpr SharedOption kRanks{"--ranks", "LIST",
 inline constexpr SharedOption kAlign{
     "--align", "none|log|causal",
     "Times in rank 0's clock, by what the logs know of it (log) or by the order of messages "
-    "(causal), or as logged (none). Default: log where the logs know it, else causal"};
+    "(causal), or as logged (none). Default: log where the logs know it, causal where they name "
+    "several hosts, else none"};
 
 // A plan that is made.
 inline constexpr SharedOption kSchedule{
