@@ -72,6 +72,16 @@ TEST(CompleteTimeline, JobsOfALaterPartGetNoStepOfAnEarlierOne) {
   EXPECT_THAT(stepsOf(made.timeline, 0, "comm"), ElementsAre(4, 9));
 }
 
+TEST(CompleteTimeline, APartWithoutJobsGivesItsEventsNoStepOfALaterOne) {
+  HandMadeTimeline made;
+  made.add(0, kForward, 0, 1, 4);
+  made.add(0, kForward, 2000, 2001, 9);
+  made.add(0, kAllReduce, 1000, 1001, -1, 0, "comm");
+  made.timeline.ranks[0].partBegins = {999, 1999};
+  complete(made.timeline);
+  EXPECT_THAT(stepsOf(made.timeline, 0, "comm"), ElementsAre(-1));
+}
+
 TEST(CompleteTimeline, StepsThatAreCutCountOnInALaterPartWithOneNumberForAllRanks) {
   HandMadeTimeline made;
   for (int rank = 0; rank < 2; ++rank) {

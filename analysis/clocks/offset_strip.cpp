@@ -52,12 +52,11 @@ double OffsetStrip::room(const Line& line, const Cut& cut) {
 }
 
 std::vector<OffsetStrip::Line> OffsetStrip::polygon(double slack) const {
-  // No offset is farther from a bound than the drift takes it.
+  // No offset is farther from a bound than the drift takes it. The first is a lower bound.
   double low = cuts_.front().offset;
   double high = low;
   double reach = 1;
   for (const Cut& cut : cuts_) {
-    low = std::min(low, cut.offset);
     high = std::max(high, cut.offset);
     reach = std::max({reach, std::abs(cut.share), std::abs(cut.share - 1)});
   }

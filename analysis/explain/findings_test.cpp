@@ -345,6 +345,20 @@ TEST(Findings, OneMessageOfSecondsIsNamedApartFromTheOthersOfItsLink) {
                          "the link 2.000 ms)"));
   EXPECT_THAT(sentences, Contains(StartsWith("messages between ranks 1 and 2 take 2.000 ms "
                                              "(median; other links 500.0 us): transfers cost ")));
+  const Explanation run = explainRun(timeline, {});
+  int ofCut = 0;
+  for (const std::vector<Bubble>& ofRank : run.bubbles.byRank) {
+    for (const Bubble& bubble : ofRank) {
+      if (bubble.bubbleClass != BubbleClass::kTransfer) continue;
+      const CulpritGroup* const group = groupOf(*run.graph, run.culprits, bubble);
+      const JobGraph::Node& cause = run.graph->node(bubble.cause);
+      const bool isCut = cause.end - cause.begin > kNsPerSecond;
+      ASSERT_NE(group, nullptr);
+      EXPECT_EQ(group->outliers.empty(), !isCut) << "a click on a bubble finds its finding";
+      if (isCut) ++ofCut;
+    }
+  }
+  EXPECT_GT(ofCut, 0);
 }
 
 TEST(Findings, EachSaysWhatToLookAtNext) {

@@ -13,9 +13,13 @@ JobGraph::Id Outliers::of(const Bubble& bubble) const {
   const JobGraph::Node& node = graph_.node(id);
   const Nanoseconds length = node.end - node.begin;
   if (length <= least_ || node.isMessage != isTransfer || node.isCollective) return JobGraph::kNone;
-  const auto [from, to] = isTransfer ? linkOf(graph_, bubble) : std::pair(-1, -1);
-  const Nanoseconds usual =
-      isTransfer ? links_.of({std::min(from, to), std::max(from, to)}) : times_.median(id);
+  Nanoseconds usual = 0;
+  if (isTransfer) {
+    const auto [from, to] = linkOf(graph_, bubble);
+    usual = links_.of({std::min(from, to), std::max(from, to)});
+  } else {
+    usual = times_.median(id);
+  }
   return usual > 0 && length / kManyTimes >= usual ? id : JobGraph::kNone;
 }
 

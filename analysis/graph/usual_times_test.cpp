@@ -69,5 +69,26 @@ TEST_F(UsualTimesOfReplicas, TheLowerMiddleOneOfFourRanksCounts) {
   expectUsual(20, -10);
 }
 
+TEST(UsualTimes, ARankWithManyStagesHasTheMedianOfEachStageAndKind) {
+  HandMadeTimeline made;
+  Nanoseconds at = 0;
+  for (std::int32_t microBatch = 0; microBatch < 2; ++microBatch) {
+    for (const JobKind kind : {JobKind::kForward, JobKind::kBackward}) {
+      for (std::int32_t stage = 0; stage < 10; ++stage) {
+        const Nanoseconds end = at + (kind == JobKind::kForward ? 10 : 100) + stage;
+        made.add(0, kind, at, end, 0, microBatch).stage = stage;
+        at = end;
+      }
+    }
+  }
+  made.timeline.sort();
+  const JobGraph graph(made.timeline, topologyOf(made.timeline));
+  const UsualTimes times(graph);
+  ASSERT_EQ(graph.jobCount(), 40U);
+  for (JobGraph::Id id = 0; id < 40; ++id) {
+    EXPECT_EQ(times.median(id), graph.node(id).end - graph.node(id).begin) << "job " << id;
+  }
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -197,6 +197,9 @@ TEST(RecogniseSchedule, PlansThatAreNoneHaveNoName) {
   plan.ranks[2][3].stage = 2'000'000'000;
   EXPECT_THAT(recogniseSchedule(plan).names, IsEmpty());
   plan = buildSchedule("1F1B", 4, 8);
+  plan.rankOfStage.pop_back();
+  EXPECT_THAT(recogniseSchedule(plan).names, IsEmpty());
+  plan = buildSchedule("1F1B", 4, 8);
   plan.numMicroBatches = 2'000'000'000;
   EXPECT_THAT(recogniseSchedule(plan).names, IsEmpty());
   for (auto& row : plan.ranks) row.clear();

@@ -191,6 +191,11 @@ TEST_F(ReportByHand, TheSlowdownNamesTheWorstOfEach) {
   EXPECT_EQ(toJson()["slowdown"], json::parse(R"({"reason": "jobs are missing"})"));
 }
 
+TEST_F(ReportByHand, ARunWithoutACriticalPathHasNoLineAboutIt) {
+  run_.pathShares.byKind.clear();
+  EXPECT_THAT(text(), Not(HasSubstr("critical path")));
+}
+
 TEST_F(ReportByHand, CommunicationAndThroughputAreLinesWhereTheyAreKnown) {
   run_.communication = {.all = 40 * kMs, .exposed = 10 * kMs};
   run_.tokensPerSecond = 1234.5;

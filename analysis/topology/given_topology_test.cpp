@@ -144,6 +144,14 @@ TEST_F(GivenTopologyTest, RanksOfOneStageAreInDifferentPipelines) {
   EXPECT_THAT(replicas(), ElementsAre(0, 1, 0, 1));
 }
 
+TEST_F(GivenTopologyTest, OnlyComputeJobsShowTheStageOfARank) {
+  addStages({0, 0, 1, 1});
+  made_.add(2, JobKind::kOptimizer, 30, 40, 0).stage = 0;
+  made_.add(3, JobKind::kForward, 20, 30, 0).stage = kNotGiven;
+  give({.pipelineRanks = 2});
+  EXPECT_THAT(replicas(), ElementsAre(0, 1, 0, 1));
+}
+
 TEST_F(GivenTopologyTest, TensorParallelPeersInARowShareADataParallelIndex) {
   addRanks(8);
   give({.pipelineRanks = 2, .tensorRanks = 2});

@@ -45,6 +45,7 @@ class UnfinishedFilesBySignal : public UnfinishedFiles, public testing::WithPara
 TEST_P(UnfinishedFilesBySignal, AreRemovedAndFinishedOnesStay) {
   const int signal = GetParam();
   const int status = inChild([&] {
+    std::signal(signal, SIG_DFL);  // a shell's background jobs ignore SIGINT
     removeUnfinishedFilesOnSignals();
     writeWholeFile(folder_ / "done", "whole");
     writeWholeFile(folder_ / "old", "before");
