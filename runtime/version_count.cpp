@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "trace/event.h"
+
 namespace pipetrace {
 
 VersionCount::VersionCount(const Plan& plan)
