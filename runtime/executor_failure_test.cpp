@@ -216,8 +216,8 @@ TEST_P(ExecutorFailureTest, ARankThatWaitsForALostMessageIsReportedWithThatMessa
 
 INSTANTIATE_TEST_SUITE_P(All, ExecutorFailureTest,
                          ::testing::Values(Wiring::kInProcess, Wiring::kGloo),
-                         [](const auto& info) {
-                           return info.param == Wiring::kGloo ? "Gloo" : "InProcess";
+                         [](const auto& test) {
+                           return test.param == Wiring::kGloo ? "Gloo" : "InProcess";
                          });
 
 TEST(PlanWordsTest, ASenderThatIsPastItsSendSendsTheMessageNoMore) {

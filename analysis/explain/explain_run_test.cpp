@@ -104,7 +104,7 @@ TEST_P(OneFault, IsNamedFirstWithItsCulpritAndItsShare) {
 
 INSTANTIATE_TEST_SUITE_P(All, OneFault,
                          testing::Values(kSlowStage, kSlowLink, kLongJob, kLateLaunch),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(TwoFaults, AreNamedFirstAndSecond) {
   const std::vector<Fault> all = {kSlowStage, kSlowLink, kLongJob, kLateLaunch};

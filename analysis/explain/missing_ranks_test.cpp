@@ -65,8 +65,8 @@ TEST_P(MissingRank, LeavesTheOthersTheSchedulesOwnShare) {
 
 INSTANTIATE_TEST_SUITE_P(All, MissingRank,
                          testing::Values("1F1B", "FThenB", "GPipe", "ZB-H1", "Interleaved1F1B"),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& test) {
+                           std::string name = test.param;
                            std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
                            return name;
                          });

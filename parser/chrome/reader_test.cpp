@@ -206,6 +206,15 @@ TEST(ForeignChromeJsonTest, EventsWithoutTimeOrLengthAreReported) {
                           HasSubstr("no valid JSON and was left out (2 times)")));
 }
 
+TEST(ForeignChromeJsonTest, EventsThatTheEpochMovesPastTheLargestTimeAreLeftOut) {
+  const Result r = readChrome(R"({"baseTimeNanoseconds": 9223372036854775000, "traceEvents": [
+{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":0.5},
+{"ph":"X","name":"far","pid":1,"tid":1,"ts":0.6,"dur":0.5},
+{"ph":"X","name":"b","pid":1,"tid":1,"ts":0.7,"dur":0.1}]})");
+  EXPECT_EQ(r.timeline.eventCount(), 2U);
+  EXPECT_THAT(r.diagnostics, testing::Contains(HasSubstr("no time that can be used")));
+}
+
 TEST(ForeignChromeJsonTest, OurMetadataThatMakesNoSenseDoesNoHarm) {
   const std::string event = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1})";
   for (

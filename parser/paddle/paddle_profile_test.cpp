@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <random>
+#include <regex>
 
 #include "parser/paddle/python_json.h"
 #include "parser/testing/files.h"
@@ -133,6 +134,12 @@ TEST_F(PaddleProfileTest, TheStyleOf2023GivesItsText) {
           R"(, {"args": {"name": "GPU"}, "cat": "__metadata", "name": "thread_name", "ph": "M", "pid": "Main", "tid": 0, "ts": 0})"
           R"(, {"args": {"name": "GPU"}, "cat": "__metadata", "name": "thread_name", "ph": "M", "pid": "Main", "tid": 1, "ts": 0}]})");
   EXPECT_THAT(diagnostics_, ElementsAre(HasSubstr("written without colour")));
+}
+
+TEST_F(PaddleProfileTest, TypesWithAColourOf2023AreNotReported) {
+  write("workerlog.0", job("4", "forward", "1", "2.5", "3.25"));
+  EXPECT_EQ(convert({.devices = {0}, .style = PaddleStyle::k2023}).jobs, 1);
+  EXPECT_THAT(diagnostics_, testing::IsEmpty());
 }
 
 TEST_F(PaddleProfileTest, InputsThatStopTheScriptAreReported) {

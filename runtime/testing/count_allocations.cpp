@@ -1,6 +1,7 @@
 #include "runtime/testing/count_allocations.h"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 

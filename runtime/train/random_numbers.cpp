@@ -1,6 +1,7 @@
 #include "runtime/train/random_numbers.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/dropout_compositeimplicitautograd_dispatch.h>
 #include <ATen/ops/empty.h>

@@ -1,5 +1,6 @@
 #include "runtime/train/weight_stash.h"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 
 #include <algorithm>

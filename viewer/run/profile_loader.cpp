@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "trace/error.h"
+
 namespace pipetrace {
 
 /// One profile on its way. Its thread fills it in and hands it over in steps; the mutex guards what

@@ -76,8 +76,8 @@ TEST(WholeRunTest, ThePictureIsAsCommitted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, WindowPicturesTest, testing::ValuesIn(windowPictures()),
-                         [](const auto& info) {
-                           std::string name = info.param.name;
+                         [](const auto& test) {
+                           std::string name = test.param.name;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analysis/report/diagnostic_lines.h"
+#include "chart/draw/chart_picture.h"
 #include "chart/steps/legible_steps.h"
 #include "chart/time_ticks.h"
 #include "trace/text/decimal_time.h"

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <regex>
+
 #include "parser/load_timeline.h"
 #include "parser/testing/files.h"
 #include "parser/testing/reading.h"

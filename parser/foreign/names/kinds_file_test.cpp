@@ -12,7 +12,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string errorOf(const std::string& json) {
+std::string errorInKinds(const std::string& json) {
   try {
     KindsFile::parse(json, "k.json");
   } catch (const Error& error) {
@@ -53,24 +53,24 @@ TEST(KindsFileTest, GroupsGiveNumbersAsFarAsTheyFit) {
 
 TEST(KindsFileTest, ErrorsNameThePlaceAndWhatIsAllowed) {
   EXPECT_THAT(
-      errorOf("{\"kinds\": {\n\"a\": \"forward\",\n\"b\": \"fwd\"}}"),
+      errorInKinds("{\"kinds\": {\n\"a\": \"forward\",\n\"b\": \"fwd\"}}"),
       AllOf(HasSubstr("k.json:3: \"fwd\", of \"b\", is no kind"),
             HasSubstr("lr, forward, backward, backward_input"), testing::Not(HasSubstr("bubble"))));
-  EXPECT_THAT(errorOf(R"({"kinds":{"a":"bubble"}})"), HasSubstr("is no kind of job"));
-  EXPECT_THAT(errorOf("{\"kinds\":{\n\"a(\":\"forward\"}}"),
+  EXPECT_THAT(errorInKinds(R"({"kinds":{"a":"bubble"}})"), HasSubstr("is no kind of job"));
+  EXPECT_THAT(errorInKinds("{\"kinds\":{\n\"a(\":\"forward\"}}"),
               HasSubstr("k.json:2: \"a(\" is no regular expression: missing )"));
-  EXPECT_THAT(errorOf(R"j({"kinds":{"(?P<mb>a)":"forward"}})j"), HasSubstr("micro_batch_id"));
-  EXPECT_THAT(errorOf("{\"kinds\":{\n\"a\":\"forward\",\n}}"),
+  EXPECT_THAT(errorInKinds(R"j({"kinds":{"(?P<mb>a)":"forward"}})j"), HasSubstr("micro_batch_id"));
+  EXPECT_THAT(errorInKinds("{\"kinds\":{\n\"a\":\"forward\",\n}}"),
               HasSubstr("k.json:3: no valid JSON"));
-  EXPECT_THAT(errorOf(R"({"kinds":{"a":3}})"), HasSubstr("the kind of \"a\" is no text"));
-  EXPECT_THAT(errorOf(R"({"kinds":{"a":{"b":"forward"}}})"), HasSubstr("is no text"));
-  EXPECT_THAT(errorOf(R"({"kinds":{"a":"forward","a":"lr"}})"), HasSubstr("is there twice"));
-  EXPECT_THAT(errorOf(R"({"kind":{"a":"forward"}})"), HasSubstr("\"kind\" is not known"));
+  EXPECT_THAT(errorInKinds(R"({"kinds":{"a":3}})"), HasSubstr("the kind of \"a\" is no text"));
+  EXPECT_THAT(errorInKinds(R"({"kinds":{"a":{"b":"forward"}}})"), HasSubstr("is no text"));
+  EXPECT_THAT(errorInKinds(R"({"kinds":{"a":"forward","a":"lr"}})"), HasSubstr("is there twice"));
+  EXPECT_THAT(errorInKinds(R"({"kind":{"a":"forward"}})"), HasSubstr("\"kind\" is not known"));
   for (const char* json : {"[]", "3", "\"kinds\"", R"({"kinds":[]})", R"({"kinds":1})"}) {
-    EXPECT_THAT(errorOf(json), HasSubstr("no object {\"kinds\"")) << json;
+    EXPECT_THAT(errorInKinds(json), HasSubstr("no object {\"kinds\"")) << json;
   }
-  EXPECT_THAT(errorOf(R"({"kinds":{}})"), HasSubstr("names no kinds"));
-  EXPECT_THAT(errorOf("{}"), HasSubstr("names no kinds"));
+  EXPECT_THAT(errorInKinds(R"({"kinds":{}})"), HasSubstr("names no kinds"));
+  EXPECT_THAT(errorInKinds("{}"), HasSubstr("names no kinds"));
 }
 
 TEST(KindsFileTest, AMissingFileIsAnError) {

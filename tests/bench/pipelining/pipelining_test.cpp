@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(All, PipeliningBenchTest,
                          ::testing::Values(Case{"Mlp", "mlp", "1F1B", 1},
                                            Case{"TransformerOf2Chunks", "xfmr", "Interleaved1F1B",
                                                 2}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(PipeliningBenchProgramTest, RefusesWhatItCannotTrain) {
   const auto run = [](std::vector<std::string> arguments) {

@@ -1,0 +1,37 @@
+#include "parser/profile/profile_origin.h"
+
+#include <gmock/gmock.h>
+
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+Timeline runFrom(Nanoseconds begin, Nanoseconds end) {
+  Timeline timeline;
+  Event event;
+  event.begin = begin;
+  event.end = end;
+  timeline.track(0, kComputeLane).events.push_back(event);
+  return timeline;
+}
+
+TEST(ProfileOrigin, TimesCountFromTheFirstEventOrFromTheEpoch) {
+  EXPECT_EQ(profileOrigin(runFrom(70, 90), false, 1), 70);
+  EXPECT_EQ(profileOrigin(runFrom(-70, 90), false, 1), -70);
+  EXPECT_EQ(profileOrigin(runFrom(70, 90), true, 1), 0);
+  EXPECT_EQ(profileOrigin(runFrom(0, 90), true, 1), 0);
+}
+
+TEST(ProfileOrigin, TimesBeforeTheEpochCannotCountFromIt) {
+  EXPECT_THAT([] { profileOrigin(runFrom(-1, 90), true, 1); },
+              ThrowsMessage<Error>(HasSubstr("leave out --absolute-time")));
+  EXPECT_THAT([] { profileOrigin(runFrom(kNsMin, 90), false, 1); },
+              ThrowsMessage<Error>(HasSubstr("292 years")));
+}
+
+}  // namespace
+}  // namespace pipetrace
