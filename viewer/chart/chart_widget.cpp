@@ -18,7 +18,6 @@
 namespace pipetrace {
 namespace {
 
-constexpr int kMargin = ChartWidget::kMargin;
 constexpr int kScrollStep = 40;
 
 }  // namespace
