@@ -137,7 +137,7 @@ class Recorder {
 
   /// Waits until everything recorded so far is written to the file.
   void flush();
-  /// flush(), then `Profiler End:`. Throws Error if the log could not be written (disk full). Jobs
+  /// flush(), then `Profiler End:`. Throws LogLost if the log could not be written (disk full). Jobs
   /// that are open are not recorded, and counted as errors. Later calls of anything do nothing.
   void close();
 

@@ -63,7 +63,12 @@ class Executor::Impl {
         messages_(program_, transport, lanes, planned_, control_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
-        ids_(program_.jobs.size(), kNotGiven) {}
+        ids_(program_.jobs.size(), kNotGiven) {
+    if (lanes_.recorder == nullptr) return;
+    for (const RankProgram::Job& job : program_.jobs) {
+      texts_.push_back(lanes_.recorder->text(job.text));
+    }
+  }
 
   ~Impl() {
     // Wakes the transport's waits, which might otherwise last for as long as it allows.
@@ -78,8 +83,8 @@ class Executor::Impl {
   void finish() {
     guarded([&] {
       messages_.awaitSends();
-      if (control_ != nullptr) control_->finish();
-      transport_.finish();
+      // All ranks have ended their actions then, so no message is on its way.
+      control_ != nullptr ? control_->finish() : transport_.finish();
     });
     finished_ = true;
   }
@@ -171,7 +176,7 @@ class Executor::Impl {
                        .stage = job.action.stage,
                        .chunk = job.chunk,
                        .id = id,
-                       .action = job.text.c_str(),
+                       .action = texts_.empty() ? nullptr : texts_[at],
                        .version = work_.versionOf(job.action)};
     record(recorded, [&] {
       run(job.action);
@@ -314,10 +319,11 @@ class Executor::Impl {
   void giveUp(std::string reason, std::string (ControlChannel::*tell)(const std::string&)) {
     if (control_ != nullptr) reason = (control_->*tell)(reason);
     transport_.abort(reason);
-    if (control_ != nullptr) throw Error(reason);
+    if (control_ == nullptr) return;
+    control_->whileEnding([&] { work_.abandon(); });
+    throw Error(reason);
   }
 
-  // The recorder's log thread reads the actions' texts, which end with this object.
   void flushRecorder() noexcept {
     if (lanes_.recorder == nullptr) return;
     try {
@@ -337,10 +343,11 @@ class Executor::Impl {
   RankLanes messages_;
   std::array<std::vector<Message>, 2> inputs_;  // of the job that runs: forward, backward part
   std::array<std::vector<Message>, 2> outputs_;
-  std::vector<Message> outgoing_;  // by transfer: made and not sent yet
-  std::vector<Message> kept_;      // from a stage to another one of this rank
-  std::vector<std::int64_t> ids_;  // by job, of this step
-  std::size_t next_ = 0;           // item
+  std::vector<Message> outgoing_;   // by transfer: made and not sent yet
+  std::vector<Message> kept_;       // from a stage to another one of this rank
+  std::vector<std::int64_t> ids_;   // by job, of this step
+  std::vector<const char*> texts_;  // by job: the recorder's own, which its log thread reads
+  std::size_t next_ = 0;            // item
   bool finished_ = false;
   int step_ = kNotGiven;
 };

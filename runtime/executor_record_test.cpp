@@ -76,6 +76,35 @@ TEST(ExecutorRecordTest, ASendBeginsWhenItIsHandedOverAndNotWhenItsLaneIsFree) {
   EXPECT_EQ(found, 8U);
 }
 
+/// Keeps the texts of jobs, as a device that answers late has the recorder keep them.
+class TextTrack : public JobTrack {
+ public:
+  void begin(const Job& job) noexcept override { texts.push_back(job.action); }
+  void end() noexcept override {}
+
+  std::vector<const char*> texts;
+};
+
+TEST(ExecutorRecordTest, TheTextsOfJobsAreTheRecordersOwnAndOutliveTheExecutor) {
+  ScriptedTransport transport(1, 3);
+  const CheckedPlan plan = buildSchedule("1F1B", 3, 4);
+  const RecordedLog log;
+  Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, 1)});
+  TextTrack track;
+  {
+    ListedWork work;
+    RecordedLanes lanes = addCpuLanes(recorder);
+    lanes.track = &track;
+    Executor executor(plan, work, transport, lanes);
+    executor.runStep(0);
+    transport.release();
+    executor.finish();
+  }
+  ASSERT_EQ(track.texts.size(), 10U);  // lr, four forwards, four backwards, optimizer
+  EXPECT_EQ(track.texts[1], recorder.text("1F0"));
+  EXPECT_EQ(track.texts[8], recorder.text("1B3"));
+}
+
 /// Rank 0 loads data.
 class LoadingWork : public ListedWork {
  public:

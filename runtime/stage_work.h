@@ -125,6 +125,10 @@ class StageWork {
   /// inputs. Emulated devices wait here until the job may begin.
   virtual void launching(const Action& /*action*/, Nanoseconds /*arrival*/) {}
 
+  /// The run has failed, and no job follows: ends what runs beside the jobs, such as the loading of
+  /// data. May wait for code of the user's.
+  virtual void abandon() {}
+
   /// Whether jobs return while the device still works. The sends that follow are then issued at
   /// once, and the job is recorded as ending when awaitJob() returns.
   virtual bool runsBehind() const { return false; }

@@ -3,16 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 #include <string>
+
+#include "samples/say.h"
 
 namespace pipetrace {
 
 void LossReport::add(int step, double loss) {
   losses_.push_back(loss);
-  fmt::print("step {} loss {:.4f}\n", step, loss);
-  std::fflush(stdout);
+  sayOnStdout(fmt::format("step {} loss {:.4f}", step, loss));
 }
 
 void LossReport::close() const {
@@ -23,9 +23,8 @@ void LossReport::close() const {
   const auto steps = static_cast<double>(count);
   const std::string which = count == 1 ? "step" : fmt::format("{} steps", count);
   const std::string share = first > 0 ? fmt::format(" ({:.2f} of it)", last / first) : "";
-  fmt::print("mean loss of the first {0} {1:.4f}, of the last {0} {2:.4f}{3}\n", which,
-             first / steps, last / steps, share);
-  std::fflush(stdout);
+  sayOnStdout(fmt::format("mean loss of the first {0} {1:.4f}, of the last {0} {2:.4f}{3}", which,
+                          first / steps, last / steps, share));
 }
 
 }  // namespace pipetrace

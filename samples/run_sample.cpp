@@ -27,9 +27,11 @@
 #include "runtime/train/empty_halves.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
+#include "samples/log_losses.h"
 #include "samples/loss_report.h"
 #include "samples/sample_plan.h"
 #include "samples/sample_task.h"
+#include "samples/say.h"
 #include "schedule/fingerprint.h"
 #include "trace/error.h"
 
@@ -88,6 +90,7 @@ struct Run {
   const std::string logDirectory;  // empty: nothing is recorded
   const StepRange steps;
   OpenLogs& logs;
+  LogLosses& losses;
 };
 
 /// Where to record; empty: not at all.
@@ -129,7 +132,7 @@ void requireFinite(double loss, int step) {
 }
 
 void note(const std::string& text) {
-  if (!text.empty()) fmt::print(stderr, "note: {}\n", text);
+  if (!text.empty()) sayOnStderr("note: " + text);
 }
 
 void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
@@ -165,7 +168,11 @@ void recordAndTrain(const Run& run, Transport& transport, ControlChannel& contro
     const OpenLog open(run.logs, *recording.lanes().recorder);
     trainSteps(run, transport, control, recording.lanes());
   }
-  recording.close();
+  try {
+    recording.close();
+  } catch (const LogLost& lost) {
+    run.losses.add(lost.loss());
+  }
 }
 
 /// Throws Error with what ended the run, on whichever rank that was.
@@ -186,7 +193,7 @@ ControlOptions controlOptions(const Run& run) {
   options.words = wordsOf(run.plan, ExecutorOptions{}.ahead,
                           workFlowOf(cutModel(run.task.model, run.partition, run.plan->numStages)));
   options.beforeExit = [&logs = run.logs](const std::string& text) {
-    fmt::print(stderr, "error: {}\n", text);
+    sayOnStderr("error: " + text);
     logs.flush();
   };
   return options;
@@ -268,6 +275,7 @@ std::vector<double> runSample(const SampleOptions& options,
   plan = withRecomputes(std::move(plan), partition);
   LossReport report;
   OpenLogs logs;
+  LogLosses losses;
   const Switches switches = Switches::fromEnvironment();
   const Run run{options,
                 std::move(plan),
@@ -278,7 +286,8 @@ std::vector<double> runSample(const SampleOptions& options,
                 env,
                 logDirectoryOf(options, switches),
                 switches.steps,
-                logs};
+                logs,
+                losses};
   useStaticNcclPlugin();
   if (env) {
     trainOverGloo(run, *env, stop);
@@ -286,6 +295,7 @@ std::vector<double> runSample(const SampleOptions& options,
     trainInThreads(run, stop);
   }
   report.close();
+  note(losses.text());
   return report.losses();
 }
 

@@ -1,13 +1,13 @@
 #include "samples/sample_main.h"
 
 #include <c10/util/Exception.h>
-#include <fmt/format.h>
 
 #include <csignal>
-#include <cstdio>
 #include <exception>
+#include <string>
 
 #include "runtime/reuse_memory.h"
+#include "samples/say.h"
 
 namespace pipetrace {
 
@@ -19,9 +19,9 @@ int sampleMain(const std::function<void(StopSignal& stop)>& body) {
     body(stop);
     return 0;
   } catch (const c10::Error& e) {  // what() would add a backtrace
-    fmt::print(stderr, "error: {}\n", e.what_without_backtrace());
+    sayOnStderr(std::string("error: ") + e.what_without_backtrace());
   } catch (const std::exception& e) {
-    fmt::print(stderr, "error: {}\n", e.what());
+    sayOnStderr(std::string("error: ") + e.what());
   }
   return stop.received() != 0 ? 128 + stop.received() : 2;
 }

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "profiler/log_lost.h"
 #include "trace/error.h"
 #include "trace/log/log_format.h"
 
@@ -95,14 +96,19 @@ void LogThread::close() {
   state_.file.remove();
   file_.release();
   if (!file_.isThere()) {
-    throw Error("lost the job log " + file_.path() + " with all its " +
-                std::to_string(lines_.written() + lines_.lost()) +
-                " lines: it was deleted while the program ran");
+    throw LogLost("lost the job log " + file_.path() + " with all its " +
+                      std::to_string(lines_.written() + lines_.lost()) +
+                      " lines: it was deleted while the program ran",
+                  {.rank = info_.rank, .step = 0, .why = "it was deleted while the program ran"});
   }
   if (lines_.lost() > 0 || !endIsWritten_) {
-    throw Error("lost " + std::to_string(lines_.lost()) + " lines of the job log " + file_.path() +
-                (endIsWritten_ ? ": " : " and its end: ") + std::strerror(file_.firstError()) +
-                "; earlier lines can still be read");
+    const std::string why = std::strerror(file_.firstError());
+    const std::int32_t step = lines_.lostSince();
+    throw LogLost("lost " + std::to_string(lines_.lost()) + " lines of the job log " +
+                      file_.path() + (endIsWritten_ ? "" : " and its end") +
+                      (step >= 0 ? ", from step " + std::to_string(step) + " on: " : ": ") + why +
+                      "; earlier lines can still be read",
+                  {.rank = info_.rank, .step = step, .why = why});
   }
 }
 

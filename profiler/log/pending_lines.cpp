@@ -56,7 +56,7 @@ void PendingLines::add(const TimedJob& timed) {
     line.bytes = job.bytesOrPart;
   }
   writerOf(timed.lane).append(text_, line);
-  places_.push_back({.lane = timed.lane, .slot = timed.slot});
+  places_.push_back({.lane = timed.lane, .slot = timed.slot, .line = count_});
   addLine();
 }
 
@@ -85,6 +85,16 @@ void PendingLines::sayLoss() const {
                file_.path().c_str(), why);
 }
 
+/// The last `lost` lines did not get into the file.
+void PendingLines::noteFirstLoss(std::int64_t lost) {
+  if (lostSince_ != kNotGiven) return;
+  for (const Place& place : places_) {
+    if (place.line < count_ - lost) continue;
+    lostSince_ = state_.laneAt(place.lane).slot(place.slot).step;
+    if (lostSince_ != kNotGiven) return;
+  }
+}
+
 void PendingLines::writeAll() {
   if (count_ == 0) return;
   const std::int64_t lost = file_.append(text_.text(), std::exchange(looks_, false));
@@ -92,6 +102,7 @@ void PendingLines::writeAll() {
   written_ += count_ - lost;
   if (lost > 0) {
     state_.front.noteLost(lost);  // before the slots are given back
+    noteFirstLoss(lost);
     if (!std::exchange(saidLoss_, true)) sayLoss();
   }
   std::uint64_t lanes = 0;  // a bit for each

@@ -6,6 +6,7 @@
 #include "profiler/log/held_jobs.h"
 #include "profiler/process/log_file.h"
 #include "profiler/ring/recording_state.h"
+#include "trace/event.h"
 #include "trace/log/log_writer.h"
 #include "trace/log/stream_line_writer.h"
 #include "trace/text/in_place_text.h"
@@ -41,14 +42,18 @@ class PendingLines {
   std::int64_t written() const { return written_; }
   /// Lines that did not get into it. The first loss is reported on stderr.
   std::int64_t lost() const { return lost_; }
+  /// The step of the first job among them; kNotGiven: no job is, or it has no step.
+  std::int32_t lostSince() const { return lostSince_; }
 
  private:
   struct Place {
     std::int32_t lane;
     std::uint32_t slot;
+    int line;  ///< how many lines come before it
   };
   StreamLineWriter& writerOf(std::int32_t lane);
   void addLine();
+  void noteFirstLoss(std::int64_t lost);
   void sayLoss() const;
 
   LogWriter& writer_;
@@ -64,6 +69,7 @@ class PendingLines {
   std::uint64_t samples_ = 0;  // in text_
   std::int64_t written_ = 0;
   std::int64_t lost_ = 0;
+  std::int32_t lostSince_ = kNotGiven;
   bool saidLoss_ = false;
 };
 

@@ -25,6 +25,7 @@ pipetrace_test(
           control/verdict/find_stall_test.cpp
           control/verdict/jury_test.cpp
           control/verdict/verdict_test.cpp
+          control/run_end_test.cpp
   LINK pipetrace::control
   LABELS runtime)
 # Ranks as threads, also under ThreadSanitizer.

@@ -26,7 +26,8 @@ struct ControlOptions {
   /// thread may wait in (aborts the transport). Runs on the control thread and must not block.
   std::function<void(const FailureCause& cause, const std::string& text)> onFailure;
   /// How long the compute thread has, after that, to learn of it: from check(), fail(), lostPeer(),
-  /// finish() or by destroying the channel.
+  /// finish() or by destroying the channel. A rank with longer jobs has 1.5 times its longest so
+  /// far, at most a minute (exitDelayAfter()).
   Nanoseconds exitDelay = 2 * kNsPerSecond;
   /// Runs on the control thread before it ends the process with kStuckExitCode: writes out logs.
   std::function<void(const std::string& text)> beforeExit;
@@ -60,8 +61,14 @@ class ControlChannel {
   }
 
   /// This rank's work has failed. Tells the others, waits until all agree on what came first (well
-  /// under a second), and returns the text of that, for this rank's error.
+  /// under a second), and returns the text of that, for this rank's error. After finish() that is
+  /// `reason`.
   virtual std::string fail(const std::string& reason) = 0;
+
+  /// Runs `body` when the run has failed: code of the user's that may never return. If it takes too
+  /// long, the process is ended as if the compute thread had not learned of the failure. Throws
+  /// what `body` throws.
+  virtual void whileEnding(const std::function<void()>& body) = 0;
 
   /// The connection for data to another rank is broken. Waits until the reason is known, and
   /// returns the text for this rank's error. If nothing else comes to light within

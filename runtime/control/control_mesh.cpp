@@ -43,6 +43,7 @@ class ControlMesh final : public ControlChannel {
 
   std::string fail(const std::string& reason) override;
   std::string lostPeer(const std::string& reason) override;
+  void whileEnding(const std::function<void()>& body) override;
   void stop(const std::string& reason) override;
   void finish() override;
 
@@ -141,12 +142,16 @@ bool ControlMesh::awaitAll(Nanoseconds timeout) {
 
 std::string ControlMesh::fail(const std::string& reason) {
   request([&](Requests& r) { r.failed = reason; });
-  return end_.awaitFailure();
+  return end_.awaitFailure(reason);
+}
+
+void ControlMesh::whileEnding(const std::function<void()>& body) {
+  end_.whileEnding(steadyTime(), body);
 }
 
 std::string ControlMesh::lostPeer(const std::string& reason) {
   request([&](Requests& r) { r.lostPeer = reason; });
-  return end_.awaitFailure();
+  return end_.awaitFailure(reason);
 }
 
 void ControlMesh::stop(const std::string& reason) {
@@ -226,7 +231,7 @@ void ControlMesh::deliver(Nanoseconds now) {
       hasFailed_.store(true, std::memory_order_release);
       end_.fail(*jury_.verdict(), jury_.ownStatus(), now);
     }
-    end_.exitIfStuck(now);
+    end_.exitIfStuck(now, watch_.longestJob());
   } else if (jury_.isFinished() && !std::exchange(hasDelivered_, true)) {
     ControlMessage bye;
     bye.word = ControlWord::kBye;

@@ -131,7 +131,9 @@ class LocalRun {
       }
       if (!std::exchange(hasDelivered_, true)) deliver(lock, statuses, now);
       lock.unlock();
-      for (const auto& end : ends_) end->exitIfStuck(now);
+      for (std::size_t rank = 0; rank < ends_.size(); ++rank) {
+        ends_[rank]->exitIfStuck(now, watches_[rank].longestJob());
+      }
       lock.lock();
     }
   }
@@ -190,11 +192,14 @@ class LocalControl final : public ControlChannel {
 
   std::string fail(const std::string& reason) override {
     run_->fail(rank_, CauseKind::kFailed, reason);
-    return run_->end(rank_).awaitFailure();
+    return run_->end(rank_).awaitFailure(reason);
+  }
+  void whileEnding(const std::function<void()>& body) override {
+    run_->end(rank_).whileEnding(steadyTime(), body);
   }
   std::string lostPeer(const std::string& reason) override {
     run_->lostPeer(rank_, reason);
-    return run_->end(rank_).awaitFailure();
+    return run_->end(rank_).awaitFailure(reason);
   }
   void stop(const std::string& reason) override { run_->fail(rank_, CauseKind::kStopped, reason); }
   void finish() override {

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -16,7 +18,11 @@ void RunEnd::fail(const FailureCause& cause, const ActionStatus& own, Nanosecond
     isStop_ = cause.kind == CauseKind::kStopped;
   }
   changed_.notify_all();
-  if (options_.onFailure) options_.onFailure(cause, text);
+  try {
+    if (options_.onFailure) options_.onFailure(cause, text);
+  } catch (...) {
+    // The failure is the one to report. A thread that was not woken is ended with the process.
+  }
 }
 
 void RunEnd::finish() {
@@ -27,11 +33,11 @@ void RunEnd::finish() {
   changed_.notify_all();
 }
 
-std::string RunEnd::awaitFailure() {
+std::string RunEnd::awaitFailure(const std::string& own) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failure_ || isFinished_; });
   isKnown_ = true;
-  return failure_ ? *failure_ : std::string("all ranks have finished");
+  return failure_ ? *failure_ : own;
 }
 
 void RunEnd::awaitFinish() {
@@ -51,15 +57,40 @@ bool RunEnd::hasFailed() const {
   return failure_.has_value();
 }
 
-void RunEnd::exitIfStuck(Nanoseconds now) {
+void RunEnd::whileEnding(Nanoseconds now, const std::function<void()>& body) {
+  {
+    const std::lock_guard lock(mutex_);
+    isKnown_ = false;
+    failed_ = now;
+  }
+  try {
+    body();
+  } catch (...) {
+    acknowledge();
+    throw;
+  }
+  acknowledge();
+}
+
+void RunEnd::exitIfStuck(Nanoseconds now, Nanoseconds longestJob) {
   std::string text;
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_ || isStop_ || isKnown_ || now - failed_ < options_.exitDelay) return;
+    if (!failure_ || isStop_ || isKnown_) return;
+    if (now - failed_ < exitDelayAfter(longestJob, options_.exitDelay)) return;
     text = *failure_;
   }
-  if (options_.beforeExit) options_.beforeExit(text);
+  try {
+    if (options_.beforeExit) options_.beforeExit(text);
+  } catch (...) {
+    // It was the last that could be done.
+  }
   _exit(kStuckExitCode);
+}
+
+Nanoseconds exitDelayAfter(Nanoseconds longestJob, Nanoseconds least) {
+  constexpr Nanoseconds kMost = 60 * kNsPerSecond;
+  return std::max(least, std::min(longestJob + longestJob / 2, kMost));
 }
 
 }  // namespace pipetrace

@@ -23,17 +23,23 @@ class RunEnd {
   /// All ranks have finished.
   void finish();
 
-  /// Waits for the failure; its text. The compute thread knows of it then.
-  std::string awaitFailure();
+  /// Waits for the failure; its text. The compute thread knows of it then. `own`: what the rank
+  /// itself has to report, which counts if all ranks have finished.
+  std::string awaitFailure(const std::string& own = "all ranks have finished");
   /// Waits for either end. Throws Error with the text of the failure.
   void awaitFinish();
   /// Someone who learned of the failure in another way no longer needs the process to be ended.
   void acknowledge();
   bool hasFailed() const;
 
-  /// Ends the process, after beforeExit, if it has failed and nobody has learned of it in time.
-  /// A run that was stopped goes on to the end of its jobs: whoever stopped it can kill it.
-  void exitIfStuck(Nanoseconds now);
+  /// Runs `body`, which may never return. Meanwhile the compute thread counts as one that has not
+  /// learned of the failure, from `now` on.
+  void whileEnding(Nanoseconds now, const std::function<void()>& body);
+
+  /// Ends the process, after beforeExit, if it has failed and nobody has learned of it in time
+  /// (exitDelayAfter()). A run that was stopped goes on to the end of its jobs: whoever stopped it
+  /// can kill it.
+  void exitIfStuck(Nanoseconds now, Nanoseconds longestJob);
 
  private:
   const ControlOptions& options_;
@@ -45,5 +51,9 @@ class RunEnd {
   bool isFinished_ = false;
   bool isKnown_ = false;
 };
+
+/// How long a compute thread has to learn of a failure: 1.5 times the longest job that its rank has
+/// ended, at least `least`, and of a long job at most a minute.
+Nanoseconds exitDelayAfter(Nanoseconds longestJob, Nanoseconds least);
 
 }  // namespace pipetrace

@@ -35,7 +35,7 @@ class RankRecording {
   RankRecording& operator=(const RankRecording&) = delete;
 
   RecordedLanes lanes() const;
-  /// Throws Error if the log could not be written.
+  /// Throws LogLost if the log could not be written. The training is not affected.
   void close();
 
  private:

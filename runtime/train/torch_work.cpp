@@ -198,6 +198,8 @@ void TorchWork::beginStep(int step) {
   for (const auto& [number, stash] : stashes_) stash->beginStep(versions_->usesOf(number));
 }
 
+void TorchWork::abandon() { data_.reset(); }
+
 void TorchWork::awaitData(int step) { load(data_->take(step)); }
 
 void TorchWork::lr(int step) {

@@ -77,6 +77,7 @@ class TorchWork : public StageWork {
   /// A forward-only plan keeps nothing for a backward. Refuses plans without a flush for models
   /// with tied parameters.
   void accept(const Plan& plan) override;
+  void abandon() override;
   TensorRoutes routes(const Plan& plan) const override;
   std::vector<std::vector<int>> ties() const override;
   void beginStep(int step) override;

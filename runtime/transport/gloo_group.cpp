@@ -1,10 +1,14 @@
 #include "runtime/transport/gloo_group.h"
 
+#include <ATen/ops/zeros.h>
+
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "runtime/lanes/peer_lost.h"
+#include "runtime/transport/gloo_tags.h"
 
 namespace pipetrace {
 
@@ -64,28 +68,48 @@ void GlooGroup::removeBell(Bell& bell) noexcept {
   std::erase(bells_, &bell);
 }
 
+// In round r each rank tells the one 2^r after it that it and those it has heard of are here. The
+// group's own barrier cannot be ended. (Hensgen, Finkel and Manber, "Two algorithms for barrier
+// synchronization", 1988.)
 void GlooGroup::barrier() {
-  // LibTorch 2.11 notes collectives in a table of the process that nothing guards, and several
-  // ranks may be threads of this one.
-  static std::mutex issuing;
-  WorkPtr work;
-  {
-    const std::lock_guard lock(issuing);
-    work = group_->barrier();
+  const int own = rank();
+  const int ranks = size();
+  for (int distance = 1; distance < ranks; distance *= 2) {
+    const int next = (own + distance) % ranks;
+    const int last = (own + ranks - distance) % ranks;
+    const at::Tensor word = at::zeros({1}, at::kByte);
+    const at::Tensor heard = at::zeros({1}, at::kByte);
+    WorkPtr received;
+    WorkPtr sent;
+    guarded("waiting for the others to finish", next,
+            [&] { sent = send(word, next, kBarrierTag); });
+    guarded("waiting for the others to finish", last, [&] {
+      received = receive(heard, last, kBarrierTag);
+      await(received);
+    });
+    guarded("waiting for the others to finish", next, [&] { await(sent); });
   }
-  work->wait();
 }
 
 void GlooGroup::guarded(const std::string& doing, int peer,
                         const std::function<void()>& action) const {
   const auto who = [&] { return "rank " + std::to_string(rank()) + " gave up " + doing + ": "; };
+  const auto lost = [&](const std::exception& error) {
+    return PeerLost(who() + "rank " + std::to_string(peer) + " is gone or does not answer (" +
+                    firstLine(error) + ")");
+  };
   try {
     action();
   } catch (const Error& e) {
     throw Error(who() + e.what());
-  } catch (const std::exception& e) {
-    throw PeerLost(who() + "rank " + std::to_string(peer) + " is gone or does not answer (" +
-                   firstLine(e) + ")");
+  } catch (const std::bad_alloc&) {
+    throw Error(who() + "there is not enough memory");
+  } catch (const c10::DistError& e) {  // of the store, or a connection
+    throw lost(e);
+  } catch (const c10::Error& e) {  // of a tensor, for example that there is no memory for it
+    throw Error(who() + firstLine(e));
+  } catch (const std::exception& e) {  // Gloo's own
+    throw lost(e);
   }
 }
 

@@ -46,11 +46,11 @@ class GlooGroup {
   void addBell(Bell& bell);
   void removeBell(Bell& bell) noexcept;
 
-  /// Runs `action`. Its exceptions become Error "rank 1 gave up <doing>: …". Those of the process
-  /// group become PeerLost, which names `peer`.
+  /// Runs `action`. Its exceptions become Error "rank 1 gave up <doing>: …". Those of a connection
+  /// become PeerLost, which names `peer`; a lack of memory is this rank's own.
   void guarded(const std::string& doing, int peer, const std::function<void()>& action) const;
 
-  /// Waits until all ranks are here.
+  /// Waits until all ranks are here. Throws PeerLost if one is gone, Error after abort().
   void barrier();
 
  private:

@@ -7,6 +7,9 @@ namespace pipetrace {
 /// The parts of a message, which travel on their own.
 enum class GlooPart { kHeader, kBody, kLongBody };
 
+/// No message has it: their tags have another part. For GlooGroup::barrier().
+inline constexpr int kBarrierTag = 3;
+
 /// How a message gets its tag, of 31 bits. Stage, tensor and number wrap round: messages of equal
 /// tags between two ranks arrive in their order, and the header says which one came.
 struct GlooTags {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -249,6 +250,43 @@ TEST_P(TransportTest, AbortWakesAWaitingReceiveWithItsReason) {
     otherDone.set_value();
   });
   EXPECT_THAT(errors[0], HasSubstr("stopped by SIGTERM"));
+}
+
+TEST_P(TransportTest, AbortWakesARankThatWaitsForTheOthersToFinish) {
+  std::promise<void> otherDone;
+  const auto errors = runConnected(GetParam(), 2, [&](Transport& transport) {
+    if (transport.rank() == 1) {
+      otherDone.get_future().wait();  // alive, and not finished
+      return;
+    }
+    std::thread stopper([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      transport.abort("stopped by SIGTERM");
+    });
+    try {
+      transport.finish();
+    } catch (...) {
+      stopper.join();
+      otherDone.set_value();
+      throw;
+    }
+    stopper.join();
+    otherDone.set_value();
+  });
+  EXPECT_THAT(errors[0], HasSubstr("stopped by SIGTERM"));
+}
+
+TEST_P(TransportTest, AllRanksLeaveFinishOnceTheLastIsThere) {
+  for (const int ranks : {1, 2, 3, 5, 8}) {
+    std::atomic<int> come = 0;
+    const auto errors = runConnected(GetParam(), ranks, [&](Transport& transport) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(3 * transport.rank()));
+      ++come;
+      transport.finish();
+      EXPECT_EQ(come, ranks);
+    });
+    EXPECT_EQ(errors, std::vector<std::string>(static_cast<std::size_t>(ranks)));
+  }
 }
 
 TEST_P(TransportTest, NothingIsSentAfterAbort) {
