@@ -9,6 +9,7 @@
 #include "schedule/file/schedule_cell.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
+#include "trace/text/number_with_point.h"
 
 namespace pipetrace {
 namespace {
@@ -79,7 +80,7 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
     return number(std::to_string(value), static_cast<double>(value));
   }
   bool number_float(number_float_t value, const string_t& text) override {
-    return number(text, value);
+    return number(numberWithPoint(text), value);
   }
 
   bool start_object(std::size_t) override {

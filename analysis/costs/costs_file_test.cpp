@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "trace/error.h"
+#include "trace/testing/german_locale.h"
 
 namespace pipetrace {
 namespace {
@@ -208,6 +209,12 @@ TEST(CostsFileTest, WrongTimesOfJobsAreRefused) {
   EXPECT_THAT(refusal(R"({"jobs_ms": [7]})"), HasSubstr("is an array"));
   EXPECT_THAT(refusal(R"({"jobs_ms": {"1F2": {"a": 1}}})"), HasSubstr("is an object"));
   EXPECT_THAT(refusal(R"({"jobs_ms": {"2F0": 7}})"), HasSubstr("but the schedule has 2 stages"));
+}
+
+using CostsInGerman = test::GermanLocaleTest;
+
+TEST_F(CostsInGerman, FractionsStayWhatTheyAre) {
+  EXPECT_EQ(costsOf(R"({"forward_ms": 12.5, "backward_ms": 20.25})").stages[0].forward, 12'500'000);
 }
 
 }  // namespace

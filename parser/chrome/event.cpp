@@ -8,6 +8,7 @@
 
 #include "parser/json/json_string.h"
 #include "parser/json/microseconds.h"
+#include "trace/text/number_with_point.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -49,8 +50,9 @@ class EventHandler {
     return number_float(static_cast<double>(value), std::to_string(value));
   }
 
-  bool number_float(double value, const std::string& digits) {
+  bool number_float(double value, const std::string& text) {
     if (depth_ == 0) return false;
+    const std::string digits = numberWithPoint(text);
     if (depth_ > 2) return nestedWord(digits);
     if (isArgument()) {
       argument_.type = ChromeArgument::Type::kReal;

@@ -10,6 +10,7 @@
 
 #include "parser/json/json_objects.h"
 #include "parser/json/microseconds.h"
+#include "trace/text/number_with_point.h"
 #include "trace/text/utf8.h"
 
 namespace pipetrace {
@@ -66,7 +67,7 @@ class EntryHandler {
     return value > static_cast<std::uint64_t>(kNsMax) || integer(static_cast<std::int64_t>(value));
   }
   bool number_float(double, const std::string& digits) {
-    if (depth_ == 1 && key_ == "time") entry_.time = parseSeconds(digits);
+    if (depth_ == 1 && key_ == "time") entry_.time = parseSeconds(numberWithPoint(digits));
     return true;
   }
   bool string(std::string& text) {
