@@ -78,9 +78,8 @@ class ControlMesh final : public ControlChannel {
   ControlPeers peers_;
   Jury jury_;
   IdleWatch watch_;
-  Nanoseconds started_ = steadyTime();
-  Nanoseconds lastRound_ = started_;
-  Nanoseconds nextBeat_ = started_;
+  Nanoseconds lastRound_ = steadyTime();
+  Nanoseconds nextBeat_ = lastRound_;
   bool isWaitedFor_ = false;  // some thread waits for the end of the run
   bool hasDelivered_ = false;
   bool hasLeft_ = false;
@@ -179,12 +178,12 @@ bool ControlMesh::round() {
   peers_.receive([&](int rank, const ControlMessage& m) { jury_.heard(rank, m, now); },
                  [&](int rank) { jury_.closed(rank, now); });
   const Nanoseconds slept = now - lastRound_ - pause;
-  if (slept > kLongPause) jury_.slept(slept);
+  if (slept > kLongPause) jury_.slept(slept, now);
   lastRound_ = now;
-  if (peers_.isComplete() && !isComplete_.load(std::memory_order_relaxed)) {
-    jury_.slept(now - started_);  // silence and stalls count from here
+  if (!isComplete_.load(std::memory_order_relaxed)) {
+    jury_.silenceCountsFrom(now);
     watch_ = IdleWatch(now);
-    isComplete_.store(true, std::memory_order_release);
+    if (peers_.isComplete()) isComplete_.store(true, std::memory_order_release);
   }
   jury_.own(watch_.look(progress_, now));
   takeRequests(now);

@@ -48,8 +48,11 @@ class Jury {
   void stopped(const std::string& reason, Nanoseconds now);
   /// This rank has ended all its actions.
   void finish();
-  /// This rank's control thread did not run for so long: nobody else is to blame for it.
-  void slept(Nanoseconds time);
+  /// This rank's control thread did not run for so long, until `now`: nobody else is to blame for
+  /// it. What was heard since it woke stays heard at `now`, not later.
+  void slept(Nanoseconds time, Nanoseconds now);
+  /// Nobody had to say anything before `now`, when ranks were still to come.
+  void silenceCountsFrom(Nanoseconds now);
   /// Looks for silence and stalls, and decides when it is time.
   void tick(Nanoseconds now);
 
