@@ -19,7 +19,8 @@ inline constexpr int kStuckExitCode = 124;
 struct ControlOptions {
   int rank = 0;
   int worldSize = 1;  ///< at most 65534
-  /// Times after which ranks are given up. `stall.stepTimeout` is the user's step timeout.
+  /// Times after which ranks are given up, in a small run. `stall.stepTimeout` is the user's step
+  /// timeout.
   JuryLimits limits;
   PlanWords words;
   /// Called once, with the text of the error, when the run has failed: it wakes what the compute
@@ -60,7 +61,8 @@ class ControlChannel {
   }
 
   /// This rank's work has failed. Tells the others, waits until all agree on what came first (well
-  /// under a second), and returns the text of that, for this rank's error.
+  /// under a second, in runs of hundreds of ranks under three), and returns the text of that, for
+  /// this rank's error.
   virtual std::string fail(const std::string& reason) = 0;
 
   /// The connection for data to another rank is broken. Waits until the reason is known, and

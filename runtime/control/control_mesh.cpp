@@ -13,7 +13,9 @@
 #include "runtime/control/control_peers.h"
 #include "runtime/control/run_end.h"
 #include "runtime/control/steady_time.h"
+#include "runtime/control/verdict/beat.h"
 #include "runtime/control/verdict/idle_watch.h"
+#include "runtime/control/verdict/jury.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -24,17 +26,6 @@ namespace {
 constexpr Nanoseconds kAlarmedRound = 10 * kNsPerMs;
 constexpr Nanoseconds kLongPause = kNsPerSecond;    // a thread that slept so long was stopped
 constexpr Nanoseconds kLastWords = 200 * kNsPerMs;  // for closing connections in order
-
-Nanoseconds beatOf(const MeshOptions& mesh, int worldSize) {
-  if (mesh.beat > 0) return mesh.beat;
-  return std::clamp<Nanoseconds>(worldSize * 4 * kNsPerMs, 100 * kNsPerMs, kNsPerSecond);
-}
-
-// A silence counts only after several beats.
-JuryLimits limitsFor(JuryLimits limits, Nanoseconds beat) {
-  limits.stall.silence = std::max(limits.stall.silence, 5 * beat);
-  return limits;
-}
 
 class ControlMesh final : public ControlChannel {
  public:
@@ -88,11 +79,11 @@ class ControlMesh final : public ControlChannel {
 
 ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, KeyValue& store)
     : options_(std::move(options)),
-      beat_(beatOf(mesh, options_.worldSize)),
+      beat_(mesh.beat > 0 ? mesh.beat : beatOf(options_.worldSize)),
       end_(options_),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       peers_(options_.rank, options_.worldSize, mesh.host, store, mesh.connectTimeout),
-      jury_(options_.rank, options_.worldSize, limitsFor(options_.limits, beat_), options_.words,
+      jury_(options_.rank, options_.worldSize, limitsAt(beat_, options_.limits), options_.words,
             steadyTime()),
       watch_(steadyTime()) {
   if (!wake_.isOpen()) throw Error("control connection: the system allows no more files");

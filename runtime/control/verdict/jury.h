@@ -12,6 +12,8 @@
 
 namespace pipetrace {
 
+/// The limits of a run whose ranks tell every 100 ms where they are; limitsAt() (beat.h) makes
+/// those of runs with a longer beat.
 struct JuryLimits {
   StallLimits stall;
   Nanoseconds silence = 8 * kNsPerSecond;  ///< a rank that says nothing for so long; 0: no limit
