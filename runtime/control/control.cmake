@@ -25,6 +25,7 @@ pipetrace_test(
   SOURCES control/verdict/beat_test.cpp
           control/verdict/control_message_test.cpp
           control/verdict/find_stall_test.cpp
+          control/verdict/jury_silence_test.cpp
           control/verdict/jury_test.cpp
           control/verdict/verdict_test.cpp
   LINK pipetrace::control
