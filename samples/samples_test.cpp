@@ -6,14 +6,12 @@
 #include <torch/nn/functional/loss.h>
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
 #include <map>
 #include <numeric>
 #include <ostream>
-#include <string>
 #include <thread>
 
 #include "runtime/testing/rank_processes.h"
@@ -265,13 +263,10 @@ TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
 
 TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
   const ScratchFolder folder;
-  // The system gives none of these ports to the run's own connections.
-  const std::string clockPort = std::to_string(20000 + getpid() % 10000);
   const auto ends = runProcesses(4, {kMlp, "--steps", "3"},
                                  {.environment = {{"PIPETRACE_LOG_DIR", folder.path()},
                                                   {"PIPETRACE_STEPS", "1:2"},
-                                                  {"LOCAL_WORLD_SIZE", "1"},
-                                                  {"PIPETRACE_CLOCK_PORT", clockPort}}});
+                                                  {"LOCAL_WORLD_SIZE", "1"}}});
   for (int rank = 0; rank < 4; ++rank) {
     const std::string& output = ends[static_cast<std::size_t>(rank)].output;
     EXPECT_EQ(ends[static_cast<std::size_t>(rank)].exitCode, 0) << output;

@@ -60,9 +60,9 @@ class ControlChannel {
     if (hasFailed_.load(std::memory_order_acquire)) raise();
   }
 
-  /// This rank's work has failed. Tells the others, waits until all agree on what came first (well
-  /// under a second, in runs of hundreds of ranks under three), and returns the text of that, for
-  /// this rank's error.
+  /// This rank's work has failed. Tells the others, waits until all agree on what came first, and
+  /// returns the text of that, for this rank's error. The wait is well under a second, in runs of
+  /// hundreds of ranks under three.
   virtual std::string fail(const std::string& reason) = 0;
 
   /// The connection for data to another rank is broken. Waits until the reason is known, and

@@ -51,7 +51,7 @@ class Jury {
   /// This rank has ended all its actions.
   void finish();
   /// This rank's control thread did not run for so long, until `now`: nobody else is to blame for
-  /// it. What was heard since it woke stays heard at `now`, not later.
+  /// it. A rank that was heard since it woke counts as heard at `now`, not later.
   void slept(Nanoseconds time, Nanoseconds now);
   /// Nobody had to say anything before `now`, when ranks were still to come.
   void silenceCountsFrom(Nanoseconds now);

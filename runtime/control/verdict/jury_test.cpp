@@ -29,8 +29,8 @@ class Network {
     }
   }
 
-  // Ranks that have noticed nothing read and look once in so many milliseconds, each at a moment of
-  // its own, and when a connection ends.
+  // Ranks that have noticed nothing read and look once a beat (in milliseconds), each at a moment
+  // of its own, and when a connection ends.
   void restBetweenBeats(int beat) {
     beat_ = beat;
     rests_ = true;
