@@ -1,6 +1,7 @@
 // One rank's view of others that are silent, also after a pause of its own.
 #include <gtest/gtest.h>
 
+#include "runtime/control/testing/plain_status.h"
 #include "runtime/control/verdict/control_message.h"
 #include "runtime/control/verdict/jury.h"
 #include "runtime/control/verdict/verdict.h"
@@ -60,6 +61,41 @@ TEST(JurySilence, AnAlarmThatIsReadAfterAPauseIsDecidedAsSoonAsAnyOther) {
   jury.tick(60 * kNsPerSecond + 300 * kNsPerMs);
   ASSERT_TRUE(jury.verdict());
   EXPECT_EQ(jury.verdict()->rank, 2);
+}
+
+TEST(JurySilence, ALostConnectionHasItsWholeTimeToBeExplainedBesideAPause) {
+  PlanWords words;
+  Jury jury(0, 3, {}, words, 0);
+  jury.lostPeer("the socket broke", kNsPerSecond);
+  jury.slept(60 * kNsPerSecond, 62 * kNsPerSecond);  // of 1.5 s, 1 s has passed at most
+  jury.tick(62 * kNsPerSecond + 500 * kNsPerMs - 1);
+  EXPECT_TRUE(jury.takeMessages().empty());
+  jury.tick(62 * kNsPerSecond + 500 * kNsPerMs);
+  const auto messages = jury.takeMessages();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages[0].cause.kind, CauseKind::kLostPeer);
+}
+
+TEST(JurySilence, AWaitThatLooksVainIsBlamedOnlyAfterAsMuchTimeBesideAPause) {
+  PlanWords words;
+  JuryLimits limits;
+  limits.silence = 0;
+  limits.stall.stepTimeout = 5 * kNsPerSecond;
+  Jury jury(0, 2, limits, words, 0);
+  jury.own(testing::waiting(4, 1, 7, 6 * kNsPerSecond));  // rank 1 sends nothing any more
+  ControlMessage end;
+  end.word = ControlWord::kFinished;
+  jury.heard(1, end, 0);
+  jury.tick(0);
+  jury.slept(60 * kNsPerSecond, 60 * kNsPerSecond);
+  jury.tick(60 * kNsPerSecond);
+  jury.tick(61 * kNsPerSecond - 1);
+  EXPECT_TRUE(jury.takeMessages().empty());
+  jury.tick(61 * kNsPerSecond);
+  const auto messages = jury.takeMessages();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages[0].cause.kind, CauseKind::kMispaired);
+  EXPECT_EQ(messages[0].cause.rank, 0);
 }
 
 TEST(JurySilence, SilenceCountsFromWhenAllRanksHaveCome) {
