@@ -263,7 +263,7 @@ TEST(SampleProgramTest, EveryRankLeavesAWholeLog) {
 
 TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
   const ScratchFolder folder;
-  const auto ends = runProcesses(4, {kMlp, "--steps", "100"},
+  const auto ends = runProcesses(4, {kMlp, "--steps", "3"},
                                  {.environment = {{"PIPETRACE_LOG_DIR", folder.path()},
                                                   {"PIPETRACE_STEPS", "1:2"},
                                                   {"LOCAL_WORLD_SIZE", "1"}}});

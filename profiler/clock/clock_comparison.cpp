@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "profiler/clock/wall_clock.h"
 #include "profiler/process/log_file.h"
 #include "trace/error.h"
 #include "trace/log/log_writer.h"
@@ -16,8 +17,11 @@
 namespace pipetrace {
 namespace {
 
-constexpr Nanoseconds kFirstPause = kNsPerSecond / 50;
-constexpr Nanoseconds kPatience = 2 * kNsPerSecond;
+constexpr Nanoseconds kShortestPause = 20 * kNsPerMs;
+
+// Rank 0 may start later than this rank, and the first step begin as soon as it has. So the first
+// answer comes at most 2 % later than it could.
+Nanoseconds pauseAfter(Nanoseconds waited) { return std::max(kShortestPause, waited / 50); }
 
 }  // namespace
 
@@ -32,6 +36,7 @@ class ClockComparison::Impl {
         thread_([this] { run(); }) {}
   ~Impl();
   void abandon() noexcept;
+  bool awaitFirst(Nanoseconds atMost);
 
  private:
   void run();
@@ -50,6 +55,7 @@ class ClockComparison::Impl {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stop_ = false;
+  bool hasCompared_ = false;
   std::thread thread_;
 };
 
@@ -59,11 +65,21 @@ ClockComparison::ClockComparison(std::string logPath, std::string address, int p
 
 ClockComparison::~ClockComparison() = default;
 
+bool ClockComparison::awaitFirst(Nanoseconds atMost) {
+  Impl* const here = impl_.get();
+  return here != nullptr && here->awaitFirst(atMost);
+}
+
+bool ClockComparison::Impl::awaitFirst(Nanoseconds atMost) {
+  std::unique_lock lock(mutex_);
+  return wake_.wait_for(lock, std::chrono::nanoseconds(atMost), [&] { return hasCompared_; });
+}
+
 ClockComparison::Impl::~Impl() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
-    wake_.notify_one();
+    wake_.notify_all();
   }
   thread_.join();
 }
@@ -75,15 +91,18 @@ void ClockComparison::Impl::abandon() noexcept {
 
 void ClockComparison::Impl::run() {
   std::unique_lock lock(mutex_);
-  // Rank 0 may start later than this rank, so it is asked often at first, then ever more rarely.
-  Nanoseconds pause = kFirstPause;
+  const Nanoseconds started = monotonicNow();
   do {
     lock.unlock();
-    if (compare(pause > kPatience)) pause = every_;
+    const Nanoseconds waited = monotonicNow() - started;
+    const bool hasAnswered = compare(waited >= kPatience);
     lock.lock();
-    const auto wait = std::chrono::nanoseconds(std::min(pause, every_));
-    if (wake_.wait_for(lock, wait, [&] { return stop_; })) break;
-    pause = std::min(2 * pause, every_);
+    if (hasAnswered) {
+      hasCompared_ = true;
+      wake_.notify_all();
+    }
+    const Nanoseconds pause = hasCompared_ ? every_ : std::min(pauseAfter(waited), every_);
+    if (wake_.wait_for(lock, std::chrono::nanoseconds(pause), [&] { return stop_; })) break;
   } while (true);
   lock.unlock();
   const bool hasAnswered = exchange_ != nullptr;  // the server may have ended first

@@ -14,15 +14,20 @@ namespace pipetrace {
 class ClockComparison {
  public:
   static constexpr Nanoseconds kEvery = 30 * kNsPerSecond;
+  static constexpr Nanoseconds kPatience = 2 * kNsPerSecond;
 
-  /// Throws Error if the log cannot be opened. A server that does not answer for some seconds, or
-  /// until the end, is reported once on stderr. It is asked again, first soon and then every
-  /// `every` nanoseconds.
+  /// Throws Error if the log cannot be opened. A server that does not answer for kPatience, or
+  /// until the end, is reported once on stderr. It is asked again all the same, first soon and then
+  /// ever more rarely; once it has answered, every `every` nanoseconds.
   ClockComparison(std::string logPath, std::string address, int port, ClockFunction now,
                   Nanoseconds every = kEvery);
   ~ClockComparison();
   ClockComparison(const ClockComparison&) = delete;
   ClockComparison& operator=(const ClockComparison&) = delete;
+
+  /// Waits until the log holds a comparison, for `atMost`. Returns whether it does; in a forked
+  /// child, false. Called before the first step, it places the jobs of a short run, too.
+  bool awaitFirst(Nanoseconds atMost = kPatience);
 
  private:
   class Impl;

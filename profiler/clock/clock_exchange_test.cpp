@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <regex>
 #include <thread>
 
@@ -149,9 +150,11 @@ TEST(ClockComparisonTest, ComparisonsAreRepeatedAndWrittenIntoTheLog) {
   }
 }
 
+/// A port that nobody serves now.
+int freePort() { return ClockServer("127.0.0.1", 0, monotonicNow).port(); }
+
 TEST(ClockComparisonTest, AMissingServerCostsOnlyTheClockLines) {
-  int port = 0;
-  { port = ClockServer("127.0.0.1", 0, monotonicNow).port(); }
+  const int port = freePort();
   const RecordedLog log;
   testing::internal::CaptureStderr();
   { const ClockComparison comparison(log.path(), "127.0.0.1", port, monotonicNow, kNsPerMs); }
@@ -159,6 +162,29 @@ TEST(ClockComparisonTest, AMissingServerCostsOnlyTheClockLines) {
             "pipetrace: cannot compare clocks with 127.0.0.1:" + std::to_string(port) +
                 ": Connection refused\n");
   EXPECT_THAT(log.lines("Profiler Clock: "), testing::IsEmpty());
+}
+
+TEST(ClockComparisonTest, TheFirstComparisonIsInTheLogOnceItWasAwaitedHoweverLateTheServerComes) {
+  const int port = freePort();
+  const RecordedLog log;
+  ClockComparison comparison(log.path(), "127.0.0.1", port, monotonicNow);
+  std::unique_ptr<ClockServer> server;
+  std::thread rank0([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    server = std::make_unique<ClockServer>("127.0.0.1", port, monotonicNow);
+  });
+  EXPECT_TRUE(comparison.awaitFirst(20 * kNsPerSecond));
+  EXPECT_THAT(log.lines("Profiler Clock: "), testing::SizeIs(1));
+  rank0.join();
+}
+
+TEST(ClockComparisonTest, AServerThatIsMissingForLongIsStillAskedSeveralTimesASecond) {
+  const int port = freePort();
+  const RecordedLog log;
+  ClockComparison comparison(log.path(), "127.0.0.1", port, monotonicNow);
+  EXPECT_FALSE(comparison.awaitFirst(1400 * kNsPerMs)) << "nobody answers";
+  const ClockServer server("127.0.0.1", port, monotonicNow);
+  EXPECT_TRUE(comparison.awaitFirst(800 * kNsPerMs));
 }
 
 /// A child that ends as a program does, by exit(). It would hang if it waited for a thread that it

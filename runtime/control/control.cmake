@@ -2,6 +2,7 @@
 pipetrace_library(
   control
   SOURCES control/control_mesh.cpp
+          control/verdict/beat.cpp
           control/verdict/control_message.cpp
           control/control_peers.cpp
           control/control_socket.cpp
@@ -21,8 +22,10 @@ if(PIPETRACE_TESTS)
 endif()
 pipetrace_test(
   control_test
-  SOURCES control/verdict/control_message_test.cpp
+  SOURCES control/verdict/beat_test.cpp
+          control/verdict/control_message_test.cpp
           control/verdict/find_stall_test.cpp
+          control/verdict/jury_silence_test.cpp
           control/verdict/jury_test.cpp
           control/verdict/verdict_test.cpp
           control/run_end_test.cpp

@@ -19,7 +19,8 @@ inline constexpr int kStuckExitCode = 124;
 struct ControlOptions {
   int rank = 0;
   int worldSize = 1;  ///< at most 65534
-  /// Times after which ranks are given up. `stall.stepTimeout` is the user's step timeout.
+  /// Times after which ranks are given up, in a small run. `stall.stepTimeout` is the user's step
+  /// timeout.
   JuryLimits limits;
   PlanWords words;
   /// Called once, with the text of the error, when the run has failed: it wakes what the compute
@@ -60,9 +61,9 @@ class ControlChannel {
     if (hasFailed_.load(std::memory_order_acquire)) raise();
   }
 
-  /// This rank's work has failed. Tells the others, waits until all agree on what came first (well
-  /// under a second), and returns the text of that, for this rank's error. After finish() that is
-  /// `reason`.
+  /// This rank's work has failed. Tells the others, waits until all agree on what came first, and
+  /// returns the text of that, for this rank's error. The wait is well under a second, in runs of
+  /// hundreds of ranks under three. After finish() the text is `reason`.
   virtual std::string fail(const std::string& reason) = 0;
 
   /// Runs `body` when the run has failed: code of the user's that may never return. If it takes too

@@ -13,7 +13,9 @@
 #include "runtime/control/control_peers.h"
 #include "runtime/control/run_end.h"
 #include "runtime/control/steady_time.h"
+#include "runtime/control/verdict/beat.h"
 #include "runtime/control/verdict/idle_watch.h"
+#include "runtime/control/verdict/jury.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -24,17 +26,6 @@ namespace {
 constexpr Nanoseconds kAlarmedRound = 10 * kNsPerMs;
 constexpr Nanoseconds kLongPause = kNsPerSecond;    // a thread that slept so long was stopped
 constexpr Nanoseconds kLastWords = 200 * kNsPerMs;  // for closing connections in order
-
-Nanoseconds beatOf(const MeshOptions& mesh, int worldSize) {
-  if (mesh.beat > 0) return mesh.beat;
-  return std::clamp<Nanoseconds>(worldSize * 4 * kNsPerMs, 100 * kNsPerMs, kNsPerSecond);
-}
-
-// A silence counts only after several beats.
-JuryLimits limitsFor(JuryLimits limits, Nanoseconds beat) {
-  limits.stall.silence = std::max(limits.stall.silence, 5 * beat);
-  return limits;
-}
 
 class ControlMesh final : public ControlChannel {
  public:
@@ -79,9 +70,8 @@ class ControlMesh final : public ControlChannel {
   ControlPeers peers_;
   Jury jury_;
   IdleWatch watch_;
-  Nanoseconds started_ = steadyTime();
-  Nanoseconds lastRound_ = started_;
-  Nanoseconds nextBeat_ = started_;
+  Nanoseconds lastRound_ = steadyTime();
+  Nanoseconds nextBeat_ = lastRound_;
   bool isWaitedFor_ = false;  // some thread waits for the end of the run
   bool hasDelivered_ = false;
   bool hasLeft_ = false;
@@ -90,11 +80,11 @@ class ControlMesh final : public ControlChannel {
 
 ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, KeyValue& store)
     : options_(std::move(options)),
-      beat_(beatOf(mesh, options_.worldSize)),
+      beat_(mesh.beat > 0 ? mesh.beat : beatOf(options_.worldSize)),
       end_(options_),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       peers_(options_.rank, options_.worldSize, mesh.host, store, mesh.connectTimeout),
-      jury_(options_.rank, options_.worldSize, limitsFor(options_.limits, beat_), options_.words,
+      jury_(options_.rank, options_.worldSize, limitsAt(beat_, options_.limits), options_.words,
             steadyTime()),
       watch_(steadyTime()) {
   if (!wake_.isOpen()) throw Error("control connection: the system allows no more files");
@@ -184,12 +174,12 @@ bool ControlMesh::round() {
   peers_.receive([&](int rank, const ControlMessage& m) { jury_.heard(rank, m, now); },
                  [&](int rank) { jury_.closed(rank, now); });
   const Nanoseconds slept = now - lastRound_ - pause;
-  if (slept > kLongPause) jury_.slept(slept);
+  if (slept > kLongPause) jury_.slept(slept, now);
   lastRound_ = now;
-  if (peers_.isComplete() && !isComplete_.load(std::memory_order_relaxed)) {
-    jury_.slept(now - started_);  // silence and stalls count from here
+  if (!isComplete_.load(std::memory_order_relaxed)) {
+    jury_.silenceCountsFrom(now);
     watch_ = IdleWatch(now);
-    isComplete_.store(true, std::memory_order_release);
+    if (peers_.isComplete()) isComplete_.store(true, std::memory_order_release);
   }
   jury_.own(watch_.look(progress_, now));
   takeRequests(now);

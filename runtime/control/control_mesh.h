@@ -11,7 +11,8 @@ namespace pipetrace {
 
 struct MeshOptions {
   std::string host = "127.0.0.1";  ///< an address of this host under which the others reach it
-  /// How often ranks tell where they are; 0: by the number of ranks, 100 ms to 1 s.
+  /// How often ranks tell where they are; 0: by the number of ranks, beatOf(). The limits of
+  /// ControlOptions grow with it.
   Nanoseconds beat = 0;
   Nanoseconds connectTimeout = 60 * kNsPerSecond;  ///< for all ranks to come
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <thread>
 
+#include "runtime/control/control_peers.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/testing/memory_key_value.h"
 #include "trace/error.h"
@@ -164,6 +165,29 @@ TEST(ControlMesh, TellsOnceWhenTheRunFails) {
         };
       });
   EXPECT_THAT(calls, ::testing::Each(1));
+}
+
+TEST(ControlMesh, TheTimeToConnectCountsForNobodysSilence) {
+  testing::MemoryKeyValue store;
+  std::string error;
+  std::thread rank0([&] {
+    try {
+      ControlOptions options;
+      options.worldSize = 3;
+      options.limits.silence = kNsPerSecond;
+      workUntilFailure(*connectControlMesh(std::move(options), {}, store));
+    } catch (const Error& e) {
+      error = e.what();
+    }
+  });
+  const Nanoseconds enough = 20 * kNsPerSecond;
+  ControlPeers first(1, 3, "127.0.0.1", store, enough);
+  sleepMs(1500);
+  first.broadcast({}, false);
+  ControlPeers late(2, 3, "127.0.0.1", store, enough);
+  rank0.join();  // from now on no rank but rank 0 says anything
+  EXPECT_THAT(error, ::testing::StartsWith("rank 0 no longer hears of any other rank"))
+      << "both are silent since the same moment";
 }
 
 TEST(ControlMesh, NamesTheRankThatDoesNotConnect) {

@@ -48,10 +48,11 @@ class RankRecording::Impl {
       : recorder_(recorderOptions(options)), lanes_(addCpuLanes(recorder_)) {
     addCpuMemory(recorder_);
     if (!options.env) return;
+    if (options.env->localWorldSize < options.env->worldSize) compareClocks(*options.env);
     track_ = makeCudaTrack(recorder_);
     lanes_.track = track_.get();
     nccl_.emplace(recorder_);
-    if (options.env->localWorldSize < options.env->worldSize) compareClocks(*options.env);
+    if (clocks_ != nullptr) clocks_->awaitFirst();
   }
 
   RecordedLanes lanes() const { return lanes_; }

@@ -27,7 +27,8 @@ struct RankRecordingOptions {
 /// The rank's thread makes and destroys it.
 class RankRecording {
  public:
-  /// Throws Error if the log cannot be opened.
+  /// Where there are several hosts, waits for the first comparison of clocks, for
+  /// ClockComparison::kPatience at most. Throws Error if the log cannot be opened.
   explicit RankRecording(RankRecordingOptions options);
   /// Calls close() and swallows its errors.
   ~RankRecording();

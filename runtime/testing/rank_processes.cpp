@@ -22,6 +22,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// The system gives none of these to a connection. The port after MASTER_PORT may be one that the
+// run's own connections have.
+int clockPort() { return 20000 + getpid() % 10000; }
+
 std::string withRank(std::string text, int rank) {
   const std::string mark = "{rank}";
   if (const auto at = text.find(mark); at != std::string::npos) {
@@ -95,7 +99,8 @@ std::vector<ProcessEnd> runProcesses(int ranks, const std::vector<std::string>& 
                                      const ProcessOptions& options) {
   const Environment common{{"WORLD_SIZE", std::to_string(ranks)},
                            {"MASTER_ADDR", "127.0.0.1"},
-                           {"MASTER_PORT", std::to_string(freeLocalPort())}};
+                           {"MASTER_PORT", std::to_string(freeLocalPort())},
+                           {"PIPETRACE_CLOCK_PORT", std::to_string(clockPort())}};
   std::vector<Environment> environments;
   for (int rank = 0; rank < ranks; ++rank) {
     Environment mine = options.environment;

@@ -137,6 +137,17 @@ TEST(StallWatch, BlamesAWaitOnlyOnceItHasLookedVainForLong) {
   EXPECT_TRUE(watch.look(next, limits, {}, 2 * kNsPerSecond));
 }
 
+TEST(StallWatch, ThePauseOfTheOneWhoLooksIsNoTimeOfAWait) {
+  const StallLimits limits{.stepTimeout = kTimeout, .silence = kNsPerSecond};
+  const std::vector<RankView> vain{{.status = finishing(9)}, {.status = waiting(8, 0, 7, kLong)}};
+  StallWatch watch;
+  EXPECT_FALSE(watch.look(vain, limits, {}, 0));
+  watch.slept(60 * kNsPerSecond, 60 * kNsPerSecond);
+  EXPECT_FALSE(watch.look(vain, limits, {}, 60 * kNsPerSecond));
+  EXPECT_FALSE(watch.look(vain, limits, {}, 61 * kNsPerSecond - 1));
+  EXPECT_TRUE(watch.look(vain, limits, {}, 61 * kNsPerSecond));
+}
+
 TEST(StallWatch, BlamesARankThatComputesTooLongAtOnce) {
   const std::vector<RankView> views{{.status = computing(3, kLong)}};
   EXPECT_TRUE(StallWatch().look(views, {.stepTimeout = kTimeout}, {}, 0));

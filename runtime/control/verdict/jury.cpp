@@ -78,10 +78,16 @@ void Jury::finish() {
   messages_.push_back(std::move(message));
 }
 
-void Jury::slept(Nanoseconds time) {
-  for (Member& one : members_) one.heard += time;
-  alarmed_ += time;
-  if (pendingSince_ != kNsMin) pendingSince_ += time;
+void Jury::slept(Nanoseconds time, Nanoseconds now) {
+  const auto later = [&](Nanoseconds when) { return std::min(when + time, now); };
+  for (Member& one : members_) one.heard = later(one.heard);
+  alarmed_ = later(alarmed_);
+  if (pendingSince_ != kNsMin) pendingSince_ = later(pendingSince_);
+  stalls_.slept(time, now);
+}
+
+void Jury::silenceCountsFrom(Nanoseconds now) {
+  for (Member& one : members_) one.heard = now;
 }
 
 void Jury::tick(Nanoseconds now) {

@@ -12,6 +12,8 @@
 
 namespace pipetrace {
 
+/// The limits of a run whose ranks tell every 100 ms where they are; limitsAt() (beat.h) makes
+/// those of runs with a longer beat.
 struct JuryLimits {
   StallLimits stall;
   Nanoseconds silence = 8 * kNsPerSecond;  ///< a rank that says nothing for so long; 0: no limit
@@ -48,8 +50,11 @@ class Jury {
   void stopped(const std::string& reason, Nanoseconds now);
   /// This rank has ended all its actions.
   void finish();
-  /// This rank's control thread did not run for so long: nobody else is to blame for it.
-  void slept(Nanoseconds time);
+  /// This rank's control thread did not run for so long, until `now`: nobody else is to blame for
+  /// it. A rank that was heard since it woke counts as heard at `now`, not later.
+  void slept(Nanoseconds time, Nanoseconds now);
+  /// Nobody had to say anything before `now`, when ranks were still to come.
+  void silenceCountsFrom(Nanoseconds now);
   /// Looks for silence and stalls, and decides when it is time.
   void tick(Nanoseconds now);
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
 #include "runtime/control/verdict/find_stall.h"
+#include "trace/nanoseconds.h"
 
 namespace pipetrace {
 
@@ -13,6 +15,8 @@ class StallWatch {
  public:
   std::optional<FailureCause> look(std::span<const RankView> views, const StallLimits& limits,
                                    const PlanWords& words, Nanoseconds now);
+  /// Nobody looked for so long, until `now`: the time does not count.
+  void slept(Nanoseconds time, Nanoseconds now) { since_ = std::min(since_ + time, now); }
 
  private:
   std::optional<FailureCause> suspected_;

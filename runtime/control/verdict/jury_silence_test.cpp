@@ -1,0 +1,126 @@
+// One rank's view of others that are silent, also after a pause of its own.
+#include <gtest/gtest.h>
+
+#include "runtime/control/testing/plain_status.h"
+#include "runtime/control/verdict/control_message.h"
+#include "runtime/control/verdict/jury.h"
+#include "runtime/control/verdict/verdict.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+namespace {
+
+TEST(JurySilence, ARankThatHearsOfNobodyBlamesItself) {
+  PlanWords words;
+  Jury jury(1, 3, {}, words, 0);
+  jury.tick(9 * kNsPerSecond);
+  jury.tick(10 * kNsPerSecond);
+  ASSERT_TRUE(jury.verdict());
+  EXPECT_EQ(jury.verdict()->kind, CauseKind::kCutOff);
+  EXPECT_EQ(jury.verdict()->rank, 1);
+}
+
+TEST(JurySilence, ARankWhoseControlThreadSleptBlamesNobody) {
+  PlanWords words;
+  Jury jury(1, 3, {}, words, 0);
+  jury.slept(60 * kNsPerSecond, 60 * kNsPerSecond);
+  jury.tick(60 * kNsPerSecond);
+  EXPECT_FALSE(jury.verdict());
+  EXPECT_FALSE(jury.isAlarmed());
+}
+
+TEST(JurySilence, ARankThatFallsSilentAfterAPauseIsFoundAsSoonAsAnyOther) {
+  PlanWords words;
+  Jury jury(1, 3, {}, words, 0);
+  jury.heard(0, {}, 60 * kNsPerSecond);  // what came during the pause is read first
+  jury.heard(2, {}, 60 * kNsPerSecond);
+  jury.slept(60 * kNsPerSecond, 60 * kNsPerSecond);
+  jury.heard(0, {}, 68 * kNsPerSecond - kNsPerMs);
+  jury.tick(68 * kNsPerSecond - 1);
+  EXPECT_FALSE(jury.isAlarmed());
+  jury.tick(68 * kNsPerSecond);
+  const auto messages = jury.takeMessages();
+  ASSERT_EQ(messages.size(), 1U) << "8 s after the last beat";
+  EXPECT_EQ(messages[0].cause.kind, CauseKind::kSilent);
+  EXPECT_EQ(messages[0].cause.rank, 2);
+  EXPECT_EQ(messages[0].cause.lasted, 8 * kNsPerSecond);
+}
+
+TEST(JurySilence, AnAlarmThatIsReadAfterAPauseIsDecidedAsSoonAsAnyOther) {
+  PlanWords words;
+  Jury jury(0, 4, {}, words, 0);
+  ControlMessage alarm;
+  alarm.word = ControlWord::kNoticed;
+  alarm.cause.kind = CauseKind::kStalled;
+  alarm.cause.rank = 2;
+  jury.heard(1, alarm, 60 * kNsPerSecond);
+  jury.slept(60 * kNsPerSecond, 60 * kNsPerSecond);
+  jury.heard(3, {}, 60 * kNsPerSecond);
+  jury.tick(60 * kNsPerSecond + 300 * kNsPerMs - 1);
+  EXPECT_FALSE(jury.verdict()) << "rank 3 may still say something";
+  jury.tick(60 * kNsPerSecond + 300 * kNsPerMs);
+  ASSERT_TRUE(jury.verdict());
+  EXPECT_EQ(jury.verdict()->rank, 2);
+}
+
+TEST(JurySilence, ALostConnectionHasItsWholeTimeToBeExplainedBesideAPause) {
+  PlanWords words;
+  Jury jury(0, 3, {}, words, 0);
+  jury.lostPeer("the socket broke", kNsPerSecond);
+  jury.slept(60 * kNsPerSecond, 62 * kNsPerSecond);  // of 1.5 s, 1 s has passed at most
+  jury.tick(62 * kNsPerSecond + 500 * kNsPerMs - 1);
+  EXPECT_TRUE(jury.takeMessages().empty());
+  jury.tick(62 * kNsPerSecond + 500 * kNsPerMs);
+  const auto messages = jury.takeMessages();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages[0].cause.kind, CauseKind::kLostPeer);
+}
+
+TEST(JurySilence, AWaitThatLooksVainIsBlamedOnlyAfterAsMuchTimeBesideAPause) {
+  PlanWords words;
+  JuryLimits limits;
+  limits.silence = 0;
+  limits.stall.stepTimeout = 5 * kNsPerSecond;
+  Jury jury(0, 2, limits, words, 0);
+  jury.own(testing::waiting(4, 1, 7, 6 * kNsPerSecond));  // rank 1 sends nothing any more
+  ControlMessage end;
+  end.word = ControlWord::kFinished;
+  jury.heard(1, end, 0);
+  jury.tick(0);
+  jury.slept(60 * kNsPerSecond, 60 * kNsPerSecond);
+  jury.tick(60 * kNsPerSecond);
+  jury.tick(61 * kNsPerSecond - 1);
+  EXPECT_TRUE(jury.takeMessages().empty());
+  jury.tick(61 * kNsPerSecond);
+  const auto messages = jury.takeMessages();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages[0].cause.kind, CauseKind::kMispaired);
+  EXPECT_EQ(messages[0].cause.rank, 0);
+}
+
+TEST(JurySilence, SilenceCountsFromWhenAllRanksHaveCome) {
+  PlanWords words;
+  Jury jury(0, 3, {}, words, 0);
+  jury.heard(1, {}, 29 * kNsPerSecond);
+  jury.silenceCountsFrom(30 * kNsPerSecond);
+  jury.tick(38 * kNsPerSecond - 1);
+  EXPECT_FALSE(jury.isAlarmed());
+  jury.tick(38 * kNsPerSecond);
+  const auto messages = jury.takeMessages();
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages[0].cause.kind, CauseKind::kCutOff) << "of both at the same moment";
+}
+
+TEST(JurySilence, ADeathBeforeAllRanksHaveComeIsDecidedAsSoonAsAnyOther) {
+  PlanWords words;
+  Jury jury(0, 4, {}, words, 0);
+  jury.closed(2, 30 * kNsPerSecond);
+  jury.silenceCountsFrom(30 * kNsPerSecond + 100 * kNsPerMs);
+  jury.tick(30 * kNsPerSecond + 300 * kNsPerMs);
+  ASSERT_TRUE(jury.verdict());
+  EXPECT_EQ(jury.verdict()->kind, CauseKind::kDied);
+  EXPECT_EQ(jury.verdict()->rank, 2);
+}
+
+}  // namespace
+}  // namespace pipetrace
