@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/run_summary.h"
+#include "analysis/testing/completed_steps.h"
 #include "analysis/testing/diagnostic_texts.h"
 #include "analysis/testing/hand_made_timeline.h"
 #include "schedule/builders/builders.h"
@@ -12,20 +13,9 @@ namespace pipetrace {
 namespace {
 
 using enum JobKind;
+using test::complete;
+using test::stepsOf;
 using testing::ElementsAre;
-
-std::vector<int> stepsOf(const Timeline& timeline, int rank, std::string_view lane = kComputeLane) {
-  std::vector<int> steps;
-  for (const Event& event : timeline.findTrack(rank, lane)->events) steps.push_back(event.step);
-  return steps;
-}
-
-Diagnostics complete(Timeline& timeline) {
-  timeline.sort();
-  Diagnostics diagnostics;
-  completeTimeline(timeline, diagnostics);
-  return diagnostics;
-}
 
 TEST(CompleteTimeline, StepsAreCutWhereTheFirstJobComesAgainWithMicroBatchZero) {
   HandMadeTimeline made;
@@ -56,45 +46,6 @@ TEST(CompleteTimeline, StepsThatAreCutCountFromTheHighestFirstStepOfALog) {
   complete(made.timeline);
   EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(7, 7, 8, 8));
   EXPECT_THAT(stepsOf(made.timeline, 1), ElementsAre(7, 7, 8, 8));
-}
-
-TEST(CompleteTimeline, JobsOfALaterPartGetNoStepOfAnEarlierOne) {
-  HandMadeTimeline made;
-  made.add(0, kForward, 0, 1, 4);
-  made.add(0, kBackward, 2, 3);
-  made.add(0, kBackward, 1000, 1001);  // before the first job of the part that has a step
-  made.add(0, kForward, 1002, 1003, 9);
-  made.add(0, kAllReduce, 4, 5, -1, 0, "comm");
-  made.add(0, kAllReduce, 999, 1000, -1, 0, "comm");
-  made.timeline.ranks[0].partBegins = {999};
-  complete(made.timeline);
-  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(4, 4, 9, 9));
-  EXPECT_THAT(stepsOf(made.timeline, 0, "comm"), ElementsAre(4, 9));
-}
-
-TEST(CompleteTimeline, APartWithoutJobsGivesItsEventsNoStepOfALaterOne) {
-  HandMadeTimeline made;
-  made.add(0, kForward, 0, 1, 4);
-  made.add(0, kForward, 2000, 2001, 9);
-  made.add(0, kAllReduce, 1000, 1001, -1, 0, "comm");
-  made.timeline.ranks[0].partBegins = {999, 1999};
-  complete(made.timeline);
-  EXPECT_THAT(stepsOf(made.timeline, 0, "comm"), ElementsAre(-1));
-}
-
-TEST(CompleteTimeline, StepsThatAreCutCountOnInALaterPartWithOneNumberForAllRanks) {
-  HandMadeTimeline made;
-  for (int rank = 0; rank < 2; ++rank) {
-    for (Nanoseconds now = 0; now < (rank == 0 ? 6 : 4); ++now) {
-      made.add(rank, now % 2 == 0 ? kForward : kBackward, now, now + 1);
-    }
-    made.add(rank, kBackward, 1000, 1001);
-    made.add(rank, kForward, 1001, 1002);
-    made.timeline.ranks[rank].partBegins = {1000};
-  }
-  complete(made.timeline);
-  EXPECT_THAT(stepsOf(made.timeline, 0), ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
-  EXPECT_THAT(stepsOf(made.timeline, 1), ElementsAre(0, 0, 1, 1, 3, 3));
 }
 
 TEST(CompleteTimeline, InARankWithoutAComputeLaneLanesWithComputeJobsAreCut) {

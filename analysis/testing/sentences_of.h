@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/explain/explanation.h"
+
+namespace pipetrace::test {
+
+/// The texts of the findings of a completed run, in their order.
+inline std::vector<std::string> sentencesOf(const Timeline& timeline) {
+  std::vector<std::string> texts;
+  for (const Finding& finding : explainRun(timeline, {}).findings) texts.push_back(finding.text);
+  return texts;
+}
+
+}  // namespace pipetrace::test
