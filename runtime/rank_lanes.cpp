@@ -11,16 +11,29 @@ namespace {
 
 constexpr MessageKey kAcknowledgement{.direction = Direction::kAcknowledgement};
 
+/// The clock of the transport's stamps. Without a recorder nobody asks for them, nor where
+/// transfers are planned.
+StampClock clockOf(const RecordedLanes& recorded, const PlannedTransfers* planned) {
+  if (recorded.recorder == nullptr || planned != nullptr) return {};
+  return
+      [recorder = recorded.recorder, stream = recorded.send[0]] { return recorder->mark(stream); };
+}
+
 }  // namespace
+
+RankLanes::LentClock::LentClock(Transport& transport, StampClock clock) : transport_(transport) {
+  transport_.useClock(std::move(clock));
+}
+
+RankLanes::LentClock::~LentClock() { transport_.useClock({}); }
 
 RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
                      PlannedTransfers* planned, ControlChannel* control)
-    : program_(program), recorded_(recorded), planned_(planned), control_(control) {
-  if (records() && planned_ == nullptr) {
-    transport.useClock([recorder = recorded_.recorder, stream = recorded_.send[0]] {
-      return recorder->mark(stream);
-    });
-  }
+    : program_(program),
+      recorded_(recorded),
+      planned_(planned),
+      control_(control),
+      clock_(transport, clockOf(recorded, planned)) {
   for (const RankProgram::Lane& lane : program_.lanes) {
     End end;
     if (lane.sends) {
