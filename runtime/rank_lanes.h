@@ -94,7 +94,7 @@ class RankLanes {
   void collect(End& end);
   std::uint64_t postSum(const RankProgram::Sum& sum, int step);
   Message takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step);
-  void awaitCredit(int transfer, int step);
+  void awaitCredit(int transfer);
   template <typename Wait>
   auto waitFor(int peer, std::uint64_t number, const Wait& wait);
 
