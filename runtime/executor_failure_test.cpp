@@ -220,36 +220,5 @@ INSTANTIATE_TEST_SUITE_P(All, ExecutorFailureTest,
                            return test.param == Wiring::kGloo ? "Gloo" : "InProcess";
                          });
 
-TEST(PlanWordsTest, ASenderThatIsPastItsSendSendsTheMessageNoMore) {
-  const CheckedPlan plan = buildSchedule("1F1B", 2, 2);
-  const PlanWords words = wordsOf(plan, 2);
-  // Rank 1 waits for the activations of micro-batch 1, the first or second receive of its program.
-  AwaitedMessage awaited{.peer = 0};
-  for (int transfer = 0; transfer < 8; ++transfer) {
-    awaited.number = numberOfAwaited(5, Awaited::kMessage, transfer);
-    if (words.message(1, awaited).find("activations of micro-batch 1") != std::string::npos) break;
-  }
-  EXPECT_EQ(words.message(1, awaited), "the activations of micro-batch 1 for stage 1 in step 5");
-  const auto isSentFrom = [&](int step, const std::string& action) {
-    for (std::size_t item = 0; item < 20; ++item) {
-      const std::int64_t number = numberOfItem(step, item);
-      if (words.action(0, number) != action + " of step " + std::to_string(step)) continue;
-      return words.isStillSent(1, awaited, {.action = number});
-    }
-    ADD_FAILURE() << action;
-    return false;
-  };
-  EXPECT_TRUE(words.isStillSent(1, awaited, {}));
-  EXPECT_TRUE(isSentFrom(4, "the optimizer"));
-  EXPECT_EQ(words.action(0, numberOfData(5)), "data loading of step 5");
-  EXPECT_TRUE(words.isStillSent(1, awaited, {.action = numberOfData(5)}));
-  EXPECT_FALSE(words.isStillSent(1, awaited, {.action = numberOfData(6)}));
-  EXPECT_TRUE(isSentFrom(5, "lr"));
-  EXPECT_TRUE(isSentFrom(5, "0F1"));
-  EXPECT_FALSE(isSentFrom(5, "0B0"));
-  EXPECT_FALSE(isSentFrom(5, "the optimizer"));
-  EXPECT_FALSE(isSentFrom(6, "lr"));
-}
-
 }  // namespace
 }  // namespace pipetrace

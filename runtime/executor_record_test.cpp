@@ -17,6 +17,7 @@
 #include "runtime/testing/scripted_transport.h"
 #include "schedule/build_schedule.h"
 #include "schedule/forward_part.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
@@ -103,6 +104,33 @@ TEST(ExecutorRecordTest, TheTextsOfJobsAreTheRecordersOwnAndOutliveTheExecutor) 
   ASSERT_EQ(track.texts.size(), 10U);  // lr, four forwards, four backwards, optimizer
   EXPECT_EQ(track.texts[1], recorder.text("1F0"));
   EXPECT_EQ(track.texts[8], recorder.text("1B3"));
+}
+
+TEST(ExecutorRecordTest, ATransportHasNoClockOfARecorderThatIsGone) {
+  ScriptedTransport transport(1, 3);
+  transport.release();
+  const CheckedPlan plan = buildSchedule("1F1B", 3, 4);
+  {
+    const RecordedLog log;
+    Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, 1)});
+    ListedWork work;
+    Executor executor(plan, work, transport, addCpuLanes(recorder));
+    executor.runStep(0);
+    EXPECT_TRUE(transport.hasClock());
+    executor.finish();
+  }
+  EXPECT_FALSE(transport.hasClock());
+}
+
+TEST(ExecutorRecordTest, ATransportHasNoClockWhereItsLanesCouldNotBeOpened) {
+  const RecordedLog log;
+  const CheckedPlan plan = buildSchedule("1F1B", 3, 4);
+  Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, 1)});
+  ScriptedTransport transport(1, 3);
+  transport.opens_ = false;
+  ListedWork work;
+  EXPECT_THROW(Executor(plan, work, transport, addCpuLanes(recorder)), Error);
+  EXPECT_FALSE(transport.hasClock());
 }
 
 /// Rank 0 loads data.

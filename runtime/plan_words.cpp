@@ -12,10 +12,10 @@ namespace pipetrace {
 
 namespace {
 
-constexpr unsigned kItemBits = 24;
-constexpr unsigned kIndexBits = 22;
-constexpr unsigned kKindBits = 2;
-constexpr std::uint64_t kStepMask = (std::uint64_t{1} << 24U) - 1;
+// Steps and indexes are ints: 31 bits hold each of them. ActionProgress has room for a step and an
+// item, and for a kind and an index.
+constexpr unsigned kItemBits = 31;
+constexpr unsigned kIndexBits = 31;
 
 // Data has 0 in the bits of the item, an item one more than its own number.
 struct Place {
@@ -32,26 +32,18 @@ Place placeOf(std::int64_t number) {
           .isData = place == 0};
 }
 
+// What a rank waits for belongs to the step of the item in which it waits.
 struct AwaitedPlace {
-  std::uint64_t step = 0;  // its last 24 bits
+  int step = 0;
   Awaited kind = Awaited::kMessage;
   std::size_t index = 0;
 };
 
-AwaitedPlace placeOf(const AwaitedMessage& awaited) {
+AwaitedPlace awaitedPlaceOf(const ActionStatus& waiting) {
   constexpr std::uint64_t kIndexMask = (std::uint64_t{1} << kIndexBits) - 1;
-  constexpr std::uint64_t kKindMask = (std::uint64_t{1} << kKindBits) - 1;
-  return {.step = awaited.number >> (kIndexBits + kKindBits),
-          .kind = static_cast<Awaited>(awaited.number >> kIndexBits & kKindMask),
-          .index = awaited.number & kIndexMask};
-}
-
-/// Steps from `from` to `to`, of which the last 24 bits are known.
-std::int64_t stepsBetween(int from, std::uint64_t to) {
-  constexpr std::int64_t kHalf = std::int64_t{1} << 23U;
-  const auto distance =
-      static_cast<std::int64_t>((to - static_cast<std::uint64_t>(from)) & kStepMask);
-  return distance < kHalf ? distance : distance - 2 * kHalf;
+  return {.step = placeOf(waiting.action).step,
+          .kind = static_cast<Awaited>(waiting.awaited.number >> kIndexBits),
+          .index = waiting.awaited.number & kIndexMask};
 }
 
 /// The programs of all ranks, each made when it is asked for.
@@ -85,13 +77,13 @@ std::string textOfItem(const RankProgram& program, const Place& place) {
   return program.jobs[static_cast<std::size_t>(at.index)].text;
 }
 
-std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaited, int step) {
+std::string textOfAwaited(const RankProgram& program, const AwaitedPlace& awaited) {
   if (awaited.kind == Awaited::kCredit) return "an acknowledgement of activations";
   if (awaited.kind == Awaited::kReceipt) return "the receipt of its messages";
   if (awaited.kind == Awaited::kSums) return "the gradients of the same weights";
   if (awaited.index >= program.transfers.size()) return "a message";
   MessageKey key = program.transfers[awaited.index].key;
-  key.step = step;
+  key.step = awaited.step;
   return toText(key);
 }
 
@@ -106,15 +98,14 @@ std::size_t itemThatSends(const RankProgram& program, const MessageKey& key) {
   return 0;
 }
 
-bool isStillSent(Programs& programs, int rank, const AwaitedMessage& awaited,
+bool isStillSent(Programs& programs, int rank, const ActionStatus& waiting,
                  const ActionStatus& sender) {
-  const AwaitedPlace place = placeOf(awaited);
+  const AwaitedPlace place = awaitedPlaceOf(waiting);
   const bool canTell = place.kind == Awaited::kMessage || place.kind == Awaited::kSums;
-  if (!canTell || sender.action < 0) return true;
+  if (!canTell || waiting.action < 0 || sender.action < 0) return true;
   const Place at = placeOf(sender.action);
-  const std::int64_t steps = stepsBetween(at.step, place.step);
-  if (steps != 0) return steps > 0;
-  const RankProgram& program = programs.of(awaited.peer);
+  if (at.step != place.step) return at.step < place.step;
+  const RankProgram& program = programs.of(waiting.awaited.peer);
   if (place.kind == Awaited::kSums) return at.item <= program.items.size();
   const RankProgram& own = programs.of(rank);
   if (place.index >= own.transfers.size()) return true;
@@ -129,10 +120,8 @@ std::int64_t numberOfItem(int step, std::size_t item) {
 
 std::int64_t numberOfData(int step) { return std::int64_t{step} << kItemBits; }
 
-std::uint64_t numberOfAwaited(int step, Awaited kind, int index) {
-  const auto place = static_cast<std::uint64_t>(kind) << kIndexBits |
-                     static_cast<std::uint64_t>(index) % (std::uint64_t{1} << kIndexBits);
-  return (static_cast<std::uint64_t>(step) & kStepMask) << (kIndexBits + kKindBits) | place;
+std::uint64_t numberOfAwaited(Awaited kind, int index) {
+  return static_cast<std::uint64_t>(kind) << kIndexBits | static_cast<std::uint64_t>(index);
 }
 
 PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow) {
@@ -142,13 +131,12 @@ PlanWords wordsOf(const CheckedPlan& plan, int ahead, const WorkFlow& flow) {
     const Place place = placeOf(action);
     return textOfItem(programs->of(rank), place) + " of step " + std::to_string(place.step);
   };
-  words.message = [programs](int rank, const AwaitedMessage& awaited) {
-    const AwaitedPlace place = placeOf(awaited);
-    return textOfAwaited(programs->of(rank), place, static_cast<int>(place.step));
+  words.message = [programs](int rank, const ActionStatus& waiting) {
+    return textOfAwaited(programs->of(rank), awaitedPlaceOf(waiting));
   };
-  words.isStillSent = [programs](int rank, const AwaitedMessage& awaited,
+  words.isStillSent = [programs](int rank, const ActionStatus& waiting,
                                  const ActionStatus& sender) {
-    return isStillSent(*programs, rank, awaited, sender);
+    return isStillSent(*programs, rank, waiting, sender);
   };
   return words;
 }

@@ -18,12 +18,13 @@ enum class Awaited : std::uint8_t {
 };
 
 /// The number by which the control channel knows an item of a rank's program: 0 is lr, then come
-/// RankProgram::items, then the optimizer.
+/// RankProgram::items, then the optimizer. It holds every step, and 2^31 - 1 items.
 std::int64_t numberOfItem(int step, std::size_t item);
 /// The number of the job that waits for a step's data, before lr.
 std::int64_t numberOfData(int step);
-/// The number of what a rank waits for. It keeps 24 bits of the step, and 22 of the index.
-std::uint64_t numberOfAwaited(int step, Awaited kind, int index);
+/// The number of what a rank waits for, in the step of the item in which it waits. It holds every
+/// index.
+std::uint64_t numberOfAwaited(Awaited kind, int index);
 
 /// Says where ranks are and what they wait for, in the words of the plan that all of them run with
 /// that `ahead` (ExecutorOptions) and work.

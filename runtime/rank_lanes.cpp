@@ -11,16 +11,29 @@ namespace {
 
 constexpr MessageKey kAcknowledgement{.direction = Direction::kAcknowledgement};
 
+/// The clock of the transport's stamps. Without a recorder nobody asks for them, nor where
+/// transfers are planned.
+StampClock clockOf(const RecordedLanes& recorded, const PlannedTransfers* planned) {
+  if (recorded.recorder == nullptr || planned != nullptr) return {};
+  return
+      [recorder = recorded.recorder, stream = recorded.send[0]] { return recorder->mark(stream); };
+}
+
 }  // namespace
+
+RankLanes::LentClock::LentClock(Transport& transport, StampClock clock) : transport_(transport) {
+  transport_.useClock(std::move(clock));
+}
+
+RankLanes::LentClock::~LentClock() { transport_.useClock({}); }
 
 RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
                      PlannedTransfers* planned, ControlChannel* control)
-    : program_(program), recorded_(recorded), planned_(planned), control_(control) {
-  if (records() && planned_ == nullptr) {
-    transport.useClock([recorder = recorded_.recorder, stream = recorded_.send[0]] {
-      return recorder->mark(stream);
-    });
-  }
+    : program_(program),
+      recorded_(recorded),
+      planned_(planned),
+      control_(control),
+      clock_(transport, clockOf(recorded, planned)) {
   for (const RankProgram::Lane& lane : program_.lanes) {
     End end;
     if (lane.sends) {
@@ -80,7 +93,7 @@ Message RankLanes::take(int transfer, int step, std::int64_t job) {
   End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
   ReceiveLane<Message>::Arrival arrival;
   try {
-    arrival = waitFor(state.job.peer, numberOfAwaited(step, Awaited::kMessage, transfer),
+    arrival = waitFor(state.job.peer, numberOfAwaited(Awaited::kMessage, transfer),
                       [&] { return end.receive->take(state.number, key); });
   } catch (...) {
     // How long it waited in vain belongs into the log.
@@ -107,9 +120,9 @@ void RankLanes::send(int transfer, int step, std::int64_t job, Message message) 
   state.job.bytes = message.bytes();
   const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
   End& end = ends_[lane];
-  if (program_.lanes[lane].back != RankProgram::kNone) awaitCredit(transfer, step);
+  if (program_.lanes[lane].back != RankProgram::kNone) awaitCredit(transfer);
   const auto handOver = [&] {
-    waitFor(state.job.peer, numberOfAwaited(step, Awaited::kReceipt, transfer), [&] {
+    waitFor(state.job.peer, numberOfAwaited(Awaited::kReceipt, transfer), [&] {
       end.send->send(key, std::move(message));
       return true;
     });
@@ -137,7 +150,7 @@ bool RankLanes::needsCredit(int transfer) const {
 }
 
 // The nth message waits for the acknowledgement of that many credits before.
-void RankLanes::awaitCredit(int transfer, int step) {
+void RankLanes::awaitCredit(int transfer) {
   const auto at =
       static_cast<std::size_t>(program_.transfers[static_cast<std::size_t>(transfer)].lane);
   const RankProgram::Lane& lane = program_.lanes[at];
@@ -145,10 +158,9 @@ void RankLanes::awaitCredit(int transfer, int step) {
   ReceiveLane<Message>& back = *ends_[static_cast<std::size_t>(lane.back)].receive;
   const auto credits = static_cast<std::uint64_t>(program_.credits);
   if (end.sent >= credits) {
-    const Message given =
-        waitFor(lane.peer, numberOfAwaited(step, Awaited::kCredit, transfer), [&] {
-          return back.take(end.sent - credits, kAcknowledgement);
-        }).message;
+    const Message given = waitFor(lane.peer, numberOfAwaited(Awaited::kCredit, transfer), [&] {
+                            return back.take(end.sent - credits, kAcknowledgement);
+                          }).message;
     if (planned_ != nullptr) planned_->awaitCredit(lane.peer, given.deadline);
   }
   back.post(kAcknowledgement);
@@ -189,7 +201,7 @@ Message RankLanes::takeSum(const RankProgram::Sum& sum, std::uint64_t number, in
   MessageKey key = sum.key;
   key.step = step;
   const auto lane = static_cast<std::size_t>(sum.lane);
-  return waitFor(program_.lanes[lane].peer, numberOfAwaited(step, Awaited::kSums, key.stage),
+  return waitFor(program_.lanes[lane].peer, numberOfAwaited(Awaited::kSums, key.stage),
                  [&] { return ends_[lane].receive->take(number, key); })
       .message;
 }
@@ -208,14 +220,14 @@ void RankLanes::awaitSends() {
     const auto credits = static_cast<std::uint64_t>(program_.credits);
     for (std::uint64_t n = ends_[i].sent - std::min(credits, ends_[i].sent); n < ends_[i].sent;
          ++n) {
-      waitFor(program_.lanes[i].peer, numberOfAwaited(0, Awaited::kCredit, 0), [&] {
+      waitFor(program_.lanes[i].peer, numberOfAwaited(Awaited::kCredit, 0), [&] {
         return ends_[static_cast<std::size_t>(back)].receive->take(n, kAcknowledgement);
       });
     }
   }
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     if (!ends_[i].send) continue;
-    waitFor(program_.lanes[i].peer, numberOfAwaited(0, Awaited::kReceipt, 0), [&] {
+    waitFor(program_.lanes[i].peer, numberOfAwaited(Awaited::kReceipt, 0), [&] {
       ends_[i].send->awaitAll();
       return true;
     });

@@ -19,8 +19,9 @@ namespace pipetrace {
 /// Threads: the compute thread. Nothing is allocated once every lane has had a message.
 class RankLanes {
  public:
-  /// All must outlive it. `control` hears what the rank waits for; null: nobody does. Throws Error
-  /// for a transport that cannot open the lanes.
+  /// All must outlive it. `control` hears what the rank waits for; null: nobody does. The transport
+  /// has the recorder's clock for as long as this lives. Throws Error for a transport that cannot
+  /// open the lanes.
   RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
             PlannedTransfers* planned, ControlChannel* control);
 
@@ -72,6 +73,18 @@ class RankLanes {
     std::uint64_t postedAt = 0;  ///< a mark; planned transfers: a time
   };
 
+  /// Gives a transport a clock, and takes it back: the recorder that it reads may go then.
+  class LentClock {
+   public:
+    LentClock(Transport& transport, StampClock clock);
+    ~LentClock();
+    LentClock(const LentClock&) = delete;
+    LentClock& operator=(const LentClock&) = delete;
+
+   private:
+    Transport& transport_;
+  };
+
   bool records() const { return recorded_.recorder != nullptr; }
   std::uint64_t now(const Job& job) const {
     return recorded_.recorder->mark(recorded_.of(job.kind));
@@ -81,7 +94,7 @@ class RankLanes {
   void collect(End& end);
   std::uint64_t postSum(const RankProgram::Sum& sum, int step);
   Message takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step);
-  void awaitCredit(int transfer, int step);
+  void awaitCredit(int transfer);
   template <typename Wait>
   auto waitFor(int peer, std::uint64_t number, const Wait& wait);
 
@@ -89,6 +102,7 @@ class RankLanes {
   const RecordedLanes recorded_;
   PlannedTransfers* const planned_;
   ControlChannel* const control_;
+  const LentClock clock_;      // the lanes' threads read it: it goes after them
   std::vector<End> ends_;      // by lane
   std::vector<State> states_;  // by transfer
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/transport/transport.h"
+#include "trace/error.h"
 
 namespace pipetrace::testing {
 
@@ -20,6 +21,7 @@ class ScriptedTransport : public Transport {
   int rank() const override { return rank_; }
   int worldSize() const override { return worldSize_; }
   std::unique_ptr<SendLane<Message>> openSend(int, const LaneName&, std::size_t) override {
+    if (!opens_) throw Error("this transport opens no lane");
     return std::make_unique<Sends>(*this);
   }
   std::unique_ptr<ReceiveLane<Message>> openReceive(int, const LaneName&, std::size_t) override {
@@ -31,6 +33,9 @@ class ScriptedTransport : public Transport {
 
   void release() noexcept { released_ = true; }
 
+  bool hasClock() const { return static_cast<bool>(clock()); }
+
+  bool opens_ = true;
   bool blocks_ = false;
   std::set<MessageKey> posted_;
   std::vector<MessageKey> sent_;

@@ -17,6 +17,8 @@ class BlockModule : public torch::nn::Module {
  public:
   /// Takes the tensors of Block::inputs and returns those of Block::outputs. Must give the same
   /// bits when it runs again with the same inputs (recomputation); dropout does (random_numbers.h).
+  /// Must not change an input in place that has no gradient or comes from another stage: other
+  /// blocks may have the same memory. Whoever does so gets an Error.
   virtual Tensors run(const Tensors& inputs) = 0;
 };
 
@@ -58,7 +60,8 @@ struct Model {
   std::vector<std::string> batch;  ///< names of the tensors of a batch
   std::vector<Block> blocks;       ///< in the order in which they run
   std::vector<std::string> lossInputs;
-  /// The mean loss of the micro-batch's rows, one number, from the tensors of lossInputs.
+  /// The mean loss of the micro-batch's rows, one number, from the tensors of lossInputs. Changes
+  /// none in place that a block must not (BlockModule::run()).
   std::function<at::Tensor(const Tensors& inputs)> loss;
   /// Parameters with equal weights. Each block has a copy of its own; all begin as that of the
   /// first. Their gradients are added up, in this order, before the optimizer's step.

@@ -104,6 +104,7 @@ class Cutter {
       }
       for (const BlockOutput& output : model_.blocks[b].outputs) {
         slots.outputs.push_back(slot(s, output.name));
+        if (!output.hasGradient) fix(s, slots.outputs.back());
       }
     }
     if (!model_.loss) throw Error("the model has no loss function");
@@ -132,9 +133,14 @@ class Cutter {
   int slot(int stage, const std::string& tensor) {
     const auto [found, isNew] =
         slotOf_[static_cast<std::size_t>(stage)].emplace(tensor, at(stage).numSlots);
-    if (isNew) ++at(stage).numSlots;
+    if (isNew) {
+      ++at(stage).numSlots;
+      at(stage).isFixed.push_back(false);
+    }
     return found->second;
   }
+
+  void fix(int stage, int slot) { at(stage).isFixed[static_cast<std::size_t>(slot)] = true; }
 
   /// The slot of a tensor that the stage needs, and the route or the place in the batch from which
   /// it comes.
@@ -144,10 +150,12 @@ class Cutter {
     if (!isNew) return own;
     if (origin.block == StageCut::kNone) {
       at(stage).batch.emplace_back(own, origin.index);
+      fix(stage, own);
       return own;
     }
     const int from = stageOf_[static_cast<std::size_t>(origin.block)];
     if (from == stage) return own;
+    fix(stage, own);
     links_.push_back({.from = from,
                       .to = stage,
                       .hasGradient = origin.hasGradient,

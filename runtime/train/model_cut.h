@@ -34,6 +34,9 @@ struct StageCut {
   std::vector<BlockSlots> blocks;
   int recomputed = 0;  ///< this number of blocks, the last ones, runs again, and so does the loss
   int numSlots = 0;
+  /// By slot: whether no block may change the tensor in place. It has no gradient, or another stage
+  /// makes it: then others may have the same memory.
+  std::vector<bool> isFixed;
   std::vector<std::pair<int, int>> batch;  ///< slot, index in Model::batch
   std::vector<End> incoming;               ///< by route
   std::vector<End> outgoing;

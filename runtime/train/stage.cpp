@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/train/fixed_inputs.h"
 #include "runtime/train/random_numbers.h"
 #include "trace/error.h"
 
@@ -50,7 +51,7 @@ void runGraph(const std::vector<torch::autograd::Edge>& roots, const Tensors& gr
 
 at::Tensor leafOf(const at::Tensor& tensor, bool hasGradient) {
   at::Tensor leaf = tensor.detach();
-  if (hasGradient && (leaf.is_floating_point() || leaf.is_complex())) leaf.requires_grad_();
+  if (hasGradient && canHaveGradient(leaf)) leaf.requires_grad_();
   return leaf;
 }
 
@@ -108,6 +109,7 @@ void Stage::runBlocks(int first, int last, const Forward& at, Tensors& slots) co
       // A node of its own adds up the gradients of this block.
       inputs.push_back(own.isShared[k] && input.requires_grad() ? at::alias(input) : input);
     }
+    const FixedInputs fixed(cut_, own.inputs, slots);
     Tensors outputs;
     try {
       const RandomNumbersAt place({seed_, at.step, at.microBatch, number});
@@ -115,6 +117,7 @@ void Stage::runBlocks(int first, int last, const Forward& at, Tensors& slots) co
     } catch (const c10::Error& e) {
       throw Error(blockName(model_, number) + ": " + e.what_without_backtrace());
     }
+    fixed.requireSame(blockName(model_, number), block.inputs);
     if (outputs.size() != own.outputs.size()) {
       throw Error(blockName(model_, number) + " made " + std::to_string(outputs.size()) +
                   " tensors, but says that it makes " + std::to_string(own.outputs.size()));
@@ -132,7 +135,9 @@ void Stage::runBlocks(int first, int last, const Forward& at, Tensors& slots) co
 at::Tensor Stage::lossOf(const Tensors& slots, const Forward& at) const {
   Tensors inputs;
   for (const int slot : cut_.lossInputs) inputs.push_back(slots[static_cast<std::size_t>(slot)]);
+  const FixedInputs fixed(cut_, cut_.lossInputs, slots);
   const at::Tensor loss = model_.loss(inputs);
+  fixed.requireSame("the loss", model_.lossInputs);
   if (!loss.defined() || loss.numel() != 1) throw Error("the loss function made no single number");
   return loss * at.lossShare;
 }

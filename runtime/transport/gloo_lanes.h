@@ -11,10 +11,13 @@ namespace pipetrace {
 
 /// The two ends of a lane over Gloo. `group` and `clock` must outlive them.
 ///
-/// A message is a header and the tensor's bytes, which travel apart. The first message to a stage
-/// says how long the body is. Later ones are received together with their header, in a buffer of
-/// that length: one round trip. A body that is longer than the first travels under a
-/// tag of its own, and one byte in its place.
+/// A message is a header and the tensor's bytes, which travel apart. The body is received together
+/// with the header, in a buffer as long as the message's room (GlooRooms): one round trip. The
+/// first message to a stage has no room, and its body waits for the header. A body that is longer
+/// than its room travels under a tag of its own, and one byte in its place: a second round trip.
+///
+/// A received tensor keeps its whole buffer: as many bytes as the longest message to its stage in
+/// the steps before.
 struct GlooLaneOptions {
   int peer = 0;
   LaneName name = Direction::kForward;

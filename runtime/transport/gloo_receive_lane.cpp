@@ -1,6 +1,6 @@
 #include <ATen/ops/empty.h>
 
-#include <map>
+#include <atomic>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -9,6 +9,7 @@
 #include "runtime/lanes/mailbox.h"
 #include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"
+#include "runtime/transport/gloo_rooms.h"
 
 namespace pipetrace {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 struct Posted {
   MessageKey key;
   at::Tensor header;
-  at::Tensor body;  ///< a buffer of the agreed length, if there is one yet
+  at::Tensor body;  ///< a buffer of the message's room, if that was known
   GlooGroup::WorkPtr headerWork;
   GlooGroup::WorkPtr bodyWork;
 };
@@ -50,8 +51,8 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     Posted posted{.key = key, .header = at::empty({GlooHeader::kWords}, at::kLong)};
     group_.guarded(waitingFor(key, options_.peer), options_.peer, [&] {
       posted.headerWork = receive(posted.header, key, number, GlooPart::kHeader);
-      if (const std::int64_t bytes = agreedFor(key.stage); bytes > 0) {
-        posted.body = at::empty({bytes}, at::kByte);
+      if (const std::int64_t room = roomAtPost(key, number); room > 0) {
+        posted.body = at::empty({room}, at::kByte);
         posted.bodyWork = receive(posted.body, key, number, GlooPart::kBody);
       }
     });
@@ -70,8 +71,6 @@ class GlooReceiveLane : public ReceiveLane<Message> {
   }
 
  private:
-  static constexpr std::int64_t kUnknown = -1;
-
   [[noreturn]] void giveUp(const MessageKey& key) const {
     const std::string doing = waitingFor(key, options_.peer);
     group_.guarded(doing, options_.peer, [&] { group_.throwIfAborted(); });
@@ -83,10 +82,31 @@ class GlooReceiveLane : public ReceiveLane<Message> {
     return group_.receive(tensor, options_.peer, options_.tags.tag(key, number, part));
   }
 
-  std::int64_t agreedFor(int stage) const {
+  /// The room of a message that is being posted. It is unknown while messages of the steps before
+  /// are still to come: they may be longer than all so far.
+  std::int64_t roomAtPost(const MessageKey& key, std::uint64_t number) {
+    if (number == 0 || key.step != step_) {
+      step_ = key.step;
+      firstOfStep_ = number;
+    }
+    const std::uint64_t come = awaited_.load();
+    // Of equal tags, the receive that is posted first gets the first message.
+    const bool overtakes = deferred_ > come && number >= come + options_.tags.numbers();
+    std::int64_t room = GlooRooms::kUnknown;
+    if (come >= firstOfStep_ && !overtakes) {
+      const std::lock_guard lock(mutex_);
+      room = rooms_.of(key);
+    }
+    if (room == GlooRooms::kUnknown) deferred_ = number + 1;
+    return room;
+  }
+
+  /// The room of the next message, whose header has come. Notes its length.
+  std::int64_t roomAtArrival(const MessageKey& key, std::int64_t bytes) {
     const std::lock_guard lock(mutex_);
-    const auto found = agreed_.find(stage);
-    return found == agreed_.end() ? kUnknown : found->second;
+    const std::int64_t room = rooms_.of(key);
+    rooms_.note(key, bytes);
+    return room;
   }
 
   // The lane's thread.
@@ -124,19 +144,16 @@ class GlooReceiveLane : public ReceiveLane<Message> {
       group_.await(receive(body, key, number, part));
       return body;
     };
-    const std::int64_t agreed = agreedFor(key.stage);
-    if (agreed == kUnknown) {
-      const std::lock_guard lock(mutex_);
-      agreed_.emplace(key.stage, bytes);
-    }
-    if (agreed == kUnknown && bytes == 0) return {};
-    if (agreed == kUnknown) return receiveNow(bytes, GlooPart::kBody);
+    const std::int64_t room = roomAtArrival(key, bytes);
+    const bool isFirst = room == GlooRooms::kUnknown;
+    if (isFirst && bytes == 0) return {};
+    if (isFirst) return receiveNow(bytes, GlooPart::kBody);
     if (posted.bodyWork) {
       group_.await(posted.bodyWork);
-    } else if (agreed > 0) {
-      posted.body = receiveNow(agreed, GlooPart::kBody);
+    } else if (room > 0) {
+      posted.body = receiveNow(room, GlooPart::kBody);
     }
-    return bytes > agreed ? receiveNow(bytes, GlooPart::kLongBody) : posted.body;
+    return bytes > room ? receiveNow(bytes, GlooPart::kLongBody) : posted.body;
   }
 
   GlooGroup& group_;
@@ -146,10 +163,13 @@ class GlooReceiveLane : public ReceiveLane<Message> {
   Mailbox<Posted> posted_;
   Mailbox<Received> received_;
   HeaderCheck check_;
-  std::uint64_t numbers_ = 0;  // posted
-  std::uint64_t awaited_ = 0;  // the lane's thread's
-  mutable std::mutex mutex_;
-  std::map<int, std::int64_t> agreed_;  // by stage: bytes of the first message
+  std::uint64_t numbers_ = 0;               // posted
+  std::atomic<std::uint64_t> awaited_ = 0;  // messages that have come
+  int step_ = 0;                            // of the message posted last
+  std::uint64_t firstOfStep_ = 0;           // the number of the first one posted in that step
+  std::uint64_t deferred_ = 0;              // after the last one whose room was unknown
+  std::mutex mutex_;
+  GlooRooms rooms_;  // of messages whose headers have come
   std::thread thread_;
 };
 

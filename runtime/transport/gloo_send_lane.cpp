@@ -1,6 +1,5 @@
 #include <ATen/ops/empty.h>
 
-#include <map>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "runtime/lanes/mailbox.h"
 #include "runtime/transport/gloo_header.h"
 #include "runtime/transport/gloo_lanes.h"
+#include "runtime/transport/gloo_rooms.h"
 
 namespace pipetrace {
 namespace {
@@ -86,12 +86,14 @@ class GlooSendLane : public SendLane<Message> {
           group_.send(tensor, options_.peer, options_.tags.tag(sending.key, number, part));
     };
     const std::int64_t bytes = message.bytes();
-    const auto [agreed, isFirst] = agreed_.emplace(sending.key.stage, bytes);
+    const std::int64_t room = rooms_.of(sending.key);
+    rooms_.note(sending.key, bytes);
     post(0, header.toTensor(), GlooPart::kHeader);
-    const bool fits = bytes > 0 && bytes <= agreed->second;
+    const bool isFirst = room == GlooRooms::kUnknown;
+    const bool fits = bytes > 0 && (isFirst || bytes <= room);
     if (fits) post(1, message.tensor.contiguous(), GlooPart::kBody);
     if (isFirst || fits) return;
-    if (agreed->second > 0) post(1, at::empty({1}, at::kByte), GlooPart::kBody);
+    if (room > 0) post(1, at::empty({1}, at::kByte), GlooPart::kBody);
     if (bytes > 0) post(2, message.tensor.contiguous(), GlooPart::kLongBody);
   }
 
@@ -134,7 +136,7 @@ class GlooSendLane : public SendLane<Message> {
   Bell bell_;
   Mailbox<Sending> sendings_;
   Mailbox<Sent> sents_;
-  std::map<int, std::int64_t> agreed_;  // by stage: bytes of the first message
+  GlooRooms rooms_;
   std::uint64_t sent_ = 0;
   std::uint64_t done_ = 0;
   std::vector<std::uint64_t> stamps_;  // of sends that are done, not asked for yet

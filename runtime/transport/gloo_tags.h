@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "runtime/lanes/message_key.h"
 
 namespace pipetrace {
@@ -16,6 +18,9 @@ struct GlooTags {
   int stageBits = 10;
   int tensorBits = 8;
   int numberBits = 9;
+
+  /// From how many messages on a lane has equal tags.
+  std::uint64_t numbers() const { return std::uint64_t{1} << numberBits; }
 
   /// `number`: the messages of the lane before it.
   int tag(const MessageKey& key, std::uint64_t number, GlooPart part) const {

@@ -74,6 +74,24 @@ TEST(GlooTransportTest, TenThousandMicroBatchesAndAnyStageHaveTags) {
   EXPECT_NE(tag, tags.tag({.stage = 1, .tensor = 3}, 10'000, GlooPart::kBody));
 }
 
+TEST(GlooTransportTest, UnevenMicroBatchesOfManyStepsArriveWholeWithAndWithoutOverlap) {
+  std::vector<MessageKey> keys;
+  std::vector<Message> messages;
+  for (int i = 0; i < 30; ++i) {  // five messages a step, for two stages in turn
+    keys.push_back({.step = i / 5, .stage = i % 2, .microBatch = i % 5});
+    messages.push_back({.tensor = numbers(i * i % 7, at::kFloat)});
+  }
+  for (const bool overlaps : {true, false}) {
+    for (const std::size_t ahead : {0, 2, 8}) {
+      GlooOptions options;
+      options.overlaps = overlaps;
+      const auto errors = runGlooPair(
+          options, [&](Transport& transport) { passAll(transport, keys, messages, ahead); });
+      EXPECT_EQ(errors[0] + errors[1], "");
+    }
+  }
+}
+
 TEST(GlooTransportTest, WithoutOverlapTheLaneReceivesAndSendsOnTheCallersThread) {
   for (const bool overlaps : {true, false}) {
     GlooOptions options;

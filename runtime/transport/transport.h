@@ -22,8 +22,8 @@ class Transport {
   virtual int rank() const = 0;
   virtual int worldSize() const = 0;
 
-  /// The clock that stamps sends and arrivals. Give it before lanes are opened; without one there
-  /// are no stamps. It is called on any thread until the lanes are gone.
+  /// The clock that stamps sends and arrivals. Give it before lanes are opened; without one (an
+  /// empty one) there are no stamps. It is called on any thread until the lanes are gone.
   void useClock(StampClock clock) { clock_ = std::move(clock); }
 
   /// Opens an end of a lane, once. `messages`: the most that are on their way at a time, the same

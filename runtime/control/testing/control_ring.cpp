@@ -128,14 +128,15 @@ ControlOptions optionsOf(const Arguments& a, Ring& ring) {
   options.words.action = [](int rank, std::int64_t action) {
     return std::to_string(rank) + (passesIn(rank, action) ? "S" : "R") + std::to_string(action / 2);
   };
-  options.words.message = [](int, const AwaitedMessage& awaited) {
-    return "token " + std::to_string(awaited.number);
+  options.words.message = [](int, const ActionStatus& waiting) {
+    return "token " + std::to_string(waiting.awaited.number);
   };
-  options.words.isExpected = [](int rank, std::int64_t action, const AwaitedMessage& awaited) {
-    return !passesIn(rank, action) && action / 2 == static_cast<std::int64_t>(awaited.number);
+  options.words.isExpected = [](int rank, const ActionStatus& waiting) {
+    return !passesIn(rank, waiting.action) &&
+           waiting.action / 2 == static_cast<std::int64_t>(waiting.awaited.number);
   };
-  options.words.isStillSent = [](int, const AwaitedMessage& awaited, const ActionStatus& sender) {
-    return sender.ended < 2 * awaited.number + 2;
+  options.words.isStillSent = [](int, const ActionStatus& waiting, const ActionStatus& sender) {
+    return sender.ended < 2 * waiting.awaited.number + 2;
   };
   options.onFailure = [&ring](const FailureCause&, const std::string&) { ring.abort(); };
   options.beforeExit = [](const std::string& text) {

@@ -10,7 +10,8 @@ namespace pipetrace {
 /// A message of another rank, for which a rank waits.
 struct AwaitedMessage {
   int peer = -1;             ///< the rank that sends it; -1: the rank waits for nobody
-  std::uint64_t number = 0;  ///< which message, below 2^48; PlanWords turns it into text
+  std::uint64_t number = 0;  ///< which message, below 2^48; PlanWords turns it into text, with the
+                             ///< action in which the rank waits
 
   bool operator==(const AwaitedMessage&) const = default;
 };

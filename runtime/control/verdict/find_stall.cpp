@@ -46,15 +46,14 @@ std::optional<FailureCause> rootOf(int start, std::span<const RankView> views,
     if (isSilent) return causeOf(CauseKind::kSilent, rank, view);
     if (!status.isWaiting()) return causeOf(CauseKind::kStalled, rank, view);
     const int peer = status.awaited.peer;
-    const bool isRight =
-        peer < static_cast<int>(views.size()) && peer != rank &&
-        (!words.isExpected || words.isExpected(rank, status.action, status.awaited));
+    const bool isRight = peer < static_cast<int>(views.size()) && peer != rank &&
+                         (!words.isExpected || words.isExpected(rank, status));
     if (!isRight) return causeOf(CauseKind::kMispaired, rank, view);
     path.push_back(rank);
     const RankView& sender = views[static_cast<std::size_t>(peer)];
     const bool isOver =
         sender.status.finishing || (words.isStillSent && sender.silent < limits.silence &&
-                                    !words.isStillSent(rank, status.awaited, sender.status));
+                                    !words.isStillSent(rank, status, sender.status));
     if (isOver) return causeOf(CauseKind::kMispaired, rank, view);
     if (const auto met = std::find(path.begin(), path.end(), peer); met != path.end()) {
       return cycleOf({met, path.end()}, views);

@@ -67,8 +67,8 @@ TEST(FindStall, ARankThatWaitsForOneThatHasFinishedIsMispaired) {
 
 TEST(FindStall, ARankThatWaitsForAMessageThatWasSentBeforeIsMispaired) {
   PlanWords words;  // message n is sent in action n
-  words.isStillSent = [](int, const AwaitedMessage& awaited, const ActionStatus& sender) {
-    return sender.ended <= awaited.number;
+  words.isStillSent = [](int, const ActionStatus& rank, const ActionStatus& sender) {
+    return sender.ended <= rank.awaited.number;
   };
   const std::vector<ActionStatus> statuses{waiting(4, 1, 2, kLong), waiting(5, 0, 6, kLong)};
   const auto cause = stallOf(statuses, words);
@@ -79,7 +79,7 @@ TEST(FindStall, ARankThatWaitsForAMessageThatWasSentBeforeIsMispaired) {
 
 TEST(FindStall, ARankThatWaitsForAnotherMessageThanItsPlanHasIsMispaired) {
   PlanWords words;
-  words.isExpected = [](int rank, std::int64_t, const AwaitedMessage&) { return rank != 2; };
+  words.isExpected = [](int rank, const ActionStatus&) { return rank != 2; };
   const auto cause = stallOf(
       {waiting(4, 1, 7, kLong), waiting(4, 2, 7, kLong), waiting(4, 0, 9, kTimeout)}, words);
   ASSERT_TRUE(cause);

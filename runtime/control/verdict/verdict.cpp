@@ -12,10 +12,10 @@ std::string actionName(int rank, std::int64_t action, const PlanWords& words) {
   return words.action ? words.action(rank, action) : "action " + std::to_string(action);
 }
 
-std::string messageText(int rank, const AwaitedMessage& awaited, const PlanWords& words) {
-  const std::string name =
-      words.message ? words.message(rank, awaited) : "message " + std::to_string(awaited.number);
-  return name + " from " + rankName(awaited.peer);
+std::string messageText(int rank, const ActionStatus& waiting, const PlanWords& words) {
+  const std::string name = words.message ? words.message(rank, waiting)
+                                         : "message " + std::to_string(waiting.awaited.number);
+  return name + " from " + rankName(waiting.awaited.peer);
 }
 
 std::string forSoLong(const FailureCause& cause) { return " for " + formatDuration(cause.lasted); }
@@ -60,7 +60,7 @@ std::string statusText(int rank, const ActionStatus& status, const PlanWords& wo
   }
   text += " (" + std::to_string(status.ended) + (status.ended == 1 ? " action" : " actions") +
           " ended)";
-  if (status.isWaiting()) text += ", waiting for " + messageText(rank, status.awaited, words);
+  if (status.isWaiting()) text += ", waiting for " + messageText(rank, status, words);
   return text;
 }
 

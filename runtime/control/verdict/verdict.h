@@ -45,14 +45,14 @@ struct FailureCause {
 struct PlanWords {
   /// The name of an action of a rank, such as "1F3".
   std::function<std::string(int rank, std::int64_t action)> action;
-  /// The name of the message: "the activation of micro-batch 3".
-  std::function<std::string(int rank, const AwaitedMessage& awaited)> message;
+  /// The name of the message for which the rank waits: "the activation of micro-batch 3".
+  std::function<std::string(int rank, const ActionStatus& waiting)> message;
   /// Whether the plan of `rank` has it wait for that message in that action. Without it, a rank
   /// that waits for a wrong message is one of a cycle.
-  std::function<bool(int rank, std::int64_t action, const AwaitedMessage& awaited)> isExpected;
+  std::function<bool(int rank, const ActionStatus& waiting)> isExpected;
   /// Whether the sender, from where it is in its plan, still sends the message for which `rank`
   /// waits. Without it, only ranks that have ended all their actions are known to send nothing.
-  std::function<bool(int rank, const AwaitedMessage& awaited, const ActionStatus& sender)>
+  std::function<bool(int rank, const ActionStatus& waiting, const ActionStatus& sender)>
       isStillSent;
 };
 

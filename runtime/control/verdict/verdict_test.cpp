@@ -24,8 +24,8 @@ PlanWords planWords() {
   words.action = [](int rank, std::int64_t action) {
     return std::to_string(rank) + "F" + std::to_string(action);
   };
-  words.message = [](int, const AwaitedMessage& awaited) {
-    return "activation " + std::to_string(awaited.number);
+  words.message = [](int, const ActionStatus& rank) {
+    return "activation " + std::to_string(rank.awaited.number);
   };
   return words;
 }
