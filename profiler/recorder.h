@@ -137,8 +137,9 @@ class Recorder {
 
   /// Waits until everything recorded so far is written to the file.
   void flush();
-  /// flush(), then `Profiler End:`. Throws LogLost if the log could not be written (disk full). Jobs
-  /// that are open are not recorded, and counted as errors. Later calls of anything do nothing.
+  /// flush(), then `Profiler End:`. Throws LogLost if the log could not be written (disk full).
+  /// Jobs that are open are not recorded, and counted as errors. Later calls of anything do
+  /// nothing.
   void close();
 
  private:

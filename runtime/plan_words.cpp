@@ -32,7 +32,7 @@ Place placeOf(std::int64_t number) {
           .isData = place == 0};
 }
 
-// What a rank waits for belongs to the step of the item in which it waits.
+// A rank waits for it in an item, and it belongs to the same step.
 struct AwaitedPlace {
   int step = 0;
   Awaited kind = Awaited::kMessage;

@@ -87,7 +87,7 @@ TEST(PlanWordsTest, EveryNumberPassesThroughTheControlChannel) {
   }
 }
 
-TEST(PlanWordsTest, ARankThatWaitsInAnEarlierStepIsToldAtAnyStep) {
+TEST(PlanWordsTest, ARankThatWaitsInAnEarlierStepIsReportedAtAnyStep) {
   const PlanWords words = wordsOf(buildSchedule("1F1B", 2, 2), 2);
   for (const int step : {1, 1 << 24, 1 << 30}) {
     const ActionStatus waiting{

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "profiler/log_lost.h"
+#include "profiler/log/log_lost.h"
 
 namespace pipetrace {
 

@@ -237,7 +237,7 @@ TEST(SampleProgramTest, FourProcessesPrintTheLossesThatOneProcessPrints) {
 TEST(SampleProgramTest, ARankWithAnotherModelIsNamedBeforeTheFirstStep) {
   const auto ends = runProcesses(
       2, {"/bin/sh", "-c",
-          "exec " + kTransformer + " --stages 2 --steps 1 --width $((RANK == 1 ? 64 : 32))"});
+          "exec \"" + kTransformer + "\" --stages 2 --steps 1 --width $((RANK == 1 ? 64 : 32))"});
   for (const ProcessEnd& end : ends) {
     EXPECT_EQ(end.exitCode, 2);
     EXPECT_THAT(end.output, HasSubstr("the ranks were not started alike"));

@@ -52,8 +52,8 @@ class RunEnd {
   bool isKnown_ = false;
 };
 
-/// How long a compute thread has to learn of a failure: 1.5 times the longest job that its rank has
-/// ended, at least `least`, and of a long job at most a minute.
+/// How long a compute thread has to learn of a failure. It is 1.5 times the longest job that its
+/// rank has ended, between `least` and a minute.
 Nanoseconds exitDelayAfter(Nanoseconds longestJob, Nanoseconds least);
 
 }  // namespace pipetrace

@@ -24,12 +24,12 @@ namespace {
 using ::testing::HasSubstr;
 using testing::Wiring;
 
-/// A block that does what it is told, with one weight of 2.
-class ToldBlock : public BlockModule {
+/// A block that runs a function of the test, with one weight of 2.
+class GivenBlock : public BlockModule {
  public:
   using Told = std::function<Tensors(const Tensors& inputs, const at::Tensor& weight)>;
 
-  explicit ToldBlock(Told told) : told_(std::move(told)) {
+  explicit GivenBlock(Told told) : told_(std::move(told)) {
     weight_ = register_parameter("weight", at::full({1}, 2.0));
   }
   Tensors run(const Tensors& inputs) override { return told_(inputs, weight_); }
@@ -40,18 +40,18 @@ class ToldBlock : public BlockModule {
 };
 
 Block block(const std::string& name, std::vector<std::string> inputs,
-            std::vector<BlockOutput> outputs, ToldBlock::Told told) {
+            std::vector<BlockOutput> outputs, GivenBlock::Told told) {
   return {.name = name,
           .inputs = std::move(inputs),
           .outputs = std::move(outputs),
-          .make = [told = std::move(told)] { return std::make_shared<ToldBlock>(told); }};
+          .make = [told = std::move(told)] { return std::make_shared<GivenBlock>(told); }};
 }
 
 Tensors pass(const Tensors& in, const at::Tensor& /*weight*/) { return {in[0]}; }
 
 /// x = 2 * 1 and a mask of ones; the second block does `change`, and the third x * mask. A block
 /// that only passes x on follows each, so that there are six.
-Model maskedModel(ToldBlock::Told change) {
+Model maskedModel(GivenBlock::Told change) {
   Model model{.batch = {"inputs"}};
   model.blocks = {
       block("maker", {"inputs"}, {"x0", {"mask", false}},
@@ -188,7 +188,7 @@ TEST(InPlaceTest, ABatchThatABlockOrTheLossChangesInPlaceIsAnError) {
   const Place alone = places().front();
   Model model = maskedModel(pass);
   model.blocks[2].inputs = {"x1", "inputs"};
-  model.blocks[2].make = [] { return std::make_shared<ToldBlock>(changeInPlace); };
+  model.blocks[2].make = [] { return std::make_shared<GivenBlock>(changeInPlace); };
   EXPECT_THAT(outcomeOf(alone, model).error,
               HasSubstr("block 2 (changer) changed its input inputs in place"));
   model = maskedModel(pass);
@@ -204,7 +204,7 @@ TEST(InPlaceTest, AMaskOfIntegersIsGuardedThoughItsBlockDeclaresAGradient) {
                           [](const Tensors& in, const at::Tensor& weight) -> Tensors {
                             return {in[0] * weight, at::ones({in[0].size(0), 1}, at::kLong)};
                           });
-  model.blocks[2].make = [] { return std::make_shared<ToldBlock>(changeInPlace); };
+  model.blocks[2].make = [] { return std::make_shared<GivenBlock>(changeInPlace); };
   EXPECT_THAT(outcomeOf(places()[0], model).error, HasSubstr("changed its input mask in place"));
 }
 

@@ -90,7 +90,7 @@ class GlooReceiveLane : public ReceiveLane<Message> {
       firstOfStep_ = number;
     }
     const std::uint64_t come = awaited_.load();
-    // Of equal tags, the receive that is posted first gets the first message.
+    // The receive that is posted first gets the first message of its tag.
     const bool overtakes = deferred_ > come && number >= come + options_.tags.numbers();
     std::int64_t room = GlooRooms::kUnknown;
     if (come >= firstOfStep_ && !overtakes) {

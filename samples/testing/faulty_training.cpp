@@ -1,7 +1,7 @@
 // Trains as sample-gpipe-mlp does, and goes wrong as PIPETRACE_FAULT says: "KIND RANK STEP".
+//
 //   block-batch       the function that makes a batch never returns
 //   limit-memory      the process may have little more memory, and messages get long
-//   close-stderr      stderr is closed
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 #include <sys/resource.h>
@@ -58,7 +58,6 @@ Batch faultyBatch(const PlannedFault& fault, const Batch& usual, int step) {
   if (fault.kind == "block-batch" && isHere && step == fault.step) {
     for (;;) pause();
   }
-  if (fault.kind == "close-stderr" && isHere && step == fault.step) close(STDERR_FILENO);
   if (fault.kind == "limit-memory") {
     Batch longer = batchOf(1 << 22);  // 40 to 63 MB a message
     if (isHere && step == fault.step) limitMemory(16 << 20);

@@ -8,7 +8,7 @@
 
 namespace pipetrace {
 
-/// A job log that could not be written to its end. What the program does is not affected.
+/// A job log that could not be written to its end. It does not affect what the program does.
 class LogLost : public Error {
  public:
   struct Loss {
