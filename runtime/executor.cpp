@@ -1,7 +1,5 @@
 #include "runtime/executor.h"
 
-#include <c10/util/Exception.h>
-
 #include <algorithm>
 #include <array>
 #include <exception>
@@ -10,6 +8,7 @@
 #include <vector>
 
 #include "runtime/blocking_sends.h"
+#include "runtime/error_text.h"
 #include "runtime/lanes/peer_lost.h"
 #include "runtime/plan_words.h"
 #include "runtime/rank_lanes.h"
@@ -19,18 +18,6 @@
 namespace pipetrace {
 
 namespace {
-
-std::string textOf(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const c10::Error& e) {  // what() would add a backtrace
-    return e.what_without_backtrace();
-  } catch (const std::exception& e) {
-    return e.what();
-  } catch (...) {
-    return "unknown error";
-  }
-}
 
 /// Throws Error for a plan that the transport cannot run, or the work.
 void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& transport, int ahead) {
@@ -310,7 +297,7 @@ class Executor::Impl {
       giveUp(e.what(), &ControlChannel::lostPeer);
       throw;
     } catch (...) {
-      giveUp(textOf(std::current_exception()), &ControlChannel::fail);
+      giveUp(errorText(std::current_exception()), &ControlChannel::fail);
       throw;
     }
   }

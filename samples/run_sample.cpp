@@ -1,6 +1,5 @@
 #include "samples/run_sample.h"
 
-#include <c10/util/Exception.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <torch/utils.h>
@@ -20,6 +19,7 @@
 
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
+#include "runtime/error_text.h"
 #include "runtime/executor.h"
 #include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
@@ -179,10 +179,8 @@ void recordAndTrain(const Run& run, Transport& transport, ControlChannel& contro
 void trainRank(const Run& run, Transport& transport, ControlChannel& control) {
   try {
     recordAndTrain(run, transport, control);
-  } catch (const c10::Error& e) {  // what() would add a backtrace
-    throw Error(control.fail(e.what_without_backtrace()));
   } catch (const std::exception& e) {
-    throw Error(control.fail(e.what()));
+    throw Error(control.fail(errorText(e)));
   }
 }
 

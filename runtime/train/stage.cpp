@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/error_text.h"
 #include "runtime/train/fixed_inputs.h"
 #include "runtime/train/random_numbers.h"
 #include "trace/error.h"
@@ -115,7 +116,7 @@ void Stage::runBlocks(int first, int last, const Forward& at, Tensors& slots) co
       const RandomNumbersAt place({seed_, at.step, at.microBatch, number});
       outputs = blocks_[static_cast<std::size_t>(i)]->run(inputs);
     } catch (const c10::Error& e) {
-      throw Error(blockName(model_, number) + ": " + e.what_without_backtrace());
+      throw Error(blockName(model_, number) + ": " + errorText(e));
     }
     fixed.requireSame(blockName(model_, number), block.inputs);
     if (outputs.size() != own.outputs.size()) {

@@ -15,7 +15,7 @@
 
 #include "runtime/control/control_mesh.h"
 #include "runtime/control/control_socket.h"
-#include "runtime/lanes/peer_lost.h"
+#include "runtime/error_text.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/gloo_store.h"
@@ -142,7 +142,7 @@ std::unique_ptr<GlooTransport> connect(const GlooOptions& options) {
   } catch (const std::exception& e) {
     throw Error("rank " + std::to_string(env.rank) + " of " + std::to_string(env.worldSize) +
                 " could not connect to its peers at " + env.masterAddr + ":" +
-                std::to_string(env.masterPort) + ": " + firstLine(e) +
+                std::to_string(env.masterPort) + ": " + firstLineOf(e) +
                 "; are all ranks running, with the same MASTER_ADDR and MASTER_PORT?");
   }
 }

@@ -1,22 +1,18 @@
 #include "runtime/transport/gloo_group.h"
 
 #include <ATen/ops/zeros.h>
+#include <c10/util/Exception.h>
 
 #include <algorithm>
 #include <chrono>
 #include <new>
 #include <utility>
 
+#include "runtime/error_text.h"
 #include "runtime/lanes/peer_lost.h"
 #include "runtime/transport/gloo_tags.h"
 
 namespace pipetrace {
-
-std::string firstLine(const std::exception& error) {
-  const auto* c10Error = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = c10Error != nullptr ? c10Error->what_without_backtrace() : error.what();
-  return text.substr(0, text.find('\n'));
-}
 
 GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, Nanoseconds waitTimeout)
     : group_(std::move(group)), waitTimeout_(waitTimeout / kNsPerMs), bells_{&bell_} {}
@@ -96,7 +92,7 @@ void GlooGroup::guarded(const std::string& doing, int peer,
   const auto who = [&] { return "rank " + std::to_string(rank()) + " gave up " + doing + ": "; };
   const auto lost = [&](const std::exception& error) {
     return PeerLost(who() + "rank " + std::to_string(peer) + " is gone or does not answer (" +
-                    firstLine(error) + ")");
+                    firstLineOf(error) + ")");
   };
   try {
     action();
@@ -107,7 +103,7 @@ void GlooGroup::guarded(const std::string& doing, int peer,
   } catch (const c10::DistError& e) {  // of the store, or a connection
     throw lost(e);
   } catch (const c10::Error& e) {  // of a tensor, for example that there is no memory for it
-    throw Error(who() + firstLine(e));
+    throw Error(who() + firstLineOf(e));
   } catch (const std::exception& e) {  // Gloo's own
     throw lost(e);
   }

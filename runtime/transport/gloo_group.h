@@ -1,7 +1,5 @@
 #pragma once
 
-#include <c10/util/Exception.h>
-
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -14,9 +12,6 @@
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
-
-/// The first line of what LibTorch says; it appends a backtrace.
-std::string firstLine(const std::exception& error);
 
 /// The process group as lanes use it: sends and receives that abort() ends.
 ///

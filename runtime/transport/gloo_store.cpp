@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "runtime/transport/gloo_group.h"
+#include "runtime/error_text.h"
 #include "trace/error.h"
 #include "trace/text/decimal_time.h"
 
@@ -12,7 +12,7 @@ void GlooStore::set(const std::string& key, const std::string& value) {
   try {
     store_->set(key, value);
   } catch (const std::exception& e) {
-    throw Error("cannot reach the store of the run: " + firstLine(e));
+    throw Error("cannot reach the store of the run: " + firstLineOf(e));
   }
 }
 
@@ -22,7 +22,7 @@ std::string GlooStore::get(const std::string& key, Nanoseconds timeout) {
     return store_->get_to_str(key);
   } catch (const std::exception& e) {
     throw Error("nobody has set " + key + " in the store of the run within " +
-                formatDuration(timeout) + ": " + firstLine(e));
+                formatDuration(timeout) + ": " + firstLineOf(e));
   }
 }
 

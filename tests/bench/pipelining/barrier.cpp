@@ -8,6 +8,7 @@
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "runtime/error_text.h"
 #include "trace/error.h"
 
 namespace pipetrace::bench {
@@ -38,9 +39,9 @@ class Barrier::Impl {
 Barrier::Barrier(const ProcessEnv& env, int port) {
   try {
     impl_ = std::make_unique<Impl>(env, port);
-  } catch (const c10::Error& e) {  // what() would add a backtrace
+  } catch (const c10::Error& e) {
     throw Error("the ranks do not meet at port " + std::to_string(port) + ": " +
-                e.what_without_backtrace());
+                errorText(e));
   }
 }
 
