@@ -190,8 +190,9 @@ def main():
 
 
 if __name__ == "__main__":
-    # Background jobs of a shell ignore Ctrl-C, and tests that send it would wait for ever.
+    # Background jobs of a shell ignore these two, and tests that send them would wait for ever.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGHUP, stop)
     try:
