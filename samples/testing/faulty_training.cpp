@@ -1,16 +1,19 @@
 // Trains as sample-gpipe-mlp does, and goes wrong as PIPETRACE_FAULT says: "KIND RANK STEP".
 //
 //   block-batch       the function that makes a batch never returns
-//   limit-memory      the process may have little more memory, and messages get long
-#include <ATen/ops/randint.h>
-#include <ATen/ops/randn.h>
+//   block-and-die     the same, and all other ranks die while they make the batch before
+//   limit-memory      the process gets no more memory, and messages get long
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
@@ -40,28 +43,30 @@ bool isOfThisProcess(const PlannedFault& fault) {
   return fault.rank == (rank == nullptr ? 0 : std::atoi(rank));
 }
 
-void limitMemory(rlim_t more) {
-  rlim_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t bytes = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more;
-  const rlimit limit{.rlim_cur = bytes, .rlim_max = bytes};
+/// From now on the system gives this process no more memory.
+void limitMemory() {
+  const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};  // it has more
   setrlimit(RLIMIT_AS, &limit);
 }
 
-Batch batchOf(std::int64_t rows) {
-  return {{"inputs", at::randn({rows, 10})}, {"targets", at::randint(5, {rows}, at::kLong)}};
+/// A batch of that many equal rows, which takes the memory of one.
+Batch longBatch(std::int64_t rows) {
+  return {{"inputs", at::ones({1, 10}).expand({rows, 10})},
+          {"targets", at::zeros({1}, at::kLong).expand({rows})}};
 }
 
 Batch faultyBatch(const PlannedFault& fault, const Batch& usual, int step) {
   const bool isHere = isOfThisProcess(fault);
-  if (step < fault.step) return usual;
-  if (fault.kind == "block-batch" && isHere && step == fault.step) {
+  if (fault.kind.starts_with("block-") && isHere && step == fault.step) {
     for (;;) pause();
   }
-  if (fault.kind == "limit-memory") {
-    Batch longer = batchOf(1 << 22);  // 40 to 63 MB a message
-    if (isHere && step == fault.step) limitMemory(16 << 20);
-    return longer;
+  if (fault.kind == "block-and-die" && !isHere && step == fault.step - 1) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    raise(SIGKILL);
+  }
+  if (fault.kind == "limit-memory" && step >= fault.step) {
+    if (isHere && step == fault.step) limitMemory();
+    return longBatch(5 << 20);  // 79 MB a message: more than an arena of malloc has in reserve
   }
   return usual;
 }
