@@ -9,6 +9,7 @@
 #include "runtime/plan_words.h"
 #include "runtime/testing/listed_work.h"
 #include "runtime/testing/run_ranks.h"
+#include "runtime/testing/scripted_transport.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
 #include "schedule/build_schedule.h"
@@ -146,6 +147,30 @@ void expectAll(const std::vector<std::string>& errors, const std::string& text) 
   for (std::size_t rank = 0; rank < errors.size(); ++rank) {
     EXPECT_THAT(errors[rank], HasSubstr(text)) << "rank " << rank;
   }
+}
+
+/// How often an executor has its transport wait for the others at the end.
+int waitsAtTheEnd(bool hasControl) {
+  testing::ScriptedTransport transport(0, 1);
+  transport.release();
+  const CheckedPlan plan = buildSchedule("1F1B", 1, 2);
+  ControlOptions options;
+  options.words = wordsOf(plan, ExecutorOptions{}.ahead);
+  const auto channels = controlInProcess(options, {&transport});
+  ListedWork work;
+  {
+    Executor executor(plan, work, transport, {},
+                      {.control = hasControl ? channels[0].get() : nullptr});
+    executor.runStep(0);
+    executor.finish();
+  }
+  if (!hasControl) channels[0]->finish();
+  return transport.finishes_;
+}
+
+TEST(ExecutorEndTest, NobodyWaitsAgainWhereTheControlChannelKnowsThatAllHaveFinished) {
+  EXPECT_EQ(waitsAtTheEnd(true), 0) << "a rank that is stopped then would keep the others";
+  EXPECT_EQ(waitsAtTheEnd(false), 1);
 }
 
 class ExecutorFailureTest : public ::testing::TestWithParam<Wiring> {};

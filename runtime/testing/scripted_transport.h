@@ -29,13 +29,14 @@ class ScriptedTransport : public Transport {
   }
   bool sendsBlock() const override { return blocks_; }
   void abort(const std::string&) noexcept override { release(); }
-  void finish() override {}
+  void finish() override { ++finishes_; }
 
   void release() noexcept { released_ = true; }
 
   bool hasClock() const { return static_cast<bool>(clock()); }
 
   bool opens_ = true;
+  int finishes_ = 0;
   bool blocks_ = false;
   std::set<MessageKey> posted_;
   std::vector<MessageKey> sent_;
