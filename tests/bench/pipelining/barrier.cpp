@@ -40,8 +40,7 @@ Barrier::Barrier(const ProcessEnv& env, int port) {
   try {
     impl_ = std::make_unique<Impl>(env, port);
   } catch (const c10::Error& e) {
-    throw Error("the ranks do not meet at port " + std::to_string(port) + ": " +
-                errorText(e));
+    throw Error("the ranks do not meet at port " + std::to_string(port) + ": " + errorText(e));
   }
 }
 
