@@ -13,7 +13,8 @@ namespace {
 
 constexpr auto kLong = std::chrono::seconds(20);
 
-TEST(StopSignalTest, TheFirstSignalCallsTheCallback) {
+// GoogleTest runs death tests first: threads that other tests leave would take the signal.
+TEST(StopSignalDeathTest, TheFirstSignalCallsTheCallback) {
   StopSignal stop;
   std::promise<std::string> reason;
   stop.onStop([&](const std::string& text) { reason.set_value(text); });
