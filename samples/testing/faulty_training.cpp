@@ -61,7 +61,7 @@ Batch faultyBatch(const PlannedFault& fault, const Batch& usual, int step) {
     for (;;) pause();
   }
   if (fault.kind == "block-and-die" && !isHere && step == fault.step - 1) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
     raise(SIGKILL);
   }
   if (fault.kind == "limit-memory" && step >= fault.step) {

@@ -53,7 +53,7 @@ TEST(OwnFaults, AClosedStderrChangesNoExitCode) {
       testing::runProcesses(2,
                             {"/bin/sh", "-c",
                              std::string("exec 2>&-; exec \"") + FAULTY_PROGRAM +
-                                 "\" --stages 2 --steps 100000000 --step-timeout 1.5"},
+                                 "\" --stages 2 --steps 100000000 --step-timeout 3"},
                             {.environment = {{"PIPETRACE_FAULT", "block-batch 0 3"}}});
   EXPECT_EQ(ends[0].exitCode, kStuckExitCode);
   EXPECT_EQ(ends[1].exitCode, 2);
