@@ -130,9 +130,11 @@ class LocalRun {
         statuses.push_back(statusOf(rank, now));
       }
       if (!std::exchange(hasDelivered_, true)) deliver(lock, statuses, now);
+      std::vector<Nanoseconds> longestJobs;  // others look at the watches when they leave
+      for (const IdleWatch& watch : watches_) longestJobs.push_back(watch.longestJob());
       lock.unlock();
       for (std::size_t rank = 0; rank < ends_.size(); ++rank) {
-        ends_[rank]->exitIfStuck(now, watches_[rank].longestJob());
+        ends_[rank]->exitIfStuck(now, longestJobs[rank]);
       }
       lock.lock();
     }

@@ -227,11 +227,13 @@ TEST_P(TransportTest, FinishFailsWhenAPeerIsGone) {
   EXPECT_THAT(errors[0], HasSubstr("the others to finish"));
 }
 
-TEST_P(TransportTest, AbortWakesAWaitingReceiveWithItsReason) {
+/// The error of a rank that is in `wait` when its transport is aborted. The other rank is alive and
+/// silent.
+std::string errorOfAborted(Wiring wiring, const std::function<void(Transport&)>& wait) {
   std::promise<void> otherDone;
-  const auto errors = runConnected(GetParam(), 2, [&](Transport& transport) {
+  const auto errors = runConnected(wiring, 2, [&](Transport& transport) {
     if (transport.rank() == 1) {
-      otherDone.get_future().wait();  // alive, and silent
+      otherDone.get_future().wait();
       return;
     }
     std::thread stopper([&] {
@@ -239,8 +241,7 @@ TEST_P(TransportTest, AbortWakesAWaitingReceiveWithItsReason) {
       transport.abort("stopped by SIGTERM");
     });
     try {
-      const auto lane = receiveFrom(transport, 1);
-      receive(*lane, {});
+      wait(transport);
     } catch (...) {
       stopper.join();
       otherDone.set_value();
@@ -249,31 +250,17 @@ TEST_P(TransportTest, AbortWakesAWaitingReceiveWithItsReason) {
     stopper.join();
     otherDone.set_value();
   });
-  EXPECT_THAT(errors[0], HasSubstr("stopped by SIGTERM"));
+  return errors[0];
+}
+
+TEST_P(TransportTest, AbortWakesAWaitingReceiveWithItsReason) {
+  const auto receives = [](Transport& transport) { receive(*receiveFrom(transport, 1), {}); };
+  EXPECT_THAT(errorOfAborted(GetParam(), receives), HasSubstr("stopped by SIGTERM"));
 }
 
 TEST_P(TransportTest, AbortWakesARankThatWaitsForTheOthersToFinish) {
-  std::promise<void> otherDone;
-  const auto errors = runConnected(GetParam(), 2, [&](Transport& transport) {
-    if (transport.rank() == 1) {
-      otherDone.get_future().wait();  // alive, and not finished
-      return;
-    }
-    std::thread stopper([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      transport.abort("stopped by SIGTERM");
-    });
-    try {
-      transport.finish();
-    } catch (...) {
-      stopper.join();
-      otherDone.set_value();
-      throw;
-    }
-    stopper.join();
-    otherDone.set_value();
-  });
-  EXPECT_THAT(errors[0], HasSubstr("stopped by SIGTERM"));
+  const auto finishes = [](Transport& transport) { transport.finish(); };
+  EXPECT_THAT(errorOfAborted(GetParam(), finishes), HasSubstr("stopped by SIGTERM"));
 }
 
 TEST_P(TransportTest, AllRanksLeaveFinishOnceTheLastIsThere) {
