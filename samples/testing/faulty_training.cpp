@@ -1,8 +1,10 @@
 // Trains as sample-gpipe-mlp does, and goes wrong as PIPETRACE_FAULT says: "KIND RANK STEP".
 //
-//   block-batch       the function that makes a batch never returns
-//   block-and-die     the same, and all other ranks die while they make the batch before
-//   limit-memory      the process gets no more memory, and messages get long
+//   block-batch: the function that makes a batch never returns.
+//
+//   block-and-die: the same, and all other ranks die while they make the batch before.
+//
+//   limit-memory: the process gets no more memory, and messages get long.
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 #include <sys/resource.h>
