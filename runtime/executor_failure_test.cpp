@@ -118,13 +118,13 @@ std::vector<std::string> errorsOf(const FaultyRun& run) {
     executor.finish();
   };
   if (run.wiring == Wiring::kGloo) {
-    const int port = freeLocalPort();
+    const LocalPort port;
     return testing::runRanks(run.ranks, [&](int rank) {
       const GlooRun connected = connectGlooRun({.env = {.rank = rank,
                                                         .localRank = rank,
                                                         .worldSize = run.ranks,
                                                         .masterAddr = "127.0.0.1",
-                                                        .masterPort = port,
+                                                        .masterPort = port.number(),
                                                         .attempt = "0"}},
                                                control, {{"seed", "1"}});
       train(*connected.transport, *connected.control);

@@ -44,6 +44,7 @@ RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedL
     }
     ends_.push_back(std::move(end));
   }
+  transport.awaitLanes();
   for (const RankProgram::Transfer& transfer : program_.transfers) {
     const RankProgram::Lane& lane = program_.lanes[static_cast<std::size_t>(transfer.lane)];
     const RankProgram::Job& job = program_.jobs[static_cast<std::size_t>(transfer.job)];

@@ -151,7 +151,8 @@ void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
   executor.finish();
 }
 
-void recordAndTrain(const Run& run, Transport& transport, ControlChannel& control) {
+void recordAndTrain(const Run& run, Transport& transport, ControlChannel& control,
+                    std::optional<RunClock> clock) {
   // Ranks share the machine's cores; and with one thread the bits do not depend on their number.
   torch::set_num_threads(1);
   if (run.logDirectory.empty()) {
@@ -161,7 +162,8 @@ void recordAndTrain(const Run& run, Transport& transport, ControlChannel& contro
   RankRecording recording({.logDirectory = run.logDirectory,
                            .info = rankInfoOf(*run.plan, transport.rank()),
                            .steps = run.steps,
-                           .env = run.env});
+                           .isProcess = run.env.has_value(),
+                           .clock = std::move(clock)});
   // When training throws, the destructor closes the log; an error of its own must not replace what
   // went wrong.
   {
@@ -176,9 +178,10 @@ void recordAndTrain(const Run& run, Transport& transport, ControlChannel& contro
 }
 
 /// Throws Error with what ended the run, on whichever rank that was.
-void trainRank(const Run& run, Transport& transport, ControlChannel& control) {
+void trainRank(const Run& run, Transport& transport, ControlChannel& control,
+               std::optional<RunClock> clock = std::nullopt) {
   try {
-    recordAndTrain(run, transport, control);
+    recordAndTrain(run, transport, control, std::move(clock));
   } catch (const std::exception& e) {
     throw Error(control.fail(errorText(e)));
   }
@@ -244,10 +247,10 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 }
 
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
-  const GlooRun connected = connectGlooRun({.env = env, .overlaps = !run.options.noSendRecvOverlap},
+  GlooRun connected = connectGlooRun({.env = env, .overlaps = !run.options.noSendRecvOverlap},
                                            controlOptions(run), factsOf(run));
   const StopCallback onStop(&stop, [&](const std::string& why) { connected.control->stop(why); });
-  trainRank(run, *connected.transport, *connected.control);
+  trainRank(run, *connected.transport, *connected.control, std::move(connected.clock));
 }
 
 }  // namespace

@@ -27,9 +27,8 @@ Nanoseconds pauseAfter(Nanoseconds waited) { return std::max(kShortestPause, wai
 
 class ClockComparison::Impl {
  public:
-  Impl(std::string logPath, std::string address, int port, ClockFunction now, Nanoseconds every)
-      : address_(std::move(address)),
-        port_(port),
+  Impl(std::string logPath, ClockPlace place, ClockFunction now, Nanoseconds every)
+      : place_(std::move(place)),
         now_(std::move(now)),
         every_(every),
         log_(std::move(logPath)),
@@ -43,8 +42,7 @@ class ClockComparison::Impl {
   /// Whether there was an answer.
   bool compare(bool tellsFailure);
 
-  const std::string address_;
-  const int port_;
+  const ClockPlace place_;
   const ClockFunction now_;
   const Nanoseconds every_;
   LogFile log_;
@@ -59,9 +57,9 @@ class ClockComparison::Impl {
   std::thread thread_;
 };
 
-ClockComparison::ClockComparison(std::string logPath, std::string address, int port,
-                                 ClockFunction now, Nanoseconds every)
-    : impl_(std::in_place, std::move(logPath), std::move(address), port, std::move(now), every) {}
+ClockComparison::ClockComparison(std::string logPath, ClockPlace place, ClockFunction now,
+                                 Nanoseconds every)
+    : impl_(std::in_place, std::move(logPath), std::move(place), std::move(now), every) {}
 
 ClockComparison::~ClockComparison() = default;
 
@@ -111,7 +109,7 @@ void ClockComparison::Impl::run() {
 
 bool ClockComparison::Impl::compare(bool tellsFailure) {
   try {
-    if (exchange_ == nullptr) exchange_ = std::make_unique<ClockExchange>(address_, port_, now_);
+    if (exchange_ == nullptr) exchange_ = std::make_unique<ClockExchange>(place_, now_);
     const ClockReading reading = exchange_->compare();
     std::string line;
     writer_.setNow(reading.when);

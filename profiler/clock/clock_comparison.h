@@ -19,7 +19,7 @@ class ClockComparison {
   /// Throws Error if the log cannot be opened. A server that does not answer for kPatience, or
   /// until the end, is reported once on stderr. It is asked again all the same, first soon and then
   /// ever more rarely; once it has answered, every `every` nanoseconds.
-  ClockComparison(std::string logPath, std::string address, int port, ClockFunction now,
+  ClockComparison(std::string logPath, ClockPlace place, ClockFunction now,
                   Nanoseconds every = kEvery);
   ~ClockComparison();
   ClockComparison(const ClockComparison&) = delete;

@@ -1,9 +1,6 @@
 #include "profiler/clock/clock_exchange.h"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,58 +13,58 @@
 #include <utility>
 #include <vector>
 
+#include "profiler/clock/wall_clock.h"
 #include "trace/error.h"
+#include "trace/sockets/newcomers.h"
+#include "trace/sockets/tcp.h"
 
 namespace pipetrace {
 namespace {
 
 // More than any number of ranks that ask one host.
-constexpr std::size_t kMostSockets = 4096;
+constexpr std::size_t kMostClients = 4096;
 // A request is one byte; the answer, the server's time, eight in network order.
+constexpr char kRequest = 't';
 constexpr std::size_t kAnswer = 8;
-constexpr timeval kSocketLimit{.tv_sec = 1, .tv_usec = 0};
-
-std::string nameOf(const std::string& address, int port) {
-  return address + ":" + std::to_string(port);
-}
+constexpr Nanoseconds kPatience = kNsPerSecond;
+constexpr int kTurnMs = 500;
 
 [[noreturn]] void fail(const std::string& what) { throw Error(what + ": " + std::strerror(errno)); }
 
-sockaddr_in addressOf(const std::string& address, int port) {
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(port));
-  if (inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) {
-    throw Error("cannot compare clocks with \"" + address + "\": that is no IPv4 address");
-  }
-  return to;
+std::string nameOf(const ClockPlace& place) {
+  return place.address + ":" + std::to_string(place.port);
 }
 
-/// Neither end may wait to gather small messages, or block for ever.
-void prepare(int connection) {
-  const int yes = 1;
-  setsockopt(connection, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &kSocketLimit, sizeof kSocketLimit);
-  setsockopt(connection, SOL_SOCKET, SO_SNDTIMEO, &kSocketLimit, sizeof kSocketLimit);
+/// From now on the socket waits, but for a second at most.
+void makeWait(const OwnedFd& connection) {
+  const timeval limit{.tv_sec = kPatience / kNsPerSecond, .tv_usec = 0};
+  setsockopt(connection.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  setsockopt(connection.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  fcntl(connection.get(), F_SETFL, fcntl(connection.get(), F_GETFL) & ~O_NONBLOCK);
 }
 
 bool sendAll(int connection, const char* bytes, std::size_t size) {
   return send(connection, bytes, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
 }
 
+/// False: the client has gone, asks for something else or does not read.
 bool answer(int connection, const ClockFunction& now) {
-  char request = 0;
-  if (recv(connection, &request, 1, 0) != 1) return false;
-  const auto time = static_cast<std::uint64_t>(now());
-  std::array<char, kAnswer> bytes{};
-  for (std::size_t i = 0; i < kAnswer; ++i) bytes[i] = static_cast<char>(time >> (56 - 8 * i));
-  return sendAll(connection, bytes.data(), bytes.size());
+  std::array<char, 64> requests{};
+  const ssize_t count = recv(connection, requests.data(), requests.size(), MSG_DONTWAIT);
+  if (count < 0) return errno == EAGAIN || errno == EINTR;
+  for (ssize_t i = 0; i < count; ++i) {
+    if (requests[static_cast<std::size_t>(i)] != kRequest) return false;
+    const auto time = static_cast<std::uint64_t>(now());
+    std::array<char, kAnswer> bytes{};
+    for (std::size_t k = 0; k < kAnswer; ++k) bytes[k] = static_cast<char>(time >> (56 - 8 * k));
+    if (!sendAll(connection, bytes.data(), bytes.size())) return false;
+  }
+  return count > 0;
 }
 
 /// False: the server did not answer.
 bool ask(int connection, Nanoseconds& time) {
-  const char request = 't';
-  if (!sendAll(connection, &request, 1)) return false;
+  if (!sendAll(connection, &kRequest, 1)) return false;
   std::array<char, kAnswer> bytes{};
   if (recv(connection, bytes.data(), bytes.size(), MSG_WAITALL) != kAnswer) return false;
   std::uint64_t read = 0;
@@ -76,14 +73,25 @@ bool ask(int connection, Nanoseconds& time) {
   return true;
 }
 
+OwnedFd listenAtPlace(const ClockPlace& place) {
+  try {
+    return listenAt(place.address, place.port);
+  } catch (const Error& e) {
+    throw Error(std::string("cannot serve the clock: ") + e.what());
+  }
+}
+
 }  // namespace
 
 class ClockServer::Impl {
  public:
-  Impl(int listener, ClockFunction now) : listener_(listener), now_(std::move(now)) {
+  Impl(OwnedFd listener, std::string token, ClockFunction now)
+      : listener_(std::move(listener)),
+        token_(std::move(token)),
+        now_(std::move(now)),
+        newcomers_({.longest = token_.size()}) {
     if (pipe2(stop_.data(), O_CLOEXEC) != 0) fail("cannot serve the clock");
-    sockets_.reserve(kMostSockets);
-    sockets_.push_back({.fd = listener_, .events = POLLIN, .revents = 0});
+    clients_.reserve(kMostClients);
     thread_ = std::thread([this] { serve(); });
   }
   ~Impl() {
@@ -91,94 +99,87 @@ class ClockServer::Impl {
     const char byte = 0;
     while (write(stop_[1], &byte, 1) < 0 && errno == EINTR) continue;
     thread_.join();
-    closeAll();
+    for (const int end : stop_) close(end);
   }
-  /// The thread may have been changing `sockets_`, whose memory stays where it is.
-  void abandon() noexcept { closeAll(); }
+  /// The thread may have been changing `clients_`, whose memory stays where it is.
+  void abandon() noexcept {
+    for (const int end : stop_) close(end);
+    listener_.reset();
+    newcomers_.abandon();
+    for (OwnedFd& client : clients_) client.reset();
+  }
 
  private:
-  void closeAll() noexcept {
-    for (const int end : stop_) close(end);
-    for (const pollfd& open : sockets_) close(open.fd);
-  }
-
   void serve() {
     for (;;) {
-      asked_ = sockets_;
-      asked_.push_back({.fd = stop_[0], .events = POLLIN, .revents = 0});
-      if (poll(asked_.data(), asked_.size(), -1) < 0 && errno != EINTR) return;
-      if (asked_.back().revents != 0) return;
-      if (asked_.front().revents != 0) accept();
-      for (std::size_t i = 1; i + 1 < asked_.size(); ++i) {
-        if (asked_[i].revents != 0 && !answer(asked_[i].fd, now_)) drop(asked_[i].fd);
+      waiting_.clear();
+      waiting_.push_back({.fd = stop_[0], .events = POLLIN, .revents = 0});
+      for (const OwnedFd& client : clients_) {
+        waiting_.push_back({.fd = client.get(), .events = POLLIN, .revents = 0});
       }
+      waiting_.push_back({.fd = listener_.get(), .events = POLLIN, .revents = 0});
+      newcomers_.addTo(waiting_);
+      const int timeout = newcomers_.size() > 0 ? kTurnMs : -1;
+      if (poll(waiting_.data(), waiting_.size(), timeout) < 0 && errno != EINTR) return;
+      if (waiting_.front().revents != 0) return;
+      answerAll();
+      admit();
     }
   }
 
-  void accept() {
-    const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) return;
-    if (sockets_.size() == kMostSockets) {
-      close(connection);
-      return;
+  void answerAll() {
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+      OwnedFd& client = clients_[i];
+      if (waiting_[i + 1].revents != 0 && !answer(client.get(), now_)) client.reset();
     }
-    prepare(connection);
-    sockets_.push_back({.fd = connection, .events = POLLIN, .revents = 0});
+    std::erase_if(clients_, [](const OwnedFd& client) { return !client.isOpen(); });
   }
 
-  void drop(int connection) {
-    close(connection);
-    std::erase_if(sockets_, [&](const pollfd& open) { return open.fd == connection; });
+  void admit() {
+    const auto judge = [&](std::string& received) {
+      const std::size_t size = std::min(received.size(), token_.size());
+      if (received.compare(0, size, token_, 0, size) != 0) return Newcomers::Answer::kRefuse;
+      return size < token_.size() ? Newcomers::Answer::kWait : Newcomers::Answer::kAdmit;
+    };
+    for (Newcomers::Admitted& one : newcomers_.admit(listener_, monotonicNow(), judge)) {
+      if (clients_.size() < kMostClients) clients_.push_back(std::move(one.fd));
+    }
   }
 
-  const int listener_;
+  OwnedFd listener_;
+  const std::string token_;  // a newcomer's first request stays unread until it is a client
   const ClockFunction now_;
   std::array<int, 2> stop_{};
-  std::vector<pollfd> sockets_;  // the listener first
-  std::vector<pollfd> asked_;    // the same with the end of `stop_`, as poll() wants it
+  Newcomers newcomers_;
+  std::vector<OwnedFd> clients_;
+  std::vector<pollfd> waiting_;  // stop_, clients_, listener_, newcomers_
   std::thread thread_;
 };
 
-ClockServer::ClockServer(const std::string& address, int port, ClockFunction now) {
-  sockaddr_in here = addressOf(address, port);
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (listener < 0) fail("cannot serve the clock");
-  const int yes = 1;
-  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  socklen_t size = sizeof here;
-  auto* const generic = reinterpret_cast<sockaddr*>(&here);
-  if (bind(listener, generic, size) != 0 || listen(listener, SOMAXCONN) != 0 ||
-      getsockname(listener, generic, &size) != 0) {
-    const int why = errno;
-    close(listener);
-    errno = why;
-    fail("cannot serve the clock at " + nameOf(address, port));
-  }
-  port_ = ntohs(here.sin_port);
-  impl_ = std::make_unique<UntilFork<Impl>>(std::in_place, listener, std::move(now));
-}
+ClockServer::ClockServer(const ClockPlace& place, ClockFunction now)
+    : ClockServer(listenAtPlace(place), place.token, std::move(now)) {}
+
+ClockServer::ClockServer(OwnedFd listener, std::string token, ClockFunction now)
+    : port_(portOf(listener)),
+      impl_(std::make_unique<UntilFork<Impl>>(std::in_place, std::move(listener), std::move(token),
+                                              std::move(now))) {}
 
 ClockServer::~ClockServer() = default;
 
-ClockExchange::ClockExchange(const std::string& address, int port, ClockFunction now)
-    : now_(std::move(now)), peer_(nameOf(address, port)) {
-  const sockaddr_in there = addressOf(address, port);
-  socket_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) fail("cannot compare clocks with " + peer_);
-  prepare(socket_);
-  if (connect(socket_, reinterpret_cast<const sockaddr*>(&there), sizeof there) != 0) {
-    const int why = errno;
-    close(socket_);
-    errno = why;
+ClockExchange::ClockExchange(const ClockPlace& place, ClockFunction now)
+    : now_(std::move(now)), peer_(nameOf(place)) {
+  try {
+    socket_ = connectTo(place.address, place.port, kPatience);
+  } catch (const Error& e) {
+    throw Error("cannot compare clocks with " + peer_ + ": " + e.what());
+  }
+  makeWait(socket_);
+  if (!sendAll(socket_.get(), place.token.data(), place.token.size())) {
     fail("cannot compare clocks with " + peer_);
   }
 }
 
-ClockExchange::~ClockExchange() {
-  if (socket_ >= 0) close(socket_);
-}
-
-void ClockExchange::abandon() noexcept { close(std::exchange(socket_, -1)); }
+void ClockExchange::abandon() noexcept { socket_.reset(); }
 
 ClockReading ClockExchange::compare(int rounds) {
   ClockReading best;
@@ -187,7 +188,7 @@ ClockReading ClockExchange::compare(int rounds) {
     const Nanoseconds sent = now_();
     Nanoseconds there = 0;
     errno = 0;
-    if (!ask(socket_, there)) {
+    if (!ask(socket_.get(), there)) {
       throw Error("cannot compare clocks with " + peer_ + ": " +
                   (errno == 0 ? "it has closed" : std::strerror(errno)));
     }

@@ -6,19 +6,36 @@
 
 #include "profiler/process/until_fork.h"
 #include "trace/rank_info.h"
+#include "trace/sockets/owned_fd.h"
 
 namespace pipetrace {
 
 /// The clock that a host's ranks use for their logs: ns since the Unix epoch.
 using ClockFunction = std::function<Nanoseconds()>;
 
+/// Where a ClockServer answers.
+struct ClockPlace {
+  std::string address;  ///< a host's name or address
+  int port = 0;
+  std::string token;  ///< what a client sends first, so that strangers get no answer
+};
+
+/// What a rank needs to compare clocks with rank 0.
+struct RunClock {
+  ClockPlace place;
+  OwnedFd listener;  ///< of rank 0, which answers there
+};
+
 /// Rank 0's end of the comparison of clocks between hosts: answers over TCP what time it is here. A
-/// thread of its own serves all clients, one request at a time. A child that is forked meanwhile
-/// serves nobody and keeps no connection, and may destroy this like its parent.
+/// thread of its own serves all clients, one request at a time; a client that does not read its
+/// answers is dropped. A child that is forked meanwhile serves nobody and keeps no connection, and
+/// may destroy this like its parent.
 class ClockServer {
  public:
-  /// Listens at `address` (an IPv4 address of this host). Port 0: any that is free. Throws Error.
-  ClockServer(const std::string& address, int port, ClockFunction now);
+  /// Listens at `place`, whose address is one of this host. Port 0: any that is free. Throws Error.
+  ClockServer(const ClockPlace& place, ClockFunction now);
+  /// Answers those who connect to `listener` (listenAt()), also those who did so before.
+  ClockServer(OwnedFd listener, std::string token, ClockFunction now);
   ~ClockServer();
   ClockServer(const ClockServer&) = delete;
   ClockServer& operator=(const ClockServer&) = delete;
@@ -38,10 +55,7 @@ class ClockExchange {
   static constexpr int kRounds = 128;
 
   /// Connects. Throws Error.
-  ClockExchange(const std::string& address, int port, ClockFunction now);
-  ~ClockExchange();
-  ClockExchange(const ClockExchange&) = delete;
-  ClockExchange& operator=(const ClockExchange&) = delete;
+  ClockExchange(const ClockPlace& place, ClockFunction now);
 
   /// Server's clock = this one's + offset, to within bound. Throws Error if the server is gone or
   /// has not answered for a second.
@@ -53,7 +67,7 @@ class ClockExchange {
  private:
   const ClockFunction now_;
   const std::string peer_;
-  int socket_ = -1;
+  OwnedFd socket_;
 };
 
 }  // namespace pipetrace

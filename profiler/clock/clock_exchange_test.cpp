@@ -43,7 +43,7 @@ class OtherHost {
     if (child_ == 0) {
       close(end[1]);
       int round = 0;
-      const ClockServer server("127.0.0.1", 0, [&] {
+      const ClockServer server({.address = "127.0.0.1", .port = 0}, [&] {
         const bool isQuick = quickOne > 0 && ++round % quickOne == 0;
         if (!isQuick) spin(there);
         const Nanoseconds now = monotonicNow() + kAhead;
@@ -78,7 +78,7 @@ class OtherHost {
 
 TEST(ClockExchangeTest, TheOffsetLiesWithinItsBound) {
   const OtherHost other(0, 0);
-  const ClockReading reading = ClockExchange("127.0.0.1", other.port(), monotonicNow).compare();
+  const ClockReading reading = ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare();
   EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
   EXPECT_LE(reading.bound, kNsPerMs);
   EXPECT_GT(reading.bound, 0);
@@ -88,7 +88,7 @@ TEST(ClockExchangeTest, WaysOfDifferentLengthKeepTheOffsetWithinTheBound) {
   for (const auto& [there, back] :
        {std::pair{300 * kNsPerUs, Nanoseconds{0}}, std::pair{Nanoseconds{0}, 300 * kNsPerUs}}) {
     const OtherHost other(there, back);
-    const ClockReading reading = ClockExchange("127.0.0.1", other.port(), monotonicNow).compare(32);
+    const ClockReading reading = ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare(32);
     EXPECT_GE(reading.bound, 150 * kNsPerUs);
     EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
     EXPECT_GE(std::llabs(reading.offset - kAhead), 100 * kNsPerUs)
@@ -98,7 +98,7 @@ TEST(ClockExchangeTest, WaysOfDifferentLengthKeepTheOffsetWithinTheBound) {
 
 TEST(ClockExchangeTest, OneQuickRoundIsEnough) {
   const OtherHost other(500 * kNsPerUs, 0, 20);
-  const ClockReading reading = ClockExchange("127.0.0.1", other.port(), monotonicNow).compare();
+  const ClockReading reading = ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare();
   EXPECT_LE(reading.bound, 240 * kNsPerUs);
   EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
 }
@@ -108,7 +108,7 @@ TEST(ClockExchangeTest, SeveralRanksAskAtOnce) {
   std::vector<std::thread> ranks;
   for (int i = 0; i < 4; ++i) {
     ranks.emplace_back([&] {
-      ClockExchange exchange("127.0.0.1", other.port(), monotonicNow);
+      ClockExchange exchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow);
       for (int round = 0; round < 3; ++round) {
         const ClockReading reading = exchange.compare();
         EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
@@ -120,12 +120,12 @@ TEST(ClockExchangeTest, SeveralRanksAskAtOnce) {
 
 TEST(ClockExchangeTest, AServerThatIsMissingOrEndsIsAnError) {
   OtherHost other(0, 0);
-  ClockExchange exchange("127.0.0.1", other.port(), monotonicNow);
+  ClockExchange exchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow);
   exchange.compare(1);
   other.stop();
   EXPECT_THROW(exchange.compare(2), Error);
-  EXPECT_THROW(ClockExchange("127.0.0.1", other.port(), monotonicNow), Error);
-  EXPECT_THROW(ClockExchange("no.address", 1, monotonicNow), Error);
+  EXPECT_THROW(ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow), Error);
+  EXPECT_THROW(ClockExchange({.address = "no.address", .port = 1}, monotonicNow), Error);
 }
 
 TEST(ClockComparisonTest, ComparisonsAreRepeatedAndWrittenIntoTheLog) {
@@ -133,7 +133,7 @@ TEST(ClockComparisonTest, ComparisonsAreRepeatedAndWrittenIntoTheLog) {
   const RecordedLog log;
   const char* const kLines = "Profiler Clock: ";
   {
-    const ClockComparison comparison(log.path(), "127.0.0.1", other.port(), monotonicNow,
+    const ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = other.port()}, monotonicNow,
                                      10 * kNsPerMs);
     const Nanoseconds limit = monotonicNow() + 10 * kNsPerSecond;
     while (log.lines(kLines).size() < 3 && monotonicNow() < limit) {
@@ -151,13 +151,13 @@ TEST(ClockComparisonTest, ComparisonsAreRepeatedAndWrittenIntoTheLog) {
 }
 
 /// A port that nobody serves now.
-int freePort() { return ClockServer("127.0.0.1", 0, monotonicNow).port(); }
+int freePort() { return ClockServer({.address = "127.0.0.1", .port = 0}, monotonicNow).port(); }
 
 TEST(ClockComparisonTest, AMissingServerCostsOnlyTheClockLines) {
   const int port = freePort();
   const RecordedLog log;
   testing::internal::CaptureStderr();
-  { const ClockComparison comparison(log.path(), "127.0.0.1", port, monotonicNow, kNsPerMs); }
+  { const ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = port}, monotonicNow, kNsPerMs); }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "pipetrace: cannot compare clocks with 127.0.0.1:" + std::to_string(port) +
                 ": Connection refused\n");
@@ -167,11 +167,11 @@ TEST(ClockComparisonTest, AMissingServerCostsOnlyTheClockLines) {
 TEST(ClockComparisonTest, TheFirstComparisonIsInTheLogOnceItWasAwaitedHoweverLateTheServerComes) {
   const int port = freePort();
   const RecordedLog log;
-  ClockComparison comparison(log.path(), "127.0.0.1", port, monotonicNow);
+  ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = port}, monotonicNow);
   std::unique_ptr<ClockServer> server;
   std::thread rank0([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    server = std::make_unique<ClockServer>("127.0.0.1", port, monotonicNow);
+    server = std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = port}, monotonicNow);
   });
   EXPECT_TRUE(comparison.awaitFirst(20 * kNsPerSecond));
   EXPECT_THAT(log.lines("Profiler Clock: "), testing::SizeIs(1));
@@ -181,9 +181,9 @@ TEST(ClockComparisonTest, TheFirstComparisonIsInTheLogOnceItWasAwaitedHoweverLat
 TEST(ClockComparisonTest, AServerThatIsMissingForLongIsStillAskedSeveralTimesASecond) {
   const int port = freePort();
   const RecordedLog log;
-  ClockComparison comparison(log.path(), "127.0.0.1", port, monotonicNow);
+  ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = port}, monotonicNow);
   EXPECT_FALSE(comparison.awaitFirst(1400 * kNsPerMs)) << "nobody answers";
-  const ClockServer server("127.0.0.1", port, monotonicNow);
+  const ClockServer server({.address = "127.0.0.1", .port = port}, monotonicNow);
   EXPECT_TRUE(comparison.awaitFirst(800 * kNsPerMs));
 }
 
@@ -213,7 +213,7 @@ TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsCopy) {
   SKIP_WHERE_A_CHILD_MAY_NOT_ALLOCATE();
   const OtherHost other(0, 0);
   const RecordedLog log;
-  auto comparison = std::make_unique<ClockComparison>(log.path(), "127.0.0.1", other.port(),
+  auto comparison = std::make_unique<ClockComparison>(log.path(), ClockPlace{.address = "127.0.0.1", .port = other.port()},
                                                       monotonicNow, 1000 * kNsPerSecond);
   const Nanoseconds limit = monotonicNow() + 10 * kNsPerSecond;
   while (log.lines("Profiler Clock: ").empty() && monotonicNow() < limit) {
@@ -227,9 +227,9 @@ TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsCopy) {
 
 TEST(ClockServerTest, AForkedChildThatLivesOnKeepsNothingOfTheServer) {
   SKIP_WHERE_A_CHILD_MAY_NOT_ALLOCATE();
-  auto server = std::make_unique<ClockServer>("127.0.0.1", 0, monotonicNow);
+  auto server = std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = 0}, monotonicNow);
   const int port = server->port();
-  ClockExchange exchange("127.0.0.1", port, monotonicNow);
+  ClockExchange exchange({.address = "127.0.0.1", .port = port}, monotonicNow);
   exchange.compare(1);
   std::array<int, 2> isReady{};
   std::array<int, 2> goOn{};
@@ -253,14 +253,14 @@ TEST(ClockServerTest, AForkedChildThatLivesOnKeepsNothingOfTheServer) {
   }
   EXPECT_THAT(why,
               testing::AnyOf(testing::HasSubstr("it has closed"), testing::HasSubstr("reset")));
-  EXPECT_EQ(ClockServer("127.0.0.1", port, monotonicNow).port(), port) << "the port is free";
+  EXPECT_EQ(ClockServer({.address = "127.0.0.1", .port = port}, monotonicNow).port(), port) << "the port is free";
   close(goOn[1]);
   EXPECT_EQ(child.wait(), 0);
   close(isReady[0]);
 }
 
 TEST(ClockServerTest, AProgramStartedMeanwhileDoesNotKeepTheServerFromEnding) {
-  auto server = std::make_unique<ClockServer>("127.0.0.1", 0, monotonicNow);
+  auto server = std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = 0}, monotonicNow);
   std::string name = "sleep";
   std::string time = "20";
   std::array<char*, 3> arguments = {name.data(), time.data(), nullptr};

@@ -11,7 +11,9 @@ pipetrace_library(
           control/verdict/jury.cpp
           control/local_control.cpp
           control/run_end.cpp
-          control/same_run.cpp
+          control/start/meeting.cpp
+          control/start/run_start.cpp
+          control/start/same_run.cpp
           control/verdict/stall_watch.cpp
           control/verdict/verdict.cpp
   PUBLIC pipetrace::trace Threads::Threads)
@@ -35,7 +37,8 @@ pipetrace_test(
 pipetrace_test(
   control_threads_test
   SOURCES control/control_mesh_test.cpp control/local_control_test.cpp
-          control/same_run_test.cpp
+          control/start/meeting_test.cpp
+          control/start/same_run_test.cpp
   LINK pipetrace::control
   LABELS threads)
 # Ranks as processes that are killed and stopped.

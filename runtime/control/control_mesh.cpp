@@ -12,12 +12,12 @@
 
 #include "runtime/control/control_peers.h"
 #include "runtime/control/run_end.h"
+#include "runtime/control/start/meeting.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/verdict/beat.h"
 #include "runtime/control/verdict/idle_watch.h"
 #include "runtime/control/verdict/jury.h"
 #include "trace/error.h"
-#include "trace/text/decimal_time.h"
 
 namespace pipetrace {
 
@@ -29,7 +29,7 @@ constexpr Nanoseconds kLastWords = 200 * kNsPerMs;  // for closing connections i
 
 class ControlMesh final : public ControlChannel {
  public:
-  ControlMesh(ControlOptions options, const MeshOptions& mesh, KeyValue& store);
+  ControlMesh(ControlOptions options, const MeshOptions& mesh, RunStart& start);
   ~ControlMesh() override;
 
   std::string fail(const std::string& reason) override;
@@ -51,7 +51,6 @@ class ControlMesh final : public ControlChannel {
   [[noreturn]] void raise() override;
   template <typename Change>
   void request(Change change);
-  bool awaitAll(Nanoseconds timeout);
   void run();
   bool round();
   void takeRequests(Nanoseconds now);
@@ -64,7 +63,6 @@ class ControlMesh final : public ControlChannel {
   OwnedFd wake_;
   std::mutex mutex_;
   Requests requests_;  // guarded by mutex_
-  std::atomic<bool> isComplete_{false};
 
   // The control thread owns these, once it runs.
   ControlPeers peers_;
@@ -78,30 +76,21 @@ class ControlMesh final : public ControlChannel {
   std::thread thread_;
 };
 
-ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, KeyValue& store)
+ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, RunStart& start)
     : options_(std::move(options)),
       beat_(mesh.beat > 0 ? mesh.beat : beatOf(options_.worldSize)),
       end_(options_),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      peers_(options_.rank, options_.worldSize, mesh.host, store, mesh.connectTimeout),
+      peers_(meetRanks({.rank = options_.rank,
+                        .worldSize = options_.worldSize,
+                        .host = mesh.host,
+                        .linkTimeout = mesh.linkTimeout},
+                       start)),
       jury_(options_.rank, options_.worldSize, limitsAt(beat_, options_.limits), options_.words,
             steadyTime()),
       watch_(steadyTime()) {
   if (!wake_.isOpen()) throw Error("control connection: the system allows no more files");
   thread_ = std::thread([this] { run(); });
-  try {
-    if (awaitAll(mesh.connectTimeout)) return;
-    end_.acknowledge();
-    request([](Requests& r) { r.leave = true; });
-    thread_.join();
-  } catch (...) {
-    end_.acknowledge();
-    request([](Requests& r) { r.leave = true; });
-    thread_.join();
-    throw;
-  }
-  throw Error(peers_.missingRanks() + " did not connect within " +
-              formatDuration(mesh.connectTimeout));
 }
 
 ControlMesh::~ControlMesh() {
@@ -117,17 +106,6 @@ void ControlMesh::request(Change change) {
     change(requests_);
   }
   eventfd_write(wake_.get(), 1);
-}
-
-// Whether all have come. Throws Error if one fails before.
-bool ControlMesh::awaitAll(Nanoseconds timeout) {
-  const Nanoseconds end = steadyTime() + timeout;
-  while (!isComplete_.load(std::memory_order_acquire)) {
-    check();
-    if (steadyTime() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
 }
 
 std::string ControlMesh::fail(const std::string& reason) {
@@ -163,7 +141,7 @@ void ControlMesh::run() {
 
 // Whether there is another one.
 bool ControlMesh::round() {
-  const bool isAlert = jury_.isAlarmed() || isWaitedFor_ || !peers_.isComplete();
+  const bool isAlert = jury_.isAlarmed() || isWaitedFor_;
   Nanoseconds pause = std::max<Nanoseconds>(nextBeat_ - steadyTime(), 0);
   if (jury_.isAlarmed()) pause = std::min(pause, kAlarmedRound);
   peers_.wait(wake_.get(), pause, isAlert);
@@ -176,14 +154,9 @@ bool ControlMesh::round() {
   const Nanoseconds slept = now - lastRound_ - pause;
   if (slept > kLongPause) jury_.slept(slept, now);
   lastRound_ = now;
-  if (!isComplete_.load(std::memory_order_relaxed)) {
-    jury_.silenceCountsFrom(now);
-    watch_ = IdleWatch(now);
-    if (peers_.isComplete()) isComplete_.store(true, std::memory_order_release);
-  }
   jury_.own(watch_.look(progress_, now));
   takeRequests(now);
-  if (peers_.isComplete() || jury_.isAlarmed()) jury_.tick(now);
+  jury_.tick(now);
   tellOthers(now);
   deliver(now);
   return !hasLeft_;
@@ -197,7 +170,7 @@ void ControlMesh::takeRequests(Nanoseconds now) {
   if (requests_.finish) jury_.finish();
   isWaitedFor_ = requests_.finish || requests_.leave;
   if (!requests_.leave) return;
-  const bool hasEnded = jury_.verdict() || jury_.isFinished() || !peers_.isComplete();
+  const bool hasEnded = jury_.verdict() || jury_.isFinished();
   if (hasEnded) {
     hasLeft_ = true;
   } else {
@@ -232,9 +205,9 @@ void ControlMesh::deliver(Nanoseconds now) {
 
 }  // namespace
 
-std::unique_ptr<ControlChannel> connectControlMesh(ControlOptions options, MeshOptions mesh,
-                                                   KeyValue& store) {
-  return std::make_unique<ControlMesh>(std::move(options), mesh, store);
+std::unique_ptr<ControlChannel> connectControlMesh(ControlOptions options, const MeshOptions& mesh,
+                                                   RunStart& start) {
+  return std::make_unique<ControlMesh>(std::move(options), mesh, start);
 }
 
 }  // namespace pipetrace

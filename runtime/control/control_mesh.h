@@ -4,7 +4,7 @@
 #include <string>
 
 #include "runtime/control/control_channel.h"
-#include "runtime/control/key_value.h"
+#include "runtime/control/start/run_start.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -14,16 +14,17 @@ struct MeshOptions {
   /// How often ranks tell where they are; 0: by the number of ranks, beatOf(). The limits of
   /// ControlOptions grow with it.
   Nanoseconds beat = 0;
-  Nanoseconds connectTimeout = 60 * kNsPerSecond;  ///< for all ranks to come
+  /// For one connection, when the other side waits for it.
+  Nanoseconds linkTimeout = 8 * kNsPerSecond;
 };
 
 /// A control channel between processes: a TCP connection between every two ranks, and one thread
 /// in each. A process that ends is noticed at once, because the system closes its connections.
 ///
-/// Returns when all ranks are connected. Their addresses are in `store` under "control/<rank>".
-/// `store` is used in this call only. Throws Error if a rank does not come, or fails while
-/// connecting; its text names the ranks.
-std::unique_ptr<ControlChannel> connectControlMesh(ControlOptions options, MeshOptions mesh,
-                                                   KeyValue& store);
+/// Returns when all ranks are connected (meetRanks()). Throws Error, on all ranks, if a rank does
+/// not come, cannot be reached or fails while connecting; its text names the ranks. `start` is used
+/// in this call only.
+std::unique_ptr<ControlChannel> connectControlMesh(ControlOptions options, const MeshOptions& mesh,
+                                                   RunStart& start);
 
 }  // namespace pipetrace

@@ -5,7 +5,7 @@
 #include <array>
 #include <thread>
 
-#include "runtime/control/control_peers.h"
+#include "runtime/control/start/meeting.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/testing/memory_key_value.h"
 #include "trace/error.h"
@@ -30,7 +30,8 @@ std::vector<std::string> runMesh(int ranks, const Body& body, const Change& chan
         options.rank = rank;
         options.worldSize = ranks;
         if (change) change(options);
-        const auto control = connectControlMesh(std::move(options), {}, store);
+        RunStart start(store, rank, ranks, 60 * kNsPerSecond);
+        const auto control = connectControlMesh(std::move(options), {}, start);
         body(rank, *control);
       } catch (const Error& e) {
         errors[static_cast<std::size_t>(rank)] = e.what();
@@ -167,6 +168,7 @@ TEST(ControlMesh, TellsOnceWhenTheRunFails) {
   EXPECT_THAT(calls, ::testing::Each(1));
 }
 
+// Two ranks that connect and then say nothing.
 TEST(ControlMesh, TheTimeToConnectCountsForNobodysSilence) {
   testing::MemoryKeyValue store;
   std::string error;
@@ -175,36 +177,24 @@ TEST(ControlMesh, TheTimeToConnectCountsForNobodysSilence) {
       ControlOptions options;
       options.worldSize = 3;
       options.limits.silence = kNsPerSecond;
-      workUntilFailure(*connectControlMesh(std::move(options), {}, store));
+      RunStart start(store, 0, 3, 20 * kNsPerSecond);
+      workUntilFailure(*connectControlMesh(std::move(options), {}, start));
     } catch (const Error& e) {
       error = e.what();
     }
   });
-  const Nanoseconds enough = 20 * kNsPerSecond;
-  ControlPeers first(1, 3, "127.0.0.1", store, enough);
+  const auto meet = [&](int rank) {
+    RunStart start(store, rank, 3, 20 * kNsPerSecond);
+    return meetRanks({.rank = rank, .worldSize = 3}, start);
+  };
+  std::vector<ControlSocket> first;
+  std::thread rank1([&] { first = meet(1); });
   sleepMs(1500);
-  first.broadcast({}, false);
-  ControlPeers late(2, 3, "127.0.0.1", store, enough);
-  rank0.join();  // from now on no rank but rank 0 says anything
+  const std::vector<ControlSocket> late = meet(2);
+  rank1.join();
+  rank0.join();
   EXPECT_THAT(error, ::testing::StartsWith("rank 0 no longer hears of any other rank"))
       << "both are silent since the same moment";
-}
-
-TEST(ControlMesh, NamesTheRankThatDoesNotConnect) {
-  testing::MemoryKeyValue store;
-  ControlOptions options;
-  options.worldSize = 2;
-  MeshOptions mesh;
-  mesh.connectTimeout = 50 * kNsPerMs;
-  try {
-    connectControlMesh(options, mesh, store);
-    FAIL() << "nobody came";
-  } catch (const Error& e) {
-    EXPECT_STREQ(e.what(), "rank 1 did not connect within 50.00 ms");
-  }
-  options.rank = 1;
-  testing::MemoryKeyValue empty;
-  EXPECT_THROW(connectControlMesh(options, mesh, empty), Error);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include "profiler/clock/wall_clock.h"
 #include "runtime/launch/display_queue.h"
@@ -77,6 +78,7 @@ class Launch {
   const LaunchOptions options_;
   SignalInbox inbox_;
   DisplayQueue display_;
+  std::optional<LocalPort> port_;  // rank 0's, which no other run gets meanwhile
   std::vector<LaunchedRank> ranks_;
   int failed_ = -1;              // the rank that ended the run
   int interrupted_ = 0;          // the signal that ended the run
@@ -96,8 +98,9 @@ void Launch::start() {
   const std::string folder = std::filesystem::absolute(options_.logDirectory).string();
   // Steps that can fail come before the logs of earlier runs are removed.
   findProgram(options_.command.front());
+  port_.emplace(options_.masterPort);
   RankPlace place{.ranks = options_.ranks,
-                  .masterPort = freeLocalPort(options_.masterPort),
+                  .masterPort = port_->number(),
                   .logDirectory = folder,
                   .recording = options_.recording};
   clearLogFolder(folder);

@@ -1,9 +1,20 @@
 #pragma once
 
+#include "trace/sockets/owned_fd.h"
+
 namespace pipetrace {
 
-/// A TCP port of 127.0.0.1 on which nobody listens: `wanted`, or any for 0. Another process can
-/// take it before it is used. Throws Error if `wanted` is taken or out of range.
-int freeLocalPort(int wanted = 0);
+/// A TCP port of 127.0.0.1, for a store that another process serves there. As long as this lives,
+/// nobody else who asks for any port gets this one.
+class LocalPort {
+ public:
+  /// `wanted`, or any for 0. Throws Error if somebody listens at `wanted`, or it is out of range.
+  explicit LocalPort(int wanted = 0);
+  int number() const { return number_; }
+
+ private:
+  OwnedFd socket_;
+  int number_ = 0;
+};
 
 }  // namespace pipetrace

@@ -56,7 +56,7 @@ ProcessEnv readProcessEnv() {
   env.masterAddr = variable("MASTER_ADDR");
   env.masterPort = number("MASTER_PORT", 1, kMaxPort);
   env.clockPort = optionalVariable("PIPETRACE_CLOCK_PORT", "").empty()
-                      ? env.masterPort % kMaxPort + 1
+                      ? 0
                       : number("PIPETRACE_CLOCK_PORT", 1, kMaxPort);
   env.agentStore = optionalVariable("TORCHELASTIC_USE_AGENT_STORE", "False") == "True";
   env.attempt = optionalVariable("TORCHELASTIC_RESTART_COUNT", "0");

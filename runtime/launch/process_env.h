@@ -12,7 +12,7 @@ struct ProcessEnv {
   int localWorldSize = 1;   ///< LOCAL_WORLD_SIZE; if unset, all are on this host
   std::string masterAddr;   ///< MASTER_ADDR: where rank 0 (or the agent) serves the store
   int masterPort = 0;       ///< MASTER_PORT
-  int clockPort = 0;        ///< PIPETRACE_CLOCK_PORT; if unset, the one after MASTER_PORT
+  int clockPort = 0;        ///< PIPETRACE_CLOCK_PORT; if unset, 0: any that is free
   bool agentStore = false;  ///< TORCHELASTIC_USE_AGENT_STORE: torchrun serves the store itself
   std::string attempt;      ///< TORCHELASTIC_RESTART_COUNT, "0" if unset
 };

@@ -1,9 +1,5 @@
 #include "runtime/record/rank_recording.h"
 
-#include <arpa/inet.h>
-#include <netdb.h>
-
-#include <array>
 #include <cstdio>
 #include <utility>
 
@@ -25,30 +21,15 @@ RecorderOptions recorderOptions(const RankRecordingOptions& options) {
   return result;
 }
 
-/// The host's address as numbers. Throws Error.
-std::string addressOf(const std::string& host) {
-  const addrinfo hints{.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-  if (error != 0) {
-    throw Error("cannot find the host " + host + ": " + std::string(gai_strerror(error)));
-  }
-  std::array<char, INET_ADDRSTRLEN> text{};
-  const auto* const address = reinterpret_cast<const sockaddr_in*>(found->ai_addr);
-  inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size());
-  freeaddrinfo(found);
-  return text.data();
-}
-
 }  // namespace
 
 class RankRecording::Impl {
  public:
-  explicit Impl(const RankRecordingOptions& options)
+  explicit Impl(RankRecordingOptions options)
       : recorder_(recorderOptions(options)), lanes_(addCpuLanes(recorder_)) {
     addCpuMemory(recorder_);
-    if (!options.env) return;
-    if (options.env->localWorldSize < options.env->worldSize) compareClocks(*options.env);
+    if (!options.isProcess) return;
+    if (options.clock) compareClocks(std::move(*options.clock));
     track_ = makeCudaTrack(recorder_);
     lanes_.track = track_.get();
     nccl_.emplace(recorder_);
@@ -68,15 +49,13 @@ class RankRecording::Impl {
  private:
   /// Ranks of rank 0's host have its clock, and all compare nevertheless. That costs 128 messages
   /// every 30 s, and no rank needs to know where the others run.
-  void compareClocks(const ProcessEnv& env) {
-    const int port = env.clockPort;
+  void compareClocks(RunClock clock) {
     const auto now = [this] { return recorder_.clock().at(monotonicNow()); };
     try {
-      if (env.rank == 0) {
-        server_ = std::make_unique<ClockServer>("0.0.0.0", port, now);
+      if (clock.listener.isOpen()) {
+        server_ = std::make_unique<ClockServer>(std::move(clock.listener), clock.place.token, now);
       } else {
-        clocks_ = std::make_unique<ClockComparison>(recorder_.logPath(), addressOf(env.masterAddr),
-                                                    port, now);
+        clocks_ = std::make_unique<ClockComparison>(recorder_.logPath(), clock.place, now);
       }
     } catch (const Error& error) {
       std::fprintf(stderr, "pipetrace: the hosts' clocks are not compared: %s\n", error.what());
@@ -92,7 +71,7 @@ class RankRecording::Impl {
 };
 
 RankRecording::RankRecording(RankRecordingOptions options)
-    : impl_(std::make_unique<Impl>(options)) {}
+    : impl_(std::make_unique<Impl>(std::move(options))) {}
 
 RankRecording::~RankRecording() = default;
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "profiler/clock/clock_exchange.h"
 #include "profiler/step_range.h"
-#include "runtime/launch/process_env.h"
 #include "runtime/record/recorded_lanes.h"
 #include "trace/rank_info.h"
 
@@ -15,9 +15,11 @@ struct RankRecordingOptions {
   std::string logDirectory;
   RankInfo info;
   StepRange steps;
-  /// The rank's process, if it is one: needed for recorders that a process has once (CUPTI, NCCL)
-  /// and to compare clocks between hosts. Not given: the ranks are threads of this process.
-  std::optional<ProcessEnv> env;
+  /// Whether the rank has a process of its own, so that it can have recorders that a process has
+  /// once (CUPTI, NCCL).
+  bool isProcess = false;
+  /// Given where the run has several hosts (GlooRun).
+  std::optional<RunClock> clock = std::nullopt;
 };
 
 /// Records all there is of a rank that trains: its jobs and messages and the memory. Where each can

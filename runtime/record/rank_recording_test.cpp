@@ -10,40 +10,49 @@
 #include "profiler/clock/clock_exchange.h"
 #include "profiler/clock/wall_clock.h"
 #include "profiler/testing/recorded_log.h"
-#include "runtime/launch/process_env.h"
 #include "trace/nanoseconds.h"
+#include "trace/sockets/tcp.h"
 
 namespace pipetrace {
 namespace {
 
 TEST(RankRecordingTest, ARankHasItsFirstComparisonOfClocksBeforeItsFirstStep) {
-  const int port = ClockServer("127.0.0.1", 0, monotonicNow).port();
+  OwnedFd listener = listenAt("127.0.0.1");
+  const ClockPlace place{.address = "127.0.0.1", .port = portOf(listener), .token = "secret"};
   std::unique_ptr<ClockServer> server;
   std::thread rank0([&] {  // opens its log later than rank 1
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    server = std::make_unique<ClockServer>("127.0.0.1", port, monotonicNow);
+    server = std::make_unique<ClockServer>(std::move(listener), place.token, monotonicNow);
   });
-  const RecordedLog log;
-  RankRecording recording(
-      {.logDirectory = log.folder(),
-       .info = {.rank = 1, .worldSize = 2},
-       .steps = {},
-       .env = ProcessEnv{.rank = 1, .worldSize = 2, .masterAddr = "127.0.0.1", .clockPort = port}});
-  EXPECT_THAT(log.lines("Profiler Clock: ", 1), ::testing::SizeIs(1));
-  rank0.join();
-}
-
-TEST(RankRecordingTest, RanksOfOneHostWaitForNoComparisonOfClocks) {
-  const int port = ClockServer("127.0.0.1", 0, monotonicNow).port();
   const RecordedLog log;
   RankRecording recording({.logDirectory = log.folder(),
                            .info = {.rank = 1, .worldSize = 2},
                            .steps = {},
-                           .env = ProcessEnv{.rank = 1,
-                                             .worldSize = 2,
-                                             .localWorldSize = 2,
-                                             .masterAddr = "127.0.0.1",
-                                             .clockPort = port}});
+                           .isProcess = true,
+                           .clock = RunClock{.place = place, .listener = {}}});
+  EXPECT_THAT(log.lines("Profiler Clock: ", 1), ::testing::SizeIs(1));
+  rank0.join();
+}
+
+TEST(RankRecordingTest, RankZeroAnswersWhereItWasAsked) {
+  OwnedFd listener = listenAt("127.0.0.1");
+  const ClockPlace place{.address = "127.0.0.1", .port = portOf(listener), .token = "secret"};
+  const RecordedLog log;
+  RankRecording recording({.logDirectory = log.folder(),
+                           .info = {.rank = 0, .worldSize = 2},
+                           .steps = {},
+                           .isProcess = true,
+                           .clock = RunClock{.place = place, .listener = std::move(listener)}});
+  const Nanoseconds bound = ClockExchange(place, monotonicNow).compare().bound;
+  EXPECT_GT(bound, 0);
+}
+
+TEST(RankRecordingTest, RanksOfOneHostCompareNoClocks) {
+  const RecordedLog log;
+  RankRecording recording({.logDirectory = log.folder(),
+                           .info = {.rank = 1, .worldSize = 2},
+                           .steps = {},
+                           .isProcess = true});
   recording.close();
   EXPECT_THAT(log.lines("Profiler Clock: ", 1), ::testing::IsEmpty());
 }

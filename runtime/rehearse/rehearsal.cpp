@@ -48,11 +48,12 @@ class RehearsedRank {
 
   /// Answers the other ranks' questions for the time, on a port of its own.
   std::unique_ptr<ClockServer> serveClock() const {
-    return std::make_unique<ClockServer>(kHere, 0, ownClock());
+    return std::make_unique<ClockServer>(ClockPlace{.address = kHere}, ownClock());
   }
   /// Compares the clock with that of the rank whose server it is, now and at the end of run().
   void compareClock(int port) {
-    comparison_ = std::make_unique<ClockComparison>(recorder_.logPath(), kHere, port, ownClock());
+    comparison_ = std::make_unique<ClockComparison>(
+        recorder_.logPath(), ClockPlace{.address = kHere, .port = port}, ownClock());
   }
 
   /// The rank's own thread.

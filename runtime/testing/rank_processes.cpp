@@ -22,10 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The system gives none of these to a connection. The port after MASTER_PORT may be one that the
-// run's own connections have.
-int clockPort() { return 20000 + getpid() % 10000; }
-
 std::string withRank(std::string text, int rank) {
   const std::string mark = "{rank}";
   if (const auto at = text.find(mark); at != std::string::npos) {
@@ -97,10 +93,10 @@ std::vector<ProcessEnd> runAll(const std::vector<std::string>& command,
 
 std::vector<ProcessEnd> runProcesses(int ranks, const std::vector<std::string>& command,
                                      const ProcessOptions& options) {
+  const LocalPort port;
   const Environment common{{"WORLD_SIZE", std::to_string(ranks)},
                            {"MASTER_ADDR", "127.0.0.1"},
-                           {"MASTER_PORT", std::to_string(freeLocalPort())},
-                           {"PIPETRACE_CLOCK_PORT", std::to_string(clockPort())}};
+                           {"MASTER_PORT", std::to_string(port.number())}};
   std::vector<Environment> environments;
   for (int rank = 0; rank < ranks; ++rank) {
     Environment mine = options.environment;

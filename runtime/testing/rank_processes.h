@@ -23,7 +23,7 @@ struct ProcessOptions {
 };
 
 /// Starts `ranks` processes of `command` and waits for all. Each gets the variables of pipe-run and
-/// torchrun (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT) and PIPETRACE_CLOCK_PORT.
+/// torchrun (RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT).
 /// "{rank}" in an argument becomes the rank.
 std::vector<ProcessEnd> runProcesses(int ranks, const std::vector<std::string>& command,
                                      const ProcessOptions& options = {});

@@ -35,7 +35,7 @@ void runRanksOrThrow(int ranks, const std::function<void(int rank)>& body) {
 std::vector<std::string> runConnected(Wiring wiring, int ranks,
                                       const std::function<void(Transport& transport)>& body) {
   InProcessHub hub(ranks);
-  const int port = freeLocalPort();
+  const LocalPort port;
   return runRanks(ranks, [&](int rank) {
     std::unique_ptr<Transport> transport;
     if (wiring == Wiring::kInProcess) {
@@ -45,7 +45,7 @@ std::vector<std::string> runConnected(Wiring wiring, int ranks,
                                   .localRank = rank,
                                   .worldSize = ranks,
                                   .masterAddr = "127.0.0.1",
-                                  .masterPort = port,
+                                  .masterPort = port.number(),
                                   .attempt = "0"}};
       options.connectTimeout = 60 * kNsPerSecond;
       options.waitTimeout = 60 * kNsPerSecond;

@@ -1,11 +1,18 @@
 #include "runtime/transport/gloo.h"
 
 #include <sched.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
+#include <mutex>
 #include <set>
+#include <sstream>
+#include <streambuf>
 #include <string>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
@@ -14,12 +21,14 @@
 #include <vector>
 
 #include "runtime/control/control_mesh.h"
-#include "runtime/control/control_socket.h"
 #include "runtime/error_text.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_lanes.h"
+#include "runtime/transport/gloo_pairs.h"
 #include "runtime/transport/gloo_store.h"
 #include "trace/error.h"
+#include "trace/sockets/socket_error.h"
+#include "trace/sockets/tcp.h"
 
 namespace pipetrace {
 
@@ -31,14 +40,21 @@ std::chrono::milliseconds toMilliseconds(Nanoseconds time) {
 
 class GlooTransport : public Transport {
  public:
-  c10::intrusive_ptr<c10d::Store> store() const { return store_; }
-
-  GlooTransport(c10::intrusive_ptr<c10d::Store> store,
-                c10::intrusive_ptr<c10d::ProcessGroupGloo> group, const GlooOptions& options)
+  GlooTransport(c10::intrusive_ptr<c10d::Store> store, const c10::intrusive_ptr<LazyGroup>& group,
+                const std::shared_ptr<KeyValue>& words, const GlooOptions& options)
       : store_(std::move(store)),
-        group_(std::move(group), options.waitTimeout),
+        group_(group, options.waitTimeout,
+               std::make_unique<GlooPairs>(group, words, options.waitTimeout)),
         tags_(options.tags),
         overlaps_(options.overlaps) {}
+
+  /// Without a control channel only its connections tell a rank that another has ended.
+  void connectAll() {
+    for (int peer = 0; peer < worldSize(); ++peer) {
+      if (peer != rank()) group_.open(peer);
+    }
+    group_.awaitOpen();
+  }
 
   int rank() const override { return group_.rank(); }
   int worldSize() const override { return group_.size(); }
@@ -52,6 +68,8 @@ class GlooTransport : public Transport {
     return makeGlooReceiveLane(group_, laneOptions(from, name, messages), clock());
   }
 
+  void awaitLanes() override { group_.awaitOpen(); }
+
   bool sendsBlock() const override { return !overlaps_; }
 
   void abort(const std::string& reason) noexcept override { group_.abort(reason); }
@@ -59,11 +77,12 @@ class GlooTransport : public Transport {
   void finish() override { group_.barrier(); }
 
  private:
-  GlooLaneOptions laneOptions(int peer, const LaneName& name, std::size_t messages) const {
+  GlooLaneOptions laneOptions(int peer, const LaneName& name, std::size_t messages) {
     if (peer < 0 || peer >= worldSize() || peer == rank()) {
       throw Error("rank " + std::to_string(rank()) + " has no peer " + std::to_string(peer) +
                   " among " + std::to_string(worldSize()) + " ranks");
     }
+    group_.open(peer);
     return {.peer = peer,
             .name = name,
             .messages = messages,
@@ -103,71 +122,174 @@ auto patient(const Start& start) {
   return result;
 }
 
-bool isLoopback(const std::string& address) {
-  return address == "localhost" || address == "::1" || address.starts_with("127.");
-}
+/// Keeps Gloo from writing to stdout which ranks it is connected with.
+///
+/// Threads: one at a time has it, others wait.
+class QuietStdout {
+ public:
+  QuietStdout() : lock_(mutex()), before_(std::cout.rdbuf(&nothing_)) {}
+  ~QuietStdout() { std::cout.rdbuf(before_); }
+  QuietStdout(const QuietStdout&) = delete;
+  QuietStdout& operator=(const QuietStdout&) = delete;
 
-std::shared_ptr<gloo::transport::Device> deviceFor(const ProcessEnv& env) {
-  if (const char* name = std::getenv("GLOO_SOCKET_IFNAME"); name != nullptr && *name != '\0') {
-    return c10d::ProcessGroupGloo::createDeviceForInterface(name);
+ private:
+  struct Nothing : std::streambuf {
+    int overflow(int character) override { return character; }
+    std::streamsize xsputn(const char*, std::streamsize size) override { return size; }
+  };
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
   }
-  if (isLoopback(env.masterAddr)) {
-    return c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1");
+  const std::lock_guard<std::mutex> lock_;
+  Nothing nothing_;
+  std::streambuf* const before_;
+};
+
+/// Where rank 0's store takes connections: at MASTER_ADDR alone, or at all addresses (none) where
+/// that is not an address of this host, or a name that other hosts may understand otherwise.
+std::optional<int> listenerForStore(const ProcessEnv& env) {
+  const bool isSame = env.masterAddr == "localhost" || isAddress(env.masterAddr);
+  if (!isSame && isLoopback(addressTowards(env.masterAddr, env.masterPort))) return std::nullopt;
+  try {
+    return bindAt(env.masterAddr, env.masterPort).release();
+  } catch (const SocketError& e) {
+    if (e.number() == EADDRNOTAVAIL) return std::nullopt;
+    throw Error(std::string("rank 0 cannot serve the store: ") + e.what());
   }
-  return c10d::ProcessGroupGloo::createDefaultDevice();
 }
 
 c10::intrusive_ptr<c10d::Store> openStore(const GlooOptions& options) {
-  c10d::TCPStoreOptions storeOptions;
-  storeOptions.port = static_cast<std::uint16_t>(options.env.masterPort);
-  storeOptions.isServer = options.env.rank == 0 && !options.env.agentStore;
-  storeOptions.numWorkers = static_cast<std::size_t>(options.env.worldSize);
-  storeOptions.waitWorkers = !options.env.agentStore;
-  storeOptions.timeout = toMilliseconds(options.connectTimeout);
-  auto store = c10::make_intrusive<c10d::TCPStore>(options.env.masterAddr, storeOptions);
-  return c10::make_intrusive<c10d::PrefixStore>("pipetrace/" + options.env.attempt, store);
-}
-
-std::unique_ptr<GlooTransport> connect(const GlooOptions& options) {
   const ProcessEnv& env = options.env;
+  c10d::TCPStoreOptions storeOptions;
+  storeOptions.port = static_cast<std::uint16_t>(env.masterPort);
+  storeOptions.isServer = env.rank == 0 && !env.agentStore;
+  storeOptions.waitWorkers = false;  // awaitSameRun() knows who is missing
+  storeOptions.timeout = toMilliseconds(options.connectTimeout);
+  if (storeOptions.isServer) storeOptions.masterListenFd = listenerForStore(env);
   try {
-    auto store = openStore(options);
-    auto groupOptions =
-        c10d::ProcessGroupGloo::Options::create(toMilliseconds(options.connectTimeout));
-    groupOptions->devices.push_back(patient([&] { return deviceFor(env); }));
-    auto group =
-        c10::make_intrusive<c10d::ProcessGroupGloo>(store, env.rank, env.worldSize, groupOptions);
-    group->setTimeout(toMilliseconds(options.waitTimeout));
-    return std::make_unique<GlooTransport>(std::move(store), std::move(group), options);
+    auto store = c10::make_intrusive<c10d::TCPStore>(env.masterAddr, storeOptions);
+    return c10::make_intrusive<c10d::PrefixStore>("pipetrace/" + env.attempt, store);
   } catch (const std::exception& e) {
     throw Error("rank " + std::to_string(env.rank) + " of " + std::to_string(env.worldSize) +
-                " could not connect to its peers at " + env.masterAddr + ":" +
+                " cannot reach the store of the run at " + env.masterAddr + ":" +
                 std::to_string(env.masterPort) + ": " + firstLineOf(e) +
-                "; are all ranks running, with the same MASTER_ADDR and MASTER_PORT?");
+                "; does rank 0 run, with the same MASTER_ADDR and MASTER_PORT?");
   }
+}
+
+/// The address of this host from which this rank reaches the others.
+std::string ownAddress(const ProcessEnv& env) {
+  const char* const names = std::getenv("GLOO_SOCKET_IFNAME");
+  const std::string name = names == nullptr ? "" : names;
+  if (!name.empty()) return addressOfInterface(name.substr(0, name.find(',')));
+  return addressTowards(env.masterAddr, env.masterPort);
+}
+
+std::string hostName() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// What a rank has while the ranks come together.
+struct Start {
+  explicit Start(const GlooOptions& options)
+      : store(openStore(options)),
+        words(std::make_shared<GlooStore>(store)),
+        start(*words, options.env.rank, options.env.worldSize, options.connectTimeout) {}
+
+  RanksOfRun awaitAll(const ProcessEnv& env, const RunFacts& facts) {
+    std::string address;
+    try {
+      address = ownAddress(env);
+    } catch (const Error& e) {
+      start.fail("rank " + std::to_string(env.rank) + " has no address for the others: " +
+                 e.what());
+    }
+    return awaitSameRun(start,
+                        {.rank = env.rank,
+                         .worldSize = env.worldSize,
+                         .address = address,
+                         .host = hostName()},
+                        facts);
+  }
+
+  c10::intrusive_ptr<c10d::Store> store;
+  std::shared_ptr<GlooStore> words;
+  RunStart start;
+};
+
+std::unique_ptr<GlooTransport> makeTransport(Start& start, const GlooOptions& options,
+                                             const std::string& address) {
+  const ProcessEnv& env = options.env;
+  try {
+    // The time in which one connection has to come about.
+    auto groupOptions =
+        c10d::ProcessGroupGloo::Options::create(toMilliseconds(options.linkTimeout));
+    const bool isLazy = true;
+    groupOptions->devices.push_back(patient(
+        [&] { return c10d::ProcessGroupGloo::createDeviceForHostname(address, isLazy); }));
+    c10::intrusive_ptr<LazyGroup> group;
+    {
+      const QuietStdout quiet;
+      group = c10::make_intrusive<LazyGroup>(start.store, env.rank, env.worldSize, groupOptions);
+    }
+    group->setTimeout(toMilliseconds(options.waitTimeout));
+    return std::make_unique<GlooTransport>(start.store, std::move(group), start.words, options);
+  } catch (const std::exception& e) {
+    start.start.fail("rank " + std::to_string(env.rank) + " cannot be reached at " + address +
+                     ": " + firstLineOf(e));
+  }
+}
+
+/// Rank 0 takes questions for its time from now on, and answers them once it records.
+std::optional<RunClock> shareClock(Start& start, const ProcessEnv& env, const RanksOfRun& ranks) {
+  if (!ranks.hasSeveralHosts()) return std::nullopt;
+  constexpr const char* kKey = "clock";
+  RunClock clock;
+  if (env.rank != 0) {
+    std::istringstream text(start.start.await(kKey, "rank 0 did not say where its clock is"));
+    text >> clock.place.port >> clock.place.token >> clock.place.address;
+    return clock;
+  }
+  try {
+    clock.listener = listenAt(ranks.address, env.clockPort);
+  } catch (const Error& e) {
+    start.start.fail(std::string("rank 0 cannot serve its clock: ") + e.what());
+  }
+  clock.place = {
+      .address = ranks.address, .port = portOf(clock.listener), .token = randomToken()};
+  start.words->set(kKey, std::to_string(clock.place.port) + " " + clock.place.token + " " +
+                             clock.place.address);
+  return clock;
 }
 
 }  // namespace
 
-std::unique_ptr<Transport> connectGloo(const GlooOptions& options) { return connect(options); }
+std::unique_ptr<Transport> connectGloo(const GlooOptions& options) {
+  Start start(options);
+  auto transport = makeTransport(start, options, start.awaitAll(options.env, {}).address);
+  transport->connectAll();
+  return transport;
+}
 
 GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFacts& facts) {
   constexpr Nanoseconds kNoLimit = 30 * 24 * 3600 * kNsPerSecond;
   options.waitTimeout = kNoLimit;
-  const ProcessEnv& env = options.env;
-  auto transport = connect(options);
-  GlooStore store(transport->store());
-  requireSameRun(store, env.rank, env.worldSize, facts, options.connectTimeout);
-  control.rank = env.rank;
-  control.worldSize = env.worldSize;
+  Start start(options);
+  const RanksOfRun ranks = start.awaitAll(options.env, facts);
+  GlooRun run;
+  run.clock = shareClock(start, options.env, ranks);
+  auto transport = makeTransport(start, options, ranks.address);
+  control.rank = options.env.rank;
+  control.worldSize = options.env.worldSize;
   control.onFailure = [own = transport.get()](const FailureCause&, const std::string& text) {
     own->abort(text);
   };
-  MeshOptions mesh;
-  mesh.host = addressTowards(env.masterAddr, env.masterPort);
-  mesh.connectTimeout = options.connectTimeout;
-  GlooRun run;
-  run.control = connectControlMesh(std::move(control), mesh, store);
+  run.control = connectControlMesh(
+      std::move(control), {.host = ranks.address, .linkTimeout = options.linkTimeout},
+      start.start);
   run.transport = std::move(transport);
   return run;
 }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "profiler/clock/clock_exchange.h"
 #include "runtime/control/control_channel.h"
-#include "runtime/control/same_run.h"
+#include "runtime/control/start/same_run.h"
 #include "runtime/launch/process_env.h"
 #include "runtime/transport/gloo_tags.h"
 #include "runtime/transport/transport.h"
@@ -14,6 +16,8 @@ namespace pipetrace {
 struct GlooOptions {
   ProcessEnv env;
   Nanoseconds connectTimeout = 120 * kNsPerSecond;  ///< for all ranks to come together
+  /// For one connection, when the other side waits for it.
+  Nanoseconds linkTimeout = 8 * kNsPerSecond;
   Nanoseconds waitTimeout =
       600 * kNsPerSecond;  ///< for a peer's message; a dead peer shows at once
   /// Whether messages move while the rank computes. If not, the compute thread receives, and waits
@@ -23,7 +27,11 @@ struct GlooOptions {
 };
 
 /// One process per rank, over c10d's Gloo on the CPU. Returns when all ranks are connected; throws
-/// Error if they do not come together in time.
+/// Error on all ranks if one does not come in time.
+///
+/// Ranks talk to each other through the interface that leads to MASTER_ADDR, or that which
+/// GLOO_SOCKET_IFNAME names. Rank 0's store takes connections at MASTER_ADDR alone if that is an
+/// address of its host.
 ///
 /// A message is a fixed header (which message, deadline, type, shape) and the tensor's bytes
 /// (GlooLaneOptions), so receivers need not know shapes ahead and uneven micro-batches work.
@@ -34,12 +42,14 @@ std::unique_ptr<Transport> connectGloo(const GlooOptions& options);
 struct GlooRun {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<ControlChannel> control;
+  std::optional<RunClock> clock;  ///< where the run has several hosts
 };
 
-/// connectGloo(), then compares `facts` with the other ranks' (requireSameRun()), then connects the
-/// control channel. `control` needs no rank, world size and onFailure: when the run fails, the
-/// transport is aborted. Messages are then waited for without a limit: the control channel knows
-/// better. Throws Error as these three do.
+/// Compares `facts` with the other ranks' (awaitSameRun()) and connects the control channel, as
+/// connectGloo() does without one; but two ranks are connected when one of them opens a lane to the
+/// other, so that a rank has no more connections for data than it needs. `control` needs no rank, world size and onFailure: when the run
+/// fails, the transport is aborted. Messages are waited for without a limit: the control channel
+/// knows better. Throws Error as these three do.
 GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFacts& facts);
 
 }  // namespace pipetrace

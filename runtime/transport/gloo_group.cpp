@@ -14,10 +14,33 @@
 
 namespace pipetrace {
 
-GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, Nanoseconds waitTimeout)
-    : group_(std::move(group)), waitTimeout_(waitTimeout / kNsPerMs), bells_{&bell_} {}
+GlooGroup::GlooGroup(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, Nanoseconds waitTimeout,
+                     std::unique_ptr<GlooPairs> pairs)
+    : group_(std::move(group)),
+      waitTimeout_(waitTimeout / kNsPerMs),
+      pairs_(std::move(pairs)),
+      bells_{&bell_} {}
+
+void GlooGroup::open(int peer) {
+  if (!pairs_) return;
+  guarded("connecting with rank " + std::to_string(peer), peer,
+          [&] { pairs_->open(peer, [&] { throwIfAborted(); }); });
+  open_.push_back(peer);
+}
+
+void GlooGroup::awaitOpen() {
+  for (const int peer : open_) {
+    guarded("connecting with rank " + std::to_string(peer), peer, [&] { awaitPair(peer); });
+  }
+}
+
+// Does not hold the lock: abort() has to come through while this waits.
+void GlooGroup::awaitPair(int peer) {
+  if (pairs_) pairs_->await(peer, [&] { throwIfAborted(); });
+}
 
 GlooGroup::WorkPtr GlooGroup::send(const at::Tensor& tensor, int to, int tag) {
+  awaitPair(to);
   const std::lock_guard lock(mutex_);
   if (!abortReason_.empty()) throw Error(abortReason_);
   std::vector<at::Tensor> tensors{tensor};
@@ -25,6 +48,7 @@ GlooGroup::WorkPtr GlooGroup::send(const at::Tensor& tensor, int to, int tag) {
 }
 
 GlooGroup::WorkPtr GlooGroup::receive(const at::Tensor& tensor, int from, int tag) {
+  awaitPair(from);
   const std::lock_guard lock(mutex_);
   if (!abortReason_.empty()) throw Error(abortReason_);
   std::vector<at::Tensor> tensors{tensor};
@@ -71,6 +95,10 @@ void GlooGroup::barrier() {
   const int own = rank();
   const int ranks = size();
   for (int distance = 1; distance < ranks; distance *= 2) {
+    open((own + distance) % ranks);
+    open((own + ranks - distance) % ranks);
+  }
+  for (int distance = 1; distance < ranks; distance *= 2) {
     const int next = (own + distance) % ranks;
     const int last = (own + ranks - distance) % ranks;
     const at::Tensor word = at::zeros({1}, at::kByte);
@@ -96,6 +124,8 @@ void GlooGroup::guarded(const std::string& doing, int peer,
   };
   try {
     action();
+  } catch (const PeerLost& e) {
+    throw PeerLost(who() + e.what());
   } catch (const Error& e) {
     throw Error(who() + e.what());
   } catch (const std::bad_alloc&) {

@@ -2,12 +2,14 @@
 
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <vector>
 
 #include "runtime/lanes/bell.h"
+#include "runtime/transport/gloo_pairs.h"
 #include "trace/error.h"
 #include "trace/nanoseconds.h"
 
@@ -20,10 +22,18 @@ class GlooGroup {
  public:
   using WorkPtr = c10::intrusive_ptr<c10d::Work>;
 
-  GlooGroup(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, Nanoseconds waitTimeout);
+  /// `pairs`: of a group whose ranks are connected on demand.
+  GlooGroup(c10::intrusive_ptr<c10d::ProcessGroupGloo> group, Nanoseconds waitTimeout,
+            std::unique_ptr<GlooPairs> pairs = nullptr);
 
   int rank() const { return group_->getRank(); }
   int size() const { return group_->getSize(); }
+
+  /// Begins to connect with a rank that this one will send to or receive from. Threads: one at a
+  /// time.
+  void open(int peer);
+  /// Waits until the ranks that were opened can be reached.
+  void awaitOpen();
 
   /// Both keep the tensor until the work is dropped. Throw Error after abort().
   WorkPtr send(const at::Tensor& tensor, int to, int tag);
@@ -49,10 +59,12 @@ class GlooGroup {
   void barrier();
 
  private:
-  WorkPtr add(WorkPtr work);
+  void awaitPair(int peer);
 
   const c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
   const std::chrono::milliseconds waitTimeout_;
+  const std::unique_ptr<GlooPairs> pairs_;
+  std::vector<int> open_;
   Bell bell_;
   mutable std::mutex mutex_;
   std::vector<WorkPtr> inFlight_;

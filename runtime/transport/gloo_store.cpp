@@ -1,6 +1,8 @@
 #include "runtime/transport/gloo_store.h"
 
 #include <chrono>
+#include <cstdint>
+#include <vector>
 
 #include "runtime/error_text.h"
 #include "trace/error.h"
@@ -8,12 +10,39 @@
 
 namespace pipetrace {
 
-void GlooStore::set(const std::string& key, const std::string& value) {
+namespace {
+
+/// Runs `action`. Its exceptions become Error.
+template <typename Action>
+auto reach(const Action& action) {
   try {
-    store_->set(key, value);
+    return action();
   } catch (const std::exception& e) {
     throw Error("cannot reach the store of the run: " + firstLineOf(e));
   }
+}
+
+std::vector<std::uint8_t> bytesOf(const std::string& text) { return {text.begin(), text.end()}; }
+
+}  // namespace
+
+void GlooStore::set(const std::string& key, const std::string& value) {
+  reach([&] { store_->set(key, value); });
+}
+
+std::string GlooStore::setOnce(const std::string& key, const std::string& value) {
+  return reach([&] {
+    const std::vector<std::uint8_t> kept = store_->compareSet(key, {}, bytesOf(value));
+    return std::string(kept.begin(), kept.end());
+  });
+}
+
+std::int64_t GlooStore::count(const std::string& key) {
+  return reach([&] { return store_->add(key, 1); });
+}
+
+bool GlooStore::has(const std::string& key) {
+  return reach([&] { return store_->check({key}); });
 }
 
 std::string GlooStore::get(const std::string& key, Nanoseconds timeout) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
-#include "runtime/control/key_value.h"
+#include "runtime/control/start/key_value.h"
 
 namespace pipetrace {
 
@@ -14,6 +14,9 @@ class GlooStore : public KeyValue {
   explicit GlooStore(c10::intrusive_ptr<c10d::Store> store) : store_(std::move(store)) {}
 
   void set(const std::string& key, const std::string& value) override;
+  std::string setOnce(const std::string& key, const std::string& value) override;
+  std::int64_t count(const std::string& key) override;
+  bool has(const std::string& key) override;
   std::string get(const std::string& key, Nanoseconds timeout) override;
 
  private:

@@ -22,6 +22,7 @@
 #include "runtime/control/control_socket.h"
 #include "runtime/control/testing/file_key_value.h"
 #include "trace/error.h"
+#include "trace/sockets/tcp.h"
 
 namespace pipetrace {
 namespace {
@@ -151,7 +152,8 @@ int run(const Arguments& a) {
   std::unique_ptr<ControlChannel> control;
   std::string text;
   try {
-    control = connectControlMesh(optionsOf(a, ring), {}, store);
+    RunStart start(store, a.rank, a.ranks, 60 * kNsPerSecond);
+    control = connectControlMesh(optionsOf(a, ring), {}, start);
     std::cout << "connected" << std::endl;
     runActions(a, *control, ring);
     if (a.mine("--leave") < 0) {

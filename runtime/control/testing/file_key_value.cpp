@@ -1,5 +1,8 @@
 #include "runtime/control/testing/file_key_value.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -23,6 +26,28 @@ void FileKeyValue::set(const std::string& key, const std::string& value) {
   std::ofstream(path + ".new") << value;
   std::filesystem::rename(path + ".new", path);  // appears whole
 }
+
+std::string FileKeyValue::setOnce(const std::string& key, const std::string& value) {
+  const std::string path = pathOf(key);
+  const std::string own = path + "." + std::to_string(getpid());
+  std::ofstream(own) << value;
+  std::error_code ignored;
+  std::filesystem::create_hard_link(own, path, ignored);  // fails where there is one
+  std::filesystem::remove(own);
+  return get(key, kNsPerSecond);
+}
+
+std::int64_t FileKeyValue::count(const std::string& key) {
+  for (std::int64_t number = 1;; ++number) {
+    const std::string path = pathOf(key + std::to_string(number));
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0) continue;
+    close(fd);
+    return number;
+  }
+}
+
+bool FileKeyValue::has(const std::string& key) { return std::filesystem::exists(pathOf(key)); }
 
 std::string FileKeyValue::get(const std::string& key, Nanoseconds timeout) {
   const Nanoseconds end = steadyTime() + timeout;

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "runtime/control/key_value.h"
+#include "runtime/control/start/key_value.h"
 
 namespace pipetrace::testing {
 
@@ -11,6 +11,9 @@ class FileKeyValue final : public KeyValue {
  public:
   explicit FileKeyValue(std::string folder) : folder_(std::move(folder)) {}
   void set(const std::string& key, const std::string& value) override;
+  std::string setOnce(const std::string& key, const std::string& value) override;
+  std::int64_t count(const std::string& key) override;
+  bool has(const std::string& key) override;
   std::string get(const std::string& key, Nanoseconds timeout) override;
 
  private:

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/control/key_value.h"
+#include "runtime/control/start/key_value.h"
 #include "trace/error.h"
 
 namespace pipetrace::testing {
@@ -18,6 +18,20 @@ class MemoryKeyValue final : public KeyValue {
     const std::lock_guard lock(mutex_);
     values_[key] = value;
     changed_.notify_all();
+  }
+  std::string setOnce(const std::string& key, const std::string& value) override {
+    const std::lock_guard lock(mutex_);
+    const std::string& kept = values_.emplace(key, value).first->second;
+    changed_.notify_all();
+    return kept;
+  }
+  std::int64_t count(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    return ++counts_[key];
+  }
+  bool has(const std::string& key) override {
+    const std::lock_guard lock(mutex_);
+    return values_.count(key) > 0;
   }
   std::string get(const std::string& key, Nanoseconds timeout) override {
     std::unique_lock lock(mutex_);
@@ -32,6 +46,7 @@ class MemoryKeyValue final : public KeyValue {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::string, std::string> values_;
+  std::map<std::string, std::int64_t> counts_;
 };
 
 }  // namespace pipetrace::testing

@@ -1,0 +1,68 @@
+#include "runtime/transport/gloo_pairs.h"
+
+#include <gloo/context.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "runtime/control/steady_time.h"
+#include "runtime/lanes/peer_lost.h"
+#include "trace/text/decimal_time.h"
+
+namespace pipetrace {
+
+namespace {
+
+constexpr int kLongestPauseMs = 50;
+
+std::string groupKeyOf(int rank) { return "gloo/" + std::to_string(rank); }
+std::string groupKeyOf(int rank, int peer) { return groupKeyOf(rank) + "-" + std::to_string(peer); }
+
+}  // namespace
+
+LazyGroup::LazyGroup(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+                     const c10::intrusive_ptr<Options>& options)
+    : ProcessGroupGloo(store, rank, size, options) {}
+
+void LazyGroup::beginToConnect(int peer) {
+  for (const auto& context : contexts_) context->getPair(peer);
+}
+
+GlooPairs::GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyValue> store,
+                     Nanoseconds timeout)
+    : group_(std::move(group)),
+      store_(std::move(store)),
+      timeout_(timeout),
+      hasBegun_(static_cast<std::size_t>(group_->getSize())) {
+  store_->set(groupKeyOf(group_->getRank()), "is there");
+}
+
+void GlooPairs::open(int peer, const Check& check) {
+  if (!open_.insert(peer).second) return;
+  awaitWord(groupKeyOf(peer), peer, check);
+  group_->beginToConnect(peer);
+  store_->set(groupKeyOf(group_->getRank(), peer), "has begun");
+}
+
+void GlooPairs::await(int peer, const Check& check) {
+  std::atomic<bool>& hasBegun = hasBegun_[static_cast<std::size_t>(peer)];
+  if (hasBegun.load(std::memory_order_acquire)) return;
+  awaitWord(groupKeyOf(peer, group_->getRank()), peer, check);
+  hasBegun.store(true, std::memory_order_release);
+}
+
+void GlooPairs::awaitWord(const std::string& key, int peer, const Check& check) const {
+  const Nanoseconds end = steadyTime() + timeout_;
+  for (int pause = 1; !store_->has(key); pause = std::min(2 * pause, kLongestPauseMs)) {
+    check();
+    if (steadyTime() > end) {
+      throw PeerLost("rank " + std::to_string(peer) + " has not connected within " +
+                     formatDuration(timeout_));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+  }
+}
+
+}  // namespace pipetrace

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <vector>
+
+#include "runtime/control/start/key_value.h"
+#include "trace/nanoseconds.h"
+
+namespace pipetrace {
+
+/// A process group whose ranks are connected when they first need each other, so that a run of a
+/// thousand ranks opens no million connections.
+class LazyGroup : public c10d::ProcessGroupGloo {
+ public:
+  /// `options` has a device made for that (lazyInit).
+  LazyGroup(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
+            const c10::intrusive_ptr<Options>& options);
+
+  /// Begins to connect with a rank whose group exists. Each of the two does this, once, and the
+  /// connection is there soon after both have.
+  void beginToConnect(int peer);
+};
+
+/// Connects pairs of ranks on demand. Gloo itself would wait in the first send or receive until the
+/// other side begins, and nothing could end that. So both leave a word in the store, and waits for
+/// the other's can be ended.
+class GlooPairs {
+ public:
+  /// May throw, to end a wait.
+  using Check = std::function<void()>;
+
+  /// This rank's group exists from now on, for others to connect to. A peer that does not come
+  /// within `timeout` is lost.
+  GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyValue> store,
+            Nanoseconds timeout);
+
+  /// Begins to connect with the peer, unless it has begun. Throws PeerLost. Threads: one at a time.
+  void open(int peer, const Check& check);
+  /// Waits until the peer has begun, too. Throws PeerLost. Any thread, after open().
+  void await(int peer, const Check& check);
+
+ private:
+  void awaitWord(const std::string& key, int peer, const Check& check) const;
+
+  const c10::intrusive_ptr<LazyGroup> group_;
+  const std::shared_ptr<KeyValue> store_;
+  const Nanoseconds timeout_;
+  std::set<int> open_;
+  std::vector<std::atomic<bool>> hasBegun_;  // by peer
+};
+
+}  // namespace pipetrace
