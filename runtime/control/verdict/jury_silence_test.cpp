@@ -40,10 +40,12 @@ TEST(JurySilence, ARankThatFallsSilentAfterAPauseIsFoundAsSoonAsAnyOther) {
   EXPECT_FALSE(jury.isAlarmed());
   jury.tick(68 * kNsPerSecond);
   const auto messages = jury.takeMessages();
-  ASSERT_EQ(messages.size(), 1U) << "8 s after the last beat";
+  ASSERT_EQ(messages.size(), 2U) << "8 s after the last beat";
   EXPECT_EQ(messages[0].cause.kind, CauseKind::kSilent);
   EXPECT_EQ(messages[0].cause.rank, 2);
   EXPECT_EQ(messages[0].cause.lasted, 8 * kNsPerSecond);
+  EXPECT_EQ(messages[1].word, ControlWord::kMissed);
+  EXPECT_EQ(messages[1].missed, std::vector<int>{2});
 }
 
 TEST(JurySilence, AnAlarmThatIsReadAfterAPauseIsDecidedAsSoonAsAnyOther) {
