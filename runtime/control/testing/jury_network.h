@@ -52,8 +52,8 @@ class JuryNetwork {
     forOthers(rank, [&](int to) { post(rank, to, {.isEnd = true, .message = {}}); });
   }
   void stop(int rank) { lives_[static_cast<std::size_t>(rank)] = false; }
-  /// Nothing passes any more between ranks for which `isCut(a, b)` or `isCut(b, a)`. What is under
-  /// way between them is lost.
+  /// Nothing passes any more between ranks for which `isCut(a, b)` or `isCut(b, a)`. Messages under
+  /// way between them are lost.
   template <typename IsCut>
   void cut(IsCut isCut) {
     for (int from = 0; from < size(); ++from) {

@@ -9,8 +9,8 @@
 
 namespace pipetrace {
 
-/// Who has not heard of whom. Once one rank is silent, every rank tells all others of which ranks
-/// it has not heard, and takes from what it is told which hosts are cut off.
+/// Knows who has not heard of whom. Once one rank is silent, every rank tells all others of which
+/// ranks it has not heard. From what the others say follows which hosts are cut off.
 ///
 /// Below, a rank is heard if `self` hears it, or any rank does that `self` hears.
 /// Threads: one at a time.
@@ -29,8 +29,9 @@ class Hearing {
   /// Whether `rank` has told that it has not heard of `other`.
   bool misses(int rank, int other) const;
 
-  /// The rank that tells the verdict: of those that are heard the lowest that misses none of them
-  /// and that none of them misses; if there is no such rank, the lowest that is heard.
+  /// The rank that tells the verdict. It is the lowest of those that are heard, that miss no rank
+  /// that is heard, and that none of these misses. If there is none, it is the lowest that is
+  /// heard.
   int decider() const;
 
   /// The cause by hosts, without status and time; nothing where it is a matter of single ranks, or
@@ -38,9 +39,11 @@ class Hearing {
   ///
   /// If some hosts are not heard at all, these are the cause (kSilent) on the larger side, on any
   /// other the cut is (kCutOff). Larger is a side with more than half of all ranks, or with half of
-  /// them and rank 0. Else all are heard, and some hosts miss each other: the cause is the host
-  /// (kSilent, with `missedBy`) that the most ranks miss, or that misses them; of equal ones the
-  /// last one.
+  /// them and rank 0.
+  ///
+  /// If all ranks are heard and some hosts miss each other, the cause is one of these hosts
+  /// (kSilent, with `missedBy`). It is the one that is cut off from the most ranks, and among
+  /// equal hosts the last.
   std::optional<FailureCause> cause() const;
 
  private:

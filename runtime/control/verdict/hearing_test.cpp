@@ -15,7 +15,7 @@ using testing::hostNames;
 
 using AreApart = std::function<bool(int a, int b)>;
 
-// What `self` knows when all that it hears have told, and `areApart` says who does not hear whom.
+// All ranks that `self` hears have told. `areApart` says who does not hear whom.
 Hearing hearingOf(int self, const std::vector<std::string>& hosts, const AreApart& areApart) {
   const int ranks = static_cast<int>(hosts.size());
   const auto isMissed = [&](int a, int b) { return a != b && (areApart(a, b) || areApart(b, a)); };
@@ -50,7 +50,7 @@ std::string told(const Hearing& hearing) {
   return text + ", rank " + std::to_string(cause->rank);
 }
 
-TEST(Hearing, OfTwoSidesTheLargerNamesTheHostsOfTheOther) {
+TEST(Hearing, TheLargerOfTwoSidesNamesTheHostsOfTheOther) {
   struct Case {
     std::vector<int> ranksOfHosts;
     int hostsOfSide;  // the first ones are on one side, the rest on the other
@@ -79,7 +79,7 @@ TEST(Hearing, OfTwoSidesTheLargerNamesTheHostsOfTheOther) {
   }
 }
 
-TEST(Hearing, OfThreeSidesOnlyOneWithHalfOfTheRanksIsTheLarger) {
+TEST(Hearing, ASideOfThreeIsTheLargerOnlyWithHalfOfTheRanksAndRank0) {
   const auto hosts = hostNames({4, 4, 4, 4});
   const auto side = [](int rank) { return rank < 4 ? 0 : rank < 8 ? 1 : 2; };
   const AreApart areApart = [&](int a, int b) { return side(a) != side(b); };

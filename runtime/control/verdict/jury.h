@@ -20,9 +20,9 @@ struct JuryLimits {
   Nanoseconds silence = 8 * kNsPerSecond;  ///< a rank that says nothing for so long; 0: no limit
   /// For how long other causes may still come in before the lowest rank that lives decides.
   Nanoseconds settle = 300 * kNsPerMs;
-  /// After so long a rank decides alone: the one that should have is gone, too. Of silence the rank
-  /// that decides waits so long for what others have heard, and the others as much longer as
-  /// `alone` is than `settle`.
+  /// After so long a rank decides alone: the one that should have is gone, too. If a rank is
+  /// silent, the rank that decides waits so long for what others have heard. The others then wait
+  /// longer, by as much as `alone` is longer than `settle`.
   Nanoseconds alone = 800 * kNsPerMs;
   /// How long a lost connection may turn out to be the consequence of something else.
   Nanoseconds lostPeer = 1500 * kNsPerMs;

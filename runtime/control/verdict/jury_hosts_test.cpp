@@ -1,4 +1,4 @@
-// What all ranks say when hosts of several ranks are cut off from each other.
+// All ranks of a side say the same when hosts of several ranks are cut off from each other.
 #include <gmock/gmock.h>
 
 #include "runtime/control/testing/host_names.h"
@@ -13,8 +13,9 @@ using ::testing::StartsWith;
 using Network = testing::JuryNetwork;
 
 constexpr int kBeat = 100;  // ms, and the longest delay of a message
-// All ranks of a cut have a verdict in this time, in ms, with quick(): what was heard last is up to
-// three beats old or late, and the talk takes less than 0.8 s.
+// With quick(), all ranks have a verdict between these two times after a cut, in milliseconds. A
+// rank was last heard up to three beats before the cut or after it, and the talk takes less than
+// 0.8 s.
 constexpr int kEarliest = 1700;
 constexpr int kLatest = 3100;
 
@@ -203,7 +204,7 @@ TEST(JuryHosts, AHostThatVanishedLongBeforeAnotherIsTheCauseAlone) {
   }
 }
 
-TEST(JuryHosts, ACutIsToldWithin9SecondsAndInALargeRunWithin13) {
+TEST(JuryHosts, RanksAgreeOnACutWithin9SecondsAndInALargeRunWithin13) {
   for (const int ranks : {16, 250}) {
     const Nanoseconds beat = beatOf(ranks);
     for (unsigned seed = 0; seed < 4; ++seed) {
@@ -217,7 +218,7 @@ TEST(JuryHosts, ACutIsToldWithin9SecondsAndInALargeRunWithin13) {
   }
 }
 
-TEST(JuryHosts, ACutIsToldByHostAlsoWhenTheStepTimeoutIsShorterThanSilence) {
+TEST(JuryHosts, TheCauseIsAHostAlsoWhenTheStepTimeoutIsShorterThanSilence) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     JuryLimits limits;
     limits.stall.stepTimeout = 2 * kNsPerSecond;

@@ -100,7 +100,7 @@ TEST(JurySilence, AWaitThatLooksVainIsBlamedOnlyAfterAsMuchTimeBesideAPause) {
   EXPECT_EQ(messages[0].cause.rank, 0);
 }
 
-TEST(JurySilence, ARankThatIsToldOfSilenceSaysOfWhomItHasNotHeard) {
+TEST(JurySilence, ARankThatLearnsOfSilenceSaysOfWhomItHasNotHeard) {
   PlanWords words;
   for (const bool hears : {false, true}) {
     Jury jury(1, 4, {}, words, 0);

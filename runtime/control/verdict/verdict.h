@@ -32,8 +32,8 @@ constexpr bool isSilence(CauseKind kind) {
 /// The first cause that ended a run, not what followed from it.
 struct FailureCause {
   CauseKind kind = CauseKind::kDied;
-  /// The culprit. In a cycle: the rank that stood still longest. Of hosts: the lowest of their
-  /// ranks; kCutOff: the lowest rank on this side of the cut.
+  /// The culprit. In a cycle: the rank that stood still longest. With `hosts`,
+  /// it is the lowest of their ranks, but for kCutOff the lowest on this side of the cut.
   int rank = -1;
   ActionStatus status;     ///< of the culprit, the latest that is known
   Nanoseconds lasted = 0;  ///< for how long it was silent, or stood still

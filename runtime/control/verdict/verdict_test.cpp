@@ -95,13 +95,15 @@ TEST(Verdict, NamesBothHostsThatDoNotHearEachOther) {
   cause.lasted = 8 * kNsPerSecond;
   cause.hosts = {{.name = "h3", .ranks = {12, 13}}};
   cause.missedBy = {{.name = "h1", .ranks = {4}}, {.name = "h2", .ranks = {8, 9, 10}}};
+  const std::string hosts =
+      "host h3 (ranks 12 and 13) has not been heard of by hosts h1 (rank 4) and h2 (ranks 8 to 10)";
   EXPECT_EQ(verdictText(cause, planWords(), 0, computing(5)),
-            "host h3 (ranks 12 and 13) has not been heard of by hosts h1 (rank 4) and h2 (ranks 8 "
-            "to 10) for 8.000 s (the network between them is cut); this rank, 0, was in 0F5 (5 "
-            "actions ended)");
+            hosts +
+                " for 8.000 s (the network between them is cut); this rank, 0, was in 0F5 (5 "
+                "actions ended)");
 }
 
-TEST(Verdict, SilenceOfOneRankIsToldWithoutItsHost) {
+TEST(Verdict, NamesNoHostWhereOneRankIsSilent) {
   FailureCause cause = causeOf(CauseKind::kSilent, 2, computing(3));
   cause.lasted = 8 * kNsPerSecond;
   EXPECT_EQ(verdictText(cause, planWords(), 2, computing(3)),
