@@ -8,6 +8,8 @@ pipetrace_library(
           control/control_socket.cpp
           control/verdict/find_stall.cpp
           control/verdict/first_cause.cpp
+          control/verdict/hearing.cpp
+          control/verdict/host_ranks.cpp
           control/verdict/jury.cpp
           control/local_control.cpp
           control/run_end.cpp
@@ -27,6 +29,9 @@ pipetrace_test(
   SOURCES control/verdict/beat_test.cpp
           control/verdict/control_message_test.cpp
           control/verdict/find_stall_test.cpp
+          control/verdict/hearing_test.cpp
+          control/verdict/host_ranks_test.cpp
+          control/verdict/jury_hosts_test.cpp
           control/verdict/jury_silence_test.cpp
           control/verdict/jury_test.cpp
           control/verdict/verdict_test.cpp

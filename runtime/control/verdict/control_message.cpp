@@ -14,6 +14,7 @@ namespace {
 constexpr int kLengthBytes = 4;
 constexpr std::size_t kMostBytes = std::size_t{16} << 20;  // a cycle of 65 534 ranks: 4 MB
 constexpr std::size_t kMostReason = std::size_t{1} << 16;
+constexpr std::size_t kMostName = 128;  // as many hosts as ranks: 11 MB
 
 // The lowest byte first.
 void appendNumber(std::string& bytes, std::uint64_t value, int size) {
@@ -62,6 +63,19 @@ class ByteWriter {
       integer(member.rank);
       status(member.status);
     }
+    hosts(c.hosts);
+    hosts(c.missedBy);
+  }
+  void hosts(const std::vector<HostRanks>& all) {
+    number(all.size());
+    for (const HostRanks& host : all) {
+      text(std::string_view(host.name).substr(0, kMostName));
+      ranks(host.ranks);
+    }
+  }
+  void ranks(const std::vector<int>& all) {
+    number(all.size());
+    for (const int rank : all) integer(rank);
   }
   const std::string& bytes() const { return bytes_; }
 
@@ -106,7 +120,25 @@ class ByteReader {
       member.status = status();
       c.cycle.push_back(member);
     }
+    c.hosts = hosts();
+    c.missedBy = hosts();
     return c;
+  }
+  std::vector<HostRanks> hosts() {
+    std::vector<HostRanks> all;
+    for (std::uint64_t left = number(); left > 0; --left) {
+      HostRanks host;
+      host.name = text();
+      host.ranks = ranks();
+      all.push_back(std::move(host));
+    }
+    return all;
+  }
+  // Takes no memory ahead for what the bytes only claim to hold.
+  std::vector<int> ranks() {
+    std::vector<int> all;
+    for (std::uint64_t left = number(); left > 0; --left) all.push_back(rank());
+    return all;
   }
   void end() const {
     if (!bytes_.empty()) throw notAMessage();
@@ -140,6 +172,7 @@ ControlMessage decode(std::string_view bytes) {
       message.cause = reader.cause();
       message.noticed = reader.integer();
       break;
+    case ControlWord::kMissed: message.missed = reader.ranks(); break;
     case ControlWord::kVerdict: message.cause = reader.cause(); break;
     case ControlWord::kBye: break;
   }
@@ -163,6 +196,7 @@ std::string encode(const ControlMessage& message) {
       writer.cause(message.cause);
       writer.integer(message.noticed);
       break;
+    case ControlWord::kMissed: writer.ranks(message.missed); break;
     case ControlWord::kVerdict: writer.cause(message.cause); break;
     case ControlWord::kBye: break;
   }

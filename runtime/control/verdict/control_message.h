@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "runtime/control/verdict/verdict.h"
 #include "trace/nanoseconds.h"
@@ -14,6 +15,7 @@ enum class ControlWord : std::uint8_t {
   kHello,     ///< who opens the connection; the first message on it
   kStatus,    ///< where I am in my plan; also says that I live
   kNoticed,   ///< something that ends the run
+  kMissed,    ///< of which ranks I have not heard: somebody is silent
   kVerdict,   ///< what ended the run; I end, too
   kFinished,  ///< I am in finish()
   kBye,       ///< I leave, because all have finished
@@ -27,6 +29,7 @@ struct ControlMessage {
   ActionStatus status;      ///< kStatus, kFinished
   FailureCause cause;       ///< kNoticed, kVerdict
   Nanoseconds noticed = 0;  ///< kNoticed: for how long the speaker has known it
+  std::vector<int> missed;  ///< kMissed: may be empty
 };
 
 /// The message as bytes, its length first.

@@ -19,7 +19,24 @@ ControlMessage noticed() {
   message.cause.reason = std::string("a\0b", 3);
   message.cause.cycle = {{.rank = 255, .status = testing::computing(7)},
                          {.rank = 3, .status = testing::finishing(8)}};
+  message.cause.hosts = {{.name = "h3", .ranks = {12, 13}}, {.name = "", .ranks = {}}};
+  message.cause.missedBy = {{.name = "h0", .ranks = {65533}}};
   return message;
+}
+
+ControlMessage missed(std::vector<int> ranks) {
+  ControlMessage message;
+  message.word = ControlWord::kMissed;
+  message.missed = std::move(ranks);
+  return message;
+}
+
+// The length that the bytes have.
+void setLength(std::string& bytes) {
+  const std::size_t length = bytes.size() - 4;
+  for (int byte = 0; byte < 4; ++byte) {
+    bytes[static_cast<std::size_t>(byte)] = static_cast<char>(length >> 8 * byte & 0xFF);
+  }
 }
 
 TEST(ControlMessage, ReadsBackWhatWasWritten) {
@@ -49,11 +66,39 @@ TEST(ControlMessage, RefusesWhatIsNone) {
   std::string http = "GET / HTTP/1.1\r\n\r\n";
   EXPECT_THROW(takeMessage(http), Error);
   std::string cut = encode(noticed());
-  cut[0] = static_cast<char>(cut[0] - 8);  // a shorter length
+  cut.resize(cut.size() - 8);
+  setLength(cut);
   EXPECT_THROW(takeMessage(cut), Error);
   std::string word = encode(noticed());
   word[4] = 99;
   EXPECT_THROW(takeMessage(word), Error);
+}
+
+TEST(ControlMessage, ReadsBackWhichRanksWereMissed) {
+  for (const std::vector<int>& ranks : {std::vector<int>{}, {0, 15, 65533}}) {
+    std::string bytes = encode(missed(ranks));
+    const auto read = takeMessage(bytes);
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->word, ControlWord::kMissed);
+    EXPECT_EQ(read->missed, ranks);
+  }
+}
+
+TEST(ControlMessage, EveryCutThroughHostsAndRanksIsRefused) {
+  for (const ControlMessage& message : {noticed(), missed({3, 4})}) {
+    const std::string whole = encode(message);
+    for (std::size_t size = 4; size < whole.size(); ++size) {
+      std::string cut = whole.substr(0, size);
+      setLength(cut);
+      EXPECT_THROW(takeMessage(cut), Error) << size;
+    }
+  }
+}
+
+TEST(ControlMessage, ACountOfRanksBeyondTheBytesIsRefused) {
+  std::string bytes = encode(missed({3, 4}));
+  for (std::size_t byte = 12; byte < 20; ++byte) bytes[byte] = static_cast<char>(0xFF);
+  EXPECT_THROW(takeMessage(bytes), Error);
 }
 
 TEST(ActionProgress, ShowsWhatTheRankSaid) {

@@ -20,15 +20,18 @@ struct Votes {
   Nanoseconds noticed = kNsMax;
 };
 
+bool isDeath(const Observation& one) { return one.cause.kind == CauseKind::kDied; }
 bool isStop(const Observation& one) { return one.cause.kind == CauseKind::kStopped; }
 
 int firstRank(std::span<const Observation> all) {
   // Launchers stop the other ranks when one has died.
   const bool haveAllStopped = std::all_of(all.begin(), all.end(), isStop);
+  const bool hasAnyDied = std::any_of(all.begin(), all.end(), isDeath);
   std::map<int, const Observation*> firsts;  // by observer
   std::map<int, Votes> votes;                // by culprit
   for (const Observation& one : all) {
     if (isStop(one) && !haveAllStopped) continue;
+    if (isSilence(one.cause.kind) && hasAnyDied) continue;
     const Observation*& first = firsts[one.observer];
     if (first == nullptr || isBefore(one, *first)) first = &one;
     Votes& culprit = votes[one.cause.rank];

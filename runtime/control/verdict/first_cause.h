@@ -14,7 +14,8 @@ struct Observation {
   FailureCause cause;
 };
 
-/// The cause that came first, from what all ranks noticed. Hang-ups that follow from it reach some
+/// The cause that came first, from what all ranks noticed. A stop counts only if nothing else was
+/// noticed, and silence only if no rank died. Hang-ups that follow from it reach some
 /// ranks sooner than itself, so it returns the rank that most observers noticed first; then the one
 /// noticed longest ago; then the lowest. Does not depend on the order of `all`, which has at least
 /// one observation.

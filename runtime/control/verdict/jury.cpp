@@ -7,7 +7,11 @@ namespace pipetrace {
 
 Jury::Jury(int rank, int worldSize, const JuryLimits& limits, const PlanWords& words,
            Nanoseconds now)
-    : rank_(rank), limits_(limits), words_(words), members_(static_cast<std::size_t>(worldSize)) {
+    : rank_(rank),
+      limits_(limits),
+      words_(words),
+      members_(static_cast<std::size_t>(worldSize)),
+      hearing_(rank, worldSize) {
   for (Member& one : members_) one.heard = now;
 }
 
@@ -36,6 +40,7 @@ void Jury::heard(int from, const ControlMessage& message, Nanoseconds now) {
       // A rank knows for certain what it says of itself: this rank notices it, too.
       if (message.cause.rank == from) notice(message.cause, now);
       break;
+    case ControlWord::kMissed: hearing_.told(from, message.missed); break;
     case ControlWord::kVerdict:
       speaker.mayGo = true;
       decide(message.cause);
@@ -98,7 +103,8 @@ void Jury::tick(Nanoseconds now) {
   if (pendingSince_ != kNsMin && now - pendingSince_ >= limits_.lostPeer && observations_.empty()) {
     notice(CauseKind::kLostPeer, rank_, now, pendingReason_);
   }
-  if (isTimeToDecide(now)) decide(firstCause(observations_));
+  tellMissed(now);
+  if (isTimeToDecide(now)) decide(cause());
 }
 
 std::vector<ControlMessage> Jury::takeMessages() { return std::exchange(messages_, {}); }
@@ -116,6 +122,12 @@ bool Jury::isSuspected(int rank) const {
 bool Jury::hasNoticed(int observer, int culprit) const {
   return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& one) {
     return one.observer == observer && one.cause.rank == culprit;
+  });
+}
+
+bool Jury::hasNoticedSilence() const {
+  return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& one) {
+    return one.observer == rank_ && isSilence(one.cause.kind);
   });
 }
 
@@ -142,20 +154,53 @@ void Jury::notice(FailureCause cause, Nanoseconds now) {
 
 void Jury::lookForSilence(Nanoseconds now) {
   if (limits_.silence <= 0) return;
-  std::vector<int> silent;
-  std::size_t others = 0;
-  for (int rank = 0; rank < static_cast<int>(members_.size()); ++rank) {
+  int others = 0;
+  int silent = -1;
+  Nanoseconds longest = 0;
+  for (int rank = static_cast<int>(members_.size()); rank-- > 0;) {
     if (rank == rank_ || !member(rank).isOpen) continue;
     ++others;
-    if (now - member(rank).heard >= limits_.silence) silent.push_back(rank);
+    const Nanoseconds silence = now - member(rank).heard;
+    longest = std::max(longest, silence);
+    if (silence >= limits_.silence) silent = rank;
   }
-  if (others > 1 && silent.size() == others) {
-    notice(CauseKind::kCutOff, rank_, now);
-    return;
+  if (silent < 0 || hasNoticedSilence()) return;
+  if (others > 1 && static_cast<int>(missed(now).size()) == others) {
+    notice(CauseKind::kCutOff, rank_, now, {}, longest);
+  } else {
+    notice(CauseKind::kSilent, silent, now, {}, now - member(silent).heard);
   }
-  for (const int rank : silent) {
-    notice(CauseKind::kSilent, rank, now, {}, now - member(rank).heard);
+}
+
+// The ranks that fell silent together, although some were last heard up to some beats later.
+std::vector<int> Jury::missed(Nanoseconds now) const {
+  Nanoseconds old = limits_.stall.silence;
+  if (limits_.silence > 0) old = std::min(old, limits_.silence);
+  Nanoseconds longest = 0;
+  for (const Member& one : members_) {
+    if (one.isOpen) longest = std::max(longest, now - one.heard);
   }
+  std::vector<int> ranks;
+  for (int rank = 0; rank < static_cast<int>(members_.size()); ++rank) {
+    const Nanoseconds silence = now - member(rank).heard;
+    if (rank == rank_ || !member(rank).isOpen) continue;
+    if (silence >= old / 2 && silence > longest - old) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+// Also those that miss nobody tell: a rank that somebody hears is not gone.
+void Jury::tellMissed(Nanoseconds now) {
+  const bool isAnyoneSilent =
+      hearing_.hasBegun() ||
+      std::any_of(observations_.begin(), observations_.end(),
+                  [](const Observation& one) { return isSilence(one.cause.kind); });
+  if (!isAnyoneSilent || hearing_.hasTold(rank_)) return;
+  ControlMessage message;
+  message.word = ControlWord::kMissed;
+  message.missed = missed(now);
+  hearing_.told(rank_, message.missed);
+  messages_.push_back(std::move(message));
 }
 
 void Jury::lookForStall(Nanoseconds now) {
@@ -170,6 +215,7 @@ void Jury::lookForStall(Nanoseconds now) {
 
 bool Jury::isTimeToDecide(Nanoseconds now) const {
   if (observations_.empty()) return false;
+  if (isSilenceAll()) return isTimeToTellSilence(now);
   const Nanoseconds passed = now - alarmed_;
   if (passed >= limits_.alone) return true;
   bool isSomeoneElseThere = false;
@@ -184,6 +230,39 @@ bool Jury::isTimeToDecide(Nanoseconds now) const {
   }
   if (isSuspected(rank_) && isSomeoneElseThere) return false;  // who is not suspected decides
   return haveAllSpoken || passed >= limits_.settle;
+}
+
+// Whether silence is all that is known; a stop may follow from it.
+bool Jury::isSilenceAll() const {
+  bool isAny = false;
+  for (const Observation& one : observations_) {
+    isAny = isAny || isSilence(one.cause.kind);
+    if (!isSilence(one.cause.kind) && one.cause.kind != CauseKind::kStopped) return false;
+  }
+  return isAny;
+}
+
+bool Jury::isTimeToTellSilence(Nanoseconds now) const {
+  const Nanoseconds passed = now - alarmed_;
+  if (passed >= 2 * limits_.alone - limits_.settle) return true;
+  for (int rank = 0; rank < static_cast<int>(members_.size()) && passed < limits_.alone; ++rank) {
+    const bool lives = member(rank).isOpen && !hearing_.misses(rank_, rank) &&
+                       now - member(rank).heard < limits_.stall.silence;
+    if (lives && !hearing_.hasTold(rank)) return false;
+  }
+  return hearing_.decider() == rank_;
+}
+
+FailureCause Jury::cause() const {
+  FailureCause first = firstCause(observations_);
+  if (!isSilence(first.kind)) return first;
+  std::optional<FailureCause> byHost = hearing_.cause();
+  if (!byHost) return first;
+  byHost->status = member(byHost->rank).status;
+  for (const Observation& one : observations_) {
+    if (isSilence(one.cause.kind)) byHost->lasted = std::max(byHost->lasted, one.cause.lasted);
+  }
+  return *byHost;
 }
 
 void Jury::decide(const FailureCause& cause) {

@@ -40,10 +40,12 @@ TEST(JurySilence, ARankThatFallsSilentAfterAPauseIsFoundAsSoonAsAnyOther) {
   EXPECT_FALSE(jury.isAlarmed());
   jury.tick(68 * kNsPerSecond);
   const auto messages = jury.takeMessages();
-  ASSERT_EQ(messages.size(), 1U) << "8 s after the last beat";
+  ASSERT_EQ(messages.size(), 2U) << "8 s after the last beat";
   EXPECT_EQ(messages[0].cause.kind, CauseKind::kSilent);
   EXPECT_EQ(messages[0].cause.rank, 2);
   EXPECT_EQ(messages[0].cause.lasted, 8 * kNsPerSecond);
+  EXPECT_EQ(messages[1].word, ControlWord::kMissed);
+  EXPECT_EQ(messages[1].missed, std::vector<int>{2});
 }
 
 TEST(JurySilence, AnAlarmThatIsReadAfterAPauseIsDecidedAsSoonAsAnyOther) {
@@ -96,6 +98,54 @@ TEST(JurySilence, AWaitThatLooksVainIsBlamedOnlyAfterAsMuchTimeBesideAPause) {
   ASSERT_FALSE(messages.empty());
   EXPECT_EQ(messages[0].cause.kind, CauseKind::kMispaired);
   EXPECT_EQ(messages[0].cause.rank, 0);
+}
+
+TEST(JurySilence, ARankThatLearnsOfSilenceSaysOfWhomItHasNotHeard) {
+  PlanWords words;
+  for (const bool hears : {false, true}) {
+    Jury jury(1, 4, {}, words, 0);
+    for (const int rank : {0, 3}) jury.heard(rank, {}, 7 * kNsPerSecond);
+    if (hears) jury.heard(2, {}, 7 * kNsPerSecond);
+    ControlMessage missed;
+    missed.word = ControlWord::kMissed;
+    missed.missed = {2};
+    jury.heard(0, missed, 7 * kNsPerSecond);
+    EXPECT_TRUE(jury.isAlarmed());
+    jury.tick(7 * kNsPerSecond);
+    jury.tick(7 * kNsPerSecond + kNsPerMs);
+    const auto messages = jury.takeMessages();
+    ASSERT_EQ(messages.size(), 1U) << "once, and it is not silence of 8 s yet";
+    EXPECT_EQ(messages[0].word, ControlWord::kMissed);
+    EXPECT_EQ(messages[0].missed, hears ? std::vector<int>{} : std::vector<int>{2});
+  }
+}
+
+TEST(JurySilence, RanksThatFellSilentSomeBeatsApartAreMissedTogether) {
+  PlanWords words;
+  Jury jury(0, 5, {}, words, 0);
+  jury.heard(2, {}, 300 * kNsPerMs);
+  jury.heard(3, {}, 2 * kNsPerSecond);  // by itself, later
+  jury.heard(4, {}, 8 * kNsPerSecond);
+  jury.tick(8 * kNsPerSecond);
+  const auto messages = jury.takeMessages();
+  ASSERT_EQ(messages.size(), 2U);
+  EXPECT_EQ(messages[1].missed, (std::vector<int>{1, 2}));
+}
+
+// Rank 3 of 4 is silent. Rank 0 decides when all have told, or after 0.8 s; rank 1 after 1.3 s.
+TEST(JurySilence, RanksWaitForWhatOthersHaveHeardButNotForEver) {
+  PlanWords words;
+  for (const int self : {0, 1}) {
+    const Nanoseconds limit = (self == 0 ? 800 : 1300) * kNsPerMs;
+    Jury jury(self, 4, {}, words, 0);
+    for (const Nanoseconds passed : {Nanoseconds{0}, limit - 1, limit}) {
+      const Nanoseconds now = 8 * kNsPerSecond + passed;
+      for (const int other : {1 - self, 2}) jury.heard(other, {}, now);
+      jury.tick(now);
+      EXPECT_EQ(jury.verdict().has_value(), passed == limit) << self << " after " << passed;
+    }
+    EXPECT_EQ(jury.verdict()->rank, 3);
+  }
 }
 
 TEST(JurySilence, SilenceCountsFromWhenAllRanksHaveCome) {

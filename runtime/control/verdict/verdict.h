@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/control/verdict/action_progress.h"
+#include "runtime/control/verdict/host_ranks.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -19,14 +20,21 @@ enum class CauseKind : std::uint8_t {
   kMispaired,  ///< it waits for a message that its sender does not send (any more)
   kCycle,      ///< ranks wait for each other
   kLostPeer,   ///< it lost the connection to another rank, which lives
-  kCutOff,     ///< it heard nothing of any other rank
+  kCutOff,     ///< it heard nothing of any other rank, or its side of a cut nothing of the other
   kStopped,    ///< somebody asked it to stop; a consequence if anything else is known of any rank
 };
+
+/// Whether the cause is that ranks do not hear of each other.
+constexpr bool isSilence(CauseKind kind) {
+  return kind == CauseKind::kSilent || kind == CauseKind::kCutOff;
+}
 
 /// The first cause that ended a run, not what followed from it.
 struct FailureCause {
   CauseKind kind = CauseKind::kDied;
-  int rank = -1;           ///< the culprit; in a cycle, the rank that stood still longest
+  /// The culprit. In a cycle: the rank that stood still longest. With `hosts`,
+  /// it is the lowest of their ranks, but for kCutOff the lowest on this side of the cut.
+  int rank = -1;
   ActionStatus status;     ///< of the culprit, the latest that is known
   Nanoseconds lasted = 0;  ///< for how long it was silent, or stood still
   std::string reason;      ///< kFailed, kLostPeer: the text of the error; kStopped: by what
@@ -37,6 +45,11 @@ struct FailureCause {
     bool operator==(const Member&) const = default;
   };
   std::vector<Member> cycle;
+  /// kSilent, kCutOff: the hosts that were not heard of, by their lowest rank. Empty: the culprit
+  /// is a single rank.
+  std::vector<HostRanks> hosts;
+  /// kSilent: the hosts that have not heard of `hosts`, where others have. Empty: no rank has.
+  std::vector<HostRanks> missedBy;
 
   bool operator==(const FailureCause&) const = default;
 };

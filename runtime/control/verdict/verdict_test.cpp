@@ -63,6 +63,67 @@ TEST(Verdict, SaysBrieflyThatARankWasStopped) {
   EXPECT_EQ(verdictText(cause, {}, 2, computing(5)), "rank 1 was stopped by SIGINT");
 }
 
+TEST(Verdict, NamesTheHostsThatWereNotHeardOf) {
+  FailureCause cause = causeOf(CauseKind::kSilent, 12, computing(3));
+  cause.lasted = 8100 * kNsPerMs;
+  cause.hosts = {{.name = "h3", .ranks = {12, 13, 14, 15}}};
+  const std::string last =
+      " for 8.100 s (gone, cut off or stopped), rank 12 last seen in 12F3 (3 actions ended); "
+      "this rank, 0, was in 0F5 (5 actions ended)";
+  EXPECT_EQ(verdictText(cause, planWords(), 0, computing(5)),
+            "host h3 (ranks 12 to 15) has not been heard of" + last);
+  cause.hosts.push_back({.name = "node-7", .ranks = {16}});
+  EXPECT_EQ(verdictText(cause, planWords(), 0, computing(5)),
+            "hosts h3 (ranks 12 to 15) and node-7 (rank 16) have not been heard of" + last);
+}
+
+TEST(Verdict, SaysThatThisSideIsCutOffFromTheOtherHosts) {
+  FailureCause cause = causeOf(CauseKind::kCutOff, 12, computing(3));
+  cause.lasted = 8100 * kNsPerMs;
+  cause.hosts = {{.name = "h0", .ranks = {0, 1, 2, 3}}, {.name = "h1", .ranks = {4, 5, 6, 7}}};
+  const std::string text =
+      "cut off from the other hosts: nothing has been heard of hosts h0 (ranks 0 to 3) and h1 "
+      "(ranks 4 to 7) for 8.100 s; this rank, ";
+  EXPECT_EQ(verdictText(cause, planWords(), 12, computing(3)),
+            text + "12, was in 12F3 (3 actions ended)");
+  EXPECT_EQ(verdictText(cause, planWords(), 13, computing(4)),
+            text + "13, was in 13F4 (4 actions ended)");
+}
+
+TEST(Verdict, NamesBothHostsThatDoNotHearEachOther) {
+  FailureCause cause = causeOf(CauseKind::kSilent, 12, computing(3));
+  cause.lasted = 8 * kNsPerSecond;
+  cause.hosts = {{.name = "h3", .ranks = {12, 13}}};
+  cause.missedBy = {{.name = "h1", .ranks = {4}}, {.name = "h2", .ranks = {8, 9, 10}}};
+  const std::string hosts =
+      "host h3 (ranks 12 and 13) has not been heard of by hosts h1 (rank 4) and h2 (ranks 8 to 10)";
+  EXPECT_EQ(verdictText(cause, planWords(), 0, computing(5)),
+            hosts +
+                " for 8.000 s (the network between them is cut); this rank, 0, was in 0F5 (5 "
+                "actions ended)");
+}
+
+TEST(Verdict, NamesNoHostWhereOneRankIsSilent) {
+  FailureCause cause = causeOf(CauseKind::kSilent, 2, computing(3));
+  cause.lasted = 8 * kNsPerSecond;
+  EXPECT_EQ(verdictText(cause, planWords(), 2, computing(3)),
+            "rank 2 has not been heard of for 8.000 s (its process is stopped, or its host is "
+            "gone), last seen in 2F3 (3 actions ended); this is rank 2");
+  EXPECT_EQ(verdictText(causeOf(CauseKind::kCutOff, 2, computing(3)), planWords(), 2, computing(3)),
+            "rank 2 no longer hears of any other rank, in 2F3 (3 actions ended); this is rank 2");
+}
+
+TEST(Verdict, SilenceCountsOnlyIfNoRankDied) {
+  std::vector<Observation> all{
+      {.observer = 0, .noticed = 10, .cause = causeOf(CauseKind::kSilent, 1)},
+      {.observer = 2, .noticed = 10, .cause = causeOf(CauseKind::kCutOff, 2)},
+      {.observer = 0, .noticed = 12, .cause = causeOf(CauseKind::kDied, 3)},
+  };
+  EXPECT_EQ(firstCause(all).rank, 3);
+  all.pop_back();
+  EXPECT_EQ(firstCause(all).rank, 1);
+}
+
 TEST(Verdict, AStopCountsOnlyIfNothingElseHappened) {
   std::vector<Observation> all{
       {.observer = 0, .noticed = 10, .cause = causeOf(CauseKind::kStopped, 0)},
