@@ -248,7 +248,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
   GlooRun connected = connectGlooRun({.env = env, .overlaps = !run.options.noSendRecvOverlap},
-                                           controlOptions(run), factsOf(run));
+                                     controlOptions(run), factsOf(run));
   const StopCallback onStop(&stop, [&](const std::string& why) { connected.control->stop(why); });
   trainRank(run, *connected.transport, *connected.control, std::move(connected.clock));
 }

@@ -78,7 +78,8 @@ class OtherHost {
 
 TEST(ClockExchangeTest, TheOffsetLiesWithinItsBound) {
   const OtherHost other(0, 0);
-  const ClockReading reading = ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare();
+  const ClockReading reading =
+      ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare();
   EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
   EXPECT_LE(reading.bound, kNsPerMs);
   EXPECT_GT(reading.bound, 0);
@@ -88,7 +89,8 @@ TEST(ClockExchangeTest, WaysOfDifferentLengthKeepTheOffsetWithinTheBound) {
   for (const auto& [there, back] :
        {std::pair{300 * kNsPerUs, Nanoseconds{0}}, std::pair{Nanoseconds{0}, 300 * kNsPerUs}}) {
     const OtherHost other(there, back);
-    const ClockReading reading = ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare(32);
+    const ClockReading reading =
+        ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare(32);
     EXPECT_GE(reading.bound, 150 * kNsPerUs);
     EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
     EXPECT_GE(std::llabs(reading.offset - kAhead), 100 * kNsPerUs)
@@ -98,7 +100,8 @@ TEST(ClockExchangeTest, WaysOfDifferentLengthKeepTheOffsetWithinTheBound) {
 
 TEST(ClockExchangeTest, OneQuickRoundIsEnough) {
   const OtherHost other(500 * kNsPerUs, 0, 20);
-  const ClockReading reading = ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare();
+  const ClockReading reading =
+      ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare();
   EXPECT_LE(reading.bound, 240 * kNsPerUs);
   EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
 }
@@ -133,8 +136,8 @@ TEST(ClockComparisonTest, ComparisonsAreRepeatedAndWrittenIntoTheLog) {
   const RecordedLog log;
   const char* const kLines = "Profiler Clock: ";
   {
-    const ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = other.port()}, monotonicNow,
-                                     10 * kNsPerMs);
+    const ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = other.port()},
+                                     monotonicNow, 10 * kNsPerMs);
     const Nanoseconds limit = monotonicNow() + 10 * kNsPerSecond;
     while (log.lines(kLines).size() < 3 && monotonicNow() < limit) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -157,7 +160,10 @@ TEST(ClockComparisonTest, AMissingServerCostsOnlyTheClockLines) {
   const int port = freePort();
   const RecordedLog log;
   testing::internal::CaptureStderr();
-  { const ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = port}, monotonicNow, kNsPerMs); }
+  {
+    const ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = port},
+                                     monotonicNow, kNsPerMs);
+  }
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "pipetrace: cannot compare clocks with 127.0.0.1:" + std::to_string(port) +
                 ": Connection refused\n");
@@ -171,7 +177,8 @@ TEST(ClockComparisonTest, TheFirstComparisonIsInTheLogOnceItWasAwaitedHoweverLat
   std::unique_ptr<ClockServer> server;
   std::thread rank0([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    server = std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = port}, monotonicNow);
+    server = std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = port},
+                                           monotonicNow);
   });
   EXPECT_TRUE(comparison.awaitFirst(20 * kNsPerSecond));
   EXPECT_THAT(log.lines("Profiler Clock: "), testing::SizeIs(1));
@@ -213,8 +220,9 @@ TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsCopy) {
   SKIP_WHERE_A_CHILD_MAY_NOT_ALLOCATE();
   const OtherHost other(0, 0);
   const RecordedLog log;
-  auto comparison = std::make_unique<ClockComparison>(log.path(), ClockPlace{.address = "127.0.0.1", .port = other.port()},
-                                                      monotonicNow, 1000 * kNsPerSecond);
+  auto comparison = std::make_unique<ClockComparison>(
+      log.path(), ClockPlace{.address = "127.0.0.1", .port = other.port()}, monotonicNow,
+      1000 * kNsPerSecond);
   const Nanoseconds limit = monotonicNow() + 10 * kNsPerSecond;
   while (log.lines("Profiler Clock: ").empty() && monotonicNow() < limit) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -227,7 +235,8 @@ TEST(ClockComparisonTest, AForkedChildComparesNothingAndMayDestroyItsCopy) {
 
 TEST(ClockServerTest, AForkedChildThatLivesOnKeepsNothingOfTheServer) {
   SKIP_WHERE_A_CHILD_MAY_NOT_ALLOCATE();
-  auto server = std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = 0}, monotonicNow);
+  auto server =
+      std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = 0}, monotonicNow);
   const int port = server->port();
   ClockExchange exchange({.address = "127.0.0.1", .port = port}, monotonicNow);
   exchange.compare(1);
@@ -253,14 +262,16 @@ TEST(ClockServerTest, AForkedChildThatLivesOnKeepsNothingOfTheServer) {
   }
   EXPECT_THAT(why,
               testing::AnyOf(testing::HasSubstr("it has closed"), testing::HasSubstr("reset")));
-  EXPECT_EQ(ClockServer({.address = "127.0.0.1", .port = port}, monotonicNow).port(), port) << "the port is free";
+  EXPECT_EQ(ClockServer({.address = "127.0.0.1", .port = port}, monotonicNow).port(), port)
+      << "the port is free";
   close(goOn[1]);
   EXPECT_EQ(child.wait(), 0);
   close(isReady[0]);
 }
 
 TEST(ClockServerTest, AProgramStartedMeanwhileDoesNotKeepTheServerFromEnding) {
-  auto server = std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = 0}, monotonicNow);
+  auto server =
+      std::make_unique<ClockServer>(ClockPlace{.address = "127.0.0.1", .port = 0}, monotonicNow);
   std::string name = "sleep";
   std::string time = "20";
   std::array<char*, 3> arguments = {name.data(), time.data(), nullptr};

@@ -90,6 +90,7 @@ ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, RunSta
             steadyTime()),
       watch_(steadyTime()) {
   if (!wake_.isOpen()) throw Error("control connection: the system allows no more files");
+  jury_.hostsAre(mesh.hosts);
   thread_ = std::thread([this] { run(); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/control/control_channel.h"
 #include "runtime/control/start/run_start.h"
@@ -11,6 +12,8 @@ namespace pipetrace {
 
 struct MeshOptions {
   std::string host = "127.0.0.1";  ///< an address of this host under which the others reach it
+  /// The host of each rank, the same on all ranks, for verdicts about whole hosts; empty: unknown.
+  std::vector<std::string> hosts = {};
   /// How often ranks tell where they are; 0: by the number of ranks, beatOf(). The limits of
   /// ControlOptions grow with it.
   Nanoseconds beat = 0;

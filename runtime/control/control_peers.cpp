@@ -46,8 +46,9 @@ void ControlPeers::receive(
     if (!isOpen) ended.push_back(rank);
   }
   for (const int rank : ended) {
-    peers_[static_cast<std::size_t>(rank)].close();
-    closed(rank);
+    ControlSocket& peer = peers_[static_cast<std::size_t>(rank)];
+    peer.close();
+    if (!peer.isCutOff()) closed(rank);
   }
 }
 

@@ -26,7 +26,8 @@ class ControlPeers {
   void wait(int wake, Nanoseconds timeout, bool forMessages);
 
   /// Takes everything that has arrived: first the messages of all ranks, then the ends of
-  /// connections, so that no rank is blamed that said why it ends.
+  /// connections, so that no rank is blamed that said why it ends. A connection that the network
+  /// lost does not count as closed: the rank is silent, and may live.
   void receive(const std::function<void(int rank, const ControlMessage& message)>& heard,
                const std::function<void(int rank)>& closed);
 

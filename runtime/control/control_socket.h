@@ -21,9 +21,12 @@ class ControlSocket {
   void send(const std::string& bytes);
   void flush();
   bool hasUnsent() const { return !unsent_.empty(); }
-  /// Appends what has arrived to received(), a MiB at most. Returns whether the other side still can
-  /// send.
+  /// Appends what has arrived to received(), a MiB at most. Returns whether the other side still
+  /// can send.
   bool receive();
+  /// Whether the connection ended because nothing came through any more, not because the other side
+  /// ended it.
+  bool isCutOff() const { return isCutOff_; }
   std::string& received() { return received_; }
   /// Tells the other side that nothing more comes.
   void endSending();
@@ -33,6 +36,7 @@ class ControlSocket {
   OwnedFd fd_;
   std::string unsent_;
   std::string received_;
+  bool isCutOff_ = false;
 };
 
 }  // namespace pipetrace

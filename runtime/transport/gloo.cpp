@@ -204,15 +204,13 @@ struct Start {
     try {
       address = ownAddress(env);
     } catch (const Error& e) {
-      start.fail("rank " + std::to_string(env.rank) + " has no address for the others: " +
-                 e.what());
+      start.fail("rank " + std::to_string(env.rank) +
+                 " has no address for the others: " + e.what());
     }
-    return awaitSameRun(start,
-                        {.rank = env.rank,
-                         .worldSize = env.worldSize,
-                         .address = address,
-                         .host = hostName()},
-                        facts);
+    return awaitSameRun(
+        start,
+        {.rank = env.rank, .worldSize = env.worldSize, .address = address, .host = hostName()},
+        facts);
   }
 
   c10::intrusive_ptr<c10d::Store> store;
@@ -228,8 +226,8 @@ std::unique_ptr<GlooTransport> makeTransport(Start& start, const GlooOptions& op
     auto groupOptions =
         c10d::ProcessGroupGloo::Options::create(toMilliseconds(options.linkTimeout));
     const bool isLazy = true;
-    groupOptions->devices.push_back(patient(
-        [&] { return c10d::ProcessGroupGloo::createDeviceForHostname(address, isLazy); }));
+    groupOptions->devices.push_back(
+        patient([&] { return c10d::ProcessGroupGloo::createDeviceForHostname(address, isLazy); }));
     c10::intrusive_ptr<LazyGroup> group;
     {
       const QuietStdout quiet;
@@ -258,10 +256,9 @@ std::optional<RunClock> shareClock(Start& start, const ProcessEnv& env, const Ra
   } catch (const Error& e) {
     start.start.fail(std::string("rank 0 cannot serve its clock: ") + e.what());
   }
-  clock.place = {
-      .address = ranks.address, .port = portOf(clock.listener), .token = randomToken()};
-  start.words->set(kKey, std::to_string(clock.place.port) + " " + clock.place.token + " " +
-                             clock.place.address);
+  clock.place = {.address = ranks.address, .port = portOf(clock.listener), .token = randomToken()};
+  start.words->set(
+      kKey, std::to_string(clock.place.port) + " " + clock.place.token + " " + clock.place.address);
   return clock;
 }
 
@@ -288,7 +285,8 @@ GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFac
     own->abort(text);
   };
   run.control = connectControlMesh(
-      std::move(control), {.host = ranks.address, .linkTimeout = options.linkTimeout},
+      std::move(control),
+      {.host = ranks.address, .hosts = ranks.hosts, .linkTimeout = options.linkTimeout},
       start.start);
   run.transport = std::move(transport);
   return run;

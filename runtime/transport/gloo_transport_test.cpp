@@ -16,12 +16,12 @@ namespace pipetrace {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using testing::numbers;
 using testing::passAll;
 using testing::receive;
 using testing::receiveFrom;
 using testing::sendTo;
+using ::testing::StartsWith;
 
 TEST(GlooTransportTest, RanksThatNeverComeAreReportedInTime) {
   GlooOptions options{.env = {.worldSize = 2, .masterAddr = "127.0.0.1", .attempt = "0"}};

@@ -34,8 +34,9 @@ class Transport {
   virtual std::unique_ptr<ReceiveLane<Message>> openReceive(int from, const LaneName& name,
                                                             std::size_t messages) = 0;
 
-  /// Waits until the ranks of the lanes that were opened can be reached. Called once, by every rank,
-  /// after its last lane was opened, this spares the first messages that wait. Throws PeerLost.
+  /// Waits until the ranks of the lanes that were opened can be reached. Called once, by every
+  /// rank, after its last lane was opened, this spares the first messages that wait. Throws
+  /// PeerLost.
   virtual void awaitLanes() {}
 
   /// Whether a send waits until the other rank has posted its receive.

@@ -72,7 +72,8 @@ bool isConnected(const OwnedFd& fd, Nanoseconds timeout) {
 /// The address as digits; empty if it is none.
 std::string digitsOf(const sockaddr* address) {
   std::array<char, NI_MAXHOST> text{};
-  const socklen_t size = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+  const socklen_t size =
+      address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
   const int error =
       getnameinfo(address, size, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
   return error == 0 ? text.data() : "";

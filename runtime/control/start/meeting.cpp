@@ -101,9 +101,9 @@ std::vector<ControlSocket> Meeting::run() {
     } catch (const Error& e) {
       start_.fail(nameForPeople(options_.rank) + " cannot be reached: " + e.what());
     }
-    start_.store().set(addressKeyOf(options_.rank), addressText({.host = options_.host,
-                                                          .port = portOf(listener_),
-                                                          .token = token_}));
+    start_.store().set(
+        addressKeyOf(options_.rank),
+        addressText({.host = options_.host, .port = portOf(listener_), .token = token_}));
     for (int rank = 0; rank < options_.rank; ++rank) connect(rank);
     Nanoseconds looked = steadyTime();
     while (awaitsSomebody()) {
@@ -129,7 +129,8 @@ void Meeting::connect(int rank) {
     peer.socket = ControlSocket(connectTo(address.host, address.port, options_.linkTimeout));
     peer.socket.send(hello(options_.rank, address.token));
   } catch (const Error& e) {
-    start_.fail(nameForPeople(options_.rank) + " cannot connect to " + nameForPeople(rank) + ": " + e.what());
+    start_.fail(nameForPeople(options_.rank) + " cannot connect to " + nameForPeople(rank) + ": " +
+                e.what());
   }
 }
 

@@ -17,13 +17,13 @@
 namespace pipetrace {
 namespace {
 
-using testing::errorOf;
-using testing::MemoryKeyValue;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::EndsWith;
+using testing::errorOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::MemoryKeyValue;
 using ::testing::StartsWith;
 
 constexpr Nanoseconds kEnough = 20 * kNsPerSecond;
@@ -144,9 +144,7 @@ TEST(Meeting, ARankThatCannotListenIsNamedByAll) {
   std::string error;
   std::thread away([&] {
     RunStart start(store, 2, 3, kEnough);
-    error = errorOf([&] {
-      meetRanks({.rank = 2, .worldSize = 3, .host = "198.51.100.2"}, start);
-    });
+    error = errorOf([&] { meetRanks({.rank = 2, .worldSize = 3, .host = "198.51.100.2"}, start); });
   });
   const Met met = meet(store, 3, {0, 1});
   away.join();

@@ -144,8 +144,8 @@ RanksOfRun awaitSameRun(RunStart& start, const RankPlaceInRun& place, const RunF
     try {
       ranks.address = addressTowards(elsewhere, 1);
     } catch (const Error& e) {
-      start.fail("rank " + std::to_string(place.rank) + " has no address for ranks on other hosts: " +
-                 e.what());
+      start.fail("rank " + std::to_string(place.rank) +
+                 " has no address for ranks on other hosts: " + e.what());
     }
   }
   return ranks;

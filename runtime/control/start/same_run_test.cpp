@@ -12,9 +12,9 @@
 namespace pipetrace {
 namespace {
 
-using testing::errorOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
+using testing::errorOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -99,10 +99,9 @@ TEST(SameRun, ARankWithALoopbackAddressTakesAnotherWhereRanksRunOnOtherHosts) {
   } catch (const Error&) {
     GTEST_SKIP() << "this host has no network but its own";
   }
-  const auto ranks = ranksOf(
-      {{.rank = 0, .worldSize = 3, .address = "127.0.1.1", .host = "a"},
-       {.rank = 1, .worldSize = 3, .address = "127.0.0.1", .host = "a"},
-       {.rank = 2, .worldSize = 3, .address = "198.51.100.2", .host = "b"}});
+  const auto ranks = ranksOf({{.rank = 0, .worldSize = 3, .address = "127.0.1.1", .host = "a"},
+                              {.rank = 1, .worldSize = 3, .address = "127.0.0.1", .host = "a"},
+                              {.rank = 2, .worldSize = 3, .address = "198.51.100.2", .host = "b"}});
   EXPECT_EQ(ranks[0].address, outside);
   EXPECT_EQ(ranks[1].address, outside);
   EXPECT_EQ(ranks[2].address, "198.51.100.2");

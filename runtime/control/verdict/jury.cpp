@@ -91,10 +91,6 @@ void Jury::slept(Nanoseconds time, Nanoseconds now) {
   stalls_.slept(time, now);
 }
 
-void Jury::silenceCountsFrom(Nanoseconds now) {
-  for (Member& one : members_) one.heard = now;
-}
-
 void Jury::tick(Nanoseconds now) {
   member(rank_).heard = now;
   if (verdict_ || isFinished()) return;

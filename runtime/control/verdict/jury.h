@@ -61,8 +61,6 @@ class Jury {
   /// This rank's control thread did not run for so long, until `now`: nobody else is to blame for
   /// it. A rank that was heard since it woke counts as heard at `now`, not later.
   void slept(Nanoseconds time, Nanoseconds now);
-  /// Nobody had to say anything before `now`, when ranks were still to come.
-  void silenceCountsFrom(Nanoseconds now);
   /// Looks for silence and stalls, and decides when it is time.
   void tick(Nanoseconds now);
 

@@ -148,29 +148,5 @@ TEST(JurySilence, RanksWaitForWhatOthersHaveHeardButNotForEver) {
   }
 }
 
-TEST(JurySilence, SilenceCountsFromWhenAllRanksHaveCome) {
-  PlanWords words;
-  Jury jury(0, 3, {}, words, 0);
-  jury.heard(1, {}, 29 * kNsPerSecond);
-  jury.silenceCountsFrom(30 * kNsPerSecond);
-  jury.tick(38 * kNsPerSecond - 1);
-  EXPECT_FALSE(jury.isAlarmed());
-  jury.tick(38 * kNsPerSecond);
-  const auto messages = jury.takeMessages();
-  ASSERT_FALSE(messages.empty());
-  EXPECT_EQ(messages[0].cause.kind, CauseKind::kCutOff) << "of both at the same moment";
-}
-
-TEST(JurySilence, ADeathBeforeAllRanksHaveComeIsDecidedAsSoonAsAnyOther) {
-  PlanWords words;
-  Jury jury(0, 4, {}, words, 0);
-  jury.closed(2, 30 * kNsPerSecond);
-  jury.silenceCountsFrom(30 * kNsPerSecond + 100 * kNsPerMs);
-  jury.tick(30 * kNsPerSecond + 300 * kNsPerMs);
-  ASSERT_TRUE(jury.verdict());
-  EXPECT_EQ(jury.verdict()->kind, CauseKind::kDied);
-  EXPECT_EQ(jury.verdict()->rank, 2);
-}
-
 }  // namespace
 }  // namespace pipetrace
