@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "trace/argument.h"
-#include "trace/string_table.h"
+#include "trace/strings/string_table.h"
 
 namespace pipetrace {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "trace/string_table.h"
+#include "trace/strings/string_table.h"
 
 namespace pipetrace {
 

@@ -5,7 +5,7 @@
 #include "trace/bubble_class.h"
 #include "trace/job_kind.h"
 #include "trace/nanoseconds.h"
-#include "trace/string_table.h"
+#include "trace/strings/string_table.h"
 
 namespace pipetrace {
 

@@ -8,7 +8,7 @@
 #include "trace/argument.h"
 #include "trace/counter_series.h"
 #include "trace/rank_info.h"
-#include "trace/string_table.h"
+#include "trace/strings/string_table.h"
 #include "trace/track.h"
 
 namespace pipetrace {

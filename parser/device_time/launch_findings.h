@@ -6,7 +6,7 @@
 
 #include "parser/device_time/launches.h"
 #include "trace/diagnostic.h"
-#include "trace/string_table.h"
+#include "trace/strings/string_table.h"
 
 namespace pipetrace {
 

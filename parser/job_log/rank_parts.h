@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "parser/job_log/log_block_parser.h"
-#include "trace/string_remap.h"
+#include "trace/strings/string_remap.h"
 
 namespace pipetrace {
 

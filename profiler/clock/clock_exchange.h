@@ -20,7 +20,7 @@ struct ClockPlace {
   std::string token;  ///< what a client sends first, so that strangers get no answer
 };
 
-/// What a rank needs to compare clocks with rank 0.
+/// Lets a rank compare clocks with rank 0.
 struct RunClock {
   ClockPlace place;
   OwnedFd listener;  ///< of rank 0, which answers there

@@ -5,7 +5,7 @@
 namespace pipetrace {
 
 /// A TCP port of 127.0.0.1, for a store that another process serves there. As long as this lives,
-/// nobody else who asks for any port gets this one.
+/// the system gives it to no program that takes any free port.
 class LocalPort {
  public:
   /// `wanted`, or any for 0. Throws Error if somebody listens at `wanted`, or it is out of range.

@@ -146,8 +146,9 @@ class QuietStdout {
   std::streambuf* const before_;
 };
 
-/// Where rank 0's store takes connections: at MASTER_ADDR alone, or at all addresses (none) where
-/// that is not an address of this host, or a name that other hosts may understand otherwise.
+/// The socket at which rank 0's store takes connections, at MASTER_ADDR alone. There is none, and
+/// the store takes all addresses, where MASTER_ADDR is not one of this host. The same goes for a
+/// name that is a loopback address here: other hosts may have another address for it.
 std::optional<int> listenerForStore(const ProcessEnv& env) {
   const bool isSame = env.masterAddr == "localhost" || isAddress(env.masterAddr);
   if (!isSame && isLoopback(addressTowards(env.masterAddr, env.masterPort))) return std::nullopt;
@@ -192,7 +193,7 @@ std::string hostName() {
   return name.data();
 }
 
-/// What a rank has while the ranks come together.
+/// Lives while the ranks come together.
 struct Start {
   explicit Start(const GlooOptions& options)
       : store(openStore(options)),

@@ -45,9 +45,9 @@ struct GlooRun {
   std::optional<RunClock> clock;  ///< where the run has several hosts
 };
 
-/// Compares `facts` with the other ranks' (awaitSameRun()) and connects the control channel, as
-/// connectGloo() does without one; but two ranks are connected when one of them opens a lane to the
-/// other, so that a rank has no more connections for data than it needs. `control` needs no rank,
+/// Does what connectGloo() does, compares `facts` with the other ranks' (awaitSameRun()), and
+/// connects the control channel. For data a rank is connected with those ranks alone to which it
+/// opens a lane. `control` needs no rank,
 /// world size and onFailure: when the run fails, the transport is aborted. Messages are waited for
 /// without a limit: the control channel knows better. Throws Error as these three do.
 GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFacts& facts);

@@ -182,8 +182,8 @@ void Meeting::lookAt(int rank) {
   }
 }
 
-/// A connection that ends before the other side has taken it is made anew: too many may have come
-/// to that side at once.
+/// A rank connects again when its connection ends before the other side has taken it: too many may
+/// have come there at once.
 void Meeting::lookForWelcome(int rank, bool isOpen) {
   Peer& peer = peerOf(rank);
   try {

@@ -80,7 +80,7 @@ void expectConnected(Met& met) {
   }
 }
 
-/// What a rank would say that connects to the address in the store.
+/// Returns the first message of a rank that connects to the address in the store.
 std::string helloFor(const std::string& address, int rank) {
   ControlMessage message;
   message.word = ControlWord::kHello;
@@ -191,7 +191,7 @@ TEST(Meeting, StrangersAreDroppedAndTheRanksMeet) {
   sendTo(none, helloFor(address, 2));
   EXPECT_TRUE(isClosed(none, kEnough)) << "there is no rank 2";
   for (int i = 0; i < 300; ++i) strangers.push_back(connectToRank(store, 0));
-  EXPECT_TRUE(isClosed(strangers.front(), kEnough)) << "so many are not kept";
+  EXPECT_TRUE(isClosed(strangers.front(), kEnough)) << "only 128 are kept";
   Met met = meet(store, 2, {1});
   EXPECT_EQ(met.errors[1], "");
   rank0.join();

@@ -19,8 +19,8 @@ class RunStart {
   KeyValue& store() { return store_; }
   Nanoseconds left() const;
 
-  /// Waits for a value. Throws Error with what fail() was told, by whichever rank. After the
-  /// timeout calls fail(missing): "rank 3 did not come".
+  /// Waits for a value. Throws Error with the text that any rank gave to fail(). After the timeout
+  /// calls fail(missing): "rank 3 did not come".
   std::string await(const std::string& key, const std::string& missing);
   /// Throws Error if a rank has failed, or fails with `missing` after the timeout. Costs a message
   /// to the store and back.

@@ -32,7 +32,7 @@ Lines linesIn(const std::string& text) {
   return lines;
 }
 
-/// What a rank says of itself.
+/// A rank leaves this in the store.
 struct Introduction {
   std::string address;
   std::string host;

@@ -20,7 +20,7 @@ struct RankPlaceInRun {
   std::string host;                   ///< the name of its host
 };
 
-/// What a rank knows when all have come.
+/// All ranks know this when they have come.
 struct RanksOfRun {
   /// An address of this host under which all other ranks reach it. That is its own one; but where
   /// that is a loopback address, and ranks run on other hosts, the one from which it reaches these.

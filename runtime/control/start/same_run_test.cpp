@@ -118,7 +118,7 @@ TEST(SameRun, RanksOfOneHostKeepItsLoopbackAddress) {
   EXPECT_FALSE(ranks[1].hasSeveralHosts());
 }
 
-TEST(SameRun, HostsOfOneNameAreToldApartByTheirAddresses) {
+TEST(SameRun, HostsOfOneNameAreNamedByTheirAddresses) {
   const auto ranks = ranksOf({{.rank = 0, .worldSize = 3, .address = "10.0.0.1", .host = "node"},
                               {.rank = 1, .worldSize = 3, .address = "10.0.0.2", .host = "node"},
                               {.rank = 2, .worldSize = 3, .address = "10.0.0.3", .host = "c"}});

@@ -1,4 +1,4 @@
-#include "trace/string_table.h"
+#include "trace/strings/string_table.h"
 
 #include <cstring>
 

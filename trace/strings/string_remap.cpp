@@ -1,4 +1,4 @@
-#include "trace/string_remap.h"
+#include "trace/strings/string_remap.h"
 
 namespace pipetrace {
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "trace/string_table.h"
+#include "trace/strings/string_table.h"
 
 namespace pipetrace {
 
