@@ -88,7 +88,7 @@ TrainingResult train(const TrainingOptions& options, const ProcessEnv& env) {
     recording.emplace(RankRecordingOptions{.logDirectory = options.logDirectory,
                                            .info = rankInfoOf(*plan, env.rank),
                                            .steps = {},
-                                           .env = env});
+                                           .isProcess = true});
   }
   Barrier barrier(env, options.barrierPort);
   ControlOptions control;
