@@ -1,6 +1,8 @@
 #include "runtime/transport/gloo_pairs.h"
 
+#include <ATen/ops/zeros.h>
 #include <gloo/context.h>
+#include <gloo/transport/pair.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +11,7 @@
 
 #include "runtime/control/steady_time.h"
 #include "runtime/lanes/peer_lost.h"
+#include "runtime/transport/gloo_tags.h"
 #include "trace/text/decimal_time.h"
 
 namespace pipetrace {
@@ -30,6 +33,18 @@ void LazyGroup::beginToConnect(int peer) {
   for (const auto& context : contexts_) context->getPair(peer);
 }
 
+void LazyGroup::disconnect(int peer) {
+  try {
+    // Posting a receive waits until the connection is there, for the group's first timeout. Before,
+    // Gloo's thread may still want to set it up.
+    std::vector<at::Tensor> word{at::zeros({1}, at::kByte)};
+    recv(word, peer, kEndTag);
+    for (const auto& context : contexts_) context->getPair(peer).reset();
+  } catch (const std::exception&) {
+    // It has ended already.
+  }
+}
+
 GlooPairs::GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyValue> store,
                      Nanoseconds timeout)
     : group_(std::move(group)),
@@ -37,6 +52,12 @@ GlooPairs::GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyVal
       timeout_(timeout),
       hasBegun_(static_cast<std::size_t>(group_->getSize())) {
   store_->set(groupKeyOf(group_->getRank()), "is there");
+}
+
+GlooPairs::~GlooPairs() {
+  for (const int peer : open_) {
+    if (hasBegun_[static_cast<std::size_t>(peer)]) group_->disconnect(peer);
+  }
 }
 
 void GlooPairs::open(int peer, const Check& check) {

@@ -24,6 +24,9 @@ class LazyGroup : public c10d::ProcessGroupGloo {
   /// Begins to connect with a rank whose group exists. Each of the two does this, once, and the
   /// connection is there soon after both have.
   void beginToConnect(int peer);
+  /// Ends the connection with a rank that has begun to connect, too. Gloo's own end would wait as
+  /// long as there is a message that nobody receives.
+  void disconnect(int peer);
 };
 
 /// Connects pairs of ranks on demand. Gloo itself would wait in the first send or receive until the
@@ -38,6 +41,10 @@ class GlooPairs {
   /// within `timeout` is lost.
   GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyValue> store,
             Nanoseconds timeout);
+  /// Ends the connections. Nobody may wait any more.
+  ~GlooPairs();
+  GlooPairs(const GlooPairs&) = delete;
+  GlooPairs& operator=(const GlooPairs&) = delete;
 
   /// Begins to connect with the peer, unless it has begun. Throws PeerLost. Threads: one at a time.
   void open(int peer, const Check& check);

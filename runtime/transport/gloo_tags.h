@@ -11,6 +11,8 @@ enum class GlooPart { kHeader, kBody, kLongBody };
 
 /// No message has it: their tags have another part. For GlooGroup::barrier().
 inline constexpr int kBarrierTag = 3;
+/// Nor has any message this. For the end of a connection.
+inline constexpr int kEndTag = 7;
 
 /// How a message gets its tag, of 31 bits. Stage, tensor and number wrap round: messages of equal
 /// tags between two ranks arrive in their order, and the header says which one came.
