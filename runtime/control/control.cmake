@@ -13,7 +13,10 @@ pipetrace_library(
           control/verdict/jury.cpp
           control/local_control.cpp
           control/run_end.cpp
+          control/control_relay.cpp
+          control/start/links.cpp
           control/start/meeting.cpp
+          control/start/open_files.cpp
           control/start/run_start.cpp
           control/start/same_run.cpp
           control/verdict/stall_watch.cpp
@@ -35,7 +38,9 @@ pipetrace_test(
           control/verdict/jury_silence_test.cpp
           control/verdict/jury_test.cpp
           control/verdict/verdict_test.cpp
+          control/control_relay_test.cpp
           control/run_end_test.cpp
+          control/start/links_test.cpp
   LINK pipetrace::control
   LABELS runtime)
 # Ranks as threads, also under ThreadSanitizer.
@@ -56,4 +61,11 @@ if(TARGET control_processes_test)
   add_dependencies(control_processes_test control_ring)
   target_compile_definitions(control_processes_test
                              PRIVATE CONTROL_RING="$<TARGET_FILE:control_ring>")
+endif()
+
+if(TARGET control_ring)
+  pipetrace_program(control_bench SOURCES bench/control_bench.cpp control/testing/ring_run.cpp
+                    LINK pipetrace::control pipetrace::launcher)
+  add_dependencies(control_bench control_ring)
+  target_compile_definitions(control_bench PRIVATE CONTROL_RING="$<TARGET_FILE:control_ring>")
 endif()

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "runtime/control/control_peers.h"
+#include "runtime/control/control_relay.h"
 #include "runtime/control/run_end.h"
 #include "runtime/control/start/meeting.h"
+#include "runtime/control/start/open_files.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/verdict/beat.h"
 #include "runtime/control/verdict/idle_watch.h"
@@ -24,6 +26,7 @@ namespace pipetrace {
 namespace {
 
 constexpr Nanoseconds kAlarmedRound = 10 * kNsPerMs;
+constexpr Nanoseconds kTreeBeat = 500 * kNsPerMs;
 constexpr Nanoseconds kLongPause = kNsPerSecond;    // a thread that slept so long was stopped
 constexpr Nanoseconds kLastWords = 200 * kNsPerMs;  // for closing connections in order
 
@@ -53,11 +56,14 @@ class ControlMesh final : public ControlChannel {
   void request(Change change);
   void run();
   bool round();
+  void heard(int from, const ControlMessage& message, Nanoseconds now);
+  void tell(const ControlMessage& message);
   void takeRequests(Nanoseconds now);
   void tellOthers(Nanoseconds now);
   void deliver(Nanoseconds now);
 
   const ControlOptions options_;
+  const ControlLinks links_;
   const Nanoseconds beat_;
   RunEnd end_;
   OwnedFd wake_;
@@ -66,6 +72,7 @@ class ControlMesh final : public ControlChannel {
 
   // The control thread owns these, once it runs.
   ControlPeers peers_;
+  std::optional<ControlRelay> relay_;  // in a tree
   Jury jury_;
   IdleWatch watch_;
   Nanoseconds lastRound_ = steadyTime();
@@ -78,19 +85,31 @@ class ControlMesh final : public ControlChannel {
 
 ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, RunStart& start)
     : options_(std::move(options)),
-      beat_(mesh.beat > 0 ? mesh.beat : beatOf(options_.worldSize)),
+      links_(linksOf(options_.rank, options_.worldSize, mesh.mostInMesh)),
+      beat_(mesh.beat > 0   ? mesh.beat
+            : links_.isTree ? kTreeBeat
+                            : beatOf(options_.worldSize)),
       end_(options_),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       peers_(meetRanks({.rank = options_.rank,
                         .worldSize = options_.worldSize,
+                        .neighbours = links_.neighbours,
                         .host = mesh.host,
                         .linkTimeout = mesh.linkTimeout},
                        start)),
-      jury_(options_.rank, options_.worldSize, limitsAt(beat_, options_.limits), options_.words,
-            steadyTime()),
+      jury_(options_.rank, options_.worldSize,
+            links_.isTree ? limitsInTree(beat_, links_.levels, options_.limits)
+                          : limitsAt(beat_, options_.limits),
+            options_.words, steadyTime()),
       watch_(steadyTime()) {
   if (!wake_.isOpen()) throw Error("control connection: the system allows no more files");
-  jury_.hostsAre(mesh.hosts);
+  if (links_.isTree) {
+    jury_.isInTree(links_.neighbours);
+    relay_.emplace(options_.rank, links_,
+                   [this](int to, const ControlMessage& message) { peers_.send(to, message); });
+  } else {
+    jury_.hostsAre(mesh.hosts);
+  }
   thread_ = std::thread([this] { run(); });
 }
 
@@ -142,7 +161,7 @@ void ControlMesh::run() {
 
 // Whether there is another one.
 bool ControlMesh::round() {
-  const bool isAlert = jury_.isAlarmed() || isWaitedFor_;
+  const bool isAlert = jury_.isAlarmed() || isWaitedFor_ || links_.isTree;
   Nanoseconds pause = std::max<Nanoseconds>(nextBeat_ - steadyTime(), 0);
   if (jury_.isAlarmed()) pause = std::min(pause, kAlarmedRound);
   peers_.wait(wake_.get(), pause, isAlert);
@@ -150,7 +169,7 @@ bool ControlMesh::round() {
   eventfd_read(wake_.get(), &ignored);
 
   const Nanoseconds now = steadyTime();
-  peers_.receive([&](int rank, const ControlMessage& m) { jury_.heard(rank, m, now); },
+  peers_.receive([&](int rank, const ControlMessage& m) { heard(rank, m, now); },
                  [&](int rank) { jury_.closed(rank, now); });
   const Nanoseconds slept = now - lastRound_ - pause;
   if (slept > kLongPause) jury_.slept(slept, now);
@@ -161,6 +180,25 @@ bool ControlMesh::round() {
   tellOthers(now);
   deliver(now);
   return !hasLeft_;
+}
+
+void ControlMesh::heard(int from, const ControlMessage& message, Nanoseconds now) {
+  if (!relay_) {
+    jury_.heard(from, message, now);
+    return;
+  }
+  if (message.rank >= options_.worldSize) return;
+  const int origin = relay_->passOn(from, message);
+  if (origin >= 0) jury_.heard(origin, message, now);
+}
+
+/// Tells all other ranks.
+void ControlMesh::tell(const ControlMessage& message) {
+  if (relay_) {
+    relay_->tell(message);
+  } else {
+    peers_.broadcast(message, false);
+  }
 }
 
 void ControlMesh::takeRequests(Nanoseconds now) {
@@ -180,13 +218,17 @@ void ControlMesh::takeRequests(Nanoseconds now) {
 }
 
 void ControlMesh::tellOthers(Nanoseconds now) {
-  for (const ControlMessage& message : jury_.takeMessages()) peers_.broadcast(message, false);
+  for (const ControlMessage& message : jury_.takeMessages()) tell(message);
   if (now < nextBeat_) return;
   nextBeat_ = now + beat_;
   ControlMessage status;
   status.word = ControlWord::kStatus;
   status.status = jury_.ownStatus();
-  peers_.broadcast(status, true);
+  if (relay_) {
+    relay_->beat(status);
+  } else {
+    peers_.broadcast(status, true);
+  }
 }
 
 void ControlMesh::deliver(Nanoseconds now) {
@@ -199,7 +241,7 @@ void ControlMesh::deliver(Nanoseconds now) {
   } else if (jury_.isFinished() && !std::exchange(hasDelivered_, true)) {
     ControlMessage bye;
     bye.word = ControlWord::kBye;
-    peers_.broadcast(bye, false);
+    tell(bye);
     end_.finish();
   }
 }
@@ -208,6 +250,7 @@ void ControlMesh::deliver(Nanoseconds now) {
 
 std::unique_ptr<ControlChannel> connectControlMesh(ControlOptions options, const MeshOptions& mesh,
                                                    RunStart& start) {
+  allowMoreFiles();
   return std::make_unique<ControlMesh>(std::move(options), mesh, start);
 }
 

@@ -19,7 +19,8 @@ using Body = std::function<void(int rank, ControlChannel& control)>;
 using Change = std::function<void(ControlOptions& options)>;
 
 // Each rank on a thread, connected by TCP; their errors, "" for none.
-std::vector<std::string> runMesh(int ranks, const Body& body, const Change& change = {}) {
+std::vector<std::string> runMesh(int ranks, const Body& body, const Change& change = {},
+                                 const MeshOptions& mesh = {}) {
   testing::MemoryKeyValue store;
   std::vector<std::string> errors(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
@@ -31,7 +32,7 @@ std::vector<std::string> runMesh(int ranks, const Body& body, const Change& chan
         options.worldSize = ranks;
         if (change) change(options);
         RunStart start(store, rank, ranks, 60 * kNsPerSecond);
-        const auto control = connectControlMesh(std::move(options), {}, start);
+        const auto control = connectControlMesh(std::move(options), mesh, start);
         body(rank, *control);
       } catch (const Error& e) {
         errors[static_cast<std::size_t>(rank)] = e.what();
@@ -168,6 +169,71 @@ TEST(ControlMesh, TellsOnceWhenTheRunFails) {
   EXPECT_THAT(calls, ::testing::Each(1));
 }
 
+// A tree of three levels: rank 0, ranks 1 to 16, ranks 17 to 39.
+constexpr int kTreeRanks = 40;
+
+MeshOptions tree() {
+  MeshOptions mesh;
+  mesh.mostInMesh = 1;
+  mesh.beat = 200 * kNsPerMs;
+  return mesh;
+}
+
+TEST(ControlMesh, ATreeEndsInOrderWhenAllRanksFinish) {
+  const auto errors = runMesh(
+      kTreeRanks,
+      [](int rank, ControlChannel& control) {
+        sleepMs(rank * 5);
+        control.finish();
+      },
+      {}, tree());
+  EXPECT_THAT(errors, ::testing::Each(""));
+}
+
+TEST(ControlMesh, InATreeTheRankThatFailsOrEndsIsNamedByAll) {
+  for (const int culprit : {0, 2, 39}) {
+    for (const bool fails : {true, false}) {
+      const auto errors = runMesh(
+          kTreeRanks,
+          [&](int rank, ControlChannel& control) {
+            if (rank != culprit) workUntilFailure(control);
+            sleepMs(50);
+            if (fails) throw Error(control.fail("bad loss"));
+          },
+          {}, tree());
+      const std::string name = "rank " + std::to_string(culprit);
+      for (int rank = 0; rank < kTreeRanks; ++rank) {
+        if (rank == culprit && !fails) continue;
+        EXPECT_THAT(errors[static_cast<std::size_t>(rank)],
+                    ::testing::StartsWith(name + " failed "))
+            << rank;
+      }
+    }
+  }
+}
+
+TEST(ControlMesh, InATreeRankZeroFindsWhoStalls) {
+  const auto errors = runMesh(
+      kTreeRanks,
+      [](int rank, ControlChannel& control) {
+        control.begin(4);
+        if (rank != 39) control.waitingFor(39, 5);
+        while (true) {
+          sleepMs(20);
+          control.check();
+        }
+      },
+      [](ControlOptions& options) {
+        options.limits.stall.stepTimeout = kNsPerSecond;
+        options.limits.stall.silence = 30 * kNsPerSecond;  // the machine may be busy
+        options.limits.silence = 0;
+      },
+      tree());
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, ::testing::StartsWith("rank 39 stalled: it ended no action for"));
+  }
+}
+
 // Two ranks that connect and then say nothing.
 TEST(ControlMesh, TheTimeToConnectCountsForNobodysSilence) {
   testing::MemoryKeyValue store;
@@ -185,7 +251,8 @@ TEST(ControlMesh, TheTimeToConnectCountsForNobodysSilence) {
   });
   const auto meet = [&](int rank) {
     RunStart start(store, rank, 3, 20 * kNsPerSecond);
-    return meetRanks({.rank = rank, .worldSize = 3}, start);
+    return meetRanks({.rank = rank, .worldSize = 3, .neighbours = linksOf(rank, 3).neighbours},
+                     start);
   };
   std::vector<ControlSocket> first;
   std::thread rank1([&] { first = meet(1); });

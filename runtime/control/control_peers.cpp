@@ -15,6 +15,10 @@ void ControlPeers::broadcast(const ControlMessage& message, bool mayWait) {
   }
 }
 
+void ControlPeers::send(int rank, const ControlMessage& message) {
+  peers_[static_cast<std::size_t>(rank)].send(encode(message));
+}
+
 void ControlPeers::wait(int wake, Nanoseconds timeout, bool forMessages) {
   waiting_.clear();
   const auto add = [&](int fd, int events) {

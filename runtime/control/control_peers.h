@@ -12,14 +12,17 @@
 
 namespace pipetrace {
 
-/// The connections of one rank to all others.
+/// The connections of one rank to its neighbours.
 class ControlPeers {
  public:
-  /// By rank; the own one is not open (meetRanks()).
+  /// By rank (meetRanks()).
   explicit ControlPeers(std::vector<ControlSocket> peers) : peers_(std::move(peers)) {}
 
   /// Sends the message to all. `mayWait`: those who have not taken the last one do not get it.
   void broadcast(const ControlMessage& message, bool mayWait);
+
+  /// Sends the message to one rank, if it has a connection.
+  void send(int rank, const ControlMessage& message);
 
   /// Waits for up to `timeout`: until a connection ends, or, if `forMessages`, until anything
   /// arrives; or until `wake`, a file descriptor, can be read.

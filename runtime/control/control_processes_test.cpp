@@ -97,6 +97,27 @@ TEST(ControlProcesses, AllOthersNameTheSameOfTwoRanksKilledTogether) {
   }
 }
 
+// Rank 0 is the root, rank 2 has 16 ranks below it, rank 39 none.
+TEST(ControlProcesses, InATreeAKilledRankIsNamedByAllOthersAtAnyLevel) {
+  constexpr int kTreeRanks = 40;
+  for (const int killed : {0, 2, 39}) {
+    RingRun run(kTreeRanks, endlessWith({"--mesh-ranks", "1"}));
+    run.awaitConnected();
+    usleep(100'000);
+    run.signal(killed, SIGKILL);
+    const auto ends = run.await(10 * kNsPerSecond);
+    EXPECT_LT(expectAllName(ends, killed, "died, last seen "), 3 * kNsPerSecond);
+  }
+}
+
+TEST(ControlProcesses, InATreeAStoppedInnerRankIsNamed) {
+  RingRun run(40, endlessWith({"--mesh-ranks", "1", "--silence-ms", "1200"}));
+  run.awaitConnected();
+  run.signal(3, SIGSTOP);
+  const auto ends = run.await(20 * kNsPerSecond, 3);
+  expectAllName(ends, 3, "has not been heard of for ");
+}
+
 TEST(ControlProcesses, ARankKilledWhileOthersWaitForItAtTheEndIsNamed) {
   RingRun run(kRanks, {"--actions", "20", "--stall", "0:39"});  // the others pass the last token on
   run.awaitConnected();

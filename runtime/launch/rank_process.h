@@ -20,6 +20,7 @@ class RankProcess {
   RankProcess(const RankProcess&) = delete;
   RankProcess& operator=(const RankProcess&) = delete;
 
+  pid_t pid() const { return pid_; }
   /// The pipe to read its output from, non-blocking; -1 after closeOutput().
   int output() const { return output_; }
   void closeOutput();

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "runtime/control/control_mesh.h"
+#include "runtime/control/start/open_files.h"
 #include "runtime/error_text.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_lanes.h"
@@ -161,6 +162,7 @@ std::optional<int> listenerForStore(const ProcessEnv& env) {
 }
 
 c10::intrusive_ptr<c10d::Store> openStore(const GlooOptions& options) {
+  allowMoreFiles();
   const ProcessEnv& env = options.env;
   c10d::TCPStoreOptions storeOptions;
   storeOptions.port = static_cast<std::uint16_t>(env.masterPort);

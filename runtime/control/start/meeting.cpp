@@ -73,6 +73,9 @@ class Meeting {
     bool hasMet = false;  // it knows of this connection, too
   };
 
+  bool isNeighbour(int rank) const {
+    return std::binary_search(options_.neighbours.begin(), options_.neighbours.end(), rank);
+  }
   Peer& peerOf(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
   void connect(int rank);
   void admitNewcomers();
@@ -104,12 +107,14 @@ std::vector<ControlSocket> Meeting::run() {
     start_.store().set(
         addressKeyOf(options_.rank),
         addressText({.host = options_.host, .port = portOf(listener_), .token = token_}));
-    for (int rank = 0; rank < options_.rank; ++rank) connect(rank);
+    for (const int rank : options_.neighbours) {
+      if (rank < options_.rank) connect(rank);
+    }
     Nanoseconds looked = steadyTime();
     while (awaitsSomebody()) {
       wait();
       admitNewcomers();
-      for (int rank = 0; rank < options_.worldSize; ++rank) lookAt(rank);
+      for (const int rank : options_.neighbours) lookAt(rank);
       if (steadyTime() - looked < kLookForFailures && start_.left() > 0) continue;
       start_.check(missing());
       looked = steadyTime();
@@ -164,7 +169,7 @@ Newcomers::Answer Meeting::judge(std::string& received, int& rank) const {
   }
   if (!message) return Newcomers::Answer::kWait;
   const bool isOurs = message->word == ControlWord::kHello && message->token == token_ &&
-                      message->rank > options_.rank && message->rank < options_.worldSize &&
+                      message->rank > options_.rank && isNeighbour(message->rank) &&
                       !peers_[static_cast<std::size_t>(message->rank)].hasMet;
   if (!isOurs) return Newcomers::Answer::kRefuse;
   rank = message->rank;
@@ -199,18 +204,14 @@ void Meeting::lookForWelcome(int rank, bool isOpen) {
 }
 
 bool Meeting::awaitsSomebody() const {
-  for (int rank = 0; rank < options_.worldSize; ++rank) {
-    if (rank != options_.rank && !peers_[static_cast<std::size_t>(rank)].hasMet) return true;
-  }
-  return false;
+  return std::any_of(options_.neighbours.begin(), options_.neighbours.end(),
+                     [&](int rank) { return !peers_[static_cast<std::size_t>(rank)].hasMet; });
 }
 
 std::string Meeting::missing() const {
   std::vector<int> ranks;
-  for (int rank = 0; rank < options_.worldSize; ++rank) {
-    if (rank != options_.rank && !peers_[static_cast<std::size_t>(rank)].hasMet) {
-      ranks.push_back(rank);
-    }
+  for (const int rank : options_.neighbours) {
+    if (!peers_[static_cast<std::size_t>(rank)].hasMet) ranks.push_back(rank);
   }
   return ranksText(ranks) + " did not connect";
 }
@@ -231,7 +232,7 @@ void Meeting::awaitOthers() {
   KeyValue& store = start_.store();
   if (store.count("control/met") == options_.worldSize) store.set(kAllHaveMet, "met");
   for (int pause = 1; !store.has(kAllHaveMet); pause = std::min(2 * pause, kLongestPauseMs)) {
-    for (int rank = 0; rank < options_.worldSize; ++rank) lookAt(rank);
+    for (const int rank : options_.neighbours) lookAt(rank);
     start_.check("not all ranks could be connected");
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "runtime/control/start/links.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/control/testing/memory_key_value.h"
 #include "runtime/control/verdict/control_message.h"
@@ -45,7 +46,10 @@ Met meet(MemoryKeyValue& store, int worldSize, const std::vector<int>& ranks,
       const auto i = static_cast<std::size_t>(rank);
       met.errors[i] = errorOf([&] {
         RunStart start(store, rank, worldSize, timeout);
-        met.sockets[i] = meetRanks({.rank = rank, .worldSize = worldSize}, start);
+        met.sockets[i] = meetRanks({.rank = rank,
+                                    .worldSize = worldSize,
+                                    .neighbours = linksOf(rank, worldSize).neighbours},
+                                   start);
       });
     });
   }
@@ -144,7 +148,9 @@ TEST(Meeting, ARankThatCannotListenIsNamedByAll) {
   std::string error;
   std::thread away([&] {
     RunStart start(store, 2, 3, kEnough);
-    error = errorOf([&] { meetRanks({.rank = 2, .worldSize = 3, .host = "198.51.100.2"}, start); });
+    error = errorOf([&] {
+      meetRanks({.rank = 2, .worldSize = 3, .neighbours = {0, 1}, .host = "198.51.100.2"}, start);
+    });
   });
   const Met met = meet(store, 3, {0, 1});
   away.join();

@@ -153,7 +153,9 @@ int run(const Arguments& a) {
   std::string text;
   try {
     RunStart start(store, a.rank, a.ranks, 60 * kNsPerSecond);
-    control = connectControlMesh(optionsOf(a, ring), {}, start);
+    MeshOptions mesh;
+    mesh.mostInMesh = static_cast<int>(a.number("--mesh-ranks", mesh.mostInMesh));
+    control = connectControlMesh(optionsOf(a, ring), mesh, start);
     std::cout << "connected" << std::endl;
     runActions(a, *control, ring);
     if (a.mine("--leave") < 0) {

@@ -7,7 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
+#include "runtime/control/start/open_files.h"
 #include "runtime/control/steady_time.h"
 #include "runtime/launch/rank_process.h"
 #include "trace/error.h"
@@ -20,6 +22,8 @@ class RingRun::Impl {
       : ends_(static_cast<std::size_t>(ranks)) {
     folder_ = (std::filesystem::temp_directory_path() / "pipetrace-ring-XXXXXX").string();
     if (mkdtemp(folder_.data()) == nullptr) throw Error("cannot make the folder " + folder_);
+    allowMoreFiles();
+    begin_ = steadyTime();
     sigset_t none;
     sigemptyset(&none);
     for (int rank = 0; rank < ranks; ++rank) {
@@ -29,7 +33,6 @@ class RingRun::Impl {
       processes_.push_back(
           std::make_unique<RankProcess>(command, std::vector<std::string>{}, none));
     }
-    begin_ = steadyTime();
   }
   ~Impl() {
     processes_.clear();  // kills what still runs
@@ -39,15 +42,29 @@ class RingRun::Impl {
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
-  void awaitConnected() {
-    const Nanoseconds end = steadyTime() + 30 * kNsPerSecond;
+  Nanoseconds awaitConnected(Nanoseconds limit) {
+    const Nanoseconds end = steadyTime() + limit;
     for (std::size_t rank = 0; rank < processes_.size(); ++rank) {
       while (ends_[rank].output.find("connected\n") == std::string::npos) {
         read(rank, 100);
         if (steadyTime() > end) throw Error("not connected: " + ends_[rank].output);
       }
     }
+    const Nanoseconds took = steadyTime() - begin_;
     begin_ = steadyTime();
+    return took;
+  }
+
+  std::int64_t ownMemory() const {
+    std::int64_t kilobytes = 0;
+    for (const auto& process : processes_) {
+      std::ifstream file("/proc/" + std::to_string(process->pid()) + "/smaps_rollup");
+      for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("Private_"))
+          kilobytes += std::atoll(line.c_str() + line.find(':') + 1);
+      }
+    }
+    return kilobytes * 1024;
   }
 
   void signal(int rank, int number) {
@@ -103,7 +120,8 @@ class RingRun::Impl {
 RingRun::RingRun(int ranks, const std::vector<std::string>& options)
     : impl_(std::make_unique<Impl>(ranks, options)) {}
 RingRun::~RingRun() = default;
-void RingRun::awaitConnected() { impl_->awaitConnected(); }
+Nanoseconds RingRun::awaitConnected(Nanoseconds limit) { return impl_->awaitConnected(limit); }
+std::int64_t RingRun::ownMemory() const { return impl_->ownMemory(); }
 void RingRun::signal(int rank, int number) { impl_->signal(rank, number); }
 std::vector<RingEnd> RingRun::await(Nanoseconds limit, int except) {
   return impl_->await(limit, except);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,8 +26,11 @@ class RingRun {
   RingRun(const RingRun&) = delete;
   RingRun& operator=(const RingRun&) = delete;
 
-  /// Waits until all ranks are connected. Throws Error if that takes longer than 30 s.
-  void awaitConnected();
+  /// Waits until all ranks are connected. Throws Error if that takes longer than `limit`. Returns
+  /// how long it took since the start.
+  Nanoseconds awaitConnected(Nanoseconds limit = 30 * kNsPerSecond);
+  /// The memory of all ranks together that no other process shares with them, in bytes.
+  std::int64_t ownMemory() const;
   /// Sends a signal to a rank; times count from here.
   void signal(int rank, int number);
   /// Waits for all ranks but `except`; those that run after `limit` are killed, so they ended by

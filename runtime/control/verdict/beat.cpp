@@ -25,4 +25,13 @@ JuryLimits limitsAt(Nanoseconds beat, JuryLimits limits) {
   return limits;
 }
 
+JuryLimits limitsInTree(Nanoseconds beat, int levels, JuryLimits limits) {
+  limits.settle = std::max(limits.settle, 500 * kNsPerMs);
+  limits.alone = std::max(limits.alone, 2 * kNsPerSecond);
+  limits.lostPeer = std::max(limits.lostPeer, 3 * kNsPerSecond);
+  limits.stall.silence = std::max(limits.stall.silence, kBeatsOfSilence * beat * levels);
+  if (limits.silence > 0) limits.silence = std::max(limits.silence, kBeatsOfSilence * beat);
+  return limits;
+}
+
 }  // namespace pipetrace

@@ -50,5 +50,14 @@ TEST(Beat, NoRankIsSilentAfterFewerThanFiveBeats) {
   EXPECT_EQ(limitsAt(kNsPerSecond, {.silence = 0}).silence, 0) << "no limit stays none";
 }
 
+TEST(Beat, InATreeOfManyLevelsARankMayBeSilentForLongerBeforeItCountsAsStalled) {
+  const JuryLimits usual;
+  const JuryLimits limits = limitsInTree(500 * kNsPerMs, 4, usual);
+  EXPECT_EQ(limits.stall.silence, 10 * kNsPerSecond) << "5 beats for each of 4 levels";
+  EXPECT_EQ(limits.silence, usual.silence);
+  EXPECT_GT(limits.alone, limits.settle);
+  EXPECT_GT(limits.lostPeer, limits.alone);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -161,11 +161,9 @@ ControlMessage decode(std::string_view bytes) {
   const std::uint64_t word = reader.number();
   if (word > static_cast<std::uint64_t>(ControlWord::kBye)) throw notAMessage();
   message.word = static_cast<ControlWord>(word);
+  message.rank = reader.rank();
   switch (message.word) {
-    case ControlWord::kHello:
-      message.rank = reader.rank();
-      message.token = reader.text();
-      break;
+    case ControlWord::kHello: message.token = reader.text(); break;
     case ControlWord::kStatus:
     case ControlWord::kFinished: message.status = reader.status(); break;
     case ControlWord::kNoticed:
@@ -185,11 +183,9 @@ ControlMessage decode(std::string_view bytes) {
 std::string encode(const ControlMessage& message) {
   ByteWriter writer;
   writer.number(static_cast<std::uint64_t>(message.word));
+  writer.integer(message.rank);
   switch (message.word) {
-    case ControlWord::kHello:
-      writer.integer(message.rank);
-      writer.text(message.token);
-      break;
+    case ControlWord::kHello: writer.text(message.token); break;
     case ControlWord::kStatus:
     case ControlWord::kFinished: writer.status(message.status); break;
     case ControlWord::kNoticed:

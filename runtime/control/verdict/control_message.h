@@ -24,7 +24,7 @@ enum class ControlWord : std::uint8_t {
 /// One message. Which fields count depends on `word`.
 struct ControlMessage {
   ControlWord word = ControlWord::kStatus;
-  int rank = -1;            ///< kHello: who speaks
+  int rank = -1;            ///< who speaks; not given (-1): the other side of the connection
   std::string token;        ///< kHello: what the address of the other side says
   ActionStatus status;      ///< kStatus, kFinished
   FailureCause cause;       ///< kNoticed, kVerdict

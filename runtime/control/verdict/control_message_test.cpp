@@ -97,7 +97,7 @@ TEST(ControlMessage, EveryCutThroughHostsAndRanksIsRefused) {
 
 TEST(ControlMessage, ACountOfRanksBeyondTheBytesIsRefused) {
   std::string bytes = encode(missed({3, 4}));
-  for (std::size_t byte = 12; byte < 20; ++byte) bytes[byte] = static_cast<char>(0xFF);
+  for (std::size_t byte = 20; byte < 28; ++byte) bytes[byte] = static_cast<char>(0xFF);
   EXPECT_THROW(takeMessage(bytes), Error);
 }
 

@@ -15,6 +15,12 @@ Jury::Jury(int rank, int worldSize, const JuryLimits& limits, const PlanWords& w
   for (Member& one : members_) one.heard = now;
 }
 
+void Jury::isInTree(const std::vector<int>& neighbours) {
+  isTree_ = true;
+  for (Member& one : members_) one.isWatched = false;
+  for (const int rank : neighbours) member(rank).isWatched = true;
+}
+
 void Jury::own(const ActionStatus& status) {
   const bool finishing = member(rank_).status.finishing;
   member(rank_).status = status;
@@ -154,7 +160,7 @@ void Jury::lookForSilence(Nanoseconds now) {
   int silent = -1;
   Nanoseconds longest = 0;
   for (int rank = static_cast<int>(members_.size()); rank-- > 0;) {
-    if (rank == rank_ || !member(rank).isOpen) continue;
+    if (rank == rank_ || !member(rank).isOpen || !member(rank).isWatched) continue;
     ++others;
     const Nanoseconds silence = now - member(rank).heard;
     longest = std::max(longest, silence);
@@ -174,12 +180,12 @@ std::vector<int> Jury::missed(Nanoseconds now) const {
   if (limits_.silence > 0) old = std::min(old, limits_.silence);
   Nanoseconds longest = 0;
   for (const Member& one : members_) {
-    if (one.isOpen) longest = std::max(longest, now - one.heard);
+    if (one.isOpen && one.isWatched) longest = std::max(longest, now - one.heard);
   }
   std::vector<int> ranks;
   for (int rank = 0; rank < static_cast<int>(members_.size()); ++rank) {
     const Nanoseconds silence = now - member(rank).heard;
-    if (rank == rank_ || !member(rank).isOpen) continue;
+    if (rank == rank_ || !member(rank).isOpen || !member(rank).isWatched) continue;
     if (silence >= old / 2 && silence > longest - old) ranks.push_back(rank);
   }
   return ranks;
@@ -191,7 +197,7 @@ void Jury::tellMissed(Nanoseconds now) {
       hearing_.hasBegun() ||
       std::any_of(observations_.begin(), observations_.end(),
                   [](const Observation& one) { return isSilence(one.cause.kind); });
-  if (!isAnyoneSilent || hearing_.hasTold(rank_)) return;
+  if (isTree_ || !isAnyoneSilent || hearing_.hasTold(rank_)) return;
   ControlMessage message;
   message.word = ControlWord::kMissed;
   message.missed = missed(now);
@@ -201,6 +207,7 @@ void Jury::tellMissed(Nanoseconds now) {
 
 void Jury::lookForStall(Nanoseconds now) {
   if (limits_.stall.stepTimeout <= 0 || !observations_.empty()) return;
+  if (isTree_ && rank_ != 0) return;  // it does not know where the others are
   std::vector<RankView> views;
   views.reserve(members_.size());
   for (const Member& one : members_) {
@@ -211,15 +218,15 @@ void Jury::lookForStall(Nanoseconds now) {
 
 bool Jury::isTimeToDecide(Nanoseconds now) const {
   if (observations_.empty()) return false;
-  if (isSilenceAll()) return isTimeToTellSilence(now);
+  if (!isTree_ && isSilenceAll()) return isTimeToTellSilence(now);
   const Nanoseconds passed = now - alarmed_;
   if (passed >= limits_.alone) return true;
   bool isSomeoneElseThere = false;
   bool haveAllSpoken = true;
   for (int rank = 0; rank < static_cast<int>(members_.size()); ++rank) {
-    const bool lives = member(rank).isOpen && !isSuspected(rank) &&
-                       now - member(rank).heard < limits_.stall.silence;
-    if (!lives || rank == rank_) continue;
+    const bool isHeard =
+        !member(rank).isWatched || now - member(rank).heard < limits_.stall.silence;
+    if (!member(rank).isOpen || isSuspected(rank) || !isHeard || rank == rank_) continue;
     if (rank < rank_) return false;  // it decides
     isSomeoneElseThere = true;
     haveAllSpoken = haveAllSpoken && member(rank).hasSpoken;

@@ -44,6 +44,10 @@ class Jury {
   /// names ranks only. Before the first tick().
   void hostsAre(const std::vector<std::string>& hosts) { hearing_.hostsAre(hosts); }
 
+  /// In a run whose ranks are connected as a tree: this rank is connected with these alone, and
+  /// hears of others what these pass on. It watches its neighbours, and only rank 0, to which all
+  /// statuses go, looks for stalls. Called before the first tick().
+  void isInTree(const std::vector<int>& neighbours);
   /// This rank stands there; `status.idle` counts up to now.
   void own(const ActionStatus& status);
   /// A message of another rank; not kHello.
@@ -83,6 +87,7 @@ class Jury {
     bool isOpen = true;      // the connection
     bool mayGo = false;      // it said why it ends
     bool hasSpoken = false;  // it has noticed something
+    bool isWatched = true;   // it has to be heard all the time
   };
 
   Member& member(int rank) { return members_[static_cast<std::size_t>(rank)]; }
@@ -106,6 +111,7 @@ class Jury {
   const int rank_;
   const JuryLimits limits_;
   const PlanWords& words_;
+  bool isTree_ = false;
   std::vector<Member> members_;
   StallWatch stalls_;
   Hearing hearing_;
