@@ -31,8 +31,12 @@ bool measure(int ranks) {
   int named = 0;
   Nanoseconds longest = 0;
   for (const testing::RingEnd& end : run.await(kLimit)) {
-    const std::string text = "\nrank " + std::to_string(killed) + " died, last seen ";
-    if (end.output.find(text) != std::string::npos) ++named;
+    const std::string text = "rank " + std::to_string(killed) + " died, last seen ";
+    if (end.output.find(text) != std::string::npos) {
+      ++named;
+    } else if (end.ending.find("SIGKILL") == std::string::npos) {
+      std::fprintf(stderr, "a rank that %s says: %s\n", end.ending.c_str(), end.output.c_str());
+    }
     longest = std::max(longest, end.after);
   }
   std::printf("| %d | %.2f s | %.2f MB | %.2f s | %d of %d |\n", ranks, seconds(connected), memory,
