@@ -187,6 +187,9 @@ void trainRank(const Run& run, Transport& transport, ControlChannel& control) {
 ControlOptions controlOptions(const Run& run) {
   ControlOptions options;
   options.limits.stall.stepTimeout = static_cast<Nanoseconds>(run.options.stepTimeout * 1e9);
+  if (run.options.silence > 0) {
+    options.limits.silence = static_cast<Nanoseconds>(run.options.silence * 1e9);
+  }
   if (run.options.stepTimeout == 0) options.limits.silence = 0;  // somebody debugs a rank
   options.words = wordsOf(run.plan, ExecutorOptions{}.ahead,
                           workFlowOf(cutModel(run.task.model, run.partition, run.plan->numStages)));
