@@ -21,10 +21,10 @@ def check_logs(world, plan, expected, ended_whole, ended_actions, first_lost):
                               text=True, check=False, preexec_fn=enter)
 
     logs = str(world.folder / "logs")
-    converted = pipe_trace(logs, "-o", str(database), "--align", "none", "-q")
+    converted = pipe_trace(logs, "-o", str(database), "-q")
     if converted.returncode != 0:
         return [f"pipe-trace cannot read the logs: {converted.stderr.strip()[-300:]}"]
-    info = pipe_trace("info", logs, "--align", "none", "--json", "-q")
+    info = pipe_trace("info", logs, "--json", "-q")
     findings = json.loads(info.stdout)["diagnostics"]
     complaints = check_findings(findings, expected, ended_whole)
     with sqlite3.connect(database) as connection:
