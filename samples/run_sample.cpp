@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -76,6 +77,23 @@ class OpenLog {
  private:
   OpenLogs& logs_;
   Recorder& recorder_;
+};
+
+/// Has the first signal end the run for all ranks, while this lives. From then on it changes
+/// nothing: the run has ended, and its ranks have yet to close what they opened and to say why.
+class StopsRun {
+ public:
+  StopsRun(StopSignal& stop, std::function<void(const std::string& why)> callback) : stop_(stop) {
+    stop_.onStop(std::move(callback));
+  }
+  ~StopsRun() {
+    stop_.onStop([](const std::string&) {});
+  }
+  StopsRun(const StopsRun&) = delete;
+  StopsRun& operator=(const StopsRun&) = delete;
+
+ private:
+  StopSignal& stop_;
 };
 
 // The state that the ranks of this process share; only read once the first of them has started.
@@ -226,7 +244,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
     pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
   }
   const auto controls = controlInProcess(controlOptions(run), pointers);
-  const StopCallback onStop(&stop, [&](const std::string& why) { controls[0]->stop(why); });
+  const StopsRun onStop(stop, [&](const std::string& why) { controls[0]->stop(why); });
   // The first to fail is the one to report; the others fail because of it.
   std::mutex mutex;
   std::exception_ptr firstError;
@@ -249,7 +267,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
   const GlooRun connected = connectGlooRun({.env = env, .overlaps = !run.options.noSendRecvOverlap},
                                            controlOptions(run), factsOf(run));
-  const StopCallback onStop(&stop, [&](const std::string& why) { connected.control->stop(why); });
+  const StopsRun onStop(stop, [&](const std::string& why) { connected.control->stop(why); });
   trainRank(run, *connected.transport, *connected.control);
 }
 

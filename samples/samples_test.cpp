@@ -6,8 +6,10 @@
 #include <torch/nn/functional/loss.h>
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -180,6 +182,27 @@ TEST(SampleMainTest, ErrorsOfLibTorchAreShownWithoutBacktrace) {
   EXPECT_EQ(code, 2);
   EXPECT_THAT(text, HasSubstr("error: mat1 and mat2"));
   EXPECT_LT(text.size(), 200U) << text;
+}
+
+// A launcher stops the other ranks when one has failed, while they still have to say why.
+TEST(SampleMainDeathTest, ASignalThatComesAfterARunHasFailedTakesNoErrorAway) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto makeTask = [] {
+    SampleTask task = makeMlpTask();
+    task.model.loss = [](const Tensors&) -> at::Tensor { throw Error("the loss is gone"); };
+    return task;
+  };
+  const auto body = [&](StopSignal& stop) {
+    try {
+      runSample({.steps = 3}, makeTask, stop);
+    } catch (const Error&) {
+      kill(getpid(), SIGTERM);
+      while (stop.received() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      throw;
+    }
+  };
+  EXPECT_EXIT(std::exit(sampleMain(body)), ::testing::ExitedWithCode(128 + SIGTERM),
+              "error: .*the loss is gone");
 }
 
 // From here on: the programs themselves.

@@ -62,6 +62,7 @@ def options():
                         help="after which a rank is given up (default: %(default)s)")
     parser.add_argument("--table", action="store_true", help="print a table of the faults at the end")
     parser.add_argument("--show-output", action="store_true", help="print what failed runs printed")
+    parser.add_argument("--keep", action="store_true", help="keep the folders of failed trials")
     parser.add_argument("--list", action="store_true", help="list the faults")
     parser.add_argument("--self-test", action="store_true", help="try the script itself")
     chosen = parser.parse_args()
@@ -101,7 +102,7 @@ def run_all(chosen):
     for number in range(chosen.first, chosen.first + chosen.number):
         begin = time.monotonic()
         trial, plan = draw(chosen.seed, number, settings, plans)
-        outcome = run_trial(trial, plan, settings, chosen.build)
+        outcome = run_trial(trial, plan, settings, chosen.build, chosen.keep)
         results.append((trial, outcome))
         print(line_of(trial, outcome, len(results), chosen.number, time.monotonic() - begin),
               flush=True)
@@ -109,6 +110,8 @@ def run_all(chosen):
             print(f"    {complaint}")
         if outcome.complaints:
             print(f"    repeat: {command_of(chosen, number)}", flush=True)
+            if outcome.kept:
+                print(f"    kept: {outcome.kept}", flush=True)
             if chosen.show_output:
                 for name, output in outcome.outputs.items():
                     lines = [line for line in output.splitlines() if not line.startswith("frame #")]

@@ -24,16 +24,20 @@ class Outcome:
     seconds: float = None  # from the fault until the last survivor had ended; None: it went on
     skipped: str = ""
     outputs: dict = dataclasses.field(default_factory=dict)
+    kept: str = ""  # the folder of its files
 
 
-def run_trial(trial, plan, settings, build):
+def run_trial(trial, plan, settings, build, keeps=False):
     if trial.hosts and (reason := why_not()):
         return Outcome([], skipped=reason)
     expected = expectation_of(trial, settings, plan)
     try:
         with World(trial, build) as world:
-            run = Run(trial, plan, settings, expected, world)
-            return run.outcome()
+            outcome = Run(trial, plan, settings, expected, world).outcome()
+            if keeps and outcome.complaints:
+                outcome.kept = str(world.folder)
+                world.keeps = True
+            return outcome
     except (NoHosts, NoDisk) as problem:
         return Outcome([], skipped=str(problem))
 

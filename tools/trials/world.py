@@ -56,6 +56,7 @@ class World:
         self.processes = {}  # by rank, or "run" for pipe-run and for a single process
         self.ended = {}      # when they ended
         self.reader = None
+        self.keeps = False  # its files, when it is left
         self.network, self.disk, self.port = None, None, 0
 
     def __enter__(self):
@@ -79,7 +80,8 @@ class World:
         for one in (self.network, self.disk):
             if one is not None:
                 one.__exit__()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not self.keeps:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     # Starting
 
