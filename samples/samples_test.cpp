@@ -1,15 +1,11 @@
-#include <ATen/ops/mm.h>
-#include <ATen/ops/ones.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <torch/nn/functional/loss.h>
 #include <torch/optim/sgd.h>
 #include <torch/utils.h>
-#include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <numeric>
@@ -22,7 +18,6 @@
 #include "samples/char_transformer/char_text.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
-#include "samples/sample_main.h"
 #include "samples/sample_task.h"
 #include "trace/error.h"
 #include "trace/testing/file_text.h"
@@ -172,37 +167,6 @@ TEST(RunSampleTest, ALossThatIsNoNumberEndsTheTraining) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("the loss of step 0 is no finite number"));
   }
-}
-
-// An at::Tensor operation that fails says where in LibTorch it did, with a backtrace.
-TEST(SampleMainTest, ErrorsOfLibTorchAreShownWithoutBacktrace) {
-  ::testing::internal::CaptureStderr();
-  const int code = sampleMain([](StopSignal&) { at::ones({2, 3}).mm(at::ones({2, 3})); });
-  const std::string text = ::testing::internal::GetCapturedStderr();
-  EXPECT_EQ(code, 2);
-  EXPECT_THAT(text, HasSubstr("error: mat1 and mat2"));
-  EXPECT_LT(text.size(), 200U) << text;
-}
-
-// A launcher stops the other ranks when one has failed, while they still have to say why.
-TEST(SampleMainDeathTest, ASignalThatComesAfterARunHasFailedTakesNoErrorAway) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto makeTask = [] {
-    SampleTask task = makeMlpTask();
-    task.model.loss = [](const Tensors&) -> at::Tensor { throw Error("the loss is gone"); };
-    return task;
-  };
-  const auto body = [&](StopSignal& stop) {
-    try {
-      runSample({.steps = 3}, makeTask, stop);
-    } catch (const Error&) {
-      kill(getpid(), SIGTERM);
-      while (stop.received() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      throw;
-    }
-  };
-  EXPECT_EXIT(std::exit(sampleMain(body)), ::testing::ExitedWithCode(128 + SIGTERM),
-              "error: .*the loss is gone");
 }
 
 // From here on: the programs themselves.

@@ -112,7 +112,7 @@ int main(int argc, char** argv) {
   app.add_option("--layers", options.layers.layers, "of the other models");
   app.add_option("--width", options.layers.width, "of their layers");
   app.add_option("--rows", options.layers.rows, "of their batches");
-  app.add_option("--pace-ms", options.paceMs, "a batch takes so much longer to make");
+  app.add_option("--pace-ms", options.paceMs, "a batch takes that much longer to make");
   app.add_option("--losses", options.losses, "write the losses into this file at the end");
   try {
     app.parse(argc, argv);

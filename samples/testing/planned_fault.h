@@ -4,7 +4,7 @@
 
 namespace pipetrace {
 
-/// What goes wrong in a training, where and when.
+/// A fault of a training: what goes wrong, where and when.
 struct PlannedFault {
   std::string kind;  ///< as in the list of faulty_training.cpp; empty: nothing
   int rank = -1;
