@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -76,6 +77,23 @@ class OpenLog {
  private:
   OpenLogs& logs_;
   Recorder& recorder_;
+};
+
+/// Has the first signal end the run for all ranks, while this lives. From then on it changes
+/// nothing: the run has ended, and its ranks have yet to close what they opened and to say why.
+class StopsRun {
+ public:
+  StopsRun(StopSignal& stop, std::function<void(const std::string& why)> callback) : stop_(stop) {
+    stop_.onStop(std::move(callback));
+  }
+  ~StopsRun() {
+    stop_.onStop([](const std::string&) {});
+  }
+  StopsRun(const StopsRun&) = delete;
+  StopsRun& operator=(const StopsRun&) = delete;
+
+ private:
+  StopSignal& stop_;
 };
 
 // The state that the ranks of this process share; only read once the first of them has started.
@@ -190,6 +208,9 @@ void trainRank(const Run& run, Transport& transport, ControlChannel& control,
 ControlOptions controlOptions(const Run& run) {
   ControlOptions options;
   options.limits.stall.stepTimeout = static_cast<Nanoseconds>(run.options.stepTimeout * 1e9);
+  if (run.options.silence > 0) {
+    options.limits.silence = static_cast<Nanoseconds>(run.options.silence * 1e9);
+  }
   if (run.options.stepTimeout == 0) options.limits.silence = 0;  // somebody debugs a rank
   options.words = wordsOf(run.plan, ExecutorOptions{}.ahead,
                           workFlowOf(cutModel(run.task.model, run.partition, run.plan->numStages)));
@@ -226,7 +247,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
     pointers.push_back(transports.emplace_back(hub.connect(rank)).get());
   }
   const auto controls = controlInProcess(controlOptions(run), pointers);
-  const StopCallback onStop(&stop, [&](const std::string& why) { controls[0]->stop(why); });
+  const StopsRun onStop(stop, [&](const std::string& why) { controls[0]->stop(why); });
   // The first to fail is the one to report; the others fail because of it.
   std::mutex mutex;
   std::exception_ptr firstError;
@@ -249,7 +270,7 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
   GlooRun connected = connectGlooRun({.env = env, .overlaps = !run.options.noSendRecvOverlap},
                                      controlOptions(run), factsOf(run));
-  const StopCallback onStop(&stop, [&](const std::string& why) { connected.control->stop(why); });
+  const StopsRun onStop(stop, [&](const std::string& why) { connected.control->stop(why); });
   trainRank(run, *connected.transport, *connected.control, std::move(connected.clock));
 }
 

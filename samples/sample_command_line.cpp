@@ -68,6 +68,10 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_option("--step-timeout", options.stepTimeout,
                  "end the run when a rank ends no action for that many seconds (0: never)")
       ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--silence", options.silence,
+                 "give up a rank that is silent for that many seconds, for tests")
+      ->check(CLI::Range(0.0, 1e9))
+      ->group("");  // hidden
   app.add_option("--log-dir", options.logDir, "record job logs (workerlog.<rank>) in this folder")
       ->envname("PIPETRACE_LOG_DIR");
   app.add_flag("--visualize-pipeline,--visualize_pipline", options.visualizePipeline,

@@ -1,97 +1,128 @@
-// Trains as sample-gpipe-mlp does, and goes wrong as PIPETRACE_FAULT says: "KIND RANK STEP".
+// Trains a small model, and goes wrong as PIPETRACE_FAULT says: "KIND RANK STEP [SECONDS [CALL]]".
+// Where PIPETRACE_FAULT_MARK names a file, the file appears when it does.
 //
 //   block-batch: the function that makes a batch never returns.
 //
 //   block-and-die: the same, and all other ranks die while they make the batch before.
 //
-//   limit-memory: the process gets no more memory, and messages get long.
-#include <ATen/ops/ones.h>
-#include <ATen/ops/zeros.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <chrono>
-#include <csignal>
+//   limit-memory: the process gets no more memory, and messages of the MLP get long.
+//
+// The others happen in a stage's own code, when the rank's blocks have run CALL times in the step.
+// Each ends with -forward or -backward:
+//
+//   sleep: a block takes SECONDS longer.
+//
+//   throw: a block throws.
+//
+//   allocate: the process gets no more memory, and a block needs some.
+//
+//   close: the process closes its stdout and stderr.
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
-#include <sstream>
 #include <string>
-#include <thread>
+#include <vector>
 
+#include "samples/char_transformer/char_task.h"
 #include "samples/gpipe_mlp/mlp_task.h"
 #include "samples/run_sample.h"
 #include "samples/sample_command_line.h"
 #include "samples/sample_main.h"
+#include "samples/sample_plan.h"
 #include "samples/sample_task.h"
+#include "samples/testing/faulty_batch.h"
+#include "samples/testing/faulty_blocks.h"
+#include "samples/testing/layers_task.h"
+#include "samples/testing/planned_fault.h"
+#include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-struct PlannedFault {
-  std::string kind;
-  int rank = -1;
-  int step = -1;
+struct FaultyOptions {
+  SampleOptions sample{.schedule = "GPipe", .steps = 200};
+  std::string model = "mlp";
+  LayersOptions layers;
+  double paceMs = 0;
+  std::string losses;  // a file
 };
 
-PlannedFault plannedFault() {
-  PlannedFault fault;
-  if (const char* const text = std::getenv("PIPETRACE_FAULT")) {
-    std::istringstream(text) >> fault.kind >> fault.rank >> fault.step;
-  }
-  return fault;
+SampleTask makeUsualTask(const FaultyOptions& options) {
+  if (options.model == "mlp") return makeMlpTask();
+  if (options.model == "layers") return makeLayersTask(options.layers);
+  constexpr std::int64_t kContext = 16;
+  CharTaskOptions task;
+  task.model = {.context = kContext,
+                .width = options.layers.width,
+                .heads = 2,
+                .layers = options.layers.layers};
+  task.rows = options.layers.rows;
+  task.seed = options.layers.seed;
+  return makeCharTask(task);
 }
 
-bool isOfThisProcess(const PlannedFault& fault) {
-  const char* const rank = std::getenv("RANK");
-  return fault.rank == (rank == nullptr ? 0 : std::atoi(rank));
+/// The blocks of the model that are on a rank.
+std::vector<int> blocksOfRank(const SampleOptions& options, const Model& model, int rank) {
+  const CheckedPlan plan = samplePlan(options);
+  if (rank < 0 || rank >= plan->numRanks()) {
+    throw Error("PIPETRACE_FAULT names rank " + std::to_string(rank) + " of " +
+                std::to_string(plan->numRanks()));
+  }
+  const Partition partition = samplePartition(options, model, plan->numStages);
+  const std::vector<int> own = plan->stagesOfRank(rank);
+  std::vector<int> blocks;
+  int block = 0;
+  for (int stage = 0; stage < plan->numStages; ++stage) {
+    const bool isOwn = std::find(own.begin(), own.end(), stage) != own.end();
+    for (int i = 0; i < partition.blocks[static_cast<std::size_t>(stage)]; ++i, ++block) {
+      if (isOwn) blocks.push_back(block);
+    }
+  }
+  return blocks;
 }
 
-/// From now on the system gives this process no more memory.
-void limitMemory() {
-  const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};  // it has more
-  setrlimit(RLIMIT_AS, &limit);
+SampleTask makeFaultyTask(const FaultyOptions& options) {
+  const PlannedFault fault = plannedFault();
+  SampleTask task = makeUsualTask(options);
+  task.batch = faultyBatches(fault, task.batch, options.paceMs / 1e3);
+  if (!fault.kind.empty()) {
+    plantFault(task, fault, blocksOfRank(options.sample, task.model, fault.rank));
+  }
+  return task;
 }
 
-/// A batch of that many equal rows, which takes the memory of one.
-Batch longBatch(std::int64_t rows) {
-  return {{"inputs", at::ones({1, 10}).expand({rows, 10})},
-          {"targets", at::zeros({1}, at::kLong).expand({rows})}};
-}
-
-Batch faultyBatch(const PlannedFault& fault, const Batch& usual, int step) {
-  const bool isHere = isOfThisProcess(fault);
-  if (fault.kind.starts_with("block-") && isHere && step == fault.step) {
-    for (;;) pause();
-  }
-  if (fault.kind == "block-and-die" && !isHere && step == fault.step - 1) {
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    raise(SIGKILL);
-  }
-  if (fault.kind == "limit-memory" && step >= fault.step) {
-    if (isHere && step == fault.step) limitMemory();
-    return longBatch(5 << 20);  // 79 MB a message: more than an arena of malloc has in reserve
-  }
-  return usual;
+/// All bits of the losses, one a line.
+void writeLosses(const std::string& path, const std::vector<double>& losses) {
+  if (path.empty() || losses.empty()) return;
+  std::FILE* const file = std::fopen(path.c_str(), "w");
+  if (file == nullptr) throw Error("cannot write " + path);
+  for (const double loss : losses) std::fprintf(file, "%a\n", loss);
+  std::fclose(file);
 }
 
 }  // namespace
 }  // namespace pipetrace
 
 int main(int argc, char** argv) {
-  pipetrace::SampleOptions options{.schedule = "GPipe", .steps = 200};
-  CLI::App app("The GPipe exercise, which goes wrong");
-  pipetrace::addPipelineOptions(app, options);
+  pipetrace::FaultyOptions options;
+  CLI::App app("Trains a small model, and goes wrong as PIPETRACE_FAULT says");
+  pipetrace::addPipelineOptions(app, options.sample);
+  app.add_option("--model", options.model, "mlp is the GPipe exercise")
+      ->check(CLI::IsMember({"mlp", "layers", "transformer"}));
+  app.add_option("--layers", options.layers.layers, "of the other models");
+  app.add_option("--width", options.layers.width, "of their layers");
+  app.add_option("--rows", options.layers.rows, "of their batches");
+  app.add_option("--pace-ms", options.paceMs, "a batch takes that much longer to make");
+  app.add_option("--losses", options.losses, "write the losses into this file at the end");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
   }
-  const auto makeTask = [] {
-    pipetrace::SampleTask task = pipetrace::makeMlpTask();
-    task.batch = [fault = pipetrace::plannedFault(), usual = task.batch(0)](int step) {
-      return pipetrace::faultyBatch(fault, usual, step);
-    };
-    return task;
-  };
-  return pipetrace::sampleMain(
-      [&](pipetrace::StopSignal& stop) { pipetrace::runSample(options, makeTask, stop); });
+  options.layers.seed = options.sample.seed;
+  return pipetrace::sampleMain([&](pipetrace::StopSignal& stop) {
+    const auto losses = pipetrace::runSample(
+        options.sample, [&] { return pipetrace::makeFaultyTask(options); }, stop);
+    pipetrace::writeLosses(options.losses, losses);
+  });
 }

@@ -37,9 +37,12 @@ UNDOCUMENTED = {
     "tools/demo.sh": "--bin",
     "tools/doc_commands.py": "--bin --list --python --quick --section --work",
     "tools/english.py": "--count",
+    "tools/fault_trials.py":
+        "--build --first --most-ranks --self-test --silence --step-timeout",
     "tools/fresh_machine.sh": "--folder --locale",
     "tools/fuzz.sh": "--build-jobs --built --clean --jobs --only --sanitize --seconds",
     "tools/gpu_check.sh": "--bin --libs",
+    "tools/hosts.py": "--delay-ms --loss --mbit --seed --self-test",
     "tools/lint.sh": "--jobs --presets --torch",
     "tools/mutants.py": "--build-with --equivalent --jobs --root --test-with",
 }

@@ -1,11 +1,9 @@
-// A rank of a training that is killed or stopped ends the run for all, and all name it.
-// PIPETRACE_KILLS=50 kills that many times (tools/kill_ranks.sh).
+// A rank of a training that is stopped ends the run for all, and all name it.
+// tools/fault_trials.py does that, and worse, to random trainings.
 #include <gmock/gmock.h>
 #include <signal.h>
 
-#include <cstdlib>
-#include <iostream>
-#include <random>
+#include <string>
 
 #include "ingest/load_run.h"
 #include "runtime/testing/rank_processes.h"
@@ -20,11 +18,6 @@ using testing::ScratchFolder;
 
 constexpr int kRanks = 4;
 constexpr milliseconds kLongest{10'000};
-
-int killCount() {
-  const char* const text = std::getenv("PIPETRACE_KILLS");
-  return text == nullptr ? 8 : std::atoi(text);
-}
 
 void expectSurvivorsName(const testing::TrainingEnd& end, int culprit, const std::string& what) {
   for (int rank = 0; rank < kRanks; ++rank) {
@@ -53,39 +46,26 @@ void expectReadableLogs(const std::string& folder) {
   }
 }
 
-TEST(Failures, AKilledRankIsNamedByAllOthersWithAndWithoutALauncher) {
-  std::mt19937 random(static_cast<unsigned>(getpid()));
-  std::vector<milliseconds> times;
-  for (int i = 0; i < killCount() && !HasFailure(); ++i) {
-    const ScratchFolder folder;
-    const bool launched = i % 2 == 1;
-    const testing::Fault fault{
-        .rank = i / 2 % kRanks,
-        .signal = SIGKILL,
-        .delay = milliseconds(std::uniform_int_distribution(0, 250)(random))};
-    const testing::TrainingEnd end = testing::trainUntil(fault, folder.path(), launched);
-    expectSurvivorsName(end, fault.rank, "died, last seen ");
-    expectReadableLogs(folder.path());
-    times.push_back(end.after);
-  }
-  std::sort(times.begin(), times.end());
-  std::cout << times.size() << " kills; the last survivor had ended after "
-            << times[times.size() / 2].count() << " ms (median), " << times.back().count()
-            << " ms (longest)\n";
-}
-
 TEST(Failures, AStoppedRankEndsTheRunByTheStepTimeout) {
   const ScratchFolder folder;
-  const testing::TrainingEnd end = testing::trainUntil(
-      {.rank = 2, .signal = SIGSTOP}, folder.path(), false, {"--step-timeout", "1.5"});
+  const testing::TrainingEnd end =
+      testing::trainUntil({.rank = 2, .signal = SIGSTOP}, folder.path(), {"--step-timeout", "1.5"});
   expectSurvivorsName(end, 2, "has not been heard of for ");
   expectReadableLogs(folder.path());
+}
+
+TEST(Failures, AStoppedRankEndsTheRunByTheLimitOfSilence) {
+  const ScratchFolder folder;
+  const testing::TrainingEnd end =
+      testing::trainUntil({.rank = 1, .signal = SIGSTOP}, folder.path(), {"--silence", "2"});
+  expectSurvivorsName(end, 1, "has not been heard of for 2.");
+  EXPECT_LT(end.after, milliseconds(7000)) << "the usual limit is 8 s";
 }
 
 TEST(Failures, ASignalToOneRankEndsTheRunForAllInAFewWords) {
   const ScratchFolder folder;
   const testing::TrainingEnd end =
-      testing::trainUntil({.rank = 1, .signal = SIGTERM}, folder.path(), false);
+      testing::trainUntil({.rank = 1, .signal = SIGTERM}, folder.path());
   for (int rank = 0; rank < kRanks; ++rank) {
     const std::string text = rank == 1 ? "stopped by SIGTERM" : "rank 1 was stopped by SIGTERM";
     EXPECT_THAT(end.outputs[static_cast<std::size_t>(rank)],

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "runtime/testing/rank_processes.h"
@@ -39,15 +38,6 @@ void awaitTraining(const std::string& folder) {
   }
 }
 
-/// The rank of a process, by its environment; -1: it has none.
-int rankOfProcess(int pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/environ");
-  for (std::string variable; std::getline(file, variable, '\0');) {
-    if (variable.starts_with("RANK=")) return std::stoi(variable.substr(5));
-  }
-  return -1;
-}
-
 /// Whether a process has ended, waited for or not.
 bool hasEnded(int pid) {
   const std::string stat = test::fileText("/proc/" + std::to_string(pid) + "/stat");
@@ -55,19 +45,9 @@ bool hasEnded(int pid) {
   return name == std::string::npos || stat.substr(name + 2, 1) == "Z";
 }
 
-/// The process of a rank among the children of pipe-run.
-int childOfRank(int parent, int rank) {
-  const std::string id = std::to_string(parent);
-  std::istringstream children(test::fileText("/proc/" + id + "/task/" + id + "/children"));
-  for (int pid = 0; children >> pid;) {
-    if (rankOfProcess(pid) == rank) return pid;
-  }
-  throw Error("pipe-run has no rank " + std::to_string(rank));
-}
-
 }  // namespace
 
-TrainingEnd trainUntil(const Fault& fault, const std::string& folder, bool launched,
+TrainingEnd trainUntil(const Fault& fault, const std::string& folder,
                        const std::vector<std::string>& options) {
   std::vector<std::string> command = {TRAINING_PROGRAM, "--steps", "100000000"};
   command.insert(command.end(), options.begin(), options.end());
@@ -78,9 +58,7 @@ TrainingEnd trainUntil(const Fault& fault, const std::string& folder, bool launc
   processes.whenStarted = [&](const std::vector<int>& pids) {
     begin = Clock::now();
     awaitTraining(folder);
-    std::this_thread::sleep_for(fault.delay);
-    const int pid =
-        launched ? childOfRank(pids[0], fault.rank) : pids[static_cast<std::size_t>(fault.rank)];
+    const int pid = pids[static_cast<std::size_t>(fault.rank)];
     happened = Clock::now();
     kill(pid, fault.signal);
     if (fault.signal != SIGSTOP) return;
@@ -95,27 +73,15 @@ TrainingEnd trainUntil(const Fault& fault, const std::string& folder, bool launc
       kill(pid, SIGKILL);
     });
   };
-  std::vector<ProcessEnd> ends;
-  if (launched) {
-    std::vector<std::string> whole = {
-        PIPE_RUN_PROGRAM,       "--ranks", std::to_string(kRanks), "--log-dir", folder,
-        "--visualize-pipeline", "--"};
-    whole.insert(whole.end(), command.begin(), command.end());
-    ends.push_back(runProcess(whole, processes));
-  } else {
-    processes.environment["PIPETRACE_LOG_DIR"] = folder;
-    ends = runProcesses(kRanks, command, processes);
-  }
+  processes.environment["PIPETRACE_LOG_DIR"] = folder;
+  const std::vector<ProcessEnd> ends = runProcesses(kRanks, command, processes);
   if (stopped.joinable()) stopped.join();
   TrainingEnd result;
   const auto sinceBegin = std::chrono::duration_cast<milliseconds>(happened - begin);
-  for (std::size_t i = 0; i < ends.size(); ++i) {
-    const bool isVictim = !launched && static_cast<int>(i) == fault.rank;
-    if (!isVictim) result.after = std::max(result.after, ends[i].after - sinceBegin);
-  }
-  for (int rank = 0; rank < kRanks; ++rank) {
-    result.outputs.push_back(launched ? test::fileText(logOf(folder, rank))
-                                      : ends[static_cast<std::size_t>(rank)].output);
+  for (std::size_t rank = 0; rank < ends.size(); ++rank) {
+    result.outputs.push_back(ends[rank].output);
+    if (static_cast<int>(rank) == fault.rank) continue;
+    result.after = std::max(result.after, ends[rank].after - sinceBegin);
   }
   return result;
 }
