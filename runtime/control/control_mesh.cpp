@@ -27,7 +27,6 @@ namespace {
 
 constexpr Nanoseconds kAlarmedRound = 10 * kNsPerMs;
 constexpr Nanoseconds kTreeBeat = 500 * kNsPerMs;
-constexpr Nanoseconds kLongPause = kNsPerSecond;    // a thread that slept so long was stopped
 constexpr Nanoseconds kLastWords = 200 * kNsPerMs;  // for closing connections in order
 
 class ControlMesh final : public ControlChannel {
@@ -172,7 +171,10 @@ bool ControlMesh::round() {
   peers_.receive([&](int rank, const ControlMessage& m) { heard(rank, m, now); },
                  [&](int rank) { jury_.closed(rank, now); });
   const Nanoseconds slept = now - lastRound_ - pause;
-  if (slept > kLongPause) jury_.slept(slept, now);
+  if (slept > kLongPause) {
+    jury_.slept(slept, now);
+    watch_.slept(slept, now);
+  }
   lastRound_ = now;
   jury_.own(watch_.look(progress_, now));
   takeRequests(now);

@@ -119,10 +119,12 @@ class LocalRun {
 
   void run() {
     std::unique_lock lock(mutex_);
-    while (!isOver_) {
+    for (Nanoseconds last = steadyTime(); !isOver_;) {
       changed_.wait_for(lock, std::chrono::nanoseconds(kRound),
                         [&] { return isOver_ || (cause_ && !hasDelivered_); });
       const Nanoseconds now = steadyTime();
+      const Nanoseconds slept = now - std::exchange(last, now) - kRound;
+      if (slept > kLongPause) this->slept(slept, now);
       if (!cause_) lookForStall(now);
       if (!cause_) continue;
       std::vector<ActionStatus> statuses;
@@ -138,6 +140,12 @@ class LocalRun {
       }
       lock.lock();
     }
+  }
+
+  // With the lock held.
+  void slept(Nanoseconds time, Nanoseconds now) {
+    for (IdleWatch& watch : watches_) watch.slept(time, now);
+    stalls_.slept(time, now);
   }
 
   void lookForStall(Nanoseconds now) {

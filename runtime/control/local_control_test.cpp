@@ -1,6 +1,8 @@
 #include "runtime/control/local_control.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -138,6 +140,36 @@ TEST(LocalControl, ASlowRankThatEndsActionsIsNotBlamed) {
       },
       800 * kNsPerMs);
   EXPECT_THAT(errors, ::testing::Each(""));
+}
+
+// Another process stops this one, for twice as long as an action may take, and lets it go on.
+TEST(LocalControlDeathTest, APauseOfTheWholeProcessIsNoStall) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto train = [] {
+    const pid_t own = getpid();
+    if (fork() == 0) {
+      usleep(200'000);
+      kill(own, SIGSTOP);
+      usleep(3'000'000);
+      kill(own, SIGCONT);
+      _exit(0);
+    }
+    const auto errors = runThreads(
+        2,
+        [](int, ControlChannel& control) {
+          for (int action = 0; action < 10; ++action) {
+            control.begin(action);
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            control.ended();
+            control.check();
+          }
+          control.finish();
+        },
+        1500 * kNsPerMs);
+    fprintf(stderr, "errors: %s%s\n", errors[0].c_str(), errors[1].c_str());
+    _exit(0);
+  };
+  EXPECT_EXIT(train(), ::testing::ExitedWithCode(0), "^errors: \n$");
 }
 
 TEST(LocalControlDeathTest, AStalledThreadEndsTheProcessAfterItsLogsAreWritten) {

@@ -13,4 +13,8 @@ inline Nanoseconds steadyTime() {
       .count();
 }
 
+/// A thread that sleeps so much longer than it meant to was stopped with its process, or its host
+/// was.
+inline constexpr Nanoseconds kLongPause = kNsPerSecond;
+
 }  // namespace pipetrace

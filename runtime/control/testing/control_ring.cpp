@@ -2,10 +2,11 @@
 //
 //   control_ring FOLDER RANK RANKS [--actions N] [--work-us N] [--slow RANK:US] [--timeout-ms N]
 //     [--silence-ms N] [--mispair RANK:ACTION] [--stall RANK:ACTION] [--throw RANK:ACTION]
-//     [--leave RANK:ACTION] [--exit RANK:ACTION]
+//     [--leave RANK:ACTION] [--exit RANK:ACTION] [--mesh-ranks N] [--apart 1]
 //
 // Prints "ok" and exits with 0, or the text of the failure and exits with 3. A rank that stalls is
-// ended by its control thread, after which standard output holds "flushed: " and the text.
+// ended by its control thread, after which standard output holds "flushed: " and the text. With
+// --apart there is no ring, and no rank waits for another.
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -54,7 +55,7 @@ struct BrokenRing {
 class Ring {
  public:
   Ring(const Arguments& a, KeyValue& store) {
-    if (a.ranks == 1) return;
+    if (a.ranks == 1 || a.number("--apart", 0) != 0) return;
     const OwnedFd listener = listenAt("127.0.0.1");
     store.set("ring/" + std::to_string(a.rank), std::to_string(portOf(listener)));
     const int after = (a.rank + 1) % a.ranks;

@@ -28,6 +28,12 @@ class IdleWatch {
     return status;
   }
 
+  /// The process was stopped for so long, until `now`: it could end no action.
+  void slept(Nanoseconds time, Nanoseconds now) {
+    changed_ = std::min(changed_ + time, now);
+    works_ = std::min(works_ + time, now);
+  }
+
   /// The longest time of an action that has ended, without what it waited for messages. An action
   /// is seen from one look to another, so it may be longer by the time between three looks.
   Nanoseconds longestJob() const { return longest_; }

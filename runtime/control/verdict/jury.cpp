@@ -116,9 +116,11 @@ bool Jury::isFinished() const {
                      [](const Member& one) { return one.status.finishing; });
 }
 
+// A rank that was asked to stop lives, and may decide: where all were, each would name itself.
 bool Jury::isSuspected(int rank) const {
-  return std::any_of(observations_.begin(), observations_.end(),
-                     [&](const Observation& one) { return one.cause.rank == rank; });
+  return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& one) {
+    return one.cause.rank == rank && one.cause.kind != CauseKind::kStopped;
+  });
 }
 
 bool Jury::hasNoticed(int observer, int culprit) const {

@@ -108,13 +108,20 @@ TEST(Jury, ARankThatIsStoppedEndsTheRunForAll) {
   EXPECT_EQ(network.jury(0).verdict()->kind, CauseKind::kStopped);
 }
 
-TEST(Jury, ARunWhoseRanksAreAllStoppedEndsAtOnce) {
-  Network network(4, 3, 30);
-  network.run(200);
-  network.each([&](int rank) { network.jury(rank).stopped("stopped by SIGINT", network.now()); });
-  const int took = network.awaitVerdicts(1000);
-  EXPECT_GE(took, 0);
-  EXPECT_LT(took, 100);
+TEST(Jury, ARunWhoseRanksAreAllStoppedEndsAtOnceAndAllNameTheSame) {
+  for (const int ranks : {2, 4}) {
+    for (unsigned seed = 0; seed < 50; ++seed) {
+      Network network(ranks, seed, 30);
+      network.run(200);
+      network.each(
+          [&](int rank) { network.jury(rank).stopped("stopped by SIGINT", network.now()); });
+      const int took = network.awaitVerdicts(1000);
+      ASSERT_GE(took, 0);
+      ASSERT_LT(took, 100);
+      const FailureCause first = *network.jury(0).verdict();
+      network.each([&](int rank) { ASSERT_EQ(network.jury(rank).verdict(), first) << seed; });
+    }
+  }
 }
 
 TEST(Jury, ADeathIsTheCauseAlthoughALauncherStopsTheOthersBeforeTheyNoticeIt) {
