@@ -26,6 +26,7 @@ import sys
 import tempfile
 import threading
 import time
+import typing
 
 from trials.strangers import Flood, listening
 from trials.world import free_port
@@ -37,6 +38,12 @@ LIMIT = 120.0
 MOST_MEMORY = 16 << 20
 MOST_LONGER = 1.05
 PARTS = ("meeting", "training", "libtorch")
+
+
+class Ports(typing.NamedTuple):
+    """Where rank 0 listens."""
+    store: int
+    clock: int
 
 
 class Failed(Exception):
@@ -118,9 +125,10 @@ def meeting(chosen):
     def once(flooded):
         with tempfile.TemporaryDirectory(prefix="pipetrace strangers ") as folder:
             run = Run(folder)
-            ring = [str(chosen.build / "bin" / "control_ring"), folder]
+            command = [str(chosen.build / "bin" / "control_ring"), folder]
+            end = [str(RANKS), "--actions", "200", "--apart", "1"]
             for rank in range(RANKS - 1):
-                run.start([*ring, str(rank), str(RANKS), "--actions", "200"], {})
+                run.start([*command, str(rank), *end], {})
             time.sleep(LATE / 4)
             flood = None
             if flooded:
@@ -128,7 +136,7 @@ def meeting(chosen):
                 while not flood.is_over():
                     flood.step()
                     time.sleep(0.001)
-            run.start([*ring, str(RANKS - 1), str(RANKS), "--actions", "200"], {})
+            run.start([*command, str(RANKS - 1), *end], {})
             most = watch(run, flood)
             if run.codes() != [0] * RANKS:
                 raise Failed(f"it ended with {run.codes()}: {run.output(0)[-300:]}")
@@ -143,7 +151,7 @@ def train(chosen, choose_ports, number):
     """One run. `choose_ports` picks from what is listening, or is None."""
     with tempfile.TemporaryDirectory(prefix="pipetrace strangers ") as folder:
         run = Run(folder)
-        port = free_port()
+        ports = Ports(free_port(), free_port())
         program = [str(chosen.build / "bin" / "faulty_training"), "--transport", "gloo",
                    "--model", "layers", "--layers", str(RANKS), "--schedule", "1F1B", "--stages",
                    str(RANKS), "--micro-batches", "4", "--steps", str(chosen.steps), "--pace-ms",
@@ -154,14 +162,15 @@ def train(chosen, choose_ports, number):
         most = [0] * RANKS
         for rank in range(RANKS):
             if rank == RANKS - 1 and choose_ports:
-                flood = flood_while_they_come(run, choose_ports, port, number, chosen)
+                flood = flood_while_they_come(run, choose_ports, ports, number, chosen)
             elif rank == RANKS - 1:
                 time.sleep(LATE)
             run.start(["unshare", "--map-root-user", "--uts", "sh", "-c", named, f"host{rank}",
                        *program],
                       {"RANK": str(rank), "LOCAL_RANK": "0", "WORLD_SIZE": str(RANKS),
                        "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1",
-                       "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"})
+                       "MASTER_PORT": str(ports.store), "PIPETRACE_CLOCK_PORT": str(ports.clock),
+                       "OMP_NUM_THREADS": "1"})
         if choose_ports:
             while not any("step 1 " in line for lines in run.lines for _, line in lines):
                 if not run.goes_on() or time.monotonic() > begin + LIMIT / 2:
@@ -169,13 +178,15 @@ def train(chosen, choose_ports, number):
                 if flood is not None:
                     flood.step()
                 time.sleep(0.002)
-            ports = choose_ports(listening(run.pids()), port, run.pids())
+            found = choose_ports(listening(run.pids()), ports)
             left = number if flood is None else number - flood.made
             if flood is not None:
                 flood.close()
-            if run.goes_on() and not ports:
+            if run.goes_on() and not found:
                 raise Failed("no such port is open")
-            flood = Flood(ports or [("127.0.0.1", port)], left, chosen.per_second)
+            before = 0 if flood is None else flood.made
+            flood = Flood(found or [("127.0.0.1", ports.store)], left, chosen.per_second)
+            flood.made = before
         most = watch(run, flood)
         times = [at for lines in run.lines for at, line in lines if line.startswith("step ")]
         steps = [b - a for a, b in zip(times[10:], times[11:])]
@@ -186,11 +197,11 @@ def train(chosen, choose_ports, number):
         return run, most, statistics.median(steps) if steps else 0, losses, flood
 
 
-def flood_while_they_come(run, choose_ports, port, number, chosen):
+def flood_while_they_come(run, choose_ports, ports, number, chosen):
     """A flood of the ports that are open already, while one rank is missing; None: there is none."""
     time.sleep(LATE / 2)
-    ports = choose_ports(listening(run.pids()), port, run.pids())
-    flood = Flood(ports, number // 2, chosen.per_second) if ports else None
+    found = choose_ports(listening(run.pids()), ports)
+    flood = Flood(found, number // 2, chosen.per_second) if found else None
     end = time.monotonic() + LATE
     while flood is not None and not flood.is_over() and time.monotonic() < end:
         flood.step()
@@ -198,18 +209,12 @@ def flood_while_they_come(run, choose_ports, port, number, chosen):
     return flood
 
 
-def ports_of_clock(found, port, pids):
-    """Rank 0 listens at its store, its clock and its Gloo device, the other ranks at the last."""
-    of_rank_0 = sorted(at for at, pid in found.items() if pid == pids[0] and at[1] != port)
-    return [at for at in of_rank_0 if answers_nothing(at)][:1]
+def port_of_clock(found, ports):
+    return [at for at in found if at[1] == ports.clock]
 
 
-def answers_nothing(_):
-    return True
-
-
-def ports_of_libtorch(found, port, pids):
-    return sorted(at for at, pid in found.items() if at[1] == port or pid != pids[0])
+def ports_of_libtorch(found, ports):
+    return sorted(at for at in found if at[1] != ports.clock)
 
 
 def check_same(usual, run, longest, losses, most):
@@ -226,7 +231,7 @@ def check_same(usual, run, longest, losses, most):
 
 def training(chosen):
     usual = train(chosen, None, 0)
-    run, most, step, losses, flood = train(chosen, ports_of_clock, chosen.connections)
+    run, most, step, losses, flood = train(chosen, port_of_clock, chosen.connections)
     return f"{flood.made} strangers, {check_same(usual, run, step, losses, most)}"
 
 
