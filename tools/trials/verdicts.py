@@ -65,7 +65,7 @@ def check_causes(trial, expected, outputs):
 
 def check_cut(trial, outputs):
     """Complaints about what the two sides of a cut say."""
-    complaints = []
+    missing = {}
     cut = trial.ranks_of_host(trial.host)
     ranks = f"ranks {cut[0]} to {cut[-1]}" if len(cut) > 1 else f"rank {cut[0]}"
     larger = f"host h{trial.host} ({ranks}) has not been heard of"
@@ -73,8 +73,10 @@ def check_cut(trial, outputs):
         error = last_error(output)
         wanted = CUT_OFF if rank in cut else larger
         if wanted not in error:
-            complaints.append(f"rank {rank} does not say '{wanted}': {error[:200] or 'no error'}")
-    return complaints
+            said = error.split("; this ")[0][:200] or "no error"
+            missing.setdefault((wanted, said), []).append(str(rank))
+    return [f"ranks {', '.join(ranks)} do not say '{wanted}': {said}"
+            for (wanted, said), ranks in missing.items()]
 
 
 def check_codes(trial, expected, codes):
