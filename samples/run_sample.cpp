@@ -268,7 +268,11 @@ void trainInThreads(const Run& run, StopSignal& stop) {
 }
 
 void trainOverGloo(const Run& run, const ProcessEnv& env, StopSignal& stop) {
-  GlooRun connected = connectGlooRun({.env = env, .overlaps = !run.options.noSendRecvOverlap},
+  const auto nanoseconds = [](double seconds) { return static_cast<Nanoseconds>(seconds * 1e9); };
+  GlooRun connected = connectGlooRun({.env = env,
+                                      .connectTimeout = nanoseconds(run.options.connectTimeout),
+                                      .linkTimeout = nanoseconds(run.options.linkTimeout),
+                                      .overlaps = !run.options.noSendRecvOverlap},
                                      controlOptions(run), factsOf(run));
   const StopsRun onStop(stop, [&](const std::string& why) { connected.control->stop(why); });
   trainRank(run, *connected.transport, *connected.control, std::move(connected.clock));

@@ -68,6 +68,12 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   app.add_option("--step-timeout", options.stepTimeout,
                  "end the run when a rank ends no action for that many seconds (0: never)")
       ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--connect-timeout", options.connectTimeout,
+                 "over Gloo: give up if not all ranks have come after that many seconds")
+      ->check(CLI::Range(0.1, 1e6));
+  app.add_option("--link-timeout", options.linkTimeout,
+                 "over Gloo: give up a connection that takes longer than that many seconds")
+      ->check(CLI::Range(0.1, 1e6));
   app.add_option("--silence", options.silence,
                  "give up a rank that is silent for that many seconds, for tests")
       ->check(CLI::Range(0.0, 1e9))

@@ -21,6 +21,8 @@ struct SampleOptions {
   SampleTransport transport = SampleTransport::kInProcess;
   bool noSendRecvOverlap = false;  ///< the reverse of GlooOptions::overlaps
   double stepTimeout = 600;        ///< seconds without the end of an action; 0: no limit
+  double connectTimeout = 120;     ///< seconds for all ranks to come together
+  double linkTimeout = 8;          ///< seconds for one connection
   double silence = 0;              ///< seconds without a word of a rank; 0: the runtime's limit
   std::string logDir;              ///< --log-dir or PIPETRACE_LOG_DIR; empty: not given
   bool visualizePipeline = false;  ///< record, whatever the environment says

@@ -257,9 +257,9 @@ TEST(SampleProgramTest, SeveralHostsCompareTheirClocksAndStepsCanBeChosen) {
   }
   const ScratchFolder folder;
   const std::string named = apart + " sh -c 'hostname host{rank}; exec \"$0\" --steps 3' \"$0\"";
-  const auto ends = runProcesses(4, {"/bin/sh", "-c", "exec " + named, kMlp},
-                                 {.environment = {{"PIPETRACE_LOG_DIR", folder.path()},
-                                                  {"PIPETRACE_STEPS", "1:2"}}});
+  const auto ends = runProcesses(
+      4, {"/bin/sh", "-c", "exec " + named, kMlp},
+      {.environment = {{"PIPETRACE_LOG_DIR", folder.path()}, {"PIPETRACE_STEPS", "1:2"}}});
   for (int rank = 0; rank < 4; ++rank) {
     const std::string& output = ends[static_cast<std::size_t>(rank)].output;
     EXPECT_EQ(ends[static_cast<std::size_t>(rank)].exitCode, 0) << output;

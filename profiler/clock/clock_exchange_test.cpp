@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "profiler/testing/recorded_log.h"
 #include "trace/error.h"
+#include "trace/sockets/tcp.h"
 #include "trace/testing/forked_child.h"
 
 namespace pipetrace {
@@ -129,6 +131,39 @@ TEST(ClockExchangeTest, AServerThatIsMissingOrEndsIsAnError) {
   EXPECT_THROW(exchange.compare(2), Error);
   EXPECT_THROW(ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow), Error);
   EXPECT_THROW(ClockExchange({.address = "no.address", .port = 1}, monotonicNow), Error);
+}
+
+TEST(ClockExchangeTest, AStrangerGetsNoAnswerAndDelaysNobody) {
+  const ClockPlace place{.address = "127.0.0.1", .token = "secret"};
+  const ClockServer server(place, monotonicNow);
+  const ClockPlace there{.address = "127.0.0.1", .port = server.port(), .token = "secret"};
+  ClockPlace guess = there;
+  guess.token = "secreT";
+  EXPECT_THROW(ClockExchange(guess, monotonicNow).compare(1), Error);
+  guess.token = "";
+  EXPECT_THROW(ClockExchange(guess, monotonicNow).compare(1), Error) << "a request is no token";
+  std::vector<OwnedFd> silent;
+  for (int i = 0; i < 200; ++i) {
+    silent.push_back(connectTo("127.0.0.1", server.port(), kNsPerSecond));
+  }
+  const Nanoseconds begin = monotonicNow();
+  ClockExchange(there, monotonicNow).compare();
+  EXPECT_LT(monotonicNow() - begin, kNsPerSecond / 2);
+}
+
+// It asks for more answers than the system keeps for it. At the slow end nobody waits.
+TEST(ClockExchangeTest, AClientThatDoesNotReadItsAnswersDelaysNobody) {
+  const ClockServer server({.address = "127.0.0.1"}, monotonicNow);
+  const OwnedFd greedy = connectTo("127.0.0.1", server.port(), kNsPerSecond);
+  const std::string requests(1 << 20, 't');
+  const Nanoseconds until = monotonicNow() + kNsPerSecond / 2;
+  ClockExchange other({.address = "127.0.0.1", .port = server.port()}, monotonicNow);
+  while (monotonicNow() < until) {
+    send(greedy.get(), requests.data(), requests.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const Nanoseconds begin = monotonicNow();
+    other.compare(4);
+    ASSERT_LT(monotonicNow() - begin, kNsPerSecond / 2);
+  }
 }
 
 TEST(ClockComparisonTest, ComparisonsAreRepeatedAndWrittenIntoTheLog) {

@@ -1,5 +1,5 @@
 // Ranks as processes that are killed, stopped or stand still. PIPETRACE_KILLS=50 kills that many
-// times (tools/kill_ranks.sh).
+// times.
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <unistd.h>
