@@ -16,6 +16,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "trace/error.h"
 #include "trace/sockets/newcomers.h"
+#include "trace/sockets/socket_error.h"
 #include "trace/sockets/tcp.h"
 
 namespace pipetrace {
@@ -170,8 +171,9 @@ ClockExchange::ClockExchange(const ClockPlace& place, ClockFunction now)
     : now_(std::move(now)), peer_(nameOf(place)) {
   try {
     socket_ = connectTo(place.address, place.port, kPatience);
-  } catch (const Error& e) {
-    throw Error("cannot compare clocks with " + peer_ + ": " + e.what());
+  } catch (const SocketError& e) {
+    throw Error("cannot compare clocks with " + peer_ + ": " +
+                (e.number() == 0 ? e.what() : std::strerror(e.number())));
   }
   makeWait(socket_);
   if (!sendAll(socket_.get(), place.token.data(), place.token.size())) {

@@ -44,8 +44,9 @@ TEST(Tcp, AnotherProgramThatAsksForAHeldPortCanListenThereAndThenNobodyElse) {
 
 TEST(Tcp, ErrorsNameThePlace) {
   EXPECT_EQ(errorNumberOf([] { bindAt("198.51.100.2"); }), EADDRNOTAVAIL);
+  const int port = portOf(listenAt("127.0.0.1"));
   try {
-    connectTo("127.0.0.1", portOf(listenAt("127.0.0.1")), kNsPerSecond);
+    connectTo("127.0.0.1", port, kNsPerSecond);
     FAIL() << "nobody listens there any more";
   } catch (const Error& e) {
     EXPECT_THAT(e.what(), HasSubstr("cannot connect to 127.0.0.1, port "));
