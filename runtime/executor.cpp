@@ -9,10 +9,10 @@
 
 #include "runtime/blocking_sends.h"
 #include "runtime/error_text.h"
-#include "runtime/lanes/peer_lost.h"
 #include "runtime/plan_words.h"
-#include "runtime/rank_lanes.h"
+#include "runtime/rank_messages.h"
 #include "runtime/rank_program.h"
+#include "runtime/report_failure.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -37,23 +37,23 @@ void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& tran
 
 class Executor::Impl {
  public:
-  Impl(const CheckedPlan& plan, StageWork& work, Transport& transport, RecordedLanes lanes,
+  Impl(const CheckedPlan& plan, StageWork& work, Transport& transport, RecordedStreams streams,
        const ExecutorOptions& options)
       : rank_(transport.rank()),
         work_(work),
         planned_(work.plannedTransfers()),
         transport_(transport),
-        lanes_(lanes),
+        streams_(streams),
         program_((requireFits(plan, work, transport, options.ahead),
                   rankProgram(plan, rank_, options.ahead, {work.routes(*plan), work.ties()}))),
         control_(options.control),
-        messages_(program_, transport, lanes, planned_, control_),
+        messages_(program_, transport, streams, planned_, control_),
         outgoing_(program_.transfers.size()),
         kept_(static_cast<std::size_t>(program_.kept)),
         ids_(program_.jobs.size(), kNotGiven) {
-    if (lanes_.recorder == nullptr) return;
+    if (streams_.recorder == nullptr) return;
     for (const RankProgram::Job& job : program_.jobs) {
-      texts_.push_back(lanes_.recorder->text(job.text));
+      texts_.push_back(streams_.recorder->text(job.text));
     }
   }
 
@@ -103,9 +103,9 @@ class Executor::Impl {
       runEdge({.kind = JobKind::kOptimizer}, [&] { work_.optimizerStep(); });
     }
     messages_.collectSends();
-    if (lanes_.recorder == nullptr) return;
-    if (const auto loss = work_.loss()) lanes_.recorder->counter("loss", *loss);
-    lanes_.recorder->endStep(step);
+    if (streams_.recorder == nullptr) return;
+    if (const auto loss = work_.loss()) streams_.recorder->counter("loss", *loss);
+    streams_.recorder->endStep(step);
   }
 
   // data, lr and optimizer.
@@ -265,12 +265,12 @@ class Executor::Impl {
   // Runs `body` as a job of the compute lane. A body that throws ends its job as well.
   template <typename Body>
   void record(const Job& job, Body body) {
-    if (lanes_.recorder == nullptr) {
+    if (streams_.recorder == nullptr) {
       body();
       return;
     }
-    lanes_.recorder->begin(lanes_.compute, job);
-    if (lanes_.track != nullptr) lanes_.track->begin(job);
+    streams_.recorder->begin(streams_.compute, job);
+    if (streams_.track != nullptr) streams_.track->begin(job);
     try {
       body();
     } catch (...) {
@@ -281,40 +281,43 @@ class Executor::Impl {
   }
 
   void endRecord() {
-    if (lanes_.track != nullptr) lanes_.track->end();
-    lanes_.recorder->end(lanes_.compute);
+    if (streams_.track != nullptr) streams_.track->end();
+    streams_.recorder->end(streams_.compute);
   }
 
   std::int64_t nextId() {
-    return lanes_.recorder != nullptr ? lanes_.recorder->nextJobId() : kNotGiven;
+    return streams_.recorder != nullptr ? streams_.recorder->nextJobId() : kNotGiven;
   }
 
   template <typename Body>
   void guarded(Body body) {
     try {
       body();
-    } catch (const PeerLost& e) {
-      giveUp(e.what(), &ControlChannel::lostPeer);
-      throw;
     } catch (...) {
-      giveUp(errorText(std::current_exception()), &ControlChannel::fail);
+      giveUp();
       throw;
     }
   }
 
   // All ranks agree on what ended the run before this one wakes its peers.
-  void giveUp(std::string reason, std::string (ControlChannel::*tell)(const std::string&)) {
-    if (control_ != nullptr) reason = (control_->*tell)(reason);
-    transport_.abort(reason);
-    if (control_ == nullptr) return;
-    control_->whileEnding([&] { work_.abandon(); });
-    throw Error(reason);
+  void giveUp() {
+    if (control_ == nullptr) {
+      transport_.abort(errorText(std::current_exception()));
+      return;
+    }
+    try {
+      reportFailure(*control_);
+    } catch (const RunFailed& failed) {
+      transport_.abort(failed.what());
+      control_->whileEnding([&] { work_.abandon(); });
+      throw;
+    }
   }
 
   void flushRecorder() noexcept {
-    if (lanes_.recorder == nullptr) return;
+    if (streams_.recorder == nullptr) return;
     try {
-      lanes_.recorder->flush();
+      streams_.recorder->flush();
     } catch (...) {
       // close() reports what could not be written.
     }
@@ -324,10 +327,10 @@ class Executor::Impl {
   StageWork& work_;
   PlannedTransfers* const planned_;
   Transport& transport_;
-  const RecordedLanes lanes_;
+  const RecordedStreams streams_;
   const RankProgram program_;
   ControlChannel* const control_;
-  RankLanes messages_;
+  RankMessages messages_;
   std::array<std::vector<Message>, 2> inputs_;  // of the job that runs: forward, backward part
   std::array<std::vector<Message>, 2> outputs_;
   std::vector<Message> outgoing_;   // by transfer: made and not sent yet
@@ -339,9 +342,9 @@ class Executor::Impl {
   int step_ = kNotGiven;
 };
 
-Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes,
+Executor::Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedStreams streams,
                    ExecutorOptions options)
-    : impl_(std::make_unique<Impl>(plan, work, transport, lanes, options)) {}
+    : impl_(std::make_unique<Impl>(plan, work, transport, streams, options)) {}
 
 Executor::~Executor() = default;
 

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "runtime/control/control_channel.h"
-#include "runtime/record/recorded_lanes.h"
+#include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
 #include "runtime/transport/transport.h"
 #include "schedule/check/checked_plan.h"
@@ -32,9 +32,9 @@ struct ExecutorOptions {
 ///
 /// A message is given up as soon as it was handed to the work or to the transport.
 ///
-/// If `lanes` has a recorder, each job is recorded on the compute lane. Each message is recorded on
-/// the lane of its direction at both its ends (RankLanes), with the id of the compute job that made
-/// or needs it. The loss becomes counter "loss".
+/// If `streams` has a recorder, each job is recorded on the compute lane. Each message is recorded
+/// on the lane of its direction at both its ends (RankMessages), with the id of the compute job
+/// that made or needs it. The loss becomes counter "loss".
 ///
 /// Threads: one thread constructs it, runs all steps and destroys it. It starts none.
 class Executor {
@@ -42,7 +42,7 @@ class Executor {
   /// `work`, `transport` and the recorder must outlive the executor. Throws Error if the plan
   /// does not fit the transport's rank and world size, or is one that the work or the transport
   /// cannot run.
-  Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedLanes lanes = {},
+  Executor(CheckedPlan plan, StageWork& work, Transport& transport, RecordedStreams streams = {},
            ExecutorOptions options = {});
 
   /// Calls abort() of the transport unless finish() was called, and writes out what the recorder

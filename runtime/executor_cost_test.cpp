@@ -60,7 +60,7 @@ TEST_P(ExecutorCostTest, AMessageIsHandedOverOnceAndNothingIsAllocatedOrStarted)
     Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, rank)});
     NoWork work;
     {
-      Executor executor(plan, work, *transport, addCpuLanes(recorder));
+      Executor executor(plan, work, *transport, addCpuStreams(recorder));
       executor.runStep(0);
       const std::int64_t allocated = testing::allocationsOfThread();
       for (int step = 1; step < kSteps; ++step) executor.runStep(step);

@@ -55,7 +55,7 @@ TEST(ExecutorRecordTest, ASendBeginsWhenItIsHandedOverAndNotWhenItsLaneIsFree) {
   Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, 1)});
   {
     ListedWork work;
-    Executor executor(plan, work, transport, addCpuLanes(recorder));
+    Executor executor(plan, work, transport, addCpuStreams(recorder));
     executor.runStep(0);
     transport.release();  // until now the lane was busy with the first send
     executor.finish();
@@ -94,9 +94,9 @@ TEST(ExecutorRecordTest, TheTextsOfJobsAreTheRecordersOwnAndOutliveTheExecutor) 
   TextTrack track;
   {
     ListedWork work;
-    RecordedLanes lanes = addCpuLanes(recorder);
-    lanes.track = &track;
-    Executor executor(plan, work, transport, lanes);
+    RecordedStreams streams = addCpuStreams(recorder);
+    streams.track = &track;
+    Executor executor(plan, work, transport, streams);
     executor.runStep(0);
     transport.release();
     executor.finish();
@@ -114,7 +114,7 @@ TEST(ExecutorRecordTest, ATransportHasNoClockOfARecorderThatIsGone) {
     const RecordedLog log;
     Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, 1)});
     ListedWork work;
-    Executor executor(plan, work, transport, addCpuLanes(recorder));
+    Executor executor(plan, work, transport, addCpuStreams(recorder));
     executor.runStep(0);
     EXPECT_TRUE(transport.hasClock());
     executor.finish();
@@ -129,7 +129,7 @@ TEST(ExecutorRecordTest, ATransportHasNoClockWhereItsLanesCouldNotBeOpened) {
   ScriptedTransport transport(1, 3);
   transport.opens_ = false;
   ListedWork work;
-  EXPECT_THROW(Executor(plan, work, transport, addCpuLanes(recorder)), Error);
+  EXPECT_THROW(Executor(plan, work, transport, addCpuStreams(recorder)), Error);
   EXPECT_FALSE(transport.hasClock());
 }
 
@@ -152,7 +152,7 @@ std::vector<std::vector<std::string>> jobsWithData(const CheckedPlan& plan) {
     Recorder recorder({.logDirectory = log.folder(), .info = rankInfoOf(*plan, rank)});
     LoadingWork work(rank);
     {
-      Executor executor(plan, work, transport, addCpuLanes(recorder));
+      Executor executor(plan, work, transport, addCpuStreams(recorder));
       for (int step = 0; step < 2; ++step) executor.runStep(step);
       executor.finish();
     }
@@ -199,7 +199,7 @@ class RecordedExecutorTest : public ::testing::Test {
           {.logDirectory = log_.folder(), .info = rankInfoOf(*plan_, transport.rank())});
       ListedWork work;
       {
-        Executor executor(plan_, work, transport, addCpuLanes(recorder));
+        Executor executor(plan_, work, transport, addCpuStreams(recorder));
         for (int step = 0; step < kSteps; ++step) executor.runStep(step);
         executor.finish();
       }

@@ -20,11 +20,11 @@
 
 #include "profiler/nccl/plugin.h"
 #include "profiler/switches.h"
-#include "runtime/error_text.h"
 #include "runtime/executor.h"
 #include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
 #include "runtime/record/rank_recording.h"
+#include "runtime/report_failure.h"
 #include "runtime/train/empty_halves.h"
 #include "runtime/transport/gloo.h"
 #include "runtime/transport/in_process.h"
@@ -154,9 +154,9 @@ void note(const std::string& text) {
 }
 
 void trainSteps(const Run& run, Transport& transport, ControlChannel& control,
-                RecordedLanes lanes) {
+                RecordedStreams streams) {
   TorchWork work = makeWork(run, transport.rank());
-  Executor executor(run.plan, work, transport, lanes, {.control = &control});
+  Executor executor(run.plan, work, transport, streams, {.control = &control});
   for (int step = 0; step < run.options.steps; ++step) {
     if (run.stop.received() != 0) throw Error("stopped before step " + std::to_string(step));
     executor.runStep(step);
@@ -185,8 +185,8 @@ void recordAndTrain(const Run& run, Transport& transport, ControlChannel& contro
   // When training throws, the destructor closes the log; an error of its own must not replace what
   // went wrong.
   {
-    const OpenLog open(run.logs, *recording.lanes().recorder);
-    trainSteps(run, transport, control, recording.lanes());
+    const OpenLog open(run.logs, *recording.streams().recorder);
+    trainSteps(run, transport, control, recording.streams());
   }
   try {
     recording.close();
@@ -200,8 +200,8 @@ void trainRank(const Run& run, Transport& transport, ControlChannel& control,
                std::optional<RunClock> clock = std::nullopt) {
   try {
     recordAndTrain(run, transport, control, std::move(clock));
-  } catch (const std::exception& e) {
-    throw Error(control.fail(errorText(e)));
+  } catch (...) {
+    reportFailure(control);
   }
 }
 

@@ -55,7 +55,7 @@ Round run(const CheckedPlan& plan, int steps) {
         RecorderOptions{.logDirectory = log.folder(), .info = rankInfoOf(*plan, rank)}));
     executors.push_back(std::make_unique<Executor>(plan, works[static_cast<std::size_t>(rank)],
                                                    *transports.back(),
-                                                   addCpuLanes(*recorders.back())));
+                                                   addCpuStreams(*recorders.back())));
     actions += plan->ranks[static_cast<std::size_t>(rank)].size() * static_cast<std::size_t>(steps);
   }
   const Nanoseconds wall = read(CLOCK_MONOTONIC);

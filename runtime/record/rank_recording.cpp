@@ -26,17 +26,17 @@ RecorderOptions recorderOptions(const RankRecordingOptions& options) {
 class RankRecording::Impl {
  public:
   explicit Impl(RankRecordingOptions options)
-      : recorder_(recorderOptions(options)), lanes_(addCpuLanes(recorder_)) {
+      : recorder_(recorderOptions(options)), streams_(addCpuStreams(recorder_)) {
     addCpuMemory(recorder_);
     if (!options.isProcess) return;
     if (options.clock) compareClocks(std::move(*options.clock));
     track_ = makeCudaTrack(recorder_);
-    lanes_.track = track_.get();
+    streams_.track = track_.get();
     nccl_.emplace(recorder_);
     if (clocks_ != nullptr) clocks_->awaitFirst();
   }
 
-  RecordedLanes lanes() const { return lanes_; }
+  RecordedStreams streams() const { return streams_; }
 
   void close() {
     clocks_.reset();
@@ -63,7 +63,7 @@ class RankRecording::Impl {
   }
 
   Recorder recorder_;
-  RecordedLanes lanes_;
+  RecordedStreams streams_;
   std::unique_ptr<JobTrack> track_;
   std::optional<NcclRecording> nccl_;
   std::unique_ptr<ClockServer> server_;
@@ -75,7 +75,7 @@ RankRecording::RankRecording(RankRecordingOptions options)
 
 RankRecording::~RankRecording() = default;
 
-RecordedLanes RankRecording::lanes() const { return impl_->lanes(); }
+RecordedStreams RankRecording::streams() const { return impl_->streams(); }
 
 void RankRecording::close() { impl_->close(); }
 

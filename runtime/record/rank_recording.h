@@ -6,7 +6,7 @@
 
 #include "profiler/clock/clock_exchange.h"
 #include "profiler/step_range.h"
-#include "runtime/record/recorded_lanes.h"
+#include "runtime/record/recorded_streams.h"
 #include "trace/rank_info.h"
 
 namespace pipetrace {
@@ -37,7 +37,7 @@ class RankRecording {
   RankRecording(const RankRecording&) = delete;
   RankRecording& operator=(const RankRecording&) = delete;
 
-  RecordedLanes lanes() const;
+  RecordedStreams streams() const;
   /// Throws LogLost if the log could not be written. The training is not affected.
   void close();
 

@@ -17,7 +17,7 @@
 #include "runtime/launch/stop_signal.h"
 #include "runtime/plan_words.h"
 #include "runtime/record/rank_info_of.h"
-#include "runtime/record/recorded_lanes.h"
+#include "runtime/record/recorded_streams.h"
 #include "runtime/rehearse/emulated_work.h"
 #include "runtime/transport/in_process.h"
 #include "trace/error.h"
@@ -86,7 +86,7 @@ class RehearsedRank {
   }
 
   void runSteps(const CheckedPlan& plan, Transport& transport, ControlChannel& control) {
-    Executor executor(plan, work_, transport, lanes_, {.control = &control});
+    Executor executor(plan, work_, transport, streams_, {.control = &control});
     device_->awaitStart(EmulatedStream::kNoArrival);
     for (int step = 0; step < steps_; ++step) {
       if (stop_ != nullptr && stop_->received() != 0) {
@@ -112,15 +112,15 @@ class RehearsedRank {
 
   EmulatedStream* makeLanes(WallClock clock) {
     // The times of transfers, which are planned, are of the clock of emulated devices.
-    lanes_ = addLanes(recorder_, [&] { return std::make_unique<EmulatedStream>(clock); });
-    return static_cast<EmulatedStream*>(&recorder_.stream(lanes_.compute));
+    streams_ = addStreams(recorder_, [&] { return std::make_unique<EmulatedStream>(clock); });
+    return static_cast<EmulatedStream*>(&recorder_.stream(streams_.compute));
   }
 
   const int steps_;
   const StopSignal* const stop_;
   Recorder recorder_;
   std::unique_ptr<ClockComparison> comparison_;
-  RecordedLanes lanes_;
+  RecordedStreams streams_;
   EmulatedStream* device_;  // the recorder's
   EmulatedWork work_;
 };

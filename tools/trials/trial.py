@@ -3,6 +3,8 @@
 import dataclasses
 import random
 
+BYTES_OF_ACTION = 150  # in a log, with its messages; rather too many
+
 # Of each fault: how it reads, and whether it makes sense for a training.
 FAULTS = {
     "kill": ("kill -9", lambda t: t.transport == "gloo"),
@@ -100,6 +102,10 @@ class Trial:
         else:
             kind = f"{IN_STAGES[self.fault]}-{self.variant}"
         return f"{kind} {self.rank} {self.step} {self.seconds:.2f} {self.call}"
+
+    def disk_size(self):
+        """Of the log disk that gets full, in bytes: what logs have at their beginning, and more."""
+        return (200 + 60 * self.ranks) * 1024
 
     def text(self):
         how = "in one process" if self.transport == "in-process" else \
@@ -204,5 +210,9 @@ def draw_fault(trial, settings, plan, dice):
     trial.pace_ms = 0 if trial.fault in ENDING and dice.random() < 0.7 else 50
     trial.steps = dice.randrange(16, 30)
     trial.step = dice.randrange(2, trial.steps - 6)
+    if trial.fault == "full-disk":  # so many steps that the logs would be three times as long
+        trial.pace_ms = 0
+        actions = sum(len(row) for row in plan.rows)
+        trial.steps = max(trial.steps, 3 * trial.disk_size() // (BYTES_OF_ACTION * actions))
     # A step that takes its time leaves time for the fault before the end.
     trial.delay = dice.uniform(0, 0.03 * (trial.steps - 4))

@@ -68,8 +68,7 @@ class World:
                 self.network = Hosts(self.trial.hosts, delay_ms=self.trial.delay_ms,
                                      loss=self.trial.loss, seed=self.trial.number).__enter__()
             if self.trial.fault == "full-disk":
-                size = (200 + 60 * self.trial.ranks) * 1024
-                self.disk = SmallDisk(str(self.folder / "logs"), size).__enter__()
+                self.disk = SmallDisk(str(self.folder / "logs"), self.trial.disk_size()).__enter__()
         except BaseException:
             self.__exit__()
             raise

@@ -98,7 +98,7 @@ TrainingResult train(const TrainingOptions& options, const ProcessEnv& env) {
   TrainingResult result;
   {
     Executor executor(plan, work, *connected.transport,
-                      recording ? recording->lanes() : RecordedLanes{},
+                      recording ? recording->streams() : RecordedStreams{},
                       {.control = connected.control.get()});
     result = trainSteps(options, batch, work, executor, barrier);
     executor.finish();

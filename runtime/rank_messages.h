@@ -5,7 +5,7 @@
 
 #include "runtime/control/control_channel.h"
 #include "runtime/rank_program.h"
-#include "runtime/record/recorded_lanes.h"
+#include "runtime/record/recorded_streams.h"
 #include "runtime/stage_work.h"
 #include "runtime/transport/transport.h"
 
@@ -17,13 +17,13 @@ namespace pipetrace {
 /// the plan says so instead.
 ///
 /// Threads: the compute thread. Nothing is allocated once every lane has had a message.
-class RankLanes {
+class RankMessages {
  public:
   /// All must outlive it. `control` hears what the rank waits for; null: nobody does. The transport
   /// has the recorder's clock for as long as this lives. Throws Error for a transport that cannot
   /// open the lanes.
-  RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
-            PlannedTransfers* planned, ControlChannel* control);
+  RankMessages(const RankProgram& program, Transport& transport, RecordedStreams recorded,
+               PlannedTransfers* planned, ControlChannel* control);
 
   /// The message's key in that step.
   MessageKey keyOf(int transfer, int step) const;
@@ -99,7 +99,7 @@ class RankLanes {
   auto waitFor(int peer, std::uint64_t number, const Wait& wait);
 
   const RankProgram& program_;
-  const RecordedLanes recorded_;
+  const RecordedStreams recorded_;
   PlannedTransfers* const planned_;
   ControlChannel* const control_;
   const LentClock clock_;      // the lanes' threads read it: it goes after them

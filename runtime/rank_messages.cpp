@@ -1,4 +1,4 @@
-#include "runtime/rank_lanes.h"
+#include "runtime/rank_messages.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ constexpr MessageKey kAcknowledgement{.direction = Direction::kAcknowledgement};
 
 /// The clock of the transport's stamps. Without a recorder nobody asks for them, nor where
 /// transfers are planned.
-StampClock clockOf(const RecordedLanes& recorded, const PlannedTransfers* planned) {
+StampClock clockOf(const RecordedStreams& recorded, const PlannedTransfers* planned) {
   if (recorded.recorder == nullptr || planned != nullptr) return {};
   return
       [recorder = recorded.recorder, stream = recorded.send[0]] { return recorder->mark(stream); };
@@ -21,14 +21,15 @@ StampClock clockOf(const RecordedLanes& recorded, const PlannedTransfers* planne
 
 }  // namespace
 
-RankLanes::LentClock::LentClock(Transport& transport, StampClock clock) : transport_(transport) {
+RankMessages::LentClock::LentClock(Transport& transport, StampClock clock) : transport_(transport) {
   transport_.useClock(std::move(clock));
 }
 
-RankLanes::LentClock::~LentClock() { transport_.useClock({}); }
+RankMessages::LentClock::~LentClock() { transport_.useClock({}); }
 
-RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedLanes recorded,
-                     PlannedTransfers* planned, ControlChannel* control)
+RankMessages::RankMessages(const RankProgram& program, Transport& transport,
+                           RecordedStreams recorded, PlannedTransfers* planned,
+                           ControlChannel* control)
     : program_(program),
       recorded_(recorded),
       planned_(planned),
@@ -58,7 +59,7 @@ RankLanes::RankLanes(const RankProgram& program, Transport& transport, RecordedL
   }
 }
 
-MessageKey RankLanes::keyOf(int transfer, int step) const {
+MessageKey RankMessages::keyOf(int transfer, int step) const {
   MessageKey key = program_.transfers[static_cast<std::size_t>(transfer)].key;
   key.step = step;
   return key;
@@ -66,14 +67,14 @@ MessageKey RankLanes::keyOf(int transfer, int step) const {
 
 /// Waits, and tells the control channel meanwhile what for. It stays told if the wait fails.
 template <typename Wait>
-auto RankLanes::waitFor(int peer, std::uint64_t number, const Wait& wait) {
+auto RankMessages::waitFor(int peer, std::uint64_t number, const Wait& wait) {
   if (control_ != nullptr) control_->waitingFor(peer, number);
   auto result = wait();
   if (control_ != nullptr) control_->waited();
   return result;
 }
 
-void RankLanes::post(int transfer, int step) {
+void RankMessages::post(int transfer, int step) {
   const auto index = static_cast<std::size_t>(transfer);
   State& state = states_[index];
   End& end = ends_[static_cast<std::size_t>(program_.transfers[index].lane)];
@@ -85,7 +86,7 @@ void RankLanes::post(int transfer, int step) {
   state.number = end.receive->post(keyOf(transfer, step));
 }
 
-Message RankLanes::take(int transfer, int step, std::int64_t job) {
+Message RankMessages::take(int transfer, int step, std::int64_t job) {
   const auto index = static_cast<std::size_t>(transfer);
   State& state = states_[index];
   const MessageKey key = keyOf(transfer, step);
@@ -112,7 +113,7 @@ Message RankLanes::take(int transfer, int step, std::int64_t job) {
   return std::move(arrival.message);
 }
 
-void RankLanes::send(int transfer, int step, std::int64_t job, Message message) {
+void RankMessages::send(int transfer, int step, std::int64_t job, Message message) {
   const auto index = static_cast<std::size_t>(transfer);
   State& state = states_[index];
   const MessageKey key = keyOf(transfer, step);
@@ -143,7 +144,7 @@ void RankLanes::send(int transfer, int step, std::int64_t job, Message message) 
   collect(end);
 }
 
-bool RankLanes::needsCredit(int transfer) const {
+bool RankMessages::needsCredit(int transfer) const {
   const auto index = static_cast<std::size_t>(transfer);
   const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
   return program_.lanes[lane].back != RankProgram::kNone &&
@@ -151,7 +152,7 @@ bool RankLanes::needsCredit(int transfer) const {
 }
 
 // The nth message waits for the acknowledgement of that many credits before.
-void RankLanes::awaitCredit(int transfer) {
+void RankMessages::awaitCredit(int transfer) {
   const auto at =
       static_cast<std::size_t>(program_.transfers[static_cast<std::size_t>(transfer)].lane);
   const RankProgram::Lane& lane = program_.lanes[at];
@@ -168,37 +169,37 @@ void RankLanes::awaitCredit(int transfer) {
   ++end.sent;
 }
 
-void RankLanes::acknowledge(int transfer) {
+void RankMessages::acknowledge(int transfer) {
   const auto index = static_cast<std::size_t>(transfer);
   const auto lane = static_cast<std::size_t>(program_.transfers[index].lane);
   const auto back = static_cast<std::size_t>(program_.lanes[lane].back);
   ends_[back].send->send(kAcknowledgement, {.deadline = planned_ != nullptr ? planned_->now() : 0});
 }
 
-Message RankLanes::exchange(std::size_t index, int step, Message sums) {
+Message RankMessages::exchange(std::size_t index, int step, Message sums) {
   const RankProgram::Copy& copy = program_.copies[index];
   const std::uint64_t number = postSum(copy.receive, step);
   sendSum(copy.send, step, std::move(sums));
   return takeSum(copy.receive, number, step);
 }
 
-void RankLanes::sendSum(const RankProgram::Sum& sum, int step, Message message) {
+void RankMessages::sendSum(const RankProgram::Sum& sum, int step, Message message) {
   MessageKey key = sum.key;
   key.step = step;
   ends_[static_cast<std::size_t>(sum.lane)].send->send(key, std::move(message));
 }
 
-Message RankLanes::receiveSum(const RankProgram::Sum& sum, int step) {
+Message RankMessages::receiveSum(const RankProgram::Sum& sum, int step) {
   return takeSum(sum, postSum(sum, step), step);
 }
 
-std::uint64_t RankLanes::postSum(const RankProgram::Sum& sum, int step) {
+std::uint64_t RankMessages::postSum(const RankProgram::Sum& sum, int step) {
   MessageKey key = sum.key;
   key.step = step;
   return ends_[static_cast<std::size_t>(sum.lane)].receive->post(key);
 }
 
-Message RankLanes::takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step) {
+Message RankMessages::takeSum(const RankProgram::Sum& sum, std::uint64_t number, int step) {
   MessageKey key = sum.key;
   key.step = step;
   const auto lane = static_cast<std::size_t>(sum.lane);
@@ -207,13 +208,13 @@ Message RankLanes::takeSum(const RankProgram::Sum& sum, std::uint64_t number, in
       .message;
 }
 
-void RankLanes::collectSends() {
+void RankMessages::collectSends() {
   for (End& end : ends_) {
     if (end.send) collect(end);
   }
 }
 
-void RankLanes::awaitSends() {
+void RankMessages::awaitSends() {
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     const int back = program_.lanes[i].back;
     if (!program_.lanes[i].sends || back == RankProgram::kNone) continue;
@@ -236,7 +237,7 @@ void RankLanes::awaitSends() {
   collectSends();
 }
 
-void RankLanes::collect(End& end) {
+void RankMessages::collect(End& end) {
   while (end.count > 0) {
     const std::optional<std::uint64_t> done = end.send->nextDone();
     if (!done) return;
@@ -247,14 +248,15 @@ void RankLanes::collect(End& end) {
   }
 }
 
-void RankLanes::record(const Job& job, std::uint64_t begin, std::uint64_t end, std::int64_t bytes) {
+void RankMessages::record(const Job& job, std::uint64_t begin, std::uint64_t end,
+                          std::int64_t bytes) {
   const StreamId stream = recorded_.of(job.kind);
   recorded_.recorder->begin(stream, job);
   recorded_.recorder->beganAt(stream, begin);
   recorded_.recorder->endAt(stream, end, bytes);
 }
 
-void RankLanes::record(const Job& job, const PlannedTransfers::Span& span) {
+void RankMessages::record(const Job& job, const PlannedTransfers::Span& span) {
   if (!records()) return;
   record(job, static_cast<std::uint64_t>(span.begin), static_cast<std::uint64_t>(span.end),
          span.bytes);

@@ -13,7 +13,7 @@ namespace pipetrace {
 /// The streams of a recorder that an executor writes to. `recorder` null: nothing is recorded. The
 /// streams of transfers are not asynchronous, and their marks are of one clock. For work with
 /// PlannedTransfers that is CLOCK_MONOTONIC, in ns.
-struct RecordedLanes {
+struct RecordedStreams {
   Recorder* recorder = nullptr;
   StreamId compute = 0;
   std::array<StreamId, 2> send{};  ///< of activations, of gradients
@@ -26,10 +26,10 @@ struct RecordedLanes {
 };
 
 /// Adds the compute lane and the four of transfers; `stream` makes the stream of each.
-RecordedLanes addLanes(Recorder& recorder,
-                       const std::function<std::unique_ptr<DeviceStream>()>& stream);
+RecordedStreams addStreams(Recorder& recorder,
+                           const std::function<std::unique_ptr<DeviceStream>()>& stream);
 
 /// The same with the host's clock as their streams: for stages that compute on the CPU.
-RecordedLanes addCpuLanes(Recorder& recorder);
+RecordedStreams addCpuStreams(Recorder& recorder);
 
 }  // namespace pipetrace
