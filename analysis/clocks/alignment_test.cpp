@@ -219,6 +219,33 @@ TEST_F(AlignmentTest, EarlyMessagesWithinTheBoundWidenItWithoutAWarning) {
   EXPECT_THAT(textsOf(diagnostics_), ElementsAre(HasSubstr("note: ")));
 }
 
+// As in a run that fails: the receive ends when the rank gives up, and the send goes on.
+TEST_F(AlignmentTest, AReceiveThatGotNoMessageIsNotEarly) {
+  simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5, true);
+  const Argument bytes = Argument::ofInteger(logged_.strings.intern("bytes"), 4096);
+  Event* early = nullptr;
+  for (Track& track : logged_.tracks) {
+    for (Event& event : track.events) {
+      if (!isTransfer(event.kind)) continue;
+      const bool isOne = track.rank == 2 && event.kind == JobKind::kRecvForward;
+      if (isOne && early == nullptr) {
+        early = &event;
+      } else {
+        logged_.setArguments(event, std::span(&bytes, 1));
+      }
+    }
+  }
+  ASSERT_NE(early, nullptr);
+  early->begin -= 5 * kNsPerMs;
+  early->end -= 5 * kNsPerMs;
+  align();
+  EXPECT_EQ(result_.hosts[1].violationsAfter, 0);
+  EXPECT_THAT(textsOf(diagnostics_), ElementsAre(HasSubstr("note: ")));
+  logged_.setArguments(*early, std::span(&bytes, 1));
+  align();
+  EXPECT_EQ(result_.hosts[1].violationsAfter, 1) << "it got one";
+}
+
 TEST_F(AlignmentTest, MessagesThatAreEarlyAsLoggedAreAWarning) {
   simulateRun("1F1B", {kLeft, kLeft, kRight, kRight}, 5);
   align(AlignBy::kNone);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -102,16 +103,35 @@ std::vector<ClockHost> clockHostsOf(const Timeline& timeline) {
   return hosts;
 }
 
+/// Whether events have their sizes in bytes.
+class KnownBytes {
+ public:
+  explicit KnownBytes(const Timeline& timeline)
+      : timeline_(timeline), key_(timeline.strings.find(log_format::kBytes)) {}
+  bool has(const Event& event) const {
+    const auto arguments = timeline_.argumentsOf(event);
+    return key_ && std::any_of(arguments.begin(), arguments.end(),
+                               [&](const Argument& one) { return one.key == *key_; });
+  }
+
+ private:
+  const Timeline& timeline_;
+  const std::optional<StringId> key_;
+};
+
 std::vector<Crossing> crossingsOf(const Timeline& timeline, const std::vector<ClockHost>& hosts) {
   HostsOfRanks hostOf;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     for (const int rank : hosts[i].ranks) hostOf[rank] = i;
   }
   std::vector<Crossing> crossings;
+  const KnownBytes bytes(timeline);
   for (const auto& [sender, receiver, send, receive] : matchedMessages(timeline)) {
     const std::size_t from = hostOf.at(sender);
     const std::size_t to = hostOf.at(receiver);
     if (from == to) continue;
+    // A rank that gives up logs the receive for which it waited in vain, without bytes.
+    if (bytes.has(*send) && !bytes.has(*receive)) continue;
     crossings.push_back({from, to, send->begin, receive->end, sender, receiver, send});
   }
   for (const auto& [group, ranks] : collectivesOf(timeline)) {
