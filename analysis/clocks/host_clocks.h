@@ -39,8 +39,8 @@ struct Crossing {
 
 /// Everything that ties the clocks of two hosts together. A message of matchedMessages() is sent
 /// when its send begins, and received when its receive ends. A receive without bytes (`bytes = …`)
-/// of a send that has them did not get the message, and ties nothing. No rank ends a collective before the
-/// last one begins it. The n-th collectives of one kind on all ranks of one communicator
+/// of a send that has them did not get the message, and ties nothing. No rank ends a collective
+/// before the last one begins it. The n-th collectives of one kind on all ranks of one communicator
 /// (`communicator = …`) are one, if all ranks have as many.
 std::vector<Crossing> crossingsOf(const Timeline& timeline, const std::vector<ClockHost>& hosts);
 

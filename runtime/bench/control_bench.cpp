@@ -1,5 +1,6 @@
-// Times the control channel alone, with a process for each rank on this host: how long the ranks
-// take to come together, what they need, and how long all take to end when one is killed.
+// Times the control channel alone, with a process for each rank on this host. It prints how long
+// the ranks take to come together, how much memory they need, and how long all take to end when one
+// is killed.
 //    control_bench RANKS...
 #include <signal.h>
 

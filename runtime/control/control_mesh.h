@@ -15,7 +15,7 @@ struct MeshOptions {
   std::string host = "127.0.0.1";  ///< an address of this host under which the others reach it
   /// The host of each rank, the same on all ranks, for verdicts about whole hosts; empty: unknown.
   std::vector<std::string> hosts = {};
-  /// Up to so many ranks have a connection between every two.
+  /// The most ranks that have a connection between every two.
   int mostInMesh = ControlLinks::kMeshRanks;
   /// How often ranks tell where they are; 0: by the number of ranks, beatOf(). The limits of
   /// ControlOptions grow with it.

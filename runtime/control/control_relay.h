@@ -11,9 +11,8 @@
 
 namespace pipetrace {
 
-/// What a rank of a tree (ControlLinks) passes on. Where a rank is in its plan goes up to rank 0.
-/// What ends a run goes over all connections but once, so that it comes through as long as any way
-/// is left.
+/// Passes on what a rank of a tree (ControlLinks) hears. Statuses go up to rank 0. A word that ends
+/// the run goes over all connections, once, so that it comes through as long as any way is left.
 ///
 /// Knows no sockets. Threads: one at a time.
 class ControlRelay {

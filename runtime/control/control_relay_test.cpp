@@ -59,7 +59,7 @@ ControlMessage noticed(int culprit) {
   return message;
 }
 
-TEST(ControlRelay, WhatEndsTheRunReachesEveryRankOnceAlsoWithoutAnInnerRank) {
+TEST(ControlRelay, AWordThatEndsTheRunReachesEveryRankOnceAlsoWithoutAnInnerRank) {
   for (const int gone : {-1, 0, 3, 20}) {
     RelayNetwork network(300);
     network.remove(gone);

@@ -13,7 +13,7 @@ inline Nanoseconds steadyTime() {
       .count();
 }
 
-/// A thread that sleeps so much longer than it meant to was stopped with its process, or its host
+/// A thread that sleeps longer than it meant to, by this, was stopped with its process, or its host
 /// was.
 inline constexpr Nanoseconds kLongPause = kNsPerSecond;
 

@@ -15,7 +15,7 @@ using ::testing::SizeIs;
 
 constexpr Nanoseconds kEnough = 10 * kNsPerSecond;
 
-/// Who says "friend" is one.
+/// A newcomer that says "friend" is one.
 Newcomers::Answer judge(std::string& received) {
   const std::string word = "friend";
   if (received.compare(0, std::min(received.size(), word.size()), word, 0,
@@ -55,7 +55,7 @@ class NewcomersTest : public ::testing::Test {
   OwnedFd listener_ = listenAt("127.0.0.1");
 };
 
-TEST_F(NewcomersTest, WhoSaysTheRightThingIsAdmittedWithWhatItSaidAfterwards) {
+TEST_F(NewcomersTest, ANewcomerThatSaysTheRightThingIsAdmittedWithWhatItSaidAfterwards) {
   Newcomers newcomers;
   const OwnedFd friendly = come("friend, hello");
   const auto admitted = admit(newcomers);
@@ -74,14 +74,14 @@ TEST_F(NewcomersTest, OneThatSaysItInPiecesIsWaitedFor) {
   EXPECT_THAT(admit(newcomers), SizeIs(1));
 }
 
-TEST_F(NewcomersTest, WhoSaysSomethingElseIsClosed) {
+TEST_F(NewcomersTest, ANewcomerThatSaysSomethingElseIsClosed) {
   Newcomers newcomers;
   const OwnedFd stranger = come("GET / HTTP/1.1");
   EXPECT_THAT(admit(newcomers), IsEmpty());
   EXPECT_TRUE(isClosed(stranger));
 }
 
-TEST_F(NewcomersTest, WhoSaysNothingIsClosedWhenItsTimeIsOver) {
+TEST_F(NewcomersTest, ASilentNewcomerIsClosedWhenItsTimeIsOver) {
   Newcomers newcomers({.patience = 100});
   const OwnedFd silent = come();
   admit(newcomers, 1000);
@@ -92,7 +92,7 @@ TEST_F(NewcomersTest, WhoSaysNothingIsClosedWhenItsTimeIsOver) {
   EXPECT_TRUE(isClosed(silent));
 }
 
-TEST_F(NewcomersTest, OfTooManyTheNewestAreKept) {
+TEST_F(NewcomersTest, TheNewestAreKeptWhereTooManyCome) {
   Newcomers newcomers({.most = 2});
   const OwnedFd first = come();
   const OwnedFd second = come();
@@ -121,7 +121,7 @@ TEST_F(NewcomersTest, NoMoreIsReadThanOneMaySend) {
   EXPECT_TRUE(isClosed(endless)) << "it still would have to wait";
 }
 
-TEST_F(NewcomersTest, WhoLeavesIsForgotten) {
+TEST_F(NewcomersTest, ANewcomerThatLeavesIsForgotten) {
   Newcomers newcomers;
   { const OwnedFd leaves = come("fri"); }
   admit(newcomers);

@@ -6,7 +6,7 @@
 
 namespace pipetrace {
 
-/// What the system says of a socket.
+/// The system cannot do what a socket was asked for.
 class SocketError : public Error {
  public:
   /// `number`: of errno; 0 where there is none.

@@ -11,8 +11,8 @@ namespace pipetrace {
 /// first that works counts. All sockets are closed in programs that the process starts.
 
 /// A socket at `port` of `host`, an address of this host, where nobody can connect yet. Port 0: any
-/// that is free. As long as it is open the system gives the port to nobody else who asks for any,
-/// but lets others bind it too who ask for this one. Throws SocketError, whose number is EADDRINUSE
+/// that is free. As long as it is open the system gives the port to no program that takes any, but
+/// other programs may bind this one, too. Throws SocketError, whose number is EADDRINUSE
 /// where somebody listens there, and EADDRNOTAVAIL where the address is not one of this host.
 OwnedFd bindAt(const std::string& host, int port = 0);
 /// The same, and waits for connections; non-blocking.

@@ -2,9 +2,9 @@
 
 namespace pipetrace {
 
-/// Lets this process open as many files as the system allows it: a rank of a large run has a
-/// connection for each other rank that it needs, and rank 0 one for every rank. Many systems allow
-/// more than the 1024 that programs have at first. Never fails.
+/// Lets this process open as many files as the system allows it, which are often more than the 1024
+/// that programs have at first. A rank of a large run has a connection for each other rank that it
+/// needs, and rank 0 one for every rank. Never fails.
 void allowMoreFiles();
 
 }  // namespace pipetrace

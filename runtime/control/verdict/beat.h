@@ -14,8 +14,9 @@ Nanoseconds beatOf(int worldSize);
 /// decides waits longer than a beat for causes, and the others longer than that and one more beat.
 JuryLimits limitsAt(Nanoseconds beat, JuryLimits limits);
 
-/// The limits of a run whose ranks are connected as a tree of so many levels. They read what others
-/// say at once, but it takes its way through the tree, and a status takes a beat for each level.
+/// The limits of a run whose ranks are connected as a tree with this number of levels. They read
+/// what others say at once, but it takes its way through the tree, and a status takes a beat for
+/// each level.
 JuryLimits limitsInTree(Nanoseconds beat, int levels, JuryLimits limits);
 
 }  // namespace pipetrace
