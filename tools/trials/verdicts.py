@@ -7,7 +7,7 @@ from .expectation import STUCK
 CAUSE = re.compile(r"rank (\d+) (died|failed|stalled|has not been heard of|was stopped by SIG\w+"
                    r"|waits for a message that nobody sends|lost a connection"
                    r"|no longer hears of any other rank)")
-HOST = re.compile(r"host (\S+) \((?:ranks (\d+) to (\d+)|rank (\d+))\) has not been heard of")
+HOST = re.compile(r"host (\S+) \((?:ranks (\d+) (?:to|and) (\d+)|rank (\d+))\) has not been heard of")
 CYCLE = "ranks wait for each other"
 CUT_OFF = "cut off from the other hosts"
 OWN_STOP = re.compile(r"stopped by SIG\w+$")
@@ -67,7 +67,8 @@ def check_cut(trial, outputs):
     """Complaints about what the two sides of a cut say."""
     missing = {}
     cut = trial.ranks_of_host(trial.host)
-    ranks = f"ranks {cut[0]} to {cut[-1]}" if len(cut) > 1 else f"rank {cut[0]}"
+    ranks = f"rank {cut[0]}" if len(cut) == 1 else \
+        f"ranks {cut[0]} {'and' if len(cut) == 2 else 'to'} {cut[-1]}"
     larger = f"host h{trial.host} ({ranks}) has not been heard of"
     for rank, output in outputs.items():
         error = last_error(output)
