@@ -112,7 +112,7 @@ def check_verdicts():
         check(check_codes(trial, expected, {0: 2, 1: -9, 2: code}), f"a survivor does not end with {code}")
     check(ended_actions({0: DIED}) == {0: 14, 1: 12}, "ranks say how many actions have ended")
     on_hosts = Trial("1", 0, fault="cut-off", ranks=8, hosts=4, host=3)
-    larger = "error: host h3 (ranks 6 to 7) has not been heard of for 8 s\n"
+    larger = "error: host h3 (ranks 6 and 7) has not been heard of for 8 s\n"
     smaller = "error: this host is cut off from the other hosts\n"
     sides = {rank: smaller if rank > 5 else larger for rank in range(8)}
     check(not check_cut(on_hosts, sides), "the two sides of a cut say which they are")
