@@ -37,6 +37,7 @@ LATE = 2.0  # seconds after which the last rank comes
 LIMIT = 120.0
 MOST_MEMORY = 16 << 20
 MOST_LONGER = 1.05
+MOST_CAME = 0.9  # of the strangers: the last ones may find that the run has ended
 PARTS = ("meeting", "training", "libtorch")
 
 
@@ -55,6 +56,12 @@ class Run:
 
     def __init__(self, folder):
         self.folder, self.processes, self.lines, self.threads = folder, [], [], []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end()
 
     def start(self, command, environment):
         process = subprocess.Popen(command, env={**os.environ, **environment}, cwd=self.folder,
@@ -108,10 +115,15 @@ def watch(run, flood):
             most[rank] = max(most[rank], memory_of(pid))
         time.sleep(0.002)
     if run.goes_on():
-        run.end()
         raise Failed(f"it had not ended after {LIMIT:g} s")
     run.end()
     return most
+
+
+def require_came(flood, number):
+    """Fails unless nearly all strangers came before the run was over."""
+    if flood.made < MOST_CAME * number:
+        raise Failed(f"only {flood.made} of {number} strangers came")
 
 
 def compare_memory(usual, most):
@@ -123,8 +135,8 @@ def compare_memory(usual, most):
 
 def meeting(chosen):
     def once(flooded):
-        with tempfile.TemporaryDirectory(prefix="pipetrace strangers ") as folder:
-            run = Run(folder)
+        with tempfile.TemporaryDirectory(prefix="pipetrace strangers ") as folder, \
+                Run(folder) as run:
             command = [str(chosen.build / "bin" / "control_ring"), folder]
             end = [str(RANKS), "--actions", "200", "--apart", "1"]
             for rank in range(RANKS - 1):
@@ -132,7 +144,10 @@ def meeting(chosen):
             time.sleep(LATE / 4)
             flood = None
             if flooded:
-                flood = Flood(listening(run.pids()), chosen.connections, chosen.per_second)
+                found = listening(run.pids())
+                if not found:
+                    raise Failed("no control port is open")
+                flood = Flood(found, chosen.connections, chosen.per_second)
                 while not flood.is_over():
                     flood.step()
                     time.sleep(0.001)
@@ -144,13 +159,13 @@ def meeting(chosen):
 
     _, usual = once(False)
     flood, most = once(True)
+    require_came(flood, chosen.connections)
     return f"{flood.made} strangers, {compare_memory(usual, most)}"
 
 
 def train(chosen, choose_ports, number):
     """One run. `choose_ports` picks from what is listening, or is None."""
-    with tempfile.TemporaryDirectory(prefix="pipetrace strangers ") as folder:
-        run = Run(folder)
+    with tempfile.TemporaryDirectory(prefix="pipetrace strangers ") as folder, Run(folder) as run:
         ports = Ports(free_port(), free_port())
         program = [str(chosen.build / "bin" / "faulty_training"), "--transport", "gloo",
                    "--model", "layers", "--layers", str(RANKS), "--schedule", "1F1B", "--stages",
@@ -232,6 +247,7 @@ def check_same(chosen, usual, run, longest, losses, most):
 def training(chosen):
     usual = train(chosen, None, 0)
     run, most, step, losses, flood = train(chosen, port_of_clock, chosen.connections)
+    require_came(flood, chosen.connections)
     return f"{flood.made} strangers, {check_same(chosen, usual, run, step, losses, most)}"
 
 
@@ -245,6 +261,7 @@ def libtorch(chosen):
             raise Failed(f"ranks {silent} say no cause: {run.output(silent[0])[-500:]}")
         error = run.output(0)[run.output(0).rindex("error: "):].strip()
         return f"{flood.made} strangers, all ranks ended: {error[:200]}"
+    require_came(flood, number)
     return f"{flood.made} strangers, {check_same(chosen, usual, run, step, losses, most)}"
 
 

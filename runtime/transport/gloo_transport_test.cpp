@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <thread>
@@ -11,6 +12,8 @@
 #include "runtime/testing/passed_messages.h"
 #include "runtime/testing/run_ranks.h"
 #include "runtime/transport/gloo.h"
+#include "trace/error.h"
+#include "trace/sockets/tcp.h"
 
 namespace pipetrace {
 namespace {
@@ -34,6 +37,18 @@ TEST(GlooTransportTest, RanksThatNeverComeAreReportedInTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
+TEST(GlooTransportTest, AnInterfaceThatDoesNotExistIsNamed) {
+  setenv("GLOO_SOCKET_IFNAME", "nonesuch", 1);
+  const LocalPort port;
+  GlooOptions options{.env = {.worldSize = 1, .masterAddr = "127.0.0.1", .attempt = "0"}};
+  options.env.masterPort = port.number();
+  const auto errors = testing::runRanks(1, [&](int) { connectGloo(options); });
+  unsetenv("GLOO_SOCKET_IFNAME");
+  EXPECT_EQ(errors[0],
+            "rank 0 has no address for the others: no network interface \"nonesuch\" has "
+            "an address");
+}
+
 /// Two ranks over Gloo with these options.
 std::vector<std::string> runGlooPair(GlooOptions options,
                                      const std::function<void(Transport&)>& body) {
@@ -46,6 +61,19 @@ std::vector<std::string> runGlooPair(GlooOptions options,
     const auto transport = connectGloo(own);
     body(*transport);
   });
+}
+
+// Other addresses of the loopback network are of this host, too.
+TEST(GlooTransportTest, TheStoreTakesConnectionsAtTheMastersAddressAlone) {
+  const LocalPort port;
+  GlooOptions options{.env = {.worldSize = 1, .masterAddr = "127.0.0.1", .attempt = "0"}};
+  options.env.masterPort = port.number();
+  const auto errors = testing::runRanks(1, [&](int) {
+    const auto transport = connectGloo(options);
+    EXPECT_TRUE(connectTo("127.0.0.1", port.number(), kNsPerSecond).isOpen());
+    EXPECT_THROW(connectTo("127.0.0.2", port.number(), kNsPerSecond), Error);
+  });
+  EXPECT_EQ(errors[0], "");
 }
 
 TEST(GlooTransportTest, NumbersInTagsWrapRound) {

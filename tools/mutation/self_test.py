@@ -7,6 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from self_check import Failure, check
+
 from .changes import find_places
 
 # A line, and all that can become of it. No change: nothing there decides something.
@@ -74,16 +76,6 @@ The line is gone.
 KILLED = 6
 SURVIVORS = [r"\+ int equal\(int x\) { return x / [02]; }", r"\+ int unnoticed\(int x\) { return x - y; }"]
 RESULTS = KILLED + len(SURVIVORS) + 2
-
-
-class Failure(Exception):
-    pass
-
-
-def check(is_true, text, output=""):
-    if not is_true:
-        raise Failure(f"{text}\n{output}")
-    print(f"ok: {text}", flush=True)
 
 
 def changes_of(line):

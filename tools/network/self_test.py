@@ -7,6 +7,8 @@ import sys
 import tempfile
 import time
 
+from self_check import Failure, check
+
 from .hosts import VARIABLE, why_not
 from .switch import BadOrder, Switch
 
@@ -34,16 +36,6 @@ try:
 except OSError as problem:
     print(type(problem).__name__)
 """
-
-
-class Failure(Exception):
-    pass
-
-
-def check(is_true, text, output=""):
-    if not is_true:
-        raise Failure(f"{text}\n{output}")
-    print(f"ok: {text}", flush=True)
 
 
 def check_switch():

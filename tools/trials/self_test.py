@@ -4,6 +4,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from self_check import Failure, check
+
 from . import run_trial as running
 from .expectation import expectation_of
 from .log_check import first_gap
@@ -19,16 +21,6 @@ ROWS = [["0F0", "0F1", "0B0", "0B1"], ["1F0", "1B0", "1F1", "1B1"]]
 PLAN = Plan(ROWS)
 DIED = ("error: rank 1 died, last seen in 1F0 of step 3 (12 actions ended); this rank, 0, was in 0B0 of "
         "step 3 (14 actions ended)\n")
-
-
-class Failure(Exception):
-    pass
-
-
-def check(is_true, text, output=""):
-    if not is_true:
-        raise Failure(f"{text}\n{output}")
-    print(f"ok: {text}", flush=True)
 
 
 class MadeUpPlans:
