@@ -12,7 +12,9 @@ at a random moment. It passes when
   - every survivor names the same rank and cause, and they are right;
   - a run that goes on has the losses of an undisturbed one, bit for bit;
   - every log is whole up to the last job;
-  - no process, port, namespace or temporary file is left.
+  - no process, port, namespace or temporary file is left;
+  - no sanitizer reports anything, where the build has one (preset runtime-asan).
+All limits of time are twice as long there.
 docs/runtime.md says how runs end.
 
 Some trials run on four hosts, which tools/hosts.py makes on this machine; they need root, `ip` and
@@ -35,6 +37,7 @@ sys.dont_write_bytecode = True
 from trials.plans import Plans  # noqa: E402
 from trials.report import line_of, table  # noqa: E402
 from trials.run_trial import run_trial  # noqa: E402
+from trials.sanitizers import SLOWER, is_sanitized  # noqa: E402
 from trials.trial import FAULTS, Settings, draw  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -95,8 +98,9 @@ def command_of(chosen, number):
 
 
 def run_all(chosen):
-    settings = Settings(chosen.step_timeout, chosen.silence, chosen.hosts, chosen.only,
-                        chosen.most_ranks)
+    slower = SLOWER if is_sanitized(chosen.build) else 1
+    settings = Settings(chosen.step_timeout * slower, chosen.silence * slower, chosen.hosts,
+                        chosen.only, chosen.most_ranks, slower)
     plans = Plans(str(chosen.build.resolve() / "bin" / "pipe-trace"))
     results = []
     for number in range(chosen.first, chosen.first + chosen.number):

@@ -2,7 +2,6 @@
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,14 +11,10 @@
 #include <thread>
 #include <utility>
 
+#include "samples/testing/memory_limit.h"
+
 namespace pipetrace {
 namespace {
-
-/// From now on the system gives this process no more memory.
-void limitMemory() {
-  const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};  // it has more
-  setrlimit(RLIMIT_AS, &limit);
-}
 
 /// A batch of that many equal rows, which takes the memory of one.
 Batch longBatch(std::int64_t rows) {

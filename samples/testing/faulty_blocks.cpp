@@ -1,7 +1,6 @@
 #include "samples/testing/faulty_blocks.h"
 
 #include <ATen/ops/empty.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "samples/testing/memory_limit.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -49,8 +49,7 @@ class StageFault {
     if (std::getenv("RANK") == nullptr) {  // a limit would hit the other ranks, too
       at::empty({kGibibyte << 17}, at::kByte);
     }
-    const rlimit limit{.rlim_cur = 1 << 20, .rlim_max = 1 << 20};  // the process has more
-    setrlimit(RLIMIT_AS, &limit);
+    limitMemory();
     at::empty({kGibibyte}, at::kByte);
   }
 

@@ -2,7 +2,7 @@
 
 # Options of other programs, by program.
 FOREIGN_OPTIONS = {
-    "cmake and ctest": "--build --install --output-on-failure --parallel --prefix --preset",
+    "cmake and ctest": "--build --install --output-on-failure --parallel --prefix --preset --target",
     "GoogleTest, Google Benchmark, gdb":
         "--args --benchmark_filter --gtest_break_on_failure --gtest_filter --gtest_repeat",
     "our benchmarks": "--large --profile --python",

@@ -18,7 +18,7 @@ def check_logs(world, plan, expected, ended_whole, ended_actions, first_lost):
 
     def pipe_trace(*arguments):
         return subprocess.run([str(world.bin / "pipe-trace"), *arguments], capture_output=True,
-                              text=True, check=False, preexec_fn=enter)
+                              text=True, check=False, env=world.environment(), preexec_fn=enter)
 
     logs = str(world.folder / "logs")
     converted = pipe_trace(logs, "-o", str(database), "-q")

@@ -88,6 +88,15 @@ claimed = 99 if wrong == "short log" else 15
 if wrong != "silent":
     print(f"error: rank {named} {word} of step 2 (12 actions ended); this rank, {rank}, was in 1B0 "
           f"of step 2 ({claimed} actions ended)", file=sys.stderr)
+if wrong in ("report", "report in a file"):
+    text = "==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x10\\n    #0 0x2 in begin() a.cpp:3\\n"
+    if wrong == "report":
+        sys.stderr.write(text)
+    else:
+        path = os.environ["ASAN_OPTIONS"].split("log_path='")[1].split("'")[0]
+        open(f"{path}.7", "w").write(text)
+if wrong == "undefined":
+    print("a.cpp:3:5: runtime error: signed integer overflow", file=sys.stderr)
 if wrong == "ring":
     open(f"{logs}/workerlog.{rank}.ring", "w")
 sys.exit(1 if wrong == "code" else 2)

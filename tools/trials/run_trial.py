@@ -8,6 +8,7 @@ import time
 
 from network.hosts import NoHosts, why_not
 
+from . import sanitizers
 from .expectation import FOR_GOOD, expectation_of
 from .log_check import check_logs
 from .small_disk import NoDisk
@@ -31,6 +32,7 @@ def run_trial(trial, plan, settings, build, keeps=False):
     if trial.hosts and (reason := why_not()):
         return Outcome([], skipped=reason)
     expected = expectation_of(trial, settings, plan)
+    expected.within *= settings.slower
     try:
         with World(trial, build) as world:
             outcome = Run(trial, plan, settings, expected, world).outcome()
@@ -57,6 +59,7 @@ class Run:
         if not complaints:
             complaints = self.judge(outputs, by_rank)
         complaints += self.leftovers()
+        complaints += sanitizers.reports(world.folder / "reports", outputs)
         return Outcome(complaints, seconds, outputs=outputs)
 
     # The run
@@ -70,8 +73,9 @@ class Run:
             return complaints
         if expected.is_sure_to_end:
             return self.await_end()
-        if not world.wait(lambda: not self.to_end(), trial.seconds + TO_FINISH):
-            return [f"the run did not end within {trial.seconds + TO_FINISH:.0f} s: {self.stuck()}"]
+        limit = trial.seconds + TO_FINISH * self.settings.slower
+        if not world.wait(lambda: not self.to_end(), limit):
+            return [f"the run did not end within {limit:.0f} s: {self.stuck()}"]
         return []
 
     def inflict(self):
@@ -80,10 +84,10 @@ class Run:
         if trial.fault == "full-disk":
             return []
         if trial.is_within:
-            world.wait(lambda: world.mark.exists() or world.ended, TO_TRAIN)
+            world.wait(lambda: world.mark.exists() or world.ended, TO_TRAIN * self.settings.slower)
             self.happened = time.monotonic()
             return [] if world.mark.exists() else ["the fault did not happen: " + self.stuck()]
-        world.wait(lambda: world.train_all() or world.ended, TO_TRAIN)
+        world.wait(lambda: world.train_all() or world.ended, TO_TRAIN * self.settings.slower)
         if not world.train_all():
             return ["the ranks did not train: " + self.stuck()]
         world.wait(lambda: world.ended, trial.delay)

@@ -13,6 +13,7 @@ from .made_up import write_programs
 from .plans import Plan, Plans
 from .report import line_of, table
 from .run_trial import Outcome, run_trial
+from .sanitizers import is_sanitized
 from .trial import FAULTS, Settings, Trial, draw
 from .verdicts import (cause_of, check_causes, check_codes, check_cut, ended_actions, first_lost,
                        ranks_in)
@@ -145,7 +146,10 @@ def check_made_up_runs(build):
         "short log": "the rank had ended 99", "torn log": "a line is torn", "dropped": "lacks 3 records",
         "process": "processes are left", "file": "files are left in tmp: left",
         "port": "port of the run is still taken", "ring": "has left its ring file",
-        "never ends": "did not end within 1 s"}
+        "never ends": "did not end within 1 s",
+        "report": "a sanitizer reports in the output of 0: ==7==ERROR: AddressSanitizer: heap-use",
+        "report in a file": "a sanitizer reports: ==7==ERROR: AddressSanitizer: heap-use",
+        "undefined": "a.cpp:3:5: runtime error: signed integer overflow"}
     for wrong, wanted in mistakes.items():
         os.environ["MADE_UP"] = wrong
         outcome = run_trial(kill, plan, settings, build)
@@ -174,6 +178,15 @@ def check_report():
     check(rows[2:] == ["| kill -9 | 3 | 2 | 0.40 s | 0.90 s |"], "the table has a row a fault", rows)
 
 
+def check_builds(build):
+    cache = Path(build) / "CMakeCache.txt"
+    for text, wanted in (("PIPETRACE_SANITIZE:STRING=", False), ("PIPETRACE_SANITIZE:STRING=address", True)):
+        cache.write_text(f"CMAKE_BUILD_TYPE:STRING=Debug\n{text}\nPIPETRACE_TESTS:BOOL=ON\n")
+        check(is_sanitized(build) == wanted, f"a build with {text} {'has' if wanted else 'has no'} sanitizer")
+    cache.unlink()
+    check(not is_sanitized(build), "programs without a build folder have none")
+
+
 def self_test():
     running.expectation_of = lambda *arguments: quick(expectation_of(*arguments))
     try:
@@ -184,6 +197,7 @@ def self_test():
         check_report()
         with tempfile.TemporaryDirectory(prefix="made up ") as build:
             write_programs(build)
+            check_builds(build)
             check_made_up_runs(build)
     except Failure as failure:
         print(f"FAILED: {failure}")

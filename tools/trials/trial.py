@@ -38,6 +38,7 @@ class Settings:
     hosts: str = "mixed"  # none, four
     only: str = ""
     most_ranks: int = 16
+    slower: int = 1  # times the usual seconds that a run may take
 
     @property
     def limit(self):

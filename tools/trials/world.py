@@ -14,6 +14,7 @@ from pathlib import Path
 from network.hosts import Hosts
 from network.system import die_with_parent, shift_steady_clock
 
+from . import sanitizers
 from .small_disk import SmallDisk
 from .trial import SHIFTS, UPTIMES
 
@@ -61,7 +62,7 @@ class World:
 
     def __enter__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="pipetrace trial "))
-        for name in ("logs", "out", "tmp", "cwd"):
+        for name in ("logs", "out", "tmp", "cwd", "reports"):
             (self.folder / name).mkdir()
         try:
             if self.trial.hosts:
@@ -108,8 +109,8 @@ class World:
 
     def environment(self, **more):
         base = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
-        return {**base, "OMP_NUM_THREADS": "1", "TMPDIR": str(self.folder / "tmp"),
-                TOKEN: self.token, **more}
+        return {**base, **sanitizers.environment(self.folder / "reports"), "OMP_NUM_THREADS": "1",
+                "TMPDIR": str(self.folder / "tmp"), TOKEN: self.token, **more}
 
     def start(self, settings, steps):
         trial = self.trial
