@@ -50,6 +50,21 @@ if(PIPETRACE_SANITIZE)
   target_link_options(pipetrace_flags INTERFACE "-fsanitize=${PIPETRACE_SANITIZE}")
 endif()
 
+# LibTorch leaks, and AddressSanitizer needs a symbolizer to tell its leaks from those of PipeTrace.
+set(PIPETRACE_LEAK_ENVIRONMENT "")
+if(PIPETRACE_RUNTIME AND PIPETRACE_SANITIZE MATCHES "address")
+  find_program(PIPETRACE_SYMBOLIZER NAMES llvm-symbolizer-16 llvm-symbolizer llvm-symbolizer-14)
+  if(PIPETRACE_SYMBOLIZER)
+    set(known "${PROJECT_SOURCE_DIR}/runtime/testing/leak_sanitizer.supp")
+    set(PIPETRACE_LEAK_ENVIRONMENT
+        "ASAN_OPTIONS=external_symbolizer_path='${PIPETRACE_SYMBOLIZER}'"
+        "LSAN_OPTIONS=suppressions='${known}':print_suppressions=0")
+  else()
+    message(STATUS "Tests of the runtime report no leaks: llvm-symbolizer is missing (package llvm)")
+    set(PIPETRACE_LEAK_ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+  endif()
+endif()
+
 # A linker that takes a third of the time, where it is there.
 find_program(PIPETRACE_MOLD ld.mold)
 mark_as_advanced(PIPETRACE_MOLD)
@@ -152,6 +167,9 @@ function(pipetrace_test NAME)
     pipetrace_test_headers(${NAME})
   else()
     target_precompile_headers(${NAME} REUSE_FROM pipetrace_test_headers)
+  endif()
+  if("runtime" IN_LIST ARG_LABELS)
+    list(APPEND ARG_ENVIRONMENT ${PIPETRACE_LEAK_ENVIRONMENT})
   endif()
   # Only values that are given: CMake would take the next word for an empty one.
   set(properties TIMEOUT ${ARG_TIMEOUT})

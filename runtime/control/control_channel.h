@@ -26,6 +26,10 @@ struct ControlOptions {
   /// Called once, with the text of the error, when the run has failed: it wakes what the compute
   /// thread may wait in (aborts the transport). Runs on the control thread and must not block.
   std::function<void(const FailureCause& cause, const std::string& text)> onFailure;
+  /// How many bytes of messages have gone from this rank and come to it so far: while there are
+  /// more and more, it does not stand still. Empty: nobody knows. Runs on the control thread, on
+  /// each beat of an action that has taken a quarter of the step timeout.
+  std::function<std::uint64_t()> bytesMoved;
   /// How long the compute thread has, after that, to learn of it: from check(), fail(), lostPeer(),
   /// finish() or by destroying the channel. A rank with longer jobs has 1.5 times its longest so
   /// far, at most a minute (exitDelayAfter()).

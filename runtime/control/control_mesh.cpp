@@ -101,6 +101,8 @@ ControlMesh::ControlMesh(ControlOptions options, const MeshOptions& mesh, RunSta
                           : limitsAt(beat_, options_.limits),
             options_.words, steadyTime()),
       watch_(steadyTime()) {
+  const Nanoseconds stepTimeout = options_.limits.stall.stepTimeout;
+  if (stepTimeout > 0) watch_.countBytes(options_.bytesMoved, stepTimeout / 4);
   if (!wake_.isOpen()) throw Error("control connection: the system allows no more files");
   if (links_.isTree) {
     jury_.isInTree(links_.neighbours);

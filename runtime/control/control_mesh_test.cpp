@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <thread>
 
 #include "runtime/control/start/meeting.h"
@@ -149,6 +151,30 @@ TEST(ControlMesh, TheRankForWhichAllWaitIsNamedAfterTheStepTimeout) {
     EXPECT_THAT(error, ::testing::StartsWith("rank 1 stalled: it ended no action for"));
   }
   EXPECT_THAT(errors[0], HasSubstr("waiting for message 5 from rank 2"));
+}
+
+TEST(ControlMesh, TheStepTimeoutCountsFromTheLastByteOfAMessageUnderWay) {
+  const Nanoseconds lastByte = steadyTime() + 2 * kNsPerSecond;
+  const auto errors = runMesh(
+      2,
+      [](int rank, ControlChannel& control) {
+        control.begin(4);
+        control.waitingFor(1 - rank, 5);
+        while (true) {
+          sleepMs(5);
+          control.check();
+        }
+      },
+      [&](ControlOptions& options) {
+        options.limits.stall.stepTimeout = 400 * kNsPerMs;
+        options.bytesMoved = [&] {
+          return static_cast<std::uint64_t>(std::min(steadyTime(), lastByte));
+        };
+      });
+  EXPECT_GE(steadyTime(), lastByte + 400 * kNsPerMs);
+  for (const std::string& error : errors) {
+    EXPECT_THAT(error, ::testing::StartsWith("ranks wait for each other for "));
+  }
 }
 
 TEST(ControlMesh, TellsOnceWhenTheRunFails) {

@@ -4,7 +4,6 @@
 
 #include <stdexcept>
 
-#include "runtime/control/verdict/idle_watch.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -18,31 +17,6 @@ TEST(ExitDelay, FollowsTheLongestJobBetweenItsLimits) {
   EXPECT_EQ(exitDelayAfter(4 * kSecond, 2 * kSecond), 6 * kSecond);
   EXPECT_EQ(exitDelayAfter(40 * kSecond, 2 * kSecond), 60 * kSecond);
   EXPECT_EQ(exitDelayAfter(4000 * kSecond, 2 * kSecond), 60 * kSecond);
-}
-
-/// Looks once a second at a rank that begins an action, waits in it, works, and ends it.
-TEST(IdleWatchTest, TheLongestJobIsOneThatHasEndedAndWaitedForNobody) {
-  ActionProgress progress;
-  IdleWatch watch(0);
-  Nanoseconds now = 0;
-  const auto looks = [&](int seconds) {
-    for (int i = 0; i < seconds; ++i) watch.look(progress, now += kSecond);
-  };
-  progress.begin(0);
-  progress.waitingFor(1, 7);
-  looks(20);
-  progress.waited();
-  looks(5);
-  EXPECT_EQ(watch.longestJob(), 0) << "it has not ended";
-  progress.ended();
-  looks(1);
-  EXPECT_EQ(watch.longestJob(), 5 * kSecond);
-  looks(30);  // between jobs
-  progress.begin(1);
-  looks(3);
-  progress.ended();
-  looks(1);
-  EXPECT_EQ(watch.longestJob(), 5 * kSecond);
 }
 
 class RunEndTest : public ::testing::Test {

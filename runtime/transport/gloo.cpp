@@ -1,16 +1,13 @@
 #include "runtime/transport/gloo.h"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 #include <mutex>
-#include <set>
 #include <sstream>
 #include <streambuf>
 #include <string>
@@ -23,6 +20,7 @@
 #include "runtime/control/control_mesh.h"
 #include "runtime/control/start/open_files.h"
 #include "runtime/error_text.h"
+#include "runtime/transport/gloo_device.h"
 #include "runtime/transport/gloo_group.h"
 #include "runtime/transport/gloo_lanes.h"
 #include "runtime/transport/gloo_pairs.h"
@@ -42,10 +40,9 @@ std::chrono::milliseconds toMilliseconds(Nanoseconds time) {
 class GlooTransport : public Transport {
  public:
   GlooTransport(c10::intrusive_ptr<c10d::Store> store, const c10::intrusive_ptr<LazyGroup>& group,
-                const std::shared_ptr<KeyValue>& words, const GlooOptions& options)
+                std::unique_ptr<GlooPairs> pairs, const GlooOptions& options)
       : store_(std::move(store)),
-        group_(group, options.waitTimeout,
-               std::make_unique<GlooPairs>(group, words, options.waitTimeout)),
+        group_(group, options.waitTimeout, std::move(pairs)),
         tags_(options.tags),
         overlaps_(options.overlaps) {}
 
@@ -77,6 +74,8 @@ class GlooTransport : public Transport {
 
   void finish() override { group_.barrier(); }
 
+  std::uint64_t bytesMoved() const { return group_.bytesMoved(); }
+
  private:
   GlooLaneOptions laneOptions(int peer, const LaneName& name, std::size_t messages) {
     if (peer < 0 || peer >= worldSize() || peer == rank()) {
@@ -97,31 +96,6 @@ class GlooTransport : public Transport {
   const GlooTags tags_;
   const bool overlaps_;
 };
-
-/// The threads of this process.
-std::set<int> threadsNow() {
-  std::set<int> threads;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
-    threads.insert(std::atoi(entry.path().filename().c_str()));
-  }
-  return threads;
-}
-
-/// Has the threads that `start` begins wait for their turn when they wake up. Gloo's thread would
-/// else interrupt the one that is just sending, and then ask again and again, for as long as the
-/// scheduler lets it, whether that is done.
-template <typename Start>
-auto patient(const Start& start) {
-  const std::set<int> before = threadsNow();
-  auto result = start();
-  for (const int thread : threadsNow()) {
-    if (before.contains(thread)) continue;
-    const sched_param parameters{};
-    sched_setscheduler(thread, SCHED_BATCH, &parameters);  // it may be refused
-  }
-  return result;
-}
 
 /// Keeps Gloo from writing to stdout which ranks it is connected with.
 ///
@@ -228,16 +202,17 @@ std::unique_ptr<GlooTransport> makeTransport(Start& start, const GlooOptions& op
     // The time in which one connection has to come about.
     auto groupOptions =
         c10d::ProcessGroupGloo::Options::create(toMilliseconds(options.linkTimeout));
-    const bool isLazy = true;
-    groupOptions->devices.push_back(
-        patient([&] { return c10d::ProcessGroupGloo::createDeviceForHostname(address, isLazy); }));
+    GlooDevice device = makeGlooDevice(address);
+    groupOptions->devices.push_back(std::move(device.device));
     c10::intrusive_ptr<LazyGroup> group;
     {
       const QuietStdout quiet;
       group = c10::make_intrusive<LazyGroup>(start.store, env.rank, env.worldSize, groupOptions);
     }
     group->setTimeout(toMilliseconds(options.waitTimeout));
-    return std::make_unique<GlooTransport>(start.store, std::move(group), start.words, options);
+    auto pairs =
+        std::make_unique<GlooPairs>(group, start.words, options.waitTimeout, device.ports);
+    return std::make_unique<GlooTransport>(start.store, group, std::move(pairs), options);
   } catch (const std::exception& e) {
     start.start.fail("rank " + std::to_string(env.rank) + " cannot be reached at " + address +
                      ": " + firstLineOf(e));
@@ -287,6 +262,7 @@ GlooRun connectGlooRun(GlooOptions options, ControlOptions control, const RunFac
   control.onFailure = [own = transport.get()](const FailureCause&, const std::string& text) {
     own->abort(text);
   };
+  control.bytesMoved = [own = transport.get()] { return own->bytesMoved(); };
   run.control = connectControlMesh(
       std::move(control),
       {.host = ranks.address, .hosts = ranks.hosts, .linkTimeout = options.linkTimeout},

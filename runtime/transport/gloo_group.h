@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -34,6 +35,9 @@ class GlooGroup {
   void open(int peer);
   /// Waits until the ranks that were opened can be reached.
   void awaitOpen();
+  /// Bytes that have gone to the ranks that were opened and come from them so far. Of a group whose
+  /// ranks are connected on demand.
+  std::uint64_t bytesMoved() const { return pairs_->traffic().bytesMoved(); }
 
   /// Both keep the tensor until the work is dropped. Throw Error after abort().
   WorkPtr send(const at::Tensor& tensor, int to, int tag);

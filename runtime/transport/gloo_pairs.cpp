@@ -46,12 +46,13 @@ void LazyGroup::disconnect(int peer) {
 }
 
 GlooPairs::GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyValue> store,
-                     Nanoseconds timeout)
+                     Nanoseconds timeout, std::set<int> ownPorts)
     : group_(std::move(group)),
       store_(std::move(store)),
       timeout_(timeout),
+      traffic_(std::move(ownPorts)),
       hasBegun_(static_cast<std::size_t>(group_->getSize())) {
-  store_->set(groupKeyOf(group_->getRank()), "is there");
+  store_->set(groupKeyOf(group_->getRank()), traffic_.ownPorts());
 }
 
 GlooPairs::~GlooPairs() {
@@ -63,6 +64,7 @@ GlooPairs::~GlooPairs() {
 void GlooPairs::open(int peer, const Check& check) {
   if (!open_.insert(peer).second) return;
   awaitWord(groupKeyOf(peer), peer, check);
+  traffic_.meet(store_->get(groupKeyOf(peer), timeout_));
   group_->beginToConnect(peer);
   store_->set(groupKeyOf(group_->getRank(), peer), "has begun");
 }

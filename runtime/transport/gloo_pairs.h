@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/control/start/key_value.h"
+#include "runtime/transport/gloo_traffic.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -38,9 +39,9 @@ class GlooPairs {
   using Check = std::function<void()>;
 
   /// This rank's group exists from now on, for others to connect to. A peer that does not come
-  /// within `timeout` is lost.
+  /// within `timeout` is lost. `ownPorts`: where the group's device waits for connections.
   GlooPairs(c10::intrusive_ptr<LazyGroup> group, std::shared_ptr<KeyValue> store,
-            Nanoseconds timeout);
+            Nanoseconds timeout, std::set<int> ownPorts);
   /// Ends the connections. Nobody may wait any more.
   ~GlooPairs();
   GlooPairs(const GlooPairs&) = delete;
@@ -51,12 +52,16 @@ class GlooPairs {
   /// Waits until the peer has begun, too. Throws PeerLost. Any thread, after open().
   void await(int peer, const Check& check);
 
+  /// Of the connections with the ranks that were opened. Any thread.
+  const GlooTraffic& traffic() const { return traffic_; }
+
  private:
   void awaitWord(const std::string& key, int peer, const Check& check) const;
 
   const c10::intrusive_ptr<LazyGroup> group_;
   const std::shared_ptr<KeyValue> store_;
   const Nanoseconds timeout_;
+  GlooTraffic traffic_;
   std::set<int> open_;
   std::vector<std::atomic<bool>> hasBegun_;  // by peer
 };

@@ -10,6 +10,8 @@ EXIT_CODE = 99  # with which no run ends by itself
 MOST_LINES = 12  # of a report
 # Debian's clang 16 looks for the first alone.
 SYMBOLIZERS = ("llvm-symbolizer-16", "llvm-symbolizer", "llvm-symbolizer-14")
+# What LibTorch leaks, which a sanitizer knows by the names of functions.
+KNOWN_LEAKS = Path(__file__).resolve().parents[2] / "runtime/testing/leak_sanitizer.supp"
 REPORT = re.compile(r"^.*(?:ERROR: \w+Sanitizer|runtime error: ).*$", re.M)
 REPORTED = re.compile(r"^(?:.*(?:ERROR: \w+Sanitizer|runtime error: |leak of ).*| *#\d+ .*)$", re.M)
 
@@ -28,9 +30,10 @@ def environment(folder):
     usual = os.environ.get("ASAN_OPTIONS", "")
     options = [usual] if usual else []
     options += [f"exitcode={EXIT_CODE}", f"log_path='{folder}/report'"]
-    if symbolizer := next(filter(None, map(shutil.which, SYMBOLIZERS)), ""):
-        options.append(f"external_symbolizer_path='{symbolizer}'")
-    return {"ASAN_OPTIONS": ":".join(options), "UBSAN_OPTIONS": "print_stacktrace=1"}
+    symbolizer = next(filter(None, map(shutil.which, SYMBOLIZERS)), "")
+    options.append(f"external_symbolizer_path='{symbolizer}'" if symbolizer else "detect_leaks=0")
+    return {"ASAN_OPTIONS": ":".join(options), "UBSAN_OPTIONS": "print_stacktrace=1",
+            "LSAN_OPTIONS": f"suppressions='{KNOWN_LEAKS}':print_suppressions=0"}
 
 
 def reports(folder, outputs):

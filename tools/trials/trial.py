@@ -211,8 +211,6 @@ def draw_fault(trial, settings, plan, dice):
     trial.pace_ms = 0 if trial.fault in ENDING and dice.random() < 0.7 else 50
     trial.steps = dice.randrange(16, 30)
     trial.step = dice.randrange(2, trial.steps - 6)
-    if trial.fault == "slow-link":  # messages that take less than the step timeout
-        trial.width = min(trial.width, 32)
     if trial.fault == "full-disk":  # so many steps that the logs would be three times as long
         trial.pace_ms = 0
         actions = sum(len(row) for row in plan.rows)

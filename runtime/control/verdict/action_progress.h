@@ -23,7 +23,7 @@ struct ActionStatus {
   bool finishing = false;    ///< the rank has ended all its actions and waits in finish()
   AwaitedMessage awaited;
   std::uint64_t ended = 0;     ///< actions that it has ended, over all steps
-  Nanoseconds idle = 0;        ///< for how long it had ended none
+  Nanoseconds idle = 0;        ///< for how long it had ended none, and no message had moved
   std::uint64_t sequence = 0;  ///< a later look has a higher number
 
   bool isWaiting() const { return awaited.peer >= 0; }
