@@ -24,7 +24,8 @@ set(PIPETRACE_SECOND_HALF
     parser/perfetto/sequence.cpp
     schedule/check/weight_versions.cpp
     schedule/file/schedule_reader.cpp
-    schedule/simulate/simulate.cpp)
+    schedule/simulate/simulate.cpp
+    trace/sockets/process_sockets.cpp)
 
 # pipetrace_unite(TARGET): called by pipetrace_library and pipetrace_program.
 function(pipetrace_unite TARGET)

