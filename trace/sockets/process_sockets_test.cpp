@@ -3,26 +3,42 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <chrono>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "trace/sockets/tcp.h"
 
 namespace pipetrace {
 namespace {
 
-/// A connection over the loopback.
-struct Pair {
-  OwnedFd listener = listenAt("127.0.0.1");
-  int port = portOf(listener);
-  OwnedFd client = connectTo("127.0.0.1", port, kNsPerSecond);
-  OwnedFd server = acceptFrom(listener);
+using Bytes = std::pair<std::uint64_t, std::uint64_t>;
 
-  std::uint64_t movedByClient() const {
-    return bytesMoved([&](int, int otherPort) { return otherPort == port; });
+/// A connection over the loopback.
+class Pair {
+ public:
+  const OwnedFd& client() const { return client_; }
+  const OwnedFd& server() const { return server_; }
+
+  /// What counts at the client and at the server.
+  Bytes moved() const {
+    return {bytesMoved([&](int, int otherPort) { return otherPort == port_; }),
+            bytesMoved([&](int ownPort, int) { return ownPort == port_; })};
   }
-  std::uint64_t movedByServer() const {
-    return bytesMoved([&](int ownPort, int) { return ownPort == port; });
+  /// Waits for that, as sides acknowledge a moment later. What it is in the end.
+  Bytes movedOnce(const Bytes& expected) const {
+    for (int tries = 0; tries < 5000 && moved() != expected; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return moved();
   }
+
+ private:
+  OwnedFd listener_ = listenAt("127.0.0.1");
+  int port_ = portOf(listener_);
+  OwnedFd client_ = connectTo("127.0.0.1", port_, kNsPerSecond);
+  OwnedFd server_ = acceptFrom(listener_);
 };
 
 void sendTo(const OwnedFd& socket, std::size_t bytes) {
@@ -42,29 +58,30 @@ TEST(ProcessSockets, APortIsListedWhileItsSocketListens) {
   EXPECT_FALSE(listeningPorts().contains(port));
 }
 
-// A system counts its connection itself as one byte that was acknowledged.
+// A system counts its connection itself as a byte that was acknowledged.
 TEST(ProcessSockets, BytesThatComeAndThatGoCountAlthoughNobodyHasReadThem) {
   const Pair pair;
-  ASSERT_TRUE(pair.server.isOpen());
-  const std::uint64_t atClient = pair.movedByClient();
-  const std::uint64_t atServer = pair.movedByServer();
-  EXPECT_LE(atServer, 1U);
-  sendTo(pair.client, 1000);
-  EXPECT_EQ(pair.movedByServer(), atServer + 1000);
-  EXPECT_EQ(pair.movedByClient(), atClient + 1000);
-  sendTo(pair.server, 30);
-  sendTo(pair.client, 5);
-  EXPECT_EQ(pair.movedByServer(), atServer + 1035);
-  EXPECT_EQ(pair.movedByClient(), atClient + 1035);
+  ASSERT_TRUE(pair.server().isOpen());
+  const auto [client, server] = pair.moved();
+  EXPECT_LE(client, 1U);
+  EXPECT_LE(server, 1U);
+  sendTo(pair.client(), 1000);
+  const Bytes first(client + 1000, server + 1000);
+  EXPECT_EQ(pair.movedOnce(first), first);
+  sendTo(pair.server(), 30);
+  sendTo(pair.client(), 5);
+  const Bytes second(client + 1035, server + 1035);
+  EXPECT_EQ(pair.movedOnce(second), second);
 }
 
 TEST(ProcessSockets, ConnectionsThatDoNotCountAddNothing) {
   const Pair counted;
   const Pair other;
-  const std::uint64_t before = counted.movedByServer();
-  sendTo(counted.client, 7);
-  sendTo(other.client, 100);
-  EXPECT_EQ(counted.movedByServer(), before + 7);
+  const auto [client, server] = counted.moved();
+  sendTo(counted.client(), 7);
+  sendTo(other.client(), 100);
+  const Bytes expected(client + 7, server + 7);
+  EXPECT_EQ(counted.movedOnce(expected), expected);
   EXPECT_EQ(bytesMoved([](int, int) { return false; }), 0U);
 }
 

@@ -40,10 +40,10 @@ std::optional<FailureCause> rootOf(int start, std::span<const RankView> views,
   for (int rank = start;;) {
     const RankView& view = views[static_cast<std::size_t>(rank)];
     const ActionStatus& status = view.status;
-    // A rank measures its own idle time exactly; others add to it only after a long silence.
+    // Nobody knows where a silent rank is by now. Its words may be late, on a slow link.
+    if (view.silent >= limits.stepTimeout) return causeOf(CauseKind::kSilent, rank, view);
     const bool isSilent = view.silent >= limits.silence;
-    if (status.idle + (isSilent ? view.silent : 0) < limits.stepTimeout) return std::nullopt;
-    if (isSilent) return causeOf(CauseKind::kSilent, rank, view);
+    if (isSilent || status.idle < limits.stepTimeout) return std::nullopt;
     if (!status.isWaiting()) return causeOf(CauseKind::kStalled, rank, view);
     const int peer = status.awaited.peer;
     const bool isRight = peer < static_cast<int>(views.size()) && peer != rank &&

@@ -22,8 +22,9 @@ struct StallLimits {
 /// Finds the rank because of which ranks stand still, if one has ended no action for the step
 /// timeout: follows who waits for whom to the root. `views` holds all ranks.
 ///
-/// A root that has ended an action since is slow, not at fault: then there is no stall yet. Ranks
-/// in finish() do not count as standing still.
+/// A root that has ended an action since is slow, not at fault: then there is no stall yet. Nor is
+/// there one if the root is silent, unless it has been for the step timeout. Ranks in finish() do
+/// not count as standing still.
 std::optional<FailureCause> findStall(std::span<const RankView> views, const StallLimits& limits,
                                       const PlanWords& words);
 

@@ -19,7 +19,7 @@ std::optional<FailureCause> stallOf(const std::vector<ActionStatus>& statuses,
                                     const PlanWords& words = {}, int silent = -1) {
   std::vector<RankView> views;
   for (const ActionStatus& status : statuses) views.push_back({.status = status});
-  if (silent >= 0) views[static_cast<std::size_t>(silent)].silent = 3 * kNsPerSecond;
+  if (silent >= 0) views[static_cast<std::size_t>(silent)].silent = kLong;
   return findStall(views, {.stepTimeout = kTimeout}, words);
 }
 
@@ -116,13 +116,17 @@ TEST(FindStall, ASilentRankIsTheRootWhateverItSaidLast) {
   EXPECT_EQ(cause->lasted, 3 * kNsPerSecond);
 }
 
-TEST(FindStall, ASilentRankStandsStillSinceItWasHeard) {
-  const std::vector<RankView> views{
-      {.status = computing(3, kTimeout - kNsPerSecond), .silent = kNsPerSecond}};
-  ASSERT_TRUE(findStall(views, {.stepTimeout = kTimeout}, {}));
-  const std::vector<RankView> recent{{.status = computing(3, kTimeout - 1), .silent = 99}};
-  EXPECT_FALSE(findStall(recent, {.stepTimeout = kTimeout}, {}))
-      << "its last word may be under way";
+TEST(FindStall, ASilentRankIsNamedAfterTheStepTimeoutSinceItWasHeard) {
+  const std::vector<RankView> views{{.status = computing(3), .silent = kTimeout}};
+  const auto cause = findStall(views, {.stepTimeout = kTimeout}, {});
+  ASSERT_TRUE(cause);
+  EXPECT_EQ(cause->kind, CauseKind::kSilent);
+}
+
+TEST(FindStall, ARankWhoseWordsAreLateIsNotNamedAlthoughItWaitedForLongBefore) {
+  const std::vector<RankView> views{{.status = waiting(4, 1, 7, kTimeout - 1)},
+                                    {.status = waiting(3, 0, 7, kLong), .silent = kTimeout - 1}};
+  EXPECT_FALSE(findStall(views, {.stepTimeout = kTimeout}, {}));
 }
 
 TEST(StallWatch, BlamesAWaitOnlyOnceItHasLookedVainForLong) {
