@@ -15,7 +15,7 @@ A run that was ended goes on where it stopped. What is known lies in build/mutan
 mutant is tried again when its line or a line beside it changed, and a survivor also when a test of the
 folder did.
 
-tools/equivalent_mutants.txt lists mutants that change nothing that a test could see. They count
+tools/mutation/equivalent_mutants.txt lists mutants that change nothing that a test could see. They count
 neither as killed nor as survivors.
 
 Exit codes: 0 enough were killed; 1 too few were; 2 something fails without a mutant, or cannot start.
@@ -58,7 +58,7 @@ def options():
     parser.add_argument("--work", metavar="FOLDER", type=pathlib.Path,
                         help="for the copy, the build and the results (default: build/mutants)")
     parser.add_argument("--equivalent", metavar="FILE", type=pathlib.Path,
-                        help="the list of equivalent mutants (default: tools/equivalent_mutants.txt)")
+                        help="the list of equivalent mutants (default: tools/mutation/equivalent_mutants.txt)")
     parser.add_argument("--build-with", metavar="COMMAND",
                         help="builds the copy, in its folder, instead of CMake; with --test-with")
     parser.add_argument("--test-with", metavar="COMMAND", help="tests it; fails if a test fails")
@@ -70,7 +70,7 @@ def options():
         parser.error("--build-with and --test-with belong together")
     chosen.root = chosen.root.resolve()
     chosen.work = (chosen.work or chosen.root / "build" / "mutants").resolve()
-    chosen.equivalent = chosen.equivalent or chosen.root / "tools" / "equivalent_mutants.txt"
+    chosen.equivalent = chosen.equivalent or chosen.root / "tools" / "mutation" / "equivalent_mutants.txt"
     return chosen
 
 

@@ -15,6 +15,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "runtime/testing/shell_ranks.h"
 #include "trace/error.h"
+#include "trace/sockets/owned_fd.h"
 #include "trace/testing/file_text.h"
 
 namespace pipetrace {
@@ -109,6 +110,27 @@ TEST(LauncherTest, AGivenPortIsUsedAndATakenOneRefused) {
   close(listener);
   EXPECT_EQ(launch(options).exitCode, 0);
   EXPECT_EQ(log.lines("port=").at(0), std::to_string(options.masterPort));
+}
+
+/// Whether a program that does not share ports can have this one.
+bool isFree(int port) {
+  const OwnedFd one(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  return bind(one.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+TEST(LauncherTest, ThePortOfTheRanksIsHeldUntilTheyHaveEnded) {
+  RecordedLog log;
+  LaunchingProcess launching(shellRanks(log, 2, "echo port=$MASTER_PORT; sleep 60"));
+  ASSERT_TRUE(waitFor([&] { return !log.lines("port=").empty(); }));
+  const int port = std::stoi(log.lines("port=").at(0));
+  EXPECT_FALSE(isFree(port));
+  launching.signal(SIGTERM);
+  launching.exitStatus();
+  EXPECT_TRUE(isFree(port));
 }
 
 TEST(LauncherTest, OutputAndErrorsLandInTheRanksFileAndPrefixedOnTheDisplay) {

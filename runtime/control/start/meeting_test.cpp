@@ -143,6 +143,29 @@ TEST(Meeting, ARankThatCannotConnectIsNamedByAllAtOnce) {
   }
 }
 
+TEST(Meeting, AConnectionThatNobodyAnswersIsGivenUpAfterTheLinkTimeout) {
+  const OwnedFd deaf = bindAt("127.0.0.1");
+  ASSERT_EQ(listen(deaf.get(), 0), 0);
+  std::vector<OwnedFd> queued;  // until the system answers no more
+  EXPECT_THROW(
+      while (queued.size() < 100) {
+        queued.push_back(connectTo("127.0.0.1", portOf(deaf), 200 * kNsPerMs));
+      },
+      Error);
+  MemoryKeyValue store;
+  store.set("control/0", std::to_string(portOf(deaf)) + " token 127.0.0.1");
+  const Nanoseconds begin = steadyTime();
+  RunStart start(store, 1, 2, kEnough);
+  EXPECT_THAT(
+      errorOf([&] {
+        meetRanks({.rank = 1, .worldSize = 2, .neighbours = {0}, .linkTimeout = 700 * kNsPerMs},
+                  start);
+      }),
+      AllOf(StartsWith("rank 1 cannot connect to rank 0: "), EndsWith("Connection timed out")));
+  EXPECT_GE(steadyTime() - begin, 700 * kNsPerMs);
+  EXPECT_LT(steadyTime() - begin, 5 * kNsPerSecond);
+}
+
 TEST(Meeting, ARankThatCannotListenIsNamedByAll) {
   MemoryKeyValue store;
   std::string error;
