@@ -176,6 +176,7 @@ class WayBack {
               .peer = receiver,
               .text = toText(send),
               .begin = moved.begin};
+    if (timing_.hasLines()) return visitMessageOnLines(message, std::move(link));
     const bool isHeld = moved.begin == moved.sent && moved.waitedForCredit;
     link.reason = isHeld                        ? WaitReason::kCredit
                   : moved.begin == moved.sent   ? WaitReason::kMaker
@@ -194,6 +195,18 @@ class WayBack {
     } else {
       goBackOnRank(sender, timing_.positionOf(PlanTiming::makerOf(message)).cell + 1, true);
     }
+  }
+
+  void visitMessageOnLines(int message, Link link) {
+    const PlanTiming::Transfer& moved = timing_.transfer(message);
+    const int maker = PlanTiming::makerOf(message);
+    const bool isMade = timing_.span(maker).end == moved.begin;
+    link.reason = isMade ? WaitReason::kMaker : WaitReason::kLine;
+    add(std::move(link));
+    isMessage_ = !isMade;
+    next_ = isMade                        ? maker
+            : moved.begin == moved.sent   ? moved.beforeOnSender
+                                          : moved.beforeOnReceiver;
   }
 
   /// The one that kept the link busy before this one; kNone: one of the step before.
@@ -239,6 +252,7 @@ std::string_view toText(WaitReason reason) {
     case WaitReason::kMaker: return "made then";
     case WaitReason::kLink: return "link was busy";
     case WaitReason::kReceive: return "receive was posted late";
+    case WaitReason::kLine: return "line was taken";
     case WaitReason::kLaunch: return "launched late";
     case WaitReason::kCredit: return "waited for a credit";
   }

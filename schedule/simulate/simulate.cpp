@@ -62,7 +62,7 @@ class Run {
       : plan_(*plan),
         costs_(costs),
         options_(options),
-        timing_(plan, costs),
+        timing_(plan, costs, options.commStreams),
         stages_(plan_.stagesByRank()) {
     StringTable& strings = out_.timeline.strings;
     actionKey_ = strings.intern(log_format::kAction);

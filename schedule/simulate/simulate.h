@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "schedule/check/checked_plan.h"
+#include "schedule/comm_streams.h"
 #include "schedule/costs.h"
 #include "schedule/simulate/critical_path.h"
 #include "trace/timeline.h"
@@ -18,6 +19,8 @@ struct SimulateOptions {
   bool stepsStartTogether = false;
   /// Whether the timeline gets counters of what each rank holds.
   bool counters = false;
+  /// The lines on which messages run; the plan must be a full one then.
+  CommStreams commStreams = CommStreams::kAsReached;
 };
 
 /// The result of simulate().
