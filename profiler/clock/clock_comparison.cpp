@@ -23,6 +23,12 @@ constexpr Nanoseconds kShortestPause = 20 * kNsPerMs;
 // answer comes at most 2 % later than it could.
 Nanoseconds pauseAfter(Nanoseconds waited) { return std::max(kShortestPause, waited / 50); }
 
+// Where a packet is lost, the system tries again to connect after a second: a new attempt is sooner
+// there. One to a host far away may take long.
+Nanoseconds patienceAfter(Nanoseconds waited) {
+  return std::clamp(waited, 200 * kNsPerMs, ClockComparison::kPatience);
+}
+
 }  // namespace
 
 class ClockComparison::Impl {
@@ -40,7 +46,7 @@ class ClockComparison::Impl {
  private:
   void run();
   /// Whether there was an answer.
-  bool compare(bool tellsFailure);
+  bool compare(bool tellsFailure, Nanoseconds patience);
 
   const ClockPlace place_;
   const ClockFunction now_;
@@ -93,7 +99,7 @@ void ClockComparison::Impl::run() {
   do {
     lock.unlock();
     const Nanoseconds waited = monotonicNow() - started;
-    const bool hasAnswered = compare(waited >= kPatience);
+    const bool hasAnswered = compare(waited >= kPatience, patienceAfter(waited));
     lock.lock();
     if (hasAnswered) {
       hasCompared_ = true;
@@ -104,12 +110,13 @@ void ClockComparison::Impl::run() {
   } while (true);
   lock.unlock();
   const bool hasAnswered = exchange_ != nullptr;  // the server may have ended first
-  compare(!hasAnswered);  // jobs after the last comparison are placed by one on each side, too
+  compare(!hasAnswered,
+          kPatience / 2);  // jobs after the last comparison are placed by one on each side, too
 }
 
-bool ClockComparison::Impl::compare(bool tellsFailure) {
+bool ClockComparison::Impl::compare(bool tellsFailure, Nanoseconds patience) {
   try {
-    if (exchange_ == nullptr) exchange_ = std::make_unique<ClockExchange>(place_, now_);
+    if (exchange_ == nullptr) exchange_ = std::make_unique<ClockExchange>(place_, now_, patience);
     const ClockReading reading = exchange_->compare();
     std::string line;
     writer_.setNow(reading.when);

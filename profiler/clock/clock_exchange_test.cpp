@@ -108,6 +108,15 @@ TEST(ClockExchangeTest, OneQuickRoundIsEnough) {
   EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
 }
 
+TEST(ClockExchangeTest, AHostThatIsFarAwayIsAskedLessOften) {
+  const OtherHost other(20 * kNsPerMs, 20 * kNsPerMs);
+  const Nanoseconds begin = monotonicNow();
+  const ClockReading reading =
+      ClockExchange({.address = "127.0.0.1", .port = other.port()}, monotonicNow).compare();
+  EXPECT_LT(monotonicNow() - begin, 2 * kNsPerSecond) << "all rounds take 5 s";
+  EXPECT_LE(std::llabs(reading.offset - kAhead), reading.bound);
+}
+
 TEST(ClockExchangeTest, SeveralRanksAskAtOnce) {
   const OtherHost other(0, 0);
   std::vector<std::thread> ranks;
@@ -227,6 +236,31 @@ TEST(ClockComparisonTest, AServerThatIsMissingForLongIsStillAskedSeveralTimesASe
   EXPECT_FALSE(comparison.awaitFirst(1400 * kNsPerMs)) << "nobody answers";
   const ClockServer server({.address = "127.0.0.1", .port = port}, monotonicNow);
   EXPECT_TRUE(comparison.awaitFirst(800 * kNsPerMs));
+}
+
+// Where a packet is lost, the system itself would try again after a second.
+TEST(ClockComparisonTest, AConnectionThatNobodyAnswersIsTriedAgainSoon) {
+  OwnedFd deaf = bindAt("127.0.0.1");
+  ASSERT_EQ(listen(deaf.get(), 0), 0);
+  std::vector<OwnedFd> queued;  // until the system answers no more
+  EXPECT_THROW(
+      while (queued.size() < 100) {
+        queued.push_back(connectTo("127.0.0.1", portOf(deaf), 50 * kNsPerMs));
+      },
+      Error);
+  const int port = portOf(deaf);
+  const RecordedLog log;
+  const Nanoseconds begin = monotonicNow();
+  ClockComparison comparison(log.path(), {.address = "127.0.0.1", .port = port}, monotonicNow);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::thread answers([&] {
+    while (acceptFrom(deaf).isOpen()) continue;
+    const ClockServer server(std::move(deaf), "", monotonicNow);
+    comparison.awaitFirst(20 * kNsPerSecond);
+  });
+  EXPECT_TRUE(comparison.awaitFirst(20 * kNsPerSecond));
+  EXPECT_LT(monotonicNow() - begin, 900 * kNsPerMs);
+  answers.join();
 }
 
 /// A child that ends as a program does, by exit(). It would hang if it waited for a thread that it
