@@ -2,9 +2,11 @@
 // computed.
 #include <gmock/gmock.h>
 
+#include <cctype>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
@@ -81,6 +83,45 @@ INSTANTIATE_TEST_SUITE_P(All, TorchOrder,
                                            OrderCase{"LoopedBFS", 576, 576, 854, 576},
                                            OrderCase{"ZBVZeroBubble", 523, 523, 568, 523}),
                          [](const auto& info) { return info.param.file; });
+
+/// A schedule of ours, with some number of stages a rank.
+struct BuiltCase {
+  std::string schedule;
+  int chunks;
+};
+
+std::vector<BuiltCase> builtCases() {
+  std::vector<BuiltCase> cases;
+  for (const ScheduleInfo& info : knownSchedules()) {
+    if (info.isForwardOnly || info.name == "auto") continue;  // credits; a search
+    for (const int chunks : {1, 2}) {
+      const bool fits = info.leastChunks <= chunks && chunks <= info.mostChunks;
+      if (fits) cases.push_back({std::string(info.name), chunks});
+    }
+  }
+  return cases;
+}
+
+class BuiltPlan : public ::testing::TestWithParam<BuiltCase> {};
+
+TEST_P(BuiltPlan, WithMessagesInTimeOneLineARankIsNearlyEnough) {
+  const CheckedPlan plan = buildSchedule(
+      GetParam().schedule, {.ranks = 8, .microBatches = 32, .chunks = GetParam().chunks});
+  const CheckedPlan inTime = withMessagesInTime(plan, orderCosts(plan->numStages));
+  const double atBest = lengthMs(inTime, CommStreams::kMessage);
+  const double inLine = lengthMs(inTime, CommStreams::kRank);
+  const double most = GetParam().schedule == "DualPipe"    ? 1.05
+                      : GetParam().schedule == "DualPipeV" ? 1.03
+                                                           : 1.01;
+  EXPECT_LE(inLine, most * atBest) << inLine << " against " << atBest;
+  RecordProperty("ms", std::to_string(inLine) + " " + std::to_string(atBest));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, BuiltPlan, ::testing::ValuesIn(builtCases()), [](const auto& info) {
+  std::string name = info.param.schedule + std::to_string(info.param.chunks);
+  std::erase_if(name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; });
+  return name;
+});
 
 }  // namespace
 }  // namespace pipetrace

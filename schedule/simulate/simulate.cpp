@@ -1,6 +1,8 @@
 #include "schedule/simulate/simulate.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -75,8 +77,6 @@ class Run {
     free_.assign(ranks, options.begin);
     nextId_.assign(ranks, 0);
     started_.assign(ranks, 0);
-    sendTracks_.assign(ranks, kNone);
-    receiveTracks_.assign(ranks, kNone);
     for (int rank = 0; rank < plan_.numRanks(); ++rank) addRank(rank);
   }
 
@@ -243,13 +243,28 @@ class Run {
     event.chunk = chunkOf(rank, stage);
     event.peer = peer;
     event.job = job;
-    int& index = (sends ? sendTracks_ : receiveTracks_)[static_cast<std::size_t>(rank)];
     auto& tracks = out_.timeline.tracks;
-    if (index == kNone) {
-      index = static_cast<int>(tracks.size());
-      out_.timeline.track(rank, sends ? kSendLane : kRecvLane);
+    const auto [known, isNew] =
+        messageTracks_.try_emplace({rank, laneOf(peer, sends)}, tracks.size());
+    if (isNew) out_.timeline.track(rank, laneName(laneOf(peer, sends)));
+    tracks[known->second].events.push_back(event);
+  }
+
+  /// A number below 0 for lanes of one rank, else the other rank of a line.
+  int laneOf(int peer, bool sends) const {
+    switch (options_.commStreams) {
+      case CommStreams::kPeer: return peer;
+      case CommStreams::kRank: return kOneLine;
+      default: return sends ? kSends : kReceives;
     }
-    tracks[static_cast<std::size_t>(index)].events.push_back(event);
+  }
+  static std::string laneName(int lane) {
+    switch (lane) {
+      case kSends: return std::string(kSendLane);
+      case kReceives: return std::string(kRecvLane);
+      case kOneLine: return std::string(kLineLane);
+      default: return std::string(kLineLane) + "_" + std::to_string(lane);
+    }
   }
 
   void findPeaks() {
@@ -293,8 +308,10 @@ class Run {
   std::vector<std::int64_t> nextId_;   // by rank
   std::vector<std::int64_t> firstId_;  // by rank: the id of the step's first action
   std::vector<char> started_;          // by rank: whether it has done a compute job
-  std::vector<int> sendTracks_;        // by rank: index of its track; kNone: it has none
-  std::vector<int> receiveTracks_;
+  static constexpr int kSends = -1;
+  static constexpr int kReceives = -2;
+  static constexpr int kOneLine = -3;
+  std::map<std::pair<int, int>, std::size_t> messageTracks_;  // by rank and laneOf()
 };
 
 }  // namespace

@@ -41,10 +41,7 @@ class PlanFlags {
     constexpr int kMostRanks = 4096;
     flags_ = addScheduleOptions(app_, to_, kMostRanks, kGroup);
     addPlanChanges(app_, to_, kGroup);
-    value(kGroup, "--transfers", to_.transfersAhead, "AHEAD",
-          "Write the sends and receives into the plan; receives are posted up to that many "
-          "messages early (0: right before they are needed)")
-        ->check(range(0, 1'000'000));
+    addMessageOptions(app_, to_.messages, kGroup);
     app_.add_flag("--list", to_.list, "List the schedules, with their other names, and end")
         ->group(kGroup)
         ->excludes(flags_.file)
@@ -127,8 +124,9 @@ class PlanFlags {
             ->excludes(costsOut_);
     value(kGroup, "--buffers", to_.buffers, "HOW",
           "Messages that wait for their receive between two ranks: unbounded (default), blocking "
-          "(a send ends when its receive has begun), or how many")
-        ->needs(check);
+          "(a send ends when its receive has begun), or how many; not with --comm-streams")
+        ->needs(check)
+        ->excludes("--comm-streams");
     value(kGroup, "--most-versions", to_.mostVersions, "N",
           "Versions of its weights that a stage of an asynchronous plan may keep")
         ->check(range(1, 1'000'000));

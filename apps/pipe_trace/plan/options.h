@@ -6,6 +6,7 @@
 
 #include "apps/cli/cost_options.h"
 #include "apps/cli/fault_options.h"
+#include "apps/cli/message_options.h"
 #include "apps/cli/schedule_options.h"
 #include "chart/colors/theme.h"
 #include "schedule/file/paddle_job_list.h"
@@ -16,7 +17,7 @@ class CommandApp;
 
 /// The options of `pipe-trace plan`.
 struct PlanOptions : ScheduleOptions {
-  std::optional<int> transfersAhead;
+  MessageOptions messages;
   CostOptions costs;
   FaultOptions faults;
   std::string limitGb;

@@ -18,7 +18,6 @@
 #include "apps/pipe_trace/plan/outputs.h"
 #include "apps/pipe_trace/plan/source.h"
 #include "chart/text/text_chart.h"
-#include "schedule/add_transfers.h"
 #include "schedule/check/check.h"
 #include "schedule/file/check_file.h"
 #include "schedule/file/paddle_job_list.h"
@@ -81,7 +80,8 @@ std::string chartText(const Simulation& simulation, const PlanOptions& options,
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
-  return planTitle(report.plan) + "\n" + drawn + "\n" +
+  const std::string lines = options.messages.linesText();
+  return planTitle(report.plan) + (lines.empty() ? "" : ", " + lines) + "\n" + drawn + "\n" +
          planText(report, std::min(chart.width, kWidestProse));
 }
 
@@ -101,8 +101,10 @@ PlanInput readInput(const PlanOptions& options) {
   Plan& plan = input.source.plan;
   options.change(plan);
   input.costs = completeWithRecompute(input.given, plan);
-  if (options.transfersAhead) {
-    plan = addTransfers(std::move(plan), {.ahead = *options.transfersAhead});
+  input.checks.commStreams = options.messages.lines();
+  // Without --transfers a plan that cannot run is checked as it is.
+  if (!options.check || !options.messages.transfers.empty() || pipetrace::check(plan).empty()) {
+    plan = options.messages.change(std::move(plan), input.costs);
   }
   input.checks.buffers = buffersOf(options.buffers);
   input.checks.memoryLimit = limit;
@@ -157,8 +159,11 @@ Nanoseconds beginFor(const std::vector<MadeUpHost>& hosts) {
   return begin;
 }
 
-Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nanoseconds begin) {
-  Simulation simulation = simulate(plan, costs, {.steps = steps, .begin = begin, .counters = true});
+Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nanoseconds begin,
+                     CommStreams commStreams) {
+  Simulation simulation = simulate(
+      plan, costs,
+      {.steps = steps, .begin = begin, .counters = true, .commStreams = commStreams});
   // Times in a report count from the start of the plan.
   for (CriticalPath::Link& link : simulation.criticalPath.links) {
     link.begin -= begin;
@@ -185,10 +190,12 @@ int runPlan(const PlanOptions& options) {
 
   const Costs costs = withFaults(options.faults, *plan, options.steps, input.costs);
   const std::vector<MadeUpHost> hosts = madeUpHosts(options.faults, plan->numRanks());
-  Simulation simulation = simulated(plan, costs, options.steps, beginFor(hosts));
+  Simulation simulation =
+      simulated(plan, costs, options.steps, beginFor(hosts), input.checks.commStreams);
   PlanFigures figures = planFigures(*plan, simulation);
   // The formulas are those of whole plans which nothing holds back.
-  const bool isAsKnown = !options.forwardOnly && options.credits.value_or(0) == 0;
+  const bool isAsKnown = !options.forwardOnly && options.credits.value_or(0) == 0 &&
+                         options.messages.commStreams.empty();
   if (!options.schedule.empty() && isAsKnown) {
     figures.closedForm = closedFormOf(options.schedule, options.size(), costs);
   }
