@@ -222,20 +222,21 @@ ControlOptions controlOptions(const Run& run) {
 }
 
 std::string partitionText(const Partition& partition) {
-  std::string text = fmt::format("of {} blocks", fmt::join(partition.blocks, ", "));
+  std::string text = fmt::format("{} blocks", fmt::join(partition.blocks, ", "));
   if (partition.recomputeRatio.empty()) return text;
   return text + fmt::format(", recomputed {}", fmt::join(partition.recomputeRatio, ", "));
 }
 
 /// These must be the same on all ranks.
 RunFacts factsOf(const Run& run) {
-  return {
-      {"plan", fmt::format("of {} ranks and {} micro-batches, fingerprint {}", run.plan->numRanks(),
-                           run.plan->numMicroBatches, fingerprintText(fingerprint(*run.plan)))},
-      {"partition of the model", partitionText(run.partition)},
-      {"model", run.task.sizes.empty() ? "of its only sizes" : "of " + run.task.sizes},
-      {"seed", std::to_string(run.options.seed)},
-      {"--stash-update", run.options.stashUpdate}};
+  return {{"plan", fmt::format("{} of {} ranks and {} micro-batches, fingerprint {}",
+                               run.plan->name, run.plan->numRanks(), run.plan->numMicroBatches,
+                               fingerprintText(fingerprint(*run.plan)))},
+          {"partition of the model into", partitionText(run.partition)},
+          {"model of", run.task.sizes.empty() ? "its only sizes" : run.task.sizes},
+          {"seed", std::to_string(run.options.seed)},
+          {"number of steps", std::to_string(run.options.steps)},
+          {"--stash-update", run.options.stashUpdate}};
 }
 
 void trainInThreads(const Run& run, StopSignal& stop) {

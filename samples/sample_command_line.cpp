@@ -28,6 +28,9 @@ void addPipelineOptions(CLI::App& app, SampleOptions& options) {
   const bool launched = std::getenv("WORLD_SIZE") != nullptr;
   options.transport = launched ? SampleTransport::kGloo : SampleTransport::kInProcess;
   app.option_defaults()->always_capture_default();
+  app.footer(
+      "Exit codes: 0 done, 2 failed, 124 ended in a job that did not come back, 128 + n stopped by "
+      "signal n");
   const std::map<std::string, SampleTransport> transports{
       {"in-process", SampleTransport::kInProcess}, {"gloo", SampleTransport::kGloo}};
 

@@ -15,7 +15,7 @@ at a random moment. It passes when
   - no process, port, namespace or temporary file is left;
   - no sanitizer reports anything, where the build has one (preset runtime-asan).
 All limits of time are twice as long there.
-docs/runtime.md says how runs end.
+docs/runtime.md says how runs end. A trial takes 1 to 30 s, on a slow link up to two minutes.
 
 Some trials run on four hosts, which tools/hosts.py makes on this machine; they need root, `ip` and
 /dev/net/tun. Where the Debian package faketime is installed, the wall clocks of some hosts differ.
@@ -73,6 +73,10 @@ def options():
         return chosen
     if chosen.number is None or chosen.seed is None:
         parser.error("say how many trials, and a seed")
+    if chosen.number < 1 or chosen.first < 0:
+        parser.error("N is 1 or more, and K is 0 or more")
+    if chosen.hosts == "none" and chosen.only in ("cut-off", "slow-link"):
+        parser.error(f"--only {chosen.only} needs hosts; leave --hosts none out")
     if chosen.most_ranks < 2:
         parser.error("--most-ranks is at least 2")
     chosen.build = chosen.build or HERE.parent / "build" / "all"

@@ -20,7 +20,7 @@ Orders:
 Needs root, `ip` (Debian package iproute2) and /dev/net/tun. The kernel's netem is not needed. All goes
 away when COMMAND ends, also after Ctrl-C or kill -9: interfaces, namespaces, and processes in them.
 Exit codes: that of COMMAND; 2 could not.
-Example: tools/hosts.py 2 --delay-ms 5 -- tools/hosts.py run h0 -- ping -c 3 10.9.0.2
+Example: tools/hosts.py 2 --delay-ms 5 -- tools/hosts.py run h1 -- ip address show eth0
 """
 import argparse
 import os
@@ -56,11 +56,13 @@ def options(arguments):
         return chosen
     first = chosen.what[0] if chosen.what else ""
     chosen.number = int(first) if first.isdigit() else 0
+    if not 0 <= chosen.loss <= 1:
+        parser.error("SHARE is from 0 to 1")
     is_complete = (chosen.number > 0 and len(chosen.what) == 1 and command
                    or first == "run" and len(chosen.what) == 2 and command
                    or first == "tell" and len(chosen.what) > 1)
     if not is_complete:
-        parser.error("say N -- COMMAND, run HOST -- COMMAND, or tell ORDER (try --help)")
+        parser.error("say N -- COMMAND (N is 1 or more), run HOST -- COMMAND, or tell ORDER (try --help)")
     return chosen
 
 
@@ -68,8 +70,11 @@ def with_hosts(chosen):
     die_with_parent(signal.SIGTERM)
     with Hosts(chosen.number, delay_ms=chosen.delay_ms, loss=chosen.loss, mbit=chosen.mbit,
                seed=chosen.seed) as hosts:
-        child = subprocess.Popen(chosen.command, env={**os.environ, **hosts.environment},
-                                 preexec_fn=lambda: die_with_parent(signal.SIGKILL))
+        try:
+            child = subprocess.Popen(chosen.command, env={**os.environ, **hosts.environment},
+                                     preexec_fn=lambda: die_with_parent(signal.SIGKILL))
+        except OSError as problem:
+            raise NoHosts(f"cannot run {chosen.command[0]}: {problem.strerror}") from None
         try:
             code = child.wait()
         finally:

@@ -284,7 +284,8 @@ def options():
     chosen.steps = chosen.steps or 100 + int(40 * chosen.connections / chosen.per_second)
     for program in ("control_ring", "faulty_training"):
         if not (chosen.build / "bin" / program).exists():
-            parser.error(f"{chosen.build}/bin has no {program}")
+            parser.error(f"{chosen.build}/bin has no {program}; build it with cmake --build --preset "
+                         "all --target control_ring faulty_training")
     return chosen
 
 

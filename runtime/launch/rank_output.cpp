@@ -6,7 +6,7 @@ namespace pipetrace {
 namespace {
 
 constexpr std::size_t kLastLines = 10;
-constexpr std::size_t kLastLineLength = 300;
+constexpr std::size_t kLastLineLength = 1000;
 
 }  // namespace
 
@@ -21,6 +21,7 @@ void RankOutput::takeLines(std::string_view lines, std::string& display) {
     display += prefix_;
     display += line;
     last_.emplace_back(line.substr(0, std::min(line.size() - 1, kLastLineLength)));
+    if (line.size() - 1 > kLastLineLength) last_.back() += " ...";
     if (last_.size() > kLastLines) last_.pop_front();
   }
 }

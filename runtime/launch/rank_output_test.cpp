@@ -55,5 +55,14 @@ TEST(RankOutputTest, OnlyTheLastLinesAreRemembered) {
   EXPECT_TRUE(output.lastLines().ends_with("  99\n"));
 }
 
+TEST(RankOutputTest, ALongLastLineEndsWithDots) {
+  const RecordedLog log;
+  RankOutput output(0, log.path());
+  std::string display;
+  output.add(std::string(2000, 'x') + "\n", display);
+  EXPECT_TRUE(output.lastLines().ends_with("xxx ...\n"));
+  EXPECT_LT(output.lastLines().size(), 1100U);
+}
+
 }  // namespace
 }  // namespace pipetrace

@@ -1,6 +1,7 @@
 #include "runtime/launch/stop_signal.h"
 
 #include <csignal>
+#include <cstring>
 #include <utility>
 
 namespace pipetrace {
@@ -12,6 +13,10 @@ sigset_t stopSignals() {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
+  // Under nohup it is ignored.
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -71,7 +76,7 @@ void StopSignal::take(int signal) {
     dieOf(signal);
     return;
   }
-  callback_(std::string("stopped by ") + (signal == SIGINT ? "SIGINT" : "SIGTERM"));
+  callback_(std::string("stopped by SIG") + sigabbrev_np(signal));
 }
 
 }  // namespace pipetrace

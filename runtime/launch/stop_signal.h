@@ -8,10 +8,11 @@
 
 namespace pipetrace {
 
-/// Turns the first SIGTERM or SIGINT into a call, so that a program can close its log. The second
-/// one ends the program as usual; so does the first while no callback is set.
+/// Turns the first SIGTERM, SIGINT or SIGHUP into a call, so that a program can close its log. The
+/// second one ends the program as usual; so does the first while no callback is set. Under nohup
+/// SIGHUP stays ignored.
 ///
-/// Make it first thing in main(). It blocks the two signals in the calling thread and in those that
+/// Make it first thing in main(). It blocks the signals in the calling thread and in those that
 /// this one starts, and takes them on a thread of its own. One per process.
 class StopSignal {
  public:

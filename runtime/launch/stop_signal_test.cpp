@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <future>
 #include <thread>
 
@@ -24,6 +25,19 @@ TEST(StopSignalDeathTest, TheFirstSignalCallsTheCallback) {
   ASSERT_EQ(future.wait_for(kLong), std::future_status::ready);
   EXPECT_EQ(future.get(), "stopped by SIGINT");
   EXPECT_EQ(stop.received(), SIGINT);
+}
+
+TEST(StopSignalDeathTest, AHangUpIsAStopUnlessItIsIgnored) {
+  const auto hangUp = [](bool isIgnored) {
+    if (isIgnored) std::signal(SIGHUP, SIG_IGN);
+    StopSignal stop;
+    stop.onStop([](const std::string& text) { _exit(text == "stopped by SIGHUP" ? 3 : 4); });
+    kill(getpid(), SIGHUP);
+    std::this_thread::sleep_for(isIgnored ? std::chrono::milliseconds(200) : kLong);
+    _exit(0);
+  };
+  EXPECT_EXIT(hangUp(false), ::testing::ExitedWithCode(3), "");
+  EXPECT_EXIT(hangUp(true), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(StopSignalDeathTest, TheSecondSignalEndsTheProgram) {

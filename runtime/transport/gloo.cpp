@@ -11,6 +11,7 @@
 #include <sstream>
 #include <streambuf>
 #include <string>
+#include <thread>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -19,6 +20,7 @@
 
 #include "runtime/control/control_mesh.h"
 #include "runtime/control/start/open_files.h"
+#include "runtime/control/steady_time.h"
 #include "runtime/error_text.h"
 #include "runtime/transport/gloo_device.h"
 #include "runtime/transport/gloo_group.h"
@@ -135,6 +137,29 @@ std::optional<int> listenerForStore(const ProcessEnv& env) {
   }
 }
 
+[[noreturn]] void failToReachStore(const ProcessEnv& env, const std::string& why) {
+  throw Error("rank " + std::to_string(env.rank) + " of " + std::to_string(env.worldSize) +
+              " cannot reach the store of the run at " + env.masterAddr + ":" +
+              std::to_string(env.masterPort) + ": " + why +
+              "; does rank 0 run, with the same MASTER_ADDR and MASTER_PORT?");
+}
+
+/// Waits until somebody listens there. LibTorch itself waits twice as long, and prints pages.
+void awaitStore(const GlooOptions& options) {
+  constexpr Nanoseconds kOneTry = kNsPerSecond;
+  const ProcessEnv& env = options.env;
+  const Nanoseconds end = steadyTime() + options.connectTimeout;
+  while (true) {
+    try {
+      connectTo(env.masterAddr, env.masterPort, kOneTry);
+      return;
+    } catch (const SocketError& e) {
+      if (steadyTime() >= end) failToReachStore(env, e.what());
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
 c10::intrusive_ptr<c10d::Store> openStore(const GlooOptions& options) {
   allowMoreFiles();
   const ProcessEnv& env = options.env;
@@ -143,15 +168,16 @@ c10::intrusive_ptr<c10d::Store> openStore(const GlooOptions& options) {
   storeOptions.isServer = env.rank == 0 && !env.agentStore;
   storeOptions.waitWorkers = false;  // awaitSameRun() knows who is missing
   storeOptions.timeout = toMilliseconds(options.connectTimeout);
-  if (storeOptions.isServer) storeOptions.masterListenFd = listenerForStore(env);
+  if (storeOptions.isServer) {
+    storeOptions.masterListenFd = listenerForStore(env);
+  } else {
+    awaitStore(options);
+  }
   try {
     auto store = c10::make_intrusive<c10d::TCPStore>(env.masterAddr, storeOptions);
     return c10::make_intrusive<c10d::PrefixStore>("pipetrace/" + env.attempt, store);
   } catch (const std::exception& e) {
-    throw Error("rank " + std::to_string(env.rank) + " of " + std::to_string(env.worldSize) +
-                " cannot reach the store of the run at " + env.masterAddr + ":" +
-                std::to_string(env.masterPort) + ": " + firstLineOf(e) +
-                "; does rank 0 run, with the same MASTER_ADDR and MASTER_PORT?");
+    failToReachStore(env, firstLineOf(e));
   }
 }
 
@@ -174,7 +200,7 @@ struct Start {
   explicit Start(const GlooOptions& options)
       : store(openStore(options)),
         words(std::make_shared<GlooStore>(store)),
-        start(*words, options.env.rank, options.env.worldSize, options.connectTimeout) {}
+        start(*words, options.env.rank, options.env.worldSize, options.connectTimeout, begun) {}
 
   RanksOfRun awaitAll(const ProcessEnv& env, const RunFacts& facts) {
     std::string address;
@@ -190,6 +216,7 @@ struct Start {
         facts);
   }
 
+  const Nanoseconds begun = steadyTime();
   c10::intrusive_ptr<c10d::Store> store;
   std::shared_ptr<GlooStore> words;
   RunStart start;
@@ -224,7 +251,8 @@ std::optional<RunClock> shareClock(Start& start, const ProcessEnv& env, const Ra
   constexpr const char* kKey = "clock";
   RunClock clock;
   if (env.rank != 0) {
-    std::istringstream text(start.start.await(kKey, "rank 0 did not say where its clock is"));
+    std::istringstream text(
+        start.start.await(kKey, [] { return "rank 0 did not say where its clock is"; }));
     text >> clock.place.port >> clock.place.token >> clock.place.address;
     return clock;
   }

@@ -18,6 +18,7 @@
 namespace pipetrace {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing::numbers;
 using testing::passAll;
@@ -35,6 +36,20 @@ TEST(GlooTransportTest, RanksThatNeverComeAreReportedInTime) {
   const auto errors = testing::runRanks(1, [&](int) { connectGloo(options); });
   EXPECT_THAT(errors[0], StartsWith("rank 1 did not come within 1.5"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+}
+
+TEST(GlooTransportTest, AStoreThatIsNotThereIsReportedAfterTheConnectTimeout) {
+  const LocalPort port;  // where nobody listens
+  GlooOptions options{.env = {.rank = 1, .worldSize = 2, .masterAddr = "127.0.0.1"}};
+  options.env.masterPort = port.number();
+  options.connectTimeout = 600 * kNsPerMs;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = testing::runRanks(1, [&](int) { connectGloo(options); });
+  const auto after = std::chrono::steady_clock::now() - begin;
+  EXPECT_THAT(errors[0], AllOf(StartsWith("rank 1 of 2 cannot reach the store of the run at "),
+                               HasSubstr(": Connection refused; does rank 0 run")));
+  EXPECT_GE(after, std::chrono::milliseconds(600));
+  EXPECT_LT(after, std::chrono::milliseconds(1100)) << "it is not asked for twice";
 }
 
 TEST(GlooTransportTest, AnInterfaceThatDoesNotExistIsNamed) {

@@ -76,14 +76,16 @@ TEST(Failures, ASignalToOneRankEndsTheRunForAllInAFewWords) {
 
 TEST(Failures, ARankThatWasStartedOtherwiseIsNamedBeforeTheFirstStep) {
   const ScratchFolder folder;
-  const auto ends =
-      testing::runProcesses(3, {"/bin/sh", "-c",
-                                std::string("exec \"") + TRAINING_PROGRAM +
-                                    "\" --stages 3 --steps 1 --seed $((RANK == 1 ? 8 : 7))"});
+  const auto ends = testing::runProcesses(
+      3, {"/bin/sh", "-c",
+          std::string("exec \"") + TRAINING_PROGRAM +
+              "\" --stages 3 --steps $((RANK + 1)) --seed $((RANK == 1 ? 8 : 7))"});
   for (const testing::ProcessEnd& end : ends) {
     EXPECT_EQ(end.exitCode, 2);
     EXPECT_THAT(end.output, HasSubstr("the ranks were not started alike: rank 1 has the seed 8, "
-                                      "where the others have 7"));
+                                      "where the others have 7; rank 1 has the number of steps 2; "
+                                      "rank 2 has the number of steps 3, where the others have "
+                                      "1"));
   }
 }
 

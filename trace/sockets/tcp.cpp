@@ -58,6 +58,13 @@ void switchOn(const OwnedFd& fd, int level, int option) {
   setsockopt(fd.get(), level, option, &on, sizeof on);
 }
 
+/// For connections with a few bytes now and then. Each goes at once, and where the network loses
+/// them, they are sent again and again after the same short time, not after ever longer ones.
+void makePrompt(const OwnedFd& fd) {
+  switchOn(fd, IPPROTO_TCP, TCP_NODELAY);
+  switchOn(fd, IPPROTO_TCP, TCP_THIN_LINEAR_TIMEOUTS);
+}
+
 bool isConnected(const OwnedFd& fd, Nanoseconds timeout) {
   pollfd waiting{.fd = fd.get(), .events = POLLOUT, .revents = 0};
   if (poll(&waiting, 1, static_cast<int>(timeout / kNsPerMs)) == 0) errno = ETIMEDOUT;
@@ -115,7 +122,7 @@ int portOf(const OwnedFd& socket) {
 
 OwnedFd acceptFrom(const OwnedFd& listener) {
   OwnedFd fd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (fd.isOpen()) switchOn(fd, IPPROTO_TCP, TCP_NODELAY);
+  if (fd.isOpen()) makePrompt(fd);
   return fd;
 }
 
@@ -127,7 +134,7 @@ OwnedFd connectTo(const std::string& host, int port, Nanoseconds timeout) {
     const bool done = connect(fd.get(), one->ai_addr, one->ai_addrlen) == 0 ||
                       (errno == EINPROGRESS && isConnected(fd, timeout));
     if (!done) continue;
-    switchOn(fd, IPPROTO_TCP, TCP_NODELAY);
+    makePrompt(fd);
     return fd;
   }
   throw failure("cannot connect to " + placeOf(host, port));

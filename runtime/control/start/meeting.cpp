@@ -116,7 +116,7 @@ std::vector<ControlSocket> Meeting::run() {
       admitNewcomers();
       for (const int rank : options_.neighbours) lookAt(rank);
       if (steadyTime() - looked < kLookForFailures && start_.left() > 0) continue;
-      start_.check(missing());
+      start_.check([this] { return missing(); });
       looked = steadyTime();
     }
     listener_.reset();
@@ -127,7 +127,8 @@ std::vector<ControlSocket> Meeting::run() {
 }
 
 void Meeting::connect(int rank) {
-  const std::string text = start_.await(addressKeyOf(rank), nameForPeople(rank) + " did not come");
+  const std::string text =
+      start_.await(addressKeyOf(rank), [&] { return nameForPeople(rank) + " did not come"; });
   try {
     const PeerAddress address = addressIn(text);
     Peer& peer = peerOf(rank);
@@ -199,7 +200,7 @@ void Meeting::lookForWelcome(int rank, bool isOpen) {
   }
   if (peer.hasMet || isOpen) return;
   std::this_thread::sleep_for(std::chrono::milliseconds(kShortPauseMs));
-  start_.check(missing());
+  start_.check([this] { return missing(); });
   connect(rank);
 }
 
@@ -233,7 +234,7 @@ void Meeting::awaitOthers() {
   if (store.count("control/met") == options_.worldSize) store.set(kAllHaveMet, "met");
   for (int pause = 1; !store.has(kAllHaveMet); pause = std::min(2 * pause, kLongestPauseMs)) {
     for (const int rank : options_.neighbours) lookAt(rank);
-    start_.check("not all ranks could be connected");
+    start_.check([] { return "not all ranks could be connected"; });
     std::this_thread::sleep_for(std::chrono::milliseconds(pause));
   }
 }

@@ -21,16 +21,12 @@ constexpr Nanoseconds kCheckEvery = 200 * kNsPerMs;
 
 }  // namespace
 
-RunStart::RunStart(KeyValue& store, int rank, int worldSize, Nanoseconds timeout)
-    : store_(store),
-      rank_(rank),
-      worldSize_(worldSize),
-      timeout_(timeout),
-      end_(steadyTime() + timeout) {}
+RunStart::RunStart(KeyValue& store, int rank, int worldSize, Nanoseconds timeout, Nanoseconds begun)
+    : store_(store), rank_(rank), worldSize_(worldSize), timeout_(timeout), end_(begun + timeout) {}
 
 Nanoseconds RunStart::left() const { return std::max<Nanoseconds>(end_ - steadyTime(), 0); }
 
-std::string RunStart::await(const std::string& key, const std::string& missing) {
+std::string RunStart::await(const std::string& key, const Missing& missing) {
   Nanoseconds checked = steadyTime();
   for (Nanoseconds pause = kNsPerMs; !store_.has(key); pause = std::min(2 * pause, kLongestPause)) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(pause));
@@ -41,9 +37,9 @@ std::string RunStart::await(const std::string& key, const std::string& missing) 
   return store_.get(key, kNsPerSecond);
 }
 
-void RunStart::check(const std::string& missing) {
+void RunStart::check(const Missing& missing) {
   if (store_.has(kFailed)) end(store_.get(kFailed, kNsPerSecond));
-  if (left() == 0) fail(missing + " within " + formatDuration(timeout_));
+  if (left() == 0) fail(missing() + " within " + formatDuration(timeout_));
 }
 
 void RunStart::fail(const std::string& text) { end(store_.setOnce(kFailed, text)); }

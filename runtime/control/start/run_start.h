@@ -1,8 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "runtime/control/start/key_value.h"
+#include "runtime/control/steady_time.h"
 #include "trace/nanoseconds.h"
 
 namespace pipetrace {
@@ -13,18 +15,22 @@ namespace pipetrace {
 /// Threads: one at a time.
 class RunStart {
  public:
-  /// `timeout`: for all of the start, from now on. `store` must outlive it.
-  RunStart(KeyValue& store, int rank, int worldSize, Nanoseconds timeout);
+  /// `timeout`: for all of the start, since `begun` (steadyTime()). `store` must outlive it.
+  RunStart(KeyValue& store, int rank, int worldSize, Nanoseconds timeout,
+           Nanoseconds begun = steadyTime());
 
   KeyValue& store() { return store_; }
   Nanoseconds left() const;
 
+  /// What is missing: "rank 3 did not come".
+  using Missing = std::function<std::string()>;
+
   /// Waits for a value. Throws Error with the text that any rank gave to fail(). After the timeout
-  /// calls fail(missing): "rank 3 did not come".
-  std::string await(const std::string& key, const std::string& missing);
-  /// Throws Error if a rank has failed, or fails with `missing` after the timeout. Costs a message
+  /// calls fail(missing()).
+  std::string await(const std::string& key, const Missing& missing);
+  /// Throws Error if a rank has failed, or fails with missing() after the timeout. Costs a message
   /// to the store and back.
-  void check(const std::string& missing);
+  void check(const Missing& missing);
   /// This rank cannot start. Throws Error, on this rank and on all others, with the text of the
   /// first that failed. Rank 0, with which the store may go, waits until the others know, for a
   /// second at most.

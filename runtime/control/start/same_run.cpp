@@ -110,11 +110,20 @@ Lines hostNames(const std::vector<Introduction>& byRank) {
   return names;
 }
 
+/// "rank 3 did not come", by what ranks have left in the store: the clocks of ranks that wait do
+/// not run out in their order.
+std::string whoIsMissing(KeyValue& store, int worldSize) {
+  for (int rank = 0; rank < worldSize; ++rank) {
+    if (!store.has(factsKeyOf(rank))) return "rank " + std::to_string(rank) + " did not come";
+  }
+  return "rank 0 did not say that all have come";
+}
+
 /// Rank 0 hears of all and tells all.
 void introduceAll(RunStart& start, const RankPlaceInRun& place, const RunFacts& facts) {
   std::vector<Introduction> byRank = {introductionIn(textOf(place, facts))};
   for (int other = 1; other < place.worldSize; ++other) {
-    const std::string missing = "rank " + std::to_string(other) + " did not come";
+    const auto missing = [&] { return whoIsMissing(start.store(), place.worldSize); };
     byRank.push_back(introductionIn(start.await(factsKeyOf(other), missing)));
   }
   const std::string difference = differencesIn(byRank, facts);
@@ -132,12 +141,10 @@ bool RanksOfRun::hasSeveralHosts() const {
 }
 
 RanksOfRun awaitSameRun(RunStart& start, const RankPlaceInRun& place, const RunFacts& facts) {
-  if (place.rank == 0) {
-    introduceAll(start, place, facts);
-  } else {
-    start.store().set(factsKeyOf(place.rank), textOf(place, facts));
-  }
-  const Lines all = linesIn(start.await(kAll, "rank 0 did not come"));
+  start.store().set(factsKeyOf(place.rank), textOf(place, facts));
+  if (place.rank == 0) introduceAll(start, place, facts);
+  const auto missing = [&] { return whoIsMissing(start.store(), place.worldSize); };
+  const Lines all = linesIn(start.await(kAll, missing));
   const std::string& elsewhere = all.front();
   RanksOfRun ranks{.address = place.address, .hosts = {all.begin() + 1, all.end()}};
   if (isLoopback(place.address) && !elsewhere.empty()) {

@@ -125,5 +125,22 @@ TEST(SameRun, HostsOfOneNameAreNamedByTheirAddresses) {
   EXPECT_THAT(ranks[0].hosts, ElementsAre("10.0.0.1", "10.0.0.2", "c"));
 }
 
+TEST(SameRun, ARankWhoseTimeIsOverBeforeThatOfRankZeroNamesTheRankThatIsMissing) {
+  testing::MemoryKeyValue store;
+  std::vector<std::string> errors(4);
+  std::vector<std::thread> threads;
+  for (const int rank : {0, 1, 3}) {
+    threads.emplace_back([&, rank] {
+      RunStart start(store, rank, 4, rank == 1 ? 300 * kNsPerMs : 20 * kNsPerSecond);
+      errors[static_cast<std::size_t>(rank)] =
+          errorOf([&] { awaitSameRun(start, {.rank = rank, .worldSize = 4}, kUsual); });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::size_t rank : {0, 1, 3}) {
+    EXPECT_EQ(errors[rank], "rank 2 did not come within 300.0 ms");
+  }
+}
+
 }  // namespace
 }  // namespace pipetrace
