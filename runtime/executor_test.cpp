@@ -254,7 +254,8 @@ TEST(ExecutorTest, APlanThatWouldGetStuckWhereSendsWaitIsRefused) {
         } catch (const Error& error) {
           EXPECT_THAT(
               error.what(),
-              HasSubstr("where each send waits for its receive: rank 0 would wait in 0SEND_F1"));
+              HasSubstr("where each send waits for its receive: rank 0, cell 3: deadlock: "
+                        "0SEND_F1 (rank 0, cell 3) waits for "));
           throw;
         }
       },
