@@ -20,9 +20,9 @@ namespace pipetrace {
 Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs);
 
 /// `plan` with sends and receives where torch.distributed.pipelining puts them, in place of those
-/// that it has. Ranks take turns, in each of which a rank adds its next action, if all that it needs
-/// is in its row. Where that makes a message, the send comes right after it, and the receive is
-/// added to the other rank's row at once, wherever that is.
+/// that it has. Ranks take turns, in each of which a rank adds its next action, if all that it
+/// needs is in its row. Where that makes a message, the send comes right after it, and the receive
+/// is added to the other rank's row at once, wherever that is.
 ///
 /// Source: what torch 2.11's _add_send_recv() does. Throws Error for a plan with credits.
 Plan withMessagesOfTorch(const CheckedPlan& plan);

@@ -64,8 +64,9 @@ struct CheckOptions {
 ///   Buffers are what a transport can take, of messages in both directions; credits are the plan's.
 /// - With lines (CommStreams) messages wait for each other instead, and no rank waits for them in
 ///   its row.
-/// A plan without sends and receives uses buffers and lines too. Each message is sent right after the action
-/// that makes it, and received right before the one that needs it (addTransfers() with none ahead).
+/// A plan without sends and receives uses buffers and lines too. Each message is sent right after
+/// the action that makes it, and received right before the one that needs it (addTransfers() with
+/// none ahead).
 ///
 /// A plan without any of these faults is checked for a deadlock, which is reported as the cycle of
 /// actions that wait for each other. A plan whose work is all there once is checked for its limits,

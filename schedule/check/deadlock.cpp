@@ -10,8 +10,8 @@ using Position = PlanIndex::Position;
 
 class Cycle {
  public:
-  Cycle(const Plan& plan, const PlanIndex& index, const WaitRules& rules,
-        const PlanQueues& queues, const PlanOrder& order, bool ofComputeOnly)
+  Cycle(const Plan& plan, const PlanIndex& index, const WaitRules& rules, const PlanQueues& queues,
+        const PlanOrder& order, bool ofComputeOnly)
       : plan_(plan),
         index_(index),
         rules_(rules),

@@ -8,9 +8,9 @@
 
 namespace pipetrace {
 
-/// The actions of a plan in queues: each is done after the one before it in its queue. Without lines
-/// (CommStreams::kAsReached) each rank is a queue. With lines the first queues are those of the
-/// ranks' compute actions, and others, the lines, hold the sends and receives.
+/// The actions of a plan in queues: each is done after the one before it in its queue. Without
+/// lines (CommStreams::kAsReached) each rank is a queue. With lines the first queues are those of
+/// the ranks' compute actions, and others, the lines, hold the sends and receives.
 class PlanQueues {
  public:
   using Position = PlanIndex::Position;
@@ -22,9 +22,7 @@ class PlanQueues {
   /// `plan` must outlive it; `index` is its own.
   PlanQueues(const Plan& plan, const PlanIndex& index, CommStreams commStreams);
 
-  int count() const {
-    return static_cast<int>(hasLines() ? queues_.size() : plan_.ranks.size());
-  }
+  int count() const { return static_cast<int>(hasLines() ? queues_.size() : plan_.ranks.size()); }
   int size(int queue) const {
     const auto q = static_cast<std::size_t>(queue);
     return static_cast<int>(hasLines() ? queues_[q].size() : plan_.ranks[q].size());

@@ -204,9 +204,9 @@ class WayBack {
     link.reason = isMade ? WaitReason::kMaker : WaitReason::kLine;
     add(std::move(link));
     isMessage_ = !isMade;
-    next_ = isMade                        ? maker
-            : moved.begin == moved.sent   ? moved.beforeOnSender
-                                          : moved.beforeOnReceiver;
+    next_ = isMade                      ? maker
+            : moved.begin == moved.sent ? moved.beforeOnSender
+                                        : moved.beforeOnReceiver;
   }
 
   /// The one that kept the link busy before this one; kNone: one of the step before.

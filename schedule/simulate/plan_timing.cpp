@@ -24,8 +24,8 @@ void refuse(const Plan& plan) { CheckedPlan{plan}; }
 void refuseOnLines(const Plan& plan, CommStreams commStreams) {
   refuse(plan);
   const std::vector<Problem> problems = check(plan, {.commStreams = commStreams});
-  throw Error("the plan " + plan.name + " cannot run with its messages in line: " +
-              toText(problems.front()));
+  throw Error("the plan " + plan.name +
+              " cannot run with its messages in line: " + toText(problems.front()));
 }
 
 void requireFitForLines(const Plan& plan, const PlanIndex& index) {
@@ -37,10 +37,7 @@ void requireFitForLines(const Plan& plan, const PlanIndex& index) {
 }  // namespace
 
 PlanTiming::PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStreams)
-    : plan_(plan),
-      costs_(costs),
-      commStreams_(commStreams),
-      isForwardOnly_(plan.isForwardOnly()) {
+    : plan_(plan), costs_(costs), commStreams_(commStreams), isForwardOnly_(plan.isForwardOnly()) {
   requireCosts(plan_, costs);
   const PlanIndex index(plan_);
   hasTransfers_ = index.hasTransfers();

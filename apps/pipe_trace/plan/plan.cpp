@@ -122,7 +122,8 @@ int runCheck(const PlanInput& input, const PlanOptions& options) {
     writeWholeFile("-", planJson({.plan = plan,
                                   .costs = &input.costs,
                                   .problems = problems,
-                                  .faults = options.faults.all()}));
+                                  .faults = options.faults.all(),
+                                  .commStreams = options.messages.commStreams}));
   } else {
     std::string text;
     for (const Problem& problem : problems) {
@@ -162,8 +163,7 @@ Nanoseconds beginFor(const std::vector<MadeUpHost>& hosts) {
 Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nanoseconds begin,
                      CommStreams commStreams) {
   Simulation simulation = simulate(
-      plan, costs,
-      {.steps = steps, .begin = begin, .counters = true, .commStreams = commStreams});
+      plan, costs, {.steps = steps, .begin = begin, .counters = true, .commStreams = commStreams});
   // Times in a report count from the start of the plan.
   for (CriticalPath::Link& link : simulation.criticalPath.links) {
     link.begin -= begin;
@@ -205,7 +205,8 @@ int runPlan(const PlanOptions& options) {
                           .steps = options.steps,
                           .hasMemory = input.given.hasMemory(),
                           .problems = limitFindings(plan, input.checks),
-                          .faults = options.faults.all()};
+                          .faults = options.faults.all(),
+                          .commStreams = options.messages.commStreams};
   appendBubbles(simulation.timeline, summarize(simulation.timeline));
   if (hosts.empty()) {
     outputs.addRun(simulation.timeline, simulation.timeline, planLine(figures));
