@@ -90,6 +90,9 @@ class PlanFlags {
     csv_ = value(kGroup, "--csv", to_.csv, "FILE",
                  "Write the plan itself as a schedule file, a row a rank; - is standard output")
                ->check(kNotEmpty);
+    value(kGroup, "--for", to_.csvFor, "torch",
+          "Write it as that program loads it: torch.distributed.pipelining, with --transfers")
+        ->needs(csv_);
     costsOut_ = value(kGroup, "--costs-out", to_.costsOut, "FILE.json",
                       "Write the costs as a costs file, to go on from")
                     ->check(kNotEmpty);
