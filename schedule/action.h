@@ -6,11 +6,11 @@
 
 namespace pipetrace {
 
-/// Whether an action is work that data parallelism adds to a pipeline: UNSHARD gathers a stage's
-/// parameters (all_gather), RESHARD frees what was gathered (other: no kind of job says that),
-/// REDUCE_GRAD reduces its gradients among the replicas (reduce_scatter). These are the kinds as
-/// which a trace of torch.distributed.pipelining is read. Each stands for one word, as no other
-/// action has them; a kind of its own would be one more row in every table of kinds.
+/// Whether an action is work that data parallelism adds to a pipeline. UNSHARD gathers a stage's
+/// parameters (all_gather). RESHARD frees what was gathered (other: no kind of job says that).
+/// REDUCE_GRAD reduces its gradients among the replicas (reduce_scatter). A trace of
+/// torch.distributed.pipelining is read with the same kinds. No other action has them, so each
+/// stands for one word. New kinds would be new rows in every table of kinds.
 ///
 /// Such an action has a place in its rank's row and nothing else: no inputs, no messages, no
 /// memory, and no time but what a job's own time says (Faults::jobs). It may name a stage that its

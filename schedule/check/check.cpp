@@ -146,8 +146,9 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   findLateRecomputes(plan, index, problems);
   findWrongSettings(plan, problems);
   if (problems.count() == sizeProblems) {  // a plan of another size can still run
-    if (auto deadlock = deadlockOf(plan, index, {options.buffers, options.commStreams}))
+    if (auto deadlock = deadlockOf(plan, index, {options.buffers, options.commStreams})) {
       problems.add(*deadlock);
+    }
   }
   if (index.problems().empty()) problems.append(limitProblems(plan, options));
   return problems;

@@ -70,11 +70,13 @@ TEST_F(PlanDataParallel, ATimeInTheCostsFileMakesJobs) {
       plan(fileOf(kWith, {"--costs", path("costs.json"), "--json", "-o", path("logs/")}));
   ASSERT_EQ(result.exitCode, 0) << result.err;
   const json figures = json::parse(result.out);
-  EXPECT_EQ(figures.at("length_ns"), 17'000'000);
+  // Rank 1 has 1F0 at 4 ms, 1B0 at 5, 1UNSHARD1 at 7, 1F1 at 12 and 1B1 at 13.
+  EXPECT_EQ(figures.at("length_ns"), 19'000'000);
   EXPECT_EQ(figures.at("ranks")[0].at("busy_ns"), 6'000'000);
   std::vector<std::string> path;
   for (const json& link : figures.at("critical_path")) path.push_back(link.at("action"));
-  EXPECT_THAT(path, ElementsAre("0UNSHARD", "0F0", "0SEND_F0"));
+  EXPECT_THAT(path, ElementsAre("0UNSHARD", "0F0", "1F0", "1B0", "1UNSHARD1", "1F1", "1B1", "0B1",
+                                "0REDUCE_GRAD"));
   EXPECT_THAT(contents(this->path("logs/workerlog.0")),
               HasSubstr("type = all_gather, micro_batch_id = 0, job_start_time = 1.000000, "
                         "job_end_time = 4.000000, id = 0, step = 0, stage = 0, chunk = 0, action = "
