@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "schedule/check/check.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/file/torch_csv.h"
 #include "schedule/order_messages.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
@@ -71,6 +73,18 @@ TEST_P(TorchOrder, ReceivesRightBeforeTheirUseAreRefusedWithTheCircle) {
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_THAT(problems[0].message, HasSubstr("that closes the cycle"));
   EXPECT_THROW(lengthMs(CheckedPlan(late), CommStreams::kRank), Error);
+}
+
+TEST_P(TorchOrder, IsWrittenAsItWasRead) {
+  std::ifstream file(kOrders + GetParam().file + "_p4_m8_v2_comms.csv");
+  std::string text;
+  for (std::string row; std::getline(file, row);) {
+    if (row.ends_with('\r')) row.pop_back();
+    text += row + "\n";
+  }
+  EXPECT_THAT(text, HasSubstr("UNSHARD"));
+  EXPECT_EQ(toCsv(**plan_), text);
+  EXPECT_EQ(toTorchCsv(*plan_), text) << "it has a REDUCE_GRAD for each stage";
 }
 
 TEST_P(TorchOrder, IsTheOneInWhichTorchWouldPutTheMessages) {

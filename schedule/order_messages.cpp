@@ -1,6 +1,7 @@
 #include "schedule/order_messages.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -71,7 +72,13 @@ std::vector<Action> merged(const std::vector<Action>& actions, const std::vector
 class Turns {
  public:
   explicit Turns(const Plan& plan)
-      : plan_(plan), index_(plan), done_(plan.ranks.size(), 0), rows_(plan.ranks.size()) {}
+      : plan_(plan),
+        index_(plan),
+        done_(plan.ranks.size(), 0),
+        pauses_(plan.ranks.size(), 0),
+        rows_(plan.ranks.size()) {
+    if (!hasDataParallel(plan)) findLastOfStages();
+  }
 
   std::vector<std::vector<Action>> run() {
     for (bool moved = true; moved;) {
@@ -82,15 +89,47 @@ class Turns {
   }
 
  private:
+  static bool hasDataParallel(const Plan& plan) {
+    return std::any_of(plan.ranks.begin(), plan.ranks.end(), [](const auto& actions) {
+      return std::any_of(actions.begin(), actions.end(),
+                         [](const Action& action) { return isDataParallel(action.kind); });
+    });
+  }
+
+  /// After these torch has two turns for REDUCE_GRAD and RESHARD.
+  void findLastOfStages() {
+    for (const auto& actions : plan_.ranks) {
+      std::vector<char>& isLast = isLastOfStage_.emplace_back(actions.size(), 0);
+      std::set<int> seen;
+      for (std::size_t i = actions.size(); i-- > 0;) {
+        const Action& action = actions[i];
+        const bool isFused = action.kind == JobKind::kForwardBackward;
+        const bool isBackward = isFused || action.kind == JobKind::kBackward ||
+                                action.kind == JobKind::kBackwardInput ||
+                                action.kind == JobKind::kBackwardWeight;
+        if (!isBackward) continue;
+        isLast[i] = seen.insert(isFused ? action.backwardStage : action.stage).second ? 1 : 0;
+      }
+    }
+  }
+
   bool take(int rank) {
+    constexpr int kTurnsAfterStage = 2;
     const auto r = static_cast<std::size_t>(rank);
     const auto& actions = plan_.ranks[r];
     int& done = done_[r];
+    if (pauses_[r] > 0) {
+      --pauses_[r];
+      return true;
+    }
     if (done == static_cast<int>(actions.size())) return false;
     const Action& action = actions[static_cast<std::size_t>(done)];
     for (const PlanIndex::Position& input : index_.inputsOf(action)) {
       // Its receive came with its send.
       if (done_[static_cast<std::size_t>(input.rank)] <= input.cell) return false;
+    }
+    if (!isLastOfStage_.empty() && isLastOfStage_[r][static_cast<std::size_t>(done)] != 0) {
+      pauses_[r] = kTurnsAfterStage;
     }
     ++done;
     rows_[r].push_back(action);
@@ -106,6 +145,8 @@ class Turns {
   const Plan& plan_;
   const PlanIndex index_;
   std::vector<int> done_;
+  std::vector<int> pauses_;                        // turns that a rank does not use
+  std::vector<std::vector<char>> isLastOfStage_;  // by rank and cell; none: the plan has the cells
   std::vector<std::vector<Action>> rows_;
 };
 

@@ -24,6 +24,9 @@ Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs);
 /// needs is in its row. Where that makes a message, the send comes right after it, and the receive
 /// is added to the other rank's row at once, wherever that is.
 ///
+/// torch's plans also have cells of data parallelism (isDataParallel()), which take turns. A plan
+/// without them gets the same order as with those that torch writes for up to three stages a rank.
+///
 /// Source: what torch 2.11's _add_send_recv() does. Throws Error for a plan with credits.
 Plan withMessagesOfTorch(const CheckedPlan& plan);
 

@@ -18,6 +18,7 @@ void findMisplaced(const Plan& plan, const PlanIndex& index, ProblemList& proble
     const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const Action& action = actions[i];
+      if (isDataParallel(action.kind)) continue;
       const auto examine = [&](int stage, int microBatch) {
         if (!index.inRange(stage, microBatch)) return;
         const int owner = plan.rankOf(stage, microBatch);
@@ -145,8 +146,9 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   findLateRecomputes(plan, index, problems);
   findWrongSettings(plan, problems);
   if (problems.count() == sizeProblems) {  // a plan of another size can still run
-    if (auto deadlock = deadlockOf(plan, index, {options.buffers, options.commStreams}))
+    if (auto deadlock = deadlockOf(plan, index, {options.buffers, options.commStreams})) {
       problems.add(*deadlock);
+    }
   }
   if (index.problems().empty()) problems.append(limitProblems(plan, options));
   return problems;

@@ -56,9 +56,22 @@ class WayBack {
   int computeBefore(int rank, int cell) const {
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
-      if (!isTransfer(timing_.action(number).kind)) return number;
+      if (isCompute(timing_.action(number).kind)) return number;
     }
     return kNone;
+  }
+
+  /// The same, of compute actions and of data-parallel work that takes time.
+  int jobBefore(int rank, int cell) const {
+    while (--cell >= 0) {
+      const int number = timing_.numberOf({rank, cell});
+      if (isJob(number)) return number;
+    }
+    return kNone;
+  }
+
+  bool isJob(int number) const {
+    return !isTransfer(timing_.action(number).kind) && !timing_.isEmpty(number);
   }
 
   /// The message for whose credit the rank waited until `time`, between the compute action before
@@ -71,7 +84,7 @@ class WayBack {
     };
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
-      if (!isTransfer(timing_.action(number).kind)) {
+      if (isJob(number)) {
         return !timing_.hasTransfers() && held(2 * number) ? 2 * number : kNone;
       }
       if (!isSend(timing_.action(number).kind)) continue;
@@ -81,14 +94,14 @@ class WayBack {
     return kNone;
   }
 
-  /// Goes to what the rank did before `cell`. Updates of the weights come after the sends of the
-  /// backward pass that they follow.
-  void goBackOnRank(int rank, int cell, bool isForTransfer = false) {
+  /// Goes to what the rank did before `cell`. Updates of the weights come after the sends and the
+  /// data-parallel work that follow their backward pass.
+  void goBackOnRank(int rank, int cell, bool isBeforeUpdates = false) {
     isMessage_ = false;
-    next_ = computeBefore(rank, cell);
+    next_ = jobBefore(rank, cell);
     if (next_ == kNone) return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
-    if (!isForTransfer) {
-      const Nanoseconds updates = timing_.updatesAfter(next_) * costs_.optimizer;
+    if (!isBeforeUpdates) {
+      const Nanoseconds updates = updatesBefore({rank, cell});
       const bool isHeld = messageThatHeld(rank, cell, now_ - updates) != kNone;
       addJob(JobKind::kOptimizer, rank, updates, isHeld ? WaitReason::kCredit : WaitReason::kRank);
     }
@@ -113,14 +126,17 @@ class WayBack {
 
   /// When the rank was free for the action.
   Nanoseconds freeBefore(PlanIndex::Position position) const {
+    const int job = jobBefore(position.rank, position.cell);
+    if (job == kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
     const int number = computeBefore(position.rank, position.cell);
-    if (number == kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
-    return timing_.handedOverAt(number) + timing_.updatesAfter(number) * costs_.optimizer;
+    if (number == kNone) return timing_.span(job).end;
+    return timing_.handedOverAt(number) + updatesBefore(position);
   }
 
   void visitAction(int number) {
     const PlanIndex::Position position = timing_.positionOf(number);
-    Link link{.kind = timing_.action(number).kind,
+    const JobKind kind = timing_.action(number).kind;
+    Link link{.kind = kind,
               .rank = position.rank,
               .cell = position.cell,
               .text = toText(timing_.action(number)),
@@ -143,11 +159,14 @@ class WayBack {
     const bool isFirst =
         message == kNone && timing_.lr() == 0 && free == link.begin && isFirstOnRank(position);
     if (isFirst) link.reason = WaitReason::kStepBegin;
-    const bool isHeld = message == kNone && updatesBefore(position) == 0 &&
+    const bool isHeld = message == kNone &&
+                        (isDataParallel(kind) || updatesBefore(position) == 0) &&
                         messageThatHeld(position.rank, position.cell, link.begin) != kNone;
     if (isHeld) link.reason = WaitReason::kCredit;
     add(std::move(link));
-    if (message == kNone) return goBackOnRank(position.rank, position.cell);
+    if (message == kNone) {
+      return goBackOnRank(position.rank, position.cell, isDataParallel(kind));
+    }
     isMessage_ = true;
     next_ = message;
   }
@@ -159,9 +178,7 @@ class WayBack {
   }
 
   bool isFirstOnRank(PlanIndex::Position position) const {
-    const auto& actions = plan_.ranks[static_cast<std::size_t>(position.rank)];
-    return std::all_of(actions.begin(), actions.begin() + position.cell,
-                       [](const Action& a) { return isTransfer(a.kind); });
+    return jobBefore(position.rank, position.cell) == kNone;
   }
 
   void visitMessage(int message) {

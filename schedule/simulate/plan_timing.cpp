@@ -50,6 +50,11 @@ PlanTiming::PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStr
   for (const PlanIndex::Position& position : order.order) order_.push_back(numberOf(position));
   connect(index);
   if (plan_.credits > 0) takeUpCredits(index);
+  bool canBeLate = plan_.credits > 0;
+  for (int number = 0; number < actionCount() && !canBeLate; ++number) {
+    canBeLate = isDataParallel(action(number).kind) && !isEmpty(number);
+  }
+  if (canBeLate) handedOver_.resize(actions_.size());
   versions_ = weightVersions(plan_);
   if (!versions_.updates.empty()) updatesAfter_.assign(actions_.size(), 0);
   for (const WeightVersions::Update& update : versions_.updates) {
@@ -154,7 +159,7 @@ void PlanTiming::run(std::vector<Nanoseconds>& free, int step) {
         if (isPending) handOverPending(sender, free[static_cast<std::size_t>(sender)]);
       }
       handOverPending(rank, now);
-      runCompute(number, now);
+      isDataParallel(action(number).kind) ? runDataParallel(number, now) : runCompute(number, now);
     }
   }
   for (int rank = 0; rank < plan_.numRanks(); ++rank) {
@@ -187,6 +192,17 @@ void PlanTiming::runCompute(int number, Nanoseconds& free) {
   if (creditChannels_.empty()) handOverPending(rankOf(number), free);
 }
 
+/// It comes before the updates that are due, as gradients are reduced for them.
+void PlanTiming::runDataParallel(int number, Nanoseconds& free) {
+  Span& span = spans_[static_cast<std::size_t>(number)];
+  span = {free, free};
+  if (isEmpty(number)) return;
+  span.begin += latenessOf(number);
+  free = span.end = span.begin + costs_.faults.of(action(number), step_).longer;
+  const int before = lastCompute_[static_cast<std::size_t>(rankOf(number))];
+  if (before != kNone) handedOver_[static_cast<std::size_t>(before)] = free;
+}
+
 /// Sends the messages of the last action of a rank, in a plan without transfers.
 void PlanTiming::handOverPending(int rank, Nanoseconds& free) {
   const int number = std::exchange(pending_[static_cast<std::size_t>(rank)], kNone);
@@ -210,7 +226,6 @@ void PlanTiming::takeUpCredits(const PlanIndex& index) {
   for (int number = 0; number < actionCount(); ++number) {
     creditPlaces_.push_back(credits.placeOf(positionOf(number)));
   }
-  handedOver_.resize(actions_.size());
 }
 
 /// Waits for the credit of a message, if it needs one, and sends it.

@@ -91,8 +91,14 @@ class PlanTiming {
     return costs_.faults.jobs.empty() ? 0 : costs_.faults.of(action(number), step_).late;
   }
   const WeightVersions& versions() const { return versions_; }
+  /// Whether an action has a place in its row and takes no time: data-parallel work, unless a job's
+  /// own time says otherwise.
+  bool isEmpty(int number) const {
+    return isDataParallel(action(number).kind) && !costs_.faults.change(action(number));
+  }
   /// When the messages of a compute action were handed over and its rank went on, in the last step.
-  /// Full plans: those of all sends up to the next compute action.
+  /// Full plans: those of all sends up to the next compute action. Also after the data-parallel
+  /// work up to there.
   Nanoseconds handedOverAt(int number) const {
     return handedOver_.empty() ? span(number).end : handedOver_[static_cast<std::size_t>(number)];
   }
@@ -110,6 +116,7 @@ class PlanTiming {
   Nanoseconds latencyOf(int message) const;
   Nanoseconds* linkOf(int message);
   void runCompute(int number, Nanoseconds& free);
+  void runDataParallel(int number, Nanoseconds& free);
   void runTransfer(int number, Nanoseconds& free);
   void takeUpCredits(const PlanIndex& index);
   void handOver(int message, Nanoseconds& free);
@@ -143,6 +150,10 @@ class PlanTiming {
   Line& lineOf(int rank, int peer);
   std::vector<Line> lines_;  // by rank, or by rank and peer
 
+  std::vector<int> lastCompute_;  // by rank: the last one that ran; kNone: none
+  // By compute action, of plans with credits or data-parallel work that takes time.
+  std::vector<Nanoseconds> handedOver_;
+
   // Plans without credits have none of these.
   struct CreditChannel {
     std::vector<int> users;                  // numbers of actions, in the receiver's order
@@ -151,8 +162,6 @@ class PlanTiming {
   };
   std::vector<CreditChannel> creditChannels_;
   std::vector<CreditGivers::Place> creditPlaces_;  // by action
-  std::vector<Nanoseconds> handedOver_;            // by compute action
-  std::vector<int> lastCompute_;                   // by rank: the last one that ran; kNone: none
   // Plans without transfers, by rank: the action whose messages are to be handed over; kNone: none.
   std::vector<int> pending_;
 };

@@ -87,6 +87,9 @@ class PlanFlags {
     csv_ = value(kGroup, "--csv", to_.csv, "FILE",
                  "Write the plan itself as a schedule file, a row a rank; - is standard output")
                ->check(kNotEmpty);
+    value(kGroup, "--for", to_.csvFor, "torch",
+          "Write it as that program loads it: torch.distributed.pipelining, with --transfers")
+        ->needs(csv_);
     costsOut_ = value(kGroup, "--costs-out", to_.costsOut, "FILE.json",
                       "Write the costs as a costs file, to go on from")
                     ->check(kNotEmpty);
@@ -167,6 +170,8 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
        "      --backward-input-ms 18.1 --backward-weight-ms 9.3 --transfer-ms 0.6 -o plan.svg",
        "pipe-trace plan --schedule auto --ranks 4 --micro-batches 8 --activation-gb 1 --limit 4",
        "pipe-trace plan --schedule-file mine.csv --check --buffers blocking",
+       "pipe-trace plan --schedule ZBV --ranks 4 --micro-batches 8 --transfers 1 --csv zbv.csv "
+       "--for torch",
        "pipe-trace plan --schedule ForwardOnly --ranks 4 --micro-batches 8 --credits 1",
        "pipe-trace plan --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs/ -o plan/"});
   PlanFlags(app, options).add();

@@ -32,6 +32,7 @@ struct PlanOptions : ScheduleOptions {
   bool jobList = false;
   PaddleJobListOptions jobs;
   std::string csv;
+  std::string csvFor;  ///< the program that reads it; empty: this one
   std::string costsOut;
   std::vector<std::string> outputs;
   ThemeName theme = ThemeName::kPaper;  ///< of pictures

@@ -22,6 +22,7 @@
 #include "schedule/file/check_file.h"
 #include "schedule/file/paddle_job_list.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/file/torch_csv.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
@@ -71,6 +72,13 @@ void requireOneResult(const PlanOptions& options) {
                      static_cast<int>(std::count(options.costs.measured.begin(),
                                                  options.costs.measured.end(), "-"));
   if (inputs > 1) throw Error("standard input can be read once only; name a file");
+}
+
+void requireKnownReader(const std::string& program) {
+  if (program.empty() || program == "torch") return;
+  throw Error("--for " + program +
+              ": schedule files are written for torch; without --for they are those that "
+              "--schedule-file reads");
 }
 
 std::string chartText(const Simulation& simulation, const PlanOptions& options,
@@ -174,6 +182,7 @@ Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nan
 
 int runPlan(const PlanOptions& options) {
   requireOneResult(options);
+  requireKnownReader(options.csvFor);
   if (options.list) {
     writeWholeFile("-", scheduleList());
     return 0;
@@ -215,7 +224,9 @@ int runPlan(const PlanOptions& options) {
                    loggedByHosts(simulation.timeline, hosts, !options.faults.withoutExchange),
                    planLine(figures));
   }
-  if (!options.csv.empty()) outputs.addText(options.csv, toCsv(*plan));
+  if (!options.csv.empty()) {
+    outputs.addText(options.csv, options.csvFor.empty() ? toCsv(*plan) : toTorchCsv(plan));
+  }
   if (!options.costsOut.empty()) {
     outputs.addText(options.costsOut, toCostsFile(givenCosts(input.costs)));
   }
