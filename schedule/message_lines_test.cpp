@@ -12,6 +12,7 @@
 #include "schedule/add_transfers.h"
 #include "schedule/build_schedule.h"
 #include "schedule/check/check.h"
+#include "schedule/data_parallel.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/file/torch_csv.h"
@@ -89,6 +90,11 @@ TEST_P(TorchOrder, IsWrittenAsItWasRead) {
 
 TEST_P(TorchOrder, IsTheOneInWhichTorchWouldPutTheMessages) {
   EXPECT_EQ(toCsv(withMessagesOfTorch(*plan_)), toCsv(**plan_));
+}
+
+TEST_P(TorchOrder, IsTheSameForAPlanWithoutCellsOfDataParallelism) {
+  EXPECT_EQ(toCsv(withMessagesOfTorch(withoutDataParallel(withoutTransfers(**plan_)))),
+            toCsv(withoutDataParallel(**plan_)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, TorchOrder,

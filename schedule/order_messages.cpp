@@ -145,7 +145,7 @@ class Turns {
   const Plan& plan_;
   const PlanIndex index_;
   std::vector<int> done_;
-  std::vector<int> pauses_;                        // turns that a rank does not use
+  std::vector<int> pauses_;                       // turns that a rank does not use
   std::vector<std::vector<char>> isLastOfStage_;  // by rank and cell; none: the plan has the cells
   std::vector<std::vector<Action>> rows_;
 };
