@@ -7,7 +7,7 @@
 
 #include "apps/cli/command_app.h"
 #include "schedule/add_transfers.h"
-#include "schedule/order_messages.h"
+#include "schedule/simulate/order_messages.h"
 #include "trace/error.h"
 
 namespace pipetrace {

@@ -387,6 +387,16 @@ TEST_F(PlanCommand, MessagesInLineTakeLongerAndInTimeNearlyAsLongAsOnTheirOwn) {
               HasSubstr("micro-batches, a line of messages for each rank\n"));
 }
 
+TEST_F(PlanCommand, OneRankHasNoMessagesThatCouldWait) {
+  for (const char* how : {"in-time", "torch"}) {
+    const ProgramRun result =
+        run({"plan", "--schedule", "1F1B", "--ranks", "1", "--micro-batches", "2", "--transfers",
+             how, "--comm-streams", "rank"});
+    EXPECT_EQ(result.exitCode, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("length 6.000 ms"));
+  }
+}
+
 TEST_F(PlanCommand, MessagesInLineThatWaitForEachOtherAreShownByTheCheck) {
   const std::vector<std::string> late{"--transfers", "0", "--comm-streams", "rank"};
   std::vector<std::string> check = late;

@@ -16,7 +16,7 @@
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/file/torch_csv.h"
-#include "schedule/order_messages.h"
+#include "schedule/simulate/order_messages.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 

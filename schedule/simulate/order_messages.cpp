@@ -1,4 +1,4 @@
-#include "schedule/order_messages.h"
+#include "schedule/simulate/order_messages.h"
 
 #include <algorithm>
 #include <set>
@@ -162,6 +162,7 @@ Plan withoutTransfers(Plan plan) {
 Plan withMessagesInTime(const CheckedPlan& plan, const Costs& costs) {
   requireNoCredits(*plan, "in time");
   Plan ordered = withoutTransfers(*plan);
+  if (plan->numRanks() == 1) return ordered;  // it has no messages
   const CheckedPlan full = withTransfers(ordered, 0);
   const Costs used = withoutEmptyJobs(costs);
   PlanTiming timing(full, used, CommStreams::kMessage);
