@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/blocking_sends.h"
 #include "runtime/error_text.h"
 #include "runtime/plan_words.h"
 #include "runtime/rank_messages.h"
 #include "runtime/rank_program.h"
 #include "runtime/report_failure.h"
+#include "schedule/check/check.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -27,10 +27,10 @@ void requireFits(const CheckedPlan& plan, StageWork& work, const Transport& tran
   }
   work.accept(*plan);
   if (!transport.sendsBlock()) return;
-  const std::string stuck = stuckSend(fullPlan(plan, ahead));
+  const std::vector<Problem> stuck = checkLimits(fullPlan(plan, ahead), {.buffers = kPostedOnly});
   if (stuck.empty()) return;
   throw Error("the plan " + plan->name +
-              " cannot run where each send waits for its receive: " + stuck);
+              " cannot run where each send waits for its receive: " + toText(stuck.front()));
 }
 
 }  // namespace

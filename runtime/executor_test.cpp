@@ -84,6 +84,25 @@ TEST(ExecutorTest, SendsAndReceivesOfThePlanItselfAreRun) {
   }
 }
 
+TEST(ExecutorTest, DataParallelCellsArePassedOver) {
+  const CheckedPlan plan = buildSchedule("1F1B", 3, 4);
+  Plan with = *plan;
+  for (auto& row : with.ranks) {
+    const int stage = row.front().stage;
+    row.insert(row.begin() + 3, {JobKind::kOther, stage, -1});
+    row.insert(row.begin(), {JobKind::kAllGather, stage, -1});
+    row.push_back({JobKind::kReduceScatter, stage, -1});
+  }
+  const auto expected = runListed(plan, 2);
+  for (const Plan& each : {with, addTransfers(CheckedPlan(with), {.ahead = 1})}) {
+    const auto works = runListed(CheckedPlan(each), 2);
+    for (std::size_t rank = 0; rank < 3; ++rank) {
+      EXPECT_EQ(works[rank].list_, expected[rank].list_);
+      EXPECT_EQ(works[rank].inputs_, expected[rank].inputs_);
+    }
+  }
+}
+
 TEST(ExecutorTest, WeightsChangeWithinThePlanWhereItHasNoFlush) {
   // PipeDream, two ranks: a stage's weights change after each of its backwards.
   const auto works = runListed(buildSchedule("PipeDream", 2, 2));
@@ -254,7 +273,8 @@ TEST(ExecutorTest, APlanThatWouldGetStuckWhereSendsWaitIsRefused) {
         } catch (const Error& error) {
           EXPECT_THAT(
               error.what(),
-              HasSubstr("where each send waits for its receive: rank 0 would wait in 0SEND_F1"));
+              HasSubstr("where each send waits for its receive: rank 0, cell 3: deadlock: "
+                        "0SEND_F1 (rank 0, cell 3) waits for "));
           throw;
         }
       },

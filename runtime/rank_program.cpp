@@ -7,16 +7,17 @@
 
 #include "schedule/add_transfers.h"
 #include "schedule/check/weight_versions.h"
+#include "schedule/data_parallel.h"
 #include "schedule/planned_message.h"
 #include "trace/error.h"
 
 namespace pipetrace {
 namespace {
 
-bool hasTransfers(const Plan& plan) {
-  return std::any_of(plan.ranks.begin(), plan.ranks.end(), [](const auto& actions) {
+bool hasAny(const Plan& plan, bool (*isIt)(JobKind)) {
+  return std::any_of(plan.ranks.begin(), plan.ranks.end(), [&](const auto& actions) {
     return std::any_of(actions.begin(), actions.end(),
-                       [](const Action& action) { return isTransfer(action.kind); });
+                       [&](const Action& action) { return isIt(action.kind); });
   });
 }
 
@@ -363,14 +364,15 @@ class Builder {
 }  // namespace
 
 CheckedPlan fullPlan(const CheckedPlan& plan, int ahead) {
-  if (hasTransfers(*plan)) return plan;
+  if (hasAny(*plan, isDataParallel)) return fullPlan(withoutDataParallel(*plan), ahead);
+  if (hasAny(*plan, isTransfer)) return plan;
   return addTransfers(plan, {.ahead = std::max(ahead, plan->credits)});
 }
 
 RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow) {
   const CheckedPlan full = fullPlan(plan, ahead);
   RankProgram program = Builder(*full, rank, flow).build();
-  program.postsAreOwn = hasTransfers(*plan);
+  program.postsAreOwn = hasAny(*plan, isTransfer);
   return program;
 }
 

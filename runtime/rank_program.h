@@ -111,8 +111,8 @@ struct WorkFlow {
 /// of the pipeline or backwards.
 RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow = {});
 
-/// The plan whose sends and receives ranks run: `plan` itself, if it has any, else addTransfers()
-/// of it.
+/// The plan that ranks run: `plan` without data-parallel actions, for which they have no work. One
+/// without sends and receives gets those of addTransfers().
 CheckedPlan fullPlan(const CheckedPlan& plan, int ahead);
 
 }  // namespace pipetrace

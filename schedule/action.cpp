@@ -16,12 +16,15 @@ const char* letters(JobKind kind) {
     case JobKind::kRecvForward: return "RECV_F";
     case JobKind::kSendBackward: return "SEND_B";
     case JobKind::kRecvBackward: return "RECV_B";
+    case JobKind::kAllGather: return "UNSHARD";
+    case JobKind::kOther: return "RESHARD";
+    case JobKind::kReduceScatter: return "REDUCE_GRAD";
     default: assert(false && "a kind that no plan holds"); return "?";
   }
 }
 
 std::string cell(int stage, const char* letters, int microBatch) {
-  return std::to_string(stage) + letters + std::to_string(microBatch);
+  return std::to_string(stage) + letters + (microBatch < 0 ? "" : std::to_string(microBatch));
 }
 
 }  // namespace

@@ -47,13 +47,15 @@ class Pass {
     std::vector<Action> row;
     row.reserve(actions.size() * 3);
     for (auto& [sender, channel] : channels) postAhead(channel, row);
+    auto user = actions.begin();
     for (auto at = actions.begin(); at != actions.end(); ++at) {
       const Action& action = *at;
       postFor(action, channels, row);
       // The gradient is on its way while its rank recomputes.
-      const bool isFirst = at == actions.begin() || !isRecompute(at[-1]);
-      if (isFirst && isRecompute(action)) {
-        const auto user = std::find_if_not(at, actions.end(), isRecompute);
+      if (isRecompute(action) && user <= at) {
+        user = std::find_if_not(at, actions.end(), [](const Action& next) {
+          return isRecompute(next) || isDataParallel(next.kind);
+        });
         if (user != actions.end()) postFor(*user, channels, row);
       }
       row.push_back(action);

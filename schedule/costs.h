@@ -43,8 +43,9 @@ struct Costs {
   double bandwidth = 0;
   Faults faults;
 
-  /// The time of a compute action, without faults.
+  /// The time of a compute action, without faults. Data-parallel actions have no other than those.
   Nanoseconds timeOf(const Action& action) const {
+    if (isDataParallel(action.kind)) return 0;
     const StageCosts& stage = stages[static_cast<std::size_t>(action.stage)];
     switch (action.kind) {
       case JobKind::kForward: return stage.forward;

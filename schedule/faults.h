@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "schedule/action.h"
@@ -30,6 +31,13 @@ struct Faults {
   std::vector<Job> jobs;    ///< those of one action add up
 
   bool empty() const { return links.empty() && jobs.empty(); }
+
+  /// Whether any changes the time of the action, in some step.
+  bool change(const Action& action) const {
+    return std::any_of(jobs.begin(), jobs.end(), [&](const Job& job) {
+      return job.action == action && (job.longer != 0 || job.late != 0);
+    });
+  }
 
   /// The sum of those of one action in one step.
   Job of(const Action& action, int step) const {

@@ -1,5 +1,6 @@
 #include "schedule/fingerprint.h"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace pipetrace {
@@ -52,8 +53,10 @@ std::uint64_t fingerprint(const Plan& plan) {
   hash.add(plan.numMicroBatches);
   hash.add(plan.numRanks());
   for (const auto& actions : plan.ranks) {
-    hash.add(static_cast<std::int64_t>(actions.size()));
+    hash.add(std::count_if(actions.begin(), actions.end(),
+                           [](const Action& action) { return !isDataParallel(action.kind); }));
     for (const Action& action : actions) {
+      if (isDataParallel(action.kind)) continue;
       for (const int number : {codeOf(action.kind), action.stage, action.microBatch,
                                action.backwardStage, action.backwardMicroBatch}) {
         hash.add(number);

@@ -22,7 +22,8 @@ namespace pipetrace {
 ///
 /// - The numbers of stages, of micro-batches and of ranks.
 /// - For each rank the number of its actions, then each action: its code, stage, micro-batch,
-///   backward stage and backward micro-batch.
+///   backward stage and backward micro-batch. Data-parallel actions do not count: ranks run without
+///   them.
 /// - The length of rankOfStage, and its numbers; the same of rankOfStageReversed; firstReversed.
 /// - updates.every, updates.doubleBuffered (0 or 1), credits.
 ///

@@ -3,6 +3,13 @@
 #include <utility>
 
 namespace pipetrace {
+namespace {
+
+bool isOfParameters(JobKind kind) {
+  return isDataParallel(kind) && kind != JobKind::kReduceScatter;
+}
+
+}  // namespace
 
 Plan forwardPart(const Plan& plan) {
   if (plan.isForwardOnly()) return plan;
@@ -15,7 +22,7 @@ Plan forwardPart(const Plan& plan) {
       const bool isPair = action.kind == JobKind::kForwardBackward;
       if (isPair || action.kind == JobKind::kForward) {
         forwards.push_back({JobKind::kForward, action.stage, action.microBatch});
-      } else if (isForwardTransfer(action.kind)) {
+      } else if (isForwardTransfer(action.kind) || isOfParameters(action.kind)) {
         forwards.push_back(action);
       }
     }

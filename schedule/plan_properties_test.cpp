@@ -109,7 +109,7 @@ TEST(PlanProperties, DeadlocksOfBlockingAndBoundedBuffersAreThoseOfTheSecondOpin
     const int credits = random.below(4);
     const Plan full = addTransfers(CheckedPlan(plan), {.ahead = credits});
     const Plan lazy = addTransfers(CheckedPlan(plan), {.ahead = 0});
-    for (const int buffers : {kUnboundedBuffers, kBlocking, 1, 2, 3}) {
+    for (const int buffers : {kUnboundedBuffers, kBlocking, kPostedOnly, 1, 2, 3}) {
       const bool runs = check(full, {.buffers = buffers}).empty();
       ASSERT_EQ(runs, secondOpinion(full, buffers)) << buffers << "\n" << toCsv(full);
       ASSERT_EQ(check(plan, {.buffers = buffers}).empty(), secondOpinion(lazy, buffers))
@@ -127,7 +127,7 @@ TEST(PlanProperties, MistakesUnderBoundedBuffersAreCaughtToo) {
   for (int round = 0; round < 2; ++round) {
     const Plan plan = addTransfers(random.computeOnly(), {.ahead = 1});
     forEachMistake(plan, random, [&](const Plan& mutated) {
-      for (const int buffers : {kBlocking, 1}) {
+      for (const int buffers : {kBlocking, kPostedOnly, 1}) {
         ASSERT_EQ(check(mutated, {.buffers = buffers}).empty(), secondOpinion(mutated, buffers))
             << buffers << "\n"
             << toCsv(mutated);

@@ -9,6 +9,7 @@
 
 #include "schedule/builders/builders.h"
 #include "schedule/check/check.h"
+#include "schedule/data_parallel.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/file/schedule_writer.h"
 #include "schedule/simulate/simulate.h"
@@ -22,7 +23,7 @@ Plan reference(const std::string& name) {
   std::ifstream file(kReferences + name);
   std::stringstream text;
   text << file.rdbuf();
-  return readPlan(text.str(), name);
+  return withoutDataParallel(readPlan(text.str(), name));
 }
 
 class ReferenceSchedules : public testing::Test {

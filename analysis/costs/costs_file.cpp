@@ -161,7 +161,7 @@ class CostsHandler : public nlohmann::json_sax<nlohmann::json> {
     key_ = cell;
     const std::optional<Action> action = parseAction(cell);
     if (!action || isTransfer(action->kind)) {
-      fail("is no job of a plan; those of jobs_ms are like 2F5, 2B5, 2I5, 2W5, 2R5");
+      fail("is no job of a plan; those of jobs_ms are like 2F5, 2B5, 2I5, 2W5, 2R5, 2UNSHARD");
     }
     if (!seen_.insert(std::string(kJobs) + " " + cell).second) fail("occurs twice in jobs_ms");
     given_.jobs.push_back({.action = *action});

@@ -13,7 +13,8 @@ namespace pipetrace {
 ///   recompute_ms, activation_bytes, freed_by_input_bytes, recomputed_bytes, weights_bytes,
 ///   message_bytes.
 /// - jobs_ms holds an object of single jobs by their cell in the plan, such as {"2F5": 7.5}: their
-///   times in every step, in place of those of their stage.
+///   times in every step, in place of those of their stage. Data-parallel ones, such as
+///   "2UNSHARD", take no time without that.
 /// - The others hold a number: transfer_ms, lr_ms, optimizer_ms, bandwidth_gbs (1e9 bytes a
 ///   second).
 ///

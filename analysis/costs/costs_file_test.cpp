@@ -176,7 +176,7 @@ TEST(CostsFile, SharedValuesAreWrittenOnce) {
 TEST(CostsFileTest, SingleJobsMayHaveTimesOfTheirOwn) {
   const GivenCosts given = readCostsFile(
       R"({"forward_ms": 5, "backward_ms": 6, "jobs_ms": {"1F2": 7.5, "0B1": 2,
-          "(0F4;1B3)OVERLAP_F_B": 12.25}, "lr_ms": 1})",
+          "(0F4;1B3)OVERLAP_F_B": 12.25, "0UNSHARD": 3}, "lr_ms": 1})",
       "c.json");
   const Costs costs = completeCosts(given, 2);
   const auto timeOf = [&](const Action& action) {
@@ -186,10 +186,12 @@ TEST(CostsFileTest, SingleJobsMayHaveTimesOfTheirOwn) {
   EXPECT_EQ(timeOf({JobKind::kBackward, 0, 1}), 2'000'000) << "shorter than its stage's";
   EXPECT_EQ(timeOf({JobKind::kForwardBackward, 0, 4, 1, 3}), 12'250'000);
   EXPECT_EQ(timeOf({JobKind::kForward, 1, 3}), 5'000'000);
+  EXPECT_EQ(timeOf({JobKind::kAllGather, 0, -1}), 3'000'000);
+  EXPECT_EQ(timeOf({JobKind::kAllGather, 1, -1}), 0);
   EXPECT_EQ(costs.lr, kNsPerMs);
   const GivenCosts again = readCostsFile(toCostsFile(given), "again");
   EXPECT_EQ(toCostsFile(again), toCostsFile(given));
-  EXPECT_EQ(again.jobs.size(), 3U);
+  EXPECT_EQ(again.jobs.size(), 4U);
 }
 
 TEST(CostsFileTest, WrongTimesOfJobsAreRefused) {

@@ -29,7 +29,8 @@ struct GivenCosts {
   Nanoseconds optimizer = 0;
   double bandwidth = 0;  ///< bytes a second
 
-  /// A compute action that takes another time than others of its stage, in every step.
+  /// A compute action that takes another time than others of its stage, in every step, or a
+  /// data-parallel action that takes any.
   struct JobTime {
     Action action;
     Nanoseconds time = 0;

@@ -11,6 +11,7 @@
 
 #include "analysis/plans/plan_deviations.h"
 #include "schedule/build_schedule.h"
+#include "schedule/data_parallel.h"
 #include "schedule/file/schedule_reader.h"
 
 namespace pipetrace {
@@ -25,7 +26,7 @@ Plan reference(const std::string& name) {
   std::ifstream file(kFolder + name + ".csv");
   std::stringstream text;
   text << file.rdbuf();
-  return readPlan(text.str(), name);
+  return withoutDataParallel(readPlan(text.str(), name));
 }
 
 RecognisedSchedule recognised(std::string_view csv) {

@@ -86,6 +86,7 @@ std::string planJson(const PlanReport& report) {
     json["costs"] = Json::parse(toCostsFile(givenCosts(*report.costs)));
   }
   json["faults"] = report.faults;
+  json["comm_streams"] = report.commStreams.empty() ? Json(nullptr) : Json(report.commStreams);
   if (report.figures != nullptr) addFigures(json, report);
   Json problems = Json::array();
   for (const Problem& problem : report.problems) {

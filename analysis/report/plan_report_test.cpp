@@ -193,6 +193,9 @@ TEST_F(PlanReportTest, JsonHasEveryFigureUnderItsKey) {
                   ["1F0", "1B0", "1F1", "1B1", "1F2", "1B2"]]})"));
   EXPECT_FALSE(without.contains("costs"));
   EXPECT_EQ(without["faults"], json::array());
+  EXPECT_EQ(without["comm_streams"], nullptr);
+  full.commStreams = "rank";
+  EXPECT_EQ(json::parse(planJson(full))["comm_streams"], "rank");
   EXPECT_EQ(without["problems"], json::array());
   EXPECT_EQ(without["steps"], 4);
   EXPECT_EQ(without["length_ns"], 10 * kMs);

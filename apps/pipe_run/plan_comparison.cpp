@@ -83,9 +83,10 @@ std::vector<const Event*> workOf(const Track& track) {
   return jobs;
 }
 
-/// The compute actions of a rank; sends and receives are in other lanes.
+/// The compute actions of a rank; sends and receives are in other lanes, and data-parallel actions
+/// are not run.
 std::vector<Action> workOf(std::vector<Action> actions) {
-  std::erase_if(actions, [](const Action& action) { return isTransfer(action.kind); });
+  std::erase_if(actions, [](const Action& action) { return !isCompute(action.kind); });
   return actions;
 }
 

@@ -20,6 +20,7 @@
 #include "runtime/launch/stop_signal.h"
 #include "runtime/rehearse/rehearsal.h"
 #include "schedule/build_schedule.h"
+#include "schedule/data_parallel.h"
 #include "schedule/file/schedule_reader.h"
 #include "schedule/with_recompute.h"
 #include "trace/error.h"
@@ -76,7 +77,7 @@ Plan planFrom(const RehearseOptions& options, const GivenCosts& given) {
 CheckedPlan planOf(const RehearseOptions& options, const GivenCosts& given) {
   Plan plan = planFrom(options, given);
   options.change(plan);
-  return plan;
+  return withoutDataParallel(std::move(plan));  // a rehearsal is compared with what it runs
 }
 
 std::filesystem::path canonicalFolder(const std::filesystem::path& folder) {

@@ -15,7 +15,7 @@
 #include "profiler/clock/wall_clock.h"
 #include "runtime/testing/shell_ranks.h"
 #include "trace/error.h"
-#include "trace/sockets/owned_fd.h"
+#include "trace/sockets/tcp.h"
 #include "trace/testing/file_text.h"
 
 namespace pipetrace {
@@ -95,19 +95,11 @@ TEST(LauncherTest, RanksGetTheirPlaceInTheVariablesOfTorchrun) {
 
 TEST(LauncherTest, AGivenPortIsUsedAndATakenOneRefused) {
   RecordedLog log;
-  const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  auto* const generic = reinterpret_cast<sockaddr*>(&address);
-  ASSERT_EQ(bind(listener, generic, size), 0);
-  ASSERT_EQ(listen(listener, 1), 0);
-  ASSERT_EQ(getsockname(listener, generic, &size), 0);
+  OwnedFd listener = listenAt("127.0.0.1");
   LaunchOptions options = shellRanks(log, 1, "echo port=$MASTER_PORT");
-  options.masterPort = ntohs(address.sin_port);
+  options.masterPort = portOf(listener);
   EXPECT_THROW(launch(options), Error);
-  close(listener);
+  listener.reset();
   EXPECT_EQ(launch(options).exitCode, 0);
   EXPECT_EQ(log.lines("port=").at(0), std::to_string(options.masterPort));
 }

@@ -18,6 +18,7 @@ void findMisplaced(const Plan& plan, const PlanIndex& index, ProblemList& proble
     const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const Action& action = actions[i];
+      if (isDataParallel(action.kind)) continue;
       const auto examine = [&](int stage, int microBatch) {
         if (!index.inRange(stage, microBatch)) return;
         const int owner = plan.rankOf(stage, microBatch);
@@ -103,27 +104,31 @@ void compareSizes(int ranks, int microBatches, const CheckOptions& options, Prob
   compareSize("micro-batch", "micro-batches", microBatches, options.microBatches, problems);
 }
 
-std::optional<Problem> fullPlanDeadlock(const Plan& full, const PlanIndex& index, int buffers,
-                                        bool ofComputeOnly = false) {
+std::optional<Problem> fullPlanDeadlock(const Plan& full, const PlanIndex& index,
+                                        const MessageRules& messages, bool ofComputeOnly = false) {
   const CreditGivers credits(full, index);
-  return findDeadlock(full, index, WaitRules(full, index, buffers, &credits), ofComputeOnly);
+  return findDeadlock(full, index, WaitRules(full, index, messages, &credits),
+                      PlanQueues(full, index, messages.commStreams), ofComputeOnly);
 }
 
 /// Finds the deadlock of a plan that runs with unbounded buffers and any number of credits, but
 /// not with fewer.
-std::optional<Problem> boundedDeadlock(const Plan& plan, const PlanIndex& index, int buffers) {
-  if (index.hasTransfers()) return fullPlanDeadlock(plan, index, buffers);
+std::optional<Problem> boundedDeadlock(const Plan& plan, const PlanIndex& index,
+                                       const MessageRules& messages) {
+  if (index.hasTransfers()) return fullPlanDeadlock(plan, index, messages);
   const Plan full = withTransfers(plan, 0);
-  return fullPlanDeadlock(full, PlanIndex(full), buffers, true);
+  return fullPlanDeadlock(full, PlanIndex(full), messages, true);
 }
 
-std::optional<Problem> deadlockOf(const Plan& plan, const PlanIndex& index, int buffers) {
-  if (index.hasTransfers()) return fullPlanDeadlock(plan, index, buffers);
-  if (auto problem = findDeadlock(plan, index, WaitRules(plan, index))) return problem;
-  if (buffers == kUnboundedBuffers && plan.credits == 0) return {};
+std::optional<Problem> deadlockOf(const Plan& plan, const PlanIndex& index,
+                                  const MessageRules& messages) {
+  if (index.hasTransfers()) return fullPlanDeadlock(plan, index, messages);
+  const PlanQueues ranks(plan, index, CommStreams::kAsReached);
+  if (auto problem = findDeadlock(plan, index, WaitRules(plan, index), ranks)) return problem;
+  if (messages == MessageRules{} && plan.credits == 0) return {};
   // A plan that needs weights too early is reported elsewhere, and has no transfers to stop at.
   if (!limitProblems(plan, {}).empty()) return {};
-  return boundedDeadlock(plan, index, buffers);
+  return boundedDeadlock(plan, index, messages);
 }
 
 }  // namespace
@@ -141,7 +146,9 @@ ProblemList findProblems(const Plan& plan, const CheckOptions& options) {
   findLateRecomputes(plan, index, problems);
   findWrongSettings(plan, problems);
   if (problems.count() == sizeProblems) {  // a plan of another size can still run
-    if (auto deadlock = deadlockOf(plan, index, options.buffers)) problems.add(*deadlock);
+    if (auto deadlock = deadlockOf(plan, index, {options.buffers, options.commStreams})) {
+      problems.add(*deadlock);
+    }
   }
   if (index.problems().empty()) problems.append(limitProblems(plan, options));
   return problems;
@@ -159,8 +166,9 @@ std::vector<Problem> checkSize(const CheckedPlan& plan, const CheckOptions& opti
 
 std::vector<Problem> checkLimits(const CheckedPlan& plan, const CheckOptions& options) {
   ProblemList problems;
-  if (options.buffers != kUnboundedBuffers) {
-    if (auto deadlock = boundedDeadlock(*plan, PlanIndex(*plan), options.buffers)) {
+  const MessageRules messages{options.buffers, options.commStreams};
+  if (messages != MessageRules{}) {
+    if (auto deadlock = boundedDeadlock(*plan, PlanIndex(*plan), messages)) {
       problems.add(*deadlock);
     }
   }

@@ -14,8 +14,10 @@ namespace pipetrace {
 /// The limits and the size that a plan is checked against. In any case every rank has to come to
 /// its end.
 struct CheckOptions {
-  /// Messages that a channel holds: kUnboundedBuffers, kBlocking, or 1 and more.
+  /// Messages that a channel holds: kUnboundedBuffers, kBlocking, kPostedOnly, or 1 and more.
   int buffers = kUnboundedBuffers;
+  /// The lines on which messages run.
+  CommStreams commStreams = CommStreams::kAsReached;
   /// The most activations that a rank may hold at once; 0: any number.
   int mostLive = 0;
   /// The most memory that a rank may hold at once, in the units of `costs`; 0: any. The costs must
@@ -58,10 +60,13 @@ struct CheckOptions {
 ///   With buffers for k messages a send waits while k
 ///   messages of its channel have been sent and their receives are not posted yet. Blocking: a send
 ///   waits until the other rank comes to the receive. A receive waits until the other rank comes to
-///   the send.
+///   the send. Posted only: a send waits until its receive is posted, and a receive for nothing.
 ///   Buffers are what a transport can take, of messages in both directions; credits are the plan's.
-/// A plan without sends and receives uses buffers too. Each message is sent right after the action
-/// that makes it, and received right before the one that needs it (addTransfers() with none ahead).
+/// - With lines (CommStreams) messages wait for each other instead, and no rank waits for them in
+///   its row.
+/// A plan without sends and receives uses buffers and lines too. Each message is sent right after
+/// the action that makes it, and received right before the one that needs it (addTransfers() with
+/// none ahead).
 ///
 /// A plan without any of these faults is checked for a deadlock, which is reported as the cycle of
 /// actions that wait for each other. A plan whose work is all there once is checked for its limits,

@@ -10,19 +10,24 @@ using Position = PlanIndex::Position;
 
 class Cycle {
  public:
-  Cycle(const Plan& plan, const PlanIndex& index, const WaitRules& rules, const PlanOrder& order,
-        bool ofComputeOnly)
-      : plan_(plan), index_(index), rules_(rules), order_(order), ofComputeOnly_(ofComputeOnly) {}
+  Cycle(const Plan& plan, const PlanIndex& index, const WaitRules& rules, const PlanQueues& queues,
+        const PlanOrder& order, bool ofComputeOnly)
+      : plan_(plan),
+        index_(index),
+        rules_(rules),
+        queues_(queues),
+        order_(order),
+        ofComputeOnly_(ofComputeOnly) {}
 
-  /// Follows the waits from a stuck rank until a rank repeats.
+  /// Follows the waits from a stuck queue until a queue repeats.
   Problem find() const {
-    std::vector<char> seen(plan_.ranks.size(), 0);
-    int rank = firstStuckRank();
-    while (seen[static_cast<std::size_t>(rank)]++ == 0) {
-      rank = waitsFor(stuckOn(rank)).position.rank;
+    std::vector<char> seen(order_.done.size(), 0);
+    int queue = firstStuckQueue();
+    while (seen[static_cast<std::size_t>(queue)]++ == 0) {
+      queue = queues_.placeOf(waitsFor(stuckOn(queue)).position).queue;
     }
 
-    const Position first = stuckOn(rank);
+    const Position first = stuckOn(queue);
     std::string text = "deadlock: ";
     Position position = first;
     do {
@@ -30,7 +35,7 @@ class Cycle {
       const Position needed = wait.position;
       text += named(position) + (wait.isCredit ? " waits for a credit from " : " waits for ") +
               named(needed);
-      position = stuckOn(needed.rank);
+      position = stuckOn(queues_.placeOf(needed).queue);
       if (position != needed) text += ", which comes after " + toText(index_.at(position));
       text += "; ";
     } while (position != first);
@@ -38,20 +43,19 @@ class Cycle {
   }
 
  private:
-  int done(int rank) const { return order_.done[static_cast<std::size_t>(rank)]; }
-  Position stuckOn(int rank) const { return {rank, done(rank)}; }
+  int done(int queue) const { return order_.done[static_cast<std::size_t>(queue)]; }
+  Position stuckOn(int queue) const { return queues_.at({queue, done(queue)}); }
 
-  int firstStuckRank() const {
-    int rank = 0;
-    while (done(rank) == static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size())) {
-      ++rank;
-    }
-    return rank;
+  int firstStuckQueue() const {
+    int queue = 0;
+    while (done(queue) == queues_.size(queue)) ++queue;
+    return queue;
   }
 
   WaitRules::Wait waitsFor(Position position) const {
     for (const WaitRules::Wait& wait : rules_.waitsOf(position)) {
-      if (done(wait.position.rank) < wait.doneNeeded()) return wait;
+      const PlanQueues::Place needed = queues_.placeOf(wait.position);
+      if (done(needed.queue) < wait.doneNeeded(needed.index)) return wait;
     }
     return {};
   }
@@ -77,6 +81,7 @@ class Cycle {
   const Plan& plan_;
   const PlanIndex& index_;
   const WaitRules& rules_;
+  const PlanQueues& queues_;
   const PlanOrder& order_;
   bool ofComputeOnly_;
 };
@@ -84,10 +89,11 @@ class Cycle {
 }  // namespace
 
 std::optional<Problem> findDeadlock(const Plan& plan, const PlanIndex& index,
-                                    const WaitRules& rules, bool ofComputeOnly) {
-  const PlanOrder order = planOrder(plan, rules);
+                                    const WaitRules& rules, const PlanQueues& queues,
+                                    bool ofComputeOnly) {
+  const PlanOrder order = planOrder(queues, rules);
   if (order.complete) return {};
-  return Cycle(plan, index, rules, order, ofComputeOnly).find();
+  return Cycle(plan, index, rules, queues, order, ofComputeOnly).find();
 }
 
 }  // namespace pipetrace

@@ -12,9 +12,13 @@ std::string work(int stage, const char* letter, int microBatch) {
 
 constexpr const char* kPassLetters[] = {"F", "B", "W"};
 
+bool isWork(const Action& action) { return !isDataParallel(action.kind); }
+
 std::int64_t actionCount(const Plan& plan) {
   std::int64_t count = 0;
-  for (const auto& actions : plan.ranks) count += static_cast<std::int64_t>(actions.size());
+  for (const auto& actions : plan.ranks) {
+    count += std::count_if(actions.begin(), actions.end(), isWork);
+  }
   return count;
 }
 
@@ -23,7 +27,7 @@ template <typename IsIt>
 bool isAnywhere(const Plan& plan, const IsIt& isIt) {
   for (const auto& actions : plan.ranks) {
     for (const Action& action : actions) {
-      if (isIt(action.stage, action.microBatch)) return true;
+      if (isWork(action) && isIt(action.stage, action.microBatch)) return true;
       const bool fused = action.kind == JobKind::kForwardBackward;
       if (fused && isIt(action.backwardStage, action.backwardMicroBatch)) return true;
     }
@@ -78,6 +82,7 @@ void PlanIndex::refuseSize() {
   for (int rank = 0; rank < plan_.numRanks(); ++rank) {
     const auto& list = plan_.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < list.size(); ++i) {
+      if (!isWork(list[i])) continue;
       const int number = std::max(
           {list[i].stage, list[i].microBatch, list[i].backwardStage, list[i].backwardMicroBatch});
       if (number <= largest) continue;
@@ -224,6 +229,7 @@ void PlanIndex::addAction(const Action& action, Position position) {
       break;
     default:
       if (isTransfer(action.kind)) return addTransfer(action, position);
+      if (isDataParallel(action.kind)) break;
       problems_.add(position.rank, position.cell,
                     [&] { return std::string(logName(action.kind)) + " is no action of a plan"; });
   }

@@ -23,7 +23,8 @@ class PlanIndex {
   /// `plan` must outlive the index.
   explicit PlanIndex(const Plan& plan);
 
-  /// Work and transfers that are out of range or there twice, and work that is missing.
+  /// Work and transfers that are out of range or there twice, and work that is missing. Never about
+  /// data-parallel actions.
   const ProblemList& problems() const { return problems_; }
 
   /// The plan's size; for a plan that is not whole, without numbers that are there by mistake.
@@ -42,7 +43,7 @@ class PlanIndex {
 
   /// The actions that make the input of an action, apart from the action before it on its rank: at
   /// most three, for a fused pair. Inputs that the plan lacks are left out. Transfers have none
-  /// here.
+  /// here, and data-parallel actions none at all.
   struct Inputs {
     Position positions[3];
     int count = 0;

@@ -5,17 +5,17 @@
 namespace pipetrace {
 namespace {
 
-/// Runs each rank as far as it can, and again when an action that it waits for has been done.
+/// Runs each queue as far as it can, and again when an action that it waits for has been done.
 class Walk {
  public:
-  Walk(const Plan& plan, const WaitRules& rules) : plan_(plan), rules_(rules) {
-    const std::size_t ranks = plan.ranks.size();
-    result_.done.assign(ranks, 0);
-    nextWaiter_.assign(ranks, kNobody);
-    for (std::size_t r = ranks; r-- > 0;) ready_.push_back(static_cast<int>(r));
-    for (const auto& actions : plan.ranks) {
-      firstCell_.push_back(total_);
-      total_ += actions.size();
+  Walk(const PlanQueues& queues, const WaitRules& rules) : queues_(queues), rules_(rules) {
+    const int count = queues.count();
+    result_.done.assign(static_cast<std::size_t>(count), 0);
+    nextWaiter_.assign(static_cast<std::size_t>(count), kNobody);
+    for (int q = count; q-- > 0;) ready_.push_back(q);
+    for (int q = 0; q < count; ++q) {
+      firstPlace_.push_back(total_);
+      total_ += static_cast<std::size_t>(queues.size(q));
     }
     firstWaiter_.assign(total_, kNobody);
     result_.order.reserve(total_);
@@ -23,9 +23,9 @@ class Walk {
 
   PlanOrder run() {
     while (!ready_.empty()) {
-      const int rank = ready_.back();
+      const int queue = ready_.back();
       ready_.pop_back();
-      advance(rank);
+      advance(queue);
     }
     result_.complete = result_.order.size() == total_;
     return std::move(result_);
@@ -34,53 +34,58 @@ class Walk {
  private:
   static constexpr int kNobody = -1;
 
-  void advance(int rank) {
-    const auto size = static_cast<int>(plan_.ranks[static_cast<std::size_t>(rank)].size());
-    int& done = result_.done[static_cast<std::size_t>(rank)];
+  void advance(int queue) {
+    const int size = queues_.size(queue);
+    int& done = result_.done[static_cast<std::size_t>(queue)];
     while (done < size) {
-      for (const WaitRules::Wait& wait : rules_.waitsOf({rank, done})) {
-        const int needed = wait.doneNeeded();
-        if (result_.done[static_cast<std::size_t>(wait.position.rank)] >= needed) continue;
-        int& first = waitersOf(wait.position.rank, needed - 1);
-        nextWaiter_[static_cast<std::size_t>(rank)] = std::exchange(first, rank);
+      const PlanIndex::Position position = queues_.at({queue, done});
+      for (const WaitRules::Wait& wait : rules_.waitsOf(position)) {
+        const PlanQueues::Place needed = queues_.placeOf(wait.position);
+        const int doneNeeded = wait.doneNeeded(needed.index);
+        if (result_.done[static_cast<std::size_t>(needed.queue)] >= doneNeeded) continue;
+        int& first = waitersOf(needed.queue, doneNeeded - 1);
+        nextWaiter_[static_cast<std::size_t>(queue)] = std::exchange(first, queue);
         return;
       }
-      result_.order.push_back({rank, done});
-      wakeWaitersOf(rank, done++);
+      result_.order.push_back(position);
+      wakeWaitersOf(queue, done++);
     }
   }
 
-  void wakeWaitersOf(int rank, int cell) {
-    int waiter = std::exchange(waitersOf(rank, cell), kNobody);
+  void wakeWaitersOf(int queue, int index) {
+    int waiter = std::exchange(waitersOf(queue, index), kNobody);
     while (waiter != kNobody) {
       ready_.push_back(waiter);
       waiter = std::exchange(nextWaiter_[static_cast<std::size_t>(waiter)], kNobody);
     }
   }
 
-  int& waitersOf(int rank, int cell) {
-    return firstWaiter_[firstCell_[static_cast<std::size_t>(rank)] +
-                        static_cast<std::size_t>(cell)];
+  int& waitersOf(int queue, int index) {
+    return firstWaiter_[firstPlace_[static_cast<std::size_t>(queue)] +
+                        static_cast<std::size_t>(index)];
   }
 
-  const Plan& plan_;
+  const PlanQueues& queues_;
   const WaitRules& rules_;
   PlanOrder result_;
   std::vector<int> ready_;
-  // A rank waits for one action at a time: lists of ranks, threaded through two arrays.
+  // A queue waits for one action at a time: lists of queues, threaded through two arrays.
   std::vector<int> firstWaiter_;  // by action
-  std::vector<int> nextWaiter_;   // by rank
-  std::vector<std::size_t> firstCell_;
+  std::vector<int> nextWaiter_;   // by queue
+  std::vector<std::size_t> firstPlace_;
   std::size_t total_ = 0;
 };
 
 }  // namespace
 
-PlanOrder planOrder(const Plan& plan, const WaitRules& rules) { return Walk(plan, rules).run(); }
+PlanOrder planOrder(const PlanQueues& queues, const WaitRules& rules) {
+  return Walk(queues, rules).run();
+}
 
-PlanOrder planOrder(const Plan& plan, const PlanIndex& index) {
+PlanOrder planOrder(const Plan& plan, const PlanIndex& index, CommStreams commStreams) {
   const CreditGivers credits(plan, index);
-  return planOrder(plan, WaitRules(plan, index, kUnboundedBuffers, &credits));
+  return planOrder(PlanQueues(plan, index, commStreams),
+                   WaitRules(plan, index, {.commStreams = commStreams}, &credits));
 }
 
 }  // namespace pipetrace

@@ -2,23 +2,25 @@
 
 #include <vector>
 
+#include "schedule/check/plan_queues.h"
 #include "schedule/check/wait_rules.h"
 
 namespace pipetrace {
 
 /// An order in which all actions of a plan can run one by one. Each comes after the actions it
-/// waits for and after the action before it on its rank.
+/// waits for and after the action before it in its queue.
 struct PlanOrder {
   std::vector<PlanIndex::Position> order;
-  /// done[r] = the number of actions of rank r in `order`. If the rank has more, it is stuck on the
-  /// next one.
+  /// done[q] = the number of actions of queue q in `order`. If the queue has more, it is stuck on
+  /// the next one.
   std::vector<int> done;
   bool complete = false;
 };
 
-/// `index` must be that of `plan`, without problems. Linear in the number of actions.
-PlanOrder planOrder(const Plan& plan, const WaitRules& rules);
-/// With unbounded buffers and the plan's credits.
-PlanOrder planOrder(const Plan& plan, const PlanIndex& index);
+/// The plan of both has no problems. Linear in the number of actions.
+PlanOrder planOrder(const PlanQueues& queues, const WaitRules& rules);
+/// With unbounded buffers and the plan's credits. `index` must be that of `plan`, without problems.
+PlanOrder planOrder(const Plan& plan, const PlanIndex& index,
+                    CommStreams commStreams = CommStreams::kAsReached);
 
 }  // namespace pipetrace

@@ -42,6 +42,7 @@ StagesAndMicroBatches sizeWithoutStrays(const Plan& plan) {
   };
   for (const auto& actions : plan.ranks) {
     for (const Action& action : actions) {
+      if (isDataParallel(action.kind)) continue;
       add(action.stage, action.microBatch,
           !isTransfer(action.kind) && action.kind != JobKind::kBackwardWeight &&
               action.kind != JobKind::kRecompute);

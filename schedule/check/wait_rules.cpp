@@ -5,11 +5,12 @@
 
 namespace pipetrace {
 
-WaitRules::WaitRules(const Plan& plan, const PlanIndex& index, int buffers,
+WaitRules::WaitRules(const Plan& plan, const PlanIndex& index, const MessageRules& rules,
                      const CreditGivers* credits)
     : plan_(plan),
       index_(index),
-      buffers_(buffers),
+      buffers_(rules.buffers),
+      hasLines_(rules.commStreams != CommStreams::kAsReached),
       credits_(credits != nullptr && !credits->channels().empty() ? credits : nullptr) {
   if (buffers_ > 0 && index_.hasTransfers()) findRoomMakers();
 }
@@ -48,7 +49,8 @@ WaitRules::Waits WaitRules::waitsOf(Position position) const {
     addSend(action, position, waits);
   } else if (isTransfer(action.kind)) {
     const Position send = index_.sendAt(messageOf(action));
-    if (buffers_ == kBlocking && send.exists()) waits.add(send, true);
+    if (hasLines_ && send.exists()) waits.add(send);  // they move together
+    if (!hasLines_ && buffers_ == kBlocking && send.exists()) waits.add(send, true);
   } else {
     addInputs(action, position, waits);
   }
@@ -60,12 +62,12 @@ void WaitRules::addSend(const Action& action, Position position, Waits& waits) c
   const Position maker = index_.makerOf(message);
   if (maker.exists()) waits.add(maker);
   if (credits_ != nullptr && message.forward) addCreditOf(maker, waits);
-  if (buffers_ == kUnboundedBuffers) return;
-  if (buffers_ == kBlocking) {
+  if (hasLines_ || buffers_ == kBlocking || buffers_ == kPostedOnly) {
     const Position receive = index_.receiveAt(message);
-    if (receive.exists()) waits.add(receive, true);
+    if (receive.exists()) waits.add(receive, hasLines_ || buffers_ == kBlocking);
     return;
   }
+  if (buffers_ == kUnboundedBuffers) return;
   const Position room =
       roomMakers_[static_cast<std::size_t>(position.rank)][static_cast<std::size_t>(position.cell)];
   if (room.exists()) waits.add(room);
@@ -90,9 +92,11 @@ void WaitRules::addInputs(const Action& action, Position position, Waits& waits)
   }
   for (const PlannedMessage& message : messagesTo(action)) {
     if (!index_.crossesRanks(message)) continue;
-    for (const Position& moved : {index_.receiveAt(message), index_.sendAt(message)}) {
-      if (moved.exists()) waits.add(moved);
-    }
+    const Position receive = index_.receiveAt(message);
+    const Position send = index_.sendAt(message);
+    if (receive.exists()) waits.add(receive);
+    // The bytes move as soon as both ranks have come to the message.
+    if (send.exists()) waits.add(send, !hasLines_ && buffers_ == kPostedOnly);
   }
 }
 

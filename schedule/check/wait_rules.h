@@ -4,6 +4,7 @@
 
 #include "schedule/check/credit_givers.h"
 #include "schedule/check/plan_index.h"
+#include "schedule/comm_streams.h"
 
 namespace pipetrace {
 
@@ -11,8 +12,18 @@ namespace pipetrace {
 /// receiving rank) can hold. It is a number from 1 on, or one of these.
 inline constexpr int kUnboundedBuffers = -1;
 inline constexpr int kBlocking = 0;  ///< none: a send and its receive wait for each other
+/// None, but a rank goes on from its receives: a send waits until its receive is posted.
+inline constexpr int kPostedOnly = -2;
 
-/// The actions that each action of a plan waits for, apart from the action before it on its rank.
+/// How the messages of a plan move.
+struct MessageRules {
+  int buffers = kUnboundedBuffers;
+  CommStreams commStreams = CommStreams::kAsReached;  ///< with lines, buffers are unbounded
+
+  bool operator==(const MessageRules&) const = default;
+};
+
+/// The actions that each action of a plan waits for, apart from the action before it in its queue.
 /// The rules are those of check.h.
 class WaitRules {
  public:
@@ -20,12 +31,12 @@ class WaitRules {
 
   struct Wait {
     Position position;
-    /// True: its rank must have come to it, with all before it done. False: it must be done itself.
+    /// True: it must be next in its queue, with all before it done. False: it must be done itself.
     bool reached = false;
     bool isCredit = false;  ///< it gives back a credit (Plan::credits)
 
-    /// The number of actions of that rank that must be done.
-    int doneNeeded() const { return position.cell + (reached ? 0 : 1); }
+    /// The number of actions that must be done in a queue where `position` has that index.
+    int doneNeeded(int index) const { return index + (reached ? 0 : 1); }
   };
   struct Waits {
     /// A fused pair has three inputs, and both ends of two messages. A plan that can run has at
@@ -43,7 +54,7 @@ class WaitRules {
   };
 
   /// All must outlive the rules; `index` is that of `plan`, `credits` too (null: it has none).
-  WaitRules(const Plan& plan, const PlanIndex& index, int buffers = kUnboundedBuffers,
+  WaitRules(const Plan& plan, const PlanIndex& index, const MessageRules& rules = {},
             const CreditGivers* credits = nullptr);
 
   Waits waitsOf(Position position) const;
@@ -56,7 +67,8 @@ class WaitRules {
 
   const Plan& plan_;
   const PlanIndex& index_;
-  int buffers_;
+  const int buffers_;
+  const bool hasLines_;
   const CreditGivers* credits_;
   /// By rank and cell, of bounded buffers only: the receive that makes room for a send.
   std::vector<std::vector<Position>> roomMakers_;

@@ -14,7 +14,7 @@ template <typename Visit>
 void forEachPlace(const Plan& plan, const Visit& visit) {
   for (int rank = 0; rank < plan.numRanks(); ++rank) {
     for (const Action& action : plan.ranks[static_cast<std::size_t>(rank)]) {
-      if (action.stage < 0) continue;  // a cell that could not be read
+      if (action.stage < 0 || isDataParallel(action.kind)) continue;  // below 0: not read
       visit(rank, action.stage, action.microBatch);
       if (action.kind == JobKind::kForwardBackward) {
         visit(rank, action.backwardStage, action.backwardMicroBatch);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "schedule/data_parallel.h"
 #include "trace/error.h"
 
 namespace pipetrace {
@@ -13,7 +14,7 @@ class JobList {
  public:
   JobList(const Plan& plan, int rank, const PaddleJobListOptions& options)
       : plan_(plan),
-        row_(plan.ranks[static_cast<std::size_t>(rank)]),
+        row_(withoutDataParallel(plan.ranks[static_cast<std::size_t>(rank)])),
         options_(options),
         chunked_(plan.numChunks() > 1) {}
 
@@ -79,7 +80,7 @@ class JobList {
   }
 
   const Plan& plan_;
-  const std::vector<Action>& row_;
+  const std::vector<Action> row_;
   const PaddleJobListOptions& options_;
   const bool chunked_;
   std::vector<PaddleJob> jobs_;

@@ -105,6 +105,7 @@ int microBatchesOf(const std::vector<std::vector<Action>>& ranks) {
   int count = 0;
   for (const auto& actions : ranks) {
     for (const Action& action : actions) {
+      if (isDataParallel(action.kind)) continue;
       count = std::max({count, action.microBatch + 1, action.backwardMicroBatch + 1});
     }
   }

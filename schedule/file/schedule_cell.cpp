@@ -10,15 +10,18 @@ struct Letters {
   std::string_view text;
   JobKind kind;
 };
-constexpr std::array<Letters, 9> kLetters = {{{"SEND_F", JobKind::kSendForward},
-                                              {"RECV_F", JobKind::kRecvForward},
-                                              {"SEND_B", JobKind::kSendBackward},
-                                              {"RECV_B", JobKind::kRecvBackward},
-                                              {"F", JobKind::kForward},
-                                              {"B", JobKind::kBackward},
-                                              {"I", JobKind::kBackwardInput},
-                                              {"W", JobKind::kBackwardWeight},
-                                              {"R", JobKind::kRecompute}}};
+constexpr std::array<Letters, 12> kLetters = {{{"SEND_F", JobKind::kSendForward},
+                                               {"RECV_F", JobKind::kRecvForward},
+                                               {"SEND_B", JobKind::kSendBackward},
+                                               {"RECV_B", JobKind::kRecvBackward},
+                                               {"UNSHARD", JobKind::kAllGather},
+                                               {"RESHARD", JobKind::kOther},
+                                               {"REDUCE_GRAD", JobKind::kReduceScatter},
+                                               {"F", JobKind::kForward},
+                                               {"B", JobKind::kBackward},
+                                               {"I", JobKind::kBackwardInput},
+                                               {"W", JobKind::kBackwardWeight},
+                                               {"R", JobKind::kRecompute}}};
 
 bool take(std::string_view& rest, std::string_view text) {
   if (!rest.starts_with(text)) return false;
@@ -32,8 +35,8 @@ std::optional<Action> takeSingle(std::string_view& rest) {
   for (const Letters& letters : kLetters) {
     if (!take(rest, letters.text)) continue;
     const auto microBatch = takeNumber(rest);
-    if (!microBatch) return {};
-    return Action{letters.kind, *stage, *microBatch};
+    if (!microBatch && !isDataParallel(letters.kind)) return {};
+    return Action{letters.kind, *stage, microBatch.value_or(-1)};
   }
   return {};
 }
@@ -62,13 +65,6 @@ std::optional<Action> parseAction(std::string_view cell) {
   if (cell.starts_with('(')) return parseFused(cell);
   const auto action = takeSingle(cell);
   return cell.empty() ? action : std::nullopt;
-}
-
-bool isOutsideThePlan(std::string_view cell) {
-  if (!takeNumber(cell)) return false;
-  if (!take(cell, "REDUCE_GRAD") && !take(cell, "UNSHARD") && !take(cell, "RESHARD")) return false;
-  takeNumber(cell);
-  return cell.empty();
 }
 
 }  // namespace pipetrace

@@ -11,12 +11,9 @@ namespace pipetrace {
 inline constexpr int kLargestPlanNumber = 9'999'999;
 
 /// The inverse of toText(Action); nothing for a text that is not exactly that. Numbers go up to
-/// kLargestPlanNumber.
+/// kLargestPlanNumber. Data-parallel work is "0REDUCE_GRAD", "3UNSHARD", "3RESHARD", with or
+/// without a micro-batch.
 std::optional<Action> parseAction(std::string_view cell);
-
-/// Whether the cell is work outside the plan: "0REDUCE_GRAD", "3UNSHARD", "3RESHARD", with a stage,
-/// and with or without a micro-batch.
-bool isOutsideThePlan(std::string_view cell);
 
 /// The number at the front of `text`, taken off it: digits only, up to kLargestPlanNumber.
 std::optional<int> takeNumber(std::string_view& text);

@@ -80,12 +80,13 @@ class Reading {
     if (emptyLine_ != 0) failRank(std::exchange(emptyLine_, 0), plan_.numRanks());
     plan_.ranks.emplace_back();
     cell_ = 0;
+    hasWork_ = false;
     for (std::size_t begin = 0; begin <= row.size();) {
       const std::size_t end = std::min(row.find(',', begin), row.size());
       readCell(row.substr(begin, end - begin), line, begin + 1);
       begin = end + 1;
     }
-    if (plan_.ranks.back().empty()) failRank(line, plan_.numRanks() - 1);
+    if (!hasWork_) failRank(line, plan_.numRanks() - 1);
   }
 
   void readComment(std::string_view comment, std::size_t line) {
@@ -100,9 +101,11 @@ class Reading {
 
   void readCell(std::string_view raw, std::size_t line, std::size_t column) {
     const std::string_view cell = trimmed(raw);
-    if (cell.empty() || isOutsideThePlan(cell)) return;
+    if (cell.empty()) return;
     const auto action = parseAction(cell);
     const int number = cell_++;
+    if (action && isDataParallel(action->kind)) return plan_.ranks.back().push_back(*action);
+    hasWork_ = true;
     if (!action) {
       plan_.ranks.back().push_back({JobKind::kForward, -1, -1});
       if (problems_.count() >= static_cast<std::int64_t>(ProblemList::kMost)) {
@@ -135,6 +138,7 @@ class Reading {
   PlanHeader header_;
   std::size_t headerLine_ = 0;  // the first comment
   int cell_ = 0;                // cells of the row that are not blank
+  bool hasWork_ = false;        // the row has a cell that is not data-parallel
   std::size_t actionCount_ = 0;
   std::size_t emptyLine_ = 0;  // the first of those passed over; 0: none
   ProblemList problems_;

@@ -11,16 +11,16 @@
 namespace pipetrace {
 
 /// Reads a schedule file: one row a rank, one cell an action (toText(Action)). Blank cells carry no
-/// meaning; `REDUCE_GRAD`, `UNSHARD` and `RESHARD` cells are left out, as gradients are reduced and
-/// parameters gathered outside the plan. A line that begins with '#' is a comment, not a rank; it
-/// may hold what the cells cannot (PlanHeader). The rank of each stage follows from the actions
+/// meaning. Data-parallel cells (`UNSHARD`, `RESHARD`, `REDUCE_GRAD`) stay where they are, and say
+/// nothing about the plan's size and places. A line that begins with '#' is a comment, not a rank;
+/// it may hold what the cells cannot (PlanHeader). The rank of each stage follows from the actions
 /// (inferPlacement()) unless a comment gives it. The plan's name is that in the comment, else
 /// `name`.
 ///
 /// Throws Error with `name:line:column: rank r, cell c: …` for every cell that is no action.
 /// Columns are bytes; lines and columns are counted from 1, ranks and cells from 0, blank cells
-/// aside. Also throws for a row without actions, for a bad comment, and for a text without any
-/// actions. check() decides whether the plan can run.
+/// aside. Also throws for a row without any but data-parallel actions, for a bad comment, and for a
+/// text without any actions. check() decides whether the plan can run.
 Plan readPlan(std::string_view text, const std::string& name);
 
 /// The readable part of a schedule file, and the faults of the rest.

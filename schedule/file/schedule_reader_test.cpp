@@ -39,11 +39,12 @@ TEST(ScheduleReader, WrittenTextEqualsTheTextThatWasRead) {
   EXPECT_EQ(toCsv(readPlan(text, "plan.csv")), text);
 }
 
-TEST(ScheduleReader, BlankCellsAndWorkOutsideThePlanAreLeftOut) {
+TEST(ScheduleReader, BlankCellsAreLeftOutAndDataParallelOnesAreNot) {
   const Plan plan = readPlan(
       ",0UNSHARD,0F0, ,0B0,0REDUCE_GRAD,\r\n,,1F0\t, 1B0,1REDUCE_GRAD,1RESHARD,1UNSHARD0\r\n\n\n",
       "plan.csv");
-  EXPECT_EQ(toCsv(plan), "0F0,0B0\n1F0,1B0\n");
+  EXPECT_EQ(toCsv(plan),
+            "0UNSHARD,0F0,0B0,0REDUCE_GRAD\n1F0,1B0,1REDUCE_GRAD,1RESHARD,1UNSHARD0\n");
 }
 
 TEST(ScheduleReader, ByteOrderMarkAndMissingLastNewlineAreAccepted) {

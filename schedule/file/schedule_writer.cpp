@@ -4,9 +4,11 @@
 
 namespace pipetrace {
 
-std::string toCsv(const Plan& plan) {
-  std::string text = headerFor(plan);
-  for (const auto& actions : plan.ranks) {
+std::string toCsv(const Plan& plan) { return headerFor(plan) + rowsText(plan.ranks); }
+
+std::string rowsText(const std::vector<std::vector<Action>>& rows) {
+  std::string text;
+  for (const auto& actions : rows) {
     const char* separator = "";
     for (const Action& action : actions) {
       text += separator + toText(action);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "schedule/plan.h"
 
@@ -10,5 +11,7 @@ namespace pipetrace {
 /// that the cells cannot hold (PlanHeader) stand in a comment before them, if there are any.
 /// readPlan() reads it back.
 std::string toCsv(const Plan& plan);
+/// The rows alone, one of each rank.
+std::string rowsText(const std::vector<std::vector<Action>>& rows);
 
 }  // namespace pipetrace

@@ -56,9 +56,22 @@ class WayBack {
   int computeBefore(int rank, int cell) const {
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
-      if (!isTransfer(timing_.action(number).kind)) return number;
+      if (isCompute(timing_.action(number).kind)) return number;
     }
     return kNone;
+  }
+
+  /// The same, of compute actions and of data-parallel work that takes time.
+  int jobBefore(int rank, int cell) const {
+    while (--cell >= 0) {
+      const int number = timing_.numberOf({rank, cell});
+      if (isJob(number)) return number;
+    }
+    return kNone;
+  }
+
+  bool isJob(int number) const {
+    return !isTransfer(timing_.action(number).kind) && !timing_.isEmpty(number);
   }
 
   /// The message for whose credit the rank waited until `time`, between the compute action before
@@ -71,7 +84,7 @@ class WayBack {
     };
     while (--cell >= 0) {
       const int number = timing_.numberOf({rank, cell});
-      if (!isTransfer(timing_.action(number).kind)) {
+      if (isJob(number)) {
         return !timing_.hasTransfers() && held(2 * number) ? 2 * number : kNone;
       }
       if (!isSend(timing_.action(number).kind)) continue;
@@ -81,14 +94,14 @@ class WayBack {
     return kNone;
   }
 
-  /// Goes to what the rank did before `cell`. Updates of the weights come after the sends of the
-  /// backward pass that they follow.
-  void goBackOnRank(int rank, int cell, bool isForTransfer = false) {
+  /// Goes to what the rank did before `cell`. Updates of the weights come after the sends and the
+  /// data-parallel work that follow their backward pass.
+  void goBackOnRank(int rank, int cell, bool isBeforeUpdates = false) {
     isMessage_ = false;
-    next_ = computeBefore(rank, cell);
+    next_ = jobBefore(rank, cell);
     if (next_ == kNone) return addJob(JobKind::kLr, rank, timing_.lr(), WaitReason::kStepBegin);
-    if (!isForTransfer) {
-      const Nanoseconds updates = timing_.updatesAfter(next_) * costs_.optimizer;
+    if (!isBeforeUpdates) {
+      const Nanoseconds updates = updatesBefore({rank, cell});
       const bool isHeld = messageThatHeld(rank, cell, now_ - updates) != kNone;
       addJob(JobKind::kOptimizer, rank, updates, isHeld ? WaitReason::kCredit : WaitReason::kRank);
     }
@@ -113,14 +126,17 @@ class WayBack {
 
   /// When the rank was free for the action.
   Nanoseconds freeBefore(PlanIndex::Position position) const {
+    const int job = jobBefore(position.rank, position.cell);
+    if (job == kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
     const int number = computeBefore(position.rank, position.cell);
-    if (number == kNone) return begins_[static_cast<std::size_t>(position.rank)] + timing_.lr();
-    return timing_.handedOverAt(number) + timing_.updatesAfter(number) * costs_.optimizer;
+    if (number == kNone) return timing_.span(job).end;
+    return timing_.handedOverAt(number) + updatesBefore(position);
   }
 
   void visitAction(int number) {
     const PlanIndex::Position position = timing_.positionOf(number);
-    Link link{.kind = timing_.action(number).kind,
+    const JobKind kind = timing_.action(number).kind;
+    Link link{.kind = kind,
               .rank = position.rank,
               .cell = position.cell,
               .text = toText(timing_.action(number)),
@@ -143,11 +159,14 @@ class WayBack {
     const bool isFirst =
         message == kNone && timing_.lr() == 0 && free == link.begin && isFirstOnRank(position);
     if (isFirst) link.reason = WaitReason::kStepBegin;
-    const bool isHeld = message == kNone && updatesBefore(position) == 0 &&
+    const bool isHeld = message == kNone &&
+                        (isDataParallel(kind) || updatesBefore(position) == 0) &&
                         messageThatHeld(position.rank, position.cell, link.begin) != kNone;
     if (isHeld) link.reason = WaitReason::kCredit;
     add(std::move(link));
-    if (message == kNone) return goBackOnRank(position.rank, position.cell);
+    if (message == kNone) {
+      return goBackOnRank(position.rank, position.cell, isDataParallel(kind));
+    }
     isMessage_ = true;
     next_ = message;
   }
@@ -159,9 +178,7 @@ class WayBack {
   }
 
   bool isFirstOnRank(PlanIndex::Position position) const {
-    const auto& actions = plan_.ranks[static_cast<std::size_t>(position.rank)];
-    return std::all_of(actions.begin(), actions.begin() + position.cell,
-                       [](const Action& a) { return isTransfer(a.kind); });
+    return jobBefore(position.rank, position.cell) == kNone;
   }
 
   void visitMessage(int message) {
@@ -176,6 +193,7 @@ class WayBack {
               .peer = receiver,
               .text = toText(send),
               .begin = moved.begin};
+    if (timing_.hasLines()) return visitMessageOnLines(message, std::move(link));
     const bool isHeld = moved.begin == moved.sent && moved.waitedForCredit;
     link.reason = isHeld                        ? WaitReason::kCredit
                   : moved.begin == moved.sent   ? WaitReason::kMaker
@@ -194,6 +212,18 @@ class WayBack {
     } else {
       goBackOnRank(sender, timing_.positionOf(PlanTiming::makerOf(message)).cell + 1, true);
     }
+  }
+
+  void visitMessageOnLines(int message, Link link) {
+    const PlanTiming::Transfer& moved = timing_.transfer(message);
+    const int maker = PlanTiming::makerOf(message);
+    const bool isMade = timing_.span(maker).end == moved.begin;
+    link.reason = isMade ? WaitReason::kMaker : WaitReason::kLine;
+    add(std::move(link));
+    isMessage_ = !isMade;
+    next_ = isMade                      ? maker
+            : moved.begin == moved.sent ? moved.beforeOnSender
+                                        : moved.beforeOnReceiver;
   }
 
   /// The one that kept the link busy before this one; kNone: one of the step before.
@@ -239,6 +269,7 @@ std::string_view toText(WaitReason reason) {
     case WaitReason::kMaker: return "made then";
     case WaitReason::kLink: return "link was busy";
     case WaitReason::kReceive: return "receive was posted late";
+    case WaitReason::kLine: return "line was taken";
     case WaitReason::kLaunch: return "launched late";
     case WaitReason::kCredit: return "waited for a credit";
   }

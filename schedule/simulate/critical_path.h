@@ -22,6 +22,7 @@ enum class WaitReason {
   kMaker,      ///< a message: it is made by the link before
   kLink,       ///< a message: the message before it kept the link between the ranks busy
   kReceive,    ///< a message: its receive was posted late, after the link before
+  kLine,       ///< a message: the message before it held the line of one of its ends
   kLaunch,     ///< it was launched late, which is the link before
   kCredit,     ///< it, or what its rank had to send first, waited for the acknowledgement before it
 };

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "schedule/check/check.h"
 #include "schedule/check/plan_order.h"
 #include "trace/error.h"
 
@@ -20,21 +21,40 @@ void requireCosts(const Plan& plan, const Costs& costs) {
 /// Throws Error with the reasons why `plan` cannot run.
 void refuse(const Plan& plan) { CheckedPlan{plan}; }
 
+void refuseOnLines(const Plan& plan, CommStreams commStreams) {
+  refuse(plan);
+  const std::vector<Problem> problems = check(plan, {.commStreams = commStreams});
+  throw Error("the plan " + plan.name +
+              " cannot run with its messages in line: " + toText(problems.front()));
+}
+
+void requireFitForLines(const Plan& plan, const PlanIndex& index) {
+  const std::string who = "cannot simulate the messages of " + plan.name + " in line: ";
+  if (!index.hasTransfers() && plan.numRanks() > 1) throw Error(who + "it has no sends and receives");
+  if (plan.credits > 0) throw Error(who + "it has credits");
+}
+
 }  // namespace
 
-PlanTiming::PlanTiming(const Plan& plan, const Costs& costs)
-    : plan_(plan), costs_(costs), isForwardOnly_(plan.isForwardOnly()) {
+PlanTiming::PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStreams)
+    : plan_(plan), costs_(costs), commStreams_(commStreams), isForwardOnly_(plan.isForwardOnly()) {
   requireCosts(plan_, costs);
   const PlanIndex index(plan_);
   hasTransfers_ = index.hasTransfers();
   numberActions();
   if (!index.problems().empty()) refuse(plan_);
-  const PlanOrder order = planOrder(plan_, index);
-  if (!order.complete) refuse(plan_);
+  if (hasLines()) requireFitForLines(plan_, index);
+  const PlanOrder order = planOrder(plan_, index, commStreams_);
+  if (!order.complete) hasLines() ? refuseOnLines(plan_, commStreams_) : refuse(plan_);
   order_.reserve(order.order.size());
   for (const PlanIndex::Position& position : order.order) order_.push_back(numberOf(position));
   connect(index);
   if (plan_.credits > 0) takeUpCredits(index);
+  bool canBeLate = plan_.credits > 0;
+  for (int number = 0; number < actionCount() && !canBeLate; ++number) {
+    canBeLate = isDataParallel(action(number).kind) && !isEmpty(number);
+  }
+  if (canBeLate) handedOver_.resize(actions_.size());
   versions_ = weightVersions(plan_);
   if (!versions_.updates.empty()) updatesAfter_.assign(actions_.size(), 0);
   for (const WeightVersions::Update& update : versions_.updates) {
@@ -58,7 +78,9 @@ void PlanTiming::numberActions() {
   inputs_.assign(2 * actions_.size(), kNone);
   transfers_.resize(2 * actions_.size());
   const std::size_t ranks = plan_.ranks.size();
-  if (costs_.bandwidth > 0) linkFree_.assign(ranks * ranks, 0);
+  if (costs_.bandwidth > 0 && !hasLines()) linkFree_.assign(ranks * ranks, 0);
+  if (commStreams_ == CommStreams::kRank) lines_.resize(ranks);
+  if (commStreams_ == CommStreams::kPeer) lines_.resize(ranks * ranks);
 }
 
 PlanIndex::Position PlanTiming::positionOf(int number) const {
@@ -119,10 +141,14 @@ void PlanTiming::run(std::vector<Nanoseconds>& free, int step) {
   pendingUpdates_.assign(free.size(), 0);
   lastCompute_.assign(free.size(), kNone);
   pending_.assign(free.size(), kNone);
+  for (Line& line : lines_) line.last = kNone;
+  const std::vector<Nanoseconds> begins = hasLines() ? free : std::vector<Nanoseconds>();
   for (const int number : order_) {
     const int rank = rankOf(number);
     Nanoseconds& now = free[static_cast<std::size_t>(rank)];
-    if (isTransfer(action(number).kind)) {
+    if (isTransfer(action(number).kind) && hasLines()) {
+      if (isSend(action(number).kind)) moveOnLines(messageOfTransfer(number), begins);
+    } else if (isTransfer(action(number).kind)) {
       runTransfer(number, now);
     } else {
       for (int which = 0; which < 2 && !creditChannels_.empty(); ++which) {
@@ -133,7 +159,7 @@ void PlanTiming::run(std::vector<Nanoseconds>& free, int step) {
         if (isPending) handOverPending(sender, free[static_cast<std::size_t>(sender)]);
       }
       handOverPending(rank, now);
-      runCompute(number, now);
+      isDataParallel(action(number).kind) ? runDataParallel(number, now) : runCompute(number, now);
     }
   }
   for (int rank = 0; rank < plan_.numRanks(); ++rank) {
@@ -166,6 +192,17 @@ void PlanTiming::runCompute(int number, Nanoseconds& free) {
   if (creditChannels_.empty()) handOverPending(rankOf(number), free);
 }
 
+/// It comes before the updates that are due, as gradients are reduced for them.
+void PlanTiming::runDataParallel(int number, Nanoseconds& free) {
+  Span& span = spans_[static_cast<std::size_t>(number)];
+  span = {free, free};
+  if (isEmpty(number)) return;
+  span.begin += latenessOf(number);
+  free = span.end = span.begin + costs_.faults.of(action(number), step_).longer;
+  const int before = lastCompute_[static_cast<std::size_t>(rankOf(number))];
+  if (before != kNone) handedOver_[static_cast<std::size_t>(before)] = free;
+}
+
 /// Sends the messages of the last action of a rank, in a plan without transfers.
 void PlanTiming::handOverPending(int rank, Nanoseconds& free) {
   const int number = std::exchange(pending_[static_cast<std::size_t>(rank)], kNone);
@@ -189,7 +226,6 @@ void PlanTiming::takeUpCredits(const PlanIndex& index) {
   for (int number = 0; number < actionCount(); ++number) {
     creditPlaces_.push_back(credits.placeOf(positionOf(number)));
   }
-  handedOver_.resize(actions_.size());
 }
 
 /// Waits for the credit of a message, if it needs one, and sends it.
@@ -261,6 +297,37 @@ void PlanTiming::move(int message) {
   moved.begin = std::max(moved.begin, link);
   link = moved.begin + costs_.wireTimeOf(bytesOf(message));
   moved.end = link + latencyOf(message);
+}
+
+PlanTiming::Line& PlanTiming::lineOf(int rank, int peer) {
+  const auto r = static_cast<std::size_t>(rank);
+  if (commStreams_ == CommStreams::kRank) return lines_[r];
+  return lines_[r * plan_.ranks.size() + static_cast<std::size_t>(peer)];
+}
+
+/// The host has posted all messages of the step at its begin.
+void PlanTiming::moveOnLines(int message, const std::vector<Nanoseconds>& begins) {
+  Transfer& moved = transfers_[static_cast<std::size_t>(message)];
+  const int sender = rankOf(makerOf(message));
+  const int receiver = rankOf(moved.user);
+  const Nanoseconds length = latencyOf(message) + costs_.wireTimeOf(bytesOf(message));
+  moved.sent = span(makerOf(message)).end;
+  moved.posted = begins[static_cast<std::size_t>(receiver)];
+  moved.beforeOnSender = moved.beforeOnReceiver = kNone;
+  if (!lines_.empty()) {
+    const Line& sends = lineOf(sender, receiver);
+    const Line& receives = lineOf(receiver, sender);
+    moved.sent = std::max(moved.sent, sends.free);
+    moved.posted = std::max(moved.posted, receives.free);
+    moved.beforeOnSender = sends.last;
+    moved.beforeOnReceiver = receives.last;
+  }
+  moved.begin = std::max(moved.sent, moved.posted);
+  moved.end = moved.begin + length;
+  if (!lines_.empty()) lineOf(sender, receiver) = lineOf(receiver, sender) = {moved.end, message};
+  for (const int number : {moved.send, moved.receive}) {
+    spans_[static_cast<std::size_t>(number)] = {moved.begin, moved.end};
+  }
 }
 
 }  // namespace pipetrace

@@ -6,6 +6,7 @@
 #include "schedule/check/credit_givers.h"
 #include "schedule/check/plan_index.h"
 #include "schedule/check/weight_versions.h"
+#include "schedule/comm_streams.h"
 #include "schedule/costs.h"
 
 namespace pipetrace {
@@ -23,22 +24,32 @@ class PlanTiming {
   /// A message between two ranks.
   struct Transfer {
     int user = kNone;      ///< number of the action that needs it; kNone: there is no such message
-    Nanoseconds sent = 0;  ///< made; in a full plan: its rank came to the send
-    Nanoseconds posted = 0;  ///< full plans: its receiver came to the receive
+    Nanoseconds sent = 0;  ///< made; in a full plan: its rank came to the send; with lines: made,
+                           ///< and its turn on the sender's line
+    Nanoseconds posted = 0;  ///< full plans: its receiver came to the receive; with lines: its turn
+                             ///< on the receiver's line
     Nanoseconds begin = 0;   ///< its turn on the link
     Nanoseconds end = 0;     ///< it is there
     int send = kNone;        ///< full plans: numbers of the actions that move it
     int receive = kNone;
     bool waitedForCredit = false;  ///< from when its rank came to it until `sent`
     int giver = kNone;  ///< number of the action that gave that credit; kNone: in an earlier step
+    /// With lines: the messages before it on the sender's and the receiver's line, in this step.
+    int beforeOnSender = kNone;
+    int beforeOnReceiver = kNone;
   };
   static constexpr int kNone = -1;
 
-  /// Both must outlive this. Throws as dryRun() does.
-  PlanTiming(const CheckedPlan& plan, const Costs& costs) : PlanTiming(*plan, costs) {}
+  /// Both must outlive this. Throws as dryRun() does. With lines (CommStreams) also for a plan
+  /// without sends and receives, one with credits, and one that does not come to its end.
+  PlanTiming(const CheckedPlan& plan, const Costs& costs,
+             CommStreams commStreams = CommStreams::kAsReached)
+      : PlanTiming(*plan, costs, commStreams) {}
 
   /// For dryRunOfCandidate(), and throws as it does.
-  static PlanTiming ofCandidate(const Plan& plan, const Costs& costs) { return {plan, costs}; }
+  static PlanTiming ofCandidate(const Plan& plan, const Costs& costs) {
+    return {plan, costs, CommStreams::kAsReached};
+  }
 
   /// Runs all actions once. free[r] is when rank r can begin; the call sets it to when the rank is
   /// done. A further call is the next step: links are still busy with messages of the one before.
@@ -74,13 +85,20 @@ class PlanTiming {
     return updatesAfter_.empty() ? 0 : updatesAfter_[static_cast<std::size_t>(number)];
   }
   bool hasTransfers() const { return hasTransfers_; }
+  bool hasLines() const { return commStreams_ != CommStreams::kAsReached; }
   /// How much later than its inputs allowed an action began in the last step (Faults::Job::late).
   Nanoseconds latenessOf(int number) const {
     return costs_.faults.jobs.empty() ? 0 : costs_.faults.of(action(number), step_).late;
   }
   const WeightVersions& versions() const { return versions_; }
+  /// Whether an action has a place in its row and takes no time: data-parallel work, unless a job's
+  /// own time says otherwise.
+  bool isEmpty(int number) const {
+    return isDataParallel(action(number).kind) && !costs_.faults.change(action(number));
+  }
   /// When the messages of a compute action were handed over and its rank went on, in the last step.
-  /// Full plans: those of all sends up to the next compute action.
+  /// Full plans: those of all sends up to the next compute action. Also after the data-parallel
+  /// work up to there.
   Nanoseconds handedOverAt(int number) const {
     return handedOver_.empty() ? span(number).end : handedOver_[static_cast<std::size_t>(number)];
   }
@@ -91,22 +109,25 @@ class PlanTiming {
   }
 
  private:
-  PlanTiming(const Plan& plan, const Costs& costs);
+  PlanTiming(const Plan& plan, const Costs& costs, CommStreams commStreams);
   void numberActions();
   void connect(const PlanIndex& index);
   void connectInputs(const PlanIndex& index, int number);
   Nanoseconds latencyOf(int message) const;
   Nanoseconds* linkOf(int message);
   void runCompute(int number, Nanoseconds& free);
+  void runDataParallel(int number, Nanoseconds& free);
   void runTransfer(int number, Nanoseconds& free);
   void takeUpCredits(const PlanIndex& index);
   void handOver(int message, Nanoseconds& free);
   void handOverPending(int rank, Nanoseconds& free);
   void keepAcknowledgements();
   void move(int message);
+  void moveOnLines(int message, const std::vector<Nanoseconds>& begins);
 
   const Plan& plan_;
   const Costs& costs_;
+  const CommStreams commStreams_;
   bool isForwardOnly_;
   bool hasTransfers_ = false;
   int step_ = 0;
@@ -122,6 +143,16 @@ class PlanTiming {
   std::vector<Transfer> transfers_;
   std::vector<char> half_;             // by message of a full plan: one of its ends is there
   std::vector<Nanoseconds> linkFree_;  // by sender and receiver; only with a bandwidth
+  struct Line {
+    Nanoseconds free = 0;
+    int last = kNone;  // the message that it moved last in this step
+  };
+  Line& lineOf(int rank, int peer);
+  std::vector<Line> lines_;  // by rank, or by rank and peer
+
+  std::vector<int> lastCompute_;  // by rank: the last one that ran; kNone: none
+  // By compute action, of plans with credits or data-parallel work that takes time.
+  std::vector<Nanoseconds> handedOver_;
 
   // Plans without credits have none of these.
   struct CreditChannel {
@@ -131,8 +162,6 @@ class PlanTiming {
   };
   std::vector<CreditChannel> creditChannels_;
   std::vector<CreditGivers::Place> creditPlaces_;  // by action
-  std::vector<Nanoseconds> handedOver_;            // by compute action
-  std::vector<int> lastCompute_;                   // by rank: the last one that ran; kNone: none
   // Plans without transfers, by rank: the action whose messages are to be handed over; kNone: none.
   std::vector<int> pending_;
 };

@@ -1,6 +1,8 @@
 #include "schedule/simulate/simulate.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -47,6 +49,7 @@ void addHeldMemoryCounters(const Plan& plan, const Costs& costs, const PlanTimin
     };
     const auto& actions = plan.ranks[static_cast<std::size_t>(rank)];
     for (std::size_t i = 0; i < actions.size(); ++i) {
+      if (isDataParallel(actions[i].kind)) continue;
       const PlanTiming::Span& span = timing.span(timing.numberOf({rank, static_cast<int>(i)}));
       held.begin(actions[i]);
       sample(span.begin);
@@ -62,7 +65,7 @@ class Run {
       : plan_(*plan),
         costs_(costs),
         options_(options),
-        timing_(plan, costs),
+        timing_(plan, costs, options.commStreams),
         stages_(plan_.stagesByRank()) {
     StringTable& strings = out_.timeline.strings;
     actionKey_ = strings.intern(log_format::kAction);
@@ -74,9 +77,8 @@ class Run {
     const std::size_t ranks = plan_.ranks.size();
     free_.assign(ranks, options.begin);
     nextId_.assign(ranks, 0);
+    countJobs();
     started_.assign(ranks, 0);
-    sendTracks_.assign(ranks, kNone);
-    receiveTracks_.assign(ranks, kNone);
     for (int rank = 0; rank < plan_.numRanks(); ++rank) addRank(rank);
   }
 
@@ -92,6 +94,16 @@ class Run {
   }
 
  private:
+  /// Data-parallel work without a time is no job: others have the same ids as without it.
+  void countJobs() {
+    jobCount_.assign(plan_.ranks.size(), 0);
+    for (int number = 0; number < timing_.actionCount(); ++number) {
+      std::int64_t& count = jobCount_[static_cast<std::size_t>(timing_.rankOf(number))];
+      placeInStep_.push_back(count);
+      if (!timing_.isEmpty(number)) ++count;
+    }
+  }
+
   void addRank(int rank) {
     const auto r = static_cast<std::size_t>(rank);
     out_.ranks.emplace_back();
@@ -120,9 +132,7 @@ class Run {
     if (timing_.lr() > 0) addToAllRanks(JobKind::kLr, timing_.lr());
     firstId_ = nextId_;
     timing_.run(free_, step_);
-    for (std::size_t r = 0; r < nextId_.size(); ++r) {
-      nextId_[r] += static_cast<std::int64_t>(plan_.ranks[r].size());
-    }
+    for (std::size_t r = 0; r < nextId_.size(); ++r) nextId_[r] += jobCount_[r];
     for (int number = 0; number < timing_.actionCount(); ++number) addAction(number);
     for (int message = 0; message < timing_.messageCount(); ++message) addMessage(message);
     if (plan_.updates.every > 0) {
@@ -181,6 +191,7 @@ class Run {
 
   void addAction(int number) {
     const Action& action = timing_.action(number);
+    if (isDataParallel(action.kind)) return addDataParallel(number);
     if (!isCompute(action.kind)) return;
     const int rank = timing_.rankOf(number);
     const PlanTiming::Span& span = timing_.span(number);
@@ -208,6 +219,29 @@ class Run {
     started_[static_cast<std::size_t>(rank)] = true;
     found.busy += event.duration();
     found.last = std::max(found.last, event.end);
+  }
+
+  /// A job of the compute lane beside the work of the plan: the rank is not busy with it.
+  void addDataParallel(int number) {
+    if (timing_.isEmpty(number)) return;
+    const Action& action = timing_.action(number);
+    const int rank = timing_.rankOf(number);
+    Event event;
+    event.kind = action.kind;
+    event.job = idOf(number);
+    event.step = step_;
+    event.stage = action.stage;
+    event.microBatch = event.number = std::max(action.microBatch, 0);
+    const std::vector<int>& stages = stages_[static_cast<std::size_t>(rank)];
+    const bool isOwn = std::binary_search(stages.begin(), stages.end(), action.stage);
+    if (isOwn) event.chunk = chunkOf(rank, action.stage);
+    event.begin = timing_.span(number).begin;
+    event.end = timing_.span(number).end;
+    const StringId text = texts_[static_cast<std::size_t>(number)];
+    if (action.kind == JobKind::kOther) event.name = text;  // its kind does not say what it is
+    const Argument argument = Argument::ofText(actionKey_, text);
+    out_.timeline.setArguments(event, {&argument, 1});
+    out_.timeline.tracks[static_cast<std::size_t>(rank)].events.push_back(event);
   }
 
   /// Both ends of a message, where it takes time or stands in the plan.
@@ -243,13 +277,28 @@ class Run {
     event.chunk = chunkOf(rank, stage);
     event.peer = peer;
     event.job = job;
-    int& index = (sends ? sendTracks_ : receiveTracks_)[static_cast<std::size_t>(rank)];
     auto& tracks = out_.timeline.tracks;
-    if (index == kNone) {
-      index = static_cast<int>(tracks.size());
-      out_.timeline.track(rank, sends ? kSendLane : kRecvLane);
+    const auto [known, isNew] =
+        messageTracks_.try_emplace({rank, laneOf(peer, sends)}, tracks.size());
+    if (isNew) out_.timeline.track(rank, laneName(laneOf(peer, sends)));
+    tracks[known->second].events.push_back(event);
+  }
+
+  /// A number below 0 for lanes of one rank, else the other rank of a line.
+  int laneOf(int peer, bool sends) const {
+    switch (options_.commStreams) {
+      case CommStreams::kPeer: return peer;
+      case CommStreams::kRank: return kOneLine;
+      default: return sends ? kSends : kReceives;
     }
-    tracks[static_cast<std::size_t>(index)].events.push_back(event);
+  }
+  static std::string laneName(int lane) {
+    switch (lane) {
+      case kSends: return std::string(kSendLane);
+      case kReceives: return std::string(kRecvLane);
+      case kOneLine: return std::string(kLineLane);
+      default: return std::string(kLineLane) + "_" + std::to_string(lane);
+    }
   }
 
   void findPeaks() {
@@ -267,8 +316,8 @@ class Run {
   }
 
   std::int64_t idOf(int number) const {
-    const PlanIndex::Position position = timing_.positionOf(number);
-    return firstId_[static_cast<std::size_t>(position.rank)] + position.cell;
+    return firstId_[static_cast<std::size_t>(timing_.rankOf(number))] +
+           placeInStep_[static_cast<std::size_t>(number)];
   }
 
   std::int16_t chunkOf(int rank, int stage) const {
@@ -288,13 +337,17 @@ class Run {
   StringId bytesKey_ = 0;
   std::vector<StringId> texts_;  // by action
   std::int32_t step_ = 0;
-  int firstVersion_ = 0;               // of the weights, in this step
-  std::vector<Nanoseconds> free_;      // by rank: when it can do its next job
-  std::vector<std::int64_t> nextId_;   // by rank
-  std::vector<std::int64_t> firstId_;  // by rank: the id of the step's first action
-  std::vector<char> started_;          // by rank: whether it has done a compute job
-  std::vector<int> sendTracks_;        // by rank: index of its track; kNone: it has none
-  std::vector<int> receiveTracks_;
+  int firstVersion_ = 0;                   // of the weights, in this step
+  std::vector<Nanoseconds> free_;          // by rank: when it can do its next job
+  std::vector<std::int64_t> nextId_;       // by rank
+  std::vector<std::int64_t> firstId_;      // by rank: the id of the step's first action
+  std::vector<std::int64_t> jobCount_;     // by rank: ids that its actions take in a step
+  std::vector<std::int64_t> placeInStep_;  // by action: how many of them come before its own
+  std::vector<char> started_;              // by rank: whether it has done a compute job
+  static constexpr int kSends = -1;
+  static constexpr int kReceives = -2;
+  static constexpr int kOneLine = -3;
+  std::map<std::pair<int, int>, std::size_t> messageTracks_;  // by rank and laneOf()
 };
 
 }  // namespace

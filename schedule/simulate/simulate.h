@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "schedule/check/checked_plan.h"
+#include "schedule/comm_streams.h"
 #include "schedule/costs.h"
 #include "schedule/simulate/critical_path.h"
 #include "trace/timeline.h"
@@ -18,6 +19,8 @@ struct SimulateOptions {
   bool stepsStartTogether = false;
   /// Whether the timeline gets counters of what each rank holds.
   bool counters = false;
+  /// The lines on which messages run; the plan must be a full one then.
+  CommStreams commStreams = CommStreams::kAsReached;
 };
 
 /// The result of simulate().
@@ -55,7 +58,9 @@ struct Simulation {
 /// begins when the bytes of the one before are through, and arrives costs.transfer after its own
 /// are. Each rank begins a step with `lr` and ends it with `optimizer`; a forward-only plan has
 /// neither. In an asynchronous plan each update is an `optimizer` job, right after the backward
-/// pass that it follows. Faults of the costs change single jobs and links.
+/// pass that it follows. Data-parallel work (isDataParallel()) is a job of its kind where faults
+/// give it a time; it comes before the updates that follow the same backward pass. Faults of the
+/// costs change single jobs and links.
 ///
 /// Throws Error for costs of fewer stages than the plan has. Linear in actions times steps.
 Simulation simulate(const CheckedPlan& plan, const Costs& costs, const SimulateOptions& = {});

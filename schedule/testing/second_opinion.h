@@ -144,7 +144,10 @@ class SecondOpinion {
       return forward ? done('F', from, m) : gradientDone(from, m);
     }
     if (!full_) return done(forward ? 's' : 'S', from, m);
-    return forward ? done('s', from, m) && done('r', s, m) : done('S', from, m) && done('R', s, m);
+    const bool isPosted = done(forward ? 'r' : 'R', s, m);
+    const Item send{forward ? 's' : 'S', from, m};
+    const bool isAtSend = buffers_ == kPostedOnly && isNext(send, home(from, m));
+    return isPosted && (done_.count(send) > 0 || isAtSend);
   }
 
   bool isNext(const Item& item, int rank) const {
@@ -175,6 +178,7 @@ class SecondOpinion {
     }
     if (buffers_ == kBlocking) return done_.count(other) > 0 || meets(item, other, peer);
     if (!sends || buffers_ == kUnboundedBuffers) return true;
+    if (buffers_ == kPostedOnly) return done_.count(other) > 0;
     int lying = 0;
     for (const Item& sent : done_) {
       const char l = std::get<0>(sent);

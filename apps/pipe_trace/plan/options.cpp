@@ -41,10 +41,7 @@ class PlanFlags {
     constexpr int kMostRanks = 4096;
     flags_ = addScheduleOptions(app_, to_, kMostRanks, kGroup);
     addPlanChanges(app_, to_, kGroup);
-    value(kGroup, "--transfers", to_.transfersAhead, "AHEAD",
-          "Write the sends and receives into the plan; receives are posted up to that many "
-          "messages early (0: right before they are needed)")
-        ->check(range(0, 1'000'000));
+    addMessageOptions(app_, to_.messages, kGroup);
     app_.add_flag("--list", to_.list, "List the schedules, with their other names, and end")
         ->group(kGroup)
         ->excludes(flags_.file)
@@ -90,6 +87,9 @@ class PlanFlags {
     csv_ = value(kGroup, "--csv", to_.csv, "FILE",
                  "Write the plan itself as a schedule file, a row a rank; - is standard output")
                ->check(kNotEmpty);
+    value(kGroup, "--for", to_.csvFor, "torch",
+          "Write it as that program loads it: torch.distributed.pipelining, with --transfers")
+        ->needs(csv_);
     costsOut_ = value(kGroup, "--costs-out", to_.costsOut, "FILE.json",
                       "Write the costs as a costs file, to go on from")
                     ->check(kNotEmpty);
@@ -127,8 +127,9 @@ class PlanFlags {
             ->excludes(costsOut_);
     value(kGroup, "--buffers", to_.buffers, "HOW",
           "Messages that wait for their receive between two ranks: unbounded (default), blocking "
-          "(a send ends when its receive has begun), or how many")
-        ->needs(check);
+          "(a send ends when its receive has begun), or how many; not with --comm-streams")
+        ->needs(check)
+        ->excludes("--comm-streams");
     value(kGroup, "--most-versions", to_.mostVersions, "N",
           "Versions of its weights that a stage of an asynchronous plan may keep")
         ->check(range(1, 1'000'000));
@@ -169,6 +170,8 @@ void addPlanOptions(CommandApp& app, PlanOptions& options) {
        "      --backward-input-ms 18.1 --backward-weight-ms 9.3 --transfer-ms 0.6 -o plan.svg",
        "pipe-trace plan --schedule auto --ranks 4 --micro-batches 8 --activation-gb 1 --limit 4",
        "pipe-trace plan --schedule-file mine.csv --check --buffers blocking",
+       "pipe-trace plan --schedule ZBV --ranks 4 --micro-batches 8 --transfers 1 --csv zbv.csv "
+       "--for torch",
        "pipe-trace plan --schedule ForwardOnly --ranks 4 --micro-batches 8 --credits 1",
        "pipe-trace plan --schedule 1F1B --ranks 4 --micro-batches 8 --costs-from logs/ -o plan/"});
   PlanFlags(app, options).add();

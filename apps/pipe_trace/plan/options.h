@@ -6,6 +6,7 @@
 
 #include "apps/cli/cost_options.h"
 #include "apps/cli/fault_options.h"
+#include "apps/cli/message_options.h"
 #include "apps/cli/schedule_options.h"
 #include "chart/colors/theme.h"
 #include "schedule/file/paddle_job_list.h"
@@ -16,7 +17,7 @@ class CommandApp;
 
 /// The options of `pipe-trace plan`.
 struct PlanOptions : ScheduleOptions {
-  std::optional<int> transfersAhead;
+  MessageOptions messages;
   CostOptions costs;
   FaultOptions faults;
   std::string limitGb;
@@ -31,6 +32,7 @@ struct PlanOptions : ScheduleOptions {
   bool jobList = false;
   PaddleJobListOptions jobs;
   std::string csv;
+  std::string csvFor;  ///< the program that reads it; empty: this one
   std::string costsOut;
   std::vector<std::string> outputs;
   ThemeName theme = ThemeName::kPaper;  ///< of pictures

@@ -18,11 +18,11 @@
 #include "apps/pipe_trace/plan/outputs.h"
 #include "apps/pipe_trace/plan/source.h"
 #include "chart/text/text_chart.h"
-#include "schedule/add_transfers.h"
 #include "schedule/check/check.h"
 #include "schedule/file/check_file.h"
 #include "schedule/file/paddle_job_list.h"
 #include "schedule/file/schedule_writer.h"
+#include "schedule/file/torch_csv.h"
 #include "schedule/simulate/simulate.h"
 #include "trace/error.h"
 #include "trace/files/output_file.h"
@@ -74,6 +74,13 @@ void requireOneResult(const PlanOptions& options) {
   if (inputs > 1) throw Error("standard input can be read once only; name a file");
 }
 
+void requireKnownReader(const std::string& program) {
+  if (program.empty() || program == "torch") return;
+  throw Error("--for " + program +
+              ": schedule files are written for torch; without --for they are those that "
+              "--schedule-file reads");
+}
+
 std::string chartText(const Simulation& simulation, const PlanOptions& options,
                       const PlanReport& report) {
   const TextChartOptions chart{.width = options.width.value_or(lineColumns()),
@@ -81,7 +88,8 @@ std::string chartText(const Simulation& simulation, const PlanOptions& options,
   // A chart needs an axis.
   const std::string drawn =
       simulation.length > 0 ? textChart(simulation.timeline, chart) : "all of it takes no time\n";
-  return planTitle(report.plan) + "\n" + drawn + "\n" +
+  const std::string lines = options.messages.linesText();
+  return planTitle(report.plan) + (lines.empty() ? "" : ", " + lines) + "\n" + drawn + "\n" +
          planText(report, std::min(chart.width, kWidestProse));
 }
 
@@ -101,8 +109,10 @@ PlanInput readInput(const PlanOptions& options) {
   Plan& plan = input.source.plan;
   options.change(plan);
   input.costs = completeWithRecompute(input.given, plan);
-  if (options.transfersAhead) {
-    plan = addTransfers(std::move(plan), {.ahead = *options.transfersAhead});
+  input.checks.commStreams = options.messages.lines();
+  // Without --transfers a plan that cannot run is checked as it is.
+  if (!options.check || !options.messages.transfers.empty() || pipetrace::check(plan).empty()) {
+    plan = options.messages.change(std::move(plan), input.costs);
   }
   input.checks.buffers = buffersOf(options.buffers);
   input.checks.memoryLimit = limit;
@@ -120,7 +130,8 @@ int runCheck(const PlanInput& input, const PlanOptions& options) {
     writeWholeFile("-", planJson({.plan = plan,
                                   .costs = &input.costs,
                                   .problems = problems,
-                                  .faults = options.faults.all()}));
+                                  .faults = options.faults.all(),
+                                  .commStreams = options.messages.commStreams}));
   } else {
     std::string text;
     for (const Problem& problem : problems) {
@@ -157,8 +168,10 @@ Nanoseconds beginFor(const std::vector<MadeUpHost>& hosts) {
   return begin;
 }
 
-Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nanoseconds begin) {
-  Simulation simulation = simulate(plan, costs, {.steps = steps, .begin = begin, .counters = true});
+Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nanoseconds begin,
+                     CommStreams commStreams) {
+  Simulation simulation = simulate(
+      plan, costs, {.steps = steps, .begin = begin, .counters = true, .commStreams = commStreams});
   // Times in a report count from the start of the plan.
   for (CriticalPath::Link& link : simulation.criticalPath.links) {
     link.begin -= begin;
@@ -169,6 +182,7 @@ Simulation simulated(const CheckedPlan& plan, const Costs& costs, int steps, Nan
 
 int runPlan(const PlanOptions& options) {
   requireOneResult(options);
+  requireKnownReader(options.csvFor);
   if (options.list) {
     writeWholeFile("-", scheduleList());
     return 0;
@@ -185,10 +199,12 @@ int runPlan(const PlanOptions& options) {
 
   const Costs costs = withFaults(options.faults, *plan, options.steps, input.costs);
   const std::vector<MadeUpHost> hosts = madeUpHosts(options.faults, plan->numRanks());
-  Simulation simulation = simulated(plan, costs, options.steps, beginFor(hosts));
+  Simulation simulation =
+      simulated(plan, costs, options.steps, beginFor(hosts), input.checks.commStreams);
   PlanFigures figures = planFigures(*plan, simulation);
   // The formulas are those of whole plans which nothing holds back.
-  const bool isAsKnown = !options.forwardOnly && options.credits.value_or(0) == 0;
+  const bool isAsKnown = !options.forwardOnly && options.credits.value_or(0) == 0 &&
+                         options.messages.commStreams.empty();
   if (!options.schedule.empty() && isAsKnown) {
     figures.closedForm = closedFormOf(options.schedule, options.size(), costs);
   }
@@ -198,7 +214,8 @@ int runPlan(const PlanOptions& options) {
                           .steps = options.steps,
                           .hasMemory = input.given.hasMemory(),
                           .problems = limitFindings(plan, input.checks),
-                          .faults = options.faults.all()};
+                          .faults = options.faults.all(),
+                          .commStreams = options.messages.commStreams};
   appendBubbles(simulation.timeline, summarize(simulation.timeline));
   if (hosts.empty()) {
     outputs.addRun(simulation.timeline, simulation.timeline, planLine(figures));
@@ -207,7 +224,9 @@ int runPlan(const PlanOptions& options) {
                    loggedByHosts(simulation.timeline, hosts, !options.faults.withoutExchange),
                    planLine(figures));
   }
-  if (!options.csv.empty()) outputs.addText(options.csv, toCsv(*plan));
+  if (!options.csv.empty()) {
+    outputs.addText(options.csv, options.csvFor.empty() ? toCsv(*plan) : toTorchCsv(plan));
+  }
   if (!options.costsOut.empty()) {
     outputs.addText(options.costsOut, toCostsFile(givenCosts(input.costs)));
   }

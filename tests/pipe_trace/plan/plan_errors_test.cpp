@@ -129,6 +129,7 @@ TEST_F(PlanCommand, HelpListsEveryOptionAndExitCode) {
                            "--transfer-jobs",
                            "--width",
                            "--transfers",
+                           "--comm-streams",
                            "--credits",
                            "--forward-only",
                            "virtual stage",
@@ -205,6 +206,7 @@ TEST_F(PlanCommand, ContradictingOptionsAreErrors) {
       {"--schedule-file", file, "--bandwidth-gbs", "1"},
       {"--schedule-file", file, "--weights-gb", "1"},
       {"--schedule-file", file, "--buffers", "1"},
+      {"--schedule-file", file, "--check", "--buffers", "1", "--comm-streams", "rank"},
       {"--schedule-file", file, "--check", "--job-list"},
       {"--schedule-file", file, "--check", "-o", path("x.svg")},
       {"--schedule-file", file, "--check", "--csv", path("x.csv")},
@@ -249,7 +251,16 @@ TEST_F(PlanCommand, TextsThatAreNoNumbersAreErrorsWithTheirOption) {
   expectError(planOf("1F1B", {"--check", "--buffers", "some"}), "--buffers some", "blocking");
   expectError(planOf("1F1B", {"--check", "--buffers", "0"}), "--buffers 0", "at least 1");
   expectError(run({"plan", "--schedule", "1f1"}), "1f1", "1F1B");
-  expectError(planOf("1F1B", {"--transfers", "-1"}), "--transfers", "");
+  expectError(planOf("1F1B", {"--transfers", "-1"}), "--transfers -1",
+              "in-time, torch, or a number from 0 to 1000000");
+  expectError(planOf("1F1B", {"--transfers", "soon"}), "--transfers soon", "in-time, torch");
+  expectError(planOf("1F1B", {"--comm-streams", "two"}), "--comm-streams two",
+              "it is message, peer or rank");
+  for (const char* how : {"in-time", "torch"}) {
+    expectError(planOf("1F1B", {"--credits", "2", "--transfers", how}), "", "credits");
+  }
+  expectError(planOf("1F1B", {"--credits", "2", "--transfers", "2", "--comm-streams", "rank"}),
+              "messages", "it has credits");
   expectError(planOf("1F1B", {"--credits", "-1"}), "--credits", "");
   expectError(planOf("1F1B", {"--forward-only", "--job-list"}), "schedule training only", "");
 }

@@ -1,0 +1,84 @@
+#include "apps/cli/message_options.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "apps/cli/command_app.h"
+#include "schedule/add_transfers.h"
+#include "schedule/simulate/order_messages.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+constexpr int kMostAhead = 1'000'000;
+
+std::optional<int> numberOf(const std::string& text) {
+  int number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || rest != end || number < 0 || number > kMostAhead) return {};
+  return number;
+}
+
+bool hasTransfers(const Plan& plan) {
+  return std::any_of(plan.ranks.begin(), plan.ranks.end(), [](const auto& actions) {
+    return std::any_of(actions.begin(), actions.end(),
+                       [](const Action& action) { return isTransfer(action.kind); });
+  });
+}
+
+}  // namespace
+
+CommStreams MessageOptions::lines() const {
+  if (commStreams.empty()) return CommStreams::kAsReached;
+  if (commStreams == "message") return CommStreams::kMessage;
+  if (commStreams == "peer") return CommStreams::kPeer;
+  if (commStreams == "rank") return CommStreams::kRank;
+  throw Error("--comm-streams " + commStreams + ": it is message, peer or rank");
+}
+
+std::string MessageOptions::linesText() const {
+  switch (lines()) {
+    case CommStreams::kAsReached: return "";
+    case CommStreams::kMessage: return "a line for each message";
+    case CommStreams::kPeer: return "a line of messages for each pair of ranks";
+    case CommStreams::kRank: return "a line of messages for each rank";
+  }
+  return "";
+}
+
+Plan MessageOptions::change(Plan plan, const Costs& costs) const {
+  if (transfers == "in-time") return withMessagesInTime(std::move(plan), costs);
+  if (transfers == "torch") return withMessagesOfTorch(std::move(plan));
+  if (!transfers.empty()) {
+    const std::optional<int> ahead = numberOf(transfers);
+    if (!ahead) {
+      throw Error("--transfers " + transfers + ": it is in-time, torch, or a number from 0 to " +
+                  std::to_string(kMostAhead));
+    }
+    return addTransfers(std::move(plan), {.ahead = *ahead});
+  }
+  if (lines() == CommStreams::kAsReached || hasTransfers(plan)) return plan;
+  return withMessagesOfTorch(std::move(plan));
+}
+
+void addMessageOptions(CommandApp& app, MessageOptions& to, const char* group) {
+  app.add_option("--transfers", to.transfers,
+                 "Write the sends and receives into the plan. A number: receives are posted up to "
+                 "that many messages early (0: right before they are needed). in-time: in the "
+                 "order of the messages' times. torch: where torch.distributed.pipelining posts "
+                 "them. The last two also replace those of a file")
+      ->type_name("HOW")
+      ->group(group);
+  app.add_option("--comm-streams", to.commStreams,
+                 "Messages run on streams of their own, as on GPUs: each by itself (message), or "
+                 "one after the other between two ranks (peer) or on a rank (rank, as NCCL does "
+                 "in one communicator). A plan without sends gets --transfers torch")
+      ->type_name("LINES")
+      ->group(group);
+}
+
+}  // namespace pipetrace

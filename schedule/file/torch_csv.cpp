@@ -1,0 +1,98 @@
+#include "schedule/file/torch_csv.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "schedule/check/plan_index.h"
+#include "schedule/file/schedule_writer.h"
+#include "trace/error.h"
+
+namespace pipetrace {
+namespace {
+
+void requireWholeSteps(const Plan& plan, const std::string& who) {
+  if (plan.isBidirectional()) {
+    throw Error(who + "each of its stages is on two ranks, and in torch on one");
+  }
+  if (plan.updates.every > 0) {
+    throw Error(who +
+                "it is asynchronous, and torch changes the weights once a step, after all "
+                "micro-batches");
+  }
+  if (plan.isForwardOnly()) {
+    throw Error(who + "it has no backward passes, and torch wants one for each forward");
+  }
+}
+
+void requireKnownCells(const Plan& plan, const std::string& who) {
+  for (int rank = 0; rank < plan.numRanks(); ++rank) {
+    const std::vector<int> stages = plan.stagesOfRank(rank);
+    const auto& row = plan.ranks[static_cast<std::size_t>(rank)];
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const Action& action = row[i];
+      const std::string cell =
+          toText(action) + " (rank " + std::to_string(rank) + ", cell " + std::to_string(i) + ")";
+      if (action.kind == JobKind::kRecompute)
+        throw Error(who + "torch has no recompute like " + cell);
+      const bool isOwn = std::binary_search(stages.begin(), stages.end(), action.stage);
+      if (isOwn) continue;
+      throw Error(who + cell + " is on another rank than its stage, which torch refuses");
+    }
+  }
+}
+
+void requireMessages(const Plan& plan, const std::string& who) {
+  const PlanIndex index(plan);
+  if (index.hasTransfers()) return;
+  for (int stage = 0; stage + 1 < plan.numStages; ++stage) {
+    if (!index.crossesRanks({.forward = true, .from = stage, .microBatch = 0})) continue;
+    throw Error(who +
+                "it has no sends and receives, which torch wants in the file; add them with "
+                "--transfers AHEAD");
+  }
+}
+
+/// The last backward of a stage comes after all its forwards, so it is never in a fused pair.
+bool mayEndStage(JobKind kind) {
+  return kind == JobKind::kBackward || kind == JobKind::kBackwardWeight;
+}
+
+std::vector<Action> withReductions(const std::vector<Action>& row) {
+  std::set<int> reduced;
+  std::map<int, std::size_t> last;  // by stage
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (row[i].kind == JobKind::kReduceScatter) reduced.insert(row[i].stage);
+    if (mayEndStage(row[i].kind)) last[row[i].stage] = i;
+  }
+  std::vector<Action> result;
+  std::vector<int> due;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (!isSend(row[i].kind)) {
+      for (const int stage : due) result.push_back({JobKind::kReduceScatter, stage, -1});
+      due.clear();
+    }
+    result.push_back(row[i]);
+    const int stage = row[i].stage;
+    const bool isLast = mayEndStage(row[i].kind) && last[stage] == i;
+    if (isLast && !reduced.contains(stage)) due.push_back(stage);
+  }
+  for (const int stage : due) result.push_back({JobKind::kReduceScatter, stage, -1});
+  return result;
+}
+
+}  // namespace
+
+std::string toTorchCsv(const CheckedPlan& plan) {
+  const std::string who = "cannot write " + plan->name + " for torch: ";
+  requireWholeSteps(*plan, who);
+  requireKnownCells(*plan, who);
+  requireMessages(*plan, who);
+  std::vector<std::vector<Action>> rows;
+  for (const auto& row : plan->ranks) rows.push_back(withReductions(row));
+  return rowsText(rows);
+}
+
+}  // namespace pipetrace
