@@ -59,5 +59,16 @@ TEST_F(PlanCommand, MessagesInLineAreOnOneLaneOfTheirRank) {
               AllOf(HasSubstr("stream = messages"), Not(HasSubstr("stream = send"))));
 }
 
+TEST_F(PlanCommand, WrongLinesAndOrdersOfMessagesAreErrors) {
+  expectError(planOf("1F1B", {"--transfers", "soon"}), "--transfers soon", "in-time, torch");
+  expectError(planOf("1F1B", {"--comm-streams", "two"}), "--comm-streams two",
+              "it is message, peer or rank");
+  for (const char* how : {"in-time", "torch"}) {
+    expectError(planOf("1F1B", {"--credits", "2", "--transfers", how}), "", "credits");
+  }
+  expectError(planOf("1F1B", {"--credits", "2", "--transfers", "2", "--comm-streams", "rank"}),
+              "messages", "it has credits");
+}
+
 }  // namespace
 }  // namespace pipetrace
