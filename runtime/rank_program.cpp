@@ -14,13 +14,6 @@
 namespace pipetrace {
 namespace {
 
-bool hasAny(const Plan& plan, bool (*isIt)(JobKind)) {
-  return std::any_of(plan.ranks.begin(), plan.ranks.end(), [&](const auto& actions) {
-    return std::any_of(actions.begin(), actions.end(),
-                       [&](const Action& action) { return isIt(action.kind); });
-  });
-}
-
 /// Whether the action runs that pass of a stage.
 bool runs(const Action& action, bool forward, int stage) {
   const bool isPair = action.kind == JobKind::kForwardBackward;
@@ -364,15 +357,15 @@ class Builder {
 }  // namespace
 
 CheckedPlan fullPlan(const CheckedPlan& plan, int ahead) {
-  if (hasAny(*plan, isDataParallel)) return fullPlan(withoutDataParallel(*plan), ahead);
-  if (hasAny(*plan, isTransfer)) return plan;
+  if (plan->hasAny(isDataParallel)) return fullPlan(withoutDataParallel(*plan), ahead);
+  if (plan->hasAny(isTransfer)) return plan;
   return addTransfers(plan, {.ahead = std::max(ahead, plan->credits)});
 }
 
 RankProgram rankProgram(const CheckedPlan& plan, int rank, int ahead, const WorkFlow& flow) {
   const CheckedPlan full = fullPlan(plan, ahead);
   RankProgram program = Builder(*full, rank, flow).build();
-  program.postsAreOwn = hasAny(*plan, isTransfer);
+  program.postsAreOwn = plan->hasAny(isTransfer);
   return program;
 }
 

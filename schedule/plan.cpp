@@ -53,11 +53,15 @@ bool Plan::isForwardOnly() const {
   });
 }
 
-bool Plan::hasRecomputes() const {
-  return std::any_of(ranks.begin(), ranks.end(), [](const std::vector<Action>& actions) {
+bool Plan::hasAny(bool (*isSuch)(JobKind kind)) const {
+  return std::any_of(ranks.begin(), ranks.end(), [&](const std::vector<Action>& actions) {
     return std::any_of(actions.begin(), actions.end(),
-                       [](const Action& action) { return action.kind == JobKind::kRecompute; });
+                       [&](const Action& action) { return isSuch(action.kind); });
   });
+}
+
+bool Plan::hasRecomputes() const {
+  return hasAny([](JobKind kind) { return kind == JobKind::kRecompute; });
 }
 
 }  // namespace pipetrace

@@ -66,6 +66,8 @@ struct Plan {
   /// Whether it has no backward pass at all, nor a half of one (evaluation, inference). Looks at
   /// actions up to the first backward pass.
   bool isForwardOnly() const;
+  /// Whether it has an action of such a kind: hasAny(isTransfer).
+  bool hasAny(bool (*isSuch)(JobKind kind)) const;
   /// Whether it runs any forward again before its backward.
   bool hasRecomputes() const;
 };

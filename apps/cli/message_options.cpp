@@ -1,6 +1,5 @@
 #include "apps/cli/message_options.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -21,13 +20,6 @@ std::optional<int> numberOf(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, number);
   if (error != std::errc() || rest != end || number < 0 || number > kMostAhead) return {};
   return number;
-}
-
-bool hasTransfers(const Plan& plan) {
-  return std::any_of(plan.ranks.begin(), plan.ranks.end(), [](const auto& actions) {
-    return std::any_of(actions.begin(), actions.end(),
-                       [](const Action& action) { return isTransfer(action.kind); });
-  });
 }
 
 }  // namespace
@@ -61,7 +53,7 @@ Plan MessageOptions::change(Plan plan, const Costs& costs) const {
     }
     return addTransfers(std::move(plan), {.ahead = *ahead});
   }
-  if (lines() == CommStreams::kAsReached || hasTransfers(plan)) return plan;
+  if (lines() == CommStreams::kAsReached || plan.hasAny(isTransfer)) return plan;
   return withMessagesOfTorch(std::move(plan));
 }
 

@@ -77,7 +77,7 @@ class Turns {
         done_(plan.ranks.size(), 0),
         pauses_(plan.ranks.size(), 0),
         rows_(plan.ranks.size()) {
-    if (!hasDataParallel(plan)) findLastOfStages();
+    if (!plan.hasAny(isDataParallel)) findLastOfStages();
   }
 
   std::vector<std::vector<Action>> run() {
@@ -89,13 +89,6 @@ class Turns {
   }
 
  private:
-  static bool hasDataParallel(const Plan& plan) {
-    return std::any_of(plan.ranks.begin(), plan.ranks.end(), [](const auto& actions) {
-      return std::any_of(actions.begin(), actions.end(),
-                         [](const Action& action) { return isDataParallel(action.kind); });
-    });
-  }
-
   /// After these torch has two turns for REDUCE_GRAD and RESHARD.
   void findLastOfStages() {
     for (const auto& actions : plan_.ranks) {

@@ -109,7 +109,7 @@ TEST_F(PlanDataParallel, PlansThatTorchDoesNotRunAreRefused) {
     return result.err;
   };
   EXPECT_THAT(refusal("1F1B"), HasSubstr("no sends and receives, which torch wants in the file; "
-                                         "add them with --transfers AHEAD"));
+                                         "add them with --transfers torch or in-time"));
   EXPECT_THAT(refusal("1F1B", {"--transfers", "1", "--recompute-ms", "1"}),
               HasSubstr("torch has no recompute like 0R0 (rank 0, cell "));
   EXPECT_THAT(refusal("DualPipe", {"--transfers", "1"}), HasSubstr("on two ranks"));
